@@ -1,0 +1,1 @@
+//! Pure mathematics on slices and graphs: no tensor, no run.

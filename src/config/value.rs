@@ -1,0 +1,70 @@
+//! One setting's value. It does not know its knob.
+
+use serde::{Deserialize, Serialize};
+
+/// A switch, whole number, float or text, as it stands in a config file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    Switch(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+}
+
+impl Value {
+    /// Reads typed text; with `as_text` nothing is guessed.
+    pub fn parse(text: &str, as_text: bool) -> Self {
+        let t = text.trim();
+        if as_text {
+            return Value::Text(t.to_owned());
+        }
+        match t {
+            "true" | "on" | "yes" => Value::Switch(true),
+            "false" | "off" | "no" => Value::Switch(false),
+            _ => t
+                .parse::<i64>()
+                .map(Value::Int)
+                .or_else(|_| t.parse::<f64>().map(Value::Float))
+                .unwrap_or_else(|_| Value::Text(t.to_owned())),
+        }
+    }
+
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Value::Int(i) => Some(*i as f64),
+            Value::Float(f) => Some(*f),
+            _ => None,
+        }
+    }
+
+    pub(super) fn to_toml(&self) -> toml::Value {
+        match self {
+            Value::Switch(b) => (*b).into(),
+            Value::Int(i) => (*i).into(),
+            Value::Float(f) => (*f).into(),
+            Value::Text(s) => s.clone().into(),
+        }
+    }
+
+    pub(super) fn from_toml(value: toml::Value) -> Self {
+        match value {
+            toml::Value::Boolean(b) => Value::Switch(b),
+            toml::Value::Integer(i) => Value::Int(i),
+            toml::Value::Float(f) => Value::Float(f),
+            toml::Value::String(s) => Value::Text(s),
+            other => Value::Text(other.to_string()),
+        }
+    }
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Value::Switch(b) => write!(f, "{b}"),
+            Value::Int(i) => write!(f, "{i}"),
+            Value::Float(x) => write!(f, "{x}"),
+            Value::Text(s) => write!(f, "{s}"),
+        }
+    }
+}

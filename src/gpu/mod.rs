@@ -1,0 +1,1 @@
+//! wgpu pipelines, one a file, and the off-screen renderer. Knows no lab.

@@ -1,0 +1,74 @@
+//! # Orrery
+//!
+//! A desktop laboratory for the dynamics of small sequence models, while they learn and while they
+//! read. This page is the architecture; `tests/boundaries.rs` holds it to its word.
+//!
+//! ## The way of the data
+//!
+//! **corpus -> model -> trainer -> (tap -> probe) -> telemetry -> inbox -> mirror -> view.**
+//! Commands run the other way.
+//!
+//! | module | what it is | what of ours it may use |
+//! | --- | --- | --- |
+//! | [`config`] | a run's settings: knobs (the schema), values, TOML | nothing |
+//! | [`corpus`] | bytes -> ids -> batches: text files, tokenisers, generated text | nothing |
+//! | [`nn`] | what model families share: parameters, layers, optimiser, the tap | nothing |
+//! | [`analysis`] | pure mathematics on slices and graphs | nothing |
+//! | [`telemetry`] | the narrow waist: plain data only | config |
+//! | [`gpu`] | wgpu pipelines and the off-screen renderer; knows no lab | nothing |
+//! | [`models`] | one family a file; the one list of families | nn |
+//! | [`probe`] | a question put to a model; one question a file | analysis, corpus, models, nn, telemetry |
+//! | [`store`] | a run folder: writer, reader, checkpoints, exports | config, nn, telemetry |
+//! | [`trainer`] | drives one run; its worker is the only thread that owns a model | config, corpus, models, nn, probe, store, telemetry |
+//! | [`labs`] | a lab is a value: question, knobs, presets, plan, panes | config, corpus, models, probe, telemetry, trainer (plain configuration) |
+//! | [`ui`] | app shell, mirror, theme, panels, views | analysis, config, gpu, labs, telemetry |
+//! | [`cli`] | the commands; the only module that wires everything | all |
+//!
+//! ## The few ideas
+//!
+//! - **Tap.** Layers offer activations by path (`post.0.attn.weights`); off by default, costs nothing
+//!   then. A layer whose fused form does not have the wanted value takes its reference path.
+//! - **Probe.** What to measure: a [`probe::Probe`] gets a model, a corpus and arguments and returns
+//!   findings, each a channel and a [`telemetry::Payload`]. Runs every k steps or when asked
+//!   ([`telemetry::Command::Measure`]).
+//! - **Telemetry is plain data.** No tensor crosses it; all of it is serde-serialisable. The same
+//!   stream feeds the window, the run folder, the progress bar and the tests.
+//! - **Inbox.** Step statistics are never lost; heavy samples are superseded by newer ones. The
+//!   trainer never waits for a reader and the interface never waits for the trainer.
+//! - **Mirror with history.** The interface keeps each channel's history, so that a scrub to step s
+//!   shows every view as of s.
+//! - **Variants.** A run may step several models on the same batches; the worker interleaves them.
+//! - **A lab needs no window.** [`trainer::drive`] is a function; the window, the command line and
+//!   the tests differ only in sinks. Views draw into any egui context, so the same code renders PNG.
+//!
+//! ## Invariants
+//!
+//! 1. The table above holds. 2. candle is not named in `config`, `corpus`, `telemetry`, `analysis`,
+//!    `labs`, `gpu`, `ui`; egui and wgpu only in `gpu`, `ui`, `cli`.
+//! 3. Device-to-host copies happen in `nn/host.rs`. candle operations that cut gradients silently are
+//!    banned (`clippy.toml`), as are its unseeded generators.
+//! 4. The interface thread never blocks: no `recv()`, `join()`, sleep or file reading in `ui`.
+//! 5. Watching changes nothing: same seed, same run, bit for bit on CPU, probes on or off.
+//! 6. Every weight of every family gets a finite gradient; fused operations equal their references.
+//! 7. Every lab runs on CPU in the tests; panes name real views; every WGSL file validates.
+//! 8. A panic or error in a run becomes a message of that run; what was recorded stays on disk.
+//! 9. `cargo test` passes without GPU, display or network.
+
+pub mod config;
+
+pub mod analysis;
+pub mod corpus;
+pub mod nn;
+pub mod telemetry;
+
+pub mod models;
+pub mod probe;
+pub mod store;
+pub mod trainer;
+
+pub mod labs;
+
+pub mod gpu;
+pub mod ui;
+
+pub mod cli;

@@ -1,0 +1,68 @@
+//! The model families: one a file, and the one list of them.
+
+use std::any::Any;
+
+use candle_core::{Device, Result, Tensor, backprop::GradStore};
+use serde::{Deserialize, Serialize};
+
+use crate::nn::{Batch, Params, Tap};
+
+pub mod dense;
+pub mod fast_slow;
+pub mod recover;
+
+/// A family and its sizes: plain data, enough to build the model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "family", rename_all = "snake_case")]
+pub enum Spec {
+    FastSlow(fast_slow::FastSlowSpec),
+    Dense(dense::DenseSpec),
+    Recover(recover::RecoverSpec),
+}
+
+impl Spec {
+    /// Builds the model with weights drawn from `seed`. Errors name the size that does not fit.
+    pub fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+        Ok(match self {
+            Spec::FastSlow(s) => Box::new(fast_slow::FastSlow::new(s, vocab, seed, device)?),
+            Spec::Dense(s) => Box::new(dense::Dense::new(s, vocab, seed, device)?),
+            Spec::Recover(s) => Box::new(recover::Recover::new(s, vocab, seed, device)?),
+        })
+    }
+}
+
+/// What a training step minimises, and what it is made of.
+pub struct Loss {
+    /// Scalar to differentiate.
+    pub total: Tensor,
+    /// Mean cross-entropy in nats, scalar; what is reported as the loss.
+    pub cross_entropy: Tensor,
+    /// Further named scalars, by channel: auxiliary losses.
+    pub parts: Vec<(&'static str, Tensor)>,
+}
+
+/// A model that a trainer can drive and a probe can question.
+pub trait Model: Send {
+    fn params(&self) -> &Params;
+
+    /// Loss on a batch, with gradients.
+    fn loss(&self, batch: &Batch) -> Result<Loss>;
+
+    /// Tokens u32 `(B, T)` -> logits `(B, T, V)`; activations that `tap` wants are left in it.
+    fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor>;
+
+    /// Cheap scalars of the present weights (and, right after a backward pass, their gradients), by
+    /// channel: told every step.
+    fn readings(&self, _grads: Option<&GradStore>) -> Result<Vec<(&'static str, f64)>> {
+        Ok(vec![])
+    }
+
+    /// Turns a live dial (`coupling_scale`). False if the family has no such dial.
+    fn set_dial(&mut self, _name: &str, _value: f64) -> bool {
+        false
+    }
+
+    /// For probes that question one family.
+    fn as_any(&self) -> &dyn Any;
+    fn as_any_mut(&mut self) -> &mut dyn Any;
+}

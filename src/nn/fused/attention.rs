@@ -1,0 +1,80 @@
+//! Causal grouped-query attention with QK-RMSNorm and rotary embedding, in one operation.
+
+use candle_core::{D, DType, Result, Tensor};
+
+use super::norm::rms_norm_reference;
+
+/// Sizes and switches of one attention.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AttentionSpec {
+    pub heads: usize,
+    pub kv_heads: usize,
+    pub head_dim: usize,
+    /// Base of the rotary frequencies; channel i is paired with i + head_dim / 2.
+    pub theta: f64,
+    /// Query t sees keys t-window+1..=t; `None` sees the whole past.
+    pub window: Option<usize>,
+    /// Of the QK norms.
+    pub eps: f64,
+}
+
+/// qkv `(B, T, (H + 2 Hkv) d)`: queries, keys, values side by side; q_norm, k_norm `(d)`.
+/// Returns `(B, T, H d)`.
+pub fn attention(qkv: &Tensor, q_norm: &Tensor, k_norm: &Tensor, spec: AttentionSpec) -> Result<Tensor> {
+    Ok(reference(qkv, q_norm, k_norm, spec)?.0)
+}
+
+/// Also returns the attention weights `(B, H, T, T)`, rows summing to 1.
+pub fn reference(qkv: &Tensor, q_norm: &Tensor, k_norm: &Tensor, s: AttentionSpec) -> Result<(Tensor, Tensor)> {
+    let (b, t, _) = qkv.dims3()?;
+    let (h, kv, d) = (s.heads, s.kv_heads, s.head_dim);
+    let split = |start: usize, heads: usize| -> Result<Tensor> {
+        qkv.narrow(D::Minus1, start * d, heads * d)?.reshape((b, t, heads, d))?.transpose(1, 2)?.contiguous() // (B,heads,T,d)
+    };
+    let q = rotate(&rms_norm_reference(&split(0, h)?, q_norm, s.eps)?, s.theta)?;
+    let k = rotate(&rms_norm_reference(&split(h, kv)?, k_norm, s.eps)?, s.theta)?;
+    let (k, v) = (repeat_heads(&k, h / kv)?, repeat_heads(&split(h + kv, kv)?, h / kv)?);
+    let scores = (q.matmul(&k.t()?)? / (d as f64).sqrt())?; // (B,H,T,T)
+    let weights = candle_nn::ops::softmax(&scores.broadcast_add(&mask(t, s.window, &scores)?)?, D::Minus1)?;
+    let y = weights.matmul(&v)?.transpose(1, 2)?.reshape((b, t, h * d))?;
+    Ok((y, weights))
+}
+
+/// Rotary embedding by position. x `(B, H, T, d)`.
+pub fn rotate(x: &Tensor, theta: f64) -> Result<Tensor> {
+    let (_, _, t, d) = x.dims4()?;
+    let half = d / 2;
+    let mut cos = Vec::with_capacity(t * half);
+    let mut sin = Vec::with_capacity(t * half);
+    for pos in 0..t {
+        for i in 0..half {
+            let angle = pos as f32 * (theta as f32).powf(-(2.0 * i as f32) / d as f32);
+            cos.push(angle.cos());
+            sin.push(angle.sin());
+        }
+    }
+    let cos = Tensor::from_vec(cos, (t, half), x.device())?.to_dtype(x.dtype())?;
+    let sin = Tensor::from_vec(sin, (t, half), x.device())?.to_dtype(x.dtype())?;
+    let (a, b) = (x.narrow(D::Minus1, 0, half)?, x.narrow(D::Minus1, half, half)?);
+    let first = (a.broadcast_mul(&cos)? - b.broadcast_mul(&sin)?)?;
+    let second = (b.broadcast_mul(&cos)? + a.broadcast_mul(&sin)?)?;
+    Tensor::cat(&[first, second], D::Minus1)
+}
+
+/// `(B, Hkv, T, d)` -> `(B, Hkv n, T, d)`, each head n times in a row.
+fn repeat_heads(x: &Tensor, n: usize) -> Result<Tensor> {
+    let (b, kv, t, d) = x.dims4()?;
+    x.unsqueeze(2)?.expand((b, kv, n, t, d))?.reshape((b, kv * n, t, d))
+}
+
+/// 0 where query row may see key column, -inf elsewhere. `(T, T)`
+fn mask(t: usize, window: Option<usize>, like: &Tensor) -> Result<Tensor> {
+    let w = window.unwrap_or(t).max(1);
+    let m: Vec<f32> = (0..t * t)
+        .map(|i| {
+            let (q, k) = (i / t, i % t);
+            if k <= q && q - k < w { 0.0 } else { f32::NEG_INFINITY }
+        })
+        .collect();
+    Tensor::from_vec(m, (t, t), like.device())?.to_dtype(DType::F32)?.to_dtype(like.dtype())
+}

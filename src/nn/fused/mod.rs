@@ -1,0 +1,11 @@
+//! One operation a file: reference form (plain candle, differentiable), fused CPU form, backward.
+//!
+//! A layer calls the function named after the operation; which form runs is decided there. The
+//! reference form is public for tests and taps.
+
+pub mod attention;
+pub mod cross_entropy;
+pub mod embedding;
+pub mod linear;
+pub mod mlp;
+pub mod norm;

@@ -1,0 +1,18 @@
+//! The one place where numbers come back from a device.
+
+use candle_core::{DType, Result, Tensor};
+
+/// All values, row-major, as f32.
+pub fn to_f32(t: &Tensor) -> Result<Vec<f32>> {
+    t.to_dtype(DType::F32)?.contiguous()?.flatten_all()?.to_vec1()
+}
+
+/// All values, row-major, as u32.
+pub fn to_u32(t: &Tensor) -> Result<Vec<u32>> {
+    t.to_dtype(DType::U32)?.contiguous()?.flatten_all()?.to_vec1()
+}
+
+/// The value of a one-element tensor.
+pub fn scalar(t: &Tensor) -> Result<f64> {
+    t.to_dtype(DType::F64)?.flatten_all()?.get(0)?.to_scalar()
+}

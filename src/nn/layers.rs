@@ -1,0 +1,1 @@
+//! Layers as mathematics: norms, linear maps, attention, MLPs, blocks.

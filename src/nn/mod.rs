@@ -1,0 +1,17 @@
+//! What the model families share: parameters, layers, losses, the optimiser, the tap, and the one
+//! device-to-host copy. It names no family.
+
+pub mod batch;
+pub mod device;
+pub mod fused;
+pub mod host;
+pub mod layers;
+pub mod optimiser;
+pub mod params;
+pub mod tap;
+
+pub use batch::{Batch, IGNORE};
+pub use candle_core::{Device, Result, Tensor};
+pub use optimiser::AdamW;
+pub use params::Params;
+pub use tap::Tap;

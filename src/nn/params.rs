@@ -1,0 +1,101 @@
+//! A model's parameters: ordered by creation, seeded by name.
+
+use candle_core::{DType, Device, Result, Shape, Tensor, Var};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+/// Named variables. The initial value of each depends on (seed, name) alone, so that models that
+/// share a part start it alike, whatever else they hold.
+pub struct Params {
+    seed: u64,
+    device: Device,
+    dtype: DType,
+    vars: Vec<(String, Var)>,
+}
+
+impl Params {
+    pub fn new(seed: u64, device: &Device, dtype: DType) -> Self {
+        Self { seed, device: device.clone(), dtype, vars: vec![] }
+    }
+
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Normal with mean 0 and this standard deviation.
+    pub fn normal(&mut self, name: &str, shape: impl Into<Shape>, std: f64) -> Result<Tensor> {
+        let shape = shape.into();
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed ^ hash(name));
+        let values: Vec<f32> = standard_normals(&mut rng, shape.elem_count()).map(|z| (z * std) as f32).collect();
+        self.insert(name, Tensor::from_vec(values, shape, &self.device)?)
+    }
+
+    pub fn constant(&mut self, name: &str, shape: impl Into<Shape>, value: f64) -> Result<Tensor> {
+        let t = Tensor::full(value as f32, shape, &self.device)?.contiguous()?;
+        self.insert(name, t)
+    }
+
+    pub fn ones(&mut self, name: &str, shape: impl Into<Shape>) -> Result<Tensor> {
+        self.constant(name, shape, 1.0)
+    }
+
+    pub fn zeros(&mut self, name: &str, shape: impl Into<Shape>) -> Result<Tensor> {
+        self.constant(name, shape, 0.0)
+    }
+
+    fn insert(&mut self, name: &str, init: Tensor) -> Result<Tensor> {
+        if self.get(name).is_some() {
+            candle_core::bail!("parameter `{name}` is made twice");
+        }
+        let var = Var::from_tensor(&init.to_dtype(self.dtype)?)?;
+        let tensor = var.as_tensor().clone();
+        self.vars.push((name.to_owned(), var));
+        Ok(tensor)
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Var> {
+        self.vars.iter().find(|(n, _)| n == name).map(|(_, v)| v)
+    }
+
+    /// In the order of creation.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Var)> {
+        self.vars.iter().map(|(n, v)| (n.as_str(), v))
+    }
+
+    /// Number of scalars.
+    pub fn count(&self) -> usize {
+        self.vars.iter().map(|(_, v)| v.elem_count()).sum()
+    }
+
+    /// Overwrites one parameter in place; an error names it if the shape differs.
+    pub fn load(&self, name: &str, value: &Tensor) -> Result<()> {
+        let Some(var) = self.get(name) else { candle_core::bail!("the model has no parameter `{name}`") };
+        if var.shape() != value.shape() {
+            candle_core::bail!("parameter `{name}` has shape {:?}, the file has {:?}", var.shape(), value.shape());
+        }
+        var.set(&value.to_device(&self.device)?.to_dtype(self.dtype)?.contiguous()?)
+    }
+}
+
+/// FNV-1a, stable over platforms and versions.
+pub fn hash(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+/// Box-Muller pairs from uniform draws in (0, 1].
+fn standard_normals(rng: &mut ChaCha8Rng, n: usize) -> impl Iterator<Item = f64> {
+    use rand::Rng;
+    let mut spare = None;
+    (0..n).map(move |_| {
+        spare.take().unwrap_or_else(|| {
+            let r = (-2.0 * (1.0 - rng.random::<f64>()).ln()).sqrt();
+            let a = std::f64::consts::TAU * rng.random::<f64>();
+            spare = Some(r * a.sin());
+            r * a.cos()
+        })
+    })
+}

@@ -1,0 +1,44 @@
+//! The tap: named activations, offered by layers, kept only when wanted.
+
+use candle_core::{Result, Tensor};
+
+/// Collects the activations whose path starts with one of the wanted prefixes.
+#[derive(Debug, Default)]
+pub struct Tap {
+    wanted: Vec<String>,
+    found: Vec<(String, Tensor)>,
+}
+
+impl Tap {
+    /// Wants nothing and costs nothing.
+    pub fn off() -> Self {
+        Self::default()
+    }
+
+    pub fn on(prefixes: &[&str]) -> Self {
+        Self { wanted: prefixes.iter().map(|p| (*p).to_owned()).collect(), found: vec![] }
+    }
+
+    /// Whether a layer should compute the value at `path` (and take its reference path if need be).
+    pub fn wants(&self, path: &str) -> bool {
+        self.wanted.iter().any(|w| path.starts_with(w.as_str()))
+    }
+
+    /// Keeps the value if wanted; `value` is only evaluated then. Detached: a tap takes no part in
+    /// gradients.
+    pub fn offer(&mut self, path: &str, value: impl FnOnce() -> Result<Tensor>) -> Result<()> {
+        if self.wants(path) {
+            self.found.push((path.to_owned(), value()?.detach()));
+        }
+        Ok(())
+    }
+
+    /// In the order of the forward pass.
+    pub fn found(&self) -> &[(String, Tensor)] {
+        &self.found
+    }
+
+    pub fn get(&self, path: &str) -> Option<&Tensor> {
+        self.found.iter().find(|(p, _)| p == path).map(|(_, t)| t)
+    }
+}

@@ -1,0 +1,47 @@
+//! A question put to a model: what to tap, what to compute, which channel it answers on.
+//! One question a file; this file holds the one list.
+
+use crate::{
+    corpus::Corpus,
+    models::Model,
+    nn::{Device, Result},
+    telemetry::{Args, Payload},
+};
+
+/// One answer.
+pub struct Finding {
+    /// A name from `telemetry::channels`.
+    pub channel: &'static str,
+    /// What it was measured on, in words.
+    pub about: String,
+    /// The token axis, if it has one.
+    pub tokens: Vec<String>,
+    pub payload: Payload,
+}
+
+/// What a probe may look at. A probe leaves the model as it found it (invariant 5).
+pub struct Subject<'a> {
+    pub model: &'a mut dyn Model,
+    pub corpus: &'a Corpus,
+    pub device: &'a Device,
+    /// Draws that a probe needs come from this seed.
+    pub seed: u64,
+    pub args: &'a Args,
+}
+
+/// A question.
+pub trait Probe: Sync {
+    /// Stable id, used in plans, configs and `Command::Measure`.
+    fn id(&self) -> &'static str;
+    /// Whether it can be put to this model.
+    fn applies(&self, model: &dyn Model) -> bool;
+    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>>;
+}
+
+/// Every probe.
+pub static PROBES: &[&dyn Probe] = &[];
+
+/// The probe with this id.
+pub fn find(id: &str) -> Option<&'static dyn Probe> {
+    PROBES.iter().copied().find(|p| p.id() == id)
+}

@@ -1,0 +1,1 @@
+//! A run folder: writer (a sink), reader (replay), checkpoints, exports.

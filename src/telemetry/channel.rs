@@ -1,0 +1,67 @@
+//! Names of what is measured. Probes write to them, views read from them.
+
+use std::{borrow::Borrow, fmt, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+/// A channel's name: `group/quantity`, cheap to clone.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Channel(Arc<str>);
+
+impl Channel {
+    pub fn new(name: impl AsRef<str>) -> Self {
+        Self(name.as_ref().into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for Channel {
+    fn from(name: &str) -> Self {
+        Self::new(name)
+    }
+}
+
+impl Borrow<str> for Channel {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The channels that more than one file names, with their units.
+pub mod channels {
+    /// Training cross-entropy, nats a token.
+    pub const LOSS_TRAIN: &str = "loss/train";
+    /// Held-out cross-entropy, nats a token.
+    pub const LOSS_HELD_OUT: &str = "loss/held_out";
+    /// Global gradient norm before clipping.
+    pub const GRAD_NORM: &str = "train/grad_norm";
+    pub const LEARNING_RATE: &str = "train/lr";
+    /// Wall-clock milliseconds of one step of one variant.
+    pub const STEP_MS: &str = "time/step_ms";
+    /// tanh(gamma) of the fast-slow gate.
+    pub const GATE: &str = "gate/tanh";
+    /// dLoss/dgamma before clipping.
+    pub const GATE_GRAD: &str = "gate/grad";
+    /// Accuracy on the positions a task asks for (0..1).
+    pub const ACCURACY: &str = "task/accuracy";
+    /// Payload `Bundle`: x and y_up along a sentence.
+    pub const STAIRCASE: &str = "fast_slow/staircase";
+    /// Payload `Series`: max |delta logits| for each position after an edit.
+    pub const CAUSALITY: &str = "fast_slow/causality";
+    /// Payload `Bundle` of `Matrix`: attention maps by layer and head, with entropies.
+    pub const ATTENTION: &str = "attention/maps";
+    /// Payload `Series`: |x - Post(x)| / |x| against passes, one line a method.
+    pub const RESIDUAL: &str = "fast_slow/residual";
+    /// Payload `Series`: accuracy against distance k, one variant a reader.
+    pub const RECOVERABILITY: &str = "traces/recoverability";
+}

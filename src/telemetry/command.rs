@@ -1,0 +1,45 @@
+//! What the world tells a run.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Value;
+
+/// Arguments of a question: plain values by name.
+pub type Args = BTreeMap<String, Value>;
+
+/// A question for a running (or paused) model. The newest question replaces a waiting one that has
+/// the same `probe` and `variant`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// Chosen by the asker; comes back in [`super::Sample::request`].
+    pub request: u64,
+    /// Id of a probe in `probe::PROBES`.
+    pub probe: String,
+    /// Index of the variant asked; `None` asks every variant the probe applies to.
+    pub variant: Option<usize>,
+    pub args: Args,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// Start or go on.
+    Run,
+    Pause,
+    /// One step of every variant, then pause.
+    StepOnce,
+    /// End the run (keeps its folder). Dropping the sender does the same.
+    Stop,
+    /// A live setting: learning rate, coupling scale, a probe's cadence.
+    Set {
+        key: String,
+        value: Value,
+    },
+    Measure(Question),
+    /// Write a checkpoint now.
+    Checkpoint,
+    /// At most this many steps a second; 0 for as fast as it goes.
+    Pace(f64),
+}

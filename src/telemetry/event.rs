@@ -1,0 +1,123 @@
+//! What a run tells the world.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Channel, Payload};
+use crate::config::Config;
+
+/// One variant of a run, as a legend needs it. `index` fixes its colour everywhere.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VariantInfo {
+    /// Stable name: `coupled`, `frozen`, `coupled-s1`.
+    pub id: String,
+    /// Legend text: "coupled, seed 1".
+    pub label: String,
+    /// Variants that differ only by seed share a group: `coupled`.
+    pub group: String,
+    pub seed: u64,
+    pub params: usize,
+}
+
+/// What a run is, told once at its start.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunInfo {
+    pub lab: String,
+    pub config: Config,
+    pub variants: Vec<VariantInfo>,
+    pub total_steps: u64,
+    /// Device in words: "cpu".
+    pub device: String,
+    pub threads: usize,
+    /// What it trains on, in words: "mixture (generated), 1.2 MB, bytes".
+    pub corpus: String,
+    pub vocab: usize,
+    pub tokens_per_step: usize,
+    /// Where the run is kept, if it is.
+    pub folder: Option<String>,
+}
+
+/// A run's state; the last one told is the present one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// Models are ready (or it was paused): questions are answered, nothing trains.
+    Paused,
+    Running,
+    /// All steps done; questions are still answered.
+    Finished,
+    /// Ended by a command or because its handle went away.
+    Stopped,
+    /// Ended by an error, NaN loss or panic. What was recorded stays.
+    Failed {
+        message: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    Info,
+    Warning,
+    Error,
+}
+
+/// Scalars of one step of one variant. Never dropped. `step` counts finished updates: the stats of
+/// the first update have step 1 and hold the loss before that update.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepStats {
+    pub step: u64,
+    /// Index into [`RunInfo::variants`].
+    pub variant: usize,
+    pub scalars: Vec<(Channel, f64)>,
+    pub wall_secs: f64,
+}
+
+/// A heavier measurement of one variant at one step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Finished updates of the model it was asked of (0: initial weights).
+    pub step: u64,
+    pub variant: usize,
+    pub channel: Channel,
+    /// What it was measured on: "held-out window 3, 96 tokens".
+    pub about: String,
+    /// The token axis, if it has one.
+    #[serde(default)]
+    pub tokens: Vec<String>,
+    /// The question's number when somebody asked; `None` when it came by schedule.
+    #[serde(default)]
+    pub request: Option<u64>,
+    pub payload: Arc<Payload>,
+}
+
+/// The stream from a worker.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    Started(Arc<RunInfo>),
+    State(RunState),
+    Step(StepStats),
+    Sample(Sample),
+    /// A checkpoint was written for this step.
+    Checkpoint {
+        step: u64,
+    },
+    /// A live setting was changed at this step.
+    Changed {
+        step: u64,
+        key: String,
+        value: crate::config::Value,
+    },
+    Notice {
+        level: Level,
+        text: String,
+    },
+}
+
+/// Somebody who is told. Called on the worker's thread: must not wait for a reader.
+/// An error is reported once as a warning and the sink is dropped; the run goes on.
+pub trait Sink: Send {
+    fn event(&mut self, event: &Event) -> Result<(), String>;
+}

@@ -1,0 +1,119 @@
+//! Where a window collects a run's events without either side waiting.
+//!
+//! Step statistics and states queue up and are never lost; of unread samples on the same channel,
+//! variant and request kind only the newest is kept.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, TryLockError},
+};
+
+use super::{Channel, Event, Sample, Sink};
+
+type Wake = Box<dyn Fn() + Send + Sync>;
+
+#[derive(Default)]
+struct Unread {
+    /// In order: everything but samples.
+    queue: Vec<Event>,
+    samples: HashMap<(Channel, usize), Sample>,
+    answers: HashMap<(Channel, usize), Sample>,
+}
+
+/// What [`Inbox::take`] hands over.
+#[derive(Default)]
+pub struct Batch {
+    pub events: Vec<Event>,
+    pub samples: Vec<Sample>,
+}
+
+/// Shared between one worker and one reader.
+#[derive(Default)]
+pub struct Inbox {
+    unread: Mutex<Unread>,
+    wake: Mutex<Option<Wake>>,
+}
+
+impl Inbox {
+    /// `wake` is called after each delivery, on the worker's thread (for example to ask for a repaint).
+    pub fn set_wake(&self, wake: impl Fn() + Send + Sync + 'static) {
+        *lock(&self.wake) = Some(Box::new(wake));
+    }
+
+    /// Delivers one event. Holds the lock for a push only.
+    pub fn deliver(&self, event: Event) {
+        {
+            let mut unread = lock(&self.unread);
+            match event {
+                Event::Sample(s) => {
+                    let place = if s.request.is_some() { &mut unread.answers } else { &mut unread.samples };
+                    place.insert((s.channel.clone(), s.variant), s);
+                }
+                other => unread.queue.push(other),
+            }
+        }
+        if let Some(wake) = lock(&self.wake).as_ref() {
+            wake();
+        }
+    }
+
+    /// Takes everything unread, or nothing if the worker is delivering this instant (the next frame
+    /// will have it): the reader never waits.
+    pub fn take(&self) -> Batch {
+        let taken = match self.unread.try_lock() {
+            Ok(mut unread) => std::mem::take(&mut *unread),
+            Err(TryLockError::Poisoned(p)) => std::mem::take(&mut *p.into_inner()),
+            Err(TryLockError::WouldBlock) => return Batch::default(),
+        };
+        let mut samples: Vec<Sample> = taken.samples.into_values().chain(taken.answers.into_values()).collect();
+        samples.sort_by(|a, b| (a.step, &a.channel, a.variant).cmp(&(b.step, &b.channel, b.variant)));
+        Batch { events: taken.queue, samples }
+    }
+}
+
+fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+    m.lock().unwrap_or_else(|p| p.into_inner())
+}
+
+/// A sink that delivers into a shared inbox.
+impl Sink for std::sync::Arc<Inbox> {
+    fn event(&mut self, event: &Event) -> Result<(), String> {
+        self.deliver(event.clone());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::telemetry::{Payload, StepStats};
+
+    fn sample(step: u64, request: Option<u64>) -> Event {
+        Event::Sample(Sample {
+            step,
+            variant: 0,
+            channel: "a/b".into(),
+            about: String::new(),
+            tokens: vec![],
+            request,
+            payload: Arc::new(Payload::Scalar(step as f64)),
+        })
+    }
+
+    #[test]
+    fn steps_are_kept_and_samples_superseded() {
+        let inbox = Inbox::default();
+        for step in 1..=1000 {
+            inbox.deliver(Event::Step(StepStats { step, variant: 0, scalars: vec![], wall_secs: 0.0 }));
+            inbox.deliver(sample(step, None));
+        }
+        inbox.deliver(sample(1000, Some(4)));
+        let batch = inbox.take();
+        assert_eq!(batch.events.len(), 1000);
+        assert_eq!(batch.samples.len(), 2, "the newest scheduled sample and the answer");
+        assert!(batch.samples.iter().all(|s| s.step == 1000));
+        assert!(inbox.take().events.is_empty());
+    }
+}

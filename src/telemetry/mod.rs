@@ -1,0 +1,18 @@
+//! The narrow waist between a run and whoever watches it: plain data, no tensor, no widget.
+//!
+//! [`Event`]s flow from the worker to [`Sink`]s (the [`Inbox`] of a window, a run folder, a progress
+//! bar, a test); [`Command`]s flow back. It does not know candle, egui or any lab.
+
+mod channel;
+mod command;
+mod event;
+mod handle;
+mod inbox;
+mod payload;
+
+pub use channel::{Channel, channels};
+pub use command::{Args, Command, Question};
+pub use event::{Event, Level, RunInfo, RunState, Sample, Sink, StepStats, VariantInfo};
+pub use handle::RunHandle;
+pub use inbox::{Batch as InboxBatch, Inbox};
+pub use payload::{Graph, Line, Matrix, Payload, Points, Series};

@@ -1,0 +1,99 @@
+//! What a sample can hold. Plain numbers and labels; a view decides how to draw them.
+
+use serde::{Deserialize, Serialize};
+
+/// Heavy or structured measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Payload {
+    Scalar(f64),
+    Series(Series),
+    Matrix(Matrix),
+    Points(Points),
+    Graph(Graph),
+    Text(Vec<String>),
+    /// Several named parts measured together.
+    Bundle(Vec<(String, Payload)>),
+}
+
+impl Payload {
+    /// The named part of a bundle.
+    pub fn part(&self, name: &str) -> Option<&Payload> {
+        match self {
+            Payload::Bundle(parts) => parts.iter().find(|(n, _)| n == name).map(|(_, p)| p),
+            _ => None,
+        }
+    }
+
+    pub fn as_series(&self) -> Option<&Series> {
+        if let Payload::Series(s) = self { Some(s) } else { None }
+    }
+
+    pub fn as_matrix(&self) -> Option<&Matrix> {
+        if let Payload::Matrix(m) = self { Some(m) } else { None }
+    }
+}
+
+/// Lines over a common abscissa.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// What x is, with its unit: "position (tokens)".
+    pub x_label: String,
+    pub y_label: String,
+    pub x: Vec<f64>,
+    pub lines: Vec<Line>,
+}
+
+/// One named line; `y.len()` equals the series' `x.len()`. NaN marks a gap.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    pub name: String,
+    #[serde(with = "gaps")]
+    pub y: Vec<f64>,
+}
+
+/// A dense matrix, row-major, `data.len() == rows * cols`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Matrix {
+    pub rows: usize,
+    pub cols: usize,
+    pub data: Vec<f32>,
+    pub row_label: String,
+    pub col_label: String,
+}
+
+impl Matrix {
+    /// Value at (row, col), if inside.
+    pub fn at(&self, row: usize, col: usize) -> Option<f32> {
+        (row < self.rows && col < self.cols).then(|| self.data.get(row * self.cols + col).copied()).flatten()
+    }
+}
+
+/// Points in two or three dimensions: `xyz.len() == dims * n`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Points {
+    pub dims: usize,
+    pub xyz: Vec<f32>,
+    pub labels: Vec<String>,
+}
+
+/// A weighted directed graph: edges are (from, to, weight).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Graph {
+    pub nodes: usize,
+    pub edges: Vec<(u32, u32, f32)>,
+    pub labels: Vec<String>,
+}
+
+/// NaN as JSON null, so that a gap survives the run folder.
+mod gaps {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(y: &[f64], s: S) -> Result<S::Ok, S::Error> {
+        s.collect_seq(y.iter().map(|v| v.is_finite().then_some(*v)))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<f64>, D::Error> {
+        Ok(Vec::<Option<f64>>::deserialize(d)?.into_iter().map(|v| v.unwrap_or(f64::NAN)).collect())
+    }
+}

@@ -1,0 +1,126 @@
+//! The interface's copy of a run, with its history.
+//!
+//! Every channel keeps its past (thinned if need be), so that a view asked for step s shows what
+//! was known at s. It does not know where the events come from.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use crate::telemetry::{Channel, Event, InboxBatch, Level, RunInfo, RunState, Sample};
+
+pub use super::views::curve::Curve;
+
+/// A run as told so far.
+#[derive(Default)]
+pub struct Mirror {
+    pub info: Option<Arc<RunInfo>>,
+    pub state: Option<RunState>,
+    /// Newest finished step.
+    pub step: u64,
+    /// Wall-clock seconds of training so far.
+    pub wall_secs: f64,
+    scalars: HashMap<(usize, Channel), Curve>,
+    /// Scheduled samples, ascending steps.
+    samples: HashMap<(usize, Channel), Vec<Sample>>,
+    /// The newest answer to an asked question.
+    answers: HashMap<(usize, Channel), Sample>,
+    pub changes: Vec<(u64, String, crate::config::Value)>,
+    pub notices: Vec<(Level, String)>,
+    pub checkpoints: Vec<u64>,
+    /// Grows with every event; views cache by it.
+    pub revision: u64,
+}
+
+/// Most samples a channel keeps; beyond it every second old one is dropped.
+const KEPT_SAMPLES: usize = 256;
+
+impl Mirror {
+    pub fn apply_batch(&mut self, batch: InboxBatch) {
+        for e in batch.events {
+            self.apply(e);
+        }
+        for s in batch.samples {
+            self.apply(Event::Sample(s));
+        }
+    }
+
+    pub fn apply(&mut self, event: Event) {
+        self.revision += 1;
+        match event {
+            Event::Started(info) => {
+                let notices = std::mem::take(&mut self.notices);
+                let revision = self.revision;
+                *self = Self { info: Some(info), notices, revision, ..Self::default() };
+            }
+            Event::State(s) => self.state = Some(s),
+            Event::Step(s) => {
+                self.step = self.step.max(s.step);
+                self.wall_secs = self.wall_secs.max(s.wall_secs);
+                for (channel, value) in s.scalars {
+                    self.scalars.entry((s.variant, channel)).or_default().push(s.step, value);
+                }
+            }
+            Event::Sample(s) => self.apply_sample(s),
+            Event::Checkpoint { step } => self.checkpoints.push(step),
+            Event::Changed { step, key, value } => self.changes.push((step, key, value)),
+            Event::Notice { level, text } => self.notices.push((level, text)),
+        }
+    }
+
+    fn apply_sample(&mut self, s: Sample) {
+        let key = (s.variant, s.channel.clone());
+        if s.request.is_some() {
+            self.answers.insert(key, s);
+            return;
+        }
+        let kept = self.samples.entry(key).or_default();
+        match kept.last() {
+            Some(last) if last.step >= s.step => {
+                kept.retain(|k| k.step < s.step);
+                kept.push(s);
+            }
+            _ => kept.push(s),
+        }
+        if kept.len() > KEPT_SAMPLES {
+            let newest_half = kept.len() / 2;
+            let mut i = 0;
+            kept.retain(|_| {
+                i += 1;
+                i > newest_half || i % 2 == 1
+            });
+        }
+    }
+
+    pub fn variants(&self) -> &[crate::telemetry::VariantInfo] {
+        self.info.as_ref().map_or(&[], |i| &i.variants)
+    }
+
+    /// A scalar channel of one variant.
+    pub fn curve(&self, variant: usize, channel: &str) -> Option<&Curve> {
+        self.scalars.get(&(variant, Channel::new(channel)))
+    }
+
+    /// The newest scheduled sample taken at or before `step`.
+    pub fn sample_at(&self, variant: usize, channel: &str, step: u64) -> Option<&Sample> {
+        let kept = self.samples.get(&(variant, Channel::new(channel)))?;
+        let after = kept.partition_point(|s| s.step <= step);
+        after.checked_sub(1).and_then(|i| kept.get(i))
+    }
+
+    /// The newest answer to an asked question.
+    pub fn answer(&self, variant: usize, channel: &str) -> Option<&Sample> {
+        self.answers.get(&(variant, Channel::new(channel)))
+    }
+
+    /// Every scalar channel present, with the variants that have it.
+    pub fn scalar_channels(&self) -> BTreeMap<Channel, Vec<usize>> {
+        let mut all: BTreeMap<Channel, Vec<usize>> = BTreeMap::new();
+        for (variant, channel) in self.scalars.keys() {
+            all.entry(channel.clone()).or_default().push(*variant);
+        }
+        all.values_mut().for_each(|v| v.sort_unstable());
+        all
+    }
+}

@@ -1,0 +1,7 @@
+//! The application: shell, mirror, theme, panels, views. Knows runs only through telemetry, files
+//! and dialogs only through [`host::Host`].
+
+pub mod host;
+pub mod mirror;
+pub mod theme;
+pub mod views;
