@@ -1,5 +1,7 @@
 //! A lab is a value: its question, knobs, presets, plan, panes. One lab a file; the one list is here.
 
+pub mod common;
+
 use crate::{
     config::{Config, ConfigError, Knob},
     trainer::Plan,
