@@ -1,6 +1,6 @@
 //! The one place where numbers come back from a device.
 
-use candle_core::{DType, Result, Tensor};
+use candle_core::{DType, Device, Result, Tensor};
 
 /// All values, row-major, as f32.
 pub fn to_f32(t: &Tensor) -> Result<Vec<f32>> {
@@ -15,4 +15,9 @@ pub fn to_u32(t: &Tensor) -> Result<Vec<u32>> {
 /// The value of a one-element tensor.
 pub fn scalar(t: &Tensor) -> Result<f64> {
     t.to_dtype(DType::F64)?.flatten_all()?.get(0)?.to_scalar()
+}
+
+/// The same values and type in host memory, row-major: what a file writer needs. Exact bits.
+pub fn to_cpu(t: &Tensor) -> Result<Tensor> {
+    t.detach().to_device(&Device::Cpu)?.contiguous()
 }

@@ -1,1 +1,47 @@
-//! A run folder: writer (a sink), reader (replay), checkpoints, exports.
+//! A run folder: writer (a sink), reader (replay), checkpoints, exports. It knows no lab, model
+//! family or view.
+//!
+//! ```text
+//! 20260131-142501-fast_slow-needed-s7/
+//!   config.toml      the resolved settings: `orrery run config.toml` makes the run again
+//!   run.json         what ran: variants, corpus, device, and where (version, system, CPU, threads)
+//!   metrics.jsonl    one object a step and variant: step, variant, wall_secs, then scalars by channel
+//!   samples.jsonl    one object a measurement: step, variant, channel, about, tokens, payload
+//!   events.jsonl     states, live changes, notices, checkpoints, each with the step and the time
+//!   checkpoints/step-00000200/
+//!     state.json                      step, data positions, dials, log lengths, checksums
+//!     <variant>.safetensors           weights under their plain names
+//!     <variant>.optimiser.safetensors the optimiser's moments
+//!   figures/         PNG
+//! ```
+//!
+//! **Numbers.** NaN and the infinities are the strings `"NaN"`, `"Infinity"`, `"-Infinity"`
+//! ([`crate::telemetry::number`]); every other number comes back with the same bits.
+//!
+//! **Append-only, and what a crash leaves.** Each event has reached the system before the sink
+//! returns, so a killed process loses nothing that was told; at a checkpoint the logs are also
+//! forced to the disk, and their lengths are kept in the checkpoint. To resume, the part of each
+//! log beyond those lengths is first copied to `<name>.superseded.jsonl` and then cut off: the run
+//! goes on from the checkpoint and writes those steps again, with the same numbers. So the logs
+//! always hold one record for a (variant, step), and plain tools need to know nothing of resuming.
+
+pub mod checkpoint;
+mod environment;
+mod error;
+pub mod export;
+mod files;
+mod listing;
+mod log_file;
+mod reader;
+mod record;
+mod tensorboard;
+pub mod tensors;
+mod writer;
+
+pub use checkpoint::{Checkpoint, DataPosition, Lengths, Loaded};
+pub use environment::Environment;
+pub use error::StoreError;
+pub use listing::{RunSummary, list, summary};
+pub use reader::Reader;
+pub use record::RunRecord;
+pub use writer::Writer;

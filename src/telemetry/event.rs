@@ -70,6 +70,7 @@ pub struct StepStats {
     pub step: u64,
     /// Index into [`RunInfo::variants`].
     pub variant: usize,
+    #[serde(with = "super::number::named")]
     pub scalars: Vec<(Channel, f64)>,
     pub wall_secs: f64,
 }

@@ -8,6 +8,7 @@ mod command;
 mod event;
 mod handle;
 mod inbox;
+pub mod number;
 mod payload;
 
 pub use channel::{Channel, channels};

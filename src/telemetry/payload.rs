@@ -2,11 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::number;
+
 /// Heavy or structured measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Payload {
-    Scalar(f64),
+    Scalar(#[serde(with = "number::one")] f64),
     Series(Series),
     Matrix(Matrix),
     Points(Points),
@@ -40,6 +42,7 @@ pub struct Series {
     /// What x is, with its unit: "position (tokens)".
     pub x_label: String,
     pub y_label: String,
+    #[serde(with = "number::list")]
     pub x: Vec<f64>,
     pub lines: Vec<Line>,
 }
@@ -48,7 +51,7 @@ pub struct Series {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     pub name: String,
-    #[serde(with = "gaps")]
+    #[serde(with = "number::list")]
     pub y: Vec<f64>,
 }
 
@@ -57,6 +60,7 @@ pub struct Line {
 pub struct Matrix {
     pub rows: usize,
     pub cols: usize,
+    #[serde(with = "number::list")]
     pub data: Vec<f32>,
     pub row_label: String,
     pub col_label: String,
@@ -73,6 +77,7 @@ impl Matrix {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Points {
     pub dims: usize,
+    #[serde(with = "number::list")]
     pub xyz: Vec<f32>,
     pub labels: Vec<String>,
 }
@@ -81,19 +86,7 @@ pub struct Points {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Graph {
     pub nodes: usize,
+    #[serde(with = "number::edges")]
     pub edges: Vec<(u32, u32, f32)>,
     pub labels: Vec<String>,
-}
-
-/// NaN as JSON null, so that a gap survives the run folder.
-mod gaps {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub fn serialize<S: Serializer>(y: &[f64], s: S) -> Result<S::Ok, S::Error> {
-        s.collect_seq(y.iter().map(|v| v.is_finite().then_some(*v)))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<f64>, D::Error> {
-        Ok(Vec::<Option<f64>>::deserialize(d)?.into_iter().map(|v| v.unwrap_or(f64::NAN)).collect())
-    }
 }

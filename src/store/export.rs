@@ -1,0 +1,98 @@
+//! A run's scalars in other programs' formats: one CSV, or TensorBoard event files.
+
+use std::{
+    collections::HashMap,
+    fs::{self, File},
+    io::{BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use super::{Reader, StoreError, error::At, files, listing, reader, tensorboard::EventFile};
+use crate::telemetry::{Channel, Event, RunInfo, StepStats};
+
+/// Writes every scalar of a run as one CSV: `step, variant, wall_secs`, then a column a channel, in
+/// the order of their first appearance. Absent values are empty, others in full precision (`NaN`,
+/// `inf`, `-inf` for what is not finite). Returns the number of rows.
+pub fn csv(run: &Path, to: &Path) -> Result<u64, StoreError> {
+    // Twice over the file rather than the whole of it in memory.
+    let mut columns: HashMap<Channel, usize> = HashMap::new();
+    let mut names = vec![];
+    for stats in steps(run)? {
+        for (channel, _) in stats.scalars {
+            columns.entry(channel).or_insert_with_key(|c| {
+                names.push(c.clone());
+                names.len() - 1
+            });
+        }
+    }
+    let ids = variant_ids(run)?;
+    let mut out = BufWriter::new(File::create(to).at("write", to)?);
+    let mut line = "step,variant,wall_secs".to_owned();
+    for name in &names {
+        line.push(',');
+        line.push_str(&quoted(name.as_str()));
+    }
+    writeln!(out, "{line}").at("write", to)?;
+    let mut rows = 0;
+    for stats in steps(run)? {
+        let mut row = vec![String::new(); names.len()];
+        for (channel, value) in &stats.scalars {
+            if let Some(place) = columns.get(channel).and_then(|i| row.get_mut(*i)) {
+                *place = value.to_string();
+            }
+        }
+        let id = quoted(&id_of(&ids, stats.variant));
+        let values = row.iter().flat_map(|v| [",", v.as_str()]).collect::<String>();
+        writeln!(out, "{},{id},{}{values}", stats.step, stats.wall_secs).at("write", to)?;
+        rows += 1;
+    }
+    out.flush().at("write", to)?;
+    Ok(rows)
+}
+
+/// Writes TensorBoard event files, one folder a variant, so that `tensorboard --logdir <to>` shows
+/// each as a run. Values become 32-bit floats (the format's type). Returns the files.
+pub fn tensorboard(run: &Path, to: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let ids = variant_ids(run)?;
+    let (_, started_at, _) = reader::describe(run)?;
+    let began = listing::began(run, started_at.as_deref()).as_second();
+    let mut taken = vec![];
+    let mut open: HashMap<usize, EventFile> = HashMap::new();
+    let mut paths = vec![];
+    for stats in steps(run)? {
+        let file = match open.entry(stats.variant) {
+            std::collections::hash_map::Entry::Occupied(e) => e.into_mut(),
+            std::collections::hash_map::Entry::Vacant(e) => {
+                let folder = to.join(files::unique_name(&id_of(&ids, stats.variant), &mut taken));
+                fs::create_dir_all(&folder).at("make", &folder)?;
+                let path = folder.join(format!("events.out.tfevents.{began:010}.orrery"));
+                paths.push(path.clone());
+                e.insert(EventFile::create(&path, began as f64)?)
+            }
+        };
+        let wall = if stats.wall_secs.is_finite() { stats.wall_secs } else { 0.0 };
+        file.scalars(began as f64 + wall, stats.step, &stats.scalars)?;
+    }
+    for file in open.into_values() {
+        file.finish()?;
+    }
+    Ok(paths)
+}
+
+fn steps(run: &Path) -> Result<impl Iterator<Item = StepStats>, StoreError> {
+    Ok(Reader::open(run)?.filter_map(|e| if let Event::Step(s) = e { Some(s) } else { None }))
+}
+
+fn variant_ids(run: &Path) -> Result<Vec<String>, StoreError> {
+    let (info, _, _): (RunInfo, _, _) = reader::describe(run)?;
+    Ok(info.variants.into_iter().map(|v| v.id).collect())
+}
+
+fn id_of(ids: &[String], variant: usize) -> String {
+    ids.get(variant).cloned().unwrap_or_else(|| variant.to_string())
+}
+
+/// RFC 4180: quotes around what has a comma, a quote or a line break.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}

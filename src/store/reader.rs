@@ -1,0 +1,400 @@
+//! Opens a run folder and tells it again: the events in order, line by line, whatever the size.
+//!
+//! A folder may have lost something: a line cut short by a crash, a file, its description. Each is a
+//! notice that names the file and the line, and everything else is told.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    fs::{self, File},
+    io::{self, BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    RunRecord, StoreError, checkpoint,
+    error::At,
+    record::{self, MetricsIn, SampleIn, VariantRef},
+    writer::{CONFIG, EVENTS, METRICS, RUN, SAMPLES},
+};
+use crate::{
+    config::Config,
+    telemetry::{Channel, Event, Level, RunInfo, RunState, Sample, StepStats, VariantInfo},
+};
+
+/// A longer line than this is not one of ours, and is passed over without being held in memory.
+const LONGEST_LINE: u64 = 512 << 20;
+/// Bad lines of one file that are told of one by one.
+const TOLD: u64 = 5;
+
+/// The events of a run folder, in order: its start, then steps, samples and what happened, merged by
+/// step.
+pub struct Reader {
+    start: VecDeque<Event>,
+    notices: VecDeque<Event>,
+    names: Names,
+    /// Steps, samples, happenings: of equal steps the earlier kind is told first.
+    feeds: [Feed; 3],
+    end: Option<End>,
+}
+
+/// What is known only at the end.
+#[derive(Default)]
+struct End {
+    step: u64,
+    state: Option<RunState>,
+    checkpoint: Option<u64>,
+}
+
+impl Reader {
+    /// Errors only if this is not a run folder at all.
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        let (mut info, _, notices) = describe(folder)?;
+        info.folder = Some(folder.display().to_string());
+        let names = Names::of(&info);
+        let mut reader = Self {
+            start: [Event::Started(Arc::new(info))].into(),
+            notices: notices.into_iter().map(warning).collect(),
+            names,
+            feeds: [
+                Feed::new(folder, METRICS, "the curves", parse_metrics),
+                Feed::new(folder, SAMPLES, "everything but the curves", parse_sample),
+                Feed::new(folder, EVENTS, "what happened (pauses, changed settings)", parse_event),
+            ],
+            end: Some(End::default()),
+        };
+        reader.notices.extend(reader.feeds.iter_mut().filter_map(|f| f.missing.take()).map(warning));
+        Ok(reader)
+    }
+
+    /// What the run is.
+    pub fn info(&self) -> Option<Arc<RunInfo>> {
+        self.start.iter().find_map(|e| if let Event::Started(info) = e { Some(info.clone()) } else { None })
+    }
+
+    fn note(&mut self, event: &Event) {
+        let Some(end) = &mut self.end else { return };
+        match event {
+            Event::Step(s) => end.step = end.step.max(s.step),
+            Event::State(s) => end.state = Some(s.clone()),
+            Event::Checkpoint { step } => end.checkpoint = Some(*step),
+            _ => {}
+        }
+    }
+
+    /// Words about a run that did not end by itself, once.
+    fn closing(&mut self) -> Option<Event> {
+        let end = self.end.take()?;
+        let folder = self.feeds[0].folder.clone();
+        let resumable = match (end.checkpoint, checkpoint::latest(&folder)) {
+            (Some(step), None) => {
+                self.notices.push_back(warning(format!(
+                    "the checkpoint of step {step} is no longer in `{}`: the run can be replayed, but resuming begins again at step 0",
+                    folder.join("checkpoints").display()
+                )));
+                false
+            }
+            (_, found) => found.is_some(),
+        };
+        let ended = matches!(end.state, Some(RunState::Finished | RunState::Stopped | RunState::Failed { .. }));
+        if !ended && end.step > 0 {
+            let go_on = if resumable { "; it can be resumed from its last checkpoint" } else { "" };
+            self.notices.push_back(Event::Notice {
+                level: Level::Info,
+                text: format!(
+                    "no end is recorded after step {}: the run was interrupted, or still goes on{go_on}",
+                    end.step
+                ),
+            });
+        }
+        self.notices.pop_front()
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
+        if let Some(e) = self.start.pop_front() {
+            return Some(e);
+        }
+        for feed in &mut self.feeds {
+            feed.fill(&mut self.names, &mut self.notices);
+        }
+        if let Some(notice) = self.notices.pop_front() {
+            return Some(notice);
+        }
+        let first =
+            self.feeds.iter().enumerate().filter_map(|(i, f)| f.head.as_ref().map(|(step, _)| (*step, i))).min();
+        let Some((_, i)) = first else { return self.closing() };
+        let (_, event) = self.feeds[i].head.take()?;
+        self.note(&event);
+        Some(event)
+    }
+}
+
+fn warning(text: String) -> Event {
+    Event::Notice { level: Level::Warning, text }
+}
+
+/// Variants' ids to indices; channels' names shared between lines.
+struct Names {
+    variants: HashMap<String, usize>,
+    channels: HashMap<String, Channel>,
+}
+
+impl Names {
+    fn of(info: &RunInfo) -> Self {
+        let variants = info.variants.iter().enumerate().map(|(i, v)| (v.id.clone(), i)).collect();
+        Self { variants, channels: HashMap::new() }
+    }
+
+    fn variant(&self, v: VariantRef) -> Result<usize, String> {
+        match v {
+            VariantRef::Index(i) => Ok(i),
+            VariantRef::Id(id) => self
+                .variants
+                .get(&id)
+                .copied()
+                .or_else(|| id.parse().ok())
+                .ok_or_else(|| format!("its variant `{id}` is not one that {RUN} names")),
+        }
+    }
+
+    fn channel(&mut self, name: String) -> Channel {
+        self.channels.entry(name).or_insert_with_key(|n| Channel::new(n)).clone()
+    }
+}
+
+type Parsed = Result<Option<(u64, Event)>, String>;
+
+fn parse_metrics(line: &[u8], names: &mut Names) -> Parsed {
+    let m: MetricsIn = serde_json::from_slice(line).map_err(|e| e.to_string())?;
+    let variant = names.variant(m.variant)?;
+    let scalars = m.scalars.into_iter().map(|(name, v)| (names.channel(name), v)).collect();
+    Ok(Some((m.step, Event::Step(StepStats { step: m.step, variant, scalars, wall_secs: m.wall_secs }))))
+}
+
+fn parse_sample(line: &[u8], names: &mut Names) -> Parsed {
+    let s: SampleIn = serde_json::from_slice(line).map_err(|e| e.to_string())?;
+    let variant = names.variant(s.variant)?;
+    let channel = names.channel(s.channel);
+    let payload = Arc::new(s.payload);
+    let sample =
+        Sample { step: s.step, variant, channel, about: s.about, tokens: s.tokens, request: s.request, payload };
+    Ok(Some((s.step, Event::Sample(sample))))
+}
+
+fn parse_event(line: &[u8], _: &mut Names) -> Parsed {
+    record::event_in(line).map_err(|e| e.to_string())
+}
+
+/// One log, with its next event at hand.
+struct Feed {
+    folder: PathBuf,
+    name: &'static str,
+    file: Option<BufReader<File>>,
+    /// Words, if the file cannot be opened.
+    missing: Option<String>,
+    line_number: u64,
+    bad: u64,
+    parse: fn(&[u8], &mut Names) -> Parsed,
+    head: Option<(u64, Event)>,
+    line: Vec<u8>,
+}
+
+impl Feed {
+    fn new(folder: &Path, name: &'static str, holds: &str, parse: fn(&[u8], &mut Names) -> Parsed) -> Self {
+        let path = folder.join(name);
+        let (file, missing) = match File::open(&path)
+            .and_then(|f| if path.is_dir() { Err(io::ErrorKind::IsADirectory.into()) } else { Ok(f) })
+        {
+            Ok(f) => (Some(BufReader::with_capacity(1 << 16, f)), None),
+            Err(e) => (None, Some(format!("{name} cannot be opened ({e}): the run is shown without {holds}"))),
+        };
+        Self { folder: folder.to_owned(), name, file, missing, line_number: 0, bad: 0, parse, head: None, line: vec![] }
+    }
+
+    fn fill(&mut self, names: &mut Names, notices: &mut VecDeque<Event>) {
+        while self.head.is_none() && self.file.is_some() {
+            match self.next_line() {
+                Ok(Line::End) => {
+                    self.file = None;
+                    if self.bad > TOLD {
+                        notices.push_back(warning(format!("{}: {} lines could not be read", self.name, self.bad)));
+                    }
+                }
+                Ok(Line::Whole { ended }) => self.take_line(ended, names, notices),
+                Ok(Line::TooLong) => self.skip("it is longer than any line of a run", notices),
+                Err(e) => {
+                    notices.push_back(warning(format!(
+                        "{} cannot be read beyond line {}: {e}",
+                        self.name, self.line_number
+                    )));
+                    self.file = None;
+                }
+            }
+        }
+    }
+
+    fn take_line(&mut self, ended: bool, names: &mut Names, notices: &mut VecDeque<Event>) {
+        let line = self.line.trim_ascii();
+        if line.is_empty() {
+            return;
+        }
+        match (self.parse)(line, names) {
+            Ok(head) => self.head = head,
+            Err(_) if !ended => {
+                self.skip("the last line is cut short (the run was interrupted while writing it)", notices)
+            }
+            Err(e) => self.skip(&e, notices),
+        }
+    }
+
+    fn skip(&mut self, why: &str, notices: &mut VecDeque<Event>) {
+        self.bad += 1;
+        if self.bad <= TOLD {
+            notices.push_back(warning(format!("{} line {} is passed over: {why}", self.name, self.line_number)));
+        }
+    }
+
+    fn next_line(&mut self) -> io::Result<Line> {
+        self.line.clear();
+        self.line.shrink_to(1 << 20);
+        let Some(file) = &mut self.file else { return Ok(Line::End) };
+        let n = file.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut self.line)?;
+        if n == 0 {
+            return Ok(Line::End);
+        }
+        self.line_number += 1;
+        let ended = self.line.last() == Some(&b'\n');
+        if !ended && n as u64 == LONGEST_LINE {
+            skip_line(file)?;
+            return Ok(Line::TooLong);
+        }
+        Ok(Line::Whole { ended })
+    }
+}
+
+enum Line {
+    Whole { ended: bool },
+    TooLong,
+    End,
+}
+
+/// Reads on to the next line without keeping anything.
+fn skip_line(file: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let chunk = file.fill_buf()?;
+        if chunk.is_empty() {
+            return Ok(());
+        }
+        let (used, done) = match chunk.iter().position(|b| *b == b'\n') {
+            Some(i) => (i + 1, true),
+            None => (chunk.len(), false),
+        };
+        file.consume(used);
+        if done {
+            return Ok(());
+        }
+    }
+}
+
+/// What a run is, when it began, and what had to be guessed.
+pub(super) fn describe(folder: &Path) -> Result<(RunInfo, Option<String>, Vec<String>), StoreError> {
+    if !folder.is_dir() {
+        return Err(StoreError(format!("`{}` is not a folder: give the folder of a run", folder.display())));
+    }
+    let lost = match fs::read(folder.join(RUN)) {
+        Ok(text) => match serde_json::from_slice::<RunRecord>(&text) {
+            Ok(run) => return Ok((run.run, Some(run.started_at), vec![])),
+            Err(e) => format!("{RUN} is damaged ({e})"),
+        },
+        Err(e) if e.kind() == io::ErrorKind::NotFound => format!("{RUN} is missing"),
+        Err(e) => format!("{RUN} cannot be read ({e})"),
+    };
+    let path = folder.join(CONFIG);
+    if !path.exists() {
+        return Err(StoreError(format!(
+            "`{}` is not a run folder: {lost}, and there is no {CONFIG} either",
+            folder.display()
+        )));
+    }
+    let text = fs::read_to_string(&path).at("read", &path)?;
+    let config = config_without_schema(&text)
+        .map_err(|e| StoreError(format!("{lost}, and `{}` cannot be read either: {e}", path.display())))?;
+    let info = rebuilt(folder, config);
+    let words = format!("{lost}: rebuilt from {CONFIG}; variants go by the ids found in {METRICS}, sizes are unknown");
+    Ok((info, None, vec![words]))
+}
+
+fn rebuilt(folder: &Path, config: Config) -> RunInfo {
+    let total_steps = config.iter().find(|(key, _)| *key == "train.steps").and_then(|(_, v)| v.as_f64());
+    let variants = variant_ids(&folder.join(METRICS))
+        .into_iter()
+        .map(|id| VariantInfo { label: id.clone(), group: id.clone(), id, seed: config.seed, params: 0 })
+        .collect();
+    RunInfo {
+        lab: config.lab.clone(),
+        variants,
+        total_steps: total_steps.unwrap_or(0.0).max(0.0) as u64,
+        device: "unknown".to_owned(),
+        threads: 0,
+        corpus: "unknown".to_owned(),
+        vocab: 0,
+        tokens_per_step: 0,
+        folder: None,
+        config,
+    }
+}
+
+/// In the order of the first steps, which is the order of the variants.
+fn variant_ids(metrics: &Path) -> Vec<String> {
+    const LINES: usize = 1000;
+    let mut ids: Vec<String> = vec![];
+    let Ok(file) = File::open(metrics) else { return ids };
+    let lines = BufReader::new(file.take(16 << 20)).split(b'\n').map_while(Result::ok).take(LINES);
+    for line in lines {
+        if let Ok(MetricsIn { variant: VariantRef::Id(id), .. }) = serde_json::from_slice(&line)
+            && !ids.contains(&id)
+        {
+            ids.push(id);
+        }
+    }
+    ids
+}
+
+/// The settings as they stand in the file: without the lab's schema nothing is checked.
+fn config_without_schema(text: &str) -> Result<Config, String> {
+    let lab = Config::lab_of(text).map_err(|e| e.to_string())?;
+    let root: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
+    let mut values = serde_json::Map::new();
+    let (mut preset, mut seed) = (String::new(), 0);
+    for (key, value) in root {
+        match (key.as_str(), value) {
+            ("lab" | "title" | "about", _) => {}
+            ("preset", toml::Value::String(s)) => preset = s,
+            ("seed", toml::Value::Integer(i)) => seed = i.max(0),
+            (_, toml::Value::Table(group)) => {
+                for (name, value) in group {
+                    values.insert(format!("{key}.{name}"), plain(value));
+                }
+            }
+            (_, value) => {
+                values.insert(key, plain(value));
+            }
+        }
+    }
+    serde_json::from_value(serde_json::json!({ "lab": lab, "preset": preset, "seed": seed, "values": values }))
+        .map_err(|e| e.to_string())
+}
+
+fn plain(value: toml::Value) -> serde_json::Value {
+    match value {
+        toml::Value::Boolean(b) => b.into(),
+        toml::Value::Integer(i) => i.into(),
+        toml::Value::Float(f) => f.into(),
+        toml::Value::String(s) => s.into(),
+        other => other.to_string().into(),
+    }
+}

@@ -1,0 +1,200 @@
+//! The lines of the logs and `run.json`: how each is written and read. Nothing here opens a file.
+
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, MapAccess, Visitor},
+    ser::SerializeMap,
+};
+
+use super::Environment;
+use crate::telemetry::{Channel, Event, Payload, RunInfo, StepStats, number::Number};
+
+/// `run.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    pub format: u32,
+    /// Local time with its offset: `2026-01-31T14:25:01+01:00`.
+    pub started_at: String,
+    pub seed: u64,
+    #[serde(default)]
+    pub environment: Environment,
+    pub run: RunInfo,
+    /// Each time it was taken up again.
+    #[serde(default)]
+    pub resumed: Vec<Resumed>,
+}
+
+impl RunRecord {
+    /// Of a run that starts now, here. The folder is left out: it can be moved.
+    pub(super) fn new(info: &RunInfo) -> Self {
+        Self {
+            format: FORMAT,
+            started_at: now(),
+            seed: info.config.seed,
+            environment: Environment::here(),
+            run: RunInfo { folder: None, ..info.clone() },
+            resumed: vec![],
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Resumed {
+    pub at: String,
+    pub from_step: u64,
+    #[serde(default)]
+    pub environment: Environment,
+}
+
+/// Version of the folder's format.
+pub(super) const FORMAT: u32 = 1;
+
+/// Now, as text for people and programs.
+pub(super) fn now() -> String {
+    jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}
+
+/// A line of metrics.jsonl on its way out: step, variant, wall_secs, then scalars by channel.
+pub(super) struct MetricsOut<'a> {
+    pub variant: &'a str,
+    pub stats: &'a StepStats,
+}
+
+/// A channel is `group/quantity`; one that is named like a column of ours is put in a group.
+fn column(channel: &str) -> std::borrow::Cow<'_, str> {
+    match channel {
+        "step" | "variant" | "wall_secs" => format!("scalar/{channel}").into(),
+        other => other.into(),
+    }
+}
+
+impl Serialize for MetricsOut<'_> {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let mut map = s.serialize_map(None)?;
+        map.serialize_entry("step", &self.stats.step)?;
+        map.serialize_entry("variant", self.variant)?;
+        map.serialize_entry("wall_secs", &Number(self.stats.wall_secs))?;
+        for (channel, value) in &self.stats.scalars {
+            map.serialize_entry(&column(channel.as_str()), &Number(*value))?;
+        }
+        map.end()
+    }
+}
+
+/// A line of metrics.jsonl on its way in. Fields that are not numbers are passed over.
+#[derive(Debug, PartialEq)]
+pub(super) struct MetricsIn {
+    pub step: u64,
+    pub variant: VariantRef,
+    pub wall_secs: f64,
+    pub scalars: Vec<(String, f64)>,
+}
+
+impl<'de> Deserialize<'de> for MetricsIn {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        d.deserialize_map(MetricsVisitor)
+    }
+}
+
+struct MetricsVisitor;
+
+impl<'de> Visitor<'de> for MetricsVisitor {
+    type Value = MetricsIn;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object with step, variant and scalars")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<MetricsIn, A::Error> {
+        let (mut step, mut variant, mut wall_secs, mut scalars) = (None, None, f64::NAN, Vec::with_capacity(12));
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "step" => step = Some(map.next_value()?),
+                "variant" => variant = Some(map.next_value()?),
+                "wall_secs" => wall_secs = map.next_value::<Number<f64>>()?.0,
+                _ => {
+                    if let Lenient::Number(v) = map.next_value()? {
+                        scalars.push((key, v));
+                    }
+                }
+            }
+        }
+        Ok(MetricsIn {
+            step: step.ok_or_else(|| de::Error::missing_field("step"))?,
+            variant: variant.ok_or_else(|| de::Error::missing_field("variant"))?,
+            wall_secs,
+            scalars,
+        })
+    }
+}
+
+/// A number, or something that a later version may have added.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Lenient {
+    Number(#[serde(with = "crate::telemetry::number::one")] f64),
+    Other(de::IgnoredAny),
+}
+
+/// Who a line is about: an id in what we write; an index is understood too.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub(super) enum VariantRef {
+    Index(usize),
+    Id(String),
+}
+
+/// A line of samples.jsonl.
+#[derive(Serialize)]
+pub(super) struct SampleOut<'a> {
+    pub step: u64,
+    pub variant: &'a str,
+    pub channel: &'a Channel,
+    pub about: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub tokens: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<u64>,
+    pub payload: &'a Payload,
+}
+
+#[derive(Deserialize)]
+pub(super) struct SampleIn {
+    pub step: u64,
+    pub variant: VariantRef,
+    pub channel: String,
+    #[serde(default)]
+    pub about: String,
+    #[serde(default)]
+    pub tokens: Vec<String>,
+    #[serde(default)]
+    pub request: Option<u64>,
+    pub payload: Payload,
+}
+
+/// A line of events.jsonl: the newest step and the time when it was told, then the event.
+#[derive(Serialize)]
+pub(super) struct EventOut<'a> {
+    pub step: u64,
+    pub at: &'a str,
+    #[serde(flatten)]
+    pub event: &'a Event,
+}
+
+/// Reads a line of events.jsonl; `None` for a kind of event that this version does not know.
+pub(super) fn event_in(line: &[u8]) -> Result<Option<(u64, Event)>, serde_json::Error> {
+    let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(line)?;
+    let step = fields.remove("step").and_then(|s| s.as_u64()).unwrap_or(0);
+    fields.remove("at");
+    const KNOWN: [&str; 4] = ["state", "checkpoint", "changed", "notice"];
+    fields.retain(|kind, _| KNOWN.contains(&kind.as_str()));
+    if fields.is_empty() {
+        return Ok(None);
+    }
+    let event = serde_json::from_value(serde_json::Value::Object(fields))?;
+    let step = match &event {
+        Event::Changed { step, .. } | Event::Checkpoint { step } => *step,
+        _ => step,
+    };
+    Ok(Some((step, event)))
+}

@@ -1,0 +1,97 @@
+//! TensorBoard's event files: TFRecord frames around hand-encoded protobuf messages.
+//!
+//! A frame is length (u64 LE), masked CRC-32C of the length, data, masked CRC-32C of the data
+//! (TensorFlow, `record_writer.h`). The messages are `Event { wall_time = 1: double, step = 2: int64,
+//! file_version = 3: string, summary = 5 }`, `Summary { value = 1 }` and `Value { tag = 1: string,
+//! simple_value = 2: float }` (`event.proto`, `summary.proto`).
+
+use std::{
+    fs::File,
+    io::{BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use super::error::{At, StoreError};
+use crate::telemetry::Channel;
+
+/// One event file being written.
+pub(super) struct EventFile {
+    path: PathBuf,
+    out: BufWriter<File>,
+}
+
+impl EventFile {
+    /// Makes the file with its version line. `wall_time` in seconds since 1970.
+    pub fn create(path: &Path, wall_time: f64) -> Result<Self, StoreError> {
+        let mut file = Self { path: path.to_owned(), out: BufWriter::new(File::create(path).at("write", path)?) };
+        let mut event = vec![];
+        double(&mut event, 1, wall_time);
+        bytes(&mut event, 3, b"brain.Event:2");
+        file.frame(&event)?;
+        Ok(file)
+    }
+
+    pub fn scalars(&mut self, wall_time: f64, step: u64, scalars: &[(Channel, f64)]) -> Result<(), StoreError> {
+        let mut summary = vec![];
+        for (channel, value) in scalars {
+            let mut v = vec![];
+            bytes(&mut v, 1, channel.as_str().as_bytes());
+            float(&mut v, 2, *value as f32);
+            bytes(&mut summary, 1, &v);
+        }
+        let mut event = vec![];
+        double(&mut event, 1, wall_time);
+        key(&mut event, 2, 0);
+        varint(&mut event, step);
+        bytes(&mut event, 5, &summary);
+        self.frame(&event)
+    }
+
+    pub fn finish(mut self) -> Result<(), StoreError> {
+        self.out.flush().at("write", &self.path)
+    }
+
+    fn frame(&mut self, data: &[u8]) -> Result<(), StoreError> {
+        let length = (data.len() as u64).to_le_bytes();
+        let mut frame = Vec::with_capacity(data.len() + 16);
+        frame.extend(length);
+        frame.extend(masked(&length).to_le_bytes());
+        frame.extend(data);
+        frame.extend(masked(data).to_le_bytes());
+        self.out.write_all(&frame).at("write", &self.path)
+    }
+}
+
+/// The checksum as TFRecord keeps it, so that a checksum of data that holds checksums is sound.
+fn masked(data: &[u8]) -> u32 {
+    crc32c::crc32c(data).rotate_right(15).wrapping_add(0xa282_ead8)
+}
+
+fn varint(out: &mut Vec<u8>, mut v: u64) {
+    while v >= 0x80 {
+        out.push((v as u8) | 0x80);
+        v >>= 7;
+    }
+    out.push(v as u8);
+}
+
+/// Field number and wire type: 0 varint, 1 eight bytes, 2 length-delimited, 5 four bytes.
+fn key(out: &mut Vec<u8>, field: u64, wire: u64) {
+    varint(out, field << 3 | wire);
+}
+
+fn double(out: &mut Vec<u8>, field: u64, v: f64) {
+    key(out, field, 1);
+    out.extend(v.to_le_bytes());
+}
+
+fn float(out: &mut Vec<u8>, field: u64, v: f32) {
+    key(out, field, 5);
+    out.extend(v.to_le_bytes());
+}
+
+fn bytes(out: &mut Vec<u8>, field: u64, v: &[u8]) {
+    key(out, field, 2);
+    varint(out, v.len() as u64);
+    out.extend(v);
+}

@@ -1,0 +1,129 @@
+//! Named tensors in a safetensors file, with errors that name the file and the tensor.
+
+use std::{collections::HashMap, path::Path};
+
+use candle_core::{Device, Tensor, safetensors::Load};
+use safetensors::SafeTensors;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    error::{At, StoreError},
+    files,
+};
+use crate::nn::host;
+
+/// Tensors by name, in order.
+pub type Named = Vec<(String, Tensor)>;
+
+/// What a file must hold, to notice when it no longer does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FileRecord {
+    /// Name within its folder.
+    pub file: String,
+    pub bytes: u64,
+    pub crc32c: u32,
+    pub tensors: Vec<TensorRecord>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TensorRecord {
+    pub name: String,
+    pub dtype: String,
+    pub shape: Vec<usize>,
+}
+
+/// Writes the tensors under their names, any device, exact bits, and forces them to the disk.
+pub fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<FileRecord, StoreError> {
+    let broken = |e: &dyn std::fmt::Display| StoreError(format!("cannot write `{}`: {e}", path.display()));
+    let on_host = tensors
+        .iter()
+        .map(|(name, t)| Ok((name.as_str(), host::to_cpu(t)?)))
+        .collect::<candle_core::Result<Vec<_>>>()
+        .map_err(|e| broken(&e))?;
+    // "pt" is what PyTorch tools ask for before they open a file.
+    let metadata = HashMap::from([("format".to_owned(), "pt".to_owned())]);
+    let bytes = safetensors::serialize(on_host.iter().map(|(n, t)| (*n, t)), Some(metadata)).map_err(|e| broken(&e))?;
+    files::write_synced(path, &bytes)?;
+    Ok(FileRecord {
+        file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        bytes: bytes.len() as u64,
+        crc32c: crc32c::crc32c(&bytes),
+        tensors: on_host
+            .iter()
+            .map(|(n, t)| TensorRecord {
+                name: (*n).to_owned(),
+                dtype: t.dtype().as_str().to_owned(),
+                shape: t.dims().to_vec(),
+            })
+            .collect(),
+    })
+}
+
+/// All tensors of a file, by name.
+pub fn read(path: &Path, device: &Device) -> Result<Named, StoreError> {
+    let bytes = std::fs::read(path).at("read", path)?;
+    let file = parse(path, &bytes)?;
+    let mut names = file.names();
+    names.sort_unstable();
+    names.into_iter().map(|name| Ok((name.to_owned(), load(path, &file, name, device)?))).collect()
+}
+
+/// The tensors that `record` tells of, in its order, if the file still holds exactly those.
+pub fn read_checked(folder: &Path, record: &FileRecord, device: &Device) -> Result<Named, StoreError> {
+    let path = folder.join(&record.file);
+    let bytes = std::fs::read(&path).at("read", &path)?;
+    let file = parse(&path, &bytes)?;
+    for t in &record.tensors {
+        let Ok(found) = file.tensor(&t.name) else {
+            return Err(StoreError(format!("`{}` lacks the tensor `{}` {:?}", path.display(), t.name, t.shape)));
+        };
+        if found.shape() != t.shape {
+            return Err(StoreError(format!(
+                "`{}`: tensor `{}` has shape {:?}, the checkpoint was written with {:?}",
+                path.display(),
+                t.name,
+                found.shape(),
+                t.shape
+            )));
+        }
+    }
+    if bytes.len() as u64 != record.bytes || crc32c::crc32c(&bytes) != record.crc32c {
+        return Err(StoreError(format!(
+            "`{}` is not the file that was written (its checksum differs): it was damaged or replaced",
+            path.display()
+        )));
+    }
+    record.tensors.iter().map(|t| Ok((t.name.clone(), load(&path, &file, &t.name, device)?))).collect()
+}
+
+fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<SafeTensors<'a>, StoreError> {
+    SafeTensors::deserialize(bytes).map_err(|e| {
+        let why = cut_off(bytes).unwrap_or_else(|| format!("it is not a safetensors file ({e})"));
+        StoreError(format!("cannot read `{}`: {why}", path.display()))
+    })
+}
+
+fn load(path: &Path, file: &SafeTensors<'_>, name: &str, device: &Device) -> Result<Tensor, StoreError> {
+    let broken =
+        |e: &dyn std::fmt::Display| StoreError(format!("cannot read tensor `{name}` of `{}`: {e}", path.display()));
+    let view = file.tensor(name).map_err(|e| broken(&e))?;
+    view.load(device).map_err(|e| broken(&e))
+}
+
+/// Where a file that should be longer ends, in words; `None` if that is not what is wrong.
+fn cut_off(bytes: &[u8]) -> Option<String> {
+    let Some((length, rest)) = bytes.split_first_chunk::<8>() else {
+        return Some(format!("it is cut off after {} bytes", bytes.len()));
+    };
+    let length = usize::try_from(u64::from_le_bytes(*length)).ok().filter(|n| *n < 100_000_000)?;
+    let Some(header) = rest.get(..length) else {
+        return Some(format!("it is cut off in its header, after {} bytes", bytes.len()));
+    };
+    let header: serde_json::Value = serde_json::from_slice(header).ok()?;
+    let have = (rest.len() - length) as u64;
+    let ends = header.as_object()?.iter().filter_map(|(name, t)| Some((t["data_offsets"][1].as_u64()?, name)));
+    let mut beyond: Vec<_> = ends.filter(|(end, _)| *end > have).collect();
+    beyond.sort();
+    let (end, name) = beyond.first()?;
+    Some(format!("it is cut off in tensor `{name}` ({have} bytes of data, {end} needed)"))
+}

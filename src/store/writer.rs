@@ -1,0 +1,387 @@
+//! The sink that keeps a run: makes its folder at the first step, appends to its logs, writes its
+//! checkpoints. It does not know what drives the run or what is worth measuring.
+//!
+//! Looking at a lab leaves nothing on disk: until the first step, what is told waits in memory
+//! (bounded). From then on each event is one `write` to the system, so a killed process loses
+//! nothing, and nothing is forced to the disk except at a checkpoint: the worker does not wait.
+//!
+//! Answers to questions can come sixty times a second while somebody drags a slider. Of those on the
+//! same channel and variant the newest in each second is kept, and always the last.
+
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    fs::{self, File, OpenOptions, TryLockError},
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard},
+    time::{Duration, Instant},
+};
+
+use super::{
+    Checkpoint, Environment, Lengths, RunRecord, checkpoint,
+    error::{At, StoreError},
+    files,
+    log_file::Log,
+    record::{self, EventOut, MetricsOut, Resumed, SampleOut},
+};
+use crate::telemetry::{Channel, Event, Level, RunInfo, Sample, Sink};
+
+/// Most events that wait for the first step, samples not counted (those supersede each other).
+const WAITING: usize = 1000;
+/// Of the answers to questions on one channel, one in this time is kept.
+const ANSWER_EVERY: Duration = Duration::from_secs(1);
+
+pub(super) const METRICS: &str = "metrics.jsonl";
+pub(super) const SAMPLES: &str = "samples.jsonl";
+pub(super) const EVENTS: &str = "events.jsonl";
+pub(super) const CONFIG: &str = "config.toml";
+pub(super) const RUN: &str = "run.json";
+const LOCK: &str = ".lock";
+
+/// A run folder being written. Cheap to clone: all clones write the same folder, so one can be a
+/// sink while another writes checkpoints.
+#[derive(Clone)]
+pub struct Writer(Arc<Mutex<Inner>>);
+
+struct Inner {
+    place: Place,
+    info: Option<Arc<RunInfo>>,
+    waiting: Vec<Event>,
+}
+
+enum Place {
+    /// Where the folder will be made, and whether as soon as the run is told of.
+    Planned {
+        out: PathBuf,
+        at_once: bool,
+    },
+    Open(OpenFolder),
+}
+
+struct OpenFolder {
+    path: PathBuf,
+    metrics: Log,
+    samples: Log,
+    events: Log,
+    /// Of the variants, by index.
+    ids: Vec<String>,
+    /// Newest step told.
+    step: u64,
+    /// Set until `Started` comes again after a resume.
+    resumed_from: Option<u64>,
+    answers: HashMap<(Channel, usize), Answer>,
+    /// Held by the process that writes this folder; the system lets go of it when that dies.
+    _lock: File,
+}
+
+struct Answer {
+    written: Instant,
+    held: Option<Sample>,
+}
+
+impl Writer {
+    /// Will make the run's folder in `out` at the first step.
+    pub fn new(out: impl Into<PathBuf>) -> Self {
+        Self::planned(out.into(), false)
+    }
+
+    /// As [`Writer::new`], but makes the folder as soon as the run is told of: for a run without a
+    /// window, which is asked for on purpose.
+    pub fn at_once(out: impl Into<PathBuf>) -> Self {
+        Self::planned(out.into(), true)
+    }
+
+    fn planned(out: PathBuf, at_once: bool) -> Self {
+        Self::wrap(Inner { place: Place::Planned { out, at_once }, info: None, waiting: vec![] })
+    }
+
+    fn wrap(inner: Inner) -> Self {
+        Self(Arc::new(Mutex::new(inner)))
+    }
+
+    /// Takes up a run folder again from a checkpoint of it, or from the beginning if it has none.
+    /// What the logs hold beyond it goes to `<name>.superseded.jsonl`.
+    pub fn resume(folder: &Path, from: Option<&Checkpoint>) -> Result<Self, StoreError> {
+        let lock = lock_folder(folder)?;
+        let step = from.map(|c| c.step);
+        checkpoint::put_aside_after(folder, step)?;
+        let lengths = from.map_or_else(Lengths::default, |c| c.lengths);
+        let mut open = OpenFolder::around(folder.to_owned(), lock, lengths)?;
+        open.step = step.unwrap_or(0);
+        open.resumed_from = Some(open.step);
+        let words = match step {
+            Some(step) => {
+                // The line that told of this checkpoint came after it, so it was cut off with the rest.
+                open.write(&Event::Checkpoint { step })?;
+                format!("resumed from the checkpoint of step {step}")
+            }
+            None => "taken up again from the beginning: there was no checkpoint".to_owned(),
+        };
+        open.write(&Event::Notice { level: Level::Info, text: words })?;
+        Ok(Self::wrap(Inner { place: Place::Open(open), info: None, waiting: vec![] }))
+    }
+
+    /// The run's folder, once it is made.
+    pub fn folder(&self) -> Option<PathBuf> {
+        match &self.lock().place {
+            Place::Open(open) => Some(open.path.clone()),
+            Place::Planned { .. } => None,
+        }
+    }
+
+    /// Writes a checkpoint that knows how long the logs are; returns where it lies. To be called when
+    /// everything up to its step has been told, by whoever then tells [`Event::Checkpoint`].
+    pub fn checkpoint(&self, mut checkpoint: Checkpoint) -> Result<PathBuf, StoreError> {
+        let mut inner = self.lock();
+        let open = inner.open()?;
+        open.write_held(Duration::ZERO)?;
+        checkpoint.lengths = open.sync()?;
+        checkpoint::save(&open.path, &checkpoint)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(|p| p.into_inner())
+    }
+}
+
+impl Sink for Writer {
+    fn event(&mut self, event: &Event) -> Result<(), String> {
+        self.lock().tell(event).map_err(String::from)
+    }
+}
+
+impl Inner {
+    fn tell(&mut self, event: &Event) -> Result<(), StoreError> {
+        match (event, &self.place) {
+            (Event::Started(info), place) => {
+                self.info = Some(info.clone());
+                match place {
+                    Place::Planned { at_once: false, .. } => Ok(()),
+                    Place::Planned { .. } => self.open().map(|_| ()),
+                    Place::Open(_) => {
+                        let info = info.clone();
+                        self.open()?.started_again(&info)
+                    }
+                }
+            }
+            (Event::Step(_), _) | (_, Place::Open(_)) => self.open()?.write(event),
+            _ => {
+                self.keep_waiting(event);
+                Ok(())
+            }
+        }
+    }
+
+    /// The folder, made now if need be; then what waited is written.
+    fn open(&mut self) -> Result<&mut OpenFolder, StoreError> {
+        if let Place::Planned { out, .. } = &self.place {
+            let Some(info) = self.info.clone() else {
+                return Err(StoreError("the run folder cannot be made: the run's start was not told".to_owned()));
+            };
+            let mut open = OpenFolder::create(out, &info)?;
+            for event in std::mem::take(&mut self.waiting) {
+                open.write(&event)?;
+            }
+            self.place = Place::Open(open);
+        }
+        match &mut self.place {
+            Place::Open(open) => Ok(open),
+            Place::Planned { .. } => Err(StoreError("the run folder is not open".to_owned())),
+        }
+    }
+
+    fn keep_waiting(&mut self, event: &Event) {
+        match event {
+            Event::Sample(new) => self.waiting.retain(|e| match e {
+                Event::Sample(old) => {
+                    (&old.channel, old.variant, old.request.is_some())
+                        != (&new.channel, new.variant, new.request.is_some())
+                }
+                _ => true,
+            }),
+            _ if self.waiting.len() >= WAITING => {
+                self.waiting.remove(0);
+            }
+            _ => {}
+        }
+        self.waiting.push(event.clone());
+    }
+}
+
+impl OpenFolder {
+    fn create(out: &Path, info: &RunInfo) -> Result<Self, StoreError> {
+        fs::create_dir_all(out).at("make the folder of runs", out)?;
+        let stamp = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+        let config = &info.config;
+        let preset = if config.preset.is_empty() { "custom" } else { &config.preset };
+        let name = files::safe_name(&format!("{stamp}-{}-{preset}-s{}", config.lab, config.seed));
+        // Made under a hidden name, so that a run folder that can be seen is whole.
+        let making = out.join(format!(".making-{name}-{}", std::process::id()));
+        let made = make_whole(&making, info).and_then(|()| put_in_place(&making, out, &name));
+        let path = made.inspect_err(|_| {
+            let _ = fs::remove_dir_all(&making);
+        })?;
+        let lock = lock_folder(&path)?;
+        let mut open = Self::around(path, lock, Lengths::default())?;
+        open.ids = ids_of(info);
+        Ok(open)
+    }
+
+    /// The logs of a folder, cut to these lengths.
+    fn around(path: PathBuf, lock: File, lengths: Lengths) -> Result<Self, StoreError> {
+        Ok(Self {
+            metrics: Log::open(&path, METRICS, lengths.metrics)?,
+            samples: Log::open(&path, SAMPLES, lengths.samples)?,
+            events: Log::open(&path, EVENTS, lengths.events)?,
+            path,
+            ids: vec![],
+            step: 0,
+            resumed_from: None,
+            answers: HashMap::new(),
+            _lock: lock,
+        })
+    }
+
+    /// After a resume: the settings may ask for more steps, the machine may be another.
+    fn started_again(&mut self, info: &RunInfo) -> Result<(), StoreError> {
+        self.ids = ids_of(info);
+        let Some(from_step) = self.resumed_from.take() else { return Ok(()) };
+        let file = self.path.join(RUN);
+        let old = fs::read(&file).ok().and_then(|text| serde_json::from_slice::<RunRecord>(&text).ok());
+        let mut run = old.unwrap_or_else(|| RunRecord::new(info));
+        run.run = RunInfo { folder: None, ..info.clone() };
+        run.resumed.push(Resumed { at: record::now(), from_step, environment: Environment::here() });
+        files::replace(&file, &json(&run)?)?;
+        files::replace(&self.path.join(CONFIG), info.config.to_toml().as_bytes())
+    }
+
+    fn write(&mut self, event: &Event) -> Result<(), StoreError> {
+        match event {
+            Event::Started(_) => Ok(()),
+            Event::Step(stats) => {
+                self.step = self.step.max(stats.step);
+                self.metrics.line(&MetricsOut { variant: &id_of(&self.ids, stats.variant), stats })?;
+                self.write_held(ANSWER_EVERY)
+            }
+            Event::Sample(s) if s.request.is_some() => self.answer(s),
+            Event::Sample(s) => self.sample(s),
+            other => {
+                self.write_held(Duration::ZERO)?;
+                self.events.line(&EventOut { step: self.step, at: &record::now(), event: other })
+            }
+        }
+    }
+
+    fn sample(&mut self, s: &Sample) -> Result<(), StoreError> {
+        self.samples.line(&SampleOut {
+            step: s.step,
+            variant: &id_of(&self.ids, s.variant),
+            channel: &s.channel,
+            about: &s.about,
+            tokens: &s.tokens,
+            request: s.request,
+            payload: &s.payload,
+        })
+    }
+
+    /// Writes the answer if none was written lately, else holds it in place of the one held.
+    fn answer(&mut self, s: &Sample) -> Result<(), StoreError> {
+        let key = (s.channel.clone(), s.variant);
+        match self.answers.get_mut(&key) {
+            Some(answer) if answer.written.elapsed() < ANSWER_EVERY => answer.held = Some(s.clone()),
+            _ => {
+                self.answers.insert(key, Answer { written: Instant::now(), held: None });
+                self.sample(s)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the answers that have been held for this long.
+    fn write_held(&mut self, since: Duration) -> Result<(), StoreError> {
+        let mut due = vec![];
+        for answer in self.answers.values_mut().filter(|a| a.written.elapsed() >= since) {
+            if let Some(held) = answer.held.take() {
+                answer.written = Instant::now();
+                due.push(held);
+            }
+        }
+        due.sort_by(|a, b| (a.step, &a.channel, a.variant).cmp(&(b.step, &b.channel, b.variant)));
+        due.iter().try_for_each(|s| self.sample(s))
+    }
+
+    /// Forces the logs to the disk; their lengths.
+    fn sync(&mut self) -> Result<Lengths, StoreError> {
+        Ok(Lengths { metrics: self.metrics.sync()?, samples: self.samples.sync()?, events: self.events.sync()? })
+    }
+}
+
+impl Drop for OpenFolder {
+    fn drop(&mut self) {
+        if let Err(e) = self.write_held(Duration::ZERO) {
+            log::warn!("the last answers of a run were not kept: {e}");
+        }
+    }
+}
+
+fn make_whole(making: &Path, info: &RunInfo) -> Result<(), StoreError> {
+    for folder in [making.to_owned(), making.join("checkpoints"), making.join("figures")] {
+        fs::create_dir_all(&folder).at("make the run folder", &folder)?;
+    }
+    for log in [METRICS, SAMPLES, EVENTS] {
+        let path = making.join(log);
+        File::create(&path).at("make", &path)?;
+    }
+    files::write_synced(&making.join(CONFIG), info.config.to_toml().as_bytes())?;
+    files::write_synced(&making.join(RUN), &json(&RunRecord::new(info))?)
+}
+
+/// Renames to the first free name among `name`, `name-2`, ...
+fn put_in_place(making: &Path, out: &Path, name: &str) -> Result<PathBuf, StoreError> {
+    let mut path = out.join(name);
+    let mut n = 1;
+    loop {
+        // A rename onto a folder with something in it fails, so two runs never share one.
+        match if path.exists() { Err(io::ErrorKind::AlreadyExists.into()) } else { fs::rename(making, &path) } {
+            Ok(()) => {
+                files::sync_folder(out);
+                return Ok(path);
+            }
+            Err(e) if n < 10_000 && path.exists() => {
+                log::debug!("{} is taken ({e})", path.display());
+                n += 1;
+                path = out.join(format!("{name}-{n}"));
+            }
+            Err(e) => return Err(StoreError::io("make the run folder", &path, &e)),
+        }
+    }
+}
+
+/// One process writes a run folder. Systems that cannot lock are trusted.
+fn lock_folder(folder: &Path) -> Result<File, StoreError> {
+    let path = folder.join(LOCK);
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).at("write in", &path)?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(StoreError(format!(
+            "the run `{}` is being written by another Orrery (or another lab of this one): stop it there first",
+            folder.display()
+        ))),
+        _ => Ok(file),
+    }
+}
+
+fn ids_of(info: &RunInfo) -> Vec<String> {
+    info.variants.iter().map(|v| v.id.clone()).collect()
+}
+
+fn id_of(ids: &[String], variant: usize) -> Cow<'_, str> {
+    ids.get(variant).map_or_else(|| variant.to_string().into(), |id| id.as_str().into())
+}
+
+fn json(run: &RunRecord) -> Result<Vec<u8>, StoreError> {
+    let mut text =
+        serde_json::to_vec_pretty(run).map_err(|e| StoreError(format!("cannot write the run's description: {e}")))?;
+    text.push(b'\n');
+    Ok(text)
+}
