@@ -48,6 +48,11 @@ pub trait Model: Send {
     /// Loss on a batch, with gradients.
     fn loss(&self, batch: &Batch) -> Result<Loss>;
 
+    /// Mean cross-entropy in nats, scalar, without gradients: what a held-out evaluation asks for.
+    fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
+        Ok(self.loss(batch)?.cross_entropy.detach())
+    }
+
     /// Tokens u32 `(B, T)` -> logits `(B, T, V)`; activations that `tap` wants are left in it.
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor>;
 

@@ -1,10 +1,79 @@
-//! Device names to devices.
+//! Device names to devices. It does not know what will run on them.
 
-use candle_core::Device;
+use candle_core::{Device, utils};
 
 /// `auto` (the fastest that this build and machine have), `cpu`, `cuda`, `cuda:N`, `metal`.
 /// The error says what is missing and what to do.
 pub fn open(name: &str) -> std::result::Result<Device, String> {
-    let _ = name;
-    Ok(Device::Cpu)
+    let name = name.trim().to_ascii_lowercase();
+    let (kind, index) = match name.split_once(':') {
+        None => (name.as_str(), 0),
+        Some((kind, n)) => {
+            let index =
+                n.parse().map_err(|_| format!("device `{name}`: `{n}` is not a device number; try `cuda:0`"))?;
+            (kind, index)
+        }
+    };
+    match kind {
+        "auto" | "" => Ok(cuda(0).or_else(|_| metal(0)).unwrap_or(Device::Cpu)),
+        "cpu" => Ok(Device::Cpu),
+        "cuda" | "gpu" => cuda(index),
+        "metal" => metal(index),
+        _ => Err(format!("there is no device `{name}`; choose auto, cpu, cuda, cuda:N or metal")),
+    }
+}
+
+/// A device in words: `cpu`, `cuda:0`, `metal:0`.
+pub fn name(device: &Device) -> String {
+    match device.location() {
+        candle_core::DeviceLocation::Cpu => "cpu".to_owned(),
+        candle_core::DeviceLocation::Cuda { gpu_id } => format!("cuda:{gpu_id}"),
+        candle_core::DeviceLocation::Metal { gpu_id } => format!("metal:{gpu_id}"),
+    }
+}
+
+fn cuda(index: usize) -> std::result::Result<Device, String> {
+    if !utils::cuda_is_available() {
+        return Err("this build has no CUDA; build it with `--features cuda`, or choose device `cpu`".to_owned());
+    }
+    Device::new_cuda(index).map_err(|e| {
+        format!(
+            "CUDA device {index} cannot be opened ({e}); check the driver with `nvidia-smi`, or choose device `cpu`"
+        )
+    })
+}
+
+fn metal(index: usize) -> std::result::Result<Device, String> {
+    if !utils::metal_is_available() {
+        return Err(
+            "this build has no Metal; on a Mac build it with `--features metal`, or choose device `cpu`".to_owned()
+        );
+    }
+    Device::new_metal(index)
+        .map_err(|e| format!("Metal device {index} cannot be opened ({e}); choose device `cpu` instead"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_exist_open() {
+        for name in ["cpu", " CPU ", "auto"] {
+            assert!(open(name).is_ok(), "{name}");
+        }
+        assert_eq!(super::name(&Device::Cpu), "cpu");
+    }
+
+    #[test]
+    fn errors_say_what_to_do() {
+        let unknown = open("tpu").unwrap_err();
+        assert!(unknown.contains("`tpu`") && unknown.contains("cpu"), "{unknown}");
+        let number = open("cuda:first").unwrap_err();
+        assert!(number.contains("`first`"), "{number}");
+        if !utils::cuda_is_available() {
+            let missing = open("cuda:1").unwrap_err();
+            assert!(missing.contains("--features cuda"), "{missing}");
+        }
+    }
 }

@@ -7,6 +7,11 @@ pub fn to_f32(t: &Tensor) -> Result<Vec<f32>> {
     t.to_dtype(DType::F32)?.contiguous()?.flatten_all()?.to_vec1()
 }
 
+/// All values, row-major, as f64. Widened after the copy: not every device has f64.
+pub fn to_f64(t: &Tensor) -> Result<Vec<f64>> {
+    t.contiguous()?.flatten_all()?.to_device(&Device::Cpu)?.to_dtype(DType::F64)?.to_vec1()
+}
+
 /// All values, row-major, as u32.
 pub fn to_u32(t: &Tensor) -> Result<Vec<u32>> {
     t.to_dtype(DType::U32)?.contiguous()?.flatten_all()?.to_vec1()
@@ -14,7 +19,7 @@ pub fn to_u32(t: &Tensor) -> Result<Vec<u32>> {
 
 /// The value of a one-element tensor.
 pub fn scalar(t: &Tensor) -> Result<f64> {
-    t.to_dtype(DType::F64)?.flatten_all()?.get(0)?.to_scalar()
+    t.flatten_all()?.get(0)?.to_device(&Device::Cpu)?.to_dtype(DType::F64)?.to_scalar()
 }
 
 /// The same values and type in host memory, row-major: what a file writer needs. Exact bits.

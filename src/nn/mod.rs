@@ -3,11 +3,13 @@
 
 pub mod batch;
 pub mod device;
+pub mod fixed_point;
 pub mod fused;
 pub mod host;
 pub mod layers;
 pub mod optimiser;
 pub mod params;
+pub mod pooling;
 pub mod tap;
 
 pub use batch::{Batch, IGNORE};

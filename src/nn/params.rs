@@ -1,4 +1,4 @@
-//! A model's parameters: ordered by creation, seeded by name.
+//! A model's parameters: ordered by creation, seeded by name. It does not know what they are for.
 
 use candle_core::{DType, Device, Result, Shape, Tensor, Var};
 use rand::SeedableRng;
@@ -11,11 +11,12 @@ pub struct Params {
     device: Device,
     dtype: DType,
     vars: Vec<(String, Var)>,
+    frozen: Vec<String>,
 }
 
 impl Params {
     pub fn new(seed: u64, device: &Device, dtype: DType) -> Self {
-        Self { seed, device: device.clone(), dtype, vars: vec![] }
+        Self { seed, device: device.clone(), dtype, vars: vec![], frozen: vec![] }
     }
 
     pub fn device(&self) -> &Device {
@@ -66,6 +67,20 @@ impl Params {
         self.vars.iter().map(|(n, v)| (n.as_str(), v))
     }
 
+    /// Keeps a parameter as it is: the optimiser neither updates nor decays it, and its gradient is
+    /// told but does not count in the global norm.
+    pub fn freeze(&mut self, name: &str) -> Result<()> {
+        if self.get(name).is_none() {
+            candle_core::bail!("cannot freeze `{name}`: the model has no such parameter");
+        }
+        self.frozen.push(name.to_owned());
+        Ok(())
+    }
+
+    pub fn is_frozen(&self, name: &str) -> bool {
+        self.frozen.iter().any(|n| n == name)
+    }
+
     /// Number of scalars.
     pub fn count(&self) -> usize {
         self.vars.iter().map(|(_, v)| v.elem_count()).sum()
@@ -98,4 +113,42 @@ fn standard_normals(rng: &mut ChaCha8Rng, n: usize) -> impl Iterator<Item = f64>
             r * a.cos()
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nn::host;
+
+    #[test]
+    fn a_value_depends_on_seed_and_name_alone() -> Result<()> {
+        let mut few = Params::new(7, &Device::Cpu, DType::F32);
+        let mut many = Params::new(7, &Device::Cpu, DType::F32);
+        many.normal("first", (5, 3), 1.0)?;
+        let (a, b) = (few.normal("second", (4, 8), 0.5)?, many.normal("second", (4, 8), 0.5)?);
+        assert_eq!(host::to_f32(&a)?, host::to_f32(&b)?);
+        let other = Params::new(8, &Device::Cpu, DType::F32).normal("second", (4, 8), 0.5)?;
+        assert_ne!(host::to_f32(&a)?, host::to_f32(&other)?);
+        Ok(())
+    }
+
+    #[test]
+    fn normals_have_the_asked_moments() -> Result<()> {
+        let x = host::to_f64(&Params::new(1, &Device::Cpu, DType::F32).normal("x", 20_000, 0.5)?)?;
+        let mean = x.iter().sum::<f64>() / x.len() as f64;
+        let var = x.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / x.len() as f64;
+        assert!(mean.abs() < 0.02 && (var.sqrt() - 0.5).abs() < 0.01, "mean {mean}, std {}", var.sqrt());
+        Ok(())
+    }
+
+    #[test]
+    fn loading_names_what_does_not_fit() -> Result<()> {
+        let mut p = Params::new(1, &Device::Cpu, DType::F32);
+        p.ones("w", (2, 3))?;
+        let wrong = Tensor::zeros((3, 2), DType::F32, &Device::Cpu)?;
+        assert!(p.load("w", &wrong).unwrap_err().to_string().contains("`w`"));
+        assert!(p.load("nothing", &wrong).unwrap_err().to_string().contains("`nothing`"));
+        assert!(p.ones("w", (2, 3)).unwrap_err().to_string().contains("twice"));
+        Ok(())
+    }
 }

@@ -19,6 +19,11 @@ impl Tap {
         Self { wanted: prefixes.iter().map(|p| (*p).to_owned()).collect(), found: vec![] }
     }
 
+    /// Whether anything at all is wanted; lets a layer skip building paths.
+    pub fn is_on(&self) -> bool {
+        !self.wanted.is_empty()
+    }
+
     /// Whether a layer should compute the value at `path` (and take its reference path if need be).
     pub fn wants(&self, path: &str) -> bool {
         self.wanted.iter().any(|w| path.starts_with(w.as_str()))

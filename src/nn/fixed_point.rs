@@ -1,0 +1,253 @@
+//! Fixed points x = G(x) of a map on `(B, T, D)`: Anderson's acceleration, a solve to a tolerance,
+//! and gradients by the implicit function theorem. It does not know what the map is.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use candle_core::{
+    CpuStorage, CudaStorage, CustomOp1, D, Layout, MetalStorage, Result, Shape, Tensor, Var, backend::BackendStorage,
+};
+
+use super::host;
+
+/// Anderson's acceleration with one past iterate (the two-point secant method):
+/// r = G(x) - x, alpha = <dr, r> / |dr|^2, next = x + r - alpha (dx + dr).
+///
+/// alpha is computed for each position on its own: one alpha for a whole window would carry news of
+/// later tokens to earlier ones, and the model would no longer be causal.
+#[derive(Debug, Default)]
+pub struct Anderson {
+    last: Option<(Tensor, Tensor)>,
+}
+
+impl Anderson {
+    /// The next iterate, from the present one and its image under the map.
+    pub fn next(&mut self, x: &Tensor, image: &Tensor) -> Result<Tensor> {
+        let r = (image - x)?;
+        let next = match &self.last {
+            None => image.clone(),
+            Some((past_x, past_r)) => {
+                let (dx, dr) = ((x - past_x)?, (&r - past_r)?);
+                let size = (dr.sqr()?.sum_keepdim(D::Minus1)? + 1e-12)?; // (B,T,1)
+                let alpha = (&dr * &r)?.sum_keepdim(D::Minus1)?.div(&size)?; // (B,T,1)
+                (image - (dx + dr)?.broadcast_mul(&alpha)?)?
+            }
+        };
+        self.last = Some((x.clone(), r));
+        Ok(next)
+    }
+}
+
+/// |a - b| / |a| over all values.
+pub fn relative_distance(a: &Tensor, b: &Tensor) -> Result<f64> {
+    let norm = |t: &Tensor| -> Result<f64> { Ok(host::scalar(&t.sqr()?.sum_all()?)?.sqrt()) };
+    Ok(norm(&(a - b)?)? / norm(a)?.max(f64::MIN_POSITIVE))
+}
+
+/// When a solve is good enough.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Goal {
+    /// |x - G(x)| / |x| to reach.
+    pub tolerance: f64,
+    pub max_iters: usize,
+}
+
+/// What a solve came to.
+#[derive(Debug, Clone)]
+pub struct Solution {
+    /// The best iterate, no part of any gradient.
+    pub x: Tensor,
+    /// Evaluations of the map.
+    pub iterations: usize,
+    /// |x - G(x)| / |x| there; above the tolerance if the map was not tame enough.
+    pub residual: f64,
+}
+
+/// Solves x = G(x) from `start` by Anderson's acceleration. `map` should be detached.
+pub fn solve(map: &dyn Fn(&Tensor) -> Result<Tensor>, start: &Tensor, goal: Goal) -> Result<Solution> {
+    let mut anderson = Anderson::default();
+    let mut x = start.detach();
+    let mut best = Solution { x: x.clone(), iterations: 0, residual: f64::INFINITY };
+    for iteration in 1..=goal.max_iters.max(1) {
+        let image = map(&x)?.detach();
+        let residual = relative_distance(&x, &image)?;
+        if residual < best.residual {
+            best = Solution { x: x.clone(), iterations: 0, residual };
+        }
+        best.iterations = iteration;
+        if residual <= goal.tolerance || !residual.is_finite() {
+            break;
+        }
+        x = anderson.next(&x, &image)?;
+    }
+    Ok(best)
+}
+
+/// What [`attach`] needs to differentiate a solution.
+pub struct Implicit {
+    /// The solution, as a leaf.
+    pub at: Var,
+    /// G(at), differentiable with respect to `at` (its weights may be detached).
+    pub image: Tensor,
+    pub goal: Goal,
+    /// Gets the iterations of each backward solve.
+    pub told: Arc<AtomicUsize>,
+}
+
+/// Passes `value` (G at the detached solution, tracked with respect to everything but the solution)
+/// through, and on the way back turns its gradient g into u with u = g + J^T u, J = dG/dx: by the
+/// implicit function theorem the gradient of the fixed point itself. Errors on the way back if J^T
+/// cannot be applied.
+pub fn attach(value: &Tensor, implicit: Implicit) -> Result<Tensor> {
+    value.contiguous()?.apply_op1(implicit)
+}
+
+impl Implicit {
+    /// (I - J^T) u
+    fn apply(&self, u: &Tensor) -> Result<Tensor> {
+        let grads = (&self.image * u.detach())?.sum_all()?.backward()?;
+        let Some(jt_u) = grads.get(&self.at) else {
+            candle_core::bail!("the fixed point's map does not depend on its argument")
+        };
+        u - jt_u
+    }
+}
+
+impl CustomOp1 for Implicit {
+    fn name(&self) -> &'static str {
+        "implicit-fixed-point"
+    }
+
+    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        Ok((storage.try_clone(layout)?, layout.shape().clone()))
+    }
+
+    fn cuda_fwd(&self, storage: &CudaStorage, layout: &Layout) -> Result<(CudaStorage, Shape)> {
+        Ok((storage.try_clone(layout)?, layout.shape().clone()))
+    }
+
+    fn metal_fwd(&self, storage: &MetalStorage, layout: &Layout) -> Result<(MetalStorage, Shape)> {
+        Ok((storage.try_clone(layout)?, layout.shape().clone()))
+    }
+
+    fn bwd(&self, _arg: &Tensor, _res: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
+        let (u, iterations) = gmres(&|u| self.apply(u), &grad.contiguous()?, self.goal)?;
+        self.told.store(iterations, Ordering::Relaxed);
+        Ok(Some(u))
+    }
+}
+
+/// Solves A u = g, A linear, by GMRES (Saad & Schultz 1986) without restarts: it needs no contraction,
+/// only that A is not singular. Returns the solution and the number of applications of A.
+fn gmres(apply: &dyn Fn(&Tensor) -> Result<Tensor>, g: &Tensor, goal: Goal) -> Result<(Tensor, usize)> {
+    let dot = |a: &Tensor, b: &Tensor| -> Result<f64> { host::scalar(&(a * b)?.sum_all()?) };
+    let size = dot(g, g)?.sqrt();
+    if size == 0.0 || !size.is_finite() {
+        return Ok((g.clone(), 0));
+    }
+    let mut basis = vec![(g / size)?];
+    // Columns of the triangular factor, the rotations that made them, and the rotated right side.
+    let (mut columns, mut rotations, mut rhs) = (Vec::<Vec<f64>>::new(), Vec::<(f64, f64)>::new(), vec![size]);
+    while columns.len() < goal.max_iters.max(1) {
+        let mut w = apply(&basis[columns.len()])?;
+        let mut column = Vec::with_capacity(basis.len() + 1);
+        for v in &basis {
+            let h = dot(v, &w)?;
+            w = (w - (v * h)?)?;
+            column.push(h);
+        }
+        let rest = dot(&w, &w)?.sqrt();
+        column.push(rest);
+        for (i, &(c, s)) in rotations.iter().enumerate() {
+            let (a, b) = (column[i], column[i + 1]);
+            (column[i], column[i + 1]) = (c * a + s * b, c * b - s * a);
+        }
+        let n = columns.len();
+        let r = column[n].hypot(column[n + 1]).max(f64::MIN_POSITIVE);
+        let (c, s) = (column[n] / r, column[n + 1] / r);
+        column[n] = r;
+        column.truncate(n + 1);
+        rotations.push((c, s));
+        columns.push(column);
+        let b = rhs[n];
+        rhs[n] = c * b;
+        rhs.push(-s * b);
+        if (s * b).abs() <= goal.tolerance * size || rest <= f64::EPSILON * size {
+            break;
+        }
+        basis.push((w / rest)?);
+    }
+    let n = columns.len();
+    let mut y = vec![0.0; n];
+    for i in (0..n).rev() {
+        let known: f64 = (i + 1..n).map(|j| columns[j][i] * y[j]).sum();
+        y[i] = (rhs[i] - known) / columns[i][i];
+    }
+    let mut u = (&basis[0] * y[0])?;
+    for (v, &weight) in basis.iter().zip(&y).skip(1) {
+        u = (u + (v * weight)?)?;
+    }
+    Ok((u, n))
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::{DType, Device};
+
+    use super::*;
+    use crate::nn::Params;
+
+    const GOAL: Goal = Goal { tolerance: 1e-7, max_iters: 60 };
+
+    /// G(x) = b + tanh(x W^T) / 2 on `(1, 3, 4)`.
+    fn example() -> Result<(Tensor, Tensor)> {
+        let mut p = Params::new(5, &Device::Cpu, DType::F64);
+        Ok((p.normal("w", (4, 4), 0.6)?, p.normal("b", (1, 3, 4), 1.0)?))
+    }
+
+    fn map(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
+        b + (x.reshape((3, 4))?.matmul(&w.t()?)?.tanh()?.reshape((1, 3, 4))? * 0.5)?
+    }
+
+    #[test]
+    fn a_tame_map_is_solved_and_faster_than_by_passes() -> Result<()> {
+        let (w, b) = example()?;
+        let (w, b) = (w.detach(), b.detach());
+        let solution = solve(&|x| map(x, &w, &b), &b, GOAL)?;
+        assert!(solution.residual <= GOAL.tolerance, "{}", solution.residual);
+        let mut x = b.clone();
+        let mut passes = 0;
+        while relative_distance(&x, &map(&x, &w, &b)?)? > GOAL.tolerance {
+            x = map(&x, &w, &b)?;
+            passes += 1;
+        }
+        assert!(solution.iterations <= passes, "{} against {passes} passes", solution.iterations);
+        Ok(())
+    }
+
+    #[test]
+    fn implicit_gradients_equal_unrolled_ones() -> Result<()> {
+        let (w, b) = example()?;
+        let mut x = b.clone();
+        for _ in 0..80 {
+            x = map(&x, &w, &b)?;
+        }
+        let unrolled = x.sqr()?.sum_all()?.backward()?;
+        let (w0, b0) = (w.detach(), b.detach());
+        let at = Var::from_tensor(&solve(&|x| map(x, &w0, &b0), &b0, GOAL)?.x.copy()?)?;
+        let value = map(&at.detach(), &w, &b)?;
+        let image = map(&at, &w0, &b0)?;
+        let told = Arc::new(AtomicUsize::new(0));
+        let x = attach(&value, Implicit { at, image, goal: GOAL, told: told.clone() })?;
+        let implicit = x.sqr()?.sum_all()?.backward()?;
+        for p in [&w, &b] {
+            let (a, e) = (implicit.get(p).ok_or(candle_core::Error::Msg("none".into()))?, unrolled.get(p));
+            let e = e.ok_or(candle_core::Error::Msg("none".into()))?;
+            assert!(relative_distance(e, a)? < 1e-6, "{}", relative_distance(e, a)?);
+        }
+        assert!(told.load(Ordering::Relaxed) > 0);
+        Ok(())
+    }
+}

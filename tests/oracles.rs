@@ -1,0 +1,230 @@
+//! Numbers from PyTorch, one test a file of the oracle folder and named after it. Every size comes
+//! from the file, so that other files of the same form can be put in their place.
+
+use std::{collections::HashMap, path::PathBuf};
+
+use candle_core::{DType, Device, IndexOp, Tensor};
+use orrery::{
+    models::{
+        Model,
+        dense::{Dense, DenseSpec, GatedAct},
+        fast_slow::{FastSlow, FastSlowSpec, Upsample},
+    },
+    nn::{
+        AdamW, Batch, Params, Tap,
+        fused::{embedding::embedding, mlp::Act},
+        host,
+        optimiser::AdamWSpec,
+        pooling::{causal_pool, upsample},
+    },
+};
+use serde_json::Value;
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+const LOGITS: f64 = 1e-4;
+const GRADIENTS: f64 = 1e-3;
+const LOSS: f64 = 1e-5;
+const TRAINING: f64 = 1e-3;
+
+fn path(file: &str) -> PathBuf {
+    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracles");
+    let folder = PathBuf::from(std::env::var_os("ORRERY_ORACLES").unwrap_or(default.into()));
+    // The folder may hold the models flat, as this repository does, or under models/.
+    let nested = folder.join("models").join(file);
+    if nested.exists() { nested } else { folder.join(file) }
+}
+
+/// One model file: its sizes and its tensors.
+struct Oracle {
+    config: Value,
+    tensors: HashMap<String, Tensor>,
+}
+
+impl Oracle {
+    fn open(file: &str) -> Result<Self, Box<dyn std::error::Error>> {
+        let path = path(file);
+        let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let (_, header) = safetensors::SafeTensors::read_metadata(&bytes)?;
+        let config = header.metadata().as_ref().and_then(|m| m.get("config")).ok_or("no config in the metadata")?;
+        let config = serde_json::from_str(config)?;
+        Ok(Self { config, tensors: candle_core::safetensors::load_buffer(&bytes, &Device::Cpu)? })
+    }
+
+    fn size(&self, name: &str) -> Option<usize> {
+        self.config[name].as_u64().map(|v| v as usize)
+    }
+
+    fn must(&self, name: &str) -> Result<usize, String> {
+        self.size(name).ok_or(format!("the config has no whole number `{name}`"))
+    }
+
+    fn get(&self, name: &str) -> Result<&Tensor, String> {
+        self.tensors.get(name).ok_or(format!("the file has no tensor `{name}`"))
+    }
+
+    fn under<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a Tensor)> {
+        self.tensors.iter().filter_map(move |(n, t)| Some((n.strip_prefix(prefix)?, t)))
+    }
+
+    fn batch(&self) -> Result<Batch, Box<dyn std::error::Error>> {
+        Ok(Batch {
+            tokens: self.get("in.tokens")?.to_dtype(DType::U32)?,
+            targets: self.get("in.targets")?.to_dtype(DType::U32)?,
+        })
+    }
+}
+
+/// Largest |a - b|.
+fn distance(a: &Tensor, b: &Tensor) -> Result<f64, Box<dyn std::error::Error>> {
+    assert_eq!(a.dims(), b.dims());
+    let (a, b) = (host::to_f64(a)?, host::to_f64(b)?);
+    Ok(a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, |m, d| if d.is_nan() { f64::NAN } else { d.max(m) }))
+}
+
+/// Weights, logits, loss, every gradient and the training curve.
+fn compare(oracle: &Oracle, model: &dyn Model) -> Outcome {
+    let params = model.params();
+    let mut loaded = 0;
+    for (name, value) in oracle.under("w.") {
+        params.load(name, value)?;
+        loaded += 1;
+    }
+    assert_eq!(loaded, params.iter().count(), "every parameter is in the file");
+
+    let batch = oracle.batch()?;
+    let off = distance(&model.logits(&batch.tokens, &mut Tap::off())?, oracle.get("out.logits")?)?;
+    assert!(off < LOGITS, "logits are {off:e} off");
+
+    let expected = host::scalar(oracle.get("out.loss")?)?;
+    let loss = model.loss(&batch)?;
+    for (what, value) in [("loss", &loss.cross_entropy), ("evaluated loss", &model.evaluate(&batch)?)] {
+        let off = (host::scalar(value)? - expected).abs();
+        assert!(off < LOSS, "{what} is {off:e} off");
+    }
+
+    let grads = loss.total.backward()?;
+    for (name, expected) in oracle.under("grad.") {
+        let var = params.get(name).ok_or(format!("no parameter `{name}`"))?;
+        let grad = grads.get(var).ok_or(format!("no gradient of `{name}`"))?;
+        let largest = host::to_f64(expected)?.iter().fold(0f64, |m, v| m.max(v.abs()));
+        let off = distance(grad, expected)?;
+        assert!(off <= GRADIENTS * largest, "gradient of {name} is {off:e} off, largest {largest:e}");
+    }
+    drop((grads, loss));
+
+    let mut adam = AdamW::new(params, AdamWSpec::default())?;
+    for (step, expected) in host::to_f64(oracle.get("out.train_losses")?)?.into_iter().enumerate() {
+        let loss = model.loss(&batch)?;
+        let off = (host::scalar(&loss.cross_entropy)? - expected).abs();
+        assert!(off < TRAINING, "training loss {step} is {off:e} off");
+        adam.step(params, &loss.total.backward()?, 2e-3)?;
+    }
+    Ok(())
+}
+
+fn fast_slow(file: &str) -> Outcome {
+    let oracle = Oracle::open(file)?;
+    let spec = FastSlowSpec {
+        d_model: oracle.must("d")?,
+        heads: oracle.must("heads")?,
+        kv_heads: oracle.must("kv_heads")?,
+        pool: oracle.must("pool")?,
+        n_pre: oracle.must("n_pre")?,
+        n_post: oracle.must("n_post")?,
+        n_slow: oracle.must("n_slow")?,
+        n_rounds: oracle.must("n_rounds")?,
+        projector_hidden: oracle.size("projector_hidden"),
+        ..FastSlowSpec::default()
+    };
+    let model = FastSlow::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?;
+
+    // The file's `out.pool` and `out.upsample` are of the embedded tokens.
+    let tokens = oracle.batch()?.tokens;
+    let pooled = causal_pool(&embedding(oracle.get("w.embed.weight")?, &tokens)?, spec.pool)?;
+    let off = distance(&pooled, oracle.get("out.pool")?)?;
+    assert!(off < 1e-6, "pooled is {off:e} off");
+    let up = upsample(&pooled, spec.pool, tokens.dim(1)?, Upsample::Causal)?;
+    let off = distance(&up, oracle.get("out.upsample")?)?;
+    assert!(off < 1e-6, "upsampled is {off:e} off");
+
+    compare(&oracle, &model)
+}
+
+#[test]
+fn fast_slow_linear() -> Outcome {
+    fast_slow("fast_slow_linear.safetensors")
+}
+
+#[test]
+fn fast_slow_mlp() -> Outcome {
+    fast_slow("fast_slow_mlp.safetensors")
+}
+
+#[test]
+fn dense_swiglu() -> Outcome {
+    let oracle = Oracle::open("dense_swiglu.safetensors")?;
+    let spec = DenseSpec {
+        d_model: oracle.must("d")?,
+        layers: oracle.must("layers")?,
+        heads: oracle.must("heads")?,
+        kv_heads: oracle.must("kv_heads")?,
+        hidden: oracle.must("hidden")?,
+        act: GatedAct::Swiglu,
+        window: None,
+    };
+    compare(&oracle, &Dense::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    match value {
+        Value::Array(items) => items.iter().flat_map(numbers).collect(),
+        other => vec![other.as_f64().unwrap_or(f64::NAN)],
+    }
+}
+
+/// The AdamW trajectory and the activations, in f64. The file's `gru` (a bidirectional GRU) and
+/// `gelu_tanh` belong to a lab that is not built yet and are not tested here.
+#[test]
+fn layers() -> Outcome {
+    let file: Value = serde_json::from_slice(&std::fs::read(path("layers.json"))?)?;
+    adamw(&file["adamw"])?;
+    let activations = &file["activations"];
+    let x = Tensor::new(numbers(&activations["x"]), &Device::Cpu)?;
+    for (name, act) in [("gelu_erf", Act::Gelu), ("silu", Act::Silu)] {
+        let expected = Tensor::new(numbers(&activations[name]), &Device::Cpu)?;
+        let off = distance(&act.apply(&x)?, &expected)?;
+        assert!(off < 1e-9, "{name} is {off:e} off");
+    }
+    Ok(())
+}
+
+fn adamw(file: &Value) -> Outcome {
+    let number = |name: &str| file[name].as_f64().ok_or(format!("no number `{name}`"));
+    let (start, betas) = (numbers(&file["start"]), numbers(&file["betas"]));
+    let rows = file["start"].as_array().map_or(1, Vec::len);
+    let shape = (rows, start.len() / rows);
+    let mut params = Params::new(0, &Device::Cpu, DType::F64);
+    let p = params.zeros("p", shape)?;
+    params.load("p", &Tensor::from_vec(start, shape, &Device::Cpu)?)?;
+    let target = Tensor::from_vec(numbers(&file["target"]), shape, &Device::Cpu)?;
+    let spec = AdamWSpec {
+        beta1: betas[0],
+        beta2: betas[1],
+        eps: number("eps")?,
+        weight_decay: number("weight_decay")?,
+        clip: number("clip_norm")?,
+    };
+    let mut adam = AdamW::new(&params, spec)?;
+    for (i, step) in file["steps"].as_array().ok_or("no steps")?.iter().enumerate() {
+        let grads = (&p - &target)?.sqr()?.sum_all()?.backward()?;
+        let norm = adam.step(&params, &grads, number("lr")?)?;
+        let expected = step["grad_norm"].as_f64().ok_or("no grad_norm")?;
+        assert!((norm - expected).abs() < 1e-10 * expected.max(1.0), "gradient norm {i}: {norm} is not {expected}");
+        let off = distance(&p, &Tensor::from_vec(numbers(&step["p"]), shape, &Device::Cpu)?)?;
+        assert!(off < 1e-10, "weights after update {i} are {off:e} off");
+    }
+    // The first row by hand: a guard against comparing nothing.
+    assert_eq!(p.i(0)?.elem_count(), shape.1);
+    Ok(())
+}
