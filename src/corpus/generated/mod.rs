@@ -1,0 +1,93 @@
+//! Text made by us: prose of several domains, and the tasks that ask for a fact stated long before.
+//! Deterministic by seed. Knows no tokens.
+
+mod harbour;
+pub(super) mod story;
+mod writer;
+
+use super::permutation::scramble;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use writer::Domain;
+
+/// About how many bytes of prose a generated corpus has.
+pub const SIZE: usize = 1_400_000;
+
+/// What parts two documents.
+const BETWEEN: &str = "\n\n* * *\n\n";
+
+/// A generated corpus: an id for configs, words for the reader, and what makes it.
+pub struct Generated {
+    pub id: &'static str,
+    pub title: &'static str,
+    pub about: &'static str,
+    kind: Kind,
+}
+
+enum Kind {
+    Prose(&'static [&'static Domain]),
+    Task(story::Kind),
+}
+
+/// Every generated corpus.
+pub const CORPORA: &[Generated] = &[
+    Generated {
+        id: "mixture",
+        title: "Mixture",
+        about: "All prose domains in turn: harbour, garden, observatory, kitchen and letters.",
+        kind: Kind::Prose(&[&harbour::HARBOUR]),
+    },
+    Generated {
+        id: "harbour",
+        title: "Harbour",
+        about: "Ships, weather and cargo in a small port; who keeps it, what came in, and what went wrong.",
+        kind: Kind::Prose(&[&harbour::HARBOUR]),
+    },
+    Generated {
+        id: "facts",
+        title: "Facts in a story",
+        about: "A task: a name is given in the first sentence and asked for in the last, far beyond a short attention window.",
+        kind: Kind::Task(story::Kind::Story),
+    },
+    Generated {
+        id: "facts_symbols",
+        title: "Facts in symbols",
+        about: "A task: one of ten facts after a marker, random filler, and question marks that ask for the fact.",
+        kind: Kind::Task(story::Kind::Symbols),
+    },
+];
+
+/// The corpus of this id.
+pub fn by_id(id: &str) -> Option<&'static Generated> {
+    CORPORA.iter().find(|c| c.id == id)
+}
+
+impl Generated {
+    /// Whether this is a task (windows made to order, with answers) rather than running text.
+    pub fn is_task(&self) -> bool {
+        matches!(self.kind, Kind::Task(_))
+    }
+
+    pub(super) fn task(&self) -> Option<story::Kind> {
+        match self.kind {
+            Kind::Task(kind) => Some(kind),
+            Kind::Prose(_) => None,
+        }
+    }
+
+    /// The prose of this seed, at least `size` bytes of it; empty for a task.
+    pub fn text(&self, seed: u64, size: usize) -> String {
+        let Kind::Prose(domains) = self.kind else { return String::new() };
+        let mut rng = ChaCha8Rng::seed_from_u64(scramble(seed));
+        let mut text = String::with_capacity(size + (8 << 10));
+        while text.len() < size {
+            if !text.is_empty() {
+                text.push_str(BETWEEN);
+            }
+            let domain = domains[rng.random_range(0..domains.len())];
+            text.push_str(&writer::document(domain, &mut rng));
+        }
+        text.push('\n');
+        text
+    }
+}

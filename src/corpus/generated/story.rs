@@ -1,0 +1,262 @@
+//! The tasks: a fact is stated at the start of a window and asked for far later, with filler between.
+//! Made to order for any length, without end. Knows neither tokens nor models.
+
+use super::writer::{Lexicon, Pool, Writer, pick};
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+
+/// Which task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::corpus) enum Kind {
+    /// Single symbols (the paper's lab in PyTorch): `#7` then letters, then `?7`.
+    Symbols,
+    /// Readable sentences.
+    Story,
+}
+
+impl Kind {
+    /// Tokens between a fact and its question unless the specification says otherwise. Three passes of
+    /// attention over 8 tokens reach 21.
+    pub(in crate::corpus) fn spacing(self) -> usize {
+        match self {
+            Self::Symbols => 32,
+            Self::Story => 40,
+        }
+    }
+}
+
+/// A stretch of text of a window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::corpus) struct Piece {
+    pub text: String,
+    pub role: Role,
+}
+
+/// What a piece is there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::corpus) enum Role {
+    Fact,
+    Filler,
+    /// Ends right where the answer must follow.
+    Question,
+    Answer,
+}
+
+fn piece(text: impl Into<String>, role: Role) -> Piece {
+    Piece { text: text.into(), role }
+}
+
+/// The ten facts of the readable task.
+pub(in crate::corpus) const NAMES: [&str; 10] =
+    ["Anna", "Bruno", "Clara", "David", "Edith", "Felix", "Greta", "Hugo", "Ines", "Jonas"];
+
+struct Scene {
+    /// States the name; one sentence.
+    fact: Pool,
+    /// Asks for it; the answer is the name and a full stop.
+    ask: Pool,
+    filler: Pool,
+}
+
+const LEXICON: Lexicon = &[
+    ("wind", &["north", "west", "south", "east"]),
+    ("time", &["in the morning", "at noon", "in the evening", "before dawn", "after dark"]),
+    ("colour", &["white", "green", "grey", "brown", "blue", "red"]),
+    ("number", &["two", "three", "four", "five", "six", "seven"]),
+];
+
+const SCENES: [Scene; 3] = [
+    Scene {
+        fact: &[
+            "The captain of this ship is called {name}.",
+            "{name} is the captain of a small {colour} ship.",
+            "A ship lies at the quay, and its captain is called {name}.",
+        ],
+        ask: &["What is the captain of the ship called?", "Who is the captain?", "And who was the captain?"],
+        filler: &[
+            "The wind blows from the {wind} {time}.",
+            "The crew [washes|paints|repairs] the deck {time}.",
+            "There are {number} {colour} sails to mend.",
+            "The cook bakes bread {time}, and it smells good.",
+            "{number} gulls follow the ship as far as the lighthouse.",
+            "Rain falls on the water {time}.",
+            "The cargo is [salt|wool|timber|tea] from the {wind}.",
+            "A {colour} flag [flies|hangs] from the mast.",
+            "The sailors sing when the anchor comes up.",
+            "The harbour is quiet, and the tide is low.",
+            "Below the deck a cat looks for mice.",
+            "It takes {number} men to turn the wheel in a storm.",
+            "The lamps are lit {time}.",
+            "Nobody hurries, because the ship waits for the tide.",
+        ],
+    },
+    Scene {
+        fact: &[
+            "The baker in our street is called {name}.",
+            "{name} is the baker in a village of {number} streets.",
+            "There is one baker in the village, who is called {name}.",
+        ],
+        ask: &["What is the baker called?", "Who is the baker?", "And who was the baker?"],
+        filler: &[
+            "The oven is hot {time}.",
+            "On the shelf stand {number} {colour} jars.",
+            "The flour comes by cart from the {wind}.",
+            "Children buy {number} rolls {time}.",
+            "The bread is dark and smells of [rye|smoke|honey].",
+            "A {colour} cloth covers the dough.",
+            "The dough must rest before it goes into the oven.",
+            "An old woman always asks for the smallest loaf.",
+            "The bell over the door rings {time}.",
+            "There is [plum|apple|cherry] cake on market days.",
+            "The {wind} wind carries the smell over the roofs.",
+            "The shop closes when the last loaf is sold.",
+            "{number} sparrows wait for crumbs at the door.",
+            "Nobody leaves the shop without a kind word.",
+        ],
+    },
+    Scene {
+        fact: &[
+            "The gardener of the old park is called {name}.",
+            "{name} is the gardener of the park by the {wind} gate.",
+            "The park has one gardener, who is called {name}.",
+        ],
+        ask: &["What is the gardener called?", "Who is the gardener?", "And who was the gardener?"],
+        filler: &[
+            "The roses are {colour} this year.",
+            "Along the {wind} wall grow {number} pear trees.",
+            "The paths are swept {time}.",
+            "A {colour} bird sings in the hedge {time}.",
+            "Water runs from the pond into {number} ditches.",
+            "The soil is dark, and it has rained enough.",
+            "The greenhouse is warm even in winter.",
+            "Visitors sit on the bench by the [pond|gate|wall].",
+            "The old mower stands in the shed.",
+            "Bees come from the {wind} when the lime trees flower.",
+            "The leaves are burnt {time}.",
+            "Somebody has left a {colour} hat on the fountain.",
+            "The tulips are planted in {number} straight rows.",
+            "Nobody may walk on the grass {time}.",
+        ],
+    },
+];
+
+/// The filler of the symbol task.
+const LETTERS: &[u8; 16] = b"abcdefghijklmnop";
+
+/// A sentence as long as the longest filler: room that is kept free before a question.
+const LONGEST: &str = " Nobody leaves the shop without saying a kind word or two.";
+/// As long as the longest fact, and the longest question with its answer.
+const LONGEST_FACT: &str = "A ship lies at the quay, and its captain is called David.";
+const LONGEST_ASK: &str = " What is the captain of the ship called? David.";
+
+/// The fewest tokens of a window that can hold one question.
+pub(in crate::corpus) fn least(kind: Kind, spacing: usize, measure: &dyn Fn(&str) -> usize) -> usize {
+    match kind {
+        Kind::Symbols => spacing + 4,
+        Kind::Story => measure(LONGEST_FACT) + block(spacing, measure),
+    }
+}
+
+/// Tokens that a question takes with the filler before it.
+fn block(spacing: usize, measure: &dyn Fn(&str) -> usize) -> usize {
+    spacing + measure(LONGEST) + measure(LONGEST_ASK)
+}
+
+/// The pieces of one window of at least `len` tokens (at least [`least`]), in which at least `spacing`
+/// tokens lie between a statement of the fact and the next question. `measure` counts the tokens of a
+/// text.
+pub(in crate::corpus) fn window(
+    kind: Kind,
+    rng: &mut ChaCha8Rng,
+    (len, spacing): (usize, usize),
+    measure: &dyn Fn(&str) -> usize,
+) -> Vec<Piece> {
+    match kind {
+        Kind::Symbols => symbols(rng, len, spacing),
+        Kind::Story => story(rng, len, spacing, measure),
+    }
+}
+
+fn symbols(rng: &mut ChaCha8Rng, len: usize, spacing: usize) -> Vec<Piece> {
+    let fact = rng.random_range(0..10u8).to_string();
+    let mut pieces = vec![piece("#", Role::Filler), piece(fact.as_str(), Role::Fact)];
+    while pieces.len() < len {
+        // A question is asked only where its answer is not cut off: pulled in if that saves it.
+        let latest = (len - pieces.len()).saturating_sub(2);
+        let gap = (spacing + rng.random_range(0..=spacing / 4)).min(latest.max(spacing));
+        for _ in 0..gap.min(len - pieces.len()) {
+            let letter = LETTERS[rng.random_range(0..LETTERS.len())];
+            pieces.push(piece(char::from(letter), Role::Filler));
+        }
+        if pieces.len() + 2 <= len {
+            pieces.push(piece("?", Role::Question));
+            pieces.push(piece(fact.as_str(), Role::Answer));
+        }
+    }
+    pieces
+}
+
+fn story(rng: &mut ChaCha8Rng, len: usize, spacing: usize, measure: &dyn Fn(&str) -> usize) -> Vec<Piece> {
+    let scene = &SCENES[rng.random_range(0..SCENES.len())];
+    let name = pick(rng, &NAMES);
+    let opening = pick(rng, scene.fact).replace("{name}", name);
+    let asks: Vec<&str> = (0..scene.ask.len()).map(|_| pick(rng, scene.ask)).collect();
+    let mut writer = Writer::plain(rng, LEXICON);
+    let fact = writer.sentence(&opening);
+    let mut told = measure(&fact);
+    let mut pieces = vec![piece(fact, Role::Fact)];
+    let questions = (len.saturating_sub(told) / block(spacing, measure)).max(1);
+    let first = told;
+    let mut recent = vec![];
+    for i in 0..questions {
+        let ask = asks[i % asks.len()];
+        // The blocks share the window evenly and the last ends with it.
+        let end = first + (len.saturating_sub(first)) * (i + 1) / questions;
+        let question = measure(&format!(" {ask}")) + measure(&format!(" {name}")) + measure(".");
+        while let Some(filler) = fitting(&mut writer, scene, &mut recent, end.saturating_sub(told + question), measure)
+        {
+            told += measure(&filler);
+            pieces.push(piece(filler, Role::Filler));
+        }
+        pieces.push(piece(format!(" {ask}"), Role::Question));
+        pieces.push(piece(format!(" {name}"), Role::Answer));
+        pieces.push(piece(".", Role::Filler));
+        told += question;
+    }
+    // What no sentence fitted into is the beginning of one more.
+    while told < len {
+        let filler = format!(" {}", writer.sentence(scene.filler[told % scene.filler.len()]));
+        told += measure(&filler);
+        pieces.push(piece(filler, Role::Filler));
+    }
+    pieces
+}
+
+/// A filler sentence that takes at most `room` tokens and leaves either nothing or room for another;
+/// not one of the recent ones. None when no such sentence is found.
+fn fitting(
+    writer: &mut Writer,
+    scene: &Scene,
+    recent: &mut Vec<usize>,
+    room: usize,
+    measure: &dyn Fn(&str) -> usize,
+) -> Option<String> {
+    let shortest = scene.filler.iter().map(|f| measure(f)).min().unwrap_or(1);
+    for attempt in 0..60 {
+        let which = writer.number(scene.filler.len());
+        if recent.contains(&which) && attempt < 40 {
+            continue;
+        }
+        let said = format!(" {}", writer.sentence(scene.filler[which]));
+        let tokens = measure(&said);
+        if tokens > room || (tokens < room && room - tokens < shortest) {
+            continue;
+        }
+        recent.push(which);
+        if recent.len() > scene.filler.len() / 2 {
+            recent.remove(0);
+        }
+        return Some(said);
+    }
+    None
+}

@@ -1,0 +1,377 @@
+//! Writes prose from a [`Domain`]: chooses a plot, two people and lasting facts, then puts sentences
+//! together with correct articles, capitals and pronouns. Knows no particular domain.
+//!
+//! The notation of a sentence: `[x|y]` chooses, `{word}` draws from the domain's word list,
+//! `{$word}` draws once and then stays the same for the whole document (`{$word/2}` a second,
+//! different one), `{A}` and `{B}` are the two people by name, `{A?}` by name, role or pronoun as fits,
+//! `{A.he}`, `{A.him}`, `{A.his}`, `{A.himself}`, `{A.role}`, `{A.full}` as they say; `@` becomes a or
+//! an, and `^` makes the next letter a capital (sentence starts do so by themselves).
+
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use std::collections::HashMap;
+
+/// Sentences to choose from.
+pub(super) type Pool = &'static [&'static str];
+/// Words to choose from, by name of the list.
+pub(super) type Lexicon = &'static [(&'static str, &'static [&'static str])];
+
+/// A beat that begins a new paragraph.
+pub(super) const BREAK: Pool = &["¶"];
+/// A beat that may be left out: a sentence of the domain's surroundings.
+pub(super) const AMBIENT: Pool = &["~"];
+
+/// One subject to write about.
+pub(super) struct Domain {
+    pub roles: &'static [&'static str],
+    pub mates: &'static [&'static str],
+    pub lexicon: Lexicon,
+    /// Where and when; two of them open a document.
+    pub open: Pool,
+    /// Introduces A and what belongs to A; the lasting facts are said here.
+    pub meet: Pool,
+    /// Surroundings: sentences that fit anywhere and name no one.
+    pub ambient: Pool,
+    /// What happens, beat after beat.
+    pub plots: &'static [&'static [Pool]],
+    /// Ends a document and comes back to what its beginning said.
+    pub close: Pool,
+}
+
+const WOMEN: [&str; 24] = [
+    "Mara", "Edith", "Ines", "Clara", "Nora", "Greta", "Alma", "Tilda", "Rosa", "Judith", "Hanne", "Vera", "Lotte",
+    "Miriam", "Agnes", "Selma", "Odile", "Petra", "Wanda", "Frieda", "Leonie", "Sabine", "Dora", "Ulla",
+];
+const MEN: [&str; 24] = [
+    "Jonas", "Tobias", "Felix", "Hugo", "Anton", "Emil", "Oskar", "Matthias", "Lukas", "Viktor", "Simon", "Arno",
+    "Pavel", "Bruno", "Carl", "David", "Edgar", "Georg", "Ivo", "Konrad", "Niels", "Otto", "Rafael", "Stefan",
+];
+const SURNAMES: [&str; 24] = [
+    "Quist",
+    "Harrow",
+    "Lindqvist",
+    "Marsh",
+    "Bellamy",
+    "Thorne",
+    "Okafor",
+    "Vance",
+    "Ashby",
+    "Carrow",
+    "Delgado",
+    "Fenwick",
+    "Grieve",
+    "Holloway",
+    "Iveson",
+    "Kessler",
+    "Lorne",
+    "Maddox",
+    "Nash",
+    "Orme",
+    "Pryce",
+    "Rowan",
+    "Sorrell",
+    "Winter",
+];
+
+struct Person {
+    first: &'static str,
+    surname: &'static str,
+    role: &'static str,
+    woman: bool,
+}
+
+impl Person {
+    fn form(&self, form: &str) -> Option<&'static str> {
+        Some(match (form, self.woman) {
+            ("he", true) => "she",
+            ("he", false) => "he",
+            ("him", true) => "her",
+            ("him", false) => "him",
+            ("his", true) => "her",
+            ("his", false) => "his",
+            ("himself", true) => "herself",
+            ("himself", false) => "himself",
+            ("role", _) => self.role,
+            _ => return None,
+        })
+    }
+}
+
+/// One document in the making.
+pub(super) struct Writer<'a> {
+    rng: &'a mut ChaCha8Rng,
+    lexicon: Lexicon,
+    people: Vec<Person>,
+    facts: HashMap<String, &'static str>,
+    recent: Vec<&'static str>,
+    /// Who was spoken of last, and by how many pronouns in a row.
+    last: Option<usize>,
+    pronouns: usize,
+    named: [bool; 2],
+}
+
+pub(super) fn pick<'t, T: ?Sized>(rng: &mut ChaCha8Rng, from: &[&'t T]) -> &'t T {
+    from[rng.random_range(0..from.len())]
+}
+
+impl<'a> Writer<'a> {
+    /// A writer with no people, for sentences without names.
+    pub(super) fn plain(rng: &'a mut ChaCha8Rng, lexicon: Lexicon) -> Self {
+        let (facts, recent) = (HashMap::new(), vec![]);
+        Self { rng, lexicon, people: vec![], facts, recent, last: None, pronouns: 0, named: [false; 2] }
+    }
+
+    fn with_people(rng: &'a mut ChaCha8Rng, domain: &Domain) -> Self {
+        let woman_first: bool = rng.random();
+        let surname = rng.random_range(0..SURNAMES.len());
+        let other = (surname + rng.random_range(1..SURNAMES.len())) % SURNAMES.len();
+        // One woman and one man, so that a pronoun says which.
+        let person = |rng: &mut ChaCha8Rng, woman: bool, surname: usize, roles: &[&'static str]| Person {
+            first: pick(rng, if woman { &WOMEN } else { &MEN }),
+            surname: SURNAMES[surname],
+            role: pick(rng, roles),
+            woman,
+        };
+        let people =
+            vec![person(rng, woman_first, surname, domain.roles), person(rng, !woman_first, other, domain.mates)];
+        Self { people, ..Self::plain(rng, domain.lexicon) }
+    }
+
+    /// A number below `n`.
+    pub(super) fn number(&mut self, n: usize) -> usize {
+        self.rng.random_range(0..n)
+    }
+
+    /// One sentence (or a few that belong together), finished.
+    pub(super) fn sentence(&mut self, template: &str) -> String {
+        let mut raw = String::new();
+        self.expand(template, &mut raw);
+        finish(&raw)
+    }
+
+    fn expand(&mut self, template: &str, out: &mut String) {
+        let mut rest = template;
+        while let Some(at) = rest.find(['[', '{']) {
+            out.push_str(&rest[..at]);
+            let inside = &rest[at + 1..];
+            if rest.as_bytes()[at] == b'{' {
+                let end = inside.find('}').unwrap_or(inside.len());
+                self.slot(&inside[..end], out);
+                rest = inside.get(end + 1..).unwrap_or("");
+            } else {
+                let (choices, after) = choices(inside);
+                let choice = pick(self.rng, &choices);
+                self.expand(choice, out);
+                rest = after;
+            }
+        }
+        out.push_str(rest);
+    }
+
+    fn slot(&mut self, slot: &str, out: &mut String) {
+        let who = match slot.as_bytes() {
+            [b'A', ..] => Some(0),
+            [b'B', ..] => Some(1),
+            _ => None,
+        };
+        if let Some(who) = who.filter(|&w| w < self.people.len()) {
+            return out.push_str(&self.refer(who, &slot[1..]));
+        }
+        if let Some(key) = slot.strip_prefix('$') {
+            if let Some(word) = self.facts.get(key).copied() {
+                return self.expand(word, out);
+            }
+            let taken: Vec<&str> = self.facts.values().copied().collect();
+            let word = self.draw(key.split('/').next().unwrap_or(key), &taken);
+            self.facts.insert(key.to_owned(), word);
+            return self.expand(word, out);
+        }
+        let recent = self.recent.clone();
+        let word = self.draw(slot, &recent);
+        self.recent.push(word);
+        if self.recent.len() > 12 {
+            self.recent.remove(0);
+        }
+        self.expand(word, out);
+    }
+
+    /// A word of a list, none of `taken` if that can be.
+    fn draw(&mut self, list: &str, taken: &[&str]) -> &'static str {
+        // A list that is missing shows in the text, and a test looks for it.
+        let words = self.lexicon.iter().find(|(name, _)| *name == list).map_or(&["{missing}"][..], |(_, w)| w);
+        let free: Vec<&'static str> = words.iter().copied().filter(|w| !taken.contains(w)).collect();
+        pick(self.rng, if free.is_empty() { words } else { &free })
+    }
+
+    fn refer(&mut self, who: usize, form: &str) -> String {
+        let person = &self.people[who];
+        let text = match form.strip_prefix('.') {
+            Some("full") => format!("{} {}", person.first, person.surname),
+            Some(form) => person.form(form).unwrap_or(person.first).to_owned(),
+            None if form == "?" && self.last == Some(who) && self.named[who] && self.pronouns < 2 => {
+                self.pronouns += 1;
+                return person.form("he").unwrap_or(person.first).to_owned();
+            }
+            None if form == "?" && self.named[who] && self.rng.random_bool(0.25) => person.role.to_owned(),
+            None => person.first.to_owned(),
+        };
+        if !matches!(form, ".he" | ".him" | ".his" | ".himself") {
+            self.named[who] = true;
+            self.pronouns = 0;
+        }
+        self.last = Some(who);
+        text
+    }
+
+    fn paragraph_starts(&mut self) {
+        self.last = None;
+        self.named = [false; 2];
+    }
+}
+
+/// The alternatives of a `[..|..]` whose opening bracket has been read, and what comes after it.
+fn choices(inside: &str) -> (Vec<&str>, &str) {
+    let (mut depth, mut from, mut found) = (0usize, 0usize, vec![]);
+    for (at, c) in inside.char_indices() {
+        match c {
+            '[' => depth += 1,
+            ']' if depth == 0 => {
+                found.push(&inside[from..at]);
+                return (found, &inside[at + 1..]);
+            }
+            ']' => depth -= 1,
+            '|' if depth == 0 => {
+                found.push(&inside[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found.push(&inside[from..]);
+    (found, "")
+}
+
+/// Articles and capitals, single spaces.
+fn finish(raw: &str) -> String {
+    let mut out = String::with_capacity(raw.len() + 8);
+    let (mut capital, mut ended, mut forced) = (true, false, false);
+    let mut chars = raw.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '^' => forced = true,
+            '@' => {
+                out.push(if capital || forced { 'A' } else { 'a' });
+                (capital, forced, ended) = (false, false, false);
+                if takes_an(raw[at + 1..].trim_start()) {
+                    out.push('n');
+                }
+            }
+            ' ' => {
+                capital |= ended;
+                if !out.ends_with(' ') {
+                    out.push(' ');
+                }
+                ended = false;
+            }
+            c if c.is_alphanumeric() => {
+                if capital || forced {
+                    out.extend(c.to_uppercase());
+                } else {
+                    out.push(c);
+                }
+                (capital, forced, ended) = (false, false, false);
+            }
+            c => {
+                // A mark inside quotes ends the speech; whether a new sentence follows, `^` says.
+                ended = matches!(c, '.' | '?' | '!');
+                out.push(c);
+            }
+        }
+    }
+    out.trim().to_owned()
+}
+
+/// Whether the article before this text is "an": by sound, for the words we use.
+pub(super) fn takes_an(text: &str) -> bool {
+    let word: String = text.chars().take_while(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
+    let silent_h = ["hour", "honest", "honour", "heir"].iter().any(|h| word.starts_with(h));
+    let sounds_y = ["uni", "use", "usu", "one", "once", "eur"].iter().any(|y| word.starts_with(y))
+        && !word.starts_with("unim")
+        && !word.starts_with("unin");
+    silent_h || (word.starts_with(['a', 'e', 'i', 'o', 'u']) && !sounds_y)
+}
+
+/// One document: paragraphs parted by empty lines.
+pub(super) fn document(domain: &Domain, rng: &mut ChaCha8Rng) -> String {
+    let plot = domain.plots[rng.random_range(0..domain.plots.len())];
+    let mut writer = Writer::with_people(rng, domain);
+    let first = pick(writer.rng, domain.open);
+    let others: Vec<&str> = domain.open.iter().copied().filter(|o| *o != first).collect();
+    let second = pick(writer.rng, &others);
+    let mut paragraphs = vec![[first, second].map(|t| writer.sentence(t)).join(" ")];
+    let meet = pick(writer.rng, domain.meet);
+    if meet.starts_with('¶') || writer.rng.random_bool(0.5) {
+        writer.paragraph_starts();
+        paragraphs.push(writer.sentence(meet));
+    } else {
+        let said = writer.sentence(meet);
+        paragraphs[0] = format!("{} {said}", paragraphs[0]);
+    }
+    let mut used: Vec<&str> = vec![];
+    let close = pick(writer.rng, domain.close);
+    for beat in plot.iter().copied().chain([&[close][..]]) {
+        let template = pick(writer.rng, beat);
+        if template == "¶" {
+            writer.paragraph_starts();
+            paragraphs.push(String::new());
+            continue;
+        }
+        let template = if template == "~" {
+            let free: Vec<&str> = domain.ambient.iter().copied().filter(|t| !used.contains(t)).collect();
+            if free.is_empty() || writer.rng.random_bool(0.35) {
+                continue;
+            }
+            let ambient = pick(writer.rng, &free);
+            used.push(ambient);
+            ambient
+        } else {
+            template
+        };
+        let said = writer.sentence(template);
+        if let Some(paragraph) = paragraphs.last_mut() {
+            if !paragraph.is_empty() {
+                paragraph.push(' ');
+            }
+            paragraph.push_str(&said);
+        }
+    }
+    paragraphs.retain(|p| !p.is_empty());
+    paragraphs.join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+
+    #[test]
+    fn articles_and_capitals() {
+        assert_eq!(
+            finish("@ old boat and @ useful oar.  it took @ hour. \"^why?\" he said."),
+            "An old boat and a useful oar. It took an hour. \"Why?\" he said."
+        );
+        assert!(takes_an("orange") && takes_an("honest") && takes_an("unimportant"));
+        assert!(!takes_an("one-eyed") && !takes_an("European") && !takes_an("house"));
+    }
+
+    #[test]
+    fn choices_nest_and_facts_stay() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut writer = Writer::plain(&mut rng, &[("sea", &["calm", "rough", "grey"])]);
+        let said = writer.sentence("{$sea} {$sea} [x|[x|x]] {$sea/2}");
+        let words: Vec<String> = said.to_lowercase().split(' ').map(str::to_owned).collect();
+        assert_eq!(words[0], words[1]);
+        assert_ne!(words[0], words[3]);
+        assert_eq!(words[2], "x");
+    }
+}

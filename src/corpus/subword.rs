@@ -1,0 +1,175 @@
+//! Tokenisers through the `tokenizers` crate: byte pairs learned from a text, and Hugging Face
+//! `tokenizer.json` files. Knows no windows.
+
+use super::{CorpusError, text_file::refused, tokenizer::visible};
+use std::{collections::HashMap, fs, path::Path};
+use tokenizers::{
+    DecoderWrapper, NormalizerWrapper, PostProcessorWrapper, PreTokenizerWrapper, TokenizerBuilder,
+    models::bpe::{BPE, BpeTrainer},
+    pre_tokenizers::byte_level::ByteLevel,
+};
+
+/// A tokenizer.json larger than this is something else.
+const LARGEST_JSON: u64 = 256 << 20;
+/// Text is handed to the trainer in pieces of about this many bytes.
+const PIECE: usize = 4 << 10;
+
+/// A subword tokeniser.
+pub(super) struct Subword {
+    inner: tokenizers::Tokenizer,
+    kind: &'static str,
+    vocab: usize,
+    /// The byte each character of a byte-level token stands for; none where tokens are plain text.
+    bytes: Option<HashMap<char, u8>>,
+}
+
+impl Subword {
+    /// Learns byte pairs; the same text gives the same tokens.
+    pub(super) fn train(text: &str, vocab: usize) -> Result<Self, CorpusError> {
+        let failed = |e: tokenizers::Error| CorpusError(format!("The byte-pair tokeniser could not be trained: {e}."));
+        let level = ByteLevel::new(false, true, true);
+        let mut inner =
+            TokenizerBuilder::<BPE, NormalizerWrapper, PreTokenizerWrapper, PostProcessorWrapper, DecoderWrapper>::new(
+            )
+            .with_model(BPE::default())
+            .with_pre_tokenizer(Some(PreTokenizerWrapper::ByteLevel(level)))
+            .with_decoder(Some(DecoderWrapper::ByteLevel(level)))
+            .build()
+            .map_err(failed)?;
+        let mut trainer = BpeTrainer::builder()
+            .vocab_size(vocab)
+            .show_progress(false)
+            .initial_alphabet(ByteLevel::alphabet().into_iter().collect())
+            .build();
+        inner.train(&mut trainer, pieces(text)).map_err(failed)?;
+        let json = inner.to_string(false).map_err(failed)?;
+        Self::from_json(json.as_bytes(), "byte pairs").map_err(failed)
+    }
+
+    /// Loads a tokenizer.json. Errors: missing, not readable, too large, not valid.
+    pub(super) fn load(path: &Path) -> Result<Self, CorpusError> {
+        let meta = fs::metadata(path).map_err(|e| refused(path, &e))?;
+        if !meta.is_file() || meta.len() > LARGEST_JSON {
+            return Err(CorpusError(format!(
+                "{} is no tokenizer.json (a folder, or far too large): choose the file named tokenizer.json.",
+                path.display()
+            )));
+        }
+        let json = fs::read(path).map_err(|e| refused(path, &e))?;
+        Self::from_json(&json, "tokenizer.json").map_err(|e| {
+            CorpusError(format!(
+                "{} is not a valid Hugging Face tokenizer.json ({e}): download it again, or choose bytes.",
+                path.display()
+            ))
+        })
+    }
+
+    fn from_json(json: &[u8], kind: &'static str) -> tokenizers::Result<Self> {
+        let mut inner = tokenizers::Tokenizer::from_bytes(json)?;
+        // Windows are cut by us: a file's own truncation or padding must not act on them.
+        inner.with_truncation(None)?;
+        inner.with_padding(None);
+        let vocab = inner.get_vocab(true).into_values().max().map_or(0, |id| id as usize + 1);
+        if vocab == 0 {
+            return Err("it has no tokens".into());
+        }
+        let byte_level = matches!(inner.get_decoder(), Some(DecoderWrapper::ByteLevel(_)));
+        Ok(Self { inner, kind, vocab, bytes: byte_level.then(byte_of_char) })
+    }
+
+    pub(super) fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    pub(super) fn vocab(&self) -> usize {
+        self.vocab
+    }
+
+    pub(super) fn encode(&self, text: &str) -> Result<Vec<u32>, CorpusError> {
+        let encoding = self.inner.encode_fast(text, false).map_err(|e| {
+            CorpusError(format!("The tokeniser cannot say part of this text ({e}): choose bytes or byte pairs."))
+        })?;
+        Ok(encoding.get_ids().to_vec())
+    }
+
+    pub(super) fn decode(&self, ids: &[u32]) -> String {
+        self.inner.decode(ids, false).unwrap_or_default()
+    }
+
+    pub(super) fn token_text(&self, id: u32) -> String {
+        let Some(token) = self.inner.id_to_token(id) else { return format!("<{id}>") };
+        let Some(table) = &self.bytes else { return visible(&token.replace('\u{2581}', " ")) };
+        let Some(bytes) = token.chars().map(|c| table.get(&c).copied()).collect::<Option<Vec<u8>>>() else {
+            return visible(&token);
+        };
+        // Whole characters as themselves, pieces of characters as their codes.
+        let mut out = String::new();
+        for chunk in bytes.utf8_chunks() {
+            out.push_str(&visible(chunk.valid()));
+            chunk.invalid().iter().for_each(|b| out.push_str(&format!("\\x{b:02x}")));
+        }
+        if out.is_empty() { format!("<{id}>") } else { out }
+    }
+}
+
+/// The inverse of GPT-2's table of printable stand-ins for bytes: printable Latin-1 bytes are
+/// themselves, the others stand from U+0100 on in their order.
+fn byte_of_char() -> HashMap<char, u8> {
+    let mut next = 0x100u32;
+    let mut table = HashMap::with_capacity(256);
+    for byte in 0..=255u8 {
+        let itself = matches!(byte, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
+        let code = if itself { u32::from(byte) } else { next };
+        next += u32::from(!itself);
+        table.extend(char::from_u32(code).map(|c| (c, byte)));
+    }
+    table
+}
+
+/// Text in pieces that end at a white space where there is one.
+fn pieces(text: &str) -> impl Iterator<Item = &str> + Send {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let mut end = rest.ceil_char_boundary(PIECE);
+        end += rest[end..].find(char::is_whitespace).filter(|&gap| gap < PIECE).unwrap_or(0);
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        Some(piece)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::sync::OnceLock;
+
+    fn trained() -> &'static Subword {
+        static ONE: OnceLock<Subword> = OnceLock::new();
+        ONE.get_or_init(|| Subword::train(&"The tide turned, and the harbour filled again. ".repeat(40), 300).unwrap())
+    }
+
+    #[test]
+    fn the_same_text_gives_the_same_tokens() {
+        let again = Subword::train(&"The tide turned, and the harbour filled again. ".repeat(40), 300).unwrap();
+        assert_eq!(again.inner.to_string(false).unwrap(), trained().inner.to_string(false).unwrap());
+    }
+
+    #[test]
+    fn pairs_are_merged_and_shown() {
+        let ids = trained().encode(" harbour").unwrap();
+        assert!(ids.len() < 8, "{ids:?}");
+        assert!(trained().token_text(ids[0]).starts_with('·'));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_comes_back(text in "\\PC{0,60}") {
+            let t = trained();
+            prop_assert_eq!(t.decode(&t.encode(&text).unwrap()), text);
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Text to ids and back: bytes, characters, words; byte pairs and Hugging Face files stand in
+//! [`super::subword`]. Knows no windows and no files of text.
+
+use super::{CorpusError, TokenizerSpec, subword::Subword, text_file::Encoding};
+use std::collections::HashMap;
+
+/// A tokeniser ready to use.
+pub(super) enum Tokenizer {
+    Byte { vocab: usize, encoding: Encoding },
+    Char(Inventory<char>),
+    Word(Inventory<String>),
+    Subword(Subword),
+}
+
+/// The symbols of a character or word tokeniser. Id 0 stands for all that are not listed.
+pub(super) struct Inventory<S> {
+    symbols: Vec<S>,
+    ids: HashMap<S, u32>,
+}
+
+impl<S: Clone + Eq + std::hash::Hash + Ord> Inventory<S> {
+    /// The most frequent symbols, at most `max - 1` of them; ties in their natural order.
+    fn count(symbols: impl Iterator<Item = S>, max: usize) -> Self {
+        let mut counts: HashMap<S, u64> = HashMap::new();
+        for s in symbols {
+            *counts.entry(s).or_default() += 1;
+        }
+        let mut all: Vec<(S, u64)> = counts.into_iter().collect();
+        all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        all.truncate(max.saturating_sub(1));
+        let symbols: Vec<S> = all.into_iter().map(|(s, _)| s).collect();
+        let ids = symbols.iter().cloned().zip(1..).collect();
+        Self { symbols, ids }
+    }
+
+    fn id(&self, symbol: &S) -> u32 {
+        self.ids.get(symbol).copied().unwrap_or(0)
+    }
+
+    fn symbol(&self, id: u32) -> Option<&S> {
+        self.symbols.get((id as usize).checked_sub(1)?)
+    }
+}
+
+impl Tokenizer {
+    /// Makes the tokeniser; those that learn from text ask `sample` for some of the training part.
+    /// Errors: vocabulary too small, tokenizer.json missing or invalid.
+    pub(super) fn open(
+        spec: &TokenizerSpec,
+        encoding: Encoding,
+        sample: impl FnOnce() -> String,
+    ) -> Result<Self, CorpusError> {
+        let at_least = |vocab: usize, least: usize, what: &str| {
+            if vocab >= least {
+                return Ok(());
+            }
+            Err(CorpusError(format!("A {what} tokeniser needs a vocabulary of at least {least}, not {vocab}.")))
+        };
+        Ok(match spec {
+            TokenizerSpec::Byte { vocab } => {
+                at_least(*vocab, 256, "byte")?;
+                Self::Byte { vocab: *vocab, encoding }
+            }
+            TokenizerSpec::Char { max_vocab } => {
+                at_least(*max_vocab, 2, "character")?;
+                Self::Char(Inventory::count(sample().chars(), *max_vocab))
+            }
+            TokenizerSpec::Word { max_vocab } => {
+                at_least(*max_vocab, 2, "word")?;
+                Self::Word(Inventory::count(words(&sample()).map(str::to_owned), *max_vocab))
+            }
+            TokenizerSpec::Bpe { vocab } => {
+                at_least(*vocab, 257, "byte-pair")?;
+                Self::Subword(Subword::train(&sample(), *vocab)?)
+            }
+            TokenizerSpec::HuggingFace(path) => Self::Subword(Subword::load(path)?),
+        })
+    }
+
+    /// In words: "bytes", "characters (66)".
+    pub(super) fn describe(&self) -> String {
+        match self {
+            Self::Byte { .. } => "bytes".into(),
+            Self::Char(_) => format!("characters ({})", self.vocab()),
+            Self::Word(_) => format!("words ({})", self.vocab()),
+            Self::Subword(s) => format!("{} ({})", s.kind(), self.vocab()),
+        }
+    }
+
+    pub(super) fn vocab(&self) -> usize {
+        match self {
+            Self::Byte { vocab, .. } => *vocab,
+            Self::Char(i) => i.symbols.len() + 1,
+            Self::Word(i) => i.symbols.len() + 1,
+            Self::Subword(s) => s.vocab(),
+        }
+    }
+
+    pub(super) fn encode(&self, text: &str) -> Result<Vec<u32>, CorpusError> {
+        Ok(match self {
+            Self::Byte { encoding, .. } => encoding.bytes(text).into_iter().map(u32::from).collect(),
+            Self::Char(i) => text.chars().map(|c| i.id(&c)).collect(),
+            Self::Word(i) => words(text).map(|w| i.ids.get(w).copied().unwrap_or(0)).collect(),
+            Self::Subword(s) => s.encode(text)?,
+        })
+    }
+
+    pub(super) fn decode(&self, ids: &[u32]) -> String {
+        match self {
+            Self::Byte { encoding, .. } => {
+                let bytes: Vec<u8> = ids.iter().filter_map(|&id| u8::try_from(id).ok()).collect();
+                encoding.text(&bytes).into_owned()
+            }
+            Self::Char(i) => ids.iter().map(|&id| i.symbol(id).copied().unwrap_or('\u{FFFD}')).collect(),
+            Self::Word(i) => join_words(ids.iter().map(|&id| i.symbol(id).map_or("\u{FFFD}", String::as_str))),
+            Self::Subword(s) => s.decode(ids),
+        }
+    }
+
+    /// How one id is shown on a token axis: never empty, never a bare space or line break.
+    pub(super) fn token_text(&self, id: u32) -> String {
+        match self {
+            Self::Byte { encoding, .. } => match u8::try_from(id) {
+                Ok(byte) if byte.is_ascii() || *encoding == Encoding::Latin1 => visible(&char::from(byte).to_string()),
+                Ok(byte) => format!("\\x{byte:02x}"),
+                Err(_) => format!("<{id}>"),
+            },
+            Self::Char(i) => i.symbol(id).map_or_else(|| unknown(id), |c| visible(&c.to_string())),
+            Self::Word(i) => i.symbol(id).map_or_else(|| unknown(id), |w| visible(w)),
+            Self::Subword(s) => s.token_text(id),
+        }
+    }
+}
+
+fn unknown(id: u32) -> String {
+    if id == 0 { "<unk>".into() } else { format!("<{id}>") }
+}
+
+/// Makes what cannot be seen visible: a space as a middle dot, a line break as a pilcrow, a tab as an
+/// arrow, other control characters as their code.
+pub(super) fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            ' ' => out.push('·'),
+            '\n' => out.push('¶'),
+            '\t' => out.push('→'),
+            '\r' => out.push_str("\\r"),
+            c if c.is_control() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Cuts text into words (with inner hyphens and apostrophes), single marks, and line breaks; other
+/// white space only separates.
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start_matches(|c: char| c.is_whitespace() && c != '\n');
+        let first = rest.chars().next()?;
+        let end = if first.is_alphanumeric() { word_end(rest) } else { first.len_utf8() };
+        let (word, after) = rest.split_at(end);
+        rest = after;
+        Some(word)
+    })
+}
+
+/// Bytes of the word that `text` begins with.
+fn word_end(text: &str) -> usize {
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let joins = matches!(c, '-' | '\'' | '\u{2019}') && chars.peek().is_some_and(|(_, n)| n.is_alphanumeric());
+        if !c.is_alphanumeric() && !joins {
+            return at;
+        }
+    }
+    text.len()
+}
+
+/// Puts words back together: no space before a closing mark or after an opening one; straight quotes
+/// open and close in turn and start anew with each line.
+fn join_words<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let mut out = String::new();
+    let (mut glue, mut quoted) = (true, false);
+    for word in words {
+        let closing = matches!(word, "." | "," | ";" | ":" | "?" | "!" | ")" | "]" | "\u{201D}" | "\n");
+        let closing = closing || (word == "\"" && quoted);
+        if !glue && !closing {
+            out.push(' ');
+        }
+        out.push_str(word);
+        match word {
+            "\n" => (glue, quoted) = (true, false),
+            "\"" => {
+                quoted = !quoted;
+                glue = quoted;
+            }
+            _ => glue = matches!(word, "(" | "[" | "\u{201C}"),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn open(spec: TokenizerSpec, text: &str) -> Tokenizer {
+        Tokenizer::open(&spec, Encoding::Utf8, || text.to_owned()).unwrap()
+    }
+
+    const PAGE: &str =
+        "\"Is it far?\" asked Mara. \"No,\" said Ivo, \"not far.\"\n\nThe well-kept path (it's old) led on.";
+
+    #[test]
+    fn words_keep_hyphens_and_apostrophes_and_join_back() {
+        let t = open(TokenizerSpec::Word { max_vocab: 100 }, PAGE);
+        let ids = t.encode(PAGE).unwrap();
+        assert_eq!(t.decode(&ids), PAGE);
+        assert!(words(PAGE).any(|w| w == "well-kept") && words(PAGE).any(|w| w == "it's"));
+        assert_eq!(t.encode("zebra").unwrap(), [0]);
+        assert_eq!(t.token_text(0), "<unk>");
+    }
+
+    #[test]
+    fn the_rarest_characters_share_one_id() {
+        let t = open(TokenizerSpec::Char { max_vocab: 3 }, "aaabbc");
+        assert_eq!(t.encode("abcz").unwrap(), [1, 2, 0, 0]);
+        assert_eq!(t.vocab(), 3);
+    }
+
+    #[test]
+    fn nothing_is_shown_as_blank() {
+        let t = open(TokenizerSpec::Byte { vocab: 320 }, "");
+        for id in 0..320 {
+            let shown = t.token_text(id);
+            assert!(
+                !shown.is_empty() && !shown.chars().any(|c| c.is_whitespace() || c.is_control()),
+                "{id}: {shown:?}"
+            );
+        }
+        assert_eq!([t.token_text(32), t.token_text(10), t.token_text(0xE9)], ["·", "¶", "\\xe9"]);
+    }
+
+    #[test]
+    fn too_small_a_vocabulary_says_so() {
+        let error = Tokenizer::open(&TokenizerSpec::Byte { vocab: 100 }, Encoding::Utf8, String::new).err().unwrap();
+        assert!(error.0.contains("at least 256"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_and_characters_come_back(text in "\\PC{0,80}") {
+            let bytes = open(TokenizerSpec::Byte { vocab: 256 }, "");
+            prop_assert_eq!(bytes.decode(&bytes.encode(&text).unwrap()), text.clone());
+            let chars = open(TokenizerSpec::Char { max_vocab: 1000 }, &text);
+            prop_assert_eq!(chars.decode(&chars.encode(&text).unwrap()), text);
+        }
+
+        #[test]
+        fn word_ids_come_back(picks in prop::collection::vec(1u32..18, 0..40)) {
+            let t = open(TokenizerSpec::Word { max_vocab: 100 }, PAGE);
+            prop_assert_eq!(t.encode(&t.decode(&picks)).unwrap(), picks);
+        }
+
+        #[test]
+        fn latin1_comes_back(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            let t = Tokenizer::open(&TokenizerSpec::Byte { vocab: 256 }, Encoding::Latin1, String::new).unwrap();
+            let ids: Vec<u32> = bytes.iter().map(|&b| u32::from(b)).collect();
+            prop_assert_eq!(t.encode(&t.decode(&ids)).unwrap(), ids);
+        }
+    }
+}

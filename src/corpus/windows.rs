@@ -1,0 +1,180 @@
+//! Windows of ids out of one part of a text: packed, shuffled without a list, read when asked for.
+//! Knows nothing of files and of how text was made.
+
+use super::{
+    CorpusError, Position,
+    permutation::{permute, scramble},
+    text_file::Encoding,
+    tokenizer::Tokenizer,
+};
+
+/// Text given to a tokeniser that learns: this much, in this many stretches spread over the part.
+const SAMPLE: usize = 1 << 20;
+const STRETCHES: usize = 16;
+/// Text on which the mean length of a token is measured.
+const MEASURED: usize = 64 << 10;
+/// How far to look for the start of a word, a paragraph, a sentence.
+const WORD_REACH: usize = 64;
+const PARAGRAPH_REACH: usize = 900;
+const SENTENCE_REACH: usize = 4 << 10;
+
+/// Where the held-out part begins: at a white space near the fraction, or at least at a character.
+pub(super) fn split(bytes: &[u8], encoding: Encoding, held_out: f64) -> usize {
+    let at = (bytes.len() as f64 * (1.0 - held_out)) as usize;
+    word_start(bytes, at.min(bytes.len()), encoding)
+}
+
+/// The next start of a word at or after `at`, or of a character if none is near.
+fn word_start(bytes: &[u8], at: usize, encoding: Encoding) -> usize {
+    let near = &bytes[at..bytes.len().min(at + WORD_REACH)];
+    if at == 0 || (near.first().is_some_and(|&b| encoding.begins(b)) && bytes[at - 1].is_ascii_whitespace()) {
+        return at;
+    }
+    match near.windows(2).position(|w| w[0].is_ascii_whitespace() && !w[1].is_ascii_whitespace()) {
+        Some(gap) => at + gap + 1,
+        None => at + near.iter().position(|&b| encoding.begins(b)).unwrap_or(0),
+    }
+}
+
+/// Text for a tokeniser to learn from: all of a small part, stretches of a large one.
+pub(super) fn sample(part: &[u8], encoding: Encoding) -> String {
+    if part.len() <= SAMPLE {
+        return encoding.text(part).into_owned();
+    }
+    let mut out = String::with_capacity(SAMPLE + SAMPLE / 8);
+    for i in 0..STRETCHES {
+        let from = word_start(part, (part.len() - SAMPLE / STRETCHES) / (STRETCHES - 1) * i, encoding);
+        let to = word_start(part, (from + SAMPLE / STRETCHES).min(part.len()), encoding);
+        out.push_str(&encoding.text(&part[from..to]));
+    }
+    out
+}
+
+/// The mean number of bytes of an id (1 for bytes, exactly).
+pub(super) fn bytes_per_id(part: &[u8], encoding: Encoding, tokenizer: &Tokenizer) -> Result<f64, CorpusError> {
+    if matches!(tokenizer, Tokenizer::Byte { .. }) {
+        return Ok(1.0);
+    }
+    let head = &part[..word_start(part, part.len().min(MEASURED), encoding)];
+    let ids = tokenizer.encode(&encoding.text(head))?;
+    Ok(head.len().max(1) as f64 / ids.len().max(1) as f64)
+}
+
+/// The training or the held-out part, ready to be cut.
+pub(super) struct Part<'a> {
+    /// Of the corpus and of the part, for messages.
+    pub name: &'a str,
+    pub what: &'static str,
+    pub bytes: &'a [u8],
+    pub encoding: Encoding,
+    pub tokenizer: &'a Tokenizer,
+    pub bytes_per_id: f64,
+}
+
+impl Part<'_> {
+    /// Bytes from one window to the next.
+    fn stride(&self, len: usize) -> usize {
+        ((len + 1) as f64 * self.bytes_per_id).ceil() as usize
+    }
+
+    /// Rows of `len + 1` ids: draws `rows * drawn ..` of the endless shuffled order.
+    pub(super) fn batch(&self, at: &Position, rows: usize, len: usize) -> Result<Vec<Vec<u32>>, CorpusError> {
+        let stride = self.stride(len);
+        // One window fewer than fits, so that each epoch may begin its cuts elsewhere.
+        let count = (self.bytes.len() / stride).saturating_sub(1).max(1);
+        let slack = self.bytes.len().saturating_sub(count * stride).min(stride - 1) as u64;
+        (0..rows as u64)
+            .map(|row| {
+                let draw = at.drawn.wrapping_mul(rows as u64).wrapping_add(row);
+                let key = scramble(at.seed ^ scramble(draw / count as u64));
+                let phase = scramble(key ^ 1) % (slack + 1);
+                let which = permute(draw % count as u64, count as u64, key);
+                self.cut(phase as usize + which as usize * stride, len)
+            })
+            .collect()
+    }
+
+    /// The first windows, packed one behind the other.
+    pub(super) fn first(&self, count: usize, len: usize) -> Result<Vec<Vec<u32>>, CorpusError> {
+        let stride = self.stride(len);
+        let count = count.min((self.bytes.len() / stride).max(1));
+        (0..count).map(|i| self.cut(i * stride, len)).collect()
+    }
+
+    /// The window at this byte: exactly `len + 1` ids. Begins at a word where words are ids, and earlier
+    /// if the part would end before the window does.
+    fn cut(&self, at: usize, len: usize) -> Result<Vec<u32>, CorpusError> {
+        let need = len + 1;
+        if matches!(self.tokenizer, Tokenizer::Byte { .. }) {
+            let window = self.bytes.get(at..at + need).ok_or_else(|| self.too_short(need))?;
+            return Ok(window.iter().map(|&b| u32::from(b)).collect());
+        }
+        let mut at = at.min(self.bytes.len());
+        loop {
+            let ids = self.ids_from(word_start(self.bytes, at, self.encoding), need)?;
+            if ids.len() == need {
+                return Ok(ids);
+            }
+            if at == 0 {
+                return Err(self.too_short(need));
+            }
+            at = at.saturating_sub(self.stride(len).div_ceil(4));
+        }
+    }
+
+    /// At most `need` ids from this byte on; fewer at the end of the part.
+    fn ids_from(&self, from: usize, need: usize) -> Result<Vec<u32>, CorpusError> {
+        let mut take = (need as f64 * self.bytes_per_id * 1.3) as usize + 16;
+        loop {
+            let to = from.saturating_add(take).min(self.bytes.len());
+            let to = if to < self.bytes.len() { word_start(self.bytes, to, self.encoding) } else { to };
+            let mut ids = self.tokenizer.encode(&self.encoding.text(&self.bytes[from..to]))?;
+            if ids.len() >= need || to == self.bytes.len() {
+                ids.truncate(need);
+                return Ok(ids);
+            }
+            take *= 2;
+        }
+    }
+
+    /// About `len` ids from the start of a paragraph or sentence; from the start of the part if it has
+    /// neither. Empty if the tokeniser cannot say them.
+    pub(super) fn passage(&self, index: u64, len: usize) -> Vec<u32> {
+        let last = self.bytes.len().saturating_sub(self.stride(len) + PARAGRAPH_REACH);
+        let at = if index == 0 { 0 } else { (scramble(index) % (last as u64 + 1)) as usize };
+        let from =
+            paragraph_start(&self.bytes[at..]).or_else(|| sentence_start(&self.bytes[at..])).map_or(at, |gap| at + gap);
+        if matches!(self.tokenizer, Tokenizer::Byte { .. }) {
+            let to = self.bytes.len().min(from + len);
+            return self.bytes[from..to].iter().map(|&b| u32::from(b)).collect();
+        }
+        self.ids_from(word_start(self.bytes, from, self.encoding), len).unwrap_or_default()
+    }
+
+    fn too_short(&self, need: usize) -> CorpusError {
+        let have = (self.bytes.len() as f64 / self.bytes_per_id) as usize;
+        CorpusError(format!(
+            "{} is too short: its {} part has about {have} ids and one window needs {need}. Choose a longer text, a shorter window{}.",
+            self.name,
+            self.what,
+            if self.what == "held-out" { ", or hold out more" } else { "" }
+        ))
+    }
+}
+
+/// Bytes to the next paragraph that begins with a letter, or nearly so.
+fn paragraph_start(bytes: &[u8]) -> Option<usize> {
+    let near = &bytes[..bytes.len().min(PARAGRAPH_REACH)];
+    let starts = |w: &[u8]| w.starts_with(b"\n\n") && (w[2].is_ascii_uppercase() || w[2] == b'"');
+    near.windows(3).position(starts).map(|gap| gap + 2)
+}
+
+/// Bytes to the next sentence: a capital after a closing mark and white space.
+fn sentence_start(bytes: &[u8]) -> Option<usize> {
+    let near = &bytes[..bytes.len().min(SENTENCE_REACH)];
+    let starts = |w: &[u8]| {
+        let ended = matches!(w[0], b'.' | b'?' | b'!') || (w[0] == b'"');
+        ended && w[1].is_ascii_whitespace() && (w[2].is_ascii_uppercase() || w[2] == b'"')
+    };
+    near.windows(3).position(starts).map(|gap| gap + 2)
+}
