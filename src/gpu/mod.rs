@@ -1,1 +1,38 @@
 //! wgpu pipelines, one a file, and the off-screen renderer. Knows no lab.
+//!
+//! A pipeline is made lazily, the first time its paint callback is prepared, so that the same code
+//! draws in a window, in a test harness and off screen. What it needs to know for that is the format
+//! it draws into: [`install`] leaves it in the egui context.
+
+use eframe::{
+    egui::{Context, Id},
+    egui_wgpu::{RenderState, wgpu},
+};
+
+pub mod colour;
+pub mod heatmap;
+pub mod offscreen;
+
+/// What a pipeline must know of where it draws.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Target {
+    pub format: wgpu::TextureFormat,
+    /// Widest and highest texture that the device takes.
+    pub max_texture: u32,
+}
+
+fn target_id() -> Id {
+    Id::unique("orrery gpu target")
+}
+
+/// Tells the context what it is drawn into. Call once, when a window or test harness starts;
+/// without it, views that need a pipeline say that there is no graphics adapter.
+pub fn install(ctx: &Context, state: &RenderState) {
+    let target = Target { format: state.target_format, max_texture: state.device.limits().max_texture_dimension_2d };
+    ctx.data_mut(|d| d.insert_temp(target_id(), target));
+}
+
+/// What the context is drawn into, if [`install`] told.
+pub fn target(ctx: &Context) -> Option<Target> {
+    ctx.data(|d| d.get_temp(target_id()))
+}

@@ -1,7 +1,6 @@
 //! A lab is a value: its question, knobs, presets, plan, panes. One lab a file; the one list is here.
 
 pub mod common;
-mod fast_slow;
 
 use crate::{
     config::{Config, ConfigError, Knob},
@@ -25,8 +24,6 @@ pub struct Pane {
     /// Where it starts: column and its share of the column's height.
     pub column: usize,
     pub share: f32,
-    /// Stands behind the pane before it, as a tab of the same tile.
-    pub tab: bool,
 }
 
 pub struct Lab {
@@ -49,7 +46,7 @@ pub struct Lab {
 }
 
 /// Every lab.
-pub static LABS: &[&Lab] = &[&fast_slow::LAB];
+pub static LABS: &[&Lab] = &[];
 
 /// The lab with this id.
 pub fn find(id: &str) -> Option<&'static Lab> {

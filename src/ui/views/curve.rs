@@ -1,22 +1,98 @@
-//! A scalar over steps, with a min/max pyramid so that a million points draw smoothly.
+//! A scalar over steps, with a min/max pyramid so that a million points draw smoothly, and the
+//! smoothing that TensorBoard shows. It does not know channels or drawing.
+
+/// Points of one bucket of a level are this many buckets of the level below (or points).
+const FACTOR: usize = 8;
+
+/// Smallest and largest finite value of a stretch of points; both NaN when it has none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Extent {
+    pub min: f64,
+    pub max: f64,
+}
+
+impl Extent {
+    const NONE: Self = Self { min: f64::NAN, max: f64::NAN };
+
+    fn of(value: f64) -> Self {
+        if value.is_finite() { Self { min: value, max: value } } else { Self::NONE }
+    }
+
+    /// `f64::min` ignores a NaN operand, which is what a gap wants.
+    fn join(self, other: Self) -> Self {
+        Self { min: self.min.min(other.min), max: self.max.max(other.max) }
+    }
+
+    pub fn is_gap(self) -> bool {
+        self.min.is_nan()
+    }
+}
+
+/// A stretch of a curve as drawn: the points with indices in a range, by their extremes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bucket {
+    /// Steps of the first and last point in it.
+    pub first: u64,
+    pub last: u64,
+    pub extent: Extent,
+}
 
 /// Ascending steps and their values.
 #[derive(Debug, Clone, Default)]
 pub struct Curve {
     steps: Vec<u64>,
     values: Vec<f64>,
+    /// `levels[k][i]` covers the points `i * FACTOR^(k+1) ..`; only complete buckets are stored.
+    levels: Vec<Vec<Extent>>,
+    /// Counts the times that points were taken back, so that a follower knows to start again.
+    rewinds: u64,
 }
 
 impl Curve {
-    /// Appends; a step at or before the last one replaces what is there from it on (a resumed run).
+    /// Appends in amortised constant time; a step at or before the last one replaces what is there
+    /// from it on (a resumed run).
     pub fn push(&mut self, step: u64, value: f64) {
         if self.steps.last().is_some_and(|last| *last >= step) {
-            let keep = self.steps.partition_point(|s| *s < step);
-            self.steps.truncate(keep);
-            self.values.truncate(keep);
+            self.rewind(self.steps.partition_point(|s| *s < step));
         }
         self.steps.push(step);
         self.values.push(value);
+        let mut below = self.values.len();
+        let mut level = 0;
+        while below.is_multiple_of(FACTOR) {
+            let joined = self.extent_of_last(level);
+            if self.levels.len() == level {
+                self.levels.push(vec![]);
+            }
+            self.levels[level].push(joined);
+            below = self.levels[level].len();
+            level += 1;
+        }
+    }
+
+    /// Extent of the last FACTOR entries below `level`.
+    fn extent_of_last(&self, level: usize) -> Extent {
+        match level {
+            0 => self.values[self.values.len() - FACTOR..]
+                .iter()
+                .map(|v| Extent::of(*v))
+                .fold(Extent::NONE, Extent::join),
+            _ => {
+                let below = &self.levels[level - 1];
+                below[below.len() - FACTOR..].iter().copied().fold(Extent::NONE, Extent::join)
+            }
+        }
+    }
+
+    fn rewind(&mut self, keep: usize) {
+        self.steps.truncate(keep);
+        self.values.truncate(keep);
+        let mut complete = keep;
+        for level in &mut self.levels {
+            complete /= FACTOR;
+            level.truncate(complete);
+        }
+        self.rewinds += 1;
     }
 
     pub fn len(&self) -> usize {
@@ -25,5 +101,288 @@ impl Curve {
 
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
+    }
+
+    pub fn first_step(&self) -> Option<u64> {
+        self.steps.first().copied()
+    }
+
+    pub fn last_step(&self) -> Option<u64> {
+        self.steps.last().copied()
+    }
+
+    /// The newest value.
+    pub fn last(&self) -> Option<f64> {
+        self.values.last().copied()
+    }
+
+    /// The value told last at or before `step`: what was known then.
+    pub fn value_at(&self, step: u64) -> Option<f64> {
+        self.point_at(step).map(|(_, v)| v)
+    }
+
+    /// As [`Curve::value_at`], with the step it was told at.
+    pub fn point_at(&self, step: u64) -> Option<(u64, f64)> {
+        let i = self.steps.partition_point(|s| *s <= step).checked_sub(1)?;
+        Some((self.steps[i], self.values[i]))
+    }
+
+    /// The point of this index.
+    pub fn point(&self, index: usize) -> Option<(u64, f64)> {
+        Some((*self.steps.get(index)?, *self.values.get(index)?))
+    }
+
+    /// How many times points were taken back.
+    pub fn rewinds(&self) -> u64 {
+        self.rewinds
+    }
+
+    /// Points with `from <= step <= to`.
+    pub fn points(&self, from: u64, to: u64) -> impl Iterator<Item = (u64, f64)> + '_ {
+        let (a, b) = self.indices(from, to);
+        self.steps[a..b].iter().copied().zip(self.values[a..b].iter().copied())
+    }
+
+    /// At most `n` buckets of equally many points over `from..=to`; every point by itself when there
+    /// are no more than `n`.
+    pub fn range(&self, from: u64, to: u64, n: usize) -> Vec<Bucket> {
+        let (a, b) = self.indices(from, to);
+        let count = b - a;
+        if count == 0 || n == 0 {
+            return vec![];
+        }
+        let n = n.min(count);
+        (0..n).map(|i| self.bucket(a + i * count / n, a + (i + 1) * count / n)).collect()
+    }
+
+    /// One bucket for each gap between neighbouring `edges` (ascending steps) that holds points: for
+    /// axes on which steps are not equally wide. The last edge is included.
+    pub fn between(&self, edges: &[f64]) -> Vec<Bucket> {
+        let Some((last, inner)) = edges.split_last() else { return vec![] };
+        let Some(first) = inner.first() else { return vec![] };
+        let end = self.steps.partition_point(|s| *s as f64 <= *last);
+        let mut from = self.steps.partition_point(|s| (*s as f64) < *first);
+        let mut out = Vec::with_capacity(inner.len());
+        for edge in inner[1..].iter().copied().chain([f64::INFINITY]) {
+            let to = (from + self.steps[from..end.max(from)].partition_point(|s| (*s as f64) < edge)).min(end);
+            if to > from {
+                out.push(self.bucket(from, to));
+                from = to;
+            }
+        }
+        out
+    }
+
+    /// Smallest and largest finite value over `from..=to`.
+    pub fn extent(&self, from: u64, to: u64) -> Extent {
+        let (a, b) = self.indices(from, to);
+        self.extent_between(a, b)
+    }
+
+    fn indices(&self, from: u64, to: u64) -> (usize, usize) {
+        let a = self.steps.partition_point(|s| *s < from);
+        let b = self.steps.partition_point(|s| *s <= to);
+        (a, b.max(a))
+    }
+
+    fn bucket(&self, a: usize, b: usize) -> Bucket {
+        Bucket { first: self.steps[a], last: self.steps[b - 1], extent: self.extent_between(a, b) }
+    }
+
+    /// Extremes of the points `a..b`, climbing the pyramid where it helps: O(FACTOR log n).
+    fn extent_between(&self, mut a: usize, mut b: usize) -> Extent {
+        let mut all = Extent::NONE;
+        let mut level = 0;
+        let entry = |level: usize, i: usize| match level {
+            0 => Extent::of(self.values[i]),
+            _ => self.levels[level - 1][i],
+        };
+        while a < b {
+            while a < b && !a.is_multiple_of(FACTOR) {
+                all = all.join(entry(level, a));
+                a += 1;
+            }
+            while a < b && !b.is_multiple_of(FACTOR) {
+                b -= 1;
+                all = all.join(entry(level, b));
+            }
+            a /= FACTOR;
+            b /= FACTOR;
+            level += 1;
+        }
+        all
+    }
+}
+
+/// The exponential moving average that TensorBoard draws, kept beside its source as that grows:
+/// `s <- w s + (1 - w) v`, shown as `s / (1 - w^n)`, so that the start is not pulled towards zero.
+/// Values that are not finite pass through and are not averaged.
+#[derive(Debug, Clone, Default)]
+pub struct Smoothed {
+    weight: f64,
+    curve: Curve,
+    average: f64,
+    averaged: i32,
+    taken: usize,
+    rewinds: u64,
+}
+
+impl Smoothed {
+    /// Catches up with `source`. Starts again when the weight changed or points were taken back.
+    pub fn follow(&mut self, source: &Curve, weight: f64) -> &Curve {
+        let weight = weight.clamp(0.0, 0.9999);
+        if self.weight != weight || self.rewinds != source.rewinds || self.taken > source.len() {
+            *self = Self { weight, rewinds: source.rewinds, ..Self::default() };
+        }
+        for i in self.taken..source.len() {
+            let v = source.values[i];
+            let shown = if v.is_finite() {
+                self.average = self.average * weight + (1.0 - weight) * v;
+                self.averaged = self.averaged.saturating_add(1);
+                self.average / (1.0 - weight.powi(self.averaged))
+            } else {
+                v
+            };
+            self.curve.push(source.steps[i], shown);
+        }
+        self.taken = source.len();
+        &self.curve
+    }
+
+    pub fn curve(&self) -> &Curve {
+        &self.curve
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn curve(values: &[f64]) -> Curve {
+        let mut c = Curve::default();
+        for (i, v) in values.iter().enumerate() {
+            c.push(i as u64 + 1, *v);
+        }
+        c
+    }
+
+    fn plain_extent(values: &[f64]) -> Option<(f64, f64)> {
+        let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+        let min = finite.iter().copied().reduce(f64::min)?;
+        Some((min, finite.iter().copied().reduce(f64::max)?))
+    }
+
+    proptest! {
+        #[test]
+        fn the_pyramid_finds_what_a_plain_scan_finds(
+            values in prop::collection::vec(prop_oneof![9 => -1e3..1e3f64, 1 => Just(f64::NAN)], 1..1500),
+            cut in 0.0..1.0f64, again in prop::collection::vec(-1e3..1e3f64, 0..300),
+            a in 0.0..1.0f64, b in 0.0..1.0f64,
+        ) {
+            // A run, taken back to `cut` and continued with other values.
+            let mut c = curve(&values);
+            let mut kept = values.clone();
+            let from = (cut * values.len() as f64) as usize;
+            if !again.is_empty() {
+                kept.truncate(from);
+                for (i, v) in again.iter().enumerate() {
+                    c.push((from + i) as u64 + 1, *v);
+                    kept.push(*v);
+                }
+            }
+            prop_assert_eq!(c.len(), kept.len());
+            let (lo, hi) = (a.min(b), a.max(b));
+            let lo = (lo * kept.len() as f64) as usize;
+            let hi = (hi * kept.len() as f64) as usize;
+            let found = c.extent(lo as u64 + 1, hi as u64);
+            match plain_extent(&kept[lo..hi]) {
+                Some((min, max)) => prop_assert_eq!((found.min, found.max), (min, max)),
+                None => prop_assert!(found.is_gap()),
+            }
+        }
+
+        #[test]
+        fn buckets_cover_every_point_once_and_are_never_too_many(
+            values in prop::collection::vec(-1e3..1e3f64, 1..3000), n in 1usize..400,
+        ) {
+            let c = curve(&values);
+            let buckets = c.range(0, u64::MAX, n);
+            prop_assert!(buckets.len() <= n);
+            prop_assert_eq!(buckets[0].first, 1);
+            prop_assert_eq!(buckets[buckets.len() - 1].last, values.len() as u64);
+            for pair in buckets.windows(2) {
+                prop_assert_eq!(pair[0].last + 1, pair[1].first);
+            }
+            for b in &buckets {
+                let stretch = &values[b.first as usize - 1..b.last as usize];
+                prop_assert_eq!(Some((b.extent.min, b.extent.max)), plain_extent(stretch));
+            }
+            let edges: Vec<f64> = (0..=n).map(|i| 1.0 + i as f64 / n as f64 * (values.len() as f64 - 1.0)).collect();
+            let by_edges = c.between(&edges);
+            prop_assert!(by_edges.len() <= n.max(1));
+            let points: u64 = by_edges.iter().map(|b| b.last - b.first + 1).sum();
+            prop_assert_eq!(points, values.len() as u64);
+        }
+    }
+
+    #[test]
+    fn few_points_come_back_as_they_are() {
+        let c = curve(&[3.0, 1.0, 2.0]);
+        let all = c.range(0, 10, 100);
+        assert_eq!(
+            all.iter().map(|b| (b.first, b.extent.min, b.extent.max)).collect::<Vec<_>>(),
+            [(1, 3.0, 3.0), (2, 1.0, 1.0), (3, 2.0, 2.0)]
+        );
+        assert_eq!(c.range(2, 2, 100).len(), 1);
+        assert!(c.range(7, 9, 100).is_empty());
+    }
+
+    #[test]
+    fn a_value_is_what_was_known_at_the_step() {
+        let mut c = Curve::default();
+        c.push(10, 1.0);
+        c.push(20, 2.0);
+        assert_eq!(c.value_at(9), None);
+        assert_eq!(c.value_at(10), Some(1.0));
+        assert_eq!(c.value_at(19), Some(1.0));
+        assert_eq!(c.point_at(100), Some((20, 2.0)));
+        c.push(15, 7.0);
+        assert_eq!(c.len(), 2, "step 20 was taken back");
+        assert_eq!(c.value_at(100), Some(7.0));
+    }
+
+    #[test]
+    fn smoothing_is_tensorboards() {
+        // w = 0.6 over 1, 2, 3, nan, 4 by the definition in TensorBoard's line chart.
+        let mut s = Smoothed::default();
+        let c = s.follow(&curve(&[1.0, 2.0, 3.0, f64::NAN, 4.0]), 0.6).clone();
+        let got: Vec<f64> = c.points(0, 9).map(|p| p.1).collect();
+        let want = [1.0, 1.04 / 0.64, 1.824 / 0.784, f64::NAN, 2.6944 / 0.8704];
+        for (g, w) in got.iter().zip(want) {
+            assert!((g - w).abs() < 1e-12 || (g.is_nan() && w.is_nan()), "{got:?}");
+        }
+    }
+
+    #[test]
+    fn smoothing_follows_growth_and_rewinding_as_if_done_at_once() {
+        let mut source = curve(&[5.0, 1.0, 4.0, 2.0]);
+        let mut grown = Smoothed::default();
+        grown.follow(&source, 0.9);
+        source.push(3, 8.0);
+        source.push(4, 6.0);
+        source.push(5, 7.0);
+        let a: Vec<_> = grown.follow(&source, 0.9).points(0, 9).collect();
+        let b: Vec<_> = Smoothed::default().follow(&source, 0.9).points(0, 9).collect();
+        assert_eq!(a, b);
+        assert_eq!(a.len(), 5);
+    }
+
+    #[test]
+    fn weight_zero_changes_nothing() {
+        let source = curve(&[5.0, 1.0, 4.0]);
+        let shown: Vec<_> = Smoothed::default().follow(&source, 0.0).points(0, 9).collect();
+        assert_eq!(shown, source.points(0, 9).collect::<Vec<_>>());
     }
 }

@@ -10,6 +10,8 @@ use crate::{
 };
 
 pub mod curve;
+pub mod losses;
+pub mod spread;
 
 /// What is selected, in all views at once.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -52,6 +54,19 @@ impl ViewCx<'_> {
         self.commands.push(Command::Measure(Question { request, probe: probe.to_owned(), variant, args }));
         request
     }
+
+    /// Where a chart over steps is marked: nowhere while it follows the run.
+    pub fn marker(&self) -> Option<f64> {
+        (!self.follow).then_some(self.step as f64)
+    }
+
+    /// A subtitle: what is measured, on which corpus, at which step.
+    pub fn subtitle(&self, what: &str) -> String {
+        match &self.mirror.info {
+            Some(info) => format!("{what} \u{b7} {} \u{b7} step {}", info.corpus, self.step),
+            None => what.to_owned(),
+        }
+    }
 }
 
 /// A view of a run. One instance lives as long as its tile; state that should survive a restart is
@@ -81,7 +96,13 @@ pub struct ViewEntry {
 }
 
 /// Every view.
-pub static VIEWS: &[ViewEntry] = &[];
+pub static VIEWS: &[ViewEntry] = &[ViewEntry {
+    id: "losses",
+    title: "Loss",
+    about: "Cross-entropy on training batches (smoothed, raw faint behind) and on held-out text (dashed), a colour a \
+            variant. Lower is better; a held-out line that turns up while training falls means it learns by heart.",
+    make: losses::Losses::make,
+}];
 
 /// The view with this id.
 pub fn find(id: &str) -> Option<&'static ViewEntry> {

@@ -1,0 +1,287 @@
+//! Any egui closure to an image, with no window. It does not know what the closure draws.
+
+use std::{
+    sync::{Arc, Mutex, mpsc},
+    task::{Context as TaskContext, Poll, Waker},
+    time::Duration,
+};
+
+use eframe::{
+    egui::{self, Context, Pos2, RawInput, Rect, Ui, vec2},
+    egui_wgpu::{self, RenderState, RendererOptions, ScreenDescriptor, WgpuSetup, WgpuSetupCreateNew, wgpu},
+};
+
+/// Why there is no picture, in words.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum OffscreenError {
+    #[error(
+        "no graphics adapter was found, so pictures cannot be drawn ({0}). A software one is enough: on Debian or \
+         Ubuntu, `apt install mesa-vulkan-drivers`"
+    )]
+    NoAdapter(String),
+    #[error("a picture of {width} x {height} pixels is too large: the adapter takes at most {most} on a side")]
+    TooLarge { width: u32, height: u32, most: u32 },
+    #[error("drawing a picture failed: {0}")]
+    Drawing(String),
+}
+
+/// An image: rows from the top, 8 bits of red, green, blue and alpha a pixel.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Image {
+    pub width: u32,
+    pub height: u32,
+    pub rgba: Vec<u8>,
+}
+
+impl Image {
+    /// The PNG file's bytes.
+    pub fn png(&self) -> Result<Vec<u8>, OffscreenError> {
+        use image::ImageEncoder as _;
+        let mut bytes = vec![];
+        image::codecs::png::PngEncoder::new(&mut bytes)
+            .write_image(&self.rgba, self.width, self.height, image::ExtendedColorType::Rgba8)
+            .map_err(|e| OffscreenError::Drawing(format!("the PNG encoder refused: {e}")))?;
+        Ok(bytes)
+    }
+
+    /// How many different colours it has, up to `enough`: 1 for a blank sheet.
+    pub fn colours(&self, enough: usize) -> usize {
+        let mut seen = std::collections::HashSet::new();
+        for pixel in self.rgba.chunks_exact(4) {
+            seen.insert([pixel[0], pixel[1], pixel[2]]);
+            if seen.len() >= enough {
+                break;
+            }
+        }
+        seen.len()
+    }
+}
+
+/// Size and sharpness of a picture.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sheet {
+    /// Width and height in points.
+    pub size: [f32; 2],
+    pub pixels_per_point: f32,
+}
+
+/// A device and renderer kept for many pictures. Making one takes about a second.
+pub struct Offscreen {
+    state: RenderState,
+    /// What the device complained of last; wgpu would otherwise end the program.
+    complaint: Arc<Mutex<Option<String>>>,
+}
+
+/// Longest that one picture may take; a software rasteriser needs well under a second.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Passes of the interface code before the picture is taken: sizes settle in the first ones.
+const PASSES: usize = 4;
+
+impl Offscreen {
+    /// Looks for an adapter and makes a device on it.
+    pub fn new() -> Result<Self, OffscreenError> {
+        let setup = setup();
+        let instance = wait_for(setup.new_instance());
+        let config = egui_wgpu::WgpuConfiguration { wgpu_setup: setup, ..Default::default() };
+        let state = wait_for(RenderState::create(&config, &instance, None, RendererOptions::PREDICTABLE))
+            .map_err(|e| OffscreenError::NoAdapter(e.to_string()))?;
+        let complaint = Arc::new(Mutex::new(None));
+        let kept = complaint.clone();
+        state.device.on_uncaptured_error(Arc::new(move |e: wgpu::Error| {
+            if let Ok(mut slot) = kept.lock() {
+                slot.get_or_insert_with(|| e.to_string());
+            }
+        }));
+        Ok(Self { state, complaint })
+    }
+
+    /// The adapter's name and kind, for reports.
+    pub fn adapter(&self) -> String {
+        let info = self.state.adapter.get_info();
+        format!("{} ({:?})", info.name, info.backend)
+    }
+
+    pub fn render_state(&self) -> &RenderState {
+        &self.state
+    }
+
+    /// Draws `ui` in a fresh context that `prepare` may style (fonts, visuals), and reads it back.
+    pub fn draw(
+        &mut self,
+        sheet: Sheet,
+        prepare: impl FnOnce(&Context),
+        mut ui: impl FnMut(&mut Ui),
+    ) -> Result<Image, OffscreenError> {
+        let [width, height] = sheet.size.map(|points| (points * sheet.pixels_per_point).round().max(1.0) as u32);
+        let most = self.state.device.limits().max_texture_dimension_2d;
+        if width > most || height > most {
+            return Err(OffscreenError::TooLarge { width, height, most });
+        }
+        let ctx = Context::default();
+        ctx.set_pixels_per_point(sheet.pixels_per_point);
+        super::install(&ctx, &self.state);
+        prepare(&ctx);
+        let mut shapes = vec![];
+        for pass in 0..PASSES {
+            let output = ctx.run_ui(input(sheet, pass), &mut ui);
+            self.take_textures(output.textures_delta);
+            shapes = output.shapes;
+        }
+        let jobs = ctx.tessellate(shapes, sheet.pixels_per_point);
+        let screen = ScreenDescriptor { size_in_pixels: [width, height], pixels_per_point: sheet.pixels_per_point };
+        let texture = self.paint(&jobs, &screen);
+        let image = self.read_back(&texture);
+        self.forget_textures(&ctx);
+        match self.complaint.lock().ok().and_then(|mut c| c.take()) {
+            Some(words) => Err(OffscreenError::Drawing(words)),
+            None => image,
+        }
+    }
+
+    fn take_textures(&self, mut delta: egui::TexturesDelta) {
+        let mut renderer = self.state.renderer.write();
+        for (id, images) in delta.set.drain() {
+            for image in images {
+                renderer.update_texture(&self.state.device, &self.state.queue, id, &image);
+            }
+        }
+        for id in delta.free.drain() {
+            renderer.free_texture(&id);
+        }
+    }
+
+    /// The context dies with its picture, its textures with it. The font atlas keeps its id and is
+    /// written anew by the next context.
+    fn forget_textures(&self, ctx: &Context) {
+        let ids: Vec<_> = ctx.tex_manager().read().allocated().map(|(id, _)| *id).collect();
+        let mut renderer = self.state.renderer.write();
+        for id in ids {
+            renderer.free_texture(&id);
+        }
+    }
+
+    fn paint(&self, jobs: &[egui::ClippedPrimitive], screen: &ScreenDescriptor) -> wgpu::Texture {
+        let RenderState { device, queue, .. } = &self.state;
+        let mut renderer = self.state.renderer.write();
+        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("picture") });
+        let extra = renderer.update_buffers(device, queue, &mut encoder, jobs, screen);
+        let texture = device.create_texture(&wgpu::TextureDescriptor {
+            label: Some("picture"),
+            size: wgpu::Extent3d {
+                width: screen.size_in_pixels[0],
+                height: screen.size_in_pixels[1],
+                depth_or_array_layers: 1,
+            },
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format: self.state.target_format,
+            usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
+            view_formats: &[],
+        });
+        let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
+        {
+            let mut pass = encoder
+                .begin_render_pass(&wgpu::RenderPassDescriptor {
+                    label: Some("picture"),
+                    color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+                        view: &view,
+                        resolve_target: None,
+                        ops: wgpu::Operations {
+                            load: wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT),
+                            store: wgpu::StoreOp::Store,
+                        },
+                        depth_slice: None,
+                    })],
+                    ..Default::default()
+                })
+                .forget_lifetime();
+            renderer.render(&mut pass, jobs, screen);
+        }
+        queue.submit(extra.into_iter().chain([encoder.finish()]));
+        texture
+    }
+
+    fn read_back(&self, texture: &wgpu::Texture) -> Result<Image, OffscreenError> {
+        let fail = |what: &str| OffscreenError::Drawing(what.to_owned());
+        let RenderState { device, queue, .. } = &self.state;
+        let (width, height) = (texture.width(), texture.height());
+        let row = width as usize * 4;
+        let padded = row.next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT as usize);
+        let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("picture"),
+            size: (padded * height as usize) as u64,
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("read back") });
+        encoder.copy_texture_to_buffer(
+            texture.as_image_copy(),
+            wgpu::TexelCopyBufferInfo {
+                buffer: &buffer,
+                layout: wgpu::TexelCopyBufferLayout {
+                    offset: 0,
+                    bytes_per_row: Some(padded as u32),
+                    rows_per_image: None,
+                },
+            },
+            texture.size(),
+        );
+        let submission = queue.submit([encoder.finish()]);
+        let (told, mapped) = mpsc::channel();
+        buffer.slice(..).map_async(wgpu::MapMode::Read, move |r| {
+            let _ = told.send(r);
+        });
+        device
+            .poll(wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) })
+            .map_err(|e| OffscreenError::Drawing(format!("the adapter did not finish: {e}")))?;
+        mapped
+            .try_recv()
+            .map_err(|_| fail("the picture was not handed back"))?
+            .map_err(|e| OffscreenError::Drawing(e.to_string()))?;
+        let bytes = buffer.slice(..).get_mapped_range().map_err(|e| OffscreenError::Drawing(e.to_string()))?;
+        let swap = matches!(texture.format(), wgpu::TextureFormat::Bgra8Unorm | wgpu::TextureFormat::Bgra8UnormSrgb);
+        let mut rgba = Vec::with_capacity(row * height as usize);
+        for line in bytes.chunks_exact(padded) {
+            rgba.extend_from_slice(&line[..row]);
+        }
+        if swap {
+            rgba.chunks_exact_mut(4).for_each(|p| p.swap(0, 2));
+        }
+        Ok(Image { width, height, rgba })
+    }
+}
+
+/// The adapter's own limits (egui's defaults refuse compute on GL), any adapter of Vulkan first.
+fn setup() -> WgpuSetup {
+    let mut setup = WgpuSetupCreateNew::without_display_handle();
+    setup.device_descriptor = Arc::new(|adapter| wgpu::DeviceDescriptor {
+        label: Some("pictures"),
+        required_limits: adapter.limits(),
+        ..Default::default()
+    });
+    WgpuSetup::CreateNew(setup)
+}
+
+fn input(sheet: Sheet, pass: usize) -> RawInput {
+    RawInput {
+        screen_rect: Some(Rect::from_min_size(Pos2::ZERO, vec2(sheet.size[0], sheet.size[1]))),
+        time: Some(pass as f64),
+        focused: false,
+        ..Default::default()
+    }
+}
+
+/// Drives a future on this thread. wgpu's futures are ready at once on native backends, so nothing
+/// is gained by sleeping between polls.
+fn wait_for<T>(future: impl Future<Output = T>) -> T {
+    let mut future = std::pin::pin!(future);
+    let mut cx = TaskContext::from_waker(Waker::noop());
+    loop {
+        match future.as_mut().poll(&mut cx) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => std::thread::yield_now(),
+        }
+    }
+}

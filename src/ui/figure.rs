@@ -1,0 +1,127 @@
+//! A view as a picture, with title and subtitle, off screen: what `orrery render`, headless runs,
+//! tests and the window's PNG export use. It is the same view code as in the window.
+
+use eframe::egui::{self, Align2, FontId, Rect, UiBuilder, pos2, vec2};
+
+use super::{
+    mirror::Mirror,
+    theme::{self, Theme},
+    views::{self, Selection, View, ViewCx},
+};
+use crate::{
+    config::{Config, Knob},
+    gpu::offscreen::{Image, Offscreen, Sheet},
+};
+
+/// Margin around a figure, points.
+const MARGIN: f32 = 16.0;
+/// Height of title and subtitle, points.
+const HEAD: f32 = 48.0;
+
+/// What to draw.
+#[derive(Clone, Copy)]
+pub struct Figure<'a> {
+    /// Id in [`views::VIEWS`].
+    pub view: &'a str,
+    pub mirror: &'a Mirror,
+    /// As of this step.
+    pub step: u64,
+    pub config: &'a Config,
+    pub knobs: &'a [Knob],
+    pub theme: &'a Theme,
+    /// Width and height in points, title included.
+    pub size: [f32; 2],
+    pub pixels_per_point: f32,
+}
+
+impl Figure<'_> {
+    /// The picture. Errors are in words.
+    pub fn image(&self, offscreen: &mut Offscreen) -> Result<Image, String> {
+        let mut view = self.make()?;
+        let mut selection = Selection::default();
+        let sheet = Sheet { size: self.size, pixels_per_point: self.pixels_per_point };
+        let prepare = |ctx: &egui::Context| theme::apply(self.theme, true, ctx);
+        let title = views::find(self.view).map_or("", |v| v.title);
+        offscreen
+            .draw(sheet, prepare, |ui| self.draw(ui, title, view.as_mut(), &mut selection))
+            .map_err(|e| e.to_string())
+    }
+
+    /// The picture as the bytes of a PNG file.
+    pub fn png(&self, offscreen: &mut Offscreen) -> Result<Vec<u8>, String> {
+        self.image(offscreen)?.png().map_err(|e| e.to_string())
+    }
+
+    /// CSV of what the figure shows, if it shows anything. Needs no adapter.
+    pub fn csv(&self) -> Result<Option<String>, String> {
+        let (view, mut selection) = self.laid_out()?;
+        Ok(self.with_cx(&mut selection, |cx| view.csv(cx)))
+    }
+
+    /// SVG of what the figure shows, for curves. Needs no adapter.
+    pub fn svg(&self) -> Result<Option<String>, String> {
+        let (view, mut selection) = self.laid_out()?;
+        Ok(self.with_cx(&mut selection, |cx| view.svg(cx)))
+    }
+
+    /// The view after one pass of its interface code that nobody paints: it has caught up with the
+    /// run and knows its size.
+    fn laid_out(&self) -> Result<(Box<dyn View>, Selection), String> {
+        let mut view = self.make()?;
+        let mut selection = Selection::default();
+        let ctx = egui::Context::default();
+        theme::apply(self.theme, true, &ctx);
+        let screen = Rect::from_min_size(pos2(0.0, 0.0), vec2(self.size[0], self.size[1]));
+        let input = egui::RawInput { screen_rect: Some(screen), ..Default::default() };
+        ctx.run_ui(input, |ui| self.draw(ui, "", view.as_mut(), &mut selection)).drop_without_applying_deltas();
+        Ok((view, selection))
+    }
+
+    fn make(&self) -> Result<Box<dyn View>, String> {
+        views::find(self.view).map(|entry| (entry.make)()).ok_or_else(|| {
+            let known: Vec<_> = views::VIEWS.iter().map(|v| v.id).collect();
+            format!("there is no view `{}`; there are {}", self.view, known.join(", "))
+        })
+    }
+
+    fn draw(&self, ui: &mut egui::Ui, title: &str, view: &mut dyn View, selection: &mut Selection) {
+        let sheet = ui.max_rect();
+        let painter = ui.painter().clone();
+        painter.rect_filled(sheet, 0.0, self.theme.panel);
+        let subtitle = self.with_cx(selection, |cx| view.subtitle(cx));
+        let at = pos2(sheet.left() + MARGIN, sheet.top() + MARGIN - 4.0);
+        painter.text(at, Align2::LEFT_TOP, title, FontId::proportional(16.0), self.theme.text);
+        let at = at + vec2(0.0, 21.0);
+        let wide = sheet.width() - 2.0 * MARGIN;
+        let mut job =
+            egui::text::LayoutJob::simple_singleline(subtitle, FontId::proportional(12.0), self.theme.secondary);
+        job.wrap = egui::text::TextWrapping::truncate_at_width(wide);
+        let galley = painter.layout_job(job);
+        painter.galley(at, galley, self.theme.secondary);
+        let inside = Rect::from_min_max(
+            pos2(sheet.left() + MARGIN, sheet.top() + MARGIN + HEAD - 8.0),
+            sheet.right_bottom() - vec2(MARGIN, MARGIN),
+        );
+        let mut inner = ui.new_child(UiBuilder::new().max_rect(inside));
+        self.with_cx(selection, |cx| view.ui(&mut inner, cx));
+    }
+
+    /// A context in which asking and setting lead nowhere.
+    fn with_cx<R>(&self, selection: &mut Selection, f: impl FnOnce(&mut ViewCx<'_>) -> R) -> R {
+        let (mut commands, mut settings, mut next_request) = (vec![], vec![], 0);
+        let mut cx = ViewCx {
+            mirror: self.mirror,
+            step: self.step,
+            follow: self.step >= self.mirror.step,
+            config: self.config,
+            knobs: self.knobs,
+            theme: self.theme,
+            selection,
+            commands: &mut commands,
+            settings: &mut settings,
+            next_request: &mut next_request,
+            still: true,
+        };
+        f(&mut cx)
+    }
+}

@@ -1,0 +1,324 @@
+//! A chart as SVG and as CSV: what is shown, no more. It writes text; who saves it is not its affair.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use eframe::egui::{Color32, Pos2};
+
+use super::{
+    Chart, ChartState, Data, Line, Stroke,
+    layout::{Layout, ROW, SWATCH, TEXT},
+};
+use crate::ui::theme::Theme;
+
+impl Chart<'_> {
+    /// Comma-separated values of every point in the shown range: one column of x, one for each line
+    /// (and one for its values before smoothing). Empty cells are gaps. `None` without points.
+    pub fn csv(&self, state: &ChartState) -> Option<String> {
+        if self.is_empty() {
+            return None;
+        }
+        let layout = Layout::of(self, state, sheet(state), &guess_width);
+        let shown = layout.x_values();
+        let mut columns: Vec<(String, Vec<[f64; 2]>)> = vec![];
+        for line in &self.lines {
+            if let Some(raw) = line.raw {
+                columns.push((format!("{} (raw)", line.label), points_of(&Data::Curve(raw), shown)));
+            }
+            columns.push((line.label.clone(), points_of(&line.data, shown)));
+        }
+        for band in &self.bands {
+            columns.push((format!("{} (low)", band.label), points_of(&band.low, shown)));
+            columns.push((format!("{} (high)", band.label), points_of(&band.high, shown)));
+        }
+        let mut out = quote(&self.x.label);
+        for (name, _) in &columns {
+            let _ = write!(out, ",{}", quote(name));
+        }
+        out.push('\n');
+        // Rows by x: the bits of non-negative floats order as the floats do; a sign flips them.
+        let mut rows: BTreeMap<i64, Vec<Option<f64>>> = BTreeMap::new();
+        for (i, (_, points)) in columns.iter().enumerate() {
+            for [x, y] in points {
+                rows.entry(order(*x)).or_insert_with(|| vec![None; columns.len()])[i] = Some(*y);
+            }
+        }
+        for (x, cells) in rows {
+            let _ = write!(out, "{}", unorder(x));
+            for cell in cells {
+                match cell {
+                    Some(v) if v.is_finite() => {
+                        let _ = write!(out, ",{v}");
+                    }
+                    _ => out.push(','),
+                }
+            }
+            out.push('\n');
+        }
+        Some(out)
+    }
+
+    /// A drawing of what is shown, in the size it was last shown at. `None` without points.
+    pub fn svg(&self, state: &ChartState, theme: &Theme) -> Option<String> {
+        if self.is_empty() {
+            return None;
+        }
+        let size = sheet(state);
+        let layout = Layout::of(self, state, size, &guess_width);
+        let mut svg = Svg { out: String::new() };
+        let _ = write!(
+            svg.out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" \
+             font-family=\"sans-serif\" font-size=\"{TEXT}\">\n<title>{}</title>\n<rect width=\"{w}\" height=\"{h}\" \
+             fill=\"{}\"/>\n",
+            escape(&self.name),
+            hex(theme.panel),
+            w = size[0],
+            h = size[1],
+        );
+        self.svg_frame(&layout, theme, &mut svg);
+        self.svg_data(&layout, &mut svg);
+        self.svg_words(&layout, theme, &mut svg);
+        svg.out.push_str("</svg>\n");
+        Some(svg.out)
+    }
+
+    fn svg_frame(&self, layout: &Layout, theme: &Theme, svg: &mut Svg) {
+        let plot = layout.plot;
+        for zone in &self.zones {
+            let ends =
+                [zone.from, zone.to].map(|v| layout.y_at(layout.y_scale.place(v)).clamp(plot.top(), plot.bottom()));
+            let _ = writeln!(
+                svg.out,
+                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{}\" fill-opacity=\"0.14\"/>",
+                plot.left(),
+                ends[0].min(ends[1]),
+                plot.width(),
+                (ends[0] - ends[1]).abs(),
+                hex(zone.colour)
+            );
+        }
+        for (place, words) in &layout.y_ticks {
+            let y = layout.y_at(*place);
+            svg.path(&[Pos2::new(plot.left(), y), Pos2::new(plot.right(), y)], theme.line, 1.0, 1.0, false);
+            svg.text(Pos2::new(plot.left() - 6.0, y + 4.0), "end", words, theme.secondary);
+        }
+        for (place, words) in &layout.x_ticks {
+            let x = layout.x_at(*place);
+            svg.path(&[Pos2::new(x, plot.top()), Pos2::new(x, plot.bottom())], theme.line, 1.0, 1.0, false);
+            svg.text(Pos2::new(x, plot.bottom() + 15.0), "middle", words, theme.secondary);
+        }
+    }
+
+    fn svg_data(&self, layout: &Layout, svg: &mut Svg) {
+        let plot = layout.plot;
+        let _ = writeln!(
+            svg.out,
+            "<clipPath id=\"plot\"><rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/></clipPath>\n<g \
+             clip-path=\"url(#plot)\">",
+            plot.left(),
+            plot.top(),
+            plot.width(),
+            plot.height()
+        );
+        for area in &layout.areas {
+            for run in area.columns.split(|c| !c.iter().all(|v| v.is_finite())).filter(|r| r.len() > 1) {
+                let low = run.iter().map(|c| layout.at(c[0], c[1]));
+                let high = run.iter().rev().map(|c| layout.at(c[0], c[2]));
+                let points: Vec<String> = low.chain(high).map(|p| format!("{:.1},{:.1}", p.x, p.y)).collect();
+                let _ = writeln!(
+                    svg.out,
+                    "<polygon points=\"{}\" fill=\"{}\" fill-opacity=\"0.18\"/>",
+                    points.join(" "),
+                    hex(area.colour)
+                );
+            }
+        }
+        for trace in &layout.traces {
+            let points: Vec<Pos2> = trace.points.iter().map(|p| layout.at(p[0], p[1])).collect();
+            svg.path(&points, trace.colour, trace.width, trace.strength, trace.dashed);
+            if trace.dots {
+                for p in &points {
+                    let _ = writeln!(
+                        svg.out,
+                        "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.5\" fill=\"{}\"/>",
+                        p.x,
+                        p.y,
+                        hex(trace.colour)
+                    );
+                }
+            }
+        }
+        svg.out.push_str("</g>\n");
+    }
+
+    fn svg_words(&self, layout: &Layout, theme: &Theme, svg: &mut Svg) {
+        let plot = layout.plot;
+        svg.text(Pos2::new(6.0, ROW / 2.0 + 4.0), "start", &layout.y_label_words(self), theme.secondary);
+        let at = Pos2::new(plot.right() + layout.margins[1] - 4.0, plot.bottom() + 15.0);
+        svg.text(at, "end", &layout.x_label_words(self), theme.secondary);
+        for reference in &self.references {
+            let (path, at) = if reference.vertical {
+                let x = layout.x_at(layout.x_scale.place(reference.at));
+                ([Pos2::new(x, plot.top()), Pos2::new(x, plot.bottom())], Pos2::new(x + 4.0, plot.top() + 12.0))
+            } else {
+                let y = layout.y_at(layout.y_scale.place(reference.at));
+                ([Pos2::new(plot.left(), y), Pos2::new(plot.right(), y)], Pos2::new(plot.left() + 6.0, y - 4.0))
+            };
+            if plot.expand(1.0).contains(path[0]) {
+                svg.path(&path, theme.secondary, 1.0, 1.0, true);
+                svg.text(at, "start", &reference.label, theme.secondary);
+            }
+        }
+        for zone in &self.zones {
+            let y = layout.y_at(layout.y_scale.place(zone.from.max(zone.to)));
+            if plot.y_range().contains(y) {
+                svg.text(Pos2::new(plot.left() + 6.0, y - 4.0), "start", &zone.label, theme.secondary);
+            }
+        }
+        for name in &layout.names {
+            let line: &Line<'_> = &self.lines[name.line];
+            let end = name.at + eframe::egui::vec2(SWATCH, 0.0);
+            svg.path(&[name.at, end], line.colour, 2.0, 1.0, line.stroke == Stroke::Dashed);
+            svg.text(Pos2::new(end.x + 4.0, name.at.y + 4.0), "start", &line.label, theme.text);
+        }
+        if let Some(marker) = self.marker {
+            let x = layout.x_at(layout.x_scale.place(marker));
+            if plot.x_range().contains(x) {
+                svg.path(&[Pos2::new(x, plot.top()), Pos2::new(x, plot.bottom())], theme.accent, 1.0, 1.0, false);
+            }
+        }
+    }
+}
+
+/// Text under construction.
+struct Svg {
+    out: String,
+}
+
+impl Svg {
+    fn path(&mut self, points: &[Pos2], colour: Color32, width: f32, strength: f32, dashed: bool) {
+        if points.len() < 2 {
+            return;
+        }
+        let mut d = String::new();
+        for (i, p) in points.iter().enumerate() {
+            let _ = write!(d, "{}{:.1} {:.1}", if i == 0 { "M" } else { "L" }, p.x, p.y);
+        }
+        let dash = if dashed { " stroke-dasharray=\"5 4\"" } else { "" };
+        let faint = if strength < 1.0 { format!(" stroke-opacity=\"{strength:.2}\"") } else { String::new() };
+        let _ = writeln!(
+            self.out,
+            "<path d=\"{d}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{width}\" \
+             stroke-linejoin=\"round\"{faint}{dash}/>",
+            hex(colour)
+        );
+    }
+
+    fn text(&mut self, at: Pos2, anchor: &str, words: &str, colour: Color32) {
+        if !words.is_empty() {
+            let _ = writeln!(
+                self.out,
+                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\" fill=\"{}\">{}</text>",
+                at.x,
+                at.y,
+                hex(colour),
+                escape(words)
+            );
+        }
+    }
+}
+
+fn sheet(state: &ChartState) -> [f32; 2] {
+    state.size.unwrap_or([640.0, 400.0])
+}
+
+/// Width of words in a face that is not at hand: a little generous.
+fn guess_width(text: &str, mono: bool) -> f32 {
+    text.chars().count() as f32 * TEXT * if mono { 0.62 } else { 0.56 }
+}
+
+fn points_of(data: &Data<'_>, shown: [f64; 2]) -> Vec<[f64; 2]> {
+    match data {
+        Data::Curve(c) => {
+            let (from, to) = (shown[0].max(0.0).ceil() as u64, shown[1].max(0.0).floor() as u64);
+            c.points(from, to).map(|(s, v)| [s as f64, v]).collect()
+        }
+        Data::Points(p) => {
+            p.iter().copied().filter(|p| p[0].is_finite() && p[0] >= shown[0] && p[0] <= shown[1]).collect()
+        }
+    }
+}
+
+fn order(x: f64) -> i64 {
+    let bits = (x + 0.0).to_bits() as i64;
+    if bits < 0 { i64::MIN.wrapping_sub(bits) } else { bits }
+}
+
+fn unorder(key: i64) -> f64 {
+    f64::from_bits(if key < 0 { i64::MIN.wrapping_sub(key) as u64 } else { key as u64 })
+}
+
+/// A field of a CSV line.
+pub fn quote(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
+}
+
+fn escape(words: &str) -> String {
+    words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn hex(c: Color32) -> String {
+    format!("#{:02x}{:02x}{:02x}", c.r(), c.g(), c.b())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{Axis, Curve},
+        *,
+    };
+
+    #[test]
+    fn floats_keep_their_order_as_keys() {
+        let xs = [-1e9, -2.5, -0.0, 0.0, 1e-300, 3.0, 1e9];
+        for pair in xs.windows(2) {
+            assert!(order(pair[0]) <= order(pair[1]));
+        }
+        for x in xs {
+            assert_eq!(unorder(order(x)), x);
+        }
+    }
+
+    #[test]
+    fn csv_holds_the_visible_range_of_every_line() {
+        let mut a = Curve::default();
+        let mut b = Curve::default();
+        (0..10u64).for_each(|i| a.push(i, i as f64));
+        (0..10u64).step_by(5).for_each(|i| b.push(i, if i == 5 { f64::NAN } else { 0.5 }));
+        let chart = Chart::new("t", Axis::new("step"), Axis::new("loss"))
+            .line(Line::new("a, smooth", Color32::RED, &a))
+            .line(Line::new("b", Color32::BLUE, &b));
+        let state = ChartState { zoom_x: Some([4.0, 6.0]), ..Default::default() };
+        assert_eq!(chart.csv(&state).unwrap(), "step,\"a, smooth\",b\n4,4,\n5,5,\n6,6,\n");
+        let all = chart.csv(&ChartState::default()).unwrap();
+        assert_eq!(all.lines().count(), 11);
+        assert!(all.contains("\n0,0,0.5\n"), "{all}");
+    }
+
+    #[test]
+    fn svg_is_well_formed_and_escapes_words() {
+        let chart = Chart::new("a < b", Axis::new("step"), Axis::new("loss & more")).line(Line::new(
+            "x",
+            Color32::RED,
+            vec![[0.0, 1.0], [1.0, 2.0]],
+        ));
+        let svg = chart.svg(&ChartState::default(), &Theme::dark()).unwrap();
+        assert!(svg.contains("loss &amp; more") && svg.contains("a &lt; b"));
+        assert_eq!(svg.matches("<svg").count(), svg.matches("</svg>").count());
+        assert_eq!(svg.matches("<g").count(), svg.matches("</g>").count());
+    }
+}

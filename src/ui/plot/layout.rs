@@ -1,0 +1,541 @@
+//! Where everything of a chart goes: ranges, ticks, margins, thinned lines, names at the lines'
+//! ends. The same layout is painted and written as SVG. It measures text by a function it is given.
+
+use eframe::egui::{Color32, Pos2, Rect, pos2};
+
+use super::{Chart, ChartState, Curve, Data, LEAST, Scale, Stroke};
+
+/// Size of all words on a chart, points.
+pub const TEXT: f32 = 12.0;
+/// Height of a row of words.
+pub const ROW: f32 = 16.0;
+/// Length of the stroke before a name.
+pub const SWATCH: f32 = 14.0;
+
+/// Width of a text in points; true for the monospace face.
+pub type Measure<'m> = &'m dyn Fn(&str, bool) -> f32;
+
+/// A thinned line, in places of the axes.
+#[derive(Debug, Clone)]
+pub struct Trace {
+    pub points: Vec<[f64; 2]>,
+    pub colour: Color32,
+    /// 0 to 1.
+    pub strength: f32,
+    pub width: f32,
+    pub dashed: bool,
+    pub dots: bool,
+}
+
+/// An area between two thinned lines: (x, low, high) in places.
+#[derive(Debug, Clone)]
+pub struct Area {
+    pub columns: Vec<[f64; 3]>,
+    pub colour: Color32,
+}
+
+/// A line's name and where it stands (left middle).
+#[derive(Debug, Clone)]
+pub struct Name {
+    pub line: usize,
+    pub at: Pos2,
+}
+
+/// A chart with all its positions, in a sheet whose corner is (0, 0).
+#[derive(Debug, Clone)]
+pub struct Layout {
+    /// The area of the data, points.
+    pub plot: Rect,
+    pub x_scale: Scale,
+    pub y_scale: Scale,
+    /// Ends of the axes, in places.
+    pub x: [f64; 2],
+    pub y: [f64; 2],
+    pub x_ticks: Vec<(f64, String)>,
+    pub y_ticks: Vec<(f64, String)>,
+    pub traces: Vec<Trace>,
+    pub areas: Vec<Area>,
+    pub names: Vec<Name>,
+    pub margins: [f32; 2],
+}
+
+impl Layout {
+    pub fn of(chart: &Chart<'_>, state: &ChartState, size: [f32; 2], measure: Measure<'_>) -> Self {
+        let size = [size[0].max(LEAST.x), size[1].max(LEAST.y)];
+        let x_scale = state.scale_x.unwrap_or(chart.x.scale);
+        let y_scale = state.scale_y.unwrap_or(chart.y.scale);
+        let x = x_ends(chart, state, x_scale);
+        let y = y_ends(chart, state, y_scale, [x_scale.value(x[0]), x_scale.value(x[1])]);
+        let rows = ((size[1] - 60.0) / 44.0).floor().clamp(2.0, 6.0) as usize;
+        let y_ticks = y_scale.ticks(y[0], y[1], rows);
+        let mut layout = Self {
+            plot: Rect::ZERO,
+            x_scale,
+            y_scale,
+            x,
+            y,
+            x_ticks: vec![],
+            y_ticks,
+            traces: vec![],
+            areas: vec![],
+            names: vec![],
+            margins: [0.0; 2],
+        };
+        layout.place_frame(chart, size, measure);
+        let columns = (layout.plot.width() * 1.0).max(16.0) as usize;
+        let wanted = (layout.plot.width() / 90.0).floor().clamp(2.0, 8.0) as usize;
+        layout.x_ticks = x_scale.ticks(x[0], x[1], wanted);
+        if chart.x.whole {
+            layout.x_ticks.retain(|t| (x_scale.value(t.0) - x_scale.value(t.0).round()).abs() < 1e-6);
+        }
+        layout.drop_covered_x_ticks(chart, size, measure);
+        layout.thin_lines(chart, columns);
+        layout
+    }
+
+    /// Position in points of a place.
+    pub fn at(&self, x: f64, y: f64) -> Pos2 {
+        pos2(self.x_at(x), self.y_at(y))
+    }
+
+    pub fn x_at(&self, x: f64) -> f32 {
+        let share = (x - self.x[0]) / (self.x[1] - self.x[0]);
+        self.plot.left() + share as f32 * self.plot.width()
+    }
+
+    pub fn y_at(&self, y: f64) -> f32 {
+        let share = (y - self.y[0]) / (self.y[1] - self.y[0]);
+        self.plot.bottom() - share as f32 * self.plot.height()
+    }
+
+    /// The value under a position in points.
+    pub fn x_value(&self, x: f32) -> f64 {
+        let share = ((x - self.plot.left()) / self.plot.width()) as f64;
+        self.x_scale.value(self.x[0] + share * (self.x[1] - self.x[0]))
+    }
+
+    pub fn y_value(&self, y: f32) -> f64 {
+        let share = ((self.plot.bottom() - y) / self.plot.height()) as f64;
+        self.y_scale.value(self.y[0] + share * (self.y[1] - self.y[0]))
+    }
+
+    /// Shown x range in values.
+    pub fn x_values(&self) -> [f64; 2] {
+        self.x.map(|p| self.x_scale.value(p))
+    }
+
+    /// Margins, and names either at the lines' ends (when they fit) or in rows above.
+    fn place_frame(&mut self, chart: &Chart<'_>, size: [f32; 2], measure: Measure<'_>) {
+        let widest = self.y_ticks.iter().map(|t| measure(&t.1, true)).fold(0.0, f32::max);
+        let left = chart.margins.map_or((widest + 10.0).max(30.0), |m| m[0].max(widest + 10.0));
+        let bottom = size[1] - ROW - 4.0;
+        let named: Vec<usize> =
+            if chart.legend { (0..chart.lines.len()).filter(|i| is_named(chart, *i)).collect() } else { vec![] };
+        let width_of = |i: &usize| SWATCH + 4.0 + measure(&chart.lines[*i].label, false);
+        let name_width = named.iter().map(width_of).fold(0.0, f32::max);
+        let top = ROW + 4.0;
+        let at_ends = named.len() > 1
+            && name_width <= (size[0] - left) * 0.34
+            && named.len() as f32 * (ROW - 1.0) <= bottom - top;
+        if at_ends {
+            let right = chart.margins.map_or(name_width + 12.0, |m| m[1]);
+            self.margins = [left, right];
+            self.plot = Rect::from_min_max(pos2(left, top), pos2(size[0] - right, bottom));
+            self.names_at_ends(chart, &named);
+            return;
+        }
+        let right = chart.margins.map_or(10.0, |m| m[1]);
+        self.margins = [left, right];
+        // Rows above the plot: first the rest of the axis' own row, then as many as it takes.
+        let axis_words = measure(&chart.y.label, false) + measure(" (log)", false) + 20.0;
+        let named = if named.len() > 1 { named } else { vec![] };
+        let total: f32 = named.iter().map(|i| width_of(i) + 14.0).sum();
+        let mut x = axis_words.max(left);
+        let mut row = ROW / 2.0;
+        if !named.is_empty() && x + total > size[0] {
+            x = left;
+            row += ROW;
+        }
+        for i in &named {
+            let w = width_of(i);
+            if x + w > size[0] - 4.0 && x > left {
+                x = left;
+                row += ROW;
+            }
+            self.names.push(Name { line: *i, at: pos2(x, row) });
+            x += w + 14.0;
+        }
+        let top = row + ROW / 2.0 + 4.0;
+        self.plot = Rect::from_min_max(pos2(left, top), pos2(size[0] - right, bottom.max(top + 20.0)));
+    }
+
+    /// Each name at its line's last height, then moved apart by whole rows.
+    fn names_at_ends(&mut self, chart: &Chart<'_>, named: &[usize]) {
+        let shown = self.x_values();
+        let mut at: Vec<(usize, f32)> = named
+            .iter()
+            .map(|i| {
+                let last = last_value(&chart.lines[*i].data, shown[1]).unwrap_or(f64::NAN);
+                let y = self.y_at(self.y_scale.place(last));
+                (*i, if y.is_finite() { y.clamp(self.plot.top() + 6.0, self.plot.bottom() - 6.0) } else { f32::MAX })
+            })
+            .collect();
+        at.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let row = ROW - 1.0;
+        let mut floor = f32::MIN;
+        for (_, y) in &mut at {
+            *y = y.max(floor).min(self.plot.bottom() + row * 8.0);
+            floor = *y + row;
+        }
+        let mut ceiling = self.plot.bottom() - 4.0;
+        for (_, y) in at.iter_mut().rev() {
+            *y = y.min(ceiling);
+            ceiling = *y - row;
+        }
+        let x = self.plot.right() + 8.0;
+        self.names = at.into_iter().map(|(line, y)| Name { line, at: pos2(x, y) }).collect();
+    }
+
+    /// The x axis' words stand at the right end of the ticks' row; ticks under them go.
+    fn drop_covered_x_ticks(&mut self, chart: &Chart<'_>, size: [f32; 2], measure: Measure<'_>) {
+        let words = self.x_label_words(chart);
+        let label_left = size[0] - measure(&words, false) - 10.0;
+        let ticks = std::mem::take(&mut self.x_ticks);
+        self.x_ticks = ticks
+            .into_iter()
+            .map(|(place, words)| {
+                let right = self.x_at(place) + measure(&words, true) / 2.0;
+                if right > label_left { (place, String::new()) } else { (place, words) }
+            })
+            .collect();
+    }
+
+    pub fn x_label_words(&self, chart: &Chart<'_>) -> String {
+        axis_words(&chart.x.label, self.x_scale)
+    }
+
+    pub fn y_label_words(&self, chart: &Chart<'_>) -> String {
+        axis_words(&chart.y.label, self.y_scale)
+    }
+
+    fn thin_lines(&mut self, chart: &Chart<'_>, columns: usize) {
+        for band in &chart.bands {
+            let low = self.thin(&band.low, columns);
+            let high = self.thin(&band.high, columns);
+            let mut columns: Vec<[f64; 3]> = vec![];
+            for (l, h) in low.iter().zip(&high) {
+                // Each thinned column holds its extremes: the band keeps the widest.
+                columns.push([l[0], l[1].min(h[1]), l[1].max(h[1])]);
+            }
+            self.areas.push(Area { columns, colour: band.colour });
+        }
+        for (i, line) in chart.lines.iter().enumerate() {
+            if let Some(raw) = line.raw {
+                let points = self.thin(&Data::Curve(raw), columns);
+                self.push_trace(chart, i, points, 0.25, 1.0);
+            }
+        }
+        for (i, line) in chart.lines.iter().enumerate() {
+            let mut points = self.thin(&line.data, columns);
+            if line.stroke == Stroke::Stairs {
+                points = stairs(&points);
+            }
+            let strength = if line.faint { 0.35 } else { 1.0 };
+            self.push_trace(chart, i, points, strength, if line.faint { 1.0 } else { 1.5 });
+        }
+    }
+
+    /// Splits at gaps and at the marker; what lies after the marker is fainter.
+    fn push_trace(&mut self, chart: &Chart<'_>, line: usize, points: Vec<[f64; 2]>, strength: f32, width: f32) {
+        let style = &chart.lines[line];
+        let few = (points.len() as f32) < self.plot.width() / 6.0;
+        let marker = chart.marker.map(|m| self.x_scale.place(m)).filter(|m| m.is_finite());
+        for run in points.split(|p| !(p[0].is_finite() && p[1].is_finite())) {
+            let cut = marker.map_or(run.len(), |m| run.partition_point(|p| p[0] <= m));
+            let later = if cut > 0 { cut - 1 } else { 0 };
+            for (part, share) in [(&run[..cut], 1.0), (&run[later..], 0.25)] {
+                if part.is_empty() || (share < 1.0 && cut == run.len()) {
+                    continue;
+                }
+                self.traces.push(Trace {
+                    points: part.to_vec(),
+                    colour: style.colour,
+                    strength: strength * share,
+                    width,
+                    dashed: style.stroke == Stroke::Dashed,
+                    dots: few && (style.dots || run.len() == 1) && strength > 0.3,
+                });
+            }
+        }
+    }
+
+    /// At most about two points a column, in places; NaN where there is a gap.
+    fn thin(&self, data: &Data<'_>, columns: usize) -> Vec<[f64; 2]> {
+        let place = |x: f64, y: f64| [self.x_scale.place(x), self.y_scale.place(y)];
+        let [from, to] = self.x_values();
+        match data {
+            Data::Points(points) => {
+                let a = points.partition_point(|p| p[0] < from).saturating_sub(1);
+                let b = (points.partition_point(|p| p[0] <= to) + 1).min(points.len());
+                points[a..b.max(a)].iter().map(|p| place(p[0], p[1])).collect()
+            }
+            Data::Curve(curve) => {
+                let buckets = match self.x_scale {
+                    Scale::Linear => {
+                        let (from, to) = one_beyond(curve, from, to);
+                        curve.range(from, to, columns)
+                    }
+                    Scale::Log => {
+                        let edges: Vec<f64> = (0..=columns)
+                            .map(|i| {
+                                self.x_scale.value(self.x[0] + (self.x[1] - self.x[0]) * i as f64 / columns as f64)
+                            })
+                            .collect();
+                        curve.between(&edges)
+                    }
+                };
+                let mut points = Vec::with_capacity(buckets.len() * 2);
+                for b in buckets {
+                    points.push(place(b.first as f64, b.extent.min));
+                    if b.last > b.first {
+                        points.push(place(b.last as f64, b.extent.max));
+                    }
+                }
+                points
+            }
+        }
+    }
+}
+
+fn axis_words(label: &str, scale: Scale) -> String {
+    match scale {
+        Scale::Linear => label.to_owned(),
+        Scale::Log => format!("{label}, log"),
+    }
+}
+
+fn is_named(chart: &Chart<'_>, i: usize) -> bool {
+    let line = &chart.lines[i];
+    !line.faint && !line.label.is_empty() && !(line.data.is_empty() && line.raw.is_none_or(|r| r.is_empty()))
+}
+
+/// A range that also takes in the neighbours outside, so that lines run to the edge.
+fn one_beyond(curve: &Curve, from: f64, to: f64) -> (u64, u64) {
+    let from = from.max(0.0).ceil() as u64;
+    let to = to.max(0.0).floor() as u64;
+    let before = from.checked_sub(1).and_then(|f| curve.point_at(f)).map_or(from, |p| p.0);
+    let after = curve.points(to.saturating_add(1), u64::MAX).next().map_or(to, |p| p.0);
+    (before, after)
+}
+
+/// The last finite y at or before x.
+fn last_value(data: &Data<'_>, x: f64) -> Option<f64> {
+    value_before(data, x).map(|p| p[1])
+}
+
+/// The point told last at or before x: what a readout shows there.
+pub fn value_before(data: &Data<'_>, x: f64) -> Option<[f64; 2]> {
+    match data {
+        Data::Curve(c) => c.point_at(x.max(0.0).floor() as u64).map(|(s, v)| [s as f64, v]),
+        Data::Points(p) => p.partition_point(|p| p[0] <= x + 1e-12).checked_sub(1).map(|i| p[i]),
+    }
+}
+
+/// Each value holds until the next x.
+fn stairs(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
+    let mut out = Vec::with_capacity(points.len() * 2);
+    for (i, p) in points.iter().enumerate() {
+        out.push(*p);
+        if let Some(next) = points.get(i + 1) {
+            out.push([next[0], p[1]]);
+        }
+    }
+    out
+}
+
+fn x_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [f64; 2] {
+    let wanted = state.zoom_x.or(chart.x.fixed);
+    if let Some([a, b]) = wanted.map(|r| r.map(|v| scale.place(v)))
+        && a.is_finite()
+        && b > a
+    {
+        return [a, b];
+    }
+    let mut ends = Ends::default();
+    chart.x.include.iter().for_each(|v| ends.take(scale.place(*v)));
+    let mut each = |data: &Data<'_>| match data {
+        Data::Curve(c) => {
+            // On a log axis step 0 has no place; the first that has one counts.
+            let first = c.points(u64::from(scale == Scale::Log), u64::MAX).next().map(|p| p.0);
+            for s in [first, c.last_step()].into_iter().flatten() {
+                ends.take(scale.place(s as f64));
+            }
+        }
+        Data::Points(p) => p.iter().for_each(|p| ends.take(scale.place(p[0]))),
+    };
+    for line in &chart.lines {
+        each(&line.data);
+        if let Some(raw) = line.raw {
+            each(&Data::Curve(raw));
+        }
+    }
+    ends.ends(0.0, scale)
+}
+
+fn y_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale, x: [f64; 2]) -> [f64; 2] {
+    let wanted = state.zoom_y.or(chart.y.fixed);
+    if let Some([a, b]) = wanted.map(|r| r.map(|v| scale.place(v)))
+        && a.is_finite()
+        && b > a
+    {
+        return [a, b];
+    }
+    let mut ends = Ends::default();
+    chart.y.include.iter().for_each(|v| ends.take(scale.place(*v)));
+    let mut each = |data: &Data<'_>| match data {
+        Data::Curve(c) => {
+            let extent = c.extent(x[0].max(0.0).ceil() as u64, x[1].max(0.0).floor() as u64);
+            if scale == Scale::Log && extent.min <= 0.0 {
+                // The smallest value that has a place needs the points themselves.
+                c.points(x[0].max(0.0) as u64, x[1].max(0.0) as u64).for_each(|p| ends.take(scale.place(p.1)));
+            } else {
+                ends.take(scale.place(extent.min));
+                ends.take(scale.place(extent.max));
+            }
+        }
+        Data::Points(p) => {
+            p.iter().filter(|p| (x[0]..=x[1]).contains(&p[0])).for_each(|p| ends.take(scale.place(p[1])));
+        }
+    };
+    for line in &chart.lines {
+        each(&line.data);
+        if let Some(raw) = line.raw {
+            each(&Data::Curve(raw));
+        }
+    }
+    for band in &chart.bands {
+        each(&band.low);
+        each(&band.high);
+    }
+    ends.ends(0.06, scale)
+}
+
+/// Smallest and largest place so far.
+struct Ends(f64, f64);
+
+impl Default for Ends {
+    fn default() -> Self {
+        Self(f64::INFINITY, f64::NEG_INFINITY)
+    }
+}
+
+impl Ends {
+    fn take(&mut self, place: f64) {
+        if place.is_finite() {
+            self.0 = self.0.min(place);
+            self.1 = self.1.max(place);
+        }
+    }
+
+    /// With a margin (a share of the span), and never without width.
+    fn ends(self, margin: f64, scale: Scale) -> [f64; 2] {
+        let Self(mut a, mut b) = self;
+        if a > b {
+            (a, b) = (0.0, 1.0);
+        }
+        if b - a <= 1e-12 * a.abs().max(1e-30) {
+            let half = match scale {
+                Scale::Log => 0.5,
+                Scale::Linear if a == 0.0 => 1.0,
+                Scale::Linear => a.abs() * 0.5,
+            };
+            return [a - half, b + half];
+        }
+        let pad = (b - a) * margin;
+        [a - pad, b + pad]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{Axis, Line},
+        *,
+    };
+
+    fn measure(text: &str, _mono: bool) -> f32 {
+        text.chars().count() as f32 * 7.0
+    }
+
+    fn chart<'a>(lines: Vec<Line<'a>>) -> Chart<'a> {
+        Chart { lines, ..Chart::new("test", Axis::new("step"), Axis::new("loss")) }
+    }
+
+    #[test]
+    fn a_million_points_become_two_a_column() {
+        let mut c = Curve::default();
+        (0..1_000_000u64).for_each(|i| c.push(i, (i as f64 * 0.01).sin()));
+        let layout = Layout::of(
+            &chart(vec![Line::new("a", Color32::RED, &c)]),
+            &ChartState::default(),
+            [480.0, 300.0],
+            &measure,
+        );
+        let points: usize = layout.traces.iter().map(|t| t.points.len()).sum();
+        assert!(points <= 1000, "{points}");
+        let highest = layout.traces.iter().flat_map(|t| &t.points).map(|p| p[1]).fold(f64::MIN, f64::max);
+        assert!(highest > 0.9999, "the extremes survive");
+    }
+
+    #[test]
+    fn values_that_are_not_finite_leave_gaps() {
+        let data = vec![[0.0, 1.0], [1.0, 2.0], [2.0, f64::NAN], [3.0, 1.0], [4.0, f64::INFINITY], [5.0, 3.0]];
+        let layout = Layout::of(
+            &chart(vec![Line::new("a", Color32::RED, data)]),
+            &ChartState::default(),
+            [480.0, 300.0],
+            &measure,
+        );
+        assert_eq!(layout.traces.len(), 3);
+    }
+
+    #[test]
+    fn names_at_ends_do_not_overlap_and_stay_inside() {
+        let lines = (0..8)
+            .map(|i| Line::new(format!("line {i}"), Color32::RED, vec![[0.0, 1.0], [1.0, 2.0 + i as f64 * 1e-3]]));
+        let layout = Layout::of(&chart(lines.collect()), &ChartState::default(), [480.0, 300.0], &measure);
+        assert_eq!(layout.names.len(), 8);
+        for pair in layout.names.windows(2) {
+            assert!(pair[1].at.y - pair[0].at.y >= ROW - 1.5);
+        }
+        for n in &layout.names {
+            assert!(n.at.y > 0.0 && n.at.y < 300.0 && n.at.x > layout.plot.right());
+        }
+    }
+
+    #[test]
+    fn long_names_go_above() {
+        let long = "a name far too long to stand at the end of a line in a small tile";
+        let lines = (0..3).map(|i| Line::new(format!("{long} {i}"), Color32::RED, vec![[0.0, 1.0], [1.0, i as f64]]));
+        let layout = Layout::of(&chart(lines.collect()), &ChartState::default(), [480.0, 300.0], &measure);
+        assert!(layout.names.iter().all(|n| n.at.y < layout.plot.top()));
+    }
+
+    #[test]
+    fn a_zoom_is_what_is_shown() {
+        let data: Vec<[f64; 2]> = (0..100).map(|i| [i as f64, i as f64]).collect();
+        let state = ChartState { zoom_x: Some([10.0, 20.0]), ..Default::default() };
+        let layout = Layout::of(&chart(vec![Line::new("a", Color32::RED, data)]), &state, [480.0, 300.0], &measure);
+        assert_eq!(layout.x_values(), [10.0, 20.0]);
+        assert!(layout.y[0] > 8.0 && layout.y[1] < 22.0, "y fits what is in sight: {:?}", layout.y);
+    }
+
+    #[test]
+    fn what_comes_after_the_marker_is_faint() {
+        let data: Vec<[f64; 2]> = (0..10).map(|i| [i as f64, 1.0]).collect();
+        let mut c = chart(vec![Line::new("a", Color32::RED, data)]);
+        c.marker = Some(4.0);
+        let layout = Layout::of(&c, &ChartState::default(), [480.0, 300.0], &measure);
+        assert_eq!(layout.traces.iter().map(|t| t.strength).collect::<Vec<_>>(), [1.0, 0.25]);
+    }
+}

@@ -1,0 +1,251 @@
+//! The one line chart of the application, in our look: what to draw as plain data ([`Chart`]), laid
+//! out once ([`layout`]), then painted over `egui_plot` or written as SVG and CSV from the same
+//! layout. It does not know channels, runs or labs.
+
+use std::borrow::Cow;
+
+use eframe::egui::{Color32, Vec2};
+
+pub use super::views::curve::{Curve, Smoothed};
+
+mod export;
+mod layout;
+mod paint;
+pub mod scale;
+
+pub use paint::{ChartResponse, empty_ui};
+pub use scale::{Scale, value_words};
+
+/// Smallest size at which a chart is legible, points.
+pub const LEAST: Vec2 = Vec2::new(140.0, 90.0);
+
+/// Where a line's points come from.
+#[derive(Debug, Clone)]
+pub enum Data<'a> {
+    /// Drawn through its pyramid: any number of points.
+    Curve(&'a Curve),
+    /// Ascending x; a y that is not finite leaves a gap.
+    Points(Cow<'a, [[f64; 2]]>),
+}
+
+impl Data<'_> {
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Data::Curve(c) => c.is_empty(),
+            Data::Points(p) => p.is_empty(),
+        }
+    }
+}
+
+impl<'a> From<&'a Curve> for Data<'a> {
+    fn from(curve: &'a Curve) -> Self {
+        Data::Curve(curve)
+    }
+}
+
+impl From<Vec<[f64; 2]>> for Data<'_> {
+    fn from(points: Vec<[f64; 2]>) -> Self {
+        Data::Points(points.into())
+    }
+}
+
+/// How a line is told from its neighbours besides its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Stroke {
+    #[default]
+    Solid,
+    Dashed,
+    /// Holds each value until the next x.
+    Stairs,
+}
+
+/// A named line.
+#[derive(Debug, Clone)]
+pub struct Line<'a> {
+    pub label: String,
+    pub colour: Color32,
+    pub data: Data<'a>,
+    /// Drawn behind at 25%: the line before smoothing.
+    pub raw: Option<&'a Curve>,
+    pub stroke: Stroke,
+    /// Marks each point while there are few.
+    pub dots: bool,
+    /// Drawn faint and left out of the legend: one of many seeds.
+    pub faint: bool,
+}
+
+impl<'a> Line<'a> {
+    pub fn new(label: impl Into<String>, colour: Color32, data: impl Into<Data<'a>>) -> Self {
+        Self {
+            label: label.into(),
+            colour,
+            data: data.into(),
+            raw: None,
+            stroke: Stroke::Solid,
+            dots: false,
+            faint: false,
+        }
+    }
+
+    pub fn raw(mut self, raw: &'a Curve) -> Self {
+        self.raw = Some(raw);
+        self
+    }
+
+    pub fn stroke(mut self, stroke: Stroke) -> Self {
+        self.stroke = stroke;
+        self
+    }
+
+    pub fn dots(mut self) -> Self {
+        self.dots = true;
+        self
+    }
+
+    pub fn faint(mut self) -> Self {
+        self.faint = true;
+        self
+    }
+}
+
+/// The area between two lines that have the same x: a spread.
+#[derive(Debug, Clone)]
+pub struct Band<'a> {
+    pub label: String,
+    pub colour: Color32,
+    pub low: Data<'a>,
+    pub high: Data<'a>,
+}
+
+/// A horizontal strip over the whole width, labelled inside: "paper: stays closed".
+#[derive(Debug, Clone)]
+pub struct Zone {
+    pub label: String,
+    pub colour: Color32,
+    pub from: f64,
+    pub to: f64,
+}
+
+/// A dashed line at a known value, labelled as what it is.
+#[derive(Debug, Clone)]
+pub struct Reference {
+    pub label: String,
+    pub at: f64,
+    /// Vertical (an x value) or horizontal (a y value).
+    pub vertical: bool,
+}
+
+/// An axis: its words with unit, and what it must show.
+#[derive(Debug, Clone, Default)]
+pub struct Axis {
+    /// "step", "loss (nats a token)".
+    pub label: String,
+    /// Division until the person clicks the axis.
+    pub scale: Scale,
+    /// Values that are in sight whatever the data are.
+    pub include: Vec<f64>,
+    /// Fixed ends, when data should not move them.
+    pub fixed: Option<[f64; 2]>,
+    /// Ticks only at whole numbers.
+    pub whole: bool,
+}
+
+impl Axis {
+    pub fn new(label: impl Into<String>) -> Self {
+        Self { label: label.into(), ..Self::default() }
+    }
+
+    pub fn log(mut self) -> Self {
+        self.scale = Scale::Log;
+        self
+    }
+
+    pub fn include(mut self, values: &[f64]) -> Self {
+        self.include.extend_from_slice(values);
+        self
+    }
+
+    pub fn fixed(mut self, from: f64, to: f64) -> Self {
+        self.fixed = Some([from, to]);
+        self
+    }
+
+    pub fn whole(mut self) -> Self {
+        self.whole = true;
+        self
+    }
+}
+
+/// What to draw.
+#[derive(Debug, Clone)]
+pub struct Chart<'a> {
+    /// Distinguishes charts within a tile, and names it for a screen reader.
+    pub name: String,
+    pub x: Axis,
+    pub y: Axis,
+    pub lines: Vec<Line<'a>>,
+    pub bands: Vec<Band<'a>>,
+    pub zones: Vec<Zone>,
+    pub references: Vec<Reference>,
+    /// The step that the scrubber shows: marked, with what came later drawn faint.
+    pub marker: Option<f64>,
+    /// Said when there are no points: how to fill it.
+    pub empty: String,
+    /// Names the lines at their ends or above; false where a chart beside it already does.
+    pub legend: bool,
+    /// Left and right margins to stand under another chart; from its [`ChartResponse`].
+    pub margins: Option<[f32; 2]>,
+}
+
+impl<'a> Chart<'a> {
+    pub fn new(name: impl Into<String>, x: Axis, y: Axis) -> Self {
+        Self {
+            name: name.into(),
+            x,
+            y,
+            lines: vec![],
+            bands: vec![],
+            zones: vec![],
+            references: vec![],
+            marker: None,
+            empty: "Nothing has been measured yet.".to_owned(),
+            legend: true,
+            margins: None,
+        }
+    }
+
+    pub fn line(mut self, line: Line<'a>) -> Self {
+        self.lines.push(line);
+        self
+    }
+
+    pub fn empty(mut self, words: impl Into<String>) -> Self {
+        self.empty = words.into();
+        self
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.lines.iter().all(|l| l.data.is_empty() && l.raw.is_none_or(|r| r.is_empty()))
+    }
+}
+
+/// What a person did to a chart: zoom and division. Lives with the view.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ChartState {
+    /// Shown range of x and of y in values; `None` fits the data.
+    pub zoom_x: Option<[f64; 2]>,
+    pub zoom_y: Option<[f64; 2]>,
+    /// Division chosen by a click on the axis; `None`: the axis' own.
+    pub scale_x: Option<Scale>,
+    pub scale_y: Option<Scale>,
+    /// Where a drag began, in screen points.
+    drag_from: Option<[f32; 2]>,
+    /// Size at which it was last shown, points: exports use it.
+    size: Option<[f32; 2]>,
+}
+
+impl ChartState {
+    pub fn is_zoomed(&self) -> bool {
+        self.zoom_x.is_some() || self.zoom_y.is_some()
+    }
+}

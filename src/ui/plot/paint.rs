@@ -1,0 +1,405 @@
+//! A chart on the screen: the layout painted over `egui_plot`, and what a hand may do to it: read
+//! values off, zoom by drag, reset by double-click, change an axis' division by a click.
+
+use eframe::egui::{
+    self, Align2, Color32, CornerRadius, CursorIcon, FontId, Id, Rect, Response, Sense, Shape, StrokeKind, Ui,
+    UiBuilder, Vec2, WidgetInfo, accesskit::Role, pos2, vec2,
+};
+
+use super::{
+    Chart, ChartState, Scale, Stroke,
+    layout::{Layout, ROW, SWATCH, TEXT, value_before},
+    scale::value_words,
+};
+use crate::ui::theme::Theme;
+
+/// What happened on a chart during a frame.
+#[derive(Debug, Clone)]
+pub struct ChartResponse {
+    pub response: Response,
+    /// The x value under the pointer.
+    pub hovered_x: Option<f64>,
+    pub clicked_x: Option<f64>,
+    /// Left and right margins, for a chart to stand under this one.
+    pub margins: [f32; 2],
+}
+
+/// Words in the middle of an empty tile: what to do to fill it.
+pub fn empty_ui(ui: &mut Ui, size: Vec2, theme: &Theme, words: &str) -> Response {
+    let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+    let width = (rect.width() - 32.0).clamp(60.0, 420.0);
+    let mut job = egui::text::LayoutJob::simple(words.to_owned(), FontId::proportional(14.0), theme.secondary, width);
+    job.halign = egui::Align::Center;
+    let galley = ui.painter().layout_job(job);
+    let at = pos2(rect.center().x, rect.center().y - galley.size().y / 2.0);
+    ui.painter().with_clip_rect(rect).galley(at, galley, theme.secondary);
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, words));
+    response
+}
+
+impl Chart<'_> {
+    /// Draws the chart in `size` points and lets it be handled.
+    pub fn show(&self, ui: &mut Ui, size: Vec2, theme: &Theme, state: &mut ChartState) -> ChartResponse {
+        if self.is_empty() {
+            let response = empty_ui(ui, size, theme, &self.empty);
+            return ChartResponse { response, hovered_x: None, clicked_x: None, margins: [0.0; 2] };
+        }
+        let size = size.max(super::LEAST);
+        state.size = Some([size.x, size.y]);
+        let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
+        let layout = Layout::of(self, state, [size.x, size.y], &|text, mono| width_of(ui, text, mono));
+        let area = layout.plot.translate(rect.min.to_vec2());
+        let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+        let canvas = Canvas { chart: self, layout: &layout, theme, corner: rect.min.to_vec2(), painter };
+        canvas.frame();
+        let response = canvas.data(ui, area);
+        canvas.words();
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &self.name));
+        self.axes_ui(ui, &canvas, area, rect, state);
+        self.zoom_ui(&canvas, &response, state);
+        let pointer = response.hover_pos().filter(|p| area.contains(*p)).map(|p| p - canvas.corner);
+        let hovered_x = pointer.map(|p| layout.x_value(p.x));
+        let shared = share_cursor(ui, &self.x.label, &response, hovered_x);
+        if let Some(x) = hovered_x.or(shared) {
+            canvas.cursor(x, hovered_x.is_some());
+        }
+        let clicked_x = if response.clicked() { hovered_x } else { None };
+        ChartResponse { response, hovered_x, clicked_x, margins: layout.margins }
+    }
+
+    /// The strips of ticks: a click turns linear into logarithmic and back.
+    fn axes_ui(&self, ui: &mut Ui, canvas: &Canvas<'_>, area: Rect, rect: Rect, state: &mut ChartState) {
+        let strips = [
+            ("x", Rect::from_min_max(pos2(area.left(), area.bottom()), rect.max), canvas.layout.x_scale),
+            ("y", Rect::from_min_max(rect.min, pos2(area.left(), area.bottom())), canvas.layout.y_scale),
+        ];
+        for (axis, strip, scale) in strips {
+            let id = ui.scope_id().with((&self.name, axis));
+            let other = if scale == Scale::Log { Scale::Linear } else { Scale::Log };
+            let to = if other == Scale::Log { "logarithmic" } else { "linear" };
+            let response = ui.interact(strip, id, Sense::click()).on_hover_cursor(CursorIcon::PointingHand);
+            response.widget_info(|| {
+                WidgetInfo::labeled(Role::Button, true, format!("{} axis of {}: make {to}", axis, self.name))
+            });
+            if response.on_hover_text(format!("Click for a {to} {axis} axis.")).clicked() {
+                match axis {
+                    "x" => state.scale_x = Some(other),
+                    _ => state.scale_y = Some(other),
+                }
+            }
+        }
+    }
+
+    /// A drag picks what to see; a mostly level one keeps y, a mostly upright one keeps x.
+    fn zoom_ui(&self, canvas: &Canvas<'_>, response: &Response, state: &mut ChartState) {
+        if response.double_clicked() {
+            (state.zoom_x, state.zoom_y) = (None, None);
+        }
+        if response.drag_started() {
+            state.drag_from = response.interact_pointer_pos().map(|p| p.into());
+        }
+        let (Some(from), Some(to)) = (state.drag_from, response.interact_pointer_pos()) else {
+            if !response.dragged() && !response.drag_stopped() {
+                state.drag_from = None;
+            }
+            return;
+        };
+        let area = canvas.layout.plot.translate(canvas.corner);
+        let mut picked = Rect::from_two_pos(from.into(), to).intersect(area);
+        let (wide, high) = (picked.width() > 8.0, picked.height() > 16.0);
+        if !high {
+            picked = Rect::from_x_y_ranges(picked.x_range(), area.y_range());
+        } else if !wide {
+            picked = Rect::from_x_y_ranges(area.x_range(), picked.y_range());
+        }
+        if !wide && !high {
+            if response.drag_stopped() {
+                state.drag_from = None;
+            }
+            return;
+        }
+        if response.drag_stopped() {
+            let inside = picked.translate(-canvas.corner);
+            if wide {
+                state.zoom_x = Some([canvas.layout.x_value(inside.left()), canvas.layout.x_value(inside.right())]);
+            }
+            if high {
+                state.zoom_y = Some([canvas.layout.y_value(inside.bottom()), canvas.layout.y_value(inside.top())]);
+            }
+            state.drag_from = None;
+        } else {
+            let accent = canvas.theme.accent;
+            canvas.painter.rect(
+                picked,
+                CornerRadius::ZERO,
+                accent.gamma_multiply(0.12),
+                egui::Stroke::new(1.0, accent),
+                StrokeKind::Inside,
+            );
+        }
+    }
+}
+
+pub(super) fn width_of(ui: &Ui, text: &str, mono: bool) -> f32 {
+    let font = if mono { FontId::monospace(TEXT) } else { FontId::proportional(TEXT) };
+    ui.painter().layout_no_wrap(text.to_owned(), font, Color32::WHITE).size().x
+}
+
+/// Charts with the same x share the pointer's x: hovering one marks the others.
+fn share_cursor(ui: &Ui, x_label: &str, response: &Response, hovered: Option<f64>) -> Option<f64> {
+    let id = Id::unique("orrery plot cursor");
+    let pass = ui.ctx().cumulative_pass_nr();
+    let told: Option<(String, f64, u64, Id)> = ui.data(|d| d.get_temp(id));
+    if let Some(x) = hovered {
+        ui.data_mut(|d| d.insert_temp(id, (x_label.to_owned(), x, pass, response.id)));
+        return None;
+    }
+    told.filter(|t| t.0 == x_label && t.3 != response.id && pass.saturating_sub(t.2) <= 1).map(|t| t.1)
+}
+
+/// A layout on a painter.
+struct Canvas<'a> {
+    chart: &'a Chart<'a>,
+    layout: &'a Layout,
+    theme: &'a Theme,
+    /// From sheet to screen.
+    corner: Vec2,
+    painter: egui::Painter,
+}
+
+impl Canvas<'_> {
+    fn area(&self) -> Rect {
+        self.layout.plot.translate(self.corner)
+    }
+
+    /// Zones, grid and ticks: everything under the lines.
+    fn frame(&self) {
+        let (layout, theme, area) = (self.layout, self.theme, self.area());
+        for zone in &self.chart.zones {
+            let ends = [zone.from, zone.to].map(|v| layout.y_at(layout.y_scale.place(v)) + self.corner.y);
+            if ends.iter().all(|e| e.is_finite()) {
+                let strip = Rect::from_x_y_ranges(area.x_range(), ends[1].min(ends[0])..=ends[0].max(ends[1]));
+                self.painter.rect_filled(strip.intersect(area), 0.0, zone.colour.gamma_multiply(0.14));
+            }
+        }
+        let hairline = egui::Stroke::new(1.0, theme.line);
+        for (place, words) in &layout.y_ticks {
+            let y = layout.y_at(*place) + self.corner.y;
+            self.painter.hline(area.x_range(), y.round() + 0.5, hairline);
+            let at = pos2(area.left() - 6.0, y);
+            self.painter.text(at, Align2::RIGHT_CENTER, words, FontId::monospace(TEXT), theme.secondary);
+        }
+        for (place, words) in &layout.x_ticks {
+            let x = layout.x_at(*place) + self.corner.x;
+            self.painter.vline(x.round() + 0.5, area.y_range(), hairline);
+            let at = pos2(x, area.bottom() + 4.0);
+            self.painter.text(at, Align2::CENTER_TOP, words, FontId::monospace(TEXT), theme.secondary);
+        }
+    }
+
+    /// Lines and bands, through `egui_plot`, which clips and carries the pointer.
+    fn data(&self, ui: &mut Ui, area: Rect) -> Response {
+        let layout = self.layout;
+        let mut inner = ui.new_child(UiBuilder::new().max_rect(area).id_salt(&self.chart.name));
+        let plot = egui_plot::Plot::new(&self.chart.name)
+            .width(area.width())
+            .height(area.height())
+            .show_axes(false)
+            .show_grid(false)
+            .show_background(false)
+            .show_x(false)
+            .show_y(false)
+            .show_crosshair(false)
+            .allow_zoom(false)
+            .allow_drag(false)
+            .allow_scroll(false)
+            .allow_boxed_zoom(false)
+            .allow_double_click_reset(false)
+            .set_margin_fraction(Vec2::ZERO)
+            .cursor_color(Color32::TRANSPARENT)
+            .sense(Sense::click_and_drag());
+        plot.show(&mut inner, |plot| {
+            plot.set_plot_bounds(egui_plot::PlotBounds::from_min_max(
+                [layout.x[0], layout.y[0]],
+                [layout.x[1], layout.y[1]],
+            ));
+            for area in &layout.areas {
+                for run in area.columns.split(|c| !c.iter().all(|v| v.is_finite())).filter(|r| r.len() > 1) {
+                    let column = |i: usize| run.iter().map(|c| c[i]).collect::<Vec<f64>>();
+                    plot.add(
+                        egui_plot::FilledArea::new("", &column(0), &column(1), &column(2))
+                            .fill_color(area.colour.gamma_multiply(0.18))
+                            .allow_hover(false),
+                    );
+                }
+            }
+            for trace in &layout.traces {
+                let colour = trace.colour.gamma_multiply(trace.strength);
+                if trace.points.len() > 1 {
+                    let style = if trace.dashed {
+                        egui_plot::LineStyle::Dashed { length: 7.0 }
+                    } else {
+                        egui_plot::LineStyle::Solid
+                    };
+                    plot.line(
+                        egui_plot::Line::new("", trace.points.clone())
+                            .color(colour)
+                            .width(trace.width)
+                            .style(style)
+                            .allow_hover(false),
+                    );
+                }
+                if trace.dots {
+                    plot.points(
+                        egui_plot::Points::new("", trace.points.clone()).color(colour).radius(2.5).allow_hover(false),
+                    );
+                }
+            }
+        })
+        .response
+    }
+
+    /// Axis words, reference lines with their labels, names, the scrub marker.
+    fn words(&self) {
+        let (layout, theme, area) = (self.layout, self.theme, self.area());
+        let small = FontId::proportional(TEXT);
+        let at = pos2(self.corner.x + 6.0, self.corner.y + ROW / 2.0);
+        self.painter.text(at, Align2::LEFT_CENTER, layout.y_label_words(self.chart), small.clone(), theme.secondary);
+        let at = pos2(area.right() + layout.margins[1] - 4.0, area.bottom() + 4.0);
+        self.painter.text(at, Align2::RIGHT_TOP, layout.x_label_words(self.chart), small.clone(), theme.secondary);
+        for zone in &self.chart.zones {
+            let y = layout.y_at(layout.y_scale.place(zone.from.max(zone.to))) + self.corner.y;
+            if area.y_range().contains(y) {
+                let at = pos2(area.left() + 6.0, y - 2.0);
+                self.halo_text(at, Align2::LEFT_BOTTOM, &zone.label);
+            }
+        }
+        for reference in &self.chart.references {
+            self.reference(reference);
+        }
+        for name in &layout.names {
+            let line = &self.chart.lines[name.line];
+            let at = name.at + self.corner;
+            let swatch = [at, at + vec2(SWATCH, 0.0)];
+            let stroke = egui::Stroke::new(2.0, line.colour);
+            if line.stroke == Stroke::Dashed {
+                self.painter.extend(Shape::dashed_line(&swatch, stroke, 4.0, 2.5));
+            } else {
+                self.painter.line_segment(swatch, stroke);
+            }
+            let at = at + vec2(SWATCH + 4.0, 0.0);
+            self.painter.text(at, Align2::LEFT_CENTER, &line.label, small.clone(), theme.text);
+        }
+        if let Some(marker) = self.chart.marker {
+            let x = layout.x_at(layout.x_scale.place(marker)) + self.corner.x;
+            if area.x_range().contains(x) {
+                self.painter.vline(x, area.y_range(), egui::Stroke::new(1.0, theme.accent));
+            }
+        }
+    }
+
+    fn reference(&self, reference: &super::Reference) {
+        let (layout, area) = (self.layout, self.area());
+        let stroke = egui::Stroke::new(1.0, self.theme.secondary);
+        let (path, at, align) = if reference.vertical {
+            let x = layout.x_at(layout.x_scale.place(reference.at)) + self.corner.x;
+            if !area.x_range().contains(x) {
+                return;
+            }
+            ([pos2(x, area.top()), pos2(x, area.bottom())], pos2(x + 4.0, area.top() + 2.0), Align2::LEFT_TOP)
+        } else {
+            let y = layout.y_at(layout.y_scale.place(reference.at)) + self.corner.y;
+            if !area.y_range().contains(y) {
+                return;
+            }
+            ([pos2(area.left(), y), pos2(area.right(), y)], pos2(area.left() + 6.0, y - 2.0), Align2::LEFT_BOTTOM)
+        };
+        self.painter.extend(Shape::dashed_line(&path, stroke, 5.0, 4.0));
+        self.halo_text(at, align, &reference.label);
+    }
+
+    /// Words over lines: on a patch of the ground, so that they stay legible.
+    fn halo_text(&self, at: egui::Pos2, align: Align2, words: &str) {
+        if words.is_empty() {
+            return;
+        }
+        let galley = self.painter.layout_no_wrap(words.to_owned(), FontId::proportional(TEXT), self.theme.secondary);
+        let mut rect = align.anchor_size(at, galley.size());
+        let area = self.area();
+        if rect.top() < area.top() {
+            rect = rect.translate(vec2(0.0, area.top() - rect.top()));
+        }
+        if rect.right() > area.right() {
+            rect = rect.translate(vec2(area.right() - rect.right() - 2.0, 0.0));
+        }
+        self.painter.rect_filled(rect.expand2(vec2(3.0, 0.0)), 2.0, self.theme.panel.gamma_multiply(0.8));
+        self.painter.galley(rect.min, galley, self.theme.secondary);
+    }
+
+    /// The line under the pointer, a dot on each line, and all their values in one box.
+    fn cursor(&self, x: f64, with_box: bool) {
+        let (layout, theme, area) = (self.layout, self.theme, self.area());
+        let at_x = layout.x_at(layout.x_scale.place(x)) + self.corner.x;
+        if !area.x_range().contains(at_x) {
+            return;
+        }
+        self.painter.vline(at_x, area.y_range(), egui::Stroke::new(1.0, theme.secondary.gamma_multiply(0.7)));
+        let mut rows: Vec<(Color32, &str, String)> = vec![];
+        let mut exact_x = None;
+        for line in &self.chart.lines {
+            let Some([px, py]) = value_before(&line.data, x) else { continue };
+            let dot = layout.at(layout.x_scale.place(px), layout.y_scale.place(py)) + self.corner;
+            if area.contains(dot) {
+                self.painter.circle(dot, 3.0, line.colour, egui::Stroke::new(1.0, theme.panel));
+            }
+            exact_x = Some(exact_x.map_or(px, |e: f64| e.max(px)));
+            if !line.label.is_empty() {
+                rows.push((line.colour, &line.label, value_words(py)));
+            }
+        }
+        if with_box && let Some(x) = exact_x {
+            rows.truncate(16);
+            self.readout(at_x, &format!("{} {}", self.chart.x.label, value_words_of_x(x)), &rows);
+        }
+    }
+
+    fn readout(&self, at_x: f32, head: &str, rows: &[(Color32, &str, String)]) {
+        let theme = self.theme;
+        let label = |t: &str| self.painter.layout_no_wrap(t.to_owned(), FontId::proportional(TEXT), theme.text);
+        let figure = |t: &str| self.painter.layout_no_wrap(t.to_owned(), FontId::monospace(TEXT), theme.text);
+        let labels: Vec<_> = rows.iter().map(|r| label(r.1)).collect();
+        let figures: Vec<_> = rows.iter().map(|r| figure(&r.2)).collect();
+        let head = self.painter.layout_no_wrap(head.to_owned(), FontId::monospace(TEXT), theme.secondary);
+        let label_width = labels.iter().map(|g| g.size().x).fold(0.0, f32::max);
+        let figure_width = figures.iter().map(|g| g.size().x).fold(0.0, f32::max);
+        let width = (SWATCH + 4.0 + label_width + 12.0 + figure_width).max(head.size().x) + 16.0;
+        let size = vec2(width, 12.0 + ROW * (rows.len() + 1) as f32);
+        let area = self.area();
+        let left = if at_x + 12.0 + width < area.right() || at_x - 12.0 - width < area.left() {
+            at_x + 12.0
+        } else {
+            at_x - 12.0 - width
+        };
+        let box_rect = Rect::from_min_size(pos2(left, area.top() + 4.0), size);
+        // Above the tile's clip: near an edge the box may reach over it.
+        let painter = self.painter.with_clip_rect(Rect::EVERYTHING);
+        let ground = theme.panel.gamma_multiply(0.95);
+        painter.rect(box_rect, 6.0, ground, egui::Stroke::new(1.0, theme.line), StrokeKind::Inside);
+        let mut y = box_rect.top() + 6.0 + ROW / 2.0;
+        let centre = |g: &egui::Galley, x: f32, y: f32| pos2(x, y - g.size().y / 2.0);
+        painter.galley(centre(&head, box_rect.left() + 8.0, y), head.clone(), theme.secondary);
+        for ((row, label), figure) in rows.iter().zip(labels).zip(figures) {
+            y += ROW;
+            let x = box_rect.left() + 8.0;
+            painter.hline(x..=x + SWATCH, y, egui::Stroke::new(2.0, row.0));
+            painter.galley(centre(&label, x + SWATCH + 4.0, y), label, theme.text);
+            let x = box_rect.right() - 8.0 - figure.size().x;
+            painter.galley(centre(&figure, x, y), figure, theme.text);
+        }
+    }
+}
+
+/// Steps and positions are whole; anything else has four digits.
+fn value_words_of_x(x: f64) -> String {
+    if x.fract() == 0.0 && x.abs() < 1e12 { format!("{x:.0}") } else { value_words(x) }
+}

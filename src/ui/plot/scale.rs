@@ -1,0 +1,180 @@
+//! Linear and logarithmic axes: mapping, ticks and the words on them. Pure arithmetic.
+
+/// How an axis is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scale {
+    #[default]
+    Linear,
+    /// Base 10; values at or below zero have no place on it.
+    Log,
+}
+
+impl Scale {
+    /// Value -> position on the axis; NaN where it has none.
+    pub fn place(self, value: f64) -> f64 {
+        match self {
+            Scale::Linear if value.is_finite() => value,
+            Scale::Log if value > 0.0 && value.is_finite() => value.log10(),
+            _ => f64::NAN,
+        }
+    }
+
+    /// Position on the axis -> value.
+    pub fn value(self, place: f64) -> f64 {
+        match self {
+            Scale::Linear => place,
+            Scale::Log => 10f64.powf(place),
+        }
+    }
+
+    /// Ticks inside `[from, to]` (places), about `wanted` of them: (place, words).
+    pub fn ticks(self, from: f64, to: f64, wanted: usize) -> Vec<(f64, String)> {
+        if !(from.is_finite() && to.is_finite() && to > from) {
+            return vec![];
+        }
+        match self {
+            Scale::Linear => linear_ticks(from, to, wanted),
+            Scale::Log => log_ticks(from, to, wanted),
+        }
+    }
+}
+
+/// 1, 2 or 5 times a power of ten that gives at most about `wanted` steps over `span`.
+fn nice_step(span: f64, wanted: usize) -> f64 {
+    let rough = span / wanted.max(1) as f64;
+    let power = 10f64.powf(rough.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].into_iter().find(|m| m * power >= rough * 0.999).unwrap_or(10.0);
+    step * power
+}
+
+fn linear_ticks(from: f64, to: f64, wanted: usize) -> Vec<(f64, String)> {
+    let step = nice_step(to - from, wanted);
+    let (first, last) = ((from / step - 1e-9).ceil(), (to / step + 1e-9).floor());
+    if !(first.is_finite() && last.is_finite()) || last - first > 100.0 {
+        return vec![];
+    }
+    let places: Vec<f64> = (0..=(last - first) as usize).map(|i| (first + i as f64) * step).collect();
+    let largest = places.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+    places.into_iter().map(|v| (v, tick_words(v, step, largest))).collect()
+}
+
+fn log_ticks(from: f64, to: f64, wanted: usize) -> Vec<(f64, String)> {
+    let decades = to - from;
+    let wanted = wanted.max(2);
+    if decades < 0.5 {
+        // Less than half a decade: even steps read better than 1, 2, 5.
+        let (lo, hi) = (10f64.powf(from), 10f64.powf(to));
+        return linear_ticks(lo, hi, wanted).into_iter().filter(|t| t.0 > 0.0).map(|(v, w)| (v.log10(), w)).collect();
+    }
+    let every = (decades / wanted as f64).ceil().max(1.0) as i64;
+    let mantissas: &[f64] = if decades * 3.0 <= wanted as f64 * 1.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let mut ticks = vec![];
+    for exponent in (from.floor() as i64)..=(to.ceil() as i64) {
+        if exponent.rem_euclid(every) != 0 {
+            continue;
+        }
+        for m in mantissas {
+            let value = m * 10f64.powi(exponent as i32);
+            let place = value.log10();
+            if place >= from - 1e-9 && place <= to + 1e-9 {
+                ticks.push((place, log_words(value, exponent)));
+            }
+        }
+    }
+    ticks
+}
+
+fn log_words(value: f64, exponent: i64) -> String {
+    if (-3..=3).contains(&exponent) { plain(value, (-exponent).max(0) as usize) } else { trim_exponent(value) }
+}
+
+fn tick_words(value: f64, step: f64, largest: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    if largest < 1e-3 {
+        return trim_exponent(value);
+    }
+    for (unit, letter) in [(1e9, "G"), (1e6, "M"), (1e3, "k")] {
+        if largest >= unit * if unit == 1e3 { 10.0 } else { 1.0 } {
+            return format!("{}{letter}", plain(value / unit, decimals(step / unit)));
+        }
+    }
+    plain(value, decimals(step))
+}
+
+/// Digits after the point that tell multiples of `step` apart.
+fn decimals(step: f64) -> usize {
+    (-(step.log10() + 1e-9).floor()).clamp(0.0, 12.0) as usize
+}
+
+/// With a true minus sign, as a reader expects beside figures.
+fn plain(value: f64, decimals: usize) -> String {
+    format!("{value:.decimals$}").replace('-', "\u{2212}")
+}
+
+fn trim_exponent(value: f64) -> String {
+    let text = format!("{value:.1e}");
+    text.replace(".0e", "e").replace('-', "\u{2212}")
+}
+
+/// A value for a readout: four significant digits, never more than nine characters.
+pub fn value_words(value: f64) -> String {
+    if value.is_nan() {
+        return "no value".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "infinite".to_owned() } else { "\u{2212}infinite".to_owned() };
+    }
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let size = value.abs().log10().floor() as i64;
+    match size {
+        -4..=5 => plain(value, (3 - size).clamp(0, 7) as usize),
+        _ => format!("{value:.3e}").replace('-', "\u{2212}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(scale: Scale, from: f64, to: f64, wanted: usize) -> Vec<String> {
+        scale.ticks(from, to, wanted).into_iter().map(|t| t.1.replace('\u{2212}', "-")).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_and_few() {
+        assert_eq!(words(Scale::Linear, 0.0, 650.0, 5), ["0", "200", "400", "600"]);
+        assert_eq!(words(Scale::Linear, -0.012, 0.013, 3), ["-0.01", "0.00", "0.01"].map(|w| w.replace("0.00", "0")));
+        assert_eq!(words(Scale::Linear, 0.0, 60_000.0, 4), ["0", "20k", "40k", "60k"]);
+        assert_eq!(words(Scale::Linear, 0.0, 2.0e-4, 2), ["0", "1e-4", "2e-4"]);
+        for wanted in 2..8 {
+            for span in [0.37, 1.0, 42.0, 9.9e5] {
+                let n = Scale::Linear.ticks(-span / 3.0, span, wanted).len();
+                assert!(n >= 1 && n <= wanted + 2, "{n} ticks, {wanted} wanted");
+            }
+        }
+    }
+
+    #[test]
+    fn log_ticks_are_decades() {
+        assert_eq!(words(Scale::Log, -3.0, 1.0, 5), ["0.001", "0.01", "0.1", "1", "10"]);
+        assert_eq!(words(Scale::Log, -12.0, 0.0, 4), ["1e-12", "1e-9", "1e-6", "0.001", "1"]);
+        assert_eq!(words(Scale::Log, 0.0, 1.0, 4), ["1", "2", "5", "10"]);
+        assert!(words(Scale::Log, 0.30, 0.48, 4).len() >= 2, "a third of a decade still has ticks");
+        assert!(Scale::Log.place(0.0).is_nan() && Scale::Log.place(-1.0).is_nan());
+    }
+
+    #[test]
+    fn values_read_with_four_digits() {
+        let w = |v| value_words(v).replace('\u{2212}', "-");
+        assert_eq!(w(2.345678), "2.346");
+        assert_eq!(w(-0.0123456), "-0.01235");
+        assert_eq!(w(1234.56), "1235");
+        assert_eq!(w(1.5e-9), "1.500e-9");
+        assert_eq!(w(0.0), "0");
+        assert_eq!(w(f64::NAN), "no value");
+    }
+}
