@@ -17,10 +17,10 @@
 //! | [`telemetry`] | the narrow waist: plain data only | config |
 //! | [`gpu`] | wgpu pipelines and the off-screen renderer; knows no lab | nothing |
 //! | [`models`] | one family a file; the one list of families | nn |
-//! | [`probe`] | a question put to a model; one question a file | analysis, corpus, models, nn, telemetry |
+//! | [`probe`] | a question put to a model; one question a file | analysis, config, corpus, models, nn, telemetry |
 //! | [`store`] | a run folder: writer, reader, checkpoints, exports | config, nn, telemetry |
 //! | [`trainer`] | drives one run; its worker is the only thread that owns a model | config, corpus, models, nn, probe, store, telemetry |
-//! | [`labs`] | a lab is a value: question, knobs, presets, plan, panes | config, corpus, models, probe, telemetry, trainer (plain configuration) |
+//! | [`labs`] | a lab is a value: question, knobs, presets, plan, panes | config, corpus, models, nn, probe, telemetry, trainer (plain configuration) |
 //! | [`ui`] | app shell, mirror, theme, panels, views | analysis, config, gpu, labs, telemetry |
 //! | [`cli`] | the commands; the only module that wires everything | all |
 //!

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::{
     config::{Config, ConfigError, Knob},
-    corpus::{Source, Spec, TokenizerSpec},
+    corpus::{Source, Spec, Task, TokenizerSpec},
     nn::optimiser::AdamWSpec,
     trainer::{Optimisation, Schedule},
 };
@@ -36,6 +36,9 @@ pub fn corpus_knobs() -> Vec<Knob> {
         ),
         Knob::switch("corpus.answers_only", "Only answers count", false).tip(
             "Train on the positions that ask a question and nothing else. Acts on the fact corpora; prose has no questions.",
+        ),
+        Knob::int("corpus.spacing", "Question spacing", 0, 0, 4096).unit("tokens").tip(
+            "The fewest tokens between a statement of the fact and the next question, in the fact corpora. 0 is the corpus's own: 32 in symbols, 40 in stories.",
         ),
         Knob::int("corpus.seed", "Text seed", 1, 0, i64::MAX).tip(
             "Draws the generated text. Another seed gives other people and other facts, in the same language.",
@@ -105,10 +108,14 @@ pub fn run_knobs(eval_every: i64, checkpoint_every: i64) -> Vec<Knob> {
 /// The corpus that `corpus.*` names. Paths starting with `~/` are the home folder's.
 pub fn corpus_spec(c: &Config) -> Result<Spec, ConfigError> {
     let file = c.text("corpus.file").trim();
-    let source = if file.is_empty() {
-        Source::Generated(c.text("corpus.source").to_owned())
-    } else {
-        Source::File(PathBuf::from(file))
+    let source = match (file.is_empty(), c.text("corpus.source")) {
+        (false, _) => Source::File(PathBuf::from(file)),
+        (true, id @ ("facts" | "facts_symbols")) => Source::Task(Task {
+            id: id.to_owned(),
+            spacing: c.usize("corpus.spacing"),
+            answers_only: c.bool("corpus.answers_only"),
+        }),
+        (true, id) => Source::Generated(id.to_owned()),
     };
     let vocab = c.usize("corpus.vocab");
     let tokenizer = match c.text("corpus.tokenizer") {
@@ -122,7 +129,7 @@ pub fn corpus_spec(c: &Config) -> Result<Spec, ConfigError> {
         "byte" => TokenizerSpec::Byte { vocab },
         "char" => TokenizerSpec::Char { max_vocab: vocab },
         "bpe" => TokenizerSpec::Bpe { vocab },
-        "word" => TokenizerSpec::Char { max_vocab: vocab },
+        "word" => TokenizerSpec::Word { max_vocab: vocab },
         _ => {
             let path = c.text("corpus.tokenizer_file").trim();
             if path.is_empty() {

@@ -1,6 +1,7 @@
 //! A lab is a value: its question, knobs, presets, plan, panes. One lab a file; the one list is here.
 
 pub mod common;
+mod fast_slow;
 
 use crate::{
     config::{Config, ConfigError, Knob},
@@ -24,6 +25,8 @@ pub struct Pane {
     /// Where it starts: column and its share of the column's height.
     pub column: usize,
     pub share: f32,
+    /// Stands behind the pane before it, as a tab of the same tile.
+    pub tab: bool,
 }
 
 pub struct Lab {
@@ -46,7 +49,7 @@ pub struct Lab {
 }
 
 /// Every lab.
-pub static LABS: &[&Lab] = &[];
+pub static LABS: &[&Lab] = &[&fast_slow::LAB];
 
 /// The lab with this id.
 pub fn find(id: &str) -> Option<&'static Lab> {

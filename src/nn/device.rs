@@ -32,6 +32,17 @@ pub fn name(device: &Device) -> String {
     }
 }
 
+/// What a menu may offer: name, words, and whether this build and machine have it.
+pub fn choices() -> Vec<(String, String, bool)> {
+    let row = |name: &str, words: &str, here: bool| (name.to_owned(), words.to_owned(), here);
+    vec![
+        row("auto", "the fastest that is here", true),
+        row("cpu", "processor", true),
+        row("cuda:0", "NVIDIA GPU; needs a build with `--features cuda`", cuda(0).is_ok()),
+        row("metal", "Apple GPU; needs a build with `--features metal`", metal(0).is_ok()),
+    ]
+}
+
 fn cuda(index: usize) -> std::result::Result<Device, String> {
     if !utils::cuda_is_available() {
         return Err("this build has no CUDA; build it with `--features cuda`, or choose device `cpu`".to_owned());

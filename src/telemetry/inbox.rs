@@ -57,6 +57,14 @@ impl Inbox {
         }
     }
 
+    /// Delivers a recorded past, every sample of it, in order (a replay).
+    pub fn deliver_recorded(&self, events: Vec<Event>) {
+        lock(&self.unread).queue.extend(events);
+        if let Some(wake) = lock(&self.wake).as_ref() {
+            wake();
+        }
+    }
+
     /// Takes everything unread, or nothing if the worker is delivering this instant (the next frame
     /// will have it): the reader never waits.
     pub fn take(&self) -> Batch {

@@ -1,6 +1,23 @@
 //! Drives one run: steps the variants on the same batches, puts scheduled and asked questions,
 //! keeps checkpoints, tells sinks. Its worker is the only thread that owns a model.
+//!
+//! [`drive`] is a function; [`spawn`] puts it on a thread of its own. It does not know who watches.
 
+mod keeping;
 mod plan;
+mod questions;
+mod run;
+mod worker;
 
 pub use plan::{Cadence, Optimisation, Plan, Schedule, VariantSpec};
+pub use run::{Run, RunError};
+pub use worker::{Options, Outcome, drive, spawn};
+
+/// How many threads the plan's model may use: as asked, or all cores but one, which is left to the
+/// interface.
+pub fn threads_of(plan: &Plan) -> usize {
+    match plan.threads {
+        0 => std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1)),
+        n => n,
+    }
+}

@@ -1,0 +1,111 @@
+//! `orrery render` and the figures of a headless run: the same views as the window's, off screen.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::{failure::Failure, headless::recorded};
+use crate::{
+    gpu::Offscreen,
+    store::Reader,
+    ui::{
+        figure::{self, Figure},
+        mirror::Mirror,
+        theme::Theme,
+        views,
+    },
+};
+
+#[derive(Args)]
+pub struct RenderArgs {
+    /// A run folder
+    run: PathBuf,
+    /// The view to draw (`orrery list --views`)
+    #[arg(long)]
+    view: String,
+    /// The PNG to write
+    #[arg(long)]
+    out: PathBuf,
+    /// As of this step; the last one if not given
+    #[arg(long)]
+    step: Option<u64>,
+    /// Width and height in points
+    #[arg(long, default_value = "960x600", value_parser = size)]
+    size: (f32, f32),
+    /// Pixels a point
+    #[arg(long, default_value_t = 2.0)]
+    scale: f32,
+    /// On paper instead of the dark ground
+    #[arg(long)]
+    light: bool,
+}
+
+fn size(text: &str) -> Result<(f32, f32), String> {
+    let (w, h) = text.split_once('x').ok_or("write WIDTHxHEIGHT, e.g. 960x600")?;
+    let side = |s: &str| s.trim().parse::<f32>().ok().filter(|v| (64.0..=8192.0).contains(v));
+    side(w).zip(side(h)).ok_or_else(|| "width and height go from 64 to 8192 points".to_owned())
+}
+
+pub fn run(args: &RenderArgs) -> Result<(), Failure> {
+    if views::find(&args.view).is_none() {
+        let known: Vec<&str> = views::VIEWS.iter().map(|v| v.id).collect();
+        return Err(Failure::usage(format!("there is no view `{}`; the views are {}", args.view, known.join(", "))));
+    }
+    if !(0.25..=8.0).contains(&args.scale) {
+        return Err(Failure::usage("--scale goes from 0.25 to 8 pixels a point"));
+    }
+    let mut offscreen = Offscreen::new().map_err(|e| Failure::run(e.to_string()))?;
+    let (lab, config) = recorded(&args.run)?;
+    let mirror = replay(&args.run)?;
+    let theme = if args.light { Theme::light() } else { Theme::dark() };
+    let figure = Figure {
+        view: &args.view,
+        mirror: &mirror,
+        step: args.step.unwrap_or(mirror.step),
+        config: &config,
+        knobs: &(lab.knobs)(),
+        theme: &theme,
+        size: args.size.into(),
+        pixels_per_point: args.scale,
+    };
+    let png = figure::render(&mut offscreen, &figure).map_err(|e| Failure::run(e.to_string()))?;
+    std::fs::write(&args.out, png)
+        .map_err(|e| Failure::usage(format!("{} cannot be written: {e}", args.out.display())))?;
+    println!("{}", args.out.display());
+    Ok(())
+}
+
+/// A run folder as the interface would know it.
+fn replay(folder: &Path) -> Result<Mirror, Failure> {
+    let events = Reader::open(folder).map_err(|e| Failure::usage(e.to_string()))?;
+    let mut mirror = Mirror::default();
+    events.for_each(|e| mirror.apply(e));
+    Ok(mirror)
+}
+
+/// Draws every pane of the run's lab into `figures/`; returns how many.
+pub fn draw_all(folder: &Path) -> Result<usize, String> {
+    let words = |f: Failure| f.words;
+    let mut offscreen = Offscreen::new().map_err(|e| e.to_string())?;
+    let (lab, config) = recorded(folder).map_err(words)?;
+    let mirror = replay(folder).map_err(words)?;
+    let (knobs, theme) = ((lab.knobs)(), Theme::dark());
+    let into = folder.join("figures");
+    std::fs::create_dir_all(&into).map_err(|e| format!("{} cannot be made: {e}", into.display()))?;
+    for pane in lab.panes {
+        let figure = Figure {
+            view: pane.view,
+            mirror: &mirror,
+            step: mirror.step,
+            config: &config,
+            knobs: &knobs,
+            theme: &theme,
+            size: (960.0, 600.0).into(),
+            pixels_per_point: 2.0,
+        };
+        let png = figure::render(&mut offscreen, &figure).map_err(|e| e.to_string())?;
+        let file = into.join(format!("{}.png", pane.view));
+        std::fs::write(&file, png).map_err(|e| format!("{} cannot be written: {e}", file.display()))?;
+    }
+    Ok(lab.panes.len())
+}

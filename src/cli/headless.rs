@@ -1,0 +1,144 @@
+//! `orrery run` and `orrery resume`: a lab without a window, into a run folder with figures.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use crossbeam::channel::bounded;
+
+use super::{
+    Settings,
+    failure::Failure,
+    progress::Progress,
+    settings::{self, Named},
+};
+use crate::{
+    config::Config,
+    labs::{self, Lab},
+    store::{Writer, checkpoint},
+    telemetry::{RunState, Sink},
+    trainer::{self, Options, Outcome, Plan},
+};
+
+#[derive(Args)]
+pub struct RunArgs {
+    /// A lab, a preset, a config file or a text file
+    what: String,
+    #[command(flatten)]
+    set: Settings,
+    /// Do not draw figures at the end
+    #[arg(long)]
+    no_figures: bool,
+}
+
+#[derive(Args)]
+pub struct ResumeArgs {
+    /// A run folder
+    run: PathBuf,
+    /// Train up to this step instead of the recorded one; the schedule stretches with it
+    #[arg(long)]
+    steps: Option<u64>,
+    /// Do not draw figures at the end
+    #[arg(long)]
+    no_figures: bool,
+}
+
+pub fn run(args: &RunArgs) -> Result<(), Failure> {
+    let (lab, mut config) = match settings::resolve(&args.what)? {
+        Named::Config(lab, config) => (lab, config),
+        Named::Text(path) => {
+            let lab = default_lab()?;
+            let mut config = lab.config(None)?;
+            config.set_text(&(lab.knobs)(), "corpus.file", &path.to_string_lossy())?;
+            (lab, config)
+        }
+        Named::Run(folder) => {
+            let shown = folder.display();
+            return Err(Failure::usage(format!("{shown} is a run; `orrery resume {shown}` goes on with it")));
+        }
+    };
+    settings::apply(&args.set, lab, &mut config)?;
+    train(lab, &config, &args.set.out, !args.no_figures).map(|_| ())
+}
+
+/// The lab that opens when none is named.
+pub fn default_lab() -> Result<&'static Lab, Failure> {
+    labs::LABS.first().copied().ok_or_else(|| Failure::run("this build has no lab"))
+}
+
+/// Runs a config from the start into a new folder under `out`; returns the folder.
+pub fn train(lab: &Lab, config: &Config, out: &Path, with_figures: bool) -> Result<PathBuf, Failure> {
+    let plan = (lab.plan)(config)?;
+    let writer = Writer::at_once(out);
+    let options = Options { start: true, writer: Some(writer.clone()), ..Options::default() };
+    let outcome = drive(plan, options);
+    finish(outcome, writer.folder(), with_figures)
+}
+
+pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
+    let (lab, mut config) = recorded(&args.run)?;
+    if let Some(steps) = args.steps {
+        config.set_text(&(lab.knobs)(), "train.steps", &steps.to_string())?;
+    }
+    let plan = (lab.plan)(&config)?;
+    let loaded = checkpoint::load(&args.run, &crate::nn::Device::Cpu).map_err(|e| Failure::usage(e.to_string()))?;
+    let from = loaded.map(|l| {
+        l.notices.iter().for_each(|n| eprintln!("warning: {n}"));
+        l.checkpoint
+    });
+    match &from {
+        Some(c) => eprintln!("going on from step {} of {}", c.step, plan.steps),
+        None => eprintln!("no checkpoint yet: beginning again from step 0"),
+    }
+    let writer = Writer::resume(&args.run, from.as_ref()).map_err(|e| Failure::usage(e.to_string()))?;
+    let options = Options { start: true, writer: Some(writer), from, ..Options::default() };
+    let outcome = drive(plan, options);
+    finish(outcome, Some(args.run.clone()), !args.no_figures).map(|_| ())
+}
+
+/// The lab and settings of a run folder.
+pub fn recorded(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
+    match settings::resolve(&folder.join("config.toml").to_string_lossy())? {
+        Named::Config(lab, config) => Ok((lab, config)),
+        _ => Err(Failure::usage(format!("{} is not a run folder: it has no config.toml", folder.display()))),
+    }
+}
+
+fn drive(plan: Plan, options: Options) -> Outcome {
+    let sinks: Vec<Box<dyn Sink>> = vec![Box::new(Progress::new())];
+    let (keep, commands) = bounded(1);
+    let thread = std::thread::Builder::new().stack_size(64 << 20).spawn(move || {
+        let outcome = trainer::drive(plan, options, &commands, sinks);
+        drop(keep);
+        outcome
+    });
+    let failed = |message: String| Outcome { state: RunState::Failed { message }, step: 0 };
+    match thread {
+        Ok(handle) => handle.join().unwrap_or_else(|_| failed("the run's thread ended unexpectedly".to_owned())),
+        Err(e) => failed(format!("no thread for the run: {e}")),
+    }
+}
+
+fn finish(outcome: Outcome, folder: Option<PathBuf>, with_figures: bool) -> Result<PathBuf, Failure> {
+    let folder = folder.ok_or_else(|| Failure::run(ended(&outcome)))?;
+    if let RunState::Failed { .. } = outcome.state {
+        return Err(Failure::run(format!("{}\nwhat was recorded is in {}", ended(&outcome), folder.display())));
+    }
+    let _ = with_figures;
+    println!("{}", folder.display());
+    Ok(folder)
+}
+
+fn ended(outcome: &Outcome) -> String {
+    match &outcome.state {
+        RunState::Failed { message } => message.clone(),
+        state => format!("the run ended as {state:?} at step {}", outcome.step),
+    }
+}
+
+/// Until the window is wired: the default lab without one.
+pub fn open(open: &super::Open) -> Result<(), Failure> {
+    let lab = default_lab()?;
+    let mut config = lab.config(None)?;
+    settings::apply(&open.set, lab, &mut config)?;
+    train(lab, &config, &open.set.out, false).map(|_| ())
+}

@@ -1,0 +1,179 @@
+//! The desk that the window stands on: runs, folders, files and dialogs, each on a thread of its
+//! own, so that the interface asks and goes on.
+
+use std::{path::{Path, PathBuf}, sync::Arc};
+
+use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
+
+use super::headless::recorded;
+use crate::{
+    config::Config,
+    labs,
+    nn::device,
+    store::{self, Reader, Writer, checkpoint},
+    telemetry::{Event, Inbox, Level, RunHandle, RunState, Sink},
+    trainer::{self, Options},
+    ui::host::{Delivery, Host, PastRun, Purpose},
+};
+
+/// Larger config files are not configs.
+const MOST_CONFIG_BYTES: u64 = 1 << 20;
+
+/// The real world, for the window.
+pub struct Desk {
+    out: PathBuf,
+    sender: Sender<Delivery>,
+    arrived: Receiver<Delivery>,
+    wake: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Desk {
+    /// Run folders are made in `out`, exports in `out/exports`.
+    pub fn new(out: PathBuf) -> Self {
+        let (sender, arrived) = unbounded();
+        Self { out, sender, arrived, wake: Arc::new(|| {}) }
+    }
+
+    /// Does `work` on another thread and delivers what comes of it.
+    fn aside(&self, work: impl FnOnce() -> Delivery + Send + 'static) {
+        let (sender, wake) = (self.sender.clone(), Arc::clone(&self.wake));
+        let spawned = std::thread::Builder::new().name("desk".to_owned()).spawn(move || {
+            // the window may have closed meanwhile; then nobody needs the answer
+            let _ = sender.send(work());
+            wake();
+        });
+        if let Err(e) = spawned {
+            let _ = self.sender.send(Delivery::Failed { what: format!("no thread could be started: {e}") });
+        }
+    }
+}
+
+impl Host for Desk {
+    fn launch(&mut self, config: &Config) -> Result<RunHandle, String> {
+        let lab = labs::find(&config.lab).ok_or_else(|| format!("there is no lab `{}`", config.lab))?;
+        let plan = (lab.plan)(config).map_err(|e| e.to_string())?;
+        let writer = Writer::new(&self.out);
+        let options = Options { stay: true, writer: Some(writer), ..Options::default() };
+        trainer::spawn(plan, options, vec![]).map_err(|e| e.to_string())
+    }
+
+    fn open_run(&mut self, folder: PathBuf) -> RunHandle {
+        let (commands, receiver) = bounded(1024);
+        let inbox = Arc::new(Inbox::default());
+        let told = Arc::clone(&inbox);
+        let spawned = std::thread::Builder::new().name("replay".to_owned()).stack_size(64 << 20).spawn(move || {
+            if let Err(text) = replay(&folder, &told, &receiver) {
+                told.deliver(Event::Notice { level: Level::Error, text: text.clone() });
+                told.deliver(Event::State(RunState::Failed { message: text }));
+            }
+        });
+        if let Err(e) = spawned {
+            inbox.deliver(Event::State(RunState::Failed { message: format!("no thread could be started: {e}") }));
+        }
+        RunHandle { commands, inbox }
+    }
+
+    fn pick(&mut self, purpose: Purpose) {
+        self.aside(move || {
+            let dialog = rfd::FileDialog::new();
+            let path = match &purpose {
+                Purpose::OpenText => dialog.set_title("Open a text to train on").pick_file(),
+                Purpose::OpenConfig => dialog.set_title("Open a config").add_filter("TOML", &["toml"]).pick_file(),
+                Purpose::OpenRun => dialog.set_title("Open a run folder").pick_folder(),
+                Purpose::OpenTokenizer => {
+                    dialog.set_title("Open a tokenizer.json").add_filter("JSON", &["json"]).pick_file()
+                }
+                Purpose::SaveAs { suggested } => dialog.set_title("Save as").set_file_name(suggested).save_file(),
+            };
+            Delivery::Picked { purpose, path }
+        });
+    }
+
+    fn read_text(&mut self, path: PathBuf) {
+        self.aside(move || read_config(&path).unwrap_or_else(|what| Delivery::Failed { what }));
+    }
+
+    fn write(&mut self, path: PathBuf, bytes: Vec<u8>) {
+        self.aside(move || {
+            let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+            match made.and_then(|()| std::fs::write(&path, bytes)) {
+                Ok(()) => Delivery::Saved { path },
+                Err(e) => Delivery::Failed { what: format!("{} cannot be written: {e}", path.display()) },
+            }
+        });
+    }
+
+    fn export_folder(&self) -> PathBuf {
+        self.out.join("exports")
+    }
+
+    fn list_runs(&mut self) {
+        let out = self.out.clone();
+        self.aside(move || {
+            let past = store::list(&out).into_iter().map(|r| PastRun {
+                folder: r.folder,
+                lab: r.lab,
+                preset: r.preset,
+                steps: r.steps,
+                when: r.when,
+            });
+            Delivery::Runs(past.collect())
+        });
+    }
+
+    fn deliveries(&mut self) -> Vec<Delivery> {
+        self.arrived.try_iter().collect()
+    }
+
+    fn devices(&self) -> Vec<(String, String, bool)> {
+        device::choices()
+    }
+}
+
+fn read_config(path: &Path) -> Result<Delivery, String> {
+    let wrong = |e: std::io::Error| format!("{} cannot be read: {e}", path.display());
+    let size = std::fs::metadata(path).map_err(wrong)?.len();
+    if size > MOST_CONFIG_BYTES {
+        return Err(format!("{} is too large for a config ({size} bytes)", path.display()));
+    }
+    Ok(Delivery::Text { path: path.to_owned(), content: std::fs::read_to_string(path).map_err(wrong)? })
+}
+
+/// Tells the recorded past, then stands the models up again from the last checkpoint, so that they
+/// can be questioned and, if the run was not finished, go on.
+fn replay(
+    folder: &Path,
+    inbox: &Arc<Inbox>,
+    commands: &Receiver<crate::telemetry::Command>,
+) -> Result<(), String> {
+    let past = Reader::open(folder).map_err(|e| e.to_string())?;
+    let mut chunk = vec![];
+    for event in past {
+        chunk.push(event);
+        if chunk.len() >= 4096 {
+            inbox.deliver_recorded(std::mem::take(&mut chunk));
+        }
+    }
+    inbox.deliver_recorded(chunk);
+    let (lab, config) = recorded(folder).map_err(|f| f.words)?;
+    let plan = (lab.plan)(&config).map_err(|e| e.to_string())?;
+    let loaded = checkpoint::load(folder, &crate::nn::Device::Cpu).map_err(|e| e.to_string())?;
+    let Some(loaded) = loaded else {
+        let text = "this run has no checkpoint: its numbers can be looked at, but its models cannot be asked".to_owned();
+        inbox.deliver(Event::Notice { level: Level::Info, text });
+        inbox.deliver(Event::State(RunState::Stopped));
+        return Ok(());
+    };
+    for text in loaded.notices {
+        inbox.deliver(Event::Notice { level: Level::Warning, text });
+    }
+    let options = Options {
+        stay: true,
+        from: Some(loaded.checkpoint),
+        replayed: Some(folder.to_owned()),
+        ..Options::default()
+    };
+    let sinks: Vec<Box<dyn Sink>> = vec![Box::new(Arc::clone(inbox))];
+    trainer::drive(plan, options, commands, sinks);
+    Ok(())
+}

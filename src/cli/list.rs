@@ -1,0 +1,75 @@
+//! `orrery list`: labs, presets, views, settings, past runs.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::failure::Failure;
+use crate::{
+    labs::{self, LABS},
+    store,
+    ui::views::VIEWS,
+};
+
+#[derive(Args)]
+pub struct ListArgs {
+    /// Only the ids of the labs, one a line
+    #[arg(long)]
+    ids: bool,
+    /// Every setting of a lab with its range and default
+    #[arg(long, value_name = "LAB")]
+    knobs: Option<String>,
+    /// Every view
+    #[arg(long)]
+    views: bool,
+    /// Past runs in a folder, newest first
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "runs")]
+    runs: Option<PathBuf>,
+}
+
+pub fn run(args: &ListArgs) -> Result<(), Failure> {
+    if args.ids {
+        LABS.iter().for_each(|l| println!("{}", l.id));
+        return Ok(());
+    }
+    if let Some(id) = &args.knobs {
+        return knobs(id);
+    }
+    if args.views {
+        for v in VIEWS {
+            println!("{:<18} {}\n{:<18} {}", v.id, v.title, "", v.about);
+        }
+        return Ok(());
+    }
+    if let Some(dir) = &args.runs {
+        let runs = store::list(dir).map_err(|e| Failure::usage(e.to_string()))?;
+        if runs.is_empty() {
+            println!("no runs in {}; `orrery run LAB` makes one", dir.display());
+        }
+        for r in runs {
+            println!("{}  {:<18} {:>7} steps  {}", r.when, r.preset, r.steps, r.folder.display());
+        }
+        return Ok(());
+    }
+    for lab in LABS {
+        println!("{}: {}\n  {}", lab.id, lab.title, lab.question);
+        for p in lab.presets {
+            println!("    {:<20} {}", p.id, p.about);
+        }
+    }
+    println!("\n`orrery run NAME` runs one without a window; `orrery list --knobs LAB` lists its settings.");
+    Ok(())
+}
+
+fn knobs(id: &str) -> Result<(), Failure> {
+    let lab = labs::find(id).ok_or_else(|| {
+        let known: Vec<&str> = LABS.iter().map(|l| l.id).collect();
+        Failure::usage(format!("there is no lab `{id}`; the labs are {}", known.join(", ")))
+    })?;
+    for k in (lab.knobs)() {
+        let default = k.default.to_string();
+        let live = if k.live { ", live" } else { "" };
+        println!("{:<28} {:<14} {}{live}\n{:<28} {}", k.key, default, k.accepts(), "", k.tip);
+    }
+    Ok(())
+}

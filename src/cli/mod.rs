@@ -1,0 +1,95 @@
+//! The commands; the only module that wires everything: labs to trainer, trainer to store and
+//! window, run folders to pictures.
+
+mod export;
+mod failure;
+mod headless;
+mod list;
+mod progress;
+mod settings;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{Args, Parser, Subcommand};
+
+use failure::Failure;
+
+const AFTER: &str = "Exit codes: 0 done, 1 the run or the window failed, 2 wrong arguments, settings or files.
+Without a command Orrery opens its window; on a machine without a display it says so and runs the
+default lab into a folder instead.";
+
+/// A desktop laboratory for the dynamics of small sequence models.
+#[derive(Parser)]
+#[command(name = "orrery", version, after_help = AFTER, args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    open: Open,
+}
+
+/// What the window opens with.
+#[derive(Args, Default)]
+struct Open {
+    /// A lab, a preset, a config file, a text file to train on, or a run folder
+    what: Option<String>,
+    /// Print when the first frame and the first training step came, and frame times at the end
+    #[arg(long)]
+    timings: bool,
+    #[command(flatten)]
+    set: Settings,
+}
+
+/// Settings over a preset's.
+#[derive(Args, Clone, Default)]
+struct Settings {
+    /// A setting, e.g. --set model.d_model=64; `orrery list --knobs LAB` names them all
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Seed of weights and batches
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Number of updates
+    #[arg(long)]
+    steps: Option<u64>,
+    /// Device: auto, cpu, cuda:0, metal
+    #[arg(long)]
+    device: Option<String>,
+    /// A text file to train on
+    #[arg(long, value_name = "FILE")]
+    text: Option<PathBuf>,
+    /// Where run folders are made
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    out: PathBuf,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// List labs, presets, views, settings or past runs
+    List(list::ListArgs),
+    /// Run a lab without a window, into a run folder with figures
+    Run(headless::RunArgs),
+    /// Go on with a run that was stopped or killed, exactly where its last checkpoint stands
+    Resume(headless::ResumeArgs),
+    /// Write a run's scalars as one CSV or as TensorBoard event files
+    Export(export::ExportArgs),
+}
+
+/// Runs the command line; returns the process's exit code.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        None => headless::open(&cli.open),
+        Some(Command::List(args)) => list::run(&args),
+        Some(Command::Run(args)) => headless::run(&args),
+        Some(Command::Resume(args)) => headless::resume(&args),
+        Some(Command::Export(args)) => export::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("orrery: {}", failure.words);
+            ExitCode::from(failure.code)
+        }
+    }
+}

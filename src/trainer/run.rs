@@ -1,0 +1,289 @@
+//! The state of one run: corpus, device, models and their optimisers. One update, one evaluation,
+//! one question at a time; when to do which is the worker's affair.
+
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
+
+use super::{Plan, VariantSpec};
+use crate::{
+    config::Value,
+    corpus::{Corpus, Position, Windows},
+    models::Model,
+    nn::{AdamW, Batch, Device, IGNORE, Tap, device, host},
+    probe,
+    telemetry::{Args, Channel, RunInfo, Sample, StepStats, VariantInfo, channels},
+};
+
+/// Why a run could not begin or go on, in words.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct RunError(pub String);
+
+impl From<candle_core::Error> for RunError {
+    fn from(e: candle_core::Error) -> Self {
+        Self(words(&e))
+    }
+}
+
+impl From<crate::corpus::CorpusError> for RunError {
+    fn from(e: crate::corpus::CorpusError) -> Self {
+        Self(e.0)
+    }
+}
+
+/// The message without candle's backtrace lines.
+fn words(e: &candle_core::Error) -> String {
+    e.to_string().lines().next().unwrap_or("a tensor operation failed").to_owned()
+}
+
+/// A model with its optimiser.
+pub struct Variant {
+    pub spec: VariantSpec,
+    pub model: Box<dyn Model>,
+    pub optimiser: AdamW,
+}
+
+/// Everything that a step needs.
+pub struct Run {
+    pub plan: Plan,
+    pub corpus: Corpus,
+    pub device: Device,
+    pub variants: Vec<Variant>,
+    /// Finished updates.
+    pub step: u64,
+    /// Seconds spent training, over all sittings.
+    pub wall_secs: f64,
+    /// Live settings changed since the start, by key; they outlive a resume.
+    pub changed: BTreeMap<String, Value>,
+    held_out: Windows,
+    /// Batches of the present step, by seed.
+    batches: Vec<(u64, Batch)>,
+}
+
+impl Run {
+    /// Opens the corpus and device and builds every variant.
+    pub fn open(plan: Plan) -> Result<Self, RunError> {
+        let device = device::open(&plan.device).map_err(RunError)?;
+        let corpus = Corpus::open(&plan.corpus)?;
+        let held_out = corpus.held_out(plan.eval_windows, plan.window)?;
+        let variants = plan
+            .variants
+            .iter()
+            .map(|spec| {
+                let model = spec
+                    .model
+                    .build(corpus.vocab(), spec.seed, &device)
+                    .map_err(|e| RunError(format!("the model `{}` cannot be built: {}", spec.id, words(&e))))?;
+                let optimiser = AdamW::new(model.params(), plan.optimisation.adamw)?;
+                Ok(Variant { spec: spec.clone(), model, optimiser })
+            })
+            .collect::<Result<Vec<_>, RunError>>()?;
+        if variants.is_empty() {
+            return Err(RunError("no model is switched on; switch on at least one variant".into()));
+        }
+        Ok(Self {
+            plan,
+            corpus,
+            device,
+            variants,
+            step: 0,
+            wall_secs: 0.0,
+            changed: BTreeMap::new(),
+            held_out,
+            batches: vec![],
+        })
+    }
+
+    /// What a legend and a run folder need to know.
+    pub fn info(&self, threads: usize, folder: Option<String>) -> RunInfo {
+        RunInfo {
+            lab: self.plan.config.lab.clone(),
+            config: self.plan.config.clone(),
+            variants: self
+                .variants
+                .iter()
+                .map(|v| VariantInfo {
+                    id: v.spec.id.clone(),
+                    label: v.spec.label.clone(),
+                    group: v.spec.group.clone(),
+                    seed: v.spec.seed,
+                    params: v.model.params().count(),
+                })
+                .collect(),
+            total_steps: self.plan.steps,
+            device: device::name(&self.device),
+            threads,
+            corpus: self.corpus.describe(),
+            vocab: self.corpus.vocab(),
+            tokens_per_step: self.plan.batch * self.plan.window,
+            folder,
+        }
+    }
+
+    /// One update of variant `i` towards step `self.step + 1`. The caller moves `self.step` on when
+    /// every variant has made it.
+    pub fn update(&mut self, i: usize) -> Result<StepStats, RunError> {
+        let started = Instant::now();
+        let step = self.step + 1;
+        let batch = self.batch(self.variants[i].spec.seed)?;
+        let total = self.plan.steps;
+        let variant = &mut self.variants[i];
+        let lr = self.plan.optimisation.schedule.at(step, total);
+        let loss = variant.model.loss(&batch)?;
+        let mut scalars: Vec<(Channel, f64)> = vec![];
+        let cross_entropy = host::scalar(&loss.cross_entropy)?;
+        if !cross_entropy.is_finite() {
+            return Err(RunError(format!(
+                "the loss of `{}` became {cross_entropy} at step {step}. A smaller learning rate or a longer warm-up usually helps; the numbers up to here are kept",
+                variant.spec.id
+            )));
+        }
+        scalars.push((channels::LOSS_TRAIN.into(), cross_entropy));
+        for (name, part) in &loss.parts {
+            scalars.push(((*name).into(), host::scalar(part)?));
+        }
+        let grads = loss.total.backward()?;
+        drop(loss); // the forward graph lives until here
+        let norm = variant.optimiser.step(variant.model.params(), &grads, lr)?;
+        if !norm.is_finite() {
+            return Err(RunError(format!(
+                "the gradient of `{}` became {norm} at step {step}. A smaller learning rate usually helps; the numbers up to here are kept",
+                variant.spec.id
+            )));
+        }
+        scalars.push((channels::GRAD_NORM.into(), norm));
+        scalars.push((channels::LEARNING_RATE.into(), lr));
+        for (name, value) in variant.model.readings(Some(&grads))? {
+            scalars.push((name.into(), value));
+        }
+        let secs = started.elapsed().as_secs_f64();
+        self.wall_secs += secs;
+        scalars.push((channels::STEP_MS.into(), secs * 1e3));
+        Ok(StepStats { step, variant: i, scalars, wall_secs: self.wall_secs })
+    }
+
+    /// Called when every variant has made its update.
+    pub fn finish_step(&mut self) {
+        self.step += 1;
+        self.batches.clear();
+    }
+
+    fn batch(&mut self, seed: u64) -> Result<Batch, RunError> {
+        if let Some((_, b)) = self.batches.iter().find(|(s, _)| *s == seed) {
+            return Ok(b.clone());
+        }
+        let at = Position { seed, drawn: self.step };
+        let w = self.corpus.batch(&at, self.plan.batch, self.plan.window)?;
+        let batch = Batch::from_ids(&w.inputs, &w.targets, w.rows, w.len, &self.device)?;
+        self.batches.push((seed, batch.clone()));
+        Ok(batch)
+    }
+
+    /// Held-out loss (nats a token) of variant `i`, and the accuracy at the positions that answer a
+    /// question where the corpus has any.
+    pub fn evaluate(&mut self, i: usize) -> Result<StepStats, RunError> {
+        let w = &self.held_out;
+        let model = &self.variants[i].model;
+        let mut losses = vec![];
+        let (mut right, mut asked) = (0usize, 0usize);
+        for rows in chunks(w.rows, self.plan.batch) {
+            let span = rows.start * w.len..rows.end * w.len;
+            let (inputs, targets) = (&w.inputs[span.clone()], &w.targets[span.clone()]);
+            let batch = Batch::from_ids(inputs, targets, rows.len(), w.len, &self.device)?;
+            let counted = targets.iter().filter(|t| **t != IGNORE).count();
+            losses.push((host::scalar(&model.loss(&batch)?.cross_entropy)?, counted as f64));
+            if let Some(answers) = &w.answers {
+                let logits = model.logits(&batch.tokens, &mut Tap::off())?;
+                let guesses = host::to_u32(&logits.argmax(candle_core::D::Minus1)?)?;
+                for ((guess, target), _) in guesses.iter().zip(targets).zip(&answers[span]).filter(|(_, a)| **a) {
+                    asked += 1;
+                    right += usize::from(guess == target);
+                }
+            }
+        }
+        let weight: f64 = losses.iter().map(|(_, n)| n).sum();
+        let mean = losses.iter().map(|(l, n)| l * n).sum::<f64>() / weight.max(1.0);
+        let mut scalars = vec![(Channel::new(channels::LOSS_HELD_OUT), mean)];
+        if asked > 0 {
+            scalars.push((channels::ACCURACY.into(), right as f64 / asked as f64));
+        }
+        if self.step == 0 {
+            scalars.extend(model.readings(None)?.into_iter().map(|(n, v)| (Channel::new(n), v)));
+        }
+        Ok(StepStats { step: self.step, variant: i, scalars, wall_secs: self.wall_secs })
+    }
+
+    /// Puts one question to variant `i`. `Ok(vec![])` if the probe does not apply to it.
+    pub fn ask(&mut self, i: usize, id: &str, args: &Args, request: Option<u64>) -> Result<Vec<Sample>, RunError> {
+        let probe = probe::find(id).ok_or_else(|| RunError(format!("there is no probe `{id}`")))?;
+        let variant = &mut self.variants[i];
+        if !probe.applies(variant.model.as_ref()) {
+            return Ok(vec![]);
+        }
+        let mut subject = probe::Subject {
+            model: variant.model.as_mut(),
+            corpus: &self.corpus,
+            device: &self.device,
+            seed: self.plan.config.seed,
+            args,
+        };
+        let findings = probe.ask(&mut subject)?;
+        Ok(findings
+            .into_iter()
+            .map(|f| Sample {
+                step: self.step,
+                variant: i,
+                channel: f.channel.into(),
+                about: f.about,
+                tokens: f.tokens,
+                request,
+                payload: Arc::new(f.payload),
+            })
+            .collect())
+    }
+
+    /// Applies a live setting: training and cadence settings here, all others as a dial
+    /// (`model.coupling_scale` turns `coupling_scale`) of every model that has it.
+    pub fn set(&mut self, key: &str, value: &Value) -> Result<(), RunError> {
+        let number = match value {
+            Value::Switch(b) => f64::from(u8::from(*b)),
+            v => v.as_f64().unwrap_or(f64::NAN),
+        };
+        if !number.is_finite() {
+            return Err(RunError(format!("`{key}` = `{value}` is not a number; the run keeps its setting")));
+        }
+        let every = number.max(0.0) as u64;
+        match key {
+            "train.lr" if number > 0.0 => self.plan.optimisation.schedule.lr = number,
+            "train.lr" => return Err(RunError("the learning rate must be above 0; the run keeps its setting".into())),
+            "run.eval_every" => self.plan.eval_every = every,
+            "run.checkpoint_every" => self.plan.checkpoint_every = every,
+            _ => {
+                if let Some(id) = key.strip_prefix("probe.") {
+                    let id = id.trim_end_matches("_every");
+                    match self.plan.probes.iter_mut().find(|c| c.probe == id) {
+                        Some(cadence) => cadence.every = every,
+                        None => return Err(RunError(format!("this run has no probe `{id}` on a schedule"))),
+                    }
+                } else {
+                    let dial = key.rsplit('.').next().unwrap_or(key);
+                    let mut turned = false;
+                    for v in &mut self.variants {
+                        turned |= v.model.set_dial(dial, number);
+                    }
+                    if !turned {
+                        return Err(RunError(format!(
+                            "no model of this run has a live setting `{key}`; it applies at the next reset"
+                        )));
+                    }
+                }
+            }
+        }
+        self.changed.insert(key.to_owned(), value.clone());
+        Ok(())
+    }
+}
+
+fn chunks(rows: usize, size: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let size = size.max(1);
+    (0..rows).step_by(size).map(move |start| start..(start + size).min(rows))
+}

@@ -1,0 +1,405 @@
+//! The loop of one run: commands in, events out, one update after another in between.
+//!
+//! Paused or finished it waits for a command and uses no CPU. Between the updates of two variants
+//! it answers questions, so that a slider is answered within one update.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use crossbeam::channel::{Receiver, RecvTimeoutError, TryRecvError, bounded};
+
+use super::{Plan, Run, RunError, questions::Questions};
+use crate::{
+    store::{Checkpoint, Writer},
+    telemetry::{Command, Event, Inbox, Level, Question, RunHandle, RunState, Sink},
+};
+
+/// How a run is driven.
+#[derive(Default)]
+pub struct Options {
+    /// Begin at once (headless) rather than paused (window).
+    pub start: bool,
+    /// After the last step stay and answer questions; otherwise return.
+    pub stay: bool,
+    /// The run's folder: told of every event, and where checkpoints go.
+    pub writer: Option<Writer>,
+    /// Go on from here.
+    pub from: Option<Checkpoint>,
+    /// The sinks already know the run's past (a replay): do not tell it from the start. Its folder is
+    /// taken up again only if it is told to run.
+    pub replayed: Option<PathBuf>,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    pub state: RunState,
+    pub step: u64,
+}
+
+/// Trainer threads recurse deeply in backward passes.
+const STACK_BYTES: usize = 64 << 20;
+/// Commands that may wait; a slider sends at most one a frame.
+const QUEUE: usize = 1024;
+
+/// Drives a run on a thread of its own. The returned handle's inbox is told as well as `sinks`.
+pub fn spawn(plan: Plan, options: Options, mut sinks: Vec<Box<dyn Sink>>) -> Result<RunHandle, RunError> {
+    let (commands, receiver) = bounded(QUEUE);
+    let inbox = Arc::new(Inbox::default());
+    sinks.insert(0, Box::new(Arc::clone(&inbox)));
+    std::thread::Builder::new()
+        .name(format!("run {}", plan.config.lab))
+        .stack_size(STACK_BYTES)
+        .spawn(move || {
+            drive(plan, options, &receiver, sinks);
+        })
+        .map_err(|e| RunError(format!("no thread for the run: {e}")))?;
+    Ok(RunHandle { commands, inbox })
+}
+
+/// Drives a run until it is done, stopped or failed. Blocks; see [`spawn`].
+pub fn drive(plan: Plan, options: Options, commands: &Receiver<Command>, mut sinks: Vec<Box<dyn Sink>>) -> Outcome {
+    if let Some(writer) = &options.writer {
+        sinks.push(Box::new(writer.clone()));
+    }
+    let mut outlets = Outlets(sinks);
+    let threads = super::threads_of(&plan);
+    let opened = guard(|| {
+        let mut run = Run::open(plan)?;
+        if let Some(from) = &options.from {
+            run.restore(from)?;
+        }
+        Ok(run)
+    });
+    match opened {
+        Ok(run) => {
+            let mut worker = Worker::new(run, options, outlets, threads);
+            worker.begin();
+            let result = worker.work(commands);
+            let state = worker.end(result);
+            Outcome { state, step: worker.run.step }
+        }
+        Err(e) => {
+            let state = RunState::Failed { message: e.0 };
+            outlets.tell(Event::State(state.clone()));
+            Outcome { state, step: 0 }
+        }
+    }
+}
+
+/// The sinks; one that fails is dropped with a notice to the others.
+struct Outlets(Vec<Box<dyn Sink>>);
+
+impl Outlets {
+    fn tell(&mut self, event: Event) {
+        let mut troubles = vec![];
+        self.0.retain_mut(|sink| match sink.event(&event) {
+            Ok(()) => true,
+            Err(text) => {
+                troubles.push(text);
+                false
+            }
+        });
+        for text in troubles {
+            self.tell(Event::Notice { level: Level::Error, text });
+        }
+    }
+}
+
+/// Runs `f`; a panic becomes an error in words.
+fn guard<T>(f: impl FnOnce() -> Result<T, RunError>) -> Result<T, RunError> {
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| {
+        let text = panic
+            .downcast_ref::<&str>()
+            .map(|s| (*s).to_owned())
+            .or_else(|| panic.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "no message".to_owned());
+        Err(RunError(format!("the run met a defect of the program and was ended: {text}. What was recorded is kept")))
+    })
+}
+
+struct Worker {
+    run: Run,
+    options: Options,
+    outlets: Outlets,
+    questions: Questions,
+    running: bool,
+    /// Pause after the present step.
+    once: bool,
+    /// Least time a step may take ([`Command::Pace`]).
+    min_step: Duration,
+    threads: usize,
+    /// Step of the newest checkpoint.
+    kept: Option<u64>,
+}
+
+/// What the commands ask of the loop.
+enum Next {
+    GoOn,
+    Stop,
+}
+
+impl Worker {
+    fn new(run: Run, options: Options, outlets: Outlets, threads: usize) -> Self {
+        let kept = options.from.as_ref().map(|c| c.step);
+        Self {
+            run,
+            options,
+            outlets,
+            questions: Questions::default(),
+            running: false,
+            once: false,
+            min_step: Duration::ZERO,
+            threads,
+            kept,
+        }
+    }
+
+    fn begin(&mut self) {
+        if self.options.replayed.is_none() {
+            let folder = self.options.writer.as_ref().and_then(Writer::folder);
+            let info = self.run.info(self.threads, folder.map(|f| f.to_string_lossy().into_owned()));
+            self.outlets.tell(Event::Started(Arc::new(info)));
+        }
+        self.running = self.options.start;
+        let done = self.run.step >= self.run.plan.steps;
+        self.outlets.tell(Event::State(match (done, self.running) {
+            (true, _) => RunState::Finished,
+            (false, true) => RunState::Running,
+            (false, false) => RunState::Paused,
+        }));
+    }
+
+    fn work(&mut self, commands: &Receiver<Command>) -> Result<(), RunError> {
+        let mut begun = self.run.step > 0;
+        loop {
+            if matches!(self.take_commands(commands), Next::Stop) {
+                return Ok(());
+            }
+            self.answer_one();
+            if !self.running {
+                continue;
+            }
+            if self.run.step >= self.run.plan.steps {
+                if !self.finish()? {
+                    return Ok(());
+                }
+                continue;
+            }
+            if !begun {
+                self.measure_all(true)?;
+                begun = true;
+            }
+            let started = Instant::now();
+            if matches!(self.step(commands)?, Next::Stop) {
+                return Ok(());
+            }
+            if matches!(self.rest(commands, started + self.min_step), Next::Stop) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// All waiting commands; blocks only when there is nothing else to do.
+    fn take_commands(&mut self, commands: &Receiver<Command>) -> Next {
+        loop {
+            let idle = !self.running && self.questions.is_empty();
+            let command =
+                if idle { commands.recv().map_err(|_| TryRecvError::Disconnected) } else { commands.try_recv() };
+            match command {
+                Ok(c) => {
+                    if matches!(self.obey(c), Next::Stop) {
+                        return Next::Stop;
+                    }
+                }
+                Err(TryRecvError::Empty) => return Next::GoOn,
+                // Headless, nobody holds the other end: go on to the last step.
+                Err(TryRecvError::Disconnected) if !self.options.stay && self.running => return Next::GoOn,
+                Err(TryRecvError::Disconnected) => return Next::Stop,
+            }
+        }
+    }
+
+    fn obey(&mut self, command: Command) -> Next {
+        match command {
+            Command::Run if self.run.step < self.run.plan.steps => {
+                self.take_up_folder();
+                self.set_running(true);
+            }
+            Command::Run => self.outlets.tell(Event::State(RunState::Finished)),
+            Command::Pause => self.set_running(false),
+            Command::StepOnce if self.run.step < self.run.plan.steps => {
+                self.take_up_folder();
+                self.once = true;
+                self.set_running(true);
+            }
+            Command::StepOnce => {}
+            Command::Stop => return Next::Stop,
+            Command::Set { key, value } => match self.run.set(&key, &value) {
+                Ok(()) => self.outlets.tell(Event::Changed { step: self.run.step, key, value }),
+                Err(e) => self.outlets.tell(Event::Notice { level: Level::Warning, text: e.0 }),
+            },
+            Command::Measure(question) => self.questions.put(question),
+            Command::Checkpoint => {
+                if let Err(e) = self.checkpoint() {
+                    self.outlets.tell(Event::Notice { level: Level::Error, text: e.0 });
+                }
+            }
+            Command::Pace(per_second) => {
+                let slow = per_second.is_finite() && per_second > 0.0;
+                self.min_step =
+                    if slow { Duration::from_secs_f64((1.0 / per_second).min(60.0)) } else { Duration::ZERO };
+            }
+        }
+        Next::GoOn
+    }
+
+    /// A replayed run that is told to run again goes on in its own folder.
+    fn take_up_folder(&mut self) {
+        let Some(folder) = self.options.replayed.take() else { return };
+        match Writer::resume(&folder, self.options.from.as_ref()) {
+            Ok(mut writer) => {
+                let info = self.run.info(self.threads, Some(folder.to_string_lossy().into_owned()));
+                if let Err(text) = writer.event(&Event::Started(Arc::new(info))) {
+                    self.outlets.tell(Event::Notice { level: Level::Error, text });
+                }
+                self.outlets.0.push(Box::new(writer.clone()));
+                self.options.writer = Some(writer);
+            }
+            Err(e) => {
+                let text = format!("{e}. The run goes on, but is not recorded");
+                self.outlets.tell(Event::Notice { level: Level::Error, text });
+            }
+        }
+    }
+
+    fn set_running(&mut self, running: bool) {
+        if self.running != running {
+            self.running = running;
+            self.outlets.tell(Event::State(if running { RunState::Running } else { RunState::Paused }));
+        }
+    }
+
+    /// One update of every variant; commands and questions are heard in between. A step is whole or
+    /// not at all: pause and stop take effect after its last variant.
+    fn step(&mut self, commands: &Receiver<Command>) -> Result<Next, RunError> {
+        let mut next = Next::GoOn;
+        for i in 0..self.run.variants.len() {
+            let stats = guard(|| self.run.update(i))?;
+            self.outlets.tell(Event::Step(stats));
+            while let Ok(c) = commands.try_recv() {
+                if matches!(self.obey(c), Next::Stop) {
+                    next = Next::Stop;
+                }
+            }
+            self.answer_one();
+        }
+        self.run.finish_step();
+        self.measure_all(self.run.step == self.run.plan.steps)?;
+        let every = self.run.plan.checkpoint_every;
+        if every > 0 && self.run.step.is_multiple_of(every) {
+            self.checkpoint()?;
+        }
+        if std::mem::take(&mut self.once) {
+            self.set_running(false);
+        }
+        Ok(next)
+    }
+
+    /// Waits out the pace, still hearing commands.
+    fn rest(&mut self, commands: &Receiver<Command>, until: Instant) -> Next {
+        while self.running && self.min_step > Duration::ZERO && Instant::now() < until {
+            match commands.recv_deadline(until) {
+                Ok(c) => {
+                    if matches!(self.obey(c), Next::Stop) {
+                        return Next::Stop;
+                    }
+                    self.answer_one();
+                }
+                Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        Next::GoOn
+    }
+
+    /// Held-out losses and scheduled probes that are due at this step (all of them if `due`).
+    fn measure_all(&mut self, due: bool) -> Result<(), RunError> {
+        let step = self.run.step;
+        let falls = |every: u64| every > 0 && step.is_multiple_of(every);
+        if due || falls(self.run.plan.eval_every) {
+            for i in 0..self.run.variants.len() {
+                let stats = guard(|| self.run.evaluate(i))?;
+                self.outlets.tell(Event::Step(stats));
+            }
+        }
+        for cadence in self.run.plan.probes.clone() {
+            if cadence.every == 0 || !(due || falls(cadence.every)) {
+                continue;
+            }
+            for i in 0..self.run.variants.len() {
+                let question =
+                    Question { request: 0, probe: cadence.probe.clone(), variant: Some(i), args: cadence.args.clone() };
+                self.answer(&question, i, None);
+            }
+        }
+        Ok(())
+    }
+
+    fn answer_one(&mut self) {
+        let Some(question) = self.questions.next() else { return };
+        match question.variant {
+            Some(i) if i < self.run.variants.len() => self.answer(&question, i, Some(question.request)),
+            Some(i) => {
+                self.outlets.tell(Event::Notice { level: Level::Warning, text: format!("this run has no variant {i}") })
+            }
+            None => (0..self.run.variants.len()).for_each(|i| self.answer(&question, i, Some(question.request))),
+        }
+    }
+
+    /// A probe that fails is a notice; the run goes on.
+    fn answer(&mut self, question: &Question, i: usize, request: Option<u64>) {
+        match guard(|| self.run.ask(i, &question.probe, &question.args, request)) {
+            Ok(samples) => samples.into_iter().for_each(|s| self.outlets.tell(Event::Sample(s))),
+            Err(e) => {
+                let text = format!("the probe `{}` could not answer: {}", question.probe, e.0);
+                self.outlets.tell(Event::Notice { level: Level::Warning, text });
+            }
+        }
+    }
+
+    /// True if the worker stays to answer questions.
+    fn finish(&mut self) -> Result<bool, RunError> {
+        self.checkpoint()?;
+        self.running = false;
+        self.outlets.tell(Event::State(RunState::Finished));
+        Ok(self.options.stay)
+    }
+
+    /// Writes a checkpoint of the present step, if there is a folder and none of this step yet.
+    fn checkpoint(&mut self) -> Result<(), RunError> {
+        let step = self.run.step;
+        if let Some(writer) = self.options.writer.as_ref().filter(|_| step > 0 && self.kept != Some(step)) {
+            writer.checkpoint(self.run.checkpoint())?;
+            self.kept = Some(step);
+            self.outlets.tell(Event::Checkpoint { step });
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, result: Result<(), RunError>) -> RunState {
+        let state = match result.and_then(|()| guard(|| self.checkpoint())) {
+            Err(e) => RunState::Failed { message: e.0 },
+            Ok(()) if self.run.step >= self.run.plan.steps => RunState::Finished,
+            Ok(()) => RunState::Stopped,
+        };
+        if !matches!(state, RunState::Finished) {
+            self.outlets.tell(Event::State(state.clone()));
+        }
+        state
+    }
+}

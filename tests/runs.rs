@@ -1,0 +1,354 @@
+//! Runs, driven as the window and the command line drive them: real models, real channels, real
+//! folders. Small sizes; the mathematics is checked elsewhere.
+
+use std::{
+    path::Path,
+    process::{Command as Process, Stdio},
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use crossbeam::channel::{Sender, bounded};
+use orrery::{
+    config::{Config, Value},
+    labs::{self, LABS, Lab},
+    store::{Reader, Writer, checkpoint},
+    telemetry::{Command, Event, Question, RunState, Sink, StepStats, channels},
+    trainer::{self, Options, Outcome},
+};
+
+/// Remembers everything it is told.
+#[derive(Clone, Default)]
+struct Record(Arc<Mutex<Vec<Event>>>);
+
+impl Sink for Record {
+    fn event(&mut self, event: &Event) -> Result<(), String> {
+        self.0.lock().unwrap().push(event.clone());
+        Ok(())
+    }
+}
+
+impl Record {
+    fn events(&self) -> Vec<Event> {
+        self.0.lock().unwrap().clone()
+    }
+
+    fn steps(&self) -> Vec<StepStats> {
+        self.events().into_iter().filter_map(|e| if let Event::Step(s) = e { Some(s) } else { None }).collect()
+    }
+
+    /// (step, variant, channel, value bits) without what a clock says.
+    fn numbers(&self) -> Vec<(u64, usize, String, u64)> {
+        numbers(&self.steps())
+    }
+
+    /// Waits until an event satisfies `wanted`; fails after a minute.
+    fn wait(&self, what: &str, wanted: impl Fn(&Event) -> bool) {
+        let end = Instant::now() + Duration::from_secs(60);
+        while !self.events().iter().any(&wanted) {
+            assert!(Instant::now() < end, "no {what} within a minute: {:?}", self.events().last());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+fn numbers(steps: &[StepStats]) -> Vec<(u64, usize, String, u64)> {
+    let mut all: Vec<_> = steps
+        .iter()
+        .flat_map(|s| s.scalars.iter().map(move |(c, v)| (s.step, s.variant, c.to_string(), v.to_bits())))
+        .filter(|(_, _, c, _)| c != channels::STEP_MS)
+        .collect();
+    all.sort();
+    all
+}
+
+const SMALL: &[(&str, &str)] = &[
+    ("model.d_model", "16"),
+    ("model.heads", "2"),
+    ("model.kv_heads", "1"),
+    ("train.window", "24"),
+    ("train.batch", "2"),
+    ("run.eval_every", "4"),
+    ("run.eval_windows", "2"),
+    ("run.threads", "1"),
+    ("run.device", "cpu"),
+];
+
+fn fast_slow(steps: u64, more: &[(&str, &str)]) -> (&'static Lab, Config) {
+    let lab = labs::find("fast_slow").unwrap();
+    let knobs = (lab.knobs)();
+    let mut config = lab.config(None).unwrap();
+    for (key, value) in SMALL.iter().chain(more) {
+        config.set_text(&knobs, key, value).unwrap();
+    }
+    config.set_text(&knobs, "train.steps", &steps.to_string()).unwrap();
+    (lab, config)
+}
+
+fn train(config: &Config, options: Options) -> (Outcome, Record) {
+    let lab = labs::find(&config.lab).unwrap();
+    let record = Record::default();
+    let (_keep, commands) = bounded(1);
+    let outcome = trainer::drive((lab.plan)(config).unwrap(), options, &commands, vec![Box::new(record.clone())]);
+    (outcome, record)
+}
+
+fn started() -> Options {
+    Options { start: true, ..Options::default() }
+}
+
+/// A run on its own thread with the sender of its commands.
+fn spawn(config: &Config) -> (Sender<Command>, Record) {
+    let lab = labs::find(&config.lab).unwrap();
+    let record = Record::default();
+    let options = Options { stay: true, ..Options::default() };
+    let handle = trainer::spawn((lab.plan)(config).unwrap(), options, vec![Box::new(record.clone())]).unwrap();
+    (handle.commands, record)
+}
+
+#[test]
+fn every_lab_and_preset_runs_a_few_steps_without_a_window() {
+    for lab in LABS {
+        for preset in lab.presets {
+            let knobs = (lab.knobs)();
+            let mut config = lab.config(Some(preset.id)).unwrap();
+            for (key, value) in
+                [("train.steps", "2"), ("run.eval_windows", "1"), ("train.batch", "1"), ("run.threads", "1")]
+            {
+                config.set_text(&knobs, key, value).unwrap();
+            }
+            let (outcome, record) = train(&config, started());
+            assert_eq!(outcome.state, RunState::Finished, "{}", preset.id);
+            let losses = record
+                .steps()
+                .iter()
+                .flat_map(|s| s.scalars.clone())
+                .filter(|(c, _)| c.as_str() == channels::LOSS_TRAIN)
+                .count();
+            assert!(losses >= 2, "{} told {losses} losses", preset.id);
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_numbers_bit_for_bit_and_another_does_not() {
+    let (_, config) = fast_slow(6, &[]);
+    let a = train(&config, started()).1.numbers();
+    assert_eq!(a, train(&config, started()).1.numbers());
+    let mut other = config;
+    other.seed += 1;
+    assert_ne!(a, train(&other, started()).1.numbers());
+}
+
+#[test]
+fn watching_changes_nothing() {
+    let quiet = [("probe.staircase_every", "0"), ("probe.attention_maps_every", "0"), ("probe.residual_every", "0")];
+    let often = [("probe.staircase_every", "1"), ("probe.attention_maps_every", "2"), ("probe.residual_every", "3")];
+    let (_, a) = fast_slow(6, &quiet);
+    let (_, b) = fast_slow(6, &often);
+    let (a, b) = (train(&a, started()).1, train(&b, started()).1);
+    assert!(b.events().iter().any(|e| matches!(e, Event::Sample(_))), "the probes did answer");
+    assert_eq!(a.numbers(), b.numbers());
+}
+
+#[test]
+fn two_threads_give_the_numbers_of_one() {
+    let (_, one) = fast_slow(4, &[("run.threads", "1")]);
+    let (_, two) = fast_slow(4, &[("run.threads", "2")]);
+    assert_eq!(train(&one, started()).1.numbers(), train(&two, started()).1.numbers());
+}
+
+#[test]
+fn the_twins_see_the_same_batches_and_part_only_through_the_gate() {
+    let (_, config) = fast_slow(3, &[]);
+    let steps = train(&config, started()).1.steps();
+    let loss = |step: u64, variant: usize| {
+        let s = steps
+            .iter()
+            .find(|s| s.step == step && s.variant == variant && s.scalars[0].0.as_str() == channels::LOSS_TRAIN);
+        s.unwrap().scalars[0].1
+    };
+    assert_eq!(loss(1, 0).to_bits(), loss(1, 1).to_bits(), "before the first update the gate is zero");
+    assert_ne!(loss(3, 0).to_bits(), loss(3, 1).to_bits(), "after two updates it is not");
+}
+
+#[test]
+fn a_run_obeys_pause_step_questions_settings_and_stop() {
+    let (_, config) = fast_slow(100_000, &[]);
+    let (commands, record) = spawn(&config);
+    let send = |c: Command| commands.send(c).unwrap();
+    record.wait("paused state", |e| matches!(e, Event::State(RunState::Paused)));
+    let mut args = orrery::telemetry::Args::new();
+    args.insert("text".into(), Value::Text("The keeper of the light waited.".into()));
+    send(Command::Measure(Question { request: 41, probe: "causality".into(), variant: Some(0), args }));
+    record.wait(
+        "answer before the first step",
+        |e| matches!(e, Event::Sample(s) if s.request == Some(41) && s.step == 0),
+    );
+
+    send(Command::StepOnce);
+    record.wait("single step", |e| matches!(e, Event::Step(s) if s.step == 1 && s.variant == 1));
+    record.wait("pause after it", |e| matches!(e, Event::State(RunState::Running)));
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(record.steps().iter().all(|s| s.step <= 1), "one step and no more");
+
+    send(Command::Run);
+    record.wait("fifth step", |e| matches!(e, Event::Step(s) if s.step == 5));
+    send(Command::Set { key: "train.lr".into(), value: Value::Float(5e-4) });
+    send(Command::Set { key: "model.coupling_scale".into(), value: Value::Float(2.0) });
+    send(Command::Set { key: "model.d_model".into(), value: Value::Int(8) });
+    record.wait("change told", |e| matches!(e, Event::Changed { key, .. } if key == "model.coupling_scale"));
+    record.wait("refusal told", |e| matches!(e, Event::Notice { text, .. } if text.contains("next reset")));
+    send(Command::Measure(Question { request: 1, probe: "nonsense".into(), variant: None, args: Default::default() }));
+    record.wait(
+        "unknown probe told",
+        |e| matches!(e, Event::Notice { text, .. } if text.contains("no probe `nonsense`")),
+    );
+    send(Command::Stop);
+    record.wait("stop", |e| matches!(e, Event::State(RunState::Stopped)));
+}
+
+#[test]
+fn dropping_the_handle_ends_the_run() {
+    let (_, config) = fast_slow(100_000, &[]);
+    let (commands, record) = spawn(&config);
+    commands.send(Command::Run).unwrap();
+    record.wait("a step", |e| matches!(e, Event::Step(s) if s.step == 2));
+    drop(commands);
+    record.wait("stop", |e| matches!(e, Event::State(RunState::Stopped)));
+}
+
+#[test]
+fn a_run_that_cannot_begin_says_why() {
+    for (key, value, word) in [
+        ("corpus.file", "/nowhere/to/be/found.txt", "found.txt"),
+        ("run.device", "abacus", "abacus"),
+        ("train.window", "8192", "window"),
+    ] {
+        let (lab, mut config) = fast_slow(3, &[(key, value)]);
+        if key == "train.window" {
+            let short = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(short.path(), "Too short a story.").unwrap();
+            config.set_text(&(lab.knobs)(), "corpus.file", &short.path().to_string_lossy()).unwrap();
+            let (outcome, _) = train(&config, started());
+            assert!(matches!(&outcome.state, RunState::Failed { message } if message.len() > 20), "{outcome:?}");
+            continue;
+        }
+        let (outcome, _) = train(&config, started());
+        assert!(matches!(&outcome.state, RunState::Failed { message } if message.contains(word)), "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_nan_ends_the_run_with_words_and_keeps_its_numbers() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, config) = fast_slow(8, &[("run.checkpoint_every", "4")]);
+    let writer = Writer::at_once(dir.path());
+    let folder = {
+        train(&config, Options { writer: Some(writer.clone()), ..started() });
+        writer.folder().unwrap()
+    };
+    let mut from = checkpoint::load(&folder, &orrery::nn::Device::Cpu).unwrap().unwrap().checkpoint;
+    for v in &mut from.variants {
+        for (_, t) in v.weights.iter_mut().filter(|(n, _)| n.contains("embed")) {
+            *t = (t.clone() * f64::NAN).unwrap();
+        }
+    }
+    from.step = 4;
+    let (outcome, record) = train(&config, Options { from: Some(from), ..started() });
+    assert!(
+        matches!(&outcome.state, RunState::Failed { message } if message.contains("NaN") && message.contains("step 5")),
+        "{outcome:?}"
+    );
+    assert!(record.steps().is_empty(), "no number of the broken step is told");
+    assert!(
+        Reader::open(&folder).unwrap().filter(|e| matches!(e, Event::Step(_))).count() >= 16,
+        "the folder keeps its own"
+    );
+}
+
+#[test]
+fn stopped_and_resumed_equals_never_stopped() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, config) = fast_slow(9, &[("run.checkpoint_every", "3")]);
+    let whole = train(&config, started()).1.numbers();
+
+    let (_, first_part) = fast_slow(9, &[("run.checkpoint_every", "3")]);
+    let lab = labs::find("fast_slow").unwrap();
+    let writer = Writer::at_once(dir.path());
+    let record = Record::default();
+    let (commands, receiver) = bounded(16);
+    let options = Options { stay: true, writer: Some(writer.clone()), ..Options::default() };
+    let plan = (lab.plan)(&first_part).unwrap();
+    let sinks: Vec<Box<dyn Sink>> = vec![Box::new(record.clone())];
+    let run = std::thread::Builder::new()
+        .stack_size(64 << 20)
+        .spawn(move || trainer::drive(plan, options, &receiver, sinks))
+        .unwrap();
+    for _ in 0..5 {
+        commands.send(Command::StepOnce).unwrap();
+        let told = record.steps().len();
+        record.wait("a step", |_| record.steps().len() > told);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    commands.send(Command::Stop).unwrap();
+    let stopped = run.join().unwrap();
+    assert!(stopped.step < 9, "{stopped:?}");
+    drop(record);
+
+    let folder = writer.folder().unwrap();
+    drop(writer);
+    let from = checkpoint::load(&folder, &orrery::nn::Device::Cpu).unwrap().map(|l| l.checkpoint);
+    let writer = Writer::resume(&folder, from.as_ref()).unwrap();
+    let (outcome, _) = train(&config, Options { from, writer: Some(writer.clone()), ..started() });
+    assert_eq!(outcome.state, RunState::Finished);
+    drop(writer);
+    let told: Vec<StepStats> =
+        Reader::open(&folder).unwrap().filter_map(|e| if let Event::Step(s) = e { Some(s) } else { None }).collect();
+    assert_eq!(numbers(&told), whole);
+}
+
+fn run_in(dir: &Path, args: &[&str]) -> Process {
+    let mut p = Process::new(env!("CARGO_BIN_EXE_orrery"));
+    p.current_dir(dir).args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
+    p
+}
+
+fn only_run(out: &Path) -> std::path::PathBuf {
+    std::fs::read_dir(out).unwrap().next().unwrap().unwrap().path()
+}
+
+fn told_in(folder: &Path) -> Vec<(u64, usize, String, u64)> {
+    let steps: Vec<StepStats> =
+        Reader::open(folder).unwrap().filter_map(|e| if let Event::Step(s) = e { Some(s) } else { None }).collect();
+    numbers(&steps)
+}
+
+#[test]
+fn killed_and_resumed_equals_never_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let sets: Vec<String> =
+        SMALL.iter().chain(&[("run.checkpoint_every", "10")]).map(|(k, v)| format!("{k}={v}")).collect();
+    let mut args = vec!["run", "fast_slow", "--steps", "120", "--no-figures"];
+    sets.iter().for_each(|s| args.extend(["--set", s]));
+    let (whole, killed) = (dir.path().join("whole"), dir.path().join("killed"));
+    let done = run_in(dir.path(), &[&args[..], &["--out", "whole"]].concat()).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+
+    let mut victim = run_in(dir.path(), &[&args[..], &["--out", "killed"]].concat()).spawn().unwrap();
+    let end = Instant::now() + Duration::from_secs(60);
+    let first = "checkpoints/step-00000020/state.json";
+    while !(killed.is_dir()
+        && std::fs::read_dir(&killed).unwrap().next().is_some()
+        && only_run(&killed).join(first).exists())
+    {
+        assert!(Instant::now() < end, "no checkpoint within a minute");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    victim.kill().unwrap(); // SIGKILL
+    victim.wait().unwrap();
+    let folder = only_run(&killed);
+    let resumed = run_in(dir.path(), &["resume", &folder.to_string_lossy(), "--no-figures"]).output().unwrap();
+    assert!(resumed.status.success(), "{}", String::from_utf8_lossy(&resumed.stderr));
+    assert_eq!(told_in(&folder), told_in(&only_run(&whole)));
+}
