@@ -10,9 +10,6 @@ use std::{
     },
 };
 
-use candle_core::{D, DType, Device, Result, Tensor, Var, backprop::GradStore};
-use serde::{Deserialize, Serialize};
-
 use super::{Loss, Model};
 use crate::nn::{
     Batch, Params, Tap,
@@ -28,8 +25,12 @@ use crate::nn::{
     layers::{self, Block, BlockSpec, EPS, MlpKind, reader},
     pooling::{causal_pool, upsample},
 };
+use candle_core::{D, DType, Device, Result, Tensor, Var, backprop::GradStore};
 
 pub use crate::nn::pooling::Upsample;
+pub use spec::{Approach, Constraint, FastSlowSpec};
+
+mod spec;
 
 /// tanh(gamma).
 pub const GATE: &str = "gate/tanh";
@@ -43,111 +44,6 @@ pub const DEQ_ITERATIONS: &str = "deq/iterations";
 pub const DEQ_RESIDUAL: &str = "deq/residual";
 /// Products with the transposed Jacobian in the last solve of a backward pass.
 pub const DEQ_BACKWARD: &str = "deq/backward_iterations";
-
-/// How a round's fast state approaches its equilibrium, with the slow state held.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(tag = "method", rename_all = "snake_case")]
-pub enum Approach {
-    /// x <- Post(x): one forward Euler step (paper, 11.1).
-    #[default]
-    OnePass,
-    /// Post this many times (11.2).
-    Passes { passes: usize },
-    /// Anderson(1), with this many evaluations of Post (11.3); one is the same as one pass.
-    Anderson { passes: usize },
-    /// Solves x = x0 + R(x), R(x) = Post(x) - x, x0 the state after the injection, to
-    /// |x - x0 - R(x)| <= tolerance |x|: the backward Euler step where one pass is the forward one
-    /// (its first iterate is exactly one pass). The anchor x0 is what keeps the solution a function of
-    /// the tokens and of y: that of x = Post(x) alone has forgotten both, and gives gamma, the slow path
-    /// and Pre no gradient. Gradients by the implicit function theorem.
-    Deq { tolerance: f64, max_iters: usize },
-}
-
-/// Norm constraints that the paper discusses (its section 5) to show that they change nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Constraint {
-    #[default]
-    None,
-    /// M1: the coupling matrix W_sf is replaced by its Sinkhorn projection, doubly stochastic, so that
-    /// |W y| <= |y|. Needs the linear coupling.
-    Sinkhorn,
-    /// M2: |y| = 1.
-    UnitNorm,
-}
-
-/// Sizes and switches. The defaults are the paper's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct FastSlowSpec {
-    pub d_model: usize,
-    pub heads: usize,
-    pub kv_heads: usize,
-    /// P: tokens a block.
-    pub pool: usize,
-    pub n_pre: usize,
-    pub n_post: usize,
-    pub n_slow: usize,
-    pub n_rounds: usize,
-    /// `None`: phi is linear (W_sf); else a two-layer GELU MLP of this width (the learned projector).
-    pub projector_hidden: Option<usize>,
-    /// Keeps gamma at exactly 0: the ablation. Its gradient is still told.
-    pub freeze_coupling: bool,
-    /// s in x + s tanh(gamma) RMSNorm(phi(y_up)); also a live dial.
-    pub coupling_scale: f64,
-    pub approach: Approach,
-    /// Weight of the mean of (x - Post(x))^2 in the loss (11.4); 0 for none.
-    pub aux_lambda: f64,
-    pub constraint: Constraint,
-    /// Attention window of the fast path (Pre and Post); the slow path always sees its whole past.
-    pub fast_window: Option<usize>,
-    pub upsample: Upsample,
-}
-
-impl Default for FastSlowSpec {
-    fn default() -> Self {
-        Self {
-            d_model: 128,
-            heads: 4,
-            kv_heads: 2,
-            pool: 4,
-            n_pre: 1,
-            n_post: 1,
-            n_slow: 2,
-            n_rounds: 2,
-            projector_hidden: None,
-            freeze_coupling: false,
-            coupling_scale: 1.0,
-            approach: Approach::OnePass,
-            aux_lambda: 0.0,
-            constraint: Constraint::None,
-            fast_window: None,
-            upsample: Upsample::Causal,
-        }
-    }
-}
-
-impl FastSlowSpec {
-    fn check(&self) -> Result<()> {
-        if self.pool == 0 || self.n_rounds == 0 {
-            candle_core::bail!("pool {} and n_rounds {} must be at least 1", self.pool, self.n_rounds);
-        }
-        if self.constraint == Constraint::Sinkhorn && self.projector_hidden.is_some() {
-            candle_core::bail!(
-                "the Sinkhorn constraint projects the linear coupling W_sf; turn the learned projector off"
-            );
-        }
-        match self.approach {
-            Approach::Passes { passes: 0 } | Approach::Anderson { passes: 0 } => {
-                candle_core::bail!("passes must be at least 1")
-            }
-            Approach::Deq { tolerance, .. } if tolerance <= 0.0 => {
-                candle_core::bail!("the equilibrium tolerance must be above 0, not {tolerance}")
-            }
-            _ => Ok(()),
-        }
-    }
-}
 
 /// phi: from the slow state to the direction that is injected.
 #[derive(Clone)]
@@ -334,11 +230,12 @@ impl FastSlow {
         self.still.post(x, &mut Tap::off(), 0)
     }
 
+    /// s tanh(gamma), or tanh(gamma) times 0 plus what the dial `gate` says. The factors are tensors:
+    /// candle drops the gradient of a product with the number 0, and gamma's is always told.
     fn gate_tensor(&self, net: &Net) -> Result<Tensor> {
-        match self.gate {
-            Some(gate) => Tensor::full(gate as f32, (), net.gamma.device())?.to_dtype(net.gamma.dtype()),
-            None => net.gamma.tanh()? * self.scale,
-        }
+        let (factor, offset) = self.gate.map_or((self.scale, 0.0), |gate| (0.0, gate));
+        let number = |v: f64| Tensor::new(v as f32, net.gamma.device())?.to_dtype(net.gamma.dtype());
+        net.gamma.tanh()? * number(factor)? + number(offset)?
     }
 
     /// tokens `(B, T)` -> `(B, T, D)`. `learn`: with gradients.
@@ -480,5 +377,75 @@ impl Model for FastSlow {
 
     fn as_any_mut(&mut self) -> &mut dyn Any {
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOAL: Goal = Goal { tolerance: 1e-6, max_iters: 60 };
+
+    /// A small model whose blocks are tame enough that plain passes of the anchored map converge.
+    fn tame() -> Result<(FastSlow, Batch)> {
+        let spec = FastSlowSpec {
+            d_model: 16,
+            heads: 2,
+            kv_heads: 1,
+            n_rounds: 1,
+            approach: Approach::Deq { tolerance: GOAL.tolerance, max_iters: GOAL.max_iters },
+            ..FastSlowSpec::default()
+        };
+        let model = FastSlow::new(&spec, 11, 2, &Device::Cpu)?;
+        for (name, var) in model.params.iter() {
+            if name.starts_with("post.") && (name.contains("wo") || name.contains("down")) {
+                var.set(&(var.as_tensor() * 0.2)?.detach())?;
+            }
+        }
+        model.params.load("gamma", &Tensor::new(0.4f32, &Device::Cpu)?)?;
+        let ids: Vec<u32> = (0..40).map(|i| (i * i + 3) % 11).collect();
+        let batch = Batch::from_ids(&ids[..38], &ids[1..39], 2, 19, &Device::Cpu)?;
+        Ok((model, batch))
+    }
+
+    #[test]
+    fn equilibrium_gradients_agree_with_unrolled_ones() -> Result<()> {
+        let (model, batch) = tame()?;
+        let net = &model.net;
+        // The state before Post, tracked: one round of the model up to there, then 60 plain passes.
+        let x = layers::run(&net.pre, &embedding(&net.embed, &batch.tokens)?, &mut Tap::off(), None)?;
+        let y = model.slow_state(net, &x, &mut Tap::off(), 0)?;
+        let push = net.injection(&y)?.broadcast_mul(&model.gate_tensor(net)?)?;
+        let anchor = (x + upsample(&push, model.spec.pool, 19, Upsample::Causal)?)?;
+        let mut x = anchor.clone();
+        for _ in 0..60 {
+            x = ((&anchor + net.post(&x, &mut Tap::off(), 0)?)? - &x)?;
+        }
+        let unrolled = model.cross_entropy(net, &x, &batch.targets)?;
+        let implicit = model.loss(&batch)?.total;
+        assert!((host::scalar(&unrolled)? - host::scalar(&implicit)?).abs() < 1e-5);
+        let (unrolled, implicit) = (unrolled.backward()?, implicit.backward()?);
+        for (name, var) in model.params.iter() {
+            let (Some(a), Some(e)) = (implicit.get(var), unrolled.get(var)) else { panic!("no gradient of {name}") };
+            let off = fixed_point::relative_distance(e, a)?;
+            assert!(off < 1e-3, "gradient of {name} is {off:e} off");
+        }
+        let told = model.readings(Some(&implicit))?;
+        let reading = |name| told.iter().find(|(n, _)| *n == name).map_or(f64::NAN, |(_, v)| *v);
+        assert!(reading(DEQ_RESIDUAL) <= GOAL.tolerance && reading(DEQ_BACKWARD) > 0.0);
+        assert!(reading(GATE_GRAD).abs() > 0.0);
+        Ok(())
+    }
+
+    #[test]
+    fn the_sinkhorn_projection_is_doubly_stochastic() -> Result<()> {
+        let w = Params::new(1, &Device::Cpu, DType::F32).normal("w", (24, 24), 0.5)?;
+        let h = sinkhorn(&w)?;
+        for axis in [0, 1] {
+            for sum in host::to_f32(&h.sum(axis)?)? {
+                assert!((sum - 1.0).abs() < 1e-3, "axis {axis}: {sum}");
+            }
+        }
+        Ok(())
     }
 }

@@ -300,7 +300,11 @@ mod tests {
         // Zero gradient: only the decoupled decay moves the weight.
         let (params, w) = quadratic()?;
         let start = host::to_f32(&w)?;
-        AdamW::new(&params, AdamWSpec::default())?.step(&params, &(&w * 0.0)?.sum_all()?.backward()?, 0.5)?;
+        AdamW::new(&params, AdamWSpec::default())?.step(
+            &params,
+            &(&w * w.zeros_like()?)?.sum_all()?.backward()?,
+            0.5,
+        )?;
         for (a, b) in start.iter().zip(host::to_f32(&w)?) {
             assert!((a * 0.95 - b).abs() < 1e-6);
         }

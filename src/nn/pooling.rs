@@ -39,8 +39,11 @@ pub fn upsample(y: &Tensor, pool: usize, len: usize, how: Upsample) -> Result<Te
     let up = y.unsqueeze(2)?.expand((b, k, pool, d))?.reshape((b, k * pool, d))?; // (B,KP,D)
     match how {
         Upsample::Leaky => up.narrow(1, 0, len),
-        // No block is complete yet. Times zero, so that gradients (of zero) still reach the slow path.
-        Upsample::Causal if len <= pool => (y.narrow(1, 0, 1)? * 0.0)?.expand((b, len, d))?.contiguous(),
+        // No block is complete yet. Zero times the state, so that gradients (of zero) still reach the
+        // slow path; by a tensor, because candle drops the gradient of a product with the number 0.
+        Upsample::Causal if len <= pool => {
+            y.narrow(1, 0, 1)?.broadcast_mul(&y.zeros_like()?.get(0)?.get(0)?)?.expand((b, len, d))?.contiguous()
+        }
         Upsample::Causal => up.narrow(1, 0, len - pool)?.pad_with_zeros(1, pool, 0),
     }
 }

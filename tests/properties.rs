@@ -1,0 +1,318 @@
+//! What must hold of the models, whatever their weights: counts, causality, identities, gradients.
+
+use candle_core::{Device, Tensor};
+use orrery::{
+    models::{
+        Model, Spec,
+        dense::DenseSpec,
+        fast_slow::{self, Approach, Constraint, FastSlow, FastSlowSpec, Upsample},
+    },
+    nn::{AdamW, Batch, Result, Tap, host, optimiser::AdamWSpec},
+    telemetry::channels,
+};
+use proptest::prelude::*;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+const VOCAB: usize = 23;
+
+fn small() -> FastSlowSpec {
+    FastSlowSpec { d_model: 16, heads: 4, kv_heads: 2, ..FastSlowSpec::default() }
+}
+
+fn ids(seed: u64, n: usize) -> Vec<u32> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    (0..n).map(|_| rng.random_range(0..VOCAB as u32)).collect()
+}
+
+fn batch(seed: u64, rows: usize, len: usize) -> Result<Batch> {
+    let all = ids(seed, rows * len + 1);
+    Batch::from_ids(&all[..rows * len], &all[1..], rows, len, &Device::Cpu)
+}
+
+fn build(spec: &FastSlowSpec) -> Result<FastSlow> {
+    FastSlow::new(spec, VOCAB, 5, &Device::Cpu)
+}
+
+fn open_gate(model: &mut FastSlow, effective: f64) -> Result<()> {
+    let gamma = 0.7f32;
+    model.params().load("gamma", &Tensor::new(gamma, &Device::Cpu)?)?;
+    assert!(model.set_dial("coupling_scale", effective / f64::from(gamma.tanh())));
+    assert!((model.effective_gate()? - effective).abs() < 1e-6);
+    Ok(())
+}
+
+/// Largest |delta logits| at each position after one token is changed.
+fn edit(model: &dyn Model, tokens: &[u32], at: usize) -> Result<Vec<f32>> {
+    let logits = |ids: &[u32]| -> Result<Vec<f32>> {
+        host::to_f32(&model.logits(&Tensor::from_slice(ids, (1, ids.len()), &Device::Cpu)?, &mut Tap::off())?)
+    };
+    let mut edited = tokens.to_vec();
+    edited[at] = (edited[at] + 1) % VOCAB as u32;
+    let (a, b) = (logits(tokens)?, logits(&edited)?);
+    let rows = a.chunks(VOCAB).zip(b.chunks(VOCAB));
+    Ok(rows.map(|(a, b)| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)).collect())
+}
+
+fn before(deltas: &[f32], at: usize) -> f32 {
+    deltas[..at].iter().copied().fold(0.0, f32::max)
+}
+
+#[test]
+fn parameter_counts_are_the_papers() -> Result<()> {
+    for (spec, expected) in [
+        (Spec::FastSlow(FastSlowSpec::default()), 779_777),
+        (Spec::Dense(DenseSpec::default()), 1_025_408),
+        (Spec::Dense(DenseSpec::small()), 584_736),
+    ] {
+        assert_eq!(spec.build(320, 0, &Device::Cpu)?.params().count(), expected);
+    }
+    Ok(())
+}
+
+#[test]
+fn the_models_channels_are_telemetrys() {
+    assert_eq!((fast_slow::GATE, fast_slow::GATE_GRAD), (channels::GATE, channels::GATE_GRAD));
+}
+
+#[test]
+fn a_zero_gate_changes_nothing_bit_for_bit() -> Result<()> {
+    let tokens = batch(1, 2, 22)?.tokens;
+    let coupled = build(&small())?;
+    let frozen = build(&FastSlowSpec { freeze_coupling: true, ..small() })?;
+    for ((name, a), (other, b)) in coupled.params().iter().zip(frozen.params().iter()) {
+        assert_eq!((name, host::to_f32(a)?), (other, host::to_f32(b)?), "twins start alike");
+    }
+    let of = |m: &dyn Model| host::to_f32(&m.logits(&tokens, &mut Tap::off())?);
+    let expected = of(&frozen)?;
+    assert_eq!(of(&coupled)?, expected);
+    // Nor does the scale while the gate is shut, nor what the slow path holds.
+    let mut coupled = coupled;
+    coupled.set_dial("coupling_scale", 1e3);
+    assert_eq!(of(&coupled)?, expected);
+    let w = coupled.params().get("slow.0.mlp.up.weight").map(|v| v.affine(3.0, 0.5)).transpose()?;
+    coupled.params().load("slow.0.mlp.up.weight", &w.ok_or(candle_core::Error::Msg("no weight".into()))?)?;
+    assert_eq!(of(&coupled)?, expected);
+    Ok(())
+}
+
+#[test]
+fn one_seed_one_model_and_one_training() -> Result<()> {
+    let run = |seed: u64| -> Result<Vec<f32>> {
+        let model = FastSlow::new(&small(), VOCAB, seed, &Device::Cpu)?;
+        let mut adam = AdamW::new(model.params(), AdamWSpec::default())?;
+        for step in 0..3 {
+            let grads = model.loss(&batch(step, 2, 13)?)?.total.backward()?;
+            adam.step(model.params(), &grads, 1e-2)?;
+        }
+        host::to_f32(&model.logits(&batch(9, 2, 13)?.tokens, &mut Tap::off())?)
+    };
+    assert_eq!(run(5)?, run(5)?);
+    assert_ne!(run(5)?, run(6)?);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Any length, pooling, place and gate: nothing before the edited token hears of it.
+    #[test]
+    fn nothing_before_an_edit_changes(
+        len in 2usize..40, pool in 1usize..9, place in 0.0f64..1.0, wide in any::<bool>(), seed in 0u64..1000,
+        window in prop::option::of(1usize..6), approach in 0usize..3,
+    ) {
+        let approach = [Approach::OnePass, Approach::Passes { passes: 3 }, Approach::Anderson { passes: 3 }][approach];
+        let mut model = build(&FastSlowSpec { pool, fast_window: window, approach, ..small() }).unwrap();
+        open_gate(&mut model, if wide { 10.0 } else { 1.0 }).unwrap();
+        let at = ((len as f64 * place) as usize).min(len - 1);
+        let deltas = edit(&model, &ids(seed, len), at).unwrap();
+        prop_assert!(before(&deltas, at) < 1e-4, "{:?}", deltas);
+        prop_assert!(deltas[at] > 1e-4, "the edited position itself must change: {:?}", deltas);
+    }
+}
+
+/// The check above is able to fail: reading block floor(t / P) leaks the future at every gate.
+#[test]
+fn the_wrong_upsample_fails_the_causality_check() -> Result<()> {
+    for effective in [1.0, 10.0] {
+        let mut model = build(&FastSlowSpec { upsample: Upsample::Leaky, ..small() })?;
+        open_gate(&mut model, effective)?;
+        // Token 10 is third in its block of four: 8 and 9 must not hear of it, and do.
+        let deltas = edit(&model, &ids(1, 22), 10)?;
+        assert!(before(&deltas, 10) > 1e-3, "gate {effective}: {deltas:?}");
+        assert!(before(&deltas, 8) == 0.0, "blocks before hear nothing: {deltas:?}");
+        model.set_upsample(Upsample::Causal);
+        assert!(before(&edit(&model, &ids(1, 22), 10)?, 10) < 1e-4);
+    }
+    Ok(())
+}
+
+/// The equilibrium solve stops by the residual of the whole window, so it is causal up to its tolerance.
+#[test]
+fn an_equilibrium_is_causal_up_to_its_tolerance() -> Result<()> {
+    let mut model =
+        build(&FastSlowSpec { approach: Approach::Deq { tolerance: 1e-6, max_iters: 120 }, n_rounds: 1, ..small() })?;
+    for (name, var) in model.params().iter() {
+        if name.starts_with("post.") && (name.contains("wo") || name.contains("down")) {
+            var.set(&(var.as_tensor() * 0.3)?.detach())?;
+        }
+    }
+    open_gate(&mut model, 1.0)?;
+    let deltas = edit(&model, &ids(3, 22), 13)?;
+    assert!(before(&deltas, 13) < 1e-4 && deltas[13] > 1e-2, "{deltas:?}");
+    Ok(())
+}
+
+#[test]
+fn y_up_is_constant_over_blocks_and_the_first_reads_zero() -> Result<()> {
+    let model = build(&small())?;
+    let mut tap = Tap::on(&["y_up."]);
+    model.logits(&batch(2, 1, 22)?.tokens, &mut tap)?;
+    assert_eq!(tap.found().len(), 2, "one a round");
+    for (path, y) in tap.found() {
+        let rows: Vec<Vec<f32>> = host::to_f32(y)?.chunks(16).map(<[f32]>::to_vec).collect();
+        assert_eq!(rows.len(), 22);
+        for (t, row) in rows.iter().enumerate() {
+            assert_eq!(row, &rows[t / 4 * 4], "{path}: token {t}");
+        }
+        assert!(rows[0].iter().all(|v| *v == 0.0));
+        assert!(rows[4] != rows[8] && rows[4].iter().any(|v| *v != 0.0));
+    }
+    Ok(())
+}
+
+#[test]
+fn taps_say_what_the_model_did() -> Result<()> {
+    let model = build(&small())?;
+    let tokens = batch(2, 2, 10)?.tokens;
+    let mut tap = Tap::on(&["pre.", "slow.", "post.", "pooled.", "x.", "final"]);
+    let tapped = host::to_f32(&model.logits(&tokens, &mut tap)?)?;
+    let plain = host::to_f32(&model.logits(&tokens, &mut Tap::off())?)?;
+    assert!(tapped.iter().zip(&plain).all(|(a, b)| (a - b).abs() < 1e-5), "watching changes nothing that counts");
+    for (path, dims) in [
+        ("pre.0.attn.weights", vec![2, 4, 10, 10]),
+        ("slow.1.r1.attn.weights", vec![2, 4, 3, 3]),
+        ("post.0.r0.attn.weights", vec![2, 4, 10, 10]),
+        ("pooled.r1", vec![2, 3, 16]),
+        ("x.r0", vec![2, 10, 16]),
+        ("final", vec![2, 10, 16]),
+    ] {
+        let found = tap.get(path).ok_or(candle_core::Error::Msg(format!("no tap {path}")))?;
+        assert_eq!(found.dims(), dims, "{path}");
+        if path.ends_with("weights") {
+            for (row, sum) in host::to_f32(&found.sum(3)?)?.into_iter().enumerate() {
+                assert!((sum - 1.0).abs() < 1e-5, "{path}: row {row} sums to {sum}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every option: a finite gradient for every weight, and gamma's is not zero at the start.
+#[test]
+fn every_parameter_gets_a_finite_gradient() -> Result<()> {
+    let variants = [
+        small(),
+        FastSlowSpec { projector_hidden: Some(24), ..small() },
+        FastSlowSpec { approach: Approach::Passes { passes: 3 }, ..small() },
+        FastSlowSpec { approach: Approach::Anderson { passes: 3 }, ..small() },
+        FastSlowSpec { approach: Approach::Deq { tolerance: 1e-4, max_iters: 30 }, ..small() },
+        FastSlowSpec { aux_lambda: 0.1, ..small() },
+        FastSlowSpec { constraint: Constraint::Sinkhorn, ..small() },
+        FastSlowSpec { constraint: Constraint::UnitNorm, ..small() },
+        FastSlowSpec { fast_window: Some(3), freeze_coupling: true, ..small() },
+        FastSlowSpec { pool: 1, ..small() },
+        FastSlowSpec { coupling_scale: 3.0, ..small() },
+    ];
+    for spec in variants {
+        let model = build(&spec)?;
+        let grads = model.loss(&batch(3, 2, 19)?)?.total.backward()?;
+        let told = model.readings(Some(&grads))?;
+        let reading = |name: &str| told.iter().find(|(n, _)| *n == name).map_or(f64::NAN, |(_, v)| *v);
+        assert_eq!(reading(channels::GATE), 0.0);
+        assert!(reading(channels::GATE_GRAD).abs() > 1e-9, "{spec:?}: gamma's gradient is zero");
+        finite_gradients(&model, &batch(3, 2, 19)?, &format!("{spec:?}"))?;
+    }
+    for spec in [DenseSpec { d_model: 16, layers: 2, hidden: 24, ..DenseSpec::default() }, DenseSpec::small()] {
+        let model = Spec::Dense(spec).build(VOCAB, 1, &Device::Cpu)?;
+        finite_gradients(model.as_ref(), &batch(3, 2, 19)?, "dense")?;
+    }
+    Ok(())
+}
+
+fn finite_gradients(model: &dyn Model, batch: &Batch, what: &str) -> Result<()> {
+    let grads = model.loss(batch)?.total.backward()?;
+    for (name, var) in model.params().iter() {
+        let grad = grads.get(var).ok_or(candle_core::Error::Msg(format!("{what}: no gradient of {name}")))?;
+        assert!(host::to_f32(grad)?.iter().all(|v| v.is_finite()), "{what}: {name}");
+    }
+    // And the optimiser finds them all.
+    AdamW::new(model.params(), AdamWSpec::default())?.step(model.params(), &grads, 1e-3)?;
+    Ok(())
+}
+
+/// Windows shorter than one block, a scale of 0 and a dialled gate still reach every weight.
+#[test]
+fn gradients_survive_the_edges() -> Result<()> {
+    let mut model = build(&small())?;
+    finite_gradients(&model, &batch(3, 2, 3)?, "shorter than a block")?;
+    model.set_dial("coupling_scale", 0.0);
+    finite_gradients(&model, &batch(3, 2, 9)?, "scale 0")?;
+    model.set_dial("gate", 2.0);
+    finite_gradients(&model, &batch(3, 2, 9)?, "gate dialled to 2")?;
+    assert_eq!(model.effective_gate()?, 2.0);
+    model.set_dial("gate", f64::NAN);
+    assert_eq!(model.effective_gate()?, 0.0);
+    assert!(!model.set_dial("no such dial", 1.0));
+    Ok(())
+}
+
+#[test]
+fn a_frozen_gate_stays_exactly_zero() -> Result<()> {
+    let train = |freeze_coupling: bool| -> Result<f64> {
+        let model = build(&FastSlowSpec { freeze_coupling, ..small() })?;
+        let mut adam = AdamW::new(model.params(), AdamWSpec::default())?;
+        for step in 0..10 {
+            let grads = model.loss(&batch(step, 2, 19)?)?.total.backward()?;
+            adam.step(model.params(), &grads, 1e-2)?;
+        }
+        Ok(model.readings(None)?[0].1)
+    };
+    assert_eq!(train(true)?.to_bits(), 0f64.to_bits());
+    assert!(train(false)?.abs() > 1e-4, "the coupled twin's gate moves");
+    Ok(())
+}
+
+#[test]
+fn more_passes_are_what_they_say() -> Result<()> {
+    let tokens = batch(4, 1, 12)?.tokens;
+    let logits = |approach| -> Result<Vec<f32>> {
+        let mut model = build(&FastSlowSpec { approach, ..small() })?;
+        open_gate(&mut model, 0.5)?;
+        host::to_f32(&model.logits(&tokens, &mut Tap::off())?)
+    };
+    let one = logits(Approach::OnePass)?;
+    assert_eq!(one, logits(Approach::Passes { passes: 1 })?);
+    assert_eq!(one, logits(Approach::Anderson { passes: 1 })?);
+    let first = logits(Approach::Deq { tolerance: 1e9, max_iters: 1 })?;
+    let off = one.iter().zip(&first).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(off < 1e-4, "a solve that stops at once is one pass: {off}");
+    assert_ne!(one, logits(Approach::Passes { passes: 2 })?);
+    assert_eq!(logits(Approach::Passes { passes: 2 })?, logits(Approach::Passes { passes: 2 })?);
+    assert_ne!(logits(Approach::Passes { passes: 2 })?, logits(Approach::Anderson { passes: 2 })?);
+    Ok(())
+}
+
+#[test]
+fn sizes_that_do_not_fit_are_named() {
+    for (spec, word) in [
+        (FastSlowSpec { heads: 3, ..small() }, "heads"),
+        (FastSlowSpec { pool: 0, ..small() }, "pool"),
+        (FastSlowSpec { fast_window: Some(0), ..small() }, "window"),
+        (FastSlowSpec { approach: Approach::Passes { passes: 0 }, ..small() }, "passes"),
+        (FastSlowSpec { constraint: Constraint::Sinkhorn, projector_hidden: Some(8), ..small() }, "Sinkhorn"),
+    ] {
+        let message = build(&spec).err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(message.contains(word), "{word}: {message}");
+    }
+}
