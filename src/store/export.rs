@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Reader, StoreError, error::At, files, listing, reader, tensorboard::EventFile};
+use super::{Reader, StoreError, description, error::At, files, listing, tensorboard::EventFile};
 use crate::telemetry::{Channel, Event, RunInfo, StepStats};
 
 /// Writes every scalar of a run as one CSV: `step, variant, wall_secs`, then a column a channel, in
@@ -54,7 +54,7 @@ pub fn csv(run: &Path, to: &Path) -> Result<u64, StoreError> {
 /// each as a run. Values become 32-bit floats (the format's type). Returns the files.
 pub fn tensorboard(run: &Path, to: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let ids = variant_ids(run)?;
-    let (_, started_at, _) = reader::describe(run)?;
+    let (_, started_at, _) = description::describe(run)?;
     let began = listing::began(run, started_at.as_deref()).as_second();
     let mut taken = vec![];
     let mut open: HashMap<usize, EventFile> = HashMap::new();
@@ -84,7 +84,7 @@ fn steps(run: &Path) -> Result<impl Iterator<Item = StepStats>, StoreError> {
 }
 
 fn variant_ids(run: &Path) -> Result<Vec<String>, StoreError> {
-    let (info, _, _): (RunInfo, _, _) = reader::describe(run)?;
+    let (info, _, _): (RunInfo, _, _) = description::describe(run)?;
     Ok(info.variants.into_iter().map(|v| v.id).collect())
 }
 

@@ -15,6 +15,8 @@ pub(super) struct Log {
     path: PathBuf,
     file: File,
     length: u64,
+    /// Bytes that should have been there when it was opened, and were not.
+    pub lacking: u64,
     line: Vec<u8>,
 }
 
@@ -33,7 +35,7 @@ impl Log {
             file.sync_all().at("write", &path)?;
         }
         file.seek(SeekFrom::Start(keep)).at("write", &path)?;
-        Ok(Self { path, file, length: keep, line: vec![] })
+        Ok(Self { path, file, length: keep, lacking: length.saturating_sub(keep), line: vec![] })
     }
 
     pub fn line(&mut self, object: &impl Serialize) -> Result<(), StoreError> {

@@ -26,6 +26,7 @@
 //! always hold one record for a (variant, step), and plain tools need to know nothing of resuming.
 
 pub mod checkpoint;
+mod description;
 mod environment;
 mod error;
 pub mod export;

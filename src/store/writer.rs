@@ -119,6 +119,7 @@ impl Writer {
             None => "taken up again from the beginning: there was no checkpoint".to_owned(),
         };
         open.write(&Event::Notice { level: Level::Info, text: words })?;
+        open.tell_of_lost()?;
         Ok(Self::wrap(Inner { place: Place::Open(open), info: None, waiting: vec![] }))
     }
 
@@ -241,6 +242,16 @@ impl OpenFolder {
             answers: HashMap::new(),
             _lock: lock,
         })
+    }
+
+    /// Logs that are shorter than the checkpoint knows them: something else cut them.
+    fn tell_of_lost(&mut self) -> Result<(), StoreError> {
+        let lacking = [(METRICS, self.metrics.lacking), (SAMPLES, self.samples.lacking), (EVENTS, self.events.lacking)];
+        for (name, bytes) in lacking.into_iter().filter(|(_, bytes)| *bytes > 0) {
+            let text = format!("{name} lost {bytes} bytes from before the checkpoint: those records are missing");
+            self.write(&Event::Notice { level: Level::Warning, text })?;
+        }
+        Ok(())
     }
 
     /// After a resume: the settings may ask for more steps, the machine may be another.

@@ -1,0 +1,117 @@
+//! What a run folder is about, from `run.json`, or as far as `config.toml` and the logs can tell.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufRead, BufReader, Read},
+    path::Path,
+};
+
+use super::{
+    RunRecord, StoreError,
+    error::At,
+    record::{MetricsIn, VariantRef},
+    writer::{CONFIG, METRICS, RUN},
+};
+use crate::{
+    config::Config,
+    telemetry::{RunInfo, VariantInfo},
+};
+
+/// What a run is, when it began, and what had to be guessed.
+pub(super) fn describe(folder: &Path) -> Result<(RunInfo, Option<String>, Vec<String>), StoreError> {
+    if !folder.is_dir() {
+        return Err(StoreError(format!("`{}` is not a folder: give the folder of a run", folder.display())));
+    }
+    let lost = match fs::read(folder.join(RUN)) {
+        Ok(text) => match serde_json::from_slice::<RunRecord>(&text) {
+            Ok(run) => return Ok((run.run, Some(run.started_at), vec![])),
+            Err(e) => format!("{RUN} is damaged ({e})"),
+        },
+        Err(e) if e.kind() == io::ErrorKind::NotFound => format!("{RUN} is missing"),
+        Err(e) => format!("{RUN} cannot be read ({e})"),
+    };
+    let path = folder.join(CONFIG);
+    if !path.exists() {
+        return Err(StoreError(format!(
+            "`{}` is not a run folder: {lost}, and there is no {CONFIG} either",
+            folder.display()
+        )));
+    }
+    let text = fs::read_to_string(&path).at("read", &path)?;
+    let config = config_without_schema(&text)
+        .map_err(|e| StoreError(format!("{lost}, and `{}` cannot be read either: {e}", path.display())))?;
+    let info = rebuilt(folder, config);
+    let words = format!("{lost}: rebuilt from {CONFIG}; variants go by the ids found in {METRICS}, sizes are unknown");
+    Ok((info, None, vec![words]))
+}
+
+fn rebuilt(folder: &Path, config: Config) -> RunInfo {
+    let total_steps = config.iter().find(|(key, _)| *key == "train.steps").and_then(|(_, v)| v.as_f64());
+    let variants = variant_ids(&folder.join(METRICS))
+        .into_iter()
+        .map(|id| VariantInfo { label: id.clone(), group: id.clone(), id, seed: config.seed, params: 0 })
+        .collect();
+    RunInfo {
+        lab: config.lab.clone(),
+        variants,
+        total_steps: total_steps.unwrap_or(0.0).max(0.0) as u64,
+        device: "unknown".to_owned(),
+        threads: 0,
+        corpus: "unknown".to_owned(),
+        vocab: 0,
+        tokens_per_step: 0,
+        folder: None,
+        config,
+    }
+}
+
+/// In the order of the first steps, which is the order of the variants.
+fn variant_ids(metrics: &Path) -> Vec<String> {
+    const LINES: usize = 1000;
+    let mut ids: Vec<String> = vec![];
+    let Ok(file) = File::open(metrics) else { return ids };
+    let lines = BufReader::new(file.take(16 << 20)).split(b'\n').map_while(Result::ok).take(LINES);
+    for line in lines {
+        if let Ok(MetricsIn { variant: VariantRef::Id(id), .. }) = serde_json::from_slice(&line)
+            && !ids.contains(&id)
+        {
+            ids.push(id);
+        }
+    }
+    ids
+}
+
+/// The settings as they stand in the file: without the lab's schema nothing is checked.
+fn config_without_schema(text: &str) -> Result<Config, String> {
+    let lab = Config::lab_of(text).map_err(|e| e.to_string())?;
+    let root: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
+    let mut values = serde_json::Map::new();
+    let (mut preset, mut seed) = (String::new(), 0);
+    for (key, value) in root {
+        match (key.as_str(), value) {
+            ("lab" | "title" | "about", _) => {}
+            ("preset", toml::Value::String(s)) => preset = s,
+            ("seed", toml::Value::Integer(i)) => seed = i.max(0),
+            (_, toml::Value::Table(group)) => {
+                for (name, value) in group {
+                    values.insert(format!("{key}.{name}"), plain(value));
+                }
+            }
+            (_, value) => {
+                values.insert(key, plain(value));
+            }
+        }
+    }
+    serde_json::from_value(serde_json::json!({ "lab": lab, "preset": preset, "seed": seed, "values": values }))
+        .map_err(|e| e.to_string())
+}
+
+fn plain(value: toml::Value) -> serde_json::Value {
+    match value {
+        toml::Value::Boolean(b) => b.into(),
+        toml::Value::Integer(i) => i.into(),
+        toml::Value::Float(f) => f.into(),
+        toml::Value::String(s) => s.into(),
+        other => other.to_string().into(),
+    }
+}

@@ -1,0 +1,258 @@
+//! Killed at any moment and taken up again: the same numbers as a run never stopped.
+//!
+//! The "model" is a tensor that a step rounds and shakes by a draw that depends on the data position,
+//! so any lost or repeated step shows in every later number.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use candle_core::{Device, Tensor};
+use orrery::{
+    config::Value,
+    store::{
+        Checkpoint, DataPosition, Lengths, Writer,
+        checkpoint::{self, Variant},
+    },
+    telemetry::RunState,
+};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::*;
+
+const STEPS: u64 = 40;
+const EVERY: u64 = 6;
+const IDS: [&str; 2] = ["coupled", "frozen"];
+
+struct Toy {
+    step: u64,
+    scale: f64,
+    weights: [f32; 2],
+}
+
+impl Toy {
+    fn new() -> Self {
+        Self { step: 0, scale: 1.0, weights: [1.0, 2.0] }
+    }
+
+    fn restore(c: &Checkpoint) -> Self {
+        let weight = |v: &Variant| v.weights[0].1.to_vec1::<f32>().unwrap()[0];
+        let scale = c.dials["coupling_scale"].as_f64().unwrap();
+        assert_eq!(c.variants[0].data.drawn, c.step);
+        Self { step: c.step, scale, weights: [weight(&c.variants[0]), weight(&c.variants[1])] }
+    }
+
+    fn checkpoint(&self) -> Checkpoint {
+        let variant = |i: usize| Variant {
+            id: IDS[i].to_owned(),
+            optimiser_step: self.step,
+            data: DataPosition { seed: 7, drawn: self.step },
+            weights: vec![("w".to_owned(), Tensor::new(&[self.weights[i]], &Device::Cpu).unwrap())],
+            moments: vec![],
+        };
+        Checkpoint {
+            step: self.step,
+            wall_secs: self.step as f64,
+            dials: BTreeMap::from([("coupling_scale".to_owned(), Value::Float(self.scale))]),
+            variants: vec![variant(0), variant(1)],
+            lengths: Lengths::default(),
+        }
+    }
+
+    /// One step of both variants, and all that is told of it.
+    fn advance(&mut self, writer: &mut Writer) {
+        self.step += 1;
+        let mut tell = |e: Event| writer.event(&e).unwrap();
+        if self.step == 10 {
+            self.scale = 0.5;
+            tell(Event::Changed { step: 9, key: "coupling_scale".to_owned(), value: Value::Float(0.5) });
+        }
+        let mut draws = ChaCha8Rng::seed_from_u64(7 ^ self.step);
+        for i in 0..2 {
+            self.weights[i] = self.weights[i] * 0.99 + draws.random::<f32>() * self.scale as f32;
+            tell(step(self.step, i, &[("loss/train", f64::from(self.weights[i]).sqrt())]));
+        }
+        if self.step.is_multiple_of(3) {
+            tell(sample(self.step, "a/b", None, Payload::Matrix(super::folder::matrix(&self.weights))));
+        }
+        if self.step.is_multiple_of(EVERY) {
+            writer.checkpoint(self.checkpoint()).unwrap();
+            writer.event(&Event::Checkpoint { step: self.step }).unwrap();
+        }
+    }
+}
+
+fn train(toy: &mut Toy, writer: &mut Writer, until: u64) {
+    while toy.step < until {
+        toy.advance(writer);
+    }
+}
+
+fn begin(out: &Path) -> (Toy, Writer) {
+    let mut writer = Writer::new(out);
+    writer.event(&started(&IDS)).unwrap();
+    (Toy::new(), writer)
+}
+
+fn resume(folder: &Path) -> (Toy, Writer) {
+    let loaded = checkpoint::load(folder, &Device::Cpu).unwrap();
+    let from = loaded.as_ref().map(|l| &l.checkpoint);
+    let mut writer = Writer::resume(folder, from).unwrap();
+    writer.event(&started(&IDS)).unwrap();
+    (from.map_or_else(Toy::new, Toy::restore), writer)
+}
+
+fn finish(mut toy: Toy, mut writer: Writer) {
+    train(&mut toy, &mut writer, STEPS);
+    writer.event(&Event::State(RunState::Finished)).unwrap();
+}
+
+/// The bytes of metrics and samples, and the changed settings.
+fn numbers(folder: &Path) -> (String, String, Vec<Event>) {
+    let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    let changes = read(folder).into_iter().filter(|e| matches!(e, Event::Changed { .. })).collect();
+    (text("metrics.jsonl"), text("samples.jsonl"), changes)
+}
+
+fn never_stopped(out: &Path) -> (String, String, Vec<Event>) {
+    let (toy, writer) = begin(out);
+    let (mut toy, mut writer) = (toy, writer);
+    train(&mut toy, &mut writer, 1);
+    let folder = writer.folder().unwrap();
+    finish(toy, writer);
+    numbers(&folder)
+}
+
+#[test]
+fn cut_at_any_byte_beyond_the_checkpoint_and_resumed() {
+    let out = tempfile::tempdir().unwrap();
+    let reference = never_stopped(&out.path().join("reference"));
+    let mut draws = ChaCha8Rng::seed_from_u64(1);
+    for stop in 1..=STEPS {
+        let (mut toy, mut writer) = begin(&out.path().join("killed"));
+        train(&mut toy, &mut writer, stop);
+        let folder = writer.folder().unwrap();
+        drop(writer);
+        // What the disk may hold after a power cut: any part of what was not yet forced to it.
+        let at = checkpoint::load(&folder, &Device::Cpu).unwrap();
+        let kept = at.as_ref().map_or(Lengths::default(), |l| l.checkpoint.lengths);
+        for (name, kept) in
+            [("metrics.jsonl", kept.metrics), ("samples.jsonl", kept.samples), ("events.jsonl", kept.events)]
+        {
+            let bytes = fs::read(folder.join(name)).unwrap();
+            let cut = draws.random_range(kept as usize..=bytes.len());
+            fs::write(folder.join(name), &bytes[..cut]).unwrap();
+        }
+        fs::create_dir_all(folder.join("checkpoints/.making-00000099")).unwrap();
+        let (toy, writer) = resume(&folder);
+        assert_eq!(toy.step, stop / EVERY * EVERY, "killed after {stop}");
+        finish(toy, writer);
+        assert_eq!(numbers(&folder), reference, "killed after {stop}");
+    }
+}
+
+#[test]
+fn what_is_superseded_is_put_aside_not_lost() {
+    let out = tempfile::tempdir().unwrap();
+    let (mut toy, mut writer) = begin(out.path());
+    train(&mut toy, &mut writer, 11);
+    let folder = writer.folder().unwrap();
+    drop(writer);
+    let before = fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
+    let (_, writer) = resume(&folder);
+    drop(writer);
+    let kept = fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
+    let aside = fs::read_to_string(folder.join("metrics.superseded.jsonl")).unwrap();
+    assert_eq!(format!("{kept}{aside}"), before);
+    assert_eq!(kept.lines().count(), 12, "two variants, six steps");
+    let run: serde_json::Value = serde_json::from_slice(&fs::read(folder.join("run.json")).unwrap()).unwrap();
+    assert_eq!(run["resumed"][0]["from_step"], 6);
+    assert!(read(&folder).contains(&Event::Checkpoint { step: 6 }));
+}
+
+#[test]
+fn a_damaged_newest_checkpoint_costs_steps_not_the_run() {
+    let out = tempfile::tempdir().unwrap();
+    let reference = never_stopped(&out.path().join("reference"));
+    let (mut toy, mut writer) = begin(&out.path().join("killed"));
+    train(&mut toy, &mut writer, 14);
+    let folder = writer.folder().unwrap();
+    drop(writer);
+    let newest = checkpoint::latest(&folder).unwrap();
+    fs::write(newest.join("frozen.safetensors"), "torn").unwrap();
+    let (toy, writer) = resume(&folder);
+    assert_eq!(toy.step, 6);
+    assert!(!newest.exists(), "a checkpoint of a future that will be written again is put aside");
+    finish(toy, writer);
+    assert_eq!(numbers(&folder), reference);
+}
+
+#[test]
+fn records_lost_from_before_the_checkpoint_are_told_of() {
+    let out = tempfile::tempdir().unwrap();
+    let (mut toy, mut writer) = begin(out.path());
+    train(&mut toy, &mut writer, 7);
+    let folder = writer.folder().unwrap();
+    drop(writer);
+    let text = fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
+    let keep = text.match_indices('\n').nth(4).unwrap().0 + 5;
+    fs::write(folder.join("metrics.jsonl"), &text[..keep]).unwrap();
+    let (toy, writer) = resume(&folder);
+    finish(toy, writer);
+    let events = read(&folder);
+    assert!(notices(&events).contains("metrics.jsonl lost"), "{}", notices(&events));
+    assert_eq!(events.iter().filter(|e| matches!(e, Event::Step(_))).count(), 5 + 2 * (STEPS as usize - 6));
+}
+
+const CHILD: &str = "ORRERY_TEST_RUN_TO_KILL";
+
+/// Not a test of its own: what `sigkill_and_resume` starts and kills.
+#[test]
+fn a_run_to_kill() {
+    let Ok(out) = std::env::var(CHILD) else { return };
+    let (mut toy, mut writer) = match fs::read_dir(&out).unwrap().find_map(|e| Some(e.ok()?.path())) {
+        Some(folder) => resume(&folder),
+        None => begin(Path::new(&out)),
+    };
+    while toy.step < STEPS {
+        toy.advance(&mut writer);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    // Waits to be killed, so that the kill is always a kill.
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn sigkill_and_resume() {
+    let out = tempfile::tempdir().unwrap();
+    let reference = never_stopped(&out.path().join("reference"));
+    let mut draws = ChaCha8Rng::seed_from_u64(2);
+    let runs = out.path().join("killed");
+    fs::create_dir(&runs).unwrap();
+    let folders = || fs::read_dir(&runs).unwrap().map(|e| e.unwrap().path());
+    let visible = |p: &PathBuf| !p.file_name().unwrap().to_str().unwrap().starts_with('.');
+    for _ in 0..6 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "kill::a_run_to_kill", "--nocapture"])
+            .env(CHILD, &runs)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(draws.random_range(20..90)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // A kill while the folder was being made leaves only a hidden one.
+        for half in folders().filter(|p| !visible(p)).collect::<Vec<_>>() {
+            fs::remove_dir_all(half).unwrap();
+        }
+    }
+    let Some(folder) = folders().find(visible) else { panic!("six processes of up to 90 ms made no step") };
+    let (toy, writer) = resume(&folder);
+    finish(toy, writer);
+    assert_eq!(numbers(&folder), reference);
+}

@@ -1,0 +1,110 @@
+//! Run folders: nothing told is lost, whatever is done to the folder, and a run that is killed and
+//! taken up again gives the same numbers as one never stopped.
+
+mod checkpoints;
+mod exports;
+mod folder;
+mod kill;
+mod replay;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use orrery::{
+    config::{Config, Knob},
+    store::{Reader, Writer},
+    telemetry::{Event, Payload, RunInfo, Sample, Sink, StepStats, VariantInfo},
+};
+
+fn knobs() -> Vec<Knob> {
+    vec![
+        Knob::int("train.steps", "Steps", 20, 1, 1_000_000),
+        Knob::float("train.lr", "Learning rate", 1e-3, 1e-6, 1.0),
+        Knob::text("probe.sentence", "Sentence", "the cat \"sat\"\non the mat"),
+    ]
+}
+
+fn info(variants: &[&str]) -> RunInfo {
+    let mut config = Config::defaults("fast_slow", &knobs());
+    config.preset = "needed".to_owned();
+    RunInfo {
+        lab: "fast_slow".to_owned(),
+        config,
+        variants: variants
+            .iter()
+            .map(|id| VariantInfo {
+                id: (*id).to_owned(),
+                label: format!("{id}, seed 7"),
+                group: (*id).to_owned(),
+                seed: 7,
+                params: 10,
+            })
+            .collect(),
+        total_steps: 20,
+        device: "cpu".to_owned(),
+        threads: 1,
+        corpus: "mixture (generated), 1.2 MB, bytes".to_owned(),
+        vocab: 320,
+        tokens_per_step: 64,
+        folder: None,
+    }
+}
+
+fn started(variants: &[&str]) -> Event {
+    Event::Started(Arc::new(info(variants)))
+}
+
+fn step(step: u64, variant: usize, scalars: &[(&str, f64)]) -> Event {
+    let scalars = scalars.iter().map(|(c, v)| ((*c).into(), *v)).collect();
+    Event::Step(StepStats { step, variant, scalars, wall_secs: step as f64 / 8.0 })
+}
+
+fn sample(step: u64, channel: &str, request: Option<u64>, payload: Payload) -> Event {
+    Event::Sample(Sample {
+        step,
+        variant: 0,
+        channel: channel.into(),
+        about: "held-out window 3".to_owned(),
+        tokens: vec!["a".to_owned(), "\u{2423}b".to_owned()],
+        request,
+        payload: Arc::new(payload),
+    })
+}
+
+/// Writes the events into a new run folder in `out`.
+fn write(out: &Path, events: &[Event]) -> PathBuf {
+    let mut writer = Writer::new(out);
+    for e in events {
+        writer.event(e).unwrap();
+    }
+    writer.folder().expect("a step makes the folder")
+}
+
+fn read(folder: &Path) -> Vec<Event> {
+    Reader::open(folder).unwrap().collect()
+}
+
+fn without_notices(events: Vec<Event>) -> Vec<Event> {
+    events.into_iter().filter(|e| !matches!(e, Event::Notice { .. })).collect()
+}
+
+/// The texts of the notices, joined.
+fn notices(events: &[Event]) -> String {
+    let texts =
+        events.iter().filter_map(|e| if let Event::Notice { text, .. } = e { Some(text.as_str()) } else { None });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for e in std::fs::read_dir(from).unwrap() {
+        let e = e.unwrap();
+        if e.file_type().unwrap().is_dir() {
+            copy_folder(&e.path(), &to.join(e.file_name()));
+        } else {
+            std::fs::copy(e.path(), to.join(e.file_name())).unwrap();
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! What the reader tells: all of it, in order, whatever happened to the folder.
+
+use std::fs;
+
+use orrery::{
+    config::Value,
+    telemetry::{Channel, Graph, Level, Line, Matrix, Points, RunState, Series},
+};
+use proptest::prelude::*;
+
+use super::*;
+
+fn floats() -> impl Strategy<Value = f64> {
+    any::<u64>().prop_map(f64::from_bits)
+}
+
+fn floats32() -> impl Strategy<Value = f32> {
+    any::<u32>().prop_map(f32::from_bits)
+}
+
+fn payloads() -> impl Strategy<Value = Payload> {
+    let list = || prop::collection::vec(floats(), 0..6);
+    let leaf =
+        prop_oneof![
+            floats().prop_map(Payload::Scalar),
+            (list(), list(), ".*").prop_map(|(x, y, name)| Payload::Series(Series {
+                x_label: "x".to_owned(),
+                y_label: "y".to_owned(),
+                x,
+                lines: vec![Line { name, y }],
+            })),
+            prop::collection::vec(floats32(), 0..12).prop_map(|data| Payload::Matrix(Matrix {
+                rows: 1,
+                cols: data.len(),
+                data,
+                row_label: String::new(),
+                col_label: String::new(),
+            })),
+            prop::collection::vec(floats32(), 0..6).prop_map(|xyz| Payload::Points(Points {
+                dims: 1,
+                labels: vec!["p".to_owned(); xyz.len()],
+                xyz,
+            })),
+            prop::collection::vec((any::<u32>(), any::<u32>(), floats32()), 0..6)
+                .prop_map(|edges| Payload::Graph(Graph { nodes: 3, edges, labels: vec![] })),
+            prop::collection::vec(".*", 0..3).prop_map(Payload::Text),
+        ];
+    leaf.prop_recursive(2, 8, 3, |inner| prop::collection::vec((".*", inner), 0..3).prop_map(Payload::Bundle))
+}
+
+fn values() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        any::<bool>().prop_map(Value::Switch),
+        any::<i64>().prop_map(Value::Int),
+        floats().prop_filter("a setting is finite", |f| f.is_finite()).prop_map(Value::Float),
+        ".*".prop_map(Value::Text),
+    ]
+}
+
+/// Events of one step, in the order in which they are told again.
+fn events_of_step(at: u64) -> impl Strategy<Value = Vec<Event>> {
+    let scalars = prop::collection::vec(("[a-z]{1,3}/.{0,6}", floats()), 0..4);
+    let steps = prop::collection::vec((0..2_usize, scalars, floats()), 1..3).prop_map(move |all| {
+        all.into_iter()
+            .map(|(variant, scalars, wall_secs)| {
+                let scalars = scalars.into_iter().map(|(c, v)| (Channel::new(c), v)).collect();
+                Event::Step(StepStats { step: at, variant, scalars, wall_secs })
+            })
+            .collect::<Vec<_>>()
+    });
+    let samples = prop::collection::vec((0..2_usize, ".*", prop::collection::vec(".*", 0..3), payloads()), 0..2)
+        .prop_map(move |all| {
+            all.into_iter()
+                .map(|(variant, about, tokens, payload)| {
+                    let (channel, payload) = ("a/b".into(), Arc::new(payload));
+                    Event::Sample(Sample { step: at, variant, channel, about, tokens, request: None, payload })
+                })
+                .collect::<Vec<_>>()
+        });
+    let happened = prop_oneof![
+        Just(Event::State(RunState::Running)),
+        ".*".prop_map(|message| Event::State(RunState::Failed { message })),
+        Just(Event::Checkpoint { step: at }),
+        (".*", values()).prop_map(move |(key, value)| Event::Changed { step: at, key, value }),
+    ];
+    (steps, samples, prop::collection::vec(happened, 0..2)).prop_map(|(a, b, c)| [a, b, c].concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn everything_told_is_told_again_bit_for_bit(
+        all in (events_of_step(1), events_of_step(2), events_of_step(7)).prop_map(|(a, b, c)| [a, b, c].concat()),
+    ) {
+        let out = tempfile::tempdir().unwrap();
+        let start = [started(&["one", "two \u{1f9e0}/.."])];
+        let folder = write(out.path(), &[&start[..], &all[..]].concat());
+        // `Debug` of a float is its shortest exact form, and NaN equals NaN there.
+        let told = without_notices(read(&folder));
+        prop_assert_eq!(format!("{:?}", &told[1..]), format!("{all:?}"));
+    }
+}
+
+fn short_run() -> Vec<Event> {
+    let mut events = vec![started(&["one", "two"])];
+    for at in 1..=4 {
+        events.push(step(at, 0, &[("loss/train", 1.0 / at as f64)]));
+        events.push(step(at, 1, &[("loss/train", 2.0 / at as f64)]));
+        events.push(sample(at, "gate/b", None, Payload::Text(vec!["h\u{e9} \"q\" }{".to_owned()])));
+        events.push(Event::Changed { step: at, key: "train.lr".to_owned(), value: Value::Float(0.5) });
+    }
+    events.push(Event::State(RunState::Finished));
+    events
+}
+
+#[test]
+fn a_log_cut_anywhere_gives_its_whole_lines_and_says_what_is_cut() {
+    let out = tempfile::tempdir().unwrap();
+    let folder = write(out.path(), &short_run());
+    let whole = without_notices(read(&folder));
+    for name in ["metrics.jsonl", "samples.jsonl", "events.jsonl"] {
+        let path = folder.join(name);
+        let bytes = fs::read(&path).unwrap();
+        for cut in 0..bytes.len() {
+            fs::write(&path, &bytes[..cut]).unwrap();
+            let all = read(&folder);
+            let said = notices(&all);
+            let told = without_notices(all);
+            // Lines whose object is complete, with its newline or without.
+            let lines = bytes.iter().enumerate().filter(|(i, b)| **b == b'\n' && *i <= cut).count();
+            let of = |events: &[Event]| -> Vec<Event> { events.iter().filter(|e| kind(e) == name).cloned().collect() };
+            assert_eq!(of(&told), of(&whole)[..lines], "{name} cut at {cut}");
+            let others =
+                |events: &[Event]| -> Vec<Event> { events.iter().filter(|e| kind(e) != name).cloned().collect() };
+            assert_eq!(others(&told), others(&whole), "{name} cut at {cut}");
+            let clean = cut == 0 || bytes[cut - 1] == b'\n' || bytes[cut] == b'\n';
+            let words = format!("{name} line {} is passed over: the last line is cut short", lines + 1);
+            assert_eq!(said.contains(&words), !clean, "{name} cut at {cut}: {said}");
+        }
+        fs::write(&path, &bytes).unwrap();
+    }
+}
+
+fn kind(e: &Event) -> &'static str {
+    match e {
+        Event::Step(_) => "metrics.jsonl",
+        Event::Sample(_) => "samples.jsonl",
+        Event::Started(_) => "run.json",
+        _ => "events.jsonl",
+    }
+}
+
+#[test]
+fn damaged_lines_are_named_and_passed_over() {
+    let out = tempfile::tempdir().unwrap();
+    let folder = write(out.path(), &short_run());
+    let path = folder.join("metrics.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let mut lines: Vec<&[u8]> = text.lines().map(str::as_bytes).collect();
+    lines[1] = b"\xff\xfe not text";
+    lines[2] = br#"{"step":2,"variant":"nobody","wall_secs":1.0}"#;
+    lines.insert(4, br#"{"step":3,"variant":"one","wall_secs":1.0,"later/addition":{"x":[1]},"loss/train":7}"#);
+    lines.push(b"");
+    fs::write(&path, lines.join(&b'\n')).unwrap();
+    let events = read(&folder);
+    let said = notices(&events);
+    assert!(said.contains("metrics.jsonl line 2 is passed over"), "{said}");
+    assert!(said.contains("metrics.jsonl line 3 is passed over: its variant `nobody`"), "{said}");
+    assert_eq!(events.iter().filter(|e| matches!(e, Event::Step(_))).count(), 7);
+    assert!(
+        events.iter().any(|e| matches!(e, Event::Step(s) if s.step == 3 && s.scalars == [("loss/train".into(), 7.0)]))
+    );
+}
+
+#[test]
+fn a_file_of_rubbish_is_told_of_in_few_words() {
+    let out = tempfile::tempdir().unwrap();
+    let folder = write(out.path(), &short_run());
+    fs::write(folder.join("events.jsonl"), "{\"step\":1,\"unheard_of\":{}}\nrubbish\n".repeat(1000)).unwrap();
+    let said = notices(&read(&folder));
+    assert_eq!(said.lines().filter(|l| l.contains("is passed over")).count(), 5, "{said}");
+    assert!(said.contains("events.jsonl: 1000 lines could not be read"), "{said}");
+}
+
+#[test]
+fn a_lost_file_is_told_of_and_the_rest_is_shown() {
+    let out = tempfile::tempdir().unwrap();
+    let folder = write(out.path(), &short_run());
+    let whole = without_notices(read(&folder));
+    for (name, words) in [
+        ("samples.jsonl", "without everything but the curves"),
+        ("metrics.jsonl", "without the curves"),
+        ("events.jsonl", "without what happened"),
+    ] {
+        let copy = out.path().join(format!("without-{name}"));
+        copy_folder(&folder, &copy);
+        fs::remove_file(copy.join(name)).unwrap();
+        let all = read(&copy);
+        assert!(notices(&all).contains(words), "{}", notices(&all));
+        let rest = whole.iter().filter(|e| kind(e) != name).count();
+        assert_eq!(without_notices(all).len(), rest, "{name}");
+    }
+}
+
+#[test]
+fn a_lost_description_is_rebuilt_from_the_settings() {
+    let out = tempfile::tempdir().unwrap();
+    let folder = write(out.path(), &short_run());
+    let whole = without_notices(read(&folder));
+    for damage in [None, Some("{\"format\":1,")] {
+        fs::remove_file(folder.join("run.json")).unwrap();
+        if let Some(text) = damage {
+            fs::write(folder.join("run.json"), text).unwrap();
+        }
+        let all = read(&folder);
+        let said = notices(&all);
+        assert!(said.contains("run.json is") && said.contains("rebuilt from config.toml"), "{said}");
+        let Event::Started(found) = &all[0] else { panic!("{:?}", all[0]) };
+        assert_eq!(found.variants.iter().map(|v| v.id.as_str()).collect::<Vec<_>>(), ["one", "two"]);
+        assert_eq!((found.lab.as_str(), found.total_steps, found.config.seed), ("fast_slow", 20, 7));
+        assert_eq!(found.config, info(&[]).config);
+        assert_eq!(without_notices(all)[1..], whole[1..]);
+        fs::write(folder.join("run.json"), "").unwrap();
+    }
+}
+
+#[test]
+fn what_is_no_run_folder_is_refused_in_words() {
+    let out = tempfile::tempdir().unwrap();
+    let said = |path: &Path| Reader::open(path).err().expect("not a run").to_string();
+    assert!(said(out.path()).contains("is not a run folder"), "{}", said(out.path()));
+    assert!(said(&out.path().join("nowhere")).contains("is not a folder"));
+    fs::write(out.path().join("config.toml"), "lab = ").unwrap();
+    assert!(said(out.path()).contains("config.toml` cannot be read either"), "{}", said(out.path()));
+}
+
+#[test]
+fn an_interrupted_run_says_so_and_a_finished_one_does_not() {
+    let out = tempfile::tempdir().unwrap();
+    let mut events = short_run();
+    let folder = write(out.path(), &events);
+    assert_eq!(notices(&read(&folder)), "");
+    events.pop();
+    events.push(Event::Checkpoint { step: 4 });
+    let folder = write(out.path(), &events);
+    let said = notices(&read(&folder));
+    assert!(said.contains("no end is recorded after step 4"), "{said}");
+    assert!(said.contains("the checkpoint of step 4 is no longer in"), "{said}");
+    events.push(Event::Notice { level: Level::Info, text: "hello".to_owned() });
+    assert!(notices(&read(&write(out.path(), &events))).contains("hello"));
+}
