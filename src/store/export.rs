@@ -1,9 +1,9 @@
 //! A run's scalars in other programs' formats: one CSV, or TensorBoard event files.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     fs::{self, File},
-    io::{BufWriter, Write},
+    io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
 
@@ -11,7 +11,7 @@ use super::{Reader, StoreError, description, error::At, files, listing, tensorbo
 use crate::telemetry::{Channel, Event, RunInfo, StepStats};
 
 /// Writes every scalar of a run as one CSV: `step, variant, wall_secs`, then a column a channel, in
-/// the order of their first appearance. Absent values are empty, others in full precision (`NaN`,
+/// the order of their first appearance; one row a (step, variant). Absent values are empty, others in full precision (`NaN`,
 /// `inf`, `-inf` for what is not finite). Returns the number of rows.
 pub fn csv(run: &Path, to: &Path) -> Result<u64, StoreError> {
     // Twice over the file rather than the whole of it in memory.
@@ -33,21 +33,56 @@ pub fn csv(run: &Path, to: &Path) -> Result<u64, StoreError> {
         line.push_str(&quoted(name.as_str()));
     }
     writeln!(out, "{line}").at("write", to)?;
-    let mut rows = 0;
+    // A step's training and held-out values are told apart; here they share a row.
+    let mut table = Table { out, columns, ids, open: BTreeMap::new(), step: 0, rows: 0 };
     for stats in steps(run)? {
-        let mut row = vec![String::new(); names.len()];
+        table.add(stats).at("write", to)?;
+    }
+    table.finish().at("write", to)
+}
+
+/// The rows of the present step, by variant, until a later step comes.
+struct Table {
+    out: BufWriter<File>,
+    columns: HashMap<Channel, usize>,
+    ids: Vec<String>,
+    open: BTreeMap<usize, (f64, Vec<String>)>,
+    step: u64,
+    rows: u64,
+}
+
+impl Table {
+    fn add(&mut self, stats: StepStats) -> io::Result<()> {
+        if stats.step != self.step {
+            self.close_rows()?;
+            self.step = stats.step;
+        }
+        let empty = || (stats.wall_secs, vec![String::new(); self.columns.len()]);
+        let (wall_secs, row) = self.open.entry(stats.variant).or_insert_with(empty);
+        *wall_secs = wall_secs.max(stats.wall_secs);
         for (channel, value) in &stats.scalars {
-            if let Some(place) = columns.get(channel).and_then(|i| row.get_mut(*i)) {
+            if let Some(place) = self.columns.get(channel).and_then(|i| row.get_mut(*i)) {
                 *place = value.to_string();
             }
         }
-        let id = quoted(&id_of(&ids, stats.variant));
-        let values = row.iter().flat_map(|v| [",", v.as_str()]).collect::<String>();
-        writeln!(out, "{},{id},{}{values}", stats.step, stats.wall_secs).at("write", to)?;
-        rows += 1;
+        Ok(())
     }
-    out.flush().at("write", to)?;
-    Ok(rows)
+
+    fn close_rows(&mut self) -> io::Result<()> {
+        for (variant, (wall_secs, row)) in std::mem::take(&mut self.open) {
+            let id = quoted(&id_of(&self.ids, variant));
+            let values = row.iter().flat_map(|v| [",", v.as_str()]).collect::<String>();
+            writeln!(self.out, "{},{id},{wall_secs}{values}", self.step)?;
+            self.rows += 1;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> io::Result<u64> {
+        self.close_rows()?;
+        self.out.flush()?;
+        Ok(self.rows)
+    }
 }
 
 /// Writes TensorBoard event files, one folder a variant, so that `tensorboard --logdir <to>` shows

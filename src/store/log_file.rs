@@ -43,7 +43,11 @@ impl Log {
         serde_json::to_writer(&mut self.line, object)
             .map_err(|e| StoreError(format!("cannot write a line of `{}`: {e}", self.path.display())))?;
         self.line.push(b'\n');
-        self.file.write_all(&self.line).at("write", &self.path)?;
+        if let Err(e) = self.file.write_all(&self.line) {
+            // A full disk took half a line: it is taken back, so that a later line stands alone.
+            let _ = self.file.set_len(self.length).and_then(|()| self.file.seek(SeekFrom::Start(self.length)));
+            return Err(StoreError::io("write", &self.path, &e));
+        }
         self.length += self.line.len() as u64;
         // One huge sample must not keep its memory for the rest of the run.
         self.line.shrink_to(1 << 20);

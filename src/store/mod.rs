@@ -6,6 +6,7 @@
 //!   config.toml      the resolved settings: `orrery run config.toml` makes the run again
 //!   run.json         what ran: variants, corpus, device, and where (version, system, CPU, threads)
 //!   metrics.jsonl    one object a step and variant: step, variant, wall_secs, then scalars by channel
+//!                    (held-out losses of that step in a second one)
 //!   samples.jsonl    one object a measurement: step, variant, channel, about, tokens, payload
 //!   events.jsonl     states, live changes, notices, checkpoints, each with the step and the time
 //!   checkpoints/step-00000200/
@@ -23,7 +24,7 @@
 //! forced to the disk, and their lengths are kept in the checkpoint. To resume, the part of each
 //! log beyond those lengths is first copied to `<name>.superseded.jsonl` and then cut off: the run
 //! goes on from the checkpoint and writes those steps again, with the same numbers. So the logs
-//! always hold one record for a (variant, step), and plain tools need to know nothing of resuming.
+//! never hold a step twice over, and plain tools need to know nothing of resuming.
 
 pub mod checkpoint;
 mod description;

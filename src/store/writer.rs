@@ -56,7 +56,7 @@ enum Place {
         out: PathBuf,
         at_once: bool,
     },
-    Open(OpenFolder),
+    Open(Box<OpenFolder>),
 }
 
 struct OpenFolder {
@@ -120,7 +120,7 @@ impl Writer {
         };
         open.write(&Event::Notice { level: Level::Info, text: words })?;
         open.tell_of_lost()?;
-        Ok(Self::wrap(Inner { place: Place::Open(open), info: None, waiting: vec![] }))
+        Ok(Self::wrap(Inner { place: Place::Open(Box::new(open)), info: None, waiting: vec![] }))
     }
 
     /// The run's folder, once it is made.
@@ -184,7 +184,7 @@ impl Inner {
             for event in std::mem::take(&mut self.waiting) {
                 open.write(&event)?;
             }
-            self.place = Place::Open(open);
+            self.place = Place::Open(Box::new(open));
         }
         match &mut self.place {
             Place::Open(open) => Ok(open),

@@ -13,6 +13,7 @@ fn run(out: &Path) -> PathBuf {
             started(&["coupled", "a, \"b\""]),
             step(1, 0, &[("loss/train", 5.5), ("train/lr", 0.1)]),
             step(1, 1, &[("loss/train", f64::NAN)]),
+            step(1, 0, &[("loss/held_out", 6.5)]),
             step(2, 0, &[("loss/train", f64::INFINITY), ("gate/tanh, raw", -1e-30), ("train/lr", 1.0 / 3.0)]),
         ],
     )
@@ -25,13 +26,13 @@ fn csv_holds_every_scalar() {
     assert_eq!(export::csv(&run(out.path()), &path).unwrap(), 3);
     let text = fs::read_to_string(&path).unwrap();
     let lines: Vec<_> = text.lines().collect();
-    assert_eq!(lines[0], r#"step,variant,wall_secs,loss/train,train/lr,"gate/tanh, raw""#);
-    assert_eq!(lines[1], "1,coupled,0.125,5.5,0.1,");
-    assert_eq!(lines[2], r#"1,"a, ""b""",0.125,NaN,,"#);
+    assert_eq!(lines[0], r#"step,variant,wall_secs,loss/train,train/lr,loss/held_out,"gate/tanh, raw""#);
+    assert_eq!(lines[1], "1,coupled,0.125,5.5,0.1,6.5,");
+    assert_eq!(lines[2], r#"1,"a, ""b""",0.125,NaN,,,"#);
     let fields: Vec<_> = lines[3].split(',').collect();
     assert_eq!(fields[..4], ["2", "coupled", "0.25", "inf"]);
     assert_eq!(fields[4].parse::<f64>().unwrap(), 1.0 / 3.0, "full precision");
-    assert_eq!(fields[5].parse::<f64>().unwrap(), -1e-30);
+    assert_eq!(fields[6].parse::<f64>().unwrap(), -1e-30);
 }
 
 #[test]
@@ -85,8 +86,7 @@ fn masked_crc(data: &[u8]) -> u32 {
             crc = (crc >> 1) ^ (0x82f6_3b78 * (crc & 1));
         }
     }
-    let crc = !crc;
-    ((crc >> 15) | (crc << 17)).wrapping_add(0xa282_ead8)
+    (!crc).rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
 fn frames(mut file: &[u8]) -> Vec<Vec<u8>> {
@@ -126,6 +126,7 @@ fn tensorboard_files_hold_every_scalar() {
         }
     }
     let expected = [
+        ((1, "loss/held_out"), 6.5),
         ((1, "loss/train"), 5.5),
         ((1, "train/lr"), 0.1),
         ((2, "gate/tanh, raw"), -1e-30),

@@ -11,12 +11,14 @@ use proptest::prelude::*;
 use super::*;
 
 fn floats() -> impl Strategy<Value = f64> {
-    let odd = prop::sample::select(vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 3.0, f64::MIN_POSITIVE / 8.0]);
+    let odd =
+        prop::sample::select(vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 3.0, f64::MIN_POSITIVE / 8.0]);
     prop_oneof![odd, any::<u64>().prop_map(f64::from_bits)]
 }
 
 fn floats32() -> impl Strategy<Value = f32> {
-    let odd = prop::sample::select(vec![f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0, 3.0, f32::MIN_POSITIVE / 8.0]);
+    let odd =
+        prop::sample::select(vec![f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0, 3.0, f32::MIN_POSITIVE / 8.0]);
     prop_oneof![odd, any::<u32>().prop_map(f32::from_bits)]
 }
 
