@@ -9,3 +9,6 @@ pub mod embedding;
 pub mod linear;
 pub mod mlp;
 pub mod norm;
+pub mod pool;
+
+pub use pool::set_threads;
