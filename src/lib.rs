@@ -16,7 +16,7 @@
 //! | [`analysis`] | pure mathematics on slices and graphs | nothing |
 //! | [`telemetry`] | the narrow waist: plain data only | config |
 //! | [`gpu`] | wgpu pipelines and the off-screen renderer; knows no lab | nothing |
-//! | [`models`] | one family a file; the one list of families | nn |
+//! | [`models`] | one family a file; the one list of families | analysis, nn |
 //! | [`probe`] | a question put to a model; one question a file | analysis, config, corpus, models, nn, telemetry |
 //! | [`store`] | a run folder: writer, reader, checkpoints, exports | config, nn, telemetry |
 //! | [`trainer`] | drives one run; its worker is the only thread that owns a model | config, corpus, models, nn, probe, store, telemetry |

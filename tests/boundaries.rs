@@ -14,7 +14,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("analysis", &[]),
     ("telemetry", &["config"]),
     ("gpu", &[]),
-    ("models", &["nn"]),
+    ("models", &["analysis", "nn"]),
     ("probe", &["analysis", "config", "corpus", "models", "nn", "telemetry"]),
     ("store", &["config", "nn", "telemetry"]),
     ("trainer", &["config", "corpus", "models", "nn", "probe", "store", "telemetry"]),

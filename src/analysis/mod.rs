@@ -1,1 +1,4 @@
 //! Pure mathematics on slices and graphs: no tensor, no run.
+
+pub mod ema;
+pub mod statistics;

@@ -2,6 +2,7 @@
 
 pub mod common;
 mod fast_slow;
+mod traces;
 
 use crate::{
     config::{Config, ConfigError, Knob},
@@ -49,7 +50,7 @@ pub struct Lab {
 }
 
 /// Every lab.
-pub static LABS: &[&Lab] = &[&fast_slow::LAB];
+pub static LABS: &[&Lab] = &[&fast_slow::LAB, &traces::LAB];
 
 /// The lab with this id.
 pub fn find(id: &str) -> Option<&'static Lab> {

@@ -1,23 +1,264 @@
-//! (unwritten)
+//! Readers that must name the token k steps back: what can still be recovered from a trace.
+//!
+//! Every token id has a fixed sparse random code. Traces of the codes run along the window with fixed
+//! coefficients (`h_t = (1-a) h_{t-1} + a x_t`); neither codes nor traces are trained. A reader is
+//! trained on top of what [`Reader`] lets it see, and answers all distances at once: logits
+//! `(P, B, K, V)` for P positions and K distances. It does not know how it is judged: that is the
+//! probe `recoverability`.
+//!
+//! What each reader sees, exactly, when it answers at position t:
+//! - `Single`, `Three`: the trace vector(s) at t and nothing else: an MLP with one hidden layer.
+//! - `Attention`: the same three trace vectors at t, as three slots for softmax attention with one
+//!   head a distance, and an MLP after it. It is downstream of the same three vectors as `Three`, so
+//!   the data-processing inequality binds it just the same.
+//! - `AttentionPast`: the trace vectors of every position t-W..=t, kept apart as slots, with their
+//!   distance to t in the score. This is not a function of the trace at t: keeping every past state
+//!   is keeping the text, and the inequality no longer binds.
+//! - `Raw`: as `AttentionPast`, with the codes of the tokens themselves in the slots.
+//!
+//! Every vector is centred and scaled to unit variance over its units before it is read, so that no
+//! reader is held back by the size of a trace (that of a = 0.02 is fifty times smaller).
 
 use std::any::Any;
 
-use candle_core::{Device, Result, Tensor};
+use candle_core::{D, DType, Device, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::{Loss, Model};
-use crate::nn::{Batch, Params, Tap};
+use crate::analysis::ema;
+use crate::nn::{
+    Batch, Params, Tap,
+    fused::{
+        cross_entropy::cross_entropy,
+        linear::linear,
+        mlp::{Act, mlp},
+    },
+};
+
+/// What a reader sees; see the head of this file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "reader", rename_all = "snake_case")]
+pub enum Reader {
+    Single { alpha: f64 },
+    Three { alphas: [f64; 3] },
+    Attention { alphas: [f64; 3] },
+    AttentionPast { alphas: [f64; 3] },
+    Raw,
+}
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RecoverSpec {}
+pub struct RecoverSpec {
+    #[serde(flatten)]
+    pub reader: Reader,
+    /// Distances asked, in tokens, ascending; 0 is the token just written.
+    pub distances: Vec<usize>,
+    /// Units of a code, and how many of them are on.
+    pub code_dim: usize,
+    pub code_active: usize,
+    /// Draws the codes; the same for all readers of a run.
+    pub code_seed: u64,
+    /// Units of the reader's hidden layer.
+    pub hidden: usize,
+    /// A trace is read with this many bits a unit, of the range 0..code height; 0 reads it as it is (f32).
+    pub bits: u32,
+}
 
+/// Width of an attention reader's queries, keys and values.
+const HEAD: usize = 32;
+/// Width of the code of "how far back" that position queries are matched with.
+const PLACE: usize = 64;
+/// Readers that keep the past answer at every fourth position while training: they need fewer examples.
+const STRIDE: usize = 4;
+
+/// A trainable reader over fixed traces.
 pub struct Recover {
     params: Params,
+    spec: RecoverSpec,
+    vocab: usize,
+    /// `(V, C)`, rows with `code_active` ones.
+    codes: Tensor,
+    weights: Weights,
+}
+
+enum Weights {
+    /// `up` (H, n (C+1)), `down` (K V, H).
+    State {
+        up: Tensor,
+        down: Tensor,
+    },
+    Attention(Heads),
+}
+
+/// Softmax attention with one head a distance, a direct map to symbols, and an MLP over all heads.
+struct Heads {
+    /// `(K, HEAD)`
+    query: Tensor,
+    /// One `(HEAD, width)` for each kind of slot: three for `Attention`, one otherwise.
+    keys: Vec<Tensor>,
+    values: Vec<Tensor>,
+    /// `(K, PLACE)`; absent for `Attention`, whose slots have no place in time.
+    place: Option<Tensor>,
+    /// `(V, HEAD)`, shared by the distances.
+    direct: Tensor,
+    up: Tensor,
+    down: Tensor,
 }
 
 impl Recover {
-    pub fn new(_spec: &RecoverSpec, _vocab: usize, _seed: u64, _device: &Device) -> Result<Self> {
-        candle_core::bail!("unwritten")
+    /// Weights from `seed` and their names; codes from the spec's own seed.
+    pub fn new(spec: &RecoverSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
+        check(spec)?;
+        let mut params = Params::new(seed, device, DType::F32);
+        let (k, h, width) = (spec.distances.len(), spec.hidden, spec.code_dim + 1);
+        let scale = |fan_in: usize| 1.0 / (fan_in as f64).sqrt();
+        let traces = alphas(&spec.reader).len().max(1);
+        let weights = match &spec.reader {
+            Reader::Single { .. } | Reader::Three { .. } => Weights::State {
+                up: each_its_own(&mut params, h, traces, width)?,
+                down: params.normal("down", (k * vocab, h), scale(h))?,
+            },
+            reader => {
+                let now = matches!(reader, Reader::Attention { .. });
+                let (kinds, slot) = if now { (traces, width) } else { (1, traces * width) };
+                let mut maps = |name: &str| -> Result<Vec<Tensor>> {
+                    (0..kinds).map(|i| params.normal(&format!("{name}.{i}"), (HEAD, slot), scale(slot))).collect()
+                };
+                let (keys, values) = (maps("key")?, maps("value")?);
+                Weights::Attention(Heads {
+                    keys,
+                    values,
+                    query: params.normal("query", (k, HEAD), scale(HEAD))?,
+                    place: if now { None } else { Some(params.normal("place", (k, PLACE), 0.1)?) },
+                    direct: params.normal("direct", (vocab, HEAD), scale(HEAD))?,
+                    up: params.normal("up", (h, k * HEAD + 1), scale(k * HEAD))?,
+                    down: params.normal("down", (k * vocab, h), scale(h))?,
+                })
+            }
+        };
+        Ok(Self { params, vocab, codes: codes(spec, vocab, device)?, weights, spec: spec.clone() })
+    }
+
+    pub fn spec(&self) -> &RecoverSpec {
+        &self.spec
+    }
+
+    /// Positions that have a token at every asked distance, every `stride`th of them.
+    pub fn positions(&self, len: usize, stride: usize) -> Result<Vec<usize>> {
+        let furthest = self.spec.distances.last().copied().unwrap_or_default();
+        if len <= furthest {
+            candle_core::bail!(
+                "a window of {len} tokens has no token {furthest} steps back; set train.window above {furthest} or shorten recoverability.distances"
+            );
+        }
+        Ok((furthest..len).step_by(stride.max(1)).collect())
+    }
+
+    /// The tokens that should be named: u32 `(P, B, K)`. Distances beyond the window's start give id 0.
+    pub fn wanted(&self, tokens: &Tensor, positions: &[usize]) -> Result<Tensor> {
+        let by_time = tokens.t()?.contiguous()?; // (T, B)
+        let at = |k: usize| -> Result<Tensor> {
+            let rows: Vec<u32> = positions.iter().map(|t| t.saturating_sub(k) as u32).collect();
+            by_time.index_select(&Tensor::new(rows, tokens.device())?, 0) // (P, B)
+        };
+        let all = self.spec.distances.iter().map(|k| at(*k)).collect::<Result<Vec<_>>>()?;
+        Tensor::stack(&all, D::Minus1)?.contiguous() // (P, B, K)
+    }
+
+    /// Answers at these positions: tokens u32 `(B, T)` -> logits `(P, B, K, V)`.
+    pub fn read(&self, tokens: &Tensor, positions: &[usize], tap: &mut Tap) -> Result<Tensor> {
+        let (b, t) = tokens.dims2()?;
+        let (p, k) = (positions.len(), self.spec.distances.len());
+        let ids = tokens.t()?.contiguous()?.flatten_all()?; // (T B)
+        let x = self.codes.index_select(&ids, 0)?.reshape((t, b * self.spec.code_dim))?; // (T, B C)
+        match &self.weights {
+            Weights::State { up, down } => {
+                let state = Tensor::cat(&self.traces(&x, positions, b)?, D::Minus1)?; // (P B, n (C+1))
+                mlp(&state, up, down, Act::Gelu)?.reshape((p, b, k, self.vocab))
+            }
+            Weights::Attention(heads) => {
+                let reads = match heads.place.as_ref() {
+                    None => heads.over_traces(&self.traces(&x, positions, b)?, tap)?, // (P B, K, HEAD)
+                    Some(place) => {
+                        let everywhere: Vec<usize> = (0..t).collect();
+                        let slots = match &self.spec.reader {
+                            Reader::Raw => readable(&x.reshape((t * b, self.spec.code_dim))?)?,
+                            _ => Tensor::cat(&self.traces(&x, &everywhere, b)?, D::Minus1)?,
+                        }; // (T B, width)
+                        heads.over_past(&slots.reshape((t, b, ()))?, place, positions, tap)?
+                    }
+                };
+                heads.answer(&reads)?.reshape((p, b, k, self.vocab))
+            }
+        }
+    }
+
+    /// Each trace at these positions, ready to be read: x `(T, B C)` -> n times `(P B, C+1)`.
+    fn traces(&self, x: &Tensor, positions: &[usize], b: usize) -> Result<Vec<Tensor>> {
+        let (t, c) = (x.dim(0)?, self.spec.code_dim);
+        alphas(&self.spec.reader)
+            .iter()
+            .map(|&a| {
+                let mut decay = vec![0f32; positions.len() * t]; // a (1-a)^(t-s) for s <= t
+                for (row, &at) in decay.chunks_exact_mut(t).zip(positions) {
+                    for (s, w) in row.iter_mut().enumerate().take(at + 1) {
+                        *w = (a * (1.0 - a).powi((at - s) as i32)) as f32;
+                    }
+                }
+                let decay = Tensor::from_vec(decay, (positions.len(), t), x.device())?;
+                let h = decay.matmul(x)?.reshape((positions.len() * b, c))?;
+                readable(&rounded(h, self.spec.bits)?)
+            })
+            .collect()
+    }
+}
+
+impl Heads {
+    /// Attention over the traces of one position: n times `(N, C+1)` -> `(N, K, HEAD)`.
+    fn over_traces(&self, traces: &[Tensor], tap: &mut Tap) -> Result<Tensor> {
+        let map = |w: &[Tensor]| -> Result<Tensor> {
+            let each = traces.iter().zip(w).map(|(h, w)| linear(h, w)).collect::<Result<Vec<_>>>()?;
+            Tensor::stack(&each, 1) // (N, n, HEAD)
+        };
+        let scores = linear(&map(&self.keys)?, &self.query)?; // (N, n, K)
+        let scores = (scores.transpose(1, 2)? / (HEAD as f64).sqrt())?; // (N, K, n)
+        let weights = candle_nn::ops::softmax(&scores, D::Minus1)?;
+        tap.offer("read.weights", || Ok(weights.clone()))?;
+        weights.contiguous()?.matmul(&map(&self.values)?.contiguous()?)
+    }
+
+    /// Attention over slots of the past, one a position: slots `(T, B, W)` -> `(P B, K, HEAD)`.
+    fn over_past(&self, slots: &Tensor, place: &Tensor, positions: &[usize], tap: &mut Tap) -> Result<Tensor> {
+        let (t, b, _) = slots.dims3()?;
+        let (k, p) = (self.query.dim(0)?, positions.len());
+        let (Some(key), Some(value)) = (self.keys.first(), self.values.first()) else {
+            candle_core::bail!("an attention reader without keys or values");
+        };
+        let values = linear(slots, value)?.transpose(0, 1)?.contiguous()?; // (B, T, HEAD)
+        let content = (linear(&linear(slots, key)?, &self.query)? / (HEAD as f64).sqrt())?; // (T, B, K)
+        let content = content.permute((1, 2, 0))?.unsqueeze(2)?; // (B, K, 1, T)
+        let when = self.when(place, positions, t)?.reshape((1, k, p, t))?;
+        let weights = candle_nn::ops::softmax(&content.broadcast_add(&when)?, D::Minus1)?; // (B, K, P, T)
+        tap.offer("read.weights", || Ok(weights.clone()))?;
+        let reads = weights.reshape((b, k * p, t))?.matmul(&values)?; // (B, K P, HEAD)
+        reads.reshape((b, k, p, HEAD))?.permute((2, 0, 1, 3))?.reshape((p * b, k, HEAD))
+    }
+
+    /// Scores for how far back a slot is, the future shut out: place `(K, PLACE)` -> `(K, P T)`.
+    fn when(&self, place: &Tensor, positions: &[usize], t: usize) -> Result<Tensor> {
+        let by_distance = place.matmul(&places(t, place.device())?.t()?)?; // (K, T): distances 0..T
+        let shut = Tensor::full(-1e9f32, (place.dim(0)?, 1), place.device())?;
+        let table = Tensor::cat(&[by_distance, shut], 1)?; // (K, T+1)
+        let index: Vec<u32> =
+            positions.iter().flat_map(|&at| (0..t).map(move |s| at.checked_sub(s).unwrap_or(t) as u32)).collect();
+        table.index_select(&Tensor::new(index, place.device())?, 1)
+    }
+
+    /// From what each head read to logits: `(N, K, HEAD)` -> `(N, K V)`.
+    fn answer(&self, reads: &Tensor) -> Result<Tensor> {
+        let (n, k, _) = reads.dims3()?;
+        let direct = linear(reads, &self.direct)?.reshape((n, ()))?; // (N, K V)
+        let all = with_one(&reads.reshape((n, k * HEAD))?)?;
+        direct + mlp(&all, &self.up, &self.down, Act::Gelu)?
     }
 }
 
@@ -25,16 +266,110 @@ impl Model for Recover {
     fn params(&self) -> &Params {
         &self.params
     }
-    fn loss(&self, _batch: &Batch) -> Result<Loss> {
-        candle_core::bail!("unwritten")
+
+    /// Mean cross-entropy over the distances; the batch's next-token targets are not looked at.
+    fn loss(&self, batch: &Batch) -> Result<Loss> {
+        let stride = match self.spec.reader {
+            Reader::AttentionPast { .. } | Reader::Raw => STRIDE,
+            _ => 1,
+        };
+        let positions = self.positions(batch.tokens.dim(1)?, stride)?;
+        let logits = self.read(&batch.tokens, &positions, &mut Tap::off())?;
+        let total = cross_entropy(&logits, &self.wanted(&batch.tokens, &positions)?)?;
+        Ok(Loss { cross_entropy: total.detach(), total, parts: vec![] })
     }
-    fn logits(&self, _tokens: &Tensor, _tap: &mut Tap) -> Result<Tensor> {
-        candle_core::bail!("unwritten")
+
+    /// Answers for the nearest asked distance at every position `(B, T, V)`: a reader has no next token to foretell.
+    fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+        let everywhere: Vec<usize> = (0..tokens.dim(1)?).collect();
+        self.read(tokens, &everywhere, tap)?.narrow(2, 0, 1)?.squeeze(2)?.transpose(0, 1)?.contiguous()
     }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
+
     fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
+}
+
+/// First layer `(H, n width)`: at the start the hidden units are shared out among the traces and each
+/// looks at its own; training may join them. (With every unit looking at everything from the start,
+/// the slow trace drowns what the fast one says for hundreds of steps. Small weights help there too.)
+fn each_its_own(params: &mut Params, h: usize, n: usize, width: usize) -> Result<Tensor> {
+    let up = params.normal("up", (h, n * width), 0.1 / (width as f64).sqrt())?;
+    let own = |row: usize, column: usize| row * n / h.max(1) == column / width;
+    let mask: Vec<f32> =
+        (0..h * n * width).map(|i| f32::from(u8::from(own(i / (n * width), i % (n * width))))).collect();
+    let mask = Tensor::from_vec(mask, (h, n * width), up.device())?;
+    params.load("up", &(&up * mask)?)?;
+    Ok(up)
+}
+
+fn alphas(reader: &Reader) -> &[f64] {
+    match reader {
+        Reader::Single { alpha } => std::slice::from_ref(alpha),
+        Reader::Three { alphas } | Reader::Attention { alphas } | Reader::AttentionPast { alphas } => alphas,
+        Reader::Raw => &[],
+    }
+}
+
+fn check(spec: &RecoverSpec) -> Result<()> {
+    if spec.distances.is_empty() || spec.distances.windows(2).any(|w| w[0] >= w[1]) {
+        candle_core::bail!("recoverability.distances must be ascending and hold at least one distance");
+    }
+    if spec.code_active == 0 || spec.code_active > spec.code_dim {
+        candle_core::bail!("a code has {} units and {} of them on; some must be on", spec.code_dim, spec.code_active);
+    }
+    if alphas(&spec.reader).iter().any(|a| !(*a > 0.0 && *a <= 1.0)) {
+        candle_core::bail!("a trace's alpha is above 0 and at most 1");
+    }
+    Ok(())
+}
+
+/// Which units are on, `(V, C)`.
+fn codes(spec: &RecoverSpec, vocab: usize, device: &Device) -> Result<Tensor> {
+    let mut rows = vec![0f32; vocab * spec.code_dim];
+    for (id, row) in rows.chunks_exact_mut(spec.code_dim).enumerate() {
+        for unit in ema::sparse_code(spec.code_seed, id as u64, spec.code_dim, spec.code_active) {
+            row[unit] = 1.0;
+        }
+    }
+    Tensor::from_vec(rows, (vocab, spec.code_dim), device)
+}
+
+/// Values in 0..1 kept with `bits` bits; a trace of codes stays in that range.
+fn rounded(h: Tensor, bits: u32) -> Result<Tensor> {
+    if bits == 0 {
+        return Ok(h);
+    }
+    let levels = 2f64.powi(bits as i32) - 1.0;
+    (h * levels)?.round()? / levels
+}
+
+/// Rows centred and scaled to unit variance, with a 1 beside them (which makes a bias of a weight):
+/// `(N, C)` -> `(N, C+1)`.
+fn readable(x: &Tensor) -> Result<Tensor> {
+    let centred = x.broadcast_sub(&x.mean_keepdim(D::Minus1)?)?;
+    let spread = (centred.sqr()?.mean_keepdim(D::Minus1)? + 1e-12)?.sqrt()?;
+    with_one(&centred.broadcast_div(&spread)?)
+}
+
+fn with_one(x: &Tensor) -> Result<Tensor> {
+    let one = Tensor::ones((x.dim(0)?, 1), x.dtype(), x.device())?;
+    Tensor::cat(&[x, &one], D::Minus1)
+}
+
+/// Sines and cosines of distances 0..t at geometric wavelengths from 2 pi to 2 pi 200: `(T, PLACE)`.
+fn places(t: usize, device: &Device) -> Result<Tensor> {
+    let half = PLACE / 2;
+    let mut rows = Vec::with_capacity(t * PLACE);
+    for distance in 0..t {
+        for i in 0..half {
+            let angle = distance as f64 / 200f64.powf(i as f64 / half as f64);
+            rows.extend([angle.sin() as f32, angle.cos() as f32]);
+        }
+    }
+    Tensor::from_vec(rows, (t, PLACE), device)
 }

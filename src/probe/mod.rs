@@ -1,6 +1,8 @@
 //! A question put to a model: what to tap, what to compute, which channel it answers on.
 //! One question a file; this file holds the one list.
 
+pub mod recoverability;
+
 use crate::{
     corpus::Corpus,
     models::Model,
@@ -39,7 +41,7 @@ pub trait Probe: Sync {
 }
 
 /// Every probe.
-pub static PROBES: &[&dyn Probe] = &[];
+pub static PROBES: &[&dyn Probe] = &[&recoverability::Recoverability];
 
 /// The probe with this id.
 pub fn find(id: &str) -> Option<&'static dyn Probe> {

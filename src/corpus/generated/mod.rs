@@ -3,6 +3,7 @@
 
 mod harbour;
 pub(super) mod story;
+mod symbols;
 mod writer;
 
 use super::permutation::scramble;
@@ -27,6 +28,7 @@ pub struct Generated {
 enum Kind {
     Prose(&'static [&'static Domain]),
     Task(story::Kind),
+    Symbols,
 }
 
 /// Every generated corpus.
@@ -55,6 +57,12 @@ pub const CORPORA: &[Generated] = &[
         about: "A task: one of ten facts after a marker, random filler, and question marks that ask for the fact.",
         kind: Kind::Task(story::Kind::Symbols),
     },
+    Generated {
+        id: "symbols",
+        title: "Random symbols",
+        about: "Sixteen letters in no order at all: nothing can be guessed from context, only remembered.",
+        kind: Kind::Symbols,
+    },
 ];
 
 /// The corpus of this id.
@@ -71,12 +79,15 @@ impl Generated {
     pub(super) fn task(&self) -> Option<story::Kind> {
         match self.kind {
             Kind::Task(kind) => Some(kind),
-            Kind::Prose(_) => None,
+            Kind::Prose(_) | Kind::Symbols => None,
         }
     }
 
-    /// The prose of this seed, at least `size` bytes of it; empty for a task.
+    /// The text of this seed, at least `size` bytes of it; empty for a task.
     pub fn text(&self, seed: u64, size: usize) -> String {
+        if let Kind::Symbols = self.kind {
+            return symbols::text(&mut ChaCha8Rng::seed_from_u64(scramble(seed)), size);
+        }
         let Kind::Prose(domains) = self.kind else { return String::new() };
         let mut rng = ChaCha8Rng::seed_from_u64(scramble(seed));
         let mut text = String::with_capacity(size + (8 << 10));

@@ -1,0 +1,29 @@
+//! Intervals for measured proportions. It does not know what was counted.
+
+/// Wilson's score interval for `hits` of `n` at z = 1.96 (95%): (low, high) in 0..1; (0, 1) for n = 0.
+/// Wilson, J. Am. Stat. Assoc. 22 (1927) 209.
+pub fn wilson(hits: f64, n: f64) -> (f64, f64) {
+    if n <= 0.0 {
+        return (0.0, 1.0);
+    }
+    let z2 = 1.96 * 1.96;
+    let p = hits / n;
+    let centre = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
+    let half = 1.96 * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt() / (1.0 + z2 / n);
+    ((centre - half).max(0.0), (centre + half).min(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wilson_matches_the_closed_form() {
+        let (low, high) = wilson(0.0, 10.0);
+        assert_eq!(low, 0.0);
+        assert!((high - 0.277_533).abs() < 1e-4, "{high}");
+        let (low, high) = wilson(50.0, 100.0);
+        assert!((low - 0.403_83).abs() < 1e-4 && (high - 0.596_17).abs() < 1e-4);
+        assert_eq!(wilson(0.0, 0.0), (0.0, 1.0));
+    }
+}

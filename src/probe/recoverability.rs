@@ -1,0 +1,122 @@
+//! How often a reader names the token k steps back, for each k: on held-out windows, with the level
+//! that needs no reading. It does not know how the reader is built.
+
+use super::{Finding, Probe, Subject};
+use crate::{
+    analysis::statistics::wilson,
+    config::Value,
+    models::{Model, recover::Recover},
+    nn::{Result, Tap, Tensor, host},
+    telemetry::{Line, Payload, Series, channels},
+};
+
+/// Windows asked at once; keeps the logits small.
+const AT_ONCE: usize = 8;
+
+/// Arguments: `windows` (how many held-out windows) and `window` (ids in each).
+pub struct Recoverability;
+
+impl Probe for Recoverability {
+    fn id(&self) -> &'static str {
+        "recoverability"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        model.as_any().is::<Recover>()
+    }
+
+    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
+        let Some(reader) = subject.model.as_any().downcast_ref::<Recover>() else { return Ok(vec![]) };
+        let number = |name: &str, otherwise: usize| match subject.args.get(name).and_then(Value::as_f64) {
+            Some(n) if n >= 1.0 => n as usize,
+            _ => otherwise,
+        };
+        let (count, len) = (number("windows", 24), number("window", 128));
+        let windows = subject.corpus.held_out(count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
+        let tally = Tally::of(reader, &windows.inputs, len, subject.device)?;
+        let about = format!("{} held-out windows, {} answers a distance", windows.rows, tally.asked);
+        let payload = Payload::Series(tally.series(&reader.spec().distances));
+        Ok(vec![Finding { channel: channels::RECOVERABILITY, about, tokens: vec![], payload }])
+    }
+}
+
+/// Right answers by distance, and what the best guess without reading would get.
+struct Tally {
+    asked: usize,
+    right: Vec<usize>,
+    /// How often each id was wanted, over all distances.
+    wanted: Vec<usize>,
+}
+
+impl Tally {
+    fn of(reader: &Recover, ids: &[u32], len: usize, device: &crate::nn::Device) -> Result<Self> {
+        let positions = reader.positions(len, 1)?;
+        let k = reader.spec().distances.len();
+        let mut tally = Self { asked: 0, right: vec![0; k], wanted: vec![] };
+        for chunk in ids.chunks(AT_ONCE * len) {
+            let tokens = Tensor::from_slice(chunk, (chunk.len() / len, len), device)?;
+            let logits = reader.read(&tokens, &positions, &mut Tap::off())?; // (P, B, K, V)
+            let v = logits.dim(3)?;
+            let (logits, wanted) = (host::to_f32(&logits)?, host::to_u32(&reader.wanted(&tokens, &positions)?)?);
+            tally.wanted.resize(tally.wanted.len().max(v), 0);
+            tally.asked += wanted.len() / k;
+            for (i, (scores, &id)) in logits.chunks_exact(v).zip(&wanted).enumerate() {
+                tally.right[i % k] += usize::from(named(scores) == id as usize);
+                tally.wanted[id as usize] += 1;
+            }
+        }
+        Ok(tally)
+    }
+
+    /// Accuracy with its 95% Wilson interval, the share of the most common token, and one over the
+    /// number of tokens that occur.
+    fn series(&self, distances: &[usize]) -> Series {
+        let n = self.asked as f64;
+        let bounds: Vec<(f64, f64)> = self.right.iter().map(|&r| wilson(r as f64, n)).collect();
+        let most = self.wanted.iter().max().copied().unwrap_or_default() as f64 / (n * distances.len() as f64).max(1.0);
+        let kinds = self.wanted.iter().filter(|c| **c > 0).count().max(1) as f64;
+        let line = |name: &str, y: Vec<f64>| Line { name: name.to_owned(), y };
+        let level = |y: f64| vec![y; distances.len()];
+        Series {
+            x_label: "distance k (tokens)".to_owned(),
+            y_label: "accuracy".to_owned(),
+            x: distances.iter().map(|k| *k as f64).collect(),
+            lines: vec![
+                line("accuracy", self.right.iter().map(|&r| r as f64 / n.max(1.0)).collect()),
+                line("low", bounds.iter().map(|b| b.0).collect()),
+                line("high", bounds.iter().map(|b| b.1).collect()),
+                line("most common", level(most)),
+                line("uniform", level(1.0 / kinds)),
+            ],
+        }
+    }
+}
+
+/// The id with the highest score; the first of equals.
+fn named(scores: &[f32]) -> usize {
+    let mut best = 0;
+    for (i, s) in scores.iter().enumerate() {
+        if *s > scores[best] {
+            best = i;
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tally_becomes_accuracies_with_bounds_and_levels() {
+        let tally = Tally { asked: 100, right: vec![100, 25], wanted: vec![0, 120, 80] };
+        let s = tally.series(&[1, 8]);
+        let of = |name: &str| s.lines.iter().find(|l| l.name == name).unwrap().y.clone();
+        assert_eq!(s.x, [1.0, 8.0]);
+        assert_eq!(of("accuracy"), [1.0, 0.25]);
+        assert!(of("low")[1] < 0.25 && of("high")[1] > 0.25 && of("high")[0] == 1.0);
+        assert_eq!(of("most common"), [0.6, 0.6]);
+        assert_eq!(of("uniform"), [0.5, 0.5], "two tokens occur");
+        assert_eq!(named(&[0.1, 0.7, 0.7]), 1);
+    }
+}
