@@ -50,8 +50,15 @@ pub struct PastRun {
     pub when: String,
 }
 
+/// Asks the window for a frame; may be called from any thread.
+pub type Wake = std::sync::Arc<dyn Fn() + Send + Sync>;
+
 /// Provided by `cli`; tests provide their own.
 pub trait Host {
+    /// Told once, before anything else: `wake` is to be called after each delivery that arrives
+    /// from another thread, since an idle window draws no frames in which it would look.
+    fn set_wake(&mut self, _wake: Wake) {}
+
     /// Begins a run on its own thread, paused. The run folder is made when training starts.
     fn launch(&mut self, config: &Config) -> Result<RunHandle, String>;
     /// Opens a run folder: its events are delivered into the handle's inbox, and it stays as finished (its models are rebuilt from the last checkpoint to answer questions, if they can be).

@@ -1,9 +1,34 @@
 //! The application: shell, mirror, theme, panels, views. Knows runs only through telemetry, files
 //! and dialogs only through [`host::Host`].
+//!
+//! Nothing here waits: what takes time is asked of the host and comes back as a
+//! [`host::Delivery`] or through a run's inbox, each of which asks for a frame.
 
 pub mod figure;
+pub mod action;
+pub mod app;
+pub mod frames;
+pub mod history;
 pub mod host;
+mod keys;
 pub mod mirror;
 pub mod plot;
+pub mod page;
+pub mod panels;
+mod perform;
+pub mod run;
+pub mod session;
 pub mod theme;
+pub mod tiling;
 pub mod views;
+
+/// The views a lab's page may show, in the order of its panes.
+fn views_of(lists: app::Lists, lab: &str) -> Vec<&'static str> {
+    let mut ids: Vec<&'static str> = vec![];
+    for pane in lists.lab(lab).map_or(&[][..], |l| l.panes) {
+        if !ids.contains(&pane.view) {
+            ids.push(pane.view);
+        }
+    }
+    ids
+}

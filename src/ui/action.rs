@@ -1,0 +1,145 @@
+//! Everything a key, a button, a menu or the palette can ask for, as one list.
+//!
+//! Panels never do things themselves; they push an [`Action`] and the app performs it after the
+//! frame. It does not know how.
+
+use std::path::PathBuf;
+
+use eframe::egui::{Key, Modifiers, Rect};
+
+use super::host::Purpose;
+use crate::config::Value;
+
+/// Something to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    // The run.
+    RunPause,
+    StepOnce,
+    Reset,
+    Follow,
+    /// Look at this step, whatever the run does.
+    Scrub(u64),
+    /// Steps a second; 0: as fast as it goes.
+    Pace(f64),
+    Checkpoint,
+    // Settings.
+    Change(String, Value),
+    Seed(u64),
+    Preset(String),
+    /// Back to the preset's value.
+    Restore(String),
+    Undo,
+    Redo,
+    /// A text that a control could not take, with why.
+    Refused(String, String),
+    // Places.
+    Home,
+    OpenLab(&'static str),
+    OpenRun(PathBuf),
+    OpenPath(PathBuf),
+    OpenSheet,
+    Pick(Purpose),
+    Palette,
+    Help,
+    Back,
+    // Looks.
+    Presenter,
+    ToggleTheme,
+    Zoom(f32),
+    ToggleStill,
+    FoldControls,
+    FoldInspector,
+    FrameTimes,
+    // Tiles.
+    SelectTile(usize),
+    Maximise,
+    ShowView(&'static str),
+    ResetLayout,
+    /// A tile's picture: where it stands, and the file's name.
+    Picture(Rect, String),
+    /// Bytes to be saved under this name.
+    Save(String, Vec<u8>),
+    /// As `Save`, without asking, into the export folder.
+    SaveInExports(String, Vec<u8>),
+    FindControl(&'static str),
+    // Sessions and messages.
+    CopySession,
+    PasteSession,
+    CopyText(String),
+    Dismiss(u64),
+    Toast(String),
+}
+
+/// A key and what it does.
+pub struct KeyBinding {
+    pub modifiers: Modifiers,
+    pub key: Key,
+    pub action: Action,
+    /// As it is written on the help sheet.
+    pub shown: &'static str,
+    pub words: &'static str,
+    /// Widgets that have the focus use this key themselves.
+    pub yields_to_focus: bool,
+}
+
+const fn key(key: Key, action: Action, shown: &'static str, words: &'static str) -> KeyBinding {
+    KeyBinding { modifiers: Modifiers::NONE, key, action, shown, words, yields_to_focus: false }
+}
+
+const fn command(key: Key, action: Action, shown: &'static str, words: &'static str) -> KeyBinding {
+    KeyBinding { modifiers: Modifiers::COMMAND, key, action, shown, words, yields_to_focus: false }
+}
+
+const fn yielding(binding: KeyBinding) -> KeyBinding {
+    KeyBinding { yields_to_focus: true, ..binding }
+}
+
+/// Every key. The help sheet prints this list, the palette offers it. Digits 1 to 9 (select a
+/// tile), Ctrl-C and Ctrl-V (copy and paste a session) and Ctrl +, -, 0 (scale) are not keys in
+/// egui's sense or are many; they stand in [`OTHER_KEYS`].
+pub static KEYS: &[KeyBinding] = &[
+    yielding(key(Key::Space, Action::RunPause, "Space", "Run or pause")),
+    yielding(key(Key::ArrowRight, Action::StepOnce, "→", "One step, then pause")),
+    key(Key::R, Action::Reset, "R", "Reset: begin again with the settings shown"),
+    key(Key::F, Action::Follow, "F", "Follow: back to the newest step"),
+    key(Key::End, Action::Follow, "End", "Follow: back to the newest step"),
+    yielding(key(Key::Enter, Action::Maximise, "Enter", "Maximise the selected tile, or put it back")),
+    key(Key::P, Action::Presenter, "P", "Presenter mode: panels folded, everything larger, keys shown"),
+    key(Key::D, Action::ToggleTheme, "D", "Dark or light"),
+    key(Key::OpenBracket, Action::FoldControls, "[", "Fold or open the controls"),
+    key(Key::CloseBracket, Action::FoldInspector, "]", "Fold or open the right panel"),
+    key(Key::T, Action::FrameTimes, "T", "Frame times"),
+    key(Key::Questionmark, Action::Help, "?", "This sheet"),
+    key(Key::Escape, Action::Back, "Esc", "Back out: sheet, maximised tile, lab"),
+    command(Key::Z, Action::Undo, "Ctrl Z", "Undo a change of a control"),
+    KeyBinding {
+        modifiers: Modifiers { shift: true, ..Modifiers::COMMAND },
+        key: Key::Z,
+        action: Action::Redo,
+        shown: "Ctrl Shift Z",
+        words: "Redo",
+        yields_to_focus: false,
+    },
+    command(Key::P, Action::Palette, "Ctrl P", "Find a command, lab, preset, view or control"),
+    command(Key::O, Action::OpenSheet, "Ctrl O", "Open a text, config, tokenizer or run folder"),
+];
+
+/// Keys that are not in [`KEYS`], for the help sheet.
+pub static OTHER_KEYS: &[(&str, &str)] = &[
+    ("1 to 9", "Select a tile"),
+    ("Ctrl C", "Copy settings, seed and layout as one string"),
+    ("Ctrl V", "Paste such a string and have the same page"),
+    ("Ctrl +  Ctrl -  Ctrl 0", "Larger, smaller, normal size"),
+];
+
+/// What can be done with the mouse, for the help sheet.
+pub static GESTURES: &[(&str, &str)] = &[
+    ("Drag a tile's title", "Move it, split, or stack as tabs"),
+    ("Double-click a tile's title", "Maximise it, or put it back"),
+    ("Drag between tiles", "Resize them"),
+    ("Double-click a control's name", "Back to the preset's value"),
+    ("Click a number", "Type an exact value"),
+    ("Drag the scrubber", "See every view as of that step; training goes on"),
+    ("Drop a file anywhere", "Text: train on it. Config or run folder: open it"),
+];

@@ -1,0 +1,164 @@
+//! Frame times and the times from the start of the process: what `--timings` prints and the hidden
+//! overlay shows. It does not know what a frame draws.
+
+use std::{
+    collections::VecDeque,
+    time::{Duration, Instant},
+};
+
+/// Frames that percentiles are taken over: a minute at 60 frames a second.
+const KEPT: usize = 3600;
+/// A longer wait between two frames was idleness, not slowness.
+const IDLE: Duration = Duration::from_millis(500);
+
+/// Collects frame times.
+#[derive(Debug)]
+pub struct FrameTimes {
+    /// Milliseconds the interface thread was busy with each frame.
+    busy_ms: VecDeque<f32>,
+    /// Milliseconds between the starts of successive frames while something moved.
+    gap_ms: VecDeque<f32>,
+    last_start: Option<Instant>,
+    pub frames: u64,
+}
+
+/// Percentiles of frame times in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct FrameStats {
+    pub frames: usize,
+    pub busy_p50: f32,
+    pub busy_p99: f32,
+    pub gap_p50: f32,
+    pub gap_p99: f32,
+}
+
+impl Default for FrameTimes {
+    fn default() -> Self {
+        Self { busy_ms: VecDeque::new(), gap_ms: VecDeque::new(), last_start: None, frames: 0 }
+    }
+}
+
+impl FrameTimes {
+    /// A frame begins. `busy_secs`: what the last frame cost, painting included, if known.
+    pub fn begin(&mut self, now: Instant, busy_secs: Option<f32>) {
+        if let Some(last) = self.last_start.replace(now) {
+            let gap = now.duration_since(last);
+            if gap < IDLE {
+                keep(&mut self.gap_ms, gap.as_secs_f32() * 1e3);
+            }
+        }
+        if let Some(secs) = busy_secs {
+            keep(&mut self.busy_ms, secs * 1e3);
+        }
+        self.frames += 1;
+    }
+
+    pub fn stats(&self) -> FrameStats {
+        FrameStats {
+            frames: self.busy_ms.len().max(self.gap_ms.len()),
+            busy_p50: percentile(&self.busy_ms, 0.5),
+            busy_p99: percentile(&self.busy_ms, 0.99),
+            gap_p50: percentile(&self.gap_ms, 0.5),
+            gap_p99: percentile(&self.gap_ms, 0.99),
+        }
+    }
+}
+
+impl std::fmt::Display for FrameStats {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} frames: busy p50 {:.1} ms, p99 {:.1} ms; apart p50 {:.1} ms, p99 {:.1} ms",
+            self.frames, self.busy_p50, self.busy_p99, self.gap_p50, self.gap_p99
+        )
+    }
+}
+
+fn keep(ring: &mut VecDeque<f32>, value: f32) {
+    if ring.len() == KEPT {
+        ring.pop_front();
+    }
+    ring.push_back(value);
+}
+
+/// The nearest-rank percentile, 0 of nothing.
+fn percentile(values: &VecDeque<f32>, share: f32) -> f32 {
+    let mut sorted: Vec<f32> = values.iter().copied().collect();
+    sorted.sort_by(f32::total_cmp);
+    let rank = (share * sorted.len() as f32).ceil() as usize;
+    sorted.get(rank.saturating_sub(1)).copied().unwrap_or_default()
+}
+
+/// Says on standard error when the window first showed something and when training first moved.
+#[derive(Debug)]
+pub struct Milestones {
+    began: Instant,
+    told: bool,
+    pub first_frame: Option<Duration>,
+    pub first_step: Option<Duration>,
+}
+
+impl Milestones {
+    /// `told`: print each one once it is reached (`--timings`).
+    pub fn new(began: Instant, told: bool) -> Self {
+        Self { began, told, first_frame: None, first_step: None }
+    }
+
+    /// Whether the first frame still has to be noticed by the frame after it.
+    pub fn wants_second_frame(&self) -> bool {
+        self.told && self.first_frame.is_none()
+    }
+
+    pub fn frame_shown(&mut self) {
+        if self.first_frame.is_none() {
+            let after = self.began.elapsed();
+            self.first_frame = Some(after);
+            self.say("first frame", after);
+        }
+    }
+
+    pub fn step_seen(&mut self) {
+        if self.first_step.is_none() {
+            let after = self.began.elapsed();
+            self.first_step = Some(after);
+            self.say("first training step", after);
+        }
+    }
+
+    pub fn finished(&self, stats: FrameStats) {
+        if self.told {
+            eprintln!("timings: {stats}");
+        }
+    }
+
+    fn say(&self, what: &str, after: Duration) {
+        if self.told {
+            eprintln!("timings: {what} {:.3} s after the start", after.as_secs_f64());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_nearest_rank() {
+        let values: VecDeque<f32> = (1..=100).map(|v| v as f32).collect();
+        assert_eq!(percentile(&values, 0.5), 50.0);
+        assert_eq!(percentile(&values, 0.99), 99.0);
+        assert_eq!(percentile(&VecDeque::new(), 0.5), 0.0);
+    }
+
+    #[test]
+    fn idleness_is_not_a_slow_frame() {
+        let mut t = FrameTimes::default();
+        let start = Instant::now();
+        t.begin(start, None);
+        t.begin(start + Duration::from_millis(16), Some(0.004));
+        t.begin(start + Duration::from_secs(60), Some(0.005));
+        let s = t.stats();
+        assert!(s.gap_p99 < 17.0, "{s}");
+        assert!((s.busy_p99 - 5.0).abs() < 1e-3);
+    }
+}

@@ -1,0 +1,367 @@
+//! A lab's page: its settings, its run, its tiles, the step shown. It does not draw; panels do.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use eframe::egui;
+use egui_commonmark::CommonMarkCache;
+
+use super::{
+    history::History,
+    host::Host,
+    mirror::Mirror,
+    run::{News, Run},
+    session::{LabSession, Shared, adopt},
+    tiling::Tiling,
+    views::Selection,
+};
+use crate::{
+    config::{Config, ConfigError, Knob, Range, Value},
+    labs::Lab,
+    telemetry::{Command, RunState},
+};
+
+/// Changes made closer together than this are applied at once, seconds.
+const SETTLE: f64 = 0.3;
+
+/// An open lab.
+pub struct Page {
+    pub lab: &'static Lab,
+    pub knobs: Vec<Knob>,
+    /// What the controls are compared with.
+    pub preset: Config,
+    /// What the controls show.
+    pub config: Config,
+    /// What the present run was made from, with the live changes it was told.
+    launched: Option<Config>,
+    pub run: Option<Run>,
+    pub history: History<Config>,
+    pub tiling: Tiling,
+    pub selection: Selection,
+    /// The step looked at; `None` follows the run.
+    pub scrub: Option<u64>,
+    /// Steps a second; 0: as fast as it goes.
+    pub pace: f64,
+    pub next_request: u64,
+    /// What a control could not take, by key.
+    pub refused: BTreeMap<String, String>,
+    /// Why no run could be made of the settings.
+    pub problem: Option<String>,
+    /// Text fields being typed in, by key.
+    pub drafts: BTreeMap<String, String>,
+    /// Search over the controls.
+    pub filter: String,
+    /// A control to scroll to and light up.
+    pub sought: Option<&'static str>,
+    pub markdown: CommonMarkCache,
+    dirty_since: Option<f64>,
+    told_notices: usize,
+}
+
+impl Page {
+    pub fn new(lab: &'static Lab, config: Config) -> Self {
+        let knobs = (lab.knobs)();
+        let preset = preset_of(lab, &knobs, &config);
+        Self {
+            tiling: Tiling::new(lab.id, lab.panes),
+            lab,
+            knobs,
+            preset,
+            config,
+            launched: None,
+            run: None,
+            history: History::default(),
+            selection: Selection::default(),
+            scrub: None,
+            pace: 0.0,
+            next_request: 1,
+            refused: BTreeMap::new(),
+            problem: None,
+            drafts: BTreeMap::new(),
+            filter: String::new(),
+            sought: None,
+            markdown: CommonMarkCache::default(),
+            dirty_since: None,
+            told_notices: 0,
+        }
+    }
+
+    /// The page as it was left; the second value names settings that no longer fit.
+    pub fn restore(lab: &'static Lab, saved: &LabSession) -> (Self, Vec<String>) {
+        let knobs = (lab.knobs)();
+        let (config, complaints) = match &saved.config {
+            Some(c) => adopt(lab, &knobs, c),
+            None => (lab.config(None).unwrap_or_else(|_| Config::defaults(lab.id, &knobs)), vec![]),
+        };
+        let mut page = Self::new(lab, config);
+        if let Some(layout) = &saved.layout {
+            page.tiling = Tiling::from_layout(layout.clone());
+        }
+        (page, complaints)
+    }
+
+    pub fn saved(&self) -> LabSession {
+        LabSession { config: Some(self.config.clone()), layout: Some(self.tiling.tree.clone()) }
+    }
+
+    pub fn shared(&self) -> Shared {
+        Shared { config: self.config.clone(), layout: Some(self.tiling.tree.clone()) }
+    }
+
+    // ---- the run ----
+
+    /// Makes a new, paused run of the settings. What an earlier run told stays in view until the
+    /// new one tells of itself, and for good if there can be none.
+    pub fn launch(&mut self, host: &mut dyn Host, ctx: &egui::Context) {
+        self.dirty_since = None;
+        if let Err(e) = (self.lab.plan)(&self.config) {
+            self.complain(&e);
+            return;
+        }
+        self.refused.clear();
+        match host.launch(&self.config) {
+            Ok(handle) => {
+                let mirror = self.run.take().map(|r| r.mirror).unwrap_or_default();
+                let run = Run::new(handle, mirror, None, ctx);
+                if self.pace > 0.0 {
+                    let _ = run.send(Command::Pace(self.pace));
+                }
+                self.run = Some(run);
+                self.launched = Some(self.config.clone());
+                self.problem = None;
+                self.scrub = None;
+            }
+            Err(words) => self.problem = Some(words),
+        }
+    }
+
+    /// Shows a run folder's run.
+    pub fn replay(&mut self, run: Run) {
+        if let Some(info) = &run.mirror.info {
+            self.config = info.config.clone();
+            self.launched = Some(info.config.clone());
+            self.preset = preset_of(self.lab, &self.knobs, &self.config);
+        }
+        self.told_notices = run.mirror.notices.len();
+        self.run = Some(run);
+        self.scrub = None;
+        self.problem = None;
+    }
+
+    fn complain(&mut self, e: &ConfigError) {
+        let words = e.to_string();
+        let key = match e {
+            ConfigError::OutOfRange { key, .. } | ConfigError::WrongType { key, .. } => Some(key.clone()),
+            _ => self.knobs.iter().find(|k| words.contains(&format!("`{}`", k.key))).map(|k| k.key.to_owned()),
+        };
+        if let Some(key) = key {
+            self.refused.insert(key, words.clone());
+        }
+        self.problem = Some(words);
+    }
+
+    /// Runs or pauses; makes the run first if there is none.
+    pub fn run_or_pause(&mut self, host: &mut dyn Host, ctx: &egui::Context) -> Result<(), String> {
+        if self.run.is_none() || !self.pending().is_empty() && self.run.as_ref().is_some_and(Run::is_untouched) {
+            self.launch(host, ctx);
+        }
+        let Some(run) = &self.run else {
+            return Err(self.problem.clone().unwrap_or_else(|| "no run could be made".into()));
+        };
+        if run.has_ended() {
+            let why = match (&run.mirror.state, &run.replayed) {
+                (_, Some(_)) => "this is a replay; R begins a new run with these settings",
+                (Some(RunState::Finished), _) => "all steps are done; R begins again, or raise Steps and reset",
+                _ => "this run has ended; R begins a new one",
+            };
+            return Err(why.into());
+        }
+        let command = if run.is_running() { Command::Pause } else { Command::Run };
+        run.send(command).map_err(Into::into)
+    }
+
+    pub fn step_once(&mut self, host: &mut dyn Host, ctx: &egui::Context) -> Result<(), String> {
+        if self.run.is_none() {
+            self.launch(host, ctx);
+        }
+        match &self.run {
+            Some(run) if run.has_ended() => Err("this run has ended; R begins a new one".into()),
+            Some(run) => run.send(Command::StepOnce).map_err(Into::into),
+            None => Err(self.problem.clone().unwrap_or_else(|| "no run could be made".into())),
+        }
+    }
+
+    /// Sends to the run if there is one.
+    pub fn tell(&self, command: Command) -> Result<(), String> {
+        self.run.as_ref().map_or(Ok(()), |r| r.send(command).map_err(Into::into))
+    }
+
+    /// Takes what the run told.
+    pub fn pump(&mut self) -> News {
+        let Some(run) = &mut self.run else { return News::default() };
+        let news = run.pump();
+        if news.started && run.replayed.is_some() {
+            if let Some(info) = run.mirror.info.clone() {
+                self.config = info.config.clone();
+                self.launched = Some(info.config.clone());
+                self.preset = preset_of(self.lab, &self.knobs, &self.config);
+            }
+        }
+        news
+    }
+
+    /// Notices that have not been shown yet.
+    pub fn new_notices(&mut self) -> Vec<(crate::telemetry::Level, String)> {
+        let Some(run) = &self.run else { return vec![] };
+        let all = &run.mirror.notices;
+        let fresh = all.get(self.told_notices.min(all.len())..).unwrap_or_default().to_vec();
+        self.told_notices = all.len();
+        fresh
+    }
+
+    /// Applies settled changes to a run that has not begun. Returns how long to wait before asking
+    /// again, if changes are still settling.
+    pub fn settle(&mut self, host: &mut dyn Host, ctx: &egui::Context, now: f64) -> Option<f64> {
+        let since = self.dirty_since?;
+        let untouched = match &self.run {
+            Some(run) => run.is_untouched(),
+            None => self.lab.opens_with_run,
+        };
+        if !untouched || self.pending().is_empty() && self.problem.is_none() && self.run.is_some() {
+            self.dirty_since = None;
+            return None;
+        }
+        let held = ctx.input(|i| i.pointer.any_down());
+        let wait = SETTLE - (now - since);
+        if wait > 0.0 || held {
+            return Some(wait.max(0.05));
+        }
+        self.launch(host, ctx);
+        None
+    }
+
+    // ---- settings ----
+
+    /// Changes one setting. Live ones reach the run at once.
+    pub fn change(&mut self, key: &str, value: Value, now: f64) {
+        if self.config.get(key) == Some(&value) {
+            self.refused.remove(key);
+            return;
+        }
+        let before = self.config.clone();
+        match self.config.set(&self.knobs, key, value) {
+            Ok(()) => {
+                self.refused.remove(key);
+                self.history.note(&before, key, now);
+                self.after_change(now);
+            }
+            Err(e) => {
+                self.refused.insert(key.to_owned(), e.to_string());
+            }
+        }
+    }
+
+    pub fn set_seed(&mut self, seed: u64, now: f64) {
+        if self.config.seed != seed {
+            let before = self.config.clone();
+            self.config.seed = seed;
+            self.history.note(&before, "seed", now);
+            self.after_change(now);
+        }
+    }
+
+    /// Every setting at once: a preset, a config file, a pasted session.
+    pub fn take_config(&mut self, config: Config, now: f64) {
+        let before = std::mem::replace(&mut self.config, config);
+        self.history.note(&before, "everything", now);
+        self.preset = preset_of(self.lab, &self.knobs, &self.config);
+        self.drafts.clear();
+        self.refused.clear();
+        self.after_change(now);
+    }
+
+    pub fn undo(&mut self, redo: bool, now: f64) -> bool {
+        let back = if redo { self.history.redo(&self.config) } else { self.history.undo(&self.config) };
+        let Some(config) = back else { return false };
+        self.config = config;
+        self.preset = preset_of(self.lab, &self.knobs, &self.config);
+        self.drafts.clear();
+        self.refused.clear();
+        self.after_change(now);
+        true
+    }
+
+    fn after_change(&mut self, now: f64) {
+        self.dirty_since = Some(now);
+        self.problem = None;
+        let (Some(run), Some(launched)) = (&self.run, &mut self.launched) else { return };
+        for knob in self.knobs.iter().filter(|k| k.live) {
+            let Some(value) = self.config.get(knob.key) else { continue };
+            if launched.get(knob.key) != Some(value)
+                && run.send(Command::Set { key: knob.key.to_owned(), value: value.clone() }).is_ok()
+            {
+                let _ = launched.set(&self.knobs, knob.key, value.clone());
+            }
+        }
+    }
+
+    /// Keys whose values wait for a reset ("seed" among them).
+    pub fn pending(&self) -> Vec<String> {
+        let Some(launched) = &self.launched else { return vec![] };
+        let mut keys = self.config.changed_keys(launched);
+        if self.config.seed != launched.seed {
+            keys.push("seed".into());
+        }
+        keys
+    }
+
+    /// The value a control goes back to.
+    pub fn preset_value(&self, key: &str) -> Option<&Value> {
+        self.preset.get(key)
+    }
+
+    /// The text knob that takes a path and whose key names `what` ("file", "tokenizer").
+    pub fn path_knob(&self, tokenizer: bool) -> Option<&'static str> {
+        self.knobs
+            .iter()
+            .filter(|k| k.range == Range::Text && is_path(k.key))
+            .find(|k| k.key.contains("tokenizer") == tokenizer)
+            .map(|k| k.key)
+    }
+
+    // ---- time ----
+
+    /// The newest step known.
+    pub fn newest(&self) -> u64 {
+        self.run.as_ref().map_or(0, |r| r.mirror.step)
+    }
+
+    /// The step every view shows.
+    pub fn shown_step(&self) -> u64 {
+        self.scrub.map_or(self.newest(), |s| s.min(self.newest()))
+    }
+
+    /// Steps the run will make, as far as known.
+    pub fn total(&self) -> u64 {
+        self.run.as_ref().and_then(|r| r.mirror.info.as_ref()).map_or(0, |i| i.total_steps)
+    }
+
+    pub fn mirror(&self) -> Option<&Mirror> {
+        self.run.as_ref().map(|r| &r.mirror)
+    }
+
+    /// Where the run is kept, once it is.
+    pub fn folder(&self) -> Option<PathBuf> {
+        self.mirror().and_then(|m| m.info.as_ref()).and_then(|i| i.folder.as_ref()).map(PathBuf::from)
+    }
+}
+
+/// Whether a text knob holds a path.
+pub fn is_path(key: &str) -> bool {
+    let name = key.rsplit('.').next().unwrap_or(key);
+    name.contains("file") || name.contains("path")
+}
+
+fn preset_of(lab: &Lab, knobs: &[Knob], config: &Config) -> Config {
+    let id = (!config.preset.is_empty()).then_some(config.preset.as_str());
+    lab.config(id).or_else(|_| lab.config(None)).unwrap_or_else(|_| Config::defaults(lab.id, knobs))
+}

@@ -1,0 +1,61 @@
+//! A strip over the tiles for what a person must know: a run that failed, settings of which no run
+//! can be made. It takes room; it covers nothing.
+
+use eframe::egui::{Frame, Margin, RichText, Stroke, Ui};
+
+use super::Shell;
+use crate::{
+    telemetry::RunState,
+    ui::{action::Action, page::Page, theme},
+};
+
+pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+    let failure = page.mirror().and_then(|m| match &m.state {
+        Some(RunState::Failed { message }) => Some((m.step, message.clone())),
+        _ => None,
+    });
+    if let Some(words) = &page.problem {
+        let title = "No run can be made of these settings";
+        strip_ui(ui, shell, title, words, |ui, shell| {
+            if ui.button("Undo the change").clicked() {
+                shell.act(Action::Undo);
+            }
+            if ui.button("Try again").clicked() {
+                shell.act(Action::Reset);
+            }
+        });
+    } else if let Some((step, message)) = failure {
+        let title = format!("The run stopped at step {step}");
+        let words = format!("{message}\nWhat was recorded is kept: the scrubber still shows every step.");
+        strip_ui(ui, shell, &title, &words, |ui, shell| {
+            if ui.button("Reset").on_hover_text("Begin again with the settings shown (R)").clicked() {
+                shell.act(Action::Reset);
+            }
+            if ui.button("Copy message").clicked() {
+                shell.act(Action::CopyText(message.clone()));
+            }
+        });
+    }
+}
+
+fn strip_ui(
+    ui: &mut Ui,
+    shell: &mut Shell<'_>,
+    title: &str,
+    words: &str,
+    buttons: impl FnOnce(&mut Ui, &mut Shell<'_>),
+) {
+    let frame = Frame::NONE
+        .fill(shell.theme.panel)
+        .stroke(Stroke::new(1.0, shell.theme.error))
+        .corner_radius(theme::CORNER)
+        .inner_margin(Margin::symmetric(16, 8));
+    frame.show(ui, |ui| {
+        ui.set_width(ui.available_width());
+        ui.label(RichText::new(format!("! {title}")).strong().color(shell.theme.error));
+        ui.style_mut().interaction.selectable_labels = true;
+        ui.label(words);
+        ui.horizontal(|ui| buttons(ui, shell));
+    });
+    ui.add_space(8.0);
+}

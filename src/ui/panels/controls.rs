@@ -1,0 +1,106 @@
+//! The control panel: every setting of the lab, grouped, generated from its knobs.
+
+use eframe::egui::{self, CollapsingHeader, Frame, Margin, Panel, RichText, ScrollArea, TextEdit, Ui};
+
+use super::{
+    Shell, hairline, knob_row,
+    top_bar::{DEVICE, THREADS},
+};
+use crate::{
+    config::Knob,
+    ui::{action::Action, page::Page, run::Run, theme::Theme},
+};
+
+pub fn controls_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
+    search_ui(ui, shell.theme, page);
+    footer_ui(ui, shell, page);
+    let filter = page.filter.trim().to_lowercase();
+    let knobs = page.knobs.clone();
+    ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+        Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 0, bottom: 16 }).show(ui, |ui| {
+            let mut shown = 0;
+            for (prefix, heading) in page.lab.groups {
+                let here: Vec<&Knob> =
+                    knobs.iter().filter(|k| k.group() == *prefix && in_panel(k) && matches(k, heading, &filter)).collect();
+                if !here.is_empty() {
+                    shown += here.len();
+                    group_ui(ui, shell, page, heading, &here, !filter.is_empty());
+                }
+            }
+            if shown == 0 {
+                ui.add_space(8.0);
+                ui.label(RichText::new("No control has such a name.").color(shell.theme.secondary));
+                if ui.button("Show all").clicked() {
+                    page.filter.clear();
+                }
+            }
+        });
+    });
+}
+
+/// The top bar has these.
+fn in_panel(knob: &Knob) -> bool {
+    knob.key != DEVICE && knob.key != THREADS
+}
+
+fn matches(knob: &Knob, heading: &str, filter: &str) -> bool {
+    filter.is_empty()
+        || [knob.key, knob.label, knob.symbol, heading].iter().any(|text| text.to_lowercase().contains(filter))
+}
+
+fn search_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
+    Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 8, bottom: 8 }).show(ui, |ui| {
+        let hint = RichText::new("Find a control").color(theme.secondary);
+        let field = TextEdit::singleline(&mut page.filter).hint_text(hint).desired_width(f32::INFINITY);
+        let field = ui.add(field);
+        field.widget_info(|| egui::WidgetInfo {
+            label: Some("Find a control".into()),
+            ..egui::WidgetInfo::text_edit(true, "", page.filter.clone(), "")
+        });
+    });
+}
+
+fn group_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, heading: &str, knobs: &[&Knob], searching: bool) {
+    let changed = knobs.iter().filter(|k| page.config.get(k.key) != page.preset_value(k.key)).count();
+    let sought = knobs.iter().any(|k| page.sought == Some(k.key));
+    let text = if changed > 0 { format!("{heading}  ·  {changed} changed") } else { heading.to_owned() };
+    let header = CollapsingHeader::new(RichText::new(text).strong().color(shell.theme.text))
+        .id_salt(("group", page.lab.id, heading))
+        .default_open(true)
+        .open((searching || sought).then_some(true));
+    let header = header.show_unindented(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 4.0;
+        for knob in knobs {
+            knob_row::knob_ui(ui, shell, page, knob);
+        }
+        ui.add_space(8.0);
+    });
+    header.header_response.on_hover_cursor(egui::CursorIcon::PointingHand);
+}
+
+/// What waits for a reset, always in sight.
+fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+    let pending = page.pending();
+    let untouched = page.run.as_ref().is_none_or(Run::is_untouched);
+    if pending.is_empty() || untouched {
+        return;
+    }
+    Panel::bottom("apply").show_separator_line(false).frame(Frame::NONE.inner_margin(Margin::symmetric(16, 8))).show(
+        ui,
+        |ui| {
+            hairline(ui, shell.theme);
+            let n = pending.len();
+            let words = if n == 1 { "1 change applies at reset".to_owned() } else { format!("{n} changes apply at reset") };
+            ui.label(RichText::new(words).small().color(shell.theme.secondary)).on_hover_text(pending.join("\n"));
+            ui.horizontal(|ui| {
+                let apply = egui::Button::new(RichText::new("Apply & reset").color(shell.theme.page)).fill(shell.theme.accent);
+                if ui.add(apply).on_hover_text("Begin a new run with these settings. The present one stays in its folder.").clicked() {
+                    shell.act(Action::Reset);
+                }
+                if ui.button("Undo").on_hover_text("Undo the last change (Ctrl Z)").clicked() {
+                    shell.act(Action::Undo);
+                }
+            });
+        },
+    );
+}

@@ -1,0 +1,47 @@
+//! The help sheet: every key and gesture, printed from the lists that work them.
+
+use eframe::egui::{Grid, RichText, ScrollArea, Ui};
+
+use super::{Shell, heading};
+use crate::ui::{
+    action::{Action, GESTURES, KEYS, OTHER_KEYS},
+    theme,
+};
+
+pub fn help_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
+    ui.horizontal(|ui| {
+        ui.label(RichText::new("Keys and gestures").text_style(theme::title_style()));
+        ui.with_layout(eframe::egui::Layout::right_to_left(eframe::egui::Align::Center), |ui| {
+            if ui.button("Close").clicked() {
+                shell.act(Action::Back);
+            }
+        });
+    });
+    let room = (ui.ctx().content_rect().height() - 160.0).max(160.0);
+    ScrollArea::vertical().max_height(room).show(ui, |ui| {
+        ui.columns(2, |columns| {
+            let [left, right] = columns else { return };
+            heading(left, shell.theme, "Keys (none act while a text field has the focus)");
+            let keys = KEYS.iter().filter(|k| k.shown != "End").map(|k| (k.shown, k.words));
+            table_ui(left, shell, "keys", keys);
+            heading(right, shell.theme, "More keys");
+            table_ui(right, shell, "more keys", OTHER_KEYS.iter().copied());
+            right.add_space(8.0);
+            heading(right, shell.theme, "Mouse");
+            for (gesture, words) in GESTURES {
+                right.label(RichText::new(*gesture).color(shell.theme.text));
+                right.label(RichText::new(*words).small().color(shell.theme.secondary));
+            }
+        });
+    });
+}
+
+fn table_ui<'a>(ui: &mut Ui, shell: &Shell<'_>, id: &str, rows: impl Iterator<Item = (&'a str, &'a str)>) {
+    Grid::new(id).num_columns(2).spacing([16.0, 6.0]).min_col_width(88.0).show(ui, |ui| {
+        for (key, words) in rows {
+            ui.label(RichText::new(key).font(theme::numbers()).color(shell.theme.accent));
+            ui.add(eframe::egui::Label::new(RichText::new(words).color(shell.theme.text)).wrap());
+            ui.end_row();
+        }
+    });
+}

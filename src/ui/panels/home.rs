@@ -1,0 +1,170 @@
+//! Home: a gallery of the labs, and the runs of the past.
+
+use std::collections::BTreeMap;
+
+use eframe::egui::{
+    self, Align, Frame, Grid, Layout, Margin, Panel, RichText, ScrollArea, Sense, Stroke, StrokeKind, Ui, UiBuilder,
+    vec2,
+};
+
+use super::{Shell, TOP_BAR, ground, heading, number, sketch, top_bar};
+use crate::{
+    labs::Lab,
+    ui::{action::Action, host::PastRun, page::Page, run::Run, theme},
+};
+
+const CARD: egui::Vec2 = vec2(376.0, 312.0);
+const SKETCH: f32 = 144.0;
+const GAP: f32 = 16.0;
+/// Past runs shown before "show all".
+const RECENT: usize = 8;
+
+/// Past runs, as the host found them.
+#[derive(Debug, Default)]
+pub struct PastRuns {
+    runs: Vec<PastRun>,
+    all: bool,
+}
+
+impl PastRuns {
+    pub fn set(&mut self, runs: Vec<PastRun>) {
+        self.runs = runs;
+    }
+
+    fn last_of(&self, lab: &str) -> Option<&PastRun> {
+        self.runs.iter().find(|r| r.lab == lab)
+    }
+}
+
+pub fn home_ui(ui: &mut Ui, shell: &mut Shell<'_>, pages: &BTreeMap<&'static str, Page>, past: &mut PastRuns) {
+    Panel::top("top bar")
+        .exact_size(TOP_BAR)
+        .show_separator_line(false)
+        .frame(ground(shell.theme, Margin::symmetric(12, 0)))
+        .show(ui, |ui| top_bar::top_bar_ui(ui, shell, None));
+    let page = Frame::NONE.fill(shell.theme.page);
+    egui::CentralPanel::default().frame(page).show(ui, |ui| {
+        ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+            let columns = (((ui.available_width() - 64.0 + GAP) / (CARD.x + GAP)) as usize).clamp(1, 4);
+            let width = columns as f32 * (CARD.x + GAP) - GAP;
+            let side = ((ui.available_width() - width) / 2.0).max(16.0);
+            Frame::NONE.inner_margin(Margin { left: side as i8, right: 0, top: 32, bottom: 32 }).show(ui, |ui| {
+                ui.set_width(width);
+                intro_ui(ui, shell);
+                gallery_ui(ui, shell, pages, past, columns);
+                past_ui(ui, shell, past);
+            });
+        });
+    });
+}
+
+fn intro_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
+    ui.horizontal(|ui| {
+        ui.vertical(|ui| {
+            ui.spacing_mut().item_spacing.y = 4.0;
+            ui.label(RichText::new("What moves inside a small model while it learns?").heading());
+            ui.label(
+                RichText::new("Open a lab, press Space, and watch. Every control acts on the model in front of you.")
+                    .color(shell.theme.secondary),
+            );
+        });
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let open = ui.button("Open…").on_hover_text("A text of your own, a config, a run folder (Ctrl O)");
+            if open.clicked() {
+                shell.act(Action::OpenSheet);
+            }
+        });
+    });
+    ui.add_space(24.0);
+}
+
+fn gallery_ui(
+    ui: &mut Ui,
+    shell: &mut Shell<'_>,
+    pages: &BTreeMap<&'static str, Page>,
+    past: &PastRuns,
+    columns: usize,
+) {
+    let labs = shell.lists.labs;
+    if labs.is_empty() {
+        ui.label(RichText::new("This build has no labs.").color(shell.theme.secondary));
+    }
+    ui.spacing_mut().item_spacing = vec2(GAP, GAP);
+    for row in labs.chunks(columns) {
+        ui.horizontal(|ui| {
+            for lab in row {
+                card_ui(ui, shell, lab, pages.get(lab.id), past.last_of(lab.id));
+            }
+        });
+    }
+}
+
+fn card_ui(ui: &mut Ui, shell: &mut Shell<'_>, lab: &'static Lab, page: Option<&Page>, last: Option<&PastRun>) {
+    let (rect, response) = ui.allocate_exact_size(CARD, Sense::click());
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Open {}", lab.title)));
+    let theme = shell.theme;
+    let hot = response.hovered() || response.has_focus();
+    ui.painter().rect_filled(rect, theme::CORNER, theme.panel);
+    let edge = if hot { theme.accent } else { theme.line };
+    ui.painter().rect_stroke(rect, theme::CORNER, Stroke::new(1.0, edge), StrokeKind::Inside);
+    let picture = egui::Rect::from_min_size(rect.min + vec2(16.0, 12.0), vec2(CARD.x - 32.0, SKETCH));
+    let pointer = response.hover_pos().map(|p| ((p.x - picture.left()) / picture.width()).clamp(0.0, 1.0));
+    sketch::sketch_ui(ui, theme, lab.id, picture, pointer);
+    let text = egui::Rect::from_min_max(rect.min + vec2(16.0, SKETCH + 20.0), rect.max - vec2(16.0, 12.0));
+    let mut inner = ui.new_child(UiBuilder::new().max_rect(text).layout(Layout::top_down(Align::Min)));
+    inner.spacing_mut().item_spacing = vec2(8.0, 4.0);
+    inner.label(RichText::new(lab.title).text_style(theme::title_style()).color(theme.text));
+    inner.add(egui::Label::new(RichText::new(lab.question).color(theme.text)).wrap());
+    inner.add(egui::Label::new(RichText::new(lab.source).small().color(theme.secondary)).truncate());
+    inner.with_layout(Layout::bottom_up(Align::Min), |ui| {
+        let (words, colour) = status(shell, page, last);
+        ui.add(egui::Label::new(RichText::new(words).small().color(colour)).truncate());
+    });
+    if response.on_hover_cursor(egui::CursorIcon::PointingHand).clicked() {
+        shell.act(Action::OpenLab(lab.id));
+    }
+}
+
+fn status(shell: &Shell<'_>, page: Option<&Page>, last: Option<&PastRun>) -> (String, egui::Color32) {
+    match (page.and_then(|p| p.run.as_ref()), last) {
+        (Some(run), _) if run.mirror.step > 0 => {
+            let colour = if Run::is_running(run) { shell.theme.accent } else { shell.theme.secondary };
+            (format!("{} · step {}", run.state_words(), number::grouped(run.mirror.step)), colour)
+        }
+        (_, Some(last)) => (
+            format!("last run {} · {} steps · {}", last.when, number::grouped(last.steps), last.preset),
+            shell.theme.secondary,
+        ),
+        _ => ("not run yet".to_owned(), shell.theme.secondary),
+    }
+}
+
+fn past_ui(ui: &mut Ui, shell: &mut Shell<'_>, past: &mut PastRuns) {
+    ui.add_space(16.0);
+    heading(ui, shell.theme, "Past runs");
+    if past.runs.is_empty() {
+        let words = "None yet. Every run that trains is kept in a folder of its own and stands here to be replayed.";
+        ui.label(RichText::new(words).color(shell.theme.secondary));
+        return;
+    }
+    let shown = if past.all { past.runs.len() } else { RECENT };
+    Grid::new("past runs").num_columns(5).spacing([24.0, 4.0]).show(ui, |ui| {
+        for (i, run) in past.runs.iter().take(shown).enumerate() {
+            let title = shell.lists.lab(&run.lab).map_or(run.lab.as_str(), |l| l.title);
+            let steps = RichText::new(format!("{} steps", number::grouped(run.steps))).font(theme::numbers());
+            ui.label(RichText::new(&run.when).font(theme::numbers()).color(shell.theme.secondary));
+            ui.label(title);
+            ui.label(RichText::new(&run.preset).color(shell.theme.secondary));
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| ui.label(steps));
+            let replay = ui.button(RichText::new("Replay").small());
+            replay.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Replay run {}", i + 1)));
+            if replay.on_hover_text(run.folder.display().to_string()).clicked() {
+                shell.act(Action::OpenRun(run.folder.clone()));
+            }
+            ui.end_row();
+        }
+    });
+    if past.runs.len() > RECENT && !past.all && ui.button(format!("Show all {}", past.runs.len())).clicked() {
+        past.all = true;
+    }
+}

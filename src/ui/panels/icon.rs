@@ -1,0 +1,143 @@
+//! Small signs drawn with lines, and the button that wears one. No font is trusted to have them.
+
+use eframe::egui::{self, Color32, Pos2, Rect, Response, Role, Sense, Shape, Stroke, Ui, Vec2, WidgetInfo, pos2, vec2};
+
+use crate::ui::theme::{CORNER, Theme};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Icon {
+    Play,
+    Pause,
+    Step,
+    Reset,
+    Follow,
+    More,
+    Close,
+    Left,
+    Right,
+    Search,
+    Sun,
+    Moon,
+    Up,
+    Down,
+}
+
+/// Draws `icon` in the middle of `rect`, about 12 points large.
+pub fn paint(ui: &Ui, icon: Icon, rect: Rect, colour: Color32) {
+    let c = rect.center();
+    let p = |x: f32, y: f32| pos2(c.x + x, c.y + y);
+    let line = Stroke::new(1.5, colour);
+    let painter = ui.painter();
+    let fill = |points: Vec<Pos2>| painter.add(Shape::convex_polygon(points, colour, Stroke::NONE));
+    let path = |points: Vec<Pos2>| painter.add(Shape::line(points, line));
+    match icon {
+        Icon::Play => {
+            fill(vec![p(-4.0, -6.0), p(6.0, 0.0), p(-4.0, 6.0)]);
+        }
+        Icon::Pause => {
+            for x in [-4.5, 1.5] {
+                painter.rect_filled(Rect::from_min_size(p(x, -5.5), vec2(3.0, 11.0)), 1.0, colour);
+            }
+        }
+        Icon::Step => {
+            fill(vec![p(-5.0, -5.0), p(2.5, 0.0), p(-5.0, 5.0)]);
+            painter.rect_filled(Rect::from_min_size(p(3.5, -5.0), vec2(2.0, 10.0)), 0.5, colour);
+        }
+        Icon::Reset => {
+            let arc: Vec<Pos2> = (0..=20)
+                .map(|i| {
+                    let a = (-60.0 + 300.0 * i as f32 / 20.0_f32).to_radians();
+                    p(5.0 * a.cos(), 5.0 * a.sin())
+                })
+                .collect();
+            path(arc);
+            fill(vec![p(-1.2, -5.8), p(5.2, -5.8), p(4.0, 0.2)]);
+        }
+        Icon::Follow => {
+            path(vec![p(-6.0, 0.0), p(1.0, 0.0)]);
+            path(vec![p(-2.5, -3.5), p(1.5, 0.0), p(-2.5, 3.5)]);
+            painter.rect_filled(Rect::from_min_size(p(4.0, -5.0), vec2(2.0, 10.0)), 0.5, colour);
+        }
+        Icon::More => {
+            for x in [-5.0, 0.0, 5.0] {
+                painter.circle_filled(p(x, 0.0), 1.5, colour);
+            }
+        }
+        Icon::Close => {
+            path(vec![p(-4.0, -4.0), p(4.0, 4.0)]);
+            path(vec![p(4.0, -4.0), p(-4.0, 4.0)]);
+        }
+        Icon::Left => {
+            path(vec![p(2.5, -5.0), p(-2.5, 0.0), p(2.5, 5.0)]);
+        }
+        Icon::Right => {
+            path(vec![p(-2.5, -5.0), p(2.5, 0.0), p(-2.5, 5.0)]);
+        }
+        Icon::Up => {
+            path(vec![p(-4.0, 2.0), p(0.0, -2.0), p(4.0, 2.0)]);
+        }
+        Icon::Down => {
+            path(vec![p(-4.0, -2.0), p(0.0, 2.0), p(4.0, -2.0)]);
+        }
+        Icon::Search => {
+            painter.circle_stroke(p(-1.0, -1.0), 4.0, line);
+            path(vec![p(2.0, 2.0), p(5.5, 5.5)]);
+        }
+        Icon::Sun => {
+            painter.circle_filled(c, 3.0, colour);
+            for i in 0..8 {
+                let a = i as f32 * std::f32::consts::FRAC_PI_4;
+                path(vec![p(4.8 * a.cos(), 4.8 * a.sin()), p(6.8 * a.cos(), 6.8 * a.sin())]);
+            }
+        }
+        Icon::Moon => {
+            let outer: Vec<Pos2> = (0..=24)
+                .map(|i| {
+                    let a = (-50.0 + 280.0 * i as f32 / 24.0_f32).to_radians();
+                    p(5.5 * a.sin(), -5.5 * a.cos())
+                })
+                .collect();
+            painter.add(Shape::line(outer, line));
+            path(vec![p(-4.2, -3.6), p(0.5, -0.5), p(3.4, 3.8)]);
+        }
+    }
+}
+
+/// A square button with a sign; `name` is its accessible name.
+pub fn icon_button(ui: &mut Ui, theme: &Theme, icon: Icon, name: &str) -> Response {
+    icon_button_in(ui, theme, icon, name, Look::Plain)
+}
+
+/// How an icon button looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    Plain,
+    /// Switched on.
+    On,
+    /// The one thing to press.
+    Primary,
+}
+
+pub fn icon_button_in(ui: &mut Ui, theme: &Theme, icon: Icon, name: &str, look: Look) -> Response {
+    let size = if look == Look::Primary { vec2(40.0, 28.0) } else { Vec2::splat(28.0) };
+    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+    let enabled = ui.is_enabled();
+    response.widget_info(|| WidgetInfo::selected(Role::Button, enabled, look == Look::On, name));
+    if ui.is_rect_visible(rect) {
+        let hot = response.hovered() || response.has_focus();
+        let (ground, sign) = match look {
+            Look::Primary if hot => (theme.accent.gamma_multiply(0.85), theme.page),
+            Look::Primary => (theme.accent, theme.page),
+            _ if hot => (theme.line, theme.text),
+            Look::On => (Color32::TRANSPARENT, theme.accent),
+            Look::Plain => (Color32::TRANSPARENT, theme.secondary),
+        };
+        let sign = if enabled { sign } else { sign.gamma_multiply(0.4) };
+        ui.painter().rect_filled(rect, CORNER, ground);
+        if response.has_focus() {
+            ui.painter().rect_stroke(rect, CORNER, Stroke::new(1.0, theme.accent), egui::StrokeKind::Inside);
+        }
+        paint(ui, icon, rect, sign);
+    }
+    response
+}

@@ -1,0 +1,189 @@
+//! The right panel: the lesson, or what the run is and its exact values at the step shown.
+
+use eframe::egui::{self, Frame, Grid, Margin, RichText, ScrollArea, Stroke, Ui};
+
+use super::{Shell, heading, lesson, number};
+use crate::{
+    telemetry::{Channel, RunInfo},
+    ui::{
+        action::Action,
+        mirror::Mirror,
+        page::Page,
+        session::Tab,
+        theme::{self, Theme},
+    },
+};
+
+pub fn right_panel_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
+    Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 8, bottom: 4 }).show(ui, |ui| {
+        ui.horizontal(|ui| {
+            for (tab, name) in [(Tab::Lesson, "Lesson"), (Tab::Inspector, "Inspector")] {
+                let on = shell.session.tab == tab;
+                let colour = if on { shell.theme.text } else { shell.theme.secondary };
+                let button = ui.add(egui::Button::new(RichText::new(name).color(colour)).frame(false));
+                button.widget_info(|| egui::WidgetInfo::selected(egui::Role::Tab, true, on, name));
+                if on {
+                    let r = button.rect;
+                    ui.painter().hline(r.x_range(), r.bottom() + 2.0, Stroke::new(1.5, shell.theme.accent));
+                }
+                if button.clicked() {
+                    shell.session.tab = tab;
+                }
+            }
+        });
+    });
+    let id = ("right", shell.session.tab == Tab::Lesson);
+    ScrollArea::vertical().id_salt(id).auto_shrink([false, false]).show(ui, |ui| {
+        Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 8, bottom: 16 }).show(ui, |ui| {
+            match shell.session.tab {
+                Tab::Lesson => lesson::lesson_ui(ui, shell, page),
+                Tab::Inspector => inspector_ui(ui, shell, page),
+            }
+        });
+    });
+}
+
+fn inspector_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+    let Some(run) = &page.run else {
+        ui.label(RichText::new("No run yet. Space makes one and runs it.").color(shell.theme.secondary));
+        if ui.button("Run").clicked() {
+            shell.act(Action::RunPause);
+        }
+        return;
+    };
+    let mirror = &run.mirror;
+    heading(ui, shell.theme, "Run");
+    match &mirror.info {
+        Some(info) => info_ui(ui, shell, page, info, run.state_words()),
+        None => {
+            ui.label(RichText::new("Preparing: reading the corpus and building the models.").color(shell.theme.secondary));
+        }
+    }
+    variants_ui(ui, shell.theme, page, mirror);
+    ui.add_space(8.0);
+    heading(ui, shell.theme, &format!("Values at step {}", page.shown_step()));
+    values_ui(ui, shell.theme, mirror, page.shown_step());
+    selection_ui(ui, shell.theme, page);
+    changes_ui(ui, shell.theme, mirror);
+}
+
+fn pair_ui(ui: &mut Ui, theme: &Theme, name: &str, value: &str) {
+    ui.label(RichText::new(name).small().color(theme.secondary));
+    ui.add(egui::Label::new(RichText::new(value).small().color(theme.text)).wrap());
+    ui.end_row();
+}
+
+fn info_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, info: &RunInfo, state: &str) {
+    Grid::new("run info").num_columns(2).spacing([12.0, 4.0]).min_col_width(64.0).show(ui, |ui| {
+        let theme = shell.theme;
+        pair_ui(ui, theme, "State", state);
+        pair_ui(ui, theme, "Seed", &info.config.seed.to_string());
+        let threads = if info.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", info.threads) };
+        pair_ui(ui, theme, "Device", &format!("{} · {threads}", info.device));
+        pair_ui(ui, theme, "Corpus", &info.corpus);
+        pair_ui(ui, theme, "Vocabulary", &format!("{} tokens", number::grouped(info.vocab as u64)));
+        pair_ui(ui, theme, "A step", &format!("{} tokens", number::grouped(info.tokens_per_step as u64)));
+        if let Some(folder) = page.folder() {
+            pair_ui(ui, theme, "Folder", &folder.display().to_string());
+        }
+    });
+    if let Some(folder) = page.folder()
+        && ui.small_button("Copy the folder's path").clicked()
+    {
+        shell.act(Action::CopyText(folder.display().to_string()));
+    }
+}
+
+fn variants_ui(ui: &mut Ui, theme: &Theme, page: &Page, mirror: &Mirror) {
+    if mirror.variants().is_empty() {
+        return;
+    }
+    ui.add_space(8.0);
+    heading(ui, theme, "Variants");
+    for (i, v) in mirror.variants().iter().enumerate() {
+        ui.horizontal(|ui| {
+            let (dot, _) = ui.allocate_exact_size(egui::vec2(10.0, 14.0), egui::Sense::hover());
+            ui.painter().circle_filled(dot.center(), 4.0, theme.variant(i));
+            let focus = if i == page.selection.variant { theme.text } else { theme.secondary };
+            ui.label(RichText::new(&v.label).color(focus));
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                ui.label(RichText::new("weights").small().color(theme.secondary));
+                ui.label(RichText::new(number::grouped(v.params as u64)).font(theme::numbers()));
+            });
+        });
+    }
+}
+
+/// Every scalar at the step shown, one row a channel, one column a variant.
+fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
+    let channels = mirror.scalar_channels();
+    if channels.is_empty() {
+        ui.label(RichText::new("Nothing measured yet. Space runs the lab.").color(theme.secondary));
+        return;
+    }
+    let n = mirror.variants().len().max(1);
+    ScrollArea::horizontal().id_salt("values").show(ui, |ui| {
+        Grid::new("values").num_columns(n + 1).spacing([12.0, 4.0]).show(ui, |ui| {
+            ui.label("");
+            for (i, v) in mirror.variants().iter().enumerate() {
+                let name = RichText::new(&v.id).small().color(theme.variant(i));
+                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| ui.label(name));
+            }
+            ui.end_row();
+            for (channel, _) in channels {
+                value_row_ui(ui, theme, mirror, &channel, n, step);
+            }
+        });
+    });
+}
+
+fn value_row_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, channel: &Channel, n: usize, step: u64) {
+    ui.label(RichText::new(channel.as_str()).small().color(theme.secondary));
+    for variant in 0..n {
+        let value = mirror.curve(variant, channel.as_str()).and_then(|c| c.value_at(step));
+        let text = value.map_or("–".to_owned(), number::short);
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            let label = ui.label(RichText::new(text).font(theme::numbers()).color(theme.text));
+            if let Some(v) = value {
+                label.on_hover_text(format!("{v}"));
+            }
+        });
+    }
+    ui.end_row();
+}
+
+fn selection_ui(ui: &mut Ui, theme: &Theme, page: &Page) {
+    let s = &page.selection;
+    let parts: Vec<String> = [
+        s.token.map(|t| format!("token {t}")),
+        s.layer.clone(),
+        s.head.map(|h| format!("head {h}")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    ui.add_space(8.0);
+    heading(ui, theme, "Selected");
+    let words = if parts.is_empty() {
+        "Nothing. Click a token, a head or a position in any view; every view then shows it.".to_owned()
+    } else {
+        parts.join(" · ")
+    };
+    ui.label(RichText::new(words).small().color(if parts.is_empty() { theme.secondary } else { theme.text }));
+}
+
+fn changes_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror) {
+    if mirror.changes.is_empty() {
+        return;
+    }
+    ui.add_space(8.0);
+    heading(ui, theme, "Changed while running");
+    Grid::new("changes").num_columns(3).spacing([12.0, 4.0]).show(ui, |ui| {
+        for (step, key, value) in mirror.changes.iter().rev().take(20) {
+            ui.label(RichText::new(step.to_string()).font(theme::numbers()).color(theme.secondary));
+            ui.label(RichText::new(key).small());
+            ui.label(RichText::new(value.as_f64().map_or(value.to_string(), number::short)).font(theme::numbers()));
+            ui.end_row();
+        }
+    });
+}

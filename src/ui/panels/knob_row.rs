@@ -1,0 +1,237 @@
+//! One control: name with its mark, the widget its range asks for, and what was wrong with the
+//! last try.
+
+use eframe::egui::{
+    self, Align, ComboBox, DragValue, Layout, Response, RichText, Sense, Slider, TextEdit, Ui, WidgetInfo, vec2,
+};
+
+use super::{Shell, number};
+use crate::{
+    config::{Knob, Range, Value},
+    ui::{
+        action::Action,
+        host::Purpose,
+        page::{Page, is_path},
+        run::Run,
+        theme::Theme,
+    },
+};
+
+/// A range wider than this has no slider: a drag could not hit a value.
+const SLIDABLE: f64 = 1e5;
+
+pub fn knob_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) {
+    let Some(value) = page.config.get(knob.key).cloned() else { return };
+    ui.push_id(knob.key, |ui| {
+        ui.add_space(4.0);
+        match (&knob.range, &value) {
+            (Range::Int { min, max }, Value::Int(v)) => int_ui(ui, shell, page, knob, (*v, *min, *max)),
+            (Range::Float { min, max, log }, Value::Float(v)) => {
+                float_ui(ui, shell, page, knob, (*v, *min, *max), *log);
+            }
+            (Range::Switch, Value::Switch(on)) => switch_ui(ui, shell, page, knob, *on),
+            (Range::Choice(of), Value::Text(chosen)) => choice_ui(ui, shell, page, knob, chosen, of),
+            (_, value) => text_ui(ui, shell, page, knob, &value.to_string()),
+        }
+        if let Some(words) = page.refused.get(knob.key) {
+            let text = RichText::new(format!("! {words}")).small().color(shell.theme.error);
+            ui.add(egui::Label::new(text).wrap());
+        }
+    });
+}
+
+/// The name: an accent dot where the value differs from the preset's, the paper's symbol, the unit.
+/// Double-click goes back to the preset.
+fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> Response {
+    let theme = shell.theme;
+    let differs = page.config.get(knob.key) != page.preset_value(knob.key);
+    let (dot, _) = ui.allocate_exact_size(vec2(6.0, 16.0), Sense::hover());
+    if differs {
+        ui.painter().circle_filled(dot.center(), 2.5, theme.accent);
+    }
+    ui.spacing_mut().item_spacing.x = 4.0;
+    let sought = page.sought == Some(knob.key);
+    let colour = if sought || differs { theme.text } else { theme.secondary };
+    let name = ui.add(egui::Label::new(RichText::new(knob.label).color(colour)).sense(Sense::click()));
+    if sought {
+        name.scroll_to_me(Some(Align::Center));
+        ui.painter().hline(name.rect.x_range(), name.rect.bottom(), egui::Stroke::new(1.5, theme.accent));
+    }
+    if !knob.symbol.is_empty() {
+        ui.label(RichText::new(knob.symbol).small().italics().color(theme.secondary));
+    }
+    if name.double_clicked() {
+        shell.act(Action::Restore(knob.key.to_owned()));
+    }
+    if sought && ui.input(|i| i.pointer.any_pressed()) {
+        page.sought = None;
+    }
+    let tip = tip(knob, page, differs);
+    let theme = theme.clone();
+    name.on_hover_ui(move |ui| tip_ui(ui, &theme, &tip))
+}
+
+struct Tip {
+    title: String,
+    about: &'static str,
+    notes: Vec<String>,
+}
+
+fn tip(knob: &Knob, page: &Page, differs: bool) -> Tip {
+    let mut notes = vec![];
+    if let (true, Some(v)) = (differs, page.preset_value(knob.key)) {
+        notes.push(format!("Preset: {v}. Double-click the name to go back."));
+    }
+    let begun = page.run.as_ref().is_some_and(|r| !Run::is_untouched(r));
+    match (knob.live, begun) {
+        (true, _) => notes.push("Acts on the running model at once.".to_owned()),
+        (false, true) => notes.push("Applies at reset.".to_owned()),
+        (false, false) => {}
+    }
+    if !matches!(knob.range, Range::Switch | Range::Text) {
+        notes.push(format!("Takes {}.", knob.accepts()));
+    }
+    notes.push(format!("In files: {}", knob.key));
+    let symbol = if knob.symbol.is_empty() { String::new() } else { format!("  ({})", knob.symbol) };
+    Tip { title: format!("{}{symbol}", knob.label), about: knob.tip, notes }
+}
+
+fn tip_ui(ui: &mut Ui, theme: &Theme, tip: &Tip) {
+    ui.label(RichText::new(&tip.title).strong());
+    if !tip.about.is_empty() {
+        ui.label(tip.about);
+    }
+    for note in &tip.notes {
+        ui.label(RichText::new(note).small().color(theme.secondary));
+    }
+}
+
+/// Name on the left, `value` on the right, on one line.
+fn row_ui(
+    ui: &mut Ui,
+    shell: &mut Shell<'_>,
+    page: &mut Page,
+    knob: &Knob,
+    value: impl FnOnce(&mut Ui, &mut Shell<'_>, &Response),
+) -> Response {
+    ui.horizontal(|ui| {
+        let name = name_ui(ui, shell, page, knob);
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| value(ui, shell, &name));
+        name
+    })
+    .inner
+}
+
+fn unit_ui(ui: &mut Ui, theme: &Theme, knob: &Knob) {
+    if !knob.unit.is_empty() {
+        ui.label(RichText::new(knob.unit).small().color(theme.secondary));
+    }
+}
+
+fn int_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, (v, min, max): (i64, i64, i64)) {
+    let mut value = v;
+    let mut changed = false;
+    let name = row_ui(ui, shell, page, knob, |ui, shell, name| {
+        unit_ui(ui, shell.theme, knob);
+        let field = DragValue::new(&mut value).range(min..=max).speed(((max as f64 - min as f64) / 400.0).clamp(0.02, 4.0));
+        changed |= ui.add(field.update_while_editing(false)).labelled_by(name.id).changed();
+    });
+    if (max as f64 - min as f64) <= SLIDABLE {
+        ui.spacing_mut().slider_width = ui.available_width();
+        let log = max as f64 - min as f64 > 400.0;
+        let slider = Slider::new(&mut value, min..=max).show_value(false).logarithmic(log);
+        changed |= ui.add(slider).labelled_by(name.id).changed();
+    }
+    if changed && value != v {
+        shell.act(Action::Change(knob.key.to_owned(), Value::Int(value)));
+    }
+}
+
+fn float_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, (v, min, max): (f64, f64, f64), log: bool) {
+    let mut value = v;
+    let mut changed = false;
+    let speed = if log { (v.abs() * 0.01).max(min.max(1e-9)) } else { (max - min) / 400.0 };
+    let name = row_ui(ui, shell, page, knob, |ui, shell, name| {
+        unit_ui(ui, shell.theme, knob);
+        let field = DragValue::new(&mut value)
+            .range(min..=max)
+            .speed(speed)
+            .custom_formatter(|v, _| number::short(v))
+            .custom_parser(|text| text.trim().replace(',', ".").parse().ok())
+            .update_while_editing(false);
+        changed |= ui.add(field).labelled_by(name.id).changed();
+    });
+    if log || (max - min) <= SLIDABLE {
+        ui.spacing_mut().slider_width = ui.available_width();
+        let slider = Slider::new(&mut value, min..=max).show_value(false).logarithmic(log).smart_aim(true);
+        changed |= ui.add(slider).labelled_by(name.id).changed();
+    }
+    if changed && value != v {
+        shell.act(Action::Change(knob.key.to_owned(), Value::Float(value)));
+    }
+}
+
+fn switch_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, on: bool) {
+    row_ui(ui, shell, page, knob, |ui, shell, _| {
+        let (rect, mut response) = ui.allocate_exact_size(vec2(32.0, 18.0), Sense::click());
+        if response.clicked() {
+            response.mark_changed();
+            shell.act(Action::Change(knob.key.to_owned(), Value::Switch(!on)));
+        }
+        response.widget_info(|| WidgetInfo::selected(egui::Role::Switch, true, on, knob.label));
+        let theme = shell.theme;
+        let ground = if on { theme.accent } else { theme.line };
+        ui.painter().rect_filled(rect, 9.0, ground);
+        if response.has_focus() || response.hovered() {
+            let stroke = egui::Stroke::new(1.0, theme.secondary);
+            ui.painter().rect_stroke(rect, 9.0, stroke, egui::StrokeKind::Outside);
+        }
+        let x = if on { rect.right() - 9.0 } else { rect.left() + 9.0 };
+        let knob_colour = if on { theme.page } else { theme.secondary };
+        ui.painter().circle_filled(egui::pos2(x, rect.center().y), 6.0, knob_colour);
+        ui.label(RichText::new(if on { "on" } else { "off" }).small().color(theme.secondary));
+    });
+}
+
+fn choice_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, chosen: &str, of: &[&'static str]) {
+    row_ui(ui, shell, page, knob, |ui, shell, name| {
+        let combo = ComboBox::from_id_salt("choice").selected_text(chosen).width(112.0).truncate();
+        let combo = combo.show_ui(ui, |ui| {
+            for option in of {
+                if ui.selectable_label(*option == chosen, *option).clicked() {
+                    shell.act(Action::Change(knob.key.to_owned(), Value::Text((*option).to_owned())));
+                }
+            }
+        });
+        combo.response.labelled_by(name.id);
+    });
+}
+
+fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, text: &str) {
+    let path = is_path(knob.key);
+    let name = row_ui(ui, shell, page, knob, |ui, shell, _| {
+        if !path {
+            return;
+        }
+        let browse = ui.small_button("Browse…");
+        browse.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, format!("Browse for {}", knob.label)));
+        if browse.clicked() {
+            let tokenizer = knob.key.contains("tokenizer");
+            shell.act(Action::Pick(if tokenizer { Purpose::OpenTokenizer } else { Purpose::OpenText }));
+        }
+    });
+    let draft = page.drafts.entry(knob.key.to_owned()).or_insert_with(|| text.to_owned());
+    let hint = if path { "none: type or drop a path" } else { "" };
+    let hint = RichText::new(hint).small().color(shell.theme.secondary);
+    let field = TextEdit::singleline(draft).hint_text(hint).desired_width(f32::INFINITY);
+    let field = ui.add(field).labelled_by(name.id);
+    let draft = draft.clone();
+    if field.lost_focus() {
+        if draft != text {
+            shell.act(Action::Change(knob.key.to_owned(), Value::Text(draft.trim().to_owned())));
+        }
+        page.drafts.remove(knob.key);
+    } else if !field.has_focus() {
+        page.drafts.remove(knob.key);
+    }
+}

@@ -1,0 +1,159 @@
+//! The panels of the window, one a file, and their order on a lab's page. A panel draws and pushes
+//! actions; it never performs them.
+
+use std::path::Path;
+
+use eframe::egui::{self, Context, Frame, Margin, Panel, Stroke, Ui};
+
+use super::{action::Action, app::Lists, page::Page, session::Session, theme::Theme};
+
+pub mod banner;
+pub mod controls;
+pub mod frame_times;
+pub mod help;
+pub mod home;
+pub mod icon;
+pub mod inspector;
+pub mod knob_row;
+pub mod lesson;
+pub mod number;
+pub mod open_sheet;
+pub mod palette;
+pub mod picture;
+pub mod sketch;
+pub mod tiles;
+pub mod toasts;
+pub mod top_bar;
+pub mod transport;
+
+/// What every panel may look at, and where it puts what it wants done.
+pub struct Shell<'a> {
+    pub theme: &'a Theme,
+    pub session: &'a mut Session,
+    pub lists: Lists,
+    pub actions: &'a mut Vec<Action>,
+    /// (name for the config, words, available).
+    pub devices: &'a [(String, String, bool)],
+    /// Seconds, egui's clock.
+    pub now: f64,
+    pub presenter: bool,
+}
+
+impl Shell<'_> {
+    pub fn act(&mut self, action: Action) {
+        self.actions.push(action);
+    }
+}
+
+/// Heights and widths of the page, points.
+pub const TOP_BAR: f32 = 40.0;
+pub const TRANSPORT: f32 = 44.0;
+pub const CONTROLS: f32 = 264.0;
+pub const INSPECTOR: f32 = 288.0;
+
+/// A panel's ground, with this margin.
+pub fn ground(theme: &Theme, margin: Margin) -> Frame {
+    Frame::NONE.fill(theme.panel).inner_margin(margin)
+}
+
+/// A lab's page: bars, side panels, tiles.
+pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
+    let bar = Margin::symmetric(12, 0);
+    Panel::top("top bar")
+        .exact_size(TOP_BAR)
+        .show_separator_line(false)
+        .frame(ground(shell.theme, bar))
+        .show(ui, |ui| top_bar::top_bar_ui(ui, shell, Some(page)));
+    Panel::bottom("transport")
+        .exact_size(TRANSPORT)
+        .show_separator_line(false)
+        .frame(ground(shell.theme, bar))
+        .show(ui, |ui| transport::transport_ui(ui, shell, page));
+    if shell.session.controls_open && !shell.presenter {
+        Panel::left("controls")
+            .default_size(CONTROLS)
+            .size_range(224.0..=420.0)
+            .show_separator_line(false)
+            .frame(ground(shell.theme, Margin::ZERO))
+            .show(ui, |ui| controls::controls_ui(ui, shell, page));
+    }
+    if shell.session.inspector_open && !shell.presenter {
+        Panel::right("right panel")
+            .default_size(INSPECTOR)
+            .size_range(240.0..=520.0)
+            .show_separator_line(false)
+            .frame(ground(shell.theme, Margin::ZERO))
+            .show(ui, |ui| inspector::right_panel_ui(ui, shell, page));
+    }
+    egui::CentralPanel::default().frame(Frame::NONE.fill(shell.theme.page).inner_margin(Margin::same(8))).show(
+        ui,
+        |ui| {
+            banner::banner_ui(ui, shell, page);
+            tiles::tiles_ui(ui, shell, page);
+        },
+    );
+}
+
+/// A sheet over the page.
+#[derive(Debug)]
+pub enum Overlay {
+    Help,
+    Palette(palette::Palette),
+    Open(open_sheet::OpenSheet),
+    /// A dropped text file asks in which lab.
+    ChooseLab(String),
+}
+
+impl Overlay {
+    pub fn palette() -> Self {
+        Self::Palette(palette::Palette::default())
+    }
+
+    pub fn open_sheet() -> Self {
+        Self::Open(open_sheet::OpenSheet::default())
+    }
+
+    pub fn choose_lab(path: &Path) -> Self {
+        Self::ChooseLab(path.display().to_string())
+    }
+
+    pub fn ui(&mut self, ctx: &Context, shell: &mut Shell<'_>, page: Option<&Page>) {
+        let width = match self {
+            Overlay::Help => 720.0,
+            _ => 560.0,
+        };
+        let theme = shell.theme.clone();
+        let frame = Frame::NONE
+            .fill(theme.panel)
+            .stroke(Stroke::new(1.0, theme.line))
+            .corner_radius(super::theme::CORNER)
+            .inner_margin(Margin::same(16))
+            .shadow(ctx.global_style().visuals.window_shadow);
+        let backdrop = egui::Color32::from_black_alpha(if theme.dark { 120 } else { 60 });
+        let response = egui::Modal::new(egui::Id::new("sheet")).frame(frame).backdrop_color(backdrop).show(ctx, |ui| {
+            ui.set_width(width.min(ctx.content_rect().width() - 64.0));
+            match self {
+                Overlay::Help => help::help_ui(ui, shell),
+                Overlay::Palette(palette) => palette.ui(ui, shell, page),
+                Overlay::Open(sheet) => sheet.ui(ui, shell, page),
+                Overlay::ChooseLab(path) => open_sheet::choose_lab_ui(ui, shell, path),
+            }
+        });
+        let clicked_out = response.backdrop_response.clicked();
+        let escaped = ctx.text_edit_focused() && ctx.input(|i| i.key_pressed(egui::Key::Escape));
+        if clicked_out || escaped {
+            shell.act(Action::Back);
+        }
+    }
+}
+
+/// A section title: 12 points, secondary, letters as they are.
+pub fn heading(ui: &mut Ui, theme: &Theme, text: &str) -> egui::Response {
+    ui.label(egui::RichText::new(text).small().color(theme.secondary))
+}
+
+/// A thin line across.
+pub fn hairline(ui: &mut Ui, theme: &Theme) {
+    let (rect, _) = ui.allocate_exact_size(egui::vec2(ui.available_width(), 1.0), egui::Sense::hover());
+    ui.painter().hline(rect.x_range(), rect.center().y, Stroke::new(1.0, theme.line));
+}

@@ -1,0 +1,101 @@
+//! The sheet that opens things by path, for systems without file dialogs, and the words shown while
+//! a file hangs over the window.
+
+use std::path::PathBuf;
+
+use eframe::egui::{
+    self, Align2, Color32, Context, FontId, Id, LayerId, Order, RichText, Stroke, StrokeKind, TextEdit, Ui,
+};
+
+use super::Shell;
+use crate::ui::{
+    action::Action,
+    host::Purpose,
+    page::Page,
+    theme::{self, Theme},
+};
+
+/// A path being typed.
+#[derive(Debug, Default)]
+pub struct OpenSheet {
+    path: String,
+    begun: bool,
+}
+
+impl OpenSheet {
+    pub fn ui(&mut self, ui: &mut Ui, shell: &mut Shell<'_>, _page: Option<&Page>) {
+        ui.label(RichText::new("Open").text_style(theme::title_style()));
+        ui.label(
+            RichText::new(
+                "A text file to train on, a config (.toml), a tokenizer.json, or a run folder to replay. Dropping it on the window does the same.",
+            )
+            .color(shell.theme.secondary),
+        );
+        ui.horizontal(|ui| {
+            for (words, purpose) in [
+                ("Text…", Purpose::OpenText),
+                ("Config…", Purpose::OpenConfig),
+                ("Run folder…", Purpose::OpenRun),
+                ("Tokenizer…", Purpose::OpenTokenizer),
+            ] {
+                if ui.button(words).clicked() {
+                    shell.act(Action::Pick(purpose));
+                }
+            }
+        });
+        ui.add_space(8.0);
+        let label = ui.label(RichText::new("or its path").small().color(shell.theme.secondary));
+        let field = TextEdit::singleline(&mut self.path).desired_width(f32::INFINITY);
+        let field = ui.add(field).labelled_by(label.id);
+        if !self.begun {
+            self.begun = true;
+            field.request_focus();
+        }
+        let entered = field.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
+        ui.horizontal(|ui| {
+            let typed = self.path.trim();
+            let open = ui.add_enabled(!typed.is_empty(), egui::Button::new("Open"));
+            if (open.clicked() || entered) && !typed.is_empty() {
+                let path = PathBuf::from(typed);
+                shell.act(Action::Back);
+                shell.act(Action::OpenPath(path));
+            }
+            if ui.button("Cancel").clicked() {
+                shell.act(Action::Back);
+            }
+        });
+    }
+}
+
+/// A text file was dropped on the gallery: which lab shall train on it?
+pub fn choose_lab_ui(ui: &mut Ui, shell: &mut Shell<'_>, path: &str) {
+    ui.label(RichText::new("In which lab?").text_style(theme::title_style()));
+    ui.label(RichText::new(path).color(shell.theme.secondary));
+    let labs = shell.lists.labs;
+    for lab in labs.iter().filter(|l| takes_files(l)) {
+        if ui.button(lab.title).on_hover_text(lab.question).clicked() {
+            shell.act(Action::OpenLab(lab.id));
+        }
+    }
+    if ui.button("Cancel").clicked() {
+        shell.act(Action::Back);
+    }
+}
+
+fn takes_files(lab: &crate::labs::Lab) -> bool {
+    (lab.knobs)().iter().any(|k| crate::ui::page::is_path(k.key))
+}
+
+/// Shown while a file hangs over the window.
+pub fn drop_hint_ui(ctx: &Context, theme: &Theme, on_page: bool) {
+    let painter = ctx.layer_painter(LayerId::new(Order::Foreground, Id::new("drop")));
+    let rect = ctx.content_rect().shrink(8.0);
+    painter.rect_filled(rect, theme::CORNER, Color32::from_black_alpha(120));
+    painter.rect_stroke(rect, theme::CORNER, Stroke::new(2.0, theme.accent), StrokeKind::Inside);
+    let words = if on_page {
+        "Drop it: a text to train on, a config, a tokenizer.json or a run folder"
+    } else {
+        "Drop it: a config, a run folder, or a text (you choose the lab)"
+    };
+    painter.text(rect.center(), Align2::CENTER_CENTER, words, FontId::proportional(theme::HEADING), Color32::WHITE);
+}

@@ -1,0 +1,175 @@
+//! The command palette: everything that can be done here, found by typing a few letters of it.
+
+use eframe::egui::{self, Align, Key, Layout, RichText, ScrollArea, Sense, TextEdit, Ui, vec2};
+
+use super::Shell;
+use crate::ui::{
+    action::{Action, KEYS},
+    page::Page,
+    theme,
+};
+
+const ROW: f32 = 28.0;
+
+/// What is typed and which line is chosen.
+#[derive(Debug, Default)]
+pub struct Palette {
+    typed: String,
+    chosen: usize,
+}
+
+struct Entry {
+    kind: &'static str,
+    words: String,
+    key: &'static str,
+    action: Action,
+}
+
+impl Palette {
+    pub fn ui(&mut self, ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>) {
+        let hint = RichText::new("Type a command, lab, preset, view or control").color(shell.theme.secondary);
+        let field = TextEdit::singleline(&mut self.typed).hint_text(hint).desired_width(f32::INFINITY);
+        let field = ui.add(field);
+        field.widget_info(|| egui::WidgetInfo {
+            label: Some("Command".into()),
+            ..egui::WidgetInfo::text_edit(true, "", self.typed.clone(), "")
+        });
+        if field.changed() {
+            self.chosen = 0;
+        }
+        let found = found(entries(shell, page), &self.typed);
+        let (up, down, enter) = ui.input(|i| {
+            (i.key_pressed(Key::ArrowUp), i.key_pressed(Key::ArrowDown), i.key_pressed(Key::Enter))
+        });
+        if down {
+            self.chosen = (self.chosen + 1).min(found.len().saturating_sub(1));
+        }
+        if up {
+            self.chosen = self.chosen.saturating_sub(1);
+        }
+        field.request_focus();
+        let mut done = enter.then_some(self.chosen);
+        ui.add_space(8.0);
+        ScrollArea::vertical().max_height(ROW * 12.0).min_scrolled_height(ROW * 6.0).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            for (i, entry) in found.iter().enumerate() {
+                if entry_ui(ui, shell, entry, i == self.chosen, up || down) {
+                    done = Some(i);
+                }
+            }
+            if found.is_empty() {
+                ui.label(RichText::new("Nothing here has such a name.").color(shell.theme.secondary));
+            }
+        });
+        if let Some(entry) = done.and_then(|i| found.into_iter().nth(i)) {
+            shell.act(Action::Back);
+            shell.act(entry.action);
+        }
+    }
+}
+
+fn entry_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &Entry, chosen: bool, moved: bool) -> bool {
+    let theme = shell.theme;
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
+    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::MenuItem, true, chosen, &entry.words));
+    if chosen || response.hovered() {
+        ui.painter().rect_filled(rect, theme::CORNER, if chosen { theme.line } else { theme.raised });
+    }
+    if chosen && moved {
+        response.scroll_to_me(None);
+    }
+    let mut row = ui.new_child(
+        egui::UiBuilder::new().max_rect(rect.shrink2(vec2(8.0, 0.0))).layout(Layout::left_to_right(Align::Center)),
+    );
+    row.add_sized(vec2(56.0, ROW), egui::Label::new(RichText::new(entry.kind).small().color(theme.secondary)));
+    row.add(egui::Label::new(RichText::new(&entry.words).color(theme.text)).truncate());
+    row.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        ui.label(RichText::new(entry.key).font(theme::numbers()).color(theme.secondary));
+    });
+    response.clicked()
+}
+
+fn entries(shell: &Shell<'_>, page: Option<&Page>) -> Vec<Entry> {
+    let mut all = vec![];
+    for k in KEYS.iter().filter(|k| !matches!(k.action, Action::Palette | Action::Back) && k.shown != "End") {
+        all.push(Entry { kind: "do", words: k.words.to_owned(), key: k.shown, action: k.action.clone() });
+    }
+    let more = [
+        ("Copy session: settings, seed and layout", "Ctrl C", Action::CopySession),
+        ("Paste session", "Ctrl V", Action::PasteSession),
+        ("Write a checkpoint now", "", Action::Checkpoint),
+        ("Layout as the lab began", "", Action::ResetLayout),
+        ("Reduced motion on or off", "", Action::ToggleStill),
+        ("Home: every lab", "", Action::Home),
+        ("Normal size", "Ctrl 0", Action::Zoom(1.0)),
+    ];
+    all.extend(more.map(|(words, key, action)| Entry { kind: "do", words: words.to_owned(), key, action }));
+    for lab in shell.lists.labs {
+        all.push(Entry { kind: "lab", words: lab.title.to_owned(), key: "", action: Action::OpenLab(lab.id) });
+    }
+    if let Some(page) = page {
+        for p in page.lab.presets {
+            all.push(Entry { kind: "preset", words: p.title.to_owned(), key: "", action: Action::Preset(p.id.to_owned()) });
+        }
+        for id in crate::ui::views_of(shell.lists, page.lab.id) {
+            let title = shell.lists.view(id).map_or(id, |v| v.title);
+            all.push(Entry { kind: "view", words: title.to_owned(), key: "", action: Action::ShowView(id) });
+        }
+        for k in &page.knobs {
+            all.push(Entry { kind: "control", words: k.label.to_owned(), key: "", action: Action::FindControl(k.key) });
+        }
+    }
+    all
+}
+
+/// The entries that hold the typed letters in order, best first.
+fn found(all: Vec<Entry>, typed: &str) -> Vec<Entry> {
+    let mut scored: Vec<(i32, usize, Entry)> = all
+        .into_iter()
+        .enumerate()
+        .filter_map(|(i, e)| score(&format!("{} {}", e.words, e.kind), typed).map(|s| (s, i, e)))
+        .collect();
+    scored.sort_by_key(|(score, i, _)| (-score, *i));
+    scored.into_iter().map(|(_, _, e)| e).collect()
+}
+
+/// How well `text` matches the typed letters (all must come, in order); `None` if it does not.
+/// Letters at the beginnings of words and letters in a row count most.
+fn score(text: &str, typed: &str) -> Option<i32> {
+    let text: Vec<char> = text.to_lowercase().chars().collect();
+    let mut at = 0;
+    let mut total = 0;
+    let mut last = None;
+    for c in typed.to_lowercase().chars().filter(|c| !c.is_whitespace()) {
+        let found = (at..text.len())
+            .filter(|i| text.get(*i) == Some(&c))
+            .max_by_key(|i| (worth(&text, *i, last), std::cmp::Reverse(*i)))?;
+        total += worth(&text, found, last) - (found - at) as i32 / 8;
+        last = Some(found);
+        at = found + 1;
+    }
+    Some(total)
+}
+
+fn worth(text: &[char], i: usize, last: Option<usize>) -> i32 {
+    if last.is_some_and(|l| l + 1 == i) {
+        6
+    } else if i == 0 || text.get(i - 1).is_some_and(|c| !c.is_alphanumeric()) {
+        4
+    } else {
+        1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_in_order_match_and_words_beat_scraps() {
+        assert!(score("Learning rate", "lr").is_some());
+        assert!(score("Learning rate", "rl").is_none());
+        assert!(score("Presenter mode", "pres") > score("Copy session: settings, seed and layout", "pres"));
+        assert_eq!(score("anything", ""), Some(0));
+    }
+}

@@ -1,0 +1,87 @@
+//! A tile's picture: a screenshot of the window, cut to the tile, as PNG bytes. The cutting and
+//! encoding is done on a thread of its own.
+
+use std::sync::{Arc, Mutex};
+
+use eframe::egui::{ColorImage, Context, Rect};
+
+type Done = Arc<Mutex<Vec<Result<(String, Vec<u8>), String>>>>;
+
+/// Pictures under way and ready.
+#[derive(Debug, Default)]
+pub struct Pictures {
+    asked: Vec<(Rect, String)>,
+    done: Done,
+}
+
+impl Pictures {
+    /// Asks for a picture of `rect` (points), to be called `name`. It is taken of the frame after
+    /// this one, when the menu it was asked from is gone.
+    pub fn ask(&mut self, rect: Rect, name: String, ctx: &Context) {
+        self.asked.push((rect, name));
+        ctx.request_repaint();
+    }
+
+    /// Takes the pictures asked for in the last frame.
+    pub fn begin(&mut self, ctx: &Context) {
+        for (rect, name) in std::mem::take(&mut self.asked) {
+            let done = self.done.clone();
+            let wake = ctx.clone();
+            ctx.request_screenshot(move |shot| {
+                std::thread::spawn(move || {
+                    let scale = wake.pixels_per_point();
+                    let result = encode(&shot, rect, scale).map(|bytes| (name, bytes));
+                    done.lock().unwrap_or_else(|p| p.into_inner()).push(result);
+                    wake.request_repaint();
+                });
+            });
+        }
+    }
+
+    /// The pictures that became ready; never waits.
+    pub fn take_done(&self) -> Vec<Result<(String, Vec<u8>), String>> {
+        self.done.try_lock().map(|mut d| std::mem::take(&mut *d)).unwrap_or_default()
+    }
+}
+
+/// Cuts `rect` (points, at `scale` pixels a point) out of `shot` and encodes it as PNG.
+fn encode(shot: &ColorImage, rect: Rect, scale: f32) -> Result<Vec<u8>, String> {
+    let [width, height] = shot.size;
+    let clamp = |v: f32, max: usize| (v * scale).round().clamp(0.0, max as f32) as usize;
+    let (left, right) = (clamp(rect.left(), width), clamp(rect.right(), width));
+    let (top, bottom) = (clamp(rect.top(), height), clamp(rect.bottom(), height));
+    if right <= left || bottom <= top {
+        return Err("the picture is empty: the view is not on the screen. Bring it to the front and save again.".into());
+    }
+    let mut pixels = Vec::with_capacity((right - left) * (bottom - top) * 4);
+    for y in top..bottom {
+        let row = shot.pixels.get(y * width + left..y * width + right).unwrap_or_default();
+        pixels.extend(row.iter().flat_map(|p| [p.r(), p.g(), p.b(), 255]));
+    }
+    let image = image::RgbaImage::from_raw((right - left) as u32, (bottom - top) as u32, pixels)
+        .ok_or("the picture could not be cut out of the window")?;
+    let mut bytes = std::io::Cursor::new(vec![]);
+    image
+        .write_to(&mut bytes, image::ImageFormat::Png)
+        .map_err(|e| format!("the picture could not be encoded: {e}"))?;
+    Ok(bytes.into_inner())
+}
+
+#[cfg(test)]
+mod tests {
+    use eframe::egui::{Color32, pos2};
+
+    use super::*;
+
+    #[test]
+    fn the_cut_is_what_was_asked_for() {
+        let mut shot = ColorImage::filled([20, 10], Color32::BLACK);
+        shot.pixels[3 * 20 + 5] = Color32::RED;
+        let rect = Rect::from_min_max(pos2(2.0, 1.0), pos2(6.0, 4.0));
+        let png = encode(&shot, rect, 2.0).unwrap();
+        let back = image::load_from_memory(&png).unwrap().to_rgba8();
+        assert_eq!(back.dimensions(), (8, 6));
+        assert_eq!(back.get_pixel(1, 1).0, [255, 0, 0, 255]);
+        assert!(encode(&shot, Rect::from_min_max(pos2(50.0, 0.0), pos2(60.0, 5.0)), 1.0).is_err());
+    }
+}

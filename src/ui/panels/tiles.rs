@@ -1,0 +1,333 @@
+//! The tiles: each view with its title, its subtitle and its menu; drag, split, tabs, maximise.
+
+use std::collections::HashMap;
+
+use eframe::egui::{
+    self, Align2, Button, Color32, FontId, Rect, RichText, Sense, Stroke, StrokeKind, Ui, UiBuilder,
+    Visuals, WidgetInfo, WidgetText, pos2, vec2,
+};
+use egui_tiles::{Behavior, ResizeState, SimplificationOptions, TabState, TileId, Tiles, UiResponse};
+
+use super::{
+    Shell,
+    icon::{Icon, Look, icon_button_in},
+};
+use crate::{
+    config::Value,
+    telemetry::Command,
+    ui::{
+        action::Action,
+        app::Lists,
+        mirror::Mirror,
+        page::Page,
+        theme::{self, Theme},
+        tiling::{Pane, Tiling},
+        views::{View, ViewCx, ViewEntry},
+    },
+};
+
+const HEADER: f32 = 32.0;
+
+pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
+    let order: HashMap<TileId, usize> = page.tiling.in_order().into_iter().map(|(id, _)| id).zip(1..).collect();
+    if order.is_empty() {
+        empty_ui(ui, shell);
+        return;
+    }
+    let nothing = Mirror::default();
+    let (step, follow) = (page.shown_step(), page.scrub.is_none());
+    let (mut commands, mut settings) = (vec![], vec![]);
+    let Tiling { tree, views, selected, maximised } = &mut page.tiling;
+    let mut stage = Stage {
+        cx: ViewCx {
+            mirror: page.run.as_ref().map_or(&nothing, |r| &r.mirror),
+            step,
+            follow,
+            config: &page.config,
+            knobs: &page.knobs,
+            theme: shell.theme,
+            selection: &mut page.selection,
+            commands: &mut commands,
+            settings: &mut settings,
+            next_request: &mut page.next_request,
+            still: shell.session.still,
+        },
+        lab: page.lab.id,
+        lists: shell.lists,
+        views,
+        order: &order,
+        selected,
+        maximised: *maximised,
+        wanted: vec![],
+        rects: HashMap::new(),
+        actions: shell.actions,
+    };
+    match *maximised {
+        Some(id) => {
+            if let Some(pane) = tree.tiles.get_pane(&id).cloned() {
+                stage.tile_ui(ui, id, &pane);
+            }
+        }
+        None => tree.ui(&mut stage, ui),
+    }
+    let wanted = std::mem::take(&mut stage.wanted);
+    for w in wanted {
+        match w {
+            Wanted::Close(id) => page.tiling.close(id),
+            Wanted::Maximise(id) => {
+                page.tiling.selected = Some(id);
+                page.tiling.toggle_maximised();
+            }
+        }
+    }
+    send(shell, page, commands, settings);
+}
+
+fn send(shell: &mut Shell<'_>, page: &Page, commands: Vec<Command>, settings: Vec<(String, Value)>) {
+    for (key, value) in settings {
+        shell.act(Action::Change(key, value));
+    }
+    for command in commands {
+        if let Err(words) = page.tell(command) {
+            shell.act(Action::Toast(words));
+        }
+    }
+}
+
+/// Every view was closed.
+fn empty_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
+    ui.vertical_centered(|ui| {
+        ui.add_space(ui.available_height() * 0.4);
+        ui.label(RichText::new("Every view is closed.").color(shell.theme.secondary));
+        if ui.button("Open the lab's views").clicked() {
+            shell.act(Action::ResetLayout);
+        }
+    });
+}
+
+enum Wanted {
+    Close(TileId),
+    Maximise(TileId),
+}
+
+/// What the tiles need while they are drawn.
+struct Stage<'a> {
+    cx: ViewCx<'a>,
+    lab: &'static str,
+    lists: Lists,
+    views: &'a mut HashMap<TileId, Box<dyn View>>,
+    /// 1, 2, 3 in reading order: the keys that select.
+    order: &'a HashMap<TileId, usize>,
+    selected: &'a mut Option<TileId>,
+    maximised: Option<TileId>,
+    wanted: Vec<Wanted>,
+    /// Where each tile stands this frame, for its picture.
+    rects: HashMap<TileId, Rect>,
+    actions: &'a mut Vec<Action>,
+}
+
+impl Stage<'_> {
+    /// One tile. True when its title is being dragged away.
+    fn tile_ui(&mut self, ui: &mut Ui, id: TileId, pane: &Pane) -> bool {
+        let rect = ui.max_rect();
+        let theme = self.cx.theme;
+        let is_selected = *self.selected == Some(id);
+        self.rects.insert(id, rect);
+        ui.painter().rect_filled(rect, theme::CORNER, theme.panel);
+        if ui.input(|i| i.pointer.any_pressed() && i.pointer.interact_pos().is_some_and(|p| rect.contains(p))) {
+            *self.selected = Some(id);
+        }
+        let entry = self.lists.view(&pane.view);
+        let header = Rect::from_min_size(rect.min, vec2(rect.width(), HEADER));
+        let dragged = self.header_ui(ui, header, id, pane, entry);
+        let body = Rect::from_min_max(pos2(rect.left() + 8.0, header.bottom()), rect.max - vec2(8.0, 8.0));
+        if body.is_positive() {
+            let mut inner = ui.new_child(UiBuilder::new().max_rect(body).id_salt(("view", id.0)));
+            inner.set_clip_rect(body.expand(2.0).intersect(ui.clip_rect()));
+            match Tiling::view_of(self.views, id, entry) {
+                Some(view) => view.ui(&mut inner, &mut self.cx),
+                None => {
+                    let words = format!("This build has no view `{}`.", pane.view);
+                    inner.label(RichText::new(words).color(theme.secondary));
+                }
+            }
+        }
+        if is_selected {
+            let outline = Stroke::new(1.0, theme.accent);
+            ui.painter().rect_stroke(rect, theme::CORNER, outline, StrokeKind::Inside);
+        }
+        dragged
+    }
+
+    fn header_ui(&mut self, ui: &mut Ui, rect: Rect, id: TileId, pane: &Pane, entry: Option<&'static ViewEntry>) -> bool {
+        let theme = self.cx.theme;
+        let title = entry.map_or(pane.view.as_str(), |e| e.title);
+        let response = ui.interact(rect, ui.id().with(("title", id.0)), Sense::click_and_drag());
+        let number = self.order.get(&id).copied().unwrap_or_default();
+        response.widget_info(|| WidgetInfo::labeled(egui::Role::TitleBar, true, format!("Tile {number}: {title}")));
+        let subtitle = Tiling::view_of(self.views, id, entry).map(|v| v.subtitle(&self.cx)).unwrap_or_default();
+        paint_title(ui, theme, rect, number, title, &subtitle);
+        let mut corner = ui.new_child(
+            UiBuilder::new()
+                .max_rect(Rect::from_min_max(pos2(rect.right() - 36.0, rect.top()), rect.max))
+                .layout(egui::Layout::right_to_left(egui::Align::Center))
+                .id_salt(("corner", id.0)),
+        );
+        corner.add_space(4.0);
+        let button = icon_button_in(&mut corner, theme, Icon::More, &format!("Menu of {title}"), Look::Plain);
+        egui::Popup::menu(&button).show(|ui| self.menu_ui(ui, id, entry));
+        if response.double_clicked() {
+            self.wanted.push(Wanted::Maximise(id));
+        }
+        if let Some(entry) = entry {
+            response.clone().on_hover_text(entry.about);
+        }
+        response.drag_started() && self.maximised.is_none()
+    }
+
+    fn menu_ui(&mut self, ui: &mut Ui, id: TileId, entry: Option<&'static ViewEntry>) {
+        ui.set_width(280.0);
+        if let Some(entry) = entry {
+            ui.label(RichText::new(entry.about).small().color(self.cx.theme.secondary));
+            ui.separator();
+            self.export_ui(ui, id, entry);
+            ui.separator();
+        }
+        let max = if self.maximised.is_some() { "Put back" } else { "Maximise" };
+        if ui.add(Button::new(max).shortcut_text("Enter").frame(false)).clicked() {
+            self.wanted.push(Wanted::Maximise(id));
+            ui.close();
+        }
+        if ui.add(Button::new("Close").frame(false)).clicked() {
+            self.wanted.push(Wanted::Close(id));
+            ui.close();
+        }
+        ui.separator();
+        ui.label(RichText::new("Open a view").small().color(self.cx.theme.secondary));
+        for pane in crate::ui::views_of(self.lists, self.lab) {
+            let shown = self.lists.view(pane).map_or(pane, |v| v.title);
+            if ui.add(Button::new(shown).frame(false)).clicked() {
+                self.actions.push(Action::ShowView(pane));
+                ui.close();
+            }
+        }
+    }
+
+    fn export_ui(&mut self, ui: &mut Ui, id: TileId, entry: &'static ViewEntry) {
+        let name = |ending: &str| format!("{}-{}-step{}.{ending}", self.lab, entry.id, self.cx.step);
+        if ui.add(Button::new("Save the picture (PNG)…").frame(false)).clicked() {
+            let rect = self.rects.get(&id).copied().unwrap_or(Rect::EVERYTHING);
+            self.actions.push(Action::Picture(rect, name("png")));
+            ui.close();
+        }
+        let Some(view) = self.views.get(&id) else { return };
+        for (words, ending) in [("Save the numbers (CSV)…", "csv"), ("Save the drawing (SVG)…", "svg")] {
+            if !ui.add(Button::new(words).frame(false)).clicked() {
+                continue;
+            }
+            let text = if ending == "csv" { view.csv(&self.cx) } else { view.svg(&self.cx) };
+            self.actions.push(match text {
+                Some(text) => Action::Save(name(ending), text.into_bytes()),
+                None if ending == "svg" => Action::Toast(format!("{} is not made of curves; save its picture.", entry.title)),
+                None => Action::Toast(format!("{} shows nothing yet. Space runs the lab.", entry.title)),
+            });
+            ui.close();
+        }
+    }
+}
+
+/// Number, title and as much of the subtitle as fits.
+fn paint_title(ui: &Ui, theme: &Theme, rect: Rect, number: usize, title: &str, subtitle: &str) {
+    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+    let middle = rect.center().y;
+    let at = painter.text(
+        pos2(rect.left() + 10.0, middle),
+        Align2::LEFT_CENTER,
+        if number < 10 { number.to_string() } else { String::new() },
+        theme::numbers(),
+        theme.secondary,
+    );
+    let title_at = pos2(at.right() + 8.0, middle);
+    let at = painter.text(title_at, Align2::LEFT_CENTER, title, FontId::proportional(theme::BODY), theme.text);
+    let room = rect.right() - 40.0 - (at.right() + 12.0);
+    if subtitle.is_empty() || room < 40.0 {
+        return;
+    }
+    let mut job = egui::text::LayoutJob::single_section(
+        subtitle.to_owned(),
+        egui::TextFormat::simple(FontId::proportional(theme::SMALL), theme.secondary),
+    );
+    job.wrap = egui::text::TextWrapping::truncate_at_width(room);
+    let galley = painter.layout_job(job);
+    painter.galley(pos2(at.right() + 12.0, middle - galley.size().y / 2.0), galley, theme.secondary);
+}
+
+impl Behavior<Pane> for Stage<'_> {
+    fn pane_ui(&mut self, ui: &mut Ui, id: TileId, pane: &mut Pane) -> UiResponse {
+        if self.tile_ui(ui, id, pane) { UiResponse::DragStarted } else { UiResponse::None }
+    }
+
+    fn tab_title_for_pane(&mut self, pane: &Pane) -> WidgetText {
+        self.lists.view(&pane.view).map_or(pane.view.as_str(), |v| v.title).into()
+    }
+
+    fn is_tab_closable(&self, _tiles: &Tiles<Pane>, _id: TileId) -> bool {
+        true
+    }
+
+    fn simplification_options(&self) -> SimplificationOptions {
+        SimplificationOptions { all_panes_must_have_tabs: false, ..Default::default() }
+    }
+
+    fn gap_width(&self, _style: &egui::Style) -> f32 {
+        8.0
+    }
+
+    fn min_size(&self) -> f32 {
+        96.0
+    }
+
+    fn tab_bar_height(&self, _style: &egui::Style) -> f32 {
+        28.0
+    }
+
+    fn resize_stroke(&self, _style: &egui::Style, state: ResizeState) -> Stroke {
+        match state {
+            ResizeState::Idle => Stroke::NONE,
+            ResizeState::Hovering => Stroke::new(2.0, self.cx.theme.line),
+            ResizeState::Dragging => Stroke::new(2.0, self.cx.theme.accent),
+        }
+    }
+
+    fn tab_bar_color(&self, _visuals: &Visuals) -> Color32 {
+        self.cx.theme.page
+    }
+
+    fn tab_bg_color(&self, _visuals: &Visuals, _tiles: &Tiles<Pane>, _id: TileId, state: &TabState) -> Color32 {
+        if state.active { self.cx.theme.panel } else { Color32::TRANSPARENT }
+    }
+
+    fn tab_outline_stroke(&self, _visuals: &Visuals, _tiles: &Tiles<Pane>, _id: TileId, _state: &TabState) -> Stroke {
+        Stroke::NONE
+    }
+
+    fn tab_bar_hline_stroke(&self, _visuals: &Visuals) -> Stroke {
+        Stroke::NONE
+    }
+
+    fn tab_text_color(&self, _visuals: &Visuals, _tiles: &Tiles<Pane>, _id: TileId, state: &TabState) -> Color32 {
+        if state.active { self.cx.theme.text } else { self.cx.theme.secondary }
+    }
+
+    fn drag_preview_stroke(&self, _visuals: &Visuals) -> Stroke {
+        Stroke::new(1.0, self.cx.theme.accent)
+    }
+
+    fn drag_preview_color(&self, _visuals: &Visuals) -> Color32 {
+        self.cx.theme.accent.gamma_multiply(0.2)
+    }
+
+    fn dragged_overlay_color(&self, _visuals: &Visuals) -> Color32 {
+        self.cx.theme.page.gamma_multiply(0.6)
+    }
+}

@@ -1,0 +1,131 @@
+//! Messages in the lower right corner: they queue, they go by themselves, errors stay until
+//! dismissed. They stand over the right panel or the page's edge, never over the controls.
+
+use eframe::egui::{self, Align2, Area, Context, Frame, Id, Margin, Order, RichText, Stroke, vec2};
+
+use super::{
+    Shell, TRANSPORT,
+    icon::{Icon, icon_button},
+};
+use crate::{
+    telemetry::Level,
+    ui::{action::Action, theme},
+};
+
+const WIDTH: f32 = 264.0;
+/// Most that are shown at once; older ones wait behind.
+const SHOWN: usize = 4;
+
+#[derive(Debug)]
+struct Toast {
+    id: u64,
+    level: Level,
+    text: String,
+    /// A button: words and what it does.
+    offer: Option<(String, Action)>,
+    /// When it goes, egui's clock; set when it is first shown.
+    until: Option<f64>,
+    times: u32,
+}
+
+/// The queue.
+#[derive(Debug, Default)]
+pub struct Toasts {
+    queue: Vec<Toast>,
+    next: u64,
+}
+
+impl Toasts {
+    pub fn push(&mut self, level: Level, text: String) {
+        if let Some(same) = self.queue.iter_mut().find(|t| t.text == text) {
+            same.times += 1;
+            same.until = None;
+            return;
+        }
+        self.next += 1;
+        self.queue.push(Toast { id: self.next, level, text, offer: None, until: None, times: 1 });
+    }
+
+    /// With a button that does something about it; stays until dismissed or pressed.
+    pub fn push_with(&mut self, level: Level, text: String, offer: (String, Action)) {
+        self.next += 1;
+        self.queue.push(Toast { id: self.next, level, text, offer: Some(offer), until: None, times: 1 });
+    }
+
+    pub fn dismiss(&mut self, id: u64) {
+        self.queue.retain(|t| t.id != id);
+    }
+
+    /// Lets the old ones go and asks for a frame when the next one does.
+    pub fn age(&mut self, ctx: &Context, now: f64) {
+        for t in self.queue.iter_mut().take(SHOWN) {
+            let seconds = match t.level {
+                Level::Error => continue,
+                Level::Warning => 12.0,
+                Level::Info => 6.0,
+            };
+            if t.offer.is_none() && t.until.is_none() {
+                t.until = Some(now + seconds);
+            }
+        }
+        self.queue.retain(|t| t.until.is_none_or(|u| u > now));
+        if let Some(next) = self.queue.iter().filter_map(|t| t.until).min_by(f64::total_cmp) {
+            ctx.request_repaint_after_secs((next - now).max(0.01) as f32);
+        }
+    }
+
+    pub fn ui(&self, ctx: &Context, shell: &mut Shell<'_>) {
+        if self.queue.is_empty() {
+            return;
+        }
+        Area::new(Id::new("toasts"))
+            .order(Order::Foreground)
+            .anchor(Align2::RIGHT_BOTTOM, vec2(-12.0, -(TRANSPORT + 12.0)))
+            .interactable(true)
+            .show(ctx, |ui| {
+                ui.set_width(WIDTH);
+                ui.spacing_mut().item_spacing.y = 8.0;
+                for toast in self.queue.iter().take(SHOWN) {
+                    toast_ui(ui, shell, toast);
+                }
+                let hidden = self.queue.len().saturating_sub(SHOWN);
+                if hidden > 0 {
+                    ui.label(RichText::new(format!("{hidden} more wait")).small().color(shell.theme.secondary));
+                }
+            });
+    }
+}
+
+fn toast_ui(ui: &mut egui::Ui, shell: &mut Shell<'_>, toast: &Toast) {
+    let (edge, sign) = match toast.level {
+        Level::Info => (shell.theme.line, ""),
+        Level::Warning => (shell.theme.accent, "Note: "),
+        Level::Error => (shell.theme.error, "! "),
+    };
+    let frame = Frame::NONE
+        .fill(shell.theme.raised)
+        .stroke(Stroke::new(1.0, edge))
+        .corner_radius(theme::CORNER)
+        .inner_margin(Margin { left: 12, right: 4, top: 4, bottom: 8 });
+    frame.show(ui, |ui| {
+        ui.set_width(WIDTH - 18.0);
+        ui.horizontal_top(|ui| {
+            ui.vertical(|ui| {
+                ui.set_width(WIDTH - 58.0);
+                ui.add_space(4.0);
+                let times = if toast.times > 1 { format!("  (x{})", toast.times) } else { String::new() };
+                ui.style_mut().interaction.selectable_labels = toast.level == Level::Error;
+                ui.add(egui::Label::new(RichText::new(format!("{sign}{}{times}", toast.text)).small()).wrap());
+                if let Some((words, action)) = &toast.offer
+                    && ui.button(RichText::new(words).small()).clicked()
+                {
+                    shell.act(action.clone());
+                    shell.act(Action::Dismiss(toast.id));
+                }
+            });
+            if icon_button(ui, shell.theme, Icon::Close, "Dismiss").clicked() {
+                shell.act(Action::Dismiss(toast.id));
+            }
+        });
+    });
+}

@@ -1,0 +1,169 @@
+//! The bar at the top: where one is, preset, seed, device, and what acts on everything.
+
+use eframe::egui::{self, Align, Button, ComboBox, DragValue, Layout, RichText, Ui};
+
+use super::{
+    Shell,
+    icon::{Icon, Look, icon_button, icon_button_in},
+};
+use crate::{
+    config::Value,
+    ui::{action::Action, app::NAME, page::Page, theme},
+};
+
+pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>) {
+    ui.horizontal_centered(|ui| {
+        let on_page = page.is_some();
+        if on_page && !shell.presenter {
+            let look = if shell.session.controls_open { Look::On } else { Look::Plain };
+            let fold = icon_button_in(ui, shell.theme, Icon::Left, "Fold or open the controls", look);
+            if fold.on_hover_text("Fold or open the controls ([)").clicked() {
+                shell.act(Action::FoldControls);
+            }
+        }
+        crumbs_ui(ui, shell, page.as_deref());
+        if let Some(page) = page {
+            ui.add_space(8.0);
+            settings_ui(ui, shell, page);
+        }
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| right_ui(ui, shell, on_page));
+    });
+}
+
+fn crumbs_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>) {
+    let name = RichText::new(NAME).text_style(theme::title_style()).color(shell.theme.text);
+    match page {
+        None => {
+            ui.label(name);
+        }
+        Some(page) => {
+            let home = ui.add(Button::new(name).frame(false)).on_hover_text("Home: every lab (Esc)");
+            home.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Link, true, "Home"));
+            if home.clicked() {
+                shell.act(Action::Home);
+            }
+            ui.label(RichText::new("›").color(shell.theme.secondary));
+            ui.add(egui::Label::new(RichText::new(page.lab.title).text_style(theme::title_style())).truncate());
+        }
+    }
+}
+
+fn settings_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
+    let wide = ui.available_width() > 560.0;
+    preset_ui(ui, shell, page);
+    let mut seed = page.config.seed;
+    let label = ui.label(RichText::new("seed").small().color(shell.theme.secondary));
+    let field = ui
+        .add(DragValue::new(&mut seed).speed(0.1))
+        .labelled_by(label.id)
+        .on_hover_text("Draws weights and batches: the same seed gives the same run. Applies at a reset.");
+    if field.changed() {
+        shell.act(Action::Seed(seed));
+    }
+    if wide {
+        device_ui(ui, shell, page);
+    }
+}
+
+fn preset_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+    let changed = !page.config.changed_keys(&page.preset).is_empty();
+    let shown = page.lab.presets.iter().find(|p| p.id == page.config.preset).or(page.lab.presets.first());
+    let title = shown.map_or("defaults", |p| p.title);
+    let text = if changed { format!("{title} · changed") } else { title.to_owned() };
+    let label = ui.label(RichText::new("preset").small().color(shell.theme.secondary));
+    let combo = ComboBox::from_id_salt("preset").selected_text(text).width(168.0).truncate();
+    let response = combo.show_ui(ui, |ui| {
+        ui.set_min_width(240.0);
+        for preset in page.lab.presets {
+            let on = preset.id == page.config.preset;
+            if ui.selectable_label(on, preset.title).on_hover_text(preset.about).clicked() {
+                shell.act(Action::Preset(preset.id.to_owned()));
+            }
+        }
+    });
+    let about = shown.map_or("", |p| p.about);
+    response.response.labelled_by(label.id).on_hover_text(format!("{about} Choosing a preset begins a new run."));
+}
+
+fn device_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+    let Some(Value::Text(chosen)) = page.config.get(DEVICE).cloned() else { return };
+    let devices = shell.devices;
+    let words = devices.iter().find(|(name, ..)| *name == chosen).map_or(chosen.as_str(), |(_, words, _)| words);
+    let label = ui.label(RichText::new("on").small().color(shell.theme.secondary));
+    let combo = ComboBox::from_id_salt("device").selected_text(words).width(112.0).truncate();
+    let response = combo.show_ui(ui, |ui| {
+        ui.set_min_width(280.0);
+        for (name, words, available) in devices {
+            ui.add_enabled_ui(*available, |ui| {
+                if ui.selectable_label(*name == chosen, words.as_str()).clicked() {
+                    shell.act(Action::Change(DEVICE.to_owned(), Value::Text(name.clone())));
+                }
+            });
+        }
+    });
+    response.response.labelled_by(label.id).on_hover_text("Where the model computes. Applies at a reset.");
+    if let Some(Value::Int(threads)) = page.config.get(THREADS) {
+        let mut n = *threads;
+        let field = DragValue::new(&mut n).range(0..=256).speed(0.05).custom_formatter(|n, _| {
+            if n == 0.0 { "all but one thread".to_owned() } else { format!("{n} threads") }
+        });
+        let field = ui.add(field).on_hover_text("Worker threads. 0 leaves one core to the window and takes the rest. Applies at a reset.");
+        field.widget_info(|| egui::WidgetInfo {
+            label: Some("Threads".into()),
+            ..egui::WidgetInfo::drag_value(true, n as f64)
+        });
+        if field.changed() {
+            shell.act(Action::Change(THREADS.to_owned(), Value::Int(n)));
+        }
+    }
+}
+
+/// Settings that stand in this bar and not on the control panel.
+pub const DEVICE: &str = "run.device";
+pub const THREADS: &str = "run.threads";
+
+fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, on_page: bool) {
+    if on_page && !shell.presenter {
+        let look = if shell.session.inspector_open { Look::On } else { Look::Plain };
+        let fold = icon_button_in(ui, shell.theme, Icon::Right, "Fold or open the right panel", look);
+        if fold.on_hover_text("Fold or open the right panel (])").clicked() {
+            shell.act(Action::FoldInspector);
+        }
+    }
+    let help = ui.add(Button::new(RichText::new("?").color(shell.theme.secondary)).frame(false));
+    help.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Help"));
+    if help.on_hover_text("Every key and gesture (?)").clicked() {
+        shell.act(Action::Help);
+    }
+    menu_ui(ui, shell, on_page);
+    if icon_button(ui, shell.theme, Icon::Search, "Find a command").on_hover_text("Find a command, lab, preset, view or control (Ctrl P)").clicked() {
+        shell.act(Action::Palette);
+    }
+}
+
+fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, on_page: bool) {
+    let button = icon_button(ui, shell.theme, Icon::More, "Menu");
+    egui::Popup::menu(&button).show(|ui| {
+        ui.set_min_width(240.0);
+        let mut entry = |ui: &mut Ui, text: &str, key: &str, action: Action| {
+            if ui.add(Button::new(text).shortcut_text(key).frame(false)).clicked() {
+                shell.actions.push(action);
+                ui.close();
+            }
+        };
+        entry(ui, "Open…", "Ctrl O", Action::OpenSheet);
+        if on_page {
+            entry(ui, "Copy session", "Ctrl C", Action::CopySession);
+            entry(ui, "Write a checkpoint now", "", Action::Checkpoint);
+            entry(ui, "Layout as it was", "", Action::ResetLayout);
+        }
+        entry(ui, "Paste session", "Ctrl V", Action::PasteSession);
+        ui.separator();
+        entry(ui, if shell.session.dark { "Light" } else { "Dark" }, "D", Action::ToggleTheme);
+        entry(ui, "Presenter mode", "P", Action::Presenter);
+        entry(ui, if shell.session.still { "Animations on" } else { "Reduced motion" }, "", Action::ToggleStill);
+        entry(ui, "Larger", "Ctrl +", Action::Zoom(shell.session.zoom + 0.1));
+        entry(ui, "Smaller", "Ctrl -", Action::Zoom(shell.session.zoom - 0.1));
+        entry(ui, "Frame times", "T", Action::FrameTimes);
+    });
+}

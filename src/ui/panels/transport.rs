@@ -1,0 +1,127 @@
+//! The bar at the bottom: run, step, reset, pace, and time as an axis.
+
+use eframe::egui::{self, Align, Layout, RichText, Slider, Stroke, Ui, vec2};
+
+use super::{
+    Shell,
+    icon::{Icon, Look, icon_button, icon_button_in},
+    number,
+};
+use crate::ui::{action::Action, page::Page, run::Run, theme};
+
+/// Paces to choose from: name, steps a second (0: no limit), words.
+const PACES: [(&str, f64, &str); 3] =
+    [("x1", 4.0, "Four steps a second"), ("x4", 16.0, "Sixteen steps a second"), ("max", 0.0, "As fast as it goes")];
+
+pub fn transport_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
+    ui.horizontal_centered(|ui| {
+        buttons_ui(ui, shell, page);
+        ui.add_space(8.0);
+        pace_ui(ui, shell, page);
+        ui.add_space(8.0);
+        counters_ui(ui, shell, page);
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            follow_ui(ui, shell, page);
+            scrubber_ui(ui, shell, page);
+        });
+    });
+}
+
+fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+    let running = page.run.as_ref().is_some_and(Run::is_running);
+    let (icon, name) = if running { (Icon::Pause, "Pause") } else { (Icon::Play, "Run") };
+    let run = icon_button_in(ui, shell.theme, icon, name, Look::Primary);
+    if run.on_hover_text(format!("{name} (Space)")).clicked() {
+        shell.act(Action::RunPause);
+    }
+    if icon_button(ui, shell.theme, Icon::Step, "Step").on_hover_text("One step, then pause (→)").clicked() {
+        shell.act(Action::StepOnce);
+    }
+    let reset = icon_button(ui, shell.theme, Icon::Reset, "Reset");
+    if reset.on_hover_text("Begin again with the settings shown (R). What was run stays in its folder.").clicked() {
+        shell.act(Action::Reset);
+    }
+}
+
+fn pace_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+    ui.spacing_mut().item_spacing.x = 4.0;
+    for (name, pace, words) in PACES {
+        let on = page.pace == pace;
+        let colour = if on { shell.theme.accent } else { shell.theme.secondary };
+        let button = ui.add(egui::Button::new(RichText::new(name).font(theme::numbers()).color(colour)).frame(false));
+        button.widget_info(|| egui::WidgetInfo::selected(egui::Role::Button, true, on, format!("Pace {name}")));
+        if on {
+            let r = button.rect;
+            ui.painter().hline(r.x_range(), r.bottom(), Stroke::new(1.5, shell.theme.accent));
+        }
+        if button.on_hover_text(words).clicked() {
+            shell.act(Action::Pace(pace));
+        }
+    }
+    ui.spacing_mut().item_spacing.x = 8.0;
+}
+
+fn counters_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+    let number = |text: String| RichText::new(text).font(theme::numbers());
+    ui.label(RichText::new("step").small().color(shell.theme.secondary));
+    let (shown, total) = (page.shown_step(), page.total());
+    let width = total.max(100).to_string().len();
+    let colour = if page.scrub.is_some() { shell.theme.accent } else { shell.theme.text };
+    ui.label(number(format!("{shown:>width$}")).color(colour));
+    ui.label(number(format!("/ {}", number::grouped(total))).color(shell.theme.secondary));
+    if ui.available_width() < 380.0 {
+        return;
+    }
+    let ms = page.run.as_ref().and_then(Run::step_ms);
+    let pace = match ms {
+        Some(ms) if ms < 9.95 => format!("{ms:>4.1} ms/step"),
+        Some(ms) => format!("{ms:>4.0} ms/step"),
+        None => "   – ms/step".to_owned(),
+    };
+    ui.label(number(pace).color(shell.theme.secondary));
+    let state = page.run.as_ref().map_or("no run yet", Run::state_words);
+    let words = ui.label(RichText::new(state).small().color(shell.theme.secondary));
+    words.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, format!("Run state: {state}")));
+}
+
+fn follow_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+    let following = page.scrub.is_none();
+    let look = if following { Look::On } else { Look::Plain };
+    let button = icon_button_in(ui, shell.theme, Icon::Follow, "Follow", look);
+    let words = if following { "Every view follows the run" } else { "Back to the newest step (F or End)" };
+    if button.on_hover_text(words).clicked() {
+        shell.act(if following { Action::Scrub(page.newest()) } else { Action::Follow });
+    }
+}
+
+/// The scrubber: the whole run from left to right, what is done in a stronger line, checkpoints as
+/// ticks under it.
+fn scrubber_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+    let newest = page.newest();
+    let total = page.total().max(newest).max(1);
+    ui.spacing_mut().slider_width = (ui.available_width() - 8.0).max(64.0);
+    let mut step = page.shown_step();
+    let slider = ui.add_enabled(
+        newest > 0,
+        Slider::new(&mut step, 0..=total).show_value(false).trailing_fill(true).handle_shape(egui::style::HandleShape::Circle),
+    );
+    slider.widget_info(|| egui::WidgetInfo::slider(newest > 0, step as f64, "Step shown"));
+    let track = slider.rect.shrink2(vec2(slider.rect.height() / 2.5, 0.0));
+    let x = |s: u64| track.left() + track.width() * s as f32 / total as f32;
+    let painter = ui.painter();
+    if newest > 0 {
+        let done = egui::Rect::from_min_max(
+            egui::pos2(x(step) + 6.0, track.center().y - 1.0),
+            egui::pos2(x(newest).max(x(step) + 6.0), track.center().y + 1.0),
+        );
+        painter.rect_filled(done, 1.0, shell.theme.secondary);
+    }
+    for s in page.mirror().map_or(&[][..], |m| &m.checkpoints) {
+        let top = egui::pos2(x(*s), track.center().y + 6.0);
+        painter.vline(top.x, top.y..=top.y + 4.0, Stroke::new(1.5, shell.theme.secondary));
+    }
+    if slider.changed() {
+        shell.act(if step >= newest { Action::Follow } else { Action::Scrub(step) });
+    }
+    slider.on_hover_text("Drag to see every view as of that step; training goes on. Ticks below are checkpoints.");
+}

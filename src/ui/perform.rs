@@ -1,0 +1,364 @@
+//! What each action does. The only place where the window changes anything but its looks.
+
+use std::path::{Path, PathBuf};
+
+use eframe::egui::{self, Context};
+
+use super::{
+    action::Action,
+    app::App,
+    host::{Delivery, Purpose},
+    mirror::Mirror,
+    page::Page,
+    panels::Overlay,
+    run::Run,
+    session::{LabSession, Shared, adopt},
+    tiling::Tiling,
+};
+use crate::{
+    config::{Config, Value},
+    telemetry::{Command, Level, RunState},
+};
+
+/// How much larger everything is in presenter mode.
+const PRESENTER_SCALE: f32 = 1.5;
+
+impl App {
+    pub(super) fn perform(&mut self, action: Action, ctx: &Context) {
+        match action {
+            Action::Home => self.go_home(),
+            Action::OpenLab(id) => self.open_lab(id, ctx),
+            Action::OpenRun(folder) => self.open_run(folder, ctx),
+            Action::OpenPath(path) => self.open_path(path, ctx),
+            Action::Pick(purpose) => self.host.pick(purpose),
+            Action::OpenSheet => self.overlay = Some(Overlay::open_sheet()),
+            Action::Palette => self.overlay = Some(Overlay::palette()),
+            Action::Help => self.overlay = Some(Overlay::Help),
+            Action::Back => self.back(),
+            Action::CopySession => self.copy_session(ctx),
+            Action::PasteSession => ctx.send_viewport_cmd(egui::ViewportCommand::RequestPaste),
+            Action::CopyText(text) => ctx.copy_text(text),
+            Action::Dismiss(id) => self.toasts.dismiss(id),
+            Action::Toast(text) => self.toasts.push(Level::Info, text),
+            Action::Picture(rect, name) => self.pictures.ask(rect, name, ctx),
+            Action::Save(name, bytes) => self.save(name, bytes),
+            Action::SaveInExports(name, bytes) => {
+                let path = self.host.export_folder().join(name);
+                self.host.write(path, bytes);
+            }
+            Action::Presenter
+            | Action::ToggleTheme
+            | Action::Zoom(_)
+            | Action::ToggleStill
+            | Action::FoldControls
+            | Action::FoldInspector
+            | Action::FrameTimes => self.change_looks(&action, ctx),
+            other => self.perform_on_page(other, ctx),
+        }
+    }
+
+    fn change_looks(&mut self, action: &Action, ctx: &Context) {
+        match action {
+            Action::Presenter => {
+                self.presenter = !self.presenter;
+                let factor = if self.presenter { PRESENTER_SCALE } else { 1.0 / PRESENTER_SCALE };
+                ctx.set_zoom_factor((ctx.zoom_factor() * factor).clamp(0.5, 4.0));
+            }
+            Action::ToggleTheme => self.set_theme(!self.session.dark, ctx),
+            Action::Zoom(factor) => ctx.set_zoom_factor(factor.clamp(0.5, 3.0)),
+            Action::ToggleStill => {
+                self.session.still = !self.session.still;
+                self.set_theme(self.session.dark, ctx);
+            }
+            Action::FoldControls => self.session.controls_open = !self.session.controls_open,
+            Action::FoldInspector => self.session.inspector_open = !self.session.inspector_open,
+            Action::FrameTimes => self.toggle_frames(),
+            _ => {}
+        }
+        self.session.zoom = ctx.zoom_factor() / if self.presenter { PRESENTER_SCALE } else { 1.0 };
+    }
+
+    fn perform_on_page(&mut self, action: Action, ctx: &Context) {
+        let now = ctx.input(|i| i.time);
+        let Some(page) = self.open.and_then(|id| self.pages.get_mut(id)) else { return };
+        let host = self.host.as_mut();
+        let mut outcome = Ok(());
+        match action {
+            Action::RunPause => outcome = page.run_or_pause(host, ctx),
+            Action::StepOnce => outcome = page.step_once(host, ctx),
+            Action::Reset => page.launch(host, ctx),
+            Action::Follow => page.scrub = None,
+            Action::Scrub(step) => page.scrub = Some(step),
+            Action::Pace(pace) => {
+                page.pace = pace;
+                outcome = page.tell(Command::Pace(pace));
+            }
+            Action::Checkpoint => outcome = page.tell(Command::Checkpoint),
+            Action::Change(key, value) => page.change(&key, value, now),
+            Action::Refused(key, words) => {
+                page.refused.insert(key, words);
+            }
+            Action::Seed(seed) => page.set_seed(seed, now),
+            Action::Preset(id) => match page.lab.config(Some(&id)) {
+                Ok(config) => {
+                    page.take_config(config, now);
+                    page.launch(host, ctx);
+                }
+                Err(e) => outcome = Err(e.to_string()),
+            },
+            Action::Restore(key) => {
+                if let Some(value) = page.preset_value(&key).cloned() {
+                    page.drafts.remove(&key);
+                    page.change(&key, value, now);
+                }
+            }
+            Action::Undo => {
+                page.undo(false, now);
+            }
+            Action::Redo => {
+                page.undo(true, now);
+            }
+            Action::SelectTile(index) => page.tiling.select(index),
+            Action::Maximise => page.tiling.toggle_maximised(),
+            Action::ShowView(id) => page.tiling.show(id),
+            Action::ResetLayout => page.tiling = Tiling::new(page.lab.id, page.lab.panes),
+            Action::FindControl(key) => {
+                page.sought = Some(key);
+                page.filter.clear();
+                self.session.controls_open = true;
+            }
+            _ => {}
+        }
+        if let Err(words) = outcome {
+            self.toasts.push(Level::Warning, words);
+        }
+    }
+
+    // ---- places ----
+
+    fn go_home(&mut self) {
+        self.open = None;
+        self.host.list_runs();
+    }
+
+    /// Escape: out of the innermost thing.
+    fn back(&mut self) {
+        if self.overlay.take().is_some() {
+            return;
+        }
+        let presenting = self.presenter;
+        match self.page_mut() {
+            Some(page) if page.tiling.maximised.is_some() => page.tiling.maximised = None,
+            Some(page) if page.tiling.selected.is_some() && !presenting => page.tiling.selected = None,
+            Some(_) => self.go_home(),
+            None => {}
+        }
+    }
+
+    pub(super) fn open_lab(&mut self, id: &'static str, ctx: &Context) {
+        let Some(lab) = self.lists.lab(id) else { return };
+        if !self.pages.contains_key(lab.id) {
+            let empty = LabSession::default();
+            let saved = self.session.labs.get(lab.id).unwrap_or(&empty);
+            let (mut page, complaints) = Page::restore(lab, saved);
+            for words in complaints {
+                self.toasts.push(Level::Warning, format!("A saved setting no longer fits and was left out: {words}"));
+            }
+            if lab.opens_with_run {
+                page.launch(self.host.as_mut(), ctx);
+            }
+            self.pages.insert(lab.id, page);
+        }
+        self.open = Some(lab.id);
+        self.overlay = None;
+        if let Some(file) = self.homeless_file.take() {
+            self.set_path(false, &file, ctx);
+        }
+    }
+
+    /// Opens the config's lab with it.
+    pub(super) fn open_config(&mut self, config: Config, ctx: &Context) {
+        let Some(lab) = self.lists.lab(&config.lab) else {
+            let known = self.lists.labs.iter().map(|l| l.id).collect::<Vec<_>>().join(", ");
+            self.toasts.push(Level::Error, format!("These settings are of a lab `{}`; the labs are {known}.", config.lab));
+            return;
+        };
+        let now = ctx.input(|i| i.time);
+        if !self.pages.contains_key(lab.id) {
+            self.pages.insert(lab.id, Page::new(lab, config.clone()));
+        }
+        self.open = Some(lab.id);
+        self.overlay = None;
+        let host = self.host.as_mut();
+        if let Some(page) = self.pages.get_mut(lab.id) {
+            page.take_config(config, now);
+            page.launch(host, ctx);
+        }
+    }
+
+    /// Begins to open a run folder; its page opens once the folder has told of which lab it is.
+    pub(super) fn open_run(&mut self, folder: PathBuf, ctx: &Context) {
+        let handle = self.host.open_run(folder.clone());
+        self.opening.push(Run::new(handle, Mirror::default(), Some(folder), ctx));
+        self.overlay = None;
+    }
+
+    pub(super) fn pump_opening(&mut self, _ctx: &Context) {
+        let mut waiting = vec![];
+        for mut run in std::mem::take(&mut self.opening) {
+            run.pump();
+            let lab = run.mirror.info.as_ref().map(|i| i.lab.clone());
+            let failed = match &run.mirror.state {
+                Some(RunState::Failed { message }) => Some(message.clone()),
+                _ => None,
+            };
+            match (lab, failed) {
+                (Some(id), _) => match self.lists.lab(&id) {
+                    Some(lab) => {
+                        let page = self.pages.entry(lab.id).or_insert_with(|| {
+                            let (page, _) = Page::restore(lab, &LabSession::default());
+                            page
+                        });
+                        page.replay(run);
+                        self.open = Some(lab.id);
+                    }
+                    None => self.toasts.push(Level::Error, format!("This run is of a lab `{id}` that this build does not have.")),
+                },
+                (None, Some(message)) => self.toasts.push(Level::Error, message),
+                (None, None) => waiting.push(run),
+            }
+        }
+        self.opening = waiting;
+    }
+
+    /// Opens what a person dropped, picked or typed, by its name.
+    pub(super) fn open_path(&mut self, path: PathBuf, ctx: &Context) {
+        let name = path.file_name().map(|n| n.to_string_lossy().to_lowercase()).unwrap_or_default();
+        if name.ends_with(".toml") {
+            self.host.read_text(path);
+        } else if name.ends_with(".json") {
+            self.set_path(true, &path, ctx);
+        } else if !name.contains('.') || name == "events.jsonl" {
+            self.open_run(path, ctx);
+        } else {
+            self.set_path(false, &path, ctx);
+        }
+    }
+
+    /// Gives a path to the open lab's text or tokenizer control.
+    pub(super) fn set_path(&mut self, tokenizer: bool, path: &Path, ctx: &Context) {
+        let now = ctx.input(|i| i.time);
+        let what = if tokenizer { "tokenizer file" } else { "text file of your own" };
+        match self.open.and_then(|id| self.pages.get_mut(id)) {
+            None => {
+                self.homeless_file = Some(path.to_owned());
+                self.overlay = Some(Overlay::choose_lab(path));
+            }
+            Some(page) => match page.path_knob(tokenizer) {
+                Some(key) => {
+                    page.drafts.remove(key);
+                    page.change(key, Value::Text(path.display().to_string()), now);
+                    let waits = page.run.as_ref().is_some_and(|r| !r.is_untouched());
+                    let then = if waits { " It is used after a reset (R)." } else { "" };
+                    self.toasts.push(Level::Info, format!("{} is set.{then}", path.display()));
+                    self.overlay = None;
+                }
+                None => {
+                    let lab = page.lab.title;
+                    self.toasts.push(Level::Warning, format!("The lab {lab} takes no {what}."));
+                }
+            },
+        }
+    }
+
+    // ---- what the host brings ----
+
+    pub(super) fn take_deliveries(&mut self, ctx: &Context) {
+        for delivery in self.host.deliveries() {
+            match delivery {
+                Delivery::Picked { purpose: Purpose::SaveAs { suggested }, path } => self.saving_goes(&suggested, path),
+                Delivery::Picked { purpose, path: Some(path) } => match purpose {
+                    Purpose::OpenText => self.set_path(false, &path, ctx),
+                    Purpose::OpenTokenizer => self.set_path(true, &path, ctx),
+                    Purpose::OpenConfig => self.host.read_text(path),
+                    Purpose::OpenRun => self.open_run(path, ctx),
+                    Purpose::SaveAs { .. } => {}
+                },
+                Delivery::Picked { path: None, .. } => self.toasts.push(
+                    Level::Info,
+                    "Nothing was chosen. If no dialog appeared, type the path: Ctrl O, or the field beside Browse.".into(),
+                ),
+                Delivery::Text { path, content } => self.open_config_text(&path, &content, ctx),
+                Delivery::Saved { path } => self.toasts.push(Level::Info, format!("Saved {}", path.display())),
+                Delivery::Runs(runs) => self.past_runs.set(runs),
+                Delivery::Failed { what } => self.toasts.push(Level::Error, what),
+            }
+        }
+    }
+
+    fn open_config_text(&mut self, path: &Path, content: &str, ctx: &Context) {
+        let read = Config::lab_of(content).and_then(|id| match self.lists.lab(&id) {
+            Some(lab) => Config::from_toml(content, lab.id, &(lab.knobs)()),
+            None => Err(crate::config::ConfigError::Inconsistent(format!("there is no lab `{id}`"))),
+        });
+        match read {
+            Ok(config) => self.open_config(config, ctx),
+            Err(e) => self.toasts.push(Level::Error, format!("{} was not opened: {e}", path.display())),
+        }
+    }
+
+    pub(super) fn save(&mut self, name: String, bytes: Vec<u8>) {
+        self.saving.insert(name.clone(), bytes);
+        self.host.pick(Purpose::SaveAs { suggested: name });
+    }
+
+    fn saving_goes(&mut self, suggested: &str, path: Option<PathBuf>) {
+        let Some(bytes) = self.saving.remove(suggested) else { return };
+        match path {
+            Some(path) => self.host.write(path, bytes),
+            None => {
+                let folder = self.host.export_folder();
+                self.toasts.push_with(
+                    Level::Info,
+                    format!("{suggested} was not saved: no place was chosen."),
+                    (format!("Save into {}", folder.display()), Action::SaveInExports(suggested.to_owned(), bytes)),
+                );
+            }
+        }
+    }
+
+    // ---- sessions ----
+
+    fn copy_session(&mut self, ctx: &Context) {
+        let Some(page) = self.page() else {
+            self.toasts.push(Level::Info, "Open a lab first: a session is the settings, seed and layout of one.".into());
+            return;
+        };
+        match page.shared().to_text() {
+            Ok(text) => {
+                ctx.copy_text(text);
+                self.toasts.push(Level::Info, "Copied: settings, seed and layout. Paste with Ctrl V, here or elsewhere.".into());
+            }
+            Err(words) => self.toasts.push(Level::Error, words),
+        }
+    }
+
+    pub(super) fn paste_session(&mut self, text: &str, ctx: &Context) {
+        let shared = match Shared::from_text(text) {
+            Ok(shared) => shared,
+            Err(words) => return self.toasts.push(Level::Error, words),
+        };
+        let Some(lab) = self.lists.lab(&shared.config.lab) else {
+            return self.toasts.push(Level::Error, format!("This build has no lab `{}`.", shared.config.lab));
+        };
+        let (config, complaints) = adopt(lab, &(lab.knobs)(), &shared.config);
+        self.open_config(config, ctx);
+        if let (Some(layout), Some(page)) = (shared.layout, self.page_mut()) {
+            page.tiling = Tiling::from_layout(layout);
+        }
+        for words in complaints {
+            self.toasts.push(Level::Warning, words);
+        }
+        self.toasts.push(Level::Info, "The pasted session is open. Space runs it.".into());
+    }
+}

@@ -1,0 +1,104 @@
+//! A run as the window holds it: the handle to its worker and the mirror of what it told.
+
+use std::{
+    collections::VecDeque,
+    path::PathBuf,
+    time::Duration,
+};
+
+use eframe::egui;
+
+use super::mirror::Mirror;
+use crate::telemetry::{Command, Event, RunHandle, RunState};
+
+/// Deliveries closer than this share a frame.
+const SOON: Duration = Duration::from_millis(8);
+
+/// A run that is being watched: living, or replayed from its folder.
+pub struct Run {
+    handle: RunHandle,
+    pub mirror: Mirror,
+    /// The folder it is replayed from; none for a run of this window.
+    pub replayed: Option<PathBuf>,
+    /// (step, seconds of training) of late, for the pace.
+    recent: VecDeque<(u64, f64)>,
+}
+
+/// What a call of [`Run::pump`] found.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct News {
+    pub any: bool,
+    pub started: bool,
+    pub stepped: bool,
+}
+
+impl Run {
+    /// Watches `handle`. `mirror` may hold what an earlier run told: it stays in view until this
+    /// run tells of itself.
+    pub fn new(handle: RunHandle, mut mirror: Mirror, replayed: Option<PathBuf>, ctx: &egui::Context) -> Self {
+        let ctx = ctx.clone();
+        handle.inbox.set_wake(move || ctx.request_repaint_after(SOON));
+        mirror.state = None;
+        Self { handle, mirror, replayed, recent: VecDeque::new() }
+    }
+
+    /// Takes what has been told; never waits.
+    pub fn pump(&mut self) -> News {
+        let batch = self.handle.inbox.take();
+        let mut news = News { any: !batch.events.is_empty() || !batch.samples.is_empty(), ..News::default() };
+        for e in &batch.events {
+            news.started |= matches!(e, Event::Started(_));
+            news.stepped |= matches!(e, Event::Step(_));
+        }
+        if news.started {
+            self.recent.clear();
+        }
+        self.mirror.apply_batch(batch);
+        if news.stepped && self.recent.back().is_none_or(|(s, _)| *s < self.mirror.step) {
+            self.recent.push_back((self.mirror.step, self.mirror.wall_secs));
+            if self.recent.len() > 24 {
+                self.recent.pop_front();
+            }
+        }
+        news
+    }
+
+    pub fn send(&self, command: Command) -> Result<(), &'static str> {
+        self.handle.send(command)
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.mirror.state == Some(RunState::Running)
+    }
+
+    /// Nothing has been trained yet, so beginning again loses nothing.
+    pub fn is_untouched(&self) -> bool {
+        self.mirror.step == 0 && !self.is_running() && self.replayed.is_none()
+    }
+
+    /// Milliseconds a step took of late.
+    pub fn step_ms(&self) -> Option<f64> {
+        let (first, last) = (self.recent.front()?, self.recent.back()?);
+        let steps = last.0.checked_sub(first.0).filter(|n| *n > 0)?;
+        Some((last.1 - first.1) * 1e3 / steps as f64)
+    }
+
+    /// Whether its worker is gone or done, so that only a reset goes on.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.mirror.state, Some(RunState::Finished | RunState::Stopped | RunState::Failed { .. }))
+    }
+
+    /// Its state in a word or two.
+    pub fn state_words(&self) -> &'static str {
+        match (&self.mirror.state, &self.replayed) {
+            (Some(RunState::Failed { .. }), _) => "failed",
+            (_, Some(_)) => "replay",
+            (None, _) => "preparing",
+            (Some(RunState::Running), _) => "running",
+            (Some(RunState::Paused), _) if self.mirror.step == 0 => "ready",
+            (Some(RunState::Paused), _) => "paused",
+            (Some(RunState::Finished), _) => "finished",
+            (Some(RunState::Stopped), _) => "stopped",
+        }
+    }
+}

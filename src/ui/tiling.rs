@@ -1,0 +1,195 @@
+//! Which views stand where: the saved layout and the living views in it. It does not know runs.
+
+use std::collections::HashMap;
+
+use eframe::egui;
+use egui_tiles::{Linear, LinearDir, Tile, TileId, Tiles, Tree};
+use serde::{Deserialize, Serialize};
+
+use super::views::{View, ViewEntry};
+use crate::labs::Pane as LabPane;
+
+/// A tile's content, by the id of its view.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pane {
+    pub view: String,
+}
+
+/// The saved form.
+pub type Layout = Tree<Pane>;
+
+/// The tiles of a lab's page.
+pub struct Tiling {
+    pub tree: Layout,
+    /// One view a tile, made when first shown.
+    pub views: HashMap<TileId, Box<dyn View>>,
+    pub selected: Option<TileId>,
+    pub maximised: Option<TileId>,
+}
+
+impl Tiling {
+    /// The lab's own layout.
+    pub fn new(lab: &str, panes: &[LabPane]) -> Self {
+        Self::from_layout(initial(lab, panes))
+    }
+
+    pub fn from_layout(tree: Layout) -> Self {
+        Self { tree, views: HashMap::new(), selected: None, maximised: None }
+    }
+
+    /// The view of a tile, made if need be; `None` if this build has no such view.
+    pub fn view_of(
+        views: &mut HashMap<TileId, Box<dyn View>>,
+        tile: TileId,
+        entry: Option<&'static ViewEntry>,
+    ) -> Option<&mut Box<dyn View>> {
+        let entry = entry?;
+        Some(views.entry(tile).or_insert_with(entry.make))
+    }
+
+    /// Tiles on the page in reading order, with their views' ids; hidden tabs come last.
+    pub fn in_order(&self) -> Vec<(TileId, String)> {
+        let mut found: Vec<(TileId, String, egui::Pos2)> = self
+            .tree
+            .tiles
+            .iter()
+            .filter_map(|(id, tile)| match tile {
+                Tile::Pane(p) => {
+                    let at = self.tree.tiles.rect(*id).map_or(egui::pos2(f32::MAX, id.0 as f32), |r| r.min);
+                    Some((*id, p.view.clone(), at))
+                }
+                Tile::Container(_) => None,
+            })
+            .collect();
+        found.sort_by(|a, b| {
+            let row = |p: egui::Pos2| (p.y / 24.0).round();
+            row(a.2).total_cmp(&row(b.2)).then(a.2.x.total_cmp(&b.2.x)).then(a.0.0.cmp(&b.0.0))
+        });
+        found.into_iter().map(|(id, view, _)| (id, view)).collect()
+    }
+
+    /// The `index`th tile in reading order, brought to the front and selected.
+    pub fn select(&mut self, index: usize) {
+        if let Some((id, _)) = self.in_order().into_iter().nth(index) {
+            self.tree.make_active(|t, _| t == id);
+            self.selected = Some(id);
+            if self.maximised.is_some() {
+                self.maximised = Some(id);
+            }
+        }
+    }
+
+    /// Maximises the selected tile (or the first), or puts the maximised one back.
+    pub fn toggle_maximised(&mut self) {
+        self.maximised = match self.maximised {
+            Some(_) => None,
+            None => self.selected.or_else(|| self.in_order().first().map(|(id, _)| *id)),
+        };
+    }
+
+    /// Shows a view: brings its tile forward, or opens a new one.
+    pub fn show(&mut self, view: &str) {
+        if let Some((id, _)) = self.in_order().into_iter().find(|(_, v)| v == view) {
+            self.tree.make_active(|t, _| t == id);
+            self.selected = Some(id);
+            return;
+        }
+        let id = self.tree.tiles.insert_pane(Pane { view: view.to_owned() });
+        match self.tree.root {
+            Some(root) if self.tree.tiles.get_container(root).is_some() => {
+                self.tree.move_tile_to_container(id, root, usize::MAX, true);
+            }
+            Some(root) => self.tree.root = Some(self.tree.tiles.insert_horizontal_tile(vec![root, id])),
+            None => self.tree.root = Some(id),
+        }
+        self.selected = Some(id);
+    }
+
+    pub fn close(&mut self, tile: TileId) {
+        self.tree.remove_recursively(tile);
+        if self.tree.root == Some(tile) {
+            self.tree.root = None;
+        }
+        self.views.remove(&tile);
+        self.selected = self.selected.filter(|t| *t != tile);
+        self.maximised = self.maximised.filter(|t| *t != tile);
+    }
+}
+
+/// Columns from left to right, each column's panes stacked by share.
+fn initial(lab: &str, panes: &[LabPane]) -> Layout {
+    let mut tiles = Tiles::default();
+    let last = panes.iter().map(|p| p.column).max();
+    let mut columns = vec![];
+    for column in 0..=last.unwrap_or_default() {
+        let mut stacked = vec![];
+        let mut shares = vec![];
+        for pane in panes.iter().filter(|p| p.column == column) {
+            stacked.push(tiles.insert_pane(Pane { view: pane.view.to_owned() }));
+            shares.push(pane.share.max(0.05));
+        }
+        match stacked.as_slice() {
+            [] => {}
+            [one] => columns.push(*one),
+            _ => {
+                let mut linear = Linear::new(LinearDir::Vertical, stacked.clone());
+                for (id, share) in stacked.iter().zip(shares) {
+                    linear.shares.set_share(*id, share);
+                }
+                columns.push(tiles.insert_new(Tile::Container(linear.into())));
+            }
+        }
+    }
+    let id = egui::Id::new(("tiles", lab));
+    match columns.as_slice() {
+        [] => Tree::empty(id),
+        [one] => Tree::new(id, *one, tiles),
+        _ => {
+            let root = tiles.insert_horizontal_tile(columns);
+            Tree::new(id, root, tiles)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn panes() -> Vec<LabPane> {
+        vec![
+            LabPane { view: "a", column: 0, share: 0.6 },
+            LabPane { view: "b", column: 0, share: 0.4 },
+            LabPane { view: "c", column: 1, share: 1.0 },
+        ]
+    }
+
+    #[test]
+    fn a_closed_view_can_be_opened_again() {
+        let mut t = Tiling::new("x", &panes());
+        let (id, view) = t.in_order()[0].clone();
+        t.close(id);
+        assert_eq!(t.in_order().len(), 2);
+        t.show(&view);
+        assert_eq!(t.in_order().len(), 3);
+        t.show(&view);
+        assert_eq!(t.in_order().len(), 3, "a view that is there is brought forward, not doubled");
+    }
+
+    #[test]
+    fn closing_everything_leaves_a_page_that_can_be_filled() {
+        let mut t = Tiling::new("x", &panes());
+        for (id, _) in t.in_order() {
+            t.close(id);
+        }
+        t.show("c");
+        assert_eq!(t.in_order().len(), 1);
+    }
+
+    #[test]
+    fn a_layout_survives_json() {
+        let t = Tiling::new("x", &panes());
+        let text = serde_json::to_string(&t.tree).unwrap();
+        let back: Layout = serde_json::from_str(&text).unwrap();
+        assert_eq!(Tiling::from_layout(back).in_order().len(), 3);
+    }
+}
