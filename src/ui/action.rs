@@ -91,20 +91,20 @@ const fn command(key: Key, action: Action, shown: &'static str, words: &'static 
     KeyBinding { modifiers: Modifiers::COMMAND, key, action, shown, words, yields_to_focus: false }
 }
 
-const fn yielding(binding: KeyBinding) -> KeyBinding {
-    KeyBinding { yields_to_focus: true, ..binding }
+const fn yielding(key: Key, action: Action, shown: &'static str, words: &'static str) -> KeyBinding {
+    KeyBinding { modifiers: Modifiers::NONE, key, action, shown, words, yields_to_focus: true }
 }
 
 /// Every key. The help sheet prints this list, the palette offers it. Digits 1 to 9 (select a
 /// tile), Ctrl-C and Ctrl-V (copy and paste a session) and Ctrl +, -, 0 (scale) are not keys in
 /// egui's sense or are many; they stand in [`OTHER_KEYS`].
 pub static KEYS: &[KeyBinding] = &[
-    yielding(key(Key::Space, Action::RunPause, "Space", "Run or pause")),
-    yielding(key(Key::ArrowRight, Action::StepOnce, "→", "One step, then pause")),
+    yielding(Key::Space, Action::RunPause, "Space", "Run or pause"),
+    yielding(Key::ArrowRight, Action::StepOnce, "→", "One step, then pause"),
     key(Key::R, Action::Reset, "R", "Reset: begin again with the settings shown"),
     key(Key::F, Action::Follow, "F", "Follow: back to the newest step"),
     key(Key::End, Action::Follow, "End", "Follow: back to the newest step"),
-    yielding(key(Key::Enter, Action::Maximise, "Enter", "Maximise the selected tile, or put it back")),
+    yielding(Key::Enter, Action::Maximise, "Enter", "Maximise the selected tile, or put it back"),
     key(Key::P, Action::Presenter, "P", "Presenter mode: panels folded, everything larger, keys shown"),
     key(Key::D, Action::ToggleTheme, "D", "Dark or light"),
     key(Key::OpenBracket, Action::FoldControls, "[", "Fold or open the controls"),

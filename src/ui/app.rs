@@ -1,11 +1,6 @@
 //! The application: holds the pages, performs actions, draws the panels in order.
 
-use std::{
-    collections::BTreeMap,
-    path::PathBuf,
-    sync::Arc,
-    time::Instant,
-};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Instant};
 
 use eframe::{
     egui::{self, Context, Ui},
@@ -113,12 +108,7 @@ impl App {
     }
 
     /// As [`App::new`], with other labs and views.
-    pub fn with_lists(
-        cc: &eframe::CreationContext<'_>,
-        mut host: Box<dyn Host>,
-        start: Start,
-        lists: Lists,
-    ) -> Self {
+    pub fn with_lists(cc: &eframe::CreationContext<'_>, mut host: Box<dyn Host>, start: Start, lists: Lists) -> Self {
         let ctx = &cc.egui_ctx;
         let session = cc.storage.map(Session::load).unwrap_or_default();
         let theme = Theme::of(session.dark);
@@ -238,8 +228,7 @@ impl App {
         if let Some(text) = pressed.pasted {
             self.paste_session(&text, ctx);
         }
-        let dropped: Vec<PathBuf> =
-            ctx.input(|i| i.raw.dropped_files.iter().map(|f| f.path().to_owned()).collect());
+        let dropped: Vec<PathBuf> = ctx.input(|i| i.raw.dropped_files.iter().map(|f| f.path().to_owned()).collect());
         self.dragged_over = ctx.input(|i| !i.raw.hovered_files.is_empty());
         let mut actions = pressed.actions;
         actions.extend(dropped.into_iter().map(Action::OpenPath));

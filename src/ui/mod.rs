@@ -4,18 +4,18 @@
 //! Nothing here waits: what takes time is asked of the host and comes back as a
 //! [`host::Delivery`] or through a run's inbox, each of which asks for a frame.
 
-pub mod figure;
 pub mod action;
 pub mod app;
+pub mod figure;
 pub mod frames;
 pub mod history;
 pub mod host;
 mod keys;
 pub mod mirror;
-pub mod plot;
 pub mod page;
 pub mod panels;
 mod perform;
+pub mod plot;
 pub mod run;
 pub mod session;
 pub mod theme;

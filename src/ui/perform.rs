@@ -180,7 +180,8 @@ impl App {
     pub(super) fn open_config(&mut self, config: Config, ctx: &Context) {
         let Some(lab) = self.lists.lab(&config.lab) else {
             let known = self.lists.labs.iter().map(|l| l.id).collect::<Vec<_>>().join(", ");
-            self.toasts.push(Level::Error, format!("These settings are of a lab `{}`; the labs are {known}.", config.lab));
+            self.toasts
+                .push(Level::Error, format!("These settings are of a lab `{}`; the labs are {known}.", config.lab));
             return;
         };
         let now = ctx.input(|i| i.time);
@@ -222,7 +223,9 @@ impl App {
                         page.replay(run);
                         self.open = Some(lab.id);
                     }
-                    None => self.toasts.push(Level::Error, format!("This run is of a lab `{id}` that this build does not have.")),
+                    None => self
+                        .toasts
+                        .push(Level::Error, format!("This run is of a lab `{id}` that this build does not have.")),
                 },
                 (None, Some(message)) => self.toasts.push(Level::Error, message),
                 (None, None) => waiting.push(run),
@@ -286,7 +289,8 @@ impl App {
                 },
                 Delivery::Picked { path: None, .. } => self.toasts.push(
                     Level::Info,
-                    "Nothing was chosen. If no dialog appeared, type the path: Ctrl O, or the field beside Browse.".into(),
+                    "Nothing was chosen. If no dialog appeared, type the path: Ctrl O, or the field beside Browse."
+                        .into(),
                 ),
                 Delivery::Text { path, content } => self.open_config_text(&path, &content, ctx),
                 Delivery::Saved { path } => self.toasts.push(Level::Info, format!("Saved {}", path.display())),
@@ -331,13 +335,17 @@ impl App {
 
     fn copy_session(&mut self, ctx: &Context) {
         let Some(page) = self.page() else {
-            self.toasts.push(Level::Info, "Open a lab first: a session is the settings, seed and layout of one.".into());
+            self.toasts
+                .push(Level::Info, "Open a lab first: a session is the settings, seed and layout of one.".into());
             return;
         };
         match page.shared().to_text() {
             Ok(text) => {
                 ctx.copy_text(text);
-                self.toasts.push(Level::Info, "Copied: settings, seed and layout. Paste with Ctrl V, here or elsewhere.".into());
+                self.toasts.push(
+                    Level::Info,
+                    "Copied: settings, seed and layout. Paste with Ctrl V, here or elsewhere.".into(),
+                );
             }
             Err(words) => self.toasts.push(Level::Error, words),
         }

@@ -1,10 +1,6 @@
 //! A run as the window holds it: the handle to its worker and the mirror of what it told.
 
-use std::{
-    collections::VecDeque,
-    path::PathBuf,
-    time::Duration,
-};
+use std::{collections::VecDeque, path::PathBuf, time::Duration};
 
 use eframe::egui;
 

@@ -94,7 +94,8 @@ impl Shared {
 
     /// Reads a copied session. The error says what is wrong and what to do.
     pub fn from_text(text: &str) -> Result<Self, String> {
-        let broken = "the pasted session is damaged; copy the whole string, from `orrery1:` to its end, and paste again";
+        let broken =
+            "the pasted session is damaged; copy the whole string, from `orrery1:` to its end, and paste again";
         let body = text.trim().strip_prefix(PREFIX).ok_or("a copied session begins with `orrery1:`; this does not")?;
         let body: String = body.chars().filter(|c| !c.is_whitespace()).collect();
         let json = URL_SAFE_NO_PAD.decode(body).map_err(|_| broken.to_owned())?;

@@ -38,11 +38,11 @@ impl Tiling {
     }
 
     /// The view of a tile, made if need be; `None` if this build has no such view.
-    pub fn view_of(
-        views: &mut HashMap<TileId, Box<dyn View>>,
+    pub fn view_of<'a>(
+        views: &'a mut HashMap<TileId, Box<dyn View>>,
         tile: TileId,
         entry: Option<&'static ViewEntry>,
-    ) -> Option<&mut Box<dyn View>> {
+    ) -> Option<&'a mut Box<dyn View>> {
         let entry = entry?;
         Some(views.entry(tile).or_insert_with(entry.make))
     }
@@ -140,7 +140,7 @@ fn initial(lab: &str, panes: &[LabPane]) -> Layout {
             }
         }
     }
-    let id = egui::Id::new(("tiles", lab));
+    let id = egui::Id::unique(("tiles", lab));
     match columns.as_slice() {
         [] => Tree::empty(id),
         [one] => Tree::new(id, *one, tiles),

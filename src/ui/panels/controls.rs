@@ -20,8 +20,10 @@ pub fn controls_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 0, bottom: 16 }).show(ui, |ui| {
             let mut shown = 0;
             for (prefix, heading) in page.lab.groups {
-                let here: Vec<&Knob> =
-                    knobs.iter().filter(|k| k.group() == *prefix && in_panel(k) && matches(k, heading, &filter)).collect();
+                let here: Vec<&Knob> = knobs
+                    .iter()
+                    .filter(|k| k.group() == *prefix && in_panel(k) && matches(k, heading, &filter))
+                    .collect();
                 if !here.is_empty() {
                     shown += here.len();
                     group_ui(ui, shell, page, heading, &here, !filter.is_empty());
@@ -90,11 +92,17 @@ fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         |ui| {
             hairline(ui, shell.theme);
             let n = pending.len();
-            let words = if n == 1 { "1 change applies at reset".to_owned() } else { format!("{n} changes apply at reset") };
+            let words =
+                if n == 1 { "1 change applies at reset".to_owned() } else { format!("{n} changes apply at reset") };
             ui.label(RichText::new(words).small().color(shell.theme.secondary)).on_hover_text(pending.join("\n"));
             ui.horizontal(|ui| {
-                let apply = egui::Button::new(RichText::new("Apply & reset").color(shell.theme.page)).fill(shell.theme.accent);
-                if ui.add(apply).on_hover_text("Begin a new run with these settings. The present one stays in its folder.").clicked() {
+                let apply =
+                    egui::Button::new(RichText::new("Apply & reset").color(shell.theme.page)).fill(shell.theme.accent);
+                if ui
+                    .add(apply)
+                    .on_hover_text("Begin a new run with these settings. The present one stays in its folder.")
+                    .clicked()
+                {
                     shell.act(Action::Reset);
                 }
                 if ui.button("Undo").on_hover_text("Undo the last change (Ctrl Z)").clicked() {

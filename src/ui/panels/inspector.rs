@@ -56,7 +56,9 @@ fn inspector_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     match &mirror.info {
         Some(info) => info_ui(ui, shell, page, info, run.state_words()),
         None => {
-            ui.label(RichText::new("Preparing: reading the corpus and building the models.").color(shell.theme.secondary));
+            ui.label(
+                RichText::new("Preparing: reading the corpus and building the models.").color(shell.theme.secondary),
+            );
         }
     }
     variants_ui(ui, shell.theme, page, mirror);
@@ -154,14 +156,11 @@ fn value_row_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, channel: &Channel, 
 
 fn selection_ui(ui: &mut Ui, theme: &Theme, page: &Page) {
     let s = &page.selection;
-    let parts: Vec<String> = [
-        s.token.map(|t| format!("token {t}")),
-        s.layer.clone(),
-        s.head.map(|h| format!("head {h}")),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let parts: Vec<String> =
+        [s.token.map(|t| format!("token {t}")), s.layer.clone(), s.head.map(|h| format!("head {h}"))]
+            .into_iter()
+            .flatten()
+            .collect();
     ui.add_space(8.0);
     heading(ui, theme, "Selected");
     let words = if parts.is_empty() {

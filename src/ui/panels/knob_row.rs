@@ -133,7 +133,8 @@ fn int_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, (v, 
     let mut changed = false;
     let name = row_ui(ui, shell, page, knob, |ui, shell, name| {
         unit_ui(ui, shell.theme, knob);
-        let field = DragValue::new(&mut value).range(min..=max).speed(((max as f64 - min as f64) / 400.0).clamp(0.02, 4.0));
+        let field =
+            DragValue::new(&mut value).range(min..=max).speed(((max as f64 - min as f64) / 400.0).clamp(0.02, 4.0));
         changed |= ui.add(field.update_while_editing(false)).labelled_by(name.id).changed();
     });
     if (max as f64 - min as f64) <= SLIDABLE {
@@ -147,7 +148,14 @@ fn int_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, (v, 
     }
 }
 
-fn float_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, (v, min, max): (f64, f64, f64), log: bool) {
+fn float_ui(
+    ui: &mut Ui,
+    shell: &mut Shell<'_>,
+    page: &mut Page,
+    knob: &Knob,
+    (v, min, max): (f64, f64, f64),
+    log: bool,
+) {
     let mut value = v;
     let mut changed = false;
     let speed = if log { (v.abs() * 0.01).max(min.max(1e-9)) } else { (max - min) / 400.0 };

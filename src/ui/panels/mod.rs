@@ -118,7 +118,7 @@ impl Overlay {
     }
 
     pub fn ui(&mut self, ctx: &Context, shell: &mut Shell<'_>, page: Option<&Page>) {
-        let width = match self {
+        let width: f32 = match self {
             Overlay::Help => 720.0,
             _ => 560.0,
         };
@@ -130,15 +130,16 @@ impl Overlay {
             .inner_margin(Margin::same(16))
             .shadow(ctx.global_style().visuals.window_shadow);
         let backdrop = egui::Color32::from_black_alpha(if theme.dark { 120 } else { 60 });
-        let response = egui::Modal::new(egui::Id::new("sheet")).frame(frame).backdrop_color(backdrop).show(ctx, |ui| {
-            ui.set_width(width.min(ctx.content_rect().width() - 64.0));
-            match self {
-                Overlay::Help => help::help_ui(ui, shell),
-                Overlay::Palette(palette) => palette.ui(ui, shell, page),
-                Overlay::Open(sheet) => sheet.ui(ui, shell, page),
-                Overlay::ChooseLab(path) => open_sheet::choose_lab_ui(ui, shell, path),
-            }
-        });
+        let response =
+            egui::Modal::new(egui::Id::unique("sheet")).frame(frame).backdrop_color(backdrop).show(ctx, |ui| {
+                ui.set_width(width.min(ctx.content_rect().width() - 64.0));
+                match self {
+                    Overlay::Help => help::help_ui(ui, shell),
+                    Overlay::Palette(palette) => palette.ui(ui, shell, page),
+                    Overlay::Open(sheet) => sheet.ui(ui, shell, page),
+                    Overlay::ChooseLab(path) => open_sheet::choose_lab_ui(ui, shell, path),
+                }
+            });
         let clicked_out = response.backdrop_response.clicked();
         let escaped = ctx.text_edit_focused() && ctx.input(|i| i.key_pressed(egui::Key::Escape));
         if clicked_out || escaped {

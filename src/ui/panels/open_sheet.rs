@@ -88,7 +88,7 @@ fn takes_files(lab: &crate::labs::Lab) -> bool {
 
 /// Shown while a file hangs over the window.
 pub fn drop_hint_ui(ctx: &Context, theme: &Theme, on_page: bool) {
-    let painter = ctx.layer_painter(LayerId::new(Order::Foreground, Id::new("drop")));
+    let painter = ctx.layer_painter(LayerId::new(Order::Foreground, Id::unique("drop")));
     let rect = ctx.content_rect().shrink(8.0);
     painter.rect_filled(rect, theme::CORNER, Color32::from_black_alpha(120));
     painter.rect_stroke(rect, theme::CORNER, Stroke::new(2.0, theme.accent), StrokeKind::Inside);

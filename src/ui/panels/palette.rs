@@ -38,9 +38,8 @@ impl Palette {
             self.chosen = 0;
         }
         let found = found(entries(shell, page), &self.typed);
-        let (up, down, enter) = ui.input(|i| {
-            (i.key_pressed(Key::ArrowUp), i.key_pressed(Key::ArrowDown), i.key_pressed(Key::Enter))
-        });
+        let (up, down, enter) =
+            ui.input(|i| (i.key_pressed(Key::ArrowUp), i.key_pressed(Key::ArrowDown), i.key_pressed(Key::Enter)));
         if down {
             self.chosen = (self.chosen + 1).min(found.len().saturating_sub(1));
         }
@@ -109,7 +108,12 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>) -> Vec<Entry> {
     }
     if let Some(page) = page {
         for p in page.lab.presets {
-            all.push(Entry { kind: "preset", words: p.title.to_owned(), key: "", action: Action::Preset(p.id.to_owned()) });
+            all.push(Entry {
+                kind: "preset",
+                words: p.title.to_owned(),
+                key: "",
+                action: Action::Preset(p.id.to_owned()),
+            });
         }
         for id in crate::ui::views_of(shell.lists, page.lab.id) {
             let title = shell.lists.view(id).map_or(id, |v| v.title);

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use eframe::egui::{
-    self, Align2, Button, Color32, FontId, Rect, RichText, Sense, Stroke, StrokeKind, Ui, UiBuilder,
-    Visuals, WidgetInfo, WidgetText, pos2, vec2,
+    self, Align2, Button, Color32, FontId, Rect, RichText, Sense, Stroke, StrokeKind, Ui, UiBuilder, Visuals,
+    WidgetInfo, WidgetText, pos2, vec2,
 };
 use egui_tiles::{Behavior, ResizeState, SimplificationOptions, TabState, TileId, Tiles, UiResponse};
 
@@ -159,10 +159,17 @@ impl Stage<'_> {
         dragged
     }
 
-    fn header_ui(&mut self, ui: &mut Ui, rect: Rect, id: TileId, pane: &Pane, entry: Option<&'static ViewEntry>) -> bool {
+    fn header_ui(
+        &mut self,
+        ui: &mut Ui,
+        rect: Rect,
+        id: TileId,
+        pane: &Pane,
+        entry: Option<&'static ViewEntry>,
+    ) -> bool {
         let theme = self.cx.theme;
         let title = entry.map_or(pane.view.as_str(), |e| e.title);
-        let response = ui.interact(rect, ui.id().with(("title", id.0)), Sense::click_and_drag());
+        let response = ui.interact(rect, ui.scope_id().with(("title", id.0)), Sense::click_and_drag());
         let number = self.order.get(&id).copied().unwrap_or_default();
         response.widget_info(|| WidgetInfo::labeled(egui::Role::TitleBar, true, format!("Tile {number}: {title}")));
         let subtitle = Tiling::view_of(self.views, id, entry).map(|v| v.subtitle(&self.cx)).unwrap_or_default();
@@ -228,7 +235,9 @@ impl Stage<'_> {
             let text = if ending == "csv" { view.csv(&self.cx) } else { view.svg(&self.cx) };
             self.actions.push(match text {
                 Some(text) => Action::Save(name(ending), text.into_bytes()),
-                None if ending == "svg" => Action::Toast(format!("{} is not made of curves; save its picture.", entry.title)),
+                None if ending == "svg" => {
+                    Action::Toast(format!("{} is not made of curves; save its picture.", entry.title))
+                }
                 None => Action::Toast(format!("{} shows nothing yet. Space runs the lab.", entry.title)),
             });
             ui.close();

@@ -78,7 +78,7 @@ impl Toasts {
         if self.queue.is_empty() {
             return;
         }
-        Area::new(Id::new("toasts"))
+        Area::new(Id::unique("toasts"))
             .order(Order::Foreground)
             .anchor(Align2::RIGHT_BOTTOM, vec2(-12.0, -(TRANSPORT + 12.0)))
             .interactable(true)

@@ -104,10 +104,13 @@ fn device_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     response.response.labelled_by(label.id).on_hover_text("Where the model computes. Applies at a reset.");
     if let Some(Value::Int(threads)) = page.config.get(THREADS) {
         let mut n = *threads;
-        let field = DragValue::new(&mut n).range(0..=256).speed(0.05).custom_formatter(|n, _| {
-            if n == 0.0 { "all but one thread".to_owned() } else { format!("{n} threads") }
-        });
-        let field = ui.add(field).on_hover_text("Worker threads. 0 leaves one core to the window and takes the rest. Applies at a reset.");
+        let field = DragValue::new(&mut n)
+            .range(0..=256)
+            .speed(0.05)
+            .custom_formatter(|n, _| if n == 0.0 { "all but one thread".to_owned() } else { format!("{n} threads") });
+        let field = ui
+            .add(field)
+            .on_hover_text("Worker threads. 0 leaves one core to the window and takes the rest. Applies at a reset.");
         field.widget_info(|| egui::WidgetInfo {
             label: Some("Threads".into()),
             ..egui::WidgetInfo::drag_value(true, n as f64)
@@ -136,7 +139,10 @@ fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, on_page: bool) {
         shell.act(Action::Help);
     }
     menu_ui(ui, shell, on_page);
-    if icon_button(ui, shell.theme, Icon::Search, "Find a command").on_hover_text("Find a command, lab, preset, view or control (Ctrl P)").clicked() {
+    if icon_button(ui, shell.theme, Icon::Search, "Find a command")
+        .on_hover_text("Find a command, lab, preset, view or control (Ctrl P)")
+        .clicked()
+    {
         shell.act(Action::Palette);
     }
 }

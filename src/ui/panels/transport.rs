@@ -103,7 +103,10 @@ fn scrubber_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let mut step = page.shown_step();
     let slider = ui.add_enabled(
         newest > 0,
-        Slider::new(&mut step, 0..=total).show_value(false).trailing_fill(true).handle_shape(egui::style::HandleShape::Circle),
+        Slider::new(&mut step, 0..=total)
+            .show_value(false)
+            .trailing_fill(true)
+            .handle_shape(egui::style::HandleShape::Circle),
     );
     slider.widget_info(|| egui::WidgetInfo::slider(newest > 0, step as f64, "Step shown"));
     let track = slider.rect.shrink2(vec2(slider.rect.height() / 2.5, 0.0));
