@@ -43,11 +43,13 @@ fn without_window(why: &str, open: &Open, opening: Option<Opening>) -> Result<()
     let lab = headless::default_lab()?;
     let (lab, mut config) = match opening {
         Some(Opening::Config(config)) => (crate::labs::find(&config.lab).unwrap_or(lab), config),
+        Some(Opening::Text(path)) => {
+            let mut config = lab.config(None)?;
+            config.set_text(&(lab.knobs)(), "corpus.file", &path.to_string_lossy())?;
+            (lab, config)
+        }
         _ => (lab, lab.config(None)?),
     };
-    if let Some(Opening::Text(path)) = open.what.as_deref().map(|w| Opening::Text(w.into())).filter(|_| open.what.as_deref().is_some_and(|w| matches!(settings::resolve(w), Ok(Named::Text(_))))) {
-        config.set_text(&(lab.knobs)(), "corpus.file", &path.to_string_lossy())?;
-    }
     settings::apply(&open.set, lab, &mut config)?;
     let folder = headless::train(lab, &config, &open.set.out, true)?;
     let shown = folder.display();
