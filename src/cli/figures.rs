@@ -6,14 +6,9 @@ use clap::Args;
 
 use super::{failure::Failure, headless::recorded};
 use crate::{
-    gpu::Offscreen,
+    gpu::offscreen::Offscreen,
     store::Reader,
-    ui::{
-        figure::{self, Figure},
-        mirror::Mirror,
-        theme::Theme,
-        views,
-    },
+    ui::{figure::Figure, mirror::Mirror, theme::Theme, views},
 };
 
 #[derive(Args)]
@@ -65,10 +60,10 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
         config: &config,
         knobs: &(lab.knobs)(),
         theme: &theme,
-        size: args.size.into(),
+        size: [args.size.0, args.size.1],
         pixels_per_point: args.scale,
     };
-    let png = figure::render(&mut offscreen, &figure).map_err(|e| Failure::run(e.to_string()))?;
+    let png = figure.png(&mut offscreen).map_err(Failure::run)?;
     std::fs::write(&args.out, png)
         .map_err(|e| Failure::usage(format!("{} cannot be written: {e}", args.out.display())))?;
     println!("{}", args.out.display());
@@ -100,10 +95,10 @@ pub fn draw_all(folder: &Path) -> Result<usize, String> {
             config: &config,
             knobs: &knobs,
             theme: &theme,
-            size: (960.0, 600.0).into(),
+            size: [960.0, 600.0],
             pixels_per_point: 2.0,
         };
-        let png = figure::render(&mut offscreen, &figure).map_err(|e| e.to_string())?;
+        let png = figure.png(&mut offscreen)?;
         let file = into.join(format!("{}.png", pane.view));
         std::fs::write(&file, png).map_err(|e| format!("{} cannot be written: {e}", file.display()))?;
     }

@@ -8,6 +8,7 @@ use crossbeam::channel::bounded;
 use super::{
     Settings,
     failure::Failure,
+    figures,
     progress::Progress,
     settings::{self, Named},
 };
@@ -123,7 +124,12 @@ fn finish(outcome: Outcome, folder: Option<PathBuf>, with_figures: bool) -> Resu
     if let RunState::Failed { .. } = outcome.state {
         return Err(Failure::run(format!("{}\nwhat was recorded is in {}", ended(&outcome), folder.display())));
     }
-    let _ = with_figures;
+    if with_figures {
+        match figures::draw_all(&folder) {
+            Ok(n) => eprintln!("{n} figures in {}", folder.join("figures").display()),
+            Err(why) => eprintln!("no figures were drawn: {why}"),
+        }
+    }
     println!("{}", folder.display());
     Ok(folder)
 }

@@ -3,6 +3,7 @@
 
 mod export;
 mod failure;
+mod figures;
 mod headless;
 mod list;
 mod progress;
@@ -11,8 +12,6 @@ mod settings;
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Args, Parser, Subcommand};
-
-use failure::Failure;
 
 const AFTER: &str = "Exit codes: 0 done, 1 the run or the window failed, 2 wrong arguments, settings or files.
 Without a command Orrery opens its window; on a machine without a display it says so and runs the
@@ -71,6 +70,8 @@ enum Command {
     Run(headless::RunArgs),
     /// Go on with a run that was stopped or killed, exactly where its last checkpoint stands
     Resume(headless::ResumeArgs),
+    /// Draw views of a run folder as PNG
+    Render(figures::RenderArgs),
     /// Write a run's scalars as one CSV or as TensorBoard event files
     Export(export::ExportArgs),
 }
@@ -83,6 +84,7 @@ pub fn main() -> ExitCode {
         Some(Command::List(args)) => list::run(&args),
         Some(Command::Run(args)) => headless::run(&args),
         Some(Command::Resume(args)) => headless::resume(&args),
+        Some(Command::Render(args)) => figures::run(&args),
         Some(Command::Export(args)) => export::run(&args),
     };
     match result {

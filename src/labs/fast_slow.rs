@@ -169,6 +169,7 @@ fn probe_knobs() -> Vec<Knob> {
         every("probe.staircase_every", "Staircase every", 25),
         every("probe.attention_maps_every", "Attention every", 50),
         every("probe.residual_every", "Residual every", 50),
+        every("probe.causality_every", "Causality every", 100),
     ]
 }
 
@@ -282,7 +283,7 @@ fn plan(c: &Config) -> Result<Plan, ConfigError> {
         steps: c.usize("train.steps") as u64,
         optimisation: common::optimisation(c),
         variants: variants(c)?,
-        probes: vec![cadence("staircase"), cadence("attention_maps"), cadence("residual")],
+        probes: vec![cadence("staircase"), cadence("attention_maps"), cadence("residual"), cadence("causality")],
         eval_every: c.usize("run.eval_every") as u64,
         eval_windows: c.usize("run.eval_windows"),
         checkpoint_every: c.usize("run.checkpoint_every") as u64,
