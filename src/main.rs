@@ -6,5 +6,7 @@
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
+    // SAFETY: no other thread runs yet. candle's own elementwise pool spins; ours does that work.
+    unsafe { std::env::set_var("CANDLE_NUM_THREADS", "1") };
     orrery::cli::main()
 }
