@@ -5,7 +5,7 @@ use orrery::{
     models::{
         Model, Spec,
         dense::DenseSpec,
-        fast_slow::{self, Approach, Constraint, FastSlow, FastSlowSpec, Upsample},
+        fast_slow::{self, Approach, Constraint, Dials, FastSlow, FastSlowSpec, Upsample},
     },
     nn::{AdamW, Batch, Result, Tap, host, optimiser::AdamWSpec},
     telemetry::channels,
@@ -141,7 +141,7 @@ fn the_wrong_upsample_fails_the_causality_check() -> Result<()> {
         let deltas = edit(&model, &ids(1, 22), 10)?;
         assert!(before(&deltas, 10) > 1e-3, "gate {effective}: {deltas:?}");
         assert!(before(&deltas, 8) == 0.0, "blocks before hear nothing: {deltas:?}");
-        model.set_upsample(Upsample::Causal);
+        model.set_dials(Dials { upsample: Upsample::Causal, ..model.dials() });
         assert!(before(&edit(&model, &ids(1, 22), 10)?, 10) < 1e-4);
     }
     Ok(())

@@ -1,4 +1,5 @@
 //! Pure mathematics on slices and graphs: no tensor, no run.
 
 pub mod ema;
+pub mod principal;
 pub mod statistics;

@@ -163,6 +163,16 @@ struct Solves {
     backward: Arc<AtomicUsize>,
 }
 
+/// What can be turned while the model lives; a probe that turns them puts them back.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Dials {
+    /// s
+    pub coupling_scale: f64,
+    /// An absolute gate in place of s tanh(gamma).
+    pub gate: Option<f64>,
+    pub upsample: Upsample,
+}
+
 /// The model.
 ///
 /// Taps: `<pre.i | slow.i.r<round> | post.i.r<round>>.attn.weights` `(B, H, T, T)` (of the first pass
@@ -207,14 +217,13 @@ impl FastSlow {
         &self.spec
     }
 
-    /// Chooses the upsampling; returns the one before.
-    pub fn set_upsample(&mut self, how: Upsample) -> Upsample {
-        std::mem::replace(&mut self.spec.upsample, how)
+    /// What can be turned while the model lives.
+    pub fn dials(&self) -> Dials {
+        Dials { coupling_scale: self.scale, gate: self.gate, upsample: self.spec.upsample }
     }
 
-    /// The live coupling scale s.
-    pub fn coupling_scale(&self) -> f64 {
-        self.scale
+    pub fn set_dials(&mut self, dials: Dials) {
+        (self.scale, self.gate, self.spec.upsample) = (dials.coupling_scale, dials.gate, dials.upsample);
     }
 
     /// s tanh(gamma), or what the dial `gate` has put in its place.

@@ -1,7 +1,12 @@
 //! A question put to a model: what to tap, what to compute, which channel it answers on.
 //! One question a file; this file holds the one list.
 
+mod attention_maps;
+mod causality;
+mod passage;
 pub mod recoverability;
+mod residual;
+mod staircase;
 
 use crate::{
     corpus::Corpus,
@@ -41,7 +46,13 @@ pub trait Probe: Sync {
 }
 
 /// Every probe.
-pub static PROBES: &[&dyn Probe] = &[&recoverability::Recoverability];
+pub static PROBES: &[&dyn Probe] = &[
+    &staircase::Staircase,
+    &causality::Causality,
+    &attention_maps::AttentionMaps,
+    &residual::Residual,
+    &recoverability::Recoverability,
+];
 
 /// The probe with this id.
 pub fn find(id: &str) -> Option<&'static dyn Probe> {

@@ -190,7 +190,7 @@ impl Run {
             let (inputs, targets) = (&w.inputs[span.clone()], &w.targets[span.clone()]);
             let batch = Batch::from_ids(inputs, targets, rows.len(), w.len, &self.device)?;
             let counted = targets.iter().filter(|t| **t != IGNORE).count();
-            losses.push((host::scalar(&model.loss(&batch)?.cross_entropy)?, counted as f64));
+            losses.push((host::scalar(&model.evaluate(&batch)?)?, counted as f64));
             if let Some(answers) = &w.answers {
                 let logits = model.logits(&batch.tokens, &mut Tap::off())?;
                 let guesses = host::to_u32(&logits.argmax(candle_core::D::Minus1)?)?;

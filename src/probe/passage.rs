@@ -1,0 +1,48 @@
+//! The short text that a probe looks at: typed by somebody, or a held-out passage. It does not know
+//! what is measured on it.
+
+use super::Subject;
+use crate::nn::{Result, Tensor};
+
+/// Ids and how they are shown.
+pub(super) struct Passage {
+    pub ids: Vec<u32>,
+    /// One text a token, for the token axis.
+    pub tokens: Vec<String>,
+    /// What it is, in words.
+    pub about: String,
+}
+
+impl Passage {
+    /// Argument `text` if given, else the held-out passage of number `passage` (0); at most `longest`
+    /// ids.
+    pub fn of(subject: &Subject<'_>, longest: usize) -> Result<Self> {
+        let corpus = subject.corpus;
+        let typed = subject.args.get("text").map(ToString::to_string).filter(|t| !t.is_empty());
+        let (mut ids, what) = match &typed {
+            Some(text) => (corpus.encode(text), "typed text".to_owned()),
+            None => {
+                let index = subject.args.get("passage").and_then(|v| v.as_f64()).unwrap_or(0.0).max(0.0) as u64;
+                (corpus.passage(index, longest), format!("held-out passage {index}"))
+            }
+        };
+        if ids.is_empty() {
+            candle_core::bail!("the {what} has no tokens; type a sentence that this corpus's tokeniser can say");
+        }
+        let cut = ids.len() > longest;
+        ids.truncate(longest);
+        let about = format!("{what}, {}{} tokens", if cut { "first " } else { "" }, ids.len());
+        let tokens = ids.iter().map(|&id| corpus.token_text(id)).collect();
+        Ok(Self { ids, tokens, about })
+    }
+
+    /// u32 `(1, T)`
+    pub fn tensor(&self, subject: &Subject<'_>) -> Result<Tensor> {
+        Tensor::from_slice(&self.ids, (1, self.ids.len()), subject.device)
+    }
+
+    /// 0, 1, 2, ... for a position axis.
+    pub fn positions(&self) -> Vec<f64> {
+        (0..self.ids.len()).map(|i| i as f64).collect()
+    }
+}

@@ -1,0 +1,124 @@
+//! The staircase: one coordinate of the fast stream and of the upsampled slow stream along a
+//! sentence. The slow one moves in steps of P tokens.
+
+use super::{Finding, Probe, Subject, passage::Passage};
+use crate::{
+    analysis::principal::{self, Principal},
+    models::{Model, fast_slow::FastSlow},
+    nn::{Result, Tap, Tensor, host},
+    telemetry::{Line, Payload, Series, channels},
+};
+
+/// Arguments: `text` (else a held-out passage, `passage` its number), `round` (the last), `coordinate`
+/// (`pc1`, or a channel's index). Answers a bundle: `lines`, `pool`, `explained`.
+///
+/// `pc1` is the first principal component of both streams together, each centred on its own mean, so
+/// that their distance does not stand for it; the tokens of the first block, where y_up is zero by
+/// construction, are left out of the fit but drawn.
+pub struct Staircase;
+
+const LONGEST: usize = 96;
+
+impl Probe for Staircase {
+    fn id(&self) -> &'static str {
+        "staircase"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        model.as_any().is::<FastSlow>()
+    }
+
+    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
+        let Some(model) = subject.model.as_any().downcast_ref::<FastSlow>() else {
+            candle_core::bail!("the staircase is a question for a fast-slow model")
+        };
+        let spec = model.spec();
+        let passage = Passage::of(subject, LONGEST)?;
+        let last = spec.n_rounds - 1;
+        let round =
+            subject.args.get("round").and_then(|v| v.as_f64()).map_or(last, |r| (r.max(0.0) as usize).min(last));
+        let (fast, slow) = (format!("x.r{round}"), format!("y_up.r{round}"));
+        let mut tap = Tap::on(&[&fast, &slow]);
+        model.logits(&passage.tensor(subject)?, &mut tap)?;
+        let (fast, slow) = (Stream::read(&tap, &fast)?, Stream::read(&tap, &slow)?);
+
+        let wanted = subject.args.get("coordinate").map_or("pc1".to_owned(), ToString::to_string);
+        let first = if passage.ids.len() > spec.pool { spec.pool } else { 0 };
+        let (name, lines, explained) = match wanted.as_str() {
+            "pc1" => {
+                let (lines, explained) = along_component(&fast, &slow, first);
+                ("first principal component".to_owned(), lines, explained)
+            }
+            channel => match channel.parse::<usize>().ok().filter(|c| *c < spec.d_model) {
+                Some(c) => (format!("channel {c}"), [fast.channel(c), slow.channel(c)], share(&fast, &slow, first, c)),
+                None => candle_core::bail!("coordinate `{channel}` is neither pc1 nor a channel 0..{}", spec.d_model),
+            },
+        };
+        let [x, y_up] = lines;
+        let series = Series {
+            x_label: "position (tokens)".into(),
+            y_label: name.clone(),
+            x: passage.positions(),
+            lines: vec![Line { name: "x_t".into(), y: x }, Line { name: "y_up".into(), y: y_up }],
+        };
+        Ok(vec![Finding {
+            channel: channels::STAIRCASE,
+            about: format!("{}, round {round}, {name}", passage.about),
+            tokens: passage.tokens,
+            payload: Payload::Bundle(vec![
+                ("lines".into(), Payload::Series(series)),
+                ("pool".into(), Payload::Scalar(spec.pool as f64)),
+                ("explained".into(), Payload::Scalar(explained)),
+            ]),
+        }])
+    }
+}
+
+/// One stream along the passage: T rows of D values.
+struct Stream {
+    values: Vec<f32>,
+    dims: usize,
+}
+
+impl Stream {
+    fn read(tap: &Tap, path: &str) -> Result<Self> {
+        let Some(found) = tap.get(path) else { candle_core::bail!("the model offers no activation `{path}`") };
+        let found: &Tensor = found; // (1,T,D)
+        Ok(Self { values: host::to_f32(found)?, dims: found.dim(2)? })
+    }
+
+    fn rows(&self) -> Vec<&[f32]> {
+        self.values.chunks(self.dims).collect()
+    }
+
+    fn channel(&self, c: usize) -> Vec<f64> {
+        self.rows().iter().map(|r| f64::from(r[c])).collect()
+    }
+
+    /// All rows, centred on the mean of those from `first` on.
+    fn centred(&self, first: usize) -> Vec<Vec<f64>> {
+        let rows = self.rows();
+        let mean = principal::mean(&rows[first..], self.dims);
+        rows.iter().map(|r| r.iter().zip(&mean).map(|(v, m)| f64::from(*v) - m).collect()).collect()
+    }
+}
+
+fn along_component(fast: &Stream, slow: &Stream, first: usize) -> ([Vec<f64>; 2], f64) {
+    let (fast_rows, slow_rows) = (fast.centred(first), slow.centred(first));
+    let fit: Vec<Vec<f64>> = fast_rows[first..].iter().chain(&slow_rows[first..]).cloned().collect();
+    let Principal { direction, explained } = principal::first_component(&fit, fast.dims);
+    let along = |rows: &[Vec<f64>]| rows.iter().map(|r| principal::project(r, &direction)).collect();
+    ([along(&fast_rows), along(&slow_rows)], explained)
+}
+
+/// Share of the total variance of both streams that one channel holds.
+fn share(fast: &Stream, slow: &Stream, first: usize, channel: usize) -> f64 {
+    let (mut one, mut all) = (0.0, 0.0);
+    for stream in [fast, slow] {
+        for row in &stream.centred(first)[first..] {
+            one += row[channel].powi(2);
+            all += row.iter().map(|v| v * v).sum::<f64>();
+        }
+    }
+    if all > 0.0 { one / all } else { 0.0 }
+}
