@@ -12,7 +12,8 @@ const X11: &[(&str, &str)] = &[
     ("libxkbcommon-x11.so.0", "libxkbcommon-x11-0"),
 ];
 #[cfg(target_os = "linux")]
-const WAYLAND: &[(&str, &str)] = &[("libwayland-client.so.0", "libwayland-client0"), ("libxkbcommon.so.0", "libxkbcommon0")];
+const WAYLAND: &[(&str, &str)] =
+    &[("libwayland-client.so.0", "libwayland-client0"), ("libxkbcommon.so.0", "libxkbcommon0")];
 
 /// `Ok` if a window may be tried; otherwise why not and what to do.
 #[cfg(target_os = "linux")]
@@ -33,7 +34,10 @@ pub fn check() -> Result<(), String> {
     if lacking.is_empty() {
         return Ok(());
     }
-    Err(format!("a window needs system libraries that are not here. On Debian or Ubuntu: apt-get install {}", lacking.join(" ")))
+    Err(format!(
+        "a window needs system libraries that are not here. On Debian or Ubuntu: apt-get install {}",
+        lacking.join(" ")
+    ))
 }
 
 #[cfg(target_os = "linux")]

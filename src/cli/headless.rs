@@ -11,6 +11,7 @@ use super::{
     figures,
     progress::Progress,
     settings::{self, Named},
+    window,
 };
 use crate::{
     config::Config,
@@ -46,12 +47,7 @@ pub struct ResumeArgs {
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let (lab, mut config) = match settings::resolve(&args.what)? {
         Named::Config(lab, config) => (lab, config),
-        Named::Text(path) => {
-            let lab = default_lab()?;
-            let mut config = lab.config(None)?;
-            config.set_text(&(lab.knobs)(), "corpus.file", &path.to_string_lossy())?;
-            (lab, config)
-        }
+        Named::Text(path) => window::with_text(path)?,
         Named::Run(folder) => {
             let shown = folder.display();
             return Err(Failure::usage(format!("{shown} is a run; `orrery resume {shown}` goes on with it")));
@@ -139,12 +135,4 @@ fn ended(outcome: &Outcome) -> String {
         RunState::Failed { message } => message.clone(),
         state => format!("the run ended as {state:?} at step {}", outcome.step),
     }
-}
-
-/// Until the window is wired: the default lab without one.
-pub fn open(open: &super::Open) -> Result<(), Failure> {
-    let lab = default_lab()?;
-    let mut config = lab.config(None)?;
-    settings::apply(&open.set, lab, &mut config)?;
-    train(lab, &config, &open.set.out, false).map(|_| ())
 }

@@ -1,7 +1,10 @@
 //! The desk that the window stands on: runs, folders, files and dialogs, each on a thread of its
 //! own, so that the interface asks and goes on.
 
-use std::{path::{Path, PathBuf}, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 
@@ -13,7 +16,7 @@ use crate::{
     store::{self, Reader, Writer, checkpoint},
     telemetry::{Event, Inbox, Level, RunHandle, RunState, Sink},
     trainer::{self, Options},
-    ui::host::{Delivery, Host, PastRun, Purpose},
+    ui::host::{Delivery, Host, PastRun, Purpose, Wake},
 };
 
 /// Larger config files are not configs.
@@ -24,7 +27,7 @@ pub struct Desk {
     out: PathBuf,
     sender: Sender<Delivery>,
     arrived: Receiver<Delivery>,
-    wake: Arc<dyn Fn() + Send + Sync>,
+    wake: Wake,
 }
 
 impl Desk {
@@ -49,6 +52,10 @@ impl Desk {
 }
 
 impl Host for Desk {
+    fn set_wake(&mut self, wake: Wake) {
+        self.wake = wake;
+    }
+
     fn launch(&mut self, config: &Config) -> Result<RunHandle, String> {
         let lab = labs::find(&config.lab).ok_or_else(|| format!("there is no lab `{}`", config.lab))?;
         let plan = (lab.plan)(config).map_err(|e| e.to_string())?;
@@ -110,7 +117,11 @@ impl Host for Desk {
     fn list_runs(&mut self) {
         let out = self.out.clone();
         self.aside(move || {
-            let past = store::list(&out).into_iter().map(|r| PastRun {
+            let found = match store::list(&out) {
+                Ok(found) => found,
+                Err(e) => return Delivery::Failed { what: e.to_string() },
+            };
+            let past = found.into_iter().map(|r| PastRun {
                 folder: r.folder,
                 lab: r.lab,
                 preset: r.preset,
@@ -141,11 +152,7 @@ fn read_config(path: &Path) -> Result<Delivery, String> {
 
 /// Tells the recorded past, then stands the models up again from the last checkpoint, so that they
 /// can be questioned and, if the run was not finished, go on.
-fn replay(
-    folder: &Path,
-    inbox: &Arc<Inbox>,
-    commands: &Receiver<crate::telemetry::Command>,
-) -> Result<(), String> {
+fn replay(folder: &Path, inbox: &Arc<Inbox>, commands: &Receiver<crate::telemetry::Command>) -> Result<(), String> {
     let past = Reader::open(folder).map_err(|e| e.to_string())?;
     let mut chunk = vec![];
     for event in past {
@@ -159,7 +166,8 @@ fn replay(
     let plan = (lab.plan)(&config).map_err(|e| e.to_string())?;
     let loaded = checkpoint::load(folder, &crate::nn::Device::Cpu).map_err(|e| e.to_string())?;
     let Some(loaded) = loaded else {
-        let text = "this run has no checkpoint: its numbers can be looked at, but its models cannot be asked".to_owned();
+        let text =
+            "this run has no checkpoint: its numbers can be looked at, but its models cannot be asked".to_owned();
         inbox.deliver(Event::Notice { level: Level::Info, text });
         inbox.deliver(Event::State(RunState::Stopped));
         return Ok(());
@@ -167,12 +175,8 @@ fn replay(
     for text in loaded.notices {
         inbox.deliver(Event::Notice { level: Level::Warning, text });
     }
-    let options = Options {
-        stay: true,
-        from: Some(loaded.checkpoint),
-        replayed: Some(folder.to_owned()),
-        ..Options::default()
-    };
+    let options =
+        Options { stay: true, from: Some(loaded.checkpoint), replayed: Some(folder.to_owned()), ..Options::default() };
     let sinks: Vec<Box<dyn Sink>> = vec![Box::new(Arc::clone(inbox))];
     trainer::drive(plan, options, commands, sinks);
     Ok(())

@@ -1,21 +1,27 @@
 //! The commands; the only module that wires everything: labs to trainer, trainer to store and
 //! window, run folders to pictures.
 
+mod display;
 mod export;
 mod failure;
 mod figures;
 mod headless;
+mod host;
 mod list;
 mod progress;
 mod settings;
+mod window;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode, time::Instant};
 
 use clap::{Args, Parser, Subcommand};
 
 const AFTER: &str = "Exit codes: 0 done, 1 the run or the window failed, 2 wrong arguments, settings or files.
 Without a command Orrery opens its window; on a machine without a display it says so and runs the
 default lab into a folder instead.";
+
+/// Where run folders are made unless told otherwise.
+const RUNS: &str = "runs";
 
 /// A desktop laboratory for the dynamics of small sequence models.
 #[derive(Parser)]
@@ -28,7 +34,7 @@ struct Cli {
 }
 
 /// What the window opens with.
-#[derive(Args, Default)]
+#[derive(Args)]
 struct Open {
     /// A lab, a preset, a config file, a text file to train on, or a run folder
     what: Option<String>,
@@ -58,8 +64,19 @@ struct Settings {
     #[arg(long, value_name = "FILE")]
     text: Option<PathBuf>,
     /// Where run folders are made
-    #[arg(long, value_name = "DIR", default_value = "runs")]
+    #[arg(long, value_name = "DIR", default_value = RUNS)]
     out: PathBuf,
+}
+
+impl Settings {
+    /// Nothing was asked for.
+    fn is_empty(&self) -> bool {
+        self.set.is_empty()
+            && self.seed.is_none()
+            && self.steps.is_none()
+            && self.device.is_none()
+            && self.text.is_none()
+    }
 }
 
 #[derive(Subcommand)]
@@ -72,19 +89,30 @@ enum Command {
     Resume(headless::ResumeArgs),
     /// Draw views of a run folder as PNG
     Render(figures::RenderArgs),
+    /// Open a run folder in the window and scrub through it
+    Replay {
+        /// A run folder
+        run: PathBuf,
+    },
     /// Write a run's scalars as one CSV or as TensorBoard event files
     Export(export::ExportArgs),
 }
 
 /// Runs the command line; returns the process's exit code.
 pub fn main() -> ExitCode {
+    let began = Instant::now();
     let cli = Cli::parse();
     let result = match cli.command {
-        None => headless::open(&cli.open),
+        None => window::open(&cli.open, began),
         Some(Command::List(args)) => list::run(&args),
         Some(Command::Run(args)) => headless::run(&args),
         Some(Command::Resume(args)) => headless::resume(&args),
         Some(Command::Render(args)) => figures::run(&args),
+        Some(Command::Replay { run }) => {
+            let what = Some(run.to_string_lossy().into_owned());
+            let set = Settings { out: PathBuf::from(RUNS), ..Settings::default() };
+            window::open(&Open { what, timings: false, set }, began)
+        }
         Some(Command::Export(args)) => export::run(&args),
     };
     match result {

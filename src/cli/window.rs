@@ -1,6 +1,6 @@
 //! `orrery` and `orrery replay`: the window, or, where none can open, the default lab without one.
 
-use std::time::Instant;
+use std::{path::PathBuf, time::Instant};
 
 use super::{
     Open, display,
@@ -9,50 +9,70 @@ use super::{
     host::Desk,
     settings::{self, Named},
 };
-use crate::ui::{self, Start, app::Opening};
+use crate::{
+    config::Config,
+    labs::{self, Lab},
+    ui::app::{self, Start},
+};
 
-pub fn open(open: Open, started: Instant) -> Result<(), Failure> {
+/// Opens the window with what was named, or runs the lab without one and says why.
+pub fn open(open: &Open, began: Instant) -> Result<(), Failure> {
     let named = open.what.as_deref().map(settings::resolve).transpose()?;
-    let opening = match named {
-        None => None,
-        Some(Named::Config(lab, mut config)) => {
-            settings::apply(&open.set, lab, &mut config)?;
-            Some(Opening::Config(config))
-        }
-        Some(Named::Text(path)) => Some(Opening::Text(path)),
-        Some(Named::Run(folder)) => Some(Opening::Run(folder)),
-    };
     if let Err(why) = display::check() {
-        return without_window(&why, &open, opening);
+        return without_window(&why, open, named);
+    }
+    let mut start = Start { began, timings: open.timings, ..Start::default() };
+    match named {
+        Some(Named::Run(folder)) => start.run = Some(folder),
+        None if open.set.is_empty() => {}
+        named => start.config = Some(configured(open, named)?.1),
     }
     let host = Desk::new(open.set.out.clone());
-    let start = Start { opening, timings: open.timings, started };
-    ui::run(Box::new(host), start).map_err(|e| {
-        Failure::run(format!("the window could not open: {e}\n`orrery run fast_slow` trains without one"))
+    app::run(Box::new(host), start).map_err(|e| {
+        Failure::run(format!("the window could not open: {e}\n`orrery run {}` trains without one", default_id()))
     })
 }
 
-/// Explains itself and does the same work into a folder.
-fn without_window(why: &str, open: &Open, opening: Option<Opening>) -> Result<(), Failure> {
-    if let Some(Opening::Run(folder)) = opening {
-        let shown = folder.display();
-        return Err(Failure::run(format!("{why}. `orrery render {shown} --view VIEW --out x.png` draws a view without a window")));
-    }
-    eprintln!("orrery: {why}.");
-    eprintln!("The lab runs without a window instead; its figures and numbers go to a folder.");
-    let lab = headless::default_lab()?;
-    let (lab, mut config) = match opening {
-        Some(Opening::Config(config)) => (crate::labs::find(&config.lab).unwrap_or(lab), config),
-        Some(Opening::Text(path)) => {
-            let mut config = lab.config(None)?;
-            config.set_text(&(lab.knobs)(), "corpus.file", &path.to_string_lossy())?;
-            (lab, config)
+/// The lab and settings that the command line names.
+fn configured(open: &Open, named: Option<Named>) -> Result<(&'static Lab, Config), Failure> {
+    let (lab, mut config) = match named {
+        Some(Named::Config(lab, config)) => (lab, config),
+        Some(Named::Text(path)) => with_text(path)?,
+        Some(Named::Run(_)) | None => {
+            let lab = headless::default_lab()?;
+            (lab, lab.config(None)?)
         }
-        _ => (lab, lab.config(None)?),
     };
     settings::apply(&open.set, lab, &mut config)?;
+    Ok((lab, config))
+}
+
+/// The default lab on a text of one's own.
+pub fn with_text(path: PathBuf) -> Result<(&'static Lab, Config), Failure> {
+    let lab = headless::default_lab()?;
+    let mut config = lab.config(None)?;
+    config.set_text(&(lab.knobs)(), "corpus.file", &path.to_string_lossy())?;
+    Ok((lab, config))
+}
+
+fn default_id() -> &'static str {
+    labs::LABS.first().map_or("LAB", |l| l.id)
+}
+
+/// Explains itself and does the same work into a folder.
+fn without_window(why: &str, open: &Open, named: Option<Named>) -> Result<(), Failure> {
+    if let Some(Named::Run(folder)) = named {
+        let shown = folder.display();
+        return Err(Failure::run(format!(
+            "{why}. `orrery render {shown} --view VIEW --out x.png` draws a view of this run without a window"
+        )));
+    }
+    eprintln!("orrery: {why}.");
+    eprintln!("The lab runs without a window instead; its numbers and figures go to a folder.");
+    let (lab, config) = configured(open, named)?;
     let folder = headless::train(lab, &config, &open.set.out, true)?;
     let shown = folder.display();
-    eprintln!("`orrery render {shown} --view gate --out gate.png` draws a view; with a display, `orrery replay {shown}` opens it.");
+    eprintln!("`orrery render {shown} --view gate --out gate.png` draws one view of it.");
+    eprintln!("On a machine with a display `orrery replay {shown}` opens it.");
     Ok(())
 }

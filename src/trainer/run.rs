@@ -227,10 +227,11 @@ impl Run {
             args,
         };
         let findings = probe.ask(&mut subject)?;
+        let step = variant.optimiser.step; // its own: between two variants of a step they differ
         Ok(findings
             .into_iter()
             .map(|f| Sample {
-                step: self.step,
+                step,
                 variant: i,
                 channel: f.channel.into(),
                 about: f.about,

@@ -285,16 +285,18 @@ impl Worker {
         }
     }
 
-    /// One update of every variant; commands and questions are heard in between. A step is whole or
-    /// not at all: pause and stop take effect after its last variant.
+    /// One update of every variant, whole or not at all. Questions are answered in between; every
+    /// other command waits for the last variant, so that twins never differ by a setting and no
+    /// checkpoint holds half a step.
     fn step(&mut self, commands: &Receiver<Command>) -> Result<Next, RunError> {
-        let mut next = Next::GoOn;
+        let mut waiting = vec![];
         for i in 0..self.run.variants.len() {
             let stats = guard(|| self.run.update(i))?;
             self.outlets.tell(Event::Step(stats));
-            while let Ok(c) = commands.try_recv() {
-                if matches!(self.obey(c), Next::Stop) {
-                    next = Next::Stop;
+            for command in commands.try_iter() {
+                match command {
+                    Command::Measure(question) => self.questions.put(question),
+                    other => waiting.push(other),
                 }
             }
             self.answer_one();
@@ -308,7 +310,12 @@ impl Worker {
         if std::mem::take(&mut self.once) {
             self.set_running(false);
         }
-        Ok(next)
+        for command in waiting {
+            if matches!(self.obey(command), Next::Stop) {
+                return Ok(Next::Stop);
+            }
+        }
+        Ok(Next::GoOn)
     }
 
     /// Waits out the pace, still hearing commands.
