@@ -25,27 +25,33 @@ use crate::{
     telemetry::Level,
 };
 
+/// What to open with; without it the last session is restored.
+#[derive(Debug, Clone)]
+pub enum Opening {
+    /// A lab, by id.
+    Lab(String),
+    /// Settings; their lab opens.
+    Config(Config),
+    /// A text file, or anything else that could be dropped on the window.
+    Text(PathBuf),
+    /// A run folder to replay.
+    Run(PathBuf),
+}
+
 /// What to open with, and how.
 #[derive(Debug, Clone)]
 pub struct Start {
-    /// When the process began.
-    pub began: Instant,
+    pub opening: Option<Opening>,
     /// Say on standard error when the first frame and the first training step came, and at the end
     /// how long frames took.
     pub timings: bool,
-    /// A lab to open, by id.
-    pub lab: Option<String>,
-    /// Settings to open a lab with; wins over `lab`.
-    pub config: Option<Config>,
-    /// A run folder to replay.
-    pub run: Option<PathBuf>,
-    /// A file to open as if it had been dropped on the window.
-    pub file: Option<PathBuf>,
+    /// When the process began.
+    pub started: Instant,
 }
 
 impl Default for Start {
     fn default() -> Self {
-        Self { began: Instant::now(), timings: false, lab: None, config: None, run: None, file: None }
+        Self { opening: None, timings: false, started: Instant::now() }
     }
 }
 
@@ -133,7 +139,7 @@ impl App {
             last_key: None,
             frames: FrameTimes::default(),
             frames_shown: false,
-            milestones: Milestones::new(start.began, start.timings),
+            milestones: Milestones::new(start.started, start.timings),
             devices,
             saving: BTreeMap::new(),
             homeless_file: None,
@@ -145,22 +151,21 @@ impl App {
     }
 
     fn open_at_start(&mut self, start: Start, ctx: &Context) {
-        let asked = start.lab.is_some() || start.config.is_some() || start.run.is_some() || start.file.is_some();
-        let lab = if asked { start.lab } else { self.session.lab.clone() };
-        if let Some(id) = lab {
-            match self.lists.lab(&id) {
+        let opening = start.opening.or_else(|| self.session.lab.clone().map(Opening::Lab));
+        match opening {
+            None => {}
+            Some(Opening::Lab(id)) => match self.lists.lab(&id) {
                 Some(lab) => self.open_lab(lab.id, ctx),
                 None => self.toasts.push(Level::Error, format!("There is no lab `{id}`. The labs are on this page.")),
+            },
+            Some(Opening::Config(config)) => self.open_config(config, ctx),
+            Some(Opening::Run(folder)) => self.open_run(folder, ctx),
+            Some(Opening::Text(path)) => {
+                if let Some(lab) = self.lists.labs.iter().find(|l| panels::open_sheet::takes_files(l)) {
+                    self.open_lab(lab.id, ctx);
+                }
+                self.open_path(path, ctx);
             }
-        }
-        if let Some(config) = start.config {
-            self.open_config(config, ctx);
-        }
-        if let Some(folder) = start.run {
-            self.open_run(folder, ctx);
-        }
-        if let Some(path) = start.file {
-            self.open_path(path, ctx);
         }
     }
 

@@ -22,6 +22,8 @@ pub mod theme;
 pub mod tiling;
 pub mod views;
 
+pub use app::{App, Start, run};
+
 /// The views a lab's page may show, in the order of its panes.
 fn views_of(lists: app::Lists, lab: &str) -> Vec<&'static str> {
     let mut ids: Vec<&'static str> = vec![];

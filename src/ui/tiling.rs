@@ -1,9 +1,9 @@
 //! Which views stand where: the saved layout and the living views in it. It does not know runs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use eframe::egui;
-use egui_tiles::{Linear, LinearDir, Tile, TileId, Tiles, Tree};
+use egui_tiles::{Container, Linear, LinearDir, Tile, TileId, Tiles, Tree};
 use serde::{Deserialize, Serialize};
 
 use super::views::{View, ViewEntry};
@@ -105,6 +105,15 @@ impl Tiling {
         self.selected = Some(id);
     }
 
+    /// Tiles that stand in tabs, whose bar shows their titles.
+    pub fn tabbed(&self) -> HashSet<TileId> {
+        let containers = self.tree.tiles.tiles().filter_map(|t| match t {
+            Tile::Container(Container::Tabs(tabs)) => Some(tabs.children.clone()),
+            _ => None,
+        });
+        containers.flatten().collect()
+    }
+
     pub fn close(&mut self, tile: TileId) {
         self.tree.remove_recursively(tile);
         if self.tree.root == Some(tile) {
@@ -116,30 +125,13 @@ impl Tiling {
     }
 }
 
-/// Columns from left to right, each column's panes stacked by share.
+/// Columns from left to right, each column's panes stacked by share; a pane that is a tab shares
+/// the place of the one before it.
 fn initial(lab: &str, panes: &[LabPane]) -> Layout {
     let mut tiles = Tiles::default();
-    let last = panes.iter().map(|p| p.column).max();
-    let mut columns = vec![];
-    for column in 0..=last.unwrap_or_default() {
-        let mut stacked = vec![];
-        let mut shares = vec![];
-        for pane in panes.iter().filter(|p| p.column == column) {
-            stacked.push(tiles.insert_pane(Pane { view: pane.view.to_owned() }));
-            shares.push(pane.share.max(0.05));
-        }
-        match stacked.as_slice() {
-            [] => {}
-            [one] => columns.push(*one),
-            _ => {
-                let mut linear = Linear::new(LinearDir::Vertical, stacked.clone());
-                for (id, share) in stacked.iter().zip(shares) {
-                    linear.shares.set_share(*id, share);
-                }
-                columns.push(tiles.insert_new(Tile::Container(linear.into())));
-            }
-        }
-    }
+    let last = panes.iter().map(|p| p.column).max().unwrap_or_default();
+    let columns: Vec<TileId> =
+        (0..=last).filter_map(|column| column_of(&mut tiles, panes.iter().filter(|p| p.column == column))).collect();
     let id = egui::Id::unique(("tiles", lab));
     match columns.as_slice() {
         [] => Tree::empty(id),
@@ -151,15 +143,45 @@ fn initial(lab: &str, panes: &[LabPane]) -> Layout {
     }
 }
 
+fn column_of<'a>(tiles: &mut Tiles<Pane>, panes: impl Iterator<Item = &'a LabPane>) -> Option<TileId> {
+    let mut places: Vec<(Vec<TileId>, f32)> = vec![];
+    for pane in panes {
+        let id = tiles.insert_pane(Pane { view: pane.view.to_owned() });
+        match places.last_mut() {
+            Some((tabs, _)) if pane.tab => tabs.push(id),
+            _ => places.push((vec![id], pane.share.max(0.05))),
+        }
+    }
+    let stacked: Vec<(TileId, f32)> = places
+        .into_iter()
+        .filter_map(|(tabs, share)| match tabs.as_slice() {
+            [] => None,
+            [one] => Some((*one, share)),
+            _ => Some((tiles.insert_tab_tile(tabs), share)),
+        })
+        .collect();
+    match stacked.as_slice() {
+        [] => None,
+        [(one, _)] => Some(*one),
+        _ => {
+            let mut linear = Linear::new(LinearDir::Vertical, stacked.iter().map(|(id, _)| *id).collect());
+            for (id, share) in stacked {
+                linear.shares.set_share(id, share);
+            }
+            Some(tiles.insert_new(Tile::Container(linear.into())))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn panes() -> Vec<LabPane> {
         vec![
-            LabPane { view: "a", column: 0, share: 0.6 },
-            LabPane { view: "b", column: 0, share: 0.4 },
-            LabPane { view: "c", column: 1, share: 1.0 },
+            LabPane { view: "a", column: 0, share: 0.6, tab: false },
+            LabPane { view: "b", column: 0, share: 0.4, tab: false },
+            LabPane { view: "c", column: 1, share: 1.0, tab: false },
         ]
     }
 

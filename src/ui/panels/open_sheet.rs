@@ -82,7 +82,8 @@ pub fn choose_lab_ui(ui: &mut Ui, shell: &mut Shell<'_>, path: &str) {
     }
 }
 
-fn takes_files(lab: &crate::labs::Lab) -> bool {
+/// Whether a lab has a control that takes a file.
+pub fn takes_files(lab: &crate::labs::Lab) -> bool {
     (lab.knobs)().iter().any(|k| crate::ui::page::is_path(k.key))
 }
 

@@ -1,6 +1,6 @@
 //! The tiles: each view with its title, its subtitle and its menu; drag, split, tabs, maximise.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use eframe::egui::{
     self, Align2, Button, Color32, FontId, Rect, RichText, Sense, Stroke, StrokeKind, Ui, UiBuilder, Visuals,
@@ -34,6 +34,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         empty_ui(ui, shell);
         return;
     }
+    let tabbed = page.tiling.tabbed();
     let nothing = Mirror::default();
     let (step, follow) = (page.shown_step(), page.scrub.is_none());
     let (mut commands, mut settings) = (vec![], vec![]);
@@ -56,6 +57,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         lists: shell.lists,
         views,
         order: &order,
+        tabbed: &tabbed,
         selected,
         maximised: *maximised,
         wanted: vec![],
@@ -118,6 +120,7 @@ struct Stage<'a> {
     views: &'a mut HashMap<TileId, Box<dyn View>>,
     /// 1, 2, 3 in reading order: the keys that select.
     order: &'a HashMap<TileId, usize>,
+    tabbed: &'a HashSet<TileId>,
     selected: &'a mut Option<TileId>,
     maximised: Option<TileId>,
     wanted: Vec<Wanted>,
@@ -173,7 +176,9 @@ impl Stage<'_> {
         let number = self.order.get(&id).copied().unwrap_or_default();
         response.widget_info(|| WidgetInfo::labeled(egui::Role::TitleBar, true, format!("Tile {number}: {title}")));
         let subtitle = Tiling::view_of(self.views, id, entry).map(|v| v.subtitle(&self.cx)).unwrap_or_default();
-        paint_title(ui, theme, rect, number, title, &subtitle);
+        // A tab shows the title already.
+        let shown = if self.tabbed.contains(&id) && self.maximised.is_none() { "" } else { title };
+        paint_title(ui, theme, rect, number, shown, &subtitle);
         let mut corner = ui.new_child(
             UiBuilder::new()
                 .max_rect(Rect::from_min_max(pos2(rect.right() - 36.0, rect.top()), rect.max))
@@ -258,7 +263,8 @@ fn paint_title(ui: &Ui, theme: &Theme, rect: Rect, number: usize, title: &str, s
     );
     let title_at = pos2(at.right() + 8.0, middle);
     let at = painter.text(title_at, Align2::LEFT_CENTER, title, FontId::proportional(theme::BODY), theme.text);
-    let room = rect.right() - 40.0 - (at.right() + 12.0);
+    let gap = if title.is_empty() { 0.0 } else { 12.0 };
+    let room = rect.right() - 40.0 - (at.right() + gap);
     if subtitle.is_empty() || room < 40.0 {
         return;
     }
@@ -268,7 +274,7 @@ fn paint_title(ui: &Ui, theme: &Theme, rect: Rect, number: usize, title: &str, s
     );
     job.wrap = egui::text::TextWrapping::truncate_at_width(room);
     let galley = painter.layout_job(job);
-    painter.galley(pos2(at.right() + 12.0, middle - galley.size().y / 2.0), galley, theme.secondary);
+    painter.galley(pos2(at.right() + gap, middle - galley.size().y / 2.0), galley, theme.secondary);
 }
 
 impl Behavior<Pane> for Stage<'_> {

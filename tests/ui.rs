@@ -1,0 +1,784 @@
+//! The window, driven as a person drives it: by label, click, drag and key, against a host that
+//! pretends.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
+use eframe::egui::{self, Key, Modifiers, accesskit::Role};
+use egui_kittest::{Harness, kittest::Queryable};
+use orrery::{
+    config::{Config, ConfigError, Knob, Value},
+    labs::{LABS, Lab, Pane, Preset},
+    telemetry::{Channel, Command, Event, Inbox, Level, RunHandle, RunInfo, RunState, StepStats, VariantInfo},
+    trainer::Plan,
+    ui::{
+        App, Start,
+        app::{Lists, Opening},
+        host::{Delivery, Host, PastRun, Purpose},
+        views::{VIEWS, View, ViewCx, ViewEntry},
+    },
+};
+
+// ---- a lab and a view that only tests know ----
+
+fn knobs() -> Vec<Knob> {
+    vec![
+        Knob::float("train.lr", "Learning rate", 1e-3, 1e-6, 1.0)
+            .log()
+            .live()
+            .symbol("η")
+            .tip("How far. And how fast."),
+        Knob::int("model.width", "Width", 64, 8, 512).unit("channels"),
+        Knob::switch("model.frozen", "Frozen", false),
+        Knob::choice("corpus.source", "Corpus", "mixture", &["mixture", "facts"]),
+        Knob::text("corpus.file", "Text file", ""),
+    ]
+}
+
+fn plan(config: &Config) -> Result<Plan, ConfigError> {
+    if config.usize("model.width") % 8 != 0 {
+        return Err(ConfigError::Inconsistent("`model.width` must be a multiple of 8".into()));
+    }
+    // The host pretends, so any plan will do.
+    (LABS[0].plan)(&LABS[0].config(None)?)
+}
+
+static LAB: Lab = Lab {
+    id: "pretend",
+    title: "Pretend lab",
+    question: "Does the window do what it is told?",
+    source: "nowhere",
+    lesson: "# A lesson\n\nWith a paragraph.",
+    groups: &[("model", "Model"), ("train", "Training"), ("corpus", "Text")],
+    knobs,
+    presets: &[
+        Preset { id: "pretend", title: "First", about: "The first.", toml: "lab = \"pretend\"\n" },
+        Preset { id: "wide", title: "Wide", about: "Wider.", toml: "lab = \"pretend\"\n[model]\nwidth = 128\n" },
+    ],
+    plan,
+    panes: &[
+        Pane { view: "teller", column: 0, share: 1.0, tab: false },
+        Pane { view: "other", column: 1, share: 1.0, tab: false },
+    ],
+    opens_with_run: true,
+};
+
+/// Tells what it is shown.
+struct Teller;
+
+impl View for Teller {
+    fn ui(&mut self, ui: &mut egui::Ui, cx: &mut ViewCx<'_>) {
+        let loss = cx.mirror.curve(0, "loss/train").and_then(|c| c.value_at(cx.step));
+        ui.label(format!("shows {} of {}", cx.step, cx.mirror.step));
+        ui.label(format!("loss {loss:?}, follows {}", cx.follow));
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        format!("at step {}", cx.step)
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Some(format!("step\n{}\n", cx.step))
+    }
+}
+
+static PRETEND_VIEWS: [ViewEntry; 2] = [
+    ViewEntry { id: "teller", title: "Teller", about: "Tells. What it is shown.", make: || Box::new(Teller) },
+    ViewEntry { id: "other", title: "Other", about: "Another. Of the same.", make: || Box::new(Teller) },
+];
+
+static PRETEND: [&Lab; 1] = [&LAB];
+
+// ---- a host that pretends ----
+
+#[derive(Clone, Copy, PartialEq)]
+enum Worker {
+    /// Makes a step every 2 ms while told to run.
+    Steps,
+    /// Takes no command and tells nothing, as if stuck in a step.
+    Stalled,
+    /// Fails at its third step.
+    Fails,
+}
+
+/// What the host was asked, shared with the test.
+#[derive(Default)]
+struct Asked {
+    commands: Mutex<Vec<Command>>,
+    launched: Mutex<Vec<Config>>,
+    picked: Mutex<Vec<Purpose>>,
+    written: Mutex<Vec<(PathBuf, Vec<u8>)>>,
+    opened: Mutex<Vec<PathBuf>>,
+    steps: AtomicU64,
+}
+
+struct Pretender {
+    asked: Arc<Asked>,
+    worker: Worker,
+    sender: Sender<Delivery>,
+    arrived: Receiver<Delivery>,
+}
+
+impl Pretender {
+    fn new(worker: Worker) -> (Box<dyn Host>, Arc<Asked>, Sender<Delivery>) {
+        let asked = Arc::<Asked>::default();
+        let (sender, arrived) = unbounded();
+        (Box::new(Self { asked: asked.clone(), worker, sender: sender.clone(), arrived }), asked, sender)
+    }
+}
+
+fn info(config: &Config) -> RunInfo {
+    let variant = |id: &str| VariantInfo {
+        id: id.into(),
+        label: format!("{id} twin"),
+        group: id.into(),
+        seed: config.seed,
+        params: 780_801,
+    };
+    RunInfo {
+        lab: config.lab.clone(),
+        config: config.clone(),
+        variants: vec![variant("coupled"), variant("frozen")],
+        total_steps: 650,
+        device: "cpu".into(),
+        threads: 1,
+        corpus: "mixture (generated), 1.2 MB, bytes".into(),
+        vocab: 320,
+        tokens_per_step: 1024,
+        folder: None,
+    }
+}
+
+fn one_step(inbox: &Inbox, step: u64) {
+    for variant in 0..2 {
+        let loss = 5.8 / (1.0 + step as f64 / 100.0) + 0.01 * variant as f64;
+        let gate = if variant == 0 { (step as f64 * 1e-4).tanh() } else { 0.0 };
+        inbox.deliver(Event::Step(StepStats {
+            step,
+            variant,
+            scalars: vec![
+                (Channel::new("loss/train"), loss),
+                (Channel::new("gate/tanh"), gate),
+                (Channel::new("time/step_ms"), 2.0),
+            ],
+            wall_secs: step as f64 * 0.004,
+        }));
+    }
+}
+
+fn work(worker: Worker, config: Config, inbox: Arc<Inbox>, commands: Receiver<Command>, asked: Arc<Asked>) {
+    inbox.deliver(Event::Started(Arc::new(info(&config))));
+    inbox.deliver(Event::State(RunState::Paused));
+    if worker == Worker::Stalled {
+        std::thread::sleep(Duration::from_secs(30));
+        return;
+    }
+    let (mut step, mut running) = (0, false);
+    loop {
+        let command = if running { commands.try_recv().ok() } else { commands.recv().ok() };
+        if command.is_none() && !running {
+            return;
+        }
+        let mut once = false;
+        if let Some(c) = command {
+            asked.commands.lock().unwrap().push(c.clone());
+            match c {
+                Command::Run => running = true,
+                Command::Pause => running = false,
+                Command::StepOnce => (running, once) = (false, true),
+                Command::Stop => return,
+                Command::Set { key, value } => inbox.deliver(Event::Changed { step, key, value }),
+                _ => {}
+            }
+            inbox.deliver(Event::State(if running { RunState::Running } else { RunState::Paused }));
+        }
+        if running || once {
+            step += 1;
+            one_step(&inbox, step);
+            asked.steps.store(step, Ordering::SeqCst);
+            if step % 25 == 0 {
+                inbox.deliver(Event::Checkpoint { step });
+            }
+            if worker == Worker::Fails && step == 3 {
+                inbox.deliver(Event::State(RunState::Failed {
+                    message: "the loss is not a number at step 3; lower train.lr and reset".into(),
+                }));
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Host for Pretender {
+    fn launch(&mut self, config: &Config) -> Result<RunHandle, String> {
+        if config.iter().any(|(k, v)| k == "corpus.file" && v.to_string().contains("missing")) {
+            return Err("missing.txt cannot be read: no such file. Choose another text file.".into());
+        }
+        self.asked.launched.lock().unwrap().push(config.clone());
+        let (commands, receiver) = bounded(1024);
+        let inbox = Arc::new(Inbox::default());
+        let (told, config, asked, worker) = (inbox.clone(), config.clone(), self.asked.clone(), self.worker);
+        std::thread::spawn(move || work(worker, config, told, receiver, asked));
+        Ok(RunHandle { commands, inbox })
+    }
+
+    fn open_run(&mut self, folder: PathBuf) -> RunHandle {
+        self.asked.opened.lock().unwrap().push(folder);
+        let (commands, _) = bounded(1);
+        let inbox = Arc::new(Inbox::default());
+        inbox.deliver(Event::Started(Arc::new(info(&LAB.config(None).unwrap()))));
+        for step in 1..=40 {
+            one_step(&inbox, step);
+        }
+        inbox.deliver(Event::State(RunState::Finished));
+        RunHandle { commands, inbox }
+    }
+
+    fn pick(&mut self, purpose: Purpose) {
+        self.asked.picked.lock().unwrap().push(purpose);
+    }
+
+    fn read_text(&mut self, path: PathBuf) {
+        let content = "lab = \"pretend\"\n[model]\nwidht = 3\n".to_owned();
+        self.sender.send(Delivery::Text { path, content }).unwrap();
+    }
+
+    fn write(&mut self, path: PathBuf, bytes: Vec<u8>) {
+        self.asked.written.lock().unwrap().push((path.clone(), bytes));
+        self.sender.send(Delivery::Saved { path }).unwrap();
+    }
+
+    fn export_folder(&self) -> PathBuf {
+        "exports".into()
+    }
+
+    fn list_runs(&mut self) {
+        let run = |n: u64| PastRun {
+            folder: format!("runs/{n}").into(),
+            lab: "pretend".into(),
+            preset: "pretend".into(),
+            steps: 650 * n,
+            when: "20 Nov 14:02".into(),
+        };
+        self.sender.send(Delivery::Runs(vec![run(1), run(2)])).unwrap();
+    }
+
+    fn deliveries(&mut self) -> Vec<Delivery> {
+        self.arrived.try_iter().collect()
+    }
+
+    fn devices(&self) -> Vec<(String, String, bool)> {
+        vec![("cpu".into(), "cpu".into(), true), ("cuda:0".into(), "cuda:0: not in this build".into(), false)]
+    }
+}
+
+// ---- driving ----
+
+struct Desk {
+    harness: Harness<'static, App>,
+    asked: Arc<Asked>,
+    deliver: Sender<Delivery>,
+}
+
+fn desk_of(worker: Worker, lists: Lists, opening: Option<Opening>) -> Desk {
+    let (host, asked, deliver) = Pretender::new(worker);
+    let start = Start { opening, ..Start::default() };
+    let harness =
+        Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::with_lists(cc, host, start, lists));
+    Desk { harness, asked, deliver }
+}
+
+const LISTS: Lists = Lists { labs: &PRETEND, views: &PRETEND_VIEWS };
+
+fn desk(worker: Worker) -> Desk {
+    let mut d = desk_of(worker, LISTS, Some(Opening::Lab("pretend".into())));
+    d.until("ready", |d| d.state() == "ready" || worker == Worker::Stalled);
+    d
+}
+
+impl Desk {
+    fn steps(&mut self, n: usize) {
+        for _ in 0..n {
+            self.harness.step();
+        }
+    }
+
+    /// Draws frames until it holds, or panics after some seconds.
+    fn until(&mut self, what: &str, holds: impl Fn(&Desk) -> bool) {
+        let begun = Instant::now();
+        loop {
+            self.harness.step();
+            if holds(self) {
+                return;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(10), "waited in vain: {what}");
+            std::thread::sleep(Duration::from_millis(3));
+        }
+    }
+
+    fn page(&self) -> &orrery::ui::page::Page {
+        self.harness.state().page().expect("a lab is open")
+    }
+
+    fn state(&self) -> &'static str {
+        self.page().run.as_ref().map_or("none", |r| r.state_words())
+    }
+
+    fn click(&mut self, label: &str) {
+        self.harness.get_by_label(label).click();
+        self.steps(3);
+    }
+
+    fn press(&mut self, key: Key) {
+        self.harness.key_press(key);
+        self.steps(3);
+    }
+
+    fn command(&mut self, key: Key) {
+        self.harness.key_press_modifiers(Modifiers::COMMAND, key);
+        self.steps(3);
+    }
+
+    fn shows(&self, label: &str) -> bool {
+        self.harness.query_all_by_label_contains(label).next().is_some()
+    }
+
+    fn sent(&self, wanted: impl Fn(&Command) -> bool) -> bool {
+        self.asked.commands.lock().unwrap().iter().any(wanted)
+    }
+
+    fn lr(&self) -> f64 {
+        self.page().config.f64("train.lr")
+    }
+}
+
+// ---- the tests ----
+
+#[test]
+fn home_shows_every_lab_and_opens_one() {
+    let mut d = desk_of(Worker::Steps, LISTS, None);
+    d.steps(3);
+    assert!(d.harness.state().page().is_none());
+    assert!(d.shows("Does the window do what it is told?"));
+    assert!(d.shows("Replay run 1"), "past runs are listed");
+    d.click("Open Pretend lab");
+    assert_eq!(d.page().lab.id, "pretend");
+    d.until("ready", |d| d.state() == "ready");
+    assert_eq!(d.asked.steps.load(Ordering::SeqCst), 0, "opening a lab trains nothing");
+    d.press(Key::Escape);
+    assert!(d.harness.state().page().is_none(), "Escape backs out to home");
+}
+
+#[test]
+fn space_runs_and_pauses_and_the_arrow_steps() {
+    let mut d = desk(Worker::Steps);
+    d.press(Key::Space);
+    d.until("running", |d| d.state() == "running" && d.page().newest() > 5);
+    d.click("Pause");
+    d.until("paused", |d| d.state() == "paused");
+    d.steps(5);
+    let at = d.page().newest();
+    d.press(Key::ArrowRight);
+    d.until("one step", |d| d.page().newest() == at + 1);
+    d.click("Step");
+    d.until("another step", |d| d.page().newest() == at + 2);
+    assert!(d.shows(&format!("shows {} of {}", at + 2, at + 2)));
+}
+
+#[test]
+fn a_dragged_slider_reaches_the_running_model() {
+    let mut d = desk(Worker::Steps);
+    d.press(Key::Space);
+    d.until("running", |d| d.page().newest() > 2);
+    let slider = d.harness.get_by_role_and_label(Role::Slider, "Learning rate").rect();
+    d.harness.drag_at(slider.center());
+    d.harness.step();
+    d.harness.hover_at(slider.right_center() - egui::vec2(12.0, 0.0));
+    d.steps(2);
+    d.harness.drop_at(slider.right_center() - egui::vec2(12.0, 0.0));
+    d.steps(3);
+    assert!(d.lr() > 0.1, "the slider moved: {}", d.lr());
+    let lr = d.lr();
+    let arrived =
+        move |c: &Command| matches!(c, Command::Set { key, value: Value::Float(v) } if key == "train.lr" && *v == lr);
+    d.until("the command arrives", |d| d.sent(arrived));
+    d.command(Key::Z);
+    assert_eq!(d.lr(), 1e-3, "one undo takes back the whole drag");
+    d.until("the old value arrives", |d| {
+        d.asked.commands.lock().unwrap().iter().rev().find_map(|c| match c {
+            Command::Set { value, .. } => value.as_f64(),
+            _ => None,
+        }) == Some(1e-3)
+    });
+    d.harness.key_press_modifiers(Modifiers { shift: true, ..Modifiers::COMMAND }, Key::Z);
+    d.steps(3);
+    assert_eq!(d.lr(), lr, "and redo brings it back");
+}
+
+#[test]
+fn a_value_can_be_typed_and_keys_stay_quiet_meanwhile() {
+    let mut d = desk(Worker::Steps);
+    let field = d.harness.get_by_role_and_label(Role::SpinButton, "Width");
+    field.click();
+    d.steps(2);
+    d.harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
+    d.harness.event(egui::Event::Text("96".into()));
+    d.harness.key_press(Key::R);
+    d.harness.key_press(Key::P);
+    d.steps(2);
+    let launches = d.asked.launched.lock().unwrap().len();
+    assert_eq!(launches, 1, "R typed into a field resets nothing");
+    d.press(Key::Enter);
+    assert_eq!(d.page().config.usize("model.width"), 96);
+    // Nothing has been trained: the change settles into a new paused run by itself.
+    d.until("the settled change", |d| d.asked.launched.lock().unwrap().len() == 2);
+    assert_eq!(d.asked.launched.lock().unwrap()[1].usize("model.width"), 96);
+}
+
+#[test]
+fn a_change_while_running_waits_for_a_reset() {
+    let mut d = desk(Worker::Steps);
+    d.press(Key::Space);
+    d.until("running", |d| d.page().newest() > 2);
+    d.click("Frozen");
+    assert!(d.page().config.bool("model.frozen"));
+    assert!(d.shows("1 change applies at reset"));
+    std::thread::sleep(Duration::from_millis(400));
+    d.steps(3);
+    assert_eq!(d.asked.launched.lock().unwrap().len(), 1, "a run that trains is never taken away unasked");
+    d.click("Apply & reset");
+    d.until("a new run", |d| d.state() == "ready");
+    assert!(d.asked.launched.lock().unwrap()[1].bool("model.frozen"));
+    assert_eq!(d.page().newest(), 0);
+}
+
+#[test]
+fn double_click_on_the_name_restores_the_preset() {
+    let mut d = desk(Worker::Steps);
+    d.click("Frozen");
+    let name = d.harness.get_by_role_and_label(Role::Label, "Frozen").rect().center();
+    for _ in 0..2 {
+        d.harness.drag_at(name);
+        d.harness.step();
+        d.harness.drop_at(name);
+        d.harness.step();
+    }
+    d.steps(3);
+    assert!(!d.page().config.bool("model.frozen"));
+}
+
+#[test]
+fn the_scrubber_moves_every_view_back_while_training_goes_on() {
+    let mut d = desk(Worker::Steps);
+    d.press(Key::Space);
+    d.until("some steps", |d| d.page().newest() > 60);
+    d.harness.get_by_role_and_label(Role::Slider, "Step shown").set_value_accesskit(20.0);
+    d.steps(3);
+    assert_eq!(d.page().shown_step(), 20);
+    assert_eq!(d.harness.query_all_by_label_contains("shows 20 of").count(), 2, "both views show step 20");
+    let newest = d.page().newest();
+    d.until("training goes on", |d| d.page().newest() > newest + 5);
+    assert_eq!(d.page().shown_step(), 20);
+    d.press(Key::F);
+    assert!(d.page().scrub.is_none());
+    assert!(d.page().shown_step() > newest);
+}
+
+#[test]
+fn reset_begins_again_and_keeps_the_layout() {
+    let mut d = desk(Worker::Steps);
+    d.press(Key::Space);
+    d.until("running", |d| d.page().newest() > 5);
+    d.press(Key::R);
+    d.until("a new run", |d| d.state() == "ready" && d.page().newest() == 0);
+    assert_eq!(d.page().tiling.in_order().len(), 2);
+}
+
+#[test]
+fn the_palette_finds_and_runs_an_action() {
+    let mut d = desk(Worker::Steps);
+    d.command(Key::P);
+    d.harness.event(egui::Event::Text("dark or".into()));
+    d.steps(2);
+    let dark = d.harness.state().theme().dark;
+    d.press(Key::Enter);
+    assert_ne!(d.harness.state().theme().dark, dark);
+    assert!(!d.shows("Dark or light"), "the palette closes");
+    d.command(Key::P);
+    d.harness.event(egui::Event::Text("wide".into()));
+    d.steps(2);
+    d.press(Key::Enter);
+    assert_eq!(d.page().config.usize("model.width"), 128, "a preset is found too");
+    assert_eq!(d.page().config.preset, "wide");
+}
+
+#[test]
+fn the_help_sheet_prints_every_key_and_escape_closes_it() {
+    let mut d = desk(Worker::Steps);
+    d.press(Key::Questionmark);
+    assert!(d.shows("Keys and gestures"));
+    for key in orrery::ui::action::KEYS.iter().filter(|k| k.shown != "End") {
+        assert!(d.shows(key.words), "{}", key.words);
+    }
+    d.press(Key::Escape);
+    assert!(!d.shows("Keys and gestures"));
+    assert_eq!(d.page().lab.id, "pretend", "Escape closed the sheet only");
+}
+
+#[test]
+fn a_tile_is_selected_maximised_closed_and_opened_again() {
+    let mut d = desk(Worker::Steps);
+    d.press(Key::Num2);
+    let second = d.page().tiling.in_order()[1].0;
+    assert_eq!(d.page().tiling.selected, Some(second));
+    d.press(Key::Enter);
+    assert_eq!(d.page().tiling.maximised, Some(second));
+    assert!(!d.shows("Tile 1:"), "only the maximised tile is drawn");
+    d.press(Key::Escape);
+    assert_eq!(d.page().tiling.maximised, None);
+    d.click("Menu of Other");
+    d.click("Close");
+    assert_eq!(d.page().tiling.in_order().len(), 1);
+    d.command(Key::P);
+    d.harness.event(egui::Event::Text("other view".into()));
+    d.steps(2);
+    d.press(Key::Enter);
+    assert_eq!(d.page().tiling.in_order().len(), 2);
+}
+
+#[test]
+fn numbers_are_exported_through_the_dialog_or_into_the_export_folder() {
+    let mut d = desk(Worker::Steps);
+    d.click("Menu of Teller");
+    d.click("Save the numbers (CSV)…");
+    let suggested = "pretend-teller-step0.csv".to_owned();
+    assert_eq!(d.asked.picked.lock().unwrap()[..], [Purpose::SaveAs { suggested: suggested.clone() }]);
+    d.deliver.send(Delivery::Picked { purpose: Purpose::SaveAs { suggested: suggested.clone() }, path: None }).unwrap();
+    d.steps(3);
+    d.click("Save into exports");
+    let written = d.asked.written.lock().unwrap().clone();
+    assert_eq!(written, [(PathBuf::from("exports").join(suggested), b"step\n0\n".to_vec())]);
+}
+
+#[test]
+fn a_copied_session_reproduces_the_page() {
+    let mut d = desk(Worker::Steps);
+    d.click("Frozen");
+    d.harness.event(egui::Event::Copy);
+    d.harness.step();
+    let copied = d.harness.output().platform_output.commands.iter().find_map(|c| match c {
+        egui::OutputCommand::CopyText(text) => Some(text.clone()),
+        _ => None,
+    });
+    let text = copied.expect("something is copied");
+    assert!(text.starts_with("orrery1:"));
+    let mut other = desk_of(Worker::Steps, LISTS, None);
+    other.steps(2);
+    other.harness.event(egui::Event::Paste(text));
+    other.steps(3);
+    assert_eq!(other.page().config, d.page().config);
+    other.harness.event(egui::Event::Paste("orrery1:broken".into()));
+    other.steps(3);
+    assert!(other.shows("the pasted session is damaged"));
+}
+
+#[test]
+fn a_broken_config_says_what_is_wrong() {
+    let mut d = desk(Worker::Steps);
+    d.deliver.send(Delivery::Picked { purpose: Purpose::OpenConfig, path: Some("mine.toml".into()) }).unwrap();
+    d.until("the complaint", |d| d.shows("did you mean `model.width`"));
+    assert!(d.shows("mine.toml"));
+}
+
+#[test]
+fn settings_that_do_not_fit_are_told_beside_the_control_and_nothing_is_lost() {
+    let mut d = desk(Worker::Steps);
+    d.press(Key::Space);
+    d.until("running", |d| d.page().newest() > 5);
+    d.harness.get_by_role_and_label(Role::SpinButton, "Width").set_value_accesskit(65.0);
+    d.steps(3);
+    d.press(Key::R);
+    assert!(d.shows("must be a multiple of 8"));
+    assert!(d.page().newest() > 5, "the old run's data stays");
+    d.click("Undo the change");
+    assert_eq!(d.page().config.usize("model.width"), 64);
+}
+
+#[test]
+fn a_dropped_file_goes_where_it_belongs() {
+    let mut d = desk(Worker::Steps);
+    drop_file(&mut d, "book.txt");
+    assert_eq!(d.page().config.text("corpus.file"), "book.txt");
+    d.until("the settled change", |d| d.asked.launched.lock().unwrap().len() == 2);
+    drop_file(&mut d, "missing.txt");
+    d.until("the complaint", |d| d.shows("no such file"));
+    drop_file(&mut d, "runs-2026-11-20");
+    d.until("the replay", |d| d.state() == "replay");
+    assert_eq!(d.page().newest(), 40);
+    d.harness.get_by_role_and_label(Role::Slider, "Step shown").set_value_accesskit(7.0);
+    d.steps(3);
+    assert_eq!(d.page().shown_step(), 7, "a replay can be scrubbed");
+}
+
+#[derive(Debug)]
+struct Dropped(PathBuf);
+
+impl egui::DroppedFile for Dropped {
+    fn path(&self) -> &std::path::Path {
+        &self.0
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, String> {
+        Err("the window never reads files".into())
+    }
+}
+
+fn drop_file(d: &mut Desk, name: &str) {
+    d.harness.input_mut().dropped_files.push(Arc::new(Dropped(name.into())));
+    d.steps(4);
+}
+
+#[test]
+fn a_failed_run_says_so_on_the_page_and_keeps_its_data() {
+    let mut d = desk(Worker::Fails);
+    d.press(Key::Space);
+    d.until("the failure", |d| d.state() == "failed");
+    d.steps(2);
+    assert!(d.shows("the loss is not a number at step 3"));
+    assert!(d.shows("The run stopped at step 3"));
+    d.harness.get_by_role_and_label(Role::Slider, "Step shown").set_value_accesskit(2.0);
+    d.steps(3);
+    assert_eq!(d.page().shown_step(), 2);
+}
+
+#[test]
+fn frames_are_drawn_while_the_worker_is_stalled() {
+    let mut d = desk(Worker::Stalled);
+    d.press(Key::Space);
+    let begun = Instant::now();
+    let before = d.harness.state().frame_stats().frames;
+    for i in 0..60 {
+        d.harness.hover_at(egui::pos2(300.0 + i as f32, 300.0));
+        d.harness.step();
+    }
+    assert!(begun.elapsed() < Duration::from_secs(10), "the window waits for nobody: {:?}", begun.elapsed());
+    assert!(d.harness.state().frame_stats().frames >= before + 60);
+    d.press(Key::Questionmark);
+    assert!(d.shows("Keys and gestures"), "and it still answers");
+}
+
+#[test]
+fn nothing_is_drawn_while_nothing_happens() {
+    let mut d = desk(Worker::Steps);
+    d.steps(20);
+    // `run` fails if frames are asked for without end.
+    let frames = d.harness.run();
+    assert!(frames <= 4, "{frames} frames were asked for at rest");
+    let again = d.harness.run();
+    assert!(again <= 1, "{again} frames were asked for at rest");
+}
+
+#[test]
+fn presenter_mode_folds_the_panels_and_shows_keys() {
+    let mut d = desk(Worker::Steps);
+    assert!(d.harness.query_by_label("Find a control").is_some());
+    let zoom = d.harness.ctx.zoom_factor();
+    d.press(Key::P);
+    assert!(d.harness.query_by_label("Find a control").is_none());
+    assert!((d.harness.ctx.zoom_factor() / zoom - 1.5).abs() < 1e-3);
+    d.press(Key::F);
+    assert!(d.shows("F"));
+    d.press(Key::P);
+    assert!((d.harness.ctx.zoom_factor() / zoom - 1.0).abs() < 1e-3);
+}
+
+#[test]
+fn messages_of_a_run_become_notes_and_errors_stay() {
+    let mut d = desk(Worker::Steps);
+    d.deliver.send(Delivery::Failed { what: "the disk is full; free some space".into() }).unwrap();
+    d.steps(3);
+    assert!(d.shows("the disk is full"));
+    for _ in 0..80 {
+        d.harness.input_mut().time = Some(d.harness.ctx.input(|i| i.time) + 1.0);
+        d.harness.step();
+    }
+    assert!(d.shows("the disk is full"), "an error stays until it is dismissed");
+    d.click("Dismiss");
+    assert!(!d.shows("the disk is full"));
+    let _ = Level::Error;
+}
+
+/// Every real lab opens, with its real views, and runs against a pretended worker.
+#[test]
+fn every_lab_opens_and_draws() {
+    for lab in LABS {
+        let mut d = desk_of(Worker::Steps, Lists { labs: LABS, views: VIEWS }, Some(Opening::Lab(lab.id.into())));
+        d.steps(3);
+        assert_eq!(d.page().lab.id, lab.id);
+        d.press(Key::Space);
+        d.until("steps", |d| d.page().newest() > 3);
+    }
+}
+
+// ---- pictures, for people to look at: ORRERY_PICTURES=folder cargo test --test ui pictures ----
+
+#[test]
+fn pictures() {
+    let Ok(folder) = std::env::var("ORRERY_PICTURES") else {
+        println!("skipped: set ORRERY_PICTURES to a folder to have pictures of the window");
+        return;
+    };
+    for (name, size, scale, dark) in [
+        ("dark", [1280.0, 800.0], 1.0, true),
+        ("light", [1280.0, 800.0], 1.0, false),
+        ("dark2x", [1280.0, 720.0], 2.0, true),
+    ] {
+        let (host, asked, deliver) = Pretender::new(Worker::Steps);
+        let lists = Lists { labs: LABS, views: VIEWS };
+        let harness = Harness::builder()
+            .with_size(size)
+            .with_pixels_per_point(scale)
+            .wgpu()
+            .build_eframe(move |cc| App::with_lists(cc, host, Start::default(), lists));
+        let mut d = Desk { harness, asked, deliver };
+        d.steps(3);
+        if !dark {
+            d.press(Key::D);
+        }
+        let shoot = |d: &mut Desk, what: &str| {
+            d.steps(2);
+            let image = d.harness.render().expect("rendered");
+            image.save(format!("{folder}/{what}-{name}.png")).expect("saved");
+        };
+        shoot(&mut d, "home");
+        d.click(&format!("Open {}", LABS[0].title));
+        d.until("ready", |d| d.state() == "ready");
+        d.press(Key::Space);
+        d.until("steps", |d| d.page().newest() > 120);
+        d.click("Pause");
+        d.until("paused", |d| d.state() == "paused");
+        shoot(&mut d, "lab");
+        d.click("Inspector");
+        d.harness.get_by_role_and_label(Role::Slider, "Step shown").set_value_accesskit(60.0);
+        shoot(&mut d, "inspector");
+        d.press(Key::Questionmark);
+        shoot(&mut d, "help");
+        d.press(Key::Escape);
+        d.command(Key::P);
+        shoot(&mut d, "palette");
+        d.press(Key::Escape);
+        d.deliver
+            .send(Delivery::Failed { what: "the disk is full; free some space and write a checkpoint".into() })
+            .unwrap();
+        d.press(Key::P);
+        shoot(&mut d, "presenter");
+    }
+}
