@@ -12,7 +12,7 @@ use super::{
 use crate::{
     config::Config,
     labs::{self, Lab},
-    ui::app::{self, Start},
+    ui::app::{self, Opening, Start},
 };
 
 /// Opens the window with what was named, or runs the lab without one and says why.
@@ -21,12 +21,12 @@ pub fn open(open: &Open, began: Instant) -> Result<(), Failure> {
     if let Err(why) = display::check() {
         return without_window(&why, open, named);
     }
-    let mut start = Start { began, timings: open.timings, ..Start::default() };
-    match named {
-        Some(Named::Run(folder)) => start.run = Some(folder),
-        None if open.set.is_empty() => {}
-        named => start.config = Some(configured(open, named)?.1),
-    }
+    let opening = match named {
+        Some(Named::Run(folder)) => Some(Opening::Run(folder)),
+        None if open.set.is_empty() => None,
+        named => Some(Opening::Config(configured(open, named)?.1)),
+    };
+    let start = Start { opening, timings: open.timings, started: began };
     let host = Desk::new(open.set.out.clone());
     app::run(Box::new(host), start).map_err(|e| {
         Failure::run(format!("the window could not open: {e}\n`orrery run {}` trains without one", default_id()))
