@@ -46,7 +46,7 @@ pub enum Source {
 pub struct Task {
     /// `facts` or `facts_symbols`.
     pub id: String,
-    /// The fewest ids between a statement of the fact and the next question; 0 for the task's own (40 in
+    /// The fewest ids between a statement of the fact and the next question; 0 for the task's own (36 in
     /// the story, 32 in symbols: both beyond three passes of attention over 8 ids, which reach 21).
     pub spacing: usize,
     /// Only answers are targets; everything else is `u32::MAX`.

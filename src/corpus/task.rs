@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 /// A target that asks nothing.
 const IGNORE: u32 = u32::MAX;
 /// Windows and words a word tokeniser learns from; enough to have met every word.
-const SAMPLED: u64 = 3000;
+const SAMPLED: u64 = 600;
 const SAMPLED_WORDS: usize = 160;
 
 /// An endless stream of windows.

@@ -121,7 +121,6 @@ impl TextFile {
 }
 
 /// Maps a file read-only.
-#[allow(unsafe_code)] // memory maps are unsafe by nature; the reason stands below
 fn map(file: &File) -> io::Result<memmap2::Mmap> {
     // SAFETY: the map is only read, as plain bytes of which every value is valid; `still_there` is
     // asked before windows are read, so that a file cut short by another program is noticed.
@@ -205,7 +204,7 @@ fn encoding(probes: &[&[u8]]) -> Encoding {
         }
         // The sequence cut at the probe's end counts as broken above: take it back.
         let tail = &probe[probe.len().saturating_sub(3)..];
-        broken -= usize::from(broken > 0 && tail.iter().any(|&b| b >= 0xC0));
+        broken -= usize::from(probes.len() > 1 && broken > 0 && tail.iter().any(|&b| b >= 0xC0));
     }
     if broken > whole { Encoding::Latin1 } else { Encoding::Utf8 }
 }

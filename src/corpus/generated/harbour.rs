@@ -55,7 +55,7 @@ pub(super) const HARBOUR: Domain = Domain {
         ("day", &["Monday", "Tuesday", "Thursday", "Friday", "Saturday"]),
         ("month", &["March", "April", "June", "September", "October", "November"]),
         ("bird", &["gulls", "terns", "cormorants", "jackdaws", "oystercatchers"]),
-        ("hour", &["six", "seven", "half past four", "nine", "a quarter to five"]),
+        ("hour", &["six", "seven", "half past four", "five", "a quarter to seven"]),
         ("damage", &["a split mast", "a torn mainsail", "a cracked rudder", "a leaking plank below the waterline"]),
     ],
     open: &[
@@ -64,7 +64,7 @@ pub(super) const HARBOUR: Domain = Domain {
         "All week the talk in the town had been of {$ship}, @ {$craft} out of {$from} that carried {$cargo}.",
         "By {$hour} the lamps along {$berth} had been put out, and the first boats were already [beyond the bar|past the outer buoy|coming home].",
         "In {$month} the tide leaves {$berth} almost dry, and the boats lean on their keels like tired men.",
-        "Nobody who lived near {$berth} could remember a {$month} with so little rain or so much {$wind} wind.",
+        "Nobody who lived near {$berth} could remember @ {$month} with so little rain or so much {$wind} wind.",
     ],
     meet: &[
         "{A.full}, {A.role}, had kept these waters for {$years} years and carried everywhere @ {$keepsake} that had been given to {A.him} by {$giver}.",
@@ -73,7 +73,7 @@ pub(super) const HARBOUR: Domain = Domain {
         "It was the {$keepsake} that strangers noticed first about {A.full}, {A.role}. ^{A.he} had been given it by {$giver}, and after {$years} years it was worn as smooth as a pebble.",
     ],
     ambient: &[
-        "[A line of|Some twenty] {bird} sat along the wall, all facing the {$wind}.",
+        "[A line of|Some twenty] {bird} sat along the wall, all facing {$wind}.",
         "The smell of tar and wet rope hung over everything.",
         "Somewhere behind the sheds a hammer was ringing on iron.",
         "Nets that had been mended in the night were spread out to dry.",
@@ -171,7 +171,6 @@ pub(super) const HARBOUR: Domain = Domain {
                 "\"So nobody has stolen anything,\" said {B}, who sounded almost disappointed.",
                 "{B} crossed out the wrong number, wrote the right one beside it, and blew on the ink until it was dry.",
             ],
-            AMBIENT,
         ],
         // The storm.
         &[
@@ -198,12 +197,8 @@ pub(super) const HARBOUR: Domain = Domain {
                 "Waves that were higher than the wall fell on the quay and ran back hissing over the stones.",
             ],
             &[
-                "{B.full}, {B.role}, ran in with water streaming from {B.his} hat. \"The {$craft} is dragging her anchor!\" {B.he} cried.",
-                "\"She is moving,\" said {B.full}, {B.role}, with {B.his} face against the window. \"She is coming in on the rocks.\"",
-            ],
-            &[
-                "\"Then we must get a line to her,\" said {A}, and was already pulling on {A.his} boots.",
-                "\"Not if we are quick,\" said {A}. \"Find me four people who can row.\"",
+                "{B.full}, {B.role}, ran in with water streaming from {B.his} hat. \"The {$craft} is dragging her anchor!\" {B.he} cried.¶\"Then we must get a line to her,\" said {A}, and was already pulling on {A.his} boots.",
+                "\"She is moving,\" said {B.full}, {B.role}, with {B.his} face against the window. \"She is coming in on the rocks.\"¶\"Not if we are quick,\" said {A}. \"Find me four people who can row.\"",
             ],
             BREAK,
             &[
@@ -218,7 +213,6 @@ pub(super) const HARBOUR: Domain = Domain {
                 "By morning the wind had died away, and {$ship} lay safe at {$berth} with {$damage} and with all her {$cargo} dry.",
                 "Towards dawn {$ship} was brought round to {$berth}. She had suffered {$damage}, but nobody had been hurt.",
             ],
-            AMBIENT,
         ],
         // The passenger.
         &[
@@ -271,4 +265,5 @@ pub(super) const HARBOUR: Domain = Domain {
         "The {$cargo} was sold before the end of the week, the {$craft} went back to {$from}, and {A} was seen on {$berth} again at {$hour} as though nothing had happened.",
         "And the {$keepsake}, which had seen worse days than this, went back into the pocket where it belonged.",
     ],
+    frame: None,
 };

@@ -1,13 +1,17 @@
 //! Text made by us: prose of several domains, and the tasks that ask for a fact stated long before.
 //! Deterministic by seed. Knows no tokens.
 
+mod garden;
 mod harbour;
+mod kitchen;
+mod letters;
+mod observatory;
 pub(super) mod story;
 mod symbols;
 mod writer;
 
 use super::permutation::scramble;
-use rand::{Rng, SeedableRng};
+use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 use writer::Domain;
 
@@ -37,13 +41,43 @@ pub const CORPORA: &[Generated] = &[
         id: "mixture",
         title: "Mixture",
         about: "All prose domains in turn: harbour, garden, observatory, kitchen and letters.",
-        kind: Kind::Prose(&[&harbour::HARBOUR]),
+        kind: Kind::Prose(&[
+            &harbour::HARBOUR,
+            &garden::GARDEN,
+            &observatory::OBSERVATORY,
+            &kitchen::KITCHEN,
+            &letters::LETTERS,
+        ]),
     },
     Generated {
         id: "harbour",
         title: "Harbour",
         about: "Ships, weather and cargo in a small port; who keeps it, what came in, and what went wrong.",
         kind: Kind::Prose(&[&harbour::HARBOUR]),
+    },
+    Generated {
+        id: "garden",
+        title: "Garden",
+        about: "A walled garden: old trees, lost wells, and something that eats the beans.",
+        kind: Kind::Prose(&[&garden::GARDEN]),
+    },
+    Generated {
+        id: "observatory",
+        title: "Observatory",
+        about: "Night work on a hill: stars that come late, a new light on a plate, visitors with potatoes.",
+        kind: Kind::Prose(&[&observatory::OBSERVATORY]),
+    },
+    Generated {
+        id: "kitchen",
+        title: "Kitchen",
+        about: "The kitchen of an inn: a dish that has lost its taste, a feast, a stranger at the window.",
+        kind: Kind::Prose(&[&kitchen::KITCHEN]),
+    },
+    Generated {
+        id: "letters",
+        title: "Letters",
+        about: "Letters home in the first person: neighbours, a case at court, a concert.",
+        kind: Kind::Prose(&[&letters::LETTERS]),
     },
     Generated {
         id: "facts",
@@ -91,12 +125,21 @@ impl Generated {
         let Kind::Prose(domains) = self.kind else { return String::new() };
         let mut rng = ChaCha8Rng::seed_from_u64(scramble(seed));
         let mut text = String::with_capacity(size + (8 << 10));
+        let mut lately = writer::Lately::default();
+        let all: Vec<(&Domain, usize)> =
+            domains.iter().flat_map(|&d| (0..d.plots.len()).map(move |plot| (d, plot))).collect();
+        // Plots are dealt like cards, so that none comes twice before the others have come.
+        let mut deck = vec![];
         while text.len() < size {
+            if deck.is_empty() {
+                deck.clone_from(&all);
+                deck.shuffle(&mut rng);
+            }
+            let Some((domain, plot)) = deck.pop() else { break };
             if !text.is_empty() {
                 text.push_str(BETWEEN);
             }
-            let domain = domains[rng.random_range(0..domains.len())];
-            text.push_str(&writer::document(domain, &mut rng));
+            text.push_str(&writer::document(domain, plot, &mut rng, &mut lately));
         }
         text.push('\n');
         text

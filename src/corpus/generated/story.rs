@@ -20,7 +20,7 @@ impl Kind {
     pub(in crate::corpus) fn spacing(self) -> usize {
         match self {
             Self::Symbols => 32,
-            Self::Story => 40,
+            Self::Story => 36,
         }
     }
 }
@@ -143,8 +143,8 @@ const SCENES: [Scene; 3] = [
 /// The filler of the symbol task.
 const LETTERS: &[u8; 16] = b"abcdefghijklmnop";
 
-/// A sentence as long as the longest filler: room that is kept free before a question.
-const LONGEST: &str = " Nobody leaves the shop without saying a kind word or two.";
+/// A short sentence: room that is kept free before a question, since fillers do not fit exactly.
+const ROOM: &str = " The shop closes at the usual hour.";
 /// As long as the longest fact, and the longest question with its answer.
 const LONGEST_FACT: &str = "A ship lies at the quay, and its captain is called David.";
 const LONGEST_ASK: &str = " What is the captain of the ship called? David.";
@@ -159,7 +159,7 @@ pub(in crate::corpus) fn least(kind: Kind, spacing: usize, measure: &dyn Fn(&str
 
 /// Tokens that a question takes with the filler before it.
 fn block(spacing: usize, measure: &dyn Fn(&str) -> usize) -> usize {
-    spacing + measure(LONGEST) + measure(LONGEST_ASK)
+    spacing + measure(ROOM) + measure(LONGEST_ASK)
 }
 
 /// The pieces of one window of at least `len` tokens (at least [`least`]), in which at least `spacing`
@@ -207,14 +207,13 @@ fn story(rng: &mut ChaCha8Rng, len: usize, spacing: usize, measure: &dyn Fn(&str
     let mut pieces = vec![piece(fact, Role::Fact)];
     let questions = (len.saturating_sub(told) / block(spacing, measure)).max(1);
     let first = told;
-    let mut recent = vec![];
+    let mut fill = Fill::new(&mut writer, scene, measure);
     for i in 0..questions {
         let ask = asks[i % asks.len()];
         // The blocks share the window evenly and the last ends with it.
         let end = first + (len.saturating_sub(first)) * (i + 1) / questions;
         let question = measure(&format!(" {ask}")) + measure(&format!(" {name}")) + measure(".");
-        while let Some(filler) = fitting(&mut writer, scene, &mut recent, end.saturating_sub(told + question), measure)
-        {
+        while let Some(filler) = fill.sentence(&mut writer, end.saturating_sub(told + question)) {
             told += measure(&filler);
             pieces.push(piece(filler, Role::Filler));
         }
@@ -232,31 +231,46 @@ fn story(rng: &mut ChaCha8Rng, len: usize, spacing: usize, measure: &dyn Fn(&str
     pieces
 }
 
-/// A filler sentence that takes at most `room` tokens and leaves either nothing or room for another;
-/// not one of the recent ones. None when no such sentence is found.
-fn fitting(
-    writer: &mut Writer,
-    scene: &Scene,
-    recent: &mut Vec<usize>,
-    room: usize,
-    measure: &dyn Fn(&str) -> usize,
-) -> Option<String> {
-    let shortest = scene.filler.iter().map(|f| measure(f)).min().unwrap_or(1);
-    for attempt in 0..60 {
-        let which = writer.number(scene.filler.len());
-        if recent.contains(&which) && attempt < 40 {
-            continue;
+/// Chooses filler sentences so that they come out even.
+struct Fill<'a> {
+    filler: Pool,
+    measure: &'a dyn Fn(&str) -> usize,
+    /// Whether so many tokens can be filled exactly, as far as one try of each sentence shows.
+    even: Vec<bool>,
+    recent: Vec<usize>,
+}
+
+impl<'a> Fill<'a> {
+    fn new(writer: &mut Writer, scene: &Scene, measure: &'a dyn Fn(&str) -> usize) -> Self {
+        let tries = scene.filler.iter();
+        let lengths: Vec<usize> = tries.map(|f| measure(&format!(" {}", writer.sentence(f)))).collect();
+        let mut even = vec![false; 64];
+        even[0] = true;
+        for n in 1..even.len() {
+            even[n] = lengths.iter().any(|&l| l <= n && even[n - l]);
         }
-        let said = format!(" {}", writer.sentence(scene.filler[which]));
-        let tokens = measure(&said);
-        if tokens > room || (tokens < room && room - tokens < shortest) {
-            continue;
-        }
-        recent.push(which);
-        if recent.len() > scene.filler.len() / 2 {
-            recent.remove(0);
-        }
-        return Some(said);
+        Self { filler: scene.filler, measure, even, recent: vec![] }
     }
-    None
+
+    /// A sentence of at most `room` tokens after which the rest can be filled too; not one of the recent
+    /// ones if that can be. None when no sentence is found.
+    fn sentence(&mut self, writer: &mut Writer, room: usize) -> Option<String> {
+        for attempt in 0..240 {
+            let which = writer.number(self.filler.len());
+            if self.recent.contains(&which) && attempt < 120 {
+                continue;
+            }
+            let said = format!(" {}", writer.sentence(self.filler[which]));
+            let Some(rest) = room.checked_sub((self.measure)(&said)) else { continue };
+            if !self.even.get(rest).copied().unwrap_or(true) {
+                continue;
+            }
+            self.recent.push(which);
+            if self.recent.len() > self.filler.len() / 2 {
+                self.recent.remove(0);
+            }
+            return Some(said);
+        }
+        None
+    }
 }

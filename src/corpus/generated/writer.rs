@@ -36,6 +36,8 @@ pub(super) struct Domain {
     pub plots: &'static [&'static [Pool]],
     /// Ends a document and comes back to what its beginning said.
     pub close: Pool,
+    /// A greeting before and a signature after, for letters.
+    pub frame: Option<(&'static str, &'static str)>,
 }
 
 const WOMEN: [&str; 24] = [
@@ -259,6 +261,10 @@ fn finish(raw: &str) -> String {
     while let Some((at, c)) = chars.next() {
         match c {
             '^' => forced = true,
+            '¶' => {
+                capital = true;
+                out.push(c);
+            }
             '@' => {
                 out.push(if capital || forced { 'A' } else { 'a' });
                 (capital, forced, ended) = (false, false, false);
@@ -301,52 +307,93 @@ pub(super) fn takes_an(text: &str) -> bool {
     silent_h || (word.starts_with(['a', 'e', 'i', 'o', 'u']) && !sounds_y)
 }
 
-/// One document: paragraphs parted by empty lines.
-pub(super) fn document(domain: &Domain, rng: &mut ChaCha8Rng) -> String {
-    let plot = domain.plots[rng.random_range(0..domain.plots.len())];
-    let mut writer = Writer::with_people(rng, domain);
-    let first = pick(writer.rng, domain.open);
-    let others: Vec<&str> = domain.open.iter().copied().filter(|o| *o != first).collect();
-    let second = pick(writer.rng, &others);
-    let mut paragraphs = vec![[first, second].map(|t| writer.sentence(t)).join(" ")];
-    let meet = pick(writer.rng, domain.meet);
-    if meet.starts_with('¶') || writer.rng.random_bool(0.5) {
-        writer.paragraph_starts();
-        paragraphs.push(writer.sentence(meet));
-    } else {
-        let said = writer.sentence(meet);
-        paragraphs[0] = format!("{} {said}", paragraphs[0]);
+/// When each template of a setting was used last, so that neighbouring documents do not sound alike.
+#[derive(Default)]
+pub(super) struct Lately {
+    used: HashMap<&'static str, usize>,
+    now: usize,
+}
+
+impl Lately {
+    /// A template of the half of the pool that has rested longest.
+    fn choose(&mut self, rng: &mut ChaCha8Rng, pool: Pool) -> &'static str {
+        let mut rested = pool.to_vec();
+        rested.sort_by_key(|t| self.used.get(t).copied().unwrap_or(0));
+        let chosen = pick(rng, &rested[..pool.len().div_ceil(2)]);
+        self.now += 1;
+        self.used.insert(chosen, self.now);
+        chosen
     }
-    let mut used: Vec<&str> = vec![];
-    let close = pick(writer.rng, domain.close);
-    for beat in plot.iter().copied().chain([&[close][..]]) {
-        let template = pick(writer.rng, beat);
-        if template == "¶" {
-            writer.paragraph_starts();
-            paragraphs.push(String::new());
-            continue;
+}
+
+/// Paragraphs in the making.
+struct Page {
+    paragraphs: Vec<String>,
+    starts: bool,
+}
+
+impl Page {
+    /// Adds what was said; `¶` inside it begins a paragraph, as does a new speaker.
+    fn say(&mut self, said: &str) {
+        for (number, said) in said.split('¶').enumerate() {
+            self.starts |= number > 0;
+            let answers = said.starts_with('"') && self.paragraphs.last().is_some_and(|p| p.contains('"'));
+            match self.paragraphs.last_mut() {
+                Some(paragraph) if !self.starts && !answers => {
+                    paragraph.push(' ');
+                    paragraph.push_str(said);
+                }
+                _ => self.paragraphs.push(said.to_owned()),
+            }
+            self.starts = false;
         }
-        let template = if template == "~" {
-            let free: Vec<&str> = domain.ambient.iter().copied().filter(|t| !used.contains(t)).collect();
-            if free.is_empty() || writer.rng.random_bool(0.35) {
+    }
+}
+
+/// One document of the plot of this number: paragraphs parted by empty lines.
+pub(super) fn document(domain: &Domain, plot: usize, rng: &mut ChaCha8Rng, lately: &mut Lately) -> String {
+    let mut writer = Writer::with_people(rng, domain);
+    let mut page = Page { paragraphs: vec![], starts: true };
+    if let Some((greeting, _)) = domain.frame {
+        page.say(&writer.sentence(greeting));
+        page.starts = true;
+    }
+    for pool in [domain.open, domain.open, domain.meet] {
+        let template = lately.choose(writer.rng, pool);
+        page.say(&writer.sentence(template));
+        // Either the person or what happens begins the second paragraph.
+        if page.paragraphs.len() == 1 && pool == domain.open && page.paragraphs[0].len() > 260 {
+            page.starts = writer.rng.random_bool(0.5);
+        }
+    }
+    page.starts |= page.paragraphs.last().is_some_and(|p| p.len() > 300);
+    if page.starts {
+        writer.paragraph_starts();
+    }
+    for beat in domain.plots[plot] {
+        let template = match *beat {
+            b if b == BREAK => {
+                writer.paragraph_starts();
+                page.starts = true;
                 continue;
             }
-            let ambient = pick(writer.rng, &free);
-            used.push(ambient);
-            ambient
-        } else {
-            template
-        };
-        let said = writer.sentence(template);
-        if let Some(paragraph) = paragraphs.last_mut() {
-            if !paragraph.is_empty() {
-                paragraph.push(' ');
+            b if b == AMBIENT => {
+                if writer.rng.random_bool(0.3) {
+                    continue;
+                }
+                lately.choose(writer.rng, domain.ambient)
             }
-            paragraph.push_str(&said);
-        }
+            b => pick(writer.rng, b),
+        };
+        page.say(&writer.sentence(template));
     }
-    paragraphs.retain(|p| !p.is_empty());
-    paragraphs.join("\n\n")
+    let close = lately.choose(writer.rng, domain.close);
+    page.say(&writer.sentence(close));
+    if let Some((_, signature)) = domain.frame {
+        page.starts = true;
+        page.say(&writer.sentence(signature));
+    }
+    page.paragraphs.join("\n\n")
 }
 
 #[cfg(test)]
