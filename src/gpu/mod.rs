@@ -13,6 +13,8 @@ pub mod colour;
 pub mod heatmap;
 pub mod offscreen;
 
+pub use offscreen::Offscreen;
+
 /// What a pipeline must know of where it draws.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Target {

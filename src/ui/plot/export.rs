@@ -97,6 +97,20 @@ impl Chart<'_> {
                 hex(zone.colour)
             );
         }
+        for span in &self.spans {
+            let ends =
+                [span.from, span.to].map(|v| layout.x_at(layout.x_scale.place(v)).clamp(plot.left(), plot.right()));
+            let _ = writeln!(
+                svg.out,
+                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{}\" fill-opacity=\"0.16\"/>",
+                ends[0].min(ends[1]),
+                plot.top(),
+                (ends[1] - ends[0]).abs(),
+                plot.height(),
+                hex(span.colour)
+            );
+            svg.text(Pos2::new(ends[0] + 4.0, plot.top() + 14.0), "start", &span.label, theme.secondary);
+        }
         for (place, words) in &layout.y_ticks {
             let y = layout.y_at(*place);
             svg.path(&[Pos2::new(plot.left(), y), Pos2::new(plot.right(), y)], theme.line, 1.0, 1.0, false);
@@ -135,12 +149,18 @@ impl Chart<'_> {
         }
         for trace in &layout.traces {
             let points: Vec<Pos2> = trace.points.iter().map(|p| layout.at(p[0], p[1])).collect();
+            if trace.stems {
+                for p in &points {
+                    svg.path(&[Pos2::new(p.x, plot.bottom()), *p], trace.colour, 2.0, trace.strength, false);
+                }
+                continue;
+            }
             svg.path(&points, trace.colour, trace.width, trace.strength, trace.dashed);
             if trace.dots {
                 for p in &points {
                     let _ = writeln!(
                         svg.out,
-                        "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.5\" fill=\"{}\"/>",
+                        "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"2\" fill=\"{}\"/>",
                         p.x,
                         p.y,
                         hex(trace.colour)
@@ -153,7 +173,7 @@ impl Chart<'_> {
 
     fn svg_words(&self, layout: &Layout, theme: &Theme, svg: &mut Svg) {
         let plot = layout.plot;
-        svg.text(Pos2::new(6.0, ROW / 2.0 + 4.0), "start", &layout.y_label_words(self), theme.secondary);
+        svg.text(Pos2::new(2.0, ROW / 2.0 + 4.0), "start", &layout.y_label_words(self), theme.secondary);
         let at = Pos2::new(plot.right() + layout.margins[1] - 4.0, plot.bottom() + 15.0);
         svg.text(at, "end", &layout.x_label_words(self), theme.secondary);
         for reference in &self.references {

@@ -25,6 +25,7 @@ pub struct Trace {
     pub width: f32,
     pub dashed: bool,
     pub dots: bool,
+    pub stems: bool,
 }
 
 /// An area between two thinned lines: (x, low, high) in places.
@@ -56,6 +57,8 @@ pub struct Layout {
     pub traces: Vec<Trace>,
     pub areas: Vec<Area>,
     pub names: Vec<Name>,
+    /// Lines whose names found no room above, and where that is said.
+    pub unnamed: Option<(usize, Pos2)>,
     pub margins: [f32; 2],
 }
 
@@ -79,6 +82,7 @@ impl Layout {
             traces: vec![],
             areas: vec![],
             names: vec![],
+            unnamed: None,
             margins: [0.0; 2],
         };
         layout.place_frame(chart, size, measure);
@@ -127,7 +131,7 @@ impl Layout {
     /// Margins, and names either at the lines' ends (when they fit) or in rows above.
     fn place_frame(&mut self, chart: &Chart<'_>, size: [f32; 2], measure: Measure<'_>) {
         let widest = self.y_ticks.iter().map(|t| measure(&t.1, true)).fold(0.0, f32::max);
-        let left = chart.margins.map_or((widest + 10.0).max(30.0), |m| m[0].max(widest + 10.0));
+        let left = chart.margins.map_or((widest + 10.0).max(chart.least_left), |m| m[0].max(widest + 10.0));
         let bottom = size[1] - ROW - 4.0;
         let named: Vec<usize> =
             if chart.legend { (0..chart.lines.len()).filter(|i| is_named(chart, *i)).collect() } else { vec![] };
@@ -156,8 +160,14 @@ impl Layout {
             x = left;
             row += ROW;
         }
-        for i in &named {
+        // Names take at most a quarter of the height.
+        let lowest = (size[1] * 0.25).max(ROW * 1.5);
+        for (nth, i) in named.iter().enumerate() {
             let w = width_of(i);
+            if x + w > size[0] - 70.0 && x > left && row + ROW > lowest {
+                self.unnamed = Some((named.len() - nth, pos2(x, row)));
+                break;
+            }
             if x + w > size[0] - 4.0 && x > left {
                 x = left;
                 row += ROW;
@@ -248,7 +258,8 @@ impl Layout {
     /// Splits at gaps and at the marker; what lies after the marker is fainter.
     fn push_trace(&mut self, chart: &Chart<'_>, line: usize, points: Vec<[f64; 2]>, strength: f32, width: f32) {
         let style = &chart.lines[line];
-        let few = (points.len() as f32) < self.plot.width() / 6.0;
+        let few = (points.len() as f32) < self.plot.width() / 16.0;
+        let stems = style.stroke == Stroke::Stems;
         let marker = chart.marker.map(|m| self.x_scale.place(m)).filter(|m| m.is_finite());
         for run in points.split(|p| !(p[0].is_finite() && p[1].is_finite())) {
             let cut = marker.map_or(run.len(), |m| run.partition_point(|p| p[0] <= m));
@@ -263,7 +274,8 @@ impl Layout {
                     strength: strength * share,
                     width,
                     dashed: style.stroke == Stroke::Dashed,
-                    dots: few && (style.dots || run.len() == 1) && strength > 0.3,
+                    dots: !stems && few && (style.dots || run.len() == 1) && strength > 0.3,
+                    stems,
                 });
             }
         }
@@ -316,7 +328,7 @@ fn axis_words(label: &str, scale: Scale) -> String {
 
 fn is_named(chart: &Chart<'_>, i: usize) -> bool {
     let line = &chart.lines[i];
-    !line.faint && !line.label.is_empty() && !(line.data.is_empty() && line.raw.is_none_or(|r| r.is_empty()))
+    line.named && !line.faint && !line.label.is_empty() && !(line.data.is_empty() && line.raw.is_none_or(|r| r.is_empty()))
 }
 
 /// A range that also takes in the neighbours outside, so that lines run to the edge.

@@ -10,9 +10,11 @@ pub use super::views::curve::{Curve, Smoothed};
 
 mod export;
 mod layout;
+pub mod map;
 mod paint;
 pub mod scale;
 
+pub use export::quote;
 pub use paint::{ChartResponse, empty_ui};
 pub use scale::{Scale, value_words};
 
@@ -57,6 +59,8 @@ pub enum Stroke {
     Dashed,
     /// Holds each value until the next x.
     Stairs,
+    /// A stem from the foot of the chart to each value: one quantity for each x.
+    Stems,
 }
 
 /// A named line.
@@ -70,8 +74,10 @@ pub struct Line<'a> {
     pub stroke: Stroke,
     /// Marks each point while there are few.
     pub dots: bool,
-    /// Drawn faint and left out of the legend: one of many seeds.
+    /// Drawn faint and left out of the legend and the readout: one of many seeds.
     pub faint: bool,
+    /// In the legend; false for a second line of the same thing, which the readout still names.
+    pub named: bool,
 }
 
 impl<'a> Line<'a> {
@@ -84,6 +90,7 @@ impl<'a> Line<'a> {
             stroke: Stroke::Solid,
             dots: false,
             faint: false,
+            named: true,
         }
     }
 
@@ -106,6 +113,11 @@ impl<'a> Line<'a> {
         self.faint = true;
         self
     }
+
+    pub fn unnamed(mut self) -> Self {
+        self.named = false;
+        self
+    }
 }
 
 /// The area between two lines that have the same x: a spread.
@@ -120,6 +132,15 @@ pub struct Band<'a> {
 /// A horizontal strip over the whole width, labelled inside: "paper: stays closed".
 #[derive(Debug, Clone)]
 pub struct Zone {
+    pub label: String,
+    pub colour: Color32,
+    pub from: f64,
+    pub to: f64,
+}
+
+/// A vertical strip over the whole height: a block of tokens.
+#[derive(Debug, Clone)]
+pub struct Span {
     pub label: String,
     pub colour: Color32,
     pub from: f64,
@@ -186,6 +207,7 @@ pub struct Chart<'a> {
     pub lines: Vec<Line<'a>>,
     pub bands: Vec<Band<'a>>,
     pub zones: Vec<Zone>,
+    pub spans: Vec<Span>,
     pub references: Vec<Reference>,
     /// The step that the scrubber shows: marked, with what came later drawn faint.
     pub marker: Option<f64>,
@@ -195,6 +217,8 @@ pub struct Chart<'a> {
     pub legend: bool,
     /// Left and right margins to stand under another chart; from its [`ChartResponse`].
     pub margins: Option<[f32; 2]>,
+    /// Smallest left margin, for charts above one another to agree on.
+    pub least_left: f32,
 }
 
 impl<'a> Chart<'a> {
@@ -206,11 +230,13 @@ impl<'a> Chart<'a> {
             lines: vec![],
             bands: vec![],
             zones: vec![],
+            spans: vec![],
             references: vec![],
             marker: None,
             empty: "Nothing has been measured yet.".to_owned(),
             legend: true,
             margins: None,
+            least_left: 30.0,
         }
     }
 
@@ -247,5 +273,10 @@ pub struct ChartState {
 impl ChartState {
     pub fn is_zoomed(&self) -> bool {
         self.zoom_x.is_some() || self.zoom_y.is_some()
+    }
+
+    /// Takes over the x axis of another chart: its zoom and its division.
+    pub fn share_x(&mut self, of: &ChartState) {
+        (self.zoom_x, self.scale_x) = (of.zoom_x, of.scale_x);
     }
 }

@@ -22,6 +22,8 @@ pub struct ChartResponse {
     pub clicked_x: Option<f64>,
     /// Left and right margins, for a chart to stand under this one.
     pub margins: [f32; 2],
+    /// Where the data are, screen points.
+    pub area: Rect,
 }
 
 /// Words in the middle of an empty tile: what to do to fill it.
@@ -42,7 +44,7 @@ impl Chart<'_> {
     pub fn show(&self, ui: &mut Ui, size: Vec2, theme: &Theme, state: &mut ChartState) -> ChartResponse {
         if self.is_empty() {
             let response = empty_ui(ui, size, theme, &self.empty);
-            return ChartResponse { response, hovered_x: None, clicked_x: None, margins: [0.0; 2] };
+            return ChartResponse { response, hovered_x: None, clicked_x: None, margins: [0.0; 2], area: Rect::NOTHING };
         }
         let size = size.max(super::LEAST);
         state.size = Some([size.x, size.y]);
@@ -64,7 +66,7 @@ impl Chart<'_> {
             canvas.cursor(x, hovered_x.is_some());
         }
         let clicked_x = if response.clicked() { hovered_x } else { None };
-        ChartResponse { response, hovered_x, clicked_x, margins: layout.margins }
+        ChartResponse { response, hovered_x, clicked_x, margins: layout.margins, area }
     }
 
     /// The strips of ticks: a click turns linear into logarithmic and back.
@@ -182,6 +184,13 @@ impl Canvas<'_> {
                 self.painter.rect_filled(strip.intersect(area), 0.0, zone.colour.gamma_multiply(0.14));
             }
         }
+        for span in &self.chart.spans {
+            let ends = [span.from, span.to].map(|v| layout.x_at(layout.x_scale.place(v)) + self.corner.x);
+            if ends.iter().all(|e| e.is_finite()) {
+                let strip = Rect::from_x_y_ranges(ends[0].min(ends[1])..=ends[0].max(ends[1]), area.y_range());
+                self.painter.rect_filled(strip.intersect(area), 0.0, span.colour.gamma_multiply(0.16));
+            }
+        }
         let hairline = egui::Stroke::new(1.0, theme.line);
         for (place, words) in &layout.y_ticks {
             let y = layout.y_at(*place) + self.corner.y;
@@ -235,7 +244,12 @@ impl Canvas<'_> {
             }
             for trace in &layout.traces {
                 let colour = trace.colour.gamma_multiply(trace.strength);
-                if trace.points.len() > 1 {
+                if trace.stems {
+                    for [x, y] in &trace.points {
+                        let stem = vec![[*x, layout.y[0]], [*x, *y]];
+                        plot.line(egui_plot::Line::new("", stem).color(colour).width(2.0).allow_hover(false));
+                    }
+                } else if trace.points.len() > 1 {
                     let style = if trace.dashed {
                         egui_plot::LineStyle::Dashed { length: 7.0 }
                     } else {
@@ -251,7 +265,7 @@ impl Canvas<'_> {
                 }
                 if trace.dots {
                     plot.points(
-                        egui_plot::Points::new("", trace.points.clone()).color(colour).radius(2.5).allow_hover(false),
+                        egui_plot::Points::new("", trace.points.clone()).color(colour).radius(2.0).allow_hover(false),
                     );
                 }
             }
@@ -263,7 +277,7 @@ impl Canvas<'_> {
     fn words(&self) {
         let (layout, theme, area) = (self.layout, self.theme, self.area());
         let small = FontId::proportional(TEXT);
-        let at = pos2(self.corner.x + 6.0, self.corner.y + ROW / 2.0);
+        let at = pos2(self.corner.x + 2.0, self.corner.y + ROW / 2.0);
         self.painter.text(at, Align2::LEFT_CENTER, layout.y_label_words(self.chart), small.clone(), theme.secondary);
         let at = pos2(area.right() + layout.margins[1] - 4.0, area.bottom() + 4.0);
         self.painter.text(at, Align2::RIGHT_TOP, layout.x_label_words(self.chart), small.clone(), theme.secondary);
@@ -274,8 +288,19 @@ impl Canvas<'_> {
                 self.halo_text(at, Align2::LEFT_BOTTOM, &zone.label);
             }
         }
+        for span in &self.chart.spans {
+            let x = layout.x_at(layout.x_scale.place(span.from)) + self.corner.x;
+            let at = pos2(x.max(area.left()) + 4.0, area.top() + 2.0);
+            if area.contains(at) {
+                self.halo_text(at, Align2::LEFT_TOP, &span.label);
+            }
+        }
         for reference in &self.chart.references {
             self.reference(reference);
+        }
+        if let Some((count, at)) = layout.unnamed {
+            let words = format!("+ {count} more");
+            self.painter.text(at + self.corner, Align2::LEFT_CENTER, words, small.clone(), theme.secondary);
         }
         for name in &layout.names {
             let line = &self.chart.lines[name.line];
@@ -346,7 +371,7 @@ impl Canvas<'_> {
         self.painter.vline(at_x, area.y_range(), egui::Stroke::new(1.0, theme.secondary.gamma_multiply(0.7)));
         let mut rows: Vec<(Color32, &str, String)> = vec![];
         let mut exact_x = None;
-        for line in &self.chart.lines {
+        for line in self.chart.lines.iter().filter(|l| !l.faint) {
             let Some([px, py]) = value_before(&line.data, x) else { continue };
             let dot = layout.at(layout.x_scale.place(px), layout.y_scale.place(py)) + self.corner;
             if area.contains(dot) {

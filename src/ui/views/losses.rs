@@ -1,23 +1,20 @@
 //! Training and held-out loss of every variant. Smoothing is TensorBoard's; the raw line stays
-//! faintly behind.
-
-use std::collections::HashMap;
+//! faintly behind. Seeds of one variant become mean and band.
 
 use eframe::egui::{self, Ui, vec2};
 
-use super::{View, ViewCx};
+use super::{
+    View, ViewCx,
+    groups::{Look, Tracked},
+};
 use crate::{
     telemetry::channels,
-    ui::{
-        mirror::Mirror,
-        plot::{Axis, Chart, ChartState, Line, Smoothed, Stroke},
-    },
+    ui::plot::{Axis, Chart, ChartState, Stroke},
 };
 
 /// Which losses are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shown {
-    #[default]
     Both,
     Train,
     HeldOut,
@@ -28,48 +25,38 @@ pub struct Losses {
     state: ChartState,
     smoothing: f64,
     shown: Shown,
-    smoothed: HashMap<usize, Smoothed>,
+    train: Tracked,
+    held_out: Tracked,
 }
 
 impl Losses {
     pub fn make() -> Box<dyn View> {
-        Box::new(Self { state: ChartState::default(), smoothing: 0.9, shown: Shown::Both, smoothed: HashMap::new() })
+        Box::new(Self {
+            state: ChartState::default(),
+            smoothing: 0.9,
+            shown: Shown::Both,
+            train: Tracked::default(),
+            held_out: Tracked::default(),
+        })
     }
 
-    fn follow(&mut self, mirror: &Mirror) {
-        for variant in 0..mirror.variants().len() {
-            if let Some(raw) = mirror.curve(variant, channels::LOSS_TRAIN) {
-                self.smoothed.entry(variant).or_default().follow(raw, self.smoothing);
-            }
-        }
-    }
-
-    fn chart<'a>(smoothed: &'a HashMap<usize, Smoothed>, shown: Shown, cx: &ViewCx<'a>) -> Chart<'a> {
-        let (mirror, theme): (&'a Mirror, _) = (cx.mirror, cx.theme);
+    fn chart<'a>(train: &'a Tracked, held_out: &'a Tracked, shown: Shown, cx: &ViewCx<'a>) -> Chart<'a> {
         let mut chart = Chart::new("losses", Axis::new("step"), Axis::new("loss (nats a token)"))
             .empty("No losses yet. Press Space to train; the first step appears at once.");
-        for (i, variant) in mirror.variants().iter().enumerate() {
-            let colour = theme.variant(i);
-            if shown != Shown::HeldOut
-                && let Some(raw) = mirror.curve(i, channels::LOSS_TRAIN)
-            {
-                let label =
-                    if shown == Shown::Both { format!("{}, train", variant.label) } else { variant.label.clone() };
-                let line = match smoothed.get(&i) {
-                    Some(s) if !s.curve().is_empty() => Line::new(label, colour, s.curve()).raw(raw),
-                    _ => Line::new(label, colour, raw),
-                };
-                chart.lines.push(line);
-            }
-            if shown != Shown::Train
-                && let Some(held_out) = mirror.curve(i, channels::LOSS_HELD_OUT)
-            {
-                let (label, stroke) = match shown {
-                    Shown::Both => (format!("{}, held out", variant.label), Stroke::Dashed),
-                    _ => (variant.label.clone(), Stroke::Solid),
-                };
-                chart.lines.push(Line::new(label, colour, held_out).stroke(stroke).dots());
-            }
+        if shown != Shown::HeldOut {
+            let suffix = if shown == Shown::Both { ", train" } else { "" };
+            let look = Look { unnamed: shown == Shown::Both, suffix, ..Look::default() };
+            train.draw(&mut chart, cx.mirror, channels::LOSS_TRAIN, cx.theme, look);
+        }
+        if shown != Shown::Train {
+            let stroke = if shown == Shown::Both { Stroke::Dashed } else { Stroke::Solid };
+            let suffix = if shown == Shown::Both { ", held out" } else { "" };
+            let look = Look { stroke, suffix, ..Look::default() };
+            held_out.draw(&mut chart, cx.mirror, channels::LOSS_HELD_OUT, cx.theme, look);
+        }
+        // The legend names each variant once; which stroke is which is said in the subtitle.
+        if shown == Shown::Both && chart.lines.iter().all(|l| !l.named) {
+            chart.lines.iter_mut().for_each(|l| l.named = true);
         }
         chart.marker = cx.marker();
         chart
@@ -95,8 +82,9 @@ impl Losses {
 
 impl View for Losses {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        self.follow(cx.mirror);
-        let chart = Self::chart(&self.smoothed, self.shown, cx);
+        self.train.follow(cx.mirror, channels::LOSS_TRAIN, self.smoothing);
+        self.held_out.follow(cx.mirror, channels::LOSS_HELD_OUT, 0.0);
+        let chart = Self::chart(&self.train, &self.held_out, self.shown, cx);
         if chart.is_empty() {
             chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
             return;
@@ -108,14 +96,18 @@ impl View for Losses {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        cx.subtitle("cross-entropy, training batches and held-out windows")
+        cx.subtitle(match self.shown {
+            Shown::Both => "training (solid) and held out (dashed)",
+            Shown::Train => "training batches",
+            Shown::HeldOut => "held-out windows",
+        })
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(&self.smoothed, self.shown, cx).csv(&self.state)
+        Self::chart(&self.train, &self.held_out, self.shown, cx).csv(&self.state)
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(&self.smoothed, self.shown, cx).svg(&self.state, cx.theme)
+        Self::chart(&self.train, &self.held_out, self.shown, cx).svg(&self.state, cx.theme)
     }
 }

@@ -1,17 +1,28 @@
 //! Every view, one a file, and the one list of them.
 
-use eframe::egui;
-use egui::Ui;
+use std::sync::Arc;
+
+use eframe::egui::Ui;
 
 use super::{mirror::Mirror, theme::Theme};
 use crate::{
     config::{Config, Knob, Value},
-    telemetry::{Args, Command, Question},
+    telemetry::{Args, Command, Question, RunInfo, RunState, Sample},
 };
 
 pub mod curve;
+pub mod accuracy;
+pub mod attention;
+pub mod causality;
+pub mod cost;
+pub mod gate;
+pub mod groups;
+pub mod loss_difference;
 pub mod losses;
-pub mod spread;
+pub mod residual;
+pub mod staircase;
+pub mod token_strip;
+
 
 /// What is selected, in all views at once.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -55,6 +66,45 @@ impl ViewCx<'_> {
         request
     }
 
+    /// What a channel held at the shown step: of the variant in focus if it has it, else of the first
+    /// that has; an answer to a question where nothing came by schedule.
+    pub fn sample(&self, channel: &str) -> Option<(usize, &'a Sample)> {
+        let mirror: &'a Mirror = self.mirror;
+        self.in_focus(|v| mirror.sample_at(v, channel, self.step)).or_else(|| self.in_focus(|v| mirror.answer(v, channel)))
+    }
+
+    /// The newest answer on a channel; where nobody asked (a run opened from its folder), what was
+    /// recorded there.
+    pub fn answer(&self, channel: &str) -> Option<(usize, &'a Sample)> {
+        let mirror: &'a Mirror = self.mirror;
+        self.in_focus(|v| mirror.answer(v, channel)).or_else(|| self.in_focus(|v| mirror.sample_at(v, channel, self.step)))
+    }
+
+    fn in_focus(&self, find: impl Fn(usize) -> Option<&'a Sample>) -> Option<(usize, &'a Sample)> {
+        let focus = self.selection.variant;
+        let others = (0..self.mirror.variants().len()).filter(|v| *v != focus);
+        std::iter::once(focus).chain(others).find_map(|v| Some((v, find(v)?)))
+    }
+
+    /// Whether there is a model that answers questions.
+    pub fn can_ask(&self) -> bool {
+        matches!(self.mirror.state, Some(RunState::Paused | RunState::Running | RunState::Finished))
+    }
+
+    /// The subtitle of a view of one sample: at which step it was taken, what, and on what.
+    pub fn sample_subtitle(&self, channel: &str, what: &str) -> String {
+        match self.sample(channel) {
+            Some((v, sample)) => {
+                let whose = match self.mirror.variants() {
+                    [] | [_] => String::new(),
+                    all => all.get(v).map_or(String::new(), |v| format!("{} \u{b7} ", v.label)),
+                };
+                format!("step {} \u{b7} {whose}{what} \u{b7} {}", sample.step, sample.about)
+            }
+            None => what.to_owned(),
+        }
+    }
+
     /// Where a chart over steps is marked: nowhere while it follows the run.
     pub fn marker(&self) -> Option<f64> {
         (!self.follow).then_some(self.step as f64)
@@ -63,8 +113,41 @@ impl ViewCx<'_> {
     /// A subtitle: what is measured, on which corpus, at which step.
     pub fn subtitle(&self, what: &str) -> String {
         match &self.mirror.info {
-            Some(info) => format!("{what} \u{b7} {} \u{b7} step {}", info.corpus, self.step),
+            Some(info) => format!("step {} \u{b7} {what} \u{b7} {}", self.step, info.corpus),
             None => what.to_owned(),
+        }
+    }
+}
+
+/// Which run a view has seen, so that it asks each run once for what does not come by itself.
+#[derive(Debug, Clone, Default)]
+pub struct Standing {
+    run: Option<Arc<RunInfo>>,
+    asked: bool,
+}
+
+impl Standing {
+    /// True in the first frame of a run.
+    pub fn new_run(&mut self, mirror: &Mirror) -> bool {
+        let same = match (&self.run, &mirror.info) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (None, None) => true,
+            _ => false,
+        };
+        if !same {
+            *self = Self { run: mirror.info.clone(), asked: false };
+        }
+        !same
+    }
+
+    /// Asks `probe` once a run, if nothing is on its channel and the run stands still (while it
+    /// trains, the schedule will bring it).
+    pub fn ask_if_missing(&mut self, cx: &mut ViewCx<'_>, channel: &str, probe: &str) {
+        self.new_run(cx.mirror);
+        let still = matches!(cx.mirror.state, Some(RunState::Paused | RunState::Finished));
+        if still && !self.asked && cx.sample(channel).is_none() {
+            self.asked = true;
+            cx.ask(probe, Some(cx.selection.variant), Args::new());
         }
     }
 }
@@ -96,13 +179,72 @@ pub struct ViewEntry {
 }
 
 /// Every view.
-pub static VIEWS: &[ViewEntry] = &[ViewEntry {
-    id: "losses",
-    title: "Loss",
-    about: "Cross-entropy on training batches (smoothed, raw faint behind) and on held-out text (dashed), a colour a \
-            variant. Lower is better; a held-out line that turns up while training falls means it learns by heart.",
-    make: losses::Losses::make,
-}];
+pub static VIEWS: &[ViewEntry] = &[
+    ViewEntry {
+        id: "gate",
+        title: "Gate",
+        about: "tanh(\u{3b3}), the weight of the slow path in the fast one, over training; beneath it the gradient that \
+                moves it. A gate that stays inside the band has stayed closed; one that leaves it has found a use for \
+                the slow path.",
+        make: gate::Gate::make,
+    },
+    ViewEntry {
+        id: "losses",
+        title: "Loss",
+        about: "Cross-entropy on training batches (smoothed, raw faint behind) and on held-out text (dashed), a colour \
+                a variant. Lower is better; a held-out line that turns up while training falls means it learns by heart.",
+        make: losses::Losses::make,
+    },
+    ViewEntry {
+        id: "loss_difference",
+        title: "Loss difference",
+        about: "Loss of the first variant minus the loss of each other one, on the same batches. Below zero the first \
+                is better; a difference inside its own band is no difference.",
+        make: loss_difference::LossDifference::make,
+    },
+    ViewEntry {
+        id: "accuracy",
+        title: "Accuracy",
+        about: "Share of the asked positions that each variant answers rightly, over training. The dashed line is \
+                what guessing reaches.",
+        make: accuracy::Accuracy::make,
+    },
+    ViewEntry {
+        id: "staircase",
+        title: "Staircase",
+        about: "One component of the fast state x and of the slow signal y along a sentence. The slow signal holds \
+                still over each block; hover a token to see its block and the finished block that it reads.",
+        make: staircase::Staircase::make,
+    },
+    ViewEntry {
+        id: "causality",
+        title: "Causality",
+        about: "Change one token and see how far the logits move at every position. Before the change they must not \
+                move at all, however far the gate is opened.",
+        make: causality::Causality::make,
+    },
+    ViewEntry {
+        id: "attention",
+        title: "Attention",
+        about: "Attention maps of every layer and head: rows look, columns are looked at. The bar under a map is its \
+                entropy against that of looking everywhere alike.",
+        make: attention::Attention::make,
+    },
+    ViewEntry {
+        id: "residual",
+        title: "Equilibrium residual",
+        about: "How far one more pass of the post block would still move the state, against the passes made, by \
+                method. A line that falls straight on this axis converges at a steady rate.",
+        make: residual::Residual::make,
+    },
+    ViewEntry {
+        id: "cost",
+        title: "Cost",
+        about: "Work of a forward pass in layers of full length, from the settings, beside a dense model of four \
+                layers; and the measured time of a training step.",
+        make: cost::Cost::make,
+    },
+];
 
 /// The view with this id.
 pub fn find(id: &str) -> Option<&'static ViewEntry> {

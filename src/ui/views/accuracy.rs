@@ -1,0 +1,71 @@
+//! Accuracy on the positions that a task asks for, over training, with what guessing reaches.
+
+use eframe::egui::Ui;
+
+use super::{
+    View, ViewCx,
+    groups::{Look, Tracked},
+};
+use crate::{
+    config::Value,
+    telemetry::channels,
+    ui::plot::{Axis, Chart, ChartState, Reference},
+};
+
+/// View `accuracy`.
+#[derive(Default)]
+pub struct Accuracy {
+    state: ChartState,
+    tracked: Tracked,
+}
+
+impl Accuracy {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn chart<'a>(tracked: &'a Tracked, cx: &ViewCx<'a>) -> Chart<'a> {
+        let y = Axis::new("accuracy (share right)").fixed(0.0, 1.04);
+        let mut chart = Chart::new("accuracy", Axis::new("step"), y).empty(
+            "No accuracy here: this text asks no questions. The preset \u{201c}Needed\u{201d} trains on one that does.",
+        );
+        tracked.draw(&mut chart, cx.mirror, channels::ACCURACY, cx.theme, Look { seeds: true, ..Look::default() });
+        if let Some(chance) = chance(cx) {
+            chart.references.push(Reference {
+                label: format!("guessing: {chance:.2}"),
+                at: chance,
+                vertical: false,
+            });
+        }
+        chart.marker = cx.marker();
+        chart
+    }
+}
+
+/// What guessing reaches, where the corpus says: the symbols corpora have ten facts.
+fn chance(cx: &ViewCx<'_>) -> Option<f64> {
+    match cx.config.get("corpus.source") {
+        Some(Value::Text(source)) if source.contains("symbols") => Some(0.1),
+        _ => None,
+    }
+}
+
+impl View for Accuracy {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        self.tracked.follow(cx.mirror, channels::ACCURACY, 0.0);
+        let chart = Self::chart(&self.tracked, cx);
+        chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        cx.subtitle("asked positions of held-out windows")
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Self::chart(&self.tracked, cx).csv(&self.state)
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Self::chart(&self.tracked, cx).svg(&self.state, cx.theme)
+    }
+}

@@ -1,0 +1,291 @@
+//! Attention maps of every layer and head in a grid, with their entropies, and one of them large.
+
+use std::{collections::HashMap, sync::Arc};
+
+use eframe::egui::{self, Align2, FontId, Rect, Sense, StrokeKind, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2};
+
+use super::{Selection, Standing, View, ViewCx};
+use crate::{
+    gpu::colour::ColourMap,
+    telemetry::{Matrix, Payload, Sample, channels},
+    ui::{
+        plot::{
+            empty_ui,
+            map::{Colours, Held, MapState, MapUi, paint_map},
+            quote,
+        },
+        theme::Theme,
+    },
+};
+
+/// View `attention`.
+#[derive(Default)]
+pub struct Attention {
+    standing: Standing,
+    held: HashMap<String, Held>,
+    window: MapState,
+    linear: bool,
+    map: ColourMap,
+}
+
+/// One map of the bundle.
+struct Head<'a> {
+    layer: &'a str,
+    head: usize,
+    name: &'a str,
+    matrix: &'a Matrix,
+    /// Mean entropy of its rows, and that of looking everywhere alike; nats.
+    entropy: Option<f64>,
+    uniform: Option<f64>,
+}
+
+/// The maps of a sample in its order.
+fn heads(sample: &Sample) -> Vec<Head<'_>> {
+    let Payload::Bundle(parts) = &*sample.payload else { return vec![] };
+    let scalar = |name: String| match sample.payload.part(&name) {
+        Some(Payload::Scalar(v)) => Some(*v),
+        _ => None,
+    };
+    parts
+        .iter()
+        .filter_map(|(name, payload)| {
+            let matrix = payload.as_matrix()?;
+            let (layer, head) = name.rsplit_once(".h")?;
+            Some(Head {
+                layer,
+                head: head.parse().ok()?,
+                name,
+                matrix,
+                entropy: scalar(format!("{name}.entropy")),
+                uniform: scalar(format!("{name}.entropy_uniform")),
+            })
+        })
+        .collect()
+}
+
+/// The layers in order, each once.
+fn layers<'a>(heads: &[Head<'a>]) -> Vec<&'a str> {
+    let mut all: Vec<&str> = vec![];
+    for h in heads {
+        if !all.contains(&h.layer) {
+            all.push(h.layer);
+        }
+    }
+    all
+}
+
+/// The one that is shown large: the selected one, else the first.
+fn chosen<'h, 'a>(heads: &'h [Head<'a>], selection: &Selection) -> Option<&'h Head<'a>> {
+    let is = |h: &&Head<'_>| Some(h.layer) == selection.layer.as_deref() && Some(h.head) == selection.head;
+    heads.iter().find(is).or(heads.first())
+}
+
+/// Smallest weight with a colour of its own on the logarithmic scale.
+const LEAST_WEIGHT: f32 = 1e-3;
+
+impl Attention {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn colours(&self) -> Colours {
+        let range = if self.linear { [0.0, 1.0] } else { [LEAST_WEIGHT, 1.0] };
+        Colours { map: self.map, range, log: !self.linear }
+    }
+
+    fn hold(&mut self, payload: &Arc<Payload>, heads: &[Head<'_>]) {
+        self.held.retain(|name, _| heads.iter().any(|h| h.name == name));
+        for h in heads {
+            // Weights that are exactly zero are masked: the future, or beyond the window.
+            self.held.entry(h.name.to_owned()).or_default().take(payload, h.name, |_, _, v| v != 0.0);
+        }
+    }
+
+    /// Small maps, a column a layer and a row a head (or turned, if they are larger so).
+    fn grid_ui(&self, ui: &mut Ui, heads: &[Head<'_>], rect: Rect, cx: &mut ViewCx<'_>) {
+        let layers = layers(heads);
+        let most = heads.iter().map(|h| h.head + 1).max().unwrap_or(1);
+        let grid = Grid::of(rect, layers.len(), most);
+        let picked = chosen(heads, cx.selection).map(|h| (h.layer, h.head));
+        let painter = ui.painter_at(rect.expand(2.0));
+        for (i, layer) in layers.iter().enumerate() {
+            let (at, align) = grid.layer_name(i);
+            painter.text(at, align, *layer, FontId::proportional(12.0), cx.theme.secondary);
+        }
+        for h in heads {
+            let Some(layer) = layers.iter().position(|l| *l == h.layer) else { continue };
+            let cell = grid.cell(layer, h.head);
+            let map = Rect::from_min_size(cell.min, Vec2::splat(grid.side));
+            if let Some(held) = self.held.get(h.name) {
+                paint_map(ui, map, held, self.colours(), cx.theme, None);
+            }
+            entropy_bar(&painter, map, h, cx.theme);
+            let id = ui.scope_id().with(("head", h.name));
+            let response = ui.interact(cell, id, Sense::click());
+            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("{} head {}", h.layer, h.head)));
+            if picked == Some((h.layer, h.head)) {
+                painter.rect_stroke(map, 2.0, egui::Stroke::new(2.0, cx.theme.accent), StrokeKind::Outside);
+            } else if response.hovered() {
+                painter.rect_stroke(map, 2.0, egui::Stroke::new(1.0, cx.theme.text), StrokeKind::Outside);
+            }
+            if response.clicked() {
+                cx.selection.layer = Some(h.layer.to_owned());
+                cx.selection.head = Some(h.head);
+            }
+            response.on_hover_text(words_of(h));
+        }
+    }
+
+    fn large_ui(&mut self, ui: &mut Ui, heads: &[Head<'_>], sample: &Sample, size: Vec2, cx: &mut ViewCx<'_>) {
+        let Some(h) = chosen(heads, cx.selection) else { return };
+        let Some(held) = self.held.get(h.name) else { return };
+        let coarse = h.matrix.rows < sample.tokens.len();
+        let token = |i: usize| match sample.tokens.get(i) {
+            Some(t) if !coarse => format!("{i} \u{201c}{}\u{201d}", t.replace('\n', "\u{ac}")),
+            _ => format!("{i}"),
+        };
+        let describe = |row: usize, col: usize| format!("{} looks at {}", token(row), token(col));
+        let map = MapUi {
+            name: "attention map",
+            held,
+            colours: self.colours(),
+            row_label: short(&h.matrix.row_label),
+            col_label: short(&h.matrix.col_label),
+            describe: &describe,
+            marked: cx.selection.token.filter(|_| !coarse),
+        };
+        let pointed = map.show(ui, size, cx.theme, &mut self.window);
+        if let Some((row, _)) = pointed.clicked
+            && !coarse
+        {
+            cx.selection.token = Some(row);
+        }
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, heads: &[Head<'_>], cx: &ViewCx<'_>) {
+        ui.horizontal(|ui| {
+            ui.selectable_value(&mut self.linear, false, "log").on_hover_text("Colours by the logarithm of the weight.");
+            ui.selectable_value(&mut self.linear, true, "linear").on_hover_text("Colours by the weight itself.");
+            let label = ui.label("colours").id;
+            egui::ComboBox::from_id_salt("attention colours")
+                .selected_text(self.map.name())
+                .width(80.0)
+                .show_ui(ui, |ui| {
+                    for map in [ColourMap::Viridis, ColourMap::Magma, ColourMap::Cividis] {
+                        ui.selectable_value(&mut self.map, map, map.name());
+                    }
+                })
+                .response
+                .labelled_by(label);
+            if let Some(h) = chosen(heads, cx.selection) {
+                let words = egui::RichText::new(words_of(h)).color(cx.theme.secondary).size(12.0);
+                ui.add(egui::Label::new(words).truncate());
+            }
+        });
+    }
+}
+
+/// "query (tokens)" -> "query".
+fn short(label: &str) -> &str {
+    label.split(" (").next().unwrap_or(label)
+}
+
+/// A head in words: its entropy against uniform, and why a slow map is cheap.
+fn words_of(h: &Head<'_>) -> String {
+    let entropy = match (h.entropy, h.uniform) {
+        (Some(e), Some(u)) => format!(": entropy {e:.2} of {u:.2} nats (uniform)"),
+        (Some(e), None) => format!(": entropy {e:.2} nats"),
+        _ => String::new(),
+    };
+    let cheap = if h.layer.starts_with("slow") { "; P\u{b2} cheaper than a fast map" } else { "" };
+    format!("{} head {}{entropy}{cheap}", h.layer, h.head)
+}
+
+/// Under a map: the share of the uniform entropy that it has.
+fn entropy_bar(painter: &egui::Painter, map: Rect, h: &Head<'_>, theme: &Theme) {
+    let (Some(entropy), Some(uniform)) = (h.entropy, h.uniform) else { return };
+    let share = if uniform > 0.0 { (entropy / uniform).clamp(0.0, 1.0) as f32 } else { 0.0 };
+    let track = Rect::from_min_size(pos2(map.left(), map.bottom() + 3.0), vec2(map.width(), 3.0));
+    painter.rect_filled(track, 1.0, theme.line);
+    let colour = if h.layer.starts_with("slow") { theme.slow } else { theme.fast };
+    painter.rect_filled(Rect::from_min_size(track.min, vec2(track.width() * share, 3.0)), 1.0, colour);
+}
+
+/// Where the small maps stand.
+struct Grid {
+    corner: egui::Pos2,
+    side: f32,
+    /// Layers run to the right (with their names above) or down (names to the left).
+    across: bool,
+}
+
+const GAP: f32 = 12.0;
+const NAME_WIDTH: f32 = 56.0;
+const NAME_HEIGHT: f32 = 18.0;
+
+impl Grid {
+    fn of(rect: Rect, layers: usize, heads: usize) -> Self {
+        let (l, h) = (layers.max(1) as f32, heads.max(1) as f32);
+        let across = (rect.width() / l - GAP).min((rect.height() - NAME_HEIGHT) / h - GAP);
+        let down = ((rect.width() - NAME_WIDTH) / h - GAP).min(rect.height() / l - GAP);
+        let (side, is_across) = if across >= down { (across, true) } else { (down, false) };
+        let corner = rect.min + if is_across { vec2(0.0, NAME_HEIGHT) } else { vec2(NAME_WIDTH, 0.0) };
+        Self { corner, side: side.clamp(8.0, 220.0).floor(), across: is_across }
+    }
+
+    fn cell(&self, layer: usize, head: usize) -> Rect {
+        let (l, h) = (layer as f32 * (self.side + GAP), head as f32 * (self.side + GAP));
+        let at = self.corner + if self.across { vec2(l, h) } else { vec2(h, l) };
+        Rect::from_min_size(at, vec2(self.side, self.side + 6.0))
+    }
+
+    fn layer_name(&self, layer: usize) -> (egui::Pos2, Align2) {
+        let cell = self.cell(layer, 0);
+        if self.across {
+            (pos2(cell.left(), self.corner.y - 3.0), Align2::LEFT_BOTTOM)
+        } else {
+            (pos2(self.corner.x - 6.0, cell.top() + self.side / 2.0), Align2::RIGHT_CENTER)
+        }
+    }
+}
+
+impl View for Attention {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        self.standing.ask_if_missing(cx, channels::ATTENTION, "attention_maps");
+        let found = cx.sample(channels::ATTENTION).map(|(_, s)| (s, heads(s)));
+        let Some((sample, heads)) = found.filter(|(_, h)| !h.is_empty()) else {
+            let words = "No attention maps yet. A run measures them at its start: press Space.";
+            empty_ui(ui, ui.available_size(), cx.theme, words);
+            return;
+        };
+        self.hold(&sample.payload, &heads);
+        let room = ui.available_size() - vec2(0.0, 32.0);
+        let large = (room.x * 0.5).min(room.y + 56.0).max(120.0);
+        ui.horizontal_top(|ui| {
+            let (rect, _) = ui.allocate_exact_size(vec2(room.x - large - 8.0, room.y), Sense::hover());
+            self.grid_ui(ui, &heads, rect, cx);
+            self.large_ui(ui, &heads, sample, vec2(large, room.y), cx);
+        });
+        self.controls_ui(ui, &heads, cx);
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        cx.sample_subtitle(channels::ATTENTION, "rows look at columns; bars: entropy, full is uniform")
+    }
+
+    /// The large map, cell by cell.
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let (_, sample) = cx.sample(channels::ATTENTION)?;
+        let heads = heads(sample);
+        let h = chosen(&heads, cx.selection)?;
+        let mut out = quote(&format!("{} (row)", h.name));
+        (0..h.matrix.cols).for_each(|c| out.push_str(&format!(",{c}")));
+        out.push('\n');
+        for (r, row) in h.matrix.data.chunks(h.matrix.cols.max(1)).enumerate() {
+            out.push_str(&r.to_string());
+            row.iter().for_each(|v| out.push_str(&format!(",{v}")));
+            out.push('\n');
+        }
+        Some(out)
+    }
+}

@@ -1,0 +1,101 @@
+//! The gate over training: tanh(gamma) of every variant, and beneath it the gradient that moves it.
+
+use eframe::egui::{Ui, vec2};
+
+use super::{
+    View, ViewCx,
+    groups::{Look, Tracked},
+};
+use crate::{
+    telemetry::channels,
+    ui::plot::{Axis, Chart, ChartState, Zone},
+};
+
+/// The paper's gates stay within this of zero.
+const PAPER_BAND: f64 = 0.01;
+/// Weight of the past in the smoothed gradient.
+const GRADIENT_SMOOTHING: f64 = 0.8;
+
+/// View `gate`.
+#[derive(Default)]
+pub struct Gate {
+    gate: Tracked,
+    gradient: Tracked,
+    above: ChartState,
+    below: ChartState,
+}
+
+impl Gate {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn gate_chart<'a>(gate: &'a Tracked, cx: &ViewCx<'a>) -> Chart<'a> {
+        let y = Axis::new("tanh(\u{3b3})").include(&[-1.3 * PAPER_BAND, 1.3 * PAPER_BAND]);
+        let mut chart = Chart::new("gate", Axis::new("step"), y).empty(
+            "No gate yet. Run a lab that has one, with a coupled variant: press Space, and \u{3b3} leaves zero with \
+             the first step.",
+        );
+        gate.draw(&mut chart, cx.mirror, channels::GATE, cx.theme, Look { seeds: true, ..Look::default() });
+        chart.zones.push(Zone {
+            label: "paper: stays closed, \u{b1}0.01".to_owned(),
+            colour: cx.theme.secondary,
+            from: -PAPER_BAND,
+            to: PAPER_BAND,
+        });
+        chart.marker = cx.marker();
+        chart
+    }
+
+    fn gradient_chart<'a>(gradient: &'a Tracked, cx: &ViewCx<'a>, margins: [f32; 2]) -> Chart<'a> {
+        let y = Axis::new("dLoss/d\u{3b3}, smoothed");
+        let mut chart = Chart::new("gate gradient", Axis::new("step"), y);
+        gradient.draw(&mut chart, cx.mirror, channels::GATE_GRAD, cx.theme, Look::default());
+        chart.marker = cx.marker();
+        chart.legend = false;
+        chart.margins = Some(margins);
+        chart
+    }
+}
+
+impl View for Gate {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        self.gate.follow(cx.mirror, channels::GATE, 0.0);
+        self.gradient.follow(cx.mirror, channels::GATE_GRAD, GRADIENT_SMOOTHING);
+        let room = ui.available_size();
+        let mut chart = Self::gate_chart(&self.gate, cx);
+        // The charts share their x axis: its zoom, its division and its margins.
+        if Self::gradient_chart(&self.gradient, cx, [0.0; 2]).is_empty() || room.y < 200.0 {
+            chart.show(ui, room, cx.theme, &mut self.above);
+            return;
+        }
+        ui.spacing_mut().item_spacing.y = 4.0;
+        let share = (room.y * 0.6).round();
+        chart.least_left = 60.0;
+        let shown = chart.show(ui, vec2(room.x, share), cx.theme, &mut self.above);
+        self.below.share_x(&self.above);
+        let below = Self::gradient_chart(&self.gradient, cx, shown.margins);
+        below.show(ui, vec2(room.x, room.y - share - 4.0), cx.theme, &mut self.below);
+        self.above.share_x(&self.below);
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let several = cx.mirror.variants().len() > super::groups::groups(cx.mirror).len();
+        cx.subtitle(if several { "mean of seeds, band \u{b1}1 sd" } else { "weight of the slow path, and its gradient" })
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let mut chart = Self::gate_chart(&self.gate, cx);
+        // One table: the gradient's columns beside the gate's.
+        let gradient = Self::gradient_chart(&self.gradient, cx, [0.0; 2]);
+        for mut line in gradient.lines {
+            line.label = format!("dLoss/d\u{3b3} {}", line.label);
+            chart.lines.push(line);
+        }
+        chart.csv(&self.above)
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Self::gate_chart(&self.gate, cx).svg(&self.above, cx.theme)
+    }
+}

@@ -1,0 +1,214 @@
+//! Variants that differ only by seed, as one line with a spread: what every chart over steps draws.
+//! It does not know which channel it follows.
+
+use std::collections::HashMap;
+
+use crate::ui::{
+    mirror::Mirror,
+    plot::{Band, Chart, Curve, Line, Smoothed, Stroke},
+    theme::Theme,
+};
+
+/// Variants that differ only by seed. Its place among the groups fixes its colour.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// Legend text: "frozen".
+    pub label: String,
+    /// The plan's name: `frozen`.
+    pub id: String,
+    /// Indices of its variants.
+    pub members: Vec<usize>,
+}
+
+/// The groups of a run in the order of their first variants.
+pub fn groups(mirror: &Mirror) -> Vec<Group> {
+    let mut all: Vec<Group> = vec![];
+    for (i, v) in mirror.variants().iter().enumerate() {
+        match all.iter_mut().find(|g| g.id == v.group) {
+            Some(g) => g.members.push(i),
+            None => all.push(Group { label: v.label.clone(), id: v.group.clone(), members: vec![i] }),
+        }
+    }
+    for g in &mut all {
+        if g.members.len() > 1
+            && let Some(at) = g.label.rfind(", seed")
+        {
+            g.label.truncate(at);
+        }
+    }
+    all
+}
+
+/// The place of a variant's group: its colour is `theme.variant` of it.
+pub fn place_of(mirror: &Mirror, variant: usize) -> usize {
+    groups(mirror).iter().position(|g| g.members.contains(&variant)).unwrap_or(variant)
+}
+
+/// One scalar channel of every variant, smoothed and gathered by group, as it grows.
+#[derive(Debug, Clone, Default)]
+pub struct Tracked {
+    weight: f64,
+    members: HashMap<usize, Smoothed>,
+    spreads: HashMap<usize, Spread>,
+}
+
+/// How a tracked channel is drawn.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Look {
+    pub stroke: Stroke,
+    /// After the group's label in the readout: ", held out".
+    pub suffix: &'static str,
+    /// Left out of the legend.
+    pub unnamed: bool,
+    /// Draw each seed faintly too.
+    pub seeds: bool,
+}
+
+impl Tracked {
+    /// Catches up with the run; `weight` smooths (0: not at all).
+    pub fn follow(&mut self, mirror: &Mirror, channel: &str, weight: f64) {
+        self.weight = weight;
+        for (place, group) in groups(mirror).iter().enumerate() {
+            let told: Vec<(usize, &Curve)> =
+                group.members.iter().filter_map(|v| Some((*v, mirror.curve(*v, channel)?))).collect();
+            if weight > 0.0 {
+                for (v, raw) in &told {
+                    self.members.entry(*v).or_default().follow(raw, weight);
+                }
+            }
+            if told.len() > 1 {
+                let shown: Vec<&Curve> = told
+                    .iter()
+                    .map(|(v, raw)| match self.members.get(v) {
+                        Some(s) if weight > 0.0 => s.curve(),
+                        _ => raw,
+                    })
+                    .collect();
+                self.spreads.entry(place).or_default().follow(&shown);
+            }
+        }
+    }
+
+    /// Adds a line for each group: the one variant, or mean and band over its seeds.
+    pub fn draw<'a>(&'a self, chart: &mut Chart<'a>, mirror: &'a Mirror, channel: &str, theme: &Theme, look: Look) {
+        for (place, group) in groups(mirror).iter().enumerate() {
+            let colour = theme.variant(place);
+            let label = format!("{}{}", group.label, look.suffix);
+            let told: Vec<(usize, &Curve)> =
+                group.members.iter().filter_map(|v| Some((*v, mirror.curve(*v, channel)?))).collect();
+            let mut line = match told[..] {
+                [] => continue,
+                [(v, raw)] => match self.members.get(&v) {
+                    Some(s) if self.weight > 0.0 && !s.curve().is_empty() => {
+                        Line::new(label, colour, s.curve()).raw(raw)
+                    }
+                    _ => Line::new(label, colour, raw),
+                },
+                _ => {
+                    let Some(spread) = self.spreads.get(&place) else { continue };
+                    if look.seeds {
+                        for (v, raw) in &told {
+                            let name = mirror.variants().get(*v).map_or("", |i| i.label.as_str());
+                            let shown = match self.members.get(v) {
+                                Some(s) if self.weight > 0.0 => s.curve(),
+                                _ => raw,
+                            };
+                            chart.lines.push(Line::new(name, colour, shown).faint());
+                        }
+                    }
+                    chart.bands.push(Band {
+                        label: format!("{label}, \u{b1}1 sd"),
+                        colour,
+                        low: (&spread.low).into(),
+                        high: (&spread.high).into(),
+                    });
+                    Line::new(label, colour, &spread.mean)
+                }
+            };
+            line = line.stroke(look.stroke).dots();
+            chart.lines.push(if look.unnamed { line.unnamed() } else { line });
+        }
+    }
+}
+
+/// Mean and mean plus or minus one standard deviation over several curves, at the steps they all
+/// have; kept beside its sources as they grow.
+#[derive(Debug, Clone, Default)]
+pub struct Spread {
+    pub mean: Curve,
+    pub low: Curve,
+    pub high: Curve,
+    /// Sources and how often each was taken back, to notice when to start again.
+    seen: Vec<u64>,
+    /// Steps of the first source taken so far.
+    taken: usize,
+}
+
+impl Spread {
+    /// Catches up with `sources`.
+    pub fn follow(&mut self, sources: &[&Curve]) -> &Self {
+        let seen: Vec<u64> = sources.iter().map(|c| c.rewinds()).collect();
+        let Some(first) = sources.first() else {
+            *self = Self::default();
+            return self;
+        };
+        if seen != self.seen || self.taken > first.len() {
+            *self = Self { seen, ..Self::default() };
+        }
+        while let Some((step, _)) = first.point(self.taken) {
+            if sources.iter().any(|c| c.last_step().is_none_or(|last| last < step)) {
+                break;
+            }
+            self.taken += 1;
+            let at: Vec<f64> =
+                sources.iter().filter_map(|c| c.point_at(step).filter(|p| p.0 == step).map(|p| p.1)).collect();
+            if at.len() < sources.len() {
+                continue;
+            }
+            let (mean, sd) = mean_sd(&at);
+            self.mean.push(step, mean);
+            self.low.push(step, mean - sd);
+            self.high.push(step, mean + sd);
+        }
+        self
+    }
+}
+
+/// Mean and sample standard deviation (n - 1; zero for a single value).
+pub fn mean_sd(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    if values.is_empty() {
+        return (f64::NAN, f64::NAN);
+    }
+    let mean = values.iter().sum::<f64>() / n;
+    if values.len() < 2 {
+        return (mean, 0.0);
+    }
+    let sum: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+    (mean, (sum / (n - 1.0)).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_spread_are_over_common_steps_only() {
+        let (mut a, mut b) = (Curve::default(), Curve::default());
+        for s in [1u64, 2, 3, 5] {
+            a.push(s, s as f64);
+        }
+        for s in [1u64, 3, 4, 5] {
+            b.push(s, s as f64 + 2.0);
+        }
+        let mut spread = Spread::default();
+        spread.follow(&[&a, &b]);
+        assert_eq!(spread.mean.points(0, 9).collect::<Vec<_>>(), [(1, 2.0), (3, 4.0), (5, 6.0)]);
+        let sd = 2f64.sqrt();
+        assert!((spread.high.value_at(1).unwrap() - 2.0 - sd).abs() < 1e-12);
+        a.push(4, 10.0);
+        b.push(6, 1.0);
+        spread.follow(&[&a, &b]);
+        assert_eq!(spread.mean.points(0, 9).collect::<Vec<_>>(), [(1, 2.0), (3, 4.0), (4, 8.0)]);
+    }
+}

@@ -1,0 +1,250 @@
+//! The first variant's loss minus each other one's, with a noise band: is there a difference?
+
+use std::collections::VecDeque;
+
+use eframe::egui::{Ui, vec2};
+
+use super::{
+    View, ViewCx,
+    groups::{Group, Spread, groups, mean_sd},
+};
+use crate::{
+    telemetry::channels,
+    ui::{
+        mirror::Mirror,
+        plot::{Axis, Band, Chart, ChartState, Curve, Line, Reference},
+    },
+};
+
+/// Points of the running mean and deviation when there is one seed.
+const RUNNING: usize = 50;
+
+/// One curve minus another at the steps they share, as both grow.
+#[derive(Debug, Clone, Default)]
+struct Difference {
+    curve: Curve,
+    taken: usize,
+    seen: (u64, u64),
+}
+
+impl Difference {
+    fn follow(&mut self, a: &Curve, b: &Curve) -> &Curve {
+        let seen = (a.rewinds(), b.rewinds());
+        if seen != self.seen || self.taken > a.len() {
+            *self = Self { seen, ..Self::default() };
+        }
+        while let Some((step, value)) = a.point(self.taken) {
+            if b.last_step().is_none_or(|last| last < step) {
+                break;
+            }
+            self.taken += 1;
+            if let Some((s, other)) = b.point_at(step)
+                && s == step
+            {
+                self.curve.push(step, value - other);
+            }
+        }
+        &self.curve
+    }
+}
+
+/// Mean and deviation of the last [`RUNNING`] points.
+#[derive(Debug, Clone, Default)]
+struct Running {
+    mean: Curve,
+    low: Curve,
+    high: Curve,
+    window: VecDeque<f64>,
+    taken: usize,
+    seen: u64,
+}
+
+impl Running {
+    fn follow(&mut self, source: &Curve) {
+        if self.seen != source.rewinds() || self.taken > source.len() {
+            *self = Self { seen: source.rewinds(), ..Self::default() };
+        }
+        while let Some((step, value)) = source.point(self.taken) {
+            self.taken += 1;
+            if value.is_finite() {
+                self.window.push_back(value);
+            }
+            if self.window.len() > RUNNING {
+                self.window.pop_front();
+            }
+            let (mean, sd) = mean_sd(self.window.make_contiguous());
+            self.mean.push(step, mean);
+            self.low.push(step, mean - sd);
+            self.high.push(step, mean + sd);
+        }
+    }
+}
+
+/// The first group minus one other.
+#[derive(Debug, Clone, Default)]
+struct Contrast {
+    label: String,
+    /// Place of the other group, for its colour.
+    place: usize,
+    /// One for each seed that both have.
+    pairs: Vec<Difference>,
+    spread: Spread,
+    running: Running,
+}
+
+/// View `loss_difference`.
+#[derive(Default)]
+pub struct LossDifference {
+    state: ChartState,
+    held_out: bool,
+    contrasts: Vec<Contrast>,
+}
+
+impl LossDifference {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn channel(&self) -> &'static str {
+        if self.held_out { channels::LOSS_HELD_OUT } else { channels::LOSS_TRAIN }
+    }
+
+    fn follow(&mut self, mirror: &Mirror) {
+        let channel = self.channel();
+        let all = groups(mirror);
+        let Some((first, others)) = all.split_first() else {
+            self.contrasts.clear();
+            return;
+        };
+        self.contrasts.resize_with(others.len(), Contrast::default);
+        for (i, (contrast, other)) in self.contrasts.iter_mut().zip(others).enumerate() {
+            contrast.follow(mirror, channel, first, (other, i + 1));
+        }
+    }
+
+    fn chart<'a>(contrasts: &'a [Contrast], cx: &ViewCx<'a>) -> Chart<'a> {
+        let y = Axis::new("loss difference (nats a token)").include(&[0.0]);
+        let mut chart = Chart::new("loss difference", Axis::new("step"), y).empty(
+            "No difference to show. It needs two variants trained on the same batches: turn on coupled and frozen, \
+             and press Space.",
+        );
+        for c in contrasts {
+            let colour = cx.theme.variant(c.place);
+            let (mean, low, high) = match c.pairs.len() {
+                0 => continue,
+                1 => (&c.running.mean, &c.running.low, &c.running.high),
+                _ => (&c.spread.mean, &c.spread.low, &c.spread.high),
+            };
+            let band_words = if c.pairs.len() > 1 { "\u{b1}1 sd over seeds" } else { "\u{b1}1 running sd" };
+            let label = format!("{}, {band_words}", c.label);
+            chart.bands.push(Band { label, colour, low: low.into(), high: high.into() });
+            let mut line = Line::new(c.label.clone(), colour, mean);
+            if let [only] = &c.pairs[..] {
+                line = line.raw(&only.curve);
+            }
+            chart.lines.push(line);
+        }
+        if !chart.is_empty() {
+            let first = groups(cx.mirror).first().map_or(String::new(), |g| g.label.clone());
+            chart.references.push(Reference {
+                label: format!("equal; below, {first} is better"),
+                at: 0.0,
+                vertical: false,
+            });
+        }
+        chart.marker = cx.marker();
+        chart
+    }
+}
+
+impl Contrast {
+    fn follow(&mut self, mirror: &Mirror, channel: &str, first: &Group, (other, place): (&Group, usize)) {
+        let seed = |v: usize| mirror.variants().get(v).map(|i| i.seed);
+        let mut pairs = vec![];
+        for a in &first.members {
+            for b in other.members.iter().filter(|b| seed(**b) == seed(*a)) {
+                if let (Some(a), Some(b)) = (mirror.curve(*a, channel), mirror.curve(*b, channel)) {
+                    pairs.push((a, b));
+                }
+            }
+        }
+        self.label = format!("{} \u{2212} {}", first.label, other.label);
+        self.place = place;
+        self.pairs.resize_with(pairs.len(), Difference::default);
+        for (kept, (a, b)) in self.pairs.iter_mut().zip(pairs) {
+            kept.follow(a, b);
+        }
+        let curves: Vec<&Curve> = self.pairs.iter().map(|p| &p.curve).collect();
+        match curves[..] {
+            [] => {}
+            [only] => self.running.follow(only),
+            _ => {
+                self.spread.follow(&curves);
+            }
+        }
+    }
+}
+
+impl View for LossDifference {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        self.follow(cx.mirror);
+        let chart = Self::chart(&self.contrasts, cx);
+        if chart.is_empty() && !self.held_out {
+            chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
+            return;
+        }
+        let room = ui.available_size() - vec2(0.0, 32.0);
+        chart.show(ui, room, cx.theme, &mut self.state);
+        drop(chart);
+        let before = self.held_out;
+        ui.horizontal(|ui| {
+            ui.selectable_value(&mut self.held_out, false, "train");
+            ui.selectable_value(&mut self.held_out, true, "held out");
+        });
+        if before != self.held_out {
+            self.contrasts.clear();
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let what = if self.held_out { "held-out windows" } else { "the same training batches" };
+        let seeds = self.contrasts.iter().map(|c| c.pairs.len()).max().unwrap_or(0);
+        let band = match seeds {
+            0 => String::new(),
+            1 => format!(", one seed: band is the running sd of {RUNNING} points"),
+            n => format!(", band \u{b1}1 sd over {n} seeds"),
+        };
+        cx.subtitle(&format!("{what}{band}"))
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Self::chart(&self.contrasts, cx).csv(&self.state)
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Self::chart(&self.contrasts, cx).svg(&self.state, cx.theme)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_and_their_running_spread_follow_as_curves_grow() {
+        let (mut a, mut b) = (Curve::default(), Curve::default());
+        let mut d = Difference::default();
+        for s in 1..=4u64 {
+            a.push(s, s as f64);
+            if s != 3 {
+                b.push(s, 1.0);
+            }
+            d.follow(&a, &b);
+        }
+        assert_eq!(d.curve.points(0, 9).collect::<Vec<_>>(), [(1, 0.0), (2, 1.0), (4, 3.0)]);
+        let mut r = Running::default();
+        r.follow(&d.curve);
+        assert!((r.mean.value_at(4).unwrap() - 4.0 / 3.0).abs() < 1e-12);
+        assert!(r.low.value_at(4).unwrap() < r.mean.value_at(4).unwrap());
+    }
+}

@@ -1,0 +1,69 @@
+//! A sentence as a row of tokens that can be pointed at and clicked, wrapped to the width. It does
+//! not know what is said about them.
+
+use eframe::egui::{Align2, Color32, FontId, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo, accesskit::Role, pos2, vec2};
+
+use crate::ui::theme::Theme;
+
+/// How a token stands out.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Mark {
+    pub ground: Option<Color32>,
+    pub outline: Option<Color32>,
+}
+
+/// What the pointer does on a strip.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pointed {
+    pub hovered: Option<usize>,
+    pub clicked: Option<usize>,
+}
+
+const SIZE: f32 = 13.0;
+const ROW: f32 = 20.0;
+
+/// Draws `tokens` in rows over the available width, marked by `mark`.
+pub fn token_strip_ui(ui: &mut Ui, theme: &Theme, tokens: &[String], mark: impl Fn(usize) -> Mark) -> Pointed {
+    let font = FontId::monospace(SIZE);
+    let advance = ui.painter().layout_no_wrap("m".to_owned(), font.clone(), theme.text).size().x;
+    let width = ui.available_width().max(advance * 8.0);
+    let mut places: Vec<Rect> = Vec::with_capacity(tokens.len());
+    let (mut x, mut row) = (0.0, 0.0);
+    for token in tokens {
+        let wide = advance * token.chars().count().max(1) as f32;
+        if x + wide > width && x > 0.0 {
+            (x, row) = (0.0, row + ROW);
+        }
+        places.push(Rect::from_min_size(pos2(x, row), vec2(wide, ROW)));
+        x += wide;
+    }
+    let (rect, response) = ui.allocate_exact_size(vec2(width, row + ROW), Sense::click());
+    let corner = rect.min.to_vec2();
+    let painter = ui.painter_at(rect.expand(1.0));
+    for (i, (place, token)) in places.iter().zip(tokens).enumerate() {
+        let at = place.translate(corner);
+        let Mark { ground, outline } = mark(i);
+        if let Some(ground) = ground {
+            painter.rect_filled(at.shrink2(vec2(0.0, 1.0)), 0.0, ground);
+        }
+        if let Some(outline) = outline {
+            painter.rect_stroke(at.shrink2(vec2(0.0, 1.0)), 2.0, Stroke::new(1.5, outline), StrokeKind::Inside);
+        }
+        let shown: String = token.chars().map(visible).collect();
+        let colour = if shown == *token { theme.text } else { theme.secondary };
+        painter.text(at.left_center(), Align2::LEFT_CENTER, shown, font.clone(), colour);
+    }
+    let under = |p: eframe::egui::Pos2| places.iter().position(|r| r.translate(corner).contains(p));
+    let hovered = response.hover_pos().and_then(under);
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("tokens: {}", tokens.concat())));
+    Pointed { hovered, clicked: if response.clicked() { hovered } else { None } }
+}
+
+/// Spaces and line ends as signs that take no attention.
+fn visible(c: char) -> char {
+    match c {
+        ' ' => '\u{b7}',
+        '\n' | '\r' | '\t' => '\u{ac}',
+        c => c,
+    }
+}
