@@ -34,11 +34,6 @@ pub struct Figure<'a> {
     pub pixels_per_point: f32,
 }
 
-/// A figure as the bytes of a PNG file. Errors are in words.
-pub fn render(offscreen: &mut Offscreen, figure: &Figure<'_>) -> Result<Vec<u8>, String> {
-    figure.image(offscreen)?.png().map_err(|e| e.to_string())
-}
-
 impl Figure<'_> {
     /// The picture. Errors are in words.
     pub fn image(&self, offscreen: &mut Offscreen) -> Result<Image, String> {
@@ -50,6 +45,11 @@ impl Figure<'_> {
         offscreen
             .draw(sheet, prepare, |ui| self.draw(ui, title, view.as_mut(), &mut selection))
             .map_err(|e| e.to_string())
+    }
+
+    /// The picture as the bytes of a PNG file.
+    pub fn png(&self, offscreen: &mut Offscreen) -> Result<Vec<u8>, String> {
+        self.image(offscreen)?.png().map_err(|e| e.to_string())
     }
 
     /// CSV of what the figure shows, if it shows anything. Needs no adapter.

@@ -44,7 +44,13 @@ impl Chart<'_> {
     pub fn show(&self, ui: &mut Ui, size: Vec2, theme: &Theme, state: &mut ChartState) -> ChartResponse {
         if self.is_empty() {
             let response = empty_ui(ui, size, theme, &self.empty);
-            return ChartResponse { response, hovered_x: None, clicked_x: None, margins: [0.0; 2], area: Rect::NOTHING };
+            return ChartResponse {
+                response,
+                hovered_x: None,
+                clicked_x: None,
+                margins: [0.0; 2],
+                area: Rect::NOTHING,
+            };
         }
         let size = size.max(super::LEAST);
         state.size = Some([size.x, size.y]);

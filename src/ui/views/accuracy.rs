@@ -31,11 +31,7 @@ impl Accuracy {
         );
         tracked.draw(&mut chart, cx.mirror, channels::ACCURACY, cx.theme, Look { seeds: true, ..Look::default() });
         if let Some(chance) = chance(cx) {
-            chart.references.push(Reference {
-                label: format!("guessing: {chance:.2}"),
-                at: chance,
-                vertical: false,
-            });
+            chart.references.push(Reference { label: format!("guessing: {chance:.2}"), at: chance, vertical: false });
         }
         chart.marker = cx.marker();
         chart

@@ -164,7 +164,8 @@ impl Attention {
 
     fn controls_ui(&mut self, ui: &mut Ui, heads: &[Head<'_>], cx: &ViewCx<'_>) {
         ui.horizontal(|ui| {
-            ui.selectable_value(&mut self.linear, false, "log").on_hover_text("Colours by the logarithm of the weight.");
+            ui.selectable_value(&mut self.linear, false, "log")
+                .on_hover_text("Colours by the logarithm of the weight.");
             ui.selectable_value(&mut self.linear, true, "linear").on_hover_text("Colours by the weight itself.");
             let label = ui.label("colours").id;
             egui::ComboBox::from_id_salt("attention colours")

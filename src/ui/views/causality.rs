@@ -61,9 +61,8 @@ impl Causality {
         let part = |name: &str| sample.and_then(|(_, s)| s.payload.part(name)).and_then(Payload::as_series);
         let x = Axis::new("position (tokens)").whole();
         let y = Axis::new("max |\u{394} logits|").log();
-        let mut chart = Chart::new("causality", x, y).empty(
-            "No answer yet. Open a fast-slow run and the question is asked at once, of the model as it stands.",
-        );
+        let mut chart = Chart::new("causality", x, y)
+            .empty("No answer yet. Open a fast-slow run and the question is asked at once, of the model as it stands.");
         let Some((variant, sample)) = sample else { return chart };
         let Some(delta) = part("delta") else { return chart };
         let points = |s: &crate::telemetry::Series| -> Vec<[f64; 2]> {

@@ -139,7 +139,9 @@ impl View for Cost {
         }
         egui::ScrollArea::vertical().show(ui, |ui| {
             if let Some(p) = parts {
-                ui.label(egui::RichText::new("L_eq = n_pre + n_rounds (n_post + n_slow/P\u{b2})").color(theme.secondary));
+                ui.label(
+                    egui::RichText::new("L_eq = n_pre + n_rounds (n_post + n_slow/P\u{b2})").color(theme.secondary),
+                );
                 ui.label(egui::RichText::new(format!("     = {}", p.words())).font(FontId::monospace(14.0)));
                 ui.add_space(4.0);
                 let bars = [
@@ -154,11 +156,8 @@ impl View for Cost {
                         words: value_words(DENSE_LAYERS),
                     },
                 ];
-                let head = format!(
-                    "layers of full length: fast {}, slow {}",
-                    value_words(p.fast()),
-                    value_words(p.slow())
-                );
+                let head =
+                    format!("layers of full length: fast {}, slow {}", value_words(p.fast()), value_words(p.slow()));
                 bars_ui(ui, theme, &head, &bars);
             }
             ui.add_space(8.0);

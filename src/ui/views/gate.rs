@@ -81,7 +81,11 @@ impl View for Gate {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let several = cx.mirror.variants().len() > super::groups::groups(cx.mirror).len();
-        cx.subtitle(if several { "mean of seeds, band \u{b1}1 sd" } else { "weight of the slow path, and its gradient" })
+        cx.subtitle(if several {
+            "mean of seeds, band \u{b1}1 sd"
+        } else {
+            "weight of the slow path, and its gradient"
+        })
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

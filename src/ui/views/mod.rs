@@ -10,11 +10,11 @@ use crate::{
     telemetry::{Args, Command, Question, RunInfo, RunState, Sample},
 };
 
-pub mod curve;
 pub mod accuracy;
 pub mod attention;
 pub mod causality;
 pub mod cost;
+pub mod curve;
 pub mod gate;
 pub mod groups;
 pub mod loss_difference;
@@ -22,7 +22,6 @@ pub mod losses;
 pub mod residual;
 pub mod staircase;
 pub mod token_strip;
-
 
 /// What is selected, in all views at once.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -57,7 +56,7 @@ pub struct ViewCx<'a> {
     pub still: bool,
 }
 
-impl ViewCx<'_> {
+impl<'a> ViewCx<'a> {
     /// Asks a probe; returns the request's number.
     pub fn ask(&mut self, probe: &str, variant: Option<usize>, args: Args) -> u64 {
         let request = *self.next_request;
@@ -70,14 +69,16 @@ impl ViewCx<'_> {
     /// that has; an answer to a question where nothing came by schedule.
     pub fn sample(&self, channel: &str) -> Option<(usize, &'a Sample)> {
         let mirror: &'a Mirror = self.mirror;
-        self.in_focus(|v| mirror.sample_at(v, channel, self.step)).or_else(|| self.in_focus(|v| mirror.answer(v, channel)))
+        self.in_focus(|v| mirror.sample_at(v, channel, self.step))
+            .or_else(|| self.in_focus(|v| mirror.answer(v, channel)))
     }
 
     /// The newest answer on a channel; where nobody asked (a run opened from its folder), what was
     /// recorded there.
     pub fn answer(&self, channel: &str) -> Option<(usize, &'a Sample)> {
         let mirror: &'a Mirror = self.mirror;
-        self.in_focus(|v| mirror.answer(v, channel)).or_else(|| self.in_focus(|v| mirror.sample_at(v, channel, self.step)))
+        self.in_focus(|v| mirror.answer(v, channel))
+            .or_else(|| self.in_focus(|v| mirror.sample_at(v, channel, self.step)))
     }
 
     fn in_focus(&self, find: impl Fn(usize) -> Option<&'a Sample>) -> Option<(usize, &'a Sample)> {
