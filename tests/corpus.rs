@@ -62,6 +62,9 @@ fn show() {
         for i in 0..6 {
             println!("{}\n", corpus.decode(&corpus.passage(i, 129)));
         }
+        let now = Instant::now();
+        (0..100).for_each(|drawn| drop(corpus.batch(&at(1, drawn), 16, 128).unwrap()));
+        println!("a batch of 16 windows of 128: {:?}", now.elapsed() / 100);
         return;
     }
     let now = Instant::now();

@@ -9,7 +9,7 @@ pub(super) enum Tokenizer {
     Byte { vocab: usize, encoding: Encoding },
     Char(Inventory<char>),
     Word(Inventory<String>),
-    Subword(Subword),
+    Subword(Box<Subword>),
 }
 
 /// The symbols of a character or word tokeniser. Id 0 stands for all that are not listed.
@@ -71,9 +71,9 @@ impl Tokenizer {
             }
             TokenizerSpec::Bpe { vocab } => {
                 at_least(*vocab, 257, "byte-pair")?;
-                Self::Subword(Subword::train(&sample(), *vocab)?)
+                Self::Subword(Box::new(Subword::train(&sample(), *vocab)?))
             }
-            TokenizerSpec::HuggingFace(path) => Self::Subword(Subword::load(path)?),
+            TokenizerSpec::HuggingFace(path) => Self::Subword(Box::new(Subword::load(path)?)),
         })
     }
 

@@ -257,7 +257,8 @@ impl<'a> Fill<'a> {
     fn sentence(&mut self, writer: &mut Writer, room: usize) -> Option<String> {
         for attempt in 0..240 {
             let which = writer.number(self.filler.len());
-            if self.recent.contains(&which) && attempt < 120 {
+            let repeats = self.recent.last() == Some(&which) && attempt < 200;
+            if repeats || (self.recent.contains(&which) && attempt < 120) {
                 continue;
             }
             let said = format!(" {}", writer.sentence(self.filler[which]));

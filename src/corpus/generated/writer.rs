@@ -257,8 +257,7 @@ fn choices(inside: &str) -> (Vec<&str>, &str) {
 fn finish(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len() + 8);
     let (mut capital, mut ended, mut forced) = (true, false, false);
-    let mut chars = raw.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
+    for (at, c) in raw.char_indices() {
         match c {
             '^' => forced = true,
             '¶' => {
