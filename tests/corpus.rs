@@ -35,7 +35,7 @@ fn at(seed: u64, drawn: u64) -> Position {
 }
 
 fn prose() -> impl Iterator<Item = &'static generated::Generated> {
-    generated::CORPORA.iter().filter(|c| !c.is_task())
+    generated::CORPORA.iter().filter(|c| c.is_prose())
 }
 
 /// The training stretch of `tests` that every tokeniser reads.

@@ -110,6 +110,11 @@ impl Generated {
         matches!(self.kind, Kind::Task(_))
     }
 
+    /// Whether this is running English text.
+    pub fn is_prose(&self) -> bool {
+        matches!(self.kind, Kind::Prose(_))
+    }
+
     pub(super) fn task(&self) -> Option<story::Kind> {
         match self.kind {
             Kind::Task(kind) => Some(kind),
