@@ -23,7 +23,7 @@ use crate::nn::{
     },
     host,
     layers::{self, Block, BlockSpec, EPS, MlpKind, reader},
-    pooling::{causal_pool, upsample},
+    pooling::{causal_pool, inject, upsample},
 };
 use candle_core::{D, DType, Device, Result, Tensor, Var, backprop::GradStore};
 
@@ -258,7 +258,7 @@ impl FastSlow {
             let y = self.slow_state(net, &x, tap, round)?; // (B,K,D)
             tap.offer(&format!("y_up.r{round}"), || upsample(&y, self.spec.pool, t, self.spec.upsample))?;
             let push = net.injection(&y)?.broadcast_mul(&gate)?; // (B,K,D)
-            x = (x + upsample(&push, self.spec.pool, t, self.spec.upsample)?)?;
+            x = inject(&x, &push, self.spec.pool, self.spec.upsample)?;
             tap.offer(&format!("injected.r{round}"), || Ok(x.clone()))?;
             x = self.approach(net, &x, tap, round, learn)?;
             if learn && self.spec.aux_lambda > 0.0 {
