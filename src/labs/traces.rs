@@ -125,7 +125,7 @@ fn recoverability_knobs() -> Vec<Knob> {
             "Adds a reader that may look at the traces of every earlier position, not only the present one. It escapes the limit because it keeps the whole past.",
         ),
         Knob::int("recoverability.every", "Measure every", 50, 0, 1_000_000).unit("steps").live().tip(
-            "Steps between two measurements on held-out text. 0 measures at the start and the end.",
+            "Steps between two measurements on held-out text. 0 never measures by itself.",
         ),
         Knob::int("recoverability.windows", "Held-out windows", 24, 1, 1024).unit("windows").tip(
             "On how many held-out windows accuracy is measured. More make the band narrower and the measurement slower.",
