@@ -1,12 +1,16 @@
 //! The Traces lab: what must hold of traces, readers, the probe and the views.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, OnceLock},
+};
 
 use candle_core::{D, DType, Device, Tensor};
 use crossbeam::channel::bounded;
 use orrery::{
     analysis::ema,
     config::{Config, ConfigError},
+    gpu::offscreen::Offscreen,
     labs::{self, Lab},
     models::{
         Model,
@@ -15,6 +19,7 @@ use orrery::{
     nn::{AdamW, Batch, Tap, optimiser::AdamWSpec},
     telemetry::{Event, RunState, Sample, Sink, channels},
     trainer::{self, Options},
+    ui::{figure::Figure, mirror::Mirror, theme::Theme},
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -247,25 +252,37 @@ impl Record {
     }
 }
 
+/// One small run for every test that needs trained readers.
+fn trained() -> &'static (Config, Record) {
+    static RUN: OnceLock<(Config, Record)> = OnceLock::new();
+    RUN.get_or_init(|| {
+        let config = config(&[
+            ("train.steps", "260"),
+            ("train.window", "40"),
+            ("train.batch", "8"),
+            ("recoverability.distances", "1, 4, 16"),
+            ("recoverability.hidden", "96"),
+            ("recoverability.every", "130"),
+            ("run.threads", "1"),
+            ("run.device", "cpu"),
+            ("run.eval_every", "0"),
+        ]);
+        let record = Record::default();
+        let (_keep, commands) = bounded(1);
+        let options = Options { start: true, ..Options::default() };
+        let sinks: Vec<Box<dyn Sink>> = vec![Box::new(record.clone())];
+        let outcome = trainer::drive((lab().plan)(&config).unwrap(), options, &commands, sinks);
+        assert_eq!(outcome.state, RunState::Finished);
+        (config, record)
+    })
+}
+
 /// The picture the lab is for, at small sizes: accuracy falls with distance for every trace, three traces
-/// are not worse than the best single one, attention over them is bound alike, raw tokens stay readable.
+/// are about as good as the best single one or better, attention over them is bound alike, raw tokens
+/// stay readable.
 #[test]
 fn accuracy_falls_with_distance_for_traces_and_not_for_raw_tokens() {
-    let config = config(&[
-        ("train.steps", "260"),
-        ("train.window", "40"),
-        ("train.batch", "8"),
-        ("recoverability.distances", "1, 4, 16"),
-        ("recoverability.hidden", "96"),
-        ("recoverability.every", "260"),
-        ("run.threads", "1"),
-        ("run.eval_every", "0"),
-    ]);
-    let record = Record::default();
-    let (_keep, commands) = bounded(1);
-    let options = Options { start: true, ..Options::default() };
-    let outcome = trainer::drive((lab().plan)(&config).unwrap(), options, &commands, vec![Box::new(record.clone())]);
-    assert_eq!(outcome.state, RunState::Finished);
+    let (_, record) = trained();
     let accuracy: Vec<Vec<f64>> = (0..7).map(|v| record.last_line(v, "accuracy")).collect();
     let chance = record.last_line(0, "most common")[0];
     println!("{accuracy:.2?} chance {chance:.3}");
@@ -274,7 +291,7 @@ fn accuracy_falls_with_distance_for_traces_and_not_for_raw_tokens() {
     for trace in [fast, medium, three, attention] {
         assert!(trace[0] > trace[1] + 0.05 && trace[1] > trace[2] - 0.02, "{trace:?}");
     }
-    assert!(slow[0] > chance + 0.02 && slow[0] < 0.35, "the slow trace is blurred: {slow:?}");
+    assert!(slow[0] > slow[2] + 0.02 && slow[0] < 0.35, "the slow trace is blurred: {slow:?}");
     assert!(fast[0] > 0.8 && fast[2] < chance + 0.05, "sharp and short: {fast:?}");
     assert!(medium[1] > fast[1] || medium[2] > fast[2], "longer than fast: {medium:?} {fast:?}");
     for at in 0..3 {
@@ -283,6 +300,77 @@ fn accuracy_falls_with_distance_for_traces_and_not_for_raw_tokens() {
         assert!(raw[at] > 0.9 && past[at] > 0.8, "kept text is readable: {raw:?} {past:?}");
     }
     assert!(attention[2] < 0.4, "attention cannot bring back what three traces lost: {attention:?}");
+}
+
+const VIEWS: [&str; 4] = ["trace_strips", "trace_decay", "word_swap", "recoverability"];
+
+struct Draw<'a> {
+    view: &'a str,
+    mirror: &'a Mirror,
+    config: &'a Config,
+    theme: Theme,
+    size: [f32; 2],
+}
+
+impl Draw<'_> {
+    fn figure<R>(&self, f: impl FnOnce(&Figure<'_>) -> R) -> R {
+        f(&Figure {
+            view: self.view,
+            mirror: self.mirror,
+            step: self.mirror.step,
+            config: self.config,
+            knobs: &(lab().knobs)(),
+            theme: &self.theme,
+            size: self.size,
+            pixels_per_point: 1.0,
+        })
+    }
+}
+
+#[test]
+fn every_view_of_the_lab_draws_with_and_without_a_run() {
+    let mut offscreen = match Offscreen::new() {
+        Ok(o) => o,
+        Err(e) => return println!("skipped: {e}"),
+    };
+    let (ran, record) = trained();
+    let mut mirror = Mirror::default();
+    record.0.lock().unwrap().iter().for_each(|e| mirror.apply(e.clone()));
+    let (fresh, empty) = (config(&[]), Mirror::default());
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("traces");
+    std::fs::create_dir_all(&folder).unwrap();
+    for view in VIEWS {
+        for (name, mirror, config) in [("empty", &empty, &fresh), ("trained", &mirror, ran)] {
+            for (mode, dark) in [("dark", true), ("light", false)] {
+                for size in [[460.0, 320.0], [760.0, 460.0]] {
+                    let draw = Draw { view, mirror, config, theme: Theme::of(dark), size };
+                    let image = draw.figure(|f| f.image(&mut offscreen)).unwrap();
+                    assert!(image.colours(8) >= 8, "{view} {name} {mode} is blank");
+                    let file = folder.join(format!("{view}-{name}-{mode}-{}.png", size[0]));
+                    std::fs::write(file, image.png().unwrap()).unwrap();
+                }
+            }
+        }
+    }
+}
+
+/// The views answer from the settings alone, so a moved slider is on the screen in the same frame.
+#[test]
+fn a_moved_slider_moves_curves_strips_and_distances_without_a_run() {
+    let mirror = Mirror::default();
+    let csv = |view: &str, alpha: &str| {
+        let config = config(&[("traces.alpha_slow", alpha)]);
+        let draw = Draw { view, mirror: &mirror, config: &config, theme: Theme::dark(), size: [460.0, 320.0] };
+        draw.figure(|f| f.csv()).unwrap().unwrap()
+    };
+    for view in &VIEWS[..3] {
+        assert_eq!(csv(view, "0.02"), csv(view, "0.02"));
+        assert_ne!(csv(view, "0.02"), csv(view, "0.03"), "{view}");
+    }
+    let strips = csv("trace_strips", "0.02");
+    let first: Vec<&str> = strips.lines().nth(1).unwrap().split(',').collect();
+    let (ago, left): (f64, f64) = (first[2].parse().unwrap(), first[5].parse().unwrap());
+    assert!((left - 0.98f64.powf(ago)).abs() < 1e-9, "{first:?}");
 }
 
 /// The strips and the readers speak of the same thing: a word's weight in the trace.

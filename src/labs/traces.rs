@@ -69,7 +69,7 @@ fn knobs() -> Vec<Knob> {
         "corpus.vocab" => with_default(k, Value::Int(64)),
         _ => k,
     }));
-    all.extend(common::training_knobs(600, 0.012, 4, 128).into_iter().map(|k| match k.key {
+    all.extend(common::training_knobs(600, 0.01, 4, 128).into_iter().map(|k| match k.key {
         "train.weight_decay" => with_default(k, Value::Float(0.0)),
         "train.floor" => with_default(k, Value::Float(0.05)),
         _ => k,
@@ -115,8 +115,8 @@ fn recoverability_knobs() -> Vec<Knob> {
         Knob::text("recoverability.distances", "Distances", "1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64").symbol("k").tip(
             "How many steps back the readers are asked to name, in tokens. The window must be longer than the furthest.",
         ),
-        Knob::int("recoverability.hidden", "Hidden units", 256, 8, 2048).symbol("H").tip(
-            "Width of every reader's hidden layer. A wider reader reads better, but never more than the trace holds.",
+        Knob::int("recoverability.hidden", "Hidden units", 128, 8, 2048).symbol("H").tip(
+            "Width of a reader's hidden layer for each trace that it reads. A wider reader reads better, but never more than the trace holds.",
         ),
         Knob::int("recoverability.bits", "Bits a unit", 0, 0, 16).unit("bits").tip(
             "Reads each unit of a trace with so many bits, as a real memory would. 0 reads the full 32-bit number.",

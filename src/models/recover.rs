@@ -9,8 +9,9 @@
 //! What each reader sees, exactly, when it answers at position t:
 //! - `Single`, `Three`: the trace vector(s) at t and nothing else: an MLP with one hidden layer.
 //! - `Attention`: the same three trace vectors at t, as three slots for softmax attention with one
-//!   head a distance, and an MLP after it. It is downstream of the same three vectors as `Three`, so
-//!   the data-processing inequality binds it just the same.
+//!   head a distance; what the heads read stands beside the vectors themselves before the MLP (the
+//!   residual path of a transformer block). It is downstream of the same three vectors as `Three`,
+//!   so the data-processing inequality binds it just the same.
 //! - `AttentionPast`: the trace vectors of every position t-W..=t, kept apart as slots, with their
 //!   distance to t in the score. This is not a function of the trace at t: keeping every past state
 //!   is keeping the text, and the inequality no longer binds.
@@ -57,7 +58,7 @@ pub struct RecoverSpec {
     pub code_active: usize,
     /// Draws the codes; the same for all readers of a run.
     pub code_seed: u64,
-    /// Units of the reader's hidden layer.
+    /// Units of the reader's hidden layer for each trace it reads.
     pub hidden: usize,
     /// A trace is read with this many bits a unit, of the range 0..code height; 0 reads it as it is (f32).
     pub bits: u32,
@@ -67,6 +68,8 @@ pub struct RecoverSpec {
 const HEAD: usize = 32;
 /// Width of the code of "how far back" that position queries are matched with.
 const PLACE: usize = 64;
+/// What the heads read is scaled so before the MLP: it has many columns, and one step of AdamW moves them all.
+const BESIDE: f64 = 0.1;
 /// Readers that keep the past answer at every fourth position while training: they need fewer examples.
 const STRIDE: usize = 4;
 
@@ -109,16 +112,18 @@ impl Recover {
     pub fn new(spec: &RecoverSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         check(spec)?;
         let mut params = Params::new(seed, device, DType::F32);
-        let (k, h, width) = (spec.distances.len(), spec.hidden, spec.code_dim + 1);
+        let (k, width) = (spec.distances.len(), spec.code_dim + 1);
         let scale = |fan_in: usize| 1.0 / (fan_in as f64).sqrt();
         let traces = alphas(&spec.reader).len().max(1);
+        let keeps_past = matches!(spec.reader, Reader::AttentionPast { .. } | Reader::Raw);
+        let h = if keeps_past { spec.hidden } else { spec.hidden * traces };
         let weights = match &spec.reader {
             Reader::Single { .. } | Reader::Three { .. } => Weights::State {
-                up: each_its_own(&mut params, h, traces, width)?,
+                up: each_its_own(&mut params, h, traces, width, 0)?,
                 down: params.normal("down", (k * vocab, h), scale(h))?,
             },
-            reader => {
-                let now = matches!(reader, Reader::Attention { .. });
+            _ => {
+                let now = !keeps_past;
                 let (kinds, slot) = if now { (traces, width) } else { (1, traces * width) };
                 let mut maps = |name: &str| -> Result<Vec<Tensor>> {
                     (0..kinds).map(|i| params.normal(&format!("{name}.{i}"), (HEAD, slot), scale(slot))).collect()
@@ -130,7 +135,11 @@ impl Recover {
                     query: params.normal("query", (k, HEAD), scale(HEAD))?,
                     place: if now { None } else { Some(params.normal("place", (k, PLACE), 0.1)?) },
                     direct: params.normal("direct", (vocab, HEAD), scale(HEAD))?,
-                    up: params.normal("up", (h, k * HEAD + 1), scale(k * HEAD))?,
+                    up: if now {
+                        each_its_own(&mut params, h, traces, width, k * HEAD)?
+                    } else {
+                        each_its_own(&mut params, h, 1, 1, k * HEAD)?
+                    },
                     down: params.normal("down", (k * vocab, h), scale(h))?,
                 })
             }
@@ -176,18 +185,22 @@ impl Recover {
                 mlp(&state, up, down, Act::Gelu)?.reshape((p, b, k, self.vocab))
             }
             Weights::Attention(heads) => {
-                let reads = match heads.place.as_ref() {
-                    None => heads.over_traces(&self.traces(&x, positions, b)?, tap)?, // (P B, K, HEAD)
+                let logits = match heads.place.as_ref() {
+                    None => {
+                        let traces = self.traces(&x, positions, b)?;
+                        heads.answer(&heads.over_traces(&traces, tap)?, &Tensor::cat(&traces, D::Minus1)?)?
+                    }
                     Some(place) => {
                         let everywhere: Vec<usize> = (0..t).collect();
                         let slots = match &self.spec.reader {
                             Reader::Raw => readable(&x.reshape((t * b, self.spec.code_dim))?)?,
                             _ => Tensor::cat(&self.traces(&x, &everywhere, b)?, D::Minus1)?,
                         }; // (T B, width)
-                        heads.over_past(&slots.reshape((t, b, ()))?, place, positions, tap)?
+                        let reads = heads.over_past(&slots.reshape((t, b, ()))?, place, positions, tap)?;
+                        heads.answer(&reads, &Tensor::ones((p * b, 1), DType::F32, x.device())?)?
                     }
-                };
-                heads.answer(&reads)?.reshape((p, b, k, self.vocab))
+                }; // (P B, K V)
+                logits.reshape((p, b, k, self.vocab))
             }
         }
     }
@@ -253,11 +266,11 @@ impl Heads {
         table.index_select(&Tensor::new(index, place.device())?, 1)
     }
 
-    /// From what each head read to logits: `(N, K, HEAD)` -> `(N, K V)`.
-    fn answer(&self, reads: &Tensor) -> Result<Tensor> {
+    /// From what each head read `(N, K, HEAD)`, and what stands beside it `(N, ..)`, to logits `(N, K V)`.
+    fn answer(&self, reads: &Tensor, beside: &Tensor) -> Result<Tensor> {
         let (n, k, _) = reads.dims3()?;
         let direct = linear(reads, &self.direct)?.reshape((n, ()))?; // (N, K V)
-        let all = with_one(&reads.reshape((n, k * HEAD))?)?;
+        let all = Tensor::cat(&[beside, &(reads.reshape((n, k * HEAD))? * BESIDE)?], D::Minus1)?;
         direct + mlp(&all, &self.up, &self.down, Act::Gelu)?
     }
 }
@@ -294,16 +307,22 @@ impl Model for Recover {
     }
 }
 
-/// First layer `(H, n width)`: at the start the hidden units are shared out among the traces and each
-/// looks at its own; training may join them. (With every unit looking at everything from the start,
-/// the slow trace drowns what the fast one says for hundreds of steps. Small weights help there too.)
-fn each_its_own(params: &mut Params, h: usize, n: usize, width: usize) -> Result<Tensor> {
-    let up = params.normal("up", (h, n * width), 0.1 / (width as f64).sqrt())?;
-    let own = |row: usize, column: usize| row * n / h.max(1) == column / width;
-    let mask: Vec<f32> =
-        (0..h * n * width).map(|i| f32::from(u8::from(own(i / (n * width), i % (n * width))))).collect();
-    let mask = Tensor::from_vec(mask, (h, n * width), up.device())?;
-    params.load("up", &(&up * mask)?)?;
+/// First layer `(H, n width + more)`: at the start the hidden units are shared out among the n traces
+/// and each looks at its own; training may join them. (With every unit looking at everything from the
+/// start, the slow trace drowns what the fast one says for hundreds of steps. Small weights help there
+/// too.) The `more` columns, for what attention read, are looked at by all.
+fn each_its_own(params: &mut Params, h: usize, n: usize, width: usize, more: usize) -> Result<Tensor> {
+    let columns = n * width + more;
+    let up = params.normal("up", (h, columns), 0.1)?;
+    let (own, shared) = (1.0 / (width as f32).sqrt(), 1.0 / (more.max(1) as f32).sqrt());
+    let share = |row: usize, column: usize| match column / width {
+        trace if trace >= n => shared,
+        trace if trace == row * n / h.max(1) => own,
+        _ => 0.0,
+    };
+    let shares: Vec<f32> = (0..h * columns).map(|i| share(i / columns, i % columns)).collect();
+    let shares = Tensor::from_vec(shares, (h, columns), up.device())?;
+    params.load("up", &(&up * shares)?)?;
     Ok(up)
 }
 

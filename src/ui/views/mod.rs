@@ -19,9 +19,14 @@ pub mod gate;
 pub mod groups;
 pub mod loss_difference;
 pub mod losses;
+pub mod recoverability;
 pub mod residual;
+pub mod sentence;
 pub mod staircase;
 pub mod token_strip;
+pub mod trace_decay;
+pub mod trace_strips;
+pub mod word_swap;
 
 /// What is selected, in all views at once.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -244,6 +249,34 @@ pub static VIEWS: &[ViewEntry] = &[
         about: "Work of a forward pass in layers of full length, from the settings, beside a dense model of four \
                 layers; and the measured time of a training step.",
         make: cost::Cost::make,
+    },
+    ViewEntry {
+        id: "trace_strips",
+        title: "Traces under a sentence",
+        about: "Each word has a colour of its own; the bars under it show how much of it is left in each trace when \
+                reading has come to the cursor. Every word fades alike, whatever it means.",
+        make: trace_strips::TraceStrips::make,
+    },
+    ViewEntry {
+        id: "trace_decay",
+        title: "Decay",
+        about: "What is left of a word k words later in each trace, its weight, and how a trace answers a step. The \
+                dashed marks are the paper's, for \u{3b1} = 0.02.",
+        make: trace_decay::TraceDecay::make,
+    },
+    ViewEntry {
+        id: "word_swap",
+        title: "Swap a word",
+        about: "Two sentences that differ in one word, and the distance of their traces after every word. When the \
+                distance is gone, nobody who reads the trace can tell which sentence it was.",
+        make: word_swap::WordSwap::make,
+    },
+    ViewEntry {
+        id: "recoverability",
+        title: "Recoverability",
+        about: "How often a trained reader names the token k steps back, with 95% intervals. No reader of a trace can \
+                know more than the trace holds; the reader of the raw tokens shows what was thrown away.",
+        make: recoverability::Recoverability::make,
     },
 ];
 

@@ -1,0 +1,126 @@
+//! How often each reader names the token k steps back, against k: the picture of the data-processing
+//! inequality. It does not know how a reader works.
+
+use eframe::egui::{Color32, RichText, Ui, vec2};
+
+use super::{View, ViewCx};
+use crate::{
+    telemetry::{Command, RunState, Series, channels},
+    ui::{
+        plot::{Axis, Band, Chart, ChartState, Line, Reference, empty_ui},
+        theme,
+    },
+};
+
+/// View `recoverability`.
+#[derive(Default)]
+pub struct Recoverability {
+    state: ChartState,
+}
+
+/// The three readers of one trace keep the colours that their traces have in every other view.
+fn colour(cx: &ViewCx<'_>, variant: usize) -> Color32 {
+    match cx.mirror.variants().get(variant).map(|v| v.group.as_str()) {
+        Some("fast") => cx.theme.trace(0),
+        Some("medium") => cx.theme.trace(1),
+        Some("slow") => cx.theme.trace(2),
+        _ => cx.theme.variant(variant),
+    }
+}
+
+fn line(series: &Series, name: &str) -> Vec<[f64; 2]> {
+    let found = series.lines.iter().find(|l| l.name == name);
+    found.map_or(vec![], |l| series.x.iter().zip(&l.y).map(|(x, y)| [*x, *y]).collect())
+}
+
+impl Recoverability {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
+        let mut chart = Chart::new(
+            "accuracy against distance",
+            Axis::new("distance k (tokens back)").log(),
+            Axis::new("accuracy").fixed(0.0, 1.0),
+        )
+        .empty("No reader has been trained yet.");
+        let mut levels = None;
+        for (i, variant) in cx.mirror.variants().iter().enumerate() {
+            let Some(series) =
+                cx.mirror.sample_at(i, channels::RECOVERABILITY, cx.step).and_then(|s| s.payload.as_series())
+            else {
+                continue;
+            };
+            let colour = colour(cx, i);
+            chart.bands.push(Band {
+                label: format!("{}, 95%", variant.label),
+                colour: cx.theme.faint(colour),
+                low: line(series, "low").into(),
+                high: line(series, "high").into(),
+            });
+            chart.lines.push(Line::new(&variant.label, colour, line(series, "accuracy")).dots());
+            let level = |name| line(series, name).first().map(|p| p[1]);
+            levels = levels.or(level("most common").zip(level("uniform")));
+        }
+        if let Some((common, uniform)) = levels {
+            // Where all tokens are about as frequent the two levels are one.
+            if common - uniform > 0.02 {
+                let label = format!("always the most common token: {common:.2}");
+                chart.references.push(Reference { label, at: common, vertical: false });
+            }
+            let label = format!("chance: {uniform:.2}");
+            chart.references.push(Reference { label, at: uniform, vertical: false });
+        }
+        chart
+    }
+
+    /// The button that begins, where nothing is being trained.
+    fn begin_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let (words, may_begin) = match &cx.mirror.state {
+            None | Some(RunState::Paused) if cx.mirror.step == 0 => ("Seven small readers, less than a minute.", true),
+            Some(RunState::Paused) => ("paused", true),
+            _ => return,
+        };
+        ui.horizontal(|ui| {
+            let label = if cx.mirror.step == 0 { "Train the readers" } else { "Go on training" };
+            let tip =
+                "Trains a small reader for each trace, for all three, and for the raw tokens. Space does the same.";
+            if may_begin && ui.button(label).on_hover_text(tip).clicked() {
+                cx.commands.push(Command::Run);
+            }
+            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+        });
+    }
+}
+
+impl View for Recoverability {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let begins = matches!(cx.mirror.state, None | Some(RunState::Paused));
+        let room = ui.available_size() - vec2(0.0, if begins { 32.0 } else { 0.0 });
+        let chart = Self::chart(cx);
+        if chart.lines.is_empty() {
+            let words = "How far back can a token still be named from a trace? Press \u{201c}Train the readers\u{201d} below, or \
+                         Space: small readers learn while you watch, one for each trace, for all three, and for the raw tokens.";
+            empty_ui(ui, room, cx.theme, words);
+        } else {
+            chart.show(ui, room, cx.theme, &mut self.state);
+        }
+        Self::begin_ui(ui, cx);
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let about = (0..cx.mirror.variants().len())
+            .find_map(|i| cx.mirror.sample_at(i, channels::RECOVERABILITY, cx.step))
+            .map(|s| s.about.clone());
+        cx.subtitle(about.as_deref().unwrap_or("naming the token k steps back"))
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Self::chart(cx).csv(&self.state)
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Self::chart(cx).svg(&self.state, cx.theme)
+    }
+}

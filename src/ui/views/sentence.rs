@@ -1,0 +1,114 @@
+//! The sentence of the Traces lab as its views see it: coefficients, words, codes and colours, read
+//! from the settings. It draws nothing.
+
+use eframe::egui::Color32;
+
+use super::ViewCx;
+use crate::{analysis::ema, config::Value, ui::theme::Theme};
+
+/// Names of the three traces, fast to slow.
+pub const NAMES: [&str; 3] = ["fast", "medium", "slow"];
+
+const SENTENCE: &str = "the keeper of the old light found a small brass key under the stairs";
+
+/// What the views of traces read from the settings; a lab without them gets the paper's.
+pub struct Sentence {
+    pub alphas: [f64; 3],
+    pub words: Vec<String>,
+    /// Index of the word to swap, inside the sentence.
+    pub swap_word: usize,
+    pub swap_to: String,
+    code_dim: usize,
+    code_active: usize,
+    seed: u64,
+}
+
+impl Sentence {
+    pub fn of(cx: &ViewCx<'_>) -> Self {
+        let number = |key: &str, usual: f64| cx.config.get(key).and_then(Value::as_f64).unwrap_or(usual);
+        let text = |key: &str, usual: &str| match cx.config.get(key) {
+            Some(Value::Text(t)) => t.clone(),
+            _ => usual.to_owned(),
+        };
+        let words: Vec<String> =
+            text("traces.sentence", SENTENCE).split_whitespace().take(LONGEST).map(str::to_owned).collect();
+        let swap = (number("traces.swap_word", 5.0).max(1.0) as usize).min(words.len().max(1)) - 1;
+        Self {
+            alphas: [
+                number("traces.alpha_fast", 0.5),
+                number("traces.alpha_medium", 0.1),
+                number("traces.alpha_slow", 0.02),
+            ],
+            words,
+            swap_word: swap,
+            swap_to: text("traces.swap_to", "new"),
+            code_dim: number("traces.code_dim", 64.0) as usize,
+            code_active: number("traces.code_active", 6.0) as usize,
+            seed: cx.config.seed,
+        }
+    }
+
+    /// The cursor: the selected word, or the last one.
+    pub fn cursor(&self, selected: Option<usize>) -> usize {
+        let last = self.words.len().saturating_sub(1);
+        selected.unwrap_or(last).min(last)
+    }
+
+    pub fn code_dim(&self) -> usize {
+        self.code_dim
+    }
+
+    /// Codes of these words in a row: `(words, code_dim)`, row-major, each of norm 1.
+    pub fn codes<'w>(&self, words: impl IntoIterator<Item = &'w str>) -> Vec<f64> {
+        words.into_iter().flat_map(|w| ema::code_vector(&self.units(w), self.code_dim)).collect()
+    }
+
+    fn units(&self, word: &str) -> Vec<usize> {
+        ema::sparse_code(self.seed, ema::word_id(word), self.code_dim, self.code_active)
+    }
+
+    /// A word's colour comes from its code: the hue is where its units lie on average on a circle.
+    pub fn colour(&self, word: &str, theme: &Theme) -> Color32 {
+        let (mut x, mut y) = (0.0, 0.0);
+        for unit in self.units(word) {
+            let angle = std::f64::consts::TAU * unit as f64 / self.code_dim.max(1) as f64;
+            (x, y) = (x + angle.cos(), y + angle.sin());
+        }
+        oklch(if theme.dark { 0.76 } else { 0.58 }, 0.12, f64::atan2(y, x))
+    }
+}
+
+/// Words after this many are left out: columns would be too narrow to see.
+const LONGEST: usize = 80;
+
+/// OKLCH (Ottosson 2020) to sRGB, clipped: colours of equal lightness.
+fn oklch(lightness: f64, chroma: f64, hue: f64) -> Color32 {
+    let (a, b) = (chroma * hue.cos(), chroma * hue.sin());
+    let l = (lightness + 0.396_337_777_4 * a + 0.215_803_757_3 * b).powi(3);
+    let m = (lightness - 0.105_561_345_8 * a - 0.063_854_172_8 * b).powi(3);
+    let s = (lightness - 0.089_484_177_5 * a - 1.291_485_548_0 * b).powi(3);
+    let encode = |v: f64| {
+        let v = v.clamp(0.0, 1.0);
+        let v = if v <= 0.003_130_8 { 12.92 * v } else { 1.055 * v.powf(1.0 / 2.4) - 0.055 };
+        (v * 255.0).round() as u8
+    };
+    Color32::from_rgb(
+        encode(4.076_741_662_1 * l - 3.307_711_591_3 * m + 0.230_969_929_2 * s),
+        encode(-1.268_438_004_6 * l + 2.609_757_401_1 * m - 0.341_319_396_5 * s),
+        encode(-0.004_196_086_3 * l - 0.703_418_614_7 * m + 1.707_614_701_0 * s),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_of_equal_lightness_and_grey_without_chroma() {
+        let grey = oklch(0.5, 0.0, 1.0);
+        assert!(grey.r().abs_diff(grey.g()) <= 1 && grey.g().abs_diff(grey.b()) <= 1, "{grey:?}");
+        assert_eq!(oklch(1.0, 0.0, 0.0), Color32::WHITE);
+        let (a, b) = (oklch(0.76, 0.12, 0.0), oklch(0.76, 0.12, 2.0));
+        assert_ne!(a, b);
+    }
+}

@@ -1,0 +1,138 @@
+//! How a trace forgets: what is left of a word, its weight, and the answer to a step, for the three
+//! coefficients. Closed forms of the settings: it needs no run.
+
+use eframe::egui::{RichText, Ui, vec2};
+
+use super::{
+    View, ViewCx,
+    sentence::{NAMES, Sentence},
+};
+use crate::{
+    analysis::ema,
+    ui::{
+        plot::{Axis, Chart, ChartState, Line, Reference},
+        theme,
+    },
+};
+
+/// Which curve is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Shown {
+    #[default]
+    Left,
+    Impulse,
+    Step,
+}
+
+/// Steps drawn: the paper's furthest mark is at 200.
+const FURTHEST: usize = 220;
+
+/// View `trace_decay`.
+#[derive(Default)]
+pub struct TraceDecay {
+    state: ChartState,
+    shown: Shown,
+}
+
+impl TraceDecay {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn chart(shown: Shown, cx: &ViewCx<'_>) -> Chart<'static> {
+        let (y, value): (_, fn(f64, f64) -> f64) = match shown {
+            Shown::Left => ("share left, (1 \u{2212} \u{3b1})\u{1d4f}", ema::retention),
+            Shown::Impulse => ("weight, \u{3b1} (1 \u{2212} \u{3b1})\u{1d4f}", ema::impulse),
+            Shown::Step => ("trace of a constant 1", ema::step_response),
+        };
+        let mut chart =
+            Chart::new("decay of the traces", Axis::new("words since, k").whole(), Axis::new(y).include(&[0.0]));
+        let sentence = Sentence::of(cx);
+        for (i, &a) in sentence.alphas.iter().enumerate() {
+            let points: Vec<[f64; 2]> = (0..=FURTHEST).map(|k| [k as f64, value(a, k as f64)]).collect();
+            chart.lines.push(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points));
+        }
+        if shown == Shown::Left {
+            for (k, words) in
+                [(50.0, "paper: 0.98\u{2075}\u{2070} = 0.36"), (200.0, "paper: 0.98\u{b2}\u{2070}\u{2070} = 0.02")]
+            {
+                chart.references.push(Reference { label: words.to_owned(), at: k, vertical: true });
+            }
+        }
+        chart
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui) {
+        ui.horizontal(|ui| {
+            for (choice, words, tip) in [
+                (
+                    Shown::Left,
+                    "left of a word",
+                    "What is left of a word k words later, as a share of what was there when it was read.",
+                ),
+                (
+                    Shown::Impulse,
+                    "impulse",
+                    "The weight of the word k steps back in the trace. All weights of an endless past sum to 1.",
+                ),
+                (
+                    Shown::Step,
+                    "step",
+                    "The trace when the same input comes again and again: how long it takes to notice.",
+                ),
+            ] {
+                ui.selectable_value(&mut self.shown, choice, words).on_hover_text(tip);
+            }
+        });
+    }
+}
+
+/// One line a trace, in columns: half-life, window, what is left after 50 and 200 words.
+fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
+    let sentence = Sentence::of(cx);
+    eframe::egui::Grid::new("half-lives").num_columns(6).spacing(vec2(16.0, 2.0)).show(ui, |ui| {
+        let word = |s: &str| RichText::new(s.to_owned()).size(theme::SMALL).color(cx.theme.secondary);
+        for head in ["", "\u{3b1}", "half-life", "window 1/\u{3b1}", "left after 50", "after 200"] {
+            ui.label(word(head));
+        }
+        ui.end_row();
+        for (i, &a) in sentence.alphas.iter().enumerate() {
+            ui.label(RichText::new(NAMES[i]).size(theme::SMALL).color(cx.theme.trace(i)));
+            for cell in [
+                format!("{a}"),
+                format!("{:.1} words", ema::half_life(a)),
+                format!("{:.1} words", ema::effective_window(a)),
+                format!("{:.2}", ema::retention(a, 50.0)),
+                format!("{:.2}", ema::retention(a, 200.0)),
+            ] {
+                ui.label(RichText::new(cell).font(theme::numbers()).color(cx.theme.text));
+            }
+            ui.end_row();
+        }
+    });
+}
+
+impl View for TraceDecay {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let tall = ui.available_height() > 260.0;
+        let below = if tall { 32.0 + 84.0 } else { 32.0 };
+        let room = ui.available_size() - vec2(0.0, below);
+        Self::chart(self.shown, cx).show(ui, room, cx.theme, &mut self.state);
+        self.controls_ui(ui);
+        if tall {
+            table_ui(ui, cx);
+        }
+    }
+
+    fn subtitle(&self, _cx: &ViewCx<'_>) -> String {
+        "closed form of the present settings".to_owned()
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Self::chart(self.shown, cx).csv(&self.state)
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Self::chart(self.shown, cx).svg(&self.state, cx.theme)
+    }
+}

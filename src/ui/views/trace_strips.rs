@@ -1,0 +1,256 @@
+//! A sentence with three traces under it: how much of each word is left when reading has come to the
+//! cursor. Computed from the settings: it needs no run.
+
+use std::fmt::Write as _;
+
+use eframe::egui::{
+    self, Align2, FontId, Painter, Pos2, Rect, Response, Sense, Stroke, TextEdit, Ui, WidgetInfo, accesskit::Role,
+    epaint::TextShape, pos2, vec2,
+};
+
+use super::{
+    View, ViewCx,
+    sentence::{NAMES, Sentence},
+};
+use crate::{analysis::ema, config::Value, ui::theme};
+
+/// Seconds a word takes while playing.
+const PACE: f64 = 0.35;
+/// Room for the names of the traces, left of the strips.
+const NAMES_WIDTH: f32 = 84.0;
+
+/// View `trace_strips`.
+#[derive(Default)]
+pub struct TraceStrips {
+    /// When the cursor last moved by itself; `None` while it stands.
+    playing: Option<f64>,
+}
+
+/// Where things stand on the canvas.
+struct Stage {
+    rect: Rect,
+    /// Width of one word's column.
+    column: f32,
+    /// Top of the strips.
+    top: f32,
+    strip: f32,
+    upright: bool,
+}
+
+impl Stage {
+    fn of(ui: &Ui, rect: Rect, s: &Sentence) -> Self {
+        let column = (rect.width() - NAMES_WIDTH) / s.words.len().max(1) as f32;
+        let font = FontId::proportional(theme::SMALL);
+        let wide = |w: &String| ui.painter().layout_no_wrap(w.clone(), font.clone(), egui::Color32::WHITE).size().x;
+        let widest = s.words.iter().map(wide).fold(0.0, f32::max);
+        let upright = widest + 4.0 <= column;
+        let head = if upright { 20.0 } else { (widest + 8.0).min(rect.height() * 0.35) };
+        let top = rect.top() + head;
+        Self { rect, column, top, strip: (rect.bottom() - top) / 3.0, upright }
+    }
+
+    fn left(&self, word: usize) -> f32 {
+        self.rect.left() + NAMES_WIDTH + self.column * word as f32
+    }
+
+    fn word_at(&self, p: Pos2, words: usize) -> Option<usize> {
+        let i = ((p.x - self.left(0)) / self.column).floor();
+        (i >= 0.0 && (i as usize) < words && self.rect.contains(p)).then_some(i as usize)
+    }
+}
+
+impl TraceStrips {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn sentence_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let mut text = match cx.config.get("traces.sentence") {
+            Some(Value::Text(t)) => t.clone(),
+            _ => return,
+        };
+        let edit = TextEdit::singleline(&mut text).desired_width(f32::INFINITY).hint_text("type a sentence");
+        let response = ui.add(edit);
+        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "sentence"));
+        if response.changed() {
+            cx.settings.push(("traces.sentence".to_owned(), Value::Text(text)));
+        }
+    }
+
+    /// Step, play and scrub along the sentence.
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, s: &Sentence) {
+        let last = s.words.len().saturating_sub(1);
+        let mut cursor = s.cursor(cx.selection.token);
+        ui.horizontal(|ui| {
+            if ui.button("\u{25c0}").on_hover_text("One word back.").clicked() {
+                (cursor, self.playing) = (cursor.saturating_sub(1), None);
+            }
+            let playing = self.playing.is_some();
+            let words = if playing { "pause" } else { "play" };
+            if ui.button(words).on_hover_text("Reads the sentence word by word.").clicked() {
+                self.playing = if playing { None } else { Some(ui.input(|i| i.time)) };
+                if !playing && cursor == last {
+                    cursor = 0;
+                }
+            }
+            if ui.button("\u{25b6}").on_hover_text("One word on.").clicked() {
+                (cursor, self.playing) = ((cursor + 1).min(last), None);
+            }
+            ui.spacing_mut().slider_width = (ui.available_width() - 80.0).max(40.0);
+            let mut shown = cursor + 1;
+            let slider = ui.add(egui::Slider::new(&mut shown, 1..=last + 1));
+            slider.widget_info(|| WidgetInfo::labeled(Role::Slider, true, "word read last"));
+            if slider.changed() {
+                (cursor, self.playing) = (shown - 1, None);
+            }
+        });
+        if cursor != s.cursor(cx.selection.token) {
+            cx.selection.token = Some(cursor);
+        }
+    }
+
+    /// Moves the cursor while playing, and asks for the next frame only then.
+    fn play(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, s: &Sentence) {
+        let Some(since) = self.playing else { return };
+        let (now, cursor) = (ui.input(|i| i.time), s.cursor(cx.selection.token));
+        if cursor + 1 >= s.words.len() {
+            self.playing = None;
+            return;
+        }
+        if now - since >= PACE {
+            cx.selection.token = Some(cursor + 1);
+            self.playing = Some(now);
+        }
+        ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(PACE / 4.0));
+    }
+
+    fn canvas_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, s: &Sentence) {
+        let size = ui.available_size().max(vec2(160.0, 96.0));
+        let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "traces under the sentence"));
+        let stage = Stage::of(ui, rect, s);
+        let under = |p: Option<Pos2>| p.and_then(|p| stage.word_at(p, s.words.len()));
+        if (response.clicked() || response.dragged())
+            && let Some(word) = under(response.interact_pointer_pos())
+        {
+            cx.selection.token = Some(word);
+            self.playing = None;
+        }
+        let cursor = s.cursor(cx.selection.token);
+        let painter = ui.painter_at(rect);
+        draw_words(&painter, &stage, cx, s, cursor);
+        for trace in 0..3 {
+            draw_strip(&painter, &stage, cx, s, (trace, cursor));
+        }
+        if let Some(word) = under(response.hover_pos()) {
+            explain(response, s, word, cursor);
+        }
+    }
+}
+
+fn draw_words(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, cursor: usize) {
+    let x = stage.left(cursor);
+    let column = Rect::from_min_max(pos2(x, stage.rect.top()), pos2(x + stage.column, stage.rect.bottom()));
+    painter.rect_filled(column, 2.0, cx.theme.accent.gamma_multiply(0.16));
+    for (i, word) in s.words.iter().enumerate() {
+        let colour = match i {
+            _ if i > cursor => cx.theme.secondary.gamma_multiply(0.6),
+            _ => s.colour(word, cx.theme),
+        };
+        let font = FontId::proportional(theme::SMALL);
+        let middle = stage.left(i) + stage.column / 2.0;
+        if stage.upright {
+            painter.text(pos2(middle, stage.top - 4.0), Align2::CENTER_BOTTOM, word, font, colour);
+        } else {
+            let galley = painter.layout_no_wrap(word.clone(), font, colour);
+            let at = pos2(middle - galley.size().y / 2.0, stage.top - 4.0);
+            painter.add(TextShape::new(at, galley, colour).with_angle(-std::f32::consts::FRAC_PI_2));
+        }
+    }
+}
+
+/// One trace: a bar a word, as high as what is left of it.
+fn draw_strip(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, (trace, cursor): (usize, usize)) {
+    let a = s.alphas[trace];
+    let top = stage.top + stage.strip * trace as f32 + 8.0;
+    let bottom = stage.top + stage.strip * (trace as f32 + 1.0);
+    let tone = cx.theme.trace(trace);
+    let left = stage.rect.left();
+    painter.text(pos2(left, top), Align2::LEFT_TOP, NAMES[trace], FontId::proportional(theme::BODY), tone);
+    let number = |y: f32, words: String| {
+        painter.text(pos2(left, top + y), Align2::LEFT_TOP, words, theme::numbers(), cx.theme.secondary);
+    };
+    number(18.0, format!("\u{3b1} {a:.3}"));
+    if stage.strip > 60.0 {
+        number(32.0, format!("half {:.1}", ema::half_life(a)));
+    }
+    let gap = if stage.column > 8.0 { 2.0 } else { 0.5 };
+    for (i, word) in s.words.iter().enumerate().take(cursor + 1) {
+        let share = ema::retention(a, (cursor - i) as f64) as f32;
+        let x = stage.left(i);
+        let colour = s.colour(word, cx.theme);
+        let full = Rect::from_min_max(pos2(x + gap / 2.0, top), pos2(x + stage.column - gap / 2.0, bottom));
+        painter.rect_filled(full, 1.0, colour.gamma_multiply(0.10));
+        let bar = Rect::from_min_max(pos2(full.left(), bottom - full.height() * share), full.max);
+        painter.rect_filled(bar, 1.0, colour);
+    }
+    let ends = stage.left(0)..=stage.left(s.words.len());
+    painter.hline(ends, bottom, Stroke::new(1.0, cx.theme.line));
+}
+
+/// What is left of the word under the pointer.
+fn explain(response: Response, s: &Sentence, word: usize, cursor: usize) {
+    let name = s.words.get(word).map_or("", String::as_str);
+    let mut words = match cursor.checked_sub(word) {
+        None => format!("\u{201c}{name}\u{201d} has not been read yet."),
+        Some(0) => format!("\u{201c}{name}\u{201d} has just been read."),
+        Some(1) => format!("\u{201c}{name}\u{201d}, one word ago."),
+        Some(k) => format!("\u{201c}{name}\u{201d}, {k} words ago."),
+    };
+    if let Some(k) = cursor.checked_sub(word) {
+        for (name, &a) in NAMES.iter().zip(&s.alphas) {
+            let (left, weight) = (100.0 * ema::retention(a, k as f64), ema::impulse(a, k as f64));
+            let _ = write!(words, "\n{name}: {left:.1}% left, weight {weight:.4} in the trace");
+        }
+    }
+    response.on_hover_text_at_pointer(words);
+}
+
+impl View for TraceStrips {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        Self::sentence_ui(ui, cx);
+        let s = Sentence::of(cx);
+        if s.words.is_empty() {
+            crate::ui::plot::empty_ui(
+                ui,
+                ui.available_size(),
+                cx.theme,
+                "Type a sentence above: each word gets a colour.",
+            );
+            return;
+        }
+        self.play(ui, cx, &s);
+        self.controls_ui(ui, cx, &s);
+        self.canvas_ui(ui, cx, &s);
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let s = Sentence::of(cx);
+        let cursor = s.cursor(cx.selection.token);
+        format!("what is left of each word after word {} of {}", cursor + 1, s.words.len())
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let s = Sentence::of(cx);
+        let cursor = s.cursor(cx.selection.token);
+        let mut csv =
+            "word,text,words_ago,fast_left,medium_left,slow_left,fast_weight,medium_weight,slow_weight\n".to_owned();
+        for (i, word) in s.words.iter().enumerate().take(cursor + 1) {
+            let k = (cursor - i) as f64;
+            let left = s.alphas.map(|a| ema::retention(a, k).to_string()).join(",");
+            let weight = s.alphas.map(|a| ema::impulse(a, k).to_string()).join(",");
+            let _ = writeln!(csv, "{},\"{}\",{k},{left},{weight}", i + 1, word.replace('"', "\"\""));
+        }
+        (!s.words.is_empty()).then_some(csv)
+    }
+}

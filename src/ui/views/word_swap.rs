@@ -1,0 +1,117 @@
+//! Two sentences that differ in one word, and how far apart their traces are after every word.
+//! Computed from the settings: it needs no run.
+
+use eframe::egui::{self, RichText, TextEdit, Ui, vec2};
+
+use super::{
+    View, ViewCx,
+    sentence::{NAMES, Sentence},
+};
+use crate::{
+    analysis::ema,
+    config::Value,
+    ui::{
+        plot::{Axis, Chart, ChartState, Line, Reference},
+        theme,
+    },
+};
+
+/// View `word_swap`.
+#[derive(Default)]
+pub struct WordSwap {
+    state: ChartState,
+    relative: bool,
+}
+
+impl WordSwap {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn chart(relative: bool, cx: &ViewCx<'_>) -> Chart<'static> {
+        let s = Sentence::of(cx);
+        let y = if relative { "distance / mean norm" } else { "distance |h \u{2212} h\u{2032}|" };
+        let mut chart = Chart::new("distance of the traces", Axis::new("word").whole(), Axis::new(y).log())
+            .empty("The two sentences have the same codes: choose another word to swap in.");
+        let swapped = s.words.iter().enumerate().map(|(i, w)| if i == s.swap_word { s.swap_to.as_str() } else { w });
+        let (first, second) = (s.codes(s.words.iter().map(String::as_str)), s.codes(swapped));
+        let width = s.code_dim();
+        for (i, &a) in s.alphas.iter().enumerate() {
+            let (p, q) = (ema::trace(&first, width, a), ema::trace(&second, width, a));
+            let far = if relative { ema::relative_distance(&p, &q, width) } else { ema::distance(&p, &q, width) };
+            // Before the swap the traces are the same: nothing to draw on a logarithmic axis.
+            let points: Vec<[f64; 2]> =
+                far.iter().enumerate().filter(|(_, d)| **d > 0.0).map(|(t, d)| [t as f64 + 1.0, *d]).collect();
+            if !points.is_empty() {
+                chart.lines.push(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points).dots());
+            }
+        }
+        if !chart.lines.is_empty() {
+            chart.x.include = vec![1.0, s.words.len() as f64];
+            let label = format!("{} \u{2192} {}", s.words.get(s.swap_word).map_or("", String::as_str), s.swap_to);
+            chart.references.push(Reference { label, at: s.swap_word as f64 + 1.0, vertical: true });
+        }
+        chart
+    }
+
+    /// The sentence as words to click, and the word that takes the place of the chosen one.
+    fn words_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let s = Sentence::of(cx);
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing = vec2(2.0, 2.0);
+            ui.spacing_mut().button_padding = vec2(3.0, 0.0);
+            ui.spacing_mut().interact_size.y = 18.0;
+            for (i, word) in s.words.iter().enumerate() {
+                let chosen = i == s.swap_word;
+                let text = RichText::new(word).size(theme::SMALL);
+                let text = if chosen { text.strikethrough().color(cx.theme.accent) } else { text.color(cx.theme.text) };
+                let tip = format!("Swap word {}, \u{201c}{word}\u{201d}.", i + 1);
+                if ui.add(egui::Button::new(text).frame(false)).on_hover_text(tip).clicked() && !chosen {
+                    cx.settings.push(("traces.swap_word".to_owned(), Value::Int(i as i64 + 1)));
+                }
+                if chosen {
+                    let mut to = s.swap_to.clone();
+                    let edit = TextEdit::singleline(&mut to)
+                        .desired_width(64.0)
+                        .font(egui::FontId::proportional(theme::SMALL));
+                    let response = ui.add(edit).on_hover_text("The word that takes its place.");
+                    response.widget_info(|| {
+                        egui::WidgetInfo::labeled(egui::accesskit::Role::TextInput, true, "word to swap in")
+                    });
+                    if response.changed() && !to.trim().is_empty() {
+                        cx.settings.push(("traces.swap_to".to_owned(), Value::Text(to.trim().to_owned())));
+                    }
+                }
+            }
+        });
+    }
+}
+
+impl View for WordSwap {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        Self::words_ui(ui, cx);
+        let room = ui.available_size() - vec2(0.0, 32.0);
+        Self::chart(self.relative, cx).show(ui, room, cx.theme, &mut self.state);
+        ui.horizontal(|ui| {
+            ui.selectable_value(&mut self.relative, false, "distance").on_hover_text(
+                "Euclidean distance of the two traces. It is \u{3b1} times the distance of the two words, and shrinks by 1 \u{2212} \u{3b1} with every word: a straight line here.",
+            );
+            ui.selectable_value(&mut self.relative, true, "relative to the trace").on_hover_text(
+                "The distance over the mean norm of the two traces: how much of what the trace holds is different.",
+            );
+        });
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let s = Sentence::of(cx);
+        format!("word {} of {} is another one", s.swap_word + 1, s.words.len())
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Self::chart(self.relative, cx).csv(&self.state)
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Self::chart(self.relative, cx).svg(&self.state, cx.theme)
+    }
+}
