@@ -4,8 +4,11 @@
 //! mode; a colour given by the design that does not is moved towards black or white just until it
 //! does (the light accent moves from #b36b00 by a shade, some variant colours by more).
 
+use std::sync::Arc;
+
 use eframe::egui::{
-    self, Color32, Context, CornerRadius, FontFamily, FontId, Margin, Shadow, Stroke, TextStyle, style::WidgetVisuals,
+    self, Color32, Context, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Margin, Shadow, Stroke,
+    TextStyle, style::WidgetVisuals,
 };
 
 /// Okabe and Ito's palette, in the order variants take it. Blue and vermillion lead because they
@@ -158,8 +161,30 @@ pub fn title_style() -> TextStyle {
     TextStyle::Name("Title".into())
 }
 
+/// Inter for text, Hack (egui's own) for numbers, DejaVu Sans for every sign those two lack.
+fn fonts() -> FontDefinitions {
+    let mut fonts = FontDefinitions::default();
+    let files: [(&str, &'static [u8]); 2] = [
+        ("Inter", include_bytes!("../../assets/fonts/Inter-Regular.otf")),
+        ("DejaVu Sans", include_bytes!("../../assets/fonts/DejaVuSans.ttf")),
+    ];
+    for (name, bytes) in files {
+        fonts.font_data.insert(name.to_owned(), Arc::new(FontData::from_static(bytes)));
+    }
+    fonts.families.entry(FontFamily::Proportional).or_default().insert(0, "Inter".to_owned());
+    for family in [FontFamily::Proportional, FontFamily::Monospace] {
+        fonts.families.entry(family).or_default().push("DejaVu Sans".to_owned());
+    }
+    fonts
+}
+
 /// Makes a context look like this theme. `still` turns animations off.
 pub fn apply(theme: &Theme, still: bool, ctx: &Context) {
+    let loaded = egui::Id::unique("orrery fonts");
+    if ctx.data(|d| d.get_temp::<bool>(loaded)).is_none() {
+        ctx.data_mut(|d| d.insert_temp(loaded, true));
+        ctx.set_fonts(fonts());
+    }
     let mode = if theme.dark { egui::Theme::Dark } else { egui::Theme::Light };
     ctx.set_theme(mode);
     ctx.style_mut_of(mode, |style| {
@@ -227,6 +252,7 @@ fn visuals(theme: &Theme) -> egui::Visuals {
     v.window_shadow = shadow;
     v.popup_shadow = shadow;
     v.slider_trailing_fill = true;
+    v.text_cursor.blink = false;
     v.indent_has_left_vline = false;
     v.collapsing_header_frame = false;
     v

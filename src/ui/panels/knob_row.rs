@@ -180,13 +180,14 @@ fn float_ui(
 }
 
 fn switch_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, on: bool) {
-    row_ui(ui, shell, page, knob, |ui, shell, _| {
+    row_ui(ui, shell, page, knob, |ui, shell, name| {
         let (rect, mut response) = ui.allocate_exact_size(vec2(32.0, 18.0), Sense::click());
         if response.clicked() {
             response.mark_changed();
             shell.act(Action::Change(knob.key.to_owned(), Value::Switch(!on)));
         }
-        response.widget_info(|| WidgetInfo::selected(egui::Role::Switch, true, on, knob.label));
+        response.widget_info(|| WidgetInfo::selected(egui::Role::Switch, true, on, ""));
+        let response = response.labelled_by(name.id);
         let theme = shell.theme;
         let ground = if on { theme.accent } else { theme.line };
         ui.painter().rect_filled(rect, 9.0, ground);
