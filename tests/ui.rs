@@ -530,6 +530,9 @@ fn the_help_sheet_prints_every_key_and_escape_closes_it() {
     }
     d.press(Key::Escape);
     assert!(!d.shows("Keys and gestures"));
+    d.command(Key::P);
+    d.press(Key::Escape);
+    assert!(d.harness.query_by_label("Command").is_none(), "Escape closes the palette");
     assert_eq!(d.page().lab.id, "pretend", "Escape closed the sheet only");
 }
 

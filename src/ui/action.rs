@@ -110,7 +110,7 @@ pub static KEYS: &[KeyBinding] = &[
     key(Key::OpenBracket, Action::FoldControls, "[", "Fold or open the controls"),
     key(Key::CloseBracket, Action::FoldInspector, "]", "Fold or open the right panel"),
     key(Key::T, Action::FrameTimes, "T", "Frame times"),
-    key(Key::Questionmark, Action::Help, "?", "This sheet"),
+    key(Key::Questionmark, Action::Help, "?", "Every key and gesture"),
     key(Key::Escape, Action::Back, "Esc", "Back out: sheet, maximised tile, lab"),
     command(Key::Z, Action::Undo, "Ctrl Z", "Undo a change of a control"),
     KeyBinding {

@@ -106,6 +106,8 @@ pub struct App {
     pub(super) homeless_file: Option<PathBuf>,
     pub(super) pictures: panels::picture::Pictures,
     dragged_over: bool,
+    /// A text field had the focus at the end of the last frame.
+    was_typing: bool,
 }
 
 impl App {
@@ -145,6 +147,7 @@ impl App {
             homeless_file: None,
             pictures: panels::picture::Pictures::default(),
             dragged_over: false,
+            was_typing: false,
         };
         app.open_at_start(start, ctx);
         app
@@ -225,7 +228,7 @@ impl App {
     }
 
     fn keys(&mut self, ctx: &Context) -> Vec<Action> {
-        let pressed = keys::pressed(ctx, self.overlay.is_some());
+        let pressed = keys::pressed(ctx, self.overlay.is_some(), self.was_typing);
         let now = ctx.input(|i| i.time);
         if let (true, Some(shown)) = (self.presenter, pressed.shown) {
             self.last_key = Some((shown, now));
@@ -296,6 +299,7 @@ impl eframe::App for App {
         let ctx = ui.ctx().clone();
         let mut actions = self.keys(&ctx);
         self.draw(ui, &mut actions);
+        self.was_typing = ctx.text_edit_focused();
         // A click is performed after the frame that shows it, and its effect is drawn in the next.
         if !actions.is_empty() {
             ctx.request_repaint();

@@ -20,9 +20,10 @@ pub struct Pressed {
     pub shown: Option<String>,
 }
 
-/// Reads this frame's keys. `sheet_open`: a sheet takes all keys but Escape.
-pub fn pressed(ctx: &Context, sheet_open: bool) -> Pressed {
-    let typing = ctx.text_edit_focused();
+/// Reads this frame's keys. `sheet_open`: a sheet takes all keys but Escape. `was_typing`: a text
+/// field had the focus at the end of the last frame (Escape has taken it away by now).
+pub fn pressed(ctx: &Context, sheet_open: bool, was_typing: bool) -> Pressed {
+    let typing = was_typing || ctx.text_edit_focused();
     let focused = ctx.memory(|m| m.focused().is_some());
     let menu = eframe::egui::Popup::is_any_open(ctx);
     let mut out = Pressed::default();
@@ -39,8 +40,8 @@ pub fn pressed(ctx: &Context, sheet_open: bool) -> Pressed {
                     if typing && !modifiers.command && *key != Key::Escape {
                         continue;
                     }
-                    // A focused text field or an open menu gives Escape its own meaning first.
-                    if *key == Key::Escape && (typing || menu) {
+                    // A text field or an open menu gives Escape its own meaning first; a sheet goes.
+                    if *key == Key::Escape && (menu || typing && !sheet_open) {
                         continue;
                     }
                     if sheet_open && *key != Key::Escape {

@@ -223,7 +223,7 @@ fn visuals(theme: &Theme) -> egui::Visuals {
         weak_bg_fill: fill,
         bg_stroke: Stroke::new(1.0, stroke),
         corner_radius: radius,
-        fg_stroke: Stroke::new(1.5, text),
+        fg_stroke: Stroke::new(1.0, text),
         expansion: 0.0,
     };
     v.widgets.noninteractive = widget(theme.panel, theme.line, theme.text);
@@ -253,6 +253,8 @@ fn visuals(theme: &Theme) -> egui::Visuals {
     v.popup_shadow = shadow;
     v.slider_trailing_fill = true;
     v.text_cursor.blink = false;
+    v.text_cursor.stroke = Stroke::new(1.5, theme.accent);
+    v.handle_shape = egui::style::HandleShape::Circle;
     v.indent_has_left_vline = false;
     v.collapsing_header_frame = false;
     v

@@ -49,13 +49,15 @@ impl Tiling {
 
     /// Tiles on the page in reading order, with their views' ids; hidden tabs come last.
     pub fn in_order(&self) -> Vec<(TileId, String)> {
+        let active = self.tree.active_tiles();
         let mut found: Vec<(TileId, String, egui::Pos2)> = self
             .tree
             .tiles
             .iter()
             .filter_map(|(id, tile)| match tile {
                 Tile::Pane(p) => {
-                    let at = self.tree.tiles.rect(*id).map_or(egui::pos2(f32::MAX, id.0 as f32), |r| r.min);
+                    let shown = self.tree.tiles.rect(*id).filter(|_| active.is_empty() || active.contains(id));
+                    let at = shown.map_or(egui::pos2(id.0 as f32, 1e6), |r| r.min);
                     Some((*id, p.view.clone(), at))
                 }
                 Tile::Container(_) => None,

@@ -18,7 +18,7 @@ pub fn help_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
         });
     });
     let room = (ui.ctx().content_rect().height() - 160.0).max(160.0);
-    ScrollArea::vertical().max_height(room).show(ui, |ui| {
+    ScrollArea::vertical().max_height(room).min_scrolled_height(room).show(ui, |ui| {
         ui.columns(2, |columns| {
             let [left, right] = columns else { return };
             heading(left, shell.theme, "Keys (none act while a text field has the focus)");

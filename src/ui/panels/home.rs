@@ -13,7 +13,10 @@ use crate::{
     ui::{action::Action, host::PastRun, page::Page, run::Run, theme},
 };
 
-const CARD: egui::Vec2 = vec2(376.0, 312.0);
+const CARD_WIDTH: f32 = 376.0;
+const CARD_HEIGHT: f32 = 304.0;
+/// Widest the page gets.
+const PAGE: f32 = 1552.0;
 const SKETCH: f32 = 144.0;
 const GAP: f32 = 16.0;
 /// Past runs shown before "show all".
@@ -45,13 +48,16 @@ pub fn home_ui(ui: &mut Ui, shell: &mut Shell<'_>, pages: &BTreeMap<&'static str
     let page = Frame::NONE.fill(shell.theme.page);
     egui::CentralPanel::default().frame(page).show(ui, |ui| {
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-            let columns = (((ui.available_width() - 64.0 + GAP) / (CARD.x + GAP)) as usize).clamp(1, 4);
-            let width = columns as f32 * (CARD.x + GAP) - GAP;
+            let width = (ui.available_width() - 64.0).min(PAGE);
+            // As many columns as fit, but no empty ones: few labs get wide cards.
+            let fit = ((width + GAP) / (CARD_WIDTH + GAP)) as usize;
+            let columns = fit.clamp(1, 4).min(shell.lists.labs.len().max(2));
+            let card = vec2((width + GAP) / columns as f32 - GAP, CARD_HEIGHT);
             let side = ((ui.available_width() - width) / 2.0).max(16.0);
             Frame::NONE.inner_margin(Margin { left: side as i8, right: 0, top: 32, bottom: 32 }).show(ui, |ui| {
                 ui.set_width(width);
                 intro_ui(ui, shell);
-                gallery_ui(ui, shell, pages, past, columns);
+                gallery_ui(ui, shell, pages, past, (columns, card));
                 past_ui(ui, shell, past);
             });
         });
@@ -83,7 +89,7 @@ fn gallery_ui(
     shell: &mut Shell<'_>,
     pages: &BTreeMap<&'static str, Page>,
     past: &PastRuns,
-    columns: usize,
+    (columns, card): (usize, egui::Vec2),
 ) {
     let labs = shell.lists.labs;
     if labs.is_empty() {
@@ -93,21 +99,28 @@ fn gallery_ui(
     for row in labs.chunks(columns) {
         ui.horizontal(|ui| {
             for lab in row {
-                card_ui(ui, shell, lab, pages.get(lab.id), past.last_of(lab.id));
+                let (page, last) = (pages.get(lab.id), past.last_of(lab.id));
+                card_ui(ui, shell, card, lab, (page, last));
             }
         });
     }
 }
 
-fn card_ui(ui: &mut Ui, shell: &mut Shell<'_>, lab: &'static Lab, page: Option<&Page>, last: Option<&PastRun>) {
-    let (rect, response) = ui.allocate_exact_size(CARD, Sense::click());
+fn card_ui(
+    ui: &mut Ui,
+    shell: &mut Shell<'_>,
+    size: egui::Vec2,
+    lab: &'static Lab,
+    (page, last): (Option<&Page>, Option<&PastRun>),
+) {
+    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Open {}", lab.title)));
     let theme = shell.theme;
     let hot = response.hovered() || response.has_focus();
     ui.painter().rect_filled(rect, theme::CORNER, theme.panel);
     let edge = if hot { theme.accent } else { theme.line };
     ui.painter().rect_stroke(rect, theme::CORNER, Stroke::new(1.0, edge), StrokeKind::Inside);
-    let picture = egui::Rect::from_min_size(rect.min + vec2(16.0, 12.0), vec2(CARD.x - 32.0, SKETCH));
+    let picture = egui::Rect::from_min_size(rect.min + vec2(16.0, 12.0), vec2(size.x - 32.0, SKETCH));
     let pointer = response.hover_pos().map(|p| ((p.x - picture.left()) / picture.width()).clamp(0.0, 1.0));
     sketch::sketch_ui(ui, theme, lab.id, picture, pointer);
     let text = egui::Rect::from_min_max(rect.min + vec2(16.0, SKETCH + 20.0), rect.max - vec2(16.0, 12.0));

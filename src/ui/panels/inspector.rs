@@ -44,6 +44,7 @@ pub fn right_panel_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
 }
 
 fn inspector_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+    ui.spacing_mut().interact_size.y = 16.0;
     let Some(run) = &page.run else {
         ui.label(RichText::new("No run yet. Space makes one and runs it.").color(shell.theme.secondary));
         if ui.button("Run").clicked() {

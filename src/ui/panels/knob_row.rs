@@ -23,7 +23,8 @@ const SLIDABLE: f64 = 1e5;
 pub fn knob_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) {
     let Some(value) = page.config.get(knob.key).cloned() else { return };
     ui.push_id(knob.key, |ui| {
-        ui.add_space(4.0);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        ui.add_space(2.0);
         match (&knob.range, &value) {
             (Range::Int { min, max }, Value::Int(v)) => int_ui(ui, shell, page, knob, (*v, *min, *max)),
             (Range::Float { min, max, log }, Value::Float(v)) => {
@@ -45,14 +46,13 @@ pub fn knob_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob)
 fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> Response {
     let theme = shell.theme;
     let differs = page.config.get(knob.key) != page.preset_value(knob.key);
-    let (dot, _) = ui.allocate_exact_size(vec2(6.0, 16.0), Sense::hover());
-    if differs {
-        ui.painter().circle_filled(dot.center(), 2.5, theme.accent);
-    }
     ui.spacing_mut().item_spacing.x = 4.0;
     let sought = page.sought == Some(knob.key);
     let colour = if sought || differs { theme.text } else { theme.secondary };
     let name = ui.add(egui::Label::new(RichText::new(knob.label).color(colour)).sense(Sense::click()));
+    if differs {
+        ui.painter().circle_filled(name.rect.left_center() - vec2(8.0, 0.0), 2.5, theme.accent);
+    }
     if sought {
         name.scroll_to_me(Some(Align::Center));
         ui.painter().hline(name.rect.x_range(), name.rect.bottom(), egui::Stroke::new(1.5, theme.accent));
@@ -128,6 +128,15 @@ fn unit_ui(ui: &mut Ui, theme: &Theme, knob: &Knob) {
     }
 }
 
+/// Sliders as wide as the panel and no higher than need be.
+fn slim(ui: &mut Ui) {
+    let space = ui.spacing_mut();
+    space.interact_size.y = 14.0;
+    space.slider_rail_height = 3.0;
+    space.item_spacing.y = 0.0;
+    ui.spacing_mut().slider_width = ui.available_width();
+}
+
 fn int_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, (v, min, max): (i64, i64, i64)) {
     let mut value = v;
     let mut changed = false;
@@ -138,7 +147,7 @@ fn int_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, (v, 
         changed |= ui.add(field.update_while_editing(false)).labelled_by(name.id).changed();
     });
     if (max as f64 - min as f64) <= SLIDABLE {
-        ui.spacing_mut().slider_width = ui.available_width();
+        slim(ui);
         let log = max as f64 - min as f64 > 400.0;
         let slider = Slider::new(&mut value, min..=max).show_value(false).logarithmic(log);
         changed |= ui.add(slider).labelled_by(name.id).changed();
@@ -170,7 +179,7 @@ fn float_ui(
         changed |= ui.add(field).labelled_by(name.id).changed();
     });
     if log || (max - min) <= SLIDABLE {
-        ui.spacing_mut().slider_width = ui.available_width();
+        slim(ui);
         let slider = Slider::new(&mut value, min..=max).show_value(false).logarithmic(log).smart_aim(true);
         changed |= ui.add(slider).labelled_by(name.id).changed();
     }

@@ -119,7 +119,7 @@ impl Overlay {
 
     pub fn ui(&mut self, ctx: &Context, shell: &mut Shell<'_>, page: Option<&Page>) {
         let width: f32 = match self {
-            Overlay::Help => 720.0,
+            Overlay::Help => 800.0,
             _ => 560.0,
         };
         let theme = shell.theme.clone();
@@ -140,9 +140,7 @@ impl Overlay {
                     Overlay::ChooseLab(path) => open_sheet::choose_lab_ui(ui, shell, path),
                 }
             });
-        let clicked_out = response.backdrop_response.clicked();
-        let escaped = ctx.text_edit_focused() && ctx.input(|i| i.key_pressed(egui::Key::Escape));
-        if clicked_out || escaped {
+        if response.backdrop_response.clicked() {
             shell.act(Action::Back);
         }
     }

@@ -49,7 +49,7 @@ impl Palette {
         field.request_focus();
         let mut done = enter.then_some(self.chosen);
         ui.add_space(8.0);
-        ScrollArea::vertical().max_height(ROW * 12.0).min_scrolled_height(ROW * 6.0).show(ui, |ui| {
+        ScrollArea::vertical().max_height(ROW * 12.0).min_scrolled_height(ROW * 12.0).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
             for (i, entry) in found.iter().enumerate() {
                 if entry_ui(ui, shell, entry, i == self.chosen, up || down) {
@@ -80,7 +80,10 @@ fn entry_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &Entry, chosen: bool, moved: 
     let mut row = ui.new_child(
         egui::UiBuilder::new().max_rect(rect.shrink2(vec2(8.0, 0.0))).layout(Layout::left_to_right(Align::Center)),
     );
-    row.add_sized(vec2(56.0, ROW), egui::Label::new(RichText::new(entry.kind).small().color(theme.secondary)));
+    row.allocate_ui_with_layout(vec2(56.0, ROW), Layout::left_to_right(Align::Center), |ui| {
+        ui.set_min_width(56.0);
+        ui.label(RichText::new(entry.kind).small().color(theme.secondary));
+    });
     row.add(egui::Label::new(RichText::new(&entry.words).color(theme.text)).truncate());
     row.with_layout(Layout::right_to_left(Align::Center), |ui| {
         ui.label(RichText::new(entry.key).font(theme::numbers()).color(theme.secondary));

@@ -294,6 +294,14 @@ impl Behavior<Pane> for Stage<'_> {
         SimplificationOptions { all_panes_must_have_tabs: false, ..Default::default() }
     }
 
+    fn close_button_outer_size(&self) -> f32 {
+        14.0
+    }
+
+    fn close_button_inner_margin(&self) -> f32 {
+        3.5
+    }
+
     fn gap_width(&self, _style: &egui::Style) -> f32 {
         8.0
     }

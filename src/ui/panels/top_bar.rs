@@ -4,7 +4,7 @@ use eframe::egui::{self, Align, Button, ComboBox, DragValue, Layout, RichText, U
 
 use super::{
     Shell,
-    icon::{Icon, Look, icon_button, icon_button_in},
+    icon::{Icon, icon_button},
 };
 use crate::{
     config::Value,
@@ -15,8 +15,8 @@ pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>) {
     ui.horizontal_centered(|ui| {
         let on_page = page.is_some();
         if on_page && !shell.presenter {
-            let look = if shell.session.controls_open { Look::On } else { Look::Plain };
-            let fold = icon_button_in(ui, shell.theme, Icon::Left, "Fold or open the controls", look);
+            let icon = if shell.session.controls_open { Icon::Left } else { Icon::Right };
+            let fold = icon_button(ui, shell.theme, icon, "Fold or open the controls");
             if fold.on_hover_text("Fold or open the controls ([)").clicked() {
                 shell.act(Action::FoldControls);
             }
@@ -107,7 +107,7 @@ fn device_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         let field = DragValue::new(&mut n)
             .range(0..=256)
             .speed(0.05)
-            .custom_formatter(|n, _| if n == 0.0 { "all but one thread".to_owned() } else { format!("{n} threads") });
+            .custom_formatter(|n, _| if n == 0.0 { "threads: auto".to_owned() } else { format!("threads: {n}") });
         let field = ui
             .add(field)
             .on_hover_text("Worker threads. 0 leaves one core to the window and takes the rest. Applies at a reset.");
@@ -127,8 +127,8 @@ pub const THREADS: &str = "run.threads";
 
 fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, on_page: bool) {
     if on_page && !shell.presenter {
-        let look = if shell.session.inspector_open { Look::On } else { Look::Plain };
-        let fold = icon_button_in(ui, shell.theme, Icon::Right, "Fold or open the right panel", look);
+        let icon = if shell.session.inspector_open { Icon::Right } else { Icon::Left };
+        let fold = icon_button(ui, shell.theme, icon, "Fold or open the right panel");
         if fold.on_hover_text("Fold or open the right panel (])").clicked() {
             shell.act(Action::FoldInspector);
         }
