@@ -60,7 +60,8 @@ fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> 
     if !knob.symbol.is_empty() {
         ui.label(RichText::new(knob.symbol).small().italics().color(theme.secondary));
     }
-    if name.double_clicked() {
+    // egui counts a click elsewhere just before as the first of three.
+    if name.double_clicked() || name.triple_clicked() {
         shell.act(Action::Restore(knob.key.to_owned()));
     }
     if sought && ui.input(|i| i.pointer.any_pressed()) {

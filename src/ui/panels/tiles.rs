@@ -188,7 +188,7 @@ impl Stage<'_> {
         corner.add_space(4.0);
         let button = icon_button_in(&mut corner, theme, Icon::More, &format!("Menu of {title}"), Look::Plain);
         egui::Popup::menu(&button).show(|ui| self.menu_ui(ui, id, entry));
-        if response.double_clicked() {
+        if response.double_clicked() || response.triple_clicked() {
             self.wanted.push(Wanted::Maximise(id));
         }
         if let Some(entry) = entry {
