@@ -19,6 +19,7 @@ pub fn knobs() -> Vec<Knob> {
         Knob::int("model.n_slow", "Slow blocks", 2, 0, 8),
         Knob::int("model.n_rounds", "Rounds", 2, 1, 8),
         Knob::int("model.pool", "Pooling", 4, 1, 32),
+        Knob::choice("corpus.source", "Corpus", "facts_symbols", &["facts_symbols", "mixture"]),
         Knob::float("model.coupling_scale", "Coupling scale", 1.0, 0.0, 10.0).live(),
     ]
 }
@@ -221,16 +222,18 @@ fn attention(step: u64) -> Payload {
 }
 
 fn residual(step: u64) -> Payload {
-    let x: Vec<f64> = (0..=12).map(f64::from).collect();
+    let x: Vec<f64> = (0..=8).map(f64::from).collect();
     let fall = |rate: f64, floor: f64| x.iter().map(|k| 0.6 * (-k * rate).exp() + floor).collect();
     let rate = 0.25 + step as f64 / 2000.0;
+    let line = |name: &str, y| Line { name: name.into(), y };
     Payload::Series(Series {
-        x_label: "passes".into(),
+        x_label: "passes of Post".into(),
         y_label: "|x - Post(x)| / |x|".into(),
         lines: vec![
-            Line { name: "plain passes".into(), y: fall(rate, 2e-3) },
-            Line { name: "Anderson(1)".into(), y: fall(rate * 2.1, 3e-4) },
-            Line { name: "DEQ solve".into(), y: fall(rate * 3.0, 1e-6) },
+            line("passes, round 0", fall(rate * 0.8, 3e-3)),
+            line("Anderson(1), round 0", fall(rate * 1.9, 4e-4)),
+            line("passes, round 1", fall(rate, 2e-3)),
+            line("Anderson(1), round 1", fall(rate * 2.1, 3e-4)),
         ],
         x,
     })
@@ -262,6 +265,12 @@ fn causality() -> Payload {
         ("edited".into(), Payload::Text(vec![SENTENCE.replacen("dawn", "xawn", 1)])),
         ("before_max".into(), Payload::Scalar(0.0)),
         ("effective_gate".into(), Payload::Scalar(0.0341)),
-        ("prediction".into(), Payload::Text(vec![" with the tide".into()])),
+        (
+            "prediction".into(),
+            Payload::Text(vec![
+                "before: \" \" 0.41  t 0.12  e 0.08  a 0.07  s 0.05".into(),
+                "after: \" \" 0.38  t 0.13  e 0.09  a 0.06  o 0.05".into(),
+            ]),
+        ),
     ])
 }

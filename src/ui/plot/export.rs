@@ -190,16 +190,16 @@ impl Chart<'_> {
             }
         }
         for zone in &self.zones {
-            let y = layout.y_at(layout.y_scale.place(zone.from.max(zone.to)));
-            if plot.y_range().contains(y) {
-                svg.text(Pos2::new(plot.left() + 6.0, y - 4.0), "start", &zone.label, theme.secondary);
+            if let Some((at, inside)) = super::paint::zone_label_at(layout, zone) {
+                let y = at.y + if inside { -2.0 } else { TEXT };
+                svg.text(Pos2::new(at.x, y), "start", &zone.label, theme.secondary);
             }
         }
         for name in &layout.names {
             let line: &Line<'_> = &self.lines[name.line];
             let end = name.at + eframe::egui::vec2(SWATCH, 0.0);
             svg.path(&[name.at, end], line.colour, 2.0, 1.0, line.stroke == Stroke::Dashed);
-            svg.text(Pos2::new(end.x + 4.0, name.at.y + 4.0), "start", &line.label, theme.text);
+            svg.text(Pos2::new(end.x + 4.0, name.at.y + 4.0), "start", line.name(), theme.text);
         }
         if let Some(marker) = self.marker {
             let x = layout.x_at(layout.x_scale.place(marker));

@@ -87,7 +87,7 @@ impl Layout {
         };
         layout.place_frame(chart, size, measure);
         let columns = (layout.plot.width() * 1.0).max(16.0) as usize;
-        let wanted = (layout.plot.width() / 90.0).floor().clamp(2.0, 8.0) as usize;
+        let wanted = (layout.plot.width() / 72.0).floor().clamp(2.0, 8.0) as usize;
         layout.x_ticks = x_scale.ticks(x[0], x[1], wanted);
         if chart.x.whole {
             layout.x_ticks.retain(|t| (x_scale.value(t.0) - x_scale.value(t.0).round()).abs() < 1e-6);
@@ -135,9 +135,9 @@ impl Layout {
         let bottom = size[1] - ROW - 4.0;
         let named: Vec<usize> =
             if chart.legend { (0..chart.lines.len()).filter(|i| is_named(chart, *i)).collect() } else { vec![] };
-        let width_of = |i: &usize| SWATCH + 4.0 + measure(&chart.lines[*i].label, false);
+        let width_of = |i: &usize| SWATCH + 4.0 + measure(chart.lines[*i].name(), false);
         let name_width = named.iter().map(width_of).fold(0.0, f32::max);
-        let top = ROW + 4.0;
+        let top = ROW + 6.0;
         let at_ends = named.len() > 1
             && name_width <= (size[0] - left) * 0.34
             && named.len() as f32 * (ROW - 1.0) <= bottom - top;
@@ -175,7 +175,7 @@ impl Layout {
             self.names.push(Name { line: *i, at: pos2(x, row) });
             x += w + 14.0;
         }
-        let top = row + ROW / 2.0 + 4.0;
+        let top = row + ROW / 2.0 + 6.0;
         self.plot = Rect::from_min_max(pos2(left, top), pos2(size[0] - right, bottom.max(top + 20.0)));
     }
 

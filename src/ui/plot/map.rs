@@ -122,7 +122,7 @@ pub struct MapUi<'a> {
 }
 
 /// Width of the colour bar with its words.
-const BAR: f32 = 52.0;
+const BAR: f32 = 64.0;
 const LEFT: f32 = 34.0;
 const FOOT: f32 = 20.0;
 const HEAD: f32 = 18.0;
@@ -262,7 +262,8 @@ pub fn colour_bar(painter: &Painter, rect: Rect, colours: Colours, theme: &Theme
     painter.add(mesh);
     let scale = if colours.log { Scale::Log } else { Scale::Linear };
     let [from, to] = colours.range.map(|v| scale.place(f64::from(v)));
-    let wanted = (rect.height() / 44.0).floor().clamp(2.0, 6.0) as usize;
+    let most = if colours.log { 4.0 } else { 6.0 };
+    let wanted = (rect.height() / 44.0).floor().clamp(2.0, most) as usize;
     for (place, words) in scale.ticks(from, to, wanted) {
         let y = rect.bottom() - ((place - from) / (to - from)) as f32 * rect.height();
         let at = pos2(rect.right() + 4.0, y.clamp(rect.top() + 5.0, rect.bottom() - 5.0));

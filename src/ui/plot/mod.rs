@@ -76,6 +76,8 @@ pub struct Line<'a> {
     pub dots: bool,
     /// Drawn faint and left out of the legend and the readout: one of many seeds.
     pub faint: bool,
+    /// What the legend calls it, where that is shorter than the label.
+    pub short: Option<String>,
     /// In the legend; false for a second line of the same thing, which the readout still names.
     pub named: bool,
 }
@@ -90,6 +92,7 @@ impl<'a> Line<'a> {
             stroke: Stroke::Solid,
             dots: false,
             faint: false,
+            short: None,
             named: true,
         }
     }
@@ -112,6 +115,11 @@ impl<'a> Line<'a> {
     pub fn faint(mut self) -> Self {
         self.faint = true;
         self
+    }
+
+    /// What the legend calls it.
+    pub fn name(&self) -> &str {
+        self.short.as_deref().unwrap_or(&self.label)
     }
 
     pub fn unnamed(mut self) -> Self {

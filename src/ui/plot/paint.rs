@@ -104,7 +104,8 @@ impl Chart<'_> {
             (state.zoom_x, state.zoom_y) = (None, None);
         }
         if response.drag_started() {
-            state.drag_from = response.interact_pointer_pos().map(|p| p.into());
+            // A drag is known as one only after some points: it began where the button went down.
+            state.drag_from = response.ctx.input(|i| i.pointer.press_origin()).map(|p| p.into());
         }
         let (Some(from), Some(to)) = (state.drag_from, response.interact_pointer_pos()) else {
             if !response.dragged() && !response.drag_stopped() {
@@ -266,6 +267,7 @@ impl Canvas<'_> {
                             .color(colour)
                             .width(trace.width)
                             .style(style)
+                            .allow_band(false)
                             .allow_hover(false),
                     );
                 }
@@ -288,10 +290,9 @@ impl Canvas<'_> {
         let at = pos2(area.right() + layout.margins[1] - 4.0, area.bottom() + 4.0);
         self.painter.text(at, Align2::RIGHT_TOP, layout.x_label_words(self.chart), small.clone(), theme.secondary);
         for zone in &self.chart.zones {
-            let y = layout.y_at(layout.y_scale.place(zone.from.max(zone.to))) + self.corner.y;
-            if area.y_range().contains(y) {
-                let at = pos2(area.left() + 6.0, y - 2.0);
-                self.halo_text(at, Align2::LEFT_BOTTOM, &zone.label);
+            if let Some((at, inside)) = zone_label_at(layout, zone) {
+                let align = if inside { Align2::LEFT_BOTTOM } else { Align2::LEFT_TOP };
+                self.halo_text(at + self.corner, align, &zone.label);
             }
         }
         for span in &self.chart.spans {
@@ -319,7 +320,7 @@ impl Canvas<'_> {
                 self.painter.line_segment(swatch, stroke);
             }
             let at = at + vec2(SWATCH + 4.0, 0.0);
-            self.painter.text(at, Align2::LEFT_CENTER, &line.label, small.clone(), theme.text);
+            self.painter.text(at, Align2::LEFT_CENTER, line.name(), small.clone(), theme.text);
         }
         if let Some(marker) = self.chart.marker {
             let x = layout.x_at(layout.x_scale.place(marker)) + self.corner.x;
@@ -427,6 +428,23 @@ impl Canvas<'_> {
             let x = box_rect.right() - 8.0 - figure.size().x;
             painter.galley(centre(&figure, x, y), figure, theme.text);
         }
+    }
+}
+
+/// Where a zone is named: at its foot when there is room inside it, else under it; `None` out of
+/// sight.
+pub(super) fn zone_label_at(layout: &Layout, zone: &super::Zone) -> Option<(egui::Pos2, bool)> {
+    let ends = [zone.from, zone.to].map(|v| layout.y_at(layout.y_scale.place(v)));
+    let (top, foot) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+    let plot = layout.plot;
+    let shown = top.max(plot.top())..=foot.min(plot.bottom());
+    let inside = shown.end() - shown.start() >= ROW * 2.0;
+    let below = foot + 2.0;
+    let x = plot.left() + 6.0;
+    match inside {
+        true => Some((pos2(x, shown.end() - 2.0), true)),
+        false if plot.y_range().contains(below) => Some((pos2(x, below.min(plot.bottom() - ROW)), false)),
+        false => None,
     }
 }
 

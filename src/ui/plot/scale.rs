@@ -67,7 +67,7 @@ fn log_ticks(from: f64, to: f64, wanted: usize) -> Vec<(f64, String)> {
         let (lo, hi) = (10f64.powf(from), 10f64.powf(to));
         return linear_ticks(lo, hi, wanted).into_iter().filter(|t| t.0 > 0.0).map(|(v, w)| (v.log10(), w)).collect();
     }
-    let every = (decades / wanted as f64).ceil().max(1.0) as i64;
+    let every = (decades / wanted as f64).round().max(1.0) as i64;
     let mantissas: &[f64] = if decades * 3.0 <= wanted as f64 * 1.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let mut ticks = vec![];
     for exponent in (from.floor() as i64)..=(to.ceil() as i64) {
@@ -77,7 +77,7 @@ fn log_ticks(from: f64, to: f64, wanted: usize) -> Vec<(f64, String)> {
         for m in mantissas {
             let value = m * 10f64.powi(exponent as i32);
             let place = value.log10();
-            if place >= from - 1e-9 && place <= to + 1e-9 {
+            if place >= from - 1e-6 && place <= to + 1e-6 {
                 ticks.push((place, log_words(value, exponent)));
             }
         }

@@ -167,17 +167,13 @@ impl Attention {
             ui.selectable_value(&mut self.linear, false, "log")
                 .on_hover_text("Colours by the logarithm of the weight.");
             ui.selectable_value(&mut self.linear, true, "linear").on_hover_text("Colours by the weight itself.");
-            let label = ui.label("colours").id;
-            egui::ComboBox::from_id_salt("attention colours")
-                .selected_text(self.map.name())
-                .width(80.0)
-                .show_ui(ui, |ui| {
-                    for map in [ColourMap::Viridis, ColourMap::Magma, ColourMap::Cividis] {
-                        ui.selectable_value(&mut self.map, map, map.name());
-                    }
-                })
-                .response
-                .labelled_by(label);
+            ui.menu_button(self.map.name(), |ui| {
+                for map in [ColourMap::Viridis, ColourMap::Magma, ColourMap::Cividis] {
+                    ui.selectable_value(&mut self.map, map, map.name());
+                }
+            })
+            .response
+            .on_hover_text("Colours of the maps.");
             if let Some(h) = chosen(heads, cx.selection) {
                 let words = egui::RichText::new(words_of(h)).color(cx.theme.secondary).size(12.0);
                 ui.add(egui::Label::new(words).truncate());
@@ -229,7 +225,8 @@ impl Grid {
         let (l, h) = (layers.max(1) as f32, heads.max(1) as f32);
         let across = (rect.width() / l - GAP).min((rect.height() - NAME_HEIGHT) / h - GAP);
         let down = ((rect.width() - NAME_WIDTH) / h - GAP).min(rect.height() / l - GAP);
-        let (side, is_across) = if across >= down { (across, true) } else { (down, false) };
+        let (side, is_across) =
+            if across >= down && across + GAP > NAME_WIDTH { (across, true) } else { (down, false) };
         let corner = rect.min + if is_across { vec2(0.0, NAME_HEIGHT) } else { vec2(NAME_WIDTH, 0.0) };
         Self { corner, side: side.clamp(8.0, 220.0).floor(), across: is_across }
     }

@@ -94,11 +94,14 @@ impl Causality {
         ui.horizontal_wrapped(|ui| {
             let at = self.position.unwrap_or(changed_at(sample));
             let here = sample.tokens.get(at).map_or("", String::as_str);
-            let label = ui.label(format!("{at}: \u{201c}{here}\u{201d} becomes")).id;
-            let edit = egui::TextEdit::singleline(&mut self.replacement).desired_width(48.0).hint_text("another");
+            let label = ui
+                .label(format!("\u{201c}{here}\u{201d} becomes"))
+                .on_hover_text(format!("Token {at}. Click another one above."))
+                .id;
+            let edit = egui::TextEdit::singleline(&mut self.replacement).desired_width(56.0).hint_text("type");
             changed |= ui.add(edit).labelled_by(label).changed();
-            let label = ui.label("coupling s").id;
-            ui.spacing_mut().slider_width = 80.0;
+            let label = ui.label("s").on_hover_text("Coupling scale, for this question only.").id;
+            ui.spacing_mut().slider_width = 64.0;
             changed |= ui
                 .add(egui::Slider::new(&mut self.coupling_scale, 0.0..=10.0).max_decimals(1))
                 .labelled_by(label)

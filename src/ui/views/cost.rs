@@ -56,7 +56,7 @@ impl Parts {
     /// The formula with its numbers in.
     fn words(self) -> String {
         let Self { n_pre, n_rounds, n_post, n_slow, pool } = self;
-        format!("{n_pre} + {n_rounds} ({n_post} + {n_slow}/{pool}\u{b2}) = {}", value_words(self.total()))
+        format!("{n_pre} + {n_rounds} ({n_post} + {n_slow}/{pool}\u{b2}) = {}", short(self.total()))
     }
 }
 
@@ -88,6 +88,12 @@ impl Cost {
     }
 }
 
+/// Four digits at most, and no zeros at the end.
+fn short(value: f64) -> String {
+    let words = value_words(value);
+    if words.contains('.') { words.trim_end_matches('0').trim_end_matches('.').to_owned() } else { words }
+}
+
 /// One bar: its name, its parts (length, colour) and the number at its end.
 struct Bar {
     name: String,
@@ -108,7 +114,7 @@ fn bars_ui(ui: &mut Ui, theme: &Theme, head: &str, bars: &[Bar]) {
     let (small, mono) = (FontId::proportional(12.0), FontId::monospace(12.0));
     painter.text(rect.min, Align2::LEFT_TOP, head, small, theme.secondary);
     let measure = |t: &str, f: FontId| painter.layout_no_wrap(t.to_owned(), f, theme.text).size().x;
-    let name_width = bars.iter().map(|b| measure(&b.name, FontId::proportional(14.0))).fold(40.0, f32::max) + 12.0;
+    let name_width = bars.iter().map(|b| measure(&b.name, FontId::proportional(14.0))).fold(72.0, f32::max) + 12.0;
     let words_width = bars.iter().map(|b| measure(&b.words, mono.clone())).fold(0.0, f32::max) + 12.0;
     let longest = bars.iter().map(|b| b.parts.iter().map(|p| p.0).sum::<f64>()).fold(0.0, f64::max).max(1e-12);
     let room = (width - name_width - words_width).max(20.0);
@@ -148,16 +154,15 @@ impl View for Cost {
                     Bar {
                         name: "fast-slow".to_owned(),
                         parts: vec![(p.fast(), theme.fast), (p.slow(), theme.slow)],
-                        words: value_words(p.total()),
+                        words: short(p.total()),
                     },
                     Bar {
                         name: "dense".to_owned(),
                         parts: vec![(DENSE_LAYERS, theme.secondary)],
-                        words: value_words(DENSE_LAYERS),
+                        words: short(DENSE_LAYERS),
                     },
                 ];
-                let head =
-                    format!("layers of full length: fast {}, slow {}", value_words(p.fast()), value_words(p.slow()));
+                let head = format!("layers of full length: fast {}, slow {}", short(p.fast()), short(p.slow()));
                 bars_ui(ui, theme, &head, &bars);
             }
             ui.add_space(8.0);
@@ -208,6 +213,6 @@ mod tests {
     fn the_papers_defaults_cost_three_and_a_quarter_layers() {
         let p = Parts { n_pre: 1.0, n_rounds: 2.0, n_post: 1.0, n_slow: 2.0, pool: 4.0 };
         assert_eq!(p.total(), 3.25);
-        assert_eq!(p.words(), "1 + 2 (1 + 2/4\u{b2}) = 3.250");
+        assert_eq!(p.words(), "1 + 2 (1 + 2/4\u{b2}) = 3.25");
     }
 }

@@ -126,6 +126,7 @@ impl Tracked {
                 }
             };
             line = line.stroke(look.stroke).dots();
+            line.short = Some(group.label.clone());
             chart.lines.push(if look.unnamed { line.unnamed() } else { line });
         }
     }

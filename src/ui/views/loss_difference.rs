@@ -88,8 +88,10 @@ struct Contrast {
     place: usize,
     /// One for each seed that both have.
     pairs: Vec<Difference>,
+    /// Running mean and deviation of each pair.
+    running: Vec<Running>,
+    /// Over the pairs' running means.
     spread: Spread,
-    running: Running,
 }
 
 /// View `loss_difference`.
@@ -130,9 +132,9 @@ impl LossDifference {
         );
         for c in contrasts {
             let colour = cx.theme.variant(c.place);
-            let (mean, low, high) = match c.pairs.len() {
-                0 => continue,
-                1 => (&c.running.mean, &c.running.low, &c.running.high),
+            let (mean, low, high) = match &c.running[..] {
+                [] => continue,
+                [only] => (&only.mean, &only.low, &only.high),
                 _ => (&c.spread.mean, &c.spread.low, &c.spread.high),
             };
             let band_words = if c.pairs.len() > 1 { "\u{b1}1 sd over seeds" } else { "\u{b1}1 running sd" };
@@ -174,13 +176,13 @@ impl Contrast {
         for (kept, (a, b)) in self.pairs.iter_mut().zip(pairs) {
             kept.follow(a, b);
         }
-        let curves: Vec<&Curve> = self.pairs.iter().map(|p| &p.curve).collect();
-        match curves[..] {
-            [] => {}
-            [only] => self.running.follow(only),
-            _ => {
-                self.spread.follow(&curves);
-            }
+        self.running.resize_with(self.pairs.len(), Running::default);
+        for (running, pair) in self.running.iter_mut().zip(&self.pairs) {
+            running.follow(&pair.curve);
+        }
+        let means: Vec<&Curve> = self.running.iter().map(|r| &r.mean).collect();
+        if means.len() > 1 {
+            self.spread.follow(&means);
         }
     }
 }
@@ -212,7 +214,7 @@ impl View for LossDifference {
         let band = match seeds {
             0 => String::new(),
             1 => format!(", one seed: band is the running sd of {RUNNING} points"),
-            n => format!(", band \u{b1}1 sd over {n} seeds"),
+            n => format!(", running mean of {RUNNING}, band \u{b1}1 sd over {n} seeds"),
         };
         cx.subtitle(&format!("{what}{band}"))
     }

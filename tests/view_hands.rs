@@ -1,0 +1,189 @@
+//! What hands do to the views: zoom, division of axes, picking a token or a head, asking the model.
+//! Needs no graphics adapter.
+
+use eframe::egui::{self, Modifiers, PointerButton, Pos2, Rect, accesskit::Role, pos2, vec2};
+use egui_kittest::{Harness, kittest::Queryable};
+use orrery::{
+    config::Value,
+    telemetry::{Command, Event, Question, RunState},
+    ui::{
+        mirror::Mirror,
+        theme::{self, Theme},
+        views::{self, Selection, View, ViewCx},
+    },
+};
+
+mod recorded;
+
+/// A view in a tile, with what it asked for so far.
+struct Tile {
+    view: Box<dyn View>,
+    mirror: Mirror,
+    step: u64,
+    selection: Selection,
+    commands: Vec<Command>,
+    next_request: u64,
+    csv: Option<String>,
+}
+
+fn tile(view: &str, mirror: Mirror) -> Harness<'static, Tile> {
+    let step = mirror.step;
+    let tile = Tile {
+        view: (views::find(view).unwrap().make)(),
+        mirror,
+        step,
+        selection: Selection::default(),
+        commands: vec![],
+        next_request: 1,
+        csv: None,
+    };
+    let theme = Theme::dark();
+    let mut harness = Harness::builder().with_size(vec2(640.0, 400.0)).build_ui_state(
+        move |ui, t: &mut Tile| {
+            theme::apply(&theme, true, ui.ctx());
+            let (config, knobs, mut settings) = (recorded::config(), recorded::knobs(), vec![]);
+            let mut cx = ViewCx {
+                mirror: &t.mirror,
+                step: t.step,
+                follow: true,
+                config: &config,
+                knobs: &knobs,
+                theme: &theme,
+                selection: &mut t.selection,
+                commands: &mut t.commands,
+                settings: &mut settings,
+                next_request: &mut t.next_request,
+                still: true,
+            };
+            t.view.ui(ui, &mut cx);
+            t.csv = t.view.csv(&cx);
+        },
+        tile,
+    );
+    harness.step();
+    harness
+}
+
+fn rect_of(harness: &Harness<'_, Tile>, label: &str) -> Rect {
+    harness.get_by_role_and_label(Role::Canvas, label).rect()
+}
+
+fn press(harness: &mut Harness<'_, Tile>, at: Pos2, pressed: bool) {
+    harness.event(egui::Event::PointerMoved(at));
+    harness.event(egui::Event::PointerButton {
+        pos: at,
+        button: PointerButton::Primary,
+        pressed,
+        modifiers: Modifiers::NONE,
+    });
+    harness.step();
+}
+
+fn click(harness: &mut Harness<'_, Tile>, at: Pos2) {
+    press(harness, at, true);
+    press(harness, at, false);
+    harness.step();
+}
+
+/// Steps of the first and last row of the table of what is shown.
+fn shown_steps(harness: &Harness<'_, Tile>) -> (u64, u64) {
+    let csv = harness.state().csv.as_deref().unwrap();
+    let step = |line: &str| line.split(',').next().unwrap().parse().unwrap();
+    (step(csv.lines().nth(1).unwrap()), step(csv.lines().last().unwrap()))
+}
+
+#[test]
+fn a_drag_zooms_and_a_double_click_shows_all_again() {
+    let mut harness = tile("losses", recorded::twins());
+    assert_eq!(shown_steps(&harness), (1, recorded::STEPS));
+    let rect = rect_of(&harness, "losses");
+    let at = |share: f32| pos2(rect.left() + rect.width() * share, rect.center().y);
+    press(&mut harness, at(0.25), true);
+    harness.event(egui::Event::PointerMoved(at(0.4)));
+    harness.step();
+    press(&mut harness, at(0.5), false);
+    harness.step();
+    let (from, to) = shown_steps(&harness);
+    assert!(from.abs_diff(163) < 6 && to.abs_diff(325) < 6, "{from}..{to}");
+    for _ in 0..2 {
+        press(&mut harness, at(0.3), true);
+        press(&mut harness, at(0.3), false);
+    }
+    harness.step();
+    assert_eq!(shown_steps(&harness), (1, recorded::STEPS));
+}
+
+#[test]
+fn a_click_on_an_axis_changes_its_division() {
+    let mut harness = tile("losses", recorded::twins());
+    harness.get_by_label("y axis of losses: make logarithmic").click();
+    harness.step();
+    harness.step();
+    harness.get_by_label("y axis of losses: make linear").click();
+    harness.step();
+    harness.step();
+    harness.get_by_label("y axis of losses: make logarithmic");
+}
+
+#[test]
+fn a_token_clicked_on_the_staircase_is_selected_for_all_views() {
+    let mut harness = tile("staircase", recorded::twins());
+    let rect = rect_of(&harness, "staircase");
+    click(&mut harness, pos2(rect.left() + rect.width() * 0.5, rect.center().y));
+    let token = harness.state().selection.token.expect("a token");
+    assert!((35..41).contains(&token), "{token}");
+}
+
+#[test]
+fn a_head_clicked_in_the_grid_is_selected() {
+    let mut harness = tile("attention", recorded::twins());
+    harness.get_by_label("post.0.r1 head 2").click();
+    harness.step();
+    harness.step();
+    let selection = &harness.state().selection;
+    assert_eq!((selection.layer.as_deref(), selection.head), (Some("post.0.r1"), Some(2)));
+    assert!(harness.state().csv.as_deref().unwrap().starts_with("post.0.r1.h2"));
+}
+
+fn questions(harness: &Harness<'_, Tile>) -> Vec<Question> {
+    let asked = |c: &Command| if let Command::Measure(q) = c { Some(q.clone()) } else { None };
+    harness.state().commands.iter().filter_map(asked).collect()
+}
+
+#[test]
+fn the_causality_view_asks_once_by_itself_and_again_at_each_change() {
+    let mut harness = tile("causality", recorded::twins());
+    harness.step();
+    assert_eq!(questions(&harness).len(), 1, "once, not each frame");
+    // The slider: the model is asked at the scale it was turned to.
+    harness.get_by_role_and_label(Role::Slider, "s").set_value_accesskit(10.0);
+    harness.step();
+    harness.step();
+    let asked = questions(&harness);
+    let last = asked.last().unwrap();
+    assert_eq!((asked.len(), last.probe.as_str()), (2, "causality"));
+    assert_eq!(last.args.get("coupling_scale"), Some(&Value::Float(10.0)));
+    // A token of the strip.
+    let strip = harness.get_by_label_contains("tokens: ").rect();
+    click(&mut harness, strip.left_top() + vec2(4.0, 8.0));
+    let asked = questions(&harness);
+    assert_eq!(asked.last().unwrap().args.get("position"), Some(&Value::Int(0)));
+    assert_eq!(harness.state().selection.token, Some(0));
+}
+
+#[test]
+fn a_run_that_ended_in_an_error_is_not_asked() {
+    let mut mirror = recorded::twins();
+    mirror.apply(Event::State(RunState::Failed { message: "loss is not a number".into() }));
+    let mut harness = tile("causality", mirror);
+    harness.step();
+    assert!(questions(&harness).is_empty());
+}
+
+#[test]
+fn seeds_of_one_variant_become_a_mean_and_a_band() {
+    let harness = tile("accuracy", recorded::seeds());
+    let csv = harness.state().csv.as_deref().unwrap();
+    let head = csv.lines().next().unwrap();
+    assert!(head.contains("coupled") && head.contains("(low)") && head.contains("frozen"), "{head}");
+}
