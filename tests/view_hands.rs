@@ -38,7 +38,7 @@ fn tile(view: &str, mirror: Mirror) -> Harness<'static, Tile> {
         csv: None,
     };
     let theme = Theme::dark();
-    let mut harness = Harness::builder().with_size(vec2(640.0, 400.0)).build_ui_state(
+    let mut harness = Harness::builder().with_size(vec2(640.0, 400.0)).with_step_dt(1.0 / 60.0).build_ui_state(
         move |ui, t: &mut Tile| {
             theme::apply(&theme, true, ui.ctx());
             let (config, knobs, mut settings) = (recorded::config(), recorded::knobs(), vec![]);

@@ -328,10 +328,8 @@ fn axis_words(label: &str, scale: Scale) -> String {
 
 fn is_named(chart: &Chart<'_>, i: usize) -> bool {
     let line = &chart.lines[i];
-    line.named
-        && !line.faint
-        && !line.label.is_empty()
-        && !(line.data.is_empty() && line.raw.is_none_or(|r| r.is_empty()))
+    let drawn = !line.data.is_empty() || line.raw.is_some_and(|r| !r.is_empty());
+    line.named && !line.faint && !line.label.is_empty() && drawn
 }
 
 /// A range that also takes in the neighbours outside, so that lines run to the edge.
