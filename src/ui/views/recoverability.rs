@@ -7,7 +7,7 @@ use super::{View, ViewCx};
 use crate::{
     telemetry::{Command, RunState, Series, channels},
     ui::{
-        plot::{Axis, Band, Chart, ChartState, Line, Reference, empty_ui},
+        plot::{Axis, Band, Chart, ChartState, Line, Reference, Stroke, empty_ui},
         theme,
     },
 };
@@ -42,7 +42,7 @@ impl Recoverability {
         let mut chart = Chart::new(
             "accuracy against distance",
             Axis::new("distance k (tokens back)").log(),
-            Axis::new("accuracy").fixed(0.0, 1.0),
+            Axis::new("accuracy").fixed(0.0, 1.03),
         )
         .empty("No reader has been trained yet.");
         let mut levels = None;
@@ -59,7 +59,9 @@ impl Recoverability {
                 low: line(series, "low").into(),
                 high: line(series, "high").into(),
             });
-            chart.lines.push(Line::new(&variant.label, colour, line(series, "accuracy")).dots());
+            // The two readers that keep the past lie on one another near 1.
+            let stroke = if variant.group == "past" { Stroke::Dashed } else { Stroke::Solid };
+            chart.lines.push(Line::new(&variant.label, colour, line(series, "accuracy")).stroke(stroke).dots());
             let level = |name| line(series, name).first().map(|p| p[1]);
             levels = levels.or(level("most common").zip(level("uniform")));
         }
@@ -78,7 +80,7 @@ impl Recoverability {
     /// The button that begins, where nothing is being trained.
     fn begin_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let (words, may_begin) = match &cx.mirror.state {
-            None | Some(RunState::Paused) if cx.mirror.step == 0 => ("Seven small readers, less than a minute.", true),
+            None | Some(RunState::Paused) if cx.mirror.step == 0 => ("small networks, less than a minute", true),
             Some(RunState::Paused) => ("paused", true),
             _ => return,
         };

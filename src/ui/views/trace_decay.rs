@@ -41,8 +41,8 @@ impl TraceDecay {
 
     fn chart(shown: Shown, cx: &ViewCx<'_>) -> Chart<'static> {
         let (y, value): (_, fn(f64, f64) -> f64) = match shown {
-            Shown::Left => ("share left, (1 \u{2212} \u{3b1})\u{1d4f}", ema::retention),
-            Shown::Impulse => ("weight, \u{3b1} (1 \u{2212} \u{3b1})\u{1d4f}", ema::impulse),
+            Shown::Left => ("share left, (1 \u{2212} \u{3b1})^k", ema::retention),
+            Shown::Impulse => ("weight, \u{3b1} (1 \u{2212} \u{3b1})^k", ema::impulse),
             Shown::Step => ("trace of a constant 1", ema::step_response),
         };
         let mut chart =
@@ -53,9 +53,7 @@ impl TraceDecay {
             chart.lines.push(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points));
         }
         if shown == Shown::Left {
-            for (k, words) in
-                [(50.0, "paper: 0.98\u{2075}\u{2070} = 0.36"), (200.0, "paper: 0.98\u{b2}\u{2070}\u{2070} = 0.02")]
-            {
+            for (k, words) in [(50.0, "paper: 0.36"), (200.0, "paper: 0.02")] {
                 chart.references.push(Reference { label: words.to_owned(), at: k, vertical: true });
             }
         }
@@ -90,7 +88,8 @@ impl TraceDecay {
 /// One line a trace, in columns: half-life, window, what is left after 50 and 200 words.
 fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
     let sentence = Sentence::of(cx);
-    eframe::egui::Grid::new("half-lives").num_columns(6).spacing(vec2(16.0, 2.0)).show(ui, |ui| {
+    ui.spacing_mut().interact_size.y = 16.0;
+    eframe::egui::Grid::new("half-lives").num_columns(6).min_row_height(16.0).spacing(vec2(16.0, 2.0)).show(ui, |ui| {
         let word = |s: &str| RichText::new(s.to_owned()).size(theme::SMALL).color(cx.theme.secondary);
         for head in ["", "\u{3b1}", "half-life", "window 1/\u{3b1}", "left after 50", "after 200"] {
             ui.label(word(head));
@@ -115,7 +114,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
 impl View for TraceDecay {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let tall = ui.available_height() > 260.0;
-        let below = if tall { 32.0 + 84.0 } else { 32.0 };
+        let below = if tall { 32.0 + 4.0 * 20.0 + 8.0 } else { 32.0 };
         let room = ui.available_size() - vec2(0.0, below);
         Self::chart(self.shown, cx).show(ui, room, cx.theme, &mut self.state);
         self.controls_ui(ui);

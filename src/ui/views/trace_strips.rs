@@ -82,7 +82,7 @@ impl TraceStrips {
         let last = s.words.len().saturating_sub(1);
         let mut cursor = s.cursor(cx.selection.token);
         ui.horizontal(|ui| {
-            if ui.button("\u{25c0}").on_hover_text("One word back.").clicked() {
+            if ui.button("back").on_hover_text("One word back.").clicked() {
                 (cursor, self.playing) = (cursor.saturating_sub(1), None);
             }
             let playing = self.playing.is_some();
@@ -93,7 +93,7 @@ impl TraceStrips {
                     cursor = 0;
                 }
             }
-            if ui.button("\u{25b6}").on_hover_text("One word on.").clicked() {
+            if ui.button("next").on_hover_text("One word on.").clicked() {
                 (cursor, self.playing) = ((cursor + 1).min(last), None);
             }
             ui.spacing_mut().slider_width = (ui.available_width() - 80.0).max(40.0);

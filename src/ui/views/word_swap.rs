@@ -30,7 +30,7 @@ impl WordSwap {
 
     fn chart(relative: bool, cx: &ViewCx<'_>) -> Chart<'static> {
         let s = Sentence::of(cx);
-        let y = if relative { "distance / mean norm" } else { "distance |h \u{2212} h\u{2032}|" };
+        let y = if relative { "distance / mean norm" } else { "distance |h \u{2212} h'|" };
         let mut chart = Chart::new("distance of the traces", Axis::new("word").whole(), Axis::new(y).log())
             .empty("The two sentences have the same codes: choose another word to swap in.");
         let swapped = s.words.iter().enumerate().map(|(i, w)| if i == s.swap_word { s.swap_to.as_str() } else { w });
@@ -48,7 +48,7 @@ impl WordSwap {
         }
         if !chart.lines.is_empty() {
             chart.x.include = vec![1.0, s.words.len() as f64];
-            let label = format!("{} \u{2192} {}", s.words.get(s.swap_word).map_or("", String::as_str), s.swap_to);
+            let label = format!("{} / {}", s.words.get(s.swap_word).map_or("", String::as_str), s.swap_to);
             chart.references.push(Reference { label, at: s.swap_word as f64 + 1.0, vertical: true });
         }
         chart
@@ -58,8 +58,8 @@ impl WordSwap {
     fn words_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let s = Sentence::of(cx);
         ui.horizontal_wrapped(|ui| {
-            ui.spacing_mut().item_spacing = vec2(2.0, 2.0);
-            ui.spacing_mut().button_padding = vec2(3.0, 0.0);
+            ui.spacing_mut().item_spacing = vec2(5.0, 2.0);
+            ui.spacing_mut().button_padding = vec2(0.0, 0.0);
             ui.spacing_mut().interact_size.y = 18.0;
             for (i, word) in s.words.iter().enumerate() {
                 let chosen = i == s.swap_word;
