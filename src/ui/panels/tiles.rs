@@ -90,6 +90,11 @@ fn send(shell: &mut Shell<'_>, page: &Page, commands: Vec<Command>, settings: Ve
         shell.act(Action::Change(key, value));
     }
     for command in commands {
+        // To run is what Space does: it makes the run first where there is none.
+        if command == Command::Run {
+            shell.act(Action::RunPause);
+            continue;
+        }
         if let Err(words) = page.tell(command) {
             shell.act(Action::Toast(words));
         }
