@@ -291,8 +291,10 @@ struct Desk {
 fn desk_of(worker: Worker, lists: Lists, opening: Option<Opening>) -> Desk {
     let (host, asked, deliver) = Pretender::new(worker);
     let start = Start { opening, ..Start::default() };
-    let harness =
-        Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::with_lists(cc, host, start, lists));
+    let harness = Harness::builder()
+        .with_size([1280.0, 800.0])
+        .with_step_dt(1.0 / 60.0)
+        .build_eframe(move |cc| App::with_lists(cc, host, start, lists));
     Desk { harness, asked, deliver }
 }
 

@@ -129,8 +129,9 @@ fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
         Grid::new("values").num_columns(n + 1).spacing([12.0, 4.0]).show(ui, |ui| {
             ui.label("");
             for (i, v) in mirror.variants().iter().enumerate() {
-                let name = RichText::new(&v.id).small().color(theme.variant(i));
-                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| ui.label(name));
+                let name: String = v.id.chars().take(9).collect();
+                let name = RichText::new(format!("{name:>9}")).font(theme::numbers()).color(theme.variant(i));
+                ui.label(name).on_hover_text(&v.label);
             }
             ui.end_row();
             for (channel, _) in channels {
@@ -145,12 +146,10 @@ fn value_row_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, channel: &Channel, 
     for variant in 0..n {
         let value = mirror.curve(variant, channel.as_str()).and_then(|c| c.value_at(step));
         let text = value.map_or("–".to_owned(), number::short);
-        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            let label = ui.label(RichText::new(text).font(theme::numbers()).color(theme.text));
-            if let Some(v) = value {
-                label.on_hover_text(format!("{v}"));
-            }
-        });
+        let label = ui.label(RichText::new(format!("{text:>9}")).font(theme::numbers()).color(theme.text));
+        if let Some(v) = value {
+            label.on_hover_text(format!("{v}"));
+        }
     }
     ui.end_row();
 }
