@@ -143,6 +143,7 @@ fn rows<'a>(h1: &'a [f64], h2: &'a [f64], width: usize) -> impl Iterator<Item = 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use rand::Rng;
 
     use super::*;
 
