@@ -1,0 +1,144 @@
+//! The fast-slow family's weights, tracked or detached, and what they compute without a choice.
+
+use candle_core::{Result, Tensor};
+
+use super::{Constraint, FastSlowSpec};
+use crate::nn::{
+    Params, Tap,
+    fused::{
+        linear::linear,
+        mlp::{Act, mlp},
+        norm::rms_norm,
+    },
+    layers::{self, Block, BlockSpec, EPS, MlpKind, reader},
+};
+
+/// phi: from the slow state to the direction that is injected.
+#[derive(Clone)]
+pub(super) enum Phi {
+    Linear(Tensor),
+    /// Logits of a doubly stochastic matrix.
+    Mixing(Tensor),
+    Mlp {
+        up: Tensor,
+        down: Tensor,
+    },
+}
+
+/// The weights and the pure forward pass; tracked or detached.
+#[derive(Clone)]
+pub(super) struct Net {
+    pub(super) embed: Tensor, // (V, D)
+    pub(super) pre: Vec<Block>,
+    pub(super) slow: Vec<Block>,
+    pub(super) post: Vec<Block>,
+    phi: Phi,
+    pub(super) phi_norm: Tensor, // (D)
+    pub(super) gamma: Tensor,    // ()
+    pub(super) norm: Tensor,     // (D)
+}
+
+impl Net {
+    pub(super) fn new(p: &mut Params, s: &FastSlowSpec, vocab: usize) -> Result<Self> {
+        let d = s.d_model;
+        let fast_writers = 2 * (s.n_pre + s.n_rounds * s.n_post);
+        let block = |window, writers| BlockSpec {
+            d_model: d,
+            heads: s.heads,
+            kv_heads: s.kv_heads,
+            window,
+            hidden: 4 * d,
+            mlp: MlpKind::Plain(Act::Gelu),
+            writers,
+        };
+        let (fast, slow) = (block(s.fast_window, fast_writers), block(None, 2 * s.n_slow));
+        let blocks = |p: &mut Params, name: &str, n: usize, spec: &BlockSpec| -> Result<Vec<Block>> {
+            (0..n).map(|i| Block::new(p, &format!("{name}.{i}"), spec)).collect()
+        };
+        Ok(Self {
+            embed: p.normal("embed.weight", (vocab, d), layers::EMBEDDING_STD)?,
+            pre: blocks(p, "pre", s.n_pre, &fast)?,
+            slow: blocks(p, "slow", s.n_slow, &slow)?,
+            post: blocks(p, "post", s.n_post, &fast)?,
+            phi: match (s.projector_hidden, s.constraint) {
+                (Some(hidden), _) => {
+                    let up = reader(p, "phi.0.weight", hidden, d)?;
+                    Phi::Mlp { up, down: reader(p, "phi.2.weight", d, hidden)? }
+                }
+                (None, Constraint::Sinkhorn) => Phi::Mixing(reader(p, "phi.weight", d, d)?),
+                (None, _) => Phi::Linear(reader(p, "phi.weight", d, d)?),
+            },
+            phi_norm: p.ones("phi_norm.weight", d)?,
+            gamma: p.zeros("gamma", ())?,
+            norm: p.ones("norm.weight", d)?,
+        })
+    }
+
+    /// The same weights, shared, with no part in gradients.
+    pub(super) fn detach(&self) -> Self {
+        let all = |blocks: &[Block]| blocks.iter().map(Block::detach).collect();
+        Self {
+            embed: self.embed.detach(),
+            pre: all(&self.pre),
+            slow: all(&self.slow),
+            post: all(&self.post),
+            phi: match &self.phi {
+                Phi::Linear(w) => Phi::Linear(w.detach()),
+                Phi::Mixing(w) => Phi::Mixing(w.detach()),
+                Phi::Mlp { up, down } => Phi::Mlp { up: up.detach(), down: down.detach() },
+            },
+            phi_norm: self.phi_norm.detach(),
+            gamma: self.gamma.detach(),
+            norm: self.norm.detach(),
+        }
+    }
+
+    /// RMSNorm(phi(y)), y `(B, K, D)`. Before upsampling: each block once instead of P times, and a
+    /// block of zeros would give zeros, so the padding of the first block can come after.
+    pub(super) fn injection(&self, y: &Tensor) -> Result<Tensor> {
+        let z = match &self.phi {
+            Phi::Linear(w) => linear(y, w)?,
+            Phi::Mixing(logits) => linear(y, &sinkhorn(logits)?)?,
+            Phi::Mlp { up, down } => mlp(y, up, down, Act::Gelu)?,
+        };
+        rms_norm(&z, &self.phi_norm, EPS)
+    }
+
+    pub(super) fn post(&self, x: &Tensor, tap: &mut Tap, round: usize) -> Result<Tensor> {
+        layers::run(&self.post, x, tap, Some(round))
+    }
+}
+
+/// Alternate row and column normalisations of exp(logits), `(D, D)`. The diagonal starts with half of
+/// each row's mass, so that channels do not all begin as the same mean.
+fn sinkhorn(logits: &Tensor) -> Result<Tensor> {
+    const ROUNDS: usize = 8;
+    let d = logits.dim(0)?;
+    let eye = Tensor::eye(d, logits.dtype(), logits.device())?;
+    let mut h = (logits + (eye * (d as f64).ln())?)?.exp()?;
+    for _ in 0..ROUNDS {
+        h = h.broadcast_div(&h.sum_keepdim(1)?)?;
+        h = h.broadcast_div(&h.sum_keepdim(0)?)?;
+    }
+    Ok(h)
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::{DType, Device};
+
+    use super::*;
+    use crate::nn::host;
+
+    #[test]
+    fn the_sinkhorn_projection_is_doubly_stochastic() -> Result<()> {
+        let w = Params::new(1, &Device::Cpu, DType::F32).normal("w", (24, 24), 0.5)?;
+        let h = sinkhorn(&w)?;
+        for axis in [0, 1] {
+            for sum in host::to_f32(&h.sum(axis)?)? {
+                assert!((sum - 1.0).abs() < 1e-3, "axis {axis}: {sum}");
+            }
+        }
+        Ok(())
+    }
+}
