@@ -27,6 +27,10 @@ struct Tile {
 }
 
 fn tile(view: &str, mirror: Mirror) -> Harness<'static, Tile> {
+    tile_in(Harness::builder(), view, mirror)
+}
+
+fn tile_in(builder: egui_kittest::HarnessBuilder<Tile>, view: &str, mirror: Mirror) -> Harness<'static, Tile> {
     let step = mirror.step;
     let tile = Tile {
         view: (views::find(view).unwrap().make)(),
@@ -38,7 +42,7 @@ fn tile(view: &str, mirror: Mirror) -> Harness<'static, Tile> {
         csv: None,
     };
     let theme = Theme::dark();
-    let mut harness = Harness::builder().with_size(vec2(640.0, 400.0)).with_step_dt(1.0 / 60.0).build_ui_state(
+    let mut harness = builder.with_size(vec2(640.0, 400.0)).with_step_dt(1.0 / 60.0).build_ui_state(
         move |ui, t: &mut Tile| {
             theme::apply(&theme, true, ui.ctx());
             let (config, knobs, mut settings) = (recorded::config(), recorded::knobs(), vec![]);
@@ -186,4 +190,28 @@ fn seeds_of_one_variant_become_a_mean_and_a_band() {
     let csv = harness.state().csv.as_deref().unwrap();
     let head = csv.lines().next().unwrap();
     assert!(head.contains("coupled") && head.contains("(low)") && head.contains("frozen"), "{head}");
+}
+
+/// The values of all lines under the pointer, in one box: looked at in the target folder.
+#[test]
+fn hovering_a_chart_draws_every_value_in_a_box() {
+    if let Err(e) = orrery::gpu::Offscreen::new() {
+        println!("skipped: {e}");
+        return;
+    }
+    for view in ["losses", "gate", "staircase", "attention"] {
+        let mut harness = tile_in(Harness::builder().wgpu(), view, recorded::twins());
+        let plain = harness.render().unwrap();
+        let name = if view == "attention" { "attention map" } else { view };
+        let rect = rect_of(&harness, name);
+        harness.hover_at(rect.left_top() + rect.size() * vec2(0.4, 0.6));
+        for _ in 0..40 {
+            harness.step();
+        }
+        let hovered = harness.render().unwrap();
+        assert!(plain != hovered, "{view}: the pointer shows nothing");
+        let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("views");
+        std::fs::create_dir_all(&folder).unwrap();
+        hovered.save(folder.join(format!("{view}-hovered.png"))).unwrap();
+    }
 }

@@ -62,8 +62,8 @@ impl Draw<'_> {
     }
 }
 
-/// Views that need no run: they are never empty.
-const NEVER_EMPTY: &[&str] = &["cost"];
+/// Views that answer from settings alone: they are never empty, and a run may change nothing in them.
+const NEEDS_NO_RUN: &[&str] = &["cost", "trace_decay", "trace_strips", "word_swap"];
 
 #[test]
 fn every_view_draws_its_empty_state_and_recorded_runs_in_both_modes() {
@@ -81,8 +81,8 @@ fn every_view_draws_its_empty_state_and_recorded_runs_in_both_modes() {
                     draw.sheet = sheet;
                     let full = draw.image(&mut offscreen, name);
                     assert!(full.colours(8) >= 8, "{}: blank with data", entry.id);
-                    if sheet == SHEETS[0] && !NEVER_EMPTY.contains(&entry.id) {
-                        assert_ne!(blank, full, "{}: data change nothing", entry.id);
+                    if sheet == SHEETS[0] && !NEEDS_NO_RUN.contains(&entry.id) {
+                        assert!(blank != full, "{}: data change nothing", entry.id);
                     }
                 }
                 draw.sheet = SHEETS[0];
@@ -99,7 +99,7 @@ fn pictures_are_the_same_each_time() {
     let twins = recorded::twins();
     for view in ["losses", "attention"] {
         let draw = Draw { view, mirror: &twins, step: recorded::STEPS, dark: true, sheet: SHEETS[0] };
-        assert_eq!(draw.image(&mut offscreen, "again"), draw.image(&mut offscreen, "again"), "{view}");
+        assert!(draw.image(&mut offscreen, "again") == draw.image(&mut offscreen, "again"), "{view}");
     }
 }
 
@@ -117,7 +117,7 @@ fn csv_is_what_is_shown() {
     for entry in VIEWS {
         let empty = Mirror::default();
         let draw = Draw { view: entry.id, mirror: &empty, step: 0, dark: true, sheet: SHEETS[0] };
-        if !NEVER_EMPTY.contains(&entry.id) {
+        if !NEEDS_NO_RUN.contains(&entry.id) {
             assert_eq!(draw.figure(|f| f.csv()).unwrap(), None, "{}: a table of nothing", entry.id);
         }
         let draw = Draw { mirror: &twins, step: recorded::STEPS, ..draw };

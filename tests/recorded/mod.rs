@@ -137,6 +137,7 @@ fn samples(mirror: &mut Mirror) {
         sample(mirror, step, channels::ATTENTION, "held-out window 3", attention(step), SENTENCE, None);
         sample(mirror, step, channels::RESIDUAL, "held-out window 3, 76 tokens", residual(step), "", None);
     }
+    sample(mirror, STEPS, channels::RECOVERABILITY, "held-out windows", recoverability(), "", None);
     sample(mirror, STEPS, channels::CAUSALITY, "the sentence as typed", causality(), SENTENCE, Some(1));
 }
 
@@ -237,6 +238,16 @@ fn residual(step: u64) -> Payload {
         ],
         x,
     })
+}
+
+fn recoverability() -> Payload {
+    let x: Vec<f64> = (1..=24).map(f64::from).collect();
+    let lines = vec![
+        Line { name: "accuracy".into(), y: x.iter().map(|k| 0.04 + 0.9 * (-k / 6.0).exp()).collect() },
+        Line { name: "chance".into(), y: vec![0.04; 24] },
+        Line { name: "majority".into(), y: vec![0.09; 24] },
+    ];
+    Payload::Series(Series { x_label: "distance k (tokens)".into(), y_label: "accuracy".into(), x, lines })
 }
 
 fn causality() -> Payload {

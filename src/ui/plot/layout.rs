@@ -209,7 +209,7 @@ impl Layout {
     /// The x axis' words stand at the right end of the ticks' row; ticks under them go.
     fn drop_covered_x_ticks(&mut self, chart: &Chart<'_>, size: [f32; 2], measure: Measure<'_>) {
         let words = self.x_label_words(chart);
-        let label_left = size[0] - measure(&words, false) - 10.0;
+        let label_left = size[0] - measure(&words, false) - 16.0;
         let ticks = std::mem::take(&mut self.x_ticks);
         self.x_ticks = ticks
             .into_iter()
