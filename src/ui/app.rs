@@ -118,6 +118,9 @@ impl App {
     /// As [`App::new`], with other labs and views.
     pub fn with_lists(cc: &eframe::CreationContext<'_>, mut host: Box<dyn Host>, start: Start, lists: Lists) -> Self {
         let ctx = &cc.egui_ctx;
+        if let Some(graphics) = &cc.wgpu_render_state {
+            crate::gpu::install(ctx, graphics);
+        }
         let session = cc.storage.map(Session::load).unwrap_or_default();
         let theme = Theme::of(session.dark);
         theme::apply(&theme, session.still, ctx);

@@ -109,7 +109,7 @@ impl Chart<'_> {
                 plot.height(),
                 hex(span.colour)
             );
-            svg.text(Pos2::new(ends[0] + 4.0, plot.top() + 14.0), "start", &span.label, theme.secondary);
+            svg.text(Pos2::new(ends[0] + 4.0, plot.bottom() - 6.0), "start", &span.label, theme.secondary);
         }
         for (place, words) in &layout.y_ticks {
             let y = layout.y_at(*place);

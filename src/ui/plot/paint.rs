@@ -297,9 +297,9 @@ impl Canvas<'_> {
         }
         for span in &self.chart.spans {
             let x = layout.x_at(layout.x_scale.place(span.from)) + self.corner.x;
-            let at = pos2(x.max(area.left()) + 4.0, area.top() + 2.0);
+            let at = pos2(x.max(area.left()) + 4.0, area.bottom() - 4.0);
             if area.contains(at) {
-                self.halo_text(at, Align2::LEFT_TOP, &span.label);
+                self.halo_text(at, Align2::LEFT_BOTTOM, &span.label);
             }
         }
         for reference in &self.chart.references {

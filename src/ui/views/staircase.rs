@@ -57,10 +57,14 @@ impl Staircase {
                 from: (block * pool) as f64,
                 to: ((block + 1) * pool) as f64,
             };
-            chart.spans.push(span(block, format!("block {block}"), cx.theme.fast));
-            if let Some(read) = block.checked_sub(1) {
-                chart.spans.push(span(read, format!("reads {read}"), cx.theme.slow));
-            }
+            let words = match block.checked_sub(1) {
+                Some(read) => {
+                    chart.spans.push(span(read, String::new(), cx.theme.slow));
+                    format!("block {block} reads block {read}")
+                }
+                None => "block 0 reads zero".to_owned(),
+            };
+            chart.spans.push(span(block, words, cx.theme.fast));
         }
         chart
     }
