@@ -100,8 +100,8 @@ impl Theme {
             variants: OKABE_ITO,
             traces: [
                 Color32::from_rgb(0x6a, 0x78, 0xd0),
-                Color32::from_rgb(0x46, 0x53, 0xb0),
-                Color32::from_rgb(0x26, 0x2f, 0x7a),
+                Color32::from_rgb(0x38, 0x42, 0x9c),
+                Color32::from_rgb(0x12, 0x16, 0x44),
             ],
         }
         .made_readable()
