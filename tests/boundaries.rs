@@ -139,7 +139,7 @@ fn libraries_stay_where_they_belong() {
     const NO_WINDOW: &[&str] =
         &["config", "corpus", "nn", "models", "analysis", "telemetry", "probe", "store", "trainer", "labs", "bench"];
     let bans: &[(&str, &[&str])] = &[
-        ("candle", &["config", "corpus", "telemetry", "analysis", "labs", "gpu", "ui"]),
+        ("candle_", &["config", "corpus", "telemetry", "analysis", "labs", "gpu", "ui"]),
         ("egui", NO_WINDOW),
         ("wgpu", NO_WINDOW),
     ];
