@@ -109,7 +109,7 @@ pub static KEYS: &[KeyBinding] = &[
     key(Key::D, Action::ToggleTheme, "D", "Dark or light"),
     key(Key::OpenBracket, Action::FoldControls, "[", "Fold or open the controls"),
     key(Key::CloseBracket, Action::FoldInspector, "]", "Fold or open the right panel"),
-    key(Key::T, Action::FrameTimes, "T", "Frame times"),
+    key(Key::T, Action::FrameTimes, "T", "Frame times: draws without pause while they are shown"),
     key(Key::Questionmark, Action::Help, "?", "Every key and gesture"),
     key(Key::Escape, Action::Back, "Esc", "Back out: sheet, maximised tile, lab"),
     command(Key::Z, Action::Undo, "Ctrl Z", "Undo a change of a control"),

@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     config::Config,
+    gpu,
     labs::{LABS, Lab},
     telemetry::Level,
 };
@@ -119,7 +120,7 @@ impl App {
     pub fn with_lists(cc: &eframe::CreationContext<'_>, mut host: Box<dyn Host>, start: Start, lists: Lists) -> Self {
         let ctx = &cc.egui_ctx;
         if let Some(graphics) = &cc.wgpu_render_state {
-            crate::gpu::install(ctx, graphics);
+            gpu::install(ctx, graphics);
         }
         let session = cc.storage.map(Session::load).unwrap_or_default();
         let theme = Theme::of(session.dark);
@@ -286,6 +287,7 @@ impl App {
 
     pub(super) fn toggle_frames(&mut self) {
         self.frames_shown = !self.frames_shown;
+        self.frames = FrameTimes::default();
     }
 }
 
@@ -310,7 +312,10 @@ impl eframe::App for App {
         for action in actions {
             self.perform(action, &ctx);
         }
-        if self.milestones.wants_second_frame() {
+        let training = self.pages.values().any(|p| p.run.as_ref().is_some_and(Run::is_running));
+        // While frames are being timed they follow one another without pause: the time between two
+        // then says what a frame takes, not when something happened.
+        if self.milestones.wants_second_frame() || self.frames_shown || self.milestones.are_told() && training {
             ctx.request_repaint();
         }
     }

@@ -9,7 +9,7 @@ use std::{
 /// Frames that percentiles are taken over: a minute at 60 frames a second.
 const KEPT: usize = 3600;
 /// A longer wait between two frames was idleness, not slowness.
-const IDLE: Duration = Duration::from_millis(500);
+const IDLE: Duration = Duration::from_secs(1);
 
 /// Collects frame times.
 #[derive(Debug)]
@@ -107,6 +107,11 @@ impl Milestones {
     /// Whether the first frame still has to be noticed by the frame after it.
     pub fn wants_second_frame(&self) -> bool {
         self.told && self.first_frame.is_none()
+    }
+
+    /// Whether times are wanted at all (`--timings`).
+    pub fn are_told(&self) -> bool {
+        self.told
     }
 
     pub fn frame_shown(&mut self) {

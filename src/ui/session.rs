@@ -135,6 +135,40 @@ mod tests {
         assert_eq!(Shared::from_text(&wrapped).unwrap().config, config);
     }
 
+    #[derive(Default)]
+    struct Memory(BTreeMap<String, String>);
+
+    impl eframe::Storage for Memory {
+        fn get_string(&self, key: &str) -> Option<String> {
+            self.0.get(key).cloned()
+        }
+
+        fn set_string(&mut self, key: &str, value: String) {
+            self.0.insert(key.to_owned(), value);
+        }
+
+        fn remove_string(&mut self, key: &str) {
+            self.0.remove(key);
+        }
+
+        fn flush(&mut self) {}
+    }
+
+    #[test]
+    fn a_session_comes_back_and_a_damaged_one_is_forgotten() {
+        let mut storage = Memory::default();
+        let knobs = [Knob::float("a.b", "B", 0.25, 0.0, 1.0)];
+        let mut session = Session { dark: false, zoom: 1.3, lab: Some("x".into()), ..Session::default() };
+        let config = Some(Config::defaults("x", &knobs));
+        session.labs.insert("x".into(), LabSession { config: config.clone(), layout: None });
+        session.save(&mut storage);
+        let back = Session::load(&storage);
+        assert!(!back.dark && back.zoom == 1.3 && back.lab.as_deref() == Some("x"));
+        assert_eq!(back.labs["x"].config, config);
+        storage.set_string(KEY, "{ half".into());
+        assert!(Session::load(&storage).lab.is_none());
+    }
+
     #[test]
     fn damage_is_told_in_words() {
         assert!(Shared::from_text("hello").unwrap_err().contains("orrery1:"));

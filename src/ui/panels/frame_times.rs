@@ -23,6 +23,6 @@ fn plate_ui(ctx: &Context, theme: &Theme, id: &str, (align, offset): (Align2, ef
             .fill(theme.raised)
             .corner_radius(theme::CORNER)
             .inner_margin(Margin::symmetric(12, 6))
-            .show(ui, |ui| ui.label(text));
+            .show(ui, |ui| ui.add(eframe::egui::Label::new(text).extend()));
     });
 }

@@ -170,6 +170,6 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, on_page: bool) {
         entry(ui, if shell.session.still { "Animations on" } else { "Reduced motion" }, "", Action::ToggleStill);
         entry(ui, "Larger", "Ctrl +", Action::Zoom(shell.session.zoom + 0.1));
         entry(ui, "Smaller", "Ctrl -", Action::Zoom(shell.session.zoom - 0.1));
-        entry(ui, "Frame times", "T", Action::FrameTimes);
+        entry(ui, "Frame times (draws without pause)", "T", Action::FrameTimes);
     });
 }
