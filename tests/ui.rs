@@ -43,7 +43,7 @@ fn knobs() -> Vec<Knob> {
 }
 
 fn plan(config: &Config) -> Result<Plan, ConfigError> {
-    if config.usize("model.width") % 8 != 0 {
+    if !config.usize("model.width").is_multiple_of(8) {
         return Err(ConfigError::Inconsistent("`model.width` must be a multiple of 8".into()));
     }
     // The host pretends, so any plan will do.
@@ -127,7 +127,7 @@ struct Pretender {
 }
 
 impl Pretender {
-    fn new(worker: Worker) -> (Box<dyn Host>, Arc<Asked>, Sender<Delivery>) {
+    fn with(worker: Worker) -> (Box<dyn Host>, Arc<Asked>, Sender<Delivery>) {
         let asked = Arc::<Asked>::default();
         let (sender, arrived) = unbounded();
         (Box::new(Self { asked: asked.clone(), worker, sender: sender.clone(), arrived }), asked, sender)
@@ -203,7 +203,7 @@ fn work(worker: Worker, config: Config, inbox: Arc<Inbox>, commands: Receiver<Co
             step += 1;
             one_step(&inbox, step);
             asked.steps.store(step, Ordering::SeqCst);
-            if step % 25 == 0 {
+            if step.is_multiple_of(25) {
                 inbox.deliver(Event::Checkpoint { step });
             }
             if worker == Worker::Fails && step == 3 {
@@ -289,7 +289,7 @@ struct Desk {
 }
 
 fn desk_of(worker: Worker, lists: Lists, opening: Option<Opening>) -> Desk {
-    let (host, asked, deliver) = Pretender::new(worker);
+    let (host, asked, deliver) = Pretender::with(worker);
     let start = Start { opening, ..Start::default() };
     let harness = Harness::builder()
         .with_size([1280.0, 800.0])
@@ -690,6 +690,26 @@ fn nothing_is_drawn_while_nothing_happens() {
 }
 
 #[test]
+fn a_text_dropped_on_the_gallery_asks_in_which_lab() {
+    let mut d = desk_of(Worker::Steps, LISTS, None);
+    d.steps(2);
+    drop_file(&mut d, "book.txt");
+    assert!(d.shows("In which lab?"));
+    d.click("Pretend lab");
+    assert_eq!(d.page().config.text("corpus.file"), "book.txt");
+}
+
+#[test]
+fn an_unavailable_device_is_shown_with_words_and_cannot_be_chosen() {
+    let mut d = desk_of(Worker::Steps, Lists { labs: LABS, views: VIEWS }, Some(Opening::Lab(LABS[0].id.into())));
+    d.until("ready", |d| d.state() == "ready");
+    d.harness.get_by_role_and_label(Role::ComboBox, "on").click();
+    d.steps(3);
+    let entry = d.harness.get_by_label("cuda:0: not in this build");
+    assert!(entry.accesskit_node().is_disabled());
+}
+
+#[test]
 fn presenter_mode_folds_the_panels_and_shows_keys() {
     let mut d = desk(Worker::Steps);
     assert!(d.harness.query_by_label("Find a control").is_some());
@@ -744,7 +764,7 @@ fn pictures() {
         ("light", [1280.0, 800.0], 1.0, false),
         ("dark2x", [1280.0, 720.0], 2.0, true),
     ] {
-        let (host, asked, deliver) = Pretender::new(Worker::Steps);
+        let (host, asked, deliver) = Pretender::with(Worker::Steps);
         let lists = Lists { labs: LABS, views: VIEWS };
         let harness = Harness::builder()
             .with_size(size)

@@ -12,7 +12,7 @@ const KEPT: usize = 3600;
 const IDLE: Duration = Duration::from_secs(1);
 
 /// Collects frame times.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct FrameTimes {
     /// Milliseconds the interface thread was busy with each frame.
     busy_ms: VecDeque<f32>,
@@ -30,12 +30,6 @@ pub struct FrameStats {
     pub busy_p99: f32,
     pub gap_p50: f32,
     pub gap_p99: f32,
-}
-
-impl Default for FrameTimes {
-    fn default() -> Self {
-        Self { busy_ms: VecDeque::new(), gap_ms: VecDeque::new(), last_start: None, frames: 0 }
-    }
 }
 
 impl FrameTimes {

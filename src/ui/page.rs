@@ -199,12 +199,13 @@ impl Page {
     pub fn pump(&mut self) -> News {
         let Some(run) = &mut self.run else { return News::default() };
         let news = run.pump();
-        if news.started && run.replayed.is_some() {
-            if let Some(info) = run.mirror.info.clone() {
-                self.config = info.config.clone();
-                self.launched = Some(info.config.clone());
-                self.preset = preset_of(self.lab, &self.knobs, &self.config);
-            }
+        if news.started
+            && run.replayed.is_some()
+            && let Some(info) = run.mirror.info.clone()
+        {
+            self.config = info.config.clone();
+            self.launched = Some(info.config.clone());
+            self.preset = preset_of(self.lab, &self.knobs, &self.config);
         }
         news
     }
