@@ -12,7 +12,10 @@ use std::{
 
 use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 use eframe::egui::{self, Key, Modifiers, accesskit::Role};
-use egui_kittest::{Harness, kittest::Queryable};
+use egui_kittest::{
+    Harness,
+    kittest::{NodeT, Queryable},
+};
 use orrery::{
     config::{Config, ConfigError, Knob, Value},
     labs::{LABS, Lab, Pane, Preset},
