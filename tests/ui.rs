@@ -698,7 +698,8 @@ fn a_text_dropped_on_the_gallery_asks_in_which_lab() {
     d.steps(2);
     drop_file(&mut d, "book.txt");
     assert!(d.shows("In which lab?"));
-    d.click("Pretend lab");
+    d.harness.get_by_role_and_label(Role::Button, "Pretend lab").click();
+    d.steps(3);
     assert_eq!(d.page().config.text("corpus.file"), "book.txt");
 }
 
