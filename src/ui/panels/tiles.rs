@@ -205,7 +205,9 @@ impl Stage<'_> {
     fn menu_ui(&mut self, ui: &mut Ui, id: TileId, entry: Option<&'static ViewEntry>) {
         ui.set_width(280.0);
         if let Some(entry) = entry {
-            ui.label(RichText::new(entry.about).small().color(self.cx.theme.secondary));
+            ui.with_layout(egui::Layout::top_down(egui::Align::Min), |ui| {
+                ui.label(RichText::new(entry.about).small().color(self.cx.theme.secondary));
+            });
             ui.separator();
             self.export_ui(ui, id, entry);
             ui.separator();
