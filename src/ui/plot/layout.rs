@@ -472,7 +472,7 @@ impl Ends {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{Axis, Line},
+        super::{Axis, Line, Smoothed},
         *,
     };
 
@@ -498,6 +498,16 @@ mod tests {
         assert!(points <= 1000, "{points}");
         let highest = layout.traces.iter().flat_map(|t| &t.points).map(|p| p[1]).fold(f64::MIN, f64::max);
         assert!(highest > 0.9999, "the extremes survive");
+        let begun = std::time::Instant::now();
+        let mut smoothed = Smoothed::default();
+        smoothed.follow(&c, 0.9);
+        let chart = chart(vec![Line::new("a", Color32::RED, smoothed.curve()).raw(&c)]);
+        let smoothing = begun.elapsed();
+        let begun = std::time::Instant::now();
+        for _ in 0..10 {
+            Layout::of(&chart, &ChartState::default(), [480.0, 300.0], &measure);
+        }
+        println!("smoothing a million points once: {smoothing:?}; laying them out: {:?}", begun.elapsed() / 10);
     }
 
     #[test]
