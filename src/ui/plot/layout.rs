@@ -245,13 +245,14 @@ impl Layout {
                 self.push_trace(chart, i, points, 0.25, 1.0);
             }
         }
-        for (i, line) in chart.lines.iter().enumerate() {
+        // The first line lies on top: it is what the others are compared with.
+        for (i, line) in chart.lines.iter().enumerate().rev() {
             let mut points = self.thin(&line.data, columns);
             if line.stroke == Stroke::Stairs {
                 points = stairs(&points);
             }
             let strength = if line.faint { 0.35 } else { 1.0 };
-            self.push_trace(chart, i, points, strength, if line.faint { 1.0 } else { 1.5 });
+            self.push_trace(chart, i, points, strength, if line.faint { 1.0 } else { line.width });
         }
     }
 

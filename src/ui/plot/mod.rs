@@ -78,6 +78,8 @@ pub struct Line<'a> {
     pub faint: bool,
     /// What the legend calls it, where that is shorter than the label.
     pub short: Option<String>,
+    /// Points wide. Lines that may coincide are made wider the deeper they lie, so that each is seen.
+    pub width: f32,
     /// In the legend; false for a second line of the same thing, which the readout still names.
     pub named: bool,
 }
@@ -93,6 +95,7 @@ impl<'a> Line<'a> {
             dots: false,
             faint: false,
             short: None,
+            width: 1.5,
             named: true,
         }
     }

@@ -127,6 +127,7 @@ impl Tracked {
             };
             line = line.stroke(look.stroke).dots();
             line.short = Some(group.label.clone());
+            line.width = (1.5 + 1.2 * place as f32).min(4.0);
             chart.lines.push(if look.unnamed { line.unnamed() } else { line });
         }
     }
