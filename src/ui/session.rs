@@ -165,7 +165,7 @@ mod tests {
         let back = Session::load(&storage);
         assert!(!back.dark && back.zoom == 1.3 && back.lab.as_deref() == Some("x"));
         assert_eq!(back.labs["x"].config, config);
-        storage.set_string(KEY, "{ half".into());
+        eframe::Storage::set_string(&mut storage, KEY, "{ half".into());
         assert!(Session::load(&storage).lab.is_none());
     }
 
