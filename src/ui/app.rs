@@ -1,6 +1,11 @@
 //! The application: holds the pages, performs actions, draws the panels in order.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Instant};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, atomic::Ordering},
+    time::Instant,
+};
 
 use eframe::{
     egui::{self, Context, Ui},
@@ -9,12 +14,12 @@ use eframe::{
 
 use super::{
     action::Action,
-    frames::{FrameStats, FrameTimes, Milestones},
+    frames::{FrameStats, FrameTimes, Milestones, Patience},
     host::Host,
     keys,
     page::Page,
     panels::{self, Overlay, Shell, home::PastRuns, toasts::Toasts},
-    run::Run,
+    run::{Run, patience_id},
     session::Session,
     theme::{self, Theme},
     views::{VIEWS, ViewEntry},
@@ -297,6 +302,8 @@ impl eframe::App for App {
         if self.frames.frames == 2 {
             self.milestones.frame_shown();
         }
+        let patience = ctx.data_mut(|d| d.get_temp_mut_or_default::<Patience>(patience_id()).clone());
+        patience.store(self.frames.patience_ms(), Ordering::Relaxed);
         self.listen(ctx);
     }
 

@@ -11,6 +11,14 @@ const KEPT: usize = 3600;
 /// A longer wait between two frames was idleness, not slowness.
 const IDLE: Duration = Duration::from_secs(1);
 
+/// Frames closer together than this come from a graphics card, milliseconds.
+const QUICK_MS: f32 = 25.0;
+/// Deliveries closer together than this share a frame, milliseconds.
+pub const SOON_MS: u64 = 8;
+
+/// [`FrameTimes::patience_ms`], as workers' threads read it.
+pub type Patience = std::sync::Arc<std::sync::atomic::AtomicU64>;
+
 /// Collects frame times.
 #[derive(Debug, Default)]
 pub struct FrameTimes {
@@ -45,6 +53,14 @@ impl FrameTimes {
             keep(&mut self.busy_ms, secs * 1e3);
         }
         self.frames += 1;
+    }
+
+    /// How long news from a run may wait for its frame, milliseconds: hardly at all where frames
+    /// are quick; where a software rasteriser draws them, as long as a frame takes, so that drawing
+    /// leaves at least half of the machine to training.
+    pub fn patience_ms(&self) -> u64 {
+        let quickest = self.gap_ms.iter().rev().take(30).copied().fold(f32::INFINITY, f32::min);
+        if quickest.is_finite() && quickest > QUICK_MS { quickest.min(150.0) as u64 } else { SOON_MS }
     }
 
     pub fn stats(&self) -> FrameStats {
@@ -147,6 +163,21 @@ mod tests {
         assert_eq!(percentile(&values, 0.5), 50.0);
         assert_eq!(percentile(&values, 0.99), 99.0);
         assert_eq!(percentile(&VecDeque::new(), 0.5), 0.0);
+    }
+
+    #[test]
+    fn slow_frames_leave_time_to_training() {
+        let mut t = FrameTimes::default();
+        let mut now = Instant::now();
+        assert_eq!(t.patience_ms(), SOON_MS);
+        for _ in 0..40 {
+            now += Duration::from_millis(80);
+            t.begin(now, None);
+        }
+        assert!((78..=81).contains(&t.patience_ms()), "{}", t.patience_ms());
+        now += Duration::from_millis(16);
+        t.begin(now, None);
+        assert_eq!(t.patience_ms(), SOON_MS, "one quick frame shows that they can be");
     }
 
     #[test]

@@ -1,14 +1,19 @@
 //! A run as the window holds it: the handle to its worker and the mirror of what it told.
 
-use std::{collections::VecDeque, path::PathBuf, time::Duration};
+use std::{collections::VecDeque, path::PathBuf, sync::atomic::Ordering, time::Duration};
 
 use eframe::egui;
 
-use super::mirror::Mirror;
+use super::{
+    frames::{Patience, SOON_MS},
+    mirror::Mirror,
+};
 use crate::telemetry::{Command, Event, RunHandle, RunState};
 
-/// Deliveries closer than this share a frame.
-const SOON: Duration = Duration::from_millis(8);
+/// Where a context keeps how long news may wait for a frame.
+pub fn patience_id() -> egui::Id {
+    egui::Id::unique("orrery patience")
+}
 
 /// A run that is being watched: living, or replayed from its folder.
 pub struct Run {
@@ -33,7 +38,11 @@ impl Run {
     /// run tells of itself.
     pub fn new(handle: RunHandle, mut mirror: Mirror, replayed: Option<PathBuf>, ctx: &egui::Context) -> Self {
         let ctx = ctx.clone();
-        handle.inbox.set_wake(move || ctx.request_repaint_after(SOON));
+        let patience = ctx.data_mut(|d| d.get_temp_mut_or_default::<Patience>(patience_id()).clone());
+        handle.inbox.set_wake(move || {
+            let ms = patience.load(Ordering::Relaxed).max(SOON_MS);
+            ctx.request_repaint_after(Duration::from_millis(ms));
+        });
         mirror.state = None;
         Self { handle, mirror, replayed, recent: VecDeque::new() }
     }

@@ -85,13 +85,11 @@ pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
             .frame(ground(shell.theme, Margin::ZERO))
             .show(ui, |ui| inspector::right_panel_ui(ui, shell, page));
     }
-    egui::CentralPanel::default().frame(Frame::NONE.fill(shell.theme.page).inner_margin(Margin::same(8))).show(
-        ui,
-        |ui| {
-            banner::banner_ui(ui, shell, page);
-            tiles::tiles_ui(ui, shell, page);
-        },
-    );
+    // No fill: the window is cleared to the page's colour, and a second coat costs a software rasteriser.
+    egui::CentralPanel::default().frame(Frame::NONE.inner_margin(Margin::same(8))).show(ui, |ui| {
+        banner::banner_ui(ui, shell, page);
+        tiles::tiles_ui(ui, shell, page);
+    });
 }
 
 /// A sheet over the page.
