@@ -1,8 +1,11 @@
 //! Causal grouped-query attention with QK-RMSNorm and rotary embedding, in one operation.
 
+mod fused;
+mod rows;
+
 use candle_core::{D, DType, Result, Tensor};
 
-use super::norm::rms_norm_reference;
+use super::{matrix, norm::rms_norm_reference};
 
 /// Sizes and switches of one attention.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,6 +24,9 @@ pub struct AttentionSpec {
 /// qkv `(B, T, (H + 2 Hkv) d)`: queries, keys, values side by side; q_norm, k_norm `(d)`.
 /// Returns `(B, T, H d)`.
 pub fn attention(qkv: &Tensor, q_norm: &Tensor, k_norm: &Tensor, spec: AttentionSpec) -> Result<Tensor> {
+    if spec.head_dim.is_multiple_of(2) && matrix::readable(&[qkv, q_norm, k_norm]) {
+        return fused::attention(qkv, q_norm, k_norm, spec);
+    }
     Ok(reference(qkv, q_norm, k_norm, spec)?.0)
 }
 
@@ -44,6 +50,18 @@ pub fn reference(qkv: &Tensor, q_norm: &Tensor, k_norm: &Tensor, s: AttentionSpe
 pub fn rotate(x: &Tensor, theta: f64) -> Result<Tensor> {
     let (_, _, t, d) = x.dims4()?;
     let half = d / 2;
+    let (cos, sin) = angles(t, d, theta);
+    let cos = Tensor::from_vec(cos, (t, half), x.device())?.to_dtype(x.dtype())?;
+    let sin = Tensor::from_vec(sin, (t, half), x.device())?.to_dtype(x.dtype())?;
+    let (a, b) = (x.narrow(D::Minus1, 0, half)?, x.narrow(D::Minus1, half, half)?);
+    let first = (a.broadcast_mul(&cos)? - b.broadcast_mul(&sin)?)?;
+    let second = (b.broadcast_mul(&cos)? + a.broadcast_mul(&sin)?)?;
+    Tensor::cat(&[first, second], D::Minus1)
+}
+
+/// Cosines and sines by position and pair, each `(T, d / 2)`.
+fn angles(t: usize, d: usize, theta: f64) -> (Vec<f32>, Vec<f32>) {
+    let half = d / 2;
     let mut cos = Vec::with_capacity(t * half);
     let mut sin = Vec::with_capacity(t * half);
     for pos in 0..t {
@@ -53,12 +71,7 @@ pub fn rotate(x: &Tensor, theta: f64) -> Result<Tensor> {
             sin.push(angle.sin());
         }
     }
-    let cos = Tensor::from_vec(cos, (t, half), x.device())?.to_dtype(x.dtype())?;
-    let sin = Tensor::from_vec(sin, (t, half), x.device())?.to_dtype(x.dtype())?;
-    let (a, b) = (x.narrow(D::Minus1, 0, half)?, x.narrow(D::Minus1, half, half)?);
-    let first = (a.broadcast_mul(&cos)? - b.broadcast_mul(&sin)?)?;
-    let second = (b.broadcast_mul(&cos)? + a.broadcast_mul(&sin)?)?;
-    Tensor::cat(&[first, second], D::Minus1)
+    (cos, sin)
 }
 
 /// `(B, Hkv, T, d)` -> `(B, Hkv n, T, d)`, each head n times in a row.

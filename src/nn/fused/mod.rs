@@ -6,7 +6,9 @@
 pub mod attention;
 pub mod cross_entropy;
 pub mod embedding;
+mod lanes;
 pub mod linear;
+mod matrix;
 pub mod mlp;
 pub mod norm;
 pub mod pool;
