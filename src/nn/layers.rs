@@ -160,7 +160,7 @@ impl Mlp {
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
         match &self.gate {
             None => mlp::mlp(x, &self.up, &self.down, self.act),
-            Some(gate) => linear(&mlp::glu(&linear(x, gate)?, &linear(x, &self.up)?, self.act)?, &self.down),
+            Some(gate) => mlp::gated(x, &Tensor::cat(&[gate, &self.up], 0)?, &self.down, self.act),
         }
     }
 

@@ -1,10 +1,16 @@
 //! y = x W^T.
 
-use candle_core::{Result, Tensor};
+use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor};
+
+use super::matrix::{self, View};
 
 /// x `(.., I)`, w `(O, I)` -> `(.., O)`.
 pub fn linear(x: &Tensor, w: &Tensor) -> Result<Tensor> {
-    reference(x, w)
+    let x = x.contiguous()?;
+    if !matrix::readable(&[&x, w]) {
+        return reference(&x, w);
+    }
+    x.apply_op2(w, Linear)
 }
 
 pub fn reference(x: &Tensor, w: &Tensor) -> Result<Tensor> {
@@ -14,4 +20,48 @@ pub fn reference(x: &Tensor, w: &Tensor) -> Result<Tensor> {
     let rows = x.elem_count() / width.max(1);
     dims.push(out);
     x.reshape((rows, width))?.matmul(&w.t()?)?.reshape(dims)
+}
+
+/// The shape of x with its last size, which must be `inputs`, replaced.
+pub(super) fn widened(x: &Shape, inputs: usize, outputs: usize) -> Result<Shape> {
+    let mut dims = x.dims().to_vec();
+    match dims.last_mut() {
+        Some(last) if *last == inputs => *last = outputs,
+        _ => candle_core::bail!("a weight with {inputs} inputs is given {x:?}"),
+    }
+    Ok(dims.into())
+}
+
+struct Linear;
+
+impl CustomOp2 for Linear {
+    fn name(&self) -> &'static str {
+        "linear"
+    }
+
+    fn cpu_fwd(&self, x: &CpuStorage, lx: &Layout, w: &CpuStorage, lw: &Layout) -> Result<(CpuStorage, Shape)> {
+        let (o, i) = lw.shape().dims2()?;
+        let shape = widened(lx.shape(), i, o)?;
+        let (x, w) = (matrix::values(x, lx)?, matrix::values(w, lw)?);
+        Ok((CpuStorage::F32(matrix::by_rows(x, i, View::new(w, o, i).t())), shape))
+    }
+
+    fn bwd(&self, x: &Tensor, w: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
+        let (o, i) = w.dims2()?;
+        matrix::read(grad, |g| {
+            let dx = if x.track_op() {
+                let dx = matrix::read(w, |w| Ok(matrix::by_rows(g, o, View::new(w, o, i))))?;
+                Some(Tensor::from_vec(dx, x.shape(), x.device())?)
+            } else {
+                None
+            };
+            let dw = if w.track_op() {
+                let dw = matrix::read(x, |x| Ok(matrix::over_rows(g, o, x, i)))?;
+                Some(Tensor::from_vec(dw, (o, i), w.device())?)
+            } else {
+                None
+            };
+            Ok((dx, dw))
+        })
+    }
 }

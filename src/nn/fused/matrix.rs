@@ -1,16 +1,20 @@
-//! Matrix products over plain slices, on the calling thread, and the slices that tensors hold.
+//! Matrix products over plain slices, and the slices that tensors hold.
 //!
-//! A task of a fused operation calls this; how tasks are spread is [`pool`](super::pool)'s matter.
+//! [`product`] runs on the calling thread, for a task of a fused operation; [`by_rows`] and
+//! [`over_rows`] are cut into such tasks.
 
 use candle_core::{CpuStorage, DType, Layout, Result, Storage, Tensor, bail};
 
-/// A row-major matrix, or the transpose of one.
+use super::pool;
+
+/// A row-major matrix, part of one, or the transpose of either.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
     data: &'a [f32],
     rows: usize,
     cols: usize,
-    transposed: bool,
+    row_step: usize,
+    col_step: usize,
 }
 
 impl<'a> View<'a> {
@@ -19,16 +23,20 @@ impl<'a> View<'a> {
     /// # Panics
     /// When there are fewer.
     pub fn new(data: &'a [f32], rows: usize, cols: usize) -> Self {
-        Self { data: &data[..rows * cols], rows, cols, transposed: false }
+        Self { data: &data[..rows * cols], rows, cols, row_step: cols, col_step: 1 }
     }
 
     pub fn t(self) -> Self {
-        Self { rows: self.cols, cols: self.rows, transposed: !self.transposed, ..self }
+        Self { rows: self.cols, cols: self.rows, row_step: self.col_step, col_step: self.row_step, ..self }
     }
 
-    /// Steps from column to column and from row to row.
-    fn steps(&self) -> (isize, isize) {
-        if self.transposed { (self.rows as isize, 1) } else { (1, self.cols as isize) }
+    /// `n` columns from column `from`.
+    ///
+    /// # Panics
+    /// When it has fewer.
+    pub fn columns(self, from: usize, n: usize) -> Self {
+        assert!(from + n <= self.cols, "columns {from}..{} of {}", from + n, self.cols);
+        Self { data: &self.data[from * self.col_step..], cols: n, ..self }
     }
 }
 
@@ -39,24 +47,32 @@ impl<'a> View<'a> {
 pub fn product(dst: &mut [f32], a: View, b: View, scale: f32, add: bool) {
     let (m, n, k) = (a.rows, b.cols, a.cols);
     assert!(k == b.rows && dst.len() >= m * n, "({m}, {k}) x ({}, {n}) into {} values", b.rows, dst.len());
-    let ((a_col, a_row), (b_col, b_row)) = (a.steps(), b.steps());
-    // SAFETY: a view holds exactly rows * cols values with the steps given, dst at least m * n, and
-    // the exclusive borrow of dst keeps it apart from both.
+    // SAFETY: dst holds at least m rows of n values, and its exclusive borrow keeps it apart from both.
+    unsafe { product_at(dst.as_mut_ptr(), n, a, b, scale, add) }
+}
+
+/// # Safety
+/// `dst` must have room for `a.rows` rows, `step` values apart, of `b.cols` values that nothing else
+/// reads or writes meanwhile.
+unsafe fn product_at(dst: *mut f32, step: usize, a: View, b: View, scale: f32, add: bool) {
+    let (m, n, k) = (a.rows, b.cols, a.cols);
+    let i = |n: usize| n as isize;
+    // SAFETY: a view's values lie within its slice at the steps given; dst by this function's contract.
     unsafe {
         gemm::gemm(
             m,
             n,
             k,
-            dst.as_mut_ptr(),
+            dst,
             1,
-            n as isize,
+            i(step),
             add,
             a.data.as_ptr(),
-            a_col,
-            a_row,
+            i(a.col_step),
+            i(a.row_step),
             b.data.as_ptr(),
-            b_col,
-            b_row,
+            i(b.col_step),
+            i(b.row_step),
             1.0,
             scale,
             false,
@@ -65,6 +81,73 @@ pub fn product(dst: &mut [f32], a: View, b: View, scale: f32, add: bool) {
             gemm::Parallelism::None,
         );
     }
+}
+
+/// Rows that one task takes through an operation on rows.
+pub const ROWS: usize = 128;
+
+/// x `(N, I)` times w `(I, O)`, by rows over the pool: `(N, O)`.
+pub fn by_rows(x: &[f32], width: usize, w: View) -> Vec<f32> {
+    let n = x.len() / width;
+    filled(n * w.cols, |out| {
+        pool::run_on(out, ROWS * w.cols, |i, out| {
+            let rows = out.len() / w.cols;
+            product(out, View::new(&x[i * ROWS * width..], rows, width), w, 1.0, false);
+        });
+    })
+}
+
+/// A place that several tasks write to, each its own columns.
+struct Shared(*mut f32);
+
+// SAFETY: only `over_rows` makes one, and its tasks write to columns of their own.
+unsafe impl Sync for Shared {}
+// SAFETY: as above.
+unsafe impl Send for Shared {}
+
+impl Shared {
+    /// A method, so that a closure takes the whole value and not the bare pointer in it.
+    fn at(&self, i: usize) -> *mut f32 {
+        self.0.wrapping_add(i)
+    }
+}
+
+/// g^T x, the gradient of a weight `(O, I)`: g `(N, O)`, x `(N, I)`. Cut along the longer side, by
+/// sizes alone.
+pub fn over_rows(g: &[f32], o: usize, x: &[f32], i: usize) -> Vec<f32> {
+    let n = g.len() / o;
+    let (g, x) = (View::new(g, n, o).t(), View::new(x, n, i));
+    let step = |side: usize| if n * o * i < 1 << 19 { side } else { side.div_ceil(4).next_multiple_of(16).max(32) };
+    filled(o * i, |out| {
+        if o >= i {
+            let step = step(o);
+            pool::run_on(out, step * i, |task, out| {
+                let g = g.t().columns(task * step, out.len() / i).t();
+                product(out, g, x, 1.0, false);
+            });
+        } else {
+            let step = step(i);
+            let out = Shared(out.as_mut_ptr());
+            pool::run(i.div_ceil(step), |task| {
+                let from = task * step;
+                // SAFETY: o rows i apart, of at most i - from values; tasks have disjoint columns.
+                unsafe { product_at(out.at(from), i, g, x.columns(from, step.min(i - from)), 1.0, false) }
+            });
+        }
+    })
+}
+
+/// A new vector that `write` fills. It must write every value, and before it reads it: the memory is
+/// not cleared first, which would cost as much as a small operation.
+pub fn filled(len: usize, write: impl FnOnce(&mut [f32])) -> Vec<f32> {
+    let mut v: Vec<f32> = Vec::with_capacity(len);
+    // SAFETY: room for `len` values is there, any bits are an f32, and the callers, all in this
+    // module's parent, write every value before any is read.
+    unsafe {
+        write(std::slice::from_raw_parts_mut(v.as_mut_ptr(), len));
+        v.set_len(len);
+    }
+    v
 }
 
 /// Whether a fused CPU form can read all of these: f32, in host memory, row-major, not empty.

@@ -2,7 +2,10 @@
 
 use candle_core::{Result, Tensor};
 
-use super::linear;
+use super::{linear, matrix};
+
+mod activation;
+mod fused;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
@@ -22,11 +25,31 @@ impl Act {
 
 /// down(act(up(x))). x `(.., D)`, up `(F, D)`, down `(O, F)` -> `(.., O)`.
 pub fn mlp(x: &Tensor, up: &Tensor, down: &Tensor, act: Act) -> Result<Tensor> {
-    mlp_reference(x, up, down, act)
+    let x = x.contiguous()?;
+    if !matrix::readable(&[&x, up, down]) {
+        return mlp_reference(&x, up, down, act);
+    }
+    fused::apply(&x, up, down, fused::Kind { act, gated: false })
 }
 
 pub fn mlp_reference(x: &Tensor, up: &Tensor, down: &Tensor, act: Act) -> Result<Tensor> {
     linear::reference(&act.apply(&linear::reference(x, up)?)?, down)
+}
+
+/// down(act(gate(x)) * up(x)). x `(.., D)`, gate above up `(2F, D)`, down `(O, F)` -> `(.., O)`.
+pub fn gated(x: &Tensor, gate_up: &Tensor, down: &Tensor, act: Act) -> Result<Tensor> {
+    let x = x.contiguous()?;
+    if !matrix::readable(&[&x, gate_up, down]) {
+        return gated_reference(&x, gate_up, down, act);
+    }
+    fused::apply(&x, gate_up, down, fused::Kind { act, gated: true })
+}
+
+pub fn gated_reference(x: &Tensor, gate_up: &Tensor, down: &Tensor, act: Act) -> Result<Tensor> {
+    let f = gate_up.dim(0)? / 2;
+    let gate = linear::reference(x, &gate_up.narrow(0, 0, f)?)?;
+    let up = linear::reference(x, &gate_up.narrow(0, f, f)?)?;
+    linear::reference(&glu(&gate, &up, act)?, down)
 }
 
 /// act(a) * b, elementwise: the gate of a GLU.

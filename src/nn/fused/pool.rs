@@ -52,3 +52,38 @@ pub fn run_on<T: Send>(out: &mut [T], size: usize, task: impl Fn(usize, &mut [T]
         _ => out.chunks_mut(size).enumerate().for_each(|(i, piece)| task(i, piece)),
     }
 }
+
+/// As [`run_on`] over pieces of two buffers at once: task i gets piece i of each. Sizes are those of a
+/// piece; both must make the same number of pieces.
+pub fn run_on2(
+    (a, size_a): (&mut [f32], usize),
+    (b, size_b): (&mut [f32], usize),
+    task: impl Fn(usize, [&mut [f32]; 2]) + Sync + Send,
+) {
+    let mut units = vec![0f32; a.len().div_ceil(size_a.max(1))];
+    run_on3((a, size_a), (b, size_b), (&mut units, 1), |i, [a, b, _]| task(i, [a, b]));
+}
+
+/// As [`run_on`] over pieces of three buffers at once: task i gets piece i of each. Sizes are those of
+/// a piece; all three must make the same number of pieces.
+pub fn run_on3(
+    (a, size_a): (&mut [f32], usize),
+    (b, size_b): (&mut [f32], usize),
+    (c, size_c): (&mut [f32], usize),
+    task: impl Fn(usize, [&mut [f32]; 3]) + Sync + Send,
+) {
+    let pool = POOL.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let (size_a, size_b, size_c) = (size_a.max(1), size_b.max(1), size_c.max(1));
+    debug_assert_eq!(a.len().div_ceil(size_a), b.len().div_ceil(size_b));
+    debug_assert_eq!(a.len().div_ceil(size_a), c.len().div_ceil(size_c));
+    match pool {
+        Some(pool) if a.len() > size_a => pool.install(|| {
+            let pieces = a.par_chunks_mut(size_a).zip(b.par_chunks_mut(size_b)).zip(c.par_chunks_mut(size_c));
+            pieces.enumerate().for_each(|(i, ((a, b), c))| task(i, [a, b, c]));
+        }),
+        _ => {
+            let pieces = a.chunks_mut(size_a).zip(b.chunks_mut(size_b)).zip(c.chunks_mut(size_c));
+            pieces.enumerate().for_each(|(i, ((a, b), c))| task(i, [a, b, c]));
+        }
+    }
+}
