@@ -1,9 +1,11 @@
 //! Arguments in, exit code out.
 
+use orrery::cli::bench::memory::Counting;
+
 /// Training allocates and frees the same large buffers every step; glibc gives them back to the
 /// kernel and pays for the page faults, a pooling allocator does not.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Counting<mimalloc::MiMalloc> = Counting(mimalloc::MiMalloc);
 
 fn main() -> std::process::ExitCode {
     // SAFETY: no other thread runs yet. candle's own elementwise pool spins; ours does that work.

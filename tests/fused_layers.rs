@@ -16,6 +16,8 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 type Op<'a> = &'a dyn Fn(&[Tensor]) -> Result<Tensor>;
+/// Takes the fused form, the reference and the shapes of its arguments.
+type Check<'a> = &'a mut dyn FnMut(Op, Op, &[Vec<usize>]);
 
 fn random(seed: u64, shape: &[usize]) -> Result<Tensor> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -83,7 +85,7 @@ fn check_reference(op: Op, shapes: &[Vec<usize>]) -> Result<()> {
 }
 
 /// All operations: fused, reference, shapes for (batch, tokens, d, f, o).
-fn every(b: usize, t: usize, (d, f, o): (usize, usize, usize), run: &mut dyn FnMut(Op, Op, &[Vec<usize>])) {
+fn every(b: usize, t: usize, (d, f, o): (usize, usize, usize), run: Check) {
     let x = vec![b, t, d];
     run(&|a| linear(&a[0], &a[1]), &|a| linear::reference(&a[0], &a[1]), &[x.clone(), vec![o, d]]);
     for act in [Act::Gelu, Act::Silu] {

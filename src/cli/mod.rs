@@ -1,6 +1,7 @@
 //! The commands; the only module that wires everything: labs to trainer, trainer to store and
 //! window, run folders to pictures.
 
+pub mod bench;
 mod display;
 mod export;
 mod failure;
@@ -94,6 +95,8 @@ enum Command {
         /// A run folder
         run: PathBuf,
     },
+    /// Time training steps, alone or against PyTorch
+    Bench(bench::BenchArgs),
     /// Write a run's scalars as one CSV or as TensorBoard event files
     Export(export::ExportArgs),
 }
@@ -113,6 +116,7 @@ pub fn main() -> ExitCode {
             let set = Settings { out: PathBuf::from(RUNS), ..Settings::default() };
             window::open(&Open { what, timings: false, set }, began)
         }
+        Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Export(args)) => export::run(&args),
     };
     match result {

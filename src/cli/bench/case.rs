@@ -1,0 +1,149 @@
+//! The cases that are timed: sizes, batches and optimiser of the peer script, so that a step here and
+//! a step there are the same work.
+
+use std::time::Instant;
+
+use candle_core::{Device, Result};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use super::memory;
+use crate::{
+    models::{Model, Spec, dense::DenseSpec, fast_slow::FastSlowSpec},
+    nn::{AdamW, Batch, host, optimiser::AdamWSpec},
+};
+
+pub struct Case {
+    pub name: &'static str,
+    spec: fn() -> Spec,
+    vocab: usize,
+    batch: usize,
+    tokens: usize,
+    /// Of the matrix products of one step, nothing counted twice.
+    flop: fn(&Case) -> f64,
+}
+
+pub const CASES: &[Case] = &[
+    Case {
+        name: "fast_slow",
+        spec: || Spec::FastSlow(FastSlowSpec::default()),
+        vocab: 320,
+        batch: 4,
+        tokens: 256,
+        flop: |c| {
+            let s = FastSlowSpec::default();
+            let (d, slow) = (s.d_model, c.tokens.div_ceil(s.pool));
+            let kv = s.kv_heads * (d / s.heads);
+            let fast_blocks = (s.n_pre + s.n_rounds * s.n_post) as f64;
+            let slow_blocks = (s.n_rounds * s.n_slow) as f64;
+            let block = |t| c.block(t, d, kv, 2 * d * 4 * d);
+            let phi = c.linear(slow, d * d) * s.n_rounds as f64;
+            fast_blocks * block(c.tokens) + slow_blocks * block(slow) + phi + c.linear(c.tokens, c.vocab * d)
+        },
+    },
+    Case {
+        name: "dense",
+        spec: || Spec::Dense(DenseSpec::default()),
+        vocab: 320,
+        batch: 4,
+        tokens: 256,
+        flop: |c| {
+            let s = DenseSpec::default();
+            let kv = s.kv_heads * (s.d_model / s.heads);
+            let block = c.block(c.tokens, s.d_model, kv, 3 * s.d_model * s.hidden);
+            s.layers as f64 * block + c.linear(c.tokens, c.vocab * s.d_model)
+        },
+    },
+];
+
+/// One case, timed. The names are those of the peer's lines; what it does not tell comes after.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Found {
+    pub case: String,
+    pub params: usize,
+    pub tokens_per_step: usize,
+    pub ms_median: f64,
+    pub ms_min: f64,
+    pub ms_max: f64,
+    pub tokens_per_s: f64,
+    /// Of the whole process.
+    #[serde(default)]
+    pub peak_mib: Option<f64>,
+    #[serde(default)]
+    pub allocations: f64,
+    #[serde(default)]
+    pub gflop: f64,
+}
+
+impl Case {
+    /// Forward, and both products of the way back, of a weight of this many values.
+    fn linear(&self, t: usize, weights: usize) -> f64 {
+        6.0 * (self.batch * t * weights) as f64
+    }
+
+    /// A block over t tokens; half of all pairs of positions are seen.
+    fn block(&self, t: usize, d: usize, kv: usize, mlp: usize) -> f64 {
+        self.linear(t, 2 * d * d + 2 * d * kv + mlp) + 6.0 * (self.batch * t * t * d) as f64
+    }
+
+    fn draw(&self, rng: &mut ChaCha8Rng) -> Result<Batch> {
+        let (b, t) = (self.batch, self.tokens);
+        let ids: Vec<u32> = (0..b * (t + 1)).map(|_| rng.random_range(0..self.vocab as u32)).collect();
+        let part = |from: usize| ids.chunks(t + 1).flat_map(|row| row[from..from + t].to_vec()).collect::<Vec<_>>();
+        Batch::from_ids(&part(0), &part(1), b, t, &Device::Cpu)
+    }
+
+    /// Three steps to warm up, then `steps` timed ones.
+    pub fn measure(&self, steps: usize) -> Result<Found> {
+        const WARM: usize = 3;
+        let model = (self.spec)().build(self.vocab, 0, &Device::Cpu)?;
+        // PyTorch's defaults
+        let spec = AdamWSpec { beta2: 0.999, weight_decay: 0.01, clip: 1.0, ..AdamWSpec::default() };
+        let mut adam = AdamW::new(model.params(), spec)?;
+        let mut rng = ChaCha8Rng::seed_from_u64(0);
+        let mut times = Vec::with_capacity(steps);
+        let mut before = 0;
+        for step in 0..WARM + steps {
+            let batch = self.draw(&mut rng)?;
+            if step == WARM {
+                before = memory::allocations();
+            }
+            let began = Instant::now();
+            one_step(model.as_ref(), &mut adam, &batch)?;
+            if step >= WARM {
+                times.push(began.elapsed().as_secs_f64() * 1e3);
+            }
+        }
+        let allocations = (memory::allocations() - before) as f64 / steps as f64;
+        times.sort_by(f64::total_cmp);
+        let ms = median(&times);
+        let tokens = self.batch * self.tokens;
+        Ok(Found {
+            case: self.name.to_owned(),
+            params: model.params().count(),
+            tokens_per_step: tokens,
+            ms_median: ms,
+            ms_min: times[0],
+            ms_max: times[times.len() - 1],
+            tokens_per_s: (tokens as f64 / ms * 1e3).round(),
+            peak_mib: memory::peak_mib("self"),
+            allocations,
+            gflop: (self.flop)(self) * 1e-9,
+        })
+    }
+}
+
+/// The loss is read, as any trainer does that shows it.
+fn one_step(model: &dyn Model, adam: &mut AdamW, batch: &Batch) -> Result<f64> {
+    let loss = model.loss(batch)?;
+    let grads = loss.total.backward()?;
+    adam.step(model.params(), &grads, 1e-4)?;
+    host::scalar(&loss.cross_entropy)
+}
+
+/// Of sorted values, at least one.
+pub fn median(sorted: &[f64]) -> f64 {
+    let n = sorted.len();
+    (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0
+}

@@ -1,0 +1,104 @@
+//! `orrery bench`: how long a training step takes, where its time goes, and how that compares with
+//! PyTorch. It measures; it knows no lab and writes no run folder.
+
+use clap::Args;
+
+use super::failure::Failure;
+use crate::nn::fused;
+
+mod case;
+pub mod memory;
+mod operations;
+mod peer;
+
+#[derive(Args)]
+pub struct BenchArgs {
+    /// Only this case
+    #[arg(long, value_name = "NAME")]
+    case: Option<String>,
+    /// Threads; 0 for as many as the machine has
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+    /// Timed steps of a case, after three untimed ones
+    #[arg(long, default_value_t = 20)]
+    steps: usize,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// Time single operations at the sizes of the fast-slow step, and the peak of a matrix product
+    #[arg(long, conflicts_with_all = ["case", "vs_torch"])]
+    operations: bool,
+    /// Interleave with this Python running this script (torch_bench.py) and print ratios
+    #[arg(long, num_args = 2, value_names = ["PYTHON", "SCRIPT"])]
+    vs_torch: Option<Vec<String>>,
+    /// With --vs-torch: how often each side runs
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// With --vs-torch: let the peer compile its models
+    #[arg(long, requires = "vs_torch")]
+    compile: bool,
+}
+
+impl BenchArgs {
+    fn threads(&self) -> usize {
+        if self.threads > 0 { self.threads } else { std::thread::available_parallelism().map_or(1, usize::from) }
+    }
+
+    fn cases(&self) -> Result<Vec<&'static case::Case>, Failure> {
+        let Some(name) = &self.case else { return Ok(case::CASES.iter().collect()) };
+        match case::CASES.iter().find(|c| c.name == name) {
+            Some(case) => Ok(vec![case]),
+            None => {
+                let names: Vec<_> = case::CASES.iter().map(|c| c.name).collect();
+                Err(Failure::usage(format!("there is no case `{name}`; choose one of {}", names.join(", "))))
+            }
+        }
+    }
+}
+
+pub fn run(args: &BenchArgs) -> Result<(), Failure> {
+    let cases = args.cases()?;
+    if let Some([python, script]) = args.vs_torch.as_deref() {
+        return peer::compare(args, &cases, python, script);
+    }
+    if args.steps == 0 {
+        return Err(Failure::usage("--steps 0 times nothing; use 1 or more"));
+    }
+    fused::set_threads(args.threads());
+    // backward recurses over the graph
+    let worker = std::thread::scope(|scope| {
+        let body = || if args.operations { operations::report() } else { measure(args, &cases) };
+        match std::thread::Builder::new().stack_size(64 << 20).spawn_scoped(scope, body) {
+            Ok(worker) => worker.join().unwrap_or_else(|_| Err(candle_core::Error::Msg("the bench panicked".into()))),
+            Err(e) => Err(e.into()),
+        }
+    });
+    worker.map_err(|e| Failure::run(format!("the bench failed: {e}")))
+}
+
+fn measure(args: &BenchArgs, cases: &[&case::Case]) -> candle_core::Result<()> {
+    if !args.json {
+        println!(
+            "{:<12}{:>10}{:>12}{:>20}{:>12}{:>12}",
+            "case", "params", "ms a step", "least .. most", "GFLOP/s", "peak MiB"
+        );
+    }
+    for case in cases {
+        let found = case.measure(args.steps)?;
+        if args.json {
+            println!("{}", serde_json::to_string(&found).map_err(candle_core::Error::wrap)?);
+            continue;
+        }
+        println!(
+            "{:<12}{:>10}{:>12.2}{:>20}{:>12.0}{:>12}",
+            found.case,
+            found.params,
+            found.ms_median,
+            format!("{:.2} .. {:.2}", found.ms_min, found.ms_max),
+            found.gflop / found.ms_median * 1e3,
+            found.peak_mib.map_or("-".to_owned(), |m| format!("{m:.0}")),
+        );
+        println!("{:<12}{:.0} allocations a step, {:.2} GFLOP of products", "", found.allocations, found.gflop);
+    }
+    Ok(())
+}

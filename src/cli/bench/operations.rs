@@ -1,0 +1,155 @@
+//! Where a step's time goes: each operation of the fast-slow step alone, at its sizes, times how
+//! often a step does it. What autograd adds between operations is the difference to the whole.
+
+use std::time::Instant;
+
+use candle_core::{Device, Result, Tensor, Var};
+
+use super::case::{CASES, median};
+use crate::nn::{
+    fused::{
+        attention::{AttentionSpec, attention},
+        cross_entropy::head_cross_entropy,
+        embedding::embedding,
+        linear::linear,
+        mlp::{Act, mlp},
+        norm::rms_norm,
+        pool,
+    },
+    layers::{EPS, THETA},
+};
+
+const D: usize = 128;
+const HIDDEN: usize = 512;
+const VOCAB: usize = 320;
+const B: usize = 4;
+/// Tokens, and blocks of four tokens.
+const LENGTHS: [(usize, &str); 2] = [(256, "tokens"), (64, "blocks")];
+
+/// How often a step of the default model does an operation, over tokens and over blocks.
+const BLOCKS: [usize; 2] = [3, 4];
+
+struct Row {
+    name: String,
+    count: usize,
+    forward: f64,
+    both: f64,
+    /// Of the products in both directions.
+    gflop: f64,
+}
+
+pub fn report() -> Result<()> {
+    let peak = peak()?;
+    println!("{} threads; a matrix product reaches {peak:.0} GFLOP/s", pool::threads());
+    let mut rows = vec![];
+    for ((t, what), blocks) in LENGTHS.into_iter().zip(BLOCKS) {
+        rows.extend(of_blocks(t, what, blocks)?);
+    }
+    rows.extend(of_ends()?);
+    println!(
+        "{:<28}{:>6}{:>12}{:>14}{:>12}{:>10}",
+        "operation", "times", "forward ms", "and back ms", "a step ms", "of peak"
+    );
+    for r in &rows {
+        let share =
+            if r.gflop > 0.0 { format!("{:.0}%", 100.0 * r.gflop / r.both * 1e3 / peak) } else { String::new() };
+        println!(
+            "{:<28}{:>6}{:>12.3}{:>14.3}{:>12.2}{:>10}",
+            r.name,
+            r.count,
+            r.forward,
+            r.both,
+            r.both * r.count as f64,
+            share
+        );
+    }
+    let sum: f64 = rows.iter().map(|r| r.both * r.count as f64).sum();
+    let whole = CASES[0].measure(20)?;
+    let rest = whole.ms_median - sum;
+    println!("{:<28}{:>44.2}", "sum", sum);
+    println!("{:<28}{:>44.2}", "sums, optimiser, the rest", rest);
+    println!(
+        "{:<28}{:>44.2}{:>10}",
+        "whole step",
+        whole.ms_median,
+        format!("{:.0}%", 100.0 * whole.gflop / whole.ms_median * 1e3 / peak)
+    );
+    Ok(())
+}
+
+fn of_blocks(t: usize, what: &str, blocks: usize) -> Result<Vec<Row>> {
+    let x = values(&[B, t, D])?;
+    let n = (B * t) as f64 * 1e-9;
+    let mut rows = vec![];
+    let mut add = |name: &str, count: usize, vars: &[&Var], gflop: f64, f: &dyn Fn() -> Result<Tensor>| -> Result<()> {
+        rows.push(row(format!("{name}, {what}"), count, vars, gflop, f)?);
+        Ok(())
+    };
+    let scale = values(&[D])?;
+    add("RMSNorm", 2 * blocks, &[&x, &scale], 0.0, &|| rms_norm(&x, &scale, EPS))?;
+    let qkv = values(&[2 * D, D])?;
+    add("queries, keys, values", blocks, &[&x, &qkv], 6.0 * n * (2 * D * D) as f64, &|| linear(&x, &qkv))?;
+    let (packed, head) = (values(&[B, t, 2 * D])?, values(&[32])?);
+    let spec = AttentionSpec { heads: 4, kv_heads: 2, head_dim: 32, theta: THETA, window: None, eps: EPS };
+    add("attention", blocks, &[&packed, &head], 6.0 * n * (t * D) as f64, &|| attention(&packed, &head, &head, spec))?;
+    let out = values(&[D, D])?;
+    add("attention's output", blocks, &[&x, &out], 6.0 * n * (D * D) as f64, &|| linear(&x, &out))?;
+    let (up, down) = (values(&[HIDDEN, D])?, values(&[D, HIDDEN])?);
+    add("MLP", blocks, &[&x, &up, &down], 6.0 * n * (2 * D * HIDDEN) as f64, &|| mlp(&x, &up, &down, Act::Gelu))?;
+    Ok(rows)
+}
+
+fn of_ends() -> Result<Vec<Row>> {
+    let t = LENGTHS[0].0;
+    let ids = |n: usize| (0..n as u32).map(|i| i.wrapping_mul(2_654_435_761) % VOCAB as u32).collect::<Vec<_>>();
+    let ids = Tensor::from_vec(ids(B * t), (B, t), &Device::Cpu)?;
+    let (x, head) = (values(&[B, t, D])?, values(&[VOCAB, D])?);
+    let gflop = 6e-9 * (B * t * VOCAB * D) as f64;
+    Ok(vec![
+        row("embedding".to_owned(), 1, &[&head], 0.0, &|| embedding(&head, &ids))?,
+        row("head and its loss".to_owned(), 1, &[&x, &head], gflop, &|| head_cross_entropy(&x, &head, &ids))?,
+    ])
+}
+
+fn values(shape: &[usize]) -> Result<Var> {
+    let n: usize = shape.iter().product();
+    let values: Vec<f32> = (0..n).map(|i| ((i * 7919) % 1009) as f32 / 5000.0 - 0.1).collect();
+    Var::from_vec(values, shape, &Device::Cpu)
+}
+
+fn row(name: String, count: usize, vars: &[&Var], gflop: f64, f: &dyn Fn() -> Result<Tensor>) -> Result<Row> {
+    let forward = milliseconds(&mut || f().map(drop))?;
+    let both = milliseconds(&mut || {
+        let grads = f()?.backward()?;
+        if vars.iter().any(|v| grads.get(v).is_none()) {
+            candle_core::bail!("an operation lost a gradient");
+        }
+        Ok(())
+    })?;
+    Ok(Row { name, count, forward, both, gflop })
+}
+
+fn milliseconds(f: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
+    for _ in 0..5 {
+        f()?;
+    }
+    let mut times = vec![];
+    for _ in 0..50 {
+        let began = Instant::now();
+        f()?;
+        times.push(began.elapsed().as_secs_f64() * 1e3);
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(median(&times))
+}
+
+/// The best of some products that fill caches well, by rows over all threads.
+fn peak() -> Result<f64> {
+    let mut best = 0f64;
+    for (n, i, o) in [(1024, 128, 512), (1024, 480, 480), (1536, 384, 384), (1024, 256, 1040)] {
+        let (x, w) = (values(&[n, i])?.as_tensor().detach(), values(&[o, i])?.as_tensor().detach());
+        let ms = milliseconds(&mut || linear(&x, &w).map(drop))?;
+        best = best.max(2e-6 * (n * i * o) as f64 / ms);
+    }
+    Ok(best)
+}

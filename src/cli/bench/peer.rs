@@ -1,0 +1,91 @@
+//! This program and PyTorch, one after the other, again and again, each case in a process of its own:
+//! what else the machine does then falls on both.
+
+use std::{
+    io::Read,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use super::{BenchArgs, case::Case, case::Found, case::median, memory};
+use crate::cli::failure::Failure;
+
+/// Prints for each case both medians, the ratio of the medians, the ratios of the rounds, and peaks.
+pub fn compare(args: &BenchArgs, cases: &[&Case], python: &str, script: &str) -> Result<(), Failure> {
+    let ours = std::env::current_exe().map_err(|e| Failure::run(format!("this program does not find itself: {e}")))?;
+    let (threads, steps) = (args.threads().to_string(), args.steps.to_string());
+    let peer = if args.compile { "compiled" } else { "eager" };
+    println!("{threads} threads, {} rounds of {steps} steps, PyTorch {peer}", args.rounds.max(1));
+    for case in cases {
+        let (mut here, mut there) = (vec![], vec![]);
+        for _ in 0..args.rounds.max(1) {
+            let mut command = Command::new(&ours);
+            command.args(["bench", "--json", "--case", case.name, "--threads", &threads, "--steps", &steps]);
+            here.push(timed(command)?);
+            let mut command = Command::new(python);
+            command.args([script, "--only", case.name, "--threads", &threads, "--steps", &steps]);
+            if args.compile {
+                command.arg("--compile");
+            }
+            there.push(timed(command)?);
+        }
+        tell(args, case.name, &here, &there)?;
+    }
+    Ok(())
+}
+
+fn tell(args: &BenchArgs, name: &str, here: &[Found], there: &[Found]) -> Result<(), Failure> {
+    let sorted = |found: &[Found]| {
+        let mut ms: Vec<f64> = found.iter().map(|f| f.ms_median).collect();
+        ms.sort_by(f64::total_cmp);
+        ms
+    };
+    let (ours, theirs) = (median(&sorted(here)), median(&sorted(there)));
+    let mut ratios: Vec<f64> = here.iter().zip(there).map(|(a, b)| a.ms_median / b.ms_median).collect();
+    ratios.sort_by(f64::total_cmp);
+    let (least, most) = (ratios[0], ratios[ratios.len() - 1]);
+    let peak = |found: &[Found]| found.iter().filter_map(|f| f.peak_mib).fold(f64::NAN, f64::max);
+    let (mib, their_mib) = (peak(here), peak(there));
+    if args.json {
+        let line = serde_json::json!({
+            "case": name, "threads": args.threads(), "ms": ours, "torch_ms": theirs, "ratio": ours / theirs,
+            "ratio_min": least, "ratio_max": most, "peak_mib": mib, "torch_peak_mib": their_mib,
+        });
+        println!("{line}");
+    } else {
+        println!(
+            "{name:<12} {ours:.1} ms, PyTorch {theirs:.1} ms: ratio {:.2} ({least:.2} .. {most:.2}); peak {mib:.0} MiB, PyTorch {their_mib:.0} MiB: ratio {:.2}",
+            ours / theirs,
+            mib / their_mib,
+        );
+    }
+    Ok(())
+}
+
+/// Runs a command that prints one line of JSON, watching its memory.
+fn timed(mut command: Command) -> Result<Found, Failure> {
+    let words = format!("{command:?}");
+    let failed = |why: String| Failure::run(format!("`{words}` {why}"));
+    let mut child =
+        command.stdout(Stdio::piped()).spawn().map_err(|e| Failure::usage(format!("`{words}` does not start: {e}")))?;
+    let id = child.id().to_string();
+    let mut peak = None;
+    let status = loop {
+        peak = memory::peak_mib(&id).or(peak);
+        match child.try_wait().map_err(|e| failed(format!("is lost: {e}")))? {
+            Some(status) => break status,
+            None => std::thread::sleep(Duration::from_millis(50)),
+        }
+    };
+    let mut text = String::new();
+    if let Some(mut out) = child.stdout.take() {
+        out.read_to_string(&mut text).map_err(|e| failed(format!("printed no text: {e}")))?;
+    }
+    if !status.success() {
+        return Err(failed(format!("failed ({status})")));
+    }
+    let line = text.lines().rfind(|l| l.starts_with('{')).ok_or_else(|| failed("printed no JSON line".to_owned()))?;
+    let mut found: Found = serde_json::from_str(line).map_err(|e| failed(format!("printed another form: {e}")))?;
+    found.peak_mib = found.peak_mib.or(peak);
+    Ok(found)
+}
