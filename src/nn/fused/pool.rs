@@ -1,24 +1,27 @@
 //! How a fused operation spreads over the cores the trainer is given.
 //!
 //! Work is cut into tasks whose number and results do not depend on how many threads there are, so
-//! that the numbers are the same bit for bit with one or many. With one thread everything runs on
-//! the calling one. It does not know what a task computes.
+//! that the numbers are the same bit for bit with one or many. The calling thread is one of them: it
+//! takes tasks as the others do, so that an operation never waits for another thread to wake. It does
+//! not know what a task computes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rayon::{ThreadPool, ThreadPoolBuilder, prelude::*};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
-static POOL: Mutex<Option<Arc<ThreadPool>>> = Mutex::new(None);
+/// The threads besides the calling one.
+static HELPERS: Mutex<Option<Arc<ThreadPool>>> = Mutex::new(None);
 
-/// Gives fused operations this many threads from now on (at least one). The pool of the previous
-/// setting ends when its last operation does.
+/// Gives fused operations this many threads from now on (at least one). The helpers of the previous
+/// setting end when their last operation does.
 pub fn set_threads(n: usize) {
-    let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
-    let now = pool.as_ref().map_or(1, |p| p.current_num_threads());
-    if n.max(1) != now {
-        *pool = match n {
-            0 | 1 => None,
-            // without further threads the caller does all the work
+    let mut helpers = HELPERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let now = helpers.as_ref().map_or(0, |p| p.current_num_threads());
+    let wanted = n.saturating_sub(1);
+    if wanted != now {
+        *helpers = match wanted {
+            0 => None,
+            // without helpers the caller does all the work
             n => {
                 ThreadPoolBuilder::new().num_threads(n).thread_name(|i| format!("fused {i}")).build().ok().map(Arc::new)
             }
@@ -28,29 +31,41 @@ pub fn set_threads(n: usize) {
 
 /// Threads that operations may use now.
 pub fn threads() -> usize {
-    POOL.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(1, |p| p.current_num_threads())
+    1 + HELPERS.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, |p| p.current_num_threads())
+}
+
+/// Each thread takes the next of n items until none is left.
+fn share<I: Iterator + Send>(n: usize, items: I, work: impl Fn(I::Item) + Sync + Send) {
+    let helpers = if n > 1 { HELPERS.lock().unwrap_or_else(PoisonError::into_inner).clone() } else { None };
+    let Some(helpers) = helpers else { return items.for_each(work) };
+    let items = Mutex::new(items);
+    let drain = || {
+        loop {
+            let item = items.lock().unwrap_or_else(PoisonError::into_inner).next();
+            match item {
+                Some(item) => work(item),
+                None => break,
+            }
+        }
+    };
+    helpers.in_place_scope(|scope| {
+        for _ in 0..helpers.current_num_threads().min(n - 1) {
+            scope.spawn(|_| drain());
+        }
+        drain();
+    });
 }
 
 /// Runs `task(0) .. task(n - 1)`, in any order, and returns when all are done.
 pub fn run(n: usize, task: impl Fn(usize) + Sync + Send) {
-    let pool = POOL.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    match pool {
-        Some(pool) if n > 1 => pool.install(|| (0..n).into_par_iter().for_each(task)),
-        _ => (0..n).for_each(task),
-    }
+    share(n, 0..n, task);
 }
 
 /// As [`run`] over disjoint pieces of `out`, `size` values each (the last may be shorter): task i
 /// gets its number and its piece.
 pub fn run_on<T: Send>(out: &mut [T], size: usize, task: impl Fn(usize, &mut [T]) + Sync + Send) {
-    let pool = POOL.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let size = size.max(1);
-    match pool {
-        Some(pool) if out.len() > size => {
-            pool.install(|| out.par_chunks_mut(size).enumerate().for_each(|(i, piece)| task(i, piece)));
-        }
-        _ => out.chunks_mut(size).enumerate().for_each(|(i, piece)| task(i, piece)),
-    }
+    share(out.len().div_ceil(size), out.chunks_mut(size).enumerate(), |(i, piece)| task(i, piece));
 }
 
 /// As [`run_on`] over pieces of two buffers at once: task i gets piece i of each. Sizes are those of a
@@ -60,30 +75,24 @@ pub fn run_on2(
     (b, size_b): (&mut [f32], usize),
     task: impl Fn(usize, [&mut [f32]; 2]) + Sync + Send,
 ) {
-    let mut units = vec![0f32; a.len().div_ceil(size_a.max(1))];
-    run_on3((a, size_a), (b, size_b), (&mut units, 1), |i, [a, b, _]| task(i, [a, b]));
+    let (size_a, size_b) = (size_a.max(1), size_b.max(1));
+    let n = a.len().div_ceil(size_a);
+    debug_assert_eq!(n, b.len().div_ceil(size_b));
+    let pieces = a.chunks_mut(size_a).zip(b.chunks_mut(size_b));
+    share(n, pieces.enumerate(), |(i, (a, b))| task(i, [a, b]));
 }
 
-/// As [`run_on`] over pieces of three buffers at once: task i gets piece i of each. Sizes are those of
-/// a piece; all three must make the same number of pieces.
+/// As [`run_on2`] with three.
 pub fn run_on3(
     (a, size_a): (&mut [f32], usize),
     (b, size_b): (&mut [f32], usize),
     (c, size_c): (&mut [f32], usize),
     task: impl Fn(usize, [&mut [f32]; 3]) + Sync + Send,
 ) {
-    let pool = POOL.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let (size_a, size_b, size_c) = (size_a.max(1), size_b.max(1), size_c.max(1));
-    debug_assert_eq!(a.len().div_ceil(size_a), b.len().div_ceil(size_b));
-    debug_assert_eq!(a.len().div_ceil(size_a), c.len().div_ceil(size_c));
-    match pool {
-        Some(pool) if a.len() > size_a => pool.install(|| {
-            let pieces = a.par_chunks_mut(size_a).zip(b.par_chunks_mut(size_b)).zip(c.par_chunks_mut(size_c));
-            pieces.enumerate().for_each(|(i, ((a, b), c))| task(i, [a, b, c]));
-        }),
-        _ => {
-            let pieces = a.chunks_mut(size_a).zip(b.chunks_mut(size_b)).zip(c.chunks_mut(size_c));
-            pieces.enumerate().for_each(|(i, ((a, b), c))| task(i, [a, b, c]));
-        }
-    }
+    let n = a.len().div_ceil(size_a);
+    debug_assert_eq!(n, b.len().div_ceil(size_b));
+    debug_assert_eq!(n, c.len().div_ceil(size_c));
+    let pieces = a.chunks_mut(size_a).zip(b.chunks_mut(size_b)).zip(c.chunks_mut(size_c));
+    share(n, pieces.enumerate(), |(i, ((a, b), c))| task(i, [a, b, c]));
 }
