@@ -19,7 +19,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("store", &["config", "nn", "telemetry"]),
     ("trainer", &["config", "corpus", "models", "nn", "probe", "store", "telemetry"]),
     ("labs", &["config", "corpus", "models", "nn", "probe", "telemetry", "trainer"]),
-    ("bench", &["models", "nn"]),
     ("ui", &["analysis", "config", "gpu", "labs", "telemetry"]),
 ];
 

@@ -10,7 +10,8 @@ pub fn wilson(hits: f64, n: f64) -> (f64, f64) {
     let p = hits / n;
     let centre = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
     let half = 1.96 * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt() / (1.0 + z2 / n);
-    ((centre - half).max(0.0), (centre + half).min(1.0))
+    // Rounding must not put the share itself outside: at 0 and 1 it is a bound.
+    ((centre - half).clamp(0.0, p), (centre + half).clamp(p, 1.0))
 }
 
 #[cfg(test)]
@@ -25,5 +26,8 @@ mod tests {
         let (low, high) = wilson(50.0, 100.0);
         assert!((low - 0.403_83).abs() < 1e-4 && (high - 0.596_17).abs() < 1e-4);
         assert_eq!(wilson(0.0, 0.0), (0.0, 1.0));
+        for n in 1..200 {
+            assert_eq!(wilson(f64::from(n), f64::from(n)).1, 1.0, "all of {n}");
+        }
     }
 }
