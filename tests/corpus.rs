@@ -380,7 +380,7 @@ fn a_file_without_permission_is_refused_in_words() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), 2000);
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::File::open(&path).is_ok() {
         println!("skipped: this user may read everything");
         return;
@@ -498,10 +498,13 @@ fn a_real_book_is_read() {
         return;
     }
     for tokenizer in every_tokenizer() {
+        // A speaker's name that the vocabulary lacks is one unknown word.
+        let unknown = if tokenizer == WORDS { '\u{fffd}' } else { 'A' };
         let corpus = open(&path, tokenizer).unwrap();
         assert!(corpus.describe().starts_with("tinyshakespeare.txt, 1.1 MB"), "{}", corpus.describe());
         assert_eq!(corpus.batch(&at(1, 7), 4, 256).unwrap().inputs.len(), 1024);
-        assert!(corpus.decode(&corpus.passage(1, 60)).starts_with(|c: char| c.is_uppercase()));
+        let passage = corpus.decode(&corpus.passage(1, 60));
+        assert!(passage.starts_with(|c: char| c.is_uppercase() || c == unknown), "{passage:?}");
     }
 }
 

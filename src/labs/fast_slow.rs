@@ -213,13 +213,13 @@ fn some(c: &Config, key: &str) -> Option<usize> {
 
 fn check_heads(d: usize, heads: usize, kv: usize) -> Result<(), ConfigError> {
     let wrong = |text: String| Err(ConfigError::Inconsistent(text));
-    if d % heads != 0 || (d / heads) % 2 != 0 {
+    if !d.is_multiple_of(2 * heads) {
         return wrong(format!(
             "`model.d_model` = {d} must be an even multiple of `model.heads` = {heads}; try {}",
             (d / (2 * heads)).max(1) * 2 * heads
         ));
     }
-    if heads % kv != 0 {
+    if !heads.is_multiple_of(kv) {
         return wrong(format!("`model.kv_heads` = {kv} must divide `model.heads` = {heads}"));
     }
     Ok(())

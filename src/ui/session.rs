@@ -121,8 +121,6 @@ pub fn adopt(lab: &Lab, knobs: &[Knob], saved: &Config) -> (Config, Vec<String>)
 
 #[cfg(test)]
 mod tests {
-    use eframe::Storage as _;
-
     use super::*;
 
     #[test]
