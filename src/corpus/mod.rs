@@ -7,6 +7,7 @@
 
 pub mod generated;
 mod permutation;
+mod steering;
 mod subword;
 mod task;
 mod text_file;
@@ -36,8 +37,20 @@ pub enum Source {
     Generated(String),
     /// A task with settings of one's choice.
     Task(Task),
+    /// A steering run: the language `steering` first, then prompts to steer at.
+    Steering(Steering),
     /// A text file of any size.
     File(std::path::PathBuf),
+}
+
+/// A steering run of two stages; see [`generated::steering`]. A batch whose number
+/// ([`Position::drawn`]) is below `language_batches` is the language with every id a target; all later
+/// ones have targets only where the steering is asked for, and no held-out noun.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Steering {
+    pub language_batches: u64,
+    /// Steer at this one prompt (as the source's demonstration did) rather than at many.
+    pub prompt: Option<String>,
 }
 
 /// A task: a fact stated at the start of each window and asked for far later. Best read by
@@ -104,6 +117,7 @@ pub struct Corpus {
 enum Body {
     Text { text: TextFile, split: usize, bytes_per_id: f64 },
     Task(task::Stream),
+    Steering(steering::Stream),
 }
 
 impl Corpus {
@@ -118,6 +132,11 @@ impl Corpus {
         }
         let (name, text) = match &spec.source {
             Source::Task(task) => return Self::open_task(task, spec),
+            Source::Steering(steering) => {
+                let stream = steering::Stream { spec: steering.clone(), seed: spec.seed };
+                let tokenizer = Tokenizer::open(&spec.tokenizer, Encoding::Utf8, || stream.sample())?;
+                return Ok(Self { name: "steering (generated)".into(), tokenizer, body: Body::Steering(stream) });
+            }
             Source::Generated(id) => match generated::by_id(id) {
                 Some(made) if made.is_task() => {
                     return Self::open_task(&Task { id: id.clone(), spacing: 0, answers_only: true }, spec);
@@ -150,6 +169,7 @@ impl Corpus {
     pub fn describe(&self) -> String {
         let size = match &self.body {
             Body::Task(stream) => stream.describe(),
+            Body::Steering(stream) => stream.describe(),
             Body::Text { text, .. } => {
                 let size = readable_size(text.bytes().len());
                 if text.encoding == Encoding::Latin1 { format!("{size}, {}", text.encoding.name()) } else { size }
@@ -189,6 +209,7 @@ impl Corpus {
                 part.batch(at, rows, len)?
             }
             Body::Task(stream) => return stream.batch(&self.tokenizer, at, rows, len),
+            Body::Steering(stream) => return stream.batch(&self.tokenizer, at, rows, len),
         };
         Ok(Windows::from_rows(&ids, len))
     }
@@ -202,6 +223,7 @@ impl Corpus {
                 part.first(count.max(1), len)?
             }
             Body::Task(stream) => return stream.held_out(&self.tokenizer, count.max(1), len),
+            Body::Steering(stream) => return stream.held_out(&self.tokenizer, count.max(1), len),
         };
         Ok(Windows::from_rows(&ids, len))
     }
@@ -214,6 +236,7 @@ impl Corpus {
             }
             Body::Text { .. } => vec![],
             Body::Task(stream) => stream.passage(&self.tokenizer, index, len),
+            Body::Steering(stream) => stream.passage(&self.tokenizer, index, len),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::{
 
 /// Generated corpora that a person may choose by name; `corpus.file` overrides.
 pub const SOURCES: &[&str] =
-    &["mixture", "harbour", "garden", "observatory", "letters", "facts", "facts_symbols", "symbols"];
+    &["mixture", "harbour", "garden", "observatory", "letters", "facts", "facts_symbols", "symbols", "steering"];
 
 /// `corpus.*`
 pub fn corpus_knobs() -> Vec<Knob> {

@@ -9,6 +9,7 @@ use crate::nn::{Batch, Params, Tap};
 
 pub mod dense;
 pub mod fast_slow;
+pub mod plane;
 pub mod recover;
 
 /// A family and its sizes: plain data, enough to build the model.
@@ -18,6 +19,7 @@ pub enum Spec {
     FastSlow(fast_slow::FastSlowSpec),
     Dense(dense::DenseSpec),
     Recover(recover::RecoverSpec),
+    Plane(plane::PlaneSpec),
 }
 
 impl Spec {
@@ -27,6 +29,7 @@ impl Spec {
             Spec::FastSlow(s) => Box::new(fast_slow::FastSlow::new(s, vocab, seed, device)?),
             Spec::Dense(s) => Box::new(dense::Dense::new(s, vocab, seed, device)?),
             Spec::Recover(s) => Box::new(recover::Recover::new(s, vocab, seed, device)?),
+            Spec::Plane(s) => Box::new(plane::Plane::new(s, seed, device)?),
         })
     }
 }
@@ -44,6 +47,13 @@ pub struct Loss {
 /// A model that a trainer can drive and a probe can question.
 pub trait Model: Send {
     fn params(&self) -> &Params;
+
+    /// Told before each update which one it is, from 1. What a model does by stage (what it minimises,
+    /// which weights it holds still) must follow from this number and its parameters alone, so that a
+    /// resumed run goes on exactly.
+    fn begin_step(&mut self, _step: u64) -> Result<()> {
+        Ok(())
+    }
 
     /// Loss on a batch, with gradients.
     fn loss(&self, batch: &Batch) -> Result<Loss>;

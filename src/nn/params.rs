@@ -12,11 +12,12 @@ pub struct Params {
     dtype: DType,
     vars: Vec<(String, Var)>,
     frozen: Vec<String>,
+    memories: Vec<String>,
 }
 
 impl Params {
     pub fn new(seed: u64, device: &Device, dtype: DType) -> Self {
-        Self { seed, device: device.clone(), dtype, vars: vec![], frozen: vec![] }
+        Self { seed, device: device.clone(), dtype, vars: vec![], frozen: vec![], memories: vec![] }
     }
 
     pub fn device(&self) -> &Device {
@@ -77,13 +78,27 @@ impl Params {
         Ok(())
     }
 
+    /// Freezes exactly the parameters of which this holds, and lets all others learn.
+    pub fn freeze_where(&mut self, holds: impl Fn(&str) -> bool) {
+        self.frozen = self.vars.iter().map(|(n, _)| n).filter(|n| holds(n)).cloned().collect();
+    }
+
     pub fn is_frozen(&self, name: &str) -> bool {
-        self.frozen.iter().any(|n| n == name)
+        self.frozen.iter().chain(&self.memories).any(|n| n == name)
+    }
+
+    /// A tensor that a run must not lose but that is no weight: kept in checkpoints, never trained and
+    /// not counted. Zero at first.
+    pub fn memory(&mut self, name: &str, shape: impl Into<Shape>) -> Result<Tensor> {
+        let made = self.zeros(name, shape)?;
+        self.memories.push(name.to_owned());
+        Ok(made)
     }
 
     /// Number of scalars.
     pub fn count(&self) -> usize {
-        self.vars.iter().map(|(_, v)| v.elem_count()).sum()
+        let weights = self.vars.iter().filter(|(n, _)| !self.memories.contains(n));
+        weights.map(|(_, v)| v.elem_count()).sum()
     }
 
     /// Overwrites one parameter in place; an error names it if the shape differs.
@@ -138,6 +153,19 @@ mod tests {
         let mean = x.iter().sum::<f64>() / x.len() as f64;
         let var = x.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / x.len() as f64;
         assert!(mean.abs() < 0.02 && (var.sqrt() - 0.5).abs() < 0.01, "mean {mean}, std {}", var.sqrt());
+        Ok(())
+    }
+
+    #[test]
+    fn freezing_by_rule_replaces_the_rule_before_and_a_memory_is_no_weight() -> Result<()> {
+        let mut p = Params::new(1, &Device::Cpu, DType::F32);
+        p.ones("field.w", 3)?;
+        p.ones("head.w", 2)?;
+        p.memory("before.w", 3)?;
+        p.freeze_where(|n| n.starts_with("field"));
+        p.freeze_where(|n| n.starts_with("head"));
+        let frozen = ["field.w", "head.w", "before.w"].map(|n| p.is_frozen(n));
+        assert_eq!((frozen, p.count()), ([false, true, true], 5));
         Ok(())
     }
 

@@ -128,6 +128,7 @@ impl Run {
         let total = self.plan.steps;
         let variant = &mut self.variants[i];
         let lr = self.plan.optimisation.schedule.at(step, total);
+        variant.model.begin_step(step)?;
         let loss = variant.model.loss(&batch)?;
         let mut scalars: Vec<(Channel, f64)> = vec![];
         let cross_entropy = host::scalar(&loss.cross_entropy)?;

@@ -6,6 +6,7 @@ mod harbour;
 mod kitchen;
 mod letters;
 mod observatory;
+pub mod steering;
 pub(super) mod story;
 mod symbols;
 mod writer;
@@ -33,6 +34,7 @@ enum Kind {
     Prose(&'static [&'static Domain]),
     Task(story::Kind),
     Symbols,
+    Steering,
 }
 
 /// Every generated corpus.
@@ -97,6 +99,12 @@ pub const CORPORA: &[Generated] = &[
         about: "Sixteen letters in no order at all: nothing can be guessed from context, only remembered.",
         kind: Kind::Symbols,
     },
+    Generated {
+        id: "steering",
+        title: "Good and bad",
+        about: "Short sentences that say of a thing that it is good, bad or neither: the language of the steering preset.",
+        kind: Kind::Steering,
+    },
 ];
 
 /// The corpus of this id.
@@ -118,14 +126,16 @@ impl Generated {
     pub(super) fn task(&self) -> Option<story::Kind> {
         match self.kind {
             Kind::Task(kind) => Some(kind),
-            Kind::Prose(_) | Kind::Symbols => None,
+            Kind::Prose(_) | Kind::Symbols | Kind::Steering => None,
         }
     }
 
     /// The text of this seed, at least `size` bytes of it; empty for a task.
     pub fn text(&self, seed: u64, size: usize) -> String {
-        if let Kind::Symbols = self.kind {
-            return symbols::text(&mut ChaCha8Rng::seed_from_u64(scramble(seed)), size);
+        match self.kind {
+            Kind::Symbols => return symbols::text(&mut ChaCha8Rng::seed_from_u64(scramble(seed)), size),
+            Kind::Steering => return steering::text(&mut ChaCha8Rng::seed_from_u64(scramble(seed)), size),
+            Kind::Prose(_) | Kind::Task(_) => {}
         }
         let Kind::Prose(domains) = self.kind else { return String::new() };
         let mut rng = ChaCha8Rng::seed_from_u64(scramble(seed));

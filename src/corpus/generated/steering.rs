@@ -1,0 +1,134 @@
+//! The language of the steering preset: short sentences that say of a thing that it is good, bad or
+//! neither. About ninety words; every sentence is well-formed English. Knows no tokens and no models.
+
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+
+/// The class that u = +1 leads to.
+pub const GOOD: [&str; 6] = ["good", "lovely", "wonderful", "fine", "pleasant", "splendid"];
+/// The class that u = -1 leads to.
+pub const BAD: [&str; 6] = ["bad", "awful", "terrible", "poor", "dreadful", "horrid"];
+/// Neither.
+pub const NEUTRAL: [&str; 6] = ["ordinary", "familiar", "typical", "different", "simple", "average"];
+
+/// Nouns of the steering prompts.
+pub const NOUNS: [&str; 32] = [
+    "tea", "bread", "soup", "fish", "dinner", "apple", "song", "book", "story", "play", "picture", "lesson", "garden",
+    "house", "room", "bed", "school", "market", "street", "day", "night", "summer", "weather", "road", "view", "trip",
+    "boat", "game", "party", "voice", "news", "plan",
+];
+/// Nouns of the language that no steering prompt of the training has: what steering is measured on.
+pub const HELD_OUT_NOUNS: [&str; 8] = ["cake", "coffee", "film", "letter", "bridge", "winter", "dance", "train"];
+
+pub const VERBS: [&str; 2] = ["was", "seemed"];
+pub const ADVERBS: [&str; 4] = ["really", "quite", "rather", "truly"];
+/// What may stand before "the"; the empty one begins the sentence with "The".
+pub const OPENERS: [&str; 10] = [
+    "Today",
+    "Yesterday",
+    "Perhaps",
+    "Everyone said",
+    "She thought",
+    "He wrote that",
+    "Last week",
+    "This morning",
+    "In the end",
+    "My friend felt that",
+];
+
+/// How often a sentence has an opener, an adverb; how often its adjective is good, bad.
+const OPENED: f64 = 0.4;
+const WITH_ADVERB: f64 = 0.25;
+const SAID_GOOD: f64 = 0.42;
+const SAID_BAD: f64 = 0.29;
+/// Sentences of a line of running text.
+const LINE: usize = 12;
+
+/// One sentence in its parts: `before` ends with the verb, where the class of the next word is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sentence {
+    pub before: String,
+    pub noun: &'static str,
+    pub adverb: Option<&'static str>,
+    pub adjective: &'static str,
+}
+
+impl Sentence {
+    /// Drawn from the language; with `steering_only` its noun is one of the steering prompts'.
+    pub fn draw(rng: &mut ChaCha8Rng, steering_only: bool) -> Self {
+        let all = NOUNS.len() + if steering_only { 0 } else { HELD_OUT_NOUNS.len() };
+        let which = rng.random_range(0..all);
+        let noun = NOUNS.get(which).copied().unwrap_or_else(|| HELD_OUT_NOUNS[which - NOUNS.len()]);
+        let opener = rng.random_bool(OPENED).then(|| pick(rng, &OPENERS));
+        let before = prompt(opener, noun, pick(rng, &VERBS));
+        let adverb = rng.random_bool(WITH_ADVERB).then(|| pick(rng, &ADVERBS));
+        let class = match rng.random::<f64>() {
+            x if x < SAID_GOOD => &GOOD,
+            x if x < SAID_GOOD + SAID_BAD => &BAD,
+            _ => &NEUTRAL,
+        };
+        Self { before, noun, adverb, adjective: pick(rng, class) }
+    }
+
+    /// The whole, with its full stop.
+    pub fn text(&self) -> String {
+        match self.adverb {
+            Some(adverb) => format!("{} {adverb} {}.", self.before, self.adjective),
+            None => format!("{} {}.", self.before, self.adjective),
+        }
+    }
+}
+
+fn pick(rng: &mut ChaCha8Rng, from: &[&'static str]) -> &'static str {
+    from[rng.random_range(0..from.len())]
+}
+
+/// "Yesterday the tea was": a sentence up to the word that is asked for.
+pub fn prompt(opener: Option<&str>, noun: &str, verb: &str) -> String {
+    match opener {
+        Some(opener) => format!("{opener} the {noun} {verb}"),
+        None => format!("The {noun} {verb}"),
+    }
+}
+
+/// Prompts of these nouns, one of each noun with each verb and an opener in turn (the plain one too).
+pub fn prompts(nouns: &[&str]) -> Vec<String> {
+    let mut all = vec![];
+    for (i, noun) in nouns.iter().enumerate() {
+        for (j, verb) in VERBS.iter().enumerate() {
+            all.push(prompt(None, noun, verb));
+            all.push(prompt(Some(OPENERS[(VERBS.len() * i + j) % OPENERS.len()]), noun, verb));
+        }
+    }
+    all
+}
+
+/// At least `size` bytes of running text, a dozen sentences a line.
+pub(super) fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
+    let mut text = String::with_capacity(size + 1024);
+    while text.len() < size {
+        for i in 0..LINE {
+            if i > 0 {
+                text.push(' ');
+            }
+            text.push_str(&Sentence::draw(rng, false).text());
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Every word of the language, each in a sentence: what a tokeniser learns from. The counts of words
+/// differ little, so no word is rare.
+pub(in crate::corpus) fn every_word() -> String {
+    let nouns: Vec<&str> = NOUNS.iter().chain(&HELD_OUT_NOUNS).copied().collect();
+    let adjectives: Vec<&str> = GOOD.iter().chain(&BAD).chain(&NEUTRAL).copied().collect();
+    let mut text = String::new();
+    for (i, noun) in nouns.iter().enumerate() {
+        let opener = (i % 2 == 0).then(|| OPENERS[i / 2 % OPENERS.len()]);
+        let adverb = ADVERBS[i % ADVERBS.len()];
+        let before = prompt(opener, noun, VERBS[i % VERBS.len()]);
+        text.push_str(&format!("{before} {adverb} {}. ", adjectives[i % adjectives.len()]));
+    }
+    text
+}

@@ -1,0 +1,145 @@
+//! Batches of a steering run, made to order in two stages: first the language, then the places where
+//! the steering is asked for. Which stage a batch belongs to is a pure function of its number.
+//!
+//! In the first stage every id is a target. In the second the sentences have no noun that is held
+//! out, and the only targets are where the word after the verb (or after its adverb) is to come; a
+//! model then knows where to steer, and what it steers to is the model's affair. With a single prompt
+//! every row is that prompt, and its only target is where it ends.
+
+use super::{
+    CorpusError, Position, Steering, Windows,
+    generated::steering::{self, Sentence},
+    permutation::scramble,
+    tokenizer::Tokenizer,
+};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+/// A target that asks nothing.
+const IGNORE: u32 = u32::MAX;
+
+/// An endless stream of windows.
+pub(super) struct Stream {
+    pub spec: Steering,
+    pub seed: u64,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Language = 1,
+    Steering = 2,
+    HeldOut = 3,
+}
+
+impl Stream {
+    pub(super) fn describe(&self) -> String {
+        match &self.spec.prompt {
+            Some(prompt) => format!("endless, steered at the one prompt \"{prompt}\""),
+            None => format!("endless, steered at {} nouns of 40", steering::NOUNS.len()),
+        }
+    }
+
+    /// Text in which every word of the language occurs.
+    pub(super) fn sample(&self) -> String {
+        format!("{} {}", steering::every_word(), self.spec.prompt.as_deref().unwrap_or_default())
+    }
+
+    fn rng(&self, part: Part, seed: u64, index: u64) -> ChaCha8Rng {
+        ChaCha8Rng::seed_from_u64(scramble(scramble(self.seed ^ scramble(seed)) ^ scramble(index) ^ part as u64))
+    }
+
+    /// `len + 1` ids that begin with a sentence, and for each whether it is one that steering asks for.
+    fn row(
+        &self,
+        tokenizer: &Tokenizer,
+        rng: &mut ChaCha8Rng,
+        len: usize,
+        part: Part,
+    ) -> Result<(Vec<u32>, Vec<bool>), CorpusError> {
+        let (mut ids, mut asked) = (vec![], vec![]);
+        let mut single = self.spec.prompt.as_deref().filter(|_| part == Part::Steering);
+        let mut add = |text: &str, asks: bool| -> Result<usize, CorpusError> {
+            let glue = if ids.is_empty() || text == "." { "" } else { " " };
+            let more = tokenizer.encode(&format!("{glue}{text}"))?;
+            asked.extend((0..more.len()).map(|i| asks && i == 0));
+            ids.extend(more);
+            Ok(ids.len())
+        };
+        loop {
+            let sentence = Sentence::draw(rng, part == Part::Steering);
+            match single.take() {
+                None => {
+                    add(&sentence.before, false)?;
+                    sentence.adverb.map_or(Ok(0), |adverb| add(adverb, true))?;
+                    add(sentence.adjective, true)?;
+                }
+                // The one prompt, a word after it that says where it ends, and then nothing that counts.
+                Some(prompt) => {
+                    let n = add(prompt, false)?;
+                    if n == 0 || n > len {
+                        return Err(CorpusError(format!(
+                            "The steering prompt has {n} tokens and the window {len}: the prompt needs at least one and must fit."
+                        )));
+                    }
+                    add(sentence.adjective, true)?;
+                }
+            }
+            if add(".", false)? > len {
+                break;
+            }
+        }
+        ids.truncate(len + 1);
+        asked.truncate(len + 1);
+        if self.spec.prompt.is_some() && part == Part::Steering {
+            let first = asked.iter().position(|a| *a).map_or(asked.len(), |i| i + 1);
+            asked[first..].fill(false);
+        }
+        Ok((ids, asked))
+    }
+
+    fn windows(
+        &self,
+        tokenizer: &Tokenizer,
+        part: Part,
+        (seed, first): (u64, u64),
+        (rows, len): (usize, usize),
+    ) -> Result<Windows, CorpusError> {
+        let mut made = Windows { rows, len, inputs: vec![], targets: vec![], answers: None };
+        for row in 0..rows as u64 {
+            let mut rng = self.rng(part, seed, first.wrapping_add(row));
+            let (ids, asked) = self.row(tokenizer, &mut rng, len, part)?;
+            made.inputs.extend(&ids[..len]);
+            let counts = |asked: bool| part != Part::Steering || asked;
+            made.targets
+                .extend(ids[1..].iter().zip(&asked[1..]).map(|(&id, &asked)| if counts(asked) { id } else { IGNORE }));
+        }
+        Ok(made)
+    }
+
+    pub(super) fn batch(
+        &self,
+        tokenizer: &Tokenizer,
+        at: &Position,
+        rows: usize,
+        len: usize,
+    ) -> Result<Windows, CorpusError> {
+        let part = if at.drawn < self.spec.language_batches { Part::Language } else { Part::Steering };
+        self.windows(tokenizer, part, (at.seed, at.drawn.wrapping_mul(rows as u64)), (rows, len))
+    }
+
+    /// Of the language, every id a target: steering must leave what the unsteered model says here alone.
+    pub(super) fn held_out(&self, tokenizer: &Tokenizer, count: usize, len: usize) -> Result<Windows, CorpusError> {
+        self.windows(tokenizer, Part::HeldOut, (0, 0), (count, len))
+    }
+
+    pub(super) fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
+        let mut rng = self.rng(Part::HeldOut, 1, index);
+        self.row(tokenizer, &mut rng, len, Part::HeldOut).map_or_else(
+            |_| vec![],
+            |(mut ids, _)| {
+                ids.truncate(len);
+                ids
+            },
+        )
+    }
+}

@@ -1,0 +1,209 @@
+//! Flows in the plane, where everything can be seen: three written down, and a small network that
+//! learns one of them from its velocities. It does not know how it is solved or drawn.
+
+use std::any::Any;
+
+use candle_core::{D, DType, Device, Result, Tensor};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use super::{Loss, Model};
+use crate::nn::{
+    Batch, Params, Tap,
+    fused::{linear::linear, mlp::Act},
+    layers,
+};
+
+/// Half the side of the square that the network learns on and that starts are taken from.
+pub const REACH: f64 = 3.0;
+/// Points of one update, and of a held-out measurement.
+const POINTS: usize = 256;
+/// Of van der Pol's equation: how strongly it leaves the middle and comes back from outside.
+const MU: f64 = 1.5;
+
+/// Which field is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A saddle: (x, -y) / 3.
+    Linear,
+    /// Inwards and round: eigenvalues -0.25 ± 1.5 i.
+    Spiral,
+    /// x' = y, y' = 1.5 (1 - x²) y - x: every path but one ends on the same loop.
+    VanDerPol,
+    /// The network's own.
+    Mlp,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 4] = [Kind::Linear, Kind::Spiral, Kind::VanDerPol, Kind::Mlp];
+
+    pub fn id(self) -> &'static str {
+        match self {
+            Kind::Linear => "linear",
+            Kind::Spiral => "spiral",
+            Kind::VanDerPol => "van_der_pol",
+            Kind::Mlp => "mlp",
+        }
+    }
+
+    pub fn from_id(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|k| k.id() == id)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlaneSpec {
+    /// What is looked at unless somebody asks otherwise.
+    pub kind: Kind,
+    /// What the network learns; itself makes no sense.
+    pub target: Kind,
+    /// Hidden units of each of its two layers.
+    pub hidden: usize,
+    /// Paths run over the times 0 ..= this.
+    pub time: f64,
+}
+
+impl Default for PlaneSpec {
+    fn default() -> Self {
+        Self { kind: Kind::VanDerPol, target: Kind::VanDerPol, hidden: 64, time: 6.0 }
+    }
+}
+
+/// Weights and biases of 2 -> H -> H -> 2.
+struct Net([(Tensor, Tensor); 3]);
+
+impl Net {
+    /// y `(N, 2)` -> dy/dt `(N, 2)`
+    fn velocity(&self, y: &Tensor) -> Result<Tensor> {
+        let [first, second, last] = &self.0;
+        let through = |x: &Tensor, (w, b): &(Tensor, Tensor)| linear(x, w)?.broadcast_add(b);
+        let hidden = Act::Silu.apply(&through(y, first)?)?;
+        let hidden = Act::Silu.apply(&through(&hidden, second)?)?;
+        through(&hidden, last)
+    }
+}
+
+/// A playground. Its batches are points of the plane, drawn for each update from (seed, step); the
+/// corpus plays no part in it.
+pub struct Plane {
+    spec: PlaneSpec,
+    seed: u64,
+    step: u64,
+    params: Params,
+    net: Net,
+    still: Net,
+    /// `u0`, `u1` and the multiplier of the field, as the dials stand.
+    dials: ([f64; 2], f64),
+}
+
+impl Plane {
+    /// Weights are drawn from `seed`.
+    pub fn new(spec: &PlaneSpec, seed: u64, device: &Device) -> Result<Self> {
+        if spec.hidden == 0 || spec.target == Kind::Mlp || !(spec.time > 0.0 && spec.time.is_finite()) {
+            candle_core::bail!(
+                "a field of the plane needs hidden units, a time above 0, and one of the written fields to learn"
+            );
+        }
+        let mut params = Params::new(seed, device, DType::F32);
+        let (h, mut made) = (spec.hidden, vec![]);
+        for (name, outputs, inputs) in [("first", h, 2), ("second", h, h), ("last", 2, h)] {
+            let w = layers::reader(&mut params, &format!("{name}.weight"), outputs, inputs)?;
+            // spread over the square, so that the units do not all bend at its middle
+            let b = params.normal(&format!("{name}.bias"), outputs, if inputs == 2 { 1.0 } else { 0.1 })?;
+            made.push((w, b));
+        }
+        let Ok(layers) = <[(Tensor, Tensor); 3]>::try_from(made) else { candle_core::bail!("three layers") };
+        let still = Net(layers.each_ref().map(|(w, b)| (w.detach(), b.detach())));
+        Ok(Self { spec: spec.clone(), seed, step: 0, params, net: Net(layers), still, dials: ([0.0; 2], 1.0) })
+    }
+
+    pub fn spec(&self) -> &PlaneSpec {
+        &self.spec
+    }
+
+    /// The push and the multiplier as the dials stand.
+    pub fn dials(&self) -> ([f64; 2], f64) {
+        self.dials
+    }
+
+    /// dy/dt = alpha (f(y) + u) for states `(N, 2)`: u is a wind.
+    pub fn field(&self, kind: Kind, u: [f64; 2], alpha: f64) -> impl Fn(f64, &Tensor) -> Result<Tensor> + '_ {
+        move |_, y| {
+            let f = match kind {
+                Kind::Mlp => self.still.velocity(y)?,
+                written => velocity(written, y)?,
+            };
+            let wind = Tensor::new(&u, y.device())?.to_dtype(y.dtype())?;
+            f.broadcast_add(&wind)? * alpha
+        }
+    }
+
+    /// Mean squared error of the network's velocity over the target's mean square.
+    fn error(&self, net: &Net, draw: u64) -> Result<Tensor> {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed ^ draw.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let points: Vec<f32> = (0..2 * POINTS).map(|_| rng.random_range(-REACH..REACH) as f32).collect();
+        let y = Tensor::from_vec(points, (POINTS, 2), self.params.device())?;
+        let wanted = velocity(self.spec.target, &y)?;
+        let size = wanted.sqr()?.mean_all()?;
+        (net.velocity(&y)? - wanted)?.sqr()?.mean_all()?.div(&size)
+    }
+}
+
+/// A written field at states `(N, 2)`.
+fn velocity(kind: Kind, y: &Tensor) -> Result<Tensor> {
+    let (x, y) = (y.narrow(D::Minus1, 0, 1)?, y.narrow(D::Minus1, 1, 1)?);
+    let (dx, dy) = match kind {
+        Kind::Linear => ((&x / 3.0)?, (&y / -3.0)?),
+        Kind::Spiral => (((&x * -0.25)? - (&y * 1.5)?)?, ((&x * 1.5)? - (&y * 0.25)?)?),
+        Kind::VanDerPol => (y.clone(), ((x.sqr()?.affine(-MU, MU)? * &y)? - &x)?),
+        Kind::Mlp => candle_core::bail!("the network's field is not a written one"),
+    };
+    Tensor::cat(&[dx, dy], D::Minus1)
+}
+
+impl Model for Plane {
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn begin_step(&mut self, step: u64) -> Result<()> {
+        self.step = step;
+        Ok(())
+    }
+
+    /// The error on this update's points, as a share of the field's own size; told as the loss.
+    fn loss(&self, _: &Batch) -> Result<Loss> {
+        let total = self.error(&self.net, self.step)?;
+        Ok(Loss { cross_entropy: total.detach(), total, parts: vec![] })
+    }
+
+    /// The same on points that no update draws.
+    fn evaluate(&self, _: &Batch) -> Result<Tensor> {
+        self.error(&self.still, u64::MAX)
+    }
+
+    fn logits(&self, _: &Tensor, _: &mut Tap) -> Result<Tensor> {
+        candle_core::bail!("a field of the plane foretells no token")
+    }
+
+    fn set_dial(&mut self, name: &str, value: f64) -> bool {
+        match name {
+            "u0" => self.dials.0[0] = value,
+            "u1" => self.dials.0[1] = value,
+            "alpha" => self.dials.1 = value,
+            _ => return false,
+        }
+        true
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
