@@ -173,6 +173,16 @@ fn the_causality_view_asks_once_by_itself_and_again_at_each_change() {
     let asked = questions(&harness);
     assert_eq!(asked.last().unwrap().args.get("position"), Some(&Value::Int(0)));
     assert_eq!(harness.state().selection.token, Some(0));
+    // A sentence of one's own: the clicked place belonged to the other one.
+    let field = harness.get_by_label("sentence to read");
+    field.focus();
+    field.type_text("the key is under the stairs");
+    harness.step();
+    harness.step();
+    let asked = questions(&harness);
+    let args = &asked.last().unwrap().args;
+    assert_eq!(args.get("text"), Some(&Value::Text("the key is under the stairs".into())));
+    assert_eq!(args.get("position"), None);
 }
 
 #[test]

@@ -144,10 +144,13 @@ fn approach_knobs() -> Vec<Knob> {
             "How Post approaches its fixed point: once, k times with the slow signal held, with Anderson acceleration of depth 1, or solved to a tolerance with implicit gradients.",
         ),
         Knob::int("approach.passes", "Passes", 3, 1, 64).symbol("k").tip(
-            "Applications of Post in one round, for `passes`; the most iterations, for `deq`.",
+            "Applications of Post in one round, for `passes` and `anderson`. One is the paper's model.",
         ),
-        Knob::float("approach.tolerance", "Tolerance", 1e-3, 1e-6, 1.0).log().tip(
-            "Relative residual at which `deq` stops.",
+        Knob::int("approach.max_iters", "Most iterations", 30, 1, 500).tip(
+            "Where `deq` gives up looking for its fixed point. The residual view shows how far it came.",
+        ),
+        Knob::float("approach.tolerance", "Tolerance", 1e-2, 1e-6, 1.0).log().tip(
+            "Relative residual |x - Post(x)| / |x| at which `deq` stops. Smaller is closer to the fixed point and slower.",
         ),
         Knob::float("approach.aux_lambda", "Residual penalty", 0.0, 0.0, 10.0).symbol("λ").tip(
             "Adds λ |x - Post(x)|² to the loss, which pulls Post towards its fixed point.",
@@ -192,7 +195,7 @@ fn fast_slow_spec(c: &Config, frozen: bool) -> Result<FastSlowSpec, ConfigError>
         approach: match c.text("approach.method") {
             "passes" => Approach::Passes { passes },
             "anderson" => Approach::Anderson { passes },
-            "deq" => Approach::Deq { tolerance: c.f64("approach.tolerance"), max_iters: passes },
+            "deq" => Approach::Deq { tolerance: c.f64("approach.tolerance"), max_iters: c.usize("approach.max_iters") },
             _ => Approach::OnePass,
         },
         aux_lambda: c.f64("approach.aux_lambda"),

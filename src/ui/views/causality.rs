@@ -17,6 +17,8 @@ use crate::{
 pub struct Causality {
     state: ChartState,
     standing: Standing,
+    /// A sentence of one's own; empty asks about a held-out passage.
+    text: String,
     /// The changed token; `None` lets the probe choose.
     position: Option<usize>,
     replacement: String,
@@ -34,6 +36,7 @@ impl Causality {
         Box::new(Self {
             state: ChartState::default(),
             standing: Standing::default(),
+            text: String::new(),
             position: None,
             replacement: String::new(),
             coupling_scale: 1.0,
@@ -44,6 +47,9 @@ impl Causality {
 
     fn ask(&mut self, cx: &mut ViewCx<'_>) {
         let mut args = Args::new();
+        if !self.text.trim().is_empty() {
+            args.insert("text".to_owned(), Value::Text(self.text.clone()));
+        }
         if let Some(p) = self.position {
             args.insert("position".to_owned(), Value::Int(p as i64));
         }
@@ -87,6 +93,21 @@ impl Causality {
         }
         chart.references.push(Reference { label: "changed".to_owned(), at, vertical: true });
         chart
+    }
+
+    fn sentence_ui(&mut self, ui: &mut Ui) -> bool {
+        let hint = "a held-out passage; type a sentence of your own";
+        let edit = egui::TextEdit::singleline(&mut self.text).desired_width(f32::INFINITY).hint_text(hint);
+        let response = ui.add(edit).on_hover_text(
+            "The sentence that is read. Empty takes the first passage of the held-out text, which the model has never \
+             been trained on.",
+        );
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::TextInput, true, "sentence to read"));
+        if response.changed() {
+            // Another sentence has other positions.
+            self.position = None;
+        }
+        response.changed()
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, sample: &Sample) -> bool {
@@ -166,12 +187,13 @@ impl View for Causality {
         };
         ui.spacing_mut().item_spacing.y = 4.0;
         let theme = cx.theme;
+        let mut changed = self.sentence_ui(ui);
         let at = self.position.unwrap_or(changed_at(sample));
         let pointed = token_strip_ui(ui, theme, &sample.tokens, |i| Mark {
             ground: (i == at).then_some(theme.accent.gamma_multiply(0.3)),
             outline: (cx.selection.token == Some(i)).then_some(theme.accent),
         });
-        let mut changed = self.controls_ui(ui, sample);
+        changed |= self.controls_ui(ui, sample);
         if let Some(token) = pointed.clicked {
             self.position = Some(token);
             cx.selection.token = Some(token);
