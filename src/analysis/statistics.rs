@@ -14,6 +14,20 @@ pub fn wilson(hits: f64, n: f64) -> (f64, f64) {
     ((centre - half).clamp(0.0, p), (centre + half).clamp(p, 1.0))
 }
 
+/// Mean and sample standard deviation (n - 1; zero for a single value).
+pub fn mean_sd(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    if values.is_empty() {
+        return (f64::NAN, f64::NAN);
+    }
+    let mean = values.iter().sum::<f64>() / n;
+    if values.len() < 2 {
+        return (mean, 0.0);
+    }
+    let sum: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+    (mean, (sum / (n - 1.0)).sqrt())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,7 +11,7 @@ use super::{
     figures,
     progress::Progress,
     settings::{self, Named},
-    window,
+    summary, window,
 };
 use crate::{
     config::Config,
@@ -125,6 +125,11 @@ fn finish(outcome: Outcome, folder: Option<PathBuf>, with_figures: bool) -> Resu
             Ok(n) => eprintln!("{n} figures in {}", folder.join("figures").display()),
             Err(why) => eprintln!("no figures were drawn: {why}"),
         }
+    }
+    match summary::table(&folder) {
+        Ok(table) if table.is_empty() => {}
+        Ok(table) => eprintln!("\n{table}\n"),
+        Err(why) => eprintln!("no summary: {why}"),
     }
     println!("{}", folder.display());
     Ok(folder)

@@ -11,6 +11,7 @@ mod host;
 mod list;
 mod progress;
 mod settings;
+mod summary;
 mod window;
 
 use std::{path::PathBuf, process::ExitCode, time::Instant};

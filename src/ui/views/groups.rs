@@ -3,10 +3,13 @@
 
 use std::collections::HashMap;
 
-use crate::ui::{
-    mirror::Mirror,
-    plot::{Band, Chart, Curve, Line, Smoothed, Stroke},
-    theme::Theme,
+use crate::{
+    analysis::statistics::mean_sd,
+    ui::{
+        mirror::Mirror,
+        plot::{Band, Chart, Curve, Line, Smoothed, Stroke},
+        theme::Theme,
+    },
 };
 
 /// Variants that differ only by seed. Its place among the groups fixes its colour.
@@ -174,20 +177,6 @@ impl Spread {
         }
         self
     }
-}
-
-/// Mean and sample standard deviation (n - 1; zero for a single value).
-pub fn mean_sd(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    if values.is_empty() {
-        return (f64::NAN, f64::NAN);
-    }
-    let mean = values.iter().sum::<f64>() / n;
-    if values.len() < 2 {
-        return (mean, 0.0);
-    }
-    let sum: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
-    (mean, (sum / (n - 1.0)).sqrt())
 }
 
 #[cfg(test)]

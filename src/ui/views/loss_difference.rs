@@ -6,9 +6,10 @@ use eframe::egui::{Ui, vec2};
 
 use super::{
     View, ViewCx,
-    groups::{Group, Spread, groups, mean_sd},
+    groups::{Group, Spread, groups},
 };
 use crate::{
+    analysis::statistics::mean_sd,
     telemetry::channels,
     ui::{
         mirror::Mirror,
