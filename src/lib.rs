@@ -13,11 +13,12 @@
 //! | [`config`] | a run's settings: knobs (the schema), values, TOML | nothing |
 //! | [`corpus`] | bytes -> ids -> batches: text files, tokenisers, generated text | nothing |
 //! | [`nn`] | what model families share: parameters, layers, optimiser, the tap | nothing |
+//! | [`ode`] | differential equations on tensors: methods as tables, one loop, full traces, gradients | nn |
 //! | [`analysis`] | pure mathematics on slices and graphs | nothing |
 //! | [`telemetry`] | the narrow waist: plain data only | config |
 //! | [`gpu`] | wgpu pipelines and the off-screen renderer; knows no lab | nothing |
-//! | [`models`] | one family a file; the one list of families | analysis, nn |
-//! | [`probe`] | a question put to a model; one question a file | analysis, config, corpus, models, nn, telemetry |
+//! | [`models`] | one family a file; the one list of families | analysis, nn, ode |
+//! | [`probe`] | a question put to a model; one question a file | analysis, config, corpus, models, nn, ode, telemetry |
 //! | [`store`] | a run folder: writer, reader, checkpoints, exports | config, nn, telemetry |
 //! | [`trainer`] | drives one run; its worker is the only thread that owns a model | config, corpus, models, nn, probe, store, telemetry |
 //! | [`labs`] | a lab is a value: question, knobs, presets, plan, panes | config, corpus, models, nn, probe, telemetry, trainer (plain configuration) |
@@ -59,6 +60,7 @@ pub mod config;
 pub mod analysis;
 pub mod corpus;
 pub mod nn;
+pub mod ode;
 pub mod telemetry;
 
 pub mod models;

@@ -11,11 +11,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("config", &[]),
     ("corpus", &[]),
     ("nn", &[]),
+    ("ode", &["nn"]),
     ("analysis", &[]),
     ("telemetry", &["config"]),
     ("gpu", &[]),
-    ("models", &["analysis", "nn"]),
-    ("probe", &["analysis", "config", "corpus", "models", "nn", "telemetry"]),
+    ("models", &["analysis", "nn", "ode"]),
+    ("probe", &["analysis", "config", "corpus", "models", "nn", "ode", "telemetry"]),
     ("store", &["config", "nn", "telemetry"]),
     ("trainer", &["config", "corpus", "models", "nn", "probe", "store", "telemetry"]),
     ("labs", &["config", "corpus", "models", "nn", "probe", "telemetry", "trainer"]),
@@ -135,8 +136,20 @@ fn the_front_page_states_the_same_table() {
 
 #[test]
 fn libraries_stay_where_they_belong() {
-    const NO_WINDOW: &[&str] =
-        &["config", "corpus", "nn", "models", "analysis", "telemetry", "probe", "store", "trainer", "labs", "bench"];
+    const NO_WINDOW: &[&str] = &[
+        "config",
+        "corpus",
+        "nn",
+        "ode",
+        "models",
+        "analysis",
+        "telemetry",
+        "probe",
+        "store",
+        "trainer",
+        "labs",
+        "bench",
+    ];
     let bans: &[(&str, &[&str])] = &[
         ("candle_", &["config", "corpus", "telemetry", "analysis", "labs", "gpu", "ui"]),
         ("egui", NO_WINDOW),
@@ -169,7 +182,7 @@ fn numbers_come_back_from_a_device_in_one_file() {
         if path.ends_with("nn/host.rs") || path.components().any(|c| c.as_os_str() == "fused") {
             continue; // fused operations work on host memory itself
         }
-        if ["nn", "models", "probe", "trainer", "store"].contains(&module.as_str()) {
+        if ["nn", "ode", "models", "probe", "trainer", "store"].contains(&module.as_str()) {
             for copy in ["to_vec0", "to_vec1", "to_vec2", "to_vec3", "to_scalar"] {
                 assert!(!code.contains(copy), "{} has `{copy}`; use nn::host", path.display());
             }

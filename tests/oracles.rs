@@ -17,6 +17,7 @@ use orrery::{
         optimiser::AdamWSpec,
         pooling::{causal_pool, upsample},
     },
+    ode::{self, Method, Options, Policy, Reason},
 };
 use serde_json::Value;
 
@@ -226,5 +227,94 @@ fn adamw(file: &Value) -> Outcome {
     }
     // The first row by hand: a guard against comparing nothing.
     assert_eq!(p.i(0)?.elem_count(), shape.1);
+    Ok(())
+}
+
+/// A field of solvers.json, by its name; the weights are the file's.
+fn solver_field(file: &Value, name: &str) -> Result<Box<dyn ode::Field>, String> {
+    let weights = |key: &str| -> Result<Tensor, String> {
+        let values = numbers(&file[key]);
+        let rows = file[key].as_array().map_or(0, Vec::len);
+        Tensor::from_vec(values.clone(), (rows, values.len() / rows.max(1)), &Device::Cpu).map_err(|e| e.to_string())
+    };
+    /// A field of two components, from their values.
+    fn pair(f: impl Fn(f64, f64, f64) -> [f64; 2] + 'static) -> Box<dyn ode::Field> {
+        Box::new(move |t: f64, y: &Tensor| {
+            let v = host::to_f64(y)?;
+            Tensor::new(&f(t, v[0], v[1]), &Device::Cpu)
+        })
+    }
+    let mlp = |scale: f64, push: fn(f64) -> f64| -> Result<Box<dyn ode::Field>, String> {
+        let (w1, w2) = (weights("mlp_w1")?, weights("mlp_w2")?);
+        Ok(Box::new(move |t: f64, y: &Tensor| {
+            let hidden = w1.matmul(&y.unsqueeze(1)?)?.tanh()?;
+            (w2.matmul(&hidden)?.squeeze(1)? * scale)? + push(t)
+        }))
+    };
+    Ok(match name {
+        "decay" => Box::new(|_: f64, y: &Tensor| y.neg()),
+        "harmonic" => pair(|_, a, b| [b, -a]),
+        "time_cubic" => pair(|t, _, _| [t.powi(3), (5.0 * t).cos()]),
+        "lotka_volterra" => pair(|_, a, b| [1.5 * a - a * b, -3.0 * b + a * b]),
+        "van_der_pol_5" => pair(|_, a, b| [b, 5.0 * (1.0 - a * a) * b - a]),
+        "mlp_tanh" => mlp(1.0, |_| 0.0)?,
+        "mlp_tanh_strong" => mlp(4.0, |t| (7.0 * t).sin())?,
+        other => return Err(format!("the file has a field `{other}` that is not known here")),
+    })
+}
+
+/// One row of solvers.json: torchdiffeq's count of evaluations and end state.
+fn solver_case(file: &Value, case: &Value) -> Result<(), String> {
+    let text = |name: &str| case[name].as_str().ok_or(format!("no `{name}`"));
+    let number = |name: &str| case[name].as_f64().ok_or(format!("no number `{name}`"));
+    let method = Method::from_id(text("method")?).ok_or("a method that is not known here")?;
+    let options = if method.is_adaptive() {
+        let (rtol, atol) = (number("rtol")?, number("atol")?);
+        Options { method, policy: Policy::Interpolate, rtol, atol, max_attempts: 1_000_000, ..Options::default() }
+    } else {
+        Options::fixed(method, case["steps"].as_u64().ok_or("no steps")? as usize)
+    };
+    let field = solver_field(file, text("field")?)?;
+    let y0 = Tensor::new(numbers(&case["y0"]), &Device::Cpu).map_err(|e| e.to_string())?;
+    let (nfe, expected) = (case["nfe"].as_u64().ok_or("no nfe")? as usize, numbers(&case["y1"]));
+    let solved = ode::solve(field.as_ref(), &y0, 0.0, number("t1")?, &options);
+    if expected.iter().any(|v| !v.is_finite()) {
+        // torchdiffeq goes on with numbers that are none; here it is an error that says so
+        let failure = solved.err().ok_or("the reference is not finite, and this is")?;
+        let (reason, done) = (failure.reason, failure.trace.nfe);
+        let right = matches!(reason, Reason::NonFiniteField | Reason::Overflow) && done <= nfe;
+        return if right { Ok(()) } else { Err(format!("{reason} after {done} evaluations")) };
+    }
+    let solved = solved.map_err(|f| f.to_string())?;
+    if solved.trace.nfe != nfe {
+        return Err(format!("{} evaluations, not {nfe}", solved.trace.nfe));
+    }
+    let found = host::to_f64(&solved.end).map_err(|e| e.to_string())?;
+    for (a, b) in found.iter().zip(&expected) {
+        // where a state has grown large, of its size
+        if (a - b).abs() > 1e-6 * b.abs().max(1.0) {
+            return Err(format!("ends at {found:?}, not {expected:?}"));
+        }
+    }
+    if found.len() == expected.len() { Ok(()) } else { Err("another number of components".into()) }
+}
+
+#[test]
+fn solvers() -> Outcome {
+    // Python writes numbers that are none as words, which are not JSON
+    let text =
+        std::fs::read_to_string(path("solvers.json"))?.replace("NaN", "\"none\"").replace("-Infinity", "\"none\"");
+    let file: Value = serde_json::from_str(&text.replace("Infinity", "\"none\""))?;
+    let cases = file["cases"].as_array().ok_or("no cases")?;
+    assert!(!cases.is_empty());
+    let wrong: Vec<String> = cases
+        .iter()
+        .filter_map(|case| {
+            let what = solver_case(&file, case).err()?;
+            let of = |name: &str| case[name].to_string();
+            Some(format!("{} {} rtol {} steps {}: {what}", of("field"), of("method"), of("rtol"), of("steps")))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
     Ok(())
 }

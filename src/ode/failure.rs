@@ -1,0 +1,97 @@
+//! Why a solve ended early. It always says which, at what t, and what was tried until then.
+
+use std::fmt;
+
+use super::Trace;
+
+/// What was wrong.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reason {
+    /// T <= t0, or one of them is not a number.
+    Span {
+        t1: f64,
+    },
+    /// A tolerance that is not above 0.
+    Tolerance {
+        name: &'static str,
+        value: f64,
+    },
+    /// A fixed-step method with no steps.
+    NoSteps,
+    FirstStep {
+        value: f64,
+    },
+    /// Output times that do not lie in (t0, T] in rising order.
+    Times {
+        value: f64,
+    },
+    /// The state is empty or not of floating-point numbers.
+    State(String),
+    /// The start holds a value that is not finite.
+    NonFiniteStart,
+    /// The field gave a value that is not finite.
+    NonFiniteField,
+    /// The field was finite, but the state grew past the largest number.
+    Overflow,
+    /// A step too small to move t.
+    Underflow {
+        h: f64,
+    },
+    /// As many attempts as allowed.
+    TooManyAttempts {
+        max: usize,
+    },
+    /// The field itself failed, or gave a tensor unlike the state.
+    Field(String),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Span { t1 } => write!(f, "the end {t1} is not after the start"),
+            Reason::Tolerance { name, value } => write!(f, "{name} is {value}; it must be above 0 and finite"),
+            Reason::NoSteps => write!(f, "a method of fixed steps needs at least one step"),
+            Reason::FirstStep { value } => write!(f, "the first step is {value}; it must be above 0 and finite"),
+            Reason::Times { value } => write!(f, "output time {value} is not after the one before it"),
+            Reason::State(what) => write!(f, "the state {what}"),
+            Reason::NonFiniteStart => write!(f, "the start has a value that is not finite"),
+            Reason::NonFiniteField => write!(f, "the field gave a value that is not finite"),
+            Reason::Overflow => write!(f, "the state grew past the largest number"),
+            Reason::Underflow { h } => write!(f, "the step {h:e} is too small to move on"),
+            Reason::TooManyAttempts { max } => write!(f, "the end was not reached in {max} attempts"),
+            Reason::Field(what) => write!(f, "the field failed: {what}"),
+        }
+    }
+}
+
+/// A solve that did not reach its end.
+#[derive(Clone)]
+pub struct Failure {
+    pub reason: Reason,
+    /// Where: of a field's value the time it was asked for, else the start of the step.
+    pub t: f64,
+    /// Until then.
+    pub trace: Trace,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (t, attempts, nfe) = (self.t, self.trace.attempts.len(), self.trace.nfe);
+        write!(f, "ODE solve at t = {t}: {} (after {attempts} attempts, {nfe} evaluations)", self.reason)
+    }
+}
+
+/// As it reads: the trace may have thousands of rows.
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<Failure> for candle_core::Error {
+    fn from(failure: Failure) -> Self {
+        candle_core::Error::Msg(failure.to_string())
+    }
+}

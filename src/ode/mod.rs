@@ -1,0 +1,152 @@
+//! Ordinary differential equations dy/dt = f(t, y) on tensors: explicit Runge-Kutta methods of fixed
+//! and adaptive steps, written once for all, with a full trace of what was tried, and three ways to
+//! gradients. Time and step control are f64, the state is of any floating type and shape. It does not
+//! know what the field is.
+
+use candle_core::{Result, Tensor};
+use serde::{Deserialize, Serialize};
+
+mod failure;
+mod solve;
+mod state;
+mod step;
+mod tableau;
+
+pub use failure::{Failure, Reason};
+pub use solve::{solve, solve_at};
+pub use tableau::{Method, Tableau};
+
+/// The right-hand side. Closures of `(t, &y)` are fields.
+pub trait Field {
+    /// dy/dt at time t, of y's shape and type.
+    fn at(&self, t: f64, y: &Tensor) -> Result<Tensor>;
+}
+
+impl<F: Fn(f64, &Tensor) -> Result<Tensor>> Field for F {
+    fn at(&self, t: f64, y: &Tensor) -> Result<Tensor> {
+        self(t, y)
+    }
+}
+
+/// What an adaptive method does at the end of the span. Evaluation counts are comparable within one
+/// policy only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Policy {
+    /// As torchdiffeq 0.2.5: the last step is not shortened, and the result is read off a quartic.
+    Interpolate,
+    /// As diffrax: the last step is cut to the end; nothing is evaluated outside the span.
+    Clip,
+}
+
+impl Policy {
+    pub const ALL: [Policy; 2] = [Policy::Interpolate, Policy::Clip];
+
+    pub fn id(self) -> &'static str {
+        match self {
+            Policy::Interpolate => "interpolate",
+            Policy::Clip => "clip",
+        }
+    }
+
+    pub fn from_id(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|p| p.id() == id)
+    }
+}
+
+/// How to solve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Options {
+    pub method: Method,
+    pub policy: Policy,
+    /// Relative to the state's size; adaptive methods.
+    pub rtol: f64,
+    /// In units of the state; adaptive methods.
+    pub atol: f64,
+    /// Equal steps of a fixed-step method.
+    pub steps: usize,
+    /// In units of t; `None` lets an adaptive method choose, which costs one evaluation.
+    pub first_step: Option<f64>,
+    /// Of an adaptive method, rejected ones counted.
+    pub max_attempts: usize,
+    /// Keep the state at the start, at the end of each accepted step, and at the end.
+    pub keep_states: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            method: Method::Dopri5,
+            policy: Policy::Interpolate,
+            rtol: 1e-3,
+            atol: 1e-3,
+            steps: 4,
+            first_step: None,
+            max_attempts: 10_000,
+            keep_states: false,
+        }
+    }
+}
+
+impl Options {
+    /// `steps` equal steps of a fixed-step method.
+    pub fn fixed(method: Method, steps: usize) -> Self {
+        Self { method, steps, ..Self::default() }
+    }
+
+    /// An adaptive method with one number for both tolerances.
+    pub fn adaptive(method: Method, policy: Policy, tolerance: f64) -> Self {
+        Self { method, policy, rtol: tolerance, atol: tolerance, ..Self::default() }
+    }
+}
+
+/// One try at a step.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// Where it starts.
+    pub t: f64,
+    pub h: f64,
+    /// E: the estimated error over the tolerated one; 0 for methods of fixed steps.
+    pub error: f64,
+    pub accepted: bool,
+    /// The next step is the longest allowed, ten times this one: its length says how far the growth has
+    /// come, not how curved the path is.
+    pub growth_capped: bool,
+}
+
+/// What a solve did: plain data.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Trace {
+    /// The first step tried.
+    pub h_init: f64,
+    /// Size of the start over the tolerance; with `d1`, `d2` what `h_init` was chosen by (0 if given).
+    pub d0: f64,
+    /// Size of the first slope over the tolerance.
+    pub d1: f64,
+    /// Size of the slope's change over the tolerance.
+    pub d2: f64,
+    pub attempts: Vec<Attempt>,
+    /// Evaluations of the field.
+    pub nfe: usize,
+}
+
+impl Trace {
+    pub fn accepted(&self) -> usize {
+        self.attempts.iter().filter(|a| a.accepted).count()
+    }
+
+    pub fn rejected(&self) -> usize {
+        self.attempts.len() - self.accepted()
+    }
+}
+
+/// A solve that reached its end.
+#[derive(Debug, Clone)]
+pub struct Solution {
+    /// y(t1); carries gradients if the start or the field's weights do.
+    pub end: Tensor,
+    pub trace: Trace,
+    /// (t, y) where asked for, with no part in gradients.
+    pub states: Vec<(f64, Tensor)>,
+}

@@ -1,0 +1,308 @@
+//! The one loop: fixed and adaptive methods, both policies.
+//!
+//! Step control after Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I, II.4; which
+//! details are whose is said at [`Policy`].
+
+use std::result;
+
+use candle_core::{DType, Tensor};
+
+use super::{
+    Attempt, Failure, Field, Options, Policy, Reason, Solution, Tableau, Trace,
+    state::{self, Measure},
+    step::{Step, step},
+};
+
+const SAFETY: f64 = 0.9;
+const GROWTH: f64 = 10.0;
+const SHRINKAGE: f64 = 0.2;
+
+/// Solves dy/dt = field from y(t0) = y0 to t1 > t0.
+///
+/// # Errors
+/// A [`Failure`] names the reason and the time, and has the trace until then.
+pub fn solve(field: &dyn Field, y0: &Tensor, t0: f64, t1: f64, options: &Options) -> result::Result<Solution, Failure> {
+    Solver::new(field, options).run(y0, t0, &[t1], options.keep_states, &mut |_| Ok(()))
+}
+
+/// As [`solve`] to the last of `times`, which rise; `states` has the state at each of them, read off
+/// the steps' quartic (fixed steps: off the line between their ends). It costs no evaluation more.
+///
+/// # Errors
+/// As [`solve`].
+pub fn solve_at(
+    field: &dyn Field,
+    y0: &Tensor,
+    t0: f64,
+    times: &[f64],
+    options: &Options,
+) -> result::Result<Solution, Failure> {
+    let mut solver = Solver::new(field, options);
+    let mut kept = Vec::with_capacity(times.len());
+    let mut waiting = times.iter().copied().peekable();
+    let tableau = solver.tableau;
+    let solution = solver.run(y0, t0, times, false, &mut |taken| {
+        while let Some(t) = waiting.next_if(|t| *t <= taken.end) {
+            kept.push((t, taken.state_at(t, tableau)?.detach()));
+        }
+        Ok(())
+    })?;
+    Ok(Solution { states: kept, ..solution })
+}
+
+/// A step that was accepted, over [t, end].
+pub(super) struct Taken<'a> {
+    pub t: f64,
+    pub end: f64,
+    pub step: &'a Step,
+}
+
+impl Taken<'_> {
+    fn state_at(&self, t: f64, tableau: &Tableau) -> candle_core::Result<Tensor> {
+        if t == self.end { Ok(self.step.y1.clone()) } else { self.step.at((t - self.t) / self.step.h, tableau) }
+    }
+}
+
+/// The reason, the time, and no trace yet.
+struct Stop(Reason, f64);
+
+type Outcome<T> = result::Result<T, Stop>;
+
+/// Inside a step an error of candle is one of the field's.
+impl From<candle_core::Error> for Stop {
+    fn from(error: candle_core::Error) -> Self {
+        Stop(Reason::Field(error.to_string()), f64::NAN)
+    }
+}
+
+pub(super) struct Solver<'a> {
+    field: &'a dyn Field,
+    options: &'a Options,
+    tableau: &'static Tableau,
+    measure: Measure,
+    trace: Trace,
+}
+
+impl<'a> Solver<'a> {
+    pub(super) fn new(field: &'a dyn Field, options: &'a Options) -> Self {
+        let measure = Measure { rtol: options.rtol, atol: options.atol, parts: vec![] };
+        Self { field, options, tableau: options.method.tableau(), measure, trace: Trace::default() }
+    }
+
+    /// Goes to the last of `times`, tells `watch` of each step taken.
+    pub(super) fn run(
+        &mut self,
+        y0: &Tensor,
+        t0: f64,
+        times: &[f64],
+        keep: bool,
+        watch: &mut dyn FnMut(Taken) -> candle_core::Result<()>,
+    ) -> result::Result<Solution, Failure> {
+        match self.steps(y0, t0, times, keep, watch) {
+            Ok((end, states)) => Ok(Solution { end, states, trace: std::mem::take(&mut self.trace) }),
+            Err(Stop(reason, t)) => {
+                let t = if t.is_nan() { self.trace.attempts.last().map_or(t0, |a| a.t) } else { t };
+                Err(Failure { reason, t, trace: std::mem::take(&mut self.trace) })
+            }
+        }
+    }
+
+    fn steps(
+        &mut self,
+        y0: &Tensor,
+        t0: f64,
+        times: &[f64],
+        keep: bool,
+        watch: &mut dyn FnMut(Taken) -> candle_core::Result<()>,
+    ) -> Outcome<(Tensor, Vec<(f64, Tensor)>)> {
+        let t1 = self.check(y0, t0, times)?;
+        let fixed = !self.options.method.is_adaptive();
+        let (mut h, mut k0) = if fixed {
+            ((t1 - t0) / self.options.steps as f64, None)
+        } else {
+            let (h, k0) = self.start(y0, t0, t1)?;
+            (h, Some(k0))
+        };
+        self.trace.h_init = h;
+        let (mut t, mut y) = (t0, y0.clone());
+        let mut states = if keep { vec![(t0, y0.detach())] } else { vec![] };
+        let mut number = 0;
+        loop {
+            number += 1;
+            let (h_now, end) = if fixed {
+                let end = if number == self.options.steps { t1 } else { t0 + number as f64 * h };
+                (end - t, end)
+            } else {
+                self.bounds(t, h, t1, number)?
+            };
+            let first = match k0.take() {
+                Some(k) => k,
+                None => self.evaluate(t, &y)?,
+            };
+            // torchdiffeq asks for a step's end one float early, so that a jump at it is not crossed
+            let last = if fixed || self.clips() { end } else { end.next_down() };
+            let made = step(self.tableau, (t, h_now, last), &y, first, |at, y| self.evaluate(at, y))?;
+            let error = self.error(&made, t, fixed)?;
+            let accepted = if self.clips() { error < 1.0 } else { error <= 1.0 };
+            let factor = if fixed { 1.0 } else { self.factor(error) };
+            let growth_capped = factor >= GROWTH;
+            self.trace.attempts.push(Attempt { t, h: h_now, error, accepted, growth_capped });
+            if !fixed {
+                h = h_now * factor;
+            }
+            if !accepted {
+                k0 = made.ks.into_iter().next();
+                continue;
+            }
+            let taken = Taken { t, end, step: &made };
+            watch(Taken { ..taken })?;
+            if end >= t1 {
+                let y1 = taken.state_at(t1, self.tableau)?;
+                if keep {
+                    states.push((t1, y1.detach()));
+                }
+                return Ok((y1, states));
+            }
+            if keep {
+                states.push((end, made.y1.detach()));
+            }
+            // interpolate carries the last stage whatever it is; elsewhere only a slope at y1 will do
+            let carries = !fixed && (self.tableau.ends_at_result() || !self.clips());
+            (t, y) = (end, made.y1);
+            k0 = if carries { made.ks.into_iter().last() } else { None };
+        }
+    }
+
+    fn clips(&self) -> bool {
+        self.options.policy == Policy::Clip
+    }
+
+    fn check(&self, y0: &Tensor, t0: f64, times: &[f64]) -> Outcome<f64> {
+        let stop = |reason| Err(Stop(reason, t0));
+        let mut before = t0;
+        for &t in times {
+            // also refuses NaN
+            if !(t > before && t.is_finite() && t0.is_finite()) {
+                return stop(if times.len() == 1 { Reason::Span { t1: t } } else { Reason::Times { value: t } });
+            }
+            before = t;
+        }
+        if times.is_empty() {
+            return stop(Reason::Span { t1: t0 });
+        }
+        if self.options.method.is_adaptive() {
+            for (name, value) in [("rtol", self.options.rtol), ("atol", self.options.atol)] {
+                if !(value > 0.0 && value.is_finite()) {
+                    return stop(Reason::Tolerance { name, value });
+                }
+            }
+            if let Some(value) = self.options.first_step.filter(|h| !(*h > 0.0 && h.is_finite())) {
+                return stop(Reason::FirstStep { value });
+            }
+        } else if self.options.steps == 0 {
+            return stop(Reason::NoSteps);
+        }
+        if y0.elem_count() == 0 {
+            return stop(Reason::State("is empty".into()));
+        }
+        if !matches!(y0.dtype(), DType::F64 | DType::F32 | DType::F16 | DType::BF16) {
+            return stop(Reason::State(format!("is of {:?}, not of floating-point numbers", y0.dtype())));
+        }
+        if !state::is_finite(y0)? {
+            return stop(Reason::NonFiniteStart);
+        }
+        Ok(before)
+    }
+
+    /// One evaluation of the field, counted.
+    fn evaluate(&mut self, t: f64, y: &Tensor) -> Outcome<Tensor> {
+        self.trace.nfe += 1;
+        let k = self.field.at(t, y).map_err(|e| Stop(Reason::Field(e.to_string()), t))?;
+        if k.shape() != y.shape() || k.dtype() != y.dtype() {
+            let (a, b, c, d) = (k.shape(), k.dtype(), y.shape(), y.dtype());
+            return Err(Stop(Reason::Field(format!("it gave {a:?} {b:?} for a state {c:?} {d:?}")), t));
+        }
+        // sums over slices need it, and a field may end in a transpose
+        Ok(k.contiguous()?)
+    }
+
+    /// The first step and the first slope.
+    fn start(&mut self, y0: &Tensor, t0: f64, t1: f64) -> Outcome<(f64, Tensor)> {
+        let f0 = self.evaluate(t0, y0)?;
+        if !state::is_finite(&f0)? {
+            return Err(Stop(Reason::NonFiniteField, t0));
+        }
+        if let Some(h) = self.options.first_step {
+            return Ok((h, f0));
+        }
+        let d0 = self.measure.size(1.0, &[1.0], std::slice::from_ref(y0), y0, y0)?;
+        let d1 = self.measure.size(1.0, &[1.0], std::slice::from_ref(&f0), y0, y0)?;
+        let mut h0 = if d0 < 1e-5 || d1 < 1e-5 { 1e-6 } else { 0.01 * d0 / d1 };
+        if self.clips() {
+            h0 = h0.min(t1 - t0);
+        }
+        let ahead = state::advance(y0, h0, &[1.0], std::slice::from_ref(&f0))?;
+        let at = if self.clips() { (t0 + h0).min(t1) } else { t0 + h0 };
+        let f1 = self.evaluate(at, &ahead)?;
+        if !state::is_finite(&f1)? {
+            return Err(Stop(Reason::NonFiniteField, at));
+        }
+        let ks = [f0, f1];
+        let d2 = self.measure.size(1.0, &[-1.0, 1.0], &ks, y0, y0)? / h0;
+        let h1 = if d1 <= 1e-15 && d2 <= 1e-15 {
+            (h0 * 1e-3).max(1e-6)
+        } else {
+            (0.01 / d1.max(d2)).powf(1.0 / f64::from(self.tableau.order))
+        };
+        (self.trace.d0, self.trace.d1, self.trace.d2) = (d0, d1, d2);
+        let [f0, _] = ks;
+        Ok(((100.0 * h0).min(h1), f0))
+    }
+
+    /// Length and end of the next attempt of an adaptive method.
+    fn bounds(&self, t: f64, h: f64, t1: f64, number: usize) -> Outcome<(f64, f64)> {
+        if number > self.options.max_attempts {
+            return Err(Stop(Reason::TooManyAttempts { max: self.options.max_attempts }, t));
+        }
+        let end = t + h;
+        // also refuses NaN
+        if !(end > t && end.is_finite()) {
+            return Err(Stop(Reason::Underflow { h }, t));
+        }
+        // what would be left of a step of a few floats' length belongs to this one
+        Ok(if self.clips() && end >= t1 - 8.0 * f64::EPSILON * t1.abs().max(t.abs()) { (t1 - t, t1) } else { (h, end) })
+    }
+
+    /// E of a step; 0 of one that nobody controls. Fails where the numbers end.
+    fn error(&self, made: &Step, t: f64, fixed: bool) -> Outcome<f64> {
+        let error = if fixed {
+            if state::is_finite(&made.y1)? { 0.0 } else { f64::NAN }
+        } else {
+            self.measure.size(made.h, self.tableau.error, &made.ks, &made.y0, &made.y1)?
+        };
+        if error.is_finite() {
+            return Ok(error);
+        }
+        for (i, k) in made.ks.iter().enumerate() {
+            if !state::is_finite(k)? {
+                let node = if i == 0 { 0.0 } else { self.tableau.nodes[i - 1] };
+                return Err(Stop(Reason::NonFiniteField, t + node * made.h));
+            }
+        }
+        if fixed {
+            return Err(Stop(Reason::Overflow, t));
+        }
+        // the field is finite all along: a shorter step may do
+        Ok(f64::MAX)
+    }
+
+    /// By how much the next step differs from one of error E.
+    fn factor(&self, error: f64) -> f64 {
+        if error == 0.0 {
+            return GROWTH;
+        }
+        let p = f64::from(self.tableau.order);
+        let least = if error < 1.0 { 1.0 } else { SHRINKAGE };
+        GROWTH.min((SAFETY / error.powf(1.0 / p)).max(least))
+    }
+}

@@ -1,0 +1,210 @@
+//! Sums and sizes of states. On host memory in one pass over slices; elsewhere, and where gradients
+//! are wanted, in candle's operations. It does not know which step they belong to.
+
+use candle_core::{CpuStorage, DType, Result, Storage, Tensor, WithDType, bail};
+use pulp::Arch;
+
+use crate::nn::host;
+
+/// Values that stay in the first cache while several tensors are added up.
+const BLOCK: usize = 512;
+
+/// Terms of a weighted sum of tensors of one shape; weights of 0 are left out.
+type Terms<'a> = Vec<(f64, &'a Tensor)>;
+
+fn terms<'a>(h: f64, weights: &[f64], ks: &'a [Tensor]) -> Terms<'a> {
+    weights.iter().zip(ks).filter(|(w, _)| **w != 0.0).map(|(w, k)| (w * h, k)).collect()
+}
+
+/// y + h sum weights_i k_i
+pub fn advance(y: &Tensor, h: f64, weights: &[f64], ks: &[Tensor]) -> Result<Tensor> {
+    sum(Some(y), &terms(h, weights, ks))
+}
+
+/// sum w_i x_i
+pub fn weighted(parts: &[(f64, &Tensor)]) -> Result<Tensor> {
+    sum(None, parts)
+}
+
+fn sum(y: Option<&Tensor>, terms: &[(f64, &Tensor)]) -> Result<Tensor> {
+    let all: Vec<&Tensor> = y.into_iter().chain(terms.iter().map(|t| t.1)).collect();
+    let Some(first) = all.first() else { bail!("a sum of no tensors") };
+    if all.iter().any(|t| t.track_op() || !in_slices(t)) {
+        let mut total: Option<Tensor> = None;
+        for (w, k) in terms {
+            let part = (*k * *w)?;
+            total = Some(match total {
+                None => part,
+                Some(t) => (t + part)?,
+            });
+        }
+        return match (y, total) {
+            (Some(y), Some(t)) => y + t,
+            (Some(y), None) => Ok(y.clone()),
+            (None, Some(t)) => Ok(t),
+            (None, None) => bail!("a sum of no tensors"),
+        };
+    }
+    let parts: Vec<_> = terms.iter().map(|t| t.1).collect();
+    let weights: Vec<f64> = terms.iter().map(|t| t.0).collect();
+    match first.dtype() {
+        DType::F32 => sum_slices::<f32>(first, y, &weights, &parts),
+        _ => sum_slices::<f64>(first, y, &weights, &parts),
+    }
+}
+
+fn sum_slices<T: WithDType>(like: &Tensor, y: Option<&Tensor>, weights: &[f64], parts: &[&Tensor]) -> Result<Tensor> {
+    let weights: Vec<T> = weights.iter().map(|&w| T::from_f64(w)).collect();
+    let total = with_slices::<T, _>(y.into_iter().chain(parts.iter().copied()), |slices| {
+        let (y, ks) = if y.is_some() { (slices.first().copied(), &slices[1..]) } else { (None, slices) };
+        let mut out = vec![T::zero(); like.elem_count()];
+        Arch::new().dispatch(|| {
+            for (i, out) in out.chunks_mut(BLOCK).enumerate() {
+                let at = i * BLOCK..i * BLOCK + out.len();
+                add_up(out, &weights, ks, at.clone());
+                if let Some(y) = y {
+                    out.iter_mut().zip(&y[at]).for_each(|(o, y)| *o = *y + *o);
+                }
+            }
+        });
+        out
+    })?;
+    Tensor::from_vec(total, like.shape(), like.device())
+}
+
+/// out, which is zero, += sum w_i k_i over a range.
+#[inline(always)]
+fn add_up<T: WithDType>(out: &mut [T], weights: &[T], ks: &[&[T]], at: std::ops::Range<usize>) {
+    for (w, k) in weights.iter().zip(ks) {
+        out.iter_mut().zip(&k[at.clone()]).for_each(|(o, k)| *o += *w * *k);
+    }
+}
+
+/// What an error is measured against, and over which parts of the state.
+#[derive(Debug, Clone)]
+pub struct Measure {
+    pub rtol: f64,
+    pub atol: f64,
+    /// Lengths of parts of a flat state, whose largest size counts; empty: the whole.
+    pub parts: Vec<usize>,
+}
+
+impl Measure {
+    /// rms of (h sum weights_i k_i) / (atol + rtol max(|a|, |b|)) over all values (the largest over the
+    /// parts).
+    pub fn size(&self, h: f64, weights: &[f64], ks: &[Tensor], a: &Tensor, b: &Tensor) -> Result<f64> {
+        let terms = terms(h, weights, ks);
+        if terms.is_empty() {
+            return Ok(0.0);
+        }
+        let all = [a, b].into_iter().chain(terms.iter().map(|t| t.1));
+        if all.clone().all(in_slices) {
+            let weights: Vec<f64> = terms.iter().map(|t| t.0).collect();
+            return match a.dtype() {
+                DType::F32 => with_slices::<f32, _>(all, |s| self.size_slices(&weights, s)),
+                _ => with_slices::<f64, _>(all, |s| self.size_slices(&weights, s)),
+            };
+        }
+        let detached: Vec<(f64, Tensor)> = terms.iter().map(|(w, k)| (*w, k.detach())).collect();
+        let error = sum(None, &detached.iter().map(|(w, k)| (*w, k)).collect::<Vec<_>>())?;
+        let scale = ((a.detach().abs()?.maximum(&b.detach().abs()?)? * self.rtol)? + self.atol)?;
+        let squares = error.div(&scale)?.sqr()?.flatten_all()?;
+        let mut largest = 0f64;
+        for (from, len) in self.spans(a.elem_count()) {
+            largest = worse(largest, host::scalar(&squares.narrow(0, from, len)?.mean_all()?)?.sqrt());
+        }
+        Ok(largest)
+    }
+
+    fn size_slices<T: WithDType>(&self, weights: &[f64], slices: &[&[T]]) -> f64 {
+        let weights: Vec<T> = weights.iter().map(|&w| T::from_f64(w)).collect();
+        let (rtol, atol) = (T::from_f64(self.rtol), T::from_f64(self.atol));
+        let (a, b, ks) = (slices[0], slices[1], &slices[2..]);
+        let mut largest = 0f64;
+        for (from, len) in self.spans(a.len()) {
+            let total: f64 = Arch::new().dispatch(|| {
+                let mut room = [T::zero(); BLOCK];
+                let mut total = 0f64;
+                for start in (from..from + len).step_by(BLOCK) {
+                    let at = start..(start + BLOCK).min(from + len);
+                    let room = &mut room[..at.len()];
+                    room.fill(T::zero());
+                    add_up(room, &weights, ks, at.clone());
+                    for ((r, a), b) in room.iter_mut().zip(&a[at.clone()]).zip(&b[at]) {
+                        let (a, b) = (magnitude(*a), magnitude(*b));
+                        let larger = if a > b { a } else { b };
+                        let x = *r / (atol + rtol * larger);
+                        *r = x * x;
+                    }
+                    total += room.iter().map(|v| v.to_f64()).sum::<f64>();
+                }
+                total
+            });
+            largest = worse(largest, (total / len.max(1) as f64).sqrt());
+        }
+        largest
+    }
+
+    fn spans(&self, len: usize) -> Vec<(usize, usize)> {
+        if self.parts.is_empty() {
+            return vec![(0, len)];
+        }
+        let mut at = 0;
+        let spans = self.parts.iter().map(|&n| {
+            at += n;
+            (at - n, n)
+        });
+        spans.filter(|s| s.1 > 0).collect()
+    }
+}
+
+/// The larger; NaN if either is.
+fn worse(a: f64, b: f64) -> f64 {
+    if a.is_nan() || a > b { a } else { b }
+}
+
+#[inline(always)]
+fn magnitude<T: WithDType>(x: T) -> T {
+    if x < T::zero() { T::zero() - x } else { x }
+}
+
+/// Whether every value is finite.
+pub fn is_finite(t: &Tensor) -> Result<bool> {
+    // 0 x is 0, or NaN where x is not finite; so is the sum
+    if !in_slices(t) {
+        let t = t.detach();
+        return Ok(host::scalar(&(&t * 0.0)?.sum_all()?)? == 0.0);
+    }
+    fn all<T: WithDType>(slices: &[&[T]]) -> bool {
+        Arch::new().dispatch(|| {
+            let rest = |block: &[T]| block.iter().fold(T::zero(), |sum, &v| sum + v * T::zero());
+            slices.iter().all(|s| s.chunks(BLOCK).all(|block| rest(block) == T::zero()))
+        })
+    }
+    match t.dtype() {
+        DType::F32 => with_slices::<f32, _>([t].into_iter(), all),
+        _ => with_slices::<f64, _>([t].into_iter(), all),
+    }
+}
+
+fn in_slices(t: &Tensor) -> bool {
+    t.device().is_cpu() && t.is_contiguous() && matches!(t.dtype(), DType::F32 | DType::F64)
+}
+
+/// Calls `f` with the values of tensors of which [`in_slices`] holds.
+fn with_slices<'a, T: WithDType, R>(
+    tensors: impl Iterator<Item = &'a Tensor>,
+    f: impl FnOnce(&[&[T]]) -> R,
+) -> Result<R> {
+    let guards: Vec<_> = tensors.map(Tensor::storage_and_layout).collect();
+    let slices = guards.iter().map(|(storage, layout)| match (&**storage, layout.contiguous_offsets()) {
+        (Storage::Cpu(storage), Some((from, to))) => Ok(&slice::<T>(storage)?[from..to]),
+        _ => bail!("a state that is not row-major in host memory"),
+    });
+    let slices: Vec<&[T]> = slices.collect::<Result<_>>()?;
+    Ok(f(&slices))
+}
+
+fn slice<T: WithDType>(storage: &CpuStorage) -> Result<&[T]> {
+    T::cpu_storage_as_slice(storage)
+}

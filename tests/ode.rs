@@ -1,0 +1,352 @@
+//! What must hold of the ODE solvers whatever the field: order, counts, policies, clear errors.
+
+use std::cell::RefCell;
+
+use candle_core::{DType, Device, Result, Tensor};
+use orrery::{
+    nn::host,
+    ode::{Failure, Field, Method, Options, Policy, Reason, Solution, solve, solve_at},
+};
+use proptest::prelude::*;
+
+const CPU: &Device = &Device::Cpu;
+
+fn vector(values: &[f64]) -> Tensor {
+    Tensor::new(values, CPU).unwrap()
+}
+
+/// dy = (tanh y1 + sin t, -y0 cos y1): nonlinear, of its own time, and never explodes.
+fn bent(t: f64, y: &Tensor) -> Result<Tensor> {
+    let v = host::to_f64(y)?;
+    Tensor::new(&[v[1].tanh() + t.sin(), -v[0] * v[1].cos()], CPU)
+}
+
+fn values(t: &Tensor) -> Vec<f64> {
+    host::to_f64(t).unwrap()
+}
+
+fn distance(a: &Tensor, b: &Tensor) -> f64 {
+    values(a).iter().zip(values(b)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+fn solved(field: &dyn Field, y0: &[f64], t1: f64, options: &Options) -> Solution {
+    solve(field, &vector(y0), 0.0, t1, options).unwrap()
+}
+
+fn refused(field: &dyn Field, y0: &[f64], t1: f64, options: &Options) -> Failure {
+    solve(field, &vector(y0), 0.0, t1, options).unwrap_err()
+}
+
+/// A turning, shrinking plane: the field of which a method's order shows most plainly.
+fn linear(_: f64, y: &Tensor) -> Result<Tensor> {
+    let v = host::to_f64(y)?;
+    Tensor::new(&[-0.6 * v[0] + 2.0 * v[1], -2.0 * v[0] - 0.4 * v[1]], CPU)
+}
+
+/// The end of `steps` equal steps to t = 1. Of an adaptive method: a first step as long as asked and
+/// tolerances so wide that it is accepted, one solve a step.
+fn even_steps(field: &dyn Field, method: Method, start: &[f64], steps: usize) -> Tensor {
+    if !method.is_adaptive() {
+        return solved(field, start, 1.0, &Options::fixed(method, steps)).end;
+    }
+    let mut y = vector(start);
+    for i in 0..steps {
+        let h = 1.0 / steps as f64;
+        let options = Options { first_step: Some(h), ..Options::adaptive(method, Policy::Clip, 1e6) };
+        let (from, to) = (i as f64 * h, (i + 1) as f64 * h);
+        let solution = solve(field, &y, from, to, &options).unwrap();
+        assert_eq!(solution.trace.attempts.len(), 1);
+        y = solution.end;
+    }
+    y
+}
+
+#[test]
+fn every_method_converges_at_its_order() {
+    let fine = Options { max_attempts: 100_000, ..Options::adaptive(Method::Dopri5, Policy::Clip, 1e-13) };
+    // over several starts: of one alone, an error may happen to be near a change of sign
+    let starts = [[0.7, 0.9], [-1.0, 0.4], [0.2, -1.3], [1.5, 0.1], [-0.6, -0.8], [1.1, 1.4]];
+    for method in Method::ALL {
+        let order = f64::from(method.tableau().order);
+        let found = |field: &dyn Field| {
+            let off = |start: &[f64], steps| {
+                distance(&even_steps(field, method, start, steps), &solved(field, start, 1.0, &fine).end)
+            };
+            let [coarse, fine] = [12, 24].map(|steps| -> f64 { starts.iter().map(|start| off(start, steps)).sum() });
+            (coarse / fine).log2()
+        };
+        let (plain, curved) = (found(&linear), found(&bent));
+        assert!((plain - order).abs() < 0.25, "{method}: order {plain}, not {order}");
+        // where errors of several kinds meet, the smallest term may be the one of its order
+        assert!(curved > order - 0.25, "{method}: order {curved}, not {order}");
+    }
+}
+
+#[test]
+fn tables_are_consistent() {
+    for method in Method::ALL {
+        let t = method.tableau();
+        let sum = |row: &[f64]| row.iter().sum::<f64>();
+        assert!((sum(t.weights) - 1.0).abs() < 1e-14, "{method}");
+        for (node, row) in t.nodes.iter().zip(t.rows) {
+            assert!((sum(row) - node).abs() < 1e-13, "{method}: a row sums to {}, its node is {node}", sum(row));
+        }
+        if method.is_adaptive() {
+            assert!(sum(t.error).abs() < 1e-14, "{method}");
+            assert!((sum(t.mid) - 0.5).abs() < 1e-9, "{method}");
+            assert_eq!((t.error.len(), t.mid.len()), (t.weights.len(), t.weights.len()));
+        }
+        assert_eq!(Method::from_id(method.id()), Some(method));
+    }
+    assert_eq!(Method::from_id("rk45"), None);
+}
+
+/// Growth is at most tenfold, so a field without any error still takes the steps of the ladder.
+#[test]
+fn a_constant_field_climbs_the_ladder() {
+    let nfe = |c: f64| {
+        let field = move |_: f64, y: &Tensor| y.ones_like()? * c;
+        let options = Options::adaptive(Method::Dopri5, Policy::Interpolate, 1e-3);
+        let solution = solved(&field, &[1.0], 1.0, &options);
+        assert!((values(&solution.end)[0] - 1.0 - c).abs() < 1e-12);
+        let trace = solution.trace;
+        assert!(trace.attempts.iter().all(|a| a.growth_capped && a.accepted));
+        // y = 1, scale = 2e-3: d1 = c / scale, no second difference
+        assert!((trace.d1 / (c / 2e-3) - 1.0).abs() < 1e-12 && (trace.d0 - 500.0).abs() < 1e-9);
+        let h = (0.01 / trace.d1).powf(0.2);
+        assert!((trace.h_init / h - 1.0).abs() < 1e-6, "{} is not {h}", trace.h_init);
+        // k steps suffice iff h_init (10^k - 1) / 9 >= 1
+        let k = (1..10).find(|k| h * (10f64.powi(*k) - 1.0) / 9.0 >= 1.0).unwrap() as usize;
+        assert_eq!(trace.nfe, 2 + 6 * k);
+        trace.nfe
+    };
+    assert_eq!((nfe(3.20), nfe(3.25)), (14, 20));
+}
+
+#[test]
+fn counts_follow_from_the_trace() {
+    for method in Method::ALL.into_iter().filter(|m| m.is_adaptive()) {
+        for policy in Policy::ALL {
+            let trace = solved(&bent, &[0.7, 0.9], 20.0, &Options::adaptive(method, policy, 1e-5)).trace;
+            assert!(trace.rejected() > 0, "{method} {policy:?}: nothing was rejected, so the count shows little");
+            let again = if policy == Policy::Clip && method == Method::AdaptiveHeun { trace.accepted() - 1 } else { 0 };
+            let s = method.tableau().evaluations();
+            assert_eq!(trace.nfe, 2 + s * trace.attempts.len() + again, "{method} {policy:?}");
+        }
+    }
+    let given = Options { first_step: Some(0.1), ..Options::default() };
+    let trace = solved(&bent, &[0.7, 0.9], 1.0, &given).trace;
+    assert_eq!(trace.nfe, 1 + 6 * trace.attempts.len());
+    assert_eq!((trace.h_init, trace.d0), (0.1, 0.0));
+    for (method, s) in [(Method::Euler, 1), (Method::Midpoint, 2), (Method::Heun2, 2), (Method::Rk4, 4)] {
+        assert_eq!(solved(&bent, &[0.7, 0.9], 1.0, &Options::fixed(method, 7)).trace.nfe, 7 * s);
+    }
+}
+
+#[test]
+fn attempts_are_one_path() {
+    for method in Method::ALL {
+        for policy in Policy::ALL {
+            let options = Options { method, policy, rtol: 1e-4, atol: 1e-6, steps: 9, ..Options::default() };
+            let trace = solved(&bent, &[0.7, 0.9], 6.0, &options).trace;
+            let mut t = 0.0;
+            for a in &trace.attempts {
+                assert_eq!(a.t, t);
+                assert_eq!(a.accepted, a.error <= 1.0);
+                if a.accepted {
+                    t = a.t + a.h;
+                }
+            }
+            let clipped = policy == Policy::Clip || !method.is_adaptive();
+            assert!(if clipped { (t - 6.0).abs() < 1e-12 } else { t >= 6.0 }, "{method} {policy:?} went to {t}");
+        }
+    }
+}
+
+#[test]
+fn saved_states_lie_on_the_path() {
+    let fine = Options::adaptive(Method::Dopri5, Policy::Clip, 1e-12);
+    for method in Method::ALL {
+        for policy in Policy::ALL {
+            let options = Options { method, policy, rtol: 1e-7, atol: 1e-7, steps: 400, keep_states: true, ..fine };
+            let solution = solved(&bent, &[0.7, 0.9], 2.0, &options);
+            let states = &solution.states;
+            let (first, last) = (&states[0], states.last().unwrap());
+            assert_eq!((first.0, values(&first.1)), (0.0, vec![0.7, 0.9]));
+            assert_eq!((last.0, values(&last.1)), (2.0, values(&solution.end)));
+            assert!(states.windows(2).all(|w| w[0].0 < w[1].0));
+            assert_eq!(states.len(), solution.trace.accepted() + 1);
+            for (t, y) in &states[1..] {
+                let off = distance(y, &solved(&bent, &[0.7, 0.9], *t, &fine).end);
+                // Euler's 400 steps are what is coarse here
+                assert!(off < if method == Method::Euler { 2e-2 } else { 1e-4 }, "{method} at {t}: {off:e} off");
+            }
+        }
+    }
+    assert!(solved(&bent, &[0.7, 0.9], 2.0, &Options::default()).states.is_empty());
+}
+
+#[test]
+fn more_output_times_cost_nothing() {
+    let fine = Options::adaptive(Method::Dopri5, Policy::Clip, 1e-12);
+    let times: Vec<f64> = (1..=16).map(|i| f64::from(i) / 8.0).collect();
+    for method in Method::ALL {
+        for policy in Policy::ALL {
+            let options = Options { method, policy, rtol: 1e-7, atol: 1e-7, steps: 400, ..fine };
+            let plain = solved(&bent, &[0.7, 0.9], 2.0, &options);
+            let many = solve_at(&bent, &vector(&[0.7, 0.9]), 0.0, &times, &options).unwrap();
+            assert_eq!((many.trace.nfe, values(&many.end)), (plain.trace.nfe, values(&plain.end)));
+            assert_eq!(many.states.iter().map(|s| s.0).collect::<Vec<_>>(), times);
+            for (t, y) in &many.states {
+                let off = distance(y, &solved(&bent, &[0.7, 0.9], *t, &fine).end);
+                assert!(off < if method == Method::Euler { 2e-2 } else { 1e-4 }, "{method} at {t}: {off:e} off");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let fine = Options::default();
+    let still = |_: f64, y: &Tensor| y.zeros_like();
+    let adaptive = |change: fn(&mut Options)| {
+        let mut options = Options::default();
+        change(&mut options);
+        refused(&still, &[1.0], 1.0, &options)
+    };
+    let said = |failure: Failure, reason: Reason, t: f64| {
+        assert_eq!((&failure.reason, failure.t), (&reason, t), "{failure}");
+        assert!(failure.to_string().contains(&format!("t = {t}")), "{failure}");
+    };
+    for value in [0.0, -1e-3, f64::NAN, f64::INFINITY] {
+        for (name, failure) in [
+            ("rtol", solve(&still, &vector(&[1.0]), 0.0, 1.0, &Options { rtol: value, ..fine.clone() })),
+            ("atol", solve(&still, &vector(&[1.0]), 0.0, 1.0, &Options { atol: value, ..fine.clone() })),
+        ] {
+            let failure = failure.unwrap_err();
+            assert!(matches!(failure.reason, Reason::Tolerance { name: n, .. } if n == name), "{failure}");
+        }
+    }
+    for t1 in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(matches!(refused(&still, &[1.0], t1, &fine).reason, Reason::Span { .. }), "{t1}");
+    }
+    said(refused(&still, &[1.0], 1.0, &Options::fixed(Method::Rk4, 0)), Reason::NoSteps, 0.0);
+    said(adaptive(|o| o.first_step = Some(0.0)), Reason::FirstStep { value: 0.0 }, 0.0);
+    said(adaptive(|o| o.max_attempts = 0), Reason::TooManyAttempts { max: 0 }, 0.0);
+    said(refused(&still, &[f64::NAN], 1.0, &fine), Reason::NonFiniteStart, 0.0);
+    let empty = solve(&still, &Tensor::zeros(0, DType::F64, CPU).unwrap(), 0.0, 1.0, &fine).unwrap_err();
+    assert!(matches!(empty.reason, Reason::State(_)), "{empty}");
+    let words = solve(&still, &Tensor::zeros(2, DType::U32, CPU).unwrap(), 0.0, 1.0, &fine).unwrap_err();
+    assert!(matches!(words.reason, Reason::State(_)), "{words}");
+    let times = solve_at(&still, &vector(&[1.0]), 0.0, &[0.5, 0.5], &fine).unwrap_err();
+    assert_eq!(times.reason, Reason::Times { value: 0.5 });
+
+    let narrow = |_: f64, _: &Tensor| Tensor::zeros(3, DType::F64, CPU);
+    let failure = refused(&narrow, &[1.0, 2.0], 1.0, &fine);
+    assert!(matches!(&failure.reason, Reason::Field(what) if what.contains("[3]")), "{failure}");
+    let broken = |_: f64, _: &Tensor| candle_core::bail!("no such layer");
+    assert!(refused(&broken, &[1.0], 1.0, &fine).to_string().contains("no such layer"));
+}
+
+#[test]
+fn a_field_that_stops_being_finite_is_an_error_at_that_time() {
+    let late = |t: f64, y: &Tensor| y.ones_like()? * if t > 0.5 { f64::NAN } else { 1.0 };
+    for method in Method::ALL {
+        for policy in Policy::ALL {
+            let options = Options { method, policy, steps: 8, first_step: Some(0.1), ..Options::default() };
+            let failure = refused(&late, &[1.0], 1.0, &options);
+            assert_eq!(failure.reason, Reason::NonFiniteField, "{method}: {failure}");
+            let past = method.is_adaptive() && policy == Policy::Interpolate;
+            assert!(failure.t > 0.5 && (past || failure.t <= 1.0), "{method}: {failure}");
+            assert!(!failure.trace.attempts.is_empty() && failure.trace.nfe > 1, "{method}");
+        }
+    }
+    let never = |_: f64, y: &Tensor| y.ones_like()? * f64::INFINITY;
+    assert_eq!(refused(&never, &[1.0], 1.0, &Options::default()).t, 0.0);
+}
+
+/// y' = y^2 has no solution past t = 1: no method may go on for ever towards it.
+#[test]
+fn an_explosion_ends_in_an_error() {
+    let explodes = |_: f64, y: &Tensor| y.sqr();
+    for method in Method::ALL.into_iter().filter(|m| m.is_adaptive()) {
+        for policy in Policy::ALL {
+            let options = Options { rtol: 1e-6, atol: 1e-9, method, policy, ..Options::default() };
+            let failure = refused(&explodes, &[1.0], 2.0, &options);
+            assert!((failure.t - 1.0).abs() < 0.05, "{method} {policy:?}: {failure}");
+            assert!(failure.trace.accepted() > 5);
+        }
+    }
+    let grows = |_: f64, y: &Tensor| y * 1e200;
+    let failure = refused(&grows, &[1.0], 4.0, &Options::fixed(Method::Euler, 4));
+    assert!(matches!(failure.reason, Reason::Overflow | Reason::NonFiniteField), "{failure}");
+}
+
+/// A jump that no tolerance meets: steps shrink until they cannot.
+#[test]
+fn impossible_tolerances_end_in_an_error() {
+    let noisy = |t: f64, y: &Tensor| y.ones_like()? * (1e9 * (t * 1e12).sin());
+    let options = Options { rtol: 1e-14, atol: 1e-300, max_attempts: 300, ..Options::default() };
+    let failure = refused(&noisy, &[1.0], 1.0, &options);
+    assert!(matches!(failure.reason, Reason::Underflow { .. } | Reason::TooManyAttempts { .. }), "{failure}");
+}
+
+#[test]
+fn the_state_may_have_any_shape_and_type() {
+    let start: Vec<f64> = (0..24).map(|i| f64::from(i) * 0.1 - 1.0).collect();
+    let field = |t: f64, y: &Tensor| (y.transpose(0, 2)?.tanh()? * 0.5)?.transpose(0, 2)? + t; // strided
+    let wide = Tensor::from_vec(start, (2, 3, 4), CPU).unwrap();
+    for method in Method::ALL {
+        let options = Options { method, rtol: 1e-6, atol: 1e-6, ..Options::default() };
+        let exact = solve(&field, &wide, 0.0, 1.0, &options).unwrap();
+        assert_eq!(exact.end.dims(), [2, 3, 4]);
+        let half = solve(&field, &wide.to_dtype(DType::F32).unwrap(), 0.0, 1.0, &options).unwrap();
+        assert_eq!((half.end.dtype(), half.end.dims()), (DType::F32, exact.end.dims()));
+        assert!(distance(&half.end, &exact.end) < 1e-5, "{method}");
+        // a strided start is the same state
+        let turned = wide.transpose(0, 2).unwrap().contiguous().unwrap().transpose(0, 2).unwrap();
+        assert!(distance(&solve(&field, &turned, 0.0, 1.0, &options).unwrap().end, &exact.end) < 1e-12, "{method}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Nothing is evaluated outside the span, whatever the span, the method and the tolerance.
+    #[test]
+    fn clipped_solves_stay_inside(
+        t0 in -5.0..5.0f64,
+        span in 1e-6..30.0f64,
+        exponent in 1.0..5.0f64,
+        stiffness in 0.0..20.0f64,
+        method in prop::sample::select(Method::ALL.to_vec()),
+    ) {
+        let asked = RefCell::new(vec![]);
+        let field = |t: f64, y: &Tensor| {
+            asked.borrow_mut().push(t);
+            (y.tanh()? * -stiffness)? + t.cos()
+        };
+        let t1 = t0 + span;
+        let options = Options { steps: 50, ..Options::adaptive(method, Policy::Clip, 10f64.powf(-exponent)) };
+        let solution = solve(&field, &vector(&[0.3, -2.0]), t0, t1, &options);
+        let asked = asked.borrow();
+        prop_assert!(asked.iter().all(|t| (t0..=t1).contains(t)), "{:?} of [{t0}, {t1}]", asked);
+        let solution = solution.map_err(|e| TestCaseError::fail(e.to_string()))?;
+        prop_assert_eq!(solution.trace.nfe, asked.len());
+    }
+
+    /// Both policies, and every adaptive method, agree within the tolerance's order.
+    #[test]
+    fn methods_agree(a in -1.5..1.5f64, b in -1.5..1.5f64, t1 in 0.1..4.0f64) {
+        let fine = Options::adaptive(Method::Dopri5, Policy::Clip, 1e-12);
+        let truth = solved(&bent, &[a, b], t1, &fine).end;
+        for method in Method::ALL.into_iter().filter(|m| m.is_adaptive()) {
+            for policy in Policy::ALL {
+                let off = distance(&solved(&bent, &[a, b], t1, &Options::adaptive(method, policy, 1e-7)).end, &truth);
+                // no tolerance holds the quartic, and these two have only a rough middle of the step
+                let rough = policy == Policy::Interpolate && method.tableau().order < 5;
+                prop_assert!(off < if rough { 1e-2 } else { 1e-4 }, "{} {:?}: {:e}", method, policy, off);
+            }
+        }
+    }
+}
