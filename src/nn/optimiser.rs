@@ -1,12 +1,12 @@
 //! AdamW with global-norm clipping. It does not know schedules: the learning rate comes with each
 //! step.
 
-use candle_core::{
-    CpuStorage, CustomOp1, DType, Device, InplaceOp2, InplaceOp3, Layout, Result, Shape, Tensor, Var,
-    backprop::GradStore,
-};
+use candle_core::{Result, Tensor, Var, backprop::GradStore};
 
-use super::{Params, host};
+use super::{
+    Params,
+    fused::adamw::{self, Rule, Slot},
+};
 
 /// Settings of [`AdamW`]; the learning rate comes with each step.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -55,7 +55,7 @@ impl AdamW {
     /// Errors, leaving every weight as it was: a parameter that no gradient reached, by name; a
     /// gradient norm that is not a number.
     pub fn step(&mut self, params: &Params, grads: &GradStore, lr: f64) -> Result<f64> {
-        let mut updates = Vec::with_capacity(self.moments.len());
+        let mut slots = Vec::with_capacity(self.moments.len());
         for ((name, var), moments) in params.iter().zip(&self.moments) {
             if params.is_frozen(name) {
                 continue;
@@ -63,9 +63,9 @@ impl AdamW {
             let Some(grad) = grads.get(var) else {
                 candle_core::bail!("no gradient reached parameter `{name}`; freeze it or use it in the loss")
             };
-            updates.push((var, moments, grad.contiguous()?));
+            slots.push(Slot { weights: var, mean: &moments.m, square: &moments.v, grad: grad.contiguous()? });
         }
-        let norm = global_norm(updates.iter().map(|(_, _, g)| g))?;
+        let norm = adamw::global_norm(&slots.iter().map(|s| &s.grad).collect::<Vec<_>>())?;
         if !norm.is_finite() {
             candle_core::bail!(
                 "the gradient norm is {norm} at update {}; weights were left as they were. Lower the learning rate",
@@ -77,17 +77,16 @@ impl AdamW {
         // As torch.nn.utils.clip_grad_norm_: the 1e-6 keeps the quotient finite.
         let scale = if s.clip > 0.0 { (s.clip / (norm + 1e-6)).min(1.0) } else { 1.0 };
         let t = i32::try_from(self.step).unwrap_or(i32::MAX);
-        let update = Update {
+        let rule = Rule {
+            beta1: s.beta1,
+            beta2: s.beta2,
+            eps: s.eps,
             keep: 1.0 - lr * s.weight_decay,
             rate: lr / (1.0 - s.beta1.powi(t)),
             root: (1.0 - s.beta2.powi(t)).sqrt(),
-            eps: s.eps,
+            scale,
         };
-        for (var, moments, grad) in updates {
-            Average { decay: s.beta1, scale, square: false }.apply(&moments.m, &grad)?;
-            Average { decay: s.beta2, scale, square: true }.apply(&moments.v, &grad)?;
-            update.apply(var, moments)?;
-        }
+        adamw::update(&slots, &rule)?;
         Ok(norm)
     }
 
@@ -119,168 +118,12 @@ impl AdamW {
     }
 }
 
-/// Square root of the sum of squares over all gradients, summed in f64 on the CPU.
-fn global_norm<'a>(grads: impl Iterator<Item = &'a Tensor>) -> Result<f64> {
-    let sums: Vec<Tensor> = grads
-        .map(|g| match g.device() {
-            Device::Cpu => g.apply_op1_no_bwd(&SumOfSquares),
-            _ => g.sqr()?.sum_all()?.to_dtype(DType::F32),
-        })
-        .collect::<Result<_>>()?;
-    if sums.is_empty() {
-        return Ok(0.0);
-    }
-    Ok(host::to_f64(&Tensor::stack(&sums, 0)?)?.iter().sum::<f64>().sqrt())
-}
-
-/// Sum of squares of a contiguous tensor, in f64.
-struct SumOfSquares;
-
-/// Eight partial sums, so that the compiler can keep them in one register; the order is fixed.
-fn sum_of_squares<T: Copy + Into<f64>>(x: &[T]) -> f64 {
-    let mut partial = [0f64; 8];
-    let chunks = x.chunks_exact(8);
-    let rest: f64 = chunks.remainder().iter().map(|&v| v.into() * v.into()).sum();
-    for chunk in chunks {
-        for (p, &v) in partial.iter_mut().zip(chunk) {
-            let v: f64 = v.into();
-            *p += v * v;
-        }
-    }
-    partial.iter().sum::<f64>() + rest
-}
-
-impl CustomOp1 for SumOfSquares {
-    fn name(&self) -> &'static str {
-        "sum-of-squares"
-    }
-
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let range = contiguous(layout)?;
-        let sum = match storage {
-            CpuStorage::F32(x) => sum_of_squares(&x[range]),
-            CpuStorage::F64(x) => sum_of_squares(&x[range]),
-            _ => candle_core::bail!("gradients must be f32 or f64"),
-        };
-        Ok((CpuStorage::F64(vec![sum]), Shape::from(())))
-    }
-}
-
-/// mean <- decay mean + (1 - decay) (scale g), or of its square.
-struct Average {
-    decay: f64,
-    scale: f64,
-    square: bool,
-}
-
-impl Average {
-    fn apply(&self, mean: &Var, grad: &Tensor) -> Result<()> {
-        if mean.device().is_cpu() {
-            return mean.inplace_op2(grad, self);
-        }
-        let g = (grad * self.scale)?;
-        let g = if self.square { g.sqr()? } else { g };
-        mean.set(&((mean.as_tensor() * self.decay)? + (g * (1.0 - self.decay))?)?)
-    }
-}
-
-macro_rules! average_loop {
-    ($t:ty, $op:expr, $mean:expr, $grad:expr) => {{
-        let (decay, fresh, scale) = ($op.decay as $t, (1.0 - $op.decay) as $t, $op.scale as $t);
-        if $op.square {
-            for (m, &g) in $mean.iter_mut().zip($grad) {
-                let g = g * scale;
-                *m = *m * decay + g * g * fresh;
-            }
-        } else {
-            for (m, &g) in $mean.iter_mut().zip($grad) {
-                *m = *m * decay + g * scale * fresh;
-            }
-        }
-    }};
-}
-
-impl InplaceOp2 for Average {
-    fn name(&self) -> &'static str {
-        "adamw-average"
-    }
-
-    fn cpu_fwd(&self, mean: &mut CpuStorage, l1: &Layout, grad: &CpuStorage, l2: &Layout) -> Result<()> {
-        let (r1, r2) = (contiguous(l1)?, contiguous(l2)?);
-        match (mean, grad) {
-            (CpuStorage::F32(m), CpuStorage::F32(g)) => average_loop!(f32, self, m[r1], &g[r2]),
-            (CpuStorage::F64(m), CpuStorage::F64(g)) => average_loop!(f64, self, m[r1], &g[r2]),
-            _ => candle_core::bail!("a gradient's type must be that of its parameter, f32 or f64"),
-        }
-        Ok(())
-    }
-}
-
-/// p <- keep p - rate m / (sqrt(v) / root + eps)
-struct Update {
-    keep: f64,
-    rate: f64,
-    root: f64,
-    eps: f64,
-}
-
-impl Update {
-    fn apply(&self, var: &Var, moments: &Moments) -> Result<()> {
-        if var.device().is_cpu() {
-            return var.inplace_op3(&moments.m, &moments.v, self);
-        }
-        let denominator = ((moments.v.sqrt()? / self.root)? + self.eps)?;
-        var.set(&((var.as_tensor() * self.keep)? - (moments.m.div(&denominator)? * self.rate)?)?)
-    }
-}
-
-macro_rules! update_loop {
-    ($t:ty, $op:expr, $p:expr, $m:expr, $v:expr) => {{
-        let (keep, rate, root, eps) = ($op.keep as $t, $op.rate as $t, $op.root as $t, $op.eps as $t);
-        for ((p, &m), &v) in $p.iter_mut().zip($m).zip($v) {
-            *p = *p * keep - rate * m / (v.sqrt() / root + eps);
-        }
-    }};
-}
-
-impl InplaceOp3 for Update {
-    fn name(&self) -> &'static str {
-        "adamw-update"
-    }
-
-    fn cpu_fwd(
-        &self,
-        p: &mut CpuStorage,
-        l1: &Layout,
-        m: &CpuStorage,
-        l2: &Layout,
-        v: &CpuStorage,
-        l3: &Layout,
-    ) -> Result<()> {
-        let (r1, r2, r3) = (contiguous(l1)?, contiguous(l2)?, contiguous(l3)?);
-        match (p, m, v) {
-            (CpuStorage::F32(p), CpuStorage::F32(m), CpuStorage::F32(v)) => {
-                update_loop!(f32, self, p[r1], &m[r2], &v[r3]);
-            }
-            (CpuStorage::F64(p), CpuStorage::F64(m), CpuStorage::F64(v)) => {
-                update_loop!(f64, self, p[r1], &m[r2], &v[r3]);
-            }
-            _ => candle_core::bail!("parameters must be f32 or f64"),
-        }
-        Ok(())
-    }
-}
-
-fn contiguous(layout: &Layout) -> Result<std::ops::Range<usize>> {
-    match layout.contiguous_offsets() {
-        Some((start, end)) => Ok(start..end),
-        None => candle_core::bail!("the optimiser needs contiguous tensors"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use candle_core::{DType, Device};
+
     use super::*;
+    use crate::nn::host;
 
     fn quadratic() -> Result<(Params, Tensor)> {
         let mut params = Params::new(3, &Device::Cpu, DType::F32);

@@ -3,6 +3,7 @@
 //! A layer calls the function named after the operation; which form runs is decided there. The
 //! reference form is public for tests and taps.
 
+pub mod adamw;
 pub mod attention;
 pub mod cross_entropy;
 pub mod embedding;
