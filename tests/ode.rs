@@ -72,11 +72,12 @@ fn every_method_converges_at_its_order() {
             let off = |start: &[f64], steps| {
                 distance(&even_steps(field, method, start, steps), &solved(field, start, 1.0, &fine).end)
             };
-            let [coarse, fine] = [12, 24].map(|steps| -> f64 { starts.iter().map(|start| off(start, steps)).sum() });
+            let [coarse, fine] = [24, 48].map(|steps| -> f64 { starts.iter().map(|start| off(start, steps)).sum() });
             (coarse / fine).log2()
         };
         let (plain, curved) = (found(&linear), found(&bent));
-        assert!((plain - order).abs() < 0.25, "{method}: order {plain}, not {order}");
+        // Tsitouras' first error term is so small that the next one still shows
+        assert!(plain > order - 0.25 && plain < order + 0.35, "{method}: order {plain}, not {order}");
         // where errors of several kinds meet, the smallest term may be the one of its order
         assert!(curved > order - 0.25, "{method}: order {curved}, not {order}");
     }
