@@ -128,6 +128,8 @@ const BAR: f32 = 64.0;
 const LEFT: f32 = 34.0;
 const FOOT: f32 = 20.0;
 const HEAD: f32 = 18.0;
+/// Height of the colour bar with its words where it lies under the map.
+const BAR_BELOW: f32 = 36.0;
 
 impl MapUi<'_> {
     pub fn show(&self, ui: &mut Ui, size: Vec2, theme: &Theme, state: &mut MapState) -> MapPointed {
@@ -135,7 +137,10 @@ impl MapUi<'_> {
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, self.name));
         let cells = self.held.cells();
         let (cols, rows) = (cells.cols.max(1) as f32, cells.rows.max(1) as f32);
-        let side = (size.x - LEFT - BAR).min((size.y - HEAD - FOOT) * cols / rows).max(16.0);
+        let room = |bar: Vec2| (size.x - LEFT - bar.x).min((size.y - HEAD - FOOT - bar.y) * cols / rows).max(16.0);
+        // The bar stands where it leaves the map larger: beside it, or under it in a high and narrow place.
+        let (beside, under) = (room(vec2(BAR, 0.0)), room(vec2(4.0, BAR_BELOW)));
+        let side = beside.max(under);
         let rect = Rect::from_min_size(sheet.min + vec2(LEFT, HEAD), vec2(side, (side * rows / cols).max(8.0)));
         self.handle(ui, rect, &response, state);
         let window = state.window.unwrap_or([0.0, 0.0, cols, rows]);
@@ -143,7 +148,11 @@ impl MapUi<'_> {
         let painter = ui.painter_at(sheet);
         painter.rect_stroke(rect, CornerRadius::ZERO, egui::Stroke::new(1.0, theme.line), StrokeKind::Outside);
         self.axes(&painter, rect, window, theme);
-        let bar = Rect::from_min_size(pos2(rect.right() + 12.0, rect.top()), vec2(10.0, rect.height()));
+        let bar = if beside >= under {
+            Rect::from_min_size(pos2(rect.right() + 12.0, rect.top()), vec2(10.0, rect.height()))
+        } else {
+            Rect::from_min_size(pos2(rect.left(), rect.bottom() + FOOT + 4.0), vec2(rect.width(), 10.0))
+        };
         colour_bar(&painter, bar, self.colours, theme);
         let at = |p: Pos2| {
             let x = window[0] + (p.x - rect.left()) / rect.width() * (window[2] - window[0]);
@@ -244,17 +253,26 @@ fn kept_inside(window: [f32; 4], all: [f32; 4]) -> Option<[f32; 4]> {
     (kept != all).then_some(kept)
 }
 
-/// The bar that says which colour is which value.
+/// The bar that says which colour is which value; it runs up, or to the right where it is wide.
 pub fn colour_bar(painter: &Painter, rect: Rect, colours: Colours, theme: &Theme) {
+    let lying = rect.width() > rect.height();
+    // Both edges of the bar at a share of its length.
+    let edges = |t: f32| match lying {
+        true => (pos2(rect.left() + t * rect.width(), rect.top()), pos2(rect.left() + t * rect.width(), rect.bottom())),
+        false => {
+            let y = rect.bottom() - t * rect.height();
+            (pos2(rect.left(), y), pos2(rect.right(), y))
+        }
+    };
     let mut mesh = Mesh::default();
     let n = 64;
     for i in 0..=n {
         let t = i as f32 / n as f32;
         let [r, g, b] = colours.map.at(t);
-        let y = rect.bottom() - t * rect.height();
         let colour = Color32::from_rgb(r, g, b);
-        mesh.colored_vertex(pos2(rect.left(), y), colour);
-        mesh.colored_vertex(pos2(rect.right(), y), colour);
+        let (near, far) = edges(t);
+        mesh.colored_vertex(near, colour);
+        mesh.colored_vertex(far, colour);
         if i > 0 {
             let k = 2 * i as u32;
             mesh.add_triangle(k - 2, k - 1, k);
@@ -265,11 +283,14 @@ pub fn colour_bar(painter: &Painter, rect: Rect, colours: Colours, theme: &Theme
     let scale = if colours.log { Scale::Log } else { Scale::Linear };
     let [from, to] = colours.range.map(|v| scale.place(f64::from(v)));
     let most = if colours.log { 4.0 } else { 6.0 };
-    let wanted = (rect.height() / 44.0).floor().clamp(2.0, most) as usize;
+    let wanted = (rect.height().max(rect.width()) / 44.0).floor().clamp(2.0, most) as usize;
     for (place, words) in scale.ticks(from, to, wanted) {
-        let y = rect.bottom() - ((place - from) / (to - from)) as f32 * rect.height();
-        let at = pos2(rect.right() + 4.0, y.clamp(rect.top() + 5.0, rect.bottom() - 5.0));
-        painter.text(at, Align2::LEFT_CENTER, words, FontId::monospace(12.0), theme.secondary);
+        let (_, far) = edges(((place - from) / (to - from)) as f32);
+        let (at, align) = match lying {
+            true => (pos2(far.x, far.y + 3.0), Align2::CENTER_TOP),
+            false => (pos2(far.x + 4.0, far.y.clamp(rect.top() + 5.0, rect.bottom() - 5.0)), Align2::LEFT_CENTER),
+        };
+        painter.text(at, align, words, FontId::monospace(12.0), theme.secondary);
     }
 }
 

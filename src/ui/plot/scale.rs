@@ -49,8 +49,13 @@ fn nice_step(span: f64, wanted: usize) -> f64 {
 }
 
 fn linear_ticks(from: f64, to: f64, wanted: usize) -> Vec<(f64, String)> {
-    let step = nice_step(to - from, wanted);
-    let (first, last) = ((from / step - 1e-9).ceil(), (to / step + 1e-9).floor());
+    let inside = |step: f64| ((from / step - 1e-9).ceil(), (to / step + 1e-9).floor());
+    let mut step = nice_step(to - from, wanted);
+    // One number is no scale: a span around zero may hold just that.
+    if inside(step).1 - inside(step).0 < 1.0 {
+        step = nice_step(to - from, 2 * wanted.max(1));
+    }
+    let (first, last) = inside(step);
     if !(first.is_finite() && last.is_finite()) || last - first > 100.0 {
         return vec![];
     }
@@ -150,12 +155,13 @@ mod tests {
         assert_eq!(words(Scale::Linear, 0.0, 650.0, 3), ["0", "200", "400", "600"]);
         assert_eq!(words(Scale::Linear, 1.0, 650.0, 6), ["100", "200", "300", "400", "500", "600"]);
         assert_eq!(words(Scale::Linear, -0.012, 0.013, 3), ["-0.01", "0.00", "0.01"].map(|w| w.replace("0.00", "0")));
+        assert_eq!(words(Scale::Linear, -0.014, 0.014, 2), ["-0.01", "0", "0.01"], "never one number alone");
         assert_eq!(words(Scale::Linear, 0.0, 60_000.0, 4), ["0", "20k", "40k", "60k"]);
         assert_eq!(words(Scale::Linear, 0.0, 2.0e-4, 2), ["0", "1e-4", "2e-4"]);
         for wanted in 2..8 {
             for span in [0.37, 1.0, 42.0, 9.9e5] {
                 let n = Scale::Linear.ticks(-span / 3.0, span, wanted).len();
-                assert!(n >= 1 && n <= wanted * 2, "{n} ticks, {wanted} wanted");
+                assert!(n >= 2 && n <= wanted * 2, "{n} ticks, {wanted} wanted");
             }
         }
     }
