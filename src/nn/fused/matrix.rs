@@ -137,6 +137,15 @@ pub fn over_rows(g: &[f32], o: usize, x: &[f32], i: usize) -> Vec<f32> {
     })
 }
 
+/// Adds rows of d values up, in order.
+pub fn total(rows: &[f32], d: usize) -> Vec<f32> {
+    let mut sum = vec![0f32; d];
+    for row in rows.chunks_exact(d) {
+        sum.iter_mut().zip(row).for_each(|(s, v)| *s += v);
+    }
+    sum
+}
+
 /// A new vector that `write` fills. It must write every value, and before it reads it: the memory is
 /// not cleared first, which would cost as much as a small operation.
 pub fn filled(len: usize, write: impl FnOnce(&mut [f32])) -> Vec<f32> {

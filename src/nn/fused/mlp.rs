@@ -4,7 +4,7 @@ use candle_core::{Result, Tensor};
 
 use super::{linear, matrix};
 
-mod activation;
+pub(super) mod activation;
 mod fused;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

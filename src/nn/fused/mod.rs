@@ -5,7 +5,9 @@
 
 pub mod adamw;
 pub mod attention;
+pub mod coupled;
 pub mod cross_entropy;
+pub mod ema;
 pub mod embedding;
 mod lanes;
 pub mod linear;
@@ -13,5 +15,6 @@ mod matrix;
 pub mod mlp;
 pub mod norm;
 pub mod pool;
+pub mod top_k;
 
 pub use pool::set_threads;

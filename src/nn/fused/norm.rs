@@ -3,7 +3,7 @@
 use candle_core::{CpuStorage, CustomOp2, CustomOp3, D, Layout, Result, Shape, Tensor};
 
 use super::{
-    matrix::{self, ROWS, filled},
+    matrix::{self, ROWS, filled, total},
     pool,
 };
 
@@ -57,15 +57,6 @@ fn width(x: &Shape, w: &Shape) -> Result<usize> {
         candle_core::bail!("a norm over {d} channels is given {x:?}");
     }
     Ok(d)
-}
-
-/// Adds rows of d values up, in order.
-fn total(rows: &[f32], d: usize) -> Vec<f32> {
-    let mut sum = vec![0f32; d];
-    for row in rows.chunks_exact(d) {
-        sum.iter_mut().zip(row).for_each(|(s, v)| *s += v);
-    }
-    sum
 }
 
 struct RmsNorm {

@@ -1,0 +1,71 @@
+//! Queries and keys that evolve together before scoring (arXiv 2604.01683): q moves by k, k by f(q),
+//! with f an MLP d -> d -> d (SiLU) that all heads share and a step size for each head.
+
+use candle_core::{D, Result, Tensor, bail};
+
+use super::{
+    matrix,
+    mlp::{self, Act},
+};
+
+mod fused;
+
+/// How a step is made; dt = exp(tau) of the head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// q' = q + dt k, k' = k + dt f(q), both from the old values.
+    Euler,
+    /// k += dt/2 f(q), q += dt k, k += dt/2 f(q).
+    Leapfrog,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CoupledSpec {
+    pub heads: usize,
+    pub head_dim: usize,
+    pub scheme: Scheme,
+    pub steps: usize,
+}
+
+/// qkv `(B, T, 3 H d)`: queries, keys, values side by side; f `(2 d, d)`: its first weight above its
+/// second, each (outputs, inputs); tau `(H)`. Returns the same with queries and keys evolved.
+pub fn coupled(qkv: &Tensor, f: &Tensor, tau: &Tensor, spec: CoupledSpec) -> Result<Tensor> {
+    let (h, d) = (spec.heads, spec.head_dim);
+    if qkv.dim(D::Minus1)? != 3 * h * d || f.dims() != [2 * d, d] || tau.dims() != [h] {
+        bail!("{h} heads of {d} cannot evolve: {:?}, f {:?}, tau {:?}", qkv.shape(), f.shape(), tau.shape());
+    }
+    if spec.steps == 0 {
+        return Ok(qkv.clone());
+    }
+    let (qkv, f) = (qkv.contiguous()?, f.contiguous()?);
+    if !matrix::readable(&[&qkv, &f, tau]) {
+        return reference(&qkv, &f, tau, spec);
+    }
+    qkv.apply_op3(&f, tau, fused::Evolution { spec })
+}
+
+pub fn reference(qkv: &Tensor, f: &Tensor, tau: &Tensor, s: CoupledSpec) -> Result<Tensor> {
+    let (b, t, _) = qkv.dims3()?;
+    let (h, d) = (s.heads, s.head_dim);
+    let part = |i: usize| qkv.narrow(2, i * h * d, h * d)?.reshape((b, t, h, d));
+    let (first, second) = (f.narrow(0, 0, d)?, f.narrow(0, d, d)?);
+    let f = |q: &Tensor| mlp::mlp_reference(q, &first, &second, Act::Silu);
+    let dt = tau.exp()?.reshape((1, 1, h, 1))?;
+    let half = (&dt * 0.5)?;
+    let (mut q, mut k) = (part(0)?, part(1)?); // (B,T,H,d)
+    for _ in 0..s.steps {
+        match s.scheme {
+            Scheme::Euler => {
+                let force = f(&q)?;
+                q = (&q + k.broadcast_mul(&dt)?)?;
+                k = (k + force.broadcast_mul(&dt)?)?;
+            }
+            Scheme::Leapfrog => {
+                k = (k + f(&q)?.broadcast_mul(&half)?)?;
+                q = (&q + k.broadcast_mul(&dt)?)?;
+                k = (k + f(&q)?.broadcast_mul(&half)?)?;
+            }
+        }
+    }
+    Tensor::cat(&[&q, &k, &part(2)?], 2)?.reshape((b, t, 3 * h * d))
+}
