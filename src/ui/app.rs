@@ -104,7 +104,7 @@ pub struct App {
     last_key: Option<(String, f64)>,
     frames: FrameTimes,
     frames_shown: bool,
-    milestones: Milestones,
+    pub(super) milestones: Milestones,
     devices: Vec<(String, String, bool)>,
     /// Files to be saved, by suggested name, until the dialog says where.
     pub(super) saving: BTreeMap<String, Vec<u8>>,

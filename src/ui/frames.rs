@@ -106,12 +106,14 @@ pub struct Milestones {
     told: bool,
     pub first_frame: Option<Duration>,
     pub first_step: Option<Duration>,
+    /// When somebody first asked for training.
+    asked: Option<Instant>,
 }
 
 impl Milestones {
     /// `told`: print each one once it is reached (`--timings`).
     pub fn new(began: Instant, told: bool) -> Self {
-        Self { began, told, first_frame: None, first_step: None }
+        Self { began, told, first_frame: None, first_step: None, asked: None }
     }
 
     /// Whether the first frame still has to be noticed by the frame after it.
@@ -128,15 +130,20 @@ impl Milestones {
         if self.first_frame.is_none() {
             let after = self.began.elapsed();
             self.first_frame = Some(after);
-            self.say("first frame", after);
+            self.say("first frame", after, "the start");
         }
+    }
+
+    /// Training was asked for: what the first step is timed from.
+    pub fn run_asked(&mut self) {
+        self.asked.get_or_insert_with(Instant::now);
     }
 
     pub fn step_seen(&mut self) {
         if self.first_step.is_none() {
-            let after = self.began.elapsed();
+            let after = self.asked.unwrap_or(self.began).elapsed();
             self.first_step = Some(after);
-            self.say("first training step", after);
+            self.say("first training step", after, if self.asked.is_some() { "Run" } else { "the start" });
         }
     }
 
@@ -146,9 +153,9 @@ impl Milestones {
         }
     }
 
-    fn say(&self, what: &str, after: Duration) {
+    fn say(&self, what: &str, after: Duration, since: &str) {
         if self.told {
-            eprintln!("timings: {what} {:.3} s after the start", after.as_secs_f64());
+            eprintln!("timings: {what} {:.3} s after {since}", after.as_secs_f64());
         }
     }
 }

@@ -83,6 +83,9 @@ impl App {
         let Some(page) = self.open.and_then(|id| self.pages.get_mut(id)) else { return };
         let host = self.host.as_mut();
         let mut outcome = Ok(());
+        if matches!(action, Action::RunPause | Action::StepOnce) {
+            self.milestones.run_asked();
+        }
         match action {
             Action::RunPause => outcome = page.run_or_pause(host, ctx),
             Action::StepOnce => outcome = page.step_once(host, ctx),

@@ -130,7 +130,7 @@ impl Tracked {
             };
             line = line.stroke(look.stroke).dots();
             line.short = Some(group.label.clone());
-            line.width = (1.5 + 2.0 * place as f32).min(5.5);
+            line.width = (1.5 + 1.6 * place as f32).min(5.0);
             chart.lines.push(if look.unnamed { line.unnamed() } else { line });
         }
     }
