@@ -65,6 +65,7 @@ pub fn default_lab() -> Result<&'static Lab, Failure> {
 /// Runs a config from the start into a new folder under `out`; returns the folder.
 pub fn train(lab: &Lab, config: &Config, out: &Path, with_figures: bool) -> Result<PathBuf, Failure> {
     let plan = (lab.plan)(config)?;
+    plan.corpus.check_file().map_err(|e| Failure::usage(e.0))?;
     let writer = Writer::at_once(out);
     let options = Options { start: true, writer: Some(writer.clone()), ..Options::default() };
     let outcome = drive(plan, options);

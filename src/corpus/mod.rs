@@ -30,6 +30,16 @@ pub struct Spec {
     pub seed: u64,
 }
 
+impl Spec {
+    /// Whether the text file, if it names one, can be read at all: a quick look, without tokenising.
+    pub fn check_file(&self) -> Result<(), CorpusError> {
+        match &self.source {
+            Source::File(path) => TextFile::open(path).map(drop),
+            _ => Ok(()),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {

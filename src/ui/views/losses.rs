@@ -68,8 +68,8 @@ impl Losses {
                 ui.selectable_value(&mut self.shown, choice, words);
             }
             ui.add_space(8.0);
-            let label = ui.label("smoothing").id;
-            ui.spacing_mut().slider_width = (ui.available_width() - 64.0).clamp(32.0, 90.0);
+            let label = ui.label("smooth").id;
+            ui.spacing_mut().slider_width = (ui.available_width() - 68.0).clamp(24.0, 90.0);
             ui.add(egui::Slider::new(&mut self.smoothing, 0.0..=0.99).max_decimals(2))
                 .on_hover_text(
                     "Weight of the past in the running average of the training loss, as TensorBoard draws it. The raw \
