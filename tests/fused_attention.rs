@@ -99,6 +99,22 @@ impl Case {
 }
 
 #[test]
+fn plain_attention_equals_its_reference() -> Result<()> {
+    for (b, t, heads, d) in [(1, 1, 1, 1), (3, 1, 2, 4), (1, 64, 4, 32), (2, 65, 2, 7), (1, 200, 3, 16), (8, 20, 4, 8)]
+    {
+        let qkv = Var::from_tensor(&random(t as u64, &[b, t, 3 * heads * d])?)?;
+        let fused = derive(&[&qkv], &attention::plain(&qkv, heads)?)?;
+        let wanted = derive(&[&qkv], &attention::plain_reference(&qkv, heads)?.0)?;
+        same(&fused, &wanted, &format!("plain attention of {:?} with {heads} heads", qkv.dims()))?;
+        let free = attention::plain(&qkv.detach(), heads)?;
+        assert_eq!(bits(&free)?, bits(&fused[0])?, "without gradients");
+    }
+    let odd = random(1, &[1, 3, 10])?;
+    assert!(attention::plain(&odd, 2).unwrap_err().to_string().contains("2 heads"));
+    Ok(())
+}
+
+#[test]
 fn attention_at_the_edges() -> Result<()> {
     for (b, t, heads, d, window) in [
         (1, 1, (1, 1), 2, None),

@@ -1,12 +1,12 @@
 //! The fused CPU forms of linear maps, MLPs and norms against their reference forms: values,
 //! gradients, finite differences, threads, and a second way back.
 
-use candle_core::Var;
+use candle_core::{Tensor, Var};
 use orrery::nn::{
     Result,
     fused::{
         linear::{self, linear},
-        mlp::{self, Act},
+        mlp::{self, Act, Biased},
         norm,
     },
     host,
@@ -21,7 +21,19 @@ use forms::{Check, check, check_reference, check_threads, random};
 fn every(b: usize, t: usize, (d, f, o): (usize, usize, usize), run: Check) {
     let x = vec![b, t, d];
     run(&|a| linear(&a[0], &a[1]), &|a| linear::reference(&a[0], &a[1]), &[x.clone(), vec![o, d]]);
+    run(
+        &|a| linear::biased(&a[0], &a[1], &a[2]),
+        &|a| linear::biased_reference(&a[0], &a[1], &a[2]),
+        &[x.clone(), vec![o, d], vec![o]],
+    );
+    let weights =
+        |a: &[Tensor]| Biased { up: a[1].clone(), up_bias: a[2].clone(), down: a[3].clone(), down_bias: a[4].clone() };
     for act in [Act::Gelu, Act::Silu] {
+        run(
+            &|a| mlp::biased(&a[0], &weights(a), act),
+            &|a| mlp::biased_reference(&a[0], &weights(a), act),
+            &[x.clone(), vec![f, d], vec![f], vec![o, f], vec![o]],
+        );
         run(
             &|a| mlp::mlp(&a[0], &a[1], &a[2], act),
             &|a| mlp::mlp_reference(&a[0], &a[1], &a[2], act),
@@ -91,6 +103,10 @@ fn without_gradients_the_values_are_the_same() -> Result<()> {
     let tracked = mlp::gated(Var::from_tensor(&x)?.as_tensor(), &up, &down, Act::Silu)?;
     assert!(!free.track_op() && tracked.track_op());
     assert_eq!(host::to_f32(&free)?, host::to_f32(&tracked)?);
+    let (free, tracked) =
+        (mlp::activated(&x, Act::Gelu)?, mlp::activated(Var::from_tensor(&x)?.as_tensor(), Act::Gelu)?);
+    assert!(!free.track_op() && tracked.track_op());
+    assert_eq!(host::to_f32(&free)?, host::to_f32(&tracked)?);
     Ok(())
 }
 
@@ -98,6 +114,8 @@ fn without_gradients_the_values_are_the_same() -> Result<()> {
 fn sizes_that_do_not_fit_are_named() -> Result<()> {
     let (x, w) = (random(1, &[2, 5, 8])?, random(2, &[4, 7])?);
     assert!(linear(&x, &w).unwrap_err().to_string().contains("7 inputs"));
+    let fits = random(2, &[4, 8])?;
+    assert!(linear::biased(&x, &fits, &random(3, &[5])?).unwrap_err().to_string().contains("4 outputs"));
     assert!(norm::rms_norm(&x, &random(3, &[7])?, 1e-6).unwrap_err().to_string().contains("7 channels"));
     Ok(())
 }

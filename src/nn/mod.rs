@@ -10,6 +10,7 @@ pub mod layers;
 pub mod optimiser;
 pub mod params;
 pub mod pooling;
+pub mod prenorm;
 pub mod tap;
 
 pub use batch::{Batch, IGNORE};

@@ -1,4 +1,4 @@
-//! Causal grouped-query attention with QK-RMSNorm and rotary embedding, in one operation.
+//! Causal attention in one operation: grouped-query with QK-RMSNorm and rotary embedding, or plain.
 
 mod fused;
 mod rows;
@@ -43,6 +43,28 @@ pub fn reference(qkv: &Tensor, q_norm: &Tensor, k_norm: &Tensor, s: AttentionSpe
     let scores = (q.matmul(&k.t()?)? / (d as f64).sqrt())?; // (B,H,T,T)
     let weights = candle_nn::ops::softmax(&scores.broadcast_add(&mask(t, s.window, &scores)?)?, D::Minus1)?;
     let y = weights.matmul(&v)?.transpose(1, 2)?.reshape((b, t, h * d))?;
+    Ok((y, weights))
+}
+
+/// Causal attention with as many key heads as query heads, without norms and rotation.
+/// qkv `(B, T, 3 D)`: queries, keys, values side by side. Returns `(B, T, D)`.
+pub fn plain(qkv: &Tensor, heads: usize) -> Result<Tensor> {
+    if matrix::readable(&[qkv]) {
+        return fused::plain(qkv, heads);
+    }
+    Ok(plain_reference(qkv, heads)?.0)
+}
+
+/// Also returns the attention weights `(B, H, T, T)`, rows summing to 1.
+pub fn plain_reference(qkv: &Tensor, heads: usize) -> Result<(Tensor, Tensor)> {
+    let (b, t, width) = qkv.dims3()?;
+    let d = width / (3 * heads.max(1));
+    let part = |i: usize| -> Result<Tensor> {
+        qkv.narrow(D::Minus1, i * heads * d, heads * d)?.reshape((b, t, heads, d))?.transpose(1, 2)?.contiguous() // (B,H,T,d)
+    };
+    let scores = (part(0)?.matmul(&part(1)?.t()?)? / (d as f64).sqrt())?; // (B,H,T,T)
+    let weights = candle_nn::ops::softmax(&scores.broadcast_add(&mask(t, None, &scores)?)?, D::Minus1)?;
+    let y = weights.matmul(&part(2)?)?.transpose(1, 2)?.reshape((b, t, heads * d))?;
     Ok((y, weights))
 }
 

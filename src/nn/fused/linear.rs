@@ -1,8 +1,11 @@
-//! y = x W^T.
+//! y = x W^T, and y = x W^T + b.
 
-use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor};
+use candle_core::{CpuStorage, CustomOp2, CustomOp3, Layout, Result, Shape, Tensor, bail};
 
-use super::matrix::{self, View};
+use super::{
+    matrix::{self, ROWS, View, filled},
+    pool,
+};
 
 /// x `(.., I)`, w `(O, I)` -> `(.., O)`.
 pub fn linear(x: &Tensor, w: &Tensor) -> Result<Tensor> {
@@ -20,6 +23,19 @@ pub fn reference(x: &Tensor, w: &Tensor) -> Result<Tensor> {
     let rows = x.elem_count() / width.max(1);
     dims.push(out);
     x.reshape((rows, width))?.matmul(&w.t()?)?.reshape(dims)
+}
+
+/// x `(.., I)`, w `(O, I)`, b `(O)` -> `(.., O)`.
+pub fn biased(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let x = x.contiguous()?;
+    if !matrix::readable(&[&x, w, b]) {
+        return biased_reference(&x, w, b);
+    }
+    x.apply_op3(w, b, Biased)
+}
+
+pub fn biased_reference(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
+    reference(x, w)?.broadcast_add(b)
 }
 
 /// The shape of x with its last size, which must be `inputs`, replaced.
@@ -63,5 +79,58 @@ impl CustomOp2 for Linear {
             };
             Ok((dx, dw))
         })
+    }
+}
+
+struct Biased;
+
+impl CustomOp3 for Biased {
+    fn name(&self) -> &'static str {
+        "linear with bias"
+    }
+
+    fn cpu_fwd(
+        &self,
+        x: &CpuStorage,
+        lx: &Layout,
+        w: &CpuStorage,
+        lw: &Layout,
+        b: &CpuStorage,
+        lb: &Layout,
+    ) -> Result<(CpuStorage, Shape)> {
+        let (o, i) = lw.shape().dims2()?;
+        if lb.shape().dims1()? != o {
+            bail!("a bias {:?} is given to {o} outputs", lb.shape());
+        }
+        let shape = widened(lx.shape(), i, o)?;
+        let (x, w, b) = (matrix::values(x, lx)?, matrix::values(w, lw)?, matrix::values(b, lb)?);
+        let y = filled(x.len() / i * o, |y| {
+            pool::run_on(y, ROWS * o, |task, y| {
+                let rows = y.len() / o;
+                for y in y.chunks_exact_mut(o) {
+                    y.copy_from_slice(b);
+                }
+                matrix::product(y, View::new(&x[task * ROWS * i..], rows, i), View::new(w, o, i).t(), 1.0, true);
+            });
+        });
+        Ok((CpuStorage::F32(y), shape))
+    }
+
+    fn bwd(
+        &self,
+        x: &Tensor,
+        w: &Tensor,
+        b: &Tensor,
+        y: &Tensor,
+        grad: &Tensor,
+    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
+        let (dx, dw) = Linear.bwd(x, w, y, grad)?;
+        let db = if b.track_op() {
+            let o = b.dims1()?;
+            Some(Tensor::from_vec(matrix::read(grad, |g| Ok(matrix::column_sums(g, o)))?, o, b.device())?)
+        } else {
+            None
+        };
+        Ok((dx, dw, db))
     }
 }

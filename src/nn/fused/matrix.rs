@@ -146,6 +146,17 @@ pub fn total(rows: &[f32], d: usize) -> Vec<f32> {
     sum
 }
 
+/// Sums over the rows of g `(N, width)`, each over [`ROWS`] rows at a time and then in order.
+pub fn column_sums(g: &[f32], width: usize) -> Vec<f32> {
+    let mut partial = vec![0f32; g.len().div_ceil(ROWS * width) * width];
+    let add = |sum: &mut [f32], row: &[f32]| sum.iter_mut().zip(row).for_each(|(s, v)| *s += v);
+    pool::run_on(&mut partial, width, |i, sum| {
+        let rows = &g[i * ROWS * width..g.len().min((i + 1) * ROWS * width)];
+        pulp::Arch::new().dispatch(|| rows.chunks_exact(width).for_each(|row| add(sum, row)));
+    });
+    total(&partial, width)
+}
+
 /// A new vector that `write` fills. It must write every value, and before it reads it: the memory is
 /// not cleared first, which would cost as much as a small operation.
 pub fn filled(len: usize, write: impl FnOnce(&mut [f32])) -> Vec<f32> {

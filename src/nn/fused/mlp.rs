@@ -52,6 +52,35 @@ pub fn gated_reference(x: &Tensor, gate_up: &Tensor, down: &Tensor, act: Act) ->
     linear::reference(&glu(&gate, &up, act)?, down)
 }
 
+/// Weights of a two-layer MLP with biases: up `(F, D)`, its bias `(F)`, down `(O, F)`, its bias `(O)`.
+#[derive(Debug, Clone)]
+pub struct Biased {
+    pub up: Tensor,
+    pub up_bias: Tensor,
+    pub down: Tensor,
+    pub down_bias: Tensor,
+}
+
+/// down(act(up(x) + up_bias)) + down_bias. x `(.., D)` -> `(.., O)`.
+pub fn biased(x: &Tensor, w: &Biased, act: Act) -> Result<Tensor> {
+    let inner = activated(&linear::biased(x, &w.up, &w.up_bias)?, act)?; // (.., F)
+    linear::biased(&inner, &w.down, &w.down_bias)
+}
+
+pub fn biased_reference(x: &Tensor, w: &Biased, act: Act) -> Result<Tensor> {
+    let inner = act.apply(&linear::biased_reference(x, &w.up, &w.up_bias)?)?;
+    linear::biased_reference(&inner, &w.down, &w.down_bias)
+}
+
+/// act(x), elementwise; [`Act::apply`] is the reference form.
+pub fn activated(x: &Tensor, act: Act) -> Result<Tensor> {
+    let x = x.contiguous()?;
+    if !matrix::readable(&[&x]) {
+        return act.apply(&x);
+    }
+    activation::apply(&x, act)
+}
+
 /// act(a) * b, elementwise: the gate of a GLU.
 pub fn glu(a: &Tensor, b: &Tensor, act: Act) -> Result<Tensor> {
     act.apply(a)? * b

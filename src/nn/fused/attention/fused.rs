@@ -37,8 +37,20 @@ pub fn attention(qkv: &Tensor, q_norm: &Tensor, k_norm: &Tensor, spec: Attention
         bail!("attention: norm weights must have {d} values, a head's width");
     }
     let keep = [qkv, q_norm, k_norm].iter().any(|t| t.track_op());
-    let op = Op { spec, b, t, turns: turns(t, d, spec.theta), keep, kept: Mutex::new(None) };
+    let op = Op { spec, b, t, turns: Some(turns(t, d, spec.theta)), keep, kept: Mutex::new(None) };
     qkv.apply_op3(q_norm, k_norm, op)
+}
+
+pub fn plain(qkv: &Tensor, heads: usize) -> Result<Tensor> {
+    let (b, t, width) = qkv.dims3()?;
+    if heads == 0 || !width.is_multiple_of(3 * heads) {
+        bail!("attention: {width} channels are not three times {heads} heads");
+    }
+    let head_dim = width / (3 * heads);
+    let spec = AttentionSpec { heads, kv_heads: heads, head_dim, theta: 0.0, window: None, eps: 0.0 };
+    let op = Op { spec, b, t, turns: None, keep: qkv.track_op(), kept: Mutex::new(None) };
+    let none = Tensor::zeros(1, qkv.dtype(), qkv.device())?;
+    qkv.apply_op3(&none, &none, op)
 }
 
 type Turns = Arc<(Vec<f32>, Vec<f32>)>;
@@ -60,7 +72,8 @@ pub(super) struct Op {
     pub(super) spec: AttentionSpec,
     b: usize,
     pub(super) t: usize,
-    pub(super) turns: Turns,
+    /// `None`: queries and keys are taken as they are.
+    pub(super) turns: Option<Turns>,
     keep: bool,
     kept: Mutex<Option<Arc<Vec<Task>>>>,
 }
@@ -297,6 +310,9 @@ impl CustomOp3 for Op {
         })?;
         let (x, qw, kw) = self.gather(&backs);
         let like = |values: Vec<f32>, t: &Tensor| Tensor::from_vec(values, t.shape(), t.device()).map(Some);
+        if self.turns.is_none() {
+            return Ok((like(x, qkv)?, None, None));
+        }
         Ok((like(x, qkv)?, like(qw, q_norm)?, like(kw, k_norm)?))
     }
 }

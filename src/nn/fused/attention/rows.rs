@@ -24,8 +24,10 @@ impl WithSimd for Prepare<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { op, i, qkv, weights, task } = self;
         let (d, width, eps) = (op.spec.head_dim, op.width(), op.spec.eps as f32);
-        let (half, (cos, sin)) = (d / 2, &*op.turns);
+        let half = d / 2;
         let turn = |x: &[f32], w: &[f32], at: usize, to: &mut [f32]| {
+            let Some(turns) = &op.turns else { return to.copy_from_slice(x) };
+            let (cos, sin) = &**turns;
             let inv = 1.0 / (lanes::dot(simd, x, x) / d as f32 + eps).sqrt();
             let (cos, sin) = (&cos[at * half..][..half], &sin[at * half..][..half]);
             let ((xa, xb), (wa, wb)) = (x.split_at(half), w.split_at(half));
@@ -65,7 +67,8 @@ impl WithSimd for PrepareBack<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { op, i, args: (qkv, q_norm, k_norm), back } = self;
         let (d, width, eps) = (op.spec.head_dim, op.width(), op.spec.eps as f32);
-        let (half, (cos, sin)) = (d / 2, &*op.turns);
+        let Some(turns) = &op.turns else { return };
+        let (half, (cos, sin)) = (d / 2, &**turns);
         let mut hat = vec![0f32; d];
         // g: gradient after norm and rotation, becomes that of x. With u = x / rms, after = turn(u w):
         // dw += du u, dx = (du w - u mean(du w u)) / rms

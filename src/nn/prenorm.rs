@@ -1,0 +1,162 @@
+//! The layer of GPT-2: affine LayerNorm before attention and before a GELU MLP, biases everywhere, one
+//! product for queries, keys and values, no rotation. `layers` has the block with RMSNorm instead.
+//!
+//! Initial weights as in `layers`; biases are zero.
+
+use candle_core::{Result, Tensor};
+
+use super::{
+    Params, Tap,
+    fused::{
+        attention::{plain, plain_reference},
+        linear::biased,
+        mlp::{self, Act, Biased},
+        norm::layer_norm,
+    },
+    layers::{reader, writer},
+};
+
+/// Of every LayerNorm, PyTorch's.
+pub const EPS: f64 = 1e-5;
+
+/// An affine LayerNorm.
+#[derive(Debug, Clone)]
+pub struct Norm {
+    weight: Tensor, // (D)
+    bias: Tensor,   // (D)
+}
+
+impl Norm {
+    /// Parameters `<path>.weight`, `<path>.bias`.
+    pub fn new(params: &mut Params, path: &str, d_model: usize) -> Result<Self> {
+        Ok(Self {
+            weight: params.ones(&format!("{path}.weight"), d_model)?,
+            bias: params.zeros(&format!("{path}.bias"), d_model)?,
+        })
+    }
+
+    /// `(.., D)` -> `(.., D)`
+    pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        layer_norm(x, Some(&self.weight), Some(&self.bias), EPS)
+    }
+
+    pub fn detach(&self) -> Self {
+        Self { weight: self.weight.detach(), bias: self.bias.detach() }
+    }
+}
+
+/// A linear map with a bias.
+#[derive(Debug, Clone)]
+pub struct Affine {
+    weight: Tensor, // (O, I)
+    bias: Tensor,   // (O)
+}
+
+impl Affine {
+    /// Reads the residual stream. Parameters `<path>.weight`, `<path>.bias`.
+    pub fn reader(params: &mut Params, path: &str, outputs: usize, inputs: usize) -> Result<Self> {
+        let weight = reader(params, &format!("{path}.weight"), outputs, inputs)?;
+        Ok(Self { weight, bias: params.zeros(&format!("{path}.bias"), outputs)? })
+    }
+
+    /// Adds to the residual stream, as one of `writers`.
+    pub fn writer(params: &mut Params, path: &str, shape: (usize, usize), writers: usize) -> Result<Self> {
+        let weight = writer(params, &format!("{path}.weight"), shape, writers)?;
+        Ok(Self { weight, bias: params.zeros(&format!("{path}.bias"), shape.0)? })
+    }
+
+    /// `(.., I)` -> `(.., O)`
+    pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        biased(x, &self.weight, &self.bias)
+    }
+
+    pub fn detach(&self) -> Self {
+        Self { weight: self.weight.detach(), bias: self.bias.detach() }
+    }
+}
+
+/// ln1, attention, ln2, MLP: one after the other with residuals, or side by side as a field.
+#[derive(Debug, Clone)]
+pub struct Layer {
+    path: String,
+    ln1: Norm,
+    qkv: Affine,  // (3 D, D)
+    proj: Affine, // (D, D)
+    heads: usize,
+    ln2: Norm,
+    mlp: Biased,
+}
+
+impl Layer {
+    /// Parameters `<path>.ln1.*`, `<path>.attn.{qkv,proj}.*`, `<path>.ln2.*`, `<path>.mlp.{up,down}.*`.
+    /// `writers`: how many times a forward pass adds to the residual stream, two a layer.
+    pub fn new(params: &mut Params, path: &str, d_model: usize, heads: usize, writers: usize) -> Result<Self> {
+        if heads == 0 || !d_model.is_multiple_of(heads) {
+            candle_core::bail!("d_model {d_model} must be a multiple of heads {heads}");
+        }
+        let d = d_model;
+        let at = |name: &str| format!("{path}.{name}");
+        Ok(Self {
+            path: path.to_owned(),
+            ln1: Norm::new(params, &at("ln1"), d)?,
+            qkv: Affine::reader(params, &at("attn.qkv"), 3 * d, d)?,
+            proj: Affine::writer(params, &at("attn.proj"), (d, d), writers)?,
+            heads,
+            ln2: Norm::new(params, &at("ln2"), d)?,
+            mlp: {
+                let up = Affine::reader(params, &at("mlp.up"), 4 * d, d)?;
+                let down = Affine::writer(params, &at("mlp.down"), (d, 4 * d), writers)?;
+                Biased { up: up.weight, up_bias: up.bias, down: down.weight, down_bias: down.bias }
+            },
+        })
+    }
+
+    /// x += Attn(LN1 x); x += MLP(LN2 x). `(B, T, D)` -> `(B, T, D)`. Offers `<path>.attn.weights`,
+    /// `(B, H, T, T)`.
+    pub fn forward(&self, x: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+        let x = (x + self.attention(x, tap)?)?;
+        &x + self.transition(&x)?
+    }
+
+    /// Attn(LN1 x) + MLP(LN2 x), what a field makes of a state. `(B, T, D)` -> `(B, T, D)`. Offers as
+    /// [`Layer::forward`].
+    pub fn slope(&self, x: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+        self.attention(x, tap)? + self.transition(x)?
+    }
+
+    fn attention(&self, x: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+        let qkv = self.qkv.forward(&self.ln1.forward(x)?)?; // (B,T,3D)
+        let path = if tap.is_on() { format!("{}.attn.weights", self.path) } else { String::new() };
+        let y = if tap.wants(&path) {
+            let (y, weights) = plain_reference(&qkv, self.heads)?;
+            tap.offer(&path, || Ok(weights))?;
+            y
+        } else {
+            plain(&qkv, self.heads)?
+        };
+        self.proj.forward(&y)
+    }
+
+    fn transition(&self, x: &Tensor) -> Result<Tensor> {
+        mlp::biased(&self.ln2.forward(x)?, &self.mlp, Act::Gelu)
+    }
+
+    /// The same weights (shared, so they follow training) with no part in gradients.
+    pub fn detach(&self) -> Self {
+        let Biased { up, up_bias, down, down_bias } = &self.mlp;
+        Self {
+            path: self.path.clone(),
+            ln1: self.ln1.detach(),
+            qkv: self.qkv.detach(),
+            proj: self.proj.detach(),
+            heads: self.heads,
+            ln2: self.ln2.detach(),
+            mlp: Biased {
+                up: up.detach(),
+                up_bias: up_bias.detach(),
+                down: down.detach(),
+                down_bias: down_bias.detach(),
+            },
+        }
+    }
+}
