@@ -1,0 +1,75 @@
+//! The command line as a person meets it: what is wrong is said, with where and what to do, and the
+//! exit code tells scripts. The real binary, real files.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+fn orrery(folder: &Path, words: &str) -> Output {
+    let mut p = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    p.args(words.split_whitespace()).current_dir(folder);
+    p.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+    p.output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn what_is_wrong_is_said_and_nothing_is_left_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let write = |name: &str, content: &[u8]| fs::write(here.join(name), content).unwrap();
+    write("empty.txt", b"");
+    write("binary.txt", &[0, 159, 146, 150].repeat(5000));
+    write("short.txt", b"too few words");
+    write("key.toml", b"lab = \"fast_slow\"\n[model]\nwidht = 3\n");
+    write("range.toml", b"lab = \"fast_slow\"\n[model]\nheads = 99\n");
+    write("syntax.toml", b"lab = \"fast_slow\"\n[model\n");
+    write("lab.toml", b"lab = \"nothing\"\n");
+    fs::create_dir(here.join("folder")).unwrap();
+    for (words, code, part) in [
+        ("run missing.txt", 2, "`missing.txt` is no lab, preset, file or run folder"),
+        ("run empty.txt", 2, "empty.txt is empty"),
+        ("run binary.txt", 2, "binary.txt is binary, not text"),
+        ("run short.txt", 1, "too short"),
+        ("run key.toml", 2, "unknown key `model.widht`"),
+        ("run range.toml", 2, "`model.heads` = `99` is out of range: a whole number from 1 to 32"),
+        ("run syntax.toml", 2, "line 2"),
+        ("run lab.toml", 2, "nothing"),
+        ("run fast_slow --set model.d_model=abc", 2, "wrong type"),
+        ("run fast_slow --set model.heads=3", 2, "must be an even multiple"),
+        ("run fast_slow --set nothing", 2, "KEY=VALUE"),
+        ("run fast_slow --device cuda:0 --steps 1", 1, "cuda"),
+        ("run folder", 2, "folder"),
+        ("resume folder", 2, "folder"),
+        ("replay folder", 2, "folder"),
+        ("render folder --view gate --out x.png", 2, "folder"),
+        ("export folder", 2, "--csv"),
+        ("list --knobs nothing", 2, "nothing"),
+        ("frob", 2, "frob"),
+    ] {
+        let output = orrery(here, words);
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(code), "{words}: {said}");
+        assert!(said.to_lowercase().contains(&part.to_lowercase()), "{words}: {said}");
+        assert!(!said.contains("panicked"), "{words}: {said}");
+        if code == 2 {
+            assert!(!here.join("runs").exists(), "{words} made a run folder");
+        }
+        fs::remove_dir_all(here.join("runs")).ok();
+    }
+}
+
+#[test]
+fn every_preset_is_listed_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let listed = String::from_utf8(orrery(folder.path(), "list").stdout).unwrap();
+    for lab in orrery::labs::LABS {
+        assert!(listed.contains(lab.title));
+        lab.presets.iter().for_each(|p| assert!(listed.contains(p.id), "{}", p.id));
+    }
+}
