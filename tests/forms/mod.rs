@@ -1,5 +1,7 @@
 //! Two forms of one operation held against each other: values, gradients, finite differences.
 
+#![allow(dead_code, reason = "each test takes what it needs")]
+
 use candle_core::{DType, Device, Tensor, Var};
 use orrery::nn::{Result, fused::set_threads, host};
 use rand::{Rng, SeedableRng};
@@ -41,10 +43,15 @@ pub fn derive(op: Op, vars: &[Var]) -> Result<Vec<Tensor>> {
 
 /// Against the reference in f64, by the largest value: rounding of the fused form alone.
 pub fn check(fused: Op, reference: Op, shapes: &[Vec<usize>]) -> Result<()> {
-    let vars = inputs(shapes, DType::F32)?;
+    check_at(fused, reference, &inputs(shapes, DType::F32)?)
+}
+
+/// As [`check`], at these values.
+pub fn check_at(fused: Op, reference: Op, vars: &[Var]) -> Result<()> {
+    let shapes: Vec<_> = vars.iter().map(|v| v.dims()).collect();
     let exact: Vec<Var> =
         vars.iter().map(|v| Var::from_tensor(&v.as_tensor().to_dtype(DType::F64)?)).collect::<Result<_>>()?;
-    let (found, wanted) = (derive(fused, &vars)?, derive(reference, &exact)?);
+    let (found, wanted) = (derive(fused, vars)?, derive(reference, &exact)?);
     for (i, (f, w)) in found.iter().zip(&wanted).enumerate() {
         assert_eq!(f.dims(), w.dims());
         let (f, w) = (host::to_f64(f)?, host::to_f64(w)?);

@@ -7,6 +7,7 @@ use super::failure::Failure;
 use crate::nn::fused;
 
 mod case;
+mod families;
 pub mod memory;
 mod operations;
 mod peer;
@@ -25,7 +26,8 @@ pub struct BenchArgs {
     /// One JSON object a line
     #[arg(long)]
     json: bool,
-    /// Time single operations at the sizes of the fast-slow step, and the peak of a matrix product
+    /// Time single operations at the sizes of the fast-slow step and of the other families, and the peak
+    /// of a matrix product
     #[arg(long, conflicts_with_all = ["case", "vs_torch"])]
     operations: bool,
     /// Interleave with this Python running this script (torch_bench.py) and print ratios

@@ -5,7 +5,10 @@ use std::time::Instant;
 
 use candle_core::{Device, Result, Tensor, Var};
 
-use super::case::{CASES, median};
+use super::{
+    case::{CASES, median},
+    families,
+};
 use crate::nn::{
     fused::{
         attention::{AttentionSpec, attention},
@@ -74,7 +77,7 @@ pub fn report() -> Result<()> {
         whole.ms_median,
         format!("{:.0}%", 100.0 * whole.gflop / whole.ms_median * 1e3 / peak)
     );
-    Ok(())
+    families::report()
 }
 
 fn of_blocks(t: usize, what: &str, blocks: usize) -> Result<Vec<Row>> {
@@ -111,7 +114,7 @@ fn of_ends() -> Result<Vec<Row>> {
     ])
 }
 
-fn values(shape: &[usize]) -> Result<Var> {
+pub fn values(shape: &[usize]) -> Result<Var> {
     let n: usize = shape.iter().product();
     let values: Vec<f32> = (0..n).map(|i| ((i * 7919) % 1009) as f32 / 5000.0 - 0.1).collect();
     Var::from_vec(values, shape, &Device::Cpu)
@@ -129,7 +132,7 @@ fn row(name: String, count: usize, vars: &[&Var], gflop: f64, f: &dyn Fn() -> Re
     Ok(Row { name, count, forward, both, gflop })
 }
 
-fn milliseconds(f: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
+pub fn milliseconds(f: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
     for _ in 0..5 {
         f()?;
     }

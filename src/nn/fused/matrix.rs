@@ -3,6 +3,8 @@
 //! [`product`] runs on the calling thread, for a task of a fused operation; [`by_rows`] and
 //! [`over_rows`] are cut into such tasks.
 
+use std::marker::PhantomData;
+
 use candle_core::{CpuStorage, DType, Layout, Result, Storage, Tensor, bail};
 
 use super::pool;
@@ -81,6 +83,48 @@ unsafe fn product_at(dst: *mut f32, step: usize, a: View, b: View, scale: f32, a
             gemm::Parallelism::None,
         );
     }
+}
+
+/// Some columns of some rows of a matrix, which nobody else writes to.
+pub struct Panel<'a> {
+    at: *mut f32,
+    rows: usize,
+    cols: usize,
+    step: usize,
+    matrix: PhantomData<&'a mut [f32]>,
+}
+
+// SAFETY: a panel is the only way to its values while it lives, as `&mut [f32]` would be.
+unsafe impl Send for Panel<'_> {}
+
+impl Panel<'_> {
+    /// # Panics
+    /// When it has fewer rows.
+    pub fn row(&mut self, r: usize) -> &mut [f32] {
+        assert!(r < self.rows, "row {r} of {}", self.rows);
+        // SAFETY: the row is within the panel's matrix, and `&mut self` keeps others from it.
+        unsafe { std::slice::from_raw_parts_mut(self.at.add(r * self.step), self.cols) }
+    }
+}
+
+/// Cuts `data` into matrices of `rows` rows, and each into panels of these widths, which make up a whole
+/// row: the panels of the first matrix, those of the second, and so on.
+///
+/// # Panics
+/// When it does not hold whole matrices.
+pub fn panels<'a>(data: &'a mut [f32], rows: usize, widths: &[usize]) -> Vec<Panel<'a>> {
+    let step = widths.iter().sum::<usize>();
+    assert!(data.len().is_multiple_of(rows * step), "{} values are no matrices of {rows} x {step}", data.len());
+    let mut panels = Vec::with_capacity(data.len() / (rows * step) * widths.len());
+    for matrix in data.chunks_exact_mut(rows * step) {
+        let (start, mut from) = (matrix.as_mut_ptr(), 0);
+        for &cols in widths {
+            // columns of one matrix that no other panel has
+            panels.push(Panel { at: start.wrapping_add(from), rows, cols, step, matrix: PhantomData });
+            from += cols;
+        }
+    }
+    panels
 }
 
 /// Rows that one task takes through an operation on rows.

@@ -11,6 +11,7 @@ pub mod ema;
 pub mod embedding;
 mod lanes;
 pub mod linear;
+pub mod linear_attention;
 mod matrix;
 pub mod mlp;
 pub mod norm;

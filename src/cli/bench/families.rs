@@ -1,0 +1,80 @@
+//! Operations that the fast-slow step does not have, each at the sizes of the family that has it (those
+//! of the peer script), beside its reference form: the same mathematics as a composition of candle's own
+//! operations.
+
+use candle_core::{DType, Device, Result, Tensor, Var};
+
+use super::operations::{milliseconds, values};
+use crate::nn::fused::{
+    adamw::{self, Rule, Slot},
+    coupled::{self, CoupledSpec, Scheme, coupled},
+    ema::{self, ema},
+    linear_attention::{self, LinearAttentionSpec, linear_attention},
+    top_k::{self, top_k},
+};
+
+type Form<'a> = &'a dyn Fn() -> Result<Tensor>;
+
+pub fn report() -> Result<()> {
+    println!("{:<28}{:>14}{:>18}{:>10}", "other operations, and back", "ms", "reference ms", "ratio");
+    update()?;
+    averages()?;
+    evolutions()?;
+    neurons()
+}
+
+fn tell(name: &str, ms: f64, reference: f64) {
+    println!("{name:<28}{ms:>14.3}{reference:>18.3}{:>10.2}", ms / reference);
+}
+
+fn row(name: &str, fused: Form, reference: Form) -> Result<()> {
+    let time = |form: Form| milliseconds(&mut || form()?.backward().map(drop));
+    tell(name, time(fused)?, time(reference)?);
+    Ok(())
+}
+
+/// Eight blocks' worth of parameters, 0.79 million.
+fn update() -> Result<()> {
+    let rule = Rule { beta1: 0.9, beta2: 0.999, eps: 1e-8, keep: 0.999, rate: 1e-4, root: 0.5, scale: 0.9 };
+    let sizes = [16_384, 8192, 8192, 65_536, 128, 128, 32];
+    let sizes: Vec<usize> = std::iter::repeat_n(sizes, 8).flatten().collect();
+    let vars = sizes.iter().map(|&n| Ok([values(&[n])?, values(&[n])?, Var::zeros(n, DType::F32, &Device::Cpu)?]));
+    let vars = vars.collect::<Result<Vec<_>>>()?;
+    let slots: Vec<Slot> = vars
+        .iter()
+        .map(|[weights, mean, square]| Ok(Slot { weights, mean, square, grad: weights.as_tensor().copy()? }))
+        .collect::<Result<_>>()?;
+    let grads: Vec<&Tensor> = slots.iter().map(|s| &s.grad).collect();
+    let mut fused = || adamw::global_norm(&grads).and_then(|_| adamw::update(&slots, &rule));
+    let ms = milliseconds(&mut fused)?;
+    let mut reference = || {
+        let squares = grads.iter().map(|g| g.sqr()?.sum_all()).collect::<Result<Vec<_>>>()?;
+        Tensor::stack(&squares, 0)?.sum_all()?.sqrt()?;
+        adamw::reference(&slots, &rule)
+    };
+    tell("AdamW, 0.79 M weights", ms, milliseconds(&mut reference)?);
+    Ok(())
+}
+
+fn averages() -> Result<()> {
+    let (x, a, z) = (values(&[8, 256, 128])?, values(&[128])?, values(&[8, 256, 512])?);
+    row("moving average", &|| ema(&x, &a, None), &|| ema::reference(&x, &a, None))?;
+    row("31 of 512", &|| top_k(&z, 31).map(|f| f.kept), &|| top_k::reference(&z, 31).map(|f| f.kept))
+}
+
+fn evolutions() -> Result<()> {
+    let (qkv, f, tau) = (values(&[8, 128, 384])?, values(&[64, 32])?, values(&[4])?);
+    for (name, scheme) in [("coupled, Euler", Scheme::Euler), ("coupled, leapfrog", Scheme::Leapfrog)] {
+        let spec = CoupledSpec { heads: 4, head_dim: 32, scheme, steps: 3 };
+        row(name, &|| coupled(&qkv, &f, &tau, spec), &|| coupled::reference(&qkv, &f, &tau, spec))?;
+    }
+    Ok(())
+}
+
+fn neurons() -> Result<()> {
+    let (v, e, ev) = (values(&[8, 128, 64])?, values(&[4, 64, 512])?, values(&[4, 64, 512])?);
+    let spec = LinearAttentionSpec::default();
+    row("linear attention", &|| linear_attention(&v, &e, &ev, spec), &|| {
+        linear_attention::reference(&v, &e, &ev, spec)?.packed()
+    })
+}

@@ -1,0 +1,104 @@
+//! Linear attention strictly over the past, between two layers of ReLU neurons, the second gated by
+//! the first (BDH-GPU, arXiv 2509.26507): neurons are queries and keys alike, there is no softmax and
+//! no scale.
+
+use std::f32::consts::TAU;
+
+use candle_core::{D, Result, Tensor, bail};
+
+use super::{matrix, norm};
+
+mod fused;
+mod rows;
+
+/// Of the norm between the two layers.
+const EPS: f64 = 1e-5;
+/// Base of the rotary frequencies.
+const THETA: f32 = 65536.0;
+
+/// Switches of one attention.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinearAttentionSpec {
+    /// Whether queries and keys turn with their position.
+    pub rotary: bool,
+    /// Whether gradients reach keys and values, and so what earlier tokens have done.
+    pub through_past: bool,
+}
+
+impl Default for LinearAttentionSpec {
+    fn default() -> Self {
+        Self { rotary: true, through_past: true }
+    }
+}
+
+/// With x = relu(v E) and a = LN(tril(R(x) R(x)^T, -1) v): y = relu(a E') x. v `(B, T, D)`, both weights
+/// `(H, D, N)` -> `(B, T, H N)`, neuron i of head h in column h N + i.
+pub fn linear_attention(v: &Tensor, encoder: &Tensor, encoder_v: &Tensor, spec: LinearAttentionSpec) -> Result<Tensor> {
+    let (d, (h, d_in, n)) = (v.dim(D::Minus1)?, encoder.dims3()?);
+    if d_in != d || encoder_v.dims() != [h, d, n] {
+        bail!("{d} channels do not fit weights {:?} and {:?}", encoder.shape(), encoder_v.shape());
+    }
+    if spec.rotary && !n.is_multiple_of(2) {
+        bail!("{n} neurons a head do not turn in pairs; choose an even number");
+    }
+    let (v, encoder, encoder_v) = (v.contiguous()?, encoder.contiguous()?, encoder_v.contiguous()?);
+    if !matrix::readable(&[&v, &encoder, &encoder_v]) {
+        return reference(&v, &encoder, &encoder_v, spec)?.packed();
+    }
+    fused::apply(&v, &encoder, &encoder_v, spec)
+}
+
+/// What the reference form finds on its way.
+pub struct Parts {
+    /// First layer, `(B, H, T, N)`.
+    pub x: Tensor,
+    /// Normalised attention, `(B, H, T, D)`.
+    pub a: Tensor,
+    /// Second layer, gated, `(B, H, T, N)`.
+    pub y: Tensor,
+}
+
+impl Parts {
+    /// The heads of y side by side, `(B, T, H N)`.
+    pub fn packed(&self) -> Result<Tensor> {
+        let (b, h, t, n) = self.y.dims4()?;
+        self.y.transpose(1, 2)?.reshape((b, t, h * n))
+    }
+}
+
+pub fn reference(v: &Tensor, encoder: &Tensor, encoder_v: &Tensor, spec: LinearAttentionSpec) -> Result<Parts> {
+    let (_, t, _) = v.dims3()?;
+    let v = v.unsqueeze(1)?; // (B,1,T,D)
+    let x = v.broadcast_matmul(&encoder.unsqueeze(0)?)?.relu()?; // (B,H,T,N)
+    let q = if spec.rotary { rotate(&x)? } else { x.clone() };
+    let (k, past) = if spec.through_past { (q.clone(), v.clone()) } else { (q.detach(), v.detach()) };
+    let seen: Vec<f32> = (0..t * t).map(|i| if i % t < i / t { 1.0 } else { 0.0 }).collect();
+    let seen = Tensor::from_vec(seen, (t, t), v.device())?.to_dtype(v.dtype())?;
+    let scores = q.matmul(&k.t()?)?.broadcast_mul(&seen)?; // (B,H,T,T)
+    let a = norm::layer_norm_reference(&scores.broadcast_matmul(&past)?, None, None, EPS)?; // (B,H,T,D)
+    let y = (a.broadcast_matmul(&encoder_v.unsqueeze(0)?)?.relu()? * &x)?; // (B,H,T,N)
+    Ok(Parts { x, a, y })
+}
+
+/// Turns pairs of neurons, 2i with 2i + 1, by position. x `(B, H, T, N)`.
+pub fn rotate(x: &Tensor) -> Result<Tensor> {
+    let (b, h, t, n) = x.dims4()?;
+    let (cos, sin) = angles(t, n);
+    let table = |values| Tensor::from_vec(values, (t, n / 2, 1), x.device())?.to_dtype(x.dtype());
+    let (cos, sin) = (table(cos)?, table(sin)?);
+    let pairs = x.reshape((b * h, t, n / 2, 2))?;
+    let (first, second) = (pairs.narrow(3, 0, 1)?, pairs.narrow(3, 1, 1)?);
+    let turned = [
+        (first.broadcast_mul(&cos)? - second.broadcast_mul(&sin)?)?,
+        (second.broadcast_mul(&cos)? + first.broadcast_mul(&sin)?)?,
+    ];
+    Tensor::cat(&turned, 3)?.reshape((b, h, t, n))
+}
+
+/// Cosines and sines by position and pair, each `(T, N / 2)`. Pair i makes 65536^(-2i/N) / 2 pi turns a
+/// token; only what is left of whole turns counts, in f32.
+fn angles(t: usize, n: usize) -> (Vec<f32>, Vec<f32>) {
+    let turns: Vec<f32> = (0..n / 2).map(|i| THETA.powf(-((2 * i) as f32 / n as f32)) / TAU).collect();
+    let phases = (0..t).flat_map(|at| turns.iter().map(move |f| (at as f32 * f).fract() * TAU));
+    phases.map(|p| (p.cos(), p.sin())).unzip()
+}
