@@ -3,15 +3,24 @@
 //! gradients. Time and step control are f64, the state is of any floating type and shape. It does not
 //! know what the field is.
 
+use std::sync::Arc;
+
 use candle_core::{Result, Tensor};
 use serde::{Deserialize, Serialize};
 
+mod adjoint;
+mod backprop;
+mod checkpointed;
 mod failure;
+mod pull;
 mod solve;
 mod state;
 mod step;
 mod tableau;
 
+pub use adjoint::adjoint;
+pub use backprop::backprop;
+pub use checkpointed::checkpointed;
 pub use failure::{Failure, Reason};
 pub use solve::{solve, solve_at};
 pub use tableau::{Method, Tableau};
@@ -25,6 +34,59 @@ pub trait Field {
 impl<F: Fn(f64, &Tensor) -> Result<Tensor>> Field for F {
     fn at(&self, t: f64, y: &Tensor) -> Result<Tensor> {
         self(t, y)
+    }
+}
+
+/// A field that a way back keeps.
+pub type SharedField = Arc<dyn Field + Send + Sync>;
+
+/// How gradients get from the end of a solve to its start and to the field's weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gradient {
+    /// Back through every operation of every step: exact for the numbers computed; all is kept.
+    Backprop,
+    /// The same gradients; each step is computed again when its turn comes. Kept: a state or two a
+    /// step.
+    Checkpointed,
+    /// The adjoint equation, solved backwards (Chen et al. 2018); kept: the end alone. As exact as both
+    /// solves.
+    Adjoint,
+}
+
+impl Gradient {
+    pub const ALL: [Gradient; 3] = [Gradient::Backprop, Gradient::Checkpointed, Gradient::Adjoint];
+
+    pub fn id(self) -> &'static str {
+        match self {
+            Gradient::Backprop => "backprop",
+            Gradient::Checkpointed => "checkpointed",
+            Gradient::Adjoint => "adjoint",
+        }
+    }
+
+    pub fn from_id(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|g| g.id() == id)
+    }
+}
+
+/// [`solve`] whose end has gradients, by the way asked for. `weights` are the variables that the field
+/// reads and that are to get gradients.
+///
+/// # Errors
+/// As [`solve`]; a weight that is not a variable is an error of the field.
+pub fn solve_with(
+    gradient: Gradient,
+    field: &SharedField,
+    weights: &[Tensor],
+    y0: &Tensor,
+    span: (f64, f64),
+    options: &Options,
+) -> std::result::Result<Solution, Failure> {
+    match gradient {
+        Gradient::Backprop => backprop(field.as_ref(), y0, span, options),
+        Gradient::Checkpointed => checkpointed(field, weights, y0, span, options),
+        Gradient::Adjoint => adjoint(field, weights, y0, span, options),
     }
 }
 

@@ -51,14 +51,19 @@ pub fn solve_at(
 }
 
 /// A step that was accepted, over [t, end].
+#[derive(Clone, Copy)]
 pub(super) struct Taken<'a> {
     pub t: f64,
     pub end: f64,
+    /// Where a stage at node 1 was evaluated.
+    pub last: f64,
+    /// Whether the first slope is one that an earlier step, or the choice of the first, left.
+    pub carried: bool,
     pub step: &'a Step,
 }
 
 impl Taken<'_> {
-    fn state_at(&self, t: f64, tableau: &Tableau) -> candle_core::Result<Tensor> {
+    pub fn state_at(&self, t: f64, tableau: &Tableau) -> candle_core::Result<Tensor> {
         if t == self.end { Ok(self.step.y1.clone()) } else { self.step.at((t - self.t) / self.step.h, tableau) }
     }
 }
@@ -85,8 +90,18 @@ pub(super) struct Solver<'a> {
 
 impl<'a> Solver<'a> {
     pub(super) fn new(field: &'a dyn Field, options: &'a Options) -> Self {
-        let measure = Measure { rtol: options.rtol, atol: options.atol, parts: vec![] };
+        Self::of_parts(field, options, vec![])
+    }
+
+    /// Of a flat state made of parts of these lengths, each of which must meet the tolerance.
+    pub(super) fn of_parts(field: &'a dyn Field, options: &'a Options, parts: Vec<usize>) -> Self {
+        let measure = Measure { rtol: options.rtol, atol: options.atol, parts };
         Self { field, options, tableau: options.method.tableau(), measure, trace: Trace::default() }
+    }
+
+    /// An error of candle's after the solve, in a solve's words.
+    pub(super) fn failed(&self, error: candle_core::Error, t: f64) -> Failure {
+        Failure { reason: Reason::Field(error.to_string()), t, trace: self.trace.clone() }
     }
 
     /// Goes to the last of `times`, tells `watch` of each step taken.
@@ -126,6 +141,8 @@ impl<'a> Solver<'a> {
         self.trace.h_init = h;
         let (mut t, mut y) = (t0, y0.clone());
         let mut states = if keep { vec![(t0, y0.detach())] } else { vec![] };
+        // true of a first slope that an earlier step left, rejected attempts between or not
+        let mut carried = !fixed;
         let mut number = 0;
         loop {
             number += 1;
@@ -154,8 +171,8 @@ impl<'a> Solver<'a> {
                 k0 = made.ks.into_iter().next();
                 continue;
             }
-            let taken = Taken { t, end, step: &made };
-            watch(Taken { ..taken })?;
+            let taken = Taken { t, end, last, carried, step: &made };
+            watch(taken)?;
             if end >= t1 {
                 let y1 = taken.state_at(t1, self.tableau)?;
                 if keep {
@@ -167,9 +184,9 @@ impl<'a> Solver<'a> {
                 states.push((end, made.y1.detach()));
             }
             // interpolate carries the last stage whatever it is; elsewhere only a slope at y1 will do
-            let carries = !fixed && (self.tableau.ends_at_result() || !self.clips());
+            carried = !fixed && (self.tableau.ends_at_result() || !self.clips());
             (t, y) = (end, made.y1);
-            k0 = if carries { made.ks.into_iter().last() } else { None };
+            k0 = if carried { made.ks.into_iter().last() } else { None };
         }
     }
 

@@ -1,0 +1,18 @@
+//! Discretise, then optimise: a solve whose operations candle keeps for the way back.
+
+use super::{Failure, Field, Options, Solution, solve};
+
+/// As [`solve`], which keeps the graph of whatever is tracked in the start and in the field. The steps
+/// that an adaptive method chose count as given: their lengths are plain numbers. candle goes back over
+/// a graph by recursion: thousands of steps need a thread with a large stack, or another way.
+///
+/// # Errors
+/// As [`solve`].
+pub fn backprop(
+    field: &dyn Field,
+    y0: &candle_core::Tensor,
+    (t0, t1): (f64, f64),
+    options: &Options,
+) -> Result<Solution, Failure> {
+    solve(field, y0, t0, t1, options)
+}

@@ -1,0 +1,112 @@
+//! Backpropagation that keeps the state at the start of each step and computes the step again on the
+//! way back.
+
+use std::result;
+
+use candle_core::{Result, Tensor, Var};
+
+use super::{
+    Failure, Options, SharedField, Solution, Tableau,
+    pull::{self, Pull, attach, check, gradients},
+    solve::{Solver, Taken},
+    step::step,
+};
+
+/// As [`solve`](super::solve), with the gradients of [`backprop`](super::backprop) for the start and
+/// `weights`, the variables that the field reads.
+///
+/// # Errors
+/// As [`solve`](super::solve); a weight that is not a variable is an error of the field.
+pub fn checkpointed(
+    field: &SharedField,
+    weights: &[Tensor],
+    y0: &Tensor,
+    (t0, t1): (f64, f64),
+    options: &Options,
+) -> result::Result<Solution, Failure> {
+    check(weights, y0, t0)?;
+    let mut steps = vec![];
+    let still = pull::still(field);
+    let mut solver = Solver::new(&still, options);
+    let solution = solver.run(&y0.detach(), t0, &[t1], options.keep_states, &mut |taken| {
+        steps.push(Kept::of(taken));
+        Ok(())
+    })?;
+    let (tableau, (field, weights)) = (options.method.tableau(), (field.clone(), weights.to_vec()));
+    let end = attach(&solution.end, y0, &weights.clone(), Checkpoints { field, weights, tableau, t1, steps });
+    let end = end.map_err(|e| solver.failed(e, t0))?;
+    Ok(Solution { end, ..solution })
+}
+
+/// What a step starts from.
+struct Kept {
+    t: f64,
+    h: f64,
+    end: f64,
+    last: f64,
+    y: Tensor,
+    /// Where it was there before the step.
+    slope: Option<Tensor>,
+}
+
+impl Kept {
+    fn of(taken: Taken) -> Self {
+        let slope = if taken.carried { taken.step.ks.first().cloned() } else { None };
+        Self { t: taken.t, h: taken.step.h, end: taken.end, last: taken.last, y: taken.step.y0.clone(), slope }
+    }
+}
+
+struct Checkpoints {
+    field: SharedField,
+    weights: Vec<Tensor>,
+    tableau: &'static Tableau,
+    t1: f64,
+    steps: Vec<Kept>,
+}
+
+impl Pull for Checkpoints {
+    fn pull(&self, end: &Tensor) -> Result<(Tensor, Vec<Tensor>)> {
+        // of the state after the step at hand, and of the slope that it leaves
+        let (mut dy, mut dk) = (end.clone(), None::<Tensor>);
+        let mut totals: Option<Vec<Tensor>> = None;
+        let mut add = |more: Vec<Tensor>| -> Result<()> {
+            totals = Some(match totals.take() {
+                None => more,
+                Some(sum) => sum.iter().zip(&more).map(|(a, b)| a + b).collect::<Result<_>>()?,
+            });
+            Ok(())
+        };
+        for kept in self.steps.iter().rev() {
+            let y = Var::from_tensor(&kept.y)?;
+            let slope = kept.slope.as_ref().map(Var::from_tensor).transpose()?;
+            let first = match &slope {
+                Some(k) => k.as_tensor().clone(),
+                None => self.field.at(kept.t, &y)?,
+            };
+            let made = step(self.tableau, (kept.t, kept.h, kept.last), &y, first, |t, y| self.field.at(t, y))?;
+            let after = if kept.end >= self.t1 {
+                Taken { t: kept.t, end: kept.end, last: kept.last, carried: false, step: &made }
+                    .state_at(self.t1, self.tableau)?
+            } else {
+                made.y1.clone()
+            };
+            let mut outputs = vec![(&after, &dy)];
+            if let (Some(k), Some(dk)) = (made.ks.last(), &dk) {
+                outputs.push((k, dk));
+            }
+            let leaves: Vec<&Var> = [Some(&y), slope.as_ref()].into_iter().flatten().collect();
+            let mut found = gradients(&outputs, &leaves, &self.weights)?;
+            add(found.split_off(leaves.len()))?;
+            dk = if slope.is_some() { found.pop() } else { None };
+            dy = found.swap_remove(0);
+        }
+        // the very first slope, where a method was given one, is the field's at the start
+        if let (Some(dk), Some(first)) = (dk, self.steps.first()) {
+            let y = Var::from_tensor(&first.y)?;
+            let mut found = gradients(&[(&self.field.at(first.t, &y)?, &dk)], &[&y], &self.weights)?;
+            add(found.split_off(1))?;
+            dy = (dy + &found[0])?;
+        }
+        Ok((dy, totals.unwrap_or_default()))
+    }
+}

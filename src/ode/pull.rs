@@ -1,0 +1,124 @@
+//! A solve as one operation of candle's graph, with a way back of its own.
+
+use std::sync::Arc;
+
+use candle_core::{
+    CpuStorage, CudaStorage, CustomOp3, Layout, MetalStorage, Result, Shape, Tensor, Var, backend::BackendStorage, bail,
+};
+
+use super::{Failure, Field, Reason, SharedField, Trace};
+
+/// From the gradient of the end to those of the start and of each weight.
+pub trait Pull: Send + Sync {
+    fn pull(&self, end: &Tensor) -> Result<(Tensor, Vec<Tensor>)>;
+}
+
+/// Gives `end` (no part of any graph) the gradients that `pull` finds.
+pub fn attach(end: &Tensor, y0: &Tensor, weights: &[Tensor], pull: impl Pull + 'static) -> Result<Tensor> {
+    let packed = if weights.is_empty() {
+        Tensor::zeros(1, y0.dtype(), y0.device())?
+    } else {
+        Tensor::cat(&weights.iter().map(Tensor::flatten_all).collect::<Result<Vec<_>>>()?, 0)?
+    };
+    end.contiguous()?.apply_op3(&y0.contiguous()?, &packed, Attached { pull })
+}
+
+/// Errors early, and by name, on what no way back could serve.
+pub fn check(weights: &[Tensor], y0: &Tensor, t0: f64) -> std::result::Result<(), Failure> {
+    let fail = |what: String| Err(Failure { reason: Reason::Field(what), t: t0, trace: Trace::default() });
+    for (i, w) in weights.iter().enumerate() {
+        if !w.is_variable() {
+            return fail(format!("weight {i} {:?} is not a variable, so no gradient can be given to it", w.shape()));
+        }
+        if w.dtype() != y0.dtype() {
+            return fail(format!("weight {i} is of {:?}, the state of {:?}", w.dtype(), y0.dtype()));
+        }
+    }
+    Ok(())
+}
+
+/// The field's values alone: what it computed them from is let go at once.
+pub fn still(field: &SharedField) -> impl Field + use<> {
+    let field = Arc::clone(field);
+    move |t: f64, y: &Tensor| -> Result<Tensor> { Ok(field.at(t, y)?.detach()) }
+}
+
+/// Gradients of sum(outputs_i * along_i) with respect to leaves and weights, zero where there are none.
+pub fn gradients(outputs: &[(&Tensor, &Tensor)], leaves: &[&Var], weights: &[Tensor]) -> Result<Vec<Tensor>> {
+    let mut total: Option<Tensor> = None;
+    for (value, along) in outputs {
+        let part = (*value * along.detach())?.sum_all()?;
+        total = Some(match total {
+            None => part,
+            Some(t) => (t + part)?,
+        });
+    }
+    let Some(total) = total else { bail!("a way back from nothing") };
+    let grads = total.backward()?;
+    let of = |t: &Tensor| grads.get(t).map_or_else(|| t.zeros_like(), |g| Ok(g.detach()));
+    leaves.iter().map(|v| of(v.as_tensor())).chain(weights.iter().map(of)).collect()
+}
+
+struct Attached<P> {
+    pull: P,
+}
+
+/// The first argument is passed through.
+impl<P: Pull> CustomOp3 for Attached<P> {
+    fn name(&self) -> &'static str {
+        "ode-solve"
+    }
+
+    fn cpu_fwd(
+        &self,
+        end: &CpuStorage,
+        layout: &Layout,
+        _: &CpuStorage,
+        _: &Layout,
+        _: &CpuStorage,
+        _: &Layout,
+    ) -> Result<(CpuStorage, Shape)> {
+        Ok((end.try_clone(layout)?, layout.shape().clone()))
+    }
+
+    fn cuda_fwd(
+        &self,
+        end: &CudaStorage,
+        layout: &Layout,
+        _: &CudaStorage,
+        _: &Layout,
+        _: &CudaStorage,
+        _: &Layout,
+    ) -> Result<(CudaStorage, Shape)> {
+        Ok((end.try_clone(layout)?, layout.shape().clone()))
+    }
+
+    fn metal_fwd(
+        &self,
+        end: &MetalStorage,
+        layout: &Layout,
+        _: &MetalStorage,
+        _: &Layout,
+        _: &MetalStorage,
+        _: &Layout,
+    ) -> Result<(MetalStorage, Shape)> {
+        Ok((end.try_clone(layout)?, layout.shape().clone()))
+    }
+
+    fn bwd(
+        &self,
+        _: &Tensor,
+        _: &Tensor,
+        packed: &Tensor,
+        _: &Tensor,
+        grad: &Tensor,
+    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
+        let (y0, weights) = self.pull.pull(&grad.contiguous()?.detach())?;
+        let weights = if weights.is_empty() {
+            packed.zeros_like()?
+        } else {
+            Tensor::cat(&weights.iter().map(Tensor::flatten_all).collect::<Result<Vec<_>>>()?, 0)?
+        };
+        Ok((None, Some(y0), Some(weights)))
+    }
+}

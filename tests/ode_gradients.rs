@@ -1,0 +1,205 @@
+//! The three ways to gradients of a solve: against finite differences, against each other, and as
+//! part of a larger graph.
+
+use std::sync::Arc;
+
+use candle_core::{DType, Device, Result, Tensor, Var};
+use orrery::{
+    nn::host,
+    ode::{Gradient, Method, Options, Policy, SharedField, solve, solve_with},
+};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+fn random(seed: u64, shape: &[usize], size: f64) -> Tensor {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let values: Vec<f64> = (0..shape.iter().product()).map(|_| rng.random_range(-size..size)).collect();
+    Tensor::from_vec(values, shape, &Device::Cpu).unwrap()
+}
+
+/// dy = tanh(y W1 + b + sin 3t) W2 on `(3, 4)`, with its weights.
+struct Example {
+    weights: Vec<Tensor>,
+    y0: Var,
+}
+
+impl Example {
+    fn new() -> Result<Self> {
+        let shapes: [&[usize]; 3] = [&[4, 6], &[6], &[6, 4]];
+        let weights = shapes
+            .iter()
+            .enumerate()
+            .map(|(i, s)| Ok(Var::from_tensor(&random(i as u64, s, 0.9))?.as_tensor().clone()));
+        Ok(Self { weights: weights.collect::<Result<_>>()?, y0: Var::from_tensor(&random(9, &[3, 4], 1.0))? })
+    }
+
+    fn field(&self) -> SharedField {
+        let w = self.weights.clone();
+        Arc::new(move |t: f64, y: &Tensor| {
+            let hidden = (y.matmul(&w[0])?.broadcast_add(&w[1])? + (3.0 * t).sin())?.tanh()?;
+            hidden.matmul(&w[2])
+        })
+    }
+
+    /// A loss of the end that is not linear in it.
+    fn loss(end: &Tensor) -> Result<Tensor> {
+        (end.sqr()? * random(5, &[3, 4], 1.0))?.sum_all()
+    }
+
+    /// Of the start and of every weight.
+    fn gradients(&self, way: Gradient, options: &Options) -> Result<Vec<f64>> {
+        let solved = solve_with(way, &self.field(), &self.weights, &self.y0, (0.25, 1.75), options)?;
+        let still = Self { weights: self.weights.iter().map(Tensor::detach).collect(), y0: self.y0.clone() };
+        let plain = solve(still.field().as_ref(), &self.y0.detach(), 0.25, 1.75, options)?;
+        assert_eq!(host::to_f64(&solved.end)?, host::to_f64(&plain.end)?, "{way:?} changes the result");
+        assert_eq!(solved.trace, plain.trace);
+        let grads = Self::loss(&solved.end)?.backward()?;
+        let mut all = vec![];
+        for v in [self.y0.as_tensor()].into_iter().chain(&self.weights) {
+            let grad = grads.get(v).ok_or(candle_core::Error::Msg("a gradient is missing".into()))?;
+            assert_eq!(grad.dims(), v.dims());
+            all.extend(host::to_f64(grad)?);
+        }
+        Ok(all)
+    }
+
+    /// The loss with every number moved by h along `way`, as `gradients` orders them.
+    fn moved(&self, way: &[f64], h: f64, options: &Options) -> Result<f64> {
+        let mut from = 0;
+        let mut moved = |t: &Tensor| -> Result<Tensor> {
+            let n = t.elem_count();
+            let along = Tensor::from_slice(&way[from..from + n], t.shape(), &Device::Cpu)?;
+            from += n;
+            t.detach() + (along * h)?
+        };
+        let y0 = moved(&self.y0)?;
+        let weights = self.weights.iter().map(&mut moved).collect::<Result<Vec<_>>>()?;
+        let there = Self { weights, y0: Var::from_tensor(&y0)? };
+        let end = solve(there.field().as_ref(), &y0, 0.25, 1.75, options)?.end;
+        host::scalar(&Self::loss(&end)?)
+    }
+}
+
+fn apart(a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let size = b.iter().fold(0f64, |m, v| m.max(v.abs()));
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / size
+}
+
+fn every() -> impl Iterator<Item = Options> {
+    Method::ALL.into_iter().flat_map(|method| {
+        Policy::ALL.map(|policy| Options { steps: 12, rtol: 1e-4, atol: 1e-5, method, policy, ..Options::default() })
+    })
+}
+
+#[test]
+fn backprop_agrees_with_finite_differences() -> Result<()> {
+    let example = Example::new()?;
+    for options in every() {
+        // Lengths of steps follow the state, which backprop leaves out: with tighter tolerances less so.
+        let adaptive = options.method.is_adaptive();
+        let tolerance = if options.method.tableau().order < 3 { 1e-5 } else { 1e-8 };
+        let options = Options { rtol: tolerance, atol: tolerance, ..options };
+        let found = example.gradients(Gradient::Backprop, &options)?;
+        for seed in 20..23 {
+            let way = host::to_f64(&random(seed, &[found.len()], 1.0))?;
+            let h = 1e-5;
+            let slope = (example.moved(&way, h, &options)? - example.moved(&way, -h, &options)?) / (2.0 * h);
+            let told: f64 = found.iter().zip(&way).map(|(g, w)| g * w).sum();
+            let off = (slope - told).abs() / (1.0 + slope.abs());
+            let most = if adaptive { 1e-3 } else { 1e-8 };
+            assert!(off < most, "{} {:?}: {slope} and {told}, {off:e} apart", options.method, options.policy);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn checkpoints_give_the_gradients_of_backprop() -> Result<()> {
+    let example = Example::new()?;
+    for options in every() {
+        let exact = example.gradients(Gradient::Backprop, &options)?;
+        let off = apart(&example.gradients(Gradient::Checkpointed, &options)?, &exact);
+        assert!(off < 1e-12, "{} {:?}: {off:e}", options.method, options.policy);
+    }
+    // a first step that is given, and one that is too long, so that the first attempt is rejected
+    for first_step in [Some(0.05), Some(1.4)] {
+        let options = Options { first_step, rtol: 1e-7, atol: 1e-7, ..Options::default() };
+        let exact = example.gradients(Gradient::Backprop, &options)?;
+        assert!(apart(&example.gradients(Gradient::Checkpointed, &options)?, &exact) < 1e-12);
+    }
+    Ok(())
+}
+
+#[test]
+fn the_adjoint_agrees_as_the_solves_get_better() -> Result<()> {
+    let example = Example::new()?;
+    let truth = example.gradients(
+        Gradient::Checkpointed,
+        &Options { max_attempts: 100_000, ..Options::adaptive(Method::Dopri5, Policy::Clip, 1e-11) },
+    )?;
+    for method in Method::ALL {
+        for policy in Policy::ALL {
+            let at = |fine: bool| {
+                let tolerance = if fine { 1e-7 } else { 1e-3 };
+                let steps = if fine { 256 } else { 8 };
+                let options = Options { steps, max_attempts: 100_000, ..Options::adaptive(method, policy, tolerance) };
+                Ok::<_, candle_core::Error>(apart(&example.gradients(Gradient::Adjoint, &options)?, &truth))
+            };
+            let (coarse, fine) = (at(false)?, at(true)?);
+            // first order in 256 steps; of the rough quartics, see tests/ode.rs
+            let rough = policy == Policy::Interpolate && method.is_adaptive() && method.tableau().order < 5;
+            let most = if method == Method::Euler || rough { 2e-2 } else { 1e-4 };
+            assert!(fine < most && fine < coarse, "{method} {policy:?}: {coarse:e}, then {fine:e}");
+        }
+    }
+    Ok(())
+}
+
+/// The start is computed from a weight, the field reads the same weight, and the loss too: all shares
+/// of its gradient add up.
+#[test]
+fn a_weight_may_be_used_on_both_sides() -> Result<()> {
+    let w = Var::from_tensor(&random(1, &[4, 4], 0.7))?;
+    let of = |way: Gradient| -> Result<Vec<f64>> {
+        let inside = w.as_tensor().clone();
+        let field: SharedField = Arc::new(move |_: f64, y: &Tensor| y.matmul(&inside)?.tanh());
+        let y0 = random(2, &[3, 4], 1.0).matmul(&w)?;
+        let end = solve_with(way, &field, &[w.as_tensor().clone()], &y0, (0.0, 1.0), &Options::fixed(Method::Rk4, 20));
+        let grads = (end?.end.matmul(&w)?.sqr()?.sum_all()?).backward()?;
+        host::to_f64(grads.get(&w).ok_or(candle_core::Error::Msg("no gradient".into()))?)
+    };
+    let exact = of(Gradient::Backprop)?;
+    assert!(apart(&of(Gradient::Checkpointed)?, &exact) < 1e-12);
+    assert!(apart(&of(Gradient::Adjoint)?, &exact) < 1e-4);
+    Ok(())
+}
+
+#[test]
+fn what_has_no_gradient_gets_none_and_what_cannot_is_said() -> Result<()> {
+    let example = Example::new()?;
+    let options = Options::default();
+    for way in [Gradient::Checkpointed, Gradient::Adjoint] {
+        // a field that reads nothing and gives the same everywhere
+        let still: SharedField = Arc::new(|t: f64, y: &Tensor| y.ones_like()?.detach() * t);
+        let end = solve_with(way, &still, &example.weights, &example.y0, (0.0, 1.0), &options)?.end;
+        let grads = end.sum_all()?.backward()?;
+        let (w, y) = (grads.get(&example.weights[0]), grads.get(&example.y0));
+        let (Some(w), Some(y)) = (w, y) else { panic!("a gradient is missing") };
+        assert!(host::to_f64(w)?.iter().all(|v| *v == 0.0));
+        assert!(host::to_f64(y)?.iter().all(|v| (v - 1.0).abs() < 1e-9));
+
+        let derived = [(&example.weights[0] * 2.0)?];
+        let failure = solve_with(way, &example.field(), &derived, &example.y0, (0.0, 1.0), &options).unwrap_err();
+        assert!(failure.to_string().contains("not a variable"), "{failure}");
+        let other = [Var::zeros(3, DType::F32, &Device::Cpu)?.as_tensor().clone()];
+        let failure = solve_with(way, &example.field(), &other, &example.y0, (0.0, 1.0), &options).unwrap_err();
+        assert!(failure.to_string().contains("F32"), "{failure}");
+    }
+    for way in Gradient::ALL {
+        assert_eq!(Gradient::from_id(way.id()), Some(way));
+        let failure = solve_with(way, &example.field(), &[], &example.y0, (1.0, 1.0), &options).unwrap_err();
+        assert_eq!(failure.t, 1.0);
+    }
+    Ok(())
+}
