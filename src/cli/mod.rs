@@ -7,7 +7,7 @@ mod export;
 mod failure;
 mod figures;
 mod headless;
-mod host;
+pub mod host;
 mod list;
 mod progress;
 mod settings;

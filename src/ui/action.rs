@@ -51,6 +51,8 @@ pub enum Action {
     FoldControls,
     FoldInspector,
     FrameTimes,
+    /// The variant that views of one model show, by its index.
+    Focus(usize),
     // Tiles.
     SelectTile(usize),
     Maximise,

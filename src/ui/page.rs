@@ -199,6 +199,9 @@ impl Page {
     pub fn pump(&mut self) -> News {
         let Some(run) = &mut self.run else { return News::default() };
         let news = run.pump();
+        if news.started && self.selection.variant >= run.mirror.variants().len() {
+            self.selection.variant = 0;
+        }
         if news.started
             && run.replayed.is_some()
             && let Some(info) = run.mirror.info.clone()

@@ -121,6 +121,7 @@ impl App {
             Action::Redo => {
                 page.undo(true, now);
             }
+            Action::Focus(variant) => page.selection.variant = variant,
             Action::SelectTile(index) => page.tiling.select(index),
             Action::Maximise => page.tiling.toggle_maximised(),
             Action::ShowView(id) => page.tiling.show(id),

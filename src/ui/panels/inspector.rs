@@ -11,6 +11,7 @@ use crate::{
         page::Page,
         session::Tab,
         theme::{self, Theme},
+        views::groups::place_of,
     },
 };
 
@@ -62,7 +63,7 @@ fn inspector_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
             );
         }
     }
-    variants_ui(ui, shell.theme, page, mirror);
+    variants_ui(ui, shell, page, mirror);
     ui.add_space(8.0);
     heading(ui, shell.theme, &format!("Values at step {}", page.shown_step()));
     values_ui(ui, shell.theme, mirror, page.shown_step());
@@ -97,7 +98,9 @@ fn info_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, info: &RunInfo, stat
     }
 }
 
-fn variants_ui(ui: &mut Ui, theme: &Theme, page: &Page, mirror: &Mirror) {
+/// The variants; a click on one makes the views of one model show it.
+fn variants_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, mirror: &Mirror) {
+    let theme = shell.theme;
     if mirror.variants().is_empty() {
         return;
     }
@@ -106,9 +109,20 @@ fn variants_ui(ui: &mut Ui, theme: &Theme, page: &Page, mirror: &Mirror) {
     for (i, v) in mirror.variants().iter().enumerate() {
         ui.horizontal(|ui| {
             let (dot, _) = ui.allocate_exact_size(egui::vec2(10.0, 14.0), egui::Sense::hover());
-            ui.painter().circle_filled(dot.center(), 4.0, theme.variant(i));
-            let focus = if i == page.selection.variant { theme.text } else { theme.secondary };
-            ui.label(RichText::new(&v.label).color(focus));
+            ui.painter().circle_filled(dot.center(), 4.0, theme.variant(place_of(mirror, i)));
+            let on = i == page.selection.variant;
+            let name = RichText::new(&v.label).color(if on { theme.text } else { theme.secondary });
+            let button = ui.add(egui::Button::new(name).frame(false)).on_hover_text(
+                "Click to see this one in the views that show one model: staircase, causality, attention, residual.",
+            );
+            button.widget_info(|| egui::WidgetInfo::selected(egui::Role::RadioButton, true, on, &v.label));
+            if on {
+                let r = button.rect;
+                ui.painter().hline(r.x_range(), r.bottom() + 1.0, Stroke::new(1.5, theme.accent));
+            }
+            if button.clicked() {
+                shell.act(Action::Focus(i));
+            }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 ui.label(RichText::new("weights").small().color(theme.secondary));
                 ui.label(RichText::new(number::grouped(v.params as u64)).font(theme::numbers()));
@@ -129,8 +143,9 @@ fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
         Grid::new("values").num_columns(n + 1).spacing([12.0, 4.0]).show(ui, |ui| {
             ui.label("");
             for (i, v) in mirror.variants().iter().enumerate() {
-                let name: String = v.id.chars().take(9).collect();
-                let name = RichText::new(format!("{name:>9}")).font(theme::numbers()).color(theme.variant(i));
+                let name: String = v.id.chars().take(11).collect();
+                let colour = theme.variant(place_of(mirror, i));
+                let name = RichText::new(format!("{name:>9}")).font(theme::numbers()).color(colour);
                 ui.label(name).on_hover_text(&v.label);
             }
             ui.end_row();

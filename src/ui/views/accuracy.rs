@@ -4,7 +4,7 @@ use eframe::egui::Ui;
 
 use super::{
     View, ViewCx,
-    groups::{Look, Tracked},
+    groups::{Look, Seeds, Tracked},
 };
 use crate::{
     config::Value,
@@ -29,7 +29,13 @@ impl Accuracy {
         let mut chart = Chart::new("accuracy", Axis::new("step"), y).empty(
             "No accuracy here: this text asks no questions. The preset \u{201c}Needed\u{201d} trains on one that does.",
         );
-        tracked.draw(&mut chart, cx.mirror, channels::ACCURACY, cx.theme, Look { seeds: true, ..Look::default() });
+        tracked.draw(
+            &mut chart,
+            cx.mirror,
+            channels::ACCURACY,
+            cx.theme,
+            Look { seeds: Seeds::SpreadAndEach, ..Look::default() },
+        );
         if let Some(chance) = chance(cx) {
             chart.references.push(Reference { label: format!("guessing: {chance:.2}"), at: chance, vertical: false });
         }

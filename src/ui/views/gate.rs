@@ -4,7 +4,7 @@ use eframe::egui::{Ui, vec2};
 
 use super::{
     View, ViewCx,
-    groups::{Look, Tracked},
+    groups::{Look, Seeds, Tracked},
 };
 use crate::{
     telemetry::channels,
@@ -36,7 +36,7 @@ impl Gate {
             "No gate yet. Run a lab that has one, with a coupled variant: press Space, and \u{3b3} leaves zero with \
              the first step.",
         );
-        gate.draw(&mut chart, cx.mirror, channels::GATE, cx.theme, Look { seeds: true, ..Look::default() });
+        gate.draw(&mut chart, cx.mirror, channels::GATE, cx.theme, Look { seeds: Seeds::Each, ..Look::default() });
         chart.zones.push(Zone {
             label: "paper: stays closed, \u{b1}0.01".to_owned(),
             colour: cx.theme.secondary,
@@ -50,7 +50,13 @@ impl Gate {
     fn gradient_chart<'a>(gradient: &'a Tracked, cx: &ViewCx<'a>, margins: [f32; 2]) -> Chart<'a> {
         let y = Axis::new("dLoss/d\u{3b3}, smoothed");
         let mut chart = Chart::new("gate gradient", Axis::new("step").include(&[0.0]), y);
-        gradient.draw(&mut chart, cx.mirror, channels::GATE_GRAD, cx.theme, Look::default());
+        gradient.draw(
+            &mut chart,
+            cx.mirror,
+            channels::GATE_GRAD,
+            cx.theme,
+            Look { seeds: Seeds::Each, ..Look::default() },
+        );
         chart.marker = cx.marker();
         chart.legend = false;
         chart.margins = Some(margins);
@@ -82,7 +88,7 @@ impl View for Gate {
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let several = cx.mirror.variants().len() > super::groups::groups(cx.mirror).len();
         cx.subtitle(if several {
-            "mean of seeds, band \u{b1}1 sd"
+            "weight of the slow path, and its gradient, a line a seed"
         } else {
             "weight of the slow path, and its gradient"
         })

@@ -63,8 +63,19 @@ pub struct Look {
     pub suffix: &'static str,
     /// Left out of the legend.
     pub unnamed: bool,
-    /// Draw each seed faintly too.
-    pub seeds: bool,
+    pub seeds: Seeds,
+}
+
+/// What is shown of a group with several seeds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Seeds {
+    /// Mean, and a band of one standard deviation.
+    #[default]
+    Spread,
+    /// The same, and each seed faintly.
+    SpreadAndEach,
+    /// A line for each seed: for what may go either way, where a mean would be near nothing.
+    Each,
 }
 
 impl Tracked {
@@ -109,14 +120,24 @@ impl Tracked {
                 },
                 _ => {
                     let Some(spread) = self.spreads.get(&place) else { continue };
-                    if look.seeds {
-                        for (v, raw) in &told {
-                            let name = mirror.variants().get(*v).map_or("", |i| i.label.as_str());
-                            let shown = match self.members.get(v) {
-                                Some(s) if self.weight > 0.0 => s.curve(),
-                                _ => raw,
-                            };
-                            chart.lines.push(Line::new(name, colour, shown).faint());
+                    let each = told.iter().map(|(v, raw)| {
+                        let name = mirror.variants().get(*v).map_or("", |i| i.label.as_str());
+                        let shown = match self.members.get(v) {
+                            Some(s) if self.weight > 0.0 => s.curve(),
+                            _ => raw,
+                        };
+                        Line::new(name, colour, shown)
+                    });
+                    match look.seeds {
+                        Seeds::Spread => {}
+                        Seeds::SpreadAndEach => chart.lines.extend(each.map(Line::faint)),
+                        Seeds::Each => {
+                            chart.lines.extend(each.enumerate().map(|(i, mut line)| {
+                                line.short = Some(group.label.clone());
+                                line.width = width_at(place);
+                                if i > 0 { line.unnamed() } else { line }
+                            }));
+                            continue;
                         }
                     }
                     chart.bands.push(Band {
@@ -130,10 +151,15 @@ impl Tracked {
             };
             line = line.stroke(look.stroke).dots();
             line.short = Some(group.label.clone());
-            line.width = (1.5 + 1.6 * place as f32).min(5.0);
+            line.width = width_at(place);
             chart.lines.push(if look.unnamed { line.unnamed() } else { line });
         }
     }
+}
+
+/// Groups that coincide are all seen: the first on top, deeper ones wider.
+fn width_at(place: usize) -> f32 {
+    (1.5 + 1.6 * place as f32).min(5.0)
 }
 
 /// Mean and mean plus or minus one standard deviation over several curves, at the steps they all

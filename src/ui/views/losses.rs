@@ -5,7 +5,7 @@ use eframe::egui::{self, Ui, vec2};
 
 use super::{
     View, ViewCx,
-    groups::{Look, Tracked},
+    groups::{Look, Seeds, Tracked},
 };
 use crate::{
     telemetry::channels,
@@ -51,7 +51,7 @@ impl Losses {
         if shown != Shown::Train {
             let stroke = if shown == Shown::Both { Stroke::Dashed } else { Stroke::Solid };
             let suffix = if shown == Shown::Both { ", held out" } else { "" };
-            let look = Look { stroke, suffix, unnamed: shown == Shown::Both, seeds: false };
+            let look = Look { stroke, suffix, unnamed: shown == Shown::Both, seeds: Seeds::Spread };
             held_out.draw(&mut chart, cx.mirror, channels::LOSS_HELD_OUT, cx.theme, look);
         }
         // The legend names each variant once; which stroke is which is said in the subtitle.

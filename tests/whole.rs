@@ -1,0 +1,91 @@
+//! The whole of it as it ships, but for the window: the real application, its real host, a real lab
+//! with a small model, real training on its own thread. A person's hands are played by egui_kittest.
+
+use std::time::{Duration, Instant};
+
+use eframe::egui::{Key, Role};
+use egui_kittest::{Harness, kittest::Queryable};
+use orrery::{
+    cli::host::Desk,
+    labs,
+    telemetry::{Payload, channels},
+    ui::app::{App, Opening, Start},
+};
+
+struct Lab {
+    harness: Harness<'static, App>,
+    _folder: tempfile::TempDir,
+}
+
+/// The fast-slow lab with a model that steps in a moment.
+fn lab() -> Lab {
+    let lab = labs::find("fast_slow").unwrap();
+    let mut config = lab.config(None).unwrap();
+    for (key, value) in [
+        ("model.d_model", "32"),
+        ("train.window", "64"),
+        ("train.steps", "100000"),
+        ("train.lr", "1e-2"),
+        ("run.eval_every", "0"),
+        ("probe.staircase_every", "5"),
+    ] {
+        config.set_text(&(lab.knobs)(), key, value).unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let host = Box::new(Desk::new(folder.path().to_owned()));
+    let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
+    let harness =
+        Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::new(cc, host, start));
+    Lab { harness, _folder: folder }
+}
+
+impl Lab {
+    fn until<R>(&mut self, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
+        let begun = Instant::now();
+        loop {
+            self.harness.step();
+            if let Some(r) = found(self.harness.state()) {
+                return r;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn newest(&self) -> u64 {
+        self.harness.state().page().map_or(0, |p| p.newest())
+    }
+}
+
+fn state(app: &App) -> Option<&'static str> {
+    app.page()?.run.as_ref().map(|r| r.state_words())
+}
+
+/// The gate at which the causality question was last answered, s tanh(gamma).
+fn answered_gate(app: &App) -> Option<f64> {
+    let sample = app.page()?.run.as_ref()?.mirror.answer(0, channels::CAUSALITY)?;
+    match sample.payload.part("effective_gate") {
+        Some(Payload::Scalar(gate)) => Some(*gate),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_model_trains_and_a_slider_changes_its_answer() {
+    let mut lab = lab();
+    lab.until("models are ready", |app| (state(app) == Some("ready")).then_some(()));
+    lab.harness.key_press(Key::Space);
+    lab.until("training steps", |app| (app.page()?.newest() >= 20).then_some(()));
+    lab.harness.key_press(Key::Space);
+    lab.until("it pauses", |app| (state(app) == Some("paused")).then_some(()));
+    let stood = lab.newest();
+
+    // The causality view stands behind the staircase.
+    lab.harness.get_by_role_and_label(Role::Button, "Causality").click();
+    let open = lab.until("the model answers", answered_gate);
+    assert!(open != 0.0, "twenty steps move the gate");
+    lab.harness.get_by_role_and_label(Role::Slider, "s").set_value_accesskit(10.0);
+    let wide = lab.until("it answers at the new scale", |app| answered_gate(app).filter(|g| *g != open));
+    assert!((wide / open - 10.0).abs() < 1e-5, "{open} became {wide}");
+    assert_eq!(lab.newest(), stood, "asking is not training");
+}
