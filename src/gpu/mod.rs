@@ -12,6 +12,7 @@ use eframe::{
 pub mod colour;
 pub mod heatmap;
 pub mod offscreen;
+pub mod particles;
 
 pub use offscreen::Offscreen;
 
@@ -21,6 +22,8 @@ pub struct Target {
     pub format: wgpu::TextureFormat,
     /// Widest and highest texture that the device takes.
     pub max_texture: u32,
+    /// Whether it runs compute shaders.
+    pub compute: bool,
 }
 
 fn target_id() -> Id {
@@ -30,7 +33,14 @@ fn target_id() -> Id {
 /// Tells the context what it is drawn into. Call once, when a window or test harness starts;
 /// without it, views that need a pipeline say that there is no graphics adapter.
 pub fn install(ctx: &Context, state: &RenderState) {
-    let target = Target { format: state.target_format, max_texture: state.device.limits().max_texture_dimension_2d };
+    let limits = state.device.limits();
+    let flags = state.adapter.get_downlevel_capabilities().flags;
+    let target = Target {
+        format: state.target_format,
+        max_texture: limits.max_texture_dimension_2d,
+        compute: flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS)
+            && limits.max_compute_workgroups_per_dimension > 0,
+    };
     ctx.data_mut(|d| d.insert_temp(target_id(), target));
 }
 

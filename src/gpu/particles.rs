@@ -1,0 +1,273 @@
+//! Particles carried by a vector field, by `shaders/particles.wgsl`: a compute pass moves them, a
+//! render pass draws streaks. Where they are depends on the step alone, so painting a step twice
+//! moves nothing. It does not know what the field is of, nor when steps pass.
+
+use std::{collections::HashMap, sync::Arc};
+
+use bytemuck::{Pod, Zeroable};
+use eframe::{
+    egui::{PaintCallbackInfo, Rect, Shape},
+    egui_wgpu::{Callback, CallbackResources, CallbackTrait, ScreenDescriptor, wgpu},
+};
+
+use super::Target;
+
+mod device;
+
+/// Particles that are moved; how many of them are drawn is up to the picture.
+pub const COUNT: u32 = 32_768;
+/// Steps that a particle lives.
+pub const LIFE: u32 = 96;
+/// Share of the way that a streak's end catches up in a step: streaks are about 1/CATCH_UP steps long.
+const CATCH_UP: f32 = 0.09;
+const WORKGROUP: u32 = 64;
+
+/// A vector field over the unit square: `data.len() == rows * cols`, row 0 at y = 0, samples on the
+/// edges; velocities in sides of the square a unit of time. What is not a number does not move.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct VectorField {
+    pub rows: usize,
+    pub cols: usize,
+    pub data: Vec<[f32; 2]>,
+}
+
+/// Particles to paint this frame.
+#[derive(Debug, Clone)]
+pub struct Particles {
+    /// Who they are; one set is kept for each.
+    pub key: u64,
+    /// Grows when the field changes.
+    pub revision: u64,
+    pub field: Arc<VectorField>,
+    /// Step to be seen, counted from anywhere.
+    pub step: u64,
+    /// A new field is shown as if it had always been there: for pictures that stand still.
+    pub settled: bool,
+    /// Time of a step, in the field's units of time.
+    pub dt: f32,
+    /// How many are drawn, at most [`COUNT`].
+    pub drawn: u32,
+    /// Points for one side of the square: along its x and along its y.
+    pub across: [f32; 2],
+    pub along: [f32; 2],
+    /// Points from the painted rectangle's corner to the square's (0, 0).
+    pub origin: [f32; 2],
+    /// sRGB, and strength of the densest part of a streak.
+    pub colour: [u8; 3],
+    pub strength: f32,
+    /// Points.
+    pub width: f32,
+}
+
+/// Why particles cannot be drawn, in words.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ParticlesError {
+    #[error("a field of {rows} x {cols} samples; it takes 2 to {most} on a side")]
+    Size { rows: usize, cols: usize, most: u32 },
+    #[error("the graphics adapter runs no compute shaders, so there are no particles")]
+    NoCompute,
+}
+
+impl Particles {
+    /// The shape that paints them into `rect`.
+    pub fn shape(self, rect: Rect, target: Target) -> Result<Shape, ParticlesError> {
+        let VectorField { rows, cols, data } = &*self.field;
+        let fits = |n: usize| (2..=target.max_texture as usize).contains(&n);
+        if !fits(*rows) || !fits(*cols) || data.len() != rows * cols {
+            return Err(ParticlesError::Size { rows: *rows, cols: *cols, most: target.max_texture });
+        }
+        if !target.compute {
+            return Err(ParticlesError::NoCompute);
+        }
+        Ok(Callback::new_paint_callback(rect, Paint { particles: self, rect, target }).into())
+    }
+}
+
+/// As in the shader.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Pod, Zeroable)]
+struct Flow {
+    done: u32,
+    wanted: u32,
+    life: u32,
+    count: u32,
+    dt: f32,
+    catch_up: f32,
+    padding: [f32; 2],
+}
+
+/// As in the shader.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Pod, Zeroable)]
+struct Look {
+    across: [f32; 2],
+    along: [f32; 2],
+    origin: [f32; 2],
+    viewport: [f32; 2],
+    colour: [f32; 4],
+    width: f32,
+    step: u32,
+    life: u32,
+    srgb_target: u32,
+}
+
+struct Paint {
+    particles: Particles,
+    rect: Rect,
+    target: Target,
+}
+
+impl Paint {
+    fn look(&self, pixels_per_point: f32) -> Look {
+        let p = &self.particles;
+        let [r, g, b] = p.colour.map(|v| f32::from(v) / 255.0);
+        let scaled = |v: [f32; 2]| v.map(|v| v * pixels_per_point);
+        Look {
+            across: scaled(p.across),
+            along: scaled(p.along),
+            origin: scaled(p.origin),
+            viewport: scaled([self.rect.width().max(1.0), self.rect.height().max(1.0)]),
+            colour: [r, g, b, p.strength],
+            width: (p.width * pixels_per_point).max(1.0),
+            step: shader_step(p.step),
+            life: LIFE,
+            srgb_target: self.target.format.is_srgb().into(),
+        }
+    }
+}
+
+/// The shader counts from [`LIFE`], so that there are always so many steps before.
+fn shader_step(step: u64) -> u32 {
+    LIFE + (step % (1 << 30)) as u32
+}
+
+/// Steps to make, as (done, wanted), to show `wanted` where `done` was last. Nobody lives longer
+/// than [`LIFE`], so so many steps bring anything to where it belongs.
+fn steps_to_make(done: Option<u32>, wanted: u32) -> Option<(u32, u32)> {
+    match done {
+        Some(done) if done == wanted => None,
+        Some(done) if done < wanted && wanted - done < LIFE => Some((done, wanted)),
+        _ => Some((wanted - LIFE, wanted)),
+    }
+}
+
+/// One set of particles on the device.
+struct Entry {
+    revision: u64,
+    /// Step that the particles are at.
+    done: Option<u32>,
+    field: wgpu::Texture,
+    particles: wgpu::Buffer,
+    flow: wgpu::Buffer,
+    look: wgpu::Buffer,
+    moving: wgpu::BindGroup,
+    drawing: wgpu::BindGroup,
+    used: u64,
+}
+
+/// The pipelines and what they have on the device.
+struct Pipelines {
+    advance: wgpu::ComputePipeline,
+    draw: wgpu::RenderPipeline,
+    moving: wgpu::BindGroupLayout,
+    drawing: wgpu::BindGroupLayout,
+    entries: HashMap<u64, Entry>,
+    turn: u64,
+    /// Steps that were made so far; a test holds it.
+    steps: u64,
+}
+
+/// Particles not painted for this many paints of any are forgotten.
+const KEPT_TURNS: u64 = 1024;
+
+/// How many steps this renderer has made so far.
+pub fn steps_made(resources: &CallbackResources) -> u64 {
+    resources.get::<Pipelines>().map_or(0, |p| p.steps)
+}
+
+impl CallbackTrait for Paint {
+    fn prepare(
+        &self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        screen: &ScreenDescriptor,
+        encoder: &mut wgpu::CommandEncoder,
+        resources: &mut CallbackResources,
+    ) -> Vec<wgpu::CommandBuffer> {
+        let pipelines = resources.entry::<Pipelines>().or_insert_with(|| Pipelines::new(device, self.target.format));
+        pipelines.take(device, queue, encoder, self, screen.pixels_per_point);
+        vec![]
+    }
+
+    fn paint(&self, _info: PaintCallbackInfo, pass: &mut wgpu::RenderPass<'static>, resources: &CallbackResources) {
+        let Some(pipelines) = resources.get::<Pipelines>() else { return };
+        let Some(entry) = pipelines.entries.get(&self.particles.key) else { return };
+        pass.set_pipeline(&pipelines.draw);
+        pass.set_bind_group(0, &entry.drawing, &[]);
+        pass.set_vertex_buffer(0, entry.particles.slice(..));
+        pass.draw(0..4, 0..self.particles.drawn.min(COUNT));
+    }
+}
+
+impl Pipelines {
+    /// Brings the device up to date with particles about to be painted.
+    fn take(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        paint: &Paint,
+        pixels_per_point: f32,
+    ) {
+        self.turn += 1;
+        let (wanted, turn) = (&paint.particles, self.turn);
+        let size = (wanted.field.cols as u32, wanted.field.rows as u32);
+        let fits = self.entries.get(&wanted.key).is_some_and(|e| (e.field.width(), e.field.height()) == size);
+        if !fits {
+            let entry = self.new_entry(device, size);
+            self.entries.insert(wanted.key, entry);
+            self.entries.retain(|key, e| *key == wanted.key || turn - e.used < KEPT_TURNS);
+        }
+        let Some(entry) = self.entries.get_mut(&wanted.key) else { return };
+        entry.used = turn;
+        if !fits || entry.revision != wanted.revision {
+            upload(queue, &entry.field, &wanted.field.data);
+            entry.revision = wanted.revision;
+            if wanted.settled {
+                entry.done = None;
+            }
+        }
+        queue.write_buffer(&entry.look, 0, bytemuck::bytes_of(&paint.look(pixels_per_point)));
+        let Some((done, to)) = steps_to_make(entry.done, shader_step(wanted.step)) else { return };
+        let flow =
+            Flow { done, wanted: to, life: LIFE, count: COUNT, dt: wanted.dt, catch_up: CATCH_UP, padding: [0.0; 2] };
+        queue.write_buffer(&entry.flow, 0, bytemuck::bytes_of(&flow));
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+        pass.set_pipeline(&self.advance);
+        pass.set_bind_group(0, &entry.moving, &[]);
+        pass.dispatch_workgroups(COUNT.div_ceil(WORKGROUP), 1, 1);
+        entry.done = Some(to);
+        self.steps += u64::from(to - done);
+    }
+}
+
+fn upload(queue: &wgpu::Queue, texture: &wgpu::Texture, data: &[[f32; 2]]) {
+    let layout =
+        wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(texture.width() * 8), rows_per_image: None };
+    queue.write_texture(texture.as_image_copy(), bytemuck::cast_slice(data), layout, texture.size());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_painted_twice_is_made_once() {
+        assert_eq!(steps_to_make(Some(100), 100), None);
+        assert_eq!(steps_to_make(Some(100), 103), Some((100, 103)));
+        for anew in [None, Some(300), Some(1)] {
+            assert_eq!(steps_to_make(anew, 200), Some((200 - LIFE, 200)), "from {anew:?}: every one is born within");
+        }
+        assert!(steps_to_make(None, shader_step(0)).is_some());
+    }
+}

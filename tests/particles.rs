@@ -1,0 +1,155 @@
+//! The particles off screen: where they are depends on the step alone, painting a step twice makes
+//! none, and they go where the field points. Skipped, with a word, where there is no adapter.
+
+use std::{sync::Arc, time::Instant};
+
+use eframe::egui::{Rect, pos2, vec2};
+use orrery::gpu::{
+    self,
+    offscreen::{Image, Offscreen, Sheet},
+    particles::{COUNT, LIFE, Particles, ParticlesError, VectorField, steps_made},
+};
+
+const SIDE: f32 = 256.0;
+
+fn offscreen() -> Option<Offscreen> {
+    Offscreen::new().map_err(|e| println!("skipped: {e}")).ok()
+}
+
+/// Van der Pol's field (mu = 1) over [-3, 3] x [-3, 3], in sides of the square.
+fn van_der_pol(n: usize) -> VectorField {
+    let at = |i: usize| -3.0 + 6.0 * i as f32 / (n - 1) as f32;
+    let field = |(x, y): (f32, f32)| [y / 6.0, ((1.0 - x * x) * y - x) / 6.0];
+    let data = (0..n * n).map(|i| field((at(i % n), at(i / n)))).collect();
+    VectorField { rows: n, cols: n, data }
+}
+
+fn particles(key: u64, field: VectorField, step: u64) -> Particles {
+    Particles {
+        key,
+        revision: 1,
+        field: Arc::new(field),
+        step,
+        settled: false,
+        dt: 0.02,
+        drawn: 4096,
+        across: [SIDE, 0.0],
+        along: [0.0, -SIDE],
+        origin: [0.0, SIDE],
+        colour: [255, 255, 255],
+        strength: 1.0,
+        width: 1.5,
+    }
+}
+
+fn draw(offscreen: &mut Offscreen, particles: &Particles) -> Image {
+    let sheet = Sheet { size: [SIDE, SIDE], pixels_per_point: 1.0 };
+    let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(SIDE, SIDE));
+    offscreen
+        .draw(
+            sheet,
+            |_| {},
+            |ui| {
+                let target = gpu::target(ui.ctx()).unwrap();
+                ui.painter().add(particles.clone().shape(rect, target).unwrap());
+            },
+        )
+        .unwrap()
+}
+
+fn made(offscreen: &Offscreen) -> u64 {
+    steps_made(&offscreen.render_state().renderer.read().callback_resources)
+}
+
+#[test]
+fn painting_a_step_twice_makes_no_step_and_the_same_picture() {
+    let Some(mut offscreen) = offscreen() else { return };
+    let p = particles(1, van_der_pol(33), 500);
+    let first = draw(&mut offscreen, &p);
+    let after = made(&offscreen);
+    assert_eq!(after, u64::from(LIFE), "whoever comes anew is brought to the step in one go");
+    let again = draw(&mut offscreen, &p);
+    assert!(first == again && made(&offscreen) == after);
+    assert!(first.colours(64) >= 64, "streaks are to be seen");
+}
+
+#[test]
+fn where_they_are_does_not_depend_on_how_they_came_there() {
+    let Some(mut offscreen) = offscreen() else { return };
+    // One set is shown every few steps, another looks in at the end only, a third comes back.
+    let mut walked = particles(1, van_der_pol(33), 400);
+    draw(&mut offscreen, &walked);
+    for step in [401, 402, 410, 455, 500] {
+        walked.step = step;
+        draw(&mut offscreen, &walked);
+    }
+    let walked = draw(&mut offscreen, &walked);
+    let leapt = draw(&mut offscreen, &particles(2, van_der_pol(33), 500));
+    assert!(walked == leapt, "walking and leaping to a step end apart");
+    let mut back = particles(3, van_der_pol(33), 900);
+    let late = draw(&mut offscreen, &back);
+    back.step = 500;
+    assert!(draw(&mut offscreen, &back) == leapt && late != leapt);
+}
+
+/// In a field that only goes right, the left edge empties and the streaks lie level.
+#[test]
+fn they_go_where_the_field_points() {
+    let Some(mut offscreen) = offscreen() else { return };
+    let wind = |v: [f32; 2]| VectorField { rows: 2, cols: 2, data: vec![v; 4] };
+    let light = |image: &Image, inside: &dyn Fn(u32, u32) -> bool| -> u64 {
+        let lit = |i: usize| u64::from(image.rgba[i * 4]);
+        let at = |i: usize| (i as u32 % image.width, i as u32 / image.width);
+        (0..(image.width * image.height) as usize).filter(|i| inside(at(*i).0, at(*i).1)).map(lit).sum()
+    };
+    // A quarter of the square in a life.
+    let speed = 0.25 / (LIFE as f32 * 0.02);
+    let right = draw(&mut offscreen, &particles(1, wind([speed, 0.0]), 300));
+    let near_left = light(&right, &|x, _| x < 16);
+    let middle = light(&right, &|x, _| (120..136).contains(&x));
+    assert!(near_left * 3 < middle, "{near_left} at the edge they leave, {middle} in the middle");
+    // Upwards in the field is upwards on the screen: the foot empties.
+    let up = draw(&mut offscreen, &particles(2, wind([0.0, speed]), 300));
+    let foot = light(&up, &|_, y| y >= 240);
+    let middle = light(&up, &|_, y| (120..136).contains(&y));
+    assert!(foot * 3 < middle, "{foot} at the foot, {middle} in the middle");
+}
+
+#[test]
+fn a_new_field_is_shown_as_settled_where_that_is_wanted() {
+    let Some(mut offscreen) = offscreen() else { return };
+    let calm = VectorField { rows: 2, cols: 2, data: vec![[0.1, 0.1]; 4] };
+    let mut p = particles(1, calm, 300);
+    p.settled = true;
+    draw(&mut offscreen, &p);
+    (p.field, p.revision) = (Arc::new(van_der_pol(2)), 2);
+    let changed = draw(&mut offscreen, &p);
+    let mut fresh = particles(2, van_der_pol(2), 300);
+    fresh.settled = true;
+    assert!(changed == draw(&mut offscreen, &fresh));
+}
+
+#[test]
+fn all_of_them_in_a_frame() {
+    let Some(mut offscreen) = offscreen() else { return };
+    let mut p = particles(1, van_der_pol(64), 1000);
+    p.drawn = COUNT;
+    draw(&mut offscreen, &p);
+    let begun = Instant::now();
+    for step in 1..=10 {
+        p.step = 1000 + step;
+        draw(&mut offscreen, &p);
+    }
+    println!("{COUNT} particles on {}: {:.1} ms a picture", offscreen.adapter(), begun.elapsed().as_secs_f64() * 100.0);
+}
+
+#[test]
+fn what_cannot_be_drawn_is_refused_in_words() {
+    let mut target = gpu::Target { format: eframe::wgpu::TextureFormat::Rgba8Unorm, max_texture: 64, compute: true };
+    let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(8.0, 8.0));
+    let wrong = VectorField { rows: 1, cols: 4, data: vec![[0.0; 2]; 4] };
+    let words = particles(1, wrong, 0).shape(rect, target).err().unwrap().to_string();
+    assert!(words.contains("1 x 4"), "{words}");
+    target.compute = false;
+    assert_eq!(particles(1, van_der_pol(8), 0).shape(rect, target).err(), Some(ParticlesError::NoCompute));
+}
