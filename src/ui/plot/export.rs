@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use eframe::egui::{Color32, Pos2};
 
 use super::{
-    Chart, ChartState, Data, Line, Stroke,
+    Chart, ChartState, Data, Line, Mark, Stroke,
     layout::{Layout, ROW, SWATCH, TEXT},
 };
 use crate::ui::theme::Theme;
@@ -149,6 +149,12 @@ impl Chart<'_> {
         }
         for trace in &layout.traces {
             let points: Vec<Pos2> = trace.points.iter().map(|p| layout.at(p[0], p[1])).collect();
+            if let Some(mark) = trace.mark {
+                for p in &points {
+                    svg.mark(*p, mark, trace.colour);
+                }
+                continue;
+            }
             if trace.stems {
                 for p in &points {
                     svg.path(&[Pos2::new(p.x, plot.bottom()), *p], trace.colour, 2.0, trace.strength, false);
@@ -198,7 +204,10 @@ impl Chart<'_> {
         for name in &layout.names {
             let line: &Line<'_> = &self.lines[name.line];
             let end = name.at + eframe::egui::vec2(SWATCH, 0.0);
-            svg.path(&[name.at, end], line.colour, 2.0, 1.0, line.stroke == Stroke::Dashed);
+            match line.stroke {
+                Stroke::Marks(mark) => svg.mark(name.at + eframe::egui::vec2(SWATCH / 2.0, 0.0), mark, line.colour),
+                stroke => svg.path(&[name.at, end], line.colour, 2.0, 1.0, stroke == Stroke::Dashed),
+            }
             svg.text(Pos2::new(end.x + 4.0, name.at.y + 4.0), "start", line.name(), theme.text);
         }
         if let Some(marker) = self.marker {
@@ -232,6 +241,31 @@ impl Svg {
              stroke-linejoin=\"round\"{faint}{dash}/>",
             hex(colour)
         );
+    }
+
+    fn mark(&mut self, at: Pos2, mark: Mark, colour: Color32) {
+        let by = |x: f32, y: f32| Pos2::new(at.x + x, at.y + y);
+        let r = super::paint::MARK;
+        match mark {
+            Mark::Cross => {
+                let r = r * std::f32::consts::FRAC_1_SQRT_2;
+                self.path(&[by(-r, -r), by(r, r)], colour, 1.5, 1.0, false);
+                self.path(&[by(-r, r), by(r, -r)], colour, 1.5, 1.0, false);
+            }
+            Mark::Up => {
+                let corners = super::paint::triangle(at).map(|p| format!("{:.1},{:.1}", p.x, p.y)).join(" ");
+                let _ = writeln!(self.out, "<polygon points=\"{corners}\" fill=\"{}\"/>", hex(colour));
+            }
+            Mark::Ring => {
+                let _ = writeln!(
+                    self.out,
+                    "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{r}\" fill=\"none\" stroke=\"{}\"/>",
+                    at.x,
+                    at.y,
+                    hex(colour)
+                );
+            }
+        }
     }
 
     fn text(&mut self, at: Pos2, anchor: &str, words: &str, colour: Color32) {

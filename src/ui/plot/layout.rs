@@ -3,7 +3,7 @@
 
 use eframe::egui::{Color32, Pos2, Rect, pos2};
 
-use super::{Chart, ChartState, Curve, Data, LEAST, Scale, Stroke};
+use super::{Chart, ChartState, Curve, Data, LEAST, Mark, Scale, Stroke};
 
 /// Size of all words on a chart, points.
 pub const TEXT: f32 = 12.0;
@@ -26,6 +26,8 @@ pub struct Trace {
     pub dashed: bool,
     pub dots: bool,
     pub stems: bool,
+    /// Signs in place of a line.
+    pub mark: Option<Mark>,
 }
 
 /// An area between two thinned lines: (x, low, high) in places.
@@ -261,6 +263,7 @@ impl Layout {
         let style = &chart.lines[line];
         let few = (points.len() as f32) < self.plot.width() / 16.0;
         let stems = style.stroke == Stroke::Stems;
+        let mark = if let Stroke::Marks(mark) = style.stroke { Some(mark) } else { None };
         let marker = chart.marker.map(|m| self.x_scale.place(m)).filter(|m| m.is_finite());
         for run in points.split(|p| !(p[0].is_finite() && p[1].is_finite())) {
             let cut = marker.map_or(run.len(), |m| run.partition_point(|p| p[0] <= m));
@@ -275,8 +278,9 @@ impl Layout {
                     strength: strength * share,
                     width,
                     dashed: style.stroke == Stroke::Dashed,
-                    dots: !stems && few && (style.dots || run.len() == 1) && strength > 0.3,
+                    dots: !stems && mark.is_none() && few && (style.dots || run.len() == 1) && strength > 0.3,
                     stems,
+                    mark,
                 });
             }
         }

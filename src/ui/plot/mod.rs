@@ -15,7 +15,7 @@ mod paint;
 pub mod scale;
 
 pub use export::quote;
-pub use paint::{ChartResponse, empty_ui};
+pub use paint::{ChartResponse, empty_ui, paint_mark};
 pub use scale::{Scale, value_words};
 
 /// Smallest size at which a chart is legible, points.
@@ -61,6 +61,17 @@ pub enum Stroke {
     Stairs,
     /// A stem from the foot of the chart to each value: one quantity for each x.
     Stems,
+    /// A sign at each value and no line: events.
+    Marks(Mark),
+}
+
+/// A sign at a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    Cross,
+    /// A triangle that points up.
+    Up,
+    Ring,
 }
 
 /// A named line.

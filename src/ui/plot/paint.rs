@@ -7,7 +7,7 @@ use eframe::egui::{
 };
 
 use super::{
-    Chart, ChartState, Scale, Stroke,
+    Chart, ChartState, Mark, Scale, Stroke,
     layout::{Layout, ROW, SWATCH, TEXT, value_before},
     scale::value_words,
 };
@@ -251,7 +251,11 @@ impl Canvas<'_> {
             }
             for trace in &layout.traces {
                 let colour = trace.colour.gamma_multiply(trace.strength);
-                if trace.stems {
+                if let Some(mark) = trace.mark {
+                    let points = egui_plot::Points::new("", trace.points.clone()).shape(shape_of(mark));
+                    let filled = mark == Mark::Up;
+                    plot.points(points.color(colour).radius(MARK).filled(filled).allow_hover(false));
+                } else if trace.stems {
                     for [x, y] in &trace.points {
                         let stem = vec![[*x, layout.y[0]], [*x, *y]];
                         plot.line(egui_plot::Line::new("", stem).color(colour).width(2.0).allow_hover(false));
@@ -314,7 +318,9 @@ impl Canvas<'_> {
             let at = name.at + self.corner;
             let swatch = [at, at + vec2(SWATCH, 0.0)];
             let stroke = egui::Stroke::new(2.0, line.colour);
-            if line.stroke == Stroke::Dashed {
+            if let Stroke::Marks(mark) = line.stroke {
+                paint_mark(&self.painter, at + vec2(SWATCH / 2.0, 0.0), mark, line.colour);
+            } else if line.stroke == Stroke::Dashed {
                 self.painter.extend(Shape::dashed_line(&swatch, stroke, 4.0, 2.5));
             } else {
                 self.painter.line_segment(swatch, stroke);
@@ -429,6 +435,40 @@ impl Canvas<'_> {
             painter.galley(centre(&figure, x, y), figure, theme.text);
         }
     }
+}
+
+/// Half the size of a sign, points.
+pub(super) const MARK: f32 = 4.5;
+
+fn shape_of(mark: Mark) -> egui_plot::MarkerShape {
+    match mark {
+        Mark::Cross => egui_plot::MarkerShape::Cross,
+        Mark::Up => egui_plot::MarkerShape::Up,
+        Mark::Ring => egui_plot::MarkerShape::Circle,
+    }
+}
+
+/// A sign outside of the data: in a legend, on a strip.
+pub fn paint_mark(painter: &egui::Painter, at: egui::Pos2, mark: Mark, colour: Color32) {
+    let stroke = egui::Stroke::new(1.5, colour);
+    match mark {
+        Mark::Cross => {
+            let r = MARK * std::f32::consts::FRAC_1_SQRT_2;
+            painter.line_segment([at - vec2(r, r), at + vec2(r, r)], stroke);
+            painter.line_segment([at + vec2(-r, r), at + vec2(r, -r)], stroke);
+        }
+        Mark::Up => {
+            painter.add(Shape::convex_polygon(triangle(at).to_vec(), colour, egui::Stroke::NONE));
+        }
+        Mark::Ring => {
+            painter.circle_stroke(at, MARK - 0.5, stroke);
+        }
+    }
+}
+
+/// The corners of the sign that points up.
+pub(super) fn triangle(at: egui::Pos2) -> [egui::Pos2; 3] {
+    [at + vec2(0.0, -MARK), at + vec2(0.87 * MARK, 0.5 * MARK), at + vec2(-0.87 * MARK, 0.5 * MARK)]
 }
 
 /// Where a zone is named: at its foot when there is room inside it, else under it; `None` out of
