@@ -9,7 +9,7 @@ use orrery::{
     ui::{
         mirror::Mirror,
         theme::{self, Theme},
-        views::{self, Selection, View, ViewCx},
+        views::{self, Export, Selection, View, ViewCx},
     },
 };
 
@@ -23,6 +23,7 @@ struct Tile {
     selection: Selection,
     commands: Vec<Command>,
     next_request: u64,
+    exports: Vec<Export>,
     csv: Option<String>,
 }
 
@@ -39,6 +40,7 @@ fn tile_in(builder: egui_kittest::HarnessBuilder<Tile>, view: &str, mirror: Mirr
         selection: Selection::default(),
         commands: vec![],
         next_request: 1,
+        exports: vec![],
         csv: None,
     };
     let theme = Theme::dark();
@@ -57,6 +59,7 @@ fn tile_in(builder: egui_kittest::HarnessBuilder<Tile>, view: &str, mirror: Mirr
                 commands: &mut t.commands,
                 settings: &mut settings,
                 next_request: &mut t.next_request,
+                exports: &mut t.exports,
                 still: true,
             };
             t.view.ui(ui, &mut cx);

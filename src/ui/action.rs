@@ -60,6 +60,8 @@ pub enum Action {
     ResetLayout,
     /// A tile's picture: where it stands, and the file's name.
     Picture(Rect, String),
+    /// As `Picture`, into the export folder and without a word: one of a sequence.
+    Record(Rect, String),
     /// Bytes to be saved under this name.
     Save(String, Vec<u8>),
     /// As `Save`, without asking, into the export folder.

@@ -1,7 +1,7 @@
 //! The application: holds the pages, performs actions, draws the panels in order.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::PathBuf,
     sync::{Arc, atomic::Ordering},
     time::Instant,
@@ -111,6 +111,8 @@ pub struct App {
     /// A dropped text file waiting for a lab to be chosen.
     pub(super) homeless_file: Option<PathBuf>,
     pub(super) pictures: panels::picture::Pictures,
+    /// Files of a recording on their way, which nobody needs to be told of.
+    pub(super) recorded: BTreeSet<PathBuf>,
     dragged_over: bool,
     /// A text field had the focus at the end of the last frame.
     was_typing: bool,
@@ -155,6 +157,7 @@ impl App {
             saving: BTreeMap::new(),
             homeless_file: None,
             pictures: panels::picture::Pictures::default(),
+            recorded: BTreeSet::new(),
             dragged_over: false,
             was_typing: false,
         };
@@ -229,7 +232,7 @@ impl App {
         self.pictures.begin(ctx);
         for done in self.pictures.take_done() {
             match done {
-                Ok((name, bytes)) => self.save(name, bytes),
+                Ok(picture) => self.take_picture(picture),
                 Err(words) => self.toasts.push(Level::Error, words),
             }
         }

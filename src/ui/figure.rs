@@ -108,7 +108,7 @@ impl Figure<'_> {
 
     /// A context in which asking and setting lead nowhere.
     fn with_cx<R>(&self, selection: &mut Selection, f: impl FnOnce(&mut ViewCx<'_>) -> R) -> R {
-        let (mut commands, mut settings, mut next_request) = (vec![], vec![], 0);
+        let (mut commands, mut settings, mut exports, mut next_request) = (vec![], vec![], vec![], 0);
         let mut cx = ViewCx {
             mirror: self.mirror,
             step: self.step,
@@ -120,6 +120,7 @@ impl Figure<'_> {
             commands: &mut commands,
             settings: &mut settings,
             next_request: &mut next_request,
+            exports: &mut exports,
             still: true,
         };
         f(&mut cx)

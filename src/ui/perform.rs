@@ -10,7 +10,10 @@ use super::{
     host::{Delivery, Purpose},
     mirror::Mirror,
     page::Page,
-    panels::Overlay,
+    panels::{
+        Overlay,
+        picture::{Goes, Picture},
+    },
     run::Run,
     session::{LabSession, Shared, adopt},
     tiling::Tiling,
@@ -40,7 +43,8 @@ impl App {
             Action::CopyText(text) => ctx.copy_text(text),
             Action::Dismiss(id) => self.toasts.dismiss(id),
             Action::Toast(text) => self.toasts.push(Level::Info, text),
-            Action::Picture(rect, name) => self.pictures.ask(rect, name, ctx),
+            Action::Picture(rect, name) => self.pictures.ask(rect, name, Goes::Asked, ctx),
+            Action::Record(rect, name) => self.pictures.ask(rect, name, Goes::Recorded, ctx),
             Action::Save(name, bytes) => self.save(name, bytes),
             Action::SaveInExports(name, bytes) => {
                 let path = self.host.export_folder().join(name);
@@ -297,7 +301,11 @@ impl App {
                         .into(),
                 ),
                 Delivery::Text { path, content } => self.open_config_text(&path, &content, ctx),
-                Delivery::Saved { path } => self.toasts.push(Level::Info, format!("Saved {}", path.display())),
+                Delivery::Saved { path } => {
+                    if !self.recorded.remove(&path) {
+                        self.toasts.push(Level::Info, format!("Saved {}", path.display()));
+                    }
+                }
                 Delivery::Runs(runs) => self.past_runs.set(runs),
                 Delivery::Failed { what } => self.toasts.push(Level::Error, what),
             }
@@ -312,6 +320,18 @@ impl App {
         match read {
             Ok(config) => self.open_config(config, ctx),
             Err(e) => self.toasts.push(Level::Error, format!("{} was not opened: {e}", path.display())),
+        }
+    }
+
+    /// A tile's picture is ready.
+    pub(super) fn take_picture(&mut self, picture: Picture) {
+        match picture.goes {
+            Goes::Asked => self.save(picture.name, picture.png),
+            Goes::Recorded => {
+                let path = self.host.export_folder().join(picture.name);
+                self.recorded.insert(path.clone());
+                self.host.write(path, picture.png);
+            }
         }
     }
 

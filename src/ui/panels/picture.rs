@@ -5,32 +5,49 @@ use std::sync::{Arc, Mutex};
 
 use eframe::egui::{ColorImage, Context, Rect};
 
-type Done = Arc<Mutex<Vec<Result<(String, Vec<u8>), String>>>>;
+type Done = Arc<Mutex<Vec<Result<Picture, String>>>>;
+
+/// Where a picture goes when it is ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Goes {
+    /// A person is asked.
+    Asked,
+    /// Into the export folder, as one of a sequence.
+    Recorded,
+}
+
+/// A picture that is ready: the bytes of its file.
+#[derive(Debug)]
+pub struct Picture {
+    pub name: String,
+    pub png: Vec<u8>,
+    pub goes: Goes,
+}
 
 /// Pictures under way and ready.
 #[derive(Debug, Default)]
 pub struct Pictures {
-    asked: Vec<(Rect, String)>,
+    asked: Vec<(Rect, String, Goes)>,
     done: Done,
 }
 
 impl Pictures {
     /// Asks for a picture of `rect` (points), to be called `name`. It is taken of the frame after
     /// this one, when the menu it was asked from is gone.
-    pub fn ask(&mut self, rect: Rect, name: String, ctx: &Context) {
-        self.asked.push((rect, name));
+    pub fn ask(&mut self, rect: Rect, name: String, goes: Goes, ctx: &Context) {
+        self.asked.push((rect, name, goes));
         ctx.request_repaint();
     }
 
     /// Takes the pictures asked for in the last frame.
     pub fn begin(&mut self, ctx: &Context) {
-        for (rect, name) in std::mem::take(&mut self.asked) {
+        for (rect, name, goes) in std::mem::take(&mut self.asked) {
             let done = self.done.clone();
             let wake = ctx.clone();
             ctx.request_screenshot(move |shot| {
                 std::thread::spawn(move || {
                     let scale = wake.pixels_per_point();
-                    let result = encode(&shot, rect, scale).map(|bytes| (name, bytes));
+                    let result = encode(&shot, rect, scale).map(|png| Picture { name, png, goes });
                     done.lock().unwrap_or_else(|p| p.into_inner()).push(result);
                     wake.request_repaint();
                 });
@@ -39,7 +56,7 @@ impl Pictures {
     }
 
     /// The pictures that became ready; never waits.
-    pub fn take_done(&self) -> Vec<Result<(String, Vec<u8>), String>> {
+    pub fn take_done(&self) -> Vec<Result<Picture, String>> {
         self.done.try_lock().map(|mut d| std::mem::take(&mut *d)).unwrap_or_default()
     }
 }

@@ -22,7 +22,7 @@ use crate::{
         page::Page,
         theme::{self, Theme},
         tiling::{Pane, Tiling},
-        views::{View, ViewCx, ViewEntry},
+        views::{Export, View, ViewCx, ViewEntry},
     },
 };
 
@@ -37,7 +37,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     let tabbed = page.tiling.tabbed();
     let nothing = Mirror::default();
     let (step, follow) = (page.shown_step(), page.scrub.is_none());
-    let (mut commands, mut settings) = (vec![], vec![]);
+    let (mut commands, mut settings, mut exports) = (vec![], vec![], vec![]);
     let Tiling { tree, views, selected, maximised } = &mut page.tiling;
     let mut stage = Stage {
         cx: ViewCx {
@@ -51,6 +51,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
             commands: &mut commands,
             settings: &mut settings,
             next_request: &mut page.next_request,
+            exports: &mut exports,
             still: shell.session.still,
         },
         lab: page.lab.id,
@@ -83,6 +84,12 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         }
     }
     send(shell, page, commands, settings);
+    for export in exports {
+        shell.act(match export {
+            Export::Picture { rect, name } => Action::Record(rect, name),
+            Export::Text { name, text } => Action::SaveInExports(name, text.into_bytes()),
+        });
+    }
 }
 
 fn send(shell: &mut Shell<'_>, page: &Page, commands: Vec<Command>, settings: Vec<(String, Value)>) {

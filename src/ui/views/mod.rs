@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eframe::egui::Ui;
+use eframe::egui::{Rect, Ui};
 
 use super::{mirror::Mirror, theme::Theme};
 use crate::{
@@ -15,6 +15,7 @@ pub mod attention;
 pub mod causality;
 pub mod cost;
 pub mod curve;
+pub mod flow;
 pub mod gate;
 pub mod groups;
 pub mod loss_difference;
@@ -38,6 +39,8 @@ pub struct Selection {
     pub layer: Option<String>,
     /// Index of the variant in focus (asked by one-variant views).
     pub variant: usize,
+    /// What the ODE flow is asked with.
+    pub flow: flow::Dials,
 }
 
 /// What a view sees and may do during one frame.
@@ -57,8 +60,19 @@ pub struct ViewCx<'a> {
     pub settings: &'a mut Vec<(String, Value)>,
     /// Next free request number.
     pub next_request: &'a mut u64,
+    /// Files to write into the export folder, after the frame.
+    pub exports: &'a mut Vec<Export>,
     /// Reduced motion is wanted.
     pub still: bool,
+}
+
+/// A file of a recording, written into the export folder without asking.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Export {
+    /// The window's next frame inside this rectangle (points), as PNG.
+    Picture { rect: Rect, name: String },
+    /// Text, said to have been saved.
+    Text { name: String, text: String },
 }
 
 impl<'a> ViewCx<'a> {
@@ -277,6 +291,42 @@ pub static VIEWS: &[ViewEntry] = &[
         about: "How often a trained reader names the token k steps back, with 95% intervals. No reader of a trace can \
                 know more than the trace holds; the reader of the raw tokens shows what was thrown away.",
         make: recoverability::Recoverability::make,
+    },
+    ViewEntry {
+        id: "steer",
+        title: "Steering",
+        about: "Turn the control u and the flow is solved again at once: the next word's probabilities, the mass of \
+                the two classes, and how the text goes on. The thin mark on each bar is the same model at u = 0.",
+        make: flow::Steer::make,
+    },
+    ViewEntry {
+        id: "flow_paths",
+        title: "Paths",
+        about: "Where the flow carries the state of each token from \u{3c4} = 0 (ring) to 1 (disc), in the plane or the \
+                space of largest variance. Dots are the solver's steps, crosses are rejected ones; streaks follow the \
+                field at the \u{3c4} of the slider.",
+        make: flow::Paths::make,
+    },
+    ViewEntry {
+        id: "flow_solver",
+        title: "Solver",
+        about: "The steps that the solver took, its error against its tolerance, and what it cost in evaluations. \
+                Beneath, the ladder: since steps grow at most tenfold, the first one fixes how few there can be.",
+        make: flow::Solver::make,
+    },
+    ViewEntry {
+        id: "flow_along",
+        title: "Along the flow",
+        about: "Speed of the state, curvature of its path and the largest stretch of the field's Jacobian, against \
+                \u{3c4}. Nearly level lines mean a flow that a few steps follow.",
+        make: flow::Along::make,
+    },
+    ViewEntry {
+        id: "flow_sweep",
+        title: "Sweeps",
+        about: "Evaluations, agreement of solvers, class mass, readability of layers and time, measured over a range in \
+                the background. Choose one and press Measure; it can be paused and goes on where it was.",
+        make: flow::Sweep::make,
     },
 ];
 

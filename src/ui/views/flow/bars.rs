@@ -1,0 +1,63 @@
+//! Named bars with a mark for what each was before. It does not know what is measured.
+
+use eframe::egui::{
+    Align2, Color32, FontId, Rect, Response, Sense, Stroke, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
+};
+
+use crate::ui::{plot::value_words, theme::Theme};
+
+/// One bar.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bar {
+    pub name: String,
+    /// What the colour says, said again by a sign before the name.
+    pub sign: &'static str,
+    pub colour: Color32,
+    pub value: f64,
+    /// Marked by a line across.
+    pub before: Option<f64>,
+}
+
+const ROW: f32 = 19.0;
+const FIGURE: f32 = 52.0;
+const SIGN: f32 = 12.0;
+
+/// Draws bars over the available width; `most` is the value at the right end. `title` names them for
+/// a screen reader, which is read every value.
+pub fn bars_ui(ui: &mut Ui, theme: &Theme, title: &str, bars: &[Bar], most: f64) -> Response {
+    let width = ui.available_width().max(160.0);
+    let (rect, response) = ui.allocate_exact_size(vec2(width, ROW * bars.len() as f32), Sense::hover());
+    let painter = ui.painter_at(rect);
+    let font = FontId::proportional(12.0);
+    let words = |text: &str, colour| painter.layout_no_wrap(text.to_owned(), font.clone(), colour);
+    let names: Vec<_> = bars.iter().map(|b| words(&b.name, theme.text)).collect();
+    let widest = names.iter().map(|g| g.size().x).fold(0.0, f32::max).min(width * 0.34);
+    let left = rect.left() + SIGN + widest + 8.0;
+    let right = rect.right() - FIGURE;
+    let across = |v: f64| left + ((v / most.max(1e-12)).clamp(0.0, 1.0) as f32) * (right - left).max(8.0);
+    for (i, (bar, name)) in bars.iter().zip(names).enumerate() {
+        let y = rect.top() + ROW * (i as f32 + 0.5);
+        painter.text(pos2(rect.left(), y), Align2::LEFT_CENTER, bar.sign, font.clone(), bar.colour);
+        let clip = Rect::from_min_max(pos2(rect.left(), y - ROW / 2.0), pos2(left - 6.0, y + ROW / 2.0));
+        let at = pos2(rect.left() + SIGN, y - name.size().y / 2.0);
+        painter.with_clip_rect(clip).galley(at, name, theme.text);
+        painter.hline(left..=right, y, Stroke::new(1.0, theme.line));
+        if bar.value.is_finite() {
+            let filled = Rect::from_min_max(pos2(left, y - 5.0), pos2(across(bar.value).max(left + 1.0), y + 5.0));
+            painter.rect_filled(filled, 1.0, bar.colour);
+        }
+        if let Some(before) = bar.before.filter(|v| v.is_finite()) {
+            // On a patch of the ground, so that it is seen on the bar as well.
+            let x = across(before);
+            painter.vline(x, y - 7.0..=y + 7.0, Stroke::new(4.0, theme.panel));
+            painter.vline(x, y - 7.0..=y + 7.0, Stroke::new(2.0, theme.text));
+        }
+        let figure = value_words(bar.value);
+        painter.text(pos2(rect.right(), y), Align2::RIGHT_CENTER, figure, FontId::monospace(12.0), theme.text);
+    }
+    response.widget_info(|| {
+        let all: Vec<String> = bars.iter().map(|b| format!("{} {:.3}", b.name, b.value)).collect();
+        WidgetInfo::labeled(Role::Canvas, true, format!("{title}: {}", all.join(", ")))
+    });
+    response
+}

@@ -1,0 +1,141 @@
+//! From the space of the paths to a rectangle of the screen: straight down on the plane, or turned
+//! by hand. Parallel projection, equal units on all axes. It does not draw.
+
+use eframe::egui::{Pos2, Rect, Vec2, pos2, vec2};
+
+/// Where one looks from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Camera {
+    /// In space; else from above, on the first two axes.
+    pub solid: bool,
+    /// Radians about the third axis, and up from the plane.
+    yaw: f32,
+    pitch: f32,
+    zoom: f32,
+}
+
+impl Default for Camera {
+    fn default() -> Self {
+        Self { solid: false, yaw: 0.6, pitch: 0.5, zoom: 1.0 }
+    }
+}
+
+/// A camera set on what is to be seen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Frame {
+    right: [f32; 3],
+    up: [f32; 3],
+    centre: [f32; 3],
+    middle: Pos2,
+    /// Points for one unit.
+    pub scale: f32,
+}
+
+impl Camera {
+    pub fn turn(&mut self, by: Vec2) {
+        self.yaw -= by.x * 0.008;
+        self.pitch = (self.pitch + by.y * 0.008).clamp(-1.5, 1.5);
+    }
+
+    pub fn zoom_by(&mut self, factor: f32) {
+        self.zoom = (self.zoom * factor).clamp(0.2, 40.0);
+    }
+
+    pub fn reset(&mut self) {
+        *self = Self { solid: self.solid, ..Self::default() };
+    }
+
+    fn directions(&self) -> ([f32; 3], [f32; 3]) {
+        let (yaw, pitch) = if self.solid { (self.yaw, self.pitch) } else { (0.0, std::f32::consts::FRAC_PI_2) };
+        let (s, c) = yaw.sin_cos();
+        let (sp, cp) = pitch.sin_cos();
+        ([c, s, 0.0], [-s * sp, c * sp, cp])
+    }
+
+    /// Fits the places into `rect`. In space the size does not change as it turns.
+    pub fn frame(&self, rect: Rect, places: impl Iterator<Item = [f32; 3]>) -> Frame {
+        let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
+        for p in places.filter(|p| p.iter().all(|v| v.is_finite())) {
+            for k in 0..3 {
+                (low[k], high[k]) = (low[k].min(p[k]), high[k].max(p[k]));
+            }
+        }
+        if low[0] > high[0] {
+            (low, high) = ([-1.0; 3], [1.0; 3]);
+        }
+        let span: [f32; 3] = std::array::from_fn(|k| (high[k] - low[k]).max(1e-6));
+        let scale = if self.solid {
+            let radius = span.iter().map(|s| s * s).sum::<f32>().sqrt() / 2.0;
+            rect.width().min(rect.height()) / (2.0 * radius)
+        } else {
+            (rect.width() / span[0]).min(rect.height() / span[1])
+        };
+        let (right, up) = self.directions();
+        let centre = std::array::from_fn(|k| (low[k] + high[k]) / 2.0);
+        Frame { right, up, centre, middle: rect.center(), scale: scale * self.zoom }
+    }
+}
+
+impl Frame {
+    pub fn at(&self, p: [f32; 3]) -> Pos2 {
+        let d: [f32; 3] = std::array::from_fn(|k| p[k] - self.centre[k]);
+        let dot = |a: &[f32; 3]| a.iter().zip(&d).map(|(a, b)| a * b).sum::<f32>();
+        self.middle + vec2(dot(&self.right), -dot(&self.up)) * self.scale
+    }
+
+    /// The screen direction of an axis, 1 long where it lies flat on the screen.
+    pub fn axis(&self, k: usize) -> Vec2 {
+        vec2(self.right[k], -self.up[k])
+    }
+
+    /// A corner, and the two sides, of a patch of the plane at height `z`.
+    pub fn patch(&self, [x0, x1, y0, y1]: [f32; 4], z: f32) -> (Pos2, Vec2, Vec2) {
+        let corner = self.at([x0, y0, z]);
+        (corner, self.at([x1, y0, z]) - corner, self.at([x0, y1, z]) - corner)
+    }
+}
+
+/// How far a point is from a segment.
+pub fn distance(p: Pos2, a: Pos2, b: Pos2) -> f32 {
+    let way = b - a;
+    let share = if way.length_sq() > 0.0 { ((p - a).dot(way) / way.length_sq()).clamp(0.0, 1.0) } else { 0.0 };
+    (p - pos2(a.x + way.x * share, a.y + way.y * share)).length()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHEET: Rect = Rect { min: Pos2::new(0.0, 0.0), max: Pos2::new(200.0, 100.0) };
+    const CORNERS: [[f32; 3]; 2] = [[-1.0, -1.0, 0.0], [1.0, 1.0, 2.0]];
+
+    #[test]
+    fn from_above_the_plane_fills_the_sheet_and_the_third_axis_is_not_seen() {
+        let frame = Camera::default().frame(SHEET, CORNERS.into_iter());
+        assert_eq!(frame.scale, 50.0);
+        assert!((frame.at([1.0, 1.0, 0.0]) - pos2(150.0, 0.0)).length() < 1e-3);
+        assert!((frame.at([1.0, 1.0, 5.0]) - pos2(150.0, 0.0)).length() < 1e-3);
+        let (corner, across, along) = frame.patch([-1.0, 1.0, -1.0, 1.0], 0.0);
+        assert!((corner - pos2(50.0, 100.0)).length() < 1e-3);
+        assert!((across - vec2(100.0, 0.0)).length() < 1e-3 && (along - vec2(0.0, -100.0)).length() < 1e-3);
+    }
+
+    #[test]
+    fn turning_keeps_the_size_and_every_axis_shows() {
+        let mut camera = Camera { solid: true, ..Camera::default() };
+        let before = camera.frame(SHEET, CORNERS.into_iter());
+        camera.turn(vec2(40.0, -20.0));
+        let after = camera.frame(SHEET, CORNERS.into_iter());
+        assert_eq!(before.scale, after.scale);
+        assert_ne!(before.axis(0), after.axis(0));
+        assert!((0..3).all(|k| after.axis(k).length() > 0.05));
+        camera.reset();
+        assert_eq!(camera, Camera { solid: true, ..Camera::default() });
+    }
+
+    #[test]
+    fn the_distance_to_a_segment_is_to_its_nearest_point() {
+        assert_eq!(distance(pos2(0.0, 3.0), pos2(-1.0, 0.0), pos2(1.0, 0.0)), 3.0);
+        assert_eq!(distance(pos2(5.0, 3.0), pos2(-1.0, 0.0), pos2(1.0, 0.0)), 5.0);
+    }
+}

@@ -1,0 +1,233 @@
+//! The ladder of evaluations: a step is at most ten times as long as the one before, so the first
+//! step alone fixes how few there can be. Said in words and drawn as a strip. Pure arithmetic but
+//! for the strip.
+
+use eframe::egui::{Align2, FontId, Sense, Stroke, Ui, WidgetInfo, accesskit::Role, pos2, vec2};
+
+use super::answer::{Answer, Attempt};
+use crate::ui::{
+    plot::{Mark, Scale, paint_mark, value_words},
+    theme::{self, Theme},
+};
+
+/// Length of the depth axis.
+const SPAN: f64 = 1.0;
+/// Rungs looked at: a first step below a hundred-millionth is not met in practice.
+const RUNGS: u32 = 8;
+
+/// A first step of at least this length reaches the end in `steps` steps, each ten times the last:
+/// h (10^k - 1) / 9 >= L.
+pub fn rung(steps: u32) -> f64 {
+    9.0 * SPAN / (10f64.powi(steps as i32) - 1.0)
+}
+
+/// Fewest steps from a first step of length `h`, without any error.
+pub fn fewest(h: f64) -> u32 {
+    (1..=RUNGS).find(|k| h >= rung(*k)).unwrap_or(RUNGS + 1)
+}
+
+/// Evaluations a step costs, and the order p in the rule for the first step; `None` for fixed steps.
+pub fn cost(method: &str, policy: &str) -> Option<(u32, i32)> {
+    match method {
+        "dopri5" | "tsit5" => Some((6, 5)),
+        "bosh3" => Some((3, 3)),
+        "adaptive_heun" if policy == "clip" => Some((2, 2)),
+        "adaptive_heun" => Some((1, 2)),
+        _ => None,
+    }
+}
+
+/// What the solve says of itself.
+pub struct Account {
+    pub nfe: f64,
+    pub h_init: f64,
+    pub accepted: usize,
+    pub rejected: usize,
+    pub capped: usize,
+    pub d0: f64,
+    pub d1: f64,
+    pub d2: f64,
+    /// Evaluations a step, and p.
+    pub cost: Option<(u32, i32)>,
+    pub method: String,
+}
+
+impl Account {
+    pub fn of(answer: Answer<'_>, attempts: &[Attempt], method: &str, policy: &str) -> Self {
+        let number = |name: &str| answer.number("solver", name).unwrap_or(f64::NAN);
+        let accepted = attempts.iter().filter(|a| a.accepted).count();
+        Self {
+            nfe: number("nfe"),
+            h_init: number("h_init"),
+            accepted,
+            rejected: attempts.len() - accepted,
+            capped: attempts.iter().filter(|a| a.capped).count(),
+            d0: number("d0"),
+            d1: number("d1"),
+            d2: number("d2"),
+            cost: cost(method, policy),
+            method: method.to_owned(),
+        }
+    }
+
+    /// The explanation, a sentence a line.
+    pub fn sentences(&self) -> Vec<String> {
+        let total = self.accepted + self.rejected;
+        let Some((each, order)) = self.cost else {
+            return vec![format!(
+                "{} takes {total} equal steps, whatever the field does: NFE {:.0}. Nothing measures its error, so \
+                 compare its end with an adaptive solver's.",
+                self.method, self.nfe
+            )];
+        };
+        let mut all = vec![format!(
+            "NFE {:.0} = {:.0} to begin + {each} \u{d7} {total} steps ({} accepted, {} rejected).",
+            self.nfe,
+            self.nfe - f64::from(each) * total as f64,
+            self.accepted,
+            self.rejected,
+        )];
+        if !(self.h_init.is_finite() && self.h_init > 0.0) {
+            return all;
+        }
+        let least = fewest(self.h_init);
+        let begun = format!("The first step is {}.", value_words(self.h_init));
+        let forced =
+            format!("A step is at most ten times the one before, so {least} are needed even without any error");
+        all.push(match (self.accepted as u32).checked_sub(least) {
+            Some(0) if self.rejected == 0 => {
+                format!("{begun} {forced}: the whole cost is the ladder's, and says nothing of the flow's curvature.")
+            }
+            Some(0) => format!("{begun} {forced}; the rejected ones are what the error cost."),
+            Some(more) => format!("{begun} {forced}; the error asked for {more} more."),
+            None => format!("{begun} {forced} with the end reached exactly; the last step reached over it."),
+        });
+        if self.capped > 0 {
+            all.push(format!("{} of the steps would have grown more, had they been allowed (triangles).", self.capped));
+        }
+        all.extend(self.first_step_rule(least, order));
+        all
+    }
+
+    /// Which of the two rules fixed the first step, and how far the next rung is.
+    fn first_step_rule(&self, least: u32, order: i32) -> Option<String> {
+        let most = self.d1.max(self.d2);
+        if !(most.is_finite() && most > 0.0) {
+            return None;
+        }
+        let by_slope = (0.01 / most).powf(1.0 / f64::from(order));
+        if ((by_slope - self.h_init) / self.h_init).abs() > 0.01 {
+            let by_size = self.d0 / self.d1;
+            let by_size = by_size.is_finite() && ((by_size - self.h_init) / self.h_init).abs() < 0.01;
+            return by_size.then(|| {
+                format!("It is d\u{2080}/d\u{2081}, the size of the state over its speed: the rule's upper bound.")
+            });
+        }
+        // (0.01 / m)^(1/p) passes rung k where m = 0.01 ((10^k - 1) / 9L)^p.
+        let bound = |k: u32| 0.01 * (1.0 / rung(k)).powi(order);
+        Some(format!(
+            "It is (0.01 / m)^(1/{order}) with m = max(d\u{2081}, d\u{2082}) = {}; above {} the ladder asks for one step \
+             more, that is {} evaluations.",
+            value_words(most),
+            value_words(bound(least)),
+            self.cost.map_or(0, |c| c.0)
+        ))
+    }
+
+    /// The strip: first steps on a log axis, parted by the rungs, with this solve's.
+    pub fn strip_ui(&self, ui: &mut Ui, theme: &Theme) {
+        let Some((each, _)) = self.cost else { return };
+        let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), STRIP), Sense::hover());
+        let painter = ui.painter_at(rect);
+        let lowest = self.h_init.min(1e-3).max(1e-9).log10().floor();
+        let across = |h: f64| {
+            let share = (h.log10() - lowest) / (0.3 - lowest);
+            rect.left() + 8.0 + share.clamp(0.0, 1.0) as f32 * (rect.width() - 16.0)
+        };
+        let small = FontId::proportional(theme::SMALL);
+        let (top, foot) = (rect.top() + 18.0, rect.top() + 36.0);
+        let here = fewest(self.h_init);
+        for k in 1..=RUNGS + 1 {
+            let left = if k > RUNGS { across(10f64.powf(lowest)) } else { across(rung(k)) };
+            let right = if k == 1 { across(10f64.powf(0.3)) } else { across(rung(k - 1)) };
+            if right - left < 1.0 {
+                continue;
+            }
+            let step = eframe::egui::Rect::from_min_max(pos2(left, top), pos2(right, foot));
+            if k == here {
+                painter.rect_filled(step, 0.0, theme.accent.gamma_multiply(0.2));
+            }
+            painter.vline(left, top..=foot, Stroke::new(1.0, theme.secondary));
+            let words = format!("{}", 2 + each * k);
+            let colour = if k == here { theme.text } else { theme.secondary };
+            if right - left > 22.0 {
+                painter.text(step.center(), Align2::CENTER_CENTER, words, FontId::monospace(theme::SMALL), colour);
+            }
+        }
+        for y in [top, foot] {
+            painter.hline(across(10f64.powf(lowest))..=across(10f64.powf(0.3)), y, Stroke::new(1.0, theme.line));
+        }
+        for (place, words) in Scale::Log.ticks(lowest, 0.0, 5) {
+            let x = across(10f64.powf(place));
+            let align = if x > rect.right() - 30.0 { Align2::RIGHT_TOP } else { Align2::CENTER_TOP };
+            painter.text(pos2(x, foot + 3.0), align, words, FontId::monospace(theme::SMALL), theme.secondary);
+        }
+        let head = "fewest evaluations by the ladder, over the first step h_init (log)";
+        painter.text(rect.left_top() + vec2(2.0, 0.0), Align2::LEFT_TOP, head, small, theme.secondary);
+        if self.h_init > 0.0 {
+            let x = across(self.h_init);
+            painter.vline(x, top - 2.0..=foot + 2.0, Stroke::new(2.0, theme.accent));
+            paint_mark(&painter, pos2(x, foot + 5.0), Mark::Up, theme.accent);
+        }
+        let words = format!("ladder: h_init {}, at least {here} steps", value_words(self.h_init));
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &words));
+    }
+}
+
+/// Height of the strip, points.
+pub const STRIP: f32 = 54.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rungs_are_where_a_tenfold_growing_row_reaches_the_end() {
+        assert_eq!((rung(1), rung(2)), (1.0, 1.0 / 11.0));
+        for k in 1..=6 {
+            let reach = |h: f64, n: u32| (0..n).map(|i| h * 10f64.powi(i as i32)).sum::<f64>();
+            assert!(reach(rung(k) * 1.000_001, k) > 1.0 && reach(rung(k) * 0.999_999, k) < 1.0);
+            assert_eq!((fewest(rung(k) * 1.000_001), fewest(rung(k) * 0.999_999)), (k, k + 1));
+        }
+    }
+
+    /// The source's own jump: dopri5 goes from 14 to 20 when max(d1, d2) passes 1610.5.
+    #[test]
+    fn the_jump_from_14_to_20_is_where_it_is_known_to_be() {
+        let h = |m: f64| (0.01 / m).powf(0.2);
+        let least = |m: f64| 2 + 6 * fewest(h(m));
+        assert_eq!((least(1610.0), least(1611.0)), (14, 20));
+        let account = |m: f64, accepted| Account {
+            nfe: f64::from(least(m)),
+            h_init: h(m),
+            accepted,
+            rejected: 0,
+            capped: 1,
+            d0: 1000.0,
+            d1: m,
+            d2: 0.0,
+            cost: cost("dopri5", "interpolate"),
+            method: "dopri5".into(),
+        };
+        let words = account(1600.0, 2).sentences().join(" ");
+        assert!(words.contains("whole cost is the ladder's") && words.contains("above 1611"), "{words}");
+        let words = account(1600.0, 5).sentences().join(" ");
+        assert!(words.contains("3 more"), "{words}");
+    }
+
+    #[test]
+    fn fixed_steps_have_no_ladder() {
+        assert_eq!(cost("euler", "interpolate"), None);
+        assert_ne!(cost("adaptive_heun", "clip"), cost("adaptive_heun", "interpolate"));
+    }
+}

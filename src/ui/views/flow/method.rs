@@ -1,0 +1,138 @@
+//! The choice of a solver and what it is asked with. It does not ask.
+
+use eframe::egui::{ComboBox, DragValue, Ui, WidgetInfo, accesskit::Role};
+
+use super::dials::Dials;
+use crate::{
+    config::Value,
+    ui::{panels::number, views::ViewCx},
+};
+
+/// Solvers by id, with their names; the first four take fixed steps.
+const METHODS: [(&str, &str); 8] = [
+    ("euler", "Euler"),
+    ("midpoint", "midpoint"),
+    ("heun2", "Heun"),
+    ("rk4", "RK4 (3/8)"),
+    ("bosh3", "bosh3"),
+    ("adaptive_heun", "adaptive Heun"),
+    ("dopri5", "dopri5"),
+    ("tsit5", "tsit5"),
+];
+
+/// Whether a method takes a fixed number of steps.
+pub fn is_fixed(method: &str) -> bool {
+    METHODS[..4].iter().any(|m| m.0 == method)
+}
+
+fn set(ui: &Ui, cx: &mut ViewCx<'_>, arg: &str, value: Value) {
+    let now = ui.input(|i| i.time);
+    cx.selection.flow.set(arg, value, now);
+}
+
+/// Which field of the playground, where the answer is of one.
+pub fn field_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &str) {
+    const FIELDS: [(&str, &str); 4] =
+        [("linear", "linear"), ("spiral", "spiral"), ("van_der_pol", "van der Pol"), ("mlp", "trained MLP")];
+    ui.horizontal_wrapped(|ui| {
+        for (id, words) in FIELDS {
+            if ui.selectable_label(shown == id, words).clicked() {
+                set(ui, cx, "kind", Value::Text(id.to_owned()));
+            }
+        }
+    });
+}
+
+/// Method, and what it takes: steps, or policy and tolerances.
+pub fn solver_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 6.0;
+        let method = Dials::word(cx, "method");
+        let shown = METHODS.iter().find(|m| m.0 == method).map_or(method.as_str(), |m| m.1);
+        let mut chosen = None;
+        let combo = ComboBox::from_id_salt("method").selected_text(shown).width(108.0).show_ui(ui, |ui| {
+            for (id, words) in METHODS {
+                if ui.selectable_label(id == method, words).clicked() {
+                    chosen = Some(id);
+                }
+            }
+        });
+        combo.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "solver"));
+        combo.response.on_hover_text(
+            "How the flow is solved from \u{3c4} = 0 to 1. The first four take fixed steps; the others choose theirs \
+             by the tolerances.",
+        );
+        if let Some(id) = chosen {
+            set(ui, cx, "method", Value::Text(id.to_owned()));
+        }
+        if is_fixed(&method) {
+            let mut steps = Dials::number(cx, "steps") as i64;
+            let label = ui.label("m").id;
+            let field = DragValue::new(&mut steps).range(1..=1024).speed(0.1).update_while_editing(false);
+            let tip = "Steps of a solver with fixed steps. The model was trained with four of Euler's.";
+            if ui.add(field).labelled_by(label).on_hover_text(tip).changed() {
+                set(ui, cx, "steps", Value::Int(steps));
+            }
+        } else {
+            policy_ui(ui, cx);
+            tolerance_ui(ui, cx, "rtol");
+            tolerance_ui(ui, cx, "atol");
+        }
+    });
+}
+
+fn policy_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    let policy = Dials::word(cx, "policy");
+    let mut chosen = None;
+    for (id, words, tip) in [
+        (
+            "interpolate",
+            "interpolate",
+            "As torchdiffeq: the last step may reach over \u{3c4} = 1 and the end is read off a quartic. Evaluations \
+             are comparable only within one policy.",
+        ),
+        (
+            "clip",
+            "clip",
+            "As diffrax: the last step is cut to end at \u{3c4} = 1. The field is never asked beyond its end.",
+        ),
+    ] {
+        if ui.selectable_label(policy == id, words).on_hover_text(tip).clicked() {
+            chosen = Some(id);
+        }
+    }
+    if let Some(id) = chosen {
+        set(ui, cx, "policy", Value::Text(id.to_owned()));
+    }
+}
+
+fn tolerance_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, arg: &'static str) {
+    let mut value = Dials::number(cx, arg);
+    let label = ui.label(arg).id;
+    let speed = (value * 0.02).max(1e-9);
+    let field = DragValue::new(&mut value)
+        .range(1e-9..=1.0)
+        .speed(speed)
+        .custom_formatter(|v, _| number::short(v))
+        .custom_parser(|t| t.trim().replace(',', ".").parse().ok())
+        .update_while_editing(false);
+    let tip = if arg == "rtol" {
+        "Error that a step may make, relative to the state. Smaller takes more steps."
+    } else {
+        "Error that a step may make where the state is near zero. Smaller takes more steps."
+    };
+    if ui.add(field).labelled_by(label).on_hover_text(tip).changed() {
+        set(ui, cx, arg, Value::Float(value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fixed_methods_are_known() {
+        assert!(["euler", "midpoint", "heun2", "rk4"].into_iter().all(is_fixed));
+        assert!(!["dopri5", "bosh3", "", "tsit5"].into_iter().any(is_fixed));
+    }
+}

@@ -1,0 +1,35 @@
+//! The views of the ODE flow, and what they share: the dials one question is asked with, and its
+//! answer read by name.
+
+mod along;
+mod answer;
+mod bars;
+mod camera;
+mod dials;
+mod ladder;
+mod method;
+mod motion;
+mod pad;
+mod paths;
+mod solver;
+mod steer;
+mod streaks;
+mod sweep;
+
+pub use along::Along;
+pub use dials::Dials;
+pub use paths::Paths;
+pub use solver::Solver;
+pub use steer::Steer;
+pub use sweep::Sweep;
+
+/// Answers to the probe `flow`: Bundle; see there for its parts.
+pub const ANSWER: &str = "flow.answer";
+/// Answers to the probe `flow_field`: Bundle of the field in the plane of the paths.
+pub const FIELD: &str = "flow.field";
+/// Answers to the probe `flow_sweep`, a dot and its kind: Bundle of that sweep so far.
+pub const SWEEP: &str = "flow.sweep";
+
+/// What every view of the flow says when nobody has answered yet.
+const EMPTY: &str = "No flow has answered yet. Open the ODE flow lab and press Space: it learns the language, then to \
+                     be steered, and answers from the first step on.";

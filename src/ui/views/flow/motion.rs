@@ -1,0 +1,267 @@
+//! A control that moves by itself, to and fro or from end to end, and the recording of what is seen
+//! meanwhile: a PNG a frame and one table. Each value waits for its answer, so no frame shows a
+//! value with the answer to another.
+
+use std::fmt::Write as _;
+
+use eframe::egui::{ComboBox, DragValue, Rect, Ui, WidgetInfo, accesskit::Role};
+
+use super::{
+    answer::Answer,
+    dials::{Dials, U},
+    pad::{REACH, name_of},
+};
+use crate::{
+    config::Value,
+    ui::{
+        plot::quote,
+        views::{Export, ViewCx},
+    },
+};
+
+/// How it moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// From the lowest value to the highest, then again.
+    Sweep,
+    /// To and fro.
+    Sine,
+}
+
+impl Way {
+    fn words(self) -> &'static str {
+        match self {
+            Way::Sweep => "sweep",
+            Way::Sine => "sine",
+        }
+    }
+
+    /// The value after a share of the period.
+    fn at(self, share: f64) -> f64 {
+        let v = match self {
+            Way::Sweep => REACH * (2.0 * share.rem_euclid(1.0) - 1.0),
+            Way::Sine => REACH * (std::f64::consts::TAU * share).sin(),
+        };
+        (v * 1e3).round() / 1e3
+    }
+}
+
+/// What is under way.
+#[derive(Debug, Clone, PartialEq, Default)]
+enum State {
+    #[default]
+    Rest,
+    /// Playing since then, by egui's clock.
+    Playing(f64),
+    Recording(Recording),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Recording {
+    folder: String,
+    frame: usize,
+    stage: Stage,
+    table: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Stage {
+    /// The value is to be set.
+    Set,
+    /// Its answer has not come, or has been in view for so many frames; since when it is waited for.
+    Waiting { seen: u8, since: f64 },
+    /// The picture was asked for and is taken of the next frame.
+    Taken { frames: u8 },
+}
+
+/// Pictures in a recording: one period.
+const FRAMES: usize = 60;
+/// Frames an answer must be in view before its picture is taken: what hangs on it is asked in the
+/// first of them.
+const SETTLED: u8 = 2;
+/// An answer that takes longer ends a recording, seconds.
+const PATIENCE: f64 = 20.0;
+
+/// The animation of one control.
+#[derive(Debug, Clone)]
+pub struct Motion {
+    dim: usize,
+    way: Way,
+    /// Seconds.
+    period: f64,
+    state: State,
+    /// Said beside the buttons.
+    note: String,
+}
+
+impl Default for Motion {
+    fn default() -> Self {
+        Self { dim: 0, way: Way::Sine, period: 8.0, state: State::Rest, note: String::new() }
+    }
+}
+
+impl Motion {
+    pub fn is_moving(&self) -> bool {
+        self.state != State::Rest
+    }
+
+    /// A hand took over.
+    pub fn stop(&mut self) {
+        self.state = State::Rest;
+    }
+
+    pub fn ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>) {
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing.x = 6.0;
+            let combo =
+                ComboBox::from_id_salt("moved").selected_text(name_of(self.dim)).width(44.0).show_ui(ui, |ui| {
+                    for dim in 0..4 {
+                        ui.selectable_value(&mut self.dim, dim, name_of(dim));
+                    }
+                });
+            combo.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "control that moves"));
+            let combo = ComboBox::from_id_salt("way").selected_text(self.way.words()).width(64.0).show_ui(ui, |ui| {
+                for way in [Way::Sine, Way::Sweep] {
+                    ui.selectable_value(&mut self.way, way, way.words());
+                }
+            });
+            combo.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "way of moving"));
+            let period = DragValue::new(&mut self.period).range(0.5..=120.0).speed(0.1).suffix(" s");
+            ui.add(period.update_while_editing(false))
+                .on_hover_text("Time of one round from \u{2212}2 to 2, while the answers keep up.");
+            let moving = self.is_moving();
+            let can = cx.can_ask();
+            let play = ui.add_enabled(can, eframe::egui::Button::new(if moving { "stop" } else { "play" }));
+            if play.on_hover_text("Moves the control by itself. Each value waits for its answer.").clicked() {
+                self.state = if moving { State::Rest } else { State::Playing(ui.input(|i| i.time)) };
+                self.note.clear();
+            }
+            let record = ui.add_enabled(can && !moving, eframe::egui::Button::new("record"));
+            let tip = format!(
+                "Goes through one round and writes {FRAMES} pictures of the window and a table of the values into the \
+                 export folder."
+            );
+            if record.on_hover_text(tip).clicked() {
+                self.begin_recording();
+            }
+            if let State::Recording(r) = &self.state {
+                ui.label(format!("frame {} of {FRAMES}", r.frame + 1));
+            } else if !self.note.is_empty() {
+                ui.label(&self.note);
+            }
+        });
+    }
+
+    fn begin_recording(&mut self) {
+        let when = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+        let folder = format!("steering-u{}-{}-{when}", self.dim, self.way.words());
+        let mut table = String::from("frame,u0,u1,u2,u3,p_plus,p_minus,top_word,p_top_word,nfe,h_init\n");
+        table.reserve(64 * FRAMES);
+        self.note.clear();
+        self.state = State::Recording(Recording { folder, frame: 0, stage: Stage::Set, table });
+    }
+
+    /// Moves on if it is time; asks for the next frame only while it moves.
+    pub fn drive(&mut self, ui: &Ui, cx: &mut ViewCx<'_>) {
+        let now = ui.input(|i| i.time);
+        match &mut self.state {
+            State::Rest => return,
+            State::Playing(since) => {
+                // The next value is asked for once the last one was answered.
+                if cx.can_ask() && Dials::is_answered(cx) {
+                    let v = self.way.at((now - *since) / self.period);
+                    cx.selection.flow.set(U[self.dim], Value::Float(v), now);
+                }
+            }
+            State::Recording(recording) => {
+                let (dim, way) = (self.dim, self.way);
+                match recording.drive(cx, now, ui.ctx().content_rect(), dim, way) {
+                    Step::Going => {}
+                    Step::Done(words) => {
+                        self.note = words;
+                        self.state = State::Rest;
+                    }
+                }
+            }
+        }
+        ui.ctx().request_repaint();
+    }
+}
+
+enum Step {
+    Going,
+    Done(String),
+}
+
+impl Recording {
+    fn drive(&mut self, cx: &mut ViewCx<'_>, now: f64, window: Rect, dim: usize, way: Way) -> Step {
+        match self.stage {
+            Stage::Set => {
+                let v = way.at(self.frame as f64 / FRAMES as f64);
+                cx.selection.flow.set(U[dim], Value::Float(v), now);
+                self.stage = Stage::Waiting { seen: 0, since: now };
+            }
+            Stage::Waiting { since, .. } if now - since > PATIENCE || !cx.can_ask() => {
+                return Step::Done(format!("frame {} was not answered: stopped", self.frame + 1));
+            }
+            Stage::Waiting { seen, since } => {
+                let answered = Dials::is_answered(cx);
+                self.stage = Stage::Waiting { seen: if answered { seen + 1 } else { 0 }, since };
+                if answered && seen >= SETTLED {
+                    let name = format!("{}/frame-{:04}.png", self.folder, self.frame + 1);
+                    cx.exports.push(Export::Picture { rect: window, name });
+                    self.table.push_str(&row(cx, self.frame + 1));
+                    self.stage = Stage::Taken { frames: 0 };
+                }
+            }
+            Stage::Taken { frames: 0 } => self.stage = Stage::Taken { frames: 1 },
+            Stage::Taken { .. } => {
+                self.frame += 1;
+                self.stage = Stage::Set;
+                if self.frame == FRAMES {
+                    let name = format!("{}/values.csv", self.folder);
+                    cx.exports.push(Export::Text { name, text: std::mem::take(&mut self.table) });
+                    return Step::Done(format!("{FRAMES} frames recorded"));
+                }
+            }
+        }
+        Step::Going
+    }
+}
+
+/// A row of the table: what this frame shows.
+fn row(cx: &ViewCx<'_>, frame: usize) -> String {
+    let mut out = format!("{frame}");
+    for v in Dials::u(cx) {
+        let _ = write!(out, ",{v}");
+    }
+    let answer = Answer::of(cx);
+    let number = |part: &str, name: &str| {
+        let v = answer.and_then(|a| a.number(part, name)).filter(|v| v.is_finite());
+        v.map_or(String::new(), |v| v.to_string())
+    };
+    let _ = write!(out, ",{},{}", number("mass", "plus"), number("mass", "minus"));
+    let word = answer.and_then(|a| a.words("next_words").first()).map_or("", String::as_str);
+    let _ = write!(out, ",{},{}", quote(word), number("next", "p"));
+    let _ = writeln!(out, ",{},{}", number("solver", "nfe"), number("solver", "h_init"));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_stay_within_reach_and_return() {
+        for way in [Way::Sweep, Way::Sine] {
+            for i in 0..200 {
+                let share = f64::from(i) / 50.0;
+                assert!(way.at(share).abs() <= REACH, "{way:?} at {share}");
+                assert_eq!(way.at(share), way.at(share + 1.0), "{way:?} at {share}");
+            }
+        }
+        assert_eq!(Way::Sine.at(0.0), 0.0);
+        assert_eq!((Way::Sweep.at(0.0), Way::Sweep.at(0.5)), (-REACH, 0.0));
+        assert_eq!((Way::Sine.at(0.25), Way::Sine.at(0.75)), (REACH, -REACH));
+    }
+}

@@ -1,0 +1,174 @@
+//! A square in which two of the controls are set at once, with the class mass found at every place
+//! that was visited. It does not ask; it says what a hand chose.
+
+use eframe::egui::{
+    Align2, Color32, ComboBox, EventFilter, FontId, Key, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo,
+    accesskit::Role, pos2, vec2,
+};
+
+use super::answer::Answer;
+use crate::{
+    gpu::colour::ColourMap,
+    ui::{
+        plot::value_words,
+        theme::{self, Theme},
+        views::ViewCx,
+    },
+};
+
+/// The controls go from minus this to this.
+pub const REACH: f64 = 2.0;
+/// Visited places that are kept.
+const KEPT: usize = 1500;
+/// What an arrow key moves.
+const STEP: f64 = 0.05;
+
+/// A control's name as it is written.
+pub fn name_of(dim: usize) -> &'static str {
+    ["u\u{2080}", "u\u{2081}", "u\u{2082}", "u\u{2083}"].get(dim).copied().unwrap_or("u")
+}
+
+/// Everything but u that the mass depends on.
+type Situation = (u64, String, String);
+
+/// The pad's pair of controls, and what was seen on it.
+#[derive(Debug, Clone)]
+pub struct Pad {
+    pub pair: (usize, usize),
+    /// u and P(class +) - P(class -) there.
+    seen: Vec<([f64; 4], f64)>,
+    situation: Option<Situation>,
+    last: Option<u64>,
+}
+
+impl Default for Pad {
+    fn default() -> Self {
+        Self { pair: (0, 1), seen: vec![], situation: None, last: None }
+    }
+}
+
+impl Pad {
+    /// Remembers what the newest answer says of its place.
+    pub fn learn(&mut self, cx: &ViewCx<'_>) {
+        let Some(answer) = Answer::of(cx) else { return };
+        let told = answer.sample.request;
+        let number = |name: &str| answer.number("used", name);
+        let [Some(a), Some(b), Some(c), Some(d)] = super::dials::U.map(number) else { return };
+        let (Some(plus), Some(minus)) = (answer.number("mass", "plus"), answer.number("mass", "minus")) else { return };
+        let alpha = number("alpha").unwrap_or(1.0);
+        let situation = (answer.sample.step, format!("{alpha}"), answer.words("used_words").join("\n"));
+        if self.situation.as_ref() != Some(&situation) {
+            self.seen.clear();
+            (self.situation, self.last) = (Some(situation), None);
+        }
+        if self.last == told && !self.seen.is_empty() {
+            return;
+        }
+        self.last = told;
+        if self.seen.len() == KEPT {
+            self.seen.remove(0);
+        }
+        self.seen.push(([a, b, c, d], plus - minus));
+    }
+
+    /// Places seen so far.
+    #[cfg(test)]
+    pub fn seen(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// Draws it; the new values of its pair if a hand moved them.
+    pub fn ui(&mut self, ui: &mut Ui, theme: &Theme, u: [f64; 4], side: f32) -> Option<(f64, f64)> {
+        let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::click_and_drag());
+        let (i, j) = self.pair;
+        let label = format!("pad of {} and {}", name_of(i), name_of(j));
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &label));
+        self.paint(ui, theme, rect, u, response.has_focus());
+        let mut chosen = None;
+        if response.clicked() || response.dragged() {
+            response.request_focus();
+            if let Some(p) = response.interact_pointer_pos() {
+                let share = |v: f32| f64::from(v.clamp(0.0, 1.0)) * 2.0 * REACH - REACH;
+                let (x, y) = ((p.x - rect.left()) / rect.width(), (rect.bottom() - p.y) / rect.height());
+                chosen = Some((tidy(share(x)), tidy(share(y))));
+            }
+        }
+        if response.has_focus() {
+            let filter = EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
+            ui.memory_mut(|m| m.set_focus_lock_filter(response.id, filter));
+            let pressed = |key: Key| ui.input_mut(|i| i.count_and_consume_key(Default::default(), key)) as f64 * STEP;
+            let x = pressed(Key::ArrowRight) - pressed(Key::ArrowLeft);
+            let y = pressed(Key::ArrowUp) - pressed(Key::ArrowDown);
+            if x != 0.0 || y != 0.0 {
+                let kept = |v: f64| tidy(v.clamp(-REACH, REACH));
+                chosen = Some((kept(u[i] + x), kept(u[j] + y)));
+            }
+        }
+        response.on_hover_text(format!(
+            "Sets {} and {} together: drag, click, or arrow keys. Each place that was solved keeps a dot: warm where \
+             class + won, cool where class \u{2212} did.",
+            name_of(i),
+            name_of(j)
+        ));
+        chosen
+    }
+
+    fn paint(&self, ui: &Ui, theme: &Theme, rect: Rect, u: [f64; 4], focused: bool) {
+        let painter = ui.painter_at(rect.expand(1.0));
+        let (i, j) = self.pair;
+        let at = |u: &[f64; 4]| {
+            let share = |v: f64| ((v + REACH) / (2.0 * REACH)).clamp(0.0, 1.0) as f32;
+            pos2(rect.left() + share(u[i]) * rect.width(), rect.bottom() - share(u[j]) * rect.height())
+        };
+        painter.rect_filled(rect, 2.0, theme.raised);
+        for tick in [-1.0, 0.0, 1.0] {
+            let place = at(&[tick; 4]);
+            let colour = if tick == 0.0 { theme.secondary.gamma_multiply(0.6) } else { theme.line };
+            painter.vline(place.x, rect.y_range(), Stroke::new(1.0, colour));
+            painter.hline(rect.x_range(), place.y, Stroke::new(1.0, colour));
+        }
+        let map = ColourMap::Diverging { dark: theme.dark };
+        for (place, difference) in &self.seen {
+            let others = (0..4).filter(|k| *k != i && *k != j);
+            if others.into_iter().all(|k| (place[k] - u[k]).abs() < 1e-9) {
+                let [r, g, b] = map.at(0.5 + 0.5 * *difference as f32);
+                painter.circle_filled(at(place), 3.0, Color32::from_rgb(r, g, b));
+            }
+        }
+        let small = FontId::proportional(theme::SMALL);
+        let right = pos2(rect.right() - 3.0, at(&[0.0; 4]).y + 2.0);
+        painter.text(right, Align2::RIGHT_TOP, name_of(i), small.clone(), theme.secondary);
+        let top = pos2(at(&[0.0; 4]).x + 4.0, rect.top() + 2.0);
+        painter.text(top, Align2::LEFT_TOP, name_of(j), small, theme.secondary);
+        let here = at(&u);
+        painter.circle(here, 5.5, theme.panel, Stroke::new(2.0, theme.accent));
+        painter.circle_filled(here, 2.0, theme.accent);
+        let edge = if focused { theme.accent } else { theme.line };
+        painter.rect_stroke(rect, 2.0, Stroke::new(1.0, edge), StrokeKind::Outside);
+    }
+
+    /// Which pair: a menu.
+    pub fn pair_ui(&mut self, ui: &mut Ui, width: f32) {
+        let words = |(i, j): (usize, usize)| format!("{} and {}", name_of(i), name_of(j));
+        let combo = ComboBox::from_id_salt("pad pair").selected_text(words(self.pair)).width(width);
+        let shown = combo.show_ui(ui, |ui| {
+            for pair in (0..4).flat_map(|i| (i + 1..4).map(move |j| (i, j))) {
+                ui.selectable_value(&mut self.pair, pair, words(pair));
+            }
+        });
+        shown.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "pair of the pad"));
+        shown.response.on_hover_text("Which two of the controls the pad sets. The other two stay where they are.");
+    }
+}
+
+/// Two decimals: what a hand can mean. Zero is easy to hit.
+fn tidy(v: f64) -> f64 {
+    let v = (v * 100.0).round() / 100.0;
+    if v.abs() < 0.03 { 0.0 } else { v }
+}
+
+/// A control's value as it is shown.
+pub fn words_of(u: [f64; 4]) -> String {
+    let all: Vec<String> = u.iter().map(|v| if *v == 0.0 { "0".to_owned() } else { value_words(*v) }).collect();
+    format!("({})", all.join(", "))
+}

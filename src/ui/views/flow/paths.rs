@@ -1,0 +1,374 @@
+//! The ways of the tokens' states over depth, in the plane or space of largest variance, with the
+//! field's streaks behind them and a ghost of where they went before the last change.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use eframe::egui::{
+    self, Align2, Color32, FontId, Painter, Pos2, Rect, Response, Sense, Shape, Slider, Stroke, Ui, WidgetInfo,
+    accesskit::Role, pos2, vec2,
+};
+
+use super::{
+    EMPTY, FIELD,
+    answer::{Answer, Path, paths},
+    camera::{Camera, Frame, distance},
+    dials::Dials,
+    streaks::{PACE, Streaks},
+};
+use crate::{
+    config::Value,
+    telemetry::{Args, Payload},
+    ui::{
+        plot::{Mark, empty_ui, paint_mark, quote, value_words},
+        theme::{self, Theme},
+        views::{View, ViewCx},
+    },
+};
+
+/// What is behind the paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Behind {
+    Nothing,
+    Still,
+    Flowing,
+}
+
+/// View `flow_paths`.
+pub struct Paths {
+    camera: Camera,
+    /// Fits the followed token alone.
+    close: bool,
+    behind: Behind,
+    tau: f64,
+    streaks: Streaks,
+    /// What is shown, and what was when the last gesture began.
+    shown: Option<Arc<Payload>>,
+    ghost: Option<Arc<Payload>>,
+    gesture: u64,
+    /// What the field was asked with last, and after which answer.
+    asked: Option<(Args, Option<u64>, u64)>,
+}
+
+impl Default for Paths {
+    fn default() -> Self {
+        Self {
+            camera: Camera::default(),
+            close: false,
+            behind: Behind::Flowing,
+            tau: 0.5,
+            streaks: Streaks::default(),
+            shown: None,
+            ghost: None,
+            gesture: 0,
+            asked: None,
+        }
+    }
+}
+
+const FOOT: f32 = 26.0;
+
+impl Paths {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    /// Keeps the ghost and asks for the field of the flow that is shown.
+    fn follow(&mut self, cx: &mut ViewCx<'_>) {
+        let Some(answer) = Answer::of(cx) else { return };
+        let newer = self.shown.as_ref().is_none_or(|p| !Arc::ptr_eq(p, answer.payload()));
+        if self.gesture != cx.selection.flow.gesture {
+            self.gesture = cx.selection.flow.gesture;
+            self.ghost = self.shown.take();
+        }
+        if newer || self.shown.is_none() {
+            self.shown = Some(answer.payload().clone());
+        }
+        if self.behind == Behind::Nothing {
+            cx.selection.flow.field_asked = None;
+            return;
+        }
+        let mut args = Dials::args(cx);
+        args.insert("tau".to_owned(), Value::Float(self.tau));
+        let wanted = (args, answer.sample.request, answer.sample.step);
+        if cx.can_ask() && answer.sample.request.is_some() && self.asked.as_ref() != Some(&wanted) {
+            let request = cx.ask("flow_field", Some(answer.variant), wanted.0.clone());
+            cx.selection.flow.field_asked = Some(request);
+            self.asked = Some(wanted);
+        }
+        if let Some((_, field)) = cx.answer(FIELD) {
+            self.streaks.take(&field.payload);
+        }
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, has_words: bool) {
+        ui.horizontal(|ui| {
+            ui.spacing_mut().item_spacing.x = 6.0;
+            let tip = "From above: the two directions in which the states differ most.";
+            ui.selectable_value(&mut self.camera.solid, false, "plane").on_hover_text(tip);
+            let tip = "Three directions: drag to turn, scroll to come nearer, double-click to go back.";
+            ui.selectable_value(&mut self.camera.solid, true, "space").on_hover_text(tip);
+            if has_words {
+                let tip = "Fits the followed token alone. Click a path, or a word of the prompt, to follow it.";
+                ui.toggle_value(&mut self.close, "close").on_hover_text(tip);
+            }
+            ui.separator();
+            let label =
+                ui.label("\u{3c4}").on_hover_text("Depth at which the field is drawn, and the disc on each path.");
+            ui.spacing_mut().slider_width = (ui.available_width() - 250.0).clamp(48.0, 160.0);
+            let slider = Slider::new(&mut self.tau, 0.0..=1.0).step_by(0.01).fixed_decimals(2);
+            ui.add(slider).labelled_by(label.id);
+            ui.separator();
+            for (behind, words, tip) in [
+                (Behind::Nothing, "none", "Only the paths."),
+                (Behind::Still, "still", "Streaks along the field, standing still."),
+                (
+                    Behind::Flowing,
+                    "flow",
+                    "Particles carried by the field at this \u{3c4}. They stand still where reduced motion is wanted.",
+                ),
+            ] {
+                ui.selectable_value(&mut self.behind, behind, words).on_hover_text(tip);
+            }
+        });
+    }
+
+    /// Everything that is drawn, in its order from the back.
+    fn canvas_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, answer: Answer<'_>, all: &[Path]) {
+        let (sheet, response) = ui.allocate_exact_size(ui.available_size(), Sense::click_and_drag());
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "paths of the states"));
+        self.handle(ui, sheet, &response);
+        let followed = followed(cx, answer, all);
+        let ghost = self.ghost.as_deref().map(paths).unwrap_or_default();
+        let close = self.close && followed.is_some();
+        let fitted = |path: &&Path| !close || Some(path.token) == followed;
+        let places = all.iter().chain(&ghost).filter(fitted).flat_map(|p| p.places.iter().copied());
+        let inner = Rect::from_min_max(sheet.min + vec2(12.0, 18.0), sheet.max - vec2(12.0, 22.0));
+        let patch = self.patch(all, followed, close);
+        let frame = self.camera.frame(inner, places.chain(patch));
+        let z = all.iter().find(|p| Some(p.token) == followed).map_or(0.0, |p| p.at(self.tau)[2]);
+        let painter = ui.painter_at(sheet);
+        if self.behind != Behind::Nothing {
+            let flowing = self.behind == Behind::Flowing && !cx.still;
+            self.streaks.flow(ui, flowing);
+            if let Err(words) = self.streaks.paint(ui, sheet, &frame, z, flowing, cx.theme) {
+                let font = FontId::proportional(theme::SMALL);
+                painter.text(sheet.left_bottom(), Align2::LEFT_BOTTOM, words, font, cx.theme.secondary);
+            }
+        }
+        let scene = Scene { painter: &painter, frame: &frame, theme: cx.theme, tau: self.tau };
+        for path in &ghost {
+            scene.ghost(path, Some(path.token) == followed);
+        }
+        for path in all.iter().filter(|p| Some(p.token) != followed) {
+            scene.path(path, followed.is_none(), &answer.sample.tokens);
+        }
+        if let Some(path) = all.iter().find(|p| Some(p.token) == followed) {
+            scene.path(path, true, &answer.sample.tokens);
+            for attempt in answer.attempts().iter().filter(|a| !a.accepted) {
+                paint_mark(&painter, frame.at(path.at(attempt.t)), Mark::Cross, cx.theme.error);
+            }
+        }
+        scene.axes(sheet, &explained(answer));
+        self.point(&response, cx, &frame, all, &answer.sample.tokens);
+    }
+
+    /// The field's patch belongs into the picture where it is near what is shown.
+    fn patch(&self, all: &[Path], followed: Option<usize>, close: bool) -> Vec<[f32; 3]> {
+        if self.behind == Behind::Nothing || self.streaks.is_empty() || close && followed.is_none() {
+            return vec![];
+        }
+        let [x0, x1, y0, y1] = self.streaks.extent();
+        let z = all.iter().find(|p| Some(p.token) == followed).map_or(0.0, |p| p.at(self.tau)[2]);
+        vec![[x0, y0, z], [x1, y1, z]]
+    }
+
+    fn handle(&mut self, ui: &Ui, sheet: Rect, response: &Response) {
+        if response.dragged() && self.camera.solid {
+            self.camera.turn(response.drag_delta());
+        }
+        if response.double_clicked() {
+            self.camera.reset();
+        }
+        if response.hover_pos().is_some_and(|p| sheet.contains(p)) {
+            let (scroll, pinch) = ui.input(|i| (i.smooth_scroll_delta().y, i.zoom_delta()));
+            let factor = pinch * (scroll / 300.0).exp();
+            if factor != 1.0 {
+                self.camera.zoom_by(factor);
+            }
+        }
+    }
+
+    /// Names the state under the pointer; a click follows its token.
+    fn point(&self, response: &Response, cx: &mut ViewCx<'_>, frame: &Frame, all: &[Path], tokens: &[String]) {
+        let Some(pointer) = response.hover_pos() else { return };
+        let near = |path: &Path| {
+            let places: Vec<Pos2> = path.places.iter().map(|p| frame.at(*p)).collect();
+            let lines = places.windows(2).map(|w| distance(pointer, w[0], w[1]));
+            lines.fold(places.first().map_or(f32::MAX, |p| (*p - pointer).length()), f32::min)
+        };
+        let nearest = all.iter().map(|p| (near(p), p)).min_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((_, path)) = nearest.filter(|(far, _)| *far < 12.0) else { return };
+        if response.clicked() && !tokens.is_empty() {
+            cx.selection.token = Some(path.token);
+        }
+        let far = |i: &usize| (frame.at(path.places[*i]) - pointer).length();
+        let Some(i) = (0..path.places.len()).min_by(|a, b| far(a).total_cmp(&far(b))) else { return };
+        let place = path.places[i].map(|v| value_words(f64::from(v))).join("  ");
+        let name = tokens.get(path.token).map_or(format!("start {}", path.token + 1), |t| t.trim().to_owned());
+        let words = format!("{name}\n\u{3c4} {}\n{place}", value_words(path.taus[i]));
+        response.clone().on_hover_ui_at_pointer(|ui| {
+            ui.label(egui::RichText::new(words).font(FontId::monospace(12.0)));
+        });
+    }
+
+    fn table(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let answer = Answer::of(cx)?;
+        let mut out = String::from("shown,token,word,tau,component_1,component_2,component_3\n");
+        let ghost = self.ghost.as_deref().map(paths).unwrap_or_default();
+        for (what, all) in [("now", paths(answer.payload())), ("before", ghost)] {
+            for path in all {
+                let word = answer.sample.tokens.get(path.token).map_or("", String::as_str);
+                for (tau, [x, y, z]) in path.taus.iter().zip(&path.places) {
+                    let _ = writeln!(out, "{what},{},{},{tau},{x},{y},{z}", path.token, quote(word.trim()));
+                }
+            }
+        }
+        (out.lines().count() > 1).then_some(out)
+    }
+}
+
+/// The token whose path is drawn strongly: the selected one, else the one the answer followed, else
+/// the last; none where paths are of no tokens.
+fn followed(cx: &ViewCx<'_>, answer: Answer<'_>, all: &[Path]) -> Option<usize> {
+    if answer.sample.tokens.is_empty() {
+        return None;
+    }
+    let told = answer.number("used", "token").filter(|t| *t >= 0.0).map(|t| t as usize);
+    let wanted = cx.selection.token.or(told);
+    wanted.filter(|t| all.iter().any(|p| p.token == *t)).or_else(|| all.last().map(|p| p.token))
+}
+
+/// Shares of variance of the components.
+fn explained(answer: Answer<'_>) -> Vec<f64> {
+    let series = answer.sample.payload.part("basis").and_then(Payload::as_series);
+    series.map_or(vec![], |s| match s.lines.as_slice() {
+        [one] => one.y.clone(),
+        several => several.iter().filter_map(|l| l.y.first().copied()).collect(),
+    })
+}
+
+/// What paths are painted with.
+struct Scene<'a> {
+    painter: &'a Painter,
+    frame: &'a Frame,
+    theme: &'a Theme,
+    tau: f64,
+}
+
+impl Scene<'_> {
+    fn places(&self, path: &Path) -> Vec<Pos2> {
+        path.places.iter().map(|p| self.frame.at(*p)).collect()
+    }
+
+    fn ghost(&self, path: &Path, strong: bool) {
+        let colour = self.theme.text.gamma_multiply(if strong { 0.6 } else { 0.3 });
+        let places = self.places(path);
+        self.painter.extend(Shape::dashed_line(&places, Stroke::new(1.0, colour), 4.0, 4.0));
+        if let Some(end) = places.last() {
+            self.painter.circle_stroke(*end, 3.0, Stroke::new(1.0, colour));
+        }
+    }
+
+    fn path(&self, path: &Path, strong: bool, tokens: &[String]) {
+        let theme = self.theme;
+        let named = !tokens.is_empty();
+        let colour = match (strong, named) {
+            (true, true) => theme.accent,
+            (true, false) => theme.text,
+            _ => theme.secondary,
+        };
+        let places = self.places(path);
+        let halo = Stroke::new(if strong { 5.0 } else { 3.5 }, theme.panel.gamma_multiply(0.6));
+        self.painter.line(places.clone(), halo);
+        self.painter.line(places.clone(), Stroke::new(if strong { 2.0 } else { 1.2 }, colour));
+        for place in places.iter().skip(1).rev().skip(1) {
+            self.painter.circle_filled(*place, if strong { 2.5 } else { 1.8 }, colour);
+        }
+        let (Some(start), Some(end)) = (places.first(), places.last()) else { return };
+        self.painter.circle(*start, 3.5, theme.panel, Stroke::new(1.5, colour));
+        self.painter.circle_filled(*end, if strong { 4.5 } else { 3.5 }, colour);
+        let here = self.frame.at(path.at(self.tau));
+        self.painter.circle(here, 4.0, theme.text, Stroke::new(1.5, theme.panel));
+        if let Some(word) = tokens.get(path.token) {
+            self.name(*end, word.trim(), if strong { theme.accent } else { theme.secondary });
+        }
+    }
+
+    /// A word beside a place, on a patch of the ground.
+    fn name(&self, at: Pos2, word: &str, colour: Color32) {
+        let font = FontId::proportional(theme::SMALL);
+        let galley = self.painter.layout_no_wrap(word.to_owned(), font, colour);
+        let clip = self.painter.clip_rect();
+        let mut rect = Rect::from_min_size(at + vec2(7.0, -galley.size().y / 2.0), galley.size());
+        if rect.right() > clip.right() - 4.0 {
+            rect = rect.translate(vec2(-galley.size().x - 14.0, 0.0));
+        }
+        self.painter.rect_filled(rect.expand2(vec2(2.0, 0.0)), 2.0, self.theme.panel.gamma_multiply(0.8));
+        self.painter.galley(rect.min, galley, colour);
+    }
+
+    /// The directions and their shares of variance, in the lower left corner.
+    fn axes(&self, sheet: Rect, explained: &[f64]) {
+        let theme = self.theme;
+        let from = sheet.left_bottom() + vec2(14.0, -26.0);
+        for k in 0..3 {
+            let way = self.frame.axis(k) * 26.0;
+            if way.length() < 3.0 {
+                continue;
+            }
+            let share =
+                explained.get(k).filter(|v| v.is_finite()).map_or(String::new(), |v| format!(" {:.0}%", v * 100.0));
+            self.painter.line_segment([from, from + way], Stroke::new(1.0, theme.secondary));
+            let align = if way.x.abs() > way.y.abs() { Align2::LEFT_CENTER } else { Align2::CENTER_BOTTOM };
+            let font = FontId::proportional(theme::SMALL);
+            let at = from + way + if way.x.abs() > way.y.abs() { vec2(4.0, 0.0) } else { vec2(8.0, -2.0) };
+            self.painter.text(at, align, format!("{}{share}", k + 1), font, theme.secondary);
+        }
+    }
+}
+
+impl View for Paths {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        Dials::keep_fresh(cx);
+        self.follow(cx);
+        let answer = Answer::of(cx);
+        let all = answer.map(|a| paths(a.payload())).unwrap_or_default();
+        let Some(answer) = answer.filter(|_| !all.is_empty()) else {
+            empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
+            return;
+        };
+        ui.spacing_mut().item_spacing.y = 4.0;
+        let room = ui.available_rect_before_wrap();
+        let head = Rect::from_min_size(room.min, vec2(room.width(), FOOT));
+        ui.scope_builder(egui::UiBuilder::new().max_rect(head), |ui| {
+            self.controls_ui(ui, !answer.sample.tokens.is_empty());
+        });
+        let body = Rect::from_min_max(pos2(room.left(), head.bottom()), room.max);
+        ui.scope_builder(egui::UiBuilder::new().max_rect(body), |ui| self.canvas_ui(ui, cx, answer, &all));
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let Some(answer) = Answer::of(cx) else { return "the states over depth".to_owned() };
+        let pace = if self.behind == Behind::Flowing && !cx.still && !self.streaks.is_empty() {
+            format!(" \u{b7} a second of streaks is {} of \u{3c4}", value_words(f64::from(self.streaks.dt) * PACE))
+        } else {
+            String::new()
+        };
+        let ghost = if self.ghost.is_some() { " \u{b7} dashed: before the last change" } else { "" };
+        format!("step {} \u{b7} {}{ghost}{pace}", answer.sample.step, answer.sample.about)
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        self.table(cx)
+    }
+}

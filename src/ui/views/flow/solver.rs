@@ -1,0 +1,161 @@
+//! What the solver did: its steps, its error, its cost, and how much of that the ladder explains.
+
+use std::fmt::Write as _;
+
+use eframe::egui::{FontId, RichText, Ui, vec2};
+
+use super::{
+    EMPTY,
+    answer::{Answer, Attempt},
+    dials::Dials,
+    ladder::{Account, STRIP},
+};
+use crate::ui::{
+    plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, empty_ui, value_words},
+    theme,
+    views::{View, ViewCx},
+};
+
+/// View `flow_solver`.
+#[derive(Default)]
+pub struct Solver {
+    steps: ChartState,
+    errors: ChartState,
+}
+
+impl Solver {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn account(cx: &ViewCx<'_>, answer: Answer<'_>, attempts: &[Attempt]) -> Account {
+        let asked = (Dials::word(cx, "method"), Dials::word(cx, "policy"));
+        let (method, policy) = answer.method().unwrap_or((&asked.0, &asked.1));
+        Account::of(answer, attempts, method, policy)
+    }
+
+    /// Step lengths over depth, with what was rejected and what was held back.
+    fn steps_chart<'a>(cx: &ViewCx<'a>, attempts: &[Attempt]) -> Chart<'a> {
+        let theme = cx.theme;
+        let x = Axis::new("depth \u{3c4}").include(&[0.0, 1.0]);
+        let mut chart = Chart::new("steps", x, Axis::new("step h(\u{3c4})").log()).empty(EMPTY);
+        let marks = |keep: &dyn Fn(&Attempt) -> bool| -> Vec<[f64; 2]> {
+            attempts.iter().filter(|a| keep(a)).map(|a| [a.t, a.h]).collect()
+        };
+        let rejected = marks(&|a| !a.accepted);
+        if !rejected.is_empty() {
+            chart.lines.push(Line::new("rejected", theme.error, rejected).stroke(Stroke::Marks(Mark::Cross)));
+        }
+        let capped = marks(&|a| a.capped);
+        if !capped.is_empty() {
+            chart.lines.push(Line::new("growth capped", theme.accent, capped).stroke(Stroke::Marks(Mark::Up)));
+        }
+        let mut stairs = marks(&|a| a.accepted);
+        if let Some(last) = attempts.iter().rev().find(|a| a.accepted) {
+            stairs.push([last.t + last.h, last.h]);
+            if last.t + last.h > 1.0 + 1e-9 {
+                // The last step may reach over the end; where it ends is no part of the flow.
+                chart.references.push(Reference { label: "end".to_owned(), at: 1.0, vertical: true });
+            }
+        }
+        chart.lines.push(Line::new("accepted", theme.text, stairs).stroke(Stroke::Stairs));
+        chart
+    }
+
+    fn errors_chart<'a>(cx: &ViewCx<'a>, attempts: &[Attempt], last: f64) -> Chart<'a> {
+        let theme = cx.theme;
+        let x = Axis::new("depth \u{3c4}").include(&[0.0, 1.0, last]);
+        let mut chart = Chart::new("error", x, Axis::new("error / tolerance").log().include(&[1.0]));
+        let points = |accepted: bool| -> Vec<[f64; 2]> {
+            let those = attempts.iter().filter(|a| a.accepted == accepted && a.error > 0.0);
+            those.map(|a| [a.t, a.error]).collect()
+        };
+        let (bad, good) = (points(false), points(true));
+        if !bad.is_empty() {
+            chart.lines.push(Line::new("rejected", theme.error, bad).stroke(Stroke::Marks(Mark::Cross)));
+        }
+        chart.lines.push(Line::new("accepted", theme.text, good).stroke(Stroke::Marks(Mark::Ring)));
+        chart.references.push(Reference { label: "accepted up to here".to_owned(), at: 1.0, vertical: false });
+        chart.legend = false;
+        chart
+    }
+}
+
+impl View for Solver {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        Dials::keep_fresh(cx);
+        let answer = Answer::of(cx);
+        let attempts = answer.map(|a| a.attempts()).unwrap_or_default();
+        let Some(answer) = answer.filter(|_| !attempts.is_empty()) else {
+            empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
+            return;
+        };
+        let account = Self::account(cx, answer, &attempts);
+        let theme = cx.theme;
+        ui.spacing_mut().item_spacing.y = 4.0;
+        let room = ui.available_size();
+        let figures = format!(
+            "NFE {:.0}   h_init {}   accepted {}   rejected {}   capped {}",
+            account.nfe,
+            if account.cost.is_some() { value_words(account.h_init) } else { "none".to_owned() },
+            account.accepted,
+            account.rejected,
+            account.capped
+        );
+        ui.label(RichText::new(figures).font(FontId::monospace(theme::SMALL)).color(theme.text));
+        let words = account.sentences().join(" ");
+        let galley = ui.painter().layout(words.clone(), FontId::proportional(theme::SMALL), theme.secondary, room.x);
+        let foot = galley.size().y + 6.0 + if account.cost.is_some() { STRIP + 4.0 } else { 0.0 };
+        let left = ui.available_height() - foot;
+        // Small tiles keep the charts: the words are in the table and the tooltip of the tile.
+        let told = left > 120.0;
+        let room = vec2(room.x, if told { left } else { ui.available_height() });
+        let end = attempts.last().map_or(1.0, |a| a.t + a.h);
+        let errors = Self::errors_chart(cx, &attempts, end);
+        let mut steps = Self::steps_chart(cx, &attempts);
+        steps.least_left = 56.0;
+        if errors.is_empty() || room.y < 230.0 {
+            steps.show(ui, room, theme, &mut self.steps);
+        } else {
+            let share = (room.y * 0.58).round();
+            let shown = steps.show(ui, vec2(room.x, share), theme, &mut self.steps);
+            self.errors.share_x(&self.steps);
+            let mut errors = errors;
+            errors.margins = Some(shown.margins);
+            errors.show(ui, vec2(room.x, room.y - share - 4.0), theme, &mut self.errors);
+            self.steps.share_x(&self.errors);
+        }
+        if told {
+            account.strip_ui(ui, theme);
+            ui.label(RichText::new(words).size(theme::SMALL).color(theme.secondary));
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let Some(answer) = Answer::of(cx) else { return "steps, error and cost of a solve".to_owned() };
+        let attempts = answer.attempts();
+        let (method, policy) = answer.method().unwrap_or(("", ""));
+        let fixed = Self::account(cx, answer, &attempts).cost.is_none();
+        let with = match (answer.number("used", "rtol"), answer.number("used", "atol")) {
+            (Some(r), Some(a)) if !fixed => format!(", rtol {r:e}, atol {a:e}"),
+            _ => String::new(),
+        };
+        let policy = if fixed || policy.is_empty() { String::new() } else { format!(", {policy}") };
+        format!("step {} \u{b7} {method}{policy}{with} \u{b7} {}", answer.sample.step, answer.sample.about)
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let attempts = Answer::of(cx)?.attempts();
+        let mut out = String::from("attempt,tau,h,error_over_tolerance,accepted,growth_capped\n");
+        for (i, a) in attempts.iter().enumerate() {
+            let error = if a.error.is_finite() { a.error.to_string() } else { String::new() };
+            let _ = writeln!(out, "{},{},{},{error},{},{}", i + 1, a.t, a.h, u8::from(a.accepted), u8::from(a.capped));
+        }
+        (!attempts.is_empty()).then_some(out)
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let attempts = Answer::of(cx)?.attempts();
+        Self::steps_chart(cx, &attempts).svg(&self.steps, cx.theme)
+    }
+}

@@ -1,0 +1,302 @@
+//! The dials of the flow and what they do to the next word: bars, class mass, continuation.
+
+use std::fmt::Write as _;
+
+use eframe::egui::{
+    self, Align, FontId, Layout, RichText, ScrollArea, Slider, SliderClamping, TextEdit, Ui, WidgetInfo,
+    accesskit::Role, vec2,
+};
+
+use super::{
+    EMPTY,
+    answer::Answer,
+    bars::{Bar, bars_ui},
+    dials::{Dials, U},
+    method::{field_ui, solver_ui},
+    motion::Motion,
+    pad::{Pad, REACH, name_of, words_of},
+};
+use crate::{
+    config::Value,
+    ui::{
+        plot::{empty_ui, quote},
+        theme::{self, Theme},
+        views::{
+            View, ViewCx,
+            token_strip::{Mark, token_strip_ui},
+        },
+    },
+};
+
+/// View `steer`.
+#[derive(Default)]
+pub struct Steer {
+    pad: Pad,
+    motion: Motion,
+    /// The prompt while it is typed.
+    prompt: Option<String>,
+}
+
+/// At this width controls and answer stand side by side, points.
+const WIDE: f32 = 620.0;
+const PAD: f32 = 120.0;
+
+impl Steer {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn set(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, arg: &str, value: Value) {
+        let now = ui.input(|i| i.time);
+        cx.selection.flow.set(arg, value, now);
+    }
+
+    fn dials_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let u = Dials::u(cx);
+        ui.horizontal_top(|ui| {
+            ui.vertical(|ui| {
+                ui.set_width(PAD);
+                if let Some((x, y)) = self.pad.ui(ui, cx.theme, u, PAD) {
+                    self.motion.stop();
+                    let (i, j) = self.pad.pair;
+                    self.set(ui, cx, U[i], Value::Float(x));
+                    self.set(ui, cx, U[j], Value::Float(y));
+                }
+                self.pad.pair_ui(ui, PAD - 8.0);
+            });
+            ui.vertical(|ui| {
+                ui.spacing_mut().item_spacing.y = 5.0;
+                for (dim, value) in u.into_iter().enumerate() {
+                    let tip = "A control of the field: W_u u is added to the state inside it. Steering was trained \
+                               at \u{2212}1, 0 and 1; further out is beyond what it has seen.";
+                    let range = -REACH..=REACH;
+                    if let Some(v) = slider_ui(ui, name_of(dim), value, range, tip) {
+                        self.motion.stop();
+                        self.set(ui, cx, U[dim], Value::Float(v));
+                    }
+                }
+                let tip = "Multiplies the learned \u{3b1} of the field for this question only. 0 stops the flow, 1 is \
+                           as trained.";
+                if let Some(v) = slider_ui(ui, "\u{3b1} \u{d7}", Dials::number(cx, "alpha"), 0.0..=4.0, tip) {
+                    self.set(ui, cx, "alpha", Value::Float(v));
+                }
+                let back =
+                    ui.add_enabled(cx.selection.flow.is_touched(), egui::Button::new("as the lab has it").small());
+                if back.on_hover_text("All dials back to the settings on the left.").clicked() {
+                    self.motion.stop();
+                    let now = ui.input(|i| i.time);
+                    cx.selection.flow.clear(now);
+                    self.prompt = None;
+                }
+            });
+        });
+    }
+
+    fn prompt_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let shown = Dials::word(cx, "prompt");
+        let mut typed = self.prompt.clone().unwrap_or_else(|| shown.clone());
+        ui.horizontal(|ui| {
+            let label = ui.label("prompt").id;
+            let field =
+                TextEdit::singleline(&mut typed).desired_width(f32::INFINITY).hint_text("words of the language");
+            let response = ui.add(field).labelled_by(label);
+            if response.changed() {
+                self.prompt = Some(typed.clone());
+            }
+            // Asked when done: half a word is not a word.
+            if response.lost_focus() && self.prompt.take().is_some_and(|p| p.trim() != shown) {
+                cx.selection.token = None;
+                self.set(ui, cx, "prompt", Value::Text(typed.trim().to_owned()));
+            }
+        });
+        let Some(answer) = Answer::of(cx) else { return };
+        let tokens = &answer.sample.tokens;
+        if tokens.is_empty() {
+            return;
+        }
+        let theme = cx.theme;
+        let (plus, minus) = answer.classes();
+        let followed = cx.selection.token.or(answer.number("used", "token").map(|t| t as usize));
+        let spaced: Vec<String> = tokens.iter().map(|t| format!("{} ", t.trim())).collect();
+        let pointed = token_strip_ui(ui, theme, &spaced, |i| {
+            let of = |class: &[String]| class.iter().any(|w| w.trim() == tokens[i].trim());
+            let ground = if of(plus) { Some(theme.warm) } else { of(minus).then_some(theme.cool) };
+            let outline = (followed == Some(i)).then_some(theme.accent);
+            Mark { ground: ground.map(|c| c.gamma_multiply(0.3)), outline }
+        });
+        if let Some(token) = pointed.clicked {
+            cx.selection.token = Some(token);
+        }
+    }
+
+    fn answer_ui(ui: &mut Ui, cx: &ViewCx<'_>, answer: Answer<'_>) {
+        let theme = cx.theme;
+        let next = next_bars(answer, theme);
+        if !next.is_empty() {
+            let most = next.iter().map(|b| b.value.max(b.before.unwrap_or(0.0))).fold(1e-6, f64::max);
+            heading_ui(ui, theme, "next word, probability", "mark: at u = 0");
+            bars_ui(ui, theme, "next word", &next, most);
+        }
+        let mass = mass_bars(answer, theme);
+        if !mass.is_empty() {
+            heading_ui(ui, theme, "mass of a class", "0 to 1");
+            let (plus, minus) = answer.classes();
+            let words = format!("class +: {}\nclass \u{2212}: {}", plus.join(", "), minus.join(", "));
+            bars_ui(ui, theme, "mass", &mass, 1.0).on_hover_text(words);
+        }
+        let text = answer.words("continuation").join(" ");
+        if !text.trim().is_empty() {
+            heading_ui(ui, theme, "and so on", "likeliest words");
+            let prompt: Vec<&str> = answer.sample.tokens.iter().map(|t| t.trim()).collect();
+            ui.horizontal_wrapped(|ui| {
+                ui.spacing_mut().item_spacing.x = 5.0;
+                ui.label(RichText::new(prompt.join(" ")).color(theme.secondary));
+                ui.label(RichText::new(text.trim()).color(theme.text));
+            });
+        }
+        if next.is_empty() && mass.is_empty() {
+            let words = "This field has no words: its paths, its solver and its speed are in the other tiles.";
+            ui.label(RichText::new(words).color(theme.secondary));
+        }
+    }
+}
+
+/// A slider with its name and a number that can be typed; the new value if it changed.
+fn slider_ui(ui: &mut Ui, name: &str, value: f64, range: std::ops::RangeInclusive<f64>, tip: &str) -> Option<f64> {
+    let mut v = value;
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 6.0;
+        let (rect, label) = ui.allocate_exact_size(vec2(20.0, 18.0), egui::Sense::hover());
+        let colour = ui.visuals().text_color();
+        ui.painter().text(rect.left_center(), egui::Align2::LEFT_CENTER, name, FontId::proportional(14.0), colour);
+        label.widget_info(|| WidgetInfo::labeled(Role::Label, true, name));
+        ui.spacing_mut().slider_width = (ui.available_width() - 64.0).clamp(48.0, 220.0);
+        ui.spacing_mut().interact_size.y = 18.0;
+        let slider = Slider::new(&mut v, range)
+            .clamping(SliderClamping::Always)
+            .step_by(0.01)
+            .custom_formatter(|v, _| format!("{v:.2}").replace('-', "\u{2212}"))
+            .custom_parser(|t| t.trim().replace(',', ".").replace('\u{2212}', "-").parse().ok())
+            .update_while_editing(false);
+        ui.add(slider).labelled_by(label.id).on_hover_text(tip);
+    });
+    (v != value).then_some(v)
+}
+
+fn heading_ui(ui: &mut Ui, theme: &Theme, words: &str, note: &str) {
+    ui.add_space(4.0);
+    ui.horizontal(|ui| {
+        ui.label(RichText::new(words).size(theme::SMALL).color(theme.text));
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            ui.label(RichText::new(note).size(theme::SMALL).color(theme.secondary));
+        });
+    });
+}
+
+/// Class of a word: its sign and colour.
+fn class_of(answer: Answer<'_>, word: &str, theme: &Theme) -> (&'static str, egui::Color32) {
+    let (plus, minus) = answer.classes();
+    let of = |class: &[String]| class.iter().any(|w| w.trim() == word.trim());
+    match (of(plus), of(minus)) {
+        (true, _) => ("+", theme.warm),
+        (_, true) => ("\u{2212}", theme.cool),
+        _ => ("", theme.secondary),
+    }
+}
+
+fn next_bars(answer: Answer<'_>, theme: &Theme) -> Vec<Bar> {
+    let (p, p0) = (answer.points("next", "p"), answer.points("next", "p0"));
+    let words = answer.words("next_words");
+    let bar = |(i, (word, [_, value])): (usize, (&String, &[f64; 2]))| {
+        let (sign, colour) = class_of(answer, word, theme);
+        let name = if word.trim().is_empty() { "(space)".to_owned() } else { word.trim().to_owned() };
+        Bar { name, sign, colour, value: *value, before: p0.get(i).map(|p| p[1]) }
+    };
+    words.iter().zip(&p).enumerate().map(bar).collect()
+}
+
+fn mass_bars(answer: Answer<'_>, theme: &Theme) -> Vec<Bar> {
+    let number = |name: &str| answer.number("mass", name);
+    let of = |name: &str, words: &str, sign, colour| {
+        let before = number(&format!("{name}0"));
+        number(name).map(|value| Bar { name: words.to_owned(), sign, colour, value, before })
+    };
+    let rows = [of("plus", "class +", "+", theme.warm), of("minus", "class \u{2212}", "\u{2212}", theme.cool)];
+    rows.into_iter().flatten().collect()
+}
+
+impl View for Steer {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        self.motion.drive(ui, cx);
+        self.pad.learn(cx);
+        let answer = Answer::of(cx);
+        if answer.is_none() && !cx.can_ask() {
+            empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
+            return;
+        }
+        let room = ui.available_size();
+        ui.spacing_mut().item_spacing.y = 6.0;
+        let controls = |ui: &mut Ui, me: &mut Self, cx: &mut ViewCx<'_>| {
+            me.dials_ui(ui, cx);
+            if let Some(field) = answer.and_then(|a| a.words("playground").first()) {
+                field_ui(ui, cx, field);
+            }
+            solver_ui(ui, cx);
+            me.motion.ui(ui, cx);
+        };
+        ScrollArea::vertical().max_height(room.y).auto_shrink(false).show(ui, |ui| {
+            if room.x < WIDE {
+                controls(ui, self, cx);
+                self.prompt_ui(ui, cx);
+                if let Some(answer) = answer {
+                    Self::answer_ui(ui, cx, answer);
+                }
+                return;
+            }
+            let left = (room.x * 0.44).clamp(280.0, 380.0);
+            ui.horizontal_top(|ui| {
+                ui.allocate_ui_with_layout(vec2(left, 0.0), Layout::top_down(Align::Min), |ui| {
+                    ui.set_width(left);
+                    controls(ui, self, cx);
+                });
+                ui.add_space(16.0);
+                ui.vertical(|ui| {
+                    self.prompt_ui(ui, cx);
+                    if let Some(answer) = answer {
+                        Self::answer_ui(ui, cx, answer);
+                    }
+                });
+            });
+        });
+        Dials::keep_fresh(cx);
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let Some(answer) = Answer::of(cx) else {
+            return "turn u, and the flow is solved again".to_owned();
+        };
+        let used = super::dials::U.map(|name| answer.number("used", name).unwrap_or(f64::NAN));
+        let u =
+            if used.iter().all(|v| v.is_finite()) { format!(" \u{b7} u = {}", words_of(used)) } else { String::new() };
+        format!("step {}{u} \u{b7} {}", answer.sample.step, answer.sample.about)
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let answer = Answer::of(cx)?;
+        let mut out = String::from("what,name,class,steered,at_u_0\n");
+        let theme = cx.theme;
+        for (what, bars) in [("next word", next_bars(answer, theme)), ("mass", mass_bars(answer, theme))] {
+            for b in bars {
+                let sign = b.sign.replace('\u{2212}', "-");
+                let before = b.before.map_or(String::new(), |v| v.to_string());
+                let _ = writeln!(out, "{what},{},{sign},{},{before}", quote(&b.name), b.value);
+            }
+        }
+        for name in ["nfe", "h_init"] {
+            if let Some(v) = answer.number("solver", name) {
+                let _ = writeln!(out, "solver,{name},,{v},");
+            }
+        }
+        (out.lines().count() > 1).then_some(out)
+    }
+}

@@ -1,0 +1,142 @@
+//! The field of the flow as particles behind the paths: takes the answer of the probe `flow_field`,
+//! keeps the time of the streaks, and hands both to the GPU. It does not ask.
+
+use std::sync::Arc;
+
+use eframe::egui::{Rect, Stroke, Ui, Vec2};
+
+use super::camera::Frame;
+use crate::{
+    gpu::{
+        self,
+        particles::{COUNT, LIFE, Particles, VectorField},
+    },
+    telemetry::Payload,
+    ui::theme::Theme,
+};
+
+/// Steps a second.
+pub const PACE: f64 = 30.0;
+/// What the quicker particles cross in their life, as a share of the patch.
+const REACH: f32 = 0.4;
+/// One is drawn for so many square points.
+const SPARSE: f32 = 22.0;
+
+/// The field that was told last, ready for the GPU.
+#[derive(Debug, Clone, Default)]
+pub struct Streaks {
+    payload: Option<Arc<Payload>>,
+    field: Arc<VectorField>,
+    revision: u64,
+    /// Ends of the patch: left, right, low, high.
+    extent: [f32; 4],
+    /// Depth that passes in a step.
+    pub dt: f32,
+    /// Seconds that they have flowed.
+    flowed: f64,
+    seen_at: Option<f64>,
+}
+
+impl Streaks {
+    /// Takes an answer unless it is held already.
+    pub fn take(&mut self, payload: &Arc<Payload>) {
+        if self.payload.as_ref().is_some_and(|p| Arc::ptr_eq(p, payload)) {
+            return;
+        }
+        self.payload = Some(payload.clone());
+        self.revision += 1;
+        let Some((field, extent)) = read(payload) else {
+            self.field = Arc::default();
+            return;
+        };
+        let mut speeds: Vec<f32> = field.data.iter().map(|[x, y]| x.hypot(*y)).filter(|v| v.is_finite()).collect();
+        speeds.sort_by(f32::total_cmp);
+        let quick = speeds.get(speeds.len() * 9 / 10).copied().unwrap_or(0.0);
+        self.dt = if quick > 1e-9 { REACH / (quick * LIFE as f32) } else { 0.0 };
+        (self.field, self.extent) = (Arc::new(field), extent);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.field.data.is_empty()
+    }
+
+    /// Ends of the patch of the plane: left, right, low, high.
+    pub fn extent(&self) -> [f32; 4] {
+        self.extent
+    }
+
+    /// Lets time pass, and asks for the next frame, while they flow.
+    pub fn flow(&mut self, ui: &Ui, flowing: bool) {
+        let now = ui.input(|i| i.time);
+        if !flowing || self.is_empty() || self.dt == 0.0 {
+            self.seen_at = None;
+            return;
+        }
+        if let Some(before) = self.seen_at.replace(now) {
+            self.flowed += (now - before).clamp(0.0, 0.25);
+        }
+        ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(1.0 / PACE));
+    }
+
+    /// Steps of the streaks so far.
+    pub fn step(&self) -> u64 {
+        u64::from(LIFE) + (self.flowed * PACE) as u64
+    }
+
+    /// Paints them on the plane at height `z`; `Err` says why there are none.
+    pub fn paint(
+        &self,
+        ui: &Ui,
+        rect: Rect,
+        frame: &Frame,
+        z: f32,
+        flowing: bool,
+        theme: &Theme,
+    ) -> Result<(), String> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let (corner, across, along) = frame.patch(self.extent, z);
+        let outline = [corner, corner + across, corner + across + along, corner + along, corner];
+        let painter = ui.painter_at(rect);
+        painter.line(outline.to_vec(), Stroke::new(1.0, theme.line));
+        let target = gpu::target(ui.ctx()).ok_or("no graphics adapter, so no particles")?;
+        let area = (across.x * along.y - across.y * along.x).abs();
+        let pixels = ui.pixels_per_point();
+        let key = ui.scope_id().with("streaks").value();
+        let flat = |v: Vec2| [v.x, v.y];
+        let particles = Particles {
+            key,
+            revision: self.revision,
+            field: self.field.clone(),
+            step: self.step(),
+            settled: !flowing,
+            dt: self.dt,
+            drawn: ((area * pixels / SPARSE) as u32).clamp(64, COUNT),
+            across: flat(across),
+            along: flat(along),
+            origin: flat(corner - rect.min),
+            colour: [theme.secondary.r(), theme.secondary.g(), theme.secondary.b()],
+            strength: if theme.dark { 0.5 } else { 0.55 },
+            width: 1.1,
+        };
+        painter.add(particles.shape(rect, target).map_err(|e| e.to_string())?);
+        Ok(())
+    }
+}
+
+/// The field over its patch, in sides of the patch a unit of depth.
+fn read(payload: &Payload) -> Option<(VectorField, [f32; 4])> {
+    let matrix = |name: &str| payload.part(name).and_then(Payload::as_matrix);
+    let (dx, dy) = (matrix("dx")?, matrix("dy")?);
+    let series = payload.part("extent")?.as_series()?;
+    let end = |name: &str| series.lines.iter().find(|l| l.name == name).and_then(|l| l.y.first()).map(|v| *v as f32);
+    let extent = [end("x0")?, end("x1")?, end("y0")?, end("y1")?];
+    let (wide, high) = (extent[1] - extent[0], extent[3] - extent[2]);
+    let same = (dx.rows, dx.cols) == (dy.rows, dy.cols) && dx.data.len() == dx.rows * dx.cols;
+    if !same || dy.data.len() != dx.data.len() || !(wide > 0.0 && high > 0.0) {
+        return None;
+    }
+    let data = dx.data.iter().zip(&dy.data).map(|(x, y)| [x / wide, y / high]).collect();
+    Some((VectorField { rows: dx.rows, cols: dx.cols, data }, extent))
+}
