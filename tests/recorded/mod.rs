@@ -11,6 +11,9 @@ use orrery::{
     ui::mirror::Mirror,
 };
 
+#[path = "../flow_views/field.rs"]
+mod flow;
+
 /// The settings that views read.
 pub fn knobs() -> Vec<Knob> {
     vec![
@@ -138,6 +141,10 @@ fn samples(mirror: &mut Mirror) {
         sample(mirror, step, channels::RESIDUAL, "held-out window 3, 76 tokens", residual(step), "", None);
     }
     sample(mirror, STEPS, channels::RECOVERABILITY, "held-out windows", recoverability(), "", None);
+    let asked = flow::Asked { u: [0.8, 0.2, 0.0, 0.0], ..flow::Asked::default() };
+    sample(mirror, STEPS, "flow.answer", "five words, computed", flow::answer(&asked), "", None);
+    sample(mirror, STEPS, "flow.field", "five words, computed", flow::field(&asked, 0.5), "", None);
+    sample(mirror, STEPS, "flow.sweep.nfe", "five words, computed", flow::nfe_sweep(21), "", None);
     sample(mirror, STEPS, channels::CAUSALITY, "the sentence as typed", causality(), SENTENCE, Some(1));
 }
 
@@ -155,7 +162,11 @@ fn sample(
         variant: 0,
         channel: channel.into(),
         about: about.into(),
-        tokens: text.chars().map(String::from).collect(),
+        tokens: if channel.starts_with("flow.") {
+            flow::TOKENS.map(str::to_owned).to_vec()
+        } else {
+            text.chars().map(String::from).collect()
+        },
         request,
         payload: Arc::new(payload),
     }));

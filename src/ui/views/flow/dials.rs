@@ -58,7 +58,7 @@ pub struct Dials {
     pub field_asked: Option<u64>,
     /// When something last changed, by egui's clock.
     #[serde(skip)]
-    changed_at: f64,
+    changed_at: Option<f64>,
     #[serde(skip)]
     run: Option<Arc<RunInfo>>,
 }
@@ -110,17 +110,17 @@ impl Dials {
         if self.args.get(arg) == Some(&value) {
             return;
         }
-        if now - self.changed_at > PAUSE {
+        if self.changed_at.is_none_or(|at| now - at > PAUSE) {
             self.gesture += 1;
         }
-        self.changed_at = now;
+        self.changed_at = Some(now);
         self.args.insert(arg.to_owned(), value);
     }
 
     /// Back to the lab's values.
     pub fn clear(&mut self, now: f64) {
         if !self.args.is_empty() {
-            (self.gesture, self.changed_at) = (self.gesture + 1, now);
+            (self.gesture, self.changed_at) = (self.gesture + 1, Some(now));
             self.args.clear();
         }
     }

@@ -162,7 +162,7 @@ impl Pad {
 }
 
 /// Two decimals: what a hand can mean. Zero is easy to hit.
-fn tidy(v: f64) -> f64 {
+pub fn tidy(v: f64) -> f64 {
     let v = (v * 100.0).round() / 100.0;
     if v.abs() < 0.03 { 0.0 } else { v }
 }

@@ -14,7 +14,7 @@ use super::{
     dials::{Dials, U},
     method::{field_ui, solver_ui},
     motion::Motion,
-    pad::{Pad, REACH, name_of, words_of},
+    pad::{Pad, REACH, name_of, tidy, words_of},
 };
 use crate::{
     config::Value,
@@ -164,7 +164,7 @@ impl Steer {
 /// A slider with its name and a number that can be typed; the new value if it changed.
 fn slider_ui(ui: &mut Ui, name: &str, value: f64, range: std::ops::RangeInclusive<f64>, tip: &str) -> Option<f64> {
     let mut v = value;
-    ui.horizontal(|ui| {
+    let changed = ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = 6.0;
         let (rect, label) = ui.allocate_exact_size(vec2(20.0, 18.0), egui::Sense::hover());
         let colour = ui.visuals().text_color();
@@ -174,13 +174,12 @@ fn slider_ui(ui: &mut Ui, name: &str, value: f64, range: std::ops::RangeInclusiv
         ui.spacing_mut().interact_size.y = 18.0;
         let slider = Slider::new(&mut v, range)
             .clamping(SliderClamping::Always)
-            .step_by(0.01)
             .custom_formatter(|v, _| format!("{v:.2}").replace('-', "\u{2212}"))
             .custom_parser(|t| t.trim().replace(',', ".").replace('\u{2212}', "-").parse().ok())
             .update_while_editing(false);
-        ui.add(slider).labelled_by(label.id).on_hover_text(tip);
+        ui.add(slider).labelled_by(label.id).on_hover_text(tip).changed()
     });
-    (v != value).then_some(v)
+    (changed.inner && v != value).then(|| tidy(v))
 }
 
 fn heading_ui(ui: &mut Ui, theme: &Theme, words: &str, note: &str) {
