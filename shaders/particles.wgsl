@@ -139,7 +139,9 @@ fn vs_main(
     }
     let ndc = place / look.viewport * 2.0 - 1.0;
     out.position = vec4<f32>(ndc.x, -ndc.y, 0.0, 1.0);
-    out.strength = select(0.0, fade, at_head);
+    // Where hardly anything moves there is little to be seen.
+    let moving = clamp(far / (4.0 * look.width), 0.2, 1.0);
+    out.strength = select(0.0, fade * moving, at_head);
     return out;
 }
 

@@ -234,7 +234,7 @@ fn a_slider_turned_is_a_question_with_its_value() {
     assert!(!asked[0].args.contains_key("u1"), "what was not touched is the lab's affair");
     serve(&mut harness);
     harness.step();
-    assert!(harness.state().subtitle.contains("(1.000, 0, 0, 0)"), "{}", harness.state().subtitle);
+    assert!(harness.state().subtitle.contains("u = (1, 0, 0, 0)"), "{}", harness.state().subtitle);
     let after = harness.state().csv.clone().unwrap();
     assert_ne!(before, after);
     assert!(after.starts_with("what,name,class,steered,at_u_0\nnext word,"), "{after}");
@@ -482,4 +482,42 @@ fn playing_moves_the_control_and_a_hand_stops_it() {
     let pad = rect_of(&harness, "pad of u\u{2080} and u\u{2081}");
     click(&mut harness, pad.center());
     harness.get_by_label("play");
+}
+
+/// Pictures for a person to look at: what only a hand brings about.
+#[test]
+fn space_ghost_and_rejections_are_drawn() {
+    if let Err(e) = orrery::gpu::Offscreen::new() {
+        println!("skipped: {e}");
+        return;
+    }
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("views");
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut harness = answered_in(builder().wgpu(), "flow_paths", true);
+    let plane = harness.render().unwrap();
+    harness.get_by_label("space").click();
+    harness.step();
+    let flow = &mut harness.state_mut().selection.flow;
+    flow.set("u0", Value::Float(1.2), 100.0);
+    for _ in 0..4 {
+        harness.step();
+        serve(&mut harness);
+    }
+    let canvas = rect_of(&harness, "paths of the states");
+    press(&mut harness, canvas.center() + vec2(120.0, 120.0), true);
+    harness.event(egui::Event::PointerMoved(canvas.center() + vec2(160.0, 100.0)));
+    harness.step();
+    press(&mut harness, canvas.center() + vec2(160.0, 100.0), false);
+    let space = harness.render().unwrap();
+    assert!(plane != space);
+    space.save(folder.join("flow_paths-space.png")).unwrap();
+    let mut harness = answered_in(builder().wgpu(), "steer", true);
+    let pad = rect_of(&harness, "pad of u\u{2080} and u\u{2081}");
+    for i in 0..40 {
+        let (x, y) = ((i % 8) as f32 / 8.0, (i / 8) as f32 / 5.0);
+        click(&mut harness, pad.left_top() + pad.size() * vec2(0.06 + x, 0.08 + y));
+        serve(&mut harness);
+        harness.step();
+    }
+    harness.render().unwrap().save(folder.join("steer-explored.png")).unwrap();
 }

@@ -4,7 +4,7 @@ use eframe::egui::{
     Align2, Color32, FontId, Rect, Response, Sense, Stroke, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
 };
 
-use crate::ui::{plot::value_words, theme::Theme};
+use crate::ui::theme::Theme;
 
 /// One bar.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,8 +18,17 @@ pub struct Bar {
     pub before: Option<f64>,
 }
 
+/// A probability to four decimals, which stand under one another.
+fn share_words(p: f64) -> String {
+    match p {
+        p if p.is_nan() => "no value".to_owned(),
+        p if p > 0.0 && p < 5e-5 => "<0.0001".to_owned(),
+        p => format!("{p:.4}"),
+    }
+}
+
 const ROW: f32 = 19.0;
-const FIGURE: f32 = 52.0;
+const FIGURE: f32 = 58.0;
 const SIGN: f32 = 12.0;
 
 /// Draws bars over the available width; `most` is the value at the right end. `title` names them for
@@ -52,7 +61,7 @@ pub fn bars_ui(ui: &mut Ui, theme: &Theme, title: &str, bars: &[Bar], most: f64)
             painter.vline(x, y - 7.0..=y + 7.0, Stroke::new(4.0, theme.panel));
             painter.vline(x, y - 7.0..=y + 7.0, Stroke::new(2.0, theme.text));
         }
-        let figure = value_words(bar.value);
+        let figure = share_words(bar.value);
         painter.text(pos2(rect.right(), y), Align2::RIGHT_CENTER, figure, FontId::monospace(12.0), theme.text);
     }
     response.widget_info(|| {

@@ -169,8 +169,9 @@ impl Account {
         }
         for (place, words) in Scale::Log.ticks(lowest, 0.0, 5) {
             let x = across(10f64.powf(place));
-            let align = if x > rect.right() - 30.0 { Align2::RIGHT_TOP } else { Align2::CENTER_TOP };
-            painter.text(pos2(x, foot + 3.0), align, words, FontId::monospace(theme::SMALL), theme.secondary);
+            let x = x.clamp(rect.left() + 18.0, rect.right() - 18.0);
+            let font = FontId::monospace(theme::SMALL);
+            painter.text(pos2(x, foot + 3.0), Align2::CENTER_TOP, words, font, theme.secondary);
         }
         let head = "fewest evaluations by the ladder, over the first step h_init (log)";
         painter.text(rect.left_top() + vec2(2.0, 0.0), Align2::LEFT_TOP, head, small, theme.secondary);

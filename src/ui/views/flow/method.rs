@@ -75,10 +75,14 @@ pub fn solver_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
             }
         } else {
             policy_ui(ui, cx);
-            tolerance_ui(ui, cx, "rtol");
-            tolerance_ui(ui, cx, "atol");
         }
     });
+    if !is_fixed(&Dials::word(cx, "method")) {
+        ui.horizontal(|ui| {
+            tolerance_ui(ui, cx, "rtol");
+            tolerance_ui(ui, cx, "atol");
+        });
+    }
 }
 
 fn policy_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {

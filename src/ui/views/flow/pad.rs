@@ -10,7 +10,7 @@ use super::answer::Answer;
 use crate::{
     gpu::colour::ColourMap,
     ui::{
-        plot::value_words,
+        panels::number,
         theme::{self, Theme},
         views::ViewCx,
     },
@@ -169,6 +169,6 @@ pub fn tidy(v: f64) -> f64 {
 
 /// A control's value as it is shown.
 pub fn words_of(u: [f64; 4]) -> String {
-    let all: Vec<String> = u.iter().map(|v| if *v == 0.0 { "0".to_owned() } else { value_words(*v) }).collect();
+    let all: Vec<String> = u.iter().map(|v| number::short(*v).replace('-', "\u{2212}")).collect();
     format!("({})", all.join(", "))
 }

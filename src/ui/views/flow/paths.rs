@@ -4,8 +4,8 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use eframe::egui::{
-    self, Align2, Color32, FontId, Painter, Pos2, Rect, Response, Sense, Shape, Slider, Stroke, Ui, WidgetInfo,
-    accesskit::Role, pos2, vec2,
+    self, Align2, FontId, Painter, Pos2, Rect, Response, Sense, Shape, Slider, Stroke, Ui, WidgetInfo, accesskit::Role,
+    pos2, vec2,
 };
 
 use super::{
@@ -155,18 +155,23 @@ impl Paths {
                 painter.text(sheet.left_bottom(), Align2::LEFT_BOTTOM, words, font, cx.theme.secondary);
             }
         }
-        let scene = Scene { painter: &painter, frame: &frame, theme: cx.theme, tau: self.tau };
+        let mut scene = Scene { painter: &painter, frame: &frame, theme: cx.theme, tau: self.tau, named: vec![] };
         for path in &ghost {
             scene.ghost(path, Some(path.token) == followed);
         }
+        let tokens = &answer.sample.tokens;
         for path in all.iter().filter(|p| Some(p.token) != followed) {
-            scene.path(path, followed.is_none(), &answer.sample.tokens);
+            scene.path(path, followed.is_none(), !tokens.is_empty());
         }
         if let Some(path) = all.iter().find(|p| Some(p.token) == followed) {
-            scene.path(path, true, &answer.sample.tokens);
+            scene.path(path, true, true);
+            scene.name(path, tokens, true);
             for attempt in answer.attempts().iter().filter(|a| !a.accepted) {
                 paint_mark(&painter, frame.at(path.at(attempt.t)), Mark::Cross, cx.theme.error);
             }
+        }
+        for path in all.iter().filter(|p| Some(p.token) != followed) {
+            scene.name(path, tokens, false);
         }
         scene.axes(sheet, &explained(answer));
         self.point(&response, cx, &frame, all, &answer.sample.tokens);
@@ -263,6 +268,8 @@ struct Scene<'a> {
     frame: &'a Frame,
     theme: &'a Theme,
     tau: f64,
+    /// Where words stand already.
+    named: Vec<Rect>,
 }
 
 impl Scene<'_> {
@@ -279,9 +286,8 @@ impl Scene<'_> {
         }
     }
 
-    fn path(&self, path: &Path, strong: bool, tokens: &[String]) {
+    fn path(&self, path: &Path, strong: bool, named: bool) {
         let theme = self.theme;
-        let named = !tokens.is_empty();
         let colour = match (strong, named) {
             (true, true) => theme.accent,
             (true, false) => theme.text,
@@ -299,20 +305,27 @@ impl Scene<'_> {
         self.painter.circle_filled(*end, if strong { 4.5 } else { 3.5 }, colour);
         let here = self.frame.at(path.at(self.tau));
         self.painter.circle(here, 4.0, theme.text, Stroke::new(1.5, theme.panel));
-        if let Some(word) = tokens.get(path.token) {
-            self.name(*end, word.trim(), if strong { theme.accent } else { theme.secondary });
-        }
     }
 
-    /// A word beside a place, on a patch of the ground.
-    fn name(&self, at: Pos2, word: &str, colour: Color32) {
+    /// The word at the end of its path, on a patch of the ground; left out where another stands.
+    fn name(&mut self, path: &Path, tokens: &[String], strong: bool) {
+        let (Some(word), Some(end)) = (tokens.get(path.token), path.places.last()) else { return };
+        let colour = if strong { self.theme.accent } else { self.theme.secondary };
         let font = FontId::proportional(theme::SMALL);
-        let galley = self.painter.layout_no_wrap(word.to_owned(), font, colour);
+        let galley = self.painter.layout_no_wrap(word.trim().to_owned(), font, colour);
+        let (at, size) = (self.frame.at(*end), galley.size());
+        // Right of the end, left of it, above, below: the first that is free.
+        let places = [
+            vec2(8.0, -size.y / 2.0),
+            vec2(-8.0 - size.x, -size.y / 2.0),
+            vec2(-size.x / 2.0, -size.y - 6.0),
+            vec2(-size.x / 2.0, 6.0),
+        ];
         let clip = self.painter.clip_rect();
-        let mut rect = Rect::from_min_size(at + vec2(7.0, -galley.size().y / 2.0), galley.size());
-        if rect.right() > clip.right() - 4.0 {
-            rect = rect.translate(vec2(-galley.size().x - 14.0, 0.0));
-        }
+        let mut rects = places.iter().map(|by| Rect::from_min_size(at + *by, size));
+        let free = rects.find(|r| clip.contains_rect(*r) && !self.named.iter().any(|n| n.intersects(*r)));
+        let Some(rect) = free else { return };
+        self.named.push(rect);
         self.painter.rect_filled(rect.expand2(vec2(2.0, 0.0)), 2.0, self.theme.panel.gamma_multiply(0.8));
         self.painter.galley(rect.min, galley, colour);
     }

@@ -80,8 +80,7 @@ impl Steer {
                 if let Some(v) = slider_ui(ui, "\u{3b1} \u{d7}", Dials::number(cx, "alpha"), 0.0..=4.0, tip) {
                     self.set(ui, cx, "alpha", Value::Float(v));
                 }
-                let back =
-                    ui.add_enabled(cx.selection.flow.is_touched(), egui::Button::new("as the lab has it").small());
+                let back = ui.add_enabled(cx.selection.flow.is_touched(), egui::Button::new("reset the dials").small());
                 if back.on_hover_text("All dials back to the settings on the left.").clicked() {
                     self.motion.stop();
                     let now = ui.input(|i| i.time);
@@ -117,7 +116,9 @@ impl Steer {
         let theme = cx.theme;
         let (plus, minus) = answer.classes();
         let followed = cx.selection.token.or(answer.number("used", "token").map(|t| t as usize));
-        let spaced: Vec<String> = tokens.iter().map(|t| format!("{} ", t.trim())).collect();
+        let last = tokens.len() - 1;
+        let space = |i| if i < last { " " } else { "" };
+        let spaced: Vec<String> = tokens.iter().enumerate().map(|(i, t)| format!("{}{}", t.trim(), space(i))).collect();
         let pointed = token_strip_ui(ui, theme, &spaced, |i| {
             let of = |class: &[String]| class.iter().any(|w| w.trim() == tokens[i].trim());
             let ground = if of(plus) { Some(theme.warm) } else { of(minus).then_some(theme.cool) };
@@ -131,18 +132,18 @@ impl Steer {
 
     fn answer_ui(ui: &mut Ui, cx: &ViewCx<'_>, answer: Answer<'_>) {
         let theme = cx.theme;
-        let next = next_bars(answer, theme);
-        if !next.is_empty() {
-            let most = next.iter().map(|b| b.value.max(b.before.unwrap_or(0.0))).fold(1e-6, f64::max);
-            heading_ui(ui, theme, "next word, probability", "mark: at u = 0");
-            bars_ui(ui, theme, "next word", &next, most);
-        }
         let mass = mass_bars(answer, theme);
         if !mass.is_empty() {
-            heading_ui(ui, theme, "mass of a class", "0 to 1");
+            heading_ui(ui, theme, "mass of a class", "mark: at u = 0");
             let (plus, minus) = answer.classes();
             let words = format!("class +: {}\nclass \u{2212}: {}", plus.join(", "), minus.join(", "));
             bars_ui(ui, theme, "mass", &mass, 1.0).on_hover_text(words);
+        }
+        let next = next_bars(answer, theme);
+        if !next.is_empty() {
+            let most = next.iter().map(|b| b.value.max(b.before.unwrap_or(0.0))).fold(1e-6, f64::max);
+            heading_ui(ui, theme, "next word", &format!("full width: {most:.2}"));
+            bars_ui(ui, theme, "next word", &next, most);
         }
         let text = answer.words("continuation").join(" ");
         if !text.trim().is_empty() {
@@ -235,8 +236,7 @@ impl View for Steer {
         }
         let room = ui.available_size();
         ui.spacing_mut().item_spacing.y = 6.0;
-        let controls = |ui: &mut Ui, me: &mut Self, cx: &mut ViewCx<'_>| {
-            me.dials_ui(ui, cx);
+        let how = |ui: &mut Ui, me: &mut Self, cx: &mut ViewCx<'_>| {
             if let Some(field) = answer.and_then(|a| a.words("playground").first()) {
                 field_ui(ui, cx, field);
             }
@@ -245,18 +245,21 @@ impl View for Steer {
         };
         ScrollArea::vertical().max_height(room.y).auto_shrink(false).show(ui, |ui| {
             if room.x < WIDE {
-                controls(ui, self, cx);
+                // What the dials do stands right under them; how it is solved, below.
+                self.dials_ui(ui, cx);
                 self.prompt_ui(ui, cx);
                 if let Some(answer) = answer {
                     Self::answer_ui(ui, cx, answer);
                 }
+                how(ui, self, cx);
                 return;
             }
             let left = (room.x * 0.44).clamp(280.0, 380.0);
             ui.horizontal_top(|ui| {
                 ui.allocate_ui_with_layout(vec2(left, 0.0), Layout::top_down(Align::Min), |ui| {
                     ui.set_width(left);
-                    controls(ui, self, cx);
+                    self.dials_ui(ui, cx);
+                    how(ui, self, cx);
                 });
                 ui.add_space(16.0);
                 ui.vertical(|ui| {
