@@ -372,7 +372,7 @@ fn what_was_before_the_last_gesture_stays_as_a_ghost() {
     }
     harness.step();
     let csv = harness.state().csv.clone().unwrap();
-    let ends = |what: &str| csv.lines().filter(|l| l.starts_with(what)).next_back().unwrap().to_owned();
+    let ends = |what: &str| csv.lines().rfind(|l| l.starts_with(what)).unwrap().to_owned();
     assert_ne!(ends("now").split(',').nth(4), ends("before").split(',').nth(4), "the ghost went elsewhere");
     assert!(harness.state().subtitle.contains("dashed: before the last change"));
 }

@@ -120,7 +120,7 @@ impl Account {
             let by_size = self.d0 / self.d1;
             let by_size = by_size.is_finite() && ((by_size - self.h_init) / self.h_init).abs() < 0.01;
             return by_size.then(|| {
-                format!("It is d\u{2080}/d\u{2081}, the size of the state over its speed: the rule's upper bound.")
+                "It is d\u{2080}/d\u{2081}, the size of the state over its speed: the rule's upper bound.".to_owned()
             });
         }
         // (0.01 / m)^(1/p) passes rung k where m = 0.01 ((10^k - 1) / 9L)^p.
@@ -136,10 +136,10 @@ impl Account {
 
     /// The strip: first steps on a log axis, parted by the rungs, with this solve's.
     pub fn strip_ui(&self, ui: &mut Ui, theme: &Theme) {
-        let Some((each, _)) = self.cost else { return };
+        let Some((each, _)) = self.cost.filter(|_| self.h_init > 0.0 && self.h_init.is_finite()) else { return };
         let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), STRIP), Sense::hover());
         let painter = ui.painter_at(rect);
-        let lowest = self.h_init.min(1e-3).max(1e-9).log10().floor();
+        let lowest = self.h_init.clamp(1e-9, 1e-3).log10().floor();
         let across = |h: f64| {
             let share = (h.log10() - lowest) / (0.3 - lowest);
             rect.left() + 8.0 + share.clamp(0.0, 1.0) as f32 * (rect.width() - 16.0)
@@ -175,11 +175,9 @@ impl Account {
         }
         let head = "fewest evaluations by the ladder, over the first step h_init (log)";
         painter.text(rect.left_top() + vec2(2.0, 0.0), Align2::LEFT_TOP, head, small, theme.secondary);
-        if self.h_init > 0.0 {
-            let x = across(self.h_init);
-            painter.vline(x, top - 2.0..=foot + 2.0, Stroke::new(2.0, theme.accent));
-            paint_mark(&painter, pos2(x, foot + 5.0), Mark::Up, theme.accent);
-        }
+        let x = across(self.h_init);
+        painter.vline(x, top - 2.0..=foot + 2.0, Stroke::new(2.0, theme.accent));
+        paint_mark(&painter, pos2(x, foot + 5.0), Mark::Up, theme.accent);
         let words = format!("ladder: h_init {}, at least {here} steps", value_words(self.h_init));
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &words));
     }

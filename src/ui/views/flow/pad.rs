@@ -71,12 +71,6 @@ impl Pad {
         self.seen.push(([a, b, c, d], plus - minus));
     }
 
-    /// Places seen so far.
-    #[cfg(test)]
-    pub fn seen(&self) -> usize {
-        self.seen.len()
-    }
-
     /// Draws it; the new values of its pair if a hand moved them.
     pub fn ui(&mut self, ui: &mut Ui, theme: &Theme, u: [f64; 4], side: f32) -> Option<(f64, f64)> {
         let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::click_and_drag());

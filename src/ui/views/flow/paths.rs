@@ -177,9 +177,10 @@ impl Paths {
         self.point(&response, cx, &frame, all, &answer.sample.tokens);
     }
 
-    /// The field's patch belongs into the picture where it is near what is shown.
+    /// In the plane the field's patch belongs into the picture whole; in space it would dwarf the paths.
     fn patch(&self, all: &[Path], followed: Option<usize>, close: bool) -> Vec<[f32; 3]> {
-        if self.behind == Behind::Nothing || self.streaks.is_empty() || close && followed.is_none() {
+        let nothing = self.behind == Behind::Nothing || self.streaks.is_empty();
+        if nothing || self.camera.solid || close && followed.is_none() {
             return vec![];
         }
         let [x0, x1, y0, y1] = self.streaks.extent();
