@@ -100,13 +100,15 @@ impl Paths {
         }
     }
 
-    fn controls_ui(&mut self, ui: &mut Ui, has_words: bool) {
+    fn controls_ui(&mut self, ui: &mut Ui, has_words: bool, solid: bool) {
         ui.horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
-            let tip = "From above: the two directions in which the states differ most.";
-            ui.selectable_value(&mut self.camera.solid, false, "plane").on_hover_text(tip);
-            let tip = "Three directions: drag to turn, scroll to come nearer, double-click to go back.";
-            ui.selectable_value(&mut self.camera.solid, true, "space").on_hover_text(tip);
+            if solid {
+                let tip = "From above: the two directions in which the flow moves the states most.";
+                ui.selectable_value(&mut self.camera.solid, false, "plane").on_hover_text(tip);
+                let tip = "Three directions: drag to turn, scroll to come nearer, double-click to go back.";
+                ui.selectable_value(&mut self.camera.solid, true, "space").on_hover_text(tip);
+            }
             if has_words {
                 let tip = "Fits the followed token alone. Click a path, or a word of the prompt, to follow it.";
                 ui.toggle_value(&mut self.close, "close").on_hover_text(tip);
@@ -155,7 +157,10 @@ impl Paths {
                 painter.text(sheet.left_bottom(), Align2::LEFT_BOTTOM, words, font, cx.theme.secondary);
             }
         }
-        let mut scene = Scene { painter: &painter, frame: &frame, theme: cx.theme, tau: self.tau, named: vec![] };
+        let attempts = answer.attempts();
+        let steps = attempts.iter().filter(|a| a.accepted && a.t > 0.0 && a.t < 1.0).map(|a| a.t).collect();
+        let mut scene =
+            Scene { painter: &painter, frame: &frame, theme: cx.theme, tau: self.tau, steps, named: vec![] };
         for path in &ghost {
             scene.ghost(path, Some(path.token) == followed);
         }
@@ -166,7 +171,7 @@ impl Paths {
         if let Some(path) = all.iter().find(|p| Some(p.token) == followed) {
             scene.path(path, true, true);
             scene.name(path, tokens, true);
-            for attempt in answer.attempts().iter().filter(|a| !a.accepted) {
+            for attempt in attempts.iter().filter(|a| !a.accepted) {
                 paint_mark(&painter, frame.at(path.at(attempt.t)), Mark::Cross, cx.theme.error);
             }
         }
@@ -269,6 +274,8 @@ struct Scene<'a> {
     frame: &'a Frame,
     theme: &'a Theme,
     tau: f64,
+    /// Where the solver's steps begin, but for the first.
+    steps: Vec<f64>,
     /// Where words stand already.
     named: Vec<Rect>,
 }
@@ -298,8 +305,8 @@ impl Scene<'_> {
         let halo = Stroke::new(if strong { 5.0 } else { 3.5 }, theme.panel.gamma_multiply(0.6));
         self.painter.line(places.clone(), halo);
         self.painter.line(places.clone(), Stroke::new(if strong { 2.0 } else { 1.2 }, colour));
-        for place in places.iter().skip(1).rev().skip(1) {
-            self.painter.circle_filled(*place, if strong { 2.5 } else { 1.8 }, colour);
+        for tau in &self.steps {
+            self.painter.circle_filled(self.frame.at(path.at(*tau)), if strong { 2.5 } else { 1.6 }, colour);
         }
         let (Some(start), Some(end)) = (places.first(), places.last()) else { return };
         self.painter.circle(*start, 3.5, theme.panel, Stroke::new(1.5, colour));
@@ -365,7 +372,9 @@ impl View for Paths {
         let room = ui.available_rect_before_wrap();
         let head = Rect::from_min_size(room.min, vec2(room.width(), FOOT));
         ui.scope_builder(egui::UiBuilder::new().max_rect(head), |ui| {
-            self.controls_ui(ui, !answer.sample.tokens.is_empty());
+            let solid = explained(answer).len() != 2;
+            self.camera.solid &= solid;
+            self.controls_ui(ui, !answer.sample.tokens.is_empty(), solid);
         });
         let body = Rect::from_min_max(pos2(room.left(), head.bottom()), room.max);
         ui.scope_builder(egui::UiBuilder::new().max_rect(body), |ui| self.canvas_ui(ui, cx, answer, &all));
