@@ -34,8 +34,7 @@ fn lab() -> Lab {
     let folder = tempfile::tempdir().unwrap();
     let host = Box::new(Desk::new(folder.path().to_owned()));
     let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
-    let harness =
-        Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::new(cc, host, start));
+    let harness = Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::new(cc, host, start));
     Lab { harness, _folder: folder }
 }
 
