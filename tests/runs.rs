@@ -131,6 +131,31 @@ fn every_lab_and_preset_runs_a_few_steps_without_a_window() {
 }
 
 #[test]
+fn a_task_tells_what_guessing_reaches_and_prose_does_not() {
+    let told = |more: &[(&str, &str)]| {
+        let (_, config) = fast_slow(1, more);
+        let (_, record) = train(&config, started());
+        let all: Vec<f64> = record
+            .steps()
+            .iter()
+            .flat_map(|s| s.scalars.clone())
+            .filter(|(c, _)| c.as_str() == channels::GUESS)
+            .map(|(_, v)| v)
+            .collect();
+        all
+    };
+    assert_eq!(told(&[]), [] as [f64; 0]);
+    let asked = told(&[
+        ("corpus.source", "facts_symbols"),
+        ("corpus.tokenizer", "word"),
+        ("train.window", "96"),
+        ("run.eval_windows", "4"),
+        ("run.eval_every", "1"),
+    ]);
+    assert!(!asked.is_empty() && asked.iter().all(|g| *g == 0.1), "{asked:?}");
+}
+
+#[test]
 fn the_same_seed_gives_the_same_numbers_bit_for_bit_and_another_does_not() {
     let (_, config) = fast_slow(6, &[]);
     let a = train(&config, started()).1.numbers();

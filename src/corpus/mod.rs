@@ -188,6 +188,14 @@ impl Corpus {
         format!("{}, {size}, {}", self.name, self.tokenizer.describe())
     }
 
+    /// The share of questions that guessing answers rightly, if this corpus asks any.
+    pub fn guess(&self) -> Option<f64> {
+        match &self.body {
+            Body::Task(stream) => Some(stream.guess()),
+            Body::Text { .. } | Body::Steering(_) => None,
+        }
+    }
+
     pub fn vocab(&self) -> usize {
         self.tokenizer.vocab()
     }

@@ -48,6 +48,11 @@ impl Stream {
         format!("endless, asks at least {} tokens after the fact, learns from {targets}", self.spacing)
     }
 
+    /// The share of answers that guessing gets right.
+    pub(super) fn guess(&self) -> f64 {
+        1.0 / self.kind.facts() as f64
+    }
+
     fn rng(&self, part: Part, seed: u64, index: u64) -> ChaCha8Rng {
         ChaCha8Rng::seed_from_u64(scramble(scramble(self.seed ^ scramble(seed)) ^ scramble(index) ^ part as u64))
     }

@@ -54,6 +54,8 @@ pub mod channels {
     pub const GATE_GRAD: &str = "gate/grad";
     /// Accuracy on the positions a task asks for (0..1).
     pub const ACCURACY: &str = "task/accuracy";
+    /// What guessing reaches there (0..1); told with the first accuracy.
+    pub const GUESS: &str = "task/guess";
     /// Payload `Bundle`: x and y_up along a sentence.
     pub const STAIRCASE: &str = "fast_slow/staircase";
     /// Payload `Series`: max |delta logits| for each position after an edit.

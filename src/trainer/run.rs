@@ -208,6 +208,7 @@ impl Run {
             scalars.push((channels::ACCURACY.into(), right as f64 / asked as f64));
         }
         if self.step == 0 {
+            scalars.extend(self.corpus.guess().filter(|_| asked > 0).map(|g| (channels::GUESS.into(), g)));
             scalars.extend(model.readings(None)?.into_iter().map(|(n, v)| (Channel::new(n), v)));
         }
         Ok(StepStats { step: self.step, variant: i, scalars, wall_secs: self.wall_secs })

@@ -125,6 +125,9 @@ fn scalars(mirror: &mut Mirror, variant: usize, seed: u64, coupled: bool) {
         gate = if coupled { gate - 0.4e-3 * grad.signum() * own.next().abs().min(1.0) } else { 0.0 };
         scalars.push((Channel::new(channels::GATE), gate.tanh()));
         scalars.push((Channel::new(channels::GATE_GRAD), if coupled { grad } else { 0.0 }));
+        if step == 1 {
+            scalars.push((Channel::new(channels::GUESS), 0.1));
+        }
         if step == 1 || step % 25 == 0 {
             scalars.push((Channel::new(channels::LOSS_HELD_OUT), base + 0.06 + 0.01 * own.next()));
             let rise = 1.0 / (1.0 + (-(t - if coupled { 260.0 } else { 560.0 }) / 50.0).exp());

@@ -15,6 +15,14 @@ pub(in crate::corpus) enum Kind {
 }
 
 impl Kind {
+    /// How many facts there are, each as likely.
+    pub(in crate::corpus) fn facts(self) -> usize {
+        match self {
+            Self::Symbols => usize::from(DIGITS),
+            Self::Story => NAMES.len(),
+        }
+    }
+
     /// Tokens between a fact and its question unless the specification says otherwise. Three passes of
     /// attention over 8 tokens reach 21.
     pub(in crate::corpus) fn spacing(self) -> usize {
@@ -45,6 +53,9 @@ pub(in crate::corpus) enum Role {
 fn piece(text: impl Into<String>, role: Role) -> Piece {
     Piece { text: text.into(), role }
 }
+
+/// Facts of the task in symbols: one digit each.
+const DIGITS: u8 = 10;
 
 /// The ten facts of the readable task.
 pub(in crate::corpus) const NAMES: [&str; 10] =
@@ -178,7 +189,7 @@ pub(in crate::corpus) fn window(
 }
 
 fn symbols(rng: &mut ChaCha8Rng, len: usize, spacing: usize) -> Vec<Piece> {
-    let fact = rng.random_range(0..10u8).to_string();
+    let fact = rng.random_range(0..DIGITS).to_string();
     let mut pieces = vec![piece("#", Role::Filler), piece(fact.as_str(), Role::Fact)];
     while pieces.len() < len {
         // A question is asked only where its answer is not cut off: pulled in if that saves it.

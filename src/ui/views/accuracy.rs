@@ -7,7 +7,6 @@ use super::{
     groups::{Look, Seeds, Tracked},
 };
 use crate::{
-    config::Value,
     telemetry::channels,
     ui::plot::{Axis, Chart, ChartState, Reference},
 };
@@ -44,12 +43,10 @@ impl Accuracy {
     }
 }
 
-/// What guessing reaches, where the corpus says: the symbols corpora have ten facts.
+/// What guessing reaches, where the run told.
 fn chance(cx: &ViewCx<'_>) -> Option<f64> {
-    match cx.config.get("corpus.source") {
-        Some(Value::Text(source)) if source.contains("symbols") => Some(0.1),
-        _ => None,
-    }
+    let told = |v: usize| cx.mirror.curve(v, channels::GUESS)?.last();
+    (0..cx.mirror.variants().len()).find_map(told)
 }
 
 impl View for Accuracy {
