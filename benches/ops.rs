@@ -11,7 +11,8 @@ use orrery::nn::fused::{
     set_threads,
 };
 
-const SPEC: AttentionSpec = AttentionSpec { heads: 4, kv_heads: 2, head_dim: 32, theta: 1e4, window: None, eps: 1e-6 };
+const SPEC: AttentionSpec =
+    AttentionSpec { heads: 4, kv_heads: 2, head_dim: 32, theta: Some(1e4), window: None, eps: 1e-6 };
 
 fn values(shape: &[usize]) -> Result<Var> {
     let values: Vec<f32> =

@@ -71,7 +71,7 @@ struct Case {
 
 impl Case {
     fn new(b: usize, t: usize, (kv, group): (usize, usize), head_dim: usize, window: Option<usize>) -> Result<Self> {
-        let spec = AttentionSpec { heads: kv * group, kv_heads: kv, head_dim, theta: 1e4, window, eps: 1e-6 };
+        let spec = AttentionSpec { heads: kv * group, kv_heads: kv, head_dim, theta: Some(1e4), window, eps: 1e-6 };
         let width = (kv * group + 2 * kv) * head_dim;
         let norm = |seed| Var::from_tensor(&(random(seed, &[head_dim])? * 0.3)?.affine(1.0, 1.0)?);
         Ok(Self {
@@ -114,6 +114,24 @@ fn plain_attention_equals_its_reference() -> Result<()> {
     Ok(())
 }
 
+/// Without norms, without rotation, and without both.
+fn check_bare(case: &Case) -> Result<()> {
+    for (normed, theta) in [(false, Some(1e4)), (true, None), (false, None)] {
+        let spec = AttentionSpec { theta, ..case.spec };
+        let (q, k) = (&case.q_norm, &case.k_norm);
+        let (vars, found, wanted) = if normed {
+            let wanted = attention::reference(&case.qkv, q, k, spec)?.0;
+            (vec![&case.qkv, q, k], attention::attention(&case.qkv, q, k, spec)?, wanted)
+        } else {
+            let wanted = attention::reference_without_norms(&case.qkv, spec)?.0;
+            (vec![&case.qkv], attention::without_norms(&case.qkv, spec)?, wanted)
+        };
+        let what = format!("attention, norms {normed}, {spec:?} of {:?}", case.qkv.dims());
+        same(&derive(&vars, &found)?, &derive(&vars, &wanted)?, &what)?;
+    }
+    Ok(())
+}
+
 #[test]
 fn attention_at_the_edges() -> Result<()> {
     for (b, t, heads, d, window) in [
@@ -128,7 +146,23 @@ fn attention_at_the_edges() -> Result<()> {
         (2, 90, (2, 1), 8, Some(1)),
         (1, 70, (1, 1), 6, Some(1000)),
     ] {
-        Case::new(b, t, heads, d, window)?.check()?;
+        let case = Case::new(b, t, heads, d, window)?;
+        case.check()?;
+        check_bare(&case)?;
+    }
+    Ok(())
+}
+
+/// Scores far apart, so that a softmax that shifted by anything but a row's largest would underflow.
+#[test]
+fn large_scores_are_shifted_by_their_largest() -> Result<()> {
+    for scale in [30.0, -30.0] {
+        let mut case = Case::new(2, 75, (1, 2), 8, None)?;
+        case.qkv = Var::from_tensor(&(case.qkv.as_tensor().detach() * scale)?)?;
+        let spec = AttentionSpec { theta: None, ..case.spec };
+        let found = attention::without_norms(&case.qkv, spec)?;
+        let wanted = attention::reference_without_norms(&case.qkv.to_dtype(DType::F64)?, spec)?.0;
+        assert!(apart(&found, &wanted)? < 2e-4, "{}", apart(&found, &wanted)?);
     }
     Ok(())
 }

@@ -70,8 +70,11 @@ pub struct Found {
     /// Of the whole process.
     #[serde(default)]
     pub peak_mib: Option<f64>,
+    /// A step.
     #[serde(default)]
     pub allocations: f64,
+    #[serde(default)]
+    pub allocated_mib: f64,
     #[serde(default)]
     pub gflop: f64,
 }
@@ -103,7 +106,7 @@ impl Case {
         let mut adam = AdamW::new(model.params(), spec)?;
         let mut rng = ChaCha8Rng::seed_from_u64(0);
         let mut times = Vec::with_capacity(steps);
-        let mut before = 0;
+        let mut before = [0; 2];
         for step in 0..WARM + steps {
             let batch = self.draw(&mut rng)?;
             if step == WARM {
@@ -115,7 +118,8 @@ impl Case {
                 times.push(began.elapsed().as_secs_f64() * 1e3);
             }
         }
-        let allocations = (memory::allocations() - before) as f64 / steps as f64;
+        let after = memory::allocations();
+        let a_step = |i: usize| (after[i] - before[i]) as f64 / steps as f64;
         times.sort_by(f64::total_cmp);
         let ms = median(&times);
         let tokens = self.batch * self.tokens;
@@ -128,7 +132,8 @@ impl Case {
             ms_max: times[times.len() - 1],
             tokens_per_s: (tokens as f64 / ms * 1e3).round(),
             peak_mib: memory::peak_mib("self"),
-            allocations,
+            allocations: a_step(0),
+            allocated_mib: a_step(1) / f64::from(1 << 20),
             gflop: (self.flop)(self) * 1e-9,
         })
     }

@@ -1,4 +1,4 @@
-//! What memory a process has used: its peak, and how often it allocates.
+//! What memory a process has used: its peak, and how often and how much it allocates.
 
 use std::{
     alloc::{GlobalAlloc, Layout},
@@ -6,6 +6,12 @@ use std::{
 };
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+static BYTES: AtomicU64 = AtomicU64::new(0);
+
+fn count(size: usize) {
+    ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+    BYTES.fetch_add(size as u64, Ordering::Relaxed);
+}
 
 /// Counts the allocations of another allocator.
 pub struct Counting<A>(pub A);
@@ -13,19 +19,19 @@ pub struct Counting<A>(pub A);
 // SAFETY: every call is passed on as it came.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Counting<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        count(layout.size());
         // SAFETY: the caller's contract is the same.
         unsafe { self.0.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        count(layout.size());
         // SAFETY: the caller's contract is the same.
         unsafe { self.0.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        count(size);
         // SAFETY: the caller's contract is the same.
         unsafe { self.0.realloc(ptr, layout, size) }
     }
@@ -36,9 +42,9 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Counting<A> {
     }
 }
 
-/// Allocations since the process began; 0 where [`Counting`] is not the global allocator.
-pub fn allocations() -> u64 {
-    ALLOCATIONS.load(Ordering::Relaxed)
+/// Allocations since the process began, and their bytes; 0 where [`Counting`] is not the global allocator.
+pub fn allocations() -> [u64; 2] {
+    [ALLOCATIONS.load(Ordering::Relaxed), BYTES.load(Ordering::Relaxed)]
 }
 
 /// Most resident memory that a process (`self`, or a number) ever had, MiB; `None` where the system

@@ -100,7 +100,10 @@ fn measure(args: &BenchArgs, cases: &[&case::Case]) -> candle_core::Result<()> {
             found.gflop / found.ms_median * 1e3,
             found.peak_mib.map_or("-".to_owned(), |m| format!("{m:.0}")),
         );
-        println!("{:<12}{:.0} allocations a step, {:.2} GFLOP of products", "", found.allocations, found.gflop);
+        println!(
+            "{:<12}{:.0} allocations of {:.1} MiB a step, {:.2} GFLOP of products",
+            "", found.allocations, found.allocated_mib, found.gflop
+        );
     }
     Ok(())
 }

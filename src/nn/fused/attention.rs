@@ -1,9 +1,10 @@
 //! Causal attention in one operation: grouped-query with QK-RMSNorm and rotary embedding, or plain.
 
 mod fused;
+mod heads;
 mod rows;
 
-use candle_core::{D, DType, Result, Tensor};
+use candle_core::{D, DType, Result, Tensor, bail};
 
 use super::{matrix, norm::rms_norm_reference};
 
@@ -13,8 +14,8 @@ pub struct AttentionSpec {
     pub heads: usize,
     pub kv_heads: usize,
     pub head_dim: usize,
-    /// Base of the rotary frequencies; channel i is paired with i + head_dim / 2.
-    pub theta: f64,
+    /// Base of the rotary frequencies; channel i is paired with i + head_dim / 2. `None`: nothing turns.
+    pub theta: Option<f64>,
     /// Query t sees keys t-window+1..=t; `None` sees the whole past.
     pub window: Option<usize>,
     /// Of the QK norms.
@@ -25,20 +26,42 @@ pub struct AttentionSpec {
 /// Returns `(B, T, H d)`.
 pub fn attention(qkv: &Tensor, q_norm: &Tensor, k_norm: &Tensor, spec: AttentionSpec) -> Result<Tensor> {
     if spec.head_dim.is_multiple_of(2) && matrix::readable(&[qkv, q_norm, k_norm]) {
-        return fused::attention(qkv, q_norm, k_norm, spec);
+        return fused::attention(qkv, Some([q_norm, k_norm]), spec);
     }
     Ok(reference(qkv, q_norm, k_norm, spec)?.0)
 }
 
+/// As [`attention`], of queries and keys as they are.
+pub fn without_norms(qkv: &Tensor, spec: AttentionSpec) -> Result<Tensor> {
+    let turnable = spec.theta.is_none() || spec.head_dim.is_multiple_of(2);
+    if turnable && matrix::readable(&[qkv]) {
+        return fused::attention(qkv, None, spec);
+    }
+    Ok(reference_without_norms(qkv, spec)?.0)
+}
+
 /// Also returns the attention weights `(B, H, T, T)`, rows summing to 1.
-pub fn reference(qkv: &Tensor, q_norm: &Tensor, k_norm: &Tensor, s: AttentionSpec) -> Result<(Tensor, Tensor)> {
+pub fn reference(qkv: &Tensor, q_norm: &Tensor, k_norm: &Tensor, spec: AttentionSpec) -> Result<(Tensor, Tensor)> {
+    compose(qkv, Some([q_norm, k_norm]), spec)
+}
+
+/// As [`reference`], of queries and keys as they are.
+pub fn reference_without_norms(qkv: &Tensor, spec: AttentionSpec) -> Result<(Tensor, Tensor)> {
+    compose(qkv, None, spec)
+}
+
+fn compose(qkv: &Tensor, norms: Option<[&Tensor; 2]>, s: AttentionSpec) -> Result<(Tensor, Tensor)> {
     let (b, t, _) = qkv.dims3()?;
     let (h, kv, d) = (s.heads, s.kv_heads, s.head_dim);
     let split = |start: usize, heads: usize| -> Result<Tensor> {
         qkv.narrow(D::Minus1, start * d, heads * d)?.reshape((b, t, heads, d))?.transpose(1, 2)?.contiguous() // (B,heads,T,d)
     };
-    let q = rotate(&rms_norm_reference(&split(0, h)?, q_norm, s.eps)?, s.theta)?;
-    let k = rotate(&rms_norm_reference(&split(h, kv)?, k_norm, s.eps)?, s.theta)?;
+    let prepared = |x: Tensor, norm: Option<&Tensor>| -> Result<Tensor> {
+        let x = if let Some(norm) = norm { rms_norm_reference(&x, norm, s.eps)? } else { x };
+        if let Some(theta) = s.theta { rotate(&x, theta) } else { Ok(x) }
+    };
+    let q = prepared(split(0, h)?, norms.map(|n| n[0]))?;
+    let k = prepared(split(h, kv)?, norms.map(|n| n[1]))?;
     let (k, v) = (repeat_heads(&k, h / kv)?, repeat_heads(&split(h + kv, kv)?, h / kv)?);
     let scores = (q.matmul(&k.t()?)? / (d as f64).sqrt())?; // (B,H,T,T)
     let weights = candle_nn::ops::softmax(&scores.broadcast_add(&mask(t, s.window, &scores)?)?, D::Minus1)?;
@@ -49,23 +72,20 @@ pub fn reference(qkv: &Tensor, q_norm: &Tensor, k_norm: &Tensor, s: AttentionSpe
 /// Causal attention with as many key heads as query heads, without norms and rotation.
 /// qkv `(B, T, 3 D)`: queries, keys, values side by side. Returns `(B, T, D)`.
 pub fn plain(qkv: &Tensor, heads: usize) -> Result<Tensor> {
-    if matrix::readable(&[qkv]) {
-        return fused::plain(qkv, heads);
-    }
-    Ok(plain_reference(qkv, heads)?.0)
+    without_norms(qkv, plain_spec(qkv, heads)?)
 }
 
 /// Also returns the attention weights `(B, H, T, T)`, rows summing to 1.
 pub fn plain_reference(qkv: &Tensor, heads: usize) -> Result<(Tensor, Tensor)> {
-    let (b, t, width) = qkv.dims3()?;
-    let d = width / (3 * heads.max(1));
-    let part = |i: usize| -> Result<Tensor> {
-        qkv.narrow(D::Minus1, i * heads * d, heads * d)?.reshape((b, t, heads, d))?.transpose(1, 2)?.contiguous() // (B,H,T,d)
-    };
-    let scores = (part(0)?.matmul(&part(1)?.t()?)? / (d as f64).sqrt())?; // (B,H,T,T)
-    let weights = candle_nn::ops::softmax(&scores.broadcast_add(&mask(t, None, &scores)?)?, D::Minus1)?;
-    let y = weights.matmul(&part(2)?)?.transpose(1, 2)?.reshape((b, t, heads * d))?;
-    Ok((y, weights))
+    reference_without_norms(qkv, plain_spec(qkv, heads)?)
+}
+
+fn plain_spec(qkv: &Tensor, heads: usize) -> Result<AttentionSpec> {
+    let width = qkv.dim(D::Minus1)?;
+    if heads == 0 || !width.is_multiple_of(3 * heads) {
+        bail!("attention: {width} channels are not three times {heads} heads");
+    }
+    Ok(AttentionSpec { heads, kv_heads: heads, head_dim: width / (3 * heads), theta: None, window: None, eps: 0.0 })
 }
 
 /// Rotary embedding by position. x `(B, H, T, d)`.

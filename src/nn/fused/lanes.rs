@@ -42,33 +42,61 @@ pub fn largest<S: Simd>(simd: S, x: &[f32]) -> f32 {
 /// x[i] = exp(x[i] - shift), returns their sum.
 #[inline(always)]
 pub fn exp_from<S: Simd>(simd: S, x: &mut [f32], shift: f32) -> f32 {
-    for v in x.iter_mut() {
-        *v = exp(*v - shift);
+    let (head, tail) = S::as_mut_simd_f32s(x);
+    let (mut acc, by) = (simd.splat_f32s(0.0), simd.splat_f32s(shift));
+    for v in head {
+        *v = exp_lanes(simd, simd.sub_f32s(*v, by));
+        acc = simd.add_f32s(acc, *v);
     }
-    sum(simd, x)
+    let mut total = simd.reduce_sum_f32s(acc);
+    if !tail.is_empty() {
+        let v = exp_lanes(simd, simd.sub_f32s(simd.partial_load_f32s(tail), by));
+        simd.partial_store_f32s(tail, v);
+        total = tail.iter().fold(total, |a, &v| a + v);
+    }
+    total
 }
+
+/// ln 2 in two parts; products of the first with small integers are exact.
+const LN2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
+/// 1.5 * 2^23: adding it rounds to an integer, which is then in the low bits.
+const ROUND: f32 = 12_582_912.0;
+/// Of e^r with |r| <= ln 2 / 2, from the sixth power down to the square.
+const POWERS: [f32; 6] = [1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5];
 
 /// e^x to 2 units in the last place for -87 < x < 88, held at the ends; NaN stays NaN. No branch and
 /// no table, so that a loop over it becomes vector code.
 #[inline(always)]
 pub fn exp(x: f32) -> f32 {
-    const LOG2_E: f32 = std::f32::consts::LOG2_E;
-    /// ln 2 in two parts; products of the first with small integers are exact.
-    const LN2_HIGH: f32 = 0.693_359_4;
-    const LN2_LOW: f32 = -2.121_944_4e-4;
-    /// 1.5 * 2^23: adding it rounds to an integer, which is then in the low bits.
-    const ROUND: f32 = 12_582_912.0;
     let x = if x < -87.0 { -87.0 } else { x };
     let x = if x > 88.0 { 88.0 } else { x };
-    let shifted = x.mul_add(LOG2_E, ROUND);
+    let shifted = x.mul_add(std::f32::consts::LOG2_E, ROUND);
     let n = shifted - ROUND;
-    let r = n.mul_add(-LN2_LOW, n.mul_add(-LN2_HIGH, x)); // |r| <= ln 2 / 2
-    let mut p = 1.987_569_1e-4f32;
-    for c in [1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5] {
-        p = p.mul_add(r, c);
+    let r = n.mul_add(-LN2[1], n.mul_add(-LN2[0], x));
+    let mut p = POWERS[0];
+    for c in &POWERS[1..] {
+        p = p.mul_add(r, *c);
     }
     let p = p.mul_add(r * r, r) + 1.0;
     p * f32::from_bits((shifted.to_bits() << 23).wrapping_add(127 << 23))
+}
+
+/// As [`exp`], a vector at a time: for loops that the compiler would leave a long scalar rest of.
+#[inline(always)]
+pub fn exp_lanes<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+    let all = |v: f32| simd.splat_f32s(v);
+    // the constants come first: of a NaN and a number, x86 takes the second
+    let x = simd.min_f32s(all(88.0), simd.max_f32s(all(-87.0), x));
+    let shifted = simd.mul_add_f32s(x, all(std::f32::consts::LOG2_E), all(ROUND));
+    let n = simd.sub_f32s(shifted, all(ROUND));
+    let r = simd.mul_add_f32s(n, all(-LN2[1]), simd.mul_add_f32s(n, all(-LN2[0]), x));
+    let mut p = all(POWERS[0]);
+    for c in &POWERS[1..] {
+        p = simd.mul_add_f32s(p, r, all(*c));
+    }
+    let p = simd.add_f32s(simd.mul_add_f32s(p, simd.mul_f32s(r, r), r), all(1.0));
+    let power = simd.wrapping_dyn_shl_u32s(simd.transmute_u32s_f32s(shifted), simd.splat_u32s(23));
+    simd.mul_f32s(p, simd.transmute_f32s_u32s(simd.add_u32s(power, simd.splat_u32s(127 << 23))))
 }
 
 #[cfg(test)]
@@ -87,6 +115,33 @@ mod tests {
         assert_eq!(exp(0.0), 1.0);
         assert!(exp(f32::NAN).is_nan());
         assert!(exp(f32::NEG_INFINITY) < 2e-38);
+    }
+
+    struct Exp<'a>(&'a mut [f32]);
+
+    impl WithSimd for Exp<'_> {
+        type Output = f32;
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) -> f32 {
+            exp_from(simd, self.0, 0.5)
+        }
+    }
+
+    #[test]
+    fn vectors_of_exponentials_are_those_of_their_values() {
+        for n in 1..70 {
+            let x: Vec<f32> = (0..n).map(|i| (i as f32 * 7.7).sin() * 80.0).collect();
+            let mut found = x.clone();
+            let sum = Arch::new().dispatch(Exp(&mut found));
+            for (f, x) in found.iter().zip(&x) {
+                assert!((f / exp(x - 0.5) - 1.0).abs() < 1e-6, "exp({x} - 0.5) = {f}");
+            }
+            let wanted: f64 = found.iter().map(|&f| f64::from(f)).sum();
+            assert!((f64::from(sum) / wanted - 1.0).abs() < 1e-5, "{sum}, not {wanted}");
+        }
+        let mut broken = [1.0, f32::NAN, 2.0];
+        assert!(Arch::new().dispatch(Exp(&mut broken)).is_nan());
     }
 
     struct All<'a>(&'a [f32]);

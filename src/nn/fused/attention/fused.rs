@@ -4,98 +4,90 @@
 //! a block's scores are one product, the keys are packed once for the whole group, and gradients of
 //! keys and values sum over the group in that product. Of the scores only blocks up to the diagonal
 //! (and inside the window) are formed. For the way back a task keeps its normalised rotated queries and
-//! keys, its values, its result, and one log-sum-exp a row: the weights are formed again.
+//! keys, and of each row the largest score and one over its sum: the weights are formed again.
 
 use std::{
     collections::HashMap,
     ops::Range,
-    sync::{Arc, LazyLock, Mutex, PoisonError},
+    sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError},
 };
 
-use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
+use candle_core::{CpuStorage, CustomOp1, CustomOp3, Layout, Result, Shape, Tensor, bail};
 use pulp::Arch;
 
 use super::{
     super::{
-        matrix::{self, View, product},
+        matrix::{self, Panel, View, filled, product, total},
         pool,
     },
     AttentionSpec, angles,
-    rows::{Prepare, PrepareBack, Softmax, SoftmaxBack},
+    heads::{Collect, Heads, PrepareKeys, PrepareQueries, Spread, UndoKeys, UndoQueries},
+    rows::{Softmax, SoftmaxBack, Turn},
 };
 
-/// Positions a block of queries has.
-const BLOCK: usize = 64;
+/// Rows a block of queries has, of all heads of a group together: fewer make small products slow, more
+/// form scores that nobody sees.
+const ROWS: usize = 64;
 
-pub fn attention(qkv: &Tensor, q_norm: &Tensor, k_norm: &Tensor, spec: AttentionSpec) -> Result<Tensor> {
+pub fn attention(qkv: &Tensor, norms: Option<[&Tensor; 2]>, spec: AttentionSpec) -> Result<Tensor> {
     let (b, t, width) = qkv.dims3()?;
     let (h, kv, d) = (spec.heads, spec.kv_heads, spec.head_dim);
     if kv == 0 || !h.is_multiple_of(kv) || width != (h + 2 * kv) * d {
         bail!("attention: {width} channels are not {h} query and twice {kv} key heads of {d}");
     }
-    if q_norm.elem_count() != d || k_norm.elem_count() != d {
-        bail!("attention: norm weights must have {d} values, a head's width");
+    let mut keep = qkv.track_op();
+    for norm in norms.iter().flatten() {
+        if norm.elem_count() != d {
+            bail!("attention: norm weights must have {d} values, a head's width");
+        }
+        keep |= norm.track_op();
     }
-    let keep = [qkv, q_norm, k_norm].iter().any(|t| t.track_op());
-    let op = Op { spec, b, t, turns: Some(turns(t, d, spec.theta)), keep, kept: Mutex::new(None) };
-    qkv.apply_op3(q_norm, k_norm, op)
-}
-
-pub fn plain(qkv: &Tensor, heads: usize) -> Result<Tensor> {
-    let (b, t, width) = qkv.dims3()?;
-    if heads == 0 || !width.is_multiple_of(3 * heads) {
-        bail!("attention: {width} channels are not three times {heads} heads");
+    let ones = if norms.is_none() { vec![1.0; d] } else { vec![] };
+    let turns = if norms.is_none() && spec.theta.is_none() { Turns::default() } else { turns(t, d, spec.theta) };
+    let op = Op { spec, b, t, turns, ones, keep, kept: OnceLock::new() };
+    match norms {
+        Some([q_norm, k_norm]) => qkv.apply_op3(q_norm, k_norm, Normed(op)),
+        None => qkv.apply_op1(Bare(op)),
     }
-    let head_dim = width / (3 * heads);
-    let spec = AttentionSpec { heads, kv_heads: heads, head_dim, theta: 0.0, window: None, eps: 0.0 };
-    let op = Op { spec, b, t, turns: None, keep: qkv.track_op(), kept: Mutex::new(None) };
-    let none = Tensor::zeros(1, qkv.dtype(), qkv.device())?;
-    qkv.apply_op3(&none, &none, op)
 }
 
 type Turns = Arc<(Vec<f32>, Vec<f32>)>;
 /// By length, width of a head, and the base's bits.
-type Made = HashMap<(usize, usize, u64), Turns>;
+type Made = HashMap<(usize, usize, Option<u64>), Turns>;
 
-/// Cosines and sines, each `(T, d / 2)`, made once for each size.
-fn turns(t: usize, d: usize, theta: f64) -> Turns {
+/// Cosines and sines, each `(T, d / 2)`, made once for each size; without a base nothing turns.
+fn turns(t: usize, d: usize, theta: Option<f64>) -> Turns {
     static MADE: LazyLock<Mutex<Made>> = LazyLock::new(Mutex::default);
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     // lengths of prompts while text is being written would pile up
     if made.len() > 64 {
         made.clear();
     }
-    made.entry((t, d, theta.to_bits())).or_insert_with(|| Arc::new(angles(t, d, theta))).clone()
+    let make = || match theta {
+        Some(theta) => angles(t, d, theta),
+        None => (vec![1.0; t * d / 2], vec![0.0; t * d / 2]),
+    };
+    made.entry((t, d, theta.map(f64::to_bits))).or_insert_with(|| Arc::new(make())).clone()
 }
 
-pub(super) struct Op {
-    pub(super) spec: AttentionSpec,
+struct Op {
+    spec: AttentionSpec,
     b: usize,
-    pub(super) t: usize,
-    /// `None`: queries and keys are taken as they are.
-    pub(super) turns: Option<Turns>,
+    t: usize,
+    /// Empty where queries and keys are taken as they are.
+    turns: Turns,
+    /// What stands for the weights of norms that are not there.
+    ones: Vec<f32>,
     keep: bool,
-    kept: Mutex<Option<Arc<Vec<Task>>>>,
+    /// Of every task, in order: see [`Op::parts`].
+    kept: OnceLock<Vec<f32>>,
 }
 
-/// What one (batch row, key head) has computed. G query heads.
-#[derive(Default)]
-pub(super) struct Task {
-    pub(super) q: Vec<f32>,   // (G T, d) by block, head, position
-    pub(super) k: Vec<f32>,   // (T, d)
-    pub(super) v: Vec<f32>,   // (T, d)
-    pub(super) y: Vec<f32>,   // as q
-    pub(super) lse: Vec<f32>, // (G T)
-}
-
-/// Gradients one task has computed; before the norm and rotation are undone, laid out as in [`Task`].
-#[derive(Default)]
-pub(super) struct Back {
-    pub(super) q: Vec<f32>,
-    pub(super) k: Vec<f32>,
-    pub(super) v: Vec<f32>,
-    pub(super) q_norm: Vec<f32>, // (d)
-    pub(super) k_norm: Vec<f32>, // (d)
+/// What a task reads: all of qkv, and the weights of the norms, if there are any.
+#[derive(Clone, Copy)]
+struct Given<'a> {
+    qkv: &'a [f32],
+    norms: Option<[&'a [f32]; 2]>,
 }
 
 /// Queries start..start+len against keys lo..hi.
@@ -121,138 +113,211 @@ impl Op {
         self.spec.heads / self.spec.kv_heads
     }
 
+    /// Positions a block has.
+    fn block(&self) -> usize {
+        (ROWS / self.group()).clamp(ROWS / 4, ROWS).min(self.t)
+    }
+
     fn scale(&self) -> f32 {
         (self.spec.head_dim as f32).powf(-0.5)
     }
 
     fn blocks(&self) -> impl Iterator<Item = Block> + use<> {
-        let (t, window) = (self.t, self.spec.window.unwrap_or(self.t).max(1));
-        (0..t).step_by(BLOCK).map(move |start| Block {
+        let (t, window, block) = (self.t, self.spec.window.unwrap_or(self.t).max(1), self.block());
+        (0..t).step_by(block).map(move |start| Block {
             start,
-            len: BLOCK.min(t - start),
+            len: block.min(t - start),
             lo: (start + 1).saturating_sub(window),
-            hi: (start + BLOCK).min(t),
+            hi: (start + block).min(t),
             window,
         })
     }
 
     /// Largest block of scores.
-    fn most(&self) -> usize {
+    fn scores(&self) -> usize {
         self.blocks().map(|b| self.group() * b.len * (b.hi - b.lo)).max().unwrap_or_default()
     }
 
-    /// Channels a position has in qkv.
-    pub(super) fn width(&self) -> usize {
-        (self.spec.heads + 2 * self.spec.kv_heads) * self.spec.head_dim
+    /// Rows of the largest block.
+    fn rows(&self) -> usize {
+        self.group() * self.block()
     }
 
-    /// Of task i: where its first query, its key and its value are within the first row of qkv.
-    pub(super) fn columns(&self, i: usize) -> (usize, usize, usize) {
+    /// Where task i finds its channels.
+    fn heads(&self, i: usize) -> Heads {
         let (h, kv, d) = (self.spec.heads, self.spec.kv_heads, self.spec.head_dim);
         let at = i % kv;
-        (at * self.group() * d, (h + at) * d, (h + kv + at) * d)
-    }
-
-    /// Every row of q with its head and position: (row, head, position).
-    pub(super) fn rows(&self) -> impl Iterator<Item = (usize, usize, usize)> + use<> {
-        let g = self.group();
-        self.blocks().flat_map(move |b| (0..g * b.len).map(move |r| (g * b.start + r, r / b.len, b.start + r % b.len)))
-    }
-
-    /// Copies between the task's rows and those of a tensor `(B, T, width)` at `column`: calls
-    /// `f(row of the task, offset in the tensor)`.
-    fn each_query(&self, i: usize, width: usize, column: usize, mut f: impl FnMut(usize, usize)) {
-        let (from, d) = (i / self.spec.kv_heads * self.t, self.spec.head_dim);
-        for (row, head, at) in self.rows() {
-            f(row * d, (from + at) * width + column + head * d);
+        Heads {
+            d,
+            first: i / kv * self.t,
+            width: (h + 2 * kv) * d,
+            q: at * self.group() * d,
+            k: (h + at) * d,
+            v: (h + kv + at) * d,
         }
     }
 
-    fn forward(&self, i: usize, qkv: &[f32], weights: (&[f32], &[f32])) -> Task {
+    /// Lengths of what a task keeps: queries (G T, d) by block, head, position; keys (T, d);
+    /// largest scores and factors (G T).
+    fn parts(&self) -> [usize; 4] {
         let (t, d, g) = (self.t, self.spec.head_dim, self.group());
-        let mut task = Task {
-            q: vec![0.0; g * t * d],
-            k: vec![0.0; t * d],
-            v: vec![0.0; t * d],
-            y: vec![0.0; g * t * d],
-            lse: vec![0.0; g * t],
-        };
-        Arch::new().dispatch(Prepare { op: self, i, qkv, weights, task: &mut task });
-        let mut scores = vec![0.0; self.most()];
-        for b in self.blocks() {
-            let (m, n, at) = (g * b.len, b.hi - b.lo, g * b.start);
-            let scores = &mut scores[..m * n];
-            let (q, k) = (View::new(&task.q[at * d..], m, d), View::new(&task.k[b.lo * d..], n, d));
-            product(scores, q, k.t(), self.scale(), false); // (m, n)
-            Arch::new().dispatch(Softmax { scores, lse: &mut task.lse[at..at + m], block: b });
-            let v = View::new(&task.v[b.lo * d..], n, d);
-            product(&mut task.y[at * d..], View::new(scores, m, n), v, 1.0, false); // (m, d)
-        }
-        task
+        [g * t * d, t * d, g * t, g * t]
     }
 
-    /// `grad` is the gradient of the result `(B, T, H d)`.
-    fn backward(&self, i: usize, args: (&[f32], &[f32], &[f32]), task: &Task, grad: &[f32]) -> Back {
-        let (t, d, g) = (self.t, self.spec.head_dim, self.group());
-        let mut dy = vec![0.0; g * t * d];
-        self.each_query(i, self.spec.heads * d, self.columns(i).0, |row, from| {
-            dy[row..row + d].copy_from_slice(&grad[from..from + d]);
-        });
-        let mut back = Back {
-            q: vec![0.0; g * t * d],
-            k: vec![0.0; t * d],
-            v: vec![0.0; t * d],
-            q_norm: vec![0.0; d],
-            k_norm: vec![0.0; d],
-        };
-        let (mut weights, mut dscores) = (vec![0.0; self.most()], vec![0.0; self.most()]);
-        for b in self.blocks() {
-            let (m, n, at) = (g * b.len, b.hi - b.lo, g * b.start);
-            let (weights, dscores) = (&mut weights[..m * n], &mut dscores[..m * n]);
-            let (q, dy_b) = (View::new(&task.q[at * d..], m, d), View::new(&dy[at * d..], m, d));
-            let (k, v) = (View::new(&task.k[b.lo * d..], n, d), View::new(&task.v[b.lo * d..], n, d));
-            product(weights, q, k.t(), self.scale(), false);
-            product(dscores, dy_b, v.t(), 1.0, false);
-            let rows = at * d..(at + m) * d;
-            Arch::new().dispatch(SoftmaxBack {
-                scores: weights,
-                grads: dscores,
-                lse: &task.lse[at..at + m],
-                y: (&task.y[rows.clone()], &dy[rows]),
-                scale: self.scale(),
-                block: b,
-            });
-            let (weights, dscores) = (View::new(weights, m, n), View::new(dscores, m, n));
-            product(&mut back.q[at * d..], dscores, k, 1.0, false); // (m, d)
-            product(&mut back.k[b.lo * d..], dscores.t(), q, 1.0, true); // (n, d)
-            product(&mut back.v[b.lo * d..], weights.t(), dy_b, 1.0, true); // (n, d)
-        }
-        Arch::new().dispatch(PrepareBack { op: self, i, args, back: &mut back });
-        back
+    fn turn<'a>(&'a self, weight: Option<&'a [f32]>) -> Turn<'a> {
+        let eps = weight.map(|_| self.spec.eps as f32);
+        Turn { cos: &self.turns.0, sin: &self.turns.1, weight: weight.unwrap_or(&self.ones), eps }
     }
 
-    /// The tasks' gradients side by side: of qkv and of both norm weights.
-    fn gather(&self, backs: &[Back]) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
-        let (d, width) = (self.spec.head_dim, self.width());
-        let mut out = vec![0f32; self.b * self.t * width];
-        let (mut q_norm, mut k_norm) = (vec![0f32; d], vec![0f32; d]);
-        for (i, back) in backs.iter().enumerate() {
-            let (q, k, v) = self.columns(i);
-            self.each_query(i, width, q, |row, to| out[to..to + d].copy_from_slice(&back.q[row..row + d]));
-            let first = i / self.spec.kv_heads * self.t;
-            for at in 0..self.t {
-                let row = &mut out[(first + at) * width..][..width];
-                row[k..k + d].copy_from_slice(&back.k[at * d..][..d]);
-                row[v..v + d].copy_from_slice(&back.v[at * d..][..d]);
+    /// The values of task i, `(n, d)` from position `lo`.
+    fn values<'a>(&self, heads: Heads, qkv: &'a [f32], lo: usize, n: usize) -> View<'a> {
+        View::new(&qkv[(heads.first + lo) * heads.width..], n, heads.width).columns(heads.v, heads.d)
+    }
+
+    /// `kept` has room for [`Op::parts`]; `out` is the task's columns of the result.
+    fn forward(&self, i: usize, given: Given, kept: &mut [f32], mut out: Panel) {
+        let (d, g) = (self.spec.head_dim, self.group());
+        let (heads, [of_q, of_k, of_most, _]) = (self.heads(i), self.parts());
+        let (q, rest) = kept.split_at_mut(of_q);
+        let (k, rest) = rest.split_at_mut(of_k);
+        let (most, inv) = rest.split_at_mut(of_most);
+        let turns = [self.turn(given.norms.map(|n| n[0])), self.turn(given.norms.map(|n| n[1]))];
+        for b in self.blocks() {
+            let q = &mut q[g * b.start * d..][..g * b.len * d];
+            Arch::new().dispatch(PrepareQueries { heads, turn: turns[0], block: b, qkv: given.qkv, q });
+        }
+        Arch::new().dispatch(PrepareKeys { heads, turn: turns[1], qkv: given.qkv, k });
+        let size = self.scores();
+        filled(size + self.rows() * d, |room| {
+            let (scores, y) = room.split_at_mut(size);
+            for b in self.blocks() {
+                let (m, n, at) = (g * b.len, b.hi - b.lo, g * b.start);
+                let scores = &mut scores[..m * n];
+                let (q, k) = (View::new(&q[at * d..], m, d), View::new(&k[b.lo * d..], n, d));
+                product(scores, q, k.t(), self.scale(), false); // (m, n)
+                let (most, inv) = (&mut most[at..at + m], &mut inv[at..at + m]);
+                Arch::new().dispatch(Softmax { scores, most, inv: &mut *inv, block: b });
+                let v = self.values(heads, given.qkv, b.lo, n);
+                product(y, View::new(scores, m, n), v, 1.0, false); // (m, d)
+                Arch::new().dispatch(Spread { block: b, y: &y[..m * d], inv, out: &mut out });
             }
-            q_norm.iter_mut().zip(&back.q_norm).for_each(|(a, b)| *a += b);
-            k_norm.iter_mut().zip(&back.k_norm).for_each(|(a, b)| *a += b);
-        }
-        (out, q_norm, k_norm)
+        });
+    }
+
+    /// `y` and `grad` are the result and its gradient, `(B, T, H d)`; `out` the task's columns of the
+    /// gradient of qkv: queries, keys, values. `norms` gets the gradients of both norms, `(d)` each.
+    fn backward(
+        &self,
+        i: usize,
+        given: Given,
+        kept: &[f32],
+        [y, grad]: [&[f32]; 2],
+        (out, norms): ([Panel; 3], &mut [f32]),
+    ) {
+        let (t, d, g) = (self.t, self.spec.head_dim, self.group());
+        let (heads, [of_q, of_k, of_most, _]) = (self.heads(i), self.parts());
+        let (q, rest) = kept.split_at(of_q);
+        let (k, rest) = rest.split_at(of_k);
+        let (most, inv) = rest.split_at(of_most);
+        let turns = [self.turn(given.norms.map(|n| n[0])), self.turn(given.norms.map(|n| n[1]))];
+        let [mut to_q, mut to_k, mut to_v] = out;
+        norms.fill(0.0);
+        let (dq_norm, dk_norm) = norms.split_at_mut(d);
+        let (size, rows) = (self.scores(), self.rows());
+        filled(2 * size + rows * (2 * d + 1) + 2 * t * d, |room| {
+            let (weights, room) = room.split_at_mut(size);
+            let (dscores, room) = room.split_at_mut(size);
+            let (dy, room) = room.split_at_mut(rows * d);
+            let (dq, room) = room.split_at_mut(rows * d);
+            let (mean, room) = room.split_at_mut(rows);
+            room.fill(0.0);
+            let (dk, dv) = room.split_at_mut(t * d);
+            for b in self.blocks() {
+                let (m, n, at) = (g * b.len, b.hi - b.lo, g * b.start);
+                let (weights, dscores) = (&mut weights[..m * n], &mut dscores[..m * n]);
+                let (dy, mean, dq) = (&mut dy[..m * d], &mut mean[..m], &mut dq[..m * d]);
+                let width = self.spec.heads * d;
+                Arch::new().dispatch(Collect { heads, width, block: b, y, grad, dy, mean });
+                let (q, dy) = (View::new(&q[at * d..], m, d), View::new(dy, m, d));
+                let (k, v) = (View::new(&k[b.lo * d..], n, d), self.values(heads, given.qkv, b.lo, n));
+                product(weights, q, k.t(), self.scale(), false);
+                product(dscores, dy, v.t(), 1.0, false);
+                let (grads, scale) = (&mut *dscores, self.scale());
+                Arch::new().dispatch(SoftmaxBack {
+                    scores: weights,
+                    grads,
+                    most: &most[at..at + m],
+                    inv: &inv[at..at + m],
+                    mean,
+                    scale,
+                    block: b,
+                });
+                let (weights, dscores) = (View::new(weights, m, n), View::new(dscores, m, n));
+                product(dq, dscores, k, 1.0, false); // (m, d)
+                product(&mut dk[b.lo * d..], dscores.t(), q, 1.0, true); // (n, d)
+                product(&mut dv[b.lo * d..], weights.t(), dy, 1.0, true); // (n, d)
+                let (qkv, turn) = (given.qkv, turns[0]);
+                Arch::new().dispatch(UndoQueries { heads, turn, block: b, qkv, dq, dw: dq_norm, out: &mut to_q });
+            }
+            Arch::new().dispatch(UndoKeys { heads, turn: turns[1], qkv: given.qkv, dk, dw: dk_norm, out: &mut to_k });
+            for (at, dv) in dv.chunks_exact(d).enumerate() {
+                to_v.row(at).copy_from_slice(dv);
+            }
+        });
+    }
+
+    fn go(&self, given: Given) -> (CpuStorage, Shape) {
+        let (kv, width) = (self.spec.kv_heads, self.spec.heads * self.spec.head_dim);
+        let (tasks, each) = (self.b * kv, self.parts().iter().sum());
+        let mut kept = vec![];
+        let out = filled(self.b * self.t * width, |out| {
+            let panels = matrix::panels(out, self.t, &vec![width / kv; kv]).into_iter();
+            if self.keep {
+                kept = filled(tasks * each, |kept| {
+                    let all = panels.zip(kept.chunks_exact_mut(each)).enumerate();
+                    pool::share(tasks, all, |(i, (out, kept))| self.forward(i, given, kept, out));
+                });
+            } else {
+                pool::share(tasks, panels.enumerate(), |(i, out)| {
+                    filled(each, |kept| self.forward(i, given, kept, out));
+                });
+            }
+        });
+        let _ = self.kept.set(kept); // a forward pass runs once
+        (CpuStorage::F32(out), (self.b, self.t, width).into())
+    }
+
+    /// Gradients of qkv and of both norms, one after the other.
+    fn back(&self, given: Given, y: &[f32], grad: &[f32]) -> Result<(Vec<f32>, Vec<f32>)> {
+        let kept = match self.kept.get() {
+            Some(kept) if self.keep => kept,
+            _ => bail!("attention: nothing was kept for the way back"),
+        };
+        let (kv, d, each) = (self.spec.kv_heads, self.spec.head_dim, self.parts().iter().sum::<usize>());
+        let mut widths = vec![self.group() * d; kv];
+        widths.resize(3 * kv, d);
+        let mut norms = vec![0f32; self.b * kv * 2 * d];
+        let dqkv = filled(given.qkv.len(), |out| {
+            let mut tasks = Vec::with_capacity(self.b * kv);
+            let mut panels = matrix::panels(out, self.t, &widths).into_iter();
+            for _ in 0..self.b {
+                let mut some = || panels.by_ref().take(kv).collect::<Vec<_>>();
+                let (q, k, v) = (some(), some(), some());
+                tasks.extend(q.into_iter().zip(k).zip(v).map(|((q, k), v)| [q, k, v]));
+            }
+            let all = tasks.into_iter().zip(norms.chunks_exact_mut(2 * d)).zip(kept.chunks_exact(each)).enumerate();
+            pool::share(self.b * kv, all, |(i, ((out, norms), kept))| {
+                self.backward(i, given, kept, [y, grad], (out, norms));
+            });
+        });
+        Ok((dqkv, total(&norms, 2 * d)))
     }
 }
 
-impl CustomOp3 for Op {
+/// With norms of queries and keys.
+struct Normed(Op);
+
+impl CustomOp3 for Normed {
     fn name(&self) -> &'static str {
         "attention"
     }
@@ -266,21 +331,8 @@ impl CustomOp3 for Op {
         s3: &CpuStorage,
         l3: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
-        let (qkv, q_norm, k_norm) = (matrix::values(s1, l1)?, matrix::values(s2, l2)?, matrix::values(s3, l3)?);
-        let (kv, d) = (self.spec.kv_heads, self.spec.head_dim);
-        let mut tasks: Vec<Task> = Vec::new();
-        tasks.resize_with(self.b * kv, Task::default);
-        pool::run_on(&mut tasks, 1, |i, task| task[0] = self.forward(i, qkv, (q_norm, k_norm)));
-        let width = self.spec.heads * d;
-        let mut out = vec![0f32; self.b * self.t * width];
-        for (i, task) in tasks.iter().enumerate() {
-            let column = self.columns(i).0;
-            self.each_query(i, width, column, |row, to| out[to..to + d].copy_from_slice(&task.y[row..row + d]));
-        }
-        if self.keep {
-            *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(tasks));
-        }
-        Ok((CpuStorage::F32(out), (self.b, self.t, width).into()))
+        let norms = Some([matrix::values(s2, l2)?, matrix::values(s3, l3)?]);
+        Ok(self.0.go(Given { qkv: matrix::values(s1, l1)?, norms }))
     }
 
     fn bwd(
@@ -288,31 +340,40 @@ impl CustomOp3 for Op {
         qkv: &Tensor,
         q_norm: &Tensor,
         k_norm: &Tensor,
-        _: &Tensor,
+        y: &Tensor,
         grad: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let Some(tasks) = self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
-            bail!("attention: nothing was kept for the way back");
-        };
-        let mut backs: Vec<Back> = Vec::new();
-        backs.resize_with(tasks.len(), Back::default);
-        matrix::read(qkv, |x| {
+        let (dqkv, mut dq) = matrix::read(qkv, |x| {
             matrix::read(q_norm, |qw| {
                 matrix::read(k_norm, |kw| {
-                    matrix::read(grad, |grad| {
-                        pool::run_on(&mut backs, 1, |i, back| {
-                            back[0] = self.backward(i, (x, qw, kw), &tasks[i], grad);
-                        });
-                        Ok(())
-                    })
+                    let given = Given { qkv: x, norms: Some([qw, kw]) };
+                    matrix::read(y, |y| matrix::read(grad, |grad| self.0.back(given, y, grad)))
                 })
             })
         })?;
-        let (x, qw, kw) = self.gather(&backs);
+        let dk = dq.split_off(self.0.spec.head_dim);
         let like = |values: Vec<f32>, t: &Tensor| Tensor::from_vec(values, t.shape(), t.device()).map(Some);
-        if self.turns.is_none() {
-            return Ok((like(x, qkv)?, None, None));
-        }
-        Ok((like(x, qkv)?, like(qw, q_norm)?, like(kw, k_norm)?))
+        Ok((like(dqkv, qkv)?, like(dq, q_norm)?, like(dk, k_norm)?))
+    }
+}
+
+/// Without.
+struct Bare(Op);
+
+impl CustomOp1 for Bare {
+    fn name(&self) -> &'static str {
+        "attention without norms"
+    }
+
+    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        Ok(self.0.go(Given { qkv: matrix::values(storage, layout)?, norms: None }))
+    }
+
+    fn bwd(&self, qkv: &Tensor, y: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
+        let (dqkv, _) = matrix::read(qkv, |x| {
+            let given = Given { qkv: x, norms: None };
+            matrix::read(y, |y| matrix::read(grad, |grad| self.0.back(given, y, grad)))
+        })?;
+        Tensor::from_vec(dqkv, qkv.shape(), qkv.device()).map(Some)
     }
 }

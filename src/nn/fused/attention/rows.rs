@@ -1,114 +1,142 @@
 //! What fused attention does to single rows, in vector code: norm and rotation, softmax, and both the
 //! way back. Which rows belong together is the caller's matter.
 
+use std::ops::Range;
+
 use pulp::{Simd, WithSimd};
 
-use super::{
-    super::lanes,
-    fused::{Back, Block, Op, Task},
-};
+use super::{super::lanes, fused::Block};
 
-/// Normalises and rotates one task's queries and keys, and copies its values.
-pub(super) struct Prepare<'a> {
-    pub(super) op: &'a Op,
-    pub(super) i: usize,
-    pub(super) qkv: &'a [f32],
-    pub(super) weights: (&'a [f32], &'a [f32]),
-    pub(super) task: &'a mut Task,
+/// Norm and rotation of queries, or of keys.
+#[derive(Clone, Copy)]
+pub(super) struct Turn<'a> {
+    /// By position, `(T, d / 2)`; empty where rows are taken as they are.
+    pub(super) cos: &'a [f32],
+    pub(super) sin: &'a [f32],
+    /// Of the norm, `(d)`.
+    pub(super) weight: &'a [f32],
+    /// Of the norm; `None` for no norm.
+    pub(super) eps: Option<f32>,
 }
 
-impl WithSimd for Prepare<'_> {
-    type Output = ();
-
+impl Turn<'_> {
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { op, i, qkv, weights, task } = self;
-        let (d, width, eps) = (op.spec.head_dim, op.width(), op.spec.eps as f32);
-        let half = d / 2;
-        let turn = |x: &[f32], w: &[f32], at: usize, to: &mut [f32]| {
-            let Some(turns) = &op.turns else { return to.copy_from_slice(x) };
-            let (cos, sin) = &**turns;
-            let inv = 1.0 / (lanes::dot(simd, x, x) / d as f32 + eps).sqrt();
-            let (cos, sin) = (&cos[at * half..][..half], &sin[at * half..][..half]);
-            let ((xa, xb), (wa, wb)) = (x.split_at(half), w.split_at(half));
-            let (ta, tb) = to.split_at_mut(half);
-            for j in 0..half {
-                let (a, b) = (xa[j] * inv * wa[j], xb[j] * inv * wb[j]);
-                ta[j] = a * cos[j] - b * sin[j];
-                tb[j] = b * cos[j] + a * sin[j];
-            }
-        };
-        let (q, k, v) = op.columns(i);
-        let first = i / op.spec.kv_heads * op.t;
-        for (row, head, at) in op.rows() {
-            let from = (first + at) * width + q + head * d;
-            turn(&qkv[from..from + d], weights.0, at, &mut task.q[row * d..][..d]);
+    fn inverse<S: Simd>(&self, simd: S, x: &[f32]) -> f32 {
+        self.eps.map_or(1.0, |eps| 1.0 / (lanes::dot(simd, x, x) / x.len() as f32 + eps).sqrt())
+    }
+
+    /// to <- R(x / rms(x) w) of position `at`.
+    #[inline(always)]
+    pub(super) fn row<S: Simd>(&self, simd: S, x: &[f32], at: usize, to: &mut [f32]) {
+        if self.cos.is_empty() {
+            return to.copy_from_slice(x);
         }
-        for at in 0..op.t {
-            let row = &qkv[(first + at) * width..][..width];
-            turn(&row[k..k + d], weights.1, at, &mut task.k[at * d..][..d]);
-            task.v[at * d..][..d].copy_from_slice(&row[v..v + d]);
+        let half = x.len() / 2;
+        let inv = self.inverse(simd, x);
+        let ((xa, xb), (wa, wb)) = (x.split_at(half), self.weight.split_at(half));
+        let (ta, tb) = to.split_at_mut(half);
+        let (cos, sin) = (&self.cos[at * half..][..half], &self.sin[at * half..][..half]);
+        let done = {
+            let v = simd.splat_f32s(inv);
+            let (ta, tb) = (S::as_mut_simd_f32s(ta).0, S::as_mut_simd_f32s(tb).0);
+            let given = head::<S>(xa).iter().zip(head::<S>(xb)).zip(head::<S>(wa).iter().zip(head::<S>(wb)));
+            let turns = head::<S>(cos).iter().zip(head::<S>(sin));
+            for ((((&a, &b), (&wa, &wb)), (&cos, &sin)), (ta, tb)) in given.zip(turns).zip(ta.iter_mut().zip(tb)) {
+                let a = simd.mul_f32s(simd.mul_f32s(a, v), wa);
+                let b = simd.mul_f32s(simd.mul_f32s(b, v), wb);
+                *ta = simd.sub_f32s(simd.mul_f32s(a, cos), simd.mul_f32s(b, sin));
+                *tb = simd.mul_add_f32s(b, cos, simd.mul_f32s(a, sin));
+            }
+            half / S::F32_LANES * S::F32_LANES
+        };
+        for j in done..half {
+            let (a, b) = (xa[j] * inv * wa[j], xb[j] * inv * wb[j]);
+            ta[j] = a * cos[j] - b * sin[j];
+            tb[j] = b * cos[j] + a * sin[j];
+        }
+    }
+
+    /// The way back: g, gradient after norm and rotation, becomes that of x, and dw is added to. With
+    /// u = x / rms, after = R(u w): dw += du u, dx = (du w - u mean(du w u)) / rms.
+    #[inline(always)]
+    pub(super) fn back<S: Simd>(&self, simd: S, x: &[f32], at: usize, g: &mut [f32], dw: &mut [f32]) {
+        if self.cos.is_empty() {
+            return;
+        }
+        let (d, half) = (x.len(), x.len() / 2);
+        let (cos, sin) = (&self.cos[at * half..][..half], &self.sin[at * half..][..half]);
+        let (ga, gb) = g.split_at_mut(half);
+        let done = {
+            let (ga, gb) = (S::as_mut_simd_f32s(ga).0, S::as_mut_simd_f32s(gb).0);
+            for ((a, b), (&cos, &sin)) in ga.iter_mut().zip(gb).zip(head::<S>(cos).iter().zip(head::<S>(sin))) {
+                let turned = simd.mul_add_f32s(*a, cos, simd.mul_f32s(*b, sin));
+                *b = simd.sub_f32s(simd.mul_f32s(*b, cos), simd.mul_f32s(*a, sin));
+                *a = turned;
+            }
+            half / S::F32_LANES * S::F32_LANES
+        };
+        for j in done..half {
+            let (a, b) = (ga[j], gb[j]);
+            ga[j] = a * cos[j] + b * sin[j];
+            gb[j] = b * cos[j] - a * sin[j];
+        }
+        if self.eps.is_none() {
+            return;
+        }
+        let inv = self.inverse(simd, x);
+        let v = simd.splat_f32s(inv);
+        let mut pull = simd.splat_f32s(0.0);
+        let done = d / S::F32_LANES * S::F32_LANES;
+        let given = head::<S>(x).iter().zip(head::<S>(self.weight));
+        for ((&x, &w), (g, dw)) in given.zip(S::as_mut_simd_f32s(g).0.iter_mut().zip(S::as_mut_simd_f32s(dw).0)) {
+            let hat = simd.mul_f32s(x, v);
+            *dw = simd.mul_add_f32s(*g, hat, *dw);
+            *g = simd.mul_f32s(*g, w);
+            pull = simd.mul_add_f32s(*g, hat, pull);
+        }
+        let mut pull = simd.reduce_sum_f32s(pull);
+        for j in done..d {
+            let hat = x[j] * inv;
+            dw[j] += g[j] * hat;
+            g[j] *= self.weight[j];
+            pull += g[j] * hat;
+        }
+        // inv (g - x inv mean)
+        let mean = inv * pull / d as f32;
+        let by = simd.splat_f32s(-mean);
+        for (g, &x) in S::as_mut_simd_f32s(g).0.iter_mut().zip(head::<S>(x)) {
+            *g = simd.mul_f32s(v, simd.mul_add_f32s(x, by, *g));
+        }
+        for j in done..d {
+            g[j] = inv * (g[j] - x[j] * mean);
         }
     }
 }
 
-/// Undoes rotation and norm in one task's gradients, and forms those of the norm weights.
-pub(super) struct PrepareBack<'a> {
-    pub(super) op: &'a Op,
-    pub(super) i: usize,
-    pub(super) args: (&'a [f32], &'a [f32], &'a [f32]),
-    pub(super) back: &'a mut Back,
+#[inline(always)]
+fn head<S: Simd>(x: &[f32]) -> &[S::f32s] {
+    S::as_simd_f32s(x).0
 }
 
-impl WithSimd for PrepareBack<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { op, i, args: (qkv, q_norm, k_norm), back } = self;
-        let (d, width, eps) = (op.spec.head_dim, op.width(), op.spec.eps as f32);
-        let Some(turns) = &op.turns else { return };
-        let (half, (cos, sin)) = (d / 2, &**turns);
-        let mut hat = vec![0f32; d];
-        // g: gradient after norm and rotation, becomes that of x. With u = x / rms, after = turn(u w):
-        // dw += du u, dx = (du w - u mean(du w u)) / rms
-        let mut undo = |x: &[f32], w: &[f32], at: usize, g: &mut [f32], dw: &mut [f32]| {
-            let inv = 1.0 / (lanes::dot(simd, x, x) / d as f32 + eps).sqrt();
-            let (cos, sin) = (&cos[at * half..][..half], &sin[at * half..][..half]);
-            let (ga, gb) = g.split_at_mut(half);
-            for j in 0..half {
-                let (a, b) = (ga[j], gb[j]);
-                ga[j] = a * cos[j] + b * sin[j];
-                gb[j] = b * cos[j] - a * sin[j];
-            }
-            let (hat, w, dw, g) = (&mut hat[..d], &w[..d], &mut dw[..d], &mut g[..d]);
-            for j in 0..d {
-                hat[j] = x[j] * inv;
-                dw[j] += g[j] * hat[j];
-                g[j] *= w[j];
-            }
-            let mean = lanes::dot(simd, g, hat) / d as f32;
-            for j in 0..d {
-                g[j] = inv * (g[j] - hat[j] * mean);
-            }
-        };
-        let (q, k, _) = op.columns(i);
-        let first = i / op.spec.kv_heads * op.t;
-        for (row, head, at) in op.rows() {
-            let x = &qkv[(first + at) * width + q + head * d..][..d];
-            undo(x, q_norm, at, &mut back.q[row * d..][..d], &mut back.q_norm);
-        }
-        for at in 0..op.t {
-            let x = &qkv[(first + at) * width + k..][..d];
-            undo(x, k_norm, at, &mut back.k[at * d..][..d], &mut back.k_norm);
-        }
-    }
+/// The whole vectors that hold these columns of a row of n, cut at its end.
+#[inline(always)]
+fn around<S: Simd>(seen: &Range<usize>, n: usize) -> Range<usize> {
+    seen.start / S::F32_LANES * S::F32_LANES..seen.end.next_multiple_of(S::F32_LANES).min(n)
 }
 
-/// Scores of a block become weights; what a row may not see becomes 0.
+/// What a row may not see becomes 0.
+#[inline(always)]
+fn blind(row: &mut [f32], seen: &Range<usize>) {
+    row[..seen.start].fill(0.0);
+    row[seen.end..].fill(0.0);
+}
+
+/// Scores of a block become weights up to a factor for each row.
 pub(super) struct Softmax<'a> {
     pub(super) scores: &'a mut [f32],
-    pub(super) lse: &'a mut [f32],
+    /// Largest score of each row, and the factor: one over the sum of exponentials.
+    pub(super) most: &'a mut [f32],
+    pub(super) inv: &'a mut [f32],
     pub(super) block: Block,
 }
 
@@ -118,16 +146,20 @@ impl WithSimd for Softmax<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let n = self.block.hi - self.block.lo;
-        for (r, (row, lse)) in self.scores.chunks_exact_mut(n).zip(self.lse).enumerate() {
+        let rows = self.scores.chunks_exact_mut(n).zip(self.most.iter_mut().zip(self.inv));
+        for (r, (row, (most, inv))) in rows.enumerate() {
             let seen = self.block.seen(r);
-            row[..seen.start].fill(0.0);
-            row[seen.end..].fill(0.0);
-            let row = &mut row[seen];
-            let most = lanes::largest(simd, row);
-            let total = lanes::exp_from(simd, row, most);
-            let inv = 1.0 / total;
-            row.iter_mut().for_each(|w| *w *= inv);
-            *lse = most + total.ln();
+            let wide = around::<S>(&seen, n);
+            // adds to the sum what is nothing beside the largest, 1
+            row[wide.start..seen.start].fill(f32::NEG_INFINITY);
+            match row[seen.end..].get_mut(..S::F32_LANES) {
+                Some(after) => after.fill(f32::NEG_INFINITY), // one store
+                None => row[seen.end..].fill(f32::NEG_INFINITY),
+            }
+            let part = &mut row[wide];
+            *most = lanes::largest(simd, part);
+            *inv = 1.0 / lanes::exp_from(simd, part, *most);
+            blind(row, &seen);
         }
     }
 }
@@ -136,11 +168,29 @@ impl WithSimd for Softmax<'_> {
 pub(super) struct SoftmaxBack<'a> {
     pub(super) scores: &'a mut [f32],
     pub(super) grads: &'a mut [f32],
-    pub(super) lse: &'a [f32],
-    /// The block's rows of the result and of its gradient, `(m, d)`.
-    pub(super) y: (&'a [f32], &'a [f32]),
+    /// Of each row: as in [`Softmax`], and the sum of weight times gradient.
+    pub(super) most: &'a [f32],
+    pub(super) inv: &'a [f32],
+    pub(super) mean: &'a [f32],
     pub(super) scale: f32,
     pub(super) block: Block,
+}
+
+/// What a row's scores are shifted and its weights multiplied by, its gradients shifted, and both scaled.
+#[derive(Clone, Copy)]
+struct Through<S: Simd> {
+    most: S::f32s,
+    inv: S::f32s,
+    mean: S::f32s,
+    scale: S::f32s,
+}
+
+impl<S: Simd> Through<S> {
+    #[inline(always)]
+    fn apply(self, simd: S, w: &mut S::f32s, g: &mut S::f32s) {
+        *w = simd.mul_f32s(lanes::exp_lanes(simd, simd.sub_f32s(*w, self.most)), self.inv);
+        *g = simd.mul_f32s(simd.mul_f32s(*w, self.scale), simd.sub_f32s(*g, self.mean));
+    }
 }
 
 impl WithSimd for SoftmaxBack<'_> {
@@ -149,24 +199,32 @@ impl WithSimd for SoftmaxBack<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let n = self.block.hi - self.block.lo;
-        let d = self.y.0.len() / self.lse.len();
-        let rows = self.scores.chunks_exact_mut(n).zip(self.grads.chunks_exact_mut(n)).zip(self.lse);
-        for (r, ((weights, grads), &lse)) in rows.enumerate() {
+        let rows = self.scores.chunks_exact_mut(n).zip(self.grads.chunks_exact_mut(n));
+        let known = self.most.iter().zip(self.inv).zip(self.mean);
+        for (r, ((weights, grads), ((&most, &inv), &mean))) in rows.zip(known).enumerate() {
             let seen = self.block.seen(r);
-            let mean = match seen.len() {
-                // a single weight is 1 whatever its score: its gradient is exactly 0, not rounding noise
-                1 => grads[seen.start],
-                // sum of weight times gradient over the row
-                _ => lanes::dot(simd, &self.y.0[r * d..][..d], &self.y.1[r * d..][..d]),
+            // a single weight is 1 whatever its score: its gradient is exactly 0, not rounding noise
+            let mean = if seen.len() == 1 { grads[seen.start] } else { mean };
+            let wide = around::<S>(&seen, n);
+            let through = Through::<S> {
+                most: simd.splat_f32s(most),
+                inv: simd.splat_f32s(inv),
+                mean: simd.splat_f32s(mean),
+                scale: simd.splat_f32s(self.scale),
             };
-            for row in [&mut *weights, &mut *grads] {
-                row[..seen.start].fill(0.0);
-                row[seen.end..].fill(0.0);
+            let (w, w_tail) = S::as_mut_simd_f32s(&mut weights[wide.clone()]);
+            let (g, g_tail) = S::as_mut_simd_f32s(&mut grads[wide]);
+            for (w, g) in w.iter_mut().zip(g) {
+                through.apply(simd, w, g);
             }
-            for (w, g) in weights[seen.clone()].iter_mut().zip(&mut grads[seen]) {
-                *w = lanes::exp(*w - lse);
-                *g = *w * (*g - mean) * self.scale;
+            if !w_tail.is_empty() {
+                let (mut w, mut g) = (simd.partial_load_f32s(w_tail), simd.partial_load_f32s(g_tail));
+                through.apply(simd, &mut w, &mut g);
+                simd.partial_store_f32s(w_tail, w);
+                simd.partial_store_f32s(g_tail, g);
             }
+            blind(weights, &seen);
+            blind(grads, &seen);
         }
     }
 }
