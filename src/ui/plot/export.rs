@@ -245,7 +245,7 @@ impl Svg {
 
     fn mark(&mut self, at: Pos2, mark: Mark, colour: Color32) {
         let by = |x: f32, y: f32| Pos2::new(at.x + x, at.y + y);
-        let r = super::paint::MARK;
+        let r = super::mark::MARK;
         match mark {
             Mark::Cross => {
                 let r = r * std::f32::consts::FRAC_1_SQRT_2;
@@ -253,7 +253,7 @@ impl Svg {
                 self.path(&[by(-r, r), by(r, -r)], colour, 1.5, 1.0, false);
             }
             Mark::Up => {
-                let corners = super::paint::triangle(at).map(|p| format!("{:.1},{:.1}", p.x, p.y)).join(" ");
+                let corners = super::mark::triangle(at).map(|p| format!("{:.1},{:.1}", p.x, p.y)).join(" ");
                 let _ = writeln!(self.out, "<polygon points=\"{corners}\" fill=\"{}\"/>", hex(colour));
             }
             Mark::Ring => {

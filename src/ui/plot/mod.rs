@@ -11,11 +11,15 @@ pub use super::views::curve::{Curve, Smoothed};
 mod export;
 mod layout;
 pub mod map;
+mod mark;
 mod paint;
+mod range;
+mod readout;
 pub mod scale;
 
 pub use export::quote;
-pub use paint::{ChartResponse, empty_ui, paint_mark};
+pub use mark::paint_mark;
+pub use paint::{ChartResponse, empty_ui};
 pub use scale::{Scale, value_words};
 
 /// Smallest size at which a chart is legible, points.

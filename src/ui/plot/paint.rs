@@ -8,8 +8,8 @@ use eframe::egui::{
 
 use super::{
     Chart, ChartState, Mark, Scale, Stroke,
-    layout::{Layout, ROW, SWATCH, TEXT, value_before},
-    scale::value_words,
+    layout::{Layout, ROW, SWATCH, TEXT},
+    mark::{MARK, paint_mark, shape_of},
 };
 use crate::ui::theme::Theme;
 
@@ -167,17 +167,17 @@ fn share_cursor(ui: &Ui, x_label: &str, response: &Response, hovered: Option<f64
 }
 
 /// A layout on a painter.
-struct Canvas<'a> {
-    chart: &'a Chart<'a>,
-    layout: &'a Layout,
-    theme: &'a Theme,
+pub(super) struct Canvas<'a> {
+    pub(super) chart: &'a Chart<'a>,
+    pub(super) layout: &'a Layout,
+    pub(super) theme: &'a Theme,
     /// From sheet to screen.
-    corner: Vec2,
-    painter: egui::Painter,
+    pub(super) corner: Vec2,
+    pub(super) painter: egui::Painter,
 }
 
 impl Canvas<'_> {
-    fn area(&self) -> Rect {
+    pub(super) fn area(&self) -> Rect {
         self.layout.plot.translate(self.corner)
     }
 
@@ -373,102 +373,6 @@ impl Canvas<'_> {
         self.painter.rect_filled(rect.expand2(vec2(3.0, 0.0)), 2.0, self.theme.panel.gamma_multiply(0.8));
         self.painter.galley(rect.min, galley, self.theme.secondary);
     }
-
-    /// The line under the pointer, a dot on each line, and all their values in one box.
-    fn cursor(&self, x: f64, with_box: bool) {
-        let (layout, theme, area) = (self.layout, self.theme, self.area());
-        let at_x = layout.x_at(layout.x_scale.place(x)) + self.corner.x;
-        if !area.x_range().contains(at_x) {
-            return;
-        }
-        self.painter.vline(at_x, area.y_range(), egui::Stroke::new(1.0, theme.secondary.gamma_multiply(0.7)));
-        let mut rows: Vec<(Color32, &str, String)> = vec![];
-        let mut exact_x = None;
-        for line in self.chart.lines.iter().filter(|l| !l.faint) {
-            let Some([px, py]) = value_before(&line.data, x) else { continue };
-            let dot = layout.at(layout.x_scale.place(px), layout.y_scale.place(py)) + self.corner;
-            if area.contains(dot) {
-                self.painter.circle(dot, 3.0, line.colour, egui::Stroke::new(1.0, theme.panel));
-            }
-            exact_x = Some(exact_x.map_or(px, |e: f64| e.max(px)));
-            if !line.label.is_empty() {
-                rows.push((line.colour, &line.label, value_words(py)));
-            }
-        }
-        if with_box && let Some(x) = exact_x {
-            rows.truncate(16);
-            self.readout(at_x, &format!("{} {}", self.chart.x.label, value_words_of_x(x)), &rows);
-        }
-    }
-
-    fn readout(&self, at_x: f32, head: &str, rows: &[(Color32, &str, String)]) {
-        let theme = self.theme;
-        let label = |t: &str| self.painter.layout_no_wrap(t.to_owned(), FontId::proportional(TEXT), theme.text);
-        let figure = |t: &str| self.painter.layout_no_wrap(t.to_owned(), FontId::monospace(TEXT), theme.text);
-        let labels: Vec<_> = rows.iter().map(|r| label(r.1)).collect();
-        let figures: Vec<_> = rows.iter().map(|r| figure(&r.2)).collect();
-        let head = self.painter.layout_no_wrap(head.to_owned(), FontId::monospace(TEXT), theme.secondary);
-        let label_width = labels.iter().map(|g| g.size().x).fold(0.0, f32::max);
-        let figure_width = figures.iter().map(|g| g.size().x).fold(0.0, f32::max);
-        let width = (SWATCH + 4.0 + label_width + 12.0 + figure_width).max(head.size().x) + 16.0;
-        let size = vec2(width, 12.0 + ROW * (rows.len() + 1) as f32);
-        let area = self.area();
-        let left = if at_x + 12.0 + width < area.right() || at_x - 12.0 - width < area.left() {
-            at_x + 12.0
-        } else {
-            at_x - 12.0 - width
-        };
-        let box_rect = Rect::from_min_size(pos2(left, area.top() + 4.0), size);
-        // Above the tile's clip: near an edge the box may reach over it.
-        let painter = self.painter.with_clip_rect(Rect::EVERYTHING);
-        let ground = theme.panel.gamma_multiply(0.95);
-        painter.rect(box_rect, 6.0, ground, egui::Stroke::new(1.0, theme.line), StrokeKind::Inside);
-        let mut y = box_rect.top() + 6.0 + ROW / 2.0;
-        let centre = |g: &egui::Galley, x: f32, y: f32| pos2(x, y - g.size().y / 2.0);
-        painter.galley(centre(&head, box_rect.left() + 8.0, y), head.clone(), theme.secondary);
-        for ((row, label), figure) in rows.iter().zip(labels).zip(figures) {
-            y += ROW;
-            let x = box_rect.left() + 8.0;
-            painter.hline(x..=x + SWATCH, y, egui::Stroke::new(2.0, row.0));
-            painter.galley(centre(&label, x + SWATCH + 4.0, y), label, theme.text);
-            let x = box_rect.right() - 8.0 - figure.size().x;
-            painter.galley(centre(&figure, x, y), figure, theme.text);
-        }
-    }
-}
-
-/// Half the size of a sign, points.
-pub(super) const MARK: f32 = 4.5;
-
-fn shape_of(mark: Mark) -> egui_plot::MarkerShape {
-    match mark {
-        Mark::Cross => egui_plot::MarkerShape::Cross,
-        Mark::Up => egui_plot::MarkerShape::Up,
-        Mark::Ring => egui_plot::MarkerShape::Circle,
-    }
-}
-
-/// A sign outside of the data: in a legend, on a strip.
-pub fn paint_mark(painter: &egui::Painter, at: egui::Pos2, mark: Mark, colour: Color32) {
-    let stroke = egui::Stroke::new(1.5, colour);
-    match mark {
-        Mark::Cross => {
-            let r = MARK * std::f32::consts::FRAC_1_SQRT_2;
-            painter.line_segment([at - vec2(r, r), at + vec2(r, r)], stroke);
-            painter.line_segment([at + vec2(-r, r), at + vec2(r, -r)], stroke);
-        }
-        Mark::Up => {
-            painter.add(Shape::convex_polygon(triangle(at).to_vec(), colour, egui::Stroke::NONE));
-        }
-        Mark::Ring => {
-            painter.circle_stroke(at, MARK - 0.5, stroke);
-        }
-    }
-}
-
-/// The corners of the sign that points up.
-pub(super) fn triangle(at: egui::Pos2) -> [egui::Pos2; 3] {
-    [at + vec2(0.0, -MARK), at + vec2(0.87 * MARK, 0.5 * MARK), at + vec2(-0.87 * MARK, 0.5 * MARK)]
 }
 
 /// Where a zone is named: at its foot when there is room inside it, else under it; `None` out of
@@ -486,9 +390,4 @@ pub(super) fn zone_label_at(layout: &Layout, zone: &super::Zone) -> Option<(egui
         false if plot.y_range().contains(below) => Some((pos2(x, below.min(plot.bottom() - ROW)), false)),
         false => None,
     }
-}
-
-/// Steps and positions are whole; anything else has four digits.
-fn value_words_of_x(x: f64) -> String {
-    if x.fract() == 0.0 && x.abs() < 1e12 { format!("{x:.0}") } else { value_words(x) }
 }

@@ -1,0 +1,39 @@
+//! The signs of events on charts and strips, painted alike everywhere.
+
+use eframe::egui::{self, Color32, Shape, vec2};
+
+use super::Mark;
+
+/// Half the size of a sign, points.
+pub(super) const MARK: f32 = 4.5;
+
+pub(super) fn shape_of(mark: Mark) -> egui_plot::MarkerShape {
+    match mark {
+        Mark::Cross => egui_plot::MarkerShape::Cross,
+        Mark::Up => egui_plot::MarkerShape::Up,
+        Mark::Ring => egui_plot::MarkerShape::Circle,
+    }
+}
+
+/// A sign outside of the data: in a legend, on a strip.
+pub fn paint_mark(painter: &egui::Painter, at: egui::Pos2, mark: Mark, colour: Color32) {
+    let stroke = egui::Stroke::new(1.5, colour);
+    match mark {
+        Mark::Cross => {
+            let r = MARK * std::f32::consts::FRAC_1_SQRT_2;
+            painter.line_segment([at - vec2(r, r), at + vec2(r, r)], stroke);
+            painter.line_segment([at + vec2(-r, r), at + vec2(r, -r)], stroke);
+        }
+        Mark::Up => {
+            painter.add(Shape::convex_polygon(triangle(at).to_vec(), colour, egui::Stroke::NONE));
+        }
+        Mark::Ring => {
+            painter.circle_stroke(at, MARK - 0.5, stroke);
+        }
+    }
+}
+
+/// The corners of the sign that points up.
+pub(super) fn triangle(at: egui::Pos2) -> [egui::Pos2; 3] {
+    [at + vec2(0.0, -MARK), at + vec2(0.87 * MARK, 0.5 * MARK), at + vec2(-0.87 * MARK, 0.5 * MARK)]
+}
