@@ -11,6 +11,7 @@ mod families;
 pub mod memory;
 mod operations;
 mod peer;
+mod solvers;
 
 #[derive(Args)]
 pub struct BenchArgs {
@@ -30,6 +31,10 @@ pub struct BenchArgs {
     /// of a matrix product
     #[arg(long, conflicts_with_all = ["case", "vs_torch"])]
     operations: bool,
+    /// Time solves of differential equations; with --vs-torch PYTHON benches/torchdiffeq_bench.py in turn
+    /// with torchdiffeq
+    #[arg(long, conflicts_with_all = ["case", "operations", "json"])]
+    solvers: bool,
     /// Interleave with this Python running this script (torch_bench.py) and print ratios
     #[arg(long, num_args = 2, value_names = ["PYTHON", "SCRIPT"])]
     vs_torch: Option<Vec<String>>,
@@ -60,6 +65,14 @@ impl BenchArgs {
 
 pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     let cases = args.cases()?;
+    if args.solvers {
+        if args.steps == 0 {
+            return Err(Failure::usage("--steps 0 times nothing; use 1 or more"));
+        }
+        fused::set_threads(args.threads());
+        let peer = args.vs_torch.as_deref().and_then(|v| Some((v.first()?.as_str(), v.get(1)?.as_str())));
+        return solvers::report(args, peer);
+    }
     if let Some([python, script]) = args.vs_torch.as_deref() {
         return peer::compare(args, &cases, python, script);
     }
