@@ -5,6 +5,7 @@ use candle_core::{DType, Device, Tensor, Var};
 use orrery::nn::{
     Result,
     fused::{
+        balance::{self, balance},
         coupled::{self, CoupledSpec, Scheme, coupled},
         ema::{self, ema},
         top_k::{self, top_k},
@@ -127,6 +128,34 @@ fn top_k_at_the_edges() -> Result<()> {
     check_threads(&|v| top_k(&v[0], 9).map(|found| found.kept), &[vec![2, 200, 65]])
 }
 
+/// The loss of what top-k keeps; scaled, so that its gradients are not below what the check looks at.
+fn balances(rows: usize, f: usize, k: usize, run: Check) {
+    let counts = |z: &Tensor| top_k(&z.detach(), k).map(|found| found.counts);
+    run(
+        &|v| balance(&v[0], &counts(&v[0])?, k)? * 1e3,
+        &|v| balance::reference(&v[0], &counts(&v[0])?, k)? * 1e3,
+        &[vec![1, rows, f]],
+    );
+}
+
+#[test]
+fn balance_at_the_edges() -> Result<()> {
+    for (rows, f, k) in [(1, 1, 1), (3, 7, 2), (129, 33, 4), (300, 512, 31)] {
+        balances(rows, f, k, &mut |fused, reference, shapes| check(fused, reference, shapes).unwrap());
+    }
+    balances(300, 70, 5, &mut |fused, _, shapes| check_threads(fused, shapes).unwrap());
+    let z = Tensor::ones((4, 6), DType::F32, &Device::Cpu)?;
+    let even = Tensor::full(2f32, 6, &Device::Cpu)?;
+    assert!((host::scalar(&balance(&z, &even, 3)?)? - 1.0).abs() < 1e-6);
+    Ok(())
+}
+
+#[test]
+fn the_balances_reference_agrees_with_finite_differences() {
+    let counts = Tensor::new(&[3f64, 0.0, 1.0, 2.0], &Device::Cpu).unwrap();
+    check_reference(&|v| balance::reference(&v[0], &counts, 2), &[vec![3, 4]]).unwrap();
+}
+
 const SCHEMES: [Scheme; 2] = [Scheme::Euler, Scheme::Leapfrog];
 
 /// Weights small enough for the evolution to stay tame; dt about 0.1.
@@ -201,6 +230,11 @@ proptest! {
     #[test]
     fn top_k_of_any_size(rows in 1usize..150, f in 1usize..200, share in 0.0f64..1.0) {
         check_top_k(rows, f, (share * f as f64).round() as usize).unwrap();
+    }
+
+    #[test]
+    fn balances_of_any_size(rows in 1usize..150, f in 1usize..200, k in 1usize..20) {
+        balances(rows, f, k.min(f), &mut |fused, reference, shapes| check(fused, reference, shapes).unwrap());
     }
 
     #[test]

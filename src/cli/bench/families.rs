@@ -7,6 +7,7 @@ use candle_core::{DType, Device, Result, Tensor, Var};
 use super::operations::{milliseconds, values};
 use crate::nn::fused::{
     adamw::{self, Rule, Slot},
+    balance::{self, balance},
     coupled::{self, CoupledSpec, Scheme, coupled},
     ema::{self, ema},
     linear_attention::{self, LinearAttentionSpec, linear_attention},
@@ -59,7 +60,9 @@ fn update() -> Result<()> {
 fn averages() -> Result<()> {
     let (x, a, z) = (values(&[8, 256, 128])?, values(&[128])?, values(&[8, 256, 512])?);
     row("moving average", &|| ema(&x, &a, None), &|| ema::reference(&x, &a, None))?;
-    row("31 of 512", &|| top_k(&z, 31).map(|f| f.kept), &|| top_k::reference(&z, 31).map(|f| f.kept))
+    row("31 of 512", &|| top_k(&z, 31).map(|f| f.kept), &|| top_k::reference(&z, 31).map(|f| f.kept))?;
+    let counts = top_k(&z, 31)?.counts;
+    row("balance of 512", &|| balance(&z, &counts, 31), &|| balance::reference(&z, &counts, 31))
 }
 
 fn evolutions() -> Result<()> {

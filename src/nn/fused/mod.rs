@@ -5,6 +5,7 @@
 
 pub mod adamw;
 pub mod attention;
+pub mod balance;
 pub mod coupled;
 pub mod cross_entropy;
 pub mod ema;
