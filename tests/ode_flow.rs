@@ -1,8 +1,12 @@
 //! The ODE flow lab: its language, its batches, steering, and what its probes answer.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+};
 
 use orrery::{
+    config::{Config, Value},
     corpus::{
         Corpus, Position, Source, Spec, Steering, TokenizerSpec,
         generated::{
@@ -10,7 +14,17 @@ use orrery::{
             steering::{ADVERBS, BAD, GOOD, HELD_OUT_NOUNS, NEUTRAL, NOUNS, OPENERS, VERBS},
         },
     },
-    nn::IGNORE,
+    labs,
+    models::{
+        Model, Spec as ModelSpec,
+        ode_flow::{OdeFlow, OdeFlowSpec},
+        plain_gpt::PlainGpt,
+        plane::{Kind, Plane, PlaneSpec},
+    },
+    nn::{AdamW, Batch, Device, IGNORE, Tap, Tensor, host, optimiser::AdamWSpec},
+    probe::{self, Finding, Subject},
+    telemetry::{Args, Payload, Series, channels},
+    trainer::{Plan, Run},
 };
 
 fn corpus(language_batches: u64, prompt: Option<&str>, tokenizer: TokenizerSpec) -> Corpus {
@@ -101,4 +115,320 @@ fn a_single_prompt_is_asked_for_at_its_end_and_nowhere_else() {
     }
     let long = corpus.batch(&Position { seed: 7, drawn: 2 }, 4, 8).unwrap_err().to_string();
     assert!(long.contains("11") && long.contains('8'), "{long}");
+}
+
+fn config(preset: &str, set: &[(&str, &str)]) -> Config {
+    let lab = labs::find("ode_flow").unwrap();
+    let mut config = lab.config(Some(preset)).unwrap();
+    for (key, value) in set {
+        config.set_text(&(lab.knobs)(), key, value).unwrap();
+    }
+    config
+}
+
+fn plan(preset: &str, set: &[(&str, &str)]) -> Plan {
+    (labs::find("ode_flow").unwrap().plan)(&config(preset, set)).unwrap()
+}
+
+/// Updates as the trainer makes them.
+fn train(plan: &Plan, steps: u64) -> (Box<dyn Model>, Corpus) {
+    let corpus = Corpus::open(&plan.corpus).unwrap();
+    let spec = &plan.variants[0];
+    let mut model = spec.model.build(corpus.vocab(), spec.seed, &Device::Cpu).unwrap();
+    let mut adam = AdamW::new(model.params(), plan.optimisation.adamw).unwrap();
+    for step in 1..=steps {
+        let w = corpus.batch(&Position { seed: 7, drawn: step - 1 }, plan.batch, plan.window).unwrap();
+        let batch = Batch::from_ids(&w.inputs, &w.targets, w.rows, w.len, &Device::Cpu).unwrap();
+        model.begin_step(step).unwrap();
+        let loss = model.loss(&batch).unwrap();
+        let lr = plan.optimisation.schedule.at(step, plan.steps);
+        adam.step(model.params(), &loss.total.backward().unwrap(), lr).unwrap();
+    }
+    (model, corpus)
+}
+
+type Trained = (Box<dyn Model>, Corpus);
+
+/// A small model, steered for a short while; what is asked of it leaves it as it is.
+fn steered() -> MutexGuard<'static, Trained> {
+    static MODEL: OnceLock<Mutex<Trained>> = OnceLock::new();
+    let make = || {
+        let small = [("model.d_model", "64"), ("train.batch", "12"), ("steer.language_steps", "120")];
+        Mutex::new(train(&plan("ode_flow", &[&small[..], &[("train.steps", "340")]].concat()), 340))
+    };
+    MODEL.get_or_init(make).lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn ask(on: &mut Trained, probe: &str, args: &[(&str, Value)]) -> Result<Finding, String> {
+    let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
+    let mut subject = Subject { model: on.0.as_mut(), corpus: &on.1, device: &Device::Cpu, seed: 7, args: &args };
+    let found = probe::find(probe).unwrap().ask(&mut subject).map_err(|e| e.to_string())?;
+    assert_eq!(found.len(), 1);
+    Ok(found.into_iter().next().unwrap())
+}
+
+fn series<'a>(of: &'a Finding, part: &str) -> &'a Series {
+    let found = of.payload.part(part).unwrap_or_else(|| panic!("{} has no part `{part}`", of.channel));
+    found.as_series().unwrap()
+}
+
+fn line<'a>(s: &'a Series, name: &str) -> &'a [f64] {
+    let found = s.lines.iter().find(|l| l.name == name).unwrap_or_else(|| panic!("no line `{name}`"));
+    assert_eq!(found.y.len(), s.x.len(), "{name}");
+    &found.y
+}
+
+fn one(of: &Finding, part: &str, name: &str) -> f64 {
+    line(series(of, part), name)[0]
+}
+
+fn text(of: &Finding, part: &str) -> Vec<String> {
+    match of.payload.part(part) {
+        Some(Payload::Text(words)) => words.clone(),
+        other => panic!("`{part}` is {other:?}"),
+    }
+}
+
+fn word(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+#[test]
+fn the_sizes_of_the_source_have_the_counts_of_the_source() {
+    let spec = OdeFlowSpec { d_model: 256, ..OdeFlowSpec::default() };
+    let hybrid = OdeFlow::new(&spec, 50_257, 1, &Device::Cpu).unwrap();
+    assert_eq!(hybrid.params().count(), 29_781_249);
+    drop(hybrid);
+    let baseline = PlainGpt::new(&spec.baseline(), 50_257, 1, &Device::Cpu).unwrap();
+    assert_eq!(baseline.params().count(), 30_503_424);
+}
+
+#[test]
+fn a_control_without_weights_is_no_control_and_with_them_it_is() {
+    let spec = OdeFlowSpec { d_model: 32, pre: 1, post: 1, positions: 8, ..OdeFlowSpec::default() };
+    let mut model = OdeFlow::new(&spec, 11, 3, &Device::Cpu).unwrap();
+    let tokens = Tensor::new(&[[1u32, 5, 9, 2]], &Device::Cpu).unwrap();
+    let logits = |m: &OdeFlow| host::to_f32(&m.logits(&tokens, &mut Tap::off()).unwrap()).unwrap();
+    let alone = logits(&model);
+    assert!(model.set_dial("u0", 1.5) && model.set_dial("u3", -2.0) && !model.set_dial("u4", 1.0));
+    assert_ne!(logits(&model), alone);
+    let weight = model.params().get("field.control.weight").unwrap().as_tensor().zeros_like().unwrap();
+    model.params().load("field.control.weight", &weight).unwrap();
+    assert_eq!(logits(&model), alone, "W_u = 0: whatever u is, the model is the uncontrolled one");
+    assert!(model.set_dial("alpha", 0.0));
+    let start = model.embed(&tokens).unwrap();
+    assert_eq!(
+        logits(&model),
+        host::to_f32(&model.finish(&start).unwrap()).unwrap(),
+        "a flow of strength 0 stands still"
+    );
+}
+
+#[test]
+fn the_second_stage_trains_the_field_and_nothing_else() {
+    let small = [("model.d_model", "32"), ("train.batch", "3"), ("steer.language_steps", "2"), ("train.steps", "5")];
+    let plan = plan("ode_flow", &small);
+    let values = |m: &dyn Model| -> Vec<(String, Vec<f32>)> {
+        m.params().iter().map(|(n, v)| (n.to_owned(), host::to_f32(v.as_tensor()).unwrap())).collect()
+    };
+    let (before, _) = train(&plan, 2);
+    let (after, _) = train(&plan, 4);
+    let ModelSpec::OdeFlow(spec) = &plan.variants[0].model else { panic!() };
+    let count =
+        OdeFlow::new(&OdeFlowSpec { steering: None, ..spec.clone() }, 87, 7, &Device::Cpu).unwrap().params().count();
+    assert_eq!(after.params().count(), count, "the field that was is no weight of the model");
+    let (before, after) = (values(before.as_ref()), values(after.as_ref()));
+    for ((name, was), (_, is)) in before.iter().zip(&after) {
+        match name.strip_prefix("before.") {
+            Some(own) => {
+                let field = before.iter().find(|(n, _)| *n == format!("field.{own}")).unwrap();
+                assert_eq!(*is, field.1, "{name} is the field at the end of the first stage");
+            }
+            None => assert_eq!(was != is, name.starts_with("field."), "{name}"),
+        }
+    }
+}
+
+#[test]
+fn a_short_steering_moves_held_out_prompts_both_ways() {
+    let mut on = steered();
+    let class = ask(&mut on, "flow_sweep", &[("kind", word("class"))]).unwrap();
+    assert_eq!(class.channel, channels::FLOW_SWEEP_CLASS);
+    let sweep = series(&class, "sweep");
+    let at = |name: &str, u: f64| line(sweep, name)[sweep.x.iter().position(|x| *x == u).unwrap()];
+    let [good, none, bad] = [1.0, 0.0, -1.0].map(|u| (at("plus", u), at("minus", u)));
+    println!("plus, minus at u = 1: {good:.2?}, 0: {none:.2?}, -1: {bad:.2?}");
+    assert!(good.0 > none.0 + 0.15 && bad.1 > none.1 + 0.15, "{good:?} {none:?} {bad:?}");
+    assert!(good.1 < none.1 && bad.0 < none.0);
+    let layers = ask(&mut on, "flow_sweep", &[("kind", word("layers"))]).unwrap();
+    let accuracy = line(series(&layers, "sweep"), "accuracy");
+    assert!(accuracy[0] <= 0.55, "before the flow begins no cut can know u: {accuracy:?}");
+    assert!(accuracy[4] > 0.9, "{accuracy:?}");
+}
+
+#[test]
+fn the_answer_has_every_part_of_its_contract() {
+    let mut on = steered();
+    let args = [("u0", Value::Float(1.0)), ("prompt", word("Yesterday the coffee was")), ("token", Value::Int(2))];
+    let answer = ask(&mut on, "flow", &args).unwrap();
+    assert_eq!(answer.channel, channels::FLOW_ANSWER);
+    assert_eq!(answer.tokens, ["Yesterday", "the", "coffee", "was"]);
+    let next = series(&answer, "next");
+    let (p, p0) = (line(next, "p"), line(next, "p0"));
+    assert!(p.len() == 12 && p.windows(2).all(|w| w[0] >= w[1]) && p.iter().sum::<f64>() <= 1.0 + 1e-6);
+    assert!(p != p0 && text(&answer, "next_words").len() == 12);
+    assert!(one(&answer, "mass", "plus") > one(&answer, "mass", "plus0"));
+    let classes = text(&answer, "classes");
+    assert_eq!((classes[0].as_str(), classes[6].as_str(), classes[7].as_str()), ("good", "|", "bad"));
+    assert!(!text(&answer, "continuation").is_empty());
+    let Some(Payload::Bundle(paths)) = answer.payload.part("paths") else { panic!() };
+    assert_eq!(paths.len(), 4);
+    for (i, (name, path)) in paths.iter().enumerate() {
+        let Payload::Points(p) = path else { panic!() };
+        assert_eq!((name.clone(), p.dims, p.xyz.len(), p.labels.len()), (i.to_string(), 3, 51, 17));
+        assert!(p.xyz.iter().all(|v| v.is_finite()) && p.labels[0] == "0" && p.labels[16] == "1");
+    }
+    let explained = line(series(&answer, "basis"), "explained");
+    assert!(explained.len() == 3 && explained[0] >= explained[1] && explained.iter().sum::<f64>() <= 1.0 + 1e-9);
+    let trace = series(&answer, "trace");
+    let accepted = line(trace, "accepted").iter().sum::<f64>();
+    assert_eq!(accepted, one(&answer, "solver", "accepted"));
+    assert_eq!(one(&answer, "solver", "nfe"), 2.0 + 6.0 * trace.x.len() as f64, "dopri5: two, and six an attempt");
+    assert!(line(trace, "h")[0] == one(&answer, "solver", "h_init") && line(trace, "capped").len() == trace.x.len());
+    let along = series(&answer, "along");
+    assert!(along.x.len() == 17 && line(along, "velocity").iter().chain(line(along, "curvature")).all(|v| *v > 0.0));
+    assert_eq!((one(&answer, "used", "u0"), one(&answer, "used", "token")), (1.0, 2.0));
+    assert_eq!(text(&answer, "used_words"), ["dopri5", "interpolate", "Yesterday the coffee was"]);
+
+    let still = ask(&mut on, "flow", &[("method", word("euler")), ("steps", Value::Int(4))]).unwrap();
+    assert_eq!(one(&still, "solver", "nfe"), 4.0);
+    assert_eq!(one(&still, "mass", "plus"), one(&still, "mass", "plus0"), "the dials stand at 0");
+    for (args, word) in [([("method", word("abacus"))], "abacus"), ([("prompt", word("\n \n"))], "prompt")] {
+        match ask(&mut on, "flow", &args) {
+            Err(e) => assert!(e.contains(word), "{e}"),
+            Ok(f) => assert!(word == "prompt", "{} answered {args:?}", f.about),
+        }
+    }
+}
+
+#[test]
+fn the_field_around_a_token_is_the_field_and_leaves_the_future_out() {
+    let mut on = steered();
+    let args = [("u0", Value::Float(-1.0)), ("tau", Value::Float(0.5)), ("cells", Value::Int(5))];
+    let of = |on: &mut Trained, prompt: &str, token: i64| {
+        let mut args = args.to_vec();
+        args.extend([("prompt", word(prompt)), ("token", Value::Int(token))]);
+        ask(on, "flow_field", &args).unwrap()
+    };
+    let field = of(&mut on, "The tea was", -1);
+    let dx = field.payload.part("dx").unwrap().as_matrix().unwrap();
+    let dy = field.payload.part("dy").unwrap().as_matrix().unwrap();
+    assert_eq!((dx.rows, dx.cols, dy.data.len()), (5, 5, 25));
+    assert!(dx.data.iter().chain(&dy.data).all(|v| v.is_finite()) && dx.data.iter().any(|v| *v != dx.data[0]));
+    assert!(one(&field, "extent", "x0") < one(&field, "extent", "x1"));
+    let here = one(&field, "at", "x");
+    assert!(here >= one(&field, "extent", "x0") && here <= one(&field, "extent", "x1"));
+    let along = ask(&mut on, "flow_along", &[("u0", Value::Float(1.0))]).unwrap();
+    let Payload::Series(s) = &along.payload else { panic!() };
+    assert!(line(s, "sigma").iter().all(|v| *v > 0.0 && v.is_finite()) && s.x.len() == 17);
+}
+
+#[test]
+fn a_sweep_in_pieces_is_the_sweep_at_once() {
+    let mut on = steered();
+    for (kind, total) in [("tolerance", 9), ("invariance", 8), ("nfe", 41)] {
+        let upto = |n: i64| [("kind", word(kind)), ("prompt", word("The tea was")), ("upto", Value::Int(n))];
+        let few = ask(&mut on, "flow_sweep", &upto(2)).unwrap();
+        assert_eq!((one(&few, "progress", "done"), one(&few, "progress", "total")), (2.0, f64::from(total)));
+        let more = ask(&mut on, "flow_sweep", &upto(3)).unwrap();
+        let at_once = ask(&mut on, "flow_sweep", &[("kind", word(kind)), ("prompt", word("The tea was"))]).unwrap();
+        assert_eq!(text(&at_once, "kind"), [kind]);
+        for l in &series(&at_once, "sweep").lines {
+            let (two, three) = (line(series(&few, "sweep"), &l.name), line(series(&more, "sweep"), &l.name));
+            let same = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| a == b || (a.is_nan() && b.is_nan()));
+            assert!(same(&two[..2], &l.y[..2]) && same(&three[..3], &l.y[..3]), "{kind} {}", l.name);
+            assert!(two[2..].iter().chain(&three[3..]).all(|v| v.is_nan()), "{kind} {}", l.name);
+        }
+    }
+    let invariance = ask(&mut on, "flow_sweep", &[("kind", word("invariance"))]).unwrap();
+    let percent = line(series(&invariance, "sweep"), "u = 1").to_vec();
+    assert!(percent.windows(2).all(|w| w[1] < w[0]) && percent[7] < 0.1 * percent[2], "{percent:?}");
+    assert!(ask(&mut on, "flow_sweep", &[("kind", word("horoscope"))]).err().unwrap().contains("horoscope"));
+}
+
+#[test]
+fn the_playground_answers_with_the_fields_it_names() {
+    let corpus = corpus(1, None, words(128));
+    let plane = Plane::new(&PlaneSpec::default(), 5, &Device::Cpu).unwrap();
+    let mut on: Trained = (Box::new(plane), corpus);
+    let args = [("field", word("spiral")), ("u0", Value::Float(0.5)), ("cells", Value::Int(3))];
+    let field = ask(&mut on, "flow_field", &args).unwrap();
+    let dx = field.payload.part("dx").unwrap().as_matrix().unwrap();
+    // time 6: x' = 6 (-0.25 x - 1.5 y + 0.5), at the corners and the middle of a square of half side 3.2
+    let exact = |x: f64, y: f64| (6.0 * (-0.25 * x - 1.5 * y + 0.5)) as f32;
+    for (row, y) in [-3.2, 0.0, 3.2].into_iter().enumerate() {
+        for (col, x) in [-3.2, 0.0, 3.2].into_iter().enumerate() {
+            assert!((dx.at(row, col).unwrap() - exact(x, y)).abs() < 1e-4, "{x} {y}");
+        }
+    }
+    for kind in Kind::ALL {
+        let answer = ask(&mut on, "flow", &[("field", word(kind.id()))]).unwrap();
+        assert_eq!(text(&answer, "playground"), [kind.id()]);
+        let Some(Payload::Bundle(paths)) = answer.payload.part("paths") else { panic!() };
+        assert!(paths.len() == 12 && answer.payload.part("mass").is_none());
+    }
+    let inwards = ask(&mut on, "flow", &[("field", word("spiral"))]).unwrap();
+    let Some(Payload::Bundle(paths)) = inwards.payload.part("paths") else { panic!() };
+    let Payload::Points(p) = &paths[0].1 else { panic!() };
+    let radius = |i: usize| f64::from(p.xyz[2 * i]).hypot(f64::from(p.xyz[2 * i + 1]));
+    // r = 2 e^(-0.25 * 6 tau)
+    assert!((radius(0) - 2.0).abs() < 1e-5 && (radius(16) - 2.0 * (-1.5f64).exp()).abs() < 5e-3, "{}", radius(16));
+    assert!(ask(&mut on, "flow", &[("field", word("cube"))]).err().unwrap().contains("cube"));
+    assert!(ask(&mut on, "flow_sweep", &[("kind", word("class"))]).err().unwrap().contains("steer"));
+}
+
+#[test]
+fn the_network_of_the_playground_learns_the_field() {
+    let mut plane = Plane::new(&PlaneSpec { hidden: 32, ..PlaneSpec::default() }, 5, &Device::Cpu).unwrap();
+    let nothing = Batch::from_ids(&[0], &[0], 1, 1, &Device::Cpu).unwrap();
+    let error = |m: &Plane| host::scalar(&m.evaluate(&nothing).unwrap()).unwrap();
+    let start = error(&plane);
+    let mut adam = AdamW::new(plane.params(), AdamWSpec { weight_decay: 0.0, ..AdamWSpec::default() }).unwrap();
+    for step in 1..=400 {
+        plane.begin_step(step).unwrap();
+        let loss = plane.loss(&nothing).unwrap();
+        adam.step(plane.params(), &loss.total.backward().unwrap(), 5e-3).unwrap();
+    }
+    assert!(start > 0.5 && error(&plane) < 0.1, "{start} -> {}", error(&plane));
+}
+
+/// Stopped in either stage, or right between them, and taken up again: the same numbers.
+#[test]
+fn a_resumed_steering_run_goes_on_exactly() {
+    let small = [
+        ("model.d_model", "32"),
+        ("train.batch", "3"),
+        ("steer.language_steps", "4"),
+        ("train.steps", "8"),
+        ("run.device", "cpu"),
+    ];
+    let open = || Run::open(plan("ode_flow", &small)).unwrap();
+    let step = |run: &mut Run| -> Vec<u64> {
+        let stats = run.update(0).unwrap();
+        run.finish_step();
+        let timed = [channels::STEP_MS];
+        stats.scalars.iter().filter(|(c, _)| !timed.contains(&c.as_str())).map(|(_, v)| v.to_bits()).collect()
+    };
+    let mut whole = open();
+    let numbers: Vec<Vec<u64>> = (0..8).map(|_| step(&mut whole)).collect();
+    assert_ne!(numbers[3].len(), numbers[4].len(), "the second stage tells more");
+    for stopped in 2..7 {
+        let mut first = open();
+        (0..stopped).for_each(|_| drop(step(&mut first)));
+        let mut second = open();
+        second.restore(&first.checkpoint()).unwrap();
+        for (i, wanted) in numbers.iter().enumerate().skip(stopped) {
+            assert_eq!(step(&mut second), *wanted, "stopped at {stopped}, update {}", i + 1);
+        }
+    }
 }

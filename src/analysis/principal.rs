@@ -62,6 +62,66 @@ pub fn first_component(centred: &[Vec<f64>], dims: usize) -> Principal {
     Principal { direction, explained: (along / total).min(1.0) }
 }
 
+/// The first `count` components of rows that are already centred, each of length `dims`, largest first;
+/// fewer if the rows do not differ in as many directions. By way of the Gram matrix, so that a few long
+/// rows cost little: O(n² d).
+pub fn components(centred: &[Vec<f64>], dims: usize, count: usize) -> Vec<Principal> {
+    let n = centred.len();
+    let mut gram: Vec<Vec<f64>> = centred.iter().map(|a| centred.iter().map(|b| project(a, b)).collect()).collect();
+    let total: f64 = gram.iter().enumerate().map(|(i, row)| row[i]).sum();
+    let mut found = vec![];
+    for _ in 0..count.min(n).min(dims) {
+        // an eigenvector of the Gram matrix; its eigenvalue is the variance along the direction
+        let (vector, value) = leading(&gram, total);
+        if value.is_nan() || value <= 1e-12 * total {
+            break;
+        }
+        let mut direction = vec![0.0; dims];
+        for (weight, row) in vector.iter().zip(centred) {
+            direction.iter_mut().zip(row).for_each(|(d, v)| *d += weight * v);
+        }
+        let size = project(&direction, &direction).sqrt();
+        direction.iter_mut().for_each(|v| *v /= size);
+        let largest = direction.iter().fold(0.0f64, |best, v| if v.abs() > best.abs() { *v } else { best });
+        if largest < 0.0 {
+            direction.iter_mut().for_each(|v| *v = -*v);
+        }
+        for (row, a) in gram.iter_mut().zip(&vector) {
+            row.iter_mut().zip(&vector).for_each(|(g, b)| *g -= value * a * b);
+        }
+        found.push(Principal { direction, explained: (value / total).min(1.0) });
+    }
+    found
+}
+
+/// The leading eigenvector (a unit vector) and eigenvalue of a symmetric positive matrix, by power
+/// iteration from its longest row.
+fn leading(matrix: &[Vec<f64>], total: f64) -> (Vec<f64>, f64) {
+    const ROUNDS: usize = 300;
+    let n = matrix.len();
+    let longest = (0..n).fold(0, |best, i| if matrix[i][i] > matrix[best][best] { i } else { best });
+    let mut vector = matrix[longest].clone();
+    let mut value = 0.0;
+    for _ in 0..ROUNDS {
+        let size = project(&vector, &vector).sqrt();
+        if !(size > 0.0 && size.is_finite()) {
+            return (vec![0.0; n], 0.0);
+        }
+        vector.iter_mut().for_each(|v| *v /= size);
+        let next: Vec<f64> = matrix.iter().map(|row| project(row, &vector)).collect();
+        let now = project(&next, &vector);
+        let settled = (now - value).abs() <= 1e-10 * total;
+        value = now;
+        if settled {
+            break;
+        }
+        vector = next;
+    }
+    let size = project(&vector, &vector).sqrt();
+    vector.iter_mut().for_each(|v| *v /= size);
+    (vector, value)
+}
+
 /// Coordinate of a row along a direction.
 pub fn project(row: &[f64], direction: &[f64]) -> f64 {
     row.iter().zip(direction).map(|(a, b)| a * b).sum()
@@ -82,6 +142,27 @@ mod tests {
         let p = first_component(&rows, 2);
         assert!((p.direction[0] - 0.6).abs() < 1e-5 && (p.direction[1] - 0.8).abs() < 1e-5, "{p:?}");
         assert!((p.explained - 0.8).abs() < 1e-9, "{p:?}");
+    }
+
+    #[test]
+    fn several_components_are_those_of_the_ellipsoid() {
+        // spreads 3, 2 and 1 along three directions at right angles of a space of five
+        let axes = [[0.6, 0.8, 0.0, 0.0, 0.0], [-0.8, 0.6, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0, 0.0]];
+        let mut rows = vec![];
+        for (axis, spread) in axes.iter().zip([3.0, 2.0, 1.0]) {
+            for sign in [1.0, -1.0] {
+                rows.push(axis.iter().map(|a| a * spread * sign).collect::<Vec<f64>>());
+            }
+        }
+        let found = components(&rows, 5, 4);
+        assert_eq!(found.len(), 3, "there is no fourth");
+        for ((p, axis), share) in found.iter().zip(axes).zip([9.0, 4.0, 1.0]) {
+            assert!((p.explained - share / 14.0).abs() < 1e-6, "{p:?}");
+            assert!((project(&p.direction, &axis).abs() - 1.0).abs() < 1e-4, "{p:?}");
+        }
+        assert!((found[0].explained - first_component(&rows, 5).explained).abs() < 1e-6);
+        assert!(components(&[vec![0.0; 3], vec![0.0; 3]], 3, 2).is_empty());
+        assert!(components(&[], 3, 2).is_empty());
     }
 
     #[test]

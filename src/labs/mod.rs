@@ -2,6 +2,7 @@
 
 pub mod common;
 mod fast_slow;
+mod ode_flow;
 mod traces;
 
 use crate::{
@@ -50,7 +51,7 @@ pub struct Lab {
 }
 
 /// Every lab.
-pub static LABS: &[&Lab] = &[&fast_slow::LAB, &traces::LAB];
+pub static LABS: &[&Lab] = &[&fast_slow::LAB, &traces::LAB, &ode_flow::LAB];
 
 /// The lab with this id.
 pub fn find(id: &str) -> Option<&'static Lab> {

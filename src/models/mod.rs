@@ -9,6 +9,8 @@ use crate::nn::{Batch, Params, Tap};
 
 pub mod dense;
 pub mod fast_slow;
+pub mod ode_flow;
+pub mod plain_gpt;
 pub mod plane;
 pub mod recover;
 
@@ -20,6 +22,8 @@ pub enum Spec {
     Dense(dense::DenseSpec),
     Recover(recover::RecoverSpec),
     Plane(plane::PlaneSpec),
+    OdeFlow(ode_flow::OdeFlowSpec),
+    PlainGpt(plain_gpt::PlainGptSpec),
 }
 
 impl Spec {
@@ -30,6 +34,8 @@ impl Spec {
             Spec::Dense(s) => Box::new(dense::Dense::new(s, vocab, seed, device)?),
             Spec::Recover(s) => Box::new(recover::Recover::new(s, vocab, seed, device)?),
             Spec::Plane(s) => Box::new(plane::Plane::new(s, seed, device)?),
+            Spec::OdeFlow(s) => Box::new(ode_flow::OdeFlow::new(s, vocab, seed, device)?),
+            Spec::PlainGpt(s) => Box::new(plain_gpt::PlainGpt::new(s, vocab, seed, device)?),
         })
     }
 }

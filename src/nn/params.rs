@@ -87,12 +87,11 @@ impl Params {
         self.frozen.iter().chain(&self.memories).any(|n| n == name)
     }
 
-    /// A tensor that a run must not lose but that is no weight: kept in checkpoints, never trained and
-    /// not counted. Zero at first.
-    pub fn memory(&mut self, name: &str, shape: impl Into<Shape>) -> Result<Tensor> {
-        let made = self.zeros(name, shape)?;
-        self.memories.push(name.to_owned());
-        Ok(made)
+    /// Makes memories of the parameters under this prefix: tensors that a run must not lose but that are
+    /// no weights. They are in checkpoints, are never trained and are not counted.
+    pub fn keep_only(&mut self, prefix: &str) {
+        let under = self.vars.iter().map(|(n, _)| n).filter(|n| n.starts_with(prefix));
+        self.memories.extend(under.cloned());
     }
 
     /// Number of scalars.
@@ -161,7 +160,8 @@ mod tests {
         let mut p = Params::new(1, &Device::Cpu, DType::F32);
         p.ones("field.w", 3)?;
         p.ones("head.w", 2)?;
-        p.memory("before.w", 3)?;
+        p.ones("before.w", 3)?;
+        p.keep_only("before.");
         p.freeze_where(|n| n.starts_with("field"));
         p.freeze_where(|n| n.starts_with("head"));
         let frozen = ["field.w", "head.w", "before.w"].map(|n| p.is_frozen(n));

@@ -3,6 +3,7 @@
 
 mod attention_maps;
 mod causality;
+pub mod flow;
 mod passage;
 pub mod recoverability;
 mod residual;
@@ -52,6 +53,10 @@ pub static PROBES: &[&dyn Probe] = &[
     &attention_maps::AttentionMaps,
     &residual::Residual,
     &recoverability::Recoverability,
+    &flow::FlowAnswer,
+    &flow::FlowField,
+    &flow::FlowAlong,
+    &flow::FlowSweep,
 ];
 
 /// The probe with this id.

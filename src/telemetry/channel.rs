@@ -66,4 +66,17 @@ pub mod channels {
     pub const RESIDUAL: &str = "fast_slow/residual";
     /// Payload `Series`: accuracy against distance k, one variant a reader.
     pub const RECOVERABILITY: &str = "traces/recoverability";
+    /// Payload `Bundle`: what a solve of a flow at one control gives: words, paths, steps.
+    pub const FLOW_ANSWER: &str = "flow.answer";
+    /// Payload `Bundle` of `Matrix`: the field in the plane of the paths.
+    pub const FLOW_FIELD: &str = "flow.field";
+    /// Payload `Series`: velocity, curvature and largest singular value along depth.
+    pub const FLOW_ALONG: &str = "flow.along";
+    /// Payload `Bundle`: a sweep so far, one channel a kind.
+    pub const FLOW_SWEEP_NFE: &str = "flow.sweep.nfe";
+    pub const FLOW_SWEEP_TOLERANCE: &str = "flow.sweep.tolerance";
+    pub const FLOW_SWEEP_INVARIANCE: &str = "flow.sweep.invariance";
+    pub const FLOW_SWEEP_CLASS: &str = "flow.sweep.class";
+    pub const FLOW_SWEEP_LAYERS: &str = "flow.sweep.layers";
+    pub const FLOW_SWEEP_LATENCY: &str = "flow.sweep.latency";
 }

@@ -11,14 +11,16 @@ pub const BAD: [&str; 6] = ["bad", "awful", "terrible", "poor", "dreadful", "hor
 /// Neither.
 pub const NEUTRAL: [&str; 6] = ["ordinary", "familiar", "typical", "different", "simple", "average"];
 
-/// Nouns of the steering prompts.
+/// Nouns of the steering prompts. Of the first half good things are said more often, of the second half
+/// bad ones: the language has a leaning to learn, and steering one to go against.
 pub const NOUNS: [&str; 32] = [
-    "tea", "bread", "soup", "fish", "dinner", "apple", "song", "book", "story", "play", "picture", "lesson", "garden",
-    "house", "room", "bed", "school", "market", "street", "day", "night", "summer", "weather", "road", "view", "trip",
-    "boat", "game", "party", "voice", "news", "plan",
+    "tea", "bread", "dinner", "apple", "song", "book", "play", "picture", "garden", "house", "bed", "summer", "view",
+    "party", "game", "day", "soup", "fish", "story", "lesson", "room", "school", "market", "street", "night",
+    "weather", "road", "trip", "boat", "voice", "news", "plan",
 ];
-/// Nouns of the language that no steering prompt of the training has: what steering is measured on.
-pub const HELD_OUT_NOUNS: [&str; 8] = ["cake", "coffee", "film", "letter", "bridge", "winter", "dance", "train"];
+/// Nouns of the language that no steering prompt of the training has: what steering is measured on. They
+/// lean as the others do, half and half.
+pub const HELD_OUT_NOUNS: [&str; 8] = ["cake", "coffee", "film", "dance", "letter", "bridge", "winter", "train"];
 
 pub const VERBS: [&str; 2] = ["was", "seemed"];
 pub const ADVERBS: [&str; 4] = ["really", "quite", "rather", "truly"];
@@ -36,11 +38,12 @@ pub const OPENERS: [&str; 10] = [
     "My friend felt that",
 ];
 
-/// How often a sentence has an opener, an adverb; how often its adjective is good, bad.
+/// How often a sentence has an opener, an adverb.
 const OPENED: f64 = 0.4;
 const WITH_ADVERB: f64 = 0.25;
-const SAID_GOOD: f64 = 0.42;
-const SAID_BAD: f64 = 0.29;
+/// How often the adjective is (good, bad), of a noun that leans to good, to bad.
+const LEANS_GOOD: (f64, f64) = (0.6, 0.15);
+const LEANS_BAD: (f64, f64) = (0.15, 0.55);
 /// Sentences of a line of running text.
 const LINE: usize = 12;
 
@@ -62,9 +65,10 @@ impl Sentence {
         let opener = rng.random_bool(OPENED).then(|| pick(rng, &OPENERS));
         let before = prompt(opener, noun, pick(rng, &VERBS));
         let adverb = rng.random_bool(WITH_ADVERB).then(|| pick(rng, &ADVERBS));
+        let (good, bad) = if leans_good(noun) { LEANS_GOOD } else { LEANS_BAD };
         let class = match rng.random::<f64>() {
-            x if x < SAID_GOOD => &GOOD,
-            x if x < SAID_GOOD + SAID_BAD => &BAD,
+            x if x < good => &GOOD,
+            x if x < good + bad => &BAD,
             _ => &NEUTRAL,
         };
         Self { before, noun, adverb, adjective: pick(rng, class) }
@@ -77,6 +81,11 @@ impl Sentence {
             None => format!("{} {}.", self.before, self.adjective),
         }
     }
+}
+
+/// Which way the language leans on a noun.
+pub fn leans_good(noun: &str) -> bool {
+    NOUNS[..NOUNS.len() / 2].contains(&noun) || HELD_OUT_NOUNS[..HELD_OUT_NOUNS.len() / 2].contains(&noun)
 }
 
 fn pick(rng: &mut ChaCha8Rng, from: &[&'static str]) -> &'static str {

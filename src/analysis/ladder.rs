@@ -1,0 +1,70 @@
+//! How many steps a solver needs for no other reason than that steps grow at most tenfold. It knows
+//! neither field nor solver.
+
+/// The most that a step may grow.
+const GROWTH: f64 = 10.0;
+
+/// The fewest steps from a first one of `h` over a span: h (1 + 10 + ... + 10^(k-1)) >= span, that is
+/// h >= 9 span / (10^k - 1). 0 where there is no such number.
+pub fn least_steps(h: f64, span: f64) -> u32 {
+    if !(h > 0.0 && span > 0.0 && h.is_finite() && span.is_finite()) {
+        return 0;
+    }
+    let (mut steps, mut reached, mut next) = (0, 0.0, h);
+    // as a solver adds it up, but with room for the rounding of its last step
+    while reached < span * (1.0 - 1e-12) {
+        reached += next;
+        next *= GROWTH;
+        steps += 1;
+    }
+    steps
+}
+
+/// One solve, as far as the ladder is concerned.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Climb {
+    pub h_init: f64,
+    pub accepted: usize,
+    pub rejected: usize,
+}
+
+/// Whether the ladder alone explains that two solves over `span` differ in their steps: the fewest
+/// possible steps differ by just as many as were taken, and no rejection had a part in it.
+pub fn explains(before: Climb, after: Climb, span: f64) -> bool {
+    let rungs = i64::from(least_steps(after.h_init, span)) - i64::from(least_steps(before.h_init, span));
+    let taken = after.accepted as i64 - before.accepted as i64;
+    taken != 0 && rungs == taken && before.rejected == after.rejected
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// y' = c from y = 1 at tolerance 1e-3: dopri5 begins with (0.01 / (500 c))^(1/5).
+    fn first_step(c: f64) -> f64 {
+        (0.01 / (500.0 * c)).powf(0.2)
+    }
+
+    #[test]
+    fn a_constant_field_climbs_one_rung_more_between_3_20_and_3_25() {
+        assert_eq!(least_steps(first_step(3.20), 1.0), 2);
+        assert_eq!(least_steps(first_step(3.25), 1.0), 3);
+        for k in 1..8 {
+            let edge = 9.0 / (10f64.powi(k) - 1.0);
+            assert_eq!(least_steps(edge * 1.000_001, 1.0), k as u32);
+            assert_eq!(least_steps(edge * 0.999_999, 1.0), k as u32 + 1);
+        }
+    }
+
+    #[test]
+    fn what_the_ladder_does_not_explain_is_left() {
+        let low = Climb { h_init: first_step(3.20), accepted: 2, rejected: 0 };
+        let high = Climb { h_init: first_step(3.25), accepted: 3, rejected: 0 };
+        assert!(explains(low, high, 1.0) && explains(high, low, 1.0));
+        assert!(!explains(low, low, 1.0), "nothing happened");
+        assert!(!explains(low, Climb { accepted: 4, ..high }, 1.0), "one step more than the rung");
+        assert!(!explains(low, Climb { rejected: 1, ..high }, 1.0), "a rejection had a part");
+        assert!(!explains(low, Climb { accepted: 3, ..low }, 1.0), "the same rung");
+        assert_eq!([least_steps(0.0, 1.0), least_steps(f64::NAN, 1.0), least_steps(1.0, 0.0)], [0; 3]);
+    }
+}

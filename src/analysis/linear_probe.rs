@@ -1,0 +1,153 @@
+//! Can a straight cut tell two classes of points apart? Ridge regression on the signs, judged on groups
+//! that it was not fitted to. It does not know what the points are.
+
+/// How often left-out points fell on the right side.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Verdict {
+    pub right: usize,
+    pub of: usize,
+}
+
+/// Leaves out one of `groups` at a time (points that belong together are never on both sides), fits the
+/// rest, and counts the left-out points on the right side. `labels` are the sides; `ridge` is the
+/// penalty as a share of the mean squared length of the centred points. Solved in the dual, so that
+/// many dimensions cost little: points n, dims d, O(groups (n³ / 3)) + O(n² d).
+pub fn leave_group_out(points: &[Vec<f64>], labels: &[bool], groups: &[usize], ridge: f64) -> Verdict {
+    let n = points.len();
+    debug_assert!(labels.len() == n && groups.len() == n);
+    let gram: Vec<Vec<f64>> = points.iter().map(|a| points.iter().map(|b| dot(a, b)).collect()).collect();
+    let mut kinds = groups.to_vec();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let mut verdict = Verdict { right: 0, of: 0 };
+    for left_out in kinds {
+        let (test, train): (Vec<usize>, Vec<usize>) = (0..n).partition(|&i| groups[i] == left_out);
+        let Some(fit) = Fit::of(&gram, &train, labels, ridge) else { continue };
+        for i in test {
+            verdict.of += 1;
+            // exactly on the cut is on neither side
+            let score = fit.score(&gram, &train, i);
+            verdict.right += usize::from(score != 0.0 && (score > 0.0) == labels[i]);
+        }
+    }
+    verdict
+}
+
+struct Fit {
+    /// A weight for each fitted point.
+    dual: Vec<f64>,
+    /// Means of the Gram matrix over the fitted points: of each row, and of all.
+    offset: f64,
+    bias: f64,
+}
+
+impl Fit {
+    fn of(gram: &[Vec<f64>], train: &[usize], labels: &[bool], ridge: f64) -> Option<Self> {
+        let m = train.len();
+        if m < 2 {
+            return None;
+        }
+        let row_mean: Vec<f64> = train.iter().map(|&i| mean(gram, i, train)).collect();
+        let all = row_mean.iter().sum::<f64>() / m as f64;
+        let sign = |i: usize| if labels[i] { 1.0 } else { -1.0 };
+        let bias = train.iter().map(|&i| sign(i)).sum::<f64>() / m as f64;
+        // centred Gram matrix: of the points less their mean
+        let mut k: Vec<Vec<f64>> = (0..m)
+            .map(|a| (0..m).map(|b| gram[train[a]][train[b]] - row_mean[a] - row_mean[b] + all).collect())
+            .collect();
+        let size = (0..m).map(|a| k[a][a]).sum::<f64>() / m as f64;
+        for (a, row) in k.iter_mut().enumerate() {
+            row[a] += ridge * size + f64::MIN_POSITIVE;
+        }
+        let wanted: Vec<f64> = train.iter().map(|&i| sign(i) - bias).collect();
+        // points that do not differ: nothing to cut between
+        let dual = if size > 0.0 { cholesky_solve(k, wanted)? } else { vec![0.0; m] };
+        let offset = dual.iter().zip(&row_mean).map(|(w, r)| w * (r - all)).sum::<f64>();
+        Some(Self { dual, offset, bias })
+    }
+
+    fn score(&self, gram: &[Vec<f64>], train: &[usize], i: usize) -> f64 {
+        let total: f64 = self.dual.iter().sum();
+        let along: f64 = self.dual.iter().zip(train).map(|(w, &j)| w * gram[i][j]).sum();
+        along - self.offset - total * mean(gram, i, train) + self.bias
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn mean(gram: &[Vec<f64>], i: usize, over: &[usize]) -> f64 {
+    over.iter().map(|&j| gram[i][j]).sum::<f64>() / over.len() as f64
+}
+
+/// x of A x = b for a symmetric positive A; `None` if it is not positive.
+fn cholesky_solve(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Option<Vec<f64>> {
+    let n = b.len();
+    let mut i = 0;
+    while i < n {
+        let (above, rest) = a.split_at_mut(i);
+        let row = &mut rest[0];
+        for (j, other) in above.iter().enumerate() {
+            let sum = dot(&row[..j], &other[..j]);
+            row[j] = (row[j] - sum) / other[j];
+        }
+        let left = row[i] - dot(&row[..i], &row[..i]);
+        if !(left > 0.0 && left.is_finite()) {
+            return None;
+        }
+        row[i] = left.sqrt();
+        b[i] = (b[i] - dot(&row[..i], &b[..i])) / row[i];
+        i += 1;
+    }
+    for i in (0..n).rev() {
+        let below: f64 = (i + 1..n).map(|j| a[j][i] * b[j]).sum();
+        b[i] = (b[i] - below) / a[i][i];
+    }
+    Some(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noise(i: usize) -> f64 {
+        ((i as f64 * 12.9898).sin() * 43_758.545_3).fract()
+    }
+
+    #[test]
+    fn a_line_cuts_what_a_line_can_cut() {
+        let points: Vec<Vec<f64>> = (0..40)
+            .map(|i| {
+                let side = if i % 2 == 0 { 1.0 } else { -1.0 };
+                vec![100.0 + noise(i), side * 0.5 + 0.2 * noise(i + 99), noise(i + 7)]
+            })
+            .collect();
+        let labels: Vec<bool> = (0..40).map(|i| i % 2 == 0).collect();
+        let groups: Vec<usize> = (0..40).map(|i| i / 4).collect();
+        assert_eq!(leave_group_out(&points, &labels, &groups, 1e-3), Verdict { right: 40, of: 40 });
+    }
+
+    #[test]
+    fn equal_points_are_told_apart_by_nobody() {
+        // each pair is one point with both labels: whatever is said is right half of the time at most
+        let points: Vec<Vec<f64>> = (0..40).map(|i| vec![noise(i / 2), noise(i / 2 + 50)]).collect();
+        let labels: Vec<bool> = (0..40).map(|i| i % 2 == 0).collect();
+        let groups: Vec<usize> = (0..40).map(|i| i / 2).collect();
+        let v = leave_group_out(&points, &labels, &groups, 1e-3);
+        assert!(v.of == 40 && v.right <= 20, "{v:?}");
+        let same = vec![vec![1.0, 2.0]; 4];
+        let v = leave_group_out(&same, &labels[..4], &[0, 0, 1, 1], 1e-3);
+        assert!(v.right <= 2, "{v:?}");
+    }
+
+    #[test]
+    fn a_system_is_solved() {
+        let a = vec![vec![4.0, 1.0, 0.5], vec![1.0, 3.0, -0.5], vec![0.5, -0.5, 2.0]];
+        let x = [1.0, -2.0, 0.25];
+        let b: Vec<f64> = a.iter().map(|row| dot(row, &x)).collect();
+        let found = cholesky_solve(a, b).unwrap();
+        assert!(found.iter().zip(x).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?}");
+        assert!(cholesky_solve(vec![vec![-1.0]], vec![1.0]).is_none());
+    }
+}

@@ -1,0 +1,194 @@
+//! A transformer whose middle is a flow: plain layers, an ODE over depth tau in [0, 1], plain layers
+//! (continuous-depth guide, sections 7 and 10). Trained in equal Euler steps, it can be solved by any
+//! method afterwards; a control u of four numbers enters the field.
+
+mod net;
+mod spec;
+mod steering;
+
+use std::any::Any;
+
+use candle_core::{DType, Device, Result, Tensor, backprop::GradStore};
+
+pub use spec::{CONTROLS, OdeFlowSpec, Steering};
+
+use self::{net::Net, steering::Steered};
+use super::{Loss, Model};
+use crate::{
+    nn::{Batch, Params, Tap, fused::cross_entropy::head_cross_entropy, host},
+    ode::{Field, Options},
+};
+
+/// Readings of every step.
+pub const ALPHA: &str = "flow/alpha";
+pub const FIELD_GRAD_NORM: &str = "flow/grad_norm";
+
+/// Dials: `u0`..`u3` and `alpha` (a multiplier of the field) act on [`Model::logits`] and on probes, not
+/// on training. Taps: `flow.start`, `flow.end`, and the layers'
+/// `head_layers.i.attn.weights`, `tail_layers.i.attn.weights`.
+pub struct OdeFlow {
+    spec: OdeFlowSpec,
+    params: Params,
+    net: Net,
+    still: Net,
+    steered: Option<Steered>,
+    dials: ([f64; CONTROLS], f64),
+}
+
+impl OdeFlow {
+    /// Weights are drawn from `seed`; errors name the size that does not fit.
+    pub fn new(spec: &OdeFlowSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
+        if spec.steps == 0 || spec.method.is_adaptive() {
+            candle_core::bail!(
+                "a flow is trained in a fixed number of steps, at least one; {} in {} steps is not that",
+                spec.method.id(),
+                spec.steps
+            );
+        }
+        let mut params = Params::new(seed, device, DType::F32);
+        let net = Net::new(&mut params, spec, vocab)?;
+        let still = net.detach();
+        let steered = match &spec.steering {
+            Some(steering) => Some(Steered::new(&mut params, spec, steering, vocab)?),
+            None => None,
+        };
+        Ok(Self { spec: spec.clone(), params, net, still, steered, dials: ([0.0; CONTROLS], 1.0) })
+    }
+
+    pub fn spec(&self) -> &OdeFlowSpec {
+        &self.spec
+    }
+
+    pub fn steering(&self) -> Option<&Steering> {
+        self.spec.steering.as_ref()
+    }
+
+    /// The control and the multiplier of the field, as the dials stand.
+    pub fn dials(&self) -> ([f64; CONTROLS], f64) {
+        self.dials
+    }
+
+    /// H at tau = 0: tokens u32 `(B, T)` -> `(B, T, D)`.
+    pub fn embed(&self, tokens: &Tensor) -> Result<Tensor> {
+        self.still.start(tokens, &mut Tap::off())
+    }
+
+    /// The field at one control, the same for all rows, without gradients for its weights; states
+    /// `(B, T, D)`.
+    pub fn field(&self, u: [f64; CONTROLS], scale: f64) -> Result<Flow<'_>> {
+        let u: Vec<f32> = u.iter().map(|v| *v as f32).collect();
+        let u = Tensor::from_vec(u, (1, CONTROLS), self.params.device())?;
+        Ok(Flow { net: &self.still.field, pushed: self.still.field.push(&u)?, scale })
+    }
+
+    /// H at tau = 1 `(B, T, D)` -> logits `(B, T, V)`.
+    pub fn finish(&self, h: &Tensor) -> Result<Tensor> {
+        self.still.logits(&self.still.read(h, &mut Tap::off())?)
+    }
+
+    /// Mean cross-entropy of the language at a control for each row, u `(B, 4)`, with gradients.
+    pub fn language_loss(&self, batch: &Batch, u: &Tensor) -> Result<Tensor> {
+        self.cross_entropy(&self.net, batch, u)
+    }
+
+    fn cross_entropy(&self, net: &Net, batch: &Batch, u: &Tensor) -> Result<Tensor> {
+        let end = net.field.carry(&net.start(&batch.tokens, &mut Tap::off())?, u, 1.0, &self.options())?;
+        head_cross_entropy(&net.read(&end, &mut Tap::off())?, &net.head, &batch.targets)
+    }
+
+    fn options(&self) -> Options {
+        Options::fixed(self.spec.method, self.spec.steps)
+    }
+
+    /// u = 0 for every row of a batch.
+    fn no_control(&self, batch: &Batch) -> Result<Tensor> {
+        Tensor::zeros((batch.tokens.dim(0)?, CONTROLS), DType::F32, batch.tokens.device())
+    }
+}
+
+/// A field at a control: what a solver follows.
+pub struct Flow<'a> {
+    net: &'a net::FieldNet,
+    pushed: Tensor, // (1, 1, D)
+    scale: f64,
+}
+
+impl Field for Flow<'_> {
+    fn at(&self, t: f64, y: &Tensor) -> Result<Tensor> {
+        let v = self.net.velocity(t, y, &self.pushed)?;
+        if self.scale == 1.0 { Ok(v) } else { v * self.scale }
+    }
+}
+
+impl Model for OdeFlow {
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn begin_step(&mut self, step: u64) -> Result<()> {
+        match &mut self.steered {
+            Some(steered) => steered.begin_step(&mut self.params, step),
+            None => Ok(()),
+        }
+    }
+
+    /// Of the language with u = 0, or in the second stage of a steering run of the classes.
+    fn loss(&self, batch: &Batch) -> Result<Loss> {
+        if let Some(steered) = self.steered.as_ref().filter(|s| s.steers) {
+            return steered.loss(&self.net, &self.still, batch, &self.options());
+        }
+        let cross_entropy = self.language_loss(batch, &self.no_control(batch)?)?;
+        Ok(Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] })
+    }
+
+    /// Of the language with u = 0, in both stages: what steering costs those who do not steer.
+    fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
+        self.cross_entropy(&self.still, batch, &self.no_control(batch)?)
+    }
+
+    fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+        let (u, scale) = self.dials;
+        let u: Vec<f32> = u.iter().map(|v| *v as f32).collect();
+        let u = Tensor::from_vec(u, (1, CONTROLS), tokens.device())?;
+        let start = self.still.start(tokens, tap)?;
+        tap.offer("flow.start", || Ok(start.clone()))?;
+        let end = self.still.field.carry(&start, &u, scale, &self.options())?;
+        tap.offer("flow.end", || Ok(end.clone()))?;
+        self.still.logits(&self.still.read(&end, tap)?)
+    }
+
+    /// alpha, and the gradient norm of the field alone.
+    fn readings(&self, grads: Option<&GradStore>) -> Result<Vec<(&'static str, f64)>> {
+        let mut all = vec![(ALPHA, host::scalar(self.still.field.alpha())?)];
+        if let Some(grads) = grads {
+            let mut squares = 0.0;
+            for (_, var) in self.params.iter().filter(|(n, _)| n.starts_with("field.")) {
+                if let Some(g) = grads.get(var) {
+                    squares += host::scalar(&g.sqr()?.sum_all()?)?;
+                }
+            }
+            all.push((FIELD_GRAD_NORM, squares.sqrt()));
+        }
+        Ok(all)
+    }
+
+    fn set_dial(&mut self, name: &str, value: f64) -> bool {
+        match name {
+            "u0" => self.dials.0[0] = value,
+            "u1" => self.dials.0[1] = value,
+            "u2" => self.dials.0[2] = value,
+            "u3" => self.dials.0[3] = value,
+            "alpha" => self.dials.1 = value,
+            _ => return false,
+        }
+        true
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}

@@ -1,0 +1,147 @@
+//! The parts of a model with a flow: layers, the field, layers.
+//!
+//! Field (continuous-depth guide, section 7): Hc = H + W_t2 SiLU(W_t1 tau) + W_u u;
+//! dH/dtau = alpha (Attn(LN1 Hc) + MLP(LN2 Hc)).
+
+use candle_core::{Result, Tensor};
+
+use super::{
+    super::plain_gpt::with_position,
+    spec::{CONTROLS, OdeFlowSpec},
+};
+use crate::{
+    nn::{
+        Params, Tap,
+        fused::{embedding::embedding, linear::linear, mlp::Act},
+        layers::EMBEDDING_STD,
+        prenorm::{Affine, Layer, Norm},
+    },
+    ode::{self, Options},
+};
+
+/// alpha at first.
+const ALPHA: f64 = 0.1;
+
+/// The right-hand side's weights.
+pub struct FieldNet {
+    layer: Layer,
+    time1: Affine,
+    time2: Affine,
+    control: Affine,
+    alpha: Tensor, // scalar
+}
+
+impl FieldNet {
+    /// Parameters under `prefix`.
+    pub fn new(params: &mut Params, prefix: &str, spec: &OdeFlowSpec, writers: usize) -> Result<Self> {
+        let d = spec.d_model;
+        Ok(Self {
+            layer: Layer::new(params, prefix, d, spec.heads, writers)?,
+            time1: Affine::reader(params, &format!("{prefix}.time1"), d, 1)?,
+            time2: Affine::reader(params, &format!("{prefix}.time2"), d, d)?,
+            control: Affine::reader(params, &format!("{prefix}.control"), d, CONTROLS)?,
+            alpha: params.constant(&format!("{prefix}.alpha"), (), ALPHA)?,
+        })
+    }
+
+    /// Room for a field that was, under `prefix`: kept with the weights, never trained.
+    pub fn memory(params: &mut Params, prefix: &str, spec: &OdeFlowSpec) -> Result<Self> {
+        let made = Self::new(params, prefix, spec, 1)?;
+        params.keep_only(&format!("{prefix}."));
+        Ok(made)
+    }
+
+    /// Velocity at (tau, h): h `(B, T, D)`, pushed `(B or 1, 1, D)` what the control adds ([`Self::push`]).
+    pub fn velocity(&self, tau: f64, h: &Tensor, pushed: &Tensor) -> Result<Tensor> {
+        let tau = Tensor::full(tau as f32, (1, 1), h.device())?.to_dtype(h.dtype())?;
+        let time = self.time2.forward(&Act::Silu.apply(&self.time1.forward(&tau)?)?)?.unsqueeze(1)?; // (1,1,D)
+        let hc = h.broadcast_add(&pushed.broadcast_add(&time)?)?;
+        self.layer.slope(&hc, &mut Tap::off())?.broadcast_mul(&self.alpha)
+    }
+
+    /// u `(B, 4)` -> what it adds to the state `(B, 1, D)`.
+    pub fn push(&self, u: &Tensor) -> Result<Tensor> {
+        self.control.forward(u)?.unsqueeze(1)
+    }
+
+    pub fn alpha(&self) -> &Tensor {
+        &self.alpha
+    }
+
+    pub fn detach(&self) -> Self {
+        Self {
+            layer: self.layer.detach(),
+            time1: self.time1.detach(),
+            time2: self.time2.detach(),
+            control: self.control.detach(),
+            alpha: self.alpha.detach(),
+        }
+    }
+
+    /// h at tau = 0 -> at 1, in the training's steps. u `(B, 4)`.
+    pub fn carry(&self, h: &Tensor, u: &Tensor, scale: f64, options: &Options) -> Result<Tensor> {
+        let pushed = self.push(u)?;
+        let law = |tau: f64, h: &Tensor| -> Result<Tensor> {
+            let v = self.velocity(tau, h, &pushed)?;
+            if scale == 1.0 { Ok(v) } else { v * scale }
+        };
+        Ok(ode::solve(&law, h, 0.0, 1.0, options)?.end)
+    }
+}
+
+pub struct Net {
+    embed: Tensor, // (V, D)
+    pos: Tensor,   // (P, D)
+    head_layers: Vec<Layer>,
+    pub field: FieldNet,
+    tail_layers: Vec<Layer>,
+    ln: Norm,
+    pub head: Tensor, // (V, D)
+}
+
+impl Net {
+    pub fn new(p: &mut Params, spec: &OdeFlowSpec, vocab: usize) -> Result<Self> {
+        let (d, writers) = (spec.d_model, 2 * (spec.pre + spec.post + 1));
+        let layers = |p: &mut Params, name: &str, n: usize| -> Result<Vec<Layer>> {
+            (0..n).map(|i| Layer::new(p, &format!("{name}.{i}"), d, spec.heads, writers)).collect()
+        };
+        Ok(Self {
+            embed: p.normal("embed.weight", (vocab, d), EMBEDDING_STD)?,
+            pos: p.normal("pos.weight", (spec.positions, d), EMBEDDING_STD)?,
+            head_layers: layers(p, "head_layers", spec.pre)?,
+            field: FieldNet::new(p, "field", spec, writers)?,
+            tail_layers: layers(p, "tail_layers", spec.post)?,
+            ln: Norm::new(p, "ln", d)?,
+            head: p.normal("head.weight", (vocab, d), EMBEDDING_STD)?,
+        })
+    }
+
+    pub fn detach(&self) -> Self {
+        Self {
+            embed: self.embed.detach(),
+            pos: self.pos.detach(),
+            head_layers: self.head_layers.iter().map(Layer::detach).collect(),
+            field: self.field.detach(),
+            tail_layers: self.tail_layers.iter().map(Layer::detach).collect(),
+            ln: self.ln.detach(),
+            head: self.head.detach(),
+        }
+    }
+
+    /// tokens u32 `(B, T)` -> H at tau = 0, `(B, T, D)`.
+    pub fn start(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+        let x = with_position(&embedding(&self.embed, tokens)?, &self.pos)?;
+        self.head_layers.iter().try_fold(x, |x, layer| layer.forward(&x, tap))
+    }
+
+    /// H at tau = 1 `(B, T, D)` -> what the head reads `(B, T, D)`.
+    pub fn read(&self, h: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+        let x = self.tail_layers.iter().try_fold(h.clone(), |x, layer| layer.forward(&x, tap))?;
+        self.ln.forward(&x)
+    }
+
+    /// What the head reads -> logits `(.., V)`.
+    pub fn logits(&self, read: &Tensor) -> Result<Tensor> {
+        linear(read, &self.head)
+    }
+}

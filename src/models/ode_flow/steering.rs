@@ -1,0 +1,116 @@
+//! The second stage of a steering run: the field alone learns, for a control of +1 and -1 to lead to
+//! one class of tokens and the other, for 0 to change nothing.
+
+use candle_core::{D, Result, Tensor};
+
+use super::{
+    net::{FieldNet, Net},
+    spec::{CONTROLS, OdeFlowSpec, Steering},
+};
+use crate::{
+    models::Loss,
+    nn::{Batch, IGNORE, Params, Tap, host},
+    ode::Options,
+};
+
+/// Under which names the field of the first stage is kept, and the field's own.
+const BEFORE: &str = "before.";
+const FIELD: &str = "field.";
+
+/// Rows of a batch take these controls in turn.
+const TURNS: [f64; 3] = [1.0, -1.0, 0.0];
+
+/// The unsteered field, and what to steer to.
+pub struct Steered {
+    pub spec: Steering,
+    before: FieldNet,
+    /// Whether the present update is of the second stage.
+    pub steers: bool,
+}
+
+impl Steered {
+    /// Makes room for the first stage's field beside the weights, so that checkpoints have it.
+    pub fn new(params: &mut Params, spec: &OdeFlowSpec, steering: &Steering, vocab: usize) -> Result<Self> {
+        if steering.plus.is_empty() || steering.minus.is_empty() {
+            candle_core::bail!("a class to steer to has no tokens");
+        }
+        if let Some(id) = steering.plus.iter().chain(&steering.minus).find(|id| **id as usize >= vocab) {
+            candle_core::bail!("the token {id} of a class is not one of the {vocab} of the vocabulary");
+        }
+        let before = FieldNet::memory(params, BEFORE.trim_end_matches('.'), spec)?.detach();
+        Ok(Self { spec: steering.clone(), before, steers: false })
+    }
+
+    /// Before update `step`: which stage it is, which weights hold still, and at the turn the copy.
+    pub fn begin_step(&mut self, params: &mut Params, step: u64) -> Result<()> {
+        let last = self.spec.language_steps;
+        if step == last + 1 {
+            for (name, value) in params.iter().filter(|(n, _)| n.starts_with(FIELD)) {
+                params.load(&format!("{BEFORE}{}", &name[FIELD.len()..]), value.as_tensor())?;
+            }
+        }
+        let steers = step > last;
+        if step == last + 1 || steers != self.steers {
+            params.freeze_where(|name| steers && !name.starts_with(FIELD));
+        }
+        self.steers = steers;
+        Ok(())
+    }
+
+    /// -log P(class+) for u0 = +1 and -log P(class-) for -1, means over the asked positions of their
+    /// rows; KL(unsteered || steered), a mean over all other positions of those rows and every one of u0 = 0:
+    /// nothing is to change but what is asked for. The sum of the three. `net` has the field that learns,
+    /// `still` all else.
+    pub fn loss(&self, net: &Net, still: &Net, batch: &Batch, options: &Options) -> Result<Loss> {
+        let (b, t) = batch.tokens.dims2()?;
+        let device = batch.tokens.device();
+        let turn = |row: usize| TURNS[row % TURNS.len()];
+        let u: Vec<f32> = (0..b).flat_map(|row| [turn(row) as f32, 0.0, 0.0, 0.0]).collect();
+        let u = Tensor::from_vec(u, (b, CONTROLS), device)?;
+        let start = still.start(&batch.tokens, &mut Tap::off())?; // (B, T, D)
+        let asked = asked(&batch.targets, t)?;
+        let of = |holds: &dyn Fn(usize, bool) -> bool| -> Vec<u32> {
+            (0..b * t).filter(|&i| holds(i / t, asked[i])).map(|i| i as u32).collect()
+        };
+
+        let logp = log_probabilities(still, &net.field.carry(&start, &u, 1.0, options)?)?; // (B T, V)
+        let mut parts = vec![];
+        let mut total = Tensor::zeros((), start.dtype(), device)?;
+        for (name, wanted, ids) in [("steer/plus", 1.0, &self.spec.plus), ("steer/minus", -1.0, &self.spec.minus)] {
+            let positions = of(&|row, asked| asked && turn(row) == wanted);
+            if positions.is_empty() {
+                continue;
+            }
+            let logp = logp.index_select(&Tensor::new(positions, device)?, 0)?;
+            let logp = logp.index_select(&Tensor::new(ids.as_slice(), device)?, 1)?.log_sum_exp(D::Minus1)?;
+            parts.push((name, logp.detach().exp()?.mean_all()?));
+            total = (total - logp.mean_all()?)?;
+        }
+        let rest = of(&|row, asked| !asked || turn(row) == 0.0);
+        if !rest.is_empty() {
+            let rest = Tensor::new(rest, device)?;
+            let before = self.before.carry(&start, &u.zeros_like()?, 1.0, options)?;
+            let wanted = log_probabilities(still, &before)?.index_select(&rest, 0)?.detach();
+            let kl = (wanted.exp()? * (wanted - logp.index_select(&rest, 0)?)?)?.sum(D::Minus1)?.mean_all()?;
+            parts.push(("steer/kl", kl.detach()));
+            total = (total + kl)?;
+        }
+        Ok(Loss { cross_entropy: total.detach(), total, parts })
+    }
+}
+
+/// Which of the positions `(B T)` ask for a word.
+fn asked(targets: &Tensor, t: usize) -> Result<Vec<bool>> {
+    let asked: Vec<bool> = host::to_u32(targets)?.into_iter().map(|target| target != IGNORE).collect();
+    if !asked.contains(&true) {
+        candle_core::bail!("a steering batch of windows of {t} tokens asks for no word; make the window longer");
+    }
+    Ok(asked)
+}
+
+/// log P at every position of a state `(B, T, D)`: `(B T, V)`.
+fn log_probabilities(still: &Net, end: &Tensor) -> Result<Tensor> {
+    let logits = still.logits(&still.read(end, &mut Tap::off())?)?;
+    let v = logits.dim(D::Minus1)?;
+    candle_nn::ops::log_softmax(&logits.reshape(((), v))?, D::Minus1)
+}

@@ -1,0 +1,156 @@
+//! How fast a flow goes, how much its path bends and how much it stretches, along its depth.
+
+use super::{Course, Law, basis, series};
+use crate::{
+    nn::{Result, Tensor, host},
+    probe::{Finding, Probe, Subject},
+    telemetry::{Payload, channels},
+};
+
+/// Depths that are looked at: 0, 1/16, ... 1.
+pub const DEPTHS: usize = 17;
+/// Rounds of power iteration at each depth; the vector found at the depth before is the first guess.
+const ROUNDS: usize = 6;
+/// Step of the finite difference of a directional derivative, as a share of the state's size.
+const NUDGE: f64 = 1e-2;
+
+pub fn depths() -> Vec<f64> {
+    (0..DEPTHS).map(|i| i as f64 / (DEPTHS - 1) as f64).collect()
+}
+
+/// Arguments as `flow`'s. Answers `velocity`, `curvature` and `sigma` along depth.
+pub struct FlowAlong;
+
+impl Probe for FlowAlong {
+    fn id(&self) -> &'static str {
+        "flow_along"
+    }
+
+    fn applies(&self, model: &dyn crate::models::Model) -> bool {
+        super::applies(model)
+    }
+
+    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
+        let (course, drive) = Course::of(subject)?;
+        let law = course.law(drive.u, drive.alpha)?;
+        let (_, states, _) = basis::states_at(&course, &law, &depths(), &drive.options)?;
+        let motion = Motion::of(&law, &states)?;
+        let sigma = sigmas(&law, &states)?;
+        let mut lines = motion.lines();
+        lines.push(("sigma", sigma));
+        Ok(vec![Finding {
+            channel: channels::FLOW_ALONG,
+            about: format!("{}, {}", course.describe(), drive.describe()),
+            tokens: course.tokens.clone(),
+            payload: series(("depth τ", ""), depths(), lines),
+        }])
+    }
+}
+
+/// Speed and bend at each depth.
+pub struct Motion {
+    /// rms |dH/dtau| over all values of the state.
+    pub velocity: Vec<f64>,
+    /// |d²H/dtau²| / |dH/dtau|², of the whole state; the second derivative from differences of the
+    /// velocity along the path.
+    pub curvature: Vec<f64>,
+    /// |d²H/dtau²|, whole state.
+    pub bend: Vec<f64>,
+}
+
+impl Motion {
+    pub fn of(law: &Law<'_>, states: &[Tensor]) -> Result<Self> {
+        let depths: Vec<f64> = (0..states.len()).map(|i| i as f64 / (states.len() - 1).max(1) as f64).collect();
+        let velocities: Vec<Vec<f64>> =
+            depths.iter().zip(states).map(|(t, h)| host::to_f64(&law(*t, h)?)).collect::<Result<_>>()?;
+        let last = states.len().saturating_sub(1);
+        let (mut velocity, mut curvature, mut bend) = (vec![], vec![], vec![]);
+        for i in 0..states.len() {
+            let (before, after) = (i.saturating_sub(1), (i + 1).min(last));
+            let gap = (depths[after] - depths[before]).max(f64::MIN_POSITIVE);
+            let second: f64 =
+                velocities[after].iter().zip(&velocities[before]).map(|(a, b)| ((a - b) / gap).powi(2)).sum();
+            let squared: f64 = velocities[i].iter().map(|v| v * v).sum();
+            velocity.push((squared / velocities[i].len().max(1) as f64).sqrt());
+            bend.push(second.sqrt());
+            curvature.push(if squared > 0.0 { second.sqrt() / squared } else { f64::NAN });
+        }
+        Ok(Self { velocity, curvature, bend })
+    }
+
+    pub fn lines(&self) -> Vec<(&'static str, Vec<f64>)> {
+        vec![("velocity", self.velocity.clone()), ("curvature", self.curvature.clone())]
+    }
+
+    /// The mean of |d²H/dtau²| over depth: what bends the path, whatever a solver makes of it.
+    pub fn total_bend(&self) -> f64 {
+        let n = self.bend.len();
+        if n < 2 {
+            return 0.0;
+        }
+        self.bend.windows(2).map(|w| 0.5 * (w[0] + w[1])).sum::<f64>() / (n - 1) as f64
+    }
+
+    pub fn payload(&self) -> Payload {
+        series(("depth τ", ""), depths(), self.lines())
+    }
+}
+
+/// The largest singular value of dF/dH at each state, by power iteration on its normal matrix: forwards by
+/// a finite difference, back by differentiation.
+fn sigmas(law: &Law<'_>, states: &[Tensor]) -> Result<Vec<f64>> {
+    let mut found = vec![];
+    let mut guess: Option<Tensor> = None;
+    for (t, state) in along_depths(states) {
+        let mut direction = match guess.take() {
+            Some(g) => g,
+            None => unit(&law(t, state)?)?,
+        };
+        let mut sigma = 0.0;
+        for _ in 0..ROUNDS {
+            let pushed = forwards(law, t, state, &direction)?;
+            sigma = norm(&pushed)?;
+            if !(sigma > 0.0 && sigma.is_finite()) {
+                break;
+            }
+            direction = unit(&back(law, t, state, &pushed)?)?;
+        }
+        found.push(sigma);
+        guess = Some(direction);
+    }
+    Ok(found)
+}
+
+fn along_depths(states: &[Tensor]) -> impl Iterator<Item = (f64, &Tensor)> {
+    let last = (states.len() - 1).max(1) as f64;
+    states.iter().enumerate().map(move |(i, s)| (i as f64 / last, s))
+}
+
+fn norm(x: &Tensor) -> Result<f64> {
+    Ok(host::to_f64(x)?.iter().map(|v| v * v).sum::<f64>().sqrt())
+}
+
+/// x over its length; where it has none, all ones.
+fn unit(x: &Tensor) -> Result<Tensor> {
+    let size = norm(x)?;
+    if size > 0.0 && size.is_finite() { x / size } else { x.ones_like()? / (x.elem_count() as f64).sqrt() }
+}
+
+/// J d by a central difference.
+fn forwards(law: &Law<'_>, t: f64, state: &Tensor, direction: &Tensor) -> Result<Tensor> {
+    let nudge = NUDGE * norm(state)?.max(1e-3);
+    let ahead = law(t, &(state + (direction * nudge)?)?)?;
+    let behind = law(t, &(state - (direction * nudge)?)?)?;
+    (ahead - behind)? / (2.0 * nudge)
+}
+
+/// J^T g by differentiating g · F(H).
+fn back(law: &Law<'_>, t: f64, state: &Tensor, g: &Tensor) -> Result<Tensor> {
+    let at = candle_core::Var::from_tensor(state)?;
+    let product = (law(t, at.as_tensor())? * g.detach())?.sum_all()?;
+    let grads = product.backward()?;
+    match grads.get(at.as_tensor()) {
+        Some(g) => Ok(g.detach()),
+        None => state.zeros_like(),
+    }
+}

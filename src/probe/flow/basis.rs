@@ -1,0 +1,124 @@
+//! The plane or space that paths are drawn in. It belongs to the prompt, not to the control: moving a
+//! slider moves the paths, not the axes.
+
+use super::{Course, Drive};
+use crate::{
+    analysis::principal::{self, Principal},
+    nn::{Result, Tensor},
+    ode::{self, Method, Options},
+};
+
+/// The controls whose paths span it, and where they are looked at.
+const CONTROLS: [f64; 3] = [-1.0, 0.0, 1.0];
+const STEPS: usize = 4;
+
+/// Up to three directions with a common origin.
+pub struct Basis {
+    pub components: Vec<Principal>,
+    origin: Vec<f64>,
+    /// Lowest and highest of the followed token's coordinates over all controls, by direction.
+    pub reach: Vec<(f64, f64)>,
+}
+
+impl Basis {
+    /// The first three principal components of the displacements H(tau) - H(0) of all tokens, at u0 in
+    /// {-1, 0, 1} (the other controls as asked) and four depths. Of displacements, because the tokens
+    /// themselves lie far apart and would take the axes. In the plane: its own axes.
+    pub fn of(course: &Course<'_>, drive: &Drive) -> Result<Self> {
+        let starts = course.rows(&course.start)?;
+        let dims = starts.first().map_or(0, Vec::len);
+        let options = Options { keep_states: true, ..Options::fixed(Method::Euler, STEPS) };
+        let (mut moved, mut followed) = (vec![], vec![starts[course.token].clone()]);
+        for u0 in CONTROLS {
+            let law = course.law([u0, drive.u[1], drive.u[2], drive.u[3]], drive.alpha)?;
+            let solution = ode::solve(&law, &course.start, 0.0, 1.0, &options)?;
+            for (_, state) in &solution.states[1..] {
+                let rows = course.rows(state)?;
+                followed.push(rows[course.token].clone());
+                moved.extend(rows.iter().zip(&starts).map(|(h, s)| minus(h, s)));
+            }
+        }
+        let components = if course.playground().is_some() {
+            axes(dims)
+        } else {
+            let refs: Vec<Vec<f32>> = moved.iter().map(|r| r.iter().map(|v| *v as f32).collect()).collect();
+            let mean = principal::mean(&refs.iter().map(Vec::as_slice).collect::<Vec<_>>(), dims);
+            let centred: Vec<Vec<f64>> = moved.iter().map(|r| minus(r, &mean)).collect();
+            let mut found = principal::components(&centred, dims, 3);
+            // a flow that does not move has no directions of its own
+            for axis in axes(dims) {
+                if found.len() < 3.min(dims) {
+                    found.push(Principal { explained: 0.0, ..axis });
+                }
+            }
+            found
+        };
+        let origin = vec![0.0; dims];
+        let mut basis = Self { components, origin, reach: vec![] };
+        if course.playground().is_none() {
+            basis.origin = mean_of(&starts);
+        }
+        let seen: Vec<Vec<f64>> = followed.iter().map(|h| basis.place(h)).collect();
+        basis.reach = (0..basis.components.len())
+            .map(|i| seen.iter().fold((f64::MAX, f64::MIN), |(low, high), p| (low.min(p[i]), high.max(p[i]))))
+            .collect();
+        Ok(basis)
+    }
+
+    /// Coordinates of a state of one token.
+    pub fn place(&self, row: &[f64]) -> Vec<f64> {
+        let centred = minus(row, &self.origin);
+        self.components.iter().map(|c| principal::project(&centred, &c.direction)).collect()
+    }
+
+    /// The state with its first two coordinates moved by this much, as offsets along the directions:
+    /// `(D)` values to add.
+    pub fn offset(&self, by: [f64; 2]) -> Vec<f64> {
+        let mut total = vec![0.0; self.origin.len()];
+        for (component, by) in self.components.iter().zip(by) {
+            total.iter_mut().zip(&component.direction).for_each(|(t, d)| *t += by * d);
+        }
+        total
+    }
+
+    /// The part of a velocity that lies in the first two directions.
+    pub fn along(&self, velocity: &[f64]) -> [f64; 2] {
+        let part = |i: usize| self.components.get(i).map_or(0.0, |c| principal::project(velocity, &c.direction));
+        [part(0), part(1)]
+    }
+}
+
+fn axes(dims: usize) -> Vec<Principal> {
+    (0..dims.min(3))
+        .map(|i| {
+            let mut direction = vec![0.0; dims];
+            direction[i] = 1.0;
+            Principal { direction, explained: 1.0 / dims as f64 }
+        })
+        .collect()
+}
+
+fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a - b).collect()
+}
+
+fn mean_of(rows: &[Vec<f64>]) -> Vec<f64> {
+    let mut mean = vec![0.0; rows.first().map_or(0, Vec::len)];
+    for row in rows {
+        mean.iter_mut().zip(row).for_each(|(m, v)| *m += v / rows.len() as f64);
+    }
+    mean
+}
+
+/// The states of a solve at these depths, the first of which is 0.
+pub fn states_at(
+    course: &Course<'_>,
+    law: &super::Law<'_>,
+    times: &[f64],
+    options: &Options,
+) -> Result<(ode::Trace, Vec<Tensor>, Tensor)> {
+    let solution = ode::solve_at(law, &course.start, 0.0, times.get(1..).unwrap_or_default(), options)?;
+    let mut states = vec![course.start.clone()];
+    states.extend(solution.states.into_iter().map(|(_, y)| y));
+    Ok((solution.trace, states, solution.end))
+}

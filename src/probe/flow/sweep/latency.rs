@@ -1,0 +1,54 @@
+//! How long a forward pass takes with a flow in the middle and with plain layers in its place, measured
+//! in turns so that whatever else the machine does falls on both.
+
+use std::time::Instant;
+
+use super::{Course, Sweep, columns};
+use crate::{
+    models::{Model, plain_gpt::PlainGpt},
+    nn::{Result, Tap, Tensor, host},
+    probe::Subject,
+};
+
+const TURNS: usize = 20;
+/// Passes of each in one turn; the fastest counts.
+const PASSES: usize = 3;
+
+/// Milliseconds of a pass over one window of as many tokens as the model has positions.
+pub fn latency<'a>(course: &'a Course<'_>, subject: &'a Subject<'_>) -> Result<Sweep<'a>> {
+    let Some(model) = course.model() else {
+        candle_core::bail!("a field of the plane has no baseline to be timed against")
+    };
+    let spec = model.spec();
+    let baseline = PlainGpt::new(&spec.baseline(), subject.corpus.vocab(), subject.seed, subject.device)?;
+    let n = spec.positions;
+    let ids: Vec<u32> = (0..n).map(|i| (i % subject.corpus.vocab()) as u32).collect();
+    let tokens = Tensor::from_vec(ids, (1, n), subject.device)?;
+    let pass = move |which: &dyn Model| -> Result<f64> {
+        let mut fastest = f64::MAX;
+        for _ in 0..PASSES {
+            let started = Instant::now();
+            let logits = which.logits(&tokens, &mut Tap::off())?;
+            host::scalar(&logits)?; // waits for the device
+            fastest = fastest.min(started.elapsed().as_secs_f64() * 1e3);
+        }
+        Ok(fastest)
+    };
+    let measure = move |i: usize| -> Result<Vec<f64>> {
+        // who goes first changes from turn to turn
+        if i.is_multiple_of(2) {
+            let hybrid = pass(model)?;
+            Ok(vec![hybrid, pass(&baseline)?])
+        } else {
+            let plain = pass(&baseline)?;
+            Ok(vec![pass(model)?, plain])
+        }
+    };
+    Ok(Sweep {
+        about: format!("one window of {n} tokens, {} Euler steps against two layers more", spec.steps),
+        labels: ("turn", "ms a pass"),
+        x: (1..=TURNS).map(|i| i as f64).collect(),
+        measure: Box::new(measure),
+        lines: columns(["hybrid", "baseline"].map(str::to_owned).to_vec()),
+    })
+}

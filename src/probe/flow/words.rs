@@ -1,0 +1,76 @@
+//! What comes out at the end of a flow: the next word's distribution, how much of it each class has,
+//! and how the text goes on.
+
+use super::{Course, Drive};
+use crate::{
+    models::ode_flow::OdeFlow,
+    nn::{Result, Tensor, host},
+    ode::{self, Method, Options},
+    probe::Subject,
+};
+
+/// Words of a continuation at most; a full stop ends it.
+const WORDS: usize = 8;
+
+/// Probabilities of the next token after the last one of a carried state `(1, T, D)`.
+pub fn next(model: &OdeFlow, end: &Tensor) -> Result<Vec<f64>> {
+    let logits = model.finish(end)?; // (1, T, V)
+    let last = logits.dim(1)? - 1;
+    Ok(softmax(&host::to_f64(&logits.narrow(1, last, 1)?)?))
+}
+
+/// As [`next`] for each row of `(B, T, D)`.
+pub fn next_of_rows(model: &OdeFlow, end: &Tensor) -> Result<Vec<Vec<f64>>> {
+    let logits = model.finish(end)?;
+    let (_, t, v) = logits.dims3()?;
+    let flat = host::to_f64(&logits.narrow(1, t - 1, 1)?)?;
+    Ok(flat.chunks(v).map(softmax).collect())
+}
+
+fn softmax(logits: &[f64]) -> Vec<f64> {
+    let top = logits.iter().copied().fold(f64::MIN, f64::max);
+    let exp: Vec<f64> = logits.iter().map(|l| (l - top).exp()).collect();
+    let total: f64 = exp.iter().sum();
+    exp.iter().map(|e| e / total).collect()
+}
+
+/// The probability of any of these ids.
+pub fn mass(p: &[f64], ids: &[u32]) -> f64 {
+    ids.iter().filter_map(|&id| p.get(id as usize)).sum()
+}
+
+/// The ids of highest probability, highest first.
+pub fn top(p: &[f64], count: usize) -> Vec<u32> {
+    let mut ids: Vec<u32> = (0..p.len() as u32).collect();
+    ids.sort_by(|a, b| p[*b as usize].total_cmp(&p[*a as usize]));
+    ids.truncate(count);
+    ids
+}
+
+/// Goes on from the prompt, whose next token is likeliest to be `first`, always with the likeliest
+/// token. Further tokens are carried as the model was trained: in its own Euler steps, so that a fine
+/// tolerance does not cost as many times over.
+pub fn continuation(
+    course: &Course<'_>,
+    model: &OdeFlow,
+    drive: &Drive,
+    subject: &Subject<'_>,
+    first: u32,
+) -> Result<Vec<u32>> {
+    let law = course.law(drive.u, drive.alpha)?;
+    let options = Options::fixed(Method::Euler, model.spec().steps.max(1));
+    let mut said = vec![first];
+    let mut ids = course.ids.clone();
+    while said.len() < WORDS && ids.len() + 1 < model.spec().positions {
+        let Some(&newest) = said.last() else { break };
+        if matches!(subject.corpus.token_text(newest).as_str(), "." | "?" | "!" | "¶") {
+            break;
+        }
+        ids.push(newest);
+        let start = model.embed(&Tensor::from_slice(&ids, (1, ids.len()), subject.device)?)?.detach();
+        let solution = ode::solve(&law, &start, 0.0, 1.0, &options)?;
+        let p = next(model, &solution.end)?;
+        said.extend(top(&p, 1));
+    }
+    Ok(said)
+}
