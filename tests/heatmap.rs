@@ -109,7 +109,8 @@ fn many_frames_of_a_large_map_upload_it_once() {
 
 #[test]
 fn what_cannot_be_drawn_is_refused_in_words() {
-    let target = gpu::Target { format: eframe::wgpu::TextureFormat::Rgba8Unorm, max_texture: 8, compute: true };
+    let target =
+        gpu::Target { format: eframe::wgpu::TextureFormat::Rgba8Unorm, max_texture: 8, compute: true, software: false };
     let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(8.0, 8.0));
     assert_eq!(heatmap(0, 0, vec![]).shape(rect, target).err(), Some(HeatmapError::Empty));
     let words = heatmap(9, 1, vec![0.0; 9]).shape(rect, target).err().unwrap().to_string();

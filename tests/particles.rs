@@ -129,23 +129,33 @@ fn a_new_field_is_shown_as_settled_where_that_is_wanted() {
     assert!(changed == draw(&mut offscreen, &fresh));
 }
 
+/// All are moved in every frame, whatever share of them is drawn. Prints what that costs here.
 #[test]
 fn all_of_them_in_a_frame() {
     let Some(mut offscreen) = offscreen() else { return };
     let mut p = particles(1, van_der_pol(64), 1000);
-    p.drawn = COUNT;
-    draw(&mut offscreen, &p);
-    let begun = Instant::now();
-    for step in 1..=10 {
-        p.step = 1000 + step;
+    for (drawn, moving) in [(0, false), (0, true), (COUNT / 5, true), (COUNT, true)] {
+        p.drawn = drawn;
         draw(&mut offscreen, &p);
+        let (begun, before) = (Instant::now(), made(&offscreen));
+        for _ in 0..10 {
+            p.step += u64::from(moving);
+            draw(&mut offscreen, &p);
+        }
+        let each = begun.elapsed().as_secs_f64() * 100.0;
+        println!("{}: {drawn} drawn, moving {moving}: {each:.1} ms a picture", offscreen.adapter());
+        assert_eq!(made(&offscreen) - before, if moving { 10 } else { 0 });
     }
-    println!("{COUNT} particles on {}: {:.1} ms a picture", offscreen.adapter(), begun.elapsed().as_secs_f64() * 100.0);
 }
 
 #[test]
 fn what_cannot_be_drawn_is_refused_in_words() {
-    let mut target = gpu::Target { format: eframe::wgpu::TextureFormat::Rgba8Unorm, max_texture: 64, compute: true };
+    let mut target = gpu::Target {
+        format: eframe::wgpu::TextureFormat::Rgba8Unorm,
+        max_texture: 64,
+        compute: true,
+        software: false,
+    };
     let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(8.0, 8.0));
     let wrong = VectorField { rows: 1, cols: 4, data: vec![[0.0; 2]; 4] };
     let words = particles(1, wrong, 0).shape(rect, target).err().unwrap().to_string();

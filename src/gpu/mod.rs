@@ -24,6 +24,8 @@ pub struct Target {
     pub max_texture: u32,
     /// Whether it runs compute shaders.
     pub compute: bool,
+    /// Whether the processor plays the graphics card: what moves by itself costs training its time.
+    pub software: bool,
 }
 
 fn target_id() -> Id {
@@ -40,6 +42,7 @@ pub fn install(ctx: &Context, state: &RenderState) {
         max_texture: limits.max_texture_dimension_2d,
         compute: flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS)
             && limits.max_compute_workgroups_per_dimension > 0,
+        software: state.adapter.get_info().device_type == wgpu::DeviceType::Cpu,
     };
     ctx.data_mut(|d| d.insert_temp(target_id(), target));
 }

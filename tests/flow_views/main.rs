@@ -389,12 +389,18 @@ fn frames_are_asked_for_only_while_particles_flow() {
         }
         harness.ctx.has_requested_repaint()
     };
+    // No card here: they flow when asked to.
     let mut flowing = answered_in(builder(), "flow_paths", false);
+    assert!(!wakes(&mut flowing), "the processor is not to draw without pause unasked");
+    flowing.get_by_label("flow").click();
+    flowing.step();
     assert!(wakes(&mut flowing), "particles flow");
     flowing.get_by_label("still").click();
     flowing.step();
     assert!(!wakes(&mut flowing), "they stand, so nothing is painted anew");
     let mut reduced = answered_in(builder(), "flow_paths", true);
+    reduced.get_by_label("flow").click();
+    reduced.step();
     assert!(!wakes(&mut reduced), "reduced motion is wanted");
 }
 

@@ -11,6 +11,7 @@ mod method;
 mod motion;
 mod pad;
 mod paths;
+mod scene;
 mod solver;
 mod steer;
 mod streaks;

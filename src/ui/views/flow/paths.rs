@@ -4,8 +4,7 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use eframe::egui::{
-    self, Align2, FontId, Painter, Pos2, Rect, Response, Sense, Shape, Slider, Stroke, Ui, WidgetInfo, accesskit::Role,
-    pos2, vec2,
+    self, Align2, FontId, Pos2, Rect, Response, Sense, Slider, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
 };
 
 use super::{
@@ -13,14 +12,16 @@ use super::{
     answer::{Answer, Path, paths},
     camera::{Camera, Frame, distance},
     dials::Dials,
+    scene::Scene,
     streaks::{PACE, Streaks},
 };
 use crate::{
     config::Value,
+    gpu,
     telemetry::{Args, Payload},
     ui::{
         plot::{Mark, empty_ui, paint_mark, quote, value_words},
-        theme::{self, Theme},
+        theme,
         views::{View, ViewCx},
     },
 };
@@ -38,6 +39,8 @@ pub struct Paths {
     camera: Camera,
     /// Fits the followed token alone.
     close: bool,
+    /// As a person chose it; until then it flows, unless the processor has to draw it.
+    chosen: Option<Behind>,
     behind: Behind,
     tau: f64,
     streaks: Streaks,
@@ -54,6 +57,7 @@ impl Default for Paths {
         Self {
             camera: Camera::default(),
             close: false,
+            chosen: None,
             behind: Behind::Flowing,
             tau: 0.5,
             streaks: Streaks::default(),
@@ -126,10 +130,13 @@ impl Paths {
                 (
                     Behind::Flowing,
                     "flow",
-                    "Particles carried by the field at this \u{3c4}. They stand still where reduced motion is wanted.",
+                    "Particles carried by the field at this \u{3c4}. They begin still where the processor has to draw \
+                     them, and stay still where reduced motion is wanted.",
                 ),
             ] {
-                ui.selectable_value(&mut self.behind, behind, words).on_hover_text(tip);
+                if ui.selectable_label(self.behind == behind, words).on_hover_text(tip).clicked() {
+                    self.chosen = Some(behind);
+                }
             }
         });
     }
@@ -268,99 +275,11 @@ fn explained(answer: Answer<'_>) -> Vec<f64> {
     })
 }
 
-/// What paths are painted with.
-struct Scene<'a> {
-    painter: &'a Painter,
-    frame: &'a Frame,
-    theme: &'a Theme,
-    tau: f64,
-    /// Where the solver's steps begin, but for the first.
-    steps: Vec<f64>,
-    /// Where words stand already.
-    named: Vec<Rect>,
-}
-
-impl Scene<'_> {
-    fn places(&self, path: &Path) -> Vec<Pos2> {
-        path.places.iter().map(|p| self.frame.at(*p)).collect()
-    }
-
-    fn ghost(&self, path: &Path, strong: bool) {
-        let colour = self.theme.text.gamma_multiply(if strong { 0.6 } else { 0.3 });
-        let places = self.places(path);
-        self.painter.extend(Shape::dashed_line(&places, Stroke::new(1.0, colour), 4.0, 4.0));
-        if let Some(end) = places.last() {
-            self.painter.circle_stroke(*end, 3.0, Stroke::new(1.0, colour));
-        }
-    }
-
-    fn path(&self, path: &Path, strong: bool, named: bool) {
-        let theme = self.theme;
-        let colour = match (strong, named) {
-            (true, true) => theme.accent,
-            (true, false) => theme.text,
-            _ => theme.secondary,
-        };
-        let places = self.places(path);
-        let halo = Stroke::new(if strong { 5.0 } else { 3.5 }, theme.panel.gamma_multiply(0.6));
-        self.painter.line(places.clone(), halo);
-        self.painter.line(places.clone(), Stroke::new(if strong { 2.0 } else { 1.2 }, colour));
-        for tau in &self.steps {
-            self.painter.circle_filled(self.frame.at(path.at(*tau)), if strong { 2.5 } else { 1.6 }, colour);
-        }
-        let (Some(start), Some(end)) = (places.first(), places.last()) else { return };
-        self.painter.circle(*start, 3.5, theme.panel, Stroke::new(1.5, colour));
-        self.painter.circle_filled(*end, if strong { 4.5 } else { 3.5 }, colour);
-        let here = self.frame.at(path.at(self.tau));
-        self.painter.circle(here, 4.0, theme.text, Stroke::new(1.5, theme.panel));
-    }
-
-    /// The word at the end of its path, on a patch of the ground; left out where another stands.
-    fn name(&mut self, path: &Path, tokens: &[String], strong: bool) {
-        let (Some(word), Some(end)) = (tokens.get(path.token), path.places.last()) else { return };
-        let colour = if strong { self.theme.accent } else { self.theme.secondary };
-        let font = FontId::proportional(theme::SMALL);
-        let galley = self.painter.layout_no_wrap(word.trim().to_owned(), font, colour);
-        let (at, size) = (self.frame.at(*end), galley.size());
-        // Right of the end, left of it, above, below: the first that is free.
-        let places = [
-            vec2(8.0, -size.y / 2.0),
-            vec2(-8.0 - size.x, -size.y / 2.0),
-            vec2(-size.x / 2.0, -size.y - 6.0),
-            vec2(-size.x / 2.0, 6.0),
-        ];
-        let clip = self.painter.clip_rect();
-        let mut rects = places.iter().map(|by| Rect::from_min_size(at + *by, size));
-        let free = rects.find(|r| clip.contains_rect(*r) && !self.named.iter().any(|n| n.intersects(*r)));
-        let Some(rect) = free else { return };
-        self.named.push(rect);
-        self.painter.rect_filled(rect.expand2(vec2(2.0, 0.0)), 2.0, self.theme.panel.gamma_multiply(0.8));
-        self.painter.galley(rect.min, galley, colour);
-    }
-
-    /// The directions and their shares of variance, in the lower left corner.
-    fn axes(&self, sheet: Rect, explained: &[f64]) {
-        let theme = self.theme;
-        let from = sheet.left_bottom() + vec2(14.0, -26.0);
-        for k in 0..3 {
-            let way = self.frame.axis(k) * 26.0;
-            if way.length() < 3.0 {
-                continue;
-            }
-            let share =
-                explained.get(k).filter(|v| v.is_finite()).map_or(String::new(), |v| format!(" {:.0}%", v * 100.0));
-            self.painter.line_segment([from, from + way], Stroke::new(1.0, theme.secondary));
-            let align = if way.x.abs() > way.y.abs() { Align2::LEFT_CENTER } else { Align2::CENTER_BOTTOM };
-            let font = FontId::proportional(theme::SMALL);
-            let at = from + way + if way.x.abs() > way.y.abs() { vec2(4.0, 0.0) } else { vec2(8.0, -2.0) };
-            self.painter.text(at, align, format!("{}{share}", k + 1), font, theme.secondary);
-        }
-    }
-}
-
 impl View for Paths {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         Dials::keep_fresh(cx);
+        let software = gpu::target(ui.ctx()).is_none_or(|t| t.software);
+        self.behind = self.chosen.unwrap_or(if software { Behind::Still } else { Behind::Flowing });
         self.follow(cx);
         let answer = Answer::of(cx);
         let all = answer.map(|a| paths(a.payload())).unwrap_or_default();
