@@ -173,7 +173,7 @@ pub fn answer(asked: &Asked) -> Payload {
                 ("rejected", trace.rejected() as f64),
             ]),
         ),
-        ("along".into(), along(asked)),
+        ("along".into(), along(asked, false)),
         (
             "used".into(),
             numbers(&[
@@ -201,7 +201,8 @@ fn paths(times: &[f64], states: &[Vec<[f64; 3]>]) -> Payload {
 }
 
 /// Speed, curvature and stretch on 17 places of a fine solve.
-fn along(asked: &Asked) -> Payload {
+/// The stretch among them where it was asked for: it takes longer.
+pub fn along(asked: &Asked, stretch: bool) -> Payload {
     let fine = Asked { tolerance: 1e-8, ..*asked };
     let (times, states, _) = solved(&fine);
     let at = |tau: f64| {
@@ -236,7 +237,11 @@ fn along(asked: &Asked) -> Payload {
         }
         sigma.push(size);
     }
-    series("tau", "", taus, vec![("velocity", velocity), ("curvature", curvature), ("sigma", sigma)])
+    let mut lines = vec![("velocity", velocity), ("curvature", curvature)];
+    if stretch {
+        lines.push(("sigma", sigma));
+    }
+    series("tau", "", taus, lines)
 }
 
 /// The payload of `flow.field`: the last token's state moved in the plane, the others where they are.

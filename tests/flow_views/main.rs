@@ -139,6 +139,7 @@ fn serve(harness: &mut Harness<'_, Tile>) -> usize {
                 let tau = q.args.get("tau").and_then(Value::as_f64).unwrap();
                 tell(mirror, "flow.field", q.request, field::field(&asked(q), tau));
             }
+            "flow_along" => tell(mirror, "flow.along", q.request, field::along(&asked(q), true)),
             "flow_sweep" => {
                 let upto = q.args.get("upto").and_then(Value::as_f64).unwrap() as usize;
                 tell(mirror, "flow.sweep.nfe", q.request, field::nfe_sweep(upto));
@@ -177,7 +178,7 @@ fn answered(view: &str) -> Harness<'static, Tile> {
 
 fn answered_in(builder: egui_kittest::HarnessBuilder<Tile>, view: &str, still: bool) -> Harness<'static, Tile> {
     let mut harness = tile(builder, view, silent(), still);
-    for _ in 0..4 {
+    for _ in 0..6 {
         serve(&mut harness);
         harness.step();
     }
@@ -336,6 +337,29 @@ fn the_field_is_asked_for_at_the_depth_of_the_slider() {
     harness.step();
     harness.step();
     assert_eq!(questions(&harness).len(), 0, "nothing is behind the paths, so nothing is asked");
+}
+
+#[test]
+fn the_stretch_is_asked_for_once_the_dials_rest() {
+    let mut harness = answered("flow_along");
+    assert!(harness.state().csv.as_deref().unwrap().starts_with("depth \u{3c4},speed,curvature,stretch"));
+    let turn = |harness: &mut Harness<'_, Tile>, u: f64| {
+        let now = harness.ctx.input(|i| i.time);
+        harness.state_mut().selection.flow.set("u0", Value::Float(u), now);
+        harness.step();
+    };
+    // While it is turned, only the quick question is asked.
+    for i in 0..30 {
+        turn(&mut harness, f64::from(i) / 30.0 + 0.01);
+        assert!(questions(&harness).iter().all(|q| q.probe == "flow"), "{:?}", questions(&harness));
+        serve(&mut harness);
+    }
+    for _ in 0..30 {
+        harness.step();
+    }
+    let asked = questions(&harness);
+    assert_eq!((asked.len(), asked[0].probe.as_str()), (1, "flow_along"));
+    assert!((number(&asked[0], "u0") - 0.9767).abs() < 1e-3);
 }
 
 #[test]

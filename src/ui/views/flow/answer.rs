@@ -79,6 +79,11 @@ impl<'a> Answer<'a> {
         }
     }
 
+    /// The field's name where it is of the playground: its starts are no words.
+    pub fn playground(&self) -> Option<&'a str> {
+        self.words("playground").first().map(String::as_str)
+    }
+
     pub fn attempts(&self) -> Vec<Attempt> {
         let column = |name: &str| self.line("trace", name).map(|l| l.1);
         let (Some((t, h)), errors) = (self.line("trace", "h"), column("error")) else { return vec![] };

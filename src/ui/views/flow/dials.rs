@@ -66,6 +66,9 @@ pub struct Dials {
 /// Changes further apart than this are two gestures, seconds.
 const PAUSE: f64 = 0.7;
 
+/// Dials that were not turned for so long are at rest, seconds.
+pub const REST: f64 = 0.3;
+
 impl Dials {
     /// A number as it is set, else as the answer used it, else as the lab has it.
     pub fn number(cx: &ViewCx<'_>, arg: &str) -> f64 {
@@ -174,6 +177,11 @@ impl Dials {
         }
         (flow.asked, flow.field_asked) = (None, None);
         flow.run.clone_from(&cx.mirror.info);
+    }
+
+    /// Whether nothing has been turned for a moment: time for questions that take longer.
+    pub fn rest(&self, now: f64) -> bool {
+        self.changed_at.is_none_or(|at| now - at > REST)
     }
 
     /// Whether what is shown answers what was last asked, field and all.

@@ -28,6 +28,8 @@ pub use sweep::Sweep;
 pub const ANSWER: &str = "flow.answer";
 /// Answers to the probe `flow_field`: Bundle of the field in the plane of the paths.
 pub const FIELD: &str = "flow.field";
+/// Answers to the probe `flow_along`: Series with the singular value, which takes longer.
+pub const ALONG: &str = "flow.along";
 /// Answers to the probe `flow_sweep`, a dot and its kind: Bundle of that sweep so far.
 pub const SWEEP: &str = "flow.sweep";
 

@@ -182,7 +182,9 @@ impl Paths {
                 paint_mark(&painter, frame.at(path.at(attempt.t)), Mark::Cross, cx.theme.error);
             }
         }
-        for path in all.iter().filter(|p| Some(p.token) != followed) {
+        // Starts of a playground are many and their numbers say little: the pointer names them.
+        let named = all.iter().filter(|p| Some(p.token) != followed && answer.playground().is_none());
+        for path in named {
             scene.name(path, tokens, false);
         }
         scene.axes(sheet, &explained(answer));

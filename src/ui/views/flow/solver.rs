@@ -135,6 +135,9 @@ impl View for Solver {
         let Some(answer) = Answer::of(cx) else { return "steps, error and cost of a solve".to_owned() };
         let attempts = answer.attempts();
         let (method, policy) = answer.method().unwrap_or(("", ""));
+        if !method.is_empty() && answer.sample.about.contains(method) {
+            return format!("step {} \u{b7} {}", answer.sample.step, answer.sample.about);
+        }
         let fixed = Self::account(cx, answer, &attempts).cost.is_none();
         let with = match (answer.number("used", "rtol"), answer.number("used", "atol")) {
             (Some(r), Some(a)) if !fixed => format!(", rtol {r:e}, atol {a:e}"),

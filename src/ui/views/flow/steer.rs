@@ -92,6 +92,9 @@ impl Steer {
     }
 
     fn prompt_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if Answer::of(cx).is_some_and(|a| a.playground().is_some()) {
+            return;
+        }
         let shown = Dials::word(cx, "prompt");
         let mut typed = self.prompt.clone().unwrap_or_else(|| shown.clone());
         ui.horizontal(|ui| {
@@ -237,7 +240,7 @@ impl View for Steer {
         let room = ui.available_size();
         ui.spacing_mut().item_spacing.y = 6.0;
         let how = |ui: &mut Ui, me: &mut Self, cx: &mut ViewCx<'_>| {
-            if let Some(field) = answer.and_then(|a| a.words("playground").first()) {
+            if let Some(field) = answer.and_then(|a| a.playground()) {
                 field_ui(ui, cx, field);
             }
             solver_ui(ui, cx);
@@ -278,8 +281,12 @@ impl View for Steer {
             return "turn u, and the flow is solved again".to_owned();
         };
         let used = super::dials::U.map(|name| answer.number("used", name).unwrap_or(f64::NAN));
-        let u =
-            if used.iter().all(|v| v.is_finite()) { format!(" \u{b7} u = {}", words_of(used)) } else { String::new() };
+        let told = answer.sample.about.contains("u = ");
+        let u = if !told && used.iter().all(|v| v.is_finite()) {
+            format!(" \u{b7} u = {}", words_of(used))
+        } else {
+            String::new()
+        };
         format!("step {}{u} \u{b7} {}", answer.sample.step, answer.sample.about)
     }
 
