@@ -79,9 +79,9 @@ const LEXICON: Lexicon = &[
 const SCENES: [Scene; 3] = [
     Scene {
         fact: &[
-            "The captain of this ship is called {name}.",
+            "{name} is the captain of this ship.",
             "{name} is the captain of a small {colour} ship.",
-            "A ship lies at the quay, and its captain is called {name}.",
+            "{name} is the captain of the ship at the quay.",
         ],
         ask: &["What is the captain of the ship called?", "Who is the captain?", "And who was the captain?"],
         filler: &[
@@ -103,9 +103,9 @@ const SCENES: [Scene; 3] = [
     },
     Scene {
         fact: &[
-            "The baker in our street is called {name}.",
+            "{name} is the baker in our street.",
             "{name} is the baker in a village of {number} streets.",
-            "There is one baker in the village, who is called {name}.",
+            "{name} is the baker who gets up before dawn.",
         ],
         ask: &["What is the baker called?", "Who is the baker?", "And who was the baker?"],
         filler: &[
@@ -127,9 +127,9 @@ const SCENES: [Scene; 3] = [
     },
     Scene {
         fact: &[
-            "The gardener of the old park is called {name}.",
+            "{name} is the gardener of the old park.",
             "{name} is the gardener of the park by the {wind} gate.",
-            "The park has one gardener, who is called {name}.",
+            "{name} is the gardener who keeps the roses.",
         ],
         ask: &["What is the gardener called?", "Who is the gardener?", "And who was the gardener?"],
         filler: &[
@@ -157,7 +157,7 @@ const LETTERS: &[u8; 16] = b"abcdefghijklmnop";
 /// A short sentence: room that is kept free before a question, since fillers do not fit exactly.
 const ROOM: &str = " The shop closes at the usual hour.";
 /// As long as the longest fact, and the longest question with its answer.
-const LONGEST_FACT: &str = "A ship lies at the quay, and its captain is called David.";
+const LONGEST_FACT: &str = "David is the gardener of the park by the north gate.";
 const LONGEST_ASK: &str = " What is the captain of the ship called? David.";
 
 /// The fewest tokens of a window that can hold one question.
