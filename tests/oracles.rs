@@ -9,6 +9,8 @@ use orrery::{
         Model,
         dense::{Dense, DenseSpec, GatedAct},
         fast_slow::{FastSlow, FastSlowSpec, Upsample},
+        ode_flow::{CONTROLS, OdeFlow, OdeFlowSpec},
+        plain_gpt::{PlainGpt, PlainGptSpec},
     },
     nn::{
         AdamW, Batch, Params, Tap,
@@ -83,43 +85,65 @@ fn distance(a: &Tensor, b: &Tensor) -> Result<f64, Box<dyn std::error::Error>> {
     Ok(a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, |m, d| if d.is_nan() { f64::NAN } else { d.max(m) }))
 }
 
-/// Weights, logits, loss, every gradient and the training curve.
-fn compare(oracle: &Oracle, model: &dyn Model) -> Outcome {
-    let params = model.params();
+/// Every weight of the model is in the file, and goes into it.
+fn load(oracle: &Oracle, params: &Params) -> Outcome {
     let mut loaded = 0;
     for (name, value) in oracle.under("w.") {
         params.load(name, value)?;
         loaded += 1;
     }
     assert_eq!(loaded, params.iter().count(), "every parameter is in the file");
+    Ok(())
+}
 
+/// Weights, logits, loss, every gradient and the training curve.
+fn compare(oracle: &Oracle, model: &dyn Model) -> Outcome {
+    load(oracle, model.params())?;
+    let evaluated = model.evaluate(&oracle.batch()?)?;
+    let off = (host::scalar(&evaluated)? - host::scalar(oracle.get("out.loss")?)?).abs();
+    assert!(off < LOSS, "evaluated loss is {off:e} off");
+    let logits = model.logits(&oracle.batch()?.tokens, &mut Tap::off())?;
+    learn(oracle, model.params(), &logits, &|batch| {
+        let loss = model.loss(batch)?;
+        Ok([loss.total, loss.cross_entropy])
+    })
+}
+
+/// Of loaded weights: logits, loss, every gradient and the training curve. `loss` gives what is
+/// differentiated and the cross-entropy.
+fn learn(
+    oracle: &Oracle,
+    params: &Params,
+    logits: &Tensor,
+    loss: &dyn Fn(&Batch) -> candle_core::Result<[Tensor; 2]>,
+) -> Outcome {
     let batch = oracle.batch()?;
-    let off = distance(&model.logits(&batch.tokens, &mut Tap::off())?, oracle.get("out.logits")?)?;
+    let off = distance(logits, oracle.get("out.logits")?)?;
     assert!(off < LOGITS, "logits are {off:e} off");
 
-    let expected = host::scalar(oracle.get("out.loss")?)?;
-    let loss = model.loss(&batch)?;
-    for (what, value) in [("loss", &loss.cross_entropy), ("evaluated loss", &model.evaluate(&batch)?)] {
-        let off = (host::scalar(value)? - expected).abs();
-        assert!(off < LOSS, "{what} is {off:e} off");
-    }
+    let [total, cross_entropy] = loss(&batch)?;
+    let off = (host::scalar(&cross_entropy)? - host::scalar(oracle.get("out.loss")?)?).abs();
+    assert!(off < LOSS, "loss is {off:e} off");
 
-    let grads = loss.total.backward()?;
+    let grads = total.backward()?;
+    let mut compared = 0;
     for (name, expected) in oracle.under("grad.") {
         let var = params.get(name).ok_or(format!("no parameter `{name}`"))?;
         let grad = grads.get(var).ok_or(format!("no gradient of `{name}`"))?;
         let largest = host::to_f64(expected)?.iter().fold(0f64, |m, v| m.max(v.abs()));
         let off = distance(grad, expected)?;
         assert!(off <= GRADIENTS * largest, "gradient of {name} is {off:e} off, largest {largest:e}");
+        compared += 1;
     }
-    drop((grads, loss));
+    assert!(compared > 0, "the file has no gradients");
+    drop((grads, total, cross_entropy));
 
     let mut adam = AdamW::new(params, AdamWSpec::default())?;
     for (step, expected) in host::to_f64(oracle.get("out.train_losses")?)?.into_iter().enumerate() {
-        let loss = model.loss(&batch)?;
-        let off = (host::scalar(&loss.cross_entropy)? - expected).abs();
+        let [total, cross_entropy] = loss(&batch)?;
+        let off = (host::scalar(&cross_entropy)? - expected).abs();
         assert!(off < TRAINING, "training loss {step} is {off:e} off");
-        adam.step(params, &loss.total.backward()?, 2e-3)?;
+        adam.step(params, &total.backward()?, 2e-3)?;
     }
     Ok(())
 }
@@ -175,6 +199,55 @@ fn dense_swiglu() -> Outcome {
         window: None,
     };
     compare(&oracle, &Dense::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
+}
+
+#[test]
+fn plain_gpt() -> Outcome {
+    let oracle = Oracle::open("plain_gpt.safetensors")?;
+    let spec = PlainGptSpec {
+        d_model: oracle.must("d")?,
+        heads: oracle.must("heads")?,
+        layers: oracle.must("layers")?,
+        positions: oracle.must("ctx")?,
+    };
+    compare(&oracle, &PlainGpt::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
+}
+
+/// Every row has a control of its own; the logits are those that a probe gets, row by row.
+#[test]
+fn ode_flow() -> Outcome {
+    let oracle = Oracle::open("ode_flow.safetensors")?;
+    assert_eq!(oracle.must("control")?, CONTROLS, "the family has so many controls");
+    let spec = OdeFlowSpec {
+        d_model: oracle.must("d")?,
+        heads: oracle.must("heads")?,
+        pre: oracle.must("head_layers")?,
+        post: oracle.must("tail_layers")?,
+        positions: oracle.must("ctx")?,
+        steps: oracle.must("steps")?,
+        method: Method::Euler,
+        ..OdeFlowSpec::default()
+    };
+    let model = OdeFlow::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?;
+    load(&oracle, model.params())?;
+    let (tokens, control) = (oracle.batch()?.tokens, oracle.get("in.control")?);
+    // the file's field is that of the embedded tokens, without positions, at tau = 0.3
+    let embedded = embedding(oracle.get("w.embed.weight")?, &tokens)?;
+    let (mut logits, mut slopes) = (vec![], vec![]);
+    for row in 0..tokens.dim(0)? {
+        let u = host::to_f64(&control.i(row)?)?;
+        let field = model.field([u[0], u[1], u[2], u[3]], 1.0)?;
+        let options = Options::fixed(spec.method, spec.steps);
+        let end = ode::solve(&field, &model.embed(&tokens.narrow(0, row, 1)?)?, 0.0, 1.0, &options)?.end;
+        logits.push(model.finish(&end)?);
+        slopes.push(ode::Field::at(&field, 0.3, &embedded.narrow(0, row, 1)?)?);
+    }
+    let off = distance(&Tensor::cat(&slopes, 0)?, oracle.get("out.field_tau_0.3")?)?;
+    assert!(off < 1e-5, "the field is {off:e} off");
+    learn(&oracle, model.params(), &Tensor::cat(&logits, 0)?, &|batch| {
+        let loss = model.language_loss(batch, control)?;
+        Ok([loss.clone(), loss])
+    })
 }
 
 fn numbers(value: &Value) -> Vec<f64> {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::memory;
 use crate::{
-    models::{Model, Spec, dense::DenseSpec, fast_slow::FastSlowSpec},
+    models::{Model, Spec, dense::DenseSpec, fast_slow::FastSlowSpec, ode_flow::OdeFlowSpec},
     nn::{AdamW, Batch, host, optimiser::AdamWSpec},
 };
 
@@ -53,6 +53,19 @@ pub const CASES: &[Case] = &[
             let kv = s.kv_heads * (s.d_model / s.heads);
             let block = c.block(c.tokens, s.d_model, kv, 3 * s.d_model * s.hidden);
             s.layers as f64 * block + c.linear(c.tokens, c.vocab * s.d_model)
+        },
+    },
+    Case {
+        name: "ode_flow",
+        spec: || Spec::OdeFlow(OdeFlowSpec::default()),
+        vocab: 256,
+        batch: 8,
+        tokens: 128,
+        flop: |c| {
+            let s = OdeFlowSpec::default();
+            let layers = (s.pre + s.steps + s.post) as f64;
+            layers * c.block(c.tokens, s.d_model, s.d_model, 2 * s.d_model * 4 * s.d_model)
+                + c.linear(c.tokens, c.vocab * s.d_model)
         },
     },
 ];
