@@ -70,6 +70,8 @@ impl Default for Paths {
 }
 
 const FOOT: f32 = 26.0;
+/// Narrower than this, the slider of the depth goes without its number.
+const TIGHT: f32 = 470.0;
 
 impl Paths {
     pub fn make() -> Box<dyn View> {
@@ -106,7 +108,8 @@ impl Paths {
 
     fn controls_ui(&mut self, ui: &mut Ui, has_words: bool, solid: bool) {
         ui.horizontal(|ui| {
-            ui.spacing_mut().item_spacing.x = 6.0;
+            ui.spacing_mut().item_spacing.x = 4.0;
+            let room = ui.available_width();
             if solid {
                 let tip = "From above: the two directions in which the flow moves the states most.";
                 ui.selectable_value(&mut self.camera.solid, false, "plane").on_hover_text(tip);
@@ -120,8 +123,10 @@ impl Paths {
             ui.separator();
             let label =
                 ui.label("\u{3c4}").on_hover_text("Depth at which the field is drawn, and the disc on each path.");
-            ui.spacing_mut().slider_width = (ui.available_width() - 250.0).clamp(48.0, 160.0);
-            let slider = Slider::new(&mut self.tau, 0.0..=1.0).step_by(0.01).fixed_decimals(2);
+            let tight = room < TIGHT;
+            ui.spacing_mut().slider_width =
+                (ui.available_width() - if tight { 150.0 } else { 250.0 }).clamp(40.0, 160.0);
+            let slider = Slider::new(&mut self.tau, 0.0..=1.0).step_by(0.01).fixed_decimals(2).show_value(!tight);
             ui.add(slider).labelled_by(label.id);
             ui.separator();
             for (behind, words, tip) in [

@@ -37,8 +37,7 @@ impl Solver {
     /// Step lengths over depth, with what was rejected and what was held back.
     fn steps_chart<'a>(cx: &ViewCx<'a>, attempts: &[Attempt]) -> Chart<'a> {
         let theme = cx.theme;
-        let x = Axis::new("depth \u{3c4}").include(&[0.0, 1.0]);
-        let mut chart = Chart::new("steps", x, Axis::new("step h(\u{3c4})").log()).empty(EMPTY);
+        let mut chart = Chart::new("steps", depth_axis(attempts), Axis::new("step h(\u{3c4})").log()).empty(EMPTY);
         let marks = |keep: &dyn Fn(&Attempt) -> bool| -> Vec<[f64; 2]> {
             attempts.iter().filter(|a| keep(a)).map(|a| [a.t, a.h]).collect()
         };
@@ -62,10 +61,9 @@ impl Solver {
         chart
     }
 
-    fn errors_chart<'a>(cx: &ViewCx<'a>, attempts: &[Attempt], last: f64) -> Chart<'a> {
+    fn errors_chart<'a>(cx: &ViewCx<'a>, attempts: &[Attempt]) -> Chart<'a> {
         let theme = cx.theme;
-        let x = Axis::new("depth \u{3c4}").include(&[0.0, 1.0, last]);
-        let mut chart = Chart::new("error", x, Axis::new("error / tolerance").log().include(&[1.0]));
+        let mut chart = Chart::new("error", depth_axis(attempts), Axis::new("error / tolerance").log().include(&[1.0]));
         let points = |accepted: bool| -> Vec<[f64; 2]> {
             let those = attempts.iter().filter(|a| a.accepted == accepted && a.error > 0.0);
             those.map(|a| [a.t, a.error]).collect()
@@ -79,6 +77,13 @@ impl Solver {
         chart.legend = false;
         chart
     }
+}
+
+/// From a little before the start, so that marks there are whole, to a little over the end: a last
+/// step may reach far over it, and is cut.
+fn depth_axis(attempts: &[Attempt]) -> Axis {
+    let over = attempts.iter().any(|a| a.accepted && a.t + a.h > 1.0 + 1e-9);
+    Axis::new("depth \u{3c4}").fixed(-0.02, if over { 1.15 } else { 1.02 })
 }
 
 impl View for Solver {
@@ -95,7 +100,7 @@ impl View for Solver {
         ui.spacing_mut().item_spacing.y = 4.0;
         let room = ui.available_size();
         let figures = format!(
-            "NFE {:.0}   h_init {}   accepted {}   rejected {}   capped {}",
+            "NFE {:.0}  h_init {}  steps {}  rejected {}  capped {}",
             account.nfe,
             if account.cost.is_some() { value_words(account.h_init) } else { "none".to_owned() },
             account.accepted,
@@ -110,8 +115,7 @@ impl View for Solver {
         // Small tiles keep the charts: the words are in the table and the tooltip of the tile.
         let told = left > 120.0;
         let room = vec2(room.x, if told { left } else { ui.available_height() });
-        let end = attempts.last().map_or(1.0, |a| a.t + a.h);
-        let errors = Self::errors_chart(cx, &attempts, end);
+        let errors = Self::errors_chart(cx, &attempts);
         let mut steps = Self::steps_chart(cx, &attempts);
         steps.least_left = 56.0;
         if errors.is_empty() || room.y < 230.0 {
