@@ -25,7 +25,8 @@ struct Group {
     rows: usize,
 }
 
-fn groups(prompts: &[String], subject: &Subject<'_>) -> Result<Vec<Group>> {
+/// Prompts longer than the model's positions are left out (letter by letter some are).
+fn groups(prompts: &[String], model: &OdeFlow, subject: &Subject<'_>) -> Result<Vec<Group>> {
     let mut by_length: std::collections::BTreeMap<usize, Vec<u32>> = Default::default();
     for prompt in prompts {
         let ids = subject.corpus.encode(prompt);
@@ -33,7 +34,7 @@ fn groups(prompts: &[String], subject: &Subject<'_>) -> Result<Vec<Group>> {
     }
     by_length
         .into_iter()
-        .filter(|(len, _)| *len > 0)
+        .filter(|(len, _)| (1..=model.spec().positions).contains(len))
         .map(|(len, ids)| {
             let rows = ids.len() / len;
             Ok(Group { tokens: Tensor::from_vec(ids, (rows, len), subject.device)?, rows })
@@ -68,13 +69,14 @@ fn shares(model: &OdeFlow, drive: &Drive, u0: f64, groups: &[Group], classes: &[
 /// P(class) against u0, on prompts whose nouns no steering prompt had, and beside them on trained ones.
 pub fn class<'a>(course: &'a Course<'_>, drive: &Drive, subject: &'a Subject<'_>) -> Result<Sweep<'a>> {
     let (model, classes) = steered(course)?;
-    let held_out = groups(&steering::prompts(&HELD_OUT_NOUNS), subject)?;
+    let held_out = groups(&steering::prompts(&HELD_OUT_NOUNS), model, subject)?;
     let nouns: Vec<&str> = NOUNS.iter().step_by(NOUNS.len() / TRAINED).copied().collect();
-    let trained = groups(&steering::prompts(&nouns), subject)?;
+    let trained = groups(&steering::prompts(&nouns), model, subject)?;
     let neutral: Vec<u32> =
         NEUTRAL.iter().map(|w| subject.corpus.encode(w)).filter(|ids| ids.len() == 1).flatten().collect();
     let x = spread(-2.0, 2.0, CONTROLS);
     let (drive, at) = (drive.clone(), x.clone());
+    let prompts: usize = held_out.iter().map(|g| g.rows).sum();
     let measure = move |i: usize| -> Result<Vec<f64>> {
         let (plus, minus) = (&classes.plus[..], &classes.minus[..]);
         let mut all = shares(model, &drive, at[i], &held_out, &[plus, minus, &neutral])?;
@@ -83,7 +85,7 @@ pub fn class<'a>(course: &'a Course<'_>, drive: &Drive, subject: &'a Subject<'_>
     };
     let names = ["plus", "minus", "neutral", "plus_train", "minus_train"];
     Ok(Sweep {
-        about: format!("{} prompts with held-out nouns", steering::prompts(&HELD_OUT_NOUNS).len()),
+        about: format!("{prompts} prompts with held-out nouns"),
         labels: ("control u₀", "share of the class"),
         x,
         measure: Box::new(measure),
