@@ -70,10 +70,18 @@ impl WithSimd for Select<'_> {
             keys.iter_mut().zip(z).for_each(|(key, z)| *key = ordered(*z));
             let (least, mut ties) = threshold(&keys, self.k);
             for (((out, &z), &key), count) in out.iter_mut().zip(z).zip(&keys).zip(self.counts.iter_mut()) {
-                let keep = u64::from(key) > least || (u64::from(key) == least && ties > 0);
-                ties -= usize::from(keep && u64::from(key) == least);
+                let keep = key > least;
                 *out = if keep { z } else { 0.0 };
                 *count += if keep { 1.0 } else { 0.0 };
+            }
+            // apart, so that the loop above, which is all that most rows need, becomes vector code
+            let mut at = 0;
+            while ties > 0 && at < f {
+                if keys[at] == least {
+                    (out[at], ties) = (z[at], ties - 1);
+                    self.counts[at] += 1.0;
+                }
+                at += 1;
             }
         }
     }
@@ -89,7 +97,7 @@ fn ordered(x: f32) -> u32 {
 /// (t, n): what is above t belongs to the k largest, and the first n that equal it. By bisection over
 /// the bits; most rows end early, when a t has exactly k above it.
 #[inline(always)]
-fn threshold(keys: &[u32], k: usize) -> (u64, usize) {
+fn threshold(keys: &[u32], k: usize) -> (u32, usize) {
     if k >= keys.len() {
         return (0, keys.len());
     }
@@ -104,12 +112,12 @@ fn threshold(keys: &[u32], k: usize) -> (u64, usize) {
         let middle = low.midpoint(high);
         let n = at_least(keys, middle as u32);
         if n == k {
-            return (middle - 1, 0);
+            return (middle as u32 - 1, 0); // above low, so not 0
         }
         if n > k { low = middle } else { high = middle }
     }
     let above = if high > u64::from(u32::MAX) { 0 } else { at_least(keys, high as u32) };
-    (low, k - above)
+    (low as u32, k - above)
 }
 
 #[inline(always)]
