@@ -154,7 +154,7 @@ fn steered() -> MutexGuard<'static, Trained> {
     static MODEL: OnceLock<Mutex<Trained>> = OnceLock::new();
     let make = || {
         let small = [("model.d_model", "64"), ("train.batch", "12"), ("steer.language_steps", "120")];
-        Mutex::new(train(&plan("ode_flow", &[&small[..], &[("train.steps", "340")]].concat()), 340))
+        Mutex::new(train(&plan("ode_flow", &[&small[..], &[("train.steps", "450")]].concat()), 450))
     };
     MODEL.get_or_init(make).lock().unwrap_or_else(PoisonError::into_inner)
 }
