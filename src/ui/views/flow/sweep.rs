@@ -216,10 +216,6 @@ impl Sweep {
             let (low, high) = (points(series, low).into(), points(series, high).into());
             chart.bands.push(Band { label: "95%".to_owned(), colour: theme.text, low, high });
         }
-        if KINDS[kind].id == "invariance" {
-            let label = "source: 0.068%".to_owned();
-            chart.references.push(Reference { label, at: 6.8e-4, vertical: false });
-        }
         chart
     }
 
@@ -278,11 +274,15 @@ fn is_main(line: &SeriesLine) -> bool {
 fn look(name: &str, place: usize, theme: &Theme) -> (eframe::egui::Color32, Stroke) {
     let dashed = |on: bool| if on { Stroke::Dashed } else { Stroke::Solid };
     match name {
-        "plus" => (theme.warm, Stroke::Solid),
-        "minus" => (theme.cool, Stroke::Solid),
-        n if n.ends_with("chance") || n.ends_with("majority") => (theme.secondary, Stroke::Dashed),
+        // Dashed: on prompts that steering was trained on.
+        n if n.starts_with("plus") => (theme.warm, dashed(n != "plus")),
+        n if n.starts_with("minus") => (theme.cool, dashed(n != "minus")),
+        "neutral" => (theme.secondary, Stroke::Solid),
+        n if n.ends_with("chance") || n.ends_with("majority") || n.starts_with("source") => {
+            (theme.secondary, Stroke::Dashed)
+        }
         n => {
-            const ORDER: [&str; 6] = ["dopri5", "tsit5", "bosh3", "adaptive_heun", "euler", "rk4"];
+            const ORDER: [&str; 6] = ["dopri5", "tsit5", "bosh3", "rk4", "adaptive_heun", "euler"];
             let known = ORDER.iter().position(|m| n.starts_with(m));
             (theme.variant(known.unwrap_or(place)), dashed(n.ends_with("clip")))
         }
