@@ -11,6 +11,7 @@ pub fn sketch_ui(ui: &Ui, theme: &Theme, lab: &str, rect: Rect, pointer: Option<
     let words = match lab {
         "fast_slow" => fast_slow(ui, theme, plot, pointer),
         "traces" => traces(ui, theme, plot, pointer),
+        "ode_flow" => flow(ui, theme, plot, pointer),
         _ => orbits(ui, theme, plot, pointer),
     };
     ui.painter().text(
@@ -72,6 +73,30 @@ fn traces(ui: &Ui, theme: &Theme, rect: Rect, pointer: Option<f32>) -> String {
         line(ui, points, theme.trace(strength), 1.5);
     }
     format!("what is left of a token k later: (1 − α)ᵏ, α = {middle:.2}")
+}
+
+/// Paths through a spiral field on which a control u leans like a wind, from a ring of starts.
+fn flow(ui: &Ui, theme: &Theme, rect: Rect, pointer: Option<f32>) -> String {
+    const STARTS: usize = 16;
+    const STEPS: usize = 60;
+    let u = 4.0 * pointer.unwrap_or(0.72) - 2.0;
+    let scale = rect.height() * 0.4;
+    let place = |[x, y]: [f32; 2]| rect.center() + scale * eframe::egui::vec2(x, -y);
+    for i in 0..STARTS {
+        let angle = std::f32::consts::TAU * i as f32 / STARTS as f32;
+        let mut at = [1.6 * angle.cos(), angle.sin()];
+        let mut path = vec![place(at)];
+        for _ in 0..STEPS {
+            let [x, y] = at;
+            let slope = [-0.9 * x - 2.2 * y + 1.5 * u, 2.2 * x - 0.9 * y];
+            at = [x + slope[0] / STEPS as f32, y + slope[1] / STEPS as f32];
+            path.push(place(at));
+        }
+        ui.painter().circle_stroke(path[0], 2.0, Stroke::new(1.0, theme.secondary));
+        ui.painter().circle_filled(place(at), 2.5, theme.accent);
+        line(ui, path, theme.fast, 1.0);
+    }
+    format!("a spiral with a wind u = {u:.1}, followed from a ring by {STEPS} Euler steps")
 }
 
 /// Three bodies on circles at Kepler's rates (period² ~ radius³), for a lab without a drawing.
