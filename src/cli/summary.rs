@@ -52,7 +52,7 @@ fn words(info: &RunInfo, last: &HashMap<(usize, &str), f64>) -> String {
     groups.retain(|g| seen.insert(*g));
 
     let headings: String = columns.iter().map(|c| format!("{:>24}", c.heading)).collect();
-    let mut lines = vec![format!("{:<22}{headings}", "at the last step")];
+    let mut rows = vec![("at the last step".to_owned(), headings)];
     for group in groups {
         let members: Vec<usize> = (0..info.variants.len()).filter(|&v| info.variants[v].group == group).collect();
         let name = match members.as_slice() {
@@ -61,9 +61,10 @@ fn words(info: &RunInfo, last: &HashMap<(usize, &str), f64>) -> String {
         };
         let values =
             |c: &Column| -> Vec<f64> { members.iter().filter_map(|v| last.get(&(*v, c.channel)).copied()).collect() };
-        let cells: String = columns.iter().map(|c| format!("{:>24}", cell(&values(c)))).collect();
-        lines.push(format!("{name:<22}{cells}"));
+        rows.push((name, columns.iter().map(|c| format!("{:>24}", cell(&values(c)))).collect()));
     }
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+    let lines: Vec<String> = rows.into_iter().map(|(name, cells)| format!("{name:<width$}{cells}")).collect();
     lines.join("\n")
 }
 

@@ -96,7 +96,7 @@ fn flow(ui: &Ui, theme: &Theme, rect: Rect, pointer: Option<f32>) -> String {
         ui.painter().circle_filled(place(at), 2.5, theme.accent);
         line(ui, path, theme.fast, 1.0);
     }
-    format!("a spiral with a wind u = {u:.1}, followed from a ring by {STEPS} Euler steps")
+    format!("a spiral with a wind u = {u:.1}, in {STEPS} Euler steps")
 }
 
 /// Three bodies on circles at Kepler's rates (period² ~ radius³), for a lab without a drawing.
