@@ -21,6 +21,7 @@ use forms::{Check, check, check_reference, check_threads, random};
 fn every(b: usize, t: usize, (d, f, o): (usize, usize, usize), run: Check) {
     let x = vec![b, t, d];
     run(&|a| linear(&a[0], &a[1]), &|a| linear::reference(&a[0], &a[1]), &[x.clone(), vec![o, d]]);
+    run(&|a| linear::mapped(&a[0], &a[1]), &|a| linear::reference(&a[0], &a[1].t()?), &[x.clone(), vec![d, o]]);
     run(
         &|a| linear::biased(&a[0], &a[1], &a[2]),
         &|a| linear::biased_reference(&a[0], &a[1], &a[2]),

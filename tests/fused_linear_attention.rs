@@ -22,10 +22,11 @@ use forms::{check_at, check_reference, check_threads, derive, random};
 /// Batch, tokens, channels, heads, neurons a head.
 type Sizes = (usize, usize, usize, usize, usize);
 
-const SPECS: [LinearAttentionSpec; 3] = [
-    LinearAttentionSpec { rotary: true, through_past: true },
-    LinearAttentionSpec { rotary: false, through_past: true },
-    LinearAttentionSpec { rotary: true, through_past: false },
+const SPECS: [LinearAttentionSpec; 4] = [
+    LinearAttentionSpec { rotary: true, damped: false, through_past: true },
+    LinearAttentionSpec { rotary: false, damped: true, through_past: true },
+    LinearAttentionSpec { rotary: true, damped: true, through_past: true },
+    LinearAttentionSpec { rotary: true, damped: false, through_past: false },
 ];
 
 /// Odd numbers from -3 to 3, scaled; channel 0 is zero if `channels` is even.
@@ -118,7 +119,7 @@ fn the_recurrence_gives_the_same() -> Result<()> {
     let (e, ev) = (random(2, &[1, 6, 16])?, random(3, &[1, 6, 16])?);
     let v = random(1, &[1, 80, 6])?;
     let parts = reference(&v, &e, &ev, LinearAttentionSpec::default())?;
-    let q = rotate(&parts.x)?.squeeze(0)?.squeeze(0)?; // (T,N)
+    let q = rotate(&parts.x, 0)?.squeeze(0)?.squeeze(0)?; // (T,N)
     let tokens = v.squeeze(0)?; // (T,D)
     let mut state = Tensor::zeros((16, 6), DType::F32, &Device::Cpu)?;
     let mut rows = vec![];

@@ -7,6 +7,7 @@ use candle_core::{DType, Device, IndexOp, Tensor};
 use orrery::{
     models::{
         Model,
+        bdh::{Bdh, BdhSpec},
         dense::{Dense, DenseSpec, GatedAct},
         fast_slow::{FastSlow, FastSlowSpec, Upsample},
         ode_flow::{CONTROLS, OdeFlow, OdeFlowSpec},
@@ -211,6 +212,31 @@ fn plain_gpt() -> Outcome {
         positions: oracle.must("ctx")?,
     };
     compare(&oracle, &PlainGpt::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
+}
+
+/// Also x and y of every layer.
+#[test]
+fn bdh() -> Outcome {
+    let oracle = Oracle::open("bdh.safetensors")?;
+    let spec = BdhSpec {
+        d_model: oracle.must("d")?,
+        heads: oracle.must("heads")?,
+        neurons: oracle.must("n")?,
+        layers: oracle.must("layers")?,
+        ..BdhSpec::default()
+    };
+    let model = Bdh::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?;
+    load(&oracle, model.params())?;
+    let mut tap = Tap::on(&["layers."]);
+    model.logits(&oracle.batch()?.tokens, &mut tap)?;
+    for layer in 0..spec.layers {
+        for part in ["x", "y"] {
+            let found = tap.get(&format!("layers.{layer}.{part}")).ok_or("a tap is missing")?;
+            let off = distance(found, oracle.get(&format!("out.{part}_{layer}"))?)?;
+            assert!(off < LOGITS, "{part} of layer {layer} is {off:e} off");
+        }
+    }
+    compare(&oracle, &model)
 }
 
 /// Every row has a control of its own; the logits are those that a probe gets, row by row.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::nn::{Batch, Params, Tap};
 
+pub mod bdh;
 pub mod dense;
 pub mod fast_slow;
 pub mod ode_flow;
@@ -24,6 +25,7 @@ pub enum Spec {
     Plane(plane::PlaneSpec),
     OdeFlow(ode_flow::OdeFlowSpec),
     PlainGpt(plain_gpt::PlainGptSpec),
+    Bdh(bdh::BdhSpec),
 }
 
 impl Spec {
@@ -36,6 +38,7 @@ impl Spec {
             Spec::Plane(s) => Box::new(plane::Plane::new(s, seed, device)?),
             Spec::OdeFlow(s) => Box::new(ode_flow::OdeFlow::new(s, vocab, seed, device)?),
             Spec::PlainGpt(s) => Box::new(plain_gpt::PlainGpt::new(s, vocab, seed, device)?),
+            Spec::Bdh(s) => Box::new(bdh::Bdh::new(s, vocab, seed, device)?),
         })
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::memory;
 use crate::{
-    models::{Model, Spec, dense::DenseSpec, fast_slow::FastSlowSpec, ode_flow::OdeFlowSpec},
+    models::{Model, Spec, bdh::BdhSpec, dense::DenseSpec, fast_slow::FastSlowSpec, ode_flow::OdeFlowSpec},
     nn::{AdamW, Batch, host, optimiser::AdamWSpec},
 };
 
@@ -66,6 +66,23 @@ pub const CASES: &[Case] = &[
             let layers = (s.pre + s.steps + s.post) as f64;
             layers * c.block(c.tokens, s.d_model, s.d_model, 2 * s.d_model * 4 * s.d_model)
                 + c.linear(c.tokens, c.vocab * s.d_model)
+        },
+    },
+    Case {
+        name: "bdh",
+        spec: || Spec::Bdh(BdhSpec::default()),
+        vocab: 256,
+        batch: 8,
+        tokens: 128,
+        flop: |c| {
+            // three maps between channels and neurons; of the scores, and of what they gather, the seen
+            // half; the way back of the scores forms their gradient and one product for both sides
+            let s = BdhSpec::default();
+            let maps = c.linear(c.tokens, 3 * s.neurons * s.d_model);
+            let pairs = (c.batch * c.tokens * c.tokens) as f64;
+            let scores = pairs * s.neurons as f64 * 3.0;
+            let gathered = pairs * (s.heads * s.d_model) as f64 * 3.0;
+            s.layers as f64 * (maps + scores + gathered) + c.linear(c.tokens, c.vocab * s.d_model)
         },
     },
 ];

@@ -1,4 +1,4 @@
-//! y = x W^T, and y = x W^T + b.
+//! y = x W^T, y = x W^T + b, and y = x W.
 
 use candle_core::{CpuStorage, CustomOp2, CustomOp3, Layout, Result, Shape, Tensor, bail};
 
@@ -36,6 +36,15 @@ pub fn biased(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
 
 pub fn biased_reference(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
     reference(x, w)?.broadcast_add(b)
+}
+
+/// x `(.., I)`, w `(I, O)` -> `(.., O)`: a weight stored the other way round.
+pub fn mapped(x: &Tensor, w: &Tensor) -> Result<Tensor> {
+    let x = x.contiguous()?;
+    if !matrix::readable(&[&x, w]) {
+        return reference(&x, &w.t()?);
+    }
+    x.apply_op2(w, Mapped)
 }
 
 /// The shape of x with its last size, which must be `inputs`, replaced.
@@ -78,6 +87,35 @@ impl CustomOp2 for Linear {
                 None
             };
             Ok((dx, dw))
+        })
+    }
+}
+
+struct Mapped;
+
+impl CustomOp2 for Mapped {
+    fn name(&self) -> &'static str {
+        "linear, weight (inputs, outputs)"
+    }
+
+    fn cpu_fwd(&self, x: &CpuStorage, lx: &Layout, w: &CpuStorage, lw: &Layout) -> Result<(CpuStorage, Shape)> {
+        let (i, o) = lw.shape().dims2()?;
+        let shape = widened(lx.shape(), i, o)?;
+        let (x, w) = (matrix::values(x, lx)?, matrix::values(w, lw)?);
+        Ok((CpuStorage::F32(matrix::by_rows(x, i, View::new(w, i, o))), shape))
+    }
+
+    fn bwd(&self, x: &Tensor, w: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
+        let (i, o) = w.dims2()?;
+        matrix::read(grad, |g| {
+            let dx = matrix::read(w, |w| Ok(matrix::by_rows(g, o, View::new(w, i, o).t())))?;
+            let dw = if w.track_op() {
+                let dw = matrix::read(x, |x| Ok(matrix::over_rows(x, i, g, o)))?;
+                Some(Tensor::from_vec(dw, (i, o), w.device())?)
+            } else {
+                None
+            };
+            Ok((Some(Tensor::from_vec(dx, x.shape(), x.device())?), dw))
         })
     }
 }

@@ -2,14 +2,17 @@
 //! the first (BDH-GPU, arXiv 2509.26507): neurons are queries and keys alike, there is no softmax and
 //! no scale.
 
-use std::f32::consts::TAU;
+use std::{f32::consts::TAU, ops::Range};
 
 use candle_core::{D, Result, Tensor, bail};
 
 use super::{matrix, norm};
 
 mod fused;
+mod past;
 mod rows;
+
+pub use past::past;
 
 /// Of the norm between the two layers.
 const EPS: f64 = 1e-5;
@@ -21,13 +24,15 @@ const THETA: f32 = 65536.0;
 pub struct LinearAttentionSpec {
     /// Whether queries and keys turn with their position.
     pub rotary: bool,
+    /// Whether a token's trace fades by a factor of its head's at every later token (ALiBi's slopes).
+    pub damped: bool,
     /// Whether gradients reach keys and values, and so what earlier tokens have done.
     pub through_past: bool,
 }
 
 impl Default for LinearAttentionSpec {
     fn default() -> Self {
-        Self { rotary: true, through_past: true }
+        Self { rotary: true, damped: false, through_past: true }
     }
 }
 
@@ -67,23 +72,22 @@ impl Parts {
 }
 
 pub fn reference(v: &Tensor, encoder: &Tensor, encoder_v: &Tensor, spec: LinearAttentionSpec) -> Result<Parts> {
-    let (_, t, _) = v.dims3()?;
-    let v = v.unsqueeze(1)?; // (B,1,T,D)
-    let x = v.broadcast_matmul(&encoder.unsqueeze(0)?)?.relu()?; // (B,H,T,N)
-    let q = if spec.rotary { rotate(&x)? } else { x.clone() };
-    let (k, past) = if spec.through_past { (q.clone(), v.clone()) } else { (q.detach(), v.detach()) };
-    let seen: Vec<f32> = (0..t * t).map(|i| if i % t < i / t { 1.0 } else { 0.0 }).collect();
-    let seen = Tensor::from_vec(seen, (t, t), v.device())?.to_dtype(v.dtype())?;
-    let scores = q.matmul(&k.t()?)?.broadcast_mul(&seen)?; // (B,H,T,T)
-    let a = norm::layer_norm_reference(&scores.broadcast_matmul(&past)?, None, None, EPS)?; // (B,H,T,D)
+    let x = v.unsqueeze(1)?.broadcast_matmul(&encoder.unsqueeze(0)?)?.relu()?; // (B,H,T,N)
+    let (found, _) = past(&x, &v.unsqueeze(1)?, None, spec)?;
+    let a = norm::layer_norm_reference(&found, None, None, EPS)?; // (B,H,T,D)
     let y = (a.broadcast_matmul(&encoder_v.unsqueeze(0)?)?.relu()? * &x)?; // (B,H,T,N)
     Ok(Parts { x, a, y })
 }
 
-/// Turns pairs of neurons, 2i with 2i + 1, by position. x `(B, H, T, N)`.
-pub fn rotate(x: &Tensor) -> Result<Tensor> {
+/// What is left of a trace after one token, by head: ALiBi's slopes 2^(-8 (h + 1) / H), as factors.
+pub fn decays(heads: usize) -> Vec<f32> {
+    (1..=heads).map(|h| (-(2f32.powf(-8.0 * h as f32 / heads as f32))).exp()).collect()
+}
+
+/// Turns pairs of neurons, 2i with 2i + 1, by position, the first token's being `from`. x `(B, H, T, N)`.
+pub fn rotate(x: &Tensor, from: usize) -> Result<Tensor> {
     let (b, h, t, n) = x.dims4()?;
-    let (cos, sin) = angles(t, n);
+    let (cos, sin) = angles(from..from + t, n);
     let table = |values| Tensor::from_vec(values, (t, n / 2, 1), x.device())?.to_dtype(x.dtype());
     let (cos, sin) = (table(cos)?, table(sin)?);
     let pairs = x.reshape((b * h, t, n / 2, 2))?;
@@ -95,10 +99,15 @@ pub fn rotate(x: &Tensor) -> Result<Tensor> {
     Tensor::cat(&turned, 3)?.reshape((b, h, t, n))
 }
 
+/// Turns a token of pair `pair` of n neurons a head: 65536^(-2 pair / n) / 2 pi.
+pub fn turns_a_token(pair: usize, n: usize) -> f32 {
+    THETA.powf(-((2 * pair) as f32 / n as f32)) / TAU
+}
+
 /// Cosines and sines by position and pair, each `(T, N / 2)`. Pair i makes 65536^(-2i/N) / 2 pi turns a
 /// token; only what is left of whole turns counts, in f32.
-fn angles(t: usize, n: usize) -> (Vec<f32>, Vec<f32>) {
-    let turns: Vec<f32> = (0..n / 2).map(|i| THETA.powf(-((2 * i) as f32 / n as f32)) / TAU).collect();
-    let phases = (0..t).flat_map(|at| turns.iter().map(move |f| (at as f32 * f).fract() * TAU));
+fn angles(positions: Range<usize>, n: usize) -> (Vec<f32>, Vec<f32>) {
+    let turns: Vec<f32> = (0..n / 2).map(|i| turns_a_token(i, n)).collect();
+    let phases = positions.flat_map(|at| turns.iter().map(move |f| (at as f32 * f).fract() * TAU));
     phases.map(|p| (p.cos(), p.sin())).unzip()
 }

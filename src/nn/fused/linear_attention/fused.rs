@@ -15,7 +15,7 @@ use super::{
         matrix::{self, Panel, View, filled, product},
         pool,
     },
-    LinearAttentionSpec, angles,
+    LinearAttentionSpec, angles, decays,
     rows::{gate, gate_back, normalise, normalise_back, relu, relu_back, turn},
 };
 
@@ -28,7 +28,13 @@ pub fn apply(v: &Tensor, encoder: &Tensor, encoder_v: &Tensor, spec: LinearAtten
     let ((b, t, d), (h, _, n)) = (v.dims3()?, encoder.dims3()?);
     let keep = [v, encoder, encoder_v].iter().any(|x| x.track_op());
     let turns = if spec.rotary { Some(turns(t, n)) } else { None };
-    v.apply_op3(encoder, encoder_v, Op { spec, sizes: Sizes { b, t, d, h, n }, turns, keep, kept: OnceLock::new() })
+    let powers = |decay: f32| (0..t as i32).map(|k| decay.powi(k)).collect();
+    let fading = if spec.damped { decays(h).into_iter().map(powers).collect() } else { vec![] };
+    v.apply_op3(
+        encoder,
+        encoder_v,
+        Op { spec, sizes: Sizes { b, t, d, h, n }, turns, fading, keep, kept: OnceLock::new() },
+    )
 }
 
 type Turns = Arc<(Vec<f32>, Vec<f32>)>;
@@ -41,7 +47,7 @@ fn turns(t: usize, n: usize) -> Turns {
     if made.len() > 16 {
         made.clear();
     }
-    made.entry((t, n)).or_insert_with(|| Arc::new(angles(t, n))).clone()
+    made.entry((t, n)).or_insert_with(|| Arc::new(angles(0..t, n))).clone()
 }
 
 #[derive(Clone, Copy)]
@@ -118,6 +124,8 @@ struct Op {
     spec: LinearAttentionSpec,
     sizes: Sizes,
     turns: Option<Turns>,
+    /// By head, what is left of a trace after 0, 1, 2 .. tokens; empty where nothing fades.
+    fading: Vec<Vec<f32>>,
     keep: bool,
     /// Of all tasks, (batch row, head) by (batch row, head).
     kept: OnceLock<Vec<f32>>,
@@ -130,8 +138,16 @@ impl Op {
         Some(filled(x.len(), |out| turn(x, out, (&turns.0, &turns.1), false)))
     }
 
-    /// Strictly lower triangle of q q^T, by blocks.
-    fn scores(&self, q: &[f32], out: &mut [f32]) {
+    /// A row of scores (or of their gradients), of a token at `row` with all before it, fades by distance.
+    fn fade(&self, i: usize, row: usize, scores: &mut [f32]) {
+        if let Some(powers) = self.fading.get(i % self.sizes.h) {
+            let left = powers[1..=row].iter().rev();
+            scores[..row].iter_mut().zip(left).for_each(|(s, left)| *s *= left);
+        }
+    }
+
+    /// Strictly lower triangle of q q^T of task i, by blocks.
+    fn scores(&self, i: usize, q: &[f32], out: &mut [f32]) {
         let Sizes { n, .. } = self.sizes;
         for (start, end, at) in self.sizes.blocks() {
             let block = &mut out[at..][..(end - start) * end];
@@ -139,6 +155,7 @@ impl Op {
             product(block, rows, all.t(), 1.0, false); // (m, end)
             for (r, row) in block.chunks_exact_mut(end).enumerate() {
                 row[start + r..].fill(0.0);
+                self.fade(i, start + r, row);
             }
         }
     }
@@ -154,9 +171,9 @@ impl Op {
         let mut own = vec![];
         let q = turned.as_deref().unwrap_or(room.x);
         if self.sizes.keeps_scores() {
-            self.scores(q, room.scores);
+            self.scores(i, q, room.scores);
         } else {
-            own = filled(self.sizes.scores(), |scores| self.scores(q, scores));
+            own = filled(self.sizes.scores(), |scores| self.scores(i, q, scores));
         }
         let scores = if own.is_empty() { &*room.scores } else { &own };
         for (start, end, at) in self.sizes.blocks() {
@@ -206,7 +223,7 @@ impl Op {
         if self.spec.through_past {
             let mut own = vec![];
             if !self.sizes.keeps_scores() {
-                own = filled(self.sizes.scores(), |scores| self.scores(q, scores));
+                own = filled(self.sizes.scores(), |scores| self.scores(i, q, scores));
             }
             let scores = if own.is_empty() { scores } else { &own };
             for (start, end, at) in self.sizes.blocks() {
@@ -215,7 +232,7 @@ impl Op {
                 product(dv, scores.t(), da, 1.0, true); // (end, D)
             }
         }
-        let dscores = self.dscores(&da, v);
+        let dscores = self.dscores(i, &da, v);
         let mut dq = filled(t * n, |dq| {
             product(dq, View::new(&dscores, t, t), View::new(q, t, n), 1.0, false); // (T, N)
         });
@@ -230,14 +247,15 @@ impl Op {
 
     /// Gradients of the scores, `(T, T)`; those with respect to keys, which are queries too, are added as
     /// the transpose, so that one product serves both.
-    fn dscores(&self, da: &[f32], v: &[f32]) -> Vec<f32> {
+    fn dscores(&self, i: usize, da: &[f32], v: &[f32]) -> Vec<f32> {
         let Sizes { t, d, .. } = self.sizes;
         let mut out = vec![0f32; t * t];
         for (start, end, _) in self.sizes.blocks() {
-            let block = filled((end - start) * end, |block| {
+            let mut block = filled((end - start) * end, |block| {
                 product(block, View::new(&da[start * d..], end - start, d), View::new(v, end, d).t(), 1.0, false);
             });
-            for (row, values) in (start..end).zip(block.chunks_exact(end)) {
+            for (row, values) in (start..end).zip(block.chunks_exact_mut(end)) {
+                self.fade(i, row, values);
                 out[row * t..][..row].copy_from_slice(&values[..row]);
                 if self.spec.through_past {
                     values[..row].iter().enumerate().for_each(|(column, g)| out[column * t + row] = *g);

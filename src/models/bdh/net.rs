@@ -1,0 +1,167 @@
+//! The forward pass: a fused path where nothing is looked at, and a composed one that also knows gates,
+//! the paper's form and states.
+
+use candle_core::{D, Result, Tensor};
+
+use super::{
+    spec::{BdhSpec, Form},
+    state::State,
+};
+use crate::nn::{
+    Params, Tap,
+    fused::{
+        embedding::embedding,
+        linear::mapped,
+        linear_attention::{linear_attention, past},
+        norm::layer_norm,
+    },
+};
+
+/// Of every norm.
+const EPS: f64 = 1e-5;
+/// Standard deviation of every initial weight.
+const STD: f64 = 0.02;
+
+/// LN without weights.
+pub(super) fn ln(x: &Tensor) -> Result<Tensor> {
+    layer_norm(x, None, None, EPS)
+}
+
+/// Weights of BDH-GPU'.
+#[derive(Clone)]
+struct Gates {
+    weight: Tensor, // (nh, D)
+    bias: Tensor,   // (nh)
+    merge: Tensor,  // (L)
+}
+
+/// One set of weights for all layers. Named as in the public code.
+#[derive(Clone)]
+pub(super) struct Net {
+    pub(super) spec: BdhSpec,
+    embed: Tensor,              // (V, D)
+    encoder: Tensor,            // (nh, D, N), D_x
+    encoder_v: Tensor,          // (nh, D, N), D_y
+    decoder: Tensor,            // (n, D), E
+    pub(super) lm_head: Tensor, // (D, V)
+    gates: Option<Gates>,
+}
+
+impl Net {
+    pub(super) fn new(p: &mut Params, spec: &BdhSpec, vocab: usize) -> Result<Self> {
+        let (d, h, n) = (spec.d_model, spec.heads, spec.per_head());
+        Ok(Self {
+            spec: spec.clone(),
+            embed: p.normal("embed.weight", (vocab, d), STD)?,
+            encoder: p.normal("encoder", (h, d, n), STD)?,
+            encoder_v: p.normal("encoder_v", (h, d, n), STD)?,
+            decoder: p.normal("decoder", (h * n, d), STD)?,
+            lm_head: p.normal("lm_head", (d, vocab), STD)?,
+            gates: match spec.gated {
+                true => Some(Gates {
+                    weight: p.normal("gate.weight", (h, d), STD)?,
+                    // open by three quarters
+                    bias: p.constant("gate.bias", h, 1.0)?,
+                    merge: p.zeros("merge", spec.layers)?,
+                }),
+                false => None,
+            },
+        })
+    }
+
+    /// The same weights (shared, so they follow training) with no part in gradients.
+    pub(super) fn detach(&self) -> Self {
+        Self {
+            spec: self.spec.clone(),
+            embed: self.embed.detach(),
+            encoder: self.encoder.detach(),
+            encoder_v: self.encoder_v.detach(),
+            decoder: self.decoder.detach(),
+            lm_head: self.lm_head.detach(),
+            gates: self.gates.as_ref().map(|g| Gates {
+                weight: g.weight.detach(),
+                bias: g.bias.detach(),
+                merge: g.merge.detach(),
+            }),
+        }
+    }
+
+    /// tokens `(B, T)` -> `(B, T, D)`, what the head reads. Offers `layers.l.x`, `layers.l.y`
+    /// `(B, nh, T, N)` and `layers.l.v` `(B, T, D)`, the layer's input. A given state is read and then
+    /// written to, without gradients through it.
+    pub(super) fn encode(&self, tokens: &Tensor, tap: &mut Tap, mut state: Option<&mut State>) -> Result<Tensor> {
+        let mut v = ln(&embedding(&self.embed, tokens)?)?; // (B,T,D)
+        let mut x = None;
+        let mut merged: Option<Tensor> = None;
+        for layer in 0..self.spec.layers {
+            let y = if self.fuses(layer, tap, state.is_some()) {
+                linear_attention(&v, &self.encoder, &self.encoder_v, self.spec.attention())? // (B,T,n)
+            } else {
+                self.composed(layer, &v, &mut x, tap, state.as_deref_mut())?
+            };
+            let read = mapped(&y, &self.decoder)?; // (B,T,D)
+            v = match self.spec.form {
+                Form::Code => ln(&(&v + ln(&read)?)?)?,
+                Form::Paper => ln(&read)?,
+            };
+            if let Some(gates) = &self.gates {
+                let share = candle_nn::ops::softmax(&gates.merge, D::Minus1)?.narrow(0, layer, 1)?;
+                let part = v.broadcast_mul(&share)?;
+                merged = Some(match merged {
+                    Some(sum) => (sum + part)?,
+                    None => part,
+                });
+            }
+        }
+        if let Some(state) = state {
+            state.at += tokens.dim(1)?;
+        }
+        Ok(merged.unwrap_or(v))
+    }
+
+    /// Whether the one operation gives all that is wanted of this layer.
+    fn fuses(&self, layer: usize, tap: &Tap, carries: bool) -> bool {
+        let looked_at = tap.is_on() && ["x", "y", "v"].iter().any(|part| tap.wants(&format!("layers.{layer}.{part}")));
+        self.spec.form == Form::Code && self.gates.is_none() && !carries && !looked_at
+    }
+
+    /// v `(B, T, D)` and, in the paper's form, the layer's x before `(B, nh, T, N)` -> y `(B, T, n)`.
+    fn composed(
+        &self,
+        layer: usize,
+        v: &Tensor,
+        before: &mut Option<Tensor>,
+        tap: &mut Tap,
+        state: Option<&mut State>,
+    ) -> Result<Tensor> {
+        let (b, t, d) = v.dims3()?;
+        let alone = v.unsqueeze(1)?; // (B,1,T,D)
+        let mut x = alone.broadcast_matmul(&self.encoder.unsqueeze(0)?)?.relu()?; // (B,nh,T,N)
+        if self.spec.form == Form::Paper {
+            if let Some(before) = before.take() {
+                x = (x + before)?;
+            }
+            *before = Some(x.clone());
+        }
+        let values = match &self.gates {
+            // (B,1,T,D) x (nh,D) -> (B,nh,T,1)
+            Some(g) => {
+                let open = v.reshape((b * t, d))?.matmul(&g.weight.t()?)?.broadcast_add(&g.bias)?;
+                let open = candle_nn::ops::sigmoid(&open)?.reshape((b, t, self.spec.heads))?;
+                alone.broadcast_mul(&open.transpose(1, 2)?.unsqueeze(3)?)?
+            }
+            None => alone,
+        };
+        let before = state.as_ref().map(|s| (&s.layers[layer], s.at));
+        let (a, after) = past(&x, &values, before, self.spec.attention())?;
+        if let (Some(state), Some(after)) = (state, after) {
+            state.layers[layer] = after;
+        }
+        let a = ln(&a)?; // (B,nh,T,D)
+        let y = (a.broadcast_matmul(&self.encoder_v.unsqueeze(0)?)?.relu()? * &x)?; // (B,nh,T,N)
+        tap.offer(&format!("layers.{layer}.v"), || Ok(v.clone()))?;
+        tap.offer(&format!("layers.{layer}.x"), || Ok(x))?;
+        tap.offer(&format!("layers.{layer}.y"), || Ok(y.clone()))?;
+        y.transpose(1, 2)?.reshape((b, t, self.spec.neurons))
+    }
+}

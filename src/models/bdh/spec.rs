@@ -1,0 +1,125 @@
+//! Sizes and switches of BDH-GPU: plain data.
+
+use candle_core::{Result, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::nn::fused::linear_attention::LinearAttentionSpec;
+
+/// U of the state space: what time does to a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Position {
+    /// Pairs of neurons turn.
+    #[default]
+    Rope,
+    /// Traces fade.
+    Alibi,
+    Both,
+    Nothing,
+}
+
+impl Position {
+    pub const IDS: &[&str] = &["rope", "alibi", "both", "nothing"];
+
+    pub fn from_id(id: &str) -> Option<Self> {
+        [Self::Rope, Self::Alibi, Self::Both, Self::Nothing]
+            .into_iter()
+            .zip(Self::IDS)
+            .find(|(_, i)| **i == id)
+            .map(|(p, _)| p)
+    }
+}
+
+/// How a layer joins what was before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// The public code: x = relu(D_x v), v <- LN(v + LN(E y)).
+    #[default]
+    Code,
+    /// Equations (4) and (8): x <- x + relu(D_x v), v <- LN(E y).
+    Paper,
+}
+
+/// State that outlives a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Carry {
+    /// Rows of a batch; each has a state of its own.
+    pub rows: usize,
+    /// Updates after which the state is empty again.
+    pub every: u64,
+}
+
+/// Sizes. The default is the lab's. With V = D = 256 and n = 32,768: 25,296,896 parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BdhSpec {
+    /// D
+    pub d_model: usize,
+    /// nh
+    pub heads: usize,
+    /// n = nh N, of all heads together.
+    pub neurons: usize,
+    /// L; all share one set of weights.
+    pub layers: usize,
+    pub position: Position,
+    pub form: Form,
+    /// Whether gradients reach keys and values (backpropagation through time).
+    pub through_past: bool,
+    /// BDH-GPU', our reading of one sentence of appendix B.2: each head weighs what it writes into its
+    /// state, and the logits are a learned mean of all layers'. Experimental; adds nh (D + 1) + L weights.
+    pub gated: bool,
+    pub carry: Option<Carry>,
+}
+
+impl Default for BdhSpec {
+    fn default() -> Self {
+        Self {
+            d_model: 64,
+            heads: 4,
+            neurons: 2048,
+            layers: 4,
+            position: Position::Rope,
+            form: Form::Code,
+            through_past: true,
+            gated: false,
+            carry: None,
+        }
+    }
+}
+
+impl BdhSpec {
+    /// N
+    pub fn per_head(&self) -> usize {
+        self.neurons / self.heads.max(1)
+    }
+
+    /// 3 n D + 2 V D, and the gates' few.
+    pub fn parameters(&self, vocab: usize) -> usize {
+        let gates = if self.gated { self.heads * (self.d_model + 1) + self.layers } else { 0 };
+        3 * self.neurons * self.d_model + 2 * vocab * self.d_model + gates
+    }
+
+    pub fn attention(&self) -> LinearAttentionSpec {
+        LinearAttentionSpec {
+            rotary: matches!(self.position, Position::Rope | Position::Both),
+            damped: matches!(self.position, Position::Alibi | Position::Both),
+            through_past: self.through_past,
+        }
+    }
+
+    /// Errors name the size that does not fit.
+    pub fn check(&self) -> Result<()> {
+        let Self { d_model: d, heads: h, neurons: n, layers, .. } = *self;
+        if d == 0 || h == 0 || layers == 0 || n == 0 {
+            bail!("width {d}, heads {h}, neurons {n} and layers {layers} must all be at least 1");
+        }
+        if !n.is_multiple_of(h) {
+            bail!("{n} neurons do not divide among {h} heads; choose a multiple of {h}");
+        }
+        if self.attention().rotary && !(n / h).is_multiple_of(2) {
+            bail!("{} neurons a head do not turn in pairs; choose an even number", n / h);
+        }
+        Ok(())
+    }
+}

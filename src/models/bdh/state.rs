@@ -1,0 +1,23 @@
+//! What is kept of all that was read: a state of fixed size, so that there is no limit to its past.
+
+use candle_core::{Device, Result, Tensor};
+
+use super::spec::BdhSpec;
+
+/// What has been read, and how much of it.
+#[derive(Debug, Clone)]
+pub struct State {
+    /// By layer.
+    pub layers: Vec<Tensor>, // (B, nh, N, D)
+    /// Tokens read.
+    pub at: usize,
+}
+
+impl State {
+    /// Nothing read yet, for this many rows.
+    pub fn empty(spec: &BdhSpec, rows: usize, device: &Device) -> Result<Self> {
+        let shape = (rows, spec.heads, spec.per_head(), spec.d_model);
+        let zeros = || Tensor::zeros(shape, candle_core::DType::F32, device);
+        Ok(Self { layers: (0..spec.layers).map(|_| zeros()).collect::<Result<_>>()?, at: 0 })
+    }
+}

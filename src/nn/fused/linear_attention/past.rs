@@ -1,0 +1,37 @@
+//! What tokens find of their past, as a composition: among themselves in the parallel form, and of all
+//! before them from a state, a_t = q_t^T S, then S <- U (S + q_t v_t^T).
+
+use candle_core::{Result, Tensor};
+
+use super::{LinearAttentionSpec, decays, rotate};
+
+/// x `(B, H, T, N)`, values `(B, 1 or H, T, D)` -> `(B, H, T, D)`, not yet normalised. `before`: a state
+/// `(B, H, N, D)` and how many tokens it stands for; the one after these tokens comes back, detached.
+pub fn past(
+    x: &Tensor,
+    values: &Tensor,
+    before: Option<(&Tensor, usize)>,
+    spec: LinearAttentionSpec,
+) -> Result<(Tensor, Option<Tensor>)> {
+    let (_, heads, t, _) = x.dims4()?;
+    let q = if spec.rotary { rotate(x, before.map_or(0, |(_, at)| at))? } else { x.clone() };
+    let (k, values) = if spec.through_past { (q.clone(), values.clone()) } else { (q.detach(), values.detach()) };
+    let decays = if spec.damped { decays(heads) } else { vec![1.0; heads] };
+    let table = |left: &dyn Fn(f32, usize) -> f32, n: usize| {
+        let all: Vec<f32> = decays.iter().flat_map(|d| (0..n).map(|i| left(*d, i)).collect::<Vec<_>>()).collect();
+        Tensor::from_vec(all, (heads, n), x.device())?.to_dtype(x.dtype())
+    };
+    let seen = |d: f32, i: usize| if i % t < i / t { d.powi((i / t - i % t) as i32) } else { 0.0 };
+    let seen = table(&seen, t * t)?.reshape((heads, t, t))?;
+    let scores = q.matmul(&k.t()?)?.broadcast_mul(&seen)?; // (B,H,T,T)
+    let found = scores.broadcast_matmul(&values)?; // (B,H,T,D)
+    let Some((state, _)) = before else { return Ok((found, None)) };
+    // token i of these is i tokens after what the state stands for, and T - i before what it will
+    let column = |left: &dyn Fn(f32, usize) -> f32| table(left, t)?.reshape((heads, t, 1));
+    let of_state = q.broadcast_mul(&column(&|d, i| d.powi(i as i32))?)?.matmul(state)?;
+    let keys = k.detach().broadcast_mul(&column(&|d, i| d.powi((t - i) as i32))?)?;
+    let fresh = keys.t()?.contiguous()?.broadcast_matmul(&values.detach())?; // (B,H,N,D)
+    let left = table(&|d, _| d.powi(t as i32), 1)?.reshape((heads, 1, 1))?;
+    let after = (state.broadcast_mul(&left)? + fresh)?.detach();
+    Ok(((found + of_state)?, Some(after)))
+}

@@ -1,0 +1,147 @@
+//! BDH-GPU: counts, the strict past, streaming against the parallel form, gradients of every variant.
+
+use candle_core::{Device, IndexOp, Tensor};
+use orrery::{
+    models::{
+        Model,
+        bdh::{Bdh, BdhSpec, Form, Position, State},
+    },
+    nn::{Batch, Tap, host},
+};
+use proptest::prelude::*;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+const VOCAB: usize = 31;
+
+fn small() -> BdhSpec {
+    BdhSpec { d_model: 16, heads: 2, neurons: 96, layers: 3, ..BdhSpec::default() }
+}
+
+fn variants() -> Vec<BdhSpec> {
+    let positions = [Position::Rope, Position::Alibi, Position::Both, Position::Nothing];
+    let mut all: Vec<_> = positions.into_iter().map(|position| BdhSpec { position, ..small() }).collect();
+    all.push(BdhSpec { form: Form::Paper, ..small() });
+    all.push(BdhSpec { form: Form::Paper, position: Position::Both, ..small() });
+    all.push(BdhSpec { through_past: false, ..small() });
+    all.push(BdhSpec { gated: true, ..small() });
+    all
+}
+
+fn model(spec: &BdhSpec) -> candle_core::Result<Bdh> {
+    let model = Bdh::new(spec, VOCAB, 3, &Device::Cpu)?;
+    // far from its small start, so that a difference would be seen
+    for (_, var) in model.params().iter() {
+        var.set(&(var.as_tensor() * 8.0)?.detach())?;
+    }
+    Ok(model)
+}
+
+fn tokens(seed: u64, rows: usize, t: usize) -> candle_core::Result<Tensor> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let ids: Vec<u32> = (0..rows * t).map(|_| rng.random_range(0..VOCAB as u32)).collect();
+    Tensor::from_vec(ids, (rows, t), &Device::Cpu)
+}
+
+fn distance(a: &Tensor, b: &Tensor) -> candle_core::Result<f64> {
+    let (a, b) = (host::to_f64(a)?, host::to_f64(b)?);
+    assert_eq!(a.len(), b.len());
+    Ok(a.iter().zip(&b).fold(0.0, |m, (a, b)| if a.is_finite() { f64::max(m, (a - b).abs()) } else { f64::NAN }))
+}
+
+#[test]
+fn counts_are_the_published_ones() -> Outcome {
+    let large = BdhSpec { d_model: 256, neurons: 32768, ..BdhSpec::default() };
+    assert_eq!(large.parameters(256), 25_296_896);
+    for spec in variants().into_iter().chain([BdhSpec::default()]) {
+        assert_eq!(Bdh::new(&spec, VOCAB, 0, &Device::Cpu)?.params().count(), spec.parameters(VOCAB), "{spec:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn sizes_that_do_not_fit_are_named() {
+    let odd = BdhSpec { neurons: 97, ..small() };
+    assert!(Bdh::new(&odd, VOCAB, 0, &Device::Cpu).err().unwrap().to_string().contains("multiple of 2"));
+    let odd = BdhSpec { neurons: 98, ..small() };
+    assert!(Bdh::new(&odd, VOCAB, 0, &Device::Cpu).err().unwrap().to_string().contains("even"));
+    let none = BdhSpec { layers: 0, ..small() };
+    assert!(Bdh::new(&none, VOCAB, 0, &Device::Cpu).err().unwrap().to_string().contains("layers 0"));
+}
+
+#[test]
+fn the_composed_and_the_fused_path_agree() -> Outcome {
+    for spec in variants() {
+        let (model, tokens) = (model(&spec)?, tokens(1, 2, 70)?);
+        let seen = model.logits(&tokens, &mut Tap::on(&["layers."]))?;
+        let off = distance(&model.logits(&tokens, &mut Tap::off())?, &seen)?;
+        assert!(off < 1e-4, "{spec:?}: {off:e}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_later_token_changes_nothing_before_it() -> Outcome {
+    for spec in variants() {
+        let (model, at) = (model(&spec)?, 23);
+        let first = tokens(1, 1, 40)?;
+        let other = Tensor::cat(&[first.narrow(1, 0, at)?, tokens(2, 1, 40 - at)?], 1)?;
+        let (a, b) = (model.logits(&first, &mut Tap::off())?, model.logits(&other, &mut Tap::off())?);
+        let before = |x: &Tensor| host::to_f32(&x.narrow(1, 0, at)?);
+        assert_eq!(before(&a)?, before(&b)?, "{spec:?}");
+        assert!(distance(&a.i((.., at..))?, &b.i((.., at..))?)? > 1e-3, "{spec:?}: the edit does nothing");
+    }
+    Ok(())
+}
+
+#[test]
+fn every_weight_of_every_variant_learns() -> Outcome {
+    for spec in variants() {
+        let model = Bdh::new(&spec, VOCAB, 3, &Device::Cpu)?;
+        let batch = Batch { tokens: tokens(1, 2, 20)?, targets: tokens(2, 2, 20)? };
+        let grads = model.loss(&batch)?.total.backward()?;
+        for (name, var) in model.params().iter() {
+            let grad = host::to_f64(grads.get(var).ok_or(format!("{name} of {spec:?} has no gradient"))?)?;
+            let size = grad.iter().fold(0f64, |m, g| if g.is_finite() { m.max(g.abs()) } else { f64::NAN });
+            assert!(size > 0.0, "{name} of {spec:?}: {size}");
+        }
+    }
+    Ok(())
+}
+
+/// Chunks of any length, one token included, are read as the whole is.
+fn streams(spec: &BdhSpec, rows: usize, chunks: &[usize]) -> Outcome {
+    let model = model(spec)?;
+    let all = tokens(5, rows, chunks.iter().sum())?;
+    let whole = model.logits(&all, &mut Tap::off())?;
+    let (mut state, mut parts, mut from) = (State::empty(spec, rows, &Device::Cpu)?, vec![], 0);
+    for &n in chunks {
+        parts.push(model.read(&all.narrow(1, from, n)?.contiguous()?, &mut state, &mut Tap::off())?);
+        from += n;
+    }
+    assert_eq!(state.at, from);
+    let size = host::to_f64(&whole)?.iter().fold(1f64, |m, v| m.max(v.abs()));
+    let off = distance(&whole, &Tensor::cat(&parts, 1)?)?;
+    assert!(off < 1e-4 * size, "{spec:?} in {chunks:?}: {off:e} of {size}");
+    Ok(())
+}
+
+#[test]
+fn streaming_is_the_parallel_form() -> Outcome {
+    for spec in variants() {
+        streams(&spec, 2, &[1, 1, 5, 40, 1, 17])?;
+        streams(&spec, 1, &[1; 24])?;
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    #[test]
+    fn any_chunks_stream(chunks in prop::collection::vec(1usize..30, 1..6), which in 0usize..8, rows in 1usize..3) {
+        streams(&variants()[which], rows, &chunks).unwrap();
+    }
+}
