@@ -1,8 +1,10 @@
 //! A lab is a value: its question, knobs, presets, plan, panes. One lab a file; the one list is here.
 
+pub mod bdh;
 pub mod common;
 mod fast_slow;
 mod ode_flow;
+mod synapses;
 mod traces;
 
 use crate::{
@@ -51,7 +53,7 @@ pub struct Lab {
 }
 
 /// Every lab.
-pub static LABS: &[&Lab] = &[&fast_slow::LAB, &traces::LAB, &ode_flow::LAB];
+pub static LABS: &[&Lab] = &[&fast_slow::LAB, &traces::LAB, &ode_flow::LAB, &synapses::LAB];
 
 /// The lab with this id.
 pub fn find(id: &str) -> Option<&'static Lab> {

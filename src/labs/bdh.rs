@@ -1,0 +1,117 @@
+//! What the labs of BDH share: the model's knobs, their way into a spec, and a plan of one model that
+//! trains on text.
+
+use super::common;
+use crate::{
+    config::{Config, ConfigError, Knob, Value},
+    models::{
+        Spec,
+        bdh::{BdhSpec, Form, Position},
+    },
+    trainer::{Cadence, Plan, VariantSpec},
+};
+
+/// `model.*`, at the sizes of the given lab.
+pub fn model_knobs(neurons: i64, d_model: i64, layers: i64) -> Vec<Knob> {
+    vec![
+        Knob::int("model.neurons", "Neurons", neurons, 8, 1_048_576)
+            .symbol("n")
+            .unit("neurons")
+            .tip("Neurons of all heads together. The model grows in this direction alone: every weight matrix has one side of this length."),
+        Knob::int("model.d_model", "Width", d_model, 4, 4096)
+            .symbol("D")
+            .unit("channels")
+            .tip("Channels between two layers of neurons. It bounds the rank of the graph between neurons."),
+        Knob::int("model.heads", "Heads", 4, 1, 64)
+            .symbol("H")
+            .tip("The neurons are split evenly among them; a synapse joins neurons of one head. Must divide the neurons."),
+        Knob::int("model.layers", "Layers", layers, 1, 64)
+            .symbol("L")
+            .tip("How often a token passes through. All layers share one set of weights, so this costs time and no memory."),
+        Knob::choice("model.position", "Time", "rope", Position::IDS).symbol("U").tip(
+            "What time does to a synapse: rope turns it (pairs of neurons at many speeds), alibi lets it fade, both does both.",
+        ),
+        Knob::choice("model.form", "Form", "code", &["code", "paper"]).tip(
+            "The public code (v keeps a residual), or equations (4) and (8) of the paper (x does).",
+        ),
+        Knob::switch("model.through_past", "Gradients through the past", true).tip(
+            "Whether learning reaches what earlier tokens have written. Off is training without backpropagation through time.",
+        ),
+        Knob::switch("model.gated", "Gates (experimental)", false).tip(
+            "BDH-GPU': each head weighs what it writes, and the logits are a learned mean of all layers. The paper names it in one sentence; this is our reading of it.",
+        ),
+    ]
+}
+
+/// `train.*` and `run.*` as the labs of BDH begin.
+pub fn training_knobs(steps: i64) -> Vec<Knob> {
+    let mut all: Vec<Knob> = common::training_knobs(steps, 4e-3, 8, 128);
+    all.extend(common::run_knobs(100, 200));
+    all
+}
+
+/// `corpus.*`: bytes of this text.
+pub fn corpus_knobs(source: &str) -> Vec<Knob> {
+    let default = |mut knob: Knob, value: Value| {
+        knob.default = value;
+        knob
+    };
+    let each = |k: Knob| match k.key {
+        "corpus.source" => default(k, Value::Text(source.into())),
+        "corpus.vocab" => default(k, Value::Int(256)),
+        _ => k,
+    };
+    common::corpus_knobs().into_iter().map(each).collect()
+}
+
+/// The model that `model.*` names. Errors name the knob.
+pub fn spec(c: &Config) -> Result<BdhSpec, ConfigError> {
+    let (n, heads) = (c.usize("model.neurons"), c.usize("model.heads"));
+    if !n.is_multiple_of(2 * heads) {
+        return Err(ConfigError::Inconsistent(format!(
+            "`model.neurons` = {n} must be an even multiple of `model.heads` = {heads}; try {}",
+            (n / (2 * heads)).max(1) * 2 * heads
+        )));
+    }
+    Ok(BdhSpec {
+        d_model: c.usize("model.d_model"),
+        heads,
+        neurons: n,
+        layers: c.usize("model.layers"),
+        position: Position::from_id(c.text("model.position")).unwrap_or_default(),
+        form: if c.text("model.form") == "paper" { Form::Paper } else { Form::Code },
+        through_past: c.bool("model.through_past"),
+        gated: c.bool("model.gated"),
+        carry: None,
+    })
+}
+
+/// One variant, `bdh`, of this seed.
+pub fn variant(c: &Config) -> Result<VariantSpec, ConfigError> {
+    Ok(VariantSpec {
+        id: "bdh".into(),
+        label: "BDH".into(),
+        group: "bdh".into(),
+        seed: c.seed,
+        model: Spec::Bdh(spec(c)?),
+    })
+}
+
+/// These variants on the corpus of `corpus.*`.
+pub fn plan(c: &Config, variants: Vec<VariantSpec>, probes: Vec<Cadence>) -> Result<Plan, ConfigError> {
+    Ok(Plan {
+        config: c.clone(),
+        corpus: common::corpus_spec(c)?,
+        batch: c.usize("train.batch"),
+        window: c.usize("train.window"),
+        steps: c.usize("train.steps") as u64,
+        optimisation: common::optimisation(c),
+        variants,
+        probes,
+        eval_every: c.usize("run.eval_every") as u64,
+        eval_windows: c.usize("run.eval_windows"),
+        checkpoint_every: c.usize("run.checkpoint_every") as u64,
+        device: c.text("run.device").to_owned(),
+        threads: c.usize("run.threads"),
+    })
+}
