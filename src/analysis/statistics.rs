@@ -1,4 +1,4 @@
-//! Intervals for measured proportions. It does not know what was counted.
+//! Summaries of samples: intervals for proportions, means, correlation. It does not know what was counted.
 
 /// Wilson's score interval for `hits` of `n` at z = 1.96 (95%): (low, high) in 0..1; (0, 1) for n = 0.
 /// Wilson, J. Am. Stat. Assoc. 22 (1927) 209.
@@ -28,9 +28,28 @@ pub fn mean_sd(values: &[f64]) -> (f64, f64) {
     (mean, (sum / (n - 1.0)).sqrt())
 }
 
+/// Pearson's correlation of two samples of equal length; NaN if either does not vary.
+pub fn correlation(a: &[f64], b: &[f64]) -> f64 {
+    let n = a.len().min(b.len()) as f64;
+    let mean = |v: &[f64]| v.iter().sum::<f64>() / n;
+    let (ma, mb) = (mean(a), mean(b));
+    let sum = |f: &dyn Fn(f64, f64) -> f64| a.iter().zip(b).map(|(x, y)| f(x - ma, y - mb)).sum::<f64>();
+    let spread = sum(&|x, _| x * x) * sum(&|_, y| y * y);
+    if spread > 0.0 { sum(&|x, y| x * y) / spread.sqrt() } else { f64::NAN }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn correlation_knows_its_ends() {
+        let a = [1.0, 2.0, 3.0, 5.0];
+        assert!((correlation(&a, &a.map(|v| 3.0 * v - 1.0)) - 1.0).abs() < 1e-12);
+        assert!((correlation(&a, &a.map(|v| -v)) + 1.0).abs() < 1e-12);
+        assert!((correlation(&[1.0, 2.0, 3.0, 4.0], &[1.0, -1.0, -1.0, 1.0])).abs() < 1e-12);
+        assert!(correlation(&a, &[2.0; 4]).is_nan());
+    }
 
     #[test]
     fn wilson_matches_the_closed_form() {

@@ -10,8 +10,18 @@ use crate::{
 };
 
 /// Generated corpora that a person may choose by name; `corpus.file` overrides.
-pub const SOURCES: &[&str] =
-    &["mixture", "harbour", "garden", "observatory", "letters", "facts", "facts_symbols", "symbols", "steering"];
+pub const SOURCES: &[&str] = &[
+    "mixture",
+    "harbour",
+    "garden",
+    "observatory",
+    "letters",
+    "facts",
+    "facts_symbols",
+    "symbols",
+    "steering",
+    "repeats",
+];
 
 /// `corpus.*`
 pub fn corpus_knobs() -> Vec<Knob> {

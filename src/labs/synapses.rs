@@ -4,7 +4,8 @@
 use super::{Lab, Pane, Preset, bdh};
 use crate::{
     config::{Config, ConfigError, Knob},
-    trainer::Plan,
+    telemetry::Args,
+    trainer::{Cadence, Plan},
 };
 
 pub static LAB: Lab = Lab {
@@ -13,26 +14,88 @@ pub static LAB: Lab = Lab {
     question: "Does a single synapse come to stand for a concept?",
     source: "The Dragon Hatchling (BDH), arXiv 2509.26507",
     lesson: include_str!("../../assets/lessons/synapses.md"),
-    groups: &[("model", "Model"), ("corpus", "Text"), ("train", "Training"), ("run", "Run")],
+    groups: &[
+        ("reading", "Reading"),
+        ("model", "Model"),
+        ("corpus", "Text"),
+        ("train", "Training"),
+        ("probe", "Measuring"),
+        ("run", "Run"),
+    ],
     knobs,
-    presets: &[Preset {
-        id: "synapses",
-        title: "Prose",
-        about: "2,048 neurons read generated prose, byte by byte.",
-        toml: include_str!("../../configs/synapses.toml"),
-    }],
+    presets: &[
+        Preset {
+            id: "synapses",
+            title: "Prose",
+            about: "2,048 neurons read generated prose, byte by byte.",
+            toml: include_str!("../../configs/synapses.toml"),
+        },
+        Preset {
+            id: "synapses_surprise",
+            title: "Surprise",
+            about: "Random words, new once and then known: fewer neurons fire for what is expected.",
+            toml: include_str!("../../configs/synapses_surprise.toml"),
+        },
+    ],
     plan,
-    panes: &[Pane { view: "losses", column: 0, share: 1.0, tab: false }],
+    panes: &[
+        Pane { view: "reading", column: 0, share: 1.0, tab: false },
+        Pane { view: "losses", column: 1, share: 0.35, tab: false },
+        Pane { view: "activity", column: 1, share: 0.65, tab: false },
+        Pane { view: "surprise", column: 1, share: 0.65, tab: true },
+    ],
     opens_with_run: false,
 };
 
 fn knobs() -> Vec<Knob> {
-    let mut all = bdh::model_knobs(2048, 64, 4);
+    let mut all = reading_knobs();
+    all.extend(bdh::model_knobs(2048, 64, 4));
     all.extend(bdh::corpus_knobs("mixture"));
     all.extend(bdh::training_knobs(600));
+    all.extend(probe_knobs());
     all
 }
 
+fn reading_knobs() -> Vec<Knob> {
+    vec![
+        Knob::text("reading.text", "Text", "").tip(
+            "What the model reads, token by token. Type your own; empty reads a passage that was held out of training.",
+        ),
+        Knob::int("reading.layer", "Layer", 2, 1, 63)
+            .symbol("l")
+            .tip("Synapses run from y of the layer before to x of this one. A layer that the model lacks is its last."),
+        Knob::switch("reading.rotated", "As the model sees it", true).tip(
+            "Turns what was written by how long ago it was, as the model's attention does. Off adds up what y and x brought, which never falls.",
+        ),
+        Knob::choice("reading.rank", "Show synapses", "sudden", &["sudden", "strong"]).tip(
+            "Which synapses are followed: those with the largest gain at a single token, or those strongest at the end.",
+        ),
+        Knob::int("reading.longest", "Longest text", 512, 8, 100_000)
+            .unit("tokens")
+            .tip("Where reading stops. Memory does not grow with it but for the numbers that are shown."),
+    ]
+}
+
+fn probe_knobs() -> Vec<Knob> {
+    let every = |key, label, default| {
+        Knob::int(key, label, default, 0, 1_000_000)
+            .unit("steps")
+            .live()
+            .tip("Steps between two askings of this probe. 0 asks only when a view does.")
+    };
+    vec![
+        every("probe.activity_every", "Sparsity every", 25),
+        every("probe.reading_every", "Reading every", 100),
+        every("probe.surprise_every", "Surprise every", 0),
+    ]
+}
+
 fn plan(c: &Config) -> Result<Plan, ConfigError> {
-    bdh::plan(c, vec![bdh::variant(c)?], vec![])
+    let every = |probe: &str| c.usize(&format!("probe.{probe}_every")) as u64;
+    let cadence = |probe: &str, args: Args| Cadence { probe: probe.into(), every: every(probe), args };
+    let reading = ["text", "layer", "rotated", "rank", "longest"];
+    let reading = reading.into_iter().filter_map(|k| Some((k.to_owned(), c.get(&format!("reading.{k}"))?.clone())));
+    let probes =
+        vec![cadence("activity", Args::new()), cadence("reading", reading.collect()), cadence("surprise", Args::new())];
+    bdh::plan(c, vec![bdh::variant(c)?], probes)
 }

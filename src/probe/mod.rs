@@ -8,6 +8,7 @@ mod passage;
 pub mod recoverability;
 mod residual;
 mod staircase;
+pub mod synapses;
 
 use crate::{
     corpus::Corpus,
@@ -57,6 +58,9 @@ pub static PROBES: &[&dyn Probe] = &[
     &flow::FlowField,
     &flow::FlowAlong,
     &flow::FlowSweep,
+    &synapses::Activity,
+    &synapses::Reading,
+    &synapses::Surprise,
 ];
 
 /// The probe with this id.

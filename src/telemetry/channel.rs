@@ -76,6 +76,12 @@ pub mod channels {
     pub const FLOW_SWEEP_NFE: &str = "flow.sweep.nfe";
     pub const FLOW_SWEEP_TOLERANCE: &str = "flow.sweep.tolerance";
     pub const FLOW_SWEEP_INVARIANCE: &str = "flow.sweep.invariance";
+    /// Payload `Series` over layers: shares of x and y that fire, trained and random.
+    pub const ACTIVITY: &str = "synapses.activity";
+    /// Payload `Bundle` of `Series` over tokens: chosen synapses and neurons while a text is read.
+    pub const READING: &str = "synapses.reading";
+    /// Payload `Bundle`: what fires while new words are met and repeated.
+    pub const SURPRISE: &str = "synapses.surprise";
     pub const FLOW_SWEEP_CLASS: &str = "flow.sweep.class";
     pub const FLOW_SWEEP_LAYERS: &str = "flow.sweep.layers";
     pub const FLOW_SWEEP_LATENCY: &str = "flow.sweep.latency";

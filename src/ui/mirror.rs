@@ -109,6 +109,11 @@ impl Mirror {
         after.checked_sub(1).and_then(|i| kept.get(i))
     }
 
+    /// The scheduled samples that are kept, oldest first.
+    pub fn samples(&self, variant: usize, channel: &str) -> &[Sample] {
+        self.samples.get(&(variant, Channel::new(channel))).map_or(&[], Vec::as_slice)
+    }
+
     /// The newest answer to an asked question.
     pub fn answer(&self, variant: usize, channel: &str) -> Option<&Sample> {
         self.answers.get(&(variant, Channel::new(channel)))

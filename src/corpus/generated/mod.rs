@@ -6,6 +6,7 @@ mod harbour;
 mod kitchen;
 mod letters;
 mod observatory;
+pub mod repeats;
 pub mod steering;
 pub(super) mod story;
 mod symbols;
@@ -35,6 +36,7 @@ enum Kind {
     Task(story::Kind),
     Symbols,
     Steering,
+    Repeats,
 }
 
 /// Every generated corpus.
@@ -105,6 +107,12 @@ pub const CORPORA: &[Generated] = &[
         about: "Short sentences that say of a thing that it is good, bad or neither: the language of the steering preset.",
         kind: Kind::Steering,
     },
+    Generated {
+        id: "repeats",
+        title: "Repeated words",
+        about: "Thirteen fixed letters, then a random word of eight letters eight times: new once, known seven times.",
+        kind: Kind::Repeats,
+    },
 ];
 
 /// The corpus of this id.
@@ -126,7 +134,7 @@ impl Generated {
     pub(super) fn task(&self) -> Option<story::Kind> {
         match self.kind {
             Kind::Task(kind) => Some(kind),
-            Kind::Prose(_) | Kind::Symbols | Kind::Steering => None,
+            Kind::Prose(_) | Kind::Symbols | Kind::Steering | Kind::Repeats => None,
         }
     }
 
@@ -135,6 +143,7 @@ impl Generated {
         match self.kind {
             Kind::Symbols => return symbols::text(&mut ChaCha8Rng::seed_from_u64(scramble(seed)), size),
             Kind::Steering => return steering::text(&mut ChaCha8Rng::seed_from_u64(scramble(seed)), size),
+            Kind::Repeats => return repeats::text(&mut ChaCha8Rng::seed_from_u64(scramble(seed)), size),
             Kind::Prose(_) | Kind::Task(_) => {}
         }
         let Kind::Prose(domains) = self.kind else { return String::new() };

@@ -20,10 +20,12 @@ pub mod gate;
 pub mod groups;
 pub mod loss_difference;
 pub mod losses;
+pub mod playhead;
 pub mod recoverability;
 pub mod residual;
 pub mod sentence;
 pub mod staircase;
+pub mod synapses;
 pub mod token_strip;
 pub mod trace_decay;
 pub mod trace_strips;
@@ -39,6 +41,8 @@ pub struct Selection {
     pub layer: Option<String>,
     /// Index of the variant in focus (asked by one-variant views).
     pub variant: usize,
+    /// The synapse in focus.
+    pub synapse: Option<synapses::Synapse>,
     /// What the ODE flow is asked with.
     pub flow: flow::Dials,
 }
@@ -327,6 +331,27 @@ pub static VIEWS: &[ViewEntry] = &[
         about: "Evaluations, agreement of solvers, class mass, readability of layers and time, measured over a range in \
                 the background. Choose one and press Measure; it can be paused and goes on where it was.",
         make: flow::Sweep::make,
+    },
+    ViewEntry {
+        id: "reading",
+        title: "Reading",
+        about: "A text read token by token, and what a synapse between two neurons holds after each; a star marks a \
+                token at which it gains. Below, the synapses that gained most: the wider the line, the stronger now.",
+        make: synapses::Reading::make,
+    },
+    ViewEntry {
+        id: "activity",
+        title: "Sparsity",
+        about: "The share of neurons above zero in each layer, over training. Dashed, the same with random weights: \
+                what lies below it was learned.",
+        make: synapses::Activity::make,
+    },
+    ViewEntry {
+        id: "surprise",
+        title: "Surprise",
+        about: "A word of eight random letters is met and then repeated seven times. Where the solid line falls from \
+                \u{201c}new\u{201d} to \u{201c}known\u{201d}, fewer neurons fire for what is expected.",
+        make: synapses::Surprise::make,
     },
 ];
 

@@ -10,6 +10,7 @@ use eframe::egui::{
 
 use super::{
     View, ViewCx,
+    playhead::Playhead,
     sentence::{NAMES, Sentence},
 };
 use crate::{analysis::ema, config::Value, ui::theme};
@@ -22,8 +23,7 @@ const NAMES_WIDTH: f32 = 84.0;
 /// View `trace_strips`.
 #[derive(Default)]
 pub struct TraceStrips {
-    /// When the cursor last moved by itself; `None` while it stands.
-    playing: Option<f64>,
+    playhead: Playhead,
 }
 
 /// Where things stand on the canvas.
@@ -79,49 +79,11 @@ impl TraceStrips {
 
     /// Step, play and scrub along the sentence.
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, s: &Sentence) {
-        let last = s.words.len().saturating_sub(1);
-        let mut cursor = s.cursor(cx.selection.token);
-        ui.horizontal(|ui| {
-            if ui.button("back").on_hover_text("One word back.").clicked() {
-                (cursor, self.playing) = (cursor.saturating_sub(1), None);
-            }
-            let playing = self.playing.is_some();
-            let words = if playing { "pause" } else { "play" };
-            if ui.button(words).on_hover_text("Reads the sentence word by word.").clicked() {
-                self.playing = if playing { None } else { Some(ui.input(|i| i.time)) };
-                if !playing && cursor == last {
-                    cursor = 0;
-                }
-            }
-            if ui.button("next").on_hover_text("One word on.").clicked() {
-                (cursor, self.playing) = ((cursor + 1).min(last), None);
-            }
-            ui.spacing_mut().slider_width = (ui.available_width() - 80.0).max(40.0);
-            let mut shown = cursor + 1;
-            let slider = ui.add(egui::Slider::new(&mut shown, 1..=last + 1));
-            slider.widget_info(|| WidgetInfo::labeled(Role::Slider, true, "word read last"));
-            if slider.changed() {
-                (cursor, self.playing) = (shown - 1, None);
-            }
-        });
-        if cursor != s.cursor(cx.selection.token) {
-            cx.selection.token = Some(cursor);
+        let cursor = s.cursor(cx.selection.token);
+        let now = self.playhead.ui(ui, "word", PACE, cursor, s.words.len().saturating_sub(1));
+        if now != cursor {
+            cx.selection.token = Some(now);
         }
-    }
-
-    /// Moves the cursor while playing, and asks for the next frame only then.
-    fn play(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, s: &Sentence) {
-        let Some(since) = self.playing else { return };
-        let (now, cursor) = (ui.input(|i| i.time), s.cursor(cx.selection.token));
-        if cursor + 1 >= s.words.len() {
-            self.playing = None;
-            return;
-        }
-        if now - since >= PACE {
-            cx.selection.token = Some(cursor + 1);
-            self.playing = Some(now);
-        }
-        ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(PACE / 4.0));
     }
 
     fn canvas_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, s: &Sentence) {
@@ -134,7 +96,7 @@ impl TraceStrips {
             && let Some(word) = under(response.interact_pointer_pos())
         {
             cx.selection.token = Some(word);
-            self.playing = None;
+            self.playhead.stop();
         }
         let cursor = s.cursor(cx.selection.token);
         let painter = ui.painter_at(rect);
@@ -229,7 +191,6 @@ impl View for TraceStrips {
             );
             return;
         }
-        self.play(ui, cx, &s);
         self.controls_ui(ui, cx, &s);
         self.canvas_ui(ui, cx, &s);
     }

@@ -1,0 +1,145 @@
+//! What fires while a word is new, and when it is known.
+
+use eframe::egui::Ui;
+
+use super::{layer_colour, part, points, stacked_ui};
+use crate::{
+    telemetry::{Series, channels},
+    ui::{
+        plot::{Axis, Chart, ChartState, Line, Span, Stroke},
+        views::{Standing, View, ViewCx},
+    },
+};
+
+/// View `surprise`.
+#[derive(Default)]
+pub struct Surprise {
+    states: [ChartState; 2],
+    standing: Standing,
+    by_octave: bool,
+}
+
+/// Letters of the warm-up, and of a word: the task's, arXiv 2509.26507 section 6.4.
+const WARM: f64 = 13.0;
+const WORD: f64 = 8.0;
+/// Later repetitions than this many count as known.
+const KNOWN_AFTER: f64 = 4.0;
+
+fn layers(series: &Series) -> usize {
+    series.lines.iter().filter(|l| l.name.starts_with('y')).count()
+}
+
+impl Surprise {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn spans(chart: &mut Chart<'_>, cx: &ViewCx<'_>) {
+        let known = WARM + KNOWN_AFTER * WORD;
+        for (label, colour, from, to) in [
+            ("warm-up", cx.theme.line, 0.0, WARM),
+            ("new", cx.theme.warm, WARM, WARM + WORD),
+            ("known", cx.theme.cool, known, WARM + 8.0 * WORD),
+        ] {
+            chart.spans.push(Span { label: label.into(), colour, from, to });
+        }
+    }
+
+    fn firing(cx: &ViewCx<'_>) -> Chart<'static> {
+        let x = Axis::new("position in the period (letters)").whole();
+        let mut chart = Chart::new("firing along a period", x, Axis::new("share of y that fires").include(&[0.0]))
+            .empty("Nothing measured yet. The preset \u{201c}Surprise\u{201d} trains on repeated words: press Space.");
+        let Some((_, sample)) = cx.sample(channels::SURPRISE) else { return chart };
+        for (name, stroke) in [("trained", Stroke::Solid), ("random", Stroke::Dashed)] {
+            let Some(series) = part(&sample.payload, name) else { continue };
+            for layer in 0..layers(series) {
+                let label = match stroke {
+                    Stroke::Dashed => format!("layer {layer}, random weights"),
+                    _ => format!("layer {layer}"),
+                };
+                let line = Line::new(label, layer_colour(cx.theme, layer), points(series, &format!("y{layer}")));
+                let line = line.stroke(stroke);
+                chart.lines.push(if stroke == Stroke::Dashed { line.unnamed() } else { line });
+            }
+        }
+        Self::spans(&mut chart, cx);
+        chart
+    }
+
+    fn loss(cx: &ViewCx<'_>) -> Chart<'static> {
+        let x = Axis::new("position in the period (letters)").whole();
+        let mut chart = Chart::new("loss along a period", x, Axis::new("loss (nats)").include(&[0.0]));
+        let Some(series) = cx.sample(channels::SURPRISE).and_then(|(_, s)| part(&s.payload, "loss")) else {
+            return chart;
+        };
+        chart.lines.push(Line::new("trained", cx.theme.text, points(series, "trained")));
+        let random = Line::new("random weights", cx.theme.secondary, points(series, "random"));
+        chart.lines.push(random.stroke(Stroke::Dashed));
+        Self::spans(&mut chart, cx);
+        chart
+    }
+
+    fn octaves(cx: &ViewCx<'_>) -> Chart<'static> {
+        let x = Axis::new("octave of the neuron's rotation (0 fastest, 7 slowest)").whole();
+        let mut chart = Chart::new("firing by rotation", x, Axis::new("share of y that fires").include(&[0.0]));
+        let Some(series) = cx.sample(channels::SURPRISE).and_then(|(_, s)| part(&s.payload, "octaves")) else {
+            return chart;
+        };
+        for layer in 0..series.lines.len() / 2 {
+            let colour = layer_colour(cx.theme, layer);
+            let line = |name: &str| points(series, &format!("y{layer} {name}"));
+            chart.lines.push(Line::new(format!("layer {layer}, new"), colour, line("memorised")).dots());
+            let known = Line::new(format!("layer {layer}, known"), colour, line("known")).stroke(Stroke::Dashed);
+            chart.lines.push(known.unnamed());
+        }
+        chart
+    }
+}
+
+impl View for Surprise {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        self.standing.ask_if_missing(cx, channels::SURPRISE, "surprise");
+        let firing = Self::firing(cx);
+        if firing.is_empty() {
+            firing.show(ui, ui.available_size(), cx.theme, &mut self.states[0]);
+            return;
+        }
+        ui.horizontal(|ui| {
+            ui.selectable_value(&mut self.by_octave, false, "along the period");
+            let tip = "Neurons grouped by how fast they turn: solid while the word is new, dashed when it is known.";
+            ui.selectable_value(&mut self.by_octave, true, "by rotation").on_hover_text(tip);
+            if let Some(words) = correlation_words(cx) {
+                ui.label(eframe::egui::RichText::new(words).size(crate::ui::theme::SMALL).color(cx.theme.secondary));
+            }
+        });
+        if self.by_octave {
+            Self::octaves(cx).show(ui, ui.available_size(), cx.theme, &mut self.states[0]);
+        } else {
+            stacked_ui(ui, cx.theme, firing, Self::loss(cx), &mut self.states);
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        cx.sample_subtitle(channels::SURPRISE, "share of y above zero, dashed: random weights")
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        if self.by_octave {
+            return Self::octaves(cx).csv(&self.states[0]);
+        }
+        Self::firing(cx).csv(&self.states[0])
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let chart = if self.by_octave { Self::octaves(cx) } else { Self::firing(cx) };
+        chart.svg(&self.states[0], cx.theme)
+    }
+}
+
+/// How each layer's firing goes with the loss over the word and its repetitions.
+fn correlation_words(cx: &ViewCx<'_>) -> Option<String> {
+    let (_, sample) = cx.sample(channels::SURPRISE)?;
+    let series = part(&sample.payload, "correlation")?;
+    let all: Vec<String> = points(series, "trained").iter().map(|p| format!("{:+.2}", p[1])).collect();
+    Some(format!("correlation with the loss, by layer: {}", all.join("  ")))
+}
