@@ -13,6 +13,8 @@ use orrery::{
 
 #[path = "../flow_views/field.rs"]
 mod flow;
+#[path = "neurons.rs"]
+mod neurons;
 
 /// The settings that views read.
 pub fn knobs() -> Vec<Knob> {
@@ -149,6 +151,7 @@ fn samples(mirror: &mut Mirror) {
     sample(mirror, STEPS, "flow.field", "five words, computed", flow::field(&asked, 0.5), "", None);
     sample(mirror, STEPS, "flow.along", "five words, computed", flow::along(&asked, true), "", None);
     sample(mirror, STEPS, "flow.sweep.nfe", "five words, computed", flow::nfe_sweep(21), "", None);
+    neurons::tell(mirror, &[0, 325, STEPS]);
     sample(mirror, STEPS, channels::CAUSALITY, "the sentence as typed", causality(), SENTENCE, Some(1));
 }
 

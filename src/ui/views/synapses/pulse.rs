@@ -82,8 +82,8 @@ pub fn pulse_ui(
     let at = response.interact_pointer_pos().filter(|_| response.clicked())?;
     let distance = |e: &Edge| {
         let [a, b, c, d] = curve(e);
-        let along = (0..=16).map(|k| {
-            let t = k as f32 / 16.0;
+        let along = (0..=80).map(|k| {
+            let t = k as f32 / 80.0;
             let s = 1.0 - t;
             let p = a.to_vec2() * (s * s * s)
                 + b.to_vec2() * (3.0 * s * s * t)

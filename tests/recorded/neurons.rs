@@ -1,0 +1,55 @@
+//! What a small BDH with random weights answers: real samples for the views of neurons.
+
+use std::sync::{Arc, OnceLock};
+
+use candle_core::Device;
+use orrery::{
+    corpus::{self, Corpus},
+    models::{Spec, bdh::BdhSpec},
+    probe::{self, Subject},
+    telemetry::{Args, Event, Sample},
+    ui::mirror::Mirror,
+};
+
+/// Probes whose answers are recorded; asked once a process.
+const PROBES: &[&str] = &["activity", "reading", "surprise"];
+
+/// Puts the answers into a mirror, as told at these steps.
+pub fn tell(mirror: &mut Mirror, steps: &[u64]) {
+    static ANSWERS: OnceLock<Vec<Sample>> = OnceLock::new();
+    for sample in ANSWERS.get_or_init(answers) {
+        for &step in steps {
+            mirror.apply(Event::Sample(Sample { step, ..sample.clone() }));
+        }
+    }
+}
+
+fn answers() -> Vec<Sample> {
+    let corpus = Corpus::open(&corpus::Spec {
+        source: corpus::Source::Generated("harbour".into()),
+        tokenizer: corpus::TokenizerSpec::Byte { vocab: 256 },
+        held_out: 0.1,
+        seed: 1,
+    })
+    .unwrap();
+    let spec = BdhSpec { d_model: 16, heads: 2, neurons: 128, layers: 3, ..BdhSpec::default() };
+    let mut model = Spec::Bdh(spec).build(corpus.vocab(), 3, &Device::Cpu).unwrap();
+    let args = Args::from([("longest".to_owned(), orrery::config::Value::Int(160))]);
+    let mut all = vec![];
+    for id in PROBES {
+        let mut subject =
+            Subject { model: model.as_mut(), corpus: &corpus, device: &Device::Cpu, seed: 0, args: &args };
+        for f in probe::find(id).unwrap().ask(&mut subject).unwrap() {
+            all.push(Sample {
+                step: 0,
+                variant: 0,
+                channel: f.channel.into(),
+                about: f.about,
+                tokens: f.tokens,
+                request: None,
+                payload: Arc::new(f.payload),
+            });
+        }
+    }
+    all
+}
