@@ -182,9 +182,9 @@ fn a_neuron_that_is_not_there_is_named() {
 }
 
 #[test]
-fn surprise_covers_a_period_and_leaves_out_the_first() -> Outcome {
+fn surprise_covers_a_period_of_every_word() -> Outcome {
     let (finding, _, _) = ask("surprise", &[("periods", Value::Int(3))])?;
-    assert!(finding.about.contains("2 new words"), "{}", finding.about);
+    assert!(finding.about.contains("3 new words"), "{}", finding.about);
     let trained = finding.payload.part("trained").and_then(Payload::as_series).unwrap();
     assert_eq!((trained.x.len(), trained.lines.len()), (77, 6));
     let octaves = finding.payload.part("octaves").and_then(Payload::as_series).unwrap();

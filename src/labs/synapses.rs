@@ -70,7 +70,7 @@ fn reading_knobs() -> Vec<Knob> {
         Knob::choice("reading.rank", "Show synapses", "sudden", &["sudden", "strong"]).tip(
             "Which synapses are followed: those with the largest gain at a single token, or those strongest at the end.",
         ),
-        Knob::int("reading.longest", "Longest text", 512, 8, 100_000)
+        Knob::int("reading.longest", "Longest text", 256, 8, 100_000)
             .unit("tokens")
             .tip("Where reading stops. Memory does not grow with it but for the numbers that are shown."),
     ]

@@ -4,18 +4,19 @@
 use super::{
     super::{Finding, Probe, Subject},
     activity,
-    firing::{self, Part},
+    firing::{self, Chunk, Part},
     model, random,
 };
 use crate::{
     analysis::statistics,
-    corpus::generated::repeats::{PERIOD, WARM, WORD},
+    corpus::generated::repeats::{self, PERIOD, WARM, WORD},
     models::{Model, bdh::Bdh},
     nn::Result,
     telemetry::{Line, Payload, Series, channels},
 };
 
-/// Argument: `periods` (16). Reads so many periods of new words, the first left out of the means. Answers a
+/// Argument: `periods` (16). Reads so many new words, each anew after a period of another word: a model that
+/// was trained on windows of two periods has not learned to read on for ever. Answers a
 /// bundle of series over the position in a period, all means over periods: `trained` and `random` (lines
 /// `x0`.., `y0`.., shares that fire), `loss` (lines `trained`, `random`, nats), `octaves` (x: RoPE octave,
 /// lines: share of y that fires at memorisation and at repetitions 5 to 8, layer by layer), and of each layer
@@ -38,7 +39,7 @@ impl Probe for Surprise {
     fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
         let periods = subject.args.get("periods").and_then(|v| v.as_f64()).unwrap_or(16.0).clamp(2.0, 256.0) as usize;
         // words that no training text of this seed has
-        let text = crate::corpus::generated::repeats::fresh(subject.seed, periods);
+        let text = repeats::fresh(subject.seed, 2 * periods);
         let ids = subject.corpus.encode(&text);
         if ids.len() != text.len() {
             candle_core::bail!("surprise is measured letter by letter; choose the tokeniser byte or char");
@@ -86,8 +87,7 @@ impl Probe for Surprise {
             ("correlation".into(), Payload::Series(correlation)),
         ]);
         let about = format!(
-            "mean over {} new words of {WORD} letters, each repeated 8 times after {WARM} fixed letters",
-            periods - 1
+            "mean over {periods} new words of {WORD} letters, each read 8 times after {WARM} fixed letters and a period of another word"
         );
         Ok(vec![Finding { channel: channels::SURPRISE, about, tokens: vec![], payload }])
     }
@@ -112,14 +112,10 @@ impl Means {
         let mut shares = vec![vec![0.0; PERIOD]; 2 * layers];
         let mut loss = vec![0.0; PERIOD];
         let mut octaves = vec![[vec![0.0; OCTAVES], vec![0.0; OCTAVES]]; layers];
-        let counted = (ids.len() / PERIOD - 1) as f64;
-        firing::read(model, ids, subject.device, |chunk| {
+        let counted = (ids.len() / (2 * PERIOD)) as f64;
+        let mut take = |chunk: Chunk| {
             for token in 0..chunk.tokens {
-                let at = chunk.from + token;
-                if at < PERIOD {
-                    continue;
-                }
-                let at = at % PERIOD;
+                let Some(at) = (chunk.from + token).checked_sub(PERIOD) else { continue };
                 loss[at] += chunk.surprise[token] / counted;
                 let phase = phase(at);
                 for (l, layer) in chunk.layers.iter().enumerate() {
@@ -135,7 +131,10 @@ impl Means {
                 }
             }
             Ok(())
-        })?;
+        };
+        for two in ids.chunks_exact(2 * PERIOD) {
+            firing::read(model, two, subject.device, &mut take)?;
+        }
         Ok(Self { shares, loss, octaves })
     }
 
