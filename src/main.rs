@@ -1,6 +1,6 @@
 //! Arguments in, exit code out.
 
-use orrery::cli::bench::memory::Counting;
+use orrery::nn::memory::Counting;
 
 /// Training allocates and frees the same large buffers every step; glibc gives them back to the
 /// kernel and pays for the page faults, a pooling allocator does not.

@@ -432,3 +432,30 @@ fn a_resumed_steering_run_goes_on_exactly() {
         }
     }
 }
+
+/// A control that stands in the config turns the model's dial before anything is asked.
+#[test]
+fn a_run_begins_with_the_dials_as_they_are_set() {
+    let small = [("model.d_model", "32"), ("control.u0", "0.75"), ("control.alpha", "2"), ("run.device", "cpu")];
+    let run = Run::open(plan("ode_flow_train", &small)).unwrap();
+    let dials = |i: usize| run.variants[i].model.as_any().downcast_ref::<OdeFlow>().map(OdeFlow::dials);
+    assert_eq!(dials(0), Some(([0.75, 0.0, 0.0, 0.0], 2.0)));
+    assert_eq!(dials(1), None, "the baseline has no dials, and is content");
+}
+
+/// Backpropagation and its checkpointed form are one gradient; the adjoint comes as near with more steps.
+#[test]
+fn gradients_are_swept_with_their_error() {
+    let plan = plan("ode_flow", &[("model.d_model", "32"), ("run.device", "cpu")]);
+    let mut run = Run::open(plan).unwrap();
+    let args = Args::from([("kind".to_owned(), Value::Text("gradient_error".into()))]);
+    let samples = run.ask(0, "flow_sweep", &args, None).unwrap();
+    let series = samples[0].payload.part("sweep").and_then(Payload::as_series).unwrap();
+    let line = |name: &str| &series.lines.iter().find(|l| l.name == name).unwrap().y;
+    let (all, kept, adjoint) = (line("backprop"), line("checkpointed"), line("adjoint"));
+    assert!(all.iter().zip(kept).all(|(a, b)| (a - b).abs() < 1e-4 * a.max(1e-2)), "{all:?} {kept:?}");
+    let last = series.x.len() - 1;
+    assert!(all[last] < 0.2 * all[0] || all[0] < 1e-4, "{all:?}");
+    assert!(adjoint[last] < adjoint[0].max(1e-3), "{adjoint:?}");
+    assert!(adjoint.iter().all(|v| v.is_finite()));
+}

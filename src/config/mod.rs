@@ -62,6 +62,12 @@ impl Config {
         Ok(())
     }
 
+    /// The settings under a group: `control` gives `control.u0` and its like.
+    pub fn under<'a>(&'a self, group: &'a str) -> impl Iterator<Item = (&'a str, &'a Value)> {
+        let named = move |key: &'a String| key.strip_prefix(group)?.strip_prefix('.');
+        self.values.iter().filter_map(move |(key, value)| Some((named(key)?, value)))
+    }
+
     /// As [`Config::set`], from the text of a `--set key=value` or a typed field. `seed` is a key too.
     pub fn set_text(&mut self, knobs: &[Knob], key: &str, text: &str) -> Result<(), ConfigError> {
         if key == "seed" {

@@ -75,6 +75,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "steer", column: 0, share: 0.66, tab: false },
         Pane { view: "flow_sweep", column: 0, share: 0.34, tab: false },
         Pane { view: "losses", column: 0, share: 0.34, tab: true },
+        Pane { view: "flow_training", column: 0, share: 0.34, tab: true },
         Pane { view: "flow_paths", column: 1, share: 0.55, tab: false },
         Pane { view: "flow_solver", column: 1, share: 0.45, tab: false },
         Pane { view: "flow_along", column: 1, share: 0.45, tab: true },

@@ -6,7 +6,7 @@ mod net;
 mod spec;
 mod steering;
 
-use std::any::Any;
+use std::{any::Any, sync::Arc};
 
 use candle_core::{DType, Device, Result, Tensor, backprop::GradStore};
 
@@ -16,7 +16,7 @@ use self::{net::Net, steering::Steered};
 use super::{Loss, Model};
 use crate::{
     nn::{Batch, Params, Tap, fused::cross_entropy::head_cross_entropy, host},
-    ode::{Field, Options},
+    ode::{Field, Options, SharedField},
 };
 
 /// Readings of every step.
@@ -79,6 +79,15 @@ impl OdeFlow {
         let u: Vec<f32> = u.iter().map(|v| *v as f32).collect();
         let u = Tensor::from_vec(u, (1, CONTROLS), self.params.device())?;
         Ok(Flow { net: &self.still.field, pushed: self.still.field.push(&u)?, scale })
+    }
+
+    /// As [`OdeFlow::field`], with gradients for the weights beside it.
+    pub fn learning_field(&self, u: [f64; CONTROLS], scale: f64) -> Result<(SharedField, Vec<Tensor>)> {
+        let u = Tensor::from_vec(u.iter().map(|v| *v as f32).collect(), (1, CONTROLS), self.params.device())?;
+        let net = self.net.field.clone();
+        let law = move |t: f64, y: &Tensor| net.velocity(t, y, &net.push(&u)?)? * scale;
+        let weights = self.params.iter().filter(|(n, _)| n.starts_with("field."));
+        Ok((Arc::new(law), weights.map(|(_, var)| var.as_tensor().clone()).collect()))
     }
 
     /// H at tau = 1 `(B, T, D)` -> logits `(B, T, V)`.

@@ -7,6 +7,7 @@ pub mod fixed_point;
 pub mod fused;
 pub mod host;
 pub mod layers;
+pub mod memory;
 pub mod optimiser;
 pub mod params;
 pub mod pooling;

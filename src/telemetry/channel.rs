@@ -85,4 +85,6 @@ pub mod channels {
     pub const FLOW_SWEEP_CLASS: &str = "flow.sweep.class";
     pub const FLOW_SWEEP_LAYERS: &str = "flow.sweep.layers";
     pub const FLOW_SWEEP_LATENCY: &str = "flow.sweep.latency";
+    pub const FLOW_SWEEP_GRADIENT_ERROR: &str = "flow.sweep.gradient_error";
+    pub const FLOW_SWEEP_GRADIENT_MEMORY: &str = "flow.sweep.gradient_memory";
 }

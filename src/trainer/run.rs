@@ -65,7 +65,7 @@ impl Run {
         let device = device::open(&plan.device).map_err(RunError)?;
         let corpus = Corpus::open(&plan.corpus)?;
         let held_out = corpus.held_out(plan.eval_windows, plan.window)?;
-        let variants = plan
+        let mut variants = plan
             .variants
             .iter()
             .map(|spec| {
@@ -77,6 +77,15 @@ impl Run {
                 Ok(Variant { spec: spec.clone(), model, optimiser })
             })
             .collect::<Result<Vec<_>, RunError>>()?;
+        // a setting that is a dial of the model stands as the config says from the beginning
+        for (dial, value) in plan.config.under("control") {
+            if let Some(number) = value.as_f64() {
+                // a model without this dial is content
+                for v in &mut variants {
+                    let _: bool = v.model.set_dial(dial, number);
+                }
+            }
+        }
         if variants.is_empty() {
             return Err(RunError("no model is switched on; switch on at least one variant".into()));
         }

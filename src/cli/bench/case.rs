@@ -8,10 +8,9 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::memory;
 use crate::{
     models::{Model, Spec, bdh::BdhSpec, dense::DenseSpec, fast_slow::FastSlowSpec, ode_flow::OdeFlowSpec},
-    nn::{AdamW, Batch, host, optimiser::AdamWSpec},
+    nn::{AdamW, Batch, host, memory, optimiser::AdamWSpec},
 };
 
 pub struct Case {

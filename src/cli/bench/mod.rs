@@ -8,7 +8,6 @@ use crate::nn::fused;
 
 mod case;
 mod families;
-pub mod memory;
 mod operations;
 mod peer;
 mod solvers;

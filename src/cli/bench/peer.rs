@@ -7,8 +7,9 @@ use std::{
     time::Duration,
 };
 
-use super::{BenchArgs, case::Case, case::Found, case::median, memory};
+use super::{BenchArgs, case::Case, case::Found, case::median};
 use crate::cli::failure::Failure;
+use crate::nn::memory;
 
 /// Prints for each case both medians, the ratio of the medians, the ratios of the rounds, and peaks.
 pub fn compare(args: &BenchArgs, cases: &[&Case], python: &str, script: &str) -> Result<(), Failure> {

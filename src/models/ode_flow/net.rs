@@ -23,6 +23,7 @@ use crate::{
 const ALPHA: f64 = 0.1;
 
 /// The right-hand side's weights.
+#[derive(Clone)]
 pub struct FieldNet {
     layer: Layer,
     time1: Affine,

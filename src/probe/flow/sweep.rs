@@ -2,6 +2,7 @@
 //! This file asks for the pieces and puts them together; what is measured stands in the files beside.
 
 mod classes;
+mod gradients;
 mod latency;
 mod solvers;
 
@@ -17,13 +18,15 @@ use crate::{
 };
 
 /// Kinds in the order of the interface, with their channels.
-pub const KINDS: [(&str, &str); 6] = [
+pub const KINDS: [(&str, &str); 8] = [
     ("nfe", channels::FLOW_SWEEP_NFE),
     ("tolerance", channels::FLOW_SWEEP_TOLERANCE),
     ("invariance", channels::FLOW_SWEEP_INVARIANCE),
     ("class", channels::FLOW_SWEEP_CLASS),
     ("layers", channels::FLOW_SWEEP_LAYERS),
     ("latency", channels::FLOW_SWEEP_LATENCY),
+    ("gradient_error", channels::FLOW_SWEEP_GRADIENT_ERROR),
+    ("gradient_memory", channels::FLOW_SWEEP_GRADIENT_MEMORY),
 ];
 
 /// Arguments: `kind` of [`KINDS`], `upto` (pieces wanted; all if there is none), and `flow`'s. Answers
@@ -106,6 +109,8 @@ fn of_kind<'a>(kind: &str, course: &'a Course<'_>, drive: &Drive, subject: &'a S
         "invariance" => solvers::invariance(course, drive),
         "class" => classes::class(course, drive, subject)?,
         "layers" => classes::layers(course, drive, subject)?,
+        "gradient_error" => gradients::gradients(course, drive, gradients::What::Error)?,
+        "gradient_memory" => gradients::gradients(course, drive, gradients::What::Memory)?,
         _ => latency::latency(course, subject)?,
     })
 }

@@ -333,6 +333,13 @@ pub static VIEWS: &[ViewEntry] = &[
         make: flow::Sweep::make,
     },
     ViewEntry {
+        id: "flow_training",
+        title: "Gradients",
+        about: "Norms of the gradients, of the whole model and (dashed) of the flow alone, and below the flow's learned \
+                scale \u{3b1}. A flow that vanishes or explodes would cross the dashed levels; how often is counted.",
+        make: flow::Training::make,
+    },
+    ViewEntry {
         id: "reading",
         title: "Reading",
         about: "A text read token by token, and what a synapse between two neurons holds after each; a star marks a \

@@ -16,6 +16,7 @@ mod solver;
 mod steer;
 mod streaks;
 mod sweep;
+mod training;
 
 pub use along::Along;
 pub use dials::Dials;
@@ -23,6 +24,7 @@ pub use paths::Paths;
 pub use solver::Solver;
 pub use steer::Steer;
 pub use sweep::Sweep;
+pub use training::Training;
 
 /// Answers to the probe `flow`: Bundle; see there for its parts.
 pub const ANSWER: &str = "flow.answer";

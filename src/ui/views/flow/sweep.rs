@@ -23,7 +23,7 @@ struct Kind {
     about: &'static str,
 }
 
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 8] = [
     Kind {
         id: "nfe",
         name: "evaluations",
@@ -56,6 +56,18 @@ const KINDS: [Kind; 6] = [
         name: "time",
         about: "Milliseconds of a forward pass, hybrid and baseline measured by turns. What the flow costs here.",
     },
+    Kind {
+        id: "gradient_error",
+        name: "gradients",
+        about: "How far gradients through m steps are from the flow's own. Backpropagation is exact for the steps it \
+                made, the adjoint solves backwards and errs on its own.",
+    },
+    Kind {
+        id: "gradient_memory",
+        name: "their memory",
+        about: "The most that is held while gradients are taken through m steps. Backpropagation keeps all, checkpoints \
+                a state a step, the adjoint one.",
+    },
 ];
 
 /// What was told of a kind.
@@ -73,8 +85,8 @@ pub struct Sweep {
     kind: usize,
     /// The request that is waited for while it goes on, and the kind it is of.
     going: Option<(u64, usize)>,
-    told: [Option<Told>; 6],
-    states: [ChartState; 6],
+    told: [Option<Told>; 8],
+    states: [ChartState; 8],
     below: [ChartState; 2],
 }
 
@@ -178,6 +190,8 @@ impl Sweep {
             "invariance" => (Axis::new("steps m").log(), Axis::new("relative distance").log()),
             "class" => (Axis::new("u"), Axis::new("probability").fixed(0.0, 1.0)),
             "layers" => (Axis::new("depth \u{3c4}").fixed(0.0, 1.0), Axis::new("accuracy").fixed(0.0, 1.0)),
+            "gradient_error" => (Axis::new("steps m").log(), Axis::new("relative distance").log()),
+            "gradient_memory" => (Axis::new("steps m").log(), Axis::new("most memory held (MiB)").log()),
             _ => (Axis::new("tokens"), Axis::new("ms a pass").include(&[0.0])),
         };
         let series = self.series(kind);

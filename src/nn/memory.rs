@@ -1,16 +1,44 @@
-//! What memory a process has used: its peak, and how often and how much it allocates.
+//! What memory a process has used: its peak, how often and how much it allocates, and the most that a piece
+//! of work holds at once.
 
 use std::{
     alloc::{GlobalAlloc, Layout},
+    cell::Cell,
     sync::atomic::{AtomicU64, Ordering},
 };
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
 
+thread_local! {
+    /// Bytes that this thread holds more than when it began to be watched, and the most of them;
+    /// nothing while it is not watched.
+    static WATCHED: Cell<Option<[i64; 2]>> = const { Cell::new(None) };
+}
+
 fn count(size: usize) {
     ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
     BYTES.fetch_add(size as u64, Ordering::Relaxed);
+    hold(size as i64);
+}
+
+fn hold(change: i64) {
+    // a thread that ends may free what it held after its cell is gone
+    let _ = WATCHED.try_with(|w| {
+        if let Some([held, most]) = w.get() {
+            w.set(Some([held + change, most.max(held + change)]));
+        }
+    });
+}
+
+/// What `work` gives, and the most bytes that this thread held during it above what it held before; `None`
+/// where [`Counting`] is not the global allocator. Other threads' buffers do not count.
+pub fn most_held<R>(work: impl FnOnce() -> R) -> (R, Option<u64>) {
+    let before = allocations()[0];
+    let outer = WATCHED.replace(Some([0, 0]));
+    let result = work();
+    let most = WATCHED.replace(outer).map_or(0, |[_, most]| most);
+    (result, (allocations()[0] > before).then_some(most.max(0) as u64))
 }
 
 /// Counts the allocations of another allocator.
@@ -32,11 +60,13 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Counting<A> {
 
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(size);
+        hold(-(layout.size() as i64));
         // SAFETY: the caller's contract is the same.
         unsafe { self.0.realloc(ptr, layout, size) }
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        hold(-(layout.size() as i64));
         // SAFETY: the caller's contract is the same.
         unsafe { self.0.dealloc(ptr, layout) }
     }

@@ -1,0 +1,126 @@
+//! How the flow learns: gradient norms of whole models and of the field alone, and its scale alpha.
+
+use eframe::egui::{RichText, Ui, vec2};
+
+use crate::{
+    telemetry::channels,
+    ui::{
+        plot::{Axis, Chart, ChartState, Line, Reference, Stroke},
+        theme::{self, GRID},
+        views::{View, ViewCx, curve::Curve},
+    },
+};
+
+/// Told every step by a model with a flow.
+const FIELD_NORM: &str = "flow/grad_norm";
+const ALPHA: &str = "flow/alpha";
+/// A gradient norm below the first has vanished, above the second it has exploded: six and two orders of
+/// magnitude from the norm 1 at which gradients are clipped.
+const ENDS: [f64; 2] = [1e-6, 1e2];
+
+/// View `flow_training`.
+#[derive(Default)]
+pub struct Training {
+    states: [ChartState; 2],
+}
+
+/// Steps whose norm has vanished, and has exploded, of all.
+fn count(curve: &Curve) -> [usize; 3] {
+    let all = curve.points(0, u64::MAX).map(|(_, v)| v);
+    all.fold([0; 3], |[low, high, n], v| [low + usize::from(v < ENDS[0]), high + usize::from(v > ENDS[1]), n + 1])
+}
+
+impl Training {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    /// Whole models, then the fields alone (dashed).
+    fn norms<'a>(cx: &ViewCx<'a>) -> Vec<(String, usize, &'a Curve, Stroke)> {
+        let mirror = cx.mirror;
+        let each = mirror.variants().iter().enumerate();
+        let whole = each.clone().filter_map(|(v, info)| {
+            Some((info.label.clone(), v, mirror.curve(v, channels::GRAD_NORM)?, Stroke::Solid))
+        });
+        let field = each.filter_map(|(v, info)| {
+            Some((format!("{}, flow alone", info.label), v, mirror.curve(v, FIELD_NORM)?, Stroke::Dashed))
+        });
+        whole.chain(field).collect()
+    }
+
+    fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
+        let y = Axis::new("gradient norm").log();
+        let mut chart = Chart::new("gradient norms", Axis::new("step").include(&[0.0]), y)
+            .empty("No gradients yet: press Space, and every step tells its norm.");
+        for (label, variant, curve, stroke) in Self::norms(cx) {
+            chart.lines.push(Line::new(label, cx.theme.variant(variant), curve).stroke(stroke));
+        }
+        if !chart.lines.is_empty() {
+            for (label, at) in [("vanished below", ENDS[0]), ("exploded above", ENDS[1])] {
+                chart.references.push(Reference { label: format!("{label} {at:e}"), at, vertical: false });
+            }
+        }
+        chart.marker = cx.marker();
+        chart
+    }
+
+    fn alpha<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
+        let mut chart =
+            Chart::new("alpha", Axis::new("step").include(&[0.0]), Axis::new("\u{3b1}").include(&[0.0, 0.1]));
+        for (v, info) in cx.mirror.variants().iter().enumerate() {
+            if let Some(curve) = cx.mirror.curve(v, ALPHA) {
+                chart.lines.push(Line::new(&info.label, cx.theme.variant(v), curve));
+            }
+        }
+        chart.references.push(Reference { label: "the source ends at 0.065".into(), at: 0.065, vertical: false });
+        chart.legend = false;
+        chart.marker = cx.marker();
+        chart
+    }
+
+    fn words(cx: &ViewCx<'_>) -> Vec<String> {
+        let each = Self::norms(cx).into_iter().map(|(label, _, curve, _)| {
+            let [low, high, n] = count(curve);
+            format!("{label}: {low} vanished, {high} exploded of {n} steps")
+        });
+        each.collect()
+    }
+}
+
+impl View for Training {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let (norms, mut alpha) = (Self::chart(cx), Self::alpha(cx));
+        for words in Self::words(cx) {
+            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+        }
+        let room = ui.available_size();
+        if alpha.is_empty() || room.y < 200.0 {
+            norms.show(ui, room, cx.theme, &mut self.states[0]);
+            return;
+        }
+        let [first, second] = &mut self.states;
+        let high = ((room.y - GRID) * 0.6).round();
+        let shown = norms.show(ui, vec2(room.x, high), cx.theme, first);
+        second.share_x(first);
+        alpha.margins = Some(shown.margins);
+        alpha.show(ui, vec2(room.x, room.y - GRID - high), cx.theme, second);
+        first.share_x(second);
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        cx.subtitle("norms before clipping, and the flow's learned scale")
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let mut chart = Self::chart(cx);
+        for mut line in Self::alpha(cx).lines {
+            line.label = format!("alpha {}", line.label);
+            chart.lines.push(line);
+        }
+        chart.csv(&self.states[0])
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Self::chart(cx).svg(&self.states[0], cx.theme)
+    }
+}
