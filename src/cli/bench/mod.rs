@@ -8,6 +8,7 @@ use crate::nn::fused;
 
 mod case;
 mod families;
+mod latency;
 mod operations;
 mod peer;
 mod solvers;
@@ -34,6 +35,9 @@ pub struct BenchArgs {
     /// with torchdiffeq
     #[arg(long, conflicts_with_all = ["case", "operations", "json"])]
     solvers: bool,
+    /// Time answers of the ODE flow to a moved slider, while a run stands and while it trains
+    #[arg(long, conflicts_with_all = ["case", "operations", "solvers", "json", "vs_torch"])]
+    latency: bool,
     /// Interleave with this Python running this script (torch_bench.py) and print ratios
     #[arg(long, num_args = 2, value_names = ["PYTHON", "SCRIPT"])]
     vs_torch: Option<Vec<String>>,
@@ -64,6 +68,9 @@ impl BenchArgs {
 
 pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     let cases = args.cases()?;
+    if args.latency {
+        return latency::report(args.threads());
+    }
     if args.solvers {
         if args.steps == 0 {
             return Err(Failure::usage("--steps 0 times nothing; use 1 or more"));
