@@ -62,8 +62,8 @@ pub fn pulse_ui(
         );
         painter.add(shape);
     }
-    for side in 0..2 {
-        for (at, node) in nodes[side].iter().enumerate() {
+    for (side, nodes) in nodes.iter().enumerate() {
+        for (at, node) in nodes.iter().enumerate() {
             let centre = place(side, at);
             let full = node.fires.clamp(0.0, 1.0);
             painter.circle_filled(centre, 5.0, theme.panel);
