@@ -5,6 +5,11 @@ use std::{collections::HashMap, path::PathBuf};
 
 use candle_core::{DType, Device, IndexOp, Tensor};
 use orrery::{
+    analysis::graph::{
+        Edge, Graph,
+        communities::{Search, communities as search},
+        degrees, modularity, power_law,
+    },
     models::{
         Model,
         bdh::{Bdh, BdhSpec},
@@ -415,5 +420,48 @@ fn solvers() -> Outcome {
         })
         .collect();
     assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+    Ok(())
+}
+
+/// Modularity of given partitions, and that the search finds at least what others found, up to 1%.
+#[test]
+fn communities() -> Outcome {
+    let file: Value = serde_json::from_str(&std::fs::read_to_string(path("communities.json"))?)?;
+    let graphs = file["graphs"].as_array().ok_or("no graphs")?;
+    assert!(!graphs.is_empty());
+    for case in graphs {
+        let name = case["name"].as_str().ok_or("no name")?;
+        let directed = case["directed"].as_bool().ok_or("no `directed`")?;
+        let nodes = case["nodes"].as_u64().ok_or("no `nodes`")? as usize;
+        let edges: Vec<Edge> = serde_json::from_value(case["edges"].clone())?;
+        let partition: Vec<u32> = serde_json::from_value(case["partition"].clone())?;
+        let graph = Graph::new(nodes, &edges, directed)?;
+
+        let expected = case["modularity_of_partition"].as_f64().ok_or("no modularity")?;
+        let found = modularity::modularity(&graph, &partition).ok_or("the partition does not fit")?;
+        assert!((found - expected).abs() < 1e-9, "{name}: {found}, not {expected}");
+
+        let (out, into) = degrees::degrees(nodes, &edges);
+        let both: Vec<u32> = out.iter().zip(&into).map(|(o, i)| o + i).collect();
+        let expected: Vec<u32> = serde_json::from_value(case["degrees"].clone())?;
+        assert_eq!(both, expected, "{name}: degrees");
+
+        let best = ["best_louvain_of_20", "best_leiden_of_10"].map(|k| case[k].as_f64().unwrap_or(f64::NAN));
+        let best = best[0].max(best[1]);
+        let found = search(&graph, Search::default());
+        let again = modularity::modularity(&graph, &found.of).ok_or("the partition does not fit")?;
+        assert!((found.modularity - again).abs() < 1e-12, "{name}: says {}, is {again}", found.modularity);
+        assert!(found.modularity >= 0.99 * best, "{name}: {} of {best}", found.modularity);
+    }
+    Ok(())
+}
+
+#[test]
+fn statistics() -> Outcome {
+    let file: Value = serde_json::from_str(&std::fs::read_to_string(path("statistics.json"))?)?;
+    let sample: Vec<u32> = serde_json::from_value(file["zipf_sample"].clone())?;
+    let expected = file["zipf_mle_alpha_xmin1"].as_f64().ok_or("no exponent")?;
+    let fit = power_law::fit_from(&sample, 1).ok_or("no fit")?;
+    assert!((fit.alpha - expected).abs() < 1e-5, "exponent {}, not {expected}", fit.alpha);
     Ok(())
 }

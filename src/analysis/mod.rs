@@ -1,6 +1,7 @@
 //! Pure mathematics on slices and graphs: no tensor, no run.
 
 pub mod ema;
+pub mod graph;
 pub mod ladder;
 pub mod linear_probe;
 pub mod principal;
