@@ -87,4 +87,24 @@ pub mod channels {
     pub const FLOW_SWEEP_LATENCY: &str = "flow.sweep.latency";
     pub const FLOW_SWEEP_GRADIENT_ERROR: &str = "flow.sweep.gradient_error";
     pub const FLOW_SWEEP_GRADIENT_MEMORY: &str = "flow.sweep.gradient_memory";
+    /// Payload `Bundle`, the neurons that carry edges of G above a threshold, numbered anew from 0:
+    /// - `graph`: `Graph`, labels "h2 n153" (head, neuron of the head), edges (from, to, entry of G);
+    /// - `neurons`: `Series`, one place a node: x is the neuron's number in the model; lines `community`
+    ///   (0 is the largest), `head`, `octave` (of its RoPE frequency: 0 is the fastest), `in`, `out`
+    ///   (edges), `core` (largest k of a k-core it is in) and, of a merged model, `heritage`;
+    /// - `facts`: `Series` of one place, a line a number: `n`, `beta`, `edges`, `carrying`, `communities`,
+    ///   `modularity`, `nmi_heads`, ...
+    pub const GRAPH_NEURONS: &str = "graph.neurons";
+    /// Payload `Bundle`: how the entries of G are spread (`entries`: `Series` of counts, with the symmetric
+    /// part and the skew), how many lie above each threshold (`survival`), and `facts` (moments, beta).
+    pub const GRAPH_HISTOGRAM: &str = "graph.histogram";
+    /// Payload `Series`: modularity against edges, a line for the model and one for each null model.
+    pub const GRAPH_MODULARITY: &str = "graph.modularity";
+    /// Payload `Bundle`: `out` and `in`, each a `Series` of density against degree with its fits, and `facts`.
+    pub const GRAPH_DEGREES: &str = "graph.degrees";
+    /// Payload `Scalar`s over training at a fixed number of edges: modularity of the model's graph, of its
+    /// degree-preserving null, and the share of neurons that carry edges.
+    pub const GRAPH_Q: &str = "graph/q";
+    pub const GRAPH_Q_NULL: &str = "graph/q_degree_null";
+    pub const GRAPH_CARRYING: &str = "graph/carrying";
 }

@@ -80,9 +80,23 @@ struct Level {
 impl Level {
     fn of(graph: &Graph) -> Self {
         let (out, into) = graph.strengths();
-        let arcs = graph.iter().filter(|(a, b, _)| a != b).map(|(a, b, w)| (a as u32, b as u32, w));
+        let n = graph.nodes();
+        let mut starts = vec![0usize; n + 1];
+        for (a, b, _) in graph.iter().filter(|(a, b, _)| a != b) {
+            starts[a + 1] += 1;
+            starts[b + 1] += 1;
+        }
+        for v in 0..n {
+            starts[v + 1] += starts[v];
+        }
         // an undirected graph has each arc both ways already; its links are twice one way
-        let (starts, links) = rows(graph.nodes(), arcs.flat_map(|(a, b, w)| [(a, b, w), (b, a, w)]));
+        let (mut links, mut next) = (vec![(0, 0.0); starts[n]], starts.clone());
+        for (a, b, w) in graph.iter().filter(|(a, b, _)| a != b) {
+            for (from, to) in [(a, b), (b, a)] {
+                links[next[from]] = (to as u32, w);
+                next[from] += 1;
+            }
+        }
         Self { starts, links, out, into, m: graph.total() }
     }
 
@@ -101,20 +115,19 @@ impl Level {
             out[group[v] as usize] += self.out[v];
             into[group[v] as usize] += self.into[v];
         }
-        let arcs = (0..self.nodes()).flat_map(|v| {
-            let from = group[v];
-            self.links(v).iter().map(move |(u, w)| (from, group[*u as usize], *w)).filter(|(a, b, _)| a != b)
-        });
-        let (starts, links) = rows(count, arcs);
+        let mut members: Vec<u32> = (0..self.nodes() as u32).collect();
+        members.sort_by_key(|v| group[*v as usize]);
+        let mut near = Nearby::new(count);
+        let (mut starts, mut links) = (vec![0], vec![]);
+        for same in members.chunk_by(|a, b| group[*a as usize] == group[*b as usize]) {
+            let home = group[same[0] as usize];
+            let of = same.iter().flat_map(|v| self.links(*v as usize)).map(|(u, w)| (group[*u as usize], *w));
+            near.look(of.filter(|(c, _)| *c != home));
+            links.extend(near.found.iter().map(|c| (*c, near.weight[*c as usize])));
+            starts.push(links.len());
+        }
         Self { starts, links, out, into, m: self.m }
     }
-}
-
-/// Rows of arcs by their first end, parallel ones added up.
-fn rows(nodes: usize, arcs: impl Iterator<Item = (u32, u32, f64)>) -> (Vec<usize>, Vec<(u32, f64)>) {
-    let graph = super::Graph::from_arcs(nodes, arcs.collect::<Vec<_>>().into_iter(), true);
-    let links = graph.ends.into_iter().zip(graph.weights).collect();
-    (graph.starts, links)
 }
 
 /// Weight from one node to each community nearby: written, read, and wiped where it was written.

@@ -29,8 +29,14 @@ pub struct Against {
 pub fn zeta(s: f64, q: f64) -> f64 {
     const TERMS: u32 = 12;
     /// B_2j / (2j)!
-    const BERNOULLI: [f64; 6] =
-        [1.0 / 12.0, -1.0 / 720.0, 1.0 / 30_240.0, -1.0 / 1_209_600.0, 1.0 / 47_900_160.0, -691.0 / 1_307_674_368_000.0];
+    const BERNOULLI: [f64; 6] = [
+        1.0 / 12.0,
+        -1.0 / 720.0,
+        1.0 / 30_240.0,
+        -1.0 / 1_209_600.0,
+        1.0 / 47_900_160.0,
+        -691.0 / 1_307_674_368_000.0,
+    ];
     let sum: f64 = (0..TERMS).map(|k| (q + f64::from(k)).powf(-s)).sum();
     let a = q + f64::from(TERMS);
     let mut rest = a.powf(1.0 - s) / (s - 1.0) + 0.5 * a.powf(-s);

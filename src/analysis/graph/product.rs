@@ -150,15 +150,25 @@ impl<'a> Product<'a> {
     /// The `m` largest entries above 0, by size and then by place, or all there are. `spread` is this
     /// product's: it says where to begin. Memory is a few times `m`, whatever the entries are.
     pub fn strongest(&self, m: usize, sign: Sign, spread: &Spread) -> Strongest {
+        // one loop a sign, so that the search for the few that count is vector code
+        match sign {
+            Sign::Excitatory => self.largest(m, |g| g, spread.floor(m as u64, sign)),
+            Sign::Inhibitory => self.largest(m, |g| -g, spread.floor(m as u64, sign)),
+            Sign::Both => self.largest(m, f32::abs, spread.floor(m as u64, sign)),
+        }
+    }
+
+    fn largest(&self, m: usize, size: impl Fn(f32) -> f32 + Sync, floor: f32) -> Strongest {
+        const STRETCH: usize = 64;
         let found = Mutex::new(vec![]);
-        let floor = spread.floor(m as u64, sign);
         (0..self.blocks()).into_par_iter().for_each(|block| {
             let (mut local, mut floor): (Vec<(f32, u32, u32, f32)>, f32) = (vec![], floor);
             self.stretches(block, |i, left, entries| {
-                for (c, g) in entries.iter().enumerate() {
-                    let size = sign.size(*g);
-                    if size >= floor && size > 0.0 {
-                        local.push((size, i as u32, (left + c) as u32, *g));
+                for (k, part) in entries.chunks(STRETCH).enumerate() {
+                    if part.iter().fold(false, |any, g| any | (size(*g) >= floor)) {
+                        let places = (left + k * STRETCH) as u32..;
+                        let wanted = part.iter().zip(places).filter(|(g, _)| size(**g) >= floor && size(**g) > 0.0);
+                        local.extend(wanted.map(|(g, j)| (size(*g), i as u32, j, *g)));
                     }
                 }
                 if local.len() > 2 * m + 1024 {
@@ -341,7 +351,8 @@ mod tests {
     use crate::analysis::graph::null;
 
     fn plain(a: &[f32], b: &[f32], w: usize) -> Vec<f32> {
-        let dot = |x: &[f32], y: &[f32]| x.iter().zip(y).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>() as f32;
+        let dot =
+            |x: &[f32], y: &[f32]| x.iter().zip(y).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>() as f32;
         a.chunks(w).flat_map(|x| b.chunks(w).map(move |y| dot(x, y))).collect()
     }
 
@@ -390,7 +401,9 @@ mod tests {
                     for (i, j, g) in &top.edges {
                         assert!(sign.size(*g) >= top.beta && (!same || i != j));
                         assert!((whole.iter().find(|e| (e.0, e.1) == (*i, *j)).unwrap().2 - g).abs() < 1e-5);
-                        if m > 40 { break; }
+                        if m > 40 {
+                            break;
+                        }
                     }
                 }
                 let beta = sizes[sizes.len() / 3] + 1e-4;

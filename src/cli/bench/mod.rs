@@ -7,8 +7,10 @@ use super::failure::Failure;
 use crate::nn::fused;
 
 mod case;
+mod communities;
 mod families;
 mod latency;
+mod line_peer;
 mod operations;
 mod peer;
 mod solvers;
@@ -38,6 +40,10 @@ pub struct BenchArgs {
     /// Time answers of the ODE flow to a moved slider, while a run stands and while it trains
     #[arg(long, conflicts_with_all = ["case", "operations", "solvers", "json", "vs_torch"])]
     latency: bool,
+    /// Time the search for communities; with --vs-torch PYTHON benches/communities_bench.py in turn with
+    /// leidenalg, igraph and networkx
+    #[arg(long, conflicts_with_all = ["case", "operations", "solvers", "json"])]
+    communities: bool,
     /// Interleave with this Python running this script (torch_bench.py) and print ratios
     #[arg(long, num_args = 2, value_names = ["PYTHON", "SCRIPT"])]
     vs_torch: Option<Vec<String>>,
@@ -72,12 +78,13 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
         return latency::report(args.threads());
     }
     if args.solvers {
+    if args.solvers || args.communities {
         if args.steps == 0 {
             return Err(Failure::usage("--steps 0 times nothing; use 1 or more"));
         }
         fused::set_threads(args.threads());
         let peer = args.vs_torch.as_deref().and_then(|v| Some((v.first()?.as_str(), v.get(1)?.as_str())));
-        return solvers::report(args, peer);
+        return if args.solvers { solvers::report(args, peer) } else { communities::report(args, peer) };
     }
     if let Some([python, script]) = args.vs_torch.as_deref() {
         return peer::compare(args, &cases, python, script);

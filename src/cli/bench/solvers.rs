@@ -1,16 +1,12 @@
 //! Solves of differential equations, timed, alone or with torchdiffeq in turn: one solve here, one
 //! there, again and again, so that what else the machine does falls on both.
 
-use std::{
-    io::{BufRead, BufReader, Write},
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
-    time::Instant,
-};
+use std::time::Instant;
 
 use candle_core::{DType, Device, Result, Tensor};
 use serde::Deserialize;
 
-use super::{BenchArgs, case::median};
+use super::{BenchArgs, case::median, line_peer::LinePeer};
 use crate::{
     cli::failure::Failure,
     nn::{
@@ -89,45 +85,6 @@ fn one(name: &str, method: Method, setting: &str) -> std::result::Result<Found, 
     Ok(Found { ms, nfe: solution.trace.nfe, end: mean(&solution.end).map_err(|e| failed(&e))? })
 }
 
-/// A peer that answers line by line.
-struct Peer {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-}
-
-impl Peer {
-    fn start(python: &str, script: &str, threads: usize) -> std::result::Result<Self, Failure> {
-        let fails = |e: &dyn std::fmt::Display| Failure::usage(format!("`{python} {script}` does not start: {e}"));
-        let mut child = Command::new(python)
-            .args([script, "--threads", &threads.to_string()])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|e| fails(&e))?;
-        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(fails(&"it has no pipes"));
-        };
-        Ok(Self { child, input, output: BufReader::new(output) })
-    }
-
-    fn ask(&mut self, case: &str) -> std::result::Result<Found, Failure> {
-        let fails = |e: &dyn std::fmt::Display| Failure::run(format!("the peer on {case}: {e}"));
-        writeln!(self.input, "{case}").map_err(|e| fails(&e))?;
-        let mut line = String::new();
-        self.output.read_line(&mut line).map_err(|e| fails(&e))?;
-        serde_json::from_str(&line).map_err(|e| fails(&format!("answered `{}`: {e}", line.trim())))
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        // it may have ended by itself
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 fn middle(found: &[Found]) -> f64 {
     let mut ms: Vec<f64> = found.iter().map(|f| f.ms).collect();
     ms.sort_by(f64::total_cmp);
@@ -136,7 +93,7 @@ fn middle(found: &[Found]) -> f64 {
 
 /// Prints for each field and method the medians of `args.steps` solves on each side and their ratio.
 pub fn report(args: &BenchArgs, peer: Option<(&str, &str)>) -> std::result::Result<(), Failure> {
-    let mut peer = peer.map(|(python, script)| Peer::start(python, script, args.threads())).transpose()?;
+    let mut peer = peer.map(|(python, script)| LinePeer::start(python, script, args.threads())).transpose()?;
     println!("{} threads, {} solves a case, in turn", args.threads(), args.steps);
     for (name, method, setting) in CASES {
         let case = format!("{name}:{method}:{setting}");
@@ -144,7 +101,7 @@ pub fn report(args: &BenchArgs, peer: Option<(&str, &str)>) -> std::result::Resu
         // the first is not counted
         for round in 0..=args.steps {
             let ours = one(name, *method, setting)?;
-            let theirs = peer.as_mut().map(|p| p.ask(&case)).transpose()?;
+            let theirs = peer.as_mut().map(|p| p.ask::<Found>(&case)).transpose()?;
             if round > 0 {
                 here.push(ours);
                 there.extend(theirs);
