@@ -206,8 +206,8 @@ fn move_nodes(level: &Level, of: &mut [u32], rng: &mut ChaCha8Rng) {
         return;
     }
     let (mut out, mut into, mut size) = (vec![0.0; n], vec![0.0; n], vec![0usize; n]);
-    for v in 0..n {
-        let c = of[v] as usize;
+    for (v, c) in of.iter().enumerate() {
+        let c = *c as usize;
         out[c] += level.out[v];
         into[c] += level.into[v];
         size[c] += 1;
@@ -240,10 +240,11 @@ fn move_nodes(level: &Level, of: &mut [u32], rng: &mut ChaCha8Rng) {
             }
         }
         // on its own it gains nothing, which can be the best
-        if most < 0.0 && size[home as usize] > 0 {
-            if let Some(&c) = free.last() {
-                best = c;
-            }
+        if most < 0.0
+            && size[home as usize] > 0
+            && let Some(&c) = free.last()
+        {
+            best = c;
         }
         if best != home {
             if size[best as usize] == 0 {
@@ -279,9 +280,9 @@ fn refine(level: &Level, of: &[u32], rng: &mut ChaCha8Rng) -> Vec<u32> {
     }
     let count = of.iter().max().map_or(0, |c| *c as usize + 1);
     let (mut out_of, mut into_of) = (vec![0.0; count], vec![0.0; count]);
-    for v in 0..n {
-        out_of[of[v] as usize] += level.out[v];
-        into_of[of[v] as usize] += level.into[v];
+    for (v, c) in of.iter().enumerate() {
+        out_of[*c as usize] += level.out[v];
+        into_of[*c as usize] += level.into[v];
     }
     let (mut out, mut into) = (level.out.clone(), level.into.clone());
     let mut alone = vec![true; n];

@@ -95,10 +95,10 @@ pub fn fit(sample: &[u32], least_tail: usize) -> Option<PowerLaw> {
         if (left as usize) < least_tail {
             break;
         }
-        if let Some(fit) = fit_tail(&all[i..], *k_min) {
-            if best.is_none_or(|b| fit.distance < b.distance) {
-                best = Some(fit);
-            }
+        if let Some(fit) = fit_tail(&all[i..], *k_min)
+            && best.is_none_or(|b| fit.distance < b.distance)
+        {
+            best = Some(fit);
         }
         left -= count;
     }

@@ -325,7 +325,7 @@ impl Spread {
             let edge = |b: usize| if b < BINS { least_of(b) } else { f32::INFINITY };
             let (low, high) = (edge(i), edge(i + 1));
             let (low, high) = if low <= high { (place(low), place(high)) } else { (place(high), place(low)) };
-            if !(high - low > 0.0) {
+            if high <= low {
                 steps[(low as usize).min(bins - 1)] += *count as f64;
                 continue;
             }
