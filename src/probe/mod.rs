@@ -4,6 +4,7 @@
 mod attention_maps;
 mod causality;
 pub mod flow;
+mod neuron_graph;
 mod passage;
 pub mod recoverability;
 mod residual;
@@ -61,6 +62,10 @@ pub static PROBES: &[&dyn Probe] = &[
     &synapses::Activity,
     &synapses::Reading,
     &synapses::Surprise,
+    &neuron_graph::NeuronGraph,
+    &neuron_graph::GraphModularity,
+    &neuron_graph::GraphCurve,
+    &neuron_graph::GraphNeuron,
 ];
 
 /// The probe with this id.

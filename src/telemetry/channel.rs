@@ -95,16 +95,19 @@ pub mod channels {
     /// - `facts`: `Series` of one place, a line a number: `n`, `beta`, `edges`, `carrying`, `communities`,
     ///   `modularity`, `nmi_heads`, ...
     pub const GRAPH_NEURONS: &str = "graph.neurons";
-    /// Payload `Bundle`: how the entries of G are spread (`entries`: `Series` of counts, with the symmetric
-    /// part and the skew), how many lie above each threshold (`survival`), and `facts` (moments, beta).
+    /// Payload `Bundle`, how the entries of G are spread: `entries` (`Series` of density over the entry:
+    /// `frequency`, its `symmetric` part and the `skew`), `survival` (`Series` of how many entries are
+    /// larger than beta: `excitatory`, `inhibitory`, `both`) and `facts`.
     pub const GRAPH_HISTOGRAM: &str = "graph.histogram";
-    /// Payload `Series`: modularity against edges, a line for the model and one for each null model.
+    /// Payload `Series`: modularity against edges, a line for the model and one for each null model, and
+    /// `carrying`, the share of neurons that have an edge.
     pub const GRAPH_MODULARITY: &str = "graph.modularity";
-    /// Payload `Bundle`: `out` and `in`, each a `Series` of density against degree with its fits, and `facts`.
+    /// Payload `Bundle`: `out` and `in`, each a `Series` of density over degree with its fits, and `facts`.
     pub const GRAPH_DEGREES: &str = "graph.degrees";
-    /// Payload `Scalar`s over training at a fixed number of edges: modularity of the model's graph, of its
-    /// degree-preserving null, and the share of neurons that carry edges.
-    pub const GRAPH_Q: &str = "graph/q";
-    pub const GRAPH_Q_NULL: &str = "graph/q_degree_null";
-    pub const GRAPH_CARRYING: &str = "graph/carrying";
+    /// Payload `Series` of one place: x is a number of edges; lines `model`, `degree-preserving`,
+    /// `carrying`. Cheap, for the curve over training.
+    pub const GRAPH_CURVE: &str = "graph.curve";
+    /// Payload `Bundle`: one neuron's strongest partners and what it writes towards: `to` and `from`
+    /// (`Series`: x the partner, line `entry`), `tokens` (`Text`), `scores` (`Series`), `facts`.
+    pub const GRAPH_NEURON: &str = "graph.neuron";
 }

@@ -19,6 +19,14 @@ pub fn uniform(nodes: usize, m: usize, seed: u64) -> Vec<Edge> {
     chosen.into_iter().map(edge).collect()
 }
 
+/// `m` different pairs of one of `rows` with one of `cols`, weight 1. Fewer when there are fewer.
+pub fn between(rows: usize, cols: usize, m: usize, seed: u64) -> Vec<Edge> {
+    let pairs = rows * cols;
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let chosen = index::sample(&mut rng, pairs, m.min(pairs));
+    chosen.into_iter().map(|k| ((k / cols) as u32, (k % cols) as u32, 1.0)).collect()
+}
+
 /// The same arcs out of and into every node, joined otherwise: ten swaps (a -> b, c -> d) to (a -> d,
 /// c -> b) are tried for each edge, and those that would make a loop or a second edge are not made.
 /// Weights stay with the node that an edge leaves. Loops given are kept as they are. Maslov and Sneppen,

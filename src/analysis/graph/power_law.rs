@@ -24,6 +24,20 @@ pub struct Against {
     pub sigma: f64,
 }
 
+impl PowerLaw {
+    /// Probability of a degree k among those of k_min and more, for any k between whole numbers too.
+    pub fn density(&self, k: f64) -> f64 {
+        k.powf(-self.alpha) / zeta(self.alpha, f64::from(self.k_min))
+    }
+}
+
+impl Against {
+    /// The lognormal's probability of a degree k among those of k_min and more.
+    pub fn density(&self, k: f64, k_min: u32) -> f64 {
+        ln_rounded(k, k_min, self.mu, self.sigma).exp()
+    }
+}
+
 /// Hurwitz's zeta, the sum over k >= 0 of (q + k)^-s, for s > 1 and q > 0: some terms, then
 /// Euler and Maclaurin.
 pub fn zeta(s: f64, q: f64) -> f64 {
@@ -132,17 +146,18 @@ fn ln_between(from: f64, to: f64) -> f64 {
     p.max(1e-300).ln()
 }
 
+/// ln of the probability that a lognormal variable rounds to k, given that it rounds to k_min or more.
+fn ln_rounded(k: f64, k_min: u32, mu: f64, sigma: f64) -> f64 {
+    let z = |x: f64| (x.ln() - mu) / sigma;
+    ln_between(z(k - 0.5), z(k + 0.5)) - ln_between(z(f64::from(k_min) - 0.5), f64::INFINITY)
+}
+
 /// Compares a fitted law with the likeliest lognormal, rounded to whole numbers and cut off below k_min
 /// as the law is. `None` when the tail does not vary. Vuong, Econometrica 57 (1989) 307.
 pub fn against_lognormal(sample: &[u32], law: &PowerLaw) -> Option<Against> {
     let tail = counted(sample, law.k_min);
     let n: f64 = tail.iter().map(|(_, c)| c).sum();
-    let start = f64::from(law.k_min) - 0.5;
-    let log_p = |k: u32, mu: f64, sigma: f64| {
-        let z = |x: f64| (x.ln() - mu) / sigma;
-        let k = f64::from(k);
-        ln_between(z(k - 0.5), z(k + 0.5)) - ln_between(z(start), f64::INFINITY)
-    };
+    let log_p = |k: u32, mu: f64, sigma: f64| ln_rounded(f64::from(k), law.k_min, mu, sigma);
     let likelihood = |p: [f64; 2]| {
         // far out a lognormal turns into the law itself: keep to finite places
         if p[0].abs() > 50.0 || p[1].abs() > 4.0 {

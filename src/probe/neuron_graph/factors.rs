@@ -1,0 +1,150 @@
+//! The two thin factors of G on the host, row-major: for the whole graph or between two heads.
+
+use candle_core::bail;
+
+use super::{Question, Through};
+use crate::{
+    analysis::graph::{
+        Edge, null,
+        product::{Product, Sign, Spread, Strongest},
+    },
+    models::{
+        Model,
+        bdh::{Bdh, BdhSpec, Position},
+    },
+    nn::{Result, Tensor, host},
+};
+
+/// G = a b^T between some neurons and some others.
+pub(super) struct Factors {
+    /// E, (rows, D)
+    a: Vec<f32>,
+    /// D_x or D_y by neuron, (cols, D)
+    b: Vec<f32>,
+    width: usize,
+    /// The model's number of the first row and the first column.
+    first: (usize, usize),
+    same: bool,
+    pub spec: BdhSpec,
+}
+
+impl Factors {
+    pub fn of(model: &dyn Model, question: &Question) -> Result<Self> {
+        let Some(bdh) = model.as_any().downcast_ref::<Bdh>() else { bail!("only BDH has a graph of neurons") };
+        let spec = bdh.spec().clone();
+        let weight = |name: &str| -> Result<Tensor> {
+            match model.params().get(name) {
+                Some(w) => Ok(w.as_tensor().detach()),
+                None => bail!("the model has no weight `{name}`"),
+            }
+        };
+        let name = if question.through == Through::Y { "encoder_v" } else { "encoder" };
+        let (encoder, decoder) = (weight(name)?, weight("decoder")?); // (nh, D, N), (n, D)
+        let per_head = spec.per_head();
+        let (a, b, first, same) = match question.heads {
+            None => (decoder, encoder.transpose(1, 2)?, (0, 0), true),
+            Some((from, to)) => {
+                if from >= spec.heads || to >= spec.heads {
+                    bail!("the model has {} heads, not {}", spec.heads, from.max(to) + 1);
+                }
+                let a = decoder.narrow(0, from * per_head, per_head)?;
+                let b = encoder.narrow(0, to, 1)?.transpose(1, 2)?;
+                (a, b, (from * per_head, to * per_head), from == to)
+            }
+        };
+        let width = spec.d_model;
+        Ok(Self { a: host::to_f32(&a)?, b: host::to_f32(&b)?, width, first, same, spec })
+    }
+
+    /// The same places with random factors: of one length throughout, or each as long as it was.
+    pub fn random(&self, keep_norms: bool, seed: u64) -> Self {
+        let draw = |given: &[f32], seed: u64| match keep_norms {
+            true => null::norm_matched(given, self.width, seed),
+            false => null::factor(given.len() / self.width, self.width, seed),
+        };
+        let (a, b) = (draw(&self.a, seed), draw(&self.b, seed ^ 0x5eed));
+        Self { a, b, spec: self.spec.clone(), ..*self }
+    }
+
+    pub fn product(&self) -> Result<Product<'_>> {
+        match Product::new(&self.a, &self.b, self.width, self.same) {
+            Some(product) => Ok(product),
+            None => bail!("factors of {} and {} values are no rows of {}", self.a.len(), self.b.len(), self.width),
+        }
+    }
+
+    /// How many neurons there are to carry edges.
+    pub fn neurons(&self) -> usize {
+        let (rows, cols) = (self.a.len() / self.width, self.b.len() / self.width);
+        if self.same { rows } else { rows + cols }
+    }
+
+    /// G(n, m): `m` pairs drawn from those that G has.
+    pub fn uniform(&self, m: usize, seed: u64) -> Vec<Edge> {
+        let (rows, cols) = (self.a.len() / self.width, self.b.len() / self.width);
+        let drawn = if self.same { null::uniform(rows, m, seed) } else { null::between(rows, cols, m, seed) };
+        drawn.into_iter().map(|(i, j, w)| (self.from(i), self.to(j), w)).collect()
+    }
+
+    /// Row i of the whole graph's G: what y_i does to every neuron.
+    pub fn effects_of(&self, i: usize) -> Vec<f32> {
+        along(&self.b, &self.a[i * self.width..][..self.width])
+    }
+
+    /// Column j of the whole graph's G: what every neuron does to neuron j.
+    pub fn effects_on(&self, j: usize) -> Vec<f32> {
+        along(&self.a, &self.b[j * self.width..][..self.width])
+    }
+
+    fn from(&self, i: u32) -> u32 {
+        i + self.first.0 as u32
+    }
+
+    fn to(&self, j: u32) -> u32 {
+        j + self.first.1 as u32
+    }
+
+    /// The edges asked for, numbered as the model's neurons.
+    pub fn edges(&self, question: &Question, spread: &Spread) -> Result<Strongest> {
+        let product = self.product()?;
+        let found = match question.beta > 0.0 {
+            true => product.above(question.beta, super::MOST_EDGES, question.sign, spread),
+            false => product.strongest(question.edges, question.sign, spread),
+        };
+        Ok(self.numbered(found))
+    }
+
+    /// The `m` strongest, numbered as the model's neurons.
+    pub fn strongest(&self, m: usize, sign: Sign, spread: &Spread) -> Result<Strongest> {
+        Ok(self.numbered(self.product()?.strongest(m, sign, spread)))
+    }
+
+    fn numbered(&self, mut found: Strongest) -> Strongest {
+        for (i, j, _) in &mut found.edges {
+            (*i, *j) = (self.from(*i), self.to(*j));
+        }
+        found
+    }
+
+    /// The octave of a neuron's RoPE frequency below the fastest: a turn of neuron j takes
+    /// 2 pi 65536^(2 floor(j/2) / N) tokens. `None` for models whose neurons do not turn.
+    pub fn octave(&self, neuron: usize) -> Option<f64> {
+        let n = self.spec.per_head().max(1);
+        let turns = matches!(self.spec.position, Position::Rope | Position::Both);
+        turns.then(|| (16.0 * (neuron % n / 2 * 2) as f64 / n as f64).floor())
+    }
+
+    pub fn head(&self, neuron: usize) -> usize {
+        neuron / self.spec.per_head().max(1)
+    }
+
+    /// "h2 n153": head and place in the head, both from 0 as in the tensors.
+    pub fn label(&self, neuron: usize) -> String {
+        format!("h{} n{}", self.head(neuron), neuron % self.spec.per_head().max(1))
+    }
+}
+
+/// Each row times one vector.
+fn along(rows: &[f32], v: &[f32]) -> Vec<f32> {
+    rows.chunks_exact(v.len()).map(|r| r.iter().zip(v).map(|(a, b)| a * b).sum()).collect()
+}

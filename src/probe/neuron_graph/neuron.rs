@@ -1,0 +1,114 @@
+//! One neuron: whom it excites and inhibits most, who does so to it, which tokens make it fire in the
+//! first layer, and towards which tokens it writes.
+
+use candle_core::bail;
+
+use super::{Factors, Question, applies, facts, line};
+use crate::{
+    config::Value,
+    corpus::Corpus,
+    models::Model,
+    nn::{Result, host},
+    probe::{Finding, Probe, Subject},
+    telemetry::{Payload, Series, channels},
+};
+
+/// Partners and tokens told of each kind.
+const PARTNERS: usize = 8;
+const TOKENS: usize = 8;
+
+/// Arguments: `neuron` (its number in the model) and `matrix`; partners are those of the whole graph.
+pub struct GraphNeuron;
+
+impl Probe for GraphNeuron {
+    fn id(&self) -> &'static str {
+        "graph_neuron"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        applies(model)
+    }
+
+    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
+        let question = Question { heads: None, ..Question::of(subject.args) };
+        let factors = Factors::of(subject.model, &question)?;
+        let wanted = subject.args.get("neuron").and_then(Value::as_f64).unwrap_or(0.0);
+        let i = wanted.max(0.0) as usize;
+        if i >= factors.neurons() {
+            bail!("there is no neuron {i}; the model has {}", factors.neurons());
+        }
+        let to = strongest(&factors.effects_of(i), i);
+        let from = strongest(&factors.effects_on(i), i);
+        let (writes, reads) = tokens(subject.model, &factors, i)?;
+        let (n_writes, writes) = ranked(&writes, subject.corpus);
+        let (n_reads, reads) = ranked(&reads, subject.corpus);
+        let mut told = facts(vec![("neuron", i as f64), ("head", factors.head(i) as f64)]);
+        told.lines.extend(factors.octave(i).map(|o| line("octave", vec![o])));
+        let partners = |found: Vec<(usize, f32)>| {
+            let x = found.iter().map(|(j, _)| *j as f64).collect();
+            let entries = found.iter().map(|(_, g)| f64::from(*g)).collect();
+            let heads = found.iter().map(|(j, _)| factors.head(*j) as f64).collect();
+            let lines = vec![line("entry", entries), line("head", heads)];
+            Payload::Series(Series { x_label: "neuron".into(), y_label: "entry of G".into(), x, lines })
+        };
+        let payload = Payload::Bundle(vec![
+            ("to".to_owned(), partners(to)),
+            ("from".to_owned(), partners(from)),
+            ("writes".to_owned(), Payload::Text(n_writes)),
+            ("write_scores".to_owned(), writes),
+            ("reads".to_owned(), Payload::Text(n_reads)),
+            ("read_scores".to_owned(), reads),
+            ("facts".to_owned(), Payload::Series(told)),
+        ]);
+        let about = format!("{}, {}", factors.label(i), question.words());
+        Ok(vec![Finding { channel: channels::GRAPH_NEURON, about, tokens: vec![], payload }])
+    }
+}
+
+/// The largest entries of either sign, by falling value; not the neuron's own.
+fn strongest(effects: &[f32], own: usize) -> Vec<(usize, f32)> {
+    let mut all: Vec<(usize, f32)> = effects.iter().copied().enumerate().filter(|(j, _)| *j != own).collect();
+    all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    if all.len() > 2 * PARTNERS {
+        all.drain(PARTNERS..all.len() - PARTNERS);
+    }
+    all
+}
+
+/// For each token: how much the neuron's row of E adds to its logit (before the norm, which scales all
+/// alike), and what the token's embedding gives the neuron in the first layer.
+fn tokens(model: &dyn Model, factors: &Factors, i: usize) -> Result<(Vec<f32>, Vec<f32>)> {
+    let get = |name: &str| match model.params().get(name) {
+        Some(w) => Ok(w.as_tensor().detach()),
+        None => candle_core::bail!("the model has no weight `{name}`"),
+    };
+    let (head, embed) = (get("lm_head")?, get("embed.weight")?); // (D, V), (V, D)
+    let d = factors.spec.d_model;
+    let row = get("decoder")?.narrow(0, i, 1)?; // (1, D)
+    let writes = host::to_f32(&row.matmul(&head)?)?; // (1, V)
+    let mean = writes.iter().sum::<f32>() / writes.len().max(1) as f32;
+    let n = factors.spec.per_head();
+    let column = host::to_f32(&get("encoder")?.get(i / n)?.narrow(1, i % n, 1)?)?; // (D)
+    let norm = |v: &[f32]| -> f32 {
+        let mean = v.iter().sum::<f32>() / d as f32;
+        let var = v.iter().map(|x| (x - mean).powi(2)).sum::<f32>() / d as f32;
+        v.iter().zip(&column).map(|(x, w)| (x - mean) * w).sum::<f32>() / (var + 1e-5).sqrt()
+    };
+    let reads = host::to_f32(&embed)?.chunks_exact(d).map(norm).collect();
+    Ok((writes.iter().map(|w| w - mean).collect(), reads))
+}
+
+/// The highest scores with their tokens.
+fn ranked(scores: &[f32], corpus: &Corpus) -> (Vec<String>, Payload) {
+    let mut order: Vec<usize> = (0..scores.len()).collect();
+    order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
+    order.truncate(TOKENS);
+    let words = order.iter().map(|t| corpus.token_text(*t as u32)).collect();
+    let series = Series {
+        x_label: "token".into(),
+        y_label: "score".into(),
+        x: order.iter().map(|t| *t as f64).collect(),
+        lines: vec![line("score", order.iter().map(|t| f64::from(scores[*t])).collect())],
+    };
+    (words, Payload::Series(series))
+}

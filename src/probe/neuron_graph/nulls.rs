@@ -1,0 +1,82 @@
+//! Modularity against the number of edges, beside graphs that chance would give with as many edges.
+
+use super::{Compact, Factors, Question, applies, line, weighed};
+use crate::{
+    analysis::graph::{Edge, null, product::Strongest},
+    models::Model,
+    nn::Result,
+    probe::{Finding, Probe, Subject},
+    telemetry::{Payload, Series, channels},
+};
+
+/// Arguments as of `neuron_graph`, and `most` edges (default 64,000): measured are 1,000, 2,000, 4,000
+/// and so on.
+pub struct GraphModularity;
+
+impl Probe for GraphModularity {
+    fn id(&self) -> &'static str {
+        "graph_modularity"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        applies(model)
+    }
+
+    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
+        let question = Question::of(subject.args);
+        let most = subject.args.get("most").and_then(crate::config::Value::as_f64).unwrap_or(64_000.0);
+        let most = (most.max(1.0) as usize).min(super::MOST_EDGES);
+        let factors = Factors::of(subject.model, &question)?;
+        let series = measured(&factors, &question, most, subject.seed)?;
+        let restarts = question.restarts;
+        let edges = if question.weighted { "weighted" } else { "each edge as 1" };
+        let about = format!("{}, {edges}, best of {restarts} searches", question.words());
+        let payload = Payload::Series(series);
+        Ok(vec![Finding { channel: channels::GRAPH_MODULARITY, about, tokens: vec![], payload }])
+    }
+}
+
+/// A graph at every size: the first so many of its edges by falling strength.
+struct Ranked(Vec<(u32, u32, f32)>);
+
+impl Ranked {
+    fn of(factors: &Factors, question: &Question, most: usize) -> Result<Self> {
+        let Strongest { mut edges, .. } = factors.strongest(most, question.sign, &factors.product()?.spread())?;
+        edges.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()).then((a.0, a.1).cmp(&(b.0, b.1))));
+        Ok(Self(edges))
+    }
+
+    fn first(&self, m: usize, weighted: bool) -> Vec<Edge> {
+        weighed(&self.0[..m.min(self.0.len())], weighted)
+    }
+}
+
+fn measured(factors: &Factors, question: &Question, most: usize, seed: u64) -> Result<Series> {
+    let model = Ranked::of(factors, question, most)?;
+    let sizes: Vec<usize> = (0..).map(|k| 1000 << k).take_while(|m| *m <= most.min(model.0.len())).collect();
+    // nothing that large: the little there is
+    let sizes = if sizes.is_empty() && !model.0.is_empty() { vec![model.0.len()] } else { sizes };
+    let thin = Ranked::of(&factors.random(false, seed ^ 1), question, most)?;
+    let matched = Ranked::of(&factors.random(true, seed ^ 2), question, most)?;
+    let q = |edges: &[Edge]| -> Result<f64> { Ok(Compact::of(edges).communities(question.restarts, seed)?.modularity) };
+    let mut columns: [Vec<f64>; 6] = Default::default();
+    for &m in &sizes {
+        let given = model.first(m, question.weighted);
+        let values = [
+            q(&given)?,
+            q(&null::degree_preserving(&given, seed ^ 3))?,
+            q(&matched.first(m, question.weighted))?,
+            q(&thin.first(m, question.weighted))?,
+            q(&factors.uniform(m, seed ^ 4))?,
+            Compact::of(&given).neurons.len() as f64 / factors.neurons().max(1) as f64,
+        ];
+        columns.iter_mut().zip(values).for_each(|(c, v)| c.push(v));
+    }
+    let names = ["model", "degree-preserving", "low rank, same norms", "low rank", "G(n, m)", "carrying"];
+    Ok(Series {
+        x_label: "edges".into(),
+        y_label: "modularity Q".into(),
+        x: sizes.iter().map(|m| *m as f64).collect(),
+        lines: names.into_iter().zip(columns).map(|(name, y)| line(name, y)).collect(),
+    })
+}
