@@ -3,6 +3,7 @@
 pub mod bdh;
 pub mod common;
 mod fast_slow;
+mod neuron_graph;
 mod ode_flow;
 mod synapses;
 mod traces;
@@ -53,7 +54,7 @@ pub struct Lab {
 }
 
 /// Every lab.
-pub static LABS: &[&Lab] = &[&fast_slow::LAB, &traces::LAB, &ode_flow::LAB, &synapses::LAB];
+pub static LABS: &[&Lab] = &[&fast_slow::LAB, &traces::LAB, &ode_flow::LAB, &synapses::LAB, &neuron_graph::LAB];
 
 /// The lab with this id.
 pub fn find(id: &str) -> Option<&'static Lab> {

@@ -15,6 +15,7 @@ use orrery::{
 mod flow;
 #[path = "neurons.rs"]
 mod neurons;
+mod wiring;
 
 /// The settings that views read.
 pub fn knobs() -> Vec<Knob> {
@@ -141,6 +142,9 @@ fn scalars(mirror: &mut Mirror, variant: usize, seed: u64, coupled: bool) {
 
 fn samples(mirror: &mut Mirror) {
     for step in [0, 325, STEPS] {
+        for (channel, about, payload) in wiring::samples(step as f64 / STEPS as f64) {
+            sample(mirror, step, channel, &about, payload, "", None);
+        }
         sample(mirror, step, channels::STAIRCASE, "held-out window 3", staircase(step), SENTENCE, None);
         sample(mirror, step, channels::ATTENTION, "held-out window 3", attention(step), SENTENCE, None);
         sample(mirror, step, channels::RESIDUAL, "held-out window 3, 76 tokens", residual(step), "", None);

@@ -96,6 +96,13 @@ impl Factors {
         along(&self.a, &self.b[j * self.width..][..self.width])
     }
 
+    /// The neuron with the longest row of E.
+    pub fn loudest(&self) -> usize {
+        let square = |row: &[f32]| row.iter().map(|v| v * v).sum::<f32>();
+        let rows = self.a.chunks_exact(self.width).map(square).enumerate();
+        rows.max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(i, _)| i)
+    }
+
     fn from(&self, i: u32) -> u32 {
         i + self.first.0 as u32
     }

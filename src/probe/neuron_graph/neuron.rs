@@ -17,7 +17,7 @@ use crate::{
 const PARTNERS: usize = 8;
 const TOKENS: usize = 8;
 
-/// Arguments: `neuron` (its number in the model) and `matrix`; partners are those of the whole graph.
+/// Arguments: `neuron` (its number in the model; that with the longest row of E if none is given) and `matrix`; partners are those of the whole graph.
 pub struct GraphNeuron;
 
 impl Probe for GraphNeuron {
@@ -32,8 +32,10 @@ impl Probe for GraphNeuron {
     fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
         let question = Question { heads: None, ..Question::of(subject.args) };
         let factors = Factors::of(subject.model, &question)?;
-        let wanted = subject.args.get("neuron").and_then(Value::as_f64).unwrap_or(0.0);
-        let i = wanted.max(0.0) as usize;
+        let i = match subject.args.get("neuron").and_then(Value::as_f64) {
+            Some(wanted) => wanted.max(0.0) as usize,
+            None => factors.loudest(),
+        };
         if i >= factors.neurons() {
             bail!("there is no neuron {i}; the model has {}", factors.neurons());
         }

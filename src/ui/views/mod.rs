@@ -29,6 +29,7 @@ pub mod synapses;
 pub mod token_strip;
 pub mod trace_decay;
 pub mod trace_strips;
+pub mod wiring;
 pub mod word_swap;
 
 /// What is selected, in all views at once.
@@ -39,12 +40,16 @@ pub struct Selection {
     pub token: Option<usize>,
     pub head: Option<usize>,
     pub layer: Option<String>,
+    /// A neuron of the graph, by its number in the model.
+    pub neuron: Option<u32>,
     /// Index of the variant in focus (asked by one-variant views).
     pub variant: usize,
     /// The synapse in focus.
     pub synapse: Option<synapses::Synapse>,
     /// What the ODE flow is asked with.
     pub flow: flow::Dials,
+    /// What the graph of neurons is asked with.
+    pub wiring: wiring::Asked,
 }
 
 /// What a view sees and may do during one frame.
@@ -359,6 +364,35 @@ pub static VIEWS: &[ViewEntry] = &[
         about: "A word of eight random letters is met and then repeated seven times. Where the solid line falls from \
                 \u{201c}new\u{201d} to \u{201c}known\u{201d}, fewer neurons fire for what is expected.",
         make: synapses::Surprise::make,
+    },
+    ViewEntry {
+        id: "graph_threshold",
+        title: "Threshold",
+        about: "How the entries of G are spread, on a logarithmic axis; what lies beyond the line \u{3b2} makes the edges \
+                of the graph. Drag the line; where the solid curve leaves its mirror image, the weights are no noise.",
+        make: wiring::Threshold::make,
+    },
+    ViewEntry {
+        id: "graph_modularity",
+        title: "Modularity",
+        about: "How far the graph falls into communities (Newman's Q, best of several searches) against the number of \
+                edges, beside random graphs with as many; and over training. Sparse random graphs have communities too: \
+                only the distance to them counts.",
+        make: wiring::Modularity::make,
+    },
+    ViewEntry {
+        id: "graph_degrees",
+        title: "Degrees",
+        about: "How many edges leave and enter the neurons, on logarithmic axes. A straight fall is a power law; the \
+                words beneath say where it begins, how far off it is, and whether a lognormal fits better.",
+        make: wiring::Degrees::make,
+    },
+    ViewEntry {
+        id: "graph_neuron",
+        title: "One neuron",
+        about: "The neuron in focus: whom it raises (warm) and lowers (cool), who does so to it, the tokens that make \
+                it fire in the first layer, and those it writes towards. Click a partner to go there.",
+        make: wiring::Neuron::make,
     },
 ];
 

@@ -1,0 +1,106 @@
+//! Views of the graph between a BDH model's neurons: the threshold that makes it, its modularity, its
+//! degrees, one neuron. This file holds what they ask with, and which answer they show.
+
+mod degrees;
+mod modularity;
+mod neuron;
+mod threshold;
+
+use serde::{Deserialize, Serialize};
+
+pub use degrees::Degrees;
+pub use modularity::Modularity;
+pub use neuron::Neuron;
+pub use threshold::Threshold;
+
+use super::ViewCx;
+use crate::{
+    config::Config,
+    telemetry::{Args, Payload, Sample, Series, channels},
+};
+
+/// What was asked last, so that the views of one page ask once together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Asked {
+    args: Args,
+    /// The newest step that had come by schedule then.
+    step: Option<u64>,
+    /// The neuron asked about, by its number in the model, with the model's step.
+    neuron: Option<(u32, u64)>,
+}
+
+/// Said while there is nothing.
+const EMPTY: &str = "No graph has been drawn yet. Open a run of the neuron graph lab: the graph of its weights is \
+                     measured before the first step.";
+
+/// The settings that a question takes along: `graph.edges` as `edges` and so on.
+fn args(config: &Config) -> Args {
+    const NAMES: [&str; 7] = ["edges", "matrix", "sign", "from_head", "to_head", "weighted", "restarts"];
+    let setting = |name: &&str| Some(((*name).to_owned(), config.get(&format!("graph.{name}"))?.clone()));
+    NAMES.iter().filter_map(setting).collect()
+}
+
+/// Whether the settings still are those that the run measures by itself.
+fn as_planned(cx: &ViewCx<'_>) -> bool {
+    cx.mirror.info.as_ref().is_none_or(|info| args(&info.config) == args(cx.config))
+}
+
+fn newest(cx: &ViewCx<'_>) -> Option<u64> {
+    cx.mirror.samples(cx.selection.variant, channels::GRAPH_HISTOGRAM).last().map(|s| s.step)
+}
+
+/// Asks again when the settings differ from the run's own, and when the run has gone on since.
+fn keep_fresh(cx: &mut ViewCx<'_>) {
+    if as_planned(cx) || !cx.can_ask() {
+        return;
+    }
+    let (args, step) = (args(cx.config), newest(cx));
+    if cx.selection.wiring.args != args || cx.selection.wiring.step != step {
+        cx.selection.wiring.args = args.clone();
+        cx.selection.wiring.step = step;
+        cx.ask("neuron_graph", Some(cx.selection.variant), args);
+    }
+}
+
+/// What is shown of a channel: the schedule's, or the answer where the settings were changed since.
+fn sample<'a>(cx: &ViewCx<'a>, channel: &str) -> Option<&'a Sample> {
+    let answered = (cx.follow && !as_planned(cx)).then(|| cx.answer(channel)).flatten();
+    answered.or_else(|| cx.sample(channel)).map(|(_, s)| s)
+}
+
+fn part<'a>(sample: Option<&'a Sample>, name: &str) -> Option<&'a Series> {
+    sample?.payload.part(name).and_then(Payload::as_series)
+}
+
+/// A line of a series as points; what is not finite is left out.
+fn points(series: &Series, name: &str) -> Vec<[f64; 2]> {
+    let Some(line) = series.lines.iter().find(|l| l.name == name) else { return vec![] };
+    series.x.iter().zip(&line.y).map(|(x, y)| [*x, *y]).filter(|p| p[1].is_finite()).collect()
+}
+
+/// A number of a `facts` part.
+fn fact(sample: Option<&Sample>, name: &str) -> Option<f64> {
+    let facts = part(sample, "facts")?;
+    facts.lines.iter().find(|l| l.name == name)?.y.first().copied().filter(|v| v.is_finite())
+}
+
+fn subtitle(cx: &ViewCx<'_>, channel: &str, what: &str) -> String {
+    match sample(cx, channel) {
+        Some(s) => format!("step {} \u{b7} {}", s.step, s.about),
+        None => what.to_owned(),
+    }
+}
+
+/// "16,000".
+fn grouped(n: f64) -> String {
+    let digits = format!("{n:.0}");
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) && c.is_ascii_digit() && !out.ends_with('-') {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}

@@ -1,0 +1,163 @@
+//! Modularity against the number of edges, beside graphs of chance; and over training, at one number
+//! of edges.
+
+use eframe::egui::{Color32, RichText, Ui, vec2};
+
+use super::{EMPTY, args, points};
+use crate::{
+    telemetry::{Payload, Sample, Series, channels},
+    ui::{
+        plot::{Axis, Chart, ChartState, Line, Stroke},
+        theme,
+        views::{View, ViewCx},
+    },
+};
+
+/// Name of a line in the measurement, and what it is called.
+const NULLS: [(&str, &str, usize); 4] = [
+    ("degree-preserving", "same degrees", 1),
+    ("low rank, same norms", "random product, same norms", 2),
+    ("low rank", "random product", 3),
+    ("G(n, m)", "G(n, m)", 4),
+];
+
+/// View `graph_modularity`.
+#[derive(Default)]
+pub struct Modularity {
+    states: [ChartState; 2],
+    /// The request that is waited for.
+    asked: Option<u64>,
+}
+
+fn of_model(cx: &ViewCx<'_>) -> Color32 {
+    cx.theme.accent
+}
+
+impl Modularity {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    /// The newest there is: an answer to the button, or the schedule's.
+    fn shown<'a>(cx: &ViewCx<'a>) -> Option<&'a Sample> {
+        let told = cx.sample(channels::GRAPH_MODULARITY).map(|(_, s)| s);
+        let answer = cx.mirror.answer(cx.selection.variant, channels::GRAPH_MODULARITY).filter(|_| cx.follow);
+        match (answer, told) {
+            (Some(a), Some(t)) if t.step > a.step => Some(t),
+            (a, t) => a.or(t),
+        }
+    }
+
+    fn against_edges(cx: &ViewCx<'_>) -> Chart<'static> {
+        let y = Axis::new("modularity Q").include(&[0.0]);
+        let mut chart = Chart::new("modularity against edges", Axis::new("edges").log(), y).empty(EMPTY);
+        let Some(sample) = Self::shown(cx) else { return chart };
+        let Some(series) = sample.payload.as_series() else { return chart };
+        chart.lines.push(Line { width: 2.5, ..Line::new("this model", of_model(cx), points(series, "model")).dots() });
+        for (name, label, colour) in NULLS {
+            chart.lines.push(Line::new(label, cx.theme.variant(colour), points(series, name)).dots());
+        }
+        let first = cx.mirror.samples(cx.selection.variant, channels::GRAPH_MODULARITY).first();
+        if let Some(first) = first.filter(|f| f.step < sample.step).and_then(|f| f.payload.as_series()) {
+            let colour = cx.theme.faint(of_model(cx));
+            chart.lines.push(Line::new("before training", colour, points(first, "model")).stroke(Stroke::Dashed));
+        }
+        chart
+    }
+
+    fn over_training(cx: &ViewCx<'_>) -> Chart<'static> {
+        let samples = cx.mirror.samples(cx.selection.variant, channels::GRAPH_CURVE);
+        let edges = samples.last().and_then(|s| s.payload.as_series()).and_then(|s| s.x.first().copied());
+        let y = Axis::new(edges.map_or("modularity Q".to_owned(), |m| format!("Q at {} edges", super::grouped(m))));
+        let mut chart = Chart::new("modularity over training", Axis::new("step"), y.include(&[0.0])).empty(EMPTY);
+        let line = |name: &str| -> Vec<[f64; 2]> {
+            let value = |s: &Series| s.lines.iter().find(|l| l.name == name)?.y.first().copied();
+            samples.iter().filter_map(|s| Some([s.step as f64, value(Payload::as_series(&s.payload)?)?])).collect()
+        };
+        let model = Line { width: 2.5, ..Line::new("this model", of_model(cx), line("model")) };
+        let null = Line::new("same degrees", cx.theme.variant(1), line("degree-preserving"));
+        let mut carrying = Line::new("share of neurons with edges", cx.theme.secondary, line("carrying"));
+        carrying.short = Some("neurons with edges".to_owned());
+        chart.lines.extend([model, null, carrying.stroke(Stroke::Dashed)].into_iter().filter(|l| !l.data.is_empty()));
+        chart.marker = cx.marker();
+        chart
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let answered = cx.mirror.answer(cx.selection.variant, channels::GRAPH_MODULARITY).and_then(|s| s.request);
+        if self.asked.is_some_and(|a| answered.is_some_and(|r| r >= a)) || !cx.can_ask() {
+            self.asked = None;
+        }
+        ui.horizontal_wrapped(|ui| {
+            let tip = "Cuts the model's graph and four kinds of random graph at the same numbers of edges, and looks for \
+                       communities in each. Takes seconds; training waits.";
+            let button = ui.add_enabled(self.asked.is_none() && cx.can_ask(), eframe::egui::Button::new("Measure now"));
+            if button.on_hover_text(tip).clicked() {
+                self.asked = Some(cx.ask("graph_modularity", Some(cx.selection.variant), args(cx.config)));
+            }
+            let words = match (self.asked, Self::verdict(cx)) {
+                (Some(_), _) => "measuring".to_owned(),
+                (_, Some(verdict)) => verdict,
+                _ => String::new(),
+            };
+            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+        });
+    }
+
+    /// From which number of edges on the model is above every graph of chance.
+    fn verdict(cx: &ViewCx<'_>) -> Option<String> {
+        let sample = Self::shown(cx)?;
+        let series = sample.payload.as_series()?;
+        let model = points(series, "model");
+        let nulls: Vec<Vec<[f64; 2]>> = NULLS.iter().map(|(name, ..)| points(series, name)).collect();
+        let above = |i: usize| nulls.iter().all(|n| n.get(i).is_none_or(|p| p[1] < model[i][1]));
+        let from = (0..model.len()).rev().take_while(|i| above(*i)).last();
+        Some(match from {
+            Some(0) => "above every random graph at every number of edges".to_owned(),
+            Some(i) => format!("above every random graph from {} edges on", super::grouped(model[i][0])),
+            None => "not above every random graph".to_owned(),
+        })
+    }
+}
+
+impl View for Modularity {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let (edges, training) = (Self::against_edges(cx), Self::over_training(cx));
+        if edges.is_empty() && training.is_empty() {
+            edges.show(ui, ui.available_size(), cx.theme, &mut self.states[0]);
+            return;
+        }
+        ui.spacing_mut().item_spacing.y = 4.0;
+        self.controls_ui(ui, cx);
+        let room = ui.available_size();
+        if room.x > 720.0 {
+            ui.horizontal(|ui| {
+                let wide = ((room.x - 12.0) / 2.0).floor();
+                edges.show(ui, vec2(wide, room.y), cx.theme, &mut self.states[0]);
+                ui.add_space(4.0);
+                training.show(ui, vec2(wide, room.y), cx.theme, &mut self.states[1]);
+            });
+        } else {
+            let high = ((room.y - 6.0) / 2.0).floor();
+            edges.show(ui, vec2(room.x, high), cx.theme, &mut self.states[0]);
+            training.show(ui, vec2(room.x, high), cx.theme, &mut self.states[1]);
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        match Self::shown(cx) {
+            Some(s) => format!("step {} \u{b7} {}", s.step, s.about),
+            None => "how far the graph falls into communities, against chance".to_owned(),
+        }
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let both = [Self::against_edges(cx), Self::over_training(cx)];
+        let tables: Vec<String> = both.iter().zip(&self.states).filter_map(|(c, s)| c.csv(s)).collect();
+        (!tables.is_empty()).then(|| tables.join("\n"))
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Self::against_edges(cx).svg(&self.states[0], cx.theme)
+    }
+}

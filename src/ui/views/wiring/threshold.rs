@@ -1,0 +1,219 @@
+//! How the entries of G are spread, with the threshold drawn over them: drag it and the graph is cut
+//! there.
+
+use eframe::egui::{
+    Color32, CursorIcon, DragValue, Rect, RichText, Sense, Shape, Stroke as Pen, Ui, WidgetInfo, accesskit::Role, pos2,
+    vec2,
+};
+
+use super::{EMPTY, fact, grouped, keep_fresh, part, points, sample, subtitle};
+use crate::{
+    config::Value,
+    telemetry::{Series, channels},
+    ui::{
+        plot::{Axis, Chart, ChartState, Line, Stroke},
+        theme,
+        views::{View, ViewCx},
+    },
+};
+
+const SIGNS: [(&str, &str); 3] = [
+    ("excitatory", "Edges are entries above \u{3b2}: neurons that raise one another."),
+    ("inhibitory", "Edges are entries below \u{2212}\u{3b2}: neurons that lower one another."),
+    ("both", "Edges are entries further than \u{3b2} from 0."),
+];
+
+/// View `graph_threshold`.
+#[derive(Default)]
+pub struct Threshold {
+    state: ChartState,
+    /// Where the line is held.
+    held: Option<f64>,
+}
+
+impl Threshold {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn sign<'a>(cx: &ViewCx<'a>) -> &'a str {
+        if cx.config.get("graph.sign").is_some() { cx.config.text("graph.sign") } else { "excitatory" }
+    }
+
+    fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
+        let found = sample(cx, channels::GRAPH_HISTOGRAM);
+        let x = Axis::new("entry of G");
+        let mut chart = Chart::new("entries of G", x, Axis::new("density").log()).empty(EMPTY);
+        let Some(series) = part(found, "entries") else { return chart };
+        if let (Some(first), Some(last)) = (series.x.first(), series.x.last()) {
+            chart.x = chart.x.fixed(*first, *last);
+        }
+        let positive = |name: &str| -> Vec<[f64; 2]> {
+            // on a logarithmic axis nothing is no place
+            points(series, name).into_iter().map(|p| if p[1] > 0.0 { p } else { [p[0], f64::NAN] }).collect()
+        };
+        chart.lines.push(Line::new("frequency", cx.theme.text, positive("frequency")));
+        let mirrored = Line::new("symmetric part, min f(x), f(\u{2212}x)", cx.theme.secondary, positive("symmetric"));
+        let mut mirrored = mirrored.stroke(Stroke::Dashed);
+        mirrored.short = Some("symmetric".to_owned());
+        chart.lines.push(mirrored);
+        let mut rest = Line::new("skew: what one side has more", cx.theme.variant(0), positive("skew"));
+        rest.short = Some("skew".to_owned());
+        chart.lines.push(rest);
+        chart
+    }
+
+    /// Entries beyond a threshold, read off between the thresholds that were told.
+    fn edges_at(survival: &Series, sign: &str, beta: f64) -> Option<f64> {
+        let counts = points(survival, sign);
+        let after = counts.partition_point(|p| p[0] < beta);
+        let (a, b) = (counts.get(after.checked_sub(1)?)?, counts.get(after).or(counts.last())?);
+        let along = if b[0] > a[0] { ((beta - a[0]) / (b[0] - a[0])).clamp(0.0, 1.0) } else { 0.0 };
+        // counts fall by powers: straight on a logarithmic axis
+        Some(((a[1] + 1.0).ln() * (1.0 - along) + (b[1] + 1.0).ln() * along).exp() - 1.0)
+    }
+
+    fn controls_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing.x = 6.0;
+            let now = Self::sign(cx);
+            for (sign, about) in SIGNS {
+                if ui.selectable_label(now == sign, sign).on_hover_text(about).clicked() && now != sign {
+                    cx.settings.push(("graph.sign".to_owned(), Value::Text(sign.to_owned())));
+                }
+            }
+            ui.add_space(8.0);
+            if cx.config.get("graph.edges").is_some() {
+                let mut edges = cx.config.usize("graph.edges");
+                let label = ui.label("edges").on_hover_text("How many of the largest entries make edges.").id;
+                let drag = DragValue::new(&mut edges).range(100..=400_000).speed(100.0);
+                if ui.add(drag).labelled_by(label).changed() {
+                    cx.settings.push(("graph.edges".to_owned(), Value::Int(edges as i64)));
+                }
+            }
+        });
+    }
+
+    /// The line at beta (and its mirror), and what taking hold of it does.
+    fn handle_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, area: Rect, range: [f64; 2], survival: &Series) {
+        let found = sample(cx, channels::GRAPH_HISTOGRAM);
+        let Some(told) = fact(found, "beta") else { return };
+        let (sign, most) = (Self::sign(cx), survival.x.last().copied().unwrap_or(told));
+        let beta = self.held.unwrap_or(told);
+        let place = |v: f64| area.left() + ((v - range[0]) / (range[1] - range[0])) as f32 * area.width();
+        let value = |x: f32| range[0] + f64::from((x - area.left()) / area.width()) * (range[1] - range[0]);
+        let sides: &[f64] = match sign {
+            "inhibitory" => &[-1.0],
+            "both" => &[-1.0, 1.0],
+            _ => &[1.0],
+        };
+        for side in sides {
+            let x = place(side * beta);
+            if !area.x_range().contains(x) {
+                continue;
+            }
+            let beyond = match side {
+                s if *s < 0.0 => Rect::from_x_y_ranges(area.left()..=x, area.y_range()),
+                _ => Rect::from_x_y_ranges(x..=area.right(), area.y_range()),
+            };
+            let tone = if *side < 0.0 { cx.theme.cool } else { cx.theme.warm };
+            ui.painter().rect_filled(beyond, 0.0, tone.gamma_multiply(0.10));
+            let grip = Rect::from_x_y_ranges(x - 6.0..=x + 6.0, area.y_range());
+            let id = ui.scope_id().with(("threshold", *side as i32));
+            let response = ui.interact(grip, id, Sense::drag()).on_hover_cursor(CursorIcon::ResizeHorizontal);
+            response.widget_info(|| WidgetInfo::labeled(Role::Slider, true, "threshold beta"));
+            let strong = response.hovered() || response.dragged();
+            let colour = if strong { cx.theme.accent } else { tone };
+            ui.painter().vline(x, area.y_range(), Pen::new(if strong { 2.5 } else { 1.5 }, colour));
+            grip_mark(ui, pos2(x, area.top() + 10.0), colour);
+            if let Some(p) = response.interact_pointer_pos().filter(|_| response.dragged()) {
+                self.held = Some((value(p.x) * side).clamp(0.0, most));
+            }
+            if response.drag_stopped()
+                && let Some(held) = self.held.take()
+                && let Some(edges) = Self::edges_at(survival, sign, held)
+            {
+                let edges = (edges.round() as i64).clamp(100, 400_000);
+                cx.settings.push(("graph.edges".to_owned(), Value::Int(edges)));
+            }
+        }
+    }
+
+    fn words(&self, cx: &ViewCx<'_>, survival: Option<&Series>) -> String {
+        let found = sample(cx, channels::GRAPH_HISTOGRAM);
+        let get = |name| fact(found, name).unwrap_or(f64::NAN);
+        let held = self.held.zip(survival).and_then(|(b, s)| Some((b, Self::edges_at(s, Self::sign(cx), b)?)));
+        let (beta, edges) = held.unwrap_or((get("beta"), get("edges")));
+        let neurons = sample(cx, channels::GRAPH_NEURONS);
+        let carrying = match (fact(neurons, "carrying"), fact(neurons, "n"), held) {
+            (Some(c), Some(n), None) => format!(" \u{b7} on {} of {} neurons", grouped(c), grouped(n)),
+            _ => String::new(),
+        };
+        format!(
+            "\u{3b2} = {beta:.4} \u{b7} {} edges of {} entries{carrying} \u{b7} skew {:.2}, kurtosis {:.1} (normal: 3)",
+            grouped(edges),
+            grouped(get("entries")),
+            get("skew"),
+            get("kurtosis"),
+        )
+    }
+}
+
+/// Two small triangles: this line can be moved.
+fn grip_mark(ui: &Ui, at: eframe::egui::Pos2, colour: Color32) {
+    for side in [-1.0, 1.0] {
+        let tip = |x: f32, y: f32| at + vec2(side * x, y);
+        let corners = vec![tip(3.0, -5.0), tip(3.0, 5.0), tip(8.0, 0.0)];
+        ui.painter().add(Shape::convex_polygon(corners, colour, Pen::NONE));
+    }
+}
+
+impl View for Threshold {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        keep_fresh(cx);
+        let chart = Self::chart(cx);
+        if chart.is_empty() {
+            chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
+            return;
+        }
+        ui.spacing_mut().item_spacing.y = 4.0;
+        Self::controls_ui(ui, cx);
+        let survival = part(sample(cx, channels::GRAPH_HISTOGRAM), "survival");
+        let words = self.words(cx, survival);
+        ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
+        let shown = chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
+        let range = self.state.zoom_x.or(chart.x.fixed);
+        if let (Some(range), Some(survival)) = (range, survival) {
+            self.handle_ui(ui, cx, shown.area, range, survival);
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        subtitle(cx, channels::GRAPH_HISTOGRAM, "entries of G and the threshold that makes edges")
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Self::chart(cx).csv(&self.state)
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Self::chart(cx).svg(&self.state, cx.theme)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_read_off_between_thresholds() {
+        let line = crate::telemetry::Line { name: "both".into(), y: vec![1000.0, 100.0, 0.0] };
+        let survival = Series { x: vec![0.0, 1.0, 2.0], lines: vec![line], ..Series::default() };
+        let at = |beta| Threshold::edges_at(&survival, "both", beta).unwrap();
+        assert!((at(1.0) - 100.0).abs() < 1e-9 && (at(2.0)).abs() < 1e-9 && at(9.0).abs() < 1e-9);
+        assert!(at(0.5) > 300.0 && at(0.5) < 330.0, "{}", at(0.5));
+        assert_eq!(Threshold::edges_at(&survival, "none", 1.0), None);
+        assert_eq!(super::super::grouped(1_234_567.0), "1,234,567");
+        assert_eq!(super::super::grouped(999.0), "999");
+    }
+}

@@ -1,0 +1,267 @@
+//! The graph of a BDH model's weights: that its edges are the entries they are said to be, with every
+//! neuron where it belongs, and what memory it takes at 32,768 neurons, counted at the allocator.
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    collections::BTreeMap,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+};
+
+use candle_core::Device;
+use orrery::{
+    analysis::graph::{
+        null,
+        product::{Product, Sign},
+    },
+    config::Value,
+    corpus::{self, Corpus},
+    models::{
+        Model, Spec,
+        bdh::{BdhSpec, Position},
+    },
+    nn::host,
+    probe::{self, Finding, Subject},
+    telemetry::{Args, Graph, Payload, Series, channels},
+};
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+struct Counting;
+
+static ALIVE: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+/// One test at a time, so that the count is of that test.
+static ALONE: Mutex<()> = Mutex::new(());
+
+// SAFETY: every call goes to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let alive = ALIVE.fetch_add(layout.size(), SeqCst) + layout.size();
+        MOST.fetch_max(alive, SeqCst);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        ALIVE.fetch_sub(layout.size(), SeqCst);
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const NEURONS: usize = 96;
+const HEADS: usize = 4;
+const WIDTH: usize = 8;
+
+struct Bench {
+    corpus: Corpus,
+    model: Box<dyn Model>,
+}
+
+impl Bench {
+    fn new(spec: BdhSpec) -> Result<Self, Box<dyn std::error::Error>> {
+        let corpus = Corpus::open(&corpus::Spec {
+            source: corpus::Source::Generated("harbour".into()),
+            tokenizer: corpus::TokenizerSpec::Byte { vocab: 256 },
+            held_out: 0.1,
+            seed: 1,
+        })?;
+        let model = Spec::Bdh(spec).build(corpus.vocab(), 3, &Device::Cpu)?;
+        Ok(Self { corpus, model })
+    }
+
+    fn small() -> Result<Self, Box<dyn std::error::Error>> {
+        Self::new(BdhSpec { neurons: NEURONS, d_model: WIDTH, heads: HEADS, layers: 2, ..BdhSpec::default() })
+    }
+
+    fn ask(&mut self, id: &str, args: &[(&str, Value)]) -> candle_core::Result<Vec<Finding>> {
+        let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
+        let probe = probe::find(id).ok_or(candle_core::Error::Msg(format!("no probe {id}")))?;
+        assert!(probe.applies(self.model.as_ref()));
+        let (model, corpus) = (self.model.as_mut(), &self.corpus);
+        probe.ask(&mut Subject { model, corpus, device: &Device::Cpu, seed: 0, args: &args })
+    }
+
+    /// G by its definition: the effect of y_i on x_j (or y_j), j of head j / N.
+    fn g(&self, encoder: &str) -> candle_core::Result<Vec<Vec<f64>>> {
+        let get = |name: &str| host::to_f64(self.model.params().get(name).unwrap());
+        let (e, d) = (get("decoder")?, get(encoder)?);
+        let n = NEURONS / HEADS;
+        let entry = |i: usize, j: usize| -> f64 {
+            // decoder (n, D), encoder (nh, D, N)
+            (0..WIDTH).map(|k| e[i * WIDTH + k] * d[(j / n * WIDTH + k) * n + j % n]).sum()
+        };
+        Ok((0..NEURONS).map(|i| (0..NEURONS).map(|j| entry(i, j)).collect()).collect())
+    }
+}
+
+fn payload<'a>(found: &'a [Finding], channel: &str) -> &'a Payload {
+    &found.iter().find(|f| f.channel == channel).unwrap().payload
+}
+
+fn part<'a>(payload: &'a Payload, name: &str) -> &'a Series {
+    payload.part(name).and_then(Payload::as_series).unwrap()
+}
+
+fn line<'a>(series: &'a Series, name: &str) -> &'a [f64] {
+    let line = series.lines.iter().find(|l| l.name == name).unwrap_or_else(|| panic!("no line {name}"));
+    assert_eq!(line.y.len(), series.x.len(), "{name}");
+    &line.y
+}
+
+fn graph(payload: &Payload) -> (&Graph, &Series) {
+    match payload.part("graph") {
+        Some(Payload::Graph(g)) => (g, part(payload, "neurons")),
+        other => panic!("graph is {other:?}"),
+    }
+}
+
+#[test]
+fn edges_are_the_largest_entries_between_the_neurons_they_name() -> Outcome {
+    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    let mut bench = Bench::small()?;
+    let n = NEURONS / HEADS;
+    for (matrix, encoder) in [("x", "encoder"), ("y", "encoder_v")] {
+        let g = bench.g(encoder)?;
+        for (sign, size) in
+            [("excitatory", (|g: f64| g) as fn(f64) -> f64), ("inhibitory", |g| -g), ("both", |g: f64| g.abs())]
+        {
+            for heads in [None, Some((1usize, 2usize)), Some((3, 3))] {
+                let inside = |i: usize, j: usize| i != j && heads.is_none_or(|(a, b)| (i / n, j / n) == (a, b));
+                let mut all: Vec<(f64, usize, usize)> = (0..NEURONS)
+                    .flat_map(|i| (0..NEURONS).map(move |j| (i, j)))
+                    .filter(|(i, j)| inside(*i, *j))
+                    .map(|(i, j)| (size(g[i][j]), i, j))
+                    .collect();
+                all.sort_by(|a, b| b.0.total_cmp(&a.0));
+                let mut args = vec![
+                    ("edges", Value::Int(60)),
+                    ("matrix", Value::Text(matrix.into())),
+                    ("sign", Value::Text(sign.into())),
+                ];
+                if let Some((a, b)) = heads {
+                    args.extend([("from_head", Value::Int(a as i64 + 1)), ("to_head", Value::Int(b as i64 + 1))]);
+                }
+                let found = bench.ask("neuron_graph", &args)?;
+                let told = payload(&found, channels::GRAPH_NEURONS);
+                let (graph, neurons) = graph(told);
+                assert_eq!(graph.edges.len(), 60);
+                assert_eq!((graph.nodes, graph.labels.len()), (neurons.x.len(), neurons.x.len()));
+                let expected: BTreeMap<(usize, usize), f64> =
+                    all[..60].iter().map(|(_, i, j)| ((*i, *j), g[*i][*j])).collect();
+                let mut into = vec![0.0; graph.nodes];
+                for (a, b, weight) in &graph.edges {
+                    let (i, j) = (neurons.x[*a as usize] as usize, neurons.x[*b as usize] as usize);
+                    let entry = expected.get(&(i, j)).unwrap_or_else(|| panic!("{i} -> {j} is none of the largest"));
+                    assert!((entry - f64::from(*weight)).abs() < 1e-8, "{i} -> {j}");
+                    into[*b as usize] += 1.0;
+                }
+                assert_eq!(line(neurons, "in"), into);
+                assert_eq!(line(neurons, "out").iter().sum::<f64>(), 60.0);
+                for (k, v) in neurons.x.iter().enumerate() {
+                    let v = *v as usize;
+                    assert_eq!(line(neurons, "head")[k] as usize, v / n);
+                    assert_eq!(graph.labels[k], format!("h{} n{}", v / n, v % n));
+                    // its turn takes 65536^(2 floor(j/2) / N) times as long as the fastest's
+                    let slower = 65536f64.powf((v % n / 2 * 2) as f64 / n as f64);
+                    assert_eq!(line(neurons, "octave")[k], slower.log2().floor());
+                }
+                let facts = part(told, "facts");
+                assert!((line(facts, "beta")[0] - all[59].0).abs() < 1e-8);
+                assert_eq!(line(facts, "carrying")[0] as usize, graph.nodes);
+                // the same by its threshold, and by one a little lower
+                args.retain(|a| a.0 != "edges");
+                args.push(("beta", Value::Float(0.5 * (all[40].0 + all[41].0))));
+                let found = bench.ask("neuron_graph", &args)?;
+                let Some(Payload::Graph(cut)) = payload(&found, channels::GRAPH_NEURONS).part("graph") else {
+                    panic!()
+                };
+                assert_eq!(cut.edges.len(), 41);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_model_without_turns_has_no_octaves_and_wrong_heads_are_named() -> Outcome {
+    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    let spec =
+        BdhSpec { neurons: NEURONS, d_model: WIDTH, heads: HEADS, position: Position::Alibi, ..BdhSpec::default() };
+    let mut bench = Bench::new(spec)?;
+    let found = bench.ask("neuron_graph", &[("edges", Value::Int(50))])?;
+    let (_, neurons) = graph(payload(&found, channels::GRAPH_NEURONS));
+    assert!(neurons.lines.iter().all(|l| l.name != "octave"));
+    let heads = [("from_head", Value::Int(5)), ("to_head", Value::Int(1))];
+    let said = bench.ask("neuron_graph", &heads).err().map(|e| e.to_string()).unwrap_or_default();
+    assert!(said.contains("4 heads, not 5"), "{said}");
+    let said = bench.ask("graph_neuron", &[("neuron", Value::Int(96))]).err().map(|e| e.to_string());
+    assert!(said.is_some_and(|s| s.contains("no neuron 96")));
+    Ok(())
+}
+
+/// Before training G is a random product: its modularity is that null model's, above nothing but G(n, m).
+#[test]
+fn before_training_the_graph_is_its_own_null_model() -> Outcome {
+    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    let spec = BdhSpec { neurons: 1024, d_model: 32, heads: HEADS, ..BdhSpec::default() };
+    let mut bench = Bench::new(spec)?;
+    let args = [("most", Value::Int(8000)), ("restarts", Value::Int(2))];
+    let found = bench.ask("graph_modularity", &args)?;
+    let series = payload(&found, channels::GRAPH_MODULARITY).as_series().unwrap();
+    assert_eq!(series.x, [1000.0, 2000.0, 4000.0, 8000.0]);
+    for i in 1..4 {
+        let at = |name: &str| line(series, name)[i];
+        let (model, thin, matched) = (at("model"), at("low rank"), at("low rank, same norms"));
+        assert!((model - thin).abs() < 0.03 && (model - matched).abs() < 0.03, "{model} {thin} {matched}");
+        assert!(at("G(n, m)") > 0.1 && at("degree-preserving") < model, "{}", at("degree-preserving"));
+    }
+    let found = bench.ask("graph_curve", &[("edges", Value::Int(8000))])?;
+    let curve = payload(&found, channels::GRAPH_CURVE).as_series().unwrap();
+    assert!((line(curve, "model")[0] - line(series, "model")[3]).abs() < 0.02);
+    assert_eq!(line(curve, "carrying"), &line(series, "carrying")[3..]);
+    Ok(())
+}
+
+#[test]
+fn a_neurons_partners_are_its_row_and_its_column() -> Outcome {
+    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    let mut bench = Bench::small()?;
+    let g = bench.g("encoder")?;
+    let found = bench.ask("graph_neuron", &[("neuron", Value::Int(31))])?;
+    let told = payload(&found, channels::GRAPH_NEURON);
+    for (name, effect) in
+        [("to", (|g: &[Vec<f64>], j: usize| g[31][j]) as fn(&[Vec<f64>], usize) -> f64), ("from", |g, j| g[j][31])]
+    {
+        let mut all: Vec<(f64, usize)> = (0..NEURONS).filter(|j| *j != 31).map(|j| (effect(&g, j), j)).collect();
+        all.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let (first, last) = (&all[..8], &all[all.len() - 8..]);
+        let series = part(told, name);
+        let expected: Vec<f64> = first.iter().chain(last).map(|(_, j)| *j as f64).collect();
+        assert_eq!(series.x, expected, "{name}");
+        assert!((line(series, "entry")[0] - all[0].0).abs() < 1e-8);
+    }
+    assert!(matches!(told.part("writes"), Some(Payload::Text(words)) if words.len() == 8));
+    Ok(())
+}
+
+/// At the paper's 32,768 neurons G has 4 GiB of entries; what is looked at at once is tiles and counts.
+#[test]
+fn memory_stays_bounded_at_32768_neurons() {
+    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    const N: usize = 32_768;
+    let (a, b) = (null::factor(N, 4, 1), null::factor(N, 4, 2));
+    let product = Product::new(&a, &b, 4, true).unwrap();
+    let before = ALIVE.load(SeqCst);
+    MOST.store(before, SeqCst);
+    let spread = product.spread();
+    let found = product.strongest(200_000, Sign::Excitatory, &spread);
+    let most = MOST.load(SeqCst) - before;
+    assert_eq!(spread.n, N as u64 * (N as u64 - 1));
+    assert_eq!(found.edges.len(), 200_000);
+    assert!(most < 64 << 20, "{} MiB", most >> 20);
+}
