@@ -8,7 +8,7 @@ use crossbeam::channel::bounded;
 use super::{
     Settings,
     failure::Failure,
-    figures,
+    figures, null_models,
     progress::Progress,
     settings::{self, Named},
     summary, window,
@@ -127,10 +127,12 @@ fn finish(outcome: Outcome, folder: Option<PathBuf>, with_figures: bool) -> Resu
             Err(why) => eprintln!("no figures were drawn: {why}"),
         }
     }
-    match summary::table(&folder) {
-        Ok(table) if table.is_empty() => {}
-        Ok(table) => eprintln!("\n{table}\n"),
-        Err(why) => eprintln!("no summary: {why}"),
+    for table in [summary::table(&folder), null_models::table(&folder)] {
+        match table {
+            Ok(table) if table.is_empty() => {}
+            Ok(table) => eprintln!("\n{table}\n"),
+            Err(why) => eprintln!("no summary: {why}"),
+        }
     }
     println!("{}", folder.display());
     Ok(folder)

@@ -9,6 +9,7 @@ mod figures;
 mod headless;
 pub mod host;
 mod list;
+mod null_models;
 mod progress;
 mod settings;
 mod summary;

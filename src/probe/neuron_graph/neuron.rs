@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Partners and tokens told of each kind.
-const PARTNERS: usize = 8;
+const PARTNERS: usize = 6;
 const TOKENS: usize = 8;
 
 /// Arguments: `neuron` (its number in the model; that with the longest row of E if none is given) and `matrix`; partners are those of the whole graph.

@@ -33,6 +33,9 @@ impl Degrees {
         let fit = |label: &str, name: &str, colour| {
             Line::new(format!("{side}: {label}"), colour, points(series, name)).stroke(Stroke::Dashed)
         };
+        // room for the signs at both ends
+        let most = series.x.last().copied().unwrap_or(1.0);
+        chart.x = chart.x.include(&[0.8, 1.25 * most]);
         let mut all = vec![
             Line::new(format!("{side}-degree"), cx.theme.text, points(series, "density"))
                 .stroke(Stroke::Marks(Mark::Ring)),

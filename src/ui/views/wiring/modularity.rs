@@ -14,11 +14,11 @@ use crate::{
 };
 
 /// Name of a line in the measurement, and what it is called.
-const NULLS: [(&str, &str, usize); 4] = [
-    ("degree-preserving", "same degrees", 1),
-    ("low rank, same norms", "random product, same norms", 2),
-    ("low rank", "random product", 3),
-    ("G(n, m)", "G(n, m)", 4),
+const NULLS: [(&str, &str, Option<usize>); 4] = [
+    ("degree-preserving", "same degrees", Some(0)),
+    ("low rank, same norms", "random product, same norms", Some(2)),
+    ("low rank", "random product", None),
+    ("G(n, m)", "G(n, m)", Some(4)),
 ];
 
 /// View `graph_modularity`.
@@ -55,12 +55,15 @@ impl Modularity {
         let Some(series) = sample.payload.as_series() else { return chart };
         chart.lines.push(Line { width: 2.5, ..Line::new("this model", of_model(cx), points(series, "model")).dots() });
         for (name, label, colour) in NULLS {
-            chart.lines.push(Line::new(label, cx.theme.variant(colour), points(series, name)).dots());
+            let colour = colour.map_or(cx.theme.secondary, |c| cx.theme.variant(c));
+            chart.lines.push(Line::new(label, colour, points(series, name)).dots());
         }
         let first = cx.mirror.samples(cx.selection.variant, channels::GRAPH_MODULARITY).first();
         if let Some(first) = first.filter(|f| f.step < sample.step).and_then(|f| f.payload.as_series()) {
-            let colour = cx.theme.faint(of_model(cx));
-            chart.lines.push(Line::new("before training", colour, points(first, "model")).stroke(Stroke::Dashed));
+            let before = Line::new("this model before training", cx.theme.text, points(first, "model"));
+            let mut before = before.stroke(Stroke::Dashed);
+            before.short = Some("before training".to_owned());
+            chart.lines.push(before);
         }
         chart
     }
@@ -68,14 +71,16 @@ impl Modularity {
     fn over_training(cx: &ViewCx<'_>) -> Chart<'static> {
         let samples = cx.mirror.samples(cx.selection.variant, channels::GRAPH_CURVE);
         let edges = samples.last().and_then(|s| s.payload.as_series()).and_then(|s| s.x.first().copied());
-        let y = Axis::new(edges.map_or("modularity Q".to_owned(), |m| format!("Q at {} edges", super::grouped(m))));
+        let y = Axis::new(
+            edges.map_or("modularity Q".to_owned(), |m| format!("Q at {} edges; share of neurons", super::grouped(m))),
+        );
         let mut chart = Chart::new("modularity over training", Axis::new("step"), y.include(&[0.0])).empty(EMPTY);
         let line = |name: &str| -> Vec<[f64; 2]> {
             let value = |s: &Series| s.lines.iter().find(|l| l.name == name)?.y.first().copied();
             samples.iter().filter_map(|s| Some([s.step as f64, value(Payload::as_series(&s.payload)?)?])).collect()
         };
         let model = Line { width: 2.5, ..Line::new("this model", of_model(cx), line("model")) };
-        let null = Line::new("same degrees", cx.theme.variant(1), line("degree-preserving"));
+        let null = Line::new("same degrees", cx.theme.variant(0), line("degree-preserving"));
         let mut carrying = Line::new("share of neurons with edges", cx.theme.secondary, line("carrying"));
         carrying.short = Some("neurons with edges".to_owned());
         chart.lines.extend([model, null, carrying.stroke(Stroke::Dashed)].into_iter().filter(|l| !l.data.is_empty()));

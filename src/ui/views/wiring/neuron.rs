@@ -68,7 +68,7 @@ impl Neuron {
         let line =
             |name: &str| series.lines.iter().find(|l| l.name == name).map(|l| l.y.as_slice()).unwrap_or_default();
         let label = |i: usize, x: f64| match line("head").get(i) {
-            Some(head) => format!("{x:.0} (head {head:.0})"),
+            Some(head) => format!("{x:.0} h{head:.0}"),
             None => format!("{x:.0}"),
         };
         let row = |(i, (x, v)): (usize, (&f64, &f64))| Row { label: label(i, *x), value: *v, neuron: Some(*x as u32) };
@@ -125,7 +125,7 @@ impl Neuron {
                 ui.painter().rect_filled(rect, 2.0, cx.theme.line);
             }
             let tone = if row.value < 0.0 { cx.theme.cool } else { cx.theme.warm };
-            let words_wide = (wide * 0.5).min(120.0);
+            let words_wide = (wide * 0.4).min(76.0);
             let room = (wide - words_wide - 60.0).max(12.0);
             let from = rect.left() + words_wide;
             let bar = Rect::from_min_size(
@@ -178,6 +178,7 @@ impl View for Neuron {
         let columns = if ui.available_width() > 720.0 { 4 } else { 2 };
         let mut picked = None;
         ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.x = 20.0;
             ui.columns(columns, |ui| {
                 for (k, (name, heading, about)) in PARTNERS.iter().enumerate() {
                     picked = picked.or(Self::list_ui(&mut ui[k], cx, heading, about, &Self::rows(cx, name)));
