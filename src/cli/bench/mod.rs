@@ -77,7 +77,6 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     if args.latency {
         return latency::report(args.threads());
     }
-    if args.solvers {
     if args.solvers || args.communities {
         if args.steps == 0 {
             return Err(Failure::usage("--steps 0 times nothing; use 1 or more"));
