@@ -23,11 +23,18 @@ use forms::{check_at, check_reference, check_threads, derive, random};
 type Sizes = (usize, usize, usize, usize, usize);
 
 const SPECS: [LinearAttentionSpec; 4] = [
-    LinearAttentionSpec { rotary: true, damped: false, through_past: true },
-    LinearAttentionSpec { rotary: false, damped: true, through_past: true },
-    LinearAttentionSpec { rotary: true, damped: true, through_past: true },
-    LinearAttentionSpec { rotary: true, damped: false, through_past: false },
+    LinearAttentionSpec { rotary: true, damped: false, through_past: true, frequencies: None },
+    LinearAttentionSpec { rotary: false, damped: true, through_past: true, frequencies: None },
+    LinearAttentionSpec { rotary: true, damped: true, through_past: true, frequencies: None },
+    LinearAttentionSpec { rotary: true, damped: false, through_past: false, frequencies: None },
 ];
+
+/// Those, and one whose pairs turn at speeds of their own.
+fn specs(neurons: usize) -> Vec<LinearAttentionSpec> {
+    let own = (0..neurons / 2).map(|i| 0.3 / (1.0 + i as f32)).collect();
+    let own = LinearAttentionSpec { frequencies: Some(own), ..LinearAttentionSpec::default() };
+    SPECS.into_iter().chain([own]).collect()
+}
 
 /// Odd numbers from -3 to 3, scaled; channel 0 is zero if `channels` is even.
 fn odd(seed: u64, shape: &[usize], channels: usize, scale: f32) -> Result<Tensor> {
@@ -48,17 +55,18 @@ fn inputs((b, t, d, h, n): Sizes) -> Result<Vec<Var>> {
 
 fn check(sizes: Sizes) -> Result<()> {
     let (b, t, _, h, n) = sizes;
-    for spec in SPECS {
+    for spec in specs(sizes.4) {
         let vars = inputs(sizes)?;
         let exact = vars.iter().map(|v| v.as_tensor().detach().to_dtype(DType::F64)).collect::<Result<Vec<_>>>()?;
-        let second = reference(&exact[0], &exact[1], &exact[2], spec)?.a.broadcast_matmul(&exact[2].unsqueeze(0)?)?;
+        let second =
+            reference(&exact[0], &exact[1], &exact[2], spec.clone())?.a.broadcast_matmul(&exact[2].unsqueeze(0)?)?;
         let clear = second.abs()?.ge(1e-4)?.transpose(1, 2)?.reshape((b, t, h * n))?; // (B,T,H N)
         let count = host::to_f64(&clear)?.iter().sum::<f64>() / (b * t * h * n) as f64;
         assert!(t == 1 || count > 0.9 * (t - 1) as f64 / t as f64, "{count} of the second layer is clear of zero");
         let cleared = |y: Tensor| -> Result<Tensor> { &y * clear.to_dtype(y.dtype())? };
         check_at(
-            &|a| cleared(linear_attention(&a[0], &a[1], &a[2], spec)?),
-            &|a| cleared(reference(&a[0], &a[1], &a[2], spec)?.packed()?),
+            &|a| cleared(linear_attention(&a[0], &a[1], &a[2], spec.clone())?),
+            &|a| cleared(reference(&a[0], &a[1], &a[2], spec.clone())?.packed()?),
             &vars,
         )?;
     }
@@ -84,16 +92,16 @@ fn sizes_at_the_edges() -> Result<()> {
 
 #[test]
 fn the_reference_agrees_with_finite_differences() {
-    for spec in SPECS.into_iter().filter(|s| s.through_past) {
-        let op = |a: &[Tensor]| reference(&a[0], &a[1], &(&a[2] * 0.5)?, spec)?.packed();
+    for spec in specs(6).into_iter().filter(|s| s.through_past) {
+        let op = |a: &[Tensor]| reference(&a[0], &a[1], &(&a[2] * 0.5)?, spec.clone())?.packed();
         check_reference(&op, &[vec![2, 4, 5], vec![2, 5, 6], vec![2, 5, 6]]).unwrap();
     }
 }
 
 #[test]
 fn threads_change_no_bit() -> Result<()> {
-    for spec in SPECS {
-        let op = |a: &[Tensor]| linear_attention(&a[0], &a[1], &a[2], spec);
+    for spec in specs(20) {
+        let op = |a: &[Tensor]| linear_attention(&a[0], &a[1], &a[2], spec.clone());
         check_threads(&op, &[vec![7, 70, 6], vec![3, 6, 20], vec![3, 6, 20]])?;
     }
     Ok(())
@@ -105,7 +113,7 @@ fn a_token_sees_neither_itself_nor_what_follows() -> Result<()> {
     let (e, ev) = (random(2, &[2, 6, 16])?, random(3, &[2, 6, 16])?);
     let v = random(1, &[1, 100, 6])?;
     let other = Tensor::cat(&[v.narrow(1, 0, at)?, random(9, &[1, 100 - at, 6])?], 1)?;
-    let (a, b) = (linear_attention(&v, &e, &ev, spec)?, linear_attention(&other, &e, &ev, spec)?);
+    let (a, b) = (linear_attention(&v, &e, &ev, spec.clone())?, linear_attention(&other, &e, &ev, spec)?);
     assert_eq!(host::to_f32(&a.narrow(1, 0, at)?)?, host::to_f32(&b.narrow(1, 0, at)?)?);
     assert_ne!(host::to_f32(&a.narrow(1, at + 1, 1)?)?, host::to_f32(&b.narrow(1, at + 1, 1)?)?);
     // the first token has no past, so that nothing passes the gate
@@ -119,7 +127,7 @@ fn the_recurrence_gives_the_same() -> Result<()> {
     let (e, ev) = (random(2, &[1, 6, 16])?, random(3, &[1, 6, 16])?);
     let v = random(1, &[1, 80, 6])?;
     let parts = reference(&v, &e, &ev, LinearAttentionSpec::default())?;
-    let q = rotate(&parts.x, 0)?.squeeze(0)?.squeeze(0)?; // (T,N)
+    let q = rotate(&parts.x, 0, &LinearAttentionSpec::default())?.squeeze(0)?.squeeze(0)?; // (T,N)
     let tokens = v.squeeze(0)?; // (T,D)
     let mut state = Tensor::zeros((16, 6), DType::F32, &Device::Cpu)?;
     let mut rows = vec![];

@@ -41,6 +41,7 @@ fn knobs() -> Vec<Knob> {
         Knob::int("model.width", "Width", 64, 8, 512).unit("channels"),
         Knob::switch("model.frozen", "Frozen", false),
         Knob::choice("corpus.source", "Corpus", "mixture", &["mixture", "facts"]),
+        Knob::text("model.checkpoint", "Checkpoint", ""),
         Knob::text("corpus.file", "Text file", ""),
     ]
 }
@@ -632,6 +633,24 @@ fn a_dropped_file_goes_where_it_belongs() {
     d.harness.get_by_role_and_label(Role::Slider, "Step shown").set_value_accesskit(7.0);
     d.steps(3);
     assert_eq!(d.page().shown_step(), 7, "a replay can be scrubbed");
+}
+
+#[test]
+fn trained_weights_are_opened_ready_to_be_asked() {
+    let mut d = desk(Worker::Steps);
+    for (i, name) in ["one.pt", "two.pth", "three.safetensors"].into_iter().enumerate() {
+        drop_file(&mut d, name);
+        assert_eq!(d.page().config.text("model.checkpoint"), name);
+        assert_eq!(d.page().config.text("corpus.file"), "");
+        assert_eq!(d.asked.launched.lock().unwrap().len(), 2 + i, "opened at once, paused");
+    }
+    let picked = Delivery::Picked { purpose: Purpose::OpenCheckpoint, path: Some("four".into()) };
+    d.deliver.send(picked).unwrap();
+    d.until("the picked one", |d| d.page().config.text("model.checkpoint") == "four");
+    d.press(Key::Escape);
+    d.press(Key::Escape);
+    drop_file(&mut d, "five.pt");
+    assert_eq!(d.page().config.text("model.checkpoint"), "five.pt", "from the gallery too");
 }
 
 #[derive(Debug)]

@@ -1,11 +1,18 @@
-//! `orrery export`: a run's scalars for other programs.
+//! `orrery export`: a run's scalars and weights for other programs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::failure::Failure;
-use crate::store;
+use super::{failure::Failure, headless::recorded};
+use crate::{
+    models::{
+        Spec,
+        bdh::{BdhSpec, Outward, outward},
+    },
+    nn::{Device, Tensor},
+    store::{self, checkpoint, tensors},
+};
 
 #[derive(Args)]
 pub struct ExportArgs {
@@ -17,11 +24,17 @@ pub struct ExportArgs {
     /// Write TensorBoard event files into this folder, one subfolder a variant
     #[arg(long, value_name = "DIR")]
     tensorboard: Option<PathBuf>,
+    /// Write the weights of the newest checkpoint into this file, a BDH's under the names of its public code
+    #[arg(long, value_name = "FILE")]
+    safetensors: Option<PathBuf>,
+    /// Whose weights, where a run has several models
+    #[arg(long, value_name = "ID")]
+    variant: Option<String>,
 }
 
 pub fn run(args: &ExportArgs) -> Result<(), Failure> {
-    if args.csv.is_none() && args.tensorboard.is_none() {
-        return Err(Failure::usage("say what to write: --csv FILE, --tensorboard DIR, or both"));
+    if args.csv.is_none() && args.tensorboard.is_none() && args.safetensors.is_none() {
+        return Err(Failure::usage("say what to write: --csv FILE, --tensorboard DIR, --safetensors FILE"));
     }
     let words = |e: store::StoreError| Failure::usage(e.to_string());
     if let Some(file) = &args.csv {
@@ -32,5 +45,47 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
         store::export::tensorboard(&args.run, dir).map_err(words)?;
         println!("{}", dir.display());
     }
+    if let Some(file) = &args.safetensors {
+        let Model { spec, weights, .. } = newest(&args.run, args.variant.as_deref())?;
+        let Outward { tensors, metadata } = match spec {
+            Spec::Bdh(spec) => outward_of(&spec, &weights)?,
+            _ => Outward { tensors: weights, metadata: vec![] },
+        };
+        tensors::write_with(file, &tensors, &metadata).map_err(words)?;
+        println!("{}", file.display());
+    }
     Ok(())
+}
+
+/// A trained model of a run.
+pub struct Model {
+    pub spec: Spec,
+    pub weights: Vec<(String, Tensor)>,
+}
+
+/// The weights in a run's newest checkpoint, of the named variant or the only one.
+pub fn newest(run: &Path, variant: Option<&str>) -> Result<Model, Failure> {
+    let words = |e: &dyn std::fmt::Display| Failure::usage(e.to_string());
+    let (lab, config) = recorded(run)?;
+    let plan = (lab.plan)(&config)?;
+    let loaded = checkpoint::load(run, &Device::Cpu).map_err(|e| words(&e))?;
+    let loaded = loaded.ok_or_else(|| {
+        Failure::usage(format!("{} has no checkpoint yet; `orrery resume` makes one at its end", run.display()))
+    })?;
+    let ids = || plan.variants.iter().map(|v| v.id.as_str()).collect::<Vec<_>>().join(", ");
+    let of_variant = |id: &str| plan.variants.iter().find(|v| v.id == id);
+    let chosen = match (variant, plan.variants.as_slice()) {
+        (Some(id), _) => of_variant(id),
+        (None, [only]) => Some(only),
+        (None, _) => None,
+    };
+    let chosen = chosen.ok_or_else(|| Failure::usage(format!("say whose weights: --variant ID, one of {}", ids())))?;
+    let kept = loaded.checkpoint.variants.into_iter().find(|v| v.id == chosen.id);
+    let kept = kept.ok_or_else(|| Failure::usage(format!("the checkpoint does not hold `{}`", chosen.id)))?;
+    Ok(Model { spec: chosen.model.clone(), weights: kept.weights })
+}
+
+fn outward_of(spec: &BdhSpec, weights: &[(String, Tensor)]) -> Result<Outward, Failure> {
+    let words = |e: crate::nn::Error| Failure::usage(e.to_string());
+    outward(&spec.resolved().map_err(words)?, weights).map_err(words)
 }

@@ -23,7 +23,7 @@ use crate::{
 
 #[derive(Args)]
 pub struct RunArgs {
-    /// A lab, a preset, a config file or a text file
+    /// A lab, a preset, a config file, a text file, or a trained BDH (.safetensors, .pt, .pth)
     what: String,
     #[command(flatten)]
     set: Settings,
@@ -66,6 +66,9 @@ pub fn default_lab() -> Result<&'static Lab, Failure> {
 pub fn train(lab: &Lab, config: &Config, out: &Path, with_figures: bool) -> Result<PathBuf, Failure> {
     let plan = (lab.plan)(config)?;
     plan.corpus.check_file().map_err(|e| Failure::usage(e.0))?;
+    for variant in &plan.variants {
+        variant.model.check_files().map_err(|e| Failure::usage(e.to_string()))?;
+    }
     let writer = Writer::at_once(out);
     let options = Options { start: true, writer: Some(writer.clone()), ..Options::default() };
     let outcome = drive(plan, options);

@@ -90,6 +90,10 @@ impl Host for Desk {
                 Purpose::OpenTokenizer => {
                     dialog.set_title("Open a tokenizer.json").add_filter("JSON", &["json"]).pick_file()
                 }
+                Purpose::OpenCheckpoint => dialog
+                    .set_title("Open a trained BDH")
+                    .add_filter("Weights", &["safetensors", "pt", "pth"])
+                    .pick_file(),
                 Purpose::SaveAs { suggested } => dialog.set_title("Save as").set_file_name(suggested).save_file(),
             };
             Delivery::Picked { purpose, path }

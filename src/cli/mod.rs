@@ -39,7 +39,7 @@ struct Cli {
 /// What the window opens with.
 #[derive(Args)]
 struct Open {
-    /// A lab, a preset, a config file, a text file to train on, or a run folder
+    /// A lab, a preset, a config file, a text file to train on, a trained BDH, or a run folder
     what: Option<String>,
     /// Print when the first frame and the first training step came, and frame times at the end
     #[arg(long)]
@@ -99,7 +99,7 @@ enum Command {
     },
     /// Time training steps, alone or against PyTorch
     Bench(bench::BenchArgs),
-    /// Write a run's scalars as one CSV or as TensorBoard event files
+    /// Write a run's scalars as one CSV or as TensorBoard event files, or its weights as safetensors
     Export(export::ExportArgs),
 }
 

@@ -18,7 +18,7 @@ pub enum Named {
     Text(std::path::PathBuf),
 }
 
-/// Resolves a lab id, a preset id, a config file, a run folder or a text file, in this order.
+/// Resolves a lab id, a preset id, a config file, a run folder, trained weights or a text file, in this order.
 pub fn resolve(name: &str) -> Result<Named, Failure> {
     if let Some(lab) = labs::find(name) {
         return Ok(Named::Config(lab, lab.config(None)?));
@@ -44,7 +44,20 @@ pub fn resolve(name: &str) -> Result<Named, Failure> {
     if path.extension().is_some_and(|e| e == "toml") {
         return config_file(path);
     }
+    if path.extension().is_some_and(|e| ["safetensors", "pt", "pth"].iter().any(|known| e == *known)) {
+        return with_checkpoint(path);
+    }
     Ok(Named::Text(path.to_owned()))
+}
+
+/// The first lab that takes trained weights, with these.
+fn with_checkpoint(path: &Path) -> Result<Named, Failure> {
+    const KEY: &str = "model.checkpoint";
+    let lab = LABS.iter().find(|l| (l.knobs)().iter().any(|k| k.key == KEY));
+    let lab = lab.ok_or_else(|| Failure::usage("no lab of this build takes trained weights"))?;
+    let mut config = lab.config(None)?;
+    config.set_text(&(lab.knobs)(), KEY, &path.to_string_lossy())?;
+    Ok(Named::Config(lab, config))
 }
 
 fn config_file(path: &Path) -> Result<Named, Failure> {

@@ -1,6 +1,8 @@
 //! What the labs of BDH share: the model's knobs, their way into a spec, and a plan of one model that
 //! trains on text.
 
+use std::path::PathBuf;
+
 use super::common;
 use crate::{
     config::{Config, ConfigError, Knob, Value},
@@ -36,6 +38,9 @@ pub fn model_knobs(neurons: i64, d_model: i64, layers: i64) -> Vec<Knob> {
         ),
         Knob::switch("model.through_past", "Gradients through the past", true).tip(
             "Whether learning reaches what earlier tokens have written. Off is training without backpropagation through time.",
+        ),
+        Knob::text("model.checkpoint", "Checkpoint", "").tip(
+            "A trained BDH to begin from: .safetensors, .pt or .pth, of the public PyTorch code, of `orrery export` or of `orrery merge`. The sizes are then the file's; layers above count only if the file does not say them.",
         ),
         Knob::switch("model.gated", "Gates (experimental)", false).tip(
             "BDH-GPU': each head weighs what it writes, and the logits are a learned mean of all layers. The paper names it in one sentence; this is our reading of it.",
@@ -82,8 +87,15 @@ pub fn spec(c: &Config) -> Result<BdhSpec, ConfigError> {
         form: if c.text("model.form") == "paper" { Form::Paper } else { Form::Code },
         through_past: c.bool("model.through_past"),
         gated: c.bool("model.gated"),
-        carry: None,
+        weights: checkpoint(c),
+        ..BdhSpec::default()
     })
+}
+
+/// The file to begin from, if one is named.
+fn checkpoint(c: &Config) -> Option<PathBuf> {
+    let path = c.text("model.checkpoint").trim();
+    if path.is_empty() { None } else { Some(PathBuf::from(path)) }
 }
 
 /// One variant, `bdh`, of this seed.

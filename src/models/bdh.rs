@@ -1,15 +1,18 @@
 //! BDH-GPU (arXiv 2509.26507, appendix E): layers that share one set of weights, two layers of sparse
 //! positive neurons each, and linear attention whose state is the strength of synapses.
 
+pub mod foreign;
 mod net;
+mod outward;
 mod spec;
 mod state;
 
 use std::any::Any;
 
-use candle_core::{DType, Device, Result, Tensor};
+use candle_core::{DType, Device, Result, Tensor, bail};
 
 pub use self::{
+    outward::{Outward, outward},
     spec::{BdhSpec, Carry, Form, Position},
     state::State,
 };
@@ -27,18 +30,39 @@ pub struct Bdh {
     params: Params,
     net: Net,
     still: Net,
+    remarks: Vec<String>,
 }
 
 impl Bdh {
-    /// Weights are drawn from `seed`; errors name the size that does not fit.
+    /// Weights are drawn from `seed`, or are those of the file that `spec` names, and so are the sizes
+    /// then; errors name the size or tensor that does not fit.
     pub fn new(spec: &BdhSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
-        spec.check()?;
-        let mut params = Params::new(seed, device, DType::F32);
-        let net = Net::new(&mut params, spec, vocab)?;
-        let still = net.detach();
-        Ok(Self { spec: spec.clone(), params, net, still })
+        let Some(path) = &spec.weights else { return Self::drawn(spec.clone(), vocab, seed, device) };
+        let file = foreign::open(path, spec)?;
+        if file.vocab != vocab {
+            bail!(
+                "the checkpoint `{}` knows {} tokens and this corpus has {vocab}: choose the tokens it was trained on (`corpus.tokenizer`; with bytes, `corpus.vocab` = {})",
+                path.display(),
+                file.vocab,
+                file.vocab.max(256)
+            )
+        }
+        let model = Self::drawn(file.spec.clone(), vocab, seed, device)?;
+        for (name, value) in file.load(device)? {
+            model.params.load(name, &value)?;
+        }
+        Ok(Self { remarks: file.remarks, ..model })
     }
 
+    fn drawn(spec: BdhSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
+        spec.check()?;
+        let mut params = Params::new(seed, device, DType::F32);
+        let net = Net::new(&mut params, &spec, vocab)?;
+        let still = net.detach();
+        Ok(Self { spec, params, net, still, remarks: vec![] })
+    }
+
+    /// With the sizes of the file, where the weights came from one.
     pub fn spec(&self) -> &BdhSpec {
         &self.spec
     }
@@ -71,6 +95,10 @@ impl Model for Bdh {
 
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
         mapped(&self.still.encode(tokens, tap, None)?, &self.still.lm_head)
+    }
+
+    fn remarks(&self) -> &[String] {
+        &self.remarks
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -29,6 +29,14 @@ pub enum Spec {
 }
 
 impl Spec {
+    /// Whether the files it names, if any, can be read at all: a quick look, without their tensors.
+    pub fn check_files(&self) -> Result<()> {
+        match self {
+            Spec::Bdh(s) => s.resolved().map(drop),
+            _ => Ok(()),
+        }
+    }
+
     /// Builds the model with weights drawn from `seed`. Errors name the size that does not fit.
     pub fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
         Ok(match self {
@@ -84,6 +92,11 @@ pub trait Model: Send {
     /// Turns a live dial (`coupling_scale`). False if the family has no such dial.
     fn set_dial(&mut self, _name: &str, _value: f64) -> bool {
         false
+    }
+
+    /// What a person should know of how it was made, in words.
+    fn remarks(&self) -> &[String] {
+        &[]
     }
 
     /// For probes that question one family.

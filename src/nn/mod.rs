@@ -13,9 +13,10 @@ pub mod params;
 pub mod pooling;
 pub mod prenorm;
 pub mod tap;
+pub mod weights;
 
 pub use batch::{Batch, IGNORE};
-pub use candle_core::{Device, Result, Tensor};
+pub use candle_core::{Device, Error, Result, Tensor};
 pub use optimiser::AdamW;
 pub use params::Params;
 pub use tap::Tap;

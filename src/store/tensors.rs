@@ -34,6 +34,15 @@ pub struct TensorRecord {
 
 /// Writes the tensors under their names, any device, exact bits, and forces them to the disk.
 pub fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<FileRecord, StoreError> {
+    write_with(path, tensors, &[])
+}
+
+/// As [`write`], with words beside the tensors.
+pub fn write_with(
+    path: &Path,
+    tensors: &[(String, Tensor)],
+    metadata: &[(String, String)],
+) -> Result<FileRecord, StoreError> {
     let broken = |e: &dyn std::fmt::Display| StoreError(format!("cannot write `{}`: {e}", path.display()));
     let on_host = tensors
         .iter()
@@ -41,7 +50,8 @@ pub fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<FileRecord, St
         .collect::<candle_core::Result<Vec<_>>>()
         .map_err(|e| broken(&e))?;
     // "pt" is what PyTorch tools ask for before they open a file.
-    let metadata = HashMap::from([("format".to_owned(), "pt".to_owned())]);
+    let format = ("format".to_owned(), "pt".to_owned());
+    let metadata: HashMap<String, String> = metadata.iter().cloned().chain([format]).collect();
     let bytes = safetensors::serialize(on_host.iter().map(|(n, t)| (*n, t)), Some(metadata)).map_err(|e| broken(&e))?;
     files::write_synced(path, &bytes)?;
     Ok(FileRecord {

@@ -12,6 +12,7 @@ pub enum Purpose {
     OpenConfig,
     OpenRun,
     OpenTokenizer,
+    OpenCheckpoint,
     SaveAs { suggested: String },
 }
 

@@ -323,13 +323,9 @@ impl Page {
         self.preset.get(key)
     }
 
-    /// The text knob that takes a path and whose key names `what` ("file", "tokenizer").
-    pub fn path_knob(&self, tokenizer: bool) -> Option<&'static str> {
-        self.knobs
-            .iter()
-            .filter(|k| k.range == Range::Text && is_path(k.key))
-            .find(|k| k.key.contains("tokenizer") == tokenizer)
-            .map(|k| k.key)
+    /// The text knob that takes a path to this.
+    pub fn path_knob(&self, takes: Takes) -> Option<&'static str> {
+        path_knob(&self.knobs, takes)
     }
 
     // ---- time ----
@@ -361,8 +357,33 @@ impl Page {
 
 /// Whether a text knob holds a path.
 pub fn is_path(key: &str) -> bool {
-    let name = key.rsplit('.').next().unwrap_or(key);
-    name.contains("file") || name.contains("path")
+    Takes::of(key).is_some()
+}
+
+/// What a path is to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    Text,
+    Tokenizer,
+    Checkpoint,
+}
+
+impl Takes {
+    /// What the text knob with this key takes, if it takes a path.
+    pub fn of(key: &str) -> Option<Self> {
+        let name = key.rsplit('.').next().unwrap_or(key);
+        match name {
+            "checkpoint" => Some(Self::Checkpoint),
+            name if name.contains("tokenizer_") => Some(Self::Tokenizer),
+            name if name.contains("file") || name.contains("path") => Some(Self::Text),
+            _ => None,
+        }
+    }
+}
+
+/// The text knob among these that takes a path to this.
+pub fn path_knob(knobs: &[Knob], takes: Takes) -> Option<&'static str> {
+    knobs.iter().find(|k| k.range == Range::Text && Takes::of(k.key) == Some(takes)).map(|k| k.key)
 }
 
 fn preset_of(lab: &Lab, knobs: &[Knob], config: &Config) -> Config {

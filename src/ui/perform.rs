@@ -9,7 +9,7 @@ use super::{
     app::App,
     host::{Delivery, Purpose},
     mirror::Mirror,
-    page::Page,
+    page::{Page, Takes, path_knob},
     panels::{
         Overlay,
         picture::{Goes, Picture},
@@ -180,7 +180,7 @@ impl App {
         self.open = Some(lab.id);
         self.overlay = None;
         if let Some(file) = self.homeless_file.take() {
-            self.set_path(false, &file, ctx);
+            self.set_path(Takes::Text, &file, ctx);
         }
     }
 
@@ -248,24 +248,52 @@ impl App {
         if name.ends_with(".toml") {
             self.host.read_text(path);
         } else if name.ends_with(".json") {
-            self.set_path(true, &path, ctx);
+            self.set_path(Takes::Tokenizer, &path, ctx);
+        } else if [".safetensors", ".pt", ".pth"].iter().any(|e| name.ends_with(e)) {
+            self.open_checkpoint(&path, ctx);
         } else if !name.contains('.') || name == "events.jsonl" {
             self.open_run(path, ctx);
         } else {
-            self.set_path(false, &path, ctx);
+            self.set_path(Takes::Text, &path, ctx);
+        }
+    }
+
+    /// Opens trained weights in the lab on screen, or in the first one that takes any: a paused run, its
+    /// model ready to be asked and to be trained on.
+    pub(super) fn open_checkpoint(&mut self, path: &Path, ctx: &Context) {
+        let takes = |page: &Page| page.path_knob(Takes::Checkpoint).is_some();
+        if !self.open.and_then(|id| self.pages.get(id)).is_some_and(takes) {
+            let lab = self.lists.labs.iter().find(|l| path_knob(&(l.knobs)(), Takes::Checkpoint).is_some());
+            match lab.map(|l| l.id) {
+                Some(id) => self.open_lab(id, ctx),
+                None => {
+                    let words =
+                        format!("{} was not opened: no lab of this build takes trained weights.", path.display());
+                    return self.toasts.push(Level::Warning, words);
+                }
+            }
+        }
+        self.set_path(Takes::Checkpoint, path, ctx);
+        let host = self.host.as_mut();
+        if let Some(page) = self.open.and_then(|id| self.pages.get_mut(id)) {
+            page.launch(host, ctx);
         }
     }
 
     /// Gives a path to the open lab's text or tokenizer control.
-    pub(super) fn set_path(&mut self, tokenizer: bool, path: &Path, ctx: &Context) {
+    pub(super) fn set_path(&mut self, takes: Takes, path: &Path, ctx: &Context) {
         let now = ctx.input(|i| i.time);
-        let what = if tokenizer { "tokenizer file" } else { "text file of your own" };
+        let what = match takes {
+            Takes::Tokenizer => "tokenizer file",
+            Takes::Checkpoint => "checkpoint",
+            Takes::Text => "text file of your own",
+        };
         match self.open.and_then(|id| self.pages.get_mut(id)) {
             None => {
                 self.homeless_file = Some(path.to_owned());
                 self.overlay = Some(Overlay::choose_lab(path));
             }
-            Some(page) => match page.path_knob(tokenizer) {
+            Some(page) => match page.path_knob(takes) {
                 Some(key) => {
                     page.drafts.remove(key);
                     page.change(key, Value::Text(path.display().to_string()), now);
@@ -289,8 +317,9 @@ impl App {
             match delivery {
                 Delivery::Picked { purpose: Purpose::SaveAs { suggested }, path } => self.saving_goes(&suggested, path),
                 Delivery::Picked { purpose, path: Some(path) } => match purpose {
-                    Purpose::OpenText => self.set_path(false, &path, ctx),
-                    Purpose::OpenTokenizer => self.set_path(true, &path, ctx),
+                    Purpose::OpenText => self.set_path(Takes::Text, &path, ctx),
+                    Purpose::OpenTokenizer => self.set_path(Takes::Tokenizer, &path, ctx),
+                    Purpose::OpenCheckpoint => self.open_checkpoint(&path, ctx),
                     Purpose::OpenConfig => self.host.read_text(path),
                     Purpose::OpenRun => self.open_run(path, ctx),
                     Purpose::SaveAs { .. } => {}

@@ -77,7 +77,7 @@ fn evolutions() -> Result<()> {
 fn neurons() -> Result<()> {
     let (v, e, ev) = (values(&[8, 128, 64])?, values(&[4, 64, 512])?, values(&[4, 64, 512])?);
     let spec = LinearAttentionSpec::default();
-    row("linear attention", &|| linear_attention(&v, &e, &ev, spec), &|| {
-        linear_attention::reference(&v, &e, &ev, spec)?.packed()
+    row("linear attention", &|| linear_attention(&v, &e, &ev, spec.clone()), &|| {
+        linear_attention::reference(&v, &e, &ev, spec.clone())?.packed()
     })
 }

@@ -153,7 +153,7 @@ impl Net {
             None => alone,
         };
         let before = state.as_ref().map(|s| (&s.layers[layer], s.at));
-        let (a, after) = past(&x, &values, before, self.spec.attention())?;
+        let (a, after) = past(&x, &values, before, &self.spec.attention())?;
         if let (Some(state), Some(after)) = (state, after) {
             state.layers[layer] = after;
         }

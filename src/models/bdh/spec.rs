@@ -1,5 +1,7 @@
 //! Sizes and switches of BDH-GPU: plain data.
 
+use std::{path::PathBuf, sync::Arc};
+
 use candle_core::{Result, bail};
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +72,10 @@ pub struct BdhSpec {
     /// state, and the logits are a learned mean of all layers'. Experimental; adds nh (D + 1) + L weights.
     pub gated: bool,
     pub carry: Option<Carry>,
+    /// Turns a token by pair of neurons `(N / 2)`, where they are not the usual ones: a merged model's.
+    pub frequencies: Option<Arc<[f32]>>,
+    /// A checkpoint to begin from ([`super::foreign`]); then the sizes above are the file's.
+    pub weights: Option<PathBuf>,
 }
 
 impl Default for BdhSpec {
@@ -84,6 +90,8 @@ impl Default for BdhSpec {
             through_past: true,
             gated: false,
             carry: None,
+            frequencies: None,
+            weights: None,
         }
     }
 }
@@ -105,7 +113,13 @@ impl BdhSpec {
             rotary: matches!(self.position, Position::Rope | Position::Both),
             damped: matches!(self.position, Position::Alibi | Position::Both),
             through_past: self.through_past,
+            frequencies: self.frequencies.clone(),
         }
+    }
+
+    /// Turns a token of each pair of a head's neurons, `(N / 2)`.
+    pub fn turns(&self) -> Vec<f32> {
+        self.attention().turns(self.per_head())
     }
 
     /// Errors name the size that does not fit.

@@ -2,7 +2,7 @@
 //! the first (BDH-GPU, arXiv 2509.26507): neurons are queries and keys alike, there is no softmax and
 //! no scale.
 
-use std::{f32::consts::TAU, ops::Range};
+use std::{f32::consts::TAU, ops::Range, sync::Arc};
 
 use candle_core::{D, Result, Tensor, bail};
 
@@ -20,7 +20,7 @@ const EPS: f64 = 1e-5;
 const THETA: f32 = 65536.0;
 
 /// Switches of one attention.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LinearAttentionSpec {
     /// Whether queries and keys turn with their position.
     pub rotary: bool,
@@ -28,11 +28,36 @@ pub struct LinearAttentionSpec {
     pub damped: bool,
     /// Whether gradients reach keys and values, and so what earlier tokens have done.
     pub through_past: bool,
+    /// Turns a token by pair of neurons `(N / 2)`, the same in every head; `None` for [`turns_a_token`].
+    pub frequencies: Option<Arc<[f32]>>,
+}
+
+impl LinearAttentionSpec {
+    /// Turns a token of each pair of n neurons a head, `(N / 2)`.
+    pub fn turns(&self, n: usize) -> Vec<f32> {
+        match &self.frequencies {
+            Some(table) => table.to_vec(),
+            None => (0..n / 2).map(|i| turns_a_token(i, n)).collect(),
+        }
+    }
+
+    /// Errors if n neurons a head cannot turn so.
+    fn check(&self, n: usize) -> Result<()> {
+        if self.rotary && !n.is_multiple_of(2) {
+            bail!("{n} neurons a head do not turn in pairs; choose an even number");
+        }
+        match &self.frequencies {
+            Some(table) if table.len() != n / 2 => {
+                bail!("{} frequencies for {} pairs of neurons a head", table.len(), n / 2)
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Default for LinearAttentionSpec {
     fn default() -> Self {
-        Self { rotary: true, damped: false, through_past: true }
+        Self { rotary: true, damped: false, through_past: true, frequencies: None }
     }
 }
 
@@ -43,9 +68,7 @@ pub fn linear_attention(v: &Tensor, encoder: &Tensor, encoder_v: &Tensor, spec: 
     if d_in != d || encoder_v.dims() != [h, d, n] {
         bail!("{d} channels do not fit weights {:?} and {:?}", encoder.shape(), encoder_v.shape());
     }
-    if spec.rotary && !n.is_multiple_of(2) {
-        bail!("{n} neurons a head do not turn in pairs; choose an even number");
-    }
+    spec.check(n)?;
     let (v, encoder, encoder_v) = (v.contiguous()?, encoder.contiguous()?, encoder_v.contiguous()?);
     if !matrix::readable(&[&v, &encoder, &encoder_v]) {
         return reference(&v, &encoder, &encoder_v, spec)?.packed();
@@ -73,7 +96,7 @@ impl Parts {
 
 pub fn reference(v: &Tensor, encoder: &Tensor, encoder_v: &Tensor, spec: LinearAttentionSpec) -> Result<Parts> {
     let x = v.unsqueeze(1)?.broadcast_matmul(&encoder.unsqueeze(0)?)?.relu()?; // (B,H,T,N)
-    let (found, _) = past(&x, &v.unsqueeze(1)?, None, spec)?;
+    let (found, _) = past(&x, &v.unsqueeze(1)?, None, &spec)?;
     let a = norm::layer_norm_reference(&found, None, None, EPS)?; // (B,H,T,D)
     let y = (a.broadcast_matmul(&encoder_v.unsqueeze(0)?)?.relu()? * &x)?; // (B,H,T,N)
     Ok(Parts { x, a, y })
@@ -84,10 +107,12 @@ pub fn decays(heads: usize) -> Vec<f32> {
     (1..=heads).map(|h| (-(2f32.powf(-8.0 * h as f32 / heads as f32))).exp()).collect()
 }
 
-/// Turns pairs of neurons, 2i with 2i + 1, by position, the first token's being `from`. x `(B, H, T, N)`.
-pub fn rotate(x: &Tensor, from: usize) -> Result<Tensor> {
+/// Turns pairs of neurons, 2i with 2i + 1, by position, the first token's being `from`, as fast as `spec`
+/// says. x `(B, H, T, N)`.
+pub fn rotate(x: &Tensor, from: usize, spec: &LinearAttentionSpec) -> Result<Tensor> {
     let (b, h, t, n) = x.dims4()?;
-    let (cos, sin) = angles(from..from + t, n);
+    spec.check(n)?;
+    let (cos, sin) = angles(from..from + t, &spec.turns(n));
     let table = |values| Tensor::from_vec(values, (t, n / 2, 1), x.device())?.to_dtype(x.dtype());
     let (cos, sin) = (table(cos)?, table(sin)?);
     let pairs = x.reshape((b * h, t, n / 2, 2))?;
@@ -104,10 +129,9 @@ pub fn turns_a_token(pair: usize, n: usize) -> f32 {
     THETA.powf(-((2 * pair) as f32 / n as f32)) / TAU
 }
 
-/// Cosines and sines by position and pair, each `(T, N / 2)`. Pair i makes 65536^(-2i/N) / 2 pi turns a
-/// token; only what is left of whole turns counts, in f32.
-fn angles(positions: Range<usize>, n: usize) -> (Vec<f32>, Vec<f32>) {
-    let turns: Vec<f32> = (0..n / 2).map(|i| turns_a_token(i, n)).collect();
+/// Cosines and sines by position and pair, each `(T, N / 2)`, from turns a token by pair; only what is
+/// left of whole turns counts, in f32.
+fn angles(positions: Range<usize>, turns: &[f32]) -> (Vec<f32>, Vec<f32>) {
     let phases = positions.flat_map(|at| turns.iter().map(move |f| (at as f32 * f).fract() * TAU));
     phases.map(|p| (p.cos(), p.sin())).unzip()
 }

@@ -11,7 +11,7 @@ use crate::{
     ui::{
         action::Action,
         host::Purpose,
-        page::{Page, is_path},
+        page::{Page, Takes, is_path},
         run::Run,
         theme::Theme,
     },
@@ -235,8 +235,11 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
         let browse = ui.small_button("Browse…");
         browse.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, format!("Browse for {}", knob.label)));
         if browse.clicked() {
-            let tokenizer = knob.key.contains("tokenizer");
-            shell.act(Action::Pick(if tokenizer { Purpose::OpenTokenizer } else { Purpose::OpenText }));
+            shell.act(Action::Pick(match Takes::of(knob.key) {
+                Some(Takes::Tokenizer) => Purpose::OpenTokenizer,
+                Some(Takes::Checkpoint) => Purpose::OpenCheckpoint,
+                _ => Purpose::OpenText,
+            }));
         }
     });
     let draft = page.drafts.entry(knob.key.to_owned()).or_insert_with(|| text.to_owned());

@@ -11,7 +11,7 @@ use super::Shell;
 use crate::ui::{
     action::Action,
     host::Purpose,
-    page::Page,
+    page::{Page, Takes},
     theme::{self, Theme},
 };
 
@@ -27,7 +27,7 @@ impl OpenSheet {
         ui.label(RichText::new("Open").text_style(theme::title_style()));
         ui.label(
             RichText::new(
-                "A text file to train on, a config (.toml), a tokenizer.json, or a run folder to replay. Dropping it on the window does the same.",
+                "A text file to train on, a config (.toml), a tokenizer.json, a trained BDH (.safetensors, .pt, .pth), or a run folder to replay. Dropping it on the window does the same.",
             )
             .color(shell.theme.secondary),
         );
@@ -37,6 +37,7 @@ impl OpenSheet {
                 ("Config…", Purpose::OpenConfig),
                 ("Run folder…", Purpose::OpenRun),
                 ("Tokenizer…", Purpose::OpenTokenizer),
+                ("Checkpoint…", Purpose::OpenCheckpoint),
             ] {
                 if ui.button(words).clicked() {
                     shell.act(Action::Pick(purpose));
@@ -84,7 +85,7 @@ pub fn choose_lab_ui(ui: &mut Ui, shell: &mut Shell<'_>, path: &str) {
 
 /// Whether a lab has a control that takes a file.
 pub fn takes_files(lab: &crate::labs::Lab) -> bool {
-    (lab.knobs)().iter().any(|k| crate::ui::page::is_path(k.key))
+    (lab.knobs)().iter().any(|k| Takes::of(k.key) == Some(Takes::Text))
 }
 
 /// Shown while a file hangs over the window.
@@ -94,9 +95,9 @@ pub fn drop_hint_ui(ctx: &Context, theme: &Theme, on_page: bool) {
     painter.rect_filled(rect, theme::CORNER, Color32::from_black_alpha(120));
     painter.rect_stroke(rect, theme::CORNER, Stroke::new(2.0, theme.accent), StrokeKind::Inside);
     let words = if on_page {
-        "Drop it: a text to train on, a config, a tokenizer.json or a run folder"
+        "Drop it: a text to train on, a config, a tokenizer.json, a checkpoint or a run folder"
     } else {
-        "Drop it: a config, a run folder, or a text (you choose the lab)"
+        "Drop it: a config, a run folder, a checkpoint of BDH, or a text (you choose the lab)"
     };
     painter.text(rect.center(), Align2::CENTER_CENTER, words, FontId::proportional(theme::HEADING), Color32::WHITE);
 }

@@ -27,7 +27,7 @@ const TASKS: usize = 16;
 pub fn apply(v: &Tensor, encoder: &Tensor, encoder_v: &Tensor, spec: LinearAttentionSpec) -> Result<Tensor> {
     let ((b, t, d), (h, _, n)) = (v.dims3()?, encoder.dims3()?);
     let keep = [v, encoder, encoder_v].iter().any(|x| x.track_op());
-    let turns = if spec.rotary { Some(turns(t, n)) } else { None };
+    let turns = if spec.rotary { Some(turns(t, n, &spec)) } else { None };
     let powers = |decay: f32| (0..t as i32).map(|k| decay.powi(k)).collect();
     let fading = if spec.damped { decays(h).into_iter().map(powers).collect() } else { vec![] };
     v.apply_op3(
@@ -39,15 +39,21 @@ pub fn apply(v: &Tensor, encoder: &Tensor, encoder_v: &Tensor, spec: LinearAtten
 
 type Turns = Arc<(Vec<f32>, Vec<f32>)>;
 
-/// Cosines and sines, each `(T, N / 2)`, made once for each size.
-fn turns(t: usize, n: usize) -> Turns {
-    static MADE: LazyLock<Mutex<HashMap<(usize, usize), Turns>>> = LazyLock::new(Mutex::default);
+/// By length, neurons a head and the address of the table of frequencies, which is kept with them so that
+/// no other can lie there.
+type Made = HashMap<(usize, usize, usize), (Turns, Option<Arc<[f32]>>)>;
+
+/// Cosines and sines, each `(T, N / 2)`, made once for each size and table.
+fn turns(t: usize, n: usize, spec: &LinearAttentionSpec) -> Turns {
+    static MADE: LazyLock<Mutex<Made>> = LazyLock::new(Mutex::default);
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     // lengths of prompts while text is being written would pile up
     if made.len() > 16 {
         made.clear();
     }
-    made.entry((t, n)).or_insert_with(|| Arc::new(angles(0..t, n))).clone()
+    let table = spec.frequencies.clone();
+    let at = table.as_ref().map_or(0, |t| t.as_ptr() as usize);
+    made.entry((t, n, at)).or_insert_with(|| (Arc::new(angles(0..t, &spec.turns(n))), table)).0.clone()
 }
 
 #[derive(Clone, Copy)]

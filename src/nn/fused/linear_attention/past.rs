@@ -11,10 +11,10 @@ pub fn past(
     x: &Tensor,
     values: &Tensor,
     before: Option<(&Tensor, usize)>,
-    spec: LinearAttentionSpec,
+    spec: &LinearAttentionSpec,
 ) -> Result<(Tensor, Option<Tensor>)> {
     let (_, heads, t, _) = x.dims4()?;
-    let q = if spec.rotary { rotate(x, before.map_or(0, |(_, at)| at))? } else { x.clone() };
+    let q = if spec.rotary { rotate(x, before.map_or(0, |(_, at)| at), spec)? } else { x.clone() };
     let (k, values) = if spec.through_past { (q.clone(), values.clone()) } else { (q.detach(), values.detach()) };
     let decays = if spec.damped { decays(heads) } else { vec![1.0; heads] };
     let table = |left: &dyn Fn(f32, usize) -> f32, n: usize| {

@@ -1,0 +1,227 @@
+//! A BDH checkpoint that others wrote: which of a file's tensors are its weights, by which code's names,
+//! and the sizes that their shapes tell.
+//!
+//! Two codes' names are known: the public code's, which are ours, and krychu/bdh's (`E`, `Dx`, `Dy`,
+//! `readout`, `emb.weight`). The latter turns neuron i with i + N/2, at a base of 10,000: its neurons are
+//! put into our order, which changes nothing else, and its frequencies are kept. What its tokens see of
+//! what follows them, ours do not: that model's outputs cannot be had here, and a remark says so.
+
+use std::{path::Path, sync::Arc};
+
+use candle_core::{Device, Result, Tensor, bail};
+
+use super::spec::{BdhSpec, Form, Position};
+use crate::nn::{host, weights::Weights};
+
+/// Our names of the weights, and krychu/bdh's.
+pub(super) const NAMES: [[&str; 5]; 2] =
+    [["embed.weight", "encoder", "encoder_v", "decoder", "lm_head"], ["emb.weight", "Dx", "Dy", "E", "readout"]];
+/// Turns a token by neuron, `(1, 1, 1, N)`: a buffer of the public code.
+pub(super) const FREQUENCIES: &str = "attn.freqs";
+/// What the number of layers is called in configs.
+const LAYERS: [&str; 5] = ["n_layer", "n_layers", "num_layers", "layers", "L"];
+/// Base of krychu/bdh's rotary frequencies.
+const THETA_KRYCHU: f32 = 10_000.0;
+/// Frequencies closer than this share are the same.
+const SAME: f32 = 1e-5;
+/// Names that a message lists.
+const LISTED: usize = 6;
+
+/// A checkpoint whose tensors all fit; not yet loaded.
+pub struct Foreign {
+    /// The asked one with the file's sizes.
+    pub spec: BdhSpec,
+    pub vocab: usize,
+    /// What was inferred or is different here, in words.
+    pub remarks: Vec<String>,
+    file: Weights,
+    /// Names in the file, in the order of [`NAMES`].
+    names: [String; 5],
+    /// Whether neurons lie in halves, not in pairs.
+    halves: bool,
+}
+
+/// Opens the table of contents of `path` and finds a BDH in it; what a file does not say (layers, form)
+/// is taken from `asked`. Errors name the tensor and say what to do.
+pub fn open(path: &Path, asked: &BdhSpec) -> Result<Foreign> {
+    let file = Weights::open(path)?;
+    let shown = path.display();
+    let all: Vec<(&str, &[usize])> = file.tensors().collect();
+    let Some(Group { prefix, known, names }) = group(&all) else {
+        let some: Vec<&str> = all.iter().take(LISTED).map(|(n, _)| *n).collect();
+        bail!(
+            "`{shown}` holds no BDH: among its {} tensors ({}{}) is none of {}, nor of {}",
+            all.len(),
+            some.join(", "),
+            if all.len() > LISTED { ", .." } else { "" },
+            NAMES[0].join(", "),
+            NAMES[1].join(", ")
+        )
+    };
+    let shape = |name: &str| all.iter().find(|(n, _)| *n == name).map(|(_, s)| *s);
+    for (wanted, name) in NAMES[known].iter().zip(&names) {
+        if name.is_empty() {
+            bail!("`{shown}` lacks the tensor `{prefix}{wanted}`; save the model's whole state_dict")
+        }
+    }
+    let extra = all.iter().filter(|(n, _)| n.starts_with(&prefix) && !names.iter().any(|k| k == n));
+    if let Some((name, shape)) = extra.clone().find(|(n, _)| !bookkeeping(&plain(n)[plain(&prefix).len()..])) {
+        let why = match name.ends_with("pos.weight") {
+            true => "learned positions are not part of BDH-GPU; train it with rotary ones",
+            false => "it belongs to a changed model; take it out of the file if it changes nothing",
+        };
+        bail!("`{shown}` has a tensor `{name}` {shape:?} that BDH has not: {why}")
+    }
+
+    let [embed, encoder, encoder_v, decoder, lm_head] = names.each_ref().map(|n| (n.as_str(), shape(n).unwrap_or(&[])));
+    let &[heads, d_model, n] = encoder.1 else {
+        bail!(
+            "tensor `{}` of `{shown}` has shape {:?}; it must have three sides, (heads, width, neurons a head)",
+            encoder.0,
+            encoder.1
+        )
+    };
+    let &[vocab, _] = embed.1 else {
+        bail!("tensor `{}` of `{shown}` has shape {:?}; it must have two sides, (vocabulary, width)", embed.0, embed.1)
+    };
+    let Some(neurons) = heads.checked_mul(n) else { bail!("`{shown}` claims an impossible size") };
+    let expected = [
+        (embed, vec![vocab, d_model]),
+        (encoder_v, vec![heads, d_model, n]),
+        (decoder, vec![neurons, d_model]),
+        (lm_head, vec![d_model, vocab]),
+    ];
+    for ((name, found), wanted) in expected {
+        if found != wanted {
+            let encoder = format!("`{}` {:?}", encoder.0, encoder.1);
+            bail!("tensor `{name}` of `{shown}` has shape {found:?}; beside {encoder} it must be {wanted:?}")
+        }
+    }
+
+    let mut remarks = vec![];
+    let layers = said_layers(&file).unwrap_or_else(|| {
+        remarks.push(format!(
+            "`{shown}` does not say how many layers its model had, and shared weights do not tell: `model.layers` = {} is taken",
+            asked.layers
+        ));
+        asked.layers
+    });
+    let mut spec = BdhSpec { d_model, heads, neurons, layers, ..asked.clone() };
+    spec.gated = false;
+    let said = |key: &str| file.said().find(|(k, _)| *k == key).map(|(_, v)| v);
+    spec.position = said("position").and_then(Position::from_id).unwrap_or(spec.position);
+    spec.form = match said("form") {
+        Some("paper") => Form::Paper,
+        Some("code") => Form::Code,
+        _ => spec.form,
+    };
+    let halves = known == 1;
+    if halves {
+        spec.frequencies =
+            Some((0..n / 2).map(|i| THETA_KRYCHU.powf(-2.0 * i as f32 / n as f32) / std::f32::consts::TAU).collect());
+        remarks.push(format!(
+            "`{shown}` is of the code krychu/bdh, whose tokens see the whole sequence, those that follow too: here they see their past only, so outputs differ. Weights and graphs are the same"
+        ));
+    } else if let Some((name, _)) = extra.clone().find(|(n, _)| n.ends_with(FREQUENCIES)) {
+        spec.frequencies = frequencies(&file, name, n, &mut remarks)?;
+    }
+    if asked.gated {
+        remarks.push(format!("`{shown}` has no gates: `model.gated` is taken as off"));
+    }
+    spec.check().map_err(|e| candle_core::Error::Msg(format!("`{shown}` cannot be opened: {e}")))?;
+    Ok(Foreign { spec, vocab, remarks, file, names, halves })
+}
+
+impl Foreign {
+    /// The weights by our names.
+    pub fn load(&self, device: &Device) -> Result<Vec<(&'static str, Tensor)>> {
+        let load = |(ours, name): (&&'static str, &String)| -> Result<(&'static str, Tensor)> {
+            let value = self.file.load(name, device)?;
+            Ok((*ours, if self.halves { self.paired(ours, &value)? } else { value }))
+        };
+        NAMES[0].iter().zip(&self.names).map(load).collect()
+    }
+
+    /// Puts neuron i beside i + N/2, whose partner it is.
+    fn paired(&self, name: &str, value: &Tensor) -> Result<Tensor> {
+        let (h, d, n) = (self.spec.heads, self.spec.d_model, self.spec.per_head());
+        let order: Vec<u32> = (0..n as u32).map(|i| i / 2 + i % 2 * (n as u32 / 2)).collect();
+        let order = Tensor::from_vec(order, n, value.device())?;
+        match name {
+            "encoder" | "encoder_v" => value.index_select(&order, 2),
+            "decoder" => value.reshape((h, n, d))?.index_select(&order, 1)?.reshape((h * n, d)),
+            _ => Ok(value.clone()),
+        }
+    }
+}
+
+/// A model among a file's tensors.
+struct Group {
+    /// What its tensors' names begin with.
+    prefix: String,
+    /// Which of [`NAMES`].
+    known: usize,
+    /// In the order of [`NAMES`]; empty where there is none.
+    names: [String; 5],
+}
+
+/// A name without what torch.compile puts into it.
+fn plain(name: &str) -> String {
+    name.replace("_orig_mod.", "")
+}
+
+/// Whether a tensor beside the weights may be left out: what can be computed.
+fn bookkeeping(rest: &str) -> bool {
+    rest == FREQUENCIES || rest.starts_with("linear_attn.rotary.") || rest == "pos_idx"
+}
+
+/// The model of most weights; of equals, the one under the shortest prefix (not an average kept beside it).
+fn group(all: &[(&str, &[usize])]) -> Option<Group> {
+    let mut found: Vec<Group> = vec![];
+    for (name, _) in all {
+        for (known, names) in NAMES.iter().enumerate() {
+            let tail = plain(name);
+            for (i, wanted) in names.iter().enumerate() {
+                let Some(before) = tail.strip_suffix(wanted).filter(|p| p.is_empty() || p.ends_with('.')) else {
+                    continue;
+                };
+                let at = found.iter().position(|g| g.known == known && plain(&g.prefix) == before);
+                let prefix = name.strip_suffix(wanted).unwrap_or_default().to_owned();
+                let at = at.unwrap_or_else(|| {
+                    found.push(Group { prefix, known, names: Default::default() });
+                    found.len() - 1
+                });
+                found[at].names[i] = (*name).to_owned();
+            }
+        }
+    }
+    let has = |g: &Group| g.names.iter().filter(|n| !n.is_empty()).count();
+    // `emb.weight` alone is no BDH
+    found.into_iter().filter(|g| has(g) >= 2).max_by_key(|g| (has(g), std::cmp::Reverse(g.prefix.len())))
+}
+
+fn said_layers(file: &Weights) -> Option<usize> {
+    let named = |path: &str| LAYERS.contains(&path.rsplit('.').next().unwrap_or(path));
+    file.said().filter(|(path, _)| named(path)).find_map(|(_, v)| v.parse().ok().filter(|n| (1..=1024).contains(n)))
+}
+
+/// The table of pairs in the public code's buffer; none if it is the usual one.
+fn frequencies(file: &Weights, name: &str, n: usize, remarks: &mut Vec<String>) -> Result<Option<Arc<[f32]>>> {
+    let shape = file.tensors().find(|(t, _)| *t == name).map(|(_, s)| s.to_vec()).unwrap_or_default();
+    if shape.iter().product::<usize>() != n {
+        bail!("tensor `{name}` has shape {shape:?}; it must have one value for each of {n} neurons of a head")
+    }
+    let all = host::to_f32(&file.load(name, &Device::Cpu)?)?;
+    let usual =
+        BdhSpec { heads: 1, neurons: n, position: Position::Rope, frequencies: None, ..BdhSpec::default() }.turns();
+    let table: Vec<f32> = all.iter().step_by(2).copied().collect();
+    // neurons that pair turn together
+    if let Some(i) = all.chunks_exact(2).position(|p| (p[0] - p[1]).abs() > SAME * p[0].abs()) {
+        bail!("tensor `{name}`: neurons {} and {} are a pair and turn at different speeds", 2 * i, 2 * i + 1)
+    }
+    if table.iter().zip(&usual).all(|(a, b)| (a - b).abs() <= SAME * b) {
+        return Ok(None);
+    }
+    remarks.push(format!("`{name}` are other frequencies than the usual ones, and are kept"));
+    Ok(Some(table.into()))
+}

@@ -1,0 +1,60 @@
+//! A BDH as the public code's state dict: its names, its buffer of frequencies, and beside them what
+//! shapes do not tell. It does not write files.
+
+use candle_core::{Device, Result, Tensor};
+
+use super::{
+    foreign::{self, FREQUENCIES, NAMES},
+    spec::{BdhSpec, Form, Position},
+};
+
+/// Tensors by name, and words for the file's metadata.
+pub struct Outward {
+    pub tensors: Vec<(String, Tensor)>,
+    pub metadata: Vec<(String, String)>,
+}
+
+impl BdhSpec {
+    /// This, with the sizes of the file that its weights come from, if there is one.
+    pub fn resolved(&self) -> Result<BdhSpec> {
+        match &self.weights {
+            Some(path) => Ok(foreign::open(path, self)?.spec),
+            None => Ok(self.clone()),
+        }
+    }
+}
+
+/// The state dict of a model of these sizes; `weights` may hold more than it needs. An error names a
+/// weight that is missing.
+pub fn outward(spec: &BdhSpec, weights: &[(String, Tensor)]) -> Result<Outward> {
+    let mut tensors = vec![];
+    for name in NAMES[0] {
+        let Some((_, value)) = weights.iter().find(|(n, _)| n == name) else {
+            candle_core::bail!("the weights lack the tensor `{name}`")
+        };
+        tensors.push((name.to_owned(), value.detach()));
+    }
+    let turns: Vec<f32> = spec.turns().into_iter().flat_map(|f| [f, f]).collect();
+    let n = turns.len();
+    tensors.push((FREQUENCIES.to_owned(), Tensor::from_vec(turns, (1, 1, 1, n), &Device::Cpu)?));
+    let words = |key: &str, value: String| (key.to_owned(), value);
+    let metadata = vec![
+        words("n_layer", spec.layers.to_string()),
+        words("n_head", spec.heads.to_string()),
+        words("n_embd", spec.d_model.to_string()),
+        words("position", spec.position.id().to_owned()),
+        words("form", if spec.form == Form::Paper { "paper" } else { "code" }.to_owned()),
+    ];
+    Ok(Outward { tensors, metadata })
+}
+
+impl Position {
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Rope => "rope",
+            Self::Alibi => "alibi",
+            Self::Both => "both",
+            Self::Nothing => "nothing",
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Tensors by name in files that others wrote: safetensors, and what `torch.save` makes. It knows no
+//! family. Nothing in a file is believed: every size is held against the file's length before a byte
+//! is set aside for it, and nothing of a pickle is ever run.
+
+mod header;
+mod pickle;
+mod pytorch;
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
+};
+
+use candle_core::{Device, Result, Tensor, bail};
+use half::{bf16, f16};
+
+/// How values lie in the file, little-endian.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    F64,
+    F32,
+    F16,
+    Bf16,
+}
+
+impl Kind {
+    fn bytes(self) -> u64 {
+        match self {
+            Self::F64 => 8,
+            Self::F32 => 4,
+            Self::F16 | Self::Bf16 => 2,
+        }
+    }
+
+    fn read(self, b: &[u8]) -> f32 {
+        match (self, b) {
+            (Self::F64, &[a, b, c, d, e, f, g, h]) => f64::from_le_bytes([a, b, c, d, e, f, g, h]) as f32,
+            (Self::F32, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]),
+            (Self::F16, &[a, b]) => f16::from_le_bytes([a, b]).to_f32(),
+            (Self::Bf16, &[a, b]) => bf16::from_le_bytes([a, b]).to_f32(),
+            _ => f32::NAN,
+        }
+    }
+}
+
+/// A tensor of the file, its place held against the file's length.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    name: String,
+    shape: Vec<usize>,
+    /// Steps from one index to the next, in values.
+    strides: Vec<usize>,
+    /// None: a type that holds no weights, by its name in `kind_name`.
+    kind: Option<Kind>,
+    kind_name: String,
+    /// Where the first value lies, bytes from the file's start.
+    at: u64,
+}
+
+/// A file's table of contents.
+#[derive(Debug)]
+pub struct Weights {
+    path: PathBuf,
+    entries: Vec<Entry>,
+    said: BTreeMap<String, String>,
+}
+
+/// What a format's reader makes of a file of `length` bytes.
+struct Contents {
+    entries: Vec<Entry>,
+    /// Numbers and words beside the tensors, by dotted path.
+    said: BTreeMap<String, String>,
+}
+
+impl Weights {
+    /// Reads the table of contents; errors name the file, and the tensor where there is one to blame.
+    pub fn open(path: &Path) -> Result<Self> {
+        let shown = path.display();
+        let read = || -> std::io::Result<(File, u64)> {
+            let file = File::open(path)?;
+            let about = file.metadata()?;
+            if !about.is_file() {
+                return Err(std::io::Error::other("it is a folder, not a file"));
+            }
+            Ok((file, about.len()))
+        };
+        let (mut file, length) =
+            read().map_err(|e| candle_core::Error::Msg(format!("`{shown}` cannot be read: {e}")))?;
+        let mut first = [0u8; 4];
+        let zipped = file.read_exact(&mut first).is_ok() && &first == b"PK\x03\x04";
+        let found = file.rewind().map_err(|e| e.to_string()).and_then(|()| match zipped {
+            true => pytorch::contents(file, length),
+            false => header::contents(file, length, &first),
+        });
+        match found {
+            Ok(Contents { entries, said }) => Ok(Self { path: path.to_owned(), entries, said }),
+            Err(why) => bail!("`{shown}` cannot be read: {why}"),
+        }
+    }
+
+    /// Names and shapes, in the order of the file.
+    pub fn tensors(&self) -> impl Iterator<Item = (&str, &[usize])> {
+        self.entries.iter().map(|e| (e.name.as_str(), e.shape.as_slice()))
+    }
+
+    /// Numbers and words that the file says beside its tensors, by dotted path (`config.n_layer`).
+    pub fn said(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.said.iter().map(|(k, v)| (k.as_str(), v.as_str()))
+    }
+
+    /// One tensor as f32, row-major; an error names it if it is not there, holds no weights, ends early
+    /// or has a value that is no number.
+    pub fn load(&self, name: &str, device: &Device) -> Result<Tensor> {
+        let shown = self.path.display();
+        let Some(entry) = self.entries.iter().find(|e| e.name == name) else {
+            bail!("`{shown}` has no tensor `{name}`")
+        };
+        let Some(kind) = entry.kind else {
+            bail!(
+                "tensor `{name}` of `{shown}` is of type {}; weights are float32, float16, bfloat16 or float64",
+                entry.kind_name
+            )
+        };
+        let values = self
+            .values(entry, kind)
+            .map_err(|e| candle_core::Error::Msg(format!("tensor `{name}` of `{shown}` cannot be read: {e}")))?;
+        if let Some(i) = values.iter().position(|v| !v.is_finite()) {
+            let bad = values.iter().filter(|v| !v.is_finite()).count();
+            bail!(
+                "tensor `{name}` of `{shown}` has {bad} of {} values that are no numbers, the first ({}) at index {i}: the training that wrote it had diverged, or the file is damaged; use an earlier checkpoint",
+                values.len(),
+                values[i]
+            );
+        }
+        Tensor::from_vec(values, entry.shape.as_slice(), device)
+    }
+
+    fn values(&self, entry: &Entry, kind: Kind) -> std::io::Result<Vec<f32>> {
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(entry.at))?;
+        let size = kind.bytes() as usize;
+        let mut bytes = vec![0u8; span(&entry.shape, &entry.strides).unwrap_or_default() * size];
+        file.read_exact(&mut bytes)?;
+        let value = |i: usize| kind.read(&bytes[i * size..(i + 1) * size]);
+        if entry.strides == row_major(&entry.shape) {
+            return Ok((0..bytes.len() / size).map(value).collect());
+        }
+        let total: usize = entry.shape.iter().product();
+        let place = |mut i: usize| {
+            let mut at = 0;
+            for (n, step) in entry.shape.iter().zip(&entry.strides).rev() {
+                at += i % n * step;
+                i /= n;
+            }
+            at
+        };
+        Ok((0..total).map(|i| value(place(i))).collect())
+    }
+}
+
+/// Strides of a row-major tensor.
+fn row_major(shape: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1usize; shape.len()];
+    for i in (1..shape.len()).rev() {
+        strides[i - 1] = strides[i].saturating_mul(shape[i]);
+    }
+    strides
+}
+
+/// Values from the first to the last of a strided tensor; `None` if there cannot be so many, or if it
+/// would be larger unfolded than it lies.
+fn span(shape: &[usize], strides: &[usize]) -> Option<usize> {
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    let total = shape.iter().try_fold(1usize, |n, d| n.checked_mul(*d))?;
+    let last = shape.iter().zip(strides).try_fold(0usize, |at, (d, s)| at.checked_add((d - 1).checked_mul(*s)?))?;
+    // an expanded tensor (stride 0) claims values that the file does not hold
+    (total <= last + 1).then_some(last + 1)
+}
+
+/// A tensor at `at`, if it ends before `end`; else what is wrong with it, in words.
+fn placed(
+    name: String,
+    (kind, kind_name): (Option<Kind>, String),
+    (shape, strides): (Vec<usize>, Vec<usize>),
+    (at, end): (u64, u64),
+) -> std::result::Result<Entry, String> {
+    let bytes = kind.map_or(1, Kind::bytes);
+    let size = span(&shape, &strides).and_then(|n| (n as u64).checked_mul(bytes));
+    match size {
+        Some(n) if at.checked_add(n).is_some_and(|last| last <= end) => {
+            Ok(Entry { name, shape, strides, kind, kind_name, at })
+        }
+        Some(n) => Err(format!(
+            "tensor `{name}` {shape:?} needs {n} bytes and the file holds {} for it: it is cut off or damaged; copy it anew",
+            end.saturating_sub(at)
+        )),
+        None => Err(format!("tensor `{name}` claims the impossible shape {shape:?}")),
+    }
+}

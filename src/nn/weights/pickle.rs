@@ -1,0 +1,296 @@
+//! Reads a Python pickle as plain data. Calls are recorded, never made. Objects lie in one list and
+//! know each other by index, so that a small pickle cannot grow into a large one.
+
+use std::collections::HashMap;
+
+/// One object.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Node<'a> {
+    None,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(&'a str),
+    Tuple(Vec<usize>),
+    List(Vec<usize>),
+    Dict(Vec<(usize, usize)>),
+    /// Module and name.
+    Class(&'a str, &'a str),
+    /// What a call would have made, the state it would have been given, and pairs set on it.
+    Made {
+        class: usize,
+        arguments: usize,
+        state: Option<usize>,
+        pairs: Vec<(usize, usize)>,
+    },
+    /// Something stored beside the pickle.
+    Persistent(usize),
+    /// Bytes, large numbers, sets.
+    Other,
+}
+
+#[derive(Debug)]
+pub struct Pickle<'a> {
+    nodes: Vec<Node<'a>>,
+    pub top: usize,
+}
+
+impl<'a> Pickle<'a> {
+    pub fn get(&self, i: usize) -> &Node<'a> {
+        self.nodes.get(i).unwrap_or(&Node::None)
+    }
+
+    pub fn class(&self, i: usize) -> Option<(&'a str, &'a str)> {
+        match self.get(i) {
+            Node::Class(module, name) => Some((module, name)),
+            _ => None,
+        }
+    }
+
+    pub fn items(&self, i: usize) -> Option<&[usize]> {
+        match self.get(i) {
+            Node::Tuple(items) | Node::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    pub fn item(&self, i: usize, at: usize) -> Option<usize> {
+        self.items(i)?.get(at).copied()
+    }
+}
+
+/// Errors in words.
+pub fn read(bytes: &[u8]) -> Result<Pickle<'_>, String> {
+    let mut machine = Machine { rest: bytes, nodes: vec![], stack: vec![], marks: vec![], memo: HashMap::new() };
+    let top = machine
+        .run()
+        .map_err(|e| format!("its pickle is damaged {} bytes in ({e})", bytes.len() - machine.rest.len()))?;
+    Ok(Pickle { nodes: machine.nodes, top })
+}
+
+struct Machine<'a> {
+    rest: &'a [u8],
+    nodes: Vec<Node<'a>>,
+    stack: Vec<usize>,
+    /// Lengths of the stack.
+    marks: Vec<usize>,
+    memo: HashMap<usize, usize>,
+}
+
+type Step<T> = Result<T, String>;
+
+impl<'a> Machine<'a> {
+    fn run(&mut self) -> Step<usize> {
+        loop {
+            let code = self.take(1)?[0];
+            if code == b'.' {
+                return self.pop();
+            }
+            self.step(code)?;
+        }
+    }
+
+    fn step(&mut self, code: u8) -> Step<()> {
+        match code {
+            0x80 => drop(self.take(1)?),                                             // PROTO
+            0x95 => drop(self.take(8)?),                                             // FRAME
+            b'(' => self.marks.push(self.stack.len()),                               // MARK
+            b'0' => drop(self.pop()?),                                               // POP
+            b'1' => drop(self.marked()?),                                            // POP_MARK
+            b'2' => self.stack.push(*self.stack.last().ok_or("nothing to repeat")?), // DUP
+            b'N' => self.push(Node::None),
+            0x88 => self.push(Node::Bool(true)),
+            0x89 => self.push(Node::Bool(false)),
+            b'J' => self.int(4, true)?,
+            b'K' => self.int(1, false)?,
+            b'M' => self.int(2, false)?,
+            0x8a => self.long()?,
+            b'G' => {
+                let bytes = self.take(8)?.try_into().map_err(|_| "a short number")?;
+                self.push(Node::Float(f64::from_be_bytes(bytes)));
+            }
+            b'X' => self.text(4)?,
+            0x8c => self.text(1)?,
+            0x8d => self.text(8)?,
+            b'U' | b'C' => self.bytes(1)?,
+            b'T' | b'B' => self.bytes(4)?,
+            0x8e | 0x96 => self.bytes(8)?,
+            b')' => self.push(Node::Tuple(vec![])),
+            0x85..=0x87 => {
+                let n = self.stack.len().checked_sub(usize::from(code - 0x84)).ok_or("too few for a tuple")?;
+                let items = self.stack.split_off(n);
+                self.push(Node::Tuple(items));
+            }
+            b't' => {
+                let items = self.marked()?;
+                self.push(Node::Tuple(items));
+            }
+            b']' => self.push(Node::List(vec![])),
+            b'l' => {
+                let items = self.marked()?;
+                self.push(Node::List(items));
+            }
+            b'}' => self.push(Node::Dict(vec![])),
+            b'd' => {
+                let items = self.marked()?;
+                self.push(Node::Dict(pairs(&items)));
+            }
+            0x8f => self.push(Node::Other), // EMPTY_SET
+            0x90 => drop(self.marked()?),   // ADDITEMS
+            0x91 => {
+                self.marked()?;
+                self.push(Node::Other); // FROZENSET
+            }
+            b'a' | b'e' | b's' | b'u' => self.fill(code)?,
+            b'c' => {
+                let (module, name) = (self.line()?, self.line()?);
+                self.push(Node::Class(module, name));
+            }
+            0x93 => {
+                let (name, module) = (self.pop()?, self.pop()?);
+                let class = match (&self.nodes[module], &self.nodes[name]) {
+                    (Node::Text(m), Node::Text(n)) => Node::Class(m, n),
+                    _ => return Err("a class without a name".into()),
+                };
+                self.push(class);
+            }
+            b'R' | 0x81 => {
+                let (arguments, class) = (self.pop()?, self.pop()?);
+                self.push(Node::Made { class, arguments, state: None, pairs: vec![] });
+            }
+            0x92 => {
+                let (_, arguments, class) = (self.pop()?, self.pop()?, self.pop()?);
+                self.push(Node::Made { class, arguments, state: None, pairs: vec![] });
+            }
+            b'b' => {
+                let state = self.pop()?;
+                let top = *self.stack.last().ok_or("a state without an object")?;
+                if let Node::Made { state: at, .. } = &mut self.nodes[top] {
+                    *at = Some(state);
+                }
+            }
+            b'Q' => {
+                let inner = self.pop()?;
+                self.push(Node::Persistent(inner));
+            }
+            b'q' => self.keep(1)?,
+            b'r' => self.keep(4)?,
+            0x94 => {
+                let top = *self.stack.last().ok_or("nothing to keep")?;
+                self.memo.insert(self.memo.len(), top);
+            }
+            b'h' => self.recall(1)?,
+            b'j' => self.recall(4)?,
+            _ => return Err(format!("it does what no weights need, code {code:#x}")),
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, n: usize) -> Step<&'a [u8]> {
+        let (head, rest) = self.rest.split_at_checked(n).ok_or("it ends early")?;
+        self.rest = rest;
+        Ok(head)
+    }
+
+    /// An unsigned number of `n` bytes, at most eight.
+    fn count(&mut self, n: usize) -> Step<usize> {
+        let value = self.take(n)?.iter().rev().fold(0u64, |v, b| v << 8 | u64::from(*b));
+        usize::try_from(value).map_err(|_| "a number too large".into())
+    }
+
+    fn line(&mut self) -> Step<&'a str> {
+        let n = self.rest.iter().position(|b| *b == b'\n').ok_or("a line without an end")?;
+        let line = self.take(n + 1)?;
+        std::str::from_utf8(&line[..n]).map_err(|_| "words that are not UTF-8".into())
+    }
+
+    fn push(&mut self, node: Node<'a>) {
+        self.nodes.push(node);
+        self.stack.push(self.nodes.len() - 1);
+    }
+
+    fn pop(&mut self) -> Step<usize> {
+        if self.marks.last().is_some_and(|m| *m == self.stack.len()) {
+            return Err("it takes more than there is".into());
+        }
+        self.stack.pop().ok_or_else(|| "it takes more than there is".into())
+    }
+
+    /// Everything since the last mark.
+    fn marked(&mut self) -> Step<Vec<usize>> {
+        let mark = self.marks.pop().filter(|m| *m <= self.stack.len()).ok_or("a mark is missing")?;
+        Ok(self.stack.split_off(mark))
+    }
+
+    fn int(&mut self, n: usize, signed: bool) -> Step<()> {
+        let value = self.count(n)?;
+        self.push(Node::Int(if signed { i64::from(value as u32 as i32) } else { value as i64 }));
+        Ok(())
+    }
+
+    /// A little-endian two's complement number of any length.
+    fn long(&mut self) -> Step<()> {
+        let n = self.count(1)?;
+        let bytes = self.take(n)?;
+        let negative = bytes.last().is_some_and(|b| b & 0x80 != 0);
+        if bytes.len() > 8 {
+            self.push(Node::Other);
+            return Ok(());
+        }
+        let mut all = [if negative { 0xff } else { 0 }; 8];
+        all[..bytes.len()].copy_from_slice(bytes);
+        self.push(Node::Int(i64::from_le_bytes(all)));
+        Ok(())
+    }
+
+    fn text(&mut self, width: usize) -> Step<()> {
+        let n = self.count(width)?;
+        let text = std::str::from_utf8(self.take(n)?).map_err(|_| "words that are not UTF-8")?;
+        self.push(Node::Text(text));
+        Ok(())
+    }
+
+    fn bytes(&mut self, width: usize) -> Step<()> {
+        let n = self.count(width)?;
+        self.take(n)?;
+        self.push(Node::Other);
+        Ok(())
+    }
+
+    /// APPEND, APPENDS, SETITEM, SETITEMS.
+    fn fill(&mut self, code: u8) -> Step<()> {
+        let items = match code {
+            b'a' => vec![self.pop()?],
+            b's' => {
+                let value = self.pop()?;
+                vec![self.pop()?, value]
+            }
+            _ => self.marked()?,
+        };
+        let top = *self.stack.last().ok_or("items without a list")?;
+        match (&mut self.nodes[top], code) {
+            (Node::List(list), b'a' | b'e') => list.extend(items),
+            (Node::Dict(into) | Node::Made { pairs: into, .. }, b's' | b'u') => into.extend(pairs(&items)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, width: usize) -> Step<()> {
+        let key = self.count(width)?;
+        let top = *self.stack.last().ok_or("nothing to keep")?;
+        self.memo.insert(key, top);
+        Ok(())
+    }
+
+    fn recall(&mut self, width: usize) -> Step<()> {
+        let key = self.count(width)?;
+        let found = *self.memo.get(&key).ok_or("it recalls what it never kept")?;
+        self.stack.push(found);
+        Ok(())
+    }
+}
+
+fn pairs(items: &[usize]) -> Vec<(usize, usize)> {
+    items.chunks_exact(2).map(|p| (p[0], p[1])).collect()
+}

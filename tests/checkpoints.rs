@@ -1,0 +1,261 @@
+//! BDH checkpoints that PyTorch wrote: the same logits, and for every way in which a file can be wrong a
+//! message that names what is wrong, and never a panic.
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use candle_core::{DType, Device, Tensor};
+use orrery::{
+    labs,
+    models::{
+        Model,
+        bdh::{Bdh, BdhSpec, foreign, outward},
+    },
+    nn::{Tap, host, weights::Weights},
+    store::tensors,
+    trainer::Run,
+};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+const FILES: [&str; 4] = ["compiled.pt", "bare.pth", "wrapped.safetensors", "krychu.pt"];
+
+fn at(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracles/checkpoints").join(file)
+}
+
+/// The sizes are the file's; three layers where it does not say.
+fn from(path: &Path) -> candle_core::Result<Bdh> {
+    let spec = BdhSpec { weights: Some(path.to_owned()), layers: 3, ..BdhSpec::default() };
+    Bdh::new(&spec, 256, 1, &Device::Cpu)
+}
+
+fn answers() -> Result<HashMap<String, Tensor>, Box<dyn std::error::Error>> {
+    Ok(candle_core::safetensors::load(at("answers.safetensors"), &Device::Cpu)?)
+}
+
+fn distance(a: &Tensor, b: &Tensor) -> candle_core::Result<f64> {
+    let (a, b) = (host::to_f64(a)?, host::to_f64(b)?);
+    assert_eq!(a.len(), b.len());
+    Ok(a.iter().zip(&b).fold(0.0, |m, (a, b)| if a.is_finite() { f64::max(m, (a - b).abs()) } else { f64::NAN }))
+}
+
+#[test]
+fn models_that_pytorch_saved_answer_as_they_did_there() -> Outcome {
+    let answers = answers()?;
+    let tokens = answers["tokens"].to_dtype(DType::U32)?;
+    for file in FILES {
+        let model = from(&at(file))?;
+        let (s, logits) = (model.spec(), model.logits(&tokens, &mut Tap::off())?);
+        assert_eq!((s.d_model, s.heads, s.neurons, s.layers), (8, 2, 24, 3), "{file}");
+        let off = distance(&logits, &answers[file])?;
+        assert!(off < 1e-4, "{file}: {off:e}");
+        let size = host::to_f64(&answers[file])?.iter().fold(0f64, |m, v| m.max(v.abs()));
+        assert!(size > 0.5, "{file}: logits of {size} would not show a difference");
+    }
+    Ok(())
+}
+
+#[test]
+fn layers_come_from_the_file_or_are_asked_for() -> Outcome {
+    let open = |file: &str| foreign::open(&at(file), &BdhSpec { layers: 5, ..BdhSpec::default() });
+    for (file, layers) in [("compiled.pt", 3), ("wrapped.safetensors", 3), ("bare.pth", 5)] {
+        let found = open(file)?;
+        assert_eq!((found.spec.layers, found.vocab), (layers, 256), "{file}");
+        assert_eq!(found.remarks.iter().any(|r| r.contains("`model.layers`")), layers == 5, "{file}");
+        assert!(found.spec.frequencies.is_none());
+    }
+    let krychu = open("krychu.pt")?;
+    assert!(krychu.remarks.iter().any(|r| r.contains("their past only")));
+    assert_eq!(krychu.spec.turns()[0], 1.0 / std::f32::consts::TAU);
+    Ok(())
+}
+
+// ---- what is wrong is named ----
+
+/// The tensors of a good file, changed, in a file of their own; the message of opening and loading it.
+fn complaint(change: impl FnOnce(&mut HashMap<String, Tensor>)) -> Result<String, Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("changed.safetensors");
+    let mut all = candle_core::safetensors::load(at("wrapped.safetensors"), &Device::Cpu)?;
+    change(&mut all);
+    candle_core::safetensors::save(&all, &path)?;
+    match from(&path) {
+        Ok(_) => Err("the changed file opened".into()),
+        Err(e) => Ok(e.to_string()),
+    }
+}
+
+#[test]
+fn a_tensor_that_is_missing_too_many_misshapen_or_no_number_is_named() -> Outcome {
+    let zeros = |shape: &[usize]| Tensor::zeros(shape, DType::F32, &Device::Cpu).unwrap();
+    let says =
+        |text: String, all: &[&str]| all.iter().for_each(|w| assert!(text.contains(w), "`{w}` is not in: {text}"));
+    says(complaint(|t| drop(t.remove("model.decoder")))?, &["lacks", "`model.decoder`", "state_dict"]);
+    says(complaint(|t| drop(t.insert("model.more".into(), zeros(&[2]))))?, &["`model.more` [2]", "changed model"]);
+    says(
+        complaint(|t| drop(t.insert("model.pos.weight".into(), zeros(&[2, 8]))))?,
+        &["`model.pos.weight`", "positions"],
+    );
+    says(
+        complaint(|t| drop(t.insert("model.decoder".into(), zeros(&[8, 24]))))?,
+        &["`model.decoder`", "[8, 24]", "must be [24, 8]"],
+    );
+    says(complaint(|t| drop(t.insert("model.encoder".into(), zeros(&[16, 12]))))?, &["`model.encoder`", "three sides"]);
+    says(
+        complaint(|t| drop(t.insert("model.encoder".into(), zeros(&[2, 8, 0]))))?,
+        &["model.encoder_v", "must be [2, 8, 0]"],
+    );
+    says(complaint(|t| t.clear())?, &["holds no BDH", "encoder_v"]);
+    let whole = Tensor::zeros((8, 256), DType::U32, &Device::Cpu)?;
+    says(complaint(|t| drop(t.insert("model.lm_head".into(), whole)))?, &["`model.lm_head`", "U32", "float16"]);
+    for (bad, word) in [(f32::NAN, "NaN"), (f32::INFINITY, "inf")] {
+        let mut values = vec![0.5; 24 * 8];
+        values[17] = bad;
+        let values = Tensor::from_vec(values, (24, 8), &Device::Cpu)?;
+        says(
+            complaint(|t| drop(t.insert("model.decoder".into(), values)))?,
+            &["`model.decoder`", word, "index 17", "1 of 192", "earlier checkpoint"],
+        );
+    }
+    let half = zeros(&[1, 1, 1, 6]);
+    says(complaint(|t| drop(t.insert("model.attn.freqs".into(), half)))?, &["`model.attn.freqs`", "12 neurons"]);
+    Ok(())
+}
+
+/// A safetensors file of this header and so many bytes of data.
+fn with_header(path: &Path, header: &str, data: usize) -> std::io::Result<()> {
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.as_bytes());
+    bytes.resize(bytes.len() + data, 0);
+    fs::write(path, bytes)
+}
+
+#[test]
+fn what_a_file_claims_and_does_not_hold_is_never_set_aside() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("claims.safetensors");
+    let message = || Weights::open(&path).unwrap_err().to_string();
+    for shape in ["[1099511627776]", "[4294967296,4294967296,4294967296]", "[18446744073709551615]", "[3]"] {
+        for ends in ["4398046511104", "18446744073709551615", "8"] {
+            let header = format!("{{\"encoder\":{{\"dtype\":\"F32\",\"shape\":{shape},\"data_offsets\":[0,{ends}]}}}}");
+            with_header(&path, &header, 8)?;
+            assert!(message().contains("`encoder`"), "{}", message());
+        }
+    }
+    for (bytes, words) in [
+        (u64::MAX.to_le_bytes().to_vec(), "neither"),
+        ((1u64 << 24).to_le_bytes().to_vec(), "cut off in its header"),
+        (vec![1, 2, 3], "cut off after 3 bytes"),
+        (vec![], "cut off after 0 bytes"),
+        (b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.".to_vec(), "before version 1.6"),
+        (b"PK\x03\x04 and no more".to_vec(), "torch.save"),
+        (b"it was a dark and stormy night; the rain fell".to_vec(), "neither"),
+    ] {
+        fs::write(&path, bytes)?;
+        assert!(message().contains(words), "`{words}` is not in: {}", message());
+    }
+    assert!(Weights::open(&folder.path().join("none.pt")).unwrap_err().to_string().contains("none.pt"));
+    assert!(Weights::open(folder.path()).unwrap_err().to_string().contains("folder"));
+    Ok(())
+}
+
+#[test]
+fn a_file_cut_off_anywhere_or_with_changed_bytes_is_refused_or_read_but_never_ends_the_program() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("damaged");
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    for file in FILES {
+        let whole = fs::read(at(file))?;
+        let cuts = (0..whole.len()).step_by(whole.len() / 150 + 1).chain(whole.len() - 40..whole.len());
+        for cut in cuts {
+            fs::write(&path, &whole[..cut])?;
+            let text = from(&path).err().map(|e| e.to_string());
+            assert!(text.is_some_and(|t| t.contains("damaged")), "{file} cut at {cut} opened");
+        }
+        let mut read = 0;
+        for _ in 0..400 {
+            let mut bytes = whole.clone();
+            for _ in 0..rng.random_range(1..4) {
+                // half of them where the tables of contents are
+                let near = match rng.random_bool(0.5) {
+                    true if file.ends_with("safetensors") => rng.random_range(0..600),
+                    true => bytes.len() - 1 - rng.random_range(0..2000),
+                    false => rng.random_range(0..bytes.len()),
+                };
+                bytes[near] = rng.random();
+            }
+            fs::write(&path, &bytes)?;
+            match from(&path) {
+                Ok(_) => read += 1,
+                Err(e) => assert!(e.to_string().len() > 20, "{file}: {e}"),
+            }
+        }
+        assert!(read > 0, "{file}: no change was harmless, so loading was never reached");
+    }
+    Ok(())
+}
+
+// ---- out again, and in a lab ----
+
+#[test]
+fn a_state_dict_of_ours_says_all_of_itself() -> Outcome {
+    let answers = answers()?;
+    let tokens = answers["tokens"].to_dtype(DType::U32)?;
+    let folder = tempfile::tempdir()?;
+    for file in FILES {
+        let model = from(&at(file))?;
+        let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
+        let out = outward(model.spec(), &weights)?;
+        let path = folder.path().join("out.safetensors");
+        tensors::write_with(&path, &out.tensors, &out.metadata)?;
+        let again = Bdh::new(&BdhSpec { weights: Some(path), ..BdhSpec::default() }, 256, 9, &Device::Cpu)?;
+        let (a, b) = (model.logits(&tokens, &mut Tap::off())?, again.logits(&tokens, &mut Tap::off())?);
+        assert_eq!(host::to_f32(&a)?, host::to_f32(&b)?, "{file}");
+        assert_eq!(again.spec().frequencies, model.spec().frequencies, "{file}");
+        assert!(again.remarks().iter().all(|r| !r.contains("model.layers")), "{:?}", again.remarks());
+    }
+    Ok(())
+}
+
+/// A run of the lab that begins from this file.
+fn run(file: &str, set: &[(&str, &str)]) -> Result<Run, Box<dyn std::error::Error>> {
+    let lab = labs::find("synapses").ok_or("the lab is gone")?;
+    let (knobs, mut config) = ((lab.knobs)(), lab.config(None)?);
+    let path = at(file).display().to_string();
+    for (key, value) in
+        [("model.checkpoint", path.as_str()), ("run.device", "cpu"), ("train.window", "32")].iter().chain(set)
+    {
+        config.set_text(&knobs, key, value)?;
+    }
+    Ok(Run::open((lab.plan)(&config)?)?)
+}
+
+#[test]
+fn the_lab_begins_from_a_file_and_trains_on() -> Outcome {
+    let mut run = run("compiled.pt", &[("train.batch", "2")])?;
+    assert_eq!(run.info(1, None).variants[0].params, 3 * 24 * 8 + 2 * 256 * 8);
+    let began = from(&at("compiled.pt"))?;
+    let embed = |m: &dyn Model| host::to_f32(m.params().get("embed.weight").unwrap());
+    assert_eq!(embed(run.variants[0].model.as_ref())?, embed(&began)?);
+    for _ in 0..3 {
+        run.update(0)?;
+        run.finish_step();
+    }
+    assert_ne!(embed(run.variants[0].model.as_ref())?, embed(&began)?);
+    Ok(())
+}
+
+#[test]
+fn another_vocabulary_is_an_error_that_says_what_to_set() -> Outcome {
+    let words = run("compiled.pt", &[("corpus.vocab", "300")]).err().ok_or("it opened")?.to_string();
+    for part in ["256 tokens", "has 300", "`corpus.vocab` = 256", "compiled.pt"] {
+        assert!(words.contains(part), "`{part}` is not in: {words}");
+    }
+    Ok(())
+}
