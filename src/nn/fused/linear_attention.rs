@@ -35,9 +35,14 @@ pub struct LinearAttentionSpec {
 impl LinearAttentionSpec {
     /// Turns a token of each pair of n neurons a head, `(N / 2)`.
     pub fn turns(&self, n: usize) -> Vec<f32> {
+        (0..n / 2).map(|i| self.turns_of(i, n)).collect()
+    }
+
+    /// Turns a token of pair `pair` of n neurons a head.
+    pub fn turns_of(&self, pair: usize, n: usize) -> f32 {
         match &self.frequencies {
-            Some(table) => table.to_vec(),
-            None => (0..n / 2).map(|i| turns_a_token(i, n)).collect(),
+            Some(table) => table.get(pair).copied().unwrap_or_default(),
+            None => turns_a_token(pair, n),
         }
     }
 

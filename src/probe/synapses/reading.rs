@@ -14,10 +14,7 @@ use crate::{
         Model,
         bdh::{Bdh, BdhSpec},
     },
-    nn::{
-        Result,
-        fused::linear_attention::{decays, turns_a_token},
-    },
+    nn::{Result, fused::linear_attention::decays},
     telemetry::{Line, Payload, Series, channels},
 };
 
@@ -230,7 +227,7 @@ impl Turn {
         if !attention.rotary {
             return Self { left, ..Self::NONE };
         }
-        let angle = f64::from(turns_a_token(within / 2, per_head)) * std::f64::consts::TAU;
+        let angle = f64::from(spec.attention().turns_of(within / 2, per_head)) * std::f64::consts::TAU;
         let sin = if within.is_multiple_of(2) { angle.sin() } else { -angle.sin() };
         Self { cos: angle.cos(), sin, left }
     }
@@ -253,7 +250,7 @@ mod tests {
         let t = 30;
         let x: Vec<f32> = (0..t * 8).map(|i| ((i * 37 % 11) as f32 - 2.0).max(0.0)).collect();
         let y: Vec<f32> = (0..t).map(|i| ((i * 17 % 7) as f32 - 2.0).max(0.0)).collect();
-        let keys = rotate(&Tensor::from_slice(&x, (1, 1, t, 8), &Device::Cpu)?, 0)?;
+        let keys = rotate(&Tensor::from_slice(&x, (1, 1, t, 8), &Device::Cpu)?, 0, &spec.attention())?;
         let keys = host::to_f64(&keys)?;
         for j in 0..8 {
             let column = |n: usize| (0..t).map(|s| x[s * 8 + n]).collect::<Vec<_>>();
@@ -264,7 +261,11 @@ mod tests {
                 // a query with neuron j alone, turned to `now`
                 let mut one = vec![0f32; 8];
                 one[j] = 1.0;
-                let query = host::to_f64(&rotate(&Tensor::from_vec(one, (1, 1, 1, 8), &Device::Cpu)?, now)?)?;
+                let query = host::to_f64(&rotate(
+                    &Tensor::from_vec(one, (1, 1, 1, 8), &Device::Cpu)?,
+                    now,
+                    &spec.attention(),
+                )?)?;
                 let dot = |s: usize| (0..8).map(|n| query[n] * keys[s * 8 + n]).sum::<f64>();
                 let wanted: f64 = (0..=now).map(|s| f64::from(y[s]) * dot(s)).sum();
                 assert!((sigma - wanted).abs() < 1e-3 * wanted.abs().max(1.0), "{j} at {now}: {sigma}, {wanted}");
