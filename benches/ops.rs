@@ -12,7 +12,7 @@ use orrery::nn::fused::{
 };
 
 const SPEC: AttentionSpec =
-    AttentionSpec { heads: 4, kv_heads: 2, head_dim: 32, theta: Some(1e4), window: None, eps: 1e-6 };
+    AttentionSpec { heads: 4, kv_heads: 2, head_dim: 32, theta: Some(1e4), window: None, eps: 1e-6, alibi: false };
 
 fn values(shape: &[usize]) -> Result<Var> {
     let values: Vec<f32> =

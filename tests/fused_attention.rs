@@ -71,7 +71,15 @@ struct Case {
 
 impl Case {
     fn new(b: usize, t: usize, (kv, group): (usize, usize), head_dim: usize, window: Option<usize>) -> Result<Self> {
-        let spec = AttentionSpec { heads: kv * group, kv_heads: kv, head_dim, theta: Some(1e4), window, eps: 1e-6 };
+        let spec = AttentionSpec {
+            heads: kv * group,
+            kv_heads: kv,
+            head_dim,
+            theta: Some(1e4),
+            window,
+            eps: 1e-6,
+            alibi: false,
+        };
         let width = (kv * group + 2 * kv) * head_dim;
         let norm = |seed| Var::from_tensor(&(random(seed, &[head_dim])? * 0.3)?.affine(1.0, 1.0)?);
         Ok(Self {
@@ -89,7 +97,19 @@ impl Case {
         )
     }
 
+    /// As it is, and with scores that fall with distance.
     fn check(&self) -> Result<()> {
+        let other = Self {
+            qkv: self.qkv.clone(),
+            q_norm: self.q_norm.clone(),
+            k_norm: self.k_norm.clone(),
+            spec: AttentionSpec { alibi: true, ..self.spec },
+        };
+        self.check_one()?;
+        other.check_one()
+    }
+
+    fn check_one(&self) -> Result<()> {
         let wanted = derive(
             &[&self.qkv, &self.q_norm, &self.k_norm],
             &attention::reference(&self.qkv, &self.q_norm, &self.k_norm, self.spec)?.0,
@@ -116,8 +136,9 @@ fn plain_attention_equals_its_reference() -> Result<()> {
 
 /// Without norms, without rotation, and without both.
 fn check_bare(case: &Case) -> Result<()> {
-    for (normed, theta) in [(false, Some(1e4)), (true, None), (false, None)] {
-        let spec = AttentionSpec { theta, ..case.spec };
+    let all = [(false, Some(1e4), false), (true, None, false), (false, None, false), (false, None, true)];
+    for (normed, theta, alibi) in all {
+        let spec = AttentionSpec { theta, alibi, ..case.spec };
         let (q, k) = (&case.q_norm, &case.k_norm);
         let (vars, found, wanted) = if normed {
             let wanted = attention::reference(&case.qkv, q, k, spec)?.0;
@@ -149,6 +170,23 @@ fn attention_at_the_edges() -> Result<()> {
         let case = Case::new(b, t, heads, d, window)?;
         case.check()?;
         check_bare(&case)?;
+    }
+    Ok(())
+}
+
+/// Equal keys, so that weights tell the distance alone.
+#[test]
+fn with_alibi_weights_halve_at_the_distance_of_the_slope() -> Result<()> {
+    let (t, heads) = (40, 4);
+    let qkv = Tensor::ones((1, t, 3 * heads * 2), DType::F32, &Device::Cpu)?;
+    let weights = host::to_f64(&attention::plain_alibi_reference(&qkv, heads)?.1)?;
+    for (h, slope) in [0.25f64, 0.0625, 0.015625, 0.00390625].into_iter().enumerate() {
+        assert_eq!(attention::slopes(heads)[h], slope as f32);
+        for (q, k) in [(1, 0), (39, 38), (39, 20), (39, 0)] {
+            let at = |k: usize| weights[(h * t + q) * t + k];
+            let wanted = (-slope * (q - k) as f64).exp();
+            assert!((at(k) / at(q) - wanted).abs() < 1e-5, "head {h}, {q} to {k}: {}, {wanted}", at(k) / at(q));
+        }
     }
     Ok(())
 }

@@ -63,7 +63,15 @@ impl BlockSpec {
         if self.window == Some(0) {
             candle_core::bail!("an attention window of 0 sees nothing; use 1 or more, or none");
         }
-        Ok(AttentionSpec { heads: h, kv_heads: kv, head_dim: d / h, theta: Some(THETA), window: self.window, eps: EPS })
+        Ok(AttentionSpec {
+            heads: h,
+            kv_heads: kv,
+            head_dim: d / h,
+            theta: Some(THETA),
+            window: self.window,
+            eps: EPS,
+            alibi: false,
+        })
     }
 }
 

@@ -93,7 +93,8 @@ fn of_blocks(t: usize, what: &str, blocks: usize) -> Result<Vec<Row>> {
     let qkv = values(&[2 * D, D])?;
     add("queries, keys, values", blocks, &[&x, &qkv], 6.0 * n * (2 * D * D) as f64, &|| linear(&x, &qkv))?;
     let (packed, head) = (values(&[B, t, 2 * D])?, values(&[32])?);
-    let spec = AttentionSpec { heads: 4, kv_heads: 2, head_dim: 32, theta: Some(THETA), window: None, eps: EPS };
+    let spec =
+        AttentionSpec { heads: 4, kv_heads: 2, head_dim: 32, theta: Some(THETA), window: None, eps: EPS, alibi: false };
     add("attention", blocks, &[&packed, &head], 6.0 * n * (t * D) as f64, &|| attention(&packed, &head, &head, spec))?;
     let out = values(&[D, D])?;
     add("attention's output", blocks, &[&x, &out], 6.0 * n * (D * D) as f64, &|| linear(&x, &out))?;

@@ -20,6 +20,13 @@ pub struct AttentionSpec {
     pub window: Option<usize>,
     /// Of the QK norms.
     pub eps: f64,
+    /// Whether a score falls with distance, by [`slopes`] times tokens in between (ALiBi, arXiv 2108.12409).
+    pub alibi: bool,
+}
+
+/// ALiBi's slope of each head, 2^(-8 (h + 1) / H).
+pub fn slopes(heads: usize) -> Vec<f32> {
+    (1..=heads).map(|h| 2f32.powf(-8.0 * h as f32 / heads as f32)).collect()
 }
 
 /// qkv `(B, T, (H + 2 Hkv) d)`: queries, keys, values side by side; q_norm, k_norm `(d)`.
@@ -64,6 +71,7 @@ fn compose(qkv: &Tensor, norms: Option<[&Tensor; 2]>, s: AttentionSpec) -> Resul
     let k = prepared(split(h, kv)?, norms.map(|n| n[1]))?;
     let (k, v) = (repeat_heads(&k, h / kv)?, repeat_heads(&split(h + kv, kv)?, h / kv)?);
     let scores = (q.matmul(&k.t()?)? / (d as f64).sqrt())?; // (B,H,T,T)
+    let scores = if s.alibi { scores.broadcast_sub(&falls(h, t, &scores)?)? } else { scores };
     let weights = candle_nn::ops::softmax(&scores.broadcast_add(&mask(t, s.window, &scores)?)?, D::Minus1)?;
     let y = weights.matmul(&v)?.transpose(1, 2)?.reshape((b, t, h * d))?;
     Ok((y, weights))
@@ -80,12 +88,30 @@ pub fn plain_reference(qkv: &Tensor, heads: usize) -> Result<(Tensor, Tensor)> {
     reference_without_norms(qkv, plain_spec(qkv, heads)?)
 }
 
+/// As [`plain`], with ALiBi.
+pub fn plain_alibi(qkv: &Tensor, heads: usize) -> Result<Tensor> {
+    without_norms(qkv, AttentionSpec { alibi: true, ..plain_spec(qkv, heads)? })
+}
+
+/// As [`plain_reference`], with ALiBi.
+pub fn plain_alibi_reference(qkv: &Tensor, heads: usize) -> Result<(Tensor, Tensor)> {
+    reference_without_norms(qkv, AttentionSpec { alibi: true, ..plain_spec(qkv, heads)? })
+}
+
 fn plain_spec(qkv: &Tensor, heads: usize) -> Result<AttentionSpec> {
     let width = qkv.dim(D::Minus1)?;
     if heads == 0 || !width.is_multiple_of(3 * heads) {
         bail!("attention: {width} channels are not three times {heads} heads");
     }
-    Ok(AttentionSpec { heads, kv_heads: heads, head_dim: width / (3 * heads), theta: None, window: None, eps: 0.0 })
+    Ok(AttentionSpec {
+        heads,
+        kv_heads: heads,
+        head_dim: width / (3 * heads),
+        theta: None,
+        window: None,
+        eps: 0.0,
+        alibi: false,
+    })
 }
 
 /// Rotary embedding by position. x `(B, H, T, d)`.
@@ -120,6 +146,13 @@ fn angles(t: usize, d: usize, theta: f64) -> (Vec<f32>, Vec<f32>) {
 fn repeat_heads(x: &Tensor, n: usize) -> Result<Tensor> {
     let (b, kv, t, d) = x.dims4()?;
     x.unsqueeze(2)?.expand((b, kv, n, t, d))?.reshape((b, kv * n, t, d))
+}
+
+/// By how much scores fall with distance, `(H, T, T)`.
+fn falls(heads: usize, t: usize, like: &Tensor) -> Result<Tensor> {
+    let each = |slope: f32| (0..t * t).map(move |i| slope * (i / t).saturating_sub(i % t) as f32);
+    let all: Vec<f32> = slopes(heads).into_iter().flat_map(each).collect();
+    Tensor::from_vec(all, (heads, t, t), like.device())?.to_dtype(like.dtype())
 }
 
 /// 0 where query row may see key column, -inf elsewhere. `(T, T)`

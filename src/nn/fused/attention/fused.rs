@@ -22,7 +22,8 @@ use super::{
     },
     AttentionSpec, angles,
     heads::{Collect, Heads, PrepareKeys, PrepareQueries, Spread, UndoKeys, UndoQueries},
-    rows::{Softmax, SoftmaxBack, Turn},
+    rows::{Fall, Softmax, SoftmaxBack, Turn},
+    slopes,
 };
 
 /// Rows a block of queries has, of all heads of a group together: fewer make small products slow, more
@@ -44,7 +45,8 @@ pub fn attention(qkv: &Tensor, norms: Option<[&Tensor; 2]>, spec: AttentionSpec)
     }
     let ones = if norms.is_none() { vec![1.0; d] } else { vec![] };
     let turns = if norms.is_none() && spec.theta.is_none() { Turns::default() } else { turns(t, d, spec.theta) };
-    let op = Op { spec, b, t, turns, ones, keep, kept: OnceLock::new() };
+    let slopes = if spec.alibi { slopes(h) } else { vec![] };
+    let op = Op { spec, b, t, turns, ones, slopes, keep, kept: OnceLock::new() };
     match norms {
         Some([q_norm, k_norm]) => qkv.apply_op3(q_norm, k_norm, Normed(op)),
         None => qkv.apply_op1(Bare(op)),
@@ -78,6 +80,8 @@ struct Op {
     turns: Turns,
     /// What stands for the weights of norms that are not there.
     ones: Vec<f32>,
+    /// By head; empty where scores do not fall with distance.
+    slopes: Vec<f32>,
     keep: bool,
     /// Of every task, in order: see [`Op::parts`].
     kept: OnceLock<Vec<f32>>,
@@ -174,6 +178,14 @@ impl Op {
         View::new(&qkv[(heads.first + lo) * heads.width..], n, heads.width).columns(heads.v, heads.d)
     }
 
+    /// Lets the scores of a block of task i fall with distance, where they do.
+    fn fall(&self, i: usize, block: Block, scores: &mut [f32]) {
+        if !self.slopes.is_empty() {
+            let slopes = &self.slopes[i % self.spec.kv_heads * self.group()..][..self.group()];
+            Arch::new().dispatch(Fall { scores, slopes, block });
+        }
+    }
+
     /// `kept` has room for [`Op::parts`]; `out` is the task's columns of the result.
     fn forward(&self, i: usize, given: Given, kept: &mut [f32], mut out: Panel) {
         let (d, g) = (self.spec.head_dim, self.group());
@@ -195,6 +207,7 @@ impl Op {
                 let scores = &mut scores[..m * n];
                 let (q, k) = (View::new(&q[at * d..], m, d), View::new(&k[b.lo * d..], n, d));
                 product(scores, q, k.t(), self.scale(), false); // (m, n)
+                self.fall(i, b, scores);
                 let (most, inv) = (&mut most[at..at + m], &mut inv[at..at + m]);
                 Arch::new().dispatch(Softmax { scores, most, inv: &mut *inv, block: b });
                 let v = self.values(heads, given.qkv, b.lo, n);
@@ -241,6 +254,7 @@ impl Op {
                 let (q, dy) = (View::new(&q[at * d..], m, d), View::new(dy, m, d));
                 let (k, v) = (View::new(&k[b.lo * d..], n, d), self.values(heads, given.qkv, b.lo, n));
                 product(weights, q, k.t(), self.scale(), false);
+                self.fall(i, b, weights);
                 product(dscores, dy, v.t(), 1.0, false);
                 let (grads, scale) = (&mut *dscores, self.scale());
                 Arch::new().dispatch(SoftmaxBack {

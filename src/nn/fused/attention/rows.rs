@@ -131,6 +131,30 @@ fn blind(row: &mut [f32], seen: &Range<usize>) {
     row[seen.end..].fill(0.0);
 }
 
+/// Scores of a block fall with distance.
+pub(super) struct Fall<'a> {
+    pub(super) scores: &'a mut [f32],
+    /// By head of the group.
+    pub(super) slopes: &'a [f32],
+    pub(super) block: Block,
+}
+
+impl WithSimd for Fall<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Block { start, len, lo, hi, .. } = self.block;
+        for (r, row) in self.scores.chunks_exact_mut(hi - lo).enumerate() {
+            let (slope, at) = (self.slopes[r / len], (start + r % len) as f32 - lo as f32);
+            // what follows the query would rise, and is not seen
+            for (c, score) in row.iter_mut().enumerate() {
+                *score -= slope * (at - c as f32);
+            }
+        }
+    }
+}
+
 /// Scores of a block become weights up to a factor for each row.
 pub(super) struct Softmax<'a> {
     pub(super) scores: &'a mut [f32],
