@@ -8,6 +8,7 @@ use crate::{
     config::{Config, ConfigError, Knob, Value},
     models::{
         Spec,
+        alibi_gpt::AlibiGptSpec,
         bdh::{BdhSpec, Form, Position},
     },
     trainer::{Cadence, Plan, VariantSpec},
@@ -107,6 +108,36 @@ pub fn variant(c: &Config) -> Result<VariantSpec, ConfigError> {
         seed: c.seed,
         model: Spec::Bdh(spec(c)?),
     })
+}
+
+/// `variants.*`: what the model is compared with.
+pub fn variant_knobs() -> Vec<Knob> {
+    vec![Knob::switch("variants.baseline", "Transformer beside it", false).tip(
+        "A GPT with ALiBi of as many parameters learns from the same batches. It takes part of the time of each step.",
+    )]
+}
+
+/// The model and, if it is switched on, the baseline. Errors name the knob.
+pub fn variants(c: &Config) -> Result<Vec<VariantSpec>, ConfigError> {
+    let model = variant(c)?;
+    if !c.bool("variants.baseline") {
+        return Ok(vec![model]);
+    }
+    if !c.text("model.checkpoint").trim().is_empty() {
+        return Err(ConfigError::Inconsistent(
+            "`variants.baseline` is as large as `model.*` says, and `model.checkpoint` brings sizes of its own; switch one of them off".into(),
+        ));
+    }
+    let (spec, vocab) = (spec(c)?, c.usize("corpus.vocab"));
+    let like = AlibiGptSpec::like(spec.parameters(vocab), vocab);
+    let baseline = VariantSpec {
+        id: "alibi_gpt".into(),
+        label: "GPT with ALiBi".into(),
+        group: "alibi_gpt".into(),
+        seed: c.seed,
+        model: Spec::AlibiGpt(like),
+    };
+    Ok(vec![model, baseline])
 }
 
 /// These variants on the corpus of `corpus.*`.

@@ -17,6 +17,7 @@ pub static LAB: Lab = Lab {
     groups: &[
         ("reading", "Reading"),
         ("model", "Model"),
+        ("variants", "Beside it"),
         ("corpus", "Text"),
         ("train", "Training"),
         ("probe", "Measuring"),
@@ -50,6 +51,7 @@ pub static LAB: Lab = Lab {
 fn knobs() -> Vec<Knob> {
     let mut all = reading_knobs();
     all.extend(bdh::model_knobs(2048, 64, 4));
+    all.extend(bdh::variant_knobs());
     all.extend(bdh::corpus_knobs("mixture"));
     all.extend(bdh::training_knobs(600));
     all.extend(probe_knobs());
@@ -97,5 +99,5 @@ fn plan(c: &Config) -> Result<Plan, ConfigError> {
     let reading = reading.into_iter().filter_map(|k| Some((k.to_owned(), c.get(&format!("reading.{k}"))?.clone())));
     let probes =
         vec![cadence("activity", Args::new()), cadence("reading", reading.collect()), cadence("surprise", Args::new())];
-    bdh::plan(c, vec![bdh::variant(c)?], probes)
+    bdh::plan(c, bdh::variants(c)?, probes)
 }

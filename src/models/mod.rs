@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::nn::{Batch, Params, Tap};
 
+pub mod alibi_gpt;
 pub mod bdh;
 pub mod dense;
 pub mod fast_slow;
@@ -26,6 +27,7 @@ pub enum Spec {
     OdeFlow(ode_flow::OdeFlowSpec),
     PlainGpt(plain_gpt::PlainGptSpec),
     Bdh(bdh::BdhSpec),
+    AlibiGpt(alibi_gpt::AlibiGptSpec),
 }
 
 impl Spec {
@@ -46,6 +48,7 @@ impl Spec {
             Spec::Plane(s) => Box::new(plane::Plane::new(s, seed, device)?),
             Spec::OdeFlow(s) => Box::new(ode_flow::OdeFlow::new(s, vocab, seed, device)?),
             Spec::PlainGpt(s) => Box::new(plain_gpt::PlainGpt::new(s, vocab, seed, device)?),
+            Spec::AlibiGpt(s) => Box::new(alibi_gpt::AlibiGpt::new(s, vocab, seed, device)?),
             Spec::Bdh(s) => Box::new(bdh::Bdh::new(s, vocab, seed, device)?),
         })
     }

@@ -8,7 +8,7 @@ use candle_core::{Result, Tensor};
 use super::{
     Params, Tap,
     fused::{
-        attention::{plain, plain_reference},
+        attention::{plain, plain_alibi, plain_alibi_reference, plain_reference},
         linear::biased,
         mlp::{self, Act, Biased},
         norm::layer_norm,
@@ -83,6 +83,8 @@ pub struct Layer {
     qkv: Affine,  // (3 D, D)
     proj: Affine, // (D, D)
     heads: usize,
+    /// Whether scores fall with distance (ALiBi).
+    alibi: bool,
     ln2: Norm,
     mlp: Biased,
 }
@@ -102,6 +104,7 @@ impl Layer {
             qkv: Affine::reader(params, &at("attn.qkv"), 3 * d, d)?,
             proj: Affine::writer(params, &at("attn.proj"), (d, d), writers)?,
             heads,
+            alibi: false,
             ln2: Norm::new(params, &at("ln2"), d)?,
             mlp: {
                 let up = Affine::reader(params, &at("mlp.up"), 4 * d, d)?;
@@ -109,6 +112,11 @@ impl Layer {
                 Biased { up: up.weight, up_bias: up.bias, down: down.weight, down_bias: down.bias }
             },
         })
+    }
+
+    /// The same with ALiBi, for models without positions.
+    pub fn with_alibi(self) -> Self {
+        Self { alibi: true, ..self }
     }
 
     /// x += Attn(LN1 x); x += MLP(LN2 x). `(B, T, D)` -> `(B, T, D)`. Offers `<path>.attn.weights`,
@@ -128,9 +136,12 @@ impl Layer {
         let qkv = self.qkv.forward(&self.ln1.forward(x)?)?; // (B,T,3D)
         let path = if tap.is_on() { format!("{}.attn.weights", self.path) } else { String::new() };
         let y = if tap.wants(&path) {
-            let (y, weights) = plain_reference(&qkv, self.heads)?;
+            let found = if self.alibi { plain_alibi_reference } else { plain_reference };
+            let (y, weights) = found(&qkv, self.heads)?;
             tap.offer(&path, || Ok(weights))?;
             y
+        } else if self.alibi {
+            plain_alibi(&qkv, self.heads)?
         } else {
             plain(&qkv, self.heads)?
         };
@@ -150,6 +161,7 @@ impl Layer {
             qkv: self.qkv.detach(),
             proj: self.proj.detach(),
             heads: self.heads,
+            alibi: self.alibi,
             ln2: self.ln2.detach(),
             mlp: Biased {
                 up: up.detach(),
