@@ -1,0 +1,114 @@
+//! The transformer beside BDH: its size, what it sees, its gradients, and that it learns from the same batches.
+
+use candle_core::{Device, Tensor};
+use orrery::{
+    labs,
+    models::{
+        Model, Spec,
+        alibi_gpt::{AlibiGpt, AlibiGptSpec},
+        bdh::BdhSpec,
+    },
+    nn::{Batch, Tap, host},
+    trainer::Run,
+};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+const VOCAB: usize = 31;
+
+fn model() -> candle_core::Result<AlibiGpt> {
+    AlibiGpt::new(&AlibiGptSpec { d_model: 24, heads: 3, layers: 2 }, VOCAB, 3, &Device::Cpu)
+}
+
+fn tokens(seed: u64, rows: usize, t: usize) -> candle_core::Result<Tensor> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let ids: Vec<u32> = (0..rows * t).map(|_| rng.random_range(0..VOCAB as u32)).collect();
+    Tensor::from_vec(ids, (rows, t), &Device::Cpu)
+}
+
+#[test]
+fn it_has_as_many_parameters_as_the_model_beside_it() -> Outcome {
+    assert_eq!(model()?.params().count(), model()?.spec().parameters(VOCAB));
+    for (d_model, neurons) in [(64, 2048), (32, 512), (64, 8192), (128, 4096), (256, 32768), (256, 131_072)] {
+        let bdh = BdhSpec { d_model, neurons, ..BdhSpec::default() }.parameters(256);
+        let like = AlibiGptSpec::like(bdh, 256);
+        let off = like.parameters(256) as f64 / bdh as f64 - 1.0;
+        assert!(off.abs() < 0.05, "{like:?}: {off:.3} off {bdh}");
+        assert!(like.d_model.is_multiple_of(like.heads), "{like:?}");
+        assert!((5..=64).contains(&(like.d_model / like.layers)), "{like:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn it_sees_the_past_alone_and_more_of_what_is_near() -> Outcome {
+    let (model, at) = (model()?, 23);
+    let first = tokens(1, 1, 40)?;
+    let other = Tensor::cat(&[first.narrow(1, 0, at)?, tokens(2, 1, 40 - at)?], 1)?;
+    let (a, b) = (model.logits(&first, &mut Tap::off())?, model.logits(&other, &mut Tap::off())?);
+    let before = |x: &Tensor| host::to_f32(&x.narrow(1, 0, at)?);
+    assert_eq!(before(&a)?, before(&b)?);
+    assert_ne!(host::to_f32(&a)?, host::to_f32(&b)?);
+    // the same two tokens in the other order are another text, though there are no positions
+    let swapped = Tensor::from_slice(&[4u32, 3, 5], (1, 3), &Device::Cpu)?;
+    let straight = Tensor::from_slice(&[3u32, 4, 5], (1, 3), &Device::Cpu)?;
+    let last = |x: &Tensor| host::to_f32(&model.logits(x, &mut Tap::off())?.narrow(1, 2, 1)?);
+    let off = last(&swapped)?.iter().zip(last(&straight)?).fold(0f32, |m, (a, b)| m.max((a - b).abs()));
+    assert!(off > 1e-4, "{off}");
+    Ok(())
+}
+
+#[test]
+fn a_tapped_pass_is_the_same_and_every_weight_learns() -> Outcome {
+    let model = model()?;
+    let ids = tokens(1, 2, 30)?;
+    let mut tap = Tap::on(&["layers."]);
+    let (seen, free) = (model.logits(&ids, &mut tap)?, model.logits(&ids, &mut Tap::off())?);
+    let off = host::to_f64(&(seen - free)?.abs()?)?.into_iter().fold(0.0, f64::max);
+    assert!(off < 1e-4, "{off:e}");
+    let batch = Batch { tokens: ids, targets: tokens(2, 2, 30)? };
+    let grads = model.loss(&batch)?.total.backward()?;
+    for (name, var) in model.params().iter() {
+        let grad = host::to_f64(grads.get(var).ok_or(format!("{name} has no gradient"))?)?;
+        // what is added to every key cancels in a softmax
+        assert!(grad.iter().all(|g| g.is_finite()) && grad.iter().any(|g| *g != 0.0), "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_lab_trains_both_on_the_same_batches() -> Outcome {
+    let lab = labs::find("synapses").ok_or("the lab is gone")?;
+    let (knobs, mut config) = ((lab.knobs)(), lab.config(None)?);
+    for (key, value) in [
+        ("variants.baseline", "true"),
+        ("model.neurons", "256"),
+        ("model.d_model", "16"),
+        ("train.window", "32"),
+        ("run.device", "cpu"),
+    ] {
+        config.set_text(&knobs, key, value)?;
+    }
+    let plan = (lab.plan)(&config)?;
+    assert!(matches!(plan.variants[1].model, Spec::AlibiGpt(_)));
+    assert_eq!(plan.variants[0].seed, plan.variants[1].seed, "equal seeds see the same batches");
+    let probes = plan.probes.clone();
+    let mut run = Run::open(plan)?;
+    let sizes = run.info(1, None).variants.iter().map(|v| v.params as f64).collect::<Vec<_>>();
+    assert!((sizes[1] / sizes[0] - 1.0).abs() < 0.05, "{sizes:?}");
+    for _ in 0..2 {
+        for variant in 0..2 {
+            run.update(variant)?;
+        }
+        run.finish_step();
+    }
+    // questions to one family leave the other alone
+    for cadence in probes {
+        run.ask(1, &cadence.probe, &cadence.args, None).map_err(|e| format!("{}: {e}", cadence.probe))?;
+    }
+    config.set_text(&knobs, "model.checkpoint", "some.pt")?;
+    assert!((lab.plan)(&config).unwrap_err().to_string().contains("`variants.baseline`"));
+    Ok(())
+}
