@@ -232,6 +232,25 @@ impl Corpus {
         Ok(Windows::from_rows(&ids, len))
     }
 
+    /// As [`Corpus::batch`], but each row goes on where the batch before has left it, over `every` batches;
+    /// then all rows begin elsewhere. Tasks have windows that nothing follows, and are refused.
+    pub fn batch_along(&self, at: &Position, rows: usize, len: usize, every: u64) -> Result<Windows, CorpusError> {
+        let Body::Text { text, split, bytes_per_id } = &self.body else {
+            return Err(CorpusError(format!(
+                "{} is made window by window, so that no batch goes on where another ended: choose a text, or carry no state.",
+                self.name
+            )));
+        };
+        text.still_there()?;
+        let part = self.part(&text.bytes()[..*split], "training", text.encoding, *bytes_per_id);
+        let every = every.max(1);
+        let whole = usize::try_from(every).ok().and_then(|n| n.checked_mul(len)).unwrap_or(usize::MAX / 4);
+        let stretches = part.batch(&Position { seed: at.seed, drawn: at.drawn / every }, rows, whole)?;
+        let from = (at.drawn % every) as usize * len;
+        let ids: Vec<Vec<u32>> = stretches.into_iter().map(|row| row[from..=from + len].to_vec()).collect();
+        Ok(Windows::from_rows(&ids, len))
+    }
+
     /// The first `count` held-out windows (fewer if there are fewer; at least one or an error).
     pub fn held_out(&self, count: usize, len: usize) -> Result<Windows, CorpusError> {
         let ids = match &self.body {

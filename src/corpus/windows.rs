@@ -79,6 +79,9 @@ impl Part<'_> {
 
     /// Rows of `len + 1` ids: draws `rows * drawn ..` of the endless shuffled order.
     pub(super) fn batch(&self, at: &Position, rows: usize, len: usize) -> Result<Vec<Vec<u32>>, CorpusError> {
+        if self.bytes.len() < len {
+            return Err(self.too_short(len.saturating_add(1)));
+        }
         let stride = self.stride(len);
         // One window fewer than fits, so that each epoch may begin its cuts elsewhere.
         let count = (self.bytes.len() / stride).saturating_sub(1).max(1);

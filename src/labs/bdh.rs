@@ -9,7 +9,7 @@ use crate::{
     models::{
         Spec,
         alibi_gpt::AlibiGptSpec,
-        bdh::{BdhSpec, Form, Position},
+        bdh::{BdhSpec, Carry, Form, Position},
     },
     trainer::{Cadence, Plan, VariantSpec},
 };
@@ -52,6 +52,9 @@ pub fn model_knobs(neurons: i64, d_model: i64, layers: i64) -> Vec<Knob> {
 /// `train.*` and `run.*` as the labs of BDH begin.
 pub fn training_knobs(steps: i64) -> Vec<Knob> {
     let mut all: Vec<Knob> = common::training_knobs(steps, 4e-3, 8, 128);
+    all.push(Knob::int("train.carry", "Carry the state", 0, 0, 4096).unit("updates").tip(
+        "Each batch goes on where the one before ended, and the state of every row with it, for so many updates; then both begin anew. Gradients stay within a batch. 0 reads every window by itself. A step takes longer with it.",
+    ));
     all.extend(common::run_knobs(100, 200));
     all
 }
@@ -88,6 +91,10 @@ pub fn spec(c: &Config) -> Result<BdhSpec, ConfigError> {
         form: if c.text("model.form") == "paper" { Form::Paper } else { Form::Code },
         through_past: c.bool("model.through_past"),
         gated: c.bool("model.gated"),
+        carry: match c.usize("train.carry") {
+            0 => None,
+            every => Some(Carry { rows: c.usize("train.batch"), every: every as u64 }),
+        },
         weights: checkpoint(c),
         ..BdhSpec::default()
     })
@@ -147,6 +154,7 @@ pub fn plan(c: &Config, variants: Vec<VariantSpec>, probes: Vec<Cadence>) -> Res
         corpus: common::corpus_spec(c)?,
         batch: c.usize("train.batch"),
         window: c.usize("train.window"),
+        along: c.usize("train.carry") as u64,
         steps: c.usize("train.steps") as u64,
         optimisation: common::optimisation(c),
         variants,

@@ -333,6 +333,7 @@ fn plan(c: &Config) -> Result<Plan, ConfigError> {
         config: c.clone(),
         batch: c.usize("train.batch"),
         window: c.usize("train.window"),
+        along: 0,
         steps: c.usize("train.steps") as u64,
         optimisation: common::optimisation(c),
         variants: variants(c, kind, &corpus)?,

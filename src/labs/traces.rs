@@ -214,6 +214,7 @@ fn plan(c: &Config) -> Result<Plan, ConfigError> {
         corpus: common::corpus_spec(c)?,
         batch: c.usize("train.batch"),
         window: c.usize("train.window"),
+        along: 0,
         steps: c.usize("train.steps") as u64,
         optimisation: common::optimisation(c),
         variants: variants.collect(),

@@ -31,6 +31,11 @@ pub struct Bdh {
     net: Net,
     still: Net,
     remarks: Vec<String>,
+    /// What rows have read before the batch to come, by layer: memories among `params`, so that
+    /// checkpoints hold them. Empty where nothing is carried.
+    carried: Vec<Tensor>, // (rows, nh, N, D)
+    /// Updates since the carried state was empty.
+    since: u64,
 }
 
 impl Bdh {
@@ -59,7 +64,15 @@ impl Bdh {
         let mut params = Params::new(seed, device, DType::F32);
         let net = Net::new(&mut params, &spec, vocab)?;
         let still = net.detach();
-        Ok(Self { spec, params, net, still, remarks: vec![] })
+        let mut carried = vec![];
+        if let Some(Carry { rows, .. }) = spec.carry {
+            let shape = (rows, spec.heads, spec.per_head(), spec.d_model);
+            for layer in 0..spec.layers {
+                carried.push(params.zeros(&format!("{CARRIED}{layer}"), shape)?);
+            }
+            params.keep_only(CARRIED);
+        }
+        Ok(Self { spec, params, net, still, remarks: vec![], carried, since: 0 })
     }
 
     /// With the sizes of the file, where the weights came from one.
@@ -79,13 +92,49 @@ impl Bdh {
     }
 }
 
+/// Where a carried state lies among the parameters, by layer.
+const CARRIED: &str = "carried.";
+
+impl Bdh {
+    /// The loss of a batch whose rows go on where the last batch ended, whose state it reads; the state
+    /// after it is what the next will read. Gradients end at the batch's beginning.
+    fn along(&self, batch: &Batch) -> Result<Tensor> {
+        let (rows, t) = batch.tokens.dims2()?;
+        if let Some(Carry { rows: wanted, .. }) = self.spec.carry.filter(|c| c.rows != rows) {
+            bail!("a batch of {rows} rows cannot go on with the state of {wanted}; `train.batch` must stay");
+        }
+        let layers = self.carried.iter().map(Tensor::detach).collect();
+        let mut state = State { layers, at: self.since as usize * t };
+        let v = self.net.encode(&batch.tokens, &mut Tap::off(), Some(&mut state))?;
+        let loss = head_cross_entropy(&v, &self.net.lm_head.t()?.contiguous()?, &batch.targets)?;
+        self.remember(&state.layers)?;
+        Ok(loss)
+    }
+
+    fn remember(&self, layers: &[Tensor]) -> Result<()> {
+        layers.iter().enumerate().try_for_each(|(layer, value)| self.params.load(&format!("{CARRIED}{layer}"), value))
+    }
+}
+
 impl Model for Bdh {
     fn params(&self) -> &Params {
         &self.params
     }
 
+    fn begin_step(&mut self, step: u64) -> Result<()> {
+        let Some(Carry { every, .. }) = self.spec.carry else { return Ok(()) };
+        self.since = step.saturating_sub(1) % every.max(1);
+        if self.since == 0 {
+            self.remember(&self.carried.iter().map(Tensor::zeros_like).collect::<Result<Vec<_>>>()?)?;
+        }
+        Ok(())
+    }
+
     fn loss(&self, batch: &Batch) -> Result<Loss> {
-        let cross_entropy = self.cross_entropy(&self.net, batch)?;
+        let cross_entropy = match self.spec.carry {
+            Some(_) => self.along(batch)?,
+            None => self.cross_entropy(&self.net, batch)?,
+        };
         Ok(Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] })
     }
 

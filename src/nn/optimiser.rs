@@ -37,15 +37,20 @@ pub struct AdamW {
     pub spec: AdamWSpec,
     /// Updates done.
     pub step: u64,
-    /// In the order of the parameters.
+    /// In the order of the parameters; memories have none.
     moments: Vec<Moments>,
+}
+
+/// All parameters but the memories.
+fn learning(params: &Params) -> impl Iterator<Item = (&str, &Var)> {
+    params.iter().filter(|(name, _)| !params.is_memory(name))
 }
 
 impl AdamW {
     pub fn new(params: &Params, spec: AdamWSpec) -> Result<Self> {
         let zeros = |var: &Var| Var::zeros(var.shape(), var.dtype(), var.device());
         let moments =
-            params.iter().map(|(_, var)| Ok(Moments { m: zeros(var)?, v: zeros(var)? })).collect::<Result<_>>()?;
+            learning(params).map(|(_, var)| Ok(Moments { m: zeros(var)?, v: zeros(var)? })).collect::<Result<_>>()?;
         Ok(Self { spec, step: 0, moments })
     }
 
@@ -56,7 +61,7 @@ impl AdamW {
     /// gradient norm that is not a number.
     pub fn step(&mut self, params: &Params, grads: &GradStore, lr: f64) -> Result<f64> {
         let mut slots = Vec::with_capacity(self.moments.len());
-        for ((name, var), moments) in params.iter().zip(&self.moments) {
+        for ((name, var), moments) in learning(params).zip(&self.moments) {
             if params.is_frozen(name) {
                 continue;
             }
@@ -96,12 +101,12 @@ impl AdamW {
         let named = |(name, _): (&str, &Var), s: &Moments| {
             [(format!("m.{name}"), s.m.as_tensor().detach()), (format!("v.{name}"), s.v.as_tensor().detach())]
         };
-        params.iter().zip(&self.moments).flat_map(|(p, s)| named(p, s)).collect()
+        learning(params).zip(&self.moments).flat_map(|(p, s)| named(p, s)).collect()
     }
 
     /// Restores what [`AdamW::state`] gave, bit for bit. An error names what is missing.
     pub fn load_state(&mut self, params: &Params, step: u64, get: &dyn Fn(&str) -> Option<Tensor>) -> Result<()> {
-        for ((name, _), s) in params.iter().zip(&self.moments) {
+        for ((name, _), s) in learning(params).zip(&self.moments) {
             for (key, var) in [(format!("m.{name}"), &s.m), (format!("v.{name}"), &s.v)] {
                 let Some(value) = get(&key) else {
                     candle_core::bail!("the checkpoint has no optimiser state `{key}`")

@@ -94,6 +94,11 @@ impl Params {
         self.memories.extend(under.cloned());
     }
 
+    /// Whether this is kept and never trained.
+    pub fn is_memory(&self, name: &str) -> bool {
+        self.memories.iter().any(|n| n == name)
+    }
+
     /// Number of scalars.
     pub fn count(&self) -> usize {
         let weights = self.vars.iter().filter(|(n, _)| !self.memories.contains(n));

@@ -61,6 +61,9 @@ pub struct Plan {
     /// Windows a batch, and ids a window.
     pub batch: usize,
     pub window: usize,
+    /// Updates whose batches continue each other row by row; 0: each is of its own.
+    #[serde(default)]
+    pub along: u64,
     pub steps: u64,
     pub optimisation: Optimisation,
     pub variants: Vec<VariantSpec>,

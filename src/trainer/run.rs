@@ -182,7 +182,11 @@ impl Run {
             return Ok(b.clone());
         }
         let at = Position { seed, drawn: self.step };
-        let w = self.corpus.batch(&at, self.plan.batch, self.plan.window)?;
+        let (rows, len) = (self.plan.batch, self.plan.window);
+        let w = match self.plan.along {
+            0 => self.corpus.batch(&at, rows, len)?,
+            every => self.corpus.batch_along(&at, rows, len, every)?,
+        };
         let batch = Batch::from_ids(&w.inputs, &w.targets, w.rows, w.len, &self.device)?;
         self.batches.push((seed, batch.clone()));
         Ok(batch)
