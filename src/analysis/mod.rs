@@ -1,5 +1,6 @@
 //! Pure mathematics on slices and graphs: no tensor, no run.
 
+pub mod dragon;
 pub mod ema;
 pub mod graph;
 pub mod ladder;

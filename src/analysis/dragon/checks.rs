@@ -1,0 +1,184 @@
+//! The paper's equivalences as computations that can disagree: each runs both sides in numbers that know
+//! their rounding error, and returns for every token the largest difference beside what rounding explains.
+
+use super::{
+    circuit::{self, Circuit},
+    dense::Dense,
+    drift::Drift,
+    equations::{Equations, Layer},
+    normfree::{Normfree, Unrolled, Weights},
+    number::{Bounded, Gap, Number},
+    rules::System,
+};
+
+/// A Normfree model as plain numbers: what a trained BDH-GPU hands over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    pub weights: Weights<f64>,
+    pub drift: Drift,
+    pub layers: usize,
+}
+
+impl Model {
+    fn bounded(&self) -> Weights<Bounded> {
+        let given = |m: &Dense<f64>| Dense {
+            rows: m.rows,
+            cols: m.cols,
+            data: m.data.iter().map(|v| Bounded::of(*v)).collect(),
+        };
+        let w = &self.weights;
+        Weights { e: given(&w.e), dx: given(&w.dx), dy: given(&w.dy) }
+    }
+
+    /// The system of local rules that equation (9) makes of it.
+    pub fn system<N: Number>(weights: &Weights<N>, drift: &Drift, layers: usize) -> System<N> {
+        let n = weights.n();
+        let (wires, prods) = (circuit::parts(&weights.gx()), circuit::parts(&weights.gy()));
+        System::new(n, layers, wires, prods, System::complete(n), drift.clone())
+    }
+
+    fn equations(&self, weights: &Weights<Bounded>) -> Equations<Bounded> {
+        let n = weights.n();
+        let ones = Dense { rows: n, cols: n, data: vec![Bounded::of(1.0); n * n] };
+        Equations::new(weights.gx(), weights.gy(), ones, self.drift.clone(), self.layers)
+    }
+}
+
+fn given(pulse: &[f64]) -> Vec<Bounded> {
+    pulse.iter().map(|v| Bounded::of(*v)).collect()
+}
+
+/// Table 1 against equation (6), for each token: X, A and Y in every layer, and sigma.
+pub fn rules_are_equations(model: &Model, pulses: &[Vec<f64>]) -> Vec<Gap> {
+    let weights = model.bounded();
+    let system = Model::system(&weights, &model.drift, model.layers);
+    compare_rules(&system, &mut model.equations(&weights), pulses)
+}
+
+/// The same for any graphs.
+pub fn compare_rules(system: &System<Bounded>, equations: &mut Equations<Bounded>, pulses: &[Vec<f64>]) -> Vec<Gap> {
+    let mut state = system.rest();
+    let token = |pulse: &Vec<f64>| {
+        let wanted = equations.token(&given(pulse));
+        let mut gap = Gap::default();
+        system.arrive(&mut state, &given(pulse));
+        while let Some(round) = system.round(&mut state) {
+            let Some(layer) = round.layer.and_then(|l| wanted.get(l)) else { continue };
+            gap = match round.kernel {
+                0 => gap.join(Gap::between(&state.x, &layer.x)).join(Gap::between(&state.a, &layer.a)),
+                2 => gap.join(Gap::between(&state.y, &layer.y)),
+                _ => gap,
+            };
+        }
+        for (l, sigma) in equations.sigma.iter().enumerate() {
+            gap = gap.join(Gap::between(&system.drifted(&state, l).data, &sigma.data));
+        }
+        gap
+    };
+    pulses.iter().map(token).collect()
+}
+
+/// Equation (6) on G_x = D_x E, G_y = D_y E, G_s = 1 against Normfree's equation (7), for each token: X and Y
+/// in every layer, and E sigma against rho. Observation 4.
+pub fn normfree_is_bdh(model: &Model, pulses: &[Vec<f64>]) -> Vec<Gap> {
+    let weights = model.bounded();
+    let mut dense = model.equations(&weights);
+    let mut low = Normfree::new(weights.clone(), model.drift.clone(), model.layers);
+    let token = |pulse: &Vec<f64>| {
+        let (a, b) = (dense.token(&given(pulse)), low.token(&given(pulse)));
+        let mut gap = layers(&a, &b);
+        for (sigma, rho) in dense.sigma.iter().zip(&low.rho) {
+            gap = gap.join(Gap::between(&weights.e.product(sigma).data, &rho.data));
+        }
+        gap
+    };
+    pulses.iter().map(token).collect()
+}
+
+fn layers(a: &[Layer<Bounded>], b: &[Layer<Bounded>]) -> Gap {
+    let both = a.iter().zip(b);
+    both.fold(Gap::default(), |gap, (a, b)| gap.join(Gap::between(&a.x, &b.x)).join(Gap::between(&a.y, &b.y)))
+}
+
+/// The state of equation (7) against the sum over all past tokens of equations (4) and (5), for each token.
+pub fn state_is_attention(model: &Model, pulses: &[Vec<f64>]) -> Vec<Gap> {
+    let weights = model.bounded();
+    let mut state = Normfree::new(weights.clone(), model.drift.clone(), model.layers);
+    let mut past = Unrolled::new(weights, model.drift.clone(), model.layers);
+    let token = |pulse: &Vec<f64>| {
+        let (a, b) = (state.token(&given(pulse)), past.token(&given(pulse)));
+        let answers = a.iter().zip(&b).fold(Gap::default(), |gap, (a, b)| gap.join(Gap::between(&a.a, &b.a)));
+        answers.join(layers(&a, &b))
+    };
+    pulses.iter().map(token).collect()
+}
+
+/// What Claim 3's construction came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Squares {
+    /// H^e^2\[V\] - H^i^2\[V\] against D E, entry by entry.
+    pub construction: Gap,
+    /// Edges of H^e and of H^i, and what 2 n d allows.
+    pub edges: [usize; 2],
+    pub allowed: usize,
+}
+
+/// Claim 3 for G_x = D_x E and G_y = D_y E.
+pub fn squares(model: &Model) -> [Squares; 2] {
+    let w = model.bounded();
+    [&w.dx, &w.dy].map(|d| {
+        let [excite, inhibit] = circuit::circuits(d, &w.e);
+        let (plus, minus) = (excite.square(), inhibit.square());
+        let difference: Vec<Bounded> = plus.data.iter().zip(&minus.data).map(|(p, m)| *p - *m).collect();
+        Squares {
+            construction: Gap::between(&difference, &d.product(&w.e).data),
+            edges: [excite.edges.len(), inhibit.edges.len()],
+            // E' has at most n d entries above zero, and so has each of D^e and D^i.
+            allowed: 2 * w.n() * w.d(),
+        }
+    })
+}
+
+/// Two steps of H^e and H^i against one of G = D E, for each token's pulse (wires) and answer (prods).
+pub fn two_steps_are_one(model: &Model, pulses: &[Vec<f64>]) -> Vec<Gap> {
+    let w = model.bounded();
+    let (wires, prods) = (circuit::circuits(&w.dx, &w.e), circuit::circuits(&w.dy, &w.e));
+    let (gx, gy) = (w.gx(), w.gy());
+    let both = |[plus, minus]: &[Circuit<Bounded>; 2], z: &[Bounded]| -> Vec<Bounded> {
+        plus.propagate(z).iter().zip(minus.propagate(z)).map(|(p, m)| *p - m).collect()
+    };
+    let token = |pulse: &Vec<f64>| {
+        let z = given(pulse);
+        Gap::between(&both(&wires, &z), &gx.times(&z)).join(Gap::between(&both(&prods, &z), &gy.times(&z)))
+    };
+    pulses.iter().map(token).collect()
+}
+
+/// The gain on D_y that stands in for the LayerNorms: with it the last layer answers the text, on average over
+/// its tokens, with an E y as long as what came in. Without norms a model trained with them would die out or
+/// blow up by the third power in each layer. `None` where no gain does it.
+pub fn gain(model: &Model, pulses: &[Vec<f64>]) -> Option<f64> {
+    let length = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let came: f64 = pulses.iter().map(|p| length(&model.weights.e.times(p))).sum();
+    let answered = |log_gain: f64| {
+        let mut weights = model.weights.clone();
+        weights.dy.data.iter_mut().for_each(|v| *v *= log_gain.exp());
+        let mut normfree = Normfree::new(weights, model.drift.clone(), model.layers);
+        let last = |p: &Vec<f64>| normfree.token(p).pop().map_or(0.0, |l| length(&model.weights.e.times(&l.y)));
+        pulses.iter().map(last).sum::<f64>()
+    };
+    // Answers grow with the gain; what overflows is too long.
+    let too_long = |log_gain: f64| {
+        let a = answered(log_gain);
+        !a.is_finite() || a > came
+    };
+    let (mut low, mut high) = (-40.0f64, 40.0f64);
+    if came == 0.0 || too_long(low) || !too_long(high) {
+        return None;
+    }
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if too_long(middle) { high = middle } else { low = middle }
+    }
+    Some(low.exp())
+}

@@ -1,0 +1,57 @@
+//! A dense matrix of [`Number`]s, as far as the dragon's equations need one.
+
+use super::number::Number;
+
+/// Row-major, `data.len() == rows * cols`. Indices outside are a programming error.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dense<N> {
+    pub rows: usize,
+    pub cols: usize,
+    pub data: Vec<N>,
+}
+
+impl<N: Number> Dense<N> {
+    pub fn zeros(rows: usize, cols: usize) -> Self {
+        Self { rows, cols, data: vec![N::ZERO; rows * cols] }
+    }
+
+    /// Given numbers, row by row. `None` if there are not `rows * cols` of them.
+    pub fn of(rows: usize, cols: usize, values: &[f64]) -> Option<Self> {
+        (values.len() == rows * cols).then(|| Self { rows, cols, data: values.iter().map(|v| N::of(*v)).collect() })
+    }
+
+    pub fn at(&self, row: usize, col: usize) -> N {
+        self.data[row * self.cols + col]
+    }
+
+    pub fn row(&self, row: usize) -> &[N] {
+        &self.data[row * self.cols..(row + 1) * self.cols]
+    }
+
+    pub fn row_mut(&mut self, row: usize) -> &mut [N] {
+        &mut self.data[row * self.cols..(row + 1) * self.cols]
+    }
+
+    /// M v: `rows` numbers.
+    pub fn times(&self, v: &[N]) -> Vec<N> {
+        (0..self.rows).map(|r| dot(self.row(r), v)).collect()
+    }
+
+    /// M B: `(rows, b.cols)`
+    pub fn product(&self, b: &Self) -> Self {
+        let mut out = Self::zeros(self.rows, b.cols);
+        for r in 0..self.rows {
+            for (k, m) in self.row(r).iter().enumerate() {
+                for (o, b) in out.row_mut(r).iter_mut().zip(b.row(k)) {
+                    *o += *m * *b;
+                }
+            }
+        }
+        out
+    }
+}
+
+/// Sum of a_k b_k, from the first term on.
+pub fn dot<N: Number>(a: &[N], b: &[N]) -> N {
+    a.iter().zip(b).fold(N::ZERO, |s, (a, b)| s + *a * *b)
+}

@@ -1,0 +1,142 @@
+//! U: what happens to the state of synapses from one token to the next. Damping (ALiBi), rotation (RoPE),
+//! both, or nothing.
+
+use super::number::Number;
+
+/// RoPE's base in BDH: 2^16.
+const BASE: f64 = 65536.0;
+
+/// U acts on the x side of a row of state: s -> s U. Its blocks are single columns (damping) or pairs of
+/// neighbours (rotation), so that it needs no communication beyond a pair.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drift {
+    /// u(j): share of column j that is left after a token. In \[0, 1\].
+    keep: Vec<f64>,
+    /// (cos, sin) of each pair's angle a token; empty when nothing turns.
+    turns: Vec<(f64, f64)>,
+}
+
+impl Drift {
+    /// U = 1 over `n` columns: nothing is forgotten.
+    pub fn still(n: usize) -> Self {
+        Self { keep: vec![1.0; n], turns: vec![] }
+    }
+
+    /// All columns keep the share `keep` of themselves: ALiBi, whose weight e^(-m d) of a token d back is
+    /// u^d with u = e^-m.
+    pub fn damping(n: usize, keep: f64) -> Self {
+        Self { keep: vec![keep.clamp(0.0, 1.0); n], turns: vec![] }
+    }
+
+    /// Pair k (columns 2k and 2k + 1) turns by `angles[k]` radians a token.
+    pub fn rotation(n: usize, angles: &[f64]) -> Self {
+        let turns = (0..n / 2).map(|k| angles.get(k).copied().unwrap_or(0.0)).map(|a| (a.cos(), a.sin())).collect();
+        Self { keep: vec![1.0; n], turns }
+    }
+
+    /// RoPE as BDH has it: pair k turns by 65536^(-2k/n) radians a token.
+    pub fn rope(n: usize) -> Self {
+        let angles: Vec<f64> = (0..n / 2).map(|k| BASE.powf(-((2 * k) as f64) / n as f64)).collect();
+        Self::rotation(n, &angles)
+    }
+
+    /// The same with damping as well.
+    pub fn and_damping(mut self, keep: f64) -> Self {
+        self.keep.fill(keep.clamp(0.0, 1.0));
+        self
+    }
+
+    pub fn n(&self) -> usize {
+        self.keep.len()
+    }
+
+    pub fn turns(&self) -> bool {
+        !self.turns.is_empty()
+    }
+
+    /// u(j), where nothing turns the whole of U.
+    pub fn keep(&self, j: usize) -> f64 {
+        self.keep.get(j).copied().unwrap_or(1.0)
+    }
+
+    /// The column that j turns with.
+    pub fn partner(&self, j: usize) -> Option<usize> {
+        (j / 2 < self.turns.len()).then_some(j ^ 1)
+    }
+
+    /// A pair of state at columns j and j + 1 (j even) after a token: (s_j, s_j+1) U.
+    pub fn pair<N: Number>(&self, j: usize, (a, b): (N, N)) -> (N, N) {
+        let (a, b) = (N::of(self.keep(j)) * a, N::of(self.keep(j + 1)) * b);
+        match self.turns.get(j / 2) {
+            // Such that x_s U^(t-s) x_t is the product of both turned to their own places, as RoPE does.
+            Some((cos, sin)) => {
+                let (cos, sin) = (N::of(*cos), N::of(*sin));
+                (cos * a + sin * b, cos * b - sin * a)
+            }
+            None => (a, b),
+        }
+    }
+
+    /// A row of state (one value a column) after a token, in place: s U.
+    pub fn row<N: Number>(&self, row: &mut [N]) {
+        let mut pairs = row.chunks_exact_mut(2);
+        let mut j = 0;
+        for pair in pairs.by_ref() {
+            if let [a, b] = pair {
+                (*a, *b) = self.pair(j, (*a, *b));
+            }
+            j += 2;
+        }
+        for last in pairs.into_remainder() {
+            *last = N::of(self.keep(j)) * *last;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// x_s U^(t-s) . x_t against both vectors turned to their places, as BDH-GPU's code does.
+        #[test]
+        fn turning_the_state_is_rope(
+            x in prop::collection::vec(-1.0..1.0f64, 8), q in prop::collection::vec(-1.0..1.0f64, 8),
+            s in 0u32..20, gap in 0u32..20,
+        ) {
+            let n = 8;
+            let rope = Drift::rope(n);
+            let mut state = x.clone();
+            (0..gap).for_each(|_| rope.row(&mut state));
+            let by_state: f64 = state.iter().zip(&q).map(|(a, b)| a * b).sum();
+            let placed = |v: &[f64], t: u32| -> Vec<f64> {
+                (0..n).map(|j| {
+                    let turns = 65536f64.powf(-((j / 2 * 2) as f64) / n as f64) / std::f64::consts::TAU;
+                    let phase = (f64::from(t) * turns).fract() * std::f64::consts::TAU;
+                    let partner = if j % 2 == 0 { -v[j + 1] } else { v[j - 1] };
+                    v[j] * phase.cos() + partner * phase.sin()
+                }).collect()
+            };
+            let by_rope: f64 = placed(&x, s).iter().zip(placed(&q, s + gap)).map(|(a, b)| a * b).sum();
+            prop_assert!((by_state - by_rope).abs() < 1e-12, "{} {}", by_state, by_rope);
+        }
+
+        #[test]
+        fn rotation_keeps_lengths_and_damping_shortens_them(
+            x in prop::collection::vec(-1.0..1.0f64, 7), keep in 0.0..1.0f64,
+        ) {
+            let length = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>();
+            let mut turned = x.clone();
+            Drift::rope(7).row(&mut turned);
+            prop_assert!((length(&turned) - length(&x)).abs() < 1e-14);
+            let mut damped = x.clone();
+            Drift::damping(7, keep).row(&mut damped);
+            prop_assert!((length(&damped) - keep * keep * length(&x)).abs() < 1e-14);
+            let mut both = x.clone();
+            Drift::rope(7).and_damping(keep).row(&mut both);
+            prop_assert!((length(&both) - keep * keep * length(&x)).abs() < 1e-14);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The Dragon Hatchling (BDH, arXiv 2509.26507) as a physical system: local rules on neurons and synapses,
+//! the state-space equations they are, the low-rank model that is trained, and the oscillators of figure 2.
+//!
+//! Everything is small and in f64, for systems of up to a few hundred neurons. It knows no tensor, no model
+//! and no picture.
+
+mod arrival;
+pub mod checks;
+mod circuit;
+mod dense;
+mod drift;
+mod equations;
+mod normfree;
+mod number;
+mod rules;
+
+pub use arrival::pulse;
+pub use circuit::{Circuit, Edge, circuits, parts};
+pub use dense::Dense;
+pub use drift::Drift;
+pub use equations::{Equations, Layer};
+pub use normfree::{Normfree, Unrolled, Weights};
+pub use number::{Bounded, Gap, Number, ROUNDOFF};
+pub use rules::{Flow, KERNELS, Kernel, Round, State, Synapse, System};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,192 @@
+//! Numbers that know how wrong they may be: a value with a bound on its rounding error, so that "equal
+//! to rounding" is a statement that can fail. Everything of the dragon is written once for both kinds.
+
+use std::{
+    fmt::Debug,
+    ops::{Add, AddAssign, Mul, Sub},
+};
+
+/// Half a unit in the last place of 1: what one operation of f64 may be wrong by, relatively.
+pub const ROUNDOFF: f64 = f64::EPSILON / 2.0;
+
+/// A plain `f64`, or one with its error bound.
+pub trait Number:
+    Copy + Debug + PartialEq + Send + Sync + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + AddAssign
+{
+    const ZERO: Self;
+    /// A number that is exactly `value`: given, not computed.
+    fn of(value: f64) -> Self;
+    fn value(self) -> f64;
+    /// How far the value may be from what exact arithmetic gives.
+    fn error(self) -> f64;
+    /// (v)^+ = max(0, v).
+    fn positive(self) -> Self;
+}
+
+impl Number for f64 {
+    const ZERO: Self = 0.0;
+
+    fn of(value: f64) -> Self {
+        value
+    }
+
+    fn value(self) -> f64 {
+        self
+    }
+
+    /// Not known.
+    fn error(self) -> f64 {
+        0.0
+    }
+
+    fn positive(self) -> Self {
+        self.max(0.0)
+    }
+}
+
+/// A value with a running bound on its rounding error (Higham, Accuracy and Stability, section 3.3):
+/// every operation adds what its operands were wrong by and half a unit of its own result. Overflow and
+/// numbers below 1e-290 are not looked after.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Bounded {
+    value: f64,
+    error: f64,
+}
+
+/// The bound is itself computed in f64; this much more covers that.
+const MARGIN: f64 = 1.0 + 8.0 * ROUNDOFF;
+
+impl Add for Bounded {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        let value = self.value + other.value;
+        Self { value, error: (self.error + other.error + ROUNDOFF * value.abs()) * MARGIN }
+    }
+}
+
+impl Sub for Bounded {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        let value = self.value - other.value;
+        Self { value, error: (self.error + other.error + ROUNDOFF * value.abs()) * MARGIN }
+    }
+}
+
+impl Mul for Bounded {
+    type Output = Self;
+
+    fn mul(self, other: Self) -> Self {
+        let value = self.value * other.value;
+        let carried = self.value.abs() * other.error + other.value.abs() * self.error + self.error * other.error;
+        Self { value, error: (carried + ROUNDOFF * value.abs()) * MARGIN }
+    }
+}
+
+impl AddAssign for Bounded {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Number for Bounded {
+    const ZERO: Self = Self { value: 0.0, error: 0.0 };
+
+    fn of(value: f64) -> Self {
+        Self { value, error: 0.0 }
+    }
+
+    fn value(self) -> f64 {
+        self.value
+    }
+
+    fn error(self) -> f64 {
+        self.error
+    }
+
+    fn positive(self) -> Self {
+        // Where the truth may lie on the other side of zero, it is still no further away than before.
+        Self { value: self.value.max(0.0), error: self.error }
+    }
+}
+
+/// What two computations of the same numbers differ by.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Gap {
+    /// Largest difference.
+    pub error: f64,
+    /// Largest difference that rounding could explain.
+    pub bound: f64,
+    /// Largest share that one number's difference has in its own bound: above 1 the two are not the same
+    /// computation.
+    pub share: f64,
+    /// Largest value compared.
+    pub size: f64,
+}
+
+impl Gap {
+    pub fn between<N: Number>(a: &[N], b: &[N]) -> Self {
+        let mut gap = Self { error: if a.len() == b.len() { 0.0 } else { f64::INFINITY }, ..Self::default() };
+        for (a, b) in a.iter().zip(b) {
+            let (difference, bound) = ((a.value() - b.value()).abs(), a.error() + b.error());
+            gap.error = largest(gap.error, difference);
+            gap.bound = largest(gap.bound, bound);
+            gap.share = largest(gap.share, if difference > 0.0 { difference / bound } else { difference });
+            gap.size = largest(gap.size, a.value().abs().max(b.value().abs()));
+        }
+        gap
+    }
+
+    pub fn join(self, other: Self) -> Self {
+        Self {
+            error: largest(self.error, other.error),
+            bound: largest(self.bound, other.bound),
+            share: largest(self.share, other.share),
+            size: largest(self.size, other.size),
+        }
+    }
+
+    /// Whether rounding explains the whole difference. Never for something that is not a number.
+    pub fn is_rounding(self) -> bool {
+        self.share <= 1.0 && self.error.is_finite()
+    }
+}
+
+/// The larger one; a NaN stays.
+fn largest(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_bound_covers_what_another_order_of_summing_gives(
+            mut terms in prop::collection::vec((-1e3..1e3f64, -1e-3..1e3f64), 1..200),
+        ) {
+            let sum = |terms: &[(f64, f64)]| {
+                terms.iter().fold(Bounded::ZERO, |s, (a, b)| s + Bounded::of(*a) * Bounded::of(*b))
+            };
+            let forwards = sum(&terms);
+            terms.reverse();
+            let backwards = sum(&terms);
+            prop_assert!(Gap::between(&[forwards], &[backwards]).is_rounding());
+            let scale: f64 = terms.iter().map(|(a, b)| (a * b).abs()).sum();
+            prop_assert!(forwards.error() <= 2.0 * (terms.len() as f64 + 2.0) * ROUNDOFF * scale, "far too wide");
+        }
+    }
+
+    #[test]
+    fn a_gap_that_rounding_does_not_explain_is_found() {
+        let third = Bounded::of(1.0) * Bounded::of(1.0 / 3.0);
+        assert!(Gap::between(&[third], &[third]).is_rounding());
+        assert!(!Gap::between(&[third], &[third + Bounded::of(1e-12)]).is_rounding());
+        assert!(!Gap::between(&[Bounded::of(f64::NAN)], &[third]).is_rounding());
+        assert!(!Gap::between(&[third], &[]).is_rounding(), "unequal lengths are unequal");
+    }
+}

@@ -1,0 +1,328 @@
+//! BDH as local rules: the "equations of reasoning", arXiv 2509.26507, table 1 (b), four rounds a layer on
+//! a graph of neurons (X, Y, A) and synapses (sigma). Nothing here knows a matrix of the whole.
+//!
+//! Where the paper leaves a choice, equation (6) decides:
+//! - sigma fades in round 4l before it is used, which is where equation (6) has U: between two tokens. So the
+//!   state after a token is equation (6)'s before its last U.
+//! - sigma(i, j) is written by Y(i) and X(j) and read from j to i; table 1 prints one of the two the other
+//!   way round (appendix C.1: a = sigma x).
+//! - A token arrives as a pulse Y, which the wires of round 4l + 3 carry to X from zero.
+
+use super::{circuit::Edge, dense::Dense, drift::Drift, number::Number};
+
+/// One of the four rounds, in words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kernel {
+    pub title: &'static str,
+    /// What goes over edges.
+    pub communication: &'static str,
+    /// What each node or synapse does by itself.
+    pub computation: &'static str,
+    pub words: &'static str,
+}
+
+/// The rounds 4l, 4l + 1, 4l + 2 and 4l + 3.
+pub static KERNELS: [Kernel; 4] = [
+    Kernel {
+        title: "Inference from state",
+        communication: "X(j), σ(i,j) → A(i)",
+        computation: "σ(i,j) ↓ 1−u(i,j)",
+        words: "Synapses fade by U; then each active neuron j sends its X over its synapses, and A adds it up.",
+    },
+    Kernel {
+        title: "Reweighting of synapse state",
+        communication: "Y(i), X(j) → Gₛ(i,j) · σ(i,j)",
+        computation: "Y ↓",
+        words: "A synapse grows where its Y end fired just before its X end: Hebb's rule. Then Y is used up.",
+    },
+    Kernel {
+        title: "Neuron replicator dynamics, inference from parameters",
+        communication: "A(i) → Gyᵉ(i,j) · Yᵉ(j),  A(i) → Gyⁱ(i,j) · Yⁱ(j)",
+        computation: "(Yᵉ − Yⁱ)⁺, X → Y,  A ↓",
+        words: "Prods carry A to excite and to inhibit; a neuron that is excited more fires Y, in proportion to its own X.",
+    },
+    Kernel {
+        title: "Inference from parameters",
+        communication: "Y(i) → Gxᵉ(i,j) · Xᵉ(j),  Y(i) → Gxⁱ(i,j) · Xⁱ(j)",
+        computation: "(Xᵉ − Xⁱ)⁺ → X",
+        words: "Wires carry Y to excite and to inhibit; where excitation wins, it is added to X.",
+    },
+];
+
+/// A synapse: state at the pair (y side, x side), written with the weight G_s.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Synapse<N> {
+    pub y: usize,
+    pub x: usize,
+    pub weight: N,
+}
+
+/// The parameters: excitatory and inhibitory wires and prods, none below zero, and the synapses.
+#[derive(Debug, Clone, PartialEq)]
+pub struct System<N> {
+    n: usize,
+    layers: usize,
+    /// G_x^e and G_x^i.
+    pub wires: [Vec<Edge<N>>; 2],
+    /// G_y^e and G_y^i.
+    pub prods: [Vec<Edge<N>>; 2],
+    /// By y side, then x side; every pair once.
+    synapses: Vec<Synapse<N>>,
+    drift: Drift,
+    /// Places of the synapses that turn with each other, and of those that stand alone.
+    pairs: Vec<(usize, Option<usize>)>,
+}
+
+/// All variables of the system.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State<N> {
+    pub x: Vec<N>,
+    pub y: Vec<N>,
+    pub a: Vec<N>,
+    /// Counters: X^e, X^i, Y^e, Y^i.
+    excited: [Vec<N>; 2],
+    inhibited: [Vec<N>; 2],
+    /// sigma_l at each synapse, for each layer.
+    pub sigma: Vec<Vec<N>>,
+    /// The round to come: 4 `layer` + `kernel`. `layer` is the number of layers when the token is done.
+    pub layer: usize,
+    pub kernel: usize,
+}
+
+/// What a round did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Round {
+    /// `None`: a token arrived.
+    pub layer: Option<usize>,
+    pub kernel: usize,
+    /// Neurons whose variable changed: A, Y, Y, X in the four rounds.
+    pub nodes: Vec<usize>,
+    /// Places of synapses whose state changed.
+    pub synapses: Vec<usize>,
+}
+
+/// What one edge carries in a round.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Flow {
+    pub from: usize,
+    pub to: usize,
+    /// Below zero: it inhibits, or the state is negative.
+    pub amount: f64,
+}
+
+impl<N: Number> System<N> {
+    /// `synapses` that turn with a partner get that partner, with weight 0, where it is not among them.
+    /// Edges must lie within `n` neurons; those that do not are left out.
+    pub fn new(
+        n: usize,
+        layers: usize,
+        wires: [Vec<Edge<N>>; 2],
+        prods: [Vec<Edge<N>>; 2],
+        mut synapses: Vec<Synapse<N>>,
+        drift: Drift,
+    ) -> Self {
+        let inside = |mut parts: [Vec<Edge<N>>; 2]| {
+            parts.iter_mut().for_each(|p| p.retain(|e| e.from < n && e.to < n));
+            parts
+        };
+        synapses.retain(|s| s.y < n && s.x < n);
+        let partners: Vec<Synapse<N>> = synapses
+            .iter()
+            .filter_map(|s| drift.partner(s.x).map(|x| Synapse { x, weight: N::ZERO, ..*s }))
+            .filter(|s| s.x < n)
+            .collect();
+        synapses.extend(partners);
+        // Stable: of two at one place the first, given one is kept.
+        synapses.sort_by_key(|s| (s.y, s.x));
+        synapses.dedup_by_key(|s| (s.y, s.x));
+        let mut pairs = vec![];
+        let mut k = 0;
+        while k < synapses.len() {
+            let s = synapses[k];
+            let second = synapses.get(k + 1).is_some_and(|t| s.x % 2 == 0 && (t.y, t.x) == (s.y, s.x + 1));
+            pairs.push((k, second.then_some(k + 1)));
+            k += 1 + usize::from(second);
+        }
+        Self { n, layers, wires: inside(wires), prods: inside(prods), synapses, drift, pairs }
+    }
+
+    /// Every pair a synapse of weight 1: G_s = 1, as BDH-GPU has it.
+    pub fn complete(n: usize) -> Vec<Synapse<N>> {
+        (0..n * n).map(|k| Synapse { y: k / n, x: k % n, weight: N::of(1.0) }).collect()
+    }
+
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    pub fn layers(&self) -> usize {
+        self.layers
+    }
+
+    pub fn synapses(&self) -> &[Synapse<N>] {
+        &self.synapses
+    }
+
+    /// Nothing has been read.
+    pub fn rest(&self) -> State<N> {
+        let zeros = || vec![N::ZERO; self.n];
+        State {
+            x: zeros(),
+            y: zeros(),
+            a: zeros(),
+            excited: [zeros(), zeros()],
+            inhibited: [zeros(), zeros()],
+            sigma: vec![vec![N::ZERO; self.synapses.len()]; self.layers],
+            layer: self.layers,
+            kernel: 0,
+        }
+    }
+
+    /// A token comes in as the pulse `y0` (up to `n` values): X begins at zero, and the wires bring it its
+    /// first value.
+    pub fn arrive(&self, state: &mut State<N>, y0: &[N]) -> Round {
+        state.x.fill(N::ZERO);
+        state.a.fill(N::ZERO);
+        state.y.fill(N::ZERO);
+        state.y.iter_mut().zip(y0).for_each(|(y, given)| *y = *given);
+        let nodes = self.follow_wires(state);
+        (state.layer, state.kernel) = (0, 0);
+        Round { layer: None, kernel: 3, nodes, synapses: vec![] }
+    }
+
+    /// Whether the token has been through all layers.
+    pub fn is_done(&self, state: &State<N>) -> bool {
+        state.layer >= self.layers
+    }
+
+    /// Executes the next round; `None` when the token is done.
+    pub fn round(&self, state: &mut State<N>) -> Option<Round> {
+        if self.is_done(state) {
+            return None;
+        }
+        let (layer, kernel) = (state.layer, state.kernel);
+        let (nodes, synapses) = match kernel {
+            0 => self.infer(state),
+            1 => self.reweight(state),
+            2 => (self.prod(state), vec![]),
+            _ => (self.follow_wires(state), vec![]),
+        };
+        (state.layer, state.kernel) = if kernel == 3 { (layer + 1, 0) } else { (layer, kernel + 1) };
+        Some(Round { layer: Some(layer), kernel, nodes, synapses })
+    }
+
+    /// Round 4l.
+    fn infer(&self, state: &mut State<N>) -> (Vec<usize>, Vec<usize>) {
+        let sigma = &mut state.sigma[state.layer];
+        let before = sigma.clone();
+        for (first, second) in &self.pairs {
+            match second {
+                Some(second) => {
+                    let pair = (sigma[*first], sigma[*second]);
+                    (sigma[*first], sigma[*second]) = self.drift.pair(self.synapses[*first].x, pair);
+                }
+                None => sigma[*first] = N::of(self.drift.keep(self.synapses[*first].x)) * sigma[*first],
+            }
+        }
+        let a = std::mem::replace(&mut state.a, vec![N::ZERO; self.n]);
+        for (s, sigma) in self.synapses.iter().zip(sigma.iter()) {
+            state.a[s.y] += *sigma * state.x[s.x];
+        }
+        (changed(&a, &state.a), changed(&before, sigma))
+    }
+
+    /// Round 4l + 1.
+    fn reweight(&self, state: &mut State<N>) -> (Vec<usize>, Vec<usize>) {
+        let sigma = &mut state.sigma[state.layer];
+        let before = sigma.clone();
+        for (s, sigma) in self.synapses.iter().zip(sigma.iter_mut()) {
+            *sigma += s.weight * (state.y[s.y] * state.x[s.x]);
+        }
+        let y = std::mem::replace(&mut state.y, vec![N::ZERO; self.n]);
+        state.excited[1].fill(N::ZERO);
+        state.inhibited[1].fill(N::ZERO);
+        (changed(&y, &state.y), changed(&before, sigma))
+    }
+
+    /// Round 4l + 2.
+    fn prod(&self, state: &mut State<N>) -> Vec<usize> {
+        let y = state.y.clone();
+        let [excite, inhibit] = &self.prods;
+        send(excite, &state.a, &mut state.excited[1]);
+        send(inhibit, &state.a, &mut state.inhibited[1]);
+        for i in 0..self.n {
+            state.y[i] += (state.excited[1][i] - state.inhibited[1][i]).positive() * state.x[i];
+        }
+        state.a.fill(N::ZERO);
+        changed(&y, &state.y)
+    }
+
+    /// Round 4l + 3.
+    fn follow_wires(&self, state: &mut State<N>) -> Vec<usize> {
+        let x = state.x.clone();
+        state.excited[0].fill(N::ZERO);
+        state.inhibited[0].fill(N::ZERO);
+        let [excite, inhibit] = &self.wires;
+        send(excite, &state.y, &mut state.excited[0]);
+        send(inhibit, &state.y, &mut state.inhibited[0]);
+        for i in 0..self.n {
+            state.x[i] += (state.excited[0][i] - state.inhibited[0][i]).positive();
+        }
+        changed(&x, &state.x)
+    }
+
+    /// What the round to come will carry, edge by edge; for a token that arrives as `y0`, what the wires will.
+    pub fn flows(&self, state: &State<N>, y0: Option<&[N]>) -> Vec<Flow> {
+        let over = |parts: &[Vec<Edge<N>>; 2], source: &[N]| -> Vec<Flow> {
+            let signed = parts.iter().zip([1.0, -1.0]).flat_map(|(part, sign)| part.iter().map(move |e| (e, sign)));
+            let amount = |e: &Edge<N>| e.weight.value() * source.get(e.from).map_or(0.0, |v| v.value());
+            signed.map(|(e, sign)| Flow { from: e.from, to: e.to, amount: sign * amount(e) }).collect()
+        };
+        let synaptic = |amount: &dyn Fn(usize, &Synapse<N>) -> f64, forwards: bool| -> Vec<Flow> {
+            let ends = |s: &Synapse<N>| if forwards { (s.x, s.y) } else { (s.y, s.x) };
+            let flow = |(k, s): (usize, &Synapse<N>)| {
+                let (from, to) = ends(s);
+                Flow { from, to, amount: amount(k, s) }
+            };
+            self.synapses.iter().enumerate().map(flow).collect()
+        };
+        let mut flows = match (y0, state.kernel) {
+            (Some(y0), _) => over(&self.wires, y0),
+            (None, _) if self.is_done(state) => vec![],
+            (None, 0) => {
+                let sigma = self.drifted(state, state.layer);
+                synaptic(&|_, s| sigma.at(s.y, s.x).value() * state.x[s.x].value(), true)
+            }
+            (None, 1) => {
+                let grown = |s: &Synapse<N>| s.weight.value() * state.y[s.y].value() * state.x[s.x].value();
+                synaptic(&|_, s| grown(s), false)
+            }
+            // A may be below zero where the state turns: it then does the opposite.
+            (None, 2) => over(&self.prods, &state.a),
+            (None, _) => over(&self.wires, &state.y),
+        };
+        flows.retain(|f| f.amount != 0.0);
+        flows
+    }
+
+    /// sigma_l U as a matrix `(n, n)`: what equation (6) calls sigma_{t,l} once token t is read.
+    pub fn drifted(&self, state: &State<N>, layer: usize) -> Dense<N> {
+        let mut all = Dense::zeros(self.n, self.n);
+        for (s, sigma) in self.synapses.iter().zip(&state.sigma[layer]) {
+            all.row_mut(s.y)[s.x] = *sigma;
+        }
+        (0..self.n).for_each(|i| self.drift.row(all.row_mut(i)));
+        all
+    }
+}
+
+/// `from` -> weight -> `to`, for every edge.
+fn send<N: Number>(edges: &[Edge<N>], source: &[N], target: &mut [N]) {
+    for e in edges {
+        target[e.to] += e.weight * source[e.from];
+    }
+}
+
+fn changed<N: Number>(before: &[N], after: &[N]) -> Vec<usize> {
+    (0..after.len()).filter(|i| before.get(*i).is_none_or(|b| b.value() != after[*i].value())).collect()
+}
