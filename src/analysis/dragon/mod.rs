@@ -13,6 +13,7 @@ mod equations;
 mod normfree;
 mod number;
 mod rules;
+pub mod toy;
 
 pub use arrival::pulse;
 pub use circuit::{Circuit, Edge, circuits, parts};
