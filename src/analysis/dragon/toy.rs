@@ -169,7 +169,8 @@ impl Toy {
             edges.iter().for_each(|(from, to)| sum[*to] += source[*from]);
             sum.iter().map(|s| rate * (s - self.threshold).max(0.0)).collect()
         };
-        let (wires, prods) = (over(&self.wires, y, self.spec.wires), over(&self.prods, &pull(sigma, x), self.spec.prods));
+        let (wires, prods) =
+            (over(&self.wires, y, self.spec.wires), over(&self.prods, &pull(sigma, x), self.spec.prods));
         let grown = |k: usize| if k / n == k % n { 0.0 } else { GROWTH * y[k / n] * x[k % n] };
         Moving {
             x: (0..n).map(|j| (1.0 - x[j]) * wires[j]).collect(),
@@ -182,11 +183,7 @@ impl Toy {
         let go = |from: &[f64], rate: &[f64]| -> Vec<f64> { from.iter().zip(rate).map(|(v, r)| v + h * r).collect() };
         // A step too long for the pull would pass the stop at 1.
         let stop = |v: Vec<f64>| v.into_iter().map(|v| v.clamp(0.0, 1.0)).collect();
-        Moving {
-            x: stop(go(&self.x, &rates.x)),
-            y: stop(go(&self.y, &rates.y)),
-            sigma: go(&self.sigma, &rates.sigma),
-        }
+        Moving { x: stop(go(&self.x, &rates.x)), y: stop(go(&self.y, &rates.y)), sigma: go(&self.sigma, &rates.sigma) }
     }
 }
 
