@@ -1,6 +1,7 @@
 //! A lab is a value: its question, knobs, presets, plan, panes. One lab a file; the one list is here.
 
 pub mod bdh;
+mod bdh_physics;
 pub mod common;
 mod fast_slow;
 mod neuron_graph;
@@ -54,7 +55,8 @@ pub struct Lab {
 }
 
 /// Every lab.
-pub static LABS: &[&Lab] = &[&fast_slow::LAB, &traces::LAB, &ode_flow::LAB, &synapses::LAB, &neuron_graph::LAB];
+pub static LABS: &[&Lab] =
+    &[&fast_slow::LAB, &traces::LAB, &ode_flow::LAB, &synapses::LAB, &neuron_graph::LAB, &bdh_physics::LAB];
 
 /// The lab with this id.
 pub fn find(id: &str) -> Option<&'static Lab> {

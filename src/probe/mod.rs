@@ -3,6 +3,7 @@
 
 mod attention_maps;
 mod causality;
+mod dragon;
 pub mod flow;
 mod neuron_graph;
 mod passage;
@@ -55,6 +56,7 @@ pub static PROBES: &[&dyn Probe] = &[
     &attention_maps::AttentionMaps,
     &residual::Residual,
     &recoverability::Recoverability,
+    &dragon::Dragon,
     &flow::FlowAnswer,
     &flow::FlowField,
     &flow::FlowAlong,

@@ -11,6 +11,7 @@ use orrery::{
     ui::mirror::Mirror,
 };
 
+pub mod dragon;
 #[path = "../flow_views/field.rs"]
 mod flow;
 #[path = "neurons.rs"]
@@ -148,6 +149,9 @@ fn samples(mirror: &mut Mirror) {
         sample(mirror, step, channels::STAIRCASE, "held-out window 3", staircase(step), SENTENCE, None);
         sample(mirror, step, channels::ATTENTION, "held-out window 3", attention(step), SENTENCE, None);
         sample(mirror, step, channels::RESIDUAL, "held-out window 3, 76 tokens", residual(step), "", None);
+        let about = "typed text, 24 tokens, 48 neurons, 2 layers, synapses keep 0.900 a token";
+        sample(mirror, step, channels::DRAGON_WEIGHTS, about, dragon::weights(step, 24, false), dragon::TEXT, None);
+        sample(mirror, step, channels::DRAGON_CHECKS, about, dragon::checks(24, false), dragon::TEXT, None);
     }
     sample(mirror, STEPS, channels::RECOVERABILITY, "held-out windows", recoverability(), "", None);
     let asked = flow::Asked { u: [0.8, 0.2, 0.0, 0.0], ..flow::Asked::default() };

@@ -75,11 +75,10 @@ fn least_squares(e: &Dense<f64>, active: &[usize], v: &[f64]) -> Option<Vec<f64>
         if m[i][i].abs() <= 1e-13 * scale {
             return None;
         }
-        for r in i + 1..k {
-            let factor = m[r][i] / m[i][i];
-            for c in i..=k {
-                m[r][c] -= factor * m[i][c];
-            }
+        let (above, below) = m.split_at_mut(i + 1);
+        for row in below {
+            let factor = row[i] / above[i][i];
+            row.iter_mut().zip(&above[i]).skip(i).for_each(|(v, pivot)| *v -= factor * pivot);
         }
     }
     let mut out = vec![0.0; k];

@@ -36,7 +36,7 @@ pub static KERNELS: [Kernel; 4] = [
         words: "A synapse grows where its Y end fired just before its X end: Hebb's rule. Then Y is used up.",
     },
     Kernel {
-        title: "Neuron replicator dynamics, inference from parameters",
+        title: "Neuron dynamics, inference from parameters",
         communication: "A(i) → Gyᵉ(i,j) · Yᵉ(j),  A(i) → Gyⁱ(i,j) · Yⁱ(j)",
         computation: "(Yᵉ − Yⁱ)⁺, X → Y,  A ↓",
         words: "Prods carry A to excite and to inhibit; a neuron that is excited more fires Y, in proportion to its own X.",
@@ -139,7 +139,7 @@ impl<N: Number> System<N> {
         let mut k = 0;
         while k < synapses.len() {
             let s = synapses[k];
-            let second = synapses.get(k + 1).is_some_and(|t| s.x % 2 == 0 && (t.y, t.x) == (s.y, s.x + 1));
+            let second = synapses.get(k + 1).is_some_and(|t| s.x.is_multiple_of(2) && (t.y, t.x) == (s.y, s.x + 1));
             pairs.push((k, second.then_some(k + 1)));
             k += 1 + usize::from(second);
         }

@@ -15,6 +15,7 @@ pub mod attention;
 pub mod causality;
 pub mod cost;
 pub mod curve;
+pub mod dragon;
 pub mod flow;
 pub mod gate;
 pub mod groups;
@@ -393,6 +394,28 @@ pub static VIEWS: &[ViewEntry] = &[
         about: "The neuron in focus: whom it raises (warm) and lowers (cool), who does so to it, the tokens that make \
                 it fire in the first layer, and those it writes towards. Click a partner to go there.",
         make: wiring::Neuron::make,
+    },
+    ViewEntry {
+        id: "dragon_rules",
+        title: "Rules",
+        about: "The model's neurons on a circle (A inwards, X and Y outwards), its synapses as faint chords, and what the \
+                last of the four rounds of local rules carried as bright ones: warm excites, cool inhibits. Bars show \
+                roots. Step, play, or click a neuron to poke it.",
+        make: dragon::Rules::make,
+    },
+    ViewEntry {
+        id: "dragon_checks",
+        title: "Equivalences",
+        about: "How far the two sides of each of the paper's equivalences are apart on these weights, token by token, \
+                beside what rounding explains. A line above its dashed bound would mean that they are not the same.",
+        make: dragon::Checks::make,
+    },
+    ViewEntry {
+        id: "dragon_toy",
+        title: "Oscillators",
+        about: "Particles joined by elastic connectors that relax or swing. A poke sends a pulse over the wires; where y \
+                came just before x the connector between them is displaced, and later pulls.",
+        make: dragon::ToyView::make,
     },
 ];
 

@@ -1,0 +1,272 @@
+//! A small BDH as a physical system: its weights and a text's pulses, for the rules to run on, and the
+//! paper's equivalences checked on them. How a view steps through the rules is not known here.
+
+use super::{Finding, Probe, Subject, passage::Passage};
+use crate::{
+    analysis::dragon::{
+        Dense, Drift, Gap, Normfree, Weights,
+        checks::{self, Model as Physical},
+        pulse,
+    },
+    config::Value,
+    models::{
+        Model,
+        bdh::{Bdh, BdhSpec},
+    },
+    nn::{Result, Tap, fused::linear_attention::decays, host},
+    telemetry::{Line, Matrix, Payload, Series, channels},
+};
+
+/// Arguments: `text` or `passage`; `drift`: `trained` (as the model has it), `nothing`, `damping`, `rotation`
+/// or `both`; `keep`: what damping leaves after a token, in 0..=1. Answers [`channels::DRAGON_WEIGHTS`] and
+/// [`channels::DRAGON_CHECKS`] for the first [`LONGEST`] tokens.
+///
+/// The rules have no LayerNorm. One number stands in for all of them: a gain on D_y with which the last
+/// layer's E y is, on average over this text, as long as the embeddings that came in.
+pub struct Dragon;
+
+/// Tokens that are read.
+const LONGEST: usize = 24;
+/// Neurons of a model that the rules are run on at most: they have n^2 synapses a layer.
+const MOST: usize = 512;
+/// Likeliest next tokens that are told.
+const TOLD: usize = 3;
+
+impl Probe for Dragon {
+    fn id(&self) -> &'static str {
+        "dragon"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        let fits = |s: &BdhSpec| s.heads == 1 && !s.gated && s.neurons <= MOST;
+        model.as_any().downcast_ref::<Bdh>().is_some_and(|m| fits(m.spec()))
+    }
+
+    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
+        let passage = Passage::of(subject, LONGEST)?;
+        let Some(model) = subject.model.as_any().downcast_ref::<Bdh>().filter(|m| self.applies(*m)) else {
+            candle_core::bail!(
+                "the rules of BDH are run on a BDH of one head, without gates and at most {MOST} neurons"
+            )
+        };
+        let spec = model.spec().clone();
+        let given = Given::of(model, &spec)?;
+        let (drift, words) = drift(&spec, subject);
+        let embedded: Vec<Vec<f64>> = passage.ids.iter().map(|id| given.embedded(*id)).collect();
+        let pulses = pulses(&given, &passage.ids, &embedded);
+        let mut physical = Physical { weights: given.weights.clone(), drift: drift.clone(), layers: spec.layers };
+        let gain = checks::gain(&physical, &pulses);
+        physical.weights.dy.data.iter_mut().for_each(|v| *v *= gain.unwrap_or(1.0));
+        let missed = missed(&given, &pulses, &embedded);
+        let about = format!(
+            "{}, {} neurons, {} layers, {words}{}",
+            passage.about,
+            spec.neurons,
+            spec.layers,
+            if missed > 0.01 {
+                format!(", {:.0}% of the embeddings no pulse can say", 100.0 * missed)
+            } else {
+                String::new()
+            }
+        );
+        let logits = model.logits(&passage.tensor(subject)?, &mut Tap::off())?; // (1, T, V)
+        let told = host::to_f64(&logits)?;
+        let with_norms: Vec<String> = told.chunks(given.vocab).map(|l| likeliest(subject, l)).collect();
+        let mut normfree = Normfree::new(physical.weights.clone(), drift.clone(), spec.layers);
+        let without = |y0: &Vec<f64>| {
+            let answer = normfree.token(y0).pop().map_or(vec![], |l| physical.weights.e.times(&l.y));
+            likeliest(subject, &given.logits(&norm(&answer)))
+        };
+        let by_rules: Vec<String> = pulses.iter().map(without).collect();
+        let finding =
+            |channel, payload| Finding { channel, about: about.clone(), tokens: passage.tokens.clone(), payload };
+        let numbers = vec![
+            ("layers", spec.layers as f64),
+            ("gain", gain.unwrap_or(f64::NAN)),
+            ("keep", drift.keep(0)),
+            ("turns", f64::from(u8::from(drift.turns()))),
+            ("missed", missed),
+        ];
+        let weights = Payload::Bundle(vec![
+            ("e".into(), matrix(&given.weights.e, "channel", "neuron")),
+            ("dx".into(), matrix(&given.weights.dx, "neuron", "channel")),
+            ("dy".into(), matrix(&given.weights.dy, "neuron", "channel")),
+            ("pulses".into(), matrix(&rows(&pulses), "token", "neuron")),
+            ("numbers".into(), series(vec![0.0], numbers.into_iter().map(|(n, v)| (n, vec![v])).collect())),
+            ("model_next".into(), Payload::Text(with_norms)),
+            ("rules_next".into(), Payload::Text(by_rules)),
+        ]);
+        let checks = answers(&physical, &pulses);
+        Ok(vec![finding(channels::DRAGON_WEIGHTS, weights), finding(channels::DRAGON_CHECKS, checks)])
+    }
+}
+
+/// The weights as plain numbers.
+struct Given {
+    embed: Vec<f64>,   // (V, D)
+    lm_head: Vec<f64>, // (D, V)
+    vocab: usize,
+    d: usize,
+    weights: Weights<f64>,
+}
+
+impl Given {
+    fn of(model: &Bdh, spec: &BdhSpec) -> Result<Self> {
+        let get = |name: &str| match model.params().get(name) {
+            Some(v) => host::to_f64(v.as_tensor()),
+            None => candle_core::bail!("the model has no parameter `{name}`"),
+        };
+        let (d, n) = (spec.d_model, spec.neurons);
+        let embed = get("embed.weight")?;
+        let fits = || candle_core::Error::msg("the weights do not have the sizes of their model");
+        // encoder (1, D, N) is D_x's transpose, decoder (n, D) is E's.
+        let dx = Dense::of(d, n, &get("encoder")?).ok_or_else(fits)?;
+        let dy = Dense::of(d, n, &get("encoder_v")?).ok_or_else(fits)?;
+        let e = Dense::of(n, d, &get("decoder")?).ok_or_else(fits)?;
+        let weights = Weights::new(turned(&e), turned(&dx), turned(&dy)).ok_or_else(fits)?;
+        Ok(Self { vocab: embed.len() / d, embed, lm_head: get("lm_head")?, d, weights })
+    }
+
+    /// v*_{t,0} of a token: its normed embedding.
+    fn embedded(&self, id: u32) -> Vec<f64> {
+        norm(self.embed.chunks(self.d).nth(id as usize).unwrap_or_default())
+    }
+
+    fn logits(&self, v: &[f64]) -> Vec<f64> {
+        let column = |t: usize| v.iter().enumerate().map(|(i, v)| v * self.lm_head[i * self.vocab + t]).sum();
+        (0..self.vocab).map(column).collect()
+    }
+}
+
+fn turned(m: &Dense<f64>) -> Dense<f64> {
+    let mut out = Dense::zeros(m.cols, m.rows);
+    for r in 0..m.rows {
+        for (c, v) in m.row(r).iter().enumerate() {
+            out.row_mut(c)[r] = *v;
+        }
+    }
+    out
+}
+
+/// LN without weights, as the model's.
+fn norm(v: &[f64]) -> Vec<f64> {
+    let count = v.len().max(1) as f64;
+    let mean = v.iter().sum::<f64>() / count;
+    let variance = v.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / count;
+    v.iter().map(|x| (x - mean) / (variance + 1e-5).sqrt()).collect()
+}
+
+/// U as asked, and in words.
+fn drift(spec: &BdhSpec, subject: &Subject<'_>) -> (Drift, String) {
+    let n = spec.neurons;
+    let trained = spec.attention();
+    let asked = subject.args.get("drift").map(ToString::to_string).unwrap_or_default();
+    let keep = subject.args.get("keep").and_then(Value::as_f64).unwrap_or(0.9).clamp(0.0, 1.0);
+    let own = f64::from(decays(1).first().copied().unwrap_or(1.0));
+    let (turns, keep, whose) = match asked.as_str() {
+        "nothing" => (false, 1.0, ""),
+        "damping" => (false, keep, ""),
+        "rotation" => (true, 1.0, ""),
+        "both" => (true, keep, ""),
+        _ => (trained.rotary, if trained.damped { own } else { 1.0 }, " as trained"),
+    };
+    let drift = if turns { Drift::rope(n) } else { Drift::still(n) }.and_damping(keep);
+    let words = match (turns, keep < 1.0) {
+        (true, true) => format!("synapses turn and keep {keep:.3} a token"),
+        (true, false) => "synapses turn".to_owned(),
+        (false, true) => format!("synapses keep {keep:.3} a token"),
+        (false, false) => "synapses keep all".to_owned(),
+    };
+    (drift, words + whose)
+}
+
+/// Each token's pulse y >= 0 with E y its embedding, in f32 as it is handed on.
+fn pulses(given: &Given, ids: &[u32], embedded: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let mut known: std::collections::BTreeMap<u32, Vec<f64>> = Default::default();
+    let of = |(id, v): (&u32, &Vec<f64>)| {
+        let fire = || pulse(&given.weights.e, v).into_iter().map(|p| f64::from(p as f32)).collect();
+        known.entry(*id).or_insert_with(fire).clone()
+    };
+    ids.iter().zip(embedded).map(of).collect()
+}
+
+/// How much of the embeddings' length the pulses do not reach, as a share.
+fn missed(given: &Given, pulses: &[Vec<f64>], embedded: &[Vec<f64>]) -> f64 {
+    let length = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let (mut off, mut all) = (0.0, 0.0);
+    for (p, v) in pulses.iter().zip(embedded) {
+        let rest: Vec<f64> = given.weights.e.times(p).iter().zip(v).map(|(a, b)| a - b).collect();
+        off += length(&rest);
+        all += length(v);
+    }
+    if all > 0.0 { off / all } else { 0.0 }
+}
+
+/// "e 0.31  t 0.12  a 0.08"
+fn likeliest(subject: &Subject<'_>, logits: &[f64]) -> String {
+    let top = logits.iter().copied().fold(f64::MIN, f64::max);
+    let total: f64 = logits.iter().map(|l| (l - top).exp()).sum();
+    let mut ids: Vec<usize> = (0..logits.len()).collect();
+    ids.sort_by(|a, b| logits[*b].total_cmp(&logits[*a]));
+    let say = |i: &usize| format!("{} {:.2}", subject.corpus.token_text(*i as u32), (logits[*i] - top).exp() / total);
+    ids.iter().take(TOLD).map(say).collect::<Vec<_>>().join("  ")
+}
+
+fn rows(all: &[Vec<f64>]) -> Dense<f64> {
+    let cols = all.first().map_or(0, Vec::len);
+    Dense { rows: all.len(), cols, data: all.concat() }
+}
+
+fn matrix(m: &Dense<f64>, row: &str, col: &str) -> Payload {
+    Payload::Matrix(Matrix {
+        rows: m.rows,
+        cols: m.cols,
+        data: m.data.iter().map(|v| *v as f32).collect(),
+        row_label: row.into(),
+        col_label: col.into(),
+    })
+}
+
+fn series(x: Vec<f64>, lines: Vec<(&str, Vec<f64>)>) -> Payload {
+    Payload::Series(Series {
+        x_label: "token".into(),
+        y_label: "largest difference over largest value".into(),
+        x,
+        lines: lines.into_iter().map(|(name, y)| Line { name: name.to_owned(), y }).collect(),
+    })
+}
+
+/// Every check with its error and bound by token, as shares of the largest value compared; and Claim 3's
+/// edges.
+fn answers(physical: &Physical, pulses: &[Vec<f64>]) -> Payload {
+    let by_token = |gaps: Vec<Gap>| {
+        let each = |f: &dyn Fn(&Gap) -> f64| gaps.iter().map(f).collect::<Vec<f64>>();
+        let over = |v: f64, size: f64| if size > 0.0 { v / size } else { v };
+        let tokens = (0..gaps.len()).map(|t| t as f64).collect();
+        let (error, bound) = (each(&|g| over(g.error, g.size)), each(&|g| over(g.bound, g.size)));
+        series(tokens, vec![("error", error), ("bound", bound), ("share", each(&|g| g.share))])
+    };
+    let squares = checks::squares(physical);
+    let of_squares = |f: &dyn Fn(&checks::Squares) -> f64| squares.iter().map(f).collect::<Vec<f64>>();
+    let relative = |v: f64, g: &Gap| if g.size > 0.0 { v / g.size } else { v };
+    // Two columns: wires G_x, prods G_y.
+    let construction = series(
+        vec![0.0, 1.0],
+        vec![
+            ("error", of_squares(&|s| relative(s.construction.error, &s.construction))),
+            ("bound", of_squares(&|s| relative(s.construction.bound, &s.construction))),
+            ("share", of_squares(&|s| s.construction.share)),
+            ("edges_excitatory", of_squares(&|s| s.edges[0] as f64)),
+            ("edges_inhibitory", of_squares(&|s| s.edges[1] as f64)),
+            ("edges_allowed", of_squares(&|s| s.allowed as f64)),
+            ("pairs", of_squares(&|_| (physical.weights.n() * physical.weights.n()) as f64)),
+        ],
+    );
+    Payload::Bundle(vec![
+        ("rules".into(), by_token(checks::rules_are_equations(physical, pulses))),
+        ("normfree".into(), by_token(checks::normfree_is_bdh(physical, pulses))),
+        ("attention".into(), by_token(checks::state_is_attention(physical, pulses))),
+        ("square".into(), by_token(checks::two_steps_are_one(physical, pulses))),
+        ("construction".into(), construction),
+    ])
+}

@@ -1,0 +1,224 @@
+//! The rules at work on a model's weights: where they stand in the text, what the last round did, what its
+//! edges carried. It does not know how it is drawn.
+
+use std::sync::Arc;
+
+use crate::{
+    analysis::dragon::{Dense, Drift, Flow, Round, State, System, Weights, checks::Model},
+    telemetry::{Matrix, Payload, Sample},
+};
+
+/// Edges that a picture can show.
+const SHOWN: usize = 90;
+/// Of the strongest one, what an edge must carry to be shown.
+const FAINTEST: f64 = 0.04;
+
+/// What came in: a token of the text, or a poke at a neuron.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arrival {
+    Token(usize),
+    Poke(usize),
+}
+
+pub(super) struct Machine {
+    told: Arc<Payload>,
+    pub system: System<f64>,
+    pub state: State<f64>,
+    pulses: Vec<Vec<f64>>,
+    /// All that came in, the last of it perhaps not yet through.
+    pub read: Vec<Arrival>,
+    pub last: Option<Round>,
+    /// What the last round carried, the strongest edges.
+    pub flows: Vec<Flow>,
+    /// The same for all edges together, and how many carried anything.
+    pub carried: usize,
+    /// Largest X, Y and |A| so far, for their bars.
+    pub most: [f64; 3],
+}
+
+fn dense(payload: &Payload, part: &str) -> Option<Dense<f64>> {
+    let m: &Matrix = payload.part(part)?.as_matrix()?;
+    let values: Vec<f64> = m.data.iter().map(|v| f64::from(*v)).collect();
+    Dense::of(m.rows, m.cols, &values)
+}
+
+/// A single number of the bundle.
+pub(super) fn number(payload: &Payload, name: &str) -> Option<f64> {
+    let series = payload.part("numbers")?.as_series()?;
+    series.lines.iter().find(|l| l.name == name)?.y.first().copied()
+}
+
+impl Machine {
+    /// At rest, on the weights told; `None` if they do not fit together.
+    pub fn of(sample: &Sample) -> Option<Self> {
+        let p = &sample.payload;
+        let mut weights = Weights::new(dense(p, "e")?, dense(p, "dx")?, dense(p, "dy")?)?;
+        let gain = number(p, "gain").filter(|g| g.is_finite()).unwrap_or(1.0);
+        weights.dy.data.iter_mut().for_each(|v| *v *= gain);
+        let n = weights.n();
+        let turns = number(p, "turns").is_some_and(|t| t > 0.5);
+        let drift = if turns { Drift::rope(n) } else { Drift::still(n) }.and_damping(number(p, "keep").unwrap_or(1.0));
+        let layers = number(p, "layers").map_or(1, |l| l.clamp(1.0, 64.0) as usize);
+        let pulses = dense(p, "pulses").filter(|m| m.cols == n)?;
+        let system = Model::system(&weights, &drift, layers);
+        let state = system.rest();
+        Some(Self {
+            told: p.clone(),
+            system,
+            state,
+            pulses: (0..pulses.rows).map(|t| pulses.row(t).to_vec()).collect(),
+            read: vec![],
+            last: None,
+            flows: vec![],
+            carried: 0,
+            most: [0.0; 3],
+        })
+    }
+
+    pub fn is_of(&self, sample: &Sample) -> bool {
+        Arc::ptr_eq(&self.told, &sample.payload)
+    }
+
+    /// The same place of the same reading on other weights.
+    pub fn replayed_on(&self, sample: &Sample) -> Option<Self> {
+        let mut other = Self::of(sample)?;
+        let rounds = match self.system.is_done(&self.state) {
+            true => usize::MAX,
+            false => 4 * self.state.layer + self.state.kernel,
+        };
+        for (k, arrival) in self.read.iter().enumerate() {
+            if matches!(arrival, Arrival::Token(t) if *t >= other.pulses.len()) {
+                break;
+            }
+            other.arrive(*arrival);
+            let most = if k + 1 == self.read.len() { rounds } else { usize::MAX };
+            let mut done = 0;
+            while done < most && other.round() {
+                done += 1;
+            }
+        }
+        Some(other)
+    }
+
+    /// The token that comes next, unless the text is over.
+    pub fn next_token(&self) -> Option<usize> {
+        let last = self.read.iter().rev().find_map(|a| if let Arrival::Token(t) = a { Some(*t) } else { None });
+        let next = last.map_or(0, |t| t + 1);
+        (next < self.pulses.len()).then_some(next)
+    }
+
+    /// The token that was last read, if the last thing that came was one.
+    pub fn token(&self) -> Option<usize> {
+        self.read.last().and_then(|a| if let Arrival::Token(t) = a { Some(*t) } else { None })
+    }
+
+    /// The next round; when a token is through, the next one arrives. False at the end of the text.
+    pub fn step(&mut self) -> bool {
+        if self.round() {
+            return true;
+        }
+        let Some(next) = self.next_token() else { return false };
+        self.arrive(Arrival::Token(next));
+        true
+    }
+
+    /// Takes what is under way to its end, or the next token through all its rounds.
+    pub fn through(&mut self) -> bool {
+        if self.system.is_done(&self.state) && !self.step() {
+            return false;
+        }
+        while self.round() {}
+        true
+    }
+
+    pub fn poke(&mut self, neuron: usize) {
+        while self.round() {}
+        self.arrive(Arrival::Poke(neuron));
+    }
+
+    /// Reads from the beginning until token `t` is through.
+    pub fn read_to(&mut self, t: usize) {
+        if self.token().is_none_or(|now| now > t) || self.read.iter().any(|a| matches!(a, Arrival::Poke(_))) {
+            self.restart();
+        }
+        while self.token().is_none_or(|now| now < t || !self.system.is_done(&self.state)) && self.step() {}
+    }
+
+    pub fn restart(&mut self) {
+        self.state = self.system.rest();
+        self.read.clear();
+        (self.last, self.flows, self.carried) = (None, vec![], 0);
+        self.most = [0.0; 3];
+    }
+
+    fn arrive(&mut self, arrival: Arrival) {
+        let pulse = match arrival {
+            Arrival::Token(t) => self.pulses.get(t).cloned().unwrap_or_default(),
+            Arrival::Poke(neuron) => {
+                // As strong as the strongest pulse of the text.
+                let strength = self.pulses.iter().flatten().copied().fold(0.0, f64::max);
+                let mut pulse = vec![0.0; self.system.n()];
+                if let Some(p) = pulse.get_mut(neuron) {
+                    *p = if strength > 0.0 { strength } else { 1.0 };
+                }
+                pulse
+            }
+        };
+        self.carry(Some(&pulse));
+        self.last = Some(self.system.arrive(&mut self.state, &pulse));
+        self.read.push(arrival);
+        self.measure();
+    }
+
+    fn round(&mut self) -> bool {
+        if self.system.is_done(&self.state) {
+            return false;
+        }
+        self.carry(None);
+        self.last = self.system.round(&mut self.state);
+        self.measure();
+        self.last.is_some()
+    }
+
+    fn carry(&mut self, pulse: Option<&[f64]>) {
+        let mut flows = self.system.flows(&self.state, pulse);
+        self.carried = flows.len();
+        flows.sort_by(|a, b| b.amount.abs().total_cmp(&a.amount.abs()));
+        flows.truncate(SHOWN);
+        let most = flows.first().map_or(0.0, |f| f.amount.abs());
+        flows.retain(|f| f.amount.abs() > FAINTEST * most);
+        self.flows = flows;
+    }
+
+    fn measure(&mut self) {
+        let largest = |v: &[f64]| v.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+        for (most, v) in self.most.iter_mut().zip([&self.state.x, &self.state.y, &self.state.a]) {
+            *most = most.max(largest(v));
+        }
+    }
+
+    /// The layer whose synapses are shown: that of the last round.
+    pub fn layer(&self) -> usize {
+        self.last.as_ref().and_then(|r| r.layer).unwrap_or(0)
+    }
+
+    /// The strongest synapses of that layer: (y side, x side, sigma), and the strongest one's size.
+    pub fn strongest(&self, count: usize) -> Vec<(usize, usize, f64)> {
+        let Some(sigma) = self.state.sigma.get(self.layer()) else { return vec![] };
+        let mut all: Vec<(usize, usize, f64)> = self
+            .system
+            .synapses()
+            .iter()
+            .zip(sigma)
+            .filter(|(_, s)| **s != 0.0)
+            .map(|(at, s)| (at.y, at.x, *s))
+            .collect();
+        let by_size = |a: &(usize, usize, f64), b: &(usize, usize, f64)| b.2.abs().total_cmp(&a.2.abs());
+        if all.len() > count && count > 0 {
+            all.select_nth_unstable_by(count - 1, by_size);
+            all.truncate(count);
+        }
+        all.sort_by(by_size);
+        all
+    }
+}

@@ -1,0 +1,99 @@
+//! The table of the four rounds with the one that was executed marked, in formulas and in words.
+
+use eframe::egui::{Align2, FontId, Rect, Sense, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2};
+
+use super::machine::{Arrival, Machine};
+use crate::{
+    analysis::dragon::KERNELS,
+    ui::theme::{self, Theme},
+};
+
+const ROUNDS: [&str; 4] = ["4l", "4l+1", "4l+2", "4l+3"];
+/// What each round changes, for the sentence below the table.
+const CHANGES: [&str; 4] = ["A", "Y", "Y", "X"];
+/// Height of a row: its title and two lines of rules; with little room one line.
+const ROW: f32 = 44.0;
+const SMALL_ROW: f32 = 32.0;
+/// Left of the rules: which round.
+const LEFT: f32 = 46.0;
+
+/// The least that the table and its sentence want.
+pub(super) fn least_height() -> f32 {
+    4.0 * SMALL_ROW + 4.0
+}
+
+/// Draws the table into `size`.
+pub(super) fn rounds_ui(ui: &mut Ui, theme: &Theme, machine: &Machine, size: Vec2) {
+    let row = if size.y >= 4.0 * ROW { ROW } else { SMALL_ROW };
+    let (rect, response) = ui.allocate_exact_size(vec2(size.x, 4.0 * row), Sense::hover());
+    let executed = machine.last.as_ref().filter(|r| r.layer.is_some()).map(|r| r.kernel);
+    let said = executed.map_or("none yet", |k| KERNELS[k].title);
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("rounds, executed: {said}")));
+    let painter = ui.painter_at(rect);
+    for (k, kernel) in KERNELS.iter().enumerate() {
+        let top = rect.top() + row * k as f32;
+        let place = Rect::from_min_size(pos2(rect.left(), top), vec2(rect.width(), row));
+        let now = executed == Some(k);
+        if now {
+            painter.rect_filled(place.shrink2(vec2(0.0, 1.0)), 4.0, theme.accent.gamma_multiply(0.16));
+            let bar = Rect::from_min_size(place.min + vec2(0.0, 1.0), vec2(3.0, row - 2.0));
+            painter.rect_filled(bar, 1.0, theme.accent);
+        }
+        let strong = if now { theme.text } else { theme.secondary };
+        let small = FontId::proportional(theme::SMALL);
+        painter.text(place.min + vec2(8.0, 3.0), Align2::LEFT_TOP, ROUNDS[k], theme::numbers(), strong);
+        painter.text(place.min + vec2(LEFT, 2.0), Align2::LEFT_TOP, kernel.title, small.clone(), strong);
+        let rules = [kernel.communication, kernel.computation];
+        let (lines, from) =
+            if row == ROW { (rules.map(str::to_owned).to_vec(), 16.0) } else { (vec![rules.join(";  ")], 16.0) };
+        for (i, line) in lines.into_iter().enumerate() {
+            let at = place.min + vec2(LEFT, from + 13.0 * i as f32);
+            let mut job = eframe::egui::text::LayoutJob::simple_singleline(line, small.clone(), strong);
+            job.wrap = eframe::egui::text::TextWrapping::truncate_at_width(rect.width() - LEFT);
+            let galley = painter.layout_job(job);
+            painter.galley(at, galley, strong);
+        }
+    }
+    if let Some(pointed) = response.hover_pos() {
+        let k = (((pointed.y - rect.top()) / row) as usize).min(3);
+        let kernel = &KERNELS[k];
+        response.on_hover_text_at_pointer(format!(
+            "{}\n\nover edges: {}\nat each place: {}",
+            kernel.words, kernel.communication, kernel.computation
+        ));
+    }
+}
+
+/// What the last round did, in a sentence or two.
+pub(super) fn sentence(machine: &Machine, tokens: &[String]) -> String {
+    let n = machine.system.n();
+    let Some(round) = &machine.last else {
+        return "At rest. Step: the first token arrives as a pulse Y on a few neurons.".to_owned();
+    };
+    let nodes = round.nodes.len();
+    match (round.layer, machine.read.last()) {
+        (None, Some(Arrival::Token(t))) => {
+            let fired = machine.state.y.iter().filter(|y| **y > 0.0).count();
+            let token = tokens.get(*t).map_or("", String::as_str);
+            format!(
+                "\u{201c}{token}\u{201d} arrives as a pulse Y on {fired} of {n} neurons, and the wires bring {nodes} an X."
+            )
+        }
+        (None, Some(Arrival::Poke(i))) => format!("Neuron {i} was poked; the wires bring {nodes} of {n} neurons an X."),
+        (None, None) => String::new(),
+        (Some(layer), _) => {
+            let synapses = match round.synapses.len() {
+                0 => String::new(),
+                changed => format!(", and \u{3c3} at {changed} of {} synapses", machine.system.synapses().len()),
+            };
+            let what = CHANGES[round.kernel];
+            format!(
+                "Layer {}, round {}. {} It changed {what} at {nodes} of {n} neurons{synapses}; {} edges carried something.",
+                layer + 1,
+                4 * layer + round.kernel,
+                KERNELS[round.kernel].words,
+                machine.carried
+            )
+        }
+    }
+}

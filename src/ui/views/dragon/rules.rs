@@ -1,0 +1,243 @@
+//! The rules of a model at work, round by round, on the text that it reads; or on a poke.
+
+use std::{fmt::Write as _, time::Duration};
+
+use eframe::egui::{Button, Rect, RichText, Sense, Ui, WidgetInfo, accesskit::Role, vec2};
+
+use super::{
+    EMPTY, WEIGHTS,
+    machine::{Machine, number},
+    ring::{Ring, square},
+    rounds::{self, rounds_ui, sentence},
+    shown, told, words_of,
+};
+use crate::{
+    telemetry::{Payload, Sample},
+    ui::{
+        plot::{empty_ui, quote},
+        theme,
+        views::{
+            View, ViewCx,
+            token_strip::{Mark, token_strip_ui},
+        },
+    },
+};
+
+/// Seconds a round takes while playing.
+const PACE: f64 = 0.45;
+/// How far a run is read into before anybody steps, so that there is something to see.
+const SHOWN_FIRST: usize = 9;
+
+/// View `dragon_rules`.
+#[derive(Default)]
+pub struct Rules {
+    machine: Option<Machine>,
+    /// When the last round was played; `None` while it stands.
+    playing: Option<f64>,
+}
+
+impl Rules {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    /// A machine on the weights told. New weights keep the place in the text.
+    fn follow(&mut self, sample: &Sample) {
+        if self.machine.as_ref().is_some_and(|m| m.is_of(sample)) {
+            return;
+        }
+        self.machine = match &self.machine {
+            Some(old) => old.replayed_on(sample),
+            None => Machine::of(sample).map(|mut m| {
+                if m.next_token().is_some() {
+                    m.read_to(SHOWN_FIRST.min(sample.tokens.len().saturating_sub(1)));
+                    // And one token more, as far as its prods.
+                    (0..4).for_each(|_| _ = m.step());
+                }
+                m
+            }),
+        };
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, machine: &mut Machine) {
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing.x = 6.0;
+            let over = machine.system.is_done(&machine.state) && machine.next_token().is_none();
+            let round = ui.add_enabled(!over, Button::new("step round"));
+            if round
+                .on_hover_text("Executes the next of the four rounds; when a token is through, the next one arrives.")
+                .clicked()
+            {
+                machine.step();
+                self.playing = None;
+            }
+            let token = ui.add_enabled(!over, Button::new("step token"));
+            if token.on_hover_text("Takes the token through all rounds of all layers.").clicked() {
+                machine.through();
+                self.playing = None;
+            }
+            let playing = self.playing.is_some();
+            let play = ui.button(if playing { "pause" } else { "play" });
+            if play.on_hover_text("Round after round, to the end of the text.").clicked() {
+                self.playing = if playing { None } else { Some(ui.input(|i| i.time)) };
+                if !playing && over {
+                    machine.restart();
+                }
+            }
+            if ui.button("restart").on_hover_text("Back to rest: nothing read, all synapses at zero.").clicked() {
+                machine.restart();
+                self.playing = None;
+            }
+        });
+    }
+
+    /// Plays on if it is time.
+    fn play(&mut self, ui: &Ui, machine: &mut Machine) {
+        let Some(since) = self.playing else { return };
+        let now = ui.input(|i| i.time);
+        if now - since >= PACE {
+            self.playing = machine.step().then_some(now);
+        }
+        ui.ctx().request_repaint_after(Duration::from_secs_f64(PACE / 4.0));
+    }
+
+    fn strip_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, machine: &mut Machine, sample: &Sample) {
+        let now = machine.token();
+        let next = machine.next_token().unwrap_or(sample.tokens.len());
+        let pointed = token_strip_ui(ui, cx.theme, &sample.tokens, |t| Mark {
+            ground: (t < next).then(|| cx.theme.slow.gamma_multiply(0.14)),
+            outline: (now == Some(t)).then_some(cx.theme.accent),
+        });
+        if let Some(t) = pointed.clicked {
+            machine.read_to(t);
+            cx.selection.token = Some(t);
+            self.playing = None;
+        }
+    }
+
+    fn ring_ui(ui: &mut Ui, cx: &ViewCx<'_>, machine: &mut Machine, room: Rect) -> bool {
+        let rect = square(room);
+        let response = ui.allocate_rect(rect, Sense::click());
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "neurons on a circle"));
+        let ring = Ring::of(rect, machine.system.n());
+        let under = response.hover_pos().and_then(|p| ring.neuron_at(p));
+        let mut poked = false;
+        if response.clicked()
+            && let Some(neuron) = response.interact_pointer_pos().and_then(|p| ring.neuron_at(p))
+        {
+            machine.poke(neuron);
+            poked = true;
+        }
+        ring.paint(&ui.painter_at(rect), cx.theme, machine, under);
+        if let Some(i) = under {
+            response.on_hover_text_at_pointer(of_neuron(machine, i));
+        }
+        poked
+    }
+}
+
+/// What there is to know of a neuron.
+fn of_neuron(machine: &Machine, i: usize) -> String {
+    let s = &machine.state;
+    let mut words = format!("neuron {i}: X {:.4}, Y {:.4}, A {:.4}\nclick to poke it", s.x[i], s.y[i], s.a[i]);
+    let own = machine.strongest(usize::MAX).into_iter().filter(|(y, x, _)| *y == i || *x == i).take(3);
+    for (y, x, sigma) in own {
+        let _ = write!(words, "\n\u{3c3}({y}, {x}) = {sigma:.4}");
+    }
+    words
+}
+
+/// What comes next, as the model says it and as the rules do.
+fn next_words(sample: &Sample, token: Option<usize>) -> Option<String> {
+    let line = |part: &str| match sample.payload.part(part) {
+        Some(Payload::Text(lines)) => lines.get(token?).cloned(),
+        _ => None,
+    };
+    Some(format!(
+        "next, by the rules: {}   by the model with its LayerNorms: {}",
+        line("rules_next")?,
+        line("model_next")?
+    ))
+}
+
+impl View for Rules {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let sample = told(ui, cx, WEIGHTS);
+        if let Some(sample) = sample {
+            self.follow(sample);
+        } else {
+            self.machine = None;
+        }
+        let (Some(sample), Some(mut machine)) = (sample, self.machine.take()) else {
+            self.playing = None;
+            empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
+            return;
+        };
+        ui.spacing_mut().item_spacing.y = 4.0;
+        self.play(ui, &mut machine);
+        self.controls_ui(ui, &mut machine);
+        self.strip_ui(ui, cx, &mut machine, sample);
+        let said = |words: String| RichText::new(words).size(theme::SMALL).color(cx.theme.secondary);
+        let next = next_words(sample, machine.token()).filter(|_| machine.system.is_done(&machine.state));
+        ui.label(said(sentence(&machine, &sample.tokens)));
+        if let Some(next) = next {
+            ui.label(said(next));
+        }
+        let room = ui.available_rect_before_wrap();
+        let table = rounds::least_height();
+        let beside = room.width() > 1.5 * room.height();
+        let mut poked = false;
+        if beside {
+            let side = room.height().min(0.55 * room.width());
+            poked = Self::ring_ui(ui, cx, &mut machine, Rect::from_min_size(room.min, vec2(side, room.height())));
+            let right = Rect::from_min_max(room.min + vec2(side + 12.0, 0.0), room.max);
+            let mut ui = ui.new_child(eframe::egui::UiBuilder::new().max_rect(right));
+            rounds_ui(&mut ui, cx.theme, &machine, right.size());
+        } else {
+            let high = (room.height() - table - 4.0).clamp(80.0, room.width().max(80.0));
+            let place = Rect::from_min_size(room.min, vec2(room.width(), high));
+            poked |= Self::ring_ui(ui, cx, &mut machine, place);
+            let left = room.height() - high - 4.0;
+            if left >= table - 1.0 {
+                let below = Rect::from_min_size(room.min + vec2(0.0, high + 4.0), vec2(room.width(), left));
+                let mut ui = ui.new_child(eframe::egui::UiBuilder::new().max_rect(below));
+                rounds_ui(&mut ui, cx.theme, &machine, below.size());
+            }
+        }
+        if poked {
+            self.playing = None;
+        }
+        self.machine = Some(machine);
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        match shown(cx, WEIGHTS) {
+            Some(sample) => {
+                let gain = number(&sample.payload, "gain");
+                let gain = match gain.filter(|g| g.is_finite()) {
+                    Some(g) => format!("D_y \u{d7} {g:.3} in place of LayerNorms"),
+                    None => "no gain replaces the LayerNorms".to_owned(),
+                };
+                format!("{} \u{b7} {gain}", words_of(sample))
+            }
+            None => "the four rounds of table 1 on the weights of the model".to_owned(),
+        }
+    }
+
+    /// Every neuron as it stands.
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let sample = shown(cx, WEIGHTS)?;
+        let machine = self.machine.as_ref()?;
+        let token = machine.token().and_then(|t| sample.tokens.get(t)).map_or(String::new(), |t| quote(t));
+        let round = machine.last.as_ref().map_or(String::new(), |r| match r.layer {
+            Some(layer) => (4 * layer + r.kernel).to_string(),
+            None => "arrival".to_owned(),
+        });
+        let mut csv = "neuron,x,y,a,token,round\n".to_owned();
+        let s = &machine.state;
+        for i in 0..machine.system.n() {
+            let _ = writeln!(csv, "{i},{},{},{},{token},{round}", s.x[i], s.y[i], s.a[i]);
+        }
+        Some(csv)
+    }
+}

@@ -1,0 +1,246 @@
+//! The oscillators of figure 2, to be poked: particles, connectors that relax or swing, and where the energy
+//! is. Computed from the settings: it needs no run.
+
+use std::{collections::VecDeque, fmt::Write as _};
+
+use eframe::egui::{Rect, RichText, Sense, Ui, WidgetInfo, accesskit::Role, vec2};
+
+use super::toy_ring::{Shown, ToyRing};
+use crate::{
+    analysis::dragon::toy::{Energy, Toy, ToySpec},
+    config::Config,
+    ui::{
+        plot::{Axis, Chart, ChartState, Line},
+        theme,
+        views::{View, ViewCx},
+    },
+};
+
+/// One step of the integrator, seconds.
+const STEP: f64 = 1.0 / 240.0;
+/// Most that one frame may go on by, seconds of the toy: a frame that came late is not made up for.
+const MOST: f64 = 0.1;
+/// How much of the energy's past is shown, and how often it is noted, seconds.
+const PAST: f64 = 20.0;
+const NOTED: f64 = 0.05;
+/// Energy below which it has come to rest.
+const REST: f64 = 1e-5;
+/// It begins with a poke that has had this long, so that there is something to see.
+const BEGUN: f64 = 0.6;
+
+/// View `dragon_toy`.
+pub struct ToyView {
+    toy: Option<(ToySpec, Toy)>,
+    playing: bool,
+    /// When it last went on, by egui's clock.
+    last: Option<f64>,
+    /// Seconds not yet gone.
+    owed: f64,
+    past: VecDeque<(f64, Energy)>,
+    shown: Shown,
+    chart: ChartState,
+}
+
+impl ToyView {
+    pub fn make() -> Box<dyn View> {
+        Box::new(Self {
+            toy: None,
+            playing: false,
+            last: None,
+            owed: 0.0,
+            past: VecDeque::new(),
+            shown: Shown { wires: true, prods: true },
+            chart: ChartState::default(),
+        })
+    }
+
+    /// The toy that the settings describe. What moves smoothly is changed as it runs; another number of
+    /// particles or another seed is another toy.
+    fn follow(&mut self, config: &Config) {
+        let spec = spec_of(config);
+        match &mut self.toy {
+            Some((old, _)) if *old == spec => {}
+            Some((old, toy)) if (old.particles, old.seed) == (spec.particles, spec.seed) => {
+                *old = spec;
+                toy.spec = ToySpec { particles: toy.n(), ..spec };
+            }
+            _ => {
+                let mut toy = Toy::new(spec);
+                toy.poke(0);
+                self.toy = Some((spec, toy));
+                (self.past, self.owed, self.playing) = (VecDeque::new(), 0.0, false);
+                self.go_on(BEGUN);
+            }
+        }
+    }
+
+    /// Goes on by so many seconds, in whole steps.
+    fn go_on(&mut self, seconds: f64) {
+        let Some((_, toy)) = &mut self.toy else { return };
+        self.owed += seconds;
+        while self.owed >= STEP {
+            toy.step(STEP);
+            self.owed -= STEP;
+            if self.past.back().is_none_or(|(t, _)| toy.time - t >= NOTED) {
+                self.past.push_back((toy.time, toy.energy()));
+            }
+        }
+        while self.past.front().is_some_and(|(t, _)| toy.time - t > PAST) {
+            self.past.pop_front();
+        }
+    }
+
+    fn play(&mut self, ui: &Ui) {
+        if !self.playing {
+            self.last = None;
+            return;
+        }
+        let now = ui.input(|i| i.time);
+        let since = self.last.map_or(0.0, |l| now - l);
+        // A picture that is drawn twice at one time goes on once.
+        self.go_on(since.clamp(0.0, MOST));
+        self.last = Some(now);
+        if self.toy.as_ref().is_some_and(|(_, t)| t.energy().total() < REST) {
+            self.playing = false;
+        }
+        ui.ctx().request_repaint();
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui) {
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing.x = 6.0;
+            let words = if self.playing { "pause" } else { "play" };
+            if ui.button(words).on_hover_text("Time goes on, or stands.").clicked() {
+                self.playing = !self.playing;
+            }
+            if ui.button("poke").on_hover_text("Pokes the next particle. Or click one.").clicked()
+                && let Some((_, toy)) = &mut self.toy
+            {
+                let least = (0..toy.n()).min_by(|a, b| toy.x[*a].total_cmp(&toy.x[*b])).unwrap_or(0);
+                toy.poke(least);
+                self.playing = true;
+            }
+            if ui.button("rest").on_hover_text("Puts everything back to rest.").clicked()
+                && let Some((spec, toy)) = &mut self.toy
+            {
+                *toy = Toy::new(*spec);
+                self.past.clear();
+                self.playing = false;
+            }
+            ui.toggle_value(&mut self.shown.wires, "wires").on_hover_text("Gx: where a pulse y pulls.");
+            ui.toggle_value(&mut self.shown.prods, "prods").on_hover_text("Gy: whom the tension at a particle hits.");
+        });
+    }
+
+    fn ring_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, rect: Rect) {
+        let Some((_, toy)) = &mut self.toy else { return };
+        let response = ui.allocate_rect(rect, Sense::click());
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "particles on a circle"));
+        let ring = ToyRing::of(rect, toy.n());
+        let under = response.hover_pos().and_then(|p| ring.particle_at(toy, p));
+        if response.clicked()
+            && let Some(i) = response.interact_pointer_pos().and_then(|p| ring.particle_at(toy, p))
+        {
+            toy.poke(i);
+            self.playing = true;
+            ui.ctx().request_repaint();
+        }
+        ring.paint(&ui.painter_at(rect), cx.theme, toy, under, self.shown);
+        if let Some(i) = under {
+            let words = format!(
+                "particle {i}: x {:.3}, y {:.3}, its connectors pull with {:.3}\nclick to poke it",
+                toy.x[i],
+                toy.y[i],
+                toy.pull()[i]
+            );
+            response.on_hover_text_at_pointer(words);
+        }
+    }
+
+    fn chart<'a>(&self, cx: &ViewCx<'_>) -> Chart<'a> {
+        let x = Axis::new("seconds");
+        let mut chart = Chart::new("energy", x, Axis::new("energy").include(&[0.0])).empty("Poke a particle.");
+        let points =
+            |f: &dyn Fn(&Energy) -> f64| -> Vec<[f64; 2]> { self.past.iter().map(|(t, e)| [*t, f(e)]).collect() };
+        chart.lines.push(Line::new("all", cx.theme.text, points(&|e| e.total())));
+        chart.lines.push(Line::new("connectors", cx.theme.slow, points(&|e| e.tension + e.motion)));
+        chart.lines.push(Line::new("pulses", cx.theme.fast, points(&|e| e.pulses)));
+        chart
+    }
+}
+
+/// The settings of the toy; what a config lacks is the default.
+fn spec_of(config: &Config) -> ToySpec {
+    let usual = ToySpec::default();
+    let number = |key: &str, usual: f64| config.get(key).and_then(crate::config::Value::as_f64).unwrap_or(usual);
+    ToySpec {
+        particles: number("toy.particles", usual.particles as f64) as usize,
+        damping: number("toy.damping", usual.damping),
+        swing: number("toy.swing", usual.swing),
+        wires: number("toy.wires", usual.wires),
+        prods: number("toy.prods", usual.prods),
+        pulse: number("toy.pulse", usual.pulse),
+        seed: config.seed,
+    }
+}
+
+impl View for ToyView {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        self.follow(cx.config);
+        self.play(ui);
+        ui.spacing_mut().item_spacing.y = 4.0;
+        self.controls_ui(ui);
+        if let Some((_, toy)) = &self.toy {
+            let e = toy.energy();
+            let words = format!(
+                "energy {:.3}: pulses {:.3}, tension {:.3}, swing {:.3}",
+                e.total(),
+                e.pulses,
+                e.tension,
+                e.motion
+            );
+            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+        }
+        let room = ui.available_rect_before_wrap();
+        let (ring, chart) = if room.width() > 1.45 * room.height() {
+            let side = room.height().min(0.58 * room.width());
+            let right = Rect::from_min_max(room.min + vec2(side + 8.0, 0.0), room.max);
+            (Rect::from_min_size(room.min, vec2(side, room.height())), right)
+        } else {
+            // With little room the particles have it all.
+            let under = if room.height() > 360.0 { (0.26 * room.height()).clamp(96.0, 140.0) } else { 0.0 };
+            let below = Rect::from_min_max(room.left_bottom() - vec2(0.0, under), room.max);
+            (Rect::from_min_size(room.min, vec2(room.width(), room.height() - under - 4.0)), below)
+        };
+        self.ring_ui(ui, cx, ring);
+        if chart.width() >= 140.0 && chart.height() >= 80.0 {
+            let drawn = self.chart(cx);
+            let mut ui = ui.new_child(eframe::egui::UiBuilder::new().max_rect(chart));
+            drawn.show(&mut ui, chart.size(), cx.theme, &mut self.chart);
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let spec = spec_of(cx.config);
+        let connectors = match (spec.damping > 0.0, spec.swing > 0.0) {
+            (true, true) => "connectors relax and swing",
+            (true, false) => "connectors relax (ALiBi)",
+            (false, true) => "connectors swing (RoPE)",
+            (false, false) => "connectors keep all",
+        };
+        format!("computed, no model: {connectors}; Strang splitting, {:.0} steps a second", 1.0 / STEP)
+    }
+
+    /// The energy over the time shown.
+    fn csv(&self, _: &ViewCx<'_>) -> Option<String> {
+        let mut csv = "seconds,pulses,tension,swing,all\n".to_owned();
+        for (t, e) in &self.past {
+            let _ = writeln!(csv, "{t},{},{},{},{}", e.pulses, e.tension, e.motion, e.total());
+        }
+        (!self.past.is_empty()).then_some(csv)
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        self.chart(cx).svg(&self.chart, cx.theme)
+    }
+}
