@@ -71,13 +71,15 @@ impl Probe for Dragon {
         );
         let logits = model.logits(&passage.tensor(subject)?, &mut Tap::off())?; // (1, T, V)
         let told = host::to_f64(&logits)?;
-        let with_norms: Vec<String> = told.chunks(given.vocab).map(|l| likeliest(subject, l)).collect();
+        let with_norms: Vec<Vec<f64>> = told.chunks(given.vocab).map(<[f64]>::to_vec).collect();
         let mut normfree = Normfree::new(physical.weights.clone(), drift.clone(), spec.layers);
         let without = |y0: &Vec<f64>| {
             let answer = normfree.token(y0).pop().map_or(vec![], |l| physical.weights.e.times(&l.y));
-            likeliest(subject, &given.logits(&norm(&answer)))
+            given.logits(&norm(&answer))
         };
-        let by_rules: Vec<String> = pulses.iter().map(without).collect();
+        let by_rules: Vec<Vec<f64>> = pulses.iter().map(without).collect();
+        let agree = with_norms.iter().zip(&by_rules).filter(|(a, b)| top(a, 1) == top(b, 1)).count();
+        let say = |all: &[Vec<f64>]| Payload::Text(all.iter().map(|l| likeliest(subject, l)).collect());
         let finding =
             |channel, payload| Finding { channel, about: about.clone(), tokens: passage.tokens.clone(), payload };
         let numbers = vec![
@@ -86,6 +88,7 @@ impl Probe for Dragon {
             ("keep", drift.keep(0)),
             ("turns", f64::from(u8::from(drift.turns()))),
             ("missed", missed),
+            ("agree", agree as f64),
         ];
         let weights = Payload::Bundle(vec![
             ("e".into(), matrix(&given.weights.e, "channel", "neuron")),
@@ -93,8 +96,8 @@ impl Probe for Dragon {
             ("dy".into(), matrix(&given.weights.dy, "neuron", "channel")),
             ("pulses".into(), matrix(&rows(&pulses), "token", "neuron")),
             ("numbers".into(), series(vec![0.0], numbers.into_iter().map(|(n, v)| (n, vec![v])).collect())),
-            ("model_next".into(), Payload::Text(with_norms)),
-            ("rules_next".into(), Payload::Text(by_rules)),
+            ("model_next".into(), say(&with_norms)),
+            ("rules_next".into(), say(&by_rules)),
         ]);
         let checks = answers(&physical, &pulses);
         Ok(vec![finding(channels::DRAGON_WEIGHTS, weights), finding(channels::DRAGON_CHECKS, checks)])
@@ -202,14 +205,20 @@ fn missed(given: &Given, pulses: &[Vec<f64>], embedded: &[Vec<f64>]) -> f64 {
     if all > 0.0 { off / all } else { 0.0 }
 }
 
-/// "e 0.31  t 0.12  a 0.08"
-fn likeliest(subject: &Subject<'_>, logits: &[f64]) -> String {
-    let top = logits.iter().copied().fold(f64::MIN, f64::max);
-    let total: f64 = logits.iter().map(|l| (l - top).exp()).sum();
+/// The ids of the largest logits, largest first.
+fn top(logits: &[f64], count: usize) -> Vec<usize> {
     let mut ids: Vec<usize> = (0..logits.len()).collect();
     ids.sort_by(|a, b| logits[*b].total_cmp(&logits[*a]));
-    let say = |i: &usize| format!("{} {:.2}", subject.corpus.token_text(*i as u32), (logits[*i] - top).exp() / total);
-    ids.iter().take(TOLD).map(say).collect::<Vec<_>>().join("  ")
+    ids.truncate(count);
+    ids
+}
+
+/// "e 0.31  t 0.12  a 0.08"
+fn likeliest(subject: &Subject<'_>, logits: &[f64]) -> String {
+    let most = logits.iter().copied().fold(f64::MIN, f64::max);
+    let total: f64 = logits.iter().map(|l| (l - most).exp()).sum();
+    let say = |i: usize| format!("{} {:.2}", subject.corpus.token_text(i as u32), (logits[i] - most).exp() / total);
+    top(logits, TOLD).into_iter().map(say).collect::<Vec<_>>().join("  ")
 }
 
 fn rows(all: &[Vec<f64>]) -> Dense<f64> {

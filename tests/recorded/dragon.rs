@@ -39,8 +39,14 @@ pub fn weights(step: u64, tokens: usize, turns: bool) -> Payload {
     let mut noise = Noise((step + 41).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let pulses = (0..tokens * NEURONS).map(|_| (noise.next() as f32 - 1.0).max(0.0)).collect();
     let next = |word: &str| Payload::Text((0..tokens).map(|t| format!("{word} 0.{t:02}  a 0.10  t 0.05")).collect());
-    let numbers =
-        vec![("layers", LAYERS), ("gain", 0.4), ("keep", KEEP), ("turns", f64::from(u8::from(turns))), ("missed", 0.0)];
+    let numbers = vec![
+        ("layers", LAYERS),
+        ("gain", 0.4),
+        ("keep", KEEP),
+        ("turns", f64::from(u8::from(turns))),
+        ("missed", 0.0),
+        ("agree", 9.0),
+    ];
     Payload::Bundle(vec![
         ("e".into(), drawn(WIDTH, NEURONS, &mut noise)),
         ("dx".into(), drawn(NEURONS, WIDTH, &mut noise)),

@@ -3,7 +3,10 @@
 
 use eframe::egui::{Align2, Color32, FontId, Pos2, Rect, Shape, Stroke, Ui, pos2};
 
-use crate::ui::theme::{self, Theme};
+use crate::{
+    analysis::dragon::toy::{Toy, ToySpec},
+    ui::theme::{self, Theme},
+};
 
 /// Draws the sketch of a lab into `rect`. `pointer`: where the pointer is across it (0 to 1).
 pub fn sketch_ui(ui: &Ui, theme: &Theme, lab: &str, rect: Rect, pointer: Option<f32>) {
@@ -12,6 +15,7 @@ pub fn sketch_ui(ui: &Ui, theme: &Theme, lab: &str, rect: Rect, pointer: Option<
         "fast_slow" => fast_slow(ui, theme, plot, pointer),
         "traces" => traces(ui, theme, plot, pointer),
         "ode_flow" => flow(ui, theme, plot, pointer),
+        "bdh_physics" => oscillators(ui, theme, plot, pointer),
         _ => orbits(ui, theme, plot, pointer),
     };
     ui.painter().text(
@@ -97,6 +101,38 @@ fn flow(ui: &Ui, theme: &Theme, rect: Rect, pointer: Option<f32>) -> String {
         line(ui, path, theme.fast, 1.0);
     }
     format!("a spiral with a wind u = {u:.1}, in {STEPS} Euler steps")
+}
+
+/// The toy of figure 2, poked twice, with connectors that swing: each a band that bulges.
+fn oscillators(ui: &Ui, theme: &Theme, rect: Rect, pointer: Option<f32>) -> String {
+    const N: usize = 12;
+    let seconds = 0.2 + 3.8 * pointer.unwrap_or(0.5);
+    let spec = ToySpec { particles: N, swing: 2.5, damping: 0.1, ..ToySpec::default() };
+    let mut toy = Toy::new(spec);
+    toy.poke(0);
+    (0..(seconds * 60.0) as usize).for_each(|k| {
+        if k == 40 {
+            toy.poke(5);
+        }
+        toy.step(1.0 / 60.0);
+    });
+    let radius = rect.height() * 0.46;
+    let place = |i: usize| {
+        let angle = std::f32::consts::TAU * i as f32 / N as f32;
+        rect.center() + radius * (0.78 + 0.2 * toy.x[i] as f32) * eframe::egui::vec2(angle.sin(), -angle.cos())
+    };
+    for (k, sigma) in toy.sigma.iter().enumerate().filter(|(_, s)| s.abs() > 0.01) {
+        let (a, b) = (place(k / N), place(k % N));
+        let side = (b - a).normalized().rot90() * (0.5 * radius * *sigma as f32);
+        let at = |t: f32| a + (b - a) * t + side * (4.0 * t * (1.0 - t));
+        let strength = (sigma.abs() as f32).sqrt().clamp(0.2, 1.0);
+        line(ui, (0..=12).map(|i| at(i as f32 / 12.0)).collect(), theme.slow.gamma_multiply(strength), 1.5);
+    }
+    for i in 0..N {
+        let fill = theme.raised.lerp_to_gamma(theme.fast, (toy.x[i] as f32).clamp(0.0, 1.0));
+        ui.painter().circle(place(i), 4.0, fill, Stroke::new(1.0, theme.secondary));
+    }
+    format!("figure 2\u{2019}s connectors, {seconds:.1} s after a poke")
 }
 
 /// Three bodies on circles at Kepler's rates (period² ~ radius³), for a lab without a drawing.

@@ -68,12 +68,12 @@ impl Ring {
             let tone = |acts: bool, colour: Color32| {
                 if acts && changed.contains(&i) || chosen == Some(i) { colour } else { colour.gamma_multiply(0.55) }
             };
-            let a = if s.a[i] < 0.0 { theme.cool } else { theme.text };
+            let a = if s.a[i] < 0.0 { theme.cool } else { theme.secondary };
             bar(i, s.a[i], machine.most[2], (INNER, CHORDS - INNER), tone(kernel == Some(0), a));
             bar(i, s.x[i], machine.most[0], (INNER, MIDDLE - INNER - 0.012), tone(kernel == Some(3), theme.fast));
             let y = tone(
                 matches!(kernel, Some(1 | 2)) || machine.last.as_ref().is_some_and(|r| r.layer.is_none()),
-                theme.accent,
+                theme.text,
             );
             bar(i, s.y[i], machine.most[1], (MIDDLE, 0.99 - MIDDLE), y);
         }
@@ -87,9 +87,9 @@ impl Ring {
     fn names(&self, painter: &Painter, theme: &Theme) {
         let font = FontId::proportional(theme::SMALL);
         let tracks = [
-            ("A", 0.5 * (CHORDS + INNER), theme.text),
+            ("A", 0.5 * (CHORDS + INNER), theme.secondary),
             ("X", 0.5 * (INNER + MIDDLE), theme.fast),
-            ("Y", 0.5 * (MIDDLE + 1.0), theme.accent),
+            ("Y", 0.5 * (MIDDLE + 1.0), theme.text),
         ];
         for (name, share, colour) in tracks {
             // Between the last neuron and the first, on a patch of ground.

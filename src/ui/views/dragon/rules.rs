@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, time::Duration};
 
-use eframe::egui::{Button, Rect, RichText, Sense, Ui, WidgetInfo, accesskit::Role, vec2};
+use eframe::egui::{Button, Rect, RichText, Sense, Ui, UiBuilder, WidgetInfo, accesskit::Role, vec2};
 
 use super::{
     EMPTY, WEIGHTS,
@@ -147,17 +147,27 @@ fn of_neuron(machine: &Machine, i: usize) -> String {
     words
 }
 
-/// What comes next, as the model says it and as the rules do.
-fn next_words(sample: &Sample, token: Option<usize>) -> Option<String> {
-    let line = |part: &str| match sample.payload.part(part) {
-        Some(Payload::Text(lines)) => lines.get(token?).cloned(),
+/// What the last round did; when a token is through, what comes next by the rules and by the model.
+fn said(machine: &Machine, sample: &Sample) -> Vec<String> {
+    let mut words = vec![sentence(machine, &sample.tokens)];
+    let next = |part: &str| match (sample.payload.part(part), machine.token()) {
+        (Some(Payload::Text(lines)), Some(t)) if machine.system.is_done(&machine.state) => lines.get(t),
         _ => None,
     };
-    Some(format!(
-        "next, by the rules: {}   by the model with its LayerNorms: {}",
-        line("rules_next")?,
-        line("model_next")?
-    ))
+    if let (Some(rules), Some(model)) = (next("rules_next"), next("model_next")) {
+        let agree = number(&sample.payload, "agree").unwrap_or(f64::NAN);
+        words.push(format!(
+            "next, by the rules: {rules}   by the model, which has LayerNorms: {model}   (the same first on {agree:.0} of {} tokens)",
+            sample.tokens.len()
+        ));
+    }
+    words
+}
+
+fn words_ui(ui: &mut Ui, cx: &ViewCx<'_>, words: &[String]) {
+    for words in words {
+        ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+    }
 }
 
 impl View for Rules {
@@ -177,30 +187,26 @@ impl View for Rules {
         self.play(ui, &mut machine);
         self.controls_ui(ui, &mut machine);
         self.strip_ui(ui, cx, &mut machine, sample);
-        let said = |words: String| RichText::new(words).size(theme::SMALL).color(cx.theme.secondary);
-        let next = next_words(sample, machine.token()).filter(|_| machine.system.is_done(&machine.state));
-        ui.label(said(sentence(&machine, &sample.tokens)));
-        if let Some(next) = next {
-            ui.label(said(next));
-        }
+        let words = said(&machine, sample);
         let room = ui.available_rect_before_wrap();
-        let table = rounds::least_height();
-        let beside = room.width() > 1.5 * room.height();
-        let mut poked = false;
-        if beside {
+        let poked;
+        if room.width() > 1.4 * room.height() {
             let side = room.height().min(0.55 * room.width());
             poked = Self::ring_ui(ui, cx, &mut machine, Rect::from_min_size(room.min, vec2(side, room.height())));
             let right = Rect::from_min_max(room.min + vec2(side + 12.0, 0.0), room.max);
-            let mut ui = ui.new_child(eframe::egui::UiBuilder::new().max_rect(right));
-            rounds_ui(&mut ui, cx.theme, &machine, right.size());
+            let mut ui = ui.new_child(UiBuilder::new().max_rect(right));
+            words_ui(&mut ui, cx, &words);
+            let left = ui.available_size();
+            rounds_ui(&mut ui, cx.theme, &machine, left);
         } else {
+            words_ui(ui, cx, &words);
+            let room = ui.available_rect_before_wrap();
+            let table = rounds::least_height();
             let high = (room.height() - table - 4.0).clamp(80.0, room.width().max(80.0));
-            let place = Rect::from_min_size(room.min, vec2(room.width(), high));
-            poked |= Self::ring_ui(ui, cx, &mut machine, place);
-            let left = room.height() - high - 4.0;
-            if left >= table - 1.0 {
-                let below = Rect::from_min_size(room.min + vec2(0.0, high + 4.0), vec2(room.width(), left));
-                let mut ui = ui.new_child(eframe::egui::UiBuilder::new().max_rect(below));
+            poked = Self::ring_ui(ui, cx, &mut machine, Rect::from_min_size(room.min, vec2(room.width(), high)));
+            let below = Rect::from_min_max(room.min + vec2(0.0, high + 4.0), room.max);
+            if below.height() >= table - 1.0 {
+                let mut ui = ui.new_child(UiBuilder::new().max_rect(below));
                 rounds_ui(&mut ui, cx.theme, &machine, below.size());
             }
         }

@@ -78,7 +78,7 @@ impl ToyRing {
                 painter.circle_stroke(
                     at,
                     size + 2.0 + 8.0 * y,
-                    Stroke::new(2.0 * y + 0.5, theme.accent.gamma_multiply(0.3 + 0.7 * y)),
+                    Stroke::new(2.0 * y + 0.5, theme.text.gamma_multiply(0.3 + 0.7 * y)),
                 );
             }
             let fill = blend(theme.raised, theme.fast, x);
