@@ -168,7 +168,7 @@ fn a_different_system_is_told_from_rounding() {
     assert!(!all_rounding(&compare_rules(&system, &mut equations(0.9 + 1e-9), &pulses)));
     assert!(!all_rounding(&compare_rules(&system, &mut equations(0.81), &pulses)));
     let mut other = weights.clone();
-    other.e.data[0] = other.e.data[0] + Bounded::of(1e-9);
+    other.e.data[0] += Bounded::of(1e-9);
     let system = Model::system(&other, &model.drift, 2);
     assert!(!all_rounding(&compare_rules(&system, &mut equations(0.9), &pulses)));
 }
