@@ -135,8 +135,7 @@ fn plan(c: &Config) -> Result<Plan, ConfigError> {
         position: Position::from_id(c.text("model.position")).unwrap_or_default(),
         form: if c.text("model.form") == "paper" { Form::Paper } else { Form::Code },
         through_past: c.bool("model.through_past"),
-        gated: false,
-        carry: None,
+        ..BdhSpec::default()
     };
     let variant = VariantSpec {
         id: "bdh".into(),

@@ -38,7 +38,7 @@ impl Probe for Dragon {
     }
 
     fn applies(&self, model: &dyn Model) -> bool {
-        let fits = |s: &BdhSpec| s.heads == 1 && !s.gated && s.neurons <= MOST;
+        let fits = |s: &BdhSpec| s.heads == 1 && !s.gated && s.frequencies.is_none() && s.neurons <= MOST;
         model.as_any().downcast_ref::<Bdh>().is_some_and(|m| fits(m.spec()))
     }
 
