@@ -85,7 +85,7 @@ pub fn newest(run: &Path, variant: Option<&str>) -> Result<Model, Failure> {
     Ok(Model { spec: chosen.model.clone(), weights: kept.weights })
 }
 
-fn outward_of(spec: &BdhSpec, weights: &[(String, Tensor)]) -> Result<Outward, Failure> {
+pub fn outward_of(spec: &BdhSpec, weights: &[(String, Tensor)]) -> Result<Outward, Failure> {
     let words = |e: crate::nn::Error| Failure::usage(e.to_string());
     outward(&spec.resolved().map_err(words)?, weights).map_err(words)
 }

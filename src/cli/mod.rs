@@ -9,6 +9,7 @@ mod figures;
 mod headless;
 pub mod host;
 mod list;
+mod merge;
 mod null_models;
 mod progress;
 mod settings;
@@ -101,6 +102,10 @@ enum Command {
     Bench(bench::BenchArgs),
     /// Write a run's scalars as one CSV or as TensorBoard event files, or its weights as safetensors
     Export(export::ExportArgs),
+    /// Put two trained BDHs side by side into one with the neurons of both
+    Merge(merge::MergeArgs),
+    /// The whole story of merging: a base, two children tuned on texts of their own, and what merging them keeps
+    MergeStory(merge::StoryArgs),
 }
 
 /// Runs the command line; returns the process's exit code.
@@ -120,6 +125,8 @@ pub fn main() -> ExitCode {
         }
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Export(args)) => export::run(&args),
+        Some(Command::Merge(args)) => merge::run(&args),
+        Some(Command::MergeStory(args)) => merge::story(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,6 +2,7 @@
 //! positive neurons each, and linear attention whose state is the strength of synapses.
 
 pub mod foreign;
+pub mod merge;
 mod net;
 mod outward;
 mod spec;

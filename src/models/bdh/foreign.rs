@@ -34,6 +34,8 @@ pub struct Foreign {
     pub vocab: usize,
     /// What was inferred or is different here, in words.
     pub remarks: Vec<String>,
+    /// The number of layers is the asked one.
+    pub layers_unsaid: bool,
     file: Weights,
     /// Names in the file, in the order of [`NAMES`].
     names: [String; 5],
@@ -99,7 +101,8 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<Foreign> {
     }
 
     let mut remarks = vec![];
-    let layers = said_layers(&file).unwrap_or_else(|| {
+    let said_layers = said_layers(&file);
+    let layers = said_layers.unwrap_or_else(|| {
         remarks.push(format!(
             "`{shown}` does not say how many layers its model had, and shared weights do not tell: `model.layers` = {} is taken",
             asked.layers
@@ -115,6 +118,9 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<Foreign> {
         Some("code") => Form::Code,
         _ => spec.form,
     };
+    let lineage: Vec<usize> = said("heritage").unwrap_or("").split(' ').filter_map(|n| n.parse().ok()).collect();
+    let whole = lineage.iter().try_fold(0usize, |sum, part| sum.checked_add(*part)) == Some(n);
+    spec.heritage = if whole { lineage } else { vec![] };
     let halves = known == 1;
     if halves {
         spec.frequencies =
@@ -129,7 +135,7 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<Foreign> {
         remarks.push(format!("`{shown}` has no gates: `model.gated` is taken as off"));
     }
     spec.check().map_err(|e| candle_core::Error::Msg(format!("`{shown}` cannot be opened: {e}")))?;
-    Ok(Foreign { spec, vocab, remarks, file, names, halves })
+    Ok(Foreign { spec, vocab, remarks, layers_unsaid: said_layers.is_none(), file, names, halves })
 }
 
 impl Foreign {

@@ -45,6 +45,11 @@ pub fn outward(spec: &BdhSpec, weights: &[(String, Tensor)]) -> Result<Outward> 
         words("position", spec.position.id().to_owned()),
         words("form", if spec.form == Form::Paper { "paper" } else { "code" }.to_owned()),
     ];
+    let mut metadata = metadata;
+    if !spec.heritage.is_empty() {
+        let parts: Vec<String> = spec.heritage.iter().map(usize::to_string).collect();
+        metadata.push(words("heritage", parts.join(" ")));
+    }
     Ok(Outward { tensors, metadata })
 }
 

@@ -74,6 +74,8 @@ pub struct BdhSpec {
     pub carry: Option<Carry>,
     /// Turns a token by pair of neurons `(N / 2)`, where they are not the usual ones: a merged model's.
     pub frequencies: Option<Arc<[f32]>>,
+    /// Of a merged model: neurons of each head by the model that they come from, in order.
+    pub heritage: Vec<usize>,
     /// A checkpoint to begin from ([`super::foreign`]); then the sizes above are the file's.
     pub weights: Option<PathBuf>,
 }
@@ -91,6 +93,7 @@ impl Default for BdhSpec {
             gated: false,
             carry: None,
             frequencies: None,
+            heritage: vec![],
             weights: None,
         }
     }
@@ -120,6 +123,16 @@ impl BdhSpec {
     /// Turns a token of each pair of a head's neurons, `(N / 2)`.
     pub fn turns(&self) -> Vec<f32> {
         self.attention().turns(self.per_head())
+    }
+
+    /// Which of the merged models a neuron comes from, counted from 0, if this is a merged one.
+    pub fn parent(&self, neuron: usize) -> Option<usize> {
+        let mut left = neuron % self.per_head().max(1);
+        self.heritage.iter().position(|n| {
+            let within = left < *n;
+            left = left.saturating_sub(*n);
+            within
+        })
     }
 
     /// Errors name the size that does not fit.

@@ -138,7 +138,17 @@ impl Factors {
     pub fn octave(&self, neuron: usize) -> Option<f64> {
         let n = self.spec.per_head().max(1);
         let turns = matches!(self.spec.position, Position::Rope | Position::Both);
-        turns.then(|| (16.0 * (neuron % n / 2 * 2) as f64 / n as f64).floor())
+        if !turns {
+            return None;
+        }
+        match &self.spec.frequencies {
+            // a little more than nothing, so that what is rounded below an octave counts to it
+            Some(table) => {
+                let turned = f64::from(*table.get(neuron % n / 2)?) * std::f64::consts::TAU;
+                Some((1e-4 - turned.log2()).floor())
+            }
+            None => Some((16.0 * (neuron % n / 2 * 2) as f64 / n as f64).floor()),
+        }
     }
 
     pub fn head(&self, neuron: usize) -> usize {

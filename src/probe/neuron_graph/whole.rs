@@ -85,6 +85,12 @@ fn neurons(
         all.push(("nmi_octaves", nmi(&communities.of, &labels).unwrap_or(f64::NAN)));
         lines.push(line("octave", octaves));
     }
+    let parents: Option<Vec<f64>> = ids().map(|v| factors.spec.parent(v).map(|p| p as f64)).collect();
+    if let Some(parents) = parents {
+        let labels: Vec<u32> = parents.iter().map(|p| *p as u32).collect();
+        all.push(("nmi_heritage", nmi(&communities.of, &labels).unwrap_or(f64::NAN)));
+        lines.push(line("heritage", parents));
+    }
     // the edges by the new numbers, with their entries and signs
     let edges = compact.edges.iter().zip(edges).map(|((a, b, _), (_, _, g))| (*a, *b, *g)).collect();
     let graph = Graph { nodes: compact.neurons.len(), edges, labels: ids().map(|v| factors.label(v)).collect() };

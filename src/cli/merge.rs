@@ -1,0 +1,82 @@
+//! `orrery merge`: two trained BDHs as one. `orrery merge-story`: where they come from, and what is kept.
+
+mod story;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::{
+    export::{self, outward_of},
+    failure::Failure,
+};
+use crate::{
+    models::{
+        Spec,
+        bdh::{
+            BdhSpec, Outward, foreign,
+            merge::{Merged, Parent, merge},
+        },
+    },
+    nn::{Device, Error},
+    store::tensors,
+};
+
+pub use story::{StoryArgs, run as story};
+
+#[derive(Args)]
+pub struct MergeArgs {
+    /// A trained BDH: a run folder (its newest checkpoint) or a file (.safetensors, .pt, .pth)
+    a: PathBuf,
+    /// The other; width, heads, layers and vocabulary must be the same
+    b: PathBuf,
+    /// The file to write, as safetensors under the names of the public code
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Which model of a run that has several
+    #[arg(long, value_name = "ID", default_value = "bdh")]
+    variant: String,
+    /// Layers of a file that does not say how many it has
+    #[arg(long)]
+    layers: Option<usize>,
+}
+
+pub fn run(args: &MergeArgs) -> Result<(), Failure> {
+    let open = |path: &Path| parent(path, &args.variant, args.layers);
+    let merged = write(&open(&args.a)?, &open(&args.b)?, &args.out)?;
+    merged.told.iter().for_each(|line| eprintln!("{line}"));
+    println!("{}", args.out.display());
+    Ok(())
+}
+
+fn usage(e: Error) -> Failure {
+    Failure::usage(e.to_string())
+}
+
+/// Merges and writes.
+fn write(a: &Parent, b: &Parent, out: &Path) -> Result<Merged, Failure> {
+    let merged = merge(a, b).map_err(usage)?;
+    let Outward { tensors, metadata } = outward_of(&merged.spec, &merged.weights)?;
+    tensors::write_with(out, &tensors, &metadata).map_err(|e| Failure::usage(e.to_string()))?;
+    Ok(merged)
+}
+
+/// A run's newest model, or a file's.
+fn parent(path: &Path, variant: &str, layers: Option<usize>) -> Result<Parent, Failure> {
+    let name = path.display().to_string();
+    if path.is_dir() {
+        let found = export::newest(path, Some(variant))?;
+        return match found.spec {
+            Spec::Bdh(spec) => Ok(Parent { name, spec: spec.resolved().map_err(usage)?, weights: found.weights }),
+            _ => Err(Failure::usage(format!("`{variant}` of {name} is no BDH; only BDHs can be merged"))),
+        };
+    }
+    let unsaid = layers.unwrap_or(0);
+    let file = foreign::open(path, &BdhSpec { layers: unsaid.max(1), ..BdhSpec::default() }).map_err(usage)?;
+    if layers.is_none() && file.layers_unsaid {
+        return Err(Failure::usage(format!("{name} does not say how many layers its model has: give --layers")));
+    }
+    file.remarks.iter().for_each(|r| eprintln!("note: {r}"));
+    let weights = file.load(&Device::Cpu).map_err(usage)?.into_iter().map(|(n, t)| (n.to_owned(), t)).collect();
+    Ok(Parent { name, spec: file.spec.clone(), weights })
+}

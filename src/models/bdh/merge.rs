@@ -1,0 +1,117 @@
+//! Two models as one, side by side along n (arXiv 2509.26507, section 7.1): tensors with a side of n
+//! neurons are put one behind the other within each head, all others are averaged, and every neuron keeps
+//! the frequency at which it turned.
+
+use std::sync::Arc;
+
+use candle_core::{Result, Tensor, bail};
+
+use super::spec::{BdhSpec, Position};
+
+/// A trained model: its sizes, its weights by the public code's names, and what it is called in messages.
+pub struct Parent {
+    pub name: String,
+    pub spec: BdhSpec,
+    pub weights: Vec<(String, Tensor)>,
+}
+
+impl Parent {
+    fn get(&self, name: &str) -> Result<&Tensor> {
+        match self.weights.iter().find(|(n, _)| n == name) {
+            Some((_, t)) => Ok(t),
+            None => bail!("{} lacks the tensor `{name}`", self.name),
+        }
+    }
+
+    /// Neurons of each head by the model that they come from.
+    fn lineage(&self) -> Vec<usize> {
+        match self.spec.heritage.as_slice() {
+            [] => vec![self.spec.per_head()],
+            known => known.to_vec(),
+        }
+    }
+}
+
+/// What came of it.
+pub struct Merged {
+    pub spec: BdhSpec,
+    pub weights: Vec<(String, Tensor)>,
+    /// What was done with each tensor, in words.
+    pub told: Vec<String>,
+}
+
+/// The first parent's neurons come first in each head. Errors say what does not fit.
+pub fn merge(a: &Parent, b: &Parent) -> Result<Merged> {
+    let (s, t) = (&a.spec, &b.spec);
+    let vocab = |p: &Parent| p.get("embed.weight")?.dim(0);
+    for (what, of_a, of_b) in [
+        ("width (D)", s.d_model, t.d_model),
+        ("heads", s.heads, t.heads),
+        ("layers", s.layers, t.layers),
+        ("vocabulary", vocab(a)?, vocab(b)?),
+    ] {
+        if of_a != of_b {
+            bail!(
+                "{} has {what} {of_a} and {} has {of_b}; only models that differ in neurons alone can be merged",
+                a.name,
+                b.name
+            )
+        }
+    }
+    if s.position != t.position || s.form != t.form {
+        bail!(
+            "{} and {} treat time or residuals differently ({:?} {:?}, {:?} {:?})",
+            a.name,
+            b.name,
+            s.position,
+            s.form,
+            t.position,
+            t.form
+        )
+    }
+    if s.gated || t.gated {
+        bail!("models with gates cannot be merged: a gate weighs what all neurons of a head write")
+    }
+    let (heads, d) = (s.heads, s.d_model);
+    let parts = [s.per_head(), t.per_head()];
+    let n = parts[0] + parts[1];
+    let beside = |name: &str| Tensor::cat(&[a.get(name)?, b.get(name)?], 2);
+    let mean = |name: &str| (a.get(name)? + b.get(name)?)?.affine(0.5, 0.0);
+    let rows = |p: &Parent| p.get("decoder")?.reshape((heads, p.spec.per_head(), d));
+    let decoder = Tensor::cat(&[rows(a)?, rows(b)?], 1)?.reshape((heads * n, d))?; // (nh, Na + Nb, D)
+    let named = |name: &str, value: Tensor| (name.to_owned(), value);
+    let weights = vec![
+        named("embed.weight", mean("embed.weight")?),
+        named("encoder", beside("encoder")?),
+        named("encoder_v", beside("encoder_v")?),
+        named("decoder", decoder),
+        named("lm_head", mean("lm_head")?),
+    ];
+    let turns: Arc<[f32]> = [s.turns(), t.turns()].concat().into();
+    let turned = matches!(s.position, Position::Rope | Position::Both);
+    let spec = BdhSpec {
+        neurons: heads * n,
+        frequencies: turned.then_some(turns),
+        heritage: [a.lineage(), b.lineage()].concat(),
+        carry: None,
+        weights: None,
+        ..s.clone()
+    };
+    spec.check()?;
+    let far = |name: &str| -> Result<f64> {
+        let (x, y) = (a.get(name)?, b.get(name)?);
+        let length = |t: &Tensor| crate::nn::host::scalar(&t.sqr()?.sum_all()?).map(f64::sqrt);
+        Ok(length(&(x - y)?)? / length(x)?.max(f64::MIN_POSITIVE))
+    };
+    let told = vec![
+        format!("{heads} heads of {} and {} neurons become {heads} heads of {n}", parts[0], parts[1]),
+        "encoder, encoder_v: side by side along the neurons of each head; decoder: rows of each head one behind the other".to_owned(),
+        format!(
+            "embed.weight, lm_head: averaged; they were {:.1}% and {:.1}% of their length apart",
+            100.0 * far("embed.weight")?,
+            100.0 * far("lm_head")?
+        ),
+        "every neuron keeps its rotary frequency (attn.freqs)".to_owned(),
+    ];
+    Ok(Merged { spec, weights, told })
+}

@@ -1,0 +1,225 @@
+//! Two BDHs as one: what the mathematics says of a model merged with itself and with a silent one, whose
+//! neuron is whose, and the commands.
+
+use std::process::Command;
+
+use candle_core::{Device, Tensor};
+use orrery::{
+    models::{
+        Model,
+        bdh::{
+            Bdh, BdhSpec, Form, Position,
+            merge::{Merged, Parent, merge},
+            outward,
+        },
+    },
+    nn::{Tap, host},
+    store::tensors,
+};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+const VOCAB: usize = 256;
+
+fn spec(neurons: usize) -> BdhSpec {
+    BdhSpec { d_model: 16, heads: 2, neurons, layers: 3, ..BdhSpec::default() }
+}
+
+/// Far from its small start, so that a difference would be seen.
+fn parent(name: &str, spec: &BdhSpec, seed: u64) -> candle_core::Result<Parent> {
+    let model = Bdh::new(spec, VOCAB, seed, &Device::Cpu)?;
+    let weights = model.params().iter().map(|(n, v)| Ok((n.to_owned(), (v.as_tensor() * 12.0)?.detach())));
+    Ok(Parent { name: name.into(), spec: spec.clone(), weights: weights.collect::<candle_core::Result<_>>()? })
+}
+
+fn set(
+    parent: &mut Parent,
+    name: &str,
+    to: impl Fn(&Tensor) -> candle_core::Result<Tensor>,
+) -> candle_core::Result<()> {
+    for (_, value) in parent.weights.iter_mut().filter(|(n, _)| n == name) {
+        *value = to(value)?;
+    }
+    Ok(())
+}
+
+fn stand_up(spec: &BdhSpec, weights: &[(String, Tensor)]) -> candle_core::Result<Bdh> {
+    let model = Bdh::new(spec, VOCAB, 0, &Device::Cpu)?;
+    for (name, value) in weights {
+        model.params().load(name, value)?;
+    }
+    Ok(model)
+}
+
+fn logits(spec: &BdhSpec, weights: &[(String, Tensor)], taps: bool) -> candle_core::Result<Vec<f64>> {
+    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    let ids: Vec<u32> = (0..2 * 60).map(|_| rng.random_range(0..VOCAB as u32)).collect();
+    let mut tap = if taps { Tap::on(&["layers."]) } else { Tap::off() };
+    host::to_f64(&stand_up(spec, weights)?.logits(&Tensor::from_vec(ids, (2, 60), &Device::Cpu)?, &mut tap)?)
+}
+
+fn apart(a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let size = b.iter().fold(1e-9, |m: f64, v| m.max(v.abs()));
+    a.iter().zip(b).fold(0.0, |m, (a, b)| if a.is_finite() { f64::max(m, (a - b).abs() / size) } else { f64::NAN })
+}
+
+fn of_merged(m: &Merged, taps: bool) -> candle_core::Result<Vec<f64>> {
+    logits(&m.spec, &m.weights, taps)
+}
+
+/// Twice as many of the same neurons find twice the past and say twice as much, and both are normalised.
+#[test]
+fn a_model_merged_with_itself_is_itself() -> Outcome {
+    for (position, form) in [
+        (Position::Rope, Form::Code),
+        (Position::Both, Form::Code),
+        (Position::Nothing, Form::Code),
+        (Position::Rope, Form::Paper),
+    ] {
+        let spec = BdhSpec { position, form, ..spec(96) };
+        let a = parent("a", &spec, 3)?;
+        let merged = merge(&a, &a)?;
+        assert_eq!((merged.spec.neurons, merged.spec.heritage.as_slice()), (192, [48, 48].as_slice()));
+        let alone = logits(&a.spec, &a.weights, false)?;
+        for taps in [false, true] {
+            let off = apart(&of_merged(&merged, taps)?, &alone);
+            assert!(off < 1e-3, "{position:?} {form:?}, tapped {taps}: {off:e}");
+        }
+        if position == Position::Rope {
+            // at the usual frequencies of a head twice as large it is another model
+            let usual = BdhSpec { frequencies: None, ..merged.spec.clone() };
+            let off = apart(&logits(&usual, &merged.weights, false)?, &alone);
+            assert!(off > 0.05, "{off:e}: frequencies do not matter");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn beside_a_silent_model_nothing_changes_but_the_average() -> Outcome {
+    let a = parent("a", &spec(96), 3)?;
+    // other neurons, other frequencies, and they never fire
+    let mut silent = parent("silent", &spec(64), 5)?;
+    set(&mut silent, "encoder", Tensor::zeros_like)?;
+    for name in ["embed.weight", "lm_head"] {
+        let same = a.weights.iter().find(|(n, _)| n == name).ok_or("gone")?.1.clone();
+        set(&mut silent, name, |_| Ok(same.clone()))?;
+    }
+    let alone = logits(&a.spec, &a.weights, false)?;
+    for (merged, heritage) in [(merge(&a, &silent)?, [48, 32]), (merge(&silent, &a)?, [32, 48])] {
+        assert_eq!(merged.spec.heritage, heritage);
+        for taps in [false, true] {
+            let off = apart(&of_merged(&merged, taps)?, &alone);
+            assert!(off < 1e-4, "{heritage:?}: {off:e}");
+        }
+    }
+    // and it is not because nothing matters
+    let other = merge(&a, &parent("b", &spec(64), 5)?)?;
+    assert!(apart(&of_merged(&other, false)?, &alone) > 0.05);
+    Ok(())
+}
+
+#[test]
+fn every_neuron_keeps_its_weights_its_speed_and_its_name() -> Outcome {
+    let (a, b, c) = (parent("a", &spec(96), 3)?, parent("b", &spec(64), 5)?, parent("c", &spec(32), 6)?);
+    let two = merge(&a, &b)?;
+    let two = Parent { name: "two".into(), spec: two.spec, weights: two.weights };
+    let all = merge(&two, &c)?;
+    assert_eq!(all.spec.heritage, [48, 32, 16]);
+    let rows = |w: &[(String, Tensor)]| host::to_f32(&w.iter().find(|(n, _)| n == "decoder").unwrap().1);
+    let columns = |w: &[(String, Tensor)]| host::to_f32(&w.iter().find(|(n, _)| n == "encoder").unwrap().1);
+    let (row, column) = (rows(&all.weights)?, columns(&all.weights)?);
+    let mut counts = [0; 3];
+    for neuron in 0..192 {
+        let which = all.spec.parent(neuron).ok_or("no parent")?;
+        let from = [&a, &b, &c][which];
+        let (head, within) = (neuron / 96, neuron % 96 - [0, 48, 80][which]);
+        let n = from.spec.per_head();
+        assert_eq!(row[neuron * 16..][..16], rows(&from.weights)?[(head * n + within) * 16..][..16], "row of {neuron}");
+        let value = column[(head * 16 + 5) * 96 + neuron % 96];
+        assert_eq!(value, columns(&from.weights)?[(head * 16 + 5) * n + within], "column of {neuron}");
+        assert_eq!(all.spec.turns()[neuron % 96 / 2], from.spec.turns()[within / 2], "speed of {neuron}");
+        counts[which] += 1;
+    }
+    assert_eq!(counts, [96, 64, 32]);
+    assert_eq!(spec(96).parent(3), None, "of a model that was not merged");
+    Ok(())
+}
+
+#[test]
+fn models_that_do_not_fit_are_told_apart() -> Outcome {
+    let a = parent("a", &spec(96), 3)?;
+    for (other, word) in [
+        (BdhSpec { d_model: 8, ..spec(96) }, "width"),
+        (BdhSpec { heads: 4, ..spec(96) }, "heads"),
+        (BdhSpec { layers: 2, ..spec(96) }, "layers"),
+        (BdhSpec { position: Position::Alibi, ..spec(96) }, "time"),
+        (BdhSpec { gated: true, ..spec(96) }, "gates"),
+    ] {
+        let words = merge(&a, &parent("b", &other, 5)?).err().ok_or("they merged")?.to_string();
+        assert!(words.contains(word), "`{word}` is not in: {words}");
+    }
+    Ok(())
+}
+
+fn orrery(args: &[&str]) -> std::io::Result<(bool, String)> {
+    let done = Command::new(env!("CARGO_BIN_EXE_orrery")).args(args).output()?;
+    let words = [done.stdout, done.stderr].concat();
+    Ok((done.status.success(), String::from_utf8_lossy(&words).into_owned()))
+}
+
+#[test]
+fn the_command_writes_a_file_that_opens_with_both_heritages() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = |name: &str| folder.path().join(format!("{name}.safetensors"));
+    let mut kept = vec![];
+    for (name, neurons, seed) in [("a", 96, 3), ("b", 64, 5)] {
+        let p = parent(name, &spec(neurons), seed)?;
+        let out = outward(&p.spec, &p.weights)?;
+        tensors::write_with(&path(name), &out.tensors, &out.metadata)?;
+        kept.push(p);
+    }
+    let names = ["a", "b", "c"].map(|n| path(n).display().to_string());
+    let (done, words) = orrery(&["merge", &names[0], &names[1], "--out", &names[2]])?;
+    assert!(done && words.contains("2 heads of 48 and 32 neurons become 2 heads of 80"), "{words}");
+    let again = Bdh::new(&BdhSpec { weights: Some(path("c")), ..BdhSpec::default() }, VOCAB, 0, &Device::Cpu)?;
+    let here = merge(&kept[0], &kept[1])?;
+    assert_eq!((again.spec().heritage.as_slice(), again.spec().layers), ([48, 32].as_slice(), 3));
+    assert_eq!(again.spec().frequencies, here.spec.frequencies);
+    for (name, value) in &here.weights {
+        let read = again.params().get(name).ok_or("a weight is gone")?;
+        assert_eq!(host::to_f32(read)?, host::to_f32(value)?, "{name}");
+    }
+    let (done, words) = orrery(&["merge", &names[0], "nowhere.pt", "--out", &names[2]])?;
+    assert!(!done && words.contains("nowhere.pt"), "{words}");
+    Ok(())
+}
+
+#[test]
+fn the_story_trains_merges_and_tells_every_loss() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().join("story").display().to_string();
+    let mut args = vec!["merge-story", "--steps", "6", "--tune", "3", "--windows", "2", "--write", "5", "--out", &out];
+    for pair in ["model.neurons=64", "model.d_model=8", "train.window=32", "train.batch=2", "run.device=cpu"] {
+        args.extend(["--set", pair]);
+    }
+    let (done, words) = orrery(&args)?;
+    assert!(done, "{words}");
+    let story: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(format!("{out}/story.json"))?)?;
+    let models = story["models"].as_array().ok_or("no models")?;
+    let names: Vec<&str> = models.iter().filter_map(|m| m["name"].as_str()).collect();
+    assert_eq!(names, ["base", "a", "b", "merged"]);
+    for m in models {
+        let merged = m["name"] == "merged";
+        assert_eq!(m["neurons"], if merged { 128 } else { 64 });
+        let losses: Vec<f64> =
+            m["loss"].as_array().ok_or("no loss")?.iter().filter_map(serde_json::Value::as_f64).collect();
+        assert!(losses.len() == 3 && losses.iter().all(|l| (1.0..8.0).contains(l)), "{losses:?}");
+        assert_eq!(m["writes"].as_array().map(Vec::len), Some(3));
+    }
+    assert!(words.contains("held-out loss (nats) on") && words.contains("merged, 128 neurons"), "{words}");
+    Ok(())
+}
