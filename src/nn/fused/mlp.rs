@@ -29,7 +29,7 @@ pub fn mlp(x: &Tensor, up: &Tensor, down: &Tensor, act: Act) -> Result<Tensor> {
     if !matrix::readable(&[&x, up, down]) {
         return mlp_reference(&x, up, down, act);
     }
-    fused::apply(&x, up, down, fused::Kind { act, gated: false })
+    fused::apply(&x, up, down, fused::Kind { act, gated: false, biased: false })
 }
 
 pub fn mlp_reference(x: &Tensor, up: &Tensor, down: &Tensor, act: Act) -> Result<Tensor> {
@@ -42,7 +42,7 @@ pub fn gated(x: &Tensor, gate_up: &Tensor, down: &Tensor, act: Act) -> Result<Te
     if !matrix::readable(&[&x, gate_up, down]) {
         return gated_reference(&x, gate_up, down, act);
     }
-    fused::apply(&x, gate_up, down, fused::Kind { act, gated: true })
+    fused::apply(&x, gate_up, down, fused::Kind { act, gated: true, biased: false })
 }
 
 pub fn gated_reference(x: &Tensor, gate_up: &Tensor, down: &Tensor, act: Act) -> Result<Tensor> {
@@ -63,22 +63,18 @@ pub struct Biased {
 
 /// down(act(up(x) + up_bias)) + down_bias. x `(.., D)` -> `(.., O)`.
 pub fn biased(x: &Tensor, w: &Biased, act: Act) -> Result<Tensor> {
-    let inner = activated(&linear::biased(x, &w.up, &w.up_bias)?, act)?; // (.., F)
-    linear::biased(&inner, &w.down, &w.down_bias)
+    let x = x.contiguous()?;
+    if !matrix::readable(&[&x, &w.up, &w.up_bias, &w.down, &w.down_bias]) {
+        return biased_reference(&x, w, act);
+    }
+    let beside = |w: &Tensor, bias: &Tensor| Tensor::cat(&[w, &bias.unsqueeze(1)?], 1);
+    let kind = fused::Kind { act, gated: false, biased: true };
+    fused::apply(&x, &beside(&w.up, &w.up_bias)?, &beside(&w.down, &w.down_bias)?, kind)
 }
 
 pub fn biased_reference(x: &Tensor, w: &Biased, act: Act) -> Result<Tensor> {
     let inner = act.apply(&linear::biased_reference(x, &w.up, &w.up_bias)?)?;
     linear::biased_reference(&inner, &w.down, &w.down_bias)
-}
-
-/// act(x), elementwise; [`Act::apply`] is the reference form.
-pub fn activated(x: &Tensor, act: Act) -> Result<Tensor> {
-    let x = x.contiguous()?;
-    if !matrix::readable(&[&x]) {
-        return act.apply(&x);
-    }
-    activation::apply(&x, act)
 }
 
 /// act(a) * b, elementwise: the gate of a GLU.

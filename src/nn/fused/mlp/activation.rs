@@ -1,74 +1,9 @@
-//! GELU and SiLU with their derivatives, over slices, in the processor's widest vectors, and as an
-//! operation. It knows no product.
+//! GELU and SiLU with their derivatives, over slices, in the processor's widest vectors. It knows no
+//! product.
 
-use std::sync::OnceLock;
-
-use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor, bail};
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{
-    super::{
-        lanes::exp,
-        matrix::{self, filled},
-        pool,
-    },
-    Act,
-};
-
-/// Values a task takes.
-const PIECE: usize = 1 << 14;
-
-/// act(x) as an operation of its own.
-pub fn apply(x: &Tensor, act: Act) -> Result<Tensor> {
-    x.apply_op1(Elementwise { act, keep: x.track_op(), slope: OnceLock::new() })
-}
-
-struct Elementwise {
-    act: Act,
-    keep: bool,
-    slope: OnceLock<Vec<f32>>,
-}
-
-impl CustomOp1 for Elementwise {
-    fn name(&self) -> &'static str {
-        "activation"
-    }
-
-    fn cpu_fwd(&self, x: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let x = matrix::values(x, layout)?;
-        let mut slope = vec![];
-        let y = filled(x.len(), |y| {
-            let task = |i: usize, y: &mut [f32], slope: &mut [f32]| {
-                y.copy_from_slice(&x[i * PIECE..][..y.len()]);
-                activate(self.act, y, slope);
-            };
-            if self.keep {
-                slope = filled(x.len(), |slope| {
-                    pool::run_on2((y, PIECE), (slope, PIECE), |i, [y, slope]| task(i, y, slope));
-                });
-            } else {
-                pool::run_on(y, PIECE, |i, y| task(i, y, &mut filled(y.len(), |s| s.fill(0.0))));
-            }
-        });
-        let _ = self.slope.set(slope); // a forward pass runs once
-        Ok((CpuStorage::F32(y), layout.shape().clone()))
-    }
-
-    fn bwd(&self, x: &Tensor, _: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
-        let Some(slope) = self.slope.get().filter(|s| s.len() == x.elem_count()) else {
-            bail!("an activation is asked for gradients that nothing tracked")
-        };
-        let dx = matrix::read(grad, |g| {
-            Ok(filled(g.len(), |dx| {
-                pool::run_on(dx, PIECE, |i, dx| {
-                    dx.copy_from_slice(&g[i * PIECE..][..dx.len()]);
-                    times(dx, &slope[i * PIECE..][..dx.len()]);
-                });
-            }))
-        })?;
-        Ok(Some(Tensor::from_vec(dx, x.shape(), x.device())?))
-    }
-}
+use super::{super::lanes::exp, Act};
 
 /// (x Phi(x), its derivative). erf by Abramowitz & Stegun 7.1.26, absolute error 1.5e-7; its
 /// exponential is also the density that the derivative needs.

@@ -20,6 +20,8 @@ pub struct Kind {
     pub act: Act,
     /// Two maps come in, stacked; the activation of the first multiplies the second.
     pub gated: bool,
+    /// The last column of either weight is its bias. Not with gates.
+    pub biased: bool,
 }
 
 pub fn apply(x: &Tensor, up: &Tensor, down: &Tensor, kind: Kind) -> Result<Tensor> {
@@ -40,22 +42,59 @@ struct Mlp {
     kept: OnceLock<Kept>,
 }
 
-/// D, F, O, and the rows of the first weight: F, or 2F if gated.
+/// D, F, O, the rows of the first weight: F, or 2F if gated; and how many columns the biases have.
 #[derive(Clone, Copy)]
 struct Sizes {
     d: usize,
     f: usize,
     o: usize,
     hidden: usize,
+    bias: usize,
+}
+
+impl Sizes {
+    fn up(self, up: &[f32]) -> View<'_> {
+        View::new(up, self.hidden, self.d + self.bias).columns(0, self.d)
+    }
+
+    fn down(self, down: &[f32]) -> View<'_> {
+        View::new(down, self.o, self.f + self.bias).columns(0, self.f)
+    }
+
+    /// dst (n rows of `cols`) = a w^T, and the bias that stands beside w.
+    fn map(self, dst: &mut [f32], a: View, (w, view): (&[f32], View), cols: usize) {
+        if self.bias > 0 {
+            let bias: Vec<f32> = w.chunks_exact(w.len() / cols).filter_map(|row| row.last().copied()).collect();
+            dst.chunks_exact_mut(cols).for_each(|row| row.copy_from_slice(&bias));
+        }
+        matrix::product(dst, a, view.t(), 1.0, self.bias > 0);
+    }
+
+    /// The gradient of a weight `(rows, cols)` with that of its bias beside it, if it has one: the sums of `g`.
+    fn beside(self, dw: Vec<f32>, g: &[f32], rows: usize) -> Vec<f32> {
+        if self.bias == 0 {
+            return dw;
+        }
+        let sums = matrix::column_sums(g, rows);
+        let cols = dw.len() / rows;
+        let mut out = Vec::with_capacity(dw.len() + rows);
+        for (row, sum) in dw.chunks_exact(cols).zip(sums) {
+            out.extend_from_slice(row);
+            out.push(sum);
+        }
+        out
+    }
 }
 
 impl Mlp {
     fn sizes(&self, up: &Shape, down: &Shape) -> Result<Sizes> {
+        let bias = usize::from(self.kind.biased);
         let ((hidden, d), (o, f)) = (up.dims2()?, down.dims2()?);
+        let (d, f) = (d.saturating_sub(bias), f.saturating_sub(bias));
         if hidden != f * self.parts() {
             bail!("an MLP's first weight {up:?} does not fit its second {down:?}");
         }
-        Ok(Sizes { d, f, o, hidden })
+        Ok(Sizes { d, f, o, hidden, bias })
     }
 
     fn parts(&self) -> usize {
@@ -65,14 +104,13 @@ impl Mlp {
     /// x (n rows) -> inner and slope, both written whole.
     fn inner(&self, x: &[f32], up: &[f32], s: Sizes, [inner, slope]: [&mut [f32]; 2]) {
         let n = x.len() / s.d;
-        let up = View::new(up, s.hidden, s.d).t();
         if self.kind.gated {
-            matrix::product(slope, View::new(x, n, s.d), up, 1.0, false);
+            matrix::product(slope, View::new(x, n, s.d), s.up(up).t(), 1.0, false);
             for (pair, out) in slope.chunks_exact_mut(s.hidden).zip(inner.chunks_exact_mut(s.f)) {
                 gate(self.kind.act, pair, out);
             }
         } else {
-            matrix::product(inner, View::new(x, n, s.d), up, 1.0, false);
+            s.map(inner, View::new(x, n, s.d), (up, s.up(up)), s.f);
             activate(self.kind.act, inner, slope);
         }
     }
@@ -98,7 +136,7 @@ impl CustomOp3 for Mlp {
         let n = x.len() / s.d;
         let out = |inner: &[f32], y: &mut [f32]| {
             let rows = inner.len() / s.f;
-            matrix::product(y, View::new(inner, rows, s.f), View::new(down, s.o, s.f).t(), 1.0, false);
+            s.map(y, View::new(inner, rows, s.f), (down, s.down(down)), s.o);
         };
         if !self.keep {
             let y = filled(n * s.o, |y| {
@@ -144,20 +182,24 @@ impl CustomOp3 for Mlp {
         let wants = |t: &Tensor| t.track_op();
         let shaped = |v: Vec<f32>, like: &Tensor| Tensor::from_vec(v, like.shape(), like.device());
         matrix::read(grad, |g| {
-            let ddown =
-                if wants(down) { Some(shaped(matrix::over_rows(g, s.o, &kept.inner, s.f), down)?) } else { None };
+            let ddown = if wants(down) {
+                Some(shaped(s.beside(matrix::over_rows(g, s.o, &kept.inner, s.f), g, s.o), down)?)
+            } else {
+                None
+            };
             if !wants(x) && !wants(up) {
                 return Ok((None, None, ddown));
             }
             let dhidden = matrix::read(down, |down| Ok(self.back(g, down, kept, s)))?; // (N, F or 2F)
             let dx = if wants(x) {
-                let dx = matrix::read(up, |up| Ok(matrix::by_rows(&dhidden, s.hidden, View::new(up, s.hidden, s.d))))?;
+                let dx = matrix::read(up, |up| Ok(matrix::by_rows(&dhidden, s.hidden, s.up(up))))?;
                 Some(shaped(dx, x)?)
             } else {
                 None
             };
             let dup = if wants(up) {
-                Some(shaped(matrix::read(x, |x| Ok(matrix::over_rows(&dhidden, s.hidden, x, s.d)))?, up)?)
+                let dup = matrix::read(x, |x| Ok(matrix::over_rows(&dhidden, s.hidden, x, s.d)))?;
+                Some(shaped(s.beside(dup, &dhidden, s.hidden), up)?)
             } else {
                 None
             };
@@ -170,7 +212,7 @@ impl Mlp {
     /// The gradient of what `up` gave, from that of the result.
     fn back(&self, g: &[f32], down: &[f32], kept: &Kept, s: Sizes) -> Vec<f32> {
         let n = g.len() / s.o;
-        let down = View::new(down, s.o, s.f);
+        let down = s.down(down);
         filled(n * s.hidden, |out| {
             pool::run_on(out, ROWS * s.hidden, |i, out| {
                 let rows = out.len() / s.hidden;
