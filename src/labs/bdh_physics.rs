@@ -120,11 +120,11 @@ fn toy_knobs() -> Vec<Knob> {
 
 fn plan(c: &Config) -> Result<Plan, ConfigError> {
     let n = c.usize("model.neurons");
-    if n > 512 || !n.is_multiple_of(2) {
+    if n > 256 || !n.is_multiple_of(2) {
         return Err(ConfigError::OutOfRange {
             key: "model.neurons".into(),
             got: format!("`{n}`"),
-            want: "an even number up to 512, since the rules keep a synapse for every pair of neurons".into(),
+            want: "an even number up to 256, since the rules keep a synapse for every pair of neurons".into(),
         });
     }
     let spec = BdhSpec {

@@ -28,7 +28,7 @@ pub struct Dragon;
 /// Tokens that are read.
 const LONGEST: usize = 24;
 /// Neurons of a model that the rules are run on at most: they have n^2 synapses a layer.
-const MOST: usize = 512;
+const MOST: usize = 256;
 /// Likeliest next tokens that are told.
 const TOLD: usize = 3;
 

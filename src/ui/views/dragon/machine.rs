@@ -10,6 +10,8 @@ use crate::{
 
 /// Edges that a picture can show.
 const SHOWN: usize = 90;
+/// Synapses that a picture can show.
+const REMEMBERED: usize = 60;
 /// Of the strongest one, what an edge must carry to be shown.
 const FAINTEST: f64 = 0.04;
 
@@ -34,6 +36,7 @@ pub(super) struct Machine {
     pub carried: usize,
     /// Largest X, Y and |A| so far, for their bars.
     pub most: [f64; 3],
+    memory: Option<Vec<(usize, usize, f64)>>,
 }
 
 fn dense(payload: &Payload, part: &str) -> Option<Dense<f64>> {
@@ -72,6 +75,7 @@ impl Machine {
             flows: vec![],
             carried: 0,
             most: [0.0; 3],
+            memory: None,
         })
     }
 
@@ -90,10 +94,11 @@ impl Machine {
             if matches!(arrival, Arrival::Token(t) if *t >= other.pulses.len()) {
                 break;
             }
-            other.arrive(*arrival);
-            let most = if k + 1 == self.read.len() { rounds } else { usize::MAX };
+            let last = k + 1 == self.read.len();
+            let most = if last { rounds.min(4 * other.system.layers()) } else { usize::MAX };
+            other.arrive(*arrival, last && most == 0);
             let mut done = 0;
-            while done < most && other.round() {
+            while done < most && other.round(last && done + 1 == most) {
                 done += 1;
             }
         }
@@ -114,11 +119,11 @@ impl Machine {
 
     /// The next round; when a token is through, the next one arrives. False at the end of the text.
     pub fn step(&mut self) -> bool {
-        if self.round() {
+        if self.round(true) {
             return true;
         }
         let Some(next) = self.next_token() else { return false };
-        self.arrive(Arrival::Token(next));
+        self.arrive(Arrival::Token(next), true);
         true
     }
 
@@ -127,13 +132,13 @@ impl Machine {
         if self.system.is_done(&self.state) && !self.step() {
             return false;
         }
-        while self.round() {}
+        while self.round(self.at_last_round()) {}
         true
     }
 
     pub fn poke(&mut self, neuron: usize) {
-        while self.round() {}
-        self.arrive(Arrival::Poke(neuron));
+        while self.round(false) {}
+        self.arrive(Arrival::Poke(neuron), true);
     }
 
     /// Reads from the beginning until token `t` is through.
@@ -141,7 +146,17 @@ impl Machine {
         if self.token().is_none_or(|now| now > t) || self.read.iter().any(|a| matches!(a, Arrival::Poke(_))) {
             self.restart();
         }
-        while self.token().is_none_or(|now| now < t || !self.system.is_done(&self.state)) && self.step() {}
+        while self.token().is_none_or(|now| now < t || !self.system.is_done(&self.state)) {
+            if !self.round(self.at_last_round()) {
+                let Some(next) = self.next_token() else { break };
+                self.arrive(Arrival::Token(next), false);
+            }
+        }
+    }
+
+    /// Whether the round to come ends its token.
+    fn at_last_round(&self) -> bool {
+        self.state.layer + 1 == self.system.layers() && self.state.kernel == 3
     }
 
     pub fn restart(&mut self) {
@@ -149,9 +164,11 @@ impl Machine {
         self.read.clear();
         (self.last, self.flows, self.carried) = (None, vec![], 0);
         self.most = [0.0; 3];
+        self.memory = None;
     }
 
-    fn arrive(&mut self, arrival: Arrival) {
+    /// `seen`: what it carries will be looked at.
+    fn arrive(&mut self, arrival: Arrival, seen: bool) {
         let pulse = match arrival {
             Arrival::Token(t) => self.pulses.get(t).cloned().unwrap_or_default(),
             Arrival::Poke(neuron) => {
@@ -164,17 +181,21 @@ impl Machine {
                 pulse
             }
         };
-        self.carry(Some(&pulse));
+        if seen {
+            self.carry(Some(&pulse));
+        }
         self.last = Some(self.system.arrive(&mut self.state, &pulse));
         self.read.push(arrival);
         self.measure();
     }
 
-    fn round(&mut self) -> bool {
+    fn round(&mut self, seen: bool) -> bool {
         if self.system.is_done(&self.state) {
             return false;
         }
-        self.carry(None);
+        if seen {
+            self.carry(None);
+        }
         self.last = self.system.round(&mut self.state);
         self.measure();
         self.last.is_some()
@@ -195,6 +216,15 @@ impl Machine {
         for (most, v) in self.most.iter_mut().zip([&self.state.x, &self.state.y, &self.state.a]) {
             *most = most.max(largest(v));
         }
+        self.memory = None;
+    }
+
+    /// The strongest synapses of the layer, found once a round.
+    pub fn memory(&mut self) -> &[(usize, usize, f64)] {
+        if self.memory.is_none() {
+            self.memory = Some(self.strongest(REMEMBERED));
+        }
+        self.memory.as_deref().unwrap_or_default()
     }
 
     /// The layer whose synapses are shown: that of the last round.

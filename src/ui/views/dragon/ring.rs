@@ -8,8 +8,6 @@ use eframe::egui::{
 use super::machine::Machine;
 use crate::ui::theme::{self, Theme};
 
-/// Synapses that stand in the background.
-const SYNAPSES: usize = 60;
 /// Tracks as shares of the radius of the whole: where chords end, A, X, Y.
 const CHORDS: f32 = 0.62;
 const INNER: f32 = 0.70;
@@ -45,7 +43,7 @@ impl Ring {
         Some((share.rem_euclid(1.0) * self.n as f32).round() as usize % self.n)
     }
 
-    pub fn paint(&self, painter: &Painter, theme: &Theme, machine: &Machine, chosen: Option<usize>) {
+    pub fn paint(&self, painter: &Painter, theme: &Theme, machine: &mut Machine, chosen: Option<usize>) {
         self.synapses(painter, theme, machine, chosen);
         self.flows(painter, theme, machine, chosen);
         for share in [CHORDS, INNER, MIDDLE] {
@@ -116,10 +114,10 @@ impl Ring {
     }
 
     /// What is remembered: the strongest synapses of the layer.
-    fn synapses(&self, painter: &Painter, theme: &Theme, machine: &Machine, chosen: Option<usize>) {
-        let all = machine.strongest(SYNAPSES);
+    fn synapses(&self, painter: &Painter, theme: &Theme, machine: &mut Machine, chosen: Option<usize>) {
+        let all = machine.memory();
         let most = all.first().map_or(1.0, |s| s.2.abs());
-        for (y, x, sigma) in all {
+        for &(y, x, sigma) in all {
             let near = chosen.is_none_or(|c| c == y || c == x);
             let share = (sigma.abs() / most) as f32 * if near { 1.0 } else { 0.3 };
             let stroke = Stroke::new(0.5 + 1.5 * share, theme.slow.gamma_multiply(0.08 + 0.35 * share));

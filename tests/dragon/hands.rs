@@ -1,171 +1,22 @@
-//! BDH as a physical system: what the probe hands over is the model's own, hands on the three views, and the
-//! lab as it ships.
+//! Hands on the three views, with telemetry that was made up.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
 
-use candle_core::{Device, Tensor};
-use eframe::egui::{self, Key, Modifiers, PointerButton, Pos2, Rect, accesskit::Role, pos2, vec2};
+use eframe::egui::{self, Modifiers, PointerButton, Pos2, Rect, accesskit::Role, pos2, vec2};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
-    analysis::dragon::{Dense, Drift, Normfree, Weights},
-    cli::host::Desk,
     config::{Config, Knob, Value},
-    corpus::{self, Corpus},
     labs,
-    models::{
-        Model, Spec,
-        bdh::{BdhSpec, Form, Position},
-        plain_gpt::PlainGptSpec,
-    },
-    nn::{Tap, host},
-    probe::{self, Finding, Subject},
-    telemetry::{Args, Command, Event, Payload, Question, RunInfo, RunState, Sample, VariantInfo, channels},
+    telemetry::{Command, Event, Question, RunInfo, RunState, Sample, VariantInfo, channels},
     ui::{
-        app::{App, Opening, Start},
         mirror::Mirror,
         theme::{self, Theme},
         views::{self, Export, Selection, View, ViewCx},
     },
 };
 
-#[path = "recorded/dragon.rs"]
+#[path = "../recorded/dragon.rs"]
 mod recorded;
-
-// The probe.
-
-fn text() -> Corpus {
-    Corpus::open(&corpus::Spec {
-        source: corpus::Source::Generated("harbour".into()),
-        tokenizer: corpus::TokenizerSpec::Char { max_vocab: 64 },
-        held_out: 0.1,
-        seed: 1,
-    })
-    .unwrap()
-}
-
-fn small(position: Position) -> BdhSpec {
-    BdhSpec { d_model: 12, heads: 1, neurons: 64, layers: 2, position, form: Form::Paper, ..BdhSpec::default() }
-}
-
-fn ask(model: &mut dyn Model, corpus: &Corpus, args: &[(&str, Value)]) -> Vec<Finding> {
-    let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
-    let probe = probe::find("dragon").unwrap();
-    assert!(probe.applies(model));
-    probe.ask(&mut Subject { model, corpus, device: &Device::Cpu, seed: 0, args: &args }).unwrap()
-}
-
-fn typed(words: &str) -> (&'static str, Value) {
-    ("text", Value::Text(words.into()))
-}
-
-fn dense(payload: &Payload, part: &str) -> Dense<f64> {
-    let m = payload.part(part).unwrap().as_matrix().unwrap();
-    Dense::of(m.rows, m.cols, &m.data.iter().map(|v| f64::from(*v)).collect::<Vec<_>>()).unwrap()
-}
-
-fn number(payload: &Payload, name: &str) -> f64 {
-    let series = payload.part("numbers").unwrap().as_series().unwrap();
-    series.lines.iter().find(|l| l.name == name).unwrap().y[0]
-}
-
-fn norm(v: &[f64]) -> Vec<f64> {
-    let n = v.len() as f64;
-    let mean = v.iter().sum::<f64>() / n;
-    let variance = v.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
-    v.iter().map(|x| (x - mean) / (variance + 1e-5).sqrt()).collect()
-}
-
-/// The first layer of the low-rank model has the model's own x; and its y, once the norm that the rules lack
-/// is put back: matrices the right way round, pulses, and U in the right sense.
-#[test]
-fn what_is_handed_over_is_the_models_own_first_layer() {
-    let corpus = text();
-    for position in [Position::Alibi, Position::Rope, Position::Both, Position::Nothing] {
-        let mut model = Spec::Bdh(small(position)).build(corpus.vocab(), 5, &Device::Cpu).unwrap();
-        let words = "the ferry left";
-        let found = ask(model.as_mut(), &corpus, &[typed(words)]);
-        let told = &found[0].payload;
-        let weights = Weights::new(dense(told, "e"), dense(told, "dx"), dense(told, "dy")).unwrap();
-        assert!(number(told, "missed") < 1e-6, "64 neurons say 12 channels");
-        let turns = number(told, "turns") > 0.5;
-        let drift = if turns { Drift::rope(64) } else { Drift::still(64) }.and_damping(number(told, "keep"));
-        let mut normfree = Normfree::new(weights.clone(), drift, 1);
-        let ids = corpus.encode(words);
-        let tokens = Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu).unwrap();
-        let mut tap = Tap::on(&["layers.0."]);
-        model.logits(&tokens, &mut tap).unwrap();
-        let tapped = |part: &str| -> Vec<f64> {
-            let (_, t) = tap.found().iter().find(|(name, _)| name.ends_with(part)).unwrap();
-            host::to_f64(t).unwrap()
-        };
-        let (x, y) = (tapped(".x"), tapped(".y"));
-        let pulses = dense(told, "pulses");
-        for t in 0..ids.len() {
-            assert!(pulses.row(t).iter().all(|p| *p >= 0.0));
-            let layer = normfree.token(pulses.row(t)).remove(0);
-            let of_model = |all: &[f64]| all[t * 64..(t + 1) * 64].to_vec();
-            let largest = of_model(&x).iter().copied().fold(0.0, f64::max);
-            for (ours, theirs) in layer.x.iter().zip(of_model(&x)) {
-                assert!((ours - theirs).abs() < 1e-4 * largest, "{position:?}: x at token {t}");
-            }
-            let prods = weights.dy.times(&norm(&layer.a));
-            let scale = of_model(&y).iter().copied().fold(1e-9, f64::max);
-            for ((prods, x), theirs) in prods.iter().zip(&layer.x).zip(of_model(&y)) {
-                let ours = prods.max(0.0) * x;
-                assert!((ours - theirs).abs() < 2e-3 * scale, "{position:?}: y at token {t}: {ours} {theirs}");
-            }
-        }
-    }
-}
-
-#[test]
-fn every_equivalence_holds_on_a_models_weights_under_every_u() {
-    let corpus = text();
-    let mut model = Spec::Bdh(small(Position::Alibi)).build(corpus.vocab(), 5, &Device::Cpu).unwrap();
-    for drift in ["trained", "nothing", "damping", "rotation", "both"] {
-        let args =
-            [typed("the keeper of the light"), ("drift", Value::Text(drift.into())), ("keep", Value::Float(0.8))];
-        let found = ask(model.as_mut(), &corpus, &args);
-        assert_eq!(found[1].channel, channels::DRAGON_CHECKS);
-        for part in ["rules", "normfree", "attention", "square", "construction"] {
-            let series = found[1].payload.part(part).unwrap().as_series().unwrap();
-            let line = |name: &str| &series.lines.iter().find(|l| l.name == name).unwrap().y;
-            assert!(line("share").iter().all(|s| *s <= 1.0), "{drift}, {part}: {:?}", line("share"));
-            assert!(line("error").iter().all(|e| *e < 1e-11), "{drift}, {part}: {:?}", line("error"));
-            assert!(line("bound").iter().all(|b| *b < 1e-6), "{drift}, {part}: it says little: {:?}", line("bound"));
-            assert!(part == "construction" || series.x.len() == 23, "{part}");
-        }
-        let keep = number(&found[0].payload, "keep");
-        assert!(match drift {
-            "trained" => (keep - (-(2f64.powi(-8))).exp()).abs() < 1e-6,
-            "damping" | "both" => keep == 0.8,
-            _ => keep == 1.0,
-        });
-        let edges = found[1].payload.part("construction").unwrap().as_series().unwrap();
-        let first = |name: &str| edges.lines.iter().find(|l| l.name == name).unwrap().y[0];
-        assert_eq!(first("edges_excitatory"), 2.0 * 64.0 * 12.0, "no weight is exactly zero: 2 n d edges");
-        assert_eq!(first("edges_allowed"), 2.0 * 64.0 * 12.0);
-    }
-}
-
-#[test]
-fn only_a_small_model_of_one_head_is_asked() {
-    let corpus = text();
-    let probe = probe::find("dragon").unwrap();
-    let applies = |spec: Spec| probe.applies(spec.build(corpus.vocab(), 1, &Device::Cpu).unwrap().as_ref());
-    let spec = small(Position::Rope);
-    assert!(applies(Spec::Bdh(spec.clone())));
-    assert!(applies(Spec::Bdh(BdhSpec { form: Form::Code, ..spec.clone() })));
-    assert!(!applies(Spec::Bdh(BdhSpec { heads: 2, ..spec.clone() })));
-    assert!(!applies(Spec::Bdh(BdhSpec { neurons: 1024, ..spec.clone() })));
-    assert!(!applies(Spec::Bdh(BdhSpec { gated: true, ..spec })));
-    assert!(!applies(Spec::PlainGpt(PlainGptSpec::default())));
-}
-
-// Hands on the views.
 
 struct Tile {
     view: Box<dyn View>,
@@ -455,64 +306,6 @@ fn the_toy_is_poked_swings_and_comes_to_rest() {
     press(&mut harness, "play");
     (0..300).for_each(|_| harness.step());
     harness.get_by_role_and_label(Role::Button, "play");
-}
-
-// The lab as it ships.
-
-fn until<R>(harness: &mut Harness<'_, App>, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
-    let begun = Instant::now();
-    loop {
-        harness.step();
-        if let Some(r) = found(harness.state()) {
-            return r;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(120), "waited in vain: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-fn told_at(app: &App) -> Option<u64> {
-    let mirror = &app.page()?.run.as_ref()?.mirror;
-    let newest = mirror.sample_at(0, channels::DRAGON_WEIGHTS, u64::MAX).or(mirror.answer(0, channels::DRAGON_WEIGHTS));
-    newest.map(|s| s.step)
-}
-
-#[test]
-fn the_lab_opens_on_first_weights_and_learns_under_the_rules() {
-    let lab = labs::find("bdh_physics").unwrap();
-    let mut config = lab.config(None).unwrap();
-    let steps = std::env::var("DRAGON_STEPS").unwrap_or("12".into());
-    for (key, value) in [("train.steps", steps.as_str()), ("probe.dragon_every", "6"), ("run.eval_windows", "1")] {
-        config.set_text(&knobs(), key, value).unwrap();
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let host = Box::new(Desk::new(folder.path().to_owned()));
-    let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
-    let builder = Harness::builder().with_size([1280.0, 800.0]);
-    let drawn = orrery::gpu::Offscreen::new().is_ok();
-    let builder = if drawn { builder.wgpu() } else { builder };
-    let mut harness = builder.build_eframe(move |cc| App::new(cc, host, start));
-    assert_eq!(until(&mut harness, "first weights", told_at), 0);
-    harness.get_by_label_contains("rounds, executed");
-    picture(&mut harness, drawn, "first");
-    harness.key_press(Key::Space);
-    let last: u64 = steps.parse().unwrap();
-    until(&mut harness, "weights of the end", |app| told_at(app).filter(|s| *s >= last - last % 6));
-    harness.get_by_label_contains("= DE: equal");
-    picture(&mut harness, drawn, "learned");
-    harness.key_press(Key::D);
-    harness.step();
-    picture(&mut harness, drawn, "learned-light");
-}
-
-/// To be looked at in the target folder.
-fn picture(harness: &mut Harness<'_, App>, drawn: bool, name: &str) {
-    (0..3).for_each(|_| harness.step());
-    if drawn {
-        let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("views");
-        std::fs::create_dir_all(&folder).unwrap();
-        harness.render().unwrap().save(folder.join(format!("bdh_physics-{name}.png"))).unwrap();
-    }
 }
 
 /// A place on the screen keeps its meaning when the picture is small.

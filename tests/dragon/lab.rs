@@ -1,0 +1,68 @@
+//! The lab as it ships: the real application, a real model that learns.
+
+use std::time::{Duration, Instant};
+
+use eframe::egui::Key;
+use egui_kittest::{Harness, kittest::Queryable};
+use orrery::{
+    cli::host::Desk,
+    labs,
+    telemetry::channels,
+    ui::app::{App, Opening, Start},
+};
+
+fn until<R>(harness: &mut Harness<'_, App>, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
+    let begun = Instant::now();
+    loop {
+        harness.step();
+        if let Some(r) = found(harness.state()) {
+            return r;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(120), "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn told_at(app: &App) -> Option<u64> {
+    let mirror = &app.page()?.run.as_ref()?.mirror;
+    let newest = mirror.sample_at(0, channels::DRAGON_WEIGHTS, u64::MAX).or(mirror.answer(0, channels::DRAGON_WEIGHTS));
+    newest.map(|s| s.step)
+}
+
+#[test]
+fn the_lab_opens_on_first_weights_and_learns_under_the_rules() {
+    let lab = labs::find("bdh_physics").unwrap();
+    let mut config = lab.config(None).unwrap();
+    let steps = std::env::var("DRAGON_STEPS").unwrap_or("12".into());
+    for (key, value) in [("train.steps", steps.as_str()), ("probe.dragon_every", "6"), ("run.eval_windows", "1")] {
+        config.set_text(&(lab.knobs)(), key, value).unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let host = Box::new(Desk::new(folder.path().to_owned()));
+    let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
+    let builder = Harness::builder().with_size([1280.0, 800.0]);
+    let drawn = orrery::gpu::Offscreen::new().is_ok();
+    let builder = if drawn { builder.wgpu() } else { builder };
+    let mut harness = builder.build_eframe(move |cc| App::new(cc, host, start));
+    assert_eq!(until(&mut harness, "first weights", told_at), 0);
+    harness.get_by_label_contains("rounds, executed");
+    picture(&mut harness, drawn, "first");
+    harness.key_press(Key::Space);
+    let last: u64 = steps.parse().unwrap();
+    until(&mut harness, "weights of the end", |app| told_at(app).filter(|s| *s >= last - last % 6));
+    harness.get_by_label_contains("= DE: equal");
+    picture(&mut harness, drawn, "learned");
+    harness.key_press(Key::D);
+    harness.step();
+    picture(&mut harness, drawn, "learned-light");
+}
+
+/// To be looked at in the target folder.
+fn picture(harness: &mut Harness<'_, App>, drawn: bool, name: &str) {
+    (0..3).for_each(|_| harness.step());
+    if drawn {
+        let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("views");
+        std::fs::create_dir_all(&folder).unwrap();
+        harness.render().unwrap().save(folder.join(format!("bdh_physics-{name}.png"))).unwrap();
+    }
+}

@@ -1,0 +1,145 @@
+//! What the probe hands over is the model's own, and the equivalences hold on it.
+
+use candle_core::{Device, Tensor};
+use orrery::{
+    analysis::dragon::{Dense, Drift, Normfree, Weights},
+    config::Value,
+    corpus::{self, Corpus},
+    models::{
+        Model, Spec,
+        bdh::{BdhSpec, Form, Position},
+        plain_gpt::PlainGptSpec,
+    },
+    nn::{Tap, host},
+    probe::{self, Finding, Subject},
+    telemetry::{Args, Payload, channels},
+};
+
+fn text() -> Corpus {
+    Corpus::open(&corpus::Spec {
+        source: corpus::Source::Generated("harbour".into()),
+        tokenizer: corpus::TokenizerSpec::Char { max_vocab: 64 },
+        held_out: 0.1,
+        seed: 1,
+    })
+    .unwrap()
+}
+
+fn small(position: Position) -> BdhSpec {
+    BdhSpec { d_model: 12, heads: 1, neurons: 64, layers: 2, position, form: Form::Paper, ..BdhSpec::default() }
+}
+
+fn ask(model: &mut dyn Model, corpus: &Corpus, args: &[(&str, Value)]) -> Vec<Finding> {
+    let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
+    let probe = probe::find("dragon").unwrap();
+    assert!(probe.applies(model));
+    probe.ask(&mut Subject { model, corpus, device: &Device::Cpu, seed: 0, args: &args }).unwrap()
+}
+
+fn typed(words: &str) -> (&'static str, Value) {
+    ("text", Value::Text(words.into()))
+}
+
+fn dense(payload: &Payload, part: &str) -> Dense<f64> {
+    let m = payload.part(part).unwrap().as_matrix().unwrap();
+    Dense::of(m.rows, m.cols, &m.data.iter().map(|v| f64::from(*v)).collect::<Vec<_>>()).unwrap()
+}
+
+fn number(payload: &Payload, name: &str) -> f64 {
+    let series = payload.part("numbers").unwrap().as_series().unwrap();
+    series.lines.iter().find(|l| l.name == name).unwrap().y[0]
+}
+
+fn norm(v: &[f64]) -> Vec<f64> {
+    let n = v.len() as f64;
+    let mean = v.iter().sum::<f64>() / n;
+    let variance = v.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
+    v.iter().map(|x| (x - mean) / (variance + 1e-5).sqrt()).collect()
+}
+
+/// The first layer of the low-rank model has the model's own x; and its y, once the norm that the rules lack
+/// is put back: matrices the right way round, pulses, and U in the right sense.
+#[test]
+fn what_is_handed_over_is_the_models_own_first_layer() {
+    let corpus = text();
+    for position in [Position::Alibi, Position::Rope, Position::Both, Position::Nothing] {
+        let mut model = Spec::Bdh(small(position)).build(corpus.vocab(), 5, &Device::Cpu).unwrap();
+        let words = "the ferry left";
+        let found = ask(model.as_mut(), &corpus, &[typed(words)]);
+        let told = &found[0].payload;
+        let weights = Weights::new(dense(told, "e"), dense(told, "dx"), dense(told, "dy")).unwrap();
+        assert!(number(told, "missed") < 1e-6, "64 neurons say 12 channels");
+        let turns = number(told, "turns") > 0.5;
+        let drift = if turns { Drift::rope(64) } else { Drift::still(64) }.and_damping(number(told, "keep"));
+        let mut normfree = Normfree::new(weights.clone(), drift, 1);
+        let ids = corpus.encode(words);
+        let tokens = Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu).unwrap();
+        let mut tap = Tap::on(&["layers.0."]);
+        model.logits(&tokens, &mut tap).unwrap();
+        let tapped = |part: &str| -> Vec<f64> {
+            let (_, t) = tap.found().iter().find(|(name, _)| name.ends_with(part)).unwrap();
+            host::to_f64(t).unwrap()
+        };
+        let (x, y) = (tapped(".x"), tapped(".y"));
+        let pulses = dense(told, "pulses");
+        for t in 0..ids.len() {
+            assert!(pulses.row(t).iter().all(|p| *p >= 0.0));
+            let layer = normfree.token(pulses.row(t)).remove(0);
+            let of_model = |all: &[f64]| all[t * 64..(t + 1) * 64].to_vec();
+            let largest = of_model(&x).iter().copied().fold(0.0, f64::max);
+            for (ours, theirs) in layer.x.iter().zip(of_model(&x)) {
+                assert!((ours - theirs).abs() < 1e-4 * largest, "{position:?}: x at token {t}");
+            }
+            let prods = weights.dy.times(&norm(&layer.a));
+            let scale = of_model(&y).iter().copied().fold(1e-9, f64::max);
+            for ((prods, x), theirs) in prods.iter().zip(&layer.x).zip(of_model(&y)) {
+                let ours = prods.max(0.0) * x;
+                assert!((ours - theirs).abs() < 2e-3 * scale, "{position:?}: y at token {t}: {ours} {theirs}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_equivalence_holds_on_a_models_weights_under_every_u() {
+    let corpus = text();
+    let mut model = Spec::Bdh(small(Position::Alibi)).build(corpus.vocab(), 5, &Device::Cpu).unwrap();
+    for drift in ["trained", "nothing", "damping", "rotation", "both"] {
+        let args =
+            [typed("the keeper of the light"), ("drift", Value::Text(drift.into())), ("keep", Value::Float(0.8))];
+        let found = ask(model.as_mut(), &corpus, &args);
+        assert_eq!(found[1].channel, channels::DRAGON_CHECKS);
+        for part in ["rules", "normfree", "attention", "square", "construction"] {
+            let series = found[1].payload.part(part).unwrap().as_series().unwrap();
+            let line = |name: &str| &series.lines.iter().find(|l| l.name == name).unwrap().y;
+            assert!(line("share").iter().all(|s| *s <= 1.0), "{drift}, {part}: {:?}", line("share"));
+            assert!(line("error").iter().all(|e| *e < 1e-11), "{drift}, {part}: {:?}", line("error"));
+            assert!(line("bound").iter().all(|b| *b < 1e-6), "{drift}, {part}: it says little: {:?}", line("bound"));
+            assert!(part == "construction" || series.x.len() == 23, "{part}");
+        }
+        let keep = number(&found[0].payload, "keep");
+        assert!(match drift {
+            "trained" => (keep - (-(2f64.powi(-8))).exp()).abs() < 1e-6,
+            "damping" | "both" => keep == 0.8,
+            _ => keep == 1.0,
+        });
+        let edges = found[1].payload.part("construction").unwrap().as_series().unwrap();
+        let first = |name: &str| edges.lines.iter().find(|l| l.name == name).unwrap().y[0];
+        assert_eq!(first("edges_excitatory"), 2.0 * 64.0 * 12.0, "no weight is exactly zero: 2 n d edges");
+        assert_eq!(first("edges_allowed"), 2.0 * 64.0 * 12.0);
+    }
+}
+
+#[test]
+fn only_a_small_model_of_one_head_is_asked() {
+    let corpus = text();
+    let probe = probe::find("dragon").unwrap();
+    let applies = |spec: Spec| probe.applies(spec.build(corpus.vocab(), 1, &Device::Cpu).unwrap().as_ref());
+    let spec = small(Position::Rope);
+    assert!(applies(Spec::Bdh(spec.clone())));
+    assert!(applies(Spec::Bdh(BdhSpec { form: Form::Code, ..spec.clone() })));
+    assert!(!applies(Spec::Bdh(BdhSpec { heads: 2, ..spec.clone() })));
+    assert!(!applies(Spec::Bdh(BdhSpec { neurons: 1024, ..spec.clone() })));
+    assert!(!applies(Spec::Bdh(BdhSpec { gated: true, ..spec })));
+    assert!(!applies(Spec::PlainGpt(PlainGptSpec::default())));
+}
