@@ -151,5 +151,20 @@ fn plan(c: &Config) -> Result<Plan, ConfigError> {
         ("keep".to_owned(), Value::Float(c.f64("physics.keep"))),
     ];
     let every = c.usize("probe.dragon_every") as u64;
-    bdh::plan(c, vec![variant], vec![Cadence { probe: "dragon".into(), every, args: args.into() }])
+    Ok(Plan {
+        config: c.clone(),
+        corpus: common::corpus_spec(c)?,
+        batch: c.usize("train.batch"),
+        window: c.usize("train.window"),
+        along: 0,
+        steps: c.usize("train.steps") as u64,
+        optimisation: common::optimisation(c),
+        variants: vec![variant],
+        probes: vec![Cadence { probe: "dragon".into(), every, args: args.into() }],
+        eval_every: c.usize("run.eval_every") as u64,
+        eval_windows: c.usize("run.eval_windows"),
+        checkpoint_every: c.usize("run.checkpoint_every") as u64,
+        device: c.text("run.device").to_owned(),
+        threads: c.usize("run.threads"),
+    })
 }
