@@ -55,7 +55,9 @@ fn knobs() -> Vec<Knob> {
     let mut all = rule_knobs();
     all.extend(toy_knobs());
     // The equations have no heads, and the gates are none of theirs.
-    let own = bdh::model_knobs(96, 24, 2).into_iter().filter(|k| !matches!(k.key, "model.heads" | "model.gated"));
+    let own = bdh::model_knobs(96, 24, 2)
+        .into_iter()
+        .filter(|k| !matches!(k.key, "model.heads" | "model.gated" | "model.checkpoint"));
     all.extend(own.map(|k| match k.key {
         "model.position" => with_default(k, Value::Text("alibi".into())),
         "model.form" => with_default(k, Value::Text("paper".into())),
