@@ -103,8 +103,7 @@ impl View for Degrees {
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let tables: Vec<String> = (0..2).filter_map(|k| Self::chart(cx, k).csv(&self.states[k])).collect();
-        (!tables.is_empty()).then(|| tables.join("\n"))
+        super::table(&[Self::chart(cx, 0), Self::chart(cx, 1)])
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -17,6 +17,7 @@ use super::ViewCx;
 use crate::{
     config::Config,
     telemetry::{Args, Payload, Sample, Series, channels},
+    ui::plot::{Chart, Data, quote},
 };
 
 /// What was asked last, so that the views of one page ask once together.
@@ -90,6 +91,20 @@ fn subtitle(cx: &ViewCx<'_>, channel: &str, what: &str) -> String {
         Some(s) => format!("step {} \u{b7} {}", s.step, s.about),
         None => what.to_owned(),
     }
+}
+
+/// Every point of several charts in one table: chart, line, x, y.
+fn table(charts: &[Chart<'_>]) -> Option<String> {
+    let mut out = "chart,line,x,y\n".to_owned();
+    for chart in charts {
+        for line in &chart.lines {
+            let Data::Points(points) = &line.data else { continue };
+            for [x, y] in points.iter() {
+                out.push_str(&format!("{},{},{x},{y}\n", quote(&chart.name), quote(&line.label)));
+            }
+        }
+    }
+    charts.iter().any(|c| !c.is_empty()).then_some(out)
 }
 
 /// "16,000".

@@ -7,7 +7,7 @@ use super::{EMPTY, args, points};
 use crate::{
     telemetry::{Payload, Sample, Series, channels},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Stroke},
+        plot::{Axis, Chart, ChartState, Line, Reference, Stroke},
         theme,
         views::{View, ViewCx},
     },
@@ -71,9 +71,7 @@ impl Modularity {
     fn over_training(cx: &ViewCx<'_>) -> Chart<'static> {
         let samples = cx.mirror.samples(cx.selection.variant, channels::GRAPH_CURVE);
         let edges = samples.last().and_then(|s| s.payload.as_series()).and_then(|s| s.x.first().copied());
-        let y = Axis::new(
-            edges.map_or("modularity Q".to_owned(), |m| format!("Q at {} edges; share of neurons", super::grouped(m))),
-        );
+        let y = Axis::new(edges.map_or("modularity Q".to_owned(), |m| format!("Q at {} edges", super::grouped(m))));
         let mut chart = Chart::new("modularity over training", Axis::new("step"), y.include(&[0.0])).empty(EMPTY);
         let line = |name: &str| -> Vec<[f64; 2]> {
             let value = |s: &Series| s.lines.iter().find(|l| l.name == name)?.y.first().copied();
@@ -81,9 +79,16 @@ impl Modularity {
         };
         let model = Line { width: 2.5, ..Line::new("this model", of_model(cx), line("model")) };
         let null = Line::new("same degrees", cx.theme.variant(0), line("degree-preserving"));
-        let mut carrying = Line::new("share of neurons with edges", cx.theme.secondary, line("carrying"));
-        carrying.short = Some("neurons with edges".to_owned());
-        chart.lines.extend([model, null, carrying.stroke(Stroke::Dashed)].into_iter().filter(|l| !l.data.is_empty()));
+        chart.lines.extend([model, null].into_iter().filter(|l| !l.data.is_empty()));
+        // these two know nothing of the model, so they stand still
+        let measured = Self::shown(cx).and_then(|s| s.payload.as_series());
+        for (name, label) in [("G(n, m)", "G(n, m)"), ("low rank", "random product")] {
+            let same = |p: &[f64; 2]| edges.is_some_and(|m| (p[0] - m).abs() < 0.5);
+            if let Some(at) = measured.and_then(|s| points(s, name).into_iter().find(same)) {
+                let label = format!("{label}: {:.3}", at[1]);
+                chart.references.push(Reference { label, at: at[1], vertical: false });
+            }
+        }
         chart.marker = cx.marker();
         chart
     }
@@ -117,11 +122,15 @@ impl Modularity {
         let nulls: Vec<Vec<[f64; 2]>> = NULLS.iter().map(|(name, ..)| points(series, name)).collect();
         let above = |i: usize| nulls.iter().all(|n| n.get(i).is_none_or(|p| p[1] < model[i][1]));
         let from = (0..model.len()).rev().take_while(|i| above(*i)).last();
-        Some(match from {
+        let in_use = points(series, "carrying")
+            .last()
+            .map(|p| format!("; {} edges lie on {:.0}% of the neurons", super::grouped(p[0]), 100.0 * p[1]));
+        let verdict = match from {
             Some(0) => "above every random graph at every number of edges".to_owned(),
             Some(i) => format!("above every random graph from {} edges on", super::grouped(model[i][0])),
             None => "not above every random graph".to_owned(),
-        })
+        };
+        Some(verdict + &in_use.unwrap_or_default())
     }
 }
 
@@ -135,7 +144,7 @@ impl View for Modularity {
         ui.spacing_mut().item_spacing.y = 4.0;
         self.controls_ui(ui, cx);
         let room = ui.available_size();
-        if room.x > 720.0 {
+        if room.x > 1.2 * room.y {
             ui.horizontal(|ui| {
                 let wide = ((room.x - 12.0) / 2.0).floor();
                 edges.show(ui, vec2(wide, room.y), cx.theme, &mut self.states[0]);
@@ -157,9 +166,7 @@ impl View for Modularity {
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let both = [Self::against_edges(cx), Self::over_training(cx)];
-        let tables: Vec<String> = both.iter().zip(&self.states).filter_map(|(c, s)| c.csv(s)).collect();
-        (!tables.is_empty()).then(|| tables.join("\n"))
+        super::table(&[Self::against_edges(cx), Self::over_training(cx)])
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
