@@ -134,21 +134,27 @@ impl Factors {
     }
 
     /// The octave of a neuron's RoPE frequency below the fastest: a turn of neuron j takes
-    /// 2 pi 65536^(2 floor(j/2) / N) tokens. `None` for models whose neurons do not turn.
+    /// 2 pi 65536^(2 floor(j/2) / N) tokens, if no other frequencies were carried over by a merge. `None`
+    /// for models whose neurons do not turn.
     pub fn octave(&self, neuron: usize) -> Option<f64> {
         let n = self.spec.per_head().max(1);
+        let pair = neuron % n / 2;
         let turns = matches!(self.spec.position, Position::Rope | Position::Both);
-        if !turns {
-            return None;
-        }
         match &self.spec.frequencies {
-            // a little more than nothing, so that what is rounded below an octave counts to it
-            Some(table) => {
-                let turned = f64::from(*table.get(neuron % n / 2)?) * std::f64::consts::TAU;
-                Some((1e-4 - turned.log2()).floor())
+            _ if !turns => None,
+            None => Some((16.0 * (pair * 2) as f64 / n as f64).floor()),
+            Some(all) => {
+                let fastest = all.iter().copied().fold(0f32, f32::max);
+                // whole octaves may be a rounding short
+                let below = f64::from(fastest / all.get(pair)?).log2();
+                Some((below + 1e-4).floor())
             }
-            None => Some((16.0 * (neuron % n / 2 * 2) as f64 / n as f64).floor()),
         }
+    }
+
+    /// Which of two merged models it comes from.
+    pub fn heritage(&self, neuron: usize) -> Option<f64> {
+        self.spec.parent(neuron).map(|p| p as f64)
     }
 
     pub fn head(&self, neuron: usize) -> usize {

@@ -80,16 +80,12 @@ fn neurons(
         line("core", core.iter().map(|k| f64::from(*k)).collect()),
     ];
     let octaves: Option<Vec<f64>> = ids().map(|v| factors.octave(v)).collect();
-    if let Some(octaves) = octaves {
-        let labels: Vec<u32> = octaves.iter().map(|o| *o as u32).collect();
-        all.push(("nmi_octaves", nmi(&communities.of, &labels).unwrap_or(f64::NAN)));
-        lines.push(line("octave", octaves));
-    }
-    let parents: Option<Vec<f64>> = ids().map(|v| factors.spec.parent(v).map(|p| p as f64)).collect();
-    if let Some(parents) = parents {
-        let labels: Vec<u32> = parents.iter().map(|p| *p as u32).collect();
-        all.push(("nmi_heritage", nmi(&communities.of, &labels).unwrap_or(f64::NAN)));
-        lines.push(line("heritage", parents));
+    let heritage: Option<Vec<f64>> = ids().map(|v| factors.heritage(v)).collect();
+    for (name, fact, of) in [("octave", "nmi_octaves", octaves), ("heritage", "nmi_heritage", heritage)] {
+        let Some(of) = of.filter(|of| !of.is_empty()) else { continue };
+        let labels: Vec<u32> = of.iter().map(|o| *o as u32).collect();
+        all.push((fact, nmi(&communities.of, &labels).unwrap_or(f64::NAN)));
+        lines.push(line(name, of));
     }
     // the edges by the new numbers, with their entries and signs
     let edges = compact.edges.iter().zip(edges).map(|((a, b, _), (_, _, g))| (*a, *b, *g)).collect();

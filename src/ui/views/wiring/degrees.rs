@@ -78,7 +78,7 @@ impl View for Degrees {
             charts[0].show(ui, room, cx.theme, &mut self.states[0]);
             return;
         }
-        let beside = room.x > 560.0;
+        let beside = room.x > 1.2 * room.y;
         let wide = if beside { ((room.x - 12.0) / 2.0).floor() } else { room.x };
         let words_high = if beside && wide < 420.0 { 38.0 } else { 22.0 };
         let high = if beside { room.y - words_high } else { (room.y / 2.0).floor() - words_high - 4.0 };
