@@ -4,6 +4,7 @@ pub mod dragon;
 pub mod ema;
 pub mod graph;
 pub mod ladder;
+pub mod layout;
 pub mod linear_probe;
 pub mod principal;
 pub mod statistics;

@@ -1,0 +1,293 @@
+//! Force-directed layout of a weighted graph in the plane, step by step: repulsion between all
+//! nodes, springs by weight, gravity, a cap on each step that cools until nothing moves any more.
+//! The same forces run on the graphics card (`shaders/graph_layout.wgsl`); this is what checks them,
+//! and what serves where no card computes. It does not know what the nodes are, and it does not draw.
+//!
+//! The forces are ForceAtlas2's (Jacomy et al. 2014): each node has the mass m = 1 + degree (mean 1),
+//! and on node i act
+//!
+//! - repulsion by every j: r m_i m_j (x_i - x_j) / (d^2 + s),
+//! - a spring to each neighbour j: w_ij (x_j - x_i) / (1 + l d / reach); with the looseness l at 0
+//!   a plain spring, at 1 one that hardly pulls harder from afar (Noack's LinLog, 2007), which
+//!   lets communities part,
+//! - gravity: -g m_i x_i.
+//!
+//! A step is the force divided by the springs' stiffness, damped, and no longer than the temperature.
+//! Springs begin plain, which untangles, and loosen half-way, which parts.
+
+mod grid;
+
+use grid::Pyramid;
+
+/// Nodes up to which repulsion is summed over all pairs; above, over a pyramid of cells.
+pub const EXACT_UP_TO: usize = 1024;
+/// Masses are multiples of this, so that cells can be summed in whole numbers, in any order.
+pub const MASS_QUANTUM: f32 = 1.0 / 64.0;
+/// Steps from the start to rest.
+pub const STEPS: u32 = 300;
+
+/// Strengths of the forces. Lengths are in units in which a node has about a unit of area.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Laws {
+    pub repulsion: f32,
+    pub gravity: f32,
+    /// Length from which a loosened spring hardly pulls harder.
+    pub reach: f32,
+    /// Added to squared distances, so that two nodes in one place do not fly apart.
+    pub softening: f32,
+    /// Share of the way to balance that a step goes.
+    pub damping: f32,
+}
+
+impl Default for Laws {
+    fn default() -> Self {
+        Self { repulsion: 1.0, gravity: 0.4, reach: 8.0, softening: 0.01, damping: 0.6 }
+    }
+}
+
+/// A graph as the forces see it: symmetric, as lists of neighbours.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Springs {
+    /// Mass of each node, mean about 1.
+    pub masses: Vec<f32>,
+    /// `first[i]..first[i + 1]` are the springs of node i; one longer than there are nodes.
+    pub first: Vec<u32>,
+    /// (neighbour, strength).
+    pub ends: Vec<(u32, f32)>,
+}
+
+/// No spring is so many times as strong as the mean one.
+const STRONGEST: f32 = 4.0;
+
+impl Springs {
+    /// From directed edges (from, to, weight); the sign of a weight and its direction do not matter.
+    /// Loops, ends that are no nodes and weights that are no numbers or nothing are left out.
+    pub fn new(nodes: usize, edges: &[(u32, u32, f32)]) -> Self {
+        let counts =
+            |e: &&(u32, u32, f32)| e.0 != e.1 && (e.0.max(e.1) as usize) < nodes && e.2.is_finite() && e.2 != 0.0;
+        let mut first = vec![0u32; nodes + 1];
+        let (mut total, mut sum) = (0usize, 0f64);
+        for (a, b, w) in edges.iter().filter(counts) {
+            first[*a as usize + 1] += 1;
+            first[*b as usize + 1] += 1;
+            (total, sum) = (total + 1, sum + f64::from(w.abs()));
+        }
+        for i in 0..nodes {
+            first[i + 1] += first[i];
+        }
+        let mean_weight = (sum / total.max(1) as f64).max(f64::from(f32::MIN_POSITIVE)) as f32;
+        let mean_degree = 2.0 * total as f32 / nodes.max(1) as f32;
+        let mut next = first.clone();
+        let mut ends = vec![(0u32, 0f32); 2 * total];
+        for (a, b, w) in edges.iter().filter(counts) {
+            let strength = (w.abs() / mean_weight).min(STRONGEST) / mean_degree;
+            for (from, to) in [(*a, *b), (*b, *a)] {
+                let slot = &mut next[from as usize];
+                ends[*slot as usize] = (to, strength);
+                *slot += 1;
+            }
+        }
+        let masses = first.windows(2).map(|f| mass(f[1] - f[0], mean_degree)).collect();
+        Self { masses, first, ends }
+    }
+
+    pub fn nodes(&self) -> usize {
+        self.masses.len()
+    }
+
+    /// The springs of a node.
+    pub fn of(&self, node: usize) -> &[(u32, f32)] {
+        let range = self.first.get(node).zip(self.first.get(node + 1));
+        range.and_then(|(a, b)| self.ends.get(*a as usize..*b as usize)).unwrap_or_default()
+    }
+}
+
+fn mass(degree: u32, mean_degree: f32) -> f32 {
+    let m = (1.0 + degree as f32) / (1.0 + mean_degree);
+    (m / MASS_QUANTUM).round().max(1.0) * MASS_QUANTUM
+}
+
+/// What changes from step to step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Turn {
+    /// Longest way that a node goes.
+    pub temperature: f32,
+    /// 0 for plain springs to 1 for loosened ones.
+    pub loose: f32,
+}
+
+/// When it was heated, how much, and so how warm it is at any step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Schedule {
+    /// Step at which it began.
+    begun: u64,
+    /// Steps of the whole cooling that are left out.
+    skipped: u32,
+    /// Springs are loose from the beginning.
+    parted: bool,
+    nodes: usize,
+}
+
+/// The first step goes so much of the picture's radius at most, the last so much of the first.
+const HOT: f32 = 0.2;
+const COLD: f32 = 1e-3;
+/// Shares of the way between which springs loosen.
+const LOOSENS: (f32, f32) = (0.4, 0.6);
+/// Shares of the cooling that are left out when a hand moved a node, and when the graph changed.
+const NUDGED: f32 = 0.6;
+const CHANGED: f32 = 0.4;
+
+impl Schedule {
+    /// From the start, for nodes anywhere.
+    pub fn fresh(nodes: usize) -> Self {
+        Self { begun: 0, skipped: 0, parted: false, nodes }
+    }
+
+    /// Warmed a little at `step`: a node was moved by hand.
+    pub fn nudged(nodes: usize, step: u64) -> Self {
+        Self { begun: step, skipped: (STEPS as f32 * NUDGED) as u32, parted: true, nodes }
+    }
+
+    /// Warmed at `step`: nodes or springs came and went, most stayed.
+    pub fn changed(nodes: usize, step: u64) -> Self {
+        Self { begun: step, skipped: (STEPS as f32 * CHANGED) as u32, parted: true, nodes }
+    }
+
+    /// Cold: whoever stands stays.
+    pub fn at_rest(nodes: usize, step: u64) -> Self {
+        Self { begun: step, skipped: STEPS, parted: true, nodes }
+    }
+
+    /// The step after which nothing moves any more.
+    pub fn rest(&self) -> u64 {
+        self.begun + u64::from(STEPS - self.skipped)
+    }
+
+    /// How warm the step is that leads to `step`.
+    pub fn turn(&self, step: u64) -> Turn {
+        let age = step.saturating_sub(self.begun + 1) as f32 + self.skipped as f32;
+        let share = (age / STEPS as f32).min(1.0);
+        let hot = HOT * (self.nodes.max(1) as f32).sqrt();
+        let loose = ((share - LOOSENS.0) / (LOOSENS.1 - LOOSENS.0)).clamp(0.0, 1.0);
+        Turn { temperature: hot * COLD.powf(share), loose: if self.parted { 1.0 } else { loose } }
+    }
+}
+
+/// Where nodes begin: anywhere in a disc, by seed and name alone, so that a node that comes back
+/// begins in the same place.
+pub fn start(names: impl ExactSizeIterator<Item = u32>, seed: u64) -> Vec<[f32; 2]> {
+    let radius = 0.5 * (names.len().max(1) as f32).sqrt();
+    names
+        .map(|name| {
+            let a = scrambled(u64::from(name).wrapping_add(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+            let unit = |v: u64| (v >> 40) as f32 / (1u64 << 24) as f32;
+            let (far, angle) = (unit(a).sqrt() * radius, unit(scrambled(a)) * std::f32::consts::TAU);
+            [far * angle.cos(), far * angle.sin()]
+        })
+        .collect()
+}
+
+/// splitmix64's finaliser.
+fn scrambled(v: u64) -> u64 {
+    let v = v.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let v = (v ^ (v >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let v = (v ^ (v >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    v ^ (v >> 31)
+}
+
+/// Left, top, right and bottom of all places: (min x, min y, max x, max y); a point where there is none.
+pub fn bounds(places: &[[f32; 2]]) -> [f32; 4] {
+    let mut b = [f32::INFINITY, f32::INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY];
+    for [x, y] in places.iter().filter(|p| p[0].is_finite() && p[1].is_finite()) {
+        b = [b[0].min(*x), b[1].min(*y), b[2].max(*x), b[3].max(*y)];
+    }
+    if b[0] <= b[2] { b } else { [0.0; 4] }
+}
+
+/// How repulsion is summed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repulsion {
+    Exact,
+    /// Cells on a side of the finest grid: 2 to this power.
+    Grid {
+        levels: u32,
+    },
+}
+
+impl Repulsion {
+    /// What serves for so many nodes.
+    pub fn for_nodes(nodes: usize) -> Self {
+        if nodes <= EXACT_UP_TO {
+            return Self::Exact;
+        }
+        let side = (2.0 * (nodes as f32).sqrt()) as u32;
+        Self::Grid { levels: side.next_power_of_two().ilog2().clamp(4, 9) }
+    }
+}
+
+/// Where the nodes are one step later. Nodes that are `held` stay.
+///
+/// # Panics
+/// If `places` or `held` are not as many as the nodes.
+pub fn step(
+    springs: &Springs,
+    laws: &Laws,
+    repulsion: Repulsion,
+    turn: Turn,
+    held: &[bool],
+    places: &[[f32; 2]],
+) -> Vec<[f32; 2]> {
+    assert!(places.len() == springs.nodes() && held.len() == springs.nodes(), "one place a node");
+    let pyramid = match repulsion {
+        Repulsion::Exact => None,
+        Repulsion::Grid { levels } => Some(Pyramid::new(levels, places, &springs.masses)),
+    };
+    let away = |i: usize| match &pyramid {
+        Some(pyramid) => pyramid.push(i, places, &springs.masses, laws.softening),
+        None => push_of_all(i, places, &springs.masses, laws.softening),
+    };
+    (0..places.len())
+        .map(|i| if held[i] { places[i] } else { moved(springs, laws, turn, i, places, away(i)) })
+        .collect()
+}
+
+/// Sum over all others of m_j (x_i - x_j) / (d^2 + s).
+fn push_of_all(i: usize, places: &[[f32; 2]], masses: &[f32], softening: f32) -> [f32; 2] {
+    let [x, y] = places[i];
+    let mut sum = [0f32; 2];
+    for ([px, py], m) in places.iter().zip(masses) {
+        let (dx, dy) = (x - px, y - py);
+        let strength = m / (dx * dx + dy * dy + softening);
+        sum = [sum[0] + dx * strength, sum[1] + dy * strength];
+    }
+    sum
+}
+
+fn moved(springs: &Springs, laws: &Laws, turn: Turn, i: usize, places: &[[f32; 2]], push: [f32; 2]) -> [f32; 2] {
+    let ([x, y], m) = (places[i], springs.masses[i]);
+    let pull = laws.gravity * m;
+    let mut force = [laws.repulsion * m * push[0] - pull * x, laws.repulsion * m * push[1] - pull * y];
+    let mut stiffness = pull;
+    for (to, strength) in springs.of(i) {
+        let [px, py] = places[*to as usize];
+        let (dx, dy) = (px - x, py - y);
+        let k = strength / (1.0 + turn.loose * (dx * dx + dy * dy).sqrt() / laws.reach);
+        force = [force[0] + k * dx, force[1] + k * dy];
+        stiffness += k;
+    }
+    let by = [laws.damping * force[0] / stiffness, laws.damping * force[1] / stiffness];
+    let far = (by[0] * by[0] + by[1] * by[1]).sqrt();
+    let share = (turn.temperature / far.max(1e-12)).min(1.0);
+    let after = [x + by[0] * share, y + by[1] * share];
+    if after[0].is_finite() && after[1].is_finite() { after } else { [x, y] }
+}
+
+/// The whole way from a start to rest.
+pub fn settle(springs: &Springs, laws: &Laws, mut places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
+    let (held, schedule) = (vec![false; places.len()], Schedule::fresh(places.len()));
+    let repulsion = Repulsion::for_nodes(places.len());
+    for s in 1..=schedule.rest() {
+        places = step(springs, laws, repulsion, schedule.turn(s), &held, &places);
+    }
+    places
+}

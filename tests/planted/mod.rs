@@ -1,0 +1,53 @@
+//! A graph with communities put into it, made the same each time, and how well a picture shows them.
+//! For tests only: no view is ever shown it.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+pub struct Planted {
+    pub nodes: usize,
+    pub edges: Vec<(u32, u32, f32)>,
+    pub groups: Vec<u32>,
+}
+
+/// Degrees fall off as a power of the rank; a share `inside` of the edges stays in its community.
+pub fn graph(nodes: usize, groups: u32, edges: usize, inside: f64, seed: u64) -> Planted {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let group: Vec<u32> = (0..nodes).map(|_| rng.random_range(0..groups)).collect();
+    let mut members = vec![vec![]; groups as usize];
+    for i in 0..nodes {
+        members[group[i] as usize].push(i as u32);
+    }
+    // Low numbers of a list are drawn oftener: hubs.
+    let draw = |from: &[u32], rng: &mut ChaCha8Rng| from[(from.len() as f64 * rng.random::<f64>().powf(2.2)) as usize];
+    let mut everyone: Vec<u32> = (0..nodes as u32).collect();
+    for i in (1..nodes).rev() {
+        everyone.swap(i, rng.random_range(0..=i));
+    }
+    let mut seen = std::collections::HashSet::new();
+    let mut all = vec![];
+    while all.len() < edges {
+        let a = draw(&everyone, &mut rng);
+        let near = rng.random::<f64>() < inside;
+        let b = if near { draw(&members[group[a as usize] as usize], &mut rng) } else { draw(&everyone, &mut rng) };
+        if a != b && seen.insert((a.min(b), a.max(b))) {
+            all.push((a, b, 0.5 + rng.random::<f32>().powi(2) * if near { 3.0 } else { 1.5 }));
+        }
+    }
+    Planted { nodes, edges: all, groups: group }
+}
+
+/// Of the ten nearest to each node, how many are of its community, on average.
+#[allow(dead_code)]
+pub fn purity(graph: &Planted, places: &[[f32; 2]]) -> f64 {
+    let mut sum = 0.0;
+    for (i, a) in places.iter().enumerate() {
+        let mut near: Vec<(f32, usize)> = (0..places.len())
+            .filter(|j| *j != i)
+            .map(|j| ((a[0] - places[j][0]).hypot(a[1] - places[j][1]), j))
+            .collect();
+        near.select_nth_unstable_by(10, |a, b| a.0.total_cmp(&b.0));
+        sum += near[..10].iter().filter(|(_, j)| graph.groups[*j] == graph.groups[i]).count() as f64 / 10.0;
+    }
+    sum / places.len() as f64
+}
