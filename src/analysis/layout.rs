@@ -18,6 +18,7 @@
 mod grid;
 
 use grid::Pyramid;
+pub use grid::parts as grid_parts;
 
 /// Nodes up to which repulsion is summed over all pairs; above, over a pyramid of cells.
 pub const EXACT_UP_TO: usize = 1024;

@@ -10,6 +10,7 @@ use eframe::{
 };
 
 pub mod colour;
+pub mod graph_layout;
 pub mod heatmap;
 pub mod offscreen;
 pub mod particles;

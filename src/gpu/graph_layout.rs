@@ -1,0 +1,317 @@
+//! A graph's layout on the device, by `shaders/graph_layout.wgsl`: nodes, springs and places in
+//! buffers, a step of the forces as a few compute passes. It does not know what the nodes are, when
+//! steps are wanted, nor who draws them.
+
+use bytemuck::{Pod, Zeroable};
+use eframe::egui_wgpu::wgpu;
+
+mod kernels;
+
+pub use kernels::Kernels;
+
+const WORKGROUP: u32 = 64;
+/// As many as one dispatch reaches on every device.
+const MOST_NODES: usize = 65_535 * WORKGROUP as usize;
+/// Dynamic offsets are multiples of this on every device.
+const STRIDE: u64 = 256;
+/// Steps that one call can make; more are made by further calls.
+pub const MOST_STEPS: usize = 512;
+/// Places are padded to rows of so many, so that they can be copied into a texture.
+pub const ROW: u32 = 256;
+
+/// A node for the forces. `first..end` are its springs.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
+pub struct Node {
+    pub mass: f32,
+    pub first: u32,
+    pub end: u32,
+    /// 1: it stays where it is.
+    pub held: u32,
+}
+
+/// A spring to another node.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
+pub struct Spring {
+    pub to: u32,
+    pub strength: f32,
+}
+
+/// Strengths of the forces, and how repulsion is summed; as in the shader.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
+pub struct Laws {
+    pub count: u32,
+    /// Cells on a side of the finest grid: 2 to this power, 2 to 10; 0 for all pairs.
+    pub levels: u32,
+    /// Parts that a cell's side is divided into.
+    pub parts: f32,
+    /// Mass of one unit of a cell's sum.
+    pub quantum: f32,
+    pub repulsion: f32,
+    pub gravity: f32,
+    pub reach: f32,
+    pub softening: f32,
+    pub damping: f32,
+    /// Where the shader's next field begins.
+    pub padding: [f32; 7],
+}
+
+/// What changes from step to step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Turn {
+    pub temperature: f32,
+    pub loose: f32,
+}
+
+/// As in the shader.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct TurnRow {
+    temperature: f32,
+    loose: f32,
+    box_now: u32,
+    level: u32,
+}
+
+/// Why a graph cannot be laid out on a device, in words.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum LayoutError {
+    #[error("{nodes} nodes and {springs} springs are more than the adapter takes in one piece ({most} bytes)")]
+    TooLarge { nodes: usize, springs: usize, most: u64 },
+    #[error("the graph does not hang together: {0}")]
+    Inconsistent(&'static str),
+}
+
+/// A graph on the device.
+pub struct GraphLayout {
+    laws: Laws,
+    nodes: wgpu::Buffer,
+    places: [wgpu::Buffer; 2],
+    turns: wgpu::Buffer,
+    /// Bound so that a step goes from the first places to the second, and back.
+    bound: [wgpu::BindGroup; 2],
+    /// Which of the places, and of the boxes, is the present one.
+    now: usize,
+    steps: u64,
+}
+
+impl GraphLayout {
+    /// Puts a graph and its first places on the device. `laws.count` is taken from `nodes`.
+    pub fn new(
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        kernels: &Kernels,
+        nodes: &[Node],
+        springs: &[Spring],
+        start: &[[f32; 2]],
+        laws: Laws,
+    ) -> Result<Self, LayoutError> {
+        let laws = Laws { count: nodes.len() as u32, ..laws };
+        consistent(nodes, springs, start, &laws)?;
+        let limits = device.limits();
+        let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+        let cells = if laws.levels > 0 { 1u64 << (2 * laws.levels) } else { 1 };
+        // The levels above the finest have a third as many.
+        let cell_bytes = (cells * 4 / 3 + 1) * 16;
+        let sizes = [nodes.len() as u64 * 16, springs.len() as u64 * 8, cell_bytes];
+        if sizes.iter().any(|s| *s > most) {
+            return Err(LayoutError::TooLarge { nodes: nodes.len(), springs: springs.len(), most });
+        }
+        let storage = wgpu::BufferUsages::STORAGE;
+        let make = |label, size: u64, usage| {
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(label),
+                size: size.max(16),
+                usage: usage | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            })
+        };
+        let padded = u64::from((laws.count + 2).next_multiple_of(ROW)) * 8;
+        let node_buffer = make("graph, nodes", sizes[0], storage);
+        let spring_buffer = make("graph, springs", sizes[1], storage);
+        let places = ["graph, places", "graph, other places"]
+            .map(|label| make(label, padded, storage | wgpu::BufferUsages::COPY_SRC));
+        let boxes = make("graph, boxes", 32, storage);
+        let sums = make("graph, sums", cells * 12, storage);
+        let cell_buffer = make("graph, cells", cell_bytes, storage);
+        let laws_buffer = make("graph, laws", size_of::<Laws>() as u64, wgpu::BufferUsages::UNIFORM);
+        let turns = make("graph, turns", (MOST_STEPS as u64 + 1 + 16) * STRIDE, wgpu::BufferUsages::UNIFORM);
+        queue.write_buffer(&node_buffer, 0, bytemuck::cast_slice(nodes));
+        queue.write_buffer(&spring_buffer, 0, bytemuck::cast_slice(springs));
+        queue.write_buffer(&laws_buffer, 0, bytemuck::bytes_of(&laws));
+        let bind = |from: usize| {
+            let turn = wgpu::BufferBinding {
+                buffer: &turns,
+                offset: 0,
+                size: wgpu::BufferSize::new(size_of::<TurnRow>() as u64),
+            };
+            let resources = [
+                laws_buffer.as_entire_binding(),
+                wgpu::BindingResource::Buffer(turn),
+                node_buffer.as_entire_binding(),
+                spring_buffer.as_entire_binding(),
+                places[from].as_entire_binding(),
+                places[1 - from].as_entire_binding(),
+                boxes.as_entire_binding(),
+                sums.as_entire_binding(),
+                cell_buffer.as_entire_binding(),
+            ];
+            kernels.bind(device, resources)
+        };
+        let bound = [bind(0), bind(1)];
+        let box_now = box_of(start);
+        queue.write_buffer(&boxes, 0, bytemuck::cast_slice(&box_now.map(ordered)));
+        let made = Self { laws, nodes: node_buffer, places, turns, bound, now: 0, steps: 0 };
+        queue.write_buffer(&made.places[0], 0, bytemuck::cast_slice(start));
+        let corners = [[-box_now[2], -box_now[3]], [box_now[0], box_now[1]]];
+        queue.write_buffer(&made.places[0], u64::from(laws.count) * 8, bytemuck::cast_slice(&corners));
+        Ok(made)
+    }
+
+    /// Makes a step for each turn, at most [`MOST_STEPS`]; what is beyond is left out. One call for
+    /// each submission: turns are written before the commands run.
+    pub fn run(&mut self, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder, kernels: &Kernels, turns: &[Turn]) {
+        let turns = &turns[..turns.len().min(MOST_STEPS)];
+        if turns.is_empty() {
+            return;
+        }
+        let mut rows = vec![0u8; turns.len() * STRIDE as usize];
+        for (k, (turn, row)) in turns.iter().zip(rows.chunks_exact_mut(STRIDE as usize)).enumerate() {
+            let box_now = 4 * ((self.now + k) % 2) as u32;
+            let turn = TurnRow { temperature: turn.temperature, loose: turn.loose, box_now, level: 0 };
+            row[..size_of::<TurnRow>()].copy_from_slice(bytemuck::bytes_of(&turn));
+        }
+        queue.write_buffer(&self.turns, LEVEL_ROWS * STRIDE, &rows);
+        self.write_levels(queue, (self.now + turns.len()) % 2);
+        let (groups, levels) = (self.laws.count.div_ceil(WORKGROUP), self.laws.levels);
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+        for k in 0..turns.len() {
+            let bound = &self.bound[self.now];
+            let row = ((LEVEL_ROWS + k as u64) * STRIDE) as u32;
+            let mut dispatch = |pipeline: &wgpu::ComputePipeline, row: u32, groups: u32| {
+                pass.set_pipeline(pipeline);
+                pass.set_bind_group(0, bound, &[row]);
+                pass.dispatch_workgroups(groups, 1, 1);
+            };
+            dispatch(&kernels.clear_box, row, 1);
+            if levels > 0 {
+                dispatch(&kernels.gather, row, groups);
+                dispatch(&kernels.weigh, row, (1u32 << (2 * levels)).div_ceil(WORKGROUP));
+                for level in (2..levels).rev() {
+                    let cells = 1u32 << (2 * level);
+                    dispatch(&kernels.sum_up, level * STRIDE as u32, cells.div_ceil(WORKGROUP));
+                }
+                dispatch(&kernels.step_grid, row, groups);
+            } else {
+                dispatch(&kernels.step_exact, row, groups);
+            }
+            self.now = 1 - self.now;
+        }
+        // Written by the way that leads into the present places, with the present box.
+        pass.set_pipeline(&kernels.tell_box);
+        pass.set_bind_group(0, &self.bound[1 - self.now], &[0]);
+        pass.dispatch_workgroups(1, 1, 1);
+        self.steps += turns.len() as u64;
+    }
+
+    /// Row 0 names the box that is told at the end, rows 2.. the levels that are summed.
+    fn write_levels(&self, queue: &wgpu::Queue, last: usize) {
+        let mut rows = vec![0u8; (LEVEL_ROWS * STRIDE) as usize];
+        for (level, row) in rows.chunks_exact_mut(STRIDE as usize).enumerate() {
+            let turn = TurnRow { temperature: 0.0, loose: 0.0, box_now: 4 * last as u32, level: level as u32 };
+            row[..size_of::<TurnRow>()].copy_from_slice(bytemuck::bytes_of(&turn));
+        }
+        queue.write_buffer(&self.turns, 0, &rows);
+    }
+
+    /// Puts a node somewhere, before the next step.
+    pub fn put(&self, queue: &wgpu::Queue, node: u32, place: [f32; 2]) {
+        if node < self.laws.count && place[0].is_finite() && place[1].is_finite() {
+            queue.write_buffer(&self.places[self.now], u64::from(node) * 8, bytemuck::bytes_of(&place));
+        }
+    }
+
+    /// Holds a node where it is, or lets it go.
+    pub fn hold(&self, queue: &wgpu::Queue, node: u32, held: bool) {
+        if node < self.laws.count {
+            queue.write_buffer(&self.nodes, u64::from(node) * 16 + 12, bytemuck::bytes_of(&u32::from(held)));
+        }
+    }
+
+    /// The present places, and beyond the last the corners (min, max) of the box around all; whole
+    /// rows of [`ROW`].
+    pub fn places(&self) -> &wgpu::Buffer {
+        &self.places[self.now]
+    }
+
+    pub fn count(&self) -> u32 {
+        self.laws.count
+    }
+
+    /// Steps made so far.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+}
+
+/// Rows of the turns that name levels, before those that name steps.
+const LEVEL_ROWS: u64 = 16;
+
+fn consistent(nodes: &[Node], springs: &[Spring], start: &[[f32; 2]], laws: &Laws) -> Result<(), LayoutError> {
+    let wrong = LayoutError::Inconsistent;
+    if nodes.is_empty() || nodes.len() > MOST_NODES {
+        return Err(wrong("it takes 1 to 4 million nodes"));
+    }
+    if start.len() != nodes.len() {
+        return Err(wrong("there is not one place a node"));
+    }
+    if laws.levels == 1 || laws.levels > 10 {
+        return Err(wrong("the finest grid has 4 to 1024 cells on a side"));
+    }
+    let (n, s) = (nodes.len() as u32, springs.len() as u32);
+    if nodes.iter().any(|node| node.first > node.end || node.end > s) {
+        return Err(wrong("a node's springs are not there"));
+    }
+    if springs.iter().any(|spring| spring.to >= n) {
+        return Err(wrong("a spring leads to no node"));
+    }
+    Ok(())
+}
+
+/// max x, max y, max -x, max -y.
+fn box_of(places: &[[f32; 2]]) -> [f32; 4] {
+    let far = |b: [f32; 4], p: &[f32; 2]| [b[0].max(p[0]), b[1].max(p[1]), b[2].max(-p[0]), b[3].max(-p[1])];
+    places.iter().fold([-3e38; 4], far)
+}
+
+/// As in the shader.
+fn ordered(v: f32) -> u32 {
+    let bits = v.to_bits();
+    bits ^ if bits >> 31 == 1 { u32::MAX } else { 1 << 31 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_order_as_bits() {
+        let values = [-3e38f32, -2.0, -1e-9, 0.0, 1e-9, 2.0, 3e38];
+        assert!(values.windows(2).all(|w| ordered(w[0]) < ordered(w[1])));
+        assert!(ordered(-3e38) > 0, "zero is below all");
+    }
+
+    #[test]
+    fn what_does_not_hang_together_is_refused() {
+        let laws = Laws { levels: 0, ..Laws::zeroed() };
+        let node = Node { mass: 1.0, first: 0, end: 1, held: 0 };
+        let spring = Spring { to: 0, strength: 1.0 };
+        assert!(consistent(&[node], &[spring], &[[0.0; 2]], &laws).is_ok());
+        assert!(consistent(&[node], &[], &[[0.0; 2]], &laws).is_err());
+        assert!(consistent(&[node], &[Spring { to: 1, ..spring }], &[[0.0; 2]], &laws).is_err());
+        assert!(consistent(&[], &[], &[], &laws).is_err());
+        assert!(consistent(&[node], &[spring], &[], &laws).is_err());
+    }
+}
