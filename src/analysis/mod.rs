@@ -3,6 +3,7 @@
 pub mod dragon;
 pub mod ema;
 pub mod graph;
+pub mod graph_file;
 pub mod ladder;
 pub mod layout;
 pub mod linear_probe;

@@ -35,7 +35,8 @@ pub struct RenderArgs {
     light: bool,
 }
 
-fn size(text: &str) -> Result<(f32, f32), String> {
+/// WIDTHxHEIGHT in points.
+pub fn size(text: &str) -> Result<(f32, f32), String> {
     let (w, h) = text.split_once('x').ok_or("write WIDTHxHEIGHT, e.g. 960x600")?;
     let side = |s: &str| s.trim().parse::<f32>().ok().filter(|v| (64.0..=8192.0).contains(v));
     side(w).zip(side(h)).ok_or_else(|| "width and height go from 64 to 8192 points".to_owned())

@@ -10,6 +10,7 @@ use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 
 use super::headless::recorded;
 use crate::{
+    analysis::graph_file::Format,
     config::Config,
     labs,
     nn::device,
@@ -86,6 +87,10 @@ impl Host for Desk {
             let path = match &purpose {
                 Purpose::OpenText => dialog.set_title("Open a text to train on").pick_file(),
                 Purpose::OpenConfig => dialog.set_title("Open a config").add_filter("TOML", &["toml"]).pick_file(),
+                Purpose::OpenGraph => {
+                    let graphs = Format::ALL.map(Format::ending);
+                    dialog.set_title("Open a graph").add_filter("Graphs", &graphs).pick_file()
+                }
                 Purpose::OpenRun => dialog.set_title("Open a run folder").pick_folder(),
                 Purpose::OpenTokenizer => {
                     dialog.set_title("Open a tokenizer.json").add_filter("JSON", &["json"]).pick_file()
@@ -157,6 +162,10 @@ fn read_config(path: &Path) -> Result<Delivery, String> {
 /// Tells the recorded past, then stands the models up again from the last checkpoint, so that they
 /// can be questioned and, if the run was not finished, go on.
 fn replay(folder: &Path, inbox: &Arc<Inbox>, commands: &Receiver<crate::telemetry::Command>) -> Result<(), String> {
+    if super::graph_file::is_graph(folder) && folder.is_file() {
+        inbox.deliver_recorded(super::graph_file::events(folder)?);
+        return Ok(());
+    }
     let past = Reader::open(folder).map_err(|e| e.to_string())?;
     let mut chunk = vec![];
     for event in past {

@@ -6,6 +6,7 @@ mod display;
 mod export;
 mod failure;
 mod figures;
+mod graph_file;
 mod headless;
 pub mod host;
 mod list;
@@ -98,6 +99,8 @@ enum Command {
         /// A run folder
         run: PathBuf,
     },
+    /// Open a graph file (.gexf, .graphml, .csv) in the window, or draw it or lay it out without one
+    ViewGraph(graph_file::ViewGraphArgs),
     /// Time training steps, alone or against PyTorch
     Bench(bench::BenchArgs),
     /// Write a run's scalars as one CSV or as TensorBoard event files, or its weights as safetensors
@@ -123,6 +126,7 @@ pub fn main() -> ExitCode {
             let set = Settings { out: PathBuf::from(RUNS), ..Settings::default() };
             window::open(&Open { what, timings: false, set }, began)
         }
+        Some(Command::ViewGraph(args)) => graph_file::run(&args, began),
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Merge(args)) => merge::run(&args),

@@ -33,6 +33,17 @@ pub fn open(open: &Open, began: Instant) -> Result<(), Failure> {
     })
 }
 
+/// A graph file, in the window.
+pub fn open_graph(file: PathBuf, open: &Open, began: Instant) -> Result<(), Failure> {
+    display::check().map_err(|why| {
+        let shown = file.display();
+        Failure::run(format!("{why}. `orrery view-graph {shown} --out x.png` draws it without a window"))
+    })?;
+    let start = Start { opening: Some(Opening::Run(file)), timings: open.timings, started: began };
+    app::run(Box::new(Desk::new(open.set.out.clone())), start)
+        .map_err(|e| Failure::run(format!("the window could not open: {e}")))
+}
+
 /// The lab and settings that the command line names.
 fn configured(open: &Open, named: Option<Named>) -> Result<(&'static Lab, Config), Failure> {
     let (lab, mut config) = match named {

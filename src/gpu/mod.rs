@@ -10,6 +10,7 @@ use eframe::{
 };
 
 pub mod colour;
+pub mod graph;
 pub mod graph_layout;
 pub mod heatmap;
 pub mod offscreen;
@@ -51,4 +52,18 @@ pub fn install(ctx: &Context, state: &RenderState) {
 /// What the context is drawn into, if [`install`] told.
 pub fn target(ctx: &Context) -> Option<Target> {
     ctx.data(|d| d.get_temp(target_id()))
+}
+
+fn still_id() -> Id {
+    Id::unique("orrery gpu still")
+}
+
+/// Tells the context that only one picture of it will be seen: nothing moves on in a next frame.
+pub(crate) fn install_still(ctx: &Context) {
+    ctx.data_mut(|d| d.insert_temp(still_id(), true));
+}
+
+/// Whether only one picture of this context will be seen.
+pub fn is_still(ctx: &Context) -> bool {
+    ctx.data(|d| d.get_temp(still_id())).unwrap_or(false)
 }

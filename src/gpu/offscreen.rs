@@ -121,6 +121,7 @@ impl Offscreen {
         let ctx = Context::default();
         ctx.set_pixels_per_point(sheet.pixels_per_point);
         super::install(&ctx, &self.state);
+        super::install_still(&ctx);
         prepare(&ctx);
         let mut shapes = vec![];
         for pass in 0..PASSES {

@@ -109,7 +109,7 @@ pub static KEYS: &[KeyBinding] = &[
     key(Key::F, Action::Follow, "F", "Follow: back to the newest step"),
     key(Key::End, Action::Follow, "End", "Follow: back to the newest step"),
     yielding(Key::Enter, Action::Maximise, "Enter", "Maximise the selected tile, or put it back"),
-    key(Key::P, Action::Presenter, "P", "Presenter mode: panels folded, everything larger, keys shown"),
+    yielding(Key::P, Action::Presenter, "P", "Presenter mode: panels folded, everything larger, keys shown"),
     key(Key::D, Action::ToggleTheme, "D", "Dark or light"),
     key(Key::OpenBracket, Action::FoldControls, "[", "Fold or open the controls"),
     key(Key::CloseBracket, Action::FoldInspector, "]", "Fold or open the right panel"),
@@ -126,7 +126,7 @@ pub static KEYS: &[KeyBinding] = &[
         yields_to_focus: false,
     },
     command(Key::P, Action::Palette, "Ctrl P", "Find a command, lab, preset, view or control"),
-    command(Key::O, Action::OpenSheet, "Ctrl O", "Open a text, config, tokenizer or run folder"),
+    command(Key::O, Action::OpenSheet, "Ctrl O", "Open a text, config, tokenizer, graph or run folder"),
 ];
 
 /// Keys that are not in [`KEYS`], for the help sheet.
@@ -145,5 +145,6 @@ pub static GESTURES: &[(&str, &str)] = &[
     ("Double-click a control's name", "Back to the preset's value"),
     ("Click a number", "Type an exact value"),
     ("Drag the scrubber", "See every view as of that step; training goes on"),
-    ("Drop a file anywhere", "Text: train on it. Config or run folder: open it"),
+    ("In the neuron graph", "Scroll to zoom, drag to move it, drag a neuron; then arrows, + \u{2212} 0, and P to pin"),
+    ("Drop a file anywhere", "Text: train on it. Config, run folder or graph: open it"),
 ];

@@ -11,6 +11,8 @@ pub enum Purpose {
     OpenText,
     OpenConfig,
     OpenRun,
+    /// A graph's file.
+    OpenGraph,
     OpenTokenizer,
     OpenCheckpoint,
     SaveAs { suggested: String },
@@ -62,7 +64,7 @@ pub trait Host {
 
     /// Begins a run on its own thread, paused. The run folder is made when training starts.
     fn launch(&mut self, config: &Config) -> Result<RunHandle, String>;
-    /// Opens a run folder: its events are delivered into the handle's inbox, and it stays as finished (its models are rebuilt from the last checkpoint to answer questions, if they can be).
+    /// Opens a run folder, or a graph's file as a run that has ended: its events are delivered into the handle's inbox, and it stays as finished (its models are rebuilt from the last checkpoint to answer questions, if they can be).
     fn open_run(&mut self, folder: PathBuf) -> RunHandle;
     /// Shows a dialog on another thread.
     fn pick(&mut self, purpose: Purpose);

@@ -19,6 +19,7 @@ use super::{
     tiling::Tiling,
 };
 use crate::{
+    analysis::graph_file::Format,
     config::{Config, Value},
     telemetry::{Command, Level, RunState},
 };
@@ -251,7 +252,7 @@ impl App {
             self.set_path(Takes::Tokenizer, &path, ctx);
         } else if [".safetensors", ".pt", ".pth"].iter().any(|e| name.ends_with(e)) {
             self.open_checkpoint(&path, ctx);
-        } else if !name.contains('.') || name == "events.jsonl" {
+        } else if !name.contains('.') || name == "events.jsonl" || Format::of(&name).is_some() {
             self.open_run(path, ctx);
         } else {
             self.set_path(Takes::Text, &path, ctx);
@@ -321,7 +322,7 @@ impl App {
                     Purpose::OpenTokenizer => self.set_path(Takes::Tokenizer, &path, ctx),
                     Purpose::OpenCheckpoint => self.open_checkpoint(&path, ctx),
                     Purpose::OpenConfig => self.host.read_text(path),
-                    Purpose::OpenRun => self.open_run(path, ctx),
+                    Purpose::OpenRun | Purpose::OpenGraph => self.open_run(path, ctx),
                     Purpose::SaveAs { .. } => {}
                 },
                 Delivery::Picked { path: None, .. } => self.toasts.push(

@@ -24,6 +24,33 @@ const OKABE_ITO: [Color32; 7] = [
     Color32::from_rgb(0xf0, 0xe4, 0x42),
 ];
 
+/// Groups of nodes in a graph's picture, the largest first, by mode: light ones to glow on the dark
+/// ground, deep ones to stand on paper.
+const GROUPS_DARK: [Color32; 10] = [
+    Color32::from_rgb(0x5a, 0xb4, 0xf0),
+    Color32::from_rgb(0xf2, 0xb1, 0x34),
+    Color32::from_rgb(0xe8, 0x7d, 0xb6),
+    Color32::from_rgb(0x3c, 0xc8, 0xa0),
+    Color32::from_rgb(0xa9, 0x90, 0xf8),
+    Color32::from_rgb(0xf0, 0x7c, 0x50),
+    Color32::from_rgb(0xd9, 0xdf, 0x5c),
+    Color32::from_rgb(0x4c, 0xd6, 0xe6),
+    Color32::from_rgb(0xd2, 0xa6, 0x86),
+    Color32::from_rgb(0x8f, 0xb4, 0x62),
+];
+const GROUPS_LIGHT: [Color32; 10] = [
+    Color32::from_rgb(0x14, 0x66, 0xa8),
+    Color32::from_rgb(0xa8, 0x66, 0x00),
+    Color32::from_rgb(0xb3, 0x36, 0x7c),
+    Color32::from_rgb(0x00, 0x7d, 0x62),
+    Color32::from_rgb(0x68, 0x4a, 0xc4),
+    Color32::from_rgb(0xc4, 0x42, 0x18),
+    Color32::from_rgb(0x76, 0x76, 0x00),
+    Color32::from_rgb(0x08, 0x78, 0x92),
+    Color32::from_rgb(0x80, 0x58, 0x38),
+    Color32::from_rgb(0x4c, 0x78, 0x1c),
+];
+
 /// What text and lines must reach against the ground (WCAG 2, AA).
 const READABLE: f64 = 4.5;
 
@@ -50,9 +77,13 @@ pub struct Theme {
     pub error: Color32,
     variants: [Color32; 7],
     traces: [Color32; 3],
+    groups: [Color32; Theme::GROUPS],
 }
 
 impl Theme {
+    /// Groups that have a colour of their own.
+    pub const GROUPS: usize = 10;
+
     pub fn of(dark: bool) -> Self {
         if dark { Self::dark() } else { Self::light() }
     }
@@ -78,6 +109,7 @@ impl Theme {
                 Color32::from_rgb(0xa6, 0xb4, 0xf2),
                 Color32::from_rgb(0xd6, 0xdd, 0xfb),
             ],
+            groups: GROUPS_DARK,
         }
         .made_readable()
     }
@@ -103,6 +135,7 @@ impl Theme {
                 Color32::from_rgb(0x38, 0x42, 0x9c),
                 Color32::from_rgb(0x12, 0x16, 0x44),
             ],
+            groups: GROUPS_LIGHT,
         }
         .made_readable()
     }
@@ -119,7 +152,7 @@ impl Theme {
             &mut self.error,
             &mut self.secondary,
         ];
-        for c in singles.into_iter().chain(self.variants.iter_mut()).chain(self.traces.iter_mut()) {
+        for c in singles.into_iter().chain(self.variants.iter_mut()).chain(&mut self.traces).chain(&mut self.groups) {
             *c = readable(*c, &grounds, towards);
         }
         self
@@ -133,6 +166,16 @@ impl Theme {
     /// Traces fast (0), medium (1), slow (2): one hue in three strengths.
     pub fn trace(&self, strength: usize) -> Color32 {
         self.traces.get(strength.min(2)).copied().unwrap_or(self.text)
+    }
+
+    /// The colour of a group of nodes, by its rank; there are [`Theme::GROUPS`].
+    pub fn group(&self, rank: usize) -> Color32 {
+        self.groups.get(rank).copied().unwrap_or(self.grey())
+    }
+
+    /// What has no group, or none with a colour of its own.
+    pub fn grey(&self) -> Color32 {
+        if self.dark { Color32::from_rgb(0x7c, 0x88, 0x95) } else { Color32::from_rgb(0x77, 0x7f, 0x88) }
     }
 
     /// The same colour, faint: raw values behind smoothed ones, bands for spread.
@@ -311,6 +354,7 @@ mod tests {
                 ("error".into(), theme.error),
             ];
             named.extend((0..7).map(|i| (format!("variant {i}"), theme.variant(i))));
+            named.extend((0..Theme::GROUPS).map(|i| (format!("group {i}"), theme.group(i))));
             named.extend((0..3).map(|i| (format!("trace {i}"), theme.trace(i))));
             for (name, c) in named {
                 for (ground, g) in [("page", theme.page), ("panel", theme.panel)] {
@@ -330,6 +374,14 @@ mod tests {
                     let far =
                         a.r().abs_diff(b.r()) as u32 + a.g().abs_diff(b.g()) as u32 + a.b().abs_diff(b.b()) as u32;
                     assert!(far > 40, "variants {i} and {j} look alike (dark {}): {a:?} {b:?}", theme.dark);
+                }
+            }
+            for i in 0..Theme::GROUPS {
+                for j in 0..i {
+                    let (a, b) = (theme.group(i), theme.group(j));
+                    let far =
+                        a.r().abs_diff(b.r()) as u32 + a.g().abs_diff(b.g()) as u32 + a.b().abs_diff(b.b()) as u32;
+                    assert!(far > 60, "groups {i} and {j} look alike (dark {}): {a:?} {b:?}", theme.dark);
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! A graph with communities put into it, made the same each time, and how well a picture shows them.
 //! For tests only: no view is ever shown it.
 
+use orrery::telemetry::{Graph, Line, Payload, Series};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -50,4 +51,41 @@ pub fn purity(graph: &Planted, places: &[[f32; 2]]) -> f64 {
         sum += near[..10].iter().filter(|(_, j)| graph.groups[*j] == graph.groups[i]).count() as f64 / 10.0;
     }
     sum / places.len() as f64
+}
+
+/// As the probe would tell it, of neurons numbered by `name`.
+#[allow(dead_code)]
+pub fn payload(graph: &Planted, name: impl Fn(u32) -> u32) -> Payload {
+    let ids: Vec<u32> = (0..graph.nodes as u32).map(name).collect();
+    let line =
+        |name: &str, of: &dyn Fn(usize) -> f64| Line { name: name.into(), y: (0..graph.nodes).map(of).collect() };
+    let (mut into, mut out) = (vec![0.0; graph.nodes], vec![0.0; graph.nodes]);
+    for (a, b, _) in &graph.edges {
+        out[*a as usize] += 1.0;
+        into[*b as usize] += 1.0;
+    }
+    let n = graph.nodes as f64;
+    let series = Series {
+        x_label: "neuron".into(),
+        y_label: String::new(),
+        x: ids.iter().map(|i| f64::from(*i)).collect(),
+        lines: vec![
+            line("community", &|i| f64::from(graph.groups[i])),
+            line("head", &|i| (i as f64 * 4.0 / n).floor()),
+            line("octave", &|i| (f64::from(ids[i] % 512).max(1.0)).log2().floor()),
+            line("in", &|i| into[i]),
+            line("out", &|i| out[i]),
+        ],
+    };
+    Payload::Bundle(vec![
+        (
+            "graph".into(),
+            Payload::Graph(Graph {
+                nodes: graph.nodes,
+                edges: graph.edges.clone(),
+                labels: ids.iter().map(|i| format!("head {} \u{b7} neuron {i}", i / 512)).collect(),
+            }),
+        ),
+        ("neurons".into(), Payload::Series(series)),
+    ])
 }

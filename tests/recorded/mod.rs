@@ -17,6 +17,8 @@ mod flow;
 #[path = "neurons.rs"]
 mod neurons;
 mod wiring;
+#[path = "../planted/mod.rs"]
+mod planted;
 
 /// The settings that views read.
 pub fn knobs() -> Vec<Knob> {
@@ -160,6 +162,10 @@ fn samples(mirror: &mut Mirror) {
     sample(mirror, STEPS, "flow.along", "five words, computed", flow::along(&asked, true), "", None);
     sample(mirror, STEPS, "flow.sweep.nfe", "five words, computed", flow::nfe_sweep(21), "", None);
     neurons::tell(mirror, &[0, 325, STEPS]);
+    for (step, inside) in [(0, 0.3), (325, 0.6), (STEPS, 0.8)] {
+        let graph = planted::payload(&planted::graph(500, 7, 2600, inside, 3), |i| i * 4);
+        sample(mirror, step, channels::GRAPH_NEURONS, "planted, for a test", graph, "", None);
+    }
     sample(mirror, STEPS, channels::CAUSALITY, "the sentence as typed", causality(), SENTENCE, Some(1));
 }
 

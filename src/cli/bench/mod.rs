@@ -9,6 +9,7 @@ use crate::nn::fused;
 mod case;
 mod communities;
 mod families;
+mod graph_picture;
 mod latency;
 mod line_peer;
 mod operations;
@@ -44,6 +45,10 @@ pub struct BenchArgs {
     /// leidenalg, igraph and networkx
     #[arg(long, conflicts_with_all = ["case", "operations", "solvers", "json"])]
     communities: bool,
+    /// Time a step of the neuron graph's layout and a frame of its picture on the adapter found; --steps
+    /// is how many frames
+    #[arg(long, conflicts_with_all = ["case", "operations", "solvers", "vs_torch", "json"])]
+    graph_picture: bool,
     /// Interleave with this Python running this script (torch_bench.py) and print ratios
     #[arg(long, num_args = 2, value_names = ["PYTHON", "SCRIPT"])]
     vs_torch: Option<Vec<String>>,
@@ -74,6 +79,9 @@ impl BenchArgs {
 
 pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     let cases = args.cases()?;
+    if args.graph_picture {
+        return graph_picture::report(args.steps);
+    }
     if args.latency {
         return latency::report(args.threads());
     }

@@ -171,11 +171,15 @@ fn value_row_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, channel: &Channel, 
 
 fn selection_ui(ui: &mut Ui, theme: &Theme, page: &Page) {
     let s = &page.selection;
-    let parts: Vec<String> =
-        [s.token.map(|t| format!("token {t}")), s.layer.clone(), s.head.map(|h| format!("head {h}"))]
-            .into_iter()
-            .flatten()
-            .collect();
+    let parts: Vec<String> = [
+        s.token.map(|t| format!("token {t}")),
+        s.layer.clone(),
+        s.head.map(|h| format!("head {h}")),
+        s.neuron.map(|n| format!("neuron {n}")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     ui.add_space(8.0);
     heading(ui, theme, "Selected");
     let words = if parts.is_empty() {

@@ -27,7 +27,7 @@ impl OpenSheet {
         ui.label(RichText::new("Open").text_style(theme::title_style()));
         ui.label(
             RichText::new(
-                "A text file to train on, a config (.toml), a tokenizer.json, a trained BDH (.safetensors, .pt, .pth), or a run folder to replay. Dropping it on the window does the same.",
+                "A text file to train on, a config (.toml), a tokenizer.json, a trained BDH (.safetensors, .pt, .pth), a run folder to replay, or a graph (.gexf, .graphml, .csv of edges). Dropping it on the window does the same.",
             )
             .color(shell.theme.secondary),
         );
@@ -36,6 +36,7 @@ impl OpenSheet {
                 ("Text…", Purpose::OpenText),
                 ("Config…", Purpose::OpenConfig),
                 ("Run folder…", Purpose::OpenRun),
+                ("Graph…", Purpose::OpenGraph),
                 ("Tokenizer…", Purpose::OpenTokenizer),
                 ("Checkpoint…", Purpose::OpenCheckpoint),
             ] {
@@ -95,9 +96,9 @@ pub fn drop_hint_ui(ctx: &Context, theme: &Theme, on_page: bool) {
     painter.rect_filled(rect, theme::CORNER, Color32::from_black_alpha(120));
     painter.rect_stroke(rect, theme::CORNER, Stroke::new(2.0, theme.accent), StrokeKind::Inside);
     let words = if on_page {
-        "Drop it: a text to train on, a config, a tokenizer.json, a checkpoint or a run folder"
+        "Drop it: a text to train on, a config, a tokenizer.json, a checkpoint, a graph or a run folder"
     } else {
-        "Drop it: a config, a run folder, a checkpoint of BDH, or a text (you choose the lab)"
+        "Drop it: a config, a run folder, a checkpoint of BDH, a graph, or a text (you choose the lab)"
     };
     painter.text(rect.center(), Align2::CENTER_CENTER, words, FontId::proportional(theme::HEADING), Color32::WHITE);
 }

@@ -18,6 +18,7 @@ pub mod curve;
 pub mod dragon;
 pub mod flow;
 pub mod gate;
+pub mod graph;
 pub mod groups;
 pub mod loss_difference;
 pub mod losses;
@@ -365,6 +366,13 @@ pub static VIEWS: &[ViewEntry] = &[
         about: "A word of eight random letters is met and then repeated seven times. Where the solid line falls from \
                 \u{201c}new\u{201d} to \u{201c}known\u{201d}, fewer neurons fire for what is expected.",
         make: synapses::Surprise::make,
+    },
+    ViewEntry {
+        id: "neuron_graph",
+        title: "Neuron graph",
+        about: "Neurons that act on one another strongly, pulled together by their edges and pushed apart by all others. \
+                Where a colour keeps together, the edges alone found it; hover for a name, click for a neuron's own edges.",
+        make: graph::NeuronGraph::make,
     },
     ViewEntry {
         id: "graph_threshold",

@@ -1,0 +1,151 @@
+//! Elements of an XML file one after another, with the line they stand on. It does not know what they
+//! mean; entities other than XML's own five are refused, not expanded.
+
+use quick_xml::{Reader, events::Event};
+
+use super::GraphFileError;
+
+/// What comes next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Piece {
+    /// Its name without prefix, and its attributes, also without prefix.
+    Open(String, Vec<(String, String)>),
+    Close(String),
+    Text(String),
+}
+
+/// Elements within elements.
+const DEEPEST: usize = 64;
+
+pub struct Xml<'a> {
+    text: &'a str,
+    reader: Reader<&'a [u8]>,
+    /// An element without content was opened and is to be closed.
+    closing: Option<String>,
+    depth: usize,
+    /// How far lines were counted, and how many.
+    counted: (usize, usize),
+}
+
+impl<'a> Xml<'a> {
+    pub fn new(text: &'a str) -> Self {
+        Self { text, reader: Reader::from_str(text), closing: None, depth: 0, counted: (0, 1) }
+    }
+
+    /// Line of what was read last.
+    pub fn line(&mut self) -> usize {
+        let at = (self.reader.buffer_position() as usize).min(self.text.len());
+        let (from, lines) = self.counted;
+        let more = self.text.as_bytes().get(from..at).map_or(0, |b| b.iter().filter(|c| **c == b'\n').count());
+        self.counted = (at.max(from), lines + more);
+        self.counted.1
+    }
+
+    fn wrong(&mut self, words: impl Into<String>) -> GraphFileError {
+        GraphFileError::new(self.line(), words)
+    }
+
+    /// The next piece; `None` at the end of the file.
+    pub fn next(&mut self) -> Result<Option<Piece>, GraphFileError> {
+        if let Some(name) = self.closing.take() {
+            return Ok(Some(Piece::Close(name)));
+        }
+        loop {
+            let event = self.reader.read_event();
+            return match event {
+                Err(e) => {
+                    let words = format!("this is not well-formed XML ({e}); the file may be cut off");
+                    Err(self.wrong(words))
+                }
+                Ok(Event::Start(e)) => {
+                    self.depth += 1;
+                    if self.depth > DEEPEST {
+                        return Err(self.wrong(format!("elements lie more than {DEEPEST} deep; this is no graph")));
+                    }
+                    self.opened(&e).map(Some)
+                }
+                Ok(Event::Empty(e)) => {
+                    let piece = self.opened(&e)?;
+                    if let Piece::Open(name, _) = &piece {
+                        self.closing = Some(name.clone());
+                    }
+                    Ok(Some(piece))
+                }
+                Ok(Event::End(e)) => {
+                    self.depth = self.depth.saturating_sub(1);
+                    Ok(Some(Piece::Close(local(e.name().as_ref()))))
+                }
+                Ok(Event::Text(e)) => match e.decode() {
+                    Ok(words) => Ok(Some(Piece::Text(words.into_owned()))),
+                    Err(e) => Err(self.wrong(format!("this text cannot be read ({e}); save the file as UTF-8"))),
+                },
+                Ok(Event::CData(e)) => Ok(Some(Piece::Text(String::from_utf8_lossy(&e).into_owned()))),
+                Ok(Event::GeneralRef(e)) => {
+                    let name = String::from_utf8_lossy(&e).into_owned();
+                    let resolved = quick_xml::escape::unescape(&format!("&{name};")).map(|s| s.into_owned());
+                    match resolved {
+                        Ok(words) => Ok(Some(Piece::Text(words))),
+                        Err(_) => Err(self.wrong(format!("`&{name};` means nothing here; write the sign itself"))),
+                    }
+                }
+                Ok(Event::Eof) if self.depth > 0 => Err(self.wrong("the file ends in the middle; it may be cut off")),
+                Ok(Event::Eof) => Ok(None),
+                Ok(_) => continue,
+            };
+        }
+    }
+
+    fn opened(&mut self, e: &quick_xml::events::BytesStart<'_>) -> Result<Piece, GraphFileError> {
+        let mut attributes = vec![];
+        for attribute in e.attributes() {
+            let attribute = match attribute {
+                Ok(a) => a,
+                Err(e) => {
+                    let words = format!("an attribute cannot be read ({e}); write name=\"value\"");
+                    return Err(self.wrong(words));
+                }
+            };
+            let raw = String::from_utf8_lossy(&attribute.value).into_owned();
+            match quick_xml::escape::unescape(&raw) {
+                Ok(value) => attributes.push((local(attribute.key.as_ref()), value.into_owned())),
+                Err(e) => {
+                    let words = format!("an attribute's value cannot be read ({e}); write & as &amp;");
+                    return Err(self.wrong(words));
+                }
+            }
+        }
+        Ok(Piece::Open(local(e.name().as_ref()), attributes))
+    }
+}
+
+/// A name without its prefix.
+fn local(name: &[u8]) -> String {
+    let name = String::from_utf8_lossy(name);
+    name.rsplit(':').next().unwrap_or_default().to_owned()
+}
+
+/// An attribute's value.
+pub fn attribute<'a>(attributes: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    attributes.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
+}
+
+/// Text as it stands in an element or in quotes. What XML has no way to say is left out.
+pub fn escaped(text: &str) -> String {
+    let allowed = |c: &char| *c >= ' ' && *c != '\u{fffe}' && *c != '\u{ffff}' || matches!(c, '\t' | '\n' | '\r');
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars().filter(allowed) {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&apos;"),
+            // Otherwise a reader makes spaces of them.
+            '\t' => out.push_str("&#9;"),
+            '\n' => out.push_str("&#10;"),
+            '\r' => out.push_str("&#13;"),
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,245 @@
+//! A graph as a picture, by `shaders/graph.wgsl`, laid out by [`super::graph_layout`] where the
+//! adapter computes. It is drawn into a texture that is kept until something changes, so that a
+//! frame in which nothing moved costs one rectangle. It does not know what the nodes are, when steps
+//! are wanted, nor what a hand does; the places come back to whoever asks, some frames late.
+
+use std::sync::{Arc, Mutex};
+
+use bytemuck::{Pod, Zeroable};
+use eframe::{
+    egui::{PaintCallbackInfo, Rect, Shape},
+    egui_wgpu::{Callback, CallbackResources, CallbackTrait, ScreenDescriptor, wgpu},
+};
+
+use super::{
+    Target,
+    graph_layout::{Laws, Node, Spring, Turn},
+};
+
+mod device;
+mod entry;
+
+use device::Renderer;
+pub use entry::{frames_drawn, steps_made};
+
+/// An edge as it is drawn.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
+pub struct Edge {
+    pub ends: [u32; 2],
+    /// -1 to 1: how strongly it is drawn; below zero in the colour of negative ones.
+    pub ink: f32,
+}
+
+/// The graph: what is put on the device once.
+#[derive(Debug, Clone, Default)]
+pub struct GraphShape {
+    pub nodes: Vec<Node>,
+    pub springs: Vec<Spring>,
+    /// In the order of drawing: the strongest last.
+    pub edges: Vec<Edge>,
+    pub laws: Option<Laws>,
+}
+
+/// A node as it is drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Dressed {
+    /// sRGB, and how much it stands out.
+    pub colour: [u8; 4],
+    /// Points.
+    pub radius: f32,
+    pub held: bool,
+}
+
+/// What part of the plane is seen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Camera {
+    /// Everything, with so many points free at the rims.
+    Fit { margin: f32 },
+    /// This place in the middle, so many points for a unit of length.
+    At { centre: [f32; 2], scale: f32 },
+}
+
+/// How edges and marks are drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Look {
+    pub selected: Option<u32>,
+    /// Factor on radii.
+    pub swell: f32,
+    /// Strength and width (points) of edges.
+    pub strength: f32,
+    pub width: f32,
+    /// What is left of edges that are not of the selected node.
+    pub dim: f32,
+    /// How much light (1) rather than paint (0) edges are.
+    pub glow: f32,
+    /// Length in points from which edges grow fainter.
+    pub fade: f32,
+    pub ground: [u8; 3],
+    pub accent: [u8; 3],
+    pub negative: [u8; 3],
+}
+
+/// The places as they were at a step, brought back from the device.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// [`Graph::start_revision`] that they come from.
+    pub start_revision: u64,
+    pub step: u64,
+    pub places: Vec<[f32; 2]>,
+    /// Why there is no picture.
+    pub complaint: Option<String>,
+}
+
+/// A graph to paint this frame.
+#[derive(Clone)]
+pub struct Graph {
+    /// Who it is; one is kept for each.
+    pub key: u64,
+    pub shape: Arc<GraphShape>,
+    /// Grows when the shape changes.
+    pub shape_revision: u64,
+    /// Where the nodes are at the step `begun`.
+    pub start: Arc<Vec<[f32; 2]>>,
+    /// Grows when they are put somewhere anew.
+    pub start_revision: u64,
+    pub begun: u64,
+    /// Step to be seen; without compute shaders only `begun` can be.
+    pub wanted: u64,
+    /// What the step is made with that leads to this one.
+    pub turn: Arc<dyn Fn(u64) -> Turn + Send + Sync>,
+    /// Nodes that a hand holds, and where.
+    pub put: Vec<(u32, [f32; 2])>,
+    pub dress: Arc<Vec<Dressed>>,
+    /// Grows when a colour, a size or who is held changes.
+    pub dress_revision: u64,
+    pub camera: Camera,
+    pub look: Look,
+    /// Only so many of the strongest edges are drawn.
+    pub edges: usize,
+    pub told: Arc<Mutex<Told>>,
+}
+
+/// Why a graph cannot be drawn, in words.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum GraphError {
+    #[error("the graph does not hang together: {0}")]
+    Inconsistent(&'static str),
+    #[error("{0} nodes are more than the graphics adapter draws at once")]
+    TooMany(usize),
+}
+
+impl Graph {
+    /// The shape that paints it into `rect`.
+    pub fn shape(self, rect: Rect, target: Target) -> Result<Shape, GraphError> {
+        let n = self.shape.nodes.len();
+        if n == 0 || self.start.len() != n || self.dress.len() != n {
+            return Err(GraphError::Inconsistent("there is not one place and one colour a node"));
+        }
+        if self.shape.edges.iter().any(|e| e.ends.iter().any(|i| *i as usize >= n)) {
+            return Err(GraphError::Inconsistent("an edge leads to no node"));
+        }
+        if (n + 2).div_ceil(COLUMNS as usize) > target.max_texture as usize {
+            return Err(GraphError::TooMany(n));
+        }
+        Ok(Callback::new_paint_callback(rect, Paint { graph: self, rect, target }).into())
+    }
+}
+
+/// Nodes in a row of the textures.
+const COLUMNS: u32 = super::graph_layout::ROW;
+
+/// As in the shader.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Pod, Zeroable)]
+struct Uniform {
+    centre: [f32; 2],
+    scale: f32,
+    margin: f32,
+    size: [f32; 2],
+    count: u32,
+    columns: u32,
+    selected: u32,
+    padding: u32,
+    swell: f32,
+    strength: f32,
+    width: f32,
+    dim: f32,
+    glow: f32,
+    fade: f32,
+    ground: [f32; 4],
+    accent: [f32; 4],
+    negative: [f32; 4],
+    srgb_target: u32,
+    pixel: f32,
+    padding_after: [f32; 2],
+}
+
+struct Paint {
+    graph: Graph,
+    rect: Rect,
+    target: Target,
+}
+
+impl Paint {
+    fn uniform(&self, size: [u32; 2], pixels_per_point: f32) -> Uniform {
+        let (g, look) = (&self.graph, &self.graph.look);
+        let (centre, scale, margin) = match g.camera {
+            Camera::Fit { margin } => ([0.0; 2], 0.0, margin * pixels_per_point),
+            Camera::At { centre, scale } => (centre, (scale * pixels_per_point).max(1e-9), 0.0),
+        };
+        let colour = |c: [u8; 3]| {
+            let [r, g, b] = c.map(|v| f32::from(v) / 255.0);
+            [r, g, b, 1.0]
+        };
+        Uniform {
+            centre,
+            scale,
+            margin,
+            size: size.map(|s| s as f32),
+            count: g.shape.nodes.len() as u32,
+            columns: COLUMNS,
+            selected: look.selected.unwrap_or(u32::MAX),
+            padding: 0,
+            swell: look.swell,
+            strength: look.strength,
+            width: look.width * pixels_per_point,
+            dim: look.dim,
+            glow: look.glow,
+            fade: look.fade * pixels_per_point,
+            ground: colour(look.ground),
+            accent: colour(look.accent),
+            negative: colour(look.negative),
+            srgb_target: self.target.format.is_srgb().into(),
+            pixel: pixels_per_point,
+            padding_after: [0.0; 2],
+        }
+    }
+
+    /// Pixels of the picture.
+    fn size(&self, pixels_per_point: f32) -> [u32; 2] {
+        [self.rect.width(), self.rect.height()]
+            .map(|s| ((s * pixels_per_point).round() as u32).clamp(1, self.target.max_texture))
+    }
+}
+
+impl CallbackTrait for Paint {
+    fn prepare(
+        &self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        screen: &ScreenDescriptor,
+        encoder: &mut wgpu::CommandEncoder,
+        resources: &mut CallbackResources,
+    ) -> Vec<wgpu::CommandBuffer> {
+        let renderer = resources.entry::<Renderer>().or_insert_with(|| Renderer::new(device, self.target));
+        renderer.take(device, queue, encoder, self, screen.pixels_per_point);
+        vec![]
+    }
+
+    fn paint(&self, _info: PaintCallbackInfo, pass: &mut wgpu::RenderPass<'static>, resources: &CallbackResources) {
+        if let Some(renderer) = resources.get::<Renderer>() {
+            renderer.lay_on_page(self.graph.key, pass);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The pipelines of the picture. It does not know what is drawn when.
+
+use std::collections::HashMap;
+
+use eframe::egui_wgpu::wgpu;
+
+use super::{Edge, Uniform, entry::Entry};
+use crate::gpu::{Target, graph_layout::Kernels};
+
+/// What the picture's own texture holds: sRGB values, multiplied by alpha, as egui blends them.
+const PICTURE: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
+
+/// Pipelines, and the graphs on the device.
+pub(super) struct Renderer {
+    pub kernels: Option<Kernels>,
+    pub edges: wgpu::RenderPipeline,
+    pub nodes: wgpu::RenderPipeline,
+    page: wgpu::RenderPipeline,
+    pub drawing: wgpu::BindGroupLayout,
+    pub laying: wgpu::BindGroupLayout,
+    pub entries: HashMap<u64, Entry>,
+    pub turn: u64,
+    /// Pictures drawn so far, and steps made; tests hold them.
+    pub drawn: u64,
+    pub steps: u64,
+}
+
+impl Renderer {
+    pub fn new(device: &wgpu::Device, target: Target) -> Self {
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some("graph"),
+            source: wgpu::ShaderSource::Wgsl(include_str!("../../../shaders/graph.wgsl").into()),
+        });
+        let texture = |binding, visibility| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility,
+            ty: wgpu::BindingType::Texture {
+                sample_type: wgpu::TextureSampleType::Float { filterable: false },
+                view_dimension: wgpu::TextureViewDimension::D2,
+                multisampled: false,
+            },
+            count: None,
+        };
+        let uniform = wgpu::BindGroupLayoutEntry {
+            binding: 0,
+            visibility: wgpu::ShaderStages::VERTEX_FRAGMENT,
+            ty: wgpu::BindingType::Buffer {
+                ty: wgpu::BufferBindingType::Uniform,
+                has_dynamic_offset: false,
+                min_binding_size: wgpu::BufferSize::new(size_of::<Uniform>() as u64),
+            },
+            count: None,
+        };
+        let (vertex, fragment) = (wgpu::ShaderStages::VERTEX, wgpu::ShaderStages::FRAGMENT);
+        let group = |entries: &[wgpu::BindGroupLayoutEntry]| {
+            device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some("graph"), entries })
+        };
+        let drawing = group(&[uniform, texture(1, vertex), texture(2, vertex)]);
+        let laying = group(&[texture(0, fragment)]);
+        let make = |name: (&str, &str), format, attributes: &[wgpu::VertexAttribute], stride: u64| {
+            let groups: &[Option<&wgpu::BindGroupLayout>] =
+                if stride > 0 { &[Some(&drawing)] } else { &[Some(&drawing), Some(&laying)] };
+            let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                label: Some(name.0),
+                bind_group_layouts: groups,
+                immediate_size: 0,
+            });
+            let buffer = wgpu::VertexBufferLayout {
+                array_stride: stride,
+                step_mode: wgpu::VertexStepMode::Instance,
+                attributes,
+            };
+            let buffers = if stride > 0 { vec![Some(buffer)] } else { vec![] };
+            device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+                label: Some(name.0),
+                layout: Some(&layout),
+                vertex: wgpu::VertexState {
+                    module: &module,
+                    entry_point: Some(name.0),
+                    compilation_options: Default::default(),
+                    buffers: &buffers,
+                },
+                primitive: wgpu::PrimitiveState {
+                    topology: wgpu::PrimitiveTopology::TriangleStrip,
+                    ..Default::default()
+                },
+                depth_stencil: None,
+                multisample: wgpu::MultisampleState::default(),
+                fragment: Some(wgpu::FragmentState {
+                    module: &module,
+                    entry_point: Some(name.1),
+                    compilation_options: Default::default(),
+                    targets: &[Some(wgpu::ColorTargetState {
+                        format,
+                        blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+                        write_mask: wgpu::ColorWrites::ALL,
+                    })],
+                }),
+                multiview_mask: None,
+                cache: None,
+            })
+        };
+        let edge = wgpu::vertex_attr_array![0 => Uint32x2, 1 => Float32];
+        let node = wgpu::vertex_attr_array![0 => Uint32, 1 => Float32, 2 => Uint32];
+        Self {
+            kernels: target.compute.then(|| Kernels::new(device)),
+            edges: make(("vs_edge", "fs_edge"), PICTURE, &edge, size_of::<Edge>() as u64),
+            nodes: make(("vs_node", "fs_node"), PICTURE, &node, 12),
+            page: make(("vs_page", "fs_page"), target.format, &[], 0),
+            drawing,
+            laying,
+            entries: HashMap::new(),
+            turn: 0,
+            drawn: 0,
+            steps: 0,
+        }
+    }
+
+    /// The texture that a picture of this size is drawn into, and how it is laid onto the page.
+    pub fn sheet(&self, device: &wgpu::Device, size: [u32; 2]) -> (wgpu::TextureView, wgpu::BindGroup) {
+        let texture = device.create_texture(&wgpu::TextureDescriptor {
+            label: Some("graph"),
+            size: wgpu::Extent3d { width: size[0], height: size[1], depth_or_array_layers: 1 },
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format: PICTURE,
+            usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING,
+            view_formats: &[],
+        });
+        let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
+        let bound = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("graph, page"),
+            layout: &self.laying,
+            entries: &[wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::TextureView(&view) }],
+        });
+        (view, bound)
+    }
+
+    /// Lays the picture that is kept onto the page.
+    pub fn lay_on_page(&self, key: u64, pass: &mut wgpu::RenderPass<'static>) {
+        let Some(entry) = self.entries.get(&key) else { return };
+        let Some((_, sheet)) = &entry.sheet else { return };
+        pass.set_pipeline(&self.page);
+        pass.set_bind_group(0, &entry.drawing, &[]);
+        pass.set_bind_group(1, sheet, &[]);
+        pass.draw(0..4, 0..1);
+    }
+}

@@ -1,0 +1,348 @@
+//! One graph on the device: brought up to the wanted step, dressed, drawn when something changed,
+//! and its places read back. It does not know who looks at it.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use eframe::egui_wgpu::{CallbackResources, wgpu};
+
+use super::{COLUMNS, Dressed, Graph, Paint, Uniform, device::Renderer};
+use crate::gpu::graph_layout::{GraphLayout, MOST_STEPS};
+
+/// One graph.
+pub(super) struct Entry {
+    shape_revision: u64,
+    start_revision: u64,
+    dress_revision: Option<u64>,
+    layout: Option<GraphLayout>,
+    /// Step that the places are at.
+    step: u64,
+    /// Grows when places change.
+    version: u64,
+    places: wgpu::Texture,
+    colours: wgpu::Texture,
+    edges: wgpu::Buffer,
+    nodes: wgpu::Buffer,
+    uniform: wgpu::Buffer,
+    pub drawing: wgpu::BindGroup,
+    pub sheet: Option<(wgpu::TextureView, wgpu::BindGroup)>,
+    /// What the sheet shows: its size, its look, the places, the dress and how many edges.
+    shown: Option<([u32; 2], Uniform, u64, u64, usize)>,
+    put: Vec<(u32, [f32; 2])>,
+    held: Vec<bool>,
+    back: Back,
+    used: u64,
+}
+
+/// Places on their way back.
+#[derive(Default)]
+struct Back {
+    buffer: Option<wgpu::Buffer>,
+    /// Set once the buffer can be read.
+    ready: Arc<AtomicBool>,
+    /// Start revision, step and version of what is on its way.
+    under_way: Option<(u64, u64, u64)>,
+    /// Version that was told last.
+    told: Option<u64>,
+}
+
+/// Graphs not painted for so many paints of any are forgotten.
+const KEPT_TURNS: u64 = 1024;
+
+/// Pictures of graphs that this renderer has drawn so far; frames in which nothing changed are none.
+pub fn frames_drawn(resources: &CallbackResources) -> u64 {
+    resources.get::<Renderer>().map_or(0, |r| r.drawn)
+}
+
+/// Steps of layouts that this renderer has made so far.
+pub fn steps_made(resources: &CallbackResources) -> u64 {
+    resources.get::<Renderer>().map_or(0, |r| r.steps)
+}
+
+impl Renderer {
+    /// Brings the device up to date with a graph about to be painted.
+    pub fn take(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        paint: &Paint,
+        pixels_per_point: f32,
+    ) {
+        self.turn += 1;
+        let (graph, turn) = (&paint.graph, self.turn);
+        if self.entries.get(&graph.key).is_none_or(|e| e.shape_revision != graph.shape_revision) {
+            let entry = self.new_entry(device, queue, graph);
+            self.entries.insert(graph.key, entry);
+            self.entries.retain(|key, e| *key == graph.key || turn - e.used < KEPT_TURNS);
+        }
+        let Some(mut entry) = self.entries.remove(&graph.key) else { return };
+        entry.used = turn;
+        self.steps += self.advance(device, queue, encoder, &mut entry, graph);
+        entry.dress(queue, graph);
+        let (size, edges) = (paint.size(pixels_per_point), graph.edges.min(graph.shape.edges.len()));
+        let uniform = paint.uniform(size, pixels_per_point);
+        let wanted = (size, uniform, entry.version, graph.dress_revision, edges);
+        if entry.shown.as_ref() != Some(&wanted) {
+            if entry.shown.as_ref().is_none_or(|s| s.0 != size) {
+                entry.sheet = Some(self.sheet(device, size));
+            }
+            queue.write_buffer(&entry.uniform, 0, bytemuck::bytes_of(&uniform));
+            self.draw(encoder, &entry, graph, edges);
+            entry.shown = Some(wanted);
+            self.drawn += 1;
+        }
+        entry.bring_back(device, encoder, graph);
+        self.entries.insert(graph.key, entry);
+    }
+
+    /// Makes the steps that are missing; how many that were.
+    fn advance(
+        &self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        entry: &mut Entry,
+        graph: &Graph,
+    ) -> u64 {
+        if entry.start_revision != graph.start_revision || entry.version == 0 {
+            entry.start_revision = graph.start_revision;
+            entry.step = graph.begun;
+            entry.version += 1;
+            entry.put.clear();
+            entry.held = vec![];
+            entry.layout = None;
+            upload(queue, &entry.places, &with_box(&graph.start));
+            if let (Some(kernels), Some(laws)) = (&self.kernels, graph.shape.laws) {
+                let (nodes, springs) = (&graph.shape.nodes, &graph.shape.springs);
+                match GraphLayout::new(device, queue, kernels, nodes, springs, &graph.start, laws) {
+                    Ok(layout) => entry.layout = Some(layout),
+                    Err(e) => entry.complain(graph, &e.to_string()),
+                }
+            }
+        }
+        let (Some(kernels), Some(layout)) = (&self.kernels, &mut entry.layout) else { return 0 };
+        if entry.dress_revision != Some(graph.dress_revision) || entry.held.is_empty() {
+            let held: Vec<bool> = graph.dress.iter().map(|d| d.held).collect();
+            for (i, now) in held.iter().enumerate() {
+                if *now != entry.held.get(i).copied().unwrap_or(false) {
+                    layout.hold(queue, i as u32, *now);
+                }
+            }
+            entry.held = held;
+        }
+        let moved = entry.put != graph.put;
+        if moved {
+            graph.put.iter().for_each(|(node, place)| layout.put(queue, *node, *place));
+            entry.put.clone_from(&graph.put);
+        }
+        let missing = graph.wanted.saturating_sub(entry.step);
+        let turns: Vec<_> = (entry.step + 1..=graph.wanted).map(|s| (graph.turn)(s)).collect();
+        let mut chunks = turns.chunks(MOST_STEPS).peekable();
+        while let Some(chunk) = chunks.next() {
+            if chunks.peek().is_none() {
+                layout.run(queue, encoder, kernels, chunk);
+                break;
+            }
+            let mut own = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("layout") });
+            layout.run(queue, &mut own, kernels, chunk);
+            queue.submit([own.finish()]);
+        }
+        if missing > 0 || moved {
+            entry.step = entry.step.max(graph.wanted);
+            entry.version += 1;
+            let rows = entry.places.height();
+            let from = wgpu::TexelCopyBufferInfo {
+                buffer: layout.places(),
+                layout: wgpu::TexelCopyBufferLayout {
+                    offset: 0,
+                    bytes_per_row: Some(COLUMNS * 8),
+                    rows_per_image: Some(rows),
+                },
+            };
+            encoder.copy_buffer_to_texture(from, entry.places.as_image_copy(), entry.places.size());
+        }
+        missing
+    }
+
+    fn draw(&self, encoder: &mut wgpu::CommandEncoder, entry: &Entry, graph: &Graph, edges: usize) {
+        let Some((view, _)) = &entry.sheet else { return };
+        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+            label: Some("graph"),
+            color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+                view,
+                resolve_target: None,
+                ops: wgpu::Operations {
+                    load: wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT),
+                    store: wgpu::StoreOp::Store,
+                },
+                depth_slice: None,
+            })],
+            ..Default::default()
+        });
+        pass.set_bind_group(0, &entry.drawing, &[]);
+        let all = graph.shape.edges.len();
+        if edges > 0 {
+            pass.set_pipeline(&self.edges);
+            pass.set_vertex_buffer(0, entry.edges.slice(..));
+            pass.draw(0..4, (all - edges) as u32..all as u32);
+        }
+        pass.set_pipeline(&self.nodes);
+        pass.set_vertex_buffer(0, entry.nodes.slice(..));
+        pass.draw(0..4, 0..graph.shape.nodes.len() as u32);
+    }
+
+    fn new_entry(&self, device: &wgpu::Device, queue: &wgpu::Queue, graph: &Graph) -> Entry {
+        let n = graph.shape.nodes.len() as u32;
+        let texture = |label, format| {
+            device.create_texture(&wgpu::TextureDescriptor {
+                label: Some(label),
+                size: wgpu::Extent3d { width: COLUMNS, height: (n + 2).div_ceil(COLUMNS), depth_or_array_layers: 1 },
+                mip_level_count: 1,
+                sample_count: 1,
+                dimension: wgpu::TextureDimension::D2,
+                format,
+                usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
+                view_formats: &[],
+            })
+        };
+        let buffer = |label, size: u64, usage| {
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(label),
+                size: size.max(16),
+                usage: usage | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            })
+        };
+        let places = texture("graph, places", wgpu::TextureFormat::Rg32Float);
+        let colours = texture("graph, colours", wgpu::TextureFormat::Rgba8Unorm);
+        let edges = buffer("graph, edges", graph.shape.edges.len() as u64 * 12, wgpu::BufferUsages::VERTEX);
+        queue.write_buffer(&edges, 0, bytemuck::cast_slice(&graph.shape.edges));
+        let nodes = buffer("graph, nodes", u64::from(n) * 12, wgpu::BufferUsages::VERTEX);
+        let uniform = buffer("graph, look", size_of::<Uniform>() as u64, wgpu::BufferUsages::UNIFORM);
+        let view = |t: &wgpu::Texture| t.create_view(&wgpu::TextureViewDescriptor::default());
+        let (place_view, colour_view) = (view(&places), view(&colours));
+        let entry = |binding, resource| wgpu::BindGroupEntry { binding, resource };
+        let drawing = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("graph"),
+            layout: &self.drawing,
+            entries: &[
+                entry(0, uniform.as_entire_binding()),
+                entry(1, wgpu::BindingResource::TextureView(&place_view)),
+                entry(2, wgpu::BindingResource::TextureView(&colour_view)),
+            ],
+        });
+        Entry {
+            shape_revision: graph.shape_revision,
+            start_revision: 0,
+            dress_revision: None,
+            layout: None,
+            step: 0,
+            version: 0,
+            places,
+            colours,
+            edges,
+            nodes,
+            uniform,
+            drawing,
+            sheet: None,
+            shown: None,
+            put: vec![],
+            held: vec![],
+            back: Back::default(),
+            used: self.turn,
+        }
+    }
+}
+
+impl Entry {
+    fn complain(&self, graph: &Graph, words: &str) {
+        if let Ok(mut told) = graph.told.lock() {
+            told.complaint = Some(words.to_owned());
+        }
+    }
+
+    /// Colours and sizes, if they changed. What stands out is drawn last, and of the rest the large.
+    fn dress(&mut self, queue: &wgpu::Queue, graph: &Graph) {
+        if self.dress_revision.replace(graph.dress_revision) == Some(graph.dress_revision) {
+            return;
+        }
+        let mut colours: Vec<[u8; 4]> = graph.dress.iter().map(|d| d.colour).collect();
+        colours.resize((self.colours.width() * self.colours.height()) as usize, [0; 4]);
+        upload(queue, &self.colours, &colours);
+        let mut order: Vec<u32> = (0..graph.dress.len() as u32).collect();
+        let rank = |i: &u32| graph.dress.get(*i as usize).map_or((0, 0), |d| (d.colour[3], (d.radius * 64.0) as u32));
+        order.sort_by_key(rank);
+        let row = |i: &u32| {
+            let d =
+                graph.dress.get(*i as usize).copied().unwrap_or(Dressed { colour: [0; 4], radius: 0.0, held: false });
+            [*i, d.radius.to_bits(), d.held.into()]
+        };
+        let rows: Vec<[u32; 3]> = order.iter().map(row).collect();
+        queue.write_buffer(&self.nodes, 0, bytemuck::cast_slice(&rows));
+    }
+
+    /// Tells what has come back, and sends for the present places if they are newer.
+    fn bring_back(&mut self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder, graph: &Graph) {
+        let Some(layout) = &self.layout else { return };
+        let size = u64::from(layout.count()) * 8;
+        if self.back.under_way.is_some() {
+            // nothing waits here; a device that is lost tells elsewhere
+            let _ = device.poll(wgpu::PollType::Poll);
+        }
+        if let (Some((start_revision, step, version)), Some(buffer)) = (self.back.under_way, &self.back.buffer)
+            && self.back.ready.load(Ordering::Acquire)
+        {
+            if let (Ok(bytes), Ok(mut told)) = (buffer.slice(..).get_mapped_range(), graph.told.lock()) {
+                told.places = bytemuck::cast_slice(&bytes).to_vec();
+                (told.start_revision, told.step) = (start_revision, step);
+            }
+            buffer.unmap();
+            self.back.under_way = None;
+            self.back.told = Some(version);
+        }
+        if self.back.under_way.is_some() || self.back.told == Some(self.version) {
+            return;
+        }
+        let buffer = self.back.buffer.get_or_insert_with(|| {
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("graph, back"),
+                size,
+                usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            })
+        });
+        encoder.copy_buffer_to_buffer(layout.places(), 0, buffer, 0, size);
+        self.back.ready.store(false, Ordering::Release);
+        let ready = self.back.ready.clone();
+        encoder.map_buffer_on_submit(buffer, wgpu::MapMode::Read, .., move |done| {
+            ready.store(done.is_ok(), Ordering::Release);
+        });
+        self.back.under_way = Some((self.start_revision, self.step, self.version));
+    }
+}
+
+/// Places, and the corners of the box around them, in whole rows.
+fn with_box(places: &[[f32; 2]]) -> Vec<[f32; 2]> {
+    let (mut low, mut high) = ([f32::MAX; 2], [f32::MIN; 2]);
+    for p in places {
+        for k in 0..2 {
+            (low[k], high[k]) = (low[k].min(p[k]), high[k].max(p[k]));
+        }
+    }
+    let mut all = places.to_vec();
+    all.extend([low, high]);
+    all.resize(all.len().next_multiple_of(COLUMNS as usize), [0.0; 2]);
+    all
+}
+
+fn upload<T: bytemuck::Pod>(queue: &wgpu::Queue, texture: &wgpu::Texture, data: &[T]) {
+    let layout = wgpu::TexelCopyBufferLayout {
+        offset: 0,
+        bytes_per_row: Some(texture.width() * size_of::<T>() as u32),
+        rows_per_image: None,
+    };
+    queue.write_texture(texture.as_image_copy(), bytemuck::cast_slice(data), layout, texture.size());
+}

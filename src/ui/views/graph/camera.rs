@@ -1,0 +1,161 @@
+//! What part of the plane is seen: everything, or as a hand zoomed and moved it. It does not draw.
+
+use eframe::egui::{Pos2, Rect, Vec2, pos2, vec2};
+
+use crate::{analysis::layout::bounds, gpu::graph};
+
+/// Points free at the rims when everything is seen.
+pub const MARGIN: f32 = 28.0;
+/// Zoom against the whole picture.
+const ZOOM: (f32, f32) = (0.3, 60.0);
+
+/// A hand's choice; `None` shows everything.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Camera {
+    chosen: Option<Window>,
+}
+
+/// From the plane to the screen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Window {
+    pub centre: [f32; 2],
+    /// Points for a unit.
+    pub scale: f32,
+}
+
+impl Window {
+    /// Everything within `rect`.
+    pub fn around(places: &[[f32; 2]], rect: Rect) -> Self {
+        let b = bounds(places);
+        let extent = [b[2] - b[0], b[3] - b[1]].map(|v| v.max(1e-3));
+        let room = (rect.size() - Vec2::splat(2.0 * MARGIN)).max(vec2(1.0, 1.0));
+        let scale = (room.x / extent[0]).min(room.y / extent[1]);
+        Self { centre: [0.5 * (b[0] + b[2]), 0.5 * (b[1] + b[3])], scale }
+    }
+
+    pub fn at(&self, place: [f32; 2], rect: Rect) -> Pos2 {
+        let c = rect.center();
+        pos2(c.x + (place[0] - self.centre[0]) * self.scale, c.y + (place[1] - self.centre[1]) * self.scale)
+    }
+
+    pub fn place(&self, at: Pos2, rect: Rect) -> [f32; 2] {
+        let c = rect.center();
+        [self.centre[0] + (at.x - c.x) / self.scale, self.centre[1] + (at.y - c.y) / self.scale]
+    }
+}
+
+impl Camera {
+    pub fn is_fitted(&self) -> bool {
+        self.chosen.is_none()
+    }
+
+    /// Everything again.
+    pub fn fit(&mut self) {
+        self.chosen = None;
+    }
+
+    pub fn window(&self, places: &[[f32; 2]], rect: Rect) -> Window {
+        self.chosen.unwrap_or_else(|| Window::around(places, rect))
+    }
+
+    /// As the picture's shader wants it.
+    pub fn for_picture(&self) -> graph::Camera {
+        match self.chosen {
+            None => graph::Camera::Fit { margin: MARGIN },
+            Some(w) => graph::Camera::At { centre: w.centre, scale: w.scale },
+        }
+    }
+
+    /// How much larger than when everything is seen.
+    pub fn zoom(&self, places: &[[f32; 2]], rect: Rect) -> f32 {
+        self.chosen.map_or(1.0, |w| w.scale / Window::around(places, rect).scale)
+    }
+
+    /// Nearer or further, with what is under `about` staying there.
+    pub fn zoom_by(&mut self, factor: f32, about: Pos2, places: &[[f32; 2]], rect: Rect) {
+        let (window, whole) = (self.window(places, rect), Window::around(places, rect).scale);
+        let scale = (window.scale * factor).clamp(whole * ZOOM.0, whole * ZOOM.1);
+        let fixed = window.place(about, rect);
+        let off = (about - rect.center()) / scale;
+        self.chosen = Some(Window { centre: [fixed[0] - off.x, fixed[1] - off.y], scale });
+    }
+
+    /// Moves what is seen by so many points.
+    pub fn pan(&mut self, by: Vec2, places: &[[f32; 2]], rect: Rect) {
+        let window = self.window(places, rect);
+        let centre = [window.centre[0] - by.x / window.scale, window.centre[1] - by.y / window.scale];
+        self.chosen = Some(Window { centre, ..window });
+    }
+
+    /// Brings a place into the middle, near enough to tell its neighbours apart.
+    pub fn go_to(&mut self, place: [f32; 2], places: &[[f32; 2]], rect: Rect) {
+        let whole = Window::around(places, rect).scale;
+        let scale = self.window(places, rect).scale.max(2.5 * whole);
+        self.chosen = Some(Window { centre: place, scale });
+    }
+}
+
+/// The node under the pointer: the nearest whose disc is hit, or nearly.
+pub fn pick(
+    places: &[[f32; 2]],
+    radius: impl Fn(usize) -> f32,
+    window: &Window,
+    rect: Rect,
+    pointer: Pos2,
+) -> Option<u32> {
+    let near = |(i, p): (usize, &[f32; 2])| {
+        let far = (window.at(*p, rect) - pointer).length();
+        let over = far - radius(i);
+        (over < SLACK).then_some((i as u32, over.max(0.0), far))
+    };
+    let found = places.iter().enumerate().filter_map(near);
+    found.min_by(|a, b| a.1.total_cmp(&b.1).then(a.2.total_cmp(&b.2))).map(|(i, ..)| i)
+}
+
+/// Points beside a disc that still hit it.
+const SLACK: f32 = 5.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHEET: Rect = Rect { min: Pos2::new(100.0, 50.0), max: Pos2::new(500.0, 350.0) };
+    const PLACES: [[f32; 2]; 3] = [[-2.0, -1.0], [2.0, 1.0], [0.0, 0.0]];
+
+    #[test]
+    fn everything_is_seen_and_the_way_back_is_the_same() {
+        let window = Window::around(&PLACES, SHEET);
+        for p in PLACES {
+            let at = window.at(p, SHEET);
+            assert!(SHEET.shrink(MARGIN - 0.01).contains(at), "{at:?}");
+            let back = window.place(at, SHEET);
+            assert!((back[0] - p[0]).abs() + (back[1] - p[1]).abs() < 1e-4);
+        }
+    }
+
+    #[test]
+    fn zoom_keeps_what_is_under_the_pointer() {
+        let mut camera = Camera::default();
+        let pointer = pos2(200.0, 120.0);
+        let before = camera.window(&PLACES, SHEET).place(pointer, SHEET);
+        camera.zoom_by(3.0, pointer, &PLACES, SHEET);
+        let after = camera.window(&PLACES, SHEET).place(pointer, SHEET);
+        assert!((before[0] - after[0]).abs() + (before[1] - after[1]).abs() < 1e-4);
+        assert!((camera.zoom(&PLACES, SHEET) - 3.0).abs() < 1e-4 && !camera.is_fitted());
+        camera.zoom_by(1e9, pointer, &PLACES, SHEET);
+        assert!(camera.zoom(&PLACES, SHEET) <= ZOOM.1 * 1.001);
+        camera.fit();
+        assert!(camera.is_fitted());
+    }
+
+    #[test]
+    fn the_disc_under_the_pointer_is_picked_and_of_two_the_nearer() {
+        let window = Window::around(&PLACES, SHEET);
+        let at = window.at(PLACES[1], SHEET);
+        assert_eq!(pick(&PLACES, |_| 4.0, &window, SHEET, at + vec2(6.0, 0.0)), Some(1));
+        assert_eq!(pick(&PLACES, |_| 4.0, &window, SHEET, at + vec2(12.0, 0.0)), None);
+        let close = [[0.0, 0.0], [0.05, 0.0]];
+        let window = Window { centre: [0.0, 0.0], scale: 100.0 };
+        assert_eq!(pick(&close, |_| 8.0, &window, SHEET, window.at([0.04, 0.0], SHEET)), Some(1));
+    }
+}

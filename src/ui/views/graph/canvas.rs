@@ -1,0 +1,282 @@
+//! The canvas: what the card is told to draw, and what a hand does on it.
+
+use std::sync::Arc;
+
+use eframe::egui::{
+    Align2, CursorIcon, EventFilter, FontId, Key, Pos2, Rect, Response, Sense, Ui, Vec2, WidgetInfo, accesskit::Role,
+    vec2,
+};
+
+use super::{NeuronGraph, camera, dress, motion, network::Network, revision};
+use crate::{
+    gpu::{
+        self,
+        graph::{Edge, Graph, GraphShape, Look},
+        graph_layout::{Node, Spring},
+    },
+    ui::{theme, views::ViewCx},
+};
+
+/// Points that an arrow key moves the picture.
+const KEY_PAN: f32 = 40.0;
+/// While something moves, a processor that plays the card draws so many edges, the strongest.
+const MOVING_EDGES: usize = 6_000;
+/// Frames without motion after which all edges are drawn again.
+const QUIET: u8 = 2;
+
+/// The graph as the card takes it.
+pub fn shape_of(network: &Network) -> GraphShape {
+    let springs = &network.springs;
+    let node = |i: usize| Node { mass: springs.masses[i], first: springs.first[i], end: springs.first[i + 1], held: 0 };
+    let strongest = network.edges.iter().map(|e| e.2.abs()).fold(f32::MIN_POSITIVE, f32::max);
+    let mut edges: Vec<Edge> = network
+        .edges
+        .iter()
+        .filter(|e| e.0 != e.1 && e.2 != 0.0)
+        .map(|(from, to, w)| Edge { ends: [*from, *to], ink: (w.abs() / strongest).sqrt().copysign(*w) })
+        .collect();
+    edges.sort_by(|a, b| a.ink.abs().total_cmp(&b.ink.abs()));
+    GraphShape {
+        nodes: (0..network.len()).map(node).collect(),
+        springs: springs.ends.iter().map(|(to, strength)| Spring { to: *to, strength: *strength }).collect(),
+        edges,
+        laws: Some(motion::laws(network)),
+    }
+}
+
+/// Points of a node of mean size on a canvas: many nodes are small ones.
+fn radius(network: &Network, rect: Rect) -> f32 {
+    (0.155 * (rect.area() / network.len() as f32).sqrt()).clamp(1.0, 5.5)
+}
+
+/// Strength of an edge so that all of them together neither vanish nor smother.
+fn strength(network: &Network, rect: Rect) -> f32 {
+    let side = rect.area().sqrt().max(1.0);
+    let layers = 0.12 * network.edges.len() as f32 / side;
+    (1.9 / (layers + 1.6)).clamp(0.05, 0.8)
+}
+
+impl NeuronGraph {
+    pub(super) fn canvas_ui(&mut self, ui: &mut Ui, network: &Arc<Network>, rect: Rect, cx: &mut ViewCx<'_>) {
+        let response = ui.interact(rect, ui.scope_id().with("graph canvas"), Sense::click_and_drag());
+        let name = format!("graph of {}", network.size_words());
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &name));
+        let before = (self.camera, self.motion.step, self.motion.dragged);
+        self.hands(ui, network, rect, &response, cx);
+        let moves = self.advance(ui, network, cx);
+        let changed = before != (self.camera, self.motion.step, self.motion.dragged);
+        self.picture.quiet = if changed { 0 } else { self.picture.quiet.saturating_add(1) };
+        if let Err(words) = self.paint(ui, network, rect, cx) {
+            let font = FontId::proportional(theme::BODY);
+            ui.painter().text(rect.center(), Align2::CENTER_CENTER, words, font, cx.theme.secondary);
+        }
+        let complaint = self.motion.told.lock().ok().and_then(|t| t.complaint.clone());
+        if let Some(words) = complaint {
+            let font = FontId::proportional(theme::SMALL);
+            ui.painter().text(rect.left_bottom(), Align2::LEFT_BOTTOM, words, font, cx.theme.error);
+        }
+        if moves || self.picture.quiet <= QUIET {
+            ui.ctx().request_repaint();
+        }
+        self.legend_ui(ui, network, rect, cx);
+        self.card_ui(ui, network, rect, cx);
+        self.label_ui(ui, network, rect, cx);
+        self.menu(&response, network, cx);
+    }
+
+    fn paint(&mut self, ui: &Ui, network: &Network, rect: Rect, cx: &ViewCx<'_>) -> Result<(), String> {
+        let target = gpu::target(ui.ctx()).ok_or("There is no graphics adapter, so the graph cannot be drawn.")?;
+        self.dress(network, rect, cx);
+        let selected = self.selected(cx);
+        let theme = cx.theme;
+        let zoom = self.camera.zoom(&self.motion.places, rect);
+        let flat = |c: eframe::egui::Color32| [c.r(), c.g(), c.b()];
+        let strength = strength(network, rect);
+        let look = Look {
+            selected,
+            swell: swell(zoom),
+            strength: (strength * zoom.clamp(1.0, 8.0).powf(0.5)).min(0.9),
+            width: (0.9 * zoom.clamp(1.0, 8.0).powf(0.25)).max(0.6),
+            dim: 0.12,
+            glow: if theme.dark { 0.55 } else { 0.0 },
+            fade: 0.15 * rect.area().sqrt() * zoom.max(1.0),
+            ground: flat(theme.panel),
+            accent: flat(theme.accent),
+            negative: flat(theme.cool),
+        };
+        let resting = self.picture.quiet >= QUIET || gpu::is_still(ui.ctx());
+        let graph = Graph {
+            key: ui.scope_id().with("graph").value(),
+            shape: self.picture.shape.clone(),
+            shape_revision: self.picture.shape_revision,
+            start: self.motion.start.clone(),
+            start_revision: self.motion.start_revision,
+            begun: if target.compute { 0 } else { self.motion.step },
+            wanted: self.motion.step,
+            turn: self.motion.turn(),
+            put: self.motion.dragged.into_iter().collect(),
+            dress: self.picture.dress.clone(),
+            dress_revision: self.picture.dress_revision,
+            camera: self.camera.for_picture(),
+            look,
+            edges: if target.software && !resting { MOVING_EDGES } else { usize::MAX },
+            told: self.motion.told.clone(),
+        };
+        let shape = graph.shape(rect, target).map_err(|e| e.to_string())?;
+        ui.painter().with_clip_rect(rect.intersect(ui.clip_rect())).add(shape);
+        Ok(())
+    }
+
+    /// Colours, sizes and who stands out, when one of them changed.
+    fn dress(&mut self, network: &Network, rect: Rect, cx: &ViewCx<'_>) {
+        let emphasis = dress::Emphasis { selected: self.selected(cx), group: self.group, found: self.found.clone() };
+        let (kind, radius) = (self.kind(), radius(network, rect));
+        let of = (
+            emphasis,
+            kind,
+            cx.theme.dark,
+            self.motion.held_revision,
+            self.motion.dragged.map_or(0, |d| u64::from(d.0) + 1),
+            radius.to_bits(),
+        );
+        if self.picture.dressed_for.as_ref() == Some(&of) {
+            return;
+        }
+        let held = |node| self.motion.holds(network, node);
+        let all = dress::dressed(network, kind, &self.palette, &of.0, held, radius);
+        self.picture.dress = Arc::new(all);
+        self.picture.dress_revision = revision();
+        self.picture.dressed_for = Some(of);
+    }
+
+    fn hands(&mut self, ui: &Ui, network: &Network, rect: Rect, response: &Response, cx: &mut ViewCx<'_>) {
+        let pointer = response.hover_pos().filter(|p| rect.contains(*p));
+        if let Some(p) = pointer {
+            let (scroll, pinch) = ui.input(|i| (i.smooth_scroll_delta().y, i.zoom_delta()));
+            let factor = pinch * (scroll / 240.0).exp();
+            if factor != 1.0 {
+                self.camera.zoom_by(factor, p, &self.motion.places, rect);
+            }
+        }
+        let under = |view: &Self, p: Pos2| view.node_under(p, rect);
+        if response.drag_started() {
+            let pressed = ui.input(|i| i.pointer.press_origin()).or(pointer);
+            if let Some(node) = pressed.and_then(|p| under(self, p)) {
+                let place = self.motion.places[node as usize];
+                self.motion.dragged = Some((node, place));
+            }
+        }
+        if response.dragged() {
+            let at = response.interact_pointer_pos();
+            match (&mut self.motion.dragged, at) {
+                (Some((node, place)), Some(p)) => {
+                    let node = *node;
+                    *place = self.camera.window(&self.motion.places, rect).place(p, rect);
+                    let place = *place;
+                    if let Some(slot) = self.motion.places.get_mut(node as usize) {
+                        *slot = place;
+                    }
+                    // With everything fitted in, the ground would move under the hand.
+                    self.camera.pan(Vec2::ZERO, &self.motion.places, rect);
+                    self.motion.nudge(network.len());
+                }
+                _ => self.camera.pan(response.drag_delta(), &self.motion.places, rect),
+            }
+        }
+        if response.drag_stopped() {
+            self.motion.dragged = None;
+        }
+        self.hovered = pointer.filter(|_| !response.dragged()).and_then(|p| under(self, p));
+        if self.hovered.is_some() {
+            ui.ctx().set_cursor_icon(CursorIcon::PointingHand);
+        }
+        if response.secondary_clicked()
+            && let Some(node) = self.hovered
+        {
+            cx.selection.neuron = network.names.get(node as usize).copied();
+        }
+        if response.double_clicked() {
+            self.camera.fit();
+        } else if response.clicked() {
+            response.request_focus();
+            let name = self.hovered.and_then(|node| network.names.get(node as usize)).copied();
+            cx.selection.neuron = if name == cx.selection.neuron { None } else { name };
+        }
+        if response.has_focus() {
+            self.keys(ui, network, rect, response, cx);
+        }
+    }
+
+    pub(super) fn node_under(&self, p: Pos2, rect: Rect) -> Option<u32> {
+        let window = self.camera.window(&self.motion.places, rect);
+        let swell = swell(self.camera.zoom(&self.motion.places, rect));
+        let radius = |i: usize| self.picture.dress.get(i).map_or(3.0, |d| d.radius) * swell;
+        camera::pick(&self.motion.places, radius, &window, rect, p)
+    }
+
+    fn keys(&mut self, ui: &Ui, network: &Network, rect: Rect, response: &Response, cx: &mut ViewCx<'_>) {
+        let filter = EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
+        ui.memory_mut(|m| m.set_focus_lock_filter(response.id, filter));
+        let pressed = |key: Key| ui.input_mut(|i| i.count_and_consume_key(Default::default(), key)) as f32;
+        let by =
+            vec2(pressed(Key::ArrowLeft) - pressed(Key::ArrowRight), pressed(Key::ArrowUp) - pressed(Key::ArrowDown));
+        if by != Vec2::ZERO {
+            self.camera.pan(by * KEY_PAN, &self.motion.places, rect);
+        }
+        let nearer = pressed(Key::Plus) + pressed(Key::Equals) - pressed(Key::Minus);
+        if nearer != 0.0 {
+            self.camera.zoom_by(1.25f32.powf(nearer), rect.center(), &self.motion.places, rect);
+        }
+        if pressed(Key::Num0) + pressed(Key::Home) > 0.0 {
+            self.camera.fit();
+        }
+        if pressed(Key::P) > 0.0
+            && let Some(name) = cx.selection.neuron.filter(|name| network.node(*name).is_some())
+        {
+            self.toggle_pin(name, network.len());
+        }
+    }
+
+    /// Pins a neuron, or lets it go and find its place.
+    pub(super) fn toggle_pin(&mut self, name: u32, nodes: usize) {
+        let pinned = self.motion.pinned.contains(&name);
+        self.motion.pin(name, !pinned);
+        if pinned {
+            self.motion.nudge(nodes);
+        }
+    }
+
+    fn menu(&mut self, response: &Response, network: &Network, cx: &mut ViewCx<'_>) {
+        response.context_menu(|ui| {
+            let name = cx.selection.neuron.filter(|name| network.node(*name).is_some());
+            match name {
+                Some(name) => {
+                    let words = if self.motion.pinned.contains(&name) { "Let it go" } else { "Pin it here" };
+                    if ui.button(format!("{words}: neuron {name} (P)")).clicked() {
+                        self.toggle_pin(name, network.len());
+                        ui.close();
+                    }
+                }
+                None => {
+                    ui.label("Click a neuron to pin it.");
+                }
+            }
+            let any = !self.motion.pinned.is_empty();
+            if ui.add_enabled(any, eframe::egui::Button::new("Let all pinned go")).clicked() {
+                self.motion.pinned.clear();
+                self.motion.held_revision += 1;
+                self.motion.nudge(network.len());
+                ui.close();
+            }
+            if ui.button("Fit everything in").clicked() {
+                self.camera.fit();
+                ui.close();
+            }
+        });
+    }
+}
+
+/// Discs grow more slowly than the picture.
+pub fn swell(zoom: f32) -> f32 {
+    zoom.clamp(0.4, 40.0).powf(0.45)
+}

@@ -1,0 +1,110 @@
+//! Words over the canvas: the name of the neuron under the pointer, and a card of the selected one
+//! with its strongest partners.
+
+use eframe::egui::{Align2, Color32, FontId, Rect, RichText, Stroke, Ui, UiBuilder, pos2, vec2};
+
+use super::{NeuronGraph, canvas::swell, network::Network};
+use crate::ui::{plot::value_words, theme, views::ViewCx};
+
+/// Size of the card, and the canvas that has room for one.
+const CARD: (f32, f32) = (196.0, 250.0);
+const ROOM: (f32, f32) = (560.0, 300.0);
+/// Partners named.
+const PARTNERS: usize = 4;
+
+impl NeuronGraph {
+    /// Beside the node under the pointer, or the selected one: its name, groups and degree.
+    pub(super) fn label_ui(&self, ui: &Ui, network: &Network, rect: Rect, cx: &ViewCx<'_>) {
+        let Some(node) = self.hovered else { return };
+        let Some(place) = self.motion.places.get(node as usize) else { return };
+        let window = self.camera.window(&self.motion.places, rect);
+        let at = window.at(*place, rect);
+        let out = network.degree_out.get(node as usize).copied().unwrap_or(0);
+        let into = network.degree_in.get(node as usize).copied().unwrap_or(0);
+        let label = network.labels.get(node as usize).map_or("", String::as_str);
+        let mut words = format!("{label}\n{out} out, {into} in");
+        if let Some(kind) = self.kind()
+            && let Some(group) = network.group(kind, node)
+        {
+            words = format!("{words} \u{b7} {} {group}", kind.name());
+        }
+        if network.names.get(node as usize).is_some_and(|n| self.motion.pinned.contains(n)) {
+            words.push_str(" \u{b7} pinned");
+        }
+        let painter = ui.painter();
+        let galley = painter.layout(words, FontId::proportional(theme::SMALL), cx.theme.text, 260.0);
+        let radius = self.picture.dress.get(node as usize).map_or(3.0, |d| d.radius)
+            * swell(self.camera.zoom(&self.motion.places, rect));
+        painter.circle_stroke(at, radius + 2.5, Stroke::new(1.5, cx.theme.text));
+        let size = galley.size() + vec2(16.0, 10.0);
+        let right = at.x + radius + 8.0 + size.x < rect.right();
+        let x = if right { at.x + radius + 8.0 } else { at.x - radius - 8.0 - size.x };
+        let y = (at.y - size.y / 2.0).clamp(rect.top() + 2.0, (rect.bottom() - size.y - 2.0).max(rect.top() + 2.0));
+        let box_of = Rect::from_min_size(pos2(x, y), size);
+        painter.rect_filled(box_of, theme::CORNER, cx.theme.raised.gamma_multiply(0.94));
+        painter.galley(box_of.min + vec2(8.0, 5.0), galley, cx.theme.text);
+    }
+
+    /// The selected neuron and its strongest partners, in the corner; a click goes to one.
+    pub(super) fn card_ui(&mut self, ui: &mut Ui, network: &Network, rect: Rect, cx: &mut ViewCx<'_>) {
+        let Some(node) = self.selected(cx) else {
+            if cx.selection.neuron.is_some() {
+                let words = format!("neuron {} has no edge here", cx.selection.neuron.unwrap_or_default());
+                let font = FontId::proportional(theme::SMALL);
+                let at = rect.right_top() + vec2(-8.0, 8.0);
+                ui.painter().text(at, Align2::RIGHT_TOP, words, font, cx.theme.secondary);
+            }
+            return;
+        };
+        if rect.width() < ROOM.0 || rect.height() < ROOM.1 {
+            return;
+        }
+        let place = Rect::from_min_size(pos2(rect.right() - CARD.0 - 8.0, rect.top() + 8.0), vec2(CARD.0, CARD.1));
+        let back = ui.painter().add(eframe::egui::Shape::Noop);
+        let inner = UiBuilder::new().max_rect(place.shrink(10.0));
+        let used = ui.scope_builder(inner, |ui| {
+            ui.spacing_mut().item_spacing = vec2(6.0, 2.0);
+            ui.spacing_mut().interact_size.y = 17.0;
+            self.card_lines_ui(ui, network, node, cx);
+        });
+        let ground = Rect::from_min_max(place.min, pos2(place.right(), used.response.rect.bottom() + 10.0));
+        let fill = cx.theme.raised.gamma_multiply(0.92);
+        ui.painter().set(back, eframe::egui::Shape::rect_filled(ground, theme::CORNER, fill));
+    }
+
+    fn card_lines_ui(&mut self, ui: &mut Ui, network: &Network, node: u32, cx: &mut ViewCx<'_>) {
+        let small = |words: String, colour: Color32| RichText::new(words).size(theme::SMALL).color(colour);
+        let label = network.labels.get(node as usize).cloned().unwrap_or_default();
+        ui.label(RichText::new(label).size(theme::BODY).color(cx.theme.text));
+        let kinds: Vec<String> =
+            network.kinds().filter_map(|k| Some(format!("{} {}", k.name(), network.group(k, node)?))).collect();
+        if !kinds.is_empty() {
+            ui.label(small(kinds.join(" \u{b7} "), cx.theme.secondary));
+        }
+        for (out, words) in [(true, "acts on"), (false, "is acted on by")] {
+            let degree = if out { &network.degree_out } else { &network.degree_in };
+            let count = degree.get(node as usize).copied().unwrap_or(0);
+            ui.add_space(4.0);
+            ui.label(small(format!("{words} {count}"), cx.theme.secondary));
+            for (partner, weight) in network.partners(node, out, PARTNERS) {
+                let Some(name) = network.names.get(partner as usize).copied() else { continue };
+                ui.horizontal(|ui| {
+                    let who = network.labels.get(partner as usize).cloned().unwrap_or_default();
+                    let group = self.kind().and_then(|k| network.group(k, partner));
+                    let colour =
+                        self.palette.groups.get(self.palette.place(group)).map_or(cx.theme.grey(), |g| g.colour);
+                    let (dot, _) = ui.allocate_exact_size(vec2(8.0, 14.0), eframe::egui::Sense::hover());
+                    ui.painter().circle_filled(dot.center(), 3.5, colour);
+                    let text = small(who, cx.theme.text);
+                    if ui.add(eframe::egui::Button::new(text).frame(false)).on_hover_text("Go there.").clicked() {
+                        cx.selection.neuron = Some(name);
+                    }
+                    ui.with_layout(eframe::egui::Layout::right_to_left(eframe::egui::Align::Center), |ui| {
+                        let words = value_words(f64::from(weight));
+                        ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
+                    });
+                });
+            }
+        }
+    }
+}

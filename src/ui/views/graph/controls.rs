@@ -1,0 +1,118 @@
+//! The row of controls over the canvas.
+
+use eframe::egui::{Button, ComboBox, Key, Popup, Rect, TextEdit, Ui, WidgetInfo, accesskit::Role};
+
+use super::{NeuronGraph, file, network::Network};
+use crate::ui::{
+    panels::number::grouped,
+    views::{Export, ViewCx},
+};
+
+impl NeuronGraph {
+    pub(super) fn controls_ui(&mut self, ui: &mut Ui, network: &Network, canvas: Rect, cx: &mut ViewCx<'_>) {
+        ui.horizontal(|ui| {
+            ui.spacing_mut().item_spacing.x = 4.0;
+            let tight = ui.available_width() < 520.0;
+            self.colour_ui(ui, network);
+            self.search_ui(ui, network, canvas, cx, if tight { 84.0 } else { 140.0 });
+            ui.separator();
+            let resting = self.motion.is_resting();
+            let (words, tip) = match (self.motion.paused, resting) {
+                (true, _) => ("go on", "Lets the layout move on."),
+                (false, false) => ("pause", "Holds the layout where it is. It stops by itself once it is at rest."),
+                (false, true) => ("pause", "The layout is at rest; nothing moves until a neuron is dragged."),
+            };
+            let pause = ui.add_enabled(!resting, Button::new(words).frame(false));
+            if pause.on_hover_text(tip).on_disabled_hover_text(tip).clicked() {
+                self.motion.paused = !self.motion.paused;
+            }
+            let tip = "Lays it out from the start. The same seed gives the same picture each time.";
+            if ui.add(Button::new("restart").frame(false)).on_hover_text(tip).clicked() {
+                self.motion.restart(network);
+                self.camera.fit();
+            }
+            let fit = ui.add_enabled(!self.camera.is_fitted(), Button::new("fit").frame(false));
+            if fit.on_hover_text("Fits everything in (0, or double-click).").clicked() {
+                self.camera.fit();
+            }
+            let export = ui.add(Button::new("export").frame(false));
+            export.clone().on_hover_text(
+                "Writes the graph into the export folder: GEXF and GraphML with places, colours and groups for Gephi or \
+                 networkx, or the edges alone as CSV. All three can be opened here again.",
+            );
+            Popup::menu(&export).show(|ui| self.export_ui(ui, network, cx));
+            if !resting && !tight && !cx.still {
+                let (done, all) = self.motion.progress();
+                ui.label(format!("{done}/{all}")).on_hover_text("Steps of the layout until it rests.");
+            }
+        });
+    }
+
+    fn colour_ui(&mut self, ui: &mut Ui, network: &Network) {
+        let kind = self.kind();
+        let shown = kind.map_or("one colour", |k| k.name());
+        let combo = ComboBox::from_id_salt("graph colours").selected_text(shown).width(104.0).show_ui(ui, |ui| {
+            for k in network.kinds() {
+                if ui.selectable_label(kind == Some(k), k.name()).on_hover_text(k.about()).clicked() {
+                    self.chosen = Some(k);
+                }
+            }
+            if network.kinds().next().is_none() {
+                ui.label("Nothing is known of these neurons but their edges.");
+            }
+        });
+        combo.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "colour by"));
+        let tip = kind.map_or("What the colours stand for.", |k| k.about());
+        combo.response.on_hover_text(tip);
+    }
+
+    fn search_ui(&mut self, ui: &mut Ui, network: &Network, canvas: Rect, cx: &mut ViewCx<'_>, width: f32) {
+        let field = TextEdit::singleline(&mut self.search).hint_text("find a neuron").desired_width(width);
+        let field = ui.add(field);
+        field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "find a neuron"));
+        if field.changed() {
+            self.found = network.find(&self.search);
+        }
+        if field.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter)) && !self.found.is_empty() {
+            // Each Enter goes to the next of those found.
+            let now = self.selected(cx);
+            let at = self.found.iter().position(|n| Some(*n) == now).map_or(0, |i| (i + 1) % self.found.len());
+            let node = self.found[at] as usize;
+            cx.selection.neuron = network.names.get(node).copied();
+            if let Some(place) = self.motion.places.get(node).copied() {
+                self.camera.go_to(place, &self.motion.places, canvas);
+            }
+            field.request_focus();
+        }
+        if !self.search.trim().is_empty() {
+            let words = match self.found.len() {
+                0 => "none".to_owned(),
+                n => grouped(n as u64),
+            };
+            field.on_hover_text(format!("{words} found by label or number. Enter goes to each in turn."));
+            ui.label(words);
+        } else {
+            field.on_hover_text("By label or number. Those found stand out; Enter goes to each in turn.");
+        }
+    }
+
+    fn export_ui(&mut self, ui: &mut Ui, network: &Network, cx: &mut ViewCx<'_>) {
+        for (words, format) in [
+            ("GEXF (Gephi, networkx)", file::Format::Gexf),
+            ("GraphML", file::Format::GraphMl),
+            ("Edges as CSV", file::Format::Csv),
+        ] {
+            if ui.add(Button::new(words).frame(false)).clicked() {
+                let graph = file::graph_of(network, &self.motion.places, &self.picture.dress, self.title(cx));
+                let name = format!("neuron-graph-step{}.{}", cx.step, format.ending());
+                cx.exports.push(Export::Text { name, text: format.write(&graph) });
+                ui.close();
+            }
+        }
+    }
+
+    fn title(&self, cx: &ViewCx<'_>) -> String {
+        use super::View as _;
+        self.subtitle(cx)
+    }
+}

@@ -1,0 +1,125 @@
+//! Who wears which colour and how large: by group, the largest groups first, the rest in grey; size
+//! by degree; who stands out when one neuron or one group is looked at.
+
+use std::{cmp::Reverse, collections::HashMap};
+
+use eframe::egui::Color32;
+
+use super::network::{Kind, Network};
+use crate::{gpu::graph::Dressed, ui::theme::Theme};
+
+/// A line of the legend.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// `None`: all groups without a colour of their own, and nodes of none.
+    pub id: Option<u32>,
+    pub name: String,
+    pub count: usize,
+    pub colour: Color32,
+}
+
+/// The groups of a kind, largest first, with what they wear.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Palette {
+    pub groups: Vec<Group>,
+    /// Place in `groups` of each group with a colour.
+    places: HashMap<u32, usize>,
+}
+
+impl Palette {
+    pub fn new(network: &Network, kind: Option<Kind>, theme: &Theme) -> Self {
+        let groups = kind.and_then(|k| network.groups(k).map(|g| (k, g)));
+        let Some((kind, of_nodes)) = groups else {
+            let all = Group { id: None, name: "neurons".into(), count: network.len(), colour: theme.group(0) };
+            return Self { groups: vec![all], places: HashMap::new() };
+        };
+        let mut counts: HashMap<u32, usize> = HashMap::new();
+        of_nodes.iter().flatten().for_each(|g| *counts.entry(*g).or_default() += 1);
+        let mut sorted: Vec<(u32, usize)> = counts.into_iter().collect();
+        // Octaves and heads have an order of their own; communities are known by their size.
+        match kind {
+            Kind::Community => sorted.sort_by_key(|(id, count)| (Reverse(*count), *id)),
+            _ => sorted.sort_by_key(|(id, _)| *id),
+        }
+        let coloured = sorted.len().min(Theme::GROUPS);
+        let mut groups: Vec<Group> = sorted[..coloured]
+            .iter()
+            .enumerate()
+            .map(|(i, (id, count))| Group {
+                id: Some(*id),
+                name: format!("{} {id}", kind.name()),
+                count: *count,
+                colour: theme.group(i),
+            })
+            .collect();
+        let rest: usize = sorted[coloured..].iter().map(|(_, count)| count).sum();
+        let alone = of_nodes.iter().filter(|g| g.is_none()).count();
+        let mut words = vec![];
+        if sorted.len() > coloured {
+            words.push(format!("{} more", sorted.len() - coloured));
+        }
+        if alone > 0 {
+            words.push("none".to_owned());
+        }
+        if !words.is_empty() {
+            let name = words.join(", ");
+            groups.push(Group { id: None, name, count: rest + alone, colour: theme.grey() });
+        }
+        let places = groups.iter().enumerate().filter_map(|(i, g)| Some((g.id?, i))).collect();
+        Self { groups, places }
+    }
+
+    /// Which line of the legend a group stands in.
+    pub fn place(&self, group: Option<u32>) -> usize {
+        let grey = self.groups.len().saturating_sub(1);
+        group.map_or(grey, |g| self.places.get(&g).copied().unwrap_or(grey))
+    }
+}
+
+/// Who stands out.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Emphasis {
+    pub selected: Option<u32>,
+    /// A line of the legend.
+    pub group: Option<usize>,
+    /// Nodes that a search found.
+    pub found: Vec<u32>,
+}
+
+/// What is left of those that do not stand out, of 255.
+const FAINT: u8 = 46;
+
+/// Every node's colour and size. `radius`: points of a node of mean degree.
+pub fn dressed(
+    network: &Network,
+    kind: Option<Kind>,
+    palette: &Palette,
+    emphasis: &Emphasis,
+    held: impl Fn(u32) -> bool,
+    radius: f32,
+) -> Vec<Dressed> {
+    let n = network.len();
+    let mut out = vec![true; n];
+    if let Some(selected) = emphasis.selected {
+        out.fill(false);
+        let ends = network.springs.of(selected as usize).iter().map(|(to, _)| *to);
+        ends.chain([selected]).for_each(|i| out[i as usize] = true);
+    } else if !emphasis.found.is_empty() {
+        out.fill(false);
+        emphasis.found.iter().for_each(|i| out[*i as usize] = true);
+    }
+    let most = (0..n as u32).map(|i| network.degree(i)).max().unwrap_or(1).max(1) as f32;
+    (0..n as u32)
+        .map(|i| {
+            let place = palette.place(kind.and_then(|k| network.group(k, i)));
+            let colour = palette.groups.get(place).map_or(Color32::GRAY, |g| g.colour);
+            let shown = out[i as usize] && emphasis.group.is_none_or(|g| g == place);
+            let share = (network.degree(i) as f32 / most).sqrt();
+            Dressed {
+                colour: [colour.r(), colour.g(), colour.b(), if shown { 255 } else { FAINT }],
+                radius: radius * (0.55 + 2.1 * share),
+                held: held(i),
+            }
+        })
+        .collect()
+}

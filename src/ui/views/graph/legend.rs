@@ -1,0 +1,64 @@
+//! The legend over the canvas: groups with their colours and counts; a click lets one stand out.
+
+use eframe::egui::{self, Align2, Color32, FontId, Rect, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2};
+
+use super::{NeuronGraph, network::Network};
+use crate::ui::{panels::number::grouped, theme, views::ViewCx};
+
+const ROW: f32 = 18.0;
+
+impl NeuronGraph {
+    pub(super) fn legend_ui(&mut self, ui: &mut Ui, network: &Network, rect: Rect, cx: &ViewCx<'_>) {
+        let fit = ((rect.height() - 24.0) / ROW) as usize;
+        let all = &self.palette.groups;
+        let negative = network.edges.iter().any(|e| e.2 < 0.0);
+        let lines = all.len() + usize::from(negative);
+        if rect.width() < 360.0 || fit < 2 {
+            return;
+        }
+        let shown = if lines > fit { fit - 1 } else { lines };
+        let corner = pos2(rect.left() + 6.0, rect.bottom() - 6.0 - ROW * (shown + usize::from(shown < lines)) as f32);
+        let small = FontId::proportional(theme::SMALL);
+        let mut clicked = None;
+        for (i, group) in all.iter().take(shown).enumerate() {
+            let place = Rect::from_min_size(corner + vec2(0.0, ROW * i as f32), vec2(170.0, ROW));
+            let text = format!("{}  {}", group.name, grouped(group.count as u64));
+            let galley = ui.painter().layout_no_wrap(text.clone(), small.clone(), Color32::WHITE);
+            let place = Rect::from_min_size(place.min, vec2(galley.size().x + 26.0, ROW));
+            let id = ui.scope_id().with(("legend", i));
+            let response = ui.interact(place, id, Sense::click());
+            let on = self.group == Some(i);
+            response.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, on, &text));
+            let hot = on || response.hovered();
+            let back = cx.theme.panel.gamma_multiply(if hot { 0.95 } else { 0.7 });
+            ui.painter().rect_filled(place, 4.0, back);
+            ui.painter().circle_filled(pos2(place.left() + 9.0, place.center().y), 4.5, group.colour);
+            let colour = if hot { cx.theme.text } else { cx.theme.secondary };
+            let at = pos2(place.left() + 20.0, place.center().y - galley.size().y / 2.0);
+            ui.painter().galley_with_override_text_color(at, galley, colour);
+            if response.on_hover_text("Click to let these stand out; click again for all.").clicked() {
+                clicked = Some(i);
+            }
+        }
+        let mut next = corner + vec2(0.0, ROW * shown.min(all.len()) as f32);
+        if shown < lines {
+            let words = format!("and {} more lines", lines - shown);
+            ui.painter().text(next + vec2(20.0, ROW / 2.0), Align2::LEFT_CENTER, words, small, cx.theme.secondary);
+        } else if negative {
+            next.y += ROW / 2.0;
+            let line = egui::Stroke::new(2.0, cx.theme.cool);
+            ui.painter().line_segment([next + vec2(3.0, 0.0), next + vec2(15.0, 0.0)], line);
+            ui.painter().text(
+                next + vec2(20.0, 0.0),
+                Align2::LEFT_CENTER,
+                "inhibitory edges",
+                small,
+                cx.theme.secondary,
+            );
+        }
+        if let Some(i) = clicked {
+            self.group = (self.group != Some(i)).then_some(i);
+            ui.ctx().request_repaint();
+        }
+    }
+}

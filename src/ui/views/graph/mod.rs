@@ -1,0 +1,168 @@
+//! The picture of the neuron graph: a layout that finds its own rest, colours by community, head,
+//! octave or heritage, and a hand that hovers, selects, drags, pins, searches and zooms.
+
+use std::{
+    fmt::Write as _,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use eframe::egui::{self, Rect, Ui, UiBuilder, pos2, vec2};
+
+use self::{
+    camera::Camera,
+    dress::{Emphasis, Palette},
+    motion::{Maker, Motion},
+    network::{Kind, Network, Shown},
+};
+use super::{View, ViewCx};
+use crate::{
+    gpu::{self, graph::GraphShape},
+    telemetry::channels::GRAPH_NEURONS,
+    ui::plot::{empty_ui, quote},
+};
+
+mod camera;
+mod canvas;
+mod card;
+mod controls;
+mod dress;
+mod file;
+mod legend;
+mod motion;
+mod network;
+
+const EMPTY: &str = "No graph has been measured yet. Open the Neuron graph lab and press Space, or drop a .gexf, .graphml \
+                     or edge .csv file on the window.";
+/// Height of the controls.
+const HEAD: f32 = 30.0;
+
+/// View `neuron_graph`.
+#[derive(Default)]
+pub struct NeuronGraph {
+    shown: Shown,
+    /// As a person chose it; until then the first kind that was told.
+    chosen: Option<Kind>,
+    palette: Palette,
+    /// What the palette was made for.
+    palette_of: Option<(Option<Kind>, bool)>,
+    motion: Motion,
+    camera: Camera,
+    hovered: Option<u32>,
+    /// A line of the legend that is looked at.
+    group: Option<usize>,
+    search: String,
+    found: Vec<u32>,
+    picture: Picture,
+}
+
+/// What the graphics card is given, and how often it changed.
+#[derive(Default)]
+struct Picture {
+    shape: Arc<GraphShape>,
+    shape_revision: u64,
+    dress: Arc<Vec<gpu::graph::Dressed>>,
+    dress_revision: u64,
+    /// What the dress was made for.
+    dressed_for: Option<(Emphasis, Option<Kind>, bool, u64, u64, u32)>,
+    /// Frames since something moved: pictures at rest are drawn in full.
+    quiet: u8,
+}
+
+/// A number that no other graph, start or dress of this program has: pictures outlive their views on
+/// the card, and must not be taken for one another's.
+fn revision() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+impl NeuronGraph {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    /// Takes the graph of the shown step.
+    fn follow(&mut self, cx: &ViewCx<'_>) {
+        let before = self.shown.network.clone();
+        let sample = cx.sample(GRAPH_NEURONS).map(|(_, s)| &s.payload);
+        if !self.shown.take(sample) {
+            return;
+        }
+        self.hovered = None;
+        self.palette_of = None;
+        self.picture.dressed_for = None;
+        let Some(network) = &self.shown.network else { return };
+        self.motion.take(before.as_deref(), network);
+        self.picture.shape = Arc::new(canvas::shape_of(network));
+        self.picture.shape_revision = revision();
+        self.found = network.find(&self.search);
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        let network = self.shown.network.as_ref()?;
+        self.chosen.filter(|k| network.groups(*k).is_some()).or_else(|| network.kinds().next())
+    }
+
+    /// The node of the selected neuron.
+    fn selected(&self, cx: &ViewCx<'_>) -> Option<u32> {
+        self.shown.network.as_ref()?.node(cx.selection.neuron?)
+    }
+
+    fn keep_palette(&mut self, network: &Network, cx: &ViewCx<'_>) {
+        let of = (self.kind(), cx.theme.dark);
+        if self.palette_of != Some(of) {
+            self.palette_of = Some(of);
+            self.palette = Palette::new(network, of.0, cx.theme);
+            self.group = None;
+        }
+    }
+
+    /// Moves the layout on; true if another frame is needed.
+    fn advance(&mut self, ui: &Ui, network: &Network, cx: &ViewCx<'_>) -> bool {
+        let maker = Maker::of(gpu::target(ui.ctx()));
+        // A card that has to be played by the processor lays large graphs out over frames all the
+        // same, unless nobody would see the next frame.
+        let affordable = maker != Maker::SoftCard || network.len() <= 4096 || gpu::is_still(ui.ctx());
+        self.motion.advance(network, maker, cx.still && affordable)
+    }
+}
+
+impl View for NeuronGraph {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        self.follow(cx);
+        let Some(network) = self.shown.network.clone() else {
+            empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
+            return;
+        };
+        self.keep_palette(&network, cx);
+        let room = ui.available_rect_before_wrap();
+        let head = Rect::from_min_size(room.min, vec2(room.width(), HEAD));
+        let body = Rect::from_min_max(pos2(room.left(), head.bottom()), room.max);
+        ui.scope_builder(UiBuilder::new().max_rect(head), |ui| self.controls_ui(ui, &network, body, cx));
+        if body.height() > 40.0 {
+            ui.scope_builder(UiBuilder::new().max_rect(body), |ui| self.canvas_ui(ui, &network, body, cx));
+        }
+        ui.advance_cursor_after_rect(egui::Rect::from_min_max(room.min, room.max));
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let Some((_, sample)) = cx.sample(GRAPH_NEURONS) else { return "who acts on whom".to_owned() };
+        let Some(network) = &self.shown.network else { return format!("step {} \u{b7} {}", sample.step, sample.about) };
+        format!("step {} \u{b7} {} \u{b7} {}", sample.step, network.size_words(), sample.about)
+    }
+
+    /// The edges, and of both ends what is known of them.
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let payload = &cx.sample(GRAPH_NEURONS)?.1.payload;
+        let network = Network::read(payload)?;
+        let mut out = String::from("source,target,weight,source_label,target_label\n");
+        let label = |i: u32| network.labels.get(i as usize).map_or(String::new(), |l| quote(l));
+        for (from, to, weight) in &network.edges {
+            let (a, b) = (network.names[*from as usize], network.names[*to as usize]);
+            let _ = writeln!(out, "{a},{b},{weight},{},{}", label(*from), label(*to));
+        }
+        (!network.edges.is_empty()).then_some(out)
+    }
+}

@@ -1,0 +1,281 @@
+//! The layout over time: where nodes begin, when steps are due, when it is at rest, who is held. The
+//! steps themselves are made on the graphics card, or here, by the same forces, where none computes.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex},
+};
+
+use super::{network::Network, revision};
+use crate::{
+    analysis::layout::{self, Laws, Repulsion, Schedule},
+    gpu::{
+        self,
+        graph::Told,
+        graph_layout::{self, Turn},
+    },
+};
+
+/// Who makes the steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Maker {
+    Card,
+    /// A software adapter: the steps cost training its time.
+    SoftCard,
+    /// No adapter that computes: steps are made here, one a frame.
+    Here,
+}
+
+impl Maker {
+    pub fn of(target: Option<gpu::Target>) -> Self {
+        match target {
+            Some(t) if t.compute && t.software => Self::SoftCard,
+            Some(t) if t.compute => Self::Card,
+            _ => Self::Here,
+        }
+    }
+
+    /// Steps a frame.
+    fn pace(self, nodes: usize) -> u64 {
+        match self {
+            Self::Card => 3,
+            Self::SoftCard if nodes <= 600 => 3,
+            Self::SoftCard if nodes <= 1200 => 2,
+            Self::SoftCard | Self::Here => 1,
+        }
+    }
+}
+
+/// Pairs that a step made here may cost in one frame where reduced motion wants all steps at once.
+const AT_ONCE: u64 = 300_000_000;
+
+/// The layout of one view.
+pub struct Motion {
+    pub seed: u64,
+    pub paused: bool,
+    schedule: Schedule,
+    /// Step to be seen.
+    pub step: u64,
+    /// Places at step 0 of `start_revision`.
+    pub start: Arc<Vec<[f32; 2]>>,
+    pub start_revision: u64,
+    /// The newest places known here.
+    pub places: Vec<[f32; 2]>,
+    /// Step and start that they are of.
+    known: (u64, u64),
+    pub told: Arc<Mutex<Told>>,
+    /// Where every neuron ever shown was last, by name.
+    kept: HashMap<u32, [f32; 2]>,
+    /// Pinned neurons, by name.
+    pub pinned: HashSet<u32>,
+    /// The node under a hand, and where it is held.
+    pub dragged: Option<(u32, [f32; 2])>,
+    pub held_revision: u64,
+}
+
+impl Default for Motion {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            paused: false,
+            schedule: Schedule::at_rest(0, 0),
+            step: 0,
+            start: Arc::default(),
+            start_revision: 0,
+            places: vec![],
+            known: (0, 0),
+            told: Arc::default(),
+            kept: HashMap::new(),
+            pinned: HashSet::new(),
+            dragged: None,
+            held_revision: 0,
+        }
+    }
+}
+
+impl Motion {
+    /// Another graph is shown: who was there stays there, others begin beside their neighbours, and
+    /// everybody finds a new balance.
+    pub fn take(&mut self, old: Option<&Network>, network: &Network) {
+        if let Some(old) = old {
+            self.kept.extend(old.names.iter().copied().zip(self.places.iter().copied()));
+        }
+        self.dragged = None;
+        let n = network.len();
+        let known = network.names.iter().filter(|name| self.kept.contains_key(name)).count();
+        if let Some(places) = &network.places {
+            self.begin(places.clone(), Schedule::at_rest(n, 0));
+        } else if 2 * known >= n {
+            let places = self.beside_neighbours(network);
+            self.begin(places, Schedule::changed(n, 0));
+        } else {
+            self.restart(network);
+        }
+    }
+
+    /// From the start, by the same seed: the same picture.
+    pub fn restart(&mut self, network: &Network) {
+        let places = layout::start(network.names.iter().copied(), self.seed);
+        self.begin(places, Schedule::fresh(network.len()));
+    }
+
+    fn begin(&mut self, places: Vec<[f32; 2]>, schedule: Schedule) {
+        self.places.clone_from(&places);
+        self.start = Arc::new(places);
+        self.start_revision = revision();
+        self.step = 0;
+        self.known = (self.start_revision, 0);
+        self.schedule = schedule;
+        self.paused = false;
+    }
+
+    fn beside_neighbours(&self, network: &Network) -> Vec<[f32; 2]> {
+        let begun = layout::start(network.names.iter().copied(), self.seed);
+        let kept = |i: usize| network.names.get(i).and_then(|name| self.kept.get(name));
+        (0..network.len())
+            .map(|i| {
+                if let Some(place) = kept(i) {
+                    return *place;
+                }
+                let near: Vec<&[f32; 2]> =
+                    network.springs.of(i).iter().filter_map(|(to, _)| kept(*to as usize)).collect();
+                if near.is_empty() {
+                    return begun[i];
+                }
+                let k = 1.0 / near.len() as f32;
+                let middle = |axis: usize| near.iter().map(|p| p[axis] * k).sum::<f32>();
+                // Not all in one place: a little of where it would have begun.
+                [middle(0) + 0.05 * begun[i][0], middle(1) + 0.05 * begun[i][1]]
+            })
+            .collect()
+    }
+
+    pub fn is_resting(&self) -> bool {
+        self.step >= self.schedule.rest()
+    }
+
+    /// Share of the way to rest.
+    pub fn progress(&self) -> (u64, u64) {
+        let left = self.schedule.rest().saturating_sub(self.step);
+        let all = u64::from(layout::STEPS);
+        (all.saturating_sub(left), all)
+    }
+
+    /// Warms it a little: somebody was moved.
+    pub fn nudge(&mut self, nodes: usize) {
+        let nudged = Schedule::nudged(nodes, self.step);
+        if nudged.rest() > self.schedule.rest() {
+            self.schedule = nudged;
+        }
+    }
+
+    /// Pins a neuron or lets it go.
+    pub fn pin(&mut self, name: u32, pinned: bool) {
+        if pinned {
+            self.pinned.insert(name)
+        } else {
+            self.pinned.remove(&name)
+        };
+        self.held_revision += 1;
+    }
+
+    /// Moves on by a frame; true if another frame is needed soon. `at_once`: straight to rest.
+    pub fn advance(&mut self, network: &Network, maker: Maker, at_once: bool) -> bool {
+        if maker != Maker::Here {
+            self.listen();
+        }
+        let rest = self.schedule.rest();
+        let held_here = if self.dragged.is_some() { rest } else { 0 };
+        if !self.paused && self.step < rest {
+            let wanted = if at_once { rest } else { (self.step + maker.pace(network.len())).min(rest) };
+            match maker {
+                Maker::Here => self.step_here(network, wanted),
+                _ => self.step = wanted,
+            }
+        } else if maker == Maker::Here && held_here > 0 {
+            self.put_here();
+        }
+        let behind = maker != Maker::Here && self.known != (self.start_revision, self.step);
+        behind || !self.paused && self.step < rest
+    }
+
+    /// Takes the places that came back from the card.
+    fn listen(&mut self) {
+        let Ok(told) = self.told.lock() else { return };
+        let news = (told.start_revision, told.step);
+        if told.start_revision == self.start_revision && told.places.len() == self.places.len() && news != self.known {
+            self.places.clone_from(&told.places);
+            self.known = news;
+        }
+    }
+
+    fn put_here(&mut self) {
+        if let Some((node, place)) = self.dragged
+            && let Some(slot) = self.places.get_mut(node as usize)
+            && *slot != place
+        {
+            *slot = place;
+            self.shown_anew();
+        }
+    }
+
+    /// Places that were computed here are uploaded as a new start.
+    fn shown_anew(&mut self) {
+        self.start = Arc::new(self.places.clone());
+        self.start_revision = revision();
+        self.known = (self.start_revision, self.step);
+    }
+
+    fn step_here(&mut self, network: &Network, wanted: u64) {
+        self.put_here();
+        let held: Vec<bool> = (0..network.len() as u32).map(|i| self.holds(network, i)).collect();
+        let repulsion = Repulsion::for_nodes(network.len());
+        let each = match repulsion {
+            Repulsion::Exact => (network.len() * network.len()) as u64,
+            Repulsion::Grid { levels } => network.len() as u64 * 27 * u64::from(levels),
+        };
+        let most = (AT_ONCE / each.max(1)).max(1);
+        for _ in 0..most.min(wanted.saturating_sub(self.step)) {
+            let turn = self.schedule.turn(self.step + 1);
+            self.places = layout::step(&network.springs, &Laws::default(), repulsion, turn, &held, &self.places);
+            self.step += 1;
+        }
+        self.shown_anew();
+    }
+
+    /// Whether a node stays where it is: pinned, or under a hand.
+    pub fn holds(&self, network: &Network, node: u32) -> bool {
+        self.dragged.is_some_and(|(d, _)| d == node)
+            || network.names.get(node as usize).is_some_and(|name| self.pinned.contains(name))
+    }
+
+    /// What the card makes a step with.
+    pub fn turn(&self) -> Arc<dyn Fn(u64) -> Turn + Send + Sync> {
+        let schedule = self.schedule;
+        Arc::new(move |step| {
+            let turn = schedule.turn(step);
+            Turn { temperature: turn.temperature, loose: turn.loose }
+        })
+    }
+}
+
+/// The forces, as the card takes them.
+pub fn laws(network: &Network) -> graph_layout::Laws {
+    let Laws { repulsion, gravity, reach, softening, damping } = Laws::default();
+    let levels = match Repulsion::for_nodes(network.len()) {
+        Repulsion::Exact => 0,
+        Repulsion::Grid { levels } => levels,
+    };
+    graph_layout::Laws {
+        count: network.len() as u32,
+        levels,
+        parts: layout::grid_parts(&network.springs.masses),
+        quantum: layout::MASS_QUANTUM,
+        repulsion,
+        gravity,
+        reach,
+        softening,
+        damping,
+        padding: [0.0; 7],
+    }
+}

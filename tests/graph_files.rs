@@ -1,0 +1,179 @@
+//! Graphs to files and back: all that is written is read again, in every format; what is wrong is
+//! named with its line; and no text makes a reader fail otherwise.
+
+use orrery::analysis::graph_file::{FileEdge, FileNode, Format, GraphFile};
+use proptest::prelude::*;
+
+fn small() -> GraphFile {
+    let node = |i: usize| FileNode {
+        id: format!("{}", 40 + i),
+        label: format!("head 0 \u{b7} \"neuron\" <{i}> & co"),
+        place: Some([1.5 * i as f64, -0.25]),
+        colour: Some([10, 20, 30 + i as u8]),
+        size: Some(2.5),
+        values: vec![("community".into(), i as f64), ("octave".into(), 7.0)],
+    };
+    GraphFile {
+        title: "step 40, G_x > 0.1 & more".into(),
+        directed: true,
+        nodes: (0..3).map(node).collect(),
+        edges: vec![FileEdge { from: 0, to: 1, weight: 0.125 }, FileEdge { from: 2, to: 0, weight: -3.5 }],
+    }
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    for format in [Format::Gexf, Format::GraphMl] {
+        let text = format.write(&small());
+        assert_eq!(format.read(&text).unwrap(), small(), "{format:?}\n{text}");
+    }
+    let csv = Format::Csv.write(&small());
+    assert_eq!(csv, "source,target,weight\n40,41,0.125\n42,40,-3.5\n");
+    let back = Format::Csv.read(&csv).unwrap();
+    let named = |g: &GraphFile| -> Vec<(String, String, f64)> {
+        g.edges.iter().map(|e| (g.nodes[e.from].id.clone(), g.nodes[e.to].id.clone(), e.weight)).collect()
+    };
+    assert_eq!(named(&back), named(&small()));
+}
+
+/// As Gephi and networkx write them.
+#[test]
+fn what_others_write_is_read() {
+    let gephi = r#"<?xml version='1.0' encoding='UTF-8'?>
+<gexf xmlns="http://www.gexf.net/1.2draft" version="1.2" xmlns:viz="http://www.gexf.net/1.2draft/viz">
+  <graph defaultedgetype="undirected" mode="static"><attributes class="node"><attribute id="modularity_class"
+    title="Modularity Class" type="integer"/><attribute id="n" title="nickname" type="string"/></attributes>
+    <attributes class="edge"><attribute id="modularity_class" title="other" type="string"/></attributes>
+    <nodes><node id="a" label="A"><attvalues><attvalue for="modularity_class" value="3"/><attvalue for="n" value="x"/>
+      </attvalues><viz:size value="4.0"/><viz:position x="-1.0" y="2.0"/><viz:color r="1" g="2" b="255"/></node>
+      <node id="b"/></nodes>
+    <edges><edge id="0" source="a" target="b"/></edges></graph></gexf>"#;
+    let graph = Format::Gexf.read(gephi).unwrap();
+    assert_eq!((graph.nodes.len(), graph.edges.len(), graph.directed), (2, 1, false));
+    let a = &graph.nodes[0];
+    assert_eq!(
+        (a.place, a.colour, a.values.as_slice()),
+        (Some([-1.0, 2.0]), Some([1, 2, 255]), &[("Modularity Class".to_owned(), 3.0)][..])
+    );
+    assert_eq!((graph.nodes[1].label.as_str(), graph.edges[0].weight), ("b", 1.0));
+    let nx = r#"<?xml version='1.0' encoding='utf-8'?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="d1" for="edge" attr.name="weight" attr.type="double"/>
+<key id="d0" for="node" attr.name="community" attr.type="long"/>
+<graph edgedefault="directed"><node id="0"><data key="d0">1</data></node><node id="1"/>
+<edge source="0" target="1"><data key="d1">0.5</data></edge></graph></graphml>"#;
+    let graph = Format::GraphMl.read(nx).unwrap();
+    assert_eq!((graph.nodes[0].value("community"), graph.edges[0].weight, graph.directed), (Some(1.0), 0.5, true));
+    for csv in [
+        "1,2\n2,3,0.5\n",
+        "Weight;To;From\n1;2;1\n0.5;3;2\n",
+        "\u{feff}source\ttarget\tweight\r\n1\t2\t1\r\n\r\n2\t3\t0.5\r\n",
+    ] {
+        let graph = Format::Csv.read(csv).unwrap();
+        let edges: Vec<_> =
+            graph.edges.iter().map(|e| (&*graph.nodes[e.from].id, &*graph.nodes[e.to].id, e.weight)).collect();
+        assert_eq!(edges, [("1", "2", 1.0), ("2", "3", 0.5)], "{csv:?}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_line_and_what_to_do() {
+    for (format, text, line, words) in [
+        (Format::Csv, "source,target\n1,2\n3\n", 3, "source, target"),
+        (Format::Csv, "1,2,much\n", 1, "`much`"),
+        (Format::Csv, "1,2\n\"3,4\n", 2, "never ends"),
+        (Format::Csv, "", 1, "no nodes"),
+        (Format::Gexf, "<gexf>\n<graph><nodes>\n<node id=\"a\"/>", 3, "cut off"),
+        (
+            Format::Gexf,
+            "<gexf><graph><nodes><node id=\"a\"/></nodes>\n<edges><edge source=\"a\" target=\"b\"/></edges></graph></gexf>",
+            2,
+            "`b`",
+        ),
+        (Format::Gexf, "<gexf><graph><nodes>\n<node label=\"a\"/></nodes></graph></gexf>", 2, "`id`"),
+        (
+            Format::Gexf,
+            "<gexf><graph><nodes><node id=\"a\"/>\n\n<node id=\"a\"/></nodes></graph></gexf>",
+            3,
+            "second node `a`",
+        ),
+        (Format::Gexf, "<html></html>", 1, "GEXF"),
+        (Format::Gexf, "<gexf><graph><nodes><node id=\"&bomb;\"/></nodes></graph></gexf>", 1, "&amp;"),
+        (
+            Format::GraphMl,
+            "<graphml><graph>\n<node id=\"a\"><data key=\"x\">far</data></node></graph></graphml>",
+            2,
+            "`far`",
+        ),
+        (Format::GraphMl, "just words", 1, "graphml"),
+    ] {
+        let e = format.read(text).expect_err(text);
+        assert_eq!(e.line, line, "{text}: {e}");
+        assert!(e.to_string().contains(words), "{text}: {e}");
+    }
+}
+
+fn any_name() -> impl Strategy<Value = String> {
+    // What XML cannot say is left out by the writers; everything else comes back.
+    proptest::string::string_regex("[ -~\u{e9}\u{3b1}\t]{1,12}").unwrap()
+}
+
+fn any_graph() -> impl Strategy<Value = GraphFile> {
+    let node = (any_name(), proptest::option::of((-1e6..1e6f64, -1e6..1e6f64)), proptest::option::of(any::<[u8; 3]>()));
+    let nodes = proptest::collection::vec(node, 1..12);
+    (nodes, any::<bool>()).prop_flat_map(|(nodes, directed)| {
+        let n = nodes.len();
+        let edges = proptest::collection::vec((0..n, 0..n, -1e3..1e3f64), 0..20);
+        edges.prop_map(move |edges| GraphFile {
+            title: "t".into(),
+            directed,
+            nodes: nodes
+                .iter()
+                .enumerate()
+                .map(|(i, (name, place, colour))| FileNode {
+                    id: format!("{name}{i}"),
+                    label: name.clone(),
+                    place: place.map(|(x, y)| [x, y]),
+                    colour: *colour,
+                    size: None,
+                    values: vec![("community".into(), i as f64 * 0.5)],
+                })
+                .collect(),
+            edges: edges.iter().map(|(from, to, weight)| FileEdge { from: *from, to: *to, weight: *weight }).collect(),
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_graph_comes_back_from_xml(graph in any_graph()) {
+        for format in [Format::Gexf, Format::GraphMl] {
+            let back = format.read(&format.write(&graph));
+            prop_assert_eq!(back.as_ref(), Ok(&graph), "{:?}", format);
+        }
+    }
+
+    #[test]
+    fn any_edges_come_back_from_a_table(graph in any_graph()) {
+        prop_assume!(!graph.edges.is_empty());
+        let back = Format::Csv.read(&Format::Csv.write(&graph)).map_err(|e| TestCaseError::fail(e.to_string()))?;
+        let named = |g: &GraphFile| -> Vec<(String, String, f64)> {
+            g.edges.iter().map(|e| (g.nodes[e.from].id.clone(), g.nodes[e.to].id.clone(), e.weight)).collect()
+        };
+        prop_assert_eq!(named(&back), named(&graph));
+    }
+
+    /// Cut, changed and joined at random: an answer or an error, never a panic.
+    #[test]
+    fn no_text_makes_a_reader_fail_otherwise(cut in 0usize..2000, at in 0usize..2000, byte in any::<u8>(), words in ".{0,80}") {
+        for format in Format::ALL {
+            let mut bytes = format.write(&small()).into_bytes();
+            let (cut, at) = (cut % bytes.len(), at % bytes.len());
+            bytes[at] = byte;
+            bytes.truncate(cut.max(1));
+            let _ = format.read(&String::from_utf8_lossy(&bytes));
+            let _ = format.read(&words);
+        }
+    }
+}
