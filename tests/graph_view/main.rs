@@ -6,11 +6,11 @@ mod planted;
 use std::{fs, path::PathBuf, sync::Arc};
 
 use eframe::egui::{self, Key, Modifiers, PointerButton, Pos2, Rect, accesskit::Role, vec2};
-use egui_kittest::{Harness, kittest::Queryable};
+use egui_kittest::{Harness, HarnessBuilder, kittest::Queryable, wgpu::WgpuTestRenderer};
 use orrery::{
     analysis::graph_file::{Format, GraphFile},
     config::Config,
-    gpu::offscreen::Offscreen,
+    gpu::{self, graph::frames_drawn, offscreen::Offscreen},
     telemetry::{Event, Graph, Line, Payload, RunInfo, RunState, Sample, Series, VariantInfo, channels::GRAPH_NEURONS},
     ui::{
         figure::Figure,
@@ -74,6 +74,22 @@ struct Tile {
 const SIZE: [f32; 2] = [760.0, 560.0];
 
 fn tile(mirror: Mirror, still: bool) -> Harness<'static, Tile> {
+    tile_in(Harness::builder().with_size(vec2(SIZE[0], SIZE[1])), mirror, still, true)
+}
+
+/// As in the window: laid out and drawn on the adapter.
+fn tile_on(offscreen: &Offscreen, size: [f32; 2], mirror: Mirror, dark: bool) -> Harness<'static, Tile> {
+    let state = offscreen.render_state().clone();
+    let told = state.clone();
+    let builder = Harness::builder()
+        .with_size(vec2(size[0], size[1]))
+        .renderer(WgpuTestRenderer::from_render_state(state))
+        .with_context_setup(move |ctx| gpu::install(ctx, &told))
+        .with_render_every_step(true);
+    tile_in(builder, mirror, false, dark)
+}
+
+fn tile_in(builder: HarnessBuilder<Tile>, mirror: Mirror, still: bool, dark: bool) -> Harness<'static, Tile> {
     let tile = Tile {
         view: (views::find("neuron_graph").unwrap().make)(),
         mirror,
@@ -82,10 +98,11 @@ fn tile(mirror: Mirror, still: bool) -> Harness<'static, Tile> {
         subtitle: String::new(),
         still,
     };
-    let (theme, config) = (Theme::dark(), Config::defaults("neuron_graph", &[]));
-    let mut harness = Harness::builder().with_size(vec2(SIZE[0], SIZE[1])).with_step_dt(1.0 / 60.0).build_ui_state(
+    let (theme, config) = (Theme::of(dark), Config::defaults("neuron_graph", &[]));
+    let mut harness = builder.with_step_dt(1.0 / 60.0).build_ui_state(
         move |ui, t: &mut Tile| {
             theme::apply(&theme, true, ui.ctx());
+            ui.painter().rect_filled(ui.max_rect().expand(20.0), 0.0, theme.panel);
             let (mut commands, mut settings, mut next_request) = (vec![], vec![], 1);
             let mut cx = ViewCx {
                 mirror: &t.mirror,
@@ -353,6 +370,60 @@ fn who_stays_keeps_its_place_when_the_next_sample_comes() {
     assert!(moved[54] < 0.1, "half of those that stay moved more than {} of the picture at once", moved[54]);
 }
 
+/// Where a node of an export stands on the screen, with everything fitted in.
+fn seen(harness: &Harness<'_, Tile>, graph: &GraphFile, node: usize) -> Pos2 {
+    let places: Vec<[f32; 2]> = graph.nodes.iter().map(|n| n.place.unwrap().map(|v| v as f32)).collect();
+    let (rect, b) = (canvas(harness), orrery::analysis::layout::bounds(&places));
+    let scale = ((rect.width() - 56.0) / (b[2] - b[0])).min((rect.height() - 56.0) / (b[3] - b[1]));
+    let off = vec2(places[node][0] - 0.5 * (b[0] + b[2]), 0.5 * (b[1] + b[3]) - places[node][1]);
+    rect.center() + off * scale
+}
+
+fn rested(harness: &mut Harness<'_, Tile>) -> usize {
+    let mut frames = 0;
+    while harness.ctx.has_requested_repaint() {
+        harness.step();
+        frames += 1;
+        assert!(frames < 2000, "it never rests");
+    }
+    frames
+}
+
+/// As in the window, on whatever adapter there is: places come back from it, picks hit, and nothing is
+/// drawn twice.
+#[test]
+fn on_an_adapter_it_rests_is_picked_and_drawn_once() {
+    let Ok(offscreen) = Offscreen::new().map_err(|e| println!("skipped: {e}")) else { return };
+    let graph = planted::graph(150, 4, 600, 0.8, 3);
+    let mut harness = tile_on(&offscreen, SIZE, mirror(planted::payload(&graph, |i| 10 + i)), true);
+    let frames = rested(&mut harness);
+    assert!((90..200).contains(&frames), "{frames} frames");
+    let file = exported(&mut harness);
+    let places: Vec<[f32; 2]> = file.nodes.iter().map(|n| n.place.unwrap().map(|v| v as f32)).collect();
+    let pure = planted::purity(&graph, &places);
+    assert!(pure > 0.8, "{pure}");
+    harness.key_press(Key::Escape);
+    rested(&mut harness);
+    let drawn = |o: &Offscreen| frames_drawn(&o.render_state().renderer.read().callback_resources);
+    let before = drawn(&offscreen);
+    let corner = canvas(&harness).left_top() + vec2(3.0, 3.0);
+    for at in [seen(&harness, &file, 5), corner, seen(&harness, &file, 9)] {
+        harness.event(egui::Event::PointerMoved(at));
+        harness.step();
+        harness.step();
+    }
+    assert_eq!(drawn(&offscreen), before, "hovering draws the graph anew");
+    let at = seen(&harness, &file, 5);
+    click(&mut harness, at);
+    assert_eq!(harness.state().selection.neuron, Some(15));
+    assert!(drawn(&offscreen) > before, "a selection is seen");
+    // Another start ends in the same places.
+    harness.get_by_label("restart").click();
+    harness.step();
+    rested(&mut harness);
+    assert!(exported(&mut harness).nodes.iter().map(|n| n.place).eq(file.nodes.iter().map(|n| n.place)));
+}
+
 /// Large pictures for a person to look at: ORRERY_LOOK=1.
 #[test]
 fn pictures_to_look_at() {
@@ -361,6 +432,21 @@ fn pictures_to_look_at() {
     }
     let Ok(mut offscreen) = Offscreen::new() else { return };
     let graph = planted::graph(2000, 14, 20_000, 0.72, 5);
+    for dark in [true, false] {
+        let mut harness = tile_on(&offscreen, [860.0, 640.0], mirror(planted::payload(&graph, |i| i)), dark);
+        let begun = std::time::Instant::now();
+        let frames = rested(&mut harness);
+        println!("{frames} frames to rest, {:.1} ms each", begun.elapsed().as_secs_f64() * 1e3 / frames as f64);
+        harness.state_mut().selection.neuron = Some(77);
+        let file = exported(&mut harness);
+        harness.key_press(Key::Escape);
+        harness.step();
+        let at = seen(&harness, &file, 77);
+        harness.event(egui::Event::PointerMoved(at));
+        harness.step();
+        harness.step();
+        harness.render().unwrap().save(folder().join(format!("selected-{dark}.png"))).unwrap();
+    }
     let mirror = mirror(planted::payload(&graph, |i| i));
     for (dark, size, scale) in [(true, [960.0, 640.0], 1.0), (false, [960.0, 640.0], 1.0), (true, [900.0, 600.0], 2.0)]
     {

@@ -53,7 +53,7 @@ fn radius(network: &Network, rect: Rect) -> f32 {
 fn strength(network: &Network, rect: Rect) -> f32 {
     let side = rect.area().sqrt().max(1.0);
     let layers = 0.12 * network.edges.len() as f32 / side;
-    (1.9 / (layers + 1.6)).clamp(0.05, 0.8)
+    (1.4 / (layers + 1.6)).clamp(0.03, 0.8)
 }
 
 impl NeuronGraph {
@@ -91,15 +91,16 @@ impl NeuronGraph {
         let theme = cx.theme;
         let zoom = self.camera.zoom(&self.motion.places, rect);
         let flat = |c: eframe::egui::Color32| [c.r(), c.g(), c.b()];
-        let strength = strength(network, rect);
+        // Paint covers where light adds up.
+        let strength = strength(network, rect) * if theme.dark { 1.0 } else { 0.62 };
         let look = Look {
             selected,
             swell: swell(zoom),
             strength: (strength * zoom.clamp(1.0, 8.0).powf(0.5)).min(0.9),
             width: (0.9 * zoom.clamp(1.0, 8.0).powf(0.25)).max(0.6),
             dim: 0.12,
-            glow: if theme.dark { 0.55 } else { 0.0 },
-            fade: 0.15 * rect.area().sqrt() * zoom.max(1.0),
+            glow: if theme.dark { 0.4 } else { 0.0 },
+            fade: 0.13 * rect.area().sqrt() * zoom.max(1.0),
             ground: flat(theme.panel),
             accent: flat(theme.accent),
             negative: flat(theme.cool),
