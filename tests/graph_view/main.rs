@@ -433,6 +433,7 @@ fn pictures_to_look_at() {
     let Ok(mut offscreen) = Offscreen::new() else { return };
     let graph = planted::graph(2000, 14, 20_000, 0.72, 5);
     for dark in [true, false] {
+        let Ok(offscreen) = Offscreen::new() else { return };
         let mut harness = tile_on(&offscreen, [860.0, 640.0], mirror(planted::payload(&graph, |i| i)), dark);
         let begun = std::time::Instant::now();
         let frames = rested(&mut harness);

@@ -7,7 +7,7 @@ use super::{NeuronGraph, canvas::swell, network::Network};
 use crate::ui::{plot::value_words, theme, views::ViewCx};
 
 /// Size of the card, and the canvas that has room for one.
-const CARD: (f32, f32) = (196.0, 250.0);
+const CARD: (f32, f32) = (228.0, 250.0);
 const ROOM: (f32, f32) = (560.0, 300.0);
 /// Partners named.
 const PARTNERS: usize = 4;
