@@ -39,11 +39,12 @@ pub static LAB: Lab = Lab {
     ],
     plan,
     panes: &[
-        Pane { view: "graph_threshold", column: 0, share: 0.5, tab: false },
-        Pane { view: "graph_neuron", column: 0, share: 0.5, tab: false },
-        Pane { view: "graph_modularity", column: 1, share: 0.55, tab: false },
-        Pane { view: "graph_degrees", column: 1, share: 0.45, tab: false },
-        Pane { view: "losses", column: 1, share: 0.45, tab: true },
+        Pane { view: "neuron_graph", column: 0, share: 0.68, tab: false },
+        Pane { view: "graph_threshold", column: 0, share: 0.32, tab: false },
+        Pane { view: "graph_modularity", column: 1, share: 0.5, tab: false },
+        Pane { view: "graph_degrees", column: 1, share: 0.5, tab: true },
+        Pane { view: "losses", column: 1, share: 0.5, tab: true },
+        Pane { view: "graph_neuron", column: 1, share: 0.5, tab: false },
     ],
     opens_with_run: false,
 };

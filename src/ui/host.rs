@@ -15,7 +15,9 @@ pub enum Purpose {
     OpenGraph,
     OpenTokenizer,
     OpenCheckpoint,
-    SaveAs { suggested: String },
+    SaveAs {
+        suggested: String,
+    },
 }
 
 /// A file that was asked for.

@@ -16,9 +16,9 @@ pub mod dragon;
 mod flow;
 #[path = "neurons.rs"]
 mod neurons;
-mod wiring;
 #[path = "../planted/mod.rs"]
 mod planted;
+mod wiring;
 
 /// The settings that views read.
 pub fn knobs() -> Vec<Knob> {

@@ -52,7 +52,7 @@ fn newest(cx: &ViewCx<'_>) -> Option<u64> {
 }
 
 /// Asks again when the settings differ from the run's own, and when the run has gone on since.
-fn keep_fresh(cx: &mut ViewCx<'_>) {
+pub(super) fn keep_fresh(cx: &mut ViewCx<'_>) {
     if as_planned(cx) || !cx.can_ask() {
         return;
     }
@@ -65,7 +65,7 @@ fn keep_fresh(cx: &mut ViewCx<'_>) {
 }
 
 /// What is shown of a channel: the schedule's, or the answer where the settings were changed since.
-fn sample<'a>(cx: &ViewCx<'a>, channel: &str) -> Option<&'a Sample> {
+pub(super) fn sample<'a>(cx: &ViewCx<'a>, channel: &str) -> Option<&'a Sample> {
     let answered = (cx.follow && !as_planned(cx)).then(|| cx.answer(channel)).flatten();
     answered.or_else(|| cx.sample(channel)).map(|(_, s)| s)
 }
