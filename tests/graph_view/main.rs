@@ -395,7 +395,7 @@ fn rested(harness: &mut Harness<'_, Tile>) -> usize {
 fn on_an_adapter_it_rests_is_picked_and_drawn_once() {
     let Ok(offscreen) = Offscreen::new().map_err(|e| println!("skipped: {e}")) else { return };
     let graph = planted::graph(150, 4, 600, 0.8, 3);
-    let mut harness = tile_on(&offscreen, SIZE, mirror(planted::payload(&graph, |i| 10 + i)), true);
+    let mut harness = tile_on(&offscreen, [440.0, 320.0], mirror(planted::payload(&graph, |i| 10 + i)), true);
     let frames = rested(&mut harness);
     assert!((90..200).contains(&frames), "{frames} frames");
     let file = exported(&mut harness);
