@@ -342,7 +342,7 @@ fn who_stays_keeps_its_place_when_the_next_sample_comes() {
     let before = exported(&mut harness);
     // Other edges, and every tenth neuron is another.
     let next = planted::graph(120, 4, 520, 0.8, 3);
-    let named = |i: u32| if i % 10 == 0 { 1000 + i } else { i };
+    let named = |i: u32| if i.is_multiple_of(10) { 1000 + i } else { i };
     let step = {
         let state = harness.state_mut();
         state.still = false;
@@ -360,7 +360,7 @@ fn who_stays_keeps_its_place_when_the_next_sample_comes() {
     let after = exported(&mut harness);
     let size = before.nodes.iter().filter_map(|n| n.place).map(|p| p[0].hypot(p[1])).fold(0.0, f64::max);
     let mut moved: Vec<f64> = (0..120)
-        .filter(|i| i % 10 != 0)
+        .filter(|i: &usize| !i.is_multiple_of(10))
         .map(|i| {
             let (a, b) = (before.nodes[i].place.unwrap(), after.nodes[i].place.unwrap());
             (a[0] - b[0]).hypot(a[1] - b[1]) / size

@@ -92,14 +92,14 @@ impl NeuronGraph {
         let zoom = self.camera.zoom(&self.motion.places, rect);
         let flat = |c: eframe::egui::Color32| [c.r(), c.g(), c.b()];
         // Paint covers where light adds up.
-        let strength = strength(network, rect) * if theme.dark { 1.0 } else { 0.62 };
+        let strength = strength(network, rect) * if theme.dark { 0.85 } else { 0.62 };
         let look = Look {
             selected,
             swell: swell(zoom),
             strength: (strength * zoom.clamp(1.0, 8.0).powf(0.5)).min(0.9),
             width: (0.9 * zoom.clamp(1.0, 8.0).powf(0.25)).max(0.6),
             dim: 0.12,
-            glow: if theme.dark { 0.4 } else { 0.0 },
+            glow: if theme.dark { 0.15 } else { 0.0 },
             fade: 0.13 * rect.area().sqrt() * zoom.max(1.0),
             ground: flat(theme.panel),
             accent: flat(theme.accent),

@@ -108,16 +108,17 @@ pub fn dressed(
         out.fill(false);
         emphasis.found.iter().for_each(|i| out[*i as usize] = true);
     }
-    let most = (0..n as u32).map(|i| network.degree(i)).max().unwrap_or(1).max(1) as f32;
+    let total: u64 = (0..n as u32).map(|i| u64::from(network.degree(i))).sum();
+    let mean = (total as f32 / n.max(1) as f32).max(1.0);
     (0..n as u32)
         .map(|i| {
             let place = palette.place(kind.and_then(|k| network.group(k, i)));
             let colour = palette.groups.get(place).map_or(Color32::GRAY, |g| g.colour);
             let shown = out[i as usize] && emphasis.group.is_none_or(|g| g == place);
-            let share = (network.degree(i) as f32 / most).sqrt();
+            let share = (network.degree(i) as f32 / mean).powf(0.45);
             Dressed {
                 colour: [colour.r(), colour.g(), colour.b(), if shown { 255 } else { FAINT }],
-                radius: radius * (0.55 + 2.1 * share),
+                radius: radius * share.clamp(0.6, 3.2),
                 held: held(i),
             }
         })
