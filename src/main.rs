@@ -11,11 +11,10 @@ static ALLOCATOR: Counting<mimalloc::MiMalloc> = Counting(mimalloc::MiMalloc);
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 
 fn main() -> std::process::ExitCode {
-    // SAFETY: sets two numbers in the allocator's table. A step takes longer than the usual ten milliseconds
+    // SAFETY: sets a number in the allocator's table. A step takes longer than the usual ten milliseconds
     // and asks for the same buffers again; a tenth of its time went into fresh pages.
     unsafe {
-        libmimalloc_sys::mi_option_set(PURGE_DELAY, 1000);
-        libmimalloc_sys::mi_option_set(libmimalloc_sys::mi_option_large_os_pages, 1);
+        libmimalloc_sys::mi_option_set(PURGE_DELAY, 10_000);
     }
     // SAFETY: no other thread runs yet. candle's own elementwise pool spins; ours does that work.
     unsafe { std::env::set_var("CANDLE_NUM_THREADS", "1") };
