@@ -243,6 +243,10 @@ fn the_lab_begins_from_a_file_and_trains_on() -> Outcome {
     let began = from(&at("compiled.pt"))?;
     let embed = |m: &dyn Model| host::to_f32(m.params().get("embed.weight").unwrap());
     assert_eq!(embed(run.variants[0].model.as_ref())?, embed(&began)?);
+    // what the lab's probes hold against it is of the same sizes and random
+    let bdh = run.variants[0].model.as_any().downcast_ref::<Bdh>().ok_or("no BDH")?;
+    let random = Bdh::new(bdh.spec(), 256, 11, &Device::Cpu)?;
+    assert_ne!(embed(&random)?, embed(&began)?);
     for _ in 0..3 {
         run.update(0)?;
         run.finish_step();

@@ -18,6 +18,7 @@ pub static LAB: Lab = Lab {
         ("reading", "Reading"),
         ("model", "Model"),
         ("variants", "Beside it"),
+        ("merging", "Merging"),
         ("corpus", "Text"),
         ("train", "Training"),
         ("probe", "Measuring"),
@@ -44,6 +45,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "losses", column: 1, share: 0.35, tab: false },
         Pane { view: "activity", column: 1, share: 0.65, tab: false },
         Pane { view: "surprise", column: 1, share: 0.65, tab: true },
+        Pane { view: "merging", column: 1, share: 0.65, tab: true },
     ],
     opens_with_run: false,
 };
@@ -52,6 +54,9 @@ fn knobs() -> Vec<Knob> {
     let mut all = reading_knobs();
     all.extend(bdh::model_knobs(2048, 64, 4));
     all.extend(bdh::variant_knobs());
+    all.push(Knob::text("merging.checkpoint", "Merge with", "").tip(
+        "A second trained BDH (.safetensors, .pt, .pth) of the same width, heads and layers. The view Merging puts both side by side and compares their losses; `orrery merge` writes the file.",
+    ));
     all.extend(bdh::corpus_knobs("mixture"));
     all.extend(bdh::training_knobs(600));
     all.extend(probe_knobs());

@@ -64,6 +64,7 @@ pub static PROBES: &[&dyn Probe] = &[
     &synapses::Activity,
     &synapses::Reading,
     &synapses::Surprise,
+    &synapses::Merging,
     &neuron_graph::NeuronGraph,
     &neuron_graph::GraphModularity,
     &neuron_graph::GraphCurve,

@@ -82,6 +82,9 @@ pub mod channels {
     pub const READING: &str = "synapses.reading";
     /// Payload `Bundle`: what fires while new words are met and repeated.
     pub const SURPRISE: &str = "synapses.surprise";
+    /// Payload `Bundle`: `losses` (`Matrix`, models by texts, nats), `models`, `texts`, `told` (`Text`): this
+    /// model, another, and both merged.
+    pub const MERGING: &str = "synapses.merging";
     pub const FLOW_SWEEP_CLASS: &str = "flow.sweep.class";
     pub const FLOW_SWEEP_LAYERS: &str = "flow.sweep.layers";
     pub const FLOW_SWEEP_LATENCY: &str = "flow.sweep.latency";

@@ -12,7 +12,7 @@ use orrery::{
 };
 
 /// Probes whose answers are recorded; asked once a process.
-const PROBES: &[&str] = &["activity", "reading", "surprise"];
+const PROBES: &[&str] = &["activity", "reading", "surprise", "merging"];
 
 /// Puts the answers into a mirror, as told at these steps.
 pub fn tell(mirror: &mut Mirror, steps: &[u64]) {
@@ -34,7 +34,10 @@ fn answers() -> Vec<Sample> {
     .unwrap();
     let spec = BdhSpec { d_model: 16, heads: 2, neurons: 128, layers: 3, ..BdhSpec::default() };
     let mut model = Spec::Bdh(spec).build(corpus.vocab(), 3, &Device::Cpu).unwrap();
-    let args = Args::from([("longest".to_owned(), orrery::config::Value::Int(160))]);
+    let args = Args::from([
+        ("longest".to_owned(), orrery::config::Value::Int(160)),
+        ("with".to_owned(), orrery::config::Value::Text(other_model(corpus.vocab()).display().to_string())),
+    ]);
     let mut all = vec![];
     for id in PROBES {
         let mut subject =
@@ -52,4 +55,17 @@ fn answers() -> Vec<Sample> {
         }
     }
     all
+}
+
+/// Another model of the same width in a file, for the one that is recorded to be merged with.
+fn other_model(vocab: usize) -> std::path::PathBuf {
+    let spec = BdhSpec { d_model: 16, heads: 2, neurons: 96, layers: 3, ..BdhSpec::default() };
+    let model = Spec::Bdh(spec.clone()).build(vocab, 5, &Device::Cpu).unwrap();
+    let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
+    let out = orrery::models::bdh::outward(&spec, &weights).unwrap();
+    // of this process alone: other tests write theirs at the same time
+    let name = format!("other-{}.safetensors", std::process::id());
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    orrery::store::tensors::write_with(&path, &out.tensors, &out.metadata).unwrap();
+    path
 }

@@ -29,7 +29,7 @@ const LISTED: usize = 6;
 
 /// A checkpoint whose tensors all fit; not yet loaded.
 pub struct Foreign {
-    /// The asked one with the file's sizes.
+    /// The asked one with the file's sizes. It names no file: a model made of it is a new one.
     pub spec: BdhSpec,
     pub vocab: usize,
     /// What was inferred or is different here, in words.
@@ -111,6 +111,7 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<Foreign> {
     });
     let mut spec = BdhSpec { d_model, heads, neurons, layers, ..asked.clone() };
     spec.gated = false;
+    spec.weights = None;
     let said = |key: &str| file.said().find(|(k, _)| *k == key).map(|(_, v)| v);
     spec.position = said("position").and_then(Position::from_id).unwrap_or(spec.position);
     spec.form = match said("form") {

@@ -2,10 +2,12 @@
 
 mod activity;
 mod firing;
+mod merging;
 mod reading;
 mod surprise;
 
 pub use activity::Activity;
+pub use merging::Merging;
 pub use reading::Reading;
 pub use surprise::Surprise;
 

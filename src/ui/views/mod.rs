@@ -375,6 +375,13 @@ pub static VIEWS: &[ViewEntry] = &[
         make: graph::NeuronGraph::make,
     },
     ViewEntry {
+        id: "merging",
+        title: "Merging",
+        about: "This model, another, and both side by side as one with the neurons of both: the loss of each on every \
+                text at hand. A merged model that is near the better of its parents everywhere has kept what both knew.",
+        make: synapses::Merging::make,
+    },
+    ViewEntry {
         id: "graph_threshold",
         title: "Threshold",
         about: "How the entries of G are spread, on a logarithmic axis; what lies beyond the line \u{3b2} makes the edges \

@@ -3,7 +3,7 @@
 
 mod along;
 mod answer;
-mod bars;
+pub(super) mod bars;
 mod camera;
 mod dials;
 mod ladder;

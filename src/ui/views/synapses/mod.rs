@@ -1,11 +1,13 @@
 //! Views of BDH: what fires, what synapses hold, what surprises.
 
 mod activity;
+mod merging;
 mod pulse;
 mod reading;
 mod surprise;
 
 pub use activity::Activity;
+pub use merging::Merging;
 pub use reading::Reading;
 pub use surprise::Surprise;
 
