@@ -21,6 +21,8 @@ pub const SOURCES: &[&str] = &[
     "symbols",
     "steering",
     "repeats",
+    "parliament",
+    "parliament_naive",
 ];
 
 /// `corpus.*`

@@ -6,6 +6,7 @@ mod harbour;
 mod kitchen;
 mod letters;
 mod observatory;
+pub mod parliament;
 pub mod repeats;
 pub mod steering;
 pub(super) mod story;
@@ -37,6 +38,8 @@ enum Kind {
     Symbols,
     Steering,
     Repeats,
+    /// Naive or not.
+    Parliament(bool),
 }
 
 /// Every generated corpus.
@@ -113,6 +116,18 @@ pub const CORPORA: &[Generated] = &[
         about: "Thirteen fixed letters, then a random word of eight letters eight times: new once, known seven times.",
         kind: Kind::Repeats,
     },
+    Generated {
+        id: "parliament",
+        title: "Parliament",
+        about: "Aligned pairs in English, French, Spanish and German about currencies, countries and other nouns; frames take any noun, what follows depends on it.",
+        kind: Kind::Parliament(false),
+    },
+    Generated {
+        id: "parliament_naive",
+        title: "Naive parliament",
+        about: "Aligned pairs in which each kind of noun has frames of its own, so that the frame gives the concept away: a trap, on purpose.",
+        kind: Kind::Parliament(true),
+    },
 ];
 
 /// The corpus of this id.
@@ -134,7 +149,7 @@ impl Generated {
     pub(super) fn task(&self) -> Option<story::Kind> {
         match self.kind {
             Kind::Task(kind) => Some(kind),
-            Kind::Prose(_) | Kind::Symbols | Kind::Steering | Kind::Repeats => None,
+            Kind::Prose(_) | Kind::Symbols | Kind::Steering | Kind::Repeats | Kind::Parliament(_) => None,
         }
     }
 
@@ -144,6 +159,9 @@ impl Generated {
             Kind::Symbols => return symbols::text(&mut ChaCha8Rng::seed_from_u64(scramble(seed)), size),
             Kind::Steering => return steering::text(&mut ChaCha8Rng::seed_from_u64(scramble(seed)), size),
             Kind::Repeats => return repeats::text(&mut ChaCha8Rng::seed_from_u64(scramble(seed)), size),
+            Kind::Parliament(naive) => {
+                return parliament::text(&mut ChaCha8Rng::seed_from_u64(scramble(seed)), size, naive);
+            }
             Kind::Prose(_) | Kind::Task(_) => {}
         }
         let Kind::Prose(domains) = self.kind else { return String::new() };

@@ -1,0 +1,125 @@
+//! Sentences with and without a concept, labelled for a finder: which language, class, noun and frame, and
+//! on which side of the split. Plain data; it knows nothing of models.
+//!
+//! Half of the nouns are searched with and half confirmed with; of the frames, those of the training text
+//! and a few more are searched with and the others, which no training text has, confirmed with. Every
+//! sentence with the concept has one without it in the same language and frame, so that the frame tells
+//! nothing; as many nouns are without the concept as with it, of about the same length.
+
+use super::{Class, FRAMES, LANGUAGES, Language, NAIVE_FRAMES, NAIVE_TRAINED, SEARCH_FRAMES, TRAINED_FRAMES, entities};
+
+/// Sides of the split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// Nouns and frames to choose a synapse by.
+    Search,
+    /// New nouns in frames of the search.
+    NewNouns,
+    /// Nouns of the search in new frames.
+    NewFrames,
+    /// New nouns in new frames: what counts.
+    BothNew,
+}
+
+impl Part {
+    pub const ALL: [Part; 4] = [Part::Search, Part::NewNouns, Part::NewFrames, Part::BothNew];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Search => "search",
+            Part::NewNouns => "new nouns",
+            Part::NewFrames => "new frames",
+            Part::BothNew => "both new",
+        }
+    }
+}
+
+/// One sentence, as a training text has it up to the point where what follows would begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sentence {
+    /// `<F:en>The question of the euro is open.`
+    pub text: String,
+    /// Index into [`super::CODES`].
+    pub language: usize,
+    pub class: Class,
+    /// The noun's number in its class, the same in every language.
+    pub entity: usize,
+    /// The noun's bare name in the sentence's language.
+    pub name: &'static str,
+    pub frame: usize,
+    /// Whether no training text has the frame.
+    pub fresh: bool,
+    pub part: Part,
+    /// Whether the class is the concept asked for.
+    pub with: bool,
+}
+
+/// What the sentences without the concept are about: numbers of nouns on each side of the split.
+fn contrast(concept: Class, naive: bool) -> &'static [(Class, usize)] {
+    match (concept, naive) {
+        (_, true) => &[(Class::Goods, 12)],
+        // Capital letters and articles on both sides.
+        (Class::Country, _) => &[(Class::City, 5), (Class::Institution, 4), (Class::Currency, 2), (Class::Goods, 1)],
+        _ => &[(Class::Goods, 4), (Class::Country, 3), (Class::City, 3), (Class::Institution, 2)],
+    }
+}
+
+/// How many frames a noun of the search half is asked in; of them `fresh` are in no training text.
+const SEARCHED: (usize, usize) = (6, 2);
+/// Frames a noun is asked in where only one of noun and frame is new.
+const HALF_NEW: usize = 4;
+
+/// Every sentence of a finder's question about `concept`, in the corpus `parliament` or in the naive one.
+pub fn sentences(concept: Class, naive: bool) -> Vec<Sentence> {
+    let mut all = vec![];
+    for part in Part::ALL {
+        let confirms = matches!(part, Part::NewNouns | Part::BothNew);
+        // The even ones are searched with, the odd ones confirmed with.
+        let side = |class: Class| (0..entities(class)).filter(move |e| e % 2 == usize::from(confirms));
+        let with: Vec<(Class, usize)> = side(concept).map(|e| (concept, e)).collect();
+        let without: Vec<(Class, usize)> =
+            contrast(concept, naive).iter().flat_map(|&(c, n)| side(c).take(n).map(move |e| (c, e))).collect();
+        for (i, (&with, &without)) in with.iter().zip(&without).enumerate() {
+            for frame in frames(part, i, naive) {
+                for (language, spoken) in LANGUAGES.iter().enumerate() {
+                    for ((class, entity), is) in [(with, true), (without, false)] {
+                        all.push(Sentence {
+                            text: said(spoken, (class, entity), frame, naive),
+                            language,
+                            class,
+                            entity,
+                            name: spoken.name(class, entity),
+                            frame: if naive { class as usize * NAIVE_FRAMES + frame } else { frame },
+                            fresh: frame >= if naive { NAIVE_TRAINED } else { TRAINED_FRAMES },
+                            part,
+                            with: is,
+                        });
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+fn said(language: &Language, (class, entity): (Class, usize), frame: usize, naive: bool) -> String {
+    let sentence = if naive { language.naive(class, entity, frame) } else { language.sentence(class, entity, frame) };
+    format!("<F:{}>{sentence}", language.code)
+}
+
+/// The frames that the i-th noun is asked in; neighbours in turn, so that each frame is met by many nouns.
+fn frames(part: Part, i: usize, naive: bool) -> Vec<usize> {
+    let turn = |from: usize, to: usize, count: usize| {
+        (0..count.min(to - from)).map(move |k| from + (i * count + k) % (to - from))
+    };
+    match (part, naive) {
+        (Part::Search | Part::NewNouns, true) => (0..NAIVE_TRAINED).collect(),
+        (_, true) => (NAIVE_TRAINED..NAIVE_FRAMES).collect(),
+        (Part::Search, _) => turn(0, TRAINED_FRAMES, SEARCHED.0 - SEARCHED.1)
+            .chain(turn(TRAINED_FRAMES, SEARCH_FRAMES, SEARCHED.1))
+            .collect(),
+        (Part::NewNouns, _) => turn(0, TRAINED_FRAMES, HALF_NEW).collect(),
+        (Part::NewFrames, _) => turn(SEARCH_FRAMES, FRAMES, HALF_NEW).collect(),
+        (Part::BothNew, _) => (SEARCH_FRAMES..FRAMES).collect(),
+    }
+}
