@@ -466,3 +466,28 @@ fn statistics() -> Outcome {
     assert!((fit.alpha - expected).abs() < 1e-5, "exponent {}, not {expected}", fit.alpha);
     Ok(())
 }
+
+/// Of the same file: how two samples are told apart.
+#[test]
+fn statistics_of_ranks() -> Outcome {
+    use orrery::analysis::{rank_test::MannWhitney, statistics::wilson};
+    let file: Value = serde_json::from_str(&std::fs::read_to_string(path("statistics.json"))?)?;
+    let number = |value: &Value| value.as_f64().ok_or("not a number");
+    let cases = file["mann_whitney"].as_array().ok_or("no Mann-Whitney cases")?;
+    assert!(!cases.is_empty());
+    for case in cases {
+        let (a, b) = (numbers(&case["a"]), numbers(&case["b"]));
+        let test = MannWhitney::of(&a, &b);
+        assert_eq!(test.u, number(&case["u"])?);
+        assert!((test.rank_biserial() - number(&case["rank_biserial"])?).abs() < 1e-12);
+        let p = number(&case["p_greater_asymptotic"])?;
+        assert!((test.p_greater() - p).abs() < 1e-9 * p.max(1e-3), "{} is not {p}", test.p_greater());
+    }
+    for case in file["wilson"].as_array().ok_or("no intervals")? {
+        let (low, high) = wilson(number(&case["k"])?, number(&case["n"])?);
+        let want = numbers(&case["interval95"]);
+        // ours is at z = 1.96, theirs at the quantile itself
+        assert!((low - want[0]).abs() < 1e-5 && (high - want[1]).abs() < 1e-5, "{low} {high} are not {want:?}");
+    }
+    Ok(())
+}

@@ -1,5 +1,6 @@
 //! Pure mathematics on slices and graphs: no tensor, no run.
 
+pub mod clusters;
 pub mod dragon;
 pub mod ema;
 pub mod graph;
@@ -7,5 +8,7 @@ pub mod graph_file;
 pub mod ladder;
 pub mod layout;
 pub mod linear_probe;
+pub mod many_tests;
 pub mod principal;
+pub mod rank_test;
 pub mod statistics;
