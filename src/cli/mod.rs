@@ -2,6 +2,7 @@
 //! window, run folders to pictures.
 
 pub mod bench;
+mod concepts;
 mod display;
 mod export;
 mod failure;
@@ -103,6 +104,8 @@ enum Command {
     ViewGraph(graph_file::ViewGraphArgs),
     /// Time training steps, alone or against PyTorch
     Bench(bench::BenchArgs),
+    /// Train several seeds and look for a synapse that stands for a concept, beside random weights
+    Concepts(concepts::ConceptArgs),
     /// Write a run's scalars as one CSV or as TensorBoard event files, or its weights as safetensors
     Export(export::ExportArgs),
     /// Put two trained BDHs side by side into one with the neurons of both
@@ -128,6 +131,7 @@ pub fn main() -> ExitCode {
         }
         Some(Command::ViewGraph(args)) => graph_file::run(&args, began),
         Some(Command::Bench(args)) => bench::run(&args),
+        Some(Command::Concepts(args)) => concepts::run(&args),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Merge(args)) => merge::run(&args),
         Some(Command::MergeStory(args)) => merge::story(&args),

@@ -38,10 +38,23 @@ pub static LAB: Lab = Lab {
             about: "Random words, new once and then known: fewer neurons fire for what is expected.",
             toml: include_str!("../../configs/synapses_surprise.toml"),
         },
+        Preset {
+            id: "synapses_parliament",
+            title: "Parliament",
+            about: "Four languages, currencies and countries in frames that take any noun: does a synapse come to stand for one?",
+            toml: include_str!("../../configs/synapses_parliament.toml"),
+        },
+        Preset {
+            id: "synapses_naive",
+            title: "The trap",
+            about: "The same with frames that belong to one concept: every synapse seems to know it, random weights too.",
+            toml: include_str!("../../configs/synapses_naive.toml"),
+        },
     ],
     plan,
     panes: &[
         Pane { view: "reading", column: 0, share: 1.0, tab: false },
+        Pane { view: "concepts", column: 0, share: 1.0, tab: true },
         Pane { view: "losses", column: 1, share: 0.35, tab: false },
         Pane { view: "activity", column: 1, share: 0.65, tab: false },
         Pane { view: "surprise", column: 1, share: 0.65, tab: true },

@@ -3,6 +3,7 @@
 
 mod attention_maps;
 mod causality;
+pub mod concepts;
 mod dragon;
 pub mod flow;
 mod neuron_graph;
@@ -64,6 +65,7 @@ pub static PROBES: &[&dyn Probe] = &[
     &synapses::Activity,
     &synapses::Reading,
     &synapses::Surprise,
+    &concepts::Concepts,
     &synapses::Merging,
     &neuron_graph::NeuronGraph,
     &neuron_graph::GraphModularity,

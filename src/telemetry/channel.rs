@@ -113,6 +113,8 @@ pub mod channels {
     /// Payload `Bundle`: one neuron's strongest partners and what it writes towards: `to` and `from`
     /// (`Series`: x the partner, line `entry`), `tokens` (`Text`), `scores` (`Series`), `facts`.
     pub const GRAPH_NEURON: &str = "graph.neuron";
+    /// Payload `Bundle`: synapses that tell a concept, searched and confirmed, and random models' beside.
+    pub const SYNAPSES_CONCEPTS: &str = "synapses.concepts";
     /// Payload `Bundle` of `Matrix`: a small BDH's E, D_x, D_y, and a text as pulses.
     pub const DRAGON_WEIGHTS: &str = "dragon.weights";
     /// Payload `Bundle` of `Series`: the paper's equivalences on these weights, token by token.

@@ -11,6 +11,8 @@ use orrery::{
     ui::mirror::Mirror,
 };
 
+#[path = "concepts.rs"]
+mod concepts;
 pub mod dragon;
 #[path = "../flow_views/field.rs"]
 mod flow;
@@ -166,6 +168,7 @@ fn samples(mirror: &mut Mirror) {
         let graph = planted::payload(&planted::graph(500, 7, 2600, inside, 3), |i| i * 4);
         sample(mirror, step, channels::GRAPH_NEURONS, "planted, for a test", graph, "", None);
     }
+    sample(mirror, STEPS, channels::SYNAPSES_CONCEPTS, "currency, computed", concepts::found(), "", None);
     sample(mirror, STEPS, channels::CAUSALITY, "the sentence as typed", causality(), SENTENCE, Some(1));
 }
 

@@ -368,6 +368,13 @@ pub static VIEWS: &[ViewEntry] = &[
         make: synapses::Surprise::make,
     },
     ViewEntry {
+        id: "concepts",
+        title: "Concepts",
+        about: "Synapses that tell sentences with a concept from others, searched on one half and confirmed on new nouns in \
+                new frames. A mark on each bar is the best that random weights reach; a full dot is a language it is told in.",
+        make: synapses::Concepts::make,
+    },
+    ViewEntry {
         id: "neuron_graph",
         title: "Neuron graph",
         about: "Neurons that act on one another strongly, pulled together by their edges and pushed apart by all others. \

@@ -1,12 +1,14 @@
 //! Views of BDH: what fires, what synapses hold, what surprises.
 
 mod activity;
+mod concepts;
 mod merging;
 mod pulse;
 mod reading;
 mod surprise;
 
 pub use activity::Activity;
+pub use concepts::Concepts;
 pub use merging::Merging;
 pub use reading::Reading;
 pub use surprise::Surprise;

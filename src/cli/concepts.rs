@@ -1,0 +1,281 @@
+//! `orrery concepts`: trains models of several seeds, searches them and as many untrained ones for a
+//! synapse that stands for a concept, and prints what held. The window's probe, over seeds.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::json;
+
+use super::{
+    Settings,
+    failure::Failure,
+    headless,
+    settings::{self, Named},
+};
+use crate::{
+    analysis::statistics::mean_sd,
+    config::Config,
+    corpus::generated::parliament::labelled::Part,
+    labs::Lab,
+    nn::fused,
+    probe::concepts::{self, Found, PAPER, Procedure, Question, Scalar, Verdict},
+    store::checkpoint,
+    telemetry::{StepStats, channels},
+    trainer::{self, Run},
+};
+
+#[derive(Args)]
+pub struct ConceptArgs {
+    /// A preset or config file of the Synapses lab
+    #[arg(long, default_value = "synapses_parliament")]
+    preset: String,
+    /// What to look for: currency or country
+    #[arg(long, default_value = "currency")]
+    concept: String,
+    /// Seeds of the trained models; as many random ones are searched
+    #[arg(long, value_delimiter = ',', default_value = "1,2,3")]
+    seeds: Vec<u64>,
+    /// Take these trained runs (folders of `orrery run`) rather than train
+    #[arg(long, value_delimiter = ',', value_name = "FOLDERS", conflicts_with_all = ["seeds", "preset"])]
+    runs: Vec<PathBuf>,
+    /// Leave the confirmation half alone and split the search half once more: for choosing a procedure
+    #[arg(long)]
+    rehearse: bool,
+    /// What a sentence's synapse comes to: mean, sum or peak; a rehearsal takes several
+    #[arg(long, value_delimiter = ',')]
+    scalar: Vec<String>,
+    /// Neurons a side and layer whose pairs are searched
+    #[arg(long, value_name = "K")]
+    per_side: Option<usize>,
+    /// Standard errors taken off before ranking; a rehearsal takes several
+    #[arg(long, value_delimiter = ',')]
+    caution: Vec<f64>,
+    /// Also write everything as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    #[command(flatten)]
+    set: Settings,
+}
+
+pub fn run(args: &ConceptArgs) -> Result<(), Failure> {
+    let procedures = procedures(args)?;
+    // backward recurses over the graph
+    std::thread::scope(|scope| {
+        match std::thread::Builder::new().stack_size(64 << 20).spawn_scoped(scope, || search(args, &procedures)) {
+            Ok(worker) => worker.join().unwrap_or_else(|_| Err(Failure::run("the search panicked"))),
+            Err(e) => Err(Failure::run(format!("no thread for the search: {e}"))),
+        }
+    })
+}
+
+/// A trained model with its corpus; its last held-out loss; and what to call it.
+struct Trained {
+    run: Run,
+    loss: f64,
+    name: String,
+}
+
+/// Trains or opens one.
+type Make<'a> = Box<dyn Fn() -> Result<Trained, Failure> + 'a>;
+
+/// What is to be trained or opened, one after another: a model is searched before the next is made.
+fn models(args: &ConceptArgs) -> Result<Vec<Make<'_>>, Failure> {
+    let mut all: Vec<Make<'_>> = vec![];
+    if !args.runs.is_empty() {
+        if !args.set.is_empty() {
+            return Err(Failure::usage("a trained run has its settings; leave --set, --steps and their like out"));
+        }
+        all.extend(args.runs.iter().map(|folder| Box::new(|| opened(folder)) as Box<_>));
+        return Ok(all);
+    }
+    let Named::Config(lab, mut config) = settings::resolve(&args.preset)? else {
+        return Err(Failure::usage(format!("`{}` is no preset or config", args.preset)));
+    };
+    settings::apply(&args.set, lab, &mut config)?;
+    for &seed in &args.seeds {
+        let mut config = config.clone();
+        config.seed = seed;
+        all.push(Box::new(move || train(lab, &config)));
+    }
+    Ok(all)
+}
+
+fn procedures(args: &ConceptArgs) -> Result<Vec<Procedure>, Failure> {
+    let default = Procedure::default();
+    let scalars = match args.scalar.is_empty() {
+        true => vec![default.scalar],
+        false => args.scalar.iter().map(|s| scalar(s)).collect::<Result<_, _>>()?,
+    };
+    let cautions = if args.caution.is_empty() { vec![default.caution] } else { args.caution.clone() };
+    let per_side = args.per_side.unwrap_or(default.per_side).max(1);
+    let all: Vec<Procedure> = scalars
+        .iter()
+        .flat_map(|&scalar| cautions.iter().map(move |&caution| Procedure { scalar, caution, per_side, ..default }))
+        .collect();
+    match all.len() > 1 && !args.rehearse {
+        true => Err(Failure::usage("one procedure is confirmed, once; to compare several use --rehearse")),
+        false => Ok(all),
+    }
+}
+
+fn scalar(id: &str) -> Result<Scalar, Failure> {
+    Scalar::IDS.iter().find(|s| s.0 == id).map(|s| s.1).ok_or_else(|| {
+        let known: Vec<&str> = Scalar::IDS.iter().map(|s| s.0).collect();
+        Failure::usage(format!("there is no scalar `{id}`; choose one of {}", known.join(", ")))
+    })
+}
+
+fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
+    let wrong = |e: candle_core::Error| Failure::run(format!("the search failed: {e}"));
+    // Model by model: what each procedure found in the trained one and in a random one.
+    let mut found: Vec<Vec<(Found, Found)>> = vec![];
+    let mut named = vec![];
+    let mut asked = None;
+    for make in models(args)? {
+        let Trained { run, loss, name } = make()?;
+        let config = &run.plan.config;
+        let naive = config.text("corpus.source") == "parliament_naive";
+        let id = format!("{}{}", args.concept, if naive { "_naive" } else { "" });
+        let question = match asked.take() {
+            Some(question) => question,
+            None => Question::preset(&id, &run.corpus, args.rehearse).ok_or_else(|| {
+                Failure::usage(format!("there is no concept `{}`; choose currency or country", args.concept))
+            })?,
+        };
+        let model = run.variants[0].model.as_ref();
+        let random = concepts::random(model, &run.corpus, config.seed, &run.device).map_err(wrong)?;
+        let mut of_model = vec![];
+        for how in procedures {
+            let one = |model| concepts::find(model, &question, how, &run.device).map_err(wrong);
+            of_model.push((one(model)?, one(random.as_ref())?));
+        }
+        found.push(of_model);
+        named.push((name, config.seed, loss));
+        asked = Some(question);
+    }
+    let Some(question) = asked else { return Err(Failure::usage("there is no model: name seeds or runs")) };
+    println!("{}{}", question.describe(), if args.rehearse { " (rehearsal inside the search half)" } else { "" });
+    let mut all = vec![];
+    for (k, how) in procedures.iter().enumerate() {
+        println!(
+            "\nscalar {}, {} neurons a side and layer, caution {}",
+            Scalar::IDS.iter().find(|s| s.1 == how.scalar).map_or("", |s| s.0),
+            how.per_side,
+            how.caution
+        );
+        let trained: Vec<&Found> = found.iter().map(|f| &f[k].0).collect();
+        let random: Vec<Found> = found.iter().map(|f| f[k].1.clone()).collect();
+        all.push(table(&question, &named, &trained, &random));
+    }
+    if let Some(path) = &args.json {
+        let whole = json!({ "question": question.describe(), "procedures": all });
+        let text = serde_json::to_string_pretty(&whole).map_err(|e| Failure::run(e.to_string()))?;
+        std::fs::write(path, text).map_err(|e| Failure::run(format!("{}: {e}", path.display())))?;
+    }
+    Ok(())
+}
+
+/// A run of these settings, trained.
+fn train(lab: &Lab, config: &Config) -> Result<Trained, Failure> {
+    let plan = (lab.plan)(config)?;
+    fused::set_threads(trainer::threads_of(&plan));
+    let (steps, seed) = (plan.steps, config.seed);
+    let mut run = Run::open(plan).map_err(|e| Failure::run(e.0))?;
+    while run.step < steps {
+        let stats = run.update(0).map_err(|e| Failure::run(e.0))?;
+        run.finish_step();
+        if run.step.is_multiple_of(100) || run.step == steps {
+            let loss = of(&stats, channels::LOSS_TRAIN);
+            eprintln!("seed {seed}: step {} of {steps}, loss {loss:.3}, {:.0} s", run.step, stats.wall_secs);
+        }
+    }
+    finished(run, format!("seed {seed}"))
+}
+
+/// A run folder at its last checkpoint.
+fn opened(folder: &Path) -> Result<Trained, Failure> {
+    let (lab, config) = headless::recorded(folder)?;
+    let plan = (lab.plan)(&config)?;
+    fused::set_threads(trainer::threads_of(&plan));
+    let mut run = Run::open(plan).map_err(|e| Failure::run(e.0))?;
+    let loaded = checkpoint::load(folder, &run.device).map_err(|e| Failure::usage(e.to_string()))?;
+    let Some(loaded) = loaded else {
+        return Err(Failure::usage(format!("{} has no checkpoint", folder.display())));
+    };
+    run.restore(&loaded.checkpoint).map_err(|e| Failure::run(e.0))?;
+    let name = format!("seed {}, step {}", config.seed, run.step);
+    finished(run, name)
+}
+
+fn finished(mut run: Run, name: String) -> Result<Trained, Failure> {
+    let loss = of(&run.evaluate(0).map_err(|e| Failure::run(e.0))?, channels::LOSS_HELD_OUT);
+    Ok(Trained { run, loss, name })
+}
+
+fn of(stats: &StepStats, channel: &str) -> f64 {
+    stats.scalars.iter().find(|s| s.0.as_str() == channel).map_or(f64::NAN, |s| s.1)
+}
+
+fn table(question: &Question, named: &[(String, u64, f64)], trained: &[&Found], random: &[Found]) -> serde_json::Value {
+    let codes: String = question.languages.iter().map(|c| format!("{c:>6}")).collect();
+    println!(
+        "{:<18}{:>6}{:>6}{:>6}{:>6}{:>7}{:>7}{:>7}{:>19}{:>8}{codes}",
+        "model", "loss", "layer", "y", "x", "search", "nouns", "frames", "both new, 95%", "p, Holm"
+    );
+    let mut rows = vec![];
+    for ((name, _, loss), f) in named.iter().zip(trained) {
+        printed(name, Some(*loss), f, &mut rows);
+    }
+    for ((_, seed, _), f) in named.iter().zip(random) {
+        printed(&format!("random {seed}"), None, f, &mut rows);
+    }
+    let verdicts: Vec<Verdict> = trained.iter().map(|f| Verdict::of(question, f, random)).collect();
+    let firsts: Vec<f64> = trained.iter().map(|f| f.first()).collect();
+    let (mean, sd) = mean_sd(&firsts);
+    println!(
+        "first of the ranking on both new: {mean:.2} +- {sd:.2} over {} models, best of any random synapse {:.2} (paper {PAPER}: one model, no random weights beside)",
+        firsts.len(),
+        verdicts.first().map_or(f64::NAN, |v| v.random)
+    );
+    for ((name, ..), v) in named.iter().zip(&verdicts) {
+        println!("{name}: {}", v.words);
+    }
+    json!({ "rows": rows, "verdicts": verdicts.iter().map(|v| v.words.clone()).collect::<Vec<_>>() })
+}
+
+/// The first three synapses of a model, and all of them as JSON.
+fn printed(name: &str, loss: Option<f64>, found: &Found, rows: &mut Vec<serde_json::Value>) {
+    for (rank, s) in found.synapses.iter().enumerate() {
+        let both = s.strength(Part::BothNew);
+        let (low, high) = both.map_or((f64::NAN, f64::NAN), |b| b.interval);
+        let by: Vec<f64> = both.map_or(vec![], |b| b.by_language.clone());
+        let strengths: serde_json::Map<String, serde_json::Value> = s
+            .strengths
+            .iter()
+            .map(|t| (t.part.name().to_owned(), json!({ "r": t.r, "by_language": t.by_language })))
+            .collect();
+        rows.push(json!({
+            "model": name, "rank": rank + 1, "layer": s.place.layer, "y": s.place.y, "x": s.place.x,
+            "loss": loss, "strengths": strengths, "interval": [low, high], "holm": s.holm,
+            "p_by_language": both.map(|b| b.p_by_language.clone()), "searched": found.searched,
+        }));
+        if rank < 3 {
+            let shown: String = by.iter().map(|r| format!("{r:>6.2}")).collect();
+            let first = |words: String| if rank == 0 { words } else { String::new() };
+            println!(
+                "{:<18}{:>6}{:>6}{:>6}{:>6}{:>7.2}{:>7.2}{:>7.2}{:>19}{:>8.4}{shown}",
+                first(name.to_owned()),
+                first(loss.map_or(String::new(), |l| format!("{l:.3}"))),
+                s.place.layer,
+                s.place.y,
+                s.place.x,
+                s.r(Part::Search),
+                s.r(Part::NewNouns),
+                s.r(Part::NewFrames),
+                format!("{:.2} ({low:.2}..{high:.2})", s.r(Part::BothNew)),
+                s.holm,
+            );
+        }
+    }
+    println!("{:<18}best of {} on both new: {:.2}", "", found.synapses.len(), found.best());
+}

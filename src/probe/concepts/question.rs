@@ -1,0 +1,134 @@
+//! What is asked of a model: sentences with and without a concept, each in a part of the split. Made from
+//! the parliament's labelled sentences, or from two lists of a person's own. Knows no model.
+
+use crate::corpus::{
+    Corpus,
+    generated::parliament::{
+        CODES, Class,
+        labelled::{Part, sentences},
+    },
+};
+
+/// The presets: id, what is looked for, whether in the naive corpus.
+pub const PRESETS: [(&str, Class, bool); 4] = [
+    ("currency", Class::Currency, false),
+    ("country", Class::Country, false),
+    ("currency_naive", Class::Currency, true),
+    ("country_naive", Class::Country, true),
+];
+
+/// One sentence as the finder sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// Non-empty.
+    pub ids: Vec<u32>,
+    /// Index into [`Question::languages`].
+    pub language: usize,
+    /// Index into [`Question::nouns`]: sentences about one noun, in whatever language, are drawn together.
+    pub noun: usize,
+    pub part: Part,
+    pub with: bool,
+}
+
+/// What sentences are about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Noun {
+    /// In the first language that has it.
+    pub name: String,
+    /// Kind of noun: "currency"; of own sentences "with" or "without".
+    pub class: &'static str,
+    pub with: bool,
+}
+
+/// A concept and its sentences.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// In words: "currency", "own sentences".
+    pub concept: String,
+    pub languages: Vec<String>,
+    pub nouns: Vec<Noun>,
+    pub items: Vec<Item>,
+}
+
+impl Question {
+    /// A preset's. With `rehearsal` the confirmation half is left alone: the search half is split once
+    /// more, nouns by nouns and frames of the training text against fresh ones, so that a procedure can be
+    /// chosen without looking. None if there is no such preset.
+    pub fn preset(id: &str, corpus: &Corpus, rehearsal: bool) -> Option<Self> {
+        let &(_, concept, naive) = PRESETS.iter().find(|p| p.0 == id)?;
+        let mut question = Self {
+            concept: concept.name().to_owned() + if naive { ", naive corpus" } else { "" },
+            languages: CODES.iter().map(|c| (*c).to_owned()).collect(),
+            nouns: vec![],
+            items: vec![],
+        };
+        let mut known = vec![];
+        for s in sentences(concept, naive) {
+            let noun = known.iter().position(|k| *k == (s.class, s.entity)).unwrap_or_else(|| {
+                known.push((s.class, s.entity));
+                question.nouns.push(Noun { name: s.name.to_owned(), class: s.class.name(), with: s.with });
+                known.len() - 1
+            });
+            let part = match (rehearsal, s.part) {
+                (false, part) => part,
+                // Nouns come in pairs, one with and one without the concept.
+                (true, Part::Search) => match (noun / 2 % 2 == 1, s.fresh) {
+                    (false, false) => Part::Search,
+                    (true, false) => Part::NewNouns,
+                    (false, true) => Part::NewFrames,
+                    (true, true) => Part::BothNew,
+                },
+                (true, _) => continue,
+            };
+            let ids = corpus.encode(&s.text);
+            if !ids.is_empty() {
+                question.items.push(Item { ids, language: s.language, noun, part, with: s.with });
+            }
+        }
+        Some(question)
+    }
+
+    /// Of two lists, one sentence a line; every second one confirms. A line may name its language as the
+    /// corpus does (`<F:en>...`). Errors say what is missing.
+    pub fn own(with: &str, without: &str, corpus: &Corpus) -> Result<Self, String> {
+        let mut question =
+            Self { concept: "own sentences".to_owned(), languages: vec![], nouns: vec![], items: vec![] };
+        for (text, with) in [(with, true), (without, false)] {
+            let lines: Vec<&str> = text.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+            let name = if with { "with" } else { "without" };
+            if lines.len() < 4 {
+                return Err(format!(
+                    "There are {} sentences {name} the concept: at least 4 are needed, half to search with and half to confirm with.",
+                    lines.len()
+                ));
+            }
+            for (i, line) in lines.iter().enumerate() {
+                let code = line.strip_prefix("<F:").and_then(|l| l.split_once('>')).map_or("all", |(code, _)| code);
+                let language = question.languages.iter().position(|l| l == code).unwrap_or_else(|| {
+                    question.languages.push(code.to_owned());
+                    question.languages.len() - 1
+                });
+                let ids = corpus.encode(line);
+                if ids.is_empty() {
+                    return Err(format!("\"{line}\" has no tokens that this corpus's tokeniser can say."));
+                }
+                let part = if i % 2 == 0 { Part::Search } else { Part::BothNew };
+                let noun = question.nouns.len();
+                question.nouns.push(Noun { name: (*line).to_owned(), class: name, with });
+                question.items.push(Item { ids, language, noun, part, with });
+            }
+        }
+        Ok(question)
+    }
+
+    pub fn of(&self, part: Part) -> impl Iterator<Item = &Item> {
+        self.items.iter().filter(move |i| i.part == part)
+    }
+
+    /// In words, for `about`.
+    pub fn describe(&self) -> String {
+        let count = |part| (self.of(part).filter(|i| i.with).count(), self.of(part).filter(|i| !i.with).count());
+        let ((a, b), (c, d)) = (count(Part::Search), count(Part::BothNew));
+        format!("{}: searched with {a} + {b} sentences, confirmed with {c} + {d}", self.concept)
+    }
+}

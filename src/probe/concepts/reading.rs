@@ -1,0 +1,174 @@
+//! Reads sentences and gives numbers of neurons and synapses: sums over a sentence, taken on the device, so
+//! that a whole sigma never exists. It does not know which sentences have the concept.
+
+use super::question::Item;
+use crate::{
+    models::{Model, bdh::Bdh},
+    nn::{Device, Result, Tap, Tensor, host},
+};
+
+/// Values of activations (one kind, one layer) that a batch may hold.
+const AT_ONCE: usize = 1 << 22;
+
+/// What a sentence's synapse comes to; sigma(i,j) = sum_s y_{s,l-1}(i) x_{s,l}(j), over the sentence
+/// (bdh.md, Reading mode; raw, without the turn of RoPE).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scalar {
+    /// At the sentence's end, divided by its tokens.
+    Mean,
+    /// At the sentence's end.
+    Sum,
+    /// Its greatest step at one token.
+    Peak,
+}
+
+impl Scalar {
+    pub const IDS: [(&str, Scalar); 3] = [("mean", Scalar::Mean), ("sum", Scalar::Sum), ("peak", Scalar::Peak)];
+}
+
+/// Where a synapse is: from neuron `y` of layer `layer - 1` to neuron `x` of layer `layer`, numbered over
+/// all heads (h N + i).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    pub layer: usize,
+    pub y: usize,
+    pub x: usize,
+}
+
+/// The short list of a layer: neurons y of the layer before, neurons x of this one.
+pub(super) struct Side {
+    pub layer: usize,
+    pub y: Vec<usize>,
+    pub x: Vec<usize>,
+}
+
+/// A batch of sentences in the making: which, their mask, and the activations.
+struct Read<'t> {
+    which: &'t [usize],
+    mask: Tensor,     // (B,T,1)
+    tokens: Vec<f32>, // (B)
+    tap: Tap,
+    neurons: usize,
+}
+
+impl Read<'_> {
+    /// `(B, T, n)`, zero after the sentence's end; only the given neurons if any are given.
+    fn activations(&self, kind: &str, layer: usize, of: Option<&[usize]>) -> Result<Tensor> {
+        let path = format!("layers.{layer}.{kind}");
+        let Some(found) = self.tap.get(&path) else { candle_core::bail!("the model offers no `{path}`") };
+        let (b, _, t, _) = found.dims4()?;
+        let mut all = found.transpose(1, 2)?.reshape((b, t, self.neurons))?;
+        if let Some(of) = of {
+            let of: Vec<u32> = of.iter().map(|&i| i as u32).collect();
+            all = all.index_select(&Tensor::from_slice(&of, of.len(), all.device())?, 2)?;
+        }
+        all.broadcast_mul(&self.mask)
+    }
+}
+
+pub(super) struct Reader<'a> {
+    pub model: &'a Bdh,
+    pub device: &'a Device,
+}
+
+impl Reader<'_> {
+    /// Calls `f` with batches of sentences of about equal length.
+    fn each(&self, items: &[&Item], mut f: impl FnMut(&Read<'_>) -> Result<()>) -> Result<()> {
+        let spec = self.model.spec();
+        let mut order: Vec<usize> = (0..items.len()).collect();
+        order.sort_by_key(|&i| items[i].ids.len());
+        let paths: Vec<String> =
+            (0..spec.layers).flat_map(|l| [format!("layers.{l}.x"), format!("layers.{l}.y")]).collect();
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let mut rest = &order[..];
+        while let Some(&first) = rest.first() {
+            let room = (AT_ONCE / spec.neurons.max(1) / items[first].ids.len().max(1)).clamp(1, 32);
+            let (which, after) = rest.split_at(room.min(rest.len()));
+            rest = after;
+            let t = which.iter().map(|&i| items[i].ids.len()).max().unwrap_or(1);
+            let (mut ids, mut mask, mut tokens) = (vec![], vec![], vec![]);
+            for &i in which {
+                let own = &items[i].ids;
+                ids.extend(own.iter().copied().chain(std::iter::repeat_n(0, t - own.len())));
+                mask.extend((0..t).map(|s| f32::from(u8::from(s < own.len()))));
+                tokens.push(own.len() as f32);
+            }
+            let mut tap = Tap::on(&paths);
+            // Causal: what pads the end changes nothing before it.
+            self.model.logits(&Tensor::from_slice(&ids, (which.len(), t), self.device)?, &mut tap)?;
+            let mask = Tensor::from_slice(&mask, (which.len(), t, 1), self.device)?;
+            f(&Read { which, mask, tokens, tap, neurons: spec.neurons })?;
+        }
+        Ok(())
+    }
+
+    /// Mean activity over each sentence, given to `f` as (sentence, layer l, y of layer l - 1, x of layer l),
+    /// `(n)` each.
+    pub fn neurons(&self, items: &[&Item], mut f: impl FnMut(usize, usize, &[f32], &[f32])) -> Result<()> {
+        let n = self.model.spec().neurons;
+        self.each(items, |read| {
+            for layer in 1..self.model.spec().layers {
+                let mean = |kind: &str, layer: usize| -> Result<Vec<f32>> {
+                    host::to_f32(&read.activations(kind, layer, None)?.sum(1)?) // (B,n)
+                };
+                let (y, x) = (mean("y", layer - 1)?, mean("x", layer)?);
+                for (k, &i) in read.which.iter().enumerate() {
+                    let per_token =
+                        |v: &[f32]| -> Vec<f32> { v[k * n..(k + 1) * n].iter().map(|v| v / read.tokens[k]).collect() };
+                    f(i, layer, &per_token(&y), &per_token(&x));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Every pair of the given neurons of a layer, `(sentence, ys, xs)` row-major: one list a layer.
+    pub fn pairs(&self, items: &[&Item], sides: &[Side], scalar: Scalar) -> Result<Vec<Vec<f32>>> {
+        let mut all: Vec<Vec<f32>> = sides.iter().map(|s| vec![0.0; items.len() * s.y.len() * s.x.len()]).collect();
+        self.each(items, |read| {
+            for (Side { layer, y: ys, x: xs }, all) in sides.iter().zip(&mut all) {
+                let y = read.activations("y", layer - 1, Some(ys))?; // (B,T,K)
+                let x = read.activations("x", *layer, Some(xs))?;
+                let size = ys.len() * xs.len();
+                for (k, &i) in read.which.iter().enumerate() {
+                    let (y, x) = (y.get(k)?, x.get(k)?); // (T,K)
+                    let found = match scalar {
+                        Scalar::Peak => y.unsqueeze(2)?.broadcast_mul(&x.unsqueeze(1)?)?.max(0)?,
+                        _ => y.t()?.contiguous()?.matmul(&x)?,
+                    }; // (K,K)
+                    let per = if scalar == Scalar::Mean { read.tokens[k] } else { 1.0 };
+                    let to = &mut all[i * size..(i + 1) * size];
+                    to.iter_mut().zip(host::to_f32(&found)?).for_each(|(to, v)| *to = v / per);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// The given synapses, `(synapse, sentence)`: a list each.
+    pub fn synapses(&self, items: &[&Item], places: &[Place], scalar: Scalar) -> Result<Vec<Vec<f64>>> {
+        let mut all = vec![vec![0.0; items.len()]; places.len()];
+        self.each(items, |read| {
+            for layer in 1..self.model.spec().layers {
+                let here: Vec<usize> = (0..places.len()).filter(|&k| places[k].layer == layer).collect();
+                if here.is_empty() {
+                    continue;
+                }
+                let of = |f: fn(&Place) -> usize| here.iter().map(|&k| f(&places[k])).collect::<Vec<_>>();
+                let y = read.activations("y", layer - 1, Some(&of(|p| p.y)))?; // (B,T,K)
+                let steps = (y * read.activations("x", layer, Some(&of(|p| p.x)))?)?;
+                let found = match scalar {
+                    Scalar::Peak => steps.max(1)?,
+                    _ => steps.sum(1)?,
+                }; // (B,K)
+                for (row, found) in host::to_f32(&found)?.chunks(here.len()).enumerate() {
+                    let per = if scalar == Scalar::Mean { read.tokens[row] } else { 1.0 };
+                    here.iter().zip(found).for_each(|(&k, v)| all[k][read.which[row]] = f64::from(v / per));
+                }
+            }
+            Ok(())
+        })?;
+        Ok(all)
+    }
+}

@@ -1,0 +1,301 @@
+//! The search itself: a short list of neurons, a ranking of their pairs, and the confirmation of the first.
+//! Numbers only; how they are told is another file's affair.
+
+use super::{
+    question::{Item, Question},
+    reading::{Place, Reader, Scalar, Side},
+};
+use crate::{
+    analysis::{clusters::Clusters, many_tests::holm},
+    corpus::generated::parliament::labelled::Part,
+    nn::Result,
+};
+
+/// How it is done: fixed before looking; see the head of [`super`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Procedure {
+    pub scalar: Scalar,
+    /// Neurons a side and layer whose pairs are searched.
+    pub per_side: usize,
+    /// Synapses that are confirmed.
+    pub confirmed: usize,
+    /// Standard errors (over nouns) taken off a correlation before it is ranked.
+    pub caution: f64,
+    /// How often clusters are shuffled, or drawn again.
+    pub draws: usize,
+}
+
+impl Default for Procedure {
+    fn default() -> Self {
+        Self { scalar: Scalar::Mean, per_side: 64, confirmed: 10, caution: 1.0, draws: 9999 }
+    }
+}
+
+/// How well a synapse tells sentences with the concept from others, in one part of the split.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Strength {
+    pub part: Part,
+    /// Rank-biserial correlation over all sentences of the part.
+    pub r: f64,
+    /// Its 95% interval when nouns are drawn again.
+    pub interval: (f64, f64),
+    /// One-sided p when nouns are shuffled.
+    pub p: f64,
+    pub by_language: Vec<f64>,
+    /// p of each language, corrected for their number (Holm).
+    pub p_by_language: Vec<f64>,
+}
+
+/// A synapse that was confirmed, or not.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Synapse {
+    pub place: Place,
+    /// In the order of [`Part::ALL`]; parts without sentences are left out.
+    pub strengths: Vec<Strength>,
+    /// p on new nouns in new frames, corrected for how many synapses were confirmed (Holm).
+    pub holm: f64,
+    /// Mean scalar of each noun over all its sentences, by number in the question.
+    pub by_noun: Vec<f64>,
+}
+
+impl Synapse {
+    pub fn strength(&self, part: Part) -> Option<&Strength> {
+        self.strengths.iter().find(|s| s.part == part)
+    }
+
+    /// The correlation in a part; NaN if it has no sentences.
+    pub fn r(&self, part: Part) -> f64 {
+        self.strength(part).map_or(f64::NAN, |s| s.r)
+    }
+
+    /// In how many languages it is told on new nouns in new frames (corrected p at most 0.05).
+    pub fn languages(&self) -> usize {
+        self.strength(Part::BothNew).map_or(0, |s| s.p_by_language.iter().filter(|p| **p <= 0.05).count())
+    }
+}
+
+/// What a search found: synapses in the order of the ranking.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// How many pairs were ranked.
+    pub searched: usize,
+    pub synapses: Vec<Synapse>,
+}
+
+impl Found {
+    /// The greatest correlation of any confirmed synapse on new nouns in new frames.
+    pub fn best(&self) -> f64 {
+        self.synapses.iter().map(|s| s.r(Part::BothNew)).fold(f64::NAN, f64::max)
+    }
+
+    /// That of the synapse ranked first.
+    pub fn first(&self) -> f64 {
+        self.synapses.first().map_or(f64::NAN, |s| s.r(Part::BothNew))
+    }
+}
+
+/// The whole procedure put to one model.
+pub(super) fn search(reader: &Reader<'_>, question: &Question, how: &Procedure) -> Result<Found> {
+    let items: Vec<&Item> = question.of(Part::Search).collect();
+    let sides = shortlist(reader, question, &items, how)?;
+    let values = reader.pairs(&items, &sides, how.scalar)?;
+    let strata = Strata::new(question, &items);
+    let mut ranked: Vec<(f64, Place)> = vec![];
+    for (Side { layer, y: ys, x: xs }, values) in sides.iter().zip(&values) {
+        let size = ys.len() * xs.len();
+        for pair in 0..size {
+            let of_pair: Vec<f64> = (0..items.len()).map(|s| f64::from(values[s * size + pair])).collect();
+            let place = Place { layer: *layer, y: ys[pair / xs.len()], x: xs[pair % xs.len()] };
+            ranked.push((strata.score(&of_pair, how.caution), place));
+        }
+    }
+    let searched = ranked.len();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let places = varied(&ranked, how.confirmed);
+    Ok(Found { searched, synapses: confirm(reader, question, &places, how)? })
+}
+
+/// The first of a ranking, no neuron of a side more than twice: ten shadows of one neuron are one finding.
+fn varied(ranked: &[(f64, Place)], count: usize) -> Vec<Place> {
+    let mut taken: Vec<Place> = vec![];
+    for (_, place) in ranked {
+        let shared = |same: fn(&Place, &Place) -> bool| taken.iter().filter(|t| same(t, place)).count();
+        let same_y = shared(|a, b| (a.layer, a.y) == (b.layer, b.y));
+        let same_x = shared(|a, b| (a.layer, a.x) == (b.layer, b.x));
+        if same_y < 2 && same_x < 2 {
+            taken.push(*place);
+        }
+        if taken.len() == count {
+            break;
+        }
+    }
+    taken
+}
+
+/// Sums of a neuron over the sentences of one language, with and without the concept.
+#[derive(Clone, Copy, Default)]
+struct Moments {
+    n: [f64; 2],
+    sum: [f64; 2],
+    squares: [f64; 2],
+}
+
+impl Moments {
+    fn add(&mut self, with: bool, v: f32) {
+        let (side, v) = (usize::from(with), f64::from(v));
+        self.n[side] += 1.0;
+        self.sum[side] += v;
+        self.squares[side] += v * v;
+    }
+
+    /// Difference of means over the pooled standard deviation.
+    fn selectivity(&self) -> f64 {
+        let mean = |s: usize| self.sum[s] / self.n[s].max(1.0);
+        let variance = |s: usize| (self.squares[s] / self.n[s].max(1.0) - mean(s).powi(2)).max(0.0);
+        let spread = ((variance(0) + variance(1)) / 2.0).sqrt();
+        if spread < 1e-9 { 0.0 } else { (mean(1) - mean(0)) / spread }
+    }
+}
+
+/// The most selective y and x of each layer.
+fn shortlist(reader: &Reader<'_>, question: &Question, items: &[&Item], how: &Procedure) -> Result<Vec<Side>> {
+    let (n, layers) = (reader.model.spec().neurons, reader.model.spec().layers);
+    let languages = question.languages.len().max(1);
+    // [layer][side][neuron * languages + language]
+    let mut moments = vec![[vec![Moments::default(); n * languages], vec![Moments::default(); n * languages]]; layers];
+    reader.neurons(items, |i, layer, y, x| {
+        for (side, values) in moments[layer].iter_mut().zip([y, x]) {
+            for (neuron, v) in values.iter().enumerate() {
+                side[neuron * languages + items[i].language].add(items[i].with, *v);
+            }
+        }
+    })?;
+    let most = |side: &[Moments]| -> Vec<usize> {
+        let mean: Vec<f64> =
+            side.chunks(languages).map(|m| m.iter().map(Moments::selectivity).sum::<f64>() / m.len() as f64).collect();
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by(|&a, &b| mean[b].total_cmp(&mean[a]).then(a.cmp(&b)));
+        order.truncate(how.per_side);
+        order
+    };
+    Ok((1..layers).map(|layer| Side { layer, y: most(&moments[layer][0]), x: most(&moments[layer][1]) }).collect())
+}
+
+/// Sentences by language, ready to be ranked within each.
+struct Strata {
+    /// (sentence, noun, with) of each language.
+    languages: Vec<Vec<(usize, usize, bool)>>,
+    nouns: usize,
+}
+
+impl Strata {
+    fn new(question: &Question, items: &[&Item]) -> Self {
+        let mut languages = vec![vec![]; question.languages.len()];
+        items.iter().enumerate().for_each(|(i, item)| languages[item.language].push((i, item.noun, item.with)));
+        Self { languages, nouns: question.nouns.len() }
+    }
+
+    /// Rank-biserial correlation within languages, averaged over nouns, less `caution` standard errors over
+    /// nouns of either side (DeLong's placements, clustered).
+    fn score(&self, values: &[f64], caution: f64) -> f64 {
+        // Sum and number of placements of each noun, with sides apart.
+        let mut placed = vec![(0.0, 0.0); self.nouns];
+        let mut with_side = vec![false; self.nouns];
+        for stratum in &self.languages {
+            let mut sides = [vec![], vec![]];
+            stratum.iter().for_each(|&(i, _, with)| sides[usize::from(with)].push(values[i]));
+            sides.iter_mut().for_each(|s| s.sort_unstable_by(f64::total_cmp));
+            for &(i, noun, with) in stratum {
+                let others = &sides[usize::from(!with)];
+                if others.is_empty() {
+                    continue;
+                }
+                let (v, n) = (values[i], others.len() as f64);
+                let below = others.partition_point(|o| *o < v) + others.partition_point(|o| *o <= v);
+                let placement = below as f64 / n - 1.0;
+                placed[noun].0 += if with { placement } else { -placement };
+                placed[noun].1 += 1.0;
+                with_side[noun] = with;
+            }
+        }
+        let (mut sum, mut error) = (0.0, 0.0);
+        for side in [false, true] {
+            let means: Vec<f64> = placed
+                .iter()
+                .zip(&with_side)
+                .filter(|((_, n), with)| *n > 0.0 && **with == side)
+                .map(|((s, n), _)| s / n)
+                .collect();
+            let (mean, sd) = crate::analysis::statistics::mean_sd(&means);
+            if means.is_empty() {
+                return -1.0;
+            }
+            sum += mean / 2.0;
+            error += sd * sd / means.len() as f64;
+        }
+        sum - caution * error.sqrt()
+    }
+}
+
+fn confirm(reader: &Reader<'_>, question: &Question, places: &[Place], how: &Procedure) -> Result<Vec<Synapse>> {
+    let items: Vec<&Item> = question.items.iter().collect();
+    let values = reader.synapses(&items, places, how.scalar)?;
+    let mut synapses: Vec<Synapse> = places
+        .iter()
+        .zip(&values)
+        .map(|(&place, values)| {
+            let strengths =
+                Part::ALL.iter().filter_map(|&part| strength(question, &items, values, part, how)).collect();
+            Synapse { place, strengths, holm: 1.0, by_noun: by_noun(question, &items, values) }
+        })
+        .collect();
+    let p: Vec<f64> = synapses.iter().map(|s| s.strength(Part::BothNew).map_or(1.0, |s| s.p)).collect();
+    synapses.iter_mut().zip(holm(&p)).for_each(|(s, p)| s.holm = p);
+    Ok(synapses)
+}
+
+fn strength(q: &Question, items: &[&Item], values: &[f64], part: Part, how: &Procedure) -> Option<Strength> {
+    let of = |language: Option<usize>| -> Vec<(f64, &Item)> {
+        let chosen = |i: &&Item| i.part == part && language.is_none_or(|l| i.language == l);
+        values.iter().copied().zip(items.iter().copied()).filter(|(_, i)| chosen(i)).collect()
+    };
+    let all = of(None);
+    if all.is_empty() {
+        return None;
+    }
+    // Only nouns of this part take part in the shuffle.
+    let clusters = |some: &[(f64, &Item)]| {
+        let mut nouns: Vec<usize> = some.iter().map(|(_, i)| i.noun).collect();
+        nouns.sort_unstable();
+        nouns.dedup();
+        let at: Vec<usize> = some.iter().map(|(_, i)| nouns.partition_point(|n| *n < i.noun)).collect();
+        let with: Vec<bool> = nouns.iter().map(|n| q.nouns[*n].with).collect();
+        Clusters::new(&some.iter().map(|s| s.0).collect::<Vec<_>>(), &at, &with)
+    };
+    let whole = clusters(&all);
+    // The seeds are fixed: the same question has the same answer.
+    let languages: Vec<Clusters> = (0..q.languages.len()).map(|l| clusters(&of(Some(l)))).collect();
+    let p_of = |c: &Clusters, seed: u64| c.permutation_p(how.draws, seed);
+    let confirms = part == Part::BothNew;
+    Some(Strength {
+        part,
+        r: whole.rank_biserial(),
+        interval: if confirms { whole.bootstrap(how.draws.min(1999), 1) } else { (f64::NAN, f64::NAN) },
+        p: if confirms { p_of(&whole, 2) } else { f64::NAN },
+        by_language: languages.iter().map(Clusters::rank_biserial).collect(),
+        p_by_language: if confirms {
+            holm(&languages.iter().enumerate().map(|(l, c)| p_of(c, 3 + l as u64)).collect::<Vec<_>>())
+        } else {
+            vec![f64::NAN; languages.len()]
+        },
+    })
+}
+
+fn by_noun(question: &Question, items: &[&Item], values: &[f64]) -> Vec<f64> {
+    let mut sums = vec![(0.0, 0.0); question.nouns.len()];
+    for (v, item) in values.iter().zip(items) {
+        sums[item.noun].0 += v;
+        sums[item.noun].1 += 1.0;
+    }
+    sums.iter().map(|(s, n)| if *n > 0.0 { s / n } else { f64::NAN }).collect()
+}

@@ -1,0 +1,208 @@
+//! Draws the synapses found, a row each: how they did where they were searched (pale), on new nouns in new
+//! frames (full), and what random weights reach (a mark). And the nouns that drive one of them. It does not
+//! know how any of it was measured.
+
+use eframe::egui::{
+    Align2, Color32, FontId, Painter, Rect, Sense, Stroke, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
+};
+
+use crate::ui::theme::{self, Theme};
+
+/// One synapse.
+pub struct Row {
+    pub name: String,
+    pub search: f64,
+    pub new: f64,
+    pub interval: (f64, f64),
+    pub p: f64,
+    pub confirmed: bool,
+    /// (code, correlation, p)
+    pub languages: Vec<(String, f64, f64)>,
+    pub details: String,
+}
+
+/// What random weights reach: in the search, on new nouns in new frames.
+#[derive(Clone, Copy)]
+pub struct Scale {
+    pub random: [f64; 2],
+}
+
+const HIGH: f32 = 30.0;
+const LANGUAGE: f32 = 22.0;
+/// The scale's ends.
+const LEAST: f64 = -0.4;
+
+/// A row this wide has room for intervals.
+const ROOMY: f32 = 600.0;
+
+/// Where things stand across a row.
+struct Columns {
+    name: f32,
+    bars: [f32; 2],
+    roomy: bool,
+    languages: f32,
+}
+
+impl Columns {
+    fn of(rect: Rect, languages: usize) -> Self {
+        let right = rect.right() - LANGUAGE * languages as f32 - 8.0;
+        let roomy = rect.width() >= ROOMY;
+        let figures = right - if roomy { 156.0 } else { 74.0 };
+        let name = rect.left() + 4.0;
+        Self { name, bars: [(name + 142.0).min(figures - 60.0), figures - 8.0], roomy, languages: right + 4.0 }
+    }
+
+    fn across(&self, r: f64) -> f32 {
+        let share = ((r - LEAST) / (1.0 - LEAST)).clamp(0.0, 1.0) as f32;
+        self.bars[0] + share * (self.bars[1] - self.bars[0])
+    }
+}
+
+/// All rows under a line of column names; the number of a clicked one.
+pub fn rows_ui(ui: &mut Ui, theme: &Theme, rows: &[Row], scale: Scale, focus: usize) -> Option<usize> {
+    let width = ui.available_width().max(420.0);
+    let (head, _) = ui.allocate_exact_size(vec2(width, 18.0), Sense::hover());
+    let languages = rows.first().map_or(0, |r| r.languages.len());
+    let columns = Columns::of(head, languages);
+    let small = FontId::proportional(theme::SMALL);
+    let label = |x: f32, align: Align2, words: &str| {
+        ui.painter().text(pos2(x, head.center().y), align, words, small.clone(), theme.secondary);
+    };
+    label(columns.name, Align2::LEFT_CENTER, "synapse");
+    let (bars, figures) = match columns.roomy {
+        true => ("searched (pale), new (full), best random (mark)", "new, 95%, p"),
+        false => ("searched, new", "new, p"),
+    };
+    label(columns.bars[0], Align2::LEFT_CENTER, bars);
+    label(columns.languages - 12.0, Align2::RIGHT_CENTER, figures);
+    for (l, (code, ..)) in rows.first().map_or(&[][..], |r| &r.languages).iter().enumerate() {
+        label(columns.languages + LANGUAGE * (l as f32 + 0.5), Align2::CENTER_CENTER, code);
+    }
+    let mut clicked = None;
+    for (k, row) in rows.iter().enumerate() {
+        let (rect, response) = ui.allocate_exact_size(vec2(width, HIGH), Sense::click());
+        let ground = match (k == focus, response.hovered()) {
+            (true, _) => Some(theme.raised),
+            (_, true) => Some(theme.line),
+            _ => None,
+        };
+        let painter = ui.painter_at(rect);
+        if let Some(ground) = ground {
+            painter.rect_filled(rect, 3.0, ground);
+        }
+        row_painted(&painter, theme, rect, row, scale);
+        if response.clicked() {
+            clicked = Some(k);
+        }
+        response.widget_info(|| {
+            let words = format!("{}, searched {:.2}, new {:.2}, p {:.4}", row.name, row.search, row.new, row.p);
+            WidgetInfo::labeled(Role::Button, true, words)
+        });
+        let by: Vec<String> = row.languages.iter().map(|(c, r, p)| format!("{c} {r:.2} (p {p:.3})")).collect();
+        response.on_hover_text(format!("{}\n{}\nClick to follow it in the reading.", row.details, by.join("  ")));
+    }
+    clicked
+}
+
+fn row_painted(painter: &Painter, theme: &Theme, rect: Rect, row: &Row, scale: Scale) {
+    let columns = Columns::of(rect, row.languages.len());
+    let middle = rect.center().y;
+    let small = FontId::proportional(theme::SMALL);
+    let number = FontId::monospace(theme::SMALL);
+    painter.text(pos2(columns.name, middle), Align2::LEFT_CENTER, &row.name, small, theme.text);
+    let zero = columns.across(0.0);
+    painter.vline(zero, rect.y_range(), Stroke::new(1.0, theme.line));
+    let full = if row.confirmed { theme.accent } else { theme.cool };
+    let bars = [(row.search, 7.0, full.gamma_multiply(0.35)), (row.new, -5.0, full)];
+    for ((r, up, colour), random) in bars.into_iter().zip(scale.random) {
+        let y = middle - up;
+        if r.is_finite() {
+            let to = columns.across(r);
+            painter.rect_filled(Rect::from_x_y_ranges(zero.min(to)..=zero.max(to), y - 4.0..=y + 4.0), 1.0, colour);
+        }
+        if random.is_finite() {
+            let x = columns.across(random);
+            painter.vline(x, y - 5.0..=y + 5.0, Stroke::new(4.0, theme.panel));
+            painter.vline(x, y - 5.0..=y + 5.0, Stroke::new(2.0, theme.text));
+        }
+    }
+    let (low, high) = row.interval;
+    if low.is_finite() && high.is_finite() {
+        painter.hline(columns.across(low)..=columns.across(high), middle + 5.0, Stroke::new(1.0, theme.text));
+    }
+    let p = if row.p < 0.001 { "<.001".to_owned() } else { format!("{:.3}", row.p).replacen("0.", ".", 1) };
+    let figures = if low.is_finite() && columns.roomy {
+        format!("{:.2} {low:.2}\u{2013}{high:.2} {p}", row.new)
+    } else {
+        format!("{:.2} {p}", row.new)
+    };
+    painter.text(pos2(columns.languages - 12.0, middle), Align2::RIGHT_CENTER, figures, number, theme.text);
+    for (l, (_, r, p)) in row.languages.iter().enumerate() {
+        let at = pos2(columns.languages + LANGUAGE * (l as f32 + 0.5), middle);
+        if *p <= 0.05 {
+            painter.circle_filled(at, 5.0, full);
+        } else {
+            let colour = if r.is_finite() { theme.secondary } else { theme.line };
+            painter.circle_stroke(at, 4.5, Stroke::new(1.2, colour));
+        }
+    }
+}
+
+/// One synapse's mean over each noun's sentences: a line of dots for each kind of noun, the strongest named.
+pub fn nouns_ui(ui: &mut Ui, theme: &Theme, name: &str, values: &[f32], nouns: &[String], classes: &[String]) {
+    let (rect, response) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
+    let painter = ui.painter_at(rect);
+    let small = FontId::proportional(theme::SMALL);
+    let title = format!("what drives {name}: mean over each noun's sentences");
+    painter.text(rect.left_top(), Align2::LEFT_TOP, &title, small.clone(), theme.secondary);
+    let mut kinds: Vec<&String> = vec![];
+    classes.iter().for_each(|c| {
+        if !kinds.contains(&c) {
+            kinds.push(c);
+        }
+    });
+    let most = values.iter().copied().filter(|v| v.is_finite()).fold(1e-12, f32::max);
+    let (top, left, right) = (rect.top() + 18.0, rect.left() + 74.0, rect.right() - 8.0);
+    let step = (rect.bottom() - top) / kinds.len().max(1) as f32;
+    let mut words = vec![];
+    let mut pointed: Option<(f32, String)> = None;
+    for (row, kind) in kinds.iter().enumerate() {
+        let y = top + step * (row as f32 + 0.5);
+        painter.text(pos2(rect.left() + 4.0, y), Align2::LEFT_CENTER, kind.as_str(), small.clone(), theme.text);
+        painter.hline(left..=right, y, Stroke::new(1.0, theme.line));
+        let colour = if row == 0 { theme.accent } else { theme.cool };
+        let mut own: Vec<(f32, &str)> = values
+            .iter()
+            .zip(nouns)
+            .zip(classes)
+            .filter(|((v, _), c)| c == kind && v.is_finite())
+            .map(|((v, n), _)| (*v, n.as_str()))
+            .collect();
+        own.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut free: f32 = right;
+        for (k, (v, noun)) in own.iter().enumerate() {
+            let x = left + (v / most).clamp(0.0, 1.0) * (right - left);
+            painter.circle_filled(pos2(x, y), 3.0, colour.gamma_multiply(0.8));
+            if let Some(far) = response.hover_pos().map(|at| at.distance(pos2(x, y))).filter(|far| *far < 12.0)
+                && pointed.as_ref().is_none_or(|(least, _)| far < *least)
+            {
+                pointed = Some((far, format!("{noun}: {v:.3}")));
+            }
+            // The strongest have their names, where there is room.
+            if k < 3 {
+                let words = painter.layout_no_wrap((*noun).to_owned(), FontId::proportional(11.0), theme.text);
+                let at = (x - words.size().x / 2.0).min(free - words.size().x);
+                if at > left && words.size().y + 8.0 < step {
+                    free = at - 6.0;
+                    painter.galley(pos2(at, y - 4.0 - words.size().y), words, Color32::PLACEHOLDER);
+                }
+            }
+        }
+        let mean = own.iter().map(|o| o.0).sum::<f32>() / own.len().max(1) as f32;
+        words.push(format!("{kind} {mean:.3}"));
+    }
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("{title}: {}", words.join(", "))));
+    if let Some((_, noun)) = pointed {
+        response.on_hover_text(noun);
+    }
+}

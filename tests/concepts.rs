@@ -1,0 +1,206 @@
+//! The finder of concepts: what it reads is sigma, what it says of noise is no, and what is planted it finds.
+
+use std::collections::BTreeSet;
+
+use orrery::{
+    corpus::{Corpus, Source, Spec as CorpusSpec, TokenizerSpec, generated::parliament::labelled::Part},
+    models::{
+        Model, Spec,
+        bdh::{Bdh, BdhSpec},
+    },
+    nn::{Device, Tap, Tensor, host},
+    probe::{
+        Subject,
+        concepts::{self, Found, Item, Noun, PRESETS, Place, Procedure, Question, Scalar, Strength, Synapse, Verdict},
+        find,
+    },
+    telemetry::{Args, Payload, channels},
+};
+
+fn corpus(source: &str) -> Corpus {
+    let source = Source::Generated(source.to_owned());
+    let spec = CorpusSpec { source, tokenizer: TokenizerSpec::Byte { vocab: 256 }, held_out: 0.1, seed: 1 };
+    Corpus::open(&spec).unwrap()
+}
+
+fn small(seed: u64) -> Box<dyn Model> {
+    let spec = BdhSpec { d_model: 16, heads: 2, neurons: 64, layers: 3, ..BdhSpec::default() };
+    Spec::Bdh(spec).build(256, seed, &Device::Cpu).unwrap()
+}
+
+fn quick() -> Procedure {
+    Procedure { per_side: 6, confirmed: 4, draws: 199, ..Procedure::default() }
+}
+
+/// A few sentences of a preset, so that a test is quick.
+fn thinned(id: &str, rehearsal: bool) -> Question {
+    let mut question = Question::preset(id, &corpus("parliament"), rehearsal).unwrap();
+    question.items = question.items.into_iter().step_by(if rehearsal { 2 } else { 7 }).collect();
+    question
+}
+
+/// By its definition: y of the layer below times x of the layer, summed over the sentence.
+fn sigma(model: &dyn Model, ids: &[u32], place: Place, scalar: Scalar) -> f64 {
+    let n = model.as_any().downcast_ref::<Bdh>().unwrap().spec().per_head();
+    let (y_path, x_path) = (format!("layers.{}.y", place.layer - 1), format!("layers.{}.x", place.layer));
+    let mut tap = Tap::on(&[&y_path, &x_path]);
+    model.logits(&Tensor::from_slice(ids, (1, ids.len()), &Device::Cpu).unwrap(), &mut tap).unwrap();
+    let of = |path: &str, neuron: usize| -> Vec<f64> {
+        let all = host::to_f64(tap.get(path).unwrap()).unwrap(); // (1,nh,T,N)
+        (0..ids.len()).map(|t| all[(neuron / n * ids.len() + t) * n + neuron % n]).collect()
+    };
+    let steps: Vec<f64> = of(&y_path, place.y).iter().zip(of(&x_path, place.x)).map(|(y, x)| y * x).collect();
+    match scalar {
+        Scalar::Mean => steps.iter().sum::<f64>() / steps.len() as f64,
+        Scalar::Sum => steps.iter().sum(),
+        Scalar::Peak => steps.iter().copied().fold(0.0, f64::max),
+    }
+}
+
+#[test]
+fn what_is_confirmed_is_sigma() {
+    let (model, question) = (small(1), thinned("currency", false));
+    for (_, scalar) in Scalar::IDS {
+        let how = Procedure { scalar, ..quick() };
+        let found = concepts::find(model.as_ref(), &question, &how, &Device::Cpu).unwrap();
+        assert_eq!(found.searched, 2 * 6 * 6);
+        assert_eq!(found.synapses.len(), 4);
+        for synapse in &found.synapses {
+            for noun in [0, question.nouns.len() - 1] {
+                let own: Vec<f64> = question
+                    .items
+                    .iter()
+                    .filter(|i| i.noun == noun)
+                    .map(|i| sigma(model.as_ref(), &i.ids, synapse.place, scalar))
+                    .collect();
+                let mean = own.iter().sum::<f64>() / own.len() as f64;
+                assert!((synapse.by_noun[noun] - mean).abs() <= 1e-4 * mean.abs() + 1e-7, "{scalar:?} {noun}");
+            }
+        }
+    }
+}
+
+/// The ranking has seen nothing but the search half: other sentences for confirmation change no place.
+#[test]
+fn the_ranking_knows_the_search_half_alone() {
+    let (model, question) = (small(2), thinned("country", false));
+    let places = |q: &Question| -> Vec<Place> {
+        let found = concepts::find(model.as_ref(), q, &quick(), &Device::Cpu).unwrap();
+        found.synapses.iter().map(|s| s.place).collect()
+    };
+    let mut other = question.clone();
+    other.items.retain(|i| i.part == Part::Search || i.noun % 3 == 0);
+    for item in other.items.iter_mut().filter(|i| i.part != Part::Search) {
+        item.ids.reverse();
+    }
+    assert_eq!(places(&question), places(&other));
+    let mut searched = question.clone();
+    searched.items.iter_mut().filter(|i| i.part == Part::Search).for_each(|i| i.ids.reverse());
+    assert_ne!(places(&question), places(&searched), "the search half decides nothing");
+}
+
+/// A rehearsal has no sentence of the confirmation half, and its parts keep nouns and frames apart.
+#[test]
+fn a_rehearsal_leaves_the_confirmation_half_alone() {
+    for (id, ..) in &PRESETS[..2] {
+        let corpus = corpus("parliament");
+        let whole = Question::preset(id, &corpus, false).unwrap();
+        let rehearsal = Question::preset(id, &corpus, true).unwrap();
+        let texts = |q: &Question, parts: &[Part]| -> BTreeSet<Vec<u32>> {
+            q.items.iter().filter(|i| parts.contains(&i.part)).map(|i| i.ids.clone()).collect()
+        };
+        let confirming = texts(&whole, &[Part::NewNouns, Part::NewFrames, Part::BothNew]);
+        let rehearsed = texts(&rehearsal, &Part::ALL);
+        assert!(rehearsed.is_disjoint(&confirming));
+        assert_eq!(rehearsed, texts(&whole, &[Part::Search]));
+        let nouns = |part: Part| rehearsal.of(part).map(|i| i.noun).collect::<BTreeSet<_>>();
+        assert!(nouns(Part::Search).is_disjoint(&nouns(Part::BothNew)));
+        for part in Part::ALL {
+            let (with, without): (Vec<&Item>, Vec<&Item>) = rehearsal.of(part).partition(|i| i.with);
+            assert_eq!(with.len(), without.len());
+            assert!(with.len() > 40, "{part:?}: {}", with.len());
+        }
+    }
+}
+
+#[test]
+fn random_weights_confirm_nothing() {
+    let question = thinned("currency", false);
+    let found: Vec<Found> =
+        (1..4).map(|s| concepts::find(small(s).as_ref(), &question, &quick(), &Device::Cpu).unwrap()).collect();
+    let verdict = Verdict::of(&question, &found[0], &found[1..]);
+    assert!(verdict.confirmed.is_empty() && verdict.words.starts_with("No synapse confirmed"), "{}", verdict.words);
+}
+
+/// A verdict asks for all of: corrected p, two languages, the margin.
+#[test]
+fn a_verdict_needs_everything() {
+    let question = Question {
+        concept: "currency".into(),
+        languages: vec!["en".into(), "fr".into()],
+        nouns: vec![Noun { name: "euro".into(), class: "currency", with: true }],
+        items: vec![],
+    };
+    let synapse = |r: f64, holm: f64, by: [f64; 2]| Synapse {
+        place: Place { layer: 1, y: 3, x: 4 },
+        strengths: vec![Strength {
+            part: Part::BothNew,
+            r,
+            interval: (r - 0.1, r + 0.1),
+            p: holm,
+            by_language: vec![r; 2],
+            p_by_language: by.to_vec(),
+        }],
+        holm,
+        by_noun: vec![0.0],
+    };
+    let of = |s: Synapse| Found { searched: 10, synapses: vec![s] };
+    let random = [of(synapse(0.2, 0.3, [0.5, 0.5]))];
+    let confirmed = |s: Synapse| Verdict::of(&question, &of(s), &random).confirmed == [0];
+    assert!(confirmed(synapse(0.7, 0.01, [0.01, 0.04])));
+    assert!(!confirmed(synapse(0.7, 0.06, [0.01, 0.04])), "p");
+    assert!(!confirmed(synapse(0.7, 0.01, [0.01, 0.2])), "languages");
+    assert!(!confirmed(synapse(0.55, 0.01, [0.01, 0.04])), "margin");
+}
+
+/// A model whose one neuron fires on a certain byte is found out: sentences with it against others.
+#[test]
+fn a_planted_synapse_is_found() {
+    // V = 256, D = 4: the byte `$` alone has an embedding along the axis that neuron 5 reads.
+    let spec = BdhSpec { d_model: 4, heads: 1, neurons: 16, layers: 2, ..BdhSpec::default() };
+    let model = Spec::Bdh(spec).build(256, 3, &Device::Cpu).unwrap();
+    let var = |name: &str| model.params().get(name).unwrap();
+    let mut embed = host::to_f32(var("embed.weight").as_tensor()).unwrap();
+    embed[usize::from(b'$') * 4..][..4].copy_from_slice(&[9.0, -9.0, 0.1, 0.0]);
+    var("embed.weight").set(&Tensor::from_vec(embed, (256, 4), &Device::Cpu).unwrap()).unwrap();
+    let (with, without) =
+        (|i: usize| format!("a{}$b{i}", "c".repeat(i % 3)), |i: usize| format!("a{}db{i}", "c".repeat(i % 3)));
+    let lines = |f: &dyn Fn(usize) -> String| (0..24).map(f).collect::<Vec<_>>().join("\n");
+    let question = Question::own(&lines(&with), &lines(&without), &corpus("parliament")).unwrap();
+    let found = concepts::find(model.as_ref(), &question, &Procedure { per_side: 8, ..quick() }, &Device::Cpu).unwrap();
+    assert!(found.first() > 0.9, "{}", found.first());
+    assert!(found.synapses[0].holm <= 0.05);
+}
+
+#[test]
+fn the_probe_answers_and_says_what_is_missing() {
+    let corpus = corpus("parliament");
+    let mut model = small(4);
+    let mut ask = |args: &[(&str, &str)]| {
+        let args: Args =
+            args.iter().map(|(k, v)| ((*k).to_owned(), orrery::config::Value::parse(v, *k != "random"))).collect();
+        let mut subject =
+            Subject { model: model.as_mut(), corpus: &corpus, device: &Device::Cpu, seed: 1, args: &args };
+        find("concepts").unwrap().ask(&mut subject)
+    };
+    let own =
+        [("with", "one euro\na dollar\nfive francs\nthe pound"), ("without", "one day\na door\nfive cats\nthe end")];
+    let found = ask(&[own[0], own[1], ("random", "1")]).unwrap();
+    assert_eq!(found[0].channel, channels::SYNAPSES_CONCEPTS);
+    let rows = found[0].payload.part("synapses").and_then(Payload::as_series).unwrap();
+    assert_eq!(rows.x.len(), 10);
+    assert!(rows.lines.iter().all(|l| l.y.len() == 10));
+    let few = ask(&[("with", "one euro"), own[1]]).err().unwrap().to_string();
+    assert!(few.contains("at least 4 are needed"), "{few}");
+    assert!(ask(&[("preset", "weather")]).err().unwrap().to_string().contains("no concept `weather`"));
+}
