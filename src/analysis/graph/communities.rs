@@ -81,17 +81,28 @@ impl Level {
     fn of(graph: &Graph) -> Self {
         let (out, into) = graph.strengths();
         let n = graph.nodes();
+        let others = || graph.iter().filter(|(a, b, _)| a != b);
         let mut starts = vec![0usize; n + 1];
-        for (a, b, _) in graph.iter().filter(|(a, b, _)| a != b) {
+        if !graph.is_directed() {
+            // each arc is there both ways already, by rows
+            for (a, _, _) in others() {
+                starts[a + 1] += 1;
+            }
+            for v in 0..n {
+                starts[v + 1] += starts[v];
+            }
+            let links = others().map(|(_, b, w)| (b as u32, 2.0 * w)).collect();
+            return Self { starts, links, out, into, m: graph.total() };
+        }
+        for (a, b, _) in others() {
             starts[a + 1] += 1;
             starts[b + 1] += 1;
         }
         for v in 0..n {
             starts[v + 1] += starts[v];
         }
-        // an undirected graph has each arc both ways already; its links are twice one way
         let (mut links, mut next) = (vec![(0, 0.0); starts[n]], starts.clone());
-        for (a, b, w) in graph.iter().filter(|(a, b, _)| a != b) {
+        for (a, b, w) in others() {
             for (from, to) in [(a, b), (b, a)] {
                 links[next[from]] = (to as u32, w);
                 next[from] += 1;
@@ -130,30 +141,28 @@ impl Level {
     }
 }
 
-/// Weight from one node to each community nearby: written, read, and wiped where it was written.
+/// Weight from one node to each community nearby: written, read, and wiped where it was written. A
+/// community joined by links of no weight may be found more than once, which changes nothing.
 struct Nearby {
     weight: Vec<f64>,
-    seen: Vec<bool>,
     found: Vec<u32>,
 }
 
 impl Nearby {
     fn new(n: usize) -> Self {
-        Self { weight: vec![0.0; n], seen: vec![false; n], found: vec![] }
+        Self { weight: vec![0.0; n], found: vec![] }
     }
 
     fn look(&mut self, links: impl Iterator<Item = (u32, f64)>) {
         for c in self.found.drain(..) {
             self.weight[c as usize] = 0.0;
-            self.seen[c as usize] = false;
         }
         for (c, w) in links {
-            let i = c as usize;
-            if !self.seen[i] {
-                self.seen[i] = true;
+            let sum = &mut self.weight[c as usize];
+            if *sum == 0.0 {
                 self.found.push(c);
             }
-            self.weight[i] += w;
+            *sum += w;
         }
     }
 }
@@ -205,11 +214,12 @@ fn move_nodes(level: &Level, of: &mut [u32], rng: &mut ChaCha8Rng) {
     if level.m <= 0.0 {
         return;
     }
-    let (mut out, mut into, mut size) = (vec![0.0; n], vec![0.0; n], vec![0usize; n]);
+    // strengths out of and into each community, side by side because they are read together
+    let (mut sums, mut size) = (vec![[0.0; 2]; n], vec![0usize; n]);
     for (v, c) in of.iter().enumerate() {
         let c = *c as usize;
-        out[c] += level.out[v];
-        into[c] += level.into[v];
+        sums[c][0] += level.out[v];
+        sums[c][1] += level.into[v];
         size[c] += 1;
     }
     let mut free: Vec<u32> = (0..n as u32).filter(|c| size[*c as usize] == 0).collect();
@@ -224,13 +234,13 @@ fn move_nodes(level: &Level, of: &mut [u32], rng: &mut ChaCha8Rng) {
         waits[v] = false;
         let home = of[v];
         let (o, i) = (level.out[v], level.into[v]);
-        out[home as usize] -= o;
-        into[home as usize] -= i;
+        sums[home as usize][0] -= o;
+        sums[home as usize][1] -= i;
         size[home as usize] -= 1;
         near.look(level.links(v).iter().map(|(u, w)| (of[*u as usize], *w)));
         let gain = |c: u32| {
-            let c = c as usize;
-            near.weight[c] - (o * into[c] + i * out[c]) * scale
+            let [out, into] = sums[c as usize];
+            near.weight[c as usize] - (o * into + i * out) * scale
         };
         let (mut best, mut most) = (home, gain(home));
         for &c in &near.found {
@@ -254,8 +264,8 @@ fn move_nodes(level: &Level, of: &mut [u32], rng: &mut ChaCha8Rng) {
                 free.push(home);
             }
         }
-        out[best as usize] += o;
-        into[best as usize] += i;
+        sums[best as usize][0] += o;
+        sums[best as usize][1] += i;
         size[best as usize] += 1;
         if best != home {
             of[v] = best;
