@@ -177,3 +177,88 @@ proptest! {
         }
     }
 }
+
+/// What the window does with a graph's file, and the command line.
+mod opened {
+    use std::{fs, path::Path, process::Command, time::Duration};
+
+    use orrery::{
+        analysis::graph_file::{FileEdge, FileNode, Format, GraphFile},
+        cli::host::Desk,
+        telemetry::{Payload, RunState, channels::GRAPH_NEURONS},
+        ui::{host::Host, mirror::Mirror},
+    };
+
+    fn graph() -> GraphFile {
+        let node = |i: usize| FileNode {
+            id: format!("{}", 500 + i),
+            label: format!("n{i}"),
+            place: Some([i as f64, (i * i % 7) as f64]),
+            values: vec![("modularity_class".into(), (i % 2) as f64)],
+            ..FileNode::default()
+        };
+        GraphFile {
+            title: "a test".into(),
+            directed: true,
+            nodes: (0..9).map(node).collect(),
+            edges: (0..8).map(|i| FileEdge { from: i, to: i + 1, weight: 1.0 }).collect(),
+        }
+    }
+
+    fn opened(file: &Path) -> Mirror {
+        let handle = Desk::new(file.parent().unwrap().to_owned()).open_run(file.to_owned());
+        let mut mirror = Mirror::default();
+        for _ in 0..400 {
+            mirror.apply_batch(handle.inbox.take());
+            if mirror.state.is_some() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        mirror
+    }
+
+    #[test]
+    fn the_window_opens_it_as_a_run_of_the_graphs_lab_that_has_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        for format in Format::ALL {
+            let file = folder.path().join(format!("g.{}", format.ending()));
+            fs::write(&file, format.write(&graph())).unwrap();
+            let mirror = opened(&file);
+            assert_eq!(mirror.state, Some(RunState::Stopped), "{format:?}: {:?}", mirror.notices);
+            assert_eq!(mirror.info.as_ref().unwrap().lab, "neuron_graph");
+            let payload = &mirror.sample_at(0, GRAPH_NEURONS, 0).unwrap().payload;
+            let Some(Payload::Graph(told)) = payload.part("graph") else { panic!("no graph") };
+            assert_eq!((told.nodes, told.edges.len()), (9, 8));
+            let series = payload.part("neurons").and_then(Payload::as_series).unwrap();
+            assert_eq!(series.x[3], 503.0, "numbers that are names stay");
+            let known: Vec<&str> = series.lines.iter().map(|l| l.name.as_str()).collect();
+            let whole: &[&str] = if format == Format::Csv { &[] } else { &["community", "x", "y"] };
+            assert_eq!(known, whole);
+        }
+        let broken = folder.path().join("broken.gexf");
+        fs::write(&broken, "<gexf>\n<graph>").unwrap();
+        let mirror = opened(&broken);
+        let Some(RunState::Failed { message }) = &mirror.state else { panic!("{:?}", mirror.state) };
+        assert!(message.contains("broken.gexf, line 2"), "{message}");
+        assert!(mirror.info.is_none(), "nothing is shown of it");
+    }
+
+    #[test]
+    fn the_command_line_lays_it_out_and_names_what_is_wrong() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, out) = (folder.path().join("g.csv"), folder.path().join("out.graphml"));
+        fs::write(&file, Format::Csv.write(&graph())).unwrap();
+        let orrery = |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_orrery")).args(args).output().unwrap();
+        let path = |p: &Path| p.to_str().unwrap().to_owned();
+        let done = orrery(&["view-graph", &path(&file), "--layout", &path(&out)]);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let laid = Format::GraphMl.read(&fs::read_to_string(&out).unwrap()).unwrap();
+        assert!(laid.nodes.len() == 9 && laid.nodes.iter().all(|n| n.place.is_some()));
+        fs::write(&file, "1,2\n3\n").unwrap();
+        let wrong = orrery(&["view-graph", &path(&file), "--layout", &path(&out)]);
+        let words = String::from_utf8_lossy(&wrong.stderr).into_owned();
+        assert_eq!(wrong.status.code(), Some(2), "{words}");
+        assert!(words.contains("g.csv, line 2"), "{words}");
+    }
+}

@@ -71,6 +71,12 @@ pub fn is_graph(path: &Path) -> bool {
     path.file_name().is_some_and(|name| Format::of(&name.to_string_lossy()).is_some())
 }
 
+/// As [`is_graph`], where a table could as well be a text to train on.
+pub fn is_certainly_graph(path: &Path) -> bool {
+    let format = path.file_name().and_then(|name| Format::of(&name.to_string_lossy()));
+    format.is_some_and(|f| f != Format::Csv) && path.is_file()
+}
+
 fn read(path: &Path) -> Result<GraphFile, String> {
     let shown = path.display();
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();

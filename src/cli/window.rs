@@ -1,11 +1,14 @@
 //! `orrery` and `orrery replay`: the window, or, where none can open, the default lab without one.
 
-use std::{path::PathBuf, time::Instant};
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use super::{
     Open, display,
     failure::Failure,
-    headless,
+    graph_file, headless,
     host::Desk,
     settings::{self, Named},
 };
@@ -17,6 +20,9 @@ use crate::{
 
 /// Opens the window with what was named, or runs the lab without one and says why.
 pub fn open(open: &Open, began: Instant) -> Result<(), Failure> {
+    if let Some(file) = open.what.as_deref().map(Path::new).filter(|p| graph_file::is_certainly_graph(p)) {
+        return open_graph(file.to_owned(), open, began);
+    }
     let named = open.what.as_deref().map(settings::resolve).transpose()?;
     if let Err(why) = display::check() {
         return without_window(&why, open, named);
