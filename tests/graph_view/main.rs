@@ -370,6 +370,25 @@ fn who_stays_keeps_its_place_when_the_next_sample_comes() {
     assert!(moved[54] < 0.1, "half of those that stay moved more than {} of the picture at once", moved[54]);
 }
 
+/// Communities are counted anew in each sample: their numbers change, their colours do not.
+#[test]
+fn a_community_keeps_its_colour_when_its_number_changes() {
+    let graph = planted::graph(120, 4, 500, 0.8, 3);
+    let mut harness = tile(mirror(planted::payload(&graph, |i| i)), true);
+    let before = exported(&mut harness);
+    let mut next = planted::graph(120, 4, 500, 0.8, 3);
+    next.groups.iter_mut().for_each(|g| *g = 3 - *g);
+    tell(&mut harness.state_mut().mirror, 0, planted::payload(&next, |i| i));
+    harness.step();
+    let after = exported(&mut harness);
+    let colours = |graph: &GraphFile| graph.nodes.iter().map(|n| n.colour.unwrap()).collect::<Vec<_>>();
+    assert_eq!(colours(&before), colours(&after));
+    let of = |graph: &GraphFile| graph.nodes[0].value("community").unwrap();
+    assert_ne!(of(&before), of(&after));
+    let different: std::collections::HashSet<_> = colours(&after).into_iter().collect();
+    assert_eq!(different.len(), 4);
+}
+
 /// Where a node of an export stands on the screen, with everything fitted in.
 fn seen(harness: &Harness<'_, Tile>, graph: &GraphFile, node: usize) -> Pos2 {
     let places: Vec<[f32; 2]> = graph.nodes.iter().map(|n| n.place.unwrap().map(|v| v as f32)).collect();

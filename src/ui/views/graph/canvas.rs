@@ -85,8 +85,8 @@ impl NeuronGraph {
     }
 
     fn paint(&mut self, ui: &Ui, network: &Network, rect: Rect, cx: &ViewCx<'_>) -> Result<(), String> {
-        let target = gpu::target(ui.ctx()).ok_or("There is no graphics adapter, so the graph cannot be drawn.")?;
         self.dress(network, rect, cx);
+        let target = gpu::target(ui.ctx()).ok_or("There is no graphics adapter, so the graph cannot be drawn.")?;
         let selected = self.selected(cx);
         let theme = cx.theme;
         let zoom = self.camera.zoom(&self.motion.places, rect);

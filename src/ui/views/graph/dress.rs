@@ -24,14 +24,18 @@ pub struct Palette {
     pub groups: Vec<Group>,
     /// Place in `groups` of each group with a colour.
     places: HashMap<u32, usize>,
+    /// Which colour each neuron wears, by name.
+    worn: HashMap<u32, usize>,
 }
 
 impl Palette {
-    pub fn new(network: &Network, kind: Option<Kind>, theme: &Theme) -> Self {
+    /// `before` is what was worn until now: communities are counted anew in every sample, and one that
+    /// shares most of its neurons with an earlier one keeps that one's colour.
+    pub fn new(network: &Network, kind: Option<Kind>, theme: &Theme, before: Option<&Self>) -> Self {
         let groups = kind.and_then(|k| network.groups(k).map(|g| (k, g)));
         let Some((kind, of_nodes)) = groups else {
             let all = Group { id: None, name: "neurons".into(), count: network.len(), colour: theme.group(0) };
-            return Self { groups: vec![all], places: HashMap::new() };
+            return Self { groups: vec![all], ..Self::default() };
         };
         let mut counts: HashMap<u32, usize> = HashMap::new();
         of_nodes.iter().flatten().for_each(|g| *counts.entry(*g).or_default() += 1);
@@ -42,6 +46,8 @@ impl Palette {
             _ => sorted.sort_by_key(|(id, _)| *id),
         }
         let coloured = sorted.len().min(Theme::GROUPS);
+        let worn = before.filter(|_| kind == Kind::Community).map(|b| &b.worn);
+        let ranks = ranks(network, of_nodes, &sorted[..coloured], worn);
         let mut groups: Vec<Group> = sorted[..coloured]
             .iter()
             .enumerate()
@@ -49,7 +55,7 @@ impl Palette {
                 id: Some(*id),
                 name: format!("{} {id}", kind.name()),
                 count: *count,
-                colour: theme.group(i),
+                colour: theme.group(ranks.get(i).copied().unwrap_or(i)),
             })
             .collect();
         let rest: usize = sorted[coloured..].iter().map(|(_, count)| count).sum();
@@ -65,8 +71,10 @@ impl Palette {
             let name = words.join(", ");
             groups.push(Group { id: None, name, count: rest + alone, colour: theme.grey() });
         }
-        let places = groups.iter().enumerate().filter_map(|(i, g)| Some((g.id?, i))).collect();
-        Self { groups, places }
+        let places: HashMap<u32, usize> = groups.iter().enumerate().filter_map(|(i, g)| Some((g.id?, i))).collect();
+        let rank = |g: &Option<u32>| places.get(&(*g)?).and_then(|place| ranks.get(*place)).copied();
+        let worn = network.names.iter().zip(of_nodes).filter_map(|(name, g)| Some((*name, rank(g)?))).collect();
+        Self { groups, places, worn }
     }
 
     /// Which line of the legend a group stands in.
@@ -74,6 +82,35 @@ impl Palette {
         let grey = self.groups.len().saturating_sub(1);
         group.map_or(grey, |g| self.places.get(&g).copied().unwrap_or(grey))
     }
+}
+
+/// The colour of each of these groups: where most of its neurons wore one before, that one; the largest
+/// overlap chooses first, and who is left takes what is left.
+fn ranks(
+    network: &Network,
+    of_nodes: &[Option<u32>],
+    groups: &[(u32, usize)],
+    worn: Option<&HashMap<u32, usize>>,
+) -> Vec<usize> {
+    let place: HashMap<u32, usize> = groups.iter().enumerate().map(|(i, (id, _))| (*id, i)).collect();
+    let mut shared: HashMap<(usize, usize), usize> = HashMap::new();
+    for (name, group) in network.names.iter().zip(of_nodes) {
+        let before = worn.and_then(|w| w.get(name));
+        if let (Some(i), Some(rank)) = (group.and_then(|g| place.get(&g)), before) {
+            *shared.entry((*i, *rank)).or_default() += 1;
+        }
+    }
+    let mut claims: Vec<((usize, usize), usize)> = shared.into_iter().collect();
+    claims.sort_by_key(|(pair, count)| (Reverse(*count), *pair));
+    let mut given: Vec<Option<usize>> = vec![None; groups.len()];
+    for ((i, rank), _) in claims {
+        if given[i].is_none() && !given.contains(&Some(rank)) {
+            given[i] = Some(rank);
+        }
+    }
+    let taken: Vec<usize> = given.iter().flatten().copied().collect();
+    let mut free = (0..Theme::GROUPS).filter(|rank| !taken.contains(rank));
+    given.into_iter().map(|rank| rank.or_else(|| free.next()).unwrap_or(Theme::GROUPS)).collect()
 }
 
 /// Who stands out.

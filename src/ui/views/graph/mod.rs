@@ -48,6 +48,8 @@ pub struct NeuronGraph {
     palette: Palette,
     /// What the palette was made for.
     palette_of: Option<(Option<Kind>, bool)>,
+    /// What its colours stood for last.
+    palette_kind: Option<Option<Kind>>,
     motion: Motion,
     camera: Camera,
     hovered: Option<u32>,
@@ -114,7 +116,8 @@ impl NeuronGraph {
         let of = (self.kind(), cx.theme.dark);
         if self.palette_of != Some(of) {
             self.palette_of = Some(of);
-            self.palette = Palette::new(network, of.0, cx.theme);
+            let before = self.palette_kind.replace(of.0) == Some(of.0);
+            self.palette = Palette::new(network, of.0, cx.theme, before.then_some(&self.palette));
             self.group = None;
         }
     }
