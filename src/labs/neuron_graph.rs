@@ -121,10 +121,15 @@ fn plan(c: &Config) -> Result<Plan, ConfigError> {
         every: c.usize(&format!("probe.{every}_every")) as u64,
         args: args(c),
     };
+    let mut against_nulls = cadence("graph_modularity", "graph_modularity");
+    // measured before the first step as well, which should not wait long
+    if let Some(searches) = c.get("probe.graph_modularity_searches") {
+        against_nulls.args.insert("restarts".into(), searches.clone());
+    }
     let probes = vec![
         cadence("neuron_graph", "neuron_graph"),
         cadence("graph_curve", "graph_curve"),
-        cadence("graph_modularity", "graph_modularity"),
+        against_nulls,
         cadence("graph_neuron", "neuron_graph"),
     ];
     bdh::plan(c, vec![bdh::variant(c)?], probes)
