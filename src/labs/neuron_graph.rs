@@ -96,7 +96,10 @@ fn measuring_knobs() -> Vec<Knob> {
         Knob::int("probe.graph_modularity_every", "Null models every", 300, 0, 1_000_000)
             .unit("steps")
             .live()
-            .tip("Steps between two measurements of modularity against all null models. Each takes some seconds."),
+            .tip("Steps between two measurements of modularity against all null models. Each takes about a second."),
+        Knob::int("probe.graph_modularity_searches", "Searches, null models", 2, 1, 100).tip(
+            "How many searches for communities each of those numbers is the best of. More take longer, also before the first step; the view's button makes as many as the graph's own.",
+        ),
     ]
 }
 
