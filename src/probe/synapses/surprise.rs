@@ -109,6 +109,7 @@ impl Means {
     fn of(model: &Bdh, ids: &[u32], subject: &Subject<'_>) -> Result<Self> {
         let (layers, n) = (model.spec().layers, model.spec().neurons);
         let per_head = model.spec().per_head();
+        let groups = speeds(&model.spec().turns());
         let mut shares = vec![vec![0.0; PERIOD]; 2 * layers];
         let mut loss = vec![0.0; PERIOD];
         let mut octaves = vec![[vec![0.0; OCTAVES], vec![0.0; OCTAVES]]; layers];
@@ -124,9 +125,8 @@ impl Means {
                     let Some(phase) = phase else { continue };
                     let letters = if phase == 0 { WORD } else { WORD * KNOWN.len() } as f64;
                     let one = OCTAVES as f64 / (n as f64 * letters * counted);
-                    // frequencies fall with the neuron's number, evenly in their logarithm
                     for (neuron, _) in layer.row(Part::Y, token).enumerate().filter(|(_, v)| *v > 0.0) {
-                        octaves[l][phase][neuron % per_head * OCTAVES / per_head] += one;
+                        octaves[l][phase][groups[neuron % per_head / 2]] += one;
                     }
                 }
             }
@@ -144,6 +144,17 @@ impl Means {
     }
 }
 
+/// The group of each pair of neurons by how fast it turns, 0 the fastest; equally many in each.
+fn speeds(turns: &[f32]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..turns.len()).collect();
+    order.sort_by(|&a, &b| turns[b].total_cmp(&turns[a]).then(a.cmp(&b)));
+    let mut groups = vec![0; turns.len()];
+    for (rank, pair) in order.into_iter().enumerate() {
+        groups[pair] = rank * OCTAVES / turns.len();
+    }
+    groups
+}
+
 /// 0 while the word is new, 1 while it is known, nothing in between and in the warm-up.
 fn phase(at: usize) -> Option<usize> {
     let repetition = at.checked_sub(WARM)? / WORD;
@@ -151,5 +162,21 @@ fn phase(at: usize) -> Option<usize> {
         0 => Some(0),
         r if KNOWN.contains(&r) => Some(1),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::bdh::BdhSpec;
+
+    #[test]
+    fn groups_follow_the_speed_whatever_the_order_of_the_neurons() {
+        let turns = BdhSpec { heads: 1, neurons: 64, ..BdhSpec::default() }.turns();
+        let groups = speeds(&turns);
+        assert!(groups.iter().enumerate().all(|(pair, g)| *g == pair * OCTAVES / 32), "{groups:?}");
+        // side by side, as merging puts them
+        let merged = speeds(&[turns.clone(), turns].concat());
+        assert_eq!(merged[..32], merged[32..]);
     }
 }
