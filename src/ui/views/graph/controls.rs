@@ -12,10 +12,14 @@ impl NeuronGraph {
     pub(super) fn controls_ui(&mut self, ui: &mut Ui, network: &Network, canvas: Rect, cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
-            let tight = ui.available_width() < 520.0;
+            let room = ui.available_width();
             self.colour_ui(ui, network);
-            self.search_ui(ui, network, canvas, cx, if tight { 84.0 } else { 140.0 });
-            ui.separator();
+            let wide = [(520.0, 140.0), (380.0, 84.0)].into_iter().find(|(from, _)| room >= *from);
+            self.search_ui(ui, network, canvas, cx, wide.map_or(48.0, |(_, width)| width));
+            // in the narrowest tiles every button is worth more than a line
+            if wide.is_some() {
+                ui.separator();
+            }
             let resting = self.motion.is_resting();
             let (words, tip) = match (self.motion.paused, resting) {
                 (true, _) => ("go on", "Lets the layout move on."),
@@ -41,7 +45,7 @@ impl NeuronGraph {
                  networkx, or the edges alone as CSV. All three can be opened here again.",
             );
             Popup::menu(&export).show(|ui| self.export_ui(ui, network, cx));
-            if !resting && !tight && !cx.still {
+            if !resting && room >= 520.0 && !cx.still {
                 let (done, all) = self.motion.progress();
                 ui.label(format!("{done}/{all}")).on_hover_text("Steps of the layout until it rests.");
             }
