@@ -75,6 +75,12 @@ impl Knob {
         self
     }
 
+    /// Begins at another value.
+    pub fn default_to(mut self, value: Value) -> Self {
+        self.default = value;
+        self
+    }
+
     pub fn symbol(mut self, symbol: &'static str) -> Self {
         self.symbol = symbol;
         self

@@ -64,8 +64,8 @@ impl Config {
 
     /// The settings under a group: `control` gives `control.u0` and its like.
     pub fn under<'a>(&'a self, group: &'a str) -> impl Iterator<Item = (&'a str, &'a Value)> {
-        let named = move |key: &'a String| key.strip_prefix(group)?.strip_prefix('.');
-        self.values.iter().filter_map(move |(key, value)| Some((named(key)?, value)))
+        let named = move |key: &'a str| key.strip_prefix(group)?.strip_prefix('.');
+        self.iter().filter_map(move |(key, value)| Some((named(key)?, value)))
     }
 
     /// As [`Config::set`], from the text of a `--set key=value` or a typed field. `seed` is a key too.

@@ -61,13 +61,9 @@ pub fn training_knobs(steps: i64) -> Vec<Knob> {
 
 /// `corpus.*`: bytes of this text.
 pub fn corpus_knobs(source: &str) -> Vec<Knob> {
-    let default = |mut knob: Knob, value: Value| {
-        knob.default = value;
-        knob
-    };
     let each = |k: Knob| match k.key {
-        "corpus.source" => default(k, Value::Text(source.into())),
-        "corpus.vocab" => default(k, Value::Int(256)),
+        "corpus.source" => k.default_to(Value::Text(source.into())),
+        "corpus.vocab" => k.default_to(Value::Int(256)),
         _ => k,
     };
     common::corpus_knobs().into_iter().map(each).collect()
@@ -149,20 +145,6 @@ pub fn variants(c: &Config) -> Result<Vec<VariantSpec>, ConfigError> {
 
 /// These variants on the corpus of `corpus.*`.
 pub fn plan(c: &Config, variants: Vec<VariantSpec>, probes: Vec<Cadence>) -> Result<Plan, ConfigError> {
-    Ok(Plan {
-        config: c.clone(),
-        corpus: common::corpus_spec(c)?,
-        batch: c.usize("train.batch"),
-        window: c.usize("train.window"),
-        along: c.usize("train.carry") as u64,
-        steps: c.usize("train.steps") as u64,
-        optimisation: common::optimisation(c),
-        variants,
-        probes,
-        eval_every: c.usize("run.eval_every") as u64,
-        eval_windows: c.usize("run.eval_windows"),
-        checkpoint_every: c.usize("run.checkpoint_every") as u64,
-        device: c.text("run.device").to_owned(),
-        threads: c.usize("run.threads"),
-    })
+    let along = c.usize("train.carry") as u64;
+    Ok(Plan { along, ..common::plan(c, common::corpus_spec(c)?, variants, probes) })
 }

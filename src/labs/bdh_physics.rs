@@ -59,29 +59,24 @@ fn knobs() -> Vec<Knob> {
         .into_iter()
         .filter(|k| !matches!(k.key, "model.heads" | "model.gated" | "model.checkpoint"));
     all.extend(own.map(|k| match k.key {
-        "model.position" => with_default(k, Value::Text("alibi".into())),
-        "model.form" => with_default(k, Value::Text("paper".into())),
+        "model.position" => k.default_to(Value::Text("alibi".into())),
+        "model.form" => k.default_to(Value::Text("paper".into())),
         _ => k,
     }));
     all.extend(bdh::corpus_knobs("harbour").into_iter().map(|k| match k.key {
-        "corpus.tokenizer" => with_default(k, Value::Text("char".into())),
-        "corpus.vocab" => with_default(k, Value::Int(64)),
+        "corpus.tokenizer" => k.default_to(Value::Text("char".into())),
+        "corpus.vocab" => k.default_to(Value::Int(64)),
         _ => k,
     }));
     all.extend(common::training_knobs(1000, 8e-3, 16, 64));
-    all.push(
-        Knob::int("probe.dragon_every", "Rules every", 50, 0, 1_000_000)
-            .unit("steps")
-            .live()
-            .tip("Steps between two hand-overs of the weights to the rules, with the equivalences checked anew. 0: only when a view asks."),
-    );
+    all.push(common::every_knob(
+        "probe.dragon_every",
+        "Rules every",
+        50,
+        "Steps between two hand-overs of the weights to the rules, with the equivalences checked anew. 0: only when a view asks.",
+    ));
     all.extend(common::run_knobs(100, 500));
     all
-}
-
-fn with_default(mut knob: Knob, value: Value) -> Knob {
-    knob.default = value;
-    knob
 }
 
 fn rule_knobs() -> Vec<Knob> {
@@ -153,20 +148,6 @@ fn plan(c: &Config) -> Result<Plan, ConfigError> {
         ("keep".to_owned(), Value::Float(c.f64("physics.keep"))),
     ];
     let every = c.usize("probe.dragon_every") as u64;
-    Ok(Plan {
-        config: c.clone(),
-        corpus: common::corpus_spec(c)?,
-        batch: c.usize("train.batch"),
-        window: c.usize("train.window"),
-        along: 0,
-        steps: c.usize("train.steps") as u64,
-        optimisation: common::optimisation(c),
-        variants: vec![variant],
-        probes: vec![Cadence { probe: "dragon".into(), every, args: args.into() }],
-        eval_every: c.usize("run.eval_every") as u64,
-        eval_windows: c.usize("run.eval_windows"),
-        checkpoint_every: c.usize("run.checkpoint_every") as u64,
-        device: c.text("run.device").to_owned(),
-        threads: c.usize("run.threads"),
-    })
+    let probes = vec![Cadence { probe: "dragon".into(), every, args: args.into() }];
+    Ok(common::plan(c, common::corpus_spec(c)?, vec![variant], probes))
 }

@@ -6,7 +6,7 @@ use crate::{
     config::{Config, ConfigError, Knob},
     corpus::{Source, Spec, Task, TokenizerSpec},
     nn::optimiser::AdamWSpec,
-    trainer::{Optimisation, Schedule},
+    trainer::{Cadence, Optimisation, Plan, Schedule, VariantSpec},
 };
 
 /// Generated corpora that a person may choose by name; `corpus.file` overrides.
@@ -170,5 +170,30 @@ pub fn optimisation(c: &Config) -> Optimisation {
             warmup: c.usize("train.warmup") as u64,
             floor: c.f64("train.floor"),
         },
+    }
+}
+
+/// `probe.<id>_every`: how often a probe is asked by itself.
+pub fn every_knob(key: &'static str, label: &'static str, default: i64, tip: &'static str) -> Knob {
+    Knob::int(key, label, default, 0, 1_000_000).unit("steps").live().tip(tip)
+}
+
+/// These variants on this corpus, by `train.*` and `run.*`.
+pub fn plan(c: &Config, corpus: Spec, variants: Vec<VariantSpec>, probes: Vec<Cadence>) -> Plan {
+    Plan {
+        config: c.clone(),
+        corpus,
+        batch: c.usize("train.batch"),
+        window: c.usize("train.window"),
+        along: 0,
+        steps: c.usize("train.steps") as u64,
+        optimisation: optimisation(c),
+        variants,
+        probes,
+        eval_every: c.usize("run.eval_every") as u64,
+        eval_windows: c.usize("run.eval_windows"),
+        checkpoint_every: c.usize("run.checkpoint_every") as u64,
+        device: c.text("run.device").to_owned(),
+        threads: c.usize("run.threads"),
     }
 }

@@ -162,12 +162,8 @@ fn approach_knobs() -> Vec<Knob> {
 }
 
 fn probe_knobs() -> Vec<Knob> {
-    let every = |key, label, default| {
-        Knob::int(key, label, default, 0, 1_000_000)
-            .unit("steps")
-            .live()
-            .tip("Steps between two askings of this probe. 0 asks only at the start and when a view asks.")
-    };
+    let tip = "Steps between two askings of this probe. 0 asks only at the start and when a view asks.";
+    let every = |key, label, default| common::every_knob(key, label, default, tip);
     vec![
         every("probe.staircase_every", "Staircase every", 25),
         every("probe.attention_maps_every", "Attention every", 50),
@@ -278,20 +274,6 @@ fn plan(c: &Config) -> Result<Plan, ConfigError> {
         every: c.usize(&format!("probe.{probe}_every")) as u64,
         args: Default::default(),
     };
-    Ok(Plan {
-        config: c.clone(),
-        corpus: common::corpus_spec(c)?,
-        batch: c.usize("train.batch"),
-        window: c.usize("train.window"),
-        along: 0,
-        steps: c.usize("train.steps") as u64,
-        optimisation: common::optimisation(c),
-        variants: variants(c)?,
-        probes: vec![cadence("staircase"), cadence("attention_maps"), cadence("residual"), cadence("causality")],
-        eval_every: c.usize("run.eval_every") as u64,
-        eval_windows: c.usize("run.eval_windows"),
-        checkpoint_every: c.usize("run.checkpoint_every") as u64,
-        device: c.text("run.device").to_owned(),
-        threads: c.usize("run.threads"),
-    })
+    let probes = ["staircase", "attention_maps", "residual", "causality"].map(cadence);
+    Ok(common::plan(c, common::corpus_spec(c)?, variants(c)?, probes.into()))
 }

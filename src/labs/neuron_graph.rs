@@ -1,7 +1,7 @@
 //! The Neuron graph lab (BDH-GPU, arXiv 2509.26507, section 5): the weights of a language model as a
 //! graph between its neurons, cut at a threshold, while communities form.
 
-use super::{Lab, Pane, Preset, bdh};
+use super::{Lab, Pane, Preset, bdh, common};
 use crate::{
     config::{Config, ConfigError, Knob},
     telemetry::Args,
@@ -85,18 +85,9 @@ fn graph_knobs() -> Vec<Knob> {
 
 fn measuring_knobs() -> Vec<Knob> {
     vec![
-        Knob::int("probe.neuron_graph_every", "Graph every", 50, 0, 1_000_000)
-            .unit("steps")
-            .live()
-            .tip("Steps between two graphs that are kept, to scrub through later. 0 draws none by itself."),
-        Knob::int("probe.graph_curve_every", "Curve every", 20, 0, 1_000_000)
-            .unit("steps")
-            .live()
-            .tip("Steps between two points of the modularity curve over training, with its degree-preserving null."),
-        Knob::int("probe.graph_modularity_every", "Null models every", 300, 0, 1_000_000)
-            .unit("steps")
-            .live()
-            .tip("Steps between two measurements of modularity against all null models. Each takes about a second."),
+        common::every_knob("probe.neuron_graph_every", "Graph every", 50, "Steps between two graphs that are kept, to scrub through later. 0 draws none by itself."),
+        common::every_knob("probe.graph_curve_every", "Curve every", 20, "Steps between two points of the modularity curve over training, with its degree-preserving null."),
+        common::every_knob("probe.graph_modularity_every", "Null models every", 300, "Steps between two measurements of modularity against all null models. Each takes about a second."),
         Knob::int("probe.graph_modularity_searches", "Searches, null models", 2, 1, 100).tip(
             "How many searches for communities each of those numbers is the best of. More take longer, also before the first step; the view's button makes as many as the graph's own.",
         ),
@@ -105,8 +96,7 @@ fn measuring_knobs() -> Vec<Knob> {
 
 /// Also read by the probe: `graph.edges` as `edges` and so on.
 fn args(c: &Config) -> Args {
-    let own = c.iter().filter_map(|(key, value)| Some((key.strip_prefix("graph.")?.to_owned(), value.clone())));
-    own.collect()
+    c.under("graph").map(|(key, value)| (key.to_owned(), value.clone())).collect()
 }
 
 fn plan(c: &Config) -> Result<Plan, ConfigError> {

@@ -96,22 +96,17 @@ fn knobs() -> Vec<Knob> {
     all.extend(steering_knobs());
     all.extend(model_knobs());
     all.extend(common::corpus_knobs().into_iter().map(|k| match k.key {
-        "corpus.tokenizer" => with_default(k, Value::Text("word".into())),
-        "corpus.vocab" => with_default(k, Value::Int(128)),
+        "corpus.tokenizer" => k.default_to(Value::Text("word".into())),
+        "corpus.vocab" => k.default_to(Value::Int(128)),
         _ => k,
     }));
     all.extend(common::training_knobs(1100, 3e-3, 24, 16).into_iter().map(|k| match k.key {
-        "train.weight_decay" => with_default(k, Value::Float(0.01)),
+        "train.weight_decay" => k.default_to(Value::Float(0.01)),
         _ => k,
     }));
     all.extend(probe_knobs());
     all.extend(common::run_knobs(100, 275));
     all
-}
-
-fn with_default(mut knob: Knob, value: Value) -> Knob {
-    knob.default = value;
-    knob
 }
 
 fn control_knobs() -> Vec<Knob> {
@@ -206,12 +201,8 @@ fn model_knobs() -> Vec<Knob> {
 }
 
 fn probe_knobs() -> Vec<Knob> {
-    let every = |key, label, default| {
-        Knob::int(key, label, default, 0, 1_000_000)
-            .unit("steps")
-            .live()
-            .tip("Steps between two askings of this probe. 0 asks only when a view does.")
-    };
+    let tip = "Steps between two askings of this probe. 0 asks only when a view does.";
+    let every = |key, label, default| common::every_knob(key, label, default, tip);
     vec![every("probe.flow_every", "Flow every", 25), every("probe.flow_sweep_every", "Class sweep every", 275)]
 }
 
@@ -329,20 +320,6 @@ fn probes(c: &Config, kind: &str) -> Vec<Cadence> {
 fn plan(c: &Config) -> Result<Plan, ConfigError> {
     let kind = c.text("task.kind");
     let corpus = corpus_spec(c, kind)?;
-    Ok(Plan {
-        config: c.clone(),
-        batch: c.usize("train.batch"),
-        window: c.usize("train.window"),
-        along: 0,
-        steps: c.usize("train.steps") as u64,
-        optimisation: common::optimisation(c),
-        variants: variants(c, kind, &corpus)?,
-        probes: probes(c, kind),
-        corpus,
-        eval_every: c.usize("run.eval_every") as u64,
-        eval_windows: c.usize("run.eval_windows"),
-        checkpoint_every: c.usize("run.checkpoint_every") as u64,
-        device: c.text("run.device").to_owned(),
-        threads: c.usize("run.threads"),
-    })
+    let variants = variants(c, kind, &corpus)?;
+    Ok(common::plan(c, corpus, variants, probes(c, kind)))
 }

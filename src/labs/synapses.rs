@@ -1,7 +1,7 @@
 //! The Synapses lab (BDH-GPU, arXiv 2509.26507): a model whose attention state is the strength of
 //! synapses between neurons, read token by token.
 
-use super::{Lab, Pane, Preset, bdh};
+use super::{Lab, Pane, Preset, bdh, common};
 use crate::{
     config::{Config, ConfigError, Knob},
     telemetry::Args,
@@ -97,12 +97,8 @@ fn reading_knobs() -> Vec<Knob> {
 }
 
 fn probe_knobs() -> Vec<Knob> {
-    let every = |key, label, default| {
-        Knob::int(key, label, default, 0, 1_000_000)
-            .unit("steps")
-            .live()
-            .tip("Steps between two askings of this probe. 0 asks only when a view does.")
-    };
+    let tip = "Steps between two askings of this probe. 0 asks only when a view does.";
+    let every = |key, label, default| common::every_knob(key, label, default, tip);
     vec![
         every("probe.activity_every", "Sparsity every", 25),
         every("probe.reading_every", "Reading every", 100),

@@ -64,23 +64,18 @@ fn knobs() -> Vec<Knob> {
     let mut all = trace_knobs();
     all.extend(recoverability_knobs());
     all.extend(common::corpus_knobs().into_iter().map(|k| match k.key {
-        "corpus.source" => with_default(k, Value::Text("symbols".into())),
-        "corpus.tokenizer" => with_default(k, Value::Text("char".into())),
-        "corpus.vocab" => with_default(k, Value::Int(64)),
+        "corpus.source" => k.default_to(Value::Text("symbols".into())),
+        "corpus.tokenizer" => k.default_to(Value::Text("char".into())),
+        "corpus.vocab" => k.default_to(Value::Int(64)),
         _ => k,
     }));
     all.extend(common::training_knobs(600, 0.01, 4, 128).into_iter().map(|k| match k.key {
-        "train.weight_decay" => with_default(k, Value::Float(0.0)),
-        "train.floor" => with_default(k, Value::Float(0.05)),
+        "train.weight_decay" => k.default_to(Value::Float(0.0)),
+        "train.floor" => k.default_to(Value::Float(0.05)),
         _ => k,
     }));
     all.extend(common::run_knobs(100, 200));
     all
-}
-
-fn with_default(mut knob: Knob, value: Value) -> Knob {
-    knob.default = value;
-    knob
 }
 
 fn trace_knobs() -> Vec<Knob> {
@@ -209,28 +204,8 @@ fn plan(c: &Config) -> Result<Plan, ConfigError> {
         }),
     });
     let whole = |key: &str| Value::Int(c.usize(key) as i64);
-    Ok(Plan {
-        config: c.clone(),
-        corpus: common::corpus_spec(c)?,
-        batch: c.usize("train.batch"),
-        window: c.usize("train.window"),
-        along: 0,
-        steps: c.usize("train.steps") as u64,
-        optimisation: common::optimisation(c),
-        variants: variants.collect(),
-        probes: vec![Cadence {
-            probe: "recoverability".into(),
-            every: c.usize("recoverability.every") as u64,
-            args: [
-                ("windows".to_owned(), whole("recoverability.windows")),
-                ("window".to_owned(), whole("train.window")),
-            ]
-            .into(),
-        }],
-        eval_every: c.usize("run.eval_every") as u64,
-        eval_windows: c.usize("run.eval_windows"),
-        checkpoint_every: c.usize("run.checkpoint_every") as u64,
-        device: c.text("run.device").to_owned(),
-        threads: c.usize("run.threads"),
-    })
+    let args = [("windows".to_owned(), whole("recoverability.windows")), ("window".to_owned(), whole("train.window"))];
+    let every = c.usize("recoverability.every") as u64;
+    let probes = vec![Cadence { probe: "recoverability".into(), every, args: args.into() }];
+    Ok(common::plan(c, common::corpus_spec(c)?, variants.collect(), probes))
 }
