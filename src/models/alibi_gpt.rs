@@ -7,13 +7,8 @@ use std::any::Any;
 use candle_core::{DType, Device, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::{Loss, Model};
-use crate::nn::{
-    Batch, Params, Tap,
-    fused::{cross_entropy::head_cross_entropy, embedding::embedding, linear::linear},
-    layers::EMBEDDING_STD,
-    prenorm::{Layer, Norm},
-};
+use super::{Loss, Model, plain_gpt::Net};
+use crate::nn::{Batch, Params, Tap, prenorm::Layer};
 
 /// Widths are multiples of this.
 const STEP: usize = 8;
@@ -69,27 +64,6 @@ impl AlibiGptSpec {
     }
 }
 
-struct Net {
-    embed: Tensor, // (V, D)
-    layers: Vec<Layer>,
-    ln: Norm,
-    head: Tensor, // (V, D)
-}
-
-impl Net {
-    /// tokens `(B, T)` -> normalised `(B, T, D)`
-    fn encode(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        let x = embedding(&self.embed, tokens)?;
-        let x = self.layers.iter().try_fold(x, |x, layer| layer.forward(&x, tap))?;
-        tap.offer("final", || Ok(x.clone()))?;
-        self.ln.forward(&x)
-    }
-
-    fn cross_entropy(&self, batch: &Batch) -> Result<Tensor> {
-        head_cross_entropy(&self.encode(&batch.tokens, &mut Tap::off())?, &self.head, &batch.targets)
-    }
-}
-
 /// A GPT with ALiBi. Taps: `layers.i.attn.weights`, `final`.
 pub struct AlibiGpt {
     spec: AlibiGptSpec,
@@ -102,23 +76,8 @@ impl AlibiGpt {
     /// Weights are drawn from `seed`; errors name the size that does not fit.
     pub fn new(spec: &AlibiGptSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         let mut p = Params::new(seed, device, DType::F32);
-        let d = spec.d_model;
-        let net = Net {
-            embed: p.normal("embed.weight", (vocab, d), EMBEDDING_STD)?,
-            layers: (0..spec.layers)
-                .map(|i| {
-                    Layer::new(&mut p, &format!("layers.{i}"), d, spec.heads, 2 * spec.layers).map(Layer::with_alibi)
-                })
-                .collect::<Result<_>>()?,
-            ln: Norm::new(&mut p, "ln", d)?,
-            head: p.normal("head.weight", (vocab, d), EMBEDDING_STD)?,
-        };
-        let still = Net {
-            embed: net.embed.detach(),
-            layers: net.layers.iter().map(Layer::detach).collect(),
-            ln: net.ln.detach(),
-            head: net.head.detach(),
-        };
+        let net = Net::new(&mut p, vocab, [spec.d_model, spec.heads, spec.layers], None, Layer::with_alibi)?;
+        let still = net.detach();
         Ok(Self { spec: spec.clone(), params: p, net, still })
     }
 
@@ -142,7 +101,7 @@ impl Model for AlibiGpt {
     }
 
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        linear(&self.still.encode(tokens, tap)?, &self.still.head)
+        self.still.logits(tokens, tap)
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -30,25 +30,64 @@ impl Default for PlainGptSpec {
     }
 }
 
-struct Net {
-    embed: Tensor, // (V, D)
-    pos: Tensor,   // (P, D)
+/// What two GPTs share; the one with ALiBi has no positions.
+pub(super) struct Net {
+    embed: Tensor,       // (V, D)
+    pos: Option<Tensor>, // (P, D)
     layers: Vec<Layer>,
     ln: Norm,
     head: Tensor, // (V, D)
 }
 
 impl Net {
+    /// With so many learned positions, or none; `dress` finishes each layer.
+    pub(super) fn new(
+        p: &mut Params,
+        vocab: usize,
+        [d, heads, layers]: [usize; 3],
+        positions: Option<usize>,
+        dress: fn(Layer) -> Layer,
+    ) -> Result<Self> {
+        Ok(Self {
+            embed: p.normal("embed.weight", (vocab, d), EMBEDDING_STD)?,
+            pos: positions.map(|n| p.normal("pos.weight", (n, d), EMBEDDING_STD)).transpose()?,
+            layers: (0..layers)
+                .map(|i| Layer::new(p, &format!("layers.{i}"), d, heads, 2 * layers).map(dress))
+                .collect::<Result<_>>()?,
+            ln: Norm::new(p, "ln", d)?,
+            head: p.normal("head.weight", (vocab, d), EMBEDDING_STD)?,
+        })
+    }
+
+    /// The same weights (shared, so they follow training) with no part in gradients.
+    pub(super) fn detach(&self) -> Self {
+        Self {
+            embed: self.embed.detach(),
+            pos: self.pos.as_ref().map(Tensor::detach),
+            layers: self.layers.iter().map(Layer::detach).collect(),
+            ln: self.ln.detach(),
+            head: self.head.detach(),
+        }
+    }
+
     /// tokens `(B, T)` -> normalised `(B, T, D)`
     fn encode(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        let x = with_position(&embedding(&self.embed, tokens)?, &self.pos)?;
+        let x = embedding(&self.embed, tokens)?;
+        let x = match &self.pos {
+            Some(pos) => with_position(&x, pos)?,
+            None => x,
+        };
         let x = self.layers.iter().try_fold(x, |x, layer| layer.forward(&x, tap))?;
         tap.offer("final", || Ok(x.clone()))?;
         self.ln.forward(&x)
     }
 
-    fn cross_entropy(&self, batch: &Batch) -> Result<Tensor> {
+    pub(super) fn cross_entropy(&self, batch: &Batch) -> Result<Tensor> {
         head_cross_entropy(&self.encode(&batch.tokens, &mut Tap::off())?, &self.head, &batch.targets)
+    }
+
+    pub(super) fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+        linear(&self.encode(tokens, tap)?, &self.head)
     }
 }
 
@@ -73,23 +112,9 @@ impl PlainGpt {
     /// Weights are drawn from `seed`; errors name the size that does not fit.
     pub fn new(spec: &PlainGptSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         let mut p = Params::new(seed, device, DType::F32);
-        let d = spec.d_model;
-        let net = Net {
-            embed: p.normal("embed.weight", (vocab, d), EMBEDDING_STD)?,
-            pos: p.normal("pos.weight", (spec.positions, d), EMBEDDING_STD)?,
-            layers: (0..spec.layers)
-                .map(|i| Layer::new(&mut p, &format!("layers.{i}"), d, spec.heads, 2 * spec.layers))
-                .collect::<Result<_>>()?,
-            ln: Norm::new(&mut p, "ln", d)?,
-            head: p.normal("head.weight", (vocab, d), EMBEDDING_STD)?,
-        };
-        let still = Net {
-            embed: net.embed.detach(),
-            pos: net.pos.detach(),
-            layers: net.layers.iter().map(Layer::detach).collect(),
-            ln: net.ln.detach(),
-            head: net.head.detach(),
-        };
+        let sizes = [spec.d_model, spec.heads, spec.layers];
+        let net = Net::new(&mut p, vocab, sizes, Some(spec.positions), |layer| layer)?;
+        let still = net.detach();
         Ok(Self { spec: spec.clone(), params: p, net, still })
     }
 
@@ -113,7 +138,7 @@ impl Model for PlainGpt {
     }
 
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        linear(&self.still.encode(tokens, tap)?, &self.still.head)
+        self.still.logits(tokens, tap)
     }
 
     fn as_any(&self) -> &dyn Any {
