@@ -26,6 +26,7 @@ pub mod playhead;
 pub mod recoverability;
 pub mod residual;
 pub mod sentence;
+pub mod stacked;
 pub mod staircase;
 pub mod synapses;
 pub mod token_strip;

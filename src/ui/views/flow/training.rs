@@ -1,13 +1,13 @@
 //! How the flow learns: gradient norms of whole models and of the field alone, and its scale alpha.
 
-use eframe::egui::{RichText, Ui, vec2};
+use eframe::egui::{RichText, Ui};
 
 use crate::{
     telemetry::channels,
     ui::{
         plot::{Axis, Chart, ChartState, Line, Reference, Stroke},
-        theme::{self, GRID},
-        views::{View, ViewCx, curve::Curve},
+        theme,
+        views::{View, ViewCx, curve::Curve, stacked::stacked_ui},
     },
 };
 
@@ -89,7 +89,7 @@ impl Training {
 
 impl View for Training {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let (norms, mut alpha) = (Self::chart(cx), Self::alpha(cx));
+        let (norms, alpha) = (Self::chart(cx), Self::alpha(cx));
         for words in Self::words(cx) {
             ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
         }
@@ -98,13 +98,7 @@ impl View for Training {
             norms.show(ui, room, cx.theme, &mut self.states[0]);
             return;
         }
-        let [first, second] = &mut self.states;
-        let high = ((room.y - GRID) * 0.6).round();
-        let shown = norms.show(ui, vec2(room.x, high), cx.theme, first);
-        second.share_x(first);
-        alpha.margins = Some(shown.margins);
-        alpha.show(ui, vec2(room.x, room.y - GRID - high), cx.theme, second);
-        first.share_x(second);
+        stacked_ui(ui, cx.theme, (norms, 0.6), alpha, &mut self.states);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -2,12 +2,12 @@
 
 use eframe::egui::Ui;
 
-use super::{layer_colour, points, stacked_ui};
+use super::{layer_colour, points};
 use crate::{
     telemetry::{Payload, channels},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke},
-        views::{Standing, View, ViewCx},
+        views::{Standing, View, ViewCx, stacked::stacked_ui},
     },
 };
 
@@ -59,7 +59,7 @@ impl View for Activity {
             return;
         }
         lower.legend = false;
-        stacked_ui(ui, cx.theme, upper, lower, &mut self.states);
+        stacked_ui(ui, cx.theme, (upper, 0.56), lower, &mut self.states);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

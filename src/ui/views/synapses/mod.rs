@@ -13,14 +13,11 @@ pub use merging::Merging;
 pub use reading::Reading;
 pub use surprise::Surprise;
 
-use eframe::egui::{Color32, Ui, vec2};
+use eframe::egui::Color32;
 
 use crate::{
     telemetry::{Payload, Series},
-    ui::{
-        plot::{Chart, ChartState},
-        theme::{GRID, Theme},
-    },
+    ui::theme::Theme,
 };
 
 /// A synapse in all views: y of neuron i in the layer before, x of neuron j in this layer.
@@ -45,16 +42,4 @@ fn part<'a>(payload: &'a Payload, name: &str) -> Option<&'a Series> {
 fn points(series: &Series, name: &str) -> Vec<[f64; 2]> {
     let found = series.lines.iter().find(|l| l.name == name);
     found.map_or(vec![], |l| series.x.iter().zip(&l.y).map(|(x, y)| [*x, *y]).collect())
-}
-
-/// Two charts above one another on one x axis, the upper one higher.
-fn stacked_ui(ui: &mut Ui, theme: &Theme, upper: Chart<'_>, mut lower: Chart<'_>, states: &mut [ChartState; 2]) {
-    let size = ui.available_size();
-    let [first, second] = states;
-    let high = (size.y - GRID) * 0.56;
-    let shown = upper.show(ui, vec2(size.x, high), theme, first);
-    second.share_x(first);
-    lower.margins = Some(shown.margins);
-    lower.show(ui, vec2(size.x, size.y - GRID - high), theme, second);
-    first.share_x(second);
 }

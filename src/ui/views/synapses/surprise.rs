@@ -2,12 +2,12 @@
 
 use eframe::egui::Ui;
 
-use super::{layer_colour, part, points, stacked_ui};
+use super::{layer_colour, part, points};
 use crate::{
     telemetry::{Series, channels},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Span, Stroke},
-        views::{Standing, View, ViewCx},
+        views::{Standing, View, ViewCx, stacked::stacked_ui},
     },
 };
 
@@ -115,7 +115,7 @@ impl View for Surprise {
         if self.by_octave {
             Self::octaves(cx).show(ui, ui.available_size(), cx.theme, &mut self.states[0]);
         } else {
-            stacked_ui(ui, cx.theme, firing, Self::loss(cx), &mut self.states);
+            stacked_ui(ui, cx.theme, (firing, 0.56), Self::loss(cx), &mut self.states);
         }
     }
 
