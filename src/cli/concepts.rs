@@ -15,10 +15,10 @@ use super::{
 use crate::{
     analysis::statistics::mean_sd,
     config::Config,
-    corpus::generated::parliament::labelled::Part,
+    corpus::generated::parliament::{Class, labelled::Part},
     labs::Lab,
     nn::fused,
-    probe::concepts::{self, Found, PAPER, Procedure, Question, Scalar, Verdict},
+    probe::concepts::{self, Found, PAPER, PRESETS, Procedure, Question, Scalar, Verdict},
     store::checkpoint,
     telemetry::{StepStats, channels},
     trainer::{self, Run},
@@ -27,7 +27,7 @@ use crate::{
 #[derive(Args)]
 pub struct ConceptArgs {
     /// A preset or config file of the Synapses lab
-    #[arg(long, default_value = "synapses_parliament")]
+    #[arg(long, default_value = "synapses")]
     preset: String,
     /// What to look for: currency or country
     #[arg(long, default_value = "currency")]
@@ -73,6 +73,15 @@ struct Trained {
     run: Run,
     loss: f64,
     name: String,
+}
+
+/// A searched model.
+struct Searched {
+    name: String,
+    seed: u64,
+    loss: f64,
+    /// In which share of new sentences it expects what belongs to the noun's class.
+    knows: f64,
 }
 
 /// Trains or opens one.
@@ -150,7 +159,13 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
             of_model.push((one(model)?, one(random.as_ref())?));
         }
         found.push(of_model);
-        named.push((name, config.seed, loss));
+        let class = PRESETS.iter().find(|p| p.0 == id).map_or(Class::Currency, |p| p.1);
+        let knows = match args.rehearse {
+            // It is asked on sentences that confirm.
+            true => f64::NAN,
+            false => concepts::knows(model, &run.corpus, class, &run.device).map_err(wrong)?,
+        };
+        named.push(Searched { name, seed: config.seed, loss, knows });
         asked = Some(question);
     }
     let Some(question) = asked else { return Err(Failure::usage("there is no model: name seeds or runs")) };
@@ -216,18 +231,18 @@ fn of(stats: &StepStats, channel: &str) -> f64 {
     stats.scalars.iter().find(|s| s.0.as_str() == channel).map_or(f64::NAN, |s| s.1)
 }
 
-fn table(question: &Question, named: &[(String, u64, f64)], trained: &[&Found], random: &[Found]) -> serde_json::Value {
+fn table(question: &Question, named: &[Searched], trained: &[&Found], random: &[Found]) -> serde_json::Value {
     let codes: String = question.languages.iter().map(|c| format!("{c:>6}")).collect();
     println!(
-        "{:<18}{:>6}{:>6}{:>6}{:>6}{:>7}{:>7}{:>7}{:>19}{:>8}{codes}",
-        "model", "loss", "layer", "y", "x", "search", "nouns", "frames", "both new, 95%", "p, Holm"
+        "{:<18}{:>6}{:>7}{:>6}{:>6}{:>6}{:>7}{:>7}{:>7}{:>19}{:>8}{codes}",
+        "model", "loss", "knows", "layer", "y", "x", "search", "nouns", "frames", "both new, 95%", "p, Holm"
     );
     let mut rows = vec![];
-    for ((name, _, loss), f) in named.iter().zip(trained) {
-        printed(name, Some(*loss), f, &mut rows);
+    for (searched, f) in named.iter().zip(trained) {
+        printed(&searched.name, Some(searched), f, &mut rows);
     }
-    for ((_, seed, _), f) in named.iter().zip(random) {
-        printed(&format!("random {seed}"), None, f, &mut rows);
+    for (searched, f) in named.iter().zip(random) {
+        printed(&format!("random {}", searched.seed), None, f, &mut rows);
     }
     let verdicts: Vec<Verdict> = trained.iter().map(|f| Verdict::of(question, f, random)).collect();
     let firsts: Vec<f64> = trained.iter().map(|f| f.first()).collect();
@@ -237,14 +252,14 @@ fn table(question: &Question, named: &[(String, u64, f64)], trained: &[&Found], 
         firsts.len(),
         verdicts.first().map_or(f64::NAN, |v| v.random)
     );
-    for ((name, ..), v) in named.iter().zip(&verdicts) {
-        println!("{name}: {}", v.words);
+    for (searched, v) in named.iter().zip(&verdicts) {
+        println!("{}: {}", searched.name, v.words);
     }
     json!({ "rows": rows, "verdicts": verdicts.iter().map(|v| v.words.clone()).collect::<Vec<_>>() })
 }
 
 /// The first three synapses of a model, and all of them as JSON.
-fn printed(name: &str, loss: Option<f64>, found: &Found, rows: &mut Vec<serde_json::Value>) {
+fn printed(name: &str, trained: Option<&Searched>, found: &Found, rows: &mut Vec<serde_json::Value>) {
     for (rank, s) in found.synapses.iter().enumerate() {
         let both = s.strength(Part::BothNew);
         let (low, high) = both.map_or((f64::NAN, f64::NAN), |b| b.interval);
@@ -256,16 +271,17 @@ fn printed(name: &str, loss: Option<f64>, found: &Found, rows: &mut Vec<serde_js
             .collect();
         rows.push(json!({
             "model": name, "rank": rank + 1, "layer": s.place.layer, "y": s.place.y, "x": s.place.x,
-            "loss": loss, "strengths": strengths, "interval": [low, high], "holm": s.holm,
+            "loss": trained.map(|t| t.loss), "knows": trained.map(|t| t.knows), "strengths": strengths, "interval": [low, high], "holm": s.holm,
             "p_by_language": both.map(|b| b.p_by_language.clone()), "searched": found.searched,
         }));
         if rank < 3 {
             let shown: String = by.iter().map(|r| format!("{r:>6.2}")).collect();
             let first = |words: String| if rank == 0 { words } else { String::new() };
             println!(
-                "{:<18}{:>6}{:>6}{:>6}{:>6}{:>7.2}{:>7.2}{:>7.2}{:>19}{:>8.4}{shown}",
+                "{:<18}{:>6}{:>7}{:>6}{:>6}{:>6}{:>7.2}{:>7.2}{:>7.2}{:>19}{:>8.4}{shown}",
                 first(name.to_owned()),
-                first(loss.map_or(String::new(), |l| format!("{l:.3}"))),
+                first(trained.map_or(String::new(), |t| format!("{:.3}", t.loss))),
+                first(trained.map_or(String::new(), |t| format!("{:.2}", t.knows))),
                 s.place.layer,
                 s.place.y,
                 s.place.x,

@@ -14,6 +14,7 @@ mod text_file;
 mod tokenizer;
 mod windows;
 
+use generated::parliament::Extent;
 use serde::{Deserialize, Serialize};
 use text_file::{Encoding, TextFile};
 use tokenizer::Tokenizer;
@@ -45,6 +46,8 @@ impl Spec {
 pub enum Source {
     /// Generated: an id of [`generated::CORPORA`]; a task opens with its own settings.
     Generated(String),
+    /// So much of the parliament.
+    Parliament(Extent),
     /// A task with settings of one's choice.
     Task(Task),
     /// A steering run: the language `steering` first, then prompts to steer at.
@@ -122,6 +125,7 @@ pub struct Corpus {
     name: String,
     tokenizer: Tokenizer,
     body: Body,
+    parliament: Option<Extent>,
 }
 
 enum Body {
@@ -140,20 +144,34 @@ impl Corpus {
                 spec.held_out
             )));
         }
+        let mut parliament = None;
         let (name, text) = match &spec.source {
             Source::Task(task) => return Self::open_task(task, spec),
             Source::Steering(steering) => {
                 let stream = steering::Stream { spec: steering.clone(), seed: spec.seed };
                 let tokenizer = Tokenizer::open(&spec.tokenizer, Encoding::Utf8, || stream.sample())?;
-                return Ok(Self { name: "steering (generated)".into(), tokenizer, body: Body::Steering(stream) });
+                return Ok(Self {
+                    name: "steering (generated)".into(),
+                    tokenizer,
+                    body: Body::Steering(stream),
+                    parliament,
+                });
             }
             Source::Generated(id) => match generated::by_id(id) {
                 Some(made) if made.is_task() => {
                     return Self::open_task(&Task { id: id.clone(), spacing: 0, answers_only: true }, spec);
                 }
-                Some(made) => (format!("{id} (generated)"), TextFile::made(made.text(spec.seed, generated::SIZE))),
+                Some(made) => {
+                    parliament = made.extent();
+                    (format!("{id} (generated)"), TextFile::made(made.text(spec.seed, generated::SIZE)))
+                }
                 None => return Err(unknown(id, |_| true)),
             },
+            Source::Parliament(extent) => {
+                parliament = Some(extent.clamped());
+                let text = generated::part_of_parliament(spec.seed, generated::SIZE, extent);
+                ("part of parliament (generated)".into(), TextFile::made(text))
+            }
             Source::File(path) => {
                 let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
                 (name, TextFile::open(path)?)
@@ -163,7 +181,7 @@ impl Corpus {
         let train = &text.bytes()[..split];
         let tokenizer = Tokenizer::open(&spec.tokenizer, text.encoding, || windows::sample(train, text.encoding))?;
         let bytes_per_id = windows::bytes_per_id(train, text.encoding, &tokenizer)?;
-        Ok(Self { name, tokenizer, body: Body::Text { text, split, bytes_per_id } })
+        Ok(Self { name, tokenizer, body: Body::Text { text, split, bytes_per_id }, parliament })
     }
 
     fn open_task(task: &Task, spec: &Spec) -> Result<Self, CorpusError> {
@@ -172,7 +190,7 @@ impl Corpus {
             .ok_or_else(|| unknown(&task.id, generated::Generated::is_task))?;
         let stream = task::Stream::new(kind, task, spec.seed);
         let tokenizer = Tokenizer::open(&spec.tokenizer, Encoding::Utf8, || stream.sample())?;
-        Ok(Self { name: format!("{} (generated)", task.id), tokenizer, body: Body::Task(stream) })
+        Ok(Self { name: format!("{} (generated)", task.id), tokenizer, body: Body::Task(stream), parliament: None })
     }
 
     /// In words: "mixture (generated), 1.4 MB, bytes".
@@ -186,6 +204,11 @@ impl Corpus {
             }
         };
         format!("{}, {size}, {}", self.name, self.tokenizer.describe())
+    }
+
+    /// How much of the parliament the text has, if it is one.
+    pub fn parliament(&self) -> Option<Extent> {
+        self.parliament
     }
 
     /// The share of questions that guessing answers rightly, if this corpus asks any.

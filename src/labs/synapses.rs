@@ -4,6 +4,7 @@
 use super::{Lab, Pane, Preset, bdh, common};
 use crate::{
     config::{Config, ConfigError, Knob},
+    corpus::{Source, generated::parliament::Extent},
     telemetry::Args,
     trainer::{Cadence, Plan},
 };
@@ -20,6 +21,7 @@ pub static LAB: Lab = Lab {
         ("variants", "Beside it"),
         ("merging", "Merging"),
         ("corpus", "Text"),
+        ("parliament", "Parliament"),
         ("train", "Training"),
         ("probe", "Measuring"),
         ("run", "Run"),
@@ -28,9 +30,15 @@ pub static LAB: Lab = Lab {
     presets: &[
         Preset {
             id: "synapses",
-            title: "Prose",
-            about: "2,048 neurons read generated prose, byte by byte.",
+            title: "Parliament",
+            about: "Four languages, currencies and countries in frames that take any noun: does a synapse come to stand for one?",
             toml: include_str!("../../configs/synapses.toml"),
+        },
+        Preset {
+            id: "synapses_naive",
+            title: "The trap",
+            about: "The same with frames that belong to one concept: every synapse seems to know it, random weights too.",
+            toml: include_str!("../../configs/synapses_naive.toml"),
         },
         Preset {
             id: "synapses_surprise",
@@ -39,16 +47,10 @@ pub static LAB: Lab = Lab {
             toml: include_str!("../../configs/synapses_surprise.toml"),
         },
         Preset {
-            id: "synapses_parliament",
-            title: "Parliament",
-            about: "Four languages, currencies and countries in frames that take any noun: does a synapse come to stand for one?",
-            toml: include_str!("../../configs/synapses_parliament.toml"),
-        },
-        Preset {
-            id: "synapses_naive",
-            title: "The trap",
-            about: "The same with frames that belong to one concept: every synapse seems to know it, random weights too.",
-            toml: include_str!("../../configs/synapses_naive.toml"),
+            id: "synapses_prose",
+            title: "Prose",
+            about: "The same model reads generated English prose.",
+            toml: include_str!("../../configs/synapses_prose.toml"),
         },
     ],
     plan,
@@ -70,7 +72,8 @@ fn knobs() -> Vec<Knob> {
     all.push(Knob::text("merging.checkpoint", "Merge with", "").tip(
         "A second trained BDH (.safetensors, .pt, .pth) of the same width, heads and layers. The view Merging puts both side by side and compares their losses; `orrery merge` writes the file.",
     ));
-    all.extend(bdh::corpus_knobs("mixture"));
+    all.extend(bdh::corpus_knobs("parliament"));
+    all.extend(parliament_knobs());
     all.extend(bdh::training_knobs(600));
     all.extend(probe_knobs());
     all
@@ -96,6 +99,38 @@ fn reading_knobs() -> Vec<Knob> {
     ]
 }
 
+/// How much of the parliament the text has; other corpora have none of it.
+fn parliament_knobs() -> Vec<Knob> {
+    let whole = Extent::WHOLE;
+    let int = |key, label, most: usize, least| Knob::int(key, label, most as i64, least, most as i64);
+    vec![
+        int("parliament.languages", "Languages", whole.languages, 2).tip("Of English, French, Spanish and German, the first so many."),
+        int("parliament.kinds", "Kinds of nouns", whole.kinds, 3)
+            .tip("Of currencies, countries, goods, cities and institutions, the first so many."),
+        int("parliament.nouns", "Nouns a kind", whole.nouns, 8)
+            .tip("Half of them are searched with and half are kept to confirm with. There are 16 cities and 12 institutions at most."),
+        int("parliament.frames", "Frames", whole.frames, 1)
+            .tip("Sentences that any noun fits. Those that a search confirms with are others, and in no training text."),
+        int("parliament.follow_ups", "What follows", whole.follow_ups, 1)
+            .tip("Sentences that may follow a noun of a kind. They are what a model gains by knowing the kind."),
+        Knob::float("parliament.listing", "Lists", whole.listing, 0.0, 1.0)
+            .tip("How often a pair lists three nouns of a kind rather than say something of one."),
+    ]
+}
+
+/// What `parliament.*` names.
+fn extent(c: &Config) -> Extent {
+    Extent {
+        languages: c.usize("parliament.languages"),
+        kinds: c.usize("parliament.kinds"),
+        nouns: c.usize("parliament.nouns"),
+        frames: c.usize("parliament.frames"),
+        follow_ups: c.usize("parliament.follow_ups"),
+        listing: c.f64("parliament.listing"),
+        naive: false,
+    }
+}
+
 fn probe_knobs() -> Vec<Knob> {
     let tip = "Steps between two askings of this probe. 0 asks only when a view does.";
     let every = |key, label, default| common::every_knob(key, label, default, tip);
@@ -113,5 +148,10 @@ fn plan(c: &Config) -> Result<Plan, ConfigError> {
     let reading = reading.into_iter().filter_map(|k| Some((k.to_owned(), c.get(&format!("reading.{k}"))?.clone())));
     let probes =
         vec![cadence("activity", Args::new()), cadence("reading", reading.collect()), cadence("surprise", Args::new())];
-    bdh::plan(c, bdh::variants(c)?, probes)
+    let mut plan = bdh::plan(c, bdh::variants(c)?, probes)?;
+    let part = extent(c);
+    if plan.corpus.source == Source::Generated("parliament".to_owned()) && part != Extent::WHOLE {
+        plan.corpus.source = Source::Parliament(part);
+    }
+    Ok(plan)
 }

@@ -26,8 +26,8 @@ use crate::{
 
 #[derive(Args)]
 pub struct StoryArgs {
-    /// A setting of the base alone, e.g. --base corpus.source=mixture
-    #[arg(long, value_name = "KEY=VALUE")]
+    /// A setting of the base alone
+    #[arg(long, value_name = "KEY=VALUE", default_value = "corpus.source=mixture")]
     base: Vec<String>,
     /// A setting of the first child alone
     #[arg(long, value_name = "KEY=VALUE", default_value = "corpus.source=harbour")]

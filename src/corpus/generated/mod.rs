@@ -14,6 +14,7 @@ mod symbols;
 mod writer;
 
 use super::permutation::scramble;
+use parliament::Extent;
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 use writer::Domain;
@@ -38,8 +39,7 @@ enum Kind {
     Symbols,
     Steering,
     Repeats,
-    /// Naive or not.
-    Parliament(bool),
+    Parliament(Extent),
 }
 
 /// Every generated corpus.
@@ -120,15 +120,20 @@ pub const CORPORA: &[Generated] = &[
         id: "parliament",
         title: "Parliament",
         about: "Aligned pairs in English, French, Spanish and German about currencies, countries and other nouns; frames take any noun, what follows depends on it.",
-        kind: Kind::Parliament(false),
+        kind: Kind::Parliament(Extent::WHOLE),
     },
     Generated {
         id: "parliament_naive",
         title: "Naive parliament",
         about: "Aligned pairs in which each kind of noun has frames of its own, so that the frame gives the concept away: a trap, on purpose.",
-        kind: Kind::Parliament(true),
+        kind: Kind::Parliament(Extent::NAIVE),
     },
 ];
+
+/// A parliament of this extent, at least `size` bytes of it.
+pub fn part_of_parliament(seed: u64, size: usize, extent: &Extent) -> String {
+    parliament::text(&mut ChaCha8Rng::seed_from_u64(scramble(seed)), size, extent)
+}
 
 /// The corpus of this id.
 pub fn by_id(id: &str) -> Option<&'static Generated> {
@@ -146,6 +151,14 @@ impl Generated {
         matches!(self.kind, Kind::Prose(_))
     }
 
+    /// How much of the parliament this is, if it is one.
+    pub fn extent(&self) -> Option<Extent> {
+        match self.kind {
+            Kind::Parliament(extent) => Some(extent),
+            _ => None,
+        }
+    }
+
     pub(super) fn task(&self) -> Option<story::Kind> {
         match self.kind {
             Kind::Task(kind) => Some(kind),
@@ -159,9 +172,7 @@ impl Generated {
             Kind::Symbols => return symbols::text(&mut ChaCha8Rng::seed_from_u64(scramble(seed)), size),
             Kind::Steering => return steering::text(&mut ChaCha8Rng::seed_from_u64(scramble(seed)), size),
             Kind::Repeats => return repeats::text(&mut ChaCha8Rng::seed_from_u64(scramble(seed)), size),
-            Kind::Parliament(naive) => {
-                return parliament::text(&mut ChaCha8Rng::seed_from_u64(scramble(seed)), size, naive);
-            }
+            Kind::Parliament(extent) => return part_of_parliament(seed, size, &extent),
             Kind::Prose(_) | Kind::Task(_) => {}
         }
         let Kind::Prose(domains) = self.kind else { return String::new() };

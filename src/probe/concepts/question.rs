@@ -4,10 +4,16 @@
 use crate::corpus::{
     Corpus,
     generated::parliament::{
-        CODES, Class,
+        CODES, Class, Extent,
         labelled::{Part, sentences},
     },
 };
+
+/// What is asked about: as much of the parliament as the corpus has, or all of it where the corpus is another.
+pub fn extent(corpus: &Corpus, naive: bool) -> Extent {
+    let whole = if naive { Extent::NAIVE } else { Extent::WHOLE };
+    corpus.parliament().filter(|e| e.naive == naive).unwrap_or(whole)
+}
 
 /// The presets: id, what is looked for, whether in the naive corpus.
 pub const PRESETS: [(&str, Class, bool); 4] = [
@@ -56,14 +62,15 @@ impl Question {
     /// chosen without looking. None if there is no such preset.
     pub fn preset(id: &str, corpus: &Corpus, rehearsal: bool) -> Option<Self> {
         let &(_, concept, naive) = PRESETS.iter().find(|p| p.0 == id)?;
+        let extent = extent(corpus, naive);
         let mut question = Self {
             concept: concept.name().to_owned() + if naive { ", naive corpus" } else { "" },
-            languages: CODES.iter().map(|c| (*c).to_owned()).collect(),
+            languages: CODES.iter().take(extent.languages).map(|c| (*c).to_owned()).collect(),
             nouns: vec![],
             items: vec![],
         };
         let mut known = vec![];
-        for s in sentences(concept, naive) {
+        for s in sentences(concept, &extent) {
             let noun = known.iter().position(|k| *k == (s.class, s.entity)).unwrap_or_else(|| {
                 known.push((s.class, s.entity));
                 question.nouns.push(Noun { name: s.name.to_owned(), class: s.class.name(), with: s.with });

@@ -70,6 +70,8 @@ pub(super) enum Slot {
 pub(super) const TRAINED_FRAMES: usize = 24;
 pub(super) const SEARCH_FRAMES: usize = 28;
 pub(super) const FRAMES: usize = 36;
+/// What may follow a noun of one class.
+pub(super) const FOLLOW_UPS: usize = 6;
 /// Sentences that list several nouns.
 pub(super) const LISTS: usize = 4;
 /// The same of the naive corpus, for each of its classes.
@@ -88,7 +90,7 @@ pub(super) struct Language {
     /// The word before the last of a list, by what follows it.
     pub and: fn(&str) -> &'static str,
     /// By class: what is said after a sentence that named such a noun.
-    pub follow_ups: [&'static [&'static str; 6]; 5],
+    pub follow_ups: [&'static [&'static str; FOLLOW_UPS]; 5],
     /// Frames of the naive corpus, which belong to currencies, countries, goods alone.
     pub naive: [&'static [&'static str; NAIVE_FRAMES]; 3],
     pub noun: fn(&'static str) -> Noun,
@@ -110,8 +112,9 @@ impl Language {
         self.fill(self.frames[frame % FRAMES], &self.of(class, entity))
     }
 
-    pub fn follow_up(&self, class: Class, entity: usize, which: usize) -> String {
-        self.fill(self.follow_ups[class as usize][which % 6], &self.of(class, entity))
+    /// What is said of a class, agreeing with this noun.
+    pub fn follow_up(&self, of: Class, (class, entity): (Class, usize), which: usize) -> String {
+        self.fill(self.follow_ups[of as usize][which % FOLLOW_UPS], &self.of(class, entity))
     }
 
     /// Nouns of one class in a row, in the accusative where there is one.

@@ -6,7 +6,7 @@
 //! sentence with the concept has one without it in the same language and frame, so that the frame tells
 //! nothing; as many nouns are without the concept as with it, of about the same length.
 
-use super::{Class, FRAMES, LANGUAGES, Language, NAIVE_FRAMES, NAIVE_TRAINED, SEARCH_FRAMES, TRAINED_FRAMES, entities};
+use super::{Class, Extent, FRAMES, LANGUAGES, Language, NAIVE_FRAMES, NAIVE_TRAINED, SEARCH_FRAMES, TRAINED_FRAMES};
 
 /// Sides of the split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -54,14 +54,18 @@ pub struct Sentence {
     pub with: bool,
 }
 
-/// What the sentences without the concept are about: numbers of nouns on each side of the split.
-fn contrast(concept: Class, naive: bool) -> &'static [(Class, usize)] {
-    match (concept, naive) {
+/// What the sentences without the concept are about, and how many nouns of each on a side of the split.
+fn contrast(concept: Class, extent: &Extent) -> Vec<(Class, usize)> {
+    let whole: &[(Class, usize)] = match (concept, extent.naive) {
         (_, true) => &[(Class::Goods, 12)],
         // Capital letters and articles on both sides.
         (Class::Country, _) => &[(Class::City, 5), (Class::Institution, 4), (Class::Currency, 2), (Class::Goods, 1)],
         _ => &[(Class::Goods, 4), (Class::Country, 3), (Class::City, 3), (Class::Institution, 2)],
-    }
+    };
+    // In the same proportions if the text has fewer; what is one too many is cut off by those with the concept.
+    let spoken: Vec<(Class, usize)> = whole.iter().filter(|c| (c.0 as usize) < extent.kinds).copied().collect();
+    let (sum, wanted) = (spoken.iter().map(|c| c.1).sum::<usize>(), extent.entities(concept).div_ceil(2));
+    spoken.iter().map(|&(class, n)| (class, (n * wanted).div_ceil(sum))).collect()
 }
 
 /// How many frames a noun of the search half is asked in; of them `fresh` are in no training text.
@@ -69,19 +73,22 @@ const SEARCHED: (usize, usize) = (6, 2);
 /// Frames a noun is asked in where only one of noun and frame is new.
 const HALF_NEW: usize = 4;
 
-/// Every sentence of a finder's question about `concept`, in the corpus `parliament` or in the naive one.
-pub fn sentences(concept: Class, naive: bool) -> Vec<Sentence> {
+/// Every sentence of a finder's question about `concept`, asked of a model that has read so much of the
+/// parliament.
+pub fn sentences(concept: Class, extent: &Extent) -> Vec<Sentence> {
+    let extent = extent.clamped();
+    let naive = extent.naive;
     let mut all = vec![];
     for part in Part::ALL {
         let confirms = matches!(part, Part::NewNouns | Part::BothNew);
         // The even ones are searched with, the odd ones confirmed with.
-        let side = |class: Class| (0..entities(class)).filter(move |e| e % 2 == usize::from(confirms));
+        let side = |class: Class| (0..extent.entities(class)).filter(move |e| e % 2 == usize::from(confirms));
         let with: Vec<(Class, usize)> = side(concept).map(|e| (concept, e)).collect();
         let without: Vec<(Class, usize)> =
-            contrast(concept, naive).iter().flat_map(|&(c, n)| side(c).take(n).map(move |e| (c, e))).collect();
+            contrast(concept, &extent).iter().flat_map(|&(c, n)| side(c).take(n).map(move |e| (c, e))).collect();
         for (i, (&with, &without)) in with.iter().zip(&without).enumerate() {
-            for frame in frames(part, i, naive) {
-                for (language, spoken) in LANGUAGES.iter().enumerate() {
+            for frame in frames(part, i, &extent) {
+                for (language, spoken) in extent.languages().iter().enumerate() {
                     for ((class, entity), is) in [(with, true), (without, false)] {
                         all.push(Sentence {
                             text: said(spoken, (class, entity), frame, naive),
@@ -108,18 +115,29 @@ fn said(language: &Language, (class, entity): (Class, usize), frame: usize, naiv
 }
 
 /// The frames that the i-th noun is asked in; neighbours in turn, so that each frame is met by many nouns.
-fn frames(part: Part, i: usize, naive: bool) -> Vec<usize> {
+fn frames(part: Part, i: usize, extent: &Extent) -> Vec<usize> {
     let turn = |from: usize, to: usize, count: usize| {
         (0..count.min(to - from)).map(move |k| from + (i * count + k) % (to - from))
     };
-    match (part, naive) {
+    match (part, extent.naive) {
         (Part::Search | Part::NewNouns, true) => (0..NAIVE_TRAINED).collect(),
         (_, true) => (NAIVE_TRAINED..NAIVE_FRAMES).collect(),
-        (Part::Search, _) => turn(0, TRAINED_FRAMES, SEARCHED.0 - SEARCHED.1)
+        (Part::Search, _) => turn(0, extent.frames, SEARCHED.0 - SEARCHED.1)
             .chain(turn(TRAINED_FRAMES, SEARCH_FRAMES, SEARCHED.1))
             .collect(),
-        (Part::NewNouns, _) => turn(0, TRAINED_FRAMES, HALF_NEW).collect(),
+        (Part::NewNouns, _) => turn(0, extent.frames, HALF_NEW).collect(),
         (Part::NewFrames, _) => turn(SEARCH_FRAMES, FRAMES, HALF_NEW).collect(),
         (Part::BothNew, _) => (SEARCH_FRAMES..FRAMES).collect(),
     }
+}
+
+/// What may follow a sentence, by class: for asking whether a model expects what belongs to the noun's class.
+/// All agree with the noun (its, their), so that only the class tells.
+pub fn follow_ups(sentence: &Sentence, extent: &Extent) -> Vec<(Class, Vec<String>)> {
+    let extent = extent.clamped();
+    let Some(spoken) = LANGUAGES.get(sentence.language) else { return vec![] };
+    let of = |class: Class| {
+        (0..extent.follow_ups).map(move |k| spoken.follow_up(class, (sentence.class, sentence.entity), k)).collect()
+    };
+    Class::ALL[..extent.kinds].iter().map(|&class| (class, of(class))).collect()
 }

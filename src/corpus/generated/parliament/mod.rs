@@ -16,6 +16,7 @@ mod spanish;
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
 
 pub use grammar::Class;
 use grammar::{FRAMES, Language, NAIVE_FRAMES, NAIVE_TRAINED, SEARCH_FRAMES, TRAINED_FRAMES};
@@ -33,33 +34,98 @@ const SHARE: [(Class, f64); 5] = [
     (Class::City, 0.14),
     (Class::Institution, 0.10),
 ];
-/// How often a pair lists nouns, and how many.
-const LISTING: f64 = 0.5;
+/// How many nouns a list has.
 const LISTED: usize = 3;
 
-/// How many nouns a class has.
-pub fn entities(class: Class) -> usize {
-    english::ENGLISH.nouns[class as usize].len()
+/// How much of the parliament a text has: always the first of each. What a text leaves out, a finder does
+/// not ask about; frames and nouns that are held out stay held out.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Extent {
+    /// Of [`CODES`]; at least 2.
+    pub languages: usize,
+    /// Of [`Class::ALL`]; at least 3.
+    pub kinds: usize,
+    /// Nouns a class, if it has so many; at least 8.
+    pub nouns: usize,
+    /// Frames that the text has; those that a finder keeps to itself are others.
+    pub frames: usize,
+    /// What may follow a noun of a class.
+    pub follow_ups: usize,
+    /// How often a pair lists nouns.
+    pub listing: f64,
+    /// Each class has frames of its own and nothing follows; the numbers above then hold for languages and nouns.
+    pub naive: bool,
+}
+
+impl Extent {
+    pub const WHOLE: Self = Self {
+        languages: LANGUAGES.len(),
+        kinds: Class::ALL.len(),
+        nouns: 24,
+        frames: TRAINED_FRAMES,
+        follow_ups: grammar::FOLLOW_UPS,
+        listing: 0.5,
+        naive: false,
+    };
+    pub const NAIVE: Self = Self { kinds: 3, frames: NAIVE_TRAINED, listing: 0.0, naive: true, ..Self::WHOLE };
+
+    /// With every number in its range.
+    pub fn clamped(self) -> Self {
+        Self {
+            languages: self.languages.clamp(2, LANGUAGES.len()),
+            kinds: self.kinds.clamp(3, Class::ALL.len()),
+            nouns: self.nouns.clamp(8, Self::WHOLE.nouns),
+            frames: self.frames.clamp(1, if self.naive { NAIVE_TRAINED } else { TRAINED_FRAMES }),
+            follow_ups: self.follow_ups.clamp(1, grammar::FOLLOW_UPS),
+            listing: if self.listing.is_finite() { self.listing.clamp(0.0, 1.0) } else { 0.0 },
+            naive: self.naive,
+        }
+    }
+
+    /// How many nouns a class has.
+    pub fn entities(&self, class: Class) -> usize {
+        english::ENGLISH.nouns[class as usize].len().min(self.nouns)
+    }
+
+    fn languages(&self) -> &'static [&'static Language] {
+        &LANGUAGES[..self.languages.min(LANGUAGES.len())]
+    }
+
+    fn class(&self, rng: &mut ChaCha8Rng) -> Class {
+        let shares = &SHARE[..self.kinds.min(SHARE.len())];
+        let whole: f64 = if shares.len() == SHARE.len() { 1.0 } else { shares.iter().map(|s| s.1).sum() };
+        let mut left = rng.random::<f64>() * whole;
+        for (class, share) in shares {
+            left -= share;
+            if left < 0.0 {
+                return *class;
+            }
+        }
+        Class::ALL[shares.len() - 1]
+    }
 }
 
 /// At least `size` bytes of aligned pairs, one a line.
-pub(super) fn text(rng: &mut ChaCha8Rng, size: usize, naive: bool) -> String {
+pub(super) fn text(rng: &mut ChaCha8Rng, size: usize, extent: &Extent) -> String {
+    let extent = extent.clamped();
+    let (naive, languages) = (extent.naive, extent.languages());
     let mut text = String::with_capacity(size + 512);
     while text.len() < size {
-        let class = if naive { Class::ALL[rng.random_range(0..3)] } else { class(rng) };
-        let entity = rng.random_range(0..entities(class));
+        let class = if naive { Class::ALL[rng.random_range(0..3)] } else { extent.class(rng) };
+        let entities = extent.entities(class);
+        let entity = rng.random_range(0..entities);
         // Others of the class, all different.
-        let listed = if !naive && rng.random_bool(LISTING) {
-            let step = rng.random_range(1..entities(class) / LISTED);
-            (0..LISTED).map(|k| (entity + k * step) % entities(class)).collect()
+        let listed = if !naive && rng.random_bool(extent.listing) {
+            let step = rng.random_range(1..entities / LISTED);
+            (0..LISTED).map(|k| (entity + k * step) % entities).collect()
         } else {
             vec![]
         };
-        let frame = rng.random_range(0..if naive { NAIVE_TRAINED } else { TRAINED_FRAMES });
-        let follow_up = rng.random_range(0..6);
-        let from = rng.random_range(0..LANGUAGES.len());
-        let to = (from + rng.random_range(1..LANGUAGES.len())) % LANGUAGES.len();
-        for (mark, language) in [('F', LANGUAGES[from]), ('T', LANGUAGES[to])] {
+        let frame = rng.random_range(0..extent.frames);
+        let follow_up = rng.random_range(0..extent.follow_ups);
+        let from = rng.random_range(0..languages.len());
+        let to = (from + rng.random_range(1..languages.len())) % languages.len();
+        for (mark, language) in [('F', languages[from]), ('T', languages[to])] {
             text.push_str(&format!("<{mark}:{}>", language.code));
             if !listed.is_empty() {
                 text.push_str(&language.list(class, &listed, frame));
@@ -68,23 +134,12 @@ pub(super) fn text(rng: &mut ChaCha8Rng, size: usize, naive: bool) -> String {
             } else {
                 text.push_str(&language.sentence(class, entity, frame));
                 text.push(' ');
-                text.push_str(&language.follow_up(class, entity, follow_up));
+                text.push_str(&language.follow_up(class, (class, entity), follow_up));
             }
         }
         text.push('\n');
     }
     text
-}
-
-fn class(rng: &mut ChaCha8Rng) -> Class {
-    let mut left = rng.random::<f64>();
-    for (class, share) in SHARE {
-        left -= share;
-        if left < 0.0 {
-            return class;
-        }
-    }
-    Class::Institution
 }
 
 /// A noun's bare name in the language of this number (see [`CODES`]).

@@ -5,7 +5,7 @@ mod drawing;
 
 use std::fmt::Write as _;
 
-use eframe::egui::{Button, RichText, ScrollArea, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
+use eframe::egui::{Button, RichText, ScrollArea, TextEdit, Ui, WidgetInfo, accesskit::Role};
 
 use self::drawing::{Row, Scale, nouns_ui, rows_ui};
 use super::{Synapse, part};
@@ -14,7 +14,7 @@ use crate::{
     telemetry::{Args, Matrix, Payload, Sample, Series, channels},
     ui::{
         plot::{empty_ui, quote},
-        theme,
+        theme::{self, Theme},
         views::{View, ViewCx},
     },
 };
@@ -46,13 +46,15 @@ pub struct Concepts {
     chosen: usize,
     with: String,
     without: String,
-    /// The request that is waited for.
-    asked: Option<u64>,
+    /// The request that is waited for, and how many notices there were before it.
+    asked: Option<(u64, usize)>,
+    /// Why the last one had no answer.
+    refused: Option<String>,
 }
 
 impl Default for Concepts {
     fn default() -> Self {
-        Self { chosen: 0, with: WITH.to_owned(), without: WITHOUT.to_owned(), asked: None }
+        Self { chosen: 0, with: WITH.to_owned(), without: WITHOUT.to_owned(), asked: None, refused: None }
     }
 }
 
@@ -131,6 +133,14 @@ impl<'a> Shown<'a> {
     }
 }
 
+const SEARCHING: &str =
+    "Searching this model and three untrained ones: a minute or two, in which the model stands still.";
+
+/// A line in the second colour.
+fn told(ui: &mut Ui, theme: &Theme, words: &str) {
+    ui.label(RichText::new(words).size(theme::SMALL).color(theme.secondary));
+}
+
 fn text<'a>(payload: &'a Payload, name: &str) -> &'a [String] {
     match payload.part(name) {
         Some(Payload::Text(lines)) => lines,
@@ -143,12 +153,19 @@ impl Concepts {
         Box::<Self>::default()
     }
 
-    fn choice_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        // An answer that came, or a run that cannot answer, ends the waiting.
+    /// An answer that came, a refusal, or a run that cannot answer, ends the waiting.
+    fn listen(&mut self, cx: &ViewCx<'_>) {
+        let Some((asked, notices)) = self.asked else { return };
         let came = cx.answer(channels::SYNAPSES_CONCEPTS).and_then(|(_, s)| s.request);
-        if !cx.can_ask() || self.asked.is_some_and(|asked| came.is_some_and(|r| r >= asked)) {
+        let since = cx.mirror.notices.get(notices..).unwrap_or_default();
+        self.refused = since.iter().rev().find(|n| n.1.contains("`concepts`")).map(|n| n.1.clone());
+        if !cx.can_ask() || self.refused.is_some() || came.is_some_and(|r| r >= asked) {
             self.asked = None;
         }
+    }
+
+    fn choice_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        self.listen(cx);
         ui.horizontal_wrapped(|ui| {
             for (k, (_, name, tip)) in CONCEPTS.iter().enumerate() {
                 ui.selectable_value(&mut self.chosen, k, *name).on_hover_text(*tip);
@@ -157,12 +174,19 @@ impl Concepts {
                        What is found is confirmed on sentences that took no part in the search.";
             let button = ui.add_enabled(cx.can_ask() && self.asked.is_none(), Button::new("Find"));
             if button.on_hover_text(tip).clicked() {
-                self.asked = Some(cx.ask("concepts", Some(cx.selection.variant), self.args(cx)));
-            }
-            if self.asked.is_some() {
-                ui.label(RichText::new("searching this model and three untrained ones").color(cx.theme.secondary));
+                let request = cx.ask("concepts", Some(cx.selection.variant), self.args(cx));
+                (self.asked, self.refused) = (Some((request, cx.mirror.notices.len())), None);
             }
         });
+        let source = cx.config.get("corpus.source").map(ToString::to_string).unwrap_or_default();
+        let parliament = source.starts_with("parliament");
+        if self.asked.is_some() {
+            told(ui, cx.theme, SEARCHING);
+        } else if let Some(words) = &self.refused {
+            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.error));
+        } else if !parliament && !CONCEPTS[self.chosen].0.is_empty() {
+            told(ui, cx.theme, "This model learns from another text: it has read no sentence of the parliament.");
+        }
         if CONCEPTS[self.chosen].0.is_empty() {
             ui.columns(2, |columns| {
                 let lists = [("with the concept", &mut self.with), ("without it", &mut self.without)];
@@ -178,6 +202,12 @@ impl Concepts {
                 }
             });
         }
+    }
+
+    /// Whether what is shown answers what is chosen.
+    fn shows(&self, shown: &Shown<'_>) -> bool {
+        let found = text(&shown.sample.payload, "concept").first().map_or("", String::as_str);
+        found.starts_with(CONCEPTS[self.chosen].1)
     }
 
     fn args(&self, cx: &ViewCx<'_>) -> Args {
@@ -206,20 +236,32 @@ impl View for Concepts {
         ui.spacing_mut().item_spacing.y = 4.0;
         self.choice_ui(ui, cx);
         let Some(shown) = Shown::of(cx).filter(|s| !s.table.x.is_empty()) else {
-            let words = "Does one synapse rise for every currency, in every language, in sentences it has never met? Train on the \
-                         parliament (preset Parliament), then press Find. The preset The trap shows how easily one is fooled.";
+            let words = match self.asked {
+                Some(_) => {
+                    "The answer comes here: the ten synapses that the search put first, and how each did on new sentences."
+                }
+                None => {
+                    "Does one synapse rise for every currency, in every language, in sentences it has never met? Train on the \
+                     parliament (preset Parliament), then press Find. The preset The trap shows how easily one is fooled."
+                }
+            };
             empty_ui(ui, ui.available_size(), cx.theme, words);
             return;
         };
+        if !self.shows(&shown) && self.asked.is_none() {
+            let (found, chosen) = (text(&shown.sample.payload, "concept"), CONCEPTS[self.chosen].1);
+            let found = found.first().map_or("another concept", String::as_str);
+            told(ui, cx.theme, &format!("Below is {found}, of step {}. Press Find for {chosen}.", shown.sample.step));
+        }
         Self::verdict_ui(ui, cx, &shown);
         let rows = shown.rows();
         let focus = shown.focus(cx);
         let below = if shown.by_noun().is_some() && ui.available_height() > 260.0 { 116.0 } else { 0.0 };
         let scale = Scale { random: [shown.random("search"), shown.random("best")] };
-        let room = vec2(ui.available_width(), ui.available_height() - below);
+        let room = ui.available_height() - below - 6.0;
         let clicked = ScrollArea::vertical()
             .id_salt("synapses found")
-            .max_height(room.y)
+            .max_height(room)
             .show(ui, |ui| rows_ui(ui, cx.theme, &rows, scale, focus))
             .inner;
         if let Some(k) = clicked {

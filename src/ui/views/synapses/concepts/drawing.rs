@@ -34,53 +34,85 @@ const LEAST: f64 = -0.4;
 
 /// A row this wide has room for intervals.
 const ROOMY: f32 = 600.0;
+/// A row narrower than this has its name and figures above its bars.
+const NARROW: f32 = 440.0;
+const LINE: f32 = 18.0;
 
-/// Where things stand across a row.
+/// Where things stand across a row, and how far below its top.
 struct Columns {
     name: f32,
     bars: [f32; 2],
+    /// Where figures end.
+    figures: f32,
     roomy: bool,
+    narrow: bool,
     languages: f32,
 }
 
 impl Columns {
     fn of(rect: Rect, languages: usize) -> Self {
         let right = rect.right() - LANGUAGE * languages as f32 - 8.0;
-        let roomy = rect.width() >= ROOMY;
-        let figures = right - if roomy { 156.0 } else { 74.0 };
+        let (roomy, narrow) = (rect.width() >= ROOMY, rect.width() < NARROW);
         let name = rect.left() + 4.0;
-        Self { name, bars: [(name + 142.0).min(figures - 60.0), figures - 8.0], roomy, languages: right + 4.0 }
+        if narrow {
+            return Self {
+                name,
+                bars: [name, right - 4.0],
+                figures: rect.right() - 8.0,
+                roomy,
+                narrow,
+                languages: right + 4.0,
+            };
+        }
+        let figures = right - if roomy { 172.0 } else { 74.0 };
+        let bars = [(name + 142.0).min(figures - 60.0), figures - 8.0];
+        Self { name, bars, figures: right - 8.0, roomy, narrow, languages: right + 4.0 }
     }
 
     fn across(&self, r: f64) -> f32 {
         let share = ((r - LEAST) / (1.0 - LEAST)).clamp(0.0, 1.0) as f32;
         self.bars[0] + share * (self.bars[1] - self.bars[0])
     }
+
+    fn high(&self) -> f32 {
+        if self.narrow { HIGH + LINE } else { HIGH }
+    }
+
+    /// Height of the name and figures, and of the bars and languages.
+    fn middles(&self, rect: Rect) -> [f32; 2] {
+        match self.narrow {
+            true => [rect.top() + LINE / 2.0 + 1.0, rect.bottom() - HIGH / 2.0],
+            false => [rect.center().y; 2],
+        }
+    }
 }
 
 /// All rows under a line of column names; the number of a clicked one.
 pub fn rows_ui(ui: &mut Ui, theme: &Theme, rows: &[Row], scale: Scale, focus: usize) -> Option<usize> {
-    let width = ui.available_width().max(420.0);
-    let (head, _) = ui.allocate_exact_size(vec2(width, 18.0), Sense::hover());
+    let width = ui.available_width();
     let languages = rows.first().map_or(0, |r| r.languages.len());
+    let lines = if width < NARROW { 2.0 } else { 1.0 };
+    let (head, _) = ui.allocate_exact_size(vec2(width, LINE * lines), Sense::hover());
     let columns = Columns::of(head, languages);
     let small = FontId::proportional(theme::SMALL);
-    let label = |x: f32, align: Align2, words: &str| {
-        ui.painter().text(pos2(x, head.center().y), align, words, small.clone(), theme.secondary);
+    let (upper, lower) = (head.top() + LINE / 2.0, head.bottom() - LINE / 2.0);
+    let label = |x: f32, y: f32, align: Align2, words: &str| {
+        ui.painter().text(pos2(x, y), align, words, small.clone(), theme.secondary);
     };
-    label(columns.name, Align2::LEFT_CENTER, "synapse");
-    let (bars, figures) = match columns.roomy {
-        true => ("searched (pale), new (full), best random (mark)", "new, 95%, p"),
-        false => ("searched, new", "new, p"),
+    label(columns.name, upper, Align2::LEFT_CENTER, "synapse");
+    let (bars, figures) = match (columns.roomy, columns.narrow) {
+        (true, _) => ("searched (pale), new (full), best random (mark)", "new, 95%, p"),
+        (false, true) => ("searched (pale), new, random (mark)", "new, p"),
+        (false, false) => ("searched, new", "new, p"),
     };
-    label(columns.bars[0], Align2::LEFT_CENTER, bars);
-    label(columns.languages - 12.0, Align2::RIGHT_CENTER, figures);
+    label(columns.bars[0], lower, Align2::LEFT_CENTER, bars);
+    label(columns.figures, upper, Align2::RIGHT_CENTER, figures);
     for (l, (code, ..)) in rows.first().map_or(&[][..], |r| &r.languages).iter().enumerate() {
-        label(columns.languages + LANGUAGE * (l as f32 + 0.5), Align2::CENTER_CENTER, code);
+        label(columns.languages + LANGUAGE * (l as f32 + 0.5), lower, Align2::CENTER_CENTER, code);
     }
     let mut clicked = None;
     for (k, row) in rows.iter().enumerate() {
-        let (rect, response) = ui.allocate_exact_size(vec2(width, HIGH), Sense::click());
+        let (rect, response) = ui.allocate_exact_size(vec2(width, columns.high()), Sense::click());
         let ground = match (k == focus, response.hovered()) {
             (true, _) => Some(theme.raised),
             (_, true) => Some(theme.line),
@@ -106,12 +138,12 @@ pub fn rows_ui(ui: &mut Ui, theme: &Theme, rows: &[Row], scale: Scale, focus: us
 
 fn row_painted(painter: &Painter, theme: &Theme, rect: Rect, row: &Row, scale: Scale) {
     let columns = Columns::of(rect, row.languages.len());
-    let middle = rect.center().y;
+    let [above, middle] = columns.middles(rect);
     let small = FontId::proportional(theme::SMALL);
     let number = FontId::monospace(theme::SMALL);
-    painter.text(pos2(columns.name, middle), Align2::LEFT_CENTER, &row.name, small, theme.text);
+    painter.text(pos2(columns.name, above), Align2::LEFT_CENTER, &row.name, small, theme.text);
     let zero = columns.across(0.0);
-    painter.vline(zero, rect.y_range(), Stroke::new(1.0, theme.line));
+    painter.vline(zero, middle - HIGH / 2.0..=middle + HIGH / 2.0, Stroke::new(1.0, theme.line));
     let full = if row.confirmed { theme.accent } else { theme.cool };
     let bars = [(row.search, 7.0, full.gamma_multiply(0.35)), (row.new, -5.0, full)];
     for ((r, up, colour), random) in bars.into_iter().zip(scale.random) {
@@ -132,11 +164,11 @@ fn row_painted(painter: &Painter, theme: &Theme, rect: Rect, row: &Row, scale: S
     }
     let p = if row.p < 0.001 { "<.001".to_owned() } else { format!("{:.3}", row.p).replacen("0.", ".", 1) };
     let figures = if low.is_finite() && columns.roomy {
-        format!("{:.2} {low:.2}\u{2013}{high:.2} {p}", row.new)
+        format!("{:.2} {low:.2}..{high:.2} {p}", row.new)
     } else {
         format!("{:.2} {p}", row.new)
     };
-    painter.text(pos2(columns.languages - 12.0, middle), Align2::RIGHT_CENTER, figures, number, theme.text);
+    painter.text(pos2(columns.figures, above), Align2::RIGHT_CENTER, figures, number, theme.text);
     for (l, (_, r, p)) in row.languages.iter().enumerate() {
         let at = pos2(columns.languages + LANGUAGE * (l as f32 + 0.5), middle);
         if *p <= 0.05 {
@@ -153,7 +185,7 @@ pub fn nouns_ui(ui: &mut Ui, theme: &Theme, name: &str, values: &[f32], nouns: &
     let (rect, response) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
     let painter = ui.painter_at(rect);
     let small = FontId::proportional(theme::SMALL);
-    let title = format!("what drives {name}: mean over each noun's sentences");
+    let title = format!("what drives {name}, by noun");
     painter.text(rect.left_top(), Align2::LEFT_TOP, &title, small.clone(), theme.secondary);
     let mut kinds: Vec<&String> = vec![];
     classes.iter().for_each(|c| {
@@ -186,7 +218,7 @@ pub fn nouns_ui(ui: &mut Ui, theme: &Theme, name: &str, values: &[f32], nouns: &
             if let Some(far) = response.hover_pos().map(|at| at.distance(pos2(x, y))).filter(|far| *far < 12.0)
                 && pointed.as_ref().is_none_or(|(least, _)| far < *least)
             {
-                pointed = Some((far, format!("{noun}: {v:.3}")));
+                pointed = Some((far, format!("{noun}: {v:.3} (mean over its sentences)")));
             }
             // The strongest have their names, where there is room.
             if k < 3 {

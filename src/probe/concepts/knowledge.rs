@@ -1,0 +1,63 @@
+//! Whether a model knows what a noun is: after a sentence, does it expect what is said of nouns of that
+//! class? A question of behaviour, put beside the search: no synapse can stand for what a model does not know.
+
+use super::question::extent;
+use crate::{
+    corpus::{
+        Corpus,
+        generated::parliament::{
+            Class,
+            labelled::{Part, Sentence, follow_ups, sentences},
+        },
+    },
+    models::Model,
+    nn::{Device, Result, Tap, Tensor, host},
+};
+
+/// Every so many sentences; prime to the numbers of frames and languages, so that all take part.
+const EVERY: usize = 7;
+
+/// In which share of sentences that no training text has (new frames; the confirmation half of the nouns, with
+/// the concept and without) the follow-ups of the noun's own class are together likelier than those of any
+/// other class. Chance is one over the number of classes. NaN for the naive corpus, where nothing follows.
+pub fn knows(model: &dyn Model, corpus: &Corpus, concept: Class, device: &Device) -> Result<f64> {
+    let part = extent(corpus, false);
+    if corpus.parliament().is_none_or(|p| p.naive) {
+        return Ok(f64::NAN);
+    }
+    let (mut right, mut asked) = (0, 0);
+    for sentence in sentences(concept, &part).iter().filter(|s| s.part == Part::BothNew).step_by(EVERY) {
+        let said = follow_ups(sentence, &part);
+        let flat: Vec<&str> = said.iter().flat_map(|(_, all)| all.iter().map(String::as_str)).collect();
+        let told = likelihoods(model, corpus, sentence, &flat, device)?;
+        // Of a class, over all that may follow.
+        let of_class = |k: usize| told.chunks(part.follow_ups).nth(k).map_or(0.0, |c| c.iter().map(|l| l.exp()).sum());
+        let expected = (0..said.len()).max_by(|&a, &b| f64::total_cmp(&of_class(a), &of_class(b)));
+        asked += 1;
+        right += usize::from(expected.is_some_and(|k| said[k].0 == sentence.class));
+    }
+    Ok(right as f64 / asked as f64)
+}
+
+/// The log-likelihood of each continuation, after the sentence and a space.
+fn likelihoods(
+    model: &dyn Model,
+    corpus: &Corpus,
+    sentence: &Sentence,
+    said: &[&str],
+    device: &Device,
+) -> Result<Vec<f64>> {
+    let from = corpus.encode(&sentence.text).len().max(1);
+    let rows: Vec<Vec<u32>> = said.iter().map(|s| corpus.encode(&format!("{} {s}", sentence.text))).collect();
+    let t = rows.iter().map(Vec::len).max().unwrap_or(1);
+    let ids: Vec<u32> =
+        rows.iter().flat_map(|r| r.iter().copied().chain(std::iter::repeat_n(0, t - r.len()))).collect();
+    let logits = model.logits(&Tensor::from_slice(&ids, (rows.len(), t), device)?, &mut Tap::off())?; // (B,T,V)
+    let v = logits.dim(2)?;
+    let told = host::to_f32(&candle_nn::ops::log_softmax(&logits, candle_core::D::Minus1)?)?;
+    // Position s tells of token s + 1.
+    let of = |(b, row): (usize, &Vec<u32>)| -> f64 {
+        (from..row.len()).map(|s| f64::from(told[(b * t + s - 1) * v + row[s] as usize])).sum()
+    };
+    Ok(rows.iter().enumerate().map(of).collect())
+}
