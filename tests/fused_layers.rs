@@ -8,6 +8,7 @@ use orrery::nn::{
         linear::{self, linear},
         mlp::{self, Act, Biased},
         norm,
+        scaled::{self, scaled_sum},
     },
     host,
 };
@@ -56,6 +57,8 @@ fn every(b: usize, t: usize, (d, f, o): (usize, usize, usize), run: Check) {
         &|a| norm::layer_norm_reference(&a[0], Some(&a[1]), Some(&a[2]), 1e-2),
         &[x.clone(), vec![d], vec![d]],
     );
+    let scaled = [x.clone(), x.clone(), vec![]];
+    run(&|a| scaled_sum(&a[0], &a[1], &a[2]), &|a| scaled::reference(&a[0], &a[1], &a[2]), &scaled);
     run(&|a| norm::layer_norm(&a[0], None, None, 1e-2), &|a| norm::layer_norm_reference(&a[0], None, None, 1e-2), &[x]);
 }
 

@@ -222,7 +222,7 @@ impl Model for FastSlow {
     }
 
     fn loss(&self, batch: &Batch) -> Result<Loss> {
-        let encoded = self.encode(&self.net, &batch.tokens, &mut Tap::off(), true)?;
+        let encoded = self.encode(&self.net.gathered()?, &batch.tokens, &mut Tap::off(), true)?;
         let cross_entropy = self.cross_entropy(&self.net, &encoded.x, &batch.targets)?;
         Ok(match encoded.fixed_point {
             None => Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] },

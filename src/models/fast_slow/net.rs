@@ -74,6 +74,11 @@ impl Net {
         })
     }
 
+    /// For a training step, whose rounds all use the same layers.
+    pub(super) fn gathered(&self) -> Result<Self> {
+        Ok(Self { slow: layers::gathered(&self.slow)?, post: layers::gathered(&self.post)?, ..self.clone() })
+    }
+
     /// The same weights, shared, with no part in gradients.
     pub(super) fn detach(&self) -> Self {
         let all = |blocks: &[Block]| blocks.iter().map(Block::detach).collect();

@@ -57,7 +57,7 @@ impl FieldNet {
         let tau = Tensor::full(tau as f32, (1, 1), h.device())?.to_dtype(h.dtype())?;
         let time = self.time2.forward(&Act::Silu.apply(&self.time1.forward(&tau)?)?)?.unsqueeze(1)?; // (1,1,D)
         let hc = h.broadcast_add(&pushed.broadcast_add(&time)?)?;
-        self.layer.slope(&hc, &mut Tap::off())?.broadcast_mul(&self.alpha)
+        self.layer.slope(&hc, &self.alpha, &mut Tap::off())
     }
 
     /// u `(B, 4)` -> what it adds to the state `(B, 1, D)`.
@@ -82,8 +82,12 @@ impl FieldNet {
     /// h at tau = 0 -> at 1, in the training's steps. u `(B, 4)`.
     pub fn carry(&self, h: &Tensor, u: &Tensor, scale: f64, options: &Options) -> Result<Tensor> {
         let pushed = self.push(u)?;
+        // every step uses the weights anew
+        let learns = h.track_op() || self.alpha.track_op();
+        let layer = if learns { self.layer.gathered()? } else { self.layer.clone() };
+        let field = Self { layer, ..self.clone() };
         let law = |tau: f64, h: &Tensor| -> Result<Tensor> {
-            let v = self.velocity(tau, h, &pushed)?;
+            let v = field.velocity(tau, h, &pushed)?;
             if scale == 1.0 { Ok(v) } else { v * scale }
         };
         Ok(ode::solve(&law, h, 0.0, 1.0, options)?.end)

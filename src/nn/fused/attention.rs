@@ -1,6 +1,6 @@
 //! Causal attention in one operation: grouped-query with QK-RMSNorm and rotary embedding, or plain.
 
-mod fused;
+pub(super) mod fused;
 mod heads;
 mod rows;
 
@@ -22,6 +22,13 @@ pub struct AttentionSpec {
     pub eps: f64,
     /// Whether a score falls with distance, by [`slopes`] times tokens in between (ALiBi, arXiv 2108.12409).
     pub alibi: bool,
+}
+
+impl AttentionSpec {
+    /// As many key heads as query heads, which make up the width; nothing turns or falls.
+    pub fn plain(width: usize, heads: usize) -> Self {
+        Self { heads, kv_heads: heads, head_dim: width / heads, theta: None, window: None, eps: 0.0, alibi: false }
+    }
 }
 
 /// ALiBi's slope of each head, 2^(-8 (h + 1) / H).
@@ -103,15 +110,7 @@ fn plain_spec(qkv: &Tensor, heads: usize) -> Result<AttentionSpec> {
     if heads == 0 || !width.is_multiple_of(3 * heads) {
         bail!("attention: {width} channels are not three times {heads} heads");
     }
-    Ok(AttentionSpec {
-        heads,
-        kv_heads: heads,
-        head_dim: width / (3 * heads),
-        theta: None,
-        window: None,
-        eps: 0.0,
-        alibi: false,
-    })
+    Ok(AttentionSpec::plain(width / 3, heads))
 }
 
 /// Rotary embedding by position. x `(B, H, T, d)`.

@@ -2,10 +2,7 @@
 
 use candle_core::{CpuStorage, CustomOp2, CustomOp3, Layout, Result, Shape, Tensor, bail};
 
-use super::{
-    matrix::{self, ROWS, View, filled},
-    pool,
-};
+use super::matrix::{self, View};
 
 /// x `(.., I)`, w `(O, I)` -> `(.., O)`.
 pub fn linear(x: &Tensor, w: &Tensor) -> Result<Tensor> {
@@ -142,15 +139,7 @@ impl CustomOp3 for Biased {
         }
         let shape = widened(lx.shape(), i, o)?;
         let (x, w, b) = (matrix::values(x, lx)?, matrix::values(w, lw)?, matrix::values(b, lb)?);
-        let y = filled(x.len() / i * o, |y| {
-            pool::run_on(y, ROWS * o, |task, y| {
-                let rows = y.len() / o;
-                for y in y.chunks_exact_mut(o) {
-                    y.copy_from_slice(b);
-                }
-                matrix::product(y, View::new(&x[task * ROWS * i..], rows, i), View::new(w, o, i).t(), 1.0, true);
-            });
-        });
+        let y = matrix::biased_by_rows(x, i, View::new(w, o, i).t(), Some(b), None);
         Ok((CpuStorage::F32(y), shape))
     }
 

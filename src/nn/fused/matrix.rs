@@ -53,10 +53,40 @@ pub fn product(dst: &mut [f32], a: View, b: View, scale: f32, add: bool) {
     unsafe { product_at(dst.as_mut_ptr(), n, a, b, scale, add) }
 }
 
+/// Rows up to which a narrow product is worth turning.
+const FEW_ROWS: usize = 48;
+
 /// # Safety
 /// `dst` must have room for `a.rows` rows, `step` values apart, of `b.cols` values that nothing else
 /// reads or writes meanwhile.
 unsafe fn product_at(dst: *mut f32, step: usize, a: View, b: View, scale: f32, add: bool) {
+    let (m, n, k) = (a.rows, b.cols, a.cols);
+    // Of few rows, bringing a transposed weight into order costs more than the product: half the time where it
+    // is narrow. The transpose of the product takes the weight as it lies.
+    if (2..=FEW_ROWS).contains(&m) && b.row_step == 1 && b.col_step > 1 && k >= 2 * n {
+        let turned = filled(m * n, |t| {
+            // SAFETY: t holds n rows of m values.
+            unsafe { gemm_at(t.as_mut_ptr(), m, b.t(), a.t(), scale, false) }
+        });
+        for r in 0..m {
+            // SAFETY: row r of dst, by this function's contract.
+            let row = unsafe { std::slice::from_raw_parts_mut(dst.add(r * step), n) };
+            let column = turned[r..].iter().step_by(m);
+            if add {
+                row.iter_mut().zip(column).for_each(|(y, t)| *y += t);
+            } else {
+                row.iter_mut().zip(column).for_each(|(y, t)| *y = *t);
+            }
+        }
+        return;
+    }
+    // SAFETY: the contract is the same.
+    unsafe { gemm_at(dst, step, a, b, scale, add) }
+}
+
+/// # Safety
+/// As [`product_at`].
+unsafe fn gemm_at(dst: *mut f32, step: usize, a: View, b: View, scale: f32, add: bool) {
     let (m, n, k) = (a.rows, b.cols, a.cols);
     let i = |n: usize| n as isize;
     // SAFETY: a view's values lie within its slice at the steps given; dst by this function's contract.
@@ -127,18 +157,56 @@ pub fn panels<'a>(data: &'a mut [f32], rows: usize, widths: &[usize]) -> Vec<Pan
     panels
 }
 
-/// Rows that one task takes through an operation on rows.
+/// Rows whose sum one task makes, in an operation that adds rows up.
 pub const ROWS: usize = 128;
+
+/// Fewer rows than this are not worth a task of their own.
+const LEAST_ROWS: usize = 64;
+/// More tasks than this would leave the last of them a single row, which takes another way through a product.
+const MOST_TASKS: usize = 32;
+
+/// How many of `n` rows a task takes through products. Each task packs the weights anew, so there are no more
+/// than keep all threads at work while one of them is held up; a row's values do not depend on the cut.
+pub fn task_rows(n: usize) -> usize {
+    let tasks = match pool::threads() {
+        1 => 1,
+        threads => 2 * threads,
+    };
+    n.div_ceil(tasks.min(n / LEAST_ROWS).clamp(1, MOST_TASKS))
+}
 
 /// x `(N, I)` times w `(I, O)`, by rows over the pool: `(N, O)`.
 pub fn by_rows(x: &[f32], width: usize, w: View) -> Vec<f32> {
-    let n = x.len() / width;
-    filled(n * w.cols, |out| {
-        pool::run_on(out, ROWS * w.cols, |i, out| {
-            let rows = out.len() / w.cols;
-            product(out, View::new(&x[i * ROWS * width..], rows, width), w, 1.0, false);
+    biased_by_rows(x, width, w, None, None)
+}
+
+/// x w [+ bias] [+ rest], as [`onto`], by rows over the pool: `(N, O)`.
+pub fn biased_by_rows(x: &[f32], width: usize, w: View, bias: Option<&[f32]>, rest: Option<&[f32]>) -> Vec<f32> {
+    let (n, o) = (x.len() / width, w.cols);
+    let each = task_rows(n);
+    filled(n * o, |out| {
+        pool::run_on(out, each * o, |i, out| {
+            let rows = out.len() / o;
+            let rest = rest.map(|r| &r[i * each * o..][..out.len()]);
+            onto(out, View::new(&x[i * each * width..], rows, width), w, bias, rest);
         });
     })
+}
+
+/// y `(n, O)` <- x w [+ bias] [+ rest], for a task of n rows: x `(n, I)`, w `(I, O)`, rest `(n, O)`.
+pub fn onto(y: &mut [f32], x: View, w: View, bias: Option<&[f32]>, rest: Option<&[f32]>) {
+    let o = w.cols;
+    if let Some(rest) = rest {
+        y.copy_from_slice(&rest[..y.len()]);
+    }
+    match (bias, rest) {
+        (Some(bias), Some(_)) => {
+            y.chunks_exact_mut(o).for_each(|y| y.iter_mut().zip(bias).for_each(|(y, b)| *y += b));
+        }
+        (Some(bias), None) => y.chunks_exact_mut(o).for_each(|y| y.copy_from_slice(bias)),
+        (None, _) => {}
+    }
+    product(y, x, w, 1.0, bias.is_some() || rest.is_some());
 }
 
 /// A place that several tasks write to, each its own columns.
@@ -156,29 +224,32 @@ impl Shared {
     }
 }
 
-/// g^T x, the gradient of a weight `(O, I)`: g `(N, O)`, x `(N, I)`. Cut along the longer side, by
-/// sizes alone.
+/// g^T x, the gradient of a weight `(O, I)`: g `(N, O)`, x `(N, I)`.
 pub fn over_rows(g: &[f32], o: usize, x: &[f32], i: usize) -> Vec<f32> {
+    filled(o * i, |out| over_rows_to(out, g, o, x, i))
+}
+
+/// As [`over_rows`], into `out`, all of which it writes. Cut along the longer side.
+pub fn over_rows_to(out: &mut [f32], g: &[f32], o: usize, x: &[f32], i: usize) {
     let n = g.len() / o;
     let (g, x) = (View::new(g, n, o).t(), View::new(x, n, i));
-    let step = |side: usize| if n * o * i < 1 << 19 { side } else { side.div_ceil(4).next_multiple_of(16).max(32) };
-    filled(o * i, |out| {
-        if o >= i {
-            let step = step(o);
-            pool::run_on(out, step * i, |task, out| {
-                let g = g.t().columns(task * step, out.len() / i).t();
-                product(out, g, x, 1.0, false);
-            });
-        } else {
-            let step = step(i);
-            let out = Shared(out.as_mut_ptr());
-            pool::run(i.div_ceil(step), |task| {
-                let from = task * step;
-                // SAFETY: o rows i apart, of at most i - from values; tasks have disjoint columns.
-                unsafe { product_at(out.at(from), i, g, x.columns(from, step.min(i - from)), 1.0, false) }
-            });
-        }
-    })
+    let pieces = if n * o * i < 1 << 19 { 1 } else { pool::threads() };
+    let step = |side: usize| side.div_ceil(pieces).next_multiple_of(16).max(32);
+    if o >= i {
+        let step = step(o);
+        pool::run_on(out, step * i, |task, out| {
+            let g = g.t().columns(task * step, out.len() / i).t();
+            product(out, g, x, 1.0, false);
+        });
+    } else {
+        let step = step(i);
+        let out = Shared(out.as_mut_ptr());
+        pool::run(i.div_ceil(step), |task| {
+            let from = task * step;
+            // SAFETY: o rows i apart, of at most i - from values; tasks have disjoint columns.
+            unsafe { product_at(out.at(from), i, g, x.columns(from, step.min(i - from)), 1.0, false) }
+        });
+    }
 }
 
 /// Adds rows of d values up, in order.
@@ -237,4 +308,18 @@ pub fn read<R>(t: &Tensor, f: impl FnOnce(&[f32]) -> Result<R>) -> Result<R> {
         Storage::Cpu(storage) => f(values(storage, layout)?),
         _ => bail!("a fused operation was asked to go back over a tensor that left host memory"),
     }
+}
+
+/// As [`read`] of several.
+pub fn read_all<R, const N: usize>(tensors: &[&Tensor; N], f: impl FnOnce([&[f32]; N]) -> Result<R>) -> Result<R> {
+    let tensors = tensors.iter().map(|t| t.contiguous()).collect::<Result<Vec<_>>>()?;
+    let held: Vec<_> = tensors.iter().map(Tensor::storage_and_layout).collect();
+    let mut found = [&[] as &[f32]; N];
+    for (found, (storage, layout)) in found.iter_mut().zip(&held) {
+        *found = match &**storage {
+            Storage::Cpu(storage) => values(storage, layout)?,
+            _ => bail!("a fused operation was given a tensor that left host memory"),
+        };
+    }
+    f(found)
 }

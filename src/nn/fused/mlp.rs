@@ -1,11 +1,11 @@
 //! Two-layer MLPs: GELU (erf), and gated with SiLU or GELU.
 
-use candle_core::{Result, Tensor};
+use candle_core::{Result, Tensor, bail};
 
 use super::{linear, matrix};
 
 pub(super) mod activation;
-mod fused;
+pub(super) mod fused;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
@@ -29,7 +29,7 @@ pub fn mlp(x: &Tensor, up: &Tensor, down: &Tensor, act: Act) -> Result<Tensor> {
     if !matrix::readable(&[&x, up, down]) {
         return mlp_reference(&x, up, down, act);
     }
-    fused::apply(&x, up, down, fused::Kind { act, gated: false, biased: false })
+    fused::apply(&x, up, down, fused::Kind { act, gated: false })
 }
 
 pub fn mlp_reference(x: &Tensor, up: &Tensor, down: &Tensor, act: Act) -> Result<Tensor> {
@@ -42,7 +42,7 @@ pub fn gated(x: &Tensor, gate_up: &Tensor, down: &Tensor, act: Act) -> Result<Te
     if !matrix::readable(&[&x, gate_up, down]) {
         return gated_reference(&x, gate_up, down, act);
     }
-    fused::apply(&x, gate_up, down, fused::Kind { act, gated: true, biased: false })
+    fused::apply(&x, gate_up, down, fused::Kind { act, gated: true })
 }
 
 pub fn gated_reference(x: &Tensor, gate_up: &Tensor, down: &Tensor, act: Act) -> Result<Tensor> {
@@ -61,15 +61,27 @@ pub struct Biased {
     pub down_bias: Tensor,
 }
 
-/// down(act(up(x) + up_bias)) + down_bias. x `(.., D)` -> `(.., O)`.
+/// down(act(up(x) + up_bias)) + down_bias. x `(.., D)` -> `(.., O)`. In one operation where nothing asks for
+/// gradients: a way back takes at most three tensors (`half` takes all of a layer's as one).
 pub fn biased(x: &Tensor, w: &Biased, act: Act) -> Result<Tensor> {
     let x = x.contiguous()?;
-    if !matrix::readable(&[&x, &w.up, &w.up_bias, &w.down, &w.down_bias]) {
+    let weights = [&w.up, &w.up_bias, &w.down, &w.down_bias];
+    if !matrix::readable(&[&[&x], &weights[..]].concat()) || x.track_op() || weights.iter().any(|w| w.track_op()) {
         return biased_reference(&x, w, act);
     }
-    let beside = |w: &Tensor, bias: &Tensor| Tensor::cat(&[w, &bias.unsqueeze(1)?], 1);
-    let kind = fused::Kind { act, gated: false, biased: true };
-    fused::apply(&x, &beside(&w.up, &w.up_bias)?, &beside(&w.down, &w.down_bias)?, kind)
+    let pass = fused::Pass::new(fused::Kind { act, gated: false }, w.up.shape(), w.down.shape())?;
+    let [d, f, o] = pass.sizes;
+    if w.up_bias.dims1()? != f || w.down_bias.dims1()? != o {
+        bail!("an MLP of {f} units and {o} outputs has biases {:?} and {:?}", w.up_bias.shape(), w.down_bias.shape());
+    }
+    let shape = linear::widened(x.shape(), d, o)?;
+    let y = matrix::read(&x, |x| {
+        matrix::read_all(&weights, |[up, up_bias, down, down_bias]| {
+            let weights = fused::Weights { up, up_bias: Some(up_bias), down, down_bias: Some(down_bias) };
+            Ok(pass.forward(x, weights, None, false).0)
+        })
+    })?;
+    Tensor::from_vec(y, shape, x.device())
 }
 
 pub fn biased_reference(x: &Tensor, w: &Biased, act: Act) -> Result<Tensor> {

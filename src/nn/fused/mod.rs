@@ -10,6 +10,7 @@ pub mod coupled;
 pub mod cross_entropy;
 pub mod ema;
 pub mod embedding;
+pub mod half;
 mod lanes;
 pub mod linear;
 pub mod linear_attention;
@@ -17,6 +18,7 @@ mod matrix;
 pub mod mlp;
 pub mod norm;
 pub mod pool;
+pub mod scaled;
 pub mod top_k;
 
 pub use pool::set_threads;

@@ -7,7 +7,7 @@ use super::{
     pool,
 };
 
-mod rows;
+pub(super) mod rows;
 
 /// x / sqrt(mean(x^2) + eps) * weight. x `(.., D)`, weight `(D)`.
 pub fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) -> Result<Tensor> {

@@ -43,10 +43,7 @@ pub fn attention(qkv: &Tensor, norms: Option<[&Tensor; 2]>, spec: AttentionSpec)
         }
         keep |= norm.track_op();
     }
-    let ones = if norms.is_none() { vec![1.0; d] } else { vec![] };
-    let turns = if norms.is_none() && spec.theta.is_none() { Turns::default() } else { turns(t, d, spec.theta) };
-    let slopes = if spec.alibi { slopes(h) } else { vec![] };
-    let op = Op { spec, b, t, turns, ones, slopes, keep, kept: OnceLock::new() };
+    let op = Op::new(spec, [b, t], norms.is_some(), keep);
     match norms {
         Some([q_norm, k_norm]) => qkv.apply_op3(q_norm, k_norm, Normed(op)),
         None => qkv.apply_op1(Bare(op)),
@@ -72,7 +69,8 @@ fn turns(t: usize, d: usize, theta: Option<f64>) -> Turns {
     made.entry((t, d, theta.map(f64::to_bits))).or_insert_with(|| Arc::new(make())).clone()
 }
 
-struct Op {
+/// Attention over slices.
+pub struct Op {
     spec: AttentionSpec,
     b: usize,
     t: usize,
@@ -89,9 +87,9 @@ struct Op {
 
 /// What a task reads: all of qkv, and the weights of the norms, if there are any.
 #[derive(Clone, Copy)]
-struct Given<'a> {
-    qkv: &'a [f32],
-    norms: Option<[&'a [f32]; 2]>,
+pub struct Given<'a> {
+    pub qkv: &'a [f32],
+    pub norms: Option<[&'a [f32]; 2]>,
 }
 
 /// Queries start..start+len against keys lo..hi.
@@ -113,6 +111,21 @@ impl Block {
 }
 
 impl Op {
+    /// Of `b` rows of `t` tokens; with norms of queries and keys or without; `keep` what the way back needs.
+    pub fn new(spec: AttentionSpec, [b, t]: [usize; 2], normed: bool, keep: bool) -> Self {
+        let (h, d) = (spec.heads, spec.head_dim);
+        Self {
+            spec,
+            b,
+            t,
+            turns: if normed || spec.theta.is_some() { turns(t, d, spec.theta) } else { Turns::default() },
+            ones: if normed { vec![] } else { vec![1.0; d] },
+            slopes: if spec.alibi { slopes(h) } else { vec![] },
+            keep,
+            kept: OnceLock::new(),
+        }
+    }
+
     fn group(&self) -> usize {
         self.spec.heads / self.spec.kv_heads
     }
@@ -280,7 +293,8 @@ impl Op {
         });
     }
 
-    fn go(&self, given: Given) -> (CpuStorage, Shape) {
+    /// `(B, T, H d)`
+    pub fn go(&self, given: Given) -> Vec<f32> {
         let (kv, width) = (self.spec.kv_heads, self.spec.heads * self.spec.head_dim);
         let (tasks, each) = (self.b * kv, self.parts().iter().sum());
         let mut kept = vec![];
@@ -298,11 +312,15 @@ impl Op {
             }
         });
         let _ = self.kept.set(kept); // a forward pass runs once
-        (CpuStorage::F32(out), (self.b, self.t, width).into())
+        out
+    }
+
+    fn shape(&self) -> Shape {
+        (self.b, self.t, self.spec.heads * self.spec.head_dim).into()
     }
 
     /// Gradients of qkv and of both norms, one after the other.
-    fn back(&self, given: Given, y: &[f32], grad: &[f32]) -> Result<(Vec<f32>, Vec<f32>)> {
+    pub fn back(&self, given: Given, y: &[f32], grad: &[f32]) -> Result<(Vec<f32>, Vec<f32>)> {
         let kept = match self.kept.get() {
             Some(kept) if self.keep => kept,
             _ => bail!("attention: nothing was kept for the way back"),
@@ -346,7 +364,7 @@ impl CustomOp3 for Normed {
         l3: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
         let norms = Some([matrix::values(s2, l2)?, matrix::values(s3, l3)?]);
-        Ok(self.0.go(Given { qkv: matrix::values(s1, l1)?, norms }))
+        Ok((CpuStorage::F32(self.0.go(Given { qkv: matrix::values(s1, l1)?, norms })), self.0.shape()))
     }
 
     fn bwd(
@@ -380,7 +398,8 @@ impl CustomOp1 for Bare {
     }
 
     fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        Ok(self.0.go(Given { qkv: matrix::values(storage, layout)?, norms: None }))
+        let given = Given { qkv: matrix::values(storage, layout)?, norms: None };
+        Ok((CpuStorage::F32(self.0.go(given)), self.0.shape()))
     }
 
     fn bwd(&self, qkv: &Tensor, y: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {

@@ -28,17 +28,19 @@ fn silu(x: f32) -> (f32, f32) {
     (x * s, s * x.mul_add(1.0 - s, 1.0))
 }
 
-/// x <- act(x); `slope`, of the same length, gets the derivative.
-pub fn activate(act: Act, x: &mut [f32], slope: &mut [f32]) {
+/// x <- act(x + bias), rows as wide as the bias, if there is one; `slope`, of the same length as x, gets the
+/// derivative.
+pub fn activate(act: Act, x: &mut [f32], bias: Option<&[f32]>, slope: &mut [f32]) {
     match act {
-        Act::Gelu => Arch::new().dispatch(Activate { f: gelu, x, slope }),
-        Act::Silu => Arch::new().dispatch(Activate { f: silu, x, slope }),
+        Act::Gelu => Arch::new().dispatch(Activate { f: gelu, x, bias, slope }),
+        Act::Silu => Arch::new().dispatch(Activate { f: silu, x, bias, slope }),
     }
 }
 
 struct Activate<'a, F> {
     f: F,
     x: &'a mut [f32],
+    bias: Option<&'a [f32]>,
     slope: &'a mut [f32],
 }
 
@@ -47,8 +49,16 @@ impl<F: Fn(f32) -> (f32, f32)> WithSimd for Activate<'_, F> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        for (x, d) in self.x.iter_mut().zip(self.slope) {
-            (*x, *d) = (self.f)(*x);
+        let Some(bias) = self.bias else {
+            for (x, d) in self.x.iter_mut().zip(self.slope) {
+                (*x, *d) = (self.f)(*x);
+            }
+            return;
+        };
+        for (x, d) in self.x.chunks_exact_mut(bias.len()).zip(self.slope.chunks_exact_mut(bias.len())) {
+            for ((x, d), b) in x.iter_mut().zip(d).zip(bias) {
+                (*x, *d) = (self.f)(*x + b);
+            }
         }
     }
 }
