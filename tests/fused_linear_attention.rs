@@ -8,7 +8,10 @@
 use candle_core::{DType, Device, Tensor, Var};
 use orrery::nn::{
     Result,
-    fused::linear_attention::{LinearAttentionSpec, linear_attention, reference, rotate},
+    fused::{
+        linear,
+        linear_attention::{LinearAttentionSpec, linear_attention, reference, rotate},
+    },
     host,
 };
 use proptest::prelude::*;
@@ -47,6 +50,12 @@ fn odd(seed: u64, shape: &[usize], channels: usize, scale: f32) -> Result<Tensor
     Tensor::from_iter(values.collect::<Vec<_>>(), &Device::Cpu)?.reshape(shape)
 }
 
+/// The neurons themselves, `(B, T, H N)`: through a decoder that lets each write to a channel of its own.
+fn neurons(v: &Tensor, e: &Tensor, ev: &Tensor, spec: LinearAttentionSpec) -> Result<Tensor> {
+    let (h, _, n) = e.dims3()?;
+    linear_attention(v, &Tensor::cat(&[e, ev], 0)?, &Tensor::eye(h * n, DType::F32, &Device::Cpu)?, spec)
+}
+
 fn inputs((b, t, d, h, n): Sizes) -> Result<Vec<Var>> {
     let v = odd(1, &[b, t, d], d, 0.25)?;
     let encoder = odd(2, &[h, d, n], 1, 0.25)?;
@@ -65,7 +74,7 @@ fn check(sizes: Sizes) -> Result<()> {
         assert!(t == 1 || count > 0.9 * (t - 1) as f64 / t as f64, "{count} of the second layer is clear of zero");
         let cleared = |y: Tensor| -> Result<Tensor> { &y * clear.to_dtype(y.dtype())? };
         check_at(
-            &|a| cleared(linear_attention(&a[0], &a[1], &a[2], spec.clone())?),
+            &|a| cleared(neurons(&a[0], &a[1], &a[2], spec.clone())?),
             &|a| cleared(reference(&a[0], &a[1], &a[2], spec.clone())?.packed()?),
             &vars,
         )?;
@@ -101,7 +110,7 @@ fn the_reference_agrees_with_finite_differences() {
 #[test]
 fn threads_change_no_bit() -> Result<()> {
     for spec in specs(20) {
-        let op = |a: &[Tensor]| linear_attention(&a[0], &a[1], &a[2], spec.clone());
+        let op = |a: &[Tensor]| neurons(&a[0], &a[1], &a[2], spec.clone());
         check_threads(&op, &[vec![7, 70, 6], vec![3, 6, 20], vec![3, 6, 20]])?;
     }
     Ok(())
@@ -113,7 +122,7 @@ fn a_token_sees_neither_itself_nor_what_follows() -> Result<()> {
     let (e, ev) = (random(2, &[2, 6, 16])?, random(3, &[2, 6, 16])?);
     let v = random(1, &[1, 100, 6])?;
     let other = Tensor::cat(&[v.narrow(1, 0, at)?, random(9, &[1, 100 - at, 6])?], 1)?;
-    let (a, b) = (linear_attention(&v, &e, &ev, spec.clone())?, linear_attention(&other, &e, &ev, spec)?);
+    let (a, b) = (neurons(&v, &e, &ev, spec.clone())?, neurons(&other, &e, &ev, spec)?);
     assert_eq!(host::to_f32(&a.narrow(1, 0, at)?)?, host::to_f32(&b.narrow(1, 0, at)?)?);
     assert_ne!(host::to_f32(&a.narrow(1, at + 1, 1)?)?, host::to_f32(&b.narrow(1, at + 1, 1)?)?);
     // the first token has no past, so that nothing passes the gate
@@ -138,9 +147,27 @@ fn the_recurrence_gives_the_same() -> Result<()> {
     }
     let a = orrery::nn::fused::norm::layer_norm_reference(&Tensor::cat(&rows, 0)?, None, None, 1e-5)?;
     let y = (a.matmul(&ev.squeeze(0)?)?.relu()? * parts.x.squeeze(0)?.squeeze(0)?)?;
-    let found = linear_attention(&v, &e, &ev, LinearAttentionSpec::default())?.squeeze(0)?;
+    let found = neurons(&v, &e, &ev, LinearAttentionSpec::default())?.squeeze(0)?;
     for (f, w) in host::to_f64(&found)?.iter().zip(host::to_f64(&y)?) {
         assert!((f - w).abs() < 1e-4, "{f} is not {w}");
+    }
+    Ok(())
+}
+
+/// What neurons write is their product with the decoder, forward and back: nothing bends between.
+fn check_decoder((b, t, d, h, n): Sizes, o: usize) -> Result<()> {
+    let shapes = [vec![b, t, d], vec![h, d, n], vec![h, d, n], vec![h * n, o]];
+    let vars =
+        shapes.iter().enumerate().map(|(i, s)| Var::from_tensor(&random(i as u64, s)?)).collect::<Result<Vec<_>>>()?;
+    for spec in specs(n) {
+        let whole = |a: &[Tensor]| linear_attention(&a[0], &Tensor::cat(&[&a[1], &a[2]], 0)?, &a[3], spec.clone());
+        let parts = |a: &[Tensor]| linear::reference(&neurons(&a[0], &a[1], &a[2], spec.clone())?, &a[3].t()?);
+        for (i, (f, w)) in derive(&whole, &vars)?.iter().zip(derive(&parts, &vars)?).enumerate() {
+            let (f, w) = (host::to_f64(f)?, host::to_f64(&w)?);
+            let size = w.iter().fold(1e-3f64, |a, v| a.max(v.abs()));
+            let off = f.iter().zip(&w).fold(0f64, |a, (f, w)| a.max((f - w).abs()));
+            assert!(off / size < 1e-5, "number {i} (0 is the value) is {:e} off", off / size);
+        }
     }
     Ok(())
 }
@@ -149,12 +176,14 @@ fn the_recurrence_gives_the_same() -> Result<()> {
 fn without_gradients_the_values_are_the_same() -> Result<()> {
     let vars = inputs((2, 70, 6, 2, 80))?;
     let free: Vec<Tensor> = vars.iter().map(|v| v.as_tensor().detach()).collect();
-    let op = |a: &[Tensor]| linear_attention(&a[0], &a[1], &a[2], LinearAttentionSpec::default());
+    let op = |a: &[Tensor]| neurons(&a[0], &a[1], &a[2], LinearAttentionSpec::default());
     assert_eq!(host::to_f32(&op(&free)?)?, host::to_f32(&derive(&op, &vars)?[0])?);
     let odd = random(1, &[2, 6, 7])?;
-    let wrong = linear_attention(&free[0], &odd, &odd, LinearAttentionSpec::default()).unwrap_err().to_string();
+    let wrong = neurons(&free[0], &odd, &odd, LinearAttentionSpec::default()).unwrap_err().to_string();
     assert!(wrong.contains("even"), "{wrong}");
-    let wrong = linear_attention(&free[0], &free[1], &odd, LinearAttentionSpec::default()).unwrap_err().to_string();
+    let small = random(1, &[159, 6])?;
+    let both = Tensor::cat(&[&free[1], &free[2]], 0)?;
+    let wrong = linear_attention(&free[0], &both, &small, LinearAttentionSpec::default()).unwrap_err().to_string();
     assert!(wrong.contains("do not fit"), "{wrong}");
     Ok(())
 }
@@ -165,5 +194,6 @@ proptest! {
     #[test]
     fn any_size(b in 1usize..4, t in 1usize..140, d in 3usize..20, h in 1usize..4, pairs in 4usize..20) {
         check((b, t, d, h, 2 * pairs)).unwrap();
+        check_decoder((b, t, d, h, 2 * pairs), d + 2).unwrap();
     }
 }

@@ -10,6 +10,7 @@ use crate::nn::fused::{
     balance::{self, balance},
     coupled::{self, CoupledSpec, Scheme, coupled},
     ema::{self, ema},
+    linear,
     linear_attention::{self, LinearAttentionSpec, linear_attention},
     top_k::{self, top_k},
 };
@@ -75,9 +76,11 @@ fn evolutions() -> Result<()> {
 }
 
 fn neurons() -> Result<()> {
-    let (v, e, ev) = (values(&[8, 128, 64])?, values(&[4, 64, 512])?, values(&[4, 64, 512])?);
+    let (v, encoders, decoder) = (values(&[8, 128, 64])?, values(&[8, 64, 512])?, values(&[2048, 64])?);
     let spec = LinearAttentionSpec::default();
-    row("linear attention", &|| linear_attention(&v, &e, &ev, spec.clone()), &|| {
-        linear_attention::reference(&v, &e, &ev, spec.clone())?.packed()
+    row("linear attention", &|| linear_attention(&v, &encoders, &decoder, spec.clone()), &|| {
+        let (e, ev) = (encoders.narrow(0, 0, 4)?, encoders.narrow(0, 4, 4)?);
+        let y = linear_attention::reference(&v, &e, &ev, spec.clone())?.packed()?;
+        linear::reference(&y, &decoder.t()?)
     })
 }

@@ -93,13 +93,19 @@ impl Net {
         let mut v = ln(&embedding(&self.embed, tokens)?)?; // (B,T,D)
         let mut x = None;
         let mut merged: Option<Tensor> = None;
+        let mut encoders = None; // (2 nh, D, N), for all layers
         for layer in 0..self.spec.layers {
-            let y = if self.fuses(layer, tap, state.is_some()) {
-                linear_attention(&v, &self.encoder, &self.encoder_v, self.spec.attention())? // (B,T,n)
+            let read = if self.fuses(layer, tap, state.is_some()) {
+                let both = match encoders.take() {
+                    Some(both) => both,
+                    None => Tensor::cat(&[&self.encoder, &self.encoder_v], 0)?,
+                };
+                let read = linear_attention(&v, &both, &self.decoder, self.spec.attention())?;
+                encoders = Some(both);
+                read
             } else {
-                self.composed(layer, &v, &mut x, tap, state.as_deref_mut())?
-            };
-            let read = mapped(&y, &self.decoder)?; // (B,T,D)
+                mapped(&self.composed(layer, &v, &mut x, tap, state.as_deref_mut())?, &self.decoder)?
+            }; // (B,T,D)
             v = match self.spec.form {
                 Form::Code => ln(&(&v + ln(&read)?)?)?,
                 Form::Paper => ln(&read)?,

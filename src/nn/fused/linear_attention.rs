@@ -66,19 +66,25 @@ impl Default for LinearAttentionSpec {
     }
 }
 
-/// With x = relu(v E) and a = LN(tril(R(x) R(x)^T, -1) v): y = relu(a E') x. v `(B, T, D)`, both weights
-/// `(H, D, N)` -> `(B, T, H N)`, neuron i of head h in column h N + i.
-pub fn linear_attention(v: &Tensor, encoder: &Tensor, encoder_v: &Tensor, spec: LinearAttentionSpec) -> Result<Tensor> {
-    let (d, (h, d_in, n)) = (v.dim(D::Minus1)?, encoder.dims3()?);
-    if d_in != d || encoder_v.dims() != [h, d, n] {
-        bail!("{d} channels do not fit weights {:?} and {:?}", encoder.shape(), encoder_v.shape());
+/// With x = relu(v E) and a = LN(tril(R(x) R(x)^T, -1) v): (relu(a E') x) W. v `(B, T, D)`, E above E'
+/// `(2 H, D, N)`, W `(H N, O)`, neuron i of head h in row h N + i -> `(B, T, O)`.
+pub fn linear_attention(v: &Tensor, encoders: &Tensor, decoder: &Tensor, spec: LinearAttentionSpec) -> Result<Tensor> {
+    let (d, (twice, d_in, n), (rows, _)) = (v.dim(D::Minus1)?, encoders.dims3()?, decoder.dims2()?);
+    if d_in != d || !twice.is_multiple_of(2) || rows != twice / 2 * n {
+        bail!("{d} channels do not fit encoders {:?} and a decoder {:?}", encoders.shape(), decoder.shape());
     }
     spec.check(n)?;
-    let (v, encoder, encoder_v) = (v.contiguous()?, encoder.contiguous()?, encoder_v.contiguous()?);
-    if !matrix::readable(&[&v, &encoder, &encoder_v]) {
-        return reference(&v, &encoder, &encoder_v, spec)?.packed();
+    let (v, encoders, decoder) = (v.contiguous()?, encoders.contiguous()?, decoder.contiguous()?);
+    if !matrix::readable(&[&v, &encoders, &decoder]) {
+        let (e, ev) = (encoders.narrow(0, 0, twice / 2)?, encoders.narrow(0, twice / 2, twice / 2)?);
+        return mapped_reference(&reference(&v, &e, &ev, spec)?.packed()?, &decoder);
     }
-    fused::apply(&v, &encoder, &encoder_v, spec)
+    fused::apply(&v, &encoders, &decoder, spec)
+}
+
+/// y `(B, T, I)` times w `(I, O)`.
+fn mapped_reference(y: &Tensor, w: &Tensor) -> Result<Tensor> {
+    super::linear::reference(y, &w.t()?)
 }
 
 /// What the reference form finds on its way.

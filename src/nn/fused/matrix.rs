@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use candle_core::{CpuStorage, DType, Layout, Result, Storage, Tensor, bail};
 
-use super::pool;
+use super::{pool, transpose::transposed};
 
 /// A row-major matrix, part of one, or the transpose of either.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +32,14 @@ impl<'a> View<'a> {
         Self { rows: self.cols, cols: self.rows, row_step: self.col_step, col_step: self.row_step, ..self }
     }
 
+    /// The values in their order, if they lie transposed and are many enough for a product to be slower than
+    /// turning them.
+    fn turned(self) -> Option<Vec<f32>> {
+        let lies_across = self.row_step == 1 && self.col_step > 1;
+        (lies_across && self.rows.min(self.cols) >= LEAST_TURNED)
+            .then(|| transposed(self.data, [self.cols, self.rows], self.col_step))
+    }
+
     /// `n` columns from column `from`.
     ///
     /// # Panics
@@ -53,33 +61,15 @@ pub fn product(dst: &mut [f32], a: View, b: View, scale: f32, add: bool) {
     unsafe { product_at(dst.as_mut_ptr(), n, a, b, scale, add) }
 }
 
-/// Rows up to which a narrow product is worth turning.
-const FEW_ROWS: usize = 48;
+/// Sides of a transposed matrix from which on it is turned before a product.
+const LEAST_TURNED: usize = 16;
 
 /// # Safety
 /// `dst` must have room for `a.rows` rows, `step` values apart, of `b.cols` values that nothing else
 /// reads or writes meanwhile.
 unsafe fn product_at(dst: *mut f32, step: usize, a: View, b: View, scale: f32, add: bool) {
-    let (m, n, k) = (a.rows, b.cols, a.cols);
-    // Of few rows, bringing a transposed weight into order costs more than the product: half the time where it
-    // is narrow. The transpose of the product takes the weight as it lies.
-    if (2..=FEW_ROWS).contains(&m) && b.row_step == 1 && b.col_step > 1 && k >= 2 * n {
-        let turned = filled(m * n, |t| {
-            // SAFETY: t holds n rows of m values.
-            unsafe { gemm_at(t.as_mut_ptr(), m, b.t(), a.t(), scale, false) }
-        });
-        for r in 0..m {
-            // SAFETY: row r of dst, by this function's contract.
-            let row = unsafe { std::slice::from_raw_parts_mut(dst.add(r * step), n) };
-            let column = turned[r..].iter().step_by(m);
-            if add {
-                row.iter_mut().zip(column).for_each(|(y, t)| *y += t);
-            } else {
-                row.iter_mut().zip(column).for_each(|(y, t)| *y = *t);
-            }
-        }
-        return;
-    }
+    let turned = if a.rows > 1 { b.turned() } else { None };
+    let b = turned.as_deref().map_or(b, |t| View::new(t, b.rows, b.cols));
     // SAFETY: the contract is the same.
     unsafe { gemm_at(dst, step, a, b, scale, add) }
 }
@@ -184,6 +174,9 @@ pub fn by_rows(x: &[f32], width: usize, w: View) -> Vec<f32> {
 pub fn biased_by_rows(x: &[f32], width: usize, w: View, bias: Option<&[f32]>, rest: Option<&[f32]>) -> Vec<f32> {
     let (n, o) = (x.len() / width, w.cols);
     let each = task_rows(n);
+    // once for all tasks
+    let turned = if n > each { w.turned() } else { None };
+    let w = turned.as_deref().map_or(w, |t| View::new(t, w.rows, w.cols));
     filled(n * o, |out| {
         pool::run_on(out, each * o, |i, out| {
             let rows = out.len() / o;

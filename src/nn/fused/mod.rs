@@ -20,5 +20,6 @@ pub mod norm;
 pub mod pool;
 pub mod scaled;
 pub mod top_k;
+mod transpose;
 
 pub use pool::set_threads;

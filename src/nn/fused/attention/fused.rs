@@ -29,6 +29,8 @@ use super::{
 /// Rows a block of queries has, of all heads of a group together: fewer make small products slow, more
 /// form scores that nobody sees.
 const ROWS: usize = 64;
+/// Products of less than so many multiplications are not worth a second thread.
+const LEAST_WORK: usize = 1 << 18;
 
 pub fn attention(qkv: &Tensor, norms: Option<[&Tensor; 2]>, spec: AttentionSpec) -> Result<Tensor> {
     let (b, t, width) = qkv.dims3()?;
@@ -293,6 +295,12 @@ impl Op {
         });
     }
 
+    /// How many tasks are worth running at once: of a short text, one, since a thread wakes more slowly.
+    fn at_once(&self) -> usize {
+        let scores = self.b * self.t * self.t * self.spec.heads * self.spec.head_dim;
+        if scores < LEAST_WORK { 1 } else { self.b * self.spec.kv_heads }
+    }
+
     /// `(B, T, H d)`
     pub fn go(&self, given: Given) -> Vec<f32> {
         let (kv, width) = (self.spec.kv_heads, self.spec.heads * self.spec.head_dim);
@@ -303,10 +311,10 @@ impl Op {
             if self.keep {
                 kept = filled(tasks * each, |kept| {
                     let all = panels.zip(kept.chunks_exact_mut(each)).enumerate();
-                    pool::share(tasks, all, |(i, (out, kept))| self.forward(i, given, kept, out));
+                    pool::share(self.at_once(), all, |(i, (out, kept))| self.forward(i, given, kept, out));
                 });
             } else {
-                pool::share(tasks, panels.enumerate(), |(i, out)| {
+                pool::share(self.at_once(), panels.enumerate(), |(i, out)| {
                     filled(each, |kept| self.forward(i, given, kept, out));
                 });
             }
@@ -338,7 +346,7 @@ impl Op {
                 tasks.extend(q.into_iter().zip(k).zip(v).map(|((q, k), v)| [q, k, v]));
             }
             let all = tasks.into_iter().zip(norms.chunks_exact_mut(2 * d)).zip(kept.chunks_exact(each)).enumerate();
-            pool::share(self.b * kv, all, |(i, ((out, norms), kept))| {
+            pool::share(self.at_once(), all, |(i, ((out, norms), kept))| {
                 self.backward(i, given, kept, [y, grad], (out, norms));
             });
         });

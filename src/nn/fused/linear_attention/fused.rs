@@ -1,5 +1,5 @@
 //! Linear attention on the CPU in f32. Forward, a task is one (batch row, head), from the first layer to
-//! the gated result, while its neurons are in cache; scores are formed by blocks of rows up to the
+//! what its neurons write, while they are in cache; scores are formed by blocks of rows up to the
 //! diagonal. Back, a task is some batch rows of one head, whose weights' gradients it sums. Kept for the
 //! way back: both layers, the normalised attention, and the scores unless they outgrow the neurons.
 
@@ -12,11 +12,12 @@ use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
 
 use super::{
     super::{
-        matrix::{self, Panel, View, filled, product},
+        matrix::{self, View, filled, product},
         pool,
+        transpose::transposed,
     },
     LinearAttentionSpec, angles, decays,
-    rows::{gate, gate_back, normalise, normalise_back, relu, relu_back, turn},
+    rows::{gate, gate_back, normalise, normalise_back, relu, relu_back, times, turn},
 };
 
 /// Rows of scores that are formed at once.
@@ -24,17 +25,16 @@ const BLOCK: usize = 64;
 /// Tasks that the way back aims at.
 const TASKS: usize = 16;
 
-pub fn apply(v: &Tensor, encoder: &Tensor, encoder_v: &Tensor, spec: LinearAttentionSpec) -> Result<Tensor> {
-    let ((b, t, d), (h, _, n)) = (v.dims3()?, encoder.dims3()?);
-    let keep = [v, encoder, encoder_v].iter().any(|x| x.track_op());
+/// v `(B, T, D)`, both encoders one after the other `(2 H, D, N)`, decoder `(H N, O)` -> `(B, T, O)`.
+pub fn apply(v: &Tensor, encoders: &Tensor, decoder: &Tensor, spec: LinearAttentionSpec) -> Result<Tensor> {
+    let ((b, t, d), (twice, _, n), (_, o)) = (v.dims3()?, encoders.dims3()?, decoder.dims2()?);
+    let h = twice / 2;
+    let keep = [v, encoders, decoder].iter().any(|x| x.track_op());
     let turns = if spec.rotary { Some(turns(t, n, &spec)) } else { None };
     let powers = |decay: f32| (0..t as i32).map(|k| decay.powi(k)).collect();
     let fading = if spec.damped { decays(h).into_iter().map(powers).collect() } else { vec![] };
-    v.apply_op3(
-        encoder,
-        encoder_v,
-        Op { spec, sizes: Sizes { b, t, d, h, n }, turns, fading, keep, kept: OnceLock::new() },
-    )
+    let sizes = Sizes { b, t, d, h, n, o };
+    v.apply_op3(encoders, decoder, Op { spec, sizes, turns, fading, keep, kept: OnceLock::new() })
 }
 
 type Turns = Arc<(Vec<f32>, Vec<f32>)>;
@@ -63,6 +63,29 @@ struct Sizes {
     d: usize,
     h: usize,
     n: usize,
+    o: usize,
+}
+
+/// Both encoders and the decoder, of all heads.
+#[derive(Clone, Copy)]
+struct Weights<'a> {
+    e: &'a [f32],
+    ev: &'a [f32],
+    dec: &'a [f32],
+}
+
+impl<'a> Weights<'a> {
+    fn new(encoders: &'a [f32], dec: &'a [f32]) -> Self {
+        let (e, ev) = encoders.split_at(encoders.len() / 2);
+        Self { e, ev, dec }
+    }
+
+    /// Those of task i: `(D, N)`, `(D, N)`, `(N, O)`.
+    fn of(self, i: usize, s: Sizes) -> [View<'a>; 3] {
+        let (head, part) = (i % s.h, s.d * s.n);
+        let encoder = |w: &'a [f32]| View::new(&w[head * part..], s.d, s.n);
+        [encoder(self.e), encoder(self.ev), View::new(&self.dec[head * s.n * s.o..], s.n, s.o)]
+    }
 }
 
 impl Sizes {
@@ -154,11 +177,12 @@ impl Op {
 
     /// Strictly lower triangle of q q^T of task i, by blocks.
     fn scores(&self, i: usize, q: &[f32], out: &mut [f32]) {
-        let Sizes { n, .. } = self.sizes;
+        let Sizes { t, n, .. } = self.sizes;
+        let across = transposed(q, [t, n], n);
         for (start, end, at) in self.sizes.blocks() {
             let block = &mut out[at..][..(end - start) * end];
-            let (rows, all) = (View::new(&q[start * n..], end - start, n), View::new(q, end, n));
-            product(block, rows, all.t(), 1.0, false); // (m, end)
+            let (rows, all) = (View::new(&q[start * n..], end - start, n), View::new(&across, n, t).columns(0, end));
+            product(block, rows, all, 1.0, false); // (m, end)
             for (r, row) in block.chunks_exact_mut(end).enumerate() {
                 row[start + r..].fill(0.0);
                 self.fade(i, start + r, row);
@@ -166,12 +190,12 @@ impl Op {
         }
     }
 
-    /// `room` has space for a [`Found`].
-    fn forward(&self, i: usize, [v, e, ev]: [&[f32]; 3], room: &mut [f32], mut y: Panel) {
+    /// `room` has space for a [`Found`]; `read` gets what the task's neurons write, `(T, O)`.
+    fn forward(&self, i: usize, v: &[f32], weights: Weights, room: &mut [f32], read: &mut [f32]) {
         let Sizes { t, d, h, n, .. } = self.sizes;
-        let (v, weight) = (&v[i / h * t * d..][..t * d], i % h * d * n);
+        let (v, [e, ev, dec]) = (&v[i / h * t * d..][..t * d], weights.of(i, self.sizes));
         let room = self.sizes.write(room);
-        product(room.x, View::new(v, t, d), View::new(&e[weight..], d, n), 1.0, false); // (T, N)
+        product(room.x, View::new(v, t, d), e, 1.0, false); // (T, N)
         relu(room.x);
         let turned = self.turned(room.x);
         let mut own = vec![];
@@ -187,40 +211,34 @@ impl Op {
             product(&mut room.a[start * d..], scores, View::new(v, end, d), 1.0, false); // (m, D)
         }
         normalise(room.a, room.inv);
-        product(room.u, View::new(room.a, t, d), View::new(&ev[weight..], d, n), 1.0, false); // (T, N)
-        for (r, (u, x)) in room.u.chunks_exact_mut(n).zip(room.x.chunks_exact(n)).enumerate() {
-            gate(u, x, y.row(r));
-        }
+        product(room.u, View::new(room.a, t, d), ev, 1.0, false); // (T, N)
+        let y = filled(t * n, |y| gate(room.u, room.x, y));
+        product(read, View::new(&y, t, n), dec, 1.0, false); // (T, O)
     }
 
-    /// One batch row of one head. `sums`: gradients of both weights, `(D, N)`, added to unless `first`;
-    /// `dv` `(T, D)` is written.
+    /// One batch row of one head. `sums`: gradients of the encoders, `(D, N)`, and of the decoder, `(N, O)`,
+    /// added to unless `first`; `dv` `(T, D)` is written.
     fn backward(
         &self,
         i: usize,
-        [v, e, ev, grad]: [&[f32]; 4],
+        (v, weights, grad): (&[f32], Weights, &[f32]),
         kept: &[f32],
-        sums: [&mut [f32]; 2],
+        sums: [&mut [f32]; 3],
         (dv, first): (&mut [f32], bool),
     ) {
-        let Sizes { t, d, h, n, .. } = self.sizes;
-        let ([de, dev], weight) = (sums, i % h * d * n);
-        let v = &v[i / h * t * d..][..t * d];
+        let Sizes { t, d, h, n, o, .. } = self.sizes;
+        let ([de, dev, ddec], [e, ev, dec]) = (sums, weights.of(i, self.sizes));
+        let (v, grad) = (&v[i / h * t * d..][..t * d], View::new(&grad[i / h * t * o..], t, o));
         let all = self.sizes.found();
         let Found { x, u, a, inv, scores } = self.sizes.read(&kept[i * all..][..all]);
-        let (e, ev) = (View::new(&e[weight..], d, n), View::new(&ev[weight..], d, n));
 
-        let (mut du, mut da) = (vec![], vec![]);
-        let mut dx = filled(t * n, |dx| {
-            du = filled(t * n, |du| {
-                for (r, (du, dx)) in du.chunks_exact_mut(n).zip(dx.chunks_exact_mut(n)).enumerate() {
-                    let grad = &grad[(i / h * t + r) * h * n + i % h * n..][..n];
-                    gate_back(grad, [&u[r * n..][..n], &x[r * n..][..n]], [du, dx]);
-                }
-            });
-        });
+        let y = filled(t * n, |y| times(u, x, y));
+        product(ddec, View::new(&y, t, n).t(), grad, 1.0, !first); // (N, O)
+        let mut du = y; // its room
+        let mut dx = filled(t * n, |dx| product(dx, grad, dec.t(), 1.0, false)); // of y first, (T, N)
+        gate_back([u, x], [&mut du, &mut dx]);
         product(dev, View::new(a, t, d).t(), View::new(&du, t, n), 1.0, !first); // (D, N)
-        da.extend(filled(t * d, |da| product(da, View::new(&du, t, n), ev.t(), 1.0, false))); // (T, D)
+        let mut da = filled(t * d, |da| product(da, View::new(&du, t, n), ev.t(), 1.0, false)); // (T, D)
         normalise_back(&mut da, a, inv);
 
         let turned = self.turned(x);
@@ -239,13 +257,15 @@ impl Op {
             }
         }
         let dscores = self.dscores(i, &da, v);
-        let mut dq = filled(t * n, |dq| {
-            product(dq, View::new(&dscores, t, t), View::new(q, t, n), 1.0, false); // (T, N)
-        });
-        if let Some(turns) = &self.turns {
-            dq = filled(t * n, |out| turn(&dq, out, (&turns.0, &turns.1), true));
+        let dq = &mut du; // its room
+        product(dq, View::new(&dscores, t, t), View::new(q, t, n), 1.0, false); // (T, N)
+        match &self.turns {
+            Some(turns) => {
+                let back = filled(t * n, |out| turn(dq, out, (&turns.0, &turns.1), true));
+                relu_back(&mut dx, &back, x);
+            }
+            None => relu_back(&mut dx, dq, x),
         }
-        relu_back(&mut dx, &dq, x);
         let dx = View::new(&dx, t, n);
         product(de, View::new(v, t, d).t(), dx, 1.0, !first); // (D, N)
         product(dv, dx, e.t(), 1.0, true); // (T, D)
@@ -271,41 +291,46 @@ impl Op {
         out
     }
 
-    /// Gradients of v and both weights.
-    fn back(&self, given: [&[f32]; 4], kept: &[f32]) -> [Vec<f32>; 3] {
-        let Sizes { b, t, d, h, n } = self.sizes;
+    /// Gradients of v, of the encoders and of the decoder.
+    fn back(&self, given: (&[f32], Weights, &[f32]), kept: &[f32]) -> [Vec<f32>; 3] {
+        let Sizes { b, t, d, h, n, o } = self.sizes;
         let each = b.div_ceil(TASKS.div_ceil(h)); // batch rows of a task
         let groups = b.div_ceil(each);
-        let part = d * n;
-        let mut dvs = vec![];
-        let mut devs = vec![];
+        let (part, read) = (d * n, n * o);
+        let (mut dvs, mut devs, mut ddecs) = (vec![], vec![], vec![]);
         let des = filled(h * groups * part, |des| {
             devs = filled(h * groups * part, |devs| {
-                dvs = filled(h * b * t * d, |dvs| {
-                    let rows = dvs.chunks_exact_mut(b * t * d).flat_map(|head| head.chunks_mut(each * t * d));
-                    let sums = des.chunks_exact_mut(part).zip(devs.chunks_exact_mut(part));
-                    pool::share(h * groups, rows.zip(sums).enumerate(), |(task, (rows, (de, dev)))| {
-                        let (head, from) = (task / groups, task % groups * each);
-                        for (k, dv) in rows.chunks_exact_mut(t * d).enumerate() {
-                            let i = (from + k) * h + head;
-                            self.backward(i, given, kept, [&mut *de, &mut *dev], (dv, k == 0));
-                        }
+                ddecs = filled(h * groups * read, |ddecs| {
+                    dvs = filled(h * b * t * d, |dvs| {
+                        let rows = dvs.chunks_exact_mut(b * t * d).flat_map(|head| head.chunks_mut(each * t * d));
+                        let encoders = des.chunks_exact_mut(part).zip(devs.chunks_exact_mut(part));
+                        let sums = encoders.zip(ddecs.chunks_exact_mut(read));
+                        pool::share(h * groups, rows.zip(sums).enumerate(), |(task, (rows, ((de, dev), ddec)))| {
+                            let (head, from) = (task / groups, task % groups * each);
+                            for (k, dv) in rows.chunks_exact_mut(t * d).enumerate() {
+                                let (i, sums) = ((from + k) * h + head, [&mut *de, &mut *dev, &mut *ddec]);
+                                self.backward(i, given, kept, sums, (dv, k == 0));
+                            }
+                        });
                     });
                 });
             });
         });
-        let sum = |parts: &[f32]| {
-            filled(h * part, |out| {
-                pool::run_on(out, part, |head, out| {
-                    let parts = &parts[head * groups * part..][..groups * part];
-                    out.copy_from_slice(&parts[..part]);
-                    for more in parts[part..].chunks_exact(part) {
-                        out.iter_mut().zip(more).for_each(|(a, b)| *a += b);
-                    }
-                });
-            })
+        let sum = |parts: &[f32], part: usize, out: &mut [f32]| {
+            pool::run_on(out, part, |head, out| {
+                let parts = &parts[head * groups * part..][..groups * part];
+                out.copy_from_slice(&parts[..part]);
+                for more in parts[part..].chunks_exact(part) {
+                    out.iter_mut().zip(more).for_each(|(a, b)| *a += b);
+                }
+            });
         };
-        [matrix::total(&dvs, b * t * d), sum(&des), sum(&devs)]
+        let encoders = filled(2 * h * part, |out| {
+            let (e, ev) = out.split_at_mut(h * part);
+            sum(&des, part, e);
+            sum(&devs, part, ev);
+        });
+        [matrix::total(&dvs, b * t * d), encoders, filled(h * read, |out| sum(&ddecs, read, out))]
     }
 }
 
@@ -323,32 +348,42 @@ impl CustomOp3 for Op {
         s3: &CpuStorage,
         l3: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
-        let given = [matrix::values(s1, l1)?, matrix::values(s2, l2)?, matrix::values(s3, l3)?];
+        let (v, weights) = (matrix::values(s1, l1)?, Weights::new(matrix::values(s2, l2)?, matrix::values(s3, l3)?));
         let s = self.sizes;
-        let (tasks, found) = (s.b * s.h, s.found());
+        let (tasks, found, read) = (s.b * s.h, s.found(), s.t * s.o);
         let mut kept = vec![];
-        let out = filled(tasks * s.t * s.n, |out| {
-            let panels = matrix::panels(out, s.t, &vec![s.n; s.h]).into_iter();
+        let reads = filled(tasks * read, |reads| {
             if self.keep {
                 kept = filled(tasks * found, |kept| {
-                    let each = panels.zip(kept.chunks_exact_mut(found)).enumerate();
-                    pool::share(tasks, each, |(i, (y, room))| self.forward(i, given, room, y));
+                    pool::run_on2((reads, read), (kept, found), |i, [read, room]| {
+                        self.forward(i, v, weights, room, read);
+                    });
                 });
             } else {
-                pool::share(tasks, panels.enumerate(), |(i, y)| {
-                    filled(found, |room| self.forward(i, given, room, y));
+                pool::run_on(reads, read, |i, read| {
+                    filled(found, |room| self.forward(i, v, weights, room, read));
                 });
             }
         });
         let _ = self.kept.set(kept); // a forward pass runs once
-        Ok((CpuStorage::F32(out), (s.b, s.t, s.h * s.n).into()))
+        // what the heads of a row write, in order
+        let out = filled(s.b * read, |out| {
+            pool::run_on(out, read, |row, out| {
+                let heads = &reads[row * s.h * read..][..s.h * read];
+                out.copy_from_slice(&heads[..read]);
+                for more in heads[read..].chunks_exact(read) {
+                    out.iter_mut().zip(more).for_each(|(a, b)| *a += b);
+                }
+            });
+        });
+        Ok((CpuStorage::F32(out), (s.b, s.t, s.o).into()))
     }
 
     fn bwd(
         &self,
         v: &Tensor,
-        e: &Tensor,
-        ev: &Tensor,
+        encoders: &Tensor,
+        decoder: &Tensor,
         _: &Tensor,
         grad: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
@@ -356,12 +391,10 @@ impl CustomOp3 for Op {
             Some(kept) if self.keep => kept,
             _ => bail!("linear attention is asked for gradients that nothing tracked"),
         };
-        let [dv, de, dev] = matrix::read(v, |v_| {
-            matrix::read(e, |e| {
-                matrix::read(ev, |ev| matrix::read(grad, |grad| Ok(self.back([v_, e, ev, grad], kept))))
-            })
+        let [dv, de, ddec] = matrix::read_all(&[v, encoders, decoder, grad], |[v, encoders, decoder, grad]| {
+            Ok(self.back((v, Weights::new(encoders, decoder), grad), kept))
         })?;
         let made = |values: Vec<f32>, like: &Tensor| Tensor::from_vec(values, like.shape(), like.device()).map(Some);
-        Ok((made(dv, v)?, made(de, e)?, made(dev, ev)?))
+        Ok((made(dv, v)?, made(de, encoders)?, made(ddec, decoder)?))
     }
 }

@@ -100,7 +100,7 @@ impl WithSimd for NormaliseBack<'_> {
     }
 }
 
-/// One row: u <- relu(u), y <- u x.
+/// u <- relu(u), y <- u x.
 pub fn gate(u: &mut [f32], x: &[f32], y: &mut [f32]) {
     Arch::new().dispatch(Gate { u, x, y });
 }
@@ -123,13 +123,17 @@ impl WithSimd for Gate<'_> {
     }
 }
 
-/// One row: from the gradient of y, those of what relu was given and, so far, of x.
-pub fn gate_back(grad: &[f32], [u, x]: [&[f32]; 2], [du, dx]: [&mut [f32]; 2]) {
-    Arch::new().dispatch(GateBack { grad, given: [u, x], out: [du, dx] });
+/// y <- u x
+pub fn times(u: &[f32], x: &[f32], y: &mut [f32]) {
+    Arch::new().dispatch(|| y.iter_mut().zip(u).zip(x).for_each(|((y, u), x)| *y = u * x));
+}
+
+/// From the gradient of y in `dx`, those of what relu was given and, so far, of x.
+pub fn gate_back([u, x]: [&[f32]; 2], [du, dx]: [&mut [f32]; 2]) {
+    Arch::new().dispatch(GateBack { given: [u, x], out: [du, dx] });
 }
 
 struct GateBack<'a> {
-    grad: &'a [f32],
     given: [&'a [f32]; 2],
     out: [&'a mut [f32]; 2],
 }
@@ -140,9 +144,9 @@ impl WithSimd for GateBack<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let ([u, x], [du, dx]) = (self.given, self.out);
-        for ((((g, u), x), du), dx) in self.grad.iter().zip(u).zip(x).zip(du).zip(dx) {
-            *du = if *u > 0.0 { g * x } else { 0.0 };
-            *dx = g * u;
+        for (((u, x), du), dx) in u.iter().zip(x).zip(du).zip(dx) {
+            *du = if *u > 0.0 { *dx * x } else { 0.0 };
+            *dx *= u;
         }
     }
 }

@@ -1,0 +1,82 @@
+//! The transpose of a row-major matrix, in squares that stay in registers. A product whose right side lies
+//! transposed would otherwise gather it value by value.
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::matrix::filled;
+
+/// Side of a square.
+const SIDE: usize = 16;
+
+/// x: `rows` rows, `step` values apart, of `cols` values -> `(cols, rows)`.
+pub fn transposed(x: &[f32], [rows, cols]: [usize; 2], step: usize) -> Vec<f32> {
+    filled(rows * cols, |out| Arch::new().dispatch(Transpose { x, rows, cols, step, out }))
+}
+
+struct Transpose<'a> {
+    x: &'a [f32],
+    rows: usize,
+    cols: usize,
+    step: usize,
+    out: &'a mut [f32],
+}
+
+impl WithSimd for Transpose<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Transpose { x, rows, cols, step, out } = self;
+        let (whole_rows, whole_cols) = (rows / SIDE * SIDE, cols / SIDE * SIDE);
+        for r in (0..whole_rows).step_by(SIDE) {
+            for c in (0..whole_cols).step_by(SIDE) {
+                square(&x[r * step + c..], step, &mut out[c * rows + r..], rows);
+            }
+        }
+        let mut rest = |rs: std::ops::Range<usize>, cs: std::ops::Range<usize>| {
+            for r in rs {
+                for c in cs.clone() {
+                    out[c * rows + r] = x[r * step + c];
+                }
+            }
+        };
+        rest(0..whole_rows, whole_cols..cols);
+        rest(whole_rows..rows, 0..cols);
+    }
+}
+
+/// One square; rows of x are `step` apart, those of out `rows`.
+#[inline(always)]
+fn square(x: &[f32], step: usize, out: &mut [f32], rows: usize) {
+    let mut read = [[0f32; SIDE]; SIDE];
+    for (r, row) in read.iter_mut().enumerate() {
+        row.copy_from_slice(&x[r * step..][..SIDE]);
+    }
+    let mut turned = [[0f32; SIDE]; SIDE];
+    for (r, row) in read.iter().enumerate() {
+        for (c, v) in row.iter().enumerate() {
+            turned[c][r] = *v;
+        }
+    }
+    for (c, row) in turned.iter().enumerate() {
+        out[c * rows..][..SIDE].copy_from_slice(row);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::transposed;
+
+    #[test]
+    fn every_value_finds_its_place() {
+        for (rows, cols, step) in [(1, 1, 1), (16, 16, 16), (33, 50, 70), (48, 7, 7), (5, 40, 41)] {
+            let x: Vec<f32> = (0..rows * step).map(|i| i as f32).collect();
+            let found = transposed(&x, [rows, cols], step);
+            for r in 0..rows {
+                for c in 0..cols {
+                    assert_eq!(found[c * rows + r], x[r * step + c], "({r}, {c}) of {rows} x {cols}");
+                }
+            }
+        }
+    }
+}
