@@ -3,7 +3,13 @@
 use std::collections::BTreeSet;
 
 use orrery::{
-    corpus::{Corpus, Source, Spec as CorpusSpec, TokenizerSpec, generated::parliament::labelled::Part},
+    corpus::{
+        Corpus, Source, Spec as CorpusSpec, TokenizerSpec,
+        generated::parliament::{
+            Class, Extent,
+            labelled::{Part, follow_ups, sentences},
+        },
+    },
     models::{
         Model, Spec,
         bdh::{Bdh, BdhSpec},
@@ -18,7 +24,10 @@ use orrery::{
 };
 
 fn corpus(source: &str) -> Corpus {
-    let source = Source::Generated(source.to_owned());
+    of_source(Source::Generated(source.to_owned()))
+}
+
+fn of_source(source: Source) -> Corpus {
     let spec = CorpusSpec { source, tokenizer: TokenizerSpec::Byte { vocab: 256 }, held_out: 0.1, seed: 1 };
     Corpus::open(&spec).unwrap()
 }
@@ -78,6 +87,39 @@ fn what_is_confirmed_is_sigma() {
             }
         }
     }
+}
+
+/// What a model knows, against each follow-up read by itself.
+#[test]
+fn what_a_model_knows_is_what_it_expects_most() {
+    let part = Extent { languages: 2, kinds: 3, nouns: 8, follow_ups: 2, ..Extent::WHOLE };
+    let corpus = of_source(Source::Parliament(part));
+    let model = small(5);
+    let likelihood = |text: &str, said: &str| -> f64 {
+        let (from, ids) = (text.len(), corpus.encode(&format!("{text} {said}")));
+        let logits = model.logits(&Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu).unwrap(), &mut Tap::off());
+        let logits = host::to_f64(&logits.unwrap()).unwrap();
+        let told = |s: usize| {
+            let row = &logits[(s - 1) * 256..s * 256];
+            row[ids[s] as usize] - row.iter().map(|l| l.exp()).sum::<f64>().ln()
+        };
+        (from..ids.len()).map(told).sum::<f64>().exp()
+    };
+    let knows = concepts::knows(model.as_ref(), &corpus, Class::Currency, &Device::Cpu).unwrap();
+    for (asked_in, share) in [Part::NewNouns, Part::BothNew].into_iter().zip(knows) {
+        let all = sentences(Class::Currency, &part);
+        let asked: Vec<_> = all.iter().filter(|s| s.part == asked_in).step_by(7).collect();
+        let right = asked.iter().filter(|s| {
+            let of_class = |(class, said): (Class, Vec<String>)| -> (f64, Class) {
+                (said.iter().map(|f| likelihood(&s.text, f)).sum(), class)
+            };
+            let most = follow_ups(s, &part).into_iter().map(of_class).max_by(|a, b| a.0.total_cmp(&b.0));
+            most.is_some_and(|(_, class)| class == s.class)
+        });
+        assert_eq!(share, right.count() as f64 / asked.len() as f64, "{asked_in:?}");
+    }
+    let naive = concepts::knows(model.as_ref(), &self::corpus("parliament_naive"), Class::Currency, &Device::Cpu);
+    assert!(naive.unwrap().iter().all(|k| k.is_nan()));
 }
 
 /// The ranking has seen nothing but the search half: other sentences for confirmation change no place.

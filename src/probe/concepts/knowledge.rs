@@ -17,16 +17,22 @@ use crate::{
 /// Every so many sentences; prime to the numbers of frames and languages, so that all take part.
 const EVERY: usize = 7;
 
-/// In which share of sentences that no training text has (new frames; the confirmation half of the nouns, with
-/// the concept and without) the follow-ups of the noun's own class are together likelier than those of any
-/// other class. Chance is one over the number of classes. NaN for the naive corpus, where nothing follows.
-pub fn knows(model: &dyn Model, corpus: &Corpus, concept: Class, device: &Device) -> Result<f64> {
-    let part = extent(corpus, false);
+/// In which share of sentences (of the confirmation half of the nouns, with the concept and without) the
+/// follow-ups of the noun's own class are together likelier than those of any other class: in frames of the
+/// training text, and in frames that no training text has. Chance is one over the number of classes. NaN
+/// for the naive corpus, where nothing follows.
+pub fn knows(model: &dyn Model, corpus: &Corpus, concept: Class, device: &Device) -> Result<[f64; 2]> {
     if corpus.parliament().is_none_or(|p| p.naive) {
-        return Ok(f64::NAN);
+        return Ok([f64::NAN; 2]);
     }
+    let of = |part| share(model, corpus, concept, part, device);
+    Ok([of(Part::NewNouns)?, of(Part::BothNew)?])
+}
+
+fn share(model: &dyn Model, corpus: &Corpus, concept: Class, asked_in: Part, device: &Device) -> Result<f64> {
+    let part = extent(corpus, false);
     let (mut right, mut asked) = (0, 0);
-    for sentence in sentences(concept, &part).iter().filter(|s| s.part == Part::BothNew).step_by(EVERY) {
+    for sentence in sentences(concept, &part).iter().filter(|s| s.part == asked_in).step_by(EVERY) {
         let said = follow_ups(sentence, &part);
         let flat: Vec<&str> = said.iter().flat_map(|(_, all)| all.iter().map(String::as_str)).collect();
         let told = likelihoods(model, corpus, sentence, &flat, device)?;
