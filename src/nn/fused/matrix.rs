@@ -34,10 +34,15 @@ impl<'a> View<'a> {
 
     /// The values in their order, if they lie transposed and are many enough for a product to be slower than
     /// turning them.
-    fn turned(self) -> Option<Vec<f32>> {
+    pub fn turned(self) -> Option<Vec<f32>> {
         let lies_across = self.row_step == 1 && self.col_step > 1;
         (lies_across && self.rows.min(self.cols) >= LEAST_TURNED)
             .then(|| transposed(self.data, [self.cols, self.rows], self.col_step))
+    }
+
+    /// The same, read from what [`View::turned`] found.
+    pub fn read_from(self, turned: &'a Option<Vec<f32>>) -> Self {
+        turned.as_deref().map_or(self, |t| View::new(t, self.rows, self.cols))
     }
 
     /// `n` columns from column `from`.
@@ -69,7 +74,7 @@ const LEAST_TURNED: usize = 16;
 /// reads or writes meanwhile.
 unsafe fn product_at(dst: *mut f32, step: usize, a: View, b: View, scale: f32, add: bool) {
     let turned = if a.rows > 1 { b.turned() } else { None };
-    let b = turned.as_deref().map_or(b, |t| View::new(t, b.rows, b.cols));
+    let b = b.read_from(&turned);
     // SAFETY: the contract is the same.
     unsafe { gemm_at(dst, step, a, b, scale, add) }
 }
@@ -152,17 +157,21 @@ pub const ROWS: usize = 128;
 
 /// Fewer rows than this are not worth a task of their own.
 const LEAST_ROWS: usize = 64;
-/// More tasks than this would leave the last of them a single row, which takes another way through a product.
-const MOST_TASKS: usize = 32;
 
-/// How many of `n` rows a task takes through products. Each task packs the weights anew, so there are no more
-/// than keep all threads at work while one of them is held up; a row's values do not depend on the cut.
-pub fn task_rows(n: usize) -> usize {
+/// How many of `n` rows a task takes through products, `most` at most. Each task packs the weights anew, so
+/// there are no more than keep all threads at work while one of them is held up. A row's values do not depend
+/// on the cut: no task but the only one has a single row, which takes another way through a product.
+pub fn task_rows(n: usize, most: usize) -> usize {
     let tasks = match pool::threads() {
         1 => 1,
         threads => 2 * threads,
     };
-    n.div_ceil(tasks.min(n / LEAST_ROWS).clamp(1, MOST_TASKS))
+    let tasks = tasks.min(n / LEAST_ROWS).max(n.div_ceil(most.max(1))).max(1);
+    let mut rows = n.div_ceil(tasks).max(1);
+    while n > 1 && n % rows == 1 {
+        rows += 1;
+    }
+    rows
 }
 
 /// x `(N, I)` times w `(I, O)`, by rows over the pool: `(N, O)`.
@@ -173,10 +182,10 @@ pub fn by_rows(x: &[f32], width: usize, w: View) -> Vec<f32> {
 /// x w [+ bias] [+ rest], as [`onto`], by rows over the pool: `(N, O)`.
 pub fn biased_by_rows(x: &[f32], width: usize, w: View, bias: Option<&[f32]>, rest: Option<&[f32]>) -> Vec<f32> {
     let (n, o) = (x.len() / width, w.cols);
-    let each = task_rows(n);
+    let each = task_rows(n, n);
     // once for all tasks
     let turned = if n > each { w.turned() } else { None };
-    let w = turned.as_deref().map_or(w, |t| View::new(t, w.rows, w.cols));
+    let w = w.read_from(&turned);
     filled(n * o, |out| {
         pool::run_on(out, each * o, |i, out| {
             let rows = out.len() / o;

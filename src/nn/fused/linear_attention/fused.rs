@@ -13,11 +13,12 @@ use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
 use super::{
     super::{
         matrix::{self, View, filled, product},
+        mlp::activation::product_of,
         pool,
         transpose::transposed,
     },
     LinearAttentionSpec, angles, decays,
-    rows::{gate, gate_back, normalise, normalise_back, relu, relu_back, times, turn},
+    rows::{gate, gate_back, normalise, normalise_back, relu, relu_back, turn},
 };
 
 /// Rows of scores that are formed at once.
@@ -232,7 +233,7 @@ impl Op {
         let all = self.sizes.found();
         let Found { x, u, a, inv, scores } = self.sizes.read(&kept[i * all..][..all]);
 
-        let y = filled(t * n, |y| times(u, x, y));
+        let y = filled(t * n, |y| product_of(y, u, x));
         product(ddec, View::new(&y, t, n).t(), grad, 1.0, !first); // (N, O)
         let mut du = y; // its room
         let mut dx = filled(t * n, |dx| product(dx, grad, dec.t(), 1.0, false)); // of y first, (T, N)

@@ -123,11 +123,6 @@ impl WithSimd for Gate<'_> {
     }
 }
 
-/// y <- u x
-pub fn times(u: &[f32], x: &[f32], y: &mut [f32]) {
-    Arch::new().dispatch(|| y.iter_mut().zip(u).zip(x).for_each(|((y, u), x)| *y = u * x));
-}
-
 /// From the gradient of y in `dx`, those of what relu was given and, so far, of x.
 pub fn gate_back([u, x]: [&[f32]; 2], [du, dx]: [&mut [f32]; 2]) {
     Arch::new().dispatch(GateBack { given: [u, x], out: [du, dx] });

@@ -94,6 +94,11 @@ impl<F: Fn(f32) -> (f32, f32)> WithSimd for Gate<'_, F> {
     }
 }
 
+/// out <- x y
+pub fn product_of(out: &mut [f32], x: &[f32], y: &[f32]) {
+    Arch::new().dispatch(|| out.iter_mut().zip(x).zip(y).for_each(|((out, x), y)| *out = x * y));
+}
+
 /// x <- x y
 pub fn times(x: &mut [f32], y: &[f32]) {
     Arch::new().dispatch(Times { x, y });

@@ -12,7 +12,7 @@ use super::{
         pool,
     },
     Act,
-    activation::{activate, gate, times},
+    activation::{activate, gate, product_of, times},
 };
 
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +44,9 @@ pub struct Kept {
     slope: Vec<f32>,
 }
 
+/// Rows that a task takes through both layers at a time: what lies between stays in the second cache.
+const MOST_ROWS: usize = 256;
+
 /// An MLP over slices.
 #[derive(Debug, Clone, Copy)]
 pub struct Pass {
@@ -72,9 +75,8 @@ impl Pass {
     }
 
     /// x (n rows) -> inner and slope, both written whole.
-    fn inner(&self, x: View, w: Weights, [inner, slope]: [&mut [f32]; 2]) {
-        let [d, f, _] = self.sizes;
-        let up = View::new(w.up, self.hidden(), d).t();
+    fn inner(&self, x: View, up: View, w: Weights, [inner, slope]: [&mut [f32]; 2]) {
+        let f = self.sizes[1];
         if self.kind.gated {
             matrix::onto(slope, x, up, w.up_bias, None);
             for (pair, out) in slope.chunks_exact_mut(self.hidden()).zip(inner.chunks_exact_mut(f)) {
@@ -90,8 +92,10 @@ impl Pass {
     pub fn forward(&self, x: &[f32], w: Weights, rest: Option<&[f32]>, keep: bool) -> (Vec<f32>, Option<Kept>) {
         let ([d, f, o], hidden) = (self.sizes, self.hidden());
         let n = x.len() / d;
-        let each = matrix::task_rows(n);
-        let down = View::new(w.down, o, f).t();
+        let each = matrix::task_rows(n, MOST_ROWS);
+        let (up, down) = (View::new(w.up, hidden, d).t(), View::new(w.down, o, f).t());
+        let (up_turned, down_turned) = (up.turned(), down.turned());
+        let (up, down) = (up.read_from(&up_turned), down.read_from(&down_turned));
         let finish = |i: usize, inner: &[f32], y: &mut [f32]| {
             let rest = rest.map(|r| &r[i * each * o..][..y.len()]);
             matrix::onto(y, View::new(inner, y.len() / o, f), down, w.down_bias, rest);
@@ -103,7 +107,7 @@ impl Pass {
                     let rows = y.len() / o;
                     let mut room = filled(rows * (f + hidden), |room| {
                         let (inner, slope) = room.split_at_mut(rows * f);
-                        self.inner(rows_of(i, rows), w, [inner, slope]);
+                        self.inner(rows_of(i, rows), up, w, [inner, slope]);
                     });
                     room.truncate(rows * f);
                     finish(i, &room, y);
@@ -116,7 +120,7 @@ impl Pass {
             slope = filled(n * hidden, |slope| {
                 inner = filled(n * f, |inner| {
                     pool::run_on3((y, each * o), (inner, each * f), (slope, each * hidden), |i, [y, inner, slope]| {
-                        self.inner(rows_of(i, y.len() / o), w, [&mut *inner, slope]);
+                        self.inner(rows_of(i, y.len() / o), up, w, [&mut *inner, slope]);
                         finish(i, inner, y);
                     });
                 });
@@ -129,7 +133,7 @@ impl Pass {
     pub fn back(&self, g: &[f32], down: &[f32], kept: &Kept) -> Vec<f32> {
         let ([_, f, o], hidden) = (self.sizes, self.hidden());
         let n = g.len() / o;
-        let each = matrix::task_rows(n);
+        let each = matrix::task_rows(n, MOST_ROWS);
         let down = View::new(down, o, f);
         filled(n * hidden, |out| {
             pool::run_on(out, each * hidden, |i, out| {
@@ -141,11 +145,10 @@ impl Pass {
                     return times(out, slope);
                 }
                 let inner = filled(rows * f, |inner| matrix::product(inner, g, down, 1.0, false));
-                out.copy_from_slice(slope);
-                for (pair, inner) in out.chunks_exact_mut(hidden).zip(inner.chunks_exact(f)) {
-                    let (a, b) = pair.split_at_mut(f);
-                    times(a, inner);
-                    times(b, inner);
+                let rows = out.chunks_exact_mut(hidden).zip(slope.chunks_exact(hidden));
+                for ((pair, slope), inner) in rows.zip(inner.chunks_exact(f)) {
+                    product_of(&mut pair[..f], &slope[..f], inner);
+                    product_of(&mut pair[f..], &slope[f..], inner);
                 }
             });
         })
