@@ -1,14 +1,22 @@
-//! Single operations of the fast-slow step, forward and back, with criterion's statistics:
+//! Single operations of every model family, forward and back, with criterion's statistics:
 //! `cargo bench --bench ops`. For a table that adds up to a step: `orrery bench --operations`.
 
 use candle_core::{Device, Result, Tensor, Var};
 use criterion::{Criterion, criterion_group, criterion_main};
 use orrery::nn::fused::{
     attention::{AttentionSpec, attention},
+    coupled::{CoupledSpec, Scheme, coupled},
+    cross_entropy::head_cross_entropy,
+    ema::ema,
+    embedding::embedding,
+    half::{Body, Half, Style, half},
     linear::linear,
+    linear_attention::{LinearAttentionSpec, linear_attention},
     mlp::{Act, gated, mlp},
     norm::{layer_norm, rms_norm},
+    scaled::scaled_sum,
     set_threads,
+    top_k::top_k,
 };
 
 const SPEC: AttentionSpec =
@@ -24,17 +32,36 @@ fn operations(c: &mut Criterion) {
     let make = |shape: &[usize]| values(shape).expect("values of a shape");
     let (x, qkv, d, head) = (make(&[4, 256, 128]), make(&[4, 256, 256]), make(&[128]), make(&[32]));
     let (square, up, pair, down) = (make(&[128, 128]), make(&[512, 128]), make(&[1024, 128]), make(&[128, 512]));
-    let cases: [(&str, &dyn Fn() -> Result<Tensor>); 6] = [
+    let (attending, thinking) = (make(&[128 + 3 * 128 * 128 + 2 * 32]), make(&[128 + 2 * 128 * 512]));
+    let whole = |body| Half { style: Style::Bare, eps: 1e-6, residual: true, body };
+    let attend = whole(Body::Attention { spec: SPEC, normed: true });
+    let think = whole(Body::Mlp { act: Act::Gelu, gated: false, hidden: 512 });
+    let ids = Tensor::from_vec((0..1024u32).map(|i| i * 37 % 320).collect::<Vec<_>>(), (4, 256), &Device::Cpu);
+    let (table, ids) = (make(&[320, 128]), ids.expect("ids of tokens"));
+    let (v, encoders, decoder) = (make(&[8, 128, 64]), make(&[8, 64, 512]), make(&[2048, 64]));
+    let (units, rate, scale) = (make(&[8, 256, 512]), make(&[128]), make(&[]));
+    let (triple, field, tau) = (make(&[8, 128, 384]), make(&[64, 32]), make(&[4]));
+    let evolve = CoupledSpec { heads: 4, head_dim: 32, scheme: Scheme::Leapfrog, steps: 3 };
+    let cases: &[(&str, &dyn Fn() -> Result<Tensor>)] = &[
         ("linear", &|| linear(&x, &square)),
         ("mlp", &|| mlp(&x, &up, &down, Act::Gelu)),
         ("gated mlp", &|| gated(&x, &pair, &down, Act::Silu)),
         ("rms norm", &|| rms_norm(&x, &d, 1e-6)),
         ("layer norm", &|| layer_norm(&x, Some(&d), Some(&d), 1e-5)),
         ("attention", &|| attention(&qkv, &head, &head, SPEC)),
+        ("half a layer, attention", &|| half(&x, &attending, attend)),
+        ("half a layer, mlp", &|| half(&x, &thinking, think)),
+        ("embedding", &|| embedding(&table, &ids)),
+        ("head and loss", &|| head_cross_entropy(&x, &table, &ids)),
+        ("scaled sum", &|| scaled_sum(&x, &x, &scale)),
+        ("moving average", &|| ema(&x, &rate, None)),
+        ("top 31 of 512", &|| top_k(&units, 31).map(|found| found.kept)),
+        ("linear attention", &|| linear_attention(&v, &encoders, &decoder, LinearAttentionSpec::default())),
+        ("coupled queries and keys", &|| coupled(&triple, &field, &tau, evolve)),
     ];
     for threads in [1, 2] {
         set_threads(threads);
-        for (name, f) in &cases {
+        for (name, f) in cases {
             c.bench_function(&format!("{name}, {threads} threads"), |b| {
                 b.iter(|| f().and_then(|y| y.backward()).expect("an operation and its way back"));
             });

@@ -14,9 +14,9 @@ use crate::nn::{
         attention::{AttentionSpec, attention},
         cross_entropy::head_cross_entropy,
         embedding::embedding,
+        half::{Body, Half, Style, half},
         linear::linear,
         mlp::{Act, mlp},
-        norm::rms_norm,
         pool,
     },
     layers::{EPS, THETA},
@@ -34,6 +34,8 @@ const BLOCKS: [usize; 2] = [3, 4];
 
 struct Row {
     name: String,
+    /// Alone what is also within the row before; not added up.
+    within: bool,
     count: usize,
     forward: f64,
     both: f64,
@@ -58,7 +60,7 @@ pub fn report() -> Result<()> {
             if r.gflop > 0.0 { format!("{:.0}%", 100.0 * r.gflop / r.both * 1e3 / peak) } else { String::new() };
         println!(
             "{:<28}{:>6}{:>12.3}{:>14.3}{:>12.2}{:>10}",
-            r.name,
+            format!("{}{}", if r.within { "  " } else { "" }, r.name),
             r.count,
             r.forward,
             r.both,
@@ -66,7 +68,7 @@ pub fn report() -> Result<()> {
             share
         );
     }
-    let sum: f64 = rows.iter().map(|r| r.both * r.count as f64).sum();
+    let sum: f64 = rows.iter().filter(|r| !r.within).map(|r| r.both * r.count as f64).sum();
     let whole = CASES[0].measure(20)?;
     let rest = whole.ms_median - sum;
     println!("{:<28}{:>44.2}", "sum", sum);
@@ -83,24 +85,27 @@ pub fn report() -> Result<()> {
 fn of_blocks(t: usize, what: &str, blocks: usize) -> Result<Vec<Row>> {
     let x = values(&[B, t, D])?;
     let n = (B * t) as f64 * 1e-9;
-    let mut rows = vec![];
-    let mut add = |name: &str, count: usize, vars: &[&Var], gflop: f64, f: &dyn Fn() -> Result<Tensor>| -> Result<()> {
-        rows.push(row(format!("{name}, {what}"), count, vars, gflop, f)?);
-        Ok(())
-    };
-    let scale = values(&[D])?;
-    add("RMSNorm", 2 * blocks, &[&x, &scale], 0.0, &|| rms_norm(&x, &scale, EPS))?;
-    let qkv = values(&[2 * D, D])?;
-    add("queries, keys, values", blocks, &[&x, &qkv], 6.0 * n * (2 * D * D) as f64, &|| linear(&x, &qkv))?;
-    let (packed, head) = (values(&[B, t, 2 * D])?, values(&[32])?);
     let spec =
         AttentionSpec { heads: 4, kv_heads: 2, head_dim: 32, theta: Some(THETA), window: None, eps: EPS, alibi: false };
-    add("attention", blocks, &[&packed, &head], 6.0 * n * (t * D) as f64, &|| attention(&packed, &head, &head, spec))?;
-    let out = values(&[D, D])?;
-    add("attention's output", blocks, &[&x, &out], 6.0 * n * (D * D) as f64, &|| linear(&x, &out))?;
+    let body = |body| Half { style: Style::Bare, eps: EPS, residual: true, body };
+    let attend = body(Body::Attention { spec, normed: true });
+    let think = body(Body::Mlp { act: Act::Gelu, gated: false, hidden: HIDDEN });
+
+    let (maps, seen) = (6.0 * n * (3 * D * D) as f64, 6.0 * n * (t * D) as f64);
+    let both = 6.0 * n * (2 * D * HIDDEN) as f64;
+    let (attention_weights, mlp_weights) = (values(&[D + 3 * D * D + 2 * 32])?, values(&[D + 2 * D * HIDDEN])?);
+    let (packed, head) = (values(&[B, t, 2 * D])?, values(&[32])?);
     let (up, down) = (values(&[HIDDEN, D])?, values(&[D, HIDDEN])?);
-    add("MLP", blocks, &[&x, &up, &down], 6.0 * n * (2 * D * HIDDEN) as f64, &|| mlp(&x, &up, &down, Act::Gelu))?;
-    Ok(rows)
+    let name = |name: &str| format!("{name}, {what}");
+    let within = |row: Row| Row { within: true, ..row };
+    Ok(vec![
+        row(name("attention's half"), blocks, &[&x, &attention_weights], maps + seen, &|| {
+            half(&x, &attention_weights, attend)
+        })?,
+        within(row(name("attention"), blocks, &[&packed, &head], seen, &|| attention(&packed, &head, &head, spec))?),
+        row(name("the MLP's half"), blocks, &[&x, &mlp_weights], both, &|| half(&x, &mlp_weights, think))?,
+        within(row(name("MLP"), blocks, &[&x, &up, &down], both, &|| mlp(&x, &up, &down, Act::Gelu))?),
+    ])
 }
 
 fn of_ends() -> Result<Vec<Row>> {
@@ -130,7 +135,7 @@ fn row(name: String, count: usize, vars: &[&Var], gflop: f64, f: &dyn Fn() -> Re
         }
         Ok(())
     })?;
-    Ok(Row { name, count, forward, both, gflop })
+    Ok(Row { name, within: false, count, forward, both, gflop })
 }
 
 pub fn milliseconds(f: &mut dyn FnMut() -> Result<()>) -> Result<f64> {

@@ -3,6 +3,7 @@
 pub(super) mod fused;
 mod heads;
 mod rows;
+mod turns;
 
 use candle_core::{D, DType, Result, Tensor, bail};
 

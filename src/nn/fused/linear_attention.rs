@@ -9,6 +9,7 @@ use candle_core::{D, Result, Tensor, bail};
 use super::{matrix, norm};
 
 mod fused;
+mod kept;
 mod past;
 mod rows;
 

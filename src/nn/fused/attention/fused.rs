@@ -6,11 +6,7 @@
 //! (and inside the window) are formed. For the way back a task keeps its normalised rotated queries and
 //! keys, and of each row the largest score and one over its sum: the weights are formed again.
 
-use std::{
-    collections::HashMap,
-    ops::Range,
-    sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError},
-};
+use std::{ops::Range, sync::OnceLock};
 
 use candle_core::{CpuStorage, CustomOp1, CustomOp3, Layout, Result, Shape, Tensor, bail};
 use pulp::Arch;
@@ -20,10 +16,11 @@ use super::{
         matrix::{self, Panel, View, filled, product, total},
         pool,
     },
-    AttentionSpec, angles,
+    AttentionSpec,
     heads::{Collect, Heads, PrepareKeys, PrepareQueries, Spread, UndoKeys, UndoQueries},
     rows::{Fall, Softmax, SoftmaxBack, Turn},
     slopes,
+    turns::{Turns, turns},
 };
 
 /// Rows a block of queries has, of all heads of a group together: fewer make small products slow, more
@@ -50,25 +47,6 @@ pub fn attention(qkv: &Tensor, norms: Option<[&Tensor; 2]>, spec: AttentionSpec)
         Some([q_norm, k_norm]) => qkv.apply_op3(q_norm, k_norm, Normed(op)),
         None => qkv.apply_op1(Bare(op)),
     }
-}
-
-type Turns = Arc<(Vec<f32>, Vec<f32>)>;
-/// By length, width of a head, and the base's bits.
-type Made = HashMap<(usize, usize, Option<u64>), Turns>;
-
-/// Cosines and sines, each `(T, d / 2)`, made once for each size; without a base nothing turns.
-fn turns(t: usize, d: usize, theta: Option<f64>) -> Turns {
-    static MADE: LazyLock<Mutex<Made>> = LazyLock::new(Mutex::default);
-    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    // lengths of prompts while text is being written would pile up
-    if made.len() > 64 {
-        made.clear();
-    }
-    let make = || match theta {
-        Some(theta) => angles(t, d, theta),
-        None => (vec![1.0; t * d / 2], vec![0.0; t * d / 2]),
-    };
-    made.entry((t, d, theta.map(f64::to_bits))).or_insert_with(|| Arc::new(make())).clone()
 }
 
 /// Attention over slices.

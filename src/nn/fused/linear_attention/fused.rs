@@ -18,11 +18,10 @@ use super::{
         transpose::transposed,
     },
     LinearAttentionSpec, angles, decays,
+    kept::{Found, Sizes, Weights},
     rows::{gate, gate_back, normalise, normalise_back, relu, relu_back, turn},
 };
 
-/// Rows of scores that are formed at once.
-const BLOCK: usize = 64;
 /// Tasks that the way back aims at.
 const TASKS: usize = 16;
 
@@ -55,99 +54,6 @@ fn turns(t: usize, n: usize, spec: &LinearAttentionSpec) -> Turns {
     let table = spec.frequencies.clone();
     let at = table.as_ref().map_or(0, |t| t.as_ptr() as usize);
     made.entry((t, n, at)).or_insert_with(|| (Arc::new(angles(0..t, &spec.turns(n))), table)).0.clone()
-}
-
-#[derive(Clone, Copy)]
-struct Sizes {
-    b: usize,
-    t: usize,
-    d: usize,
-    h: usize,
-    n: usize,
-    o: usize,
-}
-
-/// Both encoders and the decoder, of all heads.
-#[derive(Clone, Copy)]
-struct Weights<'a> {
-    e: &'a [f32],
-    ev: &'a [f32],
-    dec: &'a [f32],
-}
-
-impl<'a> Weights<'a> {
-    fn new(encoders: &'a [f32], dec: &'a [f32]) -> Self {
-        let (e, ev) = encoders.split_at(encoders.len() / 2);
-        Self { e, ev, dec }
-    }
-
-    /// Those of task i: `(D, N)`, `(D, N)`, `(N, O)`.
-    fn of(self, i: usize, s: Sizes) -> [View<'a>; 3] {
-        let (head, part) = (i % s.h, s.d * s.n);
-        let encoder = |w: &'a [f32]| View::new(&w[head * part..], s.d, s.n);
-        [encoder(self.e), encoder(self.ev), View::new(&self.dec[head * s.n * s.o..], s.n, s.o)]
-    }
-}
-
-impl Sizes {
-    /// Rows from, rows to, and where the block's scores begin among all of a task's.
-    fn blocks(self) -> impl Iterator<Item = (usize, usize, usize)> {
-        let mut from = 0;
-        (0..self.t).step_by(BLOCK).map(move |start| {
-            let (end, at) = ((start + BLOCK).min(self.t), from);
-            from += (end - start) * end;
-            (start, end, at)
-        })
-    }
-
-    /// Scores of one task.
-    fn scores(self) -> usize {
-        self.blocks().map(|(start, end, _)| (end - start) * end).sum()
-    }
-
-    /// Scores cost as much to form again as neurons to store, once they are as many.
-    fn keeps_scores(self) -> bool {
-        self.t <= self.n
-    }
-}
-
-/// What one task finds and the way back needs.
-struct Found<V> {
-    x: V,      // (T, N)
-    u: V,      // (T, N), before the gate
-    a: V,      // (T, D)
-    inv: V,    // (T)
-    scores: V, // blocks, or none
-}
-
-impl Sizes {
-    /// Values of a [`Found`]'s parts.
-    fn lengths(self) -> [usize; 5] {
-        let Sizes { t, d, n, .. } = self;
-        [t * n, t * n, t * d, t, if self.keeps_scores() { self.scores() } else { 0 }]
-    }
-
-    fn found(self) -> usize {
-        self.lengths().iter().sum()
-    }
-
-    fn read(self, all: &[f32]) -> Found<&[f32]> {
-        let [x, u, a, inv, _] = self.lengths();
-        let (x, all) = all.split_at(x);
-        let (u, all) = all.split_at(u);
-        let (a, all) = all.split_at(a);
-        let (inv, scores) = all.split_at(inv);
-        Found { x, u, a, inv, scores }
-    }
-
-    fn write(self, all: &mut [f32]) -> Found<&mut [f32]> {
-        let [x, u, a, inv, _] = self.lengths();
-        let (x, all) = all.split_at_mut(x);
-        let (u, all) = all.split_at_mut(u);
-        let (a, all) = all.split_at_mut(a);
-        let (inv, scores) = all.split_at_mut(inv);
-        Found { x, u, a, inv, scores }
-    }
 }
 
 struct Op {
