@@ -9,6 +9,7 @@ use orrery::nn::{
         mlp::{self, Act, Biased},
         norm,
         scaled::{self, scaled_sum},
+        shift::{self, shifted},
     },
     host,
 };
@@ -57,6 +58,9 @@ fn every(b: usize, t: usize, (d, f, o): (usize, usize, usize), run: Check) {
         &|a| norm::layer_norm_reference(&a[0], Some(&a[1]), Some(&a[2]), 1e-2),
         &[x.clone(), vec![d], vec![d]],
     );
+    for texts in [1, b] {
+        run(&|a| shifted(&a[0], &a[1]), &|a| shift::reference(&a[0], &a[1]), &[x.clone(), vec![texts, 1, d]]);
+    }
     let scaled = [x.clone(), x.clone(), vec![]];
     run(&|a| scaled_sum(&a[0], &a[1], &a[2]), &|a| scaled::reference(&a[0], &a[1], &a[2]), &scaled);
     run(&|a| norm::layer_norm(&a[0], None, None, 1e-2), &|a| norm::layer_norm_reference(&a[0], None, None, 1e-2), &[x]);

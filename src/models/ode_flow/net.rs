@@ -12,7 +12,7 @@ use super::{
 use crate::{
     nn::{
         Params, Tap,
-        fused::{embedding::embedding, linear::linear, mlp::Act},
+        fused::{embedding::embedding, linear::linear, mlp::Act, shift::shifted},
         layers::EMBEDDING_STD,
         prenorm::{Affine, Layer, Norm},
     },
@@ -56,7 +56,7 @@ impl FieldNet {
     pub fn velocity(&self, tau: f64, h: &Tensor, pushed: &Tensor) -> Result<Tensor> {
         let tau = Tensor::full(tau as f32, (1, 1), h.device())?.to_dtype(h.dtype())?;
         let time = self.time2.forward(&Act::Silu.apply(&self.time1.forward(&tau)?)?)?.unsqueeze(1)?; // (1,1,D)
-        let hc = h.broadcast_add(&pushed.broadcast_add(&time)?)?;
+        let hc = shifted(h, &pushed.broadcast_add(&time)?)?;
         self.layer.slope(&hc, &self.alpha, &mut Tap::off())
     }
 

@@ -2,6 +2,7 @@
 
 pub(super) mod fused;
 mod heads;
+mod operation;
 mod rows;
 mod turns;
 
@@ -41,7 +42,7 @@ pub fn slopes(heads: usize) -> Vec<f32> {
 /// Returns `(B, T, H d)`.
 pub fn attention(qkv: &Tensor, q_norm: &Tensor, k_norm: &Tensor, spec: AttentionSpec) -> Result<Tensor> {
     if spec.head_dim.is_multiple_of(2) && matrix::readable(&[qkv, q_norm, k_norm]) {
-        return fused::attention(qkv, Some([q_norm, k_norm]), spec);
+        return operation::attention(qkv, Some([q_norm, k_norm]), spec);
     }
     Ok(reference(qkv, q_norm, k_norm, spec)?.0)
 }
@@ -50,7 +51,7 @@ pub fn attention(qkv: &Tensor, q_norm: &Tensor, k_norm: &Tensor, spec: Attention
 pub fn without_norms(qkv: &Tensor, spec: AttentionSpec) -> Result<Tensor> {
     let turnable = spec.theta.is_none() || spec.head_dim.is_multiple_of(2);
     if turnable && matrix::readable(&[qkv]) {
-        return fused::attention(qkv, None, spec);
+        return operation::attention(qkv, None, spec);
     }
     Ok(reference_without_norms(qkv, spec)?.0)
 }

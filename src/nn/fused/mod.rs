@@ -19,6 +19,7 @@ pub mod mlp;
 pub mod norm;
 pub mod pool;
 pub mod scaled;
+pub mod shift;
 pub mod top_k;
 mod transpose;
 

@@ -4,11 +4,12 @@
 //! a block's scores are one product, the keys are packed once for the whole group, and gradients of
 //! keys and values sum over the group in that product. Of the scores only blocks up to the diagonal
 //! (and inside the window) are formed. For the way back a task keeps its normalised rotated queries and
-//! keys, and of each row the largest score and one over its sum: the weights are formed again.
+//! keys, and of each row the largest score and one over its sum; of short texts the weights too, which of
+//! long ones are formed again.
 
 use std::{ops::Range, sync::OnceLock};
 
-use candle_core::{CpuStorage, CustomOp1, CustomOp3, Layout, Result, Shape, Tensor, bail};
+use candle_core::{Result, Shape, bail};
 use pulp::Arch;
 
 use super::{
@@ -18,7 +19,7 @@ use super::{
     },
     AttentionSpec,
     heads::{Collect, Heads, PrepareKeys, PrepareQueries, Spread, UndoKeys, UndoQueries},
-    rows::{Fall, Softmax, SoftmaxBack, Turn},
+    rows::{Fall, Softmax, SoftmaxBack, Turn, WeighBack},
     slopes,
     turns::{Turns, turns},
 };
@@ -29,29 +30,9 @@ const ROWS: usize = 64;
 /// Products of less than so many multiplications are not worth a second thread.
 const LEAST_WORK: usize = 1 << 18;
 
-pub fn attention(qkv: &Tensor, norms: Option<[&Tensor; 2]>, spec: AttentionSpec) -> Result<Tensor> {
-    let (b, t, width) = qkv.dims3()?;
-    let (h, kv, d) = (spec.heads, spec.kv_heads, spec.head_dim);
-    if kv == 0 || !h.is_multiple_of(kv) || width != (h + 2 * kv) * d {
-        bail!("attention: {width} channels are not {h} query and twice {kv} key heads of {d}");
-    }
-    let mut keep = qkv.track_op();
-    for norm in norms.iter().flatten() {
-        if norm.elem_count() != d {
-            bail!("attention: norm weights must have {d} values, a head's width");
-        }
-        keep |= norm.track_op();
-    }
-    let op = Op::new(spec, [b, t], norms.is_some(), keep);
-    match norms {
-        Some([q_norm, k_norm]) => qkv.apply_op3(q_norm, k_norm, Normed(op)),
-        None => qkv.apply_op1(Bare(op)),
-    }
-}
-
 /// Attention over slices.
 pub struct Op {
-    spec: AttentionSpec,
+    pub(super) spec: AttentionSpec,
     b: usize,
     t: usize,
     /// Empty where queries and keys are taken as they are.
@@ -154,11 +135,22 @@ impl Op {
         }
     }
 
-    /// Lengths of what a task keeps: queries (G T, d) by block, head, position; keys (T, d);
-    /// largest scores and factors (G T).
-    fn parts(&self) -> [usize; 4] {
-        let (t, d, g) = (self.t, self.spec.head_dim, self.group());
-        [g * t * d, t * d, g * t, g * t]
+    /// Whether a task keeps its weights: while they are no more than what it reads and writes anyhow.
+    fn keeps_weights(&self) -> bool {
+        self.keep && self.t <= 4 * self.spec.head_dim
+    }
+
+    /// Whether queries and keys are read where they lie.
+    fn as_they_lie(&self) -> bool {
+        !self.ones.is_empty() && self.turns.0.is_empty() && self.group() == 1
+    }
+
+    /// Lengths of what a task keeps: queries (G T, d) by block, head, position, and keys (T, d), or none;
+    /// largest scores and factors (G T); weights by block before the factors, or none.
+    fn parts(&self) -> [usize; 5] {
+        let (t, d, g) = (self.t, if self.as_they_lie() { 0 } else { self.spec.head_dim }, self.group());
+        let weights = if self.keeps_weights() { self.blocks().map(|b| g * b.len * (b.hi - b.lo)).sum() } else { 0 };
+        [g * t * d, t * d, g * t, g * t, weights]
     }
 
     fn turn<'a>(&'a self, weight: Option<&'a [f32]>) -> Turn<'a> {
@@ -166,9 +158,23 @@ impl Op {
         Turn { cos: &self.turns.0, sin: &self.turns.1, weight: weight.unwrap_or(&self.ones), eps }
     }
 
-    /// The values of task i, `(n, d)` from position `lo`.
-    fn values<'a>(&self, heads: Heads, qkv: &'a [f32], lo: usize, n: usize) -> View<'a> {
-        View::new(&qkv[(heads.first + lo) * heads.width..], n, heads.width).columns(heads.v, heads.d)
+    /// Some channels of a task, `(n, d)` from position `lo`: those from this column of qkv on.
+    fn channels<'a>(&self, heads: Heads, qkv: &'a [f32], column: usize, lo: usize, n: usize) -> View<'a> {
+        View::new(&qkv[(heads.first + lo) * heads.width..], n, heads.width).columns(column, heads.d)
+    }
+
+    /// Queries `(G len, d)`, keys and values `(hi - lo, d)` of a block; `q` and `k` as a task keeps them.
+    fn block_of<'a>(&self, heads: Heads, qkv: &'a [f32], [q, k]: [&'a [f32]; 2], b: Block) -> [View<'a>; 3] {
+        let (d, g, n) = (self.spec.head_dim, self.group(), b.hi - b.lo);
+        let v = self.channels(heads, qkv, heads.v, b.lo, n);
+        if self.as_they_lie() {
+            return [
+                self.channels(heads, qkv, heads.q, b.start, b.len),
+                self.channels(heads, qkv, heads.k, b.lo, n),
+                v,
+            ];
+        }
+        [View::new(&q[g * b.start * d..], g * b.len, d), View::new(&k[b.lo * d..], n, d), v]
     }
 
     /// Lets the scores of a block of task i fall with distance, where they do.
@@ -182,28 +188,36 @@ impl Op {
     /// `kept` has room for [`Op::parts`]; `out` is the task's columns of the result.
     fn forward(&self, i: usize, given: Given, kept: &mut [f32], mut out: Panel) {
         let (d, g) = (self.spec.head_dim, self.group());
-        let (heads, [of_q, of_k, of_most, _]) = (self.heads(i), self.parts());
+        let (heads, [of_q, of_k, of_most, of_inv, _]) = (self.heads(i), self.parts());
         let (q, rest) = kept.split_at_mut(of_q);
         let (k, rest) = rest.split_at_mut(of_k);
-        let (most, inv) = rest.split_at_mut(of_most);
+        let (most, rest) = rest.split_at_mut(of_most);
+        let (inv, mut weights) = rest.split_at_mut(of_inv);
         let turns = [self.turn(given.norms.map(|n| n[0])), self.turn(given.norms.map(|n| n[1]))];
-        for b in self.blocks() {
-            let q = &mut q[g * b.start * d..][..g * b.len * d];
-            Arch::new().dispatch(PrepareQueries { heads, turn: turns[0], block: b, qkv: given.qkv, q });
+        if !self.as_they_lie() {
+            for b in self.blocks() {
+                let q = &mut q[g * b.start * d..][..g * b.len * d];
+                Arch::new().dispatch(PrepareQueries { heads, turn: turns[0], block: b, qkv: given.qkv, q });
+            }
+            Arch::new().dispatch(PrepareKeys { heads, turn: turns[1], qkv: given.qkv, k });
         }
-        Arch::new().dispatch(PrepareKeys { heads, turn: turns[1], qkv: given.qkv, k });
-        let size = self.scores();
+        let size = if self.keeps_weights() { 0 } else { self.scores() };
         filled(size + self.rows() * d, |room| {
-            let (scores, y) = room.split_at_mut(size);
+            let (room, y) = room.split_at_mut(size);
             for b in self.blocks() {
                 let (m, n, at) = (g * b.len, b.hi - b.lo, g * b.start);
-                let scores = &mut scores[..m * n];
-                let (q, k) = (View::new(&q[at * d..], m, d), View::new(&k[b.lo * d..], n, d));
+                let scores = match std::mem::take(&mut weights).split_at_mut_checked(m * n) {
+                    Some((own, rest)) => {
+                        weights = rest;
+                        own
+                    }
+                    None => &mut room[..m * n],
+                };
+                let [q, k, v] = self.block_of(heads, given.qkv, [&*q, &*k], b);
                 product(scores, q, k.t(), self.scale(), false); // (m, n)
                 self.fall(i, b, scores);
                 let (most, inv) = (&mut most[at..at + m], &mut inv[at..at + m]);
                 Arch::new().dispatch(Softmax { scores, most, inv: &mut *inv, block: b });
-                let v = self.values(heads, given.qkv, b.lo, n);
                 product(y, View::new(scores, m, n), v, 1.0, false); // (m, d)
                 Arch::new().dispatch(Spread { block: b, y: &y[..m * d], inv, out: &mut out });
             }
@@ -221,17 +235,19 @@ impl Op {
         (out, norms): ([Panel; 3], &mut [f32]),
     ) {
         let (t, d, g) = (self.t, self.spec.head_dim, self.group());
-        let (heads, [of_q, of_k, of_most, _]) = (self.heads(i), self.parts());
+        let (heads, [of_q, of_k, of_most, of_inv, _]) = (self.heads(i), self.parts());
         let (q, rest) = kept.split_at(of_q);
         let (k, rest) = rest.split_at(of_k);
-        let (most, inv) = rest.split_at(of_most);
+        let (most, rest) = rest.split_at(of_most);
+        let (inv, mut formed) = rest.split_at(of_inv);
         let turns = [self.turn(given.norms.map(|n| n[0])), self.turn(given.norms.map(|n| n[1]))];
         let [mut to_q, mut to_k, mut to_v] = out;
         norms.fill(0.0);
         let (dq_norm, dk_norm) = norms.split_at_mut(d);
         let (size, rows) = (self.scores(), self.rows());
-        filled(2 * size + rows * (2 * d + 1) + 2 * t * d, |room| {
-            let (weights, room) = room.split_at_mut(size);
+        let again = if self.keeps_weights() { 0 } else { size };
+        filled(again + size + rows * (2 * d + 1) + 2 * t * d, |room| {
+            let (weights, room) = room.split_at_mut(again);
             let (dscores, room) = room.split_at_mut(size);
             let (dy, room) = room.split_at_mut(rows * d);
             let (dq, room) = room.split_at_mut(rows * d);
@@ -240,26 +256,34 @@ impl Op {
             let (dk, dv) = room.split_at_mut(t * d);
             for b in self.blocks() {
                 let (m, n, at) = (g * b.len, b.hi - b.lo, g * b.start);
-                let (weights, dscores) = (&mut weights[..m * n], &mut dscores[..m * n]);
+                let dscores = &mut dscores[..m * n];
                 let (dy, mean, dq) = (&mut dy[..m * d], &mut mean[..m], &mut dq[..m * d]);
-                let width = self.spec.heads * d;
+                let (width, scale) = (self.spec.heads * d, self.scale());
                 Arch::new().dispatch(Collect { heads, width, block: b, y, grad, dy, mean });
-                let (q, dy) = (View::new(&q[at * d..], m, d), View::new(dy, m, d));
-                let (k, v) = (View::new(&k[b.lo * d..], n, d), self.values(heads, given.qkv, b.lo, n));
-                product(weights, q, k.t(), self.scale(), false);
-                self.fall(i, b, weights);
-                product(dscores, dy, v.t(), 1.0, false);
-                let (grads, scale) = (&mut *dscores, self.scale());
-                Arch::new().dispatch(SoftmaxBack {
-                    scores: weights,
-                    grads,
-                    most: &most[at..at + m],
-                    inv: &inv[at..at + m],
-                    mean,
-                    scale,
-                    block: b,
-                });
-                let (weights, dscores) = (View::new(weights, m, n), View::new(dscores, m, n));
+                let [q, k, v] = self.block_of(heads, given.qkv, [q, k], b);
+                let (most, inv) = (&most[at..at + m], &inv[at..at + m]);
+                let weights = match formed.split_at_checked(m * n) {
+                    Some((weights, rest)) => {
+                        formed = rest;
+                        // the factors that the weights lack
+                        for ((dy, mean), inv) in dy.chunks_exact_mut(d).zip(&mut *mean).zip(inv) {
+                            dy.iter_mut().chain([mean]).for_each(|g| *g *= inv);
+                        }
+                        product(dscores, View::new(dy, m, d), v.t(), 1.0, false);
+                        Arch::new().dispatch(WeighBack { weights, grads: &mut *dscores, mean, scale, block: b });
+                        weights
+                    }
+                    None => {
+                        let weights = &mut weights[..m * n];
+                        product(weights, q, k.t(), scale, false);
+                        self.fall(i, b, weights);
+                        product(dscores, View::new(dy, m, d), v.t(), 1.0, false);
+                        let (scores, grads) = (&mut *weights, &mut *dscores);
+                        Arch::new().dispatch(SoftmaxBack { scores, grads, most, inv, mean, scale, block: b });
+                        weights
+                    }
+                };
+                let (weights, dscores, dy) = (View::new(weights, m, n), View::new(dscores, m, n), View::new(dy, m, d));
                 product(dq, dscores, k, 1.0, false); // (m, d)
                 product(&mut dk[b.lo * d..], dscores.t(), q, 1.0, true); // (n, d)
                 product(&mut dv[b.lo * d..], weights.t(), dy, 1.0, true); // (n, d)
@@ -301,7 +325,8 @@ impl Op {
         out
     }
 
-    fn shape(&self) -> Shape {
+    /// Of the result.
+    pub fn shape(&self) -> Shape {
         (self.b, self.t, self.spec.heads * self.spec.head_dim).into()
     }
 
@@ -329,70 +354,5 @@ impl Op {
             });
         });
         Ok((dqkv, total(&norms, 2 * d)))
-    }
-}
-
-/// With norms of queries and keys.
-struct Normed(Op);
-
-impl CustomOp3 for Normed {
-    fn name(&self) -> &'static str {
-        "attention"
-    }
-
-    fn cpu_fwd(
-        &self,
-        s1: &CpuStorage,
-        l1: &Layout,
-        s2: &CpuStorage,
-        l2: &Layout,
-        s3: &CpuStorage,
-        l3: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        let norms = Some([matrix::values(s2, l2)?, matrix::values(s3, l3)?]);
-        Ok((CpuStorage::F32(self.0.go(Given { qkv: matrix::values(s1, l1)?, norms })), self.0.shape()))
-    }
-
-    fn bwd(
-        &self,
-        qkv: &Tensor,
-        q_norm: &Tensor,
-        k_norm: &Tensor,
-        y: &Tensor,
-        grad: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let (dqkv, mut dq) = matrix::read(qkv, |x| {
-            matrix::read(q_norm, |qw| {
-                matrix::read(k_norm, |kw| {
-                    let given = Given { qkv: x, norms: Some([qw, kw]) };
-                    matrix::read(y, |y| matrix::read(grad, |grad| self.0.back(given, y, grad)))
-                })
-            })
-        })?;
-        let dk = dq.split_off(self.0.spec.head_dim);
-        let like = |values: Vec<f32>, t: &Tensor| Tensor::from_vec(values, t.shape(), t.device()).map(Some);
-        Ok((like(dqkv, qkv)?, like(dq, q_norm)?, like(dk, k_norm)?))
-    }
-}
-
-/// Without.
-struct Bare(Op);
-
-impl CustomOp1 for Bare {
-    fn name(&self) -> &'static str {
-        "attention without norms"
-    }
-
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let given = Given { qkv: matrix::values(storage, layout)?, norms: None };
-        Ok((CpuStorage::F32(self.0.go(given)), self.0.shape()))
-    }
-
-    fn bwd(&self, qkv: &Tensor, y: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
-        let (dqkv, _) = matrix::read(qkv, |x| {
-            let given = Given { qkv: x, norms: None };
-            matrix::read(y, |y| matrix::read(grad, |grad| self.0.back(given, y, grad)))
-        })?;
-        Tensor::from_vec(dqkv, qkv.shape(), qkv.device()).map(Some)
     }
 }

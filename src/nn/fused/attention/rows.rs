@@ -252,3 +252,33 @@ impl WithSimd for SoftmaxBack<'_> {
         }
     }
 }
+
+/// Gradients of weights become those of unscaled scores, where the weights are at hand without their rows'
+/// factors, which gradients and their sums have instead.
+pub(super) struct WeighBack<'a> {
+    pub(super) weights: &'a [f32],
+    pub(super) grads: &'a mut [f32],
+    /// Of each row: the sum of weight times gradient.
+    pub(super) mean: &'a [f32],
+    pub(super) scale: f32,
+    pub(super) block: Block,
+}
+
+impl WithSimd for WeighBack<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let n = self.block.hi - self.block.lo;
+        let rows = self.weights.chunks_exact(n).zip(self.grads.chunks_exact_mut(n)).zip(self.mean);
+        for (r, ((weights, grads), &mean)) in rows.enumerate() {
+            let seen = self.block.seen(r);
+            // a single weight is 1 whatever its score: its gradient is exactly 0, not rounding noise
+            let mean = if seen.len() == 1 { grads[seen.start] } else { mean };
+            // weights are 0 where nothing is seen
+            for (g, w) in grads.iter_mut().zip(weights) {
+                *g = w * self.scale * (*g - mean);
+            }
+        }
+    }
+}

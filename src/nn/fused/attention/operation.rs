@@ -1,0 +1,94 @@
+//! Fused attention as operations on tensors, with and without norms of queries and keys.
+
+use candle_core::{CpuStorage, CustomOp1, CustomOp3, Layout, Result, Shape, Tensor, bail};
+
+use super::{
+    super::matrix,
+    AttentionSpec,
+    fused::{Given, Op},
+};
+
+pub fn attention(qkv: &Tensor, norms: Option<[&Tensor; 2]>, spec: AttentionSpec) -> Result<Tensor> {
+    let (b, t, width) = qkv.dims3()?;
+    let (h, kv, d) = (spec.heads, spec.kv_heads, spec.head_dim);
+    if kv == 0 || !h.is_multiple_of(kv) || width != (h + 2 * kv) * d {
+        bail!("attention: {width} channels are not {h} query and twice {kv} key heads of {d}");
+    }
+    let mut keep = qkv.track_op();
+    for norm in norms.iter().flatten() {
+        if norm.elem_count() != d {
+            bail!("attention: norm weights must have {d} values, a head's width");
+        }
+        keep |= norm.track_op();
+    }
+    let op = Op::new(spec, [b, t], norms.is_some(), keep);
+    match norms {
+        Some([q_norm, k_norm]) => qkv.apply_op3(q_norm, k_norm, Normed(op)),
+        None => qkv.apply_op1(Bare(op)),
+    }
+}
+
+/// With norms of queries and keys.
+struct Normed(Op);
+
+impl CustomOp3 for Normed {
+    fn name(&self) -> &'static str {
+        "attention"
+    }
+
+    fn cpu_fwd(
+        &self,
+        s1: &CpuStorage,
+        l1: &Layout,
+        s2: &CpuStorage,
+        l2: &Layout,
+        s3: &CpuStorage,
+        l3: &Layout,
+    ) -> Result<(CpuStorage, Shape)> {
+        let norms = Some([matrix::values(s2, l2)?, matrix::values(s3, l3)?]);
+        Ok((CpuStorage::F32(self.0.go(Given { qkv: matrix::values(s1, l1)?, norms })), self.0.shape()))
+    }
+
+    fn bwd(
+        &self,
+        qkv: &Tensor,
+        q_norm: &Tensor,
+        k_norm: &Tensor,
+        y: &Tensor,
+        grad: &Tensor,
+    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
+        let (dqkv, mut dq) = matrix::read(qkv, |x| {
+            matrix::read(q_norm, |qw| {
+                matrix::read(k_norm, |kw| {
+                    let given = Given { qkv: x, norms: Some([qw, kw]) };
+                    matrix::read(y, |y| matrix::read(grad, |grad| self.0.back(given, y, grad)))
+                })
+            })
+        })?;
+        let dk = dq.split_off(self.0.spec.head_dim);
+        let like = |values: Vec<f32>, t: &Tensor| Tensor::from_vec(values, t.shape(), t.device()).map(Some);
+        Ok((like(dqkv, qkv)?, like(dq, q_norm)?, like(dk, k_norm)?))
+    }
+}
+
+/// Without.
+struct Bare(Op);
+
+impl CustomOp1 for Bare {
+    fn name(&self) -> &'static str {
+        "attention without norms"
+    }
+
+    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        let given = Given { qkv: matrix::values(storage, layout)?, norms: None };
+        Ok((CpuStorage::F32(self.0.go(given)), self.0.shape()))
+    }
+
+    fn bwd(&self, qkv: &Tensor, y: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
+        let (dqkv, _) = matrix::read(qkv, |x| {
+            let given = Given { qkv: x, norms: None };
+            matrix::read(y, |y| matrix::read(grad, |grad| self.0.back(given, y, grad)))
+        })?;
+        Tensor::from_vec(dqkv, qkv.shape(), qkv.device()).map(Some)
+    }
+}
