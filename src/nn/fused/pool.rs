@@ -1,9 +1,10 @@
 //! How a fused operation spreads over the cores the trainer is given.
 //!
-//! Work is cut into tasks whose number and results do not depend on how many threads there are, so
-//! that the numbers are the same bit for bit with one or many. The calling thread is one of them: it
-//! takes tasks as the others do, so that an operation never waits for another thread to wake. It does
-//! not know what a task computes.
+//! Work is cut into tasks whose results do not depend on how many threads there are, so that the numbers
+//! are the same bit for bit with one or many: sums are cut by sizes alone, and only where every value is
+//! made by one task may the cut follow the threads. The calling thread is one of them: it takes tasks as
+//! the others do, so that an operation never waits for another thread to wake. It does not know what a
+//! task computes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
