@@ -61,7 +61,7 @@ impl Parts {
 }
 
 /// Median milliseconds a step of each group over its last steps at or before `step`.
-fn measured(mirror: &Mirror, step: u64) -> Vec<(String, usize, f64)> {
+pub fn measured(mirror: &Mirror, step: u64) -> Vec<(String, usize, f64)> {
     let mut out = vec![];
     for (place, group) in groups(mirror).into_iter().enumerate() {
         let mut ms: Vec<f64> = group

@@ -1,10 +1,11 @@
 //! The gate over training: tanh(gamma) of every variant, and beneath it the gradient that moves it.
 
-use eframe::egui::{Ui, vec2};
+use eframe::egui::Ui;
 
 use super::{
     View, ViewCx,
     groups::{Look, Seeds, Tracked},
+    stacked::stacked_ui,
 };
 use crate::{
     telemetry::channels,
@@ -21,8 +22,7 @@ const GRADIENT_SMOOTHING: f64 = 0.8;
 pub struct Gate {
     gate: Tracked,
     gradient: Tracked,
-    above: ChartState,
-    below: ChartState,
+    states: [ChartState; 2],
 }
 
 impl Gate {
@@ -47,7 +47,7 @@ impl Gate {
         chart
     }
 
-    fn gradient_chart<'a>(gradient: &'a Tracked, cx: &ViewCx<'a>, margins: [f32; 2]) -> Chart<'a> {
+    fn gradient_chart<'a>(gradient: &'a Tracked, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("dLoss/d\u{3b3}, smoothed");
         let mut chart = Chart::new("gate gradient", Axis::new("step").include(&[0.0]), y);
         gradient.draw(
@@ -59,7 +59,6 @@ impl Gate {
         );
         chart.marker = cx.marker();
         chart.legend = false;
-        chart.margins = Some(margins);
         chart
     }
 }
@@ -69,20 +68,13 @@ impl View for Gate {
         self.gate.follow(cx.mirror, channels::GATE, 0.0);
         self.gradient.follow(cx.mirror, channels::GATE_GRAD, GRADIENT_SMOOTHING);
         let room = ui.available_size();
-        let mut chart = Self::gate_chart(&self.gate, cx);
-        // The charts share their x axis: its zoom, its division and its margins.
-        if Self::gradient_chart(&self.gradient, cx, [0.0; 2]).is_empty() || room.y < 200.0 {
-            chart.show(ui, room, cx.theme, &mut self.above);
+        let chart = Self::gate_chart(&self.gate, cx);
+        let gradient = Self::gradient_chart(&self.gradient, cx);
+        if gradient.is_empty() || room.y < 200.0 {
+            chart.show(ui, room, cx.theme, &mut self.states[0]);
             return;
         }
-        ui.spacing_mut().item_spacing.y = 4.0;
-        let share = (room.y * 0.6).round();
-        chart.least_left = 60.0;
-        let shown = chart.show(ui, vec2(room.x, share), cx.theme, &mut self.above);
-        self.below.share_x(&self.above);
-        let below = Self::gradient_chart(&self.gradient, cx, shown.margins);
-        below.show(ui, vec2(room.x, room.y - share - 4.0), cx.theme, &mut self.below);
-        self.above.share_x(&self.below);
+        stacked_ui(ui, cx.theme, [(chart, 0.6), (gradient, 0.4)], &mut self.states.each_mut());
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
@@ -97,15 +89,15 @@ impl View for Gate {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let mut chart = Self::gate_chart(&self.gate, cx);
         // One table: the gradient's columns beside the gate's.
-        let gradient = Self::gradient_chart(&self.gradient, cx, [0.0; 2]);
+        let gradient = Self::gradient_chart(&self.gradient, cx);
         for mut line in gradient.lines {
             line.label = format!("dLoss/d\u{3b3} {}", line.label);
             chart.lines.push(line);
         }
-        chart.csv(&self.above)
+        chart.csv(&self.states[0])
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::gate_chart(&self.gate, cx).svg(&self.above, cx.theme)
+        Self::gate_chart(&self.gate, cx).svg(&self.states[0], cx.theme)
     }
 }

@@ -1,26 +1,53 @@
-//! Two charts above one another on one x axis: its zoom, its division and its margins are shared.
+//! Charts above one another on one x axis: its zoom, its division and its margins are shared.
 
 use eframe::egui::{Ui, vec2};
 
 use crate::ui::{
     plot::{Chart, ChartState},
-    theme::{GRID, Theme},
+    theme::Theme,
 };
 
-/// Fills what is left of the tile; the upper chart has this share of the height.
-pub fn stacked_ui(
+/// Wide enough for the figures beside any of the charts, points.
+const LEFT: f32 = 60.0;
+
+/// Fills what is left of the tile with charts, each with its share of the height; a state a chart.
+pub fn stacked_ui<'c>(
     ui: &mut Ui,
     theme: &Theme,
-    (upper, share): (Chart<'_>, f32),
-    mut lower: Chart<'_>,
-    states: &mut [ChartState; 2],
+    charts: impl IntoIterator<Item = (Chart<'c>, f32)>,
+    states: &mut [&mut ChartState],
 ) {
     let size = ui.available_size();
-    let [first, second] = states;
-    let high = ((size.y - GRID) * share).round();
-    let shown = upper.show(ui, vec2(size.x, high), theme, first);
-    second.share_x(first);
-    lower.margins = Some(shown.margins);
-    lower.show(ui, vec2(size.x, size.y - GRID - high), theme, second);
-    first.share_x(second);
+    stacked_within_ui(ui, theme, size.y, charts, states);
+}
+
+/// As [`stacked_ui`], within so much height.
+pub fn stacked_within_ui<'c>(
+    ui: &mut Ui,
+    theme: &Theme,
+    height: f32,
+    charts: impl IntoIterator<Item = (Chart<'c>, f32)>,
+    states: &mut [&mut ChartState],
+) {
+    let width = ui.available_width();
+    let gap = ui.spacing().item_spacing.y * (states.len().max(1) - 1) as f32;
+    let mut margins = None;
+    let Some((first, others)) = states.split_first_mut() else { return };
+    let mut others = others.iter_mut();
+    for (mut chart, share) in charts {
+        let size = vec2(width, ((height - gap) * share).round());
+        match margins {
+            None => {
+                chart.least_left = chart.least_left.max(LEFT);
+                margins = Some(chart.show(ui, size, theme, first).margins);
+            }
+            Some(_) => {
+                let Some(state) = others.next() else { return };
+                chart.margins = margins;
+                state.share_x(first);
+                chart.show(ui, size, theme, state);
+                first.share_x(state);
+            }
+        }
+    }
 }

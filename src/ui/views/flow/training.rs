@@ -7,7 +7,7 @@ use crate::{
     ui::{
         plot::{Axis, Chart, ChartState, Line, Reference, Stroke},
         theme,
-        views::{View, ViewCx, curve::Curve, stacked::stacked_ui},
+        views::{View, ViewCx, cost::measured, curve::Curve, stacked::stacked_ui},
     },
 };
 
@@ -83,7 +83,14 @@ impl Training {
             let [low, high, n] = count(curve);
             format!("{label}: {low} vanished, {high} exploded of {n} steps")
         });
-        each.collect()
+        each.chain(Self::pace(cx)).collect()
+    }
+
+    /// Milliseconds of a step.
+    fn pace(cx: &ViewCx<'_>) -> Option<String> {
+        let each: Vec<String> =
+            measured(cx.mirror, cx.step).iter().map(|(label, _, ms)| format!("{label} {ms:.1}")).collect();
+        (!each.is_empty()).then(|| format!("ms a step, median of the last ones: {}", each.join(", ")))
     }
 }
 
@@ -98,7 +105,7 @@ impl View for Training {
             norms.show(ui, room, cx.theme, &mut self.states[0]);
             return;
         }
-        stacked_ui(ui, cx.theme, (norms, 0.6), alpha, &mut self.states);
+        stacked_ui(ui, cx.theme, [(norms, 0.6), (alpha, 0.4)], &mut self.states.each_mut());
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -59,7 +59,7 @@ impl View for Activity {
             return;
         }
         lower.legend = false;
-        stacked_ui(ui, cx.theme, (upper, 0.56), lower, &mut self.states);
+        stacked_ui(ui, cx.theme, [(upper, 0.56), (lower, 0.44)], &mut self.states.each_mut());
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

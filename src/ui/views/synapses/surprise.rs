@@ -115,7 +115,7 @@ impl View for Surprise {
         if self.by_octave {
             Self::octaves(cx).show(ui, ui.available_size(), cx.theme, &mut self.states[0]);
         } else {
-            stacked_ui(ui, cx.theme, (firing, 0.56), Self::loss(cx), &mut self.states);
+            stacked_ui(ui, cx.theme, [(firing, 0.56), (Self::loss(cx), 0.44)], &mut self.states.each_mut());
         }
     }
 
