@@ -321,11 +321,11 @@ pub fn quote(field: &str) -> String {
     }
 }
 
-fn escape(words: &str) -> String {
+pub(super) fn escape(words: &str) -> String {
     words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-fn hex(c: Color32) -> String {
+pub(super) fn hex(c: Color32) -> String {
     format!("#{:02x}{:02x}{:02x}", c.r(), c.g(), c.b())
 }
 

@@ -8,6 +8,7 @@ use eframe::egui::{Color32, Vec2};
 
 pub use super::views::curve::{Curve, Smoothed};
 
+mod drawing;
 mod export;
 mod layout;
 pub mod map;
@@ -17,6 +18,7 @@ mod range;
 mod readout;
 pub mod scale;
 
+pub use drawing::drawing;
 pub use export::quote;
 pub use mark::paint_mark;
 pub use paint::{ChartResponse, empty_ui};

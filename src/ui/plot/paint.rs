@@ -29,10 +29,16 @@ pub struct ChartResponse {
 /// Words in the middle of an empty tile: what to do to fill it.
 pub fn empty_ui(ui: &mut Ui, size: Vec2, theme: &Theme, words: &str) -> Response {
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-    let width = (rect.width() - 32.0).clamp(60.0, 420.0);
-    let mut job = egui::text::LayoutJob::simple(words.to_owned(), FontId::proportional(14.0), theme.secondary, width);
-    job.halign = egui::Align::Center;
-    let galley = ui.painter().layout_job(job);
+    let galley = |size: f32, margin: f32, most: f32| {
+        let width = (rect.width() - 2.0 * margin).clamp(60.0, most);
+        let font = FontId::proportional(size);
+        let mut job = egui::text::LayoutJob::simple(words.to_owned(), font, theme.secondary, width);
+        job.halign = egui::Align::Center;
+        ui.painter().layout_job(job)
+    };
+    // A low tile has smaller words in longer lines.
+    let usual = galley(14.0, 16.0, 420.0);
+    let galley = if usual.size().y > rect.height() { galley(12.0, 4.0, 760.0) } else { usual };
     let at = pos2(rect.center().x, rect.center().y - galley.size().y / 2.0);
     ui.painter().with_clip_rect(rect).galley(at, galley, theme.secondary);
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, words));

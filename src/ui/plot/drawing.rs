@@ -1,0 +1,167 @@
+//! What egui draws as SVG: interface code is laid out in a context that nobody paints, and its shapes are
+//! written down. What only the graphics card draws (meshes, callbacks) is left out. It knows no view.
+
+use std::fmt::Write as _;
+
+use eframe::egui::{
+    Color32, Context, CornerRadius, FontFamily, Pos2, RawInput, Rect, Shape, Stroke, Ui, Vec2,
+    epaint::{ColorMode, PathStroke, TextShape},
+};
+
+use super::export::{escape, hex};
+use crate::ui::theme::{self, Theme};
+
+/// A drawing of so many points on the panel's ground, made by interface code.
+pub fn drawing(name: &str, size: Vec2, theme: &Theme, mut draw: impl FnMut(&mut Ui)) -> String {
+    let ctx = Context::default();
+    theme::apply(theme, true, &ctx);
+    let screen = Rect::from_min_size(Pos2::ZERO, size);
+    let mut shapes = vec![];
+    // The first pass learns how large things are.
+    for _ in 0..2 {
+        let input = RawInput { screen_rect: Some(screen), ..Default::default() };
+        let mut output = ctx.run_ui(input, &mut draw);
+        shapes = std::mem::take(&mut output.shapes);
+        output.drop_without_applying_deltas();
+    }
+    let mut out = String::new();
+    let _ = write!(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" \
+         font-family=\"sans-serif\">\n<title>{}</title>\n<rect width=\"{w}\" height=\"{h}\" fill=\"{}\"/>\n",
+        escape(name),
+        hex(theme.panel),
+        w = size.x,
+        h = size.y,
+    );
+    for clipped in shapes {
+        if clipped.clip_rect.intersects(clipped.shape.visual_bounding_rect()) {
+            write_shape(&mut out, &clipped.shape);
+        }
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+fn write_shape(out: &mut String, shape: &Shape) {
+    match shape {
+        Shape::Vec(all) => all.iter().for_each(|s| write_shape(out, s)),
+        Shape::Circle(c) => {
+            let look = look(c.fill, c.stroke);
+            let _ = writeln!(
+                out,
+                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{:.1}\"{look}/>",
+                c.center.x, c.center.y, c.radius
+            );
+        }
+        Shape::LineSegment { points, stroke } => write_path(out, points, false, Color32::TRANSPARENT, *stroke),
+        Shape::Path(p) => write_path(out, &p.points, p.closed, p.fill, solid(&p.stroke)),
+        Shape::Rect(r) => {
+            let round = if r.corner_radius == CornerRadius::ZERO { 0 } else { r.corner_radius.nw };
+            let (at, size, look) = (r.rect.min, r.rect.size(), look(r.fill, r.stroke));
+            let _ = writeln!(
+                out,
+                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"{round}\"{look}/>",
+                at.x, at.y, size.x, size.y
+            );
+        }
+        Shape::Text(text) => write_text(out, text),
+        _ => {}
+    }
+}
+
+fn write_path(out: &mut String, points: &[Pos2], closed: bool, fill: Color32, stroke: Stroke) {
+    if points.len() < 2 {
+        return;
+    }
+    let mut d = String::new();
+    for (i, p) in points.iter().enumerate() {
+        let _ = write!(d, "{}{:.1} {:.1}", if i == 0 { "M" } else { "L" }, p.x, p.y);
+    }
+    let end = if closed { "Z" } else { "" };
+    let _ = writeln!(out, "<path d=\"{d}{end}\" stroke-linejoin=\"round\"{}/>", look(fill, stroke));
+}
+
+/// Each row of a text, and each change of its look, on its own.
+fn write_text(out: &mut String, text: &TextShape) {
+    let job = &text.galley.job;
+    let starts: Vec<usize> = job.text.char_indices().map(|(at, _)| at).collect();
+    let section_of = |at: usize| {
+        let byte = starts.get(at).copied().unwrap_or(job.text.len());
+        job.sections.iter().rposition(|s| s.byte_range.start.0 <= byte).unwrap_or(0)
+    };
+    let mut count = 0;
+    for placed in &text.galley.rows {
+        let numbered: Vec<_> = placed.row.glyphs.iter().enumerate().map(|(i, g)| (section_of(count + i), g)).collect();
+        count += numbered.len() + usize::from(placed.ends_with_newline);
+        for run in numbered.chunk_by(|a, b| a.0 == b.0) {
+            let (Some((section, first)), Some((_, last))) = (run.first(), run.last()) else { continue };
+            let Some(format) = job.sections.get(*section).map(|s| &s.format) else { continue };
+            let words: String = run.iter().map(|(_, g)| g.chr).collect();
+            if words.trim().is_empty() {
+                continue;
+            }
+            let colour = match text.override_text_color {
+                Some(colour) => colour,
+                None if format.color == Color32::PLACEHOLDER => text.fallback_color,
+                None => format.color,
+            };
+            let at = text.pos + placed.pos.to_vec2() + first.pos.to_vec2();
+            let width = last.pos.x + last.advance_width - first.pos.x;
+            let face = if format.font_id.family == FontFamily::Monospace { " font-family=\"monospace\"" } else { "" };
+            let _ = writeln!(
+                out,
+                "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"{}\" textLength=\"{width:.1}\" \
+                 lengthAdjust=\"spacingAndGlyphs\" xml:space=\"preserve\"{face}{}>{}</text>",
+                at.x,
+                at.y,
+                format.font_id.size,
+                look(colour, Stroke::NONE),
+                escape(&words)
+            );
+        }
+    }
+}
+
+fn solid(stroke: &PathStroke) -> Stroke {
+    match stroke.color {
+        ColorMode::Solid(colour) => Stroke::new(stroke.width, colour),
+        ColorMode::UV(_) => Stroke::NONE,
+    }
+}
+
+/// Fill and stroke as attributes.
+fn look(fill: Color32, stroke: Stroke) -> String {
+    let colour = |name: &str, c: Color32| {
+        let [r, g, b, a] = c.to_srgba_unmultiplied();
+        let faint = if a < 255 { format!(" {name}-opacity=\"{:.2}\"", f32::from(a) / 255.0) } else { String::new() };
+        format!(" {name}=\"#{r:02x}{g:02x}{b:02x}\"{faint}")
+    };
+    let fill = if fill.a() == 0 { " fill=\"none\"".to_owned() } else { colour("fill", fill) };
+    if stroke.is_empty() {
+        return fill;
+    }
+    format!("{fill}{} stroke-width=\"{}\"", colour("stroke", stroke.color), stroke.width)
+}
+
+#[cfg(test)]
+mod tests {
+    use eframe::egui::{RichText, vec2};
+
+    use super::*;
+
+    #[test]
+    fn words_and_shapes_are_written_where_they_stand() {
+        let theme = Theme::dark();
+        let svg = drawing("a < b", vec2(200.0, 100.0), &theme, |ui| {
+            ui.label(RichText::new("mass & more").size(14.0).color(Color32::from_rgb(1, 2, 3)));
+            ui.painter().circle_filled(Pos2::new(50.0, 60.0), 4.0, Color32::RED);
+            ui.painter().line_segment([Pos2::ZERO, Pos2::new(9.0, 9.0)], Stroke::new(2.0, theme.accent));
+        });
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg}");
+        assert!(svg.contains("<title>a &lt; b</title>") && svg.contains(">mass &amp; more</text>"), "{svg}");
+        assert!(svg.contains("fill=\"#010203\"") && svg.contains("font-size=\"14\""), "{svg}");
+        assert!(svg.contains("<circle cx=\"50.0\" cy=\"60.0\" r=\"4.0\" fill=\"#ff0000\"/>"), "{svg}");
+        assert!(svg.contains("M0.0 0.0L9.0 9.0") && svg.contains("stroke-width=\"2\""), "{svg}");
+    }
+}
