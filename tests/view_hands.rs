@@ -1,95 +1,25 @@
 //! What hands do to the views: zoom, division of axes, picking a token or a head, asking the model.
 //! Needs no graphics adapter.
 
-use eframe::egui::{self, Modifiers, PointerButton, Pos2, Rect, accesskit::Role, pos2, vec2};
-use egui_kittest::{Harness, kittest::Queryable};
+use eframe::egui::{self, accesskit::Role, pos2, vec2};
+use egui_kittest::{Harness, HarnessBuilder, kittest::Queryable};
 use orrery::{
     config::Value,
-    telemetry::{Command, Event, Question, RunState},
-    ui::{
-        mirror::Mirror,
-        theme::{self, Theme},
-        views::{self, Export, Selection, View, ViewCx},
-    },
+    telemetry::{Event, RunState},
+    ui::mirror::Mirror,
 };
+use tiles::{Tile, click, press, questions, rect_of, sized};
 
 mod recorded;
-
-/// A view in a tile, with what it asked for so far.
-struct Tile {
-    view: Box<dyn View>,
-    mirror: Mirror,
-    step: u64,
-    selection: Selection,
-    commands: Vec<Command>,
-    next_request: u64,
-    exports: Vec<Export>,
-    csv: Option<String>,
-}
+mod tiles;
 
 fn tile(view: &str, mirror: Mirror) -> Harness<'static, Tile> {
-    tile_in(Harness::builder(), view, mirror)
+    tile_in(sized(640.0, 400.0), view, mirror)
 }
 
-fn tile_in(builder: egui_kittest::HarnessBuilder<Tile>, view: &str, mirror: Mirror) -> Harness<'static, Tile> {
-    let step = mirror.step;
-    let tile = Tile {
-        view: (views::find(view).unwrap().make)(),
-        mirror,
-        step,
-        selection: Selection::default(),
-        commands: vec![],
-        next_request: 1,
-        exports: vec![],
-        csv: None,
-    };
-    let theme = Theme::dark();
-    let mut harness = builder.with_size(vec2(640.0, 400.0)).with_step_dt(1.0 / 60.0).build_ui_state(
-        move |ui, t: &mut Tile| {
-            theme::apply(&theme, true, ui.ctx());
-            let (config, knobs, mut settings) = (recorded::config(), recorded::knobs(), vec![]);
-            let mut cx = ViewCx {
-                mirror: &t.mirror,
-                step: t.step,
-                follow: true,
-                config: &config,
-                knobs: &knobs,
-                theme: &theme,
-                selection: &mut t.selection,
-                commands: &mut t.commands,
-                settings: &mut settings,
-                next_request: &mut t.next_request,
-                exports: &mut t.exports,
-                still: true,
-            };
-            t.view.ui(ui, &mut cx);
-            t.csv = t.view.csv(&cx);
-        },
-        tile,
-    );
-    harness.step();
-    harness
-}
-
-fn rect_of(harness: &Harness<'_, Tile>, label: &str) -> Rect {
-    harness.get_by_role_and_label(Role::Canvas, label).rect()
-}
-
-fn press(harness: &mut Harness<'_, Tile>, at: Pos2, pressed: bool) {
-    harness.event(egui::Event::PointerMoved(at));
-    harness.event(egui::Event::PointerButton {
-        pos: at,
-        button: PointerButton::Primary,
-        pressed,
-        modifiers: Modifiers::NONE,
-    });
-    harness.step();
-}
-
-fn click(harness: &mut Harness<'_, Tile>, at: Pos2) {
-    press(harness, at, true);
-    press(harness, at, false);
-    harness.step();
+fn tile_in(builder: HarnessBuilder<Tile>, view: &str, mirror: Mirror) -> Harness<'static, Tile> {
+    let (config, knobs) = (recorded::config(), recorded::knobs());
+    Tile { config, knobs, ..Tile::new(view, mirror) }.shown(builder)
 }
 
 /// Steps of the first and last row of the table of what is shown.
@@ -152,11 +82,6 @@ fn a_head_clicked_in_the_grid_is_selected() {
     assert!(harness.state().csv.as_deref().unwrap().starts_with("post.0.r1.h2"));
 }
 
-fn questions(harness: &Harness<'_, Tile>) -> Vec<Question> {
-    let asked = |c: &Command| if let Command::Measure(q) = c { Some(q.clone()) } else { None };
-    harness.state().commands.iter().filter_map(asked).collect()
-}
-
 #[test]
 fn the_causality_view_asks_once_by_itself_and_again_at_each_change() {
     let mut harness = tile("causality", recorded::twins());
@@ -213,7 +138,7 @@ fn hovering_a_chart_draws_every_value_in_a_box() {
         return;
     }
     for view in ["losses", "gate", "staircase", "attention"] {
-        let mut harness = tile_in(Harness::builder().wgpu(), view, recorded::twins());
+        let mut harness = tile_in(sized(640.0, 400.0).wgpu(), view, recorded::twins());
         let plain = harness.render().unwrap();
         let name = if view == "attention" { "attention map" } else { view };
         let rect = rect_of(&harness, name);

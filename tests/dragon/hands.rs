@@ -2,33 +2,21 @@
 
 use std::sync::Arc;
 
-use eframe::egui::{self, Modifiers, PointerButton, Pos2, Rect, accesskit::Role, pos2, vec2};
+use eframe::egui::{accesskit::Role, pos2, vec2};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     config::{Config, Knob, Value},
     labs,
     telemetry::{Command, Event, Question, RunInfo, RunState, Sample, VariantInfo, channels},
-    ui::{
-        mirror::Mirror,
-        theme::{self, Theme},
-        views::{self, Export, Selection, View, ViewCx},
-    },
+    ui::mirror::Mirror,
 };
 
 #[path = "../recorded/dragon.rs"]
 mod recorded;
+#[path = "../tiles/mod.rs"]
+mod tiles;
 
-struct Tile {
-    view: Box<dyn View>,
-    mirror: Mirror,
-    config: Config,
-    selection: Selection,
-    commands: Vec<Command>,
-    exports: Vec<Export>,
-    next_request: u64,
-    subtitle: String,
-    csv: Option<String>,
-}
+use tiles::{Tile, click, rect_of, sized};
 
 fn knobs() -> Vec<Knob> {
     (labs::find("bdh_physics").unwrap().knobs)()
@@ -80,69 +68,14 @@ fn tell(mirror: &mut Mirror, step: u64, request: Option<u64>, turns: bool) {
 }
 
 fn tile(view: &str, mirror: Mirror) -> Harness<'static, Tile> {
-    let tile = Tile {
-        view: (views::find(view).unwrap().make)(),
-        mirror,
-        config: Config::defaults("bdh_physics", &knobs()),
-        selection: Selection::default(),
-        commands: vec![],
-        exports: vec![],
-        next_request: 1,
-        subtitle: String::new(),
-        csv: None,
-    };
-    let (theme, knobs) = (Theme::dark(), knobs());
-    let builder = Harness::builder().with_size(vec2(420.0, 640.0)).with_step_dt(1.0 / 60.0);
-    let mut harness = builder.build_ui_state(
-        move |ui, t: &mut Tile| {
-            theme::apply(&theme, true, ui.ctx());
-            let mut settings = vec![];
-            let mut cx = ViewCx {
-                mirror: &t.mirror,
-                step: t.mirror.step,
-                follow: true,
-                config: &t.config,
-                knobs: &knobs,
-                theme: &theme,
-                selection: &mut t.selection,
-                commands: &mut t.commands,
-                settings: &mut settings,
-                next_request: &mut t.next_request,
-                exports: &mut t.exports,
-                still: true,
-            };
-            t.view.ui(ui, &mut cx);
-            t.subtitle = t.view.subtitle(&cx);
-            t.csv = t.view.csv(&cx);
-        },
-        tile,
-    );
-    harness.step();
-    harness
+    let config = Config::defaults("bdh_physics", &knobs());
+    Tile { config, knobs: knobs(), ..Tile::new(view, mirror) }.shown(sized(420.0, 640.0))
 }
 
 fn press(harness: &mut Harness<'_, Tile>, label: &str) {
     harness.get_by_role_and_label(Role::Button, label).click();
     harness.step();
     harness.step();
-}
-
-fn click(harness: &mut Harness<'_, Tile>, at: Pos2) {
-    for pressed in [true, false] {
-        harness.event(egui::Event::PointerMoved(at));
-        harness.event(egui::Event::PointerButton {
-            pos: at,
-            button: PointerButton::Primary,
-            pressed,
-            modifiers: Modifiers::NONE,
-        });
-        harness.step();
-    }
-    harness.step();
-}
-
-fn canvas(harness: &Harness<'_, Tile>, label: &str) -> Rect {
-    harness.get_by_role_and_label(Role::Canvas, label).rect()
 }
 
 /// Which token and round the table of neurons is of, and how many neurons have an x and a y.
@@ -204,7 +137,7 @@ fn play_goes_through_the_rounds_and_pause_stops_it() {
 fn a_clicked_neuron_is_poked() {
     let mut harness = tile("dragon_rules", run(true));
     press(&mut harness, "restart");
-    let ring = canvas(&harness, "neurons on a circle");
+    let ring = rect_of(&harness, "neurons on a circle");
     let radius = 0.5 * ring.width().min(ring.height()) - 8.0;
     click(&mut harness, ring.center() + vec2(0.9 * radius, 0.0));
     let csv = harness.state().csv.clone().unwrap();
@@ -281,7 +214,7 @@ fn the_toy_is_poked_swings_and_comes_to_rest() {
     assert_eq!(energy(&harness), Some(begun), "it stands until somebody acts");
     press(&mut harness, "rest");
     assert_eq!(harness.state().csv, None, "at rest, nothing to tell");
-    let ring = canvas(&harness, "particles on a circle");
+    let ring = rect_of(&harness, "particles on a circle");
     let radius = 0.5 * ring.width().min(ring.height()) - 4.0;
     click(&mut harness, ring.center() - vec2(0.0, 0.74 * radius));
     (0..60).for_each(|_| harness.step());

@@ -2,23 +2,21 @@
 
 #[path = "../planted/mod.rs"]
 mod planted;
+#[path = "../tiles/mod.rs"]
+mod tiles;
 
 use std::{fs, path::PathBuf, sync::Arc};
 
-use eframe::egui::{self, Key, Modifiers, PointerButton, Pos2, Rect, accesskit::Role, vec2};
+use eframe::egui::{self, Key, Modifiers, Pos2, Rect, accesskit::Role, vec2};
 use egui_kittest::{Harness, HarnessBuilder, kittest::Queryable, wgpu::WgpuTestRenderer};
 use orrery::{
     analysis::graph_file::{Format, GraphFile},
     config::Config,
     gpu::{self, graph::frames_drawn, offscreen::Offscreen},
     telemetry::{Event, Graph, Line, Payload, RunInfo, RunState, Sample, Series, VariantInfo, channels::GRAPH_NEURONS},
-    ui::{
-        figure::Figure,
-        mirror::Mirror,
-        theme::{self, Theme},
-        views::{self, Export, Selection, View, ViewCx},
-    },
+    ui::{figure::Figure, mirror::Mirror, theme::Theme, views::Export},
 };
+use tiles::{Tile, press, sized};
 
 fn info() -> RunInfo {
     RunInfo {
@@ -61,28 +59,17 @@ fn folder() -> PathBuf {
     folder
 }
 
-/// The view in a tile, driven by hand; without an adapter the layout is made on the processor.
-struct Tile {
-    view: Box<dyn View>,
-    mirror: Mirror,
-    selection: Selection,
-    exports: Vec<Export>,
-    subtitle: String,
-    still: bool,
-}
-
 const SIZE: [f32; 2] = [760.0, 560.0];
 
 fn tile(mirror: Mirror, still: bool) -> Harness<'static, Tile> {
-    tile_in(Harness::builder().with_size(vec2(SIZE[0], SIZE[1])), mirror, still, true)
+    tile_in(sized(SIZE[0], SIZE[1]), mirror, still, true)
 }
 
 /// As in the window: laid out and drawn on the adapter.
 fn tile_on(offscreen: &Offscreen, size: [f32; 2], mirror: Mirror, dark: bool) -> Harness<'static, Tile> {
     let state = offscreen.render_state().clone();
     let told = state.clone();
-    let builder = Harness::builder()
-        .with_size(vec2(size[0], size[1]))
+    let builder = sized(size[0], size[1])
         .renderer(WgpuTestRenderer::from_render_state(state))
         .with_context_setup(move |ctx| gpu::install(ctx, &told))
         .with_render_every_step(true);
@@ -90,41 +77,8 @@ fn tile_on(offscreen: &Offscreen, size: [f32; 2], mirror: Mirror, dark: bool) ->
 }
 
 fn tile_in(builder: HarnessBuilder<Tile>, mirror: Mirror, still: bool, dark: bool) -> Harness<'static, Tile> {
-    let tile = Tile {
-        view: (views::find("neuron_graph").unwrap().make)(),
-        mirror,
-        selection: Selection::default(),
-        exports: vec![],
-        subtitle: String::new(),
-        still,
-    };
-    let (theme, config) = (Theme::of(dark), Config::defaults("neuron_graph", &[]));
-    let mut harness = builder.with_step_dt(1.0 / 60.0).build_ui_state(
-        move |ui, t: &mut Tile| {
-            theme::apply(&theme, true, ui.ctx());
-            ui.painter().rect_filled(ui.max_rect().expand(20.0), 0.0, theme.panel);
-            let (mut commands, mut settings, mut next_request) = (vec![], vec![], 1);
-            let mut cx = ViewCx {
-                mirror: &t.mirror,
-                step: t.mirror.step,
-                follow: true,
-                config: &config,
-                knobs: &[],
-                theme: &theme,
-                selection: &mut t.selection,
-                commands: &mut commands,
-                settings: &mut settings,
-                next_request: &mut next_request,
-                exports: &mut t.exports,
-                still: t.still,
-            };
-            t.view.ui(ui, &mut cx);
-            t.subtitle = t.view.subtitle(&cx);
-        },
-        tile,
-    );
-    harness.step();
-    harness
+    let (config, theme) = (Config::defaults("neuron_graph", &[]), Theme::of(dark));
+    Tile { config, theme, still, ..Tile::new("neuron_graph", mirror) }.shown(builder)
 }
 
 /// A ring of six, and one beside it: places are told, so that the test knows where they are.
@@ -173,20 +127,8 @@ fn place_of(harness: &Harness<'_, Tile>, node: usize) -> Pos2 {
     rect.center() + vec2(radius * at.cos(), -radius * at.sin())
 }
 
-fn button(harness: &mut Harness<'_, Tile>, at: Pos2, pressed: bool) {
-    harness.event(egui::Event::PointerMoved(at));
-    harness.event(egui::Event::PointerButton {
-        pos: at,
-        button: PointerButton::Primary,
-        pressed,
-        modifiers: Modifiers::NONE,
-    });
-    harness.step();
-}
-
 fn click(harness: &mut Harness<'_, Tile>, at: Pos2) {
-    button(harness, at, true);
-    button(harness, at, false);
+    tiles::click(harness, at);
     for _ in 0..30 {
         harness.step(); // long enough that the next click is not the second of two
     }
@@ -291,13 +233,13 @@ fn a_dragged_neuron_goes_with_the_hand_and_a_pinned_one_stays() {
     harness.key_press(Key::P);
     harness.step();
     let (from, to) = (place_of(&harness, 0), place_of(&harness, 0) + vec2(60.0, -40.0));
-    button(&mut harness, from, true);
+    press(&mut harness, from, true);
     for share in [0.3, 0.6, 1.0] {
         harness.event(egui::Event::PointerMoved(from + (to - from) * share));
         harness.step();
     }
     let held = exported_while_held(&mut harness);
-    button(&mut harness, to, false);
+    press(&mut harness, to, false);
     for _ in 0..200 {
         harness.step();
     }
