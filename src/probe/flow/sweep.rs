@@ -1,8 +1,9 @@
 //! Sweeps: one thing turned through its range, measured in pieces so that a run goes on meanwhile.
 //! This file asks for the pieces and puts them together; what is measured stands in the files beside.
 
-mod classes;
+pub(super) mod classes;
 mod gradients;
+mod held;
 mod latency;
 mod solvers;
 
@@ -29,9 +30,13 @@ pub const KINDS: [(&str, &str); 8] = [
     ("gradient_memory", channels::FLOW_SWEEP_GRADIENT_MEMORY),
 ];
 
-/// Arguments: `kind` of [`KINDS`], `upto` (pieces wanted; all if there is none), and `flow`'s. Answers
-/// a bundle: `kind`, `sweep` (a series over all of x; a piece not wanted yet is a gap) and `progress`.
-/// Who wants to watch asks for one piece more at a time; who wants to stop does not ask again. Pieces
+/// Arguments that say how much of a sweep is wanted, and not of what.
+const HOW_FAR: [&str; 2] = ["upto", "begin"];
+
+/// Arguments: `kind` of [`KINDS`], `upto` (pieces wanted; all if there is none), `begin`, and `flow`'s.
+/// Answers a bundle: `kind`, `sweep` (a series over all of x; a piece not wanted yet is a gap) and
+/// `progress`. Who wants to watch asks for one piece more at a time; who wants to stop does not ask
+/// again. What is asked for by pieces is of one model throughout, as it was at the last `begin`. Pieces
 /// measured on the same weights with the same arguments are remembered.
 pub struct FlowSweep;
 
@@ -49,39 +54,55 @@ impl Probe for FlowSweep {
         let Some((kind, channel)) = KINDS.into_iter().find(|(k, _)| *k == wanted) else {
             candle_core::bail!("there is no sweep `{wanted}`; there are {}", KINDS.map(|(k, _)| k).join(", "))
         };
-        let (course, drive) = Course::of(subject)?;
-        let sweep = of_kind(kind, &course, &drive, subject)?;
-        let total = sweep.x.len();
-        let upto = match subject.args.get("upto").and_then(Value::as_f64) {
-            Some(n) if n >= 0.0 => (n as usize).min(total),
-            _ => total,
+        let Some(upto) = subject.args.get("upto").and_then(Value::as_f64).filter(|n| *n >= 0.0) else {
+            return Ok(vec![measured(subject, (kind, channel), usize::MAX)?.0]);
         };
-        let key = key(subject.model, subject.args, kind)?;
-        let mut known = remembered(key);
-        for i in 0..upto {
-            if let std::collections::btree_map::Entry::Vacant(place) = known.entry(i) {
-                place.insert((sweep.measure)(i)?);
-            }
+        let question = held::question(subject, kind);
+        let begins = subject.args.get("begin") == Some(&Value::Switch(true));
+        let mut model = match held::take(question).filter(|_| !begins) {
+            Some(model) => model,
+            None => held::copy(subject)?,
+        };
+        let (found, is_all) = measured(&Subject { model: model.as_mut(), ..*subject }, (kind, channel), upto as usize)?;
+        if !is_all {
+            held::keep(question, model);
         }
-        remember(key, &known);
-        let pieces: Vec<Option<&Vec<f64>>> = (0..total).map(|i| known.get(&i).filter(|_| i < upto)).collect();
-        let lines = (sweep.lines)(&pieces);
-        let lines = lines.iter().map(|(name, y)| (name.as_str(), y.clone())).collect();
-        Ok(vec![Finding {
-            channel,
-            about: format!("{}, {upto} of {total} points", sweep.about),
-            tokens: course.tokens.clone(),
-            payload: Payload::Bundle(vec![
-                ("kind".into(), Payload::Text(vec![kind.to_owned()])),
-                ("sweep".into(), series(sweep.labels, sweep.x, lines)),
-                ("progress".into(), numbers(vec![("done", upto as f64), ("total", total as f64)])),
-            ]),
-        }])
+        Ok(vec![found])
     }
 }
 
+/// So many pieces of a sweep, and whether that is all of it.
+fn measured(subject: &Subject<'_>, (kind, channel): (&str, &'static str), upto: usize) -> Result<(Finding, bool)> {
+    let (course, drive) = Course::of(subject)?;
+    let sweep = of_kind(kind, &course, &drive, subject)?;
+    let total = sweep.x.len();
+    let upto = upto.min(total);
+    let key = key(subject.model, subject.args, kind)?;
+    let mut known = remembered(key);
+    for i in 0..upto {
+        if let std::collections::btree_map::Entry::Vacant(place) = known.entry(i) {
+            place.insert((sweep.measure)(i)?);
+        }
+    }
+    remember(key, &known);
+    let pieces: Vec<Option<&Vec<f64>>> = (0..total).map(|i| known.get(&i).filter(|_| i < upto)).collect();
+    let lines = (sweep.lines)(&pieces);
+    let lines = lines.iter().map(|(name, y)| (name.as_str(), y.clone())).collect();
+    let found = Finding {
+        channel,
+        about: format!("{}, {upto} of {total} points", sweep.about),
+        tokens: course.tokens.clone(),
+        payload: Payload::Bundle(vec![
+            ("kind".into(), Payload::Text(vec![kind.to_owned()])),
+            ("sweep".into(), series(sweep.labels, sweep.x, lines)),
+            ("progress".into(), numbers(vec![("done", upto as f64), ("total", total as f64)])),
+        ]),
+    };
+    Ok((found, upto == total))
+}
+
 /// What to measure at each x, and how the measured columns become lines.
-struct Sweep<'a> {
+pub(super) struct Sweep<'a> {
     about: String,
     labels: (&'static str, &'static str),
     x: Vec<f64>,
@@ -151,11 +172,11 @@ fn key(model: &dyn Model, args: &Args, kind: &str) -> Result<u64> {
             mix(u64::from(v.to_bits()));
         }
     }
-    for (name, value) in args.iter().filter(|(name, _)| *name != "upto") {
+    for (name, value) in args.iter().filter(|(name, _)| !HOW_FAR.contains(&name.as_str())) {
         mix(params::hash(name));
         mix(params::hash(&value.to_string()));
     }
-    for dial in super::dials(model) {
+    for (_, dial) in super::dials(model) {
         mix(dial.to_bits());
     }
     Ok(hash)

@@ -88,7 +88,9 @@ fn evaluation_lines() -> Lines {
             let name = name(method, policy);
             lines.push((name.clone(), nfe));
             lines.push((format!("h_init {name}"), h_init));
+            let free = accepted.iter().zip(&capped).map(|(a, c)| a - c).collect();
             lines.push((format!("capped {name}"), capped));
+            lines.push((format!("free {name}"), free));
             lines.push((format!("ladder {name}"), explained));
         }
         lines.push(("curvature".to_owned(), column(pieces, FACTS * solvers().count())));

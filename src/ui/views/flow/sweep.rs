@@ -1,74 +1,24 @@
 //! Measurements over a range, piece by piece in the background: each answer tells all so far, and
-//! the next piece is asked for when it came. Pausing is not asking; going on is asking again.
+//! the next piece is asked for when it came. Pausing is not asking; going on is asking again; cancelling
+//! is not asking, and forgetting what came.
+
+mod charts;
 
 use std::sync::Arc;
 
-use eframe::egui::{Button, ProgressBar, RichText, Ui, WidgetInfo, accesskit::Role, vec2};
+use eframe::egui::{Button, ComboBox, ProgressBar, RichText, Ui, WidgetInfo, accesskit::Role};
 
-use super::{SWEEP, dials::Dials, ladder::rung};
+use self::charts::{KINDS, Kind, chart, under};
+use super::{SWEEP, answer::Answer, dials::Dials};
 use crate::{
     config::Value,
-    telemetry::{Line as SeriesLine, Payload, Series},
+    telemetry::{Args, Level, Payload, Sample, Series},
     ui::{
-        plot::{Axis, Band, Chart, ChartState, Line, Mark, Reference, Stroke},
-        theme::{self, Theme},
-        views::{View, ViewCx},
+        plot::{Chart, ChartState},
+        theme,
+        views::{Standing, View, ViewCx, stacked::stacked_ui},
     },
 };
-
-/// A thing to sweep: its id for the probe, its name, what it asks, in two sentences.
-struct Kind {
-    id: &'static str,
-    name: &'static str,
-    about: &'static str,
-}
-
-const KINDS: [Kind; 8] = [
-    Kind {
-        id: "nfe",
-        name: "evaluations",
-        about: "NFE against u for solvers and policies. Triangles mark jumps that the first step's ladder explains, \
-                not the flow.",
-    },
-    Kind {
-        id: "tolerance",
-        name: "tolerance",
-        about: "Cost and error against the tolerance. A solver of order p gains p decades of error a decade of step.",
-    },
-    Kind {
-        id: "invariance",
-        name: "solvers agree",
-        about: "How far Euler with m steps ends from dopri5, relative to the state. The source reports 0.068% of its own, \
-                nearly idle flow.",
-    },
-    Kind {
-        id: "class",
-        name: "class mass",
-        about: "Probability of each class against u. A smooth rise means steering by degrees, a step means a switch.",
-    },
-    Kind {
-        id: "layers",
-        name: "readable",
-        about: "What a linear probe reads from the state at a depth, cross-validated. Dashed is chance.",
-    },
-    Kind {
-        id: "latency",
-        name: "time",
-        about: "Milliseconds of a forward pass, hybrid and baseline measured by turns. What the flow costs here.",
-    },
-    Kind {
-        id: "gradient_error",
-        name: "gradients",
-        about: "How far gradients through m steps are from the flow's own. Backpropagation is exact for the steps it \
-                made, the adjoint solves backwards and errs on its own.",
-    },
-    Kind {
-        id: "gradient_memory",
-        name: "their memory",
-        about: "The most that is held while gradients are taken through m steps. Backpropagation keeps all, checkpoints \
-                a state a step, the adjoint one.",
-    },
-];
 
 /// What was told of a kind.
 #[derive(Debug, Clone)]
@@ -83,30 +33,88 @@ struct Told {
 #[derive(Default)]
 pub struct Sweep {
     kind: usize,
-    /// The request that is waited for while it goes on, and the kind it is of.
-    going: Option<(u64, usize)>,
-    told: [Option<Told>; 8],
-    states: [ChartState; 8],
-    below: [ChartState; 2],
+    going: Option<Going>,
+    told: [Option<Told>; KINDS.len()],
+    /// What a kind told before it was begun again, for who thinks better of it.
+    before: [Option<Told>; KINDS.len()],
+    /// The step of the model that is measured: what trains meanwhile is another one.
+    begun: [Option<u64>; KINDS.len()],
+    /// What the dials were when it began: it is of one question throughout.
+    asked: [Option<Args>; KINDS.len()],
+    /// Answers to requests up to this one were cancelled.
+    dropped: [u64; KINDS.len()],
+    states: [ChartState; KINDS.len()],
+    below: [ChartState; 3],
+    standing: Standing,
+    /// Why the last one ended, where it was not asked to.
+    note: String,
 }
+
+/// What is waited for while a sweep goes on.
+#[derive(Debug, Clone, Copy)]
+struct Going {
+    request: u64,
+    kind: usize,
+    begins: bool,
+    /// Messages of the run before it was asked: a later warning is the answer to it.
+    messages: usize,
+}
+
+/// Tiles this high have room for the steps whose length the error chose, points.
+const TALL: f32 = 420.0;
+/// Narrower tiles choose the kind from a menu, points.
+const WIDE: f32 = 560.0;
 
 impl Sweep {
     pub fn make() -> Box<dyn View> {
         Box::<Self>::default()
     }
 
-    /// Asks until so many pieces are measured; those that are, are not measured again.
+    /// Asks until so many pieces are measured; those that are, are not measured again. From one: of the
+    /// model as it is now; then of the same.
     fn ask(&mut self, cx: &mut ViewCx<'_>, kind: usize, upto: f64) {
-        let mut args = Dials::args(cx);
+        let begins = upto <= 1.0;
+        let mut args = match self.asked[kind].take().filter(|_| !begins) {
+            Some(args) => args,
+            None => Dials::args(cx),
+        };
+        self.asked[kind] = Some(args.clone());
         args.insert("kind".to_owned(), Value::Text(KINDS[kind].id.to_owned()));
         args.insert("upto".to_owned(), Value::Int(upto as i64));
-        self.going = Some((cx.ask("flow_sweep", None, args), kind));
+        if begins {
+            args.insert("begin".to_owned(), Value::Switch(true));
+        }
+        self.note.clear();
+        let messages = cx.mirror.notices.len();
+        self.going = Some(Going { request: cx.ask("flow_sweep", None, args), kind, begins, messages });
+    }
+
+    fn begin(&mut self, cx: &mut ViewCx<'_>, kind: usize) {
+        let whole = self.progress(kind).is_some_and(|(done, total)| done >= total);
+        self.before[kind] = self.told[kind].clone().filter(|_| whole);
+        self.begun[kind] = None;
+        self.ask(cx, kind, 1.0);
+    }
+
+    /// Forgets what was measured since the beginning, and what may still come.
+    fn cancel(&mut self, cx: &ViewCx<'_>, kind: usize) {
+        self.going = None;
+        self.dropped[kind] = *cx.next_request - 1;
+        self.told[kind] = self.before[kind].take();
+        self.begun[kind] = None;
     }
 
     /// Takes what came, and asks for the next piece.
     fn follow(&mut self, cx: &mut ViewCx<'_>) {
+        if self.standing.new_run(cx.mirror) {
+            *self = Self { kind: self.kind, standing: std::mem::take(&mut self.standing), ..Self::default() };
+        }
         for (kind, told) in self.told.iter_mut().enumerate() {
-            let Some((_, sample)) = cx.answer(&format!("{SWEEP}.{}", KINDS[kind].id)) else { continue };
+            let Some(sample) = newest(cx, kind, self.dropped[kind]) else { continue };
+            // What was asked for is not replaced by what came by itself.
+            if sample.request.is_none() && told.as_ref().is_some_and(|t| t.request.is_some()) {
+                continue;
+            }
             if told.as_ref().is_none_or(|t| !Arc::ptr_eq(&t.payload, &sample.payload)) {
                 *told = Some(Told {
                     payload: sample.payload.clone(),
@@ -116,9 +124,12 @@ impl Sweep {
                 });
             }
         }
-        let Some((request, kind)) = self.going else { return };
-        let came = self.told[kind].as_ref().and_then(|t| t.request).is_some_and(|r| r >= request);
-        if came {
+        let Some(Going { request, kind, begins, messages }) = self.going else { return };
+        let came = self.told[kind].as_ref().filter(|t| t.request.is_some_and(|r| r >= request));
+        if let Some(told) = came {
+            if begins {
+                self.begun[kind] = Some(told.step);
+            }
             self.going = None;
             if let Some((done, total)) = self.progress(kind)
                 && done < total
@@ -126,7 +137,26 @@ impl Sweep {
             {
                 self.ask(cx, kind, done + 1.0);
             }
+            return;
         }
+        let since = cx.mirror.notices.get(messages..).unwrap_or_default();
+        if let Some((_, words)) = since.iter().find(|(level, _)| *level != Level::Info) {
+            (self.going, self.note) = (None, words.clone());
+        }
+    }
+
+    /// What can be measured of the flow that is there: words only where there are words, classes only where
+    /// it is steered.
+    fn kinds(cx: &ViewCx<'_>) -> Vec<usize> {
+        let answer = Answer::of(cx);
+        let plane = answer.is_some_and(|a| a.playground().is_some());
+        let steered = answer.is_none_or(|a| a.taught() > 0);
+        let fits = |kind: &Kind| match kind.id {
+            "nfe" | "tolerance" | "invariance" => true,
+            "class" | "layers" => steered && !plane,
+            _ => !plane,
+        };
+        (0..KINDS.len()).filter(|i| fits(&KINDS[*i])).collect()
     }
 
     /// Pieces done and in all.
@@ -142,17 +172,40 @@ impl Sweep {
         payload.part("sweep").and_then(Payload::as_series).or_else(|| payload.as_series())
     }
 
-    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        ui.horizontal_wrapped(|ui| {
-            ui.spacing_mut().item_spacing.x = 4.0;
-            for (i, kind) in KINDS.iter().enumerate() {
-                ui.selectable_value(&mut self.kind, i, kind.name).on_hover_text(kind.about);
+    fn kinds_ui(&mut self, ui: &mut Ui, kinds: &[usize], wide: bool) {
+        let now = KINDS[self.kind];
+        let selected = &mut self.kind;
+        let mut choose = |ui: &mut Ui| {
+            for i in kinds {
+                ui.selectable_value(selected, *i, KINDS[*i].name).on_hover_text(KINDS[*i].about);
             }
-        });
+        };
+        if wide {
+            ui.spacing_mut().item_spacing.x = 4.0;
+            choose(ui);
+            return;
+        }
+        let shown = ComboBox::from_id_salt("kind").selected_text(now.name).width(104.0).show_ui(ui, choose);
+        shown.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "what to measure"));
+        shown.response.on_hover_text(now.about);
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let wide = ui.available_width() >= WIDE;
+        let kinds = Self::kinds(cx);
+        if !kinds.contains(&self.kind) {
+            self.kind = 0;
+        }
+        if wide {
+            ui.horizontal(|ui| self.kinds_ui(ui, &kinds, true));
+        }
         let kind = self.kind;
         let progress = self.progress(kind);
-        let going = self.going.is_some_and(|(_, k)| k == kind);
+        let going = self.going.is_some_and(|g| g.kind == kind);
         ui.horizontal(|ui| {
+            if !wide {
+                self.kinds_ui(ui, &kinds, false);
+            }
             let (done, total) = progress.unwrap_or((0.0, 1.0));
             let begun = done > 0.0 && done < total;
             let words = match (going, begun, done >= total) {
@@ -161,146 +214,44 @@ impl Sweep {
                 (.., true) => "measure again",
                 _ => "measure",
             };
-            let tip = "Pieces are measured between training steps, or while the run stands. What was measured of the \
-                       same weights and dials is not measured twice.";
-            let button = ui.add_enabled(going || cx.can_ask(), Button::new(words));
+            let tip = "Pieces are measured between training steps, or while the run stands, all of them of the model \
+                       and the dials as they are when it begins. One sweep at a time.";
+            let free = self.going.is_none_or(|g| g.kind == kind);
+            let button = ui.add_enabled(going || cx.can_ask() && free, Button::new(words));
             if button.on_hover_text(tip).clicked() {
-                match going {
-                    true => self.going = None,
-                    false => self.ask(cx, kind, if begun { done + 1.0 } else { 1.0 }),
+                match (going, begun) {
+                    (true, _) => self.going = None,
+                    (_, true) => self.ask(cx, kind, done + 1.0),
+                    _ => self.begin(cx, kind),
+                }
+            }
+            if going || begun {
+                let tip = "Forgets what was measured since it began.";
+                if ui.button("cancel").on_hover_text(tip).clicked() {
+                    self.cancel(cx, kind);
                 }
             }
             if let Some((done, total)) = progress.filter(|_| going || begun) {
                 let share = (done / total.max(1.0)) as f32;
                 let words = format!("{done:.0} of {total:.0}");
-                let bar = ui.add(ProgressBar::new(share).desired_width(120.0).desired_height(14.0));
+                let room = (ui.available_width() - 80.0).clamp(30.0, 120.0);
+                let bar = ui.add(ProgressBar::new(share).desired_width(room).desired_height(14.0));
                 bar.widget_info(|| WidgetInfo::labeled(Role::ProgressIndicator, true, format!("sweep: {words}")));
                 ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
             } else if going {
                 ui.label(RichText::new("measuring the first piece").color(cx.theme.secondary));
+            } else if !self.note.is_empty() {
+                ui.label(RichText::new(&self.note).size(theme::SMALL).color(cx.theme.error));
             }
         });
     }
-
-    /// The main chart of a kind.
-    fn chart<'a>(&self, kind: usize, theme: &Theme) -> Chart<'a> {
-        let (mut x, mut y) = match KINDS[kind].id {
-            "nfe" => (Axis::new("u"), Axis::new("evaluations (NFE)").include(&[0.0])),
-            "tolerance" => (Axis::new("tolerance").log(), Axis::new("evaluations (NFE)").log()),
-            "invariance" => (Axis::new("steps m").log(), Axis::new("relative distance").log()),
-            "class" => (Axis::new("u"), Axis::new("probability").fixed(0.0, 1.0)),
-            "layers" => (Axis::new("depth \u{3c4}").fixed(0.0, 1.0), Axis::new("accuracy").fixed(0.0, 1.0)),
-            "gradient_error" => (Axis::new("steps m").log(), Axis::new("relative distance").log()),
-            "gradient_memory" => (Axis::new("steps m").log(), Axis::new("most memory held (MiB)").log()),
-            _ => (Axis::new("tokens"), Axis::new("ms a pass").include(&[0.0])),
-        };
-        let series = self.series(kind);
-        if let Some(series) = series {
-            let keep = |label: &mut String, told: &str| {
-                if !told.is_empty() {
-                    *label = told.to_owned();
-                }
-            };
-            keep(&mut x.label, &series.x_label);
-            keep(&mut y.label, &series.y_label);
-        }
-        let empty = format!("{} Press Measure; it goes on in the background.", KINDS[kind].about);
-        let mut chart = Chart::new(KINDS[kind].name, x, y).empty(empty);
-        let Some(series) = series else { return chart };
-        for line in series.lines.iter().filter(|l| jumps_of(l).is_some() && KINDS[kind].id == "nfe") {
-            let owner = jumps_of(line).unwrap_or_default();
-            let Some(of) = series.lines.iter().find(|l| l.name == owner) else { continue };
-            let points: Vec<[f64; 2]> =
-                points(series, of).into_iter().zip(&line.y).filter(|(_, f)| **f > 0.5).map(|p| p.0).collect();
-            if !points.is_empty() {
-                let mut marks =
-                    Line::new(format!("ladder, {owner}"), theme.accent, points).stroke(Stroke::Marks(Mark::Up));
-                marks.short = Some("ladder".to_owned());
-                marks.named = !chart.lines.iter().any(|l| l.short.as_deref() == Some("ladder"));
-                chart.lines.push(marks);
-            }
-        }
-        for (i, line) in series.lines.iter().filter(|l| is_main(l)).enumerate() {
-            let (colour, stroke) = look(&line.name, i, theme);
-            chart.lines.push(Line::new(&line.name, colour, points(series, line)).stroke(stroke).dots());
-        }
-        let edge =
-            |suffix: &'static str| series.lines.iter().filter(move |l| l.name.split(' ').next_back() == Some(suffix));
-        for (low, high) in edge("low").zip(edge("high")) {
-            let (low, high) = (points(series, low).into(), points(series, high).into());
-            chart.bands.push(Band { label: "95%".to_owned(), colour: theme.text, low, high });
-        }
-        chart
-    }
-
-    /// Under the evaluations: the first step with its rungs, and a measure that is not a count.
-    fn under<'a>(&self, which: usize, theme: &Theme) -> Chart<'a> {
-        let x = self.series(0).map_or("u", |s| s.x_label.as_str());
-        let (name, y, prefix) = match which {
-            0 => ("first step", Axis::new("h_init").log(), "h_init "),
-            _ => ("curvature", Axis::new("curvature").include(&[0.0]), "curvature"),
-        };
-        let mut chart = Chart::new(name, Axis::new(x), y);
-        chart.legend = false;
-        let Some(series) = self.series(0) else { return chart };
-        let those = series.lines.iter().filter(|l| l.name.starts_with(prefix));
-        let mut ends = [f64::INFINITY, f64::NEG_INFINITY];
-        for line in those {
-            let owner = line.name.trim_start_matches(prefix).trim();
-            let place = series.lines.iter().filter(|l| is_main(l)).position(|l| l.name == owner).unwrap_or(0);
-            let (colour, stroke) = look(owner, place, theme);
-            for v in line.y.iter().filter(|v| v.is_finite()) {
-                ends = [ends[0].min(*v), ends[1].max(*v)];
-            }
-            chart.lines.push(Line::new(&line.name, colour, points(series, line)).stroke(stroke).dots());
-        }
-        if which == 0 {
-            for k in 1..=8 {
-                if rung(k) > ends[0] * 0.5 && rung(k) < ends[1] * 2.0 {
-                    chart.references.push(Reference {
-                        label: format!("{k} steps suffice above"),
-                        at: rung(k),
-                        vertical: false,
-                    });
-                }
-            }
-        }
-        chart
-    }
 }
 
-fn points(series: &Series, line: &SeriesLine) -> Vec<[f64; 2]> {
-    series.x.iter().zip(&line.y).map(|(x, y)| [*x, *y]).collect()
-}
-
-/// The line whose jumps this one marks.
-fn jumps_of(line: &SeriesLine) -> Option<&str> {
-    line.name.strip_prefix("ladder ")
-}
-
-/// Whether a line belongs into the main chart.
-fn is_main(line: &SeriesLine) -> bool {
-    let beside = ["h_init", "ladder", "capped", "curvature"].iter().any(|p| line.name.starts_with(p));
-    !beside && !["low", "high"].contains(&line.name.rsplit(' ').next().unwrap_or_default())
-}
-
-/// A solver has its colour in every sweep, its second policy is dashed.
-fn look(name: &str, place: usize, theme: &Theme) -> (eframe::egui::Color32, Stroke) {
-    let dashed = |on: bool| if on { Stroke::Dashed } else { Stroke::Solid };
-    match name {
-        // Dashed: on prompts that steering was trained on.
-        n if n.starts_with("plus") => (theme.warm, dashed(n != "plus")),
-        n if n.starts_with("minus") => (theme.cool, dashed(n != "minus")),
-        "neutral" => (theme.secondary, Stroke::Solid),
-        n if n.ends_with("chance") || n.ends_with("majority") || n.starts_with("source") => {
-            (theme.secondary, Stroke::Dashed)
-        }
-        n => {
-            const ORDER: [&str; 6] = ["dopri5", "tsit5", "bosh3", "rk4", "adaptive_heun", "euler"];
-            let known = ORDER.iter().position(|m| n.starts_with(m));
-            (theme.variant(known.unwrap_or(place)), dashed(n.ends_with("clip")))
-        }
-    }
+/// What was told last of a kind, but for what was cancelled.
+fn newest<'a>(cx: &ViewCx<'a>, kind: usize, dropped: u64) -> Option<&'a Sample> {
+    let channel = format!("{SWEEP}.{}", KINDS[kind].id);
+    let all = [cx.answer(&channel), cx.sample(&channel)];
+    all.into_iter().flatten().map(|(_, s)| s).find(|s| s.request.is_none_or(|r| r > dropped))
 }
 
 impl View for Sweep {
@@ -313,46 +264,49 @@ impl View for Sweep {
         self.controls_ui(ui, cx);
         let room = ui.available_size();
         let theme = cx.theme;
-        let mut chart = self.chart(self.kind, theme);
-        let under: Vec<usize> = match KINDS[self.kind].id {
-            "nfe" if room.y > 260.0 => (0..2).filter(|w| !self.under(*w, theme).is_empty()).collect(),
+        let main = chart(self.series(self.kind), self.kind, theme);
+        let beneath: Vec<usize> = match KINDS[self.kind].id {
+            "nfe" if room.y > 260.0 => (0..if room.y > TALL { 3 } else { 2 })
+                .filter(|w| !under(self.series(0), *w, theme).is_empty())
+                .collect(),
             _ => vec![],
         };
-        if under.is_empty() || chart.is_empty() {
-            chart.show(ui, room, theme, &mut self.states[self.kind]);
+        if beneath.is_empty() || main.is_empty() {
+            main.show(ui, room, theme, &mut self.states[self.kind]);
             return;
         }
-        chart.least_left = 60.0;
-        let share = 1.0 - 0.24 * under.len() as f32;
-        let shown = chart.show(ui, vec2(room.x, (room.y * share).round()), theme, &mut self.states[self.kind]);
-        for which in under {
-            let mut chart = self.under(which, theme);
-            chart.margins = Some(shown.margins);
-            self.below[which].share_x(&self.states[self.kind]);
-            chart.show(ui, vec2(room.x, (room.y * 0.24 - 6.0).round()), theme, &mut self.below[which]);
-            self.states[self.kind].share_x(&self.below[which]);
-        }
+        let each = if beneath.len() > 2 { 0.19 } else { 0.24 };
+        let share = 1.0 - each * beneath.len() as f32;
+        let lower: Vec<Chart<'_>> = beneath.iter().map(|which| under(self.series(0), *which, theme)).collect();
+        let charts = std::iter::once((main, share)).chain(lower.into_iter().map(|c| (c, each)));
+        let charts: Vec<(Chart<'static>, f32)> = charts.collect();
+        let mut states = vec![&mut self.states[self.kind]];
+        states.extend(self.below.iter_mut().enumerate().filter(|(i, _)| beneath.contains(i)).map(|(_, s)| s));
+        stacked_ui(ui, theme, charts, &mut states);
     }
 
     fn subtitle(&self, _cx: &ViewCx<'_>) -> String {
         let kind = &KINDS[self.kind];
         match &self.told[self.kind] {
-            Some(told) => format!("step {} \u{b7} {} \u{b7} {}", told.step, kind.name, told.about),
+            Some(told) => {
+                let step = self.begun[self.kind].unwrap_or(told.step);
+                format!("step {step} \u{b7} {} \u{b7} {}", kind.name, told.about)
+            }
             None => format!("{}: not measured yet", kind.name),
         }
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let mut chart = self.chart(self.kind, cx.theme);
+        let mut main = chart(self.series(self.kind), self.kind, cx.theme);
         if KINDS[self.kind].id == "nfe" {
-            for which in 0..2 {
-                chart.lines.extend(self.under(which, cx.theme).lines);
+            for which in 0..3 {
+                main.lines.extend(under(self.series(0), which, cx.theme).lines);
             }
         }
-        chart.csv(&self.states[self.kind])
+        main.csv(&self.states[self.kind])
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        self.chart(self.kind, cx.theme).svg(&self.states[self.kind], cx.theme)
+        chart(self.series(self.kind), self.kind, cx.theme).svg(&self.states[self.kind], cx.theme)
     }
 }

@@ -1,0 +1,56 @@
+//! Models of sweeps that are not finished: a sweep asked for piece by piece is of the weights as they were
+//! when it was begun, however far the run has got meanwhile. It does not know what is measured.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::{
+    models::{Model, ode_flow::OdeFlow, plane::Plane},
+    nn::{Result, params},
+    probe::Subject,
+};
+
+/// By their questions. The oldest goes first; who goes on with its sweep begins anew.
+static HELD: Mutex<Vec<(u64, Box<dyn Model>)>> = Mutex::new(vec![]);
+/// As many as there may be variants and kinds under way: they are as large as what is trained.
+const MOST: usize = 4;
+
+pub fn take(question: u64) -> Option<Box<dyn Model>> {
+    let mut all = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    let at = all.iter().position(|(q, _)| *q == question)?;
+    Some(all.remove(at).1)
+}
+
+pub fn keep(question: u64, model: Box<dyn Model>) {
+    let mut all = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    if all.len() == MOST {
+        all.remove(0);
+    }
+    all.push((question, model));
+}
+
+/// The model as it is now, weights and dials.
+pub fn copy(subject: &Subject<'_>) -> Result<Box<dyn Model>> {
+    let any = subject.model.as_any();
+    let mut made: Box<dyn Model> = match (any.downcast_ref::<OdeFlow>(), any.downcast_ref::<Plane>()) {
+        (Some(m), _) => Box::new(OdeFlow::new(m.spec(), subject.corpus.vocab(), subject.seed, subject.device)?),
+        (_, Some(m)) => Box::new(Plane::new(m.spec(), subject.seed, subject.device)?),
+        _ => candle_core::bail!("this is a question for a model with a flow in it"),
+    };
+    for (name, weight) in subject.model.params().iter() {
+        made.params().load(name, weight.as_tensor())?;
+    }
+    for (name, value) in super::super::dials(subject.model) {
+        made.set_dial(name, value);
+    }
+    Ok(made)
+}
+
+/// Tells questions apart, but not how far they are asked for nor what the weights are: of which model (by
+/// where it lies), kind and arguments.
+pub fn question(subject: &Subject<'_>, kind: &str) -> u64 {
+    let mut hash = params::hash(kind) ^ std::ptr::from_ref(subject.model.params()).addr() as u64;
+    for (name, value) in subject.args.iter().filter(|(name, _)| !super::HOW_FAR.contains(&name.as_str())) {
+        hash = hash.wrapping_mul(0x0000_0100_0000_01b3) ^ params::hash(name) ^ params::hash(&value.to_string());
+    }
+    hash
+}
