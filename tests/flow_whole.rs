@@ -1,15 +1,22 @@
-//! The ODE flow lab's playground as it ships: the real application, its host, its probes. A slider
-//! that is turned comes back as a flow solved at its value.
+//! The ODE flow lab as it ships: the real application, its host, its probes. A slider that is turned
+//! comes back as a flow solved at its value; a recording lies on the disk as pictures and numbers.
 
-use std::time::{Duration, Instant};
+use std::{
+    f64::consts::TAU,
+    path::Path,
+    time::{Duration, Instant},
+};
 
-use eframe::egui::accesskit::Role;
+use eframe::egui::{Rect, accesskit::Role};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     cli::host::Desk,
     labs,
     telemetry::{Payload, Sample},
-    ui::app::{App, Opening, Start},
+    ui::{
+        app::{App, Opening, Start},
+        theme::Theme,
+    },
 };
 
 fn until<R>(harness: &mut Harness<'_, App>, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
@@ -51,4 +58,97 @@ fn a_slider_that_is_turned_is_solved_anew_with_its_field() {
     let app = harness.state();
     let paths = answer(app, "flow.answer").and_then(|s| s.payload.part("paths"));
     assert!(matches!(paths, Some(Payload::Bundle(all)) if all.len() > 3), "a ring of starts");
+}
+
+/// Where the ring of the pad's handle stands, from its picture: u of both controls.
+fn handle(picture: &image::RgbaImage, pad: Rect) -> (f64, f64) {
+    let accent = Theme::dark().accent;
+    let of = |v: f32| v as u32;
+    let (mut sum, mut n) = ([0.0; 2], 0.0);
+    for y in of(pad.top() + 3.0)..of(pad.bottom() - 3.0) {
+        for x in of(pad.left() + 3.0)..of(pad.right() - 3.0) {
+            let [r, g, b, _] = picture.get_pixel(x, y).0;
+            let apart = |a: u8, b: u8| a.abs_diff(b) < 12;
+            if apart(r, accent.r()) && apart(g, accent.g()) && apart(b, accent.b()) {
+                sum = [sum[0] + f64::from(x) + 0.5, sum[1] + f64::from(y) + 0.5];
+                n += 1.0;
+            }
+        }
+    }
+    assert!(n > 3.0, "no handle on the pad");
+    let share = |v: f64, from: f32, size: f32| (v / n - f64::from(from)) / f64::from(size) * 4.0 - 2.0;
+    (share(sum[0], pad.left(), pad.width()), -share(sum[1], pad.top(), pad.height()))
+}
+
+/// The fields of a CSV line.
+fn fields(line: &str) -> Vec<&str> {
+    line.split(',').map(|f| f.trim_matches('"')).collect()
+}
+
+fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut all: Vec<_> = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    all.sort();
+    all
+}
+
+/// "record" is clicked; what lies on the disk afterwards is decoded and compared with its table.
+#[test]
+fn a_recording_is_on_the_disk_as_pictures_that_show_what_its_table_says() {
+    if let Err(e) = orrery::gpu::Offscreen::new() {
+        println!("skipped: {e}");
+        return;
+    }
+    let lab = labs::find("ode_flow").unwrap();
+    let mut config = lab.config(Some("ode_flow")).unwrap();
+    for (key, value) in [("model.d_model", "16"), ("model.heads", "2"), ("steer.token", "0")] {
+        config.set_text(&(lab.knobs)(), key, value).unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let host = Box::new(Desk::new(folder.path().to_owned()));
+    let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
+    let size = [1280.0, 800.0];
+    let mut harness = Harness::builder()
+        .with_size(size)
+        .with_step_dt(1.0 / 60.0)
+        .wgpu()
+        .build_eframe(move |cc| App::new(cc, host, start));
+    until(&mut harness, "a first answer", |app| (solved_at(app) == Some(0.0)).then_some(()));
+    harness.get_by_label("record").click();
+    harness.step();
+    let exports = folder.path().join("exports");
+    let begun = Instant::now();
+    let recording = loop {
+        harness.step();
+        let found = files(&exports).into_iter().find(|f| files(f).len() == 61);
+        if let Some(found) = found {
+            break found;
+        }
+        let said: Vec<String> = harness.query_all_by_label_contains("frame").map(|n| format!("{n:?}")).collect();
+        assert!(begun.elapsed() < Duration::from_secs(240), "{:?}: {said:?}", files(&exports));
+    };
+    until(&mut harness, "the last file", |_| {
+        std::fs::metadata(recording.join("values.csv")).ok().filter(|m| m.len() > 0)
+    });
+    harness.get_by_label("60 frames recorded");
+    let pad = harness.get_by_role_and_label(Role::Canvas, "pad of u\u{2080} and u\u{2081}").rect();
+
+    let table = std::fs::read_to_string(recording.join("values.csv")).unwrap();
+    let (head, rows) = table.split_once('\n').unwrap();
+    assert_eq!(head, "frame,u0,u1,u2,u3,p_plus,p_minus,top_word,p_top_word,nfe,h_init");
+    let rows: Vec<Vec<&str>> = rows.lines().map(fields).collect();
+    assert_eq!(rows.len(), 60);
+    for (i, row) in rows.iter().enumerate() {
+        assert_eq!((row.len(), row[0]), (11, (i + 1).to_string().as_str()), "{row:?}");
+        let number = |at: usize| -> f64 { row[at].parse().unwrap_or_else(|_| panic!("{row:?}")) };
+        let u = 2.0 * (TAU * i as f64 / 60.0).sin();
+        assert!((number(1) - u).abs() < 1e-3 && (2..5).all(|k| number(k) == 0.0), "{row:?}");
+        let masses = number(5) + number(6);
+        assert!(masses > 0.0 && masses <= 1.0 && number(8) > 0.0 && !row[7].is_empty(), "{row:?}");
+        assert!(number(9) >= 8.0 && number(10) > 0.0, "{row:?}");
+
+        let picture = image::open(recording.join(format!("frame-{:04}.png", i + 1))).unwrap().to_rgba8();
+        assert_eq!(picture.dimensions(), (size[0] as u32, size[1] as u32));
+        let (x, y) = handle(&picture, pad);
+        assert!((x - u).abs() < 0.08 && y.abs() < 0.08, "frame {}: the pad shows {x:.2}, {y:.2} and not {u:.2}", i + 1);
+    }
 }

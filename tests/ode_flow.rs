@@ -250,6 +250,59 @@ fn the_second_stage_trains_the_field_and_nothing_else() {
 }
 
 #[test]
+fn published_and_corrected_are_one_model_until_they_are_steered() {
+    let small = [("model.d_model", "32"), ("train.batch", "3"), ("steer.language_steps", "2"), ("train.steps", "5")];
+    let plan = plan("ode_flow_both", &small);
+    let labels: Vec<&str> = plan.variants.iter().map(|v| v.label.as_str()).collect();
+    assert_eq!(labels, ["as published", "corrected"]);
+    let corpus = Corpus::open(&plan.corpus).unwrap();
+    let text = |ids: &[u32]| ids.iter().map(|&id| corpus.token_text(id)).collect::<Vec<_>>();
+    let steering = |which: usize| match &plan.variants[which].model {
+        ModelSpec::OdeFlow(spec) => spec.steering.clone().unwrap(),
+        _ => panic!(),
+    };
+    assert_eq!(text(&steering(0).plus), ["\u{b7}"], "the first token of \" good\" is a bare space");
+    assert_eq!(text(&steering(0).prompt.unwrap()), ["The", "\u{b7}", "tea", "\u{b7}", "was"]);
+    assert_eq!((steering(1).plus.len(), steering(1).minus.len(), steering(1).prompt), (6, 6, None));
+    let values = |steps: u64, which: usize| -> Vec<Vec<f32>> {
+        let mut one = plan.clone();
+        one.variants.swap(0, which);
+        let (model, _) = train(&one, steps);
+        model.params().iter().map(|(_, v)| host::to_f32(v.as_tensor()).unwrap()).collect()
+    };
+    assert_eq!(values(2, 0), values(2, 1), "the same language, bit for bit");
+    assert_ne!(values(4, 0), values(4, 1));
+    // What the batches ask for is the word and not the space before it.
+    let w = corpus.batch(&Position { seed: 7, drawn: 9 }, 8, 24).unwrap();
+    let asked: BTreeSet<String> = w.targets.iter().filter(|t| **t != IGNORE).map(|t| corpus.token_text(*t)).collect();
+    assert!(asked.len() > 4 && !asked.contains("\u{b7}"), "{asked:?}");
+}
+
+#[test]
+fn what_is_claimed_stands_beside_what_is_done_to_words() {
+    let small =
+        [("model.d_model", "32"), ("train.batch", "6"), ("steer.language_steps", "160"), ("train.steps", "240")];
+    let plan = plan("ode_flow_both", &small);
+    let mut told = vec![];
+    for which in 0..2 {
+        let mut turned = plan.clone();
+        turned.variants.swap(0, which);
+        let mut on = train(&turned, 240);
+        let claims = ask(&mut on, "flow_claims", &[("prompt", word("The tea was"))]).unwrap();
+        assert_eq!(claims.channel, channels::FLOW_CLAIMS);
+        let says = text(&claims, "says");
+        assert!(says.len() == 3 && says.iter().all(|s| s.starts_with("The tea was ")), "{says:?}");
+        told.push(["own", "words"].map(|part| ["plus", "minus", "plus0", "prompts"].map(|n| one(&claims, part, n))));
+    }
+    println!("{told:.2?}");
+    let [published, corrected] = [&told[0], &told[1]];
+    assert_eq!((published[0][3], published[1][3], corrected[0][3]), (1.0, 32.0, 32.0));
+    assert!(published[0][0] > 0.9 && published[0][2] > 0.9, "a space comes anyway, steered or not");
+    assert!(published[1][0] < 0.6, "it does nothing for good words");
+    assert_eq!(corrected[0], corrected[1], "the corrected one's own measure is that of words");
+}
+
+#[test]
 fn a_short_steering_moves_held_out_prompts_both_ways() {
     let mut on = steered();
     let class = ask(&mut on, "flow_sweep", &[("kind", word("class"))]).unwrap();
@@ -264,6 +317,33 @@ fn a_short_steering_moves_held_out_prompts_both_ways() {
     let accuracy = line(series(&layers, "sweep"), "accuracy");
     assert!(accuracy[0] <= 0.55, "before the flow begins no cut can know u: {accuracy:?}");
     assert!(accuracy[4] > 0.9, "{accuracy:?}");
+}
+
+#[test]
+fn a_sweep_by_pieces_is_of_the_weights_it_was_begun_with() {
+    let mut on = steered();
+    let ask_for = |on: &mut Trained, args: &[(&str, Value)]| {
+        let args = [&[("kind", word("invariance")), ("u1", Value::Float(0.25))], args].concat();
+        let found = ask(on, "flow_sweep", &args).unwrap();
+        let sweep = series(&found, "sweep");
+        line(sweep, "u = 1").to_vec()
+    };
+    let same = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits());
+    let whole = ask_for(&mut on, &[]);
+    let begin = [("begin", Value::Switch(true)), ("upto", Value::Int(1))];
+    let first = ask_for(&mut on, &begin);
+    assert!(same(&first[..1], &whole[..1]) && first[1..].iter().all(|v| v.is_nan()));
+    // The run goes on.
+    let name = "field.control.weight";
+    let before = on.0.params().get(name).unwrap().as_tensor().copy().unwrap();
+    on.0.params().load(name, &(&before * 3.0).unwrap()).unwrap();
+    let later = ask_for(&mut on, &[("upto", Value::Int(3))]);
+    let anew = ask_for(&mut on, &begin);
+    on.0.params().load(name, &before).unwrap();
+    assert!(same(&later[..3], &whole[..3]), "{later:?} is not of {whole:?}");
+    assert_ne!(anew[0], whole[0], "begun anew it is of the weights as they are now");
+    let all = ask_for(&mut on, &[("begin", Value::Switch(true)), ("upto", Value::Int(99))]);
+    assert!(same(&all, &whole));
 }
 
 #[test]

@@ -89,6 +89,9 @@ pub enum TokenizerSpec {
     /// Words and marks of the training part by frequency, at most this many, one for all others. White
     /// space but line breaks is not kept.
     Word { max_vocab: usize },
+    /// As `Word`, but white space is kept, each a token of its own: what comes after a word is then a bare
+    /// space, whatever word is to come.
+    Spaced { max_vocab: usize },
     /// Byte-pair encoding trained on the training part.
     Bpe { vocab: usize },
     /// A Hugging Face `tokenizer.json`.

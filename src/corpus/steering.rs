@@ -57,11 +57,14 @@ impl Stream {
         part: Part,
     ) -> Result<(Vec<u32>, Vec<bool>), CorpusError> {
         let (mut ids, mut asked) = (vec![], vec![]);
+        let one_prompt = self.spec.prompt.is_some();
         let mut single = self.spec.prompt.as_deref().filter(|_| part == Part::Steering);
         let mut add = |text: &str, asks: bool| -> Result<usize, CorpusError> {
             let glue = if ids.is_empty() || text == "." { "" } else { " " };
             let more = tokenizer.encode(&format!("{glue}{text}"))?;
-            asked.extend((0..more.len()).map(|i| asks && i == 0));
+            // Of a space and a word it is the word; letter by letter, at the one prompt, whatever comes first.
+            let at = if one_prompt { 0 } else { more.len().saturating_sub(1) };
+            asked.extend((0..more.len()).map(|i| asks && i == at));
             ids.extend(more);
             Ok(ids.len())
         };

@@ -9,6 +9,7 @@ pub(super) enum Tokenizer {
     Byte { vocab: usize, encoding: Encoding },
     Char(Inventory<char>),
     Word(Inventory<String>),
+    Spaced(Inventory<String>),
     Subword(Box<Subword>),
 }
 
@@ -69,6 +70,10 @@ impl Tokenizer {
                 at_least(*max_vocab, 2, "word")?;
                 Self::Word(Inventory::count(words(&sample()).map(str::to_owned), *max_vocab))
             }
+            TokenizerSpec::Spaced { max_vocab } => {
+                at_least(*max_vocab, 3, "word-and-space")?;
+                Self::Spaced(Inventory::count(pieces(&sample()).map(str::to_owned), *max_vocab))
+            }
             TokenizerSpec::Bpe { vocab } => {
                 at_least(*vocab, 257, "byte-pair")?;
                 Self::Subword(Box::new(Subword::train(&sample(), *vocab)?))
@@ -83,6 +88,7 @@ impl Tokenizer {
             Self::Byte { .. } => "bytes".into(),
             Self::Char(_) => format!("characters ({})", self.vocab()),
             Self::Word(_) => format!("words ({})", self.vocab()),
+            Self::Spaced(_) => format!("words and spaces ({})", self.vocab()),
             Self::Subword(s) => format!("{} ({})", s.kind(), self.vocab()),
         }
     }
@@ -91,7 +97,7 @@ impl Tokenizer {
         match self {
             Self::Byte { vocab, .. } => *vocab,
             Self::Char(i) => i.symbols.len() + 1,
-            Self::Word(i) => i.symbols.len() + 1,
+            Self::Word(i) | Self::Spaced(i) => i.symbols.len() + 1,
             Self::Subword(s) => s.vocab(),
         }
     }
@@ -101,6 +107,7 @@ impl Tokenizer {
             Self::Byte { encoding, .. } => encoding.bytes(text).into_iter().map(u32::from).collect(),
             Self::Char(i) => text.chars().map(|c| i.id(&c)).collect(),
             Self::Word(i) => words(text).map(|w| i.ids.get(w).copied().unwrap_or(0)).collect(),
+            Self::Spaced(i) => pieces(text).map(|w| i.ids.get(w).copied().unwrap_or(0)).collect(),
             Self::Subword(s) => s.encode(text)?,
         })
     }
@@ -113,6 +120,7 @@ impl Tokenizer {
             }
             Self::Char(i) => ids.iter().map(|&id| i.symbol(id).copied().unwrap_or('\u{FFFD}')).collect(),
             Self::Word(i) => join_words(ids.iter().map(|&id| i.symbol(id).map_or("\u{FFFD}", String::as_str))),
+            Self::Spaced(i) => ids.iter().map(|&id| i.symbol(id).map_or("\u{FFFD}", String::as_str)).collect(),
             Self::Subword(s) => s.decode(ids),
         }
     }
@@ -126,7 +134,7 @@ impl Tokenizer {
                 Err(_) => format!("<{id}>"),
             },
             Self::Char(i) => i.symbol(id).map_or_else(|| unknown(id), |c| visible(&c.to_string())),
-            Self::Word(i) => i.symbol(id).map_or_else(|| unknown(id), |w| visible(w)),
+            Self::Word(i) | Self::Spaced(i) => i.symbol(id).map_or_else(|| unknown(id), |w| visible(w)),
             Self::Subword(s) => s.token_text(id),
         }
     }
@@ -164,6 +172,18 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
         let (word, after) = rest.split_at(end);
         rest = after;
         Some(word)
+    })
+}
+
+/// As [`words`], and every white space between them.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let end = if first.is_alphanumeric() { word_end(rest) } else { first.len_utf8() };
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        Some(piece)
     })
 }
 
@@ -223,6 +243,14 @@ mod tests {
         assert!(words(PAGE).any(|w| w == "well-kept") && words(PAGE).any(|w| w == "it's"));
         assert_eq!(t.encode("zebra").unwrap(), [0]);
         assert_eq!(t.token_text(0), "<unk>");
+    }
+
+    #[test]
+    fn spaces_between_words_can_be_tokens() {
+        let t = open(TokenizerSpec::Spaced { max_vocab: 100 }, PAGE);
+        assert_eq!(t.decode(&t.encode(PAGE).unwrap()), PAGE);
+        let shown: Vec<String> = t.encode(" far (it's").unwrap().iter().map(|&id| t.token_text(id)).collect();
+        assert_eq!(shown, ["\u{b7}", "far", "\u{b7}", "(", "it's"]);
     }
 
     #[test]

@@ -34,8 +34,8 @@ pub fn corpus_knobs() -> Vec<Knob> {
         Knob::text("corpus.file", "Text file", "").tip(
             "A text file of your own, of any size: a book, code, a log. Leave it empty to use the generated corpus.",
         ),
-        Knob::choice("corpus.tokenizer", "Tokens", "byte", &["byte", "char", "word", "bpe", "huggingface"]).tip(
-            "What one token is. Bytes need no vocabulary; characters and words are easier to read; BPE is learned from the text.",
+        Knob::choice("corpus.tokenizer", "Tokens", "byte", &["byte", "char", "word", "spaced", "bpe", "huggingface"]).tip(
+            "What one token is. Bytes need no vocabulary; characters and words are easier to read; spaced has words and the spaces between them; BPE is learned from the text.",
         ),
         Knob::int("corpus.vocab", "Vocabulary", 320, 16, 65536).symbol("V").unit("tokens").tip(
             "Rows of the embedding. Bytes use 256 of them (the paper keeps 320); for characters, words and BPE this is the most there may be.",
@@ -142,6 +142,7 @@ pub fn corpus_spec(c: &Config) -> Result<Spec, ConfigError> {
         "char" => TokenizerSpec::Char { max_vocab: vocab },
         "bpe" => TokenizerSpec::Bpe { vocab },
         "word" => TokenizerSpec::Word { max_vocab: vocab },
+        "spaced" => TokenizerSpec::Spaced { max_vocab: vocab },
         _ => {
             let path = c.text("corpus.tokenizer_file").trim();
             if path.is_empty() {

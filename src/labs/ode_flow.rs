@@ -58,6 +58,12 @@ pub static LAB: Lab = Lab {
             toml: include_str!("../../configs/ode_flow_published.toml"),
         },
         Preset {
+            id: "ode_flow_both",
+            title: "As published and corrected",
+            about: "Both steerings side by side, of one model that learned one language: the same slider, the same numbers, and what they mean.",
+            toml: include_str!("../../configs/ode_flow_both.toml"),
+        },
+        Preset {
             id: "ode_flow_train",
             title: "Train",
             about: "The hybrid and a plain transformer as twins on prose: losses, gradients, and the flow's own scale.",
@@ -74,6 +80,7 @@ pub static LAB: Lab = Lab {
     panes: &[
         Pane { view: "steer", column: 0, share: 0.66, tab: false },
         Pane { view: "flow_sweep", column: 0, share: 0.34, tab: false },
+        Pane { view: "flow_claims", column: 0, share: 0.34, tab: true },
         Pane { view: "losses", column: 0, share: 0.34, tab: true },
         Pane { view: "flow_training", column: 0, share: 0.34, tab: true },
         Pane { view: "flow_paths", column: 1, share: 0.55, tab: false },
@@ -87,8 +94,8 @@ const METHODS: &[&str] = &["dopri5", "tsit5", "bosh3", "adaptive_heun", "euler",
 
 fn knobs() -> Vec<Knob> {
     let mut all = vec![
-        Knob::choice("task.kind", "Task", "steer", &["steer", "published", "train", "field"]).tip(
-            "Steer: many prompts, classes of words. Published: one prompt and a bare space, as the source did it. Train: twins on text. Field: flows in the plane, no words.",
+        Knob::choice("task.kind", "Task", "steer", &["steer", "published", "both", "train", "field"]).tip(
+            "Steer: many prompts, classes of words. Published: one prompt and a bare space, as the source did it. Both: the two side by side. Train: twins on text. Field: flows in the plane, no words.",
         ),
     ];
     all.extend(control_knobs());
@@ -164,6 +171,9 @@ fn steering_knobs() -> Vec<Knob> {
         Knob::int("steer.language_steps", "Language steps", 300, 1, 1_000_000).unit("updates").tip(
             "Updates that learn the language with no control, before anything is steered. All later ones train the flow alone.",
         ),
+        Knob::switch("steer.vary", "Vary the steps", false).tip(
+            "Steer in one Euler step fewer to two more than the model's, by turns, so that what is learned is a flow and not that number of steps. Published steers always in the same.",
+        ),
         Knob::choice("field.kind", "Field", "van_der_pol", &["van_der_pol", "spiral", "linear", "mlp"])
             .tip("Which flow in the plane is looked at: three that are written down, and the network that learns one of them."),
         Knob::choice("field.target", "Learned field", "van_der_pol", &["van_der_pol", "spiral", "linear"])
@@ -209,7 +219,7 @@ fn probe_knobs() -> Vec<Knob> {
 /// The corpus of a task; steering makes its own.
 fn corpus_spec(c: &Config, kind: &str) -> Result<CorpusSpec, ConfigError> {
     let mut spec = common::corpus_spec(c)?;
-    if matches!(kind, "steer" | "published") {
+    if matches!(kind, "steer" | "published" | "both") {
         let prompt = (kind == "published").then(|| c.text("steer.prompt").trim().to_owned());
         spec.source = Source::Steering(Steering { language_batches: c.usize("steer.language_steps") as u64, prompt });
     }
@@ -217,10 +227,10 @@ fn corpus_spec(c: &Config, kind: &str) -> Result<CorpusSpec, ConfigError> {
 }
 
 /// Which tokens the control leads to. As published they are the first tokens of " good" and of "bad":
-/// letter by letter, a bare space and a b.
-fn steering(c: &Config, spec: &CorpusSpec, kind: &str) -> Result<ode_flow::Steering, ConfigError> {
+/// letter by letter a bare space and a b, by words and spaces a bare space and the word.
+fn steering(c: &Config, spec: &CorpusSpec, published: bool) -> Result<ode_flow::Steering, ConfigError> {
     let corpus = Corpus::open(spec).map_err(|e| ConfigError::Inconsistent(e.0))?;
-    let (plus, minus) = if kind == "published" {
+    let (plus, minus) = if published {
         let first = |text: &str| corpus.encode(text).first().copied().into_iter().collect::<Vec<u32>>();
         (first(" good"), first("bad"))
     } else {
@@ -231,10 +241,19 @@ fn steering(c: &Config, spec: &CorpusSpec, kind: &str) -> Result<ode_flow::Steer
     };
     if plus.is_empty() || minus.is_empty() || plus.contains(&0) || minus.contains(&0) {
         return Err(ConfigError::Inconsistent(
-            "the steering task needs tokens that are whole words: set `corpus.tokenizer` to word and `corpus.vocab` to at least 96, or choose the task published with the tokeniser char".into(),
+            "the steering task needs tokens that are whole words: set `corpus.tokenizer` to word (for both: spaced) and `corpus.vocab` to at least 96, or choose the task published with the tokeniser char".into(),
         ));
     }
-    Ok(ode_flow::Steering { language_steps: c.usize("steer.language_steps") as u64, plus, minus })
+    // Beside another variant it has the other's batches, and so its prompt with it.
+    let own = published && c.text("task.kind") == "both";
+    let prompt = own.then(|| corpus.encode(c.text("steer.prompt").trim()));
+    if prompt.as_ref().is_some_and(|p| p.is_empty() || p.len() > c.usize("train.window")) {
+        return Err(ConfigError::Inconsistent(
+            "`steer.prompt` has no tokens or more than `train.window`: type a few words of the language".into(),
+        ));
+    }
+    let vary = c.bool("steer.vary") && !published;
+    Ok(ode_flow::Steering { language_steps: c.usize("steer.language_steps") as u64, plus, minus, prompt, vary })
 }
 
 fn hybrid_spec(c: &Config, steering: Option<ode_flow::Steering>) -> Result<OdeFlowSpec, ConfigError> {
@@ -276,8 +295,15 @@ fn variants(c: &Config, kind: &str, corpus: &CorpusSpec) -> Result<Vec<VariantSp
             let both = [("hybrid", "hybrid", Spec::OdeFlow(hybrid)), ("baseline", "baseline", baseline)];
             both.into_iter().filter(|(id, _, _)| c.bool(&format!("variants.{id}"))).collect()
         }
+        "both" => {
+            let of = |id: &'static str, label: &'static str, published: bool| {
+                let spec = hybrid_spec(c, Some(steering(c, corpus, published)?))?;
+                Ok((id, label, Spec::OdeFlow(spec)))
+            };
+            vec![of("published", "as published", true)?, of("corrected", "corrected", false)?]
+        }
         _ => {
-            let steering = steering(c, corpus, kind)?;
+            let steering = steering(c, corpus, kind == "published")?;
             vec![("hybrid", "hybrid", Spec::OdeFlow(hybrid_spec(c, Some(steering))?))]
         }
     };
@@ -310,9 +336,12 @@ fn probes(c: &Config, kind: &str) -> Vec<Cadence> {
     };
     let every = |probe: &str| c.usize(&format!("probe.{probe}_every")) as u64;
     let mut all = vec![Cadence { probe: "flow".into(), every: every("flow"), args: args.clone() }];
-    if matches!(kind, "steer" | "published") {
+    if matches!(kind, "steer" | "published" | "both") {
+        let mut of_claims = args.clone();
+        of_claims.insert("published".to_owned(), Value::Switch(kind == "published"));
         args.insert("kind".to_owned(), Value::Text("class".into()));
         all.push(Cadence { probe: "flow_sweep".into(), every: every("flow_sweep"), args });
+        all.push(Cadence { probe: "flow_claims".into(), every: every("flow_sweep"), args: of_claims });
     }
     all
 }

@@ -62,6 +62,7 @@ pub static PROBES: &[&dyn Probe] = &[
     &flow::FlowField,
     &flow::FlowAlong,
     &flow::FlowSweep,
+    &flow::FlowClaims,
     &synapses::Activity,
     &synapses::Reading,
     &synapses::Surprise,

@@ -85,6 +85,8 @@ pub mod channels {
     /// Payload `Bundle`: `losses` (`Matrix`, models by texts, nats), `models`, `texts`, `told` (`Text`): this
     /// model, another, and both merged.
     pub const MERGING: &str = "synapses.merging";
+    /// Payload `Bundle`: what a steered model reaches by the measure it was trained on, and by words.
+    pub const FLOW_CLAIMS: &str = "flow.claims";
     pub const FLOW_SWEEP_CLASS: &str = "flow.sweep.class";
     pub const FLOW_SWEEP_LAYERS: &str = "flow.sweep.layers";
     pub const FLOW_SWEEP_LATENCY: &str = "flow.sweep.latency";

@@ -3,35 +3,20 @@
 
 use std::sync::Arc;
 
-use eframe::egui::{self, Key, Modifiers, PointerButton, Pos2, Rect, accesskit::Role, pos2, vec2};
-use egui_kittest::{Harness, kittest::Queryable};
+use eframe::egui::{self, Key, accesskit::Role, pos2, vec2};
+use egui_kittest::{Harness, HarnessBuilder, kittest::Queryable};
 use field::Asked;
 use orrery::{
     config::{Config, Value},
     ode::Method,
-    telemetry::{Command, Event, Payload, Question, RunInfo, RunState, Sample, VariantInfo},
-    ui::{
-        mirror::Mirror,
-        theme::{self, Theme},
-        views::{self, Export, Selection, View, ViewCx},
-    },
+    telemetry::{Command, Event, Level, Payload, Question, RunInfo, RunState, Sample, VariantInfo},
+    ui::{mirror::Mirror, views::Export},
 };
+use tiles::{Tile, click, press, questions, rect_of, sized};
 
 mod field;
-
-/// A view in a tile, with what it asked for so far.
-struct Tile {
-    view: Box<dyn View>,
-    mirror: Mirror,
-    selection: Selection,
-    commands: Vec<Command>,
-    next_request: u64,
-    exports: Vec<Export>,
-    subtitle: String,
-    csv: Option<String>,
-    svg: Option<String>,
-    still: bool,
-}
+#[path = "../tiles/mod.rs"]
+mod tiles;
 
 fn info() -> RunInfo {
     RunInfo {
@@ -74,57 +59,13 @@ fn tell(mirror: &mut Mirror, channel: &str, request: u64, payload: Payload) {
     }));
 }
 
-fn builder() -> egui_kittest::HarnessBuilder<Tile> {
-    Harness::builder().with_size(vec2(760.0, 560.0)).with_step_dt(1.0 / 60.0)
+fn builder() -> HarnessBuilder<Tile> {
+    sized(760.0, 560.0)
 }
 
-fn tile(
-    builder: egui_kittest::HarnessBuilder<Tile>,
-    view: &str,
-    mirror: Mirror,
-    still: bool,
-) -> Harness<'static, Tile> {
-    let tile = Tile {
-        view: (views::find(view).unwrap().make)(),
-        mirror,
-        selection: Selection::default(),
-        commands: vec![],
-        next_request: 1,
-        exports: vec![],
-        subtitle: String::new(),
-        csv: None,
-        svg: None,
-        still,
-    };
-    let theme = Theme::dark();
+fn tile(builder: HarnessBuilder<Tile>, view: &str, mirror: Mirror, still: bool) -> Harness<'static, Tile> {
     let config = Config::defaults("ode_flow", &[]);
-    let mut harness = builder.build_ui_state(
-        move |ui, t: &mut Tile| {
-            theme::apply(&theme, true, ui.ctx());
-            let mut settings = vec![];
-            let mut cx = ViewCx {
-                mirror: &t.mirror,
-                step: t.mirror.step,
-                follow: true,
-                config: &config,
-                knobs: &[],
-                theme: &theme,
-                selection: &mut t.selection,
-                commands: &mut t.commands,
-                settings: &mut settings,
-                next_request: &mut t.next_request,
-                exports: &mut t.exports,
-                still: t.still,
-            };
-            t.view.ui(ui, &mut cx);
-            t.subtitle = t.view.subtitle(&cx);
-            t.csv = t.view.csv(&cx);
-            t.svg = t.view.svg(&cx);
-        },
-        tile,
-    );
-    harness.step();
-    harness
+    Tile { config, still, ..Tile::new(view, mirror) }.shown(builder)
 }
 
 /// Answers every question that waits, as the small flow does; how many there were.
@@ -166,17 +107,12 @@ fn asked(q: &Question) -> Asked {
     }
 }
 
-fn questions(harness: &Harness<'_, Tile>) -> Vec<Question> {
-    let asked = |c: &Command| if let Command::Measure(q) = c { Some(q.clone()) } else { None };
-    harness.state().commands.iter().filter_map(asked).collect()
-}
-
 /// A view with its first answers in.
 fn answered(view: &str) -> Harness<'static, Tile> {
     answered_in(builder(), view, true)
 }
 
-fn answered_in(builder: egui_kittest::HarnessBuilder<Tile>, view: &str, still: bool) -> Harness<'static, Tile> {
+fn answered_in(builder: HarnessBuilder<Tile>, view: &str, still: bool) -> Harness<'static, Tile> {
     let mut harness = tile(builder, view, silent(), still);
     for _ in 0..6 {
         serve(&mut harness);
@@ -184,27 +120,6 @@ fn answered_in(builder: egui_kittest::HarnessBuilder<Tile>, view: &str, still: b
     }
     assert_eq!(questions(&harness).len(), 0, "{view}: it keeps asking");
     harness
-}
-
-fn press(harness: &mut Harness<'_, Tile>, at: Pos2, pressed: bool) {
-    harness.event(egui::Event::PointerMoved(at));
-    harness.event(egui::Event::PointerButton {
-        pos: at,
-        button: PointerButton::Primary,
-        pressed,
-        modifiers: Modifiers::NONE,
-    });
-    harness.step();
-}
-
-fn click(harness: &mut Harness<'_, Tile>, at: Pos2) {
-    press(harness, at, true);
-    press(harness, at, false);
-    harness.step();
-}
-
-fn rect_of(harness: &Harness<'_, Tile>, label: &str) -> Rect {
-    harness.get_by_role_and_label(Role::Canvas, label).rect()
 }
 
 fn number(q: &Question, arg: &str) -> f64 {
@@ -463,6 +378,208 @@ fn a_sweep_asks_for_the_next_piece_when_one_came_and_rests_when_paused() {
     let csv = harness.state().csv.clone().unwrap();
     assert_eq!(csv.lines().count(), 22, "{csv}");
     assert!(csv.lines().next().unwrap().contains("h_init dopri5 interpolate"), "{csv}");
+}
+
+#[test]
+fn a_cancelled_sweep_is_forgotten_and_what_was_whole_before_it_comes_back() {
+    let mut harness = tile(builder(), "flow_sweep", silent(), true);
+    let begin = |harness: &mut Harness<'_, Tile>, label: &str, pieces: usize| {
+        harness.get_by_label(label).click();
+        harness.step();
+        for _ in 0..pieces {
+            harness.step();
+            serve(harness);
+            harness.step();
+        }
+    };
+    begin(&mut harness, "measure", 3);
+    assert!(harness.state().csv.is_some());
+    harness.get_by_role_and_label(Role::ProgressIndicator, "sweep: 3 of 21");
+    // One piece is on its way when it is cancelled: it comes, and is nobody's.
+    harness.step();
+    assert_eq!(questions(&harness).len(), 1);
+    harness.get_by_label("cancel").click();
+    harness.step();
+    harness.step();
+    serve(&mut harness);
+    harness.step();
+    harness.step();
+    assert_eq!((harness.state().csv.clone(), questions(&harness).len()), (None, 0));
+    assert!(harness.state().subtitle.contains("not measured yet"), "{}", harness.state().subtitle);
+    assert!(harness.query_by_label("cancel").is_none());
+    // Begun again it begins at the first piece, of the model as it is now.
+    harness.get_by_label("measure").click();
+    harness.step();
+    harness.step();
+    let first = questions(&harness).remove(0);
+    assert_eq!((first.args.get("upto"), first.args.get("begin")), (Some(&Value::Int(1)), Some(&Value::Switch(true))));
+    for _ in 0..30 {
+        serve(&mut harness);
+        harness.step();
+        harness.step();
+    }
+    let whole = harness.state().csv.clone().unwrap();
+    begin(&mut harness, "measure again", 4);
+    assert_ne!(harness.state().csv.as_ref(), Some(&whole));
+    harness.get_by_label("cancel").click();
+    harness.step();
+    harness.step();
+    assert_eq!(harness.state().csv.as_ref(), Some(&whole), "the whole sweep from before is back");
+    harness.get_by_label("measure again");
+}
+
+#[test]
+fn a_sweep_that_goes_on_asks_what_it_began_with_whatever_the_dials_say_now() {
+    let mut harness = tile(builder(), "flow_sweep", silent(), true);
+    harness.get_by_label("measure").click();
+    harness.step();
+    harness.step();
+    serve(&mut harness);
+    harness.state_mut().selection.flow.set("u0", Value::Float(1.5), 100.0);
+    harness.step();
+    harness.step();
+    let next = questions(&harness).remove(0);
+    assert_eq!(
+        (next.args.get("upto"), next.args.get("u0"), next.args.get("begin")),
+        (Some(&Value::Int(2)), None, None)
+    );
+    assert!(harness.query_by_label("pause").is_some());
+}
+
+#[test]
+fn a_sweep_that_is_refused_says_why_and_waits_for_nothing() {
+    let mut harness = tile(builder(), "flow_sweep", silent(), true);
+    harness.get_by_label("measure").click();
+    harness.step();
+    harness.step();
+    harness.get_by_label("measuring the first piece");
+    let text = "flow_sweep: the field gave no finite value".to_owned();
+    harness.state_mut().mirror.apply(Event::Notice { level: Level::Warning, text: text.clone() });
+    harness.step();
+    harness.step();
+    harness.get_by_label(&text);
+    harness.get_by_label("measure");
+}
+
+#[test]
+fn only_what_can_be_measured_is_offered() {
+    let plane = |playground: bool| {
+        let mut parts = match field::answer(&Asked::default()) {
+            Payload::Bundle(parts) => parts,
+            _ => panic!(),
+        };
+        if playground {
+            parts.retain(|(name, _)| !["classes", "mass", "next", "next_words"].contains(&name.as_str()));
+            parts.push(("playground".into(), Payload::Text(vec!["spiral".into()])));
+        }
+        let mut mirror = silent();
+        tell(&mut mirror, "flow.answer", 1, Payload::Bundle(parts));
+        mirror
+    };
+    let harness = tile(builder(), "flow_sweep", plane(false), true);
+    harness.get_by_label("class mass");
+    let harness = tile(builder(), "flow_sweep", plane(true), true);
+    harness.get_by_label("tolerance");
+    assert!(harness.query_by_label("class mass").is_none() && harness.query_by_label("time").is_none());
+    // The wind has two directions, and that is all there is to turn.
+    let harness = tile(builder(), "steer", plane(true), true);
+    harness.get_by_role_and_label(Role::Slider, "u\u{2081}");
+    assert!(harness.query_by_role_and_label(Role::Slider, "u\u{2082}").is_none());
+}
+
+#[test]
+fn narrow_tiles_choose_the_sweep_from_a_menu() {
+    let narrow = sized(340.0, 240.0);
+    let mut harness = tile(narrow, "flow_sweep", silent(), true);
+    harness.get_by_label("what to measure").click();
+    harness.step();
+    harness.step();
+    harness.get_by_label("tolerance").click();
+    harness.step();
+    harness.step();
+    assert!(harness.state().subtitle.starts_with("tolerance"), "{}", harness.state().subtitle);
+}
+
+#[test]
+fn the_answer_and_the_paths_are_written_as_drawings() {
+    let harness = answered("steer");
+    let svg = harness.state().svg.clone().unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains(">mass of a class</text>") && svg.contains("class +"), "{svg}");
+    let harness = answered("flow_paths");
+    let svg = harness.state().svg.clone().unwrap();
+    let paths = svg.matches("<path").count();
+    assert!(svg.starts_with("<svg") && paths > field::TOKENS.len() && svg.contains(">was</text>"), "{paths}\n{svg}");
+}
+
+/// A run of two variants, as the preset with both has.
+fn both() -> Mirror {
+    let mut info = info();
+    let variant = |id: &str| VariantInfo { id: id.into(), label: id.into(), group: id.into(), seed: 1, params: 9 };
+    info.variants = vec![variant("as published"), variant("corrected")];
+    let mut mirror = Mirror::default();
+    mirror.apply(Event::Started(Arc::new(info)));
+    mirror.apply(Event::State(RunState::Paused));
+    mirror
+}
+
+#[test]
+fn two_steerings_stand_side_by_side() {
+    let mut mirror = both();
+    for (variant, u) in [(0, 0.0), (1, 1.0)] {
+        mirror.apply(Event::Sample(Sample {
+            step: 0,
+            variant,
+            channel: "flow.answer".into(),
+            about: "a prompt".into(),
+            tokens: field::TOKENS.map(str::to_owned).to_vec(),
+            request: None,
+            payload: Arc::new(field::answer(&Asked { u: [u, 0.0, 0.0, 0.0], ..Asked::default() })),
+        }));
+    }
+    let harness = tile(builder(), "steer", mirror, true);
+    let [left, right] = ["as published", "corrected"].map(|label| harness.get_by_label(label).rect());
+    assert!(left.right() < right.left() && (left.center().y - right.center().y).abs() < 1.0);
+    assert_eq!(harness.query_all_by_label_contains("mass: class +").count(), 2, "each with its own bars");
+}
+
+#[test]
+fn claims_are_a_table_with_a_column_a_variant() {
+    let numbers = |all: [f64; 5]| {
+        let names = ["plus", "minus", "plus0", "minus0", "prompts"];
+        let lines = names.iter().zip(all).map(|(n, v)| orrery::telemetry::Line { name: (*n).into(), y: vec![v] });
+        let (x_label, y_label) = (String::new(), String::new());
+        Payload::Series(orrery::telemetry::Series { x_label, y_label, x: vec![0.0], lines: lines.collect() })
+    };
+    let text = |words: &[&str]| Payload::Text(words.iter().map(|w| (*w).to_owned()).collect());
+    let of_words = [0.3, 0.2, 0.3, 0.25, 32.0];
+    let mut mirror = both();
+    for (variant, own, classes) in [
+        (0, [0.9999, 0.99, 0.998, 0.0, 1.0], vec!["\u{b7}", "|", "bad"]),
+        (1, of_words, vec!["good", "fine", "|", "bad", "awful"]),
+    ] {
+        mirror.apply(Event::Sample(Sample {
+            step: 0,
+            variant,
+            channel: "flow.claims".into(),
+            about: "a prompt".into(),
+            tokens: vec![],
+            request: None,
+            payload: Arc::new(Payload::Bundle(vec![
+                ("own".into(), numbers(own)),
+                ("words".into(), numbers(of_words)),
+                ("classes".into(), text(&classes)),
+                ("says".into(), text(&["The tea was good.", "The tea was.", "The tea was bad."])),
+            ])),
+        }));
+    }
+    let harness = tile(builder(), "flow_claims", mirror, true);
+    let csv = harness.state().csv.clone().unwrap();
+    assert!(csv.starts_with("part,what,the source,as published,corrected\n"), "{csv}");
+    let line = |of: &str| csv.lines().find(|l| l.contains(of)).unwrap_or_else(|| panic!("{of}: {csv}")).to_owned();
+    assert!(line("P(good), u = +1").ends_with("98%,100.0%,30.0%"), "{csv}");
+    assert!(line("\u{201c}good\u{201d} is").contains("a bare space,a bare space,"), "{csv}");
+    harness.get_by_label("prompts of 32 nouns");
+    assert_eq!(harness.query_all_by_label("The tea was bad.").count(), 2);
 }
 
 #[test]

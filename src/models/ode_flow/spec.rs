@@ -62,4 +62,11 @@ pub struct Steering {
     /// Ids that u0 = +1 is to lead to, and u0 = -1.
     pub plus: Vec<u32>,
     pub minus: Vec<u32>,
+    /// Steer at the end of this one prompt, whatever the batches hold.
+    #[serde(default)]
+    pub prompt: Option<Vec<u32>>,
+    /// Take a few steps more or fewer from update to update, so that what is learned is the flow's and not
+    /// that of so many steps.
+    #[serde(default)]
+    pub vary: bool,
 }

@@ -1,7 +1,7 @@
 //! The second stage of a steering run: the field alone learns, for a control of +1 and -1 to lead to
 //! one class of tokens and the other, for 0 to change nothing.
 
-use candle_core::{D, Result, Tensor};
+use candle_core::{D, Device, Result, Tensor};
 
 use super::{
     net::{FieldNet, Net},
@@ -17,6 +17,9 @@ use crate::{
 const BEFORE: &str = "before.";
 const FIELD: &str = "field.";
 
+/// Updates take so many steps more or fewer in turn, where the steps vary.
+const VARIED: [isize; 4] = [0, 2, -1, 1];
+
 /// Rows of a batch take these controls in turn.
 const TURNS: [f64; 3] = [1.0, -1.0, 0.0];
 
@@ -26,6 +29,8 @@ pub struct Steered {
     before: FieldNet,
     /// Whether the present update is of the second stage.
     pub steers: bool,
+    /// The present update.
+    step: u64,
 }
 
 impl Steered {
@@ -38,7 +43,7 @@ impl Steered {
             candle_core::bail!("the token {id} of a class is not one of the {vocab} of the vocabulary");
         }
         let before = FieldNet::memory(params, BEFORE.trim_end_matches('.'), spec)?.detach();
-        Ok(Self { spec: steering.clone(), before, steers: false })
+        Ok(Self { spec: steering.clone(), before, steers: false, step: 0 })
     }
 
     /// Before update `step`: which stage it is, which weights hold still, and at the turn the copy.
@@ -53,7 +58,7 @@ impl Steered {
         if step == last + 1 || steers != self.steers {
             params.freeze_where(|name| steers && !name.starts_with(FIELD));
         }
-        self.steers = steers;
+        (self.steers, self.step) = (steers, step);
         Ok(())
     }
 
@@ -62,6 +67,8 @@ impl Steered {
     /// nothing is to change but what is asked for. The sum of the three. `net` has the field that learns,
     /// `still` all else.
     pub fn loss(&self, net: &Net, still: &Net, batch: &Batch, options: &Options) -> Result<Loss> {
+        let own = self.spec.prompt.as_deref().map(|ids| one_prompt(ids, batch.tokens.device())).transpose()?;
+        let batch = own.as_ref().unwrap_or(batch);
         let (b, t) = batch.tokens.dims2()?;
         let device = batch.tokens.device();
         let turn = |row: usize| TURNS[row % TURNS.len()];
@@ -73,7 +80,10 @@ impl Steered {
             (0..b * t).filter(|&i| holds(i / t, asked[i])).map(|i| i as u32).collect()
         };
 
-        let logp = log_probabilities(still, &net.field.carry(&start, &u, 1.0, options)?)?; // (B T, V)
+        let varied = VARIED[(self.step % VARIED.len() as u64) as usize];
+        let steps = if self.spec.vary { options.steps.saturating_add_signed(varied).max(1) } else { options.steps };
+        let followed = Options { steps, ..options.clone() };
+        let logp = log_probabilities(still, &net.field.carry(&start, &u, 1.0, &followed)?)?; // (B T, V)
         let mut parts = vec![];
         let mut total = Tensor::zeros((), start.dtype(), device)?;
         for (name, wanted, ids) in [("steer/plus", 1.0, &self.spec.plus), ("steer/minus", -1.0, &self.spec.minus)] {
@@ -97,6 +107,16 @@ impl Steered {
         }
         Ok(Loss { cross_entropy: total.detach(), total, parts })
     }
+}
+
+/// One prompt once for each control, asked for where it ends.
+fn one_prompt(ids: &[u32], device: &Device) -> Result<Batch> {
+    let mut targets = vec![IGNORE; ids.len()];
+    match targets.last_mut() {
+        Some(last) => *last = 0,
+        None => candle_core::bail!("the one prompt to steer at has no tokens"),
+    }
+    Batch::from_ids(&ids.repeat(TURNS.len()), &targets.repeat(TURNS.len()), TURNS.len(), ids.len(), device)
 }
 
 /// Which of the positions `(B T)` ask for a word.

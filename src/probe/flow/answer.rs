@@ -2,7 +2,7 @@
 
 use super::{
     Course, Drive,
-    along::{Motion, depths},
+    along::{DEPTHS, Motion},
     basis::{Basis, states_at},
     numbers, series, words,
 };
@@ -14,6 +14,8 @@ use crate::{
     telemetry::{Payload, Points, channels},
 };
 
+/// Places on a path in the plane for each depth otherwise looked at.
+const FINER: usize = 8;
 /// Words whose probability is shown.
 const RANKS: usize = 12;
 
@@ -34,7 +36,11 @@ impl Probe for FlowAnswer {
     fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
         let (course, drive) = Course::of(subject)?;
         let law = course.law(drive.u, drive.alpha)?;
-        let (trace, states, end) = states_at(&course, &law, &depths(), &drive.options)?;
+        // In the plane nothing else costs anything, and paths bend more.
+        let every = if course.playground().is_some() { FINER } else { 1 };
+        let last = (DEPTHS - 1) * every;
+        let times: Vec<f64> = (0..=last).map(|i| i as f64 / last as f64).collect();
+        let (trace, states, end) = states_at(&course, &law, &times, &drive.options)?;
         let basis = Basis::of(&course, &drive)?;
         let mut parts: Vec<(String, Payload)> = vec![];
         if let Some(model) = course.model() {
@@ -43,12 +49,13 @@ impl Probe for FlowAnswer {
         if let Some(kind) = course.playground() {
             parts.push(("playground".into(), Payload::Text(vec![kind.id().to_owned()])));
         }
-        parts.push(("paths".into(), paths(&course, &basis, &states)?));
+        parts.push(("paths".into(), paths(&course, &basis, &times, &states)?));
         let explained = basis.components.iter().map(|c| c.explained).collect::<Vec<_>>();
         let ranks = (1..=explained.len()).map(|i| i as f64).collect();
         parts.push(("basis".into(), series(("component", "share"), ranks, vec![("explained", explained)])));
         parts.extend(solver(&trace));
-        parts.push(("along".into(), Motion::of(&law, &states)?.payload()));
+        let coarse: Vec<Tensor> = states.into_iter().step_by(every).collect();
+        parts.push(("along".into(), Motion::of(&law, &coarse)?.payload()));
         parts.extend(used(&course, &drive));
         Ok(vec![Finding {
             channel: channels::FLOW_ANSWER,
@@ -105,8 +112,8 @@ fn said(
 }
 
 /// Where each token (or start) is carried, in the basis, at every depth looked at.
-fn paths(course: &Course<'_>, basis: &Basis, states: &[Tensor]) -> Result<Payload> {
-    let labels: Vec<String> = depths().iter().map(ToString::to_string).collect();
+fn paths(course: &Course<'_>, basis: &Basis, times: &[f64], states: &[Tensor]) -> Result<Payload> {
+    let labels: Vec<String> = times.iter().map(ToString::to_string).collect();
     let mut places: Vec<Vec<f32>> = vec![vec![]; course.tokens.len()];
     for state in states {
         for (path, row) in places.iter_mut().zip(course.rows(state)?) {

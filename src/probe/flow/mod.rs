@@ -5,12 +5,14 @@
 mod along;
 mod answer;
 mod basis;
+mod claims;
 mod plane_field;
 pub mod sweep;
 mod words;
 
 pub use along::FlowAlong;
 pub use answer::FlowAnswer;
+pub use claims::FlowClaims;
 pub use plane_field::FlowField;
 pub use sweep::FlowSweep;
 
@@ -19,7 +21,7 @@ use crate::{
     config::Value,
     models::{
         Model,
-        ode_flow::OdeFlow,
+        ode_flow::{OdeFlow, Steering},
         plane::{self, Plane},
     },
     nn::{Result, Tensor, host},
@@ -129,6 +131,12 @@ impl<'a> Course<'a> {
         if ids.is_empty() {
             candle_core::bail!("the prompt has no tokens; type words that this corpus's tokeniser can say");
         }
+        // Asked for a word, not for the space before it, unless that is what it was steered to.
+        if let (Some(space), Some(Steering { prompt: None, .. })) = (words::space(subject.corpus), model.steering())
+            && ids.last() != Some(&space)
+        {
+            ids.push(space);
+        }
         ids.truncate(model.spec().positions);
         let tokens = ids.iter().map(|&id| subject.corpus.token_text(id)).collect();
         let start = model.embed(&Tensor::from_slice(&ids, (1, ids.len()), subject.device)?)?.detach(); // (1,T,D)
@@ -210,12 +218,14 @@ fn followed(args: &Args, n: usize) -> usize {
 }
 
 /// Every dial of a model with a flow, as it stands.
-pub(super) fn dials(model: &dyn Model) -> Vec<f64> {
+pub(super) fn dials(model: &dyn Model) -> Vec<(&'static str, f64)> {
     let any = model.as_any();
-    if let Some((u, alpha)) = any.downcast_ref::<OdeFlow>().map(OdeFlow::dials) {
-        return u.into_iter().chain([alpha]).collect();
-    }
-    any.downcast_ref::<Plane>().map(Plane::dials).map_or(vec![], |(u, alpha)| u.into_iter().chain([alpha]).collect())
+    let (u, alpha) = match (any.downcast_ref::<OdeFlow>(), any.downcast_ref::<Plane>()) {
+        (Some(m), _) => (m.dials().0.to_vec(), m.dials().1),
+        (_, Some(m)) => (m.dials().0.to_vec(), m.dials().1),
+        _ => return vec![],
+    };
+    ["u0", "u1", "u2", "u3"].into_iter().zip(u).chain([("alpha", alpha)]).collect()
 }
 
 /// A series of named lines.

@@ -3,6 +3,7 @@
 
 use super::{Course, Drive};
 use crate::{
+    corpus::{Corpus, generated::steering::GOOD},
     models::ode_flow::OdeFlow,
     nn::{Result, Tensor, host},
     ode::{self, Method, Options},
@@ -37,6 +38,19 @@ fn softmax(logits: &[f64]) -> Vec<f64> {
 /// The probability of any of these ids.
 pub fn mass(p: &[f64], ids: &[u32]) -> f64 {
     ids.iter().filter_map(|&id| p.get(id as usize)).sum()
+}
+
+/// The token of a bare space, of a corpus in which words are tokens and so are the spaces between them.
+pub fn space(corpus: &Corpus) -> Option<u32> {
+    match (corpus.encode(" ").as_slice(), whole(corpus, &GOOD[..1]).is_empty()) {
+        ([space], false) => Some(*space),
+        _ => None,
+    }
+}
+
+/// The ids of those words that are one known token each.
+pub fn whole(corpus: &Corpus, words: &[&str]) -> Vec<u32> {
+    words.iter().map(|w| corpus.encode(w)).filter(|ids| ids.len() == 1 && ids[0] != 0).flatten().collect()
 }
 
 /// The ids of highest probability, highest first.

@@ -337,8 +337,15 @@ pub static VIEWS: &[ViewEntry] = &[
         id: "flow_sweep",
         title: "Sweeps",
         about: "Evaluations, agreement of solvers, class mass, readability of layers and time, measured over a range in \
-                the background. Choose one and press Measure; it can be paused and goes on where it was.",
+                the background. Choose one and press Measure; it can be paused, go on where it was, or be cancelled.",
         make: flow::Sweep::make,
+    },
+    ViewEntry {
+        id: "flow_claims",
+        title: "Claims",
+        about: "What a steering reaches by the measure it was trained on, beside what it does to words on nouns that \
+                nobody steered with. Fine numbers above and poor ones below mean a measure that misses the point.",
+        make: flow::Claims::make,
     },
     ViewEntry {
         id: "flow_training",

@@ -4,7 +4,7 @@
 use super::{super::words, Course, Drive, Sweep, columns, spread};
 use crate::{
     analysis::{linear_probe, statistics::wilson},
-    corpus::generated::steering::{self, HELD_OUT_NOUNS, NEUTRAL, NOUNS},
+    corpus::generated::steering::{self, BAD, GOOD, HELD_OUT_NOUNS, NEUTRAL, NOUNS},
     models::ode_flow::OdeFlow,
     nn::{Result, Tensor, host},
     ode::{self, Method, Options},
@@ -20,16 +20,18 @@ const QUARTERS: usize = 5;
 const RIDGE: f64 = 1e-3;
 
 /// Prompts of one length: ids `(B, T)`.
-struct Group {
+pub struct Group {
     tokens: Tensor,
     rows: usize,
 }
 
 /// Prompts longer than the model's positions are left out (letter by letter some are).
-fn groups(prompts: &[String], model: &OdeFlow, subject: &Subject<'_>) -> Result<Vec<Group>> {
+pub fn groups(prompts: &[String], model: &OdeFlow, subject: &Subject<'_>) -> Result<Vec<Group>> {
     let mut by_length: std::collections::BTreeMap<usize, Vec<u32>> = Default::default();
+    let space = words::space(subject.corpus);
     for prompt in prompts {
-        let ids = subject.corpus.encode(prompt);
+        let mut ids = subject.corpus.encode(prompt);
+        ids.extend(space); // a word is asked for, and not the space before it
         by_length.entry(ids.len()).or_default().extend(ids);
     }
     by_length
@@ -51,7 +53,7 @@ fn steered<'a>(course: &Course<'a>) -> Result<(&'a OdeFlow, &'a crate::models::o
 
 /// Mean share of each of these classes over the prompts of all groups, as the model was trained: in its
 /// own Euler steps.
-fn shares(model: &OdeFlow, drive: &Drive, u0: f64, groups: &[Group], classes: &[&[u32]]) -> Result<Vec<f64>> {
+pub fn shares(model: &OdeFlow, drive: &Drive, u0: f64, groups: &[Group], classes: &[&[u32]]) -> Result<Vec<f64>> {
     let field = model.field([u0, drive.u[1], drive.u[2], drive.u[3]], drive.alpha)?;
     let options = Options::fixed(Method::Euler, model.spec().steps.max(1));
     let (mut total, mut count) = (vec![0.0; classes.len()], 0usize);
@@ -72,15 +74,18 @@ pub fn class<'a>(course: &'a Course<'_>, drive: &Drive, subject: &'a Subject<'_>
     let held_out = groups(&steering::prompts(&HELD_OUT_NOUNS), model, subject)?;
     let nouns: Vec<&str> = NOUNS.iter().step_by(NOUNS.len() / TRAINED).copied().collect();
     let trained = groups(&steering::prompts(&nouns), model, subject)?;
-    let neutral: Vec<u32> =
-        NEUTRAL.iter().map(|w| subject.corpus.encode(w)).filter(|ids| ids.len() == 1).flatten().collect();
+    let neutral = words::whole(subject.corpus, &NEUTRAL);
+    // Where spaces are tokens the classes are of words all the same, whatever the model was steered to.
+    let (plus, minus) = match words::space(subject.corpus) {
+        Some(_) => (words::whole(subject.corpus, &GOOD), words::whole(subject.corpus, &BAD)),
+        None => (classes.plus.clone(), classes.minus.clone()),
+    };
     let x = spread(-2.0, 2.0, CONTROLS);
     let (drive, at) = (drive.clone(), x.clone());
     let prompts: usize = held_out.iter().map(|g| g.rows).sum();
     let measure = move |i: usize| -> Result<Vec<f64>> {
-        let (plus, minus) = (&classes.plus[..], &classes.minus[..]);
-        let mut all = shares(model, &drive, at[i], &held_out, &[plus, minus, &neutral])?;
-        all.extend(shares(model, &drive, at[i], &trained, &[plus, minus])?);
+        let mut all = shares(model, &drive, at[i], &held_out, &[&plus, &minus, &neutral])?;
+        all.extend(shares(model, &drive, at[i], &trained, &[&plus, &minus])?);
         Ok(all)
     };
     let names = ["plus", "minus", "neutral", "plus_train", "minus_train"];

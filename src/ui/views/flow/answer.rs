@@ -16,6 +16,9 @@ pub struct Answer<'a> {
     pub sample: &'a Sample,
 }
 
+/// How a token that is a bare space is written.
+const SPACE: &str = "\u{b7}";
+
 /// One attempt of the solver.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Attempt {
@@ -41,6 +44,44 @@ pub struct Path {
 impl<'a> Answer<'a> {
     pub fn of(cx: &ViewCx<'a>) -> Option<Self> {
         cx.answer(ANSWER).map(|(variant, sample)| Self { variant, sample })
+    }
+
+    /// Of every variant that has a flow, with its label.
+    pub fn all(cx: &ViewCx<'a>) -> Vec<(&'a str, Self)> {
+        let mirror: &'a crate::ui::mirror::Mirror = cx.mirror;
+        let each = mirror.variants().iter().enumerate();
+        let found = each.filter_map(|(variant, info)| {
+            let sample = mirror.answer(variant, ANSWER).or_else(|| mirror.sample_at(variant, ANSWER, cx.step))?;
+            Some((info.label.as_str(), Self { variant, sample }))
+        });
+        found.collect()
+    }
+
+    /// Whose answer it is, where there are several, and a dot.
+    pub fn whose(&self, cx: &ViewCx<'a>) -> String {
+        match (Self::all(cx).len(), cx.mirror.variants().get(self.variant)) {
+            (2.., Some(info)) => format!("{} \u{b7} ", info.label),
+            _ => String::new(),
+        }
+    }
+
+    /// How many of the controls training gave a meaning: of a steered flow the first, in the playground
+    /// the two that are a wind, of others none.
+    pub fn taught(&self) -> usize {
+        match (self.playground().is_some(), self.classes().0.is_empty()) {
+            (true, _) => 2,
+            (_, false) => 1,
+            _ => 0,
+        }
+    }
+
+    /// Tokens as running text: where spaces are tokens, as they come.
+    pub fn running(&self, words: &[String]) -> String {
+        let spaced = |words: &[String]| words.iter().any(|w| w == SPACE);
+        match spaced(words) || spaced(&self.sample.tokens) {
+            true => words.concat().replace(SPACE, " "),
+            false => words.iter().map(|w| w.trim()).collect::<Vec<_>>().join(" "),
+        }
     }
 
     pub fn payload(&self) -> &'a Arc<Payload> {

@@ -5,6 +5,7 @@ mod along;
 mod answer;
 pub(super) mod bars;
 mod camera;
+mod claims;
 mod dials;
 mod ladder;
 mod method;
@@ -19,6 +20,7 @@ mod sweep;
 mod training;
 
 pub use along::Along;
+pub use claims::Claims;
 pub use dials::Dials;
 pub use paths::Paths;
 pub use solver::Solver;

@@ -136,7 +136,11 @@ impl Motion {
                 self.state = if moving { State::Rest } else { State::Playing(ui.input(|i| i.time)) };
                 self.note.clear();
             }
-            let record = ui.add_enabled(can && !moving, eframe::egui::Button::new("record"));
+            let words = match &self.state {
+                State::Recording(r) => format!("{} / {FRAMES}", r.frame + 1),
+                _ => "record".to_owned(),
+            };
+            let record = ui.add_enabled(can && !moving, eframe::egui::Button::new(words));
             let tip = format!(
                 "Goes through one round and writes {FRAMES} pictures of the window and a table of the values into the \
                  export folder."
@@ -144,9 +148,7 @@ impl Motion {
             if record.on_hover_text(tip).clicked() {
                 self.begin_recording();
             }
-            if let State::Recording(r) = &self.state {
-                ui.label(format!("frame {} of {FRAMES}", r.frame + 1));
-            } else if !self.note.is_empty() {
+            if !self.note.is_empty() {
                 ui.label(&self.note);
             }
         });

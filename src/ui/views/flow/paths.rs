@@ -4,7 +4,8 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use eframe::egui::{
-    self, Align2, FontId, Pos2, Rect, Response, Sense, Slider, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
+    self, Align2, ComboBox, FontId, Pos2, Rect, Response, Sense, Slider, Ui, Vec2, WidgetInfo, accesskit::Role, pos2,
+    vec2,
 };
 
 use super::{
@@ -20,7 +21,7 @@ use crate::{
     gpu,
     telemetry::{Args, Payload},
     ui::{
-        plot::{Mark, empty_ui, paint_mark, quote, value_words},
+        plot::{Mark, drawing, empty_ui, paint_mark, quote, value_words},
         theme,
         views::{View, ViewCx},
     },
@@ -34,11 +35,26 @@ enum Behind {
     Flowing,
 }
 
+const BEHIND: [(Behind, &str, &str); 3] = [
+    (Behind::Nothing, "none", "Only the paths."),
+    (Behind::Still, "still", "Streaks along the field, standing still."),
+    (
+        Behind::Flowing,
+        "flow",
+        "Particles carried by the field at this \u{3c4}. They begin still where the processor has to draw them, and \
+         stay still where reduced motion is wanted.",
+    ),
+];
+
 /// View `flow_paths`.
 pub struct Paths {
     camera: Camera,
-    /// Fits the followed token alone.
+    /// Of the canvas when it was last shown, points.
+    size: Vec2,
+    /// Fits the followed token alone: tokens lie far apart, and each is moved a little.
     close: bool,
+    /// Whether it does: starts of the playground lie together anyway.
+    near: bool,
     /// As a person chose it; until then it flows, unless the processor has to draw it.
     chosen: Option<Behind>,
     behind: Behind,
@@ -56,7 +72,9 @@ impl Default for Paths {
     fn default() -> Self {
         Self {
             camera: Camera::default(),
-            close: false,
+            size: vec2(640.0, 400.0),
+            close: true,
+            near: true,
             chosen: None,
             behind: Behind::Flowing,
             tau: 0.5,
@@ -125,40 +143,38 @@ impl Paths {
                 ui.label("\u{3c4}").on_hover_text("Depth at which the field is drawn, and the disc on each path.");
             let tight = room < TIGHT;
             ui.spacing_mut().slider_width =
-                (ui.available_width() - if tight { 150.0 } else { 250.0 }).clamp(40.0, 160.0);
+                (ui.available_width() - if tight { 92.0 } else { 250.0 }).clamp(40.0, 160.0);
             let slider = Slider::new(&mut self.tau, 0.0..=1.0).step_by(0.01).fixed_decimals(2).show_value(!tight);
             ui.add(slider).labelled_by(label.id);
             ui.separator();
-            for (behind, words, tip) in [
-                (Behind::Nothing, "none", "Only the paths."),
-                (Behind::Still, "still", "Streaks along the field, standing still."),
-                (
-                    Behind::Flowing,
-                    "flow",
-                    "Particles carried by the field at this \u{3c4}. They begin still where the processor has to draw \
-                     them, and stay still where reduced motion is wanted.",
-                ),
-            ] {
-                if ui.selectable_label(self.behind == behind, words).on_hover_text(tip).clicked() {
-                    self.chosen = Some(behind);
+            let (behind, chosen) = (self.behind, &mut self.chosen);
+            let mut choose = |ui: &mut Ui| {
+                for (each, words, tip) in BEHIND {
+                    if ui.selectable_label(behind == each, words).on_hover_text(tip).clicked() {
+                        *chosen = Some(each);
+                    }
                 }
+            };
+            if !tight {
+                choose(ui);
+                return;
             }
+            let now = BEHIND.iter().find(|b| b.0 == behind).map_or("", |b| b.1);
+            let shown = ComboBox::from_id_salt("behind").selected_text(now).width(54.0).show_ui(ui, choose);
+            shown.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "behind the paths"));
+            shown.response.on_hover_text("What is drawn behind the paths: nothing, or the field at this \u{3c4}.");
         });
     }
 
     /// Everything that is drawn, in its order from the back.
     fn canvas_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, answer: Answer<'_>, all: &[Path]) {
         let (sheet, response) = ui.allocate_exact_size(ui.available_size(), Sense::click_and_drag());
+        self.size = sheet.size();
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "paths of the states"));
         self.handle(ui, sheet, &response);
         let followed = followed(cx, answer, all);
         let ghost = self.ghost.as_deref().map(paths).unwrap_or_default();
-        let close = self.close && followed.is_some();
-        let fitted = |path: &&Path| !close || Some(path.token) == followed;
-        let places = all.iter().chain(&ghost).filter(fitted).flat_map(|p| p.places.iter().copied());
-        let inner = Rect::from_min_max(sheet.min + vec2(12.0, 18.0), sheet.max - vec2(12.0, 22.0));
-        let patch = self.patch(all, followed, close);
-        let frame = self.camera.frame(inner, places.chain(patch));
+        let frame = self.frame(sheet, followed, all, &ghost);
         let z = all.iter().find(|p| Some(p.token) == followed).map_or(0.0, |p| p.at(self.tau)[2]);
         let painter = ui.painter_at(sheet);
         if self.behind != Behind::Nothing {
@@ -169,11 +185,26 @@ impl Paths {
                 painter.text(sheet.left_bottom(), Align2::LEFT_BOTTOM, words, font, cx.theme.secondary);
             }
         }
+        self.paint(&painter, (sheet, frame), cx, answer, (all, &ghost));
+        self.point(&response, cx, &frame, all, &answer.sample.tokens);
+    }
+
+    /// Paths, marks and words; what is behind them is the graphics card's.
+    fn paint(
+        &self,
+        painter: &egui::Painter,
+        (sheet, frame): (Rect, Frame),
+        cx: &ViewCx<'_>,
+        answer: Answer<'_>,
+        (all, ghost): (&[Path], &[Path]),
+    ) {
+        let followed = followed(cx, answer, all);
         let attempts = answer.attempts();
         let steps = attempts.iter().filter(|a| a.accepted && a.t > 0.0 && a.t < 1.0).map(|a| a.t).collect();
-        let mut scene =
-            Scene { painter: &painter, frame: &frame, theme: cx.theme, tau: self.tau, steps, named: vec![] };
-        for path in &ghost {
+        // Where the axes stand: no name over them.
+        let corner = Rect::from_min_max(sheet.left_bottom() - vec2(0.0, 66.0), sheet.left_bottom() + vec2(84.0, 0.0));
+        let mut scene = Scene { painter, frame: &frame, theme: cx.theme, tau: self.tau, steps, named: vec![corner] };
+        for path in ghost {
             scene.ghost(path, Some(path.token) == followed);
         }
         let tokens = &answer.sample.tokens;
@@ -184,7 +215,7 @@ impl Paths {
             scene.path(path, true, true);
             scene.name(path, tokens, true);
             for attempt in attempts.iter().filter(|a| !a.accepted) {
-                paint_mark(&painter, frame.at(path.at(attempt.t)), Mark::Cross, cx.theme.error);
+                paint_mark(painter, frame.at(path.at(attempt.t)), Mark::Cross, cx.theme.error);
             }
         }
         // Starts of a playground are many and their numbers say little: the pointer names them.
@@ -193,7 +224,15 @@ impl Paths {
             scene.name(path, tokens, false);
         }
         scene.axes(sheet, &explained(answer));
-        self.point(&response, cx, &frame, all, &answer.sample.tokens);
+    }
+
+    /// The camera set on what is shown in a sheet: paths, ghosts and the patch of the field.
+    fn frame(&self, sheet: Rect, followed: Option<usize>, all: &[Path], ghost: &[Path]) -> Frame {
+        let close = self.near && followed.is_some();
+        let fitted = |path: &&Path| !close || Some(path.token) == followed;
+        let places = all.iter().chain(ghost).filter(fitted).flat_map(|p| p.places.iter().copied());
+        let inner = Rect::from_min_max(sheet.min + vec2(12.0, 18.0), sheet.max - vec2(12.0, 22.0));
+        self.camera.frame(inner, places.chain(self.patch(all, followed, close)))
     }
 
     /// In the plane the field's patch belongs into the picture whole; in space it would dwarf the paths.
@@ -294,13 +333,14 @@ impl View for Paths {
             empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
             return;
         };
+        self.near = self.close && answer.playground().is_none();
         ui.spacing_mut().item_spacing.y = 4.0;
         let room = ui.available_rect_before_wrap();
         let head = Rect::from_min_size(room.min, vec2(room.width(), FOOT));
         ui.scope_builder(egui::UiBuilder::new().max_rect(head), |ui| {
             let solid = explained(answer).len() != 2;
             self.camera.solid &= solid;
-            self.controls_ui(ui, !answer.sample.tokens.is_empty(), solid);
+            self.controls_ui(ui, answer.playground().is_none(), solid);
         });
         let body = Rect::from_min_max(pos2(room.left(), head.bottom()), room.max);
         ui.scope_builder(egui::UiBuilder::new().max_rect(body), |ui| self.canvas_ui(ui, cx, answer, &all));
@@ -314,10 +354,24 @@ impl View for Paths {
             String::new()
         };
         let ghost = if self.ghost.is_some() { " \u{b7} dashed: before the last change" } else { "" };
-        format!("step {} \u{b7} {}{ghost}{pace}", answer.sample.step, answer.sample.about)
+        format!("step {} \u{b7} {}{}{ghost}{pace}", answer.sample.step, answer.whose(cx), answer.sample.about)
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         self.table(cx)
+    }
+
+    /// The paths without the field behind them.
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let answer = Answer::of(cx)?;
+        let all = paths(answer.payload());
+        let ghost = self.ghost.as_deref().map(paths).unwrap_or_default();
+        let sheet = Rect::from_min_size(Pos2::ZERO, self.size);
+        let frame = self.frame(sheet, followed(cx, answer, &all), &all, &ghost);
+        (!all.is_empty()).then(|| {
+            drawing("paths", self.size, cx.theme, |ui| {
+                self.paint(ui.painter(), (sheet, frame), cx, answer, (&all, &ghost));
+            })
+        })
     }
 }

@@ -13,14 +13,13 @@ use super::{
 use crate::ui::{
     plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, empty_ui, value_words},
     theme,
-    views::{View, ViewCx},
+    views::{View, ViewCx, stacked::stacked_within_ui},
 };
 
 /// View `flow_solver`.
 #[derive(Default)]
 pub struct Solver {
-    steps: ChartState,
-    errors: ChartState,
+    states: [ChartState; 2],
 }
 
 impl Solver {
@@ -116,18 +115,11 @@ impl View for Solver {
         let told = left > 120.0;
         let room = vec2(room.x, if told { left } else { ui.available_height() });
         let errors = Self::errors_chart(cx, &attempts);
-        let mut steps = Self::steps_chart(cx, &attempts);
-        steps.least_left = 56.0;
+        let steps = Self::steps_chart(cx, &attempts);
         if errors.is_empty() || room.y < 230.0 {
-            steps.show(ui, room, theme, &mut self.steps);
+            steps.show(ui, room, theme, &mut self.states[0]);
         } else {
-            let share = (room.y * 0.58).round();
-            let shown = steps.show(ui, vec2(room.x, share), theme, &mut self.steps);
-            self.errors.share_x(&self.steps);
-            let mut errors = errors;
-            errors.margins = Some(shown.margins);
-            errors.show(ui, vec2(room.x, room.y - share - 4.0), theme, &mut self.errors);
-            self.steps.share_x(&self.errors);
+            stacked_within_ui(ui, theme, room.y, [(steps, 0.58), (errors, 0.42)], &mut self.states.each_mut());
         }
         if told {
             account.strip_ui(ui, theme);
@@ -140,7 +132,7 @@ impl View for Solver {
         let attempts = answer.attempts();
         let (method, policy) = answer.method().unwrap_or(("", ""));
         if !method.is_empty() && answer.sample.about.contains(method) {
-            return format!("step {} \u{b7} {}", answer.sample.step, answer.sample.about);
+            return format!("step {} \u{b7} {}{}", answer.sample.step, answer.whose(cx), answer.sample.about);
         }
         let fixed = Self::account(cx, answer, &attempts).cost.is_none();
         let with = match (answer.number("used", "rtol"), answer.number("used", "atol")) {
@@ -163,6 +155,6 @@ impl View for Solver {
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let attempts = Answer::of(cx)?.attempts();
-        Self::steps_chart(cx, &attempts).svg(&self.steps, cx.theme)
+        Self::steps_chart(cx, &attempts).svg(&self.states[0], cx.theme)
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use eframe::egui::{
-    self, Align, FontId, Layout, RichText, ScrollArea, Slider, SliderClamping, TextEdit, Ui, WidgetInfo,
-    accesskit::Role, vec2,
+    self, Align, FontId, Layout, RichText, ScrollArea, Slider, SliderClamping, TextEdit, TextFormat, Ui, WidgetInfo,
+    accesskit::Role, text::LayoutJob, vec2,
 };
 
 use super::{
@@ -19,7 +19,7 @@ use super::{
 use crate::{
     config::Value,
     ui::{
-        plot::{empty_ui, quote},
+        plot::{drawing, empty_ui, quote},
         theme::{self, Theme},
         views::{
             View, ViewCx,
@@ -37,9 +37,16 @@ pub struct Steer {
     prompt: Option<String>,
 }
 
+const TAUGHT: &str = "The control that steering was trained with: W_u u is added to the state inside the field. Trained \
+                      at \u{2212}1, 0 and 1; further out is beyond what it has seen.";
+const UNTAUGHT: &str = "Enters the field as a trained control does, by W_u u, but no training gave it a meaning: its \
+                        weights are about as they were drawn. It moves the words all the same.";
+
 /// At this width controls and answer stand side by side, points.
 const WIDE: f32 = 620.0;
 const PAD: f32 = 120.0;
+/// In tiles narrower than the second, the pad is as small as this, points.
+const SMALL_PAD: (f32, f32) = (88.0, 320.0);
 
 impl Steer {
     pub fn make() -> Box<dyn View> {
@@ -53,22 +60,34 @@ impl Steer {
 
     fn dials_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let u = Dials::u(cx);
+        let answer = Answer::of(cx);
+        let plane = answer.is_some_and(|a| a.playground().is_some());
+        let taught = answer.map(|a| a.taught());
+        if plane {
+            self.pad.pair = (0, 1);
+        }
+        let side = if ui.available_width() < SMALL_PAD.1 { SMALL_PAD.0 } else { PAD };
         ui.horizontal_top(|ui| {
             ui.vertical(|ui| {
-                ui.set_width(PAD);
-                if let Some((x, y)) = self.pad.ui(ui, cx.theme, u, PAD) {
+                ui.set_width(side);
+                if let Some((x, y)) = self.pad.ui(ui, cx.theme, u, side) {
                     self.motion.stop();
                     let (i, j) = self.pad.pair;
                     self.set(ui, cx, U[i], Value::Float(x));
                     self.set(ui, cx, U[j], Value::Float(y));
                 }
-                self.pad.pair_ui(ui, PAD - 8.0);
+                if !plane {
+                    self.pad.pair_ui(ui, side - 8.0);
+                }
             });
             ui.vertical(|ui| {
                 ui.spacing_mut().item_spacing.y = 5.0;
-                for (dim, value) in u.into_iter().enumerate() {
-                    let tip = "A control of the field: W_u u is added to the state inside it. Steering was trained \
-                               at \u{2212}1, 0 and 1; further out is beyond what it has seen.";
+                for (dim, value) in u.into_iter().enumerate().take(if plane { 2 } else { U.len() }) {
+                    let tip = match (plane, taught) {
+                        (true, _) => "A steady wind over the plane, the same at every place and time.",
+                        (_, Some(n)) if dim < n => TAUGHT,
+                        _ => UNTAUGHT,
+                    };
                     let range = -REACH..=REACH;
                     if let Some(v) = slider_ui(ui, name_of(dim), value, range, tip) {
                         self.motion.stop();
@@ -80,13 +99,23 @@ impl Steer {
                 if let Some(v) = slider_ui(ui, "\u{3b1} \u{d7}", Dials::number(cx, "alpha"), 0.0..=4.0, tip) {
                     self.set(ui, cx, "alpha", Value::Float(v));
                 }
-                let back = ui.add_enabled(cx.selection.flow.is_touched(), egui::Button::new("reset the dials").small());
-                if back.on_hover_text("All dials back to the settings on the left.").clicked() {
-                    self.motion.stop();
-                    let now = ui.input(|i| i.time);
-                    cx.selection.flow.clear(now);
-                    self.prompt = None;
-                }
+                ui.horizontal_wrapped(|ui| {
+                    let touched = cx.selection.flow.is_touched();
+                    let back = ui.add_enabled(touched, egui::Button::new("reset the dials").small());
+                    if back.on_hover_text("All dials back to the settings on the left.").clicked() {
+                        self.motion.stop();
+                        let now = ui.input(|i| i.time);
+                        cx.selection.flow.clear(now);
+                        self.prompt = None;
+                    }
+                    let words = match taught {
+                        Some(1) => "u\u{2081}\u{2013}u\u{2083} untrained",
+                        Some(0) => "u untrained",
+                        _ => "",
+                    };
+                    let label = RichText::new(words).size(theme::SMALL).color(cx.theme.secondary);
+                    ui.label(label).on_hover_text(UNTAUGHT);
+                });
             });
         });
     }
@@ -148,21 +177,48 @@ impl Steer {
             heading_ui(ui, theme, "next word", &format!("full width: {most:.2}"));
             bars_ui(ui, theme, "next word", &next, most);
         }
-        let text = answer.words("continuation").join(" ");
+        let text = answer.running(answer.words("continuation"));
         if !text.trim().is_empty() {
             heading_ui(ui, theme, "and so on", "likeliest words");
-            let prompt: Vec<&str> = answer.sample.tokens.iter().map(|t| t.trim()).collect();
-            ui.horizontal_wrapped(|ui| {
-                ui.spacing_mut().item_spacing.x = 5.0;
-                ui.label(RichText::new(prompt.join(" ")).color(theme.secondary));
-                ui.label(RichText::new(text.trim()).color(theme.text));
-            });
+            // One text, so that it breaks between words.
+            let mut job = LayoutJob::default();
+            let prompt = answer.running(&answer.sample.tokens);
+            let glue = if text.starts_with(' ') || prompt.ends_with(' ') { "" } else { " " };
+            for (words, colour) in [(format!("{prompt}{glue}"), theme.secondary), (text, theme.text)] {
+                let format = TextFormat { font_id: FontId::proportional(14.0), color: colour, ..Default::default() };
+                job.append(&words, 0.0, format);
+            }
+            ui.label(job);
         }
         if next.is_empty() && mass.is_empty() {
             let words = "This field has no words: its paths, its solver and its speed are in the other tiles.";
             ui.label(RichText::new(words).color(theme.secondary));
         }
     }
+}
+
+/// The answer; of several variants side by side, and the one of them that was clicked.
+fn answers_ui(ui: &mut Ui, cx: &ViewCx<'_>, answer: Answer<'_>) -> Option<usize> {
+    let all = Answer::all(cx);
+    if all.len() < 2 {
+        Steer::answer_ui(ui, cx, answer);
+        return None;
+    }
+    let (focus, mut focused) = (answer.variant, None);
+    ui.spacing_mut().item_spacing.x = 16.0;
+    ui.columns(all.len(), |columns| {
+        for (ui, (label, answer)) in columns.iter_mut().zip(all) {
+            ui.spacing_mut().item_spacing.x = 6.0;
+            let words = RichText::new(label).strong().color(cx.theme.variant(answer.variant));
+            let tip = "The one whose paths, solver and sweeps the other tiles show.";
+            let shown = focus == answer.variant;
+            if ui.selectable_label(shown, words).on_hover_text(tip).clicked() {
+                focused = Some(answer.variant);
+            }
+            Steer::answer_ui(ui, cx, answer);
+        }
+    });
+    focused
 }
 
 /// A slider with its name and a number that can be typed; the new value if it changed.
@@ -239,22 +295,22 @@ impl View for Steer {
         }
         let room = ui.available_size();
         ui.spacing_mut().item_spacing.y = 6.0;
-        let how = |ui: &mut Ui, me: &mut Self, cx: &mut ViewCx<'_>| {
+        let how = |ui: &mut Ui, cx: &mut ViewCx<'_>| {
             if let Some(field) = answer.and_then(|a| a.playground()) {
                 field_ui(ui, cx, field);
             }
             solver_ui(ui, cx);
-            me.motion.ui(ui, cx);
         };
         ScrollArea::vertical().max_height(room.y).auto_shrink(false).show(ui, |ui| {
             if room.x < WIDE {
                 // What the dials do stands right under them; how it is solved, below.
                 self.dials_ui(ui, cx);
+                self.motion.ui(ui, cx);
                 self.prompt_ui(ui, cx);
-                if let Some(answer) = answer {
-                    Self::answer_ui(ui, cx, answer);
+                if let Some(focused) = answer.and_then(|a| answers_ui(ui, cx, a)) {
+                    cx.selection.variant = focused;
                 }
-                how(ui, self, cx);
+                how(ui, cx);
                 return;
             }
             let left = (room.x * 0.44).clamp(280.0, 380.0);
@@ -262,13 +318,14 @@ impl View for Steer {
                 ui.allocate_ui_with_layout(vec2(left, 0.0), Layout::top_down(Align::Min), |ui| {
                     ui.set_width(left);
                     self.dials_ui(ui, cx);
-                    how(ui, self, cx);
+                    self.motion.ui(ui, cx);
+                    how(ui, cx);
                 });
                 ui.add_space(16.0);
                 ui.vertical(|ui| {
                     self.prompt_ui(ui, cx);
-                    if let Some(answer) = answer {
-                        Self::answer_ui(ui, cx, answer);
+                    if let Some(focused) = answer.and_then(|a| answers_ui(ui, cx, a)) {
+                        cx.selection.variant = focused;
                     }
                 });
             });
@@ -307,5 +364,19 @@ impl View for Steer {
             }
         }
         (out.lines().count() > 1).then_some(out)
+    }
+
+    /// The bars and the text, without the controls.
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let answer = Answer::of(cx).filter(|a| !next_bars(*a, cx.theme).is_empty())?;
+        let columns = Answer::all(cx).len().max(1) as f32;
+        let size = vec2(32.0 + 360.0 * columns, 420.0);
+        Some(drawing("steering", size, cx.theme, |ui| {
+            let inside = ui.max_rect().shrink(16.0);
+            ui.scope_builder(egui::UiBuilder::new().max_rect(inside), |ui| {
+                ui.label(RichText::new(self.subtitle(cx)).size(theme::SMALL).color(cx.theme.secondary));
+                answers_ui(ui, cx, answer);
+            });
+        }))
     }
 }
