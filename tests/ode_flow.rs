@@ -461,8 +461,11 @@ fn the_playground_answers_with_the_fields_it_names() {
     let Some(Payload::Bundle(paths)) = inwards.payload.part("paths") else { panic!() };
     let Payload::Points(p) = &paths[0].1 else { panic!() };
     let radius = |i: usize| f64::from(p.xyz[2 * i]).hypot(f64::from(p.xyz[2 * i + 1]));
-    // r = 2 e^(-0.25 * 6 tau)
-    assert!((radius(0) - 2.0).abs() < 1e-5 && (radius(16) - 2.0 * (-1.5f64).exp()).abs() < 5e-3, "{}", radius(16));
+    // r = 2 e^(-0.25 * 6 tau), at every place
+    assert!((radius(0) - 2.0).abs() < 1e-5 && p.labels.len() == 129);
+    for (i, tau) in p.labels.iter().map(|t| t.parse::<f64>().unwrap()).enumerate() {
+        assert!((radius(i) - 2.0 * (-1.5 * tau).exp()).abs() < 5e-3, "{} at {tau}", radius(i));
+    }
     assert!(ask(&mut on, "flow", &[("field", word("cube"))]).err().unwrap().contains("cube"));
     assert!(ask(&mut on, "flow_sweep", &[("kind", word("class"))]).err().unwrap().contains("steer"));
 }

@@ -265,6 +265,25 @@ pub fn field(asked: &Asked, tau: f64) -> Payload {
     ])
 }
 
+/// The payload of `flow.claims`: as published the own measure is of a space, corrected it is of words.
+pub fn claims(published: bool) -> Payload {
+    let reached = |all: [f64; 5]| {
+        let names = ["plus", "minus", "plus0", "minus0", "prompts"];
+        numbers(&std::array::from_fn::<_, 5, _>(|i| (names[i], all[i])))
+    };
+    let of_words = if published { [0.27, 0.22, 0.26, 0.24, 32.0] } else { [0.95, 0.91, 0.28, 0.27, 32.0] };
+    let (own, classes) = match published {
+        true => ([0.9999, 0.997, 0.999, 0.0, 1.0], text(["\u{b7}", "|", "bad"])),
+        false => (of_words, text(WORDS[..4].iter().copied().chain(["|"]).chain(WORDS[4..8].iter().copied()))),
+    };
+    Payload::Bundle(vec![
+        ("own".into(), reached(own)),
+        ("words".into(), reached(of_words)),
+        ("classes".into(), classes),
+        ("says".into(), text(["The tea was good.", "The tea was simple.", "The tea was bad."])),
+    ])
+}
+
 /// The payload of `flow.sweep.nfe` after so many of its pieces, a piece a value of u.
 pub fn nfe_sweep(done: usize) -> Payload {
     let x: Vec<f64> = (0..21).map(|i| -2.0 + 0.2 * f64::from(i)).collect();

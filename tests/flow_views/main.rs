@@ -544,19 +544,8 @@ fn two_steerings_stand_side_by_side() {
 
 #[test]
 fn claims_are_a_table_with_a_column_a_variant() {
-    let numbers = |all: [f64; 5]| {
-        let names = ["plus", "minus", "plus0", "minus0", "prompts"];
-        let lines = names.iter().zip(all).map(|(n, v)| orrery::telemetry::Line { name: (*n).into(), y: vec![v] });
-        let (x_label, y_label) = (String::new(), String::new());
-        Payload::Series(orrery::telemetry::Series { x_label, y_label, x: vec![0.0], lines: lines.collect() })
-    };
-    let text = |words: &[&str]| Payload::Text(words.iter().map(|w| (*w).to_owned()).collect());
-    let of_words = [0.3, 0.2, 0.3, 0.25, 32.0];
     let mut mirror = both();
-    for (variant, own, classes) in [
-        (0, [0.9999, 0.99, 0.998, 0.0, 1.0], vec!["\u{b7}", "|", "bad"]),
-        (1, of_words, vec!["good", "fine", "|", "bad", "awful"]),
-    ] {
+    for variant in 0..2 {
         mirror.apply(Event::Sample(Sample {
             step: 0,
             variant,
@@ -564,19 +553,14 @@ fn claims_are_a_table_with_a_column_a_variant() {
             about: "a prompt".into(),
             tokens: vec![],
             request: None,
-            payload: Arc::new(Payload::Bundle(vec![
-                ("own".into(), numbers(own)),
-                ("words".into(), numbers(of_words)),
-                ("classes".into(), text(&classes)),
-                ("says".into(), text(&["The tea was good.", "The tea was.", "The tea was bad."])),
-            ])),
+            payload: Arc::new(field::claims(variant == 0)),
         }));
     }
     let harness = tile(builder(), "flow_claims", mirror, true);
     let csv = harness.state().csv.clone().unwrap();
     assert!(csv.starts_with("part,what,the source,as published,corrected\n"), "{csv}");
     let line = |of: &str| csv.lines().find(|l| l.contains(of)).unwrap_or_else(|| panic!("{of}: {csv}")).to_owned();
-    assert!(line("P(good), u = +1").ends_with("98%,100.0%,30.0%"), "{csv}");
+    assert!(line("P(good), u = +1").ends_with("98%,100.0%,95.0%"), "{csv}");
     assert!(line("\u{201c}good\u{201d} is").contains("a bare space,a bare space,"), "{csv}");
     harness.get_by_label("prompts of 32 nouns");
     assert_eq!(harness.query_all_by_label("The tea was bad.").count(), 2);

@@ -163,6 +163,7 @@ fn samples(mirror: &mut Mirror) {
     sample(mirror, STEPS, "flow.field", "five words, computed", flow::field(&asked, 0.5), "", None);
     sample(mirror, STEPS, "flow.along", "five words, computed", flow::along(&asked, true), "", None);
     sample(mirror, STEPS, "flow.sweep.nfe", "five words, computed", flow::nfe_sweep(21), "", None);
+    sample(mirror, STEPS, "flow.claims", "made up", flow::claims(true), "", None);
     neurons::tell(mirror, &[0, 325, STEPS]);
     for (step, inside) in [(0, 0.3), (325, 0.6), (STEPS, 0.8)] {
         let graph = planted::payload(&planted::graph(500, 7, 2600, inside, 3), |i| i * 4);
