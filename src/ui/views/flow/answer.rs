@@ -17,7 +17,7 @@ pub struct Answer<'a> {
 }
 
 /// How a token that is a bare space is written.
-const SPACE: &str = "\u{b7}";
+pub const SPACE: &str = "\u{b7}";
 
 /// One attempt of the solver.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -22,7 +22,9 @@ const EMPTY: &str = "Nothing was steered yet. Choose the preset As published and
                      and press Space.";
 /// P(good) at u = 1, P(bad) at -1, P(good) unsteered, in the source.
 const SOURCE: [&str; 3] = ["98%", "88%", "91%"];
-/// Width of a variant's column, points.
+/// Widths of the columns of names, of the source, and of a variant, points.
+const NAMES: f32 = 128.0;
+const SOURCES: f32 = 78.0;
 const COLUMN: f32 = 150.0;
 
 /// A line of the table: what it says of the source, and of each variant.
@@ -114,11 +116,12 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
     let theme = cx.theme;
     let samples: Vec<&Sample> = told.iter().map(|t| t.2).collect();
     let small = |words: &str, colour| RichText::new(words).size(theme::SMALL).color(colour);
-    Grid::new("claims").num_columns(2 + told.len()).spacing([14.0, 5.0]).show(ui, |ui| {
-        ui.label("");
-        ui.label(small("the source", theme.secondary));
+    Grid::new("claims").num_columns(2 + told.len()).spacing([14.0, 5.0]).min_row_height(15.0).show(ui, |ui| {
+        ui.spacing_mut().interact_size.y = 15.0;
+        cell_ui(ui, NAMES, small("", theme.text));
+        cell_ui(ui, SOURCES, small("the source", theme.secondary));
         for (variant, label, _) in &told {
-            ui.label(RichText::new(*label).strong().color(theme.variant(*variant)));
+            cell_ui(ui, COLUMN, small(label, theme.variant(*variant)).strong());
         }
         ui.end_row();
         for part in table(&samples) {
@@ -137,19 +140,24 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
                     ui.allocate_exact_size(eframe::egui::vec2(1.0, 16.0), eframe::egui::Sense::hover());
                 }
                 Part::Row(row) => {
-                    ui.label(small(row.name, theme.text));
-                    ui.label(small(row.source, theme.secondary));
+                    cell_ui(ui, NAMES, small(row.name, theme.text));
+                    cell_ui(ui, SOURCES, small(row.source, theme.secondary));
                     for cell in row.cells {
                         let face = if row.figures { theme::numbers() } else { FontId::proportional(theme::SMALL) };
-                        ui.with_layout(Layout::top_down(Align::Min), |ui| {
-                            ui.set_width(COLUMN);
-                            ui.label(RichText::new(cell).font(face).color(theme.text));
-                        });
+                        cell_ui(ui, COLUMN, RichText::new(cell).font(face).color(theme.text));
                     }
                 }
             }
             ui.end_row();
         }
+    });
+}
+
+/// Words of one column, broken where it ends.
+fn cell_ui(ui: &mut Ui, width: f32, words: RichText) {
+    ui.with_layout(Layout::top_down(Align::Min), |ui| {
+        ui.set_width(width);
+        ui.label(words);
     });
 }
 
@@ -201,7 +209,7 @@ impl View for Claims {
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let columns = told(cx).len();
-        let size = eframe::egui::vec2(260.0 + (COLUMN + 14.0) * columns as f32, 520.0);
+        let size = eframe::egui::vec2(NAMES + SOURCES + 52.0 + (COLUMN + 14.0) * columns as f32, 440.0);
         (columns > 0).then(|| {
             drawing("as published and corrected", size, cx.theme, |ui| {
                 let inside = ui.max_rect().shrink(12.0);

@@ -9,7 +9,7 @@ use eframe::egui::{
 
 use super::{
     EMPTY,
-    answer::Answer,
+    answer::{Answer, SPACE},
     bars::{Bar, bars_ui},
     dials::{Dials, U},
     method::{field_ui, solver_ui},
@@ -149,7 +149,9 @@ impl Steer {
         let (plus, minus) = answer.classes();
         let followed = cx.selection.token.or(answer.number("used", "token").map(|t| t as usize));
         let last = tokens.len() - 1;
-        let space = |i| if i < last { " " } else { "" };
+        // Where spaces are tokens themselves, none is drawn between them.
+        let own = tokens.iter().any(|t| t == SPACE);
+        let space = |i| if i < last && !own { " " } else { "" };
         let spaced: Vec<String> = tokens.iter().enumerate().map(|(i, t)| format!("{}{}", t.trim(), space(i))).collect();
         let pointed = token_strip_ui(ui, theme, &spaced, |i| {
             let of = |class: &[String]| class.iter().any(|w| w.trim() == tokens[i].trim());
@@ -209,7 +211,7 @@ fn answers_ui(ui: &mut Ui, cx: &ViewCx<'_>, answer: Answer<'_>) -> Option<usize>
     ui.columns(all.len(), |columns| {
         for (ui, (label, answer)) in columns.iter_mut().zip(all) {
             ui.spacing_mut().item_spacing.x = 6.0;
-            let words = RichText::new(label).strong().color(cx.theme.variant(answer.variant));
+            let words = RichText::new(label).strong();
             let tip = "The one whose paths, solver and sweeps the other tiles show.";
             let shown = focus == answer.variant;
             if ui.selectable_label(shown, words).on_hover_text(tip).clicked() {
@@ -245,7 +247,10 @@ fn slider_ui(ui: &mut Ui, name: &str, value: f64, range: std::ops::RangeInclusiv
 fn heading_ui(ui: &mut Ui, theme: &Theme, words: &str, note: &str) {
     ui.add_space(4.0);
     ui.horizontal(|ui| {
-        ui.label(RichText::new(words).size(theme::SMALL).color(theme.text));
+        ui.label(RichText::new(words).size(theme::SMALL).color(theme.text)).on_hover_text(note);
+        if ui.available_width() < 7.0 * note.len() as f32 {
+            return;
+        }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.label(RichText::new(note).size(theme::SMALL).color(theme.secondary));
         });
