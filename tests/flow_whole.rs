@@ -109,7 +109,7 @@ fn a_recording_is_on_the_disk_as_pictures_that_show_what_its_table_says() {
     let size = [1280.0, 800.0];
     let mut harness = Harness::builder()
         .with_size(size)
-        .with_step_dt(1.0 / 60.0)
+        .with_step_dt(1.0 / 600.0)
         .wgpu()
         .build_eframe(move |cc| App::new(cc, host, start));
     until(&mut harness, "a first answer", |app| (solved_at(app) == Some(0.0)).then_some(()));

@@ -468,6 +468,13 @@ fn the_playground_answers_with_the_fields_it_names() {
     }
     assert!(ask(&mut on, "flow", &[("field", word("cube"))]).err().unwrap().contains("cube"));
     assert!(ask(&mut on, "flow_sweep", &[("kind", word("class"))]).err().unwrap().contains("steer"));
+    // Where the wind carries everything away, there is a gap and not an end of the sweep.
+    for kind in ["nfe", "invariance", "tolerance"] {
+        let found = ask(&mut on, "flow_sweep", &[("kind", word(kind)), ("field", word("van_der_pol"))]).unwrap();
+        let sweep = series(&found, "sweep");
+        let finite = |y: &[f64]| y.iter().filter(|v| v.is_finite()).count();
+        assert!(sweep.lines.iter().any(|l| finite(&l.y) > sweep.x.len() / 3), "{kind}: {:?}", sweep.lines[0]);
+    }
 }
 
 #[test]

@@ -54,9 +54,16 @@ pub fn evaluations<'a>(course: &'a Course<'_>, drive: &Drive) -> Sweep<'a> {
                 Err(_) => facts.extend([f64::NAN; FACTS]),
             }
         }
-        let fine = Options::fixed(Method::Rk4, along::DEPTHS - 1);
-        let (_, states, _) = super::super::basis::states_at(course, &law, &along::depths(), &fine)?;
-        facts.push(along::Motion::of(&law, &states)?.total_bend());
+        // A flow that runs away has no curvature to speak of, as it has no count.
+        let fine = match course.playground() {
+            Some(_) => Options { max_attempts: 2000, ..Options::adaptive(Method::Dopri5, Policy::Clip, REFERENCE) },
+            None => Options::fixed(Method::Rk4, along::DEPTHS - 1),
+        };
+        let bend = match super::super::basis::states_at(course, &law, &along::depths(), &fine) {
+            Ok((_, states, _)) => along::Motion::of(&law, &states)?.total_bend(),
+            Err(_) => f64::NAN,
+        };
+        facts.push(if bend.is_finite() { bend } else { f64::NAN });
         Ok(facts)
     };
     Sweep {
@@ -131,7 +138,10 @@ pub fn invariance<'a>(course: &'a Course<'_>, drive: &Drive) -> Sweep<'a> {
             let end =
                 |options: &Options| -> Result<Tensor> { Ok(ode::solve(&law, &course.start, 0.0, 1.0, options)?.end) };
             let fine = Options::adaptive(Method::Dopri5, Policy::Interpolate, REFERENCE);
-            percent.push(100.0 * divergence(&end(&Options::fixed(Method::Euler, STEPS[i]))?, &end(&fine)?)?);
+            percent.push(match (end(&Options::fixed(Method::Euler, STEPS[i])), end(&fine)) {
+                (Ok(euler), Ok(fine)) => 100.0 * divergence(&euler, &fine)?,
+                _ => f64::NAN, // it ran away
+            });
         }
         percent.push(SOURCE_DIVERGENCE);
         Ok(percent)

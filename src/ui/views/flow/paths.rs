@@ -138,7 +138,9 @@ impl Paths {
                 let tip = "Fits the followed token alone. Click a path, or a word of the prompt, to follow it.";
                 ui.toggle_value(&mut self.close, "close").on_hover_text(tip);
             }
-            ui.separator();
+            if has_words || solid {
+                ui.separator();
+            }
             let label =
                 ui.label("\u{3c4}").on_hover_text("Depth at which the field is drawn, and the disc on each path.");
             let tight = room < TIGHT;

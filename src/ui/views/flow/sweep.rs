@@ -240,10 +240,11 @@ impl Sweep {
                 ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
             } else if going {
                 ui.label(RichText::new("measuring the first piece").color(cx.theme.secondary));
-            } else if !self.note.is_empty() {
-                ui.label(RichText::new(&self.note).size(theme::SMALL).color(cx.theme.error));
             }
         });
+        if !self.note.is_empty() {
+            ui.label(RichText::new(&self.note).size(theme::SMALL).color(cx.theme.error));
+        }
     }
 }
 
