@@ -171,7 +171,7 @@ fn steering_knobs() -> Vec<Knob> {
         Knob::int("steer.language_steps", "Language steps", 300, 1, 1_000_000).unit("updates").tip(
             "Updates that learn the language with no control, before anything is steered. All later ones train the flow alone.",
         ),
-        Knob::switch("steer.vary", "Vary the steps", false).tip(
+        Knob::switch("steer.vary", "Vary the steps", true).tip(
             "Steer in one Euler step fewer to two more than the model's, by turns, so that what is learned is a flow and not that number of steps. Published steers always in the same.",
         ),
         Knob::choice("field.kind", "Field", "van_der_pol", &["van_der_pol", "spiral", "linear", "mlp"])

@@ -26,6 +26,9 @@ const SOURCE: [&str; 3] = ["98%", "88%", "91%"];
 const NAMES: f32 = 128.0;
 const SOURCES: f32 = 78.0;
 const COLUMN: f32 = 150.0;
+/// The least of the last, and what is between columns, points.
+const NARROW: f32 = 84.0;
+const GAP: f32 = 14.0;
 
 /// A line of the table: what it says of the source, and of each variant.
 struct Row {
@@ -116,41 +119,54 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
     let theme = cx.theme;
     let samples: Vec<&Sample> = told.iter().map(|t| t.2).collect();
     let small = |words: &str, colour| RichText::new(words).size(theme::SMALL).color(colour);
-    Grid::new("claims").num_columns(2 + told.len()).spacing([14.0, 5.0]).min_row_height(15.0).show(ui, |ui| {
-        ui.spacing_mut().interact_size.y = 15.0;
-        cell_ui(ui, NAMES, small("", theme.text));
-        cell_ui(ui, SOURCES, small("the source", theme.secondary));
-        for (variant, label, _) in &told {
-            cell_ui(ui, COLUMN, small(label, theme.variant(*variant)).strong());
-        }
-        ui.end_row();
-        for part in table(&samples) {
-            match part {
-                Part::Heading(words) => {
-                    ui.end_row();
-                    // Over all columns, and in none of them.
-                    let at = ui.cursor().min;
-                    ui.painter().text(
-                        at,
-                        eframe::egui::Align2::LEFT_TOP,
-                        words,
-                        FontId::proportional(theme::SMALL),
-                        theme.secondary,
-                    );
-                    ui.allocate_exact_size(eframe::egui::vec2(1.0, 16.0), eframe::egui::Sense::hover());
-                }
-                Part::Row(row) => {
-                    cell_ui(ui, NAMES, small(row.name, theme.text));
-                    cell_ui(ui, SOURCES, small(row.source, theme.secondary));
-                    for cell in row.cells {
-                        let face = if row.figures { theme::numbers() } else { FontId::proportional(theme::SMALL) };
-                        cell_ui(ui, COLUMN, RichText::new(cell).font(face).color(theme.text));
-                    }
-                }
+    // A narrow tile has the variants side by side and does without the source.
+    let (n, room) = (told.len().max(1) as f32, ui.available_width() - 12.0);
+    let with_source = room >= NAMES + SOURCES + GAP + n * (NARROW + GAP);
+    let used = NAMES + if with_source { SOURCES + GAP } else { 0.0 };
+    let column = ((room - used) / n - GAP).clamp(NARROW, COLUMN);
+    Grid::new("claims")
+        .num_columns(1 + usize::from(with_source) + told.len())
+        .spacing([GAP, 5.0])
+        .min_row_height(15.0)
+        .show(ui, |ui| {
+            ui.spacing_mut().interact_size.y = 15.0;
+            cell_ui(ui, NAMES, small("", theme.text));
+            if with_source {
+                cell_ui(ui, SOURCES, small("the source", theme.secondary));
+            }
+            for (variant, label, _) in &told {
+                cell_ui(ui, column, small(label, theme.variant(*variant)).strong());
             }
             ui.end_row();
-        }
-    });
+            for part in table(&samples) {
+                match part {
+                    Part::Heading(words) => {
+                        ui.end_row();
+                        // Over all columns, and in none of them.
+                        let at = ui.cursor().min;
+                        ui.painter().text(
+                            at,
+                            eframe::egui::Align2::LEFT_TOP,
+                            words,
+                            FontId::proportional(theme::SMALL),
+                            theme.secondary,
+                        );
+                        ui.allocate_exact_size(eframe::egui::vec2(1.0, 16.0), eframe::egui::Sense::hover());
+                    }
+                    Part::Row(row) => {
+                        cell_ui(ui, NAMES, small(row.name, theme.text));
+                        if with_source {
+                            cell_ui(ui, SOURCES, small(row.source, theme.secondary));
+                        }
+                        for cell in row.cells {
+                            let face = if row.figures { theme::numbers() } else { FontId::proportional(theme::SMALL) };
+                            cell_ui(ui, column, RichText::new(cell).font(face).color(theme.text));
+                        }
+                    }
+                }
+                ui.end_row();
+            }
+        });
 }
 
 /// Words of one column, broken where it ends.
@@ -209,7 +225,7 @@ impl View for Claims {
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let columns = told(cx).len();
-        let size = eframe::egui::vec2(NAMES + SOURCES + 52.0 + (COLUMN + 14.0) * columns as f32, 440.0);
+        let size = eframe::egui::vec2(NAMES + SOURCES + 66.0 + (COLUMN + GAP) * columns as f32, 440.0);
         (columns > 0).then(|| {
             drawing("as published and corrected", size, cx.theme, |ui| {
                 let inside = ui.max_rect().shrink(12.0);

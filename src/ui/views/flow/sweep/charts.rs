@@ -73,7 +73,7 @@ pub fn chart<'a>(series: Option<&Series>, kind: usize, theme: &Theme) -> Chart<'
         "tolerance" => (Axis::new("tolerance").log(), Axis::new("evaluations (NFE)").log()),
         "invariance" => (Axis::new("steps m").log(), Axis::new("relative distance").log()),
         "class" => (Axis::new("u"), Axis::new("probability").fixed(0.0, 1.0)),
-        "layers" => (Axis::new("depth \u{3c4}").fixed(0.0, 1.0), Axis::new("accuracy").fixed(0.0, 1.0)),
+        "layers" => (Axis::new("depth \u{3c4}").fixed(0.0, 1.0), Axis::new("accuracy").fixed(0.0, 1.04)),
         "gradient_error" => (Axis::new("steps m").log(), Axis::new("relative distance").log()),
         "gradient_memory" => (Axis::new("steps m").log(), Axis::new("most memory held (MiB)").log()),
         _ => (Axis::new("tokens"), Axis::new("ms a pass").include(&[0.0])),
