@@ -102,7 +102,7 @@ fn the_lab_trains_both_on_the_same_batches() -> Outcome {
         for variant in 0..2 {
             run.update(variant)?;
         }
-        run.finish_step();
+        run.finish_step().unwrap();
     }
     // questions to one family leave the other alone
     for cadence in probes {

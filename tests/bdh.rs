@@ -2,11 +2,13 @@
 
 use candle_core::{Device, IndexOp, Tensor};
 use orrery::{
+    labs,
     models::{
         Model,
         bdh::{Bdh, BdhSpec, Form, Position, State},
     },
     nn::{Batch, Tap, host},
+    trainer::Run,
 };
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
@@ -25,6 +27,7 @@ fn variants() -> Vec<BdhSpec> {
     let mut all: Vec<_> = positions.into_iter().map(|position| BdhSpec { position, ..small() }).collect();
     all.push(BdhSpec { form: Form::Paper, ..small() });
     all.push(BdhSpec { form: Form::Paper, position: Position::Both, ..small() });
+    all.push(BdhSpec { form: Form::Both, ..small() });
     all.push(BdhSpec { through_past: false, ..small() });
     all.push(BdhSpec { gated: true, ..small() });
     all
@@ -108,6 +111,102 @@ fn every_weight_of_every_variant_learns() -> Outcome {
             assert!(size > 0.0, "{name} of {spec:?}: {size}");
         }
     }
+    Ok(())
+}
+
+/// x is carried from the first layer into the second, where the forms part ways.
+#[test]
+fn both_residuals_are_the_public_code_in_the_first_layer_alone() -> Outcome {
+    let ids = tokens(1, 2, 20)?;
+    let logits = |form, layers| model(&BdhSpec { form, layers, ..small() })?.logits(&ids, &mut Tap::off());
+    assert!(distance(&logits(Form::Both, 1)?, &logits(Form::Code, 1)?)? < 1e-4);
+    for other in [Form::Code, Form::Paper] {
+        assert!(distance(&logits(Form::Both, 2)?, &logits(other, 2)?)? > 0.05, "{other:?}");
+    }
+    Ok(())
+}
+
+/// Bits of the training loss of an update.
+fn loss_at(model: &mut Bdh, step: u64, batch: &Batch) -> candle_core::Result<u64> {
+    model.begin_step(step)?;
+    host::scalar(&model.loss(batch)?.total).map(f64::to_bits)
+}
+
+#[test]
+fn dropout_draws_anew_each_update_and_the_same_again() -> Outcome {
+    let batch = Batch { tokens: tokens(1, 2, 20)?, targets: tokens(2, 2, 20)? };
+    for spec in variants() {
+        let (mut plain, mut with) = (model(&spec)?, model(&BdhSpec { dropout: 0.3, ..spec.clone() })?);
+        let first = loss_at(&mut with, 1, &batch)?;
+        assert_ne!(first, loss_at(&mut plain, 1, &batch)?, "{spec:?}");
+        assert_ne!(first, loss_at(&mut with, 2, &batch)?, "{spec:?}");
+        assert_eq!(first, loss_at(&mut with, 1, &batch)?, "{spec:?}");
+        // nothing is dropped when it is not trained
+        let logits = |m: &Bdh| m.logits(&batch.tokens, &mut Tap::off());
+        assert_eq!(distance(&logits(&plain)?, &logits(&with)?)?, 0.0);
+        assert_eq!(distance(&plain.evaluate(&batch)?, &with.evaluate(&batch)?)?, 0.0);
+    }
+    for wrong in [1.0, -0.1, f64::NAN] {
+        let words = Bdh::new(&BdhSpec { dropout: wrong, ..small() }, VOCAB, 0, &Device::Cpu).err().ok_or("taken")?;
+        assert!(words.to_string().contains("dropout"), "{words}");
+    }
+    Ok(())
+}
+
+/// The gradient is that of the loss with the values of this update dropped.
+#[test]
+fn gradients_go_through_what_dropout_keeps() -> Outcome {
+    let batch = Batch { tokens: tokens(1, 2, 20)?, targets: tokens(2, 2, 20)? };
+    let mut model = model(&BdhSpec { dropout: 0.4, ..small() })?;
+    model.begin_step(7)?;
+    let grads = model.loss(&batch)?.total.backward()?;
+    for name in ["encoder", "encoder_v", "decoder", "embed.weight"] {
+        let var = model.params().get(name).ok_or("no such weight")?;
+        let grad = grads.get(var).ok_or("no gradient")?.clone();
+        let here = var.as_tensor().copy()?;
+        // along the gradient itself, where the slope is its length
+        let length = host::scalar(&grad.sqr()?.sum_all()?)?.sqrt();
+        let at = |step: f64| -> candle_core::Result<f64> {
+            var.set(&(&here + (&grad * (step / length))?)?)?;
+            host::scalar(&model.loss(&batch)?.total)
+        };
+        let step = 5e-4;
+        let slope = (at(step)? - at(-step)?) / (2.0 * step);
+        var.set(&here)?;
+        assert!((slope - length).abs() < 0.02 * length, "{name}: {slope} along a gradient of {length}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_run_with_dropout_goes_on_bit_for_bit() -> Outcome {
+    let lab = labs::find("synapses").ok_or("the lab is gone")?;
+    let (knobs, mut config) = ((lab.knobs)(), lab.config(None)?);
+    let small = [("model.neurons", "128"), ("model.d_model", "16"), ("train.window", "32"), ("train.batch", "2")];
+    for (key, value) in small.iter().chain(&[("model.dropout", "0.2"), ("run.device", "cpu"), ("train.steps", "8")]) {
+        config.set_text(&knobs, key, value)?;
+    }
+    let losses = |run: &mut Run| -> Result<Vec<u64>, Box<dyn std::error::Error>> {
+        let mut all = vec![];
+        for _ in 0..4 {
+            let stats = run.update(0)?;
+            run.finish_step()?;
+            all.push(stats.scalars.iter().find(|(c, _)| c.as_str() == "loss/train").ok_or("no loss")?.1.to_bits());
+        }
+        Ok(all)
+    };
+    let mut whole = Run::open((lab.plan)(&config)?)?;
+    losses(&mut whole)?;
+    let mut kept = whole.checkpoint();
+    for v in &mut kept.variants {
+        for (_, t) in v.weights.iter_mut().chain(&mut v.moments) {
+            *t = t.copy()?;
+        }
+    }
+    let rest = losses(&mut whole)?;
+    let mut again = Run::open((lab.plan)(&config)?)?;
+    again.restore(&kept)?;
+    assert_eq!(losses(&mut again)?, rest);
     Ok(())
 }
 

@@ -58,7 +58,7 @@ fn rows_go_on_where_the_batch_before_ended() -> Outcome {
 
 #[test]
 fn what_is_carried_is_what_streaming_holds() -> Outcome {
-    for form in [Form::Code, Form::Paper] {
+    for form in [Form::Code, Form::Paper, Form::Both] {
         let (rows, t) = (2, 12);
         let spec = BdhSpec { d_model: 16, heads: 2, neurons: 96, layers: 3, form, ..BdhSpec::default() };
         let mut model =
@@ -124,7 +124,7 @@ fn losses(run: &mut Run, steps: usize) -> Result<Vec<u64>, Box<dyn std::error::E
     let mut all = vec![];
     for _ in 0..steps {
         let stats = run.update(0)?;
-        run.finish_step();
+        run.finish_step()?;
         let loss = stats.scalars.iter().find(|(c, _)| c.to_string() == "loss/train").ok_or("no loss")?.1;
         all.push(loss.to_bits());
     }

@@ -71,7 +71,9 @@ fn layers_come_from_the_file_or_are_asked_for() -> Outcome {
         assert!(found.spec.frequencies.is_none());
     }
     let krychu = open("krychu.pt")?;
-    assert!(krychu.remarks.iter().any(|r| r.contains("their past only")));
+    for what in ["their past only", "which residuals", "`model.form` = both", "`model.position` = nothing"] {
+        assert!(krychu.remarks.iter().any(|r| r.contains(what)), "{what}: {:?}", krychu.remarks);
+    }
     assert_eq!(krychu.spec.turns()[0], 1.0 / std::f32::consts::TAU);
     Ok(())
 }
@@ -249,7 +251,7 @@ fn the_lab_begins_from_a_file_and_trains_on() -> Outcome {
     assert_ne!(embed(&random)?, embed(&began)?);
     for _ in 0..3 {
         run.update(0)?;
-        run.finish_step();
+        run.finish_step().unwrap();
     }
     assert_ne!(embed(run.variants[0].model.as_ref())?, embed(&began)?);
     Ok(())

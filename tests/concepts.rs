@@ -232,7 +232,7 @@ fn the_probe_answers_and_says_what_is_missing() {
         let args: Args =
             args.iter().map(|(k, v)| ((*k).to_owned(), orrery::config::Value::parse(v, *k != "random"))).collect();
         let mut subject =
-            Subject { model: model.as_mut(), corpus: &corpus, device: &Device::Cpu, seed: 1, args: &args };
+            Subject { model: model.as_mut(), corpus: &corpus, texts: &[], device: &Device::Cpu, seed: 1, args: &args };
         find("concepts").unwrap().ask(&mut subject)
     };
     let own =

@@ -1,10 +1,16 @@
 //! Two BDHs as one: what the mathematics says of a model merged with itself and with a silent one, whose
 //! neuron is whose, and the commands.
 
-use std::process::Command;
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{Arc, Mutex},
+};
 
 use candle_core::{Device, Tensor};
 use orrery::{
+    config::Config,
+    labs,
     models::{
         Model,
         bdh::{
@@ -14,7 +20,9 @@ use orrery::{
         },
     },
     nn::{Tap, host},
-    store::tensors,
+    store::{Writer, checkpoint, tensors},
+    telemetry::{Command as TellRun, Event, Sample, Sink, channels},
+    trainer,
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -202,8 +210,9 @@ fn the_command_writes_a_file_that_opens_with_both_heritages() -> Outcome {
 fn the_story_trains_merges_and_tells_every_loss() -> Outcome {
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("story").display().to_string();
-    let mut args = vec!["merge-story", "--steps", "6", "--tune", "3", "--windows", "2", "--write", "5", "--out", &out];
-    for pair in ["model.neurons=64", "model.d_model=8", "train.window=32", "train.batch=2", "run.device=cpu"] {
+    let mut args = vec!["merge-story", "--steps", "6", "--tune", "3", "--out", &out];
+    let small = ["model.neurons=64", "model.d_model=8", "train.window=32", "train.batch=2", "run.device=cpu"];
+    for pair in small.iter().chain(&["run.eval_windows=2", "merging.write=5"]) {
         args.extend(["--set", pair]);
     }
     let (done, words) = orrery(&args)?;
@@ -211,7 +220,7 @@ fn the_story_trains_merges_and_tells_every_loss() -> Outcome {
     let story: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(format!("{out}/story.json"))?)?;
     let models = story["models"].as_array().ok_or("no models")?;
     let names: Vec<&str> = models.iter().filter_map(|m| m["name"].as_str()).collect();
-    assert_eq!(names, ["base", "a", "b", "merged"]);
+    assert_eq!(names, ["base", "child_a", "child_b", "merged"]);
     for m in models {
         let merged = m["name"] == "merged";
         assert_eq!(m["neurons"], if merged { 128 } else { 64 });
@@ -219,7 +228,171 @@ fn the_story_trains_merges_and_tells_every_loss() -> Outcome {
             m["loss"].as_array().ok_or("no loss")?.iter().filter_map(serde_json::Value::as_f64).collect();
         assert!(losses.len() == 3 && losses.iter().all(|l| (1.0..8.0).contains(l)), "{losses:?}");
         assert_eq!(m["writes"].as_array().map(Vec::len), Some(3));
+        assert!(std::path::Path::new(m["file"].as_str().ok_or("no file")?).is_file());
     }
     assert!(words.contains("held-out loss (nats) on") && words.contains("merged, 128 neurons"), "{words}");
+    Ok(())
+}
+
+fn stages(set: &[(&str, &str)]) -> Result<(trainer::Plan, Config), Box<dyn std::error::Error>> {
+    let lab = labs::find("synapses").ok_or("no lab")?;
+    let knobs = (lab.knobs)();
+    let mut config = lab.config(Some("synapses_merging"))?;
+    let small = [
+        ("model.neurons", "64"),
+        ("model.d_model", "8"),
+        ("train.window", "32"),
+        ("train.batch", "2"),
+        ("train.steps", "6"),
+        ("merging.tune", "4"),
+        ("merging.write", "3"),
+        ("run.eval_windows", "2"),
+        ("run.threads", "1"),
+        ("run.device", "cpu"),
+    ];
+    for (key, value) in small.iter().chain(set) {
+        config.set_text(&knobs, key, value)?;
+    }
+    Ok(((lab.plan)(&config)?, config))
+}
+
+/// Everything told, and the run's folder.
+fn train(plan: trainer::Plan, until: Option<u64>, folder: &Path, from: Option<&Path>) -> Result<Vec<Event>, String> {
+    let words = |e: orrery::store::StoreError| e.to_string();
+    let told = Told::default();
+    let from_checkpoint = match from {
+        Some(f) => checkpoint::load(f, &Device::Cpu).map_err(words)?.map(|l| l.checkpoint),
+        None => None,
+    };
+    let writer = match from {
+        Some(f) => Writer::resume(f, from_checkpoint.as_ref()).map_err(words)?,
+        None => Writer::at_once(folder),
+    };
+    let options =
+        trainer::Options { start: true, writer: Some(writer), from: from_checkpoint, ..trainer::Options::default() };
+    let (commands, receiver) = crossbeam::channel::bounded(1);
+    let stop = until.map(|step| Stop { step, commands });
+    let mut sinks: Vec<Box<dyn Sink>> = vec![Box::new(told.clone())];
+    if let Some(stop) = stop {
+        sinks.push(Box::new(stop));
+    }
+    trainer::drive(plan, options, &receiver, sinks);
+    let events = told.0.lock().map_err(|e| e.to_string())?.clone();
+    Ok(events)
+}
+
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<Vec<Event>>>);
+
+impl Sink for Told {
+    fn event(&mut self, event: &Event) -> Result<(), String> {
+        self.0.lock().map_err(|e| e.to_string())?.push(event.clone());
+        Ok(())
+    }
+}
+
+/// Ends the run when it has come to a step.
+struct Stop {
+    step: u64,
+    commands: crossbeam::channel::Sender<TellRun>,
+}
+
+impl Sink for Stop {
+    fn event(&mut self, event: &Event) -> Result<(), String> {
+        if let Event::Step(s) = event
+            && s.step >= self.step
+        {
+            // one is enough
+            let _ = self.commands.try_send(TellRun::Stop);
+        }
+        Ok(())
+    }
+}
+
+fn folder_in(out: &Path) -> Result<PathBuf, Box<dyn std::error::Error>> {
+    Ok(std::fs::read_dir(out)?.next().ok_or("no run folder")??.path())
+}
+
+/// By variant and step: losses on the three texts.
+fn losses(events: &[Event]) -> Vec<(usize, u64, Vec<f64>)> {
+    let of = |s: &Sample| Some(s.payload.part("losses")?.as_series()?.lines.first()?.y.clone());
+    let each = events.iter().filter_map(|e| match e {
+        Event::Sample(s) if s.channel.as_str() == channels::SYNAPSES_TEXTS => Some((s.variant, s.step, of(s)?)),
+        _ => None,
+    });
+    each.collect()
+}
+
+#[test]
+fn a_run_goes_from_a_base_over_two_children_to_the_merged_model() -> Outcome {
+    let out = tempfile::tempdir()?;
+    let (plan, _) = stages(&[])?;
+    assert_eq!(plan.steps, 10);
+    let events = train(plan, None, out.path(), None)?;
+    // who makes which update
+    let mut updates: Vec<(usize, u64)> = vec![];
+    for e in &events {
+        if let Event::Step(s) = e
+            && s.scalars.iter().any(|(c, _)| c.as_str() == channels::LOSS_TRAIN)
+        {
+            updates.push((s.variant, s.step));
+        }
+    }
+    let expected: Vec<(usize, u64)> = (1..=6).map(|s| (0, s)).chain((7..=10).flat_map(|s| [(1, s), (2, s)])).collect();
+    assert_eq!(updates, expected);
+    // children begin as the base ended, and end apart
+    let all = losses(&events);
+    let at = |variant, step| all.iter().find(|(v, s, _)| (*v, *s) == (variant, step)).map(|(_, _, l)| l.clone());
+    assert!(at(0, 6).is_some() && at(0, 6) == at(1, 6) && at(0, 6) == at(2, 6), "{all:?}");
+    assert!(at(1, 10).is_some() && at(1, 10) != at(2, 10) && at(1, 10) != at(1, 6), "{all:?}");
+    assert_eq!(all.iter().filter(|(v, ..)| *v == 3).count(), 1, "the merged model was measured once");
+    // the merged model is what merging the children gives
+    let kept = checkpoint::load(&folder_in(out.path())?, &Device::Cpu)?.ok_or("no checkpoint")?.checkpoint;
+    let of = |id: &str| kept.variants.iter().find(|v| v.id == id).ok_or(format!("no {id}"));
+    let spec = BdhSpec { neurons: 64, d_model: 8, ..BdhSpec::default() };
+    let parent = |id: &str| of(id).map(|v| Parent { name: id.into(), spec: spec.clone(), weights: v.weights.clone() });
+    let merged = merge(&parent("child_a")?, &parent("child_b")?)?;
+    for (name, value) in &merged.weights {
+        let found = of("merged")?.weights.iter().find(|(n, _)| n == name).ok_or("a weight is gone")?;
+        assert_eq!(host::to_f32(&found.1)?, host::to_f32(value)?, "{name}");
+    }
+    assert!(events.iter().any(|e| matches!(e, Event::Notice { text, .. } if text.contains("16 and 16 neurons"))));
+    Ok(())
+}
+
+#[test]
+fn a_run_of_stages_stopped_anywhere_goes_on_bit_for_bit() -> Outcome {
+    let whole = tempfile::tempdir()?;
+    let set = [("merging.after", "3")];
+    let straight = losses(&train(stages(&set)?.0, None, whole.path(), None)?);
+    assert_eq!(straight.last().map(|(v, s, _)| (*v, *s)), Some((3, 13)));
+    for stop in [4, 6, 8, 10, 11] {
+        let out = tempfile::tempdir()?;
+        let mut told = losses(&train(stages(&set)?.0, Some(stop), out.path(), None)?);
+        let folder = folder_in(out.path())?;
+        told.extend(losses(&train(stages(&set)?.0, None, out.path(), Some(&folder))?));
+        for one in &straight {
+            assert!(told.contains(one), "stopped at {stop}: {one:?} is not in {told:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn who_has_not_begun_is_not_asked_and_settings_that_cannot_merge_are_named() -> Outcome {
+    let (plan, _) = stages(&[])?;
+    let mut run = trainer::Run::open(plan)?;
+    let words = run.ask(3, "activity", &Default::default(), None).err().ok_or("it answered")?.to_string();
+    assert!(words.contains("merged begins at step 10"), "{words}");
+    assert!(!run.ask(0, "activity", &Default::default(), None)?.is_empty());
+    for (key, value, word) in [
+        ("train.carry", "4", "train.carry"),
+        ("variants.baseline", "true", "variants.baseline"),
+        ("model.gated", "true", "model.gated"),
+        ("corpus.tokenizer", "char", "corpus.tokenizer"),
+    ] {
+        let words = stages(&[(key, value)]).err().ok_or(format!("{key} was taken"))?.to_string();
+        assert!(words.contains(word), "{words}");
+    }
     Ok(())
 }

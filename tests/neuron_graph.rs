@@ -18,6 +18,7 @@ use orrery::{
     },
     config::Value,
     corpus::{self, Corpus},
+    labs,
     models::{
         Model, Spec,
         bdh::{BdhSpec, Position},
@@ -25,6 +26,7 @@ use orrery::{
     nn::host,
     probe::{self, Finding, Subject},
     telemetry::{Args, Graph, Payload, Series, channels},
+    trainer::Run,
 };
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -83,7 +85,7 @@ impl Bench {
         let probe = probe::find(id).ok_or(candle_core::Error::Msg(format!("no probe {id}")))?;
         assert!(probe.applies(self.model.as_ref()));
         let (model, corpus) = (self.model.as_mut(), &self.corpus);
-        probe.ask(&mut Subject { model, corpus, device: &Device::Cpu, seed: 0, args: &args })
+        probe.ask(&mut Subject { model, corpus, texts: &[], device: &Device::Cpu, seed: 0, args: &args })
     }
 
     /// G by its definition: the effect of y_i on x_j (or y_j), j of head j / N.
@@ -264,4 +266,43 @@ fn memory_stays_bounded_at_32768_neurons() {
     assert_eq!(spread.n, N as u64 * (N as u64 - 1));
     assert_eq!(found.edges.len(), 200_000);
     assert!(most < 64 << 20, "{} MiB", most >> 20);
+}
+
+/// The run's own measurements follow a setting that is changed while it trains, a resumed one too.
+#[test]
+fn a_changed_setting_acts_on_what_the_run_measures_next() -> Outcome {
+    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    let lab = labs::find("neuron_graph").ok_or("no lab")?;
+    let (knobs, mut config) = ((lab.knobs)(), lab.config(None)?);
+    for (key, value) in [
+        ("model.neurons", "96"),
+        ("model.d_model", "8"),
+        ("graph.edges", "200"),
+        ("train.window", "16"),
+        ("run.device", "cpu"),
+    ] {
+        config.set_text(&knobs, key, value)?;
+    }
+    let edges = |run: &mut Run| -> Result<(usize, String), Box<dyn std::error::Error>> {
+        let cadence = run.plan.probes.iter().find(|c| c.probe == "neuron_graph").ok_or("not on schedule")?.clone();
+        let found = run.ask(0, "neuron_graph", &cadence.args, None)?;
+        let sample = found.iter().find(|s| s.channel.as_str() == channels::GRAPH_NEURONS).ok_or("no graph")?;
+        Ok((graph(&sample.payload).0.edges.len(), sample.about.clone()))
+    };
+    let searches = |run: &Run, probe: &str, arg: &str| {
+        run.plan.probes.iter().find(|c| c.probe == probe).and_then(|c| c.args.get(arg)?.as_f64())
+    };
+    let mut run = Run::open((lab.plan)(&config)?)?;
+    assert_eq!(edges(&mut run)?.0, 200);
+    run.set("graph.edges", &Value::Int(300))?;
+    run.set("graph.sign", &Value::Text("inhibitory".into()))?;
+    run.set("graph.restarts", &Value::Int(9))?;
+    let (count, about) = edges(&mut run)?;
+    assert!(count == 300 && about.contains("inhibitory"), "{count}, {about}");
+    assert_eq!(searches(&run, "graph_curve", "restarts"), Some(9.0));
+    assert_eq!(searches(&run, "graph_modularity", "searches"), Some(2.0), "the null models have their own");
+    let mut again = Run::open((lab.plan)(&config)?)?;
+    again.restore(&run.checkpoint())?;
+    assert_eq!(edges(&mut again)?.0, 300);
+    Ok(())
 }

@@ -161,7 +161,8 @@ fn steered() -> MutexGuard<'static, Trained> {
 
 fn ask(on: &mut Trained, probe: &str, args: &[(&str, Value)]) -> Result<Finding, String> {
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
-    let mut subject = Subject { model: on.0.as_mut(), corpus: &on.1, device: &Device::Cpu, seed: 7, args: &args };
+    let mut subject =
+        Subject { model: on.0.as_mut(), corpus: &on.1, texts: &[], device: &Device::Cpu, seed: 7, args: &args };
     let found = probe::find(probe).unwrap().ask(&mut subject).map_err(|e| e.to_string())?;
     assert_eq!(found.len(), 1);
     Ok(found.into_iter().next().unwrap())
@@ -505,7 +506,7 @@ fn a_resumed_steering_run_goes_on_exactly() {
     let open = || Run::open(plan("ode_flow", &small)).unwrap();
     let step = |run: &mut Run| -> Vec<u64> {
         let stats = run.update(0).unwrap();
-        run.finish_step();
+        run.finish_step().unwrap();
         let timed = [channels::STEP_MS];
         stats.scalars.iter().filter(|(c, _)| !timed.contains(&c.as_str())).map(|(_, v)| v.to_bits()).collect()
     };

@@ -53,7 +53,7 @@ impl Bench {
         assert!(probe.applies(self.model.as_ref()), "{id} applies");
         let before = self.logits()?;
         let (model, corpus) = (self.model.as_mut(), &self.corpus);
-        let answer = probe.ask(&mut Subject { model, corpus, device: &Device::Cpu, seed: 0, args: &args });
+        let answer = probe.ask(&mut Subject { model, corpus, texts: &[], device: &Device::Cpu, seed: 0, args: &args });
         assert_eq!(self.logits()?, before, "{id} leaves the model as it found it");
         let mut findings = answer?;
         assert_eq!(findings.len(), 1);

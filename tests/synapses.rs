@@ -107,7 +107,8 @@ fn ask(id: &str, args: &[(&str, Value)]) -> candle_core::Result<(Finding, Vec<u3
     let mut model = plan.variants[0].model.build(corpus.vocab(), 3, &Device::Cpu)?;
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let ids = args.get("text").map(|t| corpus.encode(&t.to_string())).unwrap_or_default();
-    let mut subject = Subject { model: model.as_mut(), corpus: &corpus, device: &Device::Cpu, seed: 7, args: &args };
+    let mut subject =
+        Subject { model: model.as_mut(), corpus: &corpus, texts: &[], device: &Device::Cpu, seed: 7, args: &args };
     let finding = probe::find(id).unwrap().ask(&mut subject)?.remove(0);
     Ok((finding, ids, model))
 }
@@ -205,7 +206,7 @@ fn sizes_that_the_model_cannot_have_are_named_by_their_knob() {
     assert!(spec.attention().damped && spec.attention().rotary && spec.gated);
 }
 
-/// The reading view on a run, with what it asked for.
+/// A view on a run, with what it asked for.
 struct Tile {
     view: Box<dyn View>,
     mirror: Mirror,
@@ -216,10 +217,14 @@ struct Tile {
 }
 
 fn tile(mirror: Mirror) -> Harness<'static, Tile> {
+    tile_of("reading", mirror, config("synapses", SMALL))
+}
+
+fn tile_of(view: &str, mirror: Mirror, config: Config) -> Harness<'static, Tile> {
     let tile = Tile {
-        view: (views::find("reading").unwrap().make)(),
+        view: (views::find(view).unwrap().make)(),
         mirror,
-        config: config("synapses", SMALL),
+        config,
         selection: Selection::default(),
         commands: vec![],
         csv: None,
@@ -327,4 +332,57 @@ fn a_click_on_the_graph_puts_a_synapse_in_focus() {
     }
     let chosen = chosen.expect("an edge was hit");
     assert!(lines.iter().any(|l| l.name == format!("{}>{}", chosen.i, chosen.j)), "{chosen:?}");
+}
+
+#[test]
+fn the_merging_view_goes_through_its_stages() {
+    let small = [("train.steps", "3"), ("merging.tune", "2"), ("merging.write", "4"), ("run.eval_windows", "1")];
+    let set = [SMALL, &small].concat();
+    let mut harness = tile_of("merging", run(plan("synapses_merging", &small)), config("synapses_merging", &set));
+    let stages = |h: &Harness<'static, Tile>, words: &str| h.query_by_role_and_label(Role::Canvas, words).is_some();
+    let done = "stages: base 3 done, child A 2 done, child B 2 done, merged made";
+    assert!(stages(&harness, done));
+    let csv = harness.state().csv.clone().unwrap();
+    assert_eq!(csv.lines().count(), 1 + 3 * 4, "{csv}");
+    for text in ["parliament_en_es", "parliament_en_fr", "parliament_en_de"] {
+        assert_eq!(csv.lines().filter(|l| l.starts_with(&format!("\"{text}\","))).count(), 4, "{csv}");
+        harness.get_by_label(text);
+    }
+    harness.get_by_label_contains("the merged model is");
+    // a click on a model puts it in focus for every view
+    let place = harness.get_by_role_and_label(Role::Canvas, done).rect();
+    for pressed in [true, false] {
+        let pos = eframe::egui::pos2(place.right() - 30.0, place.center().y);
+        harness.event(eframe::egui::Event::PointerMoved(pos));
+        harness.event(eframe::egui::Event::PointerButton {
+            pos,
+            button: eframe::egui::PointerButton::Primary,
+            pressed,
+            modifiers: Default::default(),
+        });
+        harness.step();
+    }
+    assert_eq!(harness.state().selection.variant, 3);
+    // another text for a child waits for a reset
+    assert!(harness.query_by_label_contains("applies at reset").is_none());
+    harness.get_by_role_and_label(Role::ComboBox, "child A reads").click();
+    harness.run_steps(2);
+    harness.get_by_label("harbour").click();
+    harness.run_steps(2);
+    assert_eq!(harness.state().config.text("merging.text_a"), "harbour");
+    harness.get_by_label_contains("applies at reset");
+}
+
+#[test]
+fn without_children_the_merging_view_offers_to_make_some() {
+    let mut harness = tile_of("merging", Mirror::default(), config("synapses", SMALL));
+    harness.get_by_label("Tune two children and merge them").click();
+    harness.run_steps(2);
+    assert_eq!(harness.state().config.usize("merging.tune"), 300);
+    assert!(harness.query_by_label("Tune two children and merge them").is_none());
+    harness.get_by_label_contains("press Space to begin");
+    harness.get_by_role_and_label(
+        Role::Canvas,
+        "stages: base 0 / 600, child A 300 updates, child B 300 updates, merged at step 900",
+    );
 }

@@ -147,12 +147,12 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
         let id = format!("{}{}", args.concept, if naive { "_naive" } else { "" });
         let question = match asked.take() {
             Some(question) => question,
-            None => Question::preset(&id, &run.corpus, args.rehearse).ok_or_else(|| {
+            None => Question::preset(&id, run.corpus(), args.rehearse).ok_or_else(|| {
                 Failure::usage(format!("there is no concept `{}`; choose currency or country", args.concept))
             })?,
         };
         let model = run.variants[0].model.as_ref();
-        let random = concepts::random(model, &run.corpus, config.seed, &run.device).map_err(wrong)?;
+        let random = concepts::random(model, run.corpus(), config.seed, &run.device).map_err(wrong)?;
         let mut of_model = vec![];
         for how in procedures {
             let one = |model| concepts::find(model, &question, how, &run.device).map_err(wrong);
@@ -163,7 +163,7 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
         let knows = match args.rehearse {
             // It is asked on sentences that confirm.
             true => [f64::NAN; 2],
-            false => concepts::knows(model, &run.corpus, class, &run.device).map_err(wrong)?,
+            false => concepts::knows(model, run.corpus(), class, &run.device).map_err(wrong)?,
         };
         named.push(Searched { name, seed: config.seed, loss, knows });
         asked = Some(question);
@@ -198,7 +198,7 @@ fn train(lab: &Lab, config: &Config) -> Result<Trained, Failure> {
     let mut run = Run::open(plan).map_err(|e| Failure::run(e.0))?;
     while run.step < steps {
         let stats = run.update(0).map_err(|e| Failure::run(e.0))?;
-        run.finish_step();
+        run.finish_step().map_err(|e| Failure::run(e.0))?;
         if run.step.is_multiple_of(100) || run.step == steps {
             let loss = of(&stats, channels::LOSS_TRAIN);
             eprintln!("seed {seed}: step {} of {steps}, loss {loss:.3}, {:.0} s", run.step, stats.wall_secs);

@@ -196,6 +196,11 @@ impl Corpus {
         Ok(Self { name: format!("{} (generated)", task.id), tokenizer, body: Body::Task(stream), parliament: None })
     }
 
+    /// "mixture (generated)", or the file's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// In words: "mixture (generated), 1.4 MB, bytes".
     pub fn describe(&self) -> String {
         let size = match &self.body {

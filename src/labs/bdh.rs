@@ -34,8 +34,11 @@ pub fn model_knobs(neurons: i64, d_model: i64, layers: i64) -> Vec<Knob> {
         Knob::choice("model.position", "Time", "rope", Position::IDS).symbol("U").tip(
             "What time does to a synapse: rope turns it (pairs of neurons at many speeds), alibi lets it fade, both does both.",
         ),
-        Knob::choice("model.form", "Form", "code", &["code", "paper"]).tip(
-            "The public code (v keeps a residual), or equations (4) and (8) of the paper (x does).",
+        Knob::choice("model.form", "Form", "code", Form::IDS).tip(
+            "The public code (v keeps a residual), equations (4) and (8) of the paper (x does), or both residuals, as some other codes have it.",
+        ),
+        Knob::float("model.dropout", "Dropout", 0.0, 0.0, 0.9).tip(
+            "Share of y that each update sets to 0 at random, while training only; what is left grows to make up for it. The public code trains with 0.1; a corpus that is never seen twice needs none.",
         ),
         Knob::switch("model.through_past", "Gradients through the past", true).tip(
             "Whether learning reaches what earlier tokens have written. Off is training without backpropagation through time.",
@@ -84,7 +87,8 @@ pub fn spec(c: &Config) -> Result<BdhSpec, ConfigError> {
         neurons: n,
         layers: c.usize("model.layers"),
         position: Position::from_id(c.text("model.position")).unwrap_or_default(),
-        form: if c.text("model.form") == "paper" { Form::Paper } else { Form::Code },
+        form: Form::from_id(c.text("model.form")).unwrap_or_default(),
+        dropout: c.f64("model.dropout"),
         through_past: c.bool("model.through_past"),
         gated: c.bool("model.gated"),
         carry: match c.usize("train.carry") {

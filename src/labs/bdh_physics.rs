@@ -3,7 +3,7 @@
 
 use super::{Lab, Pane, Preset, bdh, common};
 use crate::{
-    config::{Config, ConfigError, Knob, Value},
+    config::{Config, ConfigError, Knob, Range, Value},
     models::{
         Spec,
         bdh::{BdhSpec, Form, Position},
@@ -57,10 +57,11 @@ fn knobs() -> Vec<Knob> {
     // The equations have no heads, and the gates are none of theirs.
     let own = bdh::model_knobs(96, 24, 2)
         .into_iter()
-        .filter(|k| !matches!(k.key, "model.heads" | "model.gated" | "model.checkpoint"));
+        .filter(|k| !matches!(k.key, "model.heads" | "model.gated" | "model.checkpoint" | "model.dropout"));
     all.extend(own.map(|k| match k.key {
         "model.position" => k.default_to(Value::Text("alibi".into())),
-        "model.form" => k.default_to(Value::Text("paper".into())),
+        // the rules are of one residual
+        "model.form" => Knob { range: Range::Choice(&["code", "paper"]), ..k }.default_to(Value::Text("paper".into())),
         _ => k,
     }));
     all.extend(bdh::corpus_knobs("harbour").into_iter().map(|k| match k.key {

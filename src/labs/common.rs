@@ -23,6 +23,12 @@ pub const SOURCES: &[&str] = &[
     "repeats",
     "parliament",
     "parliament_naive",
+    "parliament_en_es",
+    "parliament_en_fr",
+    "parliament_en_de",
+    "parliament_fr_es",
+    "parliament_fr_de",
+    "parliament_es_de",
 ];
 
 /// `corpus.*`
@@ -119,8 +125,13 @@ pub fn run_knobs(eval_every: i64, checkpoint_every: i64) -> Vec<Knob> {
 
 /// The corpus that `corpus.*` names. Paths starting with `~/` are the home folder's.
 pub fn corpus_spec(c: &Config) -> Result<Spec, ConfigError> {
-    let file = c.text("corpus.file").trim();
-    let source = match (file.is_empty(), c.text("corpus.source")) {
+    text_spec(c, c.text("corpus.source"), c.text("corpus.file"))
+}
+
+/// This generated text, or this file if one is named, read as `corpus.*` says.
+pub fn text_spec(c: &Config, source: &str, file: &str) -> Result<Spec, ConfigError> {
+    let file = file.trim();
+    let source = match (file.is_empty(), source) {
         (false, _) => Source::File(PathBuf::from(file)),
         (true, id @ ("facts" | "facts_symbols")) => Source::Task(Task {
             id: id.to_owned(),
@@ -184,6 +195,8 @@ pub fn plan(c: &Config, corpus: Spec, variants: Vec<VariantSpec>, probes: Vec<Ca
     Plan {
         config: c.clone(),
         corpus,
+        more_texts: vec![],
+        parts: vec![],
         batch: c.usize("train.batch"),
         window: c.usize("train.window"),
         along: 0,
@@ -191,6 +204,7 @@ pub fn plan(c: &Config, corpus: Spec, variants: Vec<VariantSpec>, probes: Vec<Ca
         optimisation: optimisation(c),
         variants,
         probes,
+        asks_with: String::new(),
         eval_every: c.usize("run.eval_every") as u64,
         eval_windows: c.usize("run.eval_windows"),
         checkpoint_every: c.usize("run.checkpoint_every") as u64,

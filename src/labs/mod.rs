@@ -4,6 +4,7 @@ pub mod bdh;
 mod bdh_physics;
 pub mod common;
 mod fast_slow;
+pub mod merging;
 mod neuron_graph;
 mod ode_flow;
 mod synapses;
@@ -16,7 +17,8 @@ use crate::{
 
 /// A ready-made config, shipped as a file of `configs/`.
 pub struct Preset {
-    /// The file's stem, and what `orrery run` takes: `fast_slow_needed`.
+    /// The file's stem, and what `orrery run` takes: `fast_slow_needed`. Named `<lab>_<view>` it brings that
+    /// view to the front.
     pub id: &'static str,
     pub title: &'static str,
     /// One sentence: what it shows.
@@ -64,6 +66,12 @@ pub fn find(id: &str) -> Option<&'static Lab> {
 }
 
 impl Lab {
+    /// The view on this lab's page that a preset is named after.
+    pub fn front(&self, preset: &str) -> Option<&'static str> {
+        let named = preset.strip_prefix(self.id)?.strip_prefix('_')?;
+        self.panes.iter().map(|p| p.view).find(|view| *view == named)
+    }
+
     /// The preset with this id, or the default one.
     pub fn config(&self, preset: Option<&str>) -> Result<Config, ConfigError> {
         let knobs = (self.knobs)();

@@ -51,6 +51,8 @@ pub static LAB: Lab = Lab {
 
 fn knobs() -> Vec<Knob> {
     let mut all = graph_knobs();
+    // what they act on are questions, not the model
+    all.iter_mut().for_each(|k| k.live = true);
     all.extend(bdh::model_knobs(2048, 64, 4));
     all.extend(bdh::corpus_knobs("mixture"));
     all.extend(bdh::training_knobs(600));
@@ -61,7 +63,7 @@ fn knobs() -> Vec<Knob> {
 fn graph_knobs() -> Vec<Knob> {
     vec![
         Knob::int("graph.edges", "Edges", 16_000, 100, 400_000).log().unit("edges").symbol("m").tip(
-            "How many of the largest entries of G make edges. The views follow at once; what a run measures by itself follows at the next reset.",
+            "How many of the largest entries of G make edges. The views follow at once, and so does what the run measures from then on.",
         ),
         Knob::choice("graph.matrix", "Matrix", "x", &["x", "y"]).symbol("G").tip(
             "x: G = E D_x, what a neuron's y does to each neuron's x one layer on. y: G = E D_y, what it does to each neuron's y.",
@@ -117,7 +119,7 @@ fn plan(c: &Config) -> Result<Plan, ConfigError> {
     let mut against_nulls = cadence("graph_modularity", "graph_modularity");
     // measured before the first step as well, which should not wait long
     if let Some(searches) = c.get("probe.graph_modularity_searches") {
-        against_nulls.args.insert("restarts".into(), searches.clone());
+        against_nulls.args.insert("searches".into(), searches.clone());
     }
     let probes = vec![
         cadence("neuron_graph", "neuron_graph"),
@@ -125,5 +127,5 @@ fn plan(c: &Config) -> Result<Plan, ConfigError> {
         against_nulls,
         cadence("graph_neuron", "neuron_graph"),
     ];
-    bdh::plan(c, vec![bdh::variant(c)?], probes)
+    Ok(Plan { asks_with: "graph".into(), ..bdh::plan(c, vec![bdh::variant(c)?], probes)? })
 }

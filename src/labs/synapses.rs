@@ -1,7 +1,7 @@
 //! The Synapses lab (BDH-GPU, arXiv 2509.26507): a model whose attention state is the strength of
 //! synapses between neurons, read token by token.
 
-use super::{Lab, Pane, Preset, bdh, common};
+use super::{Lab, Pane, Preset, bdh, common, merging};
 use crate::{
     config::{Config, ConfigError, Knob},
     corpus::{Source, generated::parliament::Extent},
@@ -52,6 +52,12 @@ pub static LAB: Lab = Lab {
             about: "The same model reads generated English prose.",
             toml: include_str!("../../configs/synapses_prose.toml"),
         },
+        Preset {
+            id: "synapses_merging",
+            title: "Merging",
+            about: "A base learns one pair of languages, two copies of it another pair each; put side by side, does the one model know all three?",
+            toml: include_str!("../../configs/synapses_merging.toml"),
+        },
     ],
     plan,
     panes: &[
@@ -69,10 +75,9 @@ fn knobs() -> Vec<Knob> {
     let mut all = reading_knobs();
     all.extend(bdh::model_knobs(2048, 64, 4));
     all.extend(bdh::variant_knobs());
-    all.push(Knob::text("merging.checkpoint", "Merge with", "").tip(
-        "A second trained BDH (.safetensors, .pt, .pth) of the same width, heads and layers. The view Merging puts both side by side and compares their losses; `orrery merge` writes the file.",
-    ));
+    all.extend(merging::knobs());
     all.extend(bdh::corpus_knobs("parliament"));
+    all.extend(merging::file_knobs());
     all.extend(parliament_knobs());
     all.extend(bdh::training_knobs(600));
     all.extend(probe_knobs());
@@ -138,6 +143,7 @@ fn probe_knobs() -> Vec<Knob> {
         every("probe.activity_every", "Sparsity every", 25),
         every("probe.reading_every", "Reading every", 100),
         every("probe.surprise_every", "Surprise every", 0),
+        every("probe.texts_every", "Texts of a merging every", 100),
     ]
 }
 
@@ -148,10 +154,16 @@ fn plan(c: &Config) -> Result<Plan, ConfigError> {
     let reading = reading.into_iter().filter_map(|k| Some((k.to_owned(), c.get(&format!("reading.{k}"))?.clone())));
     let probes =
         vec![cadence("activity", Args::new()), cadence("reading", reading.collect()), cadence("surprise", Args::new())];
-    let mut plan = bdh::plan(c, bdh::variants(c)?, probes)?;
+    let mut plan = match merging::is_on(c) {
+        true => merging::plan(c, probes)?,
+        false => bdh::plan(c, bdh::variants(c)?, probes)?,
+    };
     let part = extent(c);
-    if plan.corpus.source == Source::Generated("parliament".to_owned()) && part != Extent::WHOLE {
-        plan.corpus.source = Source::Parliament(part);
+    let whole = Source::Generated("parliament".to_owned());
+    for text in std::iter::once(&mut plan.corpus).chain(&mut plan.more_texts) {
+        if text.source == whole && part != Extent::WHOLE {
+            text.source = Source::Parliament(part);
+        }
     }
     Ok(plan)
 }

@@ -22,7 +22,9 @@ use self::net::Net;
 use super::{Loss, Model};
 use crate::nn::{
     Batch, Params, Tap,
+    dropout::Dropout,
     fused::{cross_entropy::head_cross_entropy, linear::mapped},
+    params::hash,
 };
 
 /// Taps: `layers.l.x`, `layers.l.y` `(B, nh, T, N)`, `layers.l.v` `(B, T, D)`.
@@ -37,12 +39,19 @@ pub struct Bdh {
     carried: Vec<Tensor>, // (rows, nh, N, D)
     /// Updates since the carried state was empty.
     since: u64,
+    /// Of the initial weights, and of what is dropped.
+    seed: u64,
+    /// The update that the next loss is for.
+    update: u64,
 }
 
 impl Bdh {
     /// Weights are drawn from `seed`, or are those of the file that `spec` names, and so are the sizes
     /// then; errors name the size or tensor that does not fit.
     pub fn new(spec: &BdhSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
+        if spec.twofold {
+            return Self::drawn(spec.resolved()?, vocab, seed, device);
+        }
         let Some(path) = &spec.weights else { return Self::drawn(spec.clone(), vocab, seed, device) };
         let file = foreign::open(path, spec)?;
         if file.vocab != vocab {
@@ -73,7 +82,7 @@ impl Bdh {
             }
             params.keep_only(CARRIED);
         }
-        Ok(Self { spec, params, net, still, remarks: vec![], carried, since: 0 })
+        Ok(Self { spec, params, net, still, remarks: vec![], carried, since: 0, seed, update: 0 })
     }
 
     /// With the sizes of the file, where the weights came from one.
@@ -84,11 +93,23 @@ impl Bdh {
     /// Reads a chunk of tokens `(B, T)` after all that `state` has read, and takes it in: logits
     /// `(B, T, V)`. Taps as everywhere.
     pub fn read(&self, tokens: &Tensor, state: &mut State, tap: &mut Tap) -> Result<Tensor> {
-        mapped(&self.still.encode(tokens, tap, Some(state))?, &self.still.lm_head)
+        mapped(&self.still.encode(tokens, tap, Some(state), None)?, &self.still.lm_head)
     }
 
-    fn cross_entropy(&self, net: &Net, batch: &Batch) -> Result<Tensor> {
-        let v = net.encode(&batch.tokens, &mut Tap::off(), None)?;
+    /// What this update drops: other values in each, the same whenever it is made again.
+    fn dropout(&self) -> Option<Dropout> {
+        let seed = hash("dropout") ^ self.seed.rotate_left(32) ^ self.update;
+        (self.spec.dropout > 0.0).then_some(Dropout { share: self.spec.dropout, seed })
+    }
+
+    /// By name, without carried state.
+    fn weights(&self) -> Vec<(String, Tensor)> {
+        let own = self.params.iter().filter(|(n, _)| !n.starts_with(CARRIED));
+        own.map(|(n, v)| (n.to_owned(), v.as_tensor().detach())).collect()
+    }
+
+    fn cross_entropy(&self, net: &Net, batch: &Batch, drop: Option<Dropout>) -> Result<Tensor> {
+        let v = net.encode(&batch.tokens, &mut Tap::off(), None, drop)?;
         head_cross_entropy(&v, &net.lm_head.t()?.contiguous()?, &batch.targets)
     }
 }
@@ -106,7 +127,7 @@ impl Bdh {
         }
         let layers = self.carried.iter().map(Tensor::detach).collect();
         let mut state = State { layers, at: self.since as usize * t };
-        let v = self.net.encode(&batch.tokens, &mut Tap::off(), Some(&mut state))?;
+        let v = self.net.encode(&batch.tokens, &mut Tap::off(), Some(&mut state), self.dropout())?;
         let loss = head_cross_entropy(&v, &self.net.lm_head.t()?.contiguous()?, &batch.targets)?;
         self.remember(&state.layers)?;
         Ok(loss)
@@ -123,6 +144,7 @@ impl Model for Bdh {
     }
 
     fn begin_step(&mut self, step: u64) -> Result<()> {
+        self.update = step;
         let Some(Carry { every, .. }) = self.spec.carry else { return Ok(()) };
         self.since = step.saturating_sub(1) % every.max(1);
         if self.since == 0 {
@@ -134,21 +156,43 @@ impl Model for Bdh {
     fn loss(&self, batch: &Batch) -> Result<Loss> {
         let cross_entropy = match self.spec.carry {
             Some(_) => self.along(batch)?,
-            None => self.cross_entropy(&self.net, batch)?,
+            None => self.cross_entropy(&self.net, batch, self.dropout())?,
         };
         Ok(Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] })
     }
 
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
-        self.cross_entropy(&self.still, batch)
+        self.cross_entropy(&self.still, batch, None)
     }
 
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        mapped(&self.still.encode(tokens, tap, None)?, &self.still.lm_head)
+        mapped(&self.still.encode(tokens, tap, None, None)?, &self.still.lm_head)
     }
 
     fn remarks(&self) -> &[String] {
         &self.remarks
+    }
+
+    fn inherit(&self, from: &[&dyn Model]) -> Result<Vec<String>> {
+        let parents = from.iter().map(|m| m.as_any().downcast_ref::<Bdh>()).collect::<Option<Vec<_>>>();
+        let (weights, told) = match parents.as_deref() {
+            Some([one]) => (one.weights(), vec![]),
+            Some([a, b]) => {
+                let parent = |name: &str, of: &Bdh| merge::Parent {
+                    name: name.to_owned(),
+                    spec: of.spec.clone(),
+                    weights: of.weights(),
+                };
+                let merged = merge::merge(&parent("the first", a), &parent("the second", b))?;
+                if (merged.spec.neurons, &merged.spec.frequencies) != (self.spec.neurons, &self.spec.frequencies) {
+                    bail!("{} neurons cannot take over the {} of both parents", self.spec.neurons, merged.spec.neurons)
+                }
+                (merged.weights, merged.told)
+            }
+            _ => bail!("a BDH takes over from one BDH or from two"),
+        };
+        weights.iter().try_for_each(|(name, value)| self.params.load(name, value))?;
+        Ok(told)
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -97,6 +97,12 @@ pub trait Model: Send {
         false
     }
 
+    /// Takes over the weights of another model of its kind, or of two side by side; returns what was done,
+    /// in words. Errors say what does not fit.
+    fn inherit(&self, _from: &[&dyn Model]) -> Result<Vec<String>> {
+        candle_core::bail!("models of this family take over no weights")
+    }
+
     /// What a person should know of how it was made, in words.
     fn remarks(&self) -> &[String] {
         &[]

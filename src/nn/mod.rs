@@ -3,6 +3,7 @@
 
 pub mod batch;
 pub mod device;
+pub mod dropout;
 pub mod fixed_point;
 pub mod fused;
 pub mod host;

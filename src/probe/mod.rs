@@ -34,7 +34,10 @@ pub struct Finding {
 /// What a probe may look at. A probe leaves the model as it found it (invariant 5).
 pub struct Subject<'a> {
     pub model: &'a mut dyn Model,
+    /// What the model reads.
     pub corpus: &'a Corpus,
+    /// All that the run's models read, the run's own corpus first.
+    pub texts: &'a [Corpus],
     pub device: &'a Device,
     /// Draws that a probe needs come from this seed.
     pub seed: u64,
@@ -68,6 +71,7 @@ pub static PROBES: &[&dyn Probe] = &[
     &synapses::Surprise,
     &concepts::Concepts,
     &synapses::Merging,
+    &synapses::Texts,
     &neuron_graph::NeuronGraph,
     &neuron_graph::GraphModularity,
     &neuron_graph::GraphCurve,

@@ -87,6 +87,9 @@ pub mod channels {
     pub const MERGING: &str = "synapses.merging";
     /// Payload `Bundle`: what a steered model reaches by the measure it was trained on, and by words.
     pub const FLOW_CLAIMS: &str = "flow.claims";
+    /// Payload `Bundle`: `losses` (`Series` over the run's texts, line `loss`, nats), `texts`, `prompts`,
+    /// `writes` (`Text`): one model on each of them.
+    pub const SYNAPSES_TEXTS: &str = "synapses.texts";
     pub const FLOW_SWEEP_CLASS: &str = "flow.sweep.class";
     pub const FLOW_SWEEP_LAYERS: &str = "flow.sweep.layers";
     pub const FLOW_SWEEP_LATENCY: &str = "flow.sweep.latency";

@@ -4,12 +4,13 @@
 //! [`drive`] is a function; [`spawn`] puts it on a thread of its own. It does not know who watches.
 
 mod keeping;
+mod lineage;
 mod plan;
 mod questions;
 mod run;
 mod worker;
 
-pub use plan::{Cadence, Optimisation, Plan, Schedule, VariantSpec};
+pub use plan::{Cadence, Optimisation, Part, Plan, Schedule, VariantSpec};
 pub use run::{Run, RunError};
 pub use worker::{Options, Outcome, drive, spawn};
 

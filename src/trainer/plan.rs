@@ -54,10 +54,43 @@ pub struct Cadence {
     pub args: Args,
 }
 
+/// What one variant does in a run of several stages.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// It makes the updates after step `from`, up to step `until`.
+    pub from: u64,
+    pub until: u64,
+    /// Whose weights it takes over at `from`, by place in [`Plan::variants`]: nobody's (its own, drawn), one
+    /// variant's, or two as one.
+    pub heir_of: Vec<usize>,
+    /// What it reads, update by update in turn: 0 is [`Plan::corpus`], 1 the first of [`Plan::more_texts`].
+    pub texts: Vec<usize>,
+    /// Its share of the learning rate. Warm-up and cosine span its own updates.
+    pub lr_share: f64,
+}
+
+impl Part {
+    /// Whether it makes the update that leads to `step`.
+    pub fn makes(&self, step: u64) -> bool {
+        self.from < step && step <= self.until
+    }
+
+    /// Whether there is something of it to measure at `step` by schedule: from its beginning to its end.
+    pub fn lasts(&self, step: u64) -> bool {
+        self.from <= step && step <= self.until
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     pub config: Config,
     pub corpus: corpus::Spec,
+    /// Further texts that parts read, in the same tokens.
+    #[serde(default)]
+    pub more_texts: Vec<corpus::Spec>,
+    /// Of each variant, in a run of several stages. Empty: all do the same from the first step to the last.
+    #[serde(default)]
+    pub parts: Vec<Part>,
     /// Windows a batch, and ids a window.
     pub batch: usize,
     pub window: usize,
@@ -68,6 +101,10 @@ pub struct Plan {
     pub optimisation: Optimisation,
     pub variants: Vec<VariantSpec>,
     pub probes: Vec<Cadence>,
+    /// Group of settings that are arguments of scheduled questions: changed live, they change those. Empty:
+    /// none.
+    #[serde(default)]
+    pub asks_with: String,
     /// Held-out loss every this many steps, on this many windows.
     pub eval_every: u64,
     pub eval_windows: usize,
@@ -76,4 +113,22 @@ pub struct Plan {
     pub device: String,
     /// Worker threads; 0: all cores but one.
     pub threads: usize,
+}
+
+impl Plan {
+    /// What variant `i` does.
+    pub fn part(&self, i: usize) -> Part {
+        let whole = || Part { from: 0, until: self.steps, heir_of: vec![], texts: vec![0], lr_share: 1.0 };
+        self.parts.get(i).cloned().unwrap_or_else(whole)
+    }
+
+    /// Whether a part begins or ends at `step`.
+    pub fn turns_at(&self, step: u64) -> bool {
+        step == self.steps || self.parts.iter().any(|p| p.from == step || p.until == step)
+    }
+
+    /// All that is read: the run's own corpus first.
+    pub fn texts(&self) -> impl Iterator<Item = &corpus::Spec> {
+        std::iter::once(&self.corpus).chain(&self.more_texts)
+    }
 }

@@ -45,7 +45,8 @@ pub struct Variant {
 /// Everything that a step needs.
 pub struct Run {
     pub plan: Plan,
-    pub corpus: Corpus,
+    /// What is read, the run's own corpus first.
+    pub texts: Vec<Corpus>,
     pub device: Device,
     pub variants: Vec<Variant>,
     /// Finished updates.
@@ -54,24 +55,31 @@ pub struct Run {
     pub wall_secs: f64,
     /// Live settings changed since the start, by key; they outlive a resume.
     pub changed: BTreeMap<String, Value>,
-    held_out: Windows,
-    /// Batches of the present step, by seed.
-    batches: Vec<(u64, Batch)>,
+    /// By text.
+    held_out: Vec<Windows>,
+    /// Batches of the present step, by text and seed.
+    batches: Vec<((usize, u64), Batch)>,
 }
 
 impl Run {
     /// Opens the corpus and device and builds every variant.
     pub fn open(plan: Plan) -> Result<Self, RunError> {
         let device = device::open(&plan.device).map_err(RunError)?;
-        let corpus = Corpus::open(&plan.corpus)?;
-        let held_out = corpus.held_out(plan.eval_windows, plan.window)?;
+        let texts = plan.texts().map(Corpus::open).collect::<Result<Vec<_>, _>>()?;
+        let vocab = texts.first().map_or(0, Corpus::vocab);
+        if let Some(other) = texts.iter().find(|t| t.vocab() != vocab) {
+            let words = format!("{} has {} tokens and the run's own text {vocab}", other.describe(), other.vocab());
+            return Err(RunError(format!("{words}; texts of one run must be read in the same ones")));
+        }
+        let held_out =
+            texts.iter().map(|t| t.held_out(plan.eval_windows, plan.window)).collect::<Result<Vec<_>, _>>()?;
         let mut variants = plan
             .variants
             .iter()
             .map(|spec| {
                 let model = spec
                     .model
-                    .build(corpus.vocab(), spec.seed, &device)
+                    .build(vocab, spec.seed, &device)
                     .map_err(|e| RunError(format!("the model `{}` cannot be built: {}", spec.id, words(&e))))?;
                 let optimiser = AdamW::new(model.params(), plan.optimisation.adamw)?;
                 Ok(Variant { spec: spec.clone(), model, optimiser })
@@ -91,7 +99,7 @@ impl Run {
         }
         Ok(Self {
             plan,
-            corpus,
+            texts,
             device,
             variants,
             step: 0,
@@ -100,6 +108,11 @@ impl Run {
             held_out,
             batches: vec![],
         })
+    }
+
+    /// The run's own.
+    pub fn corpus(&self) -> &Corpus {
+        &self.texts[0]
     }
 
     /// What a legend and a run folder need to know.
@@ -121,8 +134,8 @@ impl Run {
             total_steps: self.plan.steps,
             device: device::name(&self.device),
             threads,
-            corpus: self.corpus.describe(),
-            vocab: self.corpus.vocab(),
+            corpus: self.reads(),
+            vocab: self.corpus().vocab(),
             tokens_per_step: self.plan.batch * self.plan.window,
             folder,
         }
@@ -133,11 +146,13 @@ impl Run {
     pub fn update(&mut self, i: usize) -> Result<StepStats, RunError> {
         let started = Instant::now();
         let step = self.step + 1;
-        let batch = self.batch(self.variants[i].spec.seed)?;
-        let total = self.plan.steps;
+        let part = self.plan.part(i);
+        let own = step - part.from;
+        let text = part.texts[own as usize % part.texts.len()];
+        let batch = self.batch(text, self.variants[i].spec.seed)?;
         let variant = &mut self.variants[i];
-        let lr = self.plan.optimisation.schedule.at(step, total);
-        variant.model.begin_step(step)?;
+        let lr = self.plan.optimisation.schedule.at(own, part.until - part.from) * part.lr_share;
+        variant.model.begin_step(own)?;
         let loss = variant.model.loss(&batch)?;
         let mut scalars: Vec<(Channel, f64)> = vec![];
         let cross_entropy = host::scalar(&loss.cross_entropy)?;
@@ -171,35 +186,37 @@ impl Run {
         Ok(StepStats { step, variant: i, scalars, wall_secs: self.wall_secs })
     }
 
-    /// Called when every variant has made its update.
-    pub fn finish_step(&mut self) {
+    /// Called when every variant has made its update. Whoever begins now takes over its weights; returns
+    /// what was done, in words.
+    pub fn finish_step(&mut self) -> Result<Vec<String>, RunError> {
         self.step += 1;
         self.batches.clear();
+        self.hand_down()
     }
 
-    fn batch(&mut self, seed: u64) -> Result<Batch, RunError> {
-        if let Some((_, b)) = self.batches.iter().find(|(s, _)| *s == seed) {
+    fn batch(&mut self, text: usize, seed: u64) -> Result<Batch, RunError> {
+        if let Some((_, b)) = self.batches.iter().find(|(of, _)| *of == (text, seed)) {
             return Ok(b.clone());
         }
         let at = Position { seed, drawn: self.step };
         let (rows, len) = (self.plan.batch, self.plan.window);
         let w = match self.plan.along {
-            0 => self.corpus.batch(&at, rows, len)?,
-            every => self.corpus.batch_along(&at, rows, len, every)?,
+            0 => self.texts[text].batch(&at, rows, len)?,
+            every => self.texts[text].batch_along(&at, rows, len, every)?,
         };
         let batch = Batch::from_ids(&w.inputs, &w.targets, w.rows, w.len, &self.device)?;
-        self.batches.push((seed, batch.clone()));
+        self.batches.push(((text, seed), batch.clone()));
         Ok(batch)
     }
 
-    /// Held-out loss (nats a token) of variant `i`, and the accuracy at the positions that answer a
+    /// Held-out loss (nats a token) of variant `i` on what it reads, and the accuracy at the positions that answer a
     /// question where the corpus has any.
     pub fn evaluate(&mut self, i: usize) -> Result<StepStats, RunError> {
-        let w = &self.held_out;
         let model = &self.variants[i].model;
         let mut losses = vec![];
         let (mut right, mut asked) = (0usize, 0usize);
-        for rows in chunks(w.rows, self.plan.batch) {
+        let windows = self.plan.part(i).texts.into_iter().map(|text| &self.held_out[text]);
+        for (w, rows) in windows.flat_map(|w| chunks(w.rows, self.plan.batch).map(move |rows| (w, rows))) {
             let span = rows.start * w.len..rows.end * w.len;
             let (inputs, targets) = (&w.inputs[span.clone()], &w.targets[span.clone()]);
             let batch = Batch::from_ids(inputs, targets, rows.len(), w.len, &self.device)?;
@@ -221,28 +238,35 @@ impl Run {
             scalars.push((channels::ACCURACY.into(), right as f64 / asked as f64));
         }
         if self.step == 0 {
-            scalars.extend(self.corpus.guess().filter(|_| asked > 0).map(|g| (channels::GUESS.into(), g)));
+            scalars.extend(self.corpus().guess().filter(|_| asked > 0).map(|g| (channels::GUESS.into(), g)));
             scalars.extend(model.readings(None)?.into_iter().map(|(n, v)| (Channel::new(n), v)));
         }
         Ok(StepStats { step: self.step, variant: i, scalars, wall_secs: self.wall_secs })
     }
 
-    /// Puts one question to variant `i`. `Ok(vec![])` if the probe does not apply to it.
+    /// Puts one question to variant `i`. `Ok(vec![])` if the probe does not apply to it. One that has yet to
+    /// take over its weights is an error.
     pub fn ask(&mut self, i: usize, id: &str, args: &Args, request: Option<u64>) -> Result<Vec<Sample>, RunError> {
         let probe = probe::find(id).ok_or_else(|| RunError(format!("there is no probe `{id}`")))?;
+        let part = self.plan.part(i);
         let variant = &mut self.variants[i];
+        if part.from > self.step {
+            return Err(RunError(format!("{} begins at step {}", variant.spec.label, part.from)));
+        }
         if !probe.applies(variant.model.as_ref()) {
             return Ok(vec![]);
         }
         let mut subject = probe::Subject {
             model: variant.model.as_mut(),
-            corpus: &self.corpus,
+            corpus: &self.texts[part.texts[0]],
+            texts: &self.texts,
             device: &self.device,
             seed: self.plan.config.seed,
             args,
         };
         let findings = probe.ask(&mut subject)?;
-        let step = variant.optimiser.step; // its own: between two variants of a step they differ
+        // between two variants of a step they differ
+        let step = if part.lasts(self.step) { part.from + variant.optimiser.step } else { self.step };
         Ok(findings
             .into_iter()
             .map(|f| Sample {
@@ -257,9 +281,20 @@ impl Run {
             .collect())
     }
 
-    /// Applies a live setting: training and cadence settings here, all others as a dial
+    /// Applies a live setting: training and cadence settings here, arguments of scheduled questions where the
+    /// plan says that a group of settings is that, all others as a dial
     /// (`model.coupling_scale` turns `coupling_scale`) of every model that has it.
     pub fn set(&mut self, key: &str, value: &Value) -> Result<(), RunError> {
+        let group = key.split_once('.').filter(|(group, _)| *group == self.plan.asks_with);
+        let Some((_, name)) = group else { return self.set_number(key, value) };
+        for cadence in self.plan.probes.iter_mut().filter(|c| c.args.contains_key(name)) {
+            cadence.args.insert(name.to_owned(), value.clone());
+        }
+        self.changed.insert(key.to_owned(), value.clone());
+        Ok(())
+    }
+
+    fn set_number(&mut self, key: &str, value: &Value) -> Result<(), RunError> {
         let number = match value {
             Value::Switch(b) => f64::from(u8::from(*b)),
             v => v.as_f64().unwrap_or(f64::NAN),

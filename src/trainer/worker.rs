@@ -295,6 +295,9 @@ impl Worker {
     fn step(&mut self, commands: &Receiver<Command>) -> Result<Next, RunError> {
         let mut waiting = vec![];
         for i in 0..self.run.variants.len() {
+            if !self.run.plan.part(i).makes(self.run.step + 1) {
+                continue;
+            }
             let stats = guard(|| self.run.update(i))?;
             self.outlets.tell(Event::Step(stats));
             for command in commands.try_iter() {
@@ -305,8 +308,10 @@ impl Worker {
             }
             self.answer_one();
         }
-        self.run.finish_step();
-        self.measure_all(self.run.step == self.run.plan.steps)?;
+        for text in guard(|| self.run.finish_step())? {
+            self.outlets.tell(Event::Notice { level: Level::Info, text });
+        }
+        self.measure_all(self.run.plan.turns_at(self.run.step))?;
         let every = self.run.plan.checkpoint_every;
         if every > 0 && self.run.step.is_multiple_of(every) {
             self.checkpoint()?;
@@ -343,8 +348,9 @@ impl Worker {
     fn measure_all(&mut self, due: bool) -> Result<(), RunError> {
         let step = self.run.step;
         let falls = |every: u64| every > 0 && step.is_multiple_of(every);
+        let present: Vec<usize> = (0..self.run.variants.len()).filter(|i| self.run.plan.part(*i).lasts(step)).collect();
         if due || falls(self.run.plan.eval_every) {
-            for i in 0..self.run.variants.len() {
+            for &i in &present {
                 let stats = guard(|| self.run.evaluate(i))?;
                 self.outlets.tell(Event::Step(stats));
             }
@@ -353,7 +359,7 @@ impl Worker {
             if cadence.every == 0 || !(due || falls(cadence.every)) {
                 continue;
             }
-            for i in 0..self.run.variants.len() {
+            for &i in &present {
                 let question =
                     Question { request: 0, probe: cadence.probe.clone(), variant: Some(i), args: cadence.args.clone() };
                 self.answer(&question, i, None);
@@ -369,7 +375,11 @@ impl Worker {
             Some(i) => {
                 self.outlets.tell(Event::Notice { level: Level::Warning, text: format!("this run has no variant {i}") })
             }
-            None => (0..self.run.variants.len()).for_each(|i| self.answer(&question, i, Some(question.request))),
+            None => {
+                let begun = |i: &usize| self.run.plan.part(*i).from <= self.run.step;
+                let all: Vec<usize> = (0..self.run.variants.len()).filter(begun).collect();
+                all.into_iter().for_each(|i| self.answer(&question, i, Some(question.request)));
+            }
         }
     }
 

@@ -52,6 +52,8 @@ pub struct Page {
     pub filter: String,
     /// A control to scroll to and light up.
     pub sought: Option<&'static str>,
+    /// The control that a file is being picked for.
+    pub picking: Option<&'static str>,
     pub markdown: CommonMarkCache,
     dirty_since: Option<f64>,
     told_notices: usize,
@@ -61,8 +63,12 @@ impl Page {
     pub fn new(lab: &'static Lab, config: Config) -> Self {
         let knobs = (lab.knobs)();
         let preset = preset_of(lab, &knobs, &config);
+        let mut tiling = Tiling::new(lab.id, lab.panes);
+        if let Some(view) = lab.front(&config.preset) {
+            tiling.bring_forward(view);
+        }
         Self {
-            tiling: Tiling::new(lab.id, lab.panes),
+            tiling,
             lab,
             knobs,
             preset,
@@ -79,6 +85,7 @@ impl Page {
             drafts: BTreeMap::new(),
             filter: String::new(),
             sought: None,
+            picking: None,
             markdown: CommonMarkCache::default(),
             dirty_since: None,
             told_notices: 0,
@@ -278,6 +285,9 @@ impl Page {
         let before = std::mem::replace(&mut self.config, config);
         self.history.note(&before, "everything", now);
         self.preset = preset_of(self.lab, &self.knobs, &self.config);
+        if let Some(view) = self.lab.front(&self.config.preset).filter(|_| before.preset != self.config.preset) {
+            self.tiling.bring_forward(view);
+        }
         self.drafts.clear();
         self.refused.clear();
         self.after_change(now);

@@ -281,6 +281,21 @@ impl App {
         }
     }
 
+    /// Gives a picked path to the control beside whose button it was picked; otherwise as a dropped one.
+    fn set_picked(&mut self, takes: Takes, path: &Path, ctx: &Context) {
+        let now = ctx.input(|i| i.time);
+        let page = self.open.and_then(|id| self.pages.get_mut(id));
+        let asked = page.and_then(|p| p.picking.take().filter(|key| Takes::of(key) == Some(takes)).map(|key| (p, key)));
+        match asked {
+            Some((page, key)) if page.path_knob(takes) != Some(key) => {
+                page.drafts.remove(key);
+                page.change(key, Value::Text(path.display().to_string()), now);
+            }
+            _ if takes == Takes::Checkpoint => self.open_checkpoint(path, ctx),
+            _ => self.set_path(takes, path, ctx),
+        }
+    }
+
     /// Gives a path to the open lab's text or tokenizer control.
     pub(super) fn set_path(&mut self, takes: Takes, path: &Path, ctx: &Context) {
         let now = ctx.input(|i| i.time);
@@ -318,9 +333,9 @@ impl App {
             match delivery {
                 Delivery::Picked { purpose: Purpose::SaveAs { suggested }, path } => self.saving_goes(&suggested, path),
                 Delivery::Picked { purpose, path: Some(path) } => match purpose {
-                    Purpose::OpenText => self.set_path(Takes::Text, &path, ctx),
-                    Purpose::OpenTokenizer => self.set_path(Takes::Tokenizer, &path, ctx),
-                    Purpose::OpenCheckpoint => self.open_checkpoint(&path, ctx),
+                    Purpose::OpenText => self.set_picked(Takes::Text, &path, ctx),
+                    Purpose::OpenTokenizer => self.set_picked(Takes::Tokenizer, &path, ctx),
+                    Purpose::OpenCheckpoint => self.set_picked(Takes::Checkpoint, &path, ctx),
                     Purpose::OpenConfig => self.host.read_text(path),
                     Purpose::OpenRun | Purpose::OpenGraph => self.open_run(path, ctx),
                     Purpose::SaveAs { .. } => {}

@@ -107,6 +107,11 @@ impl Tiling {
         self.selected = Some(id);
     }
 
+    /// Brings a view's tab to the front, if the view is on the page.
+    pub fn bring_forward(&mut self, view: &str) {
+        self.tree.make_active(|_, tile| matches!(tile, Tile::Pane(p) if p.view == view));
+    }
+
     /// Tiles that stand in tabs, whose bar shows their titles.
     pub fn tabbed(&self) -> HashSet<TileId> {
         let containers = self.tree.tiles.tiles().filter_map(|t| match t {

@@ -33,7 +33,7 @@ fn ask(model: &mut dyn Model, corpus: &Corpus, args: &[(&str, Value)]) -> Vec<Fi
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let probe = probe::find("dragon").unwrap();
     assert!(probe.applies(model));
-    probe.ask(&mut Subject { model, corpus, device: &Device::Cpu, seed: 0, args: &args }).unwrap()
+    probe.ask(&mut Subject { model, corpus, texts: &[], device: &Device::Cpu, seed: 0, args: &args }).unwrap()
 }
 
 fn typed(words: &str) -> (&'static str, Value) {

@@ -167,6 +167,38 @@ fn a_click_selects_a_neuron_for_all_views_and_another_lets_it_go() {
 }
 
 #[test]
+fn a_drawing_has_every_neuron_and_edge_where_they_are() {
+    let graph = planted::graph(120, 4, 500, 0.8, 3);
+    let mut harness = tile(mirror(planted::payload(&graph, |i| i)), true);
+    harness.step();
+    let svg = harness.state().svg.clone().unwrap();
+    fs::write(folder().join("drawing.svg"), &svg).unwrap();
+    // the legend has a disc for each of the four
+    let legend = svg.matches("r=\"4.5\"").count();
+    assert_eq!((svg.matches("<circle").count() - legend, legend), (120, 4));
+    let edges = harness.state().mirror.sample_at(0, GRAPH_NEURONS, 0).unwrap();
+    let Some(Payload::Graph(told)) = edges.payload.part("graph") else { panic!() };
+    let loops = told.edges.iter().filter(|e| e.0 == e.1).count();
+    assert_eq!(svg.matches('M').count(), told.edges.len() - loops, "a stroke an edge");
+    assert!(svg.ends_with("</svg>\n") && !svg.contains("NaN"));
+    // as far apart as they stand in the plane, at one scale
+    let places: Vec<[f64; 2]> = exported(&mut harness).nodes.iter().map(|n| n.place.unwrap()).collect();
+    let drawn: Vec<[f64; 2]> = svg
+        .lines()
+        .filter_map(|l| {
+            let number = |key: &str| l.split(&format!("{key}=\"")).nth(1)?.split('"').next()?.parse::<f64>().ok();
+            l.starts_with("<circle").then(|| [number("cx").unwrap(), number("cy").unwrap()])
+        })
+        .collect();
+    let far = |of: &[[f64; 2]], a: usize, b: usize| (of[a][0] - of[b][0]).hypot(of[a][1] - of[b][1]);
+    let scale = far(&drawn, 0, 60) / far(&places, 0, 60);
+    for b in 1..120 {
+        let (plane, paper) = (far(&places, 0, b) * scale, far(&drawn, 0, b));
+        assert!((plane - paper).abs() < 0.02 * scale.max(10.0), "{b}: {plane} and {paper}");
+    }
+}
+
+#[test]
 fn the_selected_neuron_shows_its_strongest_partners_and_leads_to_them() {
     let mut harness = tile(mirror(ring()), false);
     let at = place_of(&harness, 0);

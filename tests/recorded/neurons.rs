@@ -41,7 +41,7 @@ fn answers() -> Vec<Sample> {
     let mut all = vec![];
     for id in PROBES {
         let mut subject =
-            Subject { model: model.as_mut(), corpus: &corpus, device: &Device::Cpu, seed: 0, args: &args };
+            Subject { model: model.as_mut(), corpus: &corpus, texts: &[], device: &Device::Cpu, seed: 0, args: &args };
         for f in probe::find(id).unwrap().ask(&mut subject).unwrap() {
             all.push(Sample {
                 step: 0,

@@ -51,7 +51,7 @@ pub fn samples(strength: f64) -> Vec<(&'static str, String, Payload)> {
     let mut all = vec![];
     for id in ["neuron_graph", "graph_curve", "graph_modularity", "graph_neuron"] {
         let mut subject =
-            Subject { model: model.as_mut(), corpus: &corpus, device: &Device::Cpu, seed: 1, args: &args };
+            Subject { model: model.as_mut(), corpus: &corpus, texts: &[], device: &Device::Cpu, seed: 1, args: &args };
         let found = probe::find(id).unwrap().ask(&mut subject).unwrap();
         all.extend(found.into_iter().map(|f| (f.channel, f.about, f.payload)));
     }

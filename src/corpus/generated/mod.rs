@@ -40,6 +40,8 @@ enum Kind {
     Steering,
     Repeats,
     Parliament(Extent),
+    /// All of it between two languages, by number ([`parliament::CODES`]).
+    Pair([usize; 2]),
 }
 
 /// Every generated corpus.
@@ -128,6 +130,42 @@ pub const CORPORA: &[Generated] = &[
         about: "Aligned pairs in which each kind of noun has frames of its own, so that the frame gives the concept away: a trap, on purpose.",
         kind: Kind::Parliament(Extent::NAIVE),
     },
+    Generated {
+        id: "parliament_en_es",
+        title: "Parliament, English and Spanish",
+        about: "The parliament's pairs between English and Spanish alone, either way round.",
+        kind: Kind::Pair([0, 2]),
+    },
+    Generated {
+        id: "parliament_en_fr",
+        title: "Parliament, English and French",
+        about: "The parliament's pairs between English and French alone, either way round.",
+        kind: Kind::Pair([0, 1]),
+    },
+    Generated {
+        id: "parliament_en_de",
+        title: "Parliament, English and German",
+        about: "The parliament's pairs between English and German alone, either way round.",
+        kind: Kind::Pair([0, 3]),
+    },
+    Generated {
+        id: "parliament_fr_es",
+        title: "Parliament, French and Spanish",
+        about: "The parliament's pairs between French and Spanish alone, either way round.",
+        kind: Kind::Pair([1, 2]),
+    },
+    Generated {
+        id: "parliament_fr_de",
+        title: "Parliament, French and German",
+        about: "The parliament's pairs between French and German alone, either way round.",
+        kind: Kind::Pair([1, 3]),
+    },
+    Generated {
+        id: "parliament_es_de",
+        title: "Parliament, Spanish and German",
+        about: "The parliament's pairs between Spanish and German alone, either way round.",
+        kind: Kind::Pair([2, 3]),
+    },
 ];
 
 /// A parliament of this extent, at least `size` bytes of it.
@@ -162,7 +200,9 @@ impl Generated {
     pub(super) fn task(&self) -> Option<story::Kind> {
         match self.kind {
             Kind::Task(kind) => Some(kind),
-            Kind::Prose(_) | Kind::Symbols | Kind::Steering | Kind::Repeats | Kind::Parliament(_) => None,
+            Kind::Prose(_) | Kind::Symbols | Kind::Steering | Kind::Repeats | Kind::Parliament(_) | Kind::Pair(_) => {
+                None
+            }
         }
     }
 
@@ -173,6 +213,9 @@ impl Generated {
             Kind::Steering => return steering::text(&mut ChaCha8Rng::seed_from_u64(scramble(seed)), size),
             Kind::Repeats => return repeats::text(&mut ChaCha8Rng::seed_from_u64(scramble(seed)), size),
             Kind::Parliament(extent) => return part_of_parliament(seed, size, &extent),
+            Kind::Pair(languages) => {
+                return parliament::pairs(&mut ChaCha8Rng::seed_from_u64(scramble(seed)), size, languages);
+            }
             Kind::Prose(_) | Kind::Task(_) => {}
         }
         let Kind::Prose(domains) = self.kind else { return String::new() };

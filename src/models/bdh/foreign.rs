@@ -114,11 +114,7 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<Foreign> {
     spec.weights = None;
     let said = |key: &str| file.said().find(|(k, _)| *k == key).map(|(_, v)| v);
     spec.position = said("position").and_then(Position::from_id).unwrap_or(spec.position);
-    spec.form = match said("form") {
-        Some("paper") => Form::Paper,
-        Some("code") => Form::Code,
-        _ => spec.form,
-    };
+    spec.form = said("form").and_then(Form::from_id).unwrap_or(spec.form);
     let lineage: Vec<usize> = said("heritage").unwrap_or("").split(' ').filter_map(|n| n.parse().ok()).collect();
     let whole = lineage.iter().try_fold(0usize, |sum, part| sum.checked_add(*part)) == Some(n);
     spec.heritage = if whole { lineage } else { vec![] };
@@ -127,7 +123,15 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<Foreign> {
         spec.frequencies =
             Some((0..n / 2).map(|i| THETA_KRYCHU.powf(-2.0 * i as f32 / n as f32) / std::f32::consts::TAU).collect());
         remarks.push(format!(
-            "`{shown}` is of the code krychu/bdh, whose tokens see the whole sequence, those that follow too: here they see their past only, so outputs differ. Weights and graphs are the same"
+            "`{shown}` is of the code krychu/bdh, whose tokens see the whole sequence, themselves and those that follow too: here they see their past only, so outputs differ. Weights and graphs are the same"
+        ));
+        let form = match spec.form {
+            Form::Code => "is not carried here (set `model.form` = both if it was)",
+            Form::Paper => "is carried here and v is not, which no version of it does (set `model.form` = both)",
+            Form::Both => "is carried here (set `model.form` = code if it was not)",
+        };
+        remarks.push(format!(
+            "`{shown}` does not say which residuals it was trained with: in some versions of that code x is carried from layer to layer, in others it is not; it {form}. Nor does it say whether its neurons turn: if it was trained without rotary positions, set `model.position` = nothing"
         ));
     } else if let Some((name, _)) = extra.clone().find(|(n, _)| n.ends_with(FREQUENCIES)) {
         spec.frequencies = frequencies(&file, name, n, &mut remarks)?;

@@ -22,13 +22,13 @@ impl Parent {
             None => bail!("{} lacks the tensor `{name}`", self.name),
         }
     }
+}
 
-    /// Neurons of each head by the model that they come from.
-    fn lineage(&self) -> Vec<usize> {
-        match self.spec.heritage.as_slice() {
-            [] => vec![self.spec.per_head()],
-            known => known.to_vec(),
-        }
+/// Neurons of each head by the model that they come from.
+fn lineage(of: &BdhSpec) -> Vec<usize> {
+    match of.heritage.as_slice() {
+        [] => vec![of.per_head()],
+        known => known.to_vec(),
     }
 }
 
@@ -40,29 +40,30 @@ pub struct Merged {
     pub told: Vec<String>,
 }
 
-/// The first parent's neurons come first in each head. Errors say what does not fit.
-pub fn merge(a: &Parent, b: &Parent) -> Result<Merged> {
-    let (s, t) = (&a.spec, &b.spec);
-    let vocab = |p: &Parent| p.get("embed.weight")?.dim(0);
-    for (what, of_a, of_b) in [
-        ("width (D)", s.d_model, t.d_model),
-        ("heads", s.heads, t.heads),
-        ("layers", s.layers, t.layers),
-        ("vocabulary", vocab(a)?, vocab(b)?),
-    ] {
-        if of_a != of_b {
-            bail!(
-                "{} has {what} {of_a} and {} has {of_b}; only models that differ in neurons alone can be merged",
-                a.name,
-                b.name
-            )
-        }
+/// What two models must share.
+fn same(what: &str, names: [&str; 2], of: [usize; 2]) -> Result<()> {
+    if of[0] != of[1] {
+        bail!(
+            "{} has {what} {} and {} has {}; only models that differ in neurons alone can be merged",
+            names[0],
+            of[0],
+            names[1],
+            of[1]
+        )
     }
+    Ok(())
+}
+
+/// The sizes of two models as one, the first one's neurons first in each head. Errors say what does not fit.
+pub fn side_by_side(names: [&str; 2], s: &BdhSpec, t: &BdhSpec) -> Result<BdhSpec> {
+    same("width (D)", names, [s.d_model, t.d_model])?;
+    same("heads", names, [s.heads, t.heads])?;
+    same("layers", names, [s.layers, t.layers])?;
     if s.position != t.position || s.form != t.form {
         bail!(
             "{} and {} treat time or residuals differently ({:?} {:?}, {:?} {:?})",
-            a.name,
-            b.name,
+            names[0],
+            names[1],
             s.position,
             s.form,
             t.position,
@@ -72,6 +73,27 @@ pub fn merge(a: &Parent, b: &Parent) -> Result<Merged> {
     if s.gated || t.gated {
         bail!("models with gates cannot be merged: a gate weighs what all neurons of a head write")
     }
+    let turns: Arc<[f32]> = [s.turns(), t.turns()].concat().into();
+    let turned = matches!(s.position, Position::Rope | Position::Both);
+    let spec = BdhSpec {
+        neurons: s.neurons + t.neurons,
+        frequencies: turned.then_some(turns),
+        heritage: [lineage(s), lineage(t)].concat(),
+        carry: None,
+        weights: None,
+        twofold: false,
+        ..s.clone()
+    };
+    spec.check()?;
+    Ok(spec)
+}
+
+/// The first parent's neurons come first in each head. Errors say what does not fit.
+pub fn merge(a: &Parent, b: &Parent) -> Result<Merged> {
+    let (s, t) = (&a.spec, &b.spec);
+    let vocab = |p: &Parent| p.get("embed.weight")?.dim(0);
+    same("vocabulary", [&a.name, &b.name], [vocab(a)?, vocab(b)?])?;
+    let spec = side_by_side([&a.name, &b.name], s, t)?;
     let (heads, d) = (s.heads, s.d_model);
     let parts = [s.per_head(), t.per_head()];
     let n = parts[0] + parts[1];
@@ -87,17 +109,6 @@ pub fn merge(a: &Parent, b: &Parent) -> Result<Merged> {
         named("decoder", decoder),
         named("lm_head", mean("lm_head")?),
     ];
-    let turns: Arc<[f32]> = [s.turns(), t.turns()].concat().into();
-    let turned = matches!(s.position, Position::Rope | Position::Both);
-    let spec = BdhSpec {
-        neurons: heads * n,
-        frequencies: turned.then_some(turns),
-        heritage: [a.lineage(), b.lineage()].concat(),
-        carry: None,
-        weights: None,
-        ..s.clone()
-    };
-    spec.check()?;
     let far = |name: &str| -> Result<f64> {
         let (x, y) = (a.get(name)?, b.get(name)?);
         let length = |t: &Tensor| crate::nn::host::scalar(&t.sqr()?.sum_all()?).map(f64::sqrt);

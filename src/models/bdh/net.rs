@@ -9,6 +9,7 @@ use super::{
 };
 use crate::nn::{
     Params, Tap,
+    dropout::Dropout,
     fused::{
         embedding::embedding,
         linear::mapped,
@@ -88,14 +89,21 @@ impl Net {
 
     /// tokens `(B, T)` -> `(B, T, D)`, what the head reads. Offers `layers.l.x`, `layers.l.y`
     /// `(B, nh, T, N)` and `layers.l.v` `(B, T, D)`, the layer's input. A given state is read and then
-    /// written to, without gradients through it.
-    pub(super) fn encode(&self, tokens: &Tensor, tap: &mut Tap, mut state: Option<&mut State>) -> Result<Tensor> {
+    /// written to, without gradients through it. What `drop` takes from y, no later weight sees.
+    pub(super) fn encode(
+        &self,
+        tokens: &Tensor,
+        tap: &mut Tap,
+        mut state: Option<&mut State>,
+        drop: Option<Dropout>,
+    ) -> Result<Tensor> {
         let mut v = ln(&embedding(&self.embed, tokens)?)?; // (B,T,D)
         let mut x = None;
         let mut merged: Option<Tensor> = None;
         let mut encoders = None; // (2 nh, D, N), for all layers
         for layer in 0..self.spec.layers {
-            let read = if self.fuses(layer, tap, state.is_some()) {
+            // the one operation keeps its y to itself, and dropout wants it
+            let read = if drop.is_none() && self.fuses(layer, tap, state.is_some()) {
                 let both = match encoders.take() {
                     Some(both) => both,
                     None => Tensor::cat(&[&self.encoder, &self.encoder_v], 0)?,
@@ -104,10 +112,15 @@ impl Net {
                 encoders = Some(both);
                 read
             } else {
-                mapped(&self.composed(layer, &v, &mut x, tap, state.as_deref_mut())?, &self.decoder)?
+                let y = self.composed(layer, &v, &mut x, tap, state.as_deref_mut())?; // (B,T,n)
+                let y = match drop {
+                    Some(drop) => drop.apply(&y, layer as u64)?,
+                    None => y,
+                };
+                mapped(&y, &self.decoder)?
             }; // (B,T,D)
             v = match self.spec.form {
-                Form::Code => ln(&(&v + ln(&read)?)?)?,
+                Form::Code | Form::Both => ln(&(&v + ln(&read)?)?)?,
                 Form::Paper => ln(&read)?,
             };
             if let Some(gates) = &self.gates {
@@ -143,7 +156,7 @@ impl Net {
         let (b, t, d) = v.dims3()?;
         let alone = v.unsqueeze(1)?; // (B,1,T,D)
         let mut x = alone.broadcast_matmul(&self.encoder.unsqueeze(0)?)?.relu()?; // (B,nh,T,N)
-        if self.spec.form == Form::Paper {
+        if self.spec.form != Form::Code {
             if let Some(before) = before.take() {
                 x = (x + before)?;
             }

@@ -5,7 +5,8 @@ use candle_core::{Device, Result, Tensor};
 
 use super::{
     foreign::{self, FREQUENCIES, NAMES},
-    spec::{BdhSpec, Form, Position},
+    merge::side_by_side,
+    spec::{BdhSpec, Position},
 };
 
 /// Tensors by name, and words for the file's metadata.
@@ -15,12 +16,14 @@ pub struct Outward {
 }
 
 impl BdhSpec {
-    /// This, with the sizes of the file that its weights come from, if there is one.
+    /// This, with the sizes of the file that its weights come from, if there is one, and twice as many
+    /// neurons if it is twofold.
     pub fn resolved(&self) -> Result<BdhSpec> {
-        match &self.weights {
-            Some(path) => Ok(foreign::open(path, self)?.spec),
-            None => Ok(self.clone()),
-        }
+        let spec = match &self.weights {
+            Some(path) => foreign::open(path, self)?.spec,
+            None => self.clone(),
+        };
+        if spec.twofold { side_by_side(["the first", "the second"], &spec, &spec) } else { Ok(spec) }
     }
 }
 
@@ -43,7 +46,7 @@ pub fn outward(spec: &BdhSpec, weights: &[(String, Tensor)]) -> Result<Outward> 
         words("n_head", spec.heads.to_string()),
         words("n_embd", spec.d_model.to_string()),
         words("position", spec.position.id().to_owned()),
-        words("form", if spec.form == Form::Paper { "paper" } else { "code" }.to_owned()),
+        words("form", spec.form.id().to_owned()),
     ];
     let mut metadata = metadata;
     if !spec.heritage.is_empty() {

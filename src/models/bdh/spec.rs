@@ -41,6 +41,24 @@ pub enum Form {
     Code,
     /// Equations (4) and (8): x <- x + relu(D_x v), v <- LN(E y).
     Paper,
+    /// Both residuals, as in some versions of krychu/bdh: x <- x + relu(D_x v), v <- LN(v + LN(E y)).
+    Both,
+}
+
+impl Form {
+    pub const IDS: &[&str] = &["code", "paper", "both"];
+
+    pub fn from_id(id: &str) -> Option<Self> {
+        [Self::Code, Self::Paper, Self::Both].into_iter().zip(Self::IDS).find(|(_, i)| **i == id).map(|(f, _)| f)
+    }
+
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Code => "code",
+            Self::Paper => "paper",
+            Self::Both => "both",
+        }
+    }
 }
 
 /// State that outlives a batch.
@@ -72,12 +90,16 @@ pub struct BdhSpec {
     /// state, and the logits are a learned mean of all layers'. Experimental; adds nh (D + 1) + L weights.
     pub gated: bool,
     pub carry: Option<Carry>,
+    /// Share of y that training sets to 0, as in the public code, whose own setting is 0.1; 0 is none.
+    pub dropout: f64,
     /// Turns a token by pair of neurons `(N / 2)`, where they are not the usual ones: a merged model's.
     pub frequencies: Option<Arc<[f32]>>,
     /// Of a merged model: neurons of each head by the model that they come from, in order.
     pub heritage: Vec<usize>,
     /// A checkpoint to begin from ([`super::foreign`]); then the sizes above are the file's.
     pub weights: Option<PathBuf>,
+    /// Two of these side by side, to be the heir of two such models; weights are drawn.
+    pub twofold: bool,
 }
 
 impl Default for BdhSpec {
@@ -92,9 +114,11 @@ impl Default for BdhSpec {
             through_past: true,
             gated: false,
             carry: None,
+            dropout: 0.0,
             frequencies: None,
             heritage: vec![],
             weights: None,
+            twofold: false,
         }
     }
 }
@@ -140,6 +164,9 @@ impl BdhSpec {
         let Self { d_model: d, heads: h, neurons: n, layers, .. } = *self;
         if d == 0 || h == 0 || layers == 0 || n == 0 {
             bail!("width {d}, heads {h}, neurons {n} and layers {layers} must all be at least 1");
+        }
+        if !(0.0..1.0).contains(&self.dropout) {
+            bail!("dropout {} must be at least 0 and less than 1", self.dropout);
         }
         if !n.is_multiple_of(h) {
             bail!("{n} neurons do not divide among {h} heads; choose a multiple of {h}");

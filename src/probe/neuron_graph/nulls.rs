@@ -9,8 +9,8 @@ use crate::{
     telemetry::{Payload, Series, channels},
 };
 
-/// Arguments as of `neuron_graph`, and `most` edges (default 64,000): measured are 1,000, 2,000, 4,000
-/// and so on.
+/// Arguments as of `neuron_graph`, `most` edges (default 64,000): measured are 1,000, 2,000, 4,000 and so
+/// on; and `searches`, in place of `restarts`.
 pub struct GraphModularity;
 
 impl Probe for GraphModularity {
@@ -23,7 +23,10 @@ impl Probe for GraphModularity {
     }
 
     fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
-        let question = Question::of(subject.args);
+        let mut question = Question::of(subject.args);
+        if let Some(searches) = subject.args.get("searches").and_then(crate::config::Value::as_f64) {
+            question.restarts = searches.clamp(1.0, 100.0) as usize;
+        }
         let most = subject.args.get("most").and_then(crate::config::Value::as_f64).unwrap_or(64_000.0);
         let most = (most.max(1.0) as usize).min(super::MOST_EDGES);
         let factors = Factors::of(subject.model, &question)?;

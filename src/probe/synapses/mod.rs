@@ -5,11 +5,13 @@ mod firing;
 mod merging;
 mod reading;
 mod surprise;
+mod texts;
 
 pub use activity::Activity;
 pub use merging::Merging;
 pub use reading::Reading;
 pub use surprise::Surprise;
+pub use texts::Texts;
 
 use super::Subject;
 use crate::{

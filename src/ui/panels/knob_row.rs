@@ -228,6 +228,7 @@ fn choice_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, c
 
 fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, text: &str) {
     let path = is_path(knob.key);
+    let mut browsed = false;
     let name = row_ui(ui, shell, page, knob, |ui, shell, _| {
         if !path {
             return;
@@ -235,6 +236,7 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
         let browse = ui.small_button("Browse…");
         browse.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, format!("Browse for {}", knob.label)));
         if browse.clicked() {
+            browsed = true;
             shell.act(Action::Pick(match Takes::of(knob.key) {
                 Some(Takes::Tokenizer) => Purpose::OpenTokenizer,
                 Some(Takes::Checkpoint) => Purpose::OpenCheckpoint,
@@ -242,6 +244,9 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
             }));
         }
     });
+    if browsed {
+        page.picking = Some(knob.key);
+    }
     let draft = page.drafts.entry(knob.key.to_owned()).or_insert_with(|| text.to_owned());
     let hint = if path { "none: type or drop a path" } else { "" };
     let hint = RichText::new(hint).small().color(shell.theme.secondary);

@@ -321,11 +321,13 @@ pub fn quote(field: &str) -> String {
     }
 }
 
-pub(super) fn escape(words: &str) -> String {
+/// Words between tags.
+pub fn escape(words: &str) -> String {
     words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-pub(super) fn hex(c: Color32) -> String {
+/// "#rrggbb".
+pub fn hex(c: Color32) -> String {
     format!("#{:02x}{:02x}{:02x}", c.r(), c.g(), c.b())
 }
 

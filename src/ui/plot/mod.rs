@@ -19,7 +19,7 @@ mod readout;
 pub mod scale;
 
 pub use drawing::drawing;
-pub use export::quote;
+pub use export::{escape, hex, quote};
 pub use mark::paint_mark;
 pub use paint::{ChartResponse, empty_ui};
 pub use scale::{Scale, value_words};

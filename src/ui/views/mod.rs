@@ -392,8 +392,9 @@ pub static VIEWS: &[ViewEntry] = &[
     ViewEntry {
         id: "merging",
         title: "Merging",
-        about: "This model, another, and both side by side as one with the neurons of both: the loss of each on every \
-                text at hand. A merged model that is near the better of its parents everywhere has kept what both knew.",
+        about: "Two models side by side as one with the neurons of both: a base, two children of it tuned on texts of \
+                their own, and the merged model; or this model and a file. A merged model that is near the better of its \
+                parents on every text has kept what both knew.",
         make: synapses::Merging::make,
     },
     ViewEntry {

@@ -108,7 +108,16 @@ impl Extent {
 /// At least `size` bytes of aligned pairs, one a line.
 pub(super) fn text(rng: &mut ChaCha8Rng, size: usize, extent: &Extent) -> String {
     let extent = extent.clamped();
-    let (naive, languages) = (extent.naive, extent.languages());
+    between(rng, size, &extent, extent.languages())
+}
+
+/// The same between these two languages, by number.
+pub(super) fn pairs(rng: &mut ChaCha8Rng, size: usize, languages: [usize; 2]) -> String {
+    between(rng, size, &Extent::WHOLE, &languages.map(|i| LANGUAGES[i % LANGUAGES.len()]))
+}
+
+fn between(rng: &mut ChaCha8Rng, size: usize, extent: &Extent, languages: &[&Language]) -> String {
+    let naive = extent.naive;
     let mut text = String::with_capacity(size + 512);
     while text.len() < size {
         let class = if naive { Class::ALL[rng.random_range(0..3)] } else { extent.class(rng) };

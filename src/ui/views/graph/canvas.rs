@@ -45,12 +45,12 @@ pub fn shape_of(network: &Network) -> GraphShape {
 }
 
 /// Points of a node of mean size on a canvas: many nodes are small ones.
-fn radius(network: &Network, rect: Rect) -> f32 {
+pub(super) fn radius(network: &Network, rect: Rect) -> f32 {
     (0.155 * (rect.area() / network.len() as f32).sqrt()).clamp(1.0, 5.5)
 }
 
 /// Strength of an edge so that all of them together neither vanish nor smother.
-fn strength(network: &Network, rect: Rect) -> f32 {
+pub(super) fn strength(network: &Network, rect: Rect) -> f32 {
     let side = rect.area().sqrt().max(1.0);
     let layers = 0.12 * network.edges.len() as f32 / side;
     (1.4 / (layers + 1.6)).clamp(0.03, 0.8)

@@ -28,6 +28,7 @@ mod camera;
 mod canvas;
 mod card;
 mod controls;
+mod drawing;
 mod dress;
 mod file;
 mod legend;
@@ -155,6 +156,10 @@ impl View for NeuronGraph {
         let Some(sample) = wiring::sample(cx, GRAPH_NEURONS) else { return "who acts on whom".to_owned() };
         let Some(network) = &self.shown.network else { return format!("step {} \u{b7} {}", sample.step, sample.about) };
         format!("step {} \u{b7} {} \u{b7} {}", sample.step, network.size_words(), sample.about)
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        self.drawing(cx)
     }
 
     /// The edges, and of both ends what is known of them.

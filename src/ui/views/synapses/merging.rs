@@ -2,6 +2,7 @@
 
 use eframe::egui::{RichText, ScrollArea, Ui};
 
+use super::stages;
 use crate::{
     telemetry::{Args, Matrix, Payload, Sample, channels},
     ui::views::{
@@ -12,6 +13,9 @@ use crate::{
 
 /// The setting that names the other model.
 const KEY: &str = "merging.checkpoint";
+/// The setting that asks for children, and their updates if this view sets it.
+const TUNE: &str = "merging.tune";
+const TUNED: i64 = 300;
 /// What stands before the three models.
 const SIGNS: [&str; 3] = ["\u{25cb}", "\u{25cb}", "\u{25cf}"];
 
@@ -53,14 +57,32 @@ impl Merging {
         (!path.is_empty()).then(|| path.to_owned())
     }
 
+    /// Turns the settings into those of a run of stages.
+    fn begin_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let knows = cx.knobs.iter().any(|k| k.key == TUNE);
+        let button = eframe::egui::Button::new("Tune two children and merge them");
+        if knows
+            && ui
+                .add(button)
+                .on_hover_text("Sets Merging \u{2192} Tune two children; choose their texts here.")
+                .clicked()
+        {
+            cx.settings.push((TUNE.to_owned(), crate::config::Value::Int(TUNED)));
+        }
+    }
+
     fn ask_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Some(path) = Self::named(cx) else {
             if cx.answer(channels::MERGING).is_some() {
                 return;
             }
             ui.label(
-                RichText::new("Name a second trained BDH under Merging \u{2192} Merge with.").color(cx.theme.secondary),
+                RichText::new(
+                    "Name a second trained BDH under Merging \u{2192} Merge with, or let this one have two children:",
+                )
+                .color(cx.theme.secondary),
             );
+            Self::begin_ui(ui, cx);
             return;
         };
         let again = self.asked.as_ref() == Some(&path);
@@ -75,6 +97,10 @@ impl Merging {
 
 impl View for Merging {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if stages::are_shown(cx) {
+            ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| stages::stages_ui(ui, cx));
+            return;
+        }
         self.ask_ui(ui, cx);
         let Some(found) = cx.answer(channels::MERGING).and_then(|(_, s)| Told::of(s)) else {
             let words = "Two models with the same width, heads and layers become one with the neurons of both. Nothing has been merged yet.";
@@ -109,6 +135,9 @@ impl View for Merging {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        if stages::are_shown(cx) {
+            return stages::subtitle(cx);
+        }
         match cx.answer(channels::MERGING) {
             Some((_, s)) => format!("step {} \u{b7} held-out loss (nats a token) \u{b7} {}", s.step, s.about),
             None => "held-out loss of two models and of both as one".to_owned(),
@@ -116,6 +145,9 @@ impl View for Merging {
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        if stages::are_shown(cx) {
+            return stages::csv(cx);
+        }
         let found = cx.answer(channels::MERGING).and_then(|(_, s)| Told::of(s))?;
         let mut csv = "text,model,loss\n".to_owned();
         for (col, text) in found.texts.iter().enumerate() {

@@ -5,6 +5,7 @@ mod concepts;
 mod merging;
 mod pulse;
 mod reading;
+mod stages;
 mod surprise;
 
 pub use activity::Activity;

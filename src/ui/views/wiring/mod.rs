@@ -42,9 +42,19 @@ fn args(config: &Config) -> Args {
     NAMES.iter().filter_map(setting).collect()
 }
 
-/// Whether the settings still are those that the run measures by itself.
+/// Whether the settings are those that the newest graph was measured with by the run itself. A setting
+/// changed live acts from the next one on.
 fn as_planned(cx: &ViewCx<'_>) -> bool {
-    cx.mirror.info.as_ref().is_none_or(|info| args(&info.config) == args(cx.config))
+    let Some(info) = &cx.mirror.info else { return true };
+    let mut planned = args(&info.config);
+    let told = newest(cx);
+    for (step, key, value) in &cx.mirror.changes {
+        let name = key.strip_prefix("graph.").filter(|name| planned.contains_key(*name));
+        if let Some(name) = name.filter(|_| told.is_some_and(|told| told > *step)) {
+            planned.insert(name.to_owned(), value.clone());
+        }
+    }
+    planned == args(cx.config)
 }
 
 fn newest(cx: &ViewCx<'_>) -> Option<u64> {

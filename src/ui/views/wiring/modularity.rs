@@ -13,12 +13,12 @@ use crate::{
     },
 };
 
-/// Name of a line in the measurement, and what it is called.
-const NULLS: [(&str, &str, Option<usize>); 4] = [
-    ("degree-preserving", "same degrees", Some(0)),
-    ("low rank, same norms", "random product, same norms", Some(2)),
-    ("low rank", "random product", None),
-    ("G(n, m)", "G(n, m)", Some(4)),
+/// Name of a line in the measurement, what it is called, and what a narrow legend calls it.
+const NULLS: [(&str, &str, &str, Option<usize>); 4] = [
+    ("degree-preserving", "same degrees", "same degrees", Some(0)),
+    ("low rank, same norms", "random product, same norms", "same norms", Some(2)),
+    ("low rank", "random product", "low rank", None),
+    ("G(n, m)", "G(n, m)", "G(n, m)", Some(4)),
 ];
 
 /// View `graph_modularity`.
@@ -54,9 +54,10 @@ impl Modularity {
         let Some(sample) = Self::shown(cx) else { return chart };
         let Some(series) = sample.payload.as_series() else { return chart };
         chart.lines.push(Line { width: 2.5, ..Line::new("this model", of_model(cx), points(series, "model")).dots() });
-        for (name, label, colour) in NULLS {
+        for (name, label, short, colour) in NULLS {
             let colour = colour.map_or(cx.theme.secondary, |c| cx.theme.variant(c));
-            chart.lines.push(Line::new(label, colour, points(series, name)).dots());
+            let line = Line { short: Some(short.to_owned()), ..Line::new(label, colour, points(series, name)) };
+            chart.lines.push(line.dots());
         }
         let first = cx.mirror.samples(cx.selection.variant, channels::GRAPH_MODULARITY).first();
         if let Some(first) = first.filter(|f| f.step < sample.step).and_then(|f| f.payload.as_series()) {

@@ -1,0 +1,77 @@
+//! Inverted dropout whose draws are a pure function of a number, so that a resumed run draws them again.
+
+use candle_core::{Result, Tensor};
+
+/// What to drop at one update.
+#[derive(Debug, Clone, Copy)]
+pub struct Dropout {
+    /// Share of the values that become 0, in 0..1; the others grow by 1 / (1 - share).
+    pub share: f64,
+    /// Of the draws: other numbers, other values.
+    pub seed: u64,
+}
+
+impl Dropout {
+    /// `x` of any shape; `place` tells apart the tensors of one update.
+    pub fn apply(&self, x: &Tensor, place: u64) -> Result<Tensor> {
+        if self.share <= 0.0 {
+            return Ok(x.clone());
+        }
+        let kept = (1.0 / (1.0 - self.share)) as f32;
+        let least = (self.share * 2f64.powi(32)) as u32;
+        let begin = scramble(self.seed ^ scramble(place));
+        // two draws a number
+        let draws = (0..x.elem_count().div_ceil(2) as u64).flat_map(|i| {
+            let bits = scramble(begin.wrapping_add(i));
+            [bits as u32, (bits >> 32) as u32]
+        });
+        let mask: Vec<f32> = draws.take(x.elem_count()).map(|bits| if bits >= least { kept } else { 0.0 }).collect();
+        x * Tensor::from_vec(mask, x.shape(), x.device())?
+    }
+}
+
+/// SplitMix64's output function (Steele, Lea, Flood 2014): neighbouring numbers become independent ones.
+fn scramble(n: u64) -> u64 {
+    let z = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::{DType, Device};
+
+    use super::*;
+    use crate::nn::host;
+
+    fn ones(n: usize) -> Result<Tensor> {
+        Tensor::ones(n, DType::F32, &Device::Cpu)
+    }
+
+    #[test]
+    fn a_share_is_dropped_and_the_mean_stays() -> Result<()> {
+        for share in [0.1, 0.5, 0.9] {
+            let out = host::to_f64(&Dropout { share, seed: 5 }.apply(&ones(200_001)?, 0)?)?;
+            let dropped = out.iter().filter(|v| **v == 0.0).count() as f64 / out.len() as f64;
+            assert!((dropped - share).abs() < 0.005, "{dropped} of {share}");
+            let mean = out.iter().sum::<f64>() / out.len() as f64;
+            assert!((mean - 1.0).abs() < 0.03, "{mean}");
+            // neighbours are dropped independently: both of two as often as chance has it
+            let both = out.windows(2).filter(|w| w[0] == 0.0 && w[1] == 0.0).count() as f64 / out.len() as f64;
+            assert!((both - share * share).abs() < 0.006, "{both} of {}", share * share);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn the_same_numbers_draw_the_same_and_others_do_not() -> Result<()> {
+        let draw = |seed, place| host::to_f32(&Dropout { share: 0.3, seed }.apply(&ones(999)?, place)?);
+        assert_eq!(draw(1, 2)?, draw(1, 2)?);
+        assert_ne!(draw(1, 2)?, draw(1, 3)?);
+        assert_ne!(draw(1, 2)?, draw(2, 2)?);
+        assert_ne!(draw(1, 2)?, draw(2, 1)?);
+        assert!(Dropout { share: 0.0, seed: 1 }.apply(&ones(9)?, 0)?.sum_all()?.to_scalar::<f32>()? == 9.0);
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+//! How a model stands on every text of its run: the held-out loss, and what it writes after a prompt.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::{
+    super::{Finding, Probe, Subject},
+    model,
+};
+use crate::{
+    corpus::Windows,
+    models::{
+        Model,
+        bdh::{Bdh, State},
+    },
+    nn::{Batch, Device, Error, Result, Tap, Tensor, host},
+    telemetry::{Line, Payload, Series, channels},
+};
+
+/// Tokens of a prompt.
+const PROMPT: usize = 40;
+/// Rows evaluated at once.
+const ROWS: usize = 8;
+const TEMPERATURE: f64 = 0.7;
+
+/// Arguments: `windows` (8) held-out windows of `window` (128) tokens a text; `write` (0) tokens to write
+/// after a prompt of each. Answers a bundle: `losses` (Series over texts, line `loss`, nats a token),
+/// `texts`, `prompts` and `writes` (Text, one a text).
+pub struct Texts;
+
+impl Probe for Texts {
+    fn id(&self) -> &'static str {
+        "texts"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        model.as_any().is::<Bdh>()
+    }
+
+    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
+        let whole = |name: &str, usual: f64, least: f64| {
+            subject.args.get(name).and_then(|v| v.as_f64()).unwrap_or(usual).clamp(least, 65536.0) as usize
+        };
+        let (count, len, write) = (whole("windows", 8.0, 1.0), whole("window", 128.0, 2.0), whole("write", 0.0, 0.0));
+        let (this, device) = (model(subject)?, subject.device);
+        let texts = if subject.texts.is_empty() { std::slice::from_ref(subject.corpus) } else { subject.texts };
+        let mut line = Line { name: "loss".into(), y: vec![] };
+        let (mut names, mut prompts, mut writes) = (vec![], vec![], vec![]);
+        for corpus in texts {
+            let windows = corpus.held_out(count, len).map_err(|e| Error::Msg(e.0))?;
+            line.y.push(loss(this, &windows, device)?);
+            let prompt = corpus.passage(1, PROMPT);
+            names.push(corpus.name().split(" (").next().unwrap_or_default().to_owned());
+            writes.push(corpus.decode(&written(this, &prompt, write, device)?));
+            prompts.push(corpus.decode(&prompt));
+        }
+        let series = Series {
+            x_label: "text".into(),
+            y_label: "held-out loss (nats a token)".into(),
+            x: (0..texts.len()).map(|i| i as f64).collect(),
+            lines: vec![line],
+        };
+        let payload = Payload::Bundle(vec![
+            ("losses".into(), Payload::Series(series)),
+            ("texts".into(), Payload::Text(names)),
+            ("prompts".into(), Payload::Text(prompts)),
+            ("writes".into(), Payload::Text(writes)),
+        ]);
+        let about = format!("{count} held-out windows of {len} tokens a text");
+        Ok(vec![Finding { channel: channels::SYNAPSES_TEXTS, about, tokens: vec![], payload }])
+    }
+}
+
+/// Mean nats a token.
+fn loss(model: &Bdh, w: &Windows, device: &Device) -> Result<f64> {
+    let mut sum = 0.0;
+    for from in (0..w.rows).step_by(ROWS) {
+        let rows = ROWS.min(w.rows - from);
+        let span = from * w.len..(from + rows) * w.len;
+        let batch = Batch::from_ids(&w.inputs[span.clone()], &w.targets[span], rows, w.len, device)?;
+        sum += host::scalar(&model.evaluate(&batch)?)? * rows as f64;
+    }
+    Ok(sum / w.rows.max(1) as f64)
+}
+
+/// What the model writes after the prompt; the same draws for every model.
+fn written(model: &Bdh, prompt: &[u32], tokens: usize, device: &Device) -> Result<Vec<u32>> {
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut state = State::empty(model.spec(), 1, device)?;
+    let (mut fresh, mut written) = (prompt.to_vec(), vec![]);
+    while written.len() < tokens && !fresh.is_empty() {
+        let ids = Tensor::from_slice(&fresh, (1, fresh.len()), device)?;
+        let logits = model.read(&ids, &mut state, &mut Tap::off())?; // (1,T,V)
+        let last = host::to_f64(&logits.narrow(1, fresh.len() - 1, 1)?)?;
+        let next = draw(&last, rng.random());
+        written.push(next);
+        fresh = vec![next];
+    }
+    Ok(written)
+}
+
+/// The id that `at` (0..1) falls on under softmax(logits / temperature).
+fn draw(logits: &[f64], at: f64) -> u32 {
+    let most = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let weights: Vec<f64> = logits.iter().map(|l| ((l - most) / TEMPERATURE).exp()).collect();
+    let mut left = at * weights.iter().sum::<f64>();
+    let found = weights.iter().position(|w| {
+        left -= w;
+        left < 0.0
+    });
+    found.unwrap_or(weights.len().saturating_sub(1)) as u32
+}

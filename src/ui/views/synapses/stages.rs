@@ -1,0 +1,372 @@
+//! The stages of a merging run: who is trained now and on what, how far it is, and the losses and samples
+//! of base, children and merged model on every text.
+
+use eframe::egui::{
+    Align, Align2, ComboBox, FontId, Grid, Label, Layout, Rect, RichText, Sense, Stroke, StrokeKind, Ui, WidgetInfo,
+    accesskit::Role, pos2, vec2,
+};
+
+use crate::{
+    config::{Config, Range, Value},
+    telemetry::{Payload, Sample, channels},
+    ui::{
+        theme::{self, GRID},
+        views::ViewCx,
+    },
+};
+
+/// Names and signs of the four, in the order of the run's variants.
+const NAMES: [&str; 4] = ["base", "child A", "child B", "merged"];
+/// As the table's heads.
+const SHORT: [&str; 4] = ["base", "A", "B", "merged"];
+const SIGNS: [&str; 4] = ["\u{25cb}", "\u{25d0}", "\u{25d1}", "\u{25cf}"];
+/// Settings that choose a text and its file: of the base and of the children.
+const CHOICES: [(&str, &str, &str); 3] = [
+    ("base reads", "corpus.source", "corpus.file"),
+    ("child A reads", "merging.text_a", "merging.file_a"),
+    ("child B reads", "merging.text_b", "merging.file_b"),
+];
+/// Height of a stage's box, and what lies between two.
+const BOX: f32 = 46.0;
+const BETWEEN: f32 = 20.0;
+/// Of the table: a number's width, a row's height.
+const FIGURE: f32 = 56.0;
+const ROW: f32 = 18.0;
+/// A child that gained less than this has gained nothing that could be kept, nats.
+const NOTHING: f64 = 0.01;
+
+/// Updates of base, children and merged model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Lengths {
+    base: u64,
+    tune: u64,
+    after: u64,
+}
+
+impl Lengths {
+    fn of(c: &Config) -> Option<Self> {
+        let n = |key: &str| c.get(key).and_then(Value::as_f64).unwrap_or(0.0).max(0.0) as u64;
+        let tune = n("merging.tune");
+        (tune > 0).then(|| Self { base: n("train.steps"), tune, after: n("merging.after") })
+    }
+
+    fn total(self) -> u64 {
+        self.base + self.tune + self.after
+    }
+
+    /// First step and last of stage `i`.
+    fn span(self, i: usize) -> (u64, u64) {
+        match i {
+            0 => (0, self.base),
+            1 | 2 => (self.base, self.base + self.tune),
+            _ => (self.base + self.tune, self.total()),
+        }
+    }
+
+    /// How far stage `i` is at `step`, and in words.
+    fn at(self, i: usize, step: u64) -> (f32, String) {
+        let (from, until) = self.span(i);
+        let all = until - from;
+        match step {
+            s if s >= until && all == 0 => (1.0, "made".to_owned()),
+            s if s >= until => (1.0, format!("{all} done")),
+            s if s > from || i == 0 => ((s - from) as f32 / all as f32, format!("{} / {all}", s - from)),
+            _ if all == 0 => (0.0, format!("at step {from}")),
+            _ => (0.0, format!("{all} updates")),
+        }
+    }
+
+    /// What happens at `step`, and what is left.
+    fn words(self, step: u64) -> String {
+        let left = self.total().saturating_sub(step);
+        let now = match step {
+            s if s < self.base => "The base learns its text; the children are copies of it, made when it is done.",
+            s if s < self.base + self.tune => {
+                "Two copies of the base go on, each with a text of its own; then they are put side by side."
+            }
+            s if s < self.total() => "The merged model goes on, with all three texts in turn.",
+            _ => "The two children are one model now, with the neurons of both.",
+        };
+        if left == 0 { now.to_owned() } else { format!("{now} {left} steps left.") }
+    }
+}
+
+/// What one model was found to do.
+struct Found<'a> {
+    losses: &'a [f64],
+    texts: &'a [String],
+    prompts: &'a [String],
+    writes: &'a [String],
+}
+
+impl<'a> Found<'a> {
+    fn of(sample: &'a Sample) -> Option<Self> {
+        let words = |name: &str| match sample.payload.part(name) {
+            Some(Payload::Text(all)) => Some(all.as_slice()),
+            _ => None,
+        };
+        let losses = &sample.payload.part("losses").and_then(Payload::as_series)?.lines.first()?.y;
+        Some(Self { losses, texts: words("texts")?, prompts: words("prompts")?, writes: words("writes")? })
+    }
+}
+
+/// The settings of the run, or those that a run would be made of.
+fn lengths(cx: &ViewCx<'_>) -> Option<Lengths> {
+    Lengths::of(cx.mirror.info.as_ref().map_or(cx.config, |info| &info.config))
+}
+
+/// Whether this is such a run, or would be one.
+pub fn are_shown(cx: &ViewCx<'_>) -> bool {
+    lengths(cx).is_some()
+}
+
+/// What each of the four was found to do at the shown step.
+fn found<'a>(cx: &ViewCx<'a>) -> [Option<Found<'a>>; 4] {
+    let mirror: &'a crate::ui::mirror::Mirror = cx.mirror;
+    std::array::from_fn(|v| mirror.sample_at(v, channels::SYNAPSES_TEXTS, cx.step).and_then(Found::of))
+}
+
+pub fn stages_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    let Some(lengths) = lengths(cx) else { return };
+    choices_ui(ui, cx);
+    ui.add_space(GRID);
+    boxes_ui(ui, cx, lengths);
+    ui.label(RichText::new(lengths.words(cx.step)).color(cx.theme.secondary));
+    let all = found(cx);
+    let Some(first) = all.iter().flatten().next() else {
+        ui.label(RichText::new("Nothing measured yet: press Space to begin.").color(cx.theme.secondary));
+        return;
+    };
+    ui.add_space(GRID);
+    table_ui(ui, cx, first.texts, &all);
+    for (text, name) in first.texts.iter().enumerate() {
+        let loss = std::array::from_fn(|v: usize| all[v].as_ref().and_then(|f| f.losses.get(text)).copied());
+        if let Some(words) = kept(text, &loss) {
+            ui.label(RichText::new(format!("{name}: {words}.")).small().color(cx.theme.secondary));
+        }
+    }
+    samples_ui(ui, cx, &all);
+    take_away_ui(ui, cx, lengths);
+}
+
+/// Held-out losses: a row a text, a column a model; the lowest of a row stands out.
+fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, texts: &[String], all: &[Option<Found<'_>>; 4]) {
+    let loss = |v: usize, text: usize| all[v].as_ref().and_then(|f| f.losses.get(text)).copied();
+    let figures = 4.0 * FIGURE + 5.0 * GRID;
+    let names = (ui.available_width() - figures).clamp(72.0, 220.0);
+    let cell = |ui: &mut Ui, text: RichText| {
+        ui.allocate_ui_with_layout(vec2(FIGURE, ROW), Layout::right_to_left(Align::Center), |ui| ui.label(text)).inner
+    };
+    Grid::new("losses by text").num_columns(5).spacing(vec2(GRID, 2.0)).min_row_height(ROW).striped(false).show(
+        ui,
+        |ui| {
+            let words = RichText::new("loss (nats)").small().color(cx.theme.secondary);
+            ui.allocate_ui_with_layout(vec2(names, ROW), Layout::left_to_right(Align::Center), |ui| ui.label(words));
+            for v in 0..NAMES.len() {
+                cell(ui, RichText::new(SHORT[v]).small().color(cx.theme.variant(v)));
+            }
+            ui.end_row();
+            for (row, name) in texts.iter().enumerate() {
+                let lowest = (0..NAMES.len()).filter_map(|v| loss(v, row)).fold(f64::INFINITY, f64::min);
+                ui.allocate_ui_with_layout(vec2(names, ROW), Layout::left_to_right(Align::Center), |ui| {
+                    ui.set_min_width(names);
+                    ui.add(Label::new(RichText::new(name).small()).truncate());
+                });
+                for v in 0..NAMES.len() {
+                    let value = loss(v, row);
+                    let text = value.map_or("\u{2013}".to_owned(), |l| format!("{l:.4}"));
+                    let best = value == Some(lowest);
+                    let colour = if best { cx.theme.text } else { cx.theme.secondary };
+                    let text = RichText::new(text).font(theme::numbers()).color(colour);
+                    cell(ui, if best { text.underline() } else { text });
+                }
+                ui.end_row();
+            }
+        },
+    );
+}
+
+/// What merging keeps on a text, in words, once there is a merged model.
+fn kept(text: usize, loss: &[Option<f64>; 4]) -> Option<String> {
+    let (base, merged) = (loss[0]?, loss[3]?);
+    if text == 0 {
+        let (off, than) = ((merged - base).abs(), if merged > base { "above" } else { "below" });
+        return Some(format!("the merged model is {off:.3} nats {than} the base"));
+    }
+    let child = (*loss.get(text)?)?;
+    let gained = base - child;
+    let name = NAMES.get(text)?;
+    Some(match gained > NOTHING {
+        true => format!(
+            "{name} gained {gained:.3} nats over the base; the merged model has {:.0}% of it",
+            100.0 * (base - merged) / gained
+        ),
+        false => format!("{name} gained nothing over the base"),
+    })
+}
+
+/// Which text each reads.
+fn choices_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    let width = ((ui.available_width() - 2.0 * GRID) / 3.0).clamp(64.0, 200.0);
+    ui.horizontal_top(|ui| {
+        ui.spacing_mut().item_spacing.x = GRID;
+        for choice in CHOICES {
+            let column = Layout::top_down(Align::Min);
+            ui.allocate_ui_with_layout(vec2(width, 40.0), column, |ui| choice_ui(ui, cx, choice, width));
+        }
+    });
+    let of_run = cx.mirror.info.as_ref().map(|i| &i.config);
+    let waits = |key: &&str| of_run.is_some_and(|c| c.get(key) != cx.config.get(key));
+    if CHOICES.iter().flat_map(|(_, source, file)| [source, file]).any(waits) {
+        ui.label(RichText::new("Another choice of texts applies at reset (R).").small().color(cx.theme.accent));
+    }
+}
+
+fn choice_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, (label, source, file): (&str, &str, &str), width: f32) {
+    let Some(Range::Choice(of)) = cx.knobs.iter().find(|k| k.key == source).map(|k| &k.range) else { return };
+    let own = cx.config.get(file).map(ToString::to_string).unwrap_or_default();
+    let chosen = match own.trim() {
+        "" => cx.config.text(source).to_owned(),
+        path => path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned(),
+    };
+    let name = ui.label(RichText::new(label).small().color(cx.theme.secondary)).id;
+    let combo =
+        ComboBox::from_id_salt(source).selected_text(RichText::new(&chosen).small()).width(width - 8.0).truncate();
+    let combo = combo.show_ui(ui, |ui| {
+        for option in *of {
+            if ui.selectable_label(*option == chosen, *option).clicked() {
+                cx.settings.push((source.to_owned(), Value::Text((*option).to_owned())));
+                if !own.trim().is_empty() {
+                    cx.settings.push((file.to_owned(), Value::Text(String::new())));
+                }
+            }
+        }
+    });
+    let tip = format!("{chosen}. For a file of your own: Controls, Text (base) or Merging (children), Browse.");
+    combo.response.labelled_by(name).on_hover_text(tip);
+}
+
+/// The four as boxes, base to merged, each with its progress; a click puts that model in focus everywhere.
+fn boxes_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, lengths: Lengths) {
+    let width = ui.available_width().clamp(200.0, 640.0);
+    let (rect, response) = ui.allocate_exact_size(vec2(width, 2.0 * BOX + GRID), Sense::click());
+    let painter = ui.painter_at(rect);
+    let column = (width - 2.0 * BETWEEN) / 3.0;
+    let left = |i: f32| rect.left() + i * (column + BETWEEN);
+    let high = rect.center().y - BOX / 2.0;
+    let corners = [(left(0.0), high), (left(1.0), rect.top()), (left(1.0), rect.bottom() - BOX), (left(2.0), high)];
+    let boxes = corners.map(|(x, y)| Rect::from_min_size(pos2(x, y), vec2(column, BOX)).shrink(1.0));
+    for (from, to) in [(0, 1), (0, 2), (1, 3), (2, 3)] {
+        let reached = cx.step >= lengths.span(to).0;
+        let colour = if reached { cx.theme.secondary } else { cx.theme.line };
+        painter.line_segment([boxes[from].right_center(), boxes[to].left_center()], Stroke::new(1.5, colour));
+    }
+    let focus = if cx.mirror.variants().len() == NAMES.len() { Some(cx.selection.variant) } else { None };
+    let mut said = vec![];
+    for (i, place) in boxes.iter().enumerate() {
+        let (share, words) = lengths.at(i, cx.step);
+        let begun = share > 0.0 || cx.step >= lengths.span(i).0;
+        let colour = cx.theme.variant(i);
+        painter.rect_filled(*place, theme::CORNER, cx.theme.raised);
+        let edge = if focus == Some(i) { Stroke::new(2.0, cx.theme.accent) } else { Stroke::new(1.0, cx.theme.line) };
+        painter.rect_stroke(*place, theme::CORNER, edge, StrokeKind::Inside);
+        let inner = painter.with_clip_rect(place.shrink(2.0));
+        let strong = if begun { cx.theme.text } else { cx.theme.secondary };
+        let small = FontId::proportional(theme::SMALL);
+        let at = place.min + vec2(GRID, 5.0);
+        let sign = inner.text(at, Align2::LEFT_TOP, SIGNS[i], small.clone(), colour);
+        inner.text(pos2(sign.right() + 5.0, at.y), Align2::LEFT_TOP, NAMES[i], small.clone(), strong);
+        inner.text(at + vec2(0.0, 16.0), Align2::LEFT_TOP, &words, small, cx.theme.secondary);
+        let (x, y) = (place.left() + GRID, place.bottom() - 5.0);
+        let long = place.width() - 2.0 * GRID;
+        painter.hline(x..=x + long, y, Stroke::new(2.0, cx.theme.line));
+        painter.hline(x..=x + long * share.clamp(0.0, 1.0), y, Stroke::new(2.0, colour));
+        said.push(format!("{} {words}", NAMES[i]));
+    }
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("stages: {}", said.join(", "))));
+    let hit = response.interact_pointer_pos().and_then(|at| boxes.iter().position(|b| b.contains(at)));
+    if let Some(i) = hit.filter(|_| response.clicked() && focus.is_some()) {
+        cx.selection.variant = i;
+    }
+    response.on_hover_text("Click a model and every view that shows one model shows it.");
+}
+
+/// What each writes after the prompt of each text.
+fn samples_ui(ui: &mut Ui, cx: &ViewCx<'_>, all: &[Option<Found<'_>>; 4]) {
+    let Some(first) = all.iter().flatten().next() else { return };
+    if first.writes.iter().all(String::is_empty) {
+        return;
+    }
+    ui.add_space(GRID);
+    for (text, prompt) in first.prompts.iter().enumerate() {
+        let words = format!("after \u{201c}{}\u{201d}", one_line(prompt));
+        ui.label(RichText::new(words).strong());
+        for (v, writes) in all.iter().enumerate().filter_map(|(v, f)| Some((v, f.as_ref()?.writes.get(text)?))) {
+            ui.horizontal_wrapped(|ui| {
+                ui.label(RichText::new(SIGNS[v]).small().color(cx.theme.variant(v)));
+                ui.label(RichText::new(NAMES[v]).small().color(cx.theme.secondary));
+                ui.label(RichText::new(one_line(writes)).small());
+            });
+        }
+        ui.add_space(4.0);
+    }
+}
+
+/// How the merged model leaves the run.
+fn take_away_ui(ui: &mut Ui, cx: &ViewCx<'_>, lengths: Lengths) {
+    let folder = cx.mirror.info.as_ref().and_then(|i| i.folder.as_ref());
+    if let Some(folder) = folder.filter(|_| cx.mirror.step >= lengths.total()) {
+        let words = format!("orrery export {folder} --variant merged --safetensors merged.safetensors");
+        ui.label(RichText::new("The merged model as a file:").small().color(cx.theme.secondary));
+        ui.label(RichText::new(words).small().monospace());
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.replace('\n', "\u{23ce}")
+}
+
+pub fn subtitle(cx: &ViewCx<'_>) -> String {
+    let about = (0..NAMES.len()).find_map(|v| cx.mirror.sample_at(v, channels::SYNAPSES_TEXTS, cx.step));
+    match about {
+        Some(s) => format!("step {} \u{b7} held-out loss (nats a token) \u{b7} {}", cx.step, s.about),
+        None => "a base, two children tuned on texts of their own, and both as one".to_owned(),
+    }
+}
+
+pub fn csv(cx: &ViewCx<'_>) -> Option<String> {
+    let all = found(cx);
+    let first = all.iter().flatten().next()?;
+    let mut csv = "text,model,loss\n".to_owned();
+    for (text, name) in first.texts.iter().enumerate() {
+        for (v, loss) in all.iter().enumerate().filter_map(|(v, f)| Some((v, f.as_ref()?.losses.get(text)?))) {
+            csv.push_str(&format!("\"{}\",{},{loss}\n", name.replace('"', "\"\""), NAMES[v]));
+        }
+    }
+    Some(csv)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_tells_how_far_it_is_and_what_is_left() {
+        let l = Lengths { base: 600, tune: 300, after: 0 };
+        assert_eq!(l.at(0, 150), (0.25, "150 / 600".to_owned()));
+        assert_eq!(l.at(1, 150), (0.0, "300 updates".to_owned()));
+        assert_eq!(l.at(2, 675).0, 0.25);
+        assert_eq!(l.at(3, 899), (0.0, "at step 900".to_owned()));
+        assert_eq!(l.at(3, 900), (1.0, "made".to_owned()));
+        assert!(l.words(650).ends_with("250 steps left.") && !l.words(900).contains("left"));
+    }
+
+    #[test]
+    fn what_is_kept_is_a_share_of_what_a_child_gained() {
+        let loss = [Some(1.0), Some(0.5), Some(1.2), Some(0.6)];
+        assert!(kept(1, &loss).is_some_and(|w| w.contains("80%")), "{:?}", kept(1, &loss));
+        assert!(kept(2, &loss).is_some_and(|w| w.contains("nothing")));
+        assert!(kept(0, &loss).is_some_and(|w| w.contains("0.400 nats below")));
+        assert_eq!(kept(1, &[Some(1.0), Some(0.5), None, None]), None);
+    }
+}
