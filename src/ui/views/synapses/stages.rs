@@ -162,8 +162,8 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, texts: &[String], all: &[Option<Found<
         |ui| {
             let words = RichText::new("loss (nats)").small().color(cx.theme.secondary);
             ui.allocate_ui_with_layout(vec2(names, ROW), Layout::left_to_right(Align::Center), |ui| ui.label(words));
-            for v in 0..NAMES.len() {
-                cell(ui, RichText::new(SHORT[v]).small().color(cx.theme.variant(v)));
+            for (v, short) in SHORT.iter().enumerate() {
+                cell(ui, RichText::new(*short).small().color(cx.theme.variant(v)));
             }
             ui.end_row();
             for (row, name) in texts.iter().enumerate() {
