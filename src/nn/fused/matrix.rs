@@ -158,15 +158,15 @@ pub const ROWS: usize = 128;
 /// Fewer rows than this are not worth a task of their own.
 const LEAST_ROWS: usize = 64;
 
-/// How many of `n` rows a task takes through products, `most` at most. Each task packs the weights anew, so
+/// How many of `n` rows a task takes through products. Each task packs the weights anew, so
 /// there are no more than keep all threads at work while one of them is held up. A row's values do not depend
 /// on the cut: no task but the only one has a single row, which takes another way through a product.
-pub fn task_rows(n: usize, most: usize) -> usize {
+pub fn task_rows(n: usize) -> usize {
     let tasks = match pool::threads() {
         1 => 1,
         threads => 2 * threads,
     };
-    let tasks = tasks.min(n / LEAST_ROWS).max(n.div_ceil(most.max(1))).max(1);
+    let tasks = tasks.min(n / LEAST_ROWS).max(1);
     let mut rows = n.div_ceil(tasks).max(1);
     while n > 1 && n % rows == 1 {
         rows += 1;
@@ -182,7 +182,7 @@ pub fn by_rows(x: &[f32], width: usize, w: View) -> Vec<f32> {
 /// x w [+ bias] [+ rest], as [`onto`], by rows over the pool: `(N, O)`.
 pub fn biased_by_rows(x: &[f32], width: usize, w: View, bias: Option<&[f32]>, rest: Option<&[f32]>) -> Vec<f32> {
     let (n, o) = (x.len() / width, w.cols);
-    let each = task_rows(n, n);
+    let each = task_rows(n);
     // once for all tasks
     let turned = if n > each { w.turned() } else { None };
     let w = w.read_from(&turned);

@@ -44,9 +44,6 @@ pub struct Kept {
     slope: Vec<f32>,
 }
 
-/// Rows that a task takes through both layers at a time: what lies between stays in the second cache.
-const MOST_ROWS: usize = 256;
-
 /// An MLP over slices.
 #[derive(Debug, Clone, Copy)]
 pub struct Pass {
@@ -92,7 +89,7 @@ impl Pass {
     pub fn forward(&self, x: &[f32], w: Weights, rest: Option<&[f32]>, keep: bool) -> (Vec<f32>, Option<Kept>) {
         let ([d, f, o], hidden) = (self.sizes, self.hidden());
         let n = x.len() / d;
-        let each = matrix::task_rows(n, MOST_ROWS);
+        let each = matrix::task_rows(n);
         let (up, down) = (View::new(w.up, hidden, d).t(), View::new(w.down, o, f).t());
         let (up_turned, down_turned) = (up.turned(), down.turned());
         let (up, down) = (up.read_from(&up_turned), down.read_from(&down_turned));
@@ -133,7 +130,7 @@ impl Pass {
     pub fn back(&self, g: &[f32], down: &[f32], kept: &Kept) -> Vec<f32> {
         let ([_, f, o], hidden) = (self.sizes, self.hidden());
         let n = g.len() / o;
-        let each = matrix::task_rows(n, MOST_ROWS);
+        let each = matrix::task_rows(n);
         let down = View::new(down, o, f);
         filled(n * hidden, |out| {
             pool::run_on(out, each * hidden, |i, out| {
