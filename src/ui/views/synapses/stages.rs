@@ -2,8 +2,8 @@
 //! of base, children and merged model on every text.
 
 use eframe::egui::{
-    Align, Align2, ComboBox, FontId, Grid, Label, Layout, Rect, RichText, Sense, Stroke, StrokeKind, Ui, WidgetInfo,
-    accesskit::Role, pos2, vec2,
+    Align, Align2, Color32, ComboBox, FontId, Grid, Label, Layout, Rect, RichText, Sense, Stroke, StrokeKind,
+    TextStyle, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
 };
 
 use crate::{
@@ -32,6 +32,8 @@ const BETWEEN: f32 = 20.0;
 /// Of the table: a number's width, a row's height.
 const FIGURE: f32 = 56.0;
 const ROW: f32 = 18.0;
+/// What a list that drops down has beside its words.
+const ARROW: f32 = 44.0;
 /// A child that gained less than this has gained nothing that could be kept, nats.
 const NOTHING: f64 = 0.01;
 
@@ -170,7 +172,8 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, texts: &[String], all: &[Option<Found<
                 let lowest = (0..NAMES.len()).filter_map(|v| loss(v, row)).fold(f64::INFINITY, f64::min);
                 ui.allocate_ui_with_layout(vec2(names, ROW), Layout::left_to_right(Align::Center), |ui| {
                     ui.set_min_width(names);
-                    ui.add(Label::new(RichText::new(name).small()).truncate());
+                    let shown = ending(ui, name, names);
+                    ui.add(Label::new(RichText::new(shown).small()).truncate()).on_hover_text(name);
                 });
                 for v in 0..NAMES.len() {
                     let value = loss(v, row);
@@ -230,8 +233,9 @@ fn choice_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, (label, source, file): (&str, &st
         path => path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned(),
     };
     let name = ui.label(RichText::new(label).small().color(cx.theme.secondary)).id;
+    let shown = ending(ui, &chosen, width - ARROW);
     let combo =
-        ComboBox::from_id_salt(source).selected_text(RichText::new(&chosen).small()).width(width - 8.0).truncate();
+        ComboBox::from_id_salt(source).selected_text(RichText::new(shown).small()).width(width - 8.0).truncate();
     let combo = combo.show_ui(ui, |ui| {
         for option in *of {
             if ui.selectable_label(*option == chosen, *option).clicked() {
@@ -322,8 +326,21 @@ fn take_away_ui(ui: &mut Ui, cx: &ViewCx<'_>, lengths: Lengths) {
     }
 }
 
+/// On one line, without the half letters that a text cut by bytes begins and ends with.
 fn one_line(text: &str) -> String {
-    text.replace('\n', "\u{23ce}")
+    text.trim_matches('\u{fffd}').replace('\n', "\u{23ce}")
+}
+
+/// A name in small letters, or its end if it does not fit: names of texts differ there.
+fn ending(ui: &Ui, name: &str, width: f32) -> String {
+    let font = TextStyle::Small.resolve(ui.style());
+    let fits =
+        |text: &str| ui.painter().layout_no_wrap(text.to_owned(), font.clone(), Color32::WHITE).size().x <= width;
+    if fits(name) {
+        return name.to_owned();
+    }
+    let mut ends = name.char_indices().skip(1).map(|(at, _)| format!("\u{2026}{}", &name[at..]));
+    ends.find(|end| fits(end)).unwrap_or_else(|| "\u{2026}".to_owned())
 }
 
 pub fn subtitle(cx: &ViewCx<'_>) -> String {
