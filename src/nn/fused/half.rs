@@ -11,13 +11,12 @@ use candle_core::{CpuStorage, CustomOp2, DType, Layout, Result, Shape, Tensor, b
 
 use super::{
     attention::{AttentionSpec, fused as attention},
-    matrix::{self, ROWS, View, filled, total},
+    matrix::{self, View, filled},
     mlp::{
         Act,
         fused::{self as mlp, Pass},
     },
-    norm::rows,
-    pool,
+    norm::{Kind, Rows},
 };
 
 /// RMSNorm and linear maps without biases, or LayerNorm with weight and bias and biases everywhere.
@@ -86,43 +85,12 @@ impl Half {
         [d, bias(d), inputs * d, bias(inputs), norms, norms, d * outputs, bias(d)]
     }
 
-    /// norm(x), rows of d.
-    fn norm(&self, x: &[f32], [weight, bias]: [&[f32]; 2]) -> Vec<f32> {
-        let (d, eps) = (weight.len(), self.eps as f32);
-        filled(x.len(), |y| {
-            pool::run_on(y, ROWS * d, |i, y| {
-                let x = &x[i * ROWS * d..];
-                match self.style {
-                    Style::Bare => rows::rms_norm(y, x, weight, eps),
-                    Style::Biased => rows::layer_norm(y, [x, weight, bias], eps),
-                }
-            });
-        })
-    }
-
-    /// The gradient of x from that of norm(x), plus `rest`; those of weight and bias are written to `to`.
-    fn norm_back(&self, x: &[f32], dh: &[f32], weight: &[f32], rest: Option<&[f32]>, to: [&mut [f32]; 2]) -> Vec<f32> {
-        let (d, eps) = (weight.len(), self.eps as f32);
-        let mut dw = vec![0f32; x.len().div_ceil(ROWS * d) * d];
-        let mut db = dw.clone();
-        let dx = filled(x.len(), |dx| {
-            pool::run_on3((dx, ROWS * d), (&mut dw, d), (&mut db, d), |i, [dx, dw, db]| {
-                let at = i * ROWS * d;
-                match self.style {
-                    Style::Bare => rows::rms_norm_back([dx, dw], [&x[at..], &dh[at..], weight], eps),
-                    Style::Biased => rows::layer_norm_back([dx, dw, db], [&x[at..], &dh[at..], weight], eps),
-                }
-                if let Some(rest) = rest {
-                    dx.iter_mut().zip(&rest[at..]).for_each(|(dx, g)| *dx += g);
-                }
-            });
-        });
-        let [weight, bias] = to;
-        weight.copy_from_slice(&total(&dw, d));
-        if !bias.is_empty() {
-            bias.copy_from_slice(&total(&db, d));
-        }
-        dx
+    fn norm(&self) -> Rows {
+        let kind = match self.style {
+            Style::Bare => Kind::Rms,
+            Style::Biased => Kind::Layer,
+        };
+        Rows { kind, eps: self.eps as f32 }
     }
 }
 
@@ -188,7 +156,7 @@ impl Op {
     fn forward(&self, x: &[f32], weights: &[f32]) -> (Vec<f32>, Kept) {
         let [b, t, d] = self.shape;
         let [nw, nb, w_in, b_in, q_norm, k_norm, w_out, b_out] = cut(weights, self.half.sizes(d));
-        let h = self.half.norm(x, [nw, nb]);
+        let h = self.half.norm().forward(x, [nw, nb]);
         let rest = self.half.residual.then_some(x);
         match self.half.body {
             Body::Attention { spec, normed } => {
@@ -213,17 +181,8 @@ impl Op {
         let sizes = self.half.sizes(d);
         let [nw, _, w_in, _, q_norm, k_norm, w_out, _] = cut(weights, sizes);
         let (wide, inner) = (w_in.len() / d, w_out.len() / d);
-        let mut spare = vec![];
         let wanted = to.is_some();
-        let to = match to {
-            Some(to) => to,
-            None => {
-                // the norm's, which cost nothing beside its way back
-                spare.resize(sizes[0] + sizes[1], 0.0);
-                &mut spare
-            }
-        };
-        let held = if wanted { sizes } else { [sizes[0], sizes[1], 0, 0, 0, 0, 0, 0] };
+        let (to, held) = to.map_or((&mut [] as &mut [f32], [0; 8]), |to| (to, sizes));
         let [dnw, dnb, dw_in, db_in, dq_norm, dk_norm, dw_out, db_out] = cut_mut(to, held);
         // the gradient of what the map in gave
         let dwide = match &kept.body {
@@ -255,7 +214,12 @@ impl Op {
             sums(db_in, &dwide);
         }
         let dh = matrix::by_rows(&dwide, wide, View::new(w_in, wide, d));
-        Ok(self.half.norm_back(x, &dh, nw, self.half.residual.then_some(g), [dnw, dnb]))
+        let [dx, dw, db] = self.half.norm().back(x, &dh, nw, self.half.residual.then_some(g));
+        if wanted {
+            dnw.copy_from_slice(&dw);
+            dnb.copy_from_slice(&db[..dnb.len()]);
+        }
+        Ok(dx)
     }
 }
 

@@ -263,6 +263,18 @@ pub fn total(rows: &[f32], d: usize) -> Vec<f32> {
     sum
 }
 
+/// out, pieces of `size` values, each the sum in order of as many equal parts as lie in its share of `parts`.
+pub fn totals(out: &mut [f32], size: usize, parts: &[f32]) {
+    let share = parts.len() / (out.len() / size);
+    pool::run_on(out, size, |i, out| {
+        let (first, more) = parts[i * share..][..share].split_at(size);
+        out.copy_from_slice(first);
+        for part in more.chunks_exact(size) {
+            out.iter_mut().zip(part).for_each(|(a, b)| *a += b);
+        }
+    });
+}
+
 /// Sums over the rows of g `(N, width)`, each over [`ROWS`] rows at a time and then in order.
 pub fn column_sums(g: &[f32], width: usize) -> Vec<f32> {
     let mut partial = vec![0f32; g.len().div_ceil(ROWS * width) * width];

@@ -7,7 +7,7 @@ use super::{
     pool,
 };
 
-pub(super) mod rows;
+mod rows;
 
 /// x / sqrt(mean(x^2) + eps) * weight. x `(.., D)`, weight `(D)`.
 pub fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) -> Result<Tensor> {
@@ -59,8 +59,66 @@ fn width(x: &Shape, w: &Shape) -> Result<usize> {
     Ok(d)
 }
 
+/// Which norm of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// With a weight.
+    Rms,
+    /// With a weight and a bias.
+    Layer,
+}
+
+/// Norms of rows over slices.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rows {
+    pub kind: Kind,
+    pub eps: f32,
+}
+
+impl Rows {
+    /// x, rows as wide as the weight, normalised; RMSNorm reads no bias.
+    pub fn forward(self, x: &[f32], [weight, bias]: [&[f32]; 2]) -> Vec<f32> {
+        let d = weight.len();
+        filled(x.len(), |y| {
+            pool::run_on(y, ROWS * d, |i, y| {
+                let x = &x[i * ROWS * d..];
+                match self.kind {
+                    Kind::Rms => rows::rms_norm(y, x, weight, self.eps),
+                    Kind::Layer => rows::layer_norm(y, [x, weight, bias], self.eps),
+                }
+            });
+        })
+    }
+
+    /// Gradients of x, plus `rest`, of the weight and of the bias (zero for RMSNorm), from that of the result.
+    pub fn back(self, x: &[f32], grad: &[f32], weight: &[f32], rest: Option<&[f32]>) -> [Vec<f32>; 3] {
+        let d = weight.len();
+        let mut dw = vec![0f32; x.len().div_ceil(ROWS * d) * d];
+        let mut db = dw.clone();
+        let dx = filled(x.len(), |dx| {
+            pool::run_on3((dx, ROWS * d), (&mut dw, d), (&mut db, d), |i, [dx, dw, db]| {
+                let at = i * ROWS * d;
+                match self.kind {
+                    Kind::Rms => rows::rms_norm_back([dx, dw], [&x[at..], &grad[at..], weight], self.eps),
+                    Kind::Layer => rows::layer_norm_back([dx, dw, db], [&x[at..], &grad[at..], weight], self.eps),
+                }
+                if let Some(rest) = rest {
+                    dx.iter_mut().zip(&rest[at..]).for_each(|(dx, g)| *dx += g);
+                }
+            });
+        });
+        [dx, total(&dw, d), total(&db, d)]
+    }
+}
+
 struct RmsNorm {
     eps: f32,
+}
+
+impl RmsNorm {
+    fn rows(&self) -> Rows {
+        Rows { kind: Kind::Rms, eps: self.eps }
+    }
 }
 
 impl CustomOp2 for RmsNorm {
@@ -69,36 +127,26 @@ impl CustomOp2 for RmsNorm {
     }
 
     fn cpu_fwd(&self, x: &CpuStorage, lx: &Layout, w: &CpuStorage, lw: &Layout) -> Result<(CpuStorage, Shape)> {
-        let d = width(lx.shape(), lw.shape())?;
-        let (x, w) = (matrix::values(x, lx)?, matrix::values(w, lw)?);
-        let y = filled(x.len(), |y| {
-            pool::run_on(y, ROWS * d, |i, y| rows::rms_norm(y, &x[i * ROWS * d..], w, self.eps));
-        });
+        width(lx.shape(), lw.shape())?;
+        let y = self.rows().forward(matrix::values(x, lx)?, [matrix::values(w, lw)?, &[]]);
         Ok((CpuStorage::F32(y), lx.shape().clone()))
     }
 
     fn bwd(&self, x: &Tensor, w: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
-        let d = w.dims1()?;
-        let (dx, dw) = matrix::read(grad, |g| {
-            matrix::read(x, |x| {
-                matrix::read(w, |w| {
-                    let mut partial = vec![0f32; x.len().div_ceil(ROWS * d) * d];
-                    let dx = filled(x.len(), |dx| {
-                        pool::run_on2((dx, ROWS * d), (&mut partial, d), |i, [dx, dw]| {
-                            let at = i * ROWS * d;
-                            rows::rms_norm_back([dx, dw], [&x[at..], &g[at..], w], self.eps);
-                        });
-                    });
-                    Ok((dx, total(&partial, d)))
-                })
-            })
-        })?;
-        Ok((Some(Tensor::from_vec(dx, x.shape(), x.device())?), Some(Tensor::from_vec(dw, d, w.device())?)))
+        let [dx, dw, _] = matrix::read_all(&[x, grad, w], |[x, g, w]| Ok(self.rows().back(x, g, w, None)))?;
+        let made = |v: Vec<f32>, like: &Tensor| Tensor::from_vec(v, like.shape(), like.device());
+        Ok((Some(made(dx, x)?), Some(made(dw, w)?)))
     }
 }
 
 struct LayerNorm {
     eps: f32,
+}
+
+impl LayerNorm {
+    fn rows(&self) -> Rows {
+        Rows { kind: Kind::Layer, eps: self.eps }
+    }
 }
 
 impl CustomOp3 for LayerNorm {
@@ -115,12 +163,9 @@ impl CustomOp3 for LayerNorm {
         b: &CpuStorage,
         lb: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
-        let d = width(lx.shape(), lw.shape())?;
+        width(lx.shape(), lw.shape())?;
         width(lx.shape(), lb.shape())?;
-        let (x, w, b) = (matrix::values(x, lx)?, matrix::values(w, lw)?, matrix::values(b, lb)?);
-        let y = filled(x.len(), |y| {
-            pool::run_on(y, ROWS * d, |i, y| rows::layer_norm(y, [&x[i * ROWS * d..], w, b], self.eps));
-        });
+        let y = self.rows().forward(matrix::values(x, lx)?, [matrix::values(w, lw)?, matrix::values(b, lb)?]);
         Ok((CpuStorage::F32(y), lx.shape().clone()))
     }
 
@@ -132,22 +177,7 @@ impl CustomOp3 for LayerNorm {
         _: &Tensor,
         grad: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let d = w.dims1()?;
-        let (dx, dw, db) = matrix::read(grad, |g| {
-            matrix::read(x, |x| {
-                matrix::read(w, |w| {
-                    let mut dw = vec![0f32; x.len().div_ceil(ROWS * d) * d];
-                    let mut db = dw.clone();
-                    let dx = filled(x.len(), |dx| {
-                        pool::run_on3((dx, ROWS * d), (&mut dw, d), (&mut db, d), |i, out| {
-                            let at = i * ROWS * d;
-                            rows::layer_norm_back(out, [&x[at..], &g[at..], w], self.eps);
-                        });
-                    });
-                    Ok((dx, total(&dw, d), total(&db, d)))
-                })
-            })
-        })?;
+        let [dx, dw, db] = matrix::read_all(&[x, grad, w], |[x, g, w]| Ok(self.rows().back(x, g, w, None)))?;
         let made = |v: Vec<f32>, like: &Tensor| Tensor::from_vec(v, like.shape(), like.device());
         Ok((Some(made(dx, x)?), Some(made(dw, w)?), Some(made(db, b)?)))
     }

@@ -57,13 +57,8 @@ impl CustomOp3 for Normed {
         y: &Tensor,
         grad: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let (dqkv, mut dq) = matrix::read(qkv, |x| {
-            matrix::read(q_norm, |qw| {
-                matrix::read(k_norm, |kw| {
-                    let given = Given { qkv: x, norms: Some([qw, kw]) };
-                    matrix::read(y, |y| matrix::read(grad, |grad| self.0.back(given, y, grad)))
-                })
-            })
+        let (dqkv, mut dq) = matrix::read_all(&[qkv, q_norm, k_norm, y, grad], |[qkv, q, k, y, grad]| {
+            self.0.back(Given { qkv, norms: Some([q, k]) }, y, grad)
         })?;
         let dk = dq.split_off(self.0.spec.head_dim);
         let like = |values: Vec<f32>, t: &Tensor| Tensor::from_vec(values, t.shape(), t.device()).map(Some);
@@ -85,10 +80,8 @@ impl CustomOp1 for Bare {
     }
 
     fn bwd(&self, qkv: &Tensor, y: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
-        let (dqkv, _) = matrix::read(qkv, |x| {
-            let given = Given { qkv: x, norms: None };
-            matrix::read(y, |y| matrix::read(grad, |grad| self.0.back(given, y, grad)))
-        })?;
+        let (dqkv, _) =
+            matrix::read_all(&[qkv, y, grad], |[qkv, y, grad]| self.0.back(Given { qkv, norms: None }, y, grad))?;
         Tensor::from_vec(dqkv, qkv.shape(), qkv.device()).map(Some)
     }
 }

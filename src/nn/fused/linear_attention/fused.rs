@@ -223,21 +223,12 @@ impl Op {
                 });
             });
         });
-        let sum = |parts: &[f32], part: usize, out: &mut [f32]| {
-            pool::run_on(out, part, |head, out| {
-                let parts = &parts[head * groups * part..][..groups * part];
-                out.copy_from_slice(&parts[..part]);
-                for more in parts[part..].chunks_exact(part) {
-                    out.iter_mut().zip(more).for_each(|(a, b)| *a += b);
-                }
-            });
-        };
         let encoders = filled(2 * h * part, |out| {
             let (e, ev) = out.split_at_mut(h * part);
-            sum(&des, part, e);
-            sum(&devs, part, ev);
+            matrix::totals(e, part, &des);
+            matrix::totals(ev, part, &devs);
         });
-        [matrix::total(&dvs, b * t * d), encoders, filled(h * read, |out| sum(&ddecs, read, out))]
+        [matrix::total(&dvs, b * t * d), encoders, filled(h * read, |out| matrix::totals(out, read, &ddecs))]
     }
 }
 
@@ -274,15 +265,7 @@ impl CustomOp3 for Op {
         });
         let _ = self.kept.set(kept); // a forward pass runs once
         // what the heads of a row write, in order
-        let out = filled(s.b * read, |out| {
-            pool::run_on(out, read, |row, out| {
-                let heads = &reads[row * s.h * read..][..s.h * read];
-                out.copy_from_slice(&heads[..read]);
-                for more in heads[read..].chunks_exact(read) {
-                    out.iter_mut().zip(more).for_each(|(a, b)| *a += b);
-                }
-            });
-        });
+        let out = filled(s.b * read, |out| matrix::totals(out, read, &reads));
         Ok((CpuStorage::F32(out), (s.b, s.t, s.o).into()))
     }
 
