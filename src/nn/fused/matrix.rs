@@ -7,7 +7,10 @@ use std::marker::PhantomData;
 
 use candle_core::{CpuStorage, DType, Layout, Result, Storage, Tensor, bail};
 
-use super::{pool, transpose::transposed};
+use super::{
+    packed::{self, Packed},
+    pool,
+};
 
 /// A row-major matrix, part of one, or the transpose of either.
 #[derive(Debug, Clone, Copy)]
@@ -28,30 +31,66 @@ impl<'a> View<'a> {
         Self { data: &data[..rows * cols], rows, cols, row_step: cols, col_step: 1 }
     }
 
+    /// Rows and columns at these steps, the first value being the first.
+    ///
+    /// # Panics
+    /// When the last lies behind the data.
+    #[cfg(test)]
+    pub fn with_steps(data: &'a [f32], [rows, cols]: [usize; 2], [row_step, col_step]: [usize; 2]) -> Self {
+        assert!((rows - 1) * row_step + (cols - 1) * col_step < data.len(), "({rows}, {cols}) of {}", data.len());
+        Self { data, rows, cols, row_step, col_step }
+    }
+
     pub fn t(self) -> Self {
         Self { rows: self.cols, cols: self.rows, row_step: self.col_step, col_step: self.row_step, ..self }
     }
 
-    /// The values in their order, if they lie transposed and are many enough for a product to be slower than
-    /// turning them.
-    pub fn turned(self) -> Option<Vec<f32>> {
-        let lies_across = self.row_step == 1 && self.col_step > 1;
-        (lies_across && self.rows.min(self.cols) >= LEAST_TURNED)
-            .then(|| transposed(self.data, [self.cols, self.rows], self.col_step))
+    pub fn rows(self) -> usize {
+        self.rows
     }
 
-    /// The same, read from what [`View::turned`] found.
-    pub fn read_from(self, turned: &'a Option<Vec<f32>>) -> Self {
-        turned.as_deref().map_or(self, |t| View::new(t, self.rows, self.cols))
+    pub fn cols(self) -> usize {
+        self.cols
     }
 
-    /// `n` columns from column `from`.
+    /// From one row to the next, and from one column to the next.
+    pub fn steps(self) -> [usize; 2] {
+        [self.row_step, self.col_step]
+    }
+
+    /// From the first on.
+    pub fn values(self) -> &'a [f32] {
+        self.data
+    }
+
+    /// # Panics
+    /// When it has none such.
+    pub fn at(self, row: usize, col: usize) -> f32 {
+        self.data[row * self.row_step + col * self.col_step]
+    }
+
+    /// The values of a row whose columns lie side by side.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    pub fn row(self, row: usize) -> &'a [f32] {
+        debug_assert_eq!(self.col_step, 1);
+        &self.data[row * self.row_step..][..self.cols]
+    }
+
+    /// Where a value lies.
+    pub fn from(self, row: usize, col: usize) -> *const f32 {
+        self.data.as_ptr().wrapping_add(row * self.row_step + col * self.col_step)
+    }
+
+    /// `rows` rows from `row` on, `cols` columns of them from `col` on.
     ///
     /// # Panics
     /// When it has fewer.
-    pub fn columns(self, from: usize, n: usize) -> Self {
-        assert!(from + n <= self.cols, "columns {from}..{} of {}", from + n, self.cols);
-        Self { data: &self.data[from * self.col_step..], cols: n, ..self }
+    pub fn part(self, row: usize, col: usize, rows: usize, cols: usize) -> Self {
+        assert!(row + rows <= self.rows && col + cols <= self.cols, "({rows}, {cols}) from ({row}, {col})");
+        let from = (row * self.row_step + col * self.col_step).min(self.data.len());
+        Self { data: &self.data[from..], rows, cols, ..self }
     }
 }
 
@@ -63,51 +102,7 @@ pub fn product(dst: &mut [f32], a: View, b: View, scale: f32, add: bool) {
     let (m, n, k) = (a.rows, b.cols, a.cols);
     assert!(k == b.rows && dst.len() >= m * n, "({m}, {k}) x ({}, {n}) into {} values", b.rows, dst.len());
     // SAFETY: dst holds at least m rows of n values, and its exclusive borrow keeps it apart from both.
-    unsafe { product_at(dst.as_mut_ptr(), n, a, b, scale, add) }
-}
-
-/// Sides of a transposed matrix from which on it is turned before a product.
-const LEAST_TURNED: usize = 16;
-
-/// # Safety
-/// `dst` must have room for `a.rows` rows, `step` values apart, of `b.cols` values that nothing else
-/// reads or writes meanwhile.
-unsafe fn product_at(dst: *mut f32, step: usize, a: View, b: View, scale: f32, add: bool) {
-    let turned = if a.rows > 1 { b.turned() } else { None };
-    let b = b.read_from(&turned);
-    // SAFETY: the contract is the same.
-    unsafe { gemm_at(dst, step, a, b, scale, add) }
-}
-
-/// # Safety
-/// As [`product_at`].
-unsafe fn gemm_at(dst: *mut f32, step: usize, a: View, b: View, scale: f32, add: bool) {
-    let (m, n, k) = (a.rows, b.cols, a.cols);
-    let i = |n: usize| n as isize;
-    // SAFETY: a view's values lie within its slice at the steps given; dst by this function's contract.
-    unsafe {
-        gemm::gemm(
-            m,
-            n,
-            k,
-            dst,
-            1,
-            i(step),
-            add,
-            a.data.as_ptr(),
-            i(a.col_step),
-            i(a.row_step),
-            b.data.as_ptr(),
-            i(b.col_step),
-            i(b.row_step),
-            1.0,
-            scale,
-            false,
-            false,
-            false,
-            gemm::Parallelism::None,
-        );
-    }
+    unsafe { packed::product_at(dst.as_mut_ptr(), n, a, b, scale, add) }
 }
 
 /// Some columns of some rows of a matrix, which nobody else writes to.
@@ -155,23 +150,17 @@ pub fn panels<'a>(data: &'a mut [f32], rows: usize, widths: &[usize]) -> Vec<Pan
 /// Rows whose sum one task makes, in an operation that adds rows up.
 pub const ROWS: usize = 128;
 
-/// Fewer rows than this are not worth a task of their own.
-const LEAST_ROWS: usize = 64;
-
-/// How many of `n` rows a task takes through products. Each task packs the weights anew, so
-/// there are no more than keep all threads at work while one of them is held up. A row's values do not depend
-/// on the cut: no task but the only one has a single row, which takes another way through a product.
+/// How many of `n` rows a task takes through products: few enough for what it makes of them to stay in the
+/// cache, and for every thread to have some when one is held up.
 pub fn task_rows(n: usize) -> usize {
-    let tasks = match pool::threads() {
+    const MOST: usize = 128;
+    const LEAST: usize = 64;
+    let wanted = match pool::threads() {
         1 => 1,
         threads => 2 * threads,
     };
-    let tasks = tasks.min(n / LEAST_ROWS).max(1);
-    let mut rows = n.div_ceil(tasks).max(1);
-    while n > 1 && n % rows == 1 {
-        rows += 1;
-    }
-    rows
+    let tasks = n.div_ceil(MOST).max(wanted.min(n / LEAST)).max(1);
+    n.div_ceil(tasks).max(1)
 }
 
 /// x `(N, I)` times w `(I, O)`, by rows over the pool: `(N, O)`.
@@ -179,36 +168,17 @@ pub fn by_rows(x: &[f32], width: usize, w: View) -> Vec<f32> {
     biased_by_rows(x, width, w, None, None)
 }
 
-/// x w [+ bias] [+ rest], as [`onto`], by rows over the pool: `(N, O)`.
+/// x w [+ bias] [+ rest] by rows over the pool: x `(N, I)`, w `(I, O)`, bias `(O)`, rest `(N, O)` -> `(N, O)`.
 pub fn biased_by_rows(x: &[f32], width: usize, w: View, bias: Option<&[f32]>, rest: Option<&[f32]>) -> Vec<f32> {
     let (n, o) = (x.len() / width, w.cols);
     let each = task_rows(n);
-    // once for all tasks
-    let turned = if n > each { w.turned() } else { None };
-    let w = w.read_from(&turned);
+    let w = Packed::new(w);
     filled(n * o, |out| {
         pool::run_on(out, each * o, |i, out| {
-            let rows = out.len() / o;
             let rest = rest.map(|r| &r[i * each * o..][..out.len()]);
-            onto(out, View::new(&x[i * each * width..], rows, width), w, bias, rest);
+            w.onto(out, View::new(&x[i * each * width..], out.len() / o, width), bias, rest);
         });
     })
-}
-
-/// y `(n, O)` <- x w [+ bias] [+ rest], for a task of n rows: x `(n, I)`, w `(I, O)`, rest `(n, O)`.
-pub fn onto(y: &mut [f32], x: View, w: View, bias: Option<&[f32]>, rest: Option<&[f32]>) {
-    let o = w.cols;
-    if let Some(rest) = rest {
-        y.copy_from_slice(&rest[..y.len()]);
-    }
-    match (bias, rest) {
-        (Some(bias), Some(_)) => {
-            y.chunks_exact_mut(o).for_each(|y| y.iter_mut().zip(bias).for_each(|(y, b)| *y += b));
-        }
-        (Some(bias), None) => y.chunks_exact_mut(o).for_each(|y| y.copy_from_slice(bias)),
-        (None, _) => {}
-    }
-    product(y, x, w, 1.0, bias.is_some() || rest.is_some());
 }
 
 /// A place that several tasks write to, each its own columns.
@@ -240,7 +210,7 @@ pub fn over_rows_to(out: &mut [f32], g: &[f32], o: usize, x: &[f32], i: usize) {
     if o >= i {
         let step = step(o);
         pool::run_on(out, step * i, |task, out| {
-            let g = g.t().columns(task * step, out.len() / i).t();
+            let g = g.part(task * step, 0, out.len() / i, n);
             product(out, g, x, 1.0, false);
         });
     } else {
@@ -249,7 +219,7 @@ pub fn over_rows_to(out: &mut [f32], g: &[f32], o: usize, x: &[f32], i: usize) {
         pool::run(i.div_ceil(step), |task| {
             let from = task * step;
             // SAFETY: o rows i apart, of at most i - from values; tasks have disjoint columns.
-            unsafe { product_at(out.at(from), i, g, x.columns(from, step.min(i - from)), 1.0, false) }
+            unsafe { packed::product_at(out.at(from), i, g, x.part(0, from, n, step.min(i - from)), 1.0, false) }
         });
     }
 }

@@ -17,9 +17,11 @@ pub mod linear_attention;
 mod matrix;
 pub mod mlp;
 pub mod norm;
+mod packed;
 pub mod pool;
 pub mod scaled;
 pub mod shift;
+mod tile;
 pub mod top_k;
 mod transpose;
 

@@ -3,14 +3,12 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::matrix::filled;
-
 /// Side of a square.
 const SIDE: usize = 16;
 
-/// x: `rows` rows, `step` values apart, of `cols` values -> `(cols, rows)`.
-pub fn transposed(x: &[f32], [rows, cols]: [usize; 2], step: usize) -> Vec<f32> {
-    filled(rows * cols, |out| Arch::new().dispatch(Transpose { x, rows, cols, step, out }))
+/// x: `rows` rows, `step` values apart, of `cols` values -> `cols` rows of `rows` values, `to` apart, in out.
+pub fn turn(x: &[f32], [rows, cols]: [usize; 2], step: usize, out: &mut [f32], to: usize) {
+    Arch::new().dispatch(Transpose { x, rows, cols, step, out, to });
 }
 
 struct Transpose<'a> {
@@ -19,6 +17,7 @@ struct Transpose<'a> {
     cols: usize,
     step: usize,
     out: &'a mut [f32],
+    to: usize,
 }
 
 impl WithSimd for Transpose<'_> {
@@ -26,17 +25,17 @@ impl WithSimd for Transpose<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Transpose { x, rows, cols, step, out } = self;
+        let Transpose { x, rows, cols, step, out, to } = self;
         let (whole_rows, whole_cols) = (rows / SIDE * SIDE, cols / SIDE * SIDE);
         for r in (0..whole_rows).step_by(SIDE) {
             for c in (0..whole_cols).step_by(SIDE) {
-                square(&x[r * step + c..], step, &mut out[c * rows + r..], rows);
+                square(&x[r * step + c..], step, &mut out[c * to + r..], to);
             }
         }
         let mut rest = |rs: std::ops::Range<usize>, cs: std::ops::Range<usize>| {
             for r in rs {
                 for c in cs.clone() {
-                    out[c * rows + r] = x[r * step + c];
+                    out[c * to + r] = x[r * step + c];
                 }
             }
         };
@@ -45,9 +44,9 @@ impl WithSimd for Transpose<'_> {
     }
 }
 
-/// One square; rows of x are `step` apart, those of out `rows`.
+/// One square; rows of x are `step` apart, those of out `to`.
 #[inline(always)]
-fn square(x: &[f32], step: usize, out: &mut [f32], rows: usize) {
+fn square(x: &[f32], step: usize, out: &mut [f32], to: usize) {
     let mut read = [[0f32; SIDE]; SIDE];
     for (r, row) in read.iter_mut().enumerate() {
         row.copy_from_slice(&x[r * step..][..SIDE]);
@@ -59,22 +58,23 @@ fn square(x: &[f32], step: usize, out: &mut [f32], rows: usize) {
         }
     }
     for (c, row) in turned.iter().enumerate() {
-        out[c * rows..][..SIDE].copy_from_slice(row);
+        out[c * to..][..SIDE].copy_from_slice(row);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::transposed;
+    use super::turn;
 
     #[test]
     fn every_value_finds_its_place() {
         for (rows, cols, step) in [(1, 1, 1), (16, 16, 16), (33, 50, 70), (48, 7, 7), (5, 40, 41)] {
             let x: Vec<f32> = (0..rows * step).map(|i| i as f32).collect();
-            let found = transposed(&x, [rows, cols], step);
+            let (to, mut found) = (rows + 2, vec![f32::NAN; cols * (rows + 2)]);
+            turn(&x, [rows, cols], step, &mut found, to);
             for r in 0..rows {
                 for c in 0..cols {
-                    assert_eq!(found[c * rows + r], x[r * step + c], "({r}, {c}) of {rows} x {cols}");
+                    assert_eq!(found[c * to + r], x[r * step + c], "({r}, {c}) of {rows} x {cols}");
                 }
             }
         }

@@ -15,6 +15,7 @@ use pulp::Arch;
 use super::{
     super::{
         matrix::{self, Panel, View, filled, product, total},
+        packed::Packed,
         pool,
     },
     AttentionSpec,
@@ -105,7 +106,8 @@ impl Op {
         (0..t).step_by(block).map(move |start| Block {
             start,
             len: block.min(t - start),
-            lo: (start + 1).saturating_sub(window),
+            // where a panel of keys begins
+            lo: Packed::begins((start + 1).saturating_sub(window)),
             hi: (start + block).min(t),
             window,
         })
@@ -160,21 +162,23 @@ impl Op {
 
     /// Some channels of a task, `(n, d)` from position `lo`: those from this column of qkv on.
     fn channels<'a>(&self, heads: Heads, qkv: &'a [f32], column: usize, lo: usize, n: usize) -> View<'a> {
-        View::new(&qkv[(heads.first + lo) * heads.width..], n, heads.width).columns(column, heads.d)
+        View::new(&qkv[(heads.first + lo) * heads.width..], n, heads.width).part(0, column, n, heads.d)
     }
 
-    /// Queries `(G len, d)`, keys and values `(hi - lo, d)` of a block; `q` and `k` as a task keeps them.
-    fn block_of<'a>(&self, heads: Heads, qkv: &'a [f32], [q, k]: [&'a [f32]; 2], b: Block) -> [View<'a>; 3] {
-        let (d, g, n) = (self.spec.head_dim, self.group(), b.hi - b.lo);
-        let v = self.channels(heads, qkv, heads.v, b.lo, n);
+    /// Queries of a block, `(G len, d)`; `q` as a task keeps them.
+    fn queries<'a>(&self, heads: Heads, qkv: &'a [f32], q: &'a [f32], b: Block) -> View<'a> {
+        let (d, g) = (self.spec.head_dim, self.group());
         if self.as_they_lie() {
-            return [
-                self.channels(heads, qkv, heads.q, b.start, b.len),
-                self.channels(heads, qkv, heads.k, b.lo, n),
-                v,
-            ];
+            return self.channels(heads, qkv, heads.q, b.start, b.len);
         }
-        [View::new(&q[g * b.start * d..], g * b.len, d), View::new(&k[b.lo * d..], n, d), v]
+        View::new(&q[g * b.start * d..], g * b.len, d)
+    }
+
+    /// All keys and all values, `(T, d)` each; `k` as a task keeps them.
+    fn keys_and_values<'a>(&self, heads: Heads, qkv: &'a [f32], k: &'a [f32]) -> [View<'a>; 2] {
+        let (t, d) = (self.t, self.spec.head_dim);
+        let v = self.channels(heads, qkv, heads.v, 0, t);
+        if self.as_they_lie() { [self.channels(heads, qkv, heads.k, 0, t), v] } else { [View::new(k, t, d), v] }
     }
 
     /// Lets the scores of a block of task i fall with distance, where they do.
@@ -202,6 +206,8 @@ impl Op {
             Arch::new().dispatch(PrepareKeys { heads, turn: turns[1], qkv: given.qkv, k });
         }
         let size = if self.keeps_weights() { 0 } else { self.scores() };
+        let (q, [k, v]) = (&*q, self.keys_and_values(heads, given.qkv, k));
+        let (across, v) = (Packed::new(k.t()), Packed::new(v)); // (d, T) and (T, d)
         filled(size + self.rows() * d, |room| {
             let (room, y) = room.split_at_mut(size);
             for b in self.blocks() {
@@ -213,12 +219,12 @@ impl Op {
                     }
                     None => &mut room[..m * n],
                 };
-                let [q, k, v] = self.block_of(heads, given.qkv, [&*q, &*k], b);
-                product(scores, q, k.t(), self.scale(), false); // (m, n)
+                let q = self.queries(heads, given.qkv, q, b);
+                across.part(scores, q, 0..d, b.lo..b.hi, self.scale()); // (m, n)
                 self.fall(i, b, scores);
                 let (most, inv) = (&mut most[at..at + m], &mut inv[at..at + m]);
                 Arch::new().dispatch(Softmax { scores, most, inv: &mut *inv, block: b });
-                product(y, View::new(scores, m, n), v, 1.0, false); // (m, d)
+                v.part(y, View::new(scores, m, n), b.lo..b.hi, 0..d, 1.0); // (m, d)
                 Arch::new().dispatch(Spread { block: b, y: &y[..m * d], inv, out: &mut out });
             }
         });
@@ -246,6 +252,9 @@ impl Op {
         let (dq_norm, dk_norm) = norms.split_at_mut(d);
         let (size, rows) = (self.scores(), self.rows());
         let again = if self.keeps_weights() { 0 } else { size };
+        let [keys, v] = self.keys_and_values(heads, given.qkv, k);
+        let (k, v) = (Packed::new(keys), Packed::new(v.t())); // (T, d) and (d, T)
+        let across = (again > 0).then(|| Packed::new(keys.t())); // (d, T)
         filled(again + size + rows * (2 * d + 1) + 2 * t * d, |room| {
             let (weights, room) = room.split_at_mut(again);
             let (dscores, room) = room.split_at_mut(size);
@@ -260,7 +269,7 @@ impl Op {
                 let (dy, mean, dq) = (&mut dy[..m * d], &mut mean[..m], &mut dq[..m * d]);
                 let (width, scale) = (self.spec.heads * d, self.scale());
                 Arch::new().dispatch(Collect { heads, width, block: b, y, grad, dy, mean });
-                let [q, k, v] = self.block_of(heads, given.qkv, [q, k], b);
+                let q = self.queries(heads, given.qkv, q, b);
                 let (most, inv) = (&most[at..at + m], &inv[at..at + m]);
                 let weights = match formed.split_at_checked(m * n) {
                     Some((weights, rest)) => {
@@ -269,22 +278,24 @@ impl Op {
                         for ((dy, mean), inv) in dy.chunks_exact_mut(d).zip(&mut *mean).zip(inv) {
                             dy.iter_mut().chain([mean]).for_each(|g| *g *= inv);
                         }
-                        product(dscores, View::new(dy, m, d), v.t(), 1.0, false);
+                        v.part(dscores, View::new(dy, m, d), 0..d, b.lo..b.hi, 1.0);
                         Arch::new().dispatch(WeighBack { weights, grads: &mut *dscores, mean, scale, block: b });
                         weights
                     }
                     None => {
                         let weights = &mut weights[..m * n];
-                        product(weights, q, k.t(), scale, false);
+                        if let Some(across) = &across {
+                            across.part(weights, q, 0..d, b.lo..b.hi, scale);
+                        }
                         self.fall(i, b, weights);
-                        product(dscores, View::new(dy, m, d), v.t(), 1.0, false);
+                        v.part(dscores, View::new(dy, m, d), 0..d, b.lo..b.hi, 1.0);
                         let (scores, grads) = (&mut *weights, &mut *dscores);
                         Arch::new().dispatch(SoftmaxBack { scores, grads, most, inv, mean, scale, block: b });
                         weights
                     }
                 };
                 let (weights, dscores, dy) = (View::new(weights, m, n), View::new(dscores, m, n), View::new(dy, m, d));
-                product(dq, dscores, k, 1.0, false); // (m, d)
+                k.part(dq, dscores, b.lo..b.hi, 0..d, 1.0); // (m, d)
                 product(&mut dk[b.lo * d..], dscores.t(), q, 1.0, true); // (n, d)
                 product(&mut dv[b.lo * d..], weights.t(), dy, 1.0, true); // (n, d)
                 let (qkv, turn) = (given.qkv, turns[0]);

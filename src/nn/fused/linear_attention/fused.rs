@@ -14,8 +14,8 @@ use super::{
     super::{
         matrix::{self, View, filled, product},
         mlp::activation::product_of,
+        packed::Packed,
         pool,
-        transpose::transposed,
     },
     LinearAttentionSpec, angles, decays,
     kept::{Found, Sizes, Weights},
@@ -85,11 +85,10 @@ impl Op {
     /// Strictly lower triangle of q q^T of task i, by blocks.
     fn scores(&self, i: usize, q: &[f32], out: &mut [f32]) {
         let Sizes { t, n, .. } = self.sizes;
-        let across = transposed(q, [t, n], n);
+        let across = Packed::new(View::new(q, t, n).t()); // (N, T)
         for (start, end, at) in self.sizes.blocks() {
             let block = &mut out[at..][..(end - start) * end];
-            let (rows, all) = (View::new(&q[start * n..], end - start, n), View::new(&across, n, t).columns(0, end));
-            product(block, rows, all, 1.0, false); // (m, end)
+            across.part(block, View::new(&q[start * n..], end - start, n), 0..n, 0..end, 1.0); // (m, end)
             for (r, row) in block.chunks_exact_mut(end).enumerate() {
                 row[start + r..].fill(0.0);
                 self.fade(i, start + r, row);
@@ -98,11 +97,11 @@ impl Op {
     }
 
     /// `room` has space for a [`Found`]; `read` gets what the task's neurons write, `(T, O)`.
-    fn forward(&self, i: usize, v: &[f32], weights: Weights, room: &mut [f32], read: &mut [f32]) {
+    fn forward(&self, i: usize, v: &[f32], weights: &[Weights], room: &mut [f32], read: &mut [f32]) {
         let Sizes { t, d, h, n, .. } = self.sizes;
-        let (v, [e, ev, dec]) = (&v[i / h * t * d..][..t * d], weights.of(i, self.sizes));
+        let (v, weights) = (View::new(&v[i / h * t * d..], t, d), &weights[i % h]);
         let room = self.sizes.write(room);
-        product(room.x, View::new(v, t, d), e, 1.0, false); // (T, N)
+        weights.e.product(room.x, v, 1.0); // (T, N)
         relu(room.x);
         let turned = self.turned(room.x);
         let mut own = vec![];
@@ -113,14 +112,15 @@ impl Op {
             own = filled(self.sizes.scores(), |scores| self.scores(i, q, scores));
         }
         let scores = if own.is_empty() { &*room.scores } else { &own };
+        let v = Packed::new(v);
         for (start, end, at) in self.sizes.blocks() {
             let scores = View::new(&scores[at..], end - start, end);
-            product(&mut room.a[start * d..], scores, View::new(v, end, d), 1.0, false); // (m, D)
+            v.part(&mut room.a[start * d..], scores, 0..end, 0..d, 1.0); // (m, D)
         }
         normalise(room.a, room.inv);
-        product(room.u, View::new(room.a, t, d), ev, 1.0, false); // (T, N)
+        weights.ev.product(room.u, View::new(room.a, t, d), 1.0); // (T, N)
         let y = filled(t * n, |y| gate(room.u, room.x, y));
-        product(read, View::new(&y, t, n), dec, 1.0, false); // (T, O)
+        weights.dec.product(read, View::new(&y, t, n), 1.0); // (T, O)
     }
 
     /// One batch row of one head. `sums`: gradients of the encoders, `(D, N)`, and of the decoder, `(N, O)`,
@@ -128,13 +128,13 @@ impl Op {
     fn backward(
         &self,
         i: usize,
-        (v, weights, grad): (&[f32], Weights, &[f32]),
+        (v, weights, grad): (&[f32], &[Weights], &[f32]),
         kept: &[f32],
         sums: [&mut [f32]; 3],
         (dv, first): (&mut [f32], bool),
     ) {
         let Sizes { t, d, h, n, o, .. } = self.sizes;
-        let ([de, dev, ddec], [e, ev, dec]) = (sums, weights.of(i, self.sizes));
+        let ([de, dev, ddec], weights) = (sums, &weights[i % h]);
         let (v, grad) = (&v[i / h * t * d..][..t * d], View::new(&grad[i / h * t * o..], t, o));
         let all = self.sizes.found();
         let Found { x, u, a, inv, scores } = self.sizes.read(&kept[i * all..][..all]);
@@ -142,10 +142,10 @@ impl Op {
         let y = filled(t * n, |y| product_of(y, u, x));
         product(ddec, View::new(&y, t, n).t(), grad, 1.0, !first); // (N, O)
         let mut du = y; // its room
-        let mut dx = filled(t * n, |dx| product(dx, grad, dec.t(), 1.0, false)); // of y first, (T, N)
+        let mut dx = filled(t * n, |dx| weights.dec.product(dx, grad, 1.0)); // of y first, (T, N)
         gate_back([u, x], [&mut du, &mut dx]);
         product(dev, View::new(a, t, d).t(), View::new(&du, t, n), 1.0, !first); // (D, N)
-        let mut da = filled(t * d, |da| product(da, View::new(&du, t, n), ev.t(), 1.0, false)); // (T, D)
+        let mut da = filled(t * d, |da| weights.ev.product(da, View::new(&du, t, n), 1.0)); // (T, D)
         normalise_back(&mut da, a, inv);
 
         let turned = self.turned(x);
@@ -175,7 +175,7 @@ impl Op {
         }
         let dx = View::new(&dx, t, n);
         product(de, View::new(v, t, d).t(), dx, 1.0, !first); // (D, N)
-        product(dv, dx, e.t(), 1.0, true); // (T, D)
+        weights.e.added(dv, dx); // (T, D)
     }
 
     /// Gradients of the scores, `(T, T)`; those with respect to keys, which are queries too, are added as
@@ -183,9 +183,10 @@ impl Op {
     fn dscores(&self, i: usize, da: &[f32], v: &[f32]) -> Vec<f32> {
         let Sizes { t, d, .. } = self.sizes;
         let mut out = vec![0f32; t * t];
+        let across = Packed::new(View::new(v, t, d).t()); // (D, T)
         for (start, end, _) in self.sizes.blocks() {
             let mut block = filled((end - start) * end, |block| {
-                product(block, View::new(&da[start * d..], end - start, d), View::new(v, end, d).t(), 1.0, false);
+                across.part(block, View::new(&da[start * d..], end - start, d), 0..d, 0..end, 1.0);
             });
             for (row, values) in (start..end).zip(block.chunks_exact_mut(end)) {
                 self.fade(i, row, values);
@@ -199,7 +200,7 @@ impl Op {
     }
 
     /// Gradients of v, of the encoders and of the decoder.
-    fn back(&self, given: (&[f32], Weights, &[f32]), kept: &[f32]) -> [Vec<f32>; 3] {
+    fn back(&self, given: (&[f32], &[Weights], &[f32]), kept: &[f32]) -> [Vec<f32>; 3] {
         let Sizes { b, t, d, h, n, o } = self.sizes;
         let each = b.div_ceil(TASKS.div_ceil(h)); // batch rows of a task
         let groups = b.div_ceil(each);
@@ -246,8 +247,9 @@ impl CustomOp3 for Op {
         s3: &CpuStorage,
         l3: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
-        let (v, weights) = (matrix::values(s1, l1)?, Weights::new(matrix::values(s2, l2)?, matrix::values(s3, l3)?));
         let s = self.sizes;
+        let weights = Weights::of_heads(matrix::values(s2, l2)?, matrix::values(s3, l3)?, s, false);
+        let (v, weights) = (matrix::values(s1, l1)?, &weights[..]);
         let (tasks, found, read) = (s.b * s.h, s.found(), s.t * s.o);
         let mut kept = vec![];
         let reads = filled(tasks * read, |reads| {
@@ -282,7 +284,7 @@ impl CustomOp3 for Op {
             _ => bail!("linear attention is asked for gradients that nothing tracked"),
         };
         let [dv, de, ddec] = matrix::read_all(&[v, encoders, decoder, grad], |[v, encoders, decoder, grad]| {
-            Ok(self.back((v, Weights::new(encoders, decoder), grad), kept))
+            Ok(self.back((v, &Weights::of_heads(encoders, decoder, self.sizes, true), grad), kept))
         })?;
         let made = |values: Vec<f32>, like: &Tensor| Tensor::from_vec(values, like.shape(), like.device()).map(Some);
         Ok((made(dv, v)?, made(de, encoders)?, made(ddec, decoder)?))

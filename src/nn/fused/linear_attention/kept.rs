@@ -1,6 +1,6 @@
 //! Sizes of linear attention, its weights by task, and what a task keeps for the way back.
 
-use super::super::matrix::View;
+use super::super::{matrix::View, packed::Packed};
 
 /// Rows of scores that are formed at once.
 const BLOCK: usize = 64;
@@ -15,25 +15,26 @@ pub(super) struct Sizes {
     pub(super) o: usize,
 }
 
-/// Both encoders and the decoder, of all heads.
-#[derive(Clone, Copy)]
-pub(super) struct Weights<'a> {
-    e: &'a [f32],
-    ev: &'a [f32],
-    dec: &'a [f32],
+/// The encoders and the decoder of one head, laid out for products with rows of many tokens.
+pub(super) struct Weights {
+    pub(super) e: Packed,
+    pub(super) ev: Packed,
+    pub(super) dec: Packed,
 }
 
-impl<'a> Weights<'a> {
-    pub(super) fn new(encoders: &'a [f32], dec: &'a [f32]) -> Self {
+impl Weights {
+    /// Of every head, for the way forward `(D, N)`, `(D, N)`, `(N, O)`, or `back`, transposed.
+    pub(super) fn of_heads(encoders: &[f32], dec: &[f32], s: Sizes, back: bool) -> Vec<Self> {
         let (e, ev) = encoders.split_at(encoders.len() / 2);
-        Self { e, ev, dec }
-    }
-
-    /// Those of task i: `(D, N)`, `(D, N)`, `(N, O)`.
-    pub(super) fn of(self, i: usize, s: Sizes) -> [View<'a>; 3] {
-        let (head, part) = (i % s.h, s.d * s.n);
-        let encoder = |w: &'a [f32]| View::new(&w[head * part..], s.d, s.n);
-        [encoder(self.e), encoder(self.ev), View::new(&self.dec[head * s.n * s.o..], s.n, s.o)]
+        let (part, read) = (s.d * s.n, s.n * s.o);
+        let lay = |w: &[f32], rows: usize, cols: usize| {
+            let w = View::new(w, rows, cols);
+            Packed::new(if back { w.t() } else { w })
+        };
+        let heads = e.chunks_exact(part).zip(ev.chunks_exact(part)).zip(dec.chunks_exact(read));
+        heads
+            .map(|((e, ev), dec)| Self { e: lay(e, s.d, s.n), ev: lay(ev, s.d, s.n), dec: lay(dec, s.n, s.o) })
+            .collect()
     }
 }
 

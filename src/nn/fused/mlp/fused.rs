@@ -9,6 +9,7 @@ use super::{
     super::{
         linear::widened,
         matrix::{self, View, filled},
+        packed::Packed,
         pool,
     },
     Act,
@@ -72,15 +73,15 @@ impl Pass {
     }
 
     /// x (n rows) -> inner and slope, both written whole.
-    fn inner(&self, x: View, up: View, w: Weights, [inner, slope]: [&mut [f32]; 2]) {
+    fn inner(&self, x: View, up: &Packed, w: Weights, [inner, slope]: [&mut [f32]; 2]) {
         let f = self.sizes[1];
         if self.kind.gated {
-            matrix::onto(slope, x, up, w.up_bias, None);
+            up.onto(slope, x, w.up_bias, None);
             for (pair, out) in slope.chunks_exact_mut(self.hidden()).zip(inner.chunks_exact_mut(f)) {
                 gate(self.kind.act, pair, out);
             }
         } else {
-            matrix::product(inner, x, up, 1.0, false);
+            up.product(inner, x, 1.0);
             activate(self.kind.act, inner, w.up_bias, slope);
         }
     }
@@ -90,12 +91,10 @@ impl Pass {
         let ([d, f, o], hidden) = (self.sizes, self.hidden());
         let n = x.len() / d;
         let each = matrix::task_rows(n);
-        let (up, down) = (View::new(w.up, hidden, d).t(), View::new(w.down, o, f).t());
-        let (up_turned, down_turned) = (up.turned(), down.turned());
-        let (up, down) = (up.read_from(&up_turned), down.read_from(&down_turned));
+        let (up, down) = (Packed::new(View::new(w.up, hidden, d).t()), Packed::new(View::new(w.down, o, f).t()));
         let finish = |i: usize, inner: &[f32], y: &mut [f32]| {
             let rest = rest.map(|r| &r[i * each * o..][..y.len()]);
-            matrix::onto(y, View::new(inner, y.len() / o, f), down, w.down_bias, rest);
+            down.onto(y, View::new(inner, y.len() / o, f), w.down_bias, rest);
         };
         let rows_of = |i: usize, rows: usize| View::new(&x[i * each * d..], rows, d);
         if !keep {
@@ -104,7 +103,7 @@ impl Pass {
                     let rows = y.len() / o;
                     let mut room = filled(rows * (f + hidden), |room| {
                         let (inner, slope) = room.split_at_mut(rows * f);
-                        self.inner(rows_of(i, rows), up, w, [inner, slope]);
+                        self.inner(rows_of(i, rows), &up, w, [inner, slope]);
                     });
                     room.truncate(rows * f);
                     finish(i, &room, y);
@@ -117,7 +116,7 @@ impl Pass {
             slope = filled(n * hidden, |slope| {
                 inner = filled(n * f, |inner| {
                     pool::run_on3((y, each * o), (inner, each * f), (slope, each * hidden), |i, [y, inner, slope]| {
-                        self.inner(rows_of(i, y.len() / o), up, w, [&mut *inner, slope]);
+                        self.inner(rows_of(i, y.len() / o), &up, w, [&mut *inner, slope]);
                         finish(i, inner, y);
                     });
                 });
@@ -131,17 +130,17 @@ impl Pass {
         let ([_, f, o], hidden) = (self.sizes, self.hidden());
         let n = g.len() / o;
         let each = matrix::task_rows(n);
-        let down = View::new(down, o, f);
+        let down = Packed::new(View::new(down, o, f));
         filled(n * hidden, |out| {
             pool::run_on(out, each * hidden, |i, out| {
                 let rows = out.len() / hidden;
                 let g = View::new(&g[i * each * o..], rows, o);
                 let slope = &kept.slope[i * each * hidden..][..out.len()];
                 if !self.kind.gated {
-                    matrix::product(out, g, down, 1.0, false);
+                    down.product(out, g, 1.0);
                     return times(out, slope);
                 }
-                let inner = filled(rows * f, |inner| matrix::product(inner, g, down, 1.0, false));
+                let inner = filled(rows * f, |inner| down.product(inner, g, 1.0));
                 let rows = out.chunks_exact_mut(hidden).zip(slope.chunks_exact(hidden));
                 for ((pair, slope), inner) in rows.zip(inner.chunks_exact(f)) {
                     product_of(&mut pair[..f], &slope[..f], inner);
