@@ -266,7 +266,7 @@ mod tests {
             let bias = some(n, 4);
             packed.onto(&mut onto, va, Some(&bias), Some(&was));
             for i in 0..m {
-                for j in 0..n {
+                for (j, bias) in bias.iter().enumerate() {
                     let [sum, size] = exact(&a, &b, [i, j, k, n]);
                     let at = i * n + j;
                     // rounding of a chain of k terms and two more
@@ -274,7 +274,7 @@ mod tests {
                     let more = if add { f64::from(was[at]) } else { 0.0 };
                     prop_assert!((f64::from(found[at]) - 0.5 * sum - more).abs() < close, "({i}, {j}): {}", found[at]);
                     prop_assert!((f64::from(again[at]) - 0.5 * sum).abs() < close, "({i}, {j}): {}", again[at]);
-                    let sum = sum + f64::from(was[at]) + f64::from(bias[j]);
+                    let sum = sum + f64::from(was[at]) + f64::from(*bias);
                     prop_assert!((f64::from(onto[at]) - sum).abs() < close, "({i}, {j}): {}", onto[at]);
                 }
             }
