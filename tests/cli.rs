@@ -73,3 +73,24 @@ fn every_preset_is_listed_by_its_name() {
         lab.presets.iter().for_each(|p| assert!(listed.contains(p.id), "{}", p.id));
     }
 }
+
+/// `orrery list ... | head -1`
+#[cfg(unix)]
+#[test]
+fn a_reader_that_leaves_early_is_no_crash() {
+    use std::{
+        io::{BufRead, BufReader, Read},
+        process::Stdio,
+    };
+
+    let mut p = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    p.args(["list", "--knobs", "synapses"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut p = p.spawn().unwrap();
+    // a reader with a small buffer, gone after a line: what the lab has to say does not fit into the pipe's
+    let mut line = String::new();
+    BufReader::with_capacity(16, p.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let mut said = String::new();
+    p.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    p.wait().unwrap();
+    assert_eq!(said, "");
+}

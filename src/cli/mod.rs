@@ -18,13 +18,21 @@ mod settings;
 mod summary;
 mod window;
 
-use std::{path::PathBuf, process::ExitCode, time::Instant};
+use std::{
+    panic,
+    path::PathBuf,
+    process::{self, ExitCode},
+    time::Instant,
+};
 
 use clap::{Args, Parser, Subcommand};
 
 const AFTER: &str = "Exit codes: 0 done, 1 the run or the window failed, 2 wrong arguments, settings or files.
 Without a command Orrery opens its window; on a machine without a display it says so and runs the
 default lab into a folder instead.";
+
+/// What a shell reports of a command that a broken pipe has ended.
+const ENDED_WITH_THE_READER: i32 = 141;
 
 /// Where run folders are made unless told otherwise.
 const RUNS: &str = "runs";
@@ -114,9 +122,22 @@ enum Command {
     MergeStory(merge::StoryArgs),
 }
 
+/// Who reads our output may leave before its end (`orrery list | head`). The standard library makes that a panic;
+/// here the process ends in silence, as other commands do.
+fn end_with_the_reader() {
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if info.payload_as_str().is_some_and(|words| words.starts_with("failed printing to stdout")) {
+            process::exit(ENDED_WITH_THE_READER);
+        }
+        before(info);
+    }));
+}
+
 /// Runs the command line; returns the process's exit code.
 pub fn main() -> ExitCode {
     let began = Instant::now();
+    end_with_the_reader();
     let cli = Cli::parse();
     let result = match cli.command {
         None => window::open(&cli.open, began),
