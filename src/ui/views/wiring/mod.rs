@@ -17,7 +17,10 @@ use super::ViewCx;
 use crate::{
     config::Config,
     telemetry::{Args, Payload, Sample, Series, channels},
-    ui::plot::{Chart, Data, quote},
+    ui::{
+        panels::number,
+        plot::{Chart, Data, quote},
+    },
 };
 
 /// What was asked last, so that the views of one page ask once together.
@@ -117,15 +120,7 @@ fn table(charts: &[Chart<'_>]) -> Option<String> {
     charts.iter().any(|c| !c.is_empty()).then_some(out)
 }
 
-/// "16,000".
+/// A count as it comes in a series: whole, not negative.
 fn grouped(n: f64) -> String {
-    let digits = format!("{n:.0}");
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) && c.is_ascii_digit() && !out.ends_with('-') {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
+    if n.is_finite() { number::grouped(n.max(0.0).round() as u64) } else { "\u{2013}".to_owned() }
 }

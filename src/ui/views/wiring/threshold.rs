@@ -219,7 +219,5 @@ mod tests {
         assert!((at(1.0) - 100.0).abs() < 1e-9 && (at(2.0)).abs() < 1e-9 && at(9.0).abs() < 1e-9);
         assert!(at(0.5) > 300.0 && at(0.5) < 330.0, "{}", at(0.5));
         assert_eq!(Threshold::edges_at(&survival, "none", 1.0), None);
-        assert_eq!(super::super::grouped(1_234_567.0), "1,234,567");
-        assert_eq!(super::super::grouped(999.0), "999");
     }
 }
