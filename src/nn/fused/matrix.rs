@@ -101,6 +101,9 @@ impl<'a> View<'a> {
 pub fn product(dst: &mut [f32], a: View, b: View, scale: f32, add: bool) {
     let (m, n, k) = (a.rows, b.cols, a.cols);
     assert!(k == b.rows && dst.len() >= m * n, "({m}, {k}) x ({}, {n}) into {} values", b.rows, dst.len());
+    if k == 0 && !add {
+        dst[..m * n].fill(0.0);
+    }
     // SAFETY: dst holds at least m rows of n values, and its exclusive borrow keeps it apart from both.
     unsafe { packed::product_at(dst.as_mut_ptr(), n, a, b, scale, add) }
 }

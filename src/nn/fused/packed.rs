@@ -31,7 +31,8 @@ impl Packed {
         let width = width_for(n);
         let wide = n.next_multiple_of(width);
         let mut from = 0;
-        let values = filled(k * wide + LINE, |values| {
+        // a line to begin with, and one that the last vector may reach into
+        let values = filled(k * wide + 2 * LINE, |values| {
             from = to_line(values);
             let (before, rest) = values.split_at_mut(from);
             let (panels, after) = rest.split_at_mut(k * wide);
@@ -47,11 +48,6 @@ impl Packed {
         Self { values, from, k, n, width }
     }
 
-    /// Where the panel that has column `j` begins.
-    pub fn begins(j: usize) -> usize {
-        j / tile::width() * tile::width()
-    }
-
     /// dst = scale a b. dst row-major of `a.rows * b.cols` values (or more, untouched).
     ///
     /// # Panics
@@ -60,8 +56,7 @@ impl Packed {
         self.part(dst, a, 0..self.k, 0..self.n, scale);
     }
 
-    /// As [`Packed::product`] with some rows of the right side and some columns, the first of which must begin a
-    /// panel ([`Packed::begins`]).
+    /// As [`Packed::product`] with some rows of the right side and some columns.
     ///
     /// # Panics
     /// When the sizes do not fit.
@@ -92,17 +87,19 @@ impl Packed {
     fn strips(&self, dst: &mut [f32], a: View, (rows, cols): (Range<usize>, Range<usize>), scale: f32, start: Start) {
         let (m, k, n) = (a.rows(), rows.len(), cols.len());
         assert!(a.cols() == k && rows.end <= self.k && cols.end <= self.n, "({m}, {}) x ({k}, {n})", a.cols());
-        assert!(cols.start.is_multiple_of(self.width) && dst.len() >= m * n, "{n} columns into {}", dst.len());
-        assert!(k > 0, "a product over nothing");
-        let wide = self.n.next_multiple_of(self.width);
+        assert!(k > 0 && dst.len() >= m * n, "{k} terms of {m} x {n} sums into {} values", dst.len());
+        let (width, wide) = (self.width, self.n.next_multiple_of(self.width));
         let mut p = rows.start;
         while p < rows.end {
             // the block that p lies in, and what is wanted of it
             let (first, here) = (p / DEPTH * DEPTH, p % DEPTH);
             let (depth, end) = (DEPTH.min(self.k - first), (first + DEPTH).min(rows.end));
-            for j in cols.clone().step_by(self.width) {
-                let b = &self.values[self.from + first * wide + j * depth..][..depth * self.width];
-                let b = &b[here * self.width..(end - first) * self.width];
+            let mut j = cols.start;
+            while j < cols.end {
+                // of the panel that column j lies in, from there on
+                let (panel, left) = (j / width * width, j % width);
+                let taken = (width - left).min(cols.end - j);
+                let b = &self.values[self.from + first * wide + panel * depth + here * width + left..];
                 let from = j - cols.start;
                 let to = dst[from..].as_mut_ptr();
                 let strip = Strip {
@@ -111,10 +108,10 @@ impl Packed {
                     a: a.from(0, p - rows.start),
                     a_steps: a.steps(),
                     b: b.as_ptr(),
-                    b_step: self.width,
+                    b_step: width,
                     to,
                     step: n,
-                    cols: self.width.min(cols.end - j),
+                    cols: taken,
                     scale,
                     plus: match start {
                         Start::From(given) if p == rows.start => {
@@ -123,9 +120,10 @@ impl Packed {
                         _ => [Some((to.cast_const(), n)), None],
                     },
                 };
-                // SAFETY: a has m rows and k columns, b the rows p..end, dst m rows of n values (checked above), and
-                // what is given as many (this function's contract, which is private).
+                // SAFETY: a has m rows and k columns, b the rows p..end and a line after them, dst m rows of n values
+                // (checked above), and what is given as many (this function's contract, which is private).
                 unsafe { strip.run() }
+                j += taken;
             }
             p = end;
         }
@@ -286,7 +284,7 @@ mod tests {
         ) {
             let (from, to) = (share.0 * (k - 1) / 100, share.1 * n / 100);
             let rows = from..from + 1 + share.2 * (k - from - 1) / 100;
-            let cols = Packed::begins(to)..n;
+            let cols = to.min(n - 1)..n;
             let (a, b) = (some(m * rows.len(), 1), some(k * n, 2));
             let a = View::new(&a, m, rows.len());
             let all = View::new(&b, k, n);

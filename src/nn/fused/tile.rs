@@ -40,7 +40,7 @@ pub struct Strip {
     pub a: *const f32,
     /// From one row of a to the next, and from one column to the next.
     pub a_steps: [usize; 2],
-    /// `k` rows of whole vectors, at such a step.
+    /// `k` rows at such a step, read by whole vectors.
     pub b: *const f32,
     pub b_step: usize,
     pub to: *mut f32,
@@ -57,7 +57,7 @@ pub type Given = Option<(*const f32, usize)>;
 
 impl Strip {
     /// # Safety
-    /// `a` must be readable at all its rows and columns, `b` at k rows of a panel, what is given at `rows` rows of
+    /// `a` must be readable at all its rows and columns, `b` at k rows of `cols` values in whole vectors, what is given at `rows` rows of
     /// `cols` values, and `to` writable at as many that nothing else reads or writes meanwhile.
     pub unsafe fn run(self) {
         if self.rows > 0 && self.cols > 0 {

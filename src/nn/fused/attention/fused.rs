@@ -106,8 +106,7 @@ impl Op {
         (0..t).step_by(block).map(move |start| Block {
             start,
             len: block.min(t - start),
-            // where a panel of keys begins
-            lo: Packed::begins((start + 1).saturating_sub(window)),
+            lo: (start + 1).saturating_sub(window),
             hi: (start + block).min(t),
             window,
         })
