@@ -81,7 +81,8 @@ struct Searched {
     seed: u64,
     loss: f64,
     /// In which share of sentences it expects what belongs to the noun's class: in known frames, in new ones.
-    knows: [f64; 2],
+    /// `None` in a rehearsal.
+    knows: Option<[f64; 2]>,
 }
 
 /// Trains or opens one.
@@ -162,8 +163,8 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
         let class = PRESETS.iter().find(|p| p.0 == id).map_or(Class::Currency, |p| p.1);
         let knows = match args.rehearse {
             // It is asked on sentences that confirm.
-            true => [f64::NAN; 2],
-            false => concepts::knows(model, run.corpus(), class, &run.device).map_err(wrong)?,
+            true => None,
+            false => Some(concepts::knows(model, run.corpus(), class, &run.device).map_err(wrong)?),
         };
         named.push(Searched { name, seed: config.seed, loss, knows });
         asked = Some(question);
@@ -234,7 +235,7 @@ fn of(stats: &StepStats, channel: &str) -> f64 {
 fn table(question: &Question, named: &[Searched], trained: &[&Found], random: &[Found]) -> serde_json::Value {
     let codes: String = question.languages.iter().map(|c| format!("{c:>6}")).collect();
     println!(
-        "{:<18}{:>6}{:>9}{:>6}{:>6}{:>6}{:>7}{:>7}{:>7}{:>19}{:>8}{codes}",
+        "{:<20}{:>5}{:>11}{:>6}{:>6}{:>6}{:>8}{:>7}{:>8}{:>22}{:>8}{codes}",
         "model", "loss", "knows", "layer", "y", "x", "search", "nouns", "frames", "both new, 95%", "p, Holm"
     );
     let mut rows = vec![];
@@ -278,10 +279,10 @@ fn printed(name: &str, trained: Option<&Searched>, found: &Found, rows: &mut Vec
             let shown: String = by.iter().map(|r| format!("{r:>6.2}")).collect();
             let first = |words: String| if rank == 0 { words } else { String::new() };
             println!(
-                "{:<18}{:>6}{:>9}{:>6}{:>6}{:>6}{:>7.2}{:>7.2}{:>7.2}{:>19}{:>8.4}{shown}",
+                "{:<20}{:>5}{:>11}{:>6}{:>6}{:>6}{:>8.2}{:>7.2}{:>8.2}{:>22}{:>8.4}{shown}",
                 first(name.to_owned()),
                 first(trained.map_or(String::new(), |t| format!("{:.3}", t.loss))),
-                first(trained.map_or(String::new(), |t| format!("{:.2} {:.2}", t.knows[0], t.knows[1]))),
+                first(trained.and_then(|t| t.knows).map_or(String::new(), |[old, new]| format!("{old:.2} {new:.2}"))),
                 s.place.layer,
                 s.place.y,
                 s.place.x,
@@ -293,5 +294,5 @@ fn printed(name: &str, trained: Option<&Searched>, found: &Found, rows: &mut Vec
             );
         }
     }
-    println!("{:<18}best of {} on both new: {:.2}", "", found.synapses.len(), found.best());
+    println!("{:<20}best of {} on both new: {:.2}", "", found.synapses.len(), found.best());
 }
