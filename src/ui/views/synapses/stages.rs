@@ -302,6 +302,8 @@ fn samples_ui(ui: &mut Ui, cx: &ViewCx<'_>, all: &[Option<Found<'_>>; 4]) {
         return;
     }
     ui.add_space(GRID);
+    let widths = NAMES.map(|name| width_of(ui, name));
+    let widest = widths.into_iter().fold(0.0, f32::max);
     for (text, prompt) in first.prompts.iter().enumerate() {
         let words = format!("after \u{201c}{}\u{201d}", one_line(prompt));
         ui.label(RichText::new(words).strong());
@@ -309,6 +311,7 @@ fn samples_ui(ui: &mut Ui, cx: &ViewCx<'_>, all: &[Option<Found<'_>>; 4]) {
             ui.horizontal_wrapped(|ui| {
                 ui.label(RichText::new(SIGNS[v]).small().color(cx.theme.variant(v)));
                 ui.label(RichText::new(NAMES[v]).small().color(cx.theme.secondary));
+                ui.add_space(widest - widths[v]);
                 ui.label(RichText::new(one_line(writes)).small());
             });
         }
@@ -331,11 +334,15 @@ fn one_line(text: &str) -> String {
     text.trim_matches('\u{fffd}').replace('\n', "\u{23ce}")
 }
 
+/// Of words in small letters.
+fn width_of(ui: &Ui, words: &str) -> f32 {
+    let font = TextStyle::Small.resolve(ui.style());
+    ui.painter().layout_no_wrap(words.to_owned(), font, Color32::WHITE).size().x
+}
+
 /// A name in small letters, or its end if it does not fit: names of texts differ there.
 fn ending(ui: &Ui, name: &str, width: f32) -> String {
-    let font = TextStyle::Small.resolve(ui.style());
-    let fits =
-        |text: &str| ui.painter().layout_no_wrap(text.to_owned(), font.clone(), Color32::WHITE).size().x <= width;
+    let fits = |text: &str| width_of(ui, text) <= width;
     if fits(name) {
         return name.to_owned();
     }
