@@ -21,13 +21,13 @@ fn trimmed(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 
-/// A whole number with thin groups: 780 801.
+/// A whole number in groups that no line break parts: 780 801.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, c) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(' ');
+            out.push('\u{a0}');
         }
         out.push(c);
     }
@@ -54,7 +54,7 @@ mod tests {
         ] {
             assert_eq!(short(v), want);
         }
-        assert_eq!(grouped(780_801), "780 801");
+        assert_eq!(grouped(780_801), "780\u{a0}801");
         assert_eq!(grouped(12), "12");
     }
 }
