@@ -11,8 +11,8 @@ static ALLOCATOR: Counting<mimalloc::MiMalloc> = Counting(mimalloc::MiMalloc);
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 
 fn main() -> std::process::ExitCode {
-    // SAFETY: sets a number. What a step frees the next one wants again: it goes back to the kernel, which would
-    // have to clear it, only after a while (milliseconds, times ten for large blocks).
+    // SAFETY: sets a number, of milliseconds. What a step frees the next one wants again: it goes back to the kernel,
+    // which would have to clear it, only every five seconds, not every one.
     unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, 5_000) };
     // SAFETY: no other thread runs yet. candle's own elementwise pool spins; ours does that work.
     unsafe { std::env::set_var("CANDLE_NUM_THREADS", "1") };
