@@ -9,7 +9,7 @@ use candle_core::{CpuStorage, DType, Layout, Result, Storage, Tensor, bail};
 
 use super::{
     packed::{self, Packed},
-    pool,
+    pool, transpose,
 };
 
 /// A row-major matrix, part of one, or the transpose of either.
@@ -166,6 +166,42 @@ pub fn task_rows(n: usize) -> usize {
     n.div_ceil(tasks).max(1)
 }
 
+/// A linear map `(I, O)` and how rows go through it. Which way is a matter of how many rows there are in all, not of
+/// tasks; products by themselves have the same bits, what they are added to is added later here.
+pub enum Map<'a> {
+    /// Laid out for many rows.
+    Packed(Packed),
+    /// A transposed one for few rows, which are laid out instead: laying the map out would take longer than the product.
+    AsItLies(View<'a>),
+}
+
+impl<'a> Map<'a> {
+    /// For `rows` rows in all.
+    pub fn of(w: View<'a>, rows: usize) -> Self {
+        const FEW: usize = 64;
+        if rows <= FEW && w.row_step == 1 && w.col_step > 1 { Self::AsItLies(w) } else { Self::Packed(Packed::new(w)) }
+    }
+
+    /// y `(n, O)` <- x w [+ rest] [+ bias]: x `(n, I)`, bias `(O)`, rest `(n, O)`.
+    pub fn onto(&self, y: &mut [f32], x: View, bias: Option<&[f32]>, rest: Option<&[f32]>) {
+        let w = match self {
+            Self::Packed(w) => return w.onto(y, x, bias, rest),
+            Self::AsItLies(w) => w,
+        };
+        let (n, o) = (x.rows, w.cols);
+        filled(o * n, |across| {
+            Packed::new(x.t()).product(across, w.t(), 1.0); // (O, n)
+            transpose::turn(across, [o, n], n, y, o);
+        });
+        if let Some(rest) = rest {
+            y.iter_mut().zip(rest).for_each(|(y, r)| *y += r);
+        }
+        if let Some(bias) = bias {
+            y.chunks_exact_mut(o).for_each(|y| y.iter_mut().zip(bias).for_each(|(y, b)| *y += b));
+        }
+    }
+}
+
 /// x `(N, I)` times w `(I, O)`, by rows over the pool: `(N, O)`.
 pub fn by_rows(x: &[f32], width: usize, w: View) -> Vec<f32> {
     biased_by_rows(x, width, w, None, None)
@@ -175,7 +211,7 @@ pub fn by_rows(x: &[f32], width: usize, w: View) -> Vec<f32> {
 pub fn biased_by_rows(x: &[f32], width: usize, w: View, bias: Option<&[f32]>, rest: Option<&[f32]>) -> Vec<f32> {
     let (n, o) = (x.len() / width, w.cols);
     let each = task_rows(n);
-    let w = Packed::new(w);
+    let w = Map::of(w, n);
     filled(n * o, |out| {
         pool::run_on(out, each * o, |i, out| {
             let rest = rest.map(|r| &r[i * each * o..][..out.len()]);
@@ -309,4 +345,32 @@ pub fn read_all<R, const N: usize>(tensors: &[&Tensor; N], f: impl FnOnce([&[f32
         };
     }
     f(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_rows_are_those_of_many() {
+        let some = |n: usize, by: f32| -> Vec<f32> { (0..n).map(|i| (i as f32 * by).sin()).collect() };
+        for (n, i, o) in [(1, 5, 7), (1, 300, 64), (17, 128, 130), (64, 131, 16), (3, 1, 1), (5, 16, 1)] {
+            let (x, w, bias, rest) = (some(n * i, 0.37), some(o * i, 0.71), some(o, 1.3), some(n * o, 1.7));
+            let w = View::new(&w, o, i).t();
+            let go = |map: Map, bias: Option<&[f32]>, rest: Option<&[f32]>| {
+                let mut y = vec![f32::NAN; n * o];
+                map.onto(&mut y, View::new(&x, n, i), bias, rest);
+                y
+            };
+            for (bias, rest) in
+                [(None, None), (Some(&bias[..]), None), (None, Some(&rest[..])), (Some(&bias), Some(&rest))]
+            {
+                let wanted = go(Map::Packed(Packed::new(w)), bias, rest);
+                for (few, many) in go(Map::AsItLies(w), bias, rest).iter().zip(&wanted) {
+                    let alone = bias.is_none() && rest.is_none();
+                    assert!((few - many).abs() <= if alone { 0.0 } else { 1e-5 }, "({n}, {i}) x ({i}, {o})");
+                }
+            }
+        }
+    }
 }

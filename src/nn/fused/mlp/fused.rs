@@ -8,7 +8,7 @@ use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
 use super::{
     super::{
         linear::widened,
-        matrix::{self, View, filled},
+        matrix::{self, Map, View, filled},
         packed::Packed,
         pool,
     },
@@ -73,7 +73,7 @@ impl Pass {
     }
 
     /// x (n rows) -> inner and slope, both written whole.
-    fn inner(&self, x: View, up: &Packed, w: Weights, [inner, slope]: [&mut [f32]; 2]) {
+    fn inner(&self, x: View, up: &Map, w: Weights, [inner, slope]: [&mut [f32]; 2]) {
         let f = self.sizes[1];
         if self.kind.gated {
             up.onto(slope, x, w.up_bias, None);
@@ -81,7 +81,7 @@ impl Pass {
                 gate(self.kind.act, pair, out);
             }
         } else {
-            up.product(inner, x, 1.0);
+            up.onto(inner, x, None, None);
             activate(self.kind.act, inner, w.up_bias, slope);
         }
     }
@@ -91,7 +91,7 @@ impl Pass {
         let ([d, f, o], hidden) = (self.sizes, self.hidden());
         let n = x.len() / d;
         let each = matrix::task_rows(n);
-        let (up, down) = (Packed::new(View::new(w.up, hidden, d).t()), Packed::new(View::new(w.down, o, f).t()));
+        let (up, down) = (Map::of(View::new(w.up, hidden, d).t(), n), Map::of(View::new(w.down, o, f).t(), n));
         let finish = |i: usize, inner: &[f32], y: &mut [f32]| {
             let rest = rest.map(|r| &r[i * each * o..][..y.len()]);
             down.onto(y, View::new(inner, y.len() / o, f), w.down_bias, rest);
