@@ -127,7 +127,9 @@ enum Command {
 fn end_with_the_reader() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
-        if info.payload_as_str().is_some_and(|words| words.starts_with("failed printing to stdout")) {
+        // not a full disk, say, which is to be told
+        let left = |words: &str| words.starts_with("failed printing to stdout") && words.contains("Broken pipe");
+        if info.payload_as_str().is_some_and(left) {
             process::exit(ENDED_WITH_THE_READER);
         }
         before(info);

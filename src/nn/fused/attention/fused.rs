@@ -253,7 +253,8 @@ impl Op {
         let again = if self.keeps_weights() { 0 } else { size };
         let [keys, v] = self.keys_and_values(heads, given.qkv, k);
         let (k, v) = (Packed::new(keys), Packed::new(v.t())); // (T, d) and (d, T)
-        let across = (again > 0).then(|| Packed::new(keys.t())); // (d, T)
+        // where the weights are formed again
+        let across = (!self.keeps_weights()).then(|| Packed::new(keys.t())); // (d, T)
         filled(again + size + rows * (2 * d + 1) + 2 * t * d, |room| {
             let (weights, room) = room.split_at_mut(again);
             let (dscores, room) = room.split_at_mut(size);
@@ -270,8 +271,9 @@ impl Op {
                 Arch::new().dispatch(Collect { heads, width, block: b, y, grad, dy, mean });
                 let q = self.queries(heads, given.qkv, q, b);
                 let (most, inv) = (&most[at..at + m], &inv[at..at + m]);
-                let weights = match formed.split_at_checked(m * n) {
-                    Some((weights, rest)) => {
+                let weights = match &across {
+                    None => {
+                        let (weights, rest) = formed.split_at(m * n);
                         formed = rest;
                         // the factors that the weights lack
                         for ((dy, mean), inv) in dy.chunks_exact_mut(d).zip(&mut *mean).zip(inv) {
@@ -281,11 +283,9 @@ impl Op {
                         Arch::new().dispatch(WeighBack { weights, grads: &mut *dscores, mean, scale, block: b });
                         weights
                     }
-                    None => {
+                    Some(across) => {
                         let weights = &mut weights[..m * n];
-                        if let Some(across) = &across {
-                            across.part(weights, q, 0..d, b.lo..b.hi, scale);
-                        }
+                        across.part(weights, q, 0..d, b.lo..b.hi, scale);
                         self.fall(i, b, weights);
                         v.part(dscores, View::new(dy, m, d), 0..d, b.lo..b.hi, 1.0);
                         let (scores, grads) = (&mut *weights, &mut *dscores);
