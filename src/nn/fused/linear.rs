@@ -65,14 +65,14 @@ impl CustomOp2 for Linear {
         let (o, i) = lw.shape().dims2()?;
         let shape = widened(lx.shape(), i, o)?;
         let (x, w) = (matrix::values(x, lx)?, matrix::values(w, lw)?);
-        Ok((CpuStorage::F32(matrix::by_rows(x, i, View::new(w, o, i).t())), shape))
+        Ok((CpuStorage::F32(matrix::by_rows(x, View::new(w, o, i).t(), None)), shape))
     }
 
     fn bwd(&self, x: &Tensor, w: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
         let (o, i) = w.dims2()?;
         matrix::read(grad, |g| {
             let dx = if x.track_op() {
-                let dx = matrix::read(w, |w| Ok(matrix::by_rows(g, o, View::new(w, o, i))))?;
+                let dx = matrix::read(w, |w| Ok(matrix::by_rows(g, View::new(w, o, i), None)))?;
                 Some(Tensor::from_vec(dx, x.shape(), x.device())?)
             } else {
                 None
@@ -99,13 +99,13 @@ impl CustomOp2 for Mapped {
         let (i, o) = lw.shape().dims2()?;
         let shape = widened(lx.shape(), i, o)?;
         let (x, w) = (matrix::values(x, lx)?, matrix::values(w, lw)?);
-        Ok((CpuStorage::F32(matrix::by_rows(x, i, View::new(w, i, o))), shape))
+        Ok((CpuStorage::F32(matrix::by_rows(x, View::new(w, i, o), None)), shape))
     }
 
     fn bwd(&self, x: &Tensor, w: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
         let (i, o) = w.dims2()?;
         matrix::read(grad, |g| {
-            let dx = matrix::read(w, |w| Ok(matrix::by_rows(g, o, View::new(w, i, o).t())))?;
+            let dx = matrix::read(w, |w| Ok(matrix::by_rows(g, View::new(w, i, o).t(), None)))?;
             let dw = if w.track_op() {
                 let dw = matrix::read(x, |x| Ok(matrix::over_rows(x, i, g, o)))?;
                 Some(Tensor::from_vec(dw, (i, o), w.device())?)
@@ -139,7 +139,7 @@ impl CustomOp3 for Biased {
         }
         let shape = widened(lx.shape(), i, o)?;
         let (x, w, b) = (matrix::values(x, lx)?, matrix::values(w, lw)?, matrix::values(b, lb)?);
-        let y = matrix::biased_by_rows(x, i, View::new(w, o, i).t(), Some(b), None);
+        let y = matrix::by_rows(x, View::new(w, o, i).t(), Some(b));
         Ok((CpuStorage::F32(y), shape))
     }
 

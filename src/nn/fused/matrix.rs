@@ -166,9 +166,15 @@ pub fn task_rows(n: usize) -> usize {
     n.div_ceil(tasks).max(1)
 }
 
-/// A linear map `(I, O)` and how rows go through it. Which way is a matter of how many rows there are in all, not of
-/// tasks; products by themselves have the same bits, what they are added to is added later here.
-pub enum Map<'a> {
+/// A linear map `(I, O)`, perhaps with a bias `(O)`, and how rows go through it. Which way is a matter of how many rows
+/// there are in all, not of tasks; products by themselves have the same bits, what they are added to is added later
+/// where rows are few.
+pub struct Map<'a> {
+    laid: Laid<'a>,
+    bias: Option<&'a [f32]>,
+}
+
+enum Laid<'a> {
     /// Laid out for many rows.
     Packed(Packed),
     /// A transposed one for few rows, which are laid out instead: laying the map out would take longer than the product.
@@ -177,16 +183,25 @@ pub enum Map<'a> {
 
 impl<'a> Map<'a> {
     /// For `rows` rows in all.
-    pub fn of(w: View<'a>, rows: usize) -> Self {
+    pub fn of(w: View<'a>, bias: Option<&'a [f32]>, rows: usize) -> Self {
         const FEW: usize = 64;
-        if rows <= FEW && w.row_step == 1 && w.col_step > 1 { Self::AsItLies(w) } else { Self::Packed(Packed::new(w)) }
+        let few = rows <= FEW && w.row_step == 1 && w.col_step > 1;
+        Self { laid: if few { Laid::AsItLies(w) } else { Laid::Packed(Packed::new(w)) }, bias }
     }
 
-    /// y `(n, O)` <- x w [+ rest] [+ bias]: x `(n, I)`, bias `(O)`, rest `(n, O)`.
-    pub fn onto(&self, y: &mut [f32], x: View, bias: Option<&[f32]>, rest: Option<&[f32]>) {
-        let w = match self {
-            Self::Packed(w) => return w.onto(y, x, bias, rest),
-            Self::AsItLies(w) => w,
+    /// I, O.
+    fn sizes(&self) -> [usize; 2] {
+        match &self.laid {
+            Laid::Packed(w) => w.sizes(),
+            Laid::AsItLies(w) => [w.rows, w.cols],
+        }
+    }
+
+    /// y `(n, O)` <- x w [+ rest] [+ bias]: x `(n, I)`, rest `(n, O)`. On the calling thread.
+    pub fn onto(&self, y: &mut [f32], x: View, rest: Option<&[f32]>) {
+        let w = match &self.laid {
+            Laid::Packed(w) => return w.onto(y, x, self.bias, rest),
+            Laid::AsItLies(w) => w,
         };
         let (n, o) = (x.rows, w.cols);
         filled(o * n, |across| {
@@ -196,34 +211,32 @@ impl<'a> Map<'a> {
         if let Some(rest) = rest {
             y.iter_mut().zip(rest).for_each(|(y, r)| *y += r);
         }
-        if let Some(bias) = bias {
+        if let Some(bias) = self.bias {
             y.chunks_exact_mut(o).for_each(|y| y.iter_mut().zip(bias).for_each(|(y, b)| *y += b));
         }
     }
-}
 
-/// x `(N, I)` times w `(I, O)`, by rows over the pool: `(N, O)`.
-pub fn by_rows(x: &[f32], width: usize, w: View) -> Vec<f32> {
-    biased_by_rows(x, width, w, None, None)
-}
-
-/// x w [+ bias] [+ rest] by rows over the pool: x `(N, I)`, w `(I, O)`, bias `(O)`, rest `(N, O)` -> `(N, O)`.
-pub fn biased_by_rows(x: &[f32], width: usize, w: View, bias: Option<&[f32]>, rest: Option<&[f32]>) -> Vec<f32> {
-    let (n, o) = (x.len() / width, w.cols);
-    let each = task_rows(n);
-    let w = Map::of(w, n);
-    filled(n * o, |out| {
-        pool::run_on(out, each * o, |i, out| {
-            let rest = rest.map(|r| &r[i * each * o..][..out.len()]);
-            w.onto(out, View::new(&x[i * each * width..], out.len() / o, width), bias, rest);
+    /// As [`Map::onto`], by rows over the pool.
+    pub fn by_rows(&self, y: &mut [f32], x: &[f32], rest: Option<&[f32]>) {
+        let [i, o] = self.sizes();
+        let each = task_rows(y.len() / o);
+        pool::run_on(y, each * o, |task, y| {
+            let rest = rest.map(|r| &r[task * each * o..][..y.len()]);
+            self.onto(y, View::new(&x[task * each * i..], y.len() / o, i), rest);
         });
-    })
+    }
+}
+
+/// x `(N, I)` times w `(I, O)` [+ bias], by rows over the pool: `(N, O)`.
+pub fn by_rows(x: &[f32], w: View, bias: Option<&[f32]>) -> Vec<f32> {
+    let n = x.len() / w.rows;
+    filled(n * w.cols, |y| Map::of(w, bias, n).by_rows(y, x, None))
 }
 
 /// A place that several tasks write to, each its own columns.
 struct Shared(*mut f32);
 
-// SAFETY: only `over_rows` makes one, and its tasks write to columns of their own.
+// SAFETY: only `over_pieces` makes one, and its tasks write to columns of their own.
 unsafe impl Sync for Shared {}
 // SAFETY: as above.
 unsafe impl Send for Shared {}
@@ -237,28 +250,35 @@ impl Shared {
 
 /// g^T x, the gradient of a weight `(O, I)`: g `(N, O)`, x `(N, I)`.
 pub fn over_rows(g: &[f32], o: usize, x: &[f32], i: usize) -> Vec<f32> {
-    filled(o * i, |out| over_rows_to(out, g, o, x, i))
+    filled(o * i, |out| over_pieces(out, [o, i], &[[g, x]], false))
 }
 
-/// As [`over_rows`], into `out`, all of which it writes. Cut along the longer side.
-pub fn over_rows_to(out: &mut [f32], g: &[f32], o: usize, x: &[f32], i: usize) {
-    let n = g.len() / o;
-    let (g, x) = (View::new(g, n, o).t(), View::new(x, n, i));
-    let pieces = if n * o * i < 1 << 19 { 1 } else { pool::threads() };
-    let step = |side: usize| side.div_ceil(pieces).next_multiple_of(16).max(32);
+/// out `(O, I)` <- the sum of all g^T x, in order, or += it: of each piece g `(N, O)` and x `(N, I)`. Cut along the
+/// longer side; whether pieces come in one call or in several makes no difference to any bit.
+pub fn over_pieces(out: &mut [f32], [o, i]: [usize; 2], pieces: &[[&[f32]; 2]], add: bool) {
+    let rows: usize = pieces.iter().map(|[g, _]| g.len() / o).sum();
+    let tasks = if rows * o * i < 1 << 19 { 1 } else { pool::threads() };
+    let step = |side: usize| side.div_ceil(tasks).next_multiple_of(16).max(32);
     if o >= i {
         let step = step(o);
         pool::run_on(out, step * i, |task, out| {
-            let g = g.part(task * step, 0, out.len() / i, n);
-            product(out, g, x, 1.0, false);
+            for (at, [g, x]) in pieces.iter().enumerate() {
+                let n = g.len() / o;
+                let g = View::new(g, n, o).t().part(task * step, 0, out.len() / i, n);
+                product(out, g, View::new(x, n, i), 1.0, add || at > 0);
+            }
         });
     } else {
         let step = step(i);
         let out = Shared(out.as_mut_ptr());
         pool::run(i.div_ceil(step), |task| {
             let from = task * step;
-            // SAFETY: o rows i apart, of at most i - from values; tasks have disjoint columns.
-            unsafe { packed::product_at(out.at(from), i, g, x.part(0, from, n, step.min(i - from)), 1.0, false) }
+            for (at, [g, x]) in pieces.iter().enumerate() {
+                let n = g.len() / o;
+                let (g, x) = (View::new(g, n, o).t(), View::new(x, n, i).part(0, from, n, step.min(i - from)));
+                // SAFETY: o rows i apart, of at most i - from values; tasks have disjoint columns.
+                unsafe { packed::product_at(out.at(from), i, g, x, 1.0, add || at > 0) }
+            }
         });
     }
 }
@@ -357,16 +377,16 @@ mod tests {
         for (n, i, o) in [(1, 5, 7), (1, 300, 64), (17, 128, 130), (64, 131, 16), (3, 1, 1), (5, 16, 1)] {
             let (x, w, bias, rest) = (some(n * i, 0.37), some(o * i, 0.71), some(o, 1.3), some(n * o, 1.7));
             let w = View::new(&w, o, i).t();
-            let go = |map: Map, bias: Option<&[f32]>, rest: Option<&[f32]>| {
+            let go = |laid: Laid, bias: Option<&[f32]>, rest: Option<&[f32]>| {
                 let mut y = vec![f32::NAN; n * o];
-                map.onto(&mut y, View::new(&x, n, i), bias, rest);
+                Map { laid, bias }.onto(&mut y, View::new(&x, n, i), rest);
                 y
             };
             for (bias, rest) in
                 [(None, None), (Some(&bias[..]), None), (None, Some(&rest[..])), (Some(&bias), Some(&rest))]
             {
-                let wanted = go(Map::Packed(Packed::new(w)), bias, rest);
-                for (few, many) in go(Map::AsItLies(w), bias, rest).iter().zip(&wanted) {
+                let wanted = go(Laid::Packed(Packed::new(w)), bias, rest);
+                for (few, many) in go(Laid::AsItLies(w), bias, rest).iter().zip(&wanted) {
                     let alone = bias.is_none() && rest.is_none();
                     assert!((few - many).abs() <= if alone { 0.0 } else { 1e-5 }, "({n}, {i}) x ({i}, {o})");
                 }

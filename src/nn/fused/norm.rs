@@ -90,24 +90,37 @@ impl Rows {
         })
     }
 
-    /// Gradients of x, plus `rest`, of the weight and of the bias (zero for RMSNorm), from that of the result.
-    pub fn back(self, x: &[f32], grad: &[f32], weight: &[f32], rest: Option<&[f32]>) -> [Vec<f32>; 3] {
+    /// dx <- the gradient of x, plus `rest`, from that of the result; returns those of the weight and of the bias (zero
+    /// for RMSNorm).
+    pub fn back(
+        self,
+        dx: &mut [f32],
+        [x, grad]: [&[f32]; 2],
+        weight: &[f32],
+        rest: Option<&[f32]>,
+    ) -> [Vec<f32>; 2] {
         let d = weight.len();
         let mut dw = vec![0f32; x.len().div_ceil(ROWS * d) * d];
         let mut db = dw.clone();
-        let dx = filled(x.len(), |dx| {
-            pool::run_on3((dx, ROWS * d), (&mut dw, d), (&mut db, d), |i, [dx, dw, db]| {
-                let at = i * ROWS * d;
-                match self.kind {
-                    Kind::Rms => rows::rms_norm_back([dx, dw], [&x[at..], &grad[at..], weight], self.eps),
-                    Kind::Layer => rows::layer_norm_back([dx, dw, db], [&x[at..], &grad[at..], weight], self.eps),
-                }
-                if let Some(rest) = rest {
-                    dx.iter_mut().zip(&rest[at..]).for_each(|(dx, g)| *dx += g);
-                }
-            });
+        pool::run_on3((dx, ROWS * d), (&mut dw, d), (&mut db, d), |i, [dx, dw, db]| {
+            let at = i * ROWS * d;
+            match self.kind {
+                Kind::Rms => rows::rms_norm_back([dx, dw], [&x[at..], &grad[at..], weight], self.eps),
+                Kind::Layer => rows::layer_norm_back([dx, dw, db], [&x[at..], &grad[at..], weight], self.eps),
+            }
+            if let Some(rest) = rest {
+                dx.iter_mut().zip(&rest[at..]).for_each(|(dx, g)| *dx += g);
+            }
         });
-        [dx, total(&dw, d), total(&db, d)]
+        [total(&dw, d), total(&db, d)]
+    }
+
+    /// As [`Rows::back`], dx first.
+    fn gradients(self, given: [&[f32]; 2], weight: &[f32]) -> [Vec<f32>; 3] {
+        let mut sums = [vec![], vec![]];
+        let dx = filled(given[0].len(), |dx| sums = self.back(dx, given, weight, None));
+        let [dw, db] = sums;
+        [dx, dw, db]
     }
 }
 
@@ -133,7 +146,7 @@ impl CustomOp2 for RmsNorm {
     }
 
     fn bwd(&self, x: &Tensor, w: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
-        let [dx, dw, _] = matrix::read_all(&[x, grad, w], |[x, g, w]| Ok(self.rows().back(x, g, w, None)))?;
+        let [dx, dw, _] = matrix::read_all(&[x, grad, w], |[x, g, w]| Ok(self.rows().gradients([x, g], w)))?;
         let made = |v: Vec<f32>, like: &Tensor| Tensor::from_vec(v, like.shape(), like.device());
         Ok((Some(made(dx, x)?), Some(made(dw, w)?)))
     }
@@ -177,7 +190,7 @@ impl CustomOp3 for LayerNorm {
         _: &Tensor,
         grad: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let [dx, dw, db] = matrix::read_all(&[x, grad, w], |[x, g, w]| Ok(self.rows().back(x, g, w, None)))?;
+        let [dx, dw, db] = matrix::read_all(&[x, grad, w], |[x, g, w]| Ok(self.rows().gradients([x, g], w)))?;
         let made = |v: Vec<f32>, like: &Tensor| Tensor::from_vec(v, like.shape(), like.device());
         Ok((Some(made(dx, x)?), Some(made(dw, w)?), Some(made(db, b)?)))
     }

@@ -48,6 +48,11 @@ impl Packed {
         Self { values, from, k, n, width }
     }
 
+    /// Rows and columns.
+    pub fn sizes(&self) -> [usize; 2] {
+        [self.k, self.n]
+    }
+
     /// dst = scale a b. dst row-major of `a.rows * b.cols` values (or more, untouched).
     ///
     /// # Panics

@@ -5,13 +5,23 @@
 //! made by one task may the cut follow the threads. The calling thread is one of them: it takes tasks as
 //! the others do, so that an operation never waits for another thread to wake. It does not know what a
 //! task computes.
+//!
+//! A task that shares work of its own does it alone: its thread is one of many already.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    cell::Cell,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// The threads besides the calling one.
 static HELPERS: Mutex<Option<Arc<ThreadPool>>> = Mutex::new(None);
+
+thread_local! {
+    /// Whether this thread is in a task that it took beside others.
+    static WITHIN: Cell<bool> = const { Cell::new(false) };
+}
 
 /// Gives fused operations this many threads from now on (at least one). The helpers of the previous
 /// setting end when their last operation does.
@@ -30,17 +40,21 @@ pub fn set_threads(n: usize) {
     }
 }
 
-/// Threads that operations may use now.
+/// Threads that an operation may use now; within a task, one.
 pub fn threads() -> usize {
+    if WITHIN.get() {
+        return 1;
+    }
     1 + HELPERS.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, |p| p.current_num_threads())
 }
 
 /// Each thread takes the next of n items until none is left.
 pub(super) fn share<I: Iterator + Send>(n: usize, items: I, work: impl Fn(I::Item) + Sync + Send) {
-    let helpers = if n > 1 { HELPERS.lock().unwrap_or_else(PoisonError::into_inner).clone() } else { None };
+    let helpers = if n > 1 && !WITHIN.get() { HELPERS.lock().unwrap_or_else(PoisonError::into_inner).clone() } else { None };
     let Some(helpers) = helpers else { return items.for_each(work) };
     let items = Mutex::new(items);
     let drain = || {
+        let _within = Within::enter();
         loop {
             let item = items.lock().unwrap_or_else(PoisonError::into_inner).next();
             match item {
@@ -55,6 +69,22 @@ pub(super) fn share<I: Iterator + Send>(n: usize, items: I, work: impl Fn(I::Ite
         }
         drain();
     });
+}
+
+/// While it lives, this thread is within a task.
+struct Within;
+
+impl Within {
+    fn enter() -> Self {
+        WITHIN.set(true);
+        Self
+    }
+}
+
+impl Drop for Within {
+    fn drop(&mut self) {
+        WITHIN.set(false);
+    }
 }
 
 /// Runs `task(0) .. task(n - 1)`, in any order, and returns when all are done.

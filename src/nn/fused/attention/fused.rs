@@ -7,9 +7,8 @@
 //! keys, and of each row the largest score and one over its sum; of short texts the weights too, which of
 //! long ones are formed again.
 
-use std::{ops::Range, sync::OnceLock};
+use std::ops::Range;
 
-use candle_core::{Result, Shape, bail};
 use pulp::Arch;
 
 use super::{
@@ -31,10 +30,10 @@ const ROWS: usize = 64;
 /// Products of less than so many multiplications are not worth a second thread.
 const LEAST_WORK: usize = 1 << 18;
 
-/// Attention over slices.
+/// Attention over slices, for any number of batch rows.
+#[derive(Debug)]
 pub struct Op {
     pub(super) spec: AttentionSpec,
-    b: usize,
     t: usize,
     /// Empty where queries and keys are taken as they are.
     turns: Turns,
@@ -43,8 +42,6 @@ pub struct Op {
     /// By head; empty where scores do not fall with distance.
     slopes: Vec<f32>,
     keep: bool,
-    /// Of every task, in order: see [`Op::parts`].
-    kept: OnceLock<Vec<f32>>,
 }
 
 /// What a task reads: all of qkv, and the weights of the norms, if there are any.
@@ -73,18 +70,16 @@ impl Block {
 }
 
 impl Op {
-    /// Of `b` rows of `t` tokens; with norms of queries and keys or without; `keep` what the way back needs.
-    pub fn new(spec: AttentionSpec, [b, t]: [usize; 2], normed: bool, keep: bool) -> Self {
+    /// Of rows of `t` tokens; with norms of queries and keys or without; `keep` what the way back needs.
+    pub fn new(spec: AttentionSpec, t: usize, normed: bool, keep: bool) -> Self {
         let (h, d) = (spec.heads, spec.head_dim);
         Self {
             spec,
-            b,
             t,
             turns: if normed || spec.theta.is_some() { turns(t, d, spec.theta) } else { Turns::default() },
             ones: if normed { vec![] } else { vec![1.0; d] },
             slopes: if spec.alibi { slopes(h) } else { vec![] },
             keep,
-            kept: OnceLock::new(),
         }
     }
 
@@ -308,61 +303,55 @@ impl Op {
     }
 
     /// How many tasks are worth running at once: of a short text, one, since a thread wakes more slowly.
-    fn at_once(&self) -> usize {
-        let scores = self.b * self.t * self.t * self.spec.heads * self.spec.head_dim;
-        if scores < LEAST_WORK { 1 } else { self.b * self.spec.kv_heads }
+    fn at_once(&self, rows: usize) -> usize {
+        let scores = rows * self.t * self.t * self.spec.heads * self.spec.head_dim;
+        if scores < LEAST_WORK { 1 } else { rows * self.spec.kv_heads }
     }
 
-    /// `(B, T, H d)`
-    pub fn go(&self, given: Given) -> Vec<f32> {
-        let (kv, width) = (self.spec.kv_heads, self.spec.heads * self.spec.head_dim);
-        let (tasks, each) = (self.b * kv, self.parts().iter().sum());
-        let mut kept = vec![];
-        let out = filled(self.b * self.t * width, |out| {
-            let panels = matrix::panels(out, self.t, &vec![width / kv; kv]).into_iter();
-            if self.keep {
-                kept = filled(tasks * each, |kept| {
-                    let all = panels.zip(kept.chunks_exact_mut(each)).enumerate();
-                    pool::share(self.at_once(), all, |(i, (out, kept))| self.forward(i, given, kept, out));
-                });
-            } else {
-                pool::share(self.at_once(), panels.enumerate(), |(i, out)| {
-                    filled(each, |kept| self.forward(i, given, kept, out));
-                });
-            }
-        });
-        let _ = self.kept.set(kept); // a forward pass runs once
-        out
+    /// Values that a batch row keeps for the way back.
+    pub fn kept(&self) -> usize {
+        if self.keep { self.spec.kv_heads * self.parts().iter().sum::<usize>() } else { 0 }
     }
 
-    /// Of the result.
-    pub fn shape(&self) -> Shape {
-        (self.b, self.t, self.spec.heads * self.spec.head_dim).into()
+    /// Channels of the result.
+    fn width(&self) -> usize {
+        self.spec.heads * self.spec.head_dim
     }
 
-    /// Gradients of qkv and of both norms, one after the other.
-    pub fn back(&self, given: Given, y: &[f32], grad: &[f32]) -> Result<(Vec<f32>, Vec<f32>)> {
-        let kept = match self.kept.get() {
-            Some(kept) if self.keep => kept,
-            _ => bail!("attention: nothing was kept for the way back"),
-        };
+    /// `out`, `(B, T, H d)`, and what these rows keep: `B` times [`Op::kept`].
+    pub fn go(&self, given: Given, kept: &mut [f32], out: &mut [f32]) {
+        let kv = self.spec.kv_heads;
+        let (rows, each) = (out.len() / (self.t * self.width()), self.parts().iter().sum());
+        let panels = matrix::panels(out, self.t, &vec![self.width() / kv; kv]).into_iter();
+        if self.keep {
+            let all = panels.zip(kept.chunks_exact_mut(each)).enumerate();
+            pool::share(self.at_once(rows), all, |(i, (out, kept))| self.forward(i, given, kept, out));
+        } else {
+            pool::share(self.at_once(rows), panels.enumerate(), |(i, out)| {
+                filled(each, |kept| self.forward(i, given, kept, out));
+            });
+        }
+    }
+
+    /// The gradient of qkv, from the result `(B, T, H d)` and its gradient; returns those of the norms of queries and
+    /// keys, `(d)` one after the other.
+    pub fn back(&self, given: Given, kept: &[f32], results: [&[f32]; 2], dqkv: &mut [f32]) -> Vec<f32> {
         let (kv, d, each) = (self.spec.kv_heads, self.spec.head_dim, self.parts().iter().sum::<usize>());
         let mut widths = vec![self.group() * d; kv];
         widths.resize(3 * kv, d);
-        let mut norms = vec![0f32; self.b * kv * 2 * d];
-        let dqkv = filled(given.qkv.len(), |out| {
-            let mut tasks = Vec::with_capacity(self.b * kv);
-            let mut panels = matrix::panels(out, self.t, &widths).into_iter();
-            for _ in 0..self.b {
-                let mut some = || panels.by_ref().take(kv).collect::<Vec<_>>();
-                let (q, k, v) = (some(), some(), some());
-                tasks.extend(q.into_iter().zip(k).zip(v).map(|((q, k), v)| [q, k, v]));
-            }
-            let all = tasks.into_iter().zip(norms.chunks_exact_mut(2 * d)).zip(kept.chunks_exact(each)).enumerate();
-            pool::share(self.at_once(), all, |(i, ((out, norms), kept))| {
-                self.backward(i, given, kept, [y, grad], (out, norms));
-            });
+        let rows = dqkv.len() / (self.t * widths.iter().sum::<usize>());
+        let mut norms = vec![0f32; rows * kv * 2 * d];
+        let mut tasks = Vec::with_capacity(rows * kv);
+        let mut panels = matrix::panels(dqkv, self.t, &widths).into_iter();
+        for _ in 0..rows {
+            let mut some = || panels.by_ref().take(kv).collect::<Vec<_>>();
+            let (q, k, v) = (some(), some(), some());
+            tasks.extend(q.into_iter().zip(k).zip(v).map(|((q, k), v)| [q, k, v]));
+        }
+        let all = tasks.into_iter().zip(norms.chunks_exact_mut(2 * d)).zip(kept.chunks_exact(each)).enumerate();
+        pool::share(self.at_once(rows), all, |(i, ((out, norms), kept))| {
+            self.backward(i, given, kept, results, (out, norms));
         });
-        Ok((dqkv, total(&norms, 2 * d)))
+        total(&norms, 2 * d)
     }
 }

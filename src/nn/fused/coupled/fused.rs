@@ -114,7 +114,7 @@ impl Field<'_> {
         let d = self.spec.head_dim;
         let (n, (first, second)) = (q.len() / d, self.weights());
         let mut inner = filled(q.len(), |u| product(u, View::new(q, n, d), first.t(), 1.0, false));
-        let slope = filled(q.len(), |slope| activate(Act::Silu, &mut inner, None, slope));
+        let slope = filled(q.len(), |slope| activate(Act::Silu, &mut inner, slope));
         let value = filled(q.len(), |v| product(v, View::new(&inner, n, d), second.t(), 1.0, false));
         Force { q: q.to_vec(), inner, slope, value }
     }

@@ -28,19 +28,17 @@ fn silu(x: f32) -> (f32, f32) {
     (x * s, s * x.mul_add(1.0 - s, 1.0))
 }
 
-/// x <- act(x + bias), rows as wide as the bias, if there is one; `slope`, of the same length as x, gets the
-/// derivative.
-pub fn activate(act: Act, x: &mut [f32], bias: Option<&[f32]>, slope: &mut [f32]) {
+/// x <- act(x); `slope`, of the same length as x, gets the derivative.
+pub fn activate(act: Act, x: &mut [f32], slope: &mut [f32]) {
     match act {
-        Act::Gelu => Arch::new().dispatch(Activate { f: gelu, x, bias, slope }),
-        Act::Silu => Arch::new().dispatch(Activate { f: silu, x, bias, slope }),
+        Act::Gelu => Arch::new().dispatch(Activate { f: gelu, x, slope }),
+        Act::Silu => Arch::new().dispatch(Activate { f: silu, x, slope }),
     }
 }
 
 struct Activate<'a, F> {
     f: F,
     x: &'a mut [f32],
-    bias: Option<&'a [f32]>,
     slope: &'a mut [f32],
 }
 
@@ -49,47 +47,101 @@ impl<F: Fn(f32) -> (f32, f32)> WithSimd for Activate<'_, F> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Some(bias) = self.bias else {
-            for (x, d) in self.x.iter_mut().zip(self.slope) {
-                (*x, *d) = (self.f)(*x);
-            }
-            return;
-        };
-        for (x, d) in self.x.chunks_exact_mut(bias.len()).zip(self.slope.chunks_exact_mut(bias.len())) {
-            for ((x, d), b) in x.iter_mut().zip(d).zip(bias) {
-                (*x, *d) = (self.f)(*x + b);
-            }
+        for (x, d) in self.x.iter_mut().zip(self.slope) {
+            (*x, *d) = (self.f)(*x);
         }
     }
 }
 
-/// One row: out <- act(a) b with a, b the halves of `pair`, which then holds the derivatives with
-/// respect to each: act'(a) b and act(a).
-pub fn gate(act: Act, pair: &mut [f32], out: &mut [f32]) {
-    let (a, b) = pair.split_at_mut(out.len());
-    match act {
-        Act::Gelu => Arch::new().dispatch(Gate { f: gelu, a, b, out }),
-        Act::Silu => Arch::new().dispatch(Gate { f: silu, a, b, out }),
+/// The function between an MLP's two maps, over rows of what the first one gave: `wide` values a row, of which it
+/// makes `f`.
+#[derive(Debug, Clone, Copy)]
+pub struct Between {
+    pub act: Act,
+    /// act(a) b with a, b the halves of a row, and not act of the row.
+    pub gated: bool,
+    pub f: usize,
+}
+
+impl Between {
+    /// out `(N, f)` <- the function of `given`.
+    pub fn values(self, given: &[f32], out: &mut [f32]) {
+        match self.act {
+            Act::Gelu => Arch::new().dispatch(Values { between: self, f: gelu, given, out }),
+            Act::Silu => Arch::new().dispatch(Values { between: self, f: silu, given, out }),
+        }
+    }
+
+    /// out `(N, f)` holds the gradient of the function's values, and gets the values; `slopes`, like `given`, gets the
+    /// gradient of that.
+    pub fn back(self, given: &[f32], out: &mut [f32], slopes: &mut [f32]) {
+        match self.act {
+            Act::Gelu => Arch::new().dispatch(Back { between: self, f: gelu, given, out, slopes }),
+            Act::Silu => Arch::new().dispatch(Back { between: self, f: silu, given, out, slopes }),
+        }
     }
 }
 
-struct Gate<'a, F> {
+struct Values<'a, F> {
+    between: Between,
     f: F,
-    a: &'a mut [f32],
-    b: &'a mut [f32],
+    given: &'a [f32],
     out: &'a mut [f32],
 }
 
-impl<F: Fn(f32) -> (f32, f32)> WithSimd for Gate<'_, F> {
+impl<F: Fn(f32) -> (f32, f32)> WithSimd for Values<'_, F> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        for ((a, b), out) in self.a.iter_mut().zip(self.b).zip(self.out) {
-            let (value, slope) = (self.f)(*a);
-            *out = value * *b;
-            *a = slope * *b;
-            *b = value;
+        let f = self.between.f;
+        if !self.between.gated {
+            return self.out.iter_mut().zip(self.given).for_each(|(out, x)| *out = (self.f)(*x).0);
+        }
+        for (pair, out) in self.given.chunks_exact(2 * f).zip(self.out.chunks_exact_mut(f)) {
+            let (a, b) = pair.split_at(f);
+            out.iter_mut().zip(a).zip(b).for_each(|((out, a), b)| *out = (self.f)(*a).0 * b);
+        }
+    }
+}
+
+struct Back<'a, F> {
+    between: Between,
+    f: F,
+    given: &'a [f32],
+    out: &'a mut [f32],
+    slopes: &'a mut [f32],
+}
+
+impl<F: Fn(f32) -> (f32, f32)> WithSimd for Back<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let f = self.between.f;
+        if !self.between.gated {
+            for ((out, slope), x) in self.out.iter_mut().zip(self.slopes).zip(self.given) {
+                let (value, by) = (self.f)(*x);
+                *slope = *out * by;
+                *out = value;
+            }
+            return;
+        }
+        let rows = self.given.chunks_exact(2 * f).zip(self.slopes.chunks_exact_mut(2 * f));
+        for ((pair, slopes), out) in rows.zip(self.out.chunks_exact_mut(f)) {
+            let ((a, b), (da, db)) = (pair.split_at(f), slopes.split_at_mut(f));
+            // in two loops: of one over all five the compiler makes no vectors
+            for ((da, db), (a, b)) in da.iter_mut().zip(&mut *db).zip(a.iter().zip(b)) {
+                let (value, by) = (self.f)(*a);
+                *da = by * b;
+                *db = value;
+            }
+            for ((out, b), (da, db)) in out.iter_mut().zip(b).zip(da.iter_mut().zip(db)) {
+                let (g, value) = (*out, *db);
+                *da *= g;
+                *db = value * g;
+                *out = value * b;
+            }
         }
     }
 }

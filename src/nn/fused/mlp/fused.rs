@@ -1,5 +1,5 @@
 //! Both layers and what is between them in one operation: a task takes a block of rows through all
-//! three. Kept for the way back: the activations and their slopes.
+//! three. Kept for the way back: what the first map gave.
 
 use std::sync::OnceLock;
 
@@ -9,11 +9,10 @@ use super::{
     super::{
         linear::widened,
         matrix::{self, Map, View, filled},
-        packed::Packed,
         pool,
     },
     Act,
-    activation::{activate, gate, product_of, times},
+    activation::Between,
 };
 
 #[derive(Debug, Clone, Copy)]
@@ -37,18 +36,10 @@ pub struct Weights<'a> {
     pub down_bias: Option<&'a [f32]>,
 }
 
-/// What the way back needs of the way forward.
-pub struct Kept {
-    /// What `down` reads. `(N, F)`
-    pub inner: Vec<f32>,
-    /// Derivatives of it with respect to what `up` gave. `(N, hidden)`
-    slope: Vec<f32>,
-}
-
 /// An MLP over slices.
 #[derive(Debug, Clone, Copy)]
 pub struct Pass {
-    kind: Kind,
+    between: Between,
     /// D, F, O.
     pub sizes: [usize; 3],
 }
@@ -63,98 +54,62 @@ impl Pass {
         Ok(pass)
     }
 
-    pub fn of(kind: Kind, sizes: [usize; 3]) -> Self {
-        Self { kind, sizes }
+    pub fn of(Kind { act, gated }: Kind, sizes: [usize; 3]) -> Self {
+        Self { between: Between { act, gated, f: sizes[1] }, sizes }
     }
 
     /// Rows of the first weight: F, or 2F if gated.
     pub fn hidden(&self) -> usize {
-        self.sizes[1] * if self.kind.gated { 2 } else { 1 }
+        self.sizes[1] * if self.between.gated { 2 } else { 1 }
     }
 
-    /// x (n rows) -> inner and slope, both written whole.
-    fn inner(&self, x: View, up: &Map, w: Weights, [inner, slope]: [&mut [f32]; 2]) {
-        let f = self.sizes[1];
-        if self.kind.gated {
-            up.onto(slope, x, w.up_bias, None);
-            for (pair, out) in slope.chunks_exact_mut(self.hidden()).zip(inner.chunks_exact_mut(f)) {
-                gate(self.kind.act, pair, out);
-            }
-        } else {
-            up.onto(inner, x, None, None);
-            activate(self.kind.act, inner, w.up_bias, slope);
-        }
+    /// Both maps, for `n` rows in all.
+    pub fn maps<'a>(&self, w: Weights<'a>, n: usize) -> [Map<'a>; 2] {
+        let ([d, f, o], hidden) = (self.sizes, self.hidden());
+        let up = Map::of(View::new(w.up, hidden, d).t(), w.up_bias, n);
+        [up, Map::of(View::new(w.down, o, f).t(), w.down_bias, n)]
     }
 
-    /// x `(N, D)` -> `(N, O)`, onto `rest` of that shape if there is one.
-    pub fn forward(&self, x: &[f32], w: Weights, rest: Option<&[f32]>, keep: bool) -> (Vec<f32>, Option<Kept>) {
+    /// y `(N, O)` <- the MLP of x `(N, D)`, onto `rest` like y if there is one. `wide` gets what `up` gave,
+    /// `(N, hidden)`, which is all that the way back needs; empty, it is not kept.
+    pub fn forward(&self, x: &[f32], [up, down]: &[Map; 2], rest: Option<&[f32]>, wide: &mut [f32], y: &mut [f32]) {
         let ([d, f, o], hidden) = (self.sizes, self.hidden());
         let n = x.len() / d;
         let each = matrix::task_rows(n);
-        let (up, down) = (Map::of(View::new(w.up, hidden, d).t(), n), Map::of(View::new(w.down, o, f).t(), n));
-        let finish = |i: usize, inner: &[f32], y: &mut [f32]| {
-            let rest = rest.map(|r| &r[i * each * o..][..y.len()]);
-            down.onto(y, View::new(inner, y.len() / o, f), w.down_bias, rest);
+        let part = |i: usize, wide: &mut [f32], y: &mut [f32]| {
+            let rows = y.len() / o;
+            up.onto(wide, View::new(&x[i * each * d..], rows, d), None);
+            filled(rows * f, |inner| {
+                self.between.values(wide, inner);
+                let rest = rest.map(|r| &r[i * each * o..][..y.len()]);
+                down.onto(y, View::new(inner, rows, f), rest);
+            });
         };
-        let rows_of = |i: usize, rows: usize| View::new(&x[i * each * d..], rows, d);
-        if !keep {
-            let y = filled(n * o, |y| {
-                pool::run_on(y, each * o, |i, y| {
-                    let rows = y.len() / o;
-                    let mut room = filled(rows * (f + hidden), |room| {
-                        let (inner, slope) = room.split_at_mut(rows * f);
-                        self.inner(rows_of(i, rows), &up, w, [inner, slope]);
-                    });
-                    room.truncate(rows * f);
-                    finish(i, &room, y);
-                });
-            });
-            return (y, None);
+        if wide.is_empty() {
+            pool::run_on(y, each * o, |i, y| drop(filled(y.len() / o * hidden, |wide| part(i, wide, y))));
+        } else {
+            pool::run_on2((y, each * o), (wide, each * hidden), |i, [y, wide]| part(i, wide, y));
         }
-        let (mut inner, mut slope) = (vec![], vec![]);
-        let y = filled(n * o, |y| {
-            slope = filled(n * hidden, |slope| {
-                inner = filled(n * f, |inner| {
-                    pool::run_on3((y, each * o), (inner, each * f), (slope, each * hidden), |i, [y, inner, slope]| {
-                        self.inner(rows_of(i, y.len() / o), &up, w, [&mut *inner, slope]);
-                        finish(i, inner, y);
-                    });
-                });
-            });
-        });
-        (y, Some(Kept { inner, slope }))
     }
 
-    /// The gradient of what `up` gave `(N, hidden)`, from that of the result `(N, O)`.
-    pub fn back(&self, g: &[f32], down: &[f32], kept: &Kept) -> Vec<f32> {
+    /// From the gradient g `(N, O)` and what was kept: `inner`, what `down` read `(N, F)`, and `dwide`, the gradient of
+    /// what `up` gave `(N, hidden)`. `down` as it is used on the way back, `(O, F)`.
+    pub fn back(&self, g: &[f32], down: &Map, wide: &[f32], [inner, dwide]: [&mut [f32]; 2]) {
         let ([_, f, o], hidden) = (self.sizes, self.hidden());
-        let n = g.len() / o;
-        let each = matrix::task_rows(n);
-        let down = Packed::new(View::new(down, o, f));
-        filled(n * hidden, |out| {
-            pool::run_on(out, each * hidden, |i, out| {
-                let rows = out.len() / hidden;
-                let g = View::new(&g[i * each * o..], rows, o);
-                let slope = &kept.slope[i * each * hidden..][..out.len()];
-                if !self.kind.gated {
-                    down.product(out, g, 1.0);
-                    return times(out, slope);
-                }
-                let inner = filled(rows * f, |inner| down.product(inner, g, 1.0));
-                let rows = out.chunks_exact_mut(hidden).zip(slope.chunks_exact(hidden));
-                for ((pair, slope), inner) in rows.zip(inner.chunks_exact(f)) {
-                    product_of(&mut pair[..f], &slope[..f], inner);
-                    product_of(&mut pair[f..], &slope[f..], inner);
-                }
-            });
-        })
+        let each = matrix::task_rows(g.len() / o);
+        pool::run_on2((inner, each * f), (dwide, each * hidden), |i, [inner, dwide]| {
+            let rows = inner.len() / f;
+            down.onto(inner, View::new(&g[i * each * o..], rows, o), None);
+            self.between.back(&wide[i * each * hidden..][..dwide.len()], inner, dwide);
+        });
     }
 }
 
 struct Mlp {
     kind: Kind,
     keep: bool,
-    kept: OnceLock<Option<Kept>>,
+    /// What `up` gave.
+    kept: OnceLock<Vec<f32>>,
 }
 
 impl CustomOp3 for Mlp {
@@ -175,7 +130,13 @@ impl CustomOp3 for Mlp {
         let shape = widened(lx.shape(), pass.sizes[0], pass.sizes[2])?;
         let (up, down) = (matrix::values(up, lu)?, matrix::values(down, ld)?);
         let weights = Weights { up, up_bias: None, down, down_bias: None };
-        let (y, kept) = pass.forward(matrix::values(x, lx)?, weights, None, self.keep);
+        let x = matrix::values(x, lx)?;
+        let n = x.len() / pass.sizes[0];
+        let maps = pass.maps(weights, n);
+        let mut kept = vec![];
+        let y = filled(n * pass.sizes[2], |y| {
+            kept = filled(if self.keep { n * pass.hidden() } else { 0 }, |wide| pass.forward(x, &maps, None, wide, y));
+        });
         let _ = self.kept.set(kept); // a forward pass runs once
         Ok((CpuStorage::F32(y), shape))
     }
@@ -188,30 +149,26 @@ impl CustomOp3 for Mlp {
         _: &Tensor,
         grad: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let Some(Some(kept)) = self.kept.get() else { bail!("an MLP is asked for gradients that nothing tracked") };
+        let Some(wide) = self.kept.get().filter(|_| self.keep) else {
+            bail!("an MLP is asked for gradients that nothing tracked")
+        };
         let pass = Pass::new(self.kind, up.shape(), down.shape())?;
         let ([d, f, o], hidden) = (pass.sizes, pass.hidden());
-        let shaped = |v: Vec<f32>, like: &Tensor| Tensor::from_vec(v, like.shape(), like.device());
-        matrix::read(grad, |g| {
-            let ddown =
-                if down.track_op() { Some(shaped(matrix::over_rows(g, o, &kept.inner, f), down)?) } else { None };
-            if !x.track_op() && !up.track_op() {
-                return Ok((None, None, ddown));
-            }
-            let dhidden = matrix::read(down, |down| Ok(pass.back(g, down, kept)))?; // (N, hidden)
-            let dx = if x.track_op() {
-                let dx = matrix::read(up, |up| Ok(matrix::by_rows(&dhidden, hidden, View::new(up, hidden, d))))?;
-                Some(shaped(dx, x)?)
-            } else {
-                None
+        let n = grad.elem_count() / o;
+        matrix::read_all(&[x, up, down, grad], |[from, w_up, w_down, g]| {
+            let mut inner = vec![];
+            let dwide = filled(n * hidden, |dwide| {
+                let down = Map::of(View::new(w_down, o, f), None, n);
+                inner = filled(n * f, |inner| pass.back(g, &down, wide, [inner, dwide]));
+            });
+            let made = |like: &Tensor, make: &dyn Fn() -> Vec<f32>| {
+                like.track_op().then(|| Tensor::from_vec(make(), like.shape(), like.device())).transpose()
             };
-            let dup = if up.track_op() {
-                let dup = matrix::read(x, |x| Ok(matrix::over_rows(&dhidden, hidden, x, d)))?;
-                Some(shaped(dup, up)?)
-            } else {
-                None
-            };
-            Ok((dx, dup, ddown))
+            Ok((
+                made(x, &|| matrix::by_rows(&dwide, View::new(w_up, hidden, d), None))?,
+                made(up, &|| matrix::over_rows(&dwide, hidden, from, d))?,
+                made(down, &|| matrix::over_rows(g, o, &inner, f))?,
+            ))
         })
     }
 }
