@@ -9,7 +9,7 @@ use orrery::nn::fused::{
     cross_entropy::head_cross_entropy,
     ema::ema,
     embedding::embedding,
-    half::{Body, Half, Style, half},
+    layer::{LayerSpec, Style, gather, layer},
     linear::linear,
     linear_attention::{LinearAttentionSpec, linear_attention},
     mlp::{Act, gated, mlp},
@@ -32,10 +32,9 @@ fn operations(c: &mut Criterion) {
     let make = |shape: &[usize]| values(shape).expect("values of a shape");
     let (x, qkv, d, head) = (make(&[4, 256, 128]), make(&[4, 256, 256]), make(&[128]), make(&[32]));
     let (square, up, pair, down) = (make(&[128, 128]), make(&[512, 128]), make(&[1024, 128]), make(&[128, 512]));
-    let (attending, thinking) = (make(&[128 + 3 * 128 * 128 + 2 * 32]), make(&[128 + 2 * 128 * 512]));
-    let whole = |body| Half { style: Style::Bare, eps: 1e-6, residual: true, body };
-    let attend = whole(Body::Attention { spec: SPEC, normed: true });
-    let think = whole(Body::Mlp { act: Act::Gelu, gated: false, hidden: 512 });
+    let weights = make(&[2 * 128 + 3 * 128 * 128 + 2 * 32 + 2 * 128 * 512]);
+    let (style, act) = (Style::Bare, Act::Gelu);
+    let whole = LayerSpec { style, eps: 1e-6, attention: SPEC, qk_norms: true, act, gated: false, hidden: 512 };
     let ids = Tensor::from_vec((0..1024u32).map(|i| i * 37 % 320).collect::<Vec<_>>(), (4, 256), &Device::Cpu);
     let (table, ids) = (make(&[320, 128]), ids.expect("ids of tokens"));
     let (v, encoders, decoder) = (make(&[8, 128, 64]), make(&[8, 64, 512]), make(&[2048, 64]));
@@ -49,8 +48,7 @@ fn operations(c: &mut Criterion) {
         ("rms norm", &|| rms_norm(&x, &d, 1e-6)),
         ("layer norm", &|| layer_norm(&x, Some(&d), Some(&d), 1e-5)),
         ("attention", &|| attention(&qkv, &head, &head, SPEC)),
-        ("half a layer, attention", &|| half(&x, &attending, attend)),
-        ("half a layer, mlp", &|| half(&x, &thinking, think)),
+        ("layer", &|| layer(&x, &gather(&[&weights])?, whole)),
         ("embedding", &|| embedding(&table, &ids)),
         ("head and loss", &|| head_cross_entropy(&x, &table, &ids)),
         ("scaled sum", &|| scaled_sum(&x, &x, &scale)),

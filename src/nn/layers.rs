@@ -13,7 +13,7 @@ use super::{
     Params, Tap,
     fused::{
         attention::{self, AttentionSpec},
-        half::{self, Body, Half, Style, gather, half},
+        layer::{self, Gathered, LayerSpec, Style, gather, layer},
         linear::linear,
         mlp::{self, Act},
         norm::rms_norm,
@@ -191,8 +191,8 @@ pub struct Block {
     attn: Attention,
     norm2: Tensor,
     mlp: Mlp,
-    /// The weights of both halves as they are trained, if they were gathered.
-    gathered: Option<[Tensor; 2]>,
+    /// The weights as they are trained, if they were gathered.
+    gathered: Option<Gathered>,
 }
 
 impl Block {
@@ -210,17 +210,17 @@ impl Block {
 
     /// With its weights laid out for training, for as many uses as a step makes of it.
     pub fn gathered(&self) -> Result<Self> {
-        Ok(Self { gathered: Some(self.gather()?), ..self.clone() })
+        Ok(Self { gathered: Some(self.gather()?.reused()), ..self.clone() })
     }
 
-    /// The weights of both halves, in the order of [`Half`].
-    fn gather(&self) -> Result<[Tensor; 2]> {
+    /// The weights in the order of [`LayerSpec`].
+    fn gather(&self) -> Result<Gathered> {
         if let Some(gathered) = &self.gathered {
             return Ok(gathered.clone());
         }
         let (a, m) = (&self.attn, &self.mlp);
-        let maps: Vec<&Tensor> = [&self.norm2].into_iter().chain(&m.gate).chain([&m.up, &m.down]).collect();
-        Ok([gather(&[&self.norm1, &a.wq, &a.wk, &a.wv, &a.q_norm, &a.k_norm, &a.wo])?, gather(&maps)?])
+        let attention = [&self.norm1, &a.wq, &a.wk, &a.wv, &a.q_norm, &a.k_norm, &a.wo, &self.norm2];
+        gather(&attention.into_iter().chain(&m.gate).chain([&m.up, &m.down]).collect::<Vec<_>>())
     }
 
     /// `(B, T, D)` -> `(B, T, D)`. Offers `<path>[.r<round>].attn.weights`, `(B, H, T, T)`.
@@ -230,13 +230,12 @@ impl Block {
             None => format!("{}.attn.weights", self.path),
             Some(r) => format!("{}.r{r}.attn.weights", self.path),
         };
-        // one operation a half where the way back will be asked for
-        if !tap.is_on() && half::suits(x) && (x.track_op() || self.norm1.track_op()) {
-            let whole = |body| Half { style: Style::Bare, eps: EPS, residual: true, body };
-            let [attention, mlp] = self.gather()?;
-            let x = half(x, &attention, whole(Body::Attention { spec: self.attn.spec, normed: true }))?;
-            let (gated, hidden) = (self.mlp.gate.is_some(), self.mlp.up.dim(0)?);
-            return half(&x, &mlp, whole(Body::Mlp { act: self.mlp.act, gated, hidden }));
+        // one operation where the way back will be asked for
+        if !tap.is_on() && layer::suits(x) && (x.track_op() || self.norm1.track_op()) {
+            let (act, gated, hidden) = (self.mlp.act, self.mlp.gate.is_some(), self.mlp.up.dim(0)?);
+            let attention = self.attn.spec;
+            let spec = LayerSpec { style: Style::Bare, eps: EPS, attention, qk_norms: true, act, gated, hidden };
+            return layer(x, &self.gather()?, spec);
         }
         let x = (x + self.attn.forward(&rms_norm(x, &self.norm1, EPS)?, tap, &weights)?)?;
         &x + self.mlp.forward(&rms_norm(&x, &self.norm2, EPS)?)?

@@ -9,11 +9,12 @@ use super::{
     Params, Tap,
     fused::{
         attention::{AttentionSpec, plain, plain_alibi, plain_alibi_reference, plain_reference},
-        half::{self, Body, Half, Style, gather, half},
+        layer::{self, Gathered, LayerSpec, Style, gather, layer, slope},
         linear::biased,
         mlp::{self, Act, Biased},
         norm::layer_norm,
         scaled::scaled_sum,
+        shift::shifted,
     },
     layers::{reader, writer},
 };
@@ -89,8 +90,8 @@ pub struct Layer {
     alibi: bool,
     ln2: Norm,
     mlp: Biased,
-    /// The weights of both halves as they are trained, if they were gathered.
-    gathered: Option<[Tensor; 2]>,
+    /// The weights as they are trained, if they were gathered.
+    gathered: Option<Gathered>,
 }
 
 impl Layer {
@@ -124,60 +125,60 @@ impl Layer {
         Self { alibi: true, ..self }
     }
 
-    /// With its weights laid out for training, for as many uses as a step makes of it.
-    pub fn gathered(&self) -> Result<Self> {
-        Ok(Self { gathered: Some(self.gather()?), ..self.clone() })
+    /// For the slopes of a step, all of this scale: with the weights laid out once.
+    pub fn gathered(&self, scale: &Tensor) -> Result<Self> {
+        Ok(Self { gathered: Some(self.gather(Some(scale))?.reused()), ..self.clone() })
     }
 
     /// x += Attn(LN1 x); x += MLP(LN2 x). `(B, T, D)` -> `(B, T, D)`. Offers `<path>.attn.weights`,
     /// `(B, H, T, T)`.
     pub fn forward(&self, x: &Tensor, tap: &mut Tap) -> Result<Tensor> {
         if self.learns(x, tap) {
-            let [attention, mlp] = self.gather()?;
-            return half(&half(x, &attention, self.attention_half(true)?)?, &mlp, self.mlp_half(true)?);
+            return layer(x, &self.gather(None)?, self.spec()?);
         }
         let x = (x + self.attention(x, tap)?)?;
         &x + self.transition(&x)?
     }
 
-    /// scale (Attn(LN1 x) + MLP(LN2 x)), what a field makes of a state. x `(B, T, D)`, scale `()` ->
-    /// `(B, T, D)`. Offers as [`Layer::forward`].
-    pub fn slope(&self, x: &Tensor, scale: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+    /// scale (Attn(LN1 x') + MLP(LN2 x')) with x' = x + row, what a field makes of a state. x `(B, T, D)`, row
+    /// `(B or 1, 1, D)`, scale `()` -> `(B, T, D)`. Offers as [`Layer::forward`].
+    pub fn slope(&self, x: &Tensor, row: &Tensor, scale: &Tensor, tap: &mut Tap) -> Result<Tensor> {
         if self.learns(x, tap) {
-            let [attention, mlp] = self.gather()?;
-            let attention = half(x, &attention, self.attention_half(false)?)?;
-            return scaled_sum(&attention, &half(x, &mlp, self.mlp_half(false)?)?, scale);
+            let weights = match &self.gathered {
+                Some(gathered) => gathered.clone(),
+                None => self.gather(Some(scale))?,
+            };
+            return slope(x, row, &weights, self.spec()?);
         }
-        scaled_sum(&self.attention(x, tap)?, &self.transition(x)?, scale)
+        let x = shifted(x, row)?;
+        scaled_sum(&self.attention(&x, tap)?, &self.transition(&x)?, scale)
     }
 
-    /// Whether the way back will be asked for, so that a half is worth one operation.
+    /// Whether the way back will be asked for, so that a layer is worth one operation.
     fn learns(&self, x: &Tensor, tap: &Tap) -> bool {
-        !tap.is_on() && half::suits(x) && (x.track_op() || self.qkv.weight.track_op())
+        !tap.is_on() && layer::suits(x) && (x.track_op() || self.qkv.weight.track_op())
     }
 
-    /// The weights of both halves, in the order of [`Half`].
-    fn gather(&self) -> Result<[Tensor; 2]> {
-        if let Some(gathered) = &self.gathered {
-            return Ok(gathered.clone());
-        }
+    /// The weights in the order of [`LayerSpec`], and what comes after them.
+    fn gather(&self, end: Option<&Tensor>) -> Result<Gathered> {
         let Biased { up, up_bias, down, down_bias } = &self.mlp;
         let (ln1, ln2, qkv, proj) = (&self.ln1, &self.ln2, &self.qkv, &self.proj);
-        Ok([
-            gather(&[&ln1.weight, &ln1.bias, &qkv.weight, &qkv.bias, &proj.weight, &proj.bias])?,
-            gather(&[&ln2.weight, &ln2.bias, up, up_bias, down, down_bias])?,
-        ])
+        let attention = [&ln1.weight, &ln1.bias, &qkv.weight, &qkv.bias, &proj.weight, &proj.bias];
+        let mlp = [&ln2.weight, &ln2.bias, up, up_bias, down, down_bias];
+        gather(&attention.into_iter().chain(mlp).chain(end).collect::<Vec<_>>())
     }
 
-    fn attention_half(&self, residual: bool) -> Result<Half> {
+    fn spec(&self) -> Result<LayerSpec> {
         let d_model = self.ln1.weight.dims1()?;
-        let spec = AttentionSpec { alibi: self.alibi, ..AttentionSpec::plain(d_model, self.heads) };
-        Ok(Half { style: Style::Biased, eps: EPS, residual, body: Body::Attention { spec, normed: false } })
-    }
-
-    fn mlp_half(&self, residual: bool) -> Result<Half> {
-        let body = Body::Mlp { act: Act::Gelu, gated: false, hidden: self.mlp.up.dim(0)? };
-        Ok(Half { style: Style::Biased, eps: EPS, residual, body })
+        Ok(LayerSpec {
+            style: Style::Biased,
+            eps: EPS,
+            attention: AttentionSpec { alibi: self.alibi, ..AttentionSpec::plain(d_model, self.heads) },
+            qk_norms: false,
+            act: Act::Gelu,
+            gated: false,
+            hidden: self.mlp.up.dim(0)?,
+        })
     }
 
     fn attention(&self, x: &Tensor, tap: &mut Tap) -> Result<Tensor> {

@@ -14,7 +14,7 @@ use crate::nn::{
         attention::{AttentionSpec, attention},
         cross_entropy::head_cross_entropy,
         embedding::embedding,
-        half::{Body, Half, Style, half},
+        layer::{LayerSpec, Style, gather, layer},
         linear::linear,
         mlp::{Act, mlp},
         pool,
@@ -87,24 +87,20 @@ fn of_blocks(t: usize, what: &str, blocks: usize) -> Result<Vec<Row>> {
     let n = (B * t) as f64 * 1e-9;
     let spec =
         AttentionSpec { heads: 4, kv_heads: 2, head_dim: 32, theta: Some(THETA), window: None, eps: EPS, alibi: false };
-    let body = |body| Half { style: Style::Bare, eps: EPS, residual: true, body };
-    let attend = body(Body::Attention { spec, normed: true });
-    let think = body(Body::Mlp { act: Act::Gelu, gated: false, hidden: HIDDEN });
+    let (style, act) = (Style::Bare, Act::Gelu);
+    let whole = LayerSpec { style, eps: EPS, attention: spec, qk_norms: true, act, gated: false, hidden: HIDDEN };
 
     let (maps, seen) = (6.0 * n * (3 * D * D) as f64, 6.0 * n * (t * D) as f64);
     let both = 6.0 * n * (2 * D * HIDDEN) as f64;
-    let (attention_weights, mlp_weights) = (values(&[D + 3 * D * D + 2 * 32])?, values(&[D + 2 * D * HIDDEN])?);
+    let weights = values(&[2 * D + 3 * D * D + 2 * 32 + 2 * D * HIDDEN])?;
     let (packed, head) = (values(&[B, t, 2 * D])?, values(&[32])?);
     let (up, down) = (values(&[HIDDEN, D])?, values(&[D, HIDDEN])?);
     let name = |name: &str| format!("{name}, {what}");
     let within = |row: Row| Row { within: true, ..row };
     Ok(vec![
-        row(name("attention's half"), blocks, &[&x, &attention_weights], maps + seen, &|| {
-            half(&x, &attention_weights, attend)
-        })?,
+        row(name("layer"), blocks, &[&x, &weights], maps + seen + both, &|| layer(&x, &gather(&[&weights])?, whole))?,
         within(row(name("attention"), blocks, &[&packed, &head], seen, &|| attention(&packed, &head, &head, spec))?),
-        row(name("the MLP's half"), blocks, &[&x, &mlp_weights], both, &|| half(&x, &mlp_weights, think))?,
-        within(row(name("MLP"), blocks, &[&x, &up, &down], both, &|| mlp(&x, &up, &down, Act::Gelu))?),
+        within(row(name("MLP"), blocks, &[&x, &up, &down], both, &|| mlp(&x, &up, &down, act))?),
     ])
 }
 

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     nn::{
         Params, Tap,
-        fused::{embedding::embedding, linear::linear, mlp::Act, shift::shifted},
+        fused::{embedding::embedding, linear::linear, mlp::Act},
         layers::EMBEDDING_STD,
         prenorm::{Affine, Layer, Norm},
     },
@@ -56,8 +56,7 @@ impl FieldNet {
     pub fn velocity(&self, tau: f64, h: &Tensor, pushed: &Tensor) -> Result<Tensor> {
         let tau = Tensor::full(tau as f32, (1, 1), h.device())?.to_dtype(h.dtype())?;
         let time = self.time2.forward(&Act::Silu.apply(&self.time1.forward(&tau)?)?)?.unsqueeze(1)?; // (1,1,D)
-        let hc = shifted(h, &pushed.broadcast_add(&time)?)?;
-        self.layer.slope(&hc, &self.alpha, &mut Tap::off())
+        self.layer.slope(h, &pushed.broadcast_add(&time)?, &self.alpha, &mut Tap::off())
     }
 
     /// u `(B, 4)` -> what it adds to the state `(B, 1, D)`.
@@ -84,7 +83,7 @@ impl FieldNet {
         let pushed = self.push(u)?;
         // every step uses the weights anew
         let learns = h.track_op() || self.alpha.track_op();
-        let layer = if learns { self.layer.gathered()? } else { self.layer.clone() };
+        let layer = if learns { self.layer.gathered(&self.alpha)? } else { self.layer.clone() };
         let field = Self { layer, ..self.clone() };
         let law = |tau: f64, h: &Tensor| -> Result<Tensor> {
             let v = field.velocity(tau, h, &pushed)?;

@@ -177,6 +177,7 @@ pub struct Map<'a> {
 enum Laid<'a> {
     /// Laid out for many rows.
     Packed(Packed),
+    Lent(&'a Packed),
     /// A transposed one for few rows, which are laid out instead: laying the map out would take longer than the product.
     AsItLies(View<'a>),
 }
@@ -189,10 +190,16 @@ impl<'a> Map<'a> {
         Self { laid: if few { Laid::AsItLies(w) } else { Laid::Packed(Packed::new(w)) }, bias }
     }
 
+    /// Laid out already.
+    pub fn laid_out(w: &'a Packed, bias: Option<&'a [f32]>) -> Self {
+        Self { laid: Laid::Lent(w), bias }
+    }
+
     /// I, O.
     fn sizes(&self) -> [usize; 2] {
         match &self.laid {
             Laid::Packed(w) => w.sizes(),
+            Laid::Lent(w) => w.sizes(),
             Laid::AsItLies(w) => [w.rows, w.cols],
         }
     }
@@ -201,6 +208,7 @@ impl<'a> Map<'a> {
     pub fn onto(&self, y: &mut [f32], x: View, rest: Option<&[f32]>) {
         let w = match &self.laid {
             Laid::Packed(w) => return w.onto(y, x, self.bias, rest),
+            Laid::Lent(w) => return w.onto(y, x, self.bias, rest),
             Laid::AsItLies(w) => w,
         };
         let (n, o) = (x.rows, w.cols);
