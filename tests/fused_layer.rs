@@ -97,11 +97,7 @@ fn fused(a: &[Tensor], s: LayerSpec, join: Join) -> Result<Tensor> {
 }
 
 /// Layers in the dress that models give them, with shapes of x, the row, the weights and the scale.
-fn all(
-    [b, t]: [usize; 2],
-    [heads, group, head]: [usize; 3],
-    f: usize,
-) -> Vec<((LayerSpec, Join), Vec<Vec<usize>>)> {
+fn all([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -> Vec<((LayerSpec, Join), Vec<Vec<usize>>)> {
     let (d, kv) = (heads * head, heads / group);
     let windowed = AttentionSpec {
         kv_heads: kv,

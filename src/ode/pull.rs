@@ -7,6 +7,7 @@ use candle_core::{
 };
 
 use super::{Failure, Field, Reason, SharedField, Trace};
+use crate::nn::fused::ledger::silently;
 
 /// From the gradient of the end to those of the start and of each weight.
 pub trait Pull: Send + Sync {
@@ -54,7 +55,7 @@ pub fn gradients(outputs: &[(&Tensor, &Tensor)], leaves: &[&Var], weights: &[Ten
         });
     }
     let Some(total) = total else { bail!("a way back from nothing") };
-    let grads = total.backward()?;
+    let grads = silently(|| total.backward())?;
     let of = |t: &Tensor| grads.get(t).map_or_else(|| t.zeros_like(), |g| Ok(g.detach()));
     leaves.iter().map(|v| of(v.as_tensor())).chain(weights.iter().map(of)).collect()
 }

@@ -8,7 +8,7 @@ use crate::{
     config::Value,
     corpus::{Corpus, Position, Windows},
     models::Model,
-    nn::{AdamW, Batch, Device, IGNORE, Tap, device, host},
+    nn::{AdamW, Batch, Device, IGNORE, Tap, device, fused::Ledger, host},
     probe,
     telemetry::{Args, Channel, RunInfo, Sample, StepStats, VariantInfo, channels},
 };
@@ -153,6 +153,7 @@ impl Run {
         let variant = &mut self.variants[i];
         let lr = self.plan.optimisation.schedule.at(own, part.until - part.from) * part.lr_share;
         variant.model.begin_step(own)?;
+        let ledger = Ledger::open();
         let loss = variant.model.loss(&batch)?;
         let mut scalars: Vec<(Channel, f64)> = vec![];
         let cross_entropy = host::scalar(&loss.cross_entropy)?;
@@ -166,7 +167,7 @@ impl Run {
         for (name, part) in &loss.parts {
             scalars.push(((*name).into(), host::scalar(part)?));
         }
-        let grads = loss.total.backward()?;
+        let grads = ledger.backward(&loss.total)?;
         drop(loss); // the forward graph lives until here
         let norm = variant.optimiser.step(variant.model.params(), &grads, lr)?;
         if !norm.is_finite() {

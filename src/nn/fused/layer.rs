@@ -15,6 +15,7 @@ use self::{
 };
 use super::{
     attention::AttentionSpec,
+    ledger::Entry,
     matrix::{self, filled},
     mlp::Act,
 };
@@ -53,20 +54,37 @@ pub fn suits(x: &Tensor) -> bool {
 #[derive(Debug, Clone)]
 pub struct Gathered {
     all: Tensor,
+    /// Where their gradient goes, if not through the graph.
+    entry: Option<Arc<Entry>>,
     /// Laid out for products, once for all uses.
     packs: Option<Arc<Packs>>,
 }
 
-/// Weights one after the other.
+/// Weights one after the other; those that an open ledger takes stay out of the graph.
 pub fn gather(weights: &[&Tensor]) -> Result<Gathered> {
-    let flat = weights.iter().map(|w| w.flatten_all()).collect::<Result<Vec<_>>>()?;
-    Ok(Gathered { all: Tensor::cat(&flat, 0)?, packs: None })
+    match Entry::of(weights)? {
+        Some(entry) => Ok(Gathered { all: entry.all().clone(), entry: Some(entry), packs: None }),
+        None => Ok(Gathered { all: in_a_row(weights)?, entry: None, packs: None }),
+    }
+}
+
+fn in_a_row<T: AsRef<Tensor>>(weights: &[T]) -> Result<Tensor> {
+    let flat = weights.iter().map(|w| w.as_ref().flatten_all()).collect::<Result<Vec<_>>>()?;
+    Tensor::cat(&flat, 0)
 }
 
 impl Gathered {
     /// For several uses: what is laid out for one is kept for the others.
     pub fn reused(self) -> Self {
         Self { packs: Some(Arc::default()), ..self }
+    }
+
+    /// For an operation on these. An entry is only written to by operations that the graph leads to.
+    fn beside(&self, tracked: bool) -> Result<Self> {
+        match &self.entry {
+            Some(entry) if !tracked => Ok(Self { all: in_a_row(entry.weights())?, entry: None, packs: None }),
+            _ => Ok(self.clone()),
+        }
     }
 
     fn check(&self, wanted: usize, what: &str) -> Result<()> {
@@ -82,6 +100,7 @@ pub fn layer(x: &Tensor, weights: &Gathered, spec: LayerSpec) -> Result<Tensor> 
     let x = x.contiguous()?;
     let (b, t, d) = x.dims3()?;
     weights.check(spec.len(d), &format!("a layer of width {d}"))?;
+    let weights = &weights.beside(x.track_op())?;
     let keep = x.track_op() || weights.all.track_op();
     x.apply_op2(&weights.all, Residual(Op::new(spec, [b, t, d], weights, keep)))
 }
@@ -96,6 +115,7 @@ pub fn slope(x: &Tensor, row: &Tensor, weights: &Gathered, spec: LayerSpec) -> R
     if one != 1 || width != d || (texts != 1 && texts != b) {
         bail!("a row {:?} for states {:?}", row.shape(), x.shape());
     }
+    let weights = &weights.beside(x.track_op() || row.track_op())?;
     let keep = x.track_op() || row.track_op() || weights.all.track_op();
     x.apply_op3(&row, &weights.all, Slope(Op::new(spec, [b, t, d], weights, keep)))
 }
@@ -113,10 +133,7 @@ impl LayerSpec {
         };
         let norm = if self.qk_norms { a.head_dim } else { 0 };
         let hidden = if self.gated { 2 * self.hidden } else { self.hidden };
-        [
-            of((a.heads + 2 * a.kv_heads) * a.head_dim, norm, a.heads * a.head_dim),
-            of(hidden, 0, self.hidden),
-        ]
+        [of((a.heads + 2 * a.kv_heads) * a.head_dim, norm, a.heads * a.head_dim), of(hidden, 0, self.hidden)]
     }
 
     fn len(&self, d: usize) -> usize {
@@ -149,6 +166,7 @@ struct Op {
     spec: LayerSpec,
     /// B, T, D.
     shape: [usize; 3],
+    entry: Option<Arc<Entry>>,
     /// Those of all uses, if there are several.
     packs: Option<Arc<Packs>>,
     keep: bool,
@@ -157,7 +175,8 @@ struct Op {
 
 impl Op {
     fn new(spec: LayerSpec, shape: [usize; 3], weights: &Gathered, keep: bool) -> Self {
-        Self { spec, shape, packs: weights.packs.clone(), keep, kept: OnceLock::new() }
+        let (entry, packs) = (weights.entry.clone(), weights.packs.clone());
+        Self { spec, shape, entry, packs, keep, kept: OnceLock::new() }
     }
 
     fn halves<'a>(&self, weights: &'a [f32]) -> [Half<'a>; 2] {
@@ -183,21 +202,23 @@ impl Op {
         CpuStorage::F32(y)
     }
 
-    /// Gradients of x, of the weights, if they are wanted, and of a field's row.
-    fn back(&self, given: [&[f32]; 2], field: Option<(&[f32], f32)>, weights: &[f32], wanted: bool) -> Result<Found> {
+    /// Gradients of x, of the weights, if they are wanted and go through the graph, and of a field's row.
+    fn back(&self, given: [&[f32]; 2], field: Option<(&[f32], f32)>, all: &[f32], wanted: bool) -> Result<Found> {
         let Some(kept) = self.kept.get().filter(|_| self.keep) else {
             bail!("a layer is asked for gradients that nothing tracked")
         };
         let [x, g] = given;
-        let halves = self.halves(weights);
+        let (halves, len) = (self.halves(all), all.len());
         let own = Packs::default();
         let packs = self.packs.as_deref().unwrap_or(&own);
         let pieces = Pieces { shape: self.shape, maps: packs.back(&halves), halves, field };
         let given = Given { x, g, kept };
         let (mut dw, mut drow) = (None, vec![]);
         let dx = filled(x.len(), |dx| {
-            if wanted {
-                dw = Some(filled(weights.len(), |dw| drow = pieces.back(given, dx, Some(dw))));
+            if let Some(entry) = &self.entry {
+                entry.add(|sums| drow = pieces.back(given, dx, sums));
+            } else if wanted {
+                dw = Some(filled(len, |dw| drow = pieces.back(given, dx, Some((dw, false)))));
             } else {
                 drow = pieces.back(given, dx, None);
             }
@@ -228,7 +249,8 @@ impl CustomOp2 for Residual {
     }
 
     fn bwd(&self, x: &Tensor, w: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
-        let found = matrix::read_all(&[x, w, grad], |[x, weights, g]| self.0.back([x, g], None, weights, w.track_op()))?;
+        let found =
+            matrix::read_all(&[x, w, grad], |[x, weights, g]| self.0.back([x, g], None, weights, w.track_op()))?;
         Ok((Some(like(found.dx, x)?), found.dw.map(|dw| like(dw, w)).transpose()?))
     }
 }

@@ -12,6 +12,7 @@ pub mod ema;
 pub mod embedding;
 mod lanes;
 pub mod layer;
+pub mod ledger;
 pub mod linear;
 pub mod linear_attention;
 mod matrix;
@@ -25,4 +26,5 @@ mod tile;
 pub mod top_k;
 mod transpose;
 
+pub use ledger::Ledger;
 pub use pool::set_threads;

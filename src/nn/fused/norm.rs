@@ -92,13 +92,7 @@ impl Rows {
 
     /// dx <- the gradient of x, plus `rest`, from that of the result; returns those of the weight and of the bias (zero
     /// for RMSNorm).
-    pub fn back(
-        self,
-        dx: &mut [f32],
-        [x, grad]: [&[f32]; 2],
-        weight: &[f32],
-        rest: Option<&[f32]>,
-    ) -> [Vec<f32>; 2] {
+    pub fn back(self, dx: &mut [f32], [x, grad]: [&[f32]; 2], weight: &[f32], rest: Option<&[f32]>) -> [Vec<f32>; 2] {
         let d = weight.len();
         let mut dw = vec![0f32; x.len().div_ceil(ROWS * d) * d];
         let mut db = dw.clone();

@@ -50,7 +50,8 @@ pub fn threads() -> usize {
 
 /// Each thread takes the next of n items until none is left.
 pub(super) fn share<I: Iterator + Send>(n: usize, items: I, work: impl Fn(I::Item) + Sync + Send) {
-    let helpers = if n > 1 && !WITHIN.get() { HELPERS.lock().unwrap_or_else(PoisonError::into_inner).clone() } else { None };
+    let helpers =
+        if n > 1 && !WITHIN.get() { HELPERS.lock().unwrap_or_else(PoisonError::into_inner).clone() } else { None };
     let Some(helpers) = helpers else { return items.for_each(work) };
     let items = Mutex::new(items);
     let drain = || {

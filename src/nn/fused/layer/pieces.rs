@@ -73,7 +73,11 @@ impl Pieces<'_> {
     /// Runs all pieces: side by side, or, if they are long and too few for that, one after the other on all threads.
     fn each<I: Iterator + Send>(&self, pieces: I, work: impl Fn(I::Item) + Sync + Send) {
         let n = self.shape[0].div_ceil(self.texts());
-        if n < pool::threads() && self.rows() > 2 * PIECE { pieces.for_each(work) } else { pool::share(n, pieces, work) }
+        if n < pool::threads() && self.rows() > 2 * PIECE {
+            pieces.for_each(work)
+        } else {
+            pool::share(n, pieces, work)
+        }
     }
 
     /// x, y `(B, T, D)`; `kept` of [`Pieces::kept`] values, if the way back will be asked for.
@@ -123,8 +127,9 @@ impl Pieces<'_> {
         })
     }
 
-    /// dx, and dw if anybody wants it; returns the gradient of the field's row.
-    pub fn back(&self, given: Given, dx: &mut [f32], dw: Option<&mut [f32]>) -> Vec<f32> {
+    /// dx, and dw if anybody wants it, which is written or, if `dw` says so, added to; returns the gradient of the
+    /// field's row.
+    pub fn back(&self, given: Given, dx: &mut [f32], dw: Option<(&mut [f32], bool)>) -> Vec<f32> {
         let ([b, t, d], rows) = (self.shape, self.rows());
         let each = self.parts(rows).iter().sum();
         let mut drow = vec![0f32; if self.field.is_some() { b * d } else { 0 }];
@@ -150,17 +155,17 @@ impl Pieces<'_> {
         }
     }
 
-    fn back_weights(&self, pieces: Vec<Piece>, rows: usize, dw: &mut [f32]) {
+    fn back_weights(&self, pieces: Vec<Piece>, rows: usize, (dw, begun): (&mut [f32], bool)) {
         let of_group = pieces.len().div_ceil((rows / GROUP).clamp(1, GROUPS));
         let groups = pieces.len().div_ceil(of_group);
         let size = dw.len();
         let more = filled((groups - 1) * size, |more| {
-            let sums = [&mut *dw].into_iter().chain(more.chunks_exact_mut(size));
+            let first = Sums::new(self, &mut *dw, begun);
+            let sums = [first].into_iter().chain(more.chunks_exact_mut(size).map(|more| Sums::new(self, more, false)));
             let mut pieces = pieces.into_iter();
             let groups: Vec<_> = sums.map(|sum| (sum, pieces.by_ref().take(of_group).collect::<Vec<_>>())).collect();
             if pool::threads() <= groups.len() {
-                pool::share(groups.len(), groups.into_iter(), |(sum, pieces)| {
-                    let mut sums = Sums::new(self, sum);
+                pool::share(groups.len(), groups.into_iter(), |(mut sums, pieces)| {
                     for piece in pieces {
                         let scale = self.back_piece(piece, &mut |which, left| sums.add(which, &[left]));
                         sums.add_scale(scale);
@@ -178,7 +183,7 @@ impl Pieces<'_> {
     }
 
     /// All pieces first, and then what they leave: for more threads than groups.
-    fn back_groups(&self, groups: Vec<(&mut [f32], Vec<Piece>)>) {
+    fn back_groups(&self, groups: Vec<(Sums, Vec<Piece>)>) {
         type Found = (Vec<(Which, Left<'static>)>, f32);
         let (mut sums, mut pieces, mut sizes) = (vec![], vec![], vec![]);
         for (sum, of_group) in groups {
@@ -191,8 +196,7 @@ impl Pieces<'_> {
             *scale = self.back_piece(piece, &mut |which, part| left.push((which, part.into_owned())));
         });
         let mut found = found.into_iter();
-        for (sum, n) in sums.into_iter().zip(sizes) {
-            let mut sums = Sums::new(self, sum);
+        for (mut sums, n) in sums.into_iter().zip(sizes) {
             let mut of_halves = [vec![], vec![]];
             for (left, scale) in found.by_ref().take(n) {
                 left.into_iter().for_each(|(which, left)| of_halves[which].push(left));
@@ -273,12 +277,14 @@ struct Sums<'a> {
 }
 
 impl<'a> Sums<'a> {
-    fn new(pieces: &'a Pieces<'a>, dw: &'a mut [f32]) -> Self {
+    fn new(pieces: &'a Pieces<'a>, dw: &'a mut [f32], begun: bool) -> Self {
         let [attention, mlp] = &pieces.halves;
         let (first, rest) = dw.split_at_mut(attention.len());
         let (second, scale) = rest.split_at_mut(mlp.len());
-        scale.fill(0.0);
-        Self { halves: &pieces.halves, parts: [first, second], scale, begun: [false; 2] }
+        if !begun {
+            scale.fill(0.0);
+        }
+        Self { halves: &pieces.halves, parts: [first, second], scale, begun: [begun; 2] }
     }
 
     fn add(&mut self, which: Which, left: &[Left]) {

@@ -1,0 +1,135 @@
+//! Gradients through a ledger are those that candle's graph gives, for every family and every way a loss is formed.
+
+use candle_core::{Device, Tensor, Var};
+use orrery::{
+    models::{
+        Spec,
+        alibi_gpt::AlibiGptSpec,
+        bdh::BdhSpec,
+        dense::DenseSpec,
+        fast_slow::{Approach, FastSlowSpec},
+        ode_flow::{OdeFlowSpec, Steering},
+        plain_gpt::PlainGptSpec,
+    },
+    nn::{
+        Batch, Result,
+        fused::{
+            Ledger,
+            attention::AttentionSpec,
+            layer::{LayerSpec, Style, gather, layer},
+            mlp::Act,
+        },
+        host,
+    },
+};
+
+const VOCAB: usize = 20;
+
+fn batch() -> Result<Batch> {
+    let ids = |by: u32| (0..2 * 12u32).map(|i| (i * by + 3) % VOCAB as u32).collect::<Vec<_>>();
+    Batch::from_ids(&ids(7), &ids(11), 2, 12, &Device::Cpu)
+}
+
+fn families() -> Vec<(&'static str, Spec)> {
+    let small = FastSlowSpec { d_model: 16, heads: 4, kv_heads: 2, ..FastSlowSpec::default() };
+    let approaching = |approach| Spec::FastSlow(FastSlowSpec { approach, ..small.clone() });
+    let flow = OdeFlowSpec { d_model: 16, heads: 2, positions: 12, ..OdeFlowSpec::default() };
+    let steering = Steering { language_steps: 0, plus: vec![1, 2], minus: vec![3], prompt: None, vary: false };
+    vec![
+        ("fast-slow", approaching(Approach::OnePass)),
+        ("fast-slow, passes", approaching(Approach::Passes { passes: 3 })),
+        ("fast-slow, Anderson", approaching(Approach::Anderson { passes: 3 })),
+        ("fast-slow, solved", approaching(Approach::Deq { tolerance: 1e-6, max_iters: 40 })),
+        ("fast-slow, frozen", Spec::FastSlow(FastSlowSpec { freeze_coupling: true, ..small.clone() })),
+        ("fast-slow, weighed", Spec::FastSlow(FastSlowSpec { aux_lambda: 0.1, ..small.clone() })),
+        (
+            "dense",
+            Spec::Dense(DenseSpec {
+                d_model: 16,
+                heads: 4,
+                kv_heads: 2,
+                hidden: 24,
+                layers: 2,
+                ..DenseSpec::default()
+            }),
+        ),
+        ("flow", Spec::OdeFlow(flow.clone())),
+        ("flow, steered", Spec::OdeFlow(OdeFlowSpec { steering: Some(steering), ..flow })),
+        ("plain", Spec::PlainGpt(PlainGptSpec { d_model: 16, heads: 2, layers: 2, positions: 12 })),
+        ("alibi", Spec::AlibiGpt(AlibiGptSpec { d_model: 16, heads: 2, layers: 2 })),
+        ("bdh", Spec::Bdh(BdhSpec { d_model: 8, heads: 2, neurons: 32, layers: 2, ..BdhSpec::default() })),
+    ]
+}
+
+#[test]
+fn every_family_has_the_gradients_of_its_graph() -> Result<()> {
+    let batch = batch()?;
+    for (name, spec) in families() {
+        let mut model = spec.build(VOCAB, 3, &Device::Cpu)?;
+        model.begin_step(1)?;
+        let wanted = model.loss(&batch)?.total.backward()?;
+        let ledger = Ledger::open();
+        let found = ledger.backward(&model.loss(&batch)?.total)?;
+        let mut some = 0;
+        for (weight, var) in model.params().iter() {
+            let (Some(f), Some(w)) = (found.get(var), wanted.get(var)) else {
+                assert!(found.get(var).is_none() && wanted.get(var).is_none(), "{name}: only one has {weight}");
+                continue;
+            };
+            assert_eq!(f.dims(), w.dims(), "{name}: {weight}");
+            let (f, w) = (host::to_f32(f)?, host::to_f32(w)?);
+            let size = w.iter().fold(1e-6f32, |a, v| a.max(v.abs()));
+            let off = f.iter().zip(&w).fold(0f32, |a, (f, w)| a.max((f - w).abs()));
+            assert!(off <= 2e-6 * size, "{name}: {weight} is {off} off {size}");
+            some += usize::from(w.iter().any(|v| *v != 0.0));
+        }
+        assert!(some > 3, "{name}: {some} gradients");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_layer_that_the_graph_does_not_lead_to_gives_its_weights_to_the_graph() -> Result<()> {
+    let d = 8;
+    let spec = LayerSpec {
+        style: Style::Bare,
+        eps: 1e-6,
+        attention: AttentionSpec::plain(d, 2),
+        qk_norms: false,
+        act: Act::Gelu,
+        gated: false,
+        hidden: 12,
+    };
+    let some = |by: f32, shape: &[usize]| {
+        let values = (0..shape.iter().product::<usize>()).map(|i| (i as f32 * by).sin()).collect::<Vec<_>>();
+        Tensor::from_vec(values, shape, &Device::Cpu)
+    };
+    let weights = Var::from_tensor(&some(0.7, &[2 * d + 4 * d * d + 2 * d * 12])?)?;
+    let x = some(0.3, &[1, 5, d])?;
+    let loss = || layer(&x, &gather(&[&weights])?, spec)?.sqr()?.sum_all();
+    let ledger = Ledger::open();
+    let (beside, alone) = (ledger.backward(&loss()?)?, loss()?.backward()?);
+    let of = |grads: &candle_core::backprop::GradStore| host::to_f32(grads.get(&weights).expect("a gradient"));
+    assert_eq!(of(&beside)?, of(&alone)?);
+    Ok(())
+}
+
+/// Both uses of shared weights, and a variable that is used beside the layer too.
+#[test]
+fn what_the_graph_finds_is_added_to_what_was_entered() -> Result<()> {
+    let batch = batch()?;
+    let model = Spec::PlainGpt(PlainGptSpec { d_model: 16, heads: 2, layers: 1, positions: 12 }).build(
+        VOCAB,
+        3,
+        &Device::Cpu,
+    )?;
+    let (_, norm) = model.params().iter().find(|(name, _)| name.ends_with("ln1.weight")).expect("a norm");
+    let loss = || model.loss(&batch)?.total + norm.as_tensor().sqr()?.sum_all();
+    let ledger = Ledger::open();
+    let (found, wanted) = (ledger.backward(&loss()?)?, loss()?.backward()?);
+    let [found, wanted] = [&found, &wanted].map(|g| host::to_f32(g.get(norm).expect("a gradient")));
+    let (found, wanted) = (found?, wanted?);
+    assert!(found.iter().zip(&wanted).all(|(f, w)| (f - w).abs() < 1e-6), "{found:?}, not {wanted:?}");
+    assert!(wanted.iter().any(|w| (w - 2.0).abs() > 1e-4) && wanted.iter().all(|w| *w > 1.0));
+    Ok(())
+}
