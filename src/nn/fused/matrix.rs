@@ -121,6 +121,30 @@ pub struct Panel<'a> {
 unsafe impl Send for Panel<'_> {}
 
 impl Panel<'_> {
+    /// Where a part of it that begins with a row's first value lies, and from one row to the next.
+    ///
+    /// # Panics
+    /// When it has no such part.
+    pub fn place(&mut self, row: usize, rows: usize, cols: usize) -> (*mut f32, usize) {
+        assert!(row + rows <= self.rows && cols <= self.cols, "({rows}, {cols}) from row {row} of {}", self.rows);
+        (self.at.wrapping_add(row * self.step), self.step)
+    }
+
+    /// Its rows from `row` on += a b.
+    ///
+    /// # Panics
+    /// When it has fewer rows, or less wide ones.
+    pub fn add_product(&mut self, row: usize, a: View, b: View) {
+        assert_eq!(a.cols, b.rows);
+        let (at, step) = self.place(row, a.rows, b.cols);
+        // SAFETY: the place is there, and `&mut self` keeps others from it.
+        unsafe { packed::product_at(at, step, a, b, 1.0, true) }
+    }
+
+    pub fn clear(&mut self) {
+        (0..self.rows).for_each(|r| self.row(r).fill(0.0));
+    }
+
     /// # Panics
     /// When it has fewer rows.
     pub fn row(&mut self, r: usize) -> &mut [f32] {

@@ -4,7 +4,7 @@
 use std::{cell::RefCell, ops::Range};
 
 use super::{
-    matrix::{View, filled},
+    matrix::{Panel, View, filled},
     tile::{self, Given, Strip},
     transpose,
 };
@@ -69,6 +69,16 @@ impl Packed {
         self.strips(dst, a, (rows, cols), scale, Start::From([None; 2]));
     }
 
+    /// As [`Packed::part`], to rows of a panel from `row` on.
+    ///
+    /// # Panics
+    /// When the sizes do not fit.
+    pub fn part_of_panel(&self, to: &mut Panel, row: usize, a: View, rows: Range<usize>, cols: Range<usize>) {
+        let (at, step) = to.place(row, a.rows(), cols.len());
+        // SAFETY: the panel has that place, and is the only way to it.
+        unsafe { self.strips_at(at, step, a, (rows, cols), 1.0, Start::From([None; 2])) }
+    }
+
     /// dst = a b [+ bias] [+ rest]: bias `(b.cols)`, rest like dst.
     ///
     /// # Panics
@@ -90,9 +100,27 @@ impl Packed {
 
     /// What `start` gives must hold `a.rows` rows, at its steps, of as many values as there are columns.
     fn strips(&self, dst: &mut [f32], a: View, (rows, cols): (Range<usize>, Range<usize>), scale: f32, start: Start) {
+        let (m, n) = (a.rows(), cols.len());
+        assert!(dst.len() >= m * n, "{m} x {n} sums into {} values", dst.len());
+        // SAFETY: dst holds them, and its exclusive borrow keeps it apart from both sides.
+        unsafe { self.strips_at(dst.as_mut_ptr(), n, a, (rows, cols), scale, start) }
+    }
+
+    /// # Safety
+    /// `dst` must have room for `a.rows` rows, `step` values apart, of as many values as there are columns, that nothing
+    /// else reads or writes meanwhile; what `start` gives must hold as many.
+    unsafe fn strips_at(
+        &self,
+        dst: *mut f32,
+        step: usize,
+        a: View,
+        (rows, cols): (Range<usize>, Range<usize>),
+        scale: f32,
+        start: Start,
+    ) {
         let (m, k, n) = (a.rows(), rows.len(), cols.len());
         assert!(a.cols() == k && rows.end <= self.k && cols.end <= self.n, "({m}, {}) x ({k}, {n})", a.cols());
-        assert!(k > 0 && dst.len() >= m * n, "{k} terms of {m} x {n} sums into {} values", dst.len());
+        assert!(k > 0, "no terms of {m} x {n} sums");
         let (width, wide) = (self.width, self.n.next_multiple_of(self.width));
         let mut p = rows.start;
         while p < rows.end {
@@ -106,7 +134,7 @@ impl Packed {
                 let taken = (width - left).min(cols.end - j);
                 let b = &self.values[self.from + first * wide + panel * depth + here * width + left..];
                 let from = j - cols.start;
-                let to = dst[from..].as_mut_ptr();
+                let to = dst.wrapping_add(from);
                 let strip = Strip {
                     rows: m,
                     k: end - p,
@@ -115,18 +143,18 @@ impl Packed {
                     b: b.as_ptr(),
                     b_step: width,
                     to,
-                    step: n,
+                    step,
                     cols: taken,
                     scale,
                     plus: match start {
                         Start::From(given) if p == rows.start => {
                             given.map(|g| g.map(|(at, step)| (at.wrapping_add(from), step)))
                         }
-                        _ => [Some((to.cast_const(), n)), None],
+                        _ => [Some((to.cast_const(), step)), None],
                     },
                 };
-                // SAFETY: a has m rows and k columns, b the rows p..end and a line after them, dst m rows of n values
-                // (checked above), and what is given as many (this function's contract, which is private).
+                // SAFETY: a has m rows and k columns, b the rows p..end and a line after them (checked above); dst and
+                // what is given have m rows of n values (the contract).
                 unsafe { strip.run() }
                 j += taken;
             }

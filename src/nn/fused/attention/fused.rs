@@ -250,30 +250,32 @@ impl Op {
         let (k, v) = (Packed::new(keys), Packed::new(v.t())); // (T, d) and (d, T)
         // where the weights are formed again
         let across = (!self.keeps_weights()).then(|| Packed::new(keys.t())); // (d, T)
-        filled(again + size + rows * (2 * d + 1) + 2 * t * d, |room| {
+        // gradients of queries and keys that still have to be turned back have places of their own
+        let direct = self.as_they_lie();
+        let turned = if direct { 0 } else { d };
+        to_v.clear();
+        to_k.clear();
+        filled(again + size + rows * (d + turned + 1) + t * turned, |room| {
             let (weights, room) = room.split_at_mut(again);
             let (dscores, room) = room.split_at_mut(size);
             let (dy, room) = room.split_at_mut(rows * d);
-            let (dq, room) = room.split_at_mut(rows * d);
-            let (mean, room) = room.split_at_mut(rows);
-            room.fill(0.0);
-            let (dk, dv) = room.split_at_mut(t * d);
+            let (dq, room) = room.split_at_mut(rows * turned);
+            let (mean, dk) = room.split_at_mut(rows);
+            dk.fill(0.0);
             for b in self.blocks() {
                 let (m, n, at) = (g * b.len, b.hi - b.lo, g * b.start);
                 let dscores = &mut dscores[..m * n];
-                let (dy, mean, dq) = (&mut dy[..m * d], &mut mean[..m], &mut dq[..m * d]);
+                let (dy, mean, dq) = (&mut dy[..m * d], &mut mean[..m], &mut dq[..m * turned]);
                 let (width, scale) = (self.spec.heads * d, self.scale());
-                Arch::new().dispatch(Collect { heads, width, block: b, y, grad, dy, mean });
-                let q = self.queries(heads, given.qkv, q, b);
                 let (most, inv) = (&most[at..at + m], &inv[at..at + m]);
+                // weights that were kept lack their rows' factors
+                let by = self.keeps_weights().then_some(inv);
+                Arch::new().dispatch(Collect { heads, width, block: b, y, grad, by, dy, mean });
+                let q = self.queries(heads, given.qkv, q, b);
                 let weights = match &across {
                     None => {
                         let (weights, rest) = formed.split_at(m * n);
                         formed = rest;
-                        // the factors that the weights lack
-                        for ((dy, mean), inv) in dy.chunks_exact_mut(d).zip(&mut *mean).zip(inv) {
-                            dy.iter_mut().chain([mean]).for_each(|g| *g *= inv);
-                        }
                         v.part(dscores, View::new(dy, m, d), 0..d, b.lo..b.hi, 1.0);
                         Arch::new().dispatch(WeighBack { weights, grads: &mut *dscores, mean, scale, block: b });
                         weights
@@ -289,15 +291,20 @@ impl Op {
                     }
                 };
                 let (weights, dscores, dy) = (View::new(weights, m, n), View::new(dscores, m, n), View::new(dy, m, d));
+                to_v.add_product(b.lo, weights.t(), dy); // (n, d)
+                if direct {
+                    k.part_of_panel(&mut to_q, b.start, dscores, b.lo..b.hi, 0..d); // (m, d)
+                    to_k.add_product(b.lo, dscores.t(), q); // (n, d)
+                    continue;
+                }
                 k.part(dq, dscores, b.lo..b.hi, 0..d, 1.0); // (m, d)
                 product(&mut dk[b.lo * d..], dscores.t(), q, 1.0, true); // (n, d)
-                product(&mut dv[b.lo * d..], weights.t(), dy, 1.0, true); // (n, d)
                 let (qkv, turn) = (given.qkv, turns[0]);
                 Arch::new().dispatch(UndoQueries { heads, turn, block: b, qkv, dq, dw: dq_norm, out: &mut to_q });
             }
-            Arch::new().dispatch(UndoKeys { heads, turn: turns[1], qkv: given.qkv, dk, dw: dk_norm, out: &mut to_k });
-            for (at, dv) in dv.chunks_exact(d).enumerate() {
-                to_v.row(at).copy_from_slice(dv);
+            if !direct {
+                let (qkv, turn) = (given.qkv, turns[1]);
+                Arch::new().dispatch(UndoKeys { heads, turn, qkv, dk, dw: dk_norm, out: &mut to_k });
             }
         });
     }

@@ -94,7 +94,8 @@ impl WithSimd for Spread<'_, '_> {
     }
 }
 
-/// A block's gradients of results, and each times the result summed over its row.
+/// A block's gradients of results, times a factor of each row if there are such, and each times the result summed
+/// over its row.
 pub(super) struct Collect<'a> {
     pub(super) heads: Heads,
     /// Channels of the result.
@@ -102,6 +103,7 @@ pub(super) struct Collect<'a> {
     pub(super) block: Block,
     pub(super) y: &'a [f32],
     pub(super) grad: &'a [f32],
+    pub(super) by: Option<&'a [f32]>,
     pub(super) dy: &'a mut [f32],
     pub(super) mean: &'a mut [f32],
 }
@@ -114,7 +116,8 @@ impl WithSimd for Collect<'_> {
         let (Block { start, len, .. }, d) = (self.block, self.heads.d);
         for (r, (dy, mean)) in self.dy.chunks_exact_mut(d).zip(self.mean).enumerate() {
             let from = (self.heads.first + start + r % len) * self.width + self.heads.q + r / len * d;
-            dy.copy_from_slice(&self.grad[from..from + d]);
+            let by = self.by.map_or(1.0, |by| by[r]);
+            dy.iter_mut().zip(&self.grad[from..from + d]).for_each(|(dy, g)| *dy = by * g);
             *mean = lanes::dot(simd, dy, &self.y[from..from + d]);
         }
     }

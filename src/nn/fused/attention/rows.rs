@@ -173,6 +173,10 @@ impl WithSimd for Softmax<'_> {
         let rows = self.scores.chunks_exact_mut(n).zip(self.most.iter_mut().zip(self.inv));
         for (r, (row, (most, inv))) in rows.enumerate() {
             let seen = self.block.seen(r);
+            if let Some(found) = softmax(simd, row, &seen) {
+                (*most, *inv) = found;
+                continue;
+            }
             let wide = around::<S>(&seen, n);
             // adds to the sum what is nothing beside the largest, 1
             row[wide.start..seen.start].fill(f32::NEG_INFINITY);
@@ -187,6 +191,38 @@ impl WithSimd for Softmax<'_> {
         }
     }
 }
+
+/// Of a row that sees from its first column on, in whole vectors: the largest, and one over the sum. The scores become
+/// exponentials, and 0 where nothing is seen.
+#[inline(always)]
+fn softmax<S: Simd>(simd: S, row: &mut [f32], seen: &Range<usize>) -> Option<(f32, f32)> {
+    let (all, tail) = S::as_mut_simd_f32s(row);
+    let (full, rest) = (seen.end / S::F32_LANES, seen.end % S::F32_LANES);
+    if seen.start > 0 || full + usize::from(rest > 0) > all.len() {
+        return None;
+    }
+    let (before, after) = all.split_at_mut(full);
+    let (nothing, zero) = (simd.splat_f32s(f32::NEG_INFINITY), simd.splat_f32s(0.0));
+    let inside = simd.less_than_u32s(S::as_simd_u32s(&LANES).0[0], simd.splat_u32s(rest as u32));
+    let edge = if rest > 0 { simd.select_f32s(inside, after[0], nothing) } else { nothing };
+    let most = before.iter().fold(edge, |most, v| simd.max_f32s(most, *v));
+    let most = simd.reduce_max_f32s(most);
+    let (by, mut sum) = (simd.splat_f32s(most), zero);
+    for v in before {
+        *v = lanes::exp_lanes(simd, simd.sub_f32s(*v, by));
+        sum = simd.add_f32s(sum, *v);
+    }
+    after.fill(zero);
+    if rest > 0 {
+        after[0] = simd.select_f32s(inside, lanes::exp_lanes(simd, simd.sub_f32s(edge, by)), zero);
+        sum = simd.add_f32s(sum, after[0]);
+    }
+    tail.fill(0.0);
+    Some((most, 1.0 / simd.reduce_sum_f32s(sum)))
+}
+
+/// The numbers of a vector's lanes, of as many as any has.
+const LANES: [u32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
 /// Scores become weights, and gradients of weights become gradients of unscaled scores.
 pub(super) struct SoftmaxBack<'a> {
