@@ -5,6 +5,7 @@ use candle_core::{Tensor, Var};
 use orrery::nn::{
     Result,
     fused::{
+        advanced::{self, advanced},
         linear::{self, linear},
         mlp::{self, Act, Biased},
         norm,
@@ -63,6 +64,7 @@ fn every(b: usize, t: usize, (d, f, o): (usize, usize, usize), run: Check) {
     }
     let scaled = [x.clone(), x.clone(), vec![]];
     run(&|a| scaled_sum(&a[0], &a[1], &a[2]), &|a| scaled::reference(&a[0], &a[1], &a[2]), &scaled);
+    run(&|a| advanced(&a[0], &a[1], 0.3), &|a| advanced::reference(&a[0], &a[1], 0.3), &[x.clone(), x.clone()]);
     run(&|a| norm::layer_norm(&a[0], None, None, 1e-2), &|a| norm::layer_norm_reference(&a[0], None, None, 1e-2), &[x]);
 }
 

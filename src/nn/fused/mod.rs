@@ -4,6 +4,7 @@
 //! reference form is public for tests and taps.
 
 pub mod adamw;
+pub mod advanced;
 pub mod attention;
 pub mod balance;
 pub mod coupled;

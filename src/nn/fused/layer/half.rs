@@ -9,6 +9,7 @@ use super::{
         mlp::fused as mlp,
         norm::{Kind, Rows},
         packed::Packed,
+        pool,
     },
     LayerSpec, Sizes, Style, cut, cut_mut, there,
 };
@@ -36,32 +37,34 @@ enum Body {
 /// The maps of both halves, laid out for the way forward and for the way back when either is asked for.
 #[derive(Debug, Default)]
 pub struct Packs {
-    forth: OnceLock<[[Packed; 2]; 2]>,
-    back: OnceLock<[[Packed; 2]; 2]>,
+    forth: OnceLock<Vec<Packed>>,
+    back: OnceLock<Vec<Packed>>,
 }
 
 impl Packs {
     /// `(D, wide)` and `(inner, D)` of each half, with their biases.
     pub fn forth<'a>(&'a self, halves: &[Half<'a>; 2]) -> [[Map<'a>; 2]; 2] {
-        let packs = self.forth.get_or_init(|| {
-            [0, 1].map(|i| {
-                let Half { maps: [w_in, w_out], d, wide, inner, .. } = halves[i];
-                [Packed::new(View::new(w_in, wide, d).t()), Packed::new(View::new(w_out, d, inner).t())]
-            })
-        });
-        [0, 1].map(|i| [0, 1].map(|j| Map::laid_out(&packs[i][j], halves[i].biases[j])))
+        let packs = self.forth.get_or_init(|| laid_out(halves, View::t));
+        [0, 1].map(|i| [0, 1].map(|j| Map::laid_out(&packs[2 * i + j], halves[i].biases[j])))
     }
 
     /// `(wide, D)` and `(D, inner)`.
     pub fn back<'a>(&'a self, halves: &[Half<'a>; 2]) -> [[Map<'a>; 2]; 2] {
-        let packs = self.back.get_or_init(|| {
-            [0, 1].map(|i| {
-                let Half { maps: [w_in, w_out], d, wide, inner, .. } = halves[i];
-                [Packed::new(View::new(w_in, wide, d)), Packed::new(View::new(w_out, d, inner))]
-            })
-        });
-        [0, 1].map(|i| [0, 1].map(|j| Map::laid_out(&packs[i][j], None)))
+        let packs = self.back.get_or_init(|| laid_out(halves, |view| view));
+        [0, 1].map(|i| [0, 1].map(|j| Map::laid_out(&packs[2 * i + j], None)))
     }
+}
+
+/// In and out of the first half, in and out of the second; `(wide, D)` and `(D, inner)` as `way` turns them.
+fn laid_out<'a>(halves: &[Half<'a>; 2], way: fn(View<'a>) -> View<'a>) -> Vec<Packed> {
+    let views: Vec<_> = halves
+        .iter()
+        .flat_map(|h| [View::new(h.maps[0], h.wide, h.d), View::new(h.maps[1], h.d, h.inner)])
+        .map(way)
+        .collect();
+    let mut packs: Vec<Option<Packed>> = views.iter().map(|_| None).collect();
+    pool::run_on(&mut packs, 1, |i, pack| pack[0] = Some(Packed::new(views[i])));
+    packs.into_iter().flatten().collect()
 }
 
 /// What the way back of some rows leaves for the gradients of the weights.
