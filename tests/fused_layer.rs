@@ -96,8 +96,11 @@ fn fused(a: &[Tensor], s: LayerSpec, join: Join) -> Result<Tensor> {
     }
 }
 
-/// Layers in the dress that models give them, with shapes of x, the row, the weights and the scale.
-fn all([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -> Vec<((LayerSpec, Join), Vec<Vec<usize>>)> {
+/// A layer, and the shapes of x, the row, the weights and the scale.
+type Dressed = ((LayerSpec, Join), Vec<Vec<usize>>);
+
+/// In the dress that models give them.
+fn all([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -> Vec<Dressed> {
     let (d, kv) = (heads * head, heads / group);
     let windowed = AttentionSpec {
         kv_heads: kv,
