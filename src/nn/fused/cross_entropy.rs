@@ -13,6 +13,7 @@ use pulp::{Arch, Simd, WithSimd};
 use super::{
     lanes, linear,
     matrix::{self, View, product},
+    packed::Packed,
     pool,
 };
 use crate::nn::{IGNORE, host};
@@ -150,17 +151,18 @@ struct Group {
 }
 
 impl Head {
-    fn group(&self, x: &[f32], head: &[f32], wanted: &[(usize, usize)]) -> Group {
+    /// `across` is the head as states go through it, `(D, V)`, `back` as their gradients do, `(V, D)`, if they are
+    /// wanted.
+    fn group(&self, x: &[f32], (across, back): (&Packed, Option<&Packed>), wanted: &[(usize, usize)]) -> Group {
         let (v, d) = (self.v, self.d);
         let mut out = Group::default();
-        if self.tracked.0 {
+        if back.is_some() {
             out.grads.x = vec![0.0; wanted.len() * d];
         }
         if self.tracked.1 {
             out.grads.head = vec![0.0; v * d];
         }
         let (mut states, mut logits) = (Vec::with_capacity(BLOCK * d), vec![0f32; BLOCK * v]);
-        let head = View::new(head, v, d);
         for (i, wanted) in wanted.chunks(BLOCK).enumerate() {
             let n = wanted.len();
             states.clear();
@@ -168,11 +170,11 @@ impl Head {
                 states.extend_from_slice(&x[row * d..][..d]);
             }
             let (states, logits) = (View::new(&states, n, d), &mut logits[..n * v]);
-            product(logits, states, head.t(), 1.0, false); // (n, V)
+            across.product(logits, states, 1.0); // (n, V)
             out.loss += Arch::new().dispatch(Softmax { logits, wanted, scale: self.counted.share() as f32 });
             let dlogits = View::new(logits, n, v);
-            if self.tracked.0 {
-                product(&mut out.grads.x[i * BLOCK * d..], dlogits, head, 1.0, false); // (n, D)
+            if let Some(back) = back {
+                back.product(&mut out.grads.x[i * BLOCK * d..], dlogits, 1.0); // (n, D)
             }
             if self.tracked.1 {
                 product(&mut out.grads.head, dlogits.t(), states, 1.0, true); // (V, D)
@@ -211,9 +213,11 @@ impl CustomOp2 for Head {
         let (x, head) = (matrix::values(s1, l1)?, matrix::values(s2, l2)?);
         let mut groups: Vec<Group> = self.counted.groups();
         let size = self.counted.group();
+        let head = View::new(head, self.v, self.d);
+        let (across, back) = (Packed::new(head.t()), self.tracked.0.then(|| Packed::new(head)));
         pool::run_on(&mut groups, 1, |i, group| {
             let wanted = &self.counted.0[i * size..];
-            group[0] = self.group(x, head, &wanted[..size.min(wanted.len())]);
+            group[0] = self.group(x, (&across, back.as_ref()), &wanted[..size.min(wanted.len())]);
         });
         let loss = groups.iter().map(|g| g.loss).sum::<f64>() * self.counted.share();
         if self.tracked != (false, false) {

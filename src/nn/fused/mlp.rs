@@ -62,7 +62,7 @@ pub struct Biased {
 }
 
 /// down(act(up(x) + up_bias)) + down_bias. x `(.., D)` -> `(.., O)`. In one operation where nothing asks for
-/// gradients: a way back takes at most three tensors (`half` takes all of a layer's as one).
+/// gradients: a way back takes at most three tensors (`layer` takes all of its weights as one).
 pub fn biased(x: &Tensor, w: &Biased, act: Act) -> Result<Tensor> {
     let x = x.contiguous()?;
     let weights = [&w.up, &w.up_bias, &w.down, &w.down_bias];
