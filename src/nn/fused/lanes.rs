@@ -6,6 +6,23 @@
 
 use pulp::Simd;
 
+/// Asks for the vectors that follow these by [`AHEAD`], so that they come from memory while others are worked on. The
+/// processor asks by itself, but no further than a page.
+#[inline(always)]
+pub fn ask_ahead<V>(these: &[V]) {
+    #[cfg(target_arch = "x86_64")]
+    for v in these {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: reads nothing and faults at no address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(v).wrapping_byte_add(AHEAD).cast()) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = these;
+}
+
+/// Bytes, as many as come from memory while the vectors of as many go through a function.
+const AHEAD: usize = 2048;
+
 /// Sum of all values.
 #[inline(always)]
 pub fn sum<S: Simd>(simd: S, x: &[f32]) -> f32 {
@@ -67,19 +84,52 @@ const POWERS: [f32; 6] = [1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_579_6e
 /// e^x to 2 units in the last place for -87 < x < 88, held at the ends; NaN stays NaN. No branch and no table.
 #[inline(always)]
 pub fn exp_lanes<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+    exps(simd, [x])[0]
+}
+
+/// As [`exp_lanes`], of some vectors side by side.
+#[inline(always)]
+pub fn exps<S: Simd, const U: usize>(simd: S, x: [S::f32s; U]) -> [S::f32s; U] {
     let all = |v: f32| simd.splat_f32s(v);
     // the constants come first: of a NaN and a number, x86 takes the second
-    let x = simd.min_f32s(all(88.0), simd.max_f32s(all(-87.0), x));
-    let shifted = simd.mul_add_f32s(x, all(std::f32::consts::LOG2_E), all(ROUND));
-    let n = simd.sub_f32s(shifted, all(ROUND));
-    let r = simd.mul_add_f32s(n, all(-LN2[1]), simd.mul_add_f32s(n, all(-LN2[0]), x));
-    let mut p = all(POWERS[0]);
-    for c in &POWERS[1..] {
-        p = simd.mul_add_f32s(p, r, all(*c));
+    let x = abreast::<S, U>(simd, |u| simd.min_f32s(all(88.0), simd.max_f32s(all(-87.0), x[u])));
+    let shifted = abreast::<S, U>(simd, |u| simd.mul_add_f32s(x[u], all(std::f32::consts::LOG2_E), all(ROUND)));
+    let n = abreast::<S, U>(simd, |u| simd.sub_f32s(shifted[u], all(ROUND)));
+    let r = abreast::<S, U>(simd, |u| simd.mul_add_f32s(n[u], all(-LN2[0]), x[u]));
+    let r = abreast::<S, U>(simd, |u| simd.mul_add_f32s(n[u], all(-LN2[1]), r[u]));
+    let p = polynomial(simd, &POWERS, r);
+    let p = abreast::<S, U>(simd, |u| simd.mul_add_f32s(p[u], simd.mul_f32s(r[u], r[u]), r[u]));
+    abreast::<S, U>(simd, |u| {
+        let power = simd.wrapping_dyn_shl_u32s(simd.transmute_u32s_f32s(shifted[u]), simd.splat_u32s(23));
+        let power = simd.transmute_f32s_u32s(simd.add_u32s(power, simd.splat_u32s(127 << 23)));
+        simd.mul_f32s(simd.add_f32s(p[u], all(1.0)), power)
+    })
+}
+
+/// Of some vectors side by side; coefficients from the highest power down.
+#[inline(always)]
+pub fn polynomial<S: Simd, const U: usize>(simd: S, coefficients: &[f32], x: [S::f32s; U]) -> [S::f32s; U] {
+    let mut p = [simd.splat_f32s(coefficients[0]); U];
+    for c in &coefficients[1..] {
+        p = abreast::<S, U>(simd, |u| simd.mul_add_f32s(p[u], x[u], simd.splat_f32s(*c)));
     }
-    let p = simd.add_f32s(simd.mul_add_f32s(p, simd.mul_f32s(r, r), r), all(1.0));
-    let power = simd.wrapping_dyn_shl_u32s(simd.transmute_u32s_f32s(shifted), simd.splat_u32s(23));
-    simd.mul_f32s(p, simd.transmute_f32s_u32s(simd.add_u32s(power, simd.splat_u32s(127 << 23))))
+    p
+}
+
+#[inline(always)]
+pub fn products<S: Simd, const U: usize>(simd: S, x: [S::f32s; U], y: [S::f32s; U]) -> [S::f32s; U] {
+    abreast::<S, U>(simd, |u| simd.mul_f32s(x[u], y[u]))
+}
+
+/// One vector for each of `U`, side by side: what waits for its last sum leaves room for another's. A loop of our own,
+/// since the standard library's would not be compiled for the instruction set.
+#[inline(always)]
+pub fn abreast<S: Simd, const U: usize>(simd: S, of: impl Fn(usize) -> S::f32s) -> [S::f32s; U] {
+    let mut all = [simd.splat_f32s(0.0); U];
+    for (u, v) in all.iter_mut().enumerate() {
+        *v = of(u);
+    }
+    all
 }
 
 #[cfg(test)]

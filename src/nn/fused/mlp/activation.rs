@@ -3,14 +3,17 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{super::lanes, Act};
+use super::{
+    super::lanes::{self, abreast},
+    Act,
+};
 
-/// A function of one value, for a vector of them.
+/// A function of one value, for some vectors of them side by side.
 trait Function: Copy {
-    fn value<S: Simd>(self, simd: S, x: S::f32s) -> S::f32s;
+    fn value<S: Simd, const U: usize>(self, simd: S, x: [S::f32s; U]) -> [S::f32s; U];
 
-    /// The value and the derivative.
-    fn both<S: Simd>(self, simd: S, x: S::f32s) -> [S::f32s; 2];
+    /// The values and the derivatives.
+    fn both<S: Simd, const U: usize>(self, simd: S, x: [S::f32s; U]) -> [[S::f32s; U]; 2];
 }
 
 /// x Phi(x).
@@ -46,91 +49,119 @@ const PHI: [f32; 15] = [
 
 /// The distribution function of the standard normal distribution.
 #[inline(always)]
-fn phi<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+fn phi<S: Simd, const U: usize>(simd: S, x: [S::f32s; U]) -> [S::f32s; U] {
     let all = |v: f32| simd.splat_f32s(v);
     // the constants come first: of a NaN and a number, x86 takes the second
-    let x = simd.min_f32s(all(END), simd.max_f32s(all(-END), x));
-    let s = simd.mul_add_f32s(simd.mul_f32s(x, x), all(2.0 / (END * END)), all(-1.0));
-    let mut p = all(PHI[0]);
-    for c in &PHI[1..] {
-        p = simd.mul_add_f32s(p, s, all(*c));
-    }
+    let x = abreast::<S, U>(simd, |u| simd.min_f32s(all(END), simd.max_f32s(all(-END), x[u])));
+    let s = lanes::products(simd, x, x);
+    let s = abreast::<S, U>(simd, |u| simd.mul_add_f32s(s[u], all(2.0 / (END * END)), all(-1.0)));
+    let p = lanes::polynomial(simd, &PHI, s);
     // rounded before the sum, the product is exactly a half at the ends
-    simd.add_f32s(simd.mul_f32s(x, p), all(0.5))
+    abreast::<S, U>(simd, |u| simd.add_f32s(simd.mul_f32s(x[u], p[u]), all(0.5)))
 }
 
 impl Function for Gelu {
     #[inline(always)]
-    fn value<S: Simd>(self, simd: S, x: S::f32s) -> S::f32s {
-        simd.mul_f32s(x, phi(simd, x))
+    fn value<S: Simd, const U: usize>(self, simd: S, x: [S::f32s; U]) -> [S::f32s; U] {
+        lanes::products(simd, x, phi(simd, x))
     }
 
     #[inline(always)]
-    fn both<S: Simd>(self, simd: S, x: S::f32s) -> [S::f32s; 2] {
+    fn both<S: Simd, const U: usize>(self, simd: S, x: [S::f32s; U]) -> [[S::f32s; U]; 2] {
+        const DENSITY: f32 = 0.398_942_3; // one over the root of 2 pi
         let phi = phi(simd, x);
-        let e = lanes::exp_lanes(simd, simd.mul_f32s(simd.mul_f32s(x, x), simd.splat_f32s(-0.5)));
-        let density = simd.mul_f32s(e, simd.splat_f32s(0.398_942_3)); // one over the root of 2 pi
-        [simd.mul_f32s(x, phi), simd.mul_add_f32s(x, density, phi)]
+        let e = abreast::<S, U>(simd, |u| simd.mul_f32s(simd.mul_f32s(x[u], x[u]), simd.splat_f32s(-0.5)));
+        let e = lanes::exps(simd, e);
+        let slope = |u: usize| simd.mul_add_f32s(x[u], simd.mul_f32s(e[u], simd.splat_f32s(DENSITY)), phi[u]);
+        [lanes::products(simd, x, phi), abreast::<S, U>(simd, slope)]
     }
 }
 
 impl Silu {
     #[inline(always)]
-    fn logistic<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+    fn logistic<S: Simd, const U: usize>(simd: S, x: [S::f32s; U]) -> [S::f32s; U] {
         let one = simd.splat_f32s(1.0);
-        simd.div_f32s(one, simd.add_f32s(one, lanes::exp_lanes(simd, simd.neg_f32s(x))))
+        let e = lanes::exps(simd, abreast::<S, U>(simd, |u| simd.neg_f32s(x[u])));
+        abreast::<S, U>(simd, |u| simd.div_f32s(one, simd.add_f32s(one, e[u])))
     }
 }
 
 impl Function for Silu {
     #[inline(always)]
-    fn value<S: Simd>(self, simd: S, x: S::f32s) -> S::f32s {
-        simd.mul_f32s(x, Self::logistic(simd, x))
+    fn value<S: Simd, const U: usize>(self, simd: S, x: [S::f32s; U]) -> [S::f32s; U] {
+        lanes::products(simd, x, Self::logistic(simd, x))
     }
 
     /// The derivative is s (1 + x (1 - s)) = s + x s (1 - s).
     #[inline(always)]
-    fn both<S: Simd>(self, simd: S, x: S::f32s) -> [S::f32s; 2] {
+    fn both<S: Simd, const U: usize>(self, simd: S, x: [S::f32s; U]) -> [[S::f32s; U]; 2] {
         let s = Self::logistic(simd, x);
-        let value = simd.mul_f32s(x, s);
-        [value, simd.mul_add_f32s(value, simd.sub_f32s(simd.splat_f32s(1.0), s), s)]
+        let value = lanes::products(simd, x, s);
+        let rest = |u: usize| simd.sub_f32s(simd.splat_f32s(1.0), s[u]);
+        [value, abreast::<S, U>(simd, |u| simd.mul_add_f32s(value[u], rest(u), s[u]))]
     }
 }
 
 /// What is done at each place of some slices: from the values of `I` that are read and what `O` others hold, to what
 /// those get.
 trait Placewise<const I: usize, const O: usize>: Copy {
-    fn at<S: Simd>(self, simd: S, given: [S::f32s; I], held: [S::f32s; O]) -> [S::f32s; O];
+    fn at<S: Simd, const U: usize>(
+        self,
+        simd: S,
+        given: [[S::f32s; U]; I],
+        held: [[S::f32s; U]; O],
+    ) -> [[S::f32s; U]; O];
 }
 
-/// Over slices of one length.
+/// Vectors that go through a function side by side: a polynomial waits for each of its sums, and the processor looks
+/// ahead too little to begin another by itself.
+const ABREAST: usize = 4;
+
+/// Over slices of one length. What is given may come from memory: it is asked for ahead.
 #[inline(always)]
 fn over<S: Simd, const I: usize, const O: usize>(
     simd: S,
     given: [&[f32]; I],
-    out: [&mut [f32]; O],
+    mut out: [&mut [f32]; O],
     what: impl Placewise<I, O>,
 ) {
-    let n = out[0].len() / S::F32_LANES * S::F32_LANES;
-    let (given, given_tail) = (given.map(|x| S::as_simd_f32s(&x[..n]).0), given.map(|x| &x[n..]));
-    let mut tails = out.map(|x| {
-        let (whole, tail) = x.split_at_mut(n);
-        (S::as_mut_simd_f32s(whole).0, tail)
-    });
-    for j in 0..n / S::F32_LANES {
-        let held = std::array::from_fn(|k| tails[k].0[j]);
-        let found = what.at(simd, given.map(|x| x[j]), held);
-        for (k, found) in found.into_iter().enumerate() {
-            tails[k].0[j] = found;
-        }
+    let n = out[0].len();
+    let from = side_by_side::<S, I, O, ABREAST>(simd, given, &mut out, 0, what);
+    let from = side_by_side::<S, I, O, 1>(simd, given, &mut out, from, what);
+    if from < n {
+        let (mut x, mut held) = ([[simd.splat_f32s(0.0)]; I], [[simd.splat_f32s(0.0)]; O]);
+        x.iter_mut().zip(given).for_each(|(x, given)| x[0] = simd.partial_load_f32s(&given[from..n]));
+        held.iter_mut().zip(&out).for_each(|(held, out)| held[0] = simd.partial_load_f32s(&out[from..n]));
+        let found = what.at(simd, x, held);
+        out.iter_mut().zip(found).for_each(|(out, found)| simd.partial_store_f32s(&mut out[from..n], found[0]));
     }
-    if !tails[0].1.is_empty() {
-        let held = std::array::from_fn(|k| simd.partial_load_f32s(tails[k].1));
-        let found = what.at(simd, given_tail.map(|x| simd.partial_load_f32s(x)), held);
-        for ((_, tail), found) in tails.iter_mut().zip(found) {
-            simd.partial_store_f32s(tail, found);
-        }
+}
+
+/// From this place on as far as `U` vectors go; returns where that ends.
+#[inline(always)]
+fn side_by_side<S: Simd, const I: usize, const O: usize, const U: usize>(
+    simd: S,
+    given: [&[f32]; I],
+    out: &mut [&mut [f32]; O],
+    from: usize,
+    what: impl Placewise<I, O>,
+) -> usize {
+    let size = U * S::F32_LANES;
+    let end = out[0].len() - (out[0].len() - from) % size;
+    let given = given.map(|x| S::as_simd_f32s(&x[from..end]).0.as_chunks::<U>().0);
+    let mut out = out.each_mut().map(|x| S::as_mut_simd_f32s(&mut x[from..end]).0.as_chunks_mut::<U>().0);
+    // loops of our own: the standard library's over arrays would not be compiled for the instruction set
+    let (mut x, mut held) = ([[simd.splat_f32s(0.0); U]; I], [[simd.splat_f32s(0.0); U]; O]);
+    for j in 0..(end - from) / size {
+        x.iter_mut().zip(&given).for_each(|(x, given)| {
+            *x = given[j];
+            lanes::ask_ahead(&given[j]);
+        });
+        held.iter_mut().zip(&out).for_each(|(held, out)| *held = out[j]);
+        let found = what.at(simd, x, held);
+        out.iter_mut().zip(found).for_each(|(out, found)| out[j] = found);
     }
+    end
 }
 
 /// [x] -> [act(x)]
@@ -139,7 +170,7 @@ struct Value<F>(F);
 
 impl<F: Function> Placewise<1, 1> for Value<F> {
     #[inline(always)]
-    fn at<S: Simd>(self, simd: S, [x]: [S::f32s; 1], _: [S::f32s; 1]) -> [S::f32s; 1] {
+    fn at<S: Simd, const U: usize>(self, simd: S, [x]: [[S::f32s; U]; 1], _: [[S::f32s; U]; 1]) -> [[S::f32s; U]; 1] {
         [self.0.value(simd, x)]
     }
 }
@@ -150,18 +181,28 @@ struct Gated<F>(F);
 
 impl<F: Function> Placewise<2, 1> for Gated<F> {
     #[inline(always)]
-    fn at<S: Simd>(self, simd: S, [a, b]: [S::f32s; 2], _: [S::f32s; 1]) -> [S::f32s; 1] {
-        [simd.mul_f32s(self.0.value(simd, a), b)]
+    fn at<S: Simd, const U: usize>(
+        self,
+        simd: S,
+        [a, b]: [[S::f32s; U]; 2],
+        _: [[S::f32s; U]; 1],
+    ) -> [[S::f32s; U]; 1] {
+        [lanes::products(simd, self.0.value(simd, a), b)]
     }
 }
 
-/// [] in place: [x, _] -> [act(x), act'(x)]
+/// In place: [x, _] -> [act(x), act'(x)]
 #[derive(Clone, Copy)]
 struct Both<F>(F);
 
 impl<F: Function> Placewise<0, 2> for Both<F> {
     #[inline(always)]
-    fn at<S: Simd>(self, simd: S, _: [S::f32s; 0], [x, _]: [S::f32s; 2]) -> [S::f32s; 2] {
+    fn at<S: Simd, const U: usize>(
+        self,
+        simd: S,
+        _: [[S::f32s; U]; 0],
+        [x, _]: [[S::f32s; U]; 2],
+    ) -> [[S::f32s; U]; 2] {
         self.0.both(simd, x)
     }
 }
@@ -172,9 +213,14 @@ struct ValueBack<F>(F);
 
 impl<F: Function> Placewise<1, 2> for ValueBack<F> {
     #[inline(always)]
-    fn at<S: Simd>(self, simd: S, [x]: [S::f32s; 1], [g, _]: [S::f32s; 2]) -> [S::f32s; 2] {
+    fn at<S: Simd, const U: usize>(
+        self,
+        simd: S,
+        [x]: [[S::f32s; U]; 1],
+        [g, _]: [[S::f32s; U]; 2],
+    ) -> [[S::f32s; U]; 2] {
         let [value, slope] = self.0.both(simd, x);
-        [value, simd.mul_f32s(g, slope)]
+        [value, lanes::products(simd, g, slope)]
     }
 }
 
@@ -184,10 +230,15 @@ struct GatedBack<F>(F);
 
 impl<F: Function> Placewise<2, 3> for GatedBack<F> {
     #[inline(always)]
-    fn at<S: Simd>(self, simd: S, [a, b]: [S::f32s; 2], [g, _, _]: [S::f32s; 3]) -> [S::f32s; 3] {
+    fn at<S: Simd, const U: usize>(
+        self,
+        simd: S,
+        [a, b]: [[S::f32s; U]; 2],
+        [g, _, _]: [[S::f32s; U]; 3],
+    ) -> [[S::f32s; U]; 3] {
         let [value, slope] = self.0.both(simd, a);
-        let through = simd.mul_f32s(g, b);
-        [simd.mul_f32s(value, b), simd.mul_f32s(through, slope), simd.mul_f32s(g, value)]
+        let through = lanes::products(simd, g, b);
+        [lanes::products(simd, value, b), lanes::products(simd, through, slope), lanes::products(simd, g, value)]
     }
 }
 
