@@ -6,22 +6,26 @@
 
 use pulp::Simd;
 
-/// Asks for the vectors that follow these by [`AHEAD`], so that they come from memory while others are worked on. The
-/// processor asks by itself, but no further than a page.
+/// Asks for the cache line that a value lies in, so that it comes from memory while other things are done.
 #[inline(always)]
-pub fn ask_ahead<V>(these: &[V]) {
+pub fn ask_for<V>(at: *const V) {
     #[cfg(target_arch = "x86_64")]
-    for v in these {
+    {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: reads nothing and faults at no address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(v).wrapping_byte_add(AHEAD).cast()) }
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = these;
+    let _ = at;
 }
 
-/// Bytes, as many as come from memory while the vectors of as many go through a function.
-const AHEAD: usize = 2048;
+/// As [`ask_for`] what follows these vectors after so many bytes: as many as come from memory while that many go
+/// through a function. The processor asks by itself, but no further than a page.
+#[inline(always)]
+pub fn ask_ahead<V>(these: &[V]) {
+    const AHEAD: usize = 2048;
+    these.iter().for_each(|v| ask_for(std::ptr::from_ref(v).wrapping_byte_add(AHEAD)));
+}
 
 /// Sum of all values.
 #[inline(always)]
@@ -43,6 +47,18 @@ pub fn dot<S: Simd>(simd: S, x: &[f32], y: &[f32]) -> f32 {
         acc = simd.mul_add_f32s(a, b, acc);
     }
     x_tail.iter().zip(y_tail).fold(simd.reduce_sum_f32s(acc), |s, (&a, &b)| s + a * b)
+}
+
+/// Sum of squares of what all values differ from `mean`.
+#[inline(always)]
+pub fn squares_from<S: Simd>(simd: S, x: &[f32], mean: f32) -> f32 {
+    let (xs, tail) = S::as_simd_f32s(x);
+    let (mut acc, by) = (simd.splat_f32s(0.0), simd.splat_f32s(mean));
+    for &v in xs {
+        let off = simd.sub_f32s(v, by);
+        acc = simd.mul_add_f32s(off, off, acc);
+    }
+    tail.iter().fold(simd.reduce_sum_f32s(acc), |s, v| s + (v - mean) * (v - mean))
 }
 
 /// Largest value, -inf of none. A NaN may be passed over: the sum that follows shows it.

@@ -20,6 +20,7 @@ mod matrix;
 pub mod mlp;
 pub mod norm;
 mod packed;
+mod places;
 pub mod pool;
 pub mod scaled;
 pub mod shift;

@@ -82,29 +82,32 @@ impl Rows {
         filled(x.len(), |y| {
             pool::run_on(y, ROWS * d, |i, y| {
                 let x = &x[i * ROWS * d..];
-                match self.kind {
-                    Kind::Rms => rows::rms_norm(y, x, weight, self.eps),
-                    Kind::Layer => rows::layer_norm(y, [x, weight, bias], self.eps),
-                }
+                rows::forward(self.kind, y, x, [weight, bias], self.eps);
             });
         })
     }
 
     /// dx <- the gradient of x, plus `rest`, from that of the result; returns those of the weight and of the bias (zero
-    /// for RMSNorm).
-    pub fn back(self, dx: &mut [f32], [x, grad]: [&[f32]; 2], weight: &[f32], rest: Option<&[f32]>) -> [Vec<f32>; 2] {
-        let d = weight.len();
-        let mut dw = vec![0f32; x.len().div_ceil(ROWS * d) * d];
+    /// for RMSNorm). If there is room for it, y <- the result again.
+    pub fn back(
+        self,
+        [dx, y]: [&mut [f32]; 2],
+        [x, grad]: [&[f32]; 2],
+        weights: [&[f32]; 2],
+        rest: Option<&[f32]>,
+    ) -> [Vec<f32>; 2] {
+        let (d, n) = (weights[0].len(), dx.len());
+        let size = ROWS * d;
+        let mut dw = vec![0f32; n.div_ceil(size) * d];
         let mut db = dw.clone();
-        pool::run_on3((dx, ROWS * d), (&mut dw, d), (&mut db, d), |i, [dx, dw, db]| {
-            let at = i * ROWS * d;
-            match self.kind {
-                Kind::Rms => rows::rms_norm_back([dx, dw], [&x[at..], &grad[at..], weight], self.eps),
-                Kind::Layer => rows::layer_norm_back([dx, dw, db], [&x[at..], &grad[at..], weight], self.eps),
-            }
-            if let Some(rest) = rest {
-                dx.iter_mut().zip(&rest[at..]).for_each(|(dx, g)| *dx += g);
-            }
+        let mut ys: Vec<&mut [f32]> = y.chunks_mut(size).collect();
+        ys.resize_with(n.div_ceil(size), || &mut []);
+        let places = dx.chunks_mut(size).zip(ys).zip(dw.chunks_mut(d).zip(db.chunks_mut(d)));
+        pool::share(n.div_ceil(size), places.enumerate(), |(i, ((dx, y), (dw, db)))| {
+            let at = i * size..i * size + dx.len();
+            let rest = rest.map(|r| &r[at.clone()]);
+            let given = rows::Given { x: &x[at.clone()], g: &grad[at], weights, rest };
+            rows::back(self.kind, rows::Found { dx, y, dw, db }, given, self.eps);
         });
         [total(&dw, d), total(&db, d)]
     }
@@ -112,7 +115,7 @@ impl Rows {
     /// As [`Rows::back`], dx first.
     fn gradients(self, given: [&[f32]; 2], weight: &[f32]) -> [Vec<f32>; 3] {
         let mut sums = [vec![], vec![]];
-        let dx = filled(given[0].len(), |dx| sums = self.back(dx, given, weight, None));
+        let dx = filled(given[0].len(), |dx| sums = self.back([dx, &mut []], given, [weight, &[]], None));
         let [dw, db] = sums;
         [dx, dw, db]
     }

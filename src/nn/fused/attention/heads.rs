@@ -4,7 +4,11 @@
 use pulp::{Simd, WithSimd};
 
 use super::{
-    super::{lanes, matrix::Panel},
+    super::{
+        lanes,
+        matrix::Panel,
+        places::{By, over},
+    },
     fused::Block,
     rows::Turn,
 };
@@ -85,11 +89,11 @@ impl WithSimd for Spread<'_, '_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let (Block { start, len, .. }, d) = (self.block, self.y.len() / self.inv.len());
         for (r, (y, inv)) in self.y.chunks_exact(d).zip(self.inv).enumerate() {
             let to = &mut self.out.row(start + r % len)[r / len * d..][..d];
-            to.iter_mut().zip(y).for_each(|(to, y)| *to = y * inv);
+            over::<S, _, _, _, 1>(simd, [y], [to], By(*inv));
         }
     }
 }
@@ -117,7 +121,7 @@ impl WithSimd for Collect<'_> {
         for (r, (dy, mean)) in self.dy.chunks_exact_mut(d).zip(self.mean).enumerate() {
             let from = (self.heads.first + start + r % len) * self.width + self.heads.q + r / len * d;
             let by = self.by.map_or(1.0, |by| by[r]);
-            dy.iter_mut().zip(&self.grad[from..from + d]).for_each(|(dy, g)| *dy = by * g);
+            over::<S, _, _, _, 1>(simd, [&self.grad[from..from + d]], [&mut *dy], By(by));
             *mean = lanes::dot(simd, dy, &self.y[from..from + d]);
         }
     }

@@ -172,8 +172,9 @@ impl<'a> Half<'a> {
             }
         });
         let dh = filled(n * self.d, |dh| maps[0].by_rows(dh, &dwide, None));
-        let norm = self.norm.back(dx, [x, &dh], self.norm_weights[0], rest);
-        Left { g: g.into(), inner, h: self.norm.forward(x, self.norm_weights), dwide, norm, qk_norms }
+        let mut norm = [vec![], vec![]];
+        let h = filled(x.len(), |h| norm = self.norm.back([dx, h], [x, &dh], self.norm_weights, rest));
+        Left { g: g.into(), inner, h, dwide, norm, qk_norms }
     }
 
     /// dw <- what rows add to the gradients of the weights, in order, or += it.

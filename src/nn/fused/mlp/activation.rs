@@ -4,7 +4,10 @@
 use pulp::{Arch, Simd, WithSimd};
 
 use super::{
-    super::lanes::{self, abreast},
+    super::{
+        lanes::{self, abreast},
+        places::{Placewise, over},
+    },
     Act,
 };
 
@@ -102,67 +105,9 @@ impl Function for Silu {
     }
 }
 
-/// What is done at each place of some slices: from the values of `I` that are read and what `O` others hold, to what
-/// those get.
-trait Placewise<const I: usize, const O: usize>: Copy {
-    fn at<S: Simd, const U: usize>(
-        self,
-        simd: S,
-        given: [[S::f32s; U]; I],
-        held: [[S::f32s; U]; O],
-    ) -> [[S::f32s; U]; O];
-}
-
 /// Vectors that go through a function side by side: a polynomial waits for each of its sums, and the processor looks
 /// ahead too little to begin another by itself.
 const ABREAST: usize = 4;
-
-/// Over slices of one length. What is given may come from memory: it is asked for ahead.
-#[inline(always)]
-fn over<S: Simd, const I: usize, const O: usize>(
-    simd: S,
-    given: [&[f32]; I],
-    mut out: [&mut [f32]; O],
-    what: impl Placewise<I, O>,
-) {
-    let n = out[0].len();
-    let from = side_by_side::<S, I, O, ABREAST>(simd, given, &mut out, 0, what);
-    let from = side_by_side::<S, I, O, 1>(simd, given, &mut out, from, what);
-    if from < n {
-        let (mut x, mut held) = ([[simd.splat_f32s(0.0)]; I], [[simd.splat_f32s(0.0)]; O]);
-        x.iter_mut().zip(given).for_each(|(x, given)| x[0] = simd.partial_load_f32s(&given[from..n]));
-        held.iter_mut().zip(&out).for_each(|(held, out)| held[0] = simd.partial_load_f32s(&out[from..n]));
-        let found = what.at(simd, x, held);
-        out.iter_mut().zip(found).for_each(|(out, found)| simd.partial_store_f32s(&mut out[from..n], found[0]));
-    }
-}
-
-/// From this place on as far as `U` vectors go; returns where that ends.
-#[inline(always)]
-fn side_by_side<S: Simd, const I: usize, const O: usize, const U: usize>(
-    simd: S,
-    given: [&[f32]; I],
-    out: &mut [&mut [f32]; O],
-    from: usize,
-    what: impl Placewise<I, O>,
-) -> usize {
-    let size = U * S::F32_LANES;
-    let end = out[0].len() - (out[0].len() - from) % size;
-    let given = given.map(|x| S::as_simd_f32s(&x[from..end]).0.as_chunks::<U>().0);
-    let mut out = out.each_mut().map(|x| S::as_mut_simd_f32s(&mut x[from..end]).0.as_chunks_mut::<U>().0);
-    // loops of our own: the standard library's over arrays would not be compiled for the instruction set
-    let (mut x, mut held) = ([[simd.splat_f32s(0.0); U]; I], [[simd.splat_f32s(0.0); U]; O]);
-    for j in 0..(end - from) / size {
-        x.iter_mut().zip(&given).for_each(|(x, given)| {
-            *x = given[j];
-            lanes::ask_ahead(&given[j]);
-        });
-        held.iter_mut().zip(&out).for_each(|(held, out)| *held = out[j]);
-        let found = what.at(simd, x, held);
-        out.iter_mut().zip(found).for_each(|(out, found)| out[j] = found);
-    }
-    end
-}
 
 /// [x] -> [act(x)]
 #[derive(Clone, Copy)]
@@ -212,6 +157,8 @@ impl<F: Function> Placewise<0, 2> for Both<F> {
 struct ValueBack<F>(F);
 
 impl<F: Function> Placewise<1, 2> for ValueBack<F> {
+    const FAR: bool = true; // kept since the way forward
+
     #[inline(always)]
     fn at<S: Simd, const U: usize>(
         self,
@@ -229,6 +176,8 @@ impl<F: Function> Placewise<1, 2> for ValueBack<F> {
 struct GatedBack<F>(F);
 
 impl<F: Function> Placewise<2, 3> for GatedBack<F> {
+    const FAR: bool = true; // kept since the way forward
+
     #[inline(always)]
     fn at<S: Simd, const U: usize>(
         self,
@@ -261,7 +210,7 @@ impl<F: Function> WithSimd for Activate<'_, F> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        over(simd, [], [self.x, self.slope], Both(self.f));
+        over::<S, _, _, _, ABREAST>(simd, [], [self.x, self.slope], Both(self.f));
     }
 }
 
@@ -308,11 +257,11 @@ impl<F: Function> WithSimd for Values<'_, F> {
     fn with_simd<S: Simd>(self, simd: S) {
         let f = self.between.f;
         if !self.between.gated {
-            return over(simd, [self.given], [self.out], Value(self.f));
+            return over::<S, _, _, _, ABREAST>(simd, [self.given], [self.out], Value(self.f));
         }
         for (pair, out) in self.given.chunks_exact(2 * f).zip(self.out.chunks_exact_mut(f)) {
             let (a, b) = pair.split_at(f);
-            over(simd, [a, b], [out], Gated(self.f));
+            over::<S, _, _, _, ABREAST>(simd, [a, b], [out], Gated(self.f));
         }
     }
 }
@@ -332,12 +281,12 @@ impl<F: Function> WithSimd for Back<'_, F> {
     fn with_simd<S: Simd>(self, simd: S) {
         let f = self.between.f;
         if !self.between.gated {
-            return over(simd, [self.given], [self.out, self.slopes], ValueBack(self.f));
+            return over::<S, _, _, _, ABREAST>(simd, [self.given], [self.out, self.slopes], ValueBack(self.f));
         }
         let rows = self.given.chunks_exact(2 * f).zip(self.slopes.chunks_exact_mut(2 * f));
         for ((pair, slopes), out) in rows.zip(self.out.chunks_exact_mut(f)) {
             let ((a, b), (da, db)) = (pair.split_at(f), slopes.split_at_mut(f));
-            over(simd, [a, b], [out, da, db], GatedBack(self.f));
+            over::<S, _, _, _, ABREAST>(simd, [a, b], [out, da, db], GatedBack(self.f));
         }
     }
 }
