@@ -19,7 +19,7 @@ use super::{
 use crate::nn::{IGNORE, host};
 
 /// Rows whose logits exist at one time, in one group.
-const BLOCK: usize = 64;
+const BLOCK: usize = 128;
 /// Groups of rows, at most.
 const GROUPS: usize = 8;
 

@@ -3,6 +3,8 @@
 
 use std::{cell::RefCell, ops::Range};
 
+use pulp::Arch;
+
 use super::{
     matrix::{Panel, View, filled},
     tile::{self, Given, Strip},
@@ -228,9 +230,16 @@ fn lay_out(panel: &mut [f32], b: View, width: usize) {
     let n = b.cols();
     match b.steps() {
         [_, 1] => {
-            for (p, row) in panel.chunks_exact_mut(width).enumerate() {
-                row[..n].copy_from_slice(b.row(p));
-                row[n..].fill(0.0);
+            // of the widths there mostly are, by what needs no call
+            match (width, width == n) {
+                (64, true) => copy_rows::<64>(panel, b),
+                (32, true) => copy_rows::<32>(panel, b),
+                _ => {
+                    for (p, row) in panel.chunks_exact_mut(width).enumerate() {
+                        row[..n].copy_from_slice(b.row(p));
+                        row[n..].fill(0.0);
+                    }
+                }
             }
         }
         [1, step] => {
@@ -245,6 +254,11 @@ fn lay_out(panel: &mut [f32], b: View, width: usize) {
             }
         }
     }
+}
+
+fn copy_rows<const N: usize>(panel: &mut [f32], b: View) {
+    let (panel, _) = panel.as_chunks_mut::<N>();
+    Arch::new().dispatch(|| panel.iter_mut().enumerate().for_each(|(p, row)| row.copy_from_slice(&b.row(p)[..N])));
 }
 
 #[cfg(test)]

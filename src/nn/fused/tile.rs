@@ -6,6 +6,8 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
+use super::lanes;
+
 /// Rows of a tile.
 const ROWS: usize = 6;
 
@@ -131,6 +133,14 @@ unsafe fn tile<S: Simd, const W: usize, const R: usize>(simd: S, s: Strip) {
     let ([row_step, col_step], scale) = (s.a_steps, simd.splat_f32s(s.scale));
     let mut sums = [[simd.splat_f32s(0.0); W]; R];
     let (mut a, mut b) = (s.a, s.b);
+    // what the sums are added to is wanted when they are done
+    if let Some((at, step)) = s.plus[0] {
+        for r in 0..R {
+            for j in 0..W {
+                lanes::ask_for(at.wrapping_add(r * step + j * lanes));
+            }
+        }
+    }
     // SAFETY: within the rows and columns that the contract speaks of; a vector may lie anywhere.
     unsafe {
         for _ in 0..s.k {
