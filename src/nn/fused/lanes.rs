@@ -1,5 +1,5 @@
-//! Vector pieces of the fused CPU forms: reductions in a fixed order and a polynomial exponential,
-//! compiled for each instruction set and chosen at run time by `pulp`.
+//! Vector pieces of the fused CPU forms: reductions in a fixed order, polynomials and the exponential, and
+//! asking memory ahead; compiled for each instruction set and chosen at run time by `pulp`.
 //!
 //! Everything here is inlined into the caller's [`pulp::WithSimd`], which carries the instruction
 //! set. It does not know what is reduced.
