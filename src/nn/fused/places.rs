@@ -2,7 +2,7 @@
 //! compiler makes none, because it cannot know that so many slices lie apart, and for rows that are shorter than what
 //! its loops take at once.
 
-use pulp::Simd;
+use pulp::{Arch, Simd, WithSimd};
 
 use super::lanes;
 
@@ -40,6 +40,30 @@ pub fn over<S: Simd, P: Placewise<I, O>, const I: usize, const O: usize, const U
     }
 }
 
+/// As [`over`], in the widest vectors there are.
+pub fn at_each<P: Placewise<I, O>, const I: usize, const O: usize, const U: usize>(
+    given: [&[f32]; I],
+    out: [&mut [f32]; O],
+    what: P,
+) {
+    Arch::new().dispatch(Apply::<P, I, O, U> { given, out, what });
+}
+
+struct Apply<'a, P, const I: usize, const O: usize, const U: usize> {
+    given: [&'a [f32]; I],
+    out: [&'a mut [f32]; O],
+    what: P,
+}
+
+impl<P: Placewise<I, O>, const I: usize, const O: usize, const U: usize> WithSimd for Apply<'_, P, I, O, U> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        over::<S, P, I, O, U>(simd, self.given, self.out, self.what);
+    }
+}
+
 /// From this place on as far as `U` vectors go; returns where that ends.
 #[inline(always)]
 fn side_by_side<S: Simd, P: Placewise<I, O>, const I: usize, const O: usize, const U: usize>(
@@ -69,7 +93,7 @@ fn side_by_side<S: Simd, P: Placewise<I, O>, const I: usize, const O: usize, con
     end
 }
 
-/// [x, y] -> [x y]
+/// [x, y] -> [x y]; in place, [x] and [y] -> [y x]
 #[derive(Clone, Copy)]
 pub struct Times;
 
@@ -82,6 +106,13 @@ impl Placewise<2, 1> for Times {
         _: [[S::f32s; U]; 1],
     ) -> [[S::f32s; U]; 1] {
         [lanes::products(simd, x, y)]
+    }
+}
+
+impl Placewise<1, 1> for Times {
+    #[inline(always)]
+    fn at<S: Simd, const U: usize>(self, simd: S, [x]: [[S::f32s; U]; 1], [y]: [[S::f32s; U]; 1]) -> [[S::f32s; U]; 1] {
+        [lanes::products(simd, y, x)]
     }
 }
 
@@ -125,8 +156,6 @@ impl Placewise<1, 1> for By {
 
 #[cfg(test)]
 mod tests {
-    use pulp::{Arch, WithSimd};
-
     use super::*;
 
     /// [x, y], in place: [a, b] -> [a + x, b - x y]
@@ -150,24 +179,13 @@ mod tests {
         }
     }
 
-    struct Go<'a>([&'a [f32]; 2], [&'a mut [f32]; 2]);
-
-    impl WithSimd for Go<'_> {
-        type Output = ();
-
-        #[inline(always)]
-        fn with_simd<S: Simd>(self, simd: S) {
-            over::<S, _, _, _, 4>(simd, self.0, self.1, Both);
-        }
-    }
-
     #[test]
     fn every_place_is_reached_once_at_every_length() {
         for n in 0..200 {
             let some = |by: f32| -> Vec<f32> { (0..n).map(|i| (i as f32 * by).sin()).collect() };
             let (x, y, a, b) = (some(0.7), some(1.1), some(1.7), some(2.3));
             let (mut to_a, mut to_b) = (a.clone(), b.clone());
-            Arch::new().dispatch(Go([&x, &y], [&mut to_a, &mut to_b]));
+            at_each::<_, _, _, 4>([&x, &y], [&mut to_a, &mut to_b], Both);
             for i in 0..n {
                 assert_eq!([to_a[i], to_b[i]], [a[i] + x[i], b[i] - x[i] * y[i]], "{i} of {n}");
             }

@@ -8,7 +8,8 @@ use super::{
     super::{
         lanes,
         matrix::{self, View, filled, product, total},
-        mlp::activation::{activate, times},
+        mlp::activation::activate,
+        places::{Times, at_each},
         pool,
     },
     Act, CoupledSpec, Scheme,
@@ -157,7 +158,7 @@ impl Field<'_> {
         let dforce = View::new(dforce, n, d);
         product(df2, dforce.t(), View::new(&force.inner, n, d), 1.0, true);
         let mut dinner = filled(n * d, |v| product(v, dforce, second, 1.0, false));
-        times(&mut dinner, &force.slope);
+        at_each::<_, _, _, 1>([&force.slope], [&mut dinner], Times);
         let dinner = View::new(&dinner, n, d);
         product(df1, dinner.t(), View::new(&force.q, n, d), 1.0, true);
         product(dq, dinner, first, 1.0, true);

@@ -13,8 +13,8 @@ use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
 use super::{
     super::{
         matrix::{self, View, filled, product},
-        mlp::activation::product_of,
         packed::Packed,
+        places::{Times, at_each},
         pool,
     },
     LinearAttentionSpec, angles, decays,
@@ -139,7 +139,7 @@ impl Op {
         let all = self.sizes.found();
         let Found { x, u, a, inv, scores } = self.sizes.read(&kept[i * all..][..all]);
 
-        let y = filled(t * n, |y| product_of(y, u, x));
+        let y = filled(t * n, |y| at_each::<_, _, _, 1>([u, x], [y], Times));
         product(ddec, View::new(&y, t, n).t(), grad, 1.0, !first); // (N, O)
         let mut du = y; // its room
         let mut dx = filled(t * n, |dx| weights.dec.product(dx, grad, 1.0)); // of y first, (T, N)

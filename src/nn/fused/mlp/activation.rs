@@ -6,7 +6,7 @@ use pulp::{Arch, Simd, WithSimd};
 use super::{
     super::{
         lanes::{self, abreast},
-        places::{Placewise, over},
+        places::{Placewise, at_each, over},
     },
     Act,
 };
@@ -194,23 +194,8 @@ impl<F: Function> Placewise<2, 3> for GatedBack<F> {
 /// x <- act(x); `slope`, of the same length as x, gets the derivative.
 pub fn activate(act: Act, x: &mut [f32], slope: &mut [f32]) {
     match act {
-        Act::Gelu => Arch::new().dispatch(Activate { f: Gelu, x, slope }),
-        Act::Silu => Arch::new().dispatch(Activate { f: Silu, x, slope }),
-    }
-}
-
-struct Activate<'a, F> {
-    f: F,
-    x: &'a mut [f32],
-    slope: &'a mut [f32],
-}
-
-impl<F: Function> WithSimd for Activate<'_, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        over::<S, _, _, _, ABREAST>(simd, [], [self.x, self.slope], Both(self.f));
+        Act::Gelu => at_each::<_, _, _, ABREAST>([], [x, slope], Both(Gelu)),
+        Act::Silu => at_each::<_, _, _, ABREAST>([], [x, slope], Both(Silu)),
     }
 }
 
@@ -287,32 +272,6 @@ impl<F: Function> WithSimd for Back<'_, F> {
         for ((pair, slopes), out) in rows.zip(self.out.chunks_exact_mut(f)) {
             let ((a, b), (da, db)) = (pair.split_at(f), slopes.split_at_mut(f));
             over::<S, _, _, _, ABREAST>(simd, [a, b], [out, da, db], GatedBack(self.f));
-        }
-    }
-}
-
-/// out <- x y
-pub fn product_of(out: &mut [f32], x: &[f32], y: &[f32]) {
-    Arch::new().dispatch(|| out.iter_mut().zip(x).zip(y).for_each(|((out, x), y)| *out = x * y));
-}
-
-/// x <- x y
-pub fn times(x: &mut [f32], y: &[f32]) {
-    Arch::new().dispatch(Times { x, y });
-}
-
-struct Times<'a> {
-    x: &'a mut [f32],
-    y: &'a [f32],
-}
-
-impl WithSimd for Times<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for (x, y) in self.x.iter_mut().zip(self.y) {
-            *x *= y;
         }
     }
 }

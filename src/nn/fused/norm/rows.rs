@@ -29,19 +29,28 @@ impl WithSimd for Forward<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let [w, b] = self.weights;
-        let (d, size) = (w.len(), TOGETHER * w.len());
-        let mut hats = [Hat::default(); TOGETHER];
+        let d = self.weights[0].len();
+        let size = TOGETHER * d;
+        let (mut known, mut hats) = ([Hat::default(); TOGETHER], vec![0f32; size]);
         for (y, x) in self.y.chunks_mut(size).zip(self.x.chunks(size)) {
-            for (hat, x) in hats.iter_mut().zip(x.chunks_exact(d)) {
+            for (hat, x) in known.iter_mut().zip(x.chunks_exact(d)) {
                 *hat = Hat::of(simd, self.kind, x, self.eps);
             }
-            for (hat, (y, x)) in hats.iter().zip(y.chunks_exact_mut(d).zip(x.chunks_exact(d))) {
-                match self.kind {
-                    Kind::Rms => over::<S, _, _, _, 1>(simd, [x, w], [y], Normed(*hat)),
-                    Kind::Layer => over::<S, _, _, _, 1>(simd, [x, w, b], [y], Normed(*hat)),
-                }
+            for (hat, (hats, x)) in known.iter().zip(hats.chunks_exact_mut(d).zip(x.chunks_exact(d))) {
+                over::<S, _, _, _, 1>(simd, [x], [hats], *hat);
             }
+            results(simd, self.kind, y, &hats, self.weights);
+        }
+    }
+}
+
+/// y <- hat w [+ b], by rows.
+#[inline(always)]
+fn results<S: Simd>(simd: S, kind: Kind, y: &mut [f32], hats: &[f32], [w, b]: [&[f32]; 2]) {
+    for (y, hats) in y.chunks_exact_mut(w.len()).zip(hats.chunks_exact(w.len())) {
+        match kind {
+            Kind::Rms => over::<S, _, _, _, 1>(simd, [hats, w], [y], Times),
+            Kind::Layer => over::<S, _, _, _, 1>(simd, [hats, w, b], [y], TimesPlus),
         }
     }
 }
@@ -85,7 +94,7 @@ impl WithSimd for Back<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { kind, found: Found { dx, y, dw, db }, given, eps } = self;
-        let [w, b] = given.weights;
+        let w = given.weights[0];
         let (d, size) = (w.len(), TOGETHER * w.len());
         let mut hats = vec![0f32; size];
         let mut known = [(Hat::default(), Through::default()); TOGETHER];
@@ -118,12 +127,7 @@ impl WithSimd for Back<'_> {
                 over::<S, _, _, _, 1>(simd, [&rest[at.clone()]], [dx], Plus);
             }
             if let Some(y) = y.get_mut(at) {
-                for (y, hats) in y.chunks_exact_mut(d).zip(hats.chunks_exact(d)) {
-                    match kind {
-                        Kind::Rms => over::<S, _, _, _, 1>(simd, [hats, w], [y], Times),
-                        Kind::Layer => over::<S, _, _, _, 1>(simd, [hats, w, b], [y], TimesPlus),
-                    }
-                }
+                results(simd, kind, y, &hats, given.weights);
             }
         }
     }
@@ -147,45 +151,13 @@ impl Hat {
         };
         Self { mean, inv: 1.0 / (lanes::squares_from(simd, x, mean) / d + eps).sqrt() }
     }
-
-    #[inline(always)]
-    fn vector<S: Simd>(self, simd: S, x: S::f32s) -> S::f32s {
-        simd.mul_f32s(simd.sub_f32s(x, simd.splat_f32s(self.mean)), simd.splat_f32s(self.inv))
-    }
 }
 
 impl Placewise<1, 1> for Hat {
     #[inline(always)]
     fn at<S: Simd, const U: usize>(self, simd: S, [x]: [[S::f32s; U]; 1], _: [[S::f32s; U]; 1]) -> [[S::f32s; U]; 1] {
-        [lanes::abreast::<S, U>(simd, |u| self.vector(simd, x[u]))]
-    }
-}
-
-/// [x, w] -> [hat w]; [x, w, b] -> [hat w + b]
-#[derive(Clone, Copy)]
-struct Normed(Hat);
-
-impl Placewise<2, 1> for Normed {
-    #[inline(always)]
-    fn at<S: Simd, const U: usize>(
-        self,
-        simd: S,
-        [x, w]: [[S::f32s; U]; 2],
-        _: [[S::f32s; U]; 1],
-    ) -> [[S::f32s; U]; 1] {
-        [lanes::abreast::<S, U>(simd, |u| simd.mul_f32s(self.0.vector(simd, x[u]), w[u]))]
-    }
-}
-
-impl Placewise<3, 1> for Normed {
-    #[inline(always)]
-    fn at<S: Simd, const U: usize>(
-        self,
-        simd: S,
-        [x, w, b]: [[S::f32s; U]; 3],
-        _: [[S::f32s; U]; 1],
-    ) -> [[S::f32s; U]; 1] {
-        [lanes::abreast::<S, U>(simd, |u| simd.mul_add_f32s(self.0.vector(simd, x[u]), w[u], b[u]))]
+        let (mean, inv) = (simd.splat_f32s(self.mean), simd.splat_f32s(self.inv));
+        [lanes::abreast::<S, U>(simd, |u| simd.mul_f32s(simd.sub_f32s(x[u], mean), inv))]
     }
 }
 
