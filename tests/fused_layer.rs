@@ -6,7 +6,7 @@ use orrery::nn::{
     Result,
     fused::{
         attention::{self, AttentionSpec},
-        layer::{LayerSpec, Style, gather, layer, slope},
+        layer::{LayerSpec, Style, gather, layer, slope, step},
         linear,
         mlp::{self, Act, Biased},
         norm,
@@ -27,7 +27,12 @@ enum Join {
     Residual,
     /// The row that is added is one for all texts, or one for each.
     Slope(bool),
+    /// x goes along that slope.
+    Step(bool),
 }
+
+/// How far.
+const LENGTH: f64 = 0.3;
 
 fn mapped(x: &Tensor, w: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     match bias {
@@ -36,7 +41,7 @@ fn mapped(x: &Tensor, w: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     }
 }
 
-/// The same in single operations; arguments: x, of a slope the row, the weights, of a slope the scale.
+/// The same in single operations; arguments: x, of a slope or step the row, the weights, of those the scale.
 fn reference(a: &[Tensor], s: LayerSpec, join: Join) -> Result<Tensor> {
     let x = &a[0];
     if join == Join::Residual {
@@ -44,9 +49,10 @@ fn reference(a: &[Tensor], s: LayerSpec, join: Join) -> Result<Tensor> {
         let x = (x + y)?;
         return &x + transformed(&x, rest, s)?;
     }
-    let x = x.broadcast_add(&a[1])?;
-    let (y, rest) = attended(&x, &a[2..], s)?;
-    (y + transformed(&x, rest, s)?)?.broadcast_mul(&a[a.len() - 1].squeeze(0)?)
+    let moved = x.broadcast_add(&a[1])?;
+    let (y, rest) = attended(&moved, &a[2..], s)?;
+    let slope = (y + transformed(&moved, rest, s)?)?.broadcast_mul(&a[a.len() - 1].squeeze(0)?)?;
+    if let Join::Slope(_) = join { Ok(slope) } else { x + (slope * LENGTH)? }
 }
 
 /// The first of the weights.
@@ -93,6 +99,7 @@ fn fused(a: &[Tensor], s: LayerSpec, join: Join) -> Result<Tensor> {
     match join {
         Join::Residual => layer(&a[0], &gathered(&a[1..])?, s),
         Join::Slope(_) => slope(&a[0], &a[1], &gathered(&a[2..])?, s),
+        Join::Step(_) => step(&a[0], &a[1], &gathered(&a[2..])?, s, LENGTH),
     }
 }
 
@@ -133,7 +140,7 @@ fn all([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -> Vec<Dr
         let more = [vec![d], vec![d], vec![f, d], vec![f], vec![d, f], vec![d]];
         let (row, scale) = match join {
             Join::Residual => (None, None),
-            Join::Slope(one) => (Some(vec![if one { 1 } else { b }, 1, d]), Some(vec![1])),
+            Join::Slope(one) | Join::Step(one) => (Some(vec![if one { 1 } else { b }, 1, d]), Some(vec![1])),
         };
         let x = vec![b, t, d];
         ((spec, join), [x].into_iter().chain(row).chain(weights).chain(more).chain(scale).collect())
@@ -144,6 +151,8 @@ fn all([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -> Vec<Dr
         biased(Join::Residual),
         biased(Join::Slope(true)),
         biased(Join::Slope(false)),
+        biased(Join::Step(true)),
+        biased(Join::Step(false)),
     ]
 }
 
@@ -203,11 +212,12 @@ fn weights_laid_out_once_serve_all_uses() -> Result<()> {
         let twice = |reused: bool| -> Result<Vec<Vec<f32>>> {
             let weights = gather(&args[if join == Join::Residual { 1 } else { 2 }..])?;
             let weights = if reused { weights.reused() } else { weights };
-            let step = |x: &Tensor| match join {
+            let once = |x: &Tensor| match join {
                 Join::Residual => layer(x, &weights, s),
                 Join::Slope(_) => slope(x, args[1], &weights, s),
+                Join::Step(_) => step(x, args[1], &weights, s, LENGTH),
             };
-            let grads = step(&step(args[0])?)?.sqr()?.sum_all()?.backward()?;
+            let grads = once(&once(args[0])?)?.sqr()?.sum_all()?.backward()?;
             vars.iter().map(|v| host::to_f32(grads.get(v).expect("a gradient"))).collect()
         };
         assert_eq!(twice(true)?, twice(false)?);
@@ -223,6 +233,7 @@ fn sizes_that_do_not_fit_are_named() -> Result<()> {
         Ok(match join {
             Join::Residual => layer(&x, &weights, s),
             Join::Slope(_) => slope(&x, &row, &weights, s),
+            Join::Step(_) => step(&x, &row, &weights, s, LENGTH),
         }
         .unwrap_err()
         .to_string())

@@ -266,6 +266,47 @@ fn a_field_that_stops_being_finite_is_an_error_at_that_time() {
     assert_eq!(refused(&never, &[1.0], 1.0, &Options::default()).t, 0.0);
 }
 
+/// A field that makes Euler's steps itself.
+struct Own<F>(F);
+
+impl<F: Fn(f64, &Tensor) -> Result<Tensor>> Field for Own<F> {
+    fn at(&self, t: f64, y: &Tensor) -> Result<Tensor> {
+        self.0(t, y)
+    }
+
+    fn onward(&self, t: f64, y: &Tensor, h: f64) -> Result<Option<Tensor>> {
+        (y + (self.0(t, y)? * h)?).map(Some)
+    }
+}
+
+/// Steps of its own are Euler's, counted as such, and are asked for by no other method.
+#[test]
+fn a_field_may_make_the_steps() {
+    for method in Method::ALL {
+        let options = Options { method, steps: 7, ..Options::default() };
+        let (own, plain) = (solved(&Own(bent), &[0.7, 0.9], 1.0, &options), solved(&bent, &[0.7, 0.9], 1.0, &options));
+        assert_eq!((own.trace, values(&own.end)), (plain.trace, values(&plain.end)), "{method}");
+    }
+    let euler = Options::fixed(Method::Euler, 4);
+    let late = |t: f64, y: &Tensor| y.ones_like()? * if t > 0.4 { f64::NAN } else { 1.0 };
+    let failure = refused(&Own(late), &[1.0], 1.0, &euler);
+    assert_eq!((failure.reason, failure.t, failure.trace.nfe), (Reason::NonFiniteField, 0.5, 3));
+    let grows = |_: f64, y: &Tensor| (y * 1e100)?.clamp(-1e300, 1e300);
+    let failure = refused(&Own(grows), &[1e200], 4e9, &euler);
+    assert_eq!((failure.reason, failure.t), (Reason::Overflow, 0.0));
+    struct Narrow;
+    impl Field for Narrow {
+        fn at(&self, _: f64, y: &Tensor) -> Result<Tensor> {
+            y.zeros_like()
+        }
+        fn onward(&self, _: f64, _: &Tensor, _: f64) -> Result<Option<Tensor>> {
+            Tensor::zeros(3, DType::F64, CPU).map(Some)
+        }
+    }
+    let failure = refused(&Narrow, &[1.0, 2.0], 1.0, &euler);
+    assert!(matches!(&failure.reason, Reason::Field(what) if what.contains("[3]")), "{failure}");
+}
+
 /// y' = y^2 has no solution past t = 1: no method may go on for ever towards it.
 #[test]
 fn an_explosion_ends_in_an_error() {

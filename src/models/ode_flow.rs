@@ -12,11 +12,14 @@ use candle_core::{DType, Device, Result, Tensor, backprop::GradStore};
 
 pub use spec::{CONTROLS, OdeFlowSpec, Steering};
 
-use self::{net::Net, steering::Steered};
+use self::{
+    net::{Flow, Net},
+    steering::Steered,
+};
 use super::{Loss, Model};
 use crate::{
     nn::{Batch, Params, Tap, fused::cross_entropy::head_cross_entropy, host},
-    ode::{Field, Options, SharedField},
+    ode::{Options, SharedField},
 };
 
 /// Readings of every step.
@@ -112,20 +115,6 @@ impl OdeFlow {
     /// u = 0 for every row of a batch.
     fn no_control(&self, batch: &Batch) -> Result<Tensor> {
         Tensor::zeros((batch.tokens.dim(0)?, CONTROLS), DType::F32, batch.tokens.device())
-    }
-}
-
-/// A field at a control: what a solver follows.
-pub struct Flow<'a> {
-    net: &'a net::FieldNet,
-    pushed: Tensor, // (1, 1, D)
-    scale: f64,
-}
-
-impl Field for Flow<'_> {
-    fn at(&self, t: f64, y: &Tensor) -> Result<Tensor> {
-        let v = self.net.velocity(t, y, &self.pushed)?;
-        if self.scale == 1.0 { Ok(v) } else { v * self.scale }
     }
 }
 

@@ -8,8 +8,9 @@ use candle_core::{Result, Tensor};
 use super::{
     Params, Tap,
     fused::{
+        advanced::advanced,
         attention::{AttentionSpec, plain, plain_alibi, plain_alibi_reference, plain_reference},
-        layer::{self, Gathered, LayerSpec, Style, gather, layer, slope},
+        layer::{self, Gathered, LayerSpec, Style, gather, layer, slope, step},
         linear::biased,
         mlp::{self, Act, Biased},
         norm::layer_norm,
@@ -144,18 +145,30 @@ impl Layer {
     /// `(B or 1, 1, D)`, scale `()` -> `(B, T, D)`. Offers as [`Layer::forward`].
     pub fn slope(&self, x: &Tensor, row: &Tensor, scale: &Tensor, tap: &mut Tap) -> Result<Tensor> {
         if self.learns(x, tap) {
-            let weights = match &self.gathered {
-                Some(gathered) => gathered.clone(),
-                None => self.gather(Some(scale))?,
-            };
-            return slope(x, row, &weights, self.spec()?);
+            return slope(x, row, &self.scaled(scale)?, self.spec()?);
         }
         let x = shifted(x, row)?;
         scaled_sum(&self.attention(&x, tap)?, &self.transition(&x)?, scale)
     }
 
+    /// x + h [`Layer::slope`].
+    pub fn step(&self, x: &Tensor, row: &Tensor, scale: &Tensor, h: f64) -> Result<Tensor> {
+        if self.learns(x, &Tap::off()) {
+            return step(x, row, &self.scaled(scale)?, self.spec()?, h);
+        }
+        advanced(x, &self.slope(x, row, scale, &mut Tap::off())?, h)
+    }
+
+    /// The weights with this scale, gathered now if they were not.
+    fn scaled(&self, scale: &Tensor) -> Result<Gathered> {
+        match &self.gathered {
+            Some(gathered) => Ok(gathered.clone()),
+            None => self.gather(Some(scale)),
+        }
+    }
+
     /// Whether the way back will be asked for, so that a layer is worth one operation.
-    fn learns(&self, x: &Tensor, tap: &Tap) -> bool {
+    pub fn learns(&self, x: &Tensor, tap: &Tap) -> bool {
         !tap.is_on() && layer::suits(x) && (x.track_op() || self.qkv.weight.track_op())
     }
 

@@ -29,6 +29,11 @@ pub use tableau::{Method, Tableau};
 pub trait Field {
     /// dy/dt at time t, of y's shape and type.
     fn at(&self, t: f64, y: &Tensor) -> Result<Tensor>;
+
+    /// y + h f(t, y), of a field that has it cheaper than the slope and the sum; `None` of one that has not.
+    fn onward(&self, _t: f64, _y: &Tensor, _h: f64) -> Result<Option<Tensor>> {
+        Ok(None)
+    }
 }
 
 impl<F: Fn(f64, &Tensor) -> Result<Tensor>> Field for F {

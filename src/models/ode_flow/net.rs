@@ -16,7 +16,7 @@ use crate::{
         layers::EMBEDDING_STD,
         prenorm::{Affine, Layer, Norm},
     },
-    ode::{self, Options},
+    ode::{self, Field, Options},
 };
 
 /// alpha at first.
@@ -54,9 +54,22 @@ impl FieldNet {
 
     /// Velocity at (tau, h): h `(B, T, D)`, pushed `(B or 1, 1, D)` what the control adds ([`Self::push`]).
     pub fn velocity(&self, tau: f64, h: &Tensor, pushed: &Tensor) -> Result<Tensor> {
-        let tau = Tensor::full(tau as f32, (1, 1), h.device())?.to_dtype(h.dtype())?;
+        self.layer.slope(h, &self.row(tau, pushed)?, &self.alpha, &mut Tap::off())
+    }
+
+    /// h + length velocity, where that is one operation: where the way back will be asked for.
+    fn step(&self, tau: f64, h: &Tensor, pushed: &Tensor, length: f64) -> Result<Option<Tensor>> {
+        if !self.layer.learns(h, &Tap::off()) {
+            return Ok(None);
+        }
+        self.layer.step(h, &self.row(tau, pushed)?, &self.alpha, length).map(Some)
+    }
+
+    /// What time and control add to the state `(B or 1, 1, D)`.
+    fn row(&self, tau: f64, pushed: &Tensor) -> Result<Tensor> {
+        let tau = Tensor::full(tau as f32, (1, 1), pushed.device())?.to_dtype(pushed.dtype())?;
         let time = self.time2.forward(&Act::Silu.apply(&self.time1.forward(&tau)?)?)?.unsqueeze(1)?; // (1,1,D)
-        self.layer.slope(h, &pushed.broadcast_add(&time)?, &self.alpha, &mut Tap::off())
+        pushed.broadcast_add(&time)
     }
 
     /// u `(B, 4)` -> what it adds to the state `(B, 1, D)`.
@@ -84,12 +97,27 @@ impl FieldNet {
         // every step uses the weights anew
         let learns = h.track_op() || self.alpha.track_op();
         let layer = if learns { self.layer.gathered(&self.alpha)? } else { self.layer.clone() };
-        let field = Self { layer, ..self.clone() };
-        let law = |tau: f64, h: &Tensor| -> Result<Tensor> {
-            let v = field.velocity(tau, h, &pushed)?;
-            if scale == 1.0 { Ok(v) } else { v * scale }
-        };
-        Ok(ode::solve(&law, h, 0.0, 1.0, options)?.end)
+        let net = &Self { layer, ..self.clone() };
+        Ok(ode::solve(&Flow { net, pushed, scale }, h, 0.0, 1.0, options)?.end)
+    }
+}
+
+/// A field at a control: what a solver follows.
+pub struct Flow<'a> {
+    pub net: &'a FieldNet,
+    /// `(B or 1, 1, D)`
+    pub pushed: Tensor,
+    pub scale: f64,
+}
+
+impl Field for Flow<'_> {
+    fn at(&self, t: f64, y: &Tensor) -> Result<Tensor> {
+        let v = self.net.velocity(t, y, &self.pushed)?;
+        if self.scale == 1.0 { Ok(v) } else { v * self.scale }
+    }
+
+    fn onward(&self, t: f64, y: &Tensor, h: f64) -> Result<Option<Tensor>> {
+        self.net.step(t, y, &self.pushed, self.scale * h)
     }
 }
 

@@ -11,7 +11,7 @@ use candle_core::{CpuStorage, CustomOp2, CustomOp3, DType, Layout, Result, Shape
 
 use self::{
     half::{Half, Packs},
-    pieces::{Given, Pieces},
+    pieces::{Field, Given, Pieces},
 };
 use super::{
     attention::AttentionSpec,
@@ -108,6 +108,15 @@ pub fn layer(x: &Tensor, weights: &Gathered, spec: LayerSpec) -> Result<Tensor> 
 /// s (Attn(norm x') + MLP(norm x')) with x' = x + row: what a field makes of a state. x `(B, T, D)`, row
 /// `(B or 1, 1, D)`; the weights end with the number s.
 pub fn slope(x: &Tensor, row: &Tensor, weights: &Gathered, spec: LayerSpec) -> Result<Tensor> {
+    along(x, row, weights, spec, None)
+}
+
+/// x + h [`slope`]: an Euler step of a length h.
+pub fn step(x: &Tensor, row: &Tensor, weights: &Gathered, spec: LayerSpec, h: f64) -> Result<Tensor> {
+    along(x, row, weights, spec, Some(h as f32))
+}
+
+fn along(x: &Tensor, row: &Tensor, weights: &Gathered, spec: LayerSpec, length: Option<f32>) -> Result<Tensor> {
     let (x, row) = (x.contiguous()?, row.contiguous()?);
     let (b, t, d) = x.dims3()?;
     weights.check(spec.len(d) + 1, &format!("a slope of width {d}"))?;
@@ -117,7 +126,7 @@ pub fn slope(x: &Tensor, row: &Tensor, weights: &Gathered, spec: LayerSpec) -> R
     }
     let weights = &weights.beside(x.track_op() || row.track_op())?;
     let keep = x.track_op() || row.track_op() || weights.all.track_op();
-    x.apply_op3(&row, &weights.all, Slope(Op::new(spec, [b, t, d], weights, keep)))
+    x.apply_op3(&row, &weights.all, Slope { op: Op::new(spec, [b, t, d], weights, keep), length })
 }
 
 /// How many values each piece of a half's weights has; 0 for one that is not there. Order: the norm's weight and bias,
@@ -185,7 +194,7 @@ impl Op {
         [Half::attention(&self.spec, shape, first, self.keep), Half::mlp(&self.spec, shape, second)]
     }
 
-    fn forward(&self, x: &[f32], field: Option<(&[f32], f32)>, weights: &[f32]) -> CpuStorage {
+    fn forward(&self, x: &[f32], field: Option<Field>, weights: &[f32]) -> CpuStorage {
         let halves = self.halves(weights);
         let own = Packs::default();
         let packs = self.packs.as_deref().unwrap_or(&own);
@@ -203,7 +212,7 @@ impl Op {
     }
 
     /// Gradients of x, of the weights, if they are wanted and go through the graph, and of a field's row.
-    fn back(&self, given: [&[f32]; 2], field: Option<(&[f32], f32)>, all: &[f32], wanted: bool) -> Result<Found> {
+    fn back(&self, given: [&[f32]; 2], field: Option<Field>, all: &[f32], wanted: bool) -> Result<Found> {
         let Some(kept) = self.kept.get().filter(|_| self.keep) else {
             bail!("a layer is asked for gradients that nothing tracked")
         };
@@ -255,7 +264,17 @@ impl CustomOp2 for Residual {
     }
 }
 
-struct Slope(Op);
+/// The slope, or x after a step of this length along it.
+struct Slope {
+    op: Op,
+    length: Option<f32>,
+}
+
+impl Slope {
+    fn field<'a>(&self, row: &'a [f32], scale: f32) -> Option<Field<'a>> {
+        Some(Field { row, scale, length: self.length })
+    }
+}
 
 impl CustomOp3 for Slope {
     fn name(&self) -> &'static str {
@@ -272,8 +291,8 @@ impl CustomOp3 for Slope {
         lw: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
         let (weights, scale) = ending(matrix::values(w, lw)?)?;
-        let field = Some((matrix::values(row, lr)?, scale));
-        Ok((self.0.forward(matrix::values(x, lx)?, field, weights), lx.shape().clone()))
+        let field = self.field(matrix::values(row, lr)?, scale);
+        Ok((self.op.forward(matrix::values(x, lx)?, field, weights), lx.shape().clone()))
     }
 
     fn bwd(
@@ -286,7 +305,7 @@ impl CustomOp3 for Slope {
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
         let found = matrix::read_all(&[x, row, w, grad], |[x, row, all, g]| {
             let (_, scale) = ending(all)?;
-            self.0.back([x, g], Some((row, scale)), all, w.track_op())
+            self.op.back([x, g], self.field(row, scale), all, w.track_op())
         })?;
         let drow = row.track_op().then(|| like(found.drow, row)).transpose()?;
         Ok((Some(like(found.dx, x)?), drow, found.dw.map(|dw| like(dw, w)).transpose()?))

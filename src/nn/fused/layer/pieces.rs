@@ -31,9 +31,18 @@ pub struct Pieces<'a> {
     /// Attention and MLP.
     pub halves: [Half<'a>; 2],
     pub maps: [[Map<'a>; 2]; 2],
-    /// Of a slope: the row that is added to each text, or to all, and the scale. Without it, the halves follow one
-    /// another, each added to what it was given.
-    pub field: Option<(&'a [f32], f32)>,
+    /// Without it, the halves follow one another, each added to what it was given.
+    pub field: Option<Field<'a>>,
+}
+
+/// What makes a slope of a layer, or a step along it.
+#[derive(Clone, Copy)]
+pub struct Field<'a> {
+    /// Added to each text, or to all.
+    pub row: &'a [f32],
+    pub scale: f32,
+    /// How far x goes along the slope; without it the slope itself is wanted.
+    pub length: Option<f32>,
 }
 
 /// What the way back is given: x, the gradient of the result, and what was kept.
@@ -100,20 +109,24 @@ impl Pieces<'_> {
         let [first, between, _] = self.parts(x.len() / self.shape[2]);
         let (first, rest) = kept.split_at_mut(first);
         let (between, last) = rest.split_at_mut(between);
-        let Some((_, scale)) = self.field else {
+        let Some(field) = self.field else {
             attention.forward(attention_maps, x, Some(x), between, first);
             mlp.forward(mlp_maps, between, Some(between), y, last);
             return;
         };
-        let x = self.shifted(i, x);
-        attention.forward(attention_maps, &x, None, y, first);
-        mlp.forward(mlp_maps, &x, Some(y), between, last);
-        Arch::new().dispatch(|| y.iter_mut().zip(&*between).for_each(|(y, sum)| *y = scale * sum));
+        let moved = self.shifted(i, x, field.row);
+        attention.forward(attention_maps, &moved, None, y, first);
+        mlp.forward(mlp_maps, &moved, Some(y), between, last);
+        let sum = &*between;
+        Arch::new().dispatch(|| match field.length {
+            Some(h) => y.iter_mut().zip(x).zip(sum).for_each(|((y, x), sum)| *y = x + h * (field.scale * sum)),
+            None => y.iter_mut().zip(sum).for_each(|(y, sum)| *y = field.scale * sum),
+        });
     }
 
-    /// x of piece i with the field's row added.
-    fn shifted(&self, i: usize, x: &[f32]) -> Vec<f32> {
-        let ([b, t, d], Some((rows, _))) = (self.shape, self.field) else { return x.to_vec() };
+    /// x of piece i with the row added that its text has, or all.
+    fn shifted(&self, i: usize, x: &[f32], rows: &[f32]) -> Vec<f32> {
+        let [b, t, d] = self.shape;
         filled(x.len(), |y| {
             for (text, (y, x)) in y.chunks_exact_mut(t * d).zip(x.chunks_exact(t * d)).enumerate() {
                 let text = if rows.len() == b * d { i * self.texts() + text } else { 0 };
@@ -150,7 +163,7 @@ impl Pieces<'_> {
             Some(dw) => self.back_weights(all.collect(), b * t, dw),
         }
         match self.field {
-            Some((row, _)) if row.len() < drow.len() => matrix::total(&drow, d),
+            Some(field) if field.row.len() < drow.len() => matrix::total(&drow, d),
             _ => drow,
         }
     }
@@ -214,21 +227,26 @@ impl Pieces<'_> {
         let [first, between, _] = self.parts(x.len() / d);
         let (first, rest) = kept.split_at(first);
         let (between, last) = rest.split_at(between);
-        let Some((_, scale)) = self.field else {
+        let Some(field) = self.field else {
             let dbetween = filled(x.len(), |dbetween| self.back_mlp([between, g, last], Some(g), dbetween, done));
             let left = attention.back(attention_maps, [x, &dbetween, first], Some(&dbetween), dx);
             done(0, left);
             return 0.0;
         };
-        let x = self.shifted(i, x);
-        let mut dscale = 0.0;
-        let g = filled(g.len(), |to| dscale = Arch::new().dispatch(Scaled { to, g, scale, sum: between }));
-        let of_mlp = filled(x.len(), |of_mlp| self.back_mlp([&x, &g, last], None, of_mlp, done));
-        done(0, attention.back(attention_maps, [&x, &g, first], Some(&of_mlp), dx));
+        let (x, length) = (self.shifted(i, x, field.row), field.length.unwrap_or(1.0));
+        let mut along = 0.0;
+        let scaled = filled(g.len(), |to| {
+            along = Arch::new().dispatch(Scaled { to, g, scale: length * field.scale, sum: between });
+        });
+        let of_mlp = filled(x.len(), |of_mlp| self.back_mlp([&x, &scaled, last], None, of_mlp, done));
+        done(0, attention.back(attention_maps, [&x, &scaled, first], Some(&of_mlp), dx));
         for (drow, dx) in drow.chunks_exact_mut(d).zip(dx.chunks_exact(t * d)) {
             drow.copy_from_slice(&matrix::column_sums(dx, d));
         }
-        dscale
+        if field.length.is_some() {
+            Arch::new().dispatch(|| dx.iter_mut().zip(g).for_each(|(dx, g)| *dx += g));
+        }
+        length * along
     }
 
     /// The MLP's way back: rows do not meet in it, so that long texts go through in parts.
