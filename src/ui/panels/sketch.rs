@@ -4,24 +4,34 @@
 use eframe::egui::{Align2, Color32, FontId, Pos2, Rect, Shape, Stroke, Ui, pos2};
 
 use crate::{
-    analysis::dragon::toy::{Toy, ToySpec},
+    analysis::{
+        dragon::toy::{Toy, ToySpec},
+        layout::{self, Laws, Repulsion, STEPS, Schedule, Springs},
+    },
     ui::theme::{self, Theme},
 };
+
+/// Draws itself into a rectangle, as the pointer (0 to 1 across it) says, and says what it is.
+type Draw = fn(&Ui, &Theme, Rect, Option<f32>) -> String;
+
+/// By lab.
+const SKETCHES: [(&str, Draw); 6] = [
+    ("fast_slow", fast_slow),
+    ("traces", traces),
+    ("ode_flow", flow),
+    ("synapses", synapses),
+    ("neuron_graph", graph),
+    ("bdh_physics", oscillators),
+];
 
 /// Draws the sketch of a lab into `rect`. `pointer`: where the pointer is across it (0 to 1).
 pub fn sketch_ui(ui: &Ui, theme: &Theme, lab: &str, rect: Rect, pointer: Option<f32>) {
     let plot = Rect::from_min_max(rect.min, pos2(rect.right(), rect.bottom() - 18.0));
-    let words = match lab {
-        "fast_slow" => fast_slow(ui, theme, plot, pointer),
-        "traces" => traces(ui, theme, plot, pointer),
-        "ode_flow" => flow(ui, theme, plot, pointer),
-        "bdh_physics" => oscillators(ui, theme, plot, pointer),
-        _ => orbits(ui, theme, plot, pointer),
-    };
+    let Some((_, draw)) = SKETCHES.iter().find(|(of, _)| *of == lab) else { return };
     ui.painter().text(
         rect.left_bottom(),
         Align2::LEFT_BOTTOM,
-        words,
+        draw(ui, theme, plot, pointer),
         FontId::proportional(theme::SMALL),
         theme.secondary,
     );
@@ -135,16 +145,91 @@ fn oscillators(ui: &Ui, theme: &Theme, rect: Rect, pointer: Option<f32>) -> Stri
     format!("figure 2\u{2019}s connectors, {seconds:.1} s after a poke")
 }
 
-/// Three bodies on circles at Kepler's rates (period² ~ radius³), for a lab without a drawing.
-fn orbits(ui: &Ui, theme: &Theme, rect: Rect, pointer: Option<f32>) -> String {
-    let t = 40.0 * pointer.unwrap_or(0.4);
-    let c = rect.center();
-    for (i, share) in [0.3f32, 0.6, 0.95].into_iter().enumerate() {
-        let r = share * rect.height() / 2.0;
-        ui.painter().circle_stroke(c, r, Stroke::new(1.0, theme.line));
-        let a = t * (0.3f32 / share).powf(1.5);
-        ui.painter().circle_filled(c + r * eframe::egui::vec2(a.cos(), a.sin()), 4.0, theme.trace(i));
+/// What synapses hold after some words: each word lights some neurons on both sides, and what fires together adds to
+/// what is between them while all of it fades. A ring is around the strongest.
+fn synapses(ui: &Ui, theme: &Theme, rect: Rect, pointer: Option<f32>) -> String {
+    const ROWS: usize = 7;
+    const COLS: usize = 24;
+    const KEPT: f32 = 0.85;
+    // neurons that a word lights, below and beside; the first comes back again and again
+    const WORDS: [([usize; 2], [usize; 5]); 5] = [
+        ([1, 4], [2, 7, 11, 18, 21]),
+        ([0, 5], [0, 5, 9, 13, 20]),
+        ([2, 6], [3, 7, 14, 16, 22]),
+        ([3, 4], [1, 6, 11, 15, 23]),
+        ([0, 2], [4, 8, 12, 17, 19]),
+    ];
+    const TEXT: [usize; 16] = [0, 1, 2, 0, 3, 4, 0, 1, 0, 2, 3, 0, 4, 1, 0, 2];
+    let read = 1 + (pointer.unwrap_or(0.7) * (TEXT.len() - 1) as f32).round() as usize;
+    let mut sigma = [[0f32; COLS]; ROWS];
+    for word in &TEXT[..read] {
+        let (y, x) = WORDS[*word];
+        sigma.iter_mut().flatten().for_each(|s| *s *= KEPT);
+        y.iter().for_each(|y| x.iter().for_each(|x| sigma[*y][*x] += 1.0));
     }
-    ui.painter().circle_filled(c, 5.0, theme.accent);
-    "circles at Kepler's rates".to_owned()
+    let (y, x) = WORDS[TEXT[read - 1]];
+    let step = (rect.width() / (COLS + 1) as f32).min(rect.height() / (ROWS + 1) as f32);
+    let start = rect.center() - 0.5 * step * eframe::egui::vec2(COLS as f32, ROWS as f32);
+    let place = |row: usize, col: usize| start + step * eframe::egui::vec2(col as f32, row as f32);
+    let neuron = |at: Pos2, fires: bool| {
+        let fill = if fires { theme.fast } else { theme.panel };
+        ui.painter().circle(at, 0.22 * step, fill, Stroke::new(1.0, theme.secondary));
+    };
+    (0..ROWS).for_each(|r| neuron(place(r + 1, 0), y.contains(&r)));
+    (0..COLS).for_each(|c| neuron(place(0, c + 1), x.contains(&c)));
+    let most = sigma.iter().flatten().fold(0f32, |most, s| most.max(*s));
+    let mut ringed = false;
+    for (r, row) in sigma.iter().enumerate() {
+        for (c, s) in row.iter().enumerate() {
+            let at = place(r + 1, c + 1);
+            ui.painter().circle_filled(at, 1.0, theme.line);
+            ui.painter().circle_filled(at, 0.4 * step * (s / most).sqrt(), theme.warm.gamma_multiply(s / most));
+            if *s == most && !ringed {
+                ui.painter().circle_stroke(at, 0.5 * step, Stroke::new(1.5, theme.accent));
+                ringed = true;
+            }
+        }
+    }
+    format!("\u{3c3} \u{2190} {KEPT} \u{3c3} + y x\u{1d40}, after {read} {}", if read == 1 { "word" } else { "words" })
+}
+
+/// A graph with three planted groups on its way from a cloud to rest, by the forces of the neuron graph.
+fn graph(ui: &Ui, theme: &Theme, rect: Rect, pointer: Option<f32>) -> String {
+    const NODES: u32 = 36;
+    const GROUPS: u32 = 3;
+    let group = |i: u32| i % GROUPS;
+    // one pair in three within a group, one in forty between groups
+    let joined = |a: u32, b: u32| (a * 6007 + b * 31_013) % 120 < if group(a) == group(b) { 40 } else { 3 };
+    let pairs = (0..NODES).flat_map(|a| (a + 1..NODES).map(move |b| (a, b)));
+    let edges: Vec<_> = pairs.filter(|(a, b)| joined(*a, *b)).map(|(a, b)| (a, b, 1.0)).collect();
+    let springs = Springs::new(NODES as usize, &edges);
+    let steps = (pointer.unwrap_or(1.0) * STEPS as f32) as u64;
+    let (laws, schedule, held) = (Laws::default(), Schedule::fresh(NODES as usize), [false; NODES as usize]);
+    let begin = layout::start(0..NODES, 5);
+    let go = |places: Vec<_>, s| layout::step(&springs, &laws, Repulsion::Exact, schedule.turn(s), &held, &places);
+    let places = (1..=steps).fold(begin, go);
+    let [left, top, right, bottom] = layout::bounds(&places);
+    let scale = (rect.width() / (right - left)).min((rect.height() - 12.0) / (bottom - top));
+    let middle = [0.5 * (left + right), 0.5 * (top + bottom)];
+    let place = |i: u32| rect.center() + scale * (Pos2::from(places[i as usize]) - Pos2::from(middle));
+    for (a, b, _) in &edges {
+        let colour = if group(*a) == group(*b) { theme.group(group(*a) as usize) } else { theme.secondary };
+        line(ui, vec![place(*a), place(*b)], colour.gamma_multiply(0.35), 1.0);
+    }
+    for i in 0..NODES {
+        ui.painter().circle_filled(place(i), 3.5, theme.group(group(i) as usize));
+    }
+    format!("{NODES} nodes in {GROUPS} planted groups, step {steps} of the layout")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_lab_has_a_sketch() {
+        for lab in crate::labs::LABS {
+            assert!(SKETCHES.iter().any(|(of, _)| *of == lab.id), "{}", lab.id);
+        }
+    }
 }
