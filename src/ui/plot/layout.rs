@@ -170,7 +170,7 @@ impl Layout {
         for (nth, i) in named.iter().enumerate() {
             let w = width_of(i);
             if x + w > size[0] - 70.0 && x > left && row + ROW > lowest {
-                self.unnamed = Some((named.len() - nth, pos2(x, row)));
+                self.count_unnamed(named.len() - nth, pos2(x, row), size[0] - 4.0 - measure("+ 10 more", false));
                 break;
             }
             if x + w > size[0] - 4.0 && x > left {
@@ -182,6 +182,12 @@ impl Layout {
         }
         let top = row + ROW / 2.0 + 6.0;
         self.plot = Rect::from_min_max(pos2(left, top), pos2(size[0] - right, bottom.max(top + 20.0)));
+    }
+
+    /// How many lines have no name, said at a place; where that is too far right, in place of the last name.
+    fn count_unnamed(&mut self, count: usize, at: Pos2, furthest: f32) {
+        let replaced = self.names.pop_if(|last| at.x > furthest && last.at.y == at.y);
+        self.unnamed = Some(replaced.map_or((count, at), |last| (count + 1, last.at)));
     }
 
     /// Each name at its line's last height, then moved apart by whole rows.
@@ -447,6 +453,21 @@ mod tests {
         let lines = (0..3).map(|i| Line::new(format!("{long} {i}"), Color32::RED, vec![[0.0, 1.0], [1.0, i as f64]]));
         let layout = Layout::of(&chart(lines.collect()), &ChartState::default(), [480.0, 300.0], &measure);
         assert!(layout.names.iter().all(|n| n.at.y < layout.plot.top()));
+    }
+
+    /// Every line is named or counted, and neither leaves the tile.
+    #[test]
+    fn lines_without_room_for_a_name_are_counted() {
+        for wide in 90..400u16 {
+            let lines = (0..6).map(|i| Line::new(format!("a model {i}"), Color32::RED, vec![[0.0, 1.0], [1.0, 2.0]]));
+            let size = [f32::from(wide), 180.0];
+            let layout = Layout::of(&chart(lines.collect()), &ChartState::default(), size, &measure);
+            let (count, at) = layout.unnamed.unwrap_or((0, Pos2::ZERO));
+            assert_eq!(layout.names.len() + count, 6, "{wide}");
+            assert!(at.x + measure(&format!("+ {count} more"), false) <= size[0] || count == 0, "{wide}: {at}");
+            let clear = layout.names.iter().all(|n| count == 0 || n.at.y < at.y || n.at.x < at.x);
+            assert!(clear, "{wide}: a name in its place");
+        }
     }
 
     #[test]

@@ -71,7 +71,9 @@ impl NeuronGraph {
     }
 
     fn search_ui(&mut self, ui: &mut Ui, network: &Network, canvas: Rect, cx: &mut ViewCx<'_>, width: f32) {
-        let field = TextEdit::singleline(&mut self.search).hint_text("find a neuron").desired_width(width);
+        let field = TextEdit::singleline(&mut self.search)
+            .hint_text(if width < 120.0 { "find" } else { "find a neuron" })
+            .desired_width(width);
         let field = ui.add(field);
         field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "find a neuron"));
         if field.changed() {

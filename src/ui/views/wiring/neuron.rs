@@ -26,6 +26,8 @@ const TOKENS: [(&str, &str, &str, &str); 2] = [
     ("writes", "write_scores", "writes towards", "Tokens whose logits its row of E raises most, norms left out."),
 ];
 const ROW: f32 = 18.0;
+/// What the scroll bar takes, which lies over what scrolls.
+const BAR: f32 = 12.0;
 
 /// View `graph_neuron`.
 #[derive(Default)]
@@ -178,6 +180,7 @@ impl View for Neuron {
         let columns = if ui.available_width() > 720.0 { 4 } else { 2 };
         let mut picked = None;
         ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+            ui.set_width(ui.available_width() - BAR);
             ui.spacing_mut().item_spacing.x = 20.0;
             ui.columns(columns, |ui| {
                 for (k, (name, heading, about)) in PARTNERS.iter().enumerate() {
