@@ -30,7 +30,7 @@ impl Probe for NeuronGraph {
         let found = factors.edges(&question, &entries)?;
         let compact = Compact::of(&weighed(&found.edges, question.weighted));
         let (out, into) = count(compact.neurons.len(), &compact.edges);
-        let about = format!("{}, {} edges above {:.3e}", question.words(), found.edges.len(), found.beta);
+        let about = format!("{}, entries above {:.4}", question.words(), found.beta);
         let finding = |channel, payload| Finding { channel, about: about.clone(), tokens: vec![], payload };
         let neurons = neurons(&factors, &question, &compact, &found.edges, found.beta, &entries, subject.seed)?;
         Ok(vec![

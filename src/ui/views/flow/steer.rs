@@ -43,7 +43,7 @@ const UNTAUGHT: &str = "Enters the field as a trained control does, by W_u u, bu
                         weights are about as they were drawn. It moves the words all the same.";
 
 /// At this width controls and answer stand side by side, points.
-const WIDE: f32 = 620.0;
+const WIDE: f32 = 640.0;
 const PAD: f32 = 120.0;
 /// In tiles narrower than the second, the pad is as small as this, points.
 const SMALL_PAD: (f32, f32) = (88.0, 320.0);
@@ -318,7 +318,7 @@ impl View for Steer {
                 how(ui, cx);
                 return;
             }
-            let left = (room.x * 0.44).clamp(280.0, 380.0);
+            let left = (room.x * 0.5).clamp(344.0, 420.0);
             ui.horizontal_top(|ui| {
                 ui.allocate_ui_with_layout(vec2(left, 0.0), Layout::top_down(Align::Min), |ui| {
                     ui.set_width(left);

@@ -6,7 +6,7 @@ mod charts;
 
 use std::sync::Arc;
 
-use eframe::egui::{Button, ComboBox, ProgressBar, RichText, Ui, WidgetInfo, accesskit::Role};
+use eframe::egui::{Button, ComboBox, ProgressBar, RichText, TextStyle, Ui, WidgetInfo, accesskit::Role};
 
 use self::charts::{KINDS, Kind, chart, under};
 use super::{SWEEP, answer::Answer, dials::Dials};
@@ -60,10 +60,10 @@ struct Going {
     messages: usize,
 }
 
+/// Between the names of what can be measured, points.
+const GAP: f32 = 4.0;
 /// Tiles this high have room for the steps whose length the error chose, points.
 const TALL: f32 = 420.0;
-/// Narrower tiles choose the kind from a menu, points.
-const WIDE: f32 = 560.0;
 
 impl Sweep {
     pub fn make() -> Box<dyn View> {
@@ -181,7 +181,7 @@ impl Sweep {
             }
         };
         if wide {
-            ui.spacing_mut().item_spacing.x = 4.0;
+            ui.spacing_mut().item_spacing.x = GAP;
             choose(ui);
             return;
         }
@@ -191,8 +191,12 @@ impl Sweep {
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let wide = ui.available_width() >= WIDE;
         let kinds = Self::kinds(cx);
+        // side by side if there is room for all their names, else from a menu
+        let font = TextStyle::Button.resolve(ui.style());
+        let wide_of = |name: &str| ui.painter().layout_no_wrap(name.to_owned(), font.clone(), cx.theme.text).size().x;
+        let around = 2.0 * ui.spacing().button_padding.x + GAP;
+        let wide = kinds.iter().map(|i| wide_of(KINDS[*i].name) + around).sum::<f32>() <= ui.available_width();
         if !kinds.contains(&self.kind) {
             self.kind = 0;
         }
