@@ -384,6 +384,22 @@ fn home_shows_every_lab_and_opens_one() {
 }
 
 #[test]
+fn a_sheet_hides_the_tooltip_of_what_it_covers() {
+    let mut d = desk(Worker::Steps);
+    let place = d.harness.get_by_role_and_label(Role::Label, "Learning rate").rect().center();
+    d.harness.hover_at(place);
+    d.steps(90);
+    assert!(d.shows("How far. And how fast."), "a tooltip");
+    d.press(Key::Questionmark);
+    // the harness has no such hook of its own
+    let (ctx, mut raw) = (d.harness.ctx.clone(), egui::RawInput::default());
+    eframe::App::raw_input_hook(d.harness.state_mut(), &ctx, &mut raw);
+    d.harness.input_mut().events.extend(raw.events);
+    d.steps(3);
+    assert!(d.shows("Keys and gestures") && !d.shows("How far. And how fast."));
+}
+
+#[test]
 fn space_runs_and_pauses_and_the_arrow_steps() {
     let mut d = desk(Worker::Steps);
     d.press(Key::Space);

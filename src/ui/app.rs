@@ -98,6 +98,8 @@ pub struct App {
     pub(super) opening: Vec<Run>,
     pub(super) past_runs: PastRuns,
     pub(super) overlay: Option<Overlay>,
+    /// Whether there was one in the frame before.
+    covered: bool,
     pub(super) toasts: Toasts,
     pub(super) presenter: bool,
     /// For presenter mode: the last key and when.
@@ -147,6 +149,7 @@ impl App {
             opening: vec![],
             past_runs: PastRuns::default(),
             overlay: None,
+            covered: false,
             toasts: Toasts::default(),
             presenter: false,
             last_key: None,
@@ -300,6 +303,15 @@ impl App {
 }
 
 impl eframe::App for App {
+    /// What the pointer rested on lies behind a sheet that opens; egui would keep its tooltip in front of it.
+    fn raw_input_hook(&mut self, _: &Context, raw: &mut egui::RawInput) {
+        let covered = self.overlay.is_some();
+        if covered && !self.covered {
+            raw.events.push(egui::Event::PointerGone);
+        }
+        self.covered = covered;
+    }
+
     fn logic(&mut self, ctx: &Context, frame: &mut eframe::Frame) {
         self.frames.begin(Instant::now(), frame.info().cpu_usage);
         if self.frames.frames == 2 {
