@@ -7,11 +7,9 @@ use std::cell::RefCell;
 use candle_core::{CpuStorage, DType, InplaceOp1, Layout, Result, Storage, Tensor, Var, WithDType, bail};
 use pulp::{Arch, Simd, WithSimd};
 
-use super::pool;
+use super::pool::{self, PIECE};
 use crate::nn::host;
 
-/// Values that one task updates.
-const PIECE: usize = 1 << 14;
 /// Parameters that are open for writing at one time: each is two or three calls deeper.
 const OPEN: usize = 32;
 

@@ -5,11 +5,8 @@ use pulp::Arch;
 
 use super::{
     matrix::{self, filled},
-    pool,
+    pool::{self, PIECE},
 };
-
-/// Values that a task takes.
-const PIECE: usize = 1 << 14;
 
 /// y, k of one shape -> y + h k.
 pub fn advanced(y: &Tensor, k: &Tensor, h: f64) -> Result<Tensor> {

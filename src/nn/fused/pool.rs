@@ -93,6 +93,9 @@ pub fn run(n: usize, task: impl Fn(usize) + Sync + Send) {
     share(n, 0..n, task);
 }
 
+/// Values that a task takes of a pass in which each is worked on by itself.
+pub const PIECE: usize = 1 << 14;
+
 /// As [`run`] over disjoint pieces of `out`, `size` values each (the last may be shorter): task i
 /// gets its number and its piece.
 pub fn run_on<T: Send>(out: &mut [T], size: usize, task: impl Fn(usize, &mut [T]) + Sync + Send) {

@@ -6,11 +6,8 @@ use pulp::{Arch, Simd, WithSimd};
 use super::{
     lanes,
     matrix::{self, filled},
-    pool,
+    pool::{self, PIECE},
 };
-
-/// Values that a task takes.
-const PIECE: usize = 1 << 14;
 
 /// a, b of one shape, scale `()` -> scale (a + b).
 pub fn scaled_sum(a: &Tensor, b: &Tensor, scale: &Tensor) -> Result<Tensor> {
@@ -69,8 +66,8 @@ impl CustomOp3 for ScaledSum {
             let part = filled(g.len(), |part| {
                 pool::run_on2((part, PIECE), (&mut sums, 1), |i, [part, sum]| {
                     let at = i * PIECE..i * PIECE + part.len();
-                    let given = [&a[at.clone()], &b[at.clone()], &g[at]];
-                    sum[0] = Arch::new().dispatch(Back { part, given, scale: scale[0] });
+                    let sums = [&a[at.clone()], &b[at.clone()]];
+                    sum[0] = Arch::new().dispatch(Scaled { to: part, g: &g[at], scale: scale[0], sums });
                 });
             });
             Ok((part, sums.iter().sum::<f32>()))
@@ -81,20 +78,20 @@ impl CustomOp3 for ScaledSum {
     }
 }
 
-/// part <- scale g; returns <g, a + b>.
-struct Back<'a> {
-    part: &'a mut [f32],
-    given: [&'a [f32]; 3],
-    scale: f32,
+/// The way back of a scale: to <- scale g; returns <g, sum>, the sum being that of several.
+pub struct Scaled<'a, const N: usize> {
+    pub to: &'a mut [f32],
+    pub g: &'a [f32],
+    pub scale: f32,
+    pub sums: [&'a [f32]; N],
 }
 
-impl WithSimd for Back<'_> {
+impl<const N: usize> WithSimd for Scaled<'_, N> {
     type Output = f32;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f32 {
-        let [a, b, g] = self.given;
-        self.part.iter_mut().zip(g).for_each(|(part, g)| *part = self.scale * g);
-        lanes::dot(simd, g, a) + lanes::dot(simd, g, b)
+        self.to.iter_mut().zip(self.g).for_each(|(to, g)| *to = self.scale * g);
+        self.sums.into_iter().map(|sum| lanes::dot(simd, self.g, sum)).sum()
     }
 }

@@ -4,13 +4,13 @@
 //! Gradients of the weights are sums over the pieces of a group, in order, and then over the groups. Pieces and groups
 //! depend on sizes alone, so that no bit depends on how many threads there are.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
 
 use super::{
     super::{
-        lanes,
         matrix::{self, Map, filled},
         pool,
+        scaled::Scaled,
     },
     half::{Half, Left},
 };
@@ -21,8 +21,6 @@ const PIECE: usize = 128;
 const GROUP: usize = 512;
 /// Groups at most: each has sums of its own.
 const GROUPS: usize = 8;
-/// Values that a task adds up.
-const SUMS: usize = 1 << 14;
 
 /// A layer's work, one way.
 pub struct Pieces<'a> {
@@ -188,9 +186,9 @@ impl Pieces<'_> {
                 self.back_groups(groups);
             }
         });
-        pool::run_on(dw, SUMS, |i, dw| {
+        pool::run_on(dw, pool::PIECE, |i, dw| {
             for more in more.chunks_exact(size) {
-                dw.iter_mut().zip(&more[i * SUMS..]).for_each(|(sum, more)| *sum += more);
+                dw.iter_mut().zip(&more[i * pool::PIECE..]).for_each(|(sum, more)| *sum += more);
             }
         });
     }
@@ -236,7 +234,7 @@ impl Pieces<'_> {
         let (x, length) = (self.shifted(i, x, field.row), field.length.unwrap_or(1.0));
         let mut along = 0.0;
         let scaled = filled(g.len(), |to| {
-            along = Arch::new().dispatch(Scaled { to, g, scale: length * field.scale, sum: between });
+            along = Arch::new().dispatch(Scaled { to, g, scale: length * field.scale, sums: [between] });
         });
         let of_mlp = filled(x.len(), |of_mlp| self.back_mlp([&x, &scaled, last], None, of_mlp, done));
         done(0, attention.back(attention_maps, [&x, &scaled, first], Some(&of_mlp), dx));
@@ -312,23 +310,5 @@ impl<'a> Sums<'a> {
 
     fn add_scale(&mut self, more: f32) {
         self.scale.iter_mut().for_each(|scale| *scale += more);
-    }
-}
-
-/// to <- scale g; returns <g, sum>.
-struct Scaled<'a> {
-    to: &'a mut [f32],
-    g: &'a [f32],
-    scale: f32,
-    sum: &'a [f32],
-}
-
-impl WithSimd for Scaled<'_> {
-    type Output = f32;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f32 {
-        self.to.iter_mut().zip(self.g).for_each(|(to, g)| *to = self.scale * g);
-        lanes::dot(simd, self.g, self.sum)
     }
 }
