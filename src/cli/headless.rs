@@ -98,9 +98,13 @@ pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
 
 /// The lab and settings of a run folder.
 pub fn recorded(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
-    match settings::resolve(&folder.join("config.toml").to_string_lossy())? {
+    let settings = folder.join("config.toml");
+    if !settings.is_file() {
+        return Err(Failure::usage(format!("`{}` is not a run folder: it has no config.toml", folder.display())));
+    }
+    match settings::resolve(&settings.to_string_lossy())? {
         Named::Config(lab, config) => Ok((lab, config)),
-        _ => Err(Failure::usage(format!("{} is not a run folder: it has no config.toml", folder.display()))),
+        _ => Err(Failure::usage(format!("`{}` does not hold the settings of a run", settings.display()))),
     }
 }
 

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// What is wrong with a setting, in words that name the key, the value and what to do.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ConfigError {
-    #[error("unknown key `{key}`{}. `orrery list --knobs {lab}` prints every key", suggestion(.nearest))]
+    #[error("unknown key `{key}`{} `orrery list --knobs {lab}` prints every key", suggestion(.nearest))]
     UnknownKey { lab: String, key: String, nearest: Option<String> },
     #[error("`{key}` = {got} is out of range: {want}")]
     OutOfRange { key: String, got: String, want: String },
@@ -29,7 +29,7 @@ pub enum ConfigError {
 }
 
 fn suggestion(nearest: &Option<String>) -> String {
-    nearest.as_ref().map(|k| format!("; did you mean `{k}`?")).unwrap_or_default()
+    nearest.as_ref().map_or(".".to_owned(), |k| format!("; did you mean `{k}`?"))
 }
 
 /// The resolved settings of one run of one lab: every key of the lab's schema has a value.
@@ -214,7 +214,9 @@ mod tests {
         let knobs = knobs();
         let mut a = Config::defaults("x", &knobs);
         let e = a.set_text(&knobs, "model.d_modle", "64").unwrap_err();
-        assert!(e.to_string().contains("did you mean `model.d_model`"), "{e}");
+        assert!(e.to_string().contains("`model.d_modle`; did you mean `model.d_model`? `orrery list"), "{e}");
+        let e = a.set_text(&knobs, "zzzzzzzzzz", "64").unwrap_err();
+        assert!(e.to_string().contains("`zzzzzzzzzz`. `orrery list"), "{e}");
     }
 
     #[test]
