@@ -1,6 +1,6 @@
 //! The help sheet: every key and gesture, printed from the lists that work them.
 
-use eframe::egui::{Grid, RichText, ScrollArea, Ui};
+use eframe::egui::{Align, Grid, Layout, RichText, ScrollArea, Ui};
 
 use super::{Shell, heading};
 use crate::ui::{
@@ -11,7 +11,7 @@ use crate::ui::{
 pub fn help_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
     ui.horizontal(|ui| {
         ui.label(RichText::new("Keys and gestures").text_style(theme::title_style()));
-        ui.with_layout(eframe::egui::Layout::right_to_left(eframe::egui::Align::Center), |ui| {
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             if ui.button("Close").clicked() {
                 shell.act(Action::Back);
             }
@@ -28,10 +28,13 @@ pub fn help_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
             table_ui(right, shell, "more keys", OTHER_KEYS.iter().copied());
             right.add_space(8.0);
             heading(right, shell.theme, "Mouse");
-            for (gesture, words) in GESTURES {
-                right.label(RichText::new(*gesture).color(shell.theme.text));
-                right.label(RichText::new(*words).small().color(shell.theme.secondary));
-            }
+            // columns would stretch the words of a line that goes on
+            right.with_layout(Layout::top_down(Align::Min), |ui| {
+                for (gesture, words) in GESTURES {
+                    ui.label(RichText::new(*gesture).color(shell.theme.text));
+                    ui.label(RichText::new(*words).small().color(shell.theme.secondary));
+                }
+            });
         });
     });
 }

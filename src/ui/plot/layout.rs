@@ -471,6 +471,13 @@ mod tests {
     }
 
     #[test]
+    fn a_first_step_has_none_before_it() {
+        let lines = vec![Line::new("a", Color32::RED, vec![[0.0, 0.3]])];
+        let layout = Layout::of(&chart(lines), &ChartState::default(), [480.0, 300.0], &measure);
+        assert_eq!(layout.x_values(), [0.0, 1.0]);
+    }
+
+    #[test]
     fn a_zoom_is_what_is_shown() {
         let data: Vec<[f64; 2]> = (0..100).map(|i| [i as f64, i as f64]).collect();
         let state = ChartState { zoom_x: Some([10.0, 20.0]), ..Default::default() };

@@ -29,6 +29,9 @@ pub(super) fn x_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [f6
             each(&Data::Curve(raw));
         }
     }
+    if (ends.0, ends.1) == (0.0, 0.0) && scale == Scale::Linear {
+        return [0.0, 1.0]; // before a first step there is none
+    }
     ends.ends(0.0, scale)
 }
 
