@@ -7,7 +7,7 @@ use std::{
 };
 
 use crossbeam::channel::{Sender, unbounded};
-use eframe::egui::{Rect, accesskit::Role, vec2};
+use eframe::egui::{Rect, accesskit::Role};
 use egui_kittest::{
     Harness,
     kittest::{NodeT, Queryable},
@@ -18,13 +18,12 @@ use orrery::{
     labs::{self, Lab},
     telemetry::{Command, Event, Payload, Sink, channels},
     trainer::{self, Options},
-    ui::{
-        figure::Figure,
-        mirror::Mirror,
-        theme::{self, Theme},
-        views::{self, Selection, View, ViewCx, synapses::Synapse},
-    },
+    ui::{figure::Figure, mirror::Mirror, theme::Theme, views::synapses::Synapse},
 };
+
+mod tiles;
+
+use tiles::Tile;
 
 /// A small model and a small part of the parliament, so that a search takes a moment.
 const SMALL: &[(&str, &str)] = &[
@@ -96,58 +95,12 @@ impl Trained {
     }
 }
 
-struct Tile {
-    view: Box<dyn View>,
-    mirror: Mirror,
-    config: Config,
-    selection: Selection,
-    commands: Vec<Command>,
-    next_request: u64,
-    csv: Option<String>,
-    subtitle: String,
-}
-
 /// As wide as the tile is in a window of 1280 x 800.
 const TILE: [f32; 2] = [336.0, 640.0];
 
 fn tile(mirror: Mirror) -> Harness<'static, Tile> {
-    let tile = Tile {
-        view: (views::find("concepts").unwrap().make)(),
-        mirror,
-        config: config(),
-        selection: Selection::default(),
-        commands: vec![],
-        next_request: 1,
-        csv: None,
-        subtitle: String::new(),
-    };
-    let theme = Theme::dark();
-    let mut harness = Harness::builder().with_size(vec2(TILE[0], TILE[1])).build_ui_state(
-        move |ui, t: &mut Tile| {
-            theme::apply(&theme, true, ui.ctx());
-            let (knobs, mut settings, mut exports) = ((lab().knobs)(), vec![], vec![]);
-            let mut cx = ViewCx {
-                mirror: &t.mirror,
-                step: t.mirror.step,
-                follow: true,
-                config: &t.config,
-                knobs: &knobs,
-                theme: &theme,
-                selection: &mut t.selection,
-                commands: &mut t.commands,
-                settings: &mut settings,
-                next_request: &mut t.next_request,
-                exports: &mut exports,
-                still: true,
-            };
-            t.view.ui(ui, &mut cx);
-            t.csv = t.view.csv(&cx);
-            t.subtitle = t.view.subtitle(&cx);
-        },
-        tile,
-    );
-    harness.step();
-    harness
+    let tile = Tile { config: config(), knobs: (lab().knobs)(), ..Tile::new("concepts", mirror) };
+    tile.shown(Harness::builder().with_size(TILE))
 }
 
 /// What the view has asked since the last time goes to the trainer; true if there was a question.

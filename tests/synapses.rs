@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use candle_core::Device;
 use crossbeam::channel::unbounded;
-use eframe::egui::{accesskit::Role, vec2};
+use eframe::egui::accesskit::Role;
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     config::{Config, Value},
@@ -15,12 +15,12 @@ use orrery::{
     probe::{self, Finding, Subject},
     telemetry::{Args, Command, Event, Payload, Sample, Series, Sink, channels},
     trainer::{self, Options, Plan},
-    ui::{
-        mirror::Mirror,
-        theme::{self, Theme},
-        views::{self, Selection, View, ViewCx, synapses::Synapse},
-    },
+    ui::{mirror::Mirror, views::synapses::Synapse},
 };
+
+mod tiles;
+
+use tiles::Tile;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -206,59 +206,13 @@ fn sizes_that_the_model_cannot_have_are_named_by_their_knob() {
     assert!(spec.attention().damped && spec.attention().rotary && spec.gated);
 }
 
-/// A view on a run, with what it asked for.
-struct Tile {
-    view: Box<dyn View>,
-    mirror: Mirror,
-    config: Config,
-    selection: Selection,
-    commands: Vec<Command>,
-    csv: Option<String>,
-}
-
 fn tile(mirror: Mirror) -> Harness<'static, Tile> {
     tile_of("reading", mirror, config("synapses", SMALL))
 }
 
 fn tile_of(view: &str, mirror: Mirror, config: Config) -> Harness<'static, Tile> {
-    let tile = Tile {
-        view: (views::find(view).unwrap().make)(),
-        mirror,
-        config,
-        selection: Selection::default(),
-        commands: vec![],
-        csv: None,
-    };
-    let theme = Theme::dark();
-    let mut harness = Harness::builder().with_size(vec2(760.0, 640.0)).with_step_dt(1.0 / 10.0).build_ui_state(
-        move |ui, t: &mut Tile| {
-            theme::apply(&theme, true, ui.ctx());
-            let (knobs, mut settings, mut exports, mut request) =
-                ((labs::find("synapses").unwrap().knobs)(), vec![], vec![], 1);
-            let mut cx = ViewCx {
-                mirror: &t.mirror,
-                step: t.mirror.step,
-                follow: true,
-                config: &t.config,
-                knobs: &knobs,
-                theme: &theme,
-                selection: &mut t.selection,
-                commands: &mut t.commands,
-                settings: &mut settings,
-                next_request: &mut request,
-                exports: &mut exports,
-                still: true,
-            };
-            t.view.ui(ui, &mut cx);
-            t.csv = t.view.csv(&cx);
-            for (key, value) in settings {
-                t.config.set(&knobs, &key, value).unwrap();
-            }
-        },
-        tile,
-    );
-    harness.step();
-    harness
+    let tile = Tile { config, knobs: (labs::find("synapses").unwrap().knobs)(), ..Tile::new(view, mirror) };
+    tile.shown(Harness::builder().with_size([760.0, 640.0]).with_step_dt(1.0 / 10.0))
 }
 
 fn asked(tile: &Tile) -> Vec<Args> {
