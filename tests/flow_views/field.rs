@@ -244,8 +244,9 @@ pub fn along(asked: &Asked, stretch: bool) -> Payload {
     series("tau", "", taus, lines)
 }
 
-/// The payload of `flow.field`: the last token's state moved in the plane, the others where they are.
-pub fn field(asked: &Asked, tau: f64) -> Payload {
+/// The payload of `flow.field`: the last token's state moved in the plane, the others where they are; `turned` by so
+/// much, its axes are not those of the paths.
+pub fn field(asked: &Asked, tau: f64, turned: f64) -> Payload {
     let (times, states, _) = solved(asked);
     let now = &states[times.partition_point(|t| *t < tau).min(times.len() - 1)];
     let middle = mean(now);
@@ -262,6 +263,7 @@ pub fn field(asked: &Asked, tau: f64) -> Payload {
         ("dx".into(), matrix(0)),
         ("dy".into(), matrix(1)),
         ("extent".into(), numbers(&[("x0", extent[0]), ("x1", extent[1]), ("y0", extent[2]), ("y1", extent[3])])),
+        ("at".into(), numbers(&[("x", now[N - 1][0] + turned), ("y", now[N - 1][1]), ("tau", tau)])),
     ])
 }
 

@@ -48,8 +48,13 @@ fn silent() -> Mirror {
 }
 
 fn tell(mirror: &mut Mirror, channel: &str, request: u64, payload: Payload) {
+    tell_of(mirror, 0, channel, request, payload);
+}
+
+/// Of the model after so many updates.
+fn tell_of(mirror: &mut Mirror, step: u64, channel: &str, request: u64, payload: Payload) {
     mirror.apply(Event::Sample(Sample {
-        step: 0,
+        step,
         variant: 0,
         channel: channel.into(),
         about: "a prompt of 5 words".into(),
@@ -78,7 +83,7 @@ fn serve(harness: &mut Harness<'_, Tile>) -> usize {
             "flow" => tell(mirror, "flow.answer", q.request, field::answer(&asked(q))),
             "flow_field" => {
                 let tau = q.args.get("tau").and_then(Value::as_f64).unwrap();
-                tell(mirror, "flow.field", q.request, field::field(&asked(q), tau));
+                tell(mirror, "flow.field", q.request, field::field(&asked(q), tau, 0.0));
             }
             "flow_along" => tell(mirror, "flow.along", q.request, field::along(&asked(q), true)),
             "flow_sweep" => {
@@ -252,6 +257,24 @@ fn the_field_is_asked_for_at_the_depth_of_the_slider() {
     harness.step();
     harness.step();
     assert_eq!(questions(&harness).len(), 0, "nothing is behind the paths, so nothing is asked");
+}
+
+/// While a model learns its field is of a later one, and stands behind the paths only where its axes are theirs.
+#[test]
+fn a_field_of_other_axes_is_not_drawn_behind_the_paths() {
+    let mut harness = answered_in(builder(), "flow_paths", false);
+    harness.get_by_label("flow").click();
+    harness.run_steps(2);
+    let mut drawn = |step: u64, turned: f64| {
+        let payload = field::field(&Asked::default(), 0.5, turned);
+        tell_of(&mut harness.state_mut().mirror, step, "flow.field", 100 + step, payload);
+        harness.run_steps(2);
+        harness.state().subtitle.contains("a second of streaks")
+    };
+    assert!(drawn(0, 0.0), "of the same model");
+    assert!(drawn(3, 0.0), "of a later one with about the same axes");
+    assert!(!drawn(4, 2.0), "of a later one with others");
+    assert!(drawn(5, 0.1), "and again");
 }
 
 #[test]

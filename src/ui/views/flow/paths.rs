@@ -19,7 +19,7 @@ use super::{
 use crate::{
     config::Value,
     gpu,
-    telemetry::{Args, Payload},
+    telemetry::{Args, Payload, Sample},
     ui::{
         plot::{Mark, drawing, empty_ui, paint_mark, quote, value_words},
         theme,
@@ -60,6 +60,8 @@ pub struct Paths {
     behind: Behind,
     tau: f64,
     streaks: Streaks,
+    /// Whether they lie in the axes of the paths that are shown.
+    fits: bool,
     /// What is shown, and what was when the last gesture began.
     shown: Option<Arc<Payload>>,
     ghost: Option<Arc<Payload>>,
@@ -79,6 +81,7 @@ impl Default for Paths {
             behind: Behind::Flowing,
             tau: 0.5,
             streaks: Streaks::default(),
+            fits: false,
             shown: None,
             ghost: None,
             gesture: 0,
@@ -88,6 +91,8 @@ impl Default for Paths {
 }
 
 const FOOT: f32 = 26.0;
+/// How far the state that a field was told around may be from its path, as a share of the field's width.
+const NEAR: f32 = 0.1;
 /// Narrower than this, the slider of the depth goes without its number.
 const TIGHT: f32 = 470.0;
 
@@ -121,7 +126,12 @@ impl Paths {
         }
         if let Some((_, field)) = cx.answer(FIELD) {
             self.streaks.take(&field.payload);
+            self.fits = fits(field, answer);
         }
+    }
+
+    fn has_streaks(&self) -> bool {
+        self.behind != Behind::Nothing && self.fits && !self.streaks.is_empty()
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, has_words: bool, solid: bool) {
@@ -179,7 +189,7 @@ impl Paths {
         let frame = self.frame(sheet, followed, all, &ghost);
         let z = all.iter().find(|p| Some(p.token) == followed).map_or(0.0, |p| p.at(self.tau)[2]);
         let painter = ui.painter_at(sheet);
-        if self.behind != Behind::Nothing {
+        if self.has_streaks() {
             let flowing = self.behind == Behind::Flowing && !cx.still;
             self.streaks.flow(ui, flowing);
             if let Err(words) = self.streaks.paint(ui, sheet, &frame, z, flowing, cx.theme) {
@@ -239,8 +249,7 @@ impl Paths {
 
     /// In the plane the field's patch belongs into the picture whole; in space it would dwarf the paths.
     fn patch(&self, all: &[Path], followed: Option<usize>, close: bool) -> Vec<[f32; 3]> {
-        let nothing = self.behind == Behind::Nothing || self.streaks.is_empty();
-        if nothing || self.camera.solid || close && followed.is_none() {
+        if !self.has_streaks() || self.camera.solid || close && followed.is_none() {
             return vec![];
         }
         let [x0, x1, y0, y1] = self.streaks.extent();
@@ -314,6 +323,27 @@ fn followed(cx: &ViewCx<'_>, answer: Answer<'_>, all: &[Path]) -> Option<usize> 
     wanted.filter(|t| all.iter().any(|p| p.token == *t)).or_else(|| all.last().map(|p| p.token))
 }
 
+/// Whether a field lies in the axes of these paths. It is asked for after them, so that while a model learns it is of
+/// a later one, whose axes may have turned: then the state that it was told around must still be where its path is.
+fn fits(field: &Sample, answer: Answer<'_>) -> bool {
+    if answer.playground().is_some() {
+        return true; // its axes are its own
+    }
+    let number = |part: &str, name: &str| {
+        let series = field.payload.part(part)?.as_series()?;
+        series.lines.iter().find(|l| l.name == name)?.y.first().map(|v| *v as f32)
+    };
+    let told = || Some([number("at", "x")?, number("at", "y")?, number("extent", "x1")? - number("extent", "x0")?]);
+    let near = |[x, y, wide]: [f32; 3]| {
+        let token = answer.number("used", "token")? as usize;
+        let path = paths(answer.payload()).into_iter().find(|p| p.token == token)?;
+        let [px, py, _] = path.at(f64::from(number("at", "tau")?));
+        Some((px - x).hypot(py - y) <= NEAR * wide)
+    };
+    let still = || told().and_then(near).unwrap_or(false);
+    field.tokens == answer.sample.tokens && (field.step == answer.sample.step || still())
+}
+
 /// Shares of variance of the components.
 fn explained(answer: Answer<'_>) -> Vec<f64> {
     let series = answer.sample.payload.part("basis").and_then(Payload::as_series);
@@ -350,7 +380,7 @@ impl View for Paths {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let Some(answer) = Answer::of(cx) else { return "the states over depth".to_owned() };
-        let pace = if self.behind == Behind::Flowing && !cx.still && !self.streaks.is_empty() {
+        let pace = if self.behind == Behind::Flowing && !cx.still && self.has_streaks() {
             format!(" \u{b7} a second of streaks is {} of \u{3c4}", value_words(f64::from(self.streaks.dt) * PACE))
         } else {
             String::new()
