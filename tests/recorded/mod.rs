@@ -160,7 +160,7 @@ fn samples(mirror: &mut Mirror) {
     sample(mirror, STEPS, channels::RECOVERABILITY, "held-out windows", recoverability(), "", None);
     let asked = flow::Asked { u: [0.8, 0.2, 0.0, 0.0], ..flow::Asked::default() };
     sample(mirror, STEPS, "flow.answer", "five words, computed", flow::answer(&asked), "", None);
-    sample(mirror, STEPS, "flow.field", "five words, computed", flow::field(&asked, 0.5), "", None);
+    sample(mirror, STEPS, "flow.field", "five words, computed", flow::field(&asked, 0.5, 0.0), "", None);
     sample(mirror, STEPS, "flow.along", "five words, computed", flow::along(&asked, true), "", None);
     sample(mirror, STEPS, "flow.sweep.nfe", "five words, computed", flow::nfe_sweep(21), "", None);
     sample(mirror, STEPS, "flow.claims", "made up", flow::claims(true), "", None);

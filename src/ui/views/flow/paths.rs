@@ -196,6 +196,10 @@ impl Paths {
                 let font = FontId::proportional(theme::SMALL);
                 painter.text(sheet.left_bottom(), Align2::LEFT_BOTTOM, words, font, cx.theme.secondary);
             }
+        } else if self.behind != Behind::Nothing && !self.streaks.is_empty() {
+            let words = "no field: its axes are not these";
+            let font = FontId::proportional(theme::SMALL);
+            painter.text(sheet.right_bottom(), Align2::RIGHT_BOTTOM, words, font, cx.theme.secondary);
         }
         self.paint(&painter, (sheet, frame), cx, answer, (all, &ghost));
         self.point(&response, cx, &frame, all, &answer.sample.tokens);
