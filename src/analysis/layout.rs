@@ -284,10 +284,15 @@ fn moved(springs: &Springs, laws: &Laws, turn: Turn, i: usize, places: &[[f32; 2
 }
 
 /// The whole way from a start to rest.
-pub fn settle(springs: &Springs, laws: &Laws, mut places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
+pub fn settle(springs: &Springs, laws: &Laws, places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
+    after(u64::from(STEPS), springs, laws, places)
+}
+
+/// The first steps of that way.
+pub fn after(steps: u64, springs: &Springs, laws: &Laws, mut places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
     let (held, schedule) = (vec![false; places.len()], Schedule::fresh(places.len()));
     let repulsion = Repulsion::for_nodes(places.len());
-    for s in 1..=schedule.rest() {
+    for s in 1..=steps {
         places = step(springs, laws, repulsion, schedule.turn(s), &held, &places);
     }
     places

@@ -168,7 +168,7 @@ impl Layer {
     }
 
     /// Whether the way back will be asked for, so that a layer is worth one operation.
-    pub fn learns(&self, x: &Tensor, tap: &Tap) -> bool {
+    fn learns(&self, x: &Tensor, tap: &Tap) -> bool {
         !tap.is_on() && layer::suits(x) && (x.track_op() || self.qkv.weight.track_op())
     }
 

@@ -57,12 +57,9 @@ impl FieldNet {
         self.layer.slope(h, &self.row(tau, pushed)?, &self.alpha, &mut Tap::off())
     }
 
-    /// h + length velocity, where that is one operation: where the way back will be asked for.
-    fn step(&self, tau: f64, h: &Tensor, pushed: &Tensor, length: f64) -> Result<Option<Tensor>> {
-        if !self.layer.learns(h, &Tap::off()) {
-            return Ok(None);
-        }
-        self.layer.step(h, &self.row(tau, pushed)?, &self.alpha, length).map(Some)
+    /// h + length velocity.
+    fn step(&self, tau: f64, h: &Tensor, pushed: &Tensor, length: f64) -> Result<Tensor> {
+        self.layer.step(h, &self.row(tau, pushed)?, &self.alpha, length)
     }
 
     /// What time and control add to the state `(B or 1, 1, D)`.
@@ -117,7 +114,7 @@ impl Field for Flow<'_> {
     }
 
     fn onward(&self, t: f64, y: &Tensor, h: f64) -> Result<Option<Tensor>> {
-        self.net.step(t, y, &self.pushed, self.scale * h)
+        self.net.step(t, y, &self.pushed, self.scale * h).map(Some)
     }
 }
 

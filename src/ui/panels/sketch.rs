@@ -6,7 +6,7 @@ use eframe::egui::{Align2, Color32, FontId, Pos2, Rect, Shape, Stroke, Ui, pos2}
 use crate::{
     analysis::{
         dragon::toy::{Toy, ToySpec},
-        layout::{self, Laws, Repulsion, STEPS, Schedule, Springs},
+        layout::{self, Laws, STEPS, Springs},
     },
     ui::theme::{self, Theme},
 };
@@ -204,10 +204,7 @@ fn graph(ui: &Ui, theme: &Theme, rect: Rect, pointer: Option<f32>) -> String {
     let edges: Vec<_> = pairs.filter(|(a, b)| joined(*a, *b)).map(|(a, b)| (a, b, 1.0)).collect();
     let springs = Springs::new(NODES as usize, &edges);
     let steps = (pointer.unwrap_or(1.0) * STEPS as f32) as u64;
-    let (laws, schedule, held) = (Laws::default(), Schedule::fresh(NODES as usize), [false; NODES as usize]);
-    let begin = layout::start(0..NODES, 5);
-    let go = |places: Vec<_>, s| layout::step(&springs, &laws, Repulsion::Exact, schedule.turn(s), &held, &places);
-    let places = (1..=steps).fold(begin, go);
+    let places = layout::after(steps, &springs, &Laws::default(), layout::start(0..NODES, 5));
     let [left, top, right, bottom] = layout::bounds(&places);
     let scale = (rect.width() / (right - left)).min((rect.height() - 12.0) / (bottom - top));
     let middle = [0.5 * (left + right), 0.5 * (top + bottom)];

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     config::Value,
     gpu,
-    telemetry::{Args, Payload, Sample},
+    telemetry::{Args, Payload},
     ui::{
         plot::{Mark, drawing, empty_ui, paint_mark, quote, value_words},
         theme,
@@ -126,7 +126,6 @@ impl Paths {
         }
         if let Some((_, field)) = cx.answer(FIELD) {
             self.streaks.take(&field.payload);
-            self.fits = fits(field, answer);
         }
     }
 
@@ -329,23 +328,19 @@ fn followed(cx: &ViewCx<'_>, answer: Answer<'_>, all: &[Path]) -> Option<usize> 
 
 /// Whether a field lies in the axes of these paths. It is asked for after them, so that while a model learns it is of
 /// a later one, whose axes may have turned: then the state that it was told around must still be where its path is.
-fn fits(field: &Sample, answer: Answer<'_>) -> bool {
+fn fits(field: Answer<'_>, answer: Answer<'_>, all: &[Path]) -> bool {
     if answer.playground().is_some() {
         return true; // its axes are its own
     }
-    let number = |part: &str, name: &str| {
-        let series = field.payload.part(part)?.as_series()?;
-        series.lines.iter().find(|l| l.name == name)?.y.first().map(|v| *v as f32)
-    };
-    let told = || Some([number("at", "x")?, number("at", "y")?, number("extent", "x1")? - number("extent", "x0")?]);
-    let near = |[x, y, wide]: [f32; 3]| {
+    let off = || {
+        let number = |part: &str, name: &str| field.number(part, name).map(|v| v as f32);
         let token = answer.number("used", "token")? as usize;
-        let path = paths(answer.payload()).into_iter().find(|p| p.token == token)?;
-        let [px, py, _] = path.at(f64::from(number("at", "tau")?));
-        Some((px - x).hypot(py - y) <= NEAR * wide)
+        let [x, y, _] = all.iter().find(|p| p.token == token)?.at(field.number("at", "tau")?);
+        let wide = number("extent", "x1")? - number("extent", "x0")?;
+        Some((x - number("at", "x")?).hypot(y - number("at", "y")?) / wide)
     };
-    let still = || told().and_then(near).unwrap_or(false);
-    field.tokens == answer.sample.tokens && (field.step == answer.sample.step || still())
+    let same_model = field.sample.step == answer.sample.step;
+    field.sample.tokens == answer.sample.tokens && (same_model || off().is_some_and(|off| off <= NEAR))
 }
 
 /// Shares of variance of the components.
@@ -369,6 +364,8 @@ impl View for Paths {
             empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
             return;
         };
+        let field = cx.answer(FIELD).map(|(variant, sample)| Answer { variant, sample });
+        self.fits = field.is_some_and(|field| fits(field, answer, &all));
         self.near = self.close && answer.playground().is_none();
         ui.spacing_mut().item_spacing.y = 4.0;
         let room = ui.available_rect_before_wrap();
