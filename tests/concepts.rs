@@ -16,7 +16,7 @@ use orrery::{
     },
     nn::{Device, Tap, Tensor, host},
     probe::{
-        Subject,
+        ProbeContext,
         concepts::{self, Found, Item, Noun, PRESETS, Place, Procedure, Question, Scalar, Strength, Synapse, Verdict},
         find,
     },
@@ -231,8 +231,14 @@ fn the_probe_answers_and_says_what_is_missing() {
     let mut ask = |args: &[(&str, &str)]| {
         let args: Args =
             args.iter().map(|(k, v)| ((*k).to_owned(), orrery::config::Value::parse(v, *k != "random"))).collect();
-        let mut subject =
-            Subject { model: model.as_mut(), corpus: &corpus, texts: &[], device: &Device::Cpu, seed: 1, args: &args };
+        let mut subject = ProbeContext {
+            model: model.as_mut(),
+            corpus: &corpus,
+            texts: &[],
+            device: &Device::Cpu,
+            seed: 1,
+            args: &args,
+        };
         find("concepts").unwrap().ask(&mut subject)
     };
     let own =

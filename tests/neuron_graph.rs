@@ -24,7 +24,7 @@ use orrery::{
         bdh::{BdhSpec, Position},
     },
     nn::host,
-    probe::{self, Finding, Subject},
+    probe::{self, Finding, ProbeContext},
     telemetry::{Args, Graph, Payload, Series, channels},
     trainer::Run,
 };
@@ -85,7 +85,7 @@ impl Bench {
         let probe = probe::find(id).ok_or(candle_core::Error::Msg(format!("no probe {id}")))?;
         assert!(probe.applies(self.model.as_ref()));
         let (model, corpus) = (self.model.as_mut(), &self.corpus);
-        probe.ask(&mut Subject { model, corpus, texts: &[], device: &Device::Cpu, seed: 0, args: &args })
+        probe.ask(&mut ProbeContext { model, corpus, texts: &[], device: &Device::Cpu, seed: 0, args: &args })
     }
 
     /// G by its definition: the effect of y_i on x_j (or y_j), j of head j / N.

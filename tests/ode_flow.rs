@@ -22,7 +22,7 @@ use orrery::{
         plane::{Kind, Plane, PlaneSpec},
     },
     nn::{AdamW, Batch, Device, IGNORE, Tap, Tensor, host, optimiser::AdamWSpec},
-    probe::{self, Finding, Subject},
+    probe::{self, Finding, ProbeContext},
     telemetry::{Args, Payload, Series, channels},
     trainer::{Plan, Run},
 };
@@ -162,7 +162,7 @@ fn steered() -> MutexGuard<'static, Trained> {
 fn ask(on: &mut Trained, probe: &str, args: &[(&str, Value)]) -> Result<Finding, String> {
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let mut subject =
-        Subject { model: on.0.as_mut(), corpus: &on.1, texts: &[], device: &Device::Cpu, seed: 7, args: &args };
+        ProbeContext { model: on.0.as_mut(), corpus: &on.1, texts: &[], device: &Device::Cpu, seed: 7, args: &args };
     let found = probe::find(probe).unwrap().ask(&mut subject).map_err(|e| e.to_string())?;
     assert_eq!(found.len(), 1);
     Ok(found.into_iter().next().unwrap())

@@ -11,7 +11,7 @@ use orrery::{
         fast_slow::{Approach, FastSlowSpec},
     },
     nn::{Tap, host},
-    probe::{self, Finding, Subject},
+    probe::{self, Finding, ProbeContext},
     telemetry::{Args, Payload},
 };
 
@@ -53,7 +53,8 @@ impl Bench {
         assert!(probe.applies(self.model.as_ref()), "{id} applies");
         let before = self.logits()?;
         let (model, corpus) = (self.model.as_mut(), &self.corpus);
-        let answer = probe.ask(&mut Subject { model, corpus, texts: &[], device: &Device::Cpu, seed: 0, args: &args });
+        let answer =
+            probe.ask(&mut ProbeContext { model, corpus, texts: &[], device: &Device::Cpu, seed: 0, args: &args });
         assert_eq!(self.logits()?, before, "{id} leaves the model as it found it");
         let mut findings = answer?;
         assert_eq!(findings.len(), 1);

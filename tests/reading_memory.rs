@@ -7,7 +7,7 @@ use orrery::{
     corpus::{self, Corpus},
     models::{Spec, bdh::BdhSpec},
     nn::{Result, memory},
-    probe::{self, Subject},
+    probe::{self, ProbeContext},
     telemetry::Args,
 };
 
@@ -28,7 +28,7 @@ fn most_held(tokens: usize) -> Result<f64> {
     let text: String = (0..tokens).map(|i| char::from(b'a' + (i * i % 23) as u8)).collect();
     let args = Args::from([("text".to_owned(), Value::Text(text)), ("longest".to_owned(), Value::Int(tokens as i64))]);
     let mut subject =
-        Subject { model: model.as_mut(), corpus: &corpus, texts: &[], device: &Device::Cpu, seed: 0, args: &args };
+        ProbeContext { model: model.as_mut(), corpus: &corpus, texts: &[], device: &Device::Cpu, seed: 0, args: &args };
     let (answer, most) = memory::most_held(|| probe::find("reading").unwrap().ask(&mut subject));
     let finding = answer?.remove(0);
     assert_eq!(finding.tokens.len(), tokens);

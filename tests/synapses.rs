@@ -12,7 +12,7 @@ use orrery::{
     labs,
     models::Spec,
     nn::{Tap, Tensor, host},
-    probe::{self, Finding, Subject},
+    probe::{self, Finding, ProbeContext},
     telemetry::{Args, Command, Event, Payload, Sample, Series, Sink, channels},
     trainer::{self, Options, Plan},
     ui::{mirror::Mirror, views::synapses::Synapse},
@@ -108,7 +108,7 @@ fn ask(id: &str, args: &[(&str, Value)]) -> candle_core::Result<(Finding, Vec<u3
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let ids = args.get("text").map(|t| corpus.encode(&t.to_string())).unwrap_or_default();
     let mut subject =
-        Subject { model: model.as_mut(), corpus: &corpus, texts: &[], device: &Device::Cpu, seed: 7, args: &args };
+        ProbeContext { model: model.as_mut(), corpus: &corpus, texts: &[], device: &Device::Cpu, seed: 7, args: &args };
     let finding = probe::find(id).unwrap().ask(&mut subject)?.remove(0);
     Ok((finding, ids, model))
 }

@@ -1,7 +1,7 @@
 //! Pure mathematics on slices and graphs: no tensor, no run.
 
+pub mod bdh_dynamics;
 pub mod clusters;
-pub mod dragon;
 pub mod ema;
 pub mod graph;
 pub mod graph_file;

@@ -11,7 +11,7 @@ use crate::{
         alibi_gpt::AlibiGptSpec,
         bdh::{BdhSpec, Carry, Form, Position},
     },
-    trainer::{Cadence, Plan, VariantSpec},
+    trainer::{Plan, ProbeSchedule, VariantSpec},
 };
 
 /// `model.*`, at the sizes of the given lab.
@@ -148,7 +148,7 @@ pub fn variants(c: &Config) -> Result<Vec<VariantSpec>, ConfigError> {
 }
 
 /// These variants on the corpus of `corpus.*`.
-pub fn plan(c: &Config, variants: Vec<VariantSpec>, probes: Vec<Cadence>) -> Result<Plan, ConfigError> {
+pub fn plan(c: &Config, variants: Vec<VariantSpec>, probes: Vec<ProbeSchedule>) -> Result<Plan, ConfigError> {
     let along = c.usize("train.carry") as u64;
     Ok(Plan { along, ..common::plan(c, common::corpus_spec(c)?, variants, probes) })
 }

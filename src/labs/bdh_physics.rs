@@ -8,7 +8,7 @@ use crate::{
         Spec,
         bdh::{BdhSpec, Form, Position},
     },
-    trainer::{Cadence, Plan, VariantSpec},
+    trainer::{Plan, ProbeSchedule, VariantSpec},
 };
 
 pub static LAB: Lab = Lab {
@@ -43,9 +43,9 @@ pub static LAB: Lab = Lab {
     ],
     plan,
     panes: &[
-        Pane { view: "dragon_rules", column: 0, share: 1.0, tab: false },
-        Pane { view: "dragon_toy", column: 1, share: 0.56, tab: false },
-        Pane { view: "dragon_checks", column: 1, share: 0.44, tab: false },
+        Pane { view: "bdh_rules", column: 0, share: 1.0, tab: false },
+        Pane { view: "oscillators", column: 1, share: 0.56, tab: false },
+        Pane { view: "bdh_checks", column: 1, share: 0.44, tab: false },
         Pane { view: "losses", column: 1, share: 0.44, tab: true },
     ],
     opens_with_run: true,
@@ -71,7 +71,7 @@ fn knobs() -> Vec<Knob> {
     }));
     all.extend(common::training_knobs(1000, 8e-3, 16, 64));
     all.push(common::every_knob(
-        "probe.dragon_every",
+        "probe.bdh_dynamics_every",
         "Rules every",
         50,
         "Steps between two hand-overs of the weights to the rules, with the equivalences checked anew. 0: only when a view asks.",
@@ -148,7 +148,7 @@ fn plan(c: &Config) -> Result<Plan, ConfigError> {
         ("drift".to_owned(), text("physics.drift")),
         ("keep".to_owned(), Value::Float(c.f64("physics.keep"))),
     ];
-    let every = c.usize("probe.dragon_every") as u64;
-    let probes = vec![Cadence { probe: "dragon".into(), every, args: args.into() }];
+    let every = c.usize("probe.bdh_dynamics_every") as u64;
+    let probes = vec![ProbeSchedule { probe: "bdh_dynamics".into(), every, args: args.into() }];
     Ok(common::plan(c, common::corpus_spec(c)?, vec![variant], probes))
 }

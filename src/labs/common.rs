@@ -6,7 +6,7 @@ use crate::{
     config::{Config, ConfigError, Knob},
     corpus::{Source, Spec, Task, TokenizerSpec},
     nn::optimiser::AdamWSpec,
-    trainer::{Cadence, Optimisation, Plan, Schedule, VariantSpec},
+    trainer::{Optimisation, Plan, ProbeSchedule, Schedule, VariantSpec},
 };
 
 /// Generated corpora that a person may choose by name; `corpus.file` overrides.
@@ -191,7 +191,7 @@ pub fn every_knob(key: &'static str, label: &'static str, default: i64, tip: &'s
 }
 
 /// These variants on this corpus, by `train.*` and `run.*`.
-pub fn plan(c: &Config, corpus: Spec, variants: Vec<VariantSpec>, probes: Vec<Cadence>) -> Plan {
+pub fn plan(c: &Config, corpus: Spec, variants: Vec<VariantSpec>, probes: Vec<ProbeSchedule>) -> Plan {
     Plan {
         config: c.clone(),
         corpus,

@@ -8,7 +8,7 @@ use crate::{
         dense::{DenseSpec, GatedAct},
         fast_slow::{Approach, Constraint, FastSlowSpec, Upsample},
     },
-    trainer::{Cadence, Plan, VariantSpec},
+    trainer::{Plan, ProbeSchedule, VariantSpec},
 };
 
 pub static LAB: Lab = Lab {
@@ -269,7 +269,7 @@ fn variants(c: &Config) -> Result<Vec<VariantSpec>, ConfigError> {
 }
 
 fn plan(c: &Config) -> Result<Plan, ConfigError> {
-    let cadence = |probe: &str| Cadence {
+    let cadence = |probe: &str| ProbeSchedule {
         probe: probe.to_owned(),
         every: c.usize(&format!("probe.{probe}_every")) as u64,
         args: Default::default(),

@@ -11,7 +11,7 @@ use crate::{
     corpus,
     models::{Spec, bdh::BdhSpec},
     telemetry::Args,
-    trainer::{Cadence, Part, Plan, VariantSpec},
+    trainer::{Part, Plan, ProbeSchedule, VariantSpec},
 };
 
 /// The variants' ids, in order.
@@ -64,7 +64,7 @@ fn text(c: &Config, child: &str) -> Result<corpus::Spec, ConfigError> {
 }
 
 /// The four variants with their parts, and the probes that go along. Errors name the knob.
-pub fn plan(c: &Config, mut probes: Vec<Cadence>) -> Result<Plan, ConfigError> {
+pub fn plan(c: &Config, mut probes: Vec<ProbeSchedule>) -> Result<Plan, ConfigError> {
     for (key, why) in [
         ("train.carry", "a carried state belongs to one text"),
         ("variants.baseline", "a Transformer cannot be merged"),
@@ -97,7 +97,7 @@ pub fn plan(c: &Config, mut probes: Vec<Cadence>) -> Result<Plan, ConfigError> {
         ("write", c.usize("merging.write")),
     ];
     let args: Args = args.into_iter().map(|(key, n)| (key.to_owned(), Value::Int(n as i64))).collect();
-    probes.push(Cadence { probe: "texts".into(), every: c.usize("probe.texts_every") as u64, args });
+    probes.push(ProbeSchedule { probe: "texts".into(), every: c.usize("probe.texts_every") as u64, args });
     let plan = bdh::plan(c, variants.collect(), probes)?;
     let base = plan.steps;
     let born = base + c.usize("merging.tune") as u64;

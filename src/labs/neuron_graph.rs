@@ -5,7 +5,7 @@ use super::{Lab, Pane, Preset, bdh, common};
 use crate::{
     config::{Config, ConfigError, Knob},
     telemetry::Args,
-    trainer::{Cadence, Plan},
+    trainer::{Plan, ProbeSchedule},
 };
 
 pub static LAB: Lab = Lab {
@@ -111,7 +111,7 @@ fn plan(c: &Config) -> Result<Plan, ConfigError> {
             )));
         }
     }
-    let cadence = |probe: &str, every: &str| Cadence {
+    let cadence = |probe: &str, every: &str| ProbeSchedule {
         probe: probe.into(),
         every: c.usize(&format!("probe.{every}_every")) as u64,
         args: args(c),

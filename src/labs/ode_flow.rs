@@ -21,7 +21,7 @@ use crate::{
         ode_flow::{self, OdeFlowSpec},
         plane::{Kind, PlaneSpec},
     },
-    trainer::{Cadence, Plan, VariantSpec},
+    trainer::{Plan, ProbeSchedule, VariantSpec},
 };
 
 pub static LAB: Lab = Lab {
@@ -317,7 +317,7 @@ fn variants(c: &Config, kind: &str, corpus: &CorpusSpec) -> Result<Vec<VariantSp
     Ok(models.into_iter().map(variant).collect())
 }
 
-fn probes(c: &Config, kind: &str) -> Vec<Cadence> {
+fn probes(c: &Config, kind: &str) -> Vec<ProbeSchedule> {
     let float = |key: &str| Value::Float(c.f64(key));
     let text = |key: &str| Value::Text(c.text(key).to_owned());
     let mut args: crate::telemetry::Args = [
@@ -335,13 +335,13 @@ fn probes(c: &Config, kind: &str) -> Vec<Cadence> {
         _ => args.insert("prompt".to_owned(), text("steer.prompt")),
     };
     let every = |probe: &str| c.usize(&format!("probe.{probe}_every")) as u64;
-    let mut all = vec![Cadence { probe: "flow".into(), every: every("flow"), args: args.clone() }];
+    let mut all = vec![ProbeSchedule { probe: "flow".into(), every: every("flow"), args: args.clone() }];
     if matches!(kind, "steer" | "published" | "both") {
         let mut of_claims = args.clone();
         of_claims.insert("published".to_owned(), Value::Switch(kind == "published"));
         args.insert("kind".to_owned(), Value::Text("class".into()));
-        all.push(Cadence { probe: "flow_sweep".into(), every: every("flow_sweep"), args });
-        all.push(Cadence { probe: "flow_claims".into(), every: every("flow_sweep"), args: of_claims });
+        all.push(ProbeSchedule { probe: "flow_sweep".into(), every: every("flow_sweep"), args });
+        all.push(ProbeSchedule { probe: "flow_claims".into(), every: every("flow_sweep"), args: of_claims });
     }
     all
 }

@@ -6,7 +6,7 @@ use crate::{
     config::{Config, ConfigError, Knob},
     corpus::{Source, generated::parliament::Extent},
     telemetry::Args,
-    trainer::{Cadence, Plan},
+    trainer::{Plan, ProbeSchedule},
 };
 
 pub static LAB: Lab = Lab {
@@ -149,7 +149,7 @@ fn probe_knobs() -> Vec<Knob> {
 
 fn plan(c: &Config) -> Result<Plan, ConfigError> {
     let every = |probe: &str| c.usize(&format!("probe.{probe}_every")) as u64;
-    let cadence = |probe: &str, args: Args| Cadence { probe: probe.into(), every: every(probe), args };
+    let cadence = |probe: &str, args: Args| ProbeSchedule { probe: probe.into(), every: every(probe), args };
     let reading = ["text", "layer", "rotated", "rank", "longest"];
     let reading = reading.into_iter().filter_map(|k| Some((k.to_owned(), c.get(&format!("reading.{k}"))?.clone())));
     let probes =

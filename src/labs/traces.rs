@@ -8,7 +8,7 @@ use crate::{
         Spec,
         recover::{Reader, RecoverSpec},
     },
-    trainer::{Cadence, Plan, VariantSpec},
+    trainer::{Plan, ProbeSchedule, VariantSpec},
 };
 
 pub static LAB: Lab = Lab {
@@ -206,6 +206,6 @@ fn plan(c: &Config) -> Result<Plan, ConfigError> {
     let whole = |key: &str| Value::Int(c.usize(key) as i64);
     let args = [("windows".to_owned(), whole("recoverability.windows")), ("window".to_owned(), whole("train.window"))];
     let every = c.usize("recoverability.every") as u64;
-    let probes = vec![Cadence { probe: "recoverability".into(), every, args: args.into() }];
+    let probes = vec![ProbeSchedule { probe: "recoverability".into(), every, args: args.into() }];
     Ok(common::plan(c, common::corpus_spec(c)?, variants.collect(), probes))
 }

@@ -1,7 +1,7 @@
 //! Attention maps of every layer and head along a sentence, with their entropies and that of uniform
 //! attention to compare with.
 
-use super::{Finding, Probe, Subject, passage::Passage};
+use super::{Finding, Probe, ProbeContext, passage::Passage};
 use crate::{
     models::{Model, dense::Dense, fast_slow::FastSlow},
     nn::{Result, Tap, Tensor, host},
@@ -30,15 +30,15 @@ impl Probe for AttentionMaps {
         model.as_any().is::<FastSlow>() || model.as_any().is::<Dense>()
     }
 
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
-        let longest = if subject.args.contains_key("text") { LONGEST } else { USUAL };
-        let passage = Passage::of(subject, longest)?;
-        let layer = subject.args.get("layer").map(ToString::to_string).unwrap_or_default();
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let longest = if cx.args.contains_key("text") { LONGEST } else { USUAL };
+        let passage = Passage::of(cx, longest)?;
+        let layer = cx.args.get("layer").map(ToString::to_string).unwrap_or_default();
         let mut tap = Tap::on(&["pre.", "slow.", "post.", "layers."]);
-        subject.model.logits(&passage.tensor(subject)?, &mut tap)?;
-        let (pool, window) = match subject.model.as_any().downcast_ref::<FastSlow>() {
+        cx.model.logits(&passage.tensor(cx)?, &mut tap)?;
+        let (pool, window) = match cx.model.as_any().downcast_ref::<FastSlow>() {
             Some(model) => (model.spec().pool, model.spec().fast_window),
-            None => (1, subject.model.as_any().downcast_ref::<Dense>().and_then(|m| m.spec().window)),
+            None => (1, cx.model.as_any().downcast_ref::<Dense>().and_then(|m| m.spec().window)),
         };
         let mut parts = Vec::new();
         for (path, weights) in tap.found() {

@@ -1,7 +1,7 @@
 //! The causality probe: change one token and see which logits hear of it. Nothing before the change
 //! may.
 
-use super::{Finding, Probe, Subject, passage::Passage};
+use super::{Finding, Probe, ProbeContext, passage::Passage};
 use crate::{
     corpus::Corpus,
     models::{
@@ -31,11 +31,11 @@ impl Probe for Causality {
         model.as_any().is::<FastSlow>()
     }
 
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
-        let passage = Passage::of(subject, LONGEST)?;
-        let edit = Edit::of(passage, subject.corpus, subject.args)?;
-        let (corpus, device, args) = (subject.corpus, subject.device, subject.args);
-        let Some(model) = subject.model.as_any_mut().downcast_mut::<FastSlow>() else {
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let passage = Passage::of(cx, LONGEST)?;
+        let edit = Edit::of(passage, cx.corpus, cx.args)?;
+        let (corpus, device, args) = (cx.corpus, cx.device, cx.args);
+        let Some(model) = cx.model.as_any_mut().downcast_mut::<FastSlow>() else {
             candle_core::bail!("the causality probe is a question for a fast-slow model")
         };
         let dials = model.dials();

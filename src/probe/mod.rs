@@ -2,9 +2,9 @@
 //! One question a file; this file holds the one list.
 
 mod attention_maps;
+mod bdh_dynamics;
 mod causality;
 pub mod concepts;
-mod dragon;
 pub mod flow;
 mod neuron_graph;
 mod passage;
@@ -32,7 +32,7 @@ pub struct Finding {
 }
 
 /// What a probe may look at. A probe leaves the model as it found it (invariant 5).
-pub struct Subject<'a> {
+pub struct ProbeContext<'a> {
     pub model: &'a mut dyn Model,
     /// What the model reads.
     pub corpus: &'a Corpus,
@@ -50,7 +50,7 @@ pub trait Probe: Sync {
     fn id(&self) -> &'static str;
     /// Whether it can be put to this model.
     fn applies(&self, model: &dyn Model) -> bool;
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>>;
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>>;
 }
 
 /// Every probe.
@@ -60,7 +60,7 @@ pub static PROBES: &[&dyn Probe] = &[
     &attention_maps::AttentionMaps,
     &residual::Residual,
     &recoverability::Recoverability,
-    &dragon::Dragon,
+    &bdh_dynamics::BdhDynamics,
     &flow::FlowAnswer,
     &flow::FlowField,
     &flow::FlowAlong,

@@ -1,7 +1,7 @@
 //! The short text that a probe looks at: typed by somebody, or a held-out passage. It does not know
 //! what is measured on it.
 
-use super::Subject;
+use super::ProbeContext;
 use crate::nn::{Result, Tensor};
 
 /// Ids and how they are shown.
@@ -16,13 +16,13 @@ pub(super) struct Passage {
 impl Passage {
     /// Argument `text` if given, else the held-out passage of number `passage` (0); at most `longest`
     /// ids.
-    pub fn of(subject: &Subject<'_>, longest: usize) -> Result<Self> {
-        let corpus = subject.corpus;
-        let typed = subject.args.get("text").map(ToString::to_string).filter(|t| !t.is_empty());
+    pub fn of(cx: &ProbeContext<'_>, longest: usize) -> Result<Self> {
+        let corpus = cx.corpus;
+        let typed = cx.args.get("text").map(ToString::to_string).filter(|t| !t.is_empty());
         let (mut ids, what) = match &typed {
             Some(text) => (corpus.encode(text), "typed text".to_owned()),
             None => {
-                let index = subject.args.get("passage").and_then(|v| v.as_f64()).unwrap_or(0.0).max(0.0) as u64;
+                let index = cx.args.get("passage").and_then(|v| v.as_f64()).unwrap_or(0.0).max(0.0) as u64;
                 (corpus.passage(index, longest), format!("held-out passage {index}"))
             }
         };
@@ -37,8 +37,8 @@ impl Passage {
     }
 
     /// u32 `(1, T)`
-    pub fn tensor(&self, subject: &Subject<'_>) -> Result<Tensor> {
-        Tensor::from_slice(&self.ids, (1, self.ids.len()), subject.device)
+    pub fn tensor(&self, cx: &ProbeContext<'_>) -> Result<Tensor> {
+        Tensor::from_slice(&self.ids, (1, self.ids.len()), cx.device)
     }
 
     /// 0, 1, 2, ... for a position axis.

@@ -1,7 +1,7 @@
 //! How often a reader names the token k steps back, for each k: on held-out windows, with the level
 //! that needs no reading. It does not know how the reader is built.
 
-use super::{Finding, Probe, Subject};
+use super::{Finding, Probe, ProbeContext};
 use crate::{
     analysis::statistics::wilson,
     config::Value,
@@ -25,15 +25,15 @@ impl Probe for Recoverability {
         model.as_any().is::<Recover>()
     }
 
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
-        let Some(reader) = subject.model.as_any().downcast_ref::<Recover>() else { return Ok(vec![]) };
-        let number = |name: &str, otherwise: usize| match subject.args.get(name).and_then(Value::as_f64) {
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let Some(reader) = cx.model.as_any().downcast_ref::<Recover>() else { return Ok(vec![]) };
+        let number = |name: &str, otherwise: usize| match cx.args.get(name).and_then(Value::as_f64) {
             Some(n) if n >= 1.0 => n as usize,
             _ => otherwise,
         };
         let (count, len) = (number("windows", 24), number("window", 128));
-        let windows = subject.corpus.held_out(count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
-        let tally = Tally::of(reader, &windows.inputs, len, subject.device)?;
+        let windows = cx.corpus.held_out(count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
+        let tally = Tally::of(reader, &windows.inputs, len, cx.device)?;
         let about = format!("{} held-out windows, {} answers a distance", windows.rows, tally.asked);
         let payload = Payload::Series(tally.series(&reader.spec().distances));
         Ok(vec![Finding { channel: channels::RECOVERABILITY, about, tokens: vec![], payload }])

@@ -1,7 +1,7 @@
 //! How far the fast state is from equilibrium: |x - Post(x)| / |x| against passes, by method, each
 //! round's slow state held.
 
-use super::{Finding, Probe, Subject};
+use super::{Finding, Probe, ProbeContext};
 use crate::{
     models::{
         Model,
@@ -33,16 +33,15 @@ impl Probe for Residual {
         model.as_any().is::<FastSlow>()
     }
 
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
-        let Some(model) = subject.model.as_any().downcast_ref::<FastSlow>() else {
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let Some(model) = cx.model.as_any().downcast_ref::<FastSlow>() else {
             candle_core::bail!("the equilibrium residual is a question for a fast-slow model")
         };
         let size = |name: &str, usual: usize| {
-            subject.args.get(name).and_then(|v| v.as_f64()).map_or(usual, |v| (v as usize).clamp(1, 4096))
+            cx.args.get(name).and_then(|v| v.as_f64()).map_or(usual, |v| (v as usize).clamp(1, 4096))
         };
-        let windows =
-            subject.corpus.held_out(size("windows", 4), size("window", 128)).map_err(candle_core::Error::msg)?;
-        let tokens = Tensor::from_slice(&windows.inputs, (windows.rows, windows.len), subject.device)?;
+        let windows = cx.corpus.held_out(size("windows", 4), size("window", 128)).map_err(candle_core::Error::msg)?;
+        let tokens = Tensor::from_slice(&windows.inputs, (windows.rows, windows.len), cx.device)?;
         let mut tap = Tap::on(&["injected."]);
         model.logits(&tokens, &mut tap)?;
         let mut lines = Vec::new();

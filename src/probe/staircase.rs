@@ -1,7 +1,7 @@
 //! The staircase: one coordinate of the fast stream and of the upsampled slow stream along a
 //! sentence. The slow one moves in steps of P tokens.
 
-use super::{Finding, Probe, Subject, passage::Passage};
+use super::{Finding, Probe, ProbeContext, passage::Passage};
 use crate::{
     analysis::principal::{self, Principal},
     models::{Model, fast_slow::FastSlow},
@@ -28,21 +28,20 @@ impl Probe for Staircase {
         model.as_any().is::<FastSlow>()
     }
 
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
-        let Some(model) = subject.model.as_any().downcast_ref::<FastSlow>() else {
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let Some(model) = cx.model.as_any().downcast_ref::<FastSlow>() else {
             candle_core::bail!("the staircase is a question for a fast-slow model")
         };
         let spec = model.spec();
-        let passage = Passage::of(subject, LONGEST)?;
+        let passage = Passage::of(cx, LONGEST)?;
         let last = spec.n_rounds - 1;
-        let round =
-            subject.args.get("round").and_then(|v| v.as_f64()).map_or(last, |r| (r.max(0.0) as usize).min(last));
+        let round = cx.args.get("round").and_then(|v| v.as_f64()).map_or(last, |r| (r.max(0.0) as usize).min(last));
         let (fast, slow) = (format!("x.r{round}"), format!("y_up.r{round}"));
         let mut tap = Tap::on(&[&fast, &slow]);
-        model.logits(&passage.tensor(subject)?, &mut tap)?;
+        model.logits(&passage.tensor(cx)?, &mut tap)?;
         let (fast, slow) = (Stream::read(&tap, &fast)?, Stream::read(&tap, &slow)?);
 
-        let wanted = subject.args.get("coordinate").map_or("pc1".to_owned(), ToString::to_string);
+        let wanted = cx.args.get("coordinate").map_or("pc1".to_owned(), ToString::to_string);
         let first = if passage.ids.len() > spec.pool { spec.pool } else { 0 };
         let (name, lines, explained) = match wanted.as_str() {
             "pc1" => {

@@ -121,7 +121,7 @@ pub mod channels {
     /// Payload `Bundle`: synapses that tell a concept, searched and confirmed, and random models' beside.
     pub const SYNAPSES_CONCEPTS: &str = "synapses.concepts";
     /// Payload `Bundle` of `Matrix`: a small BDH's E, D_x, D_y, and a text as pulses.
-    pub const DRAGON_WEIGHTS: &str = "dragon.weights";
+    pub const BDH_DYNAMICS_WEIGHTS: &str = "bdh_dynamics.weights";
     /// Payload `Bundle` of `Series`: the paper's equivalences on these weights, token by token.
-    pub const DRAGON_CHECKS: &str = "dragon.checks";
+    pub const BDH_DYNAMICS_CHECKS: &str = "bdh_dynamics.checks";
 }

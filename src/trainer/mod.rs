@@ -10,7 +10,7 @@ mod questions;
 mod run;
 mod worker;
 
-pub use plan::{Cadence, Optimisation, Part, Plan, Schedule, VariantSpec};
+pub use plan::{Optimisation, Part, Plan, ProbeSchedule, Schedule, VariantSpec};
 pub use run::{Run, RunError};
 pub use worker::{Options, Outcome, drive, spawn};
 

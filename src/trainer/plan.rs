@@ -47,7 +47,7 @@ pub struct VariantSpec {
 
 /// A scheduled question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Cadence {
+pub struct ProbeSchedule {
     pub probe: String,
     /// Steps between askings; also asked at step 0 and at the end. 0: only when asked.
     pub every: u64,
@@ -100,7 +100,7 @@ pub struct Plan {
     pub steps: u64,
     pub optimisation: Optimisation,
     pub variants: Vec<VariantSpec>,
-    pub probes: Vec<Cadence>,
+    pub probes: Vec<ProbeSchedule>,
     /// Group of settings that are arguments of scheduled questions: changed live, they change those. Empty:
     /// none.
     #[serde(default)]

@@ -257,7 +257,7 @@ impl Run {
         if !probe.applies(variant.model.as_ref()) {
             return Ok(vec![]);
         }
-        let mut subject = probe::Subject {
+        let mut subject = probe::ProbeContext {
             model: variant.model.as_mut(),
             corpus: &self.texts[part.texts[0]],
             texts: &self.texts,

@@ -11,16 +11,16 @@ use orrery::{
     ui::mirror::Mirror,
 };
 
+pub mod bdh_dynamics;
 #[path = "concepts.rs"]
 mod concepts;
-pub mod dragon;
+mod connectivity;
 #[path = "../flow_views/field.rs"]
 mod flow;
 #[path = "neurons.rs"]
 mod neurons;
 #[path = "../planted/mod.rs"]
 mod planted;
-mod wiring;
 
 /// The settings that views read.
 pub fn knobs() -> Vec<Knob> {
@@ -147,15 +147,31 @@ fn scalars(mirror: &mut Mirror, variant: usize, seed: u64, coupled: bool) {
 
 fn samples(mirror: &mut Mirror) {
     for step in [0, 325, STEPS] {
-        for (channel, about, payload) in wiring::samples(step as f64 / STEPS as f64) {
+        for (channel, about, payload) in connectivity::samples(step as f64 / STEPS as f64) {
             sample(mirror, step, channel, &about, payload, "", None);
         }
         sample(mirror, step, channels::STAIRCASE, "held-out window 3", staircase(step), SENTENCE, None);
         sample(mirror, step, channels::ATTENTION, "held-out window 3", attention(step), SENTENCE, None);
         sample(mirror, step, channels::RESIDUAL, "held-out window 3, 76 tokens", residual(step), "", None);
         let about = "typed text, 24 tokens, 48 neurons, 2 layers, synapses keep 0.900 a token";
-        sample(mirror, step, channels::DRAGON_WEIGHTS, about, dragon::weights(step, 24, false), dragon::TEXT, None);
-        sample(mirror, step, channels::DRAGON_CHECKS, about, dragon::checks(24, false), dragon::TEXT, None);
+        sample(
+            mirror,
+            step,
+            channels::BDH_DYNAMICS_WEIGHTS,
+            about,
+            bdh_dynamics::weights(step, 24, false),
+            bdh_dynamics::TEXT,
+            None,
+        );
+        sample(
+            mirror,
+            step,
+            channels::BDH_DYNAMICS_CHECKS,
+            about,
+            bdh_dynamics::checks(24, false),
+            bdh_dynamics::TEXT,
+            None,
+        );
     }
     sample(mirror, STEPS, channels::RECOVERABILITY, "held-out windows", recoverability(), "", None);
     let asked = flow::Asked { u: [0.8, 0.2, 0.0, 0.0], ..flow::Asked::default() };

@@ -28,13 +28,13 @@ const STEPS: u64 = 40;
 const EVERY: u64 = 6;
 const IDS: [&str; 2] = ["coupled", "frozen"];
 
-struct Toy {
+struct Oscillators {
     step: u64,
     scale: f64,
     weights: [f32; 2],
 }
 
-impl Toy {
+impl Oscillators {
     fn new() -> Self {
         Self { step: 0, scale: 1.0, weights: [1.0, 2.0] }
     }
@@ -86,27 +86,27 @@ impl Toy {
     }
 }
 
-fn train(toy: &mut Toy, writer: &mut Writer, until: u64) {
+fn train(toy: &mut Oscillators, writer: &mut Writer, until: u64) {
     while toy.step < until {
         toy.advance(writer);
     }
 }
 
-fn begin(out: &Path) -> (Toy, Writer) {
+fn begin(out: &Path) -> (Oscillators, Writer) {
     let mut writer = Writer::new(out);
     writer.event(&started(&IDS)).unwrap();
-    (Toy::new(), writer)
+    (Oscillators::new(), writer)
 }
 
-fn resume(folder: &Path) -> (Toy, Writer) {
+fn resume(folder: &Path) -> (Oscillators, Writer) {
     let loaded = checkpoint::load(folder, &Device::Cpu).unwrap();
     let from = loaded.as_ref().map(|l| &l.checkpoint);
     let mut writer = Writer::resume(folder, from).unwrap();
     writer.event(&started(&IDS)).unwrap();
-    (from.map_or_else(Toy::new, Toy::restore), writer)
+    (from.map_or_else(Oscillators::new, Oscillators::restore), writer)
 }
 
-fn finish(mut toy: Toy, mut writer: Writer) {
+fn finish(mut toy: Oscillators, mut writer: Writer) {
     train(&mut toy, &mut writer, STEPS);
     writer.event(&Event::State(RunState::Finished)).unwrap();
 }

@@ -29,7 +29,7 @@ pub use question::{Item, Noun, PRESETS, Question};
 pub use reading::{Place, Scalar};
 pub use search::{Found, Procedure, Strength, Synapse};
 
-use super::{Finding, Probe, Subject};
+use super::{Finding, Probe, ProbeContext};
 use crate::{
     config::Value,
     corpus::{Corpus, generated::parliament::labelled::Part},
@@ -130,29 +130,29 @@ impl Probe for Concepts {
         model.as_any().is::<Bdh>()
     }
 
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
-        let text = |name: &str| subject.args.get(name).map(ToString::to_string).filter(|t| !t.trim().is_empty());
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let text = |name: &str| cx.args.get(name).map(ToString::to_string).filter(|t| !t.trim().is_empty());
         let question = match (text("with"), text("without")) {
             (None, None) => {
                 let id = text("preset").unwrap_or("currency".to_owned());
-                match Question::preset(&id, subject.corpus, false) {
+                match Question::preset(&id, cx.corpus, false) {
                     Some(question) => question,
                     None => candle_core::bail!("there is no concept `{id}`"),
                 }
             }
-            (with, without) => Question::own(&with.unwrap_or_default(), &without.unwrap_or_default(), subject.corpus)
+            (with, without) => Question::own(&with.unwrap_or_default(), &without.unwrap_or_default(), cx.corpus)
                 .map_err(candle_core::Error::Msg)?,
         };
         let how = Procedure::default();
-        let found = find(subject.model, &question, &how, subject.device)?;
-        let count = match subject.args.get("random").and_then(Value::as_f64) {
+        let found = find(cx.model, &question, &how, cx.device)?;
+        let count = match cx.args.get("random").and_then(Value::as_f64) {
             Some(n) if n >= 0.0 => (n as usize).min(16),
             _ => RANDOM,
         };
         let mut nulls = vec![];
         for k in 0..count as u64 {
-            let model = random(subject.model, subject.corpus, subject.seed.wrapping_add(k), subject.device)?;
-            nulls.push(find(model.as_ref(), &question, &how, subject.device)?);
+            let model = random(cx.model, cx.corpus, cx.seed.wrapping_add(k), cx.device)?;
+            nulls.push(find(model.as_ref(), &question, &how, cx.device)?);
         }
         let payload = answer::payload(&question, &found, &nulls);
         let about = format!("{}, {count} random models", question.describe());

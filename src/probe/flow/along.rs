@@ -3,7 +3,7 @@
 use super::{Course, Law, basis, series};
 use crate::{
     nn::{Result, Tensor, host},
-    probe::{Finding, Probe, Subject},
+    probe::{Finding, Probe, ProbeContext},
     telemetry::{Payload, channels},
 };
 
@@ -30,8 +30,8 @@ impl Probe for FlowAlong {
         super::applies(model)
     }
 
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
-        let (course, drive) = Course::of(subject)?;
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let (course, drive) = Course::of(cx)?;
         let law = course.law(drive.u, drive.alpha)?;
         let (_, states, _) = basis::states_at(&course, &law, &depths(), &drive.options)?;
         let motion = Motion::of(&law, &states)?;

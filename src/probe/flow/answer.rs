@@ -10,7 +10,7 @@ use crate::{
     models::ode_flow::OdeFlow,
     nn::{Result, Tensor},
     ode::Trace,
-    probe::{Finding, Probe, Subject},
+    probe::{Finding, Probe, ProbeContext},
     telemetry::{Payload, Points, channels},
 };
 
@@ -33,8 +33,8 @@ impl Probe for FlowAnswer {
         super::applies(model)
     }
 
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
-        let (course, drive) = Course::of(subject)?;
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let (course, drive) = Course::of(cx)?;
         let law = course.law(drive.u, drive.alpha)?;
         // In the plane nothing else costs anything, and paths bend more.
         let every = if course.playground().is_some() { FINER } else { 1 };
@@ -44,7 +44,7 @@ impl Probe for FlowAnswer {
         let basis = Basis::of(&course, &drive)?;
         let mut parts: Vec<(String, Payload)> = vec![];
         if let Some(model) = course.model() {
-            parts.extend(said(&course, model, &drive, subject, &end)?);
+            parts.extend(said(&course, model, &drive, cx, &end)?);
         }
         if let Some(kind) = course.playground() {
             parts.push(("playground".into(), Payload::Text(vec![kind.id().to_owned()])));
@@ -71,7 +71,7 @@ fn said(
     course: &Course<'_>,
     model: &OdeFlow,
     drive: &Drive,
-    subject: &Subject<'_>,
+    cx: &ProbeContext<'_>,
     end: &Tensor,
 ) -> Result<Vec<(String, Payload)>> {
     let p = words::next(model, end)?;
@@ -84,9 +84,9 @@ fn said(
     let ranked = words::top(&p, RANKS);
     let of = |p: &[f64]| ranked.iter().map(|&id| p[id as usize]).collect::<Vec<_>>();
     let ranks = (1..=ranked.len()).map(|i| i as f64).collect();
-    let text = |ids: &[u32]| ids.iter().map(|&id| subject.corpus.token_text(id)).collect::<Vec<_>>();
+    let text = |ids: &[u32]| ids.iter().map(|&id| cx.corpus.token_text(id)).collect::<Vec<_>>();
     let first = ranked.first().copied().unwrap_or_default();
-    let continued = words::continuation(course, model, drive, subject, first)?;
+    let continued = words::continuation(course, model, drive, cx, first)?;
     let mut parts = vec![
         ("next".to_owned(), series(("rank", "probability"), ranks, vec![("p", of(&p)), ("p0", of(&p0))])),
         ("next_words".to_owned(), Payload::Text(text(&ranked))),

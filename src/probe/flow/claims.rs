@@ -12,7 +12,7 @@ use crate::{
     models::ode_flow::OdeFlow,
     nn::{Result, Tensor},
     ode::{self, Method, Options},
-    probe::{Finding, Probe, Subject},
+    probe::{Finding, Probe, ProbeContext},
     telemetry::{Payload, channels},
 };
 
@@ -30,25 +30,25 @@ impl Probe for FlowClaims {
         model.as_any().downcast_ref::<OdeFlow>().is_some_and(|m| m.steering().is_some())
     }
 
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
-        let (course, drive) = Course::of(subject)?;
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let (course, drive) = Course::of(cx)?;
         let Some((model, classes)) = course.model().and_then(|m| m.steering().map(|s| (m, s))) else {
             candle_core::bail!("this model was not made to be steered; choose a steering preset")
         };
-        let one = classes.prompt.is_some() || subject.args.get("published") == Some(&Value::Switch(true));
-        let (good, bad) = (words::whole(subject.corpus, &GOOD), words::whole(subject.corpus, &BAD));
+        let one = classes.prompt.is_some() || cx.args.get("published") == Some(&Value::Switch(true));
+        let (good, bad) = (words::whole(cx.corpus, &GOOD), words::whole(cx.corpus, &BAD));
         let held_out = steering::prompts(&HELD_OUT_NOUNS);
         let of_words = match good.is_empty() || bad.is_empty() {
             true => Reached { prompts: 0, ..Reached::NOTHING },
             false => {
-                let groups = groups(&held_out, model, subject)?;
+                let groups = groups(&held_out, model, cx)?;
                 Reached::of(held_out.len(), |u0| shares(model, &drive, u0, &groups, &[&good, &bad]))?
             }
         };
         let own = match (one, of_words.prompts) {
             (false, 1..) => of_words,
             (false, _) => {
-                let groups = groups(&held_out, model, subject)?;
+                let groups = groups(&held_out, model, cx)?;
                 Reached::of(held_out.len(), |u0| shares(model, &drive, u0, &groups, &[&classes.plus, &classes.minus]))?
             }
             (true, _) => Reached::of(1, |u0| {
@@ -56,11 +56,11 @@ impl Probe for FlowClaims {
                 Ok([&classes.plus, &classes.minus].map(|ids| words::mass(&p, ids)).to_vec())
             })?,
         };
-        let text = |ids: &[u32]| ids.iter().map(|&id| subject.corpus.token_text(id)).collect::<Vec<_>>();
+        let text = |ids: &[u32]| ids.iter().map(|&id| cx.corpus.token_text(id)).collect::<Vec<_>>();
         let mut told = text(&classes.plus);
         told.push("|".to_owned());
         told.extend(text(&classes.minus));
-        let says = [1.0, 0.0, -1.0].map(|u0| said(&course, &drive, model, subject, u0));
+        let says = [1.0, 0.0, -1.0].map(|u0| said(&course, &drive, model, cx, u0));
         Ok(vec![Finding {
             channel: channels::FLOW_CLAIMS,
             about: format!("{}, euler in {} steps", course.describe(), model.spec().steps),
@@ -121,10 +121,10 @@ fn next_at(course: &Course<'_>, drive: &Drive, model: &OdeFlow, u0: f64) -> Resu
 }
 
 /// The prompt and how it goes on.
-fn said(course: &Course<'_>, drive: &Drive, model: &OdeFlow, subject: &Subject<'_>, u0: f64) -> Result<String> {
+fn said(course: &Course<'_>, drive: &Drive, model: &OdeFlow, cx: &ProbeContext<'_>, u0: f64) -> Result<String> {
     let drive = Drive { u: [u0, drive.u[1], drive.u[2], drive.u[3]], ..drive.clone() };
     let first = words::top(&next_at(course, &drive, model, u0)?, 1).first().copied().unwrap_or_default();
     let mut ids = course.ids.clone();
-    ids.extend(words::continuation(course, model, &drive, subject, first)?);
-    Ok(subject.corpus.decode(&ids))
+    ids.extend(words::continuation(course, model, &drive, cx, first)?);
+    Ok(cx.corpus.decode(&ids))
 }

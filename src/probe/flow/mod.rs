@@ -16,7 +16,7 @@ pub use claims::FlowClaims;
 pub use plane_field::FlowField;
 pub use sweep::FlowSweep;
 
-use super::Subject;
+use super::ProbeContext;
 use crate::{
     config::Value,
     models::{
@@ -108,46 +108,46 @@ enum Kind<'a> {
 
 impl<'a> Course<'a> {
     /// Course and drive of a question; it applies to the model ([`applies`]).
-    fn of(subject: &'a Subject<'_>) -> Result<(Self, Drive)> {
-        let any = subject.model.as_any();
+    fn of(cx: &'a ProbeContext<'_>) -> Result<(Self, Drive)> {
+        let any = cx.model.as_any();
         if let Some(model) = any.downcast_ref::<Plane>() {
-            return Self::of_plane(model, subject);
+            return Self::of_plane(model, cx);
         }
         let Some(model) = any.downcast_ref::<OdeFlow>() else {
             candle_core::bail!("this is a question for a model with a flow in it")
         };
-        let drive = Drive::of(subject.args, model.dials())?;
-        let prompt = match subject.args.get("prompt").map(ToString::to_string).filter(|t| !t.trim().is_empty()) {
+        let drive = Drive::of(cx.args, model.dials())?;
+        let prompt = match cx.args.get("prompt").map(ToString::to_string).filter(|t| !t.trim().is_empty()) {
             Some(typed) => typed,
             None if model.steering().is_some() => PROMPT.to_owned(),
-            None => subject.corpus.decode(&subject.corpus.passage(0, 16)),
+            None => cx.corpus.decode(&cx.corpus.passage(0, 16)),
         };
-        let course = Self::of_words(model, subject, &prompt)?;
+        let course = Self::of_words(model, cx, &prompt)?;
         Ok((course, drive))
     }
 
-    fn of_words(model: &'a OdeFlow, subject: &Subject<'_>, prompt: &str) -> Result<Self> {
-        let mut ids = subject.corpus.encode(prompt);
+    fn of_words(model: &'a OdeFlow, cx: &ProbeContext<'_>, prompt: &str) -> Result<Self> {
+        let mut ids = cx.corpus.encode(prompt);
         if ids.is_empty() {
             candle_core::bail!("the prompt has no tokens; type words that this corpus's tokeniser can say");
         }
         // Asked for a word, not for the space before it, unless that is what it was steered to.
-        if let (Some(space), Some(Steering { prompt: None, .. })) = (words::space(subject.corpus), model.steering())
+        if let (Some(space), Some(Steering { prompt: None, .. })) = (words::space(cx.corpus), model.steering())
             && ids.last() != Some(&space)
         {
             ids.push(space);
         }
         ids.truncate(model.spec().positions);
-        let tokens = ids.iter().map(|&id| subject.corpus.token_text(id)).collect();
-        let start = model.embed(&Tensor::from_slice(&ids, (1, ids.len()), subject.device)?)?.detach(); // (1,T,D)
-        let token = followed(subject.args, ids.len());
+        let tokens = ids.iter().map(|&id| cx.corpus.token_text(id)).collect();
+        let start = model.embed(&Tensor::from_slice(&ids, (1, ids.len()), cx.device)?)?.detach(); // (1,T,D)
+        let token = followed(cx.args, ids.len());
         Ok(Self { kind: Kind::Words(model), start, ids, tokens, prompt: prompt.to_owned(), token })
     }
 
-    fn of_plane(model: &'a Plane, subject: &Subject<'_>) -> Result<(Self, Drive)> {
+    fn of_plane(model: &'a Plane, cx: &ProbeContext<'_>) -> Result<(Self, Drive)> {
         let (u, alpha) = model.dials();
-        let drive = Drive::of(subject.args, ([u[0], u[1], 0.0, 0.0], alpha))?;
-        let text = |name: &str| subject.args.get(name).map(ToString::to_string).filter(|t| !t.is_empty());
+        let drive = Drive::of(cx.args, ([u[0], u[1], 0.0, 0.0], alpha))?;
+        let text = |name: &str| cx.args.get(name).map(ToString::to_string).filter(|t| !t.is_empty());
         // `kind` too, where it does not say which sweep
         let kind = match (text("field"), text("kind").and_then(|id| plane::Kind::from_id(&id))) {
             (None, kind) => kind.unwrap_or(model.spec().kind),
@@ -162,9 +162,9 @@ impl<'a> Course<'a> {
                 [RING * angle.cos(), RING * angle.sin()]
             })
             .collect();
-        let start = Tensor::from_vec(ring, (STARTS, 2), subject.device)?.to_dtype(model.params().dtype())?;
+        let start = Tensor::from_vec(ring, (STARTS, 2), cx.device)?.to_dtype(model.params().dtype())?;
         let tokens = (0..STARTS).map(|i| format!("start {i}")).collect();
-        let token = followed(subject.args, STARTS);
+        let token = followed(cx.args, STARTS);
         let kind = Kind::Plane(model, kind);
         Ok((Self { kind, start, ids: vec![], tokens, prompt: String::new(), token }, drive))
     }

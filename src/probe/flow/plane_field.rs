@@ -4,7 +4,7 @@ use super::{Course, basis::Basis, basis::states_at, numbers};
 use crate::{
     config::Value,
     nn::{Result, Tensor, host},
-    probe::{Finding, Probe, Subject},
+    probe::{Finding, Probe, ProbeContext},
     telemetry::{Matrix, Payload, channels},
 };
 
@@ -30,10 +30,10 @@ impl Probe for FlowField {
         super::applies(model)
     }
 
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
-        let (course, drive) = Course::of(subject)?;
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let (course, drive) = Course::of(cx)?;
         let number = |name: &str, otherwise: f64| {
-            subject.args.get(name).and_then(Value::as_f64).filter(|x| x.is_finite()).unwrap_or(otherwise)
+            cx.args.get(name).and_then(Value::as_f64).filter(|x| x.is_finite()).unwrap_or(otherwise)
         };
         let tau = number("tau", 0.0).clamp(0.0, 1.0);
         let n = (number("cells", CELLS as f64).max(2.0) as usize).min(MOST);

@@ -14,7 +14,7 @@ use crate::{
     config::Value,
     models::Model,
     nn::{Result, host, params},
-    probe::{Finding, Probe, Subject},
+    probe::{Finding, Probe, ProbeContext},
     telemetry::{Args, Payload, channels},
 };
 
@@ -49,21 +49,21 @@ impl Probe for FlowSweep {
         super::applies(model)
     }
 
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
-        let wanted = subject.args.get("kind").map_or("nfe".to_owned(), ToString::to_string);
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let wanted = cx.args.get("kind").map_or("nfe".to_owned(), ToString::to_string);
         let Some((kind, channel)) = KINDS.into_iter().find(|(k, _)| *k == wanted) else {
             candle_core::bail!("there is no sweep `{wanted}`; there are {}", KINDS.map(|(k, _)| k).join(", "))
         };
-        let Some(upto) = subject.args.get("upto").and_then(Value::as_f64).filter(|n| *n >= 0.0) else {
-            return Ok(vec![measured(subject, (kind, channel), usize::MAX)?.0]);
+        let Some(upto) = cx.args.get("upto").and_then(Value::as_f64).filter(|n| *n >= 0.0) else {
+            return Ok(vec![measured(cx, (kind, channel), usize::MAX)?.0]);
         };
-        let question = held::question(subject, kind);
-        let begins = subject.args.get("begin") == Some(&Value::Switch(true));
+        let question = held::question(cx, kind);
+        let begins = cx.args.get("begin") == Some(&Value::Switch(true));
         let mut model = match held::take(question).filter(|_| !begins) {
             Some(model) => model,
-            None => held::copy(subject)?,
+            None => held::copy(cx)?,
         };
-        let (found, is_all) = measured(&Subject { model: model.as_mut(), ..*subject }, (kind, channel), upto as usize)?;
+        let (found, is_all) = measured(&ProbeContext { model: model.as_mut(), ..*cx }, (kind, channel), upto as usize)?;
         if !is_all {
             held::keep(question, model);
         }
@@ -72,12 +72,12 @@ impl Probe for FlowSweep {
 }
 
 /// So many pieces of a sweep, and whether that is all of it.
-fn measured(subject: &Subject<'_>, (kind, channel): (&str, &'static str), upto: usize) -> Result<(Finding, bool)> {
-    let (course, drive) = Course::of(subject)?;
-    let sweep = of_kind(kind, &course, &drive, subject)?;
+fn measured(cx: &ProbeContext<'_>, (kind, channel): (&str, &'static str), upto: usize) -> Result<(Finding, bool)> {
+    let (course, drive) = Course::of(cx)?;
+    let sweep = of_kind(kind, &course, &drive, cx)?;
     let total = sweep.x.len();
     let upto = upto.min(total);
-    let key = key(subject.model, subject.args, kind)?;
+    let key = key(cx.model, cx.args, kind)?;
     let mut known = remembered(key);
     for i in 0..upto {
         if let std::collections::btree_map::Entry::Vacant(place) = known.entry(i) {
@@ -123,16 +123,16 @@ fn column(pieces: &[Option<&Vec<f64>>], i: usize) -> Vec<f64> {
     pieces.iter().map(|p| p.and_then(|p| p.get(i)).copied().unwrap_or(f64::NAN)).collect()
 }
 
-fn of_kind<'a>(kind: &str, course: &'a Course<'_>, drive: &Drive, subject: &'a Subject<'_>) -> Result<Sweep<'a>> {
+fn of_kind<'a>(kind: &str, course: &'a Course<'_>, drive: &Drive, cx: &'a ProbeContext<'_>) -> Result<Sweep<'a>> {
     Ok(match kind {
         "nfe" => solvers::evaluations(course, drive),
         "tolerance" => solvers::tolerance(course, drive),
         "invariance" => solvers::invariance(course, drive),
-        "class" => classes::class(course, drive, subject)?,
-        "layers" => classes::layers(course, drive, subject)?,
+        "class" => classes::class(course, drive, cx)?,
+        "layers" => classes::layers(course, drive, cx)?,
         "gradient_error" => gradients::gradients(course, drive, gradients::What::Error)?,
         "gradient_memory" => gradients::gradients(course, drive, gradients::What::Memory)?,
-        _ => latency::latency(course, subject)?,
+        _ => latency::latency(course, cx)?,
     })
 }
 

@@ -7,7 +7,7 @@ use crate::{
     models::ode_flow::OdeFlow,
     nn::{Result, Tensor, host},
     ode::{self, Method, Options},
-    probe::Subject,
+    probe::ProbeContext,
 };
 
 /// Words of a continuation at most; a full stop ends it.
@@ -68,7 +68,7 @@ pub fn continuation(
     course: &Course<'_>,
     model: &OdeFlow,
     drive: &Drive,
-    subject: &Subject<'_>,
+    cx: &ProbeContext<'_>,
     first: u32,
 ) -> Result<Vec<u32>> {
     let law = course.law(drive.u, drive.alpha)?;
@@ -77,11 +77,11 @@ pub fn continuation(
     let mut ids = course.ids.clone();
     while said.len() < WORDS && ids.len() + 1 < model.spec().positions {
         let Some(&newest) = said.last() else { break };
-        if matches!(subject.corpus.token_text(newest).as_str(), "." | "?" | "!" | "¶") {
+        if matches!(cx.corpus.token_text(newest).as_str(), "." | "?" | "!" | "¶") {
             break;
         }
         ids.push(newest);
-        let start = model.embed(&Tensor::from_slice(&ids, (1, ids.len()), subject.device)?)?.detach();
+        let start = model.embed(&Tensor::from_slice(&ids, (1, ids.len()), cx.device)?)?.detach();
         let solution = ode::solve(&law, &start, 0.0, 1.0, &options)?;
         let p = next(model, &solution.end)?;
         said.extend(top(&p, 1));

@@ -5,7 +5,7 @@ use crate::{
     analysis::graph::null,
     models::Model,
     nn::Result,
-    probe::{Finding, Probe, Subject},
+    probe::{Finding, Probe, ProbeContext},
     telemetry::{Payload, Series, channels},
 };
 
@@ -24,14 +24,14 @@ impl Probe for GraphCurve {
         applies(model)
     }
 
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
-        let question = Question::of(subject.args);
-        let factors = Factors::of(subject.model, &question)?;
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let question = Question::of(cx.args);
+        let factors = Factors::of(cx.model, &question)?;
         let found = factors.strongest(question.edges, question.sign, &factors.product()?.spread())?;
         let edges = weighed(&found.edges, question.weighted);
         let model = Compact::of(&edges);
-        let other = Compact::of(&null::degree_preserving(&edges, subject.seed ^ 3));
-        let of = |c: &Compact| c.communities(RESTARTS, subject.seed).map(|found| vec![found.modularity]);
+        let other = Compact::of(&null::degree_preserving(&edges, cx.seed ^ 3));
+        let of = |c: &Compact| c.communities(RESTARTS, cx.seed).map(|found| vec![found.modularity]);
         let series = Series {
             x_label: "edges".into(),
             y_label: "modularity Q".into(),

@@ -9,7 +9,7 @@ use crate::{
     corpus::Corpus,
     models::Model,
     nn::{Result, host},
-    probe::{Finding, Probe, Subject},
+    probe::{Finding, Probe, ProbeContext},
     telemetry::{Payload, Series, channels},
 };
 
@@ -29,10 +29,10 @@ impl Probe for GraphNeuron {
         applies(model)
     }
 
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
-        let question = Question { heads: None, ..Question::of(subject.args) };
-        let factors = Factors::of(subject.model, &question)?;
-        let i = match subject.args.get("neuron").and_then(Value::as_f64) {
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let question = Question { heads: None, ..Question::of(cx.args) };
+        let factors = Factors::of(cx.model, &question)?;
+        let i = match cx.args.get("neuron").and_then(Value::as_f64) {
             Some(wanted) => wanted.max(0.0) as usize,
             None => factors.loudest(),
         };
@@ -41,9 +41,9 @@ impl Probe for GraphNeuron {
         }
         let to = strongest(&factors.effects_of(i), i);
         let from = strongest(&factors.effects_on(i), i);
-        let (writes, reads) = tokens(subject.model, &factors, i)?;
-        let (n_writes, writes) = ranked(&writes, subject.corpus);
-        let (n_reads, reads) = ranked(&reads, subject.corpus);
+        let (writes, reads) = tokens(cx.model, &factors, i)?;
+        let (n_writes, writes) = ranked(&writes, cx.corpus);
+        let (n_reads, reads) = ranked(&reads, cx.corpus);
         let mut told = facts(vec![("neuron", i as f64), ("head", factors.head(i) as f64)]);
         told.lines.extend(factors.octave(i).map(|o| line("octave", vec![o])));
         let partners = |found: Vec<(usize, f32)>| {

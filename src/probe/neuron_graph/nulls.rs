@@ -5,7 +5,7 @@ use crate::{
     analysis::graph::{Edge, null, product::Strongest},
     models::Model,
     nn::Result,
-    probe::{Finding, Probe, Subject},
+    probe::{Finding, Probe, ProbeContext},
     telemetry::{Payload, Series, channels},
 };
 
@@ -22,15 +22,15 @@ impl Probe for GraphModularity {
         applies(model)
     }
 
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
-        let mut question = Question::of(subject.args);
-        if let Some(searches) = subject.args.get("searches").and_then(crate::config::Value::as_f64) {
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let mut question = Question::of(cx.args);
+        if let Some(searches) = cx.args.get("searches").and_then(crate::config::Value::as_f64) {
             question.restarts = searches.clamp(1.0, 100.0) as usize;
         }
-        let most = subject.args.get("most").and_then(crate::config::Value::as_f64).unwrap_or(64_000.0);
+        let most = cx.args.get("most").and_then(crate::config::Value::as_f64).unwrap_or(64_000.0);
         let most = (most.max(1.0) as usize).min(super::MOST_EDGES);
-        let factors = Factors::of(subject.model, &question)?;
-        let series = measured(&factors, &question, most, subject.seed)?;
+        let factors = Factors::of(cx.model, &question)?;
+        let series = measured(&factors, &question, most, cx.seed)?;
         let restarts = question.restarts;
         let edges = if question.weighted { "weighted" } else { "each edge as 1" };
         let about = format!("{}, {edges}, best of {restarts} searches", question.words());

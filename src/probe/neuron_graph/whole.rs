@@ -6,7 +6,7 @@ use crate::{
     analysis::graph::{Graph as Csr, compare::nmi, cores::coreness, degrees::degrees as count, product::Spread},
     models::Model,
     nn::Result,
-    probe::{Finding, Probe, Subject},
+    probe::{Finding, Probe, ProbeContext},
     telemetry::{Graph, Payload, Series, channels},
 };
 
@@ -23,16 +23,16 @@ impl Probe for NeuronGraph {
         applies(model)
     }
 
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
-        let question = Question::of(subject.args);
-        let factors = Factors::of(subject.model, &question)?;
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let question = Question::of(cx.args);
+        let factors = Factors::of(cx.model, &question)?;
         let entries = factors.product()?.spread();
         let found = factors.edges(&question, &entries)?;
         let compact = Compact::of(&weighed(&found.edges, question.weighted));
         let (out, into) = count(compact.neurons.len(), &compact.edges);
         let about = format!("{}, entries above {:.4}", question.words(), found.beta);
         let finding = |channel, payload| Finding { channel, about: about.clone(), tokens: vec![], payload };
-        let neurons = neurons(&factors, &question, &compact, &found.edges, found.beta, &entries, subject.seed)?;
+        let neurons = neurons(&factors, &question, &compact, &found.edges, found.beta, &entries, cx.seed)?;
         Ok(vec![
             finding(channels::GRAPH_HISTOGRAM, spread::payload(&entries, found.beta, found.edges.len())),
             finding(channels::GRAPH_NEURONS, neurons),

@@ -2,7 +2,7 @@
 //! weights.
 
 use super::{
-    super::{Finding, Probe, Subject},
+    super::{Finding, Probe, ProbeContext},
     firing::{self, Part},
     line_name, model, random,
 };
@@ -26,16 +26,16 @@ impl Probe for Activity {
         model.as_any().is::<Bdh>()
     }
 
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let whole = |name: &str, usual: f64| {
-            subject.args.get(name).and_then(|v| v.as_f64()).unwrap_or(usual).clamp(2.0, 4096.0) as usize
+            cx.args.get(name).and_then(|v| v.as_f64()).unwrap_or(usual).clamp(2.0, 4096.0) as usize
         };
         let (count, len) = (whole("windows", 4.0), whole("window", 128.0));
-        let windows = subject.corpus.held_out(count, len).map_err(|e| candle_core::Error::Msg(e.0))?;
-        let model = model(subject)?;
+        let windows = cx.corpus.held_out(count, len).map_err(|e| candle_core::Error::Msg(e.0))?;
+        let model = model(cx)?;
         let layers = model.spec().layers;
-        let [x, y] = shares(model, &windows.inputs, windows.len, subject)?;
-        let [x_random, y_random] = shares(&random(subject)?, &windows.inputs, windows.len, subject)?;
+        let [x, y] = shares(model, &windows.inputs, windows.len, cx)?;
+        let [x_random, y_random] = shares(&random(cx)?, &windows.inputs, windows.len, cx)?;
         let line = |name: &str, y| Line { name: name.into(), y };
         let payload = Payload::Series(Series {
             x_label: "layer".into(),
@@ -50,12 +50,12 @@ impl Probe for Activity {
 }
 
 /// Mean share of x and of y that fires, by layer.
-fn shares(model: &Bdh, ids: &[u32], len: usize, subject: &Subject<'_>) -> Result<[Vec<f64>; 2]> {
+fn shares(model: &Bdh, ids: &[u32], len: usize, cx: &ProbeContext<'_>) -> Result<[Vec<f64>; 2]> {
     let layers = model.spec().layers;
     let mut sums = [vec![0.0; layers], vec![0.0; layers]];
     let mut counted = 0usize;
     for row in ids.chunks(len) {
-        firing::read(model, row, subject.device, |chunk| {
+        firing::read(model, row, cx.device, |chunk| {
             for token in 0..chunk.tokens {
                 if chunk.from + token == 0 {
                     continue;

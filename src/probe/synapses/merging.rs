@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::{
-    super::{Finding, Probe, Subject},
+    super::{Finding, Probe, ProbeContext},
     model,
 };
 use crate::{
@@ -39,16 +39,16 @@ impl Probe for Merging {
         model.as_any().is::<Bdh>()
     }
 
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
-        let with = match subject.args.get("with") {
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let with = match cx.args.get("with") {
             Some(Value::Text(path)) if !path.trim().is_empty() => path.trim().to_owned(),
             _ => return Ok(vec![]),
         };
         let whole = |name: &str, usual: f64| {
-            subject.args.get(name).and_then(|v| v.as_f64()).unwrap_or(usual).clamp(2.0, 4096.0) as usize
+            cx.args.get(name).and_then(|v| v.as_f64()).unwrap_or(usual).clamp(2.0, 4096.0) as usize
         };
         let (count, len) = (whole("windows", 8.0), whole("window", 128.0));
-        let (this, device) = (model(subject)?, subject.device);
+        let (this, device) = (model(cx)?, cx.device);
         let weights = this.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().detach())).collect();
         let mine = Parent { name: "this model".into(), spec: this.spec().clone(), weights };
         let file = foreign::open(Path::new(&with), this.spec())?;
@@ -56,14 +56,14 @@ impl Probe for Merging {
         let name = Path::new(&with).file_stem().map_or(with.clone(), |n| n.to_string_lossy().into_owned());
         let other = Parent { name: name.clone(), spec: file.spec.clone(), weights };
         let merged = merge(&mine, &other)?;
-        let vocab = subject.corpus.vocab();
+        let vocab = cx.corpus.vocab();
         let stand_up = |spec, weights: &[_]| stand_up(spec, weights, vocab, device);
         let models = [
             (format!("this, {} neurons", mine.spec.neurons), None),
             (format!("{name}, {} neurons", other.spec.neurons), Some(stand_up(&other.spec, &other.weights)?)),
             (format!("merged, {} neurons", merged.spec.neurons), Some(stand_up(&merged.spec, &merged.weights)?)),
         ];
-        let texts = texts(subject.corpus, count, len).map_err(|e| candle_core::Error::Msg(e.0))?;
+        let texts = texts(cx.corpus, count, len).map_err(|e| candle_core::Error::Msg(e.0))?;
         let mut losses = vec![];
         for (_, model) in &models {
             for (_, windows) in &texts {

@@ -13,24 +13,24 @@ pub use reading::Reading;
 pub use surprise::Surprise;
 pub use texts::Texts;
 
-use super::Subject;
+use super::ProbeContext;
 use crate::{
     models::bdh::Bdh,
     nn::{Result, params::hash},
 };
 
-fn model<'a>(subject: &'a Subject<'_>) -> Result<&'a Bdh> {
-    match subject.model.as_any().downcast_ref::<Bdh>() {
+fn model<'a>(cx: &'a ProbeContext<'_>) -> Result<&'a Bdh> {
+    match cx.model.as_any().downcast_ref::<Bdh>() {
         Some(model) => Ok(model),
         None => candle_core::bail!("this is a question for a BDH"),
     }
 }
 
 /// The same model with random weights: what every number here is held against.
-fn random(subject: &Subject<'_>) -> Result<Bdh> {
-    let spec = model(subject)?.spec();
+fn random(cx: &ProbeContext<'_>) -> Result<Bdh> {
+    let spec = model(cx)?.spec();
     // a seed of its own, so that it is not the model's own beginning
-    Bdh::new(spec, subject.corpus.vocab(), subject.seed ^ hash("random weights"), subject.device)
+    Bdh::new(spec, cx.corpus.vocab(), cx.seed ^ hash("random weights"), cx.device)
 }
 
 /// How a line of one layer is called: `x2`.

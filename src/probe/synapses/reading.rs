@@ -3,7 +3,7 @@
 //! entries and is never formed: of a few dozen neurons that fire most all pairs are followed.
 
 use super::{
-    super::{Finding, Probe, Subject, passage::Passage},
+    super::{Finding, Probe, ProbeContext, passage::Passage},
     activity,
     firing::{self, Layer, Part},
     model,
@@ -39,11 +39,11 @@ impl Probe for Reading {
         model.as_any().downcast_ref::<Bdh>().is_some_and(|m| m.spec().layers > 1)
     }
 
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
-        let number = |name: &str| subject.args.get(name).and_then(|v| v.as_f64());
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let number = |name: &str| cx.args.get(name).and_then(|v| v.as_f64());
         let longest = number("longest").unwrap_or(512.0).clamp(2.0, 100_000.0) as usize;
-        let passage = Passage::of(subject, longest)?;
-        let spec = model(subject)?.spec().clone();
+        let passage = Passage::of(cx, longest)?;
+        let spec = model(cx)?.spec().clone();
         let layer = number("layer").map_or(spec.layers - 1, |l| (l.max(1.0) as usize).min(spec.layers - 1));
         let neuron = |name: &str| match number(name) {
             Some(v) if v >= 0.0 && (v as usize) < spec.neurons => Ok(Some(v as usize)),
@@ -51,10 +51,10 @@ impl Probe for Reading {
             None => Ok(None),
         };
         let asked = neuron("i")?.zip(neuron("j")?);
-        let rotated = !matches!(subject.args.get("rotated"), Some(Value::Switch(false)));
-        let strong = subject.args.get("rank").is_some_and(|v| v.to_string() == "strong");
+        let rotated = !matches!(cx.args.get("rotated"), Some(Value::Switch(false)));
+        let strong = cx.args.get("rank").is_some_and(|v| v.to_string() == "strong");
 
-        let (peaks, tokens) = first_pass(subject, &passage.ids, layer)?;
+        let (peaks, tokens) = first_pass(cx, &passage.ids, layer)?;
         let mut ends = peaks.map(|p| highest(&p, FOLLOWED));
         if let Some((i, j)) = asked {
             for (end, neuron) in ends.iter_mut().zip([i, j]) {
@@ -63,7 +63,7 @@ impl Probe for Reading {
                 }
             }
         }
-        let paths = second_pass(subject, &passage.ids, layer, &ends)?;
+        let paths = second_pass(cx, &passage.ids, layer, &ends)?;
         let told = paths.choose(strong, asked);
         let u = |j: usize| if rotated { Turn::of(&spec, j) } else { Turn::NONE };
 
@@ -103,12 +103,12 @@ struct Tokens {
 }
 
 /// The largest value of every y of the layer before and every x of the layer, and what is told of tokens.
-fn first_pass(subject: &Subject<'_>, ids: &[u32], layer: usize) -> Result<([Vec<f32>; 2], Tokens)> {
-    let model = model(subject)?;
+fn first_pass(cx: &ProbeContext<'_>, ids: &[u32], layer: usize) -> Result<([Vec<f32>; 2], Tokens)> {
+    let model = model(cx)?;
     let (layers, n) = (model.spec().layers, model.spec().neurons);
     let mut peaks = [vec![0f32; n], vec![0f32; n]];
     let mut tokens = Tokens { active: vec![vec![]; 2 * layers], loss: vec![] };
-    firing::read(model, ids, subject.device, |chunk| {
+    firing::read(model, ids, cx.device, |chunk| {
         for token in 0..chunk.tokens {
             for (l, each) in chunk.layers.iter().enumerate() {
                 tokens.active[l].push(each.active(Part::X, token));
@@ -145,10 +145,10 @@ struct Paths {
     mates: Vec<Vec<f32>>,
 }
 
-fn second_pass(subject: &Subject<'_>, ids: &[u32], layer: usize, ends: &[Vec<usize>; 2]) -> Result<Paths> {
+fn second_pass(cx: &ProbeContext<'_>, ids: &[u32], layer: usize, ends: &[Vec<usize>; 2]) -> Result<Paths> {
     let room = |n: &Vec<usize>| vec![Vec::with_capacity(ids.len()); n.len()];
     let mut paths = Paths { ends: ends.clone(), y: room(&ends[0]), x: room(&ends[1]), mates: room(&ends[1]) };
-    firing::read(model(subject)?, ids, subject.device, |chunk| {
+    firing::read(model(cx)?, ids, cx.device, |chunk| {
         for token in 0..chunk.tokens {
             for (at, &i) in ends[0].iter().enumerate() {
                 paths.y[at].push(chunk.layers[layer - 1].at(Part::Y, token, i));

@@ -2,7 +2,7 @@
 //! and again, and how much of each layer fires meanwhile.
 
 use super::{
-    super::{Finding, Probe, Subject},
+    super::{Finding, Probe, ProbeContext},
     activity,
     firing::{self, Chunk, Part},
     model, random,
@@ -36,17 +36,17 @@ impl Probe for Surprise {
         model.as_any().is::<Bdh>()
     }
 
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
-        let periods = subject.args.get("periods").and_then(|v| v.as_f64()).unwrap_or(16.0).clamp(2.0, 256.0) as usize;
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let periods = cx.args.get("periods").and_then(|v| v.as_f64()).unwrap_or(16.0).clamp(2.0, 256.0) as usize;
         // words that no training text of this seed has
-        let text = repeats::fresh(subject.seed, 2 * periods);
-        let ids = subject.corpus.encode(&text);
+        let text = repeats::fresh(cx.seed, 2 * periods);
+        let ids = cx.corpus.encode(&text);
         if ids.len() != text.len() {
             candle_core::bail!("surprise is measured letter by letter; choose the tokeniser byte or char");
         }
-        let trained = Means::of(model(subject)?, &ids, subject)?;
-        let untrained = Means::of(&random(subject)?, &ids, subject)?;
-        let layers = model(subject)?.spec().layers;
+        let trained = Means::of(model(cx)?, &ids, cx)?;
+        let untrained = Means::of(&random(cx)?, &ids, cx)?;
+        let layers = model(cx)?.spec().layers;
         let positions: Vec<f64> = (0..PERIOD).map(|p| p as f64).collect();
         let over = |y_label: &str, lines: Vec<Line>| {
             Payload::Series(Series {
@@ -106,7 +106,7 @@ struct Means {
 }
 
 impl Means {
-    fn of(model: &Bdh, ids: &[u32], subject: &Subject<'_>) -> Result<Self> {
+    fn of(model: &Bdh, ids: &[u32], cx: &ProbeContext<'_>) -> Result<Self> {
         let (layers, n) = (model.spec().layers, model.spec().neurons);
         let per_head = model.spec().per_head();
         let groups = speeds(&model.spec().turns());
@@ -133,7 +133,7 @@ impl Means {
             Ok(())
         };
         for two in ids.chunks_exact(2 * PERIOD) {
-            firing::read(model, two, subject.device, &mut take)?;
+            firing::read(model, two, cx.device, &mut take)?;
         }
         Ok(Self { shares, loss, octaves })
     }

@@ -4,7 +4,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::{
-    super::{Finding, Probe, Subject},
+    super::{Finding, Probe, ProbeContext},
     model,
 };
 use crate::{
@@ -37,13 +37,13 @@ impl Probe for Texts {
         model.as_any().is::<Bdh>()
     }
 
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let whole = |name: &str, usual: f64, least: f64| {
-            subject.args.get(name).and_then(|v| v.as_f64()).unwrap_or(usual).clamp(least, 65536.0) as usize
+            cx.args.get(name).and_then(|v| v.as_f64()).unwrap_or(usual).clamp(least, 65536.0) as usize
         };
         let (count, len, write) = (whole("windows", 8.0, 1.0), whole("window", 128.0, 2.0), whole("write", 0.0, 0.0));
-        let (this, device) = (model(subject)?, subject.device);
-        let texts = if subject.texts.is_empty() { std::slice::from_ref(subject.corpus) } else { subject.texts };
+        let (this, device) = (model(cx)?, cx.device);
+        let texts = if cx.texts.is_empty() { std::slice::from_ref(cx.corpus) } else { cx.texts };
         let mut line = Line { name: "loss".into(), y: vec![] };
         let (mut names, mut prompts, mut writes) = (vec![], vec![], vec![]);
         for corpus in texts {

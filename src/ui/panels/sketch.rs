@@ -5,7 +5,7 @@ use eframe::egui::{Align2, Color32, FontId, Pos2, Rect, Shape, Stroke, Ui, pos2}
 
 use crate::{
     analysis::{
-        dragon::toy::{Toy, ToySpec},
+        bdh_dynamics::oscillators::{Oscillators, OscillatorsSpec},
         layout::{self, Laws, STEPS, Springs},
     },
     ui::theme::{self, Theme},
@@ -117,8 +117,8 @@ fn flow(ui: &Ui, theme: &Theme, rect: Rect, pointer: Option<f32>) -> String {
 fn oscillators(ui: &Ui, theme: &Theme, rect: Rect, pointer: Option<f32>) -> String {
     const N: usize = 12;
     let seconds = 0.2 + 3.8 * pointer.unwrap_or(0.5);
-    let spec = ToySpec { particles: N, swing: 2.5, damping: 0.1, ..ToySpec::default() };
-    let mut toy = Toy::new(spec);
+    let spec = OscillatorsSpec { particles: N, swing: 2.5, damping: 0.1, ..OscillatorsSpec::default() };
+    let mut toy = Oscillators::new(spec);
     toy.poke(0);
     (0..(seconds * 60.0) as usize).for_each(|k| {
         if k == 40 {

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use eframe::egui::{self, Align2, FontId, Rect, Sense, StrokeKind, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2};
 
-use super::{Selection, Standing, View, ViewCx};
+use super::{RunTracker, Selection, View, ViewCx};
 use crate::{
     gpu::colour::ColourMap,
     telemetry::{Matrix, Payload, Sample, channels},
@@ -21,7 +21,7 @@ use crate::{
 /// View `attention`.
 #[derive(Default)]
 pub struct Attention {
-    standing: Standing,
+    run_tracker: RunTracker,
     held: HashMap<String, Held>,
     window: MapState,
     linear: bool,
@@ -249,7 +249,7 @@ impl Grid {
 
 impl View for Attention {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        self.standing.ask_if_missing(cx, channels::ATTENTION, "attention_maps");
+        self.run_tracker.ask_if_missing(cx, channels::ATTENTION, "attention_maps");
         let found = cx.sample(channels::ATTENTION).map(|(_, s)| (s, heads(s)));
         let Some((sample, heads)) = found.filter(|(_, h)| !h.is_empty()) else {
             let words = "No attention maps yet. A run measures them at its start: press Space.";

@@ -4,7 +4,7 @@
 use eframe::egui::{self, FontId, Ui, vec2};
 
 use super::{
-    Standing, View, ViewCx,
+    RunTracker, View, ViewCx,
     token_strip::{Mark, token_strip_ui},
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
 /// View `causality`.
 pub struct Causality {
     state: ChartState,
-    standing: Standing,
+    run_tracker: RunTracker,
     /// A sentence of one's own; empty asks about a held-out passage.
     text: String,
     /// The changed token; `None` lets the probe choose.
@@ -35,7 +35,7 @@ impl Causality {
     pub fn make() -> Box<dyn View> {
         Box::new(Self {
             state: ChartState::default(),
-            standing: Standing::default(),
+            run_tracker: RunTracker::default(),
             text: String::new(),
             position: None,
             replacement: String::new(),
@@ -173,7 +173,7 @@ fn prediction(sample: &Sample) -> &[String] {
 
 impl View for Causality {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if self.standing.new_run(cx.mirror) {
+        if self.run_tracker.new_run(cx.mirror) {
             (self.asked, self.position) = (None, None);
             self.replacement.clear();
         }

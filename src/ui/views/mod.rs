@@ -12,10 +12,11 @@ use crate::{
 
 pub mod accuracy;
 pub mod attention;
+pub mod bdh_dynamics;
 pub mod causality;
+pub mod connectivity;
 pub mod cost;
 pub mod curve;
-pub mod dragon;
 pub mod flow;
 pub mod gate;
 pub mod graph;
@@ -32,7 +33,6 @@ pub mod synapses;
 pub mod token_strip;
 pub mod trace_decay;
 pub mod trace_strips;
-pub mod wiring;
 pub mod word_swap;
 
 /// What is selected, in all views at once.
@@ -52,7 +52,7 @@ pub struct Selection {
     /// What the ODE flow is asked with.
     pub flow: flow::Dials,
     /// What the graph of neurons is asked with.
-    pub wiring: wiring::Asked,
+    pub connectivity: connectivity::Asked,
 }
 
 /// What a view sees and may do during one frame.
@@ -153,12 +153,12 @@ impl<'a> ViewCx<'a> {
 
 /// Which run a view has seen, so that it asks each run once for what does not come by itself.
 #[derive(Debug, Clone, Default)]
-pub struct Standing {
+pub struct RunTracker {
     run: Option<Arc<RunInfo>>,
     asked: bool,
 }
 
-impl Standing {
+impl RunTracker {
     /// True in the first frame of a run.
     pub fn new_run(&mut self, mirror: &Mirror) -> bool {
         let same = match (&self.run, &mirror.info) {
@@ -402,7 +402,7 @@ pub static VIEWS: &[ViewEntry] = &[
         title: "Threshold",
         about: "How the entries of G are spread, on a logarithmic axis; what lies beyond the line \u{3b2} makes the edges \
                 of the graph. Drag the line; where the solid curve leaves its mirror image, the weights are no noise.",
-        make: wiring::Threshold::make,
+        make: connectivity::Threshold::make,
     },
     ViewEntry {
         id: "graph_modularity",
@@ -410,43 +410,43 @@ pub static VIEWS: &[ViewEntry] = &[
         about: "How far the graph falls into communities (Newman's Q, best of several searches) against the number of \
                 edges, beside random graphs with as many; and over training. Sparse random graphs have communities too: \
                 only the distance to them counts.",
-        make: wiring::Modularity::make,
+        make: connectivity::Modularity::make,
     },
     ViewEntry {
         id: "graph_degrees",
         title: "Degrees",
         about: "How many edges leave and enter the neurons, on logarithmic axes. A straight fall is a power law; the \
                 words beneath say where it begins, how far off it is, and whether a lognormal fits better.",
-        make: wiring::Degrees::make,
+        make: connectivity::Degrees::make,
     },
     ViewEntry {
         id: "graph_neuron",
         title: "One neuron",
         about: "The neuron in focus: whom it raises (warm) and lowers (cool), who does so to it, the tokens that make \
                 it fire in the first layer, and those it writes towards. Click a partner to go there.",
-        make: wiring::Neuron::make,
+        make: connectivity::Neuron::make,
     },
     ViewEntry {
-        id: "dragon_rules",
+        id: "bdh_rules",
         title: "Rules",
         about: "The model's neurons on a circle (A inwards, X and Y outwards), its synapses as faint chords, and what the \
                 last of the four rounds of local rules carried as bright ones: warm excites, cool inhibits. Bars show \
                 roots. Step, play, or click a neuron to poke it.",
-        make: dragon::Rules::make,
+        make: bdh_dynamics::Rules::make,
     },
     ViewEntry {
-        id: "dragon_checks",
+        id: "bdh_checks",
         title: "Equivalences",
         about: "How far the two sides of each of the paper's equivalences are apart on these weights, token by token, \
                 beside what rounding explains. A line above its dashed bound would mean that they are not the same.",
-        make: dragon::Checks::make,
+        make: bdh_dynamics::Checks::make,
     },
     ViewEntry {
-        id: "dragon_toy",
+        id: "oscillators",
         title: "Oscillators",
         about: "Particles joined by elastic connectors that relax or swing. A poke sends a pulse over the wires; where y \
                 came just before x the connector between them is displaced, and later pulls.",
-        make: dragon::ToyView::make,
+        make: bdh_dynamics::OscillatorsView::make,
     },
 ];
 

@@ -2,7 +2,7 @@
 
 use eframe::egui::{Color32, Ui};
 
-use super::{Standing, View, ViewCx};
+use super::{RunTracker, View, ViewCx};
 use crate::{
     telemetry::channels,
     ui::{
@@ -15,7 +15,7 @@ use crate::{
 #[derive(Default)]
 pub struct Residual {
     state: ChartState,
-    standing: Standing,
+    run_tracker: RunTracker,
 }
 
 impl Residual {
@@ -59,7 +59,7 @@ fn colour(name: &str, theme: &Theme) -> Color32 {
 
 impl View for Residual {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        self.standing.ask_if_missing(cx, channels::RESIDUAL, "residual");
+        self.run_tracker.ask_if_missing(cx, channels::RESIDUAL, "residual");
         let chart = Self::chart(cx);
         chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
     }

@@ -3,7 +3,7 @@
 use eframe::egui::{Color32, Ui};
 
 use super::{
-    Standing, View, ViewCx,
+    RunTracker, View, ViewCx,
     token_strip::{Mark, token_strip_ui},
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
 pub struct Staircase {
     state: ChartState,
     hovered: Option<usize>,
-    standing: Standing,
+    run_tracker: RunTracker,
 }
 
 /// Tokens a block.
@@ -72,7 +72,7 @@ impl Staircase {
 
 impl View for Staircase {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        self.standing.ask_if_missing(cx, channels::STAIRCASE, "staircase");
+        self.run_tracker.ask_if_missing(cx, channels::STAIRCASE, "staircase");
         let Some((_, sample)) = cx.sample(channels::STAIRCASE) else {
             Self::chart(None, cx).show(ui, ui.available_size(), cx.theme, &mut self.state);
             return;

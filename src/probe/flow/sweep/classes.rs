@@ -8,7 +8,7 @@ use crate::{
     models::ode_flow::OdeFlow,
     nn::{Result, Tensor, host},
     ode::{self, Method, Options},
-    probe::Subject,
+    probe::ProbeContext,
 };
 
 const CONTROLS: usize = 33;
@@ -26,11 +26,11 @@ pub struct Group {
 }
 
 /// Prompts longer than the model's positions are left out (letter by letter some are).
-pub fn groups(prompts: &[String], model: &OdeFlow, subject: &Subject<'_>) -> Result<Vec<Group>> {
+pub fn groups(prompts: &[String], model: &OdeFlow, cx: &ProbeContext<'_>) -> Result<Vec<Group>> {
     let mut by_length: std::collections::BTreeMap<usize, Vec<u32>> = Default::default();
-    let space = words::space(subject.corpus);
+    let space = words::space(cx.corpus);
     for prompt in prompts {
-        let mut ids = subject.corpus.encode(prompt);
+        let mut ids = cx.corpus.encode(prompt);
         ids.extend(space); // a word is asked for, and not the space before it
         by_length.entry(ids.len()).or_default().extend(ids);
     }
@@ -39,7 +39,7 @@ pub fn groups(prompts: &[String], model: &OdeFlow, subject: &Subject<'_>) -> Res
         .filter(|(len, _)| (1..=model.spec().positions).contains(len))
         .map(|(len, ids)| {
             let rows = ids.len() / len;
-            Ok(Group { tokens: Tensor::from_vec(ids, (rows, len), subject.device)?, rows })
+            Ok(Group { tokens: Tensor::from_vec(ids, (rows, len), cx.device)?, rows })
         })
         .collect()
 }
@@ -69,15 +69,15 @@ pub fn shares(model: &OdeFlow, drive: &Drive, u0: f64, groups: &[Group], classes
 }
 
 /// P(class) against u0, on prompts whose nouns no steering prompt had, and beside them on trained ones.
-pub fn class<'a>(course: &'a Course<'_>, drive: &Drive, subject: &'a Subject<'_>) -> Result<Sweep<'a>> {
+pub fn class<'a>(course: &'a Course<'_>, drive: &Drive, cx: &'a ProbeContext<'_>) -> Result<Sweep<'a>> {
     let (model, classes) = steered(course)?;
-    let held_out = groups(&steering::prompts(&HELD_OUT_NOUNS), model, subject)?;
+    let held_out = groups(&steering::prompts(&HELD_OUT_NOUNS), model, cx)?;
     let nouns: Vec<&str> = NOUNS.iter().step_by(NOUNS.len() / TRAINED).copied().collect();
-    let trained = groups(&steering::prompts(&nouns), model, subject)?;
-    let neutral = words::whole(subject.corpus, &NEUTRAL);
+    let trained = groups(&steering::prompts(&nouns), model, cx)?;
+    let neutral = words::whole(cx.corpus, &NEUTRAL);
     // Where spaces are tokens the classes are of words all the same, whatever the model was steered to.
-    let (plus, minus) = match words::space(subject.corpus) {
-        Some(_) => (words::whole(subject.corpus, &GOOD), words::whole(subject.corpus, &BAD)),
+    let (plus, minus) = match words::space(cx.corpus) {
+        Some(_) => (words::whole(cx.corpus, &GOOD), words::whole(cx.corpus, &BAD)),
         None => (classes.plus.clone(), classes.minus.clone()),
     };
     let x = spread(-2.0, 2.0, CONTROLS);
@@ -99,7 +99,7 @@ pub fn class<'a>(course: &'a Course<'_>, drive: &Drive, subject: &'a Subject<'_>
 }
 
 /// How often a cut that never saw a noun tells from the last token's state whether u0 was +1 or -1.
-pub fn layers<'a>(course: &'a Course<'_>, drive: &Drive, subject: &'a Subject<'_>) -> Result<Sweep<'a>> {
+pub fn layers<'a>(course: &'a Course<'_>, drive: &Drive, cx: &'a ProbeContext<'_>) -> Result<Sweep<'a>> {
     let (model, _) = steered(course)?;
     let nouns: Vec<&str> = NOUNS.iter().chain(&HELD_OUT_NOUNS).copied().collect();
     let prompts: Vec<String> = nouns.iter().map(|n| steering::prompt(None, n, steering::VERBS[0])).collect();
@@ -110,9 +110,9 @@ pub fn layers<'a>(course: &'a Course<'_>, drive: &Drive, subject: &'a Subject<'_
         for (side, u0) in [(true, 1.0), (false, -1.0)] {
             let field = model.field([u0, drive.u[1], drive.u[2], drive.u[3]], drive.alpha)?;
             for (which, prompt) in prompts.iter().enumerate() {
-                let ids = subject.corpus.encode(prompt);
+                let ids = cx.corpus.encode(prompt);
                 let n = ids.len();
-                let start = model.embed(&Tensor::from_vec(ids, (1, n), subject.device)?)?.detach();
+                let start = model.embed(&Tensor::from_vec(ids, (1, n), cx.device)?)?.detach();
                 let state = match at[i] {
                     0.0 => start,
                     tau => ode::solve(&field, &start, 0.0, tau, &drive.options)?.end,

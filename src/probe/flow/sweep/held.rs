@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::{
     models::{Model, ode_flow::OdeFlow, plane::Plane},
     nn::{Result, params},
-    probe::Subject,
+    probe::ProbeContext,
 };
 
 /// By their questions. The oldest goes first; who goes on with its sweep begins anew.
@@ -29,17 +29,17 @@ pub fn keep(question: u64, model: Box<dyn Model>) {
 }
 
 /// The model as it is now, weights and dials.
-pub fn copy(subject: &Subject<'_>) -> Result<Box<dyn Model>> {
-    let any = subject.model.as_any();
+pub fn copy(cx: &ProbeContext<'_>) -> Result<Box<dyn Model>> {
+    let any = cx.model.as_any();
     let mut made: Box<dyn Model> = match (any.downcast_ref::<OdeFlow>(), any.downcast_ref::<Plane>()) {
-        (Some(m), _) => Box::new(OdeFlow::new(m.spec(), subject.corpus.vocab(), subject.seed, subject.device)?),
-        (_, Some(m)) => Box::new(Plane::new(m.spec(), subject.seed, subject.device)?),
+        (Some(m), _) => Box::new(OdeFlow::new(m.spec(), cx.corpus.vocab(), cx.seed, cx.device)?),
+        (_, Some(m)) => Box::new(Plane::new(m.spec(), cx.seed, cx.device)?),
         _ => candle_core::bail!("this is a question for a model with a flow in it"),
     };
-    for (name, weight) in subject.model.params().iter() {
+    for (name, weight) in cx.model.params().iter() {
         made.params().load(name, weight.as_tensor())?;
     }
-    for (name, value) in super::super::dials(subject.model) {
+    for (name, value) in super::super::dials(cx.model) {
         made.set_dial(name, value);
     }
     Ok(made)
@@ -47,9 +47,9 @@ pub fn copy(subject: &Subject<'_>) -> Result<Box<dyn Model>> {
 
 /// Tells questions apart, but not how far they are asked for nor what the weights are: of which model (by
 /// where it lies), kind and arguments.
-pub fn question(subject: &Subject<'_>, kind: &str) -> u64 {
-    let mut hash = params::hash(kind) ^ std::ptr::from_ref(subject.model.params()).addr() as u64;
-    for (name, value) in subject.args.iter().filter(|(name, _)| !super::HOW_FAR.contains(&name.as_str())) {
+pub fn question(cx: &ProbeContext<'_>, kind: &str) -> u64 {
+    let mut hash = params::hash(kind) ^ std::ptr::from_ref(cx.model.params()).addr() as u64;
+    for (name, value) in cx.args.iter().filter(|(name, _)| !super::HOW_FAR.contains(&name.as_str())) {
         hash = hash.wrapping_mul(0x0000_0100_0000_01b3) ^ params::hash(name) ^ params::hash(&value.to_string());
     }
     hash

@@ -7,7 +7,7 @@ use super::{Course, Sweep, columns};
 use crate::{
     models::{Model, plain_gpt::PlainGpt},
     nn::{Result, Tap, Tensor, host},
-    probe::Subject,
+    probe::ProbeContext,
 };
 
 const TURNS: usize = 20;
@@ -15,15 +15,15 @@ const TURNS: usize = 20;
 const PASSES: usize = 3;
 
 /// Milliseconds of a pass over one window of as many tokens as the model has positions.
-pub fn latency<'a>(course: &'a Course<'_>, subject: &'a Subject<'_>) -> Result<Sweep<'a>> {
+pub fn latency<'a>(course: &'a Course<'_>, cx: &'a ProbeContext<'_>) -> Result<Sweep<'a>> {
     let Some(model) = course.model() else {
         candle_core::bail!("a field of the plane has no baseline to be timed against")
     };
     let spec = model.spec();
-    let baseline = PlainGpt::new(&spec.baseline(), subject.corpus.vocab(), subject.seed, subject.device)?;
+    let baseline = PlainGpt::new(&spec.baseline(), cx.corpus.vocab(), cx.seed, cx.device)?;
     let n = spec.positions;
-    let ids: Vec<u32> = (0..n).map(|i| (i % subject.corpus.vocab()) as u32).collect();
-    let tokens = Tensor::from_vec(ids, (1, n), subject.device)?;
+    let ids: Vec<u32> = (0..n).map(|i| (i % cx.corpus.vocab()) as u32).collect();
+    let tokens = Tensor::from_vec(ids, (1, n), cx.device)?;
     let pass = move |which: &dyn Model| -> Result<f64> {
         let mut fastest = f64::MAX;
         for _ in 0..PASSES {

@@ -16,7 +16,7 @@ use crate::{
     ui::{
         plot::{Chart, ChartState},
         theme,
-        views::{Standing, View, ViewCx, stacked::stacked_ui},
+        views::{RunTracker, View, ViewCx, stacked::stacked_ui},
     },
 };
 
@@ -45,7 +45,7 @@ pub struct Sweep {
     dropped: [u64; KINDS.len()],
     states: [ChartState; KINDS.len()],
     below: [ChartState; 3],
-    standing: Standing,
+    run_tracker: RunTracker,
     /// Why the last one ended, where it was not asked to.
     note: String,
 }
@@ -106,8 +106,8 @@ impl Sweep {
 
     /// Takes what came, and asks for the next piece.
     fn follow(&mut self, cx: &mut ViewCx<'_>) {
-        if self.standing.new_run(cx.mirror) {
-            *self = Self { kind: self.kind, standing: std::mem::take(&mut self.standing), ..Self::default() };
+        if self.run_tracker.new_run(cx.mirror) {
+            *self = Self { kind: self.kind, run_tracker: std::mem::take(&mut self.run_tracker), ..Self::default() };
         }
         for (kind, told) in self.told.iter_mut().enumerate() {
             let Some(sample) = newest(cx, kind, self.dropped[kind]) else { continue };

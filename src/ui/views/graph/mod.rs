@@ -17,7 +17,7 @@ use self::{
     motion::{Maker, Motion},
     network::{Kind, Network, Shown},
 };
-use super::{View, ViewCx, wiring};
+use super::{View, ViewCx, connectivity};
 use crate::{
     gpu::{self, graph::GraphShape},
     telemetry::channels::GRAPH_NEURONS,
@@ -89,7 +89,7 @@ impl NeuronGraph {
     /// Takes the graph of the shown step.
     fn follow(&mut self, cx: &ViewCx<'_>) {
         let before = self.shown.network.clone();
-        let sample = wiring::sample(cx, GRAPH_NEURONS).map(|s| &s.payload);
+        let sample = connectivity::sample(cx, GRAPH_NEURONS).map(|s| &s.payload);
         if !self.shown.take(sample) {
             return;
         }
@@ -135,7 +135,7 @@ impl NeuronGraph {
 
 impl View for NeuronGraph {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        wiring::keep_fresh(cx);
+        connectivity::keep_fresh(cx);
         self.follow(cx);
         let Some(network) = self.shown.network.clone() else {
             empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
@@ -153,7 +153,7 @@ impl View for NeuronGraph {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let Some(sample) = wiring::sample(cx, GRAPH_NEURONS) else { return "who acts on whom".to_owned() };
+        let Some(sample) = connectivity::sample(cx, GRAPH_NEURONS) else { return "who acts on whom".to_owned() };
         let Some(network) = &self.shown.network else { return format!("step {} \u{b7} {}", sample.step, sample.about) };
         format!("step {} \u{b7} {} \u{b7} {}", sample.step, network.size_words(), sample.about)
     }
@@ -164,7 +164,7 @@ impl View for NeuronGraph {
 
     /// The edges, and of both ends what is known of them.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let payload = &wiring::sample(cx, GRAPH_NEURONS)?.payload;
+        let payload = &connectivity::sample(cx, GRAPH_NEURONS)?.payload;
         let network = Network::read(payload)?;
         let mut out = String::from("source,target,weight,source_label,target_label\n");
         let label = |i: u32| network.labels.get(i as usize).map_or(String::new(), |l| quote(l));

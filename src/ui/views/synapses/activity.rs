@@ -7,7 +7,7 @@ use crate::{
     telemetry::{Payload, channels},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke},
-        views::{Standing, View, ViewCx, stacked::stacked_ui},
+        views::{RunTracker, View, ViewCx, stacked::stacked_ui},
     },
 };
 
@@ -15,7 +15,7 @@ use crate::{
 #[derive(Default)]
 pub struct Activity {
     states: [ChartState; 2],
-    standing: Standing,
+    run_tracker: RunTracker,
 }
 
 impl Activity {
@@ -52,7 +52,7 @@ impl Activity {
 
 impl View for Activity {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        self.standing.ask_if_missing(cx, channels::ACTIVITY, "activity");
+        self.run_tracker.ask_if_missing(cx, channels::ACTIVITY, "activity");
         let (upper, mut lower) = (Self::chart(cx, "y"), Self::chart(cx, "x"));
         if upper.is_empty() {
             upper.show(ui, ui.available_size(), cx.theme, &mut self.states[0]);

@@ -7,7 +7,7 @@ use crate::{
     telemetry::{Series, channels},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Span, Stroke},
-        views::{Standing, View, ViewCx, stacked::stacked_ui},
+        views::{RunTracker, View, ViewCx, stacked::stacked_ui},
     },
 };
 
@@ -15,7 +15,7 @@ use crate::{
 #[derive(Default)]
 pub struct Surprise {
     states: [ChartState; 2],
-    standing: Standing,
+    run_tracker: RunTracker,
     by_octave: bool,
 }
 
@@ -98,7 +98,7 @@ impl Surprise {
 
 impl View for Surprise {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        self.standing.ask_if_missing(cx, channels::SURPRISE, "surprise");
+        self.run_tracker.ask_if_missing(cx, channels::SURPRISE, "surprise");
         let firing = Self::firing(cx);
         if firing.is_empty() {
             firing.show(ui, ui.available_size(), cx.theme, &mut self.states[0]);

@@ -3,27 +3,27 @@
 
 mod checks;
 mod machine;
+mod oscillator_ring;
+mod oscillators;
 mod ring;
 mod rounds;
 mod rules;
-mod toy;
-mod toy_ring;
 
 use std::sync::Arc;
 
 use eframe::egui::{Id, Ui};
 
 pub use checks::Checks;
+pub use oscillators::OscillatorsView;
 pub use rules::Rules;
-pub use toy::ToyView;
 
 use super::ViewCx;
 use crate::telemetry::{Args, RunInfo, RunState, Sample};
 
-/// Answers to the probe `dragon`: Bundle of the weights and a text's pulses.
-pub const WEIGHTS: &str = "dragon.weights";
+/// Answers to the probe `bdh_dynamics`: Bundle of the weights and a text's pulses.
+pub const WEIGHTS: &str = "bdh_dynamics.weights";
 /// The same probe: Bundle of the checks.
-pub const CHECKS: &str = "dragon.checks";
+pub const CHECKS: &str = "bdh_dynamics.checks";
 
 const EMPTY: &str = "No model has handed over its weights. Open the lab \u{201c}BDH as a physical system\u{201d}: it does so at once, and again while it trains.";
 
@@ -45,11 +45,11 @@ fn told<'a>(ui: &Ui, cx: &mut ViewCx<'a>, channel: &str) -> Option<&'a Sample> {
     if cx.can_ask() && (changed || missing) {
         let settings = SETTINGS.iter().filter_map(|(arg, key)| Some(((*arg).to_owned(), cx.config.get(key)?.clone())));
         let wanted = (Arc::as_ptr(info) as usize, settings.collect::<Args>(), known);
-        let id = Id::unique("dragon asked");
+        let id = Id::unique("bdh_dynamics asked");
         if ui.ctx().data(|d| d.get_temp::<Asked>(id)).flatten().as_ref() != Some(&wanted) {
             let args = wanted.1.clone();
             ui.ctx().data_mut(|d| d.insert_temp(id, Asked::Some(wanted)));
-            cx.ask("dragon", None, args);
+            cx.ask("bdh_dynamics", None, args);
         }
     }
     if changed { answered.or(scheduled) } else { scheduled.or(answered) }

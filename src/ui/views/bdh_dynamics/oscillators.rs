@@ -5,9 +5,9 @@ use std::{collections::VecDeque, fmt::Write as _};
 
 use eframe::egui::{Rect, RichText, Sense, Ui, WidgetInfo, accesskit::Role, vec2};
 
-use super::toy_ring::{Shown, ToyRing};
+use super::oscillator_ring::{OscillatorRing, Shown};
 use crate::{
-    analysis::dragon::toy::{Energy, Toy, ToySpec},
+    analysis::bdh_dynamics::oscillators::{Energy, Oscillators, OscillatorsSpec},
     config::Config,
     ui::{
         plot::{Axis, Chart, ChartState, Line},
@@ -28,9 +28,9 @@ const REST: f64 = 1e-5;
 /// It begins with a poke that has had this long, so that there is something to see.
 const BEGUN: f64 = 0.6;
 
-/// View `dragon_toy`.
-pub struct ToyView {
-    toy: Option<(ToySpec, Toy)>,
+/// View `oscillators`.
+pub struct OscillatorsView {
+    toy: Option<(OscillatorsSpec, Oscillators)>,
     playing: bool,
     /// When it last went on, by egui's clock.
     last: Option<f64>,
@@ -41,7 +41,7 @@ pub struct ToyView {
     chart: ChartState,
 }
 
-impl ToyView {
+impl OscillatorsView {
     pub fn make() -> Box<dyn View> {
         Box::new(Self {
             toy: None,
@@ -62,10 +62,10 @@ impl ToyView {
             Some((old, _)) if *old == spec => {}
             Some((old, toy)) if (old.particles, old.seed) == (spec.particles, spec.seed) => {
                 *old = spec;
-                toy.spec = ToySpec { particles: toy.n(), ..spec };
+                toy.spec = OscillatorsSpec { particles: toy.n(), ..spec };
             }
             _ => {
-                let mut toy = Toy::new(spec);
+                let mut toy = Oscillators::new(spec);
                 toy.poke(0);
                 self.toy = Some((spec, toy));
                 (self.past, self.owed, self.playing) = (VecDeque::new(), 0.0, false);
@@ -123,7 +123,7 @@ impl ToyView {
             if ui.button("rest").on_hover_text("Puts everything back to rest.").clicked()
                 && let Some((spec, toy)) = &mut self.toy
             {
-                *toy = Toy::new(*spec);
+                *toy = Oscillators::new(*spec);
                 self.past.clear();
                 self.playing = false;
             }
@@ -136,7 +136,7 @@ impl ToyView {
         let Some((_, toy)) = &mut self.toy else { return };
         let response = ui.allocate_rect(rect, Sense::click());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "particles on a circle"));
-        let ring = ToyRing::of(rect, toy.n());
+        let ring = OscillatorRing::of(rect, toy.n());
         let under = response.hover_pos().and_then(|p| ring.particle_at(toy, p));
         if response.clicked()
             && let Some(i) = response.interact_pointer_pos().and_then(|p| ring.particle_at(toy, p))
@@ -170,10 +170,10 @@ impl ToyView {
 }
 
 /// The settings of the toy; what a config lacks is the default.
-fn spec_of(config: &Config) -> ToySpec {
-    let usual = ToySpec::default();
+fn spec_of(config: &Config) -> OscillatorsSpec {
+    let usual = OscillatorsSpec::default();
     let number = |key: &str, usual: f64| config.get(key).and_then(crate::config::Value::as_f64).unwrap_or(usual);
-    ToySpec {
+    OscillatorsSpec {
         particles: number("toy.particles", usual.particles as f64) as usize,
         damping: number("toy.damping", usual.damping),
         swing: number("toy.swing", usual.swing),
@@ -184,7 +184,7 @@ fn spec_of(config: &Config) -> ToySpec {
     }
 }
 
-impl View for ToyView {
+impl View for OscillatorsView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.follow(cx.config);
         self.play(ui);

@@ -4,7 +4,7 @@ use eframe::egui::{Align2, FontId, Rect, Sense, Ui, Vec2, WidgetInfo, accesskit:
 
 use super::machine::{Arrival, Machine};
 use crate::{
-    analysis::dragon::KERNELS,
+    analysis::bdh_dynamics::KERNELS,
     ui::theme::{self, Theme},
 };
 

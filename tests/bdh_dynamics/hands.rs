@@ -11,7 +11,7 @@ use orrery::{
     ui::mirror::Mirror,
 };
 
-#[path = "../recorded/dragon.rs"]
+#[path = "../recorded/bdh_dynamics.rs"]
 mod recorded;
 #[path = "../tiles/mod.rs"]
 mod tiles;
@@ -51,8 +51,8 @@ fn run(sampled: bool) -> Mirror {
 
 fn tell(mirror: &mut Mirror, step: u64, request: Option<u64>, turns: bool) {
     let parts = [
-        (channels::DRAGON_WEIGHTS, recorded::weights(step, 24, turns)),
-        (channels::DRAGON_CHECKS, recorded::checks(24, turns)),
+        (channels::BDH_DYNAMICS_WEIGHTS, recorded::weights(step, 24, turns)),
+        (channels::BDH_DYNAMICS_CHECKS, recorded::checks(24, turns)),
     ];
     for (channel, payload) in parts {
         mirror.apply(Event::Sample(Sample {
@@ -89,7 +89,7 @@ fn standing(harness: &Harness<'_, Tile>) -> (String, String, usize, usize) {
 
 #[test]
 fn rounds_and_tokens_are_stepped_and_named() {
-    let mut harness = tile("dragon_rules", run(true));
+    let mut harness = tile("bdh_rules", run(true));
     press(&mut harness, "restart");
     assert_eq!(standing(&harness).1, "", "nothing was read");
     press(&mut harness, "step round");
@@ -121,7 +121,7 @@ fn rounds_and_tokens_are_stepped_and_named() {
 
 #[test]
 fn play_goes_through_the_rounds_and_pause_stops_it() {
-    let mut harness = tile("dragon_rules", run(true));
+    let mut harness = tile("bdh_rules", run(true));
     press(&mut harness, "restart");
     press(&mut harness, "play");
     (0..120).for_each(|_| harness.step());
@@ -135,7 +135,7 @@ fn play_goes_through_the_rounds_and_pause_stops_it() {
 
 #[test]
 fn a_clicked_neuron_is_poked() {
-    let mut harness = tile("dragon_rules", run(true));
+    let mut harness = tile("bdh_rules", run(true));
     press(&mut harness, "restart");
     let ring = rect_of(&harness, "neurons on a circle");
     let radius = 0.5 * ring.width().min(ring.height()) - 8.0;
@@ -149,7 +149,7 @@ fn a_clicked_neuron_is_poked() {
 
 #[test]
 fn new_weights_keep_the_place_and_changed_settings_are_asked_for_once() {
-    let mut harness = tile("dragon_rules", run(true));
+    let mut harness = tile("bdh_rules", run(true));
     assert!(harness.state().commands.is_empty(), "what the schedule brought is enough");
     assert!(harness.state().subtitle.contains("nothing learned"), "{}", harness.state().subtitle);
     let before = (standing(&harness), harness.state().csv.clone());
@@ -171,7 +171,7 @@ fn new_weights_keep_the_place_and_changed_settings_are_asked_for_once() {
     assert_eq!(asked.len(), 1, "once");
     assert_eq!(
         (asked[0].probe.as_str(), asked[0].args.get("drift")),
-        ("dragon", Some(&Value::Text("rotation".into())))
+        ("bdh_dynamics", Some(&Value::Text("rotation".into())))
     );
     let unanswered = harness.state().csv.clone();
     tell(&mut harness.state_mut().mirror, 50, Some(asked[0].request), true);
@@ -181,7 +181,7 @@ fn new_weights_keep_the_place_and_changed_settings_are_asked_for_once() {
 
 #[test]
 fn a_run_that_told_nothing_is_asked_by_itself() {
-    let harness = tile("dragon_checks", run(false));
+    let harness = tile("bdh_checks", run(false));
     let asked = harness.state().commands.iter().filter(|c| matches!(c, Command::Measure(_))).count();
     assert_eq!(asked, 1);
     assert_eq!(harness.state().csv, None);
@@ -189,7 +189,7 @@ fn a_run_that_told_nothing_is_asked_by_itself() {
 
 #[test]
 fn the_checks_say_equal_and_can_say_otherwise() {
-    let mut harness = tile("dragon_checks", run(true));
+    let mut harness = tile("bdh_checks", run(true));
     harness.get_by_label_contains("table 1 = equation (6): equal");
     assert!(harness.query_by_label_contains("differs").is_none());
     tell(&mut harness.state_mut().mirror, 9, None, true);
@@ -208,7 +208,7 @@ fn energy(harness: &Harness<'_, Tile>) -> Option<(f64, f64)> {
 
 #[test]
 fn the_toy_is_poked_swings_and_comes_to_rest() {
-    let mut harness = tile("dragon_toy", Mirror::default());
+    let mut harness = tile("oscillators", Mirror::default());
     let begun = energy(&harness).unwrap();
     (0..30).for_each(|_| harness.step());
     assert_eq!(energy(&harness), Some(begun), "it stands until somebody acts");
@@ -244,7 +244,7 @@ fn the_toy_is_poked_swings_and_comes_to_rest() {
 /// A place on the screen keeps its meaning when the picture is small.
 #[test]
 fn a_tile_too_small_for_all_draws_what_it_can() {
-    for view in ["dragon_rules", "dragon_checks", "dragon_toy"] {
+    for view in ["bdh_rules", "bdh_checks", "oscillators"] {
         let mut harness = tile(view, run(true));
         harness.set_size(vec2(160.0, 120.0));
         (0..3).for_each(|_| harness.step());

@@ -25,7 +25,9 @@ fn until<R>(harness: &mut Harness<'_, App>, what: &str, found: impl Fn(&App) -> 
 
 fn told_at(app: &App) -> Option<u64> {
     let mirror = &app.page()?.run.as_ref()?.mirror;
-    let newest = mirror.sample_at(0, channels::DRAGON_WEIGHTS, u64::MAX).or(mirror.answer(0, channels::DRAGON_WEIGHTS));
+    let newest = mirror
+        .sample_at(0, channels::BDH_DYNAMICS_WEIGHTS, u64::MAX)
+        .or(mirror.answer(0, channels::BDH_DYNAMICS_WEIGHTS));
     newest.map(|s| s.step)
 }
 
@@ -33,8 +35,9 @@ fn told_at(app: &App) -> Option<u64> {
 fn the_lab_opens_on_first_weights_and_learns_under_the_rules() {
     let lab = labs::find("bdh_physics").unwrap();
     let mut config = lab.config(None).unwrap();
-    let steps = std::env::var("DRAGON_STEPS").unwrap_or("12".into());
-    for (key, value) in [("train.steps", steps.as_str()), ("probe.dragon_every", "6"), ("run.eval_windows", "1")] {
+    let steps = std::env::var("BDH_DYNAMICS_STEPS").unwrap_or("12".into());
+    for (key, value) in [("train.steps", steps.as_str()), ("probe.bdh_dynamics_every", "6"), ("run.eval_windows", "1")]
+    {
         config.set_text(&(lab.knobs)(), key, value).unwrap();
     }
     let folder = tempfile::tempdir().unwrap();

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::{
-    analysis::dragon::{Dense, Drift, Flow, Round, State, System, Weights, checks::Model},
+    analysis::bdh_dynamics::{Dense, Drift, Flow, Round, State, System, Weights, checks::Model},
     telemetry::{Matrix, Payload, Sample},
 };
 

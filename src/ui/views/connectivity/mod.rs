@@ -70,9 +70,9 @@ pub(super) fn keep_fresh(cx: &mut ViewCx<'_>) {
         return;
     }
     let (args, step) = (args(cx.config), newest(cx));
-    if cx.selection.wiring.args != args || cx.selection.wiring.step != step {
-        cx.selection.wiring.args = args.clone();
-        cx.selection.wiring.step = step;
+    if cx.selection.connectivity.args != args || cx.selection.connectivity.step != step {
+        cx.selection.connectivity.args = args.clone();
+        cx.selection.connectivity.step = step;
         cx.ask("neuron_graph", Some(cx.selection.variant), args);
     }
 }

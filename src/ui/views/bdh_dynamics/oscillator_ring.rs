@@ -6,7 +6,7 @@ use eframe::egui::{
 };
 
 use crate::{
-    analysis::dragon::toy::Toy,
+    analysis::bdh_dynamics::oscillators::Oscillators,
     ui::theme::{self, Theme},
 };
 
@@ -25,13 +25,13 @@ pub(super) struct Shown {
     pub prods: bool,
 }
 
-pub(super) struct ToyRing {
+pub(super) struct OscillatorRing {
     centre: Pos2,
     radius: f32,
     n: usize,
 }
 
-impl ToyRing {
+impl OscillatorRing {
     pub fn of(rect: Rect, n: usize) -> Self {
         Self { centre: rect.center(), radius: (0.5 * rect.width().min(rect.height()) - 4.0).max(20.0), n: n.max(1) }
     }
@@ -42,18 +42,18 @@ impl ToyRing {
     }
 
     /// A particle, pushed out by its x.
-    fn place(&self, toy: &Toy, i: usize) -> Pos2 {
+    fn place(&self, toy: &Oscillators, i: usize) -> Pos2 {
         let x = toy.x.get(i).map_or(0.0, |x| *x as f32);
         self.centre + self.direction(i) * (self.radius * (REST + PUSH * x))
     }
 
     /// The particle nearest to the pointer, if it is near.
-    pub fn particle_at(&self, toy: &Toy, p: Pos2) -> Option<usize> {
+    pub fn particle_at(&self, toy: &Oscillators, p: Pos2) -> Option<usize> {
         let near = (0..self.n).map(|i| (i, self.place(toy, i).distance(p))).min_by(|a, b| a.1.total_cmp(&b.1));
         near.filter(|(_, d)| *d < (0.16 * self.radius).max(14.0)).map(|(i, _)| i)
     }
 
-    pub fn paint(&self, painter: &Painter, theme: &Theme, toy: &Toy, chosen: Option<usize>, shown: Shown) {
+    pub fn paint(&self, painter: &Painter, theme: &Theme, toy: &Oscillators, chosen: Option<usize>, shown: Shown) {
         painter.circle_stroke(self.centre, self.radius * REST, Stroke::new(1.0, theme.line));
         let active = |from: usize, source: &[f64]| source.get(from).map_or(0.0, |v| (*v as f32).clamp(0.0, 1.0));
         let pull = toy.pull();
@@ -92,7 +92,7 @@ impl ToyRing {
     }
 
     /// Each pair's band: straight at rest, bulged by sigma to one side or the other; its light is its energy.
-    fn connectors(&self, painter: &Painter, theme: &Theme, toy: &Toy, chosen: Option<usize>) {
+    fn connectors(&self, painter: &Painter, theme: &Theme, toy: &Oscillators, chosen: Option<usize>) {
         for k in 0..toy.sigma.len() {
             let (i, j) = (k / self.n, k % self.n);
             let (s, p) = (toy.sigma[k], toy.momentum[k]);
@@ -107,7 +107,7 @@ impl ToyRing {
         }
     }
 
-    fn band(&self, toy: &Toy, (from, to): (usize, usize), bulge: f32, stroke: Stroke) -> Shape {
+    fn band(&self, toy: &Oscillators, (from, to): (usize, usize), bulge: f32, stroke: Stroke) -> Shape {
         let (a, b) = (self.place(toy, from), self.place(toy, to));
         let along = b - a;
         // A curve goes half as far as its control point.
@@ -119,7 +119,7 @@ impl ToyRing {
     fn arrow(
         &self,
         painter: &Painter,
-        toy: &Toy,
+        toy: &Oscillators,
         ends: (usize, usize),
         bend: f32,
         colour: Color32,

@@ -1,4 +1,4 @@
-//! A small BDH as the probe `dragon` hands it over, with weights drawn here; nothing is trained.
+//! A small BDH as the probe `bdh_dynamics` hands it over, with weights drawn here; nothing is trained.
 
 use orrery::telemetry::{Line, Matrix, Payload, Series};
 

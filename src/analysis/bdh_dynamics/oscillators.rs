@@ -22,7 +22,7 @@ use rand_chacha::ChaCha8Rng;
 
 /// What a toy is made with. Times in seconds of the toy.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ToySpec {
+pub struct OscillatorsSpec {
     pub particles: usize,
     /// l: rate at which a displacement relaxes, 1/s.
     pub damping: f64,
@@ -37,7 +37,7 @@ pub struct ToySpec {
     pub seed: u64,
 }
 
-impl Default for ToySpec {
+impl Default for OscillatorsSpec {
     fn default() -> Self {
         Self { particles: 14, damping: 0.25, swing: 0.0, wires: 6.0, prods: 6.0, pulse: 0.35, seed: 7 }
     }
@@ -52,8 +52,8 @@ const REACH: usize = 2;
 
 /// Everything of the toy at one time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Toy {
-    pub spec: ToySpec,
+pub struct Oscillators {
+    pub spec: OscillatorsSpec,
     /// (from, to), each of weight 1.
     pub wires: Vec<(usize, usize)>,
     pub prods: Vec<(usize, usize)>,
@@ -85,9 +85,9 @@ impl Energy {
     }
 }
 
-impl Toy {
+impl Oscillators {
     /// At rest. At least 2 particles, and as many as 64 are drawn from `spec.seed`.
-    pub fn new(spec: ToySpec) -> Self {
+    pub fn new(spec: OscillatorsSpec) -> Self {
         let n = spec.particles.clamp(2, 64);
         let mut rng = ChaCha8Rng::seed_from_u64(spec.seed);
         let mut draw = || {
@@ -104,7 +104,7 @@ impl Toy {
         };
         let (wires, prods) = (draw(), draw());
         Self {
-            spec: ToySpec { particles: n, ..spec },
+            spec: OscillatorsSpec { particles: n, ..spec },
             wires,
             prods,
             x: vec![0.0; n],
@@ -201,15 +201,15 @@ fn pull(sigma: &[f64], x: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::dragon::Drift;
+    use crate::analysis::bdh_dynamics::Drift;
 
-    fn run(toy: &mut Toy, seconds: f64, h: f64) {
+    fn run(toy: &mut Oscillators, seconds: f64, h: f64) {
         (0..(seconds / h).round() as usize).for_each(|_| toy.step(h));
     }
 
     /// A poked toy with a long memory.
-    fn poked(spec: ToySpec) -> Toy {
-        let mut toy = Toy::new(spec);
+    fn poked(spec: OscillatorsSpec) -> Oscillators {
+        let mut toy = Oscillators::new(spec);
         toy.poke(0);
         run(&mut toy, 1.0, 0.005);
         toy.poke(3);
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn connectors_left_alone_do_what_u_does_in_a_token() {
         for (damping, swing) in [(0.3, 0.0), (0.0, 2.0), (0.2, 1.7)] {
-            let mut toy = Toy::new(ToySpec { damping, swing, ..ToySpec::default() });
+            let mut toy = Oscillators::new(OscillatorsSpec { damping, swing, ..OscillatorsSpec::default() });
             (toy.sigma[5], toy.momentum[5]) = (0.8, -0.3);
             let before = toy.energy().total();
             run(&mut toy, 20.0, 0.01);
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn the_integrator_is_of_second_order() {
         let end = |h: f64| {
-            let mut toy = Toy::new(ToySpec { swing: 1.0, ..ToySpec::default() });
+            let mut toy = Oscillators::new(OscillatorsSpec { swing: 1.0, ..OscillatorsSpec::default() });
             toy.threshold = 0.0; // a kink would hide the order
             toy.poke(0);
             (toy.x[1], toy.x[5]) = (0.3, 0.5);
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_poke_writes_a_memory_that_a_second_one_reads() {
-        let toy = Toy::new(ToySpec::default());
+        let toy = Oscillators::new(OscillatorsSpec::default());
         let mut still = toy.clone();
         run(&mut still, 3.0, 0.01);
         assert_eq!(still.energy().total(), 0.0, "at rest it stays at rest");
@@ -268,12 +268,12 @@ mod tests {
 
     #[test]
     fn pulses_stay_within_their_stops_and_the_default_subsides() {
-        let mut toy = poked(ToySpec { wires: 40.0, prods: 60.0, swing: 3.0, ..ToySpec::default() });
+        let mut toy = poked(OscillatorsSpec { wires: 40.0, prods: 60.0, swing: 3.0, ..OscillatorsSpec::default() });
         for _ in 0..4000 {
             toy.step(1.0 / 120.0);
             assert!(toy.x.iter().chain(&toy.y).all(|p| (0.0..=1.0).contains(p)), "{:?}", toy.time);
         }
-        let mut toy = poked(ToySpec::default());
+        let mut toy = poked(OscillatorsSpec::default());
         let most = toy.energy().total();
         run(&mut toy, 60.0, 1.0 / 120.0);
         assert!(toy.energy().total() < 0.01 * most, "{} of {most}", toy.energy().total());

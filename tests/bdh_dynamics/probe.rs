@@ -2,7 +2,7 @@
 
 use candle_core::{Device, Tensor};
 use orrery::{
-    analysis::dragon::{Dense, Drift, Normfree, Weights},
+    analysis::bdh_dynamics::{Dense, Drift, Normfree, Weights},
     config::Value,
     corpus::{self, Corpus},
     models::{
@@ -11,7 +11,7 @@ use orrery::{
         plain_gpt::PlainGptSpec,
     },
     nn::{Tap, host},
-    probe::{self, Finding, Subject},
+    probe::{self, Finding, ProbeContext},
     telemetry::{Args, Payload, channels},
 };
 
@@ -31,9 +31,9 @@ fn small(position: Position) -> BdhSpec {
 
 fn ask(model: &mut dyn Model, corpus: &Corpus, args: &[(&str, Value)]) -> Vec<Finding> {
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
-    let probe = probe::find("dragon").unwrap();
+    let probe = probe::find("bdh_dynamics").unwrap();
     assert!(probe.applies(model));
-    probe.ask(&mut Subject { model, corpus, texts: &[], device: &Device::Cpu, seed: 0, args: &args }).unwrap()
+    probe.ask(&mut ProbeContext { model, corpus, texts: &[], device: &Device::Cpu, seed: 0, args: &args }).unwrap()
 }
 
 fn typed(words: &str) -> (&'static str, Value) {
@@ -108,7 +108,7 @@ fn every_equivalence_holds_on_a_models_weights_under_every_u() {
         let args =
             [typed("the keeper of the light"), ("drift", Value::Text(drift.into())), ("keep", Value::Float(0.8))];
         let found = ask(model.as_mut(), &corpus, &args);
-        assert_eq!(found[1].channel, channels::DRAGON_CHECKS);
+        assert_eq!(found[1].channel, channels::BDH_DYNAMICS_CHECKS);
         for part in ["rules", "normfree", "attention", "square", "construction"] {
             let series = found[1].payload.part(part).unwrap().as_series().unwrap();
             let line = |name: &str| &series.lines.iter().find(|l| l.name == name).unwrap().y;
@@ -133,7 +133,7 @@ fn every_equivalence_holds_on_a_models_weights_under_every_u() {
 #[test]
 fn only_a_small_model_of_one_head_is_asked() {
     let corpus = text();
-    let probe = probe::find("dragon").unwrap();
+    let probe = probe::find("bdh_dynamics").unwrap();
     let applies = |spec: Spec| probe.applies(spec.build(corpus.vocab(), 1, &Device::Cpu).unwrap().as_ref());
     let spec = small(Position::Rope);
     assert!(applies(Spec::Bdh(spec.clone())));

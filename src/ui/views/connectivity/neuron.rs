@@ -56,8 +56,8 @@ impl Neuron {
     fn ask(cx: &mut ViewCx<'_>) {
         let step = super::newest(cx).unwrap_or_default();
         let Some(neuron) = cx.selection.neuron.filter(|_| cx.can_ask()) else { return };
-        if cx.selection.wiring.neuron != Some((neuron, step)) {
-            cx.selection.wiring.neuron = Some((neuron, step));
+        if cx.selection.connectivity.neuron != Some((neuron, step)) {
+            cx.selection.connectivity.neuron = Some((neuron, step));
             let mut args = args(cx.config);
             args.insert("neuron".to_owned(), Value::Int(i64::from(neuron)));
             cx.ask("graph_neuron", Some(cx.selection.variant), args);

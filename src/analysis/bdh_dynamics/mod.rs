@@ -12,8 +12,8 @@ mod drift;
 mod equations;
 mod normfree;
 mod number;
+pub mod oscillators;
 mod rules;
-pub mod toy;
 
 pub use arrival::pulse;
 pub use circuit::{Circuit, Edge, circuits, parts};

@@ -60,7 +60,7 @@ const CHECKED: [Check; 5] = [
 const FLOOR: f64 = 1e-18;
 const ROW: f32 = 17.0;
 
-/// View `dragon_checks`.
+/// View `bdh_checks`.
 #[derive(Default)]
 pub struct Checks {
     chart: ChartState,

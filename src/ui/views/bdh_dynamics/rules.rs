@@ -28,7 +28,7 @@ const PACE: f64 = 0.45;
 /// How far a run is read into before anybody steps, so that there is something to see.
 const SHOWN_FIRST: usize = 9;
 
-/// View `dragon_rules`.
+/// View `bdh_rules`.
 #[derive(Default)]
 pub struct Rules {
     machine: Option<Machine>,

@@ -1,9 +1,9 @@
 //! A small BDH as a physical system: its weights and a text's pulses, for the rules to run on, and the
 //! paper's equivalences checked on them. How a view steps through the rules is not known here.
 
-use super::{Finding, Probe, Subject, passage::Passage};
+use super::{Finding, Probe, ProbeContext, passage::Passage};
 use crate::{
-    analysis::dragon::{
+    analysis::bdh_dynamics::{
         Dense, Drift, Gap, Normfree, Weights,
         checks::{self, Model as Physical},
         pulse,
@@ -18,12 +18,12 @@ use crate::{
 };
 
 /// Arguments: `text` or `passage`; `drift`: `trained` (as the model has it), `nothing`, `damping`, `rotation`
-/// or `both`; `keep`: what damping leaves after a token, in 0..=1. Answers [`channels::DRAGON_WEIGHTS`] and
-/// [`channels::DRAGON_CHECKS`] for the first [`LONGEST`] tokens.
+/// or `both`; `keep`: what damping leaves after a token, in 0..=1. Answers [`channels::BDH_DYNAMICS_WEIGHTS`] and
+/// [`channels::BDH_DYNAMICS_CHECKS`] for the first [`LONGEST`] tokens.
 ///
 /// The rules have no LayerNorm. One number stands in for all of them: a gain on D_y with which the last
 /// layer's E y is, on average over this text, as long as the embeddings that came in.
-pub struct Dragon;
+pub struct BdhDynamics;
 
 /// Tokens that are read.
 const LONGEST: usize = 24;
@@ -32,9 +32,9 @@ const MOST: usize = 256;
 /// Likeliest next tokens that are told.
 const TOLD: usize = 3;
 
-impl Probe for Dragon {
+impl Probe for BdhDynamics {
     fn id(&self) -> &'static str {
-        "dragon"
+        "bdh_dynamics"
     }
 
     fn applies(&self, model: &dyn Model) -> bool {
@@ -42,16 +42,16 @@ impl Probe for Dragon {
         model.as_any().downcast_ref::<Bdh>().is_some_and(|m| fits(m.spec()))
     }
 
-    fn ask(&self, subject: &mut Subject<'_>) -> Result<Vec<Finding>> {
-        let passage = Passage::of(subject, LONGEST)?;
-        let Some(model) = subject.model.as_any().downcast_ref::<Bdh>().filter(|m| self.applies(*m)) else {
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let passage = Passage::of(cx, LONGEST)?;
+        let Some(model) = cx.model.as_any().downcast_ref::<Bdh>().filter(|m| self.applies(*m)) else {
             candle_core::bail!(
                 "the rules of BDH are run on a BDH of one head, without gates and at most {MOST} neurons"
             )
         };
         let spec = model.spec().clone();
         let given = Given::of(model, &spec)?;
-        let (drift, words) = drift(&spec, subject);
+        let (drift, words) = drift(&spec, cx);
         let embedded: Vec<Vec<f64>> = passage.ids.iter().map(|id| given.embedded(*id)).collect();
         let pulses = pulses(&given, &passage.ids, &embedded);
         let mut physical = Physical { weights: given.weights.clone(), drift: drift.clone(), layers: spec.layers };
@@ -69,7 +69,7 @@ impl Probe for Dragon {
                 String::new()
             }
         );
-        let logits = model.logits(&passage.tensor(subject)?, &mut Tap::off())?; // (1, T, V)
+        let logits = model.logits(&passage.tensor(cx)?, &mut Tap::off())?; // (1, T, V)
         let told = host::to_f64(&logits)?;
         let with_norms: Vec<Vec<f64>> = told.chunks(given.vocab).map(<[f64]>::to_vec).collect();
         let mut normfree = Normfree::new(physical.weights.clone(), drift.clone(), spec.layers);
@@ -79,7 +79,7 @@ impl Probe for Dragon {
         };
         let by_rules: Vec<Vec<f64>> = pulses.iter().map(without).collect();
         let agree = with_norms.iter().zip(&by_rules).filter(|(a, b)| top(a, 1) == top(b, 1)).count();
-        let say = |all: &[Vec<f64>]| Payload::Text(all.iter().map(|l| likeliest(subject, l)).collect());
+        let say = |all: &[Vec<f64>]| Payload::Text(all.iter().map(|l| likeliest(cx, l)).collect());
         let finding =
             |channel, payload| Finding { channel, about: about.clone(), tokens: passage.tokens.clone(), payload };
         let numbers = vec![
@@ -100,7 +100,7 @@ impl Probe for Dragon {
             ("rules_next".into(), say(&by_rules)),
         ]);
         let checks = answers(&physical, &pulses);
-        Ok(vec![finding(channels::DRAGON_WEIGHTS, weights), finding(channels::DRAGON_CHECKS, checks)])
+        Ok(vec![finding(channels::BDH_DYNAMICS_WEIGHTS, weights), finding(channels::BDH_DYNAMICS_CHECKS, checks)])
     }
 }
 
@@ -160,11 +160,11 @@ fn norm(v: &[f64]) -> Vec<f64> {
 }
 
 /// U as asked, and in words.
-fn drift(spec: &BdhSpec, subject: &Subject<'_>) -> (Drift, String) {
+fn drift(spec: &BdhSpec, cx: &ProbeContext<'_>) -> (Drift, String) {
     let n = spec.neurons;
     let trained = spec.attention();
-    let asked = subject.args.get("drift").map(ToString::to_string).unwrap_or_default();
-    let keep = subject.args.get("keep").and_then(Value::as_f64).unwrap_or(0.9).clamp(0.0, 1.0);
+    let asked = cx.args.get("drift").map(ToString::to_string).unwrap_or_default();
+    let keep = cx.args.get("keep").and_then(Value::as_f64).unwrap_or(0.9).clamp(0.0, 1.0);
     let own = f64::from(decays(1).first().copied().unwrap_or(1.0));
     let (turns, keep, whose) = match asked.as_str() {
         "nothing" => (false, 1.0, ""),
@@ -214,10 +214,10 @@ fn top(logits: &[f64], count: usize) -> Vec<usize> {
 }
 
 /// "e 0.31  t 0.12  a 0.08"
-fn likeliest(subject: &Subject<'_>, logits: &[f64]) -> String {
+fn likeliest(cx: &ProbeContext<'_>, logits: &[f64]) -> String {
     let most = logits.iter().copied().fold(f64::MIN, f64::max);
     let total: f64 = logits.iter().map(|l| (l - most).exp()).sum();
-    let say = |i: usize| format!("{} {:.2}", subject.corpus.token_text(i as u32), (logits[i] - most).exp() / total);
+    let say = |i: usize| format!("{} {:.2}", cx.corpus.token_text(i as u32), (logits[i] - most).exp() / total);
     top(logits, TOLD).into_iter().map(say).collect::<Vec<_>>().join("  ")
 }
 

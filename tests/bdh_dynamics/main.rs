@@ -1,5 +1,5 @@
 //! BDH as a physical system: the probe, hands on the views, the lab as it ships. The mathematics is tested
-//! beside its code, in `analysis::dragon`.
+//! beside its code, in `analysis::bdh_dynamics`.
 
 mod hands;
 mod lab;
