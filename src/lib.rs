@@ -1,7 +1,7 @@
 //! # Orrery
 //!
 //! A desktop laboratory for the dynamics of small sequence models, while they learn and while they
-//! read. This page is the architecture; `tests/boundaries.rs` holds it to its word.
+//! read. This page is the architecture; `tests/tidy/boundaries.rs` holds it to its word.
 //!
 //! ## The way of the data
 //!

@@ -1,0 +1,24 @@
+//! The graph of a BDH's weights is found in tiles: its matrix is never held as a whole.
+
+use crate::{alone, peak_of};
+use orrery::analysis::graph::{
+    null,
+    product::{Product, Sign},
+};
+
+/// At the paper's 32,768 neurons G has 4 GiB of entries; what is looked at at once is tiles and counts.
+#[test]
+fn memory_stays_bounded_at_32768_neurons() {
+    let _alone = alone();
+    const N: usize = 32_768;
+    let (a, b) = (null::factor(N, 4, 1), null::factor(N, 4, 2));
+    let product = Product::new(&a, &b, 4, true).unwrap();
+    let ((spread, found), most) = peak_of(|| {
+        let spread = product.spread();
+        let found = product.strongest(200_000, Sign::Excitatory, &spread);
+        (spread, found)
+    });
+    assert_eq!(spread.n, N as u64 * (N as u64 - 1));
+    assert_eq!(found.edges.len(), 200_000);
+    assert!(most < 64 << 20, "{} MiB", most >> 20);
+}

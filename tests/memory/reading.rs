@@ -1,0 +1,48 @@
+//! Long texts in reading mode: what is held grows by the numbers that are shown, not with what the model
+//! does on the way. Counted at the allocator.
+
+use candle_core::Device;
+use orrery::{
+    config::Value,
+    corpus::{self, Corpus},
+    models::{Spec, bdh::BdhSpec},
+    nn::{Result, memory},
+    probe::{self, ProbeContext},
+    telemetry::Args,
+};
+
+/// Bytes held at most while a text of so many tokens is read.
+fn most_held(tokens: usize) -> Result<f64> {
+    let corpus = Corpus::open(&corpus::Spec {
+        source: corpus::Source::Generated("harbour".into()),
+        tokenizer: corpus::TokenizerSpec::Byte { vocab: 256 },
+        held_out: 0.1,
+        seed: 1,
+    })
+    .unwrap();
+    let spec = BdhSpec { d_model: 8, heads: 2, neurons: 256, layers: 2, ..BdhSpec::default() };
+    let mut model = Spec::Bdh(spec).build(corpus.vocab(), 3, &Device::Cpu)?;
+    let text: String = (0..tokens).map(|i| char::from(b'a' + (i * i % 23) as u8)).collect();
+    let args = Args::from([("text".to_owned(), Value::Text(text)), ("longest".to_owned(), Value::Int(tokens as i64))]);
+    let mut subject =
+        ProbeContext { model: model.as_mut(), corpus: &corpus, texts: &[], device: &Device::Cpu, seed: 0, args: &args };
+    let (answer, most) = memory::most_held(|| probe::find("reading").unwrap().ask(&mut subject));
+    let finding = answer?.remove(0);
+    assert_eq!(finding.tokens.len(), tokens);
+    Ok(most.expect("the allocator counts") as f64)
+}
+
+#[test]
+fn a_text_of_a_hundred_thousand_tokens_is_read_in_bounded_memory() -> Result<()> {
+    let _alone = crate::alone();
+    most_held(500)?; // what is made once and stays
+    let (short, long) = (most_held(2_000)?, most_held(100_000)?);
+    let a_token = (long - short) / 98_000.0;
+    println!("{short} bytes for 2,000 tokens, {long} for 100,000: {a_token:.0} a token");
+    // neurons of both ends that are followed, three times 48 numbers of four bytes; 12 synapses, up to 24
+    // ends, the layers' shares and the loss of eight; the token's text twice; room that vectors take ahead
+    assert!(a_token < 2_500.0, "{a_token} bytes a token");
+    // a score for every pair of tokens, in a single head, would be this
+    assert!(long < 100_000f64.powi(2) * 4.0 / 100.0);
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! The fused CPU forms of linear maps, MLPs and norms against their reference forms: values,
+//! gradients, finite differences, threads, and a second way back.
+
+use candle_core::{Tensor, Var};
+use orrery::nn::{
+    Result,
+    fused::{
+        advanced::{self, advanced},
+        linear::{self, linear},
+        mlp::{self, Act, Biased},
+        norm,
+        scaled::{self, scaled_sum},
+        shift::{self, shifted},
+    },
+    host,
+};
+use proptest::prelude::*;
+
+use crate::op_checks::{Check, check, check_reference, check_threads, random};
+
+/// All operations: fused, reference, shapes for (batch, tokens, d, f, o).
+fn every(b: usize, t: usize, (d, f, o): (usize, usize, usize), run: Check) {
+    let x = vec![b, t, d];
+    run(&|a| linear(&a[0], &a[1]), &|a| linear::reference(&a[0], &a[1]), &[x.clone(), vec![o, d]]);
+    run(&|a| linear::mapped(&a[0], &a[1]), &|a| linear::reference(&a[0], &a[1].t()?), &[x.clone(), vec![d, o]]);
+    run(
+        &|a| linear::biased(&a[0], &a[1], &a[2]),
+        &|a| linear::biased_reference(&a[0], &a[1], &a[2]),
+        &[x.clone(), vec![o, d], vec![o]],
+    );
+    let weights =
+        |a: &[Tensor]| Biased { up: a[1].clone(), up_bias: a[2].clone(), down: a[3].clone(), down_bias: a[4].clone() };
+    for act in [Act::Gelu, Act::Silu] {
+        run(
+            &|a| mlp::biased(&a[0], &weights(a), act),
+            &|a| mlp::biased_reference(&a[0], &weights(a), act),
+            &[x.clone(), vec![f, d], vec![f], vec![o, f], vec![o]],
+        );
+        run(
+            &|a| mlp::mlp(&a[0], &a[1], &a[2], act),
+            &|a| mlp::mlp_reference(&a[0], &a[1], &a[2], act),
+            &[x.clone(), vec![f, d], vec![o, f]],
+        );
+        run(
+            &|a| mlp::gated(&a[0], &a[1], &a[2], act),
+            &|a| mlp::gated_reference(&a[0], &a[1], &a[2], act),
+            &[x.clone(), vec![2 * f, d], vec![o, f]],
+        );
+    }
+    run(
+        &|a| norm::rms_norm(&a[0], &a[1], 1e-6),
+        &|a| norm::rms_norm_reference(&a[0], &a[1], 1e-6),
+        &[x.clone(), vec![d]],
+    );
+    run(
+        &|a| norm::layer_norm(&a[0], Some(&a[1]), Some(&a[2]), 1e-2),
+        &|a| norm::layer_norm_reference(&a[0], Some(&a[1]), Some(&a[2]), 1e-2),
+        &[x.clone(), vec![d], vec![d]],
+    );
+    for texts in [1, b] {
+        run(&|a| shifted(&a[0], &a[1]), &|a| shift::reference(&a[0], &a[1]), &[x.clone(), vec![texts, 1, d]]);
+    }
+    let scaled = [x.clone(), x.clone(), vec![]];
+    run(&|a| scaled_sum(&a[0], &a[1], &a[2]), &|a| scaled::reference(&a[0], &a[1], &a[2]), &scaled);
+    run(&|a| advanced(&a[0], &a[1], 0.3), &|a| advanced::reference(&a[0], &a[1], 0.3), &[x.clone(), x.clone()]);
+    run(&|a| norm::layer_norm(&a[0], None, None, 1e-2), &|a| norm::layer_norm_reference(&a[0], None, None, 1e-2), &[x]);
+}
+
+#[test]
+fn layers_at_the_edges() {
+    for (b, t, sizes) in [(1, 1, (2, 1, 1)), (2, 128, (16, 64, 16)), (1, 129, (33, 17, 70)), (3, 200, (64, 130, 48))] {
+        every(b, t, sizes, &mut |fused, reference, shapes| check(fused, reference, shapes).unwrap());
+    }
+}
+
+#[test]
+fn large_weights_are_cut_both_ways() {
+    for sizes in [(48, 256, 40), (40, 40, 200), (200, 40, 40)] {
+        every(2, 160, sizes, &mut |fused, reference, shapes| check(fused, reference, shapes).unwrap());
+    }
+}
+
+#[test]
+fn references_agree_with_finite_differences() {
+    every(2, 3, (5, 7, 4), &mut |_, reference, shapes| check_reference(reference, shapes).unwrap());
+}
+
+#[test]
+fn threads_change_no_bit() {
+    every(2, 150, (48, 130, 48), &mut |fused, _, shapes| check_threads(fused, shapes).unwrap());
+}
+
+#[test]
+fn layouts_are_honoured() -> Result<()> {
+    let x = random(1, &[3, 7, 12])?;
+    let (turned, part) = (x.transpose(0, 1)?, x.narrow(1, 2, 4)?);
+    let (w, scale) = (random(2, &[5, 12])?, random(3, &[12])?);
+    for x in [turned, part] {
+        let dense = x.contiguous()?;
+        assert_eq!(host::to_f32(&linear(&x, &w)?)?, host::to_f32(&linear(&dense, &w)?)?);
+        let (a, b) = (norm::rms_norm(&x, &scale, 1e-6)?, norm::rms_norm(&dense, &scale, 1e-6)?);
+        assert_eq!(host::to_f32(&a)?, host::to_f32(&b)?);
+    }
+    Ok(())
+}
+
+#[test]
+fn without_gradients_the_values_are_the_same() -> Result<()> {
+    let (x, up, down) = (random(1, &[2, 140, 24])?, random(2, &[64, 24])?, random(3, &[24, 32])?);
+    let free = mlp::gated(&x, &up, &down, Act::Silu)?;
+    let tracked = mlp::gated(Var::from_tensor(&x)?.as_tensor(), &up, &down, Act::Silu)?;
+    assert!(!free.track_op() && tracked.track_op());
+    assert_eq!(host::to_f32(&free)?, host::to_f32(&tracked)?);
+    Ok(())
+}
+
+#[test]
+fn sizes_that_do_not_fit_are_named() -> Result<()> {
+    let (x, w) = (random(1, &[2, 5, 8])?, random(2, &[4, 7])?);
+    assert!(linear(&x, &w).unwrap_err().to_string().contains("7 inputs"));
+    let fits = random(2, &[4, 8])?;
+    assert!(linear::biased(&x, &fits, &random(3, &[5])?).unwrap_err().to_string().contains("4 outputs"));
+    assert!(norm::rms_norm(&x, &random(3, &[7])?, 1e-6).unwrap_err().to_string().contains("7 channels"));
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn layers_of_any_size(b in 1usize..3, t in 1usize..150, d in 2usize..40, f in 1usize..70, o in 1usize..40) {
+        every(b, t, (d, f, o), &mut |fused, reference, shapes| check(fused, reference, shapes).unwrap());
+    }
+}

@@ -1,0 +1,197 @@
+//! The fused CPU form of linear attention against its reference: values, gradients, finite differences,
+//! threads, and the strict past.
+//!
+//! ReLU has a kink, where two roundings of one number may have different gradients. So the first layer's
+//! inputs are odd multiples of a power of two, whose sums of odd many are exact and never zero, and where
+//! the second layer comes close to zero its result is left out.
+
+use candle_core::{DType, Device, Tensor, Var};
+use orrery::nn::{
+    Result,
+    fused::{
+        linear,
+        linear_attention::{LinearAttentionSpec, linear_attention, reference, rotate},
+    },
+    host,
+};
+use proptest::prelude::*;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::op_checks::{check_at, check_reference, check_threads, derive, random};
+
+/// Batch, tokens, channels, heads, neurons a head.
+type Sizes = (usize, usize, usize, usize, usize);
+
+const SPECS: [LinearAttentionSpec; 4] = [
+    LinearAttentionSpec { rotary: true, damped: false, through_past: true, frequencies: None },
+    LinearAttentionSpec { rotary: false, damped: true, through_past: true, frequencies: None },
+    LinearAttentionSpec { rotary: true, damped: true, through_past: true, frequencies: None },
+    LinearAttentionSpec { rotary: true, damped: false, through_past: false, frequencies: None },
+];
+
+/// Those, and one whose pairs turn at speeds of their own.
+fn specs(neurons: usize) -> Vec<LinearAttentionSpec> {
+    let own = (0..neurons / 2).map(|i| 0.3 / (1.0 + i as f32)).collect();
+    let own = LinearAttentionSpec { frequencies: Some(own), ..LinearAttentionSpec::default() };
+    SPECS.into_iter().chain([own]).collect()
+}
+
+/// Odd numbers from -3 to 3, scaled; channel 0 is zero if `channels` is even.
+fn odd(seed: u64, shape: &[usize], channels: usize, scale: f32) -> Result<Tensor> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let n = shape.iter().product();
+    let values = (0..n).map(|i: usize| {
+        let value = scale * (2 * rng.random_range(-2i8..2) + 1) as f32;
+        if channels.is_multiple_of(2) && i.is_multiple_of(channels) { 0.0 } else { value }
+    });
+    Tensor::from_iter(values.collect::<Vec<_>>(), &Device::Cpu)?.reshape(shape)
+}
+
+/// The neurons themselves, `(B, T, H N)`: through a decoder that lets each write to a channel of its own.
+fn neurons(v: &Tensor, e: &Tensor, ev: &Tensor, spec: LinearAttentionSpec) -> Result<Tensor> {
+    let (h, _, n) = e.dims3()?;
+    linear_attention(v, &Tensor::cat(&[e, ev], 0)?, &Tensor::eye(h * n, DType::F32, &Device::Cpu)?, spec)
+}
+
+fn inputs((b, t, d, h, n): Sizes) -> Result<Vec<Var>> {
+    let v = odd(1, &[b, t, d], d, 0.25)?;
+    let encoder = odd(2, &[h, d, n], 1, 0.25)?;
+    [v, encoder, (random(3, &[h, d, n])? * 0.5)?].iter().map(Var::from_tensor).collect()
+}
+
+fn check(sizes: Sizes) -> Result<()> {
+    let (b, t, _, h, n) = sizes;
+    for spec in specs(sizes.4) {
+        let vars = inputs(sizes)?;
+        let exact = vars.iter().map(|v| v.as_tensor().detach().to_dtype(DType::F64)).collect::<Result<Vec<_>>>()?;
+        let second =
+            reference(&exact[0], &exact[1], &exact[2], spec.clone())?.a.broadcast_matmul(&exact[2].unsqueeze(0)?)?;
+        let clear = second.abs()?.ge(1e-4)?.transpose(1, 2)?.reshape((b, t, h * n))?; // (B,T,H N)
+        let count = host::to_f64(&clear)?.iter().sum::<f64>() / (b * t * h * n) as f64;
+        assert!(t == 1 || count > 0.9 * (t - 1) as f64 / t as f64, "{count} of the second layer is clear of zero");
+        let cleared = |y: Tensor| -> Result<Tensor> { &y * clear.to_dtype(y.dtype())? };
+        check_at(
+            &|a| cleared(neurons(&a[0], &a[1], &a[2], spec.clone())?),
+            &|a| cleared(reference(&a[0], &a[1], &a[2], spec.clone())?.packed()?),
+            &vars,
+        )?;
+    }
+    Ok(())
+}
+
+#[test]
+fn sizes_at_the_edges() -> Result<()> {
+    for sizes in [
+        (1, 1, 2, 1, 2),
+        (1, 2, 3, 1, 4),
+        (2, 64, 8, 2, 32),
+        (1, 65, 7, 3, 10),
+        (5, 128, 16, 4, 64),
+        // more tokens than neurons: scores are formed again on the way back
+        (2, 150, 5, 2, 6),
+        (19, 20, 4, 1, 24),
+    ] {
+        check(sizes)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn the_reference_agrees_with_finite_differences() {
+    for spec in specs(6).into_iter().filter(|s| s.through_past) {
+        let op = |a: &[Tensor]| reference(&a[0], &a[1], &(&a[2] * 0.5)?, spec.clone())?.packed();
+        check_reference(&op, &[vec![2, 4, 5], vec![2, 5, 6], vec![2, 5, 6]]).unwrap();
+    }
+}
+
+#[test]
+fn threads_change_no_bit() -> Result<()> {
+    for spec in specs(20) {
+        let op = |a: &[Tensor]| neurons(&a[0], &a[1], &a[2], spec.clone());
+        check_threads(&op, &[vec![7, 70, 6], vec![3, 6, 20], vec![3, 6, 20]])?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_token_sees_neither_itself_nor_what_follows() -> Result<()> {
+    let (at, spec) = (70, LinearAttentionSpec::default());
+    let (e, ev) = (random(2, &[2, 6, 16])?, random(3, &[2, 6, 16])?);
+    let v = random(1, &[1, 100, 6])?;
+    let other = Tensor::cat(&[v.narrow(1, 0, at)?, random(9, &[1, 100 - at, 6])?], 1)?;
+    let (a, b) = (neurons(&v, &e, &ev, spec.clone())?, neurons(&other, &e, &ev, spec)?);
+    assert_eq!(host::to_f32(&a.narrow(1, 0, at)?)?, host::to_f32(&b.narrow(1, 0, at)?)?);
+    assert_ne!(host::to_f32(&a.narrow(1, at + 1, 1)?)?, host::to_f32(&b.narrow(1, at + 1, 1)?)?);
+    // the first token has no past, so that nothing passes the gate
+    assert!(host::to_f32(&a.narrow(1, 0, 1)?)?.iter().all(|y| *y == 0.0));
+    Ok(())
+}
+
+/// The state S of the recurrence, a_t = q_t^T S, then S += q_t v_t^T, gives the same attention.
+#[test]
+fn the_recurrence_gives_the_same() -> Result<()> {
+    let (e, ev) = (random(2, &[1, 6, 16])?, random(3, &[1, 6, 16])?);
+    let v = random(1, &[1, 80, 6])?;
+    let parts = reference(&v, &e, &ev, LinearAttentionSpec::default())?;
+    let q = rotate(&parts.x, 0, &LinearAttentionSpec::default())?.squeeze(0)?.squeeze(0)?; // (T,N)
+    let tokens = v.squeeze(0)?; // (T,D)
+    let mut state = Tensor::zeros((16, 6), DType::F32, &Device::Cpu)?;
+    let mut rows = vec![];
+    for t in 0..80 {
+        let (q, v) = (q.narrow(0, t, 1)?, tokens.narrow(0, t, 1)?);
+        rows.push(q.matmul(&state)?);
+        state = (state + q.t()?.matmul(&v)?)?;
+    }
+    let a = orrery::nn::fused::norm::layer_norm_reference(&Tensor::cat(&rows, 0)?, None, None, 1e-5)?;
+    let y = (a.matmul(&ev.squeeze(0)?)?.relu()? * parts.x.squeeze(0)?.squeeze(0)?)?;
+    let found = neurons(&v, &e, &ev, LinearAttentionSpec::default())?.squeeze(0)?;
+    for (f, w) in host::to_f64(&found)?.iter().zip(host::to_f64(&y)?) {
+        assert!((f - w).abs() < 1e-4, "{f} is not {w}");
+    }
+    Ok(())
+}
+
+/// What neurons write is their product with the decoder, forward and back: nothing bends between.
+fn check_decoder((b, t, d, h, n): Sizes, o: usize) -> Result<()> {
+    let shapes = [vec![b, t, d], vec![h, d, n], vec![h, d, n], vec![h * n, o]];
+    let vars =
+        shapes.iter().enumerate().map(|(i, s)| Var::from_tensor(&random(i as u64, s)?)).collect::<Result<Vec<_>>>()?;
+    for spec in specs(n) {
+        let whole = |a: &[Tensor]| linear_attention(&a[0], &Tensor::cat(&[&a[1], &a[2]], 0)?, &a[3], spec.clone());
+        let parts = |a: &[Tensor]| linear::reference(&neurons(&a[0], &a[1], &a[2], spec.clone())?, &a[3].t()?);
+        for (i, (f, w)) in derive(&whole, &vars)?.iter().zip(derive(&parts, &vars)?).enumerate() {
+            let (f, w) = (host::to_f64(f)?, host::to_f64(&w)?);
+            let size = w.iter().fold(1e-3f64, |a, v| a.max(v.abs()));
+            let off = f.iter().zip(&w).fold(0f64, |a, (f, w)| a.max((f - w).abs()));
+            assert!(off / size < 1e-5, "number {i} (0 is the value) is {:e} off", off / size);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn without_gradients_the_values_are_the_same() -> Result<()> {
+    let vars = inputs((2, 70, 6, 2, 80))?;
+    let free: Vec<Tensor> = vars.iter().map(|v| v.as_tensor().detach()).collect();
+    let op = |a: &[Tensor]| neurons(&a[0], &a[1], &a[2], LinearAttentionSpec::default());
+    assert_eq!(host::to_f32(&op(&free)?)?, host::to_f32(&derive(&op, &vars)?[0])?);
+    let odd = random(1, &[2, 6, 7])?;
+    let wrong = neurons(&free[0], &odd, &odd, LinearAttentionSpec::default()).unwrap_err().to_string();
+    assert!(wrong.contains("even"), "{wrong}");
+    let small = random(1, &[159, 6])?;
+    let both = Tensor::cat(&[&free[1], &free[2]], 0)?;
+    let wrong = linear_attention(&free[0], &both, &small, LinearAttentionSpec::default()).unwrap_err().to_string();
+    assert!(wrong.contains("do not fit"), "{wrong}");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10))]
+
+    #[test]
+    fn any_size(b in 1usize..4, t in 1usize..140, d in 3usize..20, h in 1usize..4, pairs in 4usize..20) {
+        check((b, t, d, h, 2 * pairs)).unwrap();
+        check_decoder((b, t, d, h, 2 * pairs), d + 2).unwrap();
+    }
+}

@@ -1,0 +1,250 @@
+//! The fused CPU forms of moving averages, top-k and the coupled evolution against their reference
+//! forms: values, gradients, finite differences, threads, and what each promises besides.
+
+use candle_core::{DType, Device, Tensor, Var};
+use orrery::nn::{
+    Result,
+    fused::{
+        balance::{self, balance},
+        coupled::{self, CoupledSpec, Scheme, coupled},
+        ema::{self, ema},
+        top_k::{self, top_k},
+    },
+    host,
+};
+use proptest::prelude::*;
+
+use crate::op_checks::{Check, check, check_reference, check_threads, derive, inputs, random};
+
+/// Between 0.05 and 0.95.
+fn share(x: &Tensor) -> Result<Tensor> {
+    x.affine(0.3, 0.5)
+}
+
+/// Coefficients a channel and one each time; from zero and from a state.
+fn averages(b: usize, t: usize, d: usize, run: Check) {
+    let x = vec![b, t, d];
+    for a in [vec![d], x.clone()] {
+        run(
+            &|v| ema(&v[0], &share(&v[1])?, None),
+            &|v| ema::reference(&v[0], &share(&v[1])?, None),
+            &[x.clone(), a.clone()],
+        );
+        run(
+            &|v| ema(&v[0], &share(&v[1])?, Some(&v[2])),
+            &|v| ema::reference(&v[0], &share(&v[1])?, Some(&v[2])),
+            &[x.clone(), a, vec![b, d]],
+        );
+    }
+}
+
+#[test]
+fn averages_at_the_edges() {
+    for (b, t, d) in [(1, 1, 1), (2, 2, 3), (3, 65, 17), (1, 128, 64), (2, 300, 5)] {
+        averages(b, t, d, &mut |fused, reference, shapes| check(fused, reference, shapes).unwrap());
+    }
+}
+
+#[test]
+fn average_references_agree_with_finite_differences() {
+    averages(2, 5, 3, &mut |_, reference, shapes| check_reference(reference, shapes).unwrap());
+}
+
+#[test]
+fn threads_change_no_average() {
+    averages(3, 100, 33, &mut |fused, _, shapes| check_threads(fused, shapes).unwrap());
+}
+
+/// Cut anywhere and carried on from the last row: the same numbers bit for bit, and the same gradients.
+fn check_cut(t: usize, chunk: usize) -> Result<()> {
+    let shapes = [vec![2, t, 4], vec![4]];
+    let cut = |v: &[Tensor]| -> Result<Tensor> {
+        let a = share(&v[1])?;
+        let (mut parts, mut state) = (vec![], None);
+        for from in (0..t).step_by(chunk) {
+            let n = chunk.min(t - from);
+            let h = ema(&v[0].narrow(1, from, n)?, &a, state.as_ref())?;
+            state = Some(h.narrow(1, n - 1, 1)?.squeeze(1)?);
+            parts.push(h);
+        }
+        Tensor::cat(&parts, 1)
+    };
+    let vars = inputs(&shapes, DType::F32)?;
+    let plain: Vec<Tensor> = vars.iter().map(|v| v.as_tensor().clone()).collect();
+    assert_eq!(host::to_f32(&cut(&plain)?)?, host::to_f32(&ema(&plain[0], &share(&plain[1])?, None)?)?);
+    check(&cut, &|v| ema::reference(&v[0], &share(&v[1])?, None), &shapes)
+}
+
+#[test]
+fn kept_are_exactly_k_whatever_ties() -> Result<()> {
+    let rows: [&[f32]; 5] = [
+        &[1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
+        &[0.0, -0.0, 0.0, -0.0, 1.0, -1.0],
+        &[3.0, 2.0, 2.0, 2.0, 1.0, 2.0],
+        &[f32::MAX, f32::MIN, f32::INFINITY, f32::NEG_INFINITY, 1e-45, -1e-45],
+        &[-5.0, -4.0, -4.0, -3.0, -4.0, -6.0],
+    ];
+    for row in rows {
+        for k in 0..=7 {
+            let z = Tensor::from_slice(row, (1, 6), &Device::Cpu)?;
+            let found = top_k(&z, k)?;
+            let (kept, counts) = (host::to_f32(&found.kept)?, host::to_f32(&found.counts)?);
+            let n = counts.iter().sum::<f32>();
+            assert_eq!(n as usize, k.min(6), "{row:?}, {k}: {counts:?}");
+            let least = row.iter().zip(&counts).filter(|(_, c)| **c > 0.0).fold(f32::INFINITY, |m, (v, _)| m.min(*v));
+            for ((&z, &y), &c) in row.iter().zip(&kept).zip(&counts) {
+                assert_eq!(y.to_bits(), if c > 0.0 { z.to_bits() } else { 0 });
+                assert!(c > 0.0 || z <= least, "{row:?}, {k}: {z} is left out, {least} is kept");
+            }
+        }
+    }
+    // of equal ones the first
+    let z = Tensor::from_slice(rows[2], (1, 6), &Device::Cpu)?;
+    assert_eq!(host::to_f32(&top_k(&z, 3)?.counts)?, [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
+    Ok(())
+}
+
+/// Values, counts, and a gradient that reaches every unit unchanged.
+fn check_top_k(rows: usize, f: usize, k: usize) -> Result<()> {
+    let z = Var::from_tensor(&random(7, &[1, rows, f])?)?;
+    let (found, wanted) = (top_k(&z, k)?, top_k::reference(&z, k)?);
+    assert_eq!(host::to_f32(&found.kept)?, host::to_f32(&wanted.kept)?);
+    assert_eq!(host::to_f32(&found.counts)?, host::to_f32(&wanted.counts)?);
+    let weights = random(8, &[1, rows, f])?;
+    for kept in [found.kept, wanted.kept] {
+        let grads = (kept * &weights)?.sum_all()?.backward()?;
+        assert_eq!(grads.get(&z).map(host::to_f32).transpose()?, Some(host::to_f32(&weights)?));
+    }
+    Ok(())
+}
+
+#[test]
+fn top_k_at_the_edges() -> Result<()> {
+    for (rows, f, k) in [(1, 1, 1), (1, 1, 0), (3, 7, 7), (129, 33, 4), (300, 512, 31), (2, 1000, 999)] {
+        check_top_k(rows, f, k)?;
+    }
+    check_threads(&|v| top_k(&v[0], 9).map(|found| found.kept), &[vec![2, 200, 65]])
+}
+
+/// The loss of what top-k keeps; scaled, so that its gradients are not below what the check looks at.
+fn balances(rows: usize, f: usize, k: usize, run: Check) {
+    let counts = |z: &Tensor| top_k(&z.detach(), k).map(|found| found.counts);
+    run(
+        &|v| balance(&v[0], &counts(&v[0])?, k)? * 1e3,
+        &|v| balance::reference(&v[0], &counts(&v[0])?, k)? * 1e3,
+        &[vec![1, rows, f]],
+    );
+}
+
+#[test]
+fn balance_at_the_edges() -> Result<()> {
+    for (rows, f, k) in [(1, 1, 1), (3, 7, 2), (129, 33, 4), (300, 512, 31)] {
+        balances(rows, f, k, &mut |fused, reference, shapes| check(fused, reference, shapes).unwrap());
+    }
+    balances(300, 70, 5, &mut |fused, _, shapes| check_threads(fused, shapes).unwrap());
+    let z = Tensor::ones((4, 6), DType::F32, &Device::Cpu)?;
+    let even = Tensor::full(2f32, 6, &Device::Cpu)?;
+    assert!((host::scalar(&balance(&z, &even, 3)?)? - 1.0).abs() < 1e-6);
+    Ok(())
+}
+
+#[test]
+fn the_balances_reference_agrees_with_finite_differences() {
+    let counts = Tensor::new(&[3f64, 0.0, 1.0, 2.0], &Device::Cpu).unwrap();
+    check_reference(&|v| balance::reference(&v[0], &counts, 2), &[vec![3, 4]]).unwrap();
+}
+
+const SCHEMES: [Scheme; 2] = [Scheme::Euler, Scheme::Leapfrog];
+
+/// Weights small enough for the evolution to stay tame; dt about 0.1.
+fn evolutions(b: usize, t: usize, (heads, head_dim): (usize, usize), steps: usize, run: Check) {
+    for scheme in SCHEMES {
+        let spec = CoupledSpec { heads, head_dim, scheme, steps };
+        run(
+            &|v| coupled(&v[0], &(&v[1] * 0.4)?, &v[2].affine(0.3, -2.0)?, spec),
+            &|v| coupled::reference(&v[0], &(&v[1] * 0.4)?, &v[2].affine(0.3, -2.0)?, spec),
+            &[vec![b, t, 3 * heads * head_dim], vec![2 * head_dim, head_dim], vec![heads]],
+        );
+    }
+}
+
+#[test]
+fn evolutions_at_the_edges() {
+    for (b, t, sizes, steps) in [(1, 1, (1, 1), 1), (2, 33, (3, 7), 2), (1, 64, (4, 32), 3), (2, 50, (2, 16), 7)] {
+        evolutions(b, t, sizes, steps, &mut |fused, reference, shapes| check(fused, reference, shapes).unwrap());
+    }
+}
+
+#[test]
+fn evolution_references_agree_with_finite_differences() {
+    evolutions(1, 3, (2, 4), 2, &mut |_, reference, shapes| check_reference(reference, shapes).unwrap());
+}
+
+#[test]
+fn threads_change_no_evolution() {
+    evolutions(2, 70, (2, 8), 3, &mut |fused, _, shapes| check_threads(fused, shapes).unwrap());
+}
+
+#[test]
+fn no_step_is_the_identity_and_values_never_move() -> Result<()> {
+    let (qkv, f, tau) = (random(1, &[2, 5, 24])?, random(2, &[8, 4])?, random(3, &[2])?);
+    for scheme in SCHEMES {
+        let spec = |steps| CoupledSpec { heads: 2, head_dim: 4, scheme, steps };
+        assert_eq!(host::to_f32(&coupled(&qkv, &f, &tau, spec(0))?)?, host::to_f32(&qkv)?);
+        let moved = coupled(&qkv, &f, &tau, spec(2))?;
+        assert_eq!(host::to_f32(&moved.narrow(2, 16, 8)?)?, host::to_f32(&qkv.narrow(2, 16, 8)?)?);
+        assert!(coupled(&qkv, &f, &random(3, &[3])?, spec(1)).unwrap_err().to_string().contains("cannot evolve"));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_gradient_is_taken_twice_alike_when_nothing_else_is_tracked() -> Result<()> {
+    let spec = CoupledSpec { heads: 1, head_dim: 4, scheme: Scheme::Leapfrog, steps: 2 };
+    let tau = Var::from_tensor(&random(3, &[1])?)?;
+    let (qkv, f) = (random(1, &[1, 9, 12])?, random(2, &[8, 4])?);
+    let whole = derive(
+        &|v| coupled(&v[0], &v[1], &v[2], spec),
+        &[Var::from_tensor(&qkv)?, Var::from_tensor(&f)?, tau.clone()],
+    )?;
+    let alone = derive(&|v| coupled(&qkv, &f, &v[0], spec), &[tau])?;
+    assert_eq!(host::to_f32(&whole[3])?, host::to_f32(&alone[1])?);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn averages_of_any_size(b in 1usize..3, t in 1usize..200, d in 1usize..40) {
+        averages(b, t, d, &mut |fused, reference, shapes| check(fused, reference, shapes).unwrap());
+    }
+
+    #[test]
+    fn averages_cut_anywhere(t in 1usize..80, chunk in 1usize..90) {
+        check_cut(t, chunk).unwrap();
+    }
+
+    #[test]
+    fn top_k_of_any_size(rows in 1usize..150, f in 1usize..200, share in 0.0f64..1.0) {
+        check_top_k(rows, f, (share * f as f64).round() as usize).unwrap();
+    }
+
+    #[test]
+    fn balances_of_any_size(rows in 1usize..150, f in 1usize..200, k in 1usize..20) {
+        // Counts of no selection: where a selection keeps all units alike the gradient is nothing but rounding.
+        let uneven: Vec<f32> = (0..f).map(|i| (1 + 7 * i % 5) as f32).collect();
+        let counts = Tensor::new(uneven, &Device::Cpu).unwrap();
+        check(
+            &|v| balance(&v[0], &counts, k)? * 1e3,
+            &|v| balance::reference(&v[0], &counts, k)? * 1e3,
+            &[vec![1, rows, f]],
+        )
+        .unwrap();
+    }
+
+    #[test]
+    fn evolutions_of_any_size(b in 1usize..3, t in 1usize..70, heads in 1usize..4, head_dim in 1usize..20, steps in 1usize..4) {
+        evolutions(b, t, (heads, head_dim), steps, &mut |fused, reference, shapes| check(fused, reference, shapes).unwrap());
+    }
+}

@@ -1,0 +1,14 @@
+//! The mathematics: operations, gradients, solvers, model families and statistics, against references,
+//! oracles and properties. Knows no run folder and no window.
+
+mod alibi_gpt;
+mod bdh;
+mod concepts;
+mod fused;
+mod grad_accumulator;
+mod graphs;
+mod ode;
+mod ode_gradients;
+mod op_checks;
+mod oracles;
+mod properties;

@@ -1,0 +1,103 @@
+//! Two forms of one operation held against each other: values, gradients, finite differences.
+
+use std::sync::{Mutex, MutexGuard};
+
+use candle_core::{DType, Device, Tensor, Var};
+use orrery::nn::{Result, fused::set_threads, host};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+pub type Op<'a> = &'a dyn Fn(&[Tensor]) -> Result<Tensor>;
+/// Takes the fused form, the reference and the shapes of its arguments.
+pub type Check<'a> = &'a mut dyn FnMut(Op, Op, &[Vec<usize>]);
+
+pub fn random(seed: u64, shape: &[usize]) -> Result<Tensor> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let values: Vec<f32> = (0..shape.iter().product()).map(|_| rng.random_range(-1.5..1.5)).collect();
+    Tensor::from_vec(values, shape, &Device::Cpu)
+}
+
+/// Variables, and the numbers that weigh the result into a loss.
+pub fn inputs(shapes: &[Vec<usize>], dtype: DType) -> Result<Vec<Var>> {
+    shapes.iter().enumerate().map(|(i, s)| Var::from_tensor(&random(i as u64, s)?.to_dtype(dtype)?)).collect()
+}
+
+pub fn loss(op: Op, vars: &[Var]) -> Result<(Tensor, Tensor)> {
+    let y = op(&vars.iter().map(|v| v.as_tensor().clone()).collect::<Vec<_>>())?;
+    let weights = random(99, y.dims())?.to_dtype(y.dtype())?;
+    Ok(((&y * weights)?.sum_all()?, y))
+}
+
+/// The value and every gradient; taken twice, because a graph may be gone back over again.
+pub fn derive(op: Op, vars: &[Var]) -> Result<Vec<Tensor>> {
+    let (loss, y) = loss(op, vars)?;
+    let (first, second) = (loss.backward()?, loss.backward()?);
+    let mut out = vec![y.detach()];
+    for v in vars {
+        let (Some(a), Some(b)) = (first.get(v), second.get(v)) else { panic!("a gradient is missing") };
+        assert_eq!(host::to_f32(a)?, host::to_f32(b)?, "the second way back differs");
+        out.push(a.clone());
+    }
+    Ok(out)
+}
+
+/// Against the reference in f64, by the largest value: rounding of the fused form alone.
+pub fn check(fused: Op, reference: Op, shapes: &[Vec<usize>]) -> Result<()> {
+    check_at(fused, reference, &inputs(shapes, DType::F32)?)
+}
+
+/// As [`check`], at these values.
+pub fn check_at(fused: Op, reference: Op, vars: &[Var]) -> Result<()> {
+    let shapes: Vec<_> = vars.iter().map(|v| v.dims()).collect();
+    let exact: Vec<Var> =
+        vars.iter().map(|v| Var::from_tensor(&v.as_tensor().to_dtype(DType::F64)?)).collect::<Result<_>>()?;
+    let (found, wanted) = (derive(fused, vars)?, derive(reference, &exact)?);
+    for (i, (f, w)) in found.iter().zip(&wanted).enumerate() {
+        assert_eq!(f.dims(), w.dims());
+        let (f, w) = (host::to_f64(f)?, host::to_f64(w)?);
+        let size = w.iter().fold(1e-3f64, |a, v| a.max(v.abs()));
+        let off = f.iter().zip(&w).fold(0f64, |a, (f, w)| if f.is_finite() { a.max((f - w).abs()) } else { f64::NAN });
+        assert!(off / size < 1e-5, "{shapes:?}: number {i} (0 is the value) is {:e} off", off / size);
+    }
+    Ok(())
+}
+
+/// The reference's gradients by central differences in f64, along one direction.
+pub fn check_reference(op: Op, shapes: &[Vec<usize>]) -> Result<()> {
+    let vars = inputs(shapes, DType::F64)?;
+    let derived = derive(op, &vars)?;
+    for (i, v) in vars.iter().enumerate() {
+        let start = v.as_tensor().copy()?.detach();
+        let way = random(50 + i as u64, v.dims())?.to_dtype(DType::F64)?;
+        let at = |h: f64| -> Result<f64> {
+            v.set(&(&start + (&way * h)?)?)?;
+            host::scalar(&loss(op, &vars)?.0)
+        };
+        let slope = (at(1e-5)? - at(-1e-5)?) / 2e-5;
+        at(0.0)?;
+        let told = host::scalar(&(&derived[i + 1] * way)?.sum_all()?)?;
+        assert!((slope - told).abs() < 1e-6 * (1.0 + slope.abs()), "argument {i}: {slope} and {told}");
+    }
+    Ok(())
+}
+
+/// Held by a test that changes the number of threads, which is one for the whole process.
+pub fn lock_threads() -> MutexGuard<'static, ()> {
+    static THREADS: Mutex<()> = Mutex::new(());
+    THREADS.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// The same bits with one, two and three threads.
+pub fn check_threads(fused: Op, shapes: &[Vec<usize>]) -> Result<()> {
+    let _threads = lock_threads();
+    let vars = inputs(shapes, DType::F32)?;
+    let mut runs = vec![];
+    for n in [1, 2, 3] {
+        set_threads(n);
+        let all = derive(fused, &vars)?.iter().map(host::to_f32).collect::<Result<Vec<_>>>()?.concat();
+        runs.push(all.into_iter().map(f32::to_bits).collect::<Vec<_>>());
+    }
+    set_threads(1);
+    assert!(runs[0] == runs[1] && runs[1] == runs[2], "{shapes:?}");
+    Ok(())
+}

@@ -1,0 +1,16 @@
+//! Runs without a window: corpora, trainer, probes, run folders, checkpoints and the commands, with the
+//! real binary where a person would use it.
+
+mod bdh_dynamics;
+mod carried_state;
+mod checkpoints;
+mod cli;
+mod corpus;
+mod graph_files;
+mod merging;
+mod neuron_graph;
+mod ode_flow;
+mod parliament;
+mod probes;
+mod store;
+mod trainer;

@@ -1,0 +1,251 @@
+//! The graph of a BDH model's weights: that its edges are the entries they are said to be, with every
+//! neuron where it belongs.
+
+use std::collections::BTreeMap;
+
+use candle_core::Device;
+use orrery::{
+    config::Value,
+    corpus::{self, Corpus},
+    labs,
+    models::{
+        Model, Spec,
+        bdh::{BdhSpec, Position},
+    },
+    nn::host,
+    probe::{self, Finding, ProbeContext},
+    telemetry::{Args, Graph, Payload, Series, channels},
+    trainer::Run,
+};
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+const NEURONS: usize = 96;
+const HEADS: usize = 4;
+const WIDTH: usize = 8;
+
+struct Bench {
+    corpus: Corpus,
+    model: Box<dyn Model>,
+}
+
+impl Bench {
+    fn new(spec: BdhSpec) -> Result<Self, Box<dyn std::error::Error>> {
+        let corpus = Corpus::open(&corpus::Spec {
+            source: corpus::Source::Generated("harbour".into()),
+            tokenizer: corpus::TokenizerSpec::Byte { vocab: 256 },
+            held_out: 0.1,
+            seed: 1,
+        })?;
+        let model = Spec::Bdh(spec).build(corpus.vocab(), 3, &Device::Cpu)?;
+        Ok(Self { corpus, model })
+    }
+
+    fn small() -> Result<Self, Box<dyn std::error::Error>> {
+        Self::new(BdhSpec { neurons: NEURONS, d_model: WIDTH, heads: HEADS, layers: 2, ..BdhSpec::default() })
+    }
+
+    fn ask(&mut self, id: &str, args: &[(&str, Value)]) -> candle_core::Result<Vec<Finding>> {
+        let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
+        let probe = probe::find(id).ok_or(candle_core::Error::Msg(format!("no probe {id}")))?;
+        assert!(probe.applies(self.model.as_ref()));
+        let (model, corpus) = (self.model.as_mut(), &self.corpus);
+        probe.ask(&mut ProbeContext { model, corpus, texts: &[], device: &Device::Cpu, seed: 0, args: &args })
+    }
+
+    /// G by its definition: the effect of y_i on x_j (or y_j), j of head j / N.
+    fn g(&self, encoder: &str) -> candle_core::Result<Vec<Vec<f64>>> {
+        let get = |name: &str| host::to_f64(self.model.params().get(name).unwrap());
+        let (e, d) = (get("decoder")?, get(encoder)?);
+        let n = NEURONS / HEADS;
+        let entry = |i: usize, j: usize| -> f64 {
+            // decoder (n, D), encoder (nh, D, N)
+            (0..WIDTH).map(|k| e[i * WIDTH + k] * d[(j / n * WIDTH + k) * n + j % n]).sum()
+        };
+        Ok((0..NEURONS).map(|i| (0..NEURONS).map(|j| entry(i, j)).collect()).collect())
+    }
+}
+
+fn payload<'a>(found: &'a [Finding], channel: &str) -> &'a Payload {
+    &found.iter().find(|f| f.channel == channel).unwrap().payload
+}
+
+fn part<'a>(payload: &'a Payload, name: &str) -> &'a Series {
+    payload.part(name).and_then(Payload::as_series).unwrap()
+}
+
+fn line<'a>(series: &'a Series, name: &str) -> &'a [f64] {
+    let line = series.lines.iter().find(|l| l.name == name).unwrap_or_else(|| panic!("no line {name}"));
+    assert_eq!(line.y.len(), series.x.len(), "{name}");
+    &line.y
+}
+
+fn graph(payload: &Payload) -> (&Graph, &Series) {
+    match payload.part("graph") {
+        Some(Payload::Graph(g)) => (g, part(payload, "neurons")),
+        other => panic!("graph is {other:?}"),
+    }
+}
+
+#[test]
+fn edges_are_the_largest_entries_between_the_neurons_they_name() -> Outcome {
+    let mut bench = Bench::small()?;
+    let n = NEURONS / HEADS;
+    for (matrix, encoder) in [("x", "encoder"), ("y", "encoder_v")] {
+        let g = bench.g(encoder)?;
+        for (sign, size) in
+            [("excitatory", (|g: f64| g) as fn(f64) -> f64), ("inhibitory", |g| -g), ("both", |g: f64| g.abs())]
+        {
+            for heads in [None, Some((1usize, 2usize)), Some((3, 3))] {
+                let inside = |i: usize, j: usize| i != j && heads.is_none_or(|(a, b)| (i / n, j / n) == (a, b));
+                let mut all: Vec<(f64, usize, usize)> = (0..NEURONS)
+                    .flat_map(|i| (0..NEURONS).map(move |j| (i, j)))
+                    .filter(|(i, j)| inside(*i, *j))
+                    .map(|(i, j)| (size(g[i][j]), i, j))
+                    .collect();
+                all.sort_by(|a, b| b.0.total_cmp(&a.0));
+                let mut args = vec![
+                    ("edges", Value::Int(60)),
+                    ("matrix", Value::Text(matrix.into())),
+                    ("sign", Value::Text(sign.into())),
+                ];
+                if let Some((a, b)) = heads {
+                    args.extend([("from_head", Value::Int(a as i64 + 1)), ("to_head", Value::Int(b as i64 + 1))]);
+                }
+                let found = bench.ask("neuron_graph", &args)?;
+                let told = payload(&found, channels::GRAPH_NEURONS);
+                let (graph, neurons) = graph(told);
+                assert_eq!(graph.edges.len(), 60);
+                assert_eq!((graph.nodes, graph.labels.len()), (neurons.x.len(), neurons.x.len()));
+                let expected: BTreeMap<(usize, usize), f64> =
+                    all[..60].iter().map(|(_, i, j)| ((*i, *j), g[*i][*j])).collect();
+                let mut into = vec![0.0; graph.nodes];
+                for (a, b, weight) in &graph.edges {
+                    let (i, j) = (neurons.x[*a as usize] as usize, neurons.x[*b as usize] as usize);
+                    let entry = expected.get(&(i, j)).unwrap_or_else(|| panic!("{i} -> {j} is none of the largest"));
+                    assert!((entry - f64::from(*weight)).abs() < 1e-8, "{i} -> {j}");
+                    into[*b as usize] += 1.0;
+                }
+                assert_eq!(line(neurons, "in"), into);
+                assert_eq!(line(neurons, "out").iter().sum::<f64>(), 60.0);
+                for (k, v) in neurons.x.iter().enumerate() {
+                    let v = *v as usize;
+                    assert_eq!(line(neurons, "head")[k] as usize, v / n);
+                    assert_eq!(graph.labels[k], format!("h{} n{}", v / n, v % n));
+                    // its turn takes 65536^(2 floor(j/2) / N) times as long as the fastest's
+                    let slower = 65536f64.powf((v % n / 2 * 2) as f64 / n as f64);
+                    assert_eq!(line(neurons, "octave")[k], slower.log2().floor());
+                }
+                let facts = part(told, "facts");
+                assert!((line(facts, "beta")[0] - all[59].0).abs() < 1e-8);
+                assert_eq!(line(facts, "carrying")[0] as usize, graph.nodes);
+                // the same by its threshold, and by one a little lower
+                args.retain(|a| a.0 != "edges");
+                args.push(("beta", Value::Float(0.5 * (all[40].0 + all[41].0))));
+                let found = bench.ask("neuron_graph", &args)?;
+                let Some(Payload::Graph(cut)) = payload(&found, channels::GRAPH_NEURONS).part("graph") else {
+                    panic!()
+                };
+                assert_eq!(cut.edges.len(), 41);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_model_without_turns_has_no_octaves_and_wrong_heads_are_named() -> Outcome {
+    let spec =
+        BdhSpec { neurons: NEURONS, d_model: WIDTH, heads: HEADS, position: Position::Alibi, ..BdhSpec::default() };
+    let mut bench = Bench::new(spec)?;
+    let found = bench.ask("neuron_graph", &[("edges", Value::Int(50))])?;
+    let (_, neurons) = graph(payload(&found, channels::GRAPH_NEURONS));
+    assert!(neurons.lines.iter().all(|l| l.name != "octave"));
+    let heads = [("from_head", Value::Int(5)), ("to_head", Value::Int(1))];
+    let said = bench.ask("neuron_graph", &heads).err().map(|e| e.to_string()).unwrap_or_default();
+    assert!(said.contains("4 heads, not 5"), "{said}");
+    let said = bench.ask("graph_neuron", &[("neuron", Value::Int(96))]).err().map(|e| e.to_string());
+    assert!(said.is_some_and(|s| s.contains("no neuron 96")));
+    Ok(())
+}
+
+/// Before training G is a random product: its modularity is that null model's, above nothing but G(n, m).
+#[test]
+fn before_training_the_graph_is_its_own_null_model() -> Outcome {
+    let spec = BdhSpec { neurons: 1024, d_model: 32, heads: HEADS, ..BdhSpec::default() };
+    let mut bench = Bench::new(spec)?;
+    let args = [("most", Value::Int(8000)), ("restarts", Value::Int(2))];
+    let found = bench.ask("graph_modularity", &args)?;
+    let series = payload(&found, channels::GRAPH_MODULARITY).as_series().unwrap();
+    assert_eq!(series.x, [1000.0, 2000.0, 4000.0, 8000.0]);
+    for i in 1..4 {
+        let at = |name: &str| line(series, name)[i];
+        let (model, thin, matched) = (at("model"), at("low rank"), at("low rank, same norms"));
+        assert!((model - thin).abs() < 0.03 && (model - matched).abs() < 0.03, "{model} {thin} {matched}");
+        assert!(at("G(n, m)") > 0.1 && at("degree-preserving") < model, "{}", at("degree-preserving"));
+    }
+    let found = bench.ask("graph_curve", &[("edges", Value::Int(8000))])?;
+    let curve = payload(&found, channels::GRAPH_CURVE).as_series().unwrap();
+    assert!((line(curve, "model")[0] - line(series, "model")[3]).abs() < 0.02);
+    assert_eq!(line(curve, "carrying"), &line(series, "carrying")[3..]);
+    Ok(())
+}
+
+#[test]
+fn a_neurons_partners_are_its_row_and_its_column() -> Outcome {
+    let mut bench = Bench::small()?;
+    let g = bench.g("encoder")?;
+    let found = bench.ask("graph_neuron", &[("neuron", Value::Int(31))])?;
+    let told = payload(&found, channels::GRAPH_NEURON);
+    for (name, effect) in
+        [("to", (|g: &[Vec<f64>], j: usize| g[31][j]) as fn(&[Vec<f64>], usize) -> f64), ("from", |g, j| g[j][31])]
+    {
+        let mut all: Vec<(f64, usize)> = (0..NEURONS).filter(|j| *j != 31).map(|j| (effect(&g, j), j)).collect();
+        all.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let (first, last) = (&all[..6], &all[all.len() - 6..]);
+        let series = part(told, name);
+        let expected: Vec<f64> = first.iter().chain(last).map(|(_, j)| *j as f64).collect();
+        assert_eq!(series.x, expected, "{name}");
+        assert!((line(series, "entry")[0] - all[0].0).abs() < 1e-8);
+    }
+    assert!(matches!(told.part("writes"), Some(Payload::Text(words)) if words.len() == 8));
+    Ok(())
+}
+
+/// The run's own measurements follow a setting that is changed while it trains, a resumed one too.
+#[test]
+fn a_changed_setting_acts_on_what_the_run_measures_next() -> Outcome {
+    let lab = labs::find("neuron_graph").ok_or("no lab")?;
+    let (knobs, mut config) = ((lab.knobs)(), lab.config(None)?);
+    for (key, value) in [
+        ("model.neurons", "96"),
+        ("model.d_model", "8"),
+        ("graph.edges", "200"),
+        ("train.window", "16"),
+        ("run.device", "cpu"),
+    ] {
+        config.set_text(&knobs, key, value)?;
+    }
+    let edges = |run: &mut Run| -> Result<(usize, String), Box<dyn std::error::Error>> {
+        let cadence = run.plan.probes.iter().find(|c| c.probe == "neuron_graph").ok_or("not on schedule")?.clone();
+        let found = run.ask(0, "neuron_graph", &cadence.args, None)?;
+        let sample = found.iter().find(|s| s.channel.as_str() == channels::GRAPH_NEURONS).ok_or("no graph")?;
+        Ok((graph(&sample.payload).0.edges.len(), sample.about.clone()))
+    };
+    let searches = |run: &Run, probe: &str, arg: &str| {
+        run.plan.probes.iter().find(|c| c.probe == probe).and_then(|c| c.args.get(arg)?.as_f64())
+    };
+    let mut run = Run::open((lab.plan)(&config)?)?;
+    assert_eq!(edges(&mut run)?.0, 200);
+    run.set("graph.edges", &Value::Int(300))?;
+    run.set("graph.sign", &Value::Text("inhibitory".into()))?;
+    run.set("graph.restarts", &Value::Int(9))?;
+    let (count, about) = edges(&mut run)?;
+    assert!(count == 300 && about.contains("inhibitory"), "{count}, {about}");
+    assert_eq!(searches(&run, "graph_curve", "restarts"), Some(9.0));
+    assert_eq!(searches(&run, "graph_modularity", "searches"), Some(2.0), "the null models have their own");
+    let mut again = Run::open((lab.plan)(&config)?)?;
+    again.restore(&run.checkpoint())?;
+    assert_eq!(edges(&mut again)?.0, 300);
+    Ok(())
+}

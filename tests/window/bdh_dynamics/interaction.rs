@@ -1,0 +1,251 @@
+//! Hands on the three views, with telemetry that was made up.
+
+use std::sync::Arc;
+
+use eframe::egui::{accesskit::Role, pos2, vec2};
+use egui_kittest::{Harness, kittest::Queryable};
+use orrery::{
+    config::{Config, Knob, Value},
+    labs,
+    telemetry::{Command, Event, Question, RunInfo, RunState, Sample, VariantInfo, channels},
+    ui::mirror::Mirror,
+};
+
+use crate::{
+    recorded::bdh_dynamics as recorded,
+    tiles::{Tile, click, rect_of, sized},
+};
+
+fn knobs() -> Vec<Knob> {
+    (labs::find("bdh_physics").unwrap().knobs)()
+}
+
+fn run(sampled: bool) -> Mirror {
+    let mut mirror = Mirror::default();
+    mirror.apply(Event::Started(Arc::new(RunInfo {
+        lab: "bdh_physics".into(),
+        config: Config::defaults("bdh_physics", &knobs()),
+        variants: vec![VariantInfo {
+            id: "bdh".into(),
+            label: "BDH".into(),
+            group: "bdh".into(),
+            seed: 1,
+            params: 9000,
+        }],
+        total_steps: 100,
+        device: "cpu".into(),
+        threads: 1,
+        corpus: "harbour (generated), characters".into(),
+        vocab: 40,
+        tokens_per_step: 512,
+        folder: None,
+    })));
+    mirror.apply(Event::State(RunState::Paused));
+    if sampled {
+        tell(&mut mirror, 0, None, false);
+    }
+    mirror
+}
+
+fn tell(mirror: &mut Mirror, step: u64, request: Option<u64>, turns: bool) {
+    let parts = [
+        (channels::BDH_DYNAMICS_WEIGHTS, recorded::weights(step, 24, turns)),
+        (channels::BDH_DYNAMICS_CHECKS, recorded::checks(24, turns)),
+    ];
+    for (channel, payload) in parts {
+        mirror.apply(Event::Sample(Sample {
+            step,
+            variant: 0,
+            channel: channel.into(),
+            about: "typed text".into(),
+            tokens: recorded::TEXT.chars().map(String::from).collect(),
+            request,
+            payload: Arc::new(payload),
+        }));
+    }
+}
+
+fn tile(view: &str, mirror: Mirror) -> Harness<'static, Tile> {
+    let config = Config::defaults("bdh_physics", &knobs());
+    Tile { config, knobs: knobs(), ..Tile::new(view, mirror) }.shown(sized(420.0, 640.0))
+}
+
+fn press(harness: &mut Harness<'_, Tile>, label: &str) {
+    harness.get_by_role_and_label(Role::Button, label).click();
+    harness.step();
+    harness.step();
+}
+
+/// Which token and round the table of neurons is of, and how many neurons have an x and a y.
+fn standing(harness: &Harness<'_, Tile>) -> (String, String, usize, usize) {
+    let csv = harness.state().csv.clone().unwrap();
+    let rows: Vec<Vec<&str>> = csv.lines().skip(1).map(|l| l.split(',').collect()).collect();
+    let count = |k: usize| rows.iter().filter(|r| r[k].parse::<f64>().unwrap() > 0.0).count();
+    assert_eq!(rows.len(), 48);
+    (rows[0][4].to_owned(), rows[0][5].to_owned(), count(1), count(2))
+}
+
+#[test]
+fn rounds_and_tokens_are_stepped_and_named() {
+    let mut harness = tile("bdh_rules", run(true));
+    press(&mut harness, "restart");
+    assert_eq!(standing(&harness).1, "", "nothing was read");
+    press(&mut harness, "step round");
+    let (token, round, x, y) = standing(&harness);
+    assert_eq!((token.as_str(), round.as_str()), ("t", "arrival"));
+    assert!(x > 0 && y > 0, "a pulse Y, and X over the wires");
+    for (k, name) in ["Inference from state", "Reweighting of synapse state", "Neuron dynamics", "Inference from"]
+        .into_iter()
+        .enumerate()
+    {
+        press(&mut harness, "step round");
+        assert_eq!(standing(&harness).1, k.to_string());
+        harness.get_by_label_contains(&format!("rounds, executed: {name}"));
+        if k == 1 {
+            assert_eq!(standing(&harness).3, 0, "Y is used up");
+        }
+    }
+    press(&mut harness, "step token");
+    assert_eq!(standing(&harness).1, "7", "two layers of four rounds");
+    press(&mut harness, "step token");
+    assert_eq!((standing(&harness).0.as_str(), standing(&harness).1.as_str()), ("h", "7"));
+    harness.get_by_label_contains("next, by the rules: o 0.01");
+    // A token of the strip.
+    let strip = harness.get_by_label_contains("tokens: ").rect();
+    click(&mut harness, strip.left_top() + vec2(8.0 * 7.8 + 3.0, 8.0));
+    assert_eq!(harness.state().selection.token, Some(8));
+    assert_eq!((standing(&harness).0.as_str(), standing(&harness).1.as_str()), ("y", "7"));
+}
+
+#[test]
+fn play_goes_through_the_rounds_and_pause_stops_it() {
+    let mut harness = tile("bdh_rules", run(true));
+    press(&mut harness, "restart");
+    press(&mut harness, "play");
+    (0..120).for_each(|_| harness.step());
+    let played = standing(&harness).1;
+    assert!(!played.is_empty(), "two seconds play some rounds");
+    press(&mut harness, "pause");
+    let stood = harness.state().csv.clone();
+    (0..120).for_each(|_| harness.step());
+    assert_eq!(harness.state().csv, stood);
+}
+
+#[test]
+fn a_clicked_neuron_is_poked() {
+    let mut harness = tile("bdh_rules", run(true));
+    press(&mut harness, "restart");
+    let ring = rect_of(&harness, "neurons on a circle");
+    let radius = 0.5 * ring.width().min(ring.height()) - 8.0;
+    click(&mut harness, ring.center() + vec2(0.9 * radius, 0.0));
+    let csv = harness.state().csv.clone().unwrap();
+    let fired: Vec<&str> = csv.lines().skip(1).filter(|l| l.split(',').nth(2) != Some("0")).collect();
+    assert_eq!(fired.len(), 1, "{fired:?}");
+    assert!(fired[0].starts_with("12,"), "a quarter round: {}", fired[0]);
+    harness.get_by_label_contains("Neuron 12 was poked");
+}
+
+#[test]
+fn new_weights_keep_the_place_and_changed_settings_are_asked_for_once() {
+    let mut harness = tile("bdh_rules", run(true));
+    assert!(harness.state().commands.is_empty(), "what the schedule brought is enough");
+    assert!(harness.state().subtitle.contains("nothing learned"), "{}", harness.state().subtitle);
+    let before = (standing(&harness), harness.state().csv.clone());
+    tell(&mut harness.state_mut().mirror, 50, None, false);
+    harness.state_mut().mirror.step = 50;
+    harness.step();
+    let after = standing(&harness);
+    assert_eq!((&after.0, &after.1), (&before.0.0, &before.0.1), "the same token and round");
+    assert_ne!(harness.state().csv, before.1, "of other weights");
+    assert!(harness.state().subtitle.contains("step 50"));
+    harness.state_mut().config.set_text(&knobs(), "physics.drift", "rotation").unwrap();
+    (0..3).for_each(|_| harness.step());
+    let asked: Vec<Question> = harness
+        .state()
+        .commands
+        .iter()
+        .filter_map(|c| if let Command::Measure(q) = c { Some(q.clone()) } else { None })
+        .collect();
+    assert_eq!(asked.len(), 1, "once");
+    assert_eq!(
+        (asked[0].probe.as_str(), asked[0].args.get("drift")),
+        ("bdh_dynamics", Some(&Value::Text("rotation".into())))
+    );
+    let unanswered = harness.state().csv.clone();
+    tell(&mut harness.state_mut().mirror, 50, Some(asked[0].request), true);
+    harness.step();
+    assert_ne!(harness.state().csv, unanswered, "the answer is shown");
+}
+
+#[test]
+fn a_run_that_told_nothing_is_asked_by_itself() {
+    let harness = tile("bdh_checks", run(false));
+    let asked = harness.state().commands.iter().filter(|c| matches!(c, Command::Measure(_))).count();
+    assert_eq!(asked, 1);
+    assert_eq!(harness.state().csv, None);
+}
+
+#[test]
+fn the_checks_say_equal_and_can_say_otherwise() {
+    let mut harness = tile("bdh_checks", run(true));
+    harness.get_by_label_contains("table 1 = equation (6): equal");
+    assert!(harness.query_by_label_contains("differs").is_none());
+    tell(&mut harness.state_mut().mirror, 9, None, true);
+    harness.state_mut().mirror.step = 9;
+    harness.step();
+    harness.step();
+    harness.get_by_label_contains("= DE: differs");
+}
+
+/// Seconds and energy of the last row.
+fn energy(harness: &Harness<'_, Tile>) -> Option<(f64, f64)> {
+    let csv = harness.state().csv.as_deref()?;
+    let row: Vec<f64> = csv.lines().last()?.split(',').filter_map(|v| v.parse().ok()).collect();
+    Some((*row.first()?, *row.last()?))
+}
+
+#[test]
+fn the_toy_is_poked_swings_and_comes_to_rest() {
+    let mut harness = tile("oscillators", Mirror::default());
+    let begun = energy(&harness).unwrap();
+    (0..30).for_each(|_| harness.step());
+    assert_eq!(energy(&harness), Some(begun), "it stands until somebody acts");
+    press(&mut harness, "rest");
+    assert_eq!(harness.state().csv, None, "at rest, nothing to tell");
+    let ring = rect_of(&harness, "particles on a circle");
+    let radius = 0.5 * ring.width().min(ring.height()) - 4.0;
+    click(&mut harness, ring.center() - vec2(0.0, 0.74 * radius));
+    (0..60).for_each(|_| harness.step());
+    let (seconds, poked) = energy(&harness).unwrap();
+    assert!((0.5..1.5).contains(&seconds) && poked > 0.05, "a second later: {seconds} {poked}");
+    // Nothing relaxes: what swings swings on, and pausing stops time.
+    for (key, value) in [("toy.damping", "0"), ("toy.swing", "5"), ("toy.prods", "0")] {
+        harness.state_mut().config.set_text(&knobs(), key, value).unwrap();
+    }
+    (0..600).for_each(|_| harness.step());
+    let (earlier, kept) = energy(&harness).unwrap();
+    assert!(earlier > seconds + 5.0);
+    (0..300).for_each(|_| harness.step());
+    let (later, still) = energy(&harness).unwrap();
+    assert!(later > earlier + 3.0 && (still / kept - 1.0).abs() < 1e-6, "{kept} {still}");
+    press(&mut harness, "pause");
+    let stood = energy(&harness);
+    (0..60).for_each(|_| harness.step());
+    assert_eq!(energy(&harness), stood);
+    // It relaxes again, comes to rest, and then asks for no more frames.
+    harness.state_mut().config.set_text(&knobs(), "toy.damping", "5").unwrap();
+    press(&mut harness, "play");
+    (0..300).for_each(|_| harness.step());
+    harness.get_by_role_and_label(Role::Button, "play");
+}
+
+/// A place on the screen keeps its meaning when the picture is small.
+#[test]
+fn a_tile_too_small_for_all_draws_what_it_can() {
+    for view in ["bdh_rules", "bdh_checks", "oscillators"] {
+        let mut harness = tile(view, run(true));
+        harness.set_size(vec2(160.0, 120.0));
+        (0..3).for_each(|_| harness.step());
+        click(&mut harness, pos2(80.0, 100.0));
+    }
+}

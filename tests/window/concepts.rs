@@ -1,0 +1,229 @@
+//! The Concepts view driven by hand on a model that really trains: what it asks, what the trainer answers,
+//! and what it shows of that; its pictures in a tile as narrow as a small window's.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use crossbeam::channel::{Sender, unbounded};
+use eframe::egui::{Rect, accesskit::Role};
+use egui_kittest::{
+    Harness,
+    kittest::{NodeT, Queryable},
+};
+use orrery::{
+    config::Config,
+    gpu::offscreen::Offscreen,
+    labs::{self, Lab},
+    telemetry::{Command, Event, Payload, Sink, channels},
+    trainer::{self, Options},
+    ui::{figure::Figure, mirror::Mirror, theme::Theme, views::synapses::Synapse},
+};
+
+use crate::tiles::Tile;
+
+/// A small model and a small part of the parliament, so that a search takes a moment.
+const SMALL: &[(&str, &str)] = &[
+    ("model.neurons", "128"),
+    ("model.d_model", "16"),
+    ("model.heads", "2"),
+    ("model.layers", "3"),
+    ("parliament.languages", "2"),
+    ("parliament.nouns", "8"),
+    ("train.steps", "12"),
+    ("train.batch", "4"),
+    ("train.window", "64"),
+    ("run.device", "cpu"),
+    ("run.threads", "1"),
+];
+
+fn lab() -> &'static Lab {
+    labs::find("synapses").unwrap()
+}
+
+fn config() -> Config {
+    let mut config = lab().config(None).unwrap();
+    for (key, value) in SMALL {
+        config.set_text(&(lab().knobs)(), key, value).unwrap();
+    }
+    config
+}
+
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<Event>>>);
+
+impl Sink for Heard {
+    fn event(&mut self, event: &Event) -> Result<(), String> {
+        self.0.lock().unwrap().push(event.clone());
+        Ok(())
+    }
+}
+
+/// A run that stays to answer, and what was heard of it.
+struct Trained {
+    commands: Sender<Command>,
+    heard: Heard,
+}
+
+impl Trained {
+    fn begin() -> Self {
+        let (commands, receiver) = unbounded();
+        let heard = Heard::default();
+        let (plan, sinks) = ((lab().plan)(&config()).unwrap(), vec![Box::new(heard.clone()) as Box<dyn Sink>]);
+        let options = Options { start: true, stay: true, ..Options::default() };
+        let worker = move || drop(trainer::drive(plan, options, &receiver, sinks));
+        std::thread::Builder::new().stack_size(64 << 20).spawn(worker).unwrap();
+        let trained = Self { commands, heard };
+        trained.wait(|e| matches!(e, Event::State(orrery::telemetry::RunState::Finished)));
+        trained
+    }
+
+    fn wait(&self, what: impl Fn(&Event) -> bool) {
+        let begin = Instant::now();
+        while !self.heard.0.lock().unwrap().iter().any(&what) {
+            assert!(begin.elapsed() < Duration::from_secs(240), "nothing came");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Everything heard since the last time.
+    fn tell(&self, mirror: &mut Mirror) {
+        self.heard.0.lock().unwrap().drain(..).for_each(|e| mirror.apply(e));
+    }
+}
+
+/// As wide as the tile is in a window of 1280 x 800.
+const TILE: [f32; 2] = [336.0, 640.0];
+
+fn tile(mirror: Mirror) -> Harness<'static, Tile> {
+    let tile = Tile { config: config(), knobs: (lab().knobs)(), ..Tile::new("concepts", mirror) };
+    tile.shown(Harness::builder().with_size(TILE))
+}
+
+/// What the view has asked since the last time goes to the trainer; true if there was a question.
+fn pass_on(harness: &mut Harness<'_, Tile>, trained: &Trained) -> bool {
+    let asked: Vec<Command> = harness.state_mut().commands.drain(..).collect();
+    asked.iter().for_each(|c| trained.commands.send(c.clone()).unwrap());
+    asked.iter().any(|c| matches!(c, Command::Measure(q) if q.probe == "concepts"))
+}
+
+fn says(harness: &Harness<'_, Tile>, words: &str) -> bool {
+    harness.query_all_by(|n| n.value().is_some_and(|v| v.contains(words))).next().is_some()
+}
+
+fn rows(harness: &Harness<'_, Tile>) -> Vec<(String, Rect)> {
+    let of_row = |label: &String| label.starts_with("layer ");
+    let found = harness.query_all_by_role(Role::Button).filter_map(|n| Some((n.accesskit_node().label()?, n.rect())));
+    found.filter(|(label, _)| of_row(label)).collect()
+}
+
+#[test]
+fn a_search_is_asked_answered_followed_and_refused() {
+    let trained = Trained::begin();
+    let mut harness = tile({
+        let mut mirror = Mirror::default();
+        trained.tell(&mut mirror);
+        mirror
+    });
+    assert!(says(&harness, "Does one synapse rise for every currency"), "an empty view says what it is for");
+    assert!(harness.state().csv.is_none());
+
+    // As a user: find.
+    harness.get_by_label("Find").click();
+    harness.run_steps(2);
+    assert!(pass_on(&mut harness, &trained), "a click asks");
+    assert!(says(&harness, "Searching this model"));
+    harness.get_by_label("Find").click();
+    harness.run_steps(2);
+    assert!(!pass_on(&mut harness, &trained), "while one search is under way there is no other");
+    trained.wait(|e| matches!(e, Event::Sample(s) if s.channel.as_str() == channels::SYNAPSES_CONCEPTS));
+    trained.tell(&mut harness.state_mut().mirror);
+    harness.run_steps(2);
+    let sample = harness.state().mirror.answer(0, channels::SYNAPSES_CONCEPTS).unwrap().clone();
+    assert_eq!(sample.request, Some(1));
+
+    // What is shown is what was found.
+    let Some(Payload::Text(words)) = sample.payload.part("verdict") else { panic!("no verdict") };
+    assert!(says(&harness, &words[0]), "{words:?}");
+    assert!(!says(&harness, "Searching"));
+    assert!(harness.state().subtitle.starts_with("step 12"), "{}", harness.state().subtitle);
+    let table = sample.payload.part("synapses").and_then(Payload::as_series).unwrap();
+    let line = |name: &str| table.lines.iter().find(|l| l.name == name).unwrap().y.clone();
+    assert!(table.lines.iter().all(|l| !l.name.ends_with(" es")), "the text has two languages");
+    let drawn = rows(&harness);
+    assert!(drawn.len() >= 5, "{drawn:?}");
+    for (k, (label, rect)) in drawn.iter().enumerate() {
+        let (layer, y, x) = (line("layer")[k], line("y")[k], line("x")[k]);
+        assert!(label.starts_with(&format!("layer {layer}  y {y} \u{2192} x {x}, searched ")), "{label}");
+        assert!(label.contains(&format!("new {:.2}", line("both new")[k])), "{label}");
+        assert!(rect.left() >= 0.0 && rect.right() <= TILE[0], "the tile cuts a row off: {rect:?}");
+    }
+    let csv = harness.state().csv.clone().unwrap();
+    assert_eq!(csv.lines().count(), table.x.len() + 1);
+
+    // A click puts a synapse in focus, for the reading and for the nouns below.
+    let third = drawn[2].0.clone();
+    harness.get_by_role_and_label(Role::Button, &third).click();
+    harness.run_steps(2);
+    let of = |name: &str| line(name)[2] as usize;
+    assert_eq!(harness.state().selection.synapse, Some(Synapse { layer: of("layer"), i: of("y"), j: of("x") }));
+    let drives = format!("what drives layer {}  y {} \u{2192} x {}", of("layer"), of("y"), of("x"));
+    let canvas = harness.get_by(|n| n.role() == Role::Canvas && n.label().is_some_and(|l| l.starts_with(&drives)));
+    assert!(canvas.rect().height() > 60.0);
+
+    // Another concept chosen: what is below is still the first.
+    harness.get_by_label("country").click();
+    harness.run_steps(2);
+    assert!(says(&harness, "Below is currency, of step 12. Press Find for country."));
+
+    // Too few sentences of one's own: the reason is told, and one may ask again.
+    harness.get_by_label("own sentences").click();
+    harness.run_steps(2);
+    let list = harness.get_by_role_and_label(Role::MultilineTextInput, "sentences with the concept");
+    list.focus();
+    harness.run_steps(2);
+    harness.key_press_modifiers(eframe::egui::Modifiers::COMMAND, eframe::egui::Key::A);
+    harness.run_steps(2);
+    harness.get_by_role_and_label(Role::MultilineTextInput, "sentences with the concept").type_text("The euro.");
+    harness.run_steps(2);
+    harness.get_by_label("Find").click();
+    harness.run_steps(2);
+    assert!(pass_on(&mut harness, &trained));
+    trained.wait(|e| matches!(e, Event::Notice { text, .. } if text.contains("`concepts`")));
+    trained.tell(&mut harness.state_mut().mirror);
+    harness.run_steps(2);
+    assert!(says(&harness, "There are 1 sentences with the concept: at least 4 are needed"));
+    harness.get_by_label("currency").click();
+    harness.run_steps(2);
+    harness.get_by_label("Find").click();
+    harness.run_steps(2);
+    assert!(pass_on(&mut harness, &trained), "a refusal is no dead end");
+    drawn_in_both_modes(&harness.state().mirror);
+}
+
+/// Pictures of the real answer, for a person to look at; skipped without a graphics adapter.
+fn drawn_in_both_modes(mirror: &Mirror) {
+    let Ok(mut offscreen) = Offscreen::new() else { return };
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("concepts");
+    std::fs::create_dir_all(&folder).unwrap();
+    let (config, knobs) = (config(), (lab().knobs)());
+    for (dark, mode) in [(true, "dark"), (false, "light")] {
+        for size in [TILE, [480.0, 300.0], [760.0, 560.0]] {
+            let theme = Theme::of(dark);
+            let figure = Figure {
+                view: "concepts",
+                mirror,
+                step: mirror.step,
+                config: &config,
+                knobs: &knobs,
+                theme: &theme,
+                size,
+                pixels_per_point: 1.0,
+            };
+            let image = figure.image(&mut offscreen).unwrap();
+            assert!(image.colours(8) >= 8, "blank");
+            std::fs::write(folder.join(format!("{mode}-{}.png", size[0])), image.png().unwrap()).unwrap();
+        }
+    }
+}

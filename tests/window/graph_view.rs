@@ -1,0 +1,460 @@
+//! The picture of the neuron graph: what a hand does to it, that it rests, and how it looks.
+
+use std::{fs, path::PathBuf, sync::Arc};
+
+use crate::{
+    planted_graph,
+    tiles::{self, Tile, press, sized},
+};
+use eframe::egui::{self, Key, Modifiers, Pos2, Rect, accesskit::Role, vec2};
+use egui_kittest::{Harness, HarnessBuilder, kittest::Queryable, wgpu::WgpuTestRenderer};
+use orrery::{
+    analysis::graph_file::{Format, GraphFile},
+    config::Config,
+    gpu::{self, graph::frames_drawn, offscreen::Offscreen},
+    telemetry::{Event, Graph, Line, Payload, RunInfo, RunState, Sample, Series, VariantInfo, channels::GRAPH_NEURONS},
+    ui::{figure::Figure, mirror::Mirror, theme::Theme, views::Export},
+};
+
+fn info() -> RunInfo {
+    RunInfo {
+        lab: "neuron_graph".into(),
+        config: Config::defaults("neuron_graph", &[]),
+        variants: vec![VariantInfo { id: "bdh".into(), label: "bdh".into(), group: "bdh".into(), seed: 1, params: 9 }],
+        total_steps: 600,
+        device: "cpu".into(),
+        threads: 1,
+        corpus: "planted".into(),
+        vocab: 256,
+        tokens_per_step: 1024,
+        folder: None,
+    }
+}
+
+fn tell(mirror: &mut Mirror, step: u64, payload: Payload) {
+    mirror.apply(Event::Sample(Sample {
+        step,
+        variant: 0,
+        channel: GRAPH_NEURONS.into(),
+        about: "G_x, planted".into(),
+        tokens: vec![],
+        request: None,
+        payload: Arc::new(payload),
+    }));
+}
+
+fn mirror(payload: Payload) -> Mirror {
+    let mut mirror = Mirror::default();
+    mirror.apply(Event::Started(Arc::new(info())));
+    mirror.apply(Event::State(RunState::Paused));
+    tell(&mut mirror, 0, payload);
+    mirror
+}
+
+fn folder() -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("graph");
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+const SIZE: [f32; 2] = [760.0, 560.0];
+
+fn tile(mirror: Mirror, still: bool) -> Harness<'static, Tile> {
+    tile_in(sized(SIZE[0], SIZE[1]), mirror, still, true)
+}
+
+/// As in the window: laid out and drawn on the adapter.
+fn tile_on(offscreen: &Offscreen, size: [f32; 2], mirror: Mirror, dark: bool) -> Harness<'static, Tile> {
+    let state = offscreen.render_state().clone();
+    let told = state.clone();
+    let builder = sized(size[0], size[1])
+        .renderer(WgpuTestRenderer::from_render_state(state))
+        .with_context_setup(move |ctx| gpu::install(ctx, &told))
+        .with_render_every_step(true);
+    tile_in(builder, mirror, false, dark)
+}
+
+fn tile_in(builder: HarnessBuilder<Tile>, mirror: Mirror, still: bool, dark: bool) -> Harness<'static, Tile> {
+    let (config, theme) = (Config::defaults("neuron_graph", &[]), Theme::of(dark));
+    Tile { config, theme, still, ..Tile::new("neuron_graph", mirror) }.shown(builder)
+}
+
+/// A ring of six, and one beside it: places are told, so that the test knows where they are.
+fn ring() -> Payload {
+    let at = |i: usize| std::f64::consts::TAU * i as f64 / 6.0;
+    let line = |name: &str, y: Vec<f64>| Line { name: name.into(), y };
+    let x: Vec<f64> = (0..6).map(|i| at(i).cos()).chain([0.0]).collect();
+    let y: Vec<f64> = (0..6).map(|i| at(i).sin()).chain([0.0]).collect();
+    Payload::Bundle(vec![
+        (
+            "graph".into(),
+            Payload::Graph(Graph {
+                nodes: 7,
+                edges: (0..6).map(|i| (i, (i + 1) % 6, 1.0 + i as f32)).chain([(6, 0, 2.0)]).collect(),
+                labels: (0..7).map(|i| format!("cell {i}")).collect(),
+            }),
+        ),
+        (
+            "neurons".into(),
+            Payload::Series(Series {
+                x_label: "neuron".into(),
+                y_label: String::new(),
+                x: (0..7).map(|i| 100.0 + f64::from(i)).collect(),
+                lines: vec![
+                    line("community", vec![0.0, 0.0, 0.0, 1.0, 1.0, 1.0, f64::NAN]),
+                    line("x", x),
+                    line("y", y),
+                ],
+            }),
+        ),
+    ])
+}
+
+fn canvas(harness: &Harness<'_, Tile>) -> Rect {
+    harness.get_by_role(Role::Canvas).rect()
+}
+
+/// Where the node of the ring stands on the screen: the ring fills the canvas's height.
+fn place_of(harness: &Harness<'_, Tile>, node: usize) -> Pos2 {
+    let rect = canvas(harness);
+    if node == 6 {
+        return rect.center();
+    }
+    let radius = (rect.height() / 2.0 - 28.0) / (std::f32::consts::TAU / 6.0).sin();
+    let at = std::f32::consts::TAU * node as f32 / 6.0;
+    rect.center() + vec2(radius * at.cos(), -radius * at.sin())
+}
+
+fn click(harness: &mut Harness<'_, Tile>, at: Pos2) {
+    tiles::click(harness, at);
+    for _ in 0..30 {
+        harness.step(); // long enough that the next click is not the second of two
+    }
+}
+
+/// What an export holds now: places, pins and all.
+fn exported(harness: &mut Harness<'_, Tile>) -> GraphFile {
+    harness.state_mut().exports.clear();
+    harness.get_by_label("export").click();
+    harness.step();
+    harness.step();
+    harness.get_by_label("GEXF (Gephi, networkx)").click();
+    harness.step();
+    harness.step();
+    let Some(Export::Text { name, text }) = harness.state().exports.first().cloned() else {
+        panic!("nothing exported")
+    };
+    assert!(name.ends_with(".gexf"), "{name}");
+    Format::Gexf.read(&text).unwrap()
+}
+
+#[test]
+fn a_click_selects_a_neuron_for_all_views_and_another_lets_it_go() {
+    let mut harness = tile(mirror(ring()), false);
+    for node in [0, 2, 6] {
+        let at = place_of(&harness, node);
+        click(&mut harness, at);
+        assert_eq!(harness.state().selection.neuron, Some(100 + node as u32), "by its number in the model");
+        click(&mut harness, at);
+        assert_eq!(harness.state().selection.neuron, None);
+    }
+    let beside = place_of(&harness, 0) + vec2(-40.0, 60.0);
+    click(&mut harness, beside);
+    assert_eq!(harness.state().selection.neuron, None);
+    assert!(harness.state().subtitle.contains("7 neurons") && harness.state().subtitle.contains("7 edges"));
+}
+
+#[test]
+fn a_drawing_has_every_neuron_and_edge_where_they_are() {
+    let graph = planted_graph::graph(120, 4, 500, 0.8, 3);
+    let mut harness = tile(mirror(planted_graph::payload(&graph, |i| i)), true);
+    harness.step();
+    let svg = harness.state().svg.clone().unwrap();
+    fs::write(folder().join("drawing.svg"), &svg).unwrap();
+    // the legend has a disc for each of the four
+    let legend = svg.matches("r=\"4.5\"").count();
+    assert_eq!((svg.matches("<circle").count() - legend, legend), (120, 4));
+    let edges = harness.state().mirror.sample_at(0, GRAPH_NEURONS, 0).unwrap();
+    let Some(Payload::Graph(told)) = edges.payload.part("graph") else { panic!() };
+    let loops = told.edges.iter().filter(|e| e.0 == e.1).count();
+    assert_eq!(svg.matches('M').count(), told.edges.len() - loops, "a stroke an edge");
+    assert!(svg.ends_with("</svg>\n") && !svg.contains("NaN"));
+    // as far apart as they stand in the plane, at one scale
+    let places: Vec<[f64; 2]> = exported(&mut harness).nodes.iter().map(|n| n.place.unwrap()).collect();
+    let drawn: Vec<[f64; 2]> = svg
+        .lines()
+        .filter_map(|l| {
+            let number = |key: &str| l.split(&format!("{key}=\"")).nth(1)?.split('"').next()?.parse::<f64>().ok();
+            l.starts_with("<circle").then(|| [number("cx").unwrap(), number("cy").unwrap()])
+        })
+        .collect();
+    let far = |of: &[[f64; 2]], a: usize, b: usize| (of[a][0] - of[b][0]).hypot(of[a][1] - of[b][1]);
+    let scale = far(&drawn, 0, 60) / far(&places, 0, 60);
+    for b in 1..120 {
+        let (plane, paper) = (far(&places, 0, b) * scale, far(&drawn, 0, b));
+        assert!((plane - paper).abs() < 0.02 * scale.max(10.0), "{b}: {plane} and {paper}");
+    }
+}
+
+#[test]
+fn the_selected_neuron_shows_its_strongest_partners_and_leads_to_them() {
+    let mut harness = tile(mirror(ring()), false);
+    let at = place_of(&harness, 0);
+    click(&mut harness, at);
+    harness.get_by_label("acts on 1");
+    harness.get_by_label("is acted on by 2");
+    harness.get_by_label("cell 5").click();
+    harness.step();
+    assert_eq!(harness.state().selection.neuron, Some(105));
+}
+
+#[test]
+fn the_wheel_zooms_about_the_pointer_and_fit_goes_back() {
+    let mut harness = tile(mirror(ring()), false);
+    let at = place_of(&harness, 1);
+    harness.event(egui::Event::PointerMoved(at));
+    harness.step();
+    let wheel = |harness: &mut Harness<'_, Tile>, by: f32| {
+        harness.event(egui::Event::MouseWheel {
+            unit: egui::MouseWheelUnit::Point,
+            source: egui::MouseWheelSource::Unknown,
+            delta: vec2(0.0, by),
+            phase: egui::TouchPhase::Move,
+            modifiers: Modifiers::NONE,
+        });
+        for _ in 0..20 {
+            harness.step();
+        }
+    };
+    wheel(&mut harness, 400.0);
+    click(&mut harness, at);
+    assert_eq!(harness.state().selection.neuron, Some(101), "what was under the pointer still is");
+    let other = place_of(&harness, 4);
+    click(&mut harness, other);
+    assert_eq!(harness.state().selection.neuron, None, "the far side has moved away: nobody is there");
+    harness.get_by_label("fit").click();
+    harness.step();
+    click(&mut harness, other);
+    assert_eq!(harness.state().selection.neuron, Some(104));
+}
+
+#[test]
+fn search_finds_by_label_and_by_number_and_enter_goes_there() {
+    let mut harness = tile(mirror(ring()), false);
+    for (words, neuron) in [("103", 103), ("Cell 5", 105)] {
+        let field = harness.get_by_role_and_label(Role::TextInput, "find a neuron");
+        field.focus();
+        harness.step();
+        harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
+        harness.get_by_role_and_label(Role::TextInput, "find a neuron").type_text(words);
+        harness.step();
+        harness.key_press(Key::Enter);
+        harness.step();
+        assert_eq!(harness.state().selection.neuron, Some(neuron), "{words}");
+    }
+}
+
+#[test]
+fn a_dragged_neuron_goes_with_the_hand_and_a_pinned_one_stays() {
+    let mut harness = tile(mirror(ring()), false);
+    let before = exported(&mut harness);
+    let at = place_of(&harness, 3);
+    click(&mut harness, at);
+    harness.key_press(Key::P);
+    harness.step();
+    let (from, to) = (place_of(&harness, 0), place_of(&harness, 0) + vec2(60.0, -40.0));
+    press(&mut harness, from, true);
+    for share in [0.3, 0.6, 1.0] {
+        harness.event(egui::Event::PointerMoved(from + (to - from) * share));
+        harness.step();
+    }
+    let held = exported_while_held(&mut harness);
+    press(&mut harness, to, false);
+    for _ in 0..200 {
+        harness.step();
+    }
+    let after = exported(&mut harness);
+    let place = |graph: &GraphFile, i: usize| graph.nodes[i].place.unwrap();
+    let far = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);
+    assert!(held, "the picture moves under the hand");
+    assert_eq!(place(&before, 3), place(&after, 3), "pinned");
+    assert!(far(place(&before, 0), place(&after, 0)) > 0.0 && far(place(&before, 1), place(&after, 1)) > 0.0);
+}
+
+/// Whether frames are wanted while a hand holds a neuron.
+fn exported_while_held(harness: &mut Harness<'_, Tile>) -> bool {
+    harness.ctx.has_requested_repaint()
+}
+
+#[test]
+fn it_comes_to_rest_by_itself_and_then_wants_no_frame() {
+    let graph = planted_graph::graph(120, 4, 500, 0.8, 3);
+    let mut harness = tile(mirror(planted_graph::payload(&graph, |i| i)), false);
+    let mut frames = 0;
+    while harness.ctx.has_requested_repaint() {
+        harness.step();
+        frames += 1;
+        assert!(frames < 2000, "it never rests");
+    }
+    assert!(frames > 250, "it rested after {frames} frames, before it was laid out");
+    let places: Vec<[f32; 2]> =
+        exported(&mut harness).nodes.iter().map(|n| n.place.map(|p| p.map(|v| v as f32)).unwrap()).collect();
+    let pure = planted_graph::purity(&graph, &places);
+    assert!(pure > 0.8, "{pure}");
+    // Reduced motion: the same places at once.
+    let mut still = tile(mirror(planted_graph::payload(&graph, |i| i)), true);
+    let jumped: Vec<_> = exported(&mut still).nodes.iter().map(|n| n.place.unwrap().map(|v| v as f32)).collect();
+    assert!(places == jumped, "the same seed, the same rest");
+}
+
+#[test]
+fn who_stays_keeps_its_place_when_the_next_sample_comes() {
+    let graph = planted_graph::graph(120, 4, 500, 0.8, 3);
+    let mut harness = tile(mirror(planted_graph::payload(&graph, |i| i)), true);
+    let before = exported(&mut harness);
+    // Other edges, and every tenth neuron is another.
+    let next = planted_graph::graph(120, 4, 520, 0.8, 3);
+    let named = |i: u32| if i.is_multiple_of(10) { 1000 + i } else { i };
+    let step = {
+        let state = harness.state_mut();
+        state.still = false;
+        tell(&mut state.mirror, 50, planted_graph::payload(&next, named));
+        state.mirror.apply(Event::Step(orrery::telemetry::StepStats {
+            step: 50,
+            variant: 0,
+            scalars: vec![],
+            wall_secs: 1.0,
+        }));
+        state.mirror.step
+    };
+    assert_eq!(step, 50);
+    harness.step();
+    let after = exported(&mut harness);
+    let size = before.nodes.iter().filter_map(|n| n.place).map(|p| p[0].hypot(p[1])).fold(0.0, f64::max);
+    let mut moved: Vec<f64> = (0..120)
+        .filter(|i: &usize| !i.is_multiple_of(10))
+        .map(|i| {
+            let (a, b) = (before.nodes[i].place.unwrap(), after.nodes[i].place.unwrap());
+            (a[0] - b[0]).hypot(a[1] - b[1]) / size
+        })
+        .collect();
+    moved.sort_by(f64::total_cmp);
+    assert!(moved[54] < 0.1, "half of those that stay moved more than {} of the picture at once", moved[54]);
+}
+
+/// Communities are counted anew in each sample: their numbers change, their colours do not.
+#[test]
+fn a_community_keeps_its_colour_when_its_number_changes() {
+    let graph = planted_graph::graph(120, 4, 500, 0.8, 3);
+    let mut harness = tile(mirror(planted_graph::payload(&graph, |i| i)), true);
+    let before = exported(&mut harness);
+    let mut next = planted_graph::graph(120, 4, 500, 0.8, 3);
+    next.groups.iter_mut().for_each(|g| *g = 3 - *g);
+    tell(&mut harness.state_mut().mirror, 0, planted_graph::payload(&next, |i| i));
+    harness.step();
+    let after = exported(&mut harness);
+    let colours = |graph: &GraphFile| graph.nodes.iter().map(|n| n.colour.unwrap()).collect::<Vec<_>>();
+    assert_eq!(colours(&before), colours(&after));
+    let of = |graph: &GraphFile| graph.nodes[0].value("community").unwrap();
+    assert_ne!(of(&before), of(&after));
+    let different: std::collections::HashSet<_> = colours(&after).into_iter().collect();
+    assert_eq!(different.len(), 4);
+}
+
+/// Where a node of an export stands on the screen, with everything fitted in.
+fn seen(harness: &Harness<'_, Tile>, graph: &GraphFile, node: usize) -> Pos2 {
+    let places: Vec<[f32; 2]> = graph.nodes.iter().map(|n| n.place.unwrap().map(|v| v as f32)).collect();
+    let (rect, b) = (canvas(harness), orrery::analysis::layout::bounds(&places));
+    let scale = ((rect.width() - 56.0) / (b[2] - b[0])).min((rect.height() - 56.0) / (b[3] - b[1]));
+    let off = vec2(places[node][0] - 0.5 * (b[0] + b[2]), 0.5 * (b[1] + b[3]) - places[node][1]);
+    rect.center() + off * scale
+}
+
+fn rested(harness: &mut Harness<'_, Tile>) -> usize {
+    let mut frames = 0;
+    while harness.ctx.has_requested_repaint() {
+        harness.step();
+        frames += 1;
+        assert!(frames < 2000, "it never rests");
+    }
+    frames
+}
+
+/// As in the window, on whatever adapter there is: places come back from it, picks hit, and nothing is
+/// drawn twice.
+#[test]
+fn on_an_adapter_it_rests_is_picked_and_drawn_once() {
+    let Ok(offscreen) = Offscreen::new().map_err(|e| println!("skipped: {e}")) else { return };
+    let graph = planted_graph::graph(150, 4, 600, 0.8, 3);
+    let mut harness = tile_on(&offscreen, [440.0, 320.0], mirror(planted_graph::payload(&graph, |i| 10 + i)), true);
+    let frames = rested(&mut harness);
+    assert!((90..200).contains(&frames), "{frames} frames");
+    let file = exported(&mut harness);
+    let places: Vec<[f32; 2]> = file.nodes.iter().map(|n| n.place.unwrap().map(|v| v as f32)).collect();
+    let pure = planted_graph::purity(&graph, &places);
+    assert!(pure > 0.8, "{pure}");
+    harness.key_press(Key::Escape);
+    rested(&mut harness);
+    let drawn = |o: &Offscreen| frames_drawn(&o.render_state().renderer.read().callback_resources);
+    let before = drawn(&offscreen);
+    let corner = canvas(&harness).left_top() + vec2(3.0, 3.0);
+    for at in [seen(&harness, &file, 5), corner, seen(&harness, &file, 9)] {
+        harness.event(egui::Event::PointerMoved(at));
+        harness.step();
+        harness.step();
+    }
+    assert_eq!(drawn(&offscreen), before, "hovering draws the graph anew");
+    let at = seen(&harness, &file, 5);
+    click(&mut harness, at);
+    assert_eq!(harness.state().selection.neuron, Some(15));
+    assert!(drawn(&offscreen) > before, "a selection is seen");
+    // Another start ends in the same places.
+    harness.get_by_label("restart").click();
+    harness.step();
+    rested(&mut harness);
+    assert!(exported(&mut harness).nodes.iter().map(|n| n.place).eq(file.nodes.iter().map(|n| n.place)));
+}
+
+/// Large pictures for a person to look at: ORRERY_LOOK=1.
+#[test]
+fn pictures_to_look_at() {
+    if std::env::var("ORRERY_LOOK").is_err() {
+        return;
+    }
+    let Ok(mut offscreen) = Offscreen::new() else { return };
+    let graph = planted_graph::graph(2000, 14, 20_000, 0.72, 5);
+    for dark in [true, false] {
+        let Ok(offscreen) = Offscreen::new() else { return };
+        let mut harness = tile_on(&offscreen, [860.0, 640.0], mirror(planted_graph::payload(&graph, |i| i)), dark);
+        let begun = std::time::Instant::now();
+        let frames = rested(&mut harness);
+        println!("{frames} frames to rest, {:.1} ms each", begun.elapsed().as_secs_f64() * 1e3 / frames as f64);
+        harness.state_mut().selection.neuron = Some(77);
+        let file = exported(&mut harness);
+        harness.key_press(Key::Escape);
+        harness.step();
+        let at = seen(&harness, &file, 77);
+        harness.event(egui::Event::PointerMoved(at));
+        harness.step();
+        harness.step();
+        harness.render().unwrap().save(folder().join(format!("selected-{dark}.png"))).unwrap();
+    }
+    let mirror = mirror(planted_graph::payload(&graph, |i| i));
+    for (dark, size, scale) in [(true, [960.0, 640.0], 1.0), (false, [960.0, 640.0], 1.0), (true, [900.0, 600.0], 2.0)]
+    {
+        let begun = std::time::Instant::now();
+        let figure = Figure {
+            view: "neuron_graph",
+            mirror: &mirror,
+            step: 0,
+            config: &info().config,
+            knobs: &[],
+            theme: &Theme::of(dark),
+            size,
+            pixels_per_point: scale,
+        };
+        let image = figure.image(&mut offscreen).unwrap();
+        println!("{dark} {size:?} {scale}: {:?}", begun.elapsed());
+        fs::write(folder().join(format!("large-{dark}-{scale}.png")), image.png().unwrap()).unwrap();
+    }
+}

@@ -1,0 +1,213 @@
+//! The layout of a graph: it comes to rest by itself, is the same each time, and parts communities;
+//! on a graphics adapter the same forces as on the processor.
+
+use crate::planted_graph;
+use orrery::analysis::layout::{EXACT_UP_TO, Laws, Repulsion, STEPS, Schedule, Springs, settle, start, step};
+
+fn springs(graph: &planted_graph::Planted) -> Springs {
+    Springs::new(graph.nodes, &graph.edges)
+}
+
+fn far(a: [f32; 2], b: [f32; 2]) -> f32 {
+    (a[0] - b[0]).hypot(a[1] - b[1])
+}
+
+#[test]
+fn it_is_the_same_each_time_and_another_for_another_seed() {
+    let graph = planted_graph::graph(300, 5, 1500, 0.8, 1);
+    let run = |seed| settle(&springs(&graph), &Laws::default(), start(0..300u32, seed));
+    assert_eq!(run(7), run(7));
+    assert_ne!(run(7), run(8));
+}
+
+#[test]
+fn it_stops_by_itself_with_nothing_moving_to_be_seen() {
+    let graph = planted_graph::graph(400, 5, 2400, 0.8, 2);
+    let springs = springs(&graph);
+    let places = settle(&springs, &Laws::default(), start(0..400u32, 1));
+    let schedule = Schedule::fresh(400);
+    assert_eq!(schedule.rest(), u64::from(STEPS));
+    let next =
+        step(&springs, &Laws::default(), Repulsion::Exact, schedule.turn(schedule.rest()), &[false; 400], &places);
+    let b = orrery::analysis::layout::bounds(&places);
+    let moved = places.iter().zip(&next).map(|(a, b)| far(*a, *b)).fold(0.0, f32::max);
+    assert!(moved / (b[2] - b[0]) < 1e-3, "a pixel in a thousand: {moved} of {}", b[2] - b[0]);
+}
+
+/// Of the ten nearest to each node most are of its community; chance would be one in `groups`.
+#[test]
+fn communities_part() {
+    for (nodes, edges) in [(600, 4200), (EXACT_UP_TO + 600, 12_000)] {
+        let graph = planted_graph::graph(nodes, 8, edges, 0.75, 3);
+        let places = settle(&springs(&graph), &Laws::default(), start(0..nodes as u32, 1));
+        let pure = planted_graph::purity(&graph, &places);
+        assert!(pure > 0.75, "{nodes} nodes: {pure}");
+    }
+}
+
+#[test]
+fn who_is_held_stays_and_what_is_no_edge_pulls_nobody() {
+    let springs = Springs::new(3, &[(0, 1, 2.0), (1, 1, 9.0), (2, 7, 1.0), (0, 2, f32::NAN), (1, 2, 0.0)]);
+    assert_eq!((springs.of(0).len(), springs.of(1).len(), springs.of(2).len()), (1, 1, 0));
+    let places = vec![[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]];
+    let turn = Schedule::fresh(3).turn(1);
+    let after = step(&springs, &Laws::default(), Repulsion::Exact, turn, &[true, false, false], &places);
+    assert_eq!(after[0], places[0]);
+    assert!(after[1] != places[1] && after[2] != places[2]);
+    assert_eq!(settle(&Springs::new(0, &[]), &Laws::default(), vec![]), Vec::<[f32; 2]>::new());
+}
+
+#[test]
+fn weaker_heat_ends_sooner_and_begins_cooler() {
+    let (fresh, nudged, changed) = (Schedule::fresh(100), Schedule::nudged(100, 500), Schedule::changed(100, 500));
+    assert!(nudged.rest() - 500 < changed.rest() - 500 && changed.rest() - 500 < fresh.rest());
+    assert!(nudged.turn(501).temperature < changed.turn(501).temperature);
+    assert!(changed.turn(501).temperature < fresh.turn(1).temperature);
+    assert_eq!(Schedule::at_rest(100, 9).rest(), 9);
+}
+
+mod device {
+    //! The layout on whatever adapter there is.
+
+    use eframe::egui_wgpu::wgpu;
+    use orrery::{
+        analysis::layout::{Laws, MASS_QUANTUM, Repulsion, Springs, Turn, grid_parts},
+        gpu::{
+            graph_layout::{self, GraphLayout, Kernels, Node, Spring},
+            offscreen::Offscreen,
+        },
+    };
+
+    pub struct Device {
+        offscreen: Offscreen,
+        kernels: Kernels,
+    }
+
+    impl Device {
+        pub fn new() -> Option<Self> {
+            let offscreen = Offscreen::new().map_err(|e| println!("skipped: {e}")).ok()?;
+            let device = &offscreen.render_state().device;
+            device.on_uncaptured_error(std::sync::Arc::new(|e| panic!("{e}")));
+            let kernels = Kernels::new(device);
+            Some(Self { offscreen, kernels })
+        }
+
+        pub fn adapter(&self) -> String {
+            self.offscreen.adapter()
+        }
+
+        pub fn put(&self, springs: &Springs, repulsion: Repulsion, held: &[u32], start: &[[f32; 2]]) -> GraphLayout {
+            let node = |i: usize| Node {
+                mass: springs.masses[i],
+                first: springs.first[i],
+                end: springs.first[i + 1],
+                held: held.contains(&(i as u32)).into(),
+            };
+            let nodes: Vec<Node> = (0..springs.nodes()).map(node).collect();
+            let ends: Vec<Spring> =
+                springs.ends.iter().map(|(to, strength)| Spring { to: *to, strength: *strength }).collect();
+            let Laws { repulsion: strength, gravity, reach, softening, damping } = Laws::default();
+            let laws = graph_layout::Laws {
+                count: 0,
+                levels: if let Repulsion::Grid { levels } = repulsion { levels } else { 0 },
+                parts: grid_parts(&springs.masses),
+                quantum: MASS_QUANTUM,
+                repulsion: strength,
+                gravity,
+                reach,
+                softening,
+                damping,
+                padding: [0.0; 7],
+            };
+            let state = self.offscreen.render_state();
+            GraphLayout::new(&state.device, &state.queue, &self.kernels, &nodes, &ends, start, laws).unwrap()
+        }
+
+        /// Makes the steps and brings the places back, with the box behind them.
+        pub fn run(&self, layout: &mut GraphLayout, turns: &[Turn]) -> Vec<[f32; 2]> {
+            let state = self.offscreen.render_state();
+            let turns: Vec<_> =
+                turns.iter().map(|t| graph_layout::Turn { temperature: t.temperature, loose: t.loose }).collect();
+            let mut encoder = state.device.create_command_encoder(&Default::default());
+            layout.run(&state.queue, &mut encoder, &self.kernels, &turns);
+            let size = (u64::from(layout.count()) + 2) * 8;
+            let back = state.device.create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size,
+                usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            });
+            encoder.copy_buffer_to_buffer(layout.places(), 0, &back, 0, size);
+            state.queue.submit([encoder.finish()]);
+            back.slice(..).map_async(wgpu::MapMode::Read, |r| r.unwrap());
+            state.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+            let bytes = back.slice(..).get_mapped_range().unwrap();
+            bytemuck::cast_slice(&bytes).to_vec()
+        }
+    }
+}
+
+/// Largest difference of two layouts, in radii of the picture.
+fn apart(a: &[[f32; 2]], b: &[[f32; 2]]) -> f32 {
+    let box_of = orrery::analysis::layout::bounds(a);
+    let radius = 0.5 * (box_of[2] - box_of[0]).max(box_of[3] - box_of[1]);
+    a.iter().zip(b).map(|(a, b)| far(*a, *b)).fold(0.0, f32::max) / radius
+}
+
+#[test]
+fn the_adapter_moves_nodes_as_the_processor_does() {
+    let Some(device) = device::Device::new() else { return };
+    for (nodes, repulsion) in
+        [(300, Repulsion::Exact), (1500, Repulsion::Grid { levels: 7 }), (65, Repulsion::Grid { levels: 2 })]
+    {
+        let graph = planted_graph::graph(nodes, 5, nodes * 5, 0.8, 4);
+        let springs = springs(&graph);
+        let first = start(0..nodes as u32, 3);
+        let mut held = vec![false; nodes];
+        held[7] = true;
+        let mut layout = device.put(&springs, repulsion, &[7], &first);
+        let schedule = Schedule::changed(nodes, 0);
+        let mut places = first.clone();
+        let mut made = 0;
+        for (upto, tolerance) in [(1u64, 2e-5), (2, 5e-5), (10, 2e-3)] {
+            let turns: Vec<_> = (made + 1..=upto).map(|s| schedule.turn(s)).collect();
+            for turn in &turns {
+                places = step(&springs, &Laws::default(), repulsion, *turn, &held, &places);
+            }
+            made = upto;
+            let found = device.run(&mut layout, &turns);
+            let off = apart(&places, &found[..nodes]);
+            println!("{}: {nodes} nodes, {repulsion:?}, {upto} steps: {off:.1e} of the radius apart", device.adapter());
+            assert!(off < tolerance, "{nodes} nodes, {repulsion:?}, after {upto} steps: {off}");
+            assert_eq!(found[7], first[7], "it is held");
+            let b = orrery::analysis::layout::bounds(&found[..nodes]);
+            assert_eq!((found[nodes], found[nodes + 1]), ([b[0], b[1]], [b[2], b[3]]), "the box around all");
+        }
+        assert_eq!(layout.steps(), 10);
+    }
+}
+
+#[test]
+fn on_the_adapter_it_is_the_same_each_time_in_one_go_or_in_many() {
+    let Some(device) = device::Device::new() else { return };
+    for (nodes, repulsion) in [(200, Repulsion::Exact), (1200, Repulsion::for_nodes(1200))] {
+        let graph = planted_graph::graph(nodes, 5, nodes * 5, 0.8, 5);
+        let springs = springs(&graph);
+        let schedule = Schedule::fresh(nodes);
+        let turns: Vec<_> = (1..=schedule.rest()).map(|s| schedule.turn(s)).collect();
+        let run = |parts: &[usize]| {
+            let mut layout = device.put(&springs, repulsion, &[], &start(0..nodes as u32, 3));
+            let (mut from, mut found) = (0, vec![]);
+            for part in parts {
+                found = device.run(&mut layout, &turns[from..from + part]);
+                from += part;
+            }
+            found
+        };
+        let whole = run(&[300]);
+        assert!(whole == run(&[300]), "{nodes} nodes: another time");
+        assert!(whole == run(&[1, 99, 7, 193]), "{nodes} nodes: in parts");
+        let pure = planted_graph::purity(&graph, &whole[..nodes]);
+        assert!(pure > 0.8, "{nodes} nodes: {pure}");
+    }
+}

@@ -1,0 +1,20 @@
+//! The window and its views, driven by label, pointer and key, and the pictures that the graphics
+//! pipelines draw. Needs no display; what needs a graphics adapter says so where there is none.
+
+mod bdh_dynamics;
+mod concepts;
+mod end_to_end;
+mod flow_end_to_end;
+mod flow_views;
+mod graph_view;
+mod heatmap;
+mod interaction;
+mod layout;
+mod particles;
+mod planted_graph;
+mod recorded;
+mod synapses;
+mod tiles;
+mod traces;
+mod ui;
+mod views;

@@ -1,0 +1,335 @@
+//! A run as the interface would have heard it, made from real telemetry events with plausible
+//! numbers: what the view tests draw. No model is behind it.
+
+use std::sync::Arc;
+
+use crate::planted_graph;
+use orrery::{
+    config::{Config, Knob},
+    telemetry::{
+        Channel, Event, Line, Matrix, Payload, RunInfo, RunState, Sample, Series, StepStats, VariantInfo, channels,
+    },
+    ui::mirror::Mirror,
+};
+
+pub mod bdh_dynamics;
+mod concepts;
+mod connectivity;
+pub mod flow;
+mod neurons;
+
+/// The settings that views read.
+pub fn knobs() -> Vec<Knob> {
+    vec![
+        Knob::int("model.n_pre", "Blocks before", 1, 0, 8),
+        Knob::int("model.n_post", "Blocks after", 1, 0, 8),
+        Knob::int("model.n_slow", "Slow blocks", 2, 0, 8),
+        Knob::int("model.n_rounds", "Rounds", 2, 1, 8),
+        Knob::int("model.pool", "Pooling", 4, 1, 32),
+        Knob::choice("corpus.source", "Corpus", "facts_symbols", &["facts_symbols", "mixture"]),
+        Knob::float("model.coupling_scale", "Coupling scale", 1.0, 0.0, 10.0).live(),
+    ]
+}
+
+pub fn config() -> Config {
+    Config::defaults("fast_slow", &knobs())
+}
+
+/// Noise that is the same each time: about normal, unit spread.
+pub struct Noise(u64);
+
+impl Noise {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    fn unit(&mut self) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    pub fn next(&mut self) -> f64 {
+        (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
+    }
+}
+
+pub const STEPS: u64 = 650;
+const SENTENCE: &str = "The ferry left Harrow quay at dawn, and the baker had not yet lit her oven.";
+
+/// Variants as (id, label, group, seed, params).
+fn info(variants: &[(&str, &str, &str, u64, usize)]) -> RunInfo {
+    RunInfo {
+        lab: "fast_slow".into(),
+        config: config(),
+        variants: variants
+            .iter()
+            .map(|v| VariantInfo { id: v.0.into(), label: v.1.into(), group: v.2.into(), seed: v.3, params: v.4 })
+            .collect(),
+        total_steps: STEPS,
+        device: "cpu".into(),
+        threads: 1,
+        corpus: "mixture (generated), 1.2 MB, bytes".into(),
+        vocab: 320,
+        tokens_per_step: 1024,
+        folder: None,
+    }
+}
+
+/// Coupled, frozen and a dense baseline, one seed, whole run.
+pub fn twins() -> Mirror {
+    let mut mirror = Mirror::default();
+    mirror.apply(Event::Started(Arc::new(info(&[
+        ("coupled", "coupled", "coupled", 7, 779_777),
+        ("frozen", "frozen", "frozen", 7, 779_777),
+        ("dense", "dense D=128", "dense", 7, 1_025_408),
+    ]))));
+    for variant in 0..3 {
+        scalars(&mut mirror, variant, 7, variant == 0);
+    }
+    samples(&mut mirror);
+    mirror.apply(Event::State(RunState::Finished));
+    mirror
+}
+
+/// Three seeds of coupled and of frozen.
+pub fn seeds() -> Mirror {
+    let mut mirror = Mirror::default();
+    mirror.apply(Event::Started(Arc::new(info(&[
+        ("coupled-s1", "coupled, seed 1", "coupled", 1, 779_777),
+        ("coupled-s2", "coupled, seed 2", "coupled", 2, 779_777),
+        ("coupled-s3", "coupled, seed 3", "coupled", 3, 779_777),
+        ("frozen-s1", "frozen, seed 1", "frozen", 1, 779_777),
+        ("frozen-s2", "frozen, seed 2", "frozen", 2, 779_777),
+        ("frozen-s3", "frozen, seed 3", "frozen", 3, 779_777),
+    ]))));
+    for variant in 0..6 {
+        scalars(&mut mirror, variant, (variant % 3) as u64, variant < 3);
+    }
+    samples(&mut mirror);
+    mirror
+}
+
+fn scalars(mirror: &mut Mirror, variant: usize, seed: u64, coupled: bool) {
+    // Equal seeds see the same batches, so most of the noise is shared.
+    let mut shared = Noise::new(seed + 1);
+    let mut own = Noise::new(seed * 31 + variant as u64 + 100);
+    let mut gate: f64 = 0.0;
+    for step in 1..=STEPS {
+        let t = step as f64;
+        let lag = [1.0, 1.06, 0.97][variant % 3];
+        let base = 1.35 + 4.4 * (-t / (90.0 * lag)).exp() + 0.35 * (-t / 400.0).exp();
+        let loss = base + 0.07 * shared.next() + 0.008 * own.next() - if coupled { 0.05 * (t / 650.0) } else { 0.0 };
+        let mut scalars = vec![
+            (Channel::new(channels::LOSS_TRAIN), loss),
+            (Channel::new(channels::STEP_MS), [41.0, 40.0, 52.0][variant % 3] + own.next().abs() * 3.0),
+        ];
+        let grad = 0.02 * own.next() * (-t / 300.0).exp() - 0.002;
+        gate = if coupled { gate - 0.4e-3 * grad.signum() * own.next().abs().min(1.0) } else { 0.0 };
+        scalars.push((Channel::new(channels::GATE), gate.tanh()));
+        scalars.push((Channel::new(channels::GATE_GRAD), if coupled { grad } else { 0.0 }));
+        if step == 1 {
+            scalars.push((Channel::new(channels::GUESS), 0.1));
+        }
+        if step == 1 || step % 25 == 0 {
+            scalars.push((Channel::new(channels::LOSS_HELD_OUT), base + 0.06 + 0.01 * own.next()));
+            let rise = 1.0 / (1.0 + (-(t - if coupled { 260.0 } else { 560.0 }) / 50.0).exp());
+            scalars.push((Channel::new(channels::ACCURACY), 0.1 + 0.88 * rise + 0.012 * own.next()));
+        }
+        mirror.apply(Event::Step(StepStats { step, variant, scalars, wall_secs: t * 0.08 }));
+    }
+}
+
+fn samples(mirror: &mut Mirror) {
+    for step in [0, 325, STEPS] {
+        for (channel, about, payload) in connectivity::samples(step as f64 / STEPS as f64) {
+            sample(mirror, step, channel, &about, payload, "", None);
+        }
+        sample(mirror, step, channels::STAIRCASE, "held-out window 3", staircase(step), SENTENCE, None);
+        sample(mirror, step, channels::ATTENTION, "held-out window 3", attention(step), SENTENCE, None);
+        sample(mirror, step, channels::RESIDUAL, "held-out window 3, 76 tokens", residual(step), "", None);
+        let about = "typed text, 24 tokens, 48 neurons, 2 layers, synapses keep 0.900 a token";
+        sample(
+            mirror,
+            step,
+            channels::BDH_DYNAMICS_WEIGHTS,
+            about,
+            bdh_dynamics::weights(step, 24, false),
+            bdh_dynamics::TEXT,
+            None,
+        );
+        sample(
+            mirror,
+            step,
+            channels::BDH_DYNAMICS_CHECKS,
+            about,
+            bdh_dynamics::checks(24, false),
+            bdh_dynamics::TEXT,
+            None,
+        );
+    }
+    sample(mirror, STEPS, channels::RECOVERABILITY, "held-out windows", recoverability(), "", None);
+    let asked = flow::Asked { u: [0.8, 0.2, 0.0, 0.0], ..flow::Asked::default() };
+    sample(mirror, STEPS, "flow.answer", "five words, computed", flow::answer(&asked), "", None);
+    sample(mirror, STEPS, "flow.field", "five words, computed", flow::field(&asked, 0.5, 0.0), "", None);
+    sample(mirror, STEPS, "flow.along", "five words, computed", flow::along(&asked, true), "", None);
+    sample(mirror, STEPS, "flow.sweep.nfe", "five words, computed", flow::nfe_sweep(21), "", None);
+    sample(mirror, STEPS, "flow.claims", "made up", flow::claims(true), "", None);
+    neurons::tell(mirror, &[0, 325, STEPS]);
+    for (step, inside) in [(0, 0.3), (325, 0.6), (STEPS, 0.8)] {
+        let graph = planted_graph::payload(&planted_graph::graph(500, 7, 2600, inside, 3), |i| i * 4);
+        sample(mirror, step, channels::GRAPH_NEURONS, "planted, for a test", graph, "", None);
+    }
+    sample(mirror, STEPS, channels::SYNAPSES_CONCEPTS, "currency, computed", concepts::found(), "", None);
+    sample(mirror, STEPS, channels::CAUSALITY, "the sentence as typed", causality(), SENTENCE, Some(1));
+}
+
+fn sample(
+    mirror: &mut Mirror,
+    step: u64,
+    channel: &str,
+    about: &str,
+    payload: Payload,
+    text: &str,
+    request: Option<u64>,
+) {
+    mirror.apply(Event::Sample(Sample {
+        step,
+        variant: 0,
+        channel: channel.into(),
+        about: about.into(),
+        tokens: if channel.starts_with("flow.") {
+            flow::TOKENS.map(str::to_owned).to_vec()
+        } else {
+            text.chars().map(String::from).collect()
+        },
+        request,
+        payload: Arc::new(payload),
+    }));
+}
+
+fn positions() -> Vec<f64> {
+    (0..SENTENCE.chars().count()).map(|i| i as f64).collect()
+}
+
+fn staircase(step: u64) -> Payload {
+    let mut noise = Noise::new(step + 5);
+    let x: Vec<f64> = positions().iter().map(|t| (t / 7.0).sin() + 0.6 * noise.next()).collect();
+    let y: Vec<f64> = (0..x.len())
+        .map(|t| match (t / 4).checked_sub(1) {
+            None => 0.0,
+            Some(block) => x[block * 4..block * 4 + 4].iter().sum::<f64>() / 4.0,
+        })
+        .collect();
+    let line = |name: &str, y| Line { name: name.into(), y };
+    Payload::Bundle(vec![
+        (
+            "lines".into(),
+            Payload::Series(Series {
+                x_label: "position (tokens)".into(),
+                y_label: "first principal component".into(),
+                x: positions(),
+                lines: vec![line("x_t", x), line("y_up", y)],
+            }),
+        ),
+        ("pool".into(), Payload::Scalar(4.0)),
+        ("explained".into(), Payload::Scalar(0.34)),
+    ])
+}
+
+fn attention(step: u64) -> Payload {
+    let mut parts = vec![];
+    let sharp = 0.3 + step as f64 / 400.0;
+    for (layer, size) in [("pre.0", 76), ("slow.0.r0", 19), ("slow.1.r0", 19), ("post.0.r0", 76), ("post.0.r1", 76)] {
+        for head in 0..4 {
+            let mut noise = Noise::new(step + size as u64 * 7 + head);
+            let mut data = vec![0f32; size * size];
+            let mut entropy = 0.0;
+            for row in 0..size {
+                let scores: Vec<f64> = (0..=row)
+                    .map(|col| {
+                        let near = -((row - col) as f64) / (2.0 + 6.0 * head as f64);
+                        ((near + noise.next()) * sharp).exp()
+                    })
+                    .collect();
+                let sum: f64 = scores.iter().sum();
+                for (col, s) in scores.iter().enumerate() {
+                    let p = s / sum;
+                    data[row * size + col] = p as f32;
+                    entropy -= p * p.max(1e-300).ln() / size as f64;
+                }
+            }
+            let uniform = (1..=size).map(|n| (n as f64).ln()).sum::<f64>() / size as f64;
+            let matrix = Matrix { rows: size, cols: size, data, row_label: "query".into(), col_label: "key".into() };
+            parts.push((format!("{layer}.h{head}"), Payload::Matrix(matrix)));
+            parts.push((format!("{layer}.h{head}.entropy"), Payload::Scalar(entropy)));
+            parts.push((format!("{layer}.h{head}.entropy_uniform"), Payload::Scalar(uniform)));
+        }
+    }
+    Payload::Bundle(parts)
+}
+
+fn residual(step: u64) -> Payload {
+    let x: Vec<f64> = (0..=8).map(f64::from).collect();
+    let fall = |rate: f64, floor: f64| x.iter().map(|k| 0.6 * (-k * rate).exp() + floor).collect();
+    let rate = 0.25 + step as f64 / 2000.0;
+    let line = |name: &str, y| Line { name: name.into(), y };
+    Payload::Series(Series {
+        x_label: "passes of Post".into(),
+        y_label: "|x - Post(x)| / |x|".into(),
+        lines: vec![
+            line("passes, round 0", fall(rate * 0.8, 3e-3)),
+            line("Anderson(1), round 0", fall(rate * 1.9, 4e-4)),
+            line("passes, round 1", fall(rate, 2e-3)),
+            line("Anderson(1), round 1", fall(rate * 2.1, 3e-4)),
+        ],
+        x,
+    })
+}
+
+fn recoverability() -> Payload {
+    let x: Vec<f64> = (1..=24).map(f64::from).collect();
+    let lines = vec![
+        Line { name: "accuracy".into(), y: x.iter().map(|k| 0.04 + 0.9 * (-k / 6.0).exp()).collect() },
+        Line { name: "chance".into(), y: vec![0.04; 24] },
+        Line { name: "majority".into(), y: vec![0.09; 24] },
+    ];
+    Payload::Series(Series { x_label: "distance k (tokens)".into(), y_label: "accuracy".into(), x, lines })
+}
+
+fn causality() -> Payload {
+    let mut noise = Noise::new(77);
+    let edited = 30;
+    let y: Vec<f64> = (0..SENTENCE.chars().count())
+        .map(|t| match t.checked_sub(edited) {
+            None => 0.0,
+            Some(d) => (0.9 * (-(d as f64) / 6.0).exp() + 0.015) * noise.next().abs().max(0.1),
+        })
+        .collect();
+    let wrong: Vec<f64> =
+        y.iter().enumerate().map(|(t, v)| if (edited - edited % 4..edited).contains(&t) { 0.02 } else { *v }).collect();
+    let series = |name: &str, y| {
+        Payload::Series(Series {
+            x_label: "position (tokens)".into(),
+            y_label: "max |delta logits|".into(),
+            x: positions(),
+            lines: vec![Line { name: name.into(), y }],
+        })
+    };
+    Payload::Bundle(vec![
+        ("delta".into(), series("delta", y)),
+        ("wrong_upsample".into(), series("wrong_upsample", wrong)),
+        ("original".into(), Payload::Text(vec![SENTENCE.into()])),
+        ("edited".into(), Payload::Text(vec![SENTENCE.replacen("dawn", "xawn", 1)])),
+        ("before_max".into(), Payload::Scalar(0.0)),
+        ("effective_gate".into(), Payload::Scalar(0.0341)),
+        (
+            "prediction".into(),
+            Payload::Text(vec![
+                "before: \" \" 0.41  t 0.12  e 0.08  a 0.07  s 0.05".into(),
+                "after: \" \" 0.38  t 0.13  e 0.09  a 0.06  o 0.05".into(),
+            ]),
+        ),
+    ])
+}

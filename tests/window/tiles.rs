@@ -1,0 +1,118 @@
+//! One view in a tile, driven by hands: what it shows, what it asks for, what it writes. It knows no view.
+
+use eframe::egui::{self, Modifiers, PointerButton, Pos2, Rect, accesskit::Role, vec2};
+use egui_kittest::{Harness, HarnessBuilder, kittest::Queryable};
+use orrery::{
+    config::{Config, Knob},
+    telemetry::{Command, Question},
+    ui::{
+        mirror::Mirror,
+        theme::{self, Theme},
+        views::{self, Export, Selection, View, ViewCx},
+    },
+};
+
+/// A view, what it is given, and what came of it so far.
+pub struct Tile {
+    pub view: Box<dyn View>,
+    pub mirror: Mirror,
+    pub config: Config,
+    pub knobs: Vec<Knob>,
+    pub theme: Theme,
+    /// Reduced motion is wanted.
+    pub still: bool,
+    pub selection: Selection,
+    pub commands: Vec<Command>,
+    pub next_request: u64,
+    pub exports: Vec<Export>,
+    pub subtitle: String,
+    pub csv: Option<String>,
+    pub svg: Option<String>,
+}
+
+impl Tile {
+    /// In the dark, without motion, of a lab without settings.
+    pub fn new(view: &str, mirror: Mirror) -> Self {
+        Self {
+            view: (views::find(view).unwrap().make)(),
+            mirror,
+            config: Config::defaults("", &[]),
+            knobs: vec![],
+            theme: Theme::dark(),
+            still: true,
+            selection: Selection::default(),
+            commands: vec![],
+            next_request: 1,
+            exports: vec![],
+            subtitle: String::new(),
+            csv: None,
+            svg: None,
+        }
+    }
+
+    /// On screen, after its first frame.
+    pub fn shown(self, builder: HarnessBuilder<Self>) -> Harness<'static, Self> {
+        let mut harness = builder.build_ui_state(|ui, t: &mut Self| t.ui(ui), self);
+        harness.step();
+        harness
+    }
+
+    fn ui(&mut self, ui: &mut egui::Ui) {
+        theme::apply(&self.theme, true, ui.ctx());
+        ui.painter().rect_filled(ui.max_rect().expand(20.0), 0.0, self.theme.panel);
+        let mut settings = vec![];
+        let mut cx = ViewCx {
+            mirror: &self.mirror,
+            step: self.mirror.step,
+            follow: true,
+            config: &self.config,
+            knobs: &self.knobs,
+            theme: &self.theme,
+            selection: &mut self.selection,
+            commands: &mut self.commands,
+            settings: &mut settings,
+            next_request: &mut self.next_request,
+            exports: &mut self.exports,
+            still: self.still,
+        };
+        self.view.ui(ui, &mut cx);
+        self.subtitle = self.view.subtitle(&cx);
+        self.csv = self.view.csv(&cx);
+        self.svg = self.view.svg(&cx);
+        for (key, value) in settings {
+            self.config.set(&self.knobs, &key, value).unwrap();
+        }
+    }
+}
+
+/// A tile of so many points, sixty frames a second.
+pub fn sized(width: f32, height: f32) -> HarnessBuilder<Tile> {
+    Harness::builder().with_size(vec2(width, height)).with_step_dt(1.0 / 60.0)
+}
+
+/// What was asked and not taken away.
+pub fn questions(harness: &Harness<'_, Tile>) -> Vec<Question> {
+    let asked = |c: &Command| if let Command::Measure(q) = c { Some(q.clone()) } else { None };
+    harness.state().commands.iter().filter_map(asked).collect()
+}
+
+pub fn rect_of(harness: &Harness<'_, Tile>, canvas: &str) -> Rect {
+    harness.get_by_role_and_label(Role::Canvas, canvas).rect()
+}
+
+pub fn press(harness: &mut Harness<'_, Tile>, at: Pos2, pressed: bool) {
+    harness.event(egui::Event::PointerMoved(at));
+    harness.event(egui::Event::PointerButton {
+        pos: at,
+        button: PointerButton::Primary,
+        pressed,
+        modifiers: Modifiers::NONE,
+    });
+    harness.step();
+}
+
+pub fn click(harness: &mut Harness<'_, Tile>, at: Pos2) {
+    press(harness, at, true);
+    press(harness, at, false);
+    harness.step();
+}

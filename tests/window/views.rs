@@ -1,0 +1,149 @@
+//! Every view of the one list: its empty state, recorded telemetry, both modes, by the code that
+//! draws it in the window. Pictures go to the target folder for a person to look at.
+
+use std::{fs, path::PathBuf};
+
+use crate::recorded;
+use orrery::{
+    gpu::offscreen::{Image, Offscreen},
+    ui::{figure::Figure, mirror::Mirror, theme::Theme, views::VIEWS},
+};
+
+/// `None`, with a word, on a machine without any graphics adapter.
+fn offscreen() -> Option<Offscreen> {
+    match Offscreen::new() {
+        Ok(o) => Some(o),
+        Err(e) => {
+            println!("skipped: {e}");
+            None
+        }
+    }
+}
+
+fn folder() -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("views");
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Sizes a tile has on a 1280 x 800 window, and a sharper one.
+const SHEETS: [([f32; 2], f32); 3] = [([480.0, 300.0], 1.0), ([800.0, 500.0], 1.0), ([640.0, 400.0], 2.0)];
+
+struct Draw<'a> {
+    view: &'a str,
+    mirror: &'a Mirror,
+    step: u64,
+    dark: bool,
+    sheet: ([f32; 2], f32),
+}
+
+impl Draw<'_> {
+    fn figure<R>(&self, f: impl FnOnce(&Figure<'_>) -> R) -> R {
+        let (theme, config, knobs) = (Theme::of(self.dark), recorded::config(), recorded::knobs());
+        f(&Figure {
+            view: self.view,
+            mirror: self.mirror,
+            step: self.step,
+            config: &config,
+            knobs: &knobs,
+            theme: &theme,
+            size: self.sheet.0,
+            pixels_per_point: self.sheet.1,
+        })
+    }
+
+    fn image(&self, offscreen: &mut Offscreen, name: &str) -> Image {
+        let image = self.figure(|f| f.image(offscreen)).unwrap_or_else(|e| panic!("{}: {e}", self.view));
+        let mode = if self.dark { "dark" } else { "light" };
+        let width = self.sheet.0[0];
+        fs::write(folder().join(format!("{}-{name}-{mode}-{width}.png", self.view)), image.png().unwrap()).unwrap();
+        image
+    }
+}
+
+/// Views that answer from settings alone: they are never empty, and a run may change nothing in them.
+const NEEDS_NO_RUN: &[&str] = &["cost", "oscillators", "trace_decay", "trace_strips", "word_swap"];
+
+#[test]
+fn every_view_draws_its_empty_state_and_recorded_runs_in_both_modes() {
+    let Some(mut offscreen) = offscreen() else { return };
+    let (empty, twins, seeds) = (Mirror::default(), recorded::twins(), recorded::seeds());
+    let only = std::env::var("VIEW").ok();
+    for entry in VIEWS.iter().filter(|v| only.as_deref().is_none_or(|o| o == v.id)) {
+        for dark in [true, false] {
+            let mut draw = Draw { view: entry.id, mirror: &empty, step: 0, dark, sheet: SHEETS[0] };
+            let blank = draw.image(&mut offscreen, "empty");
+            assert!(blank.colours(8) >= 8, "{}: the empty state is blank", entry.id);
+            for (mirror, name) in [(&twins, "twins"), (&seeds, "seeds")] {
+                (draw.mirror, draw.step) = (mirror, recorded::STEPS);
+                for sheet in SHEETS {
+                    draw.sheet = sheet;
+                    let full = draw.image(&mut offscreen, name);
+                    assert!(full.colours(8) >= 8, "{}: blank with data", entry.id);
+                    if sheet == SHEETS[0] && !NEEDS_NO_RUN.contains(&entry.id) {
+                        assert!(blank != full, "{}: data change nothing", entry.id);
+                    }
+                }
+                draw.sheet = SHEETS[0];
+            }
+            draw.step = 300;
+            draw.image(&mut offscreen, "scrubbed");
+        }
+    }
+}
+
+#[test]
+fn pictures_are_the_same_each_time() {
+    let Some(mut offscreen) = offscreen() else { return };
+    let twins = recorded::twins();
+    for view in ["losses", "attention"] {
+        let draw = Draw { view, mirror: &twins, step: recorded::STEPS, dark: true, sheet: SHEETS[0] };
+        assert!(draw.image(&mut offscreen, "again") == draw.image(&mut offscreen, "again"), "{view}");
+    }
+}
+
+#[test]
+fn csv_is_what_is_shown() {
+    let twins = recorded::twins();
+    let draw = Draw { view: "losses", mirror: &twins, step: recorded::STEPS, dark: true, sheet: SHEETS[0] };
+    let csv = draw.figure(|f| f.csv()).unwrap().unwrap();
+    let head = csv.lines().next().unwrap();
+    assert!(head.starts_with("step,\"coupled, train (raw)\",\"coupled, train\""), "{head}");
+    assert_eq!(csv.lines().count() as u64, recorded::STEPS + 1);
+    let raw = twins.curve(0, orrery::telemetry::channels::LOSS_TRAIN).unwrap().value_at(10).unwrap();
+    let row: Vec<&str> = csv.lines().nth(10).unwrap().split(',').collect();
+    assert_eq!((row[0], row[1].parse::<f64>().unwrap()), ("10", raw));
+    for entry in VIEWS {
+        let empty = Mirror::default();
+        let draw = Draw { view: entry.id, mirror: &empty, step: 0, dark: true, sheet: SHEETS[0] };
+        if !NEEDS_NO_RUN.contains(&entry.id) {
+            assert_eq!(draw.figure(|f| f.csv()).unwrap(), None, "{}: a table of nothing", entry.id);
+        }
+        let draw = Draw { mirror: &twins, step: recorded::STEPS, ..draw };
+        if let Some(csv) = draw.figure(|f| f.csv()).unwrap() {
+            let columns = fields(csv.lines().next().unwrap());
+            assert!(columns > 1 && csv.lines().count() > 1, "{}: {csv}", entry.id);
+            assert!(csv.lines().all(|l| fields(l) == columns), "{}: ragged", entry.id);
+        }
+    }
+}
+
+/// Fields of a CSV line, quotes heeded.
+fn fields(line: &str) -> usize {
+    let mut quoted = false;
+    1 + line
+        .chars()
+        .filter(|c| {
+            quoted ^= *c == '"';
+            *c == ',' && !quoted
+        })
+        .count()
+}
+
+#[test]
+fn an_unknown_view_is_named_with_those_there_are() {
+    let empty = Mirror::default();
+    let draw = Draw { view: "nonsense", mirror: &empty, step: 0, dark: true, sheet: SHEETS[0] };
+    let words = draw.figure(|f| f.csv()).unwrap_err();
+    assert!(words.contains("nonsense") && words.contains("losses"), "{words}");
+}
