@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{
     Settings,
     failure::Failure,
-    headless,
+    lab_config,
     settings::{self, Named},
 };
 use crate::{
@@ -210,7 +210,7 @@ fn train(lab: &Lab, config: &Config) -> Result<Trained, Failure> {
 
 /// A run folder at its last checkpoint.
 fn opened(folder: &Path) -> Result<Trained, Failure> {
-    let (lab, config) = headless::recorded(folder)?;
+    let (lab, config) = lab_config::recorded(folder)?;
     let plan = (lab.plan)(&config)?;
     fused::set_threads(trainer::threads_of(&plan));
     let mut run = Run::open(plan).map_err(|e| Failure::run(e.0))?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{failure::Failure, headless::recorded};
+use super::{failure::Failure, lab_config::recorded};
 use crate::{
     gpu::offscreen::Offscreen,
     store::Reader,

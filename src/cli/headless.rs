@@ -8,14 +8,16 @@ use crossbeam::channel::bounded;
 use super::{
     Settings,
     failure::Failure,
-    figures, null_models,
+    figures,
+    lab_config::{recorded, with_text},
+    null_models,
     progress::Progress,
     settings::{self, Named},
-    summary, window,
+    summary,
 };
 use crate::{
     config::Config,
-    labs::{self, Lab},
+    labs::Lab,
     store::{Writer, checkpoint},
     telemetry::{RunState, Sink},
     trainer::{self, Options, Outcome, Plan},
@@ -47,7 +49,7 @@ pub struct ResumeArgs {
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let (lab, mut config) = match settings::resolve(&args.what)? {
         Named::Config(lab, config) => (lab, config),
-        Named::Text(path) => window::with_text(path)?,
+        Named::Text(path) => with_text(path)?,
         Named::Run(folder) => {
             let shown = folder.display();
             return Err(Failure::usage(format!("{shown} is a run; `orrery resume {shown}` goes on with it")));
@@ -55,11 +57,6 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     };
     settings::apply(&args.set, lab, &mut config)?;
     train(lab, &config, &args.set.out, !args.no_figures).map(|_| ())
-}
-
-/// The lab that opens when none is named.
-pub fn default_lab() -> Result<&'static Lab, Failure> {
-    labs::LABS.first().copied().ok_or_else(|| Failure::run("this build has no lab"))
 }
 
 /// Runs a config from the start into a new folder under `out`; returns the folder.
@@ -94,18 +91,6 @@ pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
     let options = Options { start: true, writer: Some(writer), from, ..Options::default() };
     let outcome = drive(plan, options);
     finish(outcome, Some(args.run.clone()), !args.no_figures).map(|_| ())
-}
-
-/// The lab and settings of a run folder.
-pub fn recorded(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
-    let settings = folder.join("config.toml");
-    if !settings.is_file() {
-        return Err(Failure::usage(format!("`{}` is not a run folder: it has no config.toml", folder.display())));
-    }
-    match settings::resolve(&settings.to_string_lossy())? {
-        Named::Config(lab, config) => Ok((lab, config)),
-        _ => Err(Failure::usage(format!("`{}` does not hold the settings of a run", settings.display()))),
-    }
 }
 
 fn drive(plan: Plan, options: Options) -> Outcome {

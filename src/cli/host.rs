@@ -1,5 +1,5 @@
-//! The desk that the window stands on: runs, folders, files and dialogs, each on a thread of its
-//! own, so that the interface asks and goes on.
+//! The desktop as the window's host: runs, folders, files and dialogs, each on a thread of its own, so that
+//! the interface asks and goes on.
 
 use std::{
     path::{Path, PathBuf},
@@ -8,7 +8,7 @@ use std::{
 
 use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 
-use super::headless::recorded;
+use super::{graph_events, lab_config::recorded};
 use crate::{
     analysis::graph_file::Format,
     config::Config,
@@ -17,21 +17,21 @@ use crate::{
     store::{self, Reader, Writer, checkpoint},
     telemetry::{Event, Inbox, Level, RunHandle, RunState, Sink},
     trainer::{self, Options},
-    ui::host::{Delivery, Host, PastRun, Purpose, Wake},
+    ui::host::{Delivery, DialogKind, Host, PastRun, Wake},
 };
 
 /// Larger config files are not configs.
 const MOST_CONFIG_BYTES: u64 = 1 << 20;
 
-/// The real world, for the window.
-pub struct Desk {
+/// The host of the window on a desktop computer.
+pub struct DesktopHost {
     out: PathBuf,
     sender: Sender<Delivery>,
     arrived: Receiver<Delivery>,
     wake: Wake,
 }
 
-impl Desk {
+impl DesktopHost {
     /// Run folders are made in `out`, exports in `out/exports`.
     pub fn new(out: PathBuf) -> Self {
         let (sender, arrived) = unbounded();
@@ -41,7 +41,7 @@ impl Desk {
     /// Does `work` on another thread and delivers what comes of it.
     fn aside(&self, work: impl FnOnce() -> Delivery + Send + 'static) {
         let (sender, wake) = (self.sender.clone(), Arc::clone(&self.wake));
-        let spawned = std::thread::Builder::new().name("desk".to_owned()).spawn(move || {
+        let spawned = std::thread::Builder::new().name("host".to_owned()).spawn(move || {
             // the window may have closed meanwhile; then nobody needs the answer
             let _ = sender.send(work());
             wake();
@@ -52,7 +52,7 @@ impl Desk {
     }
 }
 
-impl Host for Desk {
+impl Host for DesktopHost {
     fn set_wake(&mut self, wake: Wake) {
         self.wake = wake;
     }
@@ -81,27 +81,27 @@ impl Host for Desk {
         RunHandle { commands, inbox }
     }
 
-    fn pick(&mut self, purpose: Purpose) {
+    fn pick(&mut self, dialog: DialogKind) {
         self.aside(move || {
-            let dialog = rfd::FileDialog::new();
-            let path = match &purpose {
-                Purpose::OpenText => dialog.set_title("Open a text to train on").pick_file(),
-                Purpose::OpenConfig => dialog.set_title("Open a config").add_filter("TOML", &["toml"]).pick_file(),
-                Purpose::OpenGraph => {
+            let chooser = rfd::FileDialog::new();
+            let path = match &dialog {
+                DialogKind::OpenText => chooser.set_title("Open a text to train on").pick_file(),
+                DialogKind::OpenConfig => chooser.set_title("Open a config").add_filter("TOML", &["toml"]).pick_file(),
+                DialogKind::OpenGraph => {
                     let graphs = Format::ALL.map(Format::ending);
-                    dialog.set_title("Open a graph").add_filter("Graphs", &graphs).pick_file()
+                    chooser.set_title("Open a graph").add_filter("Graphs", &graphs).pick_file()
                 }
-                Purpose::OpenRun => dialog.set_title("Open a run folder").pick_folder(),
-                Purpose::OpenTokenizer => {
-                    dialog.set_title("Open a tokenizer.json").add_filter("JSON", &["json"]).pick_file()
+                DialogKind::OpenRun => chooser.set_title("Open a run folder").pick_folder(),
+                DialogKind::OpenTokenizer => {
+                    chooser.set_title("Open a tokenizer.json").add_filter("JSON", &["json"]).pick_file()
                 }
-                Purpose::OpenCheckpoint => dialog
+                DialogKind::OpenCheckpoint => chooser
                     .set_title("Open a trained BDH")
                     .add_filter("Weights", &["safetensors", "pt", "pth"])
                     .pick_file(),
-                Purpose::SaveAs { suggested } => dialog.set_title("Save as").set_file_name(suggested).save_file(),
+                DialogKind::SaveAs { suggested } => chooser.set_title("Save as").set_file_name(suggested).save_file(),
             };
-            Delivery::Picked { purpose, path }
+            Delivery::Picked { dialog, path }
         });
     }
 
@@ -162,8 +162,8 @@ fn read_config(path: &Path) -> Result<Delivery, String> {
 /// Tells the recorded past, then stands the models up again from the last checkpoint, so that they
 /// can be questioned and, if the run was not finished, go on.
 fn replay(folder: &Path, inbox: &Arc<Inbox>, commands: &Receiver<crate::telemetry::Command>) -> Result<(), String> {
-    if super::graph_file::is_graph(folder) && folder.is_file() {
-        inbox.deliver_recorded(super::graph_file::events(folder)?);
+    if graph_events::is_graph(folder) && folder.is_file() {
+        inbox.deliver_recorded(graph_events::events(folder)?);
         return Ok(());
     }
     let past = Reader::open(folder).map_err(|e| e.to_string())?;

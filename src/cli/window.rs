@@ -8,8 +8,10 @@ use std::{
 use super::{
     Open, display,
     failure::Failure,
-    graph_file, headless,
-    host::Desk,
+    graph_events::is_certainly_graph,
+    headless,
+    host::DesktopHost,
+    lab_config::{default_lab, with_text},
     settings::{self, Named},
 };
 use crate::{
@@ -20,7 +22,7 @@ use crate::{
 
 /// Opens the window with what was named, or runs the lab without one and says why.
 pub fn open(open: &Open, began: Instant) -> Result<(), Failure> {
-    if let Some(file) = open.what.as_deref().map(Path::new).filter(|p| graph_file::is_certainly_graph(p)) {
+    if let Some(file) = open.what.as_deref().map(Path::new).filter(|p| is_certainly_graph(p)) {
         return open_graph(file.to_owned(), open, began);
     }
     let named = open.what.as_deref().map(settings::resolve).transpose()?;
@@ -33,7 +35,7 @@ pub fn open(open: &Open, began: Instant) -> Result<(), Failure> {
         named => Some(Opening::Config(configured(open, named)?.1)),
     };
     let start = Start { opening, timings: open.timings, started: began };
-    let host = Desk::new(open.set.out.clone());
+    let host = DesktopHost::new(open.set.out.clone());
     app::run(Box::new(host), start).map_err(|e| {
         Failure::run(format!("the window could not open: {e}\n`orrery run {}` trains without one", default_id()))
     })
@@ -46,7 +48,7 @@ pub fn open_graph(file: PathBuf, open: &Open, began: Instant) -> Result<(), Fail
         Failure::run(format!("{why}. `orrery view-graph {shown} --out x.png` draws it without a window"))
     })?;
     let start = Start { opening: Some(Opening::Run(file)), timings: open.timings, started: began };
-    app::run(Box::new(Desk::new(open.set.out.clone())), start)
+    app::run(Box::new(DesktopHost::new(open.set.out.clone())), start)
         .map_err(|e| Failure::run(format!("the window could not open: {e}")))
 }
 
@@ -56,19 +58,11 @@ fn configured(open: &Open, named: Option<Named>) -> Result<(&'static Lab, Config
         Some(Named::Config(lab, config)) => (lab, config),
         Some(Named::Text(path)) => with_text(path)?,
         Some(Named::Run(_)) | None => {
-            let lab = headless::default_lab()?;
+            let lab = default_lab()?;
             (lab, lab.config(None)?)
         }
     };
     settings::apply(&open.set, lab, &mut config)?;
-    Ok((lab, config))
-}
-
-/// The default lab on a text of one's own.
-pub fn with_text(path: PathBuf) -> Result<(&'static Lab, Config), Failure> {
-    let lab = headless::default_lab()?;
-    let mut config = lab.config(None)?;
-    config.set_text(&(lab.knobs)(), "corpus.file", &path.to_string_lossy())?;
     Ok((lab, config))
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use eframe::egui::{Key, Modifiers, Rect};
 
-use super::host::Purpose;
+use super::host::DialogKind;
 use crate::config::Value;
 
 /// Something to do.
@@ -39,7 +39,7 @@ pub enum Action {
     OpenRun(PathBuf),
     OpenPath(PathBuf),
     OpenSheet,
-    Pick(Purpose),
+    Pick(DialogKind),
     Palette,
     Help,
     Back,

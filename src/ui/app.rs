@@ -13,23 +13,19 @@ use eframe::{
 };
 
 use super::{
+    NAME,
     action::Action,
     frames::{FrameStats, FrameTimes, Milestones, Patience},
     host::Host,
     keys,
+    lists::Lists,
     page::Page,
     panels::{self, Overlay, Shell, home::PastRuns, toasts::Toasts},
     run::{Run, patience_id},
     session::Session,
     theme::{self, Theme},
-    views::{VIEWS, ViewEntry},
 };
-use crate::{
-    config::Config,
-    gpu,
-    labs::{LABS, Lab},
-    telemetry::Level,
-};
+use crate::{config::Config, gpu, telemetry::Level};
 
 /// What to open with; without it the last session is restored.
 #[derive(Debug, Clone)]
@@ -58,29 +54,6 @@ pub struct Start {
 impl Default for Start {
     fn default() -> Self {
         Self { opening: None, timings: false, started: Instant::now() }
-    }
-}
-
-/// The lists the window is made from; tests bring their own.
-#[derive(Clone, Copy)]
-pub struct Lists {
-    pub labs: &'static [&'static Lab],
-    pub views: &'static [ViewEntry],
-}
-
-impl Default for Lists {
-    fn default() -> Self {
-        Self { labs: LABS, views: VIEWS }
-    }
-}
-
-impl Lists {
-    pub fn lab(&self, id: &str) -> Option<&'static Lab> {
-        self.labs.iter().copied().find(|l| l.id == id)
-    }
-
-    pub fn view(&self, id: &str) -> Option<&'static ViewEntry> {
-        self.views.iter().find(|v| v.id == id)
     }
 }
 
@@ -332,7 +305,7 @@ impl eframe::App for App {
             ctx.request_repaint();
         }
         for action in actions {
-            self.perform(action, &ctx);
+            self.dispatch(action, &ctx);
         }
         let training = self.pages.values().any(|p| p.run.as_ref().is_some_and(Run::is_running));
         // While frames are being timed they follow one another without pause: the time between two
@@ -360,9 +333,6 @@ impl eframe::App for App {
         self.milestones.finished(self.frames.stats());
     }
 }
-
-/// The application's name, as the window system and the folder of its settings know it.
-pub const NAME: &str = "Orrery";
 
 /// Opens the window and stays until it closes. The error says what is missing and what to do.
 pub fn run(host: Box<dyn Host>, start: Start) -> Result<(), String> {

@@ -7,7 +7,7 @@ use crate::{config::Config, telemetry::RunHandle};
 
 /// What a file dialog is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Purpose {
+pub enum DialogKind {
     OpenText,
     OpenConfig,
     OpenRun,
@@ -25,7 +25,7 @@ pub enum Purpose {
 pub enum Delivery {
     /// A dialog ended (`None`: cancelled or no dialog available on this system).
     Picked {
-        purpose: Purpose,
+        dialog: DialogKind,
         path: Option<PathBuf>,
     },
     /// A small text file's content (a config).
@@ -69,7 +69,7 @@ pub trait Host {
     /// Opens a run folder, or a graph's file as a run that has ended: its events are delivered into the handle's inbox, and it stays as finished (its models are rebuilt from the last checkpoint to answer questions, if they can be).
     fn open_run(&mut self, folder: PathBuf) -> RunHandle;
     /// Shows a dialog on another thread.
-    fn pick(&mut self, purpose: Purpose);
+    fn pick(&mut self, dialog: DialogKind);
     fn read_text(&mut self, path: PathBuf);
     fn write(&mut self, path: PathBuf, bytes: Vec<u8>);
     /// Where exports go when no dialog is available.

@@ -10,7 +10,7 @@ use std::{
 
 use crate::telemetry::{Channel, Event, InboxBatch, Level, RunInfo, RunState, Sample};
 
-pub use super::views::curve::Curve;
+pub use super::curve::Curve;
 
 /// A run as told so far.
 #[derive(Default)]

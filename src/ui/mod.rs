@@ -6,26 +6,33 @@
 
 pub mod action;
 pub mod app;
+pub mod curve;
+mod dispatch;
 pub mod figure;
 pub mod frames;
 pub mod history;
 pub mod host;
 mod keys;
+pub mod lists;
 pub mod mirror;
 pub mod page;
 pub mod panels;
-mod perform;
 pub mod plot;
 pub mod run;
+pub mod seed_series;
 pub mod session;
 pub mod theme;
 pub mod tiling;
 pub mod views;
+pub mod widgets;
 
 pub use app::{App, Start, run};
 
+/// The application's name, as the window system and the folder of its settings know it.
+pub const NAME: &str = "Orrery";
+
 /// The views a lab's page may show, in the order of its panes.
-fn views_of(lists: app::Lists, lab: &str) -> Vec<&'static str> {
+fn views_of(lists: lists::Lists, lab: &str) -> Vec<&'static str> {
     let mut ids: Vec<&'static str> = vec![];
     for pane in lists.lab(lab).map_or(&[][..], |l| l.panes) {
         if !ids.contains(&pane.view) {

@@ -184,7 +184,7 @@ mod opened {
 
     use orrery::{
         analysis::graph_file::{FileEdge, FileNode, Format, GraphFile},
-        cli::host::Desk,
+        cli::host::DesktopHost,
         telemetry::{Payload, RunState, channels::GRAPH_NEURONS},
         ui::{host::Host, mirror::Mirror},
     };
@@ -206,7 +206,7 @@ mod opened {
     }
 
     fn opened(file: &Path) -> Mirror {
-        let handle = Desk::new(file.parent().unwrap().to_owned()).open_run(file.to_owned());
+        let handle = DesktopHost::new(file.parent().unwrap().to_owned()).open_run(file.to_owned());
         let mut mirror = Mirror::default();
         for _ in 0..400 {
             mirror.apply_batch(handle.inbox.take());

@@ -23,8 +23,9 @@ use orrery::{
     trainer::Plan,
     ui::{
         App, Start,
-        app::{Lists, Opening},
-        host::{Delivery, Host, PastRun, Purpose},
+        app::Opening,
+        host::{Delivery, DialogKind, Host, PastRun},
+        lists::Lists,
         views::{VIEWS, View, ViewCx, ViewEntry},
     },
 };
@@ -117,7 +118,7 @@ enum Worker {
 struct Asked {
     commands: Mutex<Vec<Command>>,
     launched: Mutex<Vec<Config>>,
-    picked: Mutex<Vec<Purpose>>,
+    picked: Mutex<Vec<DialogKind>>,
     written: Mutex<Vec<(PathBuf, Vec<u8>)>>,
     opened: Mutex<Vec<PathBuf>>,
     steps: AtomicU64,
@@ -246,8 +247,8 @@ impl Host for Pretender {
         RunHandle { commands, inbox }
     }
 
-    fn pick(&mut self, purpose: Purpose) {
-        self.asked.picked.lock().unwrap().push(purpose);
+    fn pick(&mut self, dialog: DialogKind) {
+        self.asked.picked.lock().unwrap().push(dialog);
     }
 
     fn read_text(&mut self, path: PathBuf) {
@@ -286,31 +287,31 @@ impl Host for Pretender {
 
 // ---- driving ----
 
-struct Desk {
+struct Desktop {
     harness: Harness<'static, App>,
     asked: Arc<Asked>,
     deliver: Sender<Delivery>,
 }
 
-fn desk_of(worker: Worker, lists: Lists, opening: Option<Opening>) -> Desk {
+fn desk_of(worker: Worker, lists: Lists, opening: Option<Opening>) -> Desktop {
     let (host, asked, deliver) = Pretender::with(worker);
     let start = Start { opening, ..Start::default() };
     let harness = Harness::builder()
         .with_size([1280.0, 800.0])
         .with_step_dt(1.0 / 60.0)
         .build_eframe(move |cc| App::with_lists(cc, host, start, lists));
-    Desk { harness, asked, deliver }
+    Desktop { harness, asked, deliver }
 }
 
 const LISTS: Lists = Lists { labs: &PRETEND, views: &PRETEND_VIEWS };
 
-fn desk(worker: Worker) -> Desk {
+fn desk(worker: Worker) -> Desktop {
     let mut d = desk_of(worker, LISTS, Some(Opening::Lab("pretend".into())));
     d.until("ready", |d| d.state() == "ready" || worker == Worker::Stalled);
     d
 }
 
-impl Desk {
+impl Desktop {
     fn steps(&mut self, n: usize) {
         for _ in 0..n {
             self.harness.step();
@@ -318,7 +319,7 @@ impl Desk {
     }
 
     /// Draws frames until it holds, or panics after some seconds.
-    fn until(&mut self, what: &str, holds: impl Fn(&Desk) -> bool) {
+    fn until(&mut self, what: &str, holds: impl Fn(&Desktop) -> bool) {
         let begun = Instant::now();
         loop {
             self.harness.step();
@@ -583,8 +584,10 @@ fn numbers_are_exported_through_the_dialog_or_into_the_export_folder() {
     d.click("Menu of Teller");
     d.click("Save the numbers (CSV)…");
     let suggested = "pretend-teller-step0.csv".to_owned();
-    assert_eq!(d.asked.picked.lock().unwrap()[..], [Purpose::SaveAs { suggested: suggested.clone() }]);
-    d.deliver.send(Delivery::Picked { purpose: Purpose::SaveAs { suggested: suggested.clone() }, path: None }).unwrap();
+    assert_eq!(d.asked.picked.lock().unwrap()[..], [DialogKind::SaveAs { suggested: suggested.clone() }]);
+    d.deliver
+        .send(Delivery::Picked { dialog: DialogKind::SaveAs { suggested: suggested.clone() }, path: None })
+        .unwrap();
     d.steps(3);
     d.click("Save into exports");
     let written = d.asked.written.lock().unwrap().clone();
@@ -616,7 +619,7 @@ fn a_copied_session_reproduces_the_page() {
 #[test]
 fn a_broken_config_says_what_is_wrong() {
     let mut d = desk(Worker::Steps);
-    d.deliver.send(Delivery::Picked { purpose: Purpose::OpenConfig, path: Some("mine.toml".into()) }).unwrap();
+    d.deliver.send(Delivery::Picked { dialog: DialogKind::OpenConfig, path: Some("mine.toml".into()) }).unwrap();
     d.until("the complaint", |d| d.shows("did you mean `model.width`"));
     assert!(d.shows("mine.toml"));
 }
@@ -660,7 +663,7 @@ fn trained_weights_are_opened_ready_to_be_asked() {
         assert_eq!(d.page().config.text("corpus.file"), "");
         assert_eq!(d.asked.launched.lock().unwrap().len(), 2 + i, "opened at once, paused");
     }
-    let picked = Delivery::Picked { purpose: Purpose::OpenCheckpoint, path: Some("four".into()) };
+    let picked = Delivery::Picked { dialog: DialogKind::OpenCheckpoint, path: Some("four".into()) };
     d.deliver.send(picked).unwrap();
     d.until("the picked one", |d| d.page().config.text("model.checkpoint") == "four");
     d.press(Key::Escape);
@@ -682,7 +685,7 @@ impl egui::DroppedFile for Dropped {
     }
 }
 
-fn drop_file(d: &mut Desk, name: &str) {
+fn drop_file(d: &mut Desktop, name: &str) {
     d.harness.input_mut().dropped_files.push(Arc::new(Dropped(name.into())));
     d.steps(4);
 }
@@ -810,12 +813,12 @@ fn pictures() {
             .with_pixels_per_point(scale)
             .wgpu()
             .build_eframe(move |cc| App::with_lists(cc, host, Start::default(), lists));
-        let mut d = Desk { harness, asked, deliver };
+        let mut d = Desktop { harness, asked, deliver };
         d.steps(3);
         if !dark {
             d.press(Key::D);
         }
-        let shoot = |d: &mut Desk, what: &str| {
+        let shoot = |d: &mut Desktop, what: &str| {
             d.steps(2);
             let image = d.harness.render().expect("rendered");
             image.save(format!("{folder}/{what}-{name}.png")).expect("saved");

@@ -7,10 +7,10 @@ use eframe::egui::{
     vec2,
 };
 
-use super::{Shell, TOP_BAR, ground, heading, number, sketch, top_bar};
+use super::{Shell, TOP_BAR, ground, heading, sketch, top_bar};
 use crate::{
     labs::Lab,
-    ui::{action::Action, host::PastRun, page::Page, run::Run, theme},
+    ui::{action::Action, host::PastRun, page::Page, run::Run, theme, widgets::number},
 };
 
 const CARD_WIDTH: f32 = 376.0;

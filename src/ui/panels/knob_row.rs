@@ -5,15 +5,16 @@ use eframe::egui::{
     self, Align, ComboBox, DragValue, Layout, Response, RichText, Sense, Slider, TextEdit, Ui, WidgetInfo, vec2,
 };
 
-use super::{Shell, number};
+use super::Shell;
 use crate::{
     config::{Knob, Range, Value},
     ui::{
         action::Action,
-        host::Purpose,
+        host::DialogKind,
         page::{Page, Takes, is_path},
         run::Run,
         theme::Theme,
+        widgets::number,
     },
 };
 
@@ -238,9 +239,9 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
         if browse.clicked() {
             browsed = true;
             shell.act(Action::Pick(match Takes::of(knob.key) {
-                Some(Takes::Tokenizer) => Purpose::OpenTokenizer,
-                Some(Takes::Checkpoint) => Purpose::OpenCheckpoint,
-                _ => Purpose::OpenText,
+                Some(Takes::Tokenizer) => DialogKind::OpenTokenizer,
+                Some(Takes::Checkpoint) => DialogKind::OpenCheckpoint,
+                _ => DialogKind::OpenText,
             }));
         }
     });

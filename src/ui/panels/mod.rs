@@ -5,7 +5,7 @@ use std::path::Path;
 
 use eframe::egui::{self, Context, Frame, Margin, Panel, Stroke, Ui};
 
-use super::{action::Action, app::Lists, page::Page, session::Session, theme::Theme};
+use super::{action::Action, lists::Lists, page::Page, session::Session, theme::Theme};
 
 pub mod banner;
 pub mod controls;
@@ -16,7 +16,6 @@ pub mod icon;
 pub mod inspector;
 pub mod knob_row;
 pub mod lesson;
-pub mod number;
 pub mod open_sheet;
 pub mod palette;
 pub mod picture;

@@ -10,7 +10,7 @@ use eframe::egui::{
 use super::Shell;
 use crate::ui::{
     action::Action,
-    host::Purpose,
+    host::DialogKind,
     page::{Page, Takes},
     theme::{self, Theme},
 };
@@ -32,16 +32,16 @@ impl OpenSheet {
             .color(shell.theme.secondary),
         );
         ui.horizontal(|ui| {
-            for (words, purpose) in [
-                ("Text…", Purpose::OpenText),
-                ("Config…", Purpose::OpenConfig),
-                ("Run folder…", Purpose::OpenRun),
-                ("Graph…", Purpose::OpenGraph),
-                ("Tokenizer…", Purpose::OpenTokenizer),
-                ("Checkpoint…", Purpose::OpenCheckpoint),
+            for (words, dialog) in [
+                ("Text…", DialogKind::OpenText),
+                ("Config…", DialogKind::OpenConfig),
+                ("Run folder…", DialogKind::OpenRun),
+                ("Graph…", DialogKind::OpenGraph),
+                ("Tokenizer…", DialogKind::OpenTokenizer),
+                ("Checkpoint…", DialogKind::OpenCheckpoint),
             ] {
                 if ui.button(words).clicked() {
-                    shell.act(Action::Pick(purpose));
+                    shell.act(Action::Pick(dialog));
                 }
             }
         });

@@ -7,12 +7,12 @@ use eframe::egui::{ColorImage, Context, Rect};
 
 type Done = Arc<Mutex<Vec<Result<Picture, String>>>>;
 
-/// Where a picture goes when it is ready.
+/// What becomes of a picture that is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Goes {
-    /// A person is asked.
-    Asked,
-    /// Into the export folder, as one of a sequence.
+pub enum Destination {
+    /// A dialog asks for a file name.
+    Dialog,
+    /// It is written into the export folder, as one of a sequence.
     Recorded,
 }
 
@@ -21,33 +21,33 @@ pub enum Goes {
 pub struct Picture {
     pub name: String,
     pub png: Vec<u8>,
-    pub goes: Goes,
+    pub destination: Destination,
 }
 
 /// Pictures under way and ready.
 #[derive(Debug, Default)]
 pub struct Pictures {
-    asked: Vec<(Rect, String, Goes)>,
+    asked: Vec<(Rect, String, Destination)>,
     done: Done,
 }
 
 impl Pictures {
     /// Asks for a picture of `rect` (points), to be called `name`. It is taken of the frame after
     /// this one, when the menu it was asked from is gone.
-    pub fn ask(&mut self, rect: Rect, name: String, goes: Goes, ctx: &Context) {
-        self.asked.push((rect, name, goes));
+    pub fn ask(&mut self, rect: Rect, name: String, destination: Destination, ctx: &Context) {
+        self.asked.push((rect, name, destination));
         ctx.request_repaint();
     }
 
     /// Takes the pictures asked for in the last frame.
     pub fn begin(&mut self, ctx: &Context) {
-        for (rect, name, goes) in std::mem::take(&mut self.asked) {
+        for (rect, name, destination) in std::mem::take(&mut self.asked) {
             let done = self.done.clone();
             let wake = ctx.clone();
             ctx.request_screenshot(move |shot| {
                 std::thread::spawn(move || {
                     let scale = wake.pixels_per_point();
-                    let result = encode(&shot, rect, scale).map(|png| Picture { name, png, goes });
+                    let result = encode(&shot, rect, scale).map(|png| Picture { name, png, destination });
                     done.lock().unwrap_or_else(|p| p.into_inner()).push(result);
                     wake.request_repaint();
                 });

@@ -17,7 +17,7 @@ use crate::{
     telemetry::Command,
     ui::{
         action::Action,
-        app::Lists,
+        lists::Lists,
         mirror::Mirror,
         page::Page,
         theme::{self, Theme},

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     config::Value,
-    ui::{action::Action, app::NAME, page::Page, theme},
+    ui::{NAME, action::Action, page::Page, theme},
 };
 
 pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>) {

@@ -5,9 +5,8 @@ use eframe::egui::{self, Align, Layout, RichText, Slider, Stroke, Ui, vec2};
 use super::{
     Shell,
     icon::{Icon, Look, icon_button, icon_button_in},
-    number,
 };
-use crate::ui::{action::Action, page::Page, run::Run, theme};
+use crate::ui::{action::Action, page::Page, run::Run, theme, widgets::number};
 
 /// Paces to choose from: name, steps a second (0: no limit), words.
 const PACES: [(&str, f64, &str); 3] =

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use eframe::egui::{Color32, Vec2};
 
-pub use super::views::curve::{Curve, Smoothed};
+pub use super::curve::{Curve, Smoothed};
 
 mod drawing;
 mod export;

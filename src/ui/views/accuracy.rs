@@ -2,20 +2,20 @@
 
 use eframe::egui::Ui;
 
-use super::{
-    View, ViewCx,
-    groups::{Look, Seeds, Tracked},
-};
+use super::{View, ViewCx};
 use crate::{
     telemetry::channels,
-    ui::plot::{Axis, Chart, ChartState, Reference},
+    ui::{
+        plot::{Axis, Chart, ChartState, Reference},
+        seed_series::{Look, SeedSeries, Seeds},
+    },
 };
 
 /// View `accuracy`.
 #[derive(Default)]
 pub struct Accuracy {
     state: ChartState,
-    tracked: Tracked,
+    tracked: SeedSeries,
 }
 
 impl Accuracy {
@@ -23,7 +23,7 @@ impl Accuracy {
         Box::<Self>::default()
     }
 
-    fn chart<'a>(tracked: &'a Tracked, cx: &ViewCx<'a>) -> Chart<'a> {
+    fn chart<'a>(tracked: &'a SeedSeries, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("accuracy (share right)").fixed(0.0, 1.04);
         let mut chart = Chart::new("accuracy", Axis::new("step"), y).empty(
             "No accuracy here: this text asks no questions. The preset \u{201c}Needed\u{201d} trains on one that does.",

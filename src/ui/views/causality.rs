@@ -3,14 +3,15 @@
 
 use eframe::egui::{self, FontId, Ui, vec2};
 
-use super::{
-    RunTracker, View, ViewCx,
-    token_strip::{Mark, token_strip_ui},
-};
+use super::{RunTracker, View, ViewCx};
 use crate::{
     config::Value,
     telemetry::{Args, Payload, Sample, channels},
-    ui::plot::{Axis, Chart, ChartState, Line, Reference, Span, Stroke, value_words},
+    ui::{
+        plot::{Axis, Chart, ChartState, Line, Reference, Span, Stroke, value_words},
+        seed_series::group_index,
+        widgets::token_strip::{Mark, token_strip_ui},
+    },
 };
 
 /// View `causality`.
@@ -81,7 +82,7 @@ impl Causality {
             let line = Line::new("wrong upsample, floor(t/P)", cx.theme.warm, points(wrong));
             chart.lines.push(line.stroke(Stroke::Stems));
         }
-        let colour = cx.theme.variant(super::groups::place_of(cx.mirror, variant));
+        let colour = cx.theme.variant(group_index(cx.mirror, variant));
         chart.lines.push(Line::new("this model", colour, points(delta)).stroke(Stroke::Stems));
         if at > 0.0 {
             let label = match before_max(sample) {

@@ -3,12 +3,13 @@
 
 use eframe::egui::{self, Align2, Color32, FontId, Rect, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2};
 
-use super::{View, ViewCx, groups::groups};
+use super::{View, ViewCx};
 use crate::{
     telemetry::channels,
     ui::{
         mirror::Mirror,
         plot::{quote, value_words},
+        seed_series::groups,
         theme::Theme,
     },
 };

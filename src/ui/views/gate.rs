@@ -2,14 +2,14 @@
 
 use eframe::egui::Ui;
 
-use super::{
-    View, ViewCx,
-    groups::{Look, Seeds, Tracked},
-    stacked::stacked_ui,
-};
+use super::{View, ViewCx};
 use crate::{
     telemetry::channels,
-    ui::plot::{Axis, Chart, ChartState, Zone},
+    ui::{
+        plot::{Axis, Chart, ChartState, Zone},
+        seed_series::{Look, SeedSeries, Seeds, groups},
+        widgets::stacked_charts::stacked_ui,
+    },
 };
 
 /// The paper's gates stay within this of zero.
@@ -20,8 +20,8 @@ const GRADIENT_SMOOTHING: f64 = 0.8;
 /// View `gate`.
 #[derive(Default)]
 pub struct Gate {
-    gate: Tracked,
-    gradient: Tracked,
+    gate: SeedSeries,
+    gradient: SeedSeries,
     states: [ChartState; 2],
 }
 
@@ -30,7 +30,7 @@ impl Gate {
         Box::<Self>::default()
     }
 
-    fn gate_chart<'a>(gate: &'a Tracked, cx: &ViewCx<'a>) -> Chart<'a> {
+    fn gate_chart<'a>(gate: &'a SeedSeries, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("tanh(\u{3b3})").include(&[-1.3 * PAPER_BAND, 1.3 * PAPER_BAND]);
         let mut chart = Chart::new("gate", Axis::new("step").include(&[0.0]), y).empty(
             "No gate yet. Run a lab that has one, with a coupled variant: press Space, and \u{3b3} leaves zero with \
@@ -47,7 +47,7 @@ impl Gate {
         chart
     }
 
-    fn gradient_chart<'a>(gradient: &'a Tracked, cx: &ViewCx<'a>) -> Chart<'a> {
+    fn gradient_chart<'a>(gradient: &'a SeedSeries, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("dLoss/d\u{3b3}, smoothed");
         let mut chart = Chart::new("gate gradient", Axis::new("step").include(&[0.0]), y);
         gradient.draw(
@@ -78,7 +78,7 @@ impl View for Gate {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let several = cx.mirror.variants().len() > super::groups::groups(cx.mirror).len();
+        let several = cx.mirror.variants().len() > groups(cx.mirror).len();
         cx.subtitle(if several {
             "weight of the slow path, and its gradient, a line a seed"
         } else {

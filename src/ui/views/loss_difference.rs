@@ -4,16 +4,14 @@ use std::collections::VecDeque;
 
 use eframe::egui::{Ui, vec2};
 
-use super::{
-    View, ViewCx,
-    groups::{Group, Spread, groups},
-};
+use super::{View, ViewCx};
 use crate::{
     analysis::statistics::mean_sd,
     telemetry::channels,
     ui::{
         mirror::Mirror,
         plot::{Axis, Band, Chart, ChartState, Curve, Line, Reference},
+        seed_series::{SeedGroup, Spread, groups},
     },
 };
 
@@ -161,7 +159,7 @@ impl LossDifference {
 }
 
 impl Contrast {
-    fn follow(&mut self, mirror: &Mirror, channel: &str, first: &Group, (other, place): (&Group, usize)) {
+    fn follow(&mut self, mirror: &Mirror, channel: &str, first: &SeedGroup, (other, place): (&SeedGroup, usize)) {
         let seed = |v: usize| mirror.variants().get(v).map(|i| i.seed);
         let mut pairs = vec![];
         for a in &first.members {

@@ -3,13 +3,13 @@
 
 use eframe::egui::{self, Ui, vec2};
 
-use super::{
-    View, ViewCx,
-    groups::{Look, Seeds, Tracked},
-};
+use super::{View, ViewCx};
 use crate::{
     telemetry::channels,
-    ui::plot::{Axis, Chart, ChartState, Stroke},
+    ui::{
+        plot::{Axis, Chart, ChartState, Stroke},
+        seed_series::{Look, SeedSeries, Seeds},
+    },
 };
 
 /// Which losses are drawn.
@@ -25,8 +25,8 @@ pub struct Losses {
     state: ChartState,
     smoothing: f64,
     shown: Shown,
-    train: Tracked,
-    held_out: Tracked,
+    train: SeedSeries,
+    held_out: SeedSeries,
 }
 
 impl Losses {
@@ -35,12 +35,12 @@ impl Losses {
             state: ChartState::default(),
             smoothing: 0.9,
             shown: Shown::Both,
-            train: Tracked::default(),
-            held_out: Tracked::default(),
+            train: SeedSeries::default(),
+            held_out: SeedSeries::default(),
         })
     }
 
-    fn chart<'a>(train: &'a Tracked, held_out: &'a Tracked, shown: Shown, cx: &ViewCx<'a>) -> Chart<'a> {
+    fn chart<'a>(train: &'a SeedSeries, held_out: &'a SeedSeries, shown: Shown, cx: &ViewCx<'a>) -> Chart<'a> {
         let mut chart = Chart::new("losses", Axis::new("step"), Axis::new("loss (nats a token)"))
             .empty("No losses yet. Press Space to train; the first step appears at once.");
         if shown != Shown::HeldOut {

@@ -16,24 +16,16 @@ pub mod bdh_dynamics;
 pub mod causality;
 pub mod connectivity;
 pub mod cost;
-pub mod curve;
 pub mod flow;
 pub mod gate;
 pub mod graph;
-pub mod groups;
 pub mod loss_difference;
 pub mod losses;
-pub mod playhead;
 pub mod recoverability;
 pub mod residual;
-pub mod sentence;
-pub mod stacked;
 pub mod staircase;
 pub mod synapses;
-pub mod token_strip;
-pub mod trace_decay;
-pub mod trace_strips;
-pub mod word_swap;
+pub mod traces;
 
 /// What is selected, in all views at once.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -281,21 +273,21 @@ pub static VIEWS: &[ViewEntry] = &[
         title: "Traces under a sentence",
         about: "Each word has a colour of its own; the bars under it show how much of it is left in each trace when \
                 reading has come to the cursor. Every word fades alike, whatever it means.",
-        make: trace_strips::TraceStrips::make,
+        make: traces::TraceStrips::make,
     },
     ViewEntry {
         id: "trace_decay",
         title: "Decay",
         about: "What is left of a word k words later in each trace, its weight, and how a trace answers a step. The \
                 dashed marks are the paper's, for \u{3b1} = 0.02.",
-        make: trace_decay::TraceDecay::make,
+        make: traces::TraceDecay::make,
     },
     ViewEntry {
         id: "word_swap",
         title: "Swap a word",
         about: "Two sentences that differ in one word, and the distance of their traces after every word. When the \
                 distance is gone, nobody who reads the trace can tell which sentence it was.",
-        make: word_swap::WordSwap::make,
+        make: traces::WordSwap::make,
     },
     ViewEntry {
         id: "recoverability",

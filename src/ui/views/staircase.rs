@@ -2,13 +2,13 @@
 
 use eframe::egui::{Color32, Ui};
 
-use super::{
-    RunTracker, View, ViewCx,
-    token_strip::{Mark, token_strip_ui},
-};
+use super::{RunTracker, View, ViewCx};
 use crate::{
     telemetry::{Payload, Sample, channels},
-    ui::plot::{Axis, Chart, ChartState, Line, Span, Stroke},
+    ui::{
+        plot::{Axis, Chart, ChartState, Line, Span, Stroke},
+        widgets::token_strip::{Mark, token_strip_ui},
+    },
 };
 
 /// View `staircase`.

@@ -16,10 +16,8 @@ use crate::{
     ui::{
         plot::{empty_ui, quote},
         theme,
-        views::{
-            View, ViewCx,
-            token_strip::{Mark, token_strip_ui},
-        },
+        views::{View, ViewCx},
+        widgets::token_strip::{Mark, token_strip_ui},
     },
 };
 

@@ -18,8 +18,8 @@ use crate::{
     config::Config,
     telemetry::{Args, Payload, Sample, Series, channels},
     ui::{
-        panels::number,
         plot::{Chart, Data, quote},
+        widgets::number,
     },
 };
 

@@ -5,7 +5,7 @@ use eframe::egui::{ComboBox, DragValue, Ui, WidgetInfo, accesskit::Role};
 use super::dials::Dials;
 use crate::{
     config::Value,
-    ui::{panels::number, views::ViewCx},
+    ui::{views::ViewCx, widgets::number},
 };
 
 /// Solvers by id, with their names; the first four take fixed steps.

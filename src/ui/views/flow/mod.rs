@@ -3,7 +3,6 @@
 
 mod along;
 mod answer;
-pub(super) mod bars;
 mod camera;
 mod claims;
 mod dials;

@@ -10,9 +10,9 @@ use super::answer::Answer;
 use crate::{
     gpu::colour::ColourMap,
     ui::{
-        panels::number,
         theme::{self, Theme},
         views::ViewCx,
+        widgets::number,
     },
 };
 

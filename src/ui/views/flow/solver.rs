@@ -13,7 +13,8 @@ use super::{
 use crate::ui::{
     plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, empty_ui, value_words},
     theme,
-    views::{View, ViewCx, stacked::stacked_within_ui},
+    views::{View, ViewCx},
+    widgets::stacked_charts::stacked_within_ui,
 };
 
 /// View `flow_solver`.

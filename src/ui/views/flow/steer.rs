@@ -10,7 +10,6 @@ use eframe::egui::{
 use super::{
     EMPTY,
     answer::{Answer, SPACE},
-    bars::{Bar, bars_ui},
     dials::{Dials, U},
     method::{field_ui, solver_ui},
     motion::Motion,
@@ -21,8 +20,9 @@ use crate::{
     ui::{
         plot::{drawing, empty_ui, quote},
         theme::{self, Theme},
-        views::{
-            View, ViewCx,
+        views::{View, ViewCx},
+        widgets::{
+            bars::{Bar, bars_ui},
             token_strip::{Mark, token_strip_ui},
         },
     },

@@ -16,7 +16,8 @@ use crate::{
     ui::{
         plot::{Chart, ChartState},
         theme,
-        views::{RunTracker, View, ViewCx, stacked::stacked_ui},
+        views::{RunTracker, View, ViewCx},
+        widgets::stacked_charts::stacked_ui,
     },
 };
 

@@ -5,9 +5,10 @@ use eframe::egui::{RichText, Ui};
 use crate::{
     telemetry::channels,
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Reference, Stroke},
+        plot::{Axis, Chart, ChartState, Curve, Line, Reference, Stroke},
         theme,
-        views::{View, ViewCx, cost::measured, curve::Curve, stacked::stacked_ui},
+        views::{View, ViewCx, cost::measured},
+        widgets::stacked_charts::stacked_ui,
     },
 };
 

@@ -62,7 +62,7 @@ impl NeuronGraph {
         let name = format!("graph of {}", network.size_words());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &name));
         let before = (self.camera, self.motion.step, self.motion.dragged);
-        self.hands(ui, network, rect, &response, cx);
+        self.handle_pointer(ui, network, rect, &response, cx);
         let moves = self.advance(ui, network, cx);
         let changed = before != (self.camera, self.motion.step, self.motion.dragged);
         self.picture.quiet = if changed { 0 } else { self.picture.quiet.saturating_add(1) };
@@ -150,7 +150,7 @@ impl NeuronGraph {
         self.picture.dressed_for = Some(of);
     }
 
-    fn hands(&mut self, ui: &Ui, network: &Network, rect: Rect, response: &Response, cx: &mut ViewCx<'_>) {
+    fn handle_pointer(&mut self, ui: &Ui, network: &Network, rect: Rect, response: &Response, cx: &mut ViewCx<'_>) {
         let pointer = response.hover_pos().filter(|p| rect.contains(*p));
         if let Some(p) = pointer {
             let (scroll, pinch) = ui.input(|i| (i.smooth_scroll_delta().y, i.zoom_delta()));

@@ -4,8 +4,8 @@ use eframe::egui::{Button, ComboBox, Key, Popup, Rect, TextEdit, Ui, WidgetInfo,
 
 use super::{NeuronGraph, file, network::Network};
 use crate::ui::{
-    panels::number::grouped,
     views::{Export, ViewCx},
+    widgets::number::grouped,
 };
 
 impl NeuronGraph {

@@ -13,9 +13,9 @@ use super::{
     network::Network,
 };
 use crate::ui::{
-    panels::number::grouped,
     plot::{escape, hex},
     views::ViewCx,
+    widgets::number::grouped,
 };
 
 /// Points of a drawing.

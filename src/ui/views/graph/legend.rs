@@ -3,7 +3,7 @@
 use eframe::egui::{self, Align2, Color32, FontId, Rect, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2};
 
 use super::{NeuronGraph, network::Network};
-use crate::ui::{panels::number::grouped, theme, views::ViewCx};
+use crate::ui::{theme, views::ViewCx, widgets::number::grouped};
 
 const ROW: f32 = 18.0;
 

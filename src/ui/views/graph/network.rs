@@ -157,7 +157,7 @@ impl Network {
 
     /// "2,000 neurons, 20,000 edges".
     pub fn size_words(&self) -> String {
-        use crate::ui::panels::number::grouped;
+        use crate::ui::widgets::number::grouped;
         format!("{} neurons \u{b7} {} edges", grouped(self.len() as u64), grouped(self.edges.len() as u64))
     }
 }

@@ -7,7 +7,8 @@ use crate::{
     telemetry::{Payload, channels},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke},
-        views::{RunTracker, View, ViewCx, stacked::stacked_ui},
+        views::{RunTracker, View, ViewCx},
+        widgets::stacked_charts::stacked_ui,
     },
 };
 

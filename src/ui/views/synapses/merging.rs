@@ -5,9 +5,9 @@ use eframe::egui::{RichText, ScrollArea, Ui};
 use super::stages;
 use crate::{
     telemetry::{Args, Matrix, Payload, Sample, channels},
-    ui::views::{
-        View, ViewCx,
-        flow::bars::{Bar, bars_ui},
+    ui::{
+        views::{View, ViewCx},
+        widgets::bars::{Bar, bars_ui},
     },
 };
 

@@ -15,8 +15,8 @@ use crate::{
     ui::{
         plot::{Axis, Chart, ChartState, Line, Mark as Sign, Stroke, quote},
         theme::{self, GRID},
-        views::{
-            View, ViewCx,
+        views::{View, ViewCx},
+        widgets::{
             playhead::Playhead,
             token_strip::{Mark, token_strip_ui},
         },

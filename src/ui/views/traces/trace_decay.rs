@@ -3,15 +3,13 @@
 
 use eframe::egui::{RichText, Ui, vec2};
 
-use super::{
-    View, ViewCx,
-    sentence::{NAMES, Sentence},
-};
+use super::sentence::{NAMES, Sentence};
 use crate::{
     analysis::ema,
     ui::{
         plot::{Axis, Chart, ChartState, Line, Reference},
         theme,
+        views::{View, ViewCx},
     },
 };
 

@@ -7,12 +7,12 @@ use eframe::egui::{self, Context};
 use super::{
     action::Action,
     app::App,
-    host::{Delivery, Purpose},
+    host::{Delivery, DialogKind},
     mirror::Mirror,
     page::{Page, Takes, path_knob},
     panels::{
         Overlay,
-        picture::{Goes, Picture},
+        picture::{Destination, Picture},
     },
     run::Run,
     session::{LabSession, Shared, adopt},
@@ -28,13 +28,13 @@ use crate::{
 const PRESENTER_SCALE: f32 = 1.5;
 
 impl App {
-    pub(super) fn perform(&mut self, action: Action, ctx: &Context) {
+    pub(super) fn dispatch(&mut self, action: Action, ctx: &Context) {
         match action {
             Action::Home => self.go_home(),
             Action::OpenLab(id) => self.open_lab(id, ctx),
             Action::OpenRun(folder) => self.open_run(folder, ctx),
             Action::OpenPath(path) => self.open_path(path, ctx),
-            Action::Pick(purpose) => self.host.pick(purpose),
+            Action::Pick(dialog) => self.host.pick(dialog),
             Action::OpenSheet => self.overlay = Some(Overlay::open_sheet()),
             Action::Palette => self.overlay = Some(Overlay::palette()),
             Action::Help => self.overlay = Some(Overlay::Help),
@@ -44,8 +44,8 @@ impl App {
             Action::CopyText(text) => ctx.copy_text(text),
             Action::Dismiss(id) => self.toasts.dismiss(id),
             Action::Toast(text) => self.toasts.push(Level::Info, text),
-            Action::Picture(rect, name) => self.pictures.ask(rect, name, Goes::Asked, ctx),
-            Action::Record(rect, name) => self.pictures.ask(rect, name, Goes::Recorded, ctx),
+            Action::Picture(rect, name) => self.pictures.ask(rect, name, Destination::Dialog, ctx),
+            Action::Record(rect, name) => self.pictures.ask(rect, name, Destination::Recorded, ctx),
             Action::Save(name, bytes) => self.save(name, bytes),
             Action::SaveInExports(name, bytes) => {
                 let path = self.host.export_folder().join(name);
@@ -58,7 +58,7 @@ impl App {
             | Action::FoldControls
             | Action::FoldInspector
             | Action::FrameTimes => self.change_looks(&action, ctx),
-            other => self.perform_on_page(other, ctx),
+            other => self.dispatch_on_page(other, ctx),
         }
     }
 
@@ -83,7 +83,7 @@ impl App {
         self.session.zoom = ctx.zoom_factor() / if self.presenter { PRESENTER_SCALE } else { 1.0 };
     }
 
-    fn perform_on_page(&mut self, action: Action, ctx: &Context) {
+    fn dispatch_on_page(&mut self, action: Action, ctx: &Context) {
         let now = ctx.input(|i| i.time);
         let Some(page) = self.open.and_then(|id| self.pages.get_mut(id)) else { return };
         let host = self.host.as_mut();
@@ -331,14 +331,16 @@ impl App {
     pub(super) fn take_deliveries(&mut self, ctx: &Context) {
         for delivery in self.host.deliveries() {
             match delivery {
-                Delivery::Picked { purpose: Purpose::SaveAs { suggested }, path } => self.saving_goes(&suggested, path),
-                Delivery::Picked { purpose, path: Some(path) } => match purpose {
-                    Purpose::OpenText => self.set_picked(Takes::Text, &path, ctx),
-                    Purpose::OpenTokenizer => self.set_picked(Takes::Tokenizer, &path, ctx),
-                    Purpose::OpenCheckpoint => self.set_picked(Takes::Checkpoint, &path, ctx),
-                    Purpose::OpenConfig => self.host.read_text(path),
-                    Purpose::OpenRun | Purpose::OpenGraph => self.open_run(path, ctx),
-                    Purpose::SaveAs { .. } => {}
+                Delivery::Picked { dialog: DialogKind::SaveAs { suggested }, path } => {
+                    self.save_dialog_ended(&suggested, path)
+                }
+                Delivery::Picked { dialog, path: Some(path) } => match dialog {
+                    DialogKind::OpenText => self.set_picked(Takes::Text, &path, ctx),
+                    DialogKind::OpenTokenizer => self.set_picked(Takes::Tokenizer, &path, ctx),
+                    DialogKind::OpenCheckpoint => self.set_picked(Takes::Checkpoint, &path, ctx),
+                    DialogKind::OpenConfig => self.host.read_text(path),
+                    DialogKind::OpenRun | DialogKind::OpenGraph => self.open_run(path, ctx),
+                    DialogKind::SaveAs { .. } => {}
                 },
                 Delivery::Picked { path: None, .. } => self.toasts.push(
                     Level::Info,
@@ -370,9 +372,9 @@ impl App {
 
     /// A tile's picture is ready.
     pub(super) fn take_picture(&mut self, picture: Picture) {
-        match picture.goes {
-            Goes::Asked => self.save(picture.name, picture.png),
-            Goes::Recorded => {
+        match picture.destination {
+            Destination::Dialog => self.save(picture.name, picture.png),
+            Destination::Recorded => {
                 let path = self.host.export_folder().join(picture.name);
                 self.recorded.insert(path.clone());
                 self.host.write(path, picture.png);
@@ -382,10 +384,10 @@ impl App {
 
     pub(super) fn save(&mut self, name: String, bytes: Vec<u8>) {
         self.saving.insert(name.clone(), bytes);
-        self.host.pick(Purpose::SaveAs { suggested: name });
+        self.host.pick(DialogKind::SaveAs { suggested: name });
     }
 
-    fn saving_goes(&mut self, suggested: &str, path: Option<PathBuf>) {
+    fn save_dialog_ended(&mut self, suggested: &str, path: Option<PathBuf>) {
         let Some(bytes) = self.saving.remove(suggested) else { return };
         match path {
             Some(path) => self.host.write(path, bytes),

@@ -3,8 +3,11 @@
 
 use eframe::egui::Color32;
 
-use super::ViewCx;
-use crate::{analysis::ema, config::Value, ui::theme::Theme};
+use crate::{
+    analysis::ema,
+    config::Value,
+    ui::{theme::Theme, views::ViewCx},
+};
 
 /// Names of the three traces, fast to slow.
 pub const NAMES: [&str; 3] = ["fast", "medium", "slow"];

@@ -14,7 +14,7 @@ use crate::{
 
 /// Variants that differ only by seed. Its place among the groups fixes its colour.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Group {
+pub struct SeedGroup {
     /// Legend text: "frozen".
     pub label: String,
     /// The plan's name: `frozen`.
@@ -24,12 +24,12 @@ pub struct Group {
 }
 
 /// The groups of a run in the order of their first variants.
-pub fn groups(mirror: &Mirror) -> Vec<Group> {
-    let mut all: Vec<Group> = vec![];
+pub fn groups(mirror: &Mirror) -> Vec<SeedGroup> {
+    let mut all: Vec<SeedGroup> = vec![];
     for (i, v) in mirror.variants().iter().enumerate() {
         match all.iter_mut().find(|g| g.id == v.group) {
             Some(g) => g.members.push(i),
-            None => all.push(Group { label: v.label.clone(), id: v.group.clone(), members: vec![i] }),
+            None => all.push(SeedGroup { label: v.label.clone(), id: v.group.clone(), members: vec![i] }),
         }
     }
     for g in &mut all {
@@ -43,13 +43,13 @@ pub fn groups(mirror: &Mirror) -> Vec<Group> {
 }
 
 /// The place of a variant's group: its colour is `theme.variant` of it.
-pub fn place_of(mirror: &Mirror, variant: usize) -> usize {
+pub fn group_index(mirror: &Mirror, variant: usize) -> usize {
     groups(mirror).iter().position(|g| g.members.contains(&variant)).unwrap_or(variant)
 }
 
 /// One scalar channel of every variant, smoothed and gathered by group, as it grows.
 #[derive(Debug, Clone, Default)]
-pub struct Tracked {
+pub struct SeedSeries {
     weight: f64,
     members: HashMap<usize, Smoothed>,
     spreads: HashMap<usize, Spread>,
@@ -78,7 +78,7 @@ pub enum Seeds {
     Each,
 }
 
-impl Tracked {
+impl SeedSeries {
     /// Catches up with the run; `weight` smooths (0: not at all).
     pub fn follow(&mut self, mirror: &Mirror, channel: &str, weight: f64) {
         self.weight = weight;

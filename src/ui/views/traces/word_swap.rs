@@ -3,16 +3,14 @@
 
 use eframe::egui::{self, RichText, TextEdit, Ui, vec2};
 
-use super::{
-    View, ViewCx,
-    sentence::{NAMES, Sentence},
-};
+use super::sentence::{NAMES, Sentence};
 use crate::{
     analysis::ema,
     config::Value,
     ui::{
         plot::{Axis, Chart, ChartState, Line, Reference},
         theme,
+        views::{View, ViewCx},
     },
 };
 

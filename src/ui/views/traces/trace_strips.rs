@@ -8,12 +8,16 @@ use eframe::egui::{
     epaint::TextShape, pos2, vec2,
 };
 
-use super::{
-    View, ViewCx,
-    playhead::Playhead,
-    sentence::{NAMES, Sentence},
+use super::sentence::{NAMES, Sentence};
+use crate::{
+    analysis::ema,
+    config::Value,
+    ui::{
+        theme,
+        views::{View, ViewCx},
+        widgets::playhead::Playhead,
+    },
 };
-use crate::{analysis::ema, config::Value, ui::theme};
 
 /// Seconds a word takes while playing.
 const PACE: f64 = 0.35;

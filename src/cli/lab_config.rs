@@ -1,0 +1,38 @@
+//! Which lab with which settings a command works with: the default lab, the default lab on a text file, or
+//! those that a run folder records. It starts nothing.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    failure::Failure,
+    settings::{self, Named},
+};
+use crate::{
+    config::Config,
+    labs::{self, Lab},
+};
+
+/// The lab that opens when none is named.
+pub fn default_lab() -> Result<&'static Lab, Failure> {
+    labs::LABS.first().copied().ok_or_else(|| Failure::run("this build has no lab"))
+}
+
+/// The default lab, trained on the text file at `path`.
+pub fn with_text(path: PathBuf) -> Result<(&'static Lab, Config), Failure> {
+    let lab = default_lab()?;
+    let mut config = lab.config(None)?;
+    config.set_text(&(lab.knobs)(), "corpus.file", &path.to_string_lossy())?;
+    Ok((lab, config))
+}
+
+/// The lab and settings of a run folder.
+pub fn recorded(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
+    let settings = folder.join("config.toml");
+    if !settings.is_file() {
+        return Err(Failure::usage(format!("`{}` is not a run folder: it has no config.toml", folder.display())));
+    }
+    match settings::resolve(&settings.to_string_lossy())? {
+        Named::Config(lab, config) => Ok((lab, config)),
+        _ => Err(Failure::usage(format!("`{}` does not hold the settings of a run", settings.display()))),
+    }
+}

@@ -1,0 +1,27 @@
+//! The labs and views that a window is made of. Tests bring their own.
+
+use super::views::{VIEWS, ViewEntry};
+use crate::labs::{LABS, Lab};
+
+/// The lists the window is made from; tests bring their own.
+#[derive(Clone, Copy)]
+pub struct Lists {
+    pub labs: &'static [&'static Lab],
+    pub views: &'static [ViewEntry],
+}
+
+impl Default for Lists {
+    fn default() -> Self {
+        Self { labs: LABS, views: VIEWS }
+    }
+}
+
+impl Lists {
+    pub fn lab(&self, id: &str) -> Option<&'static Lab> {
+        self.labs.iter().copied().find(|l| l.id == id)
+    }
+
+    pub fn view(&self, id: &str) -> Option<&'static ViewEntry> {
+        self.views.iter().find(|v| v.id == id)
+    }
+}

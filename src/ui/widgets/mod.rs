@@ -1,0 +1,8 @@
+//! Parts that several views or panels are built of: bars, token strips, stacked charts, a playhead, and
+//! how numbers are written. They know the theme and the charts; no view, panel, run or lab.
+
+pub mod bars;
+pub mod number;
+pub mod playhead;
+pub mod stacked_charts;
+pub mod token_strip;
