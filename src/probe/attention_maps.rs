@@ -5,12 +5,14 @@ use super::{Finding, Probe, ProbeContext, passage::Passage};
 use crate::{
     models::{Model, dense::Dense, fast_slow::FastSlow},
     nn::{Result, Tap, Tensor, host},
-    telemetry::{Matrix, Payload, channels},
+    telemetry::{
+        Array,
+        measurements::{self, AttentionLayer},
+    },
 };
 
-/// Arguments: `text` (else a held-out passage), `layer` (paths that begin with it; all). Answers a
-/// bundle: `<layer path>.h<i>` (matrix: rows query, columns key), `<layer path>.h<i>.entropy` and
-/// `.entropy_uniform` (nats, mean over rows; uniform over the keys that each query may see).
+/// Arguments: `text` (else a held-out passage), `layer` (paths that begin with it; all). Makes
+/// [`measurements::AttentionMaps`].
 ///
 /// Slow maps are ceil(T / P) wide: their rows and columns are blocks.
 pub struct AttentionMaps;
@@ -40,47 +42,37 @@ impl Probe for AttentionMaps {
             Some(model) => (model.spec().pool, model.spec().fast_window),
             None => (1, cx.model.as_any().downcast_ref::<Dense>().and_then(|m| m.spec().window)),
         };
-        let mut parts = Vec::new();
+        let mut layers = Vec::new();
         for (path, weights) in tap.found() {
             let Some(path) = path.strip_suffix(SUFFIX).filter(|p| p.starts_with(&layer)) else { continue };
-            let (axis, window) = if path.starts_with("slow.") {
-                (format!("blocks of {pool} tokens"), None)
-            } else {
-                ("tokens".to_owned(), window)
-            };
-            maps(&mut parts, path, weights, (&axis, window))?;
+            let (tokens_per_position, window) = if path.starts_with("slow.") { (pool, None) } else { (1, window) };
+            layers.push(attention_layer(path, weights, tokens_per_position, window)?);
         }
-        if parts.is_empty() {
+        if layers.is_empty() {
             candle_core::bail!("no layer's path begins with `{layer}`; try pre, slow, post or layers");
         }
-        Ok(vec![Finding {
-            channel: channels::ATTENTION,
-            about: passage.about,
-            tokens: passage.tokens,
-            payload: Payload::Bundle(parts),
-        }])
+        Ok(vec![Finding::new(measurements::AttentionMaps { layers }, passage.about, passage.tokens)])
     }
 }
 
-/// Adds the maps of one layer. weights `(1, H, T, T)`.
-fn maps(
-    parts: &mut Vec<(String, Payload)>,
+/// weights `(1, H, T, T)`; `window`: keys that a query sees, itself included.
+fn attention_layer(
     path: &str,
     weights: &Tensor,
-    (axis, window): (&str, Option<usize>),
-) -> Result<()> {
+    tokens_per_position: usize,
+    window: Option<usize>,
+) -> Result<AttentionLayer> {
     let (_, heads, rows, cols) = weights.dims4()?;
     let values = host::to_f32(weights)?;
-    for head in 0..heads {
-        let data = values[head * rows * cols..(head + 1) * rows * cols].to_vec();
-        let entropy = mean_entropy(&data, cols);
-        let name = format!("{path}.h{head}");
-        parts.push((format!("{name}.entropy"), Payload::Scalar(entropy)));
-        parts.push((format!("{name}.entropy_uniform"), Payload::Scalar(uniform_entropy(rows, window))));
-        let (row_label, col_label) = (format!("query ({axis})"), format!("key ({axis})"));
-        parts.push((name, Payload::Matrix(Matrix { rows, cols, data, row_label, col_label })));
-    }
-    Ok(())
+    let entropy = values.chunks((rows * cols).max(1)).map(|head| mean_entropy(head, cols)).collect();
+    let weights = Array::new([heads, rows, cols], values).map_err(candle_core::Error::wrap)?.half_precision();
+    Ok(AttentionLayer {
+        path: path.to_owned(),
+        tokens_per_position,
+        weights,
+        entropy,
+        uniform_entropy: vec![uniform_entropy(rows, window); heads].into(),
+    })
 }
 
 /// Mean over rows of -sum w ln w, nats.

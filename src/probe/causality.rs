@@ -9,15 +9,17 @@ use crate::{
         fast_slow::{Dials, FastSlow, Upsample},
     },
     nn::{Device, Result, Tap, Tensor, host},
-    telemetry::{Args, Line, Payload, Series, channels},
+    telemetry::{
+        Args,
+        measurements::{self, LeakyUpsample, LikelyToken, Predictions},
+    },
 };
 
 /// Arguments: `text` (else a held-out passage), `position` (the middle), `replacement` (text of one
 /// token; else the next token of the passage that differs), `coupling_scale` (s for this question
 /// only), `gate` (an absolute gate in place of s tanh(gamma), for models whose gate is still shut),
-/// `show_wrong` (also measure the upsampling that leaks the future). Answers a bundle: `delta`,
-/// `original`, `edited`, `position`, `before_max`, `effective_gate`, `prediction`, and `wrong_upsample`
-/// and `wrong_before_max` where asked.
+/// `show_wrong` (also measure the upsampling that leaks the future). Makes a
+/// [`measurements::Causality`].
 pub struct Causality;
 
 const LONGEST: usize = 96;
@@ -39,10 +41,10 @@ impl Probe for Causality {
             candle_core::bail!("the causality probe is a question for a fast-slow model")
         };
         let dials = model.dials();
-        let parts = measure(model, &edit, corpus, (device, args));
+        let measured = measure(model, &edit, corpus, (device, args));
         // As it was found, whatever happened.
         model.set_dials(dials);
-        let parts = parts?;
+        let measured = measured?;
         let about = format!(
             "{}, token {} changed from {} to {}",
             edit.passage.about,
@@ -50,8 +52,7 @@ impl Probe for Causality {
             corpus.token_text(edit.passage.ids[edit.position]),
             corpus.token_text(edit.ids[edit.position])
         );
-        let tokens = edit.passage.tokens;
-        Ok(vec![Finding { channel: channels::CAUSALITY, about, tokens, payload: Payload::Bundle(parts) }])
+        Ok(vec![Finding::new(measured, about, edit.passage.tokens)])
     }
 }
 
@@ -93,7 +94,7 @@ fn measure(
     edit: &Edit,
     corpus: &Corpus,
     (device, args): (&Device, &Args),
-) -> Result<Vec<(String, Payload)>> {
+) -> Result<measurements::Causality> {
     if let Some(s) = args.get("coupling_scale").and_then(|v| v.as_f64()) {
         model.set_dials(Dials { coupling_scale: s, ..model.dials() });
     }
@@ -102,23 +103,23 @@ fn measure(
     }
     let (original, edited) = (logits(model, &edit.passage.ids, device)?, logits(model, &edit.ids, device)?);
     let delta = deltas(&original, &edited);
-    let text = |ids: &[u32]| Payload::Text(vec![corpus.decode(ids)]);
-    let mut parts = vec![
-        ("delta".to_owned(), series(&edit.passage, "max |delta logits|", &delta)),
-        ("original".to_owned(), text(&edit.passage.ids)),
-        ("edited".to_owned(), text(&edit.ids)),
-        ("position".to_owned(), Payload::Scalar(edit.position as f64)),
-        ("before_max".to_owned(), Payload::Scalar(before(&delta, edit.position))),
-        ("effective_gate".to_owned(), Payload::Scalar(model.effective_gate()?)),
-        ("prediction".to_owned(), prediction(&original, &edited, corpus)),
-    ];
+    let effective_gate = model.effective_gate()?;
+    let mut leaky_upsample = None;
     if matches!(args.get("show_wrong"), Some(crate::config::Value::Switch(true))) {
         model.set_dials(Dials { upsample: Upsample::Leaky, ..model.dials() });
         let wrong = deltas(&logits(model, &edit.passage.ids, device)?, &logits(model, &edit.ids, device)?);
-        parts.push(("wrong_upsample".to_owned(), series(&edit.passage, "with the wrong upsample, floor(t/P)", &wrong)));
-        parts.push(("wrong_before_max".to_owned(), Payload::Scalar(before(&wrong, edit.position))));
+        leaky_upsample = Some(LeakyUpsample { before_max: before(&wrong, edit.position), delta: wrong.into() });
     }
-    Ok(parts)
+    Ok(measurements::Causality {
+        original: corpus.decode(&edit.passage.ids),
+        edited: corpus.decode(&edit.ids),
+        position: edit.position,
+        before_max: before(&delta, edit.position),
+        delta: delta.into(),
+        effective_gate,
+        leaky_upsample,
+        predictions: Predictions { original: likely_tokens(&original, corpus), edited: likely_tokens(&edited, corpus) },
+    })
 }
 
 /// One row of logits for each position.
@@ -137,29 +138,16 @@ fn before(delta: &[f64], position: usize) -> f64 {
     delta[..position].iter().copied().fold(0.0, f64::max)
 }
 
-fn series(passage: &Passage, name: &str, y: &[f64]) -> Payload {
-    Payload::Series(Series {
-        x_label: "position (tokens)".into(),
-        y_label: "max |delta logits|".into(),
-        x: passage.positions(),
-        lines: vec![Line { name: name.into(), y: y.to_vec() }],
-    })
-}
-
-/// The five likeliest tokens after the passage, before and after the change.
-fn prediction(original: &[Vec<f32>], edited: &[Vec<f32>], corpus: &Corpus) -> Payload {
-    let line = |what: &str, rows: &[Vec<f32>]| {
-        let row = rows.last().map_or(&[][..], Vec::as_slice);
-        let top = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        let total: f32 = row.iter().map(|v| (v - top).exp()).sum();
-        let mut ids: Vec<usize> = (0..row.len()).collect();
-        ids.sort_by(|a, b| row[*b].total_cmp(&row[*a]));
-        let likely: Vec<String> = ids
-            .iter()
-            .take(5)
-            .map(|&id| format!("{} {:.2}", corpus.token_text(id as u32), (row[id] - top).exp() / total))
-            .collect();
-        format!("{what}: {}", likely.join("  "))
+/// The five likeliest tokens after the text, likeliest first. `rows`: logits, one row a position.
+fn likely_tokens(rows: &[Vec<f32>], corpus: &Corpus) -> Vec<LikelyToken> {
+    let row = rows.last().map_or(&[][..], Vec::as_slice);
+    let top = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let total: f32 = row.iter().map(|v| (v - top).exp()).sum();
+    let mut ids: Vec<usize> = (0..row.len()).collect();
+    ids.sort_by(|a, b| row[*b].total_cmp(&row[*a]));
+    let likely = |id: usize| LikelyToken {
+        token: corpus.token_text(id as u32),
+        probability: f64::from((row[id] - top).exp() / total),
     };
-    Payload::Text(vec![line("before", original), line("after", edited)])
+    ids.into_iter().take(5).map(likely).collect()
 }

@@ -17,7 +17,7 @@ use crate::{
     corpus::Corpus,
     models::Model,
     nn::{Device, Result},
-    telemetry::{Args, Payload},
+    telemetry::{Args, Measurement, Payload},
 };
 
 /// One answer.
@@ -29,6 +29,13 @@ pub struct Finding {
     /// The token axis, if it has one.
     pub tokens: Vec<String>,
     pub payload: Payload,
+}
+
+impl Finding {
+    /// A measurement, what it was measured on in words, and its token axis, if it has one.
+    pub fn new<M: Measurement>(measurement: M, about: String, tokens: Vec<String>) -> Self {
+        Self { channel: M::CHANNEL, about, tokens, payload: measurement.into_payload() }
+    }
 }
 
 /// What a probe may look at. A probe leaves the model as it found it (invariant 5).

@@ -7,7 +7,7 @@ use crate::{
     config::Value,
     models::{Model, recover::Recover},
     nn::{Result, Tap, Tensor, host},
-    telemetry::{Line, Payload, Series, channels},
+    telemetry::measurements,
 };
 
 /// Windows asked at once; keeps the logits small.
@@ -35,8 +35,7 @@ impl Probe for Recoverability {
         let windows = cx.corpus.held_out(count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
         let tally = Tally::of(reader, &windows.inputs, len, cx.device)?;
         let about = format!("{} held-out windows, {} answers a distance", windows.rows, tally.asked);
-        let payload = Payload::Series(tally.series(&reader.spec().distances));
-        Ok(vec![Finding { channel: channels::RECOVERABILITY, about, tokens: vec![], payload }])
+        Ok(vec![Finding::new(tally.recoverability(&reader.spec().distances), about, vec![])])
     }
 }
 
@@ -70,24 +69,18 @@ impl Tally {
 
     /// Accuracy with its 95% Wilson interval, the share of the most common token, and one over the
     /// number of tokens that occur.
-    fn series(&self, distances: &[usize]) -> Series {
+    fn recoverability(&self, distances: &[usize]) -> measurements::Recoverability {
         let n = self.asked as f64;
         let bounds: Vec<(f64, f64)> = self.right.iter().map(|&r| wilson(r as f64, n)).collect();
         let most = self.wanted.iter().max().copied().unwrap_or_default() as f64 / (n * distances.len() as f64).max(1.0);
         let kinds = self.wanted.iter().filter(|c| **c > 0).count().max(1) as f64;
-        let line = |name: &str, y: Vec<f64>| Line { name: name.to_owned(), y };
-        let level = |y: f64| vec![y; distances.len()];
-        Series {
-            x_label: "distance k (tokens)".to_owned(),
-            y_label: "accuracy".to_owned(),
-            x: distances.iter().map(|k| *k as f64).collect(),
-            lines: vec![
-                line("accuracy", self.right.iter().map(|&r| r as f64 / n.max(1.0)).collect()),
-                line("low", bounds.iter().map(|b| b.0).collect()),
-                line("high", bounds.iter().map(|b| b.1).collect()),
-                line("most common", level(most)),
-                line("uniform", level(1.0 / kinds)),
-            ],
+        measurements::Recoverability {
+            distances: distances.to_vec(),
+            accuracy: self.right.iter().map(|&r| r as f64 / n.max(1.0)).collect(),
+            low: bounds.iter().map(|b| b.0).collect(),
+            high: bounds.iter().map(|b| b.1).collect(),
+            most_common: most,
+            uniform: 1.0 / kinds,
         }
     }
 }
@@ -110,13 +103,11 @@ mod tests {
     #[test]
     fn a_tally_becomes_accuracies_with_bounds_and_levels() {
         let tally = Tally { asked: 100, right: vec![100, 25], wanted: vec![0, 120, 80] };
-        let s = tally.series(&[1, 8]);
-        let of = |name: &str| s.lines.iter().find(|l| l.name == name).unwrap().y.clone();
-        assert_eq!(s.x, [1.0, 8.0]);
-        assert_eq!(of("accuracy"), [1.0, 0.25]);
-        assert!(of("low")[1] < 0.25 && of("high")[1] > 0.25 && of("high")[0] == 1.0);
-        assert_eq!(of("most common"), [0.6, 0.6]);
-        assert_eq!(of("uniform"), [0.5, 0.5], "two tokens occur");
+        let r = tally.recoverability(&[1, 8]);
+        assert_eq!(r.distances, [1, 8]);
+        assert_eq!(*r.accuracy, [1.0, 0.25]);
+        assert!(r.low[1] < 0.25 && r.high[1] > 0.25 && r.high[0] == 1.0);
+        assert_eq!((r.most_common, r.uniform), (0.6, 0.5), "two tokens occur");
         assert_eq!(named(&[0.1, 0.7, 0.7]), 1);
     }
 }

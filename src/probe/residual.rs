@@ -11,12 +11,12 @@ use crate::{
         Result, Tap, Tensor,
         fixed_point::{Anderson, relative_distance},
     },
-    telemetry::{Line, Payload, Series, channels},
+    telemetry::measurements::{self, ResidualCurve, ResidualMethod},
 };
 
-/// Arguments: `windows` (4), `window` (ids each, 128). Answers a series over passes 0..=8 with lines
-/// `passes, round r` and `Anderson(1), round r`; with the learned projector, its residual without any
-/// pass; with an equilibrium solve, `DEQ, round r`: |x - x0 - R(x)| / |x|, the equation that it solves
+/// Arguments: `windows` (4), `window` (ids each, 128). Makes a [`measurements::Residual`] over passes
+/// 0..=8: plain passes and Anderson acceleration of each round; with the learned projector, its residual
+/// without any pass; with an equilibrium solve, that of the equation which it solves
 /// (see [`Approach::Deq`]).
 ///
 /// A line of plain passes also falls because |x| grows from pass to pass; it need not converge.
@@ -44,37 +44,30 @@ impl Probe for Residual {
         let tokens = Tensor::from_slice(&windows.inputs, (windows.rows, windows.len), cx.device)?;
         let mut tap = Tap::on(&["injected."]);
         model.logits(&tokens, &mut tap)?;
-        let mut lines = Vec::new();
+        let mut curves = Vec::new();
         for (round, (_, x0)) in tap.found().iter().enumerate() {
-            of_round(model, x0, round, &mut lines)?;
+            of_round(model, x0, round, &mut curves)?;
         }
-        let series = Series {
-            x_label: "passes of Post".into(),
-            y_label: "|x - Post(x)| / |x|".into(),
-            x: (0..=PASSES).map(|i| i as f64).collect(),
-            lines,
-        };
         let about = format!("{} held-out windows of {} tokens, y held within a round", windows.rows, windows.len);
-        Ok(vec![Finding { channel: channels::RESIDUAL, about, tokens: vec![], payload: Payload::Series(series) }])
+        Ok(vec![Finding::new(measurements::Residual { curves }, about, vec![])])
     }
 }
 
 /// x0 `(B, T, D)`: the state of this round after the injection.
-fn of_round(model: &FastSlow, x0: &Tensor, round: usize, lines: &mut Vec<Line>) -> Result<()> {
+fn of_round(model: &FastSlow, x0: &Tensor, round: usize, curves: &mut Vec<ResidualCurve>) -> Result<()> {
+    let mut push = |method, residual: Vec<f64>| curves.push(ResidualCurve { method, round, residual: residual.into() });
     let post = |x: &Tensor| model.post(x);
     let passes = residuals(x0, &post, |_, image| Ok(image.clone()))?;
     if model.spec().projector_hidden.is_some() {
-        lines.push(Line { name: format!("learned projector, round {round}"), y: vec![passes[0]; PASSES + 1] });
+        push(ResidualMethod::LearnedProjector, vec![passes[0]; PASSES + 1]);
     }
-    lines.push(Line { name: format!("passes, round {round}"), y: passes });
+    push(ResidualMethod::Passes, passes);
     let mut anderson = Anderson::default();
-    let y = residuals(x0, &post, |x, image| anderson.next(x, image))?;
-    lines.push(Line { name: format!("Anderson(1), round {round}"), y });
+    push(ResidualMethod::Anderson, residuals(x0, &post, |x, image| anderson.next(x, image))?);
     if matches!(model.spec().approach, Approach::Deq { .. }) {
         let mut anderson = Anderson::default();
         let anchored = |x: &Tensor| (x0 + model.post(x)?)? - x;
-        let y = residuals(x0, &anchored, |x, image| anderson.next(x, image))?;
-        lines.push(Line { name: format!("DEQ, round {round}"), y });
+        push(ResidualMethod::Deq, residuals(x0, &anchored, |x, image| anderson.next(x, image))?);
     }
     Ok(())
 }
@@ -86,11 +79,11 @@ fn residuals(
     mut next: impl FnMut(&Tensor, &Tensor) -> Result<Tensor>,
 ) -> Result<Vec<f64>> {
     let mut x = x0.clone();
-    let mut told = Vec::with_capacity(PASSES + 1);
+    let mut found = Vec::with_capacity(PASSES + 1);
     for _ in 0..=PASSES {
         let image = map(&x)?;
-        told.push(relative_distance(&x, &image)?);
+        found.push(relative_distance(&x, &image)?);
         x = next(&x, &image)?;
     }
-    Ok(told)
+    Ok(found)
 }

@@ -6,11 +6,11 @@ use crate::{
     analysis::principal::{self, Principal},
     models::{Model, fast_slow::FastSlow},
     nn::{Result, Tap, Tensor, host},
-    telemetry::{Line, Payload, Series, channels},
+    telemetry::measurements,
 };
 
 /// Arguments: `text` (else a held-out passage, `passage` its number), `round` (the last), `coordinate`
-/// (`pc1`, or a channel's index). Answers a bundle: `lines`, `pool`, `explained`.
+/// (`pc1`, or a channel's index). Makes a [`measurements::Staircase`].
 ///
 /// `pc1` is the first principal component of both streams together, each centred on its own mean, so
 /// that their distance does not stand for it; the tokens of the first block, where y_up is zero by
@@ -43,7 +43,7 @@ impl Probe for Staircase {
 
         let wanted = cx.args.get("coordinate").map_or("pc1".to_owned(), ToString::to_string);
         let first = if passage.ids.len() > spec.pool { spec.pool } else { 0 };
-        let (name, lines, explained) = match wanted.as_str() {
+        let (coordinate, lines, explained) = match wanted.as_str() {
             "pc1" => {
                 let (lines, explained) = along_component(&fast, &slow, first);
                 ("first principal component".to_owned(), lines, explained)
@@ -53,23 +53,10 @@ impl Probe for Staircase {
                 None => candle_core::bail!("coordinate `{channel}` is neither pc1 nor a channel 0..{}", spec.d_model),
             },
         };
-        let [x, y_up] = lines;
-        let series = Series {
-            x_label: "position (tokens)".into(),
-            y_label: name.clone(),
-            x: passage.positions(),
-            lines: vec![Line { name: "x_t".into(), y: x }, Line { name: "y_up".into(), y: y_up }],
-        };
-        Ok(vec![Finding {
-            channel: channels::STAIRCASE,
-            about: format!("{}, round {round}, {name}", passage.about),
-            tokens: passage.tokens,
-            payload: Payload::Bundle(vec![
-                ("lines".into(), Payload::Series(series)),
-                ("pool".into(), Payload::Scalar(spec.pool as f64)),
-                ("explained".into(), Payload::Scalar(explained)),
-            ]),
-        }])
+        let [fast, slow] = lines.map(Into::into);
+        let about = format!("{}, round {round}, {coordinate}", passage.about);
+        let staircase = measurements::Staircase { pool: spec.pool, round, coordinate, explained, fast, slow };
+        Ok(vec![Finding::new(staircase, about, passage.tokens)])
     }
 }
 

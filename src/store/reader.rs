@@ -17,7 +17,7 @@ use super::{
     record::{self, MetricsIn, SampleIn, VariantRef},
     writer::{EVENTS, METRICS, RUN, SAMPLES},
 };
-use crate::telemetry::{Channel, Event, Level, RunInfo, RunState, Sample, StepStats};
+use crate::telemetry::{Channel, Event, Level, Payload, RunInfo, RunState, Sample, StepStats};
 
 /// A longer line than this is not one of ours, and is passed over without being held in memory.
 const LONGEST_LINE: u64 = 512 << 20;
@@ -176,7 +176,8 @@ fn parse_sample(line: &[u8], names: &mut Names) -> Parsed {
     let s: SampleIn = serde_json::from_slice(line).map_err(|e| e.to_string())?;
     let variant = names.variant(s.variant)?;
     let channel = names.channel(s.channel);
-    let payload = Arc::new(s.payload);
+    let payload = Payload::decode(channel.as_str(), s.payload).map_err(|e| format!("channel `{channel}`: {e}"))?;
+    let payload = Arc::new(payload);
     let sample =
         Sample { step: s.step, variant, channel, about: s.about, tokens: s.tokens, request: s.request, payload };
     Ok(Some((s.step, Event::Sample(sample))))

@@ -169,7 +169,7 @@ pub(super) struct SampleIn {
     pub tokens: Vec<String>,
     #[serde(default)]
     pub request: Option<u64>,
-    pub payload: Payload,
+    pub payload: serde_json::Value,
 }
 
 /// A line of events.jsonl: the newest step and the time when it was told, then the event.

@@ -56,16 +56,6 @@ pub mod channels {
     pub const ACCURACY: &str = "task/accuracy";
     /// What guessing reaches there (0..1); told with the first accuracy.
     pub const GUESS: &str = "task/guess";
-    /// Payload `Bundle`: x and y_up along a sentence.
-    pub const STAIRCASE: &str = "fast_slow/staircase";
-    /// Payload `Series`: max |delta logits| for each position after an edit.
-    pub const CAUSALITY: &str = "fast_slow/causality";
-    /// Payload `Bundle` of `Matrix`: attention maps by layer and head, with entropies.
-    pub const ATTENTION: &str = "attention/maps";
-    /// Payload `Series`: |x - Post(x)| / |x| against passes, one line a method.
-    pub const RESIDUAL: &str = "fast_slow/residual";
-    /// Payload `Series`: accuracy against distance k, one variant a reader.
-    pub const RECOVERABILITY: &str = "traces/recoverability";
     /// Payload `Bundle`: what a solve of a flow at one control gives: words, paths, steps.
     pub const FLOW_ANSWER: &str = "flow.answer";
     /// Payload `Bundle` of `Matrix`: the field in the plane of the paths.

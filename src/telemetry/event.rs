@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Channel, Payload};
+use super::{Channel, Measurement, Payload};
 use crate::config::Config;
 
 /// One variant of a run, as a legend needs it. `index` fixes its colour everywhere.
@@ -77,6 +77,7 @@ pub struct StepStats {
 
 /// A heavier measurement of one variant at one step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "SampleJson")]
 pub struct Sample {
     /// Finished updates of the model it was asked of (0: initial weights).
     pub step: u64,
@@ -91,6 +92,37 @@ pub struct Sample {
     #[serde(default)]
     pub request: Option<u64>,
     pub payload: Arc<Payload>,
+}
+
+impl Sample {
+    /// The measurement, if it is of this type.
+    pub fn measurement<M: Measurement>(&self) -> Option<&M> {
+        M::of(&self.payload)
+    }
+}
+
+/// A sample whose payload is read once its channel is known.
+#[derive(Deserialize)]
+struct SampleJson {
+    step: u64,
+    variant: usize,
+    channel: Channel,
+    about: String,
+    #[serde(default)]
+    tokens: Vec<String>,
+    #[serde(default)]
+    request: Option<u64>,
+    payload: serde_json::Value,
+}
+
+impl TryFrom<SampleJson> for Sample {
+    type Error = serde_json::Error;
+
+    fn try_from(json: SampleJson) -> Result<Self, Self::Error> {
+        let SampleJson { step, variant, channel, about, tokens, request, payload } = json;
+        let payload = Arc::new(Payload::decode(channel.as_str(), payload)?);
+        Ok(Self { step, variant, channel, about, tokens, request, payload })
+    }
 }
 
 /// The stream from a worker.

@@ -3,17 +3,23 @@
 //! [`Event`]s flow from the worker to [`Sink`]s (the [`Inbox`] of a window, a run folder, a progress
 //! bar, a test); [`Command`]s flow back. It does not know candle, egui or any lab.
 
+mod array;
 mod channel;
 mod command;
 mod event;
 mod handle;
 mod inbox;
+mod measurement;
+pub mod measurements;
 pub mod number;
 mod payload;
 
+pub use array::{Array, MatrixView, Precision, ShapeError};
 pub use channel::{Channel, channels};
 pub use command::{Args, Command, Question};
 pub use event::{Event, Level, RunInfo, RunState, Sample, Sink, StepStats, VariantInfo};
 pub use handle::RunHandle;
 pub use inbox::{Batch as InboxBatch, Inbox};
-pub use payload::{Graph, Line, Matrix, Payload, Points, Series};
+pub use measurement::{Measurement, MeasurementEntry};
+pub use measurements::{MEASUREMENTS, Payload};
+pub use payload::{Graph, Line, Matrix, Points, Series};

@@ -5,6 +5,9 @@
 //! `"-Infinity"` (Python's names: `float("Infinity")` reads them). `null` reads as NaN, because that
 //! is what other writers leave. A finite number comes back with the same bits.
 
+use std::{borrow::Cow, ops::Deref};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A float on its way into or out of JSON.
@@ -33,6 +36,84 @@ macro_rules! number {
 }
 number!(f32, serialize_f32);
 number!(f64, serialize_f64);
+
+impl<T> JsonSchema for Number<T> {
+    fn schema_name() -> Cow<'static, str> {
+        "Number".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A number; NaN and the infinities as text. `null` is read as NaN.",
+            "anyOf": [{ "type": "number" }, { "enum": ["NaN", "Infinity", "-Infinity", null] }],
+        })
+    }
+}
+
+/// For `#[serde(with = "Float")]` on an `f64` that may be NaN or infinite; its schema is [`Number`]'s.
+pub struct Float;
+
+impl Float {
+    pub fn serialize<S: Serializer>(v: &f64, s: S) -> Result<S::Ok, S::Error> {
+        Number(*v).serialize(s)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
+        Number::deserialize(d).map(|n| n.0)
+    }
+}
+
+impl JsonSchema for Float {
+    fn inline_schema() -> bool {
+        <Number<f64> as JsonSchema>::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        <Number<f64> as JsonSchema>::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        <Number<f64> as JsonSchema>::json_schema(generator)
+    }
+}
+
+/// A list of 64-bit floats that keeps NaN and the infinities in JSON. Used as a slice.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Numbers(
+    #[serde(with = "list")]
+    #[schemars(with = "Vec<Number<f64>>")]
+    pub Vec<f64>,
+);
+
+impl Deref for Numbers {
+    type Target = Vec<f64>;
+
+    fn deref(&self) -> &Vec<f64> {
+        &self.0
+    }
+}
+
+impl From<Vec<f64>> for Numbers {
+    fn from(values: Vec<f64>) -> Self {
+        Self(values)
+    }
+}
+
+impl FromIterator<f64> for Numbers {
+    fn from_iter<I: IntoIterator<Item = f64>>(values: I) -> Self {
+        Self(values.into_iter().collect())
+    }
+}
+
+impl<'a> IntoIterator for &'a Numbers {
+    type Item = &'a f64;
+    type IntoIter = std::slice::Iter<'a, f64>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
 
 struct AnyNumber;
 

@@ -2,23 +2,66 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::number;
+use super::{Payload, measurements::MEASUREMENTS, number};
 
-/// Heavy or structured measurement.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The untyped forms, which the channels leave one after the other.
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Payload {
+enum Untyped {
     Scalar(#[serde(with = "number::one")] f64),
     Series(Series),
     Matrix(Matrix),
     Points(Points),
     Graph(Graph),
     Text(Vec<String>),
-    /// Several named parts measured together.
     Bundle(Vec<(String, Payload)>),
 }
 
+impl<'de> Deserialize<'de> for Payload {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        Ok(match Untyped::deserialize(d)? {
+            Untyped::Scalar(v) => Payload::Scalar(v),
+            Untyped::Series(v) => Payload::Series(v),
+            Untyped::Matrix(v) => Payload::Matrix(v),
+            Untyped::Points(v) => Payload::Points(v),
+            Untyped::Graph(v) => Payload::Graph(v),
+            Untyped::Text(v) => Payload::Text(v),
+            Untyped::Bundle(v) => Payload::Bundle(v),
+        })
+    }
+}
+
+impl Serialize for Payload {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        if self.is_typed() {
+            return self.serialize_typed(s);
+        }
+        match self.clone() {
+            Payload::Scalar(v) => Untyped::Scalar(v),
+            Payload::Series(v) => Untyped::Series(v),
+            Payload::Matrix(v) => Untyped::Matrix(v),
+            Payload::Points(v) => Untyped::Points(v),
+            Payload::Graph(v) => Untyped::Graph(v),
+            Payload::Text(v) => Untyped::Text(v),
+            Payload::Bundle(v) => Untyped::Bundle(v),
+            _ => return self.serialize_typed(s),
+        }
+        .serialize(s)
+    }
+}
+
 impl Payload {
+    /// The payload of a channel from its JSON: typed where the channel is known, as it is elsewhere.
+    ///
+    /// # Errors
+    /// If the channel is known and the JSON is not of its shape; the message names the field.
+    pub fn decode(channel: &str, json: serde_json::Value) -> serde_json::Result<Self> {
+        match MEASUREMENTS.iter().find(|m| m.channel == channel) {
+            Some(entry) => entry.decode(json),
+            None => Ok(Payload::deserialize(&json).unwrap_or(Payload::Unknown(json))),
+        }
+    }
+
     /// The named part of a bundle.
     pub fn part(&self, name: &str) -> Option<&Payload> {
         match self {

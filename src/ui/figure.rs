@@ -5,6 +5,7 @@ use eframe::egui::{self, Align2, FontId, Rect, UiBuilder, pos2, vec2};
 
 use super::{
     mirror::Mirror,
+    questions::Questions,
     theme::{self, Theme},
     views::{self, Selection, View, ViewCx},
 };
@@ -108,7 +109,8 @@ impl Figure<'_> {
 
     /// A context in which asking and setting lead nowhere.
     fn with_cx<R>(&self, selection: &mut Selection, f: impl FnOnce(&mut ViewCx<'_>) -> R) -> R {
-        let (mut commands, mut settings, mut exports, mut next_request) = (vec![], vec![], vec![], 0);
+        let (mut commands, mut settings, mut exports) = (vec![], vec![], vec![]);
+        let mut questions = Questions::default();
         let mut cx = ViewCx {
             mirror: self.mirror,
             step: self.step,
@@ -119,7 +121,7 @@ impl Figure<'_> {
             selection,
             commands: &mut commands,
             settings: &mut settings,
-            next_request: &mut next_request,
+            questions: &mut questions,
             exports: &mut exports,
             still: true,
         };

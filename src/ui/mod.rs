@@ -18,6 +18,7 @@ pub mod mirror;
 pub mod page;
 pub mod panels;
 pub mod plot;
+pub mod questions;
 pub mod run;
 pub mod seed_series;
 pub mod session;

@@ -9,6 +9,7 @@ use super::{
     history::History,
     host::Host,
     mirror::Mirror,
+    questions::Questions,
     run::{News, Run},
     session::{LabSession, Shared, adopt},
     tiling::Tiling,
@@ -41,7 +42,7 @@ pub struct Page {
     pub scrub: Option<u64>,
     /// Steps a second; 0: as fast as it goes.
     pub pace: f64,
-    pub next_request: u64,
+    pub questions: Questions,
     /// What a control could not take, by key.
     pub refused: BTreeMap<String, String>,
     /// Why no run could be made of the settings.
@@ -79,7 +80,7 @@ impl Page {
             selection: Selection::default(),
             scrub: None,
             pace: 0.0,
-            next_request: 1,
+            questions: Questions::default(),
             refused: BTreeMap::new(),
             problem: None,
             drafts: BTreeMap::new(),

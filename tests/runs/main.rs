@@ -7,6 +7,7 @@ mod checkpoints;
 mod cli;
 mod corpus;
 mod graph_files;
+mod measurements;
 mod merging;
 mod neuron_graph;
 mod ode_flow;

@@ -12,7 +12,10 @@ use orrery::{
     },
     nn::{Tap, host},
     probe::{self, Finding, ProbeContext},
-    telemetry::{Args, Payload},
+    telemetry::{
+        Args, Measurement, Payload,
+        measurements::{AttentionMaps, Causality, Residual, ResidualMethod, Staircase},
+    },
 };
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -61,42 +64,32 @@ impl Bench {
         let finding = findings.remove(0);
         // Plain data: it survives the run folder.
         let text = serde_json::to_string(&finding.payload).map_err(candle_core::Error::wrap)?;
-        let again: Payload = serde_json::from_str(&text).map_err(candle_core::Error::wrap)?;
+        let json = serde_json::from_str(&text).map_err(candle_core::Error::wrap)?;
+        let again = Payload::decode(finding.channel, json).map_err(candle_core::Error::wrap)?;
         assert_eq!(again, finding.payload);
         Ok(finding)
     }
 }
 
-fn scalar(finding: &Finding, part: &str) -> f64 {
-    match finding.payload.part(part) {
-        Some(Payload::Scalar(v)) => *v,
-        other => panic!("{part} is {other:?}"),
-    }
-}
-
-fn line<'a>(payload: Option<&'a Payload>, name: &str) -> &'a [f64] {
-    let series = payload.and_then(Payload::as_series).expect("a series");
-    for line in &series.lines {
-        assert_eq!(line.y.len(), series.x.len(), "{}", line.name);
-    }
-    let names: Vec<&str> = series.lines.iter().map(|l| l.name.as_str()).collect();
-    &series.lines.iter().find(|l| l.name == name).unwrap_or_else(|| panic!("no line {name} in {names:?}")).y
+fn of<M: Measurement>(finding: &Finding) -> &M {
+    M::of(&finding.payload).unwrap_or_else(|| panic!("{} holds {:?}", M::CHANNEL, finding.payload))
 }
 
 #[test]
 fn staircase() -> Outcome {
     let mut bench = Bench::fast_slow(FastSlowSpec { pool: 5, ..FastSlowSpec::default() })?;
     let pc1 = bench.ask("staircase", &[])?;
-    let lines = pc1.payload.part("lines");
-    let (x, y_up) = (line(lines, "x_t"), line(lines, "y_up"));
+    let measured: &Staircase = of(&pc1);
+    let (x, y_up) = (&measured.fast, &measured.slow);
+    assert_eq!(x.len(), y_up.len());
     assert_eq!(pc1.tokens.len(), x.len());
     assert!(x.len() > 40);
     for (t, y) in y_up.iter().enumerate() {
         assert!((y - y_up[t / 5 * 5]).abs() < 1e-9, "a step of five tokens: {y_up:?}");
     }
     assert!(x.windows(2).filter(|w| (w[0] - w[1]).abs() > 1e-6).count() > x.len() / 2, "the fast stream moves");
-    assert_eq!(scalar(&pc1, "pool"), 5.0);
-    let explained = scalar(&pc1, "explained");
+    assert_eq!(measured.pool, 5);
+    let explained = measured.explained;
     assert!(explained > 1.0 / 64.0 && explained <= 1.0, "{explained}");
 
     // A single channel is the raw activation, and the first block reads zero.
@@ -107,8 +100,9 @@ fn staircase() -> Outcome {
     ];
     let channel = bench.ask("staircase", &args)?;
     assert_eq!(channel.tokens.len(), 21);
-    assert_eq!(&line(channel.payload.part("lines"), "y_up")[..5], [0.0; 5]);
-    assert!((0.0..=1.0).contains(&scalar(&channel, "explained")));
+    let measured: &Staircase = of(&channel);
+    assert_eq!(measured.slow[..5], [0.0; 5]);
+    assert!((0.0..=1.0).contains(&measured.explained));
     let message = bench.ask("staircase", &[("coordinate", Value::Int(32))]).err().map(|e| e.to_string());
     assert!(message.is_some_and(|m| m.contains("coordinate `32`")));
     Ok(())
@@ -125,27 +119,25 @@ fn causality() -> Outcome {
         ("show_wrong", Value::Switch(true)),
     ];
     let found = bench.ask("causality", &args)?;
-    let delta = line(found.payload.part("delta"), "max |delta logits|");
+    let measured: &Causality = of(&found);
+    let delta = &measured.delta;
     assert_eq!(delta.len(), 25);
     assert_eq!(&delta[..10], [0.0; 10], "nothing before the change, exactly");
     assert!(delta[10] > 1e-3);
-    assert_eq!(scalar(&found, "before_max"), 0.0);
-    assert!((scalar(&found, "effective_gate") - 10.0).abs() < 1e-4);
-    let text = |part: &str| match found.payload.part(part) {
-        Some(Payload::Text(lines)) => lines.join(""),
-        other => panic!("{part} is {other:?}"),
-    };
-    assert_eq!(text("original"), "The ship came in at noon.");
-    assert_eq!(text("edited"), "The ship czme in at noon.");
-    assert!(text("prediction").contains("after:"));
-    let wrong = found.payload.part("wrong_upsample").and_then(Payload::as_series).ok_or("no wrong_upsample")?;
-    assert!(wrong.lines[0].y[8] > 1e-4 && scalar(&found, "wrong_before_max") > 1e-4, "the leak shows: {wrong:?}");
+    assert_eq!((measured.before_max, measured.position), (0.0, 10));
+    assert!((measured.effective_gate - 10.0).abs() < 1e-4);
+    assert_eq!(measured.original, "The ship came in at noon.");
+    assert_eq!(measured.edited, "The ship czme in at noon.");
+    let likely = &measured.predictions.edited;
+    assert!(likely.len() == 5 && likely.windows(2).all(|w| w[0].probability >= w[1].probability), "{likely:?}");
+    let leaky = measured.leaky_upsample.as_ref().ok_or("no leaky upsample")?;
+    assert!(leaky.delta[8] > 1e-4 && leaky.before_max > 1e-4, "the leak shows: {leaky:?}");
 
     // Without arguments: some token in the middle of a passage becomes another.
     let usual = bench.ask("causality", &[("gate", Value::Float(2.0))])?;
-    assert_eq!((scalar(&usual, "effective_gate"), scalar(&usual, "before_max")), (2.0, 0.0));
-    let at = scalar(&usual, "position") as usize;
-    assert!(line(usual.payload.part("delta"), "max |delta logits|")[at] > 0.0);
+    let measured: &Causality = of(&usual);
+    assert_eq!((measured.effective_gate, measured.before_max), (2.0, 0.0));
+    assert!(measured.delta[measured.position] > 0.0 && measured.leaky_upsample.is_none());
     let outside = bench.ask("causality", &[("position", Value::Int(500))]).err().map(|e| e.to_string());
     assert!(outside.is_some_and(|m| m.contains("position 500")));
     Ok(())
@@ -158,27 +150,30 @@ fn attention_maps() -> Outcome {
     let found = bench.ask("attention_maps", std::slice::from_ref(&text))?;
     let n = found.tokens.len();
     assert_eq!(n, 43);
-    for (layer, size) in [("pre.0", n), ("slow.1.r1", n.div_ceil(4)), ("post.0.r0", n)] {
-        for head in 0..4 {
-            let name = format!("{layer}.h{head}");
-            let map = found.payload.part(&name).and_then(Payload::as_matrix).ok_or(name.clone())?;
-            assert_eq!((map.rows, map.cols, map.data.len()), (size, size, size * size), "{name}");
-            for row in 0..size {
-                let values = &map.data[row * size..(row + 1) * size];
-                assert!((values.iter().sum::<f32>() - 1.0).abs() < 1e-4, "{name}: row {row} is a distribution");
-                assert!(values[row + 1..].iter().all(|w| *w == 0.0), "{name}: row {row} is causal");
+    let maps: &AttentionMaps = of(&found);
+    for (path, size, tokens) in [("pre.0", n, 1), ("slow.1.r1", n.div_ceil(4), 4), ("post.0.r0", n, 1)] {
+        let layer = maps.layers.iter().find(|l| l.path == path).ok_or(path)?;
+        assert_eq!(layer.weights.shape(), [4, size, size], "{path}");
+        assert_eq!(layer.tokens_per_position, tokens, "{path}");
+        for (head, map) in (0..4).filter_map(|head| Some((head, layer.weights.matrix(head)?))) {
+            for (row, values) in map.data.chunks(size).enumerate() {
+                // A weight of half precision is off by at most its 2^-11th part.
+                let off = (values.iter().sum::<f32>() - 1.0).abs();
+                assert!(off < f32::exp2(-11.0) + 1e-5, "{path} head {head}: row {row} is a distribution");
+                assert!(values[row + 1..].iter().all(|w| *w == 0.0), "{path} head {head}: row {row} is causal");
+                assert!(values[..=row].iter().all(|w| *w > 0.0), "{path} head {head}: row {row} sees its past");
             }
-            let entropy = scalar(&found, &format!("{name}.entropy"));
-            let uniform = scalar(&found, &format!("{name}.entropy_uniform"));
-            assert!(entropy > 0.0 && entropy <= uniform + 1e-6, "{name}: {entropy} against {uniform}");
+            let (entropy, uniform) = (layer.entropy[head], layer.uniform_entropy[head]);
+            assert!(entropy > 0.0 && entropy <= uniform + 1e-6, "{path} head {head}: {entropy} against {uniform}");
         }
     }
     let only = bench.ask("attention_maps", &[text.clone(), ("layer", Value::Text("slow".into()))])?;
-    assert!(matches!(&only.payload, Payload::Bundle(parts) if parts.len() == 2 * 2 * 4 * 3));
+    assert_eq!(of::<AttentionMaps>(&only).layers.len(), 2 * 2);
 
     let mut dense = Bench::of(Spec::Dense(DenseSpec { d_model: 32, layers: 2, hidden: 48, ..DenseSpec::default() }))?;
     let found = dense.ask("attention_maps", &[text])?;
-    assert!(found.payload.part("layers.1.h3").is_some());
+    let last = of::<AttentionMaps>(&found).layers.last().ok_or("no layer")?;
+    assert_eq!((last.path.as_str(), last.heads()), ("layers.1", 4));
     Ok(())
 }
 
@@ -191,15 +186,19 @@ fn residual() -> Outcome {
     })?;
     let args = [("windows", Value::Int(2)), ("window", Value::Int(32))];
     let found = bench.ask("residual", &args)?;
-    let series = Some(&found.payload);
+    let curves = &of::<Residual>(&found).curves;
     for round in 0..2 {
-        let passes = line(series, &format!("passes, round {round}"));
-        let anderson = line(series, &format!("Anderson(1), round {round}"));
-        let deq = line(series, &format!("DEQ, round {round}"));
+        let curve = |method| {
+            let found = curves.iter().find(|c| c.method == method && c.round == round);
+            &found.unwrap_or_else(|| panic!("no curve of {method}, round {round}")).residual
+        };
+        let passes = curve(ResidualMethod::Passes);
+        let anderson = curve(ResidualMethod::Anderson);
+        let deq = curve(ResidualMethod::Deq);
         assert_eq!(passes.len(), 9);
         assert!(passes.iter().chain(anderson).chain(deq).all(|v| v.is_finite() && *v >= 0.0));
         assert_eq!(passes[..2], anderson[..2], "one evaluation of Post is one pass");
-        assert_eq!(line(series, &format!("learned projector, round {round}"))[8], passes[0]);
+        assert_eq!(curve(ResidualMethod::LearnedProjector)[8], passes[0]);
         assert!((deq[0] - passes[0]).abs() < 1e-5 && deq[8] < deq[0], "the solve gets somewhere: {deq:?}");
     }
     Ok(())

@@ -8,7 +8,7 @@ use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     cli::host::DesktopHost,
     labs,
-    telemetry::{Payload, channels},
+    telemetry::{Measurement, measurements::Causality},
     ui::app::{App, Opening, Start},
 };
 
@@ -62,11 +62,8 @@ fn state(app: &App) -> Option<&'static str> {
 
 /// The gate at which the causality question was last answered, s tanh(gamma).
 fn answered_gate(app: &App) -> Option<f64> {
-    let sample = app.page()?.run.as_ref()?.mirror.answer(0, channels::CAUSALITY)?;
-    match sample.payload.part("effective_gate") {
-        Some(Payload::Scalar(gate)) => Some(*gate),
-        _ => None,
-    }
+    let sample = app.page()?.run.as_ref()?.mirror.answer(0, Causality::CHANNEL)?;
+    sample.measurement::<Causality>().map(|causality| causality.effective_gate)
 }
 
 #[test]

@@ -7,6 +7,7 @@ use orrery::{
     telemetry::{Command, Question},
     ui::{
         mirror::Mirror,
+        questions::Questions,
         theme::{self, Theme},
         views::{self, Export, Selection, View, ViewCx},
     },
@@ -23,7 +24,7 @@ pub struct Tile {
     pub still: bool,
     pub selection: Selection,
     pub commands: Vec<Command>,
-    pub next_request: u64,
+    pub questions: Questions,
     pub exports: Vec<Export>,
     pub subtitle: String,
     pub csv: Option<String>,
@@ -42,7 +43,7 @@ impl Tile {
             still: true,
             selection: Selection::default(),
             commands: vec![],
-            next_request: 1,
+            questions: Questions::default(),
             exports: vec![],
             subtitle: String::new(),
             csv: None,
@@ -61,6 +62,7 @@ impl Tile {
         theme::apply(&self.theme, true, ui.ctx());
         ui.painter().rect_filled(ui.max_rect().expand(20.0), 0.0, self.theme.panel);
         let mut settings = vec![];
+        self.questions.follow_run(&self.mirror);
         let mut cx = ViewCx {
             mirror: &self.mirror,
             step: self.mirror.step,
@@ -71,7 +73,7 @@ impl Tile {
             selection: &mut self.selection,
             commands: &mut self.commands,
             settings: &mut settings,
-            next_request: &mut self.next_request,
+            questions: &mut self.questions,
             exports: &mut self.exports,
             still: self.still,
         };

@@ -17,7 +17,7 @@ use orrery::{
         recover::{Reader, Recover, RecoverSpec},
     },
     nn::{AdamW, Batch, Tap, optimiser::AdamWSpec},
-    telemetry::{Event, RunState, Sample, Sink, channels},
+    telemetry::{Event, RunState, Sample, Sink, measurements::Recoverability},
     trainer::{self, Options},
     ui::{figure::Figure, mirror::Mirror, theme::Theme},
 };
@@ -244,11 +244,10 @@ impl Record {
         events.iter().filter_map(|e| if let Event::Sample(s) = e { Some(s.clone()) } else { None }).collect()
     }
 
-    fn last_line(&self, variant: usize, name: &str) -> Vec<f64> {
+    fn last(&self, variant: usize) -> Recoverability {
         let samples = self.samples();
-        let of = |s: &&Sample| s.variant == variant && s.channel.as_str() == channels::RECOVERABILITY;
-        let series = samples.iter().rev().find(of).unwrap().payload.as_series().unwrap();
-        series.lines.iter().find(|l| l.name == name).unwrap().y.clone()
+        let found = samples.iter().rev().filter(|s| s.variant == variant);
+        found.filter_map(|s| s.measurement().cloned()).next().unwrap()
     }
 }
 
@@ -283,8 +282,8 @@ fn trained() -> &'static (Config, Record) {
 #[test]
 fn accuracy_falls_with_distance_for_traces_and_not_for_raw_tokens() {
     let (_, record) = trained();
-    let accuracy: Vec<Vec<f64>> = (0..7).map(|v| record.last_line(v, "accuracy")).collect();
-    let chance = record.last_line(0, "most common")[0];
+    let accuracy: Vec<Vec<f64>> = (0..7).map(|v| record.last(v).accuracy.0).collect();
+    let chance = record.last(0).most_common;
     println!("{accuracy:.2?} chance {chance:.3}");
     assert!((chance - 1.0 / 16.0).abs() < 0.02, "sixteen equally likely symbols: {chance}");
     let [fast, medium, slow, three, attention, raw, past] = &accuracy[..] else { panic!() };

@@ -38,6 +38,9 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     let nothing = Mirror::default();
     let (step, follow) = (page.shown_step(), page.scrub.is_none());
     let (mut commands, mut settings, mut exports) = (vec![], vec![], vec![]);
+    if let Some(run) = &page.run {
+        page.questions.follow_run(&run.mirror);
+    }
     let Tiling { tree, views, selected, maximised } = &mut page.tiling;
     let mut stage = Stage {
         cx: ViewCx {
@@ -50,7 +53,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
             selection: &mut page.selection,
             commands: &mut commands,
             settings: &mut settings,
-            next_request: &mut page.next_request,
+            questions: &mut page.questions,
             exports: &mut exports,
             still: shell.session.still,
         },

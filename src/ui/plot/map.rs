@@ -15,7 +15,7 @@ use crate::{
         colour::ColourMap,
         heatmap::{Cells, Heatmap},
     },
-    telemetry::{Matrix, Payload},
+    telemetry::{MatrixView, Payload},
     ui::theme::Theme,
 };
 
@@ -38,21 +38,15 @@ pub struct Held {
 }
 
 impl Held {
-    /// Takes the matrix `part` of `payload` (or the payload itself, if `part` is empty) unless it is
-    /// held already. `keep` says which cells have a value.
-    pub fn take(&mut self, payload: &Arc<Payload>, part: &str, keep: impl Fn(usize, usize, f32) -> bool) {
-        if self.part == part && self.payload.as_ref().is_some_and(|p| Arc::ptr_eq(p, payload)) {
+    /// Copies a matrix of `source`, which `part` names among its matrices, unless it is held already.
+    /// `has_value` says which cells have one; the others are drawn as missing.
+    pub fn hold(&mut self, source: &Arc<Payload>, part: &str, matrix: MatrixView<'_>, has_value: impl Fn(f32) -> bool) {
+        if self.part == part && self.payload.as_ref().is_some_and(|p| Arc::ptr_eq(p, source)) {
             return;
         }
-        let found = if part.is_empty() { payload.as_matrix() } else { payload.part(part).and_then(Payload::as_matrix) };
-        let Matrix { rows, cols, data, .. } = match found {
-            Some(m) if m.data.len() == m.rows * m.cols => m,
-            _ => &Matrix::default(),
-        };
-        let value = |(i, v): (usize, &f32)| if keep(i / cols, i % cols, *v) { *v } else { f32::NAN };
-        let data = data.iter().enumerate().map(value).collect();
-        self.cells = Arc::new(Cells { rows: *rows, cols: *cols, data });
-        self.payload = Some(payload.clone());
+        let data = matrix.data.iter().map(|v| if has_value(*v) { *v } else { f32::NAN }).collect();
+        self.cells = Arc::new(Cells { rows: matrix.rows, cols: matrix.cols, data });
+        self.payload = Some(source.clone());
         self.part = part.to_owned();
         self.revision += 1;
     }
@@ -307,15 +301,15 @@ mod tests {
 
     #[test]
     fn cells_are_copied_once_for_a_payload() {
-        let matrix = Matrix { rows: 1, cols: 2, data: vec![1.0, 2.0], ..Default::default() };
-        let payload = Arc::new(Payload::Matrix(matrix));
+        let matrix = MatrixView { rows: 1, cols: 2, data: &[1.0, 2.0] };
+        let payload = Arc::new(Payload::Scalar(0.0));
         let mut held = Held::default();
-        held.take(&payload, "", |_, col, _| col == 0);
+        held.hold(&payload, "", matrix, |v| v < 2.0);
         let first = held.revision;
-        held.take(&payload, "", |_, _, _| true);
+        held.hold(&payload, "", matrix, |_| true);
         assert_eq!(held.revision, first);
         assert!(held.cells().data[1].is_nan());
-        held.take(&Arc::new((*payload).clone()), "", |_, _, _| true);
+        held.hold(&Arc::new((*payload).clone()), "", matrix, |_| true);
         assert!(held.revision > first);
     }
 }

@@ -4,16 +4,20 @@ use std::{collections::HashMap, sync::Arc};
 
 use eframe::egui::{self, Align2, FontId, Rect, Sense, StrokeKind, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2};
 
-use super::{RunTracker, Selection, View, ViewCx};
+use super::{Selection, View, ViewCx};
 use crate::{
     gpu::colour::ColourMap,
-    telemetry::{Matrix, Payload, Sample, channels},
+    telemetry::{
+        Args, MatrixView, Payload, Sample,
+        measurements::{AttentionLayer, AttentionMaps},
+    },
     ui::{
         plot::{
             empty_ui,
             map::{Colours, Held, MapState, MapUi, paint_map},
             quote,
         },
+        questions::Freshness,
         theme::Theme,
     },
 };
@@ -21,54 +25,49 @@ use crate::{
 /// View `attention`.
 #[derive(Default)]
 pub struct Attention {
-    run_tracker: RunTracker,
     held: HashMap<String, Held>,
     window: MapState,
     linear: bool,
     map: ColourMap,
 }
 
-/// One map of the bundle.
+/// One map of one layer.
 struct Head<'a> {
-    layer: &'a str,
+    layer: &'a AttentionLayer,
     head: usize,
-    name: &'a str,
-    matrix: &'a Matrix,
-    /// Mean entropy of its rows, and that of looking everywhere alike; nats.
-    entropy: Option<f64>,
-    uniform: Option<f64>,
+    /// Stands for the map among the maps that are held: `post.0.h2`.
+    name: String,
+    matrix: MatrixView<'a>,
 }
 
-/// The maps of a sample in its order.
-fn heads(sample: &Sample) -> Vec<Head<'_>> {
-    let Payload::Bundle(parts) = &*sample.payload else { return vec![] };
-    let scalar = |name: String| match sample.payload.part(&name) {
-        Some(Payload::Scalar(v)) => Some(*v),
-        _ => None,
-    };
-    parts
-        .iter()
-        .filter_map(|(name, payload)| {
-            let matrix = payload.as_matrix()?;
-            let (layer, head) = name.rsplit_once(".h")?;
-            Some(Head {
-                layer,
-                head: head.parse().ok()?,
-                name,
-                matrix,
-                entropy: scalar(format!("{name}.entropy")),
-                uniform: scalar(format!("{name}.entropy_uniform")),
-            })
-        })
-        .collect()
+impl Head<'_> {
+    /// Mean entropy of the rows, nats.
+    fn entropy(&self) -> f64 {
+        self.layer.entropy.get(self.head).copied().unwrap_or(f64::NAN)
+    }
+
+    /// The entropy of looking everywhere alike, nats.
+    fn uniform_entropy(&self) -> f64 {
+        self.layer.uniform_entropy.get(self.head).copied().unwrap_or(f64::NAN)
+    }
+}
+
+/// The maps in the order of the forward pass.
+fn heads(maps: &AttentionMaps) -> Vec<Head<'_>> {
+    maps.layers.iter().flat_map(|layer| (0..layer.heads()).filter_map(move |head| map_of(layer, head))).collect()
+}
+
+fn map_of(layer: &AttentionLayer, head: usize) -> Option<Head<'_>> {
+    let matrix = layer.weights.matrix(head)?;
+    Some(Head { layer, head, name: format!("{}.h{head}", layer.path), matrix })
 }
 
 /// The layers in order, each once.
 fn layers<'a>(heads: &[Head<'a>]) -> Vec<&'a str> {
     let mut all: Vec<&str> = vec![];
     for h in heads {
-        if !all.contains(&h.layer) {
-            all.push(h.layer);
+        if !all.contains(&h.layer.path.as_str()) {
+            all.push(&h.layer.path);
         }
     }
     all
@@ -76,7 +75,8 @@ fn layers<'a>(heads: &[Head<'a>]) -> Vec<&'a str> {
 
 /// The one that is shown large: the selected one, else the first.
 fn chosen<'h, 'a>(heads: &'h [Head<'a>], selection: &Selection) -> Option<&'h Head<'a>> {
-    let is = |h: &&Head<'_>| Some(h.layer) == selection.layer.as_deref() && Some(h.head) == selection.head;
+    let is =
+        |h: &&Head<'_>| Some(h.layer.path.as_str()) == selection.layer.as_deref() && Some(h.head) == selection.head;
     heads.iter().find(is).or(heads.first())
 }
 
@@ -94,10 +94,10 @@ impl Attention {
     }
 
     fn hold(&mut self, payload: &Arc<Payload>, heads: &[Head<'_>]) {
-        self.held.retain(|name, _| heads.iter().any(|h| h.name == name));
+        self.held.retain(|name, _| heads.iter().any(|h| h.name == *name));
         for h in heads {
             // Weights that are exactly zero are masked: the future, or beyond the window.
-            self.held.entry(h.name.to_owned()).or_default().take(payload, h.name, |_, _, v| v != 0.0);
+            self.held.entry(h.name.clone()).or_default().hold(payload, &h.name, h.matrix, |v| v != 0.0);
         }
     }
 
@@ -106,30 +106,31 @@ impl Attention {
         let layers = layers(heads);
         let most = heads.iter().map(|h| h.head + 1).max().unwrap_or(1);
         let grid = Grid::of(rect, layers.len(), most);
-        let picked = chosen(heads, cx.selection).map(|h| (h.layer, h.head));
+        let picked = chosen(heads, cx.selection).map(|h| (h.layer.path.as_str(), h.head));
         let painter = ui.painter_at(rect.expand(2.0));
         for (i, layer) in layers.iter().enumerate() {
             let (at, align) = grid.layer_name(i);
             painter.text(at, align, *layer, FontId::proportional(12.0), cx.theme.secondary);
         }
         for h in heads {
-            let Some(layer) = layers.iter().position(|l| *l == h.layer) else { continue };
+            let Some(layer) = layers.iter().position(|l| *l == h.layer.path) else { continue };
             let cell = grid.cell(layer, h.head);
             let map = Rect::from_min_size(cell.min, Vec2::splat(grid.side));
-            if let Some(held) = self.held.get(h.name) {
+            if let Some(held) = self.held.get(&h.name) {
                 paint_map(ui, map, held, self.colours(), cx.theme, None);
             }
             entropy_bar(&painter, map, h, cx.theme);
-            let id = ui.scope_id().with(("head", h.name));
+            let id = ui.scope_id().with(("head", &h.name));
             let response = ui.interact(cell, id, Sense::click());
-            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("{} head {}", h.layer, h.head)));
-            if picked == Some((h.layer, h.head)) {
+            response
+                .widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("{} head {}", h.layer.path, h.head)));
+            if picked == Some((h.layer.path.as_str(), h.head)) {
                 painter.rect_stroke(map, 2.0, egui::Stroke::new(2.0, cx.theme.accent), StrokeKind::Outside);
             } else if response.hovered() {
                 painter.rect_stroke(map, 2.0, egui::Stroke::new(1.0, cx.theme.text), StrokeKind::Outside);
             }
             if response.clicked() {
-                cx.selection.layer = Some(h.layer.to_owned());
+                cx.selection.layer = Some(h.layer.path.clone());
                 cx.selection.head = Some(h.head);
             }
             response.on_hover_text(words_of(h));
@@ -138,7 +139,7 @@ impl Attention {
 
     fn large_ui(&mut self, ui: &mut Ui, heads: &[Head<'_>], sample: &Sample, size: Vec2, cx: &mut ViewCx<'_>) {
         let Some(h) = chosen(heads, cx.selection) else { return };
-        let Some(held) = self.held.get(h.name) else { return };
+        let Some(held) = self.held.get(&h.name) else { return };
         let coarse = h.matrix.rows < sample.tokens.len();
         let token = |i: usize| match sample.tokens.get(i) {
             Some(t) if !coarse => format!("{i} \u{201c}{}\u{201d}", t.replace('\n', "\u{ac}")),
@@ -149,8 +150,8 @@ impl Attention {
             name: "attention map",
             held,
             colours: self.colours(),
-            row_label: short(&h.matrix.row_label),
-            col_label: short(&h.matrix.col_label),
+            row_label: "query",
+            col_label: "key",
             describe: &describe,
             marked: cx.selection.token.filter(|_| !coarse),
         };
@@ -182,29 +183,20 @@ impl Attention {
     }
 }
 
-/// "query (tokens)" -> "query".
-fn short(label: &str) -> &str {
-    label.split(" (").next().unwrap_or(label)
-}
-
 /// A head in words: its entropy against uniform, and why a slow map is cheap.
 fn words_of(h: &Head<'_>) -> String {
-    let entropy = match (h.entropy, h.uniform) {
-        (Some(e), Some(u)) => format!(": entropy {e:.2} of {u:.2} nats (uniform)"),
-        (Some(e), None) => format!(": entropy {e:.2} nats"),
-        _ => String::new(),
-    };
-    let cheap = if h.layer.starts_with("slow") { "; P\u{b2} cheaper than a fast map" } else { "" };
-    format!("{} head {}{entropy}{cheap}", h.layer, h.head)
+    let entropy = format!(": entropy {:.2} of {:.2} nats (uniform)", h.entropy(), h.uniform_entropy());
+    let cheap = if h.layer.tokens_per_position > 1 { "; P\u{b2} cheaper than a fast map" } else { "" };
+    format!("{} head {}{entropy}{cheap}", h.layer.path, h.head)
 }
 
 /// Under a map: the share of the uniform entropy that it has.
 fn entropy_bar(painter: &egui::Painter, map: Rect, h: &Head<'_>, theme: &Theme) {
-    let (Some(entropy), Some(uniform)) = (h.entropy, h.uniform) else { return };
+    let (entropy, uniform) = (h.entropy(), h.uniform_entropy());
     let share = if uniform > 0.0 { (entropy / uniform).clamp(0.0, 1.0) as f32 } else { 0.0 };
     let track = Rect::from_min_size(pos2(map.left(), map.bottom() + 3.0), vec2(map.width(), 3.0));
     painter.rect_filled(track, 1.0, theme.line);
-    let colour = if h.layer.starts_with("slow") { theme.slow } else { theme.fast };
+    let colour = if h.layer.tokens_per_position > 1 { theme.slow } else { theme.fast };
     painter.rect_filled(Rect::from_min_size(track.min, vec2(track.width() * share, 3.0)), 1.0, colour);
 }
 
@@ -249,8 +241,9 @@ impl Grid {
 
 impl View for Attention {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        self.run_tracker.ask_if_missing(cx, channels::ATTENTION, "attention_maps");
-        let found = cx.sample(channels::ATTENTION).map(|(_, s)| (s, heads(s)));
+        let variant = Some(cx.selection.variant);
+        cx.keep_fresh::<AttentionMaps>(variant, Args::new(), Freshness::IfMissing);
+        let found = cx.latest::<AttentionMaps>().map(|m| (m.sample, heads(m.value)));
         let Some((sample, heads)) = found.filter(|(_, h)| !h.is_empty()) else {
             let words = "No attention maps yet. A run measures them at its start: press Space.";
             empty_ui(ui, ui.available_size(), cx.theme, words);
@@ -268,13 +261,12 @@ impl View for Attention {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        cx.sample_subtitle(channels::ATTENTION, "rows look at columns; bars: entropy, full is uniform")
+        cx.subtitle_of::<AttentionMaps>("rows look at columns; bars: entropy, full is uniform")
     }
 
     /// The large map, cell by cell.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let (_, sample) = cx.sample(channels::ATTENTION)?;
-        let heads = heads(sample);
+        let heads = heads(cx.latest::<AttentionMaps>()?.value);
         let h = chosen(&heads, cx.selection)?;
         let mut out = quote(&format!("{} (row)", h.name));
         (0..h.matrix.cols).for_each(|c| out.push_str(&format!(",{c}")));

@@ -1,14 +1,20 @@
 //! Change one token and see how far the logits move at every position: none before it, at any scale
 //! of the coupling. The model answers while its weights stand still for the moment.
 
+use std::sync::Arc;
+
 use eframe::egui::{self, FontId, Ui, vec2};
 
-use super::{RunTracker, View, ViewCx};
+use super::{Measured, View, ViewCx};
 use crate::{
     config::Value,
-    telemetry::{Args, Payload, Sample, channels},
+    telemetry::{
+        Args, RunInfo,
+        measurements::{self, LikelyToken},
+    },
     ui::{
         plot::{Axis, Chart, ChartState, Line, Reference, Span, Stroke, value_words},
+        questions::{Freshness, same_run},
         seed_series::group_index,
         widgets::token_strip::{Mark, token_strip_ui},
     },
@@ -17,7 +23,7 @@ use crate::{
 /// View `causality`.
 pub struct Causality {
     state: ChartState,
-    run_tracker: RunTracker,
+    run: Option<Arc<RunInfo>>,
     /// A sentence of one's own; empty asks about a held-out passage.
     text: String,
     /// The changed token; `None` lets the probe choose.
@@ -25,8 +31,6 @@ pub struct Causality {
     replacement: String,
     coupling_scale: f64,
     show_wrong: bool,
-    /// Request last sent, and the model's step when it was.
-    asked: Option<(u64, u64)>,
 }
 
 /// Training steps after which an answer is stale and asked anew.
@@ -36,17 +40,16 @@ impl Causality {
     pub fn make() -> Box<dyn View> {
         Box::new(Self {
             state: ChartState::default(),
-            run_tracker: RunTracker::default(),
+            run: None,
             text: String::new(),
             position: None,
             replacement: String::new(),
             coupling_scale: 1.0,
             show_wrong: false,
-            asked: None,
         })
     }
 
-    fn ask(&mut self, cx: &mut ViewCx<'_>) {
+    fn args(&self) -> Args {
         let mut args = Args::new();
         if !self.text.trim().is_empty() {
             args.insert("text".to_owned(), Value::Text(self.text.clone()));
@@ -59,36 +62,29 @@ impl Causality {
         }
         args.insert("coupling_scale".to_owned(), Value::Float(self.coupling_scale));
         args.insert("show_wrong".to_owned(), Value::Switch(self.show_wrong));
-        let request = cx.ask("causality", Some(cx.selection.variant), args);
-        self.asked = Some((request, cx.mirror.step));
+        args
     }
 
     fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
-        let sample = cx.answer(channels::CAUSALITY);
-        let part = |name: &str| sample.and_then(|(_, s)| s.payload.part(name)).and_then(Payload::as_series);
         let x = Axis::new("position (tokens)").whole();
         let y = Axis::new("max |\u{394} logits|").log();
         let mut chart = Chart::new("causality", x, y)
             .empty("No answer yet. Open a fast-slow run and the question is asked at once, of the model as it stands.");
-        let Some((variant, sample)) = sample else { return chart };
-        let Some(delta) = part("delta") else { return chart };
-        let points = |s: &crate::telemetry::Series| -> Vec<[f64; 2]> {
-            s.lines.first().map_or(vec![], |l| s.x.iter().zip(&l.y).map(|(x, y)| [*x, *y]).collect())
-        };
-        let at = changed_at(sample) as f64;
-        let ends = [delta.x.first().copied().unwrap_or(0.0) - 0.5, delta.x.last().copied().unwrap_or(1.0) + 0.5];
+        let Some(causality) = cx.answered::<measurements::Causality>() else { return chart };
+        let points = |y: &[f64]| -> Vec<[f64; 2]> { y.iter().enumerate().map(|(t, y)| [t as f64, *y]).collect() };
+        let at = causality.position as f64;
+        let ends = [-0.5, causality.delta.len().max(1) as f64 - 0.5];
         chart.x = chart.x.include(&ends);
-        if let Some(wrong) = part("wrong_upsample") {
-            let line = Line::new("wrong upsample, floor(t/P)", cx.theme.warm, points(wrong));
+        if let Some(leaky) = &causality.leaky_upsample {
+            let line = Line::new("wrong upsample, floor(t/P)", cx.theme.warm, points(&leaky.delta));
             chart.lines.push(line.stroke(Stroke::Stems));
         }
-        let colour = cx.theme.variant(group_index(cx.mirror, variant));
-        chart.lines.push(Line::new("this model", colour, points(delta)).stroke(Stroke::Stems));
+        let colour = cx.theme.variant(group_index(cx.mirror, causality.variant));
+        chart.lines.push(Line::new("this model", colour, points(&causality.delta)).stroke(Stroke::Stems));
         if at > 0.0 {
-            let label = match before_max(sample) {
-                Some(0.0) => "0 exactly".to_owned(),
-                Some(most) => format!("at most {}", value_words(most)),
-                None => String::new(),
+            let label = match causality.before_max {
+                0.0 => "0 exactly".to_owned(),
+                most => format!("at most {}", value_words(most)),
             };
             chart.spans.push(Span { label, colour: cx.theme.secondary, from: ends[0], to: at - 0.5 });
         }
@@ -111,11 +107,11 @@ impl Causality {
         response.changed()
     }
 
-    fn controls_ui(&mut self, ui: &mut Ui, sample: &Sample) -> bool {
+    fn controls_ui(&mut self, ui: &mut Ui, causality: Measured<'_, measurements::Causality>) -> bool {
         let mut changed = false;
         ui.horizontal_wrapped(|ui| {
-            let at = self.position.unwrap_or(changed_at(sample));
-            let here = sample.tokens.get(at).map_or("", String::as_str);
+            let at = self.position.unwrap_or(causality.position);
+            let here = causality.sample.tokens.get(at).map_or("", String::as_str);
             let label = ui
                 .label(format!("\u{201c}{here}\u{201d} becomes"))
                 .on_hover_text(format!("Token {at}. Click another one above."))
@@ -144,86 +140,60 @@ impl Causality {
     }
 }
 
-/// Where the change is: told by the probe, else where the two texts part.
-fn changed_at(sample: &Sample) -> usize {
-    if let Some(Payload::Scalar(p)) = sample.payload.part("position") {
-        return *p as usize;
-    }
-    match (sample.payload.part("original"), sample.payload.part("edited")) {
-        (Some(Payload::Text(a)), Some(Payload::Text(b))) => {
-            a.concat().chars().zip(b.concat().chars()).position(|(a, b)| a != b).unwrap_or(0)
-        }
-        _ => 0,
-    }
-}
-
-fn before_max(sample: &Sample) -> Option<f64> {
-    match sample.payload.part("before_max") {
-        Some(Payload::Scalar(v)) => Some(*v),
-        _ => None,
-    }
-}
-
-/// The model's answer in words: the likeliest tokens before and after.
-fn prediction(sample: &Sample) -> &[String] {
-    match sample.payload.part("prediction") {
-        Some(Payload::Text(lines)) => lines,
-        _ => &[],
-    }
+/// The likeliest tokens in one line: "the 0.31  a 0.12".
+fn likely_words(likely: &[LikelyToken]) -> String {
+    likely.iter().map(|l| format!("{} {:.2}", l.token, l.probability)).collect::<Vec<_>>().join("  ")
 }
 
 impl View for Causality {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if self.run_tracker.new_run(cx.mirror) {
-            (self.asked, self.position) = (None, None);
+        if !same_run(&self.run, &cx.mirror.info) {
+            self.run.clone_from(&cx.mirror.info);
+            self.position = None;
             self.replacement.clear();
         }
-        let stale = self.asked.is_none_or(|(_, step)| cx.follow && cx.mirror.step >= step + STALE);
-        if stale && cx.can_ask() {
-            self.ask(cx);
-        }
-        let Some((_, sample)) = cx.answer(channels::CAUSALITY) else {
+        cx.keep_fresh::<measurements::Causality>(Some(cx.selection.variant), self.args(), Freshness::Steps(STALE));
+        let Some(causality) = cx.answered::<measurements::Causality>() else {
             Self::chart(cx).show(ui, ui.available_size(), cx.theme, &mut self.state);
             return;
         };
         ui.spacing_mut().item_spacing.y = 4.0;
         let theme = cx.theme;
         let mut changed = self.sentence_ui(ui);
-        let at = self.position.unwrap_or(changed_at(sample));
-        let pointed = token_strip_ui(ui, theme, &sample.tokens, |i| Mark {
+        let at = self.position.unwrap_or(causality.position);
+        let pointed = token_strip_ui(ui, theme, &causality.sample.tokens, |i| Mark {
             ground: (i == at).then_some(theme.accent.gamma_multiply(0.3)),
             outline: (cx.selection.token == Some(i)).then_some(theme.accent),
         });
-        changed |= self.controls_ui(ui, sample);
+        changed |= self.controls_ui(ui, causality);
         if let Some(token) = pointed.clicked {
             self.position = Some(token);
             cx.selection.token = Some(token);
             changed = true;
         }
-        let words = prediction(sample);
+        let words = [("before", &causality.predictions.original), ("after", &causality.predictions.edited)];
         let room = ui.available_size();
         let lines = if room.y > 170.0 { words.len() as f32 } else { 0.0 };
         Self::chart(cx).show(ui, room - vec2(0.0, lines * 18.0 + 4.0), theme, &mut self.state);
         if lines > 0.0 {
-            for line in words {
-                let text = egui::RichText::new(format!("next, {line}")).font(FontId::monospace(12.0));
+            for (when, likely) in words {
+                let text = egui::RichText::new(format!("next, {when}: {}", likely_words(likely)))
+                    .font(FontId::monospace(12.0));
                 ui.add(egui::Label::new(text.color(theme.secondary)).truncate());
             }
         }
-        if changed && cx.can_ask() {
-            self.ask(cx);
+        if changed {
+            ui.ctx().request_repaint();
         }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let Some((_, sample)) = cx.answer(channels::CAUSALITY) else {
+        let Some(causality) = cx.answered::<measurements::Causality>() else {
             return "change one token, watch every logit".to_owned();
         };
-        let gate = match sample.payload.part("effective_gate") {
-            Some(Payload::Scalar(g)) => format!(" \u{b7} s tanh(\u{3b3}) = {}", value_words(*g)),
-            _ => String::new(),
-        };
-        format!("step {}{gate} \u{b7} {}", sample.step, sample.about)
+        let gate = value_words(causality.effective_gate);
+        let sample = causality.sample;
+        format!("step {} \u{b7} s tanh(\u{3b3}) = {gate} \u{b7} {}", sample.step, sample.about)
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -1,13 +1,17 @@
 //! Every view, one a file, and the one list of them.
 
-use std::sync::Arc;
+use std::{ops::Deref, sync::Arc};
 
 use eframe::egui::{Rect, Ui};
 
-use super::{mirror::Mirror, theme::Theme};
+use super::{
+    mirror::Mirror,
+    questions::{Freshness, Moment, Questions, same_run},
+    theme::Theme,
+};
 use crate::{
     config::{Config, Knob, Value},
-    telemetry::{Args, Command, Question, RunInfo, RunState, Sample},
+    telemetry::{Args, Command, Measurement, Question, RunInfo, RunState, Sample},
 };
 
 pub mod accuracy;
@@ -62,8 +66,8 @@ pub struct ViewCx<'a> {
     pub commands: &'a mut Vec<Command>,
     /// Settings to change, as if on the control panel (undoable).
     pub settings: &'a mut Vec<(String, Value)>,
-    /// Next free request number.
-    pub next_request: &'a mut u64,
+    /// What the page has asked, and when.
+    pub questions: &'a mut Questions,
     /// Files to write into the export folder, after the frame.
     pub exports: &'a mut Vec<Export>,
     /// Reduced motion is wanted.
@@ -82,10 +86,73 @@ pub enum Export {
 impl<'a> ViewCx<'a> {
     /// Asks a probe; returns the request's number.
     pub fn ask(&mut self, probe: &str, variant: Option<usize>, args: Args) -> u64 {
-        let request = *self.next_request;
-        *self.next_request += 1;
+        let request = self.questions.number();
         self.commands.push(Command::Measure(Question { request, probe: probe.to_owned(), variant, args }));
         request
+    }
+
+    /// What was measured at the shown step: of the variant in focus if it has it, else of the first that
+    /// has; an answer to a question where nothing came by schedule.
+    pub fn latest<M: Measurement>(&self) -> Option<Measured<'a, M>> {
+        self.sample(M::CHANNEL).and_then(Measured::of)
+    }
+
+    /// The newest answer to a question; where nobody asked (a run opened from its folder), what was
+    /// recorded there.
+    pub fn answered<M: Measurement>(&self) -> Option<Measured<'a, M>> {
+        self.answer(M::CHANNEL).and_then(Measured::of)
+    }
+
+    /// What one variant's schedule had measured at the shown step.
+    pub fn scheduled<M: Measurement>(&self, variant: usize) -> Option<Measured<'a, M>> {
+        let mirror: &'a Mirror = self.mirror;
+        mirror.sample_at(variant, M::CHANNEL, self.step).and_then(|sample| Measured::of((variant, sample)))
+    }
+
+    /// The newest answer of one variant.
+    pub fn answer_of<M: Measurement>(&self, variant: usize) -> Option<Measured<'a, M>> {
+        let mirror: &'a Mirror = self.mirror;
+        mirror.answer(variant, M::CHANNEL).and_then(|sample| Measured::of((variant, sample)))
+    }
+
+    /// Puts the question of `M` whenever its answer is due (see [`Freshness`]) and a model is there to
+    /// answer. `variant`: `None` for all. Every view that shows `M` calls this in each frame; only the
+    /// first one asks.
+    pub fn keep_fresh<M: Measurement>(&mut self, variant: Option<usize>, args: Args, freshness: Freshness) {
+        if !self.can_ask() {
+            return;
+        }
+        let moment = Moment {
+            follow: self.follow,
+            scheduled: self.newest_scheduled::<M>(variant),
+            is_measured: self.sample(M::CHANNEL).is_some(),
+        };
+        if self.questions.is_due((M::PROBE, variant), &args, freshness, self.mirror, &moment) {
+            self.request::<M>(variant, args);
+        }
+    }
+
+    /// Puts the question of `M` now; returns its number.
+    pub fn request<M: Measurement>(&mut self, variant: Option<usize>, args: Args) -> u64 {
+        let scheduled = self.newest_scheduled::<M>(variant);
+        let request = self.questions.put((M::PROBE, variant), args.clone(), self.mirror, scheduled);
+        self.commands.push(Command::Measure(Question { request, probe: M::PROBE.to_owned(), variant, args }));
+        request
+    }
+
+    /// Whether the question of `M` was put and its answer has not come.
+    pub fn is_waiting_for<M: Measurement>(&self, variant: Option<usize>) -> bool {
+        let answer = match variant {
+            Some(v) => self.mirror.answer(v, M::CHANNEL),
+            None => self.in_focus(|v| self.mirror.answer(v, M::CHANNEL)).map(|(_, s)| s),
+        };
+        let reached = answer.and_then(|s| s.request).unwrap_or(0);
+        self.questions.request((M::PROBE, variant)).is_some_and(|request| request > reached)
+    }
+
+    fn newest_scheduled<M: Measurement>(&self, variant: Option<usize>) -> Option<u64> {
+        let variants = variant.map_or(0..self.mirror.variants().len(), |v| v..v + 1);
+        variants.filter_map(|v| self.mirror.samples(v, M::CHANNEL).last()).map(|s| s.step).max()
     }
 
     /// What a channel held at the shown step: of the variant in focus if it has it, else of the first
@@ -129,6 +196,11 @@ impl<'a> ViewCx<'a> {
         }
     }
 
+    /// The subtitle of a view of the latest `M`: step, variant, what, and on what.
+    pub fn subtitle_of<M: Measurement>(&self, what: &str) -> String {
+        self.sample_subtitle(M::CHANNEL, what)
+    }
+
     /// Where a chart over steps is marked: nowhere while it follows the run.
     pub fn marker(&self) -> Option<f64> {
         (!self.follow).then_some(self.step as f64)
@@ -143,6 +215,37 @@ impl<'a> ViewCx<'a> {
     }
 }
 
+/// A measurement with what it was taken of.
+#[derive(Debug, PartialEq)]
+pub struct Measured<'a, M> {
+    pub variant: usize,
+    /// Step, text, tokens and request.
+    pub sample: &'a Sample,
+    pub value: &'a M,
+}
+
+impl<M> Clone for Measured<'_, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for Measured<'_, M> {}
+
+impl<'a, M: Measurement> Measured<'a, M> {
+    fn of((variant, sample): (usize, &'a Sample)) -> Option<Self> {
+        sample.measurement().map(|value| Self { variant, sample, value })
+    }
+}
+
+impl<M> Deref for Measured<'_, M> {
+    type Target = M;
+
+    fn deref(&self) -> &M {
+        self.value
+    }
+}
+
 /// Which run a view has seen, so that it asks each run once for what does not come by itself.
 #[derive(Debug, Clone, Default)]
 pub struct RunTracker {
@@ -153,11 +256,7 @@ pub struct RunTracker {
 impl RunTracker {
     /// True in the first frame of a run.
     pub fn new_run(&mut self, mirror: &Mirror) -> bool {
-        let same = match (&self.run, &mirror.info) {
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-            (None, None) => true,
-            _ => false,
-        };
+        let same = same_run(&self.run, &mirror.info);
         if !same {
             *self = Self { run: mirror.info.clone(), asked: false };
         }

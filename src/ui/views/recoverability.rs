@@ -5,7 +5,7 @@ use eframe::egui::{Color32, RichText, Ui, vec2};
 
 use super::{View, ViewCx};
 use crate::{
-    telemetry::{Command, RunState, Series, channels},
+    telemetry::{Command, RunState, measurements},
     ui::{
         plot::{Axis, Band, Chart, ChartState, Line, Reference, Stroke, empty_ui},
         theme,
@@ -28,11 +28,6 @@ fn colour(cx: &ViewCx<'_>, variant: usize) -> Color32 {
     }
 }
 
-fn line(series: &Series, name: &str) -> Vec<[f64; 2]> {
-    let found = series.lines.iter().find(|l| l.name == name);
-    found.map_or(vec![], |l| series.x.iter().zip(&l.y).map(|(x, y)| [*x, *y]).collect())
-}
-
 impl Recoverability {
     pub fn make() -> Box<dyn View> {
         Box::<Self>::default()
@@ -47,23 +42,21 @@ impl Recoverability {
         .empty("No reader has been trained yet.");
         let mut levels = None;
         for (i, variant) in cx.mirror.variants().iter().enumerate() {
-            let Some(series) =
-                cx.mirror.sample_at(i, channels::RECOVERABILITY, cx.step).and_then(|s| s.payload.as_series())
-            else {
-                continue;
+            let Some(measured) = cx.scheduled::<measurements::Recoverability>(i) else { continue };
+            let points = |y: &[f64]| -> Vec<[f64; 2]> {
+                measured.distances.iter().zip(y).map(|(k, y)| [*k as f64, *y]).collect()
             };
             let colour = colour(cx, i);
             chart.bands.push(Band {
                 label: format!("{}, 95%", variant.label),
                 colour: cx.theme.faint(colour),
-                low: line(series, "low").into(),
-                high: line(series, "high").into(),
+                low: points(&measured.low).into(),
+                high: points(&measured.high).into(),
             });
             // The two readers that keep the past lie on one another near 1.
             let stroke = if variant.group == "past" { Stroke::Dashed } else { Stroke::Solid };
-            chart.lines.push(Line::new(&variant.label, colour, line(series, "accuracy")).stroke(stroke).dots());
-            let level = |name| line(series, name).first().map(|p| p[1]);
-            levels = levels.or(level("most common").zip(level("uniform")));
+            chart.lines.push(Line::new(&variant.label, colour, points(&measured.accuracy)).stroke(stroke).dots());
+            levels = levels.or(Some((measured.most_common, measured.uniform)));
         }
         if let Some((common, uniform)) = levels {
             // Where all tokens are about as frequent the two levels are one.
@@ -113,8 +106,8 @@ impl View for Recoverability {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let about = (0..cx.mirror.variants().len())
-            .find_map(|i| cx.mirror.sample_at(i, channels::RECOVERABILITY, cx.step))
-            .map(|s| s.about.clone());
+            .find_map(|i| cx.scheduled::<measurements::Recoverability>(i))
+            .map(|m| m.sample.about.clone());
         cx.subtitle(about.as_deref().unwrap_or("naming the token k steps back"))
     }
 

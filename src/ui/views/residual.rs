@@ -2,11 +2,15 @@
 
 use eframe::egui::{Color32, Ui};
 
-use super::{RunTracker, View, ViewCx};
+use super::{View, ViewCx};
 use crate::{
-    telemetry::channels,
+    telemetry::{
+        Args,
+        measurements::{self, ResidualMethod},
+    },
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke},
+        questions::Freshness,
         theme::Theme,
     },
 };
@@ -15,7 +19,6 @@ use crate::{
 #[derive(Default)]
 pub struct Residual {
     state: ChartState,
-    run_tracker: RunTracker,
 }
 
 impl Residual {
@@ -24,48 +27,42 @@ impl Residual {
     }
 
     fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
-        let found = cx.sample(channels::RESIDUAL).and_then(|(_, s)| s.payload.as_series());
-        let words = |label: Option<&str>, usual: &str| label.filter(|l| !l.is_empty()).unwrap_or(usual).to_owned();
-        let x = Axis::new(words(found.map(|s| s.x_label.as_str()), "passes")).whole();
-        let y = Axis::new(words(found.map(|s| s.y_label.as_str()), "|x \u{2212} Post(x)| / |x|")).log();
+        let x = Axis::new("passes of Post").whole();
+        let y = Axis::new("|x \u{2212} Post(x)| / |x|").log();
         let mut chart = Chart::new("equilibrium residual", x, y)
             .empty("Not measured yet. It is asked of a fast-slow model at the start of a run: press Space.");
-        let Some(series) = found else { return chart };
-        let last = series.lines.iter().filter_map(|l| round_of(&l.name)).max();
-        for line in &series.lines {
-            let points: Vec<[f64; 2]> = series.x.iter().zip(&line.y).map(|(x, y)| [*x, *y]).collect();
-            let earlier = round_of(&line.name).is_some_and(|r| Some(r) != last);
-            let stroke = if earlier { Stroke::Dashed } else { Stroke::Solid };
-            chart.lines.push(Line::new(&line.name, colour(&line.name, cx.theme), points).stroke(stroke).dots());
+        let Some(residual) = cx.latest::<measurements::Residual>() else { return chart };
+        let last = residual.curves.iter().map(|c| c.round).max().unwrap_or(0);
+        for curve in &residual.curves {
+            let points: Vec<[f64; 2]> = curve.residual.iter().enumerate().map(|(i, y)| [i as f64, *y]).collect();
+            let stroke = if curve.round < last { Stroke::Dashed } else { Stroke::Solid };
+            let label = format!("{}, round {}", curve.method, curve.round);
+            chart.lines.push(Line::new(&label, colour(curve.method, cx.theme), points).stroke(stroke).dots());
         }
         chart
     }
 }
 
-/// The round that a line's name ends with.
-fn round_of(name: &str) -> Option<u32> {
-    name.rsplit_once("round ").and_then(|(_, r)| r.trim().parse().ok())
-}
-
 /// A method has its colour whatever else is drawn; none of them is a variant's.
-fn colour(name: &str, theme: &Theme) -> Color32 {
-    match name {
-        n if n.starts_with("Anderson") => theme.fast,
-        n if n.starts_with("DEQ") => theme.warm,
-        n if n.starts_with("learned") => theme.trace(0),
-        _ => theme.text,
+fn colour(method: ResidualMethod, theme: &Theme) -> Color32 {
+    match method {
+        ResidualMethod::Passes => theme.text,
+        ResidualMethod::Anderson => theme.fast,
+        ResidualMethod::Deq => theme.warm,
+        ResidualMethod::LearnedProjector => theme.trace(0),
     }
 }
 
 impl View for Residual {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        self.run_tracker.ask_if_missing(cx, channels::RESIDUAL, "residual");
+        let variant = Some(cx.selection.variant);
+        cx.keep_fresh::<measurements::Residual>(variant, Args::new(), Freshness::IfMissing);
         let chart = Self::chart(cx);
         chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        cx.sample_subtitle(channels::RESIDUAL, "by method; earlier rounds dashed")
+        cx.subtitle_of::<measurements::Residual>("by method; earlier rounds dashed")
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -2,11 +2,12 @@
 
 use eframe::egui::{Color32, Ui};
 
-use super::{RunTracker, View, ViewCx};
+use super::{View, ViewCx};
 use crate::{
-    telemetry::{Payload, Sample, channels},
+    telemetry::{Args, measurements},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Span, Stroke},
+        questions::Freshness,
         widgets::token_strip::{Mark, token_strip_ui},
     },
 };
@@ -16,15 +17,6 @@ use crate::{
 pub struct Staircase {
     state: ChartState,
     hovered: Option<usize>,
-    run_tracker: RunTracker,
-}
-
-/// Tokens a block.
-fn pool_of(sample: &Sample) -> usize {
-    match sample.payload.part("pool") {
-        Some(Payload::Scalar(p)) => (*p as usize).max(1),
-        _ => 1,
-    }
 }
 
 impl Staircase {
@@ -33,23 +25,17 @@ impl Staircase {
     }
 
     fn chart<'a>(focus: Option<usize>, cx: &ViewCx<'a>) -> Chart<'a> {
-        let sample = cx.sample(channels::STAIRCASE).map(|(_, s)| s);
-        let series = sample.and_then(|s| s.payload.part("lines")).and_then(Payload::as_series);
+        let measured = cx.latest::<measurements::Staircase>();
         let x = Axis::new("position (tokens)").whole();
-        let y = Axis::new(series.map_or("component", |s| s.y_label.as_str()));
+        let y = Axis::new(measured.map_or("component", |m| m.value.coordinate.as_str()));
         let mut chart = Chart::new("staircase", x, y)
             .empty("No sentence yet. A fast-slow run measures one at its start: press Space.");
-        let (Some(sample), Some(series)) = (sample, series) else { return chart };
-        for line in &series.lines {
-            let points: Vec<[f64; 2]> = series.x.iter().zip(&line.y).map(|(x, y)| [*x, *y]).collect();
-            chart.lines.push(match line.name.as_str() {
-                "y_up" => Line::new("slow, y", cx.theme.slow, points).stroke(Stroke::Stairs),
-                "x_t" => Line::new("fast, x", cx.theme.fast, points),
-                other => Line::new(other, cx.theme.secondary, points),
-            });
-        }
+        let Some(staircase) = measured else { return chart };
+        let points = |y: &[f64]| -> Vec<[f64; 2]> { y.iter().enumerate().map(|(t, y)| [t as f64, *y]).collect() };
+        chart.lines.push(Line::new("fast, x", cx.theme.fast, points(&staircase.fast)));
+        chart.lines.push(Line::new("slow, y", cx.theme.slow, points(&staircase.slow)).stroke(Stroke::Stairs));
         if let Some(token) = focus {
-            let pool = pool_of(sample);
+            let pool = staircase.pool.max(1);
             let block = token / pool;
             let span = |block: usize, label: String, colour: Color32| Span {
                 label,
@@ -72,12 +58,13 @@ impl Staircase {
 
 impl View for Staircase {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        self.run_tracker.ask_if_missing(cx, channels::STAIRCASE, "staircase");
-        let Some((_, sample)) = cx.sample(channels::STAIRCASE) else {
+        let variant = Some(cx.selection.variant);
+        cx.keep_fresh::<measurements::Staircase>(variant, Args::new(), Freshness::IfMissing);
+        let Some(staircase) = cx.latest::<measurements::Staircase>() else {
             Self::chart(None, cx).show(ui, ui.available_size(), cx.theme, &mut self.state);
             return;
         };
-        let (pool, tokens) = (pool_of(sample), &sample.tokens);
+        let (pool, tokens) = (staircase.pool.max(1), &staircase.sample.tokens);
         let focus = self.hovered.or(cx.selection.token).filter(|t| *t < tokens.len());
         let theme = cx.theme;
         let pointed = token_strip_ui(ui, theme, tokens, |i| {
@@ -104,11 +91,11 @@ impl View for Staircase {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let explained = match cx.sample(channels::STAIRCASE).and_then(|(_, s)| s.payload.part("explained")) {
-            Some(Payload::Scalar(e)) => format!("{:.0}% of the variance", e * 100.0),
-            _ => "one component along a sentence".to_owned(),
+        let explained = match cx.latest::<measurements::Staircase>() {
+            Some(staircase) => format!("{:.0}% of the variance", staircase.explained * 100.0),
+            None => "one component along a sentence".to_owned(),
         };
-        cx.sample_subtitle(channels::STAIRCASE, &explained)
+        cx.subtitle_of::<measurements::Staircase>(&explained)
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

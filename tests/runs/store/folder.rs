@@ -79,7 +79,7 @@ fn the_folder_is_plain() {
         &[
             started(&["coupled"]),
             step(1, 0, &[("loss/train", f64::NAN), ("gate/tanh", f64::NEG_INFINITY), ("train/lr", 0.1)]),
-            sample(1, "attention/maps", None, Payload::Matrix(matrix(&[0.1, f32::NEG_INFINITY, f32::NAN, 2.0]))),
+            sample(1, "other.matrix", None, Payload::Matrix(matrix(&[0.1, f32::NEG_INFINITY, f32::NAN, 2.0]))),
             Event::Changed { step: 1, key: "train.lr".to_owned(), value: Value::Float(0.5) },
         ],
     );
@@ -107,13 +107,13 @@ fn answers_to_a_dragged_slider_do_not_fill_the_disk() {
     writer.event(&started(&["a"])).unwrap();
     writer.event(&step(1, 0, &[])).unwrap();
     for i in 0..200 {
-        writer.event(&sample(1, "fast_slow/causality", Some(i), Payload::Scalar(i as f64))).unwrap();
+        writer.event(&sample(1, "other.number", Some(i), Payload::Scalar(i as f64))).unwrap();
     }
     let folder = writer.folder().unwrap();
     drop(writer);
     let answers: Vec<_> = read(&folder).into_iter().filter(|e| matches!(e, Event::Sample(_))).collect();
     assert!((2..20).contains(&answers.len()), "{}", answers.len());
-    assert_eq!(answers.last(), Some(&sample(1, "fast_slow/causality", Some(199), Payload::Scalar(199.0))));
+    assert_eq!(answers.last(), Some(&sample(1, "other.number", Some(199), Payload::Scalar(199.0))));
 }
 
 #[test]

@@ -7,7 +7,11 @@ use crate::planted_graph;
 use orrery::{
     config::{Config, Knob},
     telemetry::{
-        Channel, Event, Line, Matrix, Payload, RunInfo, RunState, Sample, Series, StepStats, VariantInfo, channels,
+        Array, Channel, Event, Measurement, Payload, RunInfo, RunState, Sample, StepStats, VariantInfo, channels,
+        measurements::{
+            AttentionLayer, AttentionMaps, Causality, LeakyUpsample, LikelyToken, Predictions, Recoverability,
+            Residual, ResidualCurve, ResidualMethod, Staircase,
+        },
     },
     ui::mirror::Mirror,
 };
@@ -146,9 +150,9 @@ fn samples(mirror: &mut Mirror) {
         for (channel, about, payload) in connectivity::samples(step as f64 / STEPS as f64) {
             sample(mirror, step, channel, &about, payload, "", None);
         }
-        sample(mirror, step, channels::STAIRCASE, "held-out window 3", staircase(step), SENTENCE, None);
-        sample(mirror, step, channels::ATTENTION, "held-out window 3", attention(step), SENTENCE, None);
-        sample(mirror, step, channels::RESIDUAL, "held-out window 3, 76 tokens", residual(step), "", None);
+        measured(mirror, step, "held-out window 3", staircase(step), SENTENCE);
+        measured(mirror, step, "held-out window 3", attention(step), SENTENCE);
+        measured(mirror, step, "held-out window 3, 76 tokens", residual(step), "");
         let about = "typed text, 24 tokens, 48 neurons, 2 layers, synapses keep 0.900 a token";
         sample(
             mirror,
@@ -169,7 +173,7 @@ fn samples(mirror: &mut Mirror) {
             None,
         );
     }
-    sample(mirror, STEPS, channels::RECOVERABILITY, "held-out windows", recoverability(), "", None);
+    measured(mirror, STEPS, "held-out windows", recoverability(), "");
     let asked = flow::Asked { u: [0.8, 0.2, 0.0, 0.0], ..flow::Asked::default() };
     sample(mirror, STEPS, "flow.answer", "five words, computed", flow::answer(&asked), "", None);
     sample(mirror, STEPS, "flow.field", "five words, computed", flow::field(&asked, 0.5, 0.0), "", None);
@@ -182,7 +186,13 @@ fn samples(mirror: &mut Mirror) {
         sample(mirror, step, channels::GRAPH_NEURONS, "planted, for a test", graph, "", None);
     }
     sample(mirror, STEPS, channels::SYNAPSES_CONCEPTS, "currency, computed", concepts::found(), "", None);
-    sample(mirror, STEPS, channels::CAUSALITY, "the sentence as typed", causality(), SENTENCE, Some(1));
+    let causality = causality().into_payload();
+    sample(mirror, STEPS, Causality::CHANNEL, "the sentence as typed", causality, SENTENCE, Some(1));
+}
+
+/// A scheduled sample of the first variant.
+fn measured<M: Measurement>(mirror: &mut Mirror, step: u64, about: &str, measurement: M, text: &str) {
+    sample(mirror, step, M::CHANNEL, about, measurement.into_payload(), text, None);
 }
 
 fn sample(
@@ -209,39 +219,23 @@ fn sample(
     }));
 }
 
-fn positions() -> Vec<f64> {
-    (0..SENTENCE.chars().count()).map(|i| i as f64).collect()
-}
-
-fn staircase(step: u64) -> Payload {
+fn staircase(step: u64) -> Staircase {
     let mut noise = Noise::new(step + 5);
-    let x: Vec<f64> = positions().iter().map(|t| (t / 7.0).sin() + 0.6 * noise.next()).collect();
-    let y: Vec<f64> = (0..x.len())
+    let fast: Vec<f64> = (0..SENTENCE.chars().count()).map(|t| (t as f64 / 7.0).sin() + 0.6 * noise.next()).collect();
+    let slow = (0..fast.len())
         .map(|t| match (t / 4).checked_sub(1) {
             None => 0.0,
-            Some(block) => x[block * 4..block * 4 + 4].iter().sum::<f64>() / 4.0,
+            Some(block) => fast[block * 4..block * 4 + 4].iter().sum::<f64>() / 4.0,
         })
         .collect();
-    let line = |name: &str, y| Line { name: name.into(), y };
-    Payload::Bundle(vec![
-        (
-            "lines".into(),
-            Payload::Series(Series {
-                x_label: "position (tokens)".into(),
-                y_label: "first principal component".into(),
-                x: positions(),
-                lines: vec![line("x_t", x), line("y_up", y)],
-            }),
-        ),
-        ("pool".into(), Payload::Scalar(4.0)),
-        ("explained".into(), Payload::Scalar(0.34)),
-    ])
+    let coordinate = "first principal component".to_owned();
+    Staircase { pool: 4, round: 1, coordinate, explained: 0.34, fast: fast.into(), slow }
 }
 
-fn attention(step: u64) -> Payload {
-    let mut parts = vec![];
+fn attention(step: u64) -> AttentionMaps {
     let sharp = 0.3 + step as f64 / 400.0;
-    for (layer, size) in [("pre.0", 76), ("slow.0.r0", 19), ("slow.1.r0", 19), ("post.0.r0", 76), ("post.0.r1", 76)] {
+    let layer = |(path, size, tokens_per_position): (&str, usize, usize)| {
+        let (mut weights, mut entropies) = (vec![], vec![]);
         for head in 0..4 {
             let mut noise = Noise::new(step + size as u64 * 7 + head);
             let mut data = vec![0f32; size * size];
@@ -260,76 +254,73 @@ fn attention(step: u64) -> Payload {
                     entropy -= p * p.max(1e-300).ln() / size as f64;
                 }
             }
-            let uniform = (1..=size).map(|n| (n as f64).ln()).sum::<f64>() / size as f64;
-            let matrix = Matrix { rows: size, cols: size, data, row_label: "query".into(), col_label: "key".into() };
-            parts.push((format!("{layer}.h{head}"), Payload::Matrix(matrix)));
-            parts.push((format!("{layer}.h{head}.entropy"), Payload::Scalar(entropy)));
-            parts.push((format!("{layer}.h{head}.entropy_uniform"), Payload::Scalar(uniform)));
+            weights.extend(data);
+            entropies.push(entropy);
         }
-    }
-    Payload::Bundle(parts)
+        let uniform = (1..=size).map(|n| (n as f64).ln()).sum::<f64>() / size as f64;
+        AttentionLayer {
+            path: path.to_owned(),
+            tokens_per_position,
+            weights: Array::new([4, size, size], weights).unwrap().half_precision(),
+            entropy: entropies.into(),
+            uniform_entropy: vec![uniform; 4].into(),
+        }
+    };
+    let layers =
+        [("pre.0", 76, 1), ("slow.0.r0", 19, 4), ("slow.1.r0", 19, 4), ("post.0.r0", 76, 1), ("post.0.r1", 76, 1)];
+    AttentionMaps { layers: layers.map(layer).to_vec() }
 }
 
-fn residual(step: u64) -> Payload {
-    let x: Vec<f64> = (0..=8).map(f64::from).collect();
-    let fall = |rate: f64, floor: f64| x.iter().map(|k| 0.6 * (-k * rate).exp() + floor).collect();
+fn residual(step: u64) -> Residual {
+    let fall = |rate: f64, floor: f64| (0..=8).map(|k| 0.6 * (-f64::from(k) * rate).exp() + floor).collect();
     let rate = 0.25 + step as f64 / 2000.0;
-    let line = |name: &str, y| Line { name: name.into(), y };
-    Payload::Series(Series {
-        x_label: "passes of Post".into(),
-        y_label: "|x - Post(x)| / |x|".into(),
-        lines: vec![
-            line("passes, round 0", fall(rate * 0.8, 3e-3)),
-            line("Anderson(1), round 0", fall(rate * 1.9, 4e-4)),
-            line("passes, round 1", fall(rate, 2e-3)),
-            line("Anderson(1), round 1", fall(rate * 2.1, 3e-4)),
-        ],
-        x,
-    })
-}
-
-fn recoverability() -> Payload {
-    let x: Vec<f64> = (1..=24).map(f64::from).collect();
-    let lines = vec![
-        Line { name: "accuracy".into(), y: x.iter().map(|k| 0.04 + 0.9 * (-k / 6.0).exp()).collect() },
-        Line { name: "chance".into(), y: vec![0.04; 24] },
-        Line { name: "majority".into(), y: vec![0.09; 24] },
+    let curve = |method, round, residual| ResidualCurve { method, round, residual };
+    let curves = vec![
+        curve(ResidualMethod::Passes, 0, fall(rate * 0.8, 3e-3)),
+        curve(ResidualMethod::Anderson, 0, fall(rate * 1.9, 4e-4)),
+        curve(ResidualMethod::Passes, 1, fall(rate, 2e-3)),
+        curve(ResidualMethod::Anderson, 1, fall(rate * 2.1, 3e-4)),
     ];
-    Payload::Series(Series { x_label: "distance k (tokens)".into(), y_label: "accuracy".into(), x, lines })
+    Residual { curves }
 }
 
-fn causality() -> Payload {
+fn recoverability() -> Recoverability {
+    let accuracy: Vec<f64> = (1..=24).map(|k| 0.04 + 0.9 * (-f64::from(k) / 6.0).exp()).collect();
+    Recoverability {
+        distances: (1..=24).collect(),
+        low: accuracy.iter().map(|a| a - 0.03).collect(),
+        high: accuracy.iter().map(|a| a + 0.03).collect(),
+        accuracy: accuracy.into(),
+        most_common: 0.09,
+        uniform: 0.04,
+    }
+}
+
+fn causality() -> Causality {
     let mut noise = Noise::new(77);
-    let edited = 30;
-    let y: Vec<f64> = (0..SENTENCE.chars().count())
-        .map(|t| match t.checked_sub(edited) {
+    let position = 30;
+    let delta: Vec<f64> = (0..SENTENCE.chars().count())
+        .map(|t| match t.checked_sub(position) {
             None => 0.0,
             Some(d) => (0.9 * (-(d as f64) / 6.0).exp() + 0.015) * noise.next().abs().max(0.1),
         })
         .collect();
-    let wrong: Vec<f64> =
-        y.iter().enumerate().map(|(t, v)| if (edited - edited % 4..edited).contains(&t) { 0.02 } else { *v }).collect();
-    let series = |name: &str, y| {
-        Payload::Series(Series {
-            x_label: "position (tokens)".into(),
-            y_label: "max |delta logits|".into(),
-            x: positions(),
-            lines: vec![Line { name: name.into(), y }],
-        })
+    let is_leak = |t: usize| (position - position % 4..position).contains(&t);
+    let leaky = delta.iter().enumerate().map(|(t, v)| if is_leak(t) { 0.02 } else { *v }).collect();
+    let likely = |all: [(&str, f64); 5]| {
+        all.map(|(token, probability)| LikelyToken { token: token.to_owned(), probability }).to_vec()
     };
-    Payload::Bundle(vec![
-        ("delta".into(), series("delta", y)),
-        ("wrong_upsample".into(), series("wrong_upsample", wrong)),
-        ("original".into(), Payload::Text(vec![SENTENCE.into()])),
-        ("edited".into(), Payload::Text(vec![SENTENCE.replacen("dawn", "xawn", 1)])),
-        ("before_max".into(), Payload::Scalar(0.0)),
-        ("effective_gate".into(), Payload::Scalar(0.0341)),
-        (
-            "prediction".into(),
-            Payload::Text(vec![
-                "before: \" \" 0.41  t 0.12  e 0.08  a 0.07  s 0.05".into(),
-                "after: \" \" 0.38  t 0.13  e 0.09  a 0.06  o 0.05".into(),
-            ]),
-        ),
-    ])
+    Causality {
+        original: SENTENCE.into(),
+        edited: SENTENCE.replacen("dawn", "xawn", 1),
+        position,
+        delta: delta.into(),
+        before_max: 0.0,
+        effective_gate: 0.0341,
+        leaky_upsample: Some(LeakyUpsample { delta: leaky, before_max: 0.02 }),
+        predictions: Predictions {
+            original: likely([("\" \"", 0.41), ("t", 0.12), ("e", 0.08), ("a", 0.07), ("s", 0.05)]),
+            edited: likely([("\" \"", 0.38), ("t", 0.13), ("e", 0.09), ("a", 0.06), ("o", 0.05)]),
+        },
+    }
 }

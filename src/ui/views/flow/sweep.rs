@@ -100,7 +100,7 @@ impl Sweep {
     /// Forgets what was measured since the beginning, and what may still come.
     fn cancel(&mut self, cx: &ViewCx<'_>, kind: usize) {
         self.going = None;
-        self.dropped[kind] = *cx.next_request - 1;
+        self.dropped[kind] = cx.questions.last_number();
         self.told[kind] = self.before[kind].take();
         self.begun[kind] = None;
     }

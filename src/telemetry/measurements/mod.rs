@@ -1,0 +1,92 @@
+//! Every measurement, one struct a file, and the one list of them.
+//!
+//! A field's documentation gives its unit, its shape and the symbol of the source; `orrery schema`
+//! prints it as a JSON schema for programs in other languages.
+
+use serde::{Serialize, Serializer};
+
+use super::{
+    measurement::MeasurementEntry,
+    payload::{Graph, Matrix, Points, Series},
+};
+
+mod attention_maps;
+mod causality;
+mod recoverability;
+mod residual;
+mod staircase;
+
+pub use attention_maps::{AttentionLayer, AttentionMaps};
+pub use causality::{Causality, LeakyUpsample, LikelyToken, Predictions};
+pub use recoverability::Recoverability;
+pub use residual::{Residual, ResidualCurve, ResidualMethod};
+pub use staircase::Staircase;
+
+macro_rules! measurements {
+    ($($name:ident),* $(,)?) => {
+        /// What a sample holds: one of the measurements, or what this version has no type for.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Payload {
+            $($name($name),)*
+            /// A channel that this version does not know: kept as it was read.
+            Unknown(serde_json::Value),
+            Scalar(f64),
+            Series(Series),
+            Matrix(Matrix),
+            Points(Points),
+            Graph(Graph),
+            Text(Vec<String>),
+            Bundle(Vec<(String, Payload)>),
+        }
+
+        impl Payload {
+            pub(super) fn is_typed(&self) -> bool {
+                matches!(self, $(Payload::$name(_))|* | Payload::Unknown(_))
+            }
+
+            pub(super) fn serialize_typed<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $(Payload::$name(m) => m.serialize(s),)*
+                    Payload::Unknown(json) => json.serialize(s),
+                    _ => s.serialize_unit(),
+                }
+            }
+        }
+
+        /// Every measurement, by channel.
+        pub static MEASUREMENTS: &[MeasurementEntry] = &[$(MeasurementEntry::of::<$name>()),*];
+
+        $(impl From<$name> for Payload {
+            fn from(m: $name) -> Self {
+                Payload::$name(m)
+            }
+        })*
+    };
+}
+
+measurements! {
+    Staircase,
+    Causality,
+    AttentionMaps,
+    Residual,
+    Recoverability,
+}
+
+/// Implements [`Measurement`] for a struct of this folder.
+macro_rules! measurement {
+    ($name:ident, channel: $channel:literal, probe: $probe:literal) => {
+        impl $crate::telemetry::Measurement for $name {
+            const CHANNEL: &'static str = $channel;
+            const PROBE: &'static str = $probe;
+
+            fn of(payload: &$crate::telemetry::Payload) -> Option<&Self> {
+                if let $crate::telemetry::Payload::$name(m) = payload { Some(m) } else { None }
+            }
+
+            fn into_payload(self) -> $crate::telemetry::Payload {
+                $crate::telemetry::Payload::$name(self)
+            }
+        }
+    };
+}
+use measurement;

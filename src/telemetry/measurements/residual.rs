@@ -1,0 +1,51 @@
+//! How far a fast-slow model's state is from the equilibrium of its post block.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::measurement;
+use crate::telemetry::number::Numbers;
+
+/// |x - Post(x)| / |x| against applications of Post, by method and round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Residual {
+    pub curves: Vec<ResidualCurve>,
+}
+
+/// One way towards the equilibrium in one round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ResidualCurve {
+    pub method: ResidualMethod,
+    /// Which repetition of pooling, slow path and injection, from 0.
+    pub round: usize,
+    /// The relative residual after 0, 1, 2, ... passes, without unit.
+    pub residual: Numbers,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResidualMethod {
+    /// Post applied again and again.
+    Passes,
+    /// Anderson acceleration of depth 1.
+    Anderson,
+    /// A learned projector in place of any pass.
+    LearnedProjector,
+    /// The equation that the implicit solve solves: |x - x0 - R(x)| / |x|.
+    Deq,
+}
+
+impl fmt::Display for ResidualMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Passes => "passes",
+            Self::Anderson => "Anderson(1)",
+            Self::LearnedProjector => "learned projector",
+            Self::Deq => "DEQ",
+        })
+    }
+}
+
+measurement!(Residual, channel: "fast_slow.residual", probe: "residual");
