@@ -44,7 +44,7 @@ pub struct MergeArgs {
 pub fn run(args: &MergeArgs) -> Result<(), Failure> {
     let open = |path: &Path| parent(path, &args.variant, args.layers);
     let merged = write(&open(&args.a)?, &open(&args.b)?, &args.out)?;
-    merged.told.iter().for_each(|line| eprintln!("{line}"));
+    merged.notes.iter().for_each(|line| eprintln!("{line}"));
     println!("{}", args.out.display());
     Ok(())
 }
@@ -76,7 +76,7 @@ fn parent(path: &Path, variant: &str, layers: Option<usize>) -> Result<Parent, F
     if layers.is_none() && file.layers_unsaid {
         return Err(Failure::usage(format!("{name} does not say how many layers its model has: give --layers")));
     }
-    file.remarks.iter().for_each(|r| eprintln!("note: {r}"));
+    file.notes.iter().for_each(|r| eprintln!("note: {r}"));
     let weights = file.load(&Device::Cpu).map_err(usage)?.into_iter().map(|(n, t)| (n.to_owned(), t)).collect();
     Ok(Parent { name, spec: file.spec.clone(), weights })
 }

@@ -19,7 +19,7 @@ use crate::{
     models::{
         Spec,
         ode_flow::{self, OdeFlowSpec},
-        plane::{Kind, PlaneSpec},
+        plane::{PlanarField, PlaneSpec},
     },
     trainer::{Plan, ProbeSchedule, VariantSpec},
 };
@@ -277,7 +277,7 @@ fn hybrid_spec(c: &Config, steering: Option<ode_flow::Steering>) -> Result<OdeFl
 }
 
 fn plane_spec(c: &Config) -> PlaneSpec {
-    let kind = |key| Kind::from_id(c.text(key)).unwrap_or(Kind::VanDerPol);
+    let kind = |key| PlanarField::from_id(c.text(key)).unwrap_or(PlanarField::VanDerPol);
     PlaneSpec {
         kind: kind("field.kind"),
         target: kind("field.target"),

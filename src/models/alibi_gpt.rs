@@ -2,12 +2,10 @@
 //! with distance (ALiBi, arXiv 2108.12409), and an untied head. It does not know what it is compared with
 //! beyond a number of parameters.
 
-use std::any::Any;
-
 use candle_core::{DType, Device, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::{Loss, Model, plain_gpt::Net};
+use super::{Loss, Model, Spec, capabilities::AttentionLayer, plain_gpt::Net};
 use crate::nn::{Batch, Params, Tap, prenorm::Layer};
 
 /// Widths are multiples of this.
@@ -104,11 +102,11 @@ impl Model for AlibiGpt {
         self.still.logits(tokens, tap)
     }
 
-    fn as_any(&self) -> &dyn Any {
-        self
+    fn to_spec(&self) -> Spec {
+        Spec::AlibiGpt(self.spec.clone())
     }
 
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
+    fn attention_layers(&self) -> Vec<AttentionLayer> {
+        AttentionLayer::stack("layers", self.spec.layers, None)
     }
 }

@@ -8,8 +8,6 @@ mod outward;
 mod spec;
 mod state;
 
-use std::any::Any;
-
 use candle_core::{DType, Device, Result, Tensor, bail};
 
 pub use self::{
@@ -19,7 +17,7 @@ pub use self::{
 };
 
 use self::net::Net;
-use super::{Loss, Model};
+use super::{Loss, Model, Spec, capabilities::SynapseModel};
 use crate::nn::{
     Batch, Params, Tap,
     dropout::Dropout,
@@ -33,7 +31,7 @@ pub struct Bdh {
     params: Params,
     net: Net,
     still: Net,
-    remarks: Vec<String>,
+    notes: Vec<String>,
     /// What rows have read before the batch to come, by layer: memories among `params`, so that
     /// checkpoints hold them. Empty where nothing is carried.
     carried: Vec<Tensor>, // (rows, nh, N, D)
@@ -66,7 +64,7 @@ impl Bdh {
         for (name, value) in file.load(device)? {
             model.params.load(name, &value)?;
         }
-        Ok(Self { remarks: file.remarks, ..model })
+        Ok(Self { notes: file.notes, ..model })
     }
 
     fn drawn(spec: BdhSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
@@ -82,30 +80,13 @@ impl Bdh {
             }
             params.keep_only(CARRIED);
         }
-        Ok(Self { spec, params, net, still, remarks: vec![], carried, since: 0, seed, update: 0 })
-    }
-
-    /// With the sizes of the file, where the weights came from one.
-    pub fn spec(&self) -> &BdhSpec {
-        &self.spec
-    }
-
-    /// Reads a chunk of tokens `(B, T)` after all that `state` has read, and takes it in: logits
-    /// `(B, T, V)`. Taps as everywhere.
-    pub fn read(&self, tokens: &Tensor, state: &mut State, tap: &mut Tap) -> Result<Tensor> {
-        mapped(&self.still.encode(tokens, tap, Some(state), None)?, &self.still.lm_head)
+        Ok(Self { spec, params, net, still, notes: vec![], carried, since: 0, seed, update: 0 })
     }
 
     /// What this update drops: other values in each, the same whenever it is made again.
     fn dropout(&self) -> Option<Dropout> {
         let seed = hash("dropout") ^ self.seed.rotate_left(32) ^ self.update;
         (self.spec.dropout > 0.0).then_some(Dropout { share: self.spec.dropout, seed })
-    }
-
-    /// By name, without carried state.
-    fn weights(&self) -> Vec<(String, Tensor)> {
-        let own = self.params.iter().filter(|(n, _)| !n.starts_with(CARRIED));
-        own.map(|(n, v)| (n.to_owned(), v.as_tensor().detach())).collect()
     }
 
     fn cross_entropy(&self, net: &Net, batch: &Batch, drop: Option<Dropout>) -> Result<Tensor> {
@@ -169,37 +150,54 @@ impl Model for Bdh {
         mapped(&self.still.encode(tokens, tap, None, None)?, &self.still.lm_head)
     }
 
-    fn remarks(&self) -> &[String] {
-        &self.remarks
+    fn notes(&self) -> &[String] {
+        &self.notes
     }
 
-    fn inherit(&self, from: &[&dyn Model]) -> Result<Vec<String>> {
-        let parents = from.iter().map(|m| m.as_any().downcast_ref::<Bdh>()).collect::<Option<Vec<_>>>();
-        let (weights, told) = match parents.as_deref() {
-            Some([one]) => (one.weights(), vec![]),
+    fn load_from(&self, sources: &[&dyn Model]) -> Result<Vec<String>> {
+        let parents = sources.iter().map(|m| m.synapses()).collect::<Option<Vec<_>>>();
+        let (weights, notes) = match parents.as_deref() {
+            Some([one]) => (weights(*one), vec![]),
             Some([a, b]) => {
-                let parent = |name: &str, of: &Bdh| merge::Parent {
+                let parent = |name: &str, of: &dyn SynapseModel| merge::Parent {
                     name: name.to_owned(),
-                    spec: of.spec.clone(),
-                    weights: of.weights(),
+                    spec: of.spec().clone(),
+                    weights: weights(of),
                 };
-                let merged = merge::merge(&parent("the first", a), &parent("the second", b))?;
+                let merged = merge::merge(&parent("the first", *a), &parent("the second", *b))?;
                 if (merged.spec.neurons, &merged.spec.frequencies) != (self.spec.neurons, &self.spec.frequencies) {
                     bail!("{} neurons cannot take over the {} of both parents", self.spec.neurons, merged.spec.neurons)
                 }
-                (merged.weights, merged.told)
+                (merged.weights, merged.notes)
             }
             _ => bail!("a BDH takes over from one BDH or from two"),
         };
         weights.iter().try_for_each(|(name, value)| self.params.load(name, value))?;
-        Ok(told)
+        Ok(notes)
     }
 
-    fn as_any(&self) -> &dyn Any {
-        self
+    fn to_spec(&self) -> Spec {
+        Spec::Bdh(self.spec.clone())
     }
 
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
+    fn synapses(&self) -> Option<&dyn SynapseModel> {
+        Some(self)
     }
+}
+
+impl SynapseModel for Bdh {
+    /// With the sizes of the file, where the weights came from one.
+    fn spec(&self) -> &BdhSpec {
+        &self.spec
+    }
+
+    fn read(&self, tokens: &Tensor, state: &mut State, tap: &mut Tap) -> Result<Tensor> {
+        mapped(&self.still.encode(tokens, tap, Some(state), None)?, &self.still.lm_head)
+    }
+}
+
+/// Weights by name, without the state that outlives a batch.
+fn weights(of: &dyn SynapseModel) -> Vec<(String, Tensor)> {
+    let own = of.params().iter().filter(|(n, _)| !n.starts_with(CARRIED));
+    own.map(|(n, v)| (n.to_owned(), v.as_tensor().detach())).collect()
 }

@@ -1,12 +1,10 @@
 //! The dense decoders that fast-slow is measured against. They do not know what they are compared
 //! with.
 
-use std::any::Any;
-
 use candle_core::{DType, Device, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::{Loss, Model};
+use super::{Loss, Model, Spec, capabilities::AttentionLayer};
 use crate::nn::{
     Batch, Params, Tap,
     fused::{cross_entropy::head_cross_entropy, embedding::embedding, linear::linear, mlp::Act, norm::rms_norm},
@@ -132,11 +130,11 @@ impl Model for Dense {
         linear(&self.still.encode(tokens, tap)?, &self.still.embed)
     }
 
-    fn as_any(&self) -> &dyn Any {
-        self
+    fn to_spec(&self) -> Spec {
+        Spec::Dense(self.spec.clone())
     }
 
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
+    fn attention_layers(&self) -> Vec<AttentionLayer> {
+        AttentionLayer::stack("layers", self.spec.layers, self.spec.window)
     }
 }

@@ -2,7 +2,6 @@
 //! over pooled blocks, coupled through one gate. It does not know how it is trained or drawn.
 
 use std::{
-    any::Any,
     cell::Cell,
     sync::{
         Arc,
@@ -12,7 +11,10 @@ use std::{
 
 use candle_core::{D, DType, Device, Result, Tensor, Var, backprop::GradStore};
 
-use super::{Loss, Model};
+use super::{
+    Loss, Model, Spec,
+    capabilities::{AttentionLayer, CouplingModel, CouplingSettings, FixedPointModel, RuntimeParam, TwoTimescales},
+};
 use crate::nn::{
     Batch, Params, Tap,
     fixed_point::{self, Anderson, Goal, Implicit},
@@ -48,16 +50,6 @@ struct Solves {
     iterations: Cell<usize>,
     residual: Cell<f64>,
     backward: Arc<AtomicUsize>,
-}
-
-/// What can be turned while the model lives; a probe that turns them puts them back.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Dials {
-    /// s
-    pub coupling_scale: f64,
-    /// An absolute gate in place of s tanh(gamma).
-    pub gate: Option<f64>,
-    pub upsample: Upsample,
 }
 
 /// The model.
@@ -104,30 +96,8 @@ impl FastSlow {
         &self.spec
     }
 
-    /// What can be turned while the model lives.
-    pub fn dials(&self) -> Dials {
-        Dials { coupling_scale: self.scale, gate: self.gate, upsample: self.spec.upsample }
-    }
-
-    pub fn set_dials(&mut self, dials: Dials) {
-        (self.scale, self.gate, self.spec.upsample) = (dials.coupling_scale, dials.gate, dials.upsample);
-    }
-
-    /// s tanh(gamma), or what the dial `gate` has put in its place.
-    pub fn effective_gate(&self) -> Result<f64> {
-        Ok(match self.gate {
-            Some(gate) => gate,
-            None => self.scale * host::scalar(&self.still.gamma)?.tanh(),
-        })
-    }
-
-    /// One pass of Post without gradients: `(B, T, D)` -> `(B, T, D)`.
-    pub fn post(&self, x: &Tensor) -> Result<Tensor> {
-        self.still.post(x, &mut Tap::off(), 0)
-    }
-
-    /// s tanh(gamma), or tanh(gamma) times 0 plus what the dial `gate` says. The factors are tensors:
-    /// candle drops the gradient of a product with the number 0, and gamma's is always told.
+    /// s tanh(gamma), or tanh(gamma) times 0 plus the absolute gate. The factors are tensors:
+    /// candle drops the gradient of a product with the number 0, and gamma's is always recorded.
     fn gate_tensor(&self, net: &Net) -> Result<Tensor> {
         let (factor, offset) = self.gate.map_or((self.scale, 0.0), |gate| (0.0, gate));
         let number = |v: f64| Tensor::new(v as f32, net.gamma.device())?.to_dtype(net.gamma.dtype());
@@ -198,7 +168,7 @@ impl FastSlow {
         post: &mut dyn FnMut(&Tensor) -> Result<Tensor>,
     ) -> Result<Tensor> {
         let anchor = x0.detach();
-        let step = |x: &Tensor| (&anchor + self.post(x)?)? - x;
+        let step = |x: &Tensor| (&anchor + self.refine(x)?)? - x;
         let solution = fixed_point::solve(&step, &anchor, goal)?;
         self.solves.iterations.set(solution.iterations);
         self.solves.residual.set(solution.residual);
@@ -244,21 +214,21 @@ impl Model for FastSlow {
         linear(&rms_norm(&encoded.x, &self.still.norm, EPS)?, &self.still.embed)
     }
 
-    fn readings(&self, grads: Option<&GradStore>) -> Result<Vec<(&'static str, f64)>> {
-        let mut told = vec![(GATE, host::scalar(&self.still.gamma)?.tanh())];
+    fn scalars(&self, grads: Option<&GradStore>) -> Result<Vec<(&'static str, f64)>> {
+        let mut scalars = vec![(GATE, host::scalar(&self.still.gamma)?.tanh())];
         if let Some(grad) = grads.and_then(|g| g.get(&self.net.gamma)) {
-            told.push((GATE_GRAD, host::scalar(grad)?));
+            scalars.push((GATE_GRAD, host::scalar(grad)?));
         }
         if matches!(self.spec.approach, Approach::Deq { .. }) {
-            told.push((DEQ_ITERATIONS, self.solves.iterations.get() as f64));
-            told.push((DEQ_RESIDUAL, self.solves.residual.get()));
-            told.push((DEQ_BACKWARD, self.solves.backward.load(Ordering::Relaxed) as f64));
+            scalars.push((DEQ_ITERATIONS, self.solves.iterations.get() as f64));
+            scalars.push((DEQ_RESIDUAL, self.solves.residual.get()));
+            scalars.push((DEQ_BACKWARD, self.solves.backward.load(Ordering::Relaxed) as f64));
         }
-        Ok(told)
+        Ok(scalars)
     }
 
     /// `coupling_scale`: s. `gate`: an absolute gate in place of s tanh(gamma); NaN gives it back.
-    fn set_dial(&mut self, name: &str, value: f64) -> bool {
+    fn set_runtime_param(&mut self, name: &str, value: f64) -> bool {
         match name {
             "coupling_scale" => self.scale = value,
             "gate" => self.gate = (!value.is_nan()).then_some(value),
@@ -267,12 +237,80 @@ impl Model for FastSlow {
         true
     }
 
-    fn as_any(&self) -> &dyn Any {
-        self
+    fn to_spec(&self) -> Spec {
+        Spec::FastSlow(self.spec.clone())
     }
 
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
+    fn runtime_params(&self) -> Vec<RuntimeParam> {
+        let gate = self.gate.unwrap_or(f64::NAN);
+        [("coupling_scale", self.scale), ("gate", gate)].map(|(name, value)| RuntimeParam { name, value }).to_vec()
+    }
+
+    fn attention_layers(&self) -> Vec<AttentionLayer> {
+        let s = &self.spec;
+        let mut layers = AttentionLayer::stack("pre", s.n_pre, s.fast_window);
+        for round in 0..s.n_rounds {
+            let path = |name: &str, i: usize| format!("{name}.{i}.r{round}");
+            layers.extend((0..s.n_slow).map(|i| AttentionLayer {
+                path: path("slow", i),
+                tokens_per_position: s.pool,
+                window: None,
+            }));
+            layers.extend((0..s.n_post).map(|i| AttentionLayer::of_tokens(path("post", i), s.fast_window)));
+        }
+        layers
+    }
+
+    fn two_timescales(&self) -> Option<TwoTimescales> {
+        let s = &self.spec;
+        Some(TwoTimescales { pool: s.pool, rounds: s.n_rounds, width: s.d_model })
+    }
+
+    fn coupling(&self) -> Option<&dyn CouplingModel> {
+        Some(self)
+    }
+
+    fn coupling_mut(&mut self) -> Option<&mut dyn CouplingModel> {
+        Some(self)
+    }
+
+    fn fixed_point(&self) -> Option<&dyn FixedPointModel> {
+        Some(self)
+    }
+}
+
+impl CouplingModel for FastSlow {
+    fn coupling_settings(&self) -> CouplingSettings {
+        CouplingSettings { coupling_scale: self.scale, gate: self.gate, upsample: self.spec.upsample }
+    }
+
+    fn set_coupling_settings(&mut self, settings: CouplingSettings) {
+        (self.scale, self.gate, self.spec.upsample) = (settings.coupling_scale, settings.gate, settings.upsample);
+    }
+
+    fn effective_gate(&self) -> Result<f64> {
+        Ok(match self.gate {
+            Some(gate) => gate,
+            None => self.scale * host::scalar(&self.still.gamma)?.tanh(),
+        })
+    }
+}
+
+impl FixedPointModel for FastSlow {
+    fn start_tap(&self) -> &'static str {
+        "injected."
+    }
+
+    fn refine(&self, x: &Tensor) -> Result<Tensor> {
+        self.still.post(x, &mut Tap::off(), 0)
+    }
+
+    fn has_learned_projector(&self) -> bool {
+        self.spec.projector_hidden.is_some()
+    }
+
+    fn solves_anchored_equation(&self) -> bool {
+        matches!(self.spec.approach, Approach::Deq { .. })
     }
 }
 
@@ -326,7 +364,7 @@ mod tests {
             let off = fixed_point::relative_distance(e, a)?;
             assert!(off < 1e-3, "gradient of {name} is {off:e} off");
         }
-        let told = model.readings(Some(&implicit))?;
+        let told = model.scalars(Some(&implicit))?;
         let reading = |name| told.iter().find(|(n, _)| *n == name).map_or(f64::NAN, |(_, v)| *v);
         assert!(reading(DEQ_RESIDUAL) <= GOAL.tolerance && reading(DEQ_BACKWARD) > 0.0);
         assert!(reading(GATE_GRAD).abs() > 0.0);

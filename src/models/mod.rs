@@ -1,14 +1,17 @@
 //! The model families: one a file, and the one list of them.
 
-use std::any::Any;
-
 use candle_core::{Device, Result, Tensor, backprop::GradStore};
 use serde::{Deserialize, Serialize};
 
 use crate::nn::{Batch, Params, Tap};
 
+use capabilities::{
+    AttentionLayer, CouplingModel, FixedPointModel, FlowModel, RecoveryModel, RuntimeParam, SynapseModel, TwoTimescales,
+};
+
 pub mod alibi_gpt;
 pub mod bdh;
+pub mod capabilities;
 pub mod dense;
 pub mod fast_slow;
 pub mod ode_flow;
@@ -68,6 +71,9 @@ pub struct Loss {
 pub trait Model: Send {
     fn params(&self) -> &Params;
 
+    /// The family and the sizes, enough to build another model of this kind.
+    fn to_spec(&self) -> Spec;
+
     /// Told before each update which one it is, from 1. What a model does by stage (what it minimises,
     /// which weights it holds still) must follow from this number and its parameters alone, so that a
     /// resumed run goes on exactly.
@@ -87,28 +93,70 @@ pub trait Model: Send {
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor>;
 
     /// Cheap scalars of the present weights (and, right after a backward pass, their gradients), by
-    /// channel: told every step.
-    fn readings(&self, _grads: Option<&GradStore>) -> Result<Vec<(&'static str, f64)>> {
+    /// channel: recorded every step.
+    fn scalars(&self, _grads: Option<&GradStore>) -> Result<Vec<(&'static str, f64)>> {
         Ok(vec![])
     }
 
-    /// Turns a live dial (`coupling_scale`). False if the family has no such dial.
-    fn set_dial(&mut self, _name: &str, _value: f64) -> bool {
+    /// Every parameter that can be changed while the model runs, with its present value.
+    fn runtime_params(&self) -> Vec<RuntimeParam> {
+        vec![]
+    }
+
+    /// Sets one of [`Model::runtime_params`]. False if the model has none of this name.
+    fn set_runtime_param(&mut self, _name: &str, _value: f64) -> bool {
         false
     }
 
-    /// Takes over the weights of another model of its kind, or of two side by side; returns what was done,
-    /// in words. Errors say what does not fit.
-    fn inherit(&self, _from: &[&dyn Model]) -> Result<Vec<String>> {
-        candle_core::bail!("models of this family take over no weights")
+    /// Loads the weights of another model of its kind, or of two side by side; returns notes on what was
+    /// done. Errors say what does not fit.
+    fn load_from(&self, _sources: &[&dyn Model]) -> Result<Vec<String>> {
+        candle_core::bail!("models of this family load no weights from other models")
     }
 
-    /// What a person should know of how it was made, in words.
-    fn remarks(&self) -> &[String] {
+    /// Notes for a person on how the model was made.
+    fn notes(&self) -> &[String] {
         &[]
     }
 
-    /// For probes that question one family.
-    fn as_any(&self) -> &dyn Any;
-    fn as_any_mut(&mut self) -> &mut dyn Any;
+    /// The layers whose attention maps can be tapped, in the order of a forward pass; none without softmax
+    /// attention.
+    fn attention_layers(&self) -> Vec<AttentionLayer> {
+        vec![]
+    }
+
+    /// The flow over depth, if the model has one.
+    fn flow(&self) -> Option<FlowModel<'_>> {
+        None
+    }
+
+    /// The synapses, if the model's attention is linear and its neurons are sparse.
+    fn synapses(&self) -> Option<&dyn SynapseModel> {
+        None
+    }
+
+    /// The sizes of a fast and a slow stream, if the model has both.
+    fn two_timescales(&self) -> Option<TwoTimescales> {
+        None
+    }
+
+    /// The gate between two streams, if there is one.
+    fn coupling(&self) -> Option<&dyn CouplingModel> {
+        None
+    }
+
+    /// As [`Model::coupling`], to change its settings.
+    fn coupling_mut(&mut self) -> Option<&mut dyn CouplingModel> {
+        None
+    }
+
+    /// The map that refines a state, if the forward pass has one.
+    fn fixed_point(&self) -> Option<&dyn FixedPointModel> {
+        None
+    }
+
+    /// The reader of past tokens, if the model is one.
+    fn recovery(&self) -> Option<&dyn RecoveryModel> {
+        None
+    }
 }

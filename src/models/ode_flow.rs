@@ -6,7 +6,7 @@ mod net;
 mod spec;
 mod steering;
 
-use std::{any::Any, sync::Arc};
+use std::sync::Arc;
 
 use candle_core::{DType, Device, Result, Tensor, backprop::GradStore};
 
@@ -16,17 +16,20 @@ use self::{
     net::{Flow, Net},
     steering::Steered,
 };
-use super::{Loss, Model};
+use super::{
+    Loss, Model, Spec,
+    capabilities::{AttentionLayer, FlowControl, FlowModel, LanguageFlow, RuntimeParam},
+};
 use crate::{
     nn::{Batch, Params, Tap, fused::cross_entropy::head_cross_entropy, host},
-    ode::{Options, SharedField},
+    ode::{Field, Options, SharedField},
 };
 
 /// Readings of every step.
 pub const ALPHA: &str = "flow/alpha";
 pub const FIELD_GRAD_NORM: &str = "flow/grad_norm";
 
-/// Dials: `u0`..`u3` and `alpha` (a multiplier of the field) act on [`Model::logits`] and on probes, not
+/// Runtime parameters: `u0`..`u3` and `alpha` (a multiplier of the field) act on [`Model::logits`] and on probes, not
 /// on training. Taps: `flow.start`, `flow.end`, and the layers'
 /// `head_layers.i.attn.weights`, `tail_layers.i.attn.weights`.
 pub struct OdeFlow {
@@ -35,7 +38,7 @@ pub struct OdeFlow {
     net: Net,
     still: Net,
     steered: Option<Steered>,
-    dials: ([f64; CONTROLS], f64),
+    control: FlowControl,
 }
 
 impl OdeFlow {
@@ -55,47 +58,17 @@ impl OdeFlow {
             Some(steering) => Some(Steered::new(&mut params, spec, steering, vocab)?),
             None => None,
         };
-        Ok(Self { spec: spec.clone(), params, net, still, steered, dials: ([0.0; CONTROLS], 1.0) })
+        Ok(Self { spec: spec.clone(), params, net, still, steered, control: FlowControl::default() })
     }
 
     pub fn spec(&self) -> &OdeFlowSpec {
         &self.spec
     }
 
-    pub fn steering(&self) -> Option<&Steering> {
-        self.spec.steering.as_ref()
-    }
-
-    /// The control and the multiplier of the field, as the dials stand.
-    pub fn dials(&self) -> ([f64; CONTROLS], f64) {
-        self.dials
-    }
-
-    /// H at tau = 0: tokens u32 `(B, T)` -> `(B, T, D)`.
-    pub fn embed(&self, tokens: &Tensor) -> Result<Tensor> {
-        self.still.start(tokens, &mut Tap::off())
-    }
-
-    /// The field at one control, the same for all rows, without gradients for its weights; states
-    /// `(B, T, D)`.
-    pub fn field(&self, u: [f64; CONTROLS], scale: f64) -> Result<Flow<'_>> {
-        let u: Vec<f32> = u.iter().map(|v| *v as f32).collect();
-        let u = Tensor::from_vec(u, (1, CONTROLS), self.params.device())?;
-        Ok(Flow { net: &self.still.field, pushed: self.still.field.push(&u)?, scale })
-    }
-
-    /// As [`OdeFlow::field`], with gradients for the weights beside it.
-    pub fn learning_field(&self, u: [f64; CONTROLS], scale: f64) -> Result<(SharedField, Vec<Tensor>)> {
-        let u = Tensor::from_vec(u.iter().map(|v| *v as f32).collect(), (1, CONTROLS), self.params.device())?;
-        let net = self.net.field.clone();
-        let law = move |t: f64, y: &Tensor| net.velocity(t, y, &net.push(&u)?)? * scale;
-        let weights = self.params.iter().filter(|(n, _)| n.starts_with("field."));
-        Ok((Arc::new(law), weights.map(|(_, var)| var.as_tensor().clone()).collect()))
-    }
-
-    /// H at tau = 1 `(B, T, D)` -> logits `(B, T, V)`.
-    pub fn finish(&self, h: &Tensor) -> Result<Tensor> {
-        self.still.logits(&self.still.read(h, &mut Tap::off())?)
+    /// The control vector on the device, `(1, 4)`.
+    fn control_tensor(&self, control: FlowControl) -> Result<Tensor> {
+        let u = control.u.iter().map(|v| *v as f32).collect();
+        Tensor::from_vec(u, (1, CONTROLS), self.params.device())
     }
 
     /// Mean cross-entropy of the language at a control for each row, u `(B, 4)`, with gradients.
@@ -145,18 +118,16 @@ impl Model for OdeFlow {
     }
 
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        let (u, scale) = self.dials;
-        let u: Vec<f32> = u.iter().map(|v| *v as f32).collect();
-        let u = Tensor::from_vec(u, (1, CONTROLS), tokens.device())?;
+        let u = self.control_tensor(self.control)?;
         let start = self.still.start(tokens, tap)?;
         tap.offer("flow.start", || Ok(start.clone()))?;
-        let end = self.still.field.carry(&start, &u, scale, &self.options())?;
+        let end = self.still.field.carry(&start, &u, self.control.alpha, &self.options())?;
         tap.offer("flow.end", || Ok(end.clone()))?;
         self.still.logits(&self.still.read(&end, tap)?)
     }
 
     /// alpha, and the gradient norm of the field alone.
-    fn readings(&self, grads: Option<&GradStore>) -> Result<Vec<(&'static str, f64)>> {
+    fn scalars(&self, grads: Option<&GradStore>) -> Result<Vec<(&'static str, f64)>> {
         let mut all = vec![(ALPHA, host::scalar(self.still.field.alpha())?)];
         if let Some(grads) = grads {
             let mut squares = 0.0;
@@ -170,23 +141,78 @@ impl Model for OdeFlow {
         Ok(all)
     }
 
-    fn set_dial(&mut self, name: &str, value: f64) -> bool {
+    fn to_spec(&self) -> Spec {
+        Spec::OdeFlow(self.spec.clone())
+    }
+
+    fn runtime_params(&self) -> Vec<RuntimeParam> {
+        let FlowControl { u, alpha } = self.control;
+        let all = [("u0", u[0]), ("u1", u[1]), ("u2", u[2]), ("u3", u[3]), ("alpha", alpha)];
+        all.map(|(name, value)| RuntimeParam { name, value }).to_vec()
+    }
+
+    fn set_runtime_param(&mut self, name: &str, value: f64) -> bool {
         match name {
-            "u0" => self.dials.0[0] = value,
-            "u1" => self.dials.0[1] = value,
-            "u2" => self.dials.0[2] = value,
-            "u3" => self.dials.0[3] = value,
-            "alpha" => self.dials.1 = value,
+            "u0" => self.control.u[0] = value,
+            "u1" => self.control.u[1] = value,
+            "u2" => self.control.u[2] = value,
+            "u3" => self.control.u[3] = value,
+            "alpha" => self.control.alpha = value,
             _ => return false,
         }
         true
     }
 
-    fn as_any(&self) -> &dyn Any {
-        self
+    fn attention_layers(&self) -> Vec<AttentionLayer> {
+        let mut layers = AttentionLayer::stack("head_layers", self.spec.pre, None);
+        layers.extend(AttentionLayer::stack("tail_layers", self.spec.post, None));
+        layers
     }
 
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
+    fn flow(&self) -> Option<FlowModel<'_>> {
+        Some(FlowModel::Language(self))
+    }
+}
+
+impl LanguageFlow for OdeFlow {
+    fn control(&self) -> FlowControl {
+        self.control
+    }
+
+    fn embed(&self, tokens: &Tensor) -> Result<Tensor> {
+        self.still.start(tokens, &mut Tap::off())
+    }
+
+    fn field(&self, control: FlowControl) -> Result<Box<dyn Field + '_>> {
+        let net = &self.still.field;
+        let pushed = net.push(&self.control_tensor(control)?)?;
+        Ok(Box::new(Flow { net, pushed, scale: control.alpha }))
+    }
+
+    fn learning_field(&self, control: FlowControl) -> Result<(SharedField, Vec<Tensor>)> {
+        let (u, net) = (self.control_tensor(control)?, self.net.field.clone());
+        let field = move |t: f64, y: &Tensor| net.velocity(t, y, &net.push(&u)?)? * control.alpha;
+        let weights = self.params.iter().filter(|(n, _)| n.starts_with("field."));
+        Ok((Arc::new(field), weights.map(|(_, var)| var.as_tensor().clone()).collect()))
+    }
+
+    fn finish(&self, h: &Tensor) -> Result<Tensor> {
+        self.still.logits(&self.still.read(h, &mut Tap::off())?)
+    }
+
+    fn positions(&self) -> usize {
+        self.spec.positions
+    }
+
+    fn training_steps(&self) -> usize {
+        self.spec.steps.max(1)
+    }
+
+    fn steering(&self) -> Option<&Steering> {
+        self.spec.steering.as_ref()
+    }
+
+    fn baseline(&self) -> Spec {
+        Spec::PlainGpt(self.spec.baseline())
     }
 }

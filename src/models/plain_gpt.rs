@@ -1,12 +1,10 @@
 //! The plain transformer that the ODE flow is measured against: learned positions, pre-LayerNorm layers
 //! with biases, an untied head. It does not know what it is compared with.
 
-use std::any::Any;
-
 use candle_core::{DType, Device, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::{Loss, Model};
+use super::{Loss, Model, Spec, capabilities::AttentionLayer};
 use crate::nn::{
     Batch, Params, Tap,
     fused::{cross_entropy::head_cross_entropy, embedding::embedding, linear::linear},
@@ -141,11 +139,11 @@ impl Model for PlainGpt {
         self.still.logits(tokens, tap)
     }
 
-    fn as_any(&self) -> &dyn Any {
-        self
+    fn to_spec(&self) -> Spec {
+        Spec::PlainGpt(self.spec.clone())
     }
 
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
+    fn attention_layers(&self) -> Vec<AttentionLayer> {
+        AttentionLayer::stack("layers", self.spec.layers, None)
     }
 }

@@ -1,18 +1,22 @@
 //! Flows in the plane, where everything can be seen: three written down, and a small network that
 //! learns one of them from its velocities. It does not know how it is solved or drawn.
 
-use std::any::Any;
-
 use candle_core::{D, DType, Device, Result, Tensor};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{Loss, Model};
-use crate::nn::{
-    Batch, Params, Tap,
-    fused::{linear::linear, mlp::Act},
-    layers,
+use super::{
+    Loss, Model, Spec,
+    capabilities::{FlowControl, FlowModel, PlanarFlow, RuntimeParam},
+};
+use crate::{
+    nn::{
+        Batch, Params, Tap,
+        fused::{linear::linear, mlp::Act},
+        layers,
+    },
+    ode::Field,
 };
 
 /// Half the side of the square that the network learns on and that starts are taken from.
@@ -25,7 +29,7 @@ const MU: f64 = 1.5;
 /// Which field is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum PlanarField {
     /// A saddle: (x, -y) / 3.
     Linear,
     /// Inwards and round: eigenvalues -0.25 ± 1.5 i.
@@ -36,15 +40,16 @@ pub enum Kind {
     Mlp,
 }
 
-impl Kind {
-    pub const ALL: [Kind; 4] = [Kind::Linear, Kind::Spiral, Kind::VanDerPol, Kind::Mlp];
+impl PlanarField {
+    pub const ALL: [PlanarField; 4] =
+        [PlanarField::Linear, PlanarField::Spiral, PlanarField::VanDerPol, PlanarField::Mlp];
 
     pub fn id(self) -> &'static str {
         match self {
-            Kind::Linear => "linear",
-            Kind::Spiral => "spiral",
-            Kind::VanDerPol => "van_der_pol",
-            Kind::Mlp => "mlp",
+            PlanarField::Linear => "linear",
+            PlanarField::Spiral => "spiral",
+            PlanarField::VanDerPol => "van_der_pol",
+            PlanarField::Mlp => "mlp",
         }
     }
 
@@ -57,9 +62,9 @@ impl Kind {
 #[serde(default)]
 pub struct PlaneSpec {
     /// What is looked at unless somebody asks otherwise.
-    pub kind: Kind,
+    pub kind: PlanarField,
     /// What the network learns; itself makes no sense.
-    pub target: Kind,
+    pub target: PlanarField,
     /// Hidden units of each of its two layers.
     pub hidden: usize,
     /// Paths run over the times 0 ..= this.
@@ -68,7 +73,7 @@ pub struct PlaneSpec {
 
 impl Default for PlaneSpec {
     fn default() -> Self {
-        Self { kind: Kind::VanDerPol, target: Kind::VanDerPol, hidden: 64, time: 6.0 }
+        Self { kind: PlanarField::VanDerPol, target: PlanarField::VanDerPol, hidden: 64, time: 6.0 }
     }
 }
 
@@ -95,14 +100,14 @@ pub struct Plane {
     params: Params,
     net: Net,
     still: Net,
-    /// `u0`, `u1` and the multiplier of the field, as the dials stand.
-    dials: ([f64; 2], f64),
+    /// The third and fourth number of the control stay 0.
+    control: FlowControl,
 }
 
 impl Plane {
     /// Weights are drawn from `seed`.
     pub fn new(spec: &PlaneSpec, seed: u64, device: &Device) -> Result<Self> {
-        if spec.hidden == 0 || spec.target == Kind::Mlp || !(spec.time > 0.0 && spec.time.is_finite()) {
+        if spec.hidden == 0 || spec.target == PlanarField::Mlp || !(spec.time > 0.0 && spec.time.is_finite()) {
             candle_core::bail!(
                 "a field of the plane needs hidden units, a time above 0, and one of the written fields to learn"
             );
@@ -117,28 +122,21 @@ impl Plane {
         }
         let Ok(layers) = <[(Tensor, Tensor); 3]>::try_from(made) else { candle_core::bail!("three layers") };
         let still = Net(layers.each_ref().map(|(w, b)| (w.detach(), b.detach())));
-        Ok(Self { spec: spec.clone(), seed, step: 0, params, net: Net(layers), still, dials: ([0.0; 2], 1.0) })
+        Ok(Self { spec: spec.clone(), seed, step: 0, params, net: Net(layers), still, control: FlowControl::default() })
     }
 
     pub fn spec(&self) -> &PlaneSpec {
         &self.spec
     }
 
-    /// The push and the multiplier as the dials stand.
-    pub fn dials(&self) -> ([f64; 2], f64) {
-        self.dials
-    }
-
-    /// dy/dt = alpha (f(y) + u) for states `(N, 2)`: u is a wind.
-    pub fn field(&self, kind: Kind, u: [f64; 2], alpha: f64) -> impl Fn(f64, &Tensor) -> Result<Tensor> + '_ {
-        move |_, y| {
-            let f = match kind {
-                Kind::Mlp => self.still.velocity(y)?,
-                written => velocity(written, y)?,
-            };
-            let wind = Tensor::new(&u, y.device())?.to_dtype(y.dtype())?;
-            f.broadcast_add(&wind)? * alpha
-        }
+    /// alpha (f(y) + u) for states `(N, 2)`: u is a constant wind.
+    fn rate(&self, which: PlanarField, [u0, u1]: [f64; 2], alpha: f64, y: &Tensor) -> Result<Tensor> {
+        let f = match which {
+            PlanarField::Mlp => self.still.velocity(y)?,
+            written => velocity(written, y)?,
+        };
+        let wind = Tensor::new(&[u0, u1], y.device())?.to_dtype(y.dtype())?;
+        f.broadcast_add(&wind)? * alpha
     }
 
     /// Mean squared error of the network's velocity over the target's mean square.
@@ -153,13 +151,13 @@ impl Plane {
 }
 
 /// A written field at states `(N, 2)`.
-fn velocity(kind: Kind, y: &Tensor) -> Result<Tensor> {
+fn velocity(kind: PlanarField, y: &Tensor) -> Result<Tensor> {
     let (x, y) = (y.narrow(D::Minus1, 0, 1)?, y.narrow(D::Minus1, 1, 1)?);
     let (dx, dy) = match kind {
-        Kind::Linear => ((&x / 3.0)?, (&y / -3.0)?),
-        Kind::Spiral => (((&x * -0.25)? - (&y * 1.5)?)?, ((&x * 1.5)? - (&y * 0.25)?)?),
-        Kind::VanDerPol => (y.clone(), ((x.sqr()?.affine(-MU, MU)? * &y)? - &x)?),
-        Kind::Mlp => candle_core::bail!("the network's field is not a written one"),
+        PlanarField::Linear => ((&x / 3.0)?, (&y / -3.0)?),
+        PlanarField::Spiral => (((&x * -0.25)? - (&y * 1.5)?)?, ((&x * 1.5)? - (&y * 0.25)?)?),
+        PlanarField::VanDerPol => (y.clone(), ((x.sqr()?.affine(-MU, MU)? * &y)? - &x)?),
+        PlanarField::Mlp => candle_core::bail!("the network's field is not a written one"),
     };
     Tensor::cat(&[dx, dy], D::Minus1)
 }
@@ -189,21 +187,41 @@ impl Model for Plane {
         candle_core::bail!("a field of the plane foretells no token")
     }
 
-    fn set_dial(&mut self, name: &str, value: f64) -> bool {
+    fn to_spec(&self) -> Spec {
+        Spec::Plane(self.spec.clone())
+    }
+
+    fn runtime_params(&self) -> Vec<RuntimeParam> {
+        let FlowControl { u, alpha } = self.control;
+        [("u0", u[0]), ("u1", u[1]), ("alpha", alpha)].map(|(name, value)| RuntimeParam { name, value }).to_vec()
+    }
+
+    fn set_runtime_param(&mut self, name: &str, value: f64) -> bool {
         match name {
-            "u0" => self.dials.0[0] = value,
-            "u1" => self.dials.0[1] = value,
-            "alpha" => self.dials.1 = value,
+            "u0" => self.control.u[0] = value,
+            "u1" => self.control.u[1] = value,
+            "alpha" => self.control.alpha = value,
             _ => return false,
         }
         true
     }
 
-    fn as_any(&self) -> &dyn Any {
-        self
+    fn flow(&self) -> Option<FlowModel<'_>> {
+        Some(FlowModel::Planar(self))
+    }
+}
+
+impl PlanarFlow for Plane {
+    fn control(&self) -> FlowControl {
+        self.control
     }
 
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
+    fn default_field(&self) -> PlanarField {
+        self.spec.kind
+    }
+
+    fn field(&self, which: PlanarField, control: FlowControl) -> Box<dyn Field + '_> {
+        let (u, rate) = ([control.u[0], control.u[1]], control.alpha * self.spec.time);
+        Box::new(move |_: f64, y: &Tensor| self.rate(which, u, rate, y))
     }
 }

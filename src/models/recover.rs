@@ -20,12 +20,10 @@
 //! Every vector is centred and scaled to unit variance over its units before it is read, so that no
 //! reader is held back by the size of a trace (that of a = 0.02 is fifty times smaller).
 
-use std::any::Any;
-
 use candle_core::{D, DType, Device, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::{Loss, Model};
+use super::{Loss, Model, Spec, capabilities::RecoveryModel};
 use crate::analysis::ema;
 use crate::nn::{
     Batch, Params, Tap,
@@ -149,28 +147,6 @@ impl Recover {
 
     pub fn spec(&self) -> &RecoverSpec {
         &self.spec
-    }
-
-    /// Positions that have a token at every asked distance, every `stride`th of them.
-    pub fn positions(&self, len: usize, stride: usize) -> Result<Vec<usize>> {
-        let furthest = self.spec.distances.last().copied().unwrap_or_default();
-        if len <= furthest {
-            candle_core::bail!(
-                "a window of {len} tokens has no token {furthest} steps back; set train.window above {furthest} or shorten recoverability.distances"
-            );
-        }
-        Ok((furthest..len).step_by(stride.max(1)).collect())
-    }
-
-    /// The tokens that should be named: u32 `(P, B, K)`. Distances beyond the window's start give id 0.
-    pub fn wanted(&self, tokens: &Tensor, positions: &[usize]) -> Result<Tensor> {
-        let by_time = tokens.t()?.contiguous()?; // (T, B)
-        let at = |k: usize| -> Result<Tensor> {
-            let rows: Vec<u32> = positions.iter().map(|t| t.saturating_sub(k) as u32).collect();
-            by_time.index_select(&Tensor::new(rows, tokens.device())?, 0) // (P, B)
-        };
-        let all = self.spec.distances.iter().map(|k| at(*k)).collect::<Result<Vec<_>>>()?;
-        Tensor::stack(&all, D::Minus1)?.contiguous() // (P, B, K)
     }
 
     /// Answers at these positions: tokens u32 `(B, T)` -> logits `(P, B, K, V)`.
@@ -298,12 +274,43 @@ impl Model for Recover {
         self.read(tokens, &everywhere, tap)?.narrow(2, 0, 1)?.squeeze(2)?.transpose(0, 1)?.contiguous()
     }
 
-    fn as_any(&self) -> &dyn Any {
-        self
+    fn to_spec(&self) -> Spec {
+        Spec::Recover(self.spec.clone())
     }
 
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
+    fn recovery(&self) -> Option<&dyn RecoveryModel> {
+        Some(self)
+    }
+}
+
+impl RecoveryModel for Recover {
+    fn distances(&self) -> &[usize] {
+        &self.spec.distances
+    }
+
+    fn positions(&self, len: usize, stride: usize) -> Result<Vec<usize>> {
+        let furthest = self.spec.distances.last().copied().unwrap_or_default();
+        if len <= furthest {
+            candle_core::bail!(
+                "a window of {len} tokens has no token {furthest} steps back; set train.window above {furthest} or shorten recoverability.distances"
+            );
+        }
+        Ok((furthest..len).step_by(stride.max(1)).collect())
+    }
+
+    /// Distances beyond the window's start give id 0.
+    fn wanted(&self, tokens: &Tensor, positions: &[usize]) -> Result<Tensor> {
+        let by_time = tokens.t()?.contiguous()?; // (T, B)
+        let at = |k: usize| -> Result<Tensor> {
+            let rows: Vec<u32> = positions.iter().map(|t| t.saturating_sub(k) as u32).collect();
+            by_time.index_select(&Tensor::new(rows, tokens.device())?, 0) // (P, B)
+        };
+        let all = self.spec.distances.iter().map(|k| at(*k)).collect::<Result<Vec<_>>>()?;
+        Tensor::stack(&all, D::Minus1)?.contiguous() // (P, B, K)
+    }
+
+    fn answers(&self, tokens: &Tensor, positions: &[usize]) -> Result<Tensor> {
+        self.read(tokens, positions, &mut Tap::off())
     }
 }
 

@@ -9,10 +9,7 @@ use crate::{
         pulse,
     },
     config::Value,
-    models::{
-        Model,
-        bdh::{Bdh, BdhSpec},
-    },
+    models::{Model, bdh::BdhSpec, capabilities::SynapseModel},
     nn::{Result, Tap, fused::linear_attention::decays, host},
     telemetry::{Line, Matrix, Payload, Series, channels},
 };
@@ -39,12 +36,12 @@ impl Probe for BdhDynamics {
 
     fn applies(&self, model: &dyn Model) -> bool {
         let fits = |s: &BdhSpec| s.heads == 1 && !s.gated && s.frequencies.is_none() && s.neurons <= MOST;
-        model.as_any().downcast_ref::<Bdh>().is_some_and(|m| fits(m.spec()))
+        model.synapses().is_some_and(|m| fits(m.spec()))
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let passage = Passage::of(cx, LONGEST)?;
-        let Some(model) = cx.model.as_any().downcast_ref::<Bdh>().filter(|m| self.applies(*m)) else {
+        let Some(model) = cx.model.synapses().filter(|m| self.applies(*m)) else {
             candle_core::bail!(
                 "the rules of BDH are run on a BDH of one head, without gates and at most {MOST} neurons"
             )
@@ -114,7 +111,7 @@ struct Given {
 }
 
 impl Given {
-    fn of(model: &Bdh, spec: &BdhSpec) -> Result<Self> {
+    fn of(model: &dyn SynapseModel, spec: &BdhSpec) -> Result<Self> {
         let get = |name: &str| match model.params().get(name) {
             Some(v) => host::to_f64(v.as_tensor()),
             None => candle_core::bail!("the model has no parameter `{name}`"),

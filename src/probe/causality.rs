@@ -6,9 +6,9 @@ use crate::{
     corpus::Corpus,
     models::{
         Model,
-        fast_slow::{Dials, FastSlow, Upsample},
+        capabilities::{CouplingModel, CouplingSettings},
     },
-    nn::{Device, Result, Tap, Tensor, host},
+    nn::{Device, Result, Tap, Tensor, host, pooling::Upsample},
     telemetry::{
         Args,
         measurements::{self, LeakyUpsample, LikelyToken, Predictions},
@@ -30,20 +30,20 @@ impl Probe for Causality {
     }
 
     fn applies(&self, model: &dyn Model) -> bool {
-        model.as_any().is::<FastSlow>()
+        model.coupling().is_some()
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let passage = Passage::of(cx, LONGEST)?;
         let edit = Edit::of(passage, cx.corpus, cx.args)?;
         let (corpus, device, args) = (cx.corpus, cx.device, cx.args);
-        let Some(model) = cx.model.as_any_mut().downcast_mut::<FastSlow>() else {
-            candle_core::bail!("the causality probe is a question for a fast-slow model")
+        let Some(model) = cx.model.coupling_mut() else {
+            candle_core::bail!("the causality probe needs a model with a gate between two streams")
         };
-        let dials = model.dials();
+        let settings = model.coupling_settings();
         let measured = measure(model, &edit, corpus, (device, args));
         // As it was found, whatever happened.
-        model.set_dials(dials);
+        model.set_coupling_settings(settings);
         let measured = measured?;
         let about = format!(
             "{}, token {} changed from {} to {}",
@@ -90,23 +90,23 @@ impl Edit {
 }
 
 fn measure(
-    model: &mut FastSlow,
+    model: &mut dyn CouplingModel,
     edit: &Edit,
     corpus: &Corpus,
     (device, args): (&Device, &Args),
 ) -> Result<measurements::Causality> {
     if let Some(s) = args.get("coupling_scale").and_then(|v| v.as_f64()) {
-        model.set_dials(Dials { coupling_scale: s, ..model.dials() });
+        model.set_coupling_settings(CouplingSettings { coupling_scale: s, ..model.coupling_settings() });
     }
     if let Some(gate) = args.get("gate").and_then(|v| v.as_f64()) {
-        model.set_dials(Dials { gate: Some(gate), ..model.dials() });
+        model.set_coupling_settings(CouplingSettings { gate: Some(gate), ..model.coupling_settings() });
     }
     let (original, edited) = (logits(model, &edit.passage.ids, device)?, logits(model, &edit.ids, device)?);
     let delta = deltas(&original, &edited);
     let effective_gate = model.effective_gate()?;
     let mut leaky_upsample = None;
     if matches!(args.get("show_wrong"), Some(crate::config::Value::Switch(true))) {
-        model.set_dials(Dials { upsample: Upsample::Leaky, ..model.dials() });
+        model.set_coupling_settings(CouplingSettings { upsample: Upsample::Leaky, ..model.coupling_settings() });
         let wrong = deltas(&logits(model, &edit.passage.ids, device)?, &logits(model, &edit.ids, device)?);
         leaky_upsample = Some(LeakyUpsample { before_max: before(&wrong, edit.position), delta: wrong.into() });
     }
@@ -123,7 +123,7 @@ fn measure(
 }
 
 /// One row of logits for each position.
-fn logits(model: &FastSlow, ids: &[u32], device: &Device) -> Result<Vec<Vec<f32>>> {
+fn logits(model: &dyn CouplingModel, ids: &[u32], device: &Device) -> Result<Vec<Vec<f32>>> {
     let found = model.logits(&Tensor::from_slice(ids, (1, ids.len()), device)?, &mut Tap::off())?; // (1,T,V)
     let vocab = found.dim(2)?;
     Ok(host::to_f32(&found)?.chunks(vocab).map(<[f32]>::to_vec).collect())

@@ -5,8 +5,8 @@ use super::{Finding, Probe, ProbeContext};
 use crate::{
     analysis::statistics::wilson,
     config::Value,
-    models::{Model, recover::Recover},
-    nn::{Result, Tap, Tensor, host},
+    models::{Model, capabilities::RecoveryModel},
+    nn::{Result, Tensor, host},
     telemetry::measurements,
 };
 
@@ -22,11 +22,11 @@ impl Probe for Recoverability {
     }
 
     fn applies(&self, model: &dyn Model) -> bool {
-        model.as_any().is::<Recover>()
+        model.recovery().is_some()
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let Some(reader) = cx.model.as_any().downcast_ref::<Recover>() else { return Ok(vec![]) };
+        let Some(reader) = cx.model.recovery() else { return Ok(vec![]) };
         let number = |name: &str, otherwise: usize| match cx.args.get(name).and_then(Value::as_f64) {
             Some(n) if n >= 1.0 => n as usize,
             _ => otherwise,
@@ -35,7 +35,7 @@ impl Probe for Recoverability {
         let windows = cx.corpus.held_out(count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
         let tally = Tally::of(reader, &windows.inputs, len, cx.device)?;
         let about = format!("{} held-out windows, {} answers a distance", windows.rows, tally.asked);
-        Ok(vec![Finding::new(tally.recoverability(&reader.spec().distances), about, vec![])])
+        Ok(vec![Finding::new(tally.recoverability(reader.distances()), about, vec![])])
     }
 }
 
@@ -48,13 +48,13 @@ struct Tally {
 }
 
 impl Tally {
-    fn of(reader: &Recover, ids: &[u32], len: usize, device: &crate::nn::Device) -> Result<Self> {
+    fn of(reader: &dyn RecoveryModel, ids: &[u32], len: usize, device: &crate::nn::Device) -> Result<Self> {
         let positions = reader.positions(len, 1)?;
-        let k = reader.spec().distances.len();
+        let k = reader.distances().len();
         let mut tally = Self { asked: 0, right: vec![0; k], wanted: vec![] };
         for chunk in ids.chunks(AT_ONCE * len) {
             let tokens = Tensor::from_slice(chunk, (chunk.len() / len, len), device)?;
-            let logits = reader.read(&tokens, &positions, &mut Tap::off())?; // (P, B, K, V)
+            let logits = reader.answers(&tokens, &positions)?; // (P, B, K, V)
             let v = logits.dim(3)?;
             let (logits, wanted) = (host::to_f32(&logits)?, host::to_u32(&reader.wanted(&tokens, &positions)?)?);
             tally.wanted.resize(tally.wanted.len().max(v), 0);

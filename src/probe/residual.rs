@@ -3,10 +3,7 @@
 
 use super::{Finding, Probe, ProbeContext};
 use crate::{
-    models::{
-        Model,
-        fast_slow::{Approach, FastSlow},
-    },
+    models::{Model, capabilities::FixedPointModel},
     nn::{
         Result, Tap, Tensor,
         fixed_point::{Anderson, relative_distance},
@@ -17,7 +14,7 @@ use crate::{
 /// Arguments: `windows` (4), `window` (ids each, 128). Makes a [`measurements::Residual`] over passes
 /// 0..=8: plain passes and Anderson acceleration of each round; with the learned projector, its residual
 /// without any pass; with an equilibrium solve, that of the equation which it solves
-/// (see [`Approach::Deq`]).
+/// (see [`Approach::Deq`](crate::models::fast_slow::Approach::Deq)).
 ///
 /// A line of plain passes also falls because |x| grows from pass to pass; it need not converge.
 pub struct Residual;
@@ -30,20 +27,20 @@ impl Probe for Residual {
     }
 
     fn applies(&self, model: &dyn Model) -> bool {
-        model.as_any().is::<FastSlow>()
+        model.fixed_point().is_some()
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let Some(model) = cx.model.as_any().downcast_ref::<FastSlow>() else {
-            candle_core::bail!("the equilibrium residual is a question for a fast-slow model")
+        let Some(model) = cx.model.fixed_point() else {
+            candle_core::bail!("the equilibrium residual needs a model whose forward pass refines a state")
         };
         let size = |name: &str, usual: usize| {
             cx.args.get(name).and_then(|v| v.as_f64()).map_or(usual, |v| (v as usize).clamp(1, 4096))
         };
         let windows = cx.corpus.held_out(size("windows", 4), size("window", 128)).map_err(candle_core::Error::msg)?;
         let tokens = Tensor::from_slice(&windows.inputs, (windows.rows, windows.len), cx.device)?;
-        let mut tap = Tap::on(&["injected."]);
-        model.logits(&tokens, &mut tap)?;
+        let mut tap = Tap::on(&[model.start_tap()]);
+        cx.model.logits(&tokens, &mut tap)?;
         let mut curves = Vec::new();
         for (round, (_, x0)) in tap.found().iter().enumerate() {
             of_round(model, x0, round, &mut curves)?;
@@ -54,19 +51,19 @@ impl Probe for Residual {
 }
 
 /// x0 `(B, T, D)`: the state of this round after the injection.
-fn of_round(model: &FastSlow, x0: &Tensor, round: usize, curves: &mut Vec<ResidualCurve>) -> Result<()> {
+fn of_round(model: &dyn FixedPointModel, x0: &Tensor, round: usize, curves: &mut Vec<ResidualCurve>) -> Result<()> {
     let mut push = |method, residual: Vec<f64>| curves.push(ResidualCurve { method, round, residual: residual.into() });
-    let post = |x: &Tensor| model.post(x);
+    let post = |x: &Tensor| model.refine(x);
     let passes = residuals(x0, &post, |_, image| Ok(image.clone()))?;
-    if model.spec().projector_hidden.is_some() {
+    if model.has_learned_projector() {
         push(ResidualMethod::LearnedProjector, vec![passes[0]; PASSES + 1]);
     }
     push(ResidualMethod::Passes, passes);
     let mut anderson = Anderson::default();
     push(ResidualMethod::Anderson, residuals(x0, &post, |x, image| anderson.next(x, image))?);
-    if matches!(model.spec().approach, Approach::Deq { .. }) {
+    if model.solves_anchored_equation() {
         let mut anderson = Anderson::default();
-        let anchored = |x: &Tensor| (x0 + model.post(x)?)? - x;
+        let anchored = |x: &Tensor| (x0 + model.refine(x)?)? - x;
         push(ResidualMethod::Deq, residuals(x0, &anchored, |x, image| anderson.next(x, image))?);
     }
     Ok(())

@@ -4,7 +4,7 @@
 use super::{Finding, Probe, ProbeContext, passage::Passage};
 use crate::{
     analysis::principal::{self, Principal},
-    models::{Model, fast_slow::FastSlow},
+    models::Model,
     nn::{Result, Tap, Tensor, host},
     telemetry::measurements,
 };
@@ -25,37 +25,36 @@ impl Probe for Staircase {
     }
 
     fn applies(&self, model: &dyn Model) -> bool {
-        model.as_any().is::<FastSlow>()
+        model.two_timescales().is_some()
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let Some(model) = cx.model.as_any().downcast_ref::<FastSlow>() else {
-            candle_core::bail!("the staircase is a question for a fast-slow model")
+        let Some(streams) = cx.model.two_timescales() else {
+            candle_core::bail!("the staircase needs a model with a fast and a slow stream")
         };
-        let spec = model.spec();
         let passage = Passage::of(cx, LONGEST)?;
-        let last = spec.n_rounds - 1;
+        let last = streams.rounds.saturating_sub(1);
         let round = cx.args.get("round").and_then(|v| v.as_f64()).map_or(last, |r| (r.max(0.0) as usize).min(last));
-        let (fast, slow) = (format!("x.r{round}"), format!("y_up.r{round}"));
+        let (fast, slow) = (streams.fast_tap(round), streams.slow_tap(round));
         let mut tap = Tap::on(&[&fast, &slow]);
-        model.logits(&passage.tensor(cx)?, &mut tap)?;
+        cx.model.logits(&passage.tensor(cx)?, &mut tap)?;
         let (fast, slow) = (Stream::read(&tap, &fast)?, Stream::read(&tap, &slow)?);
 
         let wanted = cx.args.get("coordinate").map_or("pc1".to_owned(), ToString::to_string);
-        let first = if passage.ids.len() > spec.pool { spec.pool } else { 0 };
+        let first = if passage.ids.len() > streams.pool { streams.pool } else { 0 };
         let (coordinate, lines, explained) = match wanted.as_str() {
             "pc1" => {
                 let (lines, explained) = along_component(&fast, &slow, first);
                 ("first principal component".to_owned(), lines, explained)
             }
-            channel => match channel.parse::<usize>().ok().filter(|c| *c < spec.d_model) {
+            channel => match channel.parse::<usize>().ok().filter(|c| *c < streams.width) {
                 Some(c) => (format!("channel {c}"), [fast.channel(c), slow.channel(c)], share(&fast, &slow, first, c)),
-                None => candle_core::bail!("coordinate `{channel}` is neither pc1 nor a channel 0..{}", spec.d_model),
+                None => candle_core::bail!("coordinate `{channel}` is neither pc1 nor a channel 0..{}", streams.width),
             },
         };
         let [fast, slow] = lines.map(Into::into);
         let about = format!("{}, round {round}, {coordinate}", passage.about);
-        let staircase = measurements::Staircase { pool: spec.pool, round, coordinate, explained, fast, slow };
+        let staircase = measurements::Staircase { pool: streams.pool, round, coordinate, explained, fast, slow };
         Ok(vec![Finding::new(staircase, about, passage.tokens)])
     }
 }

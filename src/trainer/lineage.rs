@@ -15,7 +15,7 @@ impl Run {
             }
             let heir = &self.variants[i];
             let parents: Vec<&dyn Model> = part.heir_of.iter().map(|&p| self.variants[p].model.as_ref()).collect();
-            let lines = heir.model.inherit(&parents)?;
+            let lines = heir.model.load_from(&parents)?;
             told.extend(lines.into_iter().map(|line| format!("{}: {line}", heir.spec.label)));
             self.variants[i].optimiser = AdamW::new(self.variants[i].model.params(), self.plan.optimisation.adamw)?;
         }

@@ -85,12 +85,12 @@ impl Run {
                 Ok(Variant { spec: spec.clone(), model, optimiser })
             })
             .collect::<Result<Vec<_>, RunError>>()?;
-        // a setting that is a dial of the model stands as the config says from the beginning
-        for (dial, value) in plan.config.under("control") {
+        // a setting that is a runtime parameter of the model has the config's value from the beginning
+        for (name, value) in plan.config.under("control") {
             if let Some(number) = value.as_f64() {
-                // a model without this dial is content
+                // a model without this parameter needs no value for it
                 for v in &mut variants {
-                    let _: bool = v.model.set_dial(dial, number);
+                    let _: bool = v.model.set_runtime_param(name, number);
                 }
             }
         }
@@ -178,7 +178,7 @@ impl Run {
         }
         scalars.push((channels::GRAD_NORM.into(), norm));
         scalars.push((channels::LEARNING_RATE.into(), lr));
-        for (name, value) in variant.model.readings(Some(&grads))? {
+        for (name, value) in variant.model.scalars(Some(&grads))? {
             scalars.push((name.into(), value));
         }
         let secs = started.elapsed().as_secs_f64();
@@ -240,7 +240,7 @@ impl Run {
         }
         if self.step == 0 {
             scalars.extend(self.corpus().guess().filter(|_| asked > 0).map(|g| (channels::GUESS.into(), g)));
-            scalars.extend(model.readings(None)?.into_iter().map(|(n, v)| (Channel::new(n), v)));
+            scalars.extend(model.scalars(None)?.into_iter().map(|(n, v)| (Channel::new(n), v)));
         }
         Ok(StepStats { step: self.step, variant: i, scalars, wall_secs: self.wall_secs })
     }
@@ -283,8 +283,8 @@ impl Run {
     }
 
     /// Applies a live setting: training and cadence settings here, arguments of scheduled questions where the
-    /// plan says that a group of settings is that, all others as a dial
-    /// (`model.coupling_scale` turns `coupling_scale`) of every model that has it.
+    /// plan says that a group of settings is that, all others as a
+    /// runtime parameter (`model.coupling_scale` sets `coupling_scale`) of every model that has it.
     pub fn set(&mut self, key: &str, value: &Value) -> Result<(), RunError> {
         let group = key.split_once('.').filter(|(group, _)| *group == self.plan.asks_with);
         let Some((_, name)) = group else { return self.set_number(key, value) };
@@ -317,12 +317,12 @@ impl Run {
                         None => return Err(RunError(format!("this run has no probe `{id}` on a schedule"))),
                     }
                 } else {
-                    let dial = key.rsplit('.').next().unwrap_or(key);
-                    let mut turned = false;
+                    let name = key.rsplit('.').next().unwrap_or(key);
+                    let mut is_known = false;
                     for v in &mut self.variants {
-                        turned |= v.model.set_dial(dial, number);
+                        is_known |= v.model.set_runtime_param(name, number);
                     }
-                    if !turned {
+                    if !is_known {
                         return Err(RunError(format!(
                             "no model of this run has a live setting `{key}`; it applies at the next reset"
                         )));

@@ -166,8 +166,8 @@ impl Worker {
             let info = self.run.info(self.threads, folder.map(|f| f.to_string_lossy().into_owned()));
             self.outlets.tell(Event::Started(Arc::new(info)));
         }
-        let remarks: Vec<String> = self.run.variants.iter().flat_map(|v| v.model.remarks().iter().cloned()).collect();
-        for text in remarks {
+        let notes: Vec<String> = self.run.variants.iter().flat_map(|v| v.model.notes().iter().cloned()).collect();
+        for text in notes {
             self.outlets.tell(Event::Notice { level: Level::Info, text });
         }
         self.running = self.options.start;

@@ -6,6 +6,7 @@ use orrery::{
     models::{
         Model,
         bdh::{Bdh, BdhSpec, Form, Position, State},
+        capabilities::SynapseModel,
     },
     nn::{Batch, Tap, host},
     trainer::Run,

@@ -10,10 +10,7 @@ use orrery::{
             labelled::{Part, follow_ups, sentences},
         },
     },
-    models::{
-        Model, Spec,
-        bdh::{Bdh, BdhSpec},
-    },
+    models::{Model, Spec, bdh::BdhSpec},
     nn::{Device, Tap, Tensor, host},
     probe::{
         ProbeContext,
@@ -50,7 +47,7 @@ fn thinned(id: &str, rehearsal: bool) -> Question {
 
 /// By its definition: y of the layer below times x of the layer, summed over the sentence.
 fn sigma(model: &dyn Model, ids: &[u32], place: Place, scalar: Scalar) -> f64 {
-    let n = model.as_any().downcast_ref::<Bdh>().unwrap().spec().per_head();
+    let n = model.synapses().unwrap().spec().per_head();
     let (y_path, x_path) = (format!("layers.{}.y", place.layer - 1), format!("layers.{}.x", place.layer));
     let mut tap = Tap::on(&[&y_path, &x_path]);
     model.logits(&Tensor::from_slice(ids, (1, ids.len()), &Device::Cpu).unwrap(), &mut tap).unwrap();

@@ -13,6 +13,7 @@ use orrery::{
     models::{
         Model,
         bdh::{Bdh, BdhSpec},
+        capabilities::{FlowControl, LanguageFlow},
         dense::{Dense, DenseSpec, GatedAct},
         fast_slow::{FastSlow, FastSlowSpec, Upsample},
         ode_flow::{CONTROLS, OdeFlow, OdeFlowSpec},
@@ -267,11 +268,11 @@ fn ode_flow() -> Outcome {
     let (mut logits, mut slopes) = (vec![], vec![]);
     for row in 0..tokens.dim(0)? {
         let u = host::to_f64(&control.i(row)?)?;
-        let field = model.field([u[0], u[1], u[2], u[3]], 1.0)?;
+        let field = model.field(FlowControl { u: [u[0], u[1], u[2], u[3]], alpha: 1.0 })?;
         let options = Options::fixed(spec.method, spec.steps);
-        let end = ode::solve(&field, &model.embed(&tokens.narrow(0, row, 1)?)?, 0.0, 1.0, &options)?.end;
+        let end = ode::solve(&*field, &model.embed(&tokens.narrow(0, row, 1)?)?, 0.0, 1.0, &options)?.end;
         logits.push(model.finish(&end)?);
-        slopes.push(ode::Field::at(&field, 0.3, &embedded.narrow(0, row, 1)?)?);
+        slopes.push(ode::Field::at(&*field, 0.3, &embedded.narrow(0, row, 1)?)?);
     }
     let off = distance(&Tensor::cat(&slopes, 0)?, oracle.get("out.field_tau_0.3")?)?;
     assert!(off < 1e-5, "the field is {off:e} off");

@@ -4,8 +4,13 @@ use candle_core::{Device, Tensor};
 use orrery::{
     models::{
         Model, Spec,
+        alibi_gpt::AlibiGptSpec,
+        bdh::BdhSpec,
+        capabilities::{CouplingModel, CouplingSettings},
         dense::DenseSpec,
-        fast_slow::{self, Approach, Constraint, Dials, FastSlow, FastSlowSpec, Upsample},
+        fast_slow::{self, Approach, Constraint, FastSlow, FastSlowSpec, Upsample},
+        ode_flow::OdeFlowSpec,
+        plane::PlaneSpec,
     },
     nn::{AdamW, Batch, Result, Tap, host, optimiser::AdamWSpec},
     telemetry::channels,
@@ -37,7 +42,7 @@ fn build(spec: &FastSlowSpec) -> Result<FastSlow> {
 fn open_gate(model: &mut FastSlow, effective: f64) -> Result<()> {
     let gamma = 0.7f32;
     model.params().load("gamma", &Tensor::new(gamma, &Device::Cpu)?)?;
-    assert!(model.set_dial("coupling_scale", effective / f64::from(gamma.tanh())));
+    assert!(model.set_runtime_param("coupling_scale", effective / f64::from(gamma.tanh())));
     assert!((model.effective_gate()? - effective).abs() < 1e-6);
     Ok(())
 }
@@ -88,7 +93,7 @@ fn a_zero_gate_changes_nothing_bit_for_bit() -> Result<()> {
     assert_eq!(of(&coupled)?, expected);
     // Nor does the scale while the gate is shut, nor what the slow path holds.
     let mut coupled = coupled;
-    coupled.set_dial("coupling_scale", 1e3);
+    coupled.set_runtime_param("coupling_scale", 1e3);
     assert_eq!(of(&coupled)?, expected);
     let w = coupled.params().get("slow.0.mlp.up.weight").map(|v| v.affine(3.0, 0.5)).transpose()?;
     coupled.params().load("slow.0.mlp.up.weight", &w.ok_or(candle_core::Error::Msg("no weight".into()))?)?;
@@ -141,7 +146,7 @@ fn the_wrong_upsample_fails_the_causality_check() -> Result<()> {
         let deltas = edit(&model, &ids(1, 22), 10)?;
         assert!(before(&deltas, 10) > 1e-3, "gate {effective}: {deltas:?}");
         assert!(before(&deltas, 8) == 0.0, "blocks before hear nothing: {deltas:?}");
-        model.set_dials(Dials { upsample: Upsample::Causal, ..model.dials() });
+        model.set_coupling_settings(CouplingSettings { upsample: Upsample::Causal, ..model.coupling_settings() });
         assert!(before(&edit(&model, &ids(1, 22), 10)?, 10) < 1e-4);
     }
     Ok(())
@@ -227,7 +232,7 @@ fn every_parameter_gets_a_finite_gradient() -> Result<()> {
     for spec in variants {
         let model = build(&spec)?;
         let grads = model.loss(&batch(3, 2, 19)?)?.total.backward()?;
-        let told = model.readings(Some(&grads))?;
+        let told = model.scalars(Some(&grads))?;
         let reading = |name: &str| told.iter().find(|(n, _)| *n == name).map_or(f64::NAN, |(_, v)| *v);
         assert_eq!(reading(channels::GATE), 0.0);
         assert!(reading(channels::GATE_GRAD).abs() > 1e-9, "{spec:?}: gamma's gradient is zero");
@@ -256,14 +261,14 @@ fn finite_gradients(model: &dyn Model, batch: &Batch, what: &str) -> Result<()> 
 fn gradients_survive_the_edges() -> Result<()> {
     let mut model = build(&small())?;
     finite_gradients(&model, &batch(3, 2, 3)?, "shorter than a block")?;
-    model.set_dial("coupling_scale", 0.0);
+    model.set_runtime_param("coupling_scale", 0.0);
     finite_gradients(&model, &batch(3, 2, 9)?, "scale 0")?;
-    model.set_dial("gate", 2.0);
-    finite_gradients(&model, &batch(3, 2, 9)?, "gate dialled to 2")?;
+    model.set_runtime_param("gate", 2.0);
+    finite_gradients(&model, &batch(3, 2, 9)?, "gate set to 2")?;
     assert_eq!(model.effective_gate()?, 2.0);
-    model.set_dial("gate", f64::NAN);
+    model.set_runtime_param("gate", f64::NAN);
     assert_eq!(model.effective_gate()?, 0.0);
-    assert!(!model.set_dial("no such dial", 1.0));
+    assert!(!model.set_runtime_param("no such parameter", 1.0));
     Ok(())
 }
 
@@ -276,7 +281,7 @@ fn a_frozen_gate_stays_exactly_zero() -> Result<()> {
             let grads = model.loss(&batch(step, 2, 19)?)?.total.backward()?;
             adam.step(model.params(), &grads, 1e-2)?;
         }
-        Ok(model.readings(None)?[0].1)
+        Ok(model.scalars(None)?[0].1)
     };
     assert_eq!(train(true)?.to_bits(), 0f64.to_bits());
     assert!(train(false)?.abs() > 1e-4, "the coupled twin's gate moves");
@@ -315,4 +320,75 @@ fn sizes_that_do_not_fit_are_named() {
         let message = build(&spec).err().map(|e| e.to_string()).unwrap_or_default();
         assert!(message.contains(word), "{word}: {message}");
     }
+}
+
+/// Every family that can be built, small.
+fn families() -> Vec<Spec> {
+    let flow = OdeFlowSpec { d_model: 16, heads: 2, pre: 1, post: 2, positions: 24, ..OdeFlowSpec::default() };
+    vec![
+        Spec::FastSlow(FastSlowSpec { fast_window: Some(5), ..small() }),
+        Spec::Dense(DenseSpec { d_model: 16, layers: 2, hidden: 32, window: Some(3), ..DenseSpec::default() }),
+        Spec::PlainGpt(flow.baseline()),
+        Spec::AlibiGpt(AlibiGptSpec { d_model: 16, heads: 2, layers: 2 }),
+        Spec::OdeFlow(flow),
+        Spec::Bdh(BdhSpec { d_model: 8, heads: 2, neurons: 32, layers: 2, ..BdhSpec::default() }),
+        Spec::Plane(PlaneSpec::default()),
+    ]
+}
+
+#[test]
+fn attention_layers_are_what_a_forward_pass_offers() -> Result<()> {
+    let tokens = batch(1, 2, 19)?.tokens;
+    for spec in families() {
+        let model = spec.build(VOCAB, 3, &Device::Cpu)?;
+        let layers = model.attention_layers();
+        if layers.is_empty() {
+            assert!(matches!(spec, Spec::Bdh(_) | Spec::Plane(_)), "{spec:?} offers no attention");
+            continue;
+        }
+        let mut tap = Tap::on(&["pre.", "slow.", "post.", "layers.", "head_layers.", "tail_layers."]);
+        model.logits(&tokens, &mut tap)?;
+        let found: Vec<&str> = tap.found().iter().map(|(path, _)| path.as_str()).collect();
+        assert_eq!(found, layers.iter().map(|l| l.tap_path()).collect::<Vec<_>>(), "{spec:?}");
+        for (layer, (_, weights)) in layers.iter().zip(tap.found()) {
+            let (_, _, rows, cols) = weights.dims4()?;
+            assert_eq!([rows, cols], [19usize.div_ceil(layer.tokens_per_position); 2], "{}", layer.path);
+            let values = host::to_f32(weights)?;
+            for (row, values) in values.chunks(cols).enumerate() {
+                let t = row % rows;
+                let first = t + 1 - (t + 1).min(layer.window.unwrap_or(usize::MAX));
+                let seen = |at: usize| at >= first && at <= t;
+                let outside: f32 = values.iter().enumerate().filter(|(at, _)| !seen(*at)).map(|(_, w)| w).sum();
+                assert_eq!(outside, 0.0, "{}: query {t} sees past its window", layer.path);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_spec_builds_the_same_model_again() -> Result<()> {
+    for spec in families() {
+        let model = spec.build(VOCAB, 3, &Device::Cpu)?;
+        let again = model.to_spec().build(VOCAB, 3, &Device::Cpu)?;
+        assert_eq!(model.to_spec(), again.to_spec());
+        for ((name, a), (other, b)) in model.params().iter().zip(again.params().iter()) {
+            assert_eq!((name, host::to_f32(a)?), (other, host::to_f32(b)?));
+        }
+        assert_eq!(model.params().iter().count(), again.params().iter().count());
+    }
+    Ok(())
+}
+
+#[test]
+fn runtime_params_are_what_can_be_set() -> Result<()> {
+    for spec in families() {
+        let mut model = spec.build(VOCAB, 3, &Device::Cpu)?;
+        for param in model.runtime_params() {
+            assert!(model.set_runtime_param(param.name, 0.25), "{} of {spec:?}", param.name);
+        }
+        assert!(model.runtime_params().iter().all(|p| p.value == 0.25), "{spec:?}: {:?}", model.runtime_params());
+        assert!(!model.set_runtime_param("no such parameter", 1.0));
+    }
+    Ok(())
 }

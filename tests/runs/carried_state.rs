@@ -8,6 +8,7 @@ use orrery::{
     models::{
         Model,
         bdh::{Bdh, BdhSpec, Carry, Form, State},
+        capabilities::SynapseModel,
     },
     nn::{Batch, Tap, fused::cross_entropy::cross_entropy, host},
     trainer::{Plan, Run},

@@ -13,6 +13,7 @@ use orrery::{
     models::{
         Model,
         bdh::{Bdh, BdhSpec, foreign, outward},
+        capabilities::SynapseModel,
     },
     nn::{Tap, host, weights::Weights},
     store::tensors,
@@ -67,12 +68,12 @@ fn layers_come_from_the_file_or_are_asked_for() -> Outcome {
     for (file, layers) in [("compiled.pt", 3), ("wrapped.safetensors", 3), ("bare.pth", 5)] {
         let found = open(file)?;
         assert_eq!((found.spec.layers, found.vocab), (layers, 256), "{file}");
-        assert_eq!(found.remarks.iter().any(|r| r.contains("`model.layers`")), layers == 5, "{file}");
+        assert_eq!(found.notes.iter().any(|r| r.contains("`model.layers`")), layers == 5, "{file}");
         assert!(found.spec.frequencies.is_none());
     }
     let krychu = open("krychu.pt")?;
     for what in ["their past only", "which residuals", "`model.form` = both", "`model.position` = nothing"] {
-        assert!(krychu.remarks.iter().any(|r| r.contains(what)), "{what}: {:?}", krychu.remarks);
+        assert!(krychu.notes.iter().any(|r| r.contains(what)), "{what}: {:?}", krychu.notes);
     }
     assert_eq!(krychu.spec.turns()[0], 1.0 / std::f32::consts::TAU);
     Ok(())
@@ -220,7 +221,7 @@ fn a_state_dict_of_ours_says_all_of_itself() -> Outcome {
         let (a, b) = (model.logits(&tokens, &mut Tap::off())?, again.logits(&tokens, &mut Tap::off())?);
         assert_eq!(host::to_f32(&a)?, host::to_f32(&b)?, "{file}");
         assert_eq!(again.spec().frequencies, model.spec().frequencies, "{file}");
-        assert!(again.remarks().iter().all(|r| !r.contains("model.layers")), "{:?}", again.remarks());
+        assert!(again.notes().iter().all(|r| !r.contains("model.layers")), "{:?}", again.notes());
     }
     Ok(())
 }
@@ -246,7 +247,7 @@ fn the_lab_begins_from_a_file_and_trains_on() -> Outcome {
     let embed = |m: &dyn Model| host::to_f32(m.params().get("embed.weight").unwrap());
     assert_eq!(embed(run.variants[0].model.as_ref())?, embed(&began)?);
     // what the lab's probes hold against it is of the same sizes and random
-    let bdh = run.variants[0].model.as_any().downcast_ref::<Bdh>().ok_or("no BDH")?;
+    let bdh = run.variants[0].model.synapses().ok_or("no BDH")?;
     let random = Bdh::new(bdh.spec(), 256, 11, &Device::Cpu)?;
     assert_ne!(embed(&random)?, embed(&began)?);
     for _ in 0..3 {

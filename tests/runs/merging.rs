@@ -18,6 +18,7 @@ use orrery::{
             merge::{Merged, Parent, merge},
             outward,
         },
+        capabilities::SynapseModel,
     },
     nn::{Tap, host},
     store::{Writer, checkpoint, tensors},

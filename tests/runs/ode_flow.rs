@@ -17,9 +17,10 @@ use orrery::{
     labs,
     models::{
         Model, Spec as ModelSpec,
+        capabilities::{FlowControl, LanguageFlow},
         ode_flow::{OdeFlow, OdeFlowSpec},
         plain_gpt::PlainGpt,
-        plane::{Kind, Plane, PlaneSpec},
+        plane::{PlanarField, Plane, PlaneSpec},
     },
     nn::{AdamW, Batch, Device, IGNORE, Tap, Tensor, host, optimiser::AdamWSpec},
     probe::{self, Finding, ProbeContext},
@@ -211,12 +212,16 @@ fn a_control_without_weights_is_no_control_and_with_them_it_is() {
     let tokens = Tensor::new(&[[1u32, 5, 9, 2]], &Device::Cpu).unwrap();
     let logits = |m: &OdeFlow| host::to_f32(&m.logits(&tokens, &mut Tap::off()).unwrap()).unwrap();
     let alone = logits(&model);
-    assert!(model.set_dial("u0", 1.5) && model.set_dial("u3", -2.0) && !model.set_dial("u4", 1.0));
+    assert!(
+        model.set_runtime_param("u0", 1.5)
+            && model.set_runtime_param("u3", -2.0)
+            && !model.set_runtime_param("u4", 1.0)
+    );
     assert_ne!(logits(&model), alone);
     let weight = model.params().get("field.control.weight").unwrap().as_tensor().zeros_like().unwrap();
     model.params().load("field.control.weight", &weight).unwrap();
     assert_eq!(logits(&model), alone, "W_u = 0: whatever u is, the model is the uncontrolled one");
-    assert!(model.set_dial("alpha", 0.0));
+    assert!(model.set_runtime_param("alpha", 0.0));
     let start = model.embed(&tokens).unwrap();
     assert_eq!(
         logits(&model),
@@ -452,7 +457,7 @@ fn the_playground_answers_with_the_fields_it_names() {
             assert!((dx.at(row, col).unwrap() - exact(x, y)).abs() < 1e-4, "{x} {y}");
         }
     }
-    for kind in Kind::ALL {
+    for kind in PlanarField::ALL {
         let answer = ask(&mut on, "flow", &[("field", word(kind.id()))]).unwrap();
         assert_eq!(text(&answer, "playground"), [kind.id()]);
         let Some(Payload::Bundle(paths)) = answer.payload.part("paths") else { panic!() };
@@ -524,14 +529,14 @@ fn a_resumed_steering_run_goes_on_exactly() {
     }
 }
 
-/// A control that stands in the config turns the model's dial before anything is asked.
+/// A control in the config sets the model's runtime parameter before anything is asked.
 #[test]
-fn a_run_begins_with_the_dials_as_they_are_set() {
+fn a_run_begins_with_the_controls_of_its_config() {
     let small = [("model.d_model", "32"), ("control.u0", "0.75"), ("control.alpha", "2"), ("run.device", "cpu")];
     let run = Run::open(plan("ode_flow_train", &small)).unwrap();
-    let dials = |i: usize| run.variants[i].model.as_any().downcast_ref::<OdeFlow>().map(OdeFlow::dials);
-    assert_eq!(dials(0), Some(([0.75, 0.0, 0.0, 0.0], 2.0)));
-    assert_eq!(dials(1), None, "the baseline has no dials, and is content");
+    let control = |i: usize| run.variants[i].model.flow().map(|flow| flow.control());
+    assert_eq!(control(0), Some(FlowControl { u: [0.75, 0.0, 0.0, 0.0], alpha: 2.0 }));
+    assert_eq!(control(1), None, "the baseline has no flow, and no parameter to set");
 }
 
 /// Backpropagation and its checkpointed form are one gradient; the adjoint comes as near with more steps.

@@ -14,6 +14,7 @@ use orrery::{
     labs::{self, Lab},
     models::{
         Model,
+        capabilities::RecoveryModel,
         recover::{Reader, Recover, RecoverSpec},
     },
     nn::{AdamW, Batch, Tap, optimiser::AdamWSpec},

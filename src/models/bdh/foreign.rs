@@ -33,7 +33,7 @@ pub struct Foreign {
     pub spec: BdhSpec,
     pub vocab: usize,
     /// What was inferred or is different here, in words.
-    pub remarks: Vec<String>,
+    pub notes: Vec<String>,
     /// The number of layers is the asked one.
     pub layers_unsaid: bool,
     file: Weights,
@@ -100,10 +100,10 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<Foreign> {
         }
     }
 
-    let mut remarks = vec![];
+    let mut notes = vec![];
     let said_layers = said_layers(&file);
     let layers = said_layers.unwrap_or_else(|| {
-        remarks.push(format!(
+        notes.push(format!(
             "`{shown}` does not say how many layers its model had, and shared weights do not tell: `model.layers` = {} is taken",
             asked.layers
         ));
@@ -122,7 +122,7 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<Foreign> {
     if halves {
         spec.frequencies =
             Some((0..n / 2).map(|i| THETA_KRYCHU.powf(-2.0 * i as f32 / n as f32) / std::f32::consts::TAU).collect());
-        remarks.push(format!(
+        notes.push(format!(
             "`{shown}` is of the code krychu/bdh, whose tokens see the whole sequence, themselves and those that follow too: here they see their past only, so outputs differ. Weights and graphs are the same"
         ));
         let form = match spec.form {
@@ -130,17 +130,17 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<Foreign> {
             Form::Paper => "is carried here and v is not, which no version of it does (set `model.form` = both)",
             Form::Both => "is carried here (set `model.form` = code if it was not)",
         };
-        remarks.push(format!(
+        notes.push(format!(
             "`{shown}` does not say which residuals it was trained with: in some versions of that code x is carried from layer to layer, in others it is not; it {form}. Nor does it say whether its neurons turn: if it was trained without rotary positions, set `model.position` = nothing"
         ));
     } else if let Some((name, _)) = extra.clone().find(|(n, _)| n.ends_with(FREQUENCIES)) {
-        spec.frequencies = frequencies(&file, name, n, &mut remarks)?;
+        spec.frequencies = frequencies(&file, name, n, &mut notes)?;
     }
     if asked.gated {
-        remarks.push(format!("`{shown}` has no gates: `model.gated` is taken as off"));
+        notes.push(format!("`{shown}` has no gates: `model.gated` is taken as off"));
     }
     spec.check().map_err(|e| candle_core::Error::Msg(format!("`{shown}` cannot be opened: {e}")))?;
-    Ok(Foreign { spec, vocab, remarks, layers_unsaid: said_layers.is_none(), file, names, halves })
+    Ok(Foreign { spec, vocab, notes, layers_unsaid: said_layers.is_none(), file, names, halves })
 }
 
 impl Foreign {
@@ -217,7 +217,7 @@ fn said_layers(file: &Weights) -> Option<usize> {
 }
 
 /// The table of pairs in the public code's buffer; none if it is the usual one.
-fn frequencies(file: &Weights, name: &str, n: usize, remarks: &mut Vec<String>) -> Result<Option<Arc<[f32]>>> {
+fn frequencies(file: &Weights, name: &str, n: usize, notes: &mut Vec<String>) -> Result<Option<Arc<[f32]>>> {
     let shape = file.tensors().find(|(t, _)| *t == name).map(|(_, s)| s.to_vec()).unwrap_or_default();
     if shape.iter().product::<usize>() != n {
         bail!("tensor `{name}` has shape {shape:?}; it must have one value for each of {n} neurons of a head")
@@ -233,6 +233,6 @@ fn frequencies(file: &Weights, name: &str, n: usize, remarks: &mut Vec<String>) 
     if table.iter().zip(&usual).all(|(a, b)| (a - b).abs() <= SAME * b) {
         return Ok(None);
     }
-    remarks.push(format!("`{name}` are other frequencies than the usual ones, and are kept"));
+    notes.push(format!("`{name}` are other frequencies than the usual ones, and are kept"));
     Ok(Some(table.into()))
 }

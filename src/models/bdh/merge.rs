@@ -37,7 +37,7 @@ pub struct Merged {
     pub spec: BdhSpec,
     pub weights: Vec<(String, Tensor)>,
     /// What was done with each tensor, in words.
-    pub told: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// What two models must share.
@@ -114,7 +114,7 @@ pub fn merge(a: &Parent, b: &Parent) -> Result<Merged> {
         let length = |t: &Tensor| crate::nn::host::scalar(&t.sqr()?.sum_all()?).map(f64::sqrt);
         Ok(length(&(x - y)?)? / length(x)?.max(f64::MIN_POSITIVE))
     };
-    let told = vec![
+    let notes = vec![
         format!("{heads} heads of {} and {} neurons become {heads} heads of {n}", parts[0], parts[1]),
         "encoder, encoder_v: side by side along the neurons of each head; decoder: rows of each head one behind the other".to_owned(),
         format!(
@@ -124,5 +124,5 @@ pub fn merge(a: &Parent, b: &Parent) -> Result<Merged> {
         ),
         "every neuron keeps its rotary frequency (attn.freqs)".to_owned(),
     ];
-    Ok(Merged { spec, weights, told })
+    Ok(Merged { spec, weights, notes })
 }

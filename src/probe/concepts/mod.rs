@@ -33,7 +33,7 @@ use super::{Finding, Probe, ProbeContext};
 use crate::{
     config::Value,
     corpus::{Corpus, generated::parliament::labelled::Part},
-    models::{Model, Spec, bdh::Bdh},
+    models::Model,
     nn::{Device, Result},
     telemetry::channels,
 };
@@ -49,9 +49,7 @@ const RANDOM: usize = 3;
 
 /// The finder put to one model.
 pub fn find(model: &dyn Model, question: &Question, how: &Procedure, device: &Device) -> Result<Found> {
-    let Some(model) = model.as_any().downcast_ref::<Bdh>() else {
-        candle_core::bail!("synapses are looked for in a BDH model")
-    };
+    let Some(model) = model.synapses() else { candle_core::bail!("synapses are looked for in a BDH model") };
     if model.spec().layers < 2 {
         candle_core::bail!("a synapse joins two layers; this model has one")
     }
@@ -60,11 +58,9 @@ pub fn find(model: &dyn Model, question: &Question, how: &Procedure, device: &De
 
 /// An untrained model of the same sizes.
 pub fn random(model: &dyn Model, corpus: &Corpus, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
-    let Some(model) = model.as_any().downcast_ref::<Bdh>() else {
-        candle_core::bail!("synapses are looked for in a BDH model")
-    };
+    let Some(model) = model.synapses() else { candle_core::bail!("synapses are looked for in a BDH model") };
     // Far from seeds that a person types.
-    Spec::Bdh(model.spec().clone()).build(corpus.vocab(), seed.wrapping_add(1_000_003), device)
+    model.to_spec().build(corpus.vocab(), seed.wrapping_add(1_000_003), device)
 }
 
 /// What a search comes to, beside the random models'.
@@ -127,7 +123,7 @@ impl Probe for Concepts {
     }
 
     fn applies(&self, model: &dyn Model) -> bool {
-        model.as_any().is::<Bdh>()
+        model.synapses().is_some()
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {

@@ -3,7 +3,7 @@
 
 use super::question::Item;
 use crate::{
-    models::{Model, bdh::Bdh},
+    models::capabilities::SynapseModel,
     nn::{Device, Result, Tap, Tensor, host},
 };
 
@@ -67,7 +67,7 @@ impl Read<'_> {
 }
 
 pub(super) struct Reader<'a> {
-    pub model: &'a Bdh,
+    pub model: &'a dyn SynapseModel,
     pub device: &'a Device,
 }
 

@@ -7,7 +7,7 @@ use super::{
     numbers, series, words,
 };
 use crate::{
-    models::ode_flow::OdeFlow,
+    models::capabilities::LanguageFlow,
     nn::{Result, Tensor},
     ode::Trace,
     probe::{Finding, Probe, ProbeContext},
@@ -69,7 +69,7 @@ impl Probe for FlowAnswer {
 /// Words: the next one's distribution steered and not, the classes' shares, the continuation.
 fn said(
     course: &Course<'_>,
-    model: &OdeFlow,
+    model: &dyn LanguageFlow,
     drive: &Drive,
     cx: &ProbeContext<'_>,
     end: &Tensor,

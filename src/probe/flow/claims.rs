@@ -9,7 +9,7 @@ use super::{
 use crate::{
     config::Value,
     corpus::generated::steering::{self, BAD, GOOD, HELD_OUT_NOUNS},
-    models::ode_flow::OdeFlow,
+    models::capabilities::{FlowModel, LanguageFlow},
     nn::{Result, Tensor},
     ode::{self, Method, Options},
     probe::{Finding, Probe, ProbeContext},
@@ -27,7 +27,7 @@ impl Probe for FlowClaims {
     }
 
     fn applies(&self, model: &dyn crate::models::Model) -> bool {
-        model.as_any().downcast_ref::<OdeFlow>().is_some_and(|m| m.steering().is_some())
+        matches!(model.flow(), Some(FlowModel::Language(m)) if m.steering().is_some())
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
@@ -63,7 +63,7 @@ impl Probe for FlowClaims {
         let says = [1.0, 0.0, -1.0].map(|u0| said(&course, &drive, model, cx, u0));
         Ok(vec![Finding {
             channel: channels::FLOW_CLAIMS,
-            about: format!("{}, euler in {} steps", course.describe(), model.spec().steps),
+            about: format!("{}, euler in {} steps", course.describe(), model.training_steps()),
             tokens: course.tokens.clone(),
             payload: Payload::Bundle(vec![
                 ("own".into(), own.payload()),
@@ -107,21 +107,27 @@ impl Reached {
     }
 }
 
-fn as_trained(model: &OdeFlow) -> Options {
-    Options::fixed(Method::Euler, model.spec().steps.max(1))
+fn as_trained(model: &dyn LanguageFlow) -> Options {
+    Options::fixed(Method::Euler, model.training_steps())
 }
 
-fn end_at(course: &Course<'_>, drive: &Drive, model: &OdeFlow, u0: f64) -> Result<Tensor> {
+fn end_at(course: &Course<'_>, drive: &Drive, model: &dyn LanguageFlow, u0: f64) -> Result<Tensor> {
     let law = course.law([u0, drive.u[1], drive.u[2], drive.u[3]], drive.alpha)?;
     Ok(ode::solve(&law, &course.start, 0.0, 1.0, &as_trained(model))?.end)
 }
 
-fn next_at(course: &Course<'_>, drive: &Drive, model: &OdeFlow, u0: f64) -> Result<Vec<f64>> {
+fn next_at(course: &Course<'_>, drive: &Drive, model: &dyn LanguageFlow, u0: f64) -> Result<Vec<f64>> {
     words::next(model, &end_at(course, drive, model, u0)?)
 }
 
 /// The prompt and how it goes on.
-fn said(course: &Course<'_>, drive: &Drive, model: &OdeFlow, cx: &ProbeContext<'_>, u0: f64) -> Result<String> {
+fn said(
+    course: &Course<'_>,
+    drive: &Drive,
+    model: &dyn LanguageFlow,
+    cx: &ProbeContext<'_>,
+    u0: f64,
+) -> Result<String> {
     let drive = Drive { u: [u0, drive.u[1], drive.u[2], drive.u[3]], ..drive.clone() };
     let first = words::top(&next_at(course, &drive, model, u0)?, 1).first().copied().unwrap_or_default();
     let mut ids = course.ids.clone();

@@ -21,8 +21,9 @@ use crate::{
     config::Value,
     models::{
         Model,
-        ode_flow::{OdeFlow, Steering},
-        plane::{self, Plane},
+        capabilities::{FlowControl, FlowModel, LanguageFlow, PlanarFlow},
+        ode_flow::Steering,
+        plane::PlanarField,
     },
     nn::{Result, Tensor, host},
     ode::{Method, Options, Policy},
@@ -39,10 +40,10 @@ const RING: f64 = 2.0;
 pub(super) type Law<'a> = Box<dyn Fn(f64, &Tensor) -> Result<Tensor> + 'a>;
 
 pub(super) fn applies(model: &dyn Model) -> bool {
-    model.as_any().is::<OdeFlow>() || model.as_any().is::<Plane>()
+    model.flow().is_some()
 }
 
-/// How the flow is driven and solved, from the arguments; what they lack is as the dials stand.
+/// How the flow is driven and solved, from the arguments; what they lack is as the runtime parameters stand.
 #[derive(Debug, Clone)]
 pub(super) struct Drive {
     pub u: [f64; 4],
@@ -51,7 +52,7 @@ pub(super) struct Drive {
 }
 
 impl Drive {
-    fn of(args: &Args, dials: ([f64; 4], f64)) -> Result<Self> {
+    fn of(args: &Args, standing: FlowControl) -> Result<Self> {
         let number = |name: &str, otherwise: f64| match args.get(name).and_then(Value::as_f64) {
             Some(x) if x.is_finite() => x,
             _ => otherwise,
@@ -60,7 +61,7 @@ impl Drive {
         let (method, policy) = (named("method", "dopri5"), named("policy", "interpolate"));
         let Some(method) = Method::from_id(&method) else { candle_core::bail!("there is no solver `{method}`") };
         let Some(policy) = Policy::from_id(&policy) else { candle_core::bail!("there is no step policy `{policy}`") };
-        let mut u = dials.0;
+        let mut u = standing.u;
         for (i, u) in u.iter_mut().enumerate() {
             *u = number(&format!("u{i}"), *u);
         }
@@ -73,7 +74,7 @@ impl Drive {
             max_attempts: 2000,
             ..Options::default()
         };
-        Ok(Self { u, alpha: number("alpha", dials.1), options })
+        Ok(Self { u, alpha: number("alpha", standing.alpha), options })
     }
 
     /// In words, for `about`.
@@ -102,21 +103,19 @@ pub(super) struct Course<'a> {
 
 #[derive(Clone, Copy)]
 enum Kind<'a> {
-    Words(&'a OdeFlow),
-    Plane(&'a Plane, plane::Kind),
+    Words(&'a dyn LanguageFlow),
+    Plane(&'a dyn PlanarFlow, PlanarField),
 }
 
 impl<'a> Course<'a> {
     /// Course and drive of a question; it applies to the model ([`applies`]).
     fn of(cx: &'a ProbeContext<'_>) -> Result<(Self, Drive)> {
-        let any = cx.model.as_any();
-        if let Some(model) = any.downcast_ref::<Plane>() {
-            return Self::of_plane(model, cx);
-        }
-        let Some(model) = any.downcast_ref::<OdeFlow>() else {
-            candle_core::bail!("this is a question for a model with a flow in it")
+        let model = match cx.model.flow() {
+            Some(FlowModel::Language(model)) => model,
+            Some(FlowModel::Planar(model)) => return Self::of_plane(model, cx),
+            None => candle_core::bail!("this is a question for a model with a flow in it"),
         };
-        let drive = Drive::of(cx.args, model.dials())?;
+        let drive = Drive::of(cx.args, model.control())?;
         let prompt = match cx.args.get("prompt").map(ToString::to_string).filter(|t| !t.trim().is_empty()) {
             Some(typed) => typed,
             None if model.steering().is_some() => PROMPT.to_owned(),
@@ -126,7 +125,7 @@ impl<'a> Course<'a> {
         Ok((course, drive))
     }
 
-    fn of_words(model: &'a OdeFlow, cx: &ProbeContext<'_>, prompt: &str) -> Result<Self> {
+    fn of_words(model: &'a dyn LanguageFlow, cx: &ProbeContext<'_>, prompt: &str) -> Result<Self> {
         let mut ids = cx.corpus.encode(prompt);
         if ids.is_empty() {
             candle_core::bail!("the prompt has no tokens; type words that this corpus's tokeniser can say");
@@ -137,21 +136,20 @@ impl<'a> Course<'a> {
         {
             ids.push(space);
         }
-        ids.truncate(model.spec().positions);
+        ids.truncate(model.positions());
         let tokens = ids.iter().map(|&id| cx.corpus.token_text(id)).collect();
         let start = model.embed(&Tensor::from_slice(&ids, (1, ids.len()), cx.device)?)?.detach(); // (1,T,D)
         let token = followed(cx.args, ids.len());
         Ok(Self { kind: Kind::Words(model), start, ids, tokens, prompt: prompt.to_owned(), token })
     }
 
-    fn of_plane(model: &'a Plane, cx: &ProbeContext<'_>) -> Result<(Self, Drive)> {
-        let (u, alpha) = model.dials();
-        let drive = Drive::of(cx.args, ([u[0], u[1], 0.0, 0.0], alpha))?;
+    fn of_plane(model: &'a dyn PlanarFlow, cx: &ProbeContext<'_>) -> Result<(Self, Drive)> {
+        let drive = Drive::of(cx.args, model.control())?;
         let text = |name: &str| cx.args.get(name).map(ToString::to_string).filter(|t| !t.is_empty());
         // `kind` too, where it does not say which sweep
-        let kind = match (text("field"), text("kind").and_then(|id| plane::Kind::from_id(&id))) {
-            (None, kind) => kind.unwrap_or(model.spec().kind),
-            (Some(id), _) => match plane::Kind::from_id(&id) {
+        let kind = match (text("field"), text("kind").and_then(|id| PlanarField::from_id(&id))) {
+            (None, kind) => kind.unwrap_or(model.default_field()),
+            (Some(id), _) => match PlanarField::from_id(&id) {
                 Some(kind) => kind,
                 None => candle_core::bail!("there is no field `{id}` of the plane"),
             },
@@ -162,7 +160,7 @@ impl<'a> Course<'a> {
                 [RING * angle.cos(), RING * angle.sin()]
             })
             .collect();
-        let start = Tensor::from_vec(ring, (STARTS, 2), cx.device)?.to_dtype(model.params().dtype())?;
+        let start = Tensor::from_vec(ring, (STARTS, 2), cx.device)?.to_dtype(cx.model.params().dtype())?;
         let tokens = (0..STARTS).map(|i| format!("start {i}")).collect();
         let token = followed(cx.args, STARTS);
         let kind = Kind::Plane(model, kind);
@@ -172,13 +170,12 @@ impl<'a> Course<'a> {
     /// The law at a control and a multiplier of the field; depth runs from 0 to 1 (in the plane: over
     /// the whole time).
     pub fn law(&self, u: [f64; 4], alpha: f64) -> Result<Law<'a>> {
-        Ok(match self.kind {
-            Kind::Words(model) => {
-                let field = model.field(u, alpha)?;
-                Box::new(move |t, y| crate::ode::Field::at(&field, t, y))
-            }
-            Kind::Plane(model, kind) => Box::new(model.field(kind, [u[0], u[1]], alpha * model.spec().time)),
-        })
+        let control = FlowControl { u, alpha };
+        let field = match self.kind {
+            Kind::Words(model) => model.field(control)?,
+            Kind::Plane(model, kind) => model.field(kind, control),
+        };
+        Ok(Box::new(move |t, y| field.at(t, y)))
     }
 
     /// The rows of a state, one a token or start: `(1, T, D)` or `(N, 2)`.
@@ -188,14 +185,14 @@ impl<'a> Course<'a> {
     }
 
     /// The model, where words come out at the end.
-    pub fn model(&self) -> Option<&'a OdeFlow> {
+    pub fn model(&self) -> Option<&'a dyn LanguageFlow> {
         match self.kind {
             Kind::Words(model) => Some(model),
             Kind::Plane(..) => None,
         }
     }
 
-    pub fn playground(&self) -> Option<plane::Kind> {
+    pub fn playground(&self) -> Option<PlanarField> {
         match self.kind {
             Kind::Words(_) => None,
             Kind::Plane(_, kind) => Some(kind),
@@ -215,17 +212,6 @@ fn followed(args: &Args, n: usize) -> usize {
     let asked = args.get("token").and_then(Value::as_f64).unwrap_or(-1.0);
     let at = if asked < 0.0 { n as f64 + asked } else { asked };
     (at.max(0.0) as usize).min(n.saturating_sub(1))
-}
-
-/// Every dial of a model with a flow, as it stands.
-pub(super) fn dials(model: &dyn Model) -> Vec<(&'static str, f64)> {
-    let any = model.as_any();
-    let (u, alpha) = match (any.downcast_ref::<OdeFlow>(), any.downcast_ref::<Plane>()) {
-        (Some(m), _) => (m.dials().0.to_vec(), m.dials().1),
-        (_, Some(m)) => (m.dials().0.to_vec(), m.dials().1),
-        _ => return vec![],
-    };
-    ["u0", "u1", "u2", "u3"].into_iter().zip(u).chain([("alpha", alpha)]).collect()
 }
 
 /// A series of named lines.

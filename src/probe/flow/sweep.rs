@@ -162,7 +162,7 @@ fn remember(key: u64, pieces: &Pieces) {
     }
 }
 
-/// Tells weights, dials, kind and arguments apart: FNV over all their bits.
+/// Tells weights, runtime parameters, kind and arguments apart: FNV over all their bits.
 fn key(model: &dyn Model, args: &Args, kind: &str) -> Result<u64> {
     let mut hash = params::hash(kind);
     let mut mix = |bits: u64| hash = (hash ^ bits).wrapping_mul(0x0000_0100_0000_01b3);
@@ -176,8 +176,8 @@ fn key(model: &dyn Model, args: &Args, kind: &str) -> Result<u64> {
         mix(params::hash(name));
         mix(params::hash(&value.to_string()));
     }
-    for (_, dial) in super::dials(model) {
-        mix(dial.to_bits());
+    for param in model.runtime_params() {
+        mix(param.value.to_bits());
     }
     Ok(hash)
 }

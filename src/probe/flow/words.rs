@@ -4,7 +4,7 @@
 use super::{Course, Drive};
 use crate::{
     corpus::{Corpus, generated::steering::GOOD},
-    models::ode_flow::OdeFlow,
+    models::capabilities::LanguageFlow,
     nn::{Result, Tensor, host},
     ode::{self, Method, Options},
     probe::ProbeContext,
@@ -14,14 +14,14 @@ use crate::{
 const WORDS: usize = 8;
 
 /// Probabilities of the next token after the last one of a carried state `(1, T, D)`.
-pub fn next(model: &OdeFlow, end: &Tensor) -> Result<Vec<f64>> {
+pub fn next(model: &dyn LanguageFlow, end: &Tensor) -> Result<Vec<f64>> {
     let logits = model.finish(end)?; // (1, T, V)
     let last = logits.dim(1)? - 1;
     Ok(softmax(&host::to_f64(&logits.narrow(1, last, 1)?)?))
 }
 
 /// As [`next`] for each row of `(B, T, D)`.
-pub fn next_of_rows(model: &OdeFlow, end: &Tensor) -> Result<Vec<Vec<f64>>> {
+pub fn next_of_rows(model: &dyn LanguageFlow, end: &Tensor) -> Result<Vec<Vec<f64>>> {
     let logits = model.finish(end)?;
     let (_, t, v) = logits.dims3()?;
     let flat = host::to_f64(&logits.narrow(1, t - 1, 1)?)?;
@@ -66,16 +66,16 @@ pub fn top(p: &[f64], count: usize) -> Vec<u32> {
 /// tolerance does not cost as many times over.
 pub fn continuation(
     course: &Course<'_>,
-    model: &OdeFlow,
+    model: &dyn LanguageFlow,
     drive: &Drive,
     cx: &ProbeContext<'_>,
     first: u32,
 ) -> Result<Vec<u32>> {
     let law = course.law(drive.u, drive.alpha)?;
-    let options = Options::fixed(Method::Euler, model.spec().steps.max(1));
+    let options = Options::fixed(Method::Euler, model.training_steps());
     let mut said = vec![first];
     let mut ids = course.ids.clone();
-    while said.len() < WORDS && ids.len() + 1 < model.spec().positions {
+    while said.len() < WORDS && ids.len() + 1 < model.positions() {
         let Some(&newest) = said.last() else { break };
         if matches!(cx.corpus.token_text(newest).as_str(), "." | "?" | "!" | "¶") {
             break;

@@ -10,7 +10,7 @@ use crate::{
     },
     models::{
         Model,
-        bdh::{Bdh, BdhSpec, Position},
+        bdh::{BdhSpec, Position},
     },
     nn::{Result, Tensor, host},
 };
@@ -30,7 +30,7 @@ pub(super) struct Factors {
 
 impl Factors {
     pub fn of(model: &dyn Model, question: &Question) -> Result<Self> {
-        let Some(bdh) = model.as_any().downcast_ref::<Bdh>() else { bail!("only BDH has a graph of neurons") };
+        let Some(bdh) = model.synapses() else { bail!("only BDH has a graph of neurons") };
         let spec = bdh.spec().clone();
         let weight = |name: &str| -> Result<Tensor> {
             match model.params().get(name) {

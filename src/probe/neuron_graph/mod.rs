@@ -24,7 +24,7 @@ use crate::{
         product::Sign,
     },
     config::Value,
-    models::{Model, bdh::Bdh},
+    models::Model,
     nn::Result,
     telemetry::{Args, Line, Series},
 };
@@ -91,7 +91,7 @@ impl Question {
 }
 
 fn applies(model: &dyn Model) -> bool {
-    model.as_any().is::<Bdh>()
+    model.synapses().is_some()
 }
 
 /// Edges between the neurons that have any, numbered anew.

@@ -4,10 +4,10 @@
 use super::{
     super::{Finding, Probe, ProbeContext},
     firing::{self, Part},
-    line_name, model, random,
+    line_name, model, random, synapses_of,
 };
 use crate::{
-    models::{Model, bdh::Bdh},
+    models::{Model, capabilities::SynapseModel},
     nn::Result,
     telemetry::{Line, Payload, Series, channels},
 };
@@ -23,7 +23,7 @@ impl Probe for Activity {
     }
 
     fn applies(&self, model: &dyn Model) -> bool {
-        model.as_any().is::<Bdh>()
+        model.synapses().is_some()
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
@@ -35,7 +35,8 @@ impl Probe for Activity {
         let model = model(cx)?;
         let layers = model.spec().layers;
         let [x, y] = shares(model, &windows.inputs, windows.len, cx)?;
-        let [x_random, y_random] = shares(&random(cx)?, &windows.inputs, windows.len, cx)?;
+        let random = random(cx)?;
+        let [x_random, y_random] = shares(synapses_of(random.as_ref())?, &windows.inputs, windows.len, cx)?;
         let line = |name: &str, y| Line { name: name.into(), y };
         let payload = Payload::Series(Series {
             x_label: "layer".into(),
@@ -50,7 +51,7 @@ impl Probe for Activity {
 }
 
 /// Mean share of x and of y that fires, by layer.
-fn shares(model: &Bdh, ids: &[u32], len: usize, cx: &ProbeContext<'_>) -> Result<[Vec<f64>; 2]> {
+fn shares(model: &dyn SynapseModel, ids: &[u32], len: usize, cx: &ProbeContext<'_>) -> Result<[Vec<f64>; 2]> {
     let layers = model.spec().layers;
     let mut sums = [vec![0.0; layers], vec![0.0; layers]];
     let mut counted = 0usize;

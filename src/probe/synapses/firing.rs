@@ -3,7 +3,7 @@
 use candle_core::{D, Device, Result, Tensor};
 
 use crate::{
-    models::bdh::{Bdh, State},
+    models::{bdh::State, capabilities::SynapseModel},
     nn::{Tap, host},
 };
 
@@ -58,7 +58,12 @@ pub struct Chunk {
 }
 
 /// Reads `ids` from the first to the last. The first token has surprise NaN: nothing came before it.
-pub fn read(model: &Bdh, ids: &[u32], device: &Device, mut found: impl FnMut(Chunk) -> Result<()>) -> Result<()> {
+pub fn read(
+    model: &dyn SynapseModel,
+    ids: &[u32],
+    device: &Device,
+    mut found: impl FnMut(Chunk) -> Result<()>,
+) -> Result<()> {
     let mut state = State::empty(model.spec(), 1, device)?;
     let mut last: Option<Tensor> = None; // (V) log-probabilities of the next token
     for (c, part) in ids.chunks(CHUNK).enumerate() {
@@ -83,7 +88,7 @@ pub fn read(model: &Bdh, ids: &[u32], device: &Device, mut found: impl FnMut(Chu
     Ok(())
 }
 
-fn layer(tap: &Tap, layer: usize, tokens: usize, model: &Bdh) -> Result<Layer> {
+fn layer(tap: &Tap, layer: usize, tokens: usize, model: &dyn SynapseModel) -> Result<Layer> {
     let take = |part: &str| match tap.get(&format!("layers.{layer}.{part}")) {
         Some(found) => host::to_f32(found),
         None => candle_core::bail!("the model offers no activation `layers.{layer}.{part}`"),

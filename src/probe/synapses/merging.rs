@@ -11,9 +11,9 @@ use crate::{
     config::Value,
     corpus::{Corpus, CorpusError, Source, Spec, TokenizerSpec, Windows},
     models::{
-        Model,
+        self, Model,
         bdh::{
-            Bdh, BdhSpec, foreign,
+            BdhSpec, foreign,
             merge::{Parent, merge},
         },
     },
@@ -36,7 +36,7 @@ impl Probe for Merging {
     }
 
     fn applies(&self, model: &dyn Model) -> bool {
-        model.as_any().is::<Bdh>()
+        model.synapses().is_some()
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
@@ -67,7 +67,7 @@ impl Probe for Merging {
         let mut losses = vec![];
         for (_, model) in &models {
             for (_, windows) in &texts {
-                losses.push(loss(model.as_ref().unwrap_or(this), windows, device)? as f32);
+                losses.push(loss(model.as_deref().unwrap_or(&*cx.model), windows, device)? as f32);
             }
         }
         let matrix = Matrix {
@@ -81,15 +81,15 @@ impl Probe for Merging {
             ("losses".into(), Payload::Matrix(matrix)),
             ("models".into(), Payload::Text(models.into_iter().map(|m| m.0).collect())),
             ("texts".into(), Payload::Text(texts.into_iter().map(|t| t.0).collect())),
-            ("told".into(), Payload::Text(merged.told)),
+            ("told".into(), Payload::Text(merged.notes)),
         ]);
         let about = format!("{count} held-out windows of {len} tokens a text");
         Ok(vec![Finding { channel: channels::MERGING, about, tokens: vec![], payload }])
     }
 }
 
-fn stand_up(spec: &BdhSpec, weights: &[(String, Tensor)], vocab: usize, device: &Device) -> Result<Bdh> {
-    let model = Bdh::new(spec, vocab, 0, device)?;
+fn stand_up(spec: &BdhSpec, weights: &[(String, Tensor)], vocab: usize, device: &Device) -> Result<Box<dyn Model>> {
+    let model = models::Spec::Bdh(spec.clone()).build(vocab, 0, device)?;
     weights.iter().filter(|(n, _)| !n.starts_with("carried.")).try_for_each(|(n, t)| model.params().load(n, t))?;
     Ok(model)
 }
@@ -115,6 +115,6 @@ fn texts(corpus: &Corpus, count: usize, len: usize) -> std::result::Result<Vec<(
 }
 
 /// Mean nats a token.
-fn loss(model: &Bdh, w: &Windows, device: &Device) -> Result<f64> {
+fn loss(model: &dyn Model, w: &Windows, device: &Device) -> Result<f64> {
     host::scalar(&model.evaluate(&Batch::from_ids(&w.inputs, &w.targets, w.rows, w.len, device)?)?)
 }

@@ -15,22 +15,25 @@ pub use texts::Texts;
 
 use super::ProbeContext;
 use crate::{
-    models::bdh::Bdh,
+    models::{Model, capabilities::SynapseModel},
     nn::{Result, params::hash},
 };
 
-fn model<'a>(cx: &'a ProbeContext<'_>) -> Result<&'a Bdh> {
-    match cx.model.as_any().downcast_ref::<Bdh>() {
+fn model<'a>(cx: &'a ProbeContext<'_>) -> Result<&'a dyn SynapseModel> {
+    synapses_of(&*cx.model)
+}
+
+fn synapses_of(model: &dyn Model) -> Result<&dyn SynapseModel> {
+    match model.synapses() {
         Some(model) => Ok(model),
-        None => candle_core::bail!("this is a question for a BDH"),
+        None => candle_core::bail!("this is a question for a model with synapses"),
     }
 }
 
 /// The same model with random weights: what every number here is held against.
-fn random(cx: &ProbeContext<'_>) -> Result<Bdh> {
-    let spec = model(cx)?.spec();
+fn random(cx: &ProbeContext<'_>) -> Result<Box<dyn Model>> {
     // a seed of its own, so that it is not the model's own beginning
-    Bdh::new(spec, cx.corpus.vocab(), cx.seed ^ hash("random weights"), cx.device)
+    cx.model.to_spec().build(cx.corpus.vocab(), cx.seed ^ hash("random weights"), cx.device)
 }
 
 /// How a line of one layer is called: `x2`.

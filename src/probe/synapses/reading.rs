@@ -10,10 +10,7 @@ use super::{
 };
 use crate::{
     config::Value,
-    models::{
-        Model,
-        bdh::{Bdh, BdhSpec},
-    },
+    models::{Model, bdh::BdhSpec},
     nn::{Result, fused::linear_attention::decays},
     telemetry::{Line, Payload, Series, channels},
 };
@@ -36,7 +33,7 @@ impl Probe for Reading {
     }
 
     fn applies(&self, model: &dyn Model) -> bool {
-        model.as_any().downcast_ref::<Bdh>().is_some_and(|m| m.spec().layers > 1)
+        model.synapses().is_some_and(|m| m.spec().layers > 1)
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {

@@ -5,12 +5,12 @@ use super::{
     super::{Finding, Probe, ProbeContext},
     activity,
     firing::{self, Chunk, Part},
-    model, random,
+    model, random, synapses_of,
 };
 use crate::{
     analysis::statistics,
     corpus::generated::repeats::{self, PERIOD, WARM, WORD},
-    models::{Model, bdh::Bdh},
+    models::{Model, capabilities::SynapseModel},
     nn::Result,
     telemetry::{Line, Payload, Series, channels},
 };
@@ -33,7 +33,7 @@ impl Probe for Surprise {
     }
 
     fn applies(&self, model: &dyn Model) -> bool {
-        model.as_any().is::<Bdh>()
+        model.synapses().is_some()
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
@@ -45,7 +45,8 @@ impl Probe for Surprise {
             candle_core::bail!("surprise is measured letter by letter; choose the tokeniser byte or char");
         }
         let trained = Means::of(model(cx)?, &ids, cx)?;
-        let untrained = Means::of(&random(cx)?, &ids, cx)?;
+        let random = random(cx)?;
+        let untrained = Means::of(synapses_of(random.as_ref())?, &ids, cx)?;
         let layers = model(cx)?.spec().layers;
         let positions: Vec<f64> = (0..PERIOD).map(|p| p as f64).collect();
         let over = |y_label: &str, lines: Vec<Line>| {
@@ -106,7 +107,7 @@ struct Means {
 }
 
 impl Means {
-    fn of(model: &Bdh, ids: &[u32], cx: &ProbeContext<'_>) -> Result<Self> {
+    fn of(model: &dyn SynapseModel, ids: &[u32], cx: &ProbeContext<'_>) -> Result<Self> {
         let (layers, n) = (model.spec().layers, model.spec().neurons);
         let per_head = model.spec().per_head();
         let groups = speeds(&model.spec().turns());

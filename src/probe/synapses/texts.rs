@@ -9,10 +9,7 @@ use super::{
 };
 use crate::{
     corpus::Windows,
-    models::{
-        Model,
-        bdh::{Bdh, State},
-    },
+    models::{Model, bdh::State, capabilities::SynapseModel},
     nn::{Batch, Device, Error, Result, Tap, Tensor, host},
     telemetry::{Line, Payload, Series, channels},
 };
@@ -34,7 +31,7 @@ impl Probe for Texts {
     }
 
     fn applies(&self, model: &dyn Model) -> bool {
-        model.as_any().is::<Bdh>()
+        model.synapses().is_some()
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
@@ -72,7 +69,7 @@ impl Probe for Texts {
 }
 
 /// Mean nats a token.
-fn loss(model: &Bdh, w: &Windows, device: &Device) -> Result<f64> {
+fn loss(model: &dyn SynapseModel, w: &Windows, device: &Device) -> Result<f64> {
     let mut sum = 0.0;
     for from in (0..w.rows).step_by(ROWS) {
         let rows = ROWS.min(w.rows - from);
@@ -84,7 +81,7 @@ fn loss(model: &Bdh, w: &Windows, device: &Device) -> Result<f64> {
 }
 
 /// What the model writes after the prompt; the same draws for every model.
-fn written(model: &Bdh, prompt: &[u32], tokens: usize, device: &Device) -> Result<Vec<u32>> {
+fn written(model: &dyn SynapseModel, prompt: &[u32], tokens: usize, device: &Device) -> Result<Vec<u32>> {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let mut state = State::empty(model.spec(), 1, device)?;
     let (mut fresh, mut written) = (prompt.to_vec(), vec![]);

@@ -5,7 +5,10 @@ use super::{super::words, Course, Drive, Sweep, columns, spread};
 use crate::{
     analysis::{linear_probe, statistics::wilson},
     corpus::generated::steering::{self, BAD, GOOD, HELD_OUT_NOUNS, NEUTRAL, NOUNS},
-    models::ode_flow::OdeFlow,
+    models::{
+        capabilities::{FlowControl, LanguageFlow},
+        ode_flow::Steering,
+    },
     nn::{Result, Tensor, host},
     ode::{self, Method, Options},
     probe::ProbeContext,
@@ -26,7 +29,7 @@ pub struct Group {
 }
 
 /// Prompts longer than the model's positions are left out (letter by letter some are).
-pub fn groups(prompts: &[String], model: &OdeFlow, cx: &ProbeContext<'_>) -> Result<Vec<Group>> {
+pub fn groups(prompts: &[String], model: &dyn LanguageFlow, cx: &ProbeContext<'_>) -> Result<Vec<Group>> {
     let mut by_length: std::collections::BTreeMap<usize, Vec<u32>> = Default::default();
     let space = words::space(cx.corpus);
     for prompt in prompts {
@@ -36,7 +39,7 @@ pub fn groups(prompts: &[String], model: &OdeFlow, cx: &ProbeContext<'_>) -> Res
     }
     by_length
         .into_iter()
-        .filter(|(len, _)| (1..=model.spec().positions).contains(len))
+        .filter(|(len, _)| (1..=model.positions()).contains(len))
         .map(|(len, ids)| {
             let rows = ids.len() / len;
             Ok(Group { tokens: Tensor::from_vec(ids, (rows, len), cx.device)?, rows })
@@ -44,7 +47,7 @@ pub fn groups(prompts: &[String], model: &OdeFlow, cx: &ProbeContext<'_>) -> Res
         .collect()
 }
 
-fn steered<'a>(course: &Course<'a>) -> Result<(&'a OdeFlow, &'a crate::models::ode_flow::Steering)> {
+fn steered<'a>(course: &Course<'a>) -> Result<(&'a dyn LanguageFlow, &'a Steering)> {
     match course.model().and_then(|m| m.steering().map(|s| (m, s))) {
         Some(found) => Ok(found),
         None => candle_core::bail!("this model was not made to be steered; choose a steering preset"),
@@ -53,13 +56,19 @@ fn steered<'a>(course: &Course<'a>) -> Result<(&'a OdeFlow, &'a crate::models::o
 
 /// Mean share of each of these classes over the prompts of all groups, as the model was trained: in its
 /// own Euler steps.
-pub fn shares(model: &OdeFlow, drive: &Drive, u0: f64, groups: &[Group], classes: &[&[u32]]) -> Result<Vec<f64>> {
-    let field = model.field([u0, drive.u[1], drive.u[2], drive.u[3]], drive.alpha)?;
-    let options = Options::fixed(Method::Euler, model.spec().steps.max(1));
+pub fn shares(
+    model: &dyn LanguageFlow,
+    drive: &Drive,
+    u0: f64,
+    groups: &[Group],
+    classes: &[&[u32]],
+) -> Result<Vec<f64>> {
+    let field = model.field(FlowControl { u: [u0, drive.u[1], drive.u[2], drive.u[3]], alpha: drive.alpha })?;
+    let options = Options::fixed(Method::Euler, model.training_steps());
     let (mut total, mut count) = (vec![0.0; classes.len()], 0usize);
     for group in groups {
         let start = model.embed(&group.tokens)?.detach(); // (B, T, D)
-        let end = ode::solve(&field, &start, 0.0, 1.0, &options)?.end;
+        let end = ode::solve(&*field, &start, 0.0, 1.0, &options)?.end;
         for p in words::next_of_rows(model, &end)? {
             total.iter_mut().zip(classes).for_each(|(t, ids)| *t += words::mass(&p, ids));
         }
@@ -108,14 +117,14 @@ pub fn layers<'a>(course: &'a Course<'_>, drive: &Drive, cx: &'a ProbeContext<'_
     let measure = move |i: usize| -> Result<Vec<f64>> {
         let (mut points, mut sides, mut kinds) = (vec![], vec![], vec![]);
         for (side, u0) in [(true, 1.0), (false, -1.0)] {
-            let field = model.field([u0, drive.u[1], drive.u[2], drive.u[3]], drive.alpha)?;
+            let field = model.field(FlowControl { u: [u0, drive.u[1], drive.u[2], drive.u[3]], alpha: drive.alpha })?;
             for (which, prompt) in prompts.iter().enumerate() {
                 let ids = cx.corpus.encode(prompt);
                 let n = ids.len();
                 let start = model.embed(&Tensor::from_vec(ids, (1, n), cx.device)?)?.detach();
                 let state = match at[i] {
                     0.0 => start,
-                    tau => ode::solve(&field, &start, 0.0, tau, &drive.options)?.end,
+                    tau => ode::solve(&*field, &start, 0.0, tau, &drive.options)?.end,
                 };
                 points.push(host::to_f64(&state.narrow(1, n - 1, 1)?)?);
                 sides.push(side);

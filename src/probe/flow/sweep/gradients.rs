@@ -2,6 +2,7 @@
 
 use super::{Course, Drive, Sweep, columns};
 use crate::{
+    models::capabilities::FlowControl,
     nn::{Result, Tensor, host, memory},
     ode::{self, Gradient, Method, Options},
 };
@@ -26,10 +27,10 @@ pub fn gradients<'a>(course: &'a Course<'_>, drive: &Drive, what: What) -> Resul
     let Some(model) = course.model() else {
         candle_core::bail!("the field of the plane is not trained through a solve")
     };
-    let (u, alpha) = (drive.u, drive.alpha);
+    let control = FlowControl { u: drive.u, alpha: drive.alpha };
     let found = move |way: Gradient, steps: usize| -> Result<(Vec<f64>, Option<u64>)> {
         let (all, most) = memory::most_held(|| -> Result<Vec<f64>> {
-            let (field, weights) = model.learning_field(u, alpha)?;
+            let (field, weights) = model.learning_field(control)?;
             let options = Options::fixed(Method::Rk4, steps);
             let end = ode::solve_with(way, &field, &weights, &course.start, (0.0, 1.0), &options)?.end;
             let grads = end.sqr()?.mean_all()?.backward()?;

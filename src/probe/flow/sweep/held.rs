@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use crate::{
-    models::{Model, ode_flow::OdeFlow, plane::Plane},
+    models::Model,
     nn::{Result, params},
     probe::ProbeContext,
 };
@@ -28,19 +28,14 @@ pub fn keep(question: u64, model: Box<dyn Model>) {
     all.push((question, model));
 }
 
-/// The model as it is now, weights and dials.
+/// The model as it is now, weights and runtime parameters.
 pub fn copy(cx: &ProbeContext<'_>) -> Result<Box<dyn Model>> {
-    let any = cx.model.as_any();
-    let mut made: Box<dyn Model> = match (any.downcast_ref::<OdeFlow>(), any.downcast_ref::<Plane>()) {
-        (Some(m), _) => Box::new(OdeFlow::new(m.spec(), cx.corpus.vocab(), cx.seed, cx.device)?),
-        (_, Some(m)) => Box::new(Plane::new(m.spec(), cx.seed, cx.device)?),
-        _ => candle_core::bail!("this is a question for a model with a flow in it"),
-    };
+    let mut made = cx.model.to_spec().build(cx.corpus.vocab(), cx.seed, cx.device)?;
     for (name, weight) in cx.model.params().iter() {
         made.params().load(name, weight.as_tensor())?;
     }
-    for (name, value) in super::super::dials(cx.model) {
-        made.set_dial(name, value);
+    for param in cx.model.runtime_params() {
+        made.set_runtime_param(param.name, param.value);
     }
     Ok(made)
 }

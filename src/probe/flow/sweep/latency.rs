@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::{Course, Sweep, columns};
 use crate::{
-    models::{Model, plain_gpt::PlainGpt},
+    models::Model,
     nn::{Result, Tap, Tensor, host},
     probe::ProbeContext,
 };
@@ -16,12 +16,11 @@ const PASSES: usize = 3;
 
 /// Milliseconds of a pass over one window of as many tokens as the model has positions.
 pub fn latency<'a>(course: &'a Course<'_>, cx: &'a ProbeContext<'_>) -> Result<Sweep<'a>> {
-    let Some(model) = course.model() else {
+    let Some(flow) = course.model() else {
         candle_core::bail!("a field of the plane has no baseline to be timed against")
     };
-    let spec = model.spec();
-    let baseline = PlainGpt::new(&spec.baseline(), cx.corpus.vocab(), cx.seed, cx.device)?;
-    let n = spec.positions;
+    let (model, baseline) = (&*cx.model, flow.baseline().build(cx.corpus.vocab(), cx.seed, cx.device)?);
+    let (n, steps) = (flow.positions(), flow.training_steps());
     let ids: Vec<u32> = (0..n).map(|i| (i % cx.corpus.vocab()) as u32).collect();
     let tokens = Tensor::from_vec(ids, (1, n), cx.device)?;
     let pass = move |which: &dyn Model| -> Result<f64> {
@@ -38,14 +37,14 @@ pub fn latency<'a>(course: &'a Course<'_>, cx: &'a ProbeContext<'_>) -> Result<S
         // who goes first changes from turn to turn
         if i.is_multiple_of(2) {
             let hybrid = pass(model)?;
-            Ok(vec![hybrid, pass(&baseline)?])
+            Ok(vec![hybrid, pass(baseline.as_ref())?])
         } else {
-            let plain = pass(&baseline)?;
+            let plain = pass(baseline.as_ref())?;
             Ok(vec![pass(model)?, plain])
         }
     };
     Ok(Sweep {
-        about: format!("one window of {n} tokens, {} Euler steps against two layers more", spec.steps),
+        about: format!("one window of {n} tokens, {steps} Euler steps against two layers more"),
         labels: ("turn", "ms a pass"),
         x: (1..=TURNS).map(|i| i as f64).collect(),
         measure: Box::new(measure),

@@ -1,0 +1,47 @@
+//! Two streams of different speed and the gate between them. It does not know what the streams compute.
+
+use candle_core::Result;
+
+use super::super::Model;
+use crate::nn::pooling::Upsample;
+
+/// A fast stream of one state a token and a slow one of one state a block, coupled in rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TwoTimescales {
+    /// Tokens of a block.
+    pub pool: usize,
+    /// Times that the slow stream is read back into the fast one.
+    pub rounds: usize,
+    /// Channels of both streams.
+    pub width: usize,
+}
+
+impl TwoTimescales {
+    /// Where the fast stream `(B, T, D)` before a round's coupling is tapped.
+    pub fn fast_tap(&self, round: usize) -> String {
+        format!("x.r{round}")
+    }
+
+    /// Where a round's slow stream, brought back to token rate `(B, T, D)`, is tapped.
+    pub fn slow_tap(&self, round: usize) -> String {
+        format!("y_up.r{round}")
+    }
+}
+
+/// How the slow stream enters the fast one. A probe that changes it restores it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CouplingSettings {
+    /// s in s tanh(gamma).
+    pub coupling_scale: f64,
+    /// An absolute gate in place of s tanh(gamma).
+    pub gate: Option<f64>,
+    pub upsample: Upsample,
+}
+
+/// A model whose streams are coupled through one gate.
+pub trait CouplingModel: Model {
+    fn coupling_settings(&self) -> CouplingSettings;
+    fn set_coupling_settings(&mut self, settings: CouplingSettings);
+    /// s tanh(gamma), or the absolute gate where one is set.
+    fn effective_gate(&self) -> Result<f64>;
+}

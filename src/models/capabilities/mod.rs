@@ -1,0 +1,29 @@
+//! What a model can be asked for beyond its loss and its logits: one small interface a file. A model
+//! offers an interface by overriding the method of [`Model`](super::Model) with its name; a probe asks
+//! for the interface and never for a family. Nothing here knows how an interface is implemented.
+//!
+//! | method of `Model` | what it offers | what asks for it |
+//! | --- | --- | --- |
+//! | `attention_layers` | softmax attention maps by layer | attention maps |
+//! | `flow` | a differential equation over depth | flow answers, fields, sweeps |
+//! | `synapses` | linear attention whose state is synapses | synapses, concepts, graphs |
+//! | `two_timescales` | a fast stream and a slow stream | staircase |
+//! | `coupling` | the gate between the two streams | causality |
+//! | `fixed_point` | a map that refines the state | residual |
+//! | `recovery` | a reader that names past tokens | recoverability |
+
+mod attention;
+mod coupling;
+mod fixed_point;
+mod flow;
+mod recovery;
+mod runtime_param;
+mod synapses;
+
+pub use attention::AttentionLayer;
+pub use coupling::{CouplingModel, CouplingSettings, TwoTimescales};
+pub use fixed_point::FixedPointModel;
+pub use flow::{FlowControl, FlowModel, LanguageFlow, PlanarFlow};
+pub use recovery::RecoveryModel;
+pub use runtime_param::RuntimeParam;
+pub use synapses::SynapseModel;

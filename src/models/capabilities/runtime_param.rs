@@ -1,0 +1,10 @@
+//! A number of a model that can be changed while it runs, without touching its weights.
+
+/// A parameter that [`Model::set_runtime_param`](super::super::Model::set_runtime_param) accepts, as it
+/// stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RuntimeParam {
+    pub name: &'static str,
+    /// NaN where the model's own value is in force.
+    pub value: f64,
+}

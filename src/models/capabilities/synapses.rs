@@ -1,0 +1,23 @@
+//! Linear attention between sparse positive neurons, whose state is the strength of synapses. It does not
+//! know how neurons are looked at.
+
+use candle_core::{Result, Tensor};
+
+use super::super::{
+    Model,
+    bdh::{BdhSpec, State},
+};
+use crate::nn::Tap;
+
+/// A model of the BDH kind.
+///
+/// Its weights are in [`Model::params`] by the public code's names: `encoder` and `encoder_v`
+/// `(heads, D, N)`, `decoder` `(n, D)`. Taps: `layers.l.x`, `layers.l.y` `(B, heads, T, N)` (activity),
+/// `layers.l.v` `(B, T, D)`.
+pub trait SynapseModel: Model {
+    /// Neurons, heads, layers, and what time does to a trace.
+    fn spec(&self) -> &BdhSpec;
+
+    /// Reads tokens u32 `(B, T)` after all that `state` has read and adds them to it: logits `(B, T, V)`.
+    fn read(&self, tokens: &Tensor, state: &mut State, tap: &mut Tap) -> Result<Tensor>;
+}
