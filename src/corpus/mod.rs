@@ -12,6 +12,7 @@ mod subword;
 mod task;
 mod text_file;
 mod tokenizer;
+mod visible;
 mod windows;
 
 use generated::parliament::Extent;

@@ -1,7 +1,7 @@
 //! Tokenisers through the `tokenizers` crate: byte pairs learned from a text, and Hugging Face
 //! `tokenizer.json` files. Knows no windows.
 
-use super::{CorpusError, text_file::refused, tokenizer::visible};
+use super::{CorpusError, text_file::refused, visible::visible};
 use std::{collections::HashMap, fs, path::Path};
 use tokenizers::{
     DecoderWrapper, NormalizerWrapper, PostProcessorWrapper, PreTokenizerWrapper, TokenizerBuilder,

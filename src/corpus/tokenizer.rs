@@ -1,7 +1,7 @@
 //! Text to ids and back: bytes, characters, words; byte pairs and Hugging Face files stand in
 //! [`super::subword`]. Knows no windows and no files of text.
 
-use super::{CorpusError, TokenizerSpec, subword::Subword, text_file::Encoding};
+use super::{CorpusError, TokenizerSpec, subword::Subword, text_file::Encoding, visible::visible};
 use std::collections::HashMap;
 
 /// A tokeniser ready to use.
@@ -142,23 +142,6 @@ impl Tokenizer {
 
 fn unknown(id: u32) -> String {
     if id == 0 { "<unk>".into() } else { format!("<{id}>") }
-}
-
-/// Makes what cannot be seen visible: a space as a middle dot, a line break as a pilcrow, a tab as an
-/// arrow, other control characters as their code.
-pub(super) fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            ' ' => out.push('·'),
-            '\n' => out.push('¶'),
-            '\t' => out.push('→'),
-            '\r' => out.push_str("\\r"),
-            c if c.is_control() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 /// Cuts text into words (with inner hyphens and apostrophes), single marks, and line breaks; other

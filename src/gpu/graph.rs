@@ -16,11 +16,12 @@ use super::{
     graph_layout::{Laws, Node, Spring, Turn},
 };
 
-mod device;
 mod entry;
+mod pipelines;
+mod renderer;
 
-use device::Renderer;
-pub use entry::{frames_drawn, steps_made};
+use renderer::Renderer;
+pub use renderer::{frames_drawn, steps_made};
 
 /// An edge as it is drawn.
 #[repr(C)]

@@ -4,7 +4,7 @@
 
 use candle_core::{DType, Device, Result, Tensor, Var};
 
-use super::operations::{milliseconds, values};
+use super::timing::{milliseconds, values};
 use crate::nn::fused::{
     adamw::{self, Rule, Slot},
     balance::{self, balance},

@@ -15,6 +15,7 @@ mod line_peer;
 mod operations;
 mod peer;
 mod solvers;
+mod timing;
 
 #[derive(Args)]
 pub struct BenchArgs {

@@ -1,13 +1,12 @@
 //! Where a step's time goes: each operation of the fast-slow step alone, at its sizes, times how
 //! often a step does it. What autograd adds between operations is the difference to the whole.
 
-use std::time::Instant;
-
 use candle_core::{Device, Result, Tensor, Var};
 
 use super::{
-    case::{CASES, median},
+    case::CASES,
     families,
+    timing::{milliseconds, values},
 };
 use crate::nn::{
     fused::{
@@ -116,12 +115,6 @@ fn of_ends() -> Result<Vec<Row>> {
     ])
 }
 
-pub fn values(shape: &[usize]) -> Result<Var> {
-    let n: usize = shape.iter().product();
-    let values: Vec<f32> = (0..n).map(|i| ((i * 7919) % 1009) as f32 / 5000.0 - 0.1).collect();
-    Var::from_vec(values, shape, &Device::Cpu)
-}
-
 fn row(name: String, count: usize, vars: &[&Var], gflop: f64, f: &dyn Fn() -> Result<Tensor>) -> Result<Row> {
     let forward = milliseconds(&mut || f().map(drop))?;
     let both = milliseconds(&mut || {
@@ -132,20 +125,6 @@ fn row(name: String, count: usize, vars: &[&Var], gflop: f64, f: &dyn Fn() -> Re
         Ok(())
     })?;
     Ok(Row { name, within: false, count, forward, both, gflop })
-}
-
-pub fn milliseconds(f: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
-    for _ in 0..5 {
-        f()?;
-    }
-    let mut times = vec![];
-    for _ in 0..50 {
-        let began = Instant::now();
-        f()?;
-        times.push(began.elapsed().as_secs_f64() * 1e3);
-    }
-    times.sort_by(f64::total_cmp);
-    Ok(median(&times))
 }
 
 /// The best of some products that fill caches well, by rows over all threads.

@@ -6,34 +6,34 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use eframe::egui_wgpu::{CallbackResources, wgpu};
+use eframe::egui_wgpu::wgpu;
 
-use super::{COLUMNS, Dressed, Graph, Paint, Uniform, device::Renderer};
-use crate::gpu::graph_layout::{GraphLayout, MOST_STEPS};
+use super::{COLUMNS, Dressed, Graph, Uniform, pipelines::Pipelines};
+use crate::gpu::graph_layout::{GraphLayout, Kernels, MOST_STEPS};
 
 /// One graph.
 pub(super) struct Entry {
-    shape_revision: u64,
+    pub shape_revision: u64,
     start_revision: u64,
     dress_revision: Option<u64>,
     layout: Option<GraphLayout>,
     /// Step that the places are at.
     step: u64,
     /// Grows when places change.
-    version: u64,
+    pub version: u64,
     places: wgpu::Texture,
     colours: wgpu::Texture,
     edges: wgpu::Buffer,
     nodes: wgpu::Buffer,
-    uniform: wgpu::Buffer,
+    pub uniform: wgpu::Buffer,
     pub drawing: wgpu::BindGroup,
     pub sheet: Option<(wgpu::TextureView, wgpu::BindGroup)>,
     /// What the sheet shows: its size, its look, the places, the dress and how many edges.
-    shown: Option<([u32; 2], Uniform, u64, u64, usize)>,
+    pub shown: Option<([u32; 2], Uniform, u64, u64, usize)>,
     put: Vec<(u32, [f32; 2])>,
     held: Vec<bool>,
     back: Back,
-    used: u64,
+    pub used: u64,
 }
 
 /// Places on their way back.
@@ -48,98 +48,49 @@ struct Back {
     told: Option<u64>,
 }
 
-/// Graphs not painted for so many paints of any are forgotten.
-const KEPT_TURNS: u64 = 1024;
-
-/// Pictures of graphs that this renderer has drawn so far; frames in which nothing changed are none.
-pub fn frames_drawn(resources: &CallbackResources) -> u64 {
-    resources.get::<Renderer>().map_or(0, |r| r.drawn)
-}
-
-/// Steps of layouts that this renderer has made so far.
-pub fn steps_made(resources: &CallbackResources) -> u64 {
-    resources.get::<Renderer>().map_or(0, |r| r.steps)
-}
-
-impl Renderer {
-    /// Brings the device up to date with a graph about to be painted.
-    pub fn take(
-        &mut self,
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
-        encoder: &mut wgpu::CommandEncoder,
-        paint: &Paint,
-        pixels_per_point: f32,
-    ) {
-        self.turn += 1;
-        let (graph, turn) = (&paint.graph, self.turn);
-        if self.entries.get(&graph.key).is_none_or(|e| e.shape_revision != graph.shape_revision) {
-            let entry = self.new_entry(device, queue, graph);
-            self.entries.insert(graph.key, entry);
-            self.entries.retain(|key, e| *key == graph.key || turn - e.used < KEPT_TURNS);
-        }
-        let Some(mut entry) = self.entries.remove(&graph.key) else { return };
-        entry.used = turn;
-        self.steps += self.advance(device, queue, encoder, &mut entry, graph);
-        entry.dress(queue, graph);
-        let (size, edges) = (paint.size(pixels_per_point), graph.edges.min(graph.shape.edges.len()));
-        let uniform = paint.uniform(size, pixels_per_point);
-        let wanted = (size, uniform, entry.version, graph.dress_revision, edges);
-        if entry.shown.as_ref() != Some(&wanted) {
-            if entry.shown.as_ref().is_none_or(|s| s.0 != size) {
-                entry.sheet = Some(self.sheet(device, size));
-            }
-            queue.write_buffer(&entry.uniform, 0, bytemuck::bytes_of(&uniform));
-            self.draw(encoder, &entry, graph, edges);
-            entry.shown = Some(wanted);
-            self.drawn += 1;
-        }
-        entry.bring_back(device, encoder, graph);
-        self.entries.insert(graph.key, entry);
-    }
-
+impl Entry {
     /// Makes the steps that are missing; how many that were.
-    fn advance(
-        &self,
+    pub fn advance(
+        &mut self,
+        kernels: Option<&Kernels>,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         encoder: &mut wgpu::CommandEncoder,
-        entry: &mut Entry,
         graph: &Graph,
     ) -> u64 {
-        if entry.start_revision != graph.start_revision || entry.version == 0 {
-            entry.start_revision = graph.start_revision;
-            entry.step = graph.begun;
-            entry.version += 1;
-            entry.put.clear();
-            entry.held = vec![];
-            entry.layout = None;
-            upload(queue, &entry.places, &with_box(&graph.start));
-            if let (Some(kernels), Some(laws)) = (&self.kernels, graph.shape.laws) {
+        if self.start_revision != graph.start_revision || self.version == 0 {
+            self.start_revision = graph.start_revision;
+            self.step = graph.begun;
+            self.version += 1;
+            self.put.clear();
+            self.held = vec![];
+            self.layout = None;
+            upload(queue, &self.places, &with_box(&graph.start));
+            if let (Some(kernels), Some(laws)) = (kernels, graph.shape.laws) {
                 let (nodes, springs) = (&graph.shape.nodes, &graph.shape.springs);
                 match GraphLayout::new(device, queue, kernels, nodes, springs, &graph.start, laws) {
-                    Ok(layout) => entry.layout = Some(layout),
-                    Err(e) => entry.complain(graph, &e.to_string()),
+                    Ok(layout) => self.layout = Some(layout),
+                    Err(e) => self.complain(graph, &e.to_string()),
                 }
             }
         }
-        let (Some(kernels), Some(layout)) = (&self.kernels, &mut entry.layout) else { return 0 };
-        if entry.dress_revision != Some(graph.dress_revision) || entry.held.is_empty() {
+        let (Some(kernels), Some(layout)) = (kernels, &mut self.layout) else { return 0 };
+        if self.dress_revision != Some(graph.dress_revision) || self.held.is_empty() {
             let held: Vec<bool> = graph.dress.iter().map(|d| d.held).collect();
             for (i, now) in held.iter().enumerate() {
-                if *now != entry.held.get(i).copied().unwrap_or(false) {
+                if *now != self.held.get(i).copied().unwrap_or(false) {
                     layout.hold(queue, i as u32, *now);
                 }
             }
-            entry.held = held;
+            self.held = held;
         }
-        let moved = entry.put != graph.put;
+        let moved = self.put != graph.put;
         if moved {
             graph.put.iter().for_each(|(node, place)| layout.put(queue, *node, *place));
-            entry.put.clone_from(&graph.put);
+            self.put.clone_from(&graph.put);
         }
-        let missing = graph.wanted.saturating_sub(entry.step);
-        let turns: Vec<_> = (entry.step + 1..=graph.wanted).map(|s| (graph.turn)(s)).collect();
+        let missing = graph.wanted.saturating_sub(self.step);
+        let turns: Vec<_> = (self.step + 1..=graph.wanted).map(|s| (graph.turn)(s)).collect();
         let mut chunks = turns.chunks(MOST_STEPS).peekable();
         while let Some(chunk) = chunks.next() {
             if chunks.peek().is_none() {
@@ -151,9 +102,9 @@ impl Renderer {
             queue.submit([own.finish()]);
         }
         if missing > 0 || moved {
-            entry.step = entry.step.max(graph.wanted);
-            entry.version += 1;
-            let rows = entry.places.height();
+            self.step = self.step.max(graph.wanted);
+            self.version += 1;
+            let rows = self.places.height();
             let from = wgpu::TexelCopyBufferInfo {
                 buffer: layout.places(),
                 layout: wgpu::TexelCopyBufferLayout {
@@ -162,13 +113,14 @@ impl Renderer {
                     rows_per_image: Some(rows),
                 },
             };
-            encoder.copy_buffer_to_texture(from, entry.places.as_image_copy(), entry.places.size());
+            encoder.copy_buffer_to_texture(from, self.places.as_image_copy(), self.places.size());
         }
         missing
     }
 
-    fn draw(&self, encoder: &mut wgpu::CommandEncoder, entry: &Entry, graph: &Graph, edges: usize) {
-        let Some((view, _)) = &entry.sheet else { return };
+    /// Draws the strongest `edges` and all nodes into the sheet.
+    pub fn draw(&self, pipelines: &Pipelines, encoder: &mut wgpu::CommandEncoder, graph: &Graph, edges: usize) {
+        let Some((view, _)) = &self.sheet else { return };
         let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
             label: Some("graph"),
             color_attachments: &[Some(wgpu::RenderPassColorAttachment {
@@ -182,19 +134,19 @@ impl Renderer {
             })],
             ..Default::default()
         });
-        pass.set_bind_group(0, &entry.drawing, &[]);
+        pass.set_bind_group(0, &self.drawing, &[]);
         let all = graph.shape.edges.len();
         if edges > 0 {
-            pass.set_pipeline(&self.edges);
-            pass.set_vertex_buffer(0, entry.edges.slice(..));
+            pass.set_pipeline(&pipelines.edges);
+            pass.set_vertex_buffer(0, self.edges.slice(..));
             pass.draw(0..4, (all - edges) as u32..all as u32);
         }
-        pass.set_pipeline(&self.nodes);
-        pass.set_vertex_buffer(0, entry.nodes.slice(..));
+        pass.set_pipeline(&pipelines.nodes);
+        pass.set_vertex_buffer(0, self.nodes.slice(..));
         pass.draw(0..4, 0..graph.shape.nodes.len() as u32);
     }
 
-    fn new_entry(&self, device: &wgpu::Device, queue: &wgpu::Queue, graph: &Graph) -> Entry {
+    pub fn new(pipelines: &Pipelines, device: &wgpu::Device, queue: &wgpu::Queue, graph: &Graph) -> Self {
         let n = graph.shape.nodes.len() as u32;
         let texture = |label, format| {
             device.create_texture(&wgpu::TextureDescriptor {
@@ -227,14 +179,14 @@ impl Renderer {
         let entry = |binding, resource| wgpu::BindGroupEntry { binding, resource };
         let drawing = device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("graph"),
-            layout: &self.drawing,
+            layout: &pipelines.drawing,
             entries: &[
                 entry(0, uniform.as_entire_binding()),
                 entry(1, wgpu::BindingResource::TextureView(&place_view)),
                 entry(2, wgpu::BindingResource::TextureView(&colour_view)),
             ],
         });
-        Entry {
+        Self {
             shape_revision: graph.shape_revision,
             start_revision: 0,
             dress_revision: None,
@@ -252,12 +204,10 @@ impl Renderer {
             put: vec![],
             held: vec![],
             back: Back::default(),
-            used: self.turn,
+            used: 0,
         }
     }
-}
 
-impl Entry {
     fn complain(&self, graph: &Graph, words: &str) {
         if let Ok(mut told) = graph.told.lock() {
             told.complaint = Some(words.to_owned());
@@ -265,7 +215,7 @@ impl Entry {
     }
 
     /// Colours and sizes, if they changed. What stands out is drawn last, and of the rest the large.
-    fn dress(&mut self, queue: &wgpu::Queue, graph: &Graph) {
+    pub fn dress(&mut self, queue: &wgpu::Queue, graph: &Graph) {
         if self.dress_revision.replace(graph.dress_revision) == Some(graph.dress_revision) {
             return;
         }
@@ -285,7 +235,7 @@ impl Entry {
     }
 
     /// Tells what has come back, and sends for the present places if they are newer.
-    fn bring_back(&mut self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder, graph: &Graph) {
+    pub fn bring_back(&mut self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder, graph: &Graph) {
         let Some(layout) = &self.layout else { return };
         let size = u64::from(layout.count()) * 8;
         if self.back.under_way.is_some() {

@@ -1,31 +1,24 @@
-//! The pipelines of the picture. It does not know what is drawn when.
-
-use std::collections::HashMap;
+//! The pipelines of the picture and the layouts of what they read. It does not know what is drawn when.
 
 use eframe::egui_wgpu::wgpu;
 
-use super::{Edge, Uniform, entry::Entry};
+use super::{Edge, Uniform};
 use crate::gpu::{Target, graph_layout::Kernels};
 
 /// What the picture's own texture holds: sRGB values, multiplied by alpha, as egui blends them.
 const PICTURE: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
 
-/// Pipelines, and the graphs on the device.
-pub(super) struct Renderer {
+/// What every graph on the device is laid out and drawn with.
+pub(super) struct Pipelines {
     pub kernels: Option<Kernels>,
     pub edges: wgpu::RenderPipeline,
     pub nodes: wgpu::RenderPipeline,
-    page: wgpu::RenderPipeline,
+    pub page: wgpu::RenderPipeline,
     pub drawing: wgpu::BindGroupLayout,
     pub laying: wgpu::BindGroupLayout,
-    pub entries: HashMap<u64, Entry>,
-    pub turn: u64,
-    /// Pictures drawn so far, and steps made; tests hold them.
-    pub drawn: u64,
-    pub steps: u64,
 }
 
-impl Renderer {
+impl Pipelines {
     pub fn new(device: &wgpu::Device, target: Target) -> Self {
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("graph"),
@@ -109,10 +102,6 @@ impl Renderer {
             page: make(("vs_page", "fs_page"), target.format, &[], 0),
             drawing,
             laying,
-            entries: HashMap::new(),
-            turn: 0,
-            drawn: 0,
-            steps: 0,
         }
     }
 
@@ -135,15 +124,5 @@ impl Renderer {
             entries: &[wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::TextureView(&view) }],
         });
         (view, bound)
-    }
-
-    /// Lays the picture that is kept onto the page.
-    pub fn lay_on_page(&self, key: u64, pass: &mut wgpu::RenderPass<'static>) {
-        let Some(entry) = self.entries.get(&key) else { return };
-        let Some((_, sheet)) = &entry.sheet else { return };
-        pass.set_pipeline(&self.page);
-        pass.set_bind_group(0, &entry.drawing, &[]);
-        pass.set_bind_group(1, sheet, &[]);
-        pass.draw(0..4, 0..1);
     }
 }

@@ -1,0 +1,85 @@
+//! Every graph that is painted, each kept on the device until it has not been painted for long. It does not
+//! know how one is laid out or drawn.
+
+use std::collections::HashMap;
+
+use eframe::egui_wgpu::{CallbackResources, wgpu};
+
+use super::{Paint, entry::Entry, pipelines::Pipelines};
+use crate::gpu::Target;
+
+/// Graphs not painted for so many paints of any are forgotten.
+const KEPT_TURNS: u64 = 1024;
+
+/// Pictures of graphs that this renderer has drawn so far; frames in which nothing changed are none.
+pub fn frames_drawn(resources: &CallbackResources) -> u64 {
+    resources.get::<Renderer>().map_or(0, |r| r.drawn)
+}
+
+/// Steps of layouts that this renderer has made so far.
+pub fn steps_made(resources: &CallbackResources) -> u64 {
+    resources.get::<Renderer>().map_or(0, |r| r.steps)
+}
+
+/// The pipelines, and the graphs on the device.
+pub(super) struct Renderer {
+    pipelines: Pipelines,
+    entries: HashMap<u64, Entry>,
+    /// Paints of any graph so far.
+    turn: u64,
+    /// Pictures drawn so far, and steps made; tests hold them.
+    drawn: u64,
+    steps: u64,
+}
+
+impl Renderer {
+    pub fn new(device: &wgpu::Device, target: Target) -> Self {
+        Self { pipelines: Pipelines::new(device, target), entries: HashMap::new(), turn: 0, drawn: 0, steps: 0 }
+    }
+
+    /// Brings the device up to date with a graph about to be painted.
+    pub fn take(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        paint: &Paint,
+        pixels_per_point: f32,
+    ) {
+        self.turn += 1;
+        let (graph, turn) = (&paint.graph, self.turn);
+        if self.entries.get(&graph.key).is_none_or(|e| e.shape_revision != graph.shape_revision) {
+            let entry = Entry::new(&self.pipelines, device, queue, graph);
+            self.entries.insert(graph.key, entry);
+            self.entries.retain(|key, e| *key == graph.key || turn - e.used < KEPT_TURNS);
+        }
+        let Some(mut entry) = self.entries.remove(&graph.key) else { return };
+        entry.used = turn;
+        self.steps += entry.advance(self.pipelines.kernels.as_ref(), device, queue, encoder, graph);
+        entry.dress(queue, graph);
+        let (size, edges) = (paint.size(pixels_per_point), graph.edges.min(graph.shape.edges.len()));
+        let uniform = paint.uniform(size, pixels_per_point);
+        let wanted = (size, uniform, entry.version, graph.dress_revision, edges);
+        if entry.shown.as_ref() != Some(&wanted) {
+            if entry.shown.as_ref().is_none_or(|s| s.0 != size) {
+                entry.sheet = Some(self.pipelines.sheet(device, size));
+            }
+            queue.write_buffer(&entry.uniform, 0, bytemuck::bytes_of(&uniform));
+            entry.draw(&self.pipelines, encoder, graph, edges);
+            entry.shown = Some(wanted);
+            self.drawn += 1;
+        }
+        entry.bring_back(device, encoder, graph);
+        self.entries.insert(graph.key, entry);
+    }
+
+    /// Lays the picture that is kept onto the page.
+    pub fn lay_on_page(&self, key: u64, pass: &mut wgpu::RenderPass<'static>) {
+        let Some(entry) = self.entries.get(&key) else { return };
+        let Some((_, sheet)) = &entry.sheet else { return };
+        pass.set_pipeline(&self.pipelines.page);
+        pass.set_bind_group(0, &entry.drawing, &[]);
+        pass.set_bind_group(1, sheet, &[]);
+        pass.draw(0..4, 0..1);
+    }
+}

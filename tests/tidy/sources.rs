@@ -1,0 +1,71 @@
+//! The source files of the crate as the checks of this folder read them: without comments and without
+//! unit tests. It knows no rule.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// A source file, which in Rust is a module.
+pub struct Source {
+    /// Path of the module, `["ui", "plot"]`; empty for the front page.
+    pub module: Vec<String>,
+    pub file: PathBuf,
+    /// The text without line comments and without a trailing `#[cfg(test)] mod tests`.
+    pub code: String,
+}
+
+impl Source {
+    /// The top-level module that the file belongs to: `ui`; `lib` for the front page.
+    pub fn top(&self) -> &str {
+        self.module.first().map_or("lib", String::as_str)
+    }
+}
+
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+fn paths(dir: &Path, into: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            paths(&path, into);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            into.push(path);
+        }
+    }
+}
+
+/// Every source file, sorted by its path.
+pub fn files() -> Vec<PathBuf> {
+    let mut all = vec![];
+    paths(&root(), &mut all);
+    all.sort();
+    all
+}
+
+/// Every module of the library but files of unit tests.
+pub fn sources() -> Vec<Source> {
+    let is_library = |file: &PathBuf| !file.ends_with("src/main.rs") && !file.ends_with("tests.rs");
+    files()
+        .into_iter()
+        .filter(is_library)
+        .map(|file| Source { module: module_of(&file), code: code(&file), file })
+        .collect()
+}
+
+fn module_of(file: &Path) -> Vec<String> {
+    let relative = file.strip_prefix(root()).unwrap().with_extension("");
+    let mut parts: Vec<String> = relative.iter().map(|c| c.to_string_lossy().into_owned()).collect();
+    if parts.last().is_some_and(|last| last == "mod" || last == "lib") {
+        parts.pop();
+    }
+    parts
+}
+
+fn code(file: &Path) -> String {
+    let text = fs::read_to_string(file).unwrap();
+    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    code.lines().map(|l| l.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+}
