@@ -7,7 +7,10 @@ use crate::{
     analysis::graph_file::{FileNode, Format, GraphFile},
     config::Config,
     labs,
-    telemetry::{Event, Graph, Line, Payload, RunInfo, RunState, Sample, Series, VariantInfo, channels::GRAPH_NEURONS},
+    telemetry::{
+        Array, Event, Measurement, RunInfo, RunState, Sample, VariantInfo,
+        measurements::{GraphEdges, NeuronGraph, NeuronGroups},
+    },
 };
 
 /// The lab whose page shows graphs.
@@ -74,62 +77,52 @@ pub fn events(path: &Path) -> Result<Vec<Event>, String> {
     let sample = Sample {
         step: 0,
         variant: 0,
-        channel: GRAPH_NEURONS.into(),
+        channel: NeuronGraph::CHANNEL.into(),
         about,
         tokens: vec![],
         request: None,
-        payload: Arc::new(payload(&graph)),
+        payload: Arc::new(neuron_graph(&graph).into_payload()),
     };
     Ok(vec![Event::Started(Arc::new(info)), Event::Sample(sample), Event::State(RunState::Stopped)])
 }
 
-/// What the view reads: the graph, and a line for each thing that is known of the nodes.
-fn payload(graph: &GraphFile) -> Payload {
+/// What the view reads: the graph, and what is known of its nodes.
+fn neuron_graph(graph: &GraphFile) -> NeuronGraph {
     let numbers: Option<Vec<u32>> = graph.nodes.iter().map(|n| n.id.trim().parse().ok()).collect();
     let distinct = |all: &Vec<u32>| all.iter().collect::<HashSet<_>>().len() == all.len();
-    let names = numbers.filter(distinct).unwrap_or_else(|| (0..graph.nodes.len() as u32).collect());
-    let mut lines = vec![];
-    for (name, known_as) in [
-        ("community", &["community", "modularity_class", "modularity class", "group"][..]),
-        ("head", &["head"]),
-        ("octave", &["octave"]),
-        ("heritage", &["heritage"]),
-        ("in", &["in"]),
-        ("out", &["out"]),
-    ] {
-        let value = |node: &FileNode| {
-            let is = |n: &str| known_as.contains(&n.to_lowercase().as_str());
-            node.values.iter().find(|(n, _)| is(n)).map_or(f64::NAN, |(_, v)| *v)
-        };
-        let y: Vec<f64> = graph.nodes.iter().map(value).collect();
-        if y.iter().any(|v| v.is_finite()) {
-            lines.push(Line { name: name.into(), y });
-        }
+    let neurons = numbers.filter(distinct).unwrap_or_else(|| (0..graph.nodes.len() as u32).collect());
+    let counts = |names: &[&str]| values(graph, names).map_or(vec![], |v| v.iter().map(|c| c.unwrap_or(0)).collect());
+    // Positions count only if every node has one.
+    let places: Option<Vec<[f64; 2]>> = graph.nodes.iter().map(|n| n.place).collect();
+    let positions = places.and_then(|places| {
+        let flat: Vec<f32> = places.iter().flatten().map(|v| *v as f32).collect();
+        Array::new([places.len(), 2], flat).ok()
+    });
+    NeuronGraph {
+        neurons,
+        labels: graph.nodes.iter().map(|n| n.label.clone()).collect(),
+        edges: GraphEdges::new(graph.edges.iter().map(|e| (e.from as u32, e.to as u32, e.weight as f32))),
+        in_degree: counts(&["in"]),
+        out_degree: counts(&["out"]),
+        core: vec![],
+        groups: NeuronGroups {
+            community: values(graph, &["community", "modularity_class", "modularity class", "group"]),
+            head: values(graph, &["head"]),
+            octave: values(graph, &["octave"]),
+            // `heritage` is what files of earlier versions call it.
+            provenance: values(graph, &["provenance", "heritage"]),
+        },
+        positions,
+        summary: None,
     }
-    // Places count only if every node has one.
-    if graph.nodes.iter().all(|n| n.place.is_some()) {
-        for (k, name) in ["x", "y"].into_iter().enumerate() {
-            let y = graph.nodes.iter().filter_map(|n| n.place.map(|p| p[k])).collect();
-            lines.push(Line { name: name.into(), y });
-        }
-    }
-    Payload::Bundle(vec![
-        (
-            "graph".into(),
-            Payload::Graph(Graph {
-                nodes: graph.nodes.len(),
-                edges: graph.edges.iter().map(|e| (e.from as u32, e.to as u32, e.weight as f32)).collect(),
-                labels: graph.nodes.iter().map(|n| n.label.clone()).collect(),
-            }),
-        ),
-        (
-            "neurons".into(),
-            Payload::Series(Series {
-                x_label: "neuron".into(),
-                y_label: String::new(),
-                x: names.iter().map(|n| f64::from(*n)).collect(),
-                lines,
-            }),
-        ),
-    ])
+}
+
+/// A value that a file gives under one of these names, by node; `None` if no node has it.
+fn values(graph: &GraphFile, names: &[&str]) -> Option<Vec<Option<u32>>> {
+    let value = |node: &FileNode| {
+        let (_, v) = node.values.iter().find(|(n, _)| names.contains(&n.to_lowercase().as_str()))?;
+        (*v >= 0.0 && *v < f64::from(u32::MAX)).then_some(*v as u32)
+    };
+    let all: Vec<Option<u32>> = graph.nodes.iter().map(value).collect();
+    all.iter().any(Option::is_some).then_some(all)
 }

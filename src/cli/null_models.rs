@@ -5,52 +5,62 @@ use std::{collections::BTreeMap, fmt::Write as _, path::Path};
 
 use crate::{
     store::{Reader, StoreError},
-    telemetry::{Event, Sample, Series, channels},
+    telemetry::{Event, measurements::GraphModularity},
 };
+
+/// One measurement of a variant.
+#[derive(Clone)]
+struct Measured {
+    step: u64,
+    about: String,
+    modularity: GraphModularity,
+}
 
 pub fn table(folder: &Path) -> Result<String, StoreError> {
     let reader = Reader::open(folder)?;
     let Some(info) = reader.info() else { return Ok(String::new()) };
-    let mut found: BTreeMap<usize, (Sample, Sample)> = BTreeMap::new();
+    let mut found: BTreeMap<usize, (Measured, Measured)> = BTreeMap::new();
     for event in reader {
         let Event::Sample(sample) = event else { continue };
-        if sample.channel.as_str() == channels::GRAPH_MODULARITY {
-            let first = found.get(&sample.variant).map_or_else(|| sample.clone(), |(first, _)| first.clone());
-            found.insert(sample.variant, (first, sample));
-        }
+        let Some(measured) = sample.measurement::<GraphModularity>() else { continue };
+        let last = Measured { step: sample.step, about: sample.about.clone(), modularity: measured.clone() };
+        let first = found.get(&sample.variant).map_or_else(|| last.clone(), |(first, _)| first.clone());
+        found.insert(sample.variant, (first, last));
     }
     let mut out = String::new();
     for (variant, (first, last)) in &found {
         let label = info.variants.get(*variant).map_or("", |v| v.label.as_str());
-        if let Some(series) = last.payload.as_series() {
-            if !out.is_empty() {
-                out.push_str("\n\n");
-            }
-            out.push_str(&words(label, last, series, first));
+        if !out.is_empty() {
+            out.push_str("\n\n");
         }
+        out.push_str(&words(label, last, first));
     }
     Ok(out)
 }
 
-fn words(label: &str, last: &Sample, series: &Series, first: &Sample) -> String {
+fn words(label: &str, last: &Measured, first: &Measured) -> String {
     let row = |name: &str, values: &[f64], digits: usize| {
         let cells: String = values.iter().map(|v| format!("{v:>9.digits$}")).collect();
         format!("{name:<26}{cells}")
     };
+    let found = &last.modularity;
+    let edges: Vec<f64> = found.edges.iter().map(|m| *m as f64).collect();
     let mut out = format!("{label}: modularity Q, {}\n", last.about);
-    out.push_str(&row("edges", &series.x, 0));
-    for line in series.lines.iter().filter(|l| l.name != "carrying") {
-        let name = if line.name == "model" { format!("this model, step {}", last.step) } else { line.name.clone() };
+    out.push_str(&row("edges", &edges, 0));
+    let this_model = format!("this model, step {}", last.step);
+    for (name, values) in [
+        (this_model.as_str(), &found.model),
+        ("degree-preserving", &found.degree_preserving),
+        ("low rank, same norms", &found.low_rank_same_norms),
+        ("low rank", &found.low_rank),
+        ("G(n, m)", &found.uniform),
+    ] {
         // writing to a string does not fail
-        let _ = write!(out, "\n{}", row(&name, &line.y, 3));
+        let _ = write!(out, "\n{}", row(name, values, 3));
     }
-    let of = |s: &Series, name: &str| s.lines.iter().find(|l| l.name == name).map(|l| l.y.clone());
-    let before = first.payload.as_series().filter(|_| first.step < last.step).and_then(|s| of(s, "model"));
-    if let Some(before) = before {
-        let _ = write!(out, "\n{}", row(&format!("this model, step {}", first.step), &before, 3));
+    if first.step < last.step {
+        let _ = write!(out, "\n{}", row(&format!("this model, step {}", first.step), &first.modularity.model, 3));
     }
-    if let Some(carrying) = of(series, "carrying") {
-        let _ = write!(out, "\n{}", row("share of neurons in use", &carrying, 3));
-    }
+    let _ = write!(out, "\n{}", row("share of neurons in use", &found.carrying, 3));
     out
 }

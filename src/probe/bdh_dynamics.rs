@@ -11,12 +11,15 @@ use crate::{
     config::Value,
     models::{Model, bdh::BdhSpec, capabilities::SynapseModel},
     nn::{Result, Tap, fused::linear_attention::decays, host},
-    telemetry::{Line, Matrix, Payload, Series, channels},
+    telemetry::{
+        Array,
+        measurements::{BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck, LikelyToken},
+    },
 };
 
 /// Arguments: `text` or `passage`; `drift`: `trained` (as the model has it), `nothing`, `damping`, `rotation`
-/// or `both`; `keep`: what damping leaves after a token, in 0..=1. Answers [`channels::BDH_DYNAMICS_WEIGHTS`] and
-/// [`channels::BDH_DYNAMICS_CHECKS`] for the first [`LONGEST`] tokens.
+/// or `both`; `keep`: what damping leaves after a token, in 0..=1. Makes [`BdhDynamicsWeights`] and
+/// [`BdhDynamicsChecks`] for the first [`LONGEST`] tokens.
 ///
 /// The rules have no LayerNorm. One number stands in for all of them: a gain on D_y with which the last
 /// layer's E y is, on average over this text, as long as the embeddings that came in.
@@ -26,8 +29,8 @@ pub struct BdhDynamics;
 const LONGEST: usize = 24;
 /// Neurons of a model that the rules are run on at most: they have n^2 synapses a layer.
 const MOST: usize = 256;
-/// Likeliest next tokens that are told.
-const TOLD: usize = 3;
+/// Likeliest next tokens of each prediction.
+const PREDICTIONS: usize = 3;
 
 impl Probe for BdhDynamics {
     fn id(&self) -> &'static str {
@@ -76,28 +79,26 @@ impl Probe for BdhDynamics {
         };
         let by_rules: Vec<Vec<f64>> = pulses.iter().map(without).collect();
         let agree = with_norms.iter().zip(&by_rules).filter(|(a, b)| top(a, 1) == top(b, 1)).count();
-        let say = |all: &[Vec<f64>]| Payload::Text(all.iter().map(|l| likeliest(cx, l)).collect());
-        let finding =
-            |channel, payload| Finding { channel, about: about.clone(), tokens: passage.tokens.clone(), payload };
-        let numbers = vec![
-            ("layers", spec.layers as f64),
-            ("gain", gain.unwrap_or(f64::NAN)),
-            ("keep", drift.keep(0)),
-            ("turns", f64::from(u8::from(drift.turns()))),
-            ("missed", missed),
-            ("agree", agree as f64),
-        ];
-        let weights = Payload::Bundle(vec![
-            ("e".into(), matrix(&given.weights.e, "channel", "neuron")),
-            ("dx".into(), matrix(&given.weights.dx, "neuron", "channel")),
-            ("dy".into(), matrix(&given.weights.dy, "neuron", "channel")),
-            ("pulses".into(), matrix(&rows(&pulses), "token", "neuron")),
-            ("numbers".into(), series(vec![0.0], numbers.into_iter().map(|(n, v)| (n, vec![v])).collect())),
-            ("model_next".into(), say(&with_norms)),
-            ("rules_next".into(), say(&by_rules)),
-        ]);
+        let predictions = |all: &[Vec<f64>]| all.iter().map(|l| likeliest(cx, l)).collect();
+        let weights = BdhDynamicsWeights {
+            e: array(&given.weights.e)?,
+            d_x: array(&given.weights.dx)?,
+            d_y: array(&given.weights.dy)?,
+            pulses: array(&rows(&pulses))?,
+            layers: spec.layers,
+            gain: gain.unwrap_or(f64::NAN),
+            keep: drift.keep(0),
+            rotates: drift.turns(),
+            unreached: missed,
+            agreements: agree,
+            model_predictions: predictions(&with_norms),
+            rule_predictions: predictions(&by_rules),
+        };
         let checks = answers(&physical, &pulses);
-        Ok(vec![finding(channels::BDH_DYNAMICS_WEIGHTS, weights), finding(channels::BDH_DYNAMICS_CHECKS, checks)])
+        Ok(vec![
+            Finding::new(weights, about.clone(), passage.tokens.clone()),
+            Finding::new(checks, about, passage.tokens),
+        ])
     }
 }
 
@@ -210,12 +211,13 @@ fn top(logits: &[f64], count: usize) -> Vec<usize> {
     ids
 }
 
-/// "e 0.31  t 0.12  a 0.08"
-fn likeliest(cx: &ProbeContext<'_>, logits: &[f64]) -> String {
+/// The likeliest next tokens, likeliest first.
+fn likeliest(cx: &ProbeContext<'_>, logits: &[f64]) -> Vec<LikelyToken> {
     let most = logits.iter().copied().fold(f64::MIN, f64::max);
     let total: f64 = logits.iter().map(|l| (l - most).exp()).sum();
-    let say = |i: usize| format!("{} {:.2}", cx.corpus.token_text(i as u32), (logits[i] - most).exp() / total);
-    top(logits, TOLD).into_iter().map(say).collect::<Vec<_>>().join("  ")
+    let likely =
+        |i: usize| LikelyToken { token: cx.corpus.token_text(i as u32), probability: (logits[i] - most).exp() / total };
+    top(logits, PREDICTIONS).into_iter().map(likely).collect()
 }
 
 fn rows(all: &[Vec<f64>]) -> Dense<f64> {
@@ -223,56 +225,36 @@ fn rows(all: &[Vec<f64>]) -> Dense<f64> {
     Dense { rows: all.len(), cols, data: all.concat() }
 }
 
-fn matrix(m: &Dense<f64>, row: &str, col: &str) -> Payload {
-    Payload::Matrix(Matrix {
-        rows: m.rows,
-        cols: m.cols,
-        data: m.data.iter().map(|v| *v as f32).collect(),
-        row_label: row.into(),
-        col_label: col.into(),
-    })
-}
-
-fn series(x: Vec<f64>, lines: Vec<(&str, Vec<f64>)>) -> Payload {
-    Payload::Series(Series {
-        x_label: "token".into(),
-        y_label: "largest difference over largest value".into(),
-        x,
-        lines: lines.into_iter().map(|(name, y)| Line { name: name.to_owned(), y }).collect(),
-    })
+fn array(m: &Dense<f64>) -> Result<Array> {
+    let values = m.data.iter().map(|v| *v as f32).collect();
+    Array::new([m.rows, m.cols], values).map_err(candle_core::Error::wrap)
 }
 
 /// Every check with its error and bound by token, as shares of the largest value compared; and Claim 3's
 /// edges.
-fn answers(physical: &Physical, pulses: &[Vec<f64>]) -> Payload {
-    let by_token = |gaps: Vec<Gap>| {
-        let each = |f: &dyn Fn(&Gap) -> f64| gaps.iter().map(f).collect::<Vec<f64>>();
-        let over = |v: f64, size: f64| if size > 0.0 { v / size } else { v };
-        let tokens = (0..gaps.len()).map(|t| t as f64).collect();
-        let (error, bound) = (each(&|g| over(g.error, g.size)), each(&|g| over(g.bound, g.size)));
-        series(tokens, vec![("error", error), ("bound", bound), ("share", each(&|g| g.share))])
-    };
-    let squares = checks::squares(physical);
-    let of_squares = |f: &dyn Fn(&checks::Squares) -> f64| squares.iter().map(f).collect::<Vec<f64>>();
+fn answers(physical: &Physical, pulses: &[Vec<f64>]) -> BdhDynamicsChecks {
     let relative = |v: f64, g: &Gap| if g.size > 0.0 { v / g.size } else { v };
-    // Two columns: wires G_x, prods G_y.
-    let construction = series(
-        vec![0.0, 1.0],
-        vec![
-            ("error", of_squares(&|s| relative(s.construction.error, &s.construction))),
-            ("bound", of_squares(&|s| relative(s.construction.bound, &s.construction))),
-            ("share", of_squares(&|s| s.construction.share)),
-            ("edges_excitatory", of_squares(&|s| s.edges[0] as f64)),
-            ("edges_inhibitory", of_squares(&|s| s.edges[1] as f64)),
-            ("edges_allowed", of_squares(&|s| s.allowed as f64)),
-            ("pairs", of_squares(&|_| (physical.weights.n() * physical.weights.n()) as f64)),
-        ],
-    );
-    Payload::Bundle(vec![
-        ("rules".into(), by_token(checks::rules_are_equations(physical, pulses))),
-        ("normfree".into(), by_token(checks::normfree_is_bdh(physical, pulses))),
-        ("attention".into(), by_token(checks::state_is_attention(physical, pulses))),
-        ("square".into(), by_token(checks::two_steps_are_one(physical, pulses))),
-        ("construction".into(), construction),
-    ])
+    let by_token = |gaps: Vec<Gap>| CheckByToken {
+        error: gaps.iter().map(|g| relative(g.error, g)).collect(),
+        bound: gaps.iter().map(|g| relative(g.bound, g)).collect(),
+        share: gaps.iter().map(|g| g.share).collect(),
+    };
+    let n = physical.weights.n();
+    let [wires, prods] = checks::squares(physical).map(|s| ConstructionCheck {
+        error: relative(s.construction.error, &s.construction),
+        bound: relative(s.construction.bound, &s.construction),
+        share: s.construction.share,
+        excitatory_edges: s.edges[0],
+        inhibitory_edges: s.edges[1],
+        allowed_edges: s.allowed,
+        pairs: n * n,
+    });
+    BdhDynamicsChecks {
+        rules: by_token(checks::rules_are_equations(physical, pulses)),
+        normfree: by_token(checks::normfree_is_bdh(physical, pulses)),
+        attention: by_token(checks::state_is_attention(physical, pulses)),
+        two_steps: by_token(checks::two_steps_are_one(physical, pulses)),
+        wires,
+        prods,
+    }
 }

@@ -145,6 +145,13 @@ fn half(v: f32) -> f16 {
     if rounded == f16::ZERO && v != 0.0 { f16::from_bits(1).copysign(rounded) } else { rounded }
 }
 
+impl From<Vec<f32>> for Array {
+    /// One axis.
+    fn from(data: Vec<f32>) -> Self {
+        Self { shape: vec![data.len()], data, precision: Precision::Single }
+    }
+}
+
 impl Serialize for Array {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         if self.data.len() <= LONGEST_LIST && self.precision == Precision::Single && !self.shape.contains(&0) {

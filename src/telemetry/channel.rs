@@ -85,33 +85,6 @@ pub mod channels {
     pub const FLOW_SWEEP_LATENCY: &str = "flow.sweep.latency";
     pub const FLOW_SWEEP_GRADIENT_ERROR: &str = "flow.sweep.gradient_error";
     pub const FLOW_SWEEP_GRADIENT_MEMORY: &str = "flow.sweep.gradient_memory";
-    /// Payload `Bundle`, the neurons that carry edges of G above a threshold, numbered anew from 0:
-    /// - `graph`: `Graph`, labels "h2 n153" (head, neuron of the head), edges (from, to, entry of G);
-    /// - `neurons`: `Series`, one place a node: x is the neuron's number in the model; lines `community`
-    ///   (0 is the largest), `head`, `octave` (of its RoPE frequency: 0 is the fastest), `in`, `out`
-    ///   (edges), `core` (largest k of a k-core it is in) and, of a merged model, `heritage`;
-    /// - `facts`: `Series` of one place, a line a number: `n`, `beta`, `edges`, `carrying`, `communities`,
-    ///   `modularity`, `nmi_heads`, ...
-    pub const GRAPH_NEURONS: &str = "graph.neurons";
-    /// Payload `Bundle`, how the entries of G are spread: `entries` (`Series` of density over the entry:
-    /// `frequency`, its `symmetric` part and the `skew`), `survival` (`Series` of how many entries are
-    /// larger than beta: `excitatory`, `inhibitory`, `both`) and `facts`.
-    pub const GRAPH_HISTOGRAM: &str = "graph.histogram";
-    /// Payload `Series`: modularity against edges, a line for the model and one for each null model, and
-    /// `carrying`, the share of neurons that have an edge.
-    pub const GRAPH_MODULARITY: &str = "graph.modularity";
-    /// Payload `Bundle`: `out` and `in`, each a `Series` of density over degree with its fits, and `facts`.
-    pub const GRAPH_DEGREES: &str = "graph.degrees";
-    /// Payload `Series` of one place: x is a number of edges; lines `model`, `degree-preserving`,
-    /// `carrying`. Cheap, for the curve over training.
-    pub const GRAPH_CURVE: &str = "graph.curve";
-    /// Payload `Bundle`: one neuron's strongest partners and what it writes towards: `to` and `from`
-    /// (`Series`: x the partner, line `entry`), `tokens` (`Text`), `scores` (`Series`), `facts`.
-    pub const GRAPH_NEURON: &str = "graph.neuron";
     /// Payload `Bundle`: synapses that tell a concept, searched and confirmed, and random models' beside.
     pub const SYNAPSES_CONCEPTS: &str = "synapses.concepts";
-    /// Payload `Bundle` of `Matrix`: a small BDH's E, D_x, D_y, and a text as pulses.
-    pub const BDH_DYNAMICS_WEIGHTS: &str = "bdh_dynamics.weights";
-    /// Payload `Bundle` of `Series`: the paper's equivalences on these weights, token by token.
-    pub const BDH_DYNAMICS_CHECKS: &str = "bdh_dynamics.checks";
 }

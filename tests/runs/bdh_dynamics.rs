@@ -12,7 +12,10 @@ use orrery::{
     },
     nn::{Tap, host},
     probe::{self, Finding, ProbeContext},
-    telemetry::{Args, Payload, channels},
+    telemetry::{
+        Args, Array, Measurement,
+        measurements::{BdhDynamicsChecks, BdhDynamicsWeights},
+    },
 };
 
 fn text() -> Corpus {
@@ -40,14 +43,9 @@ fn typed(words: &str) -> (&'static str, Value) {
     ("text", Value::Text(words.into()))
 }
 
-fn dense(payload: &Payload, part: &str) -> Dense<f64> {
-    let m = payload.part(part).unwrap().as_matrix().unwrap();
+fn dense(array: &Array) -> Dense<f64> {
+    let m = array.matrix(0).unwrap();
     Dense::of(m.rows, m.cols, &m.data.iter().map(|v| f64::from(*v)).collect::<Vec<_>>()).unwrap()
-}
-
-fn number(payload: &Payload, name: &str) -> f64 {
-    let series = payload.part("numbers").unwrap().as_series().unwrap();
-    series.lines.iter().find(|l| l.name == name).unwrap().y[0]
 }
 
 fn norm(v: &[f64]) -> Vec<f64> {
@@ -66,11 +64,10 @@ fn what_is_handed_over_is_the_models_own_first_layer() {
         let mut model = Spec::Bdh(small(position)).build(corpus.vocab(), 5, &Device::Cpu).unwrap();
         let words = "the ferry left";
         let found = ask(model.as_mut(), &corpus, &[typed(words)]);
-        let told = &found[0].payload;
-        let weights = Weights::new(dense(told, "e"), dense(told, "dx"), dense(told, "dy")).unwrap();
-        assert!(number(told, "missed") < 1e-6, "64 neurons say 12 channels");
-        let turns = number(told, "turns") > 0.5;
-        let drift = if turns { Drift::rope(64) } else { Drift::still(64) }.and_damping(number(told, "keep"));
+        let told: &BdhDynamicsWeights = Measurement::of(&found[0].payload).unwrap();
+        let weights = Weights::new(dense(&told.e), dense(&told.d_x), dense(&told.d_y)).unwrap();
+        assert!(told.unreached < 1e-6, "64 neurons say 12 channels");
+        let drift = if told.rotates { Drift::rope(64) } else { Drift::still(64) }.and_damping(told.keep);
         let mut normfree = Normfree::new(weights.clone(), drift, 1);
         let ids = corpus.encode(words);
         let tokens = Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu).unwrap();
@@ -81,7 +78,7 @@ fn what_is_handed_over_is_the_models_own_first_layer() {
             host::to_f64(t).unwrap()
         };
         let (x, y) = (tapped(".x"), tapped(".y"));
-        let pulses = dense(told, "pulses");
+        let pulses = dense(&told.pulses);
         for t in 0..ids.len() {
             assert!(pulses.row(t).iter().all(|p| *p >= 0.0));
             let layer = normfree.token(pulses.row(t)).remove(0);
@@ -108,25 +105,24 @@ fn every_equivalence_holds_on_a_models_weights_under_every_u() {
         let args =
             [typed("the keeper of the light"), ("drift", Value::Text(drift.into())), ("keep", Value::Float(0.8))];
         let found = ask(model.as_mut(), &corpus, &args);
-        assert_eq!(found[1].channel, channels::BDH_DYNAMICS_CHECKS);
-        for part in ["rules", "normfree", "attention", "square", "construction"] {
-            let series = found[1].payload.part(part).unwrap().as_series().unwrap();
-            let line = |name: &str| &series.lines.iter().find(|l| l.name == name).unwrap().y;
-            assert!(line("share").iter().all(|s| *s <= 1.0), "{drift}, {part}: {:?}", line("share"));
-            assert!(line("error").iter().all(|e| *e < 1e-11), "{drift}, {part}: {:?}", line("error"));
-            assert!(line("bound").iter().all(|b| *b < 1e-6), "{drift}, {part}: it says little: {:?}", line("bound"));
-            assert!(part == "construction" || series.x.len() == 23, "{part}");
+        let checks: &BdhDynamicsChecks = Measurement::of(&found[1].payload).unwrap();
+        for (k, check) in [&checks.rules, &checks.normfree, &checks.attention, &checks.two_steps].iter().enumerate() {
+            assert!(check.share.iter().all(|s| *s <= 1.0), "{drift}, {k}: {:?}", check.share);
+            assert!(check.error.iter().all(|e| *e < 1e-11), "{drift}, {k}: {:?}", check.error);
+            assert!(check.bound.iter().all(|b| *b < 1e-6), "{drift}, {k}: it says little: {:?}", check.bound);
+            assert_eq!((check.error.len(), check.bound.len(), check.share.len()), (23, 23, 23));
         }
-        let keep = number(&found[0].payload, "keep");
+        for square in [&checks.wires, &checks.prods] {
+            assert!(square.share <= 1.0 && square.error < 1e-11 && square.bound < 1e-6, "{drift}: {square:?}");
+        }
+        let keep = BdhDynamicsWeights::of(&found[0].payload).unwrap().keep;
         assert!(match drift {
             "trained" => (keep - (-(2f64.powi(-8))).exp()).abs() < 1e-6,
             "damping" | "both" => keep == 0.8,
             _ => keep == 1.0,
         });
-        let edges = found[1].payload.part("construction").unwrap().as_series().unwrap();
-        let first = |name: &str| edges.lines.iter().find(|l| l.name == name).unwrap().y[0];
-        assert_eq!(first("edges_excitatory"), 2.0 * 64.0 * 12.0, "no weight is exactly zero: 2 n d edges");
-        assert_eq!(first("edges_allowed"), 2.0 * 64.0 * 12.0);
+        assert_eq!(checks.wires.excitatory_edges, 2 * 64 * 12, "no weight is exactly zero: 2 n d edges");
+        assert_eq!(checks.wires.allowed_edges, 2 * 64 * 12);
     }
 }
 

@@ -185,7 +185,7 @@ mod opened {
     use orrery::{
         analysis::graph_file::{FileEdge, FileNode, Format, GraphFile},
         cli::host::DesktopHost,
-        telemetry::{Payload, RunState, channels::GRAPH_NEURONS},
+        telemetry::{Measurement, RunState, measurements::NeuronGraph},
         ui::{host::Host, mirror::Mirror},
     };
 
@@ -227,14 +227,13 @@ mod opened {
             let mirror = opened(&file);
             assert_eq!(mirror.state, Some(RunState::Stopped), "{format:?}: {:?}", mirror.notices);
             assert_eq!(mirror.info.as_ref().unwrap().lab, "neuron_graph");
-            let payload = &mirror.sample_at(0, GRAPH_NEURONS, 0).unwrap().payload;
-            let Some(Payload::Graph(told)) = payload.part("graph") else { panic!("no graph") };
-            assert_eq!((told.nodes, told.edges.len()), (9, 8));
-            let series = payload.part("neurons").and_then(Payload::as_series).unwrap();
-            assert_eq!(series.x[3], 503.0, "numbers that are names stay");
-            let known: Vec<&str> = series.lines.iter().map(|l| l.name.as_str()).collect();
-            let whole: &[&str] = if format == Format::Csv { &[] } else { &["community", "x", "y"] };
-            assert_eq!(known, whole);
+            let sample = mirror.sample_at(0, NeuronGraph::CHANNEL, 0).unwrap();
+            let read: &NeuronGraph = sample.measurement().unwrap();
+            assert_eq!((read.neurons.len(), read.edges.len()), (9, 8));
+            assert_eq!(read.neurons[3], 503, "numbers that are names stay");
+            let has_more = format != Format::Csv;
+            assert_eq!((read.groups.community.is_some(), read.positions.is_some()), (has_more, has_more));
+            assert_eq!(read.groups.head, None);
         }
         let broken = folder.path().join("broken.gexf");
         fs::write(&broken, "<gexf>\n<graph>").unwrap();

@@ -14,7 +14,10 @@ use orrery::{
     },
     nn::host,
     probe::{self, Finding, ProbeContext},
-    telemetry::{Args, Graph, Payload, Series, channels},
+    telemetry::{
+        Args, Measurement, Sample,
+        measurements::{GraphModularity, GraphNeuron, ModularityAtStep, NeuronGraph},
+    },
     trainer::Run,
 };
 
@@ -66,25 +69,8 @@ impl Bench {
     }
 }
 
-fn payload<'a>(found: &'a [Finding], channel: &str) -> &'a Payload {
-    &found.iter().find(|f| f.channel == channel).unwrap().payload
-}
-
-fn part<'a>(payload: &'a Payload, name: &str) -> &'a Series {
-    payload.part(name).and_then(Payload::as_series).unwrap()
-}
-
-fn line<'a>(series: &'a Series, name: &str) -> &'a [f64] {
-    let line = series.lines.iter().find(|l| l.name == name).unwrap_or_else(|| panic!("no line {name}"));
-    assert_eq!(line.y.len(), series.x.len(), "{name}");
-    &line.y
-}
-
-fn graph(payload: &Payload) -> (&Graph, &Series) {
-    match payload.part("graph") {
-        Some(Payload::Graph(g)) => (g, part(payload, "neurons")),
-        other => panic!("graph is {other:?}"),
-    }
+fn of<M: Measurement>(found: &[Finding]) -> &M {
+    found.iter().find_map(|f| M::of(&f.payload)).unwrap_or_else(|| panic!("no {}", M::CHANNEL))
 }
 
 #[test]
@@ -113,40 +99,39 @@ fn edges_are_the_largest_entries_between_the_neurons_they_name() -> Outcome {
                     args.extend([("from_head", Value::Int(a as i64 + 1)), ("to_head", Value::Int(b as i64 + 1))]);
                 }
                 let found = bench.ask("neuron_graph", &args)?;
-                let told = payload(&found, channels::GRAPH_NEURONS);
-                let (graph, neurons) = graph(told);
+                let graph: &NeuronGraph = of(&found);
                 assert_eq!(graph.edges.len(), 60);
-                assert_eq!((graph.nodes, graph.labels.len()), (neurons.x.len(), neurons.x.len()));
+                let groups = &graph.groups;
+                let (head, octave) = (groups.head.as_ref().unwrap(), groups.octave.as_ref().unwrap());
+                let nodes = graph.neurons.len();
+                assert_eq!((graph.labels.len(), head.len(), octave.len()), (nodes, nodes, nodes));
                 let expected: BTreeMap<(usize, usize), f64> =
                     all[..60].iter().map(|(_, i, j)| ((*i, *j), g[*i][*j])).collect();
-                let mut into = vec![0.0; graph.nodes];
-                for (a, b, weight) in &graph.edges {
-                    let (i, j) = (neurons.x[*a as usize] as usize, neurons.x[*b as usize] as usize);
+                let mut into = vec![0; nodes];
+                for (a, b, weight) in graph.edges.iter() {
+                    let (i, j) = (graph.neurons[a as usize] as usize, graph.neurons[b as usize] as usize);
                     let entry = expected.get(&(i, j)).unwrap_or_else(|| panic!("{i} -> {j} is none of the largest"));
-                    assert!((entry - f64::from(*weight)).abs() < 1e-8, "{i} -> {j}");
-                    into[*b as usize] += 1.0;
+                    assert!((entry - f64::from(weight)).abs() < 1e-8, "{i} -> {j}");
+                    into[b as usize] += 1;
                 }
-                assert_eq!(line(neurons, "in"), into);
-                assert_eq!(line(neurons, "out").iter().sum::<f64>(), 60.0);
-                for (k, v) in neurons.x.iter().enumerate() {
+                assert_eq!(graph.in_degree, into);
+                assert_eq!(graph.out_degree.iter().sum::<u32>(), 60);
+                for (k, v) in graph.neurons.iter().enumerate() {
                     let v = *v as usize;
-                    assert_eq!(line(neurons, "head")[k] as usize, v / n);
+                    assert_eq!(head[k], Some((v / n) as u32));
                     assert_eq!(graph.labels[k], format!("h{} n{}", v / n, v % n));
                     // its turn takes 65536^(2 floor(j/2) / N) times as long as the fastest's
                     let slower = 65536f64.powf((v % n / 2 * 2) as f64 / n as f64);
-                    assert_eq!(line(neurons, "octave")[k], slower.log2().floor());
+                    assert_eq!(octave[k], Some(slower.log2().floor() as u32));
                 }
-                let facts = part(told, "facts");
-                assert!((line(facts, "beta")[0] - all[59].0).abs() < 1e-8);
-                assert_eq!(line(facts, "carrying")[0] as usize, graph.nodes);
+                let summary = graph.summary.as_ref().unwrap();
+                assert!((summary.beta - all[59].0).abs() < 1e-8);
+                assert_eq!(summary.carrying, nodes);
                 // the same by its threshold, and by one a little lower
                 args.retain(|a| a.0 != "edges");
                 args.push(("beta", Value::Float(0.5 * (all[40].0 + all[41].0))));
                 let found = bench.ask("neuron_graph", &args)?;
-                let Some(Payload::Graph(cut)) = payload(&found, channels::GRAPH_NEURONS).part("graph") else {
-                    panic!()
-                };
-                assert_eq!(cut.edges.len(), 41);
+                assert_eq!(of::<NeuronGraph>(&found).edges.len(), 41);
             }
         }
     }
@@ -159,8 +144,7 @@ fn a_model_without_turns_has_no_octaves_and_wrong_heads_are_named() -> Outcome {
         BdhSpec { neurons: NEURONS, d_model: WIDTH, heads: HEADS, position: Position::Alibi, ..BdhSpec::default() };
     let mut bench = Bench::new(spec)?;
     let found = bench.ask("neuron_graph", &[("edges", Value::Int(50))])?;
-    let (_, neurons) = graph(payload(&found, channels::GRAPH_NEURONS));
-    assert!(neurons.lines.iter().all(|l| l.name != "octave"));
+    assert_eq!(of::<NeuronGraph>(&found).groups.octave, None);
     let heads = [("from_head", Value::Int(5)), ("to_head", Value::Int(1))];
     let said = bench.ask("neuron_graph", &heads).err().map(|e| e.to_string()).unwrap_or_default();
     assert!(said.contains("4 heads, not 5"), "{said}");
@@ -176,18 +160,18 @@ fn before_training_the_graph_is_its_own_null_model() -> Outcome {
     let mut bench = Bench::new(spec)?;
     let args = [("most", Value::Int(8000)), ("restarts", Value::Int(2))];
     let found = bench.ask("graph_modularity", &args)?;
-    let series = payload(&found, channels::GRAPH_MODULARITY).as_series().unwrap();
-    assert_eq!(series.x, [1000.0, 2000.0, 4000.0, 8000.0]);
+    let measured: GraphModularity = of::<GraphModularity>(&found).clone();
+    assert_eq!(measured.edges, [1000, 2000, 4000, 8000]);
     for i in 1..4 {
-        let at = |name: &str| line(series, name)[i];
-        let (model, thin, matched) = (at("model"), at("low rank"), at("low rank, same norms"));
+        let (model, thin, matched) = (measured.model[i], measured.low_rank[i], measured.low_rank_same_norms[i]);
         assert!((model - thin).abs() < 0.03 && (model - matched).abs() < 0.03, "{model} {thin} {matched}");
-        assert!(at("G(n, m)") > 0.1 && at("degree-preserving") < model, "{}", at("degree-preserving"));
+        let rewired = measured.degree_preserving[i];
+        assert!(measured.uniform[i] > 0.1 && rewired < model, "{rewired}");
     }
     let found = bench.ask("graph_curve", &[("edges", Value::Int(8000))])?;
-    let curve = payload(&found, channels::GRAPH_CURVE).as_series().unwrap();
-    assert!((line(curve, "model")[0] - line(series, "model")[3]).abs() < 0.02);
-    assert_eq!(line(curve, "carrying"), &line(series, "carrying")[3..]);
+    let curve: &ModularityAtStep = of(&found);
+    assert!((curve.model - measured.model[3]).abs() < 0.02);
+    assert_eq!((curve.edges, curve.carrying), (8000, measured.carrying[3]));
     Ok(())
 }
 
@@ -196,19 +180,17 @@ fn a_neurons_partners_are_its_row_and_its_column() -> Outcome {
     let mut bench = Bench::small()?;
     let g = bench.g("encoder")?;
     let found = bench.ask("graph_neuron", &[("neuron", Value::Int(31))])?;
-    let told = payload(&found, channels::GRAPH_NEURON);
-    for (name, effect) in
-        [("to", (|g: &[Vec<f64>], j: usize| g[31][j]) as fn(&[Vec<f64>], usize) -> f64), ("from", |g, j| g[j][31])]
-    {
+    let measured: &GraphNeuron = of(&found);
+    let row: fn(&[Vec<f64>], usize) -> f64 = |g, j| g[31][j];
+    for (partners, effect) in [(&measured.acts_on, row), (&measured.acted_on_by, |g, j| g[j][31])] {
         let mut all: Vec<(f64, usize)> = (0..NEURONS).filter(|j| *j != 31).map(|j| (effect(&g, j), j)).collect();
         all.sort_by(|a, b| b.0.total_cmp(&a.0));
         let (first, last) = (&all[..6], &all[all.len() - 6..]);
-        let series = part(told, name);
-        let expected: Vec<f64> = first.iter().chain(last).map(|(_, j)| *j as f64).collect();
-        assert_eq!(series.x, expected, "{name}");
-        assert!((line(series, "entry")[0] - all[0].0).abs() < 1e-8);
+        let expected: Vec<u32> = first.iter().chain(last).map(|(_, j)| *j as u32).collect();
+        assert_eq!(partners.iter().map(|p| p.neuron).collect::<Vec<_>>(), expected);
+        assert!((partners[0].entry - all[0].0).abs() < 1e-8);
     }
-    assert!(matches!(told.part("writes"), Some(Payload::Text(words)) if words.len() == 8));
+    assert_eq!((measured.writes.len(), measured.reads.len()), (8, 8));
     Ok(())
 }
 
@@ -229,8 +211,8 @@ fn a_changed_setting_acts_on_what_the_run_measures_next() -> Outcome {
     let edges = |run: &mut Run| -> Result<(usize, String), Box<dyn std::error::Error>> {
         let cadence = run.plan.probes.iter().find(|c| c.probe == "neuron_graph").ok_or("not on schedule")?.clone();
         let found = run.ask(0, "neuron_graph", &cadence.args, None)?;
-        let sample = found.iter().find(|s| s.channel.as_str() == channels::GRAPH_NEURONS).ok_or("no graph")?;
-        Ok((graph(&sample.payload).0.edges.len(), sample.about.clone()))
+        let graph = |s: &Sample| Some((s.measurement::<NeuronGraph>()?.edges.len(), s.about.clone()));
+        Ok(found.iter().find_map(graph).ok_or("no graph")?)
     };
     let searches = |run: &Run, probe: &str, arg: &str| {
         run.plan.probes.iter().find(|c| c.probe == probe).and_then(|c| c.args.get(arg)?.as_f64())

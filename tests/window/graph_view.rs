@@ -12,7 +12,10 @@ use orrery::{
     analysis::graph_file::{Format, GraphFile},
     config::Config,
     gpu::{self, graph::frames_drawn, offscreen::Offscreen},
-    telemetry::{Event, Graph, Line, Payload, RunInfo, RunState, Sample, Series, VariantInfo, channels::GRAPH_NEURONS},
+    telemetry::{
+        Array, Event, Measurement, RunInfo, RunState, Sample, VariantInfo,
+        measurements::{GraphEdges, NeuronGraph, NeuronGroups},
+    },
     ui::{figure::Figure, mirror::Mirror, theme::Theme, views::Export},
 };
 
@@ -31,23 +34,23 @@ fn info() -> RunInfo {
     }
 }
 
-fn tell(mirror: &mut Mirror, step: u64, payload: Payload) {
+fn tell(mirror: &mut Mirror, step: u64, graph: NeuronGraph) {
     mirror.apply(Event::Sample(Sample {
         step,
         variant: 0,
-        channel: GRAPH_NEURONS.into(),
+        channel: NeuronGraph::CHANNEL.into(),
         about: "G_x, planted".into(),
         tokens: vec![],
         request: None,
-        payload: Arc::new(payload),
+        payload: Arc::new(graph.into_payload()),
     }));
 }
 
-fn mirror(payload: Payload) -> Mirror {
+fn mirror(graph: NeuronGraph) -> Mirror {
     let mut mirror = Mirror::default();
     mirror.apply(Event::Started(Arc::new(info())));
     mirror.apply(Event::State(RunState::Paused));
-    tell(&mut mirror, 0, payload);
+    tell(&mut mirror, 0, graph);
     mirror
 }
 
@@ -79,35 +82,21 @@ fn tile_in(builder: HarnessBuilder<Tile>, mirror: Mirror, still: bool, dark: boo
     Tile { config, theme, still, ..Tile::new("neuron_graph", mirror) }.shown(builder)
 }
 
-/// A ring of six, and one beside it: places are told, so that the test knows where they are.
-fn ring() -> Payload {
-    let at = |i: usize| std::f64::consts::TAU * i as f64 / 6.0;
-    let line = |name: &str, y: Vec<f64>| Line { name: name.into(), y };
-    let x: Vec<f64> = (0..6).map(|i| at(i).cos()).chain([0.0]).collect();
-    let y: Vec<f64> = (0..6).map(|i| at(i).sin()).chain([0.0]).collect();
-    Payload::Bundle(vec![
-        (
-            "graph".into(),
-            Payload::Graph(Graph {
-                nodes: 7,
-                edges: (0..6).map(|i| (i, (i + 1) % 6, 1.0 + i as f32)).chain([(6, 0, 2.0)]).collect(),
-                labels: (0..7).map(|i| format!("cell {i}")).collect(),
-            }),
-        ),
-        (
-            "neurons".into(),
-            Payload::Series(Series {
-                x_label: "neuron".into(),
-                y_label: String::new(),
-                x: (0..7).map(|i| 100.0 + f64::from(i)).collect(),
-                lines: vec![
-                    line("community", vec![0.0, 0.0, 0.0, 1.0, 1.0, 1.0, f64::NAN]),
-                    line("x", x),
-                    line("y", y),
-                ],
-            }),
-        ),
-    ])
+/// A ring of six, and one beside it: positions are given, so that the test knows where they are.
+fn ring() -> NeuronGraph {
+    let at = |i: u32| std::f32::consts::TAU * i as f32 / 6.0;
+    let positions: Vec<f32> = (0..6).flat_map(|i| [at(i).cos(), at(i).sin()]).chain([0.0, 0.0]).collect();
+    NeuronGraph {
+        neurons: (100..107).collect(),
+        labels: (0..7).map(|i| format!("cell {i}")).collect(),
+        edges: GraphEdges::new((0..6).map(|i| (i, (i + 1) % 6, 1.0 + i as f32)).chain([(6, 0, 2.0)])),
+        groups: NeuronGroups {
+            community: Some(vec![Some(0), Some(0), Some(0), Some(1), Some(1), Some(1), None]),
+            ..NeuronGroups::default()
+        },
+        positions: Some(Array::new([7, 2], positions).unwrap()),
+        ..NeuronGraph::default()
+    }
 }
 
 fn canvas(harness: &Harness<'_, Tile>) -> Rect {
@@ -167,17 +156,17 @@ fn a_click_selects_a_neuron_for_all_views_and_another_lets_it_go() {
 #[test]
 fn a_drawing_has_every_neuron_and_edge_where_they_are() {
     let graph = planted_graph::graph(120, 4, 500, 0.8, 3);
-    let mut harness = tile(mirror(planted_graph::payload(&graph, |i| i)), true);
+    let mut harness = tile(mirror(planted_graph::measurement(&graph, |i| i)), true);
     harness.step();
     let svg = harness.state().svg.clone().unwrap();
     fs::write(folder().join("drawing.svg"), &svg).unwrap();
     // the legend has a disc for each of the four
     let legend = svg.matches("r=\"4.5\"").count();
     assert_eq!((svg.matches("<circle").count() - legend, legend), (120, 4));
-    let edges = harness.state().mirror.sample_at(0, GRAPH_NEURONS, 0).unwrap();
-    let Some(Payload::Graph(told)) = edges.payload.part("graph") else { panic!() };
-    let loops = told.edges.iter().filter(|e| e.0 == e.1).count();
-    assert_eq!(svg.matches('M').count(), told.edges.len() - loops, "a stroke an edge");
+    let sample = harness.state().mirror.sample_at(0, NeuronGraph::CHANNEL, 0).unwrap();
+    let edges = &sample.measurement::<NeuronGraph>().unwrap().edges;
+    let loops = edges.iter().filter(|e| e.0 == e.1).count();
+    assert_eq!(svg.matches('M').count(), edges.len() - loops, "a stroke an edge");
     assert!(svg.ends_with("</svg>\n") && !svg.contains("NaN"));
     // as far apart as they stand in the plane, at one scale
     let places: Vec<[f64; 2]> = exported(&mut harness).nodes.iter().map(|n| n.place.unwrap()).collect();
@@ -289,7 +278,7 @@ fn exported_while_held(harness: &mut Harness<'_, Tile>) -> bool {
 #[test]
 fn it_comes_to_rest_by_itself_and_then_wants_no_frame() {
     let graph = planted_graph::graph(120, 4, 500, 0.8, 3);
-    let mut harness = tile(mirror(planted_graph::payload(&graph, |i| i)), false);
+    let mut harness = tile(mirror(planted_graph::measurement(&graph, |i| i)), false);
     let mut frames = 0;
     while harness.ctx.has_requested_repaint() {
         harness.step();
@@ -302,7 +291,7 @@ fn it_comes_to_rest_by_itself_and_then_wants_no_frame() {
     let pure = planted_graph::purity(&graph, &places);
     assert!(pure > 0.8, "{pure}");
     // Reduced motion: the same places at once.
-    let mut still = tile(mirror(planted_graph::payload(&graph, |i| i)), true);
+    let mut still = tile(mirror(planted_graph::measurement(&graph, |i| i)), true);
     let jumped: Vec<_> = exported(&mut still).nodes.iter().map(|n| n.place.unwrap().map(|v| v as f32)).collect();
     assert!(places == jumped, "the same seed, the same rest");
 }
@@ -310,7 +299,7 @@ fn it_comes_to_rest_by_itself_and_then_wants_no_frame() {
 #[test]
 fn who_stays_keeps_its_place_when_the_next_sample_comes() {
     let graph = planted_graph::graph(120, 4, 500, 0.8, 3);
-    let mut harness = tile(mirror(planted_graph::payload(&graph, |i| i)), true);
+    let mut harness = tile(mirror(planted_graph::measurement(&graph, |i| i)), true);
     let before = exported(&mut harness);
     // Other edges, and every tenth neuron is another.
     let next = planted_graph::graph(120, 4, 520, 0.8, 3);
@@ -318,7 +307,7 @@ fn who_stays_keeps_its_place_when_the_next_sample_comes() {
     let step = {
         let state = harness.state_mut();
         state.still = false;
-        tell(&mut state.mirror, 50, planted_graph::payload(&next, named));
+        tell(&mut state.mirror, 50, planted_graph::measurement(&next, named));
         state.mirror.apply(Event::Step(orrery::telemetry::StepStats {
             step: 50,
             variant: 0,
@@ -346,11 +335,11 @@ fn who_stays_keeps_its_place_when_the_next_sample_comes() {
 #[test]
 fn a_community_keeps_its_colour_when_its_number_changes() {
     let graph = planted_graph::graph(120, 4, 500, 0.8, 3);
-    let mut harness = tile(mirror(planted_graph::payload(&graph, |i| i)), true);
+    let mut harness = tile(mirror(planted_graph::measurement(&graph, |i| i)), true);
     let before = exported(&mut harness);
     let mut next = planted_graph::graph(120, 4, 500, 0.8, 3);
     next.groups.iter_mut().for_each(|g| *g = 3 - *g);
-    tell(&mut harness.state_mut().mirror, 0, planted_graph::payload(&next, |i| i));
+    tell(&mut harness.state_mut().mirror, 0, planted_graph::measurement(&next, |i| i));
     harness.step();
     let after = exported(&mut harness);
     let colours = |graph: &GraphFile| graph.nodes.iter().map(|n| n.colour.unwrap()).collect::<Vec<_>>();
@@ -386,7 +375,7 @@ fn rested(harness: &mut Harness<'_, Tile>) -> usize {
 fn on_an_adapter_it_rests_is_picked_and_drawn_once() {
     let Ok(offscreen) = Offscreen::new().map_err(|e| println!("skipped: {e}")) else { return };
     let graph = planted_graph::graph(150, 4, 600, 0.8, 3);
-    let mut harness = tile_on(&offscreen, [440.0, 320.0], mirror(planted_graph::payload(&graph, |i| 10 + i)), true);
+    let mut harness = tile_on(&offscreen, [440.0, 320.0], mirror(planted_graph::measurement(&graph, |i| 10 + i)), true);
     let frames = rested(&mut harness);
     assert!((90..200).contains(&frames), "{frames} frames");
     let file = exported(&mut harness);
@@ -425,7 +414,7 @@ fn pictures_to_look_at() {
     let graph = planted_graph::graph(2000, 14, 20_000, 0.72, 5);
     for dark in [true, false] {
         let Ok(offscreen) = Offscreen::new() else { return };
-        let mut harness = tile_on(&offscreen, [860.0, 640.0], mirror(planted_graph::payload(&graph, |i| i)), dark);
+        let mut harness = tile_on(&offscreen, [860.0, 640.0], mirror(planted_graph::measurement(&graph, |i| i)), dark);
         let begun = std::time::Instant::now();
         let frames = rested(&mut harness);
         println!("{frames} frames to rest, {:.1} ms each", begun.elapsed().as_secs_f64() * 1e3 / frames as f64);
@@ -439,7 +428,7 @@ fn pictures_to_look_at() {
         harness.step();
         harness.render().unwrap().save(folder().join(format!("selected-{dark}.png"))).unwrap();
     }
-    let mirror = mirror(planted_graph::payload(&graph, |i| i));
+    let mirror = mirror(planted_graph::measurement(&graph, |i| i));
     for (dark, size, scale) in [(true, [960.0, 640.0], 1.0), (false, [960.0, 640.0], 1.0), (true, [900.0, 600.0], 2.0)]
     {
         let begun = std::time::Instant::now();

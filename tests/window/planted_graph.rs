@@ -1,7 +1,7 @@
 //! A graph with communities put into it, made the same each time, and how well a picture shows them.
 //! For tests only: no view is ever shown it.
 
-use orrery::telemetry::{Graph, Line, Payload, Series};
+use orrery::telemetry::measurements::{GraphEdges, NeuronGraph, NeuronGroups};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -53,39 +53,28 @@ pub fn purity(graph: &Planted, places: &[[f32; 2]]) -> f64 {
     sum / places.len() as f64
 }
 
-/// As the probe would tell it, of neurons numbered by `name`.
+/// As the probe would measure it, of neurons numbered by `name`.
 #[allow(dead_code)]
-pub fn payload(graph: &Planted, name: impl Fn(u32) -> u32) -> Payload {
-    let ids: Vec<u32> = (0..graph.nodes as u32).map(name).collect();
-    let line =
-        |name: &str, of: &dyn Fn(usize) -> f64| Line { name: name.into(), y: (0..graph.nodes).map(of).collect() };
-    let (mut into, mut out) = (vec![0.0; graph.nodes], vec![0.0; graph.nodes]);
+pub fn measurement(graph: &Planted, name: impl Fn(u32) -> u32) -> NeuronGraph {
+    let neurons: Vec<u32> = (0..graph.nodes as u32).map(name).collect();
+    let (mut in_degree, mut out_degree) = (vec![0; graph.nodes], vec![0; graph.nodes]);
     for (a, b, _) in &graph.edges {
-        out[*a as usize] += 1.0;
-        into[*b as usize] += 1.0;
+        out_degree[*a as usize] += 1;
+        in_degree[*b as usize] += 1;
     }
-    let n = graph.nodes as f64;
-    let series = Series {
-        x_label: "neuron".into(),
-        y_label: String::new(),
-        x: ids.iter().map(|i| f64::from(*i)).collect(),
-        lines: vec![
-            line("community", &|i| f64::from(graph.groups[i])),
-            line("head", &|i| (i as f64 * 4.0 / n).floor()),
-            line("octave", &|i| (f64::from(ids[i] % 512).max(1.0)).log2().floor()),
-            line("in", &|i| into[i]),
-            line("out", &|i| out[i]),
-        ],
-    };
-    Payload::Bundle(vec![
-        (
-            "graph".into(),
-            Payload::Graph(Graph {
-                nodes: graph.nodes,
-                edges: graph.edges.clone(),
-                labels: ids.iter().map(|i| format!("head {} \u{b7} neuron {i}", i / 512)).collect(),
-            }),
-        ),
-        ("neurons".into(), Payload::Series(series)),
-    ])
+    let octave = |id: &u32| Some(f64::from(id % 512).max(1.0).log2().floor() as u32);
+    NeuronGraph {
+        labels: neurons.iter().map(|i| format!("head {} \u{b7} neuron {i}", i / 512)).collect(),
+        edges: GraphEdges::new(graph.edges.iter().copied()),
+        in_degree,
+        out_degree,
+        groups: NeuronGroups {
+            community: Some(graph.groups.iter().map(|g| Some(*g)).collect()),
+            head: Some((0..graph.nodes).map(|i| Some((i * 4 / graph.nodes) as u32)).collect()),
+            octave: Some(neurons.iter().map(octave).collect()),
+            provenance: None,
+        },
+        neurons,
+        ..NeuronGraph::default()
+    }
 }

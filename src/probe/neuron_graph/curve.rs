@@ -1,18 +1,18 @@
 //! Modularity at a fixed number of edges, cheap enough to be asked every few steps.
 
-use super::{Compact, Factors, Question, applies, line, weighed};
+use super::{Compact, Factors, Question, applies, weighed};
 use crate::{
     analysis::graph::null,
     models::Model,
     nn::Result,
     probe::{Finding, Probe, ProbeContext},
-    telemetry::{Payload, Series, channels},
+    telemetry::measurements::ModularityAtStep,
 };
 
 /// Searches a measurement.
 const RESTARTS: usize = 2;
 
-/// Arguments as of `neuron_graph`; `beta` is not read.
+/// Arguments as of `neuron_graph`; `beta` is not read. Makes a [`ModularityAtStep`].
 pub struct GraphCurve;
 
 impl Probe for GraphCurve {
@@ -31,18 +31,14 @@ impl Probe for GraphCurve {
         let edges = weighed(&found.edges, question.weighted);
         let model = Compact::of(&edges);
         let other = Compact::of(&null::degree_preserving(&edges, cx.seed ^ 3));
-        let of = |c: &Compact| c.communities(RESTARTS, cx.seed).map(|found| vec![found.modularity]);
-        let series = Series {
-            x_label: "edges".into(),
-            y_label: "modularity Q".into(),
-            x: vec![edges.len() as f64],
-            lines: vec![
-                line("model", of(&model)?),
-                line("degree-preserving", of(&other)?),
-                line("carrying", vec![model.neurons.len() as f64 / factors.neurons().max(1) as f64]),
-            ],
+        let modularity = |c: &Compact| c.communities(RESTARTS, cx.seed).map(|found| found.modularity);
+        let measured = ModularityAtStep {
+            edges: edges.len(),
+            model: modularity(&model)?,
+            degree_preserving: modularity(&other)?,
+            carrying: model.neurons.len() as f64 / factors.neurons().max(1) as f64,
         };
         let about = format!("{}, best of {RESTARTS} searches", question.words());
-        Ok(vec![Finding { channel: channels::GRAPH_CURVE, about, tokens: vec![], payload: Payload::Series(series) }])
+        Ok(vec![Finding::new(measured, about, vec![])])
     }
 }

@@ -1,53 +1,52 @@
-//! Degrees as lines to draw: log-binned, with the likeliest power law and lognormal of the tail.
+//! Degree distributions: log-binned, with the likeliest power law and lognormal of the tail.
 
-use super::{facts, line};
 use crate::{
-    analysis::graph::{degrees::log_bins, power_law},
-    telemetry::{Line, Payload, Series},
+    analysis::graph::{
+        degrees::{Bin, log_bins},
+        power_law,
+    },
+    telemetry::{
+        measurements::{DegreeDistribution, GraphDegrees, LognormalFit, PowerLawFit},
+        number::Numbers,
+    },
 };
 
 const RATIO: f64 = 1.3;
 /// A tail of fewer neurons says nothing.
 const LEAST_TAIL: usize = 50;
 
-pub(super) fn payload(out: &[u32], into: &[u32]) -> Payload {
-    let (out, out_facts) = one(out, "out");
-    let (into, in_facts) = one(into, "in");
-    let mut told = facts(vec![]);
-    told.lines = out_facts.into_iter().chain(in_facts).collect();
-    Payload::Bundle(vec![
-        ("out".to_owned(), Payload::Series(out)),
-        ("in".to_owned(), Payload::Series(into)),
-        ("facts".to_owned(), Payload::Series(told)),
-    ])
+pub(super) fn measured(out: &[u32], into: &[u32]) -> GraphDegrees {
+    GraphDegrees { outgoing: distribution(out), incoming: distribution(into) }
 }
 
 /// Density over degree of the neurons that have such edges, with what was fitted from `k_min` on.
-fn one(degrees: &[u32], side: &str) -> (Series, Vec<Line>) {
+fn distribution(degrees: &[u32]) -> DegreeDistribution {
     let bins = log_bins(degrees, RATIO);
-    let x: Vec<f64> = bins.iter().map(|b| b.middle).collect();
-    let mut lines = vec![line("density", bins.iter().map(|b| b.density).collect())];
-    let mut told = vec![];
-    let mut tell = |name: &str, v: f64| told.push(line(&format!("{side}_{name}"), vec![v]));
     let present: Vec<u32> = degrees.iter().copied().filter(|d| *d > 0).collect();
-    tell("most", f64::from(present.iter().copied().max().unwrap_or_default()));
-    if let Some(law) = power_law::fit(&present, LEAST_TAIL) {
+    let power_law = power_law::fit(&present, LEAST_TAIL).map(|law| {
         let share = law.tail as f64 / present.len() as f64;
-        let from = |b: &crate::analysis::graph::degrees::Bin| b.middle >= f64::from(law.k_min);
-        let over = |p: &dyn Fn(f64) -> f64| -> Vec<f64> {
+        let from = |b: &Bin| b.middle >= f64::from(law.k_min);
+        let over = |p: &dyn Fn(f64) -> f64| -> Numbers {
             bins.iter().map(|b| if from(b) { share * p(b.middle) } else { f64::NAN }).collect()
         };
-        lines.push(line("power law", over(&|k| law.density(k))));
-        tell("alpha", law.alpha);
-        tell("k_min", f64::from(law.k_min));
-        tell("tail", law.tail as f64);
-        tell("distance", law.distance);
-        if let Some(against) = power_law::against_lognormal(&present, &law) {
-            lines.push(line("lognormal", over(&|k| against.density(k, law.k_min))));
-            tell("log_ratio", against.log_ratio);
-            tell("p", against.p);
+        let lognormal = power_law::against_lognormal(&present, &law).map(|against| LognormalFit {
+            density: over(&|k| against.density(k, law.k_min)),
+            log_ratio: against.log_ratio,
+            p: against.p,
+        });
+        PowerLawFit {
+            alpha: law.alpha,
+            k_min: law.k_min,
+            tail: law.tail,
+            ks_distance: law.distance,
+            density: over(&|k| law.density(k)),
+            lognormal,
         }
+    });
+    DegreeDistribution {
+        degree: bins.iter().map(|b| b.middle).collect(),
+        density: bins.iter().map(|b| b.density).collect(),
+        largest: present.iter().copied().max().unwrap_or_default(),
+        power_law,
     }
-    let series = Series { x_label: format!("{side}-degree"), y_label: "share of neurons a unit".into(), x, lines };
-    (series, told)
 }

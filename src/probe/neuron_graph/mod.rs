@@ -26,7 +26,7 @@ use crate::{
     config::Value,
     models::Model,
     nn::Result,
-    telemetry::{Args, Line, Series},
+    telemetry::Args,
 };
 
 /// Which matrix of decoders the effect goes through.
@@ -121,14 +121,4 @@ impl Compact {
 /// The edges of entries, each 1 or its size.
 fn weighed(edges: &[(u32, u32, f32)], weighted: bool) -> Vec<Edge> {
     edges.iter().map(|(a, b, g)| (*a, *b, if weighted { f64::from(g.abs()) } else { 1.0 })).collect()
-}
-
-fn line(name: &str, y: Vec<f64>) -> Line {
-    Line { name: name.to_owned(), y }
-}
-
-/// Numbers with names, as a series of one place.
-fn facts(all: Vec<(&str, f64)>) -> Series {
-    let lines = all.into_iter().map(|(name, v)| line(name, vec![v])).collect();
-    Series { x_label: String::new(), y_label: String::new(), x: vec![0.0], lines }
 }

@@ -3,14 +3,14 @@
 
 use candle_core::bail;
 
-use super::{Factors, Question, applies, facts, line};
+use super::{Factors, Question, applies};
 use crate::{
     config::Value,
     corpus::Corpus,
     models::Model,
     nn::{Result, host},
     probe::{Finding, Probe, ProbeContext},
-    telemetry::{Payload, Series, channels},
+    telemetry::measurements::{self, Partner, TokenScore},
 };
 
 /// Partners and tokens told of each kind.
@@ -42,28 +42,21 @@ impl Probe for GraphNeuron {
         let to = strongest(&factors.effects_of(i), i);
         let from = strongest(&factors.effects_on(i), i);
         let (writes, reads) = tokens(cx.model, &factors, i)?;
-        let (n_writes, writes) = ranked(&writes, cx.corpus);
-        let (n_reads, reads) = ranked(&reads, cx.corpus);
-        let mut told = facts(vec![("neuron", i as f64), ("head", factors.head(i) as f64)]);
-        told.lines.extend(factors.octave(i).map(|o| line("octave", vec![o])));
         let partners = |found: Vec<(usize, f32)>| {
-            let x = found.iter().map(|(j, _)| *j as f64).collect();
-            let entries = found.iter().map(|(_, g)| f64::from(*g)).collect();
-            let heads = found.iter().map(|(j, _)| factors.head(*j) as f64).collect();
-            let lines = vec![line("entry", entries), line("head", heads)];
-            Payload::Series(Series { x_label: "neuron".into(), y_label: "entry of G".into(), x, lines })
+            let partner = |(j, g)| Partner { neuron: j as u32, head: factors.head(j) as u32, entry: f64::from(g) };
+            found.into_iter().map(partner).collect()
         };
-        let payload = Payload::Bundle(vec![
-            ("to".to_owned(), partners(to)),
-            ("from".to_owned(), partners(from)),
-            ("writes".to_owned(), Payload::Text(n_writes)),
-            ("write_scores".to_owned(), writes),
-            ("reads".to_owned(), Payload::Text(n_reads)),
-            ("read_scores".to_owned(), reads),
-            ("facts".to_owned(), Payload::Series(told)),
-        ]);
+        let measured = measurements::GraphNeuron {
+            neuron: i as u32,
+            head: factors.head(i) as u32,
+            octave: factors.octave(i).map(|o| o as u32),
+            acts_on: partners(to),
+            acted_on_by: partners(from),
+            reads: ranked(&reads, cx.corpus),
+            writes: ranked(&writes, cx.corpus),
+        };
         let about = format!("{}, {}", factors.label(i), question.words());
-        Ok(vec![Finding { channel: channels::GRAPH_NEURON, about, tokens: vec![], payload }])
+        Ok(vec![Finding::new(measured, about, vec![])])
     }
 }
 
@@ -101,16 +94,10 @@ fn tokens(model: &dyn Model, factors: &Factors, i: usize) -> Result<(Vec<f32>, V
 }
 
 /// The highest scores with their tokens.
-fn ranked(scores: &[f32], corpus: &Corpus) -> (Vec<String>, Payload) {
+fn ranked(scores: &[f32], corpus: &Corpus) -> Vec<TokenScore> {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
     order.truncate(TOKENS);
-    let words = order.iter().map(|t| corpus.token_text(*t as u32)).collect();
-    let series = Series {
-        x_label: "token".into(),
-        y_label: "score".into(),
-        x: order.iter().map(|t| *t as f64).collect(),
-        lines: vec![line("score", order.iter().map(|t| f64::from(scores[*t])).collect())],
-    };
-    (words, Payload::Series(series))
+    let scored = |t: &usize| TokenScore { token: corpus.token_text(*t as u32), score: f64::from(scores[*t]) };
+    order.iter().map(scored).collect()
 }

@@ -1,16 +1,16 @@
 //! Modularity against the number of edges, beside graphs that chance would give with as many edges.
 
-use super::{Compact, Factors, Question, applies, line, weighed};
+use super::{Compact, Factors, Question, applies, weighed};
 use crate::{
     analysis::graph::{Edge, null, product::Strongest},
     models::Model,
     nn::Result,
     probe::{Finding, Probe, ProbeContext},
-    telemetry::{Payload, Series, channels},
+    telemetry::measurements,
 };
 
 /// Arguments as of `neuron_graph`, `most` edges (default 64,000): measured are 1,000, 2,000, 4,000 and so
-/// on; and `searches`, in place of `restarts`.
+/// on; and `searches`, in place of `restarts`. Makes a [`measurements::GraphModularity`].
 pub struct GraphModularity;
 
 impl Probe for GraphModularity {
@@ -30,12 +30,11 @@ impl Probe for GraphModularity {
         let most = cx.args.get("most").and_then(crate::config::Value::as_f64).unwrap_or(64_000.0);
         let most = (most.max(1.0) as usize).min(super::MOST_EDGES);
         let factors = Factors::of(cx.model, &question)?;
-        let series = measured(&factors, &question, most, cx.seed)?;
+        let measured = measured(&factors, &question, most, cx.seed)?;
         let restarts = question.restarts;
         let edges = if question.weighted { "weighted" } else { "each edge as 1" };
         let about = format!("{}, {edges}, best of {restarts} searches", question.words());
-        let payload = Payload::Series(series);
-        Ok(vec![Finding { channel: channels::GRAPH_MODULARITY, about, tokens: vec![], payload }])
+        Ok(vec![Finding::new(measured, about, vec![])])
     }
 }
 
@@ -54,7 +53,7 @@ impl Ranked {
     }
 }
 
-fn measured(factors: &Factors, question: &Question, most: usize, seed: u64) -> Result<Series> {
+fn measured(factors: &Factors, question: &Question, most: usize, seed: u64) -> Result<measurements::GraphModularity> {
     let model = Ranked::of(factors, question, most)?;
     let sizes: Vec<usize> = (0..).map(|k| 1000 << k).take_while(|m| *m <= most.min(model.0.len())).collect();
     // nothing that large: the little there is
@@ -75,11 +74,14 @@ fn measured(factors: &Factors, question: &Question, most: usize, seed: u64) -> R
         ];
         columns.iter_mut().zip(values).for_each(|(c, v)| c.push(v));
     }
-    let names = ["model", "degree-preserving", "low rank, same norms", "low rank", "G(n, m)", "carrying"];
-    Ok(Series {
-        x_label: "edges".into(),
-        y_label: "modularity Q".into(),
-        x: sizes.iter().map(|m| *m as f64).collect(),
-        lines: names.into_iter().zip(columns).map(|(name, y)| line(name, y)).collect(),
+    let [model, degree_preserving, low_rank_same_norms, low_rank, uniform, carrying] = columns.map(Into::into);
+    Ok(measurements::GraphModularity {
+        edges: sizes,
+        model,
+        degree_preserving,
+        low_rank_same_norms,
+        low_rank,
+        uniform,
+        carrying,
     })
 }

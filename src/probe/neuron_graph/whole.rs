@@ -1,13 +1,22 @@
 //! The thresholded graph at one threshold: its spread of entries, its neurons with communities, its
 //! degrees with their fits.
 
-use super::{Compact, Factors, Question, applies, degrees, facts, line, spread, weighed};
+use super::{Compact, Factors, Question, applies, degrees, spread, weighed};
 use crate::{
-    analysis::graph::{Graph as Csr, compare::nmi, cores::coreness, degrees::degrees as count, product::Spread},
+    analysis::graph::{
+        Graph as Csr,
+        compare::nmi,
+        cores::coreness,
+        degrees::degrees as count,
+        product::{Spread, Strongest},
+    },
     models::Model,
     nn::Result,
     probe::{Finding, Probe, ProbeContext},
-    telemetry::{Graph, Payload, Series, channels},
+    telemetry::{
+        measurements::{self, GraphEdges, GraphSummary, NeuronGroups},
+        number::Number,
+    },
 };
 
 /// Arguments: `matrix` (x, y), `from_head` and `to_head` (from 1; 0 for the whole graph), `sign`
@@ -29,72 +38,79 @@ impl Probe for NeuronGraph {
         let entries = factors.product()?.spread();
         let found = factors.edges(&question, &entries)?;
         let compact = Compact::of(&weighed(&found.edges, question.weighted));
-        let (out, into) = count(compact.neurons.len(), &compact.edges);
+        let counted = count(compact.neurons.len(), &compact.edges);
         let about = format!("{}, entries above {:.4}", question.words(), found.beta);
-        let finding = |channel, payload| Finding { channel, about: about.clone(), tokens: vec![], payload };
-        let neurons = neurons(&factors, &question, &compact, &found.edges, found.beta, &entries, cx.seed)?;
+        let cut = Cut { factors: &factors, question: &question, entries: &entries, found: &found };
+        let neurons = neurons(&cut, &compact, &counted, cx.seed)?;
+        let histogram = spread::histogram(&entries, found.beta, found.edges.len());
         Ok(vec![
-            finding(channels::GRAPH_HISTOGRAM, spread::payload(&entries, found.beta, found.edges.len())),
-            finding(channels::GRAPH_NEURONS, neurons),
-            finding(channels::GRAPH_DEGREES, degrees::payload(&out, &into)),
+            Finding::new(histogram, about.clone(), vec![]),
+            Finding::new(neurons, about.clone(), vec![]),
+            Finding::new(degrees::measured(&counted.0, &counted.1), about, vec![]),
         ])
     }
 }
 
-#[allow(clippy::too_many_arguments)]
+/// What a graph was cut from.
+struct Cut<'a> {
+    factors: &'a Factors,
+    question: &'a Question,
+    entries: &'a Spread,
+    found: &'a Strongest,
+}
+
+/// The neurons that carry edges, with their communities; `compact` holds the edges by new numbers.
 fn neurons(
-    factors: &Factors,
-    question: &Question,
+    cut: &Cut<'_>,
     compact: &Compact,
-    edges: &[(u32, u32, f32)],
-    beta: f32,
-    entries: &Spread,
+    degrees: &(Vec<u32>, Vec<u32>),
     seed: u64,
-) -> Result<Payload> {
+) -> Result<measurements::NeuronGraph> {
+    let Cut { factors, question, entries, found } = cut;
     let communities = compact.communities(question.restarts, seed)?;
     let csr = Csr::new(compact.neurons.len(), &compact.edges, true).map_err(candle_core::Error::wrap)?;
     let core = coreness(&csr);
-    let (out, into) = count(compact.neurons.len(), &compact.edges);
     let ids = || compact.neurons.iter().map(|v| *v as usize);
     let heads: Vec<u32> = ids().map(|v| factors.head(v) as u32).collect();
+    let octaves: Option<Vec<u32>> = ids().map(|v| factors.octave(v).map(|o| o as u32)).collect();
+    let provenance: Option<Vec<u32>> = ids().map(|v| factors.heritage(v).map(|p| p as u32)).collect();
+    let present = |of: Option<Vec<u32>>| of.filter(|of| !of.is_empty());
+    let (octaves, provenance) = (present(octaves), present(provenance));
+    let agreement = |labels: &[u32]| nmi(&communities.of, labels).unwrap_or(f64::NAN);
     let deepest = core.iter().copied().max().unwrap_or_default();
     let both_ways = csr.iter().filter(|(a, b, _)| csr.row(*b).any(|(c, _)| c == *a)).count();
-    let mut all = vec![
-        ("n", factors.neurons() as f64),
-        ("beta", f64::from(beta)),
-        ("edges", edges.len() as f64),
-        ("entries", entries.n as f64),
-        ("carrying", compact.neurons.len() as f64),
-        ("communities", communities.count as f64),
-        ("modularity", communities.modularity),
-        ("nmi_heads", nmi(&communities.of, &heads).unwrap_or(f64::NAN)),
-        ("core_k", f64::from(deepest)),
-        ("core_size", core.iter().filter(|k| **k == deepest).count() as f64),
-        ("mutual", both_ways as f64 / edges.len().max(1) as f64),
-    ];
-    let mut lines = vec![
-        line("community", communities.of.iter().map(|c| f64::from(*c)).collect()),
-        line("head", heads.iter().map(|h| f64::from(*h)).collect()),
-        line("in", into.iter().map(|d| f64::from(*d)).collect()),
-        line("out", out.iter().map(|d| f64::from(*d)).collect()),
-        line("core", core.iter().map(|k| f64::from(*k)).collect()),
-    ];
-    let octaves: Option<Vec<f64>> = ids().map(|v| factors.octave(v)).collect();
-    let heritage: Option<Vec<f64>> = ids().map(|v| factors.heritage(v)).collect();
-    for (name, fact, of) in [("octave", "nmi_octaves", octaves), ("heritage", "nmi_heritage", heritage)] {
-        let Some(of) = of.filter(|of| !of.is_empty()) else { continue };
-        let labels: Vec<u32> = of.iter().map(|o| *o as u32).collect();
-        all.push((fact, nmi(&communities.of, &labels).unwrap_or(f64::NAN)));
-        lines.push(line(name, of));
-    }
-    // the edges by the new numbers, with their entries and signs
-    let edges = compact.edges.iter().zip(edges).map(|((a, b, _), (_, _, g))| (*a, *b, *g)).collect();
-    let graph = Graph { nodes: compact.neurons.len(), edges, labels: ids().map(|v| factors.label(v)).collect() };
-    let x = ids().map(|v| v as f64).collect();
-    let neurons = Series { x_label: "neuron".to_owned(), y_label: String::new(), x, lines };
-    Ok(Payload::Bundle(vec![
-        ("graph".to_owned(), Payload::Graph(graph)),
-        ("neurons".to_owned(), Payload::Series(neurons)),
-        ("facts".to_owned(), Payload::Series(facts(all))),
-    ]))
+    let summary = GraphSummary {
+        neurons: factors.neurons(),
+        carrying: compact.neurons.len(),
+        beta: f64::from(found.beta),
+        edges: found.edges.len(),
+        entries: entries.n as u64,
+        communities: communities.count,
+        modularity: communities.modularity,
+        nmi_heads: agreement(&heads),
+        nmi_octaves: octaves.as_deref().map(|o| Number(agreement(o))),
+        nmi_provenance: provenance.as_deref().map(|p| Number(agreement(p))),
+        core_k: deepest,
+        core_size: core.iter().filter(|k| **k == deepest).count(),
+        reciprocity: both_ways as f64 / found.edges.len().max(1) as f64,
+    };
+    let all = |groups: &[u32]| groups.iter().map(|g| Some(*g)).collect::<Vec<_>>();
+    let (outgoing, incoming) = degrees.clone();
+    Ok(measurements::NeuronGraph {
+        neurons: compact.neurons.clone(),
+        labels: ids().map(|v| factors.label(v)).collect(),
+        // the edges by the new numbers, with their entries and signs
+        edges: GraphEdges::new(compact.edges.iter().zip(&found.edges).map(|((a, b, _), (_, _, g))| (*a, *b, *g))),
+        in_degree: incoming,
+        out_degree: outgoing,
+        core,
+        groups: NeuronGroups {
+            community: Some(all(&communities.of)),
+            head: Some(all(&heads)),
+            octave: octaves.as_deref().map(all),
+            provenance: provenance.as_deref().map(all),
+        },
+        positions: None,
+        summary: Some(summary),
+    })
 }

@@ -11,13 +11,24 @@ use super::{
 };
 
 mod attention_maps;
+mod bdh_dynamics;
 mod causality;
+mod graph_modularity;
+mod graph_neuron;
+mod neuron_graph;
 mod recoverability;
 mod residual;
 mod staircase;
 
 pub use attention_maps::{AttentionLayer, AttentionMaps};
+pub use bdh_dynamics::{BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck};
 pub use causality::{Causality, LeakyUpsample, LikelyToken, Predictions};
+pub use graph_modularity::{GraphModularity, ModularityAtStep};
+pub use graph_neuron::{GraphNeuron, Partner, TokenScore};
+pub use neuron_graph::{
+    DegreeDistribution, EntriesAbove, EntryHistogram, GraphDegrees, GraphEdges, GraphSummary, LognormalFit,
+    NeuronGraph, NeuronGroups, PowerLawFit,
+};
 pub use recoverability::Recoverability;
 pub use residual::{Residual, ResidualCurve, ResidualMethod};
 pub use staircase::Staircase;
@@ -70,6 +81,14 @@ measurements! {
     AttentionMaps,
     Residual,
     Recoverability,
+    NeuronGraph,
+    EntryHistogram,
+    GraphDegrees,
+    GraphModularity,
+    ModularityAtStep,
+    GraphNeuron,
+    BdhDynamicsWeights,
+    BdhDynamicsChecks,
 }
 
 /// Implements [`Measurement`] for a struct of this folder.

@@ -8,15 +8,15 @@ use eframe::egui::{self, FontId, Ui, vec2};
 use super::{Measured, View, ViewCx};
 use crate::{
     config::Value,
-    telemetry::{
-        Args, RunInfo,
-        measurements::{self, LikelyToken},
-    },
+    telemetry::{Args, RunInfo, measurements},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Reference, Span, Stroke, value_words},
         questions::{Freshness, same_run},
         seed_series::group_index,
-        widgets::token_strip::{Mark, token_strip_ui},
+        widgets::{
+            likely_tokens::likely_words,
+            token_strip::{Mark, token_strip_ui},
+        },
     },
 };
 
@@ -138,11 +138,6 @@ impl Causality {
         });
         changed
     }
-}
-
-/// The likeliest tokens in one line: "the 0.31  a 0.12".
-fn likely_words(likely: &[LikelyToken]) -> String {
-    likely.iter().map(|l| format!("{} {:.2}", l.token, l.probability)).collect::<Vec<_>>().join("  ")
 }
 
 impl View for Causality {

@@ -47,8 +47,6 @@ pub struct Selection {
     pub synapse: Option<synapses::Synapse>,
     /// What the ODE flow is asked with.
     pub flow: flow::Dials,
-    /// What the graph of neurons is asked with.
-    pub connectivity: connectivity::Asked,
 }
 
 /// What a view sees and may do during one frame.

@@ -2,6 +2,7 @@
 //! how numbers are written. They know the theme and the charts; no view, panel, run or lab.
 
 pub mod bars;
+pub mod likely_tokens;
 pub mod number;
 pub mod playhead;
 pub mod stacked_charts;

@@ -7,7 +7,10 @@ use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     config::{Config, Knob, Value},
     labs,
-    telemetry::{Command, Event, Question, RunInfo, RunState, Sample, VariantInfo, channels},
+    telemetry::{
+        Command, Event, Measurement, Question, RunInfo, RunState, Sample, VariantInfo,
+        measurements::{BdhDynamicsChecks, BdhDynamicsWeights},
+    },
     ui::mirror::Mirror,
 };
 
@@ -49,8 +52,8 @@ fn run(sampled: bool) -> Mirror {
 
 fn tell(mirror: &mut Mirror, step: u64, request: Option<u64>, turns: bool) {
     let parts = [
-        (channels::BDH_DYNAMICS_WEIGHTS, recorded::weights(step, 24, turns)),
-        (channels::BDH_DYNAMICS_CHECKS, recorded::checks(24, turns)),
+        (BdhDynamicsWeights::CHANNEL, recorded::weights(step, 24, turns).into_payload()),
+        (BdhDynamicsChecks::CHANNEL, recorded::checks(24, turns).into_payload()),
     ];
     for (channel, payload) in parts {
         mirror.apply(Event::Sample(Sample {

@@ -7,7 +7,7 @@ use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     cli::host::DesktopHost,
     labs,
-    telemetry::channels,
+    telemetry::{Measurement, measurements::BdhDynamicsWeights},
     ui::app::{App, Opening, Start},
 };
 
@@ -25,9 +25,8 @@ fn until<R>(harness: &mut Harness<'_, App>, what: &str, found: impl Fn(&App) -> 
 
 fn told_at(app: &App) -> Option<u64> {
     let mirror = &app.page()?.run.as_ref()?.mirror;
-    let newest = mirror
-        .sample_at(0, channels::BDH_DYNAMICS_WEIGHTS, u64::MAX)
-        .or(mirror.answer(0, channels::BDH_DYNAMICS_WEIGHTS));
+    let newest =
+        mirror.sample_at(0, BdhDynamicsWeights::CHANNEL, u64::MAX).or(mirror.answer(0, BdhDynamicsWeights::CHANNEL));
     newest.map(|s| s.step)
 }
 

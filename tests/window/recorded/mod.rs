@@ -154,24 +154,8 @@ fn samples(mirror: &mut Mirror) {
         measured(mirror, step, "held-out window 3", attention(step), SENTENCE);
         measured(mirror, step, "held-out window 3, 76 tokens", residual(step), "");
         let about = "typed text, 24 tokens, 48 neurons, 2 layers, synapses keep 0.900 a token";
-        sample(
-            mirror,
-            step,
-            channels::BDH_DYNAMICS_WEIGHTS,
-            about,
-            bdh_dynamics::weights(step, 24, false),
-            bdh_dynamics::TEXT,
-            None,
-        );
-        sample(
-            mirror,
-            step,
-            channels::BDH_DYNAMICS_CHECKS,
-            about,
-            bdh_dynamics::checks(24, false),
-            bdh_dynamics::TEXT,
-            None,
-        );
+        measured(mirror, step, about, bdh_dynamics::weights(step, 24, false), bdh_dynamics::TEXT);
+        measured(mirror, step, about, bdh_dynamics::checks(24, false), bdh_dynamics::TEXT);
     }
     measured(mirror, STEPS, "held-out windows", recoverability(), "");
     let asked = flow::Asked { u: [0.8, 0.2, 0.0, 0.0], ..flow::Asked::default() };
@@ -182,8 +166,8 @@ fn samples(mirror: &mut Mirror) {
     sample(mirror, STEPS, "flow.claims", "made up", flow::claims(true), "", None);
     neurons::tell(mirror, &[0, 325, STEPS]);
     for (step, inside) in [(0, 0.3), (325, 0.6), (STEPS, 0.8)] {
-        let graph = planted_graph::payload(&planted_graph::graph(500, 7, 2600, inside, 3), |i| i * 4);
-        sample(mirror, step, channels::GRAPH_NEURONS, "planted, for a test", graph, "", None);
+        let graph = planted_graph::measurement(&planted_graph::graph(500, 7, 2600, inside, 3), |i| i * 4);
+        measured(mirror, step, "planted, for a test", graph, "");
     }
     sample(mirror, STEPS, channels::SYNAPSES_CONCEPTS, "currency, computed", concepts::found(), "", None);
     let causality = causality().into_payload();

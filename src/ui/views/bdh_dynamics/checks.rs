@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use eframe::egui::{Align2, FontId, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2};
 
-use super::{CHECKS, EMPTY, shown, told, words_of};
+use super::{EMPTY, keep_fresh, origin, shown};
 use crate::{
-    telemetry::{Payload, Sample, Series},
+    telemetry::measurements::{BdhDynamicsChecks, CheckByToken, ConstructionCheck},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke},
         theme::{self, Theme},
@@ -16,40 +16,54 @@ use crate::{
 };
 
 struct Check {
-    part: &'static str,
+    /// In tables.
+    id: &'static str,
+    of: Part,
     name: &'static str,
     /// What equals what.
     claim: &'static str,
     about: &'static str,
 }
 
+/// Which part of the measurement a check is.
+enum Part {
+    ByToken(fn(&BdhDynamicsChecks) -> &CheckByToken),
+    /// Claim 3, for wires and prods.
+    Construction,
+}
+
 const CHECKED: [Check; 5] = [
     Check {
-        part: "rules",
+        id: "rules",
+        of: Part::ByToken(|c| &c.rules),
         name: "rules",
         claim: "table 1 = equation (6)",
         about: "The four rounds of local rules against the state-space equations: X, A and Y in every layer, and every synapse.",
     },
     Check {
-        part: "normfree",
+        id: "normfree",
+        of: Part::ByToken(|c| &c.normfree),
         name: "low rank",
         claim: "(7) = (6), G = DE, G\u{209b} = 1",
         about: "BDH-Normfree with its state of n d numbers against BDH on the n by n graphs of equation (9): X, Y, and E\u{3c3} = \u{3c1}.",
     },
     Check {
-        part: "attention",
+        id: "attention",
+        of: Part::ByToken(|c| &c.attention),
         name: "attention",
         claim: "(7) = (5), state = attention",
         about: "The state that is updated against linear attention that keeps every past token by itself.",
     },
     Check {
-        part: "square",
+        id: "square",
+        of: Part::ByToken(|c| &c.two_steps),
         name: "two steps",
         claim: "two steps of H = one of G",
         about: "Claim 3 at work: a pulse through the sparse circuits H\u{1d49} and H\u{2071}, twice, against one step of DE.",
     },
     Check {
-        part: "construction",
+        id: "construction",
+        of: Part::Construction,
         name: "square",
         claim: "H\u{1d49}\u{b2} \u{2212} H\u{2071}\u{b2} = DE",
         about: "Claim 3 itself, entry by entry, for the wires and for the prods.",
@@ -66,12 +80,26 @@ pub struct Checks {
     chart: ChartState,
 }
 
-fn series<'a>(sample: &'a Sample, part: &str) -> Option<&'a Series> {
-    sample.payload.part(part).and_then(Payload::as_series)
+/// Error, bound and error over bound of a check, one entry a token (of Claim 3: wires, prods).
+struct Differences {
+    error: Vec<f64>,
+    bound: Vec<f64>,
+    share: Vec<f64>,
 }
 
-fn line<'a>(series: &'a Series, name: &str) -> &'a [f64] {
-    series.lines.iter().find(|l| l.name == name).map_or(&[], |l| &l.y)
+impl Check {
+    fn differences(&self, checks: &BdhDynamicsChecks) -> Differences {
+        match self.of {
+            Part::ByToken(of) => {
+                let CheckByToken { error, bound, share } = of(checks).clone();
+                Differences { error: error.0, bound: bound.0, share: share.0 }
+            }
+            Part::Construction => {
+                let both = |f: fn(&ConstructionCheck) -> f64| vec![f(&checks.wires), f(&checks.prods)];
+                Differences { error: both(|c| c.error), bound: both(|c| c.bound), share: both(|c| c.share) }
+            }
+        }
+    }
 }
 
 /// Largest value; NaN if one is not a number.
@@ -84,25 +112,25 @@ impl Checks {
         Box::<Self>::default()
     }
 
-    fn chart<'a>(sample: Option<&Sample>, theme: &Theme) -> Chart<'a> {
+    fn chart<'a>(checks: Option<&BdhDynamicsChecks>, theme: &Theme) -> Chart<'a> {
         let y = Axis::new("difference / largest value").log().include(&[1e-17]);
         let mut chart = Chart::new("equivalences", Axis::new("token").whole(), y).empty(EMPTY);
-        let Some(sample) = sample else { return chart };
+        let Some(checks) = checks else { return chart };
         for (i, check) in CHECKED.iter().enumerate() {
-            let Some(series) = series(sample, check.part).filter(|_| check.part != "construction") else { continue };
-            let points = |name: &str| -> Vec<[f64; 2]> {
-                series.x.iter().zip(line(series, name)).map(|(x, y)| [*x, y.max(FLOOR)]).collect()
-            };
+            let Part::ByToken(of) = check.of else { continue };
+            let CheckByToken { error, bound, .. } = of(checks);
+            let points =
+                |y: &[f64]| -> Vec<[f64; 2]> { y.iter().enumerate().map(|(t, y)| [t as f64, y.max(FLOOR)]).collect() };
             let colour = theme.variant(i);
-            chart.lines.push(Line::new(check.name, colour, points("error")).dots());
-            let mut bound = Line::new(format!("{}, bound", check.name), colour, points("bound")).stroke(Stroke::Dashed);
+            chart.lines.push(Line::new(check.name, colour, points(error)).dots());
+            let mut bound = Line::new(format!("{}, bound", check.name), colour, points(bound)).stroke(Stroke::Dashed);
             bound.named = false;
             chart.lines.push(bound);
         }
         chart
     }
 
-    fn table_ui(ui: &mut Ui, sample: &Sample, theme: &Theme) {
+    fn table_ui(ui: &mut Ui, checks: &BdhDynamicsChecks, theme: &Theme) {
         let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW * 7.0), Sense::hover());
         let painter = ui.painter_at(rect);
         let small = FontId::proportional(theme::SMALL);
@@ -115,12 +143,12 @@ impl Checks {
         }
         let mut verdicts = vec![];
         for (i, check) in CHECKED.iter().enumerate() {
-            let Some(series) = series(sample, check.part) else { continue };
-            let (error, bound, share) =
-                (worst(line(series, "error")), worst(line(series, "bound")), worst(line(series, "share")));
-            let equal = share <= 1.0;
+            let found = check.differences(checks);
+            let (error, bound) = (worst(&found.error), worst(&found.bound));
+            let equal = worst(&found.share) <= 1.0;
             verdicts.push(format!("{}: {}", check.claim, if equal { "equal" } else { "differs" }));
-            let colour = if check.part == "construction" { theme.secondary } else { theme.variant(i) };
+            let is_drawn = matches!(check.of, Part::ByToken(_));
+            let colour = if is_drawn { theme.variant(i) } else { theme.secondary };
             painter.circle_filled(pos2(rect.left() + 4.0, rect.top() + ROW * (i as f32 + 1.0) + 8.0), 3.0, colour);
             write(rect.left() + 12.0, i + 1, Align2::LEFT_TOP, check.claim, small.clone(), theme.text);
             for (x, v) in right.iter().zip([error, bound]) {
@@ -129,11 +157,10 @@ impl Checks {
             let (verdict, colour) = if equal { ("equal", theme.text) } else { ("differs", theme.error) };
             write(right[2], i + 1, Align2::RIGHT_TOP, verdict, small.clone(), colour);
         }
-        if let Some(edges) = series(sample, "construction").and_then(edge_words) {
-            let mut job = eframe::egui::text::LayoutJob::simple_singleline(edges, small, theme.secondary);
-            job.wrap = eframe::egui::text::TextWrapping::truncate_at_width(rect.width());
-            painter.galley(rect.min + vec2(0.0, ROW * 6.0), painter.layout_job(job), theme.secondary);
-        }
+        let words = edge_words(&checks.wires);
+        let mut job = eframe::egui::text::LayoutJob::simple_singleline(words, small, theme.secondary);
+        job.wrap = eframe::egui::text::TextWrapping::truncate_at_width(rect.width());
+        painter.galley(rect.min + vec2(0.0, ROW * 6.0), painter.layout_job(job), theme.secondary);
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("verdicts: {}", verdicts.join("; "))));
         if let Some(p) = response.hover_pos()
             && let Some(check) = (((p.y - rect.top()) / ROW) as usize).checked_sub(1).and_then(|i| CHECKED.get(i))
@@ -144,58 +171,52 @@ impl Checks {
 }
 
 /// What the construction takes in edges.
-fn edge_words(series: &Series) -> Option<String> {
-    let first = |name: &str| line(series, name).first().copied();
-    Some(format!(
+fn edge_words(wires: &ConstructionCheck) -> String {
+    format!(
         "H for the wires: {} + {} edges, 2nd = {} allowed each; G has {} pairs",
-        first("edges_excitatory")?,
-        first("edges_inhibitory")?,
-        first("edges_allowed")?,
-        first("pairs")?
-    ))
+        wires.excitatory_edges, wires.inhibitory_edges, wires.allowed_edges, wires.pairs
+    )
 }
 
 impl View for Checks {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let sample = told(ui, cx, CHECKS);
+        let checks = keep_fresh::<BdhDynamicsChecks>(cx).map(|m| m.value);
         ui.spacing_mut().item_spacing.y = 4.0;
         let room = ui.available_size();
-        let chart = Self::chart(sample, cx.theme);
+        let chart = Self::chart(checks, cx.theme);
         let table = ROW * 7.0;
-        match sample {
-            Some(sample) if room.y > table + 110.0 => {
+        match checks {
+            Some(checks) if room.y > table + 110.0 => {
                 chart.show(ui, vec2(room.x, room.y - table - 4.0), cx.theme, &mut self.chart);
-                Self::table_ui(ui, sample, cx.theme);
+                Self::table_ui(ui, checks, cx.theme);
             }
-            Some(sample) if room.y < table + 60.0 => Self::table_ui(ui, sample, cx.theme),
+            Some(checks) if room.y < table + 60.0 => Self::table_ui(ui, checks, cx.theme),
             _ => _ = chart.show(ui, room, cx.theme, &mut self.chart),
         }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match shown(cx, CHECKS) {
-            Some(sample) => format!("{} \u{b7} dashed: what rounding explains", words_of(sample)),
+        match shown::<BdhDynamicsChecks>(cx) {
+            Some(m) => format!("{} \u{b7} dashed: what rounding explains", origin(m.sample)),
             None => "the paper's equivalences against rounding".to_owned(),
         }
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let sample = shown(cx, CHECKS)?;
+        let checks = shown::<BdhDynamicsChecks>(cx)?.value;
         let mut csv = "check,claim,token,error,bound,share_of_bound\n".to_owned();
         for check in &CHECKED {
-            let Some(series) = series(sample, check.part) else { continue };
-            let at = |name: &str, i: usize| line(series, name).get(i).copied().unwrap_or(f64::NAN);
-            for (i, x) in series.x.iter().enumerate() {
-                let (part, claim) = (check.part, crate::ui::plot::quote(check.claim));
-                let _ =
-                    writeln!(csv, "{part},{claim},{x},{:e},{:e},{}", at("error", i), at("bound", i), at("share", i));
+            let Differences { error, bound, share } = check.differences(checks);
+            let claim = crate::ui::plot::quote(check.claim);
+            for (t, ((error, bound), share)) in error.iter().zip(&bound).zip(&share).enumerate() {
+                let _ = writeln!(csv, "{},{claim},{t},{error:e},{bound:e},{share}", check.id);
             }
         }
         Some(csv)
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let chart = Self::chart(shown(cx, CHECKS), cx.theme);
+        let chart = Self::chart(shown(cx).map(|m| m.value), cx.theme);
         chart.svg(&self.chart, cx.theme)
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::{
     analysis::bdh_dynamics::{Dense, Drift, Flow, Round, State, System, Weights, checks::Model},
-    telemetry::{Matrix, Payload, Sample},
+    telemetry::{Array, Payload, Sample, measurements::BdhDynamicsWeights},
+    ui::views::Measured,
 };
 
 /// Edges that a picture can show.
@@ -23,7 +24,8 @@ pub(super) enum Arrival {
 }
 
 pub(super) struct Machine {
-    told: Arc<Payload>,
+    /// What the weights were read from.
+    payload: Arc<Payload>,
     pub system: System<f64>,
     pub state: State<f64>,
     pulses: Vec<Vec<f64>>,
@@ -39,34 +41,27 @@ pub(super) struct Machine {
     memory: Option<Vec<(usize, usize, f64)>>,
 }
 
-fn dense(payload: &Payload, part: &str) -> Option<Dense<f64>> {
-    let m: &Matrix = payload.part(part)?.as_matrix()?;
+fn dense(array: &Array) -> Option<Dense<f64>> {
+    let m = array.matrix(0)?;
     let values: Vec<f64> = m.data.iter().map(|v| f64::from(*v)).collect();
     Dense::of(m.rows, m.cols, &values)
 }
 
-/// A single number of the bundle.
-pub(super) fn number(payload: &Payload, name: &str) -> Option<f64> {
-    let series = payload.part("numbers")?.as_series()?;
-    series.lines.iter().find(|l| l.name == name)?.y.first().copied()
-}
-
 impl Machine {
-    /// At rest, on the weights told; `None` if they do not fit together.
-    pub fn of(sample: &Sample) -> Option<Self> {
-        let p = &sample.payload;
-        let mut weights = Weights::new(dense(p, "e")?, dense(p, "dx")?, dense(p, "dy")?)?;
-        let gain = number(p, "gain").filter(|g| g.is_finite()).unwrap_or(1.0);
+    /// At rest, on these weights; `None` if they do not fit together.
+    pub fn of(measured: Measured<'_, BdhDynamicsWeights>) -> Option<Self> {
+        let given = measured.value;
+        let mut weights = Weights::new(dense(&given.e)?, dense(&given.d_x)?, dense(&given.d_y)?)?;
+        let gain = if given.gain.is_finite() { given.gain } else { 1.0 };
         weights.dy.data.iter_mut().for_each(|v| *v *= gain);
         let n = weights.n();
-        let turns = number(p, "turns").is_some_and(|t| t > 0.5);
-        let drift = if turns { Drift::rope(n) } else { Drift::still(n) }.and_damping(number(p, "keep").unwrap_or(1.0));
-        let layers = number(p, "layers").map_or(1, |l| l.clamp(1.0, 64.0) as usize);
-        let pulses = dense(p, "pulses").filter(|m| m.cols == n)?;
+        let drift = if given.rotates { Drift::rope(n) } else { Drift::still(n) }.and_damping(given.keep);
+        let layers = given.layers.clamp(1, 64);
+        let pulses = dense(&given.pulses).filter(|m| m.cols == n)?;
         let system = Model::system(&weights, &drift, layers);
         let state = system.rest();
         Some(Self {
-            told: p.clone(),
+            payload: measured.sample.payload.clone(),
             system,
             state,
             pulses: (0..pulses.rows).map(|t| pulses.row(t).to_vec()).collect(),
@@ -80,12 +75,12 @@ impl Machine {
     }
 
     pub fn is_of(&self, sample: &Sample) -> bool {
-        Arc::ptr_eq(&self.told, &sample.payload)
+        Arc::ptr_eq(&self.payload, &sample.payload)
     }
 
     /// The same place of the same reading on other weights.
-    pub fn replayed_on(&self, sample: &Sample) -> Option<Self> {
-        let mut other = Self::of(sample)?;
+    pub fn replayed_on(&self, measured: Measured<'_, BdhDynamicsWeights>) -> Option<Self> {
+        let mut other = Self::of(measured)?;
         let rounds = match self.system.is_done(&self.state) {
             true => usize::MAX,
             false => 4 * self.state.layer + self.state.kernel,

@@ -5,18 +5,20 @@ use std::{fmt::Write as _, time::Duration};
 use eframe::egui::{Button, Rect, RichText, Sense, Ui, UiBuilder, WidgetInfo, accesskit::Role, vec2};
 
 use super::{
-    EMPTY, WEIGHTS,
-    machine::{Machine, number},
+    EMPTY, keep_fresh,
+    machine::Machine,
+    origin,
     ring::{Ring, square},
     rounds::{self, rounds_ui, sentence},
-    shown, told, words_of,
+    shown,
 };
 use crate::{
-    telemetry::{Payload, Sample},
+    telemetry::{Sample, measurements::BdhDynamicsWeights},
     ui::{
         plot::{empty_ui, quote},
         theme,
-        views::{View, ViewCx},
+        views::{Measured, View, ViewCx},
+        widgets::likely_tokens::likely_words,
         widgets::token_strip::{Mark, token_strip_ui},
     },
 };
@@ -40,15 +42,15 @@ impl Rules {
     }
 
     /// A machine on the weights told. New weights keep the place in the text.
-    fn follow(&mut self, sample: &Sample) {
-        if self.machine.as_ref().is_some_and(|m| m.is_of(sample)) {
+    fn follow(&mut self, measured: Measured<'_, BdhDynamicsWeights>) {
+        if self.machine.as_ref().is_some_and(|m| m.is_of(measured.sample)) {
             return;
         }
         self.machine = match &self.machine {
-            Some(old) => old.replayed_on(sample),
-            None => Machine::of(sample).map(|mut m| {
+            Some(old) => old.replayed_on(measured),
+            None => Machine::of(measured).map(|mut m| {
                 if m.next_token().is_some() {
-                    m.read_to(SHOWN_FIRST.min(sample.tokens.len().saturating_sub(1)));
+                    m.read_to(SHOWN_FIRST.min(measured.sample.tokens.len().saturating_sub(1)));
                     // And one token more, as far as its prods.
                     (0..4).for_each(|_| _ = m.step());
                 }
@@ -146,17 +148,17 @@ fn of_neuron(machine: &Machine, i: usize) -> String {
 }
 
 /// What the last round did; when a token is through, what comes next by the rules and by the model.
-fn said(machine: &Machine, sample: &Sample) -> Vec<String> {
-    let mut words = vec![sentence(machine, &sample.tokens)];
-    let next = |part: &str| match (sample.payload.part(part), machine.token()) {
-        (Some(Payload::Text(lines)), Some(t)) if machine.system.is_done(&machine.state) => lines.get(t),
-        _ => None,
-    };
-    if let (Some(rules), Some(model)) = (next("rules_next"), next("model_next")) {
-        let agree = number(&sample.payload, "agree").unwrap_or(f64::NAN);
+fn state_words(machine: &Machine, measured: Measured<'_, BdhDynamicsWeights>) -> Vec<String> {
+    let tokens = &measured.sample.tokens;
+    let mut words = vec![sentence(machine, tokens)];
+    let Some(t) = machine.token().filter(|_| machine.system.is_done(&machine.state)) else { return words };
+    if let (Some(rules), Some(model)) = (measured.rule_predictions.get(t), measured.model_predictions.get(t)) {
         words.push(format!(
-            "next, by the rules: {rules}   by the model, which has LayerNorms: {model}   (the same first on {agree:.0} of {} tokens)",
-            sample.tokens.len()
+            "next, by the rules: {}   by the model, which has LayerNorms: {}   (the same first on {} of {} tokens)",
+            likely_words(rules),
+            likely_words(model),
+            measured.agreements,
+            tokens.len()
         ));
     }
     words
@@ -170,13 +172,12 @@ fn words_ui(ui: &mut Ui, cx: &ViewCx<'_>, words: &[String]) {
 
 impl View for Rules {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let sample = told(ui, cx, WEIGHTS);
-        if let Some(sample) = sample {
-            self.follow(sample);
-        } else {
-            self.machine = None;
+        let measured = keep_fresh::<BdhDynamicsWeights>(cx);
+        match measured {
+            Some(measured) => self.follow(measured),
+            None => self.machine = None,
         }
-        let (Some(sample), Some(mut machine)) = (sample, self.machine.take()) else {
+        let (Some(measured), Some(mut machine)) = (measured, self.machine.take()) else {
             self.playing = None;
             empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
             return;
@@ -184,8 +185,8 @@ impl View for Rules {
         ui.spacing_mut().item_spacing.y = 4.0;
         self.play(ui, &mut machine);
         self.controls_ui(ui, &mut machine);
-        self.strip_ui(ui, cx, &mut machine, sample);
-        let words = said(&machine, sample);
+        self.strip_ui(ui, cx, &mut machine, measured.sample);
+        let words = state_words(&machine, measured);
         let room = ui.available_rect_before_wrap();
         let poked;
         if room.width() > 1.4 * room.height() {
@@ -215,14 +216,13 @@ impl View for Rules {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match shown(cx, WEIGHTS) {
-            Some(sample) => {
-                let gain = number(&sample.payload, "gain");
-                let gain = match gain.filter(|g| g.is_finite()) {
-                    Some(g) => format!("D_y \u{d7} {g:.3} in place of LayerNorms"),
-                    None => "no gain replaces the LayerNorms".to_owned(),
+        match shown::<BdhDynamicsWeights>(cx) {
+            Some(measured) => {
+                let gain = match measured.gain {
+                    g if g.is_finite() => format!("D_y \u{d7} {g:.3} in place of LayerNorms"),
+                    _ => "no gain replaces the LayerNorms".to_owned(),
                 };
-                format!("{} \u{b7} {gain}", words_of(sample))
+                format!("{} \u{b7} {gain}", origin(measured.sample))
             }
             None => "the four rounds of table 1 on the weights of the model".to_owned(),
         }
@@ -230,7 +230,7 @@ impl View for Rules {
 
     /// Every neuron as it stands.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let sample = shown(cx, WEIGHTS)?;
+        let sample = shown::<BdhDynamicsWeights>(cx)?.sample;
         let machine = self.machine.as_ref()?;
         let token = machine.token().and_then(|t| sample.tokens.get(t)).map_or(String::new(), |t| quote(t));
         let round = machine.last.as_ref().map_or(String::new(), |r| match r.layer {

@@ -2,9 +2,9 @@
 
 use eframe::egui::{RichText, Ui, vec2};
 
-use super::{EMPTY, fact, keep_fresh, part, points, sample, subtitle};
+use super::{EMPTY, keep_fresh, points, shown, subtitle};
 use crate::{
-    telemetry::channels,
+    telemetry::measurements::{DegreeDistribution, GraphDegrees},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Mark, Stroke},
         theme,
@@ -12,7 +12,17 @@ use crate::{
     },
 };
 
-const SIDES: [(&str, &str); 2] = [("out", "edges out of a neuron"), ("in", "edges into a neuron")];
+/// Edges out of a neuron, or into it.
+struct Side {
+    name: &'static str,
+    axis: &'static str,
+    of: fn(&GraphDegrees) -> &DegreeDistribution,
+}
+
+const SIDES: [Side; 2] = [
+    Side { name: "out", axis: "edges out of a neuron", of: |d| &d.outgoing },
+    Side { name: "in", axis: "edges into a neuron", of: |d| &d.incoming },
+];
 
 /// View `graph_degrees`.
 #[derive(Default)]
@@ -26,21 +36,25 @@ impl Degrees {
     }
 
     fn chart(cx: &ViewCx<'_>, k: usize) -> Chart<'static> {
-        let (side, words) = SIDES[k];
+        let Side { name: side, axis, of } = SIDES[k];
         let y = Axis::new("share of neurons").log();
-        let mut chart = Chart::new(format!("{side}-degrees"), Axis::new(words).log(), y).empty(EMPTY);
-        let Some(series) = part(sample(cx, channels::GRAPH_DEGREES), side) else { return chart };
-        let fit = |label: &str, name: &str, colour| {
-            Line::new(format!("{side}: {label}"), colour, points(series, name)).stroke(Stroke::Dashed)
+        let mut chart = Chart::new(format!("{side}-degrees"), Axis::new(axis).log(), y).empty(EMPTY);
+        let Some(measured) = shown::<GraphDegrees>(cx) else { return chart };
+        let found = of(measured.value);
+        let law = found.power_law.as_ref();
+        let lognormal = law.and_then(|l| l.lognormal.as_ref());
+        let fit = |label: &str, density: Option<&[f64]>, colour| {
+            let points = density.map_or(vec![], |y| points(&found.degree, y));
+            Line::new(format!("{side}: {label}"), colour, points).stroke(Stroke::Dashed)
         };
         // room for the signs at both ends
-        let most = series.x.last().copied().unwrap_or(1.0);
+        let most = found.degree.last().copied().unwrap_or(1.0);
         chart.x = chart.x.include(&[0.8, 1.25 * most]);
         let mut all = vec![
-            Line::new(format!("{side}-degree"), cx.theme.text, points(series, "density"))
+            Line::new(format!("{side}-degree"), cx.theme.text, points(&found.degree, &found.density))
                 .stroke(Stroke::Marks(Mark::Ring)),
-            fit("power law", "power law", cx.theme.variant(0)),
-            fit("lognormal", "lognormal", cx.theme.variant(1)),
+            fit("power law", law.map(|l| l.density.as_slice()), cx.theme.variant(0)),
+            fit("lognormal", lognormal.map(|l| l.density.as_slice()), cx.theme.variant(1)),
         ];
         for (line, short) in all.iter_mut().zip(["neurons", "power law", "lognormal"]) {
             line.short = Some(short.to_owned());
@@ -51,21 +65,21 @@ impl Degrees {
     }
 
     /// The fit in words.
-    fn words(cx: &ViewCx<'_>, side: &str) -> String {
-        let found = sample(cx, channels::GRAPH_DEGREES);
-        let get = |name: &str| fact(found, &format!("{side}_{name}"));
-        let (Some(alpha), Some(from), Some(d), Some(tail)) = (get("alpha"), get("k_min"), get("distance"), get("tail"))
-        else {
+    fn words(cx: &ViewCx<'_>, side: &Side) -> String {
+        let measured = shown::<GraphDegrees>(cx);
+        let Some(law) = measured.and_then(|m| (side.of)(m.value).power_law.as_ref()) else {
             return "too few neurons for a fit".to_owned();
         };
-        let better = match (get("log_ratio"), get("p")) {
-            (Some(r), Some(p)) if p < 0.05 => {
-                format!("{} fits better (p {p:.0e})", if r > 0.0 { "power law" } else { "lognormal" })
+        let better = match &law.lognormal {
+            Some(test) if test.p < 0.05 => {
+                let better = if test.log_ratio > 0.0 { "power law" } else { "lognormal" };
+                format!("{better} fits better (p {:.0e})", test.p)
             }
-            (Some(_), Some(p)) => format!("power law or lognormal: cannot tell (p {p:.2})"),
-            _ => String::new(),
+            Some(test) => format!("power law or lognormal: cannot tell (p {:.2})", test.p),
+            None => String::new(),
         };
-        format!("\u{3b1} = {alpha:.2} from {from:.0} on ({tail:.0} neurons, KS {d:.3}); {better}")
+        let (alpha, from, tail, distance) = (law.alpha, law.k_min, law.tail, law.ks_distance);
+        format!("\u{3b1} = {alpha:.2} from {from} on ({tail} neurons, KS {distance:.3}); {better}")
     }
 }
 
@@ -87,7 +101,7 @@ impl View for Degrees {
                 ui.set_width(wide);
                 ui.spacing_mut().item_spacing.y = 2.0;
                 charts[k].show(ui, vec2(wide, high), cx.theme, &mut self.states[k]);
-                let words = Self::words(cx, SIDES[k].0);
+                let words = Self::words(cx, &SIDES[k]);
                 ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
             });
         };
@@ -99,7 +113,7 @@ impl View for Degrees {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        subtitle(cx, channels::GRAPH_DEGREES, "how many edges leave and enter a neuron")
+        subtitle::<GraphDegrees>(cx, "how many edges leave and enter a neuron")
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -6,33 +6,21 @@ mod modularity;
 mod neuron;
 mod threshold;
 
-use serde::{Deserialize, Serialize};
-
 pub use degrees::Degrees;
 pub use modularity::Modularity;
 pub use neuron::Neuron;
 pub use threshold::Threshold;
 
-use super::ViewCx;
+use super::{Measured, ViewCx};
 use crate::{
     config::Config,
-    telemetry::{Args, Payload, Sample, Series, channels},
+    telemetry::{Args, Measurement, measurements::EntryHistogram},
     ui::{
         plot::{Chart, Data, quote},
+        questions::Freshness,
         widgets::number,
     },
 };
-
-/// What was asked last, so that the views of one page ask once together.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Asked {
-    args: Args,
-    /// The newest step that had come by schedule then.
-    step: Option<u64>,
-    /// The neuron asked about, by its number in the model, with the model's step.
-    neuron: Option<(u32, u64)>,
-}
 
 /// Said while there is nothing.
 const EMPTY: &str = "No graph has been drawn yet. Open a run of the neuron graph lab: the graph of its weights is \
@@ -61,47 +49,31 @@ fn as_planned(cx: &ViewCx<'_>) -> bool {
 }
 
 fn newest(cx: &ViewCx<'_>) -> Option<u64> {
-    cx.mirror.samples(cx.selection.variant, channels::GRAPH_HISTOGRAM).last().map(|s| s.step)
+    cx.mirror.samples(cx.selection.variant, EntryHistogram::CHANNEL).last().map(|s| s.step)
 }
 
 /// Asks again when the settings differ from the run's own, and when the run has gone on since.
 pub(super) fn keep_fresh(cx: &mut ViewCx<'_>) {
-    if as_planned(cx) || !cx.can_ask() {
-        return;
-    }
-    let (args, step) = (args(cx.config), newest(cx));
-    if cx.selection.connectivity.args != args || cx.selection.connectivity.step != step {
-        cx.selection.connectivity.args = args.clone();
-        cx.selection.connectivity.step = step;
-        cx.ask("neuron_graph", Some(cx.selection.variant), args);
+    if !as_planned(cx) {
+        let (variant, args) = (Some(cx.selection.variant), args(cx.config));
+        cx.keep_fresh::<EntryHistogram>(variant, args, Freshness::WithSchedule);
     }
 }
 
 /// What is shown of a channel: the schedule's, or the answer where the settings were changed since.
-pub(super) fn sample<'a>(cx: &ViewCx<'a>, channel: &str) -> Option<&'a Sample> {
-    let answered = (cx.follow && !as_planned(cx)).then(|| cx.answer(channel)).flatten();
-    answered.or_else(|| cx.sample(channel)).map(|(_, s)| s)
+pub(super) fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
+    let answered = (cx.follow && !as_planned(cx)).then(|| cx.answered::<M>()).flatten();
+    answered.or_else(|| cx.latest::<M>())
 }
 
-fn part<'a>(sample: Option<&'a Sample>, name: &str) -> Option<&'a Series> {
-    sample?.payload.part(name).and_then(Payload::as_series)
+/// y over x as points; what is not finite is left out.
+fn points(x: &[f64], y: &[f64]) -> Vec<[f64; 2]> {
+    x.iter().zip(y).map(|(x, y)| [*x, *y]).filter(|p| p[1].is_finite()).collect()
 }
 
-/// A line of a series as points; what is not finite is left out.
-fn points(series: &Series, name: &str) -> Vec<[f64; 2]> {
-    let Some(line) = series.lines.iter().find(|l| l.name == name) else { return vec![] };
-    series.x.iter().zip(&line.y).map(|(x, y)| [*x, *y]).filter(|p| p[1].is_finite()).collect()
-}
-
-/// A number of a `facts` part.
-fn fact(sample: Option<&Sample>, name: &str) -> Option<f64> {
-    let facts = part(sample, "facts")?;
-    facts.lines.iter().find(|l| l.name == name)?.y.first().copied().filter(|v| v.is_finite())
-}
-
-fn subtitle(cx: &ViewCx<'_>, channel: &str, what: &str) -> String {
-    match sample(cx, channel) {
-        Some(s) => format!("step {} \u{b7} {}", s.step, s.about),
+fn subtitle<M: Measurement>(cx: &ViewCx<'_>, what: &str) -> String {
+    match shown::<M>(cx) {
+        Some(m) => format!("step {} \u{b7} {}", m.sample.step, m.sample.about),
         None => what.to_owned(),
     }
 }
@@ -120,7 +92,7 @@ fn table(charts: &[Chart<'_>]) -> Option<String> {
     charts.iter().any(|c| !c.is_empty()).then_some(out)
 }
 
-/// A count as it comes in a series: whole, not negative.
+/// A count with its thousands apart.
 fn grouped(n: f64) -> String {
     if n.is_finite() { number::grouped(n.max(0.0).round() as u64) } else { "\u{2013}".to_owned() }
 }

@@ -5,28 +5,49 @@ use eframe::egui::{Color32, RichText, Ui, vec2};
 
 use super::{EMPTY, args, points};
 use crate::{
-    telemetry::{Payload, Sample, Series, channels},
+    telemetry::{
+        Measurement,
+        measurements::{GraphModularity, ModularityAtStep},
+    },
     ui::{
         plot::{Axis, Chart, ChartState, Line, Reference, Stroke},
         theme,
-        views::{View, ViewCx},
+        views::{Measured, View, ViewCx},
     },
 };
 
-/// Name of a line in the measurement, what it is called, and what a narrow legend calls it.
-const NULLS: [(&str, &str, &str, Option<usize>); 4] = [
-    ("degree-preserving", "same degrees", "same degrees", Some(0)),
-    ("low rank, same norms", "random product, same norms", "same norms", Some(2)),
-    ("low rank", "random product", "low rank", None),
-    ("G(n, m)", "G(n, m)", "G(n, m)", Some(4)),
+/// A null model, as the legend names it.
+struct NullModel {
+    label: &'static str,
+    /// For a narrow legend.
+    short: &'static str,
+    /// The variant whose colour it takes; grey if none.
+    colour: Option<usize>,
+    of: fn(&GraphModularity) -> &[f64],
+}
+
+const NULL_MODELS: [NullModel; 4] = [
+    NullModel { label: "same degrees", short: "same degrees", colour: Some(0), of: |m| &m.degree_preserving },
+    NullModel {
+        label: "random product, same norms",
+        short: "same norms",
+        colour: Some(2),
+        of: |m| &m.low_rank_same_norms,
+    },
+    NullModel { label: "random product", short: "low rank", colour: None, of: |m| &m.low_rank },
+    NullModel { label: "G(n, m)", short: "G(n, m)", colour: Some(4), of: |m| &m.uniform },
 ];
+
+/// Q of one graph against its numbers of edges.
+fn against(measured: &GraphModularity, y: &[f64]) -> Vec<[f64; 2]> {
+    let edges: Vec<f64> = measured.edges.iter().map(|m| *m as f64).collect();
+    points(&edges, y)
+}
 
 /// View `graph_modularity`.
 #[derive(Default)]
 pub struct Modularity {
     states: [ChartState; 2],
-    /// The request that is waited for.
-    asked: Option<u64>,
 }
 
 fn of_model(cx: &ViewCx<'_>) -> Color32 {
@@ -39,29 +60,30 @@ impl Modularity {
     }
 
     /// The newest there is: an answer to the button, or the schedule's.
-    fn shown<'a>(cx: &ViewCx<'a>) -> Option<&'a Sample> {
-        let told = cx.sample(channels::GRAPH_MODULARITY).map(|(_, s)| s);
-        let answer = cx.mirror.answer(cx.selection.variant, channels::GRAPH_MODULARITY).filter(|_| cx.follow);
-        match (answer, told) {
-            (Some(a), Some(t)) if t.step > a.step => Some(t),
-            (a, t) => a.or(t),
+    fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, GraphModularity>> {
+        let scheduled = cx.latest();
+        let answer = cx.answer_of(cx.selection.variant).filter(|_| cx.follow);
+        match (answer, scheduled) {
+            (Some(a), Some(s)) if s.sample.step > a.sample.step => Some(s),
+            (a, s) => a.or(s),
         }
     }
 
     fn against_edges(cx: &ViewCx<'_>) -> Chart<'static> {
         let y = Axis::new("modularity Q").include(&[0.0]);
         let mut chart = Chart::new("modularity against edges", Axis::new("edges").log(), y).empty(EMPTY);
-        let Some(sample) = Self::shown(cx) else { return chart };
-        let Some(series) = sample.payload.as_series() else { return chart };
-        chart.lines.push(Line { width: 2.5, ..Line::new("this model", of_model(cx), points(series, "model")).dots() });
-        for (name, label, short, colour) in NULLS {
+        let Some(measured) = Self::shown(cx) else { return chart };
+        let model = Line::new("this model", of_model(cx), against(&measured, &measured.model)).dots();
+        chart.lines.push(Line { width: 2.5, ..model });
+        for NullModel { label, short, colour, of } in NULL_MODELS {
             let colour = colour.map_or(cx.theme.secondary, |c| cx.theme.variant(c));
-            let line = Line { short: Some(short.to_owned()), ..Line::new(label, colour, points(series, name)) };
-            chart.lines.push(line.dots());
+            let line = Line::new(label, colour, against(&measured, of(&measured)));
+            chart.lines.push(Line { short: Some(short.to_owned()), ..line }.dots());
         }
-        let first = cx.mirror.samples(cx.selection.variant, channels::GRAPH_MODULARITY).first();
-        if let Some(first) = first.filter(|f| f.step < sample.step).and_then(|f| f.payload.as_series()) {
-            let before = Line::new("this model before training", cx.theme.text, points(first, "model"));
+        let first = cx.mirror.samples(cx.selection.variant, GraphModularity::CHANNEL).first();
+        let first = first.filter(|f| f.step < measured.sample.step);
+        if let Some(first) = first.and_then(|f| f.measurement::<GraphModularity>()) {
+            let before = Line::new("this model before training", cx.theme.text, against(first, &first.model));
             let mut before = before.stroke(Stroke::Dashed);
             before.short = Some("before training".to_owned());
             chart.lines.push(before);
@@ -70,44 +92,41 @@ impl Modularity {
     }
 
     fn over_training(cx: &ViewCx<'_>) -> Chart<'static> {
-        let samples = cx.mirror.samples(cx.selection.variant, channels::GRAPH_CURVE);
-        let edges = samples.last().and_then(|s| s.payload.as_series()).and_then(|s| s.x.first().copied());
-        let y = Axis::new(edges.map_or("modularity Q".to_owned(), |m| format!("Q at {} edges", super::grouped(m))));
+        let samples = cx.mirror.samples(cx.selection.variant, ModularityAtStep::CHANNEL);
+        let steps = || samples.iter().filter_map(|s| Some((s.step as f64, s.measurement::<ModularityAtStep>()?)));
+        let edges = steps().last().map(|(_, m)| m.edges);
+        let label = |m: usize| format!("Q at {} edges", super::grouped(m as f64));
+        let y = Axis::new(edges.map_or("modularity Q".to_owned(), label));
         let mut chart = Chart::new("modularity over training", Axis::new("step"), y.include(&[0.0])).empty(EMPTY);
-        let line = |name: &str| -> Vec<[f64; 2]> {
-            let value = |s: &Series| s.lines.iter().find(|l| l.name == name)?.y.first().copied();
-            samples.iter().filter_map(|s| Some([s.step as f64, value(Payload::as_series(&s.payload)?)?])).collect()
-        };
-        let model = Line { width: 2.5, ..Line::new("this model", of_model(cx), line("model")) };
-        let null = Line::new("same degrees", cx.theme.variant(0), line("degree-preserving"));
+        let line = |of: fn(&ModularityAtStep) -> f64| -> Vec<[f64; 2]> { steps().map(|(x, m)| [x, of(m)]).collect() };
+        let model = Line { width: 2.5, ..Line::new("this model", of_model(cx), line(|m| m.model)) };
+        let null = Line::new("same degrees", cx.theme.variant(0), line(|m| m.degree_preserving));
         chart.lines.extend([model, null].into_iter().filter(|l| !l.data.is_empty()));
         // these two know nothing of the model, so they stand still
-        let measured = Self::shown(cx).and_then(|s| s.payload.as_series());
-        for (name, label) in [("G(n, m)", "G(n, m)"), ("low rank", "random product")] {
-            let same = |p: &[f64; 2]| edges.is_some_and(|m| (p[0] - m).abs() < 0.5);
-            if let Some(at) = measured.and_then(|s| points(s, name).into_iter().find(same)) {
-                let label = format!("{label}: {:.3}", at[1]);
-                chart.references.push(Reference { label, at: at[1], vertical: false });
+        let measured = Self::shown(cx);
+        let at = measured.and_then(|m| m.edges.iter().position(|n| Some(*n) == edges));
+        if let (Some(measured), Some(at)) = (measured, at) {
+            for (label, values) in [("G(n, m)", &measured.uniform), ("random product", &measured.low_rank)] {
+                let Some(q) = values.get(at).filter(|q| q.is_finite()) else { continue };
+                chart.references.push(Reference { label: format!("{label}: {q:.3}"), at: *q, vertical: false });
             }
         }
         chart.marker = cx.marker();
         chart
     }
 
-    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let answered = cx.mirror.answer(cx.selection.variant, channels::GRAPH_MODULARITY).and_then(|s| s.request);
-        if self.asked.is_some_and(|a| answered.is_some_and(|r| r >= a)) || !cx.can_ask() {
-            self.asked = None;
-        }
+    fn controls_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let variant = Some(cx.selection.variant);
+        let is_waiting = cx.can_ask() && cx.is_waiting_for::<GraphModularity>(variant);
         ui.horizontal_wrapped(|ui| {
             let tip = "Cuts the model's graph and four kinds of random graph at the same numbers of edges, and looks for \
                        communities in each. Takes seconds; training waits.";
-            let button = ui.add_enabled(self.asked.is_none() && cx.can_ask(), eframe::egui::Button::new("Measure now"));
+            let button = ui.add_enabled(!is_waiting && cx.can_ask(), eframe::egui::Button::new("Measure now"));
             if button.on_hover_text(tip).clicked() {
-                self.asked = Some(cx.ask("graph_modularity", Some(cx.selection.variant), args(cx.config)));
+                cx.request::<GraphModularity>(variant, args(cx.config));
             }
-            let words = match (self.asked, Self::verdict(cx)) {
-                (Some(_), _) => "measuring".to_owned(),
+            let words = match (is_waiting, Self::verdict(cx)) {
+                (true, _) => "measuring".to_owned(),
                 (_, Some(verdict)) => verdict,
                 _ => String::new(),
             };
@@ -117,13 +136,12 @@ impl Modularity {
 
     /// From which number of edges on the model is above every graph of chance.
     fn verdict(cx: &ViewCx<'_>) -> Option<String> {
-        let sample = Self::shown(cx)?;
-        let series = sample.payload.as_series()?;
-        let model = points(series, "model");
-        let nulls: Vec<Vec<[f64; 2]>> = NULLS.iter().map(|(name, ..)| points(series, name)).collect();
+        let measured = Self::shown(cx)?;
+        let model = against(&measured, &measured.model);
+        let nulls: Vec<Vec<[f64; 2]>> = NULL_MODELS.iter().map(|n| against(&measured, (n.of)(&measured))).collect();
         let above = |i: usize| nulls.iter().all(|n| n.get(i).is_none_or(|p| p[1] < model[i][1]));
         let from = (0..model.len()).rev().take_while(|i| above(*i)).last();
-        let in_use = points(series, "carrying")
+        let in_use = against(&measured, &measured.carrying)
             .last()
             .map(|p| format!("; {} edges lie on {:.0}% of the neurons", super::grouped(p[0]), 100.0 * p[1]));
         let verdict = match from {
@@ -143,7 +161,7 @@ impl View for Modularity {
             return;
         }
         ui.spacing_mut().item_spacing.y = 4.0;
-        self.controls_ui(ui, cx);
+        Self::controls_ui(ui, cx);
         let room = ui.available_size();
         if room.x > 1.2 * room.y {
             ui.horizontal(|ui| {
@@ -161,7 +179,7 @@ impl View for Modularity {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         match Self::shown(cx) {
-            Some(s) => format!("step {} \u{b7} {}", s.step, s.about),
+            Some(m) => format!("step {} \u{b7} {}", m.sample.step, m.sample.about),
             None => "how far the graph falls into communities, against chance".to_owned(),
         }
     }

@@ -5,25 +5,56 @@ use eframe::egui::{
     Align2, DragValue, FontId, Pos2, Rect, RichText, ScrollArea, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
 };
 
-use super::{args, fact, part, sample};
+use super::args;
 use crate::{
     config::Value,
-    telemetry::{Payload, Sample, channels},
+    telemetry::measurements::{GraphNeuron, NeuronGraph, Partner, TokenScore},
     ui::{
         plot::{empty_ui, quote},
+        questions::Freshness,
         theme,
-        views::{View, ViewCx},
+        views::{Measured, View, ViewCx},
     },
 };
 
-/// The lists: part of the answer, and heading.
-const PARTNERS: [(&str, &str, &str); 2] = [
-    ("to", "acts on", "Entries of its row of G: how much its y raises (warm) or lowers (cool) each partner."),
-    ("from", "is acted on by", "Entries of its column of G: whose y raises (warm) or lowers (cool) it most."),
+/// A list of partners.
+struct PartnerList {
+    heading: &'static str,
+    about: &'static str,
+    of: fn(&GraphNeuron) -> &[Partner],
+}
+
+const PARTNERS: [PartnerList; 2] = [
+    PartnerList {
+        heading: "acts on",
+        about: "Entries of its row of G: how much its y raises (warm) or lowers (cool) each partner.",
+        of: |n| &n.acts_on,
+    },
+    PartnerList {
+        heading: "is acted on by",
+        about: "Entries of its column of G: whose y raises (warm) or lowers (cool) it most.",
+        of: |n| &n.acted_on_by,
+    },
 ];
-const TOKENS: [(&str, &str, &str, &str); 2] = [
-    ("reads", "read_scores", "fires for", "Tokens whose embedding gives it most in the first layer."),
-    ("writes", "write_scores", "writes towards", "Tokens whose logits its row of E raises most, norms left out."),
+
+/// A list of tokens.
+struct TokenList {
+    heading: &'static str,
+    about: &'static str,
+    of: fn(&GraphNeuron) -> &[TokenScore],
+}
+
+const TOKENS: [TokenList; 2] = [
+    TokenList {
+        heading: "fires for",
+        about: "Tokens whose embedding gives it most in the first layer.",
+        of: |n| &n.reads,
+    },
+    TokenList {
+        heading: "writes towards",
+        about: "Tokens whose logits its row of E raises most, norms left out.",
+        of: |n| &n.writes,
+    },
 ];
 const ROW: f32 = 18.0;
 /// What the scroll bar takes, which lies over what scrolls.
@@ -46,48 +77,32 @@ impl Neuron {
         Box::<Self>::default()
     }
 
-    /// What was told: of the neuron in focus where somebody asked.
-    fn told<'a>(cx: &ViewCx<'a>) -> Option<&'a Sample> {
-        let answer = cx.mirror.answer(cx.selection.variant, channels::GRAPH_NEURON).filter(|_| cx.follow);
-        answer.or_else(|| cx.sample(channels::GRAPH_NEURON).map(|(_, s)| s))
+    /// The answer about the neuron in focus where somebody asked, else what the schedule measured.
+    fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, GraphNeuron>> {
+        let answer = cx.answer_of(cx.selection.variant).filter(|_| cx.follow);
+        answer.or_else(|| cx.latest())
     }
 
     /// Asks when another neuron is picked and when the model has moved on by a scheduled measurement.
-    fn ask(cx: &mut ViewCx<'_>) {
-        let step = super::newest(cx).unwrap_or_default();
-        let Some(neuron) = cx.selection.neuron.filter(|_| cx.can_ask()) else { return };
-        if cx.selection.connectivity.neuron != Some((neuron, step)) {
-            cx.selection.connectivity.neuron = Some((neuron, step));
-            let mut args = args(cx.config);
-            args.insert("neuron".to_owned(), Value::Int(i64::from(neuron)));
-            cx.ask("graph_neuron", Some(cx.selection.variant), args);
-        }
+    fn keep_fresh(cx: &mut ViewCx<'_>) {
+        let Some(neuron) = cx.selection.neuron else { return };
+        let mut args = args(cx.config);
+        args.insert("neuron".to_owned(), Value::Int(i64::from(neuron)));
+        cx.keep_fresh::<GraphNeuron>(Some(cx.selection.variant), args, Freshness::WithSchedule);
     }
 
-    fn rows(cx: &ViewCx<'_>, name: &str) -> Vec<Row> {
-        let told = Self::told(cx);
-        let Some(series) = part(told, name) else { return vec![] };
-        let line =
-            |name: &str| series.lines.iter().find(|l| l.name == name).map(|l| l.y.as_slice()).unwrap_or_default();
-        let label = |i: usize, x: f64| match line("head").get(i) {
-            Some(head) => format!("{x:.0} h{head:.0}"),
-            None => format!("{x:.0}"),
-        };
-        let row = |(i, (x, v)): (usize, (&f64, &f64))| Row { label: label(i, *x), value: *v, neuron: Some(*x as u32) };
-        series.x.iter().zip(line("entry")).enumerate().map(row).collect()
+    fn partner_rows(partners: &[Partner]) -> Vec<Row> {
+        let row =
+            |p: &Partner| Row { label: format!("{} h{}", p.neuron, p.head), value: p.entry, neuron: Some(p.neuron) };
+        partners.iter().map(row).collect()
     }
 
-    fn tokens(cx: &ViewCx<'_>, words: &str, scores: &str) -> Vec<Row> {
-        let told = Self::told(cx);
-        let Some(Payload::Text(words)) = told.and_then(|s| s.payload.part(words)) else { return vec![] };
-        let scores = part(told, scores).and_then(|s| s.lines.first()).map(|l| l.y.clone()).unwrap_or_default();
-        let row = |(word, value): (&String, f64)| Row { label: visible(word), value, neuron: None };
-        words.iter().zip(scores).map(row).collect()
+    fn token_rows(tokens: &[TokenScore]) -> Vec<Row> {
+        tokens.iter().map(|t| Row { label: visible(&t.token), value: t.score, neuron: None }).collect()
     }
 
-    fn head_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let told = Self::told(cx);
-        let mut neuron = fact(told, "neuron").unwrap_or_default() as u32;
+    fn head_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &GraphNeuron) {
+        let mut neuron = shown.neuron;
         let most = cx.config.get("model.neurons").and_then(Value::as_f64).unwrap_or(1e6) as u32;
         ui.horizontal_wrapped(|ui| {
             let label = ui.label("neuron").on_hover_text("Its number in the model, over all heads.").id;
@@ -95,9 +110,8 @@ impl Neuron {
             if ui.add_enabled(cx.can_ask(), drag).labelled_by(label).changed() {
                 cx.selection.neuron = Some(neuron);
             }
-            let mut words = vec![];
-            words.extend(fact(told, "head").map(|h| format!("head {h:.0}")));
-            words.extend(fact(told, "octave").map(|o| format!("RoPE octave {o:.0} of 16")));
+            let mut words = vec![format!("head {}", shown.head)];
+            words.extend(shown.octave.map(|o| format!("RoPE octave {o} of 16")));
             words.extend(Self::in_graph(cx, neuron));
             let words = words.join(" \u{b7} ");
             ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
@@ -106,12 +120,13 @@ impl Neuron {
 
     /// What the graph says of it: community and edges.
     fn in_graph(cx: &ViewCx<'_>, neuron: u32) -> Option<String> {
-        let neurons = part(sample(cx, channels::GRAPH_NEURONS), "neurons")?;
-        let Some(at) = neurons.x.iter().position(|x| *x as u32 == neuron) else {
+        let graph = super::shown::<NeuronGraph>(cx)?;
+        let Some(at) = graph.neurons.iter().position(|n| *n == neuron) else {
             return Some("no edges at this threshold".to_owned());
         };
-        let get = |name: &str| neurons.lines.iter().find(|l| l.name == name)?.y.get(at).copied();
-        Some(format!("community {:.0} \u{b7} {:.0} edges in, {:.0} out", get("community")?, get("in")?, get("out")?))
+        let community = (*graph.groups.community.as_ref()?.get(at)?)?;
+        let (into, out) = (graph.in_degree.get(at)?, graph.out_degree.get(at)?);
+        Some(format!("community {community} \u{b7} {into} edges in, {out} out"))
     }
 
     /// A list with a bar a row; gives the neuron that was clicked.
@@ -168,26 +183,27 @@ fn visible(token: &str) -> String {
 
 impl View for Neuron {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        Self::ask(cx);
-        if Self::told(cx).is_none() {
+        Self::keep_fresh(cx);
+        let Some(shown) = Self::shown(cx) else {
             let words = "No neuron has been looked at yet. Pick one in the neuron graph; a run of that lab shows one \
                          before the first step.";
             empty_ui(ui, ui.available_size(), cx.theme, words);
             return;
-        }
+        };
         ui.spacing_mut().item_spacing.y = 2.0;
-        Self::head_ui(ui, cx);
+        Self::head_ui(ui, cx, &shown);
         let columns = if ui.available_width() > 720.0 { 4 } else { 2 };
         let mut picked = None;
         ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
             ui.set_width(ui.available_width() - BAR);
             ui.spacing_mut().item_spacing.x = 20.0;
             ui.columns(columns, |ui| {
-                for (k, (name, heading, about)) in PARTNERS.iter().enumerate() {
-                    picked = picked.or(Self::list_ui(&mut ui[k], cx, heading, about, &Self::rows(cx, name)));
+                for (k, PartnerList { heading, about, of }) in PARTNERS.iter().enumerate() {
+                    let rows = Self::partner_rows(of(&shown));
+                    picked = picked.or(Self::list_ui(&mut ui[k], cx, heading, about, &rows));
                 }
-                for (k, (words, scores, heading, about)) in TOKENS.iter().enumerate() {
-                    let rows = Self::tokens(cx, words, scores);
+                for (k, TokenList { heading, about, of }) in TOKENS.iter().enumerate() {
+                    let rows = Self::token_rows(of(&shown));
                     Self::list_ui(&mut ui[(2 + k) % columns], cx, heading, about, &rows);
                 }
             });
@@ -198,17 +214,17 @@ impl View for Neuron {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match Self::told(cx) {
-            Some(s) => format!("step {} \u{b7} {}", s.step, s.about),
+        match Self::shown(cx) {
+            Some(m) => format!("step {} \u{b7} {}", m.sample.step, m.sample.about),
             None => "strongest partners, and tokens".to_owned(),
         }
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::told(cx)?;
+        let shown = Self::shown(cx)?;
         let mut out = "list,name,value\n".to_owned();
-        let partners = PARTNERS.iter().map(|(name, heading, _)| (*heading, Self::rows(cx, name)));
-        let tokens = TOKENS.iter().map(|(words, scores, heading, _)| (*heading, Self::tokens(cx, words, scores)));
+        let partners = PARTNERS.iter().map(|list| (list.heading, Self::partner_rows((list.of)(&shown))));
+        let tokens = TOKENS.iter().map(|list| (list.heading, Self::token_rows((list.of)(&shown))));
         for (heading, rows) in partners.chain(tokens) {
             for row in rows {
                 out.push_str(&format!("{heading},{},{}\n", quote(&row.label), row.value));

@@ -6,10 +6,10 @@ use eframe::egui::{
     vec2,
 };
 
-use super::{EMPTY, fact, grouped, keep_fresh, part, points, sample, subtitle};
+use super::{EMPTY, grouped, keep_fresh, points, shown, subtitle};
 use crate::{
     config::Value,
-    telemetry::{Series, channels},
+    telemetry::measurements::{EntryHistogram, NeuronGraph},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke},
         theme,
@@ -41,25 +41,25 @@ impl Threshold {
     }
 
     fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
-        let found = sample(cx, channels::GRAPH_HISTOGRAM);
         let x = Axis::new("entry of G");
         let mut chart = Chart::new("entries of G", x, Axis::new("density").log()).empty(EMPTY);
-        let Some(series) = part(found, "entries") else { return chart };
-        if let (Some(first), Some(last)) = (series.x.first(), series.x.last()) {
+        let Some(histogram) = shown::<EntryHistogram>(cx) else { return chart };
+        if let (Some(first), Some(last)) = (histogram.entry.first(), histogram.entry.last()) {
             chart.x = chart.x.fixed(*first, *last);
         }
-        let positive = |name: &str| -> Vec<[f64; 2]> {
-            // on a logarithmic axis nothing is no place
-            points(series, name).into_iter().map(|p| if p[1] > 0.0 { p } else { [p[0], f64::NAN] }).collect()
+        let positive = |y: &[f64]| -> Vec<[f64; 2]> {
+            // zero has no place on a logarithmic axis
+            points(&histogram.entry, y).into_iter().map(|p| if p[1] > 0.0 { p } else { [p[0], f64::NAN] }).collect()
         };
-        chart.lines.push(Line::new("frequency", cx.theme.text, positive("frequency")));
-        let mirrored = Line::new("symmetric part, min f(x), f(\u{2212}x)", cx.theme.secondary, positive("symmetric"));
+        chart.lines.push(Line::new("frequency", cx.theme.text, positive(&histogram.density)));
+        let mirrored =
+            Line::new("symmetric part, min f(x), f(\u{2212}x)", cx.theme.secondary, positive(&histogram.symmetric));
         let mut mirrored = mirrored.stroke(Stroke::Dashed);
         mirrored.short = Some("symmetric".to_owned());
         chart.lines.push(mirrored);
         // a bin shared out between two leaves a trace of rounding
-        let whole = points(series, "frequency");
-        let more = positive("skew")
+        let whole = points(&histogram.entry, &histogram.density);
+        let more = positive(&histogram.skew)
             .into_iter()
             .zip(whole)
             .map(|(p, f)| [p[0], if p[1] > 0.01 * f[1] { p[1] } else { f64::NAN }]);
@@ -69,9 +69,15 @@ impl Threshold {
         chart
     }
 
-    /// Entries beyond a threshold, read off between the thresholds that were told.
-    fn edges_at(survival: &Series, sign: &str, beta: f64) -> Option<f64> {
-        let counts = points(survival, sign);
+    /// Entries beyond a threshold, interpolated between the thresholds that were counted.
+    fn edges_at(histogram: &EntryHistogram, sign: &str, beta: f64) -> Option<f64> {
+        let above = match sign {
+            "excitatory" => &histogram.above.excitatory,
+            "inhibitory" => &histogram.above.inhibitory,
+            "both" => &histogram.above.both,
+            _ => return None,
+        };
+        let counts = points(&histogram.threshold, above);
         let after = counts.partition_point(|p| p[0] < beta);
         let (a, b) = (counts.get(after.checked_sub(1)?)?, counts.get(after).or(counts.last())?);
         let along = if b[0] > a[0] { ((beta - a[0]) / (b[0] - a[0])).clamp(0.0, 1.0) } else { 0.0 };
@@ -101,11 +107,9 @@ impl Threshold {
     }
 
     /// The line at beta (and its mirror), and what taking hold of it does.
-    fn handle_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, area: Rect, range: [f64; 2], survival: &Series) {
-        let found = sample(cx, channels::GRAPH_HISTOGRAM);
-        let Some(told) = fact(found, "beta") else { return };
-        let (sign, most) = (Self::sign(cx), survival.x.last().copied().unwrap_or(told));
-        let beta = self.held.unwrap_or(told);
+    fn handle_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, area: Rect, range: [f64; 2], histogram: &EntryHistogram) {
+        let (sign, most) = (Self::sign(cx), histogram.threshold.last().copied().unwrap_or(histogram.beta));
+        let beta = self.held.unwrap_or(histogram.beta);
         let place = |v: f64| area.left() + ((v - range[0]) / (range[1] - range[0])) as f32 * area.width();
         let value = |x: f32| range[0] + f64::from((x - area.left()) / area.width()) * (range[1] - range[0]);
         let sides: &[f64] = match sign {
@@ -137,7 +141,7 @@ impl Threshold {
             }
             if response.drag_stopped()
                 && let Some(held) = self.held.take()
-                && let Some(edges) = Self::edges_at(survival, sign, held)
+                && let Some(edges) = Self::edges_at(histogram, sign, held)
             {
                 let edges = (edges.round() as i64).clamp(100, 400_000);
                 cx.settings.push(("graph.edges".to_owned(), Value::Int(edges)));
@@ -145,22 +149,22 @@ impl Threshold {
         }
     }
 
-    fn words(&self, cx: &ViewCx<'_>, survival: Option<&Series>) -> String {
-        let found = sample(cx, channels::GRAPH_HISTOGRAM);
-        let get = |name| fact(found, name).unwrap_or(f64::NAN);
-        let held = self.held.zip(survival).and_then(|(b, s)| Some((b, Self::edges_at(s, Self::sign(cx), b)?)));
-        let (beta, edges) = held.unwrap_or((get("beta"), get("edges")));
-        let neurons = sample(cx, channels::GRAPH_NEURONS);
-        let carrying = match (fact(neurons, "carrying"), fact(neurons, "n"), held) {
-            (Some(c), Some(n), None) => format!(" \u{b7} on {} of {} neurons", grouped(c), grouped(n)),
+    fn words(&self, cx: &ViewCx<'_>, histogram: &EntryHistogram) -> String {
+        let held = self.held.and_then(|b| Some((b, Self::edges_at(histogram, Self::sign(cx), b)?)));
+        let (beta, edges) = held.unwrap_or((histogram.beta, histogram.edges as f64));
+        let summary = shown::<NeuronGraph>(cx).and_then(|graph| graph.value.summary.as_ref());
+        let carrying = match (summary, held) {
+            (Some(s), None) => {
+                format!(" \u{b7} on {} of {} neurons", grouped(s.carrying as f64), grouped(s.neurons as f64))
+            }
             _ => String::new(),
         };
         format!(
             "\u{3b2} = {beta:.4} \u{b7} {} edges of {} entries{carrying} \u{b7} skew {:.2}, kurtosis {:.1}",
             grouped(edges),
-            grouped(get("entries")),
-            get("skew"),
-            get("kurtosis"),
+            grouped(histogram.entries as f64),
+            histogram.skewness,
+            histogram.kurtosis,
         )
     }
 }
@@ -178,24 +182,23 @@ impl View for Threshold {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         keep_fresh(cx);
         let chart = Self::chart(cx);
-        if chart.is_empty() {
+        let Some(histogram) = shown::<EntryHistogram>(cx).filter(|_| !chart.is_empty()) else {
             chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
             return;
-        }
+        };
         ui.spacing_mut().item_spacing.y = 4.0;
         Self::controls_ui(ui, cx);
-        let survival = part(sample(cx, channels::GRAPH_HISTOGRAM), "survival");
-        let words = self.words(cx, survival);
+        let words = self.words(cx, histogram.value);
         ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
-        let shown = chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
+        let drawn = chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
         let range = self.state.zoom_x.or(chart.x.fixed);
-        if let (Some(range), Some(survival)) = (range, survival) {
-            self.handle_ui(ui, cx, shown.area, range, survival);
+        if let Some(range) = range {
+            self.handle_ui(ui, cx, drawn.area, range, histogram.value);
         }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        subtitle(cx, channels::GRAPH_HISTOGRAM, "entries of G and the threshold that makes edges")
+        subtitle::<EntryHistogram>(cx, "entries of G and the threshold that makes edges")
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
@@ -210,14 +213,31 @@ impl View for Threshold {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::telemetry::{measurements::EntriesAbove, number::Numbers};
 
     #[test]
     fn counts_are_read_off_between_thresholds() {
-        let line = crate::telemetry::Line { name: "both".into(), y: vec![1000.0, 100.0, 0.0] };
-        let survival = Series { x: vec![0.0, 1.0, 2.0], lines: vec![line], ..Series::default() };
-        let at = |beta| Threshold::edges_at(&survival, "both", beta).unwrap();
+        let nothing = || Numbers::default();
+        let above =
+            EntriesAbove { excitatory: nothing(), inhibitory: nothing(), both: vec![1000.0, 100.0, 0.0].into() };
+        let histogram = EntryHistogram {
+            entry: nothing(),
+            density: nothing(),
+            symmetric: nothing(),
+            skew: nothing(),
+            threshold: vec![0.0, 1.0, 2.0].into(),
+            above,
+            beta: 1.0,
+            edges: 100,
+            entries: 1000,
+            mean: 0.0,
+            standard_deviation: 1.0,
+            skewness: 0.0,
+            kurtosis: 3.0,
+        };
+        let at = |beta| Threshold::edges_at(&histogram, "both", beta).unwrap();
         assert!((at(1.0) - 100.0).abs() < 1e-9 && (at(2.0)).abs() < 1e-9 && at(9.0).abs() < 1e-9);
         assert!(at(0.5) > 300.0 && at(0.5) < 330.0, "{}", at(0.5));
-        assert_eq!(Threshold::edges_at(&survival, "none", 1.0), None);
+        assert_eq!(Threshold::edges_at(&histogram, "none", 1.0), None);
     }
 }

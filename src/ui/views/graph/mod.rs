@@ -1,5 +1,5 @@
 //! The picture of the neuron graph: a layout that finds its own rest, colours by community, head,
-//! octave or heritage, and a hand that hovers, selects, drags, pins, searches and zooms.
+//! octave or provenance, and a hand that hovers, selects, drags, pins, searches and zooms.
 
 use std::{
     fmt::Write as _,
@@ -20,7 +20,7 @@ use self::{
 use super::{View, ViewCx, connectivity};
 use crate::{
     gpu::{self, graph::GraphShape},
-    telemetry::channels::GRAPH_NEURONS,
+    telemetry::measurements,
     ui::plot::{empty_ui, quote},
 };
 
@@ -89,8 +89,7 @@ impl NeuronGraph {
     /// Takes the graph of the shown step.
     fn follow(&mut self, cx: &ViewCx<'_>) {
         let before = self.shown.network.clone();
-        let sample = connectivity::sample(cx, GRAPH_NEURONS).map(|s| &s.payload);
-        if !self.shown.take(sample) {
+        if !self.shown.take(connectivity::shown(cx)) {
             return;
         }
         self.hovered = None;
@@ -153,7 +152,10 @@ impl View for NeuronGraph {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let Some(sample) = connectivity::sample(cx, GRAPH_NEURONS) else { return "who acts on whom".to_owned() };
+        let Some(measured) = connectivity::shown::<measurements::NeuronGraph>(cx) else {
+            return "who acts on whom".to_owned();
+        };
+        let sample = measured.sample;
         let Some(network) = &self.shown.network else { return format!("step {} \u{b7} {}", sample.step, sample.about) };
         format!("step {} \u{b7} {} \u{b7} {}", sample.step, network.size_words(), sample.about)
     }
@@ -164,8 +166,7 @@ impl View for NeuronGraph {
 
     /// The edges, and of both ends what is known of them.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let payload = &connectivity::sample(cx, GRAPH_NEURONS)?.payload;
-        let network = Network::read(payload)?;
+        let network = Network::of(connectivity::shown(cx)?.value)?;
         let mut out = String::from("source,target,weight,source_label,target_label\n");
         let label = |i: u32| network.labels.get(i as usize).map_or(String::new(), |l| quote(l));
         for (from, to, weight) in &network.edges {

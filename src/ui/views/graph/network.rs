@@ -1,11 +1,15 @@
-//! A graph of neurons as the channel tells it, ready for the picture: names, labels, edges, degrees
+//! A graph of neurons as it was measured, ready for the picture: names, labels, edges, degrees
 //! and the groups that a neuron belongs to. It does not know where anything stands or looks like.
 
 use std::{collections::HashMap, sync::Arc};
 
 use crate::{
     analysis::layout::Springs,
-    telemetry::{Payload, Series},
+    telemetry::{
+        Payload,
+        measurements::{NeuronGraph, NeuronGroups},
+    },
+    ui::views::Measured,
 };
 
 /// What neurons can be coloured by, in the order they are offered.
@@ -14,20 +18,31 @@ pub enum Kind {
     Community,
     Head,
     Octave,
-    Heritage,
+    Provenance,
 }
 
 impl Kind {
-    pub const ALL: [Self; 4] = [Self::Community, Self::Head, Self::Octave, Self::Heritage];
+    pub const ALL: [Self; 4] = [Self::Community, Self::Head, Self::Octave, Self::Provenance];
 
-    /// Its line in the series "neurons", and the word for one of its groups.
+    /// The word for one of its groups.
     pub fn name(self) -> &'static str {
         match self {
             Self::Community => "community",
             Self::Head => "head",
             Self::Octave => "octave",
-            Self::Heritage => "heritage",
+            Self::Provenance => "provenance",
         }
+    }
+
+    /// Each node's group, if it is known.
+    fn of(self, groups: &NeuronGroups) -> Option<&[Option<u32>]> {
+        let of_nodes = match self {
+            Self::Community => &groups.community,
+            Self::Head => &groups.head,
+            Self::Octave => &groups.octave,
+            Self::Provenance => &groups.provenance,
+        };
+        of_nodes.as_deref()
     }
 
     pub fn about(self) -> &'static str {
@@ -39,7 +54,7 @@ impl Kind {
             Self::Octave => {
                 "How fast RoPE turns the neuron's pair: octave 0 turns fastest, each next one half as fast."
             }
-            Self::Heritage => "Which of the merged models the neuron comes from.",
+            Self::Provenance => "Which of the merged models the neuron comes from.",
         }
     }
 }
@@ -50,12 +65,12 @@ impl Kind {
 pub struct Network {
     pub names: Vec<u32>,
     pub labels: Vec<String>,
-    /// (from, to, weight), as told.
+    /// (from, to, weight), as measured.
     pub edges: Vec<(u32, u32, f32)>,
     pub springs: Springs,
     pub degree_in: Vec<u32>,
     pub degree_out: Vec<u32>,
-    /// For each kind that was told, each node's group.
+    /// For each kind that is known, each node's group.
     groups: HashMap<Kind, Vec<Option<u32>>>,
     /// Where a file says the nodes are.
     pub places: Option<Vec<[f32; 2]>>,
@@ -64,29 +79,25 @@ pub struct Network {
 }
 
 impl Network {
-    /// From a bundle of "graph" and "neurons"; `None` where there is no node.
-    pub fn read(payload: &Payload) -> Option<Self> {
-        let Some(Payload::Graph(graph)) = payload.part("graph") else { return None };
-        if graph.nodes == 0 {
+    /// `None` where there is no node, or where lists that must have one length do not.
+    pub fn of(graph: &NeuronGraph) -> Option<Self> {
+        let n = graph.neurons.len();
+        if n == 0 {
             return None;
         }
-        let n = graph.nodes;
-        let neurons = payload.part("neurons").and_then(Payload::as_series).filter(|s| s.x.len() == n);
-        let names: Vec<u32> = match neurons {
-            Some(s) => s.x.iter().map(|v| *v as u32).collect(),
-            None => (0..n as u32).collect(),
-        };
-        let edges: Vec<_> =
-            graph.edges.iter().copied().filter(|e| (e.0.max(e.1) as usize) < n && e.2.is_finite()).collect();
-        let line = |name: &str| neurons.and_then(|s| line_of(s, name));
-        let groups =
-            Kind::ALL.into_iter().filter_map(|k| Some((k, line(k.name())?.iter().map(|v| whole(*v)).collect())));
+        let is_edge = |e: &(u32, u32, f32)| (e.0.max(e.1) as usize) < n && e.2.is_finite();
+        let edges: Vec<_> = graph.edges.iter().filter(is_edge).collect();
+        let groups = Kind::ALL.into_iter().filter_map(|kind| {
+            let of_nodes = kind.of(&graph.groups)?;
+            (of_nodes.len() == n).then(|| (kind, of_nodes.to_vec()))
+        });
         let (mut counted_in, mut counted_out) = (vec![0u32; n], vec![0u32; n]);
         for (from, to, _) in &edges {
             counted_out[*from as usize] += 1;
             counted_in[*to as usize] += 1;
         }
-        let told = |name: &str| line(name).map(|l| l.iter().map(|v| whole(*v).unwrap_or(0)).collect());
+        let given = |degree: &[u32], counted| if degree.len() == n { degree.to_vec() } else { counted };
+        let names = graph.neurons.clone();
         let labels = if graph.labels.len() == n {
             graph.labels.clone()
         } else {
@@ -94,10 +105,10 @@ impl Network {
         };
         Some(Self {
             springs: Springs::new(n, &edges),
-            degree_in: told("in").unwrap_or(counted_in),
-            degree_out: told("out").unwrap_or(counted_out),
+            degree_in: given(&graph.in_degree, counted_in),
+            degree_out: given(&graph.out_degree, counted_out),
             groups: groups.collect(),
-            places: line("x").zip(line("y")).and_then(|(x, y)| spread(x, y)),
+            places: graph.positions.as_ref().filter(|p| *p.shape() == [n, 2]).and_then(|p| spread(p.data())),
             nodes: names.iter().zip(0..).map(|(name, i)| (*name, i)).collect(),
             names,
             labels,
@@ -114,7 +125,7 @@ impl Network {
         self.nodes.get(&name).copied()
     }
 
-    /// Each node's group, if this kind was told.
+    /// Each node's group, if this kind is known.
     pub fn groups(&self, kind: Kind) -> Option<&[Option<u32>]> {
         self.groups.get(&kind).map(Vec::as_slice)
     }
@@ -162,29 +173,22 @@ impl Network {
     }
 }
 
-fn line_of<'a>(series: &'a Series, name: &str) -> Option<&'a [f64]> {
-    let line = series.lines.iter().find(|l| l.name == name)?;
-    (line.y.len() == series.x.len()).then_some(&*line.y)
-}
-
-/// A group's number; less than 0 and what is no number are none.
-fn whole(v: f64) -> Option<u32> {
-    (v >= 0.0 && v < f64::from(u32::MAX)).then_some(v as u32)
-}
-
-/// Places of a file in the layout's own unit (about one unit of area a node), y upwards in the file.
-fn spread(x: &[f64], y: &[f64]) -> Option<Vec<[f32; 2]>> {
-    if !x.iter().chain(y).all(|v| v.is_finite()) {
+/// Positions of a file (x and y of each node in turn, y upwards) in the layout's own unit: about one unit
+/// of area a node, y downwards.
+fn spread(positions: &[f32]) -> Option<Vec<[f32; 2]>> {
+    if !positions.iter().all(|v| v.is_finite()) {
         return None;
     }
-    let middle = |v: &[f64]| v.iter().sum::<f64>() / v.len() as f64;
-    let (mx, my) = (middle(x), middle(y));
-    let far = x.iter().zip(y).map(|(x, y)| (x - mx).powi(2) + (y - my).powi(2)).sum::<f64>() / x.len() as f64;
+    let all: Vec<[f64; 2]> = positions.chunks_exact(2).map(|p| [f64::from(p[0]), f64::from(p[1])]).collect();
+    let n = all.len() as f64;
+    let middle = |k: usize| all.iter().map(|p| p[k]).sum::<f64>() / n;
+    let (mx, my) = (middle(0), middle(1));
+    let far = all.iter().map(|[x, y]| (x - mx).powi(2) + (y - my).powi(2)).sum::<f64>() / n;
     if far <= 0.0 {
         return None;
     }
-    let scale = (x.len() as f64 / far).sqrt() * 0.6;
-    Some(x.iter().zip(y).map(|(x, y)| [((x - mx) * scale) as f32, (-(y - my) * scale) as f32]).collect())
+    let scale = (n / far).sqrt() * 0.6;
+    Some(all.iter().map(|[x, y]| [((x - mx) * scale) as f32, (-(y - my) * scale) as f32]).collect())
 }
 
 /// The network of the payload shown last, read once.
@@ -196,15 +200,15 @@ pub struct Shown {
 
 impl Shown {
     /// Takes what is to be shown; true if it is another graph than before.
-    pub fn take(&mut self, payload: Option<&Arc<Payload>>) -> bool {
-        let same = match (&self.payload, payload) {
+    pub fn take(&mut self, graph: Option<Measured<'_, NeuronGraph>>) -> bool {
+        let same = match (&self.payload, graph.map(|g| &g.sample.payload)) {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
             (None, None) => true,
             _ => false,
         };
         if !same {
-            self.payload = payload.cloned();
-            self.network = payload.and_then(|p| Network::read(p)).map(Arc::new);
+            self.payload = graph.map(|g| g.sample.payload.clone());
+            self.network = graph.and_then(|g| Network::of(g.value)).map(Arc::new);
         }
         !same
     }

@@ -1,0 +1,233 @@
+//! The graph between a BDH model's neurons at one threshold, or a graph that a file holds.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::measurement;
+use crate::telemetry::{
+    Array,
+    number::{Float, Number, Numbers},
+};
+
+/// Neurons that carry edges of G above a threshold. All lists have one entry a neuron, in one order; an
+/// edge names its ends by their place in it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NeuronGraph {
+    /// The neuron's number in the model, counted over all heads.
+    pub neurons: Vec<u32>,
+    /// "h2 n153": head, and neuron of the head. Empty: no neuron has a label.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    pub edges: GraphEdges,
+    /// Edges into each neuron. Empty: to be counted from the edges.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_degree: Vec<u32>,
+    /// Edges out of each neuron. Empty: to be counted from the edges.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub out_degree: Vec<u32>,
+    /// Largest k of a k-core that the neuron is in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub core: Vec<u32>,
+    pub groups: NeuronGroups,
+    /// `(neurons, 2)`: x and y, upwards, where a file says where its nodes are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub positions: Option<Array>,
+    /// Numbers of the whole graph, where it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<GraphSummary>,
+}
+
+/// Directed, weighted edges in three lists of one length.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GraphEdges {
+    /// Place of the neuron that acts.
+    pub source: Vec<u32>,
+    /// Place of the neuron that is acted on.
+    pub target: Vec<u32>,
+    /// Entry of G.
+    pub weight: Array,
+}
+
+impl GraphEdges {
+    /// (source, target, weight).
+    pub fn new(edges: impl IntoIterator<Item = (u32, u32, f32)>) -> Self {
+        let (mut source, mut target, mut weight) = (vec![], vec![], vec![]);
+        for (from, to, w) in edges {
+            source.push(from);
+            target.push(to);
+            weight.push(w);
+        }
+        Self { source, target, weight: weight.into() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.source.len().min(self.target.len()).min(self.weight.data().len())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// (source, target, weight).
+    pub fn iter(&self) -> impl Iterator<Item = (u32, u32, f32)> + '_ {
+        self.source.iter().zip(&self.target).zip(self.weight.data()).map(|((a, b), w)| (*a, *b, *w))
+    }
+}
+
+/// The groups that neurons belong to; `null` for a neuron that belongs to none. Absent: not known.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NeuronGroups {
+    /// Of the best partition found; 0 is the largest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub community: Option<Vec<Option<u32>>>,
+    /// Attention head, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<Vec<Option<u32>>>,
+    /// Octave of the RoPE frequency; 0 is the fastest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub octave: Option<Vec<Option<u32>>>,
+    /// Which of two merged models the neuron comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Vec<Option<u32>>>,
+}
+
+/// Numbers of a thresholded graph.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GraphSummary {
+    /// n: neurons that the model has, with or without edges.
+    pub neurons: usize,
+    /// Neurons that have an edge.
+    pub carrying: usize,
+    /// Beta: the smallest entry that is an edge.
+    #[serde(with = "Float")]
+    pub beta: f64,
+    pub edges: usize,
+    /// Entries of G that an edge could have been.
+    pub entries: u64,
+    pub communities: usize,
+    /// Q of the communities, -0.5 to 1.
+    #[serde(with = "Float")]
+    pub modularity: f64,
+    /// Normalised mutual information of communities and heads, 0 to 1.
+    #[serde(with = "Float")]
+    pub nmi_heads: f64,
+    /// The same with RoPE octaves, where neurons turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nmi_octaves: Option<Number<f64>>,
+    /// The same with the models that were merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nmi_provenance: Option<Number<f64>>,
+    /// Largest k of a k-core.
+    pub core_k: u32,
+    /// Neurons in that core.
+    pub core_size: usize,
+    /// Share of edges whose reverse is an edge too, 0 to 1.
+    #[serde(with = "Float")]
+    pub reciprocity: f64,
+}
+
+measurement!(NeuronGraph, channel: "graph.neurons", probe: "neuron_graph");
+
+/// How the entries of G are spread, and how many are left above each threshold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EntryHistogram {
+    /// Middle of each bin: an entry of G.
+    pub entry: Numbers,
+    /// Density of entries in each bin, f.
+    pub density: Numbers,
+    /// min(f(x), f(-x)): the part that both signs share (figure 9a of the paper).
+    pub symmetric: Numbers,
+    /// What one sign has more: f minus its symmetric part.
+    pub skew: Numbers,
+    /// Thresholds, rising from 0.
+    pub threshold: Numbers,
+    pub above: EntriesAbove,
+    /// Beta: the threshold of the present graph.
+    #[serde(with = "Float")]
+    pub beta: f64,
+    /// Edges of the present graph.
+    pub edges: usize,
+    /// Entries that are counted.
+    pub entries: u64,
+    #[serde(with = "Float")]
+    pub mean: f64,
+    /// Standard deviation of the entries.
+    #[serde(with = "Float")]
+    pub standard_deviation: f64,
+    /// Third standardised moment.
+    #[serde(with = "Float")]
+    pub skewness: f64,
+    /// Fourth standardised moment.
+    #[serde(with = "Float")]
+    pub kurtosis: f64,
+}
+
+/// Entries further out than each threshold; one number a threshold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EntriesAbove {
+    /// Entries above it.
+    pub excitatory: Numbers,
+    /// Entries below its negative.
+    pub inhibitory: Numbers,
+    /// Either.
+    pub both: Numbers,
+}
+
+measurement!(EntryHistogram, channel: "graph.histogram", probe: "neuron_graph");
+
+/// Degree distributions of the thresholded graph.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GraphDegrees {
+    /// Edges out of a neuron.
+    pub outgoing: DegreeDistribution,
+    /// Edges into a neuron.
+    pub incoming: DegreeDistribution,
+}
+
+/// Log-binned degrees of the neurons that have any such edge.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DegreeDistribution {
+    /// Middle of each bin, edges.
+    pub degree: Numbers,
+    /// Share of neurons for each unit of degree.
+    pub density: Numbers,
+    /// The largest degree.
+    pub largest: u32,
+    /// The likeliest power law of the tail; absent where too few neurons have a tail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_law: Option<PowerLawFit>,
+}
+
+/// Maximum-likelihood power law p(k) ~ k^-alpha from k_min on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PowerLawFit {
+    #[serde(with = "Float")]
+    pub alpha: f64,
+    /// Smallest degree of the tail.
+    pub k_min: u32,
+    /// Neurons in the tail.
+    pub tail: usize,
+    /// Kolmogorov-Smirnov distance between fit and tail, 0 to 1.
+    #[serde(with = "Float")]
+    pub ks_distance: f64,
+    /// The fit at each bin; NaN below `k_min`.
+    pub density: Numbers,
+    /// The lognormal of the same tail, where one could be fitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lognormal: Option<LognormalFit>,
+}
+
+/// Vuong's likelihood ratio test of the power law against a lognormal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LognormalFit {
+    /// The fit at each bin; NaN below `k_min`.
+    pub density: Numbers,
+    /// Log-likelihood ratio; positive where the power law fits better.
+    #[serde(with = "Float")]
+    pub log_ratio: f64,
+    /// Two-sided p of that ratio.
+    #[serde(with = "Float")]
+    pub p: f64,
+}
+
+measurement!(GraphDegrees, channel: "graph.degrees", probe: "neuron_graph");
