@@ -9,13 +9,12 @@ use orrery::nn::fused::{
     cross_entropy::head_cross_entropy,
     ema::ema,
     embedding::embedding,
-    layer::{LayerSpec, Style, gather, layer},
+    layer::{LayerSpec, Style, flatten, layer},
     linear::linear,
     linear_attention::{LinearAttentionSpec, linear_attention},
-    mlp::{Act, gated, mlp},
+    mlp::{Act, gated_mlp, mlp},
     norm::{layer_norm, rms_norm},
-    scaled::scaled_sum,
-    set_threads,
+    scaled_add::scaled_add,
     top_k::top_k,
 };
 
@@ -33,7 +32,7 @@ fn operations(c: &mut Criterion) {
     let (x, qkv, d, head) = (make(&[4, 256, 128]), make(&[4, 256, 256]), make(&[128]), make(&[32]));
     let (square, up, pair, down) = (make(&[128, 128]), make(&[512, 128]), make(&[1024, 128]), make(&[128, 512]));
     let weights = make(&[2 * 128 + 3 * 128 * 128 + 2 * 32 + 2 * 128 * 512]);
-    let (style, act) = (Style::Bare, Act::Gelu);
+    let (style, act) = (Style::RmsNoBias, Act::Gelu);
     let whole = LayerSpec { style, eps: 1e-6, attention: SPEC, qk_norms: true, act, gated: false, hidden: 512 };
     let ids = Tensor::from_vec((0..1024u32).map(|i| i * 37 % 320).collect::<Vec<_>>(), (4, 256), &Device::Cpu);
     let (table, ids) = (make(&[320, 128]), ids.expect("ids of tokens"));
@@ -44,21 +43,21 @@ fn operations(c: &mut Criterion) {
     let cases: &[(&str, &dyn Fn() -> Result<Tensor>)] = &[
         ("linear", &|| linear(&x, &square)),
         ("mlp", &|| mlp(&x, &up, &down, Act::Gelu)),
-        ("gated mlp", &|| gated(&x, &pair, &down, Act::Silu)),
+        ("gated mlp", &|| gated_mlp(&x, &pair, &down, Act::Silu)),
         ("rms norm", &|| rms_norm(&x, &d, 1e-6)),
         ("layer norm", &|| layer_norm(&x, Some(&d), Some(&d), 1e-5)),
         ("attention", &|| attention(&qkv, &head, &head, SPEC)),
-        ("layer", &|| layer(&x, &gather(&[&weights])?, whole)),
+        ("layer", &|| layer(&x, &flatten(&[&weights])?, whole)),
         ("embedding", &|| embedding(&table, &ids)),
         ("head and loss", &|| head_cross_entropy(&x, &table, &ids)),
-        ("scaled sum", &|| scaled_sum(&x, &x, &scale)),
+        ("scaled add", &|| scaled_add(&x, &x, &scale)),
         ("moving average", &|| ema(&x, &rate, None)),
-        ("top 31 of 512", &|| top_k(&units, 31).map(|found| found.kept)),
+        ("top 31 of 512", &|| top_k(&units, 31).map(|found| found.selected)),
         ("linear attention", &|| linear_attention(&v, &encoders, &decoder, LinearAttentionSpec::default())),
         ("coupled queries and keys", &|| coupled(&triple, &field, &tau, evolve)),
     ];
     for threads in [1, 2] {
-        set_threads(threads);
+        orrery::nn::set_threads(threads);
         for (name, f) in cases {
             c.bench_function(&format!("{name}, {threads} threads"), |b| {
                 b.iter(|| f().and_then(|y| y.backward()).expect("an operation and its way back"));

@@ -17,7 +17,7 @@ use crate::{
     config::Config,
     corpus::generated::parliament::{Class, labelled::Part},
     labs::Lab,
-    nn::fused,
+    nn,
     probe::concepts::{self, Found, PAPER, PRESETS, Procedure, Question, Scalar, Verdict},
     store::checkpoint,
     telemetry::{StepStats, channels},
@@ -194,7 +194,7 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
 /// A run of these settings, trained.
 fn train(lab: &Lab, config: &Config) -> Result<Trained, Failure> {
     let plan = (lab.plan)(config)?;
-    fused::set_threads(trainer::threads_of(&plan));
+    nn::set_threads(trainer::threads_of(&plan));
     let (steps, seed) = (plan.steps, config.seed);
     let mut run = Run::open(plan).map_err(|e| Failure::run(e.0))?;
     while run.step < steps {
@@ -212,7 +212,7 @@ fn train(lab: &Lab, config: &Config) -> Result<Trained, Failure> {
 fn opened(folder: &Path) -> Result<Trained, Failure> {
     let (lab, config) = lab_config::recorded(folder)?;
     let plan = (lab.plan)(&config)?;
-    fused::set_threads(trainer::threads_of(&plan));
+    nn::set_threads(trainer::threads_of(&plan));
     let mut run = Run::open(plan).map_err(|e| Failure::run(e.0))?;
     let loaded = checkpoint::load(folder, &run.device).map_err(|e| Failure::usage(e.to_string()))?;
     let Some(loaded) = loaded else {

@@ -21,7 +21,7 @@ use super::{Loss, Model, Spec, capabilities::SynapseModel};
 use crate::nn::{
     Batch, Params, Tap,
     dropout::Dropout,
-    fused::{cross_entropy::head_cross_entropy, linear::mapped},
+    fused::{cross_entropy::head_cross_entropy, linear::linear_transposed},
     params::hash,
 };
 
@@ -78,7 +78,7 @@ impl Bdh {
             for layer in 0..spec.layers {
                 carried.push(params.zeros(&format!("{CARRIED}{layer}"), shape)?);
             }
-            params.keep_only(CARRIED);
+            params.register_buffers(CARRIED);
         }
         Ok(Self { spec, params, net, still, notes: vec![], carried, since: 0, seed, update: 0 })
     }
@@ -147,7 +147,7 @@ impl Model for Bdh {
     }
 
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        mapped(&self.still.encode(tokens, tap, None, None)?, &self.still.lm_head)
+        linear_transposed(&self.still.encode(tokens, tap, None, None)?, &self.still.lm_head)
     }
 
     fn notes(&self) -> &[String] {
@@ -192,7 +192,7 @@ impl SynapseModel for Bdh {
     }
 
     fn read(&self, tokens: &Tensor, state: &mut State, tap: &mut Tap) -> Result<Tensor> {
-        mapped(&self.still.encode(tokens, tap, Some(state), None)?, &self.still.lm_head)
+        linear_transposed(&self.still.encode(tokens, tap, Some(state), None)?, &self.still.lm_head)
     }
 }
 

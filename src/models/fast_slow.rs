@@ -178,7 +178,7 @@ impl FastSlow {
         }
         let at = Var::from_tensor(&solution.x)?;
         let image = step(&at)?;
-        fixed_point::attach(&value, Implicit { at, image, goal, told: self.solves.backward.clone() })
+        fixed_point::attach(&value, Implicit { at, image, goal, backward_iterations: self.solves.backward.clone() })
     }
 
     fn cross_entropy(&self, net: &Net, x: &Tensor, targets: &Tensor) -> Result<Tensor> {

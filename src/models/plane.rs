@@ -115,7 +115,7 @@ impl Plane {
         let mut params = Params::new(seed, device, DType::F32);
         let (h, mut made) = (spec.hidden, vec![]);
         for (name, outputs, inputs) in [("first", h, 2), ("second", h, h), ("last", 2, h)] {
-            let w = layers::reader(&mut params, &format!("{name}.weight"), outputs, inputs)?;
+            let w = layers::input_proj(&mut params, &format!("{name}.weight"), outputs, inputs)?;
             // spread over the square, so that the units do not all bend at its middle
             let b = params.normal(&format!("{name}.bias"), outputs, if inputs == 2 { 1.0 } else { 0.1 })?;
             made.push((w, b));

@@ -10,7 +10,7 @@ use candle_core::{
     CpuStorage, CudaStorage, CustomOp1, D, Layout, MetalStorage, Result, Shape, Tensor, Var, backend::BackendStorage,
 };
 
-use super::{fused::ledger::silently, host};
+use super::{fused::grad_accumulator::silently, host};
 
 /// Anderson's acceleration with one past iterate (the two-point secant method):
 /// r = G(x) - x, alpha = <dr, r> / |dr|^2, next = x + r - alpha (dx + dr).
@@ -93,7 +93,7 @@ pub struct Implicit {
     pub image: Tensor,
     pub goal: Goal,
     /// Gets the iterations of each backward solve.
-    pub told: Arc<AtomicUsize>,
+    pub backward_iterations: Arc<AtomicUsize>,
 }
 
 /// Passes `value` (G at the detached solution, tracked with respect to everything but the solution)
@@ -134,7 +134,7 @@ impl CustomOp1 for Implicit {
 
     fn bwd(&self, _arg: &Tensor, _res: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
         let (u, iterations) = gmres(&|u| self.apply(u), &grad.contiguous()?, self.goal)?;
-        self.told.store(iterations, Ordering::Relaxed);
+        self.backward_iterations.store(iterations, Ordering::Relaxed);
         Ok(Some(u))
     }
 }
@@ -250,15 +250,15 @@ mod tests {
         let at = Var::from_tensor(&solve(&|x| map(x, &w0, &b0), &b0, GOAL)?.x.copy()?)?;
         let value = map(&at.detach(), &w, &b)?;
         let image = map(&at, &w0, &b0)?;
-        let told = Arc::new(AtomicUsize::new(0));
-        let x = attach(&value, Implicit { at, image, goal: GOAL, told: told.clone() })?;
+        let backward_iterations = Arc::new(AtomicUsize::new(0));
+        let x = attach(&value, Implicit { at, image, goal: GOAL, backward_iterations: backward_iterations.clone() })?;
         let implicit = x.sqr()?.sum_all()?.backward()?;
         for p in [&w, &b] {
             let (a, e) = (implicit.get(p).ok_or(candle_core::Error::Msg("none".into()))?, unrolled.get(p));
             let e = e.ok_or(candle_core::Error::Msg("none".into()))?;
             assert!(relative_distance(e, a)? < 1e-6, "{}", relative_distance(e, a)?);
         }
-        assert!(told.load(Ordering::Relaxed) > 0);
+        assert!(backward_iterations.load(Ordering::Relaxed) > 0);
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use super::{
     Params, Tap,
     fused::{
         attention::{self, AttentionSpec},
-        layer::{self, Gathered, LayerSpec, Style, gather, layer},
+        layer::{self, FlatWeights, LayerSpec, Style, flatten, layer},
         linear::linear,
         mlp::{self, Act},
         norm::rms_norm,
@@ -77,12 +77,17 @@ impl BlockSpec {
 }
 
 /// Weight `(outputs, inputs)` of a linear map that reads the residual stream.
-pub fn reader(params: &mut Params, name: &str, outputs: usize, inputs: usize) -> Result<Tensor> {
+pub fn input_proj(params: &mut Params, name: &str, outputs: usize, inputs: usize) -> Result<Tensor> {
     params.normal(name, (outputs, inputs), (3.0 * inputs as f64).powf(-0.5))
 }
 
 /// Weight `(outputs, inputs)` of a linear map that adds to the residual stream.
-pub fn writer(params: &mut Params, name: &str, (outputs, inputs): (usize, usize), writers: usize) -> Result<Tensor> {
+pub fn residual_out_proj(
+    params: &mut Params,
+    name: &str,
+    (outputs, inputs): (usize, usize),
+    writers: usize,
+) -> Result<Tensor> {
     params.normal(name, (outputs, inputs), (3.0 * (inputs * writers.max(1)) as f64).powf(-0.5))
 }
 
@@ -103,10 +108,10 @@ impl Attention {
         let spec = s.attention()?;
         let (d, kv) = (s.d_model, spec.kv_heads * spec.head_dim);
         Ok(Self {
-            wq: reader(params, &format!("{path}.wq.weight"), d, d)?,
-            wk: reader(params, &format!("{path}.wk.weight"), kv, d)?,
-            wv: reader(params, &format!("{path}.wv.weight"), kv, d)?,
-            wo: writer(params, &format!("{path}.wo.weight"), (d, d), s.writers)?,
+            wq: input_proj(params, &format!("{path}.wq.weight"), d, d)?,
+            wk: input_proj(params, &format!("{path}.wk.weight"), kv, d)?,
+            wv: input_proj(params, &format!("{path}.wv.weight"), kv, d)?,
+            wo: residual_out_proj(params, &format!("{path}.wo.weight"), (d, d), s.writers)?,
             q_norm: params.ones(&format!("{path}.q_norm.weight"), spec.head_dim)?,
             k_norm: params.ones(&format!("{path}.k_norm.weight"), spec.head_dim)?,
             spec,
@@ -156,11 +161,11 @@ impl Mlp {
             MlpKind::Plain(act) => (act, false),
             MlpKind::Gated(act) => (act, true),
         };
-        let gate = if gated { Some(reader(params, &format!("{path}.gate.weight"), f, d)?) } else { None };
+        let gate = if gated { Some(input_proj(params, &format!("{path}.gate.weight"), f, d)?) } else { None };
         Ok(Self {
             gate,
-            up: reader(params, &format!("{path}.up.weight"), f, d)?,
-            down: writer(params, &format!("{path}.down.weight"), (d, f), s.writers)?,
+            up: input_proj(params, &format!("{path}.up.weight"), f, d)?,
+            down: residual_out_proj(params, &format!("{path}.down.weight"), (d, f), s.writers)?,
             act,
         })
     }
@@ -169,7 +174,7 @@ impl Mlp {
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
         match &self.gate {
             None => mlp::mlp(x, &self.up, &self.down, self.act),
-            Some(gate) => mlp::gated(x, &Tensor::cat(&[gate, &self.up], 0)?, &self.down, self.act),
+            Some(gate) => mlp::gated_mlp(x, &Tensor::cat(&[gate, &self.up], 0)?, &self.down, self.act),
         }
     }
 
@@ -192,7 +197,7 @@ pub struct Block {
     norm2: Tensor,
     mlp: Mlp,
     /// The weights as they are trained, if they were gathered.
-    gathered: Option<Gathered>,
+    gathered: Option<FlatWeights>,
 }
 
 impl Block {
@@ -210,17 +215,17 @@ impl Block {
 
     /// With its weights laid out for training, for as many uses as a step makes of it.
     pub fn gathered(&self) -> Result<Self> {
-        Ok(Self { gathered: Some(self.gather()?.reused()), ..self.clone() })
+        Ok(Self { gathered: Some(self.gather()?.with_shared_packing()), ..self.clone() })
     }
 
     /// The weights in the order of [`LayerSpec`].
-    fn gather(&self) -> Result<Gathered> {
+    fn gather(&self) -> Result<FlatWeights> {
         if let Some(gathered) = &self.gathered {
             return Ok(gathered.clone());
         }
         let (a, m) = (&self.attn, &self.mlp);
         let attention = [&self.norm1, &a.wq, &a.wk, &a.wv, &a.q_norm, &a.k_norm, &a.wo, &self.norm2];
-        gather(&attention.into_iter().chain(&m.gate).chain([&m.up, &m.down]).collect::<Vec<_>>())
+        flatten(&attention.into_iter().chain(&m.gate).chain([&m.up, &m.down]).collect::<Vec<_>>())
     }
 
     /// `(B, T, D)` -> `(B, T, D)`. Offers `<path>[.r<round>].attn.weights`, `(B, H, T, T)`.
@@ -234,7 +239,7 @@ impl Block {
         if !tap.is_on() && layer::suits(x) && (x.track_op() || self.norm1.track_op()) {
             let (act, gated, hidden) = (self.mlp.act, self.mlp.gate.is_some(), self.mlp.up.dim(0)?);
             let attention = self.attn.spec;
-            let spec = LayerSpec { style: Style::Bare, eps: EPS, attention, qk_norms: true, act, gated, hidden };
+            let spec = LayerSpec { style: Style::RmsNoBias, eps: EPS, attention, qk_norms: true, act, gated, hidden };
             return layer(x, &self.gather()?, spec);
         }
         let x = (x + self.attn.forward(&rms_norm(x, &self.norm1, EPS)?, tap, &weights)?)?;

@@ -7,6 +7,7 @@ pub mod dropout;
 pub mod fixed_point;
 pub mod fused;
 pub mod host;
+pub(crate) mod kernels;
 pub mod layers;
 pub mod memory;
 pub mod optimiser;
@@ -18,6 +19,7 @@ pub mod weights;
 
 pub use batch::{Batch, IGNORE};
 pub use candle_core::{Device, Error, Result, Tensor};
+pub use kernels::threads::set_threads;
 pub use optimiser::AdamW;
 pub use params::Params;
 pub use tap::Tap;

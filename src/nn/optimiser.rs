@@ -37,13 +37,13 @@ pub struct AdamW {
     pub spec: AdamWSpec,
     /// Updates done.
     pub step: u64,
-    /// In the order of the parameters; memories have none.
+    /// In the order of the parameters; buffers have none.
     moments: Vec<Moments>,
 }
 
-/// All parameters but the memories.
+/// All parameters but the buffers.
 fn learning(params: &Params) -> impl Iterator<Item = (&str, &Var)> {
-    params.iter().filter(|(name, _)| !params.is_memory(name))
+    params.iter().filter(|(name, _)| !params.is_buffer(name))
 }
 
 impl AdamW {
@@ -86,7 +86,7 @@ impl AdamW {
             beta1: s.beta1,
             beta2: s.beta2,
             eps: s.eps,
-            keep: 1.0 - lr * s.weight_decay,
+            decay_factor: 1.0 - lr * s.weight_decay,
             rate: lr / (1.0 - s.beta1.powi(t)),
             root: (1.0 - s.beta2.powi(t)).sqrt(),
             scale,

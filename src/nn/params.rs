@@ -12,12 +12,12 @@ pub struct Params {
     dtype: DType,
     vars: Vec<(String, Var)>,
     frozen: Vec<String>,
-    memories: Vec<String>,
+    buffers: Vec<String>,
 }
 
 impl Params {
     pub fn new(seed: u64, device: &Device, dtype: DType) -> Self {
-        Self { seed, device: device.clone(), dtype, vars: vec![], frozen: vec![], memories: vec![] }
+        Self { seed, device: device.clone(), dtype, vars: vec![], frozen: vec![], buffers: vec![] }
     }
 
     pub fn device(&self) -> &Device {
@@ -84,24 +84,24 @@ impl Params {
     }
 
     pub fn is_frozen(&self, name: &str) -> bool {
-        self.frozen.iter().chain(&self.memories).any(|n| n == name)
+        self.frozen.iter().chain(&self.buffers).any(|n| n == name)
     }
 
-    /// Makes memories of the parameters under this prefix: tensors that a run must not lose but that are
+    /// Makes buffers of the parameters under this prefix: tensors that a run must not lose but that are
     /// no weights. They are in checkpoints, are never trained and are not counted.
-    pub fn keep_only(&mut self, prefix: &str) {
+    pub fn register_buffers(&mut self, prefix: &str) {
         let under = self.vars.iter().map(|(n, _)| n).filter(|n| n.starts_with(prefix));
-        self.memories.extend(under.cloned());
+        self.buffers.extend(under.cloned());
     }
 
     /// Whether this is kept and never trained.
-    pub fn is_memory(&self, name: &str) -> bool {
-        self.memories.iter().any(|n| n == name)
+    pub fn is_buffer(&self, name: &str) -> bool {
+        self.buffers.iter().any(|n| n == name)
     }
 
     /// Number of scalars.
     pub fn count(&self) -> usize {
-        let weights = self.vars.iter().filter(|(n, _)| !self.memories.contains(n));
+        let weights = self.vars.iter().filter(|(n, _)| !self.buffers.contains(n));
         weights.map(|(_, v)| v.elem_count()).sum()
     }
 
@@ -166,7 +166,7 @@ mod tests {
         p.ones("field.w", 3)?;
         p.ones("head.w", 2)?;
         p.ones("before.w", 3)?;
-        p.keep_only("before.");
+        p.register_buffers("before.");
         p.freeze_where(|n| n.starts_with("field"));
         p.freeze_where(|n| n.starts_with("head"));
         let frozen = ["field.w", "head.w", "before.w"].map(|n| p.is_frozen(n));

@@ -8,16 +8,16 @@ use candle_core::{Result, Tensor};
 use super::{
     Params, Tap,
     fused::{
-        advanced::advanced,
+        add_row::add_row,
         attention::{AttentionSpec, plain, plain_alibi, plain_alibi_reference, plain_reference},
-        layer::{self, Gathered, LayerSpec, Style, gather, layer, slope, step},
-        linear::biased,
-        mlp::{self, Act, Biased},
+        axpy::axpy,
+        layer::{self, FlatWeights, LayerSpec, Style, flatten, layer, slope, step},
+        linear::linear_biased,
+        mlp::{self, Act, BiasedWeights},
         norm::layer_norm,
-        scaled::scaled_sum,
-        shift::shifted,
+        scaled_add::scaled_add,
     },
-    layers::{reader, writer},
+    layers::{input_proj, residual_out_proj},
 };
 
 /// Of every LayerNorm, PyTorch's.
@@ -58,20 +58,20 @@ pub struct Affine {
 
 impl Affine {
     /// Reads the residual stream. Parameters `<path>.weight`, `<path>.bias`.
-    pub fn reader(params: &mut Params, path: &str, outputs: usize, inputs: usize) -> Result<Self> {
-        let weight = reader(params, &format!("{path}.weight"), outputs, inputs)?;
+    pub fn input_proj(params: &mut Params, path: &str, outputs: usize, inputs: usize) -> Result<Self> {
+        let weight = input_proj(params, &format!("{path}.weight"), outputs, inputs)?;
         Ok(Self { weight, bias: params.zeros(&format!("{path}.bias"), outputs)? })
     }
 
     /// Adds to the residual stream, as one of `writers`.
-    pub fn writer(params: &mut Params, path: &str, shape: (usize, usize), writers: usize) -> Result<Self> {
-        let weight = writer(params, &format!("{path}.weight"), shape, writers)?;
+    pub fn residual_out_proj(params: &mut Params, path: &str, shape: (usize, usize), writers: usize) -> Result<Self> {
+        let weight = residual_out_proj(params, &format!("{path}.weight"), shape, writers)?;
         Ok(Self { weight, bias: params.zeros(&format!("{path}.bias"), shape.0)? })
     }
 
     /// `(.., I)` -> `(.., O)`
     pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        biased(x, &self.weight, &self.bias)
+        linear_biased(x, &self.weight, &self.bias)
     }
 
     pub fn detach(&self) -> Self {
@@ -90,9 +90,9 @@ pub struct Layer {
     /// Whether scores fall with distance (ALiBi).
     alibi: bool,
     ln2: Norm,
-    mlp: Biased,
+    mlp: BiasedWeights,
     /// The weights as they are trained, if they were gathered.
-    gathered: Option<Gathered>,
+    gathered: Option<FlatWeights>,
 }
 
 impl Layer {
@@ -107,15 +107,15 @@ impl Layer {
         Ok(Self {
             path: path.to_owned(),
             ln1: Norm::new(params, &at("ln1"), d)?,
-            qkv: Affine::reader(params, &at("attn.qkv"), 3 * d, d)?,
-            proj: Affine::writer(params, &at("attn.proj"), (d, d), writers)?,
+            qkv: Affine::input_proj(params, &at("attn.qkv"), 3 * d, d)?,
+            proj: Affine::residual_out_proj(params, &at("attn.proj"), (d, d), writers)?,
             heads,
             alibi: false,
             ln2: Norm::new(params, &at("ln2"), d)?,
             mlp: {
-                let up = Affine::reader(params, &at("mlp.up"), 4 * d, d)?;
-                let down = Affine::writer(params, &at("mlp.down"), (d, 4 * d), writers)?;
-                Biased { up: up.weight, up_bias: up.bias, down: down.weight, down_bias: down.bias }
+                let up = Affine::input_proj(params, &at("mlp.up"), 4 * d, d)?;
+                let down = Affine::residual_out_proj(params, &at("mlp.down"), (d, 4 * d), writers)?;
+                BiasedWeights { up: up.weight, up_bias: up.bias, down: down.weight, down_bias: down.bias }
             },
             gathered: None,
         })
@@ -128,7 +128,7 @@ impl Layer {
 
     /// For the slopes of a step, all of this scale: with the weights laid out once.
     pub fn gathered(&self, scale: &Tensor) -> Result<Self> {
-        Ok(Self { gathered: Some(self.gather(Some(scale))?.reused()), ..self.clone() })
+        Ok(Self { gathered: Some(self.gather(Some(scale))?.with_shared_packing()), ..self.clone() })
     }
 
     /// x += Attn(LN1 x); x += MLP(LN2 x). `(B, T, D)` -> `(B, T, D)`. Offers `<path>.attn.weights`,
@@ -147,8 +147,8 @@ impl Layer {
         if self.learns(x, tap) {
             return slope(x, row, &self.scaled(scale)?, self.spec()?);
         }
-        let x = shifted(x, row)?;
-        scaled_sum(&self.attention(&x, tap)?, &self.transition(&x)?, scale)
+        let x = add_row(x, row)?;
+        scaled_add(&self.attention(&x, tap)?, &self.transition(&x)?, scale)
     }
 
     /// x + h [`Layer::slope`].
@@ -156,11 +156,11 @@ impl Layer {
         if self.learns(x, &Tap::off()) {
             return step(x, row, &self.scaled(scale)?, self.spec()?, h);
         }
-        advanced(x, &self.slope(x, row, scale, &mut Tap::off())?, h)
+        axpy(x, &self.slope(x, row, scale, &mut Tap::off())?, h)
     }
 
     /// The weights with this scale, gathered now if they were not.
-    fn scaled(&self, scale: &Tensor) -> Result<Gathered> {
+    fn scaled(&self, scale: &Tensor) -> Result<FlatWeights> {
         match &self.gathered {
             Some(gathered) => Ok(gathered.clone()),
             None => self.gather(Some(scale)),
@@ -173,18 +173,18 @@ impl Layer {
     }
 
     /// The weights in the order of [`LayerSpec`], and what comes after them.
-    fn gather(&self, end: Option<&Tensor>) -> Result<Gathered> {
-        let Biased { up, up_bias, down, down_bias } = &self.mlp;
+    fn gather(&self, end: Option<&Tensor>) -> Result<FlatWeights> {
+        let BiasedWeights { up, up_bias, down, down_bias } = &self.mlp;
         let (ln1, ln2, qkv, proj) = (&self.ln1, &self.ln2, &self.qkv, &self.proj);
         let attention = [&ln1.weight, &ln1.bias, &qkv.weight, &qkv.bias, &proj.weight, &proj.bias];
         let mlp = [&ln2.weight, &ln2.bias, up, up_bias, down, down_bias];
-        gather(&attention.into_iter().chain(mlp).chain(end).collect::<Vec<_>>())
+        flatten(&attention.into_iter().chain(mlp).chain(end).collect::<Vec<_>>())
     }
 
     fn spec(&self) -> Result<LayerSpec> {
         let d_model = self.ln1.weight.dims1()?;
         Ok(LayerSpec {
-            style: Style::Biased,
+            style: Style::LayerNormBias,
             eps: EPS,
             attention: AttentionSpec { alibi: self.alibi, ..AttentionSpec::plain(d_model, self.heads) },
             qk_norms: false,
@@ -211,12 +211,12 @@ impl Layer {
     }
 
     fn transition(&self, x: &Tensor) -> Result<Tensor> {
-        mlp::biased(&self.ln2.forward(x)?, &self.mlp, Act::Gelu)
+        mlp::biased_mlp(&self.ln2.forward(x)?, &self.mlp, Act::Gelu)
     }
 
     /// The same weights (shared, so they follow training) with no part in gradients.
     pub fn detach(&self) -> Self {
-        let Biased { up, up_bias, down, down_bias } = &self.mlp;
+        let BiasedWeights { up, up_bias, down, down_bias } = &self.mlp;
         Self {
             path: self.path.clone(),
             ln1: self.ln1.detach(),
@@ -225,7 +225,7 @@ impl Layer {
             heads: self.heads,
             alibi: self.alibi,
             ln2: self.ln2.detach(),
-            mlp: Biased {
+            mlp: BiasedWeights {
                 up: up.detach(),
                 up_bias: up_bias.detach(),
                 down: down.detach(),

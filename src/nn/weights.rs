@@ -64,14 +64,14 @@ pub(super) struct Entry {
 pub struct Weights {
     path: PathBuf,
     entries: Vec<Entry>,
-    said: BTreeMap<String, String>,
+    metadata: BTreeMap<String, String>,
 }
 
 /// What a format's reader makes of a file of `length` bytes.
 struct Contents {
     entries: Vec<Entry>,
     /// Numbers and words beside the tensors, by dotted path.
-    said: BTreeMap<String, String>,
+    metadata: BTreeMap<String, String>,
 }
 
 impl Weights {
@@ -95,7 +95,7 @@ impl Weights {
             false => header::contents(file, length, &first),
         });
         match found {
-            Ok(Contents { entries, said }) => Ok(Self { path: path.to_owned(), entries, said }),
+            Ok(Contents { entries, metadata }) => Ok(Self { path: path.to_owned(), entries, metadata }),
             Err(why) => bail!("`{shown}` cannot be read: {why}"),
         }
     }
@@ -106,8 +106,8 @@ impl Weights {
     }
 
     /// Numbers and words that the file says beside its tensors, by dotted path (`config.n_layer`).
-    pub fn said(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.said.iter().map(|(k, v)| (k.as_str(), v.as_str()))
+    pub fn metadata(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.metadata.iter().map(|(k, v)| (k.as_str(), v.as_str()))
     }
 
     /// One tensor as f32, row-major; an error names it if it is not there, holds no weights, ends early

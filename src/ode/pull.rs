@@ -7,7 +7,7 @@ use candle_core::{
 };
 
 use super::{Failure, Field, Reason, SharedField, Trace};
-use crate::nn::fused::ledger::silently;
+use crate::nn::fused::grad_accumulator::silently;
 
 /// From the gradient of the end to those of the start and of each weight.
 pub trait Pull: Send + Sync {

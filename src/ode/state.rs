@@ -4,7 +4,7 @@
 use candle_core::{CpuStorage, DType, Result, Storage, Tensor, WithDType, bail};
 use pulp::Arch;
 
-use crate::nn::{fused::advanced::advanced, host};
+use crate::nn::{fused::axpy::axpy, host};
 
 /// Values that stay in the first cache while several tensors are added up.
 const BLOCK: usize = 512;
@@ -31,7 +31,7 @@ fn sum(y: Option<&Tensor>, terms: &[(f64, &Tensor)]) -> Result<Tensor> {
     let Some(first) = all.first() else { bail!("a sum of no tensors") };
     if all.iter().any(|t| t.track_op() || !in_slices(t)) {
         if let (Some(y), &[(w, k)]) = (y, terms) {
-            return advanced(y, k, w);
+            return axpy(y, k, w);
         }
         let mut total: Option<Tensor> = None;
         for (w, k) in terms {

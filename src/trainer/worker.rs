@@ -69,7 +69,7 @@ pub fn drive(plan: Plan, options: Options, commands: &Receiver<Command>, mut sin
     let mut outlets = Outlets(sinks);
     let threads = super::threads_of(&plan);
     let opened = guard(|| {
-        crate::nn::fused::set_threads(threads);
+        crate::nn::set_threads(threads);
         let mut run = Run::open(plan)?;
         if let Some(from) = &options.from {
             run.restore(from)?;

@@ -16,7 +16,7 @@ use orrery::{
         fused::{
             Ledger,
             attention::AttentionSpec,
-            layer::{LayerSpec, Style, gather, layer},
+            layer::{LayerSpec, Style, flatten, layer},
             mlp::Act,
         },
         host,
@@ -92,7 +92,7 @@ fn every_family_has_the_gradients_of_its_graph() -> Result<()> {
 fn a_layer_that_the_graph_does_not_lead_to_gives_its_weights_to_the_graph() -> Result<()> {
     let d = 8;
     let spec = LayerSpec {
-        style: Style::Bare,
+        style: Style::RmsNoBias,
         eps: 1e-6,
         attention: AttentionSpec::plain(d, 2),
         qk_norms: false,
@@ -106,7 +106,7 @@ fn a_layer_that_the_graph_does_not_lead_to_gives_its_weights_to_the_graph() -> R
     };
     let weights = Var::from_tensor(&some(0.7, &[2 * d + 4 * d * d + 2 * d * 12])?)?;
     let x = some(0.3, &[1, 5, d])?;
-    let loss = || layer(&x, &gather(&[&weights])?, spec)?.sqr()?.sum_all();
+    let loss = || layer(&x, &flatten(&[&weights])?, spec)?.sqr()?.sum_all();
     let ledger = Ledger::open();
     let (beside, alone) = (ledger.backward(&loss()?)?, loss()?.backward()?);
     let of = |grads: &candle_core::backprop::GradStore| host::to_f32(grads.get(&weights).expect("a gradient"));

@@ -66,7 +66,7 @@ fn what_is_carried_is_what_streaming_holds() -> Outcome {
             Bdh::new(&BdhSpec { carry: Some(Carry { rows, every: 3 }), ..spec.clone() }, 31, 3, &Device::Cpu)?;
         assert_eq!(model.params().count(), spec.parameters(31), "what is carried is no weight");
         for (name, var) in model.params().iter().filter(|(n, _)| !n.starts_with("carried.")) {
-            assert!(!model.params().is_memory(name));
+            assert!(!model.params().is_buffer(name));
             var.set(&(var.as_tensor() * 8.0)?.detach())?;
         }
         let ids: Vec<u32> = (0..rows * 6 * t).map(|i| (i * i * 7 % 31) as u32).collect();

@@ -37,7 +37,7 @@ fn row(name: &str, fused: Form, reference: Form) -> Result<()> {
 
 /// Eight blocks' worth of parameters, 0.79 million.
 fn update() -> Result<()> {
-    let rule = Rule { beta1: 0.9, beta2: 0.999, eps: 1e-8, keep: 0.999, rate: 1e-4, root: 0.5, scale: 0.9 };
+    let rule = Rule { beta1: 0.9, beta2: 0.999, eps: 1e-8, decay_factor: 0.999, rate: 1e-4, root: 0.5, scale: 0.9 };
     let sizes = [16_384, 8192, 8192, 65_536, 128, 128, 32];
     let sizes: Vec<usize> = std::iter::repeat_n(sizes, 8).flatten().collect();
     let vars = sizes.iter().map(|&n| Ok([values(&[n])?, values(&[n])?, Var::zeros(n, DType::F32, &Device::Cpu)?]));
@@ -61,7 +61,7 @@ fn update() -> Result<()> {
 fn averages() -> Result<()> {
     let (x, a, z) = (values(&[8, 256, 128])?, values(&[128])?, values(&[8, 256, 512])?);
     row("moving average", &|| ema(&x, &a, None), &|| ema::reference(&x, &a, None))?;
-    row("31 of 512", &|| top_k(&z, 31).map(|f| f.kept), &|| top_k::reference(&z, 31).map(|f| f.kept))?;
+    row("31 of 512", &|| top_k(&z, 31).map(|f| f.selected), &|| top_k::reference(&z, 31).map(|f| f.selected))?;
     let counts = top_k(&z, 31)?.counts;
     row("balance of 512", &|| balance(&z, &counts, 31), &|| balance::reference(&z, &counts, 31))
 }

@@ -4,7 +4,7 @@
 use clap::Args;
 
 use super::failure::Failure;
-use crate::nn::fused;
+use crate::nn;
 
 mod case;
 mod communities;
@@ -90,7 +90,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
         if args.steps == 0 {
             return Err(Failure::usage("--steps 0 times nothing; use 1 or more"));
         }
-        fused::set_threads(args.threads());
+        nn::set_threads(args.threads());
         let peer = args.vs_torch.as_deref().and_then(|v| Some((v.first()?.as_str(), v.get(1)?.as_str())));
         return if args.solvers { solvers::report(args, peer) } else { communities::report(args, peer) };
     }
@@ -100,7 +100,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     if args.steps == 0 {
         return Err(Failure::usage("--steps 0 times nothing; use 1 or more"));
     }
-    fused::set_threads(args.threads());
+    nn::set_threads(args.threads());
     // backward recurses over the graph
     let worker = std::thread::scope(|scope| {
         let body = || if args.operations { operations::report() } else { measure(args, &cases) };

@@ -13,11 +13,11 @@ use crate::nn::{
         attention::{AttentionSpec, attention},
         cross_entropy::head_cross_entropy,
         embedding::embedding,
-        layer::{LayerSpec, Style, gather, layer},
+        layer::{LayerSpec, Style, flatten, layer},
         linear::linear,
         mlp::{Act, mlp},
-        pool,
     },
+    kernels,
     layers::{EPS, THETA},
 };
 
@@ -44,7 +44,7 @@ struct Row {
 
 pub fn report() -> Result<()> {
     let peak = peak()?;
-    println!("{} threads; a matrix product reaches {peak:.0} GFLOP/s", pool::threads());
+    println!("{} threads; a matrix product reaches {peak:.0} GFLOP/s", kernels::threads::count());
     let mut rows = vec![];
     for ((t, what), blocks) in LENGTHS.into_iter().zip(BLOCKS) {
         rows.extend(of_blocks(t, what, blocks)?);
@@ -86,7 +86,7 @@ fn of_blocks(t: usize, what: &str, blocks: usize) -> Result<Vec<Row>> {
     let n = (B * t) as f64 * 1e-9;
     let spec =
         AttentionSpec { heads: 4, kv_heads: 2, head_dim: 32, theta: Some(THETA), window: None, eps: EPS, alibi: false };
-    let (style, act) = (Style::Bare, Act::Gelu);
+    let (style, act) = (Style::RmsNoBias, Act::Gelu);
     let whole = LayerSpec { style, eps: EPS, attention: spec, qk_norms: true, act, gated: false, hidden: HIDDEN };
 
     let (maps, seen) = (6.0 * n * (3 * D * D) as f64, 6.0 * n * (t * D) as f64);
@@ -97,7 +97,7 @@ fn of_blocks(t: usize, what: &str, blocks: usize) -> Result<Vec<Row>> {
     let name = |name: &str| format!("{name}, {what}");
     let within = |row: Row| Row { within: true, ..row };
     Ok(vec![
-        row(name("layer"), blocks, &[&x, &weights], maps + seen + both, &|| layer(&x, &gather(&[&weights])?, whole))?,
+        row(name("layer"), blocks, &[&x, &weights], maps + seen + both, &|| layer(&x, &flatten(&[&weights])?, whole))?,
         within(row(name("attention"), blocks, &[&packed, &head], seen, &|| attention(&packed, &head, &head, spec))?),
         within(row(name("MLP"), blocks, &[&x, &up, &down], both, &|| mlp(&x, &up, &down, act))?),
     ])

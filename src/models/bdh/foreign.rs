@@ -112,7 +112,7 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<Foreign> {
     let mut spec = BdhSpec { d_model, heads, neurons, layers, ..asked.clone() };
     spec.gated = false;
     spec.weights = None;
-    let said = |key: &str| file.said().find(|(k, _)| *k == key).map(|(_, v)| v);
+    let said = |key: &str| file.metadata().find(|(k, _)| *k == key).map(|(_, v)| v);
     spec.position = said("position").and_then(Position::from_id).unwrap_or(spec.position);
     spec.form = said("form").and_then(Form::from_id).unwrap_or(spec.form);
     let lineage: Vec<usize> = said("heritage").unwrap_or("").split(' ').filter_map(|n| n.parse().ok()).collect();
@@ -213,7 +213,7 @@ fn group(all: &[(&str, &[usize])]) -> Option<Group> {
 
 fn said_layers(file: &Weights) -> Option<usize> {
     let named = |path: &str| LAYERS.contains(&path.rsplit('.').next().unwrap_or(path));
-    file.said().filter(|(path, _)| named(path)).find_map(|(_, v)| v.parse().ok().filter(|n| (1..=1024).contains(n)))
+    file.metadata().filter(|(path, _)| named(path)).find_map(|(_, v)| v.parse().ok().filter(|n| (1..=1024).contains(n)))
 }
 
 /// The table of pairs in the public code's buffer; none if it is the usual one.

@@ -12,7 +12,7 @@ use crate::nn::{
     dropout::Dropout,
     fused::{
         embedding::embedding,
-        linear::mapped,
+        linear::linear_transposed,
         linear_attention::{linear_attention, past},
         norm::layer_norm,
     },
@@ -117,7 +117,7 @@ impl Net {
                     Some(drop) => drop.apply(&y, layer as u64)?,
                     None => y,
                 };
-                mapped(&y, &self.decoder)?
+                linear_transposed(&y, &self.decoder)?
             }; // (B,T,D)
             v = match self.spec.form {
                 Form::Code | Form::Both => ln(&(&v + ln(&read)?)?)?,

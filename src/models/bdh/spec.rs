@@ -146,7 +146,7 @@ impl BdhSpec {
 
     /// Turns a token of each pair of a head's neurons, `(N / 2)`.
     pub fn turns(&self) -> Vec<f32> {
-        self.attention().turns(self.per_head())
+        self.attention().pair_frequencies(self.per_head())
     }
 
     /// Which of the merged models a neuron comes from, counted from 0, if this is a merged one.

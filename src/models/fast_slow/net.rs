@@ -10,7 +10,7 @@ use crate::nn::{
         mlp::{Act, mlp},
         norm::rms_norm,
     },
-    layers::{self, Block, BlockSpec, EPS, MlpKind, reader},
+    layers::{self, Block, BlockSpec, EPS, MlpKind, input_proj},
 };
 
 /// phi: from the slow state to the direction that is injected.
@@ -62,11 +62,11 @@ impl Net {
             post: blocks(p, "post", s.n_post, &fast)?,
             phi: match (s.projector_hidden, s.constraint) {
                 (Some(hidden), _) => {
-                    let up = reader(p, "phi.0.weight", hidden, d)?;
-                    Phi::Mlp { up, down: reader(p, "phi.2.weight", d, hidden)? }
+                    let up = input_proj(p, "phi.0.weight", hidden, d)?;
+                    Phi::Mlp { up, down: input_proj(p, "phi.2.weight", d, hidden)? }
                 }
-                (None, Constraint::Sinkhorn) => Phi::Mixing(reader(p, "phi.weight", d, d)?),
-                (None, _) => Phi::Linear(reader(p, "phi.weight", d, d)?),
+                (None, Constraint::Sinkhorn) => Phi::Mixing(input_proj(p, "phi.weight", d, d)?),
+                (None, _) => Phi::Linear(input_proj(p, "phi.weight", d, d)?),
             },
             phi_norm: p.ones("phi_norm.weight", d)?,
             gamma: p.zeros("gamma", ())?,

@@ -38,9 +38,9 @@ impl FieldNet {
         let d = spec.d_model;
         Ok(Self {
             layer: Layer::new(params, prefix, d, spec.heads, writers)?,
-            time1: Affine::reader(params, &format!("{prefix}.time1"), d, 1)?,
-            time2: Affine::reader(params, &format!("{prefix}.time2"), d, d)?,
-            control: Affine::reader(params, &format!("{prefix}.control"), d, CONTROLS)?,
+            time1: Affine::input_proj(params, &format!("{prefix}.time1"), d, 1)?,
+            time2: Affine::input_proj(params, &format!("{prefix}.time2"), d, d)?,
+            control: Affine::input_proj(params, &format!("{prefix}.control"), d, CONTROLS)?,
             alpha: params.constant(&format!("{prefix}.alpha"), (), ALPHA)?,
         })
     }
@@ -48,7 +48,7 @@ impl FieldNet {
     /// Room for a field that was, under `prefix`: kept with the weights, never trained.
     pub fn memory(params: &mut Params, prefix: &str, spec: &OdeFlowSpec) -> Result<Self> {
         let made = Self::new(params, prefix, spec, 1)?;
-        params.keep_only(&format!("{prefix}."));
+        params.register_buffers(&format!("{prefix}."));
         Ok(made)
     }
 

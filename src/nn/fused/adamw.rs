@@ -1,24 +1,23 @@
-//! AdamW with clipping by the global norm, over all parameters at once. The fused form goes over the
-//! gradients twice, once for the norm and once for the update, in pieces that all threads share. It
-//! knows no schedule and no names.
+//! AdamW with clipping by the global norm, over all parameters at once. The fused form makes two passes over the gradients,
+//! one for the norm and one for the update, in chunks that all threads share. It knows no schedule and no names.
 
 use std::cell::RefCell;
 
 use candle_core::{CpuStorage, DType, InplaceOp1, Layout, Result, Storage, Tensor, Var, WithDType, bail};
 use pulp::{Arch, Simd, WithSimd};
 
-use super::pool::{self, PIECE};
 use crate::nn::host;
+use crate::nn::kernels::threads::{self, CHUNK};
 
-/// Parameters that are open for writing at one time: each is two or three calls deeper.
-const OPEN: usize = 32;
+/// Parameters that are borrowed at one time; each takes two or three stack frames.
+const MAX_OPEN: usize = 32;
 
-/// One parameter with its moments and its gradient, all of one shape and type. No two share one.
+/// One parameter with its moments and its gradient, all of one shape and type. No two slots share a variable.
 pub struct Slot<'a> {
     pub weights: &'a Var,
     /// Running mean of the gradient.
     pub mean: &'a Var,
-    /// Running mean of its square.
+    /// Running mean of the squared gradient.
     pub square: &'a Var,
     pub grad: Tensor,
 }
@@ -29,22 +28,22 @@ pub struct Rule {
     pub beta1: f64,
     pub beta2: f64,
     pub eps: f64,
-    /// What decay leaves of a weight.
-    pub keep: f64,
-    /// Learning rate over the mean's bias, 1 - beta1^t.
+    /// 1 - learning rate times weight decay.
+    pub decay_factor: f64,
+    /// Learning rate over the bias correction of the mean, 1 - beta1^t.
     pub rate: f64,
-    /// Root of the square's bias, 1 - beta2^t.
+    /// Square root of the bias correction of the square, 1 - beta2^t.
     pub root: f64,
-    /// Of the gradient.
+    /// Factor of the gradient, from clipping.
     pub scale: f64,
 }
 
-/// m = beta1 m + (1 - beta1) s g; v = beta2 v + (1 - beta2) (s g)^2; p = keep p - rate m / (sqrt(v) / root + eps)
+/// m = beta1 m + (1 - beta1) s g; v = beta2 v + (1 - beta2) (s g)^2; p = decay p - rate m / (sqrt(v) / root + eps)
 pub fn update(slots: &[Slot], rule: &Rule) -> Result<()> {
     match fusible(slots.iter().flat_map(|s| [s.weights.as_tensor(), s.mean.as_tensor(), s.square.as_tensor(), &s.grad]))
     {
-        Some(DType::F32) => slots.chunks(OPEN).try_for_each(|slots| fused::<f32>(slots, rule)),
-        Some(DType::F64) => slots.chunks(OPEN).try_for_each(|slots| fused::<f64>(slots, rule)),
+        Some(DType::F32) => slots.chunks(MAX_OPEN).try_for_each(|slots| fused::<f32>(slots, rule)),
+        Some(DType::F64) => slots.chunks(MAX_OPEN).try_for_each(|slots| fused::<f64>(slots, rule)),
         _ => reference(slots, rule),
     }
 }
@@ -60,7 +59,7 @@ pub fn reference(slots: &[Slot], r: &Rule) -> Result<()> {
         let mean = fresh(s.mean, r.beta1, g.clone())?;
         let square = fresh(s.square, r.beta2, g.sqr()?)?;
         let step = (mean / ((square.sqrt()? / r.root)? + r.eps)?)?;
-        s.weights.set(&((s.weights.as_tensor().detach() * r.keep)? - (step * r.rate)?)?)?;
+        s.weights.set(&((s.weights.as_tensor().detach() * r.decay_factor)? - (step * r.rate)?)?)?;
     }
     Ok(())
 }
@@ -81,7 +80,7 @@ pub fn global_norm(grads: &[&Tensor]) -> Result<f64> {
     }
 }
 
-/// The one type of all of them, if they are in host memory and row-major.
+/// The common type of all tensors, if they have one, are in host memory and are row-major.
 fn fusible<'a>(tensors: impl Iterator<Item = &'a Tensor>) -> Option<DType> {
     let mut found = None;
     for t in tensors {
@@ -93,7 +92,7 @@ fn fusible<'a>(tensors: impl Iterator<Item = &'a Tensor>) -> Option<DType> {
     found
 }
 
-/// What the fused form computes in.
+/// The number types of the fused form.
 trait Real: WithDType + Into<f64> {
     fn root(self) -> Self;
     fn of(storage: &mut CpuStorage) -> Option<&mut [Self]>;
@@ -127,9 +126,9 @@ fn part<'a, T: Real>(storage: &'a Storage, layout: &Layout) -> Result<&'a [T]> {
 fn norm_of<T: Real>(grads: &[&Tensor]) -> Result<f64> {
     let open: Vec<_> = grads.iter().map(|g| g.storage_and_layout()).collect();
     let values = open.iter().map(|(storage, layout)| part::<T>(storage, layout)).collect::<Result<Vec<_>>>()?;
-    let pieces: Vec<&[T]> = values.iter().flat_map(|x| x.chunks(PIECE)).collect();
-    let mut sums = vec![0f64; pieces.len()];
-    pool::run_on(&mut sums, 1, |i, sum| sum[0] = Arch::new().dispatch(SumOfSquares(pieces[i])));
+    let chunks: Vec<&[T]> = values.iter().flat_map(|x| x.chunks(CHUNK)).collect();
+    let mut sums = vec![0f64; chunks.len()];
+    threads::run_chunks(&mut sums, 1, |i, sum| sum[0] = Arch::new().dispatch(SumOfSquares(chunks[i])));
     Ok(sums.iter().sum::<f64>().sqrt())
 }
 
@@ -138,7 +137,7 @@ struct SumOfSquares<'a, T>(&'a [T]);
 impl<T: Real> WithSimd for SumOfSquares<'_, T> {
     type Output = f64;
 
-    /// Eight partial sums side by side; the order is fixed.
+    /// Eight partial sums, for vector code; the order is fixed.
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> f64 {
         let mut partial = [0f64; 8];
@@ -154,22 +153,22 @@ impl<T: Real> WithSimd for SumOfSquares<'_, T> {
     }
 }
 
-/// Opens everything, cuts it into pieces, and shares them out.
+/// Borrows all values, cuts them into chunks, and shares these among the threads.
 fn fused<T: Real>(slots: &[Slot], rule: &Rule) -> Result<()> {
     let vars: Vec<&Var> = slots.iter().flat_map(|s| [s.weights, s.mean, s.square]).collect();
     let grads: Vec<_> = slots.iter().map(|s| s.grad.storage_and_layout()).collect();
     let grads = grads.iter().map(|(storage, layout)| part::<T>(storage, layout)).collect::<Result<Vec<_>>>()?;
     open(&vars, vec![], &|mut values: Vec<&mut [T]>| {
-        let mut pieces = vec![];
+        let mut chunks = vec![];
         for (slot, grad) in values.chunks_exact_mut(3).zip(&grads) {
             let [p, m, v] = slot else { continue };
             if [p.len(), m.len(), v.len()] != [grad.len(); 3] {
                 bail!("a gradient's shape must be that of its parameter");
             }
-            let (p, m, v) = (p.chunks_mut(PIECE), m.chunks_mut(PIECE), v.chunks_mut(PIECE));
-            pieces.extend(p.zip(m).zip(v).zip(grad.chunks(PIECE)).map(|(((p, m), v), g)| ([p, m, v], g)));
+            let (p, m, v) = (p.chunks_mut(CHUNK), m.chunks_mut(CHUNK), v.chunks_mut(CHUNK));
+            chunks.extend(p.zip(m).zip(v).zip(grad.chunks(CHUNK)).map(|(((p, m), v), g)| ([p, m, v], g)));
         }
-        pool::share(pieces.len(), pieces.into_iter(), |(values, grad)| {
+        threads::for_each(chunks.len(), chunks.into_iter(), |(values, grad)| {
             Arch::new().dispatch(Step { rule: *rule, values, grad });
         });
         Ok(())
@@ -190,22 +189,22 @@ impl<T: Real> WithSimd for Step<'_, T> {
     fn with_simd<S: Simd>(self, _: S) {
         let (r, [p, m, v]) = (self.rule, self.values);
         let t = T::from_f64;
-        let (keep, rate, by, eps, scale) = (t(r.keep), t(r.rate), t(1.0 / r.root), t(r.eps), t(r.scale));
+        let (decay, rate, by, eps, scale) = (t(r.decay_factor), t(r.rate), t(1.0 / r.root), t(r.eps), t(r.scale));
         let ((old1, new1), (old2, new2)) = ((t(r.beta1), t(1.0 - r.beta1)), (t(r.beta2), t(1.0 - r.beta2)));
         for (((p, m), v), &g) in p.iter_mut().zip(m).zip(v).zip(self.grad) {
             let g = g * scale;
             *m = *m * old1 + g * new1;
             *v = *v * old2 + g * g * new2;
-            *p = *p * keep - rate * *m / ((*v).root() * by + eps);
+            *p = *p * decay - rate * *m / ((*v).root() * by + eps);
         }
     }
 }
 
-/// What is done with the values of all variables.
+/// A function of the values of all variables.
 type Then<'a, T> = &'a dyn Fn(Vec<&mut [T]>) -> Result<()>;
 
-/// Opens one variable for writing and, while it is open, those that are left; then calls `then`. That
-/// is the only way to have several open that candle gives.
+/// Borrows the values of one variable and, while it holds them, those of the variables left; then calls `then` with all.
+/// candle lends the values of a variable only to an in-place operation, so that several at once need nested ones.
 struct Open<'a, T> {
     left: &'a [&'a Var],
     open: RefCell<Vec<&'a mut [T]>>,

@@ -1,14 +1,14 @@
 //! Causal attention in one operation: grouped-query with QK-RMSNorm and rotary embedding, or plain.
 
-pub(super) mod fused;
+pub(super) mod cpu;
 mod heads;
 mod operation;
+mod rope;
 mod rows;
-mod turns;
 
 use candle_core::{D, DType, Result, Tensor, bail};
 
-use super::{matrix, norm::rms_norm_reference};
+use super::{norm::rms_norm_reference, storage};
 
 /// Sizes and switches of one attention.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,41 +16,41 @@ pub struct AttentionSpec {
     pub heads: usize,
     pub kv_heads: usize,
     pub head_dim: usize,
-    /// Base of the rotary frequencies; channel i is paired with i + head_dim / 2. `None`: nothing turns.
+    /// Base of the rotary frequencies; channel i is paired with i + head_dim / 2. `None`: no rotary embedding.
     pub theta: Option<f64>,
-    /// Query t sees keys t-window+1..=t; `None` sees the whole past.
+    /// Query t attends to keys t-window+1..=t; `None`: to all up to t.
     pub window: Option<usize>,
-    /// Of the QK norms.
+    /// Added to the mean square in the QK norms.
     pub eps: f64,
-    /// Whether a score falls with distance, by [`slopes`] times tokens in between (ALiBi, arXiv 2108.12409).
+    /// Whether scores get the linear bias of ALiBi (arXiv 2108.12409): minus [`alibi_slopes`] times the distance.
     pub alibi: bool,
 }
 
 impl AttentionSpec {
-    /// As many key heads as query heads, which make up the width; nothing turns or falls.
+    /// Multi-head attention of this width: as many key heads as query heads, no rotary embedding, no ALiBi.
     pub fn plain(width: usize, heads: usize) -> Self {
         Self { heads, kv_heads: heads, head_dim: width / heads, theta: None, window: None, eps: 0.0, alibi: false }
     }
 }
 
 /// ALiBi's slope of each head, 2^(-8 (h + 1) / H).
-pub fn slopes(heads: usize) -> Vec<f32> {
+pub fn alibi_slopes(heads: usize) -> Vec<f32> {
     (1..=heads).map(|h| 2f32.powf(-8.0 * h as f32 / heads as f32)).collect()
 }
 
 /// qkv `(B, T, (H + 2 Hkv) d)`: queries, keys, values side by side; q_norm, k_norm `(d)`.
 /// Returns `(B, T, H d)`.
 pub fn attention(qkv: &Tensor, q_norm: &Tensor, k_norm: &Tensor, spec: AttentionSpec) -> Result<Tensor> {
-    if spec.head_dim.is_multiple_of(2) && matrix::readable(&[qkv, q_norm, k_norm]) {
+    if spec.head_dim.is_multiple_of(2) && storage::readable(&[qkv, q_norm, k_norm]) {
         return operation::attention(qkv, Some([q_norm, k_norm]), spec);
     }
     Ok(reference(qkv, q_norm, k_norm, spec)?.0)
 }
 
-/// As [`attention`], of queries and keys as they are.
+/// As [`attention`], without QK norms.
 pub fn without_norms(qkv: &Tensor, spec: AttentionSpec) -> Result<Tensor> {
-    let turnable = spec.theta.is_none() || spec.head_dim.is_multiple_of(2);
-    if turnable && matrix::readable(&[qkv]) {
+    let can_rotate = spec.theta.is_none() || spec.head_dim.is_multiple_of(2);
+    if can_rotate && storage::readable(&[qkv]) {
         return operation::attention(qkv, None, spec);
     }
     Ok(reference_without_norms(qkv, spec)?.0)
@@ -61,7 +61,7 @@ pub fn reference(qkv: &Tensor, q_norm: &Tensor, k_norm: &Tensor, spec: Attention
     compose(qkv, Some([q_norm, k_norm]), spec)
 }
 
-/// As [`reference`], of queries and keys as they are.
+/// As [`reference`], without QK norms.
 pub fn reference_without_norms(qkv: &Tensor, spec: AttentionSpec) -> Result<(Tensor, Tensor)> {
     compose(qkv, None, spec)
 }
@@ -80,13 +80,13 @@ fn compose(qkv: &Tensor, norms: Option<[&Tensor; 2]>, s: AttentionSpec) -> Resul
     let k = prepared(split(h, kv)?, norms.map(|n| n[1]))?;
     let (k, v) = (repeat_heads(&k, h / kv)?, repeat_heads(&split(h + kv, kv)?, h / kv)?);
     let scores = (q.matmul(&k.t()?)? / (d as f64).sqrt())?; // (B,H,T,T)
-    let scores = if s.alibi { scores.broadcast_sub(&falls(h, t, &scores)?)? } else { scores };
+    let scores = if s.alibi { scores.broadcast_sub(&alibi_bias(h, t, &scores)?)? } else { scores };
     let weights = candle_nn::ops::softmax(&scores.broadcast_add(&mask(t, s.window, &scores)?)?, D::Minus1)?;
     let y = weights.matmul(&v)?.transpose(1, 2)?.reshape((b, t, h * d))?;
     Ok((y, weights))
 }
 
-/// Causal attention with as many key heads as query heads, without norms and rotation.
+/// Causal multi-head attention with as many key heads as query heads, without QK norms and rotary embedding.
 /// qkv `(B, T, 3 D)`: queries, keys, values side by side. Returns `(B, T, D)`.
 pub fn plain(qkv: &Tensor, heads: usize) -> Result<Tensor> {
     without_norms(qkv, plain_spec(qkv, heads)?)
@@ -143,20 +143,20 @@ fn angles(t: usize, d: usize, theta: f64) -> (Vec<f32>, Vec<f32>) {
     (cos, sin)
 }
 
-/// `(B, Hkv, T, d)` -> `(B, Hkv n, T, d)`, each head n times in a row.
+/// `(B, Hkv, T, d)` -> `(B, Hkv n, T, d)`: each head repeated n times.
 fn repeat_heads(x: &Tensor, n: usize) -> Result<Tensor> {
     let (b, kv, t, d) = x.dims4()?;
     x.unsqueeze(2)?.expand((b, kv, n, t, d))?.reshape((b, kv * n, t, d))
 }
 
-/// By how much scores fall with distance, `(H, T, T)`.
-fn falls(heads: usize, t: usize, like: &Tensor) -> Result<Tensor> {
+/// What ALiBi subtracts from scores, `(H, T, T)`: slope times distance.
+fn alibi_bias(heads: usize, t: usize, like: &Tensor) -> Result<Tensor> {
     let each = |slope: f32| (0..t * t).map(move |i| slope * (i / t).saturating_sub(i % t) as f32);
-    let all: Vec<f32> = slopes(heads).into_iter().flat_map(each).collect();
+    let all: Vec<f32> = alibi_slopes(heads).into_iter().flat_map(each).collect();
     Tensor::from_vec(all, (heads, t, t), like.device())?.to_dtype(like.dtype())
 }
 
-/// 0 where query row may see key column, -inf elsewhere. `(T, T)`
+/// 0 where the query of a row may attend to the key of a column, -inf elsewhere. `(T, T)`
 fn mask(t: usize, window: Option<usize>, like: &Tensor) -> Result<Tensor> {
     let w = window.unwrap_or(t).max(1);
     let m: Vec<f32> = (0..t * t)

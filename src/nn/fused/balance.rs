@@ -1,22 +1,19 @@
-//! How evenly sparse units are used: the load-balancing loss of top-k.
+//! The load-balancing loss of sparse units: how evenly top-k selects them. It does not select.
 
 use candle_core::{CpuStorage, CustomOp1, D, Layout, Result, Shape, Tensor};
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{
-    lanes,
-    matrix::{self, ROWS, filled},
-    pool,
-};
+use super::storage;
 use crate::nn::host;
+use crate::nn::kernels::{buffers::build_vec, reduce::TASK_ROWS, simd, threads};
 
 /// F sum_i f_i p_i, a scalar: p the mean over rows of softmax(z), z `(.., F)`; f_i the share of rows that
-/// kept unit i over k. `counts` `(F)` as [`top_k`](super::top_k::top_k) gives them; no gradient. 1 if all
-/// are used alike.
+/// selected unit i, over k. `counts` `(F)` as [`top_k`](super::top_k::top_k) gives them; no gradient. 1 if all
+/// are selected equally often.
 pub fn balance(z: &Tensor, counts: &Tensor, k: usize) -> Result<Tensor> {
     let z = z.contiguous()?;
     let f = z.dim(D::Minus1)?;
-    if !matrix::readable(&[&z]) || counts.dims() != [f] {
+    if !storage::readable(&[&z]) || counts.dims() != [f] {
         return reference(&z, counts, k);
     }
     let scale = f as f32 / ((z.elem_count() / f).pow(2) * k.max(1)) as f32;
@@ -33,11 +30,11 @@ pub fn reference(z: &Tensor, counts: &Tensor, k: usize) -> Result<Tensor> {
 }
 
 struct Balance {
-    /// Of each unit, such that the loss is the sum over rows and units of share times softmax.
+    /// Scaled share of each unit: the loss is the sum over rows and units of share times softmax.
     shares: Vec<f32>,
 }
 
-/// Sum over rows of shares . softmax(row).
+/// The sum over rows of shares . softmax(row).
 struct Forward<'a> {
     z: &'a [f32],
     shares: &'a [f32],
@@ -52,19 +49,19 @@ impl WithSimd for Forward<'_> {
         self.z.chunks_exact(row.len()).fold(0.0, |sum, z| {
             row.copy_from_slice(z);
             let total = exponentials(simd, &mut row);
-            sum + f64::from(lanes::dot(simd, &row, self.shares) / total)
+            sum + f64::from(simd::dot(simd, &row, self.shares) / total)
         })
     }
 }
 
-/// Values become exponentials, of which the largest is 1; returns their sum.
+/// Replaces the values by exp(value - largest) and returns the sum.
 #[inline(always)]
 fn exponentials<S: Simd>(simd: S, row: &mut [f32]) -> f32 {
-    let most = lanes::largest(simd, row);
-    lanes::exp_from(simd, row, most)
+    let most = simd::max(simd, row);
+    simd::exp_shifted_sum(simd, row, most)
 }
 
-/// out <- by p (share - shares . p), p = softmax(z).
+/// out = by p (share - shares . p), p = softmax(z).
 struct Backward<'a> {
     z: &'a [f32],
     shares: &'a [f32],
@@ -81,7 +78,7 @@ impl WithSimd for Backward<'_> {
         for (z, out) in self.z.chunks_exact(f).zip(self.out.chunks_exact_mut(f)) {
             out.copy_from_slice(z);
             let total = exponentials(simd, out);
-            let mean = lanes::dot(simd, out, self.shares) / total;
+            let mean = simd::dot(simd, out, self.shares) / total;
             let scale = self.by / total;
             for (out, share) in out.iter_mut().zip(self.shares) {
                 *out *= scale * (share - mean);
@@ -96,9 +93,9 @@ impl CustomOp1 for Balance {
     }
 
     fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let (z, piece) = (matrix::values(storage, layout)?, ROWS * self.shares.len());
+        let (z, piece) = (storage::values(storage, layout)?, TASK_ROWS * self.shares.len());
         let mut sums = vec![0f64; z.len().div_ceil(piece)];
-        pool::run_on(&mut sums, 1, |i, sum| {
+        threads::run_chunks(&mut sums, 1, |i, sum| {
             let z = &z[i * piece..z.len().min((i + 1) * piece)];
             sum[0] = Arch::new().dispatch(Forward { z, shares: &self.shares });
         });
@@ -106,11 +103,11 @@ impl CustomOp1 for Balance {
     }
 
     fn bwd(&self, z: &Tensor, _: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
-        let by = matrix::read(grad, |g| Ok(g[0]))?;
-        let piece = ROWS * self.shares.len();
-        let dz = matrix::read(z, |z| {
-            Ok(filled(z.len(), |out| {
-                pool::run_on(out, piece, |i, out| {
+        let by = storage::read(grad, |g| Ok(g[0]))?;
+        let piece = TASK_ROWS * self.shares.len();
+        let dz = storage::read(z, |z| {
+            Ok(build_vec(z.len(), |out| {
+                threads::run_chunks(out, piece, |i, out| {
                     Arch::new().dispatch(Backward { z: &z[i * piece..], shares: &self.shares, by, out });
                 });
             }))

@@ -1,16 +1,16 @@
-//! Queries and keys that evolve together before scoring (arXiv 2604.01683): q moves by k, k by f(q),
-//! with f an MLP d -> d -> d (SiLU) that all heads share and a step size for each head.
+//! Queries and keys that evolve as a coupled system before scoring (arXiv 2604.01683): dq/dt = k, dk/dt = f(q), with f an
+//! MLP d -> d -> d (SiLU) that all heads share and a step size for each head. It knows no scores.
 
 use candle_core::{D, Result, Tensor, bail};
 
 use super::{
-    matrix,
     mlp::{self, Act},
+    storage,
 };
 
-mod fused;
+mod cpu;
 
-/// How a step is made; dt = exp(tau) of the head.
+/// The integration scheme; dt = exp(tau) of the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
     /// q' = q + dt k, k' = k + dt f(q), both from the old values.
@@ -38,10 +38,10 @@ pub fn coupled(qkv: &Tensor, f: &Tensor, tau: &Tensor, spec: CoupledSpec) -> Res
         return Ok(qkv.clone());
     }
     let (qkv, f) = (qkv.contiguous()?, f.contiguous()?);
-    if !matrix::readable(&[&qkv, &f, tau]) {
+    if !storage::readable(&[&qkv, &f, tau]) {
         return reference(&qkv, &f, tau, spec);
     }
-    qkv.apply_op3(&f, tau, fused::Evolution { spec })
+    qkv.apply_op3(&f, tau, cpu::Evolution { spec })
 }
 
 pub fn reference(qkv: &Tensor, f: &Tensor, tau: &Tensor, s: CoupledSpec) -> Result<Tensor> {

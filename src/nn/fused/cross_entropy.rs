@@ -1,32 +1,33 @@
 //! Mean cross-entropy in nats from a tied or untied head.
 //!
-//! The fused form walks over the counted rows a block at a time: a block's logits, their softmax, the
-//! loss, and, when something is trained, the gradients of x and of the head at once, so that logits
-//! never exist as a whole. Rows are dealt to a fixed number of groups, each with its own sum of the
-//! head's gradient; the groups are added in order, however many threads there are.
+//! The fused form takes the counted rows in blocks: it computes the logits of a block, their softmax, the loss, and, where
+//! something is trained, the gradients of x and of the head at once, so that the logits of all rows never exist together.
+//! Rows belong to a fixed number of groups, each with its own sum of the head's gradient; the groups are added in order,
+//! however many threads there are.
 
 use std::sync::{Mutex, PoisonError};
 
 use candle_core::{CpuStorage, CustomOp1, CustomOp2, D, DType, Layout, Result, Shape, Tensor, bail};
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{
-    lanes, linear,
-    matrix::{self, View, product},
-    packed::Packed,
-    pool,
-};
 use crate::nn::{IGNORE, host};
 
-/// Rows whose logits exist at one time, in one group.
+use super::{linear, storage};
+use crate::nn::kernels::{
+    matrix::{View, gemm},
+    packed::Packed,
+    simd, threads,
+};
+
+/// Rows of a block, whose logits exist at one time.
 const BLOCK: usize = 128;
-/// Groups of rows, at most.
-const GROUPS: usize = 8;
+/// Largest number of groups of rows.
+const MAX_GROUPS: usize = 8;
 
 /// Mean of -log softmax(x head^T)[target] over the positions whose target is not
 /// [`IGNORE`](crate::nn::IGNORE). x `(.., D)`, head `(V, D)`, targets u32 of as many rows.
 pub fn head_cross_entropy(x: &Tensor, head: &Tensor, targets: &Tensor) -> Result<Tensor> {
-    if !matrix::readable(&[x, head]) || !countable(targets) {
+    if !storage::readable(&[x, head]) || !countable(targets) {
         return reference(&linear::reference(x, head)?, targets);
     }
     let (v, d) = head.dims2()?;
@@ -41,7 +42,7 @@ pub fn head_cross_entropy(x: &Tensor, head: &Tensor, targets: &Tensor) -> Result
 
 /// logits `(.., V)`, targets u32 of as many rows -> scalar.
 pub fn cross_entropy(logits: &Tensor, targets: &Tensor) -> Result<Tensor> {
-    if !matrix::readable(&[logits]) || !countable(targets) {
+    if !storage::readable(&[logits]) || !countable(targets) {
         return reference(logits, targets);
     }
     let v = logits.dim(D::Minus1)?;
@@ -66,7 +67,7 @@ fn countable(targets: &Tensor) -> bool {
     targets.device().is_cpu() && targets.dtype() == DType::U32
 }
 
-/// The rows that count, with their targets, in order.
+/// The rows that the loss counts, with their targets, in order.
 struct Counted(Vec<(usize, usize)>);
 
 impl Counted {
@@ -82,14 +83,14 @@ impl Counted {
         Ok(Self(counted.map(|(row, &id)| (row, id as usize)).collect()))
     }
 
-    /// One over their number; of none, 1.
+    /// The reciprocal of their number, or 1 if there are none.
     fn share(&self) -> f64 {
         1.0 / self.0.len().max(1) as f64
     }
 
-    /// Rows each group has: the same for one size, whatever the threads.
+    /// Rows of a group; they depend on the number of rows alone, not on that of threads.
     fn group(&self) -> usize {
-        self.0.len().div_ceil(GROUPS).max(BLOCK)
+        self.0.len().div_ceil(MAX_GROUPS).max(BLOCK)
     }
 
     fn groups<T: Default>(&self) -> Vec<T> {
@@ -99,14 +100,14 @@ impl Counted {
     }
 }
 
-/// Logits of some rows become the gradient of their summed loss times `scale`; returns that loss.
-struct Softmax<'a> {
+/// Turns the logits of some rows into the gradient of their summed loss times `scale`, and returns that loss.
+struct SoftmaxLoss<'a> {
     logits: &'a mut [f32],
     wanted: &'a [(usize, usize)],
     scale: f32,
 }
 
-impl WithSimd for Softmax<'_> {
+impl WithSimd for SoftmaxLoss<'_> {
     type Output = f64;
 
     #[inline(always)]
@@ -114,9 +115,9 @@ impl WithSimd for Softmax<'_> {
         let v = self.logits.len() / self.wanted.len().max(1);
         let mut loss = 0.0;
         for (row, &(_, target)) in self.logits.chunks_exact_mut(v.max(1)).zip(self.wanted) {
-            let most = lanes::largest(simd, row);
+            let most = simd::max(simd, row);
             let picked = row[target];
-            let total = lanes::exp_from(simd, row, most);
+            let total = simd::exp_shifted_sum(simd, row, most);
             loss += f64::from(total).ln() + f64::from(most) - f64::from(picked);
             let inv = self.scale / total;
             row.iter_mut().for_each(|p| *p *= inv);
@@ -126,37 +127,36 @@ impl WithSimd for Softmax<'_> {
     }
 }
 
-/// Gradients of the loss, empty for what is not trained.
+/// Gradients of the loss; empty for what is not trained.
 #[derive(Default)]
 struct Grads {
     x: Vec<f32>,
     head: Vec<f32>,
 }
 
-/// From the states and the head.
+/// The loss from the last states and the head.
 struct Head {
     counted: Counted,
     rows: usize,
     v: usize,
     d: usize,
-    /// Whether x and the head are.
+    /// Whether x and the head are tracked.
     tracked: (bool, bool),
     grads: Mutex<Grads>,
 }
 
 #[derive(Default)]
-struct Group {
+struct RowGroup {
     loss: f64,
-    grads: Grads, // of the group's counted rows, and its part of the head's
+    grads: Grads, // of the group's counted rows, and its share of the head's
 }
 
 impl Head {
-    /// `across` is the head as states go through it, `(D, V)`, `back` as their gradients do, `(V, D)`, if they are
-    /// wanted.
-    fn group(&self, x: &[f32], (across, back): (&Packed, Option<&Packed>), wanted: &[(usize, usize)]) -> Group {
+    /// One group; `forward` is the head `(D, V)`, and `backward` `(V, D)`, where x is trained.
+    fn group(&self, x: &[f32], (forward, backward): (&Packed, Option<&Packed>), wanted: &[(usize, usize)]) -> RowGroup {
         let (v, d) = (self.v, self.d);
-        let mut out = Group::default();
-        if back.is_some() {
+        let mut out = RowGroup::default();
+        if backward.is_some() {
             out.grads.x = vec![0.0; wanted.len() * d];
         }
         if self.tracked.1 {
@@ -170,21 +170,21 @@ impl Head {
                 states.extend_from_slice(&x[row * d..][..d]);
             }
             let (states, logits) = (View::new(&states, n, d), &mut logits[..n * v]);
-            across.product(logits, states, 1.0); // (n, V)
-            out.loss += Arch::new().dispatch(Softmax { logits, wanted, scale: self.counted.share() as f32 });
+            forward.matmul(logits, states, 1.0); // (n, V)
+            out.loss += Arch::new().dispatch(SoftmaxLoss { logits, wanted, scale: self.counted.share() as f32 });
             let dlogits = View::new(logits, n, v);
-            if let Some(back) = back {
-                back.product(&mut out.grads.x[i * BLOCK * d..], dlogits, 1.0); // (n, D)
+            if let Some(backward) = backward {
+                backward.matmul(&mut out.grads.x[i * BLOCK * d..], dlogits, 1.0); // (n, D)
             }
             if self.tracked.1 {
-                product(&mut out.grads.head, dlogits.t(), states, 1.0, true); // (V, D)
+                gemm(&mut out.grads.head, dlogits.t(), states, 1.0, true); // (V, D)
             }
         }
         out
     }
 
-    /// Puts the groups' gradients together.
-    fn gather(&self, groups: &[Group]) -> Grads {
+    /// Gathers the gradients of all groups.
+    fn gather(&self, groups: &[RowGroup]) -> Grads {
         let d = self.d;
         let mut out = Grads::default();
         if self.tracked.0 {
@@ -210,14 +210,14 @@ impl CustomOp2 for Head {
     }
 
     fn cpu_fwd(&self, s1: &CpuStorage, l1: &Layout, s2: &CpuStorage, l2: &Layout) -> Result<(CpuStorage, Shape)> {
-        let (x, head) = (matrix::values(s1, l1)?, matrix::values(s2, l2)?);
-        let mut groups: Vec<Group> = self.counted.groups();
+        let (x, head) = (storage::values(s1, l1)?, storage::values(s2, l2)?);
+        let mut groups: Vec<RowGroup> = self.counted.groups();
         let size = self.counted.group();
         let head = View::new(head, self.v, self.d);
-        let (across, back) = (Packed::new(head.t()), self.tracked.0.then(|| Packed::new(head)));
-        pool::run_on(&mut groups, 1, |i, group| {
+        let (forward, backward) = (Packed::new(head.t()), self.tracked.0.then(|| Packed::new(head)));
+        threads::run_chunks(&mut groups, 1, |i, group| {
             let wanted = &self.counted.0[i * size..];
-            group[0] = self.group(x, (&across, back.as_ref()), &wanted[..size.min(wanted.len())]);
+            group[0] = self.group(x, (&forward, backward.as_ref()), &wanted[..size.min(wanted.len())]);
         });
         let loss = groups.iter().map(|g| g.loss).sum::<f64>() * self.counted.share();
         if self.tracked != (false, false) {
@@ -227,7 +227,7 @@ impl CustomOp2 for Head {
     }
 
     fn bwd(&self, x: &Tensor, head: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
-        let by = matrix::read(grad, |g| Ok(g[0]))?;
+        let by = storage::read(grad, |g| Ok(g[0]))?;
         let grads = self.grads.lock().unwrap_or_else(PoisonError::into_inner);
         let scaled = |of: &[f32], like: &Tensor| {
             if of.is_empty() {
@@ -239,18 +239,18 @@ impl CustomOp2 for Head {
     }
 }
 
-/// From logits that somebody else wants too: the way back forms the softmax again.
+/// The loss from logits that are needed elsewhere too; backward computes the softmax again.
 struct Logits {
     counted: Counted,
     v: usize,
 }
 
 impl Logits {
-    /// Loss, and dloss/dlogits of the counted rows times `by`, by groups.
+    /// Of each group the loss, and dloss/dlogits of its counted rows times `by`.
     fn groups(&self, logits: &[f32], by: f32) -> Vec<(f64, Vec<f32>)> {
         let (v, size) = (self.v, self.counted.group());
         let mut groups: Vec<(f64, Vec<f32>)> = self.counted.groups();
-        pool::run_on(&mut groups, 1, |i, group| {
+        threads::run_chunks(&mut groups, 1, |i, group| {
             let wanted = &self.counted.0[i * size..];
             let wanted = &wanted[..size.min(wanted.len())];
             let mut own = Vec::with_capacity(wanted.len() * v);
@@ -258,7 +258,7 @@ impl Logits {
                 own.extend_from_slice(&logits[row * v..][..v]);
             }
             let scale = self.counted.share() as f32 * by;
-            let loss = Arch::new().dispatch(Softmax { logits: &mut own, wanted, scale });
+            let loss = Arch::new().dispatch(SoftmaxLoss { logits: &mut own, wanted, scale });
             group[0] = (loss, own);
         });
         groups
@@ -271,14 +271,14 @@ impl CustomOp1 for Logits {
     }
 
     fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let groups = self.groups(matrix::values(storage, layout)?, 1.0);
+        let groups = self.groups(storage::values(storage, layout)?, 1.0);
         let loss = groups.iter().map(|g| g.0).sum::<f64>() * self.counted.share();
         Ok((CpuStorage::F32(vec![loss as f32]), ().into()))
     }
 
     fn bwd(&self, logits: &Tensor, _: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
-        let by = matrix::read(grad, |g| Ok(g[0]))?;
-        let groups = matrix::read(logits, |logits| Ok(self.groups(logits, by)))?;
+        let by = storage::read(grad, |g| Ok(g[0]))?;
+        let groups = storage::read(logits, |logits| Ok(self.groups(logits, by)))?;
         let v = self.v;
         let mut out = vec![0f32; logits.elem_count()];
         let parts = groups.iter().flat_map(|g| g.1.chunks_exact(v));

@@ -1,16 +1,14 @@
-//! Exponential moving averages along time, with coefficients that are fixed, learned a channel, or
-//! given by the input.
+//! Exponential moving averages along time, with coefficients by channel or by channel and time. It does not know where they
+//! come from.
 
 use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{
-    matrix::{self, filled},
-    pool,
-};
+use super::storage;
+use crate::nn::kernels::{buffers::build_vec, reduce, threads};
 
 /// h_t = (1 - a_t) h_{t-1} + a_t x_t. x `(B, T, D)`, a `(D)` or as x, `start` `(B, D)` is h_{-1}, zero
-/// if `None` -> `(B, T, D)`. The last row is the start of whatever comes after.
+/// if `None` -> `(B, T, D)`. To continue, start at the last row.
 pub fn ema(x: &Tensor, a: &Tensor, start: Option<&Tensor>) -> Result<Tensor> {
     let (b, t, d) = x.dims3()?;
     if a.dims() != [d] && a.dims() != [b, t, d] {
@@ -24,7 +22,7 @@ pub fn ema(x: &Tensor, a: &Tensor, start: Option<&Tensor>) -> Result<Tensor> {
         None => Tensor::zeros((b, d), x.dtype(), x.device())?,
     };
     let (x, a) = (x.contiguous()?, a.contiguous()?);
-    if !matrix::readable(&[&x, &a, &zero]) {
+    if !storage::readable(&[&x, &a, &zero]) {
         return reference(&x, &a, start);
     }
     x.apply_op3(&a, &zero, Average)
@@ -34,17 +32,17 @@ pub fn ema(x: &Tensor, a: &Tensor, start: Option<&Tensor>) -> Result<Tensor> {
 pub fn reference(x: &Tensor, a: &Tensor, start: Option<&Tensor>) -> Result<Tensor> {
     let t = x.dim(1)?;
     let later = |y: &Tensor, by: usize| y.narrow(1, 0, t - by)?.pad_with_zeros(1, by, 0);
-    let mut keep = a.affine(-1.0, 1.0)?; // (D) or (B,T,D)
+    let mut decay = a.affine(-1.0, 1.0)?; // (D) or (B,T,D)
     let mut h = x.broadcast_mul(a)?;
     if let Some(start) = start {
-        let first = if keep.rank() == 1 { keep.clone() } else { keep.narrow(1, 0, 1)?.squeeze(1)? }; // (D) or (B,D)
+        let first = if decay.rank() == 1 { decay.clone() } else { decay.narrow(1, 0, 1)?.squeeze(1)? }; // (D) or (B,D)
         let left = start.broadcast_mul(&first)?.unsqueeze(1)?; // (B,1,D)
         h = (h + left.pad_with_zeros(1, 0, t - 1)?)?;
     }
     let mut by = 1;
     while by < t {
-        h = (&h + later(&h, by)?.broadcast_mul(&keep)?)?;
-        keep = if keep.rank() == 1 { keep.sqr()? } else { (&keep * later(&keep, by)?)? };
+        h = (&h + later(&h, by)?.broadcast_mul(&decay)?)?;
+        decay = if decay.rank() == 1 { decay.sqr()? } else { (&decay * later(&decay, by)?)? };
         by *= 2;
     }
     Ok(h)
@@ -52,7 +50,7 @@ pub fn reference(x: &Tensor, a: &Tensor, start: Option<&Tensor>) -> Result<Tenso
 
 struct Average;
 
-/// What one batch row reads.
+/// The inputs of one batch row.
 struct Row<'a> {
     x: &'a [f32],     // (T, D)
     a: &'a [f32],     // (D) or (T, D)
@@ -98,7 +96,7 @@ struct Backward<'a> {
     row: Row<'a>,
     h: &'a [f32],
     grad: &'a [f32],
-    /// dx; da, of this row, added to if one coefficient serves all times; dstart.
+    /// dx; da of this batch row, accumulated over time where coefficients are by channel; dstart.
     out: [&'a mut [f32]; 3],
 }
 
@@ -142,9 +140,11 @@ impl CustomOp3 for Average {
         ls: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
         let (_, t, d) = lx.shape().dims3()?;
-        let given = [matrix::values(x, lx)?, matrix::values(a, la)?, matrix::values(start, ls)?];
-        let out = filled(given[0].len(), |out| {
-            pool::run_on(out, t * d, |i, out| Arch::new().dispatch(Forward { row: Row::new(i, (t, d), given), out }));
+        let given = [storage::values(x, lx)?, storage::values(a, la)?, storage::values(start, ls)?];
+        let out = build_vec(given[0].len(), |out| {
+            threads::run_chunks(out, t * d, |i, out| {
+                Arch::new().dispatch(Forward { row: Row::new(i, (t, d), given), out })
+            });
         });
         Ok((CpuStorage::F32(out), lx.shape().clone()))
     }
@@ -162,14 +162,14 @@ impl CustomOp3 for Average {
         let width = if own { t * d } else { d };
         let mut dstart = vec![0f32; b * d];
         let mut da = vec![0f32; b * width];
-        let dx = matrix::read(grad, |grad| {
-            matrix::read(h, |h| {
-                matrix::read(x, |x| {
-                    matrix::read(a, |a| {
-                        matrix::read(start, |start| {
-                            Ok(filled(x.len(), |dx| {
+        let dx = storage::read(grad, |grad| {
+            storage::read(h, |h| {
+                storage::read(x, |x| {
+                    storage::read(a, |a| {
+                        storage::read(start, |start| {
+                            Ok(build_vec(x.len(), |dx| {
                                 let sized = ((dx, t * d), (&mut da[..], width), (&mut dstart[..], d));
-                                pool::run_on3(sized.0, sized.1, sized.2, |i, out| {
+                                threads::run_chunks3(sized.0, sized.1, sized.2, |i, out| {
                                     let (row, here) = (Row::new(i, (t, d), [x, a, start]), i * t * d..(i + 1) * t * d);
                                     Arch::new().dispatch(Backward { row, h: &h[here.clone()], grad: &grad[here], out });
                                 });
@@ -179,7 +179,7 @@ impl CustomOp3 for Average {
                 })
             })
         })?;
-        let da = if own { da } else { matrix::total(&da, d) };
+        let da = if own { da } else { reduce::sum_rows(&da, d) };
         let made = |v: Vec<f32>, like: &Tensor| Tensor::from_vec(v, like.shape(), like.device()).map(Some);
         Ok((made(dx, x)?, made(da, a)?, made(dstart, start)?))
     }

@@ -2,12 +2,12 @@
 
 use candle_core::{CpuStorage, CustomOp1, DType, Layout, Result, Shape, Tensor, bail};
 
-use super::matrix;
+use super::storage;
 use crate::nn::host;
 
 /// weight `(V, D)`, ids u32 `(B, T)` -> `(B, T, D)`.
 pub fn embedding(weight: &Tensor, ids: &Tensor) -> Result<Tensor> {
-    if !matrix::readable(&[weight]) || !ids.device().is_cpu() || ids.dtype() != DType::U32 || ids.elem_count() == 0 {
+    if !storage::readable(&[weight]) || !ids.device().is_cpu() || ids.dtype() != DType::U32 || ids.elem_count() == 0 {
         return reference(weight, ids);
     }
     let dims = ids.dims2()?;
@@ -31,7 +31,7 @@ impl CustomOp1 for Lookup {
     }
 
     fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let weight = matrix::values(storage, layout)?;
+        let weight = storage::values(storage, layout)?;
         let (rows, d) = layout.shape().dims2()?;
         let mut out = Vec::with_capacity(self.ids.len() * d);
         for &id in &self.ids {
@@ -48,7 +48,7 @@ impl CustomOp1 for Lookup {
     fn bwd(&self, weight: &Tensor, _: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
         let (rows, d) = weight.dims2()?;
         let mut out = vec![0f32; rows * d];
-        matrix::read(grad, |grad| {
+        storage::read(grad, |grad| {
             for (&id, from) in self.ids.iter().zip(grad.chunks_exact(d)) {
                 let row = &mut out[id as usize * d..][..d];
                 row.iter_mut().zip(from).for_each(|(o, g)| *o += g);

@@ -1,42 +1,40 @@
-//! A pre-norm layer in one operation, attention and MLP with their norms, linear maps and sums. For training: what
-//! lies between costs no tensor, and no gradient of it has to be summed.
+//! A pre-norm layer in one operation: attention and MLP with their norms, linear maps and residual sums. For training:
+//! intermediate values cost no tensors, and candle does not have to sum their gradients.
 //!
-//! An operation's way back takes at most three tensors, so a layer's weights are first laid out in one ([`gather`]).
-//! `layers` and `prenorm` say what a layer is, in separate operations; those are its reference form. Here is what
-//! candle sees; `half` knows one half's mathematics, `pieces` what goes through when, and on which thread.
+//! A candle operation has at most three arguments, so the weights of a layer are first flattened into one ([`flatten`]).
+//! The layers of `layers` and `prenorm` in separate operations are its reference form. Here is what candle sees;
+//! `sublayer` knows the arithmetic of a sublayer, `row_tiles` the order of the work and its threads.
 
 use std::sync::{Arc, OnceLock};
 
 use candle_core::{CpuStorage, CustomOp2, CustomOp3, DType, Layout, Result, Shape, Tensor, bail};
 
 use self::{
-    half::{Half, Packs},
-    pieces::{Field, Given, Pieces},
+    row_tiles::{BackwardInputs, Field, RowTiles},
+    sublayer::{PackedWeights, Sublayer},
 };
-use super::{
-    attention::AttentionSpec,
-    ledger::Entry,
-    matrix::{self, filled},
-    mlp::Act,
-};
+use super::{attention::AttentionSpec, grad_accumulator::Entry, mlp::Act, storage};
+use crate::nn::kernels::buffers::build_vec;
 
-mod half;
-mod pieces;
+mod row_tiles;
+mod sublayer;
 
-/// RMSNorm and linear maps without biases, or LayerNorm with weight and bias and biases everywhere.
+/// The norms of a layer, and whether its linear maps have biases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
-    Bare,
-    Biased,
+    /// RMSNorm, no biases.
+    RmsNoBias,
+    /// LayerNorm with weight and bias, biases everywhere.
+    LayerNormBias,
 }
 
-/// A layer. Weights lie in this order, biases only where there are any: a norm's weight `(D)` and bias, queries, keys
-/// and values `((H + 2 Hkv) d, D)` and bias, both QK norms `(d)` if there are any, the map out `(D, H d)` and bias; a
-/// norm's weight and bias, up `(F, D)`, gated `(2F, D)`, and bias, down `(D, F)` and bias.
+/// A layer. Its weights are flattened in this order, biases only where there are any: norm weight `(D)` and bias; queries,
+/// keys and values `((H + 2 Hkv) d, D)` and bias; both QK norms `(d)`, if there are any; output projection `(D, H d)`
+/// and bias; norm weight and bias; up `(F, D)`, or gate above up `(2F, D)`, and bias; down `(D, F)` and bias.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LayerSpec {
     pub style: Style,
-    /// Of the norms.
+    /// Epsilon of the norms.
     pub eps: f64,
     pub attention: AttentionSpec,
     pub qk_norms: bool,
@@ -50,39 +48,40 @@ pub fn suits(x: &Tensor) -> bool {
     x.device().is_cpu() && x.dtype() == DType::F32 && x.elem_count() > 0
 }
 
-/// A layer's weights in one tensor.
+/// The weights of a layer in one tensor.
 #[derive(Debug, Clone)]
-pub struct Gathered {
+pub struct FlatWeights {
     all: Tensor,
-    /// Where their gradient goes, if not through the graph.
+    /// Where their gradient is accumulated, if not through the graph.
     entry: Option<Arc<Entry>>,
-    /// Laid out for products, once for all uses.
-    packs: Option<Arc<Packs>>,
+    /// Packed for products, once for all uses.
+    packed: Option<Arc<PackedWeights>>,
 }
 
-/// Weights one after the other; those that an open ledger takes stay out of the graph.
-pub fn gather(weights: &[&Tensor]) -> Result<Gathered> {
+/// Concatenates weights; those that an accumulator takes stay out of the graph.
+pub fn flatten(weights: &[&Tensor]) -> Result<FlatWeights> {
     match Entry::of(weights)? {
-        Some(entry) => Ok(Gathered { all: entry.all().clone(), entry: Some(entry), packs: None }),
-        None => Ok(Gathered { all: in_a_row(weights)?, entry: None, packs: None }),
+        Some(entry) => Ok(FlatWeights { all: entry.all().clone(), entry: Some(entry), packed: None }),
+        None => Ok(FlatWeights { all: concatenate(weights)?, entry: None, packed: None }),
     }
 }
 
-fn in_a_row<T: AsRef<Tensor>>(weights: &[T]) -> Result<Tensor> {
+fn concatenate<T: AsRef<Tensor>>(weights: &[T]) -> Result<Tensor> {
     let flat = weights.iter().map(|w| w.as_ref().flatten_all()).collect::<Result<Vec<_>>>()?;
     Tensor::cat(&flat, 0)
 }
 
-impl Gathered {
-    /// For several uses: what is laid out for one is kept for the others.
-    pub fn reused(self) -> Self {
-        Self { packs: Some(Arc::default()), ..self }
+impl FlatWeights {
+    /// For several uses, which share the packed weights.
+    pub fn with_shared_packing(self) -> Self {
+        Self { packed: Some(Arc::default()), ..self }
     }
 
-    /// For an operation on these. An entry is only written to by operations that the graph leads to.
+    /// For one operation. Only operations that the graph leads to write to an accumulator: without a tracked input, the
+    /// weights go through the graph.
     fn beside(&self, tracked: bool) -> Result<Self> {
         match &self.entry {
-            Some(entry) if !tracked => Ok(Self { all: in_a_row(entry.weights())?, entry: None, packs: None }),
+            Some(entry) if !tracked => Ok(Self { all: concatenate(entry.weights())?, entry: None, packed: None }),
             _ => Ok(self.clone()),
         }
     }
@@ -96,27 +95,27 @@ impl Gathered {
 }
 
 /// x += Attn(norm x); x += MLP(norm x). x `(B, T, D)` -> `(B, T, D)`; weights as [`LayerSpec`] says.
-pub fn layer(x: &Tensor, weights: &Gathered, spec: LayerSpec) -> Result<Tensor> {
+pub fn layer(x: &Tensor, weights: &FlatWeights, spec: LayerSpec) -> Result<Tensor> {
     let x = x.contiguous()?;
     let (b, t, d) = x.dims3()?;
     weights.check(spec.len(d), &format!("a layer of width {d}"))?;
     let weights = &weights.beside(x.track_op())?;
-    let keep = x.track_op() || weights.all.track_op();
-    x.apply_op2(&weights.all, Residual(Op::new(spec, [b, t, d], weights, keep)))
+    let needs_backward = x.track_op() || weights.all.track_op();
+    x.apply_op2(&weights.all, ResidualLayer(Op::new(spec, [b, t, d], weights, needs_backward)))
 }
 
-/// s (Attn(norm x') + MLP(norm x')) with x' = x + row: what a field makes of a state. x `(B, T, D)`, row
+/// s (Attn(norm x') + MLP(norm x')) with x' = x + row: the slope of a vector field at x. x `(B, T, D)`, row
 /// `(B or 1, 1, D)`; the weights end with the number s.
-pub fn slope(x: &Tensor, row: &Tensor, weights: &Gathered, spec: LayerSpec) -> Result<Tensor> {
-    along(x, row, weights, spec, None)
+pub fn slope(x: &Tensor, row: &Tensor, weights: &FlatWeights, spec: LayerSpec) -> Result<Tensor> {
+    field_step(x, row, weights, spec, None)
 }
 
-/// x + h [`slope`]: an Euler step of a length h.
-pub fn step(x: &Tensor, row: &Tensor, weights: &Gathered, spec: LayerSpec, h: f64) -> Result<Tensor> {
-    along(x, row, weights, spec, Some(h as f32))
+/// x + h [`slope`]: an Euler step of length h.
+pub fn step(x: &Tensor, row: &Tensor, weights: &FlatWeights, spec: LayerSpec, h: f64) -> Result<Tensor> {
+    field_step(x, row, weights, spec, Some(h as f32))
 }
 
-fn along(x: &Tensor, row: &Tensor, weights: &Gathered, spec: LayerSpec, length: Option<f32>) -> Result<Tensor> {
+fn field_step(x: &Tensor, row: &Tensor, weights: &FlatWeights, spec: LayerSpec, length: Option<f32>) -> Result<Tensor> {
     let (x, row) = (x.contiguous()?, row.contiguous()?);
     let (b, t, d) = x.dims3()?;
     weights.check(spec.len(d) + 1, &format!("a slope of width {d}"))?;
@@ -125,18 +124,18 @@ fn along(x: &Tensor, row: &Tensor, weights: &Gathered, spec: LayerSpec, length: 
         bail!("a row {:?} for states {:?}", row.shape(), x.shape());
     }
     let weights = &weights.beside(x.track_op() || row.track_op())?;
-    let keep = x.track_op() || row.track_op() || weights.all.track_op();
-    x.apply_op3(&row, &weights.all, Slope { op: Op::new(spec, [b, t, d], weights, keep), length })
+    let needs_backward = x.track_op() || row.track_op() || weights.all.track_op();
+    x.apply_op3(&row, &weights.all, Slope { op: Op::new(spec, [b, t, d], weights, needs_backward), length })
 }
 
-/// How many values each piece of a half's weights has; 0 for one that is not there. Order: the norm's weight and bias,
-/// the map in and its bias, the QK norms, the map out and its bias.
+/// Number of values of each weight of a sublayer, 0 where there is none: norm weight and bias, input projection and bias,
+/// QK norms, output projection and bias.
 type Sizes = [usize; 8];
 
 impl LayerSpec {
     fn sizes(&self, d: usize) -> [Sizes; 2] {
         let a = &self.attention;
-        let bias = |n: usize| if self.style == Style::Biased { n } else { 0 };
+        let bias = |n: usize| if self.style == Style::LayerNormBias { n } else { 0 };
         let of = |inputs: usize, norm: usize, outputs: usize| {
             [d, bias(d), inputs * d, bias(inputs), norm, norm, d * outputs, bias(d)]
         };
@@ -150,8 +149,8 @@ impl LayerSpec {
     }
 }
 
-/// The pieces of `all`, which begins with them.
-fn cut(mut all: &[f32], sizes: Sizes) -> [&[f32]; 8] {
+/// The weights of a sublayer, with which `all` begins.
+fn split(mut all: &[f32], sizes: Sizes) -> [&[f32]; 8] {
     sizes.map(|n| {
         let (piece, rest) = all.split_at(n);
         all = rest;
@@ -159,7 +158,7 @@ fn cut(mut all: &[f32], sizes: Sizes) -> [&[f32]; 8] {
     })
 }
 
-fn cut_mut(mut all: &mut [f32], sizes: Sizes) -> [&mut [f32]; 8] {
+fn split_mut(mut all: &mut [f32], sizes: Sizes) -> [&mut [f32]; 8] {
     sizes.map(|n| {
         let (piece, rest) = std::mem::take(&mut all).split_at_mut(n);
         all = rest;
@@ -167,7 +166,7 @@ fn cut_mut(mut all: &mut [f32], sizes: Sizes) -> [&mut [f32]; 8] {
     })
 }
 
-fn there(piece: &[f32]) -> Option<&[f32]> {
+fn non_empty(piece: &[f32]) -> Option<&[f32]> {
     (!piece.is_empty()).then_some(piece)
 }
 
@@ -176,67 +175,67 @@ struct Op {
     /// B, T, D.
     shape: [usize; 3],
     entry: Option<Arc<Entry>>,
-    /// Those of all uses, if there are several.
-    packs: Option<Arc<Packs>>,
-    keep: bool,
-    kept: OnceLock<Vec<f32>>,
+    /// Shared by all uses, if there are several.
+    packed: Option<Arc<PackedWeights>>,
+    needs_backward: bool,
+    saved_for_backward: OnceLock<Vec<f32>>,
 }
 
 impl Op {
-    fn new(spec: LayerSpec, shape: [usize; 3], weights: &Gathered, keep: bool) -> Self {
-        let (entry, packs) = (weights.entry.clone(), weights.packs.clone());
-        Self { spec, shape, entry, packs, keep, kept: OnceLock::new() }
+    fn new(spec: LayerSpec, shape: [usize; 3], weights: &FlatWeights, needs_backward: bool) -> Self {
+        let (entry, packed) = (weights.entry.clone(), weights.packed.clone());
+        Self { spec, shape, entry, packed, needs_backward, saved_for_backward: OnceLock::new() }
     }
 
-    fn halves<'a>(&self, weights: &'a [f32]) -> [Half<'a>; 2] {
+    fn sublayers<'a>(&self, weights: &'a [f32]) -> [Sublayer<'a>; 2] {
         let (shape, sizes) = (self.shape, self.spec.sizes(self.shape[2]));
         let (first, second) = weights.split_at(sizes[0].iter().sum());
-        [Half::attention(&self.spec, shape, first, self.keep), Half::mlp(&self.spec, shape, second)]
+        [Sublayer::attention(&self.spec, shape, first, self.needs_backward), Sublayer::mlp(&self.spec, shape, second)]
     }
 
     fn forward(&self, x: &[f32], field: Option<Field>, weights: &[f32]) -> CpuStorage {
-        let halves = self.halves(weights);
-        let own = Packs::default();
-        let packs = self.packs.as_deref().unwrap_or(&own);
-        let pieces = Pieces { shape: self.shape, maps: packs.forth(&halves), halves, field };
-        let mut kept = vec![];
-        let y = filled(x.len(), |y| {
-            if self.keep {
-                kept = filled(pieces.kept(), |kept| pieces.forward(x, y, Some(kept)));
+        let sublayers = self.sublayers(weights);
+        let own = PackedWeights::default();
+        let packed = self.packed.as_deref().unwrap_or(&own);
+        let tiles = RowTiles { shape: self.shape, maps: packed.forward(&sublayers), sublayers, field };
+        let mut saved = vec![];
+        let y = build_vec(x.len(), |y| {
+            if self.needs_backward {
+                saved = build_vec(tiles.saved_len(), |saved| tiles.forward(x, y, Some(saved)));
             } else {
-                pieces.forward(x, y, None);
+                tiles.forward(x, y, None);
             }
         });
-        let _ = self.kept.set(kept); // a forward pass runs once
+        let _ = self.saved_for_backward.set(saved); // an operation runs forward once
         CpuStorage::F32(y)
     }
 
-    /// Gradients of x, of the weights, if they are wanted and go through the graph, and of a field's row.
-    fn back(&self, given: [&[f32]; 2], field: Option<Field>, all: &[f32], wanted: bool) -> Result<Found> {
-        let Some(kept) = self.kept.get().filter(|_| self.keep) else {
+    /// Gradients of x, of the weights, if they are wanted and go through the graph, and of the field's row.
+    fn backward(&self, given: [&[f32]; 2], field: Option<Field>, all: &[f32], wanted: bool) -> Result<Gradients> {
+        let Some(saved) = self.saved_for_backward.get().filter(|_| self.needs_backward) else {
             bail!("a layer is asked for gradients that nothing tracked")
         };
         let [x, g] = given;
-        let (halves, len) = (self.halves(all), all.len());
-        let own = Packs::default();
-        let packs = self.packs.as_deref().unwrap_or(&own);
-        let pieces = Pieces { shape: self.shape, maps: packs.back(&halves), halves, field };
-        let given = Given { x, g, kept };
+        let (sublayers, len) = (self.sublayers(all), all.len());
+        let own = PackedWeights::default();
+        let packed = self.packed.as_deref().unwrap_or(&own);
+        let tiles = RowTiles { shape: self.shape, maps: packed.backward(&sublayers), sublayers, field };
+        let given = BackwardInputs { x, g, saved };
         let (mut dw, mut drow) = (None, vec![]);
-        let dx = filled(x.len(), |dx| {
+        let dx = build_vec(x.len(), |dx| {
             if let Some(entry) = &self.entry {
-                entry.add(|sums| drow = pieces.back(given, dx, sums));
+                entry.add(|sums| drow = tiles.backward(given, dx, sums));
             } else if wanted {
-                dw = Some(filled(len, |dw| drow = pieces.back(given, dx, Some((dw, false)))));
+                dw = Some(build_vec(len, |dw| drow = tiles.backward(given, dx, Some((dw, false)))));
             } else {
-                drow = pieces.back(given, dx, None);
+                drow = tiles.backward(given, dx, None);
             }
         });
-        Ok(Found { dx, dw, drow })
+        Ok(Gradients { dx, dw, drow })
     }
 }
 
-struct Found {
+struct Gradients {
     dx: Vec<f32>,
     dw: Option<Vec<f32>>,
     drow: Vec<f32>,
@@ -246,25 +245,25 @@ fn like(values: Vec<f32>, t: &Tensor) -> Result<Tensor> {
     Tensor::from_vec(values, t.shape(), t.device())
 }
 
-struct Residual(Op);
+struct ResidualLayer(Op);
 
-impl CustomOp2 for Residual {
+impl CustomOp2 for ResidualLayer {
     fn name(&self) -> &'static str {
         "layer"
     }
 
     fn cpu_fwd(&self, x: &CpuStorage, lx: &Layout, w: &CpuStorage, lw: &Layout) -> Result<(CpuStorage, Shape)> {
-        Ok((self.0.forward(matrix::values(x, lx)?, None, matrix::values(w, lw)?), lx.shape().clone()))
+        Ok((self.0.forward(storage::values(x, lx)?, None, storage::values(w, lw)?), lx.shape().clone()))
     }
 
     fn bwd(&self, x: &Tensor, w: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
         let found =
-            matrix::read_all(&[x, w, grad], |[x, weights, g]| self.0.back([x, g], None, weights, w.track_op()))?;
+            storage::read_all(&[x, w, grad], |[x, weights, g]| self.0.backward([x, g], None, weights, w.track_op()))?;
         Ok((Some(like(found.dx, x)?), found.dw.map(|dw| like(dw, w)).transpose()?))
     }
 }
 
-/// The slope, or x after a step of this length along it.
+/// The slope, or x after an Euler step of this length.
 struct Slope {
     op: Op,
     length: Option<f32>,
@@ -290,9 +289,9 @@ impl CustomOp3 for Slope {
         w: &CpuStorage,
         lw: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
-        let (weights, scale) = ending(matrix::values(w, lw)?)?;
-        let field = self.field(matrix::values(row, lr)?, scale);
-        Ok((self.op.forward(matrix::values(x, lx)?, field, weights), lx.shape().clone()))
+        let (weights, scale) = split_scale(storage::values(w, lw)?)?;
+        let field = self.field(storage::values(row, lr)?, scale);
+        Ok((self.op.forward(storage::values(x, lx)?, field, weights), lx.shape().clone()))
     }
 
     fn bwd(
@@ -303,17 +302,17 @@ impl CustomOp3 for Slope {
         _: &Tensor,
         grad: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let found = matrix::read_all(&[x, row, w, grad], |[x, row, all, g]| {
-            let (_, scale) = ending(all)?;
-            self.op.back([x, g], self.field(row, scale), all, w.track_op())
+        let found = storage::read_all(&[x, row, w, grad], |[x, row, all, g]| {
+            let (_, scale) = split_scale(all)?;
+            self.op.backward([x, g], self.field(row, scale), all, w.track_op())
         })?;
         let drow = row.track_op().then(|| like(found.drow, row)).transpose()?;
         Ok((Some(like(found.dx, x)?), drow, found.dw.map(|dw| like(dw, w)).transpose()?))
     }
 }
 
-/// All weights but the last number, and that.
-fn ending(all: &[f32]) -> Result<(&[f32], f32)> {
+/// All weights but the last number, and that number, the scale.
+fn split_scale(all: &[f32]) -> Result<(&[f32], f32)> {
     match all.split_last() {
         Some((scale, weights)) => Ok((weights, *scale)),
         None => bail!("a slope has no weights"),

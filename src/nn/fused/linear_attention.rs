@@ -1,21 +1,20 @@
-//! Linear attention strictly over the past, between two layers of ReLU neurons, the second gated by
-//! the first (BDH-GPU, arXiv 2509.26507): neurons are queries and keys alike, there is no softmax and
-//! no scale.
+//! Strictly causal linear attention between two layers of ReLU neurons, the second gated by the first (BDH-GPU, arXiv
+//! 2509.26507): the neurons are both queries and keys, and there is neither softmax nor scale.
 
 use std::{f32::consts::TAU, ops::Range, sync::Arc};
 
 use candle_core::{D, Result, Tensor, bail};
 
-use super::{matrix, norm};
+use super::{norm, storage};
 
-mod fused;
-mod kept;
+mod cpu;
 mod past;
 mod rows;
+mod saved;
 
 pub use past::past;
 
-/// Of the norm between the two layers.
+/// Epsilon of the LayerNorm between the two layers.
 const EPS: f64 = 1e-5;
 /// Base of the rotary frequencies.
 const THETA: f32 = 65536.0;
@@ -23,34 +22,34 @@ const THETA: f32 = 65536.0;
 /// Switches of one attention.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearAttentionSpec {
-    /// Whether queries and keys turn with their position.
+    /// Whether queries and keys get rotary embedding.
     pub rotary: bool,
-    /// Whether a token's trace fades by a factor of its head's at every later token (ALiBi's slopes).
+    /// Whether what a token adds to the state decays at every later token, by a factor for each head ([`decays`]).
     pub damped: bool,
-    /// Whether gradients reach keys and values, and so what earlier tokens have done.
+    /// Whether gradients reach keys and values, and so earlier tokens.
     pub through_past: bool,
-    /// Turns a token by pair of neurons `(N / 2)`, the same in every head; `None` for [`turns_a_token`].
+    /// RopeTable a token by pair of neurons `(N / 2)`, the same in every head; `None` for [`default_frequency`].
     pub frequencies: Option<Arc<[f32]>>,
 }
 
 impl LinearAttentionSpec {
-    /// Turns a token of each pair of n neurons a head, `(N / 2)`.
-    pub fn turns(&self, n: usize) -> Vec<f32> {
-        (0..n / 2).map(|i| self.turns_of(i, n)).collect()
+    /// RopeTable a token of each pair of n neurons a head, `(N / 2)`.
+    pub fn pair_frequencies(&self, n: usize) -> Vec<f32> {
+        (0..n / 2).map(|i| self.pair_frequency(i, n)).collect()
     }
 
-    /// Turns a token of pair `pair` of n neurons a head.
-    pub fn turns_of(&self, pair: usize, n: usize) -> f32 {
+    /// RopeTable a token of pair `pair` of n neurons a head.
+    pub fn pair_frequency(&self, pair: usize, n: usize) -> f32 {
         match &self.frequencies {
             Some(table) => table.get(pair).copied().unwrap_or_default(),
-            None => turns_a_token(pair, n),
+            None => default_frequency(pair, n),
         }
     }
 
-    /// Errors if n neurons a head cannot turn so.
+    /// Checks that n neurons a head can be rotated in pairs with these frequencies.
     fn check(&self, n: usize) -> Result<()> {
         if self.rotary && !n.is_multiple_of(2) {
-            bail!("{n} neurons a head do not turn in pairs; choose an even number");
+            bail!("{n} neurons a head cannot be rotated in pairs; choose an even number");
         }
         match &self.frequencies {
             Some(table) if table.len() != n / 2 => {
@@ -76,19 +75,19 @@ pub fn linear_attention(v: &Tensor, encoders: &Tensor, decoder: &Tensor, spec: L
     }
     spec.check(n)?;
     let (v, encoders, decoder) = (v.contiguous()?, encoders.contiguous()?, decoder.contiguous()?);
-    if !matrix::readable(&[&v, &encoders, &decoder]) {
+    if !storage::readable(&[&v, &encoders, &decoder]) {
         let (e, ev) = (encoders.narrow(0, 0, twice / 2)?, encoders.narrow(0, twice / 2, twice / 2)?);
-        return mapped_reference(&reference(&v, &e, &ev, spec)?.packed()?, &decoder);
+        return decode_reference(&reference(&v, &e, &ev, spec)?.packed()?, &decoder);
     }
-    fused::apply(&v, &encoders, &decoder, spec)
+    cpu::apply(&v, &encoders, &decoder, spec)
 }
 
 /// y `(B, T, I)` times w `(I, O)`.
-fn mapped_reference(y: &Tensor, w: &Tensor) -> Result<Tensor> {
+fn decode_reference(y: &Tensor, w: &Tensor) -> Result<Tensor> {
     super::linear::reference(y, &w.t()?)
 }
 
-/// What the reference form finds on its way.
+/// Intermediate values of the reference form.
 pub struct Parts {
     /// First layer, `(B, H, T, N)`.
     pub x: Tensor,
@@ -114,36 +113,36 @@ pub fn reference(v: &Tensor, encoder: &Tensor, encoder_v: &Tensor, spec: LinearA
     Ok(Parts { x, a, y })
 }
 
-/// What is left of a trace after one token, by head: ALiBi's slopes 2^(-8 (h + 1) / H), as factors.
+/// The decay factor of the state at every token, by head: exp(-s) with ALiBi's slope s = 2^(-8 (h + 1) / H).
 pub fn decays(heads: usize) -> Vec<f32> {
     (1..=heads).map(|h| (-(2f32.powf(-8.0 * h as f32 / heads as f32))).exp()).collect()
 }
 
-/// Turns pairs of neurons, 2i with 2i + 1, by position, the first token's being `from`, as fast as `spec`
+/// RopeTable pairs of neurons, 2i with 2i + 1, by position, the first token's being `from`, as fast as `spec`
 /// says. x `(B, H, T, N)`.
 pub fn rotate(x: &Tensor, from: usize, spec: &LinearAttentionSpec) -> Result<Tensor> {
     let (b, h, t, n) = x.dims4()?;
     spec.check(n)?;
-    let (cos, sin) = angles(from..from + t, &spec.turns(n));
+    let (cos, sin) = angles(from..from + t, &spec.pair_frequencies(n));
     let table = |values| Tensor::from_vec(values, (t, n / 2, 1), x.device())?.to_dtype(x.dtype());
     let (cos, sin) = (table(cos)?, table(sin)?);
     let pairs = x.reshape((b * h, t, n / 2, 2))?;
     let (first, second) = (pairs.narrow(3, 0, 1)?, pairs.narrow(3, 1, 1)?);
-    let turned = [
+    let rotated = [
         (first.broadcast_mul(&cos)? - second.broadcast_mul(&sin)?)?,
         (second.broadcast_mul(&cos)? + first.broadcast_mul(&sin)?)?,
     ];
-    Tensor::cat(&turned, 3)?.reshape((b, h, t, n))
+    Tensor::cat(&rotated, 3)?.reshape((b, h, t, n))
 }
 
-/// Turns a token of pair `pair` of n neurons a head: 65536^(-2 pair / n) / 2 pi.
-pub fn turns_a_token(pair: usize, n: usize) -> f32 {
+/// RopeTable a token of pair `pair` of n neurons a head: 65536^(-2 pair / n) / 2 pi.
+pub fn default_frequency(pair: usize, n: usize) -> f32 {
     THETA.powf(-((2 * pair) as f32 / n as f32)) / TAU
 }
 
-/// Cosines and sines by position and pair, each `(T, N / 2)`, from turns a token by pair; only what is
-/// left of whole turns counts, in f32.
-fn angles(positions: Range<usize>, turns: &[f32]) -> (Vec<f32>, Vec<f32>) {
-    let phases = positions.flat_map(|at| turns.iter().map(move |f| (at as f32 * f).fract() * TAU));
+/// Cosines and sines by position and pair, each `(T, N / 2)`, from frequencies in cycles a token; whole cycles are dropped
+/// before the angle is formed, for precision in f32.
+fn angles(positions: Range<usize>, frequencies: &[f32]) -> (Vec<f32>, Vec<f32>) {
+    let phases = positions.flat_map(|at| frequencies.iter().map(move |f| (at as f32 * f).fract() * TAU));
     phases.map(|p| (p.cos(), p.sin())).unzip()
 }

@@ -1,32 +1,25 @@
-//! One operation a file: reference form (plain candle, differentiable), fused CPU form, backward.
+//! One operation a file: its reference form (plain candle, differentiable), its fused CPU form, and its backward.
 //!
-//! A layer calls the function named after the operation; which form runs is decided there. The
-//! reference form is public for tests and taps.
+//! A layer calls the function named after the operation, which chooses the form. The reference form is public for tests
+//! and taps. The arithmetic on slices that operations share is in `kernels`.
 
 pub mod adamw;
-pub mod advanced;
+pub mod add_row;
 pub mod attention;
+pub mod axpy;
 pub mod balance;
 pub mod coupled;
 pub mod cross_entropy;
 pub mod ema;
 pub mod embedding;
-mod lanes;
+pub mod grad_accumulator;
 pub mod layer;
-pub mod ledger;
 pub mod linear;
 pub mod linear_attention;
-mod matrix;
 pub mod mlp;
 pub mod norm;
-mod packed;
-mod places;
-pub mod pool;
-pub mod scaled;
-pub mod shift;
-mod tile;
+pub mod scaled_add;
+mod storage;
 pub mod top_k;
-mod transpose;
 
-pub use ledger::Ledger;
-pub use pool::set_threads;
+pub use grad_accumulator::Ledger;

@@ -1,10 +1,12 @@
-//! Root-mean-square and layer normalisation over the last axis.
+//! RMSNorm and LayerNorm over the last axis. It does not know what is normalised.
 
 use candle_core::{CpuStorage, CustomOp2, CustomOp3, D, Layout, Result, Shape, Tensor};
 
-use super::{
-    matrix::{self, ROWS, filled, total},
-    pool,
+use super::storage;
+use crate::nn::kernels::{
+    buffers::build_vec,
+    reduce::{TASK_ROWS, sum_rows},
+    threads,
 };
 
 mod rows;
@@ -12,7 +14,7 @@ mod rows;
 /// x / sqrt(mean(x^2) + eps) * weight. x `(.., D)`, weight `(D)`.
 pub fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) -> Result<Tensor> {
     let x = x.contiguous()?;
-    if !matrix::readable(&[&x, weight]) {
+    if !storage::readable(&[&x, weight]) {
         return rms_norm_reference(&x, weight, eps);
     }
     x.apply_op2(weight, RmsNorm { eps: eps as f32 })
@@ -32,7 +34,7 @@ pub fn layer_norm(x: &Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>, ep
         None => Tensor::full(value, d, x.device())?.contiguous(),
     };
     let (w, b) = (constant(weight, 1.0)?, constant(bias, 0.0)?);
-    if !matrix::readable(&[&x, &w, &b]) {
+    if !storage::readable(&[&x, &w, &b]) {
         return layer_norm_reference(&x, weight, bias, eps);
     }
     x.apply_op3(&w, &b, LayerNorm { eps: eps as f32 })
@@ -54,7 +56,7 @@ pub fn layer_norm_reference(x: &Tensor, weight: Option<&Tensor>, bias: Option<&T
 fn width(x: &Shape, w: &Shape) -> Result<usize> {
     let d = w.dims1()?;
     if x.dims().last() != Some(&d) {
-        candle_core::bail!("a norm over {d} channels is given {x:?}");
+        candle_core::bail!("a norm over {d} channels is inputs {x:?}");
     }
     Ok(d)
 }
@@ -62,9 +64,9 @@ fn width(x: &Shape, w: &Shape) -> Result<usize> {
 /// Which norm of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// With a weight.
+    /// RMSNorm, with a weight.
     Rms,
-    /// With a weight and a bias.
+    /// LayerNorm, with a weight and a bias.
     Layer,
 }
 
@@ -76,46 +78,46 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// x, rows as wide as the weight, normalised; RMSNorm reads no bias.
+    /// The norm of x, whose rows are as wide as the weight; RMSNorm reads no bias.
     pub fn forward(self, x: &[f32], [weight, bias]: [&[f32]; 2]) -> Vec<f32> {
         let d = weight.len();
-        filled(x.len(), |y| {
-            pool::run_on(y, ROWS * d, |i, y| {
-                let x = &x[i * ROWS * d..];
+        build_vec(x.len(), |y| {
+            threads::run_chunks(y, TASK_ROWS * d, |i, y| {
+                let x = &x[i * TASK_ROWS * d..];
                 rows::forward(self.kind, y, x, [weight, bias], self.eps);
             });
         })
     }
 
-    /// dx <- the gradient of x, plus `rest`, from that of the result; returns those of the weight and of the bias (zero
-    /// for RMSNorm). If there is room for it, y <- the result again.
-    pub fn back(
+    /// Given the gradient of the result: dx = the gradient of x [+ residual]; returns those of the weight and of the bias
+    /// (zero for RMSNorm). Unless it is empty, y gets the result again.
+    pub fn backward(
         self,
         [dx, y]: [&mut [f32]; 2],
         [x, grad]: [&[f32]; 2],
         weights: [&[f32]; 2],
-        rest: Option<&[f32]>,
+        residual: Option<&[f32]>,
     ) -> [Vec<f32>; 2] {
         let (d, n) = (weights[0].len(), dx.len());
-        let size = ROWS * d;
+        let size = TASK_ROWS * d;
         let mut dw = vec![0f32; n.div_ceil(size) * d];
         let mut db = dw.clone();
         let mut ys: Vec<&mut [f32]> = y.chunks_mut(size).collect();
         ys.resize_with(n.div_ceil(size), || &mut []);
-        let places = dx.chunks_mut(size).zip(ys).zip(dw.chunks_mut(d).zip(db.chunks_mut(d)));
-        pool::share(n.div_ceil(size), places.enumerate(), |(i, ((dx, y), (dw, db)))| {
+        let outputs = dx.chunks_mut(size).zip(ys).zip(dw.chunks_mut(d).zip(db.chunks_mut(d)));
+        threads::for_each(n.div_ceil(size), outputs.enumerate(), |(i, ((dx, y), (dw, db)))| {
             let at = i * size..i * size + dx.len();
-            let rest = rest.map(|r| &r[at.clone()]);
-            let given = rows::Given { x: &x[at.clone()], g: &grad[at], weights, rest };
-            rows::back(self.kind, rows::Found { dx, y, dw, db }, given, self.eps);
+            let residual = residual.map(|r| &r[at.clone()]);
+            let inputs = rows::Inputs { x: &x[at.clone()], g: &grad[at], weights, residual };
+            rows::backward(self.kind, rows::Outputs { dx, y, dw, db }, inputs, self.eps);
         });
-        [total(&dw, d), total(&db, d)]
+        [sum_rows(&dw, d), sum_rows(&db, d)]
     }
 
-    /// As [`Rows::back`], dx first.
-    fn gradients(self, given: [&[f32]; 2], weight: &[f32]) -> [Vec<f32>; 3] {
+    /// As [`Rows::backward`]: the gradients of x, weight and bias.
+    fn gradients(self, inputs: [&[f32]; 2], weight: &[f32]) -> [Vec<f32>; 3] {
         let mut sums = [vec![], vec![]];
-        let dx = filled(given[0].len(), |dx| sums = self.back([dx, &mut []], given, [weight, &[]], None));
+        let dx = build_vec(inputs[0].len(), |dx| sums = self.backward([dx, &mut []], inputs, [weight, &[]], None));
         let [dw, db] = sums;
         [dx, dw, db]
     }
@@ -138,12 +140,12 @@ impl CustomOp2 for RmsNorm {
 
     fn cpu_fwd(&self, x: &CpuStorage, lx: &Layout, w: &CpuStorage, lw: &Layout) -> Result<(CpuStorage, Shape)> {
         width(lx.shape(), lw.shape())?;
-        let y = self.rows().forward(matrix::values(x, lx)?, [matrix::values(w, lw)?, &[]]);
+        let y = self.rows().forward(storage::values(x, lx)?, [storage::values(w, lw)?, &[]]);
         Ok((CpuStorage::F32(y), lx.shape().clone()))
     }
 
     fn bwd(&self, x: &Tensor, w: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
-        let [dx, dw, _] = matrix::read_all(&[x, grad, w], |[x, g, w]| Ok(self.rows().gradients([x, g], w)))?;
+        let [dx, dw, _] = storage::read_all(&[x, grad, w], |[x, g, w]| Ok(self.rows().gradients([x, g], w)))?;
         let made = |v: Vec<f32>, like: &Tensor| Tensor::from_vec(v, like.shape(), like.device());
         Ok((Some(made(dx, x)?), Some(made(dw, w)?)))
     }
@@ -175,7 +177,7 @@ impl CustomOp3 for LayerNorm {
     ) -> Result<(CpuStorage, Shape)> {
         width(lx.shape(), lw.shape())?;
         width(lx.shape(), lb.shape())?;
-        let y = self.rows().forward(matrix::values(x, lx)?, [matrix::values(w, lw)?, matrix::values(b, lb)?]);
+        let y = self.rows().forward(storage::values(x, lx)?, [storage::values(w, lw)?, storage::values(b, lb)?]);
         Ok((CpuStorage::F32(y), lx.shape().clone()))
     }
 
@@ -187,7 +189,7 @@ impl CustomOp3 for LayerNorm {
         _: &Tensor,
         grad: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let [dx, dw, db] = matrix::read_all(&[x, grad, w], |[x, g, w]| Ok(self.rows().gradients([x, g], w)))?;
+        let [dx, dw, db] = storage::read_all(&[x, grad, w], |[x, g, w]| Ok(self.rows().gradients([x, g], w)))?;
         let made = |v: Vec<f32>, like: &Tensor| Tensor::from_vec(v, like.shape(), like.device());
         Ok((Some(made(dx, x)?), Some(made(dw, w)?), Some(made(db, b)?)))
     }

@@ -1,55 +1,57 @@
-//! The k largest of each row, the rest zero; the gradient goes straight through to all of them.
+//! The k largest values of each row, the rest zero, with a straight-through gradient to all of them.
 
 use std::sync::Mutex;
 
 use candle_core::{CpuStorage, CustomOp1, D, Layout, Result, Shape, Tensor, bail};
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{
-    matrix::{self, ROWS},
-    pool,
+use super::storage;
+use crate::nn::kernels::{
+    buffers::build_vec,
+    reduce::{self, TASK_ROWS},
+    threads,
 };
 
-/// What is left of the rows, and how often each column is among the k.
+/// The selected values, and how often each column is among the k.
 pub struct TopK {
-    /// `(.., F)`
-    pub kept: Tensor,
-    /// Rows that kept a column, `(F)`; no gradient.
+    /// `(.., F)`, 0 where a value is not selected.
+    pub selected: Tensor,
+    /// Number of rows that selected a column, `(F)`; no gradient.
     pub counts: Tensor,
 }
 
-/// z `(.., F)`. Exactly k of a row are kept (all if it has fewer); of equal values the first ones.
+/// z `(.., F)`. Exactly k of a row are selected (all if it has fewer); of equal values the first ones.
 pub fn top_k(z: &Tensor, k: usize) -> Result<TopK> {
     let z = z.contiguous()?;
-    if !matrix::readable(&[&z]) {
+    if !storage::readable(&[&z]) {
         return reference(&z, k);
     }
     let f = z.dim(D::Minus1)?;
-    let (kept, counts) = matrix::read(&z, |z| Ok(select(z, f, k)))?;
+    let (saved, counts) = storage::read(&z, |z| Ok(select(z, f, k)))?;
     let counts = Tensor::from_vec(counts, f, z.device())?;
-    Ok(TopK { kept: z.apply_op1(Straight(Mutex::new(Some(kept))))?, counts })
+    Ok(TopK { selected: z.apply_op1(Straight(Mutex::new(Some(saved))))?, counts })
 }
 
 pub fn reference(z: &Tensor, k: usize) -> Result<TopK> {
     let f = z.dim(D::Minus1)?;
-    // the place of each value in its row, largest first
+    // the rank of each value in its row, largest first
     let order = z.detach().contiguous()?.arg_sort_last_dim(false)?;
-    let place = order.arg_sort_last_dim(true)?;
-    let mask = place.lt(k as f64)?.to_dtype(z.dtype())?;
-    let kept = (z + ((z * &mask)? - z)?.detach())?;
-    Ok(TopK { kept, counts: mask.reshape(((), f))?.sum(0)? })
+    let rank = order.arg_sort_last_dim(true)?;
+    let mask = rank.lt(k as f64)?.to_dtype(z.dtype())?;
+    let saved = (z + ((z * &mask)? - z)?.detach())?;
+    Ok(TopK { selected: saved, counts: mask.reshape(((), f))?.sum(0)? })
 }
 
 /// Rows of f values with all but the k largest zero, and the counts of columns.
 fn select(z: &[f32], f: usize, k: usize) -> (Vec<f32>, Vec<f32>) {
-    let mut counts = vec![0f32; z.len().div_ceil(ROWS * f) * f];
-    let out = matrix::filled(z.len(), |out| {
-        pool::run_on2((out, ROWS * f), (&mut counts, f), |i, [out, counts]| {
-            let z = &z[i * ROWS * f..][..out.len()];
+    let mut counts = vec![0f32; z.len().div_ceil(TASK_ROWS * f) * f];
+    let out = build_vec(z.len(), |out| {
+        threads::run_chunks2((out, TASK_ROWS * f), (&mut counts, f), |i, [out, counts]| {
+            let z = &z[i * TASK_ROWS * f..][..out.len()];
             Arch::new().dispatch(Select { z, out, counts, k });
         });
     });
-    (out, matrix::total(&counts, f))
+    (out, reduce::sum_rows(&counts, f))
 }
 
 struct Select<'a> {
@@ -70,11 +72,11 @@ impl WithSimd for Select<'_> {
             keys.iter_mut().zip(z).for_each(|(key, z)| *key = ordered(*z));
             let (least, mut ties) = threshold(&keys, self.k);
             for (((out, &z), &key), count) in out.iter_mut().zip(z).zip(&keys).zip(self.counts.iter_mut()) {
-                let keep = key > least;
-                *out = if keep { z } else { 0.0 };
-                *count += if keep { 1.0 } else { 0.0 };
+                let needs_backward = key > least;
+                *out = if needs_backward { z } else { 0.0 };
+                *count += if needs_backward { 1.0 } else { 0.0 };
             }
-            // apart, so that the loop above, which is all that most rows need, becomes vector code
+            // a loop of its own, so that the one above, which is all that most rows need, becomes vector code
             let mut at = 0;
             while ties > 0 && at < f {
                 if keys[at] == least {
@@ -87,15 +89,15 @@ impl WithSimd for Select<'_> {
     }
 }
 
-/// A number that orders as the value does; NaN is above or below all.
+/// An integer that orders as the value does; NaN is above or below all.
 #[inline(always)]
 fn ordered(x: f32) -> u32 {
     let bits = x.to_bits();
     bits ^ if bits >> 31 == 1 { u32::MAX } else { 1 << 31 }
 }
 
-/// (t, n): what is above t belongs to the k largest, and the first n that equal it. By bisection over
-/// the bits; most rows end early, when a t has exactly k above it.
+/// (t, n): the k largest are those above t and the first n that equal it. Found by bisection over the bits; most rows end
+/// early, at a t that has exactly k above it.
 #[inline(always)]
 fn threshold(keys: &[u32], k: usize) -> (u32, usize) {
     if k >= keys.len() {
@@ -125,7 +127,7 @@ fn at_least(keys: &[u32], least: u32) -> usize {
     keys.iter().map(|&key| u32::from(key >= least)).sum::<u32>() as usize
 }
 
-/// Values that are there already; the way back lets the gradient through as it is.
+/// Selected values that are computed already; the gradient is passed through (straight-through estimator).
 struct Straight(Mutex<Option<Vec<f32>>>);
 
 impl CustomOp1 for Straight {

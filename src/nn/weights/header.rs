@@ -31,10 +31,10 @@ pub(super) fn contents(mut file: File, length: u64, first: &[u8; 4]) -> Result<C
     file.read_exact(&mut header).map_err(|e| e.to_string())?;
     let Ok(Value::Object(header)) = serde_json::from_slice(&header) else { return Err(unlike()) };
     let mut entries = vec![];
-    let mut said = BTreeMap::new();
+    let mut metadata = BTreeMap::new();
     for (name, about) in header {
         if name == "__metadata__" {
-            tell(&about, "", &mut said);
+            tell(&about, "", &mut metadata);
             continue;
         }
         let damaged = || format!("its header is damaged where it tells of tensor `{name}`");
@@ -55,19 +55,19 @@ pub(super) fn contents(mut file: File, length: u64, first: &[u8; 4]) -> Result<C
         let strides = row_major(&shape);
         entries.push(placed(name, (kind, kind_name), (shape, strides), (at, end))?);
     }
-    Ok(Contents { entries, said })
+    Ok(Contents { entries, metadata })
 }
 
 /// Scalars by dotted path; words that are JSON themselves are read as such.
-fn tell(value: &Value, path: &str, said: &mut BTreeMap<String, String>) {
+fn tell(value: &Value, path: &str, metadata: &mut BTreeMap<String, String>) {
     let under = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {
-        Value::Object(o) => o.iter().for_each(|(k, v)| tell(v, &under(k), said)),
+        Value::Object(o) => o.iter().for_each(|(k, v)| tell(v, &under(k), metadata)),
         Value::String(s) => match serde_json::from_str(s) {
-            Ok(inner @ Value::Object(_)) => tell(&inner, path, said),
-            _ => drop(said.insert(path.to_owned(), s.clone())),
+            Ok(inner @ Value::Object(_)) => tell(&inner, path, metadata),
+            _ => drop(metadata.insert(path.to_owned(), s.clone())),
         },
         Value::Array(_) => {}
-        other => drop(said.insert(path.to_owned(), other.to_string())),
+        other => drop(metadata.insert(path.to_owned(), other.to_string())),
     }
 }

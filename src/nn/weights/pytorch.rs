@@ -53,9 +53,9 @@ pub(super) fn contents(file: File, length: u64) -> Result<Contents, String> {
         return Err("it is a zip without the pickle of torch.save".into());
     };
     let pickle = pickle::read(&bytes)?;
-    let mut walk = Walk { pickle: &pickle, folder, places, nodes: 0, entries: vec![], said: BTreeMap::new() };
+    let mut walk = Walk { pickle: &pickle, folder, places, nodes: 0, entries: vec![], metadata: BTreeMap::new() };
     walk.go(pickle.top, "", 0)?;
-    Ok(Contents { entries: walk.entries, said: walk.said })
+    Ok(Contents { entries: walk.entries, metadata: walk.metadata })
 }
 
 struct Walk<'a> {
@@ -64,7 +64,7 @@ struct Walk<'a> {
     places: HashMap<String, (u64, u64)>,
     nodes: usize,
     entries: Vec<Entry>,
-    said: BTreeMap<String, String>,
+    metadata: BTreeMap<String, String>,
 }
 
 impl Walk<'_> {
@@ -78,10 +78,10 @@ impl Walk<'_> {
             return Ok(());
         }
         match self.pickle.get(node) {
-            Node::Int(n) => drop(self.said.insert(path.to_owned(), n.to_string())),
-            Node::Float(v) => drop(self.said.insert(path.to_owned(), v.to_string())),
-            Node::Bool(b) => drop(self.said.insert(path.to_owned(), b.to_string())),
-            Node::Text(s) => drop(self.said.insert(path.to_owned(), (*s).to_owned())),
+            Node::Int(n) => drop(self.metadata.insert(path.to_owned(), n.to_string())),
+            Node::Float(v) => drop(self.metadata.insert(path.to_owned(), v.to_string())),
+            Node::Bool(b) => drop(self.metadata.insert(path.to_owned(), b.to_string())),
+            Node::Text(s) => drop(self.metadata.insert(path.to_owned(), (*s).to_owned())),
             Node::Dict(pairs) => {
                 for (key, value) in pairs {
                     if let Some(path) = self.under(path, *key) {

@@ -224,7 +224,7 @@ impl Turn {
         if !attention.rotary {
             return Self { left, ..Self::NONE };
         }
-        let angle = f64::from(spec.attention().turns_of(within / 2, per_head)) * std::f64::consts::TAU;
+        let angle = f64::from(spec.attention().pair_frequency(within / 2, per_head)) * std::f64::consts::TAU;
         let sin = if within.is_multiple_of(2) { angle.sin() } else { -angle.sin() };
         Self { cos: angle.cos(), sin, left }
     }

@@ -8,9 +8,9 @@ use orrery::nn::{
         attention::{self, AttentionSpec},
         cross_entropy::{self, cross_entropy, head_cross_entropy},
         embedding::{self, embedding},
-        linear, set_threads,
+        linear,
     },
-    host,
+    host, set_threads,
 };
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
@@ -181,7 +181,7 @@ fn with_alibi_weights_halve_at_the_distance_of_the_slope() -> Result<()> {
     let qkv = Tensor::ones((1, t, 3 * heads * 2), DType::F32, &Device::Cpu)?;
     let weights = host::to_f64(&attention::plain_alibi_reference(&qkv, heads)?.1)?;
     for (h, slope) in [0.25f64, 0.0625, 0.015625, 0.00390625].into_iter().enumerate() {
-        assert_eq!(attention::slopes(heads)[h], slope as f32);
+        assert_eq!(attention::alibi_slopes(heads)[h], slope as f32);
         for (q, k) in [(1, 0), (39, 38), (39, 20), (39, 0)] {
             let at = |k: usize| weights[(h * t + q) * t + k];
             let wanted = (-slope * (q - k) as f64).exp();

@@ -6,9 +6,9 @@ use orrery::nn::{
     Result,
     fused::{
         attention::{self, AttentionSpec},
-        layer::{LayerSpec, Style, gather, layer, slope, step},
+        layer::{LayerSpec, Style, flatten, layer, slope, step},
         linear,
-        mlp::{self, Act, Biased},
+        mlp::{self, Act, BiasedWeights},
         norm,
     },
     host,
@@ -32,9 +32,9 @@ enum Join {
 /// How far.
 const LENGTH: f64 = 0.3;
 
-fn mapped(x: &Tensor, w: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+fn linear_map(x: &Tensor, w: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     match bias {
-        Some(bias) => linear::biased_reference(x, w, bias),
+        Some(bias) => linear::linear_biased_reference(x, w, bias),
         None => linear::reference(x, w),
     }
 }
@@ -62,16 +62,16 @@ fn next<'a>(rest: &mut &'a [Tensor]) -> &'a Tensor {
 
 fn normed(x: &Tensor, rest: &mut &[Tensor], s: LayerSpec) -> Result<Tensor> {
     match s.style {
-        Style::Bare => norm::rms_norm_reference(x, next(rest), s.eps),
-        Style::Biased => norm::layer_norm_reference(x, Some(next(rest)), Some(next(rest)), s.eps),
+        Style::RmsNoBias => norm::rms_norm_reference(x, next(rest), s.eps),
+        Style::LayerNormBias => norm::layer_norm_reference(x, Some(next(rest)), Some(next(rest)), s.eps),
     }
 }
 
 fn attended<'a>(x: &Tensor, mut rest: &'a [Tensor], s: LayerSpec) -> Result<(Tensor, &'a [Tensor])> {
-    let biased = s.style == Style::Biased;
+    let biased = s.style == Style::LayerNormBias;
     let h = normed(x, &mut rest, s)?;
     let w_in = next(&mut rest);
-    let qkv = mapped(&h, w_in, biased.then(|| next(&mut rest)))?;
+    let qkv = linear_map(&h, w_in, biased.then(|| next(&mut rest)))?;
     let y = if s.qk_norms {
         let (q, k) = (next(&mut rest), next(&mut rest));
         attention::reference(&qkv, q, k, s.attention)?.0
@@ -79,25 +79,25 @@ fn attended<'a>(x: &Tensor, mut rest: &'a [Tensor], s: LayerSpec) -> Result<(Ten
         attention::reference_without_norms(&qkv, s.attention)?.0
     };
     let w_out = next(&mut rest);
-    Ok((mapped(&y, w_out, biased.then(|| next(&mut rest)))?, rest))
+    Ok((linear_map(&y, w_out, biased.then(|| next(&mut rest)))?, rest))
 }
 
 fn transformed(x: &Tensor, mut rest: &[Tensor], s: LayerSpec) -> Result<Tensor> {
     let h = normed(x, &mut rest, s)?;
-    if s.style == Style::Biased {
+    if s.style == Style::LayerNormBias {
         let [up, up_bias, down, down_bias] = [0, 1, 2, 3].map(|i| rest[i].clone());
-        return mlp::biased_reference(&h, &Biased { up, up_bias, down, down_bias }, s.act);
+        return mlp::biased_mlp_reference(&h, &BiasedWeights { up, up_bias, down, down_bias }, s.act);
     }
-    let of = if s.gated { mlp::gated_reference } else { mlp::mlp_reference };
+    let of = if s.gated { mlp::gated_mlp_reference } else { mlp::mlp_reference };
     of(&h, &rest[0], &rest[1], s.act)
 }
 
 fn fused(a: &[Tensor], s: LayerSpec, join: Join) -> Result<Tensor> {
-    let gathered = |weights: &[Tensor]| gather(&weights.iter().collect::<Vec<_>>());
+    let flat = |weights: &[Tensor]| flatten(&weights.iter().collect::<Vec<_>>());
     match join {
-        Join::Residual => layer(&a[0], &gathered(&a[1..])?, s),
-        Join::Slope(_) => slope(&a[0], &a[1], &gathered(&a[2..])?, s),
-        Join::Step(_) => step(&a[0], &a[1], &gathered(&a[2..])?, s, LENGTH),
+        Join::Residual => layer(&a[0], &flat(&a[1..])?, s),
+        Join::Slope(_) => slope(&a[0], &a[1], &flat(&a[2..])?, s),
+        Join::Step(_) => step(&a[0], &a[1], &flat(&a[2..])?, s, LENGTH),
     }
 }
 
@@ -117,7 +117,7 @@ fn all([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -> Vec<Dr
     let alibi = AttentionSpec { alibi: true, ..AttentionSpec::plain(d, heads) };
     let bare = |act, gated| {
         let spec =
-            LayerSpec { style: Style::Bare, eps: EPS, attention: windowed, qk_norms: true, act, gated, hidden: f };
+            LayerSpec { style: Style::RmsNoBias, eps: EPS, attention: windowed, qk_norms: true, act, gated, hidden: f };
         let wide = (heads + 2 * kv) * head;
         let hidden = if gated { 2 * f } else { f };
         let mut shapes = vec![vec![b, t, d], vec![d], vec![wide, d], vec![head], vec![head], vec![d, d]];
@@ -126,7 +126,7 @@ fn all([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -> Vec<Dr
     };
     let biased = |join: Join| {
         let spec = LayerSpec {
-            style: Style::Biased,
+            style: Style::LayerNormBias,
             eps: EPS,
             attention: alibi,
             qk_norms: false,
@@ -203,13 +203,13 @@ fn frozen_weights_get_no_gradient_and_change_none() -> Result<()> {
 }
 
 #[test]
-fn weights_laid_out_once_serve_all_uses() -> Result<()> {
+fn weights_packed_once_serve_all_uses() -> Result<()> {
     for ((s, join), shapes) in all([2, 9], [2, 1, 6], 20) {
         let vars = op_checks::inputs(&shapes, DType::F32)?;
         let args: Vec<&Tensor> = vars.iter().map(|v| v.as_tensor()).collect();
-        let twice = |reused: bool| -> Result<Vec<Vec<f32>>> {
-            let weights = gather(&args[if join == Join::Residual { 1 } else { 2 }..])?;
-            let weights = if reused { weights.reused() } else { weights };
+        let twice = |shared: bool| -> Result<Vec<Vec<f32>>> {
+            let weights = flatten(&args[if join == Join::Residual { 1 } else { 2 }..])?;
+            let weights = if shared { weights.with_shared_packing() } else { weights };
             let once = |x: &Tensor| match join {
                 Join::Residual => layer(x, &weights, s),
                 Join::Slope(_) => slope(x, args[1], &weights, s),
@@ -227,7 +227,7 @@ fn weights_laid_out_once_serve_all_uses() -> Result<()> {
 fn sizes_that_do_not_fit_are_named() -> Result<()> {
     let said = |x: &[usize], row: &[usize], weights: usize, at: usize| -> Result<String> {
         let ((s, join), _) = all([1, 4], [2, 1, 4], 10)[at];
-        let (x, row, weights) = (random(1, x)?, random(2, row)?, gather(&[&random(3, &[weights])?])?);
+        let (x, row, weights) = (random(1, x)?, random(2, row)?, flatten(&[&random(3, &[weights])?])?);
         Ok(match join {
             Join::Residual => layer(&x, &weights, s),
             Join::Slope(_) => slope(&x, &row, &weights, s),

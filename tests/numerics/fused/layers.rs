@@ -5,12 +5,12 @@ use candle_core::{Tensor, Var};
 use orrery::nn::{
     Result,
     fused::{
-        advanced::{self, advanced},
+        add_row::{self, add_row},
+        axpy::{self, axpy},
         linear::{self, linear},
-        mlp::{self, Act, Biased},
+        mlp::{self, Act, BiasedWeights},
         norm,
-        scaled::{self, scaled_sum},
-        shift::{self, shifted},
+        scaled_add::{self, scaled_add},
     },
     host,
 };
@@ -22,18 +22,26 @@ use crate::op_checks::{Check, check, check_reference, check_threads, random};
 fn every(b: usize, t: usize, (d, f, o): (usize, usize, usize), run: Check) {
     let x = vec![b, t, d];
     run(&|a| linear(&a[0], &a[1]), &|a| linear::reference(&a[0], &a[1]), &[x.clone(), vec![o, d]]);
-    run(&|a| linear::mapped(&a[0], &a[1]), &|a| linear::reference(&a[0], &a[1].t()?), &[x.clone(), vec![d, o]]);
     run(
-        &|a| linear::biased(&a[0], &a[1], &a[2]),
-        &|a| linear::biased_reference(&a[0], &a[1], &a[2]),
+        &|a| linear::linear_transposed(&a[0], &a[1]),
+        &|a| linear::reference(&a[0], &a[1].t()?),
+        &[x.clone(), vec![d, o]],
+    );
+    run(
+        &|a| linear::linear_biased(&a[0], &a[1], &a[2]),
+        &|a| linear::linear_biased_reference(&a[0], &a[1], &a[2]),
         &[x.clone(), vec![o, d], vec![o]],
     );
-    let weights =
-        |a: &[Tensor]| Biased { up: a[1].clone(), up_bias: a[2].clone(), down: a[3].clone(), down_bias: a[4].clone() };
+    let weights = |a: &[Tensor]| BiasedWeights {
+        up: a[1].clone(),
+        up_bias: a[2].clone(),
+        down: a[3].clone(),
+        down_bias: a[4].clone(),
+    };
     for act in [Act::Gelu, Act::Silu] {
         run(
-            &|a| mlp::biased(&a[0], &weights(a), act),
-            &|a| mlp::biased_reference(&a[0], &weights(a), act),
+            &|a| mlp::biased_mlp(&a[0], &weights(a), act),
+            &|a| mlp::biased_mlp_reference(&a[0], &weights(a), act),
             &[x.clone(), vec![f, d], vec![f], vec![o, f], vec![o]],
         );
         run(
@@ -42,8 +50,8 @@ fn every(b: usize, t: usize, (d, f, o): (usize, usize, usize), run: Check) {
             &[x.clone(), vec![f, d], vec![o, f]],
         );
         run(
-            &|a| mlp::gated(&a[0], &a[1], &a[2], act),
-            &|a| mlp::gated_reference(&a[0], &a[1], &a[2], act),
+            &|a| mlp::gated_mlp(&a[0], &a[1], &a[2], act),
+            &|a| mlp::gated_mlp_reference(&a[0], &a[1], &a[2], act),
             &[x.clone(), vec![2 * f, d], vec![o, f]],
         );
     }
@@ -58,11 +66,11 @@ fn every(b: usize, t: usize, (d, f, o): (usize, usize, usize), run: Check) {
         &[x.clone(), vec![d], vec![d]],
     );
     for texts in [1, b] {
-        run(&|a| shifted(&a[0], &a[1]), &|a| shift::reference(&a[0], &a[1]), &[x.clone(), vec![texts, 1, d]]);
+        run(&|a| add_row(&a[0], &a[1]), &|a| add_row::reference(&a[0], &a[1]), &[x.clone(), vec![texts, 1, d]]);
     }
     let scaled = [x.clone(), x.clone(), vec![]];
-    run(&|a| scaled_sum(&a[0], &a[1], &a[2]), &|a| scaled::reference(&a[0], &a[1], &a[2]), &scaled);
-    run(&|a| advanced(&a[0], &a[1], 0.3), &|a| advanced::reference(&a[0], &a[1], 0.3), &[x.clone(), x.clone()]);
+    run(&|a| scaled_add(&a[0], &a[1], &a[2]), &|a| scaled_add::reference(&a[0], &a[1], &a[2]), &scaled);
+    run(&|a| axpy(&a[0], &a[1], 0.3), &|a| axpy::reference(&a[0], &a[1], 0.3), &[x.clone(), x.clone()]);
     run(&|a| norm::layer_norm(&a[0], None, None, 1e-2), &|a| norm::layer_norm_reference(&a[0], None, None, 1e-2), &[x]);
 }
 
@@ -107,8 +115,8 @@ fn layouts_are_honoured() -> Result<()> {
 #[test]
 fn without_gradients_the_values_are_the_same() -> Result<()> {
     let (x, up, down) = (random(1, &[2, 140, 24])?, random(2, &[64, 24])?, random(3, &[24, 32])?);
-    let free = mlp::gated(&x, &up, &down, Act::Silu)?;
-    let tracked = mlp::gated(Var::from_tensor(&x)?.as_tensor(), &up, &down, Act::Silu)?;
+    let free = mlp::gated_mlp(&x, &up, &down, Act::Silu)?;
+    let tracked = mlp::gated_mlp(Var::from_tensor(&x)?.as_tensor(), &up, &down, Act::Silu)?;
     assert!(!free.track_op() && tracked.track_op());
     assert_eq!(host::to_f32(&free)?, host::to_f32(&tracked)?);
     Ok(())
@@ -119,7 +127,7 @@ fn sizes_that_do_not_fit_are_named() -> Result<()> {
     let (x, w) = (random(1, &[2, 5, 8])?, random(2, &[4, 7])?);
     assert!(linear(&x, &w).unwrap_err().to_string().contains("7 inputs"));
     let fits = random(2, &[4, 8])?;
-    assert!(linear::biased(&x, &fits, &random(3, &[5])?).unwrap_err().to_string().contains("4 outputs"));
+    assert!(linear::linear_biased(&x, &fits, &random(3, &[5])?).unwrap_err().to_string().contains("4 outputs"));
     assert!(norm::rms_norm(&x, &random(3, &[7])?, 1e-6).unwrap_err().to_string().contains("7 channels"));
     Ok(())
 }

@@ -88,7 +88,7 @@ fn kept_are_exactly_k_whatever_ties() -> Result<()> {
         for k in 0..=7 {
             let z = Tensor::from_slice(row, (1, 6), &Device::Cpu)?;
             let found = top_k(&z, k)?;
-            let (kept, counts) = (host::to_f32(&found.kept)?, host::to_f32(&found.counts)?);
+            let (kept, counts) = (host::to_f32(&found.selected)?, host::to_f32(&found.counts)?);
             let n = counts.iter().sum::<f32>();
             assert_eq!(n as usize, k.min(6), "{row:?}, {k}: {counts:?}");
             let least = row.iter().zip(&counts).filter(|(_, c)| **c > 0.0).fold(f32::INFINITY, |m, (v, _)| m.min(*v));
@@ -108,10 +108,10 @@ fn kept_are_exactly_k_whatever_ties() -> Result<()> {
 fn check_top_k(rows: usize, f: usize, k: usize) -> Result<()> {
     let z = Var::from_tensor(&random(7, &[1, rows, f])?)?;
     let (found, wanted) = (top_k(&z, k)?, top_k::reference(&z, k)?);
-    assert_eq!(host::to_f32(&found.kept)?, host::to_f32(&wanted.kept)?);
+    assert_eq!(host::to_f32(&found.selected)?, host::to_f32(&wanted.selected)?);
     assert_eq!(host::to_f32(&found.counts)?, host::to_f32(&wanted.counts)?);
     let weights = random(8, &[1, rows, f])?;
-    for kept in [found.kept, wanted.kept] {
+    for kept in [found.selected, wanted.selected] {
         let grads = (kept * &weights)?.sum_all()?.backward()?;
         assert_eq!(grads.get(&z).map(host::to_f32).transpose()?, Some(host::to_f32(&weights)?));
     }
@@ -123,7 +123,7 @@ fn top_k_at_the_edges() -> Result<()> {
     for (rows, f, k) in [(1, 1, 1), (1, 1, 0), (3, 7, 7), (129, 33, 4), (300, 512, 31), (2, 1000, 999)] {
         check_top_k(rows, f, k)?;
     }
-    check_threads(&|v| top_k(&v[0], 9).map(|found| found.kept), &[vec![2, 200, 65]])
+    check_threads(&|v| top_k(&v[0], 9).map(|found| found.selected), &[vec![2, 200, 65]])
 }
 
 /// The loss of what top-k keeps; scaled, so that its gradients are not below what the check looks at.

@@ -1,26 +1,23 @@
-//! Between the packed tensors, where heads lie side by side, and the rows of one task of fused attention,
-//! which are by head and position: norm and rotation on the way in, undone on the way back.
+//! Gathers the rows of one attention task, ordered by head and position, from the tensors in which heads lie side by side,
+//! and scatters them back; queries and keys are normalised and rotated on the way. It knows no product.
 
 use pulp::{Simd, WithSimd};
 
-use super::{
-    super::{
-        lanes,
-        matrix::Panel,
-        places::{By, over},
-    },
-    fused::Block,
-    rows::Turn,
+use super::{cpu::Block, rows::Rope};
+use crate::nn::kernels::{
+    elementwise::{Scale, apply},
+    matrix::Panel,
+    simd,
 };
 
-/// Where one task finds its channels in qkv `(B T, width)`.
+/// The columns of qkv `(B T, width)` that one task reads.
 #[derive(Clone, Copy)]
 pub(super) struct Heads {
     pub(super) d: usize,
     /// Its first row.
     pub(super) first: usize,
     pub(super) width: usize,
-    /// Columns of its first query, its key and its value.
+    /// First columns of its first query head, its key head and its value head.
     pub(super) q: usize,
     pub(super) k: usize,
     pub(super) v: usize,
@@ -36,10 +33,10 @@ impl Heads {
     }
 }
 
-/// A block's queries, normalised and rotated: `q` `(G len, d)`.
+/// Normalises and rotates the queries of a block into `q` `(G len, d)`.
 pub(super) struct PrepareQueries<'a> {
     pub(super) heads: Heads,
-    pub(super) turn: Turn<'a>,
+    pub(super) rope: Rope<'a>,
     pub(super) block: Block,
     pub(super) qkv: &'a [f32],
     pub(super) q: &'a mut [f32],
@@ -53,15 +50,15 @@ impl WithSimd for PrepareQueries<'_> {
         let Block { start, len, .. } = self.block;
         for (r, q) in self.q.chunks_exact_mut(self.heads.d).enumerate() {
             let at = start + r % len;
-            self.turn.row(simd, self.heads.query(self.qkv, r / len, at), at, q);
+            self.rope.forward(simd, self.heads.query(self.qkv, r / len, at), at, q);
         }
     }
 }
 
-/// All keys, `(T, d)`.
+/// Normalises and rotates all keys into `k` `(T, d)`.
 pub(super) struct PrepareKeys<'a> {
     pub(super) heads: Heads,
-    pub(super) turn: Turn<'a>,
+    pub(super) rope: Rope<'a>,
     pub(super) qkv: &'a [f32],
     pub(super) k: &'a mut [f32],
 }
@@ -72,20 +69,20 @@ impl WithSimd for PrepareKeys<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         for (at, k) in self.k.chunks_exact_mut(self.heads.d).enumerate() {
-            self.turn.row(simd, self.heads.key(self.qkv, at), at, k);
+            self.rope.forward(simd, self.heads.key(self.qkv, at), at, k);
         }
     }
 }
 
-/// A block's results, each times its row's factor, to their places.
-pub(super) struct Spread<'a, 'b> {
+/// Scatters the results of a block, each row times its reciprocal sum, to the columns of their heads.
+pub(super) struct ScatterHeads<'a, 'b> {
     pub(super) block: Block,
     pub(super) y: &'a [f32],
     pub(super) inv: &'a [f32],
     pub(super) out: &'a mut Panel<'b>,
 }
 
-impl WithSimd for Spread<'_, '_> {
+impl WithSimd for ScatterHeads<'_, '_> {
     type Output = ();
 
     #[inline(always)]
@@ -93,26 +90,27 @@ impl WithSimd for Spread<'_, '_> {
         let (Block { start, len, .. }, d) = (self.block, self.y.len() / self.inv.len());
         for (r, (y, inv)) in self.y.chunks_exact(d).zip(self.inv).enumerate() {
             let to = &mut self.out.row(start + r % len)[r / len * d..][..d];
-            over::<S, _, _, _, 1>(simd, [y], [to], By(*inv));
+            apply::<S, _, _, _, 1>(simd, [y], [to], Scale(*inv));
         }
     }
 }
 
-/// A block's gradients of results, times a factor of each row if there are such, and each times the result summed
-/// over its row.
-pub(super) struct Collect<'a> {
+/// Gathers the gradients of a block's results, each row times its reciprocal sum if these are given, and computes for
+/// each row the dot product of gradient and result.
+pub(super) struct GatherHeads<'a> {
     pub(super) heads: Heads,
-    /// Channels of the result.
+    /// Width of the result.
     pub(super) width: usize,
     pub(super) block: Block,
     pub(super) y: &'a [f32],
     pub(super) grad: &'a [f32],
+    /// Reciprocal sums.
     pub(super) by: Option<&'a [f32]>,
     pub(super) dy: &'a mut [f32],
     pub(super) mean: &'a mut [f32],
 }
 
-impl WithSimd for Collect<'_> {
+impl WithSimd for GatherHeads<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -121,25 +119,26 @@ impl WithSimd for Collect<'_> {
         for (r, (dy, mean)) in self.dy.chunks_exact_mut(d).zip(self.mean).enumerate() {
             let from = (self.heads.first + start + r % len) * self.width + self.heads.q + r / len * d;
             let by = self.by.map_or(1.0, |by| by[r]);
-            over::<S, _, _, _, 1>(simd, [&self.grad[from..from + d]], [&mut *dy], By(by));
-            *mean = lanes::dot(simd, dy, &self.y[from..from + d]);
+            apply::<S, _, _, _, 1>(simd, [&self.grad[from..from + d]], [&mut *dy], Scale(by));
+            *mean = simd::dot(simd, dy, &self.y[from..from + d]);
         }
     }
 }
 
-/// Gradients of a block's rotated queries become those of the queries, and go to their places.
-pub(super) struct UndoQueries<'a, 'b> {
+/// The backward of [`PrepareQueries`]: gradients of rotated queries become those of the queries, which are scattered to
+/// the columns of their heads.
+pub(super) struct PrepareQueriesBackward<'a, 'b> {
     pub(super) heads: Heads,
-    pub(super) turn: Turn<'a>,
+    pub(super) rope: Rope<'a>,
     pub(super) block: Block,
     pub(super) qkv: &'a [f32],
     pub(super) dq: &'a mut [f32],
-    /// Of the norm, added to.
+    /// Gradient of the norm weight, accumulated.
     pub(super) dw: &'a mut [f32],
     pub(super) out: &'a mut Panel<'b>,
 }
 
-impl WithSimd for UndoQueries<'_, '_> {
+impl WithSimd for PrepareQueriesBackward<'_, '_> {
     type Output = ();
 
     #[inline(always)]
@@ -147,29 +146,29 @@ impl WithSimd for UndoQueries<'_, '_> {
         let (Block { start, len, .. }, d) = (self.block, self.heads.d);
         for (r, dq) in self.dq.chunks_exact_mut(d).enumerate() {
             let at = start + r % len;
-            self.turn.back(simd, self.heads.query(self.qkv, r / len, at), at, dq, self.dw);
+            self.rope.backward(simd, self.heads.query(self.qkv, r / len, at), at, dq, self.dw);
             self.out.row(at)[r / len * d..][..d].copy_from_slice(dq);
         }
     }
 }
 
-/// The same of all keys.
-pub(super) struct UndoKeys<'a, 'b> {
+/// The backward of [`PrepareKeys`].
+pub(super) struct PrepareKeysBackward<'a, 'b> {
     pub(super) heads: Heads,
-    pub(super) turn: Turn<'a>,
+    pub(super) rope: Rope<'a>,
     pub(super) qkv: &'a [f32],
     pub(super) dk: &'a mut [f32],
     pub(super) dw: &'a mut [f32],
     pub(super) out: &'a mut Panel<'b>,
 }
 
-impl WithSimd for UndoKeys<'_, '_> {
+impl WithSimd for PrepareKeysBackward<'_, '_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         for (at, dk) in self.dk.chunks_exact_mut(self.heads.d).enumerate() {
-            self.turn.back(simd, self.heads.key(self.qkv, at), at, dk, self.dw);
+            self.rope.backward(simd, self.heads.key(self.qkv, at), at, dk, self.dw);
             self.out.row(at).copy_from_slice(dk);
         }
     }

@@ -1,16 +1,17 @@
-//! What fused attention does to single rows, in vector code: norm and rotation, softmax, and both the
-//! way back. Which rows belong together is the caller's matter.
+//! Row-wise parts of fused attention in vector code: QK norm with rotary embedding, ALiBi, softmax, and their backwards.
+//! It does not know which rows belong together.
 
 use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::{super::lanes, fused::Block};
+use super::cpu::Block;
+use crate::nn::kernels::simd;
 
-/// Norm and rotation of queries, or of keys.
+/// Norm and rotary embedding of queries or of keys.
 #[derive(Clone, Copy)]
-pub(super) struct Turn<'a> {
-    /// By position, `(T, d / 2)`; empty where rows are taken as they are.
+pub(super) struct Rope<'a> {
+    /// By position, `(T, d / 2)`; empty where rows are neither normalised nor rotated.
     pub(super) cos: &'a [f32],
     pub(super) sin: &'a [f32],
     /// Of the norm, `(d)`.
@@ -19,15 +20,15 @@ pub(super) struct Turn<'a> {
     pub(super) eps: Option<f32>,
 }
 
-impl Turn<'_> {
+impl Rope<'_> {
     #[inline(always)]
     fn inverse<S: Simd>(&self, simd: S, x: &[f32]) -> f32 {
-        self.eps.map_or(1.0, |eps| 1.0 / (lanes::dot(simd, x, x) / x.len() as f32 + eps).sqrt())
+        self.eps.map_or(1.0, |eps| 1.0 / (simd::dot(simd, x, x) / x.len() as f32 + eps).sqrt())
     }
 
-    /// to <- R(x / rms(x) w) of position `at`.
+    /// to = R(x / rms(x) w), R being the rotation of position `at`.
     #[inline(always)]
-    pub(super) fn row<S: Simd>(&self, simd: S, x: &[f32], at: usize, to: &mut [f32]) {
+    pub(super) fn forward<S: Simd>(&self, simd: S, x: &[f32], at: usize, to: &mut [f32]) {
         if self.cos.is_empty() {
             return to.copy_from_slice(x);
         }
@@ -39,9 +40,9 @@ impl Turn<'_> {
         let done = {
             let v = simd.splat_f32s(inv);
             let (ta, tb) = (S::as_mut_simd_f32s(ta).0, S::as_mut_simd_f32s(tb).0);
-            let given = head::<S>(xa).iter().zip(head::<S>(xb)).zip(head::<S>(wa).iter().zip(head::<S>(wb)));
-            let turns = head::<S>(cos).iter().zip(head::<S>(sin));
-            for ((((&a, &b), (&wa, &wb)), (&cos, &sin)), (ta, tb)) in given.zip(turns).zip(ta.iter_mut().zip(tb)) {
+            let inputs = head::<S>(xa).iter().zip(head::<S>(xb)).zip(head::<S>(wa).iter().zip(head::<S>(wb)));
+            let angles = head::<S>(cos).iter().zip(head::<S>(sin));
+            for ((((&a, &b), (&wa, &wb)), (&cos, &sin)), (ta, tb)) in inputs.zip(angles).zip(ta.iter_mut().zip(tb)) {
                 let a = simd.mul_f32s(simd.mul_f32s(a, v), wa);
                 let b = simd.mul_f32s(simd.mul_f32s(b, v), wb);
                 *ta = simd.sub_f32s(simd.mul_f32s(a, cos), simd.mul_f32s(b, sin));
@@ -56,10 +57,10 @@ impl Turn<'_> {
         }
     }
 
-    /// The way back: g, gradient after norm and rotation, becomes that of x, and dw is added to. With
-    /// u = x / rms, after = R(u w): dw += du u, dx = (du w - u mean(du w u)) / rms.
+    /// The gradient g of the rotated row becomes that of x, and dw accumulates that of the norm weight. With u = x / rms(x)
+    /// and g rotated back: dw += g u, dx = (g w - u mean(g w u)) / rms(x).
     #[inline(always)]
-    pub(super) fn back<S: Simd>(&self, simd: S, x: &[f32], at: usize, g: &mut [f32], dw: &mut [f32]) {
+    pub(super) fn backward<S: Simd>(&self, simd: S, x: &[f32], at: usize, g: &mut [f32], dw: &mut [f32]) {
         if self.cos.is_empty() {
             return;
         }
@@ -69,9 +70,9 @@ impl Turn<'_> {
         let done = {
             let (ga, gb) = (S::as_mut_simd_f32s(ga).0, S::as_mut_simd_f32s(gb).0);
             for ((a, b), (&cos, &sin)) in ga.iter_mut().zip(gb).zip(head::<S>(cos).iter().zip(head::<S>(sin))) {
-                let turned = simd.mul_add_f32s(*a, cos, simd.mul_f32s(*b, sin));
+                let rotated = simd.mul_add_f32s(*a, cos, simd.mul_f32s(*b, sin));
                 *b = simd.sub_f32s(simd.mul_f32s(*b, cos), simd.mul_f32s(*a, sin));
-                *a = turned;
+                *a = rotated;
             }
             half / S::F32_LANES * S::F32_LANES
         };
@@ -87,8 +88,8 @@ impl Turn<'_> {
         let v = simd.splat_f32s(inv);
         let mut pull = simd.splat_f32s(0.0);
         let done = d / S::F32_LANES * S::F32_LANES;
-        let given = head::<S>(x).iter().zip(head::<S>(self.weight));
-        for ((&x, &w), (g, dw)) in given.zip(S::as_mut_simd_f32s(g).0.iter_mut().zip(S::as_mut_simd_f32s(dw).0)) {
+        let inputs = head::<S>(x).iter().zip(head::<S>(self.weight));
+        for ((&x, &w), (g, dw)) in inputs.zip(S::as_mut_simd_f32s(g).0.iter_mut().zip(S::as_mut_simd_f32s(dw).0)) {
             let hat = simd.mul_f32s(x, v);
             *dw = simd.mul_add_f32s(*g, hat, *dw);
             *g = simd.mul_f32s(*g, w);
@@ -118,28 +119,28 @@ fn head<S: Simd>(x: &[f32]) -> &[S::f32s] {
     S::as_simd_f32s(x).0
 }
 
-/// The whole vectors that hold these columns of a row of n, cut at its end.
+/// The span of whole vectors that contain these columns of a row of n values, cut at its end.
 #[inline(always)]
-fn around<S: Simd>(seen: &Range<usize>, n: usize) -> Range<usize> {
+fn vector_span<S: Simd>(seen: &Range<usize>, n: usize) -> Range<usize> {
     seen.start / S::F32_LANES * S::F32_LANES..seen.end.next_multiple_of(S::F32_LANES).min(n)
 }
 
-/// What a row may not see becomes 0.
+/// Sets masked weights to 0.
 #[inline(always)]
-fn blind(row: &mut [f32], seen: &Range<usize>) {
+fn zero_unseen(row: &mut [f32], seen: &Range<usize>) {
     row[..seen.start].fill(0.0);
     row[seen.end..].fill(0.0);
 }
 
-/// Scores of a block fall with distance.
-pub(super) struct Fall<'a> {
+/// Subtracts slope times distance from the scores of a block.
+pub(super) struct AlibiBias<'a> {
     pub(super) scores: &'a mut [f32],
-    /// By head of the group.
+    /// Slopes of the heads of the group.
     pub(super) slopes: &'a [f32],
     pub(super) block: Block,
 }
 
-impl WithSimd for Fall<'_> {
+impl WithSimd for AlibiBias<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -147,7 +148,7 @@ impl WithSimd for Fall<'_> {
         let Block { start, len, lo, hi, .. } = self.block;
         for (r, row) in self.scores.chunks_exact_mut(hi - lo).enumerate() {
             let (slope, at) = (self.slopes[r / len], (start + r % len) as f32 - lo as f32);
-            // what follows the query would rise, and is not seen
+            // keys after the query would get a positive bias, but they are masked
             for (c, score) in row.iter_mut().enumerate() {
                 *score -= slope * (at - c as f32);
             }
@@ -155,11 +156,11 @@ impl WithSimd for Fall<'_> {
     }
 }
 
-/// Scores of a block become weights up to a factor for each row.
+/// Scores of a block become unnormalised weights: exp(score - largest score of the row), and 0 where masked.
 pub(super) struct Softmax<'a> {
     pub(super) scores: &'a mut [f32],
-    /// Largest score of each row, and the factor: one over the sum of exponentials.
-    pub(super) most: &'a mut [f32],
+    /// Largest score of each row, and the reciprocal of its sum of exponentials.
+    pub(super) max: &'a mut [f32],
     pub(super) inv: &'a mut [f32],
     pub(super) block: Block,
 }
@@ -170,30 +171,30 @@ impl WithSimd for Softmax<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let n = self.block.hi - self.block.lo;
-        let rows = self.scores.chunks_exact_mut(n).zip(self.most.iter_mut().zip(self.inv));
-        for (r, (row, (most, inv))) in rows.enumerate() {
+        let rows = self.scores.chunks_exact_mut(n).zip(self.max.iter_mut().zip(self.inv));
+        for (r, (row, (max, inv))) in rows.enumerate() {
             let seen = self.block.seen(r);
             if let Some(found) = softmax(simd, row, &seen) {
-                (*most, *inv) = found;
+                (*max, *inv) = found;
                 continue;
             }
-            let wide = around::<S>(&seen, n);
-            // adds to the sum what is nothing beside the largest, 1
+            let wide = vector_span::<S>(&seen, n);
+            // masked scores of -inf add less to the sum than the rounding of its largest term, 1
             row[wide.start..seen.start].fill(f32::NEG_INFINITY);
             match row[seen.end..].get_mut(..S::F32_LANES) {
                 Some(after) => after.fill(f32::NEG_INFINITY), // one store
                 None => row[seen.end..].fill(f32::NEG_INFINITY),
             }
             let part = &mut row[wide];
-            *most = lanes::largest(simd, part);
-            *inv = 1.0 / lanes::exp_from(simd, part, *most);
-            blind(row, &seen);
+            *max = simd::max(simd, part);
+            *inv = 1.0 / simd::exp_shifted_sum(simd, part, *max);
+            zero_unseen(row, &seen);
         }
     }
 }
 
-/// Of a row that sees from its first column on, in whole vectors: the largest, and one over the sum. The scores become
-/// exponentials, and 0 where nothing is seen.
+/// The fast path for a row that attends from its first column on: its scores become unnormalised weights in whole vectors.
+/// Returns the largest score and the reciprocal sum; `None`, with the row as it was, where whole vectors do not suffice.
 #[inline(always)]
 fn softmax<S: Simd>(simd: S, row: &mut [f32], seen: &Range<usize>) -> Option<(f32, f32)> {
     let (all, tail) = S::as_mut_simd_f32s(row);
@@ -205,69 +206,69 @@ fn softmax<S: Simd>(simd: S, row: &mut [f32], seen: &Range<usize>) -> Option<(f3
     let (nothing, zero) = (simd.splat_f32s(f32::NEG_INFINITY), simd.splat_f32s(0.0));
     let inside = simd.less_than_u32s(S::as_simd_u32s(&LANES).0[0], simd.splat_u32s(rest as u32));
     let edge = if rest > 0 { simd.select_f32s(inside, after[0], nothing) } else { nothing };
-    let most = before.iter().fold(edge, |most, v| simd.max_f32s(most, *v));
-    let most = simd.reduce_max_f32s(most);
-    let (by, mut sum) = (simd.splat_f32s(most), zero);
+    let max = before.iter().fold(edge, |max, v| simd.max_f32s(max, *v));
+    let max = simd.reduce_max_f32s(max);
+    let (by, mut sum) = (simd.splat_f32s(max), zero);
     for v in before {
-        *v = lanes::exp_lanes(simd, simd.sub_f32s(*v, by));
+        *v = simd::exp_vector(simd, simd.sub_f32s(*v, by));
         sum = simd.add_f32s(sum, *v);
     }
     after.fill(zero);
     if rest > 0 {
-        after[0] = simd.select_f32s(inside, lanes::exp_lanes(simd, simd.sub_f32s(edge, by)), zero);
+        after[0] = simd.select_f32s(inside, simd::exp_vector(simd, simd.sub_f32s(edge, by)), zero);
         sum = simd.add_f32s(sum, after[0]);
     }
     tail.fill(0.0);
-    Some((most, 1.0 / simd.reduce_sum_f32s(sum)))
+    Some((max, 1.0 / simd.reduce_sum_f32s(sum)))
 }
 
-/// The numbers of a vector's lanes, of as many as any has.
+/// Lane indices of the widest vector.
 const LANES: [u32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
-/// Scores become weights, and gradients of weights become gradients of unscaled scores.
-pub(super) struct SoftmaxBack<'a> {
+/// Recomputes weights from scores, and turns gradients of weights into those of the scores before scaling.
+pub(super) struct SoftmaxBackward<'a> {
     pub(super) scores: &'a mut [f32],
     pub(super) grads: &'a mut [f32],
-    /// Of each row: as in [`Softmax`], and the sum of weight times gradient.
-    pub(super) most: &'a [f32],
+    /// Of each row: as in [`Softmax`], and the dot product of weights and their gradients.
+    pub(super) max: &'a [f32],
     pub(super) inv: &'a [f32],
     pub(super) mean: &'a [f32],
     pub(super) scale: f32,
     pub(super) block: Block,
 }
 
-/// What a row's scores are shifted and its weights multiplied by, its gradients shifted, and both scaled.
+/// The constants of one row of [`SoftmaxBackward`], each in all lanes.
 #[derive(Clone, Copy)]
-struct Through<S: Simd> {
-    most: S::f32s,
+struct RowConstants<S: Simd> {
+    max: S::f32s,
     inv: S::f32s,
     mean: S::f32s,
     scale: S::f32s,
 }
 
-impl<S: Simd> Through<S> {
+impl<S: Simd> RowConstants<S> {
     #[inline(always)]
     fn apply(self, simd: S, w: &mut S::f32s, g: &mut S::f32s) {
-        *w = simd.mul_f32s(lanes::exp_lanes(simd, simd.sub_f32s(*w, self.most)), self.inv);
+        *w = simd.mul_f32s(simd::exp_vector(simd, simd.sub_f32s(*w, self.max)), self.inv);
         *g = simd.mul_f32s(simd.mul_f32s(*w, self.scale), simd.sub_f32s(*g, self.mean));
     }
 }
 
-impl WithSimd for SoftmaxBack<'_> {
+impl WithSimd for SoftmaxBackward<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let n = self.block.hi - self.block.lo;
         let rows = self.scores.chunks_exact_mut(n).zip(self.grads.chunks_exact_mut(n));
-        let known = self.most.iter().zip(self.inv).zip(self.mean);
-        for (r, ((weights, grads), ((&most, &inv), &mean))) in rows.zip(known).enumerate() {
+        let known = self.max.iter().zip(self.inv).zip(self.mean);
+        for (r, ((weights, grads), ((&max, &inv), &mean))) in rows.zip(known).enumerate() {
             let seen = self.block.seen(r);
-            // a single weight is 1 whatever its score: its gradient is exactly 0, not rounding noise
+            // a single weight is 1 whatever its score, so that its gradient is exactly 0 and not a rounding error
             let mean = if seen.len() == 1 { grads[seen.start] } else { mean };
-            let wide = around::<S>(&seen, n);
-            let through = Through::<S> {
-                most: simd.splat_f32s(most),
+            let wide = vector_span::<S>(&seen, n);
+            let through = RowConstants::<S> {
+                max: simd.splat_f32s(max),
                 inv: simd.splat_f32s(inv),
                 mean: simd.splat_f32s(mean),
                 scale: simd.splat_f32s(self.scale),
@@ -283,24 +284,24 @@ impl WithSimd for SoftmaxBack<'_> {
                 simd.partial_store_f32s(w_tail, w);
                 simd.partial_store_f32s(g_tail, g);
             }
-            blind(weights, &seen);
-            blind(grads, &seen);
+            zero_unseen(weights, &seen);
+            zero_unseen(grads, &seen);
         }
     }
 }
 
-/// Gradients of weights become those of unscaled scores, where the weights are at hand without their rows'
-/// factors, which gradients and their sums have instead.
-pub(super) struct WeighBack<'a> {
+/// As [`SoftmaxBackward`], with the unnormalised weights that forward saved; the reciprocal sums are in the gradients
+/// already.
+pub(super) struct SoftmaxBackwardSaved<'a> {
     pub(super) weights: &'a [f32],
     pub(super) grads: &'a mut [f32],
-    /// Of each row: the sum of weight times gradient.
+    /// Of each row: the dot product of weights and their gradients.
     pub(super) mean: &'a [f32],
     pub(super) scale: f32,
     pub(super) block: Block,
 }
 
-impl WithSimd for WeighBack<'_> {
+impl WithSimd for SoftmaxBackwardSaved<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -309,9 +310,9 @@ impl WithSimd for WeighBack<'_> {
         let rows = self.weights.chunks_exact(n).zip(self.grads.chunks_exact_mut(n)).zip(self.mean);
         for (r, ((weights, grads), &mean)) in rows.enumerate() {
             let seen = self.block.seen(r);
-            // a single weight is 1 whatever its score: its gradient is exactly 0, not rounding noise
+            // a single weight is 1 whatever its score, so that its gradient is exactly 0 and not a rounding error
             let mean = if seen.len() == 1 { grads[seen.start] } else { mean };
-            // weights are 0 where nothing is seen
+            // masked weights are 0, and so are their gradients
             for (g, w) in grads.iter_mut().zip(weights) {
                 *g = w * self.scale * (*g - mean);
             }

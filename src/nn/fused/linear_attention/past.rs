@@ -1,12 +1,12 @@
-//! What tokens find of their past, as a composition: among themselves in the parallel form, and of all
-//! before them from a state, a_t = q_t^T S, then S <- U (S + q_t v_t^T).
+//! Linear attention over past tokens as a composition: among the tokens given in the parallel form, and over all before
+//! them through a recurrent state, a_t = q_t^T S, then S <- U (S + q_t v_t^T).
 
 use candle_core::{Result, Tensor};
 
 use super::{LinearAttentionSpec, decays, rotate};
 
 /// x `(B, H, T, N)`, values `(B, 1 or H, T, D)` -> `(B, H, T, D)`, not yet normalised. `before`: a state
-/// `(B, H, N, D)` and how many tokens it stands for; the one after these tokens comes back, detached.
+/// `(B, H, N, D)` and the number of tokens it summarises; the state after these tokens is returned, detached.
 pub fn past(
     x: &Tensor,
     values: &Tensor,
@@ -26,7 +26,7 @@ pub fn past(
     let scores = q.matmul(&k.t()?)?.broadcast_mul(&seen)?; // (B,H,T,T)
     let found = scores.broadcast_matmul(&values)?; // (B,H,T,D)
     let Some((state, _)) = before else { return Ok((found, None)) };
-    // token i of these is i tokens after what the state stands for, and T - i before what it will
+    // token i comes i tokens after the state before, and T - i tokens before the state after
     let column = |left: &dyn Fn(f32, usize) -> f32| table(left, t)?.reshape((heads, t, 1));
     let of_state = q.broadcast_mul(&column(&|d, i| d.powi(i as i32))?)?.matmul(state)?;
     let keys = k.detach().broadcast_mul(&column(&|d, i| d.powi((t - i) as i32))?)?;

@@ -1,10 +1,11 @@
-//! What linear attention does between its matrix products, in vector code.
+//! The row-wise parts of linear attention between its matrix products, in vector code. It knows no product.
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{super::lanes, EPS};
+use super::EPS;
+use crate::nn::kernels::simd;
 
-/// x <- relu(x).
+/// x = relu(x), in place.
 pub fn relu(x: &mut [f32]) {
     Arch::new().dispatch(Relu(x));
 }
@@ -22,25 +23,25 @@ impl WithSimd for Relu<'_> {
     }
 }
 
-/// out <- x, each pair turned. `turns`: cosines and sines of each pair; sines negated turn back.
-pub fn turn(x: &[f32], out: &mut [f32], turns: (&[f32], &[f32]), back: bool) {
-    Arch::new().dispatch(Turn { x, out, turns, sign: if back { -1.0 } else { 1.0 } });
+/// Rotates each pair of x by its angle, or, for backward, by minus its angle. `rope_table`: cosines and sines of each pair.
+pub fn rope(x: &[f32], out: &mut [f32], rope_table: (&[f32], &[f32]), backward: bool) {
+    Arch::new().dispatch(Rope { x, out, rope_table, sign: if backward { -1.0 } else { 1.0 } });
 }
 
-struct Turn<'a> {
+struct Rope<'a> {
     x: &'a [f32],
     out: &'a mut [f32],
-    turns: (&'a [f32], &'a [f32]),
+    rope_table: (&'a [f32], &'a [f32]),
     sign: f32,
 }
 
-impl WithSimd for Turn<'_> {
+impl WithSimd for Rope<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let pairs = self.x.chunks_exact(2).zip(self.out.chunks_exact_mut(2));
-        for ((x, out), (cos, sin)) in pairs.zip(self.turns.0.iter().zip(self.turns.1)) {
+        for ((x, out), (cos, sin)) in pairs.zip(self.rope_table.0.iter().zip(self.rope_table.1)) {
             let sin = sin * self.sign;
             out[0] = x[0] * cos - x[1] * sin;
             out[1] = x[1] * cos + x[0] * sin;
@@ -48,7 +49,7 @@ impl WithSimd for Turn<'_> {
     }
 }
 
-/// Rows of d values to mean 0 and variance 1; `inv` gets what each was multiplied by.
+/// Normalises rows to mean 0 and variance 1; `inv` gets the reciprocal standard deviation of each.
 pub fn normalise(a: &mut [f32], inv: &mut [f32]) {
     Arch::new().dispatch(Normalise { a, inv });
 }
@@ -65,34 +66,34 @@ impl WithSimd for Normalise<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let d = self.a.len() / self.inv.len();
         for (a, inv) in self.a.chunks_exact_mut(d).zip(self.inv) {
-            let mean = lanes::sum(simd, a) / d as f32;
+            let mean = simd::sum(simd, a) / d as f32;
             a.iter_mut().for_each(|a| *a -= mean);
-            *inv = 1.0 / (lanes::dot(simd, a, a) / d as f32 + EPS as f32).sqrt();
+            *inv = 1.0 / (simd::dot(simd, a, a) / d as f32 + EPS as f32).sqrt();
             a.iter_mut().for_each(|a| *a *= *inv);
         }
     }
 }
 
-/// Gradients of normalised rows become those of the rows. `a` is normalised.
-pub fn normalise_back(grad: &mut [f32], a: &[f32], inv: &[f32]) {
-    Arch::new().dispatch(NormaliseBack { grad, a, inv });
+/// The backward of [`normalise`], in place; `a` are the normalised rows.
+pub fn normalise_backward(grad: &mut [f32], a: &[f32], inv: &[f32]) {
+    Arch::new().dispatch(NormaliseBackward { grad, a, inv });
 }
 
-struct NormaliseBack<'a> {
+struct NormaliseBackward<'a> {
     grad: &'a mut [f32],
     a: &'a [f32],
     inv: &'a [f32],
 }
 
-impl WithSimd for NormaliseBack<'_> {
+impl WithSimd for NormaliseBackward<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let d = self.a.len() / self.inv.len();
         for ((g, a), inv) in self.grad.chunks_exact_mut(d).zip(self.a.chunks_exact(d)).zip(self.inv) {
-            let mean = lanes::sum(simd, g) / d as f32;
-            let pull = lanes::dot(simd, g, a) / d as f32;
+            let mean = simd::sum(simd, g) / d as f32;
+            let pull = simd::dot(simd, g, a) / d as f32;
             for (g, a) in g.iter_mut().zip(a) {
                 *g = inv * (*g - mean - a * pull);
             }
@@ -100,7 +101,7 @@ impl WithSimd for NormaliseBack<'_> {
     }
 }
 
-/// u <- relu(u), y <- u x.
+/// u = relu(u), in place, and y = u x.
 pub fn gate(u: &mut [f32], x: &[f32], y: &mut [f32]) {
     Arch::new().dispatch(Gate { u, x, y });
 }
@@ -123,17 +124,17 @@ impl WithSimd for Gate<'_> {
     }
 }
 
-/// From the gradient of y in `dx`, those of what relu was given and, so far, of x.
-pub fn gate_back([u, x]: [&[f32]; 2], [du, dx]: [&mut [f32]; 2]) {
-    Arch::new().dispatch(GateBack { given: [u, x], out: [du, dx] });
+/// The backward of [`gate`]: given the gradient of y in `dx`, writes that of u before the ReLU and, in place, that of x.
+pub fn gate_backward([u, x]: [&[f32]; 2], [du, dx]: [&mut [f32]; 2]) {
+    Arch::new().dispatch(GateBackward { given: [u, x], out: [du, dx] });
 }
 
-struct GateBack<'a> {
+struct GateBackward<'a> {
     given: [&'a [f32]; 2],
     out: [&'a mut [f32]; 2],
 }
 
-impl WithSimd for GateBack<'_> {
+impl WithSimd for GateBackward<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -146,18 +147,18 @@ impl WithSimd for GateBack<'_> {
     }
 }
 
-/// dx <- dx + more where x is positive, else 0.
-pub fn relu_back(dx: &mut [f32], more: &[f32], x: &[f32]) {
-    Arch::new().dispatch(ReluBack { dx, more, x });
+/// The backward of [`relu`] for the sum of two gradients: dx = dx + more where x is positive, else 0.
+pub fn relu_backward(dx: &mut [f32], more: &[f32], x: &[f32]) {
+    Arch::new().dispatch(ReluBackward { dx, more, x });
 }
 
-struct ReluBack<'a> {
+struct ReluBackward<'a> {
     dx: &'a mut [f32],
     more: &'a [f32],
     x: &'a [f32],
 }
 
-impl WithSimd for ReluBack<'_> {
+impl WithSimd for ReluBackward<'_> {
     type Output = ();
 
     #[inline(always)]

@@ -1,21 +1,18 @@
-//! GELU and SiLU with their derivatives, over slices, in the processor's widest vectors. It knows no
-//! product.
+//! GELU and SiLU with their derivatives, over slices, in the processor's widest vectors. It knows no product.
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{
-    super::{
-        lanes::{self, abreast},
-        places::{Placewise, at_each, over},
-    },
-    Act,
+use super::Act;
+use crate::nn::kernels::{
+    elementwise::{Elementwise, apply, apply_all},
+    simd::{self, unrolled},
 };
 
-/// A function of one value, for some vectors of them side by side.
+/// A function of one variable, on `U` vectors.
 trait Function: Copy {
     fn value<S: Simd, const U: usize>(self, simd: S, x: [S::f32s; U]) -> [S::f32s; U];
 
-    /// The values and the derivatives.
+    /// Values and derivatives.
     fn both<S: Simd, const U: usize>(self, simd: S, x: [S::f32s; U]) -> [[S::f32s; U]; 2];
 }
 
@@ -27,7 +24,7 @@ struct Gelu;
 #[derive(Clone, Copy)]
 struct Silu;
 
-/// Where Phi is 0 and 1 from here on: to the left of it x Phi(x) is less than 1.1e-7.
+/// Beyond -END and END, Phi is taken to be 0 and 1: there |x Phi(-|x|)| is less than 1.1e-7.
 const END: f32 = 5.5;
 /// (Phi(x) - 1/2) / x for |x| <= [`END`] as a polynomial in 2 (x / END)^2 - 1, from the fourteenth power down: the
 /// weighted least squares over Chebyshev's nodes that bring the largest error of Phi down to 4e-8. In f32 Phi is within
@@ -54,29 +51,29 @@ const PHI: [f32; 15] = [
 #[inline(always)]
 fn phi<S: Simd, const U: usize>(simd: S, x: [S::f32s; U]) -> [S::f32s; U] {
     let all = |v: f32| simd.splat_f32s(v);
-    // the constants come first: of a NaN and a number, x86 takes the second
-    let x = abreast::<S, U>(simd, |u| simd.min_f32s(all(END), simd.max_f32s(all(-END), x[u])));
-    let s = lanes::products(simd, x, x);
-    let s = abreast::<S, U>(simd, |u| simd.mul_add_f32s(s[u], all(2.0 / (END * END)), all(-1.0)));
-    let p = lanes::polynomial(simd, &PHI, s);
+    // the constants are the first operands: of a NaN and a number, x86 returns the second
+    let x = unrolled::<S, U>(simd, |u| simd.min_f32s(all(END), simd.max_f32s(all(-END), x[u])));
+    let s = simd::mul(simd, x, x);
+    let s = unrolled::<S, U>(simd, |u| simd.mul_add_f32s(s[u], all(2.0 / (END * END)), all(-1.0)));
+    let p = simd::polynomial(simd, &PHI, s);
     // rounded before the sum, the product is exactly a half at the ends
-    abreast::<S, U>(simd, |u| simd.add_f32s(simd.mul_f32s(x[u], p[u]), all(0.5)))
+    unrolled::<S, U>(simd, |u| simd.add_f32s(simd.mul_f32s(x[u], p[u]), all(0.5)))
 }
 
 impl Function for Gelu {
     #[inline(always)]
     fn value<S: Simd, const U: usize>(self, simd: S, x: [S::f32s; U]) -> [S::f32s; U] {
-        lanes::products(simd, x, phi(simd, x))
+        simd::mul(simd, x, phi(simd, x))
     }
 
     #[inline(always)]
     fn both<S: Simd, const U: usize>(self, simd: S, x: [S::f32s; U]) -> [[S::f32s; U]; 2] {
         const DENSITY: f32 = 0.398_942_3; // one over the root of 2 pi
         let phi = phi(simd, x);
-        let e = abreast::<S, U>(simd, |u| simd.mul_f32s(simd.mul_f32s(x[u], x[u]), simd.splat_f32s(-0.5)));
-        let e = lanes::exps(simd, e);
+        let e = unrolled::<S, U>(simd, |u| simd.mul_f32s(simd.mul_f32s(x[u], x[u]), simd.splat_f32s(-0.5)));
+        let e = simd::exp_unrolled(simd, e);
         let slope = |u: usize| simd.mul_add_f32s(x[u], simd.mul_f32s(e[u], simd.splat_f32s(DENSITY)), phi[u]);
-        [lanes::products(simd, x, phi), abreast::<S, U>(simd, slope)]
+        [simd::mul(simd, x, phi), unrolled::<S, U>(simd, slope)]
     }
 }
 
@@ -84,36 +81,36 @@ impl Silu {
     #[inline(always)]
     fn logistic<S: Simd, const U: usize>(simd: S, x: [S::f32s; U]) -> [S::f32s; U] {
         let one = simd.splat_f32s(1.0);
-        let e = lanes::exps(simd, abreast::<S, U>(simd, |u| simd.neg_f32s(x[u])));
-        abreast::<S, U>(simd, |u| simd.div_f32s(one, simd.add_f32s(one, e[u])))
+        let e = simd::exp_unrolled(simd, unrolled::<S, U>(simd, |u| simd.neg_f32s(x[u])));
+        unrolled::<S, U>(simd, |u| simd.div_f32s(one, simd.add_f32s(one, e[u])))
     }
 }
 
 impl Function for Silu {
     #[inline(always)]
     fn value<S: Simd, const U: usize>(self, simd: S, x: [S::f32s; U]) -> [S::f32s; U] {
-        lanes::products(simd, x, Self::logistic(simd, x))
+        simd::mul(simd, x, Self::logistic(simd, x))
     }
 
     /// The derivative is s (1 + x (1 - s)) = s + x s (1 - s).
     #[inline(always)]
     fn both<S: Simd, const U: usize>(self, simd: S, x: [S::f32s; U]) -> [[S::f32s; U]; 2] {
         let s = Self::logistic(simd, x);
-        let value = lanes::products(simd, x, s);
+        let value = simd::mul(simd, x, s);
         let rest = |u: usize| simd.sub_f32s(simd.splat_f32s(1.0), s[u]);
-        [value, abreast::<S, U>(simd, |u| simd.mul_add_f32s(value[u], rest(u), s[u]))]
+        [value, unrolled::<S, U>(simd, |u| simd.mul_add_f32s(value[u], rest(u), s[u]))]
     }
 }
 
-/// Vectors that go through a function side by side: a polynomial waits for each of its sums, and the processor looks
-/// ahead too little to begin another by itself.
-const ABREAST: usize = 4;
+/// Vectors that are worked on together: each step of a polynomial waits for the one before, and the processor does not
+/// look far enough ahead to begin another by itself.
+const UNROLL: usize = 4;
 
-/// [x] -> [act(x)]
+/// [x] -> [act(x)].
 #[derive(Clone, Copy)]
 struct Value<F>(F);
 
-impl<F: Function> Placewise<1, 1> for Value<F> {
+impl<F: Function> Elementwise<1, 1> for Value<F> {
     #[inline(always)]
     fn at<S: Simd, const U: usize>(self, simd: S, [x]: [[S::f32s; U]; 1], _: [[S::f32s; U]; 1]) -> [[S::f32s; U]; 1] {
         [self.0.value(simd, x)]
@@ -124,7 +121,7 @@ impl<F: Function> Placewise<1, 1> for Value<F> {
 #[derive(Clone, Copy)]
 struct Gated<F>(F);
 
-impl<F: Function> Placewise<2, 1> for Gated<F> {
+impl<F: Function> Elementwise<2, 1> for Gated<F> {
     #[inline(always)]
     fn at<S: Simd, const U: usize>(
         self,
@@ -132,15 +129,15 @@ impl<F: Function> Placewise<2, 1> for Gated<F> {
         [a, b]: [[S::f32s; U]; 2],
         _: [[S::f32s; U]; 1],
     ) -> [[S::f32s; U]; 1] {
-        [lanes::products(simd, self.0.value(simd, a), b)]
+        [simd::mul(simd, self.0.value(simd, a), b)]
     }
 }
 
 /// In place: [x, _] -> [act(x), act'(x)]
 #[derive(Clone, Copy)]
-struct Both<F>(F);
+struct ValueAndDerivative<F>(F);
 
-impl<F: Function> Placewise<0, 2> for Both<F> {
+impl<F: Function> Elementwise<0, 2> for ValueAndDerivative<F> {
     #[inline(always)]
     fn at<S: Simd, const U: usize>(
         self,
@@ -154,10 +151,10 @@ impl<F: Function> Placewise<0, 2> for Both<F> {
 
 /// [x], with the value's gradient in place: [g, _] -> [act(x), g act'(x)]
 #[derive(Clone, Copy)]
-struct ValueBack<F>(F);
+struct ValueBackward<F>(F);
 
-impl<F: Function> Placewise<1, 2> for ValueBack<F> {
-    const FAR: bool = true; // kept since the way forward
+impl<F: Function> Elementwise<1, 2> for ValueBackward<F> {
+    const PREFETCH: bool = true; // saved since forward
 
     #[inline(always)]
     fn at<S: Simd, const U: usize>(
@@ -167,16 +164,16 @@ impl<F: Function> Placewise<1, 2> for ValueBack<F> {
         [g, _]: [[S::f32s; U]; 2],
     ) -> [[S::f32s; U]; 2] {
         let [value, slope] = self.0.both(simd, x);
-        [value, lanes::products(simd, g, slope)]
+        [value, simd::mul(simd, g, slope)]
     }
 }
 
 /// [a, b], with the product's gradient in place: [g, _, _] -> [act(a) b, g act'(a) b, g act(a)]
 #[derive(Clone, Copy)]
-struct GatedBack<F>(F);
+struct GatedBackward<F>(F);
 
-impl<F: Function> Placewise<2, 3> for GatedBack<F> {
-    const FAR: bool = true; // kept since the way forward
+impl<F: Function> Elementwise<2, 3> for GatedBackward<F> {
+    const PREFETCH: bool = true; // saved since forward
 
     #[inline(always)]
     fn at<S: Simd, const U: usize>(
@@ -186,50 +183,49 @@ impl<F: Function> Placewise<2, 3> for GatedBack<F> {
         [g, _, _]: [[S::f32s; U]; 3],
     ) -> [[S::f32s; U]; 3] {
         let [value, slope] = self.0.both(simd, a);
-        let through = lanes::products(simd, g, b);
-        [lanes::products(simd, value, b), lanes::products(simd, through, slope), lanes::products(simd, g, value)]
+        let through = simd::mul(simd, g, b);
+        [simd::mul(simd, value, b), simd::mul(simd, through, slope), simd::mul(simd, g, value)]
     }
 }
 
-/// x <- act(x); `slope`, of the same length as x, gets the derivative.
+/// x = act(x), in place; `slope`, of the same length, gets the derivative.
 pub fn activate(act: Act, x: &mut [f32], slope: &mut [f32]) {
     match act {
-        Act::Gelu => at_each::<_, _, _, ABREAST>([], [x, slope], Both(Gelu)),
-        Act::Silu => at_each::<_, _, _, ABREAST>([], [x, slope], Both(Silu)),
+        Act::Gelu => apply_all::<_, _, _, UNROLL>([], [x, slope], ValueAndDerivative(Gelu)),
+        Act::Silu => apply_all::<_, _, _, UNROLL>([], [x, slope], ValueAndDerivative(Silu)),
     }
 }
 
-/// The function between an MLP's two maps, over rows of what the first one gave: `wide` values a row, of which it
-/// makes `f`.
+/// The activation between the two maps of an MLP, which turns each row of the output of the first into `f` values.
 #[derive(Debug, Clone, Copy)]
-pub struct Between {
+pub struct Activation {
     pub act: Act,
-    /// act(a) b with a, b the halves of a row, and not act of the row.
+    /// act(a) b, with a and b the halves of a row, instead of act of the row.
     pub gated: bool,
     pub f: usize,
 }
 
-impl Between {
-    /// out `(N, f)` <- the function of `given`.
+impl Activation {
+    /// out `(N, f)` = the activation of `given`.
     pub fn values(self, given: &[f32], out: &mut [f32]) {
         match self.act {
-            Act::Gelu => Arch::new().dispatch(Values { between: self, f: Gelu, given, out }),
-            Act::Silu => Arch::new().dispatch(Values { between: self, f: Silu, given, out }),
+            Act::Gelu => Arch::new().dispatch(Values { activation: self, f: Gelu, given, out }),
+            Act::Silu => Arch::new().dispatch(Values { activation: self, f: Silu, given, out }),
         }
     }
 
-    /// out `(N, f)` holds the gradient of the function's values, and gets the values; `slopes`, like `given`, gets the
-    /// gradient of that.
-    pub fn back(self, given: &[f32], out: &mut [f32], slopes: &mut [f32]) {
+    /// In place: `out` `(N, f)` holds the gradient of the activation's values and gets the values themselves; `slopes`, like
+    /// `given`, gets the gradient of `given`.
+    pub fn backward(self, given: &[f32], out: &mut [f32], slopes: &mut [f32]) {
         match self.act {
-            Act::Gelu => Arch::new().dispatch(Back { between: self, f: Gelu, given, out, slopes }),
-            Act::Silu => Arch::new().dispatch(Back { between: self, f: Silu, given, out, slopes }),
+            Act::Gelu => Arch::new().dispatch(Back { activation: self, f: Gelu, given, out, slopes }),
+            Act::Silu => Arch::new().dispatch(Back { activation: self, f: Silu, given, out, slopes }),
         }
     }
 }
 
 struct Values<'a, F> {
-    between: Between,
+    activation: Activation,
     f: F,
     given: &'a [f32],
     out: &'a mut [f32],
@@ -240,19 +236,19 @@ impl<F: Function> WithSimd for Values<'_, F> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let f = self.between.f;
-        if !self.between.gated {
-            return over::<S, _, _, _, ABREAST>(simd, [self.given], [self.out], Value(self.f));
+        let f = self.activation.f;
+        if !self.activation.gated {
+            return apply::<S, _, _, _, UNROLL>(simd, [self.given], [self.out], Value(self.f));
         }
         for (pair, out) in self.given.chunks_exact(2 * f).zip(self.out.chunks_exact_mut(f)) {
             let (a, b) = pair.split_at(f);
-            over::<S, _, _, _, ABREAST>(simd, [a, b], [out], Gated(self.f));
+            apply::<S, _, _, _, UNROLL>(simd, [a, b], [out], Gated(self.f));
         }
     }
 }
 
 struct Back<'a, F> {
-    between: Between,
+    activation: Activation,
     f: F,
     given: &'a [f32],
     out: &'a mut [f32],
@@ -264,14 +260,14 @@ impl<F: Function> WithSimd for Back<'_, F> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let f = self.between.f;
-        if !self.between.gated {
-            return over::<S, _, _, _, ABREAST>(simd, [self.given], [self.out, self.slopes], ValueBack(self.f));
+        let f = self.activation.f;
+        if !self.activation.gated {
+            return apply::<S, _, _, _, UNROLL>(simd, [self.given], [self.out, self.slopes], ValueBackward(self.f));
         }
         let rows = self.given.chunks_exact(2 * f).zip(self.slopes.chunks_exact_mut(2 * f));
         for ((pair, slopes), out) in rows.zip(self.out.chunks_exact_mut(f)) {
             let ((a, b), (da, db)) = (pair.split_at(f), slopes.split_at_mut(f));
-            over::<S, _, _, _, ABREAST>(simd, [a, b], [out, da, db], GatedBack(self.f));
+            apply::<S, _, _, _, UNROLL>(simd, [a, b], [out, da, db], GatedBackward(self.f));
         }
     }
 }
@@ -286,20 +282,20 @@ mod tests {
         [value, slope]
     }
 
-    /// Values and slopes, which are those of [`Between`] too.
+    /// Values and derivatives; checks that [`Activation`] has the same.
     fn found(act: Act, x: &[f32]) -> [Vec<f32>; 2] {
         let [value, slope] = activated(act, x);
-        let between = Between { act, gated: false, f: x.len() };
+        let activation = Activation { act, gated: false, f: x.len() };
         let (mut alone, mut back, mut grad) = (vec![f32::NAN; x.len()], vec![1f32; x.len()], vec![f32::NAN; x.len()]);
-        between.values(x, &mut alone);
-        between.back(x, &mut back, &mut grad);
+        activation.values(x, &mut alone);
+        activation.backward(x, &mut back, &mut grad);
         assert_eq!([&alone, &back, &grad], [&value, &value, &slope]);
         [value, slope]
     }
 
     #[test]
     fn values_and_slopes_are_those_of_the_functions() {
-        // Phi by its integral: the density summed by Simpson's rule in f64.
+        // Phi as the integral of its density by Simpson's rule in f64
         let density = |x: f64| (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt();
         let phi = |x: f64| {
             let h = x / 400.0;
@@ -339,10 +335,10 @@ mod tests {
             let some = |n: usize, by: f32| -> Vec<f32> { (0..n).map(|i| (i as f32 * by).sin() * 3.0).collect() };
             let (given, g) = (some(3 * 2 * f, 0.7), some(3 * f, 1.3));
             for act in [Act::Gelu, Act::Silu] {
-                let between = Between { act, gated: true, f };
+                let activation = Activation { act, gated: true, f };
                 let (mut out, mut back, mut slopes) = (vec![0f32; 3 * f], g.clone(), vec![0f32; 3 * 2 * f]);
-                between.values(&given, &mut out);
-                between.back(&given, &mut back, &mut slopes);
+                activation.values(&given, &mut out);
+                activation.backward(&given, &mut back, &mut slopes);
                 assert_eq!(out, back);
                 for i in 0..3 * f {
                     let (row, at) = (i / f * 2 * f, i % f);

@@ -16,7 +16,8 @@ use std::{
 
 use candle_core::{DType, Result, Tensor, backprop::GradStore};
 
-use super::matrix::{self, filled};
+use super::storage;
+use crate::nn::kernels::buffers::build_vec;
 
 thread_local! {
     static OPEN: RefCell<Option<Vec<Arc<Entry>>>> = const { RefCell::new(None) };
@@ -95,7 +96,7 @@ impl Entry {
         let len = weights.iter().map(|w| w.elem_count()).sum();
         let mut all = Vec::with_capacity(len);
         for w in weights {
-            matrix::read(w, |values| {
+            storage::read(w, |values| {
                 all.extend_from_slice(values);
                 Ok(())
             })?;
@@ -129,7 +130,7 @@ impl Entry {
         let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *sums {
             Some(sums) => write(Some((sums, true))),
-            None => *sums = Some(filled(self.len(), |sums| write(Some((sums, false))))),
+            None => *sums = Some(build_vec(self.len(), |sums| write(Some((sums, false))))),
         }
     }
 }

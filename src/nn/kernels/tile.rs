@@ -1,18 +1,18 @@
-//! The innermost loop of every product: six rows of the left side times one panel of the right, whose sums
-//! stay in registers. A value is one chain of fused multiplications and additions in the order of k, whatever
-//! its place in a tile and however wide a vector is, so that neither tasks nor processors change it.
+//! The innermost loop of every matrix product: six rows of the left side times one panel of the right side, with all
+//! sums in registers. A value is one chain of fused multiply-adds in the order of k, whatever its place in a tile and
+//! however wide a vector is, so that neither the cut into tasks nor the processor changes a bit.
 //!
-//! It knows pointers and steps; `packed` knows what lies where.
+//! It knows pointers and steps; `packed` knows the layout.
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::lanes;
+use super::simd as vector;
 
 /// Rows of a tile.
 const ROWS: usize = 6;
 
-/// Vectors a row of a tile has: with [`ROWS`] rows their sums fill the registers, of which processors with
-/// vectors of eight have 16 and the others 32.
+/// Vectors in a row of a tile: with [`ROWS`] rows their sums fill the registers, of which processors with vectors of
+/// eight values have 16 and the others 32.
 const fn vectors<S: Simd>() -> usize {
     if S::F32_LANES == 8 { 2 } else { 4 }
 }
@@ -33,34 +33,37 @@ pub fn width() -> usize {
     Arch::new().dispatch(Width)
 }
 
-/// `rows` rows of a product with one panel: to <- scale a b + what is given.
+/// `rows` rows of a product with one panel: to = scale a b + addends.
 #[derive(Clone, Copy)]
 pub struct Strip {
     pub rows: usize,
-    /// Length of the sums.
+    /// Terms of each sum.
     pub k: usize,
     pub a: *const f32,
-    /// From one row of a to the next, and from one column to the next.
+    /// Distance from one row of a to the next, and from one column to the next, in values.
     pub a_steps: [usize; 2],
-    /// `k` rows at such a step, read by whole vectors.
+    /// `k` rows, read in whole vectors.
     pub b: *const f32,
+    /// Distance from one row of b to the next.
     pub b_step: usize,
     pub to: *mut f32,
-    /// From one row of the result to the next.
+    /// Distance from one row of the result to the next.
     pub step: usize,
     /// Columns that are written, at most [`width`].
     pub cols: usize,
     pub scale: f32,
-    pub plus: [Given; 2],
+    pub addends: [Addend; 2],
 }
 
-/// Rows that a product is added to, at such a step (0: one row for all of them); it may be the result's own place.
-pub type Given = Option<(*const f32, usize)>;
+/// Rows that are added to the product, and the distance from one to the next (0: one row for all). They may be the
+/// result's own memory.
+pub type Addend = Option<(*const f32, usize)>;
 
 impl Strip {
     /// # Safety
-    /// `a` must be readable at all its rows and columns, `b` at k rows of `cols` values in whole vectors, what is given at `rows` rows of
-    /// `cols` values, and `to` writable at as many that nothing else reads or writes meanwhile.
+    /// `a` must be readable at `rows` rows of `k` columns, `b` at `k` rows of `cols` values rounded up to whole vectors, the
+    /// addends at `rows` rows of `cols` values, and `to` must be writable at as many, which nothing else reads or writes
+    /// meanwhile.
     pub unsafe fn run(self) {
         if self.rows > 0 && self.cols > 0 {
             Arch::new().dispatch(Run(self));
@@ -68,7 +71,7 @@ impl Strip {
     }
 }
 
-/// Made by [`Strip::run`] alone, whose contract it relies on.
+/// Made by [`Strip::run`] alone, on whose contract it relies.
 struct Run(Strip);
 
 impl WithSimd for Run {
@@ -77,39 +80,40 @@ impl WithSimd for Run {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let across = self.0.cols.div_ceil(S::F32_LANES);
-        // SAFETY: the contract of `Strip::run`; a panel is as wide as `vectors` says.
+        // SAFETY: only `Strip::run` makes a `Run`, and its contract is that of `strip`; `cols` values of a row lie in
+        // `across` vectors, at most `vectors` of them.
         unsafe {
             if vectors::<S>() == 2 {
                 match across {
-                    1 => down::<S, 1>(simd, self.0),
-                    _ => down::<S, 2>(simd, self.0),
+                    1 => strip::<S, 1>(simd, self.0),
+                    _ => strip::<S, 2>(simd, self.0),
                 }
             } else {
                 match across {
-                    1 => down::<S, 1>(simd, self.0),
-                    2 => down::<S, 2>(simd, self.0),
-                    3 => down::<S, 3>(simd, self.0),
-                    _ => down::<S, 4>(simd, self.0),
+                    1 => strip::<S, 1>(simd, self.0),
+                    2 => strip::<S, 2>(simd, self.0),
+                    3 => strip::<S, 3>(simd, self.0),
+                    _ => strip::<S, 4>(simd, self.0),
                 }
             }
         }
     }
 }
 
-/// All rows, `W` vectors wide.
+/// All rows, of `W` vectors each.
 ///
 /// # Safety
 /// That of [`Strip::run`].
 #[inline(always)]
-unsafe fn down<S: Simd, const W: usize>(simd: S, mut s: Strip) {
-    // SAFETY: each tile takes rows that the strip has.
+unsafe fn strip<S: Simd, const W: usize>(simd: S, mut s: Strip) {
+    // SAFETY: each tile has at most as many rows as are left of the strip, and the pointers move on by those rows.
     unsafe {
         while s.rows >= ROWS {
             tile::<S, W, ROWS>(simd, s);
             s.rows -= ROWS;
             s.a = s.a.wrapping_add(ROWS * s.a_steps[0]);
             s.to = s.to.wrapping_add(ROWS * s.step);
-            s.plus = s.plus.map(|given| given.map(|(at, step)| (at.wrapping_add(ROWS * step), step)));
+            s.addends = s.addends.map(|addend| addend.map(|(at, step)| (at.wrapping_add(ROWS * step), step)));
         }
         match s.rows {
             1 => tile::<S, W, 1>(simd, s),
@@ -122,10 +126,10 @@ unsafe fn down<S: Simd, const W: usize>(simd: S, mut s: Strip) {
     }
 }
 
-/// The first `R` rows, `W` vectors wide.
+/// The first `R` rows, of `W` vectors each.
 ///
 /// # Safety
-/// That of [`Strip::run`], of which there must be so many rows.
+/// That of [`Strip::run`]; the strip must have at least `R` rows.
 #[inline(always)]
 #[expect(clippy::needless_range_loop, reason = "loops that the compiler unrolls even where it hardly optimises")]
 unsafe fn tile<S: Simd, const W: usize, const R: usize>(simd: S, s: Strip) {
@@ -133,15 +137,16 @@ unsafe fn tile<S: Simd, const W: usize, const R: usize>(simd: S, s: Strip) {
     let ([row_step, col_step], scale) = (s.a_steps, simd.splat_f32s(s.scale));
     let mut sums = [[simd.splat_f32s(0.0); W]; R];
     let (mut a, mut b) = (s.a, s.b);
-    // what the sums are added to is wanted when they are done
-    if let Some((at, step)) = s.plus[0] {
+    // the addends are needed when the sums are done
+    if let Some((at, step)) = s.addends[0] {
         for r in 0..R {
             for j in 0..W {
-                lanes::ask_for(at.wrapping_add(r * step + j * lanes));
+                vector::prefetch(at.wrapping_add(r * step + j * lanes));
             }
         }
     }
-    // SAFETY: within the rows and columns that the contract speaks of; a vector may lie anywhere.
+    // SAFETY: Row r < R and column p < k of a, row p of b with its W vectors, and row r of the result and of the addends
+    // are within what the contract of `Strip::run` covers; vectors are read and written unaligned.
     unsafe {
         for _ in 0..s.k {
             let mut right = [simd.splat_f32s(0.0); W];
@@ -156,12 +161,12 @@ unsafe fn tile<S: Simd, const W: usize, const R: usize>(simd: S, s: Strip) {
             }
             (a, b) = (a.wrapping_add(col_step), b.wrapping_add(s.b_step));
         }
-        // by constant numbers alone: sums that are indexed by what the compiler does not know leave the registers
+        // rows are named by constants: sums indexed by a number the compiler does not know would leave the registers
         let edge = Edge { lanes, full: s.cols / lanes, last: s.cols % lanes };
         macro_rules! rows {
             ($row:ident: $($r:literal)*) => {{ $(if $r < R { s.$row::<S, W>(simd, sums[$r % R], $r, scale, edge); })* }};
         }
-        match (s.plus, s.cols == W * lanes) {
+        match (s.addends, s.cols == W * lanes) {
             ([None, None], true) => rows!(plain: 0 1 2 3 4 5),
             ([Some(_), None], true) => rows!(added: 0 1 2 3 4 5),
             _ => rows!(any: 0 1 2 3 4 5),
@@ -169,10 +174,10 @@ unsafe fn tile<S: Simd, const W: usize, const R: usize>(simd: S, s: Strip) {
     }
 }
 
-/// Does this for each of up to four vectors of a row, by constant numbers.
-macro_rules! across {
+/// Repeats an expression for each of up to four vectors of a row, with constant indices.
+macro_rules! each_vector {
     ($w:ident, $j:ident => $what:expr) => {
-        across!($w, $j => $what; 0 1 2 3)
+        each_vector!($w, $j => $what; 0 1 2 3)
     };
     ($w:ident, $j:ident => $what:expr; $($number:literal)*) => {{
         $(if $number < $w {
@@ -182,29 +187,30 @@ macro_rules! across {
     }};
 }
 
-/// What becomes of a row of sums.
+/// How a row of sums is stored.
 impl Strip {
     /// # Safety
-    /// That of [`Strip::run`]; the row is of whole vectors and nothing is given.
+    /// That of [`Strip::run`]; the row consists of whole vectors and there are no addends.
     #[inline(always)]
     unsafe fn plain<S: Simd, const W: usize>(self, simd: S, sums: [S::f32s; W], r: usize, scale: S::f32s, _: Edge) {
-        // SAFETY: the contract.
+        // SAFETY: row r of the result has W whole vectors that may be written (the contract).
         unsafe {
             let to = self.to.add(r * self.step).cast::<S::f32s>();
-            across!(W, j => to.add(j).write_unaligned(simd.mul_f32s(sums[j], scale)));
+            each_vector!(W, j => to.add(j).write_unaligned(simd.mul_f32s(sums[j], scale)));
         }
     }
 
     /// # Safety
-    /// As [`Strip::plain`], and the first of what may be given is.
+    /// As [`Strip::plain`], but with the first addend alone.
     #[inline(always)]
     unsafe fn added<S: Simd, const W: usize>(self, simd: S, sums: [S::f32s; W], r: usize, scale: S::f32s, _: Edge) {
-        let Some((at, step)) = self.plus[0] else { return };
-        // SAFETY: the contract.
+        let Some((at, step)) = self.addends[0] else { return };
+        // SAFETY: row r of the result and of the first addend have W whole vectors that may be written and read (the
+        // contract).
         unsafe {
             let at = at.add(r * step).cast::<S::f32s>();
             let to = self.to.add(r * self.step).cast::<S::f32s>();
-            across!(W, j => to.add(j).write_unaligned(simd.mul_add_f32s(sums[j], scale, at.add(j).read_unaligned())));
+            each_vector!(W, j => to.add(j).write_unaligned(simd.mul_add_f32s(sums[j], scale, at.add(j).read_unaligned())));
         }
     }
 
@@ -212,11 +218,11 @@ impl Strip {
     /// That of [`Strip::run`].
     #[inline(always)]
     unsafe fn any<S: Simd, const W: usize>(self, simd: S, sums: [S::f32s; W], r: usize, scale: S::f32s, edge: Edge) {
-        // SAFETY: the contract.
+        // SAFETY: row r of the result and of the addends have `cols` values (the contract), and `edge` ends there.
         unsafe {
-            let [first, second] = self.plus;
+            let [first, second] = self.addends;
             let to = self.to.add(r * self.step);
-            across!(W, j => {
+            each_vector!(W, j => {
                 let mut v = simd.mul_f32s(sums[j], scale);
                 if let Some((at, step)) = first {
                     v = simd.mul_add_f32s(sums[j], scale, edge.load(simd, at.add(r * step), j));
@@ -230,7 +236,7 @@ impl Strip {
     }
 }
 
-/// Where a row of a tile ends: after so many whole vectors, and some values of another.
+/// The end of a row of a tile: `full` whole vectors of `lanes` values, and `last` values of another.
 #[derive(Clone, Copy)]
 struct Edge {
     lanes: usize,
@@ -242,10 +248,10 @@ impl Edge {
     /// Vector j of a row.
     ///
     /// # Safety
-    /// The row must be readable up to the edge, and j no further.
+    /// The row must be readable up to its end, and vector j must begin before it.
     #[inline(always)]
     unsafe fn load<S: Simd>(self, simd: S, row: *const f32, j: usize) -> S::f32s {
-        // SAFETY: the contract.
+        // SAFETY: a vector before `full` lies in the row as a whole; of the one after, `last` values do (the contract).
         unsafe {
             let at = row.add(j * self.lanes);
             if j < self.full {
@@ -260,7 +266,7 @@ impl Edge {
     /// As [`Edge::load`], writable.
     #[inline(always)]
     unsafe fn store<S: Simd>(self, simd: S, row: *mut f32, j: usize, v: S::f32s) {
-        // SAFETY: the contract.
+        // SAFETY: as in `load`; the row is writable and nothing else reads it (the contract).
         unsafe {
             let at = row.add(j * self.lanes);
             if j < self.full {

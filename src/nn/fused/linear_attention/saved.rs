@@ -1,8 +1,8 @@
-//! Sizes of linear attention, its weights by task, and what a task keeps for the way back.
+//! Sizes of linear attention, its packed weights by head, and what a task saves for backward. It knows no arithmetic.
 
-use super::super::{matrix::View, packed::Packed};
+use crate::nn::kernels::{matrix::View, packed::Packed};
 
-/// Rows of scores that are formed at once.
+/// Rows of scores in a block.
 const BLOCK: usize = 64;
 
 #[derive(Clone, Copy)]
@@ -15,7 +15,7 @@ pub(super) struct Sizes {
     pub(super) o: usize,
 }
 
-/// The encoders and the decoder of one head, laid out for products with rows of many tokens.
+/// The encoders and the decoder of one head, packed.
 pub(super) struct Weights {
     pub(super) e: Packed,
     pub(super) ev: Packed,
@@ -23,23 +23,23 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    /// Of every head, for the way forward `(D, N)`, `(D, N)`, `(N, O)`, or `back`, transposed.
-    pub(super) fn of_heads(encoders: &[f32], dec: &[f32], s: Sizes, back: bool) -> Vec<Self> {
+    /// The weights of every head: for forward `(D, N)`, `(D, N)` and `(N, O)`, for backward their transposes.
+    pub(super) fn of_heads(encoders: &[f32], dec: &[f32], s: Sizes, backward: bool) -> Vec<Self> {
         let (e, ev) = encoders.split_at(encoders.len() / 2);
         let (part, read) = (s.d * s.n, s.n * s.o);
-        let lay = |w: &[f32], rows: usize, cols: usize| {
+        let pack = |w: &[f32], rows: usize, cols: usize| {
             let w = View::new(w, rows, cols);
-            Packed::new(if back { w.t() } else { w })
+            Packed::new(if backward { w.t() } else { w })
         };
         let heads = e.chunks_exact(part).zip(ev.chunks_exact(part)).zip(dec.chunks_exact(read));
         heads
-            .map(|((e, ev), dec)| Self { e: lay(e, s.d, s.n), ev: lay(ev, s.d, s.n), dec: lay(dec, s.n, s.o) })
+            .map(|((e, ev), dec)| Self { e: pack(e, s.d, s.n), ev: pack(ev, s.d, s.n), dec: pack(dec, s.n, s.o) })
             .collect()
     }
 }
 
 impl Sizes {
-    /// Rows from, rows to, and where the block's scores begin among all of a task's.
+    /// Of each block its first row, the row after its last, and where its scores begin among those of a task.
     pub(super) fn blocks(self) -> impl Iterator<Item = (usize, usize, usize)> {
         let mut from = 0;
         (0..self.t).step_by(BLOCK).map(move |start| {
@@ -49,19 +49,19 @@ impl Sizes {
         })
     }
 
-    /// Scores of one task.
+    /// Number of scores of one task.
     pub(super) fn scores(self) -> usize {
         self.blocks().map(|(start, end, _)| (end - start) * end).sum()
     }
 
-    /// Scores cost as much to form again as neurons to store, once they are as many.
-    pub(super) fn keeps_scores(self) -> bool {
+    /// Whether scores are saved: while they are no more than the neurons; above, recomputing them costs less than storing.
+    pub(super) fn saves_scores(self) -> bool {
         self.t <= self.n
     }
 }
 
-/// What one task finds and the way back needs.
-pub(super) struct Found<V> {
+/// What one task saves for backward.
+pub(super) struct Saved<V> {
     pub(super) x: V,      // (T, N)
     pub(super) u: V,      // (T, N), before the gate
     pub(super) a: V,      // (T, D)
@@ -70,31 +70,31 @@ pub(super) struct Found<V> {
 }
 
 impl Sizes {
-    /// Values of a [`Found`]'s parts.
+    /// Lengths of the parts of a [`Saved`].
     pub(super) fn lengths(self) -> [usize; 5] {
         let Sizes { t, d, n, .. } = self;
-        [t * n, t * n, t * d, t, if self.keeps_scores() { self.scores() } else { 0 }]
+        [t * n, t * n, t * d, t, if self.saves_scores() { self.scores() } else { 0 }]
     }
 
-    pub(super) fn found(self) -> usize {
+    pub(super) fn saved_len(self) -> usize {
         self.lengths().iter().sum()
     }
 
-    pub(super) fn read(self, all: &[f32]) -> Found<&[f32]> {
+    pub(super) fn read(self, all: &[f32]) -> Saved<&[f32]> {
         let [x, u, a, inv, _] = self.lengths();
         let (x, all) = all.split_at(x);
         let (u, all) = all.split_at(u);
         let (a, all) = all.split_at(a);
         let (inv, scores) = all.split_at(inv);
-        Found { x, u, a, inv, scores }
+        Saved { x, u, a, inv, scores }
     }
 
-    pub(super) fn write(self, all: &mut [f32]) -> Found<&mut [f32]> {
+    pub(super) fn write(self, all: &mut [f32]) -> Saved<&mut [f32]> {
         let [x, u, a, inv, _] = self.lengths();
         let (x, all) = all.split_at_mut(x);
         let (u, all) = all.split_at_mut(u);
         let (a, all) = all.split_at_mut(a);
         let (inv, scores) = all.split_at_mut(inv);
-        Found { x, u, a, inv, scores }
+        Saved { x, u, a, inv, scores }
     }
 }

@@ -1,30 +1,31 @@
-//! Vector pieces of the fused CPU forms: reductions in a fixed order, polynomials and the exponential, and
-//! asking memory ahead; compiled for each instruction set and chosen at run time by `pulp`.
+//! Vector primitives: reductions in a fixed order, polynomials, the exponential, and prefetching. `pulp` compiles them
+//! for each instruction set and chooses one at run time.
 //!
-//! Everything here is inlined into the caller's [`pulp::WithSimd`], which carries the instruction
-//! set. It does not know what is reduced.
+//! Everything here is inlined into the caller's [`pulp::WithSimd`], which carries the instruction set. It does not know
+//! what is reduced.
 
 use pulp::Simd;
 
-/// Asks for the cache line that a value lies in, so that it comes from memory while other things are done.
+/// Prefetches the cache line of an address.
 #[inline(always)]
-pub fn ask_for<V>(at: *const V) {
+pub fn prefetch<V>(at: *const V) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: reads nothing and faults at no address.
+        // SAFETY: a prefetch is a hint that reads nothing the program sees and faults at no address; SSE, which it needs,
+        // is part of every x86-64 processor.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = at;
 }
 
-/// As [`ask_for`] what follows these vectors after so many bytes: as many as come from memory while that many go
-/// through a function. The processor asks by itself, but no further than a page.
+/// Prefetches what lies a fixed distance after these vectors. The processor prefetches by itself, but not across the end
+/// of a page.
 #[inline(always)]
-pub fn ask_ahead<V>(these: &[V]) {
-    const AHEAD: usize = 2048;
-    these.iter().for_each(|v| ask_for(std::ptr::from_ref(v).wrapping_byte_add(AHEAD)));
+pub fn prefetch_ahead<V>(vectors: &[V]) {
+    const DISTANCE_BYTES: usize = 2048;
+    vectors.iter().for_each(|v| prefetch(std::ptr::from_ref(v).wrapping_byte_add(DISTANCE_BYTES)));
 }
 
 /// Sum of all values.
@@ -38,7 +39,7 @@ pub fn sum<S: Simd>(simd: S, x: &[f32]) -> f32 {
     tail.iter().fold(simd.reduce_sum_f32s(acc), |a, &v| a + v)
 }
 
-/// Sum of products; both slices are of one length.
+/// Dot product of two slices of one length.
 #[inline(always)]
 pub fn dot<S: Simd>(simd: S, x: &[f32], y: &[f32]) -> f32 {
     let ((xs, x_tail), (ys, y_tail)) = (S::as_simd_f32s(x), S::as_simd_f32s(y));
@@ -49,9 +50,9 @@ pub fn dot<S: Simd>(simd: S, x: &[f32], y: &[f32]) -> f32 {
     x_tail.iter().zip(y_tail).fold(simd.reduce_sum_f32s(acc), |s, (&a, &b)| s + a * b)
 }
 
-/// Sum of squares of what all values differ from `mean`.
+/// Sum of the squared deviations from `mean`.
 #[inline(always)]
-pub fn squares_from<S: Simd>(simd: S, x: &[f32], mean: f32) -> f32 {
+pub fn sum_squared_deviations<S: Simd>(simd: S, x: &[f32], mean: f32) -> f32 {
     let (xs, tail) = S::as_simd_f32s(x);
     let (mut acc, by) = (simd.splat_f32s(0.0), simd.splat_f32s(mean));
     for &v in xs {
@@ -61,9 +62,9 @@ pub fn squares_from<S: Simd>(simd: S, x: &[f32], mean: f32) -> f32 {
     tail.iter().fold(simd.reduce_sum_f32s(acc), |s, v| s + (v - mean) * (v - mean))
 }
 
-/// Largest value, -inf of none. A NaN may be passed over: the sum that follows shows it.
+/// Largest value; -inf of an empty slice. A NaN may be ignored: the sum of exponentials that follows shows it.
 #[inline(always)]
-pub fn largest<S: Simd>(simd: S, x: &[f32]) -> f32 {
+pub fn max<S: Simd>(simd: S, x: &[f32]) -> f32 {
     let (head, tail) = S::as_simd_f32s(x);
     let mut acc = simd.splat_f32s(f32::NEG_INFINITY);
     for &v in head {
@@ -72,75 +73,76 @@ pub fn largest<S: Simd>(simd: S, x: &[f32]) -> f32 {
     tail.iter().fold(simd.reduce_max_f32s(acc), |a, &v| a.max(v))
 }
 
-/// x[i] = exp(x[i] - shift), returns their sum.
+/// Replaces each x by exp(x - shift) and returns the sum.
 #[inline(always)]
-pub fn exp_from<S: Simd>(simd: S, x: &mut [f32], shift: f32) -> f32 {
+pub fn exp_shifted_sum<S: Simd>(simd: S, x: &mut [f32], shift: f32) -> f32 {
     let (head, tail) = S::as_mut_simd_f32s(x);
     let (mut acc, by) = (simd.splat_f32s(0.0), simd.splat_f32s(shift));
     for v in head {
-        *v = exp_lanes(simd, simd.sub_f32s(*v, by));
+        *v = exp_vector(simd, simd.sub_f32s(*v, by));
         acc = simd.add_f32s(acc, *v);
     }
     let mut total = simd.reduce_sum_f32s(acc);
     if !tail.is_empty() {
-        let v = exp_lanes(simd, simd.sub_f32s(simd.partial_load_f32s(tail), by));
+        let v = exp_vector(simd, simd.sub_f32s(simd.partial_load_f32s(tail), by));
         simd.partial_store_f32s(tail, v);
         total = tail.iter().fold(total, |a, &v| a + v);
     }
     total
 }
 
-/// ln 2 in two parts; products of the first with small integers are exact.
+/// ln 2 as a sum of two numbers; products of the first with small integers are exact.
 const LN2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
-/// 1.5 * 2^23: adding it rounds to an integer, which is then in the low bits.
+/// 1.5 * 2^23: adding it rounds to an integer, which is then in the low bits of the sum.
 const ROUND: f32 = 12_582_912.0;
-/// Of e^r with |r| <= ln 2 / 2, from the sixth power down to the square.
+/// Coefficients of (e^r - 1 - r) / r^2 for |r| <= ln 2 / 2, from the fifth power down (Cephes, `expf`).
 const POWERS: [f32; 6] = [1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5];
 
-/// e^x to 2 units in the last place for -87 < x < 88, held at the ends; NaN stays NaN. No branch and no table.
+/// e^x, within 2 units in the last place for -87 < x < 88 and clamped outside; NaN stays NaN.
 #[inline(always)]
-pub fn exp_lanes<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
-    exps(simd, [x])[0]
+pub fn exp_vector<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+    exp_unrolled(simd, [x])[0]
 }
 
-/// As [`exp_lanes`], of some vectors side by side.
+/// As [`exp_vector`], of `U` vectors.
 #[inline(always)]
-pub fn exps<S: Simd, const U: usize>(simd: S, x: [S::f32s; U]) -> [S::f32s; U] {
+pub fn exp_unrolled<S: Simd, const U: usize>(simd: S, x: [S::f32s; U]) -> [S::f32s; U] {
     let all = |v: f32| simd.splat_f32s(v);
-    // the constants come first: of a NaN and a number, x86 takes the second
-    let x = abreast::<S, U>(simd, |u| simd.min_f32s(all(88.0), simd.max_f32s(all(-87.0), x[u])));
-    let shifted = abreast::<S, U>(simd, |u| simd.mul_add_f32s(x[u], all(std::f32::consts::LOG2_E), all(ROUND)));
-    let n = abreast::<S, U>(simd, |u| simd.sub_f32s(shifted[u], all(ROUND)));
-    let r = abreast::<S, U>(simd, |u| simd.mul_add_f32s(n[u], all(-LN2[0]), x[u]));
-    let r = abreast::<S, U>(simd, |u| simd.mul_add_f32s(n[u], all(-LN2[1]), r[u]));
+    // the constants are the first operands: of a NaN and a number, x86 returns the second
+    let x = unrolled::<S, U>(simd, |u| simd.min_f32s(all(88.0), simd.max_f32s(all(-87.0), x[u])));
+    let shifted = unrolled::<S, U>(simd, |u| simd.mul_add_f32s(x[u], all(std::f32::consts::LOG2_E), all(ROUND)));
+    let n = unrolled::<S, U>(simd, |u| simd.sub_f32s(shifted[u], all(ROUND)));
+    let r = unrolled::<S, U>(simd, |u| simd.mul_add_f32s(n[u], all(-LN2[0]), x[u]));
+    let r = unrolled::<S, U>(simd, |u| simd.mul_add_f32s(n[u], all(-LN2[1]), r[u]));
     let p = polynomial(simd, &POWERS, r);
-    let p = abreast::<S, U>(simd, |u| simd.mul_add_f32s(p[u], simd.mul_f32s(r[u], r[u]), r[u]));
-    abreast::<S, U>(simd, |u| {
+    let p = unrolled::<S, U>(simd, |u| simd.mul_add_f32s(p[u], simd.mul_f32s(r[u], r[u]), r[u]));
+    unrolled::<S, U>(simd, |u| {
         let power = simd.wrapping_dyn_shl_u32s(simd.transmute_u32s_f32s(shifted[u]), simd.splat_u32s(23));
         let power = simd.transmute_f32s_u32s(simd.add_u32s(power, simd.splat_u32s(127 << 23)));
         simd.mul_f32s(simd.add_f32s(p[u], all(1.0)), power)
     })
 }
 
-/// Of some vectors side by side; coefficients from the highest power down.
+/// Horner's scheme on `U` vectors; coefficients from the highest power down.
 #[inline(always)]
 pub fn polynomial<S: Simd, const U: usize>(simd: S, coefficients: &[f32], x: [S::f32s; U]) -> [S::f32s; U] {
     let mut p = [simd.splat_f32s(coefficients[0]); U];
     for c in &coefficients[1..] {
-        p = abreast::<S, U>(simd, |u| simd.mul_add_f32s(p[u], x[u], simd.splat_f32s(*c)));
+        p = unrolled::<S, U>(simd, |u| simd.mul_add_f32s(p[u], x[u], simd.splat_f32s(*c)));
     }
     p
 }
 
+/// Products of `U` pairs of vectors.
 #[inline(always)]
-pub fn products<S: Simd, const U: usize>(simd: S, x: [S::f32s; U], y: [S::f32s; U]) -> [S::f32s; U] {
-    abreast::<S, U>(simd, |u| simd.mul_f32s(x[u], y[u]))
+pub fn mul<S: Simd, const U: usize>(simd: S, x: [S::f32s; U], y: [S::f32s; U]) -> [S::f32s; U] {
+    unrolled::<S, U>(simd, |u| simd.mul_f32s(x[u], y[u]))
 }
 
-/// One vector for each of `U`, side by side: what waits for its last sum leaves room for another's. A loop of our own,
-/// since the standard library's would not be compiled for the instruction set.
+/// One vector for each of `U` indices: several independent chains hide the latency of one. A plain loop, since
+/// `std::array::from_fn` would not be compiled for the instruction set.
 #[inline(always)]
-pub fn abreast<S: Simd, const U: usize>(simd: S, of: impl Fn(usize) -> S::f32s) -> [S::f32s; U] {
+pub fn unrolled<S: Simd, const U: usize>(simd: S, of: impl Fn(usize) -> S::f32s) -> [S::f32s; U] {
     let mut all = [simd.splat_f32s(0.0); U];
     for (u, v) in all.iter_mut().enumerate() {
         *v = of(u);
@@ -161,7 +163,7 @@ mod tests {
 
         #[inline(always)]
         fn with_simd<S: Simd>(self, simd: S) -> f32 {
-            exp_from(simd, self.0, self.1)
+            exp_shifted_sum(simd, self.0, self.1)
         }
     }
 
@@ -202,7 +204,7 @@ mod tests {
 
         #[inline(always)]
         fn with_simd<S: Simd>(self, simd: S) -> [f32; 3] {
-            [sum(simd, self.0), dot(simd, self.0, self.0), largest(simd, self.0)]
+            [sum(simd, self.0), dot(simd, self.0, self.0), max(simd, self.0)]
         }
     }
 

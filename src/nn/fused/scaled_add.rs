@@ -1,32 +1,33 @@
-//! s (a + b), s a single number: what a field makes of its two parts.
+//! s (a + b) with a learned scalar s. It does not know what a and b are.
 
 use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{
-    lanes,
-    matrix::{self, filled},
-    pool::{self, PIECE},
+use super::storage;
+use crate::nn::kernels::{
+    buffers::build_vec,
+    simd,
+    threads::{self, CHUNK},
 };
 
 /// a, b of one shape, scale `()` -> scale (a + b).
-pub fn scaled_sum(a: &Tensor, b: &Tensor, scale: &Tensor) -> Result<Tensor> {
+pub fn scaled_add(a: &Tensor, b: &Tensor, scale: &Tensor) -> Result<Tensor> {
     let (a, b) = (a.contiguous()?, b.contiguous()?);
-    if !matrix::readable(&[&a, &b, scale]) {
+    if !storage::readable(&[&a, &b, scale]) {
         return reference(&a, &b, scale);
     }
-    a.apply_op3(&b, scale, ScaledSum)
+    a.apply_op3(&b, scale, ScaledAdd)
 }
 
 pub fn reference(a: &Tensor, b: &Tensor, scale: &Tensor) -> Result<Tensor> {
     (a + b)?.broadcast_mul(scale)
 }
 
-struct ScaledSum;
+struct ScaledAdd;
 
-impl CustomOp3 for ScaledSum {
+impl CustomOp3 for ScaledAdd {
     fn name(&self) -> &'static str {
-        "scaled sum"
+        "scaled-add"
     }
 
     fn cpu_fwd(
@@ -38,14 +39,14 @@ impl CustomOp3 for ScaledSum {
         scale: &CpuStorage,
         ls: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
-        let (a, b, scale) = (matrix::values(a, la)?, matrix::values(b, lb)?, matrix::values(scale, ls)?);
+        let (a, b, scale) = (storage::values(a, la)?, storage::values(b, lb)?, storage::values(scale, ls)?);
         let &[scale] = scale else { bail!("a scale is one number, not {}", scale.len()) };
         if la.shape() != lb.shape() {
             bail!("a sum of {:?} and {:?}", la.shape(), lb.shape());
         }
-        let y = filled(a.len(), |y| {
-            pool::run_on(y, PIECE, |i, y| {
-                let (a, b) = (&a[i * PIECE..], &b[i * PIECE..]);
+        let y = build_vec(a.len(), |y| {
+            threads::run_chunks(y, CHUNK, |i, y| {
+                let (a, b) = (&a[i * CHUNK..], &b[i * CHUNK..]);
                 Arch::new().dispatch(|| y.iter_mut().zip(a).zip(b).for_each(|((y, a), b)| *y = scale * (a + b)));
             });
         });
@@ -60,14 +61,14 @@ impl CustomOp3 for ScaledSum {
         _: &Tensor,
         grad: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        // one tensor for both parts: their gradients are the same
-        let (part, dscale) = matrix::read_all(&[a, b, scale, grad], |[a, b, scale, g]| {
-            let mut sums = vec![0f32; g.len().div_ceil(PIECE)];
-            let part = filled(g.len(), |part| {
-                pool::run_on2((part, PIECE), (&mut sums, 1), |i, [part, sum]| {
-                    let at = i * PIECE..i * PIECE + part.len();
+        // a and b have the same gradient, so that one tensor serves both
+        let (part, dscale) = storage::read_all(&[a, b, scale, grad], |[a, b, scale, g]| {
+            let mut sums = vec![0f32; g.len().div_ceil(CHUNK)];
+            let part = build_vec(g.len(), |part| {
+                threads::run_chunks2((part, CHUNK), (&mut sums, 1), |i, [part, sum]| {
+                    let at = i * CHUNK..i * CHUNK + part.len();
                     let sums = [&a[at.clone()], &b[at.clone()]];
-                    sum[0] = Arch::new().dispatch(Scaled { to: part, g: &g[at], scale: scale[0], sums });
+                    sum[0] = Arch::new().dispatch(ScaleBackward { to: part, g: &g[at], scale: scale[0], sums });
                 });
             });
             Ok((part, sums.iter().sum::<f32>()))
@@ -78,20 +79,20 @@ impl CustomOp3 for ScaledSum {
     }
 }
 
-/// The way back of a scale: to <- scale g; returns <g, sum>, the sum being that of several.
-pub struct Scaled<'a, const N: usize> {
+/// The backward of a multiplication by a scalar: to = scale g; returns the dot product of g with the sum of `sums`.
+pub struct ScaleBackward<'a, const N: usize> {
     pub to: &'a mut [f32],
     pub g: &'a [f32],
     pub scale: f32,
     pub sums: [&'a [f32]; N],
 }
 
-impl<const N: usize> WithSimd for Scaled<'_, N> {
+impl<const N: usize> WithSimd for ScaleBackward<'_, N> {
     type Output = f32;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f32 {
         self.to.iter_mut().zip(self.g).for_each(|(to, g)| *to = self.scale * g);
-        self.sums.into_iter().map(|sum| lanes::dot(simd, self.g, sum)).sum()
+        self.sums.into_iter().map(|sum| simd::dot(simd, self.g, sum)).sum()
     }
 }

@@ -1,41 +1,42 @@
-//! y + h k, h a plain number: how a solver's step goes on.
+//! y + h k with a constant h, as in BLAS: the step of an ODE solver. It knows no solver.
 
 use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor, bail};
 use pulp::Arch;
 
-use super::{
-    matrix::{self, filled},
-    pool::{self, PIECE},
+use super::storage;
+use crate::nn::kernels::{
+    buffers::build_vec,
+    threads::{self, CHUNK},
 };
 
-/// y, k of one shape -> y + h k.
-pub fn advanced(y: &Tensor, k: &Tensor, h: f64) -> Result<Tensor> {
+/// y, k of one shape -> y + h k; h gets no gradient.
+pub fn axpy(y: &Tensor, k: &Tensor, h: f64) -> Result<Tensor> {
     let (y, k) = (y.contiguous()?, k.contiguous()?);
-    if !matrix::readable(&[&y, &k]) {
+    if !storage::readable(&[&y, &k]) {
         return reference(&y, &k, h);
     }
-    y.apply_op2(&k, Advance(h as f32))
+    y.apply_op2(&k, Axpy(h as f32))
 }
 
 pub fn reference(y: &Tensor, k: &Tensor, h: f64) -> Result<Tensor> {
     y + (k * h)?
 }
 
-struct Advance(f32);
+struct Axpy(f32);
 
-impl CustomOp2 for Advance {
+impl CustomOp2 for Axpy {
     fn name(&self) -> &'static str {
-        "advance"
+        "axpy"
     }
 
     fn cpu_fwd(&self, y: &CpuStorage, ly: &Layout, k: &CpuStorage, lk: &Layout) -> Result<(CpuStorage, Shape)> {
         if ly.shape() != lk.shape() {
             bail!("a state {:?} and its slope {:?}", ly.shape(), lk.shape());
         }
-        let (y, k, h) = (matrix::values(y, ly)?, matrix::values(k, lk)?, self.0);
-        let out = filled(y.len(), |out| {
-            pool::run_on(out, PIECE, |i, out| {
-                let (y, k) = (&y[i * PIECE..], &k[i * PIECE..]);
+        let (y, k, h) = (storage::values(y, ly)?, storage::values(k, lk)?, self.0);
+        let out = build_vec(y.len(), |out| {
+            threads::run_chunks(out, CHUNK, |i, out| {
+                let (y, k) = (&y[i * CHUNK..], &k[i * CHUNK..]);
                 Arch::new().dispatch(|| out.iter_mut().zip(y).zip(k).for_each(|((out, y), k)| *out = y + h * k));
             });
         });
@@ -43,10 +44,10 @@ impl CustomOp2 for Advance {
     }
 
     fn bwd(&self, _: &Tensor, k: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
-        let dk = matrix::read(grad, |g| {
-            Ok(filled(g.len(), |dk| {
-                pool::run_on(dk, PIECE, |i, dk| {
-                    let g = &g[i * PIECE..];
+        let dk = storage::read(grad, |g| {
+            Ok(build_vec(g.len(), |dk| {
+                threads::run_chunks(dk, CHUNK, |i, dk| {
+                    let g = &g[i * CHUNK..];
                     Arch::new().dispatch(|| dk.iter_mut().zip(g).for_each(|(dk, g)| *dk = self.0 * g));
                 });
             }))

@@ -1,0 +1,195 @@
+//! Elementwise functions over several slices in the processor's widest vectors: for loops that the compiler does not
+//! vectorise, because it cannot know that so many slices do not overlap, and for rows shorter than the stride of its
+//! loops. It does not know which operation they belong to.
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::simd as vector;
+
+/// A function from the values of `I` input slices at one index, and those that the `O` output slices hold there, to the
+/// values that the outputs get.
+pub trait Elementwise<const I: usize, const O: usize>: Copy {
+    /// Whether the inputs are probably not in the cache, so that prefetching pays.
+    const PREFETCH: bool = false;
+
+    /// The function of `U` vectors of each slice.
+    fn at<S: Simd, const U: usize>(
+        self,
+        simd: S,
+        inputs: [[S::f32s; U]; I],
+        held: [[S::f32s; U]; O],
+    ) -> [[S::f32s; U]; O];
+}
+
+/// Applies a function to slices of one length: `U` vectors at a time, then single vectors, then what is left.
+#[inline(always)]
+pub fn apply<S: Simd, P: Elementwise<I, O>, const I: usize, const O: usize, const U: usize>(
+    simd: S,
+    inputs: [&[f32]; I],
+    mut out: [&mut [f32]; O],
+    op: P,
+) {
+    let n = out[0].len();
+    let from = apply_unrolled::<S, P, I, O, U>(simd, inputs, &mut out, 0, op);
+    let from = apply_unrolled::<S, P, I, O, 1>(simd, inputs, &mut out, from, op);
+    if from < n {
+        let (mut x, mut held) = ([[simd.splat_f32s(0.0)]; I], [[simd.splat_f32s(0.0)]; O]);
+        x.iter_mut().zip(inputs).for_each(|(x, inputs)| x[0] = simd.partial_load_f32s(&inputs[from..n]));
+        held.iter_mut().zip(&out).for_each(|(held, out)| held[0] = simd.partial_load_f32s(&out[from..n]));
+        let found = op.at(simd, x, held);
+        out.iter_mut().zip(found).for_each(|(out, found)| simd.partial_store_f32s(&mut out[from..n], found[0]));
+    }
+}
+
+/// As [`apply`], choosing the instruction set at run time.
+pub fn apply_all<P: Elementwise<I, O>, const I: usize, const O: usize, const U: usize>(
+    inputs: [&[f32]; I],
+    out: [&mut [f32]; O],
+    op: P,
+) {
+    Arch::new().dispatch(Apply::<P, I, O, U> { inputs, out, op });
+}
+
+struct Apply<'a, P, const I: usize, const O: usize, const U: usize> {
+    inputs: [&'a [f32]; I],
+    out: [&'a mut [f32]; O],
+    op: P,
+}
+
+impl<P: Elementwise<I, O>, const I: usize, const O: usize, const U: usize> WithSimd for Apply<'_, P, I, O, U> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        apply::<S, P, I, O, U>(simd, self.inputs, self.out, self.op);
+    }
+}
+
+/// Applies it from index `from` on to as many whole groups of `U` vectors as there are; returns the index after them.
+#[inline(always)]
+fn apply_unrolled<S: Simd, P: Elementwise<I, O>, const I: usize, const O: usize, const U: usize>(
+    simd: S,
+    inputs: [&[f32]; I],
+    out: &mut [&mut [f32]; O],
+    from: usize,
+    op: P,
+) -> usize {
+    let size = U * S::F32_LANES;
+    let end = out[0].len() - (out[0].len() - from) % size;
+    let inputs = inputs.map(|x| S::as_simd_f32s(&x[from..end]).0.as_chunks::<U>().0);
+    let mut out = out.each_mut().map(|x| S::as_mut_simd_f32s(&mut x[from..end]).0.as_chunks_mut::<U>().0);
+    // plain loops: the standard library's functions over arrays would not be compiled for the instruction set
+    let (mut x, mut held) = ([[simd.splat_f32s(0.0); U]; I], [[simd.splat_f32s(0.0); U]; O]);
+    for j in 0..(end - from) / size {
+        x.iter_mut().zip(&inputs).for_each(|(x, inputs)| {
+            *x = inputs[j];
+            if P::PREFETCH {
+                vector::prefetch_ahead(&inputs[j]);
+            }
+        });
+        held.iter_mut().zip(&out).for_each(|(held, out)| *held = out[j]);
+        let found = op.at(simd, x, held);
+        out.iter_mut().zip(found).for_each(|(out, found)| out[j] = found);
+    }
+    end
+}
+
+/// [x, y] -> [x y]; with one input, in place: [x], [y] -> [y x].
+#[derive(Clone, Copy)]
+pub struct Mul;
+
+impl Elementwise<2, 1> for Mul {
+    #[inline(always)]
+    fn at<S: Simd, const U: usize>(
+        self,
+        simd: S,
+        [x, y]: [[S::f32s; U]; 2],
+        _: [[S::f32s; U]; 1],
+    ) -> [[S::f32s; U]; 1] {
+        [vector::mul(simd, x, y)]
+    }
+}
+
+impl Elementwise<1, 1> for Mul {
+    #[inline(always)]
+    fn at<S: Simd, const U: usize>(self, simd: S, [x]: [[S::f32s; U]; 1], [y]: [[S::f32s; U]; 1]) -> [[S::f32s; U]; 1] {
+        [vector::mul(simd, y, x)]
+    }
+}
+
+/// [x, y, z] -> [x y + z].
+#[derive(Clone, Copy)]
+pub struct MulAdd;
+
+impl Elementwise<3, 1> for MulAdd {
+    #[inline(always)]
+    fn at<S: Simd, const U: usize>(
+        self,
+        simd: S,
+        [x, y, z]: [[S::f32s; U]; 3],
+        _: [[S::f32s; U]; 1],
+    ) -> [[S::f32s; U]; 1] {
+        [vector::unrolled::<S, U>(simd, |u| simd.mul_add_f32s(x[u], y[u], z[u]))]
+    }
+}
+
+/// In place: [x], [y] -> [y + x].
+#[derive(Clone, Copy)]
+pub struct Add;
+
+impl Elementwise<1, 1> for Add {
+    #[inline(always)]
+    fn at<S: Simd, const U: usize>(self, simd: S, [x]: [[S::f32s; U]; 1], [y]: [[S::f32s; U]; 1]) -> [[S::f32s; U]; 1] {
+        [vector::unrolled::<S, U>(simd, |u| simd.add_f32s(y[u], x[u]))]
+    }
+}
+
+/// [x] -> [s x].
+#[derive(Clone, Copy)]
+pub struct Scale(pub f32);
+
+impl Elementwise<1, 1> for Scale {
+    #[inline(always)]
+    fn at<S: Simd, const U: usize>(self, simd: S, [x]: [[S::f32s; U]; 1], _: [[S::f32s; U]; 1]) -> [[S::f32s; U]; 1] {
+        [vector::mul(simd, x, [simd.splat_f32s(self.0); U])]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In place: [x, y], [a, b] -> [a + x, b - x y].
+    #[derive(Clone, Copy)]
+    struct Both;
+
+    impl Elementwise<2, 2> for Both {
+        const PREFETCH: bool = true;
+
+        #[inline(always)]
+        fn at<S: Simd, const U: usize>(
+            self,
+            simd: S,
+            [x, y]: [[S::f32s; U]; 2],
+            [a, b]: [[S::f32s; U]; 2],
+        ) -> [[S::f32s; U]; 2] {
+            [
+                vector::unrolled::<S, U>(simd, |u| simd.add_f32s(a[u], x[u])),
+                vector::unrolled::<S, U>(simd, |u| simd.sub_f32s(b[u], simd.mul_f32s(x[u], y[u]))),
+            ]
+        }
+    }
+
+    #[test]
+    fn every_index_is_visited_once_at_every_length() {
+        for n in 0..200 {
+            let some = |by: f32| -> Vec<f32> { (0..n).map(|i| (i as f32 * by).sin()).collect() };
+            let (x, y, a, b) = (some(0.7), some(1.1), some(1.7), some(2.3));
+            let (mut to_a, mut to_b) = (a.clone(), b.clone());
+            apply_all::<_, _, _, 4>([&x, &y], [&mut to_a, &mut to_b], Both);
+            for i in 0..n {
+                assert_eq!([to_a[i], to_b[i]], [a[i] + x[i], b[i] - x[i] * y[i]], "{i} of {n}");
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Matrices as views of plain slices, parts of them that tasks write, and the product of two views on the calling
+//! thread. It does not know who shares the work; `matmul` does.
+
+use std::marker::PhantomData;
+
+use super::packed;
+
+/// A row-major matrix, part of one, or the transpose of either.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    data: &'a [f32],
+    rows: usize,
+    cols: usize,
+    row_step: usize,
+    col_step: usize,
+}
+
+impl<'a> View<'a> {
+    /// The first `rows * cols` values of `data`.
+    ///
+    /// # Panics
+    /// When there are fewer.
+    pub fn new(data: &'a [f32], rows: usize, cols: usize) -> Self {
+        Self { data: &data[..rows * cols], rows, cols, row_step: cols, col_step: 1 }
+    }
+
+    /// Rows and columns at these steps, beginning with the first value of `data`.
+    ///
+    /// # Panics
+    /// When the last value lies behind the data.
+    #[cfg(test)]
+    pub fn with_steps(data: &'a [f32], [rows, cols]: [usize; 2], [row_step, col_step]: [usize; 2]) -> Self {
+        assert!((rows - 1) * row_step + (cols - 1) * col_step < data.len(), "({rows}, {cols}) of {}", data.len());
+        Self { data, rows, cols, row_step, col_step }
+    }
+
+    /// The transpose; no value moves.
+    pub fn t(self) -> Self {
+        Self { rows: self.cols, cols: self.rows, row_step: self.col_step, col_step: self.row_step, ..self }
+    }
+
+    pub fn rows(self) -> usize {
+        self.rows
+    }
+
+    pub fn cols(self) -> usize {
+        self.cols
+    }
+
+    /// Distance from one row to the next, and from one column to the next, in values.
+    pub fn steps(self) -> [usize; 2] {
+        [self.row_step, self.col_step]
+    }
+
+    /// The slice it lies in, beginning with its first value.
+    pub fn values(self) -> &'a [f32] {
+        self.data
+    }
+
+    /// One value.
+    ///
+    /// # Panics
+    /// When there is no such row or column.
+    pub fn at(self, row: usize, col: usize) -> f32 {
+        self.data[row * self.row_step + col * self.col_step]
+    }
+
+    /// The values of a row whose columns lie side by side.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    pub fn row(self, row: usize) -> &'a [f32] {
+        debug_assert_eq!(self.col_step, 1);
+        &self.data[row * self.row_step..][..self.cols]
+    }
+
+    /// The address of a value; it may be read where the value is one of the view's.
+    pub fn address(self, row: usize, col: usize) -> *const f32 {
+        self.data.as_ptr().wrapping_add(row * self.row_step + col * self.col_step)
+    }
+
+    /// `rows` rows from `row` on, `cols` columns of them from `col` on.
+    ///
+    /// # Panics
+    /// When it has fewer.
+    pub fn part(self, row: usize, col: usize, rows: usize, cols: usize) -> Self {
+        assert!(row + rows <= self.rows && col + cols <= self.cols, "({rows}, {cols}) from ({row}, {col})");
+        let from = (row * self.row_step + col * self.col_step).min(self.data.len());
+        Self { data: &self.data[from..], rows, cols, ..self }
+    }
+}
+
+/// dst = scale a b, or, to accumulate, dst += scale a b. dst is row-major and has at least `a.rows * b.cols` values;
+/// what follows them stays as it is.
+///
+/// # Panics
+/// When the sizes do not fit.
+pub fn gemm(dst: &mut [f32], a: View, b: View, scale: f32, accumulate: bool) {
+    let (m, n, k) = (a.rows, b.cols, a.cols);
+    assert!(k == b.rows && dst.len() >= m * n, "({m}, {k}) x ({}, {n}) into {} values", b.rows, dst.len());
+    if k == 0 && !accumulate {
+        dst[..m * n].fill(0.0);
+    }
+    // SAFETY: dst holds m rows of n values (checked above), and as it is borrowed exclusively nothing else reads or
+    // writes it, neither side among them; the sides agree in k (checked above).
+    unsafe { packed::gemm_unchecked(dst.as_mut_ptr(), n, a, b, scale, accumulate) }
+}
+
+/// Some columns of some rows of a matrix, borrowed exclusively: several tasks may each hold a panel of one matrix.
+pub struct Panel<'a> {
+    at: *mut f32,
+    rows: usize,
+    cols: usize,
+    step: usize,
+    matrix: PhantomData<&'a mut [f32]>,
+}
+
+// SAFETY: `panels` gives no two panels a value in common and borrows the whole matrix for as long as they live, so that
+// a panel is the only way to its values, as a `&mut [f32]`, which is `Send`, would be.
+unsafe impl Send for Panel<'_> {}
+
+impl Panel<'_> {
+    /// The address of `rows` rows of `cols` values from `row` on, and the distance from one row to the next.
+    ///
+    /// # Panics
+    /// When it has fewer rows or columns.
+    pub(super) fn locate(&mut self, row: usize, rows: usize, cols: usize) -> (*mut f32, usize) {
+        assert!(row + rows <= self.rows && cols <= self.cols, "({rows}, {cols}) from row {row} of {}", self.rows);
+        (self.at.wrapping_add(row * self.step), self.step)
+    }
+
+    /// Its rows from `row` on become a b, or, to accumulate, a b is added to them.
+    ///
+    /// # Panics
+    /// When it has fewer rows or columns than the product.
+    pub fn gemm(&mut self, row: usize, a: View, b: View, accumulate: bool) {
+        assert_eq!(a.cols, b.rows);
+        let (at, step) = self.locate(row, a.rows, b.cols);
+        // SAFETY: `locate` has checked that the panel has these rows and columns; `&mut self` keeps others from them.
+        unsafe { packed::gemm_unchecked(at, step, a, b, 1.0, accumulate) }
+    }
+
+    /// Sets every value to 0.
+    pub fn clear(&mut self) {
+        (0..self.rows).for_each(|r| self.row(r).fill(0.0));
+    }
+
+    /// One row.
+    ///
+    /// # Panics
+    /// When it has fewer rows.
+    pub fn row(&mut self, r: usize) -> &mut [f32] {
+        assert!(r < self.rows, "row {r} of {}", self.rows);
+        // SAFETY: `panels` made the panel of rows `step` apart that each have `cols` values within the matrix, and no
+        // other panel has these columns; `&mut self` keeps others from the row while the slice lives.
+        unsafe { std::slice::from_raw_parts_mut(self.at.add(r * self.step), self.cols) }
+    }
+}
+
+/// Cuts `data` into matrices of `rows` rows, and each into panels of these widths, which make up a whole
+/// row: the panels of the first matrix, those of the second, and so on.
+///
+/// # Panics
+/// When it does not hold whole matrices.
+pub fn panels<'a>(data: &'a mut [f32], rows: usize, widths: &[usize]) -> Vec<Panel<'a>> {
+    let step = widths.iter().sum::<usize>();
+    assert!(data.len().is_multiple_of(rows * step), "{} values are no matrices of {rows} x {step}", data.len());
+    let mut panels = Vec::with_capacity(data.len() / (rows * step) * widths.len());
+    for matrix in data.chunks_exact_mut(rows * step) {
+        let (start, mut from) = (matrix.as_mut_ptr(), 0);
+        for &cols in widths {
+            panels.push(Panel { at: start.wrapping_add(from), rows, cols, step, matrix: PhantomData });
+            from += cols;
+        }
+    }
+    panels
+}

@@ -1,0 +1,15 @@
+//! CPU kernels over plain slices of f32: the matrix multiplication with its packing and register tiles, vector and
+//! elementwise primitives, reductions, and the thread pool they run on.
+//!
+//! Nothing here knows a tensor, a graph or a gradient; `fused` builds candle operations from these.
+
+pub mod buffers;
+pub mod elementwise;
+pub mod matmul;
+pub mod matrix;
+pub mod packed;
+pub mod reduce;
+pub mod simd;
+pub mod threads;
+mod tile;
+mod transpose;

@@ -1,0 +1,128 @@
+//! The thread pool of the fused operations. It does not know what a task computes.
+//!
+//! Work is cut into tasks whose results do not depend on the number of threads, so that the numbers are the same bit for
+//! bit with one or many: sums are cut by sizes alone, and the cut may follow the number of threads only where every
+//! value is computed by one task. The calling thread takes tasks as the others do, so that an operation never waits
+//! for another thread to wake.
+//!
+//! Work that is shared from within a task runs on that task's thread alone, since the others have tasks of their own.
+
+use std::{
+    cell::Cell,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+/// The threads besides the calling one; none for a single thread.
+static HELPERS: Mutex<Option<Arc<ThreadPool>>> = Mutex::new(None);
+
+thread_local! {
+    /// Whether this thread is running a task.
+    static IN_TASK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Gives fused operations this many threads from now on (at least one). The helpers of the previous
+/// setting end when their last operation does.
+pub fn set_threads(n: usize) {
+    let mut helpers = HELPERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let now = helpers.as_ref().map_or(0, |p| p.current_num_threads());
+    let wanted = n.saturating_sub(1);
+    if wanted != now {
+        *helpers = match wanted {
+            0 => None,
+            // should the threads not start, the caller does all the work
+            n => {
+                ThreadPoolBuilder::new().num_threads(n).thread_name(|i| format!("fused {i}")).build().ok().map(Arc::new)
+            }
+        };
+    }
+}
+
+/// Threads that an operation may use; within a task, one.
+pub fn count() -> usize {
+    if IN_TASK.get() {
+        return 1;
+    }
+    1 + HELPERS.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, |p| p.current_num_threads())
+}
+
+/// Calls `work` with each of the n items, in any order, and returns when all are done: each thread takes the next item
+/// until none is left.
+pub fn for_each<I: Iterator + Send>(n: usize, items: I, work: impl Fn(I::Item) + Sync + Send) {
+    let helpers =
+        if n > 1 && !IN_TASK.get() { HELPERS.lock().unwrap_or_else(PoisonError::into_inner).clone() } else { None };
+    let Some(helpers) = helpers else { return items.for_each(work) };
+    let items = Mutex::new(items);
+    let drain = || {
+        let _guard = TaskGuard::enter();
+        loop {
+            let item = items.lock().unwrap_or_else(PoisonError::into_inner).next();
+            match item {
+                Some(item) => work(item),
+                None => break,
+            }
+        }
+    };
+    helpers.in_place_scope(|scope| {
+        for _ in 0..helpers.current_num_threads().min(n - 1) {
+            scope.spawn(|_| drain());
+        }
+        drain();
+    });
+}
+
+/// Marks the thread as running a task while it lives.
+struct TaskGuard;
+
+impl TaskGuard {
+    fn enter() -> Self {
+        IN_TASK.set(true);
+        Self
+    }
+}
+
+impl Drop for TaskGuard {
+    fn drop(&mut self) {
+        IN_TASK.set(false);
+    }
+}
+
+/// Values of a task in an elementwise pass.
+pub const CHUNK: usize = 1 << 14;
+
+/// Cuts `out` into chunks of `size` values (the last may be shorter) and calls `task` with the number and the chunk of
+/// each, in any order.
+pub fn run_chunks<T: Send>(out: &mut [T], size: usize, task: impl Fn(usize, &mut [T]) + Sync + Send) {
+    let size = size.max(1);
+    for_each(out.len().div_ceil(size), out.chunks_mut(size).enumerate(), |(i, chunk)| task(i, chunk));
+}
+
+/// As [`run_chunks`], over two buffers: task i gets chunk i of each. Both must have the same number of chunks of their
+/// size.
+pub fn run_chunks2(
+    (a, size_a): (&mut [f32], usize),
+    (b, size_b): (&mut [f32], usize),
+    task: impl Fn(usize, [&mut [f32]; 2]) + Sync + Send,
+) {
+    let (size_a, size_b) = (size_a.max(1), size_b.max(1));
+    let n = a.len().div_ceil(size_a);
+    debug_assert_eq!(n, b.len().div_ceil(size_b));
+    let chunks = a.chunks_mut(size_a).zip(b.chunks_mut(size_b));
+    for_each(n, chunks.enumerate(), |(i, (a, b))| task(i, [a, b]));
+}
+
+/// As [`run_chunks2`], over three buffers.
+pub fn run_chunks3(
+    (a, size_a): (&mut [f32], usize),
+    (b, size_b): (&mut [f32], usize),
+    (c, size_c): (&mut [f32], usize),
+    task: impl Fn(usize, [&mut [f32]; 3]) + Sync + Send,
+) {
+    let (size_a, size_b, size_c) = (size_a.max(1), size_b.max(1), size_c.max(1));
+    let n = a.len().div_ceil(size_a);
+    debug_assert_eq!(n, b.len().div_ceil(size_b));
+    debug_assert_eq!(n, c.len().div_ceil(size_c));
+    let chunks = a.chunks_mut(size_a).zip(b.chunks_mut(size_b)).zip(c.chunks_mut(size_c));
+    for_each(n, chunks.enumerate(), |(i, ((a, b), c))| task(i, [a, b, c]));
+}
