@@ -21,6 +21,9 @@ pub struct ExportArgs {
     /// Write all scalars into this CSV file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+    /// Write every measurement into this folder, a CSV a channel, one row a value
+    #[arg(long, value_name = "DIR")]
+    samples: Option<PathBuf>,
     /// Write TensorBoard event files into this folder, one subfolder a variant
     #[arg(long, value_name = "DIR")]
     tensorboard: Option<PathBuf>,
@@ -33,13 +36,19 @@ pub struct ExportArgs {
 }
 
 pub fn run(args: &ExportArgs) -> Result<(), Failure> {
-    if args.csv.is_none() && args.tensorboard.is_none() && args.safetensors.is_none() {
-        return Err(Failure::usage("say what to write: --csv FILE, --tensorboard DIR, --safetensors FILE"));
+    if args.csv.is_none() && args.samples.is_none() && args.tensorboard.is_none() && args.safetensors.is_none() {
+        let words = "say what to write: --csv FILE, --samples DIR, --tensorboard DIR, --safetensors FILE";
+        return Err(Failure::usage(words));
     }
     let words = |e: store::StoreError| Failure::usage(e.to_string());
     if let Some(file) = &args.csv {
         store::export::csv(&args.run, file).map_err(words)?;
         println!("{}", file.display());
+    }
+    if let Some(dir) = &args.samples {
+        for file in store::export::samples(&args.run, dir).map_err(words)? {
+            println!("{}", file.display());
+        }
     }
     if let Some(dir) = &args.tensorboard {
         store::export::tensorboard(&args.run, dir).map_err(words)?;

@@ -16,6 +16,7 @@ mod list;
 mod merge;
 mod null_models;
 mod progress;
+mod schema;
 mod settings;
 mod summary;
 mod window;
@@ -118,6 +119,8 @@ enum Command {
     Concepts(concepts::ConceptArgs),
     /// Write a run's scalars as one CSV or as TensorBoard event files, or its weights as safetensors
     Export(export::ExportArgs),
+    /// Print the JSON schema of measurements, for programs that read or write run folders
+    Schema(schema::SchemaArgs),
     /// Put two trained BDHs side by side into one with the neurons of both
     Merge(merge::MergeArgs),
     /// The whole story of merging: a base, two children tuned on texts of their own, and what merging them keeps
@@ -158,6 +161,7 @@ pub fn main() -> ExitCode {
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Concepts(args)) => concepts::run(&args),
         Some(Command::Export(args)) => export::run(&args),
+        Some(Command::Schema(args)) => schema::run(&args),
         Some(Command::Merge(args)) => merge::run(&args),
         Some(Command::MergeStory(args)) => merge::story(&args),
     };

@@ -9,7 +9,7 @@ use std::{
 use super::{
     RunRecord, StoreError,
     error::At,
-    record::{MetricsIn, VariantRef},
+    record::{FORMAT, MetricsIn, VariantRef},
     writer::{CONFIG, METRICS, RUN},
 };
 use crate::{
@@ -17,14 +17,56 @@ use crate::{
     telemetry::{RunInfo, VariantInfo},
 };
 
-/// What a run is, when it began, and what had to be guessed.
-pub(super) fn describe(folder: &Path) -> Result<(RunInfo, Option<String>, Vec<String>), StoreError> {
+/// What a folder says of its run.
+pub(super) struct Description {
+    pub info: RunInfo,
+    /// Local time with its offset.
+    pub started_at: Option<String>,
+    /// Of the folder; see [`FORMAT`].
+    pub format: u32,
+    /// What is lost or had to be guessed.
+    pub notices: Vec<String>,
+}
+
+impl Description {
+    /// Whether the samples are measurements that this version can read.
+    pub fn has_typed_samples(&self) -> bool {
+        self.format >= FORMAT
+    }
+}
+
+impl From<RunRecord> for Description {
+    fn from(run: RunRecord) -> Self {
+        let mut notices = vec![];
+        if run.format < FORMAT {
+            notices.push(format!(
+                "written by Orrery {} in format {}: this one (format {FORMAT}) shows its curves and events; its other measurements can be seen with that version",
+                run.environment.orrery, run.format
+            ));
+        }
+        Self { info: run.run, started_at: Some(run.started_at), format: run.format, notices }
+    }
+}
+
+/// Reads `run.json`, or rebuilds what can be rebuilt without it.
+///
+/// # Errors
+/// If this is no run folder, or one of a later format.
+pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
     if !folder.is_dir() {
         return Err(StoreError(format!("`{}` is not a folder: give the folder of a run", folder.display())));
     }
     let lost = match fs::read(folder.join(RUN)) {
         Ok(text) => match serde_json::from_slice::<RunRecord>(&text) {
-            Ok(run) => return Ok((run.run, Some(run.started_at), vec![])),
+            Ok(run) if run.format > FORMAT => {
+                return Err(StoreError(format!(
+                    "`{}` was written by Orrery {} in format {}, and this one reads up to format {FORMAT}: update Orrery",
+                    folder.display(),
+                    run.environment.orrery,
+                    run.format
+                )));
+            }
+            Ok(run) => return Ok(run.into()),
             Err(e) => format!("{RUN} is damaged ({e})"),
         },
         Err(e) if e.kind() == io::ErrorKind::NotFound => format!("{RUN} is missing"),
@@ -42,7 +84,7 @@ pub(super) fn describe(folder: &Path) -> Result<(RunInfo, Option<String>, Vec<St
         .map_err(|e| StoreError(format!("{lost}, and `{}` cannot be read either: {e}", path.display())))?;
     let info = rebuilt(folder, config);
     let words = format!("{lost}: rebuilt from {CONFIG}; variants go by the ids found in {METRICS}, sizes are unknown");
-    Ok((info, None, vec![words]))
+    Ok(Description { info, started_at: None, format: FORMAT, notices: vec![words] })
 }
 
 fn rebuilt(folder: &Path, config: Config) -> RunInfo {

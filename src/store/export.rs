@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{Reader, StoreError, description, error::At, files, listing, tensorboard::EventFile};
-use crate::telemetry::{Channel, Event, RunInfo, StepStats};
+use crate::telemetry::{Channel, Event, StepStats, table};
 
 /// Writes every scalar of a run as one CSV: `step, variant, wall_secs`, then a column a channel, in
 /// the order of their first appearance; one row a (step, variant). Absent values are empty, others in full precision (`NaN`,
@@ -85,11 +85,50 @@ impl Table {
     }
 }
 
+/// Writes every sample of a run, a CSV a channel: `step,variant,request,field,index,value`, one row a value
+/// (see [`table::cells`]). Returns the files.
+///
+/// # Errors
+/// If the run cannot be read or a file cannot be written.
+pub fn samples(run: &Path, to: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let ids = variant_ids(run)?;
+    let mut taken = vec![];
+    let mut open: BTreeMap<Channel, (PathBuf, csv::Writer<File>)> = BTreeMap::new();
+    fs::create_dir_all(to).at("make", to)?;
+    for event in Reader::open(run)? {
+        let Event::Sample(sample) = event else { continue };
+        let (path, writer) = match open.entry(sample.channel.clone()) {
+            std::collections::btree_map::Entry::Occupied(e) => e.into_mut(),
+            std::collections::btree_map::Entry::Vacant(e) => {
+                let path = to.join(format!("{}.csv", files::unique_name(sample.channel.as_str(), &mut taken)));
+                let mut writer = csv::Writer::from_path(&path).map_err(io::Error::from).at("write", &path)?;
+                let header = ["step", "variant", "request", "field", "index", "value"];
+                writer.write_record(header).map_err(io::Error::from).at("write", &path)?;
+                e.insert((path, writer))
+            }
+        };
+        let cells = table::cells(&*sample.payload).map_err(io::Error::from).at("write", path)?;
+        let (step, variant) = (sample.step.to_string(), id_of(&ids, sample.variant));
+        let request = sample.request.map_or(String::new(), |r| r.to_string());
+        for cell in cells {
+            let index: Vec<String> = cell.index.iter().map(ToString::to_string).collect();
+            let row = [&step, &variant, &request, &cell.field, &index.join(" "), &cell.value];
+            writer.write_record(row).map_err(io::Error::from).at("write", path)?;
+        }
+    }
+    let mut paths = vec![];
+    for (path, mut writer) in open.into_values() {
+        writer.flush().at("write", &path)?;
+        paths.push(path);
+    }
+    Ok(paths)
+}
+
 /// Writes TensorBoard event files, one folder a variant, so that `tensorboard --logdir <to>` shows
 /// each as a run. Values become 32-bit floats (the format's type). Returns the files.
 pub fn tensorboard(run: &Path, to: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let ids = variant_ids(run)?;
-    let (_, started_at, _) = description::describe(run)?;
+    let started_at = description::describe(run)?.started_at;
     let began = listing::began(run, started_at.as_deref()).as_second();
     let mut taken = vec![];
     let mut open: HashMap<usize, EventFile> = HashMap::new();
@@ -119,8 +158,7 @@ fn steps(run: &Path) -> Result<impl Iterator<Item = StepStats>, StoreError> {
 }
 
 fn variant_ids(run: &Path) -> Result<Vec<String>, StoreError> {
-    let (info, _, _): (RunInfo, _, _) = description::describe(run)?;
-    Ok(info.variants.into_iter().map(|v| v.id).collect())
+    Ok(description::describe(run)?.info.variants.into_iter().map(|v| v.id).collect())
 }
 
 fn id_of(ids: &[String], variant: usize) -> String {

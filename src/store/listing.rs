@@ -8,7 +8,8 @@ use std::{
 };
 
 use super::{
-    StoreError, description,
+    StoreError,
+    description::{self, Description},
     error::At,
     record::MetricsIn,
     writer::{CONFIG, METRICS, RUN},
@@ -49,7 +50,7 @@ pub fn list(folder: &Path) -> Result<Vec<RunSummary>, StoreError> {
 
 /// One run folder in short.
 pub fn summary(folder: &Path) -> Result<RunSummary, StoreError> {
-    let (info, started_at, _) = description::describe(folder)?;
+    let Description { info, started_at, .. } = description::describe(folder)?;
     let began = began(folder, started_at.as_deref());
     Ok(RunSummary {
         folder: folder.to_owned(),

@@ -7,7 +7,8 @@
 //!   run.json         what ran: variants, corpus, device, and where (version, system, CPU, threads)
 //!   metrics.jsonl    one object a step and variant: step, variant, wall_secs, then scalars by channel
 //!                    (held-out losses of that step in a second one)
-//!   samples.jsonl    one object a measurement: step, variant, channel, about, tokens, payload
+//!   samples.jsonl    one object a measurement: step, variant, channel, about, tokens, payload; the
+//!                    payload is the struct of that channel (`orrery schema CHANNEL`)
 //!   events.jsonl     states, live changes, notices, checkpoints, each with the step and the time
 //!   checkpoints/step-00000200/
 //!     state.json                      step, data positions, dials, log lengths, checksums
@@ -45,5 +46,5 @@ pub use environment::Environment;
 pub use error::StoreError;
 pub use listing::{RunSummary, list, summary};
 pub use reader::Reader;
-pub use record::RunRecord;
+pub use record::{FORMAT, RunRecord};
 pub use writer::Writer;

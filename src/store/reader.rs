@@ -13,7 +13,7 @@ use std::{
 
 use super::{
     StoreError, checkpoint,
-    description::describe,
+    description::{Description, describe},
     record::{self, MetricsIn, SampleIn, VariantRef},
     writer::{EVENTS, METRICS, RUN, SAMPLES},
 };
@@ -46,7 +46,9 @@ struct End {
 impl Reader {
     /// Errors only if this is not a run folder at all.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
-        let (mut info, _, notices) = describe(folder)?;
+        let description = describe(folder)?;
+        let has_typed_samples = description.has_typed_samples();
+        let Description { mut info, notices, .. } = description;
         info.folder = Some(folder.display().to_string());
         let names = Names::of(&info);
         let mut reader = Self {
@@ -55,7 +57,10 @@ impl Reader {
             names,
             feeds: [
                 Feed::new(folder, METRICS, "the curves", parse_metrics),
-                Feed::new(folder, SAMPLES, "everything but the curves", parse_sample),
+                match has_typed_samples {
+                    true => Feed::new(folder, SAMPLES, "everything but the curves", parse_sample),
+                    false => Feed::without_file(folder, SAMPLES, parse_sample),
+                },
                 Feed::new(folder, EVENTS, "what happened (pauses, changed settings)", parse_event),
             ],
             end: Some(End::default()),
@@ -211,6 +216,12 @@ impl Feed {
             Err(e) => (None, Some(format!("{name} cannot be opened ({e}): the run is shown without {holds}"))),
         };
         Self { folder: folder.to_owned(), name, file, missing, line_number: 0, bad: 0, parse, head: None, line: vec![] }
+    }
+
+    /// A log that is not read.
+    fn without_file(folder: &Path, name: &'static str, parse: fn(&[u8], &mut Names) -> Parsed) -> Self {
+        let folder = folder.to_owned();
+        Self { folder, name, file: None, missing: None, line_number: 0, bad: 0, parse, head: None, line: vec![] }
     }
 
     fn fill(&mut self, names: &mut Names, notices: &mut VecDeque<Event>) {

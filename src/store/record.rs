@@ -46,8 +46,9 @@ pub struct Resumed {
     pub environment: Environment,
 }
 
-/// Version of the folder's format.
-pub(super) const FORMAT: u32 = 1;
+/// Version of the folder's format. 2: every sample's payload is a typed measurement
+/// ([`crate::telemetry::MEASUREMENTS`]); in 1 it was a bundle of named parts.
+pub const FORMAT: u32 = 2;
 
 /// Now, as text for people and programs.
 pub(super) fn now() -> String {

@@ -20,10 +20,11 @@ use std::{
 
 use super::{
     Checkpoint, Environment, Lengths, RunRecord, checkpoint,
+    description::describe,
     error::{At, StoreError},
     files,
     log_file::Log,
-    record::{self, EventOut, MetricsOut, Resumed, SampleOut},
+    record::{self, EventOut, FORMAT, MetricsOut, Resumed, SampleOut},
 };
 use crate::telemetry::{Channel, Event, Level, RunInfo, Sample, Sink};
 
@@ -104,6 +105,14 @@ impl Writer {
     /// What the logs hold beyond it goes to `<name>.superseded.jsonl`.
     pub fn resume(folder: &Path, from: Option<&Checkpoint>) -> Result<Self, StoreError> {
         let lock = lock_folder(folder)?;
+        let description = describe(folder)?;
+        if !description.has_typed_samples() {
+            return Err(StoreError(format!(
+                "`{}` is of format {}, and this version writes format {FORMAT}: go on with the version that wrote it, or run its config.toml anew",
+                folder.display(),
+                description.format
+            )));
+        }
         let step = from.map(|c| c.step);
         checkpoint::put_aside_after(folder, step)?;
         let lengths = from.map_or_else(Lengths::default, |c| c.lengths);

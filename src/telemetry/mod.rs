@@ -13,6 +13,7 @@ mod measurement;
 pub mod measurements;
 pub mod number;
 mod payload;
+pub mod table;
 
 pub use array::{Array, MatrixView, Precision, ShapeError};
 pub use channel::{Channel, channels};

@@ -94,3 +94,21 @@ fn a_reader_that_leaves_early_is_no_crash() {
     p.wait().unwrap();
     assert_eq!(said, "");
 }
+
+#[test]
+fn schema_prints_json_and_suggests_a_channel() {
+    let orrery = |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_orrery")).args(args).output().unwrap();
+    let json = |args: &[&str]| -> serde_json::Value {
+        let done = orrery(args);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        serde_json::from_slice(&done.stdout).unwrap()
+    };
+    let maps = json(&["schema", "attention.maps"]);
+    assert!(maps["properties"]["layers"]["description"].is_string(), "{maps}");
+    let line = json(&["schema"]);
+    assert_eq!(line["allOf"].as_array().map(Vec::len), Some(orrery::telemetry::MEASUREMENTS.len()));
+    let wrong = orrery(&["schema", "attention.map"]);
+    let words = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert_eq!(wrong.status.code(), Some(2), "{words}");
+    assert!(words.contains("did you mean `attention.maps`?"), "{words}");
+}

@@ -2,7 +2,13 @@
 
 use std::{collections::BTreeMap, fs};
 
-use orrery::store::export;
+use orrery::{
+    store::export,
+    telemetry::{
+        Measurement,
+        measurements::{Residual, ResidualCurve, ResidualMethod},
+    },
+};
 
 use super::*;
 
@@ -33,6 +39,19 @@ fn csv_holds_every_scalar() {
     assert_eq!(fields[..4], ["2", "coupled", "0.25", "inf"]);
     assert_eq!(fields[4].parse::<f64>().unwrap(), 1.0 / 3.0, "full precision");
     assert_eq!(fields[6].parse::<f64>().unwrap(), -1e-30);
+}
+
+#[test]
+fn every_measurement_becomes_a_table() {
+    let out = tempfile::tempdir().unwrap();
+    let curve = ResidualCurve { method: ResidualMethod::Deq, round: 1, residual: vec![0.5, f64::NAN].into() };
+    let residual = Residual { curves: vec![curve] }.into_payload();
+    let events = [started(&["a"]), step(1, 0, &[]), sample(1, Residual::CHANNEL, Some(3), residual)];
+    let files = export::samples(&write(out.path(), &events), &out.path().join("tables")).unwrap();
+    assert_eq!(files, [out.path().join("tables/fast_slow.residual.csv")]);
+    let expected = "step,variant,request,field,index,value\n1,a,3,curves.method,0,deq\n1,a,3,curves.residual,0 0,0.5\n\
+                    1,a,3,curves.residual,0 1,NaN\n1,a,3,curves.round,0,1\n";
+    assert_eq!(fs::read_to_string(&files[0]).unwrap(), expected);
 }
 
 #[test]

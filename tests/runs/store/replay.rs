@@ -254,3 +254,35 @@ fn an_interrupted_run_says_so_and_a_finished_one_does_not() {
     events.push(Event::Notice { level: Level::Info, text: "hello".to_owned() });
     assert!(notices(&read(&write(out.path(), &events))).contains("hello"));
 }
+
+/// Sets `format` in a run's description.
+fn set_format(folder: &Path, format: u32) {
+    let file = folder.join("run.json");
+    let mut run: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    run["format"] = format.into();
+    fs::write(file, serde_json::to_vec(&run).unwrap()).unwrap();
+}
+
+#[test]
+fn an_earlier_format_shows_its_curves_and_names_its_version() {
+    let out = tempfile::tempdir().unwrap();
+    let folder = write(out.path(), &short_run());
+    let whole = without_notices(read(&folder));
+    set_format(&folder, 1);
+    let all = read(&folder);
+    let said = notices(&all);
+    assert!(said.contains(&format!("written by Orrery {} in format 1", env!("CARGO_PKG_VERSION"))), "{said}");
+    let curves: Vec<Event> = whole.into_iter().filter(|e| kind(e) != "samples.jsonl").collect();
+    assert_eq!(without_notices(all), curves);
+    let refused = Writer::resume(&folder, None).err().map(|e| e.to_string()).unwrap_or_default();
+    assert!(refused.contains("is of format 1"), "{refused}");
+}
+
+#[test]
+fn a_later_format_is_refused_and_says_what_to_do() {
+    let out = tempfile::tempdir().unwrap();
+    let folder = write(out.path(), &short_run());
+    set_format(&folder, orrery::store::FORMAT + 1);
+    let refused = Reader::open(&folder).err().map(|e| e.to_string()).unwrap_or_default();
+    assert!(refused.contains("update Orrery"), "{refused}");
+}

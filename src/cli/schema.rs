@@ -1,0 +1,76 @@
+//! `orrery schema`: the JSON schemas of what a run folder holds, for programs in other languages that
+//! read or write such files.
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::failure::Failure;
+use crate::{
+    store::FORMAT,
+    telemetry::{MEASUREMENTS, MeasurementEntry},
+};
+
+/// Names further apart than this are no slip of the keyboard.
+const CLOSE_ENOUGH: f64 = 0.7;
+
+#[derive(Args)]
+pub struct SchemaArgs {
+    /// A channel, e.g. `attention.maps`; without it, the schema of a line of samples.jsonl with every channel
+    channel: Option<String>,
+    /// Only the names of the channels, one a line
+    #[arg(long, conflicts_with = "channel")]
+    channels: bool,
+}
+
+pub fn run(args: &SchemaArgs) -> Result<(), Failure> {
+    if args.channels {
+        MEASUREMENTS.iter().for_each(|m| println!("{}", m.channel));
+        return Ok(());
+    }
+    let schema = match &args.channel {
+        Some(channel) => find(channel)?.schema().to_value(),
+        None => line_schema(),
+    };
+    let text = serde_json::to_string_pretty(&schema).map_err(|e| Failure::run(e.to_string()))?;
+    println!("{text}");
+    Ok(())
+}
+
+fn find(channel: &str) -> Result<&'static MeasurementEntry, Failure> {
+    MEASUREMENTS.iter().find(|m| m.channel == channel).ok_or_else(|| {
+        let likeness = |m: &&MeasurementEntry| strsim::jaro_winkler(m.channel, channel);
+        let nearest = MEASUREMENTS.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+        let hint = match nearest.filter(|m| likeness(m) > CLOSE_ENOUGH) {
+            Some(m) => format!("did you mean `{}`?", m.channel),
+            None => "`orrery schema --channels` lists them".to_owned(),
+        };
+        Failure::usage(format!("there is no channel `{channel}`; {hint}"))
+    })
+}
+
+/// A line of `samples.jsonl`: what all samples have, and for each channel the schema of its payload.
+fn line_schema() -> Value {
+    let payload = |m: &MeasurementEntry| {
+        json!({
+            "if": { "properties": { "channel": { "const": m.channel } } },
+            "then": { "properties": { "payload": m.schema().to_value() } },
+        })
+    };
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A line of samples.jsonl",
+        "description": format!("Run folder format {FORMAT} (`format` in run.json). A channel that is not listed may hold any payload."),
+        "type": "object",
+        "properties": {
+            "step": { "type": "integer", "minimum": 0, "description": "Finished updates of the model that was measured." },
+            "variant": { "type": ["string", "integer"], "description": "Id of the variant in run.json, or its place there, from 0." },
+            "channel": { "type": "string" },
+            "about": { "type": "string", "description": "What it was measured on, in words." },
+            "tokens": { "type": "array", "items": { "type": "string" }, "description": "The token axis, if it has one." },
+            "request": { "type": ["integer", "null"], "description": "The question's number where somebody asked; absent for what came by schedule." },
+            "payload": true,
+        },
+        "required": ["step", "variant", "channel", "payload"],
+        "allOf": MEASUREMENTS.iter().map(payload).collect::<Vec<_>>(),
+    })
+}
