@@ -15,7 +15,7 @@ use super::{
 use crate::{
     analysis::statistics::mean_sd,
     config::Config,
-    corpus::generated::parliament::{Class, labelled::Part},
+    corpus::generated::parliament::{Class, labelled::SplitSide},
     labs::Lab,
     nn,
     probe::concepts::{self, Found, PAPER, PRESETS, Procedure, Question, Scalar, Verdict},
@@ -262,7 +262,7 @@ fn table(question: &Question, named: &[Searched], trained: &[&Found], random: &[
 /// The first three synapses of a model, and all of them as JSON.
 fn printed(name: &str, trained: Option<&Searched>, found: &Found, rows: &mut Vec<serde_json::Value>) {
     for (rank, s) in found.synapses.iter().enumerate() {
-        let both = s.strength(Part::BothNew);
+        let both = s.strength(SplitSide::BothNew);
         let (low, high) = both.map_or((f64::NAN, f64::NAN), |b| b.interval);
         let by: Vec<f64> = both.map_or(vec![], |b| b.by_language.clone());
         let strengths: serde_json::Map<String, serde_json::Value> = s
@@ -286,10 +286,10 @@ fn printed(name: &str, trained: Option<&Searched>, found: &Found, rows: &mut Vec
                 s.place.layer,
                 s.place.y,
                 s.place.x,
-                s.r(Part::Search),
-                s.r(Part::NewNouns),
-                s.r(Part::NewFrames),
-                format!("{:.2} ({low:.2}..{high:.2})", s.r(Part::BothNew)),
+                s.r(SplitSide::Search),
+                s.r(SplitSide::NewNouns),
+                s.r(SplitSide::NewFrames),
+                format!("{:.2} ({low:.2}..{high:.2})", s.r(SplitSide::BothNew)),
                 s.holm,
             );
         }

@@ -62,7 +62,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
 /// Runs a config from the start into a new folder under `out`; returns the folder.
 pub fn train(lab: &Lab, config: &Config, out: &Path, with_figures: bool) -> Result<PathBuf, Failure> {
     let plan = (lab.plan)(config)?;
-    plan.texts().try_for_each(|t| t.check_file()).map_err(|e| Failure::usage(e.0))?;
+    plan.texts().try_for_each(|t| t.check_file()).map_err(|e| Failure::usage(e.to_string()))?;
     for variant in &plan.variants {
         variant.model.check_files().map_err(|e| Failure::usage(e.to_string()))?;
     }

@@ -7,45 +7,45 @@
 //! every row is that prompt, and its only target is where it ends.
 
 use super::{
-    CorpusError, Position, Steering, Windows,
+    CorpusError, Position, Windows,
     generated::steering::{self, Sentence},
     permutation::scramble,
+    stream::Stream,
     tokenizer::Tokenizer,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+/// A steering run of two stages; see [`generated::steering`](super::generated::steering). A batch whose number
+/// ([`Position::drawn`]) is below `language_batches` is the language with every id a target; all later
+/// ones have targets only where the steering is asked for, and no held-out noun.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Steering {
+    pub language_batches: u64,
+    /// Steer at this one prompt (as the source's demonstration did) rather than at many.
+    pub prompt: Option<String>,
+}
 
 /// A target that asks nothing.
 const IGNORE: u32 = u32::MAX;
 
 /// An endless stream of windows.
-pub(super) struct Stream {
+pub(super) struct SteeringStream {
     pub spec: Steering,
     pub seed: u64,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Part {
+enum Stage {
     Language = 1,
     Steering = 2,
     HeldOut = 3,
 }
 
-impl Stream {
-    pub(super) fn describe(&self) -> String {
-        match &self.spec.prompt {
-            Some(prompt) => format!("endless, steered at the one prompt \"{prompt}\""),
-            None => format!("endless, steered at {} nouns of 40", steering::NOUNS.len()),
-        }
-    }
-
-    /// Text in which every word of the language occurs.
-    pub(super) fn sample(&self) -> String {
-        format!("{} {}", steering::every_word(), self.spec.prompt.as_deref().unwrap_or_default())
-    }
-
-    fn rng(&self, part: Part, seed: u64, index: u64) -> ChaCha8Rng {
-        ChaCha8Rng::seed_from_u64(scramble(scramble(self.seed ^ scramble(seed)) ^ scramble(index) ^ part as u64))
+impl SteeringStream {
+    fn rng(&self, stage: Stage, seed: u64, index: u64) -> ChaCha8Rng {
+        ChaCha8Rng::seed_from_u64(scramble(scramble(self.seed ^ scramble(seed)) ^ scramble(index) ^ stage as u64))
     }
 
     /// `len + 1` ids that begin with a sentence, and for each whether it is one that steering asks for.
@@ -54,11 +54,11 @@ impl Stream {
         tokenizer: &Tokenizer,
         rng: &mut ChaCha8Rng,
         len: usize,
-        part: Part,
+        stage: Stage,
     ) -> Result<(Vec<u32>, Vec<bool>), CorpusError> {
         let (mut ids, mut asked) = (vec![], vec![]);
         let one_prompt = self.spec.prompt.is_some();
-        let mut single = self.spec.prompt.as_deref().filter(|_| part == Part::Steering);
+        let mut single = self.spec.prompt.as_deref().filter(|_| stage == Stage::Steering);
         let mut add = |text: &str, asks: bool| -> Result<usize, CorpusError> {
             let glue = if ids.is_empty() || text == "." { "" } else { " " };
             let more = tokenizer.encode(&format!("{glue}{text}"))?;
@@ -69,7 +69,7 @@ impl Stream {
             Ok(ids.len())
         };
         loop {
-            let sentence = Sentence::draw(rng, part == Part::Steering);
+            let sentence = Sentence::draw(rng, stage == Stage::Steering);
             match single.take() {
                 None => {
                     add(&sentence.before, false)?;
@@ -80,7 +80,7 @@ impl Stream {
                 Some(prompt) => {
                     let n = add(prompt, false)?;
                     if n == 0 || n > len {
-                        return Err(CorpusError(format!(
+                        return Err(CorpusError::new(format!(
                             "The steering prompt has {n} tokens and the window {len}: the prompt needs at least one and must fit."
                         )));
                     }
@@ -93,7 +93,7 @@ impl Stream {
         }
         ids.truncate(len + 1);
         asked.truncate(len + 1);
-        if self.spec.prompt.is_some() && part == Part::Steering {
+        if self.spec.prompt.is_some() && stage == Stage::Steering {
             let first = asked.iter().position(|a| *a).map_or(asked.len(), |i| i + 1);
             asked[first..].fill(false);
         }
@@ -103,41 +103,49 @@ impl Stream {
     fn windows(
         &self,
         tokenizer: &Tokenizer,
-        part: Part,
+        stage: Stage,
         (seed, first): (u64, u64),
         (rows, len): (usize, usize),
     ) -> Result<Windows, CorpusError> {
         let mut made = Windows { rows, len, inputs: vec![], targets: vec![], answers: None };
         for row in 0..rows as u64 {
-            let mut rng = self.rng(part, seed, first.wrapping_add(row));
-            let (ids, asked) = self.row(tokenizer, &mut rng, len, part)?;
+            let mut rng = self.rng(stage, seed, first.wrapping_add(row));
+            let (ids, asked) = self.row(tokenizer, &mut rng, len, stage)?;
             made.inputs.extend(&ids[..len]);
-            let counts = |asked: bool| part != Part::Steering || asked;
+            let counts = |asked: bool| stage != Stage::Steering || asked;
             made.targets
                 .extend(ids[1..].iter().zip(&asked[1..]).map(|(&id, &asked)| if counts(asked) { id } else { IGNORE }));
         }
         Ok(made)
     }
+}
 
-    pub(super) fn batch(
-        &self,
-        tokenizer: &Tokenizer,
-        at: &Position,
-        rows: usize,
-        len: usize,
-    ) -> Result<Windows, CorpusError> {
-        let part = if at.drawn < self.spec.language_batches { Part::Language } else { Part::Steering };
-        self.windows(tokenizer, part, (at.seed, at.drawn.wrapping_mul(rows as u64)), (rows, len))
+impl Stream for SteeringStream {
+    fn describe(&self) -> String {
+        match &self.spec.prompt {
+            Some(prompt) => format!("endless, steered at the one prompt \"{prompt}\""),
+            None => format!("endless, steered at {} nouns of 40", steering::NOUNS.len()),
+        }
+    }
+
+    /// Text in which every word of the language occurs.
+    fn sample(&self) -> String {
+        format!("{} {}", steering::every_word(), self.spec.prompt.as_deref().unwrap_or_default())
+    }
+
+    fn batch(&self, tokenizer: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError> {
+        let stage = if at.drawn < self.spec.language_batches { Stage::Language } else { Stage::Steering };
+        self.windows(tokenizer, stage, (at.seed, at.drawn.wrapping_mul(rows as u64)), (rows, len))
     }
 
     /// Of the language, every id a target: steering must leave what the unsteered model says here alone.
-    pub(super) fn held_out(&self, tokenizer: &Tokenizer, count: usize, len: usize) -> Result<Windows, CorpusError> {
-        self.windows(tokenizer, Part::HeldOut, (0, 0), (count, len))
+    fn held_out(&self, tokenizer: &Tokenizer, count: usize, len: usize) -> Result<Windows, CorpusError> {
+        self.windows(tokenizer, Stage::HeldOut, (0, 0), (count, len))
     }
 
-    pub(super) fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
-        let mut rng = self.rng(Part::HeldOut, 1, index);
-        self.row(tokenizer, &mut rng, len, Part::HeldOut).map_or_else(
+    fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
+        let mut rng = self.rng(Stage::HeldOut, 1, index);
+        self.row(tokenizer, &mut rng, len, Stage::HeldOut).map_or_else(
             |_| vec![],
             |(mut ids, _)| {
                 ids.truncate(len);

@@ -26,7 +26,9 @@ pub(super) struct Subword {
 impl Subword {
     /// Learns byte pairs; the same text gives the same tokens.
     pub(super) fn train(text: &str, vocab: usize) -> Result<Self, CorpusError> {
-        let failed = |e: tokenizers::Error| CorpusError(format!("The byte-pair tokeniser could not be trained: {e}."));
+        let failed = |e: tokenizers::Error| {
+            CorpusError::because(format!("The byte-pair tokeniser could not be trained: {e}."), e)
+        };
         let level = ByteLevel::new(false, true, true);
         let mut inner =
             TokenizerBuilder::<BPE, NormalizerWrapper, PreTokenizerWrapper, PostProcessorWrapper, DecoderWrapper>::new(
@@ -48,19 +50,20 @@ impl Subword {
 
     /// Loads a tokenizer.json. Errors: missing, not readable, too large, not valid.
     pub(super) fn load(path: &Path) -> Result<Self, CorpusError> {
-        let meta = fs::metadata(path).map_err(|e| refused(path, &e))?;
+        let meta = fs::metadata(path).map_err(|e| refused(path, e))?;
         if !meta.is_file() || meta.len() > LARGEST_JSON {
-            return Err(CorpusError(format!(
+            return Err(CorpusError::new(format!(
                 "{} is no tokenizer.json (a folder, or far too large): choose the file named tokenizer.json.",
                 path.display()
             )));
         }
-        let json = fs::read(path).map_err(|e| refused(path, &e))?;
+        let json = fs::read(path).map_err(|e| refused(path, e))?;
         Self::from_json(&json, "tokenizer.json").map_err(|e| {
-            CorpusError(format!(
+            let words = format!(
                 "{} is not a valid Hugging Face tokenizer.json ({e}): download it again, or choose bytes.",
                 path.display()
-            ))
+            );
+            CorpusError::because(words, e)
         })
     }
 
@@ -87,7 +90,7 @@ impl Subword {
 
     pub(super) fn encode(&self, text: &str) -> Result<Vec<u32>, CorpusError> {
         let encoding = self.inner.encode_fast(text, false).map_err(|e| {
-            CorpusError(format!("The tokeniser cannot say part of this text ({e}): choose bytes or byte pairs."))
+            CorpusError::new(format!("The tokeniser cannot say part of this text ({e}): choose bytes or byte pairs."))
         })?;
         Ok(encoding.get_ids().to_vec())
     }

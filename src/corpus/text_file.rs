@@ -78,22 +78,22 @@ impl TextFile {
     /// UTF-16, blank, or one symbol only.
     pub(super) fn open(path: &Path) -> Result<Self, CorpusError> {
         let here = path.display();
-        let meta = fs::metadata(path).map_err(|e| refused(path, &e))?;
+        let meta = fs::metadata(path).map_err(|e| refused(path, e))?;
         if meta.is_dir() {
-            return Err(CorpusError(format!(
+            return Err(CorpusError::new(format!(
                 "{here} is a folder, not a text file: choose one file inside it, or join its files into one."
             )));
         }
         if !meta.is_file() {
-            return Err(CorpusError(format!(
+            return Err(CorpusError::new(format!(
                 "{here} is neither a file nor a folder (a pipe or a device): save its text to a file and choose that."
             )));
         }
         if meta.len() == 0 {
-            return Err(CorpusError(format!("{here} is empty: choose a file that has text in it.")));
+            return Err(CorpusError::new(format!("{here} is empty: choose a file that has text in it.")));
         }
-        let file = File::open(path).map_err(|e| refused(path, &e))?;
-        let map = map(&file).map_err(|e| refused(path, &e))?;
+        let file = File::open(path).map_err(|e| refused(path, e))?;
+        let map = map(&file).map_err(|e| refused(path, e))?;
         let (start, encoding) = examine(&map, path)?;
         Ok(Self { store: Store::Mapped { file, path: path.to_owned(), map }, start, encoding })
     }
@@ -112,7 +112,7 @@ impl TextFile {
         let Store::Mapped { file, path, map } = &self.store else { return Ok(()) };
         match file.metadata() {
             Ok(meta) if meta.len() >= map.len() as u64 => Ok(()),
-            _ => Err(CorpusError(format!(
+            _ => Err(CorpusError::new(format!(
                 "{} has become shorter since it was opened: put the text back or choose another, then start again.",
                 path.display()
             ))),
@@ -128,9 +128,9 @@ fn map(file: &File) -> io::Result<memmap2::Mmap> {
 }
 
 /// The operating system's refusal in words, with the next step.
-pub(super) fn refused(path: &Path, error: &io::Error) -> CorpusError {
+pub(super) fn refused(path: &Path, error: io::Error) -> CorpusError {
     let here = path.display();
-    CorpusError(match error.kind() {
+    let words = match error.kind() {
         io::ErrorKind::NotFound => {
             let from = std::env::current_dir().map(|d| format!(" (looked from {})", d.display())).unwrap_or_default();
             let from = if path.is_relative() { from } else { String::new() };
@@ -140,7 +140,8 @@ pub(super) fn refused(path: &Path, error: &io::Error) -> CorpusError {
             format!("{here} may not be read by you: change its permissions (chmod +r), or copy it to your own folder.")
         }
         _ => format!("{here} cannot be read ({error}): copy it to a local disk and choose the copy."),
-    })
+    };
+    CorpusError::because(words, error)
 }
 
 /// The places of a file that are looked at: its head, its middle and its tail.
@@ -156,7 +157,7 @@ fn probes(bytes: &[u8]) -> Vec<&[u8]> {
 fn examine(bytes: &[u8], path: &Path) -> Result<(usize, Encoding), CorpusError> {
     let here = path.display();
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
-        return Err(CorpusError(format!(
+        return Err(CorpusError::new(format!(
             "{here} is UTF-16 text: save it as UTF-8 (iconv -f UTF-16 -t UTF-8) and choose that file."
         )));
     }
@@ -164,7 +165,7 @@ fn examine(bytes: &[u8], path: &Path) -> Result<(usize, Encoding), CorpusError> 
     let probes = probes(&bytes[start..]);
     let seen: usize = probes.iter().map(|p| p.len()).sum();
     if seen == 0 {
-        return Err(CorpusError(format!(
+        return Err(CorpusError::new(format!(
             "{here} is empty but for a byte-order mark: choose a file that has text in it."
         )));
     }
@@ -173,18 +174,18 @@ fn examine(bytes: &[u8], path: &Path) -> Result<(usize, Encoding), CorpusError> 
     let controls = count(|b| (b < 0x20 && !matches!(b, b'\t' | b'\n' | b'\r' | 0x0b | 0x0c | 0x1b)) || b == 0x7f);
     if nuls > 0 || controls * CONTROL_ONE_IN > seen {
         let what = if nuls > 0 { format!("{nuls} zero bytes") } else { format!("{controls} control characters") };
-        return Err(CorpusError(format!(
+        return Err(CorpusError::new(format!(
             "{here} is binary, not text ({what} in the {seen} bytes looked at): choose a plain text file; save a document or a PDF as text first."
         )));
     }
     if count(|b| !b.is_ascii_whitespace()) == 0 {
-        return Err(CorpusError(format!(
+        return Err(CorpusError::new(format!(
             "{here} holds only spaces and empty lines: choose a file that has text in it."
         )));
     }
     let first = probes[0][0];
     if probes.iter().all(|p| p.iter().all(|&b| b == first)) {
-        return Err(CorpusError(format!(
+        return Err(CorpusError::new(format!(
             "{here} holds one symbol only ({:?}), so there is nothing to learn: choose a text with at least two.",
             char::from(first)
         )));

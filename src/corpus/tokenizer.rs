@@ -55,7 +55,7 @@ impl Tokenizer {
             if vocab >= least {
                 return Ok(());
             }
-            Err(CorpusError(format!("A {what} tokeniser needs a vocabulary of at least {least}, not {vocab}.")))
+            Err(CorpusError::new(format!("A {what} tokeniser needs a vocabulary of at least {least}, not {vocab}.")))
         };
         Ok(match spec {
             TokenizerSpec::Byte { vocab } => {
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn too_small_a_vocabulary_says_so() {
         let error = Tokenizer::open(&TokenizerSpec::Byte { vocab: 100 }, Encoding::Utf8, String::new).err().unwrap();
-        assert!(error.0.contains("at least 256"), "{error}");
+        assert!(error.to_string().contains("at least 256"), "{error}");
     }
 
     proptest! {

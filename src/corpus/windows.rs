@@ -61,7 +61,7 @@ pub(super) fn bytes_per_id(part: &[u8], encoding: Encoding, tokenizer: &Tokenize
 }
 
 /// The training or the held-out part, ready to be cut.
-pub(super) struct Part<'a> {
+pub(super) struct TextPart<'a> {
     /// Of the corpus and of the part, for messages.
     pub name: &'a str,
     pub what: &'static str,
@@ -71,7 +71,7 @@ pub(super) struct Part<'a> {
     pub bytes_per_id: f64,
 }
 
-impl Part<'_> {
+impl TextPart<'_> {
     /// Bytes from one window to the next.
     fn stride(&self, len: usize) -> usize {
         ((len + 1) as f64 * self.bytes_per_id).ceil() as usize
@@ -156,7 +156,7 @@ impl Part<'_> {
 
     fn too_short(&self, need: usize) -> CorpusError {
         let have = (self.bytes.len() as f64 / self.bytes_per_id) as usize;
-        CorpusError(format!(
+        CorpusError::new(format!(
             "{} is too short: its {} part has about {have} ids and one window needs {need}. Choose a longer text, a shorter window{}.",
             self.name,
             self.what,

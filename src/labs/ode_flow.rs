@@ -229,7 +229,7 @@ fn corpus_spec(c: &Config, kind: &str) -> Result<CorpusSpec, ConfigError> {
 /// Which tokens the control leads to. As published they are the first tokens of " good" and of "bad":
 /// letter by letter a bare space and a b, by words and spaces a bare space and the word.
 fn steering(c: &Config, spec: &CorpusSpec, published: bool) -> Result<ode_flow::Steering, ConfigError> {
-    let corpus = Corpus::open(spec).map_err(|e| ConfigError::Inconsistent(e.0))?;
+    let corpus = Corpus::open(spec).map_err(|e| ConfigError::Inconsistent(e.to_string()))?;
     let (plus, minus) = if published {
         let first = |text: &str| corpus.encode(text).first().copied().into_iter().collect::<Vec<u32>>();
         (first(" good"), first("bad"))

@@ -26,7 +26,7 @@ impl From<candle_core::Error> for RunError {
 
 impl From<crate::corpus::CorpusError> for RunError {
     fn from(e: crate::corpus::CorpusError) -> Self {
-        Self(e.0)
+        Self(e.to_string())
     }
 }
 

@@ -7,7 +7,7 @@ use orrery::{
         Corpus, Source, Spec as CorpusSpec, TokenizerSpec,
         generated::parliament::{
             Class, Extent,
-            labelled::{Part, follow_ups, sentences},
+            labelled::{SplitSide, follow_ups, sentences},
         },
     },
     models::{Model, Spec, bdh::BdhSpec},
@@ -103,7 +103,7 @@ fn what_a_model_knows_is_what_it_expects_most() {
         (from..ids.len()).map(told).sum::<f64>().exp()
     };
     let knows = concepts::knows(model.as_ref(), &corpus, Class::Currency, &Device::Cpu).unwrap();
-    for (asked_in, share) in [Part::NewNouns, Part::BothNew].into_iter().zip(knows) {
+    for (asked_in, share) in [SplitSide::NewNouns, SplitSide::BothNew].into_iter().zip(knows) {
         let all = sentences(Class::Currency, &part);
         let asked: Vec<_> = all.iter().filter(|s| s.part == asked_in).step_by(7).collect();
         let right = asked.iter().filter(|s| {
@@ -128,13 +128,13 @@ fn the_ranking_knows_the_search_half_alone() {
         found.synapses.iter().map(|s| s.place).collect()
     };
     let mut other = question.clone();
-    other.items.retain(|i| i.part == Part::Search || i.noun % 3 == 0);
-    for item in other.items.iter_mut().filter(|i| i.part != Part::Search) {
+    other.items.retain(|i| i.part == SplitSide::Search || i.noun % 3 == 0);
+    for item in other.items.iter_mut().filter(|i| i.part != SplitSide::Search) {
         item.ids.reverse();
     }
     assert_eq!(places(&question), places(&other));
     let mut searched = question.clone();
-    searched.items.iter_mut().filter(|i| i.part == Part::Search).for_each(|i| i.ids.reverse());
+    searched.items.iter_mut().filter(|i| i.part == SplitSide::Search).for_each(|i| i.ids.reverse());
     assert_ne!(places(&question), places(&searched), "the search half decides nothing");
 }
 
@@ -145,16 +145,16 @@ fn a_rehearsal_leaves_the_confirmation_half_alone() {
         let corpus = corpus("parliament");
         let whole = Question::preset(id, &corpus, false).unwrap();
         let rehearsal = Question::preset(id, &corpus, true).unwrap();
-        let texts = |q: &Question, parts: &[Part]| -> BTreeSet<Vec<u32>> {
+        let texts = |q: &Question, parts: &[SplitSide]| -> BTreeSet<Vec<u32>> {
             q.items.iter().filter(|i| parts.contains(&i.part)).map(|i| i.ids.clone()).collect()
         };
-        let confirming = texts(&whole, &[Part::NewNouns, Part::NewFrames, Part::BothNew]);
-        let rehearsed = texts(&rehearsal, &Part::ALL);
+        let confirming = texts(&whole, &[SplitSide::NewNouns, SplitSide::NewFrames, SplitSide::BothNew]);
+        let rehearsed = texts(&rehearsal, &SplitSide::ALL);
         assert!(rehearsed.is_disjoint(&confirming));
-        assert_eq!(rehearsed, texts(&whole, &[Part::Search]));
-        let nouns = |part: Part| rehearsal.of(part).map(|i| i.noun).collect::<BTreeSet<_>>();
-        assert!(nouns(Part::Search).is_disjoint(&nouns(Part::BothNew)));
-        for part in Part::ALL {
+        assert_eq!(rehearsed, texts(&whole, &[SplitSide::Search]));
+        let nouns = |part: SplitSide| rehearsal.of(part).map(|i| i.noun).collect::<BTreeSet<_>>();
+        assert!(nouns(SplitSide::Search).is_disjoint(&nouns(SplitSide::BothNew)));
+        for part in SplitSide::ALL {
             let (with, without): (Vec<&Item>, Vec<&Item>) = rehearsal.of(part).partition(|i| i.with);
             assert_eq!(with.len(), without.len());
             assert!(with.len() > 40, "{part:?}: {}", with.len());
@@ -183,7 +183,7 @@ fn a_verdict_needs_everything() {
     let synapse = |r: f64, holm: f64, by: [f64; 2]| Synapse {
         place: Place { layer: 1, y: 3, x: 4 },
         strengths: vec![Strength {
-            part: Part::BothNew,
+            part: SplitSide::BothNew,
             r,
             interval: (r - 0.1, r + 0.1),
             p: holm,

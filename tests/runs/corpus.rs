@@ -26,7 +26,7 @@ fn open(path: &Path, tokenizer: TokenizerSpec) -> Result<Corpus, CorpusError> {
 }
 
 fn refusal(path: &Path) -> String {
-    open(path, BYTES).err().map(|e| e.0).unwrap_or_default()
+    open(path, BYTES).err().map(|e| e.to_string()).unwrap_or_default()
 }
 
 fn at(seed: u64, drawn: u64) -> Position {
@@ -34,7 +34,7 @@ fn at(seed: u64, drawn: u64) -> Position {
 }
 
 fn prose() -> impl Iterator<Item = &'static generated::Generated> {
-    generated::CORPORA.iter().filter(|c| c.is_prose())
+    generated::CORPORA.iter().copied().filter(|c| c.is_prose())
 }
 
 /// The training stretch of `tests` that every tokeniser reads.
@@ -219,8 +219,9 @@ fn a_tokenizer_json_is_read_and_a_broken_one_refused() {
     let broken = folder.path().join("broken.json");
     fs::write(&broken, "{\"version\": 1").unwrap();
     let source = Source::Generated("harbour".into());
-    let error =
-        |path: &Path| Corpus::open(&spec(source.clone(), TokenizerSpec::HuggingFace(path.into()))).err().unwrap().0;
+    let error = |path: &Path| {
+        Corpus::open(&spec(source.clone(), TokenizerSpec::HuggingFace(path.into()))).err().unwrap().to_string()
+    };
     assert!(error(&broken).contains("broken.json is not a valid Hugging Face tokenizer.json"), "{}", error(&broken));
     let none = folder.path().join("none.json");
     assert!(error(&none).contains("none.json does not exist"), "{}", error(&none));
@@ -393,9 +394,9 @@ fn a_text_shorter_than_a_window_says_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), 1500);
     let corpus = open(&path, BYTES).unwrap();
-    let error = corpus.batch(&at(1, 0), 4, 2000).unwrap_err().0;
+    let error = corpus.batch(&at(1, 0), 4, 2000).unwrap_err().to_string();
     assert!(error.contains("book.txt is too short") && error.contains("needs 2001"), "{error}");
-    let error = corpus.held_out(4, 512).unwrap_err().0;
+    let error = corpus.held_out(4, 512).unwrap_err().to_string();
     assert!(error.contains("held-out part") && error.contains("shorter window"), "{error}");
     assert_eq!(corpus.batch(&at(1, 0), 4, 512).unwrap().rows, 4);
 }
@@ -404,7 +405,7 @@ fn a_text_shorter_than_a_window_says_what_to_do() {
 fn settings_out_of_range_are_refused_in_words() {
     let open = |held_out, id: &str| {
         let source = Source::Generated(id.into());
-        Corpus::open(&Spec { source, tokenizer: BYTES, held_out, seed: 1 }).err().unwrap().0
+        Corpus::open(&Spec { source, tokenizer: BYTES, held_out, seed: 1 }).err().unwrap().to_string()
     };
     for held_out in [0.0, 1.0, -0.1, f64::NAN] {
         assert!(open(held_out, "mixture").contains("held-out fraction"));
@@ -454,7 +455,7 @@ fn a_file_cut_while_open_is_noticed() {
     let path = file(folder.path(), 300_000);
     let corpus = open(&path, BYTES).unwrap();
     fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(100).unwrap();
-    let error = corpus.batch(&at(1, 0), 4, 64).unwrap_err().0;
+    let error = corpus.batch(&at(1, 0), 4, 64).unwrap_err().to_string();
     assert!(error.contains("has become shorter"), "{error}");
     assert!(corpus.passage(0, 10).is_empty());
 }
@@ -565,7 +566,7 @@ fn tasks_can_ask_for_every_token_and_read_bytes() {
             .any(|n| name.starts_with(n)),
         "{name}: {story}"
     );
-    let error = task(WORDS, true).batch(&at(1, 0), 4, 30).unwrap_err().0;
+    let error = task(WORDS, true).batch(&at(1, 0), 4, 30).unwrap_err().to_string();
     assert!(error.contains("no room for a question") && error.contains("at least"), "{error}");
 }
 

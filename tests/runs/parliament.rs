@@ -4,7 +4,7 @@ use orrery::corpus::generated::{
     self,
     parliament::{
         CODES, Class, Extent,
-        labelled::{Part, Sentence, follow_ups, sentences},
+        labelled::{Sentence, SplitSide, follow_ups, sentences},
     },
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +31,7 @@ fn show() {
     for id in ["parliament", "parliament_naive"] {
         println!("{}", text(id, 5).lines().take(40).collect::<Vec<_>>().join("\n"));
     }
-    for s in sentences(Class::Country, &Extent::WHOLE).iter().filter(|s| s.part == Part::BothNew).step_by(7) {
+    for s in sentences(Class::Country, &Extent::WHOLE).iter().filter(|s| s.part == SplitSide::BothNew).step_by(7) {
         println!("{} {} {} {}", s.text, s.class.name(), s.entity, s.with);
     }
 }
@@ -174,27 +174,27 @@ fn splits_are_disjoint_and_every_noun_is_in_the_training_text() {
         .collect();
     for concept in CONCEPTS {
         let all = sentences(concept, &Extent::WHOLE);
-        let of = |part: Part| all.iter().filter(move |s| s.part == part).collect::<Vec<_>>();
-        let nouns = |part: Part| of(part).iter().map(|s| (s.class, s.entity)).collect::<BTreeSet<_>>();
-        let frames = |part: Part| of(part).iter().map(|s| s.frame).collect::<BTreeSet<_>>();
-        assert!(nouns(Part::Search).is_disjoint(&nouns(Part::BothNew)));
-        assert!(frames(Part::Search).is_disjoint(&frames(Part::BothNew)));
-        assert!(nouns(Part::Search).is_disjoint(&nouns(Part::NewNouns)));
-        assert_eq!(nouns(Part::Search), nouns(Part::NewFrames));
-        assert!(frames(Part::NewNouns).is_subset(&frames(Part::Search)));
-        assert!(frames(Part::NewFrames).is_subset(&frames(Part::BothNew)));
-        assert_eq!((nouns(Part::Search).len(), nouns(Part::BothNew).len()), (24, 24));
+        let of = |part: SplitSide| all.iter().filter(move |s| s.part == part).collect::<Vec<_>>();
+        let nouns = |part: SplitSide| of(part).iter().map(|s| (s.class, s.entity)).collect::<BTreeSet<_>>();
+        let frames = |part: SplitSide| of(part).iter().map(|s| s.frame).collect::<BTreeSet<_>>();
+        assert!(nouns(SplitSide::Search).is_disjoint(&nouns(SplitSide::BothNew)));
+        assert!(frames(SplitSide::Search).is_disjoint(&frames(SplitSide::BothNew)));
+        assert!(nouns(SplitSide::Search).is_disjoint(&nouns(SplitSide::NewNouns)));
+        assert_eq!(nouns(SplitSide::Search), nouns(SplitSide::NewFrames));
+        assert!(frames(SplitSide::NewNouns).is_subset(&frames(SplitSide::Search)));
+        assert!(frames(SplitSide::NewFrames).is_subset(&frames(SplitSide::BothNew)));
+        assert_eq!((nouns(SplitSide::Search).len(), nouns(SplitSide::BothNew).len()), (24, 24));
         for s in &all {
             let said = s.text.split_once('>').unwrap().1;
             let known = spoken.contains(&(CODES[s.language], said));
             // Frames that confirm, and the fresh ones of the search, are in no training text.
             assert_eq!(s.fresh, s.frame >= 24);
-            if s.fresh || matches!(s.part, Part::NewFrames | Part::BothNew) {
+            if s.fresh || matches!(s.part, SplitSide::NewFrames | SplitSide::BothNew) {
                 assert!(!known, "{said}");
             }
         }
-        let seen = of(Part::NewNouns).iter().filter(|s| spoken.contains(&(CODES[s.language], tail(s)))).count();
-        assert!(seen * 10 > of(Part::NewNouns).len() * 5, "few sentences of trained frames occur: {seen}");
+        let seen = of(SplitSide::NewNouns).iter().filter(|s| spoken.contains(&(CODES[s.language], tail(s)))).count();
+        assert!(seen * 10 > of(SplitSide::NewNouns).len() * 5, "few sentences of trained frames occur: {seen}");
     }
     // Every noun of every class, in every language, often enough to be learned.
     for class in Class::ALL {
@@ -228,30 +228,30 @@ fn a_part_is_asked_about_what_it_has() {
     // 16 nouns of 3 kinds in 10 frames with 3 follow-ups, in each of 3 languages.
     assert_eq!(said.len(), 3 * 16 * 10 * 3 * 3);
     let whole = sentences(Class::Currency, &Extent::WHOLE);
-    let fresh = |s: &&Sentence| s.fresh || matches!(s.part, Part::NewFrames | Part::BothNew);
+    let fresh = |s: &&Sentence| s.fresh || matches!(s.part, SplitSide::NewFrames | SplitSide::BothNew);
     let held_out: BTreeSet<&str> = whole.iter().filter(fresh).map(tail).collect();
     for concept in CONCEPTS {
         let all = sentences(concept, &PART);
         assert!(all.iter().all(|s| s.language < 3 && s.entity < 16 && (s.class as usize) < 3));
         for s in &all {
             let known = said.iter().any(|said| said.starts_with(tail(s)));
-            assert_eq!(known, !(s.fresh || matches!(s.part, Part::NewFrames | Part::BothNew)), "{}", s.text);
+            assert_eq!(known, !(s.fresh || matches!(s.part, SplitSide::NewFrames | SplitSide::BothNew)), "{}", s.text);
         }
         if concept == Class::Currency {
             let frames = |s: &[Sentence]| s.iter().filter(fresh).map(|s| s.frame).collect::<BTreeSet<_>>();
             assert_eq!(frames(&all), frames(&whole));
             assert!(all.iter().filter(|s| s.with && fresh(s)).all(|s| held_out.contains(tail(s))));
         }
-        let nouns = |part: Part, with: bool| {
+        let nouns = |part: SplitSide, with: bool| {
             all.iter()
                 .filter(|s| s.part == part && s.with == with)
                 .map(|s| (s.class, s.entity))
                 .collect::<BTreeSet<_>>()
         };
         for with in [true, false] {
-            assert_eq!((nouns(Part::Search, with).len(), nouns(Part::BothNew, with).len()), (8, 8));
+            assert_eq!((nouns(SplitSide::Search, with).len(), nouns(SplitSide::BothNew, with).len()), (8, 8));
         }
-        for s in all.iter().filter(|s| s.part == Part::BothNew).step_by(11) {
+        for s in all.iter().filter(|s| s.part == SplitSide::BothNew).step_by(11) {
             let next = follow_ups(s, &PART);
             assert_eq!(
                 next.iter().map(|(class, said)| (*class, said.len())).collect::<Vec<_>>(),
@@ -273,13 +273,13 @@ fn with_and_without_are_matched() {
         // Of fewer nouns some language has longer ones.
         let apart = if extent == Extent::WHOLE { 3.0 } else { 4.0 };
         let all = sentences(concept, &extent);
-        let mut balance: BTreeMap<(Part, usize, usize), i64> = BTreeMap::new();
+        let mut balance: BTreeMap<(SplitSide, usize, usize), i64> = BTreeMap::new();
         for s in &all {
             *balance.entry((s.part, s.language, s.frame)).or_default() += if s.with { 1 } else { -1 };
             assert_eq!(s.with, s.class == concept);
         }
         assert!(balance.values().all(|b| *b == 0));
-        for part in Part::ALL {
+        for part in SplitSide::ALL {
             for (language, code) in CODES.iter().take(extent.languages).enumerate() {
                 let mean = |with: bool| {
                     let lengths: Vec<f64> = all
@@ -304,9 +304,9 @@ fn naive_frames_belong_to_one_class() {
         let all = sentences(concept, &Extent::NAIVE);
         let frames = |with: bool| all.iter().filter(|s| s.with == with).map(|s| s.frame).collect::<BTreeSet<_>>();
         assert!(frames(true).is_disjoint(&frames(false)));
-        let frames = |part: Part| all.iter().filter(|s| s.part == part).map(|s| s.frame).collect::<BTreeSet<_>>();
-        assert!(frames(Part::Search).is_disjoint(&frames(Part::BothNew)));
+        let frames = |part: SplitSide| all.iter().filter(|s| s.part == part).map(|s| s.frame).collect::<BTreeSet<_>>();
+        assert!(frames(SplitSide::Search).is_disjoint(&frames(SplitSide::BothNew)));
         let text = text("parliament_naive", 1);
-        assert!(all.iter().filter(|s| s.part == Part::BothNew).all(|s| !text.contains(tail(s))));
+        assert!(all.iter().filter(|s| s.part == SplitSide::BothNew).all(|s| !text.contains(tail(s))));
     }
 }

@@ -1,6 +1,17 @@
 //! Soil, seasons and small quarrels: the prose of a walled garden.
 
-use super::writer::{AMBIENT, BREAK, Domain};
+use super::{
+    Generated, Recipe,
+    writer::{AMBIENT, BREAK, Domain},
+};
+
+/// Corpus `garden`.
+pub(in crate::corpus) const CORPUS: Generated = Generated {
+    id: "garden",
+    title: "Garden",
+    about: "A walled garden: old trees, lost wells, and something that eats the beans.",
+    recipe: Recipe::Prose(&[&GARDEN]),
+};
 
 pub(super) const GARDEN: Domain = Domain {
     roles: &["the head gardener", "the old gardener", "the seed keeper", "the beekeeper", "the orchard keeper"],

@@ -1,6 +1,17 @@
 //! Ships, weather and cargo: the prose of a small harbour.
 
-use super::writer::{AMBIENT, BREAK, Domain};
+use super::{
+    Generated, Recipe,
+    writer::{AMBIENT, BREAK, Domain},
+};
+
+/// Corpus `harbour`.
+pub(in crate::corpus) const CORPUS: Generated = Generated {
+    id: "harbour",
+    title: "Harbour",
+    about: "Ships, weather and cargo in a small port; who keeps it, what came in, and what went wrong.",
+    recipe: Recipe::Prose(&[&HARBOUR]),
+};
 
 pub(super) const HARBOUR: Domain = Domain {
     roles: &["the harbour master", "the pilot", "the lighthouse keeper", "the quay master", "the tug captain"],

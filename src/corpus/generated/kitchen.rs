@@ -1,6 +1,17 @@
 //! Bread, guests and tempers: the prose of the kitchen of an inn.
 
-use super::writer::{AMBIENT, BREAK, Domain};
+use super::{
+    Generated, Recipe,
+    writer::{AMBIENT, BREAK, Domain},
+};
+
+/// Corpus `kitchen`.
+pub(in crate::corpus) const CORPUS: Generated = Generated {
+    id: "kitchen",
+    title: "Kitchen",
+    about: "The kitchen of an inn: a dish that has lost its taste, a feast, a stranger at the window.",
+    recipe: Recipe::Prose(&[&KITCHEN]),
+};
 
 pub(super) const KITCHEN: Domain = Domain {
     roles: &["the cook", "the innkeeper", "the baker", "the head cook", "the pastry cook"],

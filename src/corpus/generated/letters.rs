@@ -1,6 +1,17 @@
 //! Family letters: the same kind of prose in the first person, with a greeting and a signature.
 
-use super::writer::{AMBIENT, BREAK, Domain};
+use super::{
+    Generated, Recipe,
+    writer::{AMBIENT, BREAK, Domain},
+};
+
+/// Corpus `letters`.
+pub(in crate::corpus) const CORPUS: Generated = Generated {
+    id: "letters",
+    title: "Letters",
+    about: "Letters home in the first person: neighbours, a case at court, a concert.",
+    recipe: Recipe::Prose(&[&LETTERS]),
+};
 
 pub(super) const LETTERS: Domain = Domain {
     roles: &["the writer"],

@@ -1,6 +1,17 @@
 //! Night work, instruments and patience: the prose of a hill observatory.
 
-use super::writer::{AMBIENT, BREAK, Domain};
+use super::{
+    Generated, Recipe,
+    writer::{AMBIENT, BREAK, Domain},
+};
+
+/// Corpus `observatory`.
+pub(in crate::corpus) const CORPUS: Generated = Generated {
+    id: "observatory",
+    title: "Observatory",
+    about: "Night work on a hill: stars that come late, a new light on a plate, visitors with potatoes.",
+    recipe: Recipe::Prose(&[&OBSERVATORY]),
+};
 
 pub(super) const OBSERVATORY: Domain = Domain {
     roles: &["the astronomer", "the director", "the chief observer", "the professor", "the keeper of the instruments"],

@@ -1,8 +1,17 @@
 //! Words that nobody knows, repeated until everybody does: a fixed warm-up of 13 letters, then a random
 //! word of 8 letters eight times, again and again (arXiv 2509.26507, section 6.4). Knows no neurons.
 
+use super::{Generated, Recipe};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+
+/// Corpus `repeats`.
+pub(in crate::corpus) const CORPUS: Generated = Generated {
+    id: "repeats",
+    title: "Repeated words",
+    about: "Thirteen fixed letters, then a random word of eight letters eight times: new once, known seven times.",
+    recipe: Recipe::Text(text),
+};
 
 /// Letters of the warm-up, which is always the same.
 pub const WARM: usize = 13;
@@ -16,7 +25,7 @@ pub const PERIOD: usize = WARM + TIMES * WORD;
 const WARM_UP: &[u8; WARM] = b"orrerybeginsx";
 
 /// About `size` letters, whole periods.
-pub(super) fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
+fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
     periods(rng, (size / PERIOD).max(1))
 }
 

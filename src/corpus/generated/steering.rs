@@ -1,8 +1,17 @@
 //! The language of the steering preset: short sentences that say of a thing that it is good, bad or
 //! neither. About ninety words; every sentence is well-formed English. Knows no tokens and no models.
 
+use super::{Generated, Recipe};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+
+/// Corpus `steering`.
+pub(in crate::corpus) const CORPUS: Generated = Generated {
+    id: "steering",
+    title: "Good and bad",
+    about: "Short sentences that say of a thing that it is good, bad or neither: the language of the steering preset.",
+    recipe: Recipe::Text(text),
+};
 
 /// The class that u = +1 leads to.
 pub const GOOD: [&str; 6] = ["good", "lovely", "wonderful", "fine", "pleasant", "splendid"];
@@ -113,7 +122,7 @@ pub fn prompts(nouns: &[&str]) -> Vec<String> {
 }
 
 /// At least `size` bytes of running text, a dozen sentences a line.
-pub(super) fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
+fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
     let mut text = String::with_capacity(size + 1024);
     while text.len() < size {
         for i in 0..LINE {

@@ -1,20 +1,39 @@
 //! The tasks: a fact is stated at the start of a window and asked for far later, with filler between.
 //! Made to order for any length, without end. Knows neither tokens nor models.
 
-use super::writer::{Lexicon, Pool, Writer, pick};
+use super::{
+    Generated, Recipe,
+    writer::{Lexicon, Pool, Writer, pick},
+};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
+/// Corpus `facts`.
+pub(in crate::corpus) const FACTS: Generated = Generated {
+    id: "facts",
+    title: "Facts in a story",
+    about: "A task: a name is given in the first sentence and asked for in the last, far beyond a short attention window.",
+    recipe: Recipe::Task(FactStyle::Story),
+};
+
+/// Corpus `facts_symbols`.
+pub(in crate::corpus) const FACTS_SYMBOLS: Generated = Generated {
+    id: "facts_symbols",
+    title: "Facts in symbols",
+    about: "A task: one of ten facts after a marker, random filler, and question marks that ask for the fact.",
+    recipe: Recipe::Task(FactStyle::Symbols),
+};
+
 /// Which task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::corpus) enum Kind {
+pub(in crate::corpus) enum FactStyle {
     /// Single symbols (the paper's lab in PyTorch): `#7` then letters, then `?7`.
     Symbols,
     /// Readable sentences.
     Story,
 }
 
-impl Kind {
+impl FactStyle {
     /// How many facts there are, each as likely.
     pub(in crate::corpus) fn facts(self) -> usize {
         match self {
@@ -122,7 +141,7 @@ const SCENES: [Scene; 3] = [
             "The {wind} wind carries the smell over the roofs.",
             "The shop closes when the last loaf is sold.",
             "{number} sparrows wait for crumbs at the door.",
-            "Nobody leaves the shop without a kind word.",
+            "Nobody leaves the shop without a style word.",
         ],
     },
     Scene {
@@ -161,10 +180,10 @@ const LONGEST_FACT: &str = "David is the gardener of the park by the north gate.
 const LONGEST_ASK: &str = " What is the captain of the ship called? David.";
 
 /// The fewest tokens of a window that can hold one question.
-pub(in crate::corpus) fn least(kind: Kind, spacing: usize, measure: &dyn Fn(&str) -> usize) -> usize {
-    match kind {
-        Kind::Symbols => spacing + 4,
-        Kind::Story => measure(LONGEST_FACT) + block(spacing, measure),
+pub(in crate::corpus) fn least(style: FactStyle, spacing: usize, measure: &dyn Fn(&str) -> usize) -> usize {
+    match style {
+        FactStyle::Symbols => spacing + 4,
+        FactStyle::Story => measure(LONGEST_FACT) + block(spacing, measure),
     }
 }
 
@@ -177,14 +196,14 @@ fn block(spacing: usize, measure: &dyn Fn(&str) -> usize) -> usize {
 /// tokens lie between a statement of the fact and the next question. `measure` counts the tokens of a
 /// text.
 pub(in crate::corpus) fn window(
-    kind: Kind,
+    style: FactStyle,
     rng: &mut ChaCha8Rng,
     (len, spacing): (usize, usize),
     measure: &dyn Fn(&str) -> usize,
 ) -> Vec<Piece> {
-    match kind {
-        Kind::Symbols => symbols(rng, len, spacing),
-        Kind::Story => story(rng, len, spacing, measure),
+    match style {
+        FactStyle::Symbols => symbols(rng, len, spacing),
+        FactStyle::Story => story(rng, len, spacing, measure),
     }
 }
 

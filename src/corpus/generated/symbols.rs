@@ -1,14 +1,23 @@
 //! Symbols without any rule: each drawn alike and on its own, so that the context of a symbol tells
 //! nothing about it. What a reader can name, it must have kept. Knows no words.
 
+use super::{Generated, Recipe};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+
+/// Corpus `symbols`.
+pub(in crate::corpus) const CORPUS: Generated = Generated {
+    id: "symbols",
+    title: "Random symbols",
+    about: "Sixteen letters in no order at all: nothing can be guessed from context, only remembered.",
+    recipe: Recipe::Text(text),
+};
 
 /// The symbols, one character each.
 pub(super) const ALPHABET: &[u8; 16] = b"abcdefghijklmnop";
 
 /// `size` symbols, uniform and independent, without spaces or lines.
-pub(super) fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
+fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
     (0..size).map(|_| char::from(ALPHABET[rng.random_range(0..ALPHABET.len())])).collect()
 }
 

@@ -308,12 +308,12 @@ pub(super) fn takes_an(text: &str) -> bool {
 
 /// When each template of a setting was used last, so that neighbouring documents do not sound alike.
 #[derive(Default)]
-pub(super) struct Lately {
+pub(super) struct RecentUse {
     used: HashMap<&'static str, usize>,
     now: usize,
 }
 
-impl Lately {
+impl RecentUse {
     /// A template of the half of the pool that has rested longest.
     fn choose(&mut self, rng: &mut ChaCha8Rng, pool: Pool) -> &'static str {
         let mut rested = pool.to_vec();
@@ -350,7 +350,7 @@ impl Page {
 }
 
 /// One document of the plot of this number: paragraphs parted by empty lines.
-pub(super) fn document(domain: &Domain, plot: usize, rng: &mut ChaCha8Rng, lately: &mut Lately) -> String {
+pub(super) fn document(domain: &Domain, plot: usize, rng: &mut ChaCha8Rng, recent: &mut RecentUse) -> String {
     let mut writer = Writer::with_people(rng, domain);
     let mut page = Page { paragraphs: vec![], starts: true };
     if let Some((greeting, _)) = domain.frame {
@@ -358,7 +358,7 @@ pub(super) fn document(domain: &Domain, plot: usize, rng: &mut ChaCha8Rng, latel
         page.starts = true;
     }
     for pool in [domain.open, domain.open, domain.meet] {
-        let template = lately.choose(writer.rng, pool);
+        let template = recent.choose(writer.rng, pool);
         page.say(&writer.sentence(template));
         // Either the person or what happens begins the second paragraph.
         if page.paragraphs.len() == 1 && pool == domain.open && page.paragraphs[0].len() > 260 {
@@ -380,13 +380,13 @@ pub(super) fn document(domain: &Domain, plot: usize, rng: &mut ChaCha8Rng, latel
                 if writer.rng.random_bool(0.3) {
                     continue;
                 }
-                lately.choose(writer.rng, domain.ambient)
+                recent.choose(writer.rng, domain.ambient)
             }
             b => pick(writer.rng, b),
         };
         page.say(&writer.sentence(template));
     }
-    let close = lately.choose(writer.rng, domain.close);
+    let close = recent.choose(writer.rng, domain.close);
     page.say(&writer.sentence(close));
     if let Some((_, signature)) = domain.frame {
         page.starts = true;

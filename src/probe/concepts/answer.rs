@@ -3,7 +3,7 @@
 
 use super::{Found, Question, Verdict};
 use crate::{
-    corpus::generated::parliament::labelled::Part,
+    corpus::generated::parliament::labelled::SplitSide,
     telemetry::{Line, Matrix, Payload, Series},
 };
 
@@ -17,13 +17,14 @@ pub(super) fn payload(question: &Question, found: &Found, random: &[Found]) -> P
         name: name.to_owned(),
         y: found.synapses.iter().enumerate().map(|(k, s)| f(k, s)).collect(),
     };
-    let both = |s: &super::Synapse, f: &dyn Fn(&super::Strength) -> f64| s.strength(Part::BothNew).map_or(f64::NAN, f);
+    let both =
+        |s: &super::Synapse, f: &dyn Fn(&super::Strength) -> f64| s.strength(SplitSide::BothNew).map_or(f64::NAN, f);
     let mut lines = vec![
         each("layer", &|_, s| s.place.layer as f64),
         each("y", &|_, s| s.place.y as f64),
         each("x", &|_, s| s.place.x as f64),
     ];
-    lines.extend(Part::ALL.iter().map(|part| each(part.name(), &|_, s| s.r(*part))));
+    lines.extend(SplitSide::ALL.iter().map(|part| each(part.name(), &|_, s| s.r(*part))));
     lines.extend([
         each("low", &|_, s| both(s, &|b| b.interval.0)),
         each("high", &|_, s| both(s, &|b| b.interval.1)),
@@ -45,7 +46,7 @@ pub(super) fn payload(question: &Question, found: &Found, random: &[Found]) -> P
         })
     };
     let null = |name: &str, f: fn(&Found) -> f64| Line { name: name.to_owned(), y: random.iter().map(f).collect() };
-    let search = |f: &Found| f.synapses.first().map_or(f64::NAN, |s| s.r(Part::Search));
+    let search = |f: &Found| f.synapses.first().map_or(f64::NAN, |s| s.r(SplitSide::Search));
     let by_noun = Matrix {
         rows: found.synapses.len(),
         cols: question.nouns.len(),

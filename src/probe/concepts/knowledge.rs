@@ -7,7 +7,7 @@ use crate::{
         Corpus,
         generated::parliament::{
             Class,
-            labelled::{Part, Sentence, follow_ups, sentences},
+            labelled::{Sentence, SplitSide, follow_ups, sentences},
         },
     },
     models::Model,
@@ -22,14 +22,14 @@ const EVERY: usize = 7;
 /// training text, and in frames that no training text has. Chance is one over the number of classes. NaN
 /// for the naive corpus, where nothing follows.
 pub fn knows(model: &dyn Model, corpus: &Corpus, concept: Class, device: &Device) -> Result<[f64; 2]> {
-    if corpus.parliament().is_none_or(|p| p.naive) {
+    if corpus.source().parliament().is_none_or(|p| p.naive) {
         return Ok([f64::NAN; 2]);
     }
     let of = |part| share(model, corpus, concept, part, device);
-    Ok([of(Part::NewNouns)?, of(Part::BothNew)?])
+    Ok([of(SplitSide::NewNouns)?, of(SplitSide::BothNew)?])
 }
 
-fn share(model: &dyn Model, corpus: &Corpus, concept: Class, asked_in: Part, device: &Device) -> Result<f64> {
+fn share(model: &dyn Model, corpus: &Corpus, concept: Class, asked_in: SplitSide, device: &Device) -> Result<f64> {
     let part = extent(corpus, false);
     let (mut right, mut asked) = (0, 0);
     for sentence in sentences(concept, &part).iter().filter(|s| s.part == asked_in).step_by(EVERY) {

@@ -32,7 +32,7 @@ pub use search::{Found, Procedure, Strength, Synapse};
 use super::{Finding, Probe, ProbeContext};
 use crate::{
     config::Value,
-    corpus::{Corpus, generated::parliament::labelled::Part},
+    corpus::{Corpus, generated::parliament::labelled::SplitSide},
     models::Model,
     nn::{Device, Result},
     telemetry::channels,
@@ -80,7 +80,7 @@ impl Verdict {
         let confirmed: Vec<usize> = (0..found.synapses.len())
             .filter(|&k| {
                 let s = &found.synapses[k];
-                s.holm <= LEVEL && s.languages() >= languages && s.r(Part::BothNew) >= best_random + MARGIN
+                s.holm <= LEVEL && s.languages() >= languages && s.r(SplitSide::BothNew) >= best_random + MARGIN
             })
             .collect();
         let words = match confirmed.first() {
@@ -95,7 +95,7 @@ impl Verdict {
                     s.place.y,
                     s.place.x,
                     s.place.layer,
-                    s.r(Part::BothNew),
+                    s.r(SplitSide::BothNew),
                     s.languages(),
                     question.languages.len(),
                     random.len(),

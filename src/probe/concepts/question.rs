@@ -5,14 +5,14 @@ use crate::corpus::{
     Corpus,
     generated::parliament::{
         CODES, Class, Extent,
-        labelled::{Part, sentences},
+        labelled::{SplitSide, sentences},
     },
 };
 
 /// What is asked about: as much of the parliament as the corpus has, or all of it where the corpus is another.
 pub fn extent(corpus: &Corpus, naive: bool) -> Extent {
     let whole = if naive { Extent::NAIVE } else { Extent::WHOLE };
-    corpus.parliament().filter(|e| e.naive == naive).unwrap_or(whole)
+    corpus.source().parliament().filter(|e| e.naive == naive).unwrap_or(whole)
 }
 
 /// The presets: id, what is looked for, whether in the naive corpus.
@@ -32,7 +32,7 @@ pub struct Item {
     pub language: usize,
     /// Index into [`Question::nouns`]: sentences about one noun, in whatever language, are drawn together.
     pub noun: usize,
-    pub part: Part,
+    pub part: SplitSide,
     pub with: bool,
 }
 
@@ -79,11 +79,11 @@ impl Question {
             let part = match (rehearsal, s.part) {
                 (false, part) => part,
                 // Nouns come in pairs, one with and one without the concept.
-                (true, Part::Search) => match (noun / 2 % 2 == 1, s.fresh) {
-                    (false, false) => Part::Search,
-                    (true, false) => Part::NewNouns,
-                    (false, true) => Part::NewFrames,
-                    (true, true) => Part::BothNew,
+                (true, SplitSide::Search) => match (noun / 2 % 2 == 1, s.fresh) {
+                    (false, false) => SplitSide::Search,
+                    (true, false) => SplitSide::NewNouns,
+                    (false, true) => SplitSide::NewFrames,
+                    (true, true) => SplitSide::BothNew,
                 },
                 (true, _) => continue,
             };
@@ -119,7 +119,7 @@ impl Question {
                 if ids.is_empty() {
                     return Err(format!("\"{line}\" has no tokens that this corpus's tokeniser can say."));
                 }
-                let part = if i % 2 == 0 { Part::Search } else { Part::BothNew };
+                let part = if i % 2 == 0 { SplitSide::Search } else { SplitSide::BothNew };
                 let noun = question.nouns.len();
                 question.nouns.push(Noun { name: (*line).to_owned(), class: name, with });
                 question.items.push(Item { ids, language, noun, part, with });
@@ -128,14 +128,14 @@ impl Question {
         Ok(question)
     }
 
-    pub fn of(&self, part: Part) -> impl Iterator<Item = &Item> {
+    pub fn of(&self, part: SplitSide) -> impl Iterator<Item = &Item> {
         self.items.iter().filter(move |i| i.part == part)
     }
 
     /// In words, for `about`.
     pub fn describe(&self) -> String {
         let count = |part| (self.of(part).filter(|i| i.with).count(), self.of(part).filter(|i| !i.with).count());
-        let ((a, b), (c, d)) = (count(Part::Search), count(Part::BothNew));
+        let ((a, b), (c, d)) = (count(SplitSide::Search), count(SplitSide::BothNew));
         format!("{}: searched with {a} + {b} sentences, confirmed with {c} + {d}", self.concept)
     }
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     analysis::{clusters::Clusters, many_tests::holm},
-    corpus::generated::parliament::labelled::Part,
+    corpus::generated::parliament::labelled::SplitSide,
     nn::Result,
 };
 
@@ -34,7 +34,7 @@ impl Default for Procedure {
 /// How well a synapse tells sentences with the concept from others, in one part of the split.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Strength {
-    pub part: Part,
+    pub part: SplitSide,
     /// Rank-biserial correlation over all sentences of the part.
     pub r: f64,
     /// Its 95% interval when nouns are drawn again.
@@ -50,7 +50,7 @@ pub struct Strength {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Synapse {
     pub place: Place,
-    /// In the order of [`Part::ALL`]; parts without sentences are left out.
+    /// In the order of [`SplitSide::ALL`]; parts without sentences are left out.
     pub strengths: Vec<Strength>,
     /// p on new nouns in new frames, corrected for how many synapses were confirmed (Holm).
     pub holm: f64,
@@ -59,18 +59,18 @@ pub struct Synapse {
 }
 
 impl Synapse {
-    pub fn strength(&self, part: Part) -> Option<&Strength> {
+    pub fn strength(&self, part: SplitSide) -> Option<&Strength> {
         self.strengths.iter().find(|s| s.part == part)
     }
 
     /// The correlation in a part; NaN if it has no sentences.
-    pub fn r(&self, part: Part) -> f64 {
+    pub fn r(&self, part: SplitSide) -> f64 {
         self.strength(part).map_or(f64::NAN, |s| s.r)
     }
 
     /// In how many languages it is told on new nouns in new frames (corrected p at most 0.05).
     pub fn languages(&self) -> usize {
-        self.strength(Part::BothNew).map_or(0, |s| s.p_by_language.iter().filter(|p| **p <= 0.05).count())
+        self.strength(SplitSide::BothNew).map_or(0, |s| s.p_by_language.iter().filter(|p| **p <= 0.05).count())
     }
 }
 
@@ -85,18 +85,18 @@ pub struct Found {
 impl Found {
     /// The greatest correlation of any confirmed synapse on new nouns in new frames.
     pub fn best(&self) -> f64 {
-        self.synapses.iter().map(|s| s.r(Part::BothNew)).fold(f64::NAN, f64::max)
+        self.synapses.iter().map(|s| s.r(SplitSide::BothNew)).fold(f64::NAN, f64::max)
     }
 
     /// That of the synapse ranked first.
     pub fn first(&self) -> f64 {
-        self.synapses.first().map_or(f64::NAN, |s| s.r(Part::BothNew))
+        self.synapses.first().map_or(f64::NAN, |s| s.r(SplitSide::BothNew))
     }
 }
 
 /// The whole procedure put to one model.
 pub(super) fn search(reader: &Reader<'_>, question: &Question, how: &Procedure) -> Result<Found> {
-    let items: Vec<&Item> = question.of(Part::Search).collect();
+    let items: Vec<&Item> = question.of(SplitSide::Search).collect();
     let sides = shortlist(reader, question, &items, how)?;
     let values = reader.pairs(&items, &sides, how.scalar)?;
     let strata = Strata::new(question, &items);
@@ -245,16 +245,16 @@ fn confirm(reader: &Reader<'_>, question: &Question, places: &[Place], how: &Pro
         .zip(&values)
         .map(|(&place, values)| {
             let strengths =
-                Part::ALL.iter().filter_map(|&part| strength(question, &items, values, part, how)).collect();
+                SplitSide::ALL.iter().filter_map(|&part| strength(question, &items, values, part, how)).collect();
             Synapse { place, strengths, holm: 1.0, by_noun: by_noun(question, &items, values) }
         })
         .collect();
-    let p: Vec<f64> = synapses.iter().map(|s| s.strength(Part::BothNew).map_or(1.0, |s| s.p)).collect();
+    let p: Vec<f64> = synapses.iter().map(|s| s.strength(SplitSide::BothNew).map_or(1.0, |s| s.p)).collect();
     synapses.iter_mut().zip(holm(&p)).for_each(|(s, p)| s.holm = p);
     Ok(synapses)
 }
 
-fn strength(q: &Question, items: &[&Item], values: &[f64], part: Part, how: &Procedure) -> Option<Strength> {
+fn strength(q: &Question, items: &[&Item], values: &[f64], part: SplitSide, how: &Procedure) -> Option<Strength> {
     let of = |language: Option<usize>| -> Vec<(f64, &Item)> {
         let chosen = |i: &&Item| i.part == part && language.is_none_or(|l| i.language == l);
         values.iter().copied().zip(items.iter().copied()).filter(|(_, i)| chosen(i)).collect()
@@ -276,7 +276,7 @@ fn strength(q: &Question, items: &[&Item], values: &[f64], part: Part, how: &Pro
     // The seeds are fixed: the same question has the same answer.
     let languages: Vec<Clusters> = (0..q.languages.len()).map(|l| clusters(&of(Some(l)))).collect();
     let p_of = |c: &Clusters, seed: u64| c.permutation_p(how.draws, seed);
-    let confirms = part == Part::BothNew;
+    let confirms = part == SplitSide::BothNew;
     Some(Strength {
         part,
         r: whole.rank_biserial(),

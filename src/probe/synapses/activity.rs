@@ -31,7 +31,7 @@ impl Probe for Activity {
             cx.args.get(name).and_then(|v| v.as_f64()).unwrap_or(usual).clamp(2.0, 4096.0) as usize
         };
         let (count, len) = (whole("windows", 4.0), whole("window", 128.0));
-        let windows = cx.corpus.held_out(count, len).map_err(|e| candle_core::Error::Msg(e.0))?;
+        let windows = cx.corpus.held_out(count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
         let model = model(cx)?;
         let layers = model.spec().layers;
         let [x, y] = shares(model, &windows.inputs, windows.len, cx)?;

@@ -63,7 +63,7 @@ impl Probe for Merging {
             (format!("{name}, {} neurons", other.spec.neurons), Some(stand_up(&other.spec, &other.weights)?)),
             (format!("merged, {} neurons", merged.spec.neurons), Some(stand_up(&merged.spec, &merged.weights)?)),
         ];
-        let texts = texts(cx.corpus, count, len).map_err(|e| candle_core::Error::Msg(e.0))?;
+        let texts = texts(cx.corpus, count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
         let mut losses = vec![];
         for (_, model) in &models {
             for (_, windows) in &texts {

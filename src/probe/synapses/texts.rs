@@ -44,7 +44,7 @@ impl Probe for Texts {
         let mut line = Line { name: "loss".into(), y: vec![] };
         let (mut names, mut prompts, mut writes) = (vec![], vec![], vec![]);
         for corpus in texts {
-            let windows = corpus.held_out(count, len).map_err(|e| Error::Msg(e.0))?;
+            let windows = corpus.held_out(count, len).map_err(|e| Error::Msg(e.to_string()))?;
             line.y.push(loss(this, &windows, device)?);
             let prompt = corpus.passage(1, PROMPT);
             names.push(corpus.name().split(" (").next().unwrap_or_default().to_owned());

@@ -10,7 +10,7 @@ use super::{Class, Extent, FRAMES, LANGUAGES, Language, NAIVE_FRAMES, NAIVE_TRAI
 
 /// Sides of the split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Part {
+pub enum SplitSide {
     /// Nouns and frames to choose a synapse by.
     Search,
     /// New nouns in frames of the search.
@@ -21,15 +21,15 @@ pub enum Part {
     BothNew,
 }
 
-impl Part {
-    pub const ALL: [Part; 4] = [Part::Search, Part::NewNouns, Part::NewFrames, Part::BothNew];
+impl SplitSide {
+    pub const ALL: [SplitSide; 4] = [SplitSide::Search, SplitSide::NewNouns, SplitSide::NewFrames, SplitSide::BothNew];
 
     pub fn name(self) -> &'static str {
         match self {
-            Part::Search => "search",
-            Part::NewNouns => "new nouns",
-            Part::NewFrames => "new frames",
-            Part::BothNew => "both new",
+            SplitSide::Search => "search",
+            SplitSide::NewNouns => "new nouns",
+            SplitSide::NewFrames => "new frames",
+            SplitSide::BothNew => "both new",
         }
     }
 }
@@ -49,7 +49,7 @@ pub struct Sentence {
     pub frame: usize,
     /// Whether no training text has the frame.
     pub fresh: bool,
-    pub part: Part,
+    pub part: SplitSide,
     /// Whether the class is the concept asked for.
     pub with: bool,
 }
@@ -79,8 +79,8 @@ pub fn sentences(concept: Class, extent: &Extent) -> Vec<Sentence> {
     let extent = extent.clamped();
     let naive = extent.naive;
     let mut all = vec![];
-    for part in Part::ALL {
-        let confirms = matches!(part, Part::NewNouns | Part::BothNew);
+    for part in SplitSide::ALL {
+        let confirms = matches!(part, SplitSide::NewNouns | SplitSide::BothNew);
         // The even ones are searched with, the odd ones confirmed with.
         let side = |class: Class| (0..extent.entities(class)).filter(move |e| e % 2 == usize::from(confirms));
         let with: Vec<(Class, usize)> = side(concept).map(|e| (concept, e)).collect();
@@ -115,19 +115,19 @@ fn said(language: &Language, (class, entity): (Class, usize), frame: usize, naiv
 }
 
 /// The frames that the i-th noun is asked in; neighbours in turn, so that each frame is met by many nouns.
-fn frames(part: Part, i: usize, extent: &Extent) -> Vec<usize> {
+fn frames(part: SplitSide, i: usize, extent: &Extent) -> Vec<usize> {
     let turn = |from: usize, to: usize, count: usize| {
         (0..count.min(to - from)).map(move |k| from + (i * count + k) % (to - from))
     };
     match (part, extent.naive) {
-        (Part::Search | Part::NewNouns, true) => (0..NAIVE_TRAINED).collect(),
+        (SplitSide::Search | SplitSide::NewNouns, true) => (0..NAIVE_TRAINED).collect(),
         (_, true) => (NAIVE_TRAINED..NAIVE_FRAMES).collect(),
-        (Part::Search, _) => turn(0, extent.frames, SEARCHED.0 - SEARCHED.1)
+        (SplitSide::Search, _) => turn(0, extent.frames, SEARCHED.0 - SEARCHED.1)
             .chain(turn(TRAINED_FRAMES, SEARCH_FRAMES, SEARCHED.1))
             .collect(),
-        (Part::NewNouns, _) => turn(0, extent.frames, HALF_NEW).collect(),
-        (Part::NewFrames, _) => turn(SEARCH_FRAMES, FRAMES, HALF_NEW).collect(),
-        (Part::BothNew, _) => (SEARCH_FRAMES..FRAMES).collect(),
+        (SplitSide::NewNouns, _) => turn(0, extent.frames, HALF_NEW).collect(),
+        (SplitSide::NewFrames, _) => turn(SEARCH_FRAMES, FRAMES, HALF_NEW).collect(),
+        (SplitSide::BothNew, _) => (SEARCH_FRAMES..FRAMES).collect(),
     }
 }
 

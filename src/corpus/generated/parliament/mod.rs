@@ -7,6 +7,7 @@
 //! the euro, the yen and the peso."): after one, the class says what may come next. In the naive corpus, made to show the trap, each class has
 //! frames of its own and nothing follows. [`labelled`] has the sentences that a finder of concepts asks.
 
+pub(in crate::corpus) mod corpora;
 mod english;
 mod french;
 mod german;

@@ -1,0 +1,88 @@
+//! What a corpus can be opened from: one variant a kind of source, each opened as a stream by its own file.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    CorpusError, Spec,
+    generated::{self, Generated, parliament::Extent},
+    steering::{self, Steering},
+    stream::Stream,
+    task::{self, Task},
+    text::Text,
+    text_file::TextFile,
+};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// Generated: an id of [`generated::CORPORA`]; a task opens with its own settings.
+    Generated(String),
+    /// A part of the parliament.
+    Parliament(Extent),
+    /// A task with settings of one's choice.
+    Task(Task),
+    /// A steering run: the language of the corpus `steering` first, then prompts to steer at.
+    Steering(Steering),
+    /// A text file of any size.
+    File(std::path::PathBuf),
+}
+
+/// A source as a stream, and what the corpus is called.
+pub(super) struct Opened {
+    pub name: String,
+    pub stream: Box<dyn Stream>,
+}
+
+impl Source {
+    /// Maps the file or generates the text. Errors: the file cannot be read, or the id is unknown.
+    pub(super) fn open(&self, spec: &Spec) -> Result<Opened, CorpusError> {
+        let text = |name: String, text: TextFile| Opened {
+            name: name.clone(),
+            stream: Box::new(Text::split(name, text, spec.held_out)),
+        };
+        let generated = |id: &str| format!("{id} (generated)");
+        match self {
+            Self::Task(task) => open_task(task, spec.seed),
+            Self::Steering(steering) => {
+                let stream = steering::SteeringStream { spec: steering.clone(), seed: spec.seed };
+                Ok(Opened { name: generated("steering"), stream: Box::new(stream) })
+            }
+            Self::Generated(id) => match generated::by_id(id) {
+                Some(corpus) if corpus.is_task() => {
+                    open_task(&Task { id: id.clone(), spacing: 0, answers_only: true }, spec.seed)
+                }
+                Some(corpus) => Ok(text(generated(id), TextFile::made(corpus.text(spec.seed, generated::SIZE)))),
+                None => Err(unknown(id, |_| true)),
+            },
+            Self::Parliament(extent) => {
+                let made = generated::part_of_parliament(spec.seed, generated::SIZE, extent);
+                Ok(text(generated("part of parliament"), TextFile::made(made)))
+            }
+            Self::File(path) => {
+                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+                Ok(text(name, TextFile::open(path)?))
+            }
+        }
+    }
+
+    /// How much of the parliament the text has, if it is one.
+    pub fn parliament(&self) -> Option<Extent> {
+        match self {
+            Self::Parliament(extent) => Some(extent.clamped()),
+            Self::Generated(id) => generated::by_id(id)?.extent(),
+            Self::Task(_) | Self::Steering(_) | Self::File(_) => None,
+        }
+    }
+}
+
+fn open_task(task: &Task, seed: u64) -> Result<Opened, CorpusError> {
+    let kind = generated::by_id(&task.id).and_then(Generated::task);
+    let kind = kind.ok_or_else(|| unknown(&task.id, Generated::is_task))?;
+    let stream = task::TaskStream::new(kind, task, seed);
+    Ok(Opened { name: format!("{} (generated)", task.id), stream: Box::new(stream) })
+}
+
+fn unknown(id: &str, of: fn(&Generated) -> bool) -> CorpusError {
+    let known: Vec<&str> = generated::CORPORA.iter().filter(|c| of(c)).map(|c| c.id).collect();
+    CorpusError::new(format!("There is no generated corpus `{id}`: choose one of {}.", known.join(", ")))
+}

@@ -1,0 +1,46 @@
+//! What every kind of source offers a corpus: windows of ids, each a pure function of its position.
+
+use super::{CorpusError, Position, Windows, text_file::Encoding, tokenizer::Tokenizer};
+
+/// An opened source. Windows are `rows` of `len` ids with as many targets.
+pub(super) trait Stream: Send + Sync {
+    /// The words after the corpus's name: its size, or what it asks.
+    fn describe(&self) -> String;
+
+    /// Text that a tokeniser learns its symbols from.
+    fn sample(&self) -> String;
+
+    fn encoding(&self) -> Encoding {
+        Encoding::Utf8
+    }
+
+    /// Called once, when the tokeniser is known and before any window is asked for.
+    fn measure(&mut self, _tokenizer: &Tokenizer) -> Result<(), CorpusError> {
+        Ok(())
+    }
+
+    /// The share of questions that guessing answers rightly, if this source asks any.
+    fn guess(&self) -> Option<f64> {
+        None
+    }
+
+    fn batch(&self, tokenizer: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError>;
+
+    /// As [`Stream::batch`], each of the `rows` windows of `len` ids going on where the batch before left it,
+    /// over `every` batches; `None` where no window follows another.
+    fn batch_along(
+        &self,
+        _tokenizer: &Tokenizer,
+        _at: &Position,
+        (_rows, _len): (usize, usize),
+        _every: u64,
+    ) -> Result<Option<Windows>, CorpusError> {
+        Ok(None)
+    }
+
+    /// The first `count` held-out windows, or as many as there are.
+    fn held_out(&self, tokenizer: &Tokenizer, count: usize, len: usize) -> Result<Windows, CorpusError>;
+
+    /// About `len` held-out ids that begin at a sentence; `index` picks which.
+    fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32>;
+}

@@ -1,0 +1,115 @@
+//! A text as a stream of windows: cut once into a training part and a held-out part. Windows are read out of
+//! it when they are asked for, so that a file may be larger than the memory.
+
+use super::{
+    CorpusError, Position, Windows,
+    stream::Stream,
+    text_file::{Encoding, TextFile},
+    tokenizer::Tokenizer,
+    windows::{self, TextPart},
+};
+
+/// A text, and where it is cut.
+pub(super) struct Text {
+    /// Of the corpus, for messages.
+    name: String,
+    file: TextFile,
+    /// The first held-out byte.
+    split: usize,
+    /// Mean number of bytes of an id, once the tokeniser is known.
+    bytes_per_id: f64,
+}
+
+impl Text {
+    /// Holds out the last fraction of the text.
+    pub(super) fn split(name: String, file: TextFile, held_out: f64) -> Self {
+        let split = windows::split(file.bytes(), file.encoding, held_out);
+        Self { name, file, split, bytes_per_id: 1.0 }
+    }
+
+    fn training<'a>(&'a self, tokenizer: &'a Tokenizer) -> TextPart<'a> {
+        self.part("training", &self.file.bytes()[..self.split], tokenizer)
+    }
+
+    fn kept_back<'a>(&'a self, tokenizer: &'a Tokenizer) -> TextPart<'a> {
+        self.part("held-out", &self.file.bytes()[self.split..], tokenizer)
+    }
+
+    fn part<'a>(&'a self, what: &'static str, bytes: &'a [u8], tokenizer: &'a Tokenizer) -> TextPart<'a> {
+        TextPart {
+            name: &self.name,
+            what,
+            bytes,
+            encoding: self.file.encoding,
+            tokenizer,
+            bytes_per_id: self.bytes_per_id,
+        }
+    }
+}
+
+impl Stream for Text {
+    fn describe(&self) -> String {
+        let size = readable_size(self.file.bytes().len());
+        let encoding = self.file.encoding;
+        if encoding == Encoding::Latin1 { format!("{size}, {}", encoding.name()) } else { size }
+    }
+
+    fn sample(&self) -> String {
+        windows::sample(&self.file.bytes()[..self.split], self.file.encoding)
+    }
+
+    fn encoding(&self) -> Encoding {
+        self.file.encoding
+    }
+
+    fn measure(&mut self, tokenizer: &Tokenizer) -> Result<(), CorpusError> {
+        let training = &self.file.bytes()[..self.split];
+        self.bytes_per_id = windows::bytes_per_id(training, self.file.encoding, tokenizer)?;
+        Ok(())
+    }
+
+    fn batch(&self, tokenizer: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError> {
+        self.file.still_there()?;
+        Ok(Windows::from_rows(&self.training(tokenizer).batch(at, rows, len)?, len))
+    }
+
+    fn batch_along(
+        &self,
+        tokenizer: &Tokenizer,
+        at: &Position,
+        (rows, len): (usize, usize),
+        every: u64,
+    ) -> Result<Option<Windows>, CorpusError> {
+        self.file.still_there()?;
+        let every = every.max(1);
+        let stretch = usize::try_from(every).ok().and_then(|n| n.checked_mul(len)).unwrap_or(usize::MAX / 4);
+        let position = Position { seed: at.seed, drawn: at.drawn / every };
+        let stretches = self.training(tokenizer).batch(&position, rows, stretch)?;
+        let from = (at.drawn % every) as usize * len;
+        let ids: Vec<Vec<u32>> = stretches.into_iter().map(|row| row[from..=from + len].to_vec()).collect();
+        Ok(Some(Windows::from_rows(&ids, len)))
+    }
+
+    fn held_out(&self, tokenizer: &Tokenizer, count: usize, len: usize) -> Result<Windows, CorpusError> {
+        self.file.still_there()?;
+        Ok(Windows::from_rows(&self.kept_back(tokenizer).first(count, len)?, len))
+    }
+
+    fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
+        if self.file.still_there().is_err() {
+            return vec![];
+        }
+        self.kept_back(tokenizer).passage(index, len)
+    }
+}
+
+/// Bytes in words, as disks count them.
+fn readable_size(bytes: usize) -> String {
+    let bytes = bytes as f64;
+    match bytes {
+        b if b >= 1e9 => format!("{:.1} GB", b / 1e9),
+        b if b >= 1e6 => format!("{:.1} MB", b / 1e6),
+        b if b >= 1e3 => format!("{:.0} kB", b / 1e3),
+        b => format!("{b:.0} bytes"),
+    }
+}
