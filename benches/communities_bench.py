@@ -3,6 +3,7 @@
 Reads lines "method seed nodes path-of-edges"; answers each with one line of JSON: {"ms", "q"} of one
 search. Reading the file and building the library's graph is not timed.
 """
+
 import argparse
 import functools
 import json
@@ -14,7 +15,7 @@ import leidenalg
 import networkx
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def edges(path):
     with open(path) as file:
         return [tuple(map(int, line.split())) for line in file]

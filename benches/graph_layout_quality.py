@@ -85,6 +85,23 @@ def orrery(program, n, edges, folder):
     return x
 
 
+def layouts(program, n, edges, folder):
+    """Each layout by its name, as a function that gives positions, (n, 2)."""
+    graph = nx.Graph()
+    graph.add_nodes_from(range(n))
+    graph.add_edges_from(map(tuple, edges))
+
+    def as_array(positions):
+        return np.array([positions[i] for i in range(n)])
+
+    return {
+        "orrery": lambda: orrery(program, n, edges, folder),
+        "spring_layout, 50": lambda: as_array(nx.spring_layout(graph, seed=1)),
+        "spring_layout, 300": lambda: as_array(nx.spring_layout(graph, seed=1, iterations=300)),
+        "forceatlas2_layout": lambda: as_array(nx.forceatlas2_layout(graph, seed=1, max_iter=300)),
+    }
+
+
 def main():
     program = sys.argv[1]
     for n, groups, m, inside in [(800, 8, 6000, 0.75), (1000, 12, 10000, 0.6)]:
@@ -93,24 +110,15 @@ def main():
         renumber = np.full(n, -1)
         renumber[used] = np.arange(len(used))
         group, edges, n = group[used], renumber[edges], len(used)
-        g = nx.Graph()
-        g.add_nodes_from(range(n))
-        g.add_edges_from(map(tuple, edges))
         print(f"{n} nodes, {len(edges)} edges, {groups} communities, {inside:.0%} of edges inside", flush=True)
-        as_array = lambda p: np.array([p[i] for i in range(n)])
         with tempfile.TemporaryDirectory() as folder:
-            layouts = {
-                "orrery": lambda: orrery(program, n, edges, Path(folder)),
-                "spring_layout, 50": lambda: as_array(nx.spring_layout(g, seed=1)),
-                "spring_layout, 300": lambda: as_array(nx.spring_layout(g, seed=1, iterations=300)),
-                "forceatlas2_layout": lambda: as_array(nx.forceatlas2_layout(g, seed=1, max_iter=300)),
-            }
-            for name, make in layouts.items():
+            for name, make in layouts(program, n, edges, Path(folder)).items():
                 begun = time.time()
                 x = make()
                 secs = time.time() - begun
                 stress, shared, own = measures(n, edges, group, x)
-                print(f"  {name:<20} stress {stress:.3f}  neighbours {shared:.3f}  community {own:.3f}  {secs:.1f} s", flush=True)
+                figures = f"stress {stress:.3f}  neighbours {shared:.3f}  community {own:.3f}  {secs:.1f} s"
+                print(f"  {name:<20} {figures}", flush=True)
 
 
 if __name__ == "__main__":

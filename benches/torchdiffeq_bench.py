@@ -3,6 +3,7 @@
 Reads names of cases, one a line; answers each with one line of JSON: {"ms", "nfe", "end"} of one solve
 (`end` is the mean of the end state).
 """
+
 import argparse
 import json
 import math

@@ -62,19 +62,25 @@ def answer(embed, encoder, encoder_v, decoder, head, turn, tokens):
 
 def weights(seed):
     g = torch.Generator().manual_seed(seed)
-    draw = lambda *shape: torch.randn(*shape, generator=g) * 0.3
+
+    def draw(*shape):
+        return torch.randn(*shape, generator=g) * 0.3
+
     return [draw(V, D), draw(H, D, N), draw(H, D, N), draw(H * N, D), draw(D, V)]
+
+
+def usual(x):
+    return in_pairs(x, frequencies())
 
 
 def main():
     tokens = torch.randint(0, V, (2, T), generator=torch.Generator().manual_seed(5))
     answers = {"tokens": tokens}
     names = ["embed.weight", "encoder", "encoder_v", "decoder", "lm_head"]
-    usual = lambda x: in_pairs(x, frequencies())
 
     # as a training script of torch.compile saves it: prefixed, wrapped, with a config and an optimiser beside it
     w = weights(1)
-    model = {f"_orig_mod.{n}": t.clone() for n, t in zip(names, w)}
+    model = {f"_orig_mod.{n}": t.clone() for n, t in zip(names, w, strict=True)}
     model["_orig_mod.attn.freqs"] = frequencies().view(1, 1, 1, N)
     parameters = [torch.nn.Parameter(t.clone()) for t in w]
     optimiser = torch.optim.AdamW(parameters)
@@ -89,7 +95,7 @@ def main():
     # a bare state dict of a module in half the precision, one tensor of it a view that is not row-major
     w = [t.to(torch.bfloat16) for t in weights(2)]
     bare = torch.nn.Module()
-    for n, t in zip(names, w):
+    for n, t in zip(names, w, strict=True):
         if n == "embed.weight":
             bare.embed = torch.nn.Embedding(V, D, dtype=torch.bfloat16)
             bare.embed.weight.data = t
@@ -100,7 +106,9 @@ def main():
 
     # safetensors under `model.`, f16
     w = [t.to(torch.float16) for t in weights(3)]
-    save_file({f"model.{n}": t for n, t in zip(names, w)}, "wrapped.safetensors", {"config": '{"n_layer": 3}'})
+    save_file(
+        {f"model.{n}": t for n, t in zip(names, w, strict=True)}, "wrapped.safetensors", {"config": '{"n_layer": 3}'}
+    )
     answers["wrapped.safetensors"] = answer(*[t.float() for t in w], usual, tokens)
 
     # the names and the rotation of krychu/bdh, with the mask over the future that this code has not

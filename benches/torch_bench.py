@@ -1,0 +1,125 @@
+"""Times one training step of each case of `orrery bench` in PyTorch.
+
+    python benches/torch_bench.py [--only CASE] [--threads N] [--steps N] [--compile] [--device cpu|cuda]
+
+A step is forward, cross-entropy, backward, clipping at norm 1 and AdamW, on a fresh batch of random tokens; three
+untimed steps come first. Each case prints one line of JSON. `orrery bench --vs-torch PYTHON benches/torch_bench.py`
+runs this script and itself in turn and prints ratios. The models are those that make the oracles,
+tests/oracles/make/families, so what is timed is what the tests compare with.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "oracles" / "make"))
+
+from families.bdh import Bdh
+from families.coupled_qk import CoupledQk
+from families.dense import Dense
+from families.fast_slow import FastSlow
+from families.ode_flow import OdeFlow
+from families.spen import Spen
+
+WARM_UP = 3
+AUX_WEIGHT = 0.01
+
+
+@dataclass
+class Case:
+    build: Callable[[], nn.Module]
+    vocab: int
+    sequences: int
+    tokens: int
+
+
+def coupled(kind: str) -> Case:
+    return Case(lambda: CoupledQk(256, 128, 4, 512, 4, 128, kind, steps=3, use_rope=False), 256, 8, 128)
+
+
+# The sizes of `CASES` in src/cli/bench/case.rs, and of labs to come.
+CASES = {
+    "fast_slow": Case(lambda: FastSlow(320, 128, 4, 2, n_pre=1, n_post=1, n_slow=2, n_rounds=2, pool=4), 320, 4, 256),
+    "dense": Case(lambda: Dense(320, 128, 4, 2, layers=4, hidden=512), 320, 4, 256),
+    "ode_flow": Case(lambda: OdeFlow(256, 128, 4, 128, head_layers=2, tail_layers=2, control=4, steps=4), 256, 8, 128),
+    "bdh": Case(lambda: Bdh(256, 64, 4, 2048, layers=4), 256, 8, 128),
+    "spen": Case(lambda: Spen(256, 128, 512, k=31, layers=2), 256, 8, 256),
+    **{f"qk_{kind}": coupled(kind) for kind in ("standard", "diff", "euler", "hamiltonian")},
+}
+
+
+def total_loss(model: nn.Module, logits: Tensor, targets: Tensor) -> Tensor:
+    loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+    aux = getattr(model, "aux", None)
+    return loss if aux is None else loss + AUX_WEIGHT * aux
+
+
+def step_times(case: Case, model: nn.Module, steps: int, device: torch.device, compiled: bool) -> list[float]:
+    """Milliseconds of each timed step."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    forward = torch.compile(model) if compiled else model
+    times = []
+    for step in range(WARM_UP + steps):
+        ids = torch.randint(0, case.vocab, (case.sequences, case.tokens + 1), device=device)
+        synchronize(device)
+        began = time.perf_counter()
+        loss = total_loss(model, forward(ids[:, :-1]), ids[:, 1:])
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        loss.item()  # as a trainer that shows it reads it
+        synchronize(device)
+        if step >= WARM_UP:
+            times.append((time.perf_counter() - began) * 1e3)
+    return times
+
+
+def synchronize(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def measure(name: str, args: argparse.Namespace) -> dict[str, str | int | float]:
+    """The names are those that `orrery bench --json` prints too."""
+    torch.manual_seed(0)
+    case, device = CASES[name], torch.device(args.device)
+    model = case.build().to(device)
+    times = step_times(case, model, args.steps, device, args.compile)
+    median, tokens = statistics.median(times), case.sequences * case.tokens
+    return {
+        "case": name,
+        "params": sum(p.numel() for p in model.parameters()),
+        "tokens_per_step": tokens,
+        "ms_median": round(median, 3),
+        "ms_min": round(min(times), 3),
+        "ms_max": round(max(times), 3),
+        "tokens_per_s": round(tokens / median * 1e3),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=CASES, metavar="CASE")
+    parser.add_argument("--threads", type=int, default=0, help="0 for PyTorch's own choice")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--compile", action="store_true", help="through torch.compile")
+    parser.add_argument("--device", default="cpu")
+    args = parser.parse_args()
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    for name in CASES if args.only is None else [args.only]:
+        print(json.dumps(measure(name, args)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""BDH-GPU of arXiv 2509.26507, appendix E: one set of weights for all layers, linear attention over neurons."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+def layer_norm(x: Tensor) -> Tensor:
+    return F.layer_norm(x, x.shape[-1:])
+
+
+class Bdh(nn.Module):
+    """d: width D; n: neurons of all heads together, N = n / H of them a head."""
+
+    def __init__(self, vocab: int, d: int, heads: int, n: int, layers: int):
+        super().__init__()
+        per_head = n // heads
+        self.layers = layers
+        self.encoder = nn.Parameter(torch.empty(heads, d, per_head))
+        self.encoder_v = nn.Parameter(torch.empty(heads, d, per_head))
+        self.decoder = nn.Parameter(torch.empty(n, d))
+        self.lm_head = nn.Parameter(torch.empty(d, vocab))
+        self.embed = nn.Embedding(vocab, d)
+        for parameter in self.parameters():
+            nn.init.normal_(parameter, std=0.02)
+        pair = torch.arange(per_head) // 2 * 2
+        turns = 65536.0 ** (-pair.float() / per_head) / (2 * math.pi)  # turns a token
+        self.register_buffer("turns", turns, persistent=False)
+
+    def rotate(self, x: Tensor) -> Tensor:
+        """Neurons 2i and 2i + 1 turn together; (B, H, T, N)."""
+        time = torch.arange(x.shape[-2], device=x.device, dtype=x.dtype)
+        phase = (time[:, None] * self.turns).frac() * (2 * math.pi)  # (T, N)
+        even, odd = x[..., ::2], x[..., 1::2]
+        swapped = torch.stack((-odd, even), dim=-1).flatten(-2)
+        return x * phase.cos() + swapped * phase.sin()
+
+    def activity(self, tokens: Tensor) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+        """Logits (B, T, V), and of every layer x and y, (B, H, T, N) each."""
+        v = layer_norm(self.embed(tokens))[:, None]  # (B, 1, T, D)
+        xs, ys = [], []
+        for _ in range(self.layers):
+            x = F.relu(v @ self.encoder)
+            q = self.rotate(x)
+            a = layer_norm((q @ q.mT).tril(-1) @ v)  # strictly past
+            y = F.relu(a @ self.encoder_v) * x
+            v = layer_norm(v + layer_norm(y.transpose(1, 2).flatten(-2)[:, None] @ self.decoder))
+            xs.append(x)
+            ys.append(y)
+        return v[:, 0] @ self.lm_head, xs, ys
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.activity(tokens)[0]

@@ -1,0 +1,180 @@
+"""`<oracle>.safetensors`: a small model of one family, its weights, gradients, outputs and a short training.
+
+Weights and tokens are drawn from the seed, tensor after tensor in the order of the state dict, so that the same seed
+gives the same file on every machine (PyTorch's CPU generator is the same everywhere).
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from families.bdh import Bdh
+from families.coupled_qk import CoupledQk
+from families.dense import Dense
+from families.fast_slow import FastSlow, causal_pool, causal_upsample
+from families.ode_flow import OdeFlow, PlainGpt
+from families.spen import RATES, Spen, moving_average
+
+SEQUENCES = 2
+TRAINING_STEPS = 30
+AUX_WEIGHT = 0.01
+# An untrained model hides mistakes: norms of ones, biases of zeros, a gate that is shut. So every kind of
+# parameter is drawn, and these scalars are set.
+WEIGHT_STD, NORM_STD, BIAS_STD = 0.08, 0.1, 0.05
+HEAD_STEPS = [0.05, 0.1, 0.2, 0.3]  # dt of each head
+CONTROLS = [[1.0, 0.0, 0.0, 0.0], [-0.5, 0.25, 0.0, 1.0]]  # one for each sequence
+
+Outputs = dict[str, Tensor]
+
+
+def no_outputs(_model: nn.Module, _tokens: Tensor) -> Outputs:
+    return {}
+
+
+def fast_slow_outputs(model: FastSlow, tokens: Tensor) -> Outputs:
+    """Of the embedded tokens, before any block."""
+    pooled = causal_pool(model.embed(tokens), model.pool)
+    return {"pool": pooled, "upsample": causal_upsample(pooled, model.pool, tokens.shape[1])}
+
+
+def bdh_outputs(model: Bdh, tokens: Tensor) -> Outputs:
+    _, xs, ys = model.activity(tokens)
+    return {f"{name}_{layer}": t for name, of in (("x", xs), ("y", ys)) for layer, t in enumerate(of)}
+
+
+def flow_outputs(model: OdeFlow, tokens: Tensor) -> Outputs:
+    """The slope at the embedded tokens, without positions."""
+    return {"field_tau_0.3": model.field(0.3, model.embed(tokens), torch.tensor(CONTROLS))}
+
+
+def spen_outputs(model: Spen, tokens: Tensor) -> Outputs:
+    embedded = model.embed(tokens)
+    return {f"ema_{rate}": moving_average(embedded, rate) for rate in RATES} | {"aux": model.aux.reshape(1)}
+
+
+def coupled_outputs(model: CoupledQk, tokens: Tensor) -> Outputs:
+    """q and k of the first layer, before and after they move."""
+    layer = model.layers[0]
+    q, k, _ = layer.attn.project(layer.norm1(model.embedded(tokens)))
+    q_evolved, k_evolved = layer.attn.evolve(q, k)
+    return {"q0": q, "k0": k, "q_evolved": q_evolved, "k_evolved": k_evolved}
+
+
+@dataclass
+class ModelOracle:
+    """`config` is what the family's constructor takes and what the file's metadata holds."""
+
+    family: Callable[..., nn.Module]
+    config: dict
+    tokens: int
+    outputs: Callable[[nn.Module, Tensor], Outputs] = no_outputs
+    scalars: dict[str, list[float]] = field(default_factory=dict)  # by the end of the parameter's name
+    control: bool = False
+
+
+SLOW = dict(vocab=48, d=32, heads=4, kv_heads=2, n_pre=1, n_post=1, n_slow=2, n_rounds=2, pool=4)
+FLOW = dict(vocab=48, d=32, heads=4, ctx=32, head_layers=1, tail_layers=1, control=4, steps=4)
+
+
+def fast_slow(projector_hidden: int | None) -> ModelOracle:
+    config = SLOW | {"projector_hidden": projector_hidden}
+    # 22 tokens: the last block is shorter than the pool
+    return ModelOracle(FastSlow, config, 22, fast_slow_outputs, {"gamma": [0.3]})
+
+
+def coupled(kind: str) -> ModelOracle:
+    config = dict(vocab=48, d=32, heads=4, ff=64, layers=2, ctx=32, kind=kind, steps=3, use_rope=False)
+    return ModelOracle(CoupledQk, config, 20, coupled_outputs, {"tau": torch.tensor(HEAD_STEPS).log().tolist()})
+
+
+def coupled_with_rope() -> ModelOracle:
+    return ModelOracle(CoupledQk, coupled("euler").config | {"steps": 1, "use_rope": True}, 20)
+
+
+ORACLES = {
+    "fast_slow_linear": fast_slow(None),
+    "fast_slow_mlp": fast_slow(40),
+    "dense_swiglu": ModelOracle(Dense, dict(vocab=48, d=32, heads=4, kv_heads=2, layers=2, hidden=128), 20),
+    "plain_gpt": ModelOracle(PlainGpt, dict(vocab=48, d=32, heads=4, ctx=32, layers=2), 20),
+    "ode_flow": ModelOracle(OdeFlow, FLOW, 20, flow_outputs, {"field.alpha": [0.4]}, control=True),
+    "bdh": ModelOracle(Bdh, dict(vocab=48, d=32, heads=2, n=256, layers=3), 24, bdh_outputs),
+    # 150 tokens: more than two chunks of the moving average, the last one short
+    "spen": ModelOracle(Spen, dict(vocab=48, d=24, ff=96, k=6, layers=2), 150, spen_outputs),
+    **{f"qk_{kind}": coupled(kind) for kind in ("standard", "gqa", "diff", "mlp", "euler", "hamiltonian")},
+    "qk_euler_rope": coupled_with_rope(),
+}
+
+
+def draw(model: nn.Module, scalars: dict[str, list[float]], generator: torch.Generator) -> None:
+    """Matrices are normal about 0, gains about 1, biases about 0; what `scalars` names is set; the rest stays."""
+    for name, parameter in model.named_parameters():
+        fixed = [values for end, values in scalars.items() if name.endswith(end)]
+        if fixed:
+            parameter.data = torch.tensor(fixed[0]).reshape(parameter.shape)
+        elif parameter.dim() >= 2:
+            parameter.data = WEIGHT_STD * torch.randn(parameter.shape, generator=generator)
+        elif name.endswith("weight"):
+            normal = torch.randn(parameter.shape, generator=generator)
+            parameter.data = torch.ones(parameter.shape).add(normal, alpha=NORM_STD)
+        elif name.endswith("bias"):
+            parameter.data = BIAS_STD * torch.randn(parameter.shape, generator=generator)
+
+
+def losses(model: nn.Module, inputs: tuple[Tensor, ...], targets: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Logits, mean cross-entropy in nats, and the total that is differentiated."""
+    logits = model(*inputs)
+    cross_entropy = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+    aux = getattr(model, "aux", None)
+    return logits, cross_entropy, cross_entropy if aux is None else cross_entropy + AUX_WEIGHT * aux
+
+
+def train(model: nn.Module, inputs: tuple[Tensor, ...], targets: Tensor) -> Tensor:
+    """Cross-entropy before each AdamW step on the one batch."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1)
+    seen = []
+    for _ in range(TRAINING_STEPS):
+        _, cross_entropy, total = losses(model, inputs, targets)
+        seen.append(cross_entropy.item())
+        optimizer.zero_grad()
+        total.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    return torch.tensor(seen)
+
+
+def make_one(name: str, oracle: ModelOracle, seed: int, out: Path) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    model = oracle.family(**oracle.config)
+    draw(model, oracle.scalars, generator)
+    ids = torch.randint(0, oracle.config["vocab"], (SEQUENCES, oracle.tokens + 1), generator=generator)
+    tokens, targets = ids[:, :-1], ids[:, 1:]
+    inputs = (tokens, torch.tensor(CONTROLS)) if oracle.control else (tokens,)
+
+    logits, cross_entropy, total = losses(model, inputs, targets)
+    total.backward()
+    tensors = {"in.tokens": tokens, "in.targets": targets, "out.logits": logits, "out.loss": cross_entropy.reshape(1)}
+    if oracle.control:
+        tensors["in.control"] = inputs[1]
+    for parameter_name, parameter in model.named_parameters():
+        tensors[f"w.{parameter_name}"] = parameter
+        # positions that rotary ones replace are not reached by the loss
+        tensors[f"grad.{parameter_name}"] = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+    with torch.no_grad():
+        tensors |= {f"out.{key}": value for key, value in oracle.outputs(model, tokens).items()}
+    saved = {key: tensor.detach().clone().contiguous() for key, tensor in tensors.items()}
+    saved["out.train_losses"] = train(model, inputs, targets)
+    metadata = {"config": json.dumps(oracle.config), "torch": torch.__version__, "seed": str(seed)}
+    save_file(saved, out / f"{name}.safetensors", metadata)
+
+
+def make(seed: int, out: Path, only: str | None = None) -> None:
+    for name, oracle in ORACLES.items():
+        if only in (None, name):
+            make_one(name, oracle, seed, out)
+            print(f"{name}.safetensors", flush=True)
