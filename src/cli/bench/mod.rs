@@ -50,7 +50,7 @@ pub struct BenchArgs {
     /// is how many frames
     #[arg(long, conflicts_with_all = ["case", "operations", "solvers", "vs_torch", "json"])]
     graph_picture: bool,
-    /// Interleave with this Python running this script (torch_bench.py) and print ratios
+    /// Interleave with this Python running this script (benches/torch_bench.py) and print ratios
     #[arg(long, num_args = 2, value_names = ["PYTHON", "SCRIPT"])]
     vs_torch: Option<Vec<String>>,
     /// With --vs-torch: how often each side runs
