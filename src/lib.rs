@@ -10,7 +10,7 @@
 //!
 //! | module | what it is | what of ours it may use |
 //! | --- | --- | --- |
-//! | [`config`] | a run's settings: knobs (the schema), values, TOML | nothing |
+//! | [`config`] | a run's settings: typed structs, the knobs they yield (the schema), values by key, TOML | nothing |
 //! | [`corpus`] | bytes -> ids -> batches: text files, tokenisers, generated text | nothing |
 //! | [`nn`] | what model families share: parameters, layers, optimiser, the tap | nothing |
 //! | [`ode`] | differential equations on tensors: methods as tables, one loop, full traces, gradients | nn |
@@ -21,7 +21,7 @@
 //! | [`probe`] | a question put to a model; one question a file | analysis, config, corpus, models, nn, ode, telemetry |
 //! | [`store`] | a run folder: writer, reader, checkpoints, exports | config, nn, telemetry |
 //! | [`trainer`] | drives one run; its worker is the only thread that owns a model | config, corpus, models, nn, probe, store, telemetry |
-//! | [`labs`] | a lab is a value: question, knobs, presets, plan, panes | config, corpus, models, nn, probe, telemetry, trainer (plain configuration) |
+//! | [`labs`] | a lab is a value: question, settings, presets, plan, panes, drawing | analysis, config, corpus, models, nn, ode, probe, telemetry, trainer (plain configuration) |
 //! | [`ui`] | app shell, mirror, theme, panels, views | analysis, config, gpu, labs, telemetry |
 //! | [`cli`] | the commands; the only module that wires everything | all |
 //!

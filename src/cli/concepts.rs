@@ -14,9 +14,12 @@ use super::{
 };
 use crate::{
     analysis::statistics::mean_sd,
-    config::Config,
+    config::{Config, Setting},
     corpus::generated::parliament::{Class, labelled::SplitSide},
-    labs::Lab,
+    labs::{
+        Lab,
+        corpus::{CorpusSettings, GeneratedCorpus},
+    },
     nn,
     probe::concepts::{self, Found, PAPER, PRESETS, Procedure, Question, Scalar, Verdict},
     store::checkpoint,
@@ -144,7 +147,8 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
     for make in models(args)? {
         let Trained { run, loss, name } = make()?;
         let config = &run.plan.config;
-        let naive = config.text("corpus.source") == "parliament_naive";
+        let naive =
+            config.get(CorpusSettings::source.name) == Some(&GeneratedCorpus::of("parliament_naive").to_value());
         let id = format!("{}{}", args.concept, if naive { "_naive" } else { "" });
         let question = match asked.take() {
             Some(question) => question,

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     config::Config,
-    labs::Lab,
+    labs::{Lab, TrainSettings},
     store::{Writer, checkpoint},
     telemetry::{RunState, Sink},
     trainer::{self, Options, Outcome, Plan},
@@ -75,7 +75,7 @@ pub fn train(lab: &Lab, config: &Config, out: &Path, with_figures: bool) -> Resu
 pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
     let (lab, mut config) = recorded(&args.run)?;
     if let Some(steps) = args.steps {
-        config.set_text(&(lab.knobs)(), "train.steps", &steps.to_string())?;
+        config.set_text(&(lab.knobs)(), TrainSettings::steps.name, &steps.to_string())?;
     }
     let plan = (lab.plan)(&config)?;
     let loaded = checkpoint::load(&args.run, &crate::nn::Device::Cpu).map_err(|e| Failure::usage(e.to_string()))?;

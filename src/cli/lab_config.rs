@@ -21,7 +21,7 @@ pub fn default_lab() -> Result<&'static Lab, Failure> {
 pub fn with_text(path: PathBuf) -> Result<(&'static Lab, Config), Failure> {
     let lab = default_lab()?;
     let mut config = lab.config(None)?;
-    config.set_text(&(lab.knobs)(), "corpus.file", &path.to_string_lossy())?;
+    settings::set_text_file(lab, &mut config, &path)?;
     Ok((lab, config))
 }
 

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::failure::Failure;
 use crate::{
+    config::Applies,
     labs::{self, LABS},
     store,
     ui::views::VIEWS,
@@ -62,14 +63,15 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
 }
 
 fn knobs(id: &str) -> Result<(), Failure> {
-    let lab = labs::find(id).ok_or_else(|| {
-        let known: Vec<&str> = LABS.iter().map(|l| l.id).collect();
-        Failure::usage(format!("there is no lab `{id}`; the labs are {}", known.join(", ")))
-    })?;
+    let lab = labs::known(LABS, id)?;
     for k in (lab.knobs)() {
         let default = k.default.to_string();
-        let live = if k.live { ", live" } else { "" };
-        println!("{:<28} {:<14} {}{live}\n{:<28} {}", k.key, default, k.accepts(), "", k.tip);
+        let applies = match k.applies {
+            Applies::Live => ", live",
+            Applies::InViews => ", in views",
+            Applies::AtReset => "",
+        };
+        println!("{:<28} {:<14} {}{applies}\n{:<28} {}", k.key, default, k.accepts(), "", k.tip);
     }
     Ok(())
 }

@@ -1,11 +1,14 @@
 //! From a name on the command line and `--set` to a resolved config.
 
-use std::path::Path;
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use super::{Settings, failure::Failure};
 use crate::{
-    config::Config,
-    labs::{self, LABS, Lab},
+    config::{Config, ConfigError, FileKind},
+    labs::{self, LABS, Lab, RunSettings, TrainSettings},
 };
 
 /// What a name on the command line means.
@@ -13,13 +16,42 @@ pub enum Named {
     /// A lab, preset or config file.
     Config(&'static Lab, Config),
     /// A run folder.
-    Run(std::path::PathBuf),
+    Run(PathBuf),
     /// A text file to train on.
-    Text(std::path::PathBuf),
+    Text(PathBuf),
+}
+
+/// Why a name or a setting on the command line means nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    #[error("`{}` is a folder, but not of a run: it has no config.toml", .0.display())]
+    NoRunFolder(PathBuf),
+    #[error(
+        "`{name}` is no lab, preset, file or run folder. Labs: {}. `orrery list` shows the presets", .labs.join(", ")
+    )]
+    UnknownName { name: String, labs: Vec<&'static str> },
+    #[error("the config file {} cannot be read: {source}", .path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("{}: {source}", .path.display())]
+    File { path: PathBuf, source: ConfigError },
+    #[error("`--set {0}` has no `=`; write --set key=value")]
+    NoEqualsSign(String),
+    #[error("no lab of this build takes trained weights")]
+    NoLabTakesWeights,
+    #[error("the lab `{0}` reads no text file")]
+    TakesNoText(&'static str),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+}
+
+impl From<SettingsError> for Failure {
+    fn from(e: SettingsError) -> Self {
+        Self::usage(e.to_string())
+    }
 }
 
 /// Resolves a lab id, a preset id, a config file, a run folder, trained weights or a text file, in this order.
-pub fn resolve(name: &str) -> Result<Named, Failure> {
+pub fn resolve(name: &str) -> Result<Named, SettingsError> {
     if let Some(lab) = labs::find(name) {
         return Ok(Named::Config(lab, lab.config(None)?));
     }
@@ -31,15 +63,12 @@ pub fn resolve(name: &str) -> Result<Named, Failure> {
         return if path.join("config.toml").is_file() || path.join("run.json").is_file() {
             Ok(Named::Run(path.to_owned()))
         } else {
-            Err(Failure::usage(format!("`{name}` is a folder, but not of a run: it has no config.toml")))
+            Err(SettingsError::NoRunFolder(path.to_owned()))
         };
     }
     if !path.exists() {
-        let labs: Vec<&str> = LABS.iter().map(|l| l.id).collect();
-        return Err(Failure::usage(format!(
-            "`{name}` is no lab, preset, file or run folder. Labs: {}. `orrery list` shows the presets",
-            labs.join(", ")
-        )));
+        let labs = LABS.iter().map(|l| l.id).collect();
+        return Err(SettingsError::UnknownName { name: name.to_owned(), labs });
     }
     if path.extension().is_some_and(|e| e == "toml") {
         return config_file(path);
@@ -51,49 +80,46 @@ pub fn resolve(name: &str) -> Result<Named, Failure> {
 }
 
 /// The first lab that takes trained weights, with these.
-fn with_checkpoint(path: &Path) -> Result<Named, Failure> {
-    const KEY: &str = "model.checkpoint";
-    let lab = LABS.iter().find(|l| (l.knobs)().iter().any(|k| k.key == KEY));
-    let lab = lab.ok_or_else(|| Failure::usage("no lab of this build takes trained weights"))?;
+fn with_checkpoint(path: &Path) -> Result<Named, SettingsError> {
+    let taking = LABS.iter().find_map(|l| Some((l, l.file_key(FileKind::Checkpoint)?)));
+    let (lab, key) = taking.ok_or(SettingsError::NoLabTakesWeights)?;
     let mut config = lab.config(None)?;
-    config.set_text(&(lab.knobs)(), KEY, &path.to_string_lossy())?;
+    config.set_text(&(lab.knobs)(), key, &path.to_string_lossy())?;
     Ok(Named::Config(lab, config))
 }
 
-fn config_file(path: &Path) -> Result<Named, Failure> {
-    let shown = path.display();
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| Failure::usage(format!("the config file {shown} cannot be read: {e}")))?;
-    let within = |e: crate::config::ConfigError| Failure::usage(format!("{shown}: {e}"));
-    let id = Config::lab_of(&text).map_err(within)?;
-    let lab = labs::find(&id).ok_or_else(|| {
-        let known: Vec<&str> = LABS.iter().map(|l| l.id).collect();
-        Failure::usage(format!("{shown}: there is no lab `{id}`; the labs are {}", known.join(", ")))
-    })?;
-    let config = Config::from_toml(&text, lab.id, &(lab.knobs)()).map_err(within)?;
-    Ok(Named::Config(lab, config))
+fn config_file(path: &Path) -> Result<Named, SettingsError> {
+    let text =
+        std::fs::read_to_string(path).map_err(|source| SettingsError::Unreadable { path: path.to_owned(), source })?;
+    let lab = Config::lab_of(&text).and_then(|id| labs::known(LABS, &id));
+    let read = lab.and_then(|lab| Ok(Named::Config(lab, Config::from_toml(&text, lab.id, &(lab.knobs)())?)));
+    read.map_err(|source| SettingsError::File { path: path.to_owned(), source })
+}
+
+/// Gives a text file to the lab's setting that takes one.
+pub fn set_text_file(lab: &Lab, config: &mut Config, path: &Path) -> Result<(), SettingsError> {
+    let key = lab.file_key(FileKind::Text).ok_or(SettingsError::TakesNoText(lab.id))?;
+    Ok(config.set_text(&(lab.knobs)(), key, &path.to_string_lossy())?)
 }
 
 /// Applies `--set`, `--seed`, `--steps`, `--device` and `--text`.
-pub fn apply(settings: &Settings, lab: &Lab, config: &mut Config) -> Result<(), Failure> {
+pub fn apply(settings: &Settings, lab: &Lab, config: &mut Config) -> Result<(), SettingsError> {
     let knobs = (lab.knobs)();
     for pair in &settings.set {
-        let Some((key, value)) = pair.split_once('=') else {
-            return Err(Failure::usage(format!("`--set {pair}` has no `=`; write --set key=value")));
-        };
+        let (key, value) = pair.split_once('=').ok_or_else(|| SettingsError::NoEqualsSign(pair.clone()))?;
         config.set_text(&knobs, key.trim(), value)?;
     }
     if let Some(seed) = settings.seed {
         config.seed = seed;
     }
     if let Some(steps) = settings.steps {
-        config.set_text(&knobs, "train.steps", &steps.to_string())?;
+        config.set_text(&knobs, TrainSettings::steps.name, &steps.to_string())?;
     }
     if let Some(device) = &settings.device {
-        config.set_text(&knobs, "run.device", device)?;
+        config.set_text(&knobs, RunSettings::device.name, device)?;
     }
     if let Some(text) = &settings.text {
-        config.set_text(&knobs, "corpus.file", &text.to_string_lossy())?;
+        set_text_file(lab, config, text)?;
     }
     // A lab that cannot be planned with these settings says so before anything is made.
     (lab.plan)(config)?;

@@ -1,4 +1,4 @@
-//! One knob of a lab's schema: key, label, range, unit, words. It does not draw itself.
+//! One knob of a lab's schema: key, label, range, unit, tooltip. It does not draw itself.
 
 use super::{ConfigError, Value};
 
@@ -14,10 +14,34 @@ pub enum Range {
         max: f64,
         log: bool,
     },
-    Choice(&'static [&'static str]),
+    Choice(Vec<&'static str>),
     Switch,
-    /// Free text: a sentence, or a path (empty for none).
+    /// Free text.
     Text,
+    /// The path of a file of this kind; empty for none.
+    File(FileKind),
+}
+
+/// What a file that a setting names has in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A text to learn from.
+    Text,
+    /// A Hugging Face `tokenizer.json`.
+    Tokenizer,
+    /// Trained weights.
+    Checkpoint,
+}
+
+/// When a changed setting acts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Applies {
+    /// The next run begins with it.
+    AtReset,
+    /// The running model and its trainer take it over at once ([`crate::telemetry::Command::Set`]).
+    Live,
+    /// Views alone read it; a run neither waits for it nor learns of it.
+    InViews,
 }
 
 /// A setting's description: what a control panel, a config file and a command line need.
@@ -33,13 +57,12 @@ pub struct Knob {
     pub tip: &'static str,
     pub range: Range,
     pub default: Value,
-    /// Acts on the running model ([`crate::telemetry::Command::Set`]); others apply at the next reset.
-    pub live: bool,
+    pub applies: Applies,
 }
 
 impl Knob {
-    fn new(key: &'static str, label: &'static str, range: Range, default: Value) -> Self {
-        Self { key, label, symbol: "", unit: "", tip: "", range, default, live: false }
+    pub(super) fn new(key: &'static str, label: &'static str, range: Range, default: Value) -> Self {
+        Self { key, label, symbol: "", unit: "", tip: "", range, default, applies: Applies::AtReset }
     }
 
     pub fn int(key: &'static str, label: &'static str, default: i64, min: i64, max: i64) -> Self {
@@ -54,12 +77,17 @@ impl Knob {
         Self::new(key, label, Range::Switch, Value::Switch(default))
     }
 
-    pub fn choice(key: &'static str, label: &'static str, default: &str, of: &'static [&'static str]) -> Self {
-        Self::new(key, label, Range::Choice(of), Value::Text(default.to_owned()))
+    pub fn choice(key: &'static str, label: &'static str, default: &str, of: &[&'static str]) -> Self {
+        Self::new(key, label, Range::Choice(of.to_vec()), Value::Text(default.to_owned()))
     }
 
     pub fn text(key: &'static str, label: &'static str, default: &str) -> Self {
         Self::new(key, label, Range::Text, Value::Text(default.to_owned()))
+    }
+
+    /// The path of a file, none to begin with.
+    pub fn file(key: &'static str, label: &'static str, kind: FileKind) -> Self {
+        Self::new(key, label, Range::File(kind), Value::Text(String::new()))
     }
 
     /// A logarithmic slider (positive floats).
@@ -71,13 +99,7 @@ impl Knob {
     }
 
     pub fn live(mut self) -> Self {
-        self.live = true;
-        self
-    }
-
-    /// Begins at another value.
-    pub fn default_to(mut self, value: Value) -> Self {
-        self.default = value;
+        self.applies = Applies::Live;
         self
     }
 
@@ -101,6 +123,14 @@ impl Knob {
         self.key.split_once('.').map_or("", |(g, _)| g)
     }
 
+    /// The kind of file whose path it takes, if it takes one.
+    pub fn file_kind(&self) -> Option<FileKind> {
+        match self.range {
+            Range::File(kind) => Some(kind),
+            Range::Int { .. } | Range::Float { .. } | Range::Choice(_) | Range::Switch | Range::Text => None,
+        }
+    }
+
     /// What it accepts, in words.
     pub fn accepts(&self) -> String {
         match &self.range {
@@ -108,68 +138,52 @@ impl Knob {
             Range::Float { min, max, .. } => format!("a number from {min} to {max}"),
             Range::Choice(of) => format!("one of {}", of.join(", ")),
             Range::Switch => "true or false".to_owned(),
-            Range::Text => "text".to_owned(),
+            Range::Text | Range::File(_) => "text".to_owned(),
         }
     }
 
+    /// `value` in this knob's type: whole floats become integers for an integer knob, integers become
+    /// floats for a float knob, anything becomes text for a text knob. Errors name key, got and want.
     pub(super) fn check(&self, value: Value) -> Result<Value, ConfigError> {
-        let wrong = |got: &Value| ConfigError::WrongType {
-            key: self.key.to_owned(),
-            got: format!("`{got}`"),
-            want: self.accepts(),
-        };
-        let outside = |got: &Value| ConfigError::OutOfRange {
-            key: self.key.to_owned(),
-            got: format!("`{got}`"),
-            want: self.accepts(),
-        };
-        match (&self.range, &value) {
-            (Range::Int { min, max }, Value::Int(i)) if (min..=max).contains(&i) => Ok(value),
+        let (key, got, want) = (self.key.to_owned(), format!("`{value}`"), self.accepts());
+        match (&self.range, value) {
+            (Range::Int { min, max }, Value::Int(i)) if (min..=max).contains(&&i) => Ok(Value::Int(i)),
             (Range::Int { min, max }, Value::Float(f))
-                if f.fract() == 0.0 && (*min as f64..=*max as f64).contains(f) =>
+                if f.fract() == 0.0 && (*min as f64..=*max as f64).contains(&f) =>
             {
-                Ok(Value::Int(*f as i64))
+                Ok(Value::Int(f as i64))
             }
-            (Range::Int { .. }, Value::Int(_) | Value::Float(_)) => Err(outside(&value)),
-            (Range::Float { min, max, .. }, Value::Int(_) | Value::Float(_)) => match value.as_f64() {
-                Some(f) if (*min..=*max).contains(&f) => Ok(Value::Float(f)),
-                _ => Err(outside(&value)),
-            },
-            (Range::Choice(of), Value::Text(s)) if of.contains(&s.as_str()) => Ok(value),
-            (Range::Choice(_), Value::Text(_)) => Err(outside(&value)),
-            (Range::Switch, Value::Switch(_)) => Ok(value),
-            (Range::Text, Value::Text(_)) => Ok(value),
-            (Range::Text, other) => Ok(Value::Text(other.to_string())),
-            (_, other) => Err(wrong(other)),
+            (Range::Float { min, max, .. }, Value::Int(i)) if (*min..=*max).contains(&(i as f64)) => {
+                Ok(Value::Float(i as f64))
+            }
+            (Range::Float { min, max, .. }, Value::Float(f)) if (*min..=*max).contains(&f) => Ok(Value::Float(f)),
+            (Range::Choice(of), Value::Text(s)) if of.contains(&s.as_str()) => Ok(Value::Text(s)),
+            (Range::Switch, Value::Switch(on)) => Ok(Value::Switch(on)),
+            (Range::Text | Range::File(_), other) => Ok(Value::Text(other.to_string())),
+            (Range::Int { .. } | Range::Float { .. }, Value::Int(_) | Value::Float(_))
+            | (Range::Choice(_), Value::Text(_)) => Err(ConfigError::OutOfRange { key, got, want }),
+            (Range::Int { .. } | Range::Float { .. } | Range::Choice(_) | Range::Switch, _) => {
+                Err(ConfigError::WrongType { key, got, want })
+            }
         }
     }
 }
 
-/// The known key closest to `key` by edit distance, if close enough to be a slip of the hand.
+/// The first knob that takes the path of such a file.
+pub fn file_key(knobs: &[Knob], kind: FileKind) -> Option<&'static str> {
+    knobs.iter().find(|k| k.file_kind() == Some(kind)).map(|k| k.key)
+}
+
+/// The known key closest to `key` by edit distance, if close enough to be a slip of the hand. A key
+/// without a group is compared with the names as well.
 pub(super) fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    let tail = |k: &str| k.rsplit('.').next().unwrap_or(k).to_owned();
+    let name = |k: &'a str| k.rsplit('.').next().unwrap_or(k);
     known
         .map(|k| {
-            let d =
-                edit_distance(key, k).min(if key.contains('.') { usize::MAX } else { edit_distance(key, &tail(k)) });
-            (d, k)
+            let by_name = if key.contains('.') { usize::MAX } else { strsim::levenshtein(key, name(k)) };
+            (strsim::levenshtein(key, k).min(by_name), k)
         })
         .min()
         .filter(|(d, _)| *d <= 3)
         .map(|(_, k)| k.to_owned())
-}
-
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let replace = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = replace.min(row[j] + 1).min(row[j + 1] + 1);
-        }
-    }
-    row[b.len()]
 }

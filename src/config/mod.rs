@@ -1,36 +1,28 @@
 //! A run's settings: a schema of [`Knob`]s, the [`Value`]s a person gave them, and TOML in and out.
 //!
 //! The control panel, `--set key=value`, config files, presets, undo and the copied session string
-//! all read and write the same [`Config`]. It does not know what a key means to a model.
+//! all read and write the same [`Config`], which holds values by key and does not know what a key means
+//! to a model. Code that acts on settings reads them as a struct ([`Settings::read`]) or by a typed key
+//! ([`Config::value`]); `settings!` derives the schema from that struct.
 
+mod error;
 mod knob;
+mod setting;
+mod settings;
 mod value;
 
-pub use knob::{Knob, Range};
+pub use error::ConfigError;
+pub use knob::{Applies, FileKind, Knob, Range, file_key};
+pub use setting::{CheckpointFile, Choice, Number, Setting, TextFile, TokenizerFile};
+pub use settings::{Checked, Field, Group, SettingKey, Settings, fix, narrow};
 pub use value::Value;
+
+pub(crate) use setting::choices;
+pub(crate) use settings::settings;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-
-/// What is wrong with a setting, in words that name the key, the value and what to do.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum ConfigError {
-    #[error("unknown key `{key}`{} `orrery list --knobs {lab}` prints every key", suggestion(.nearest))]
-    UnknownKey { lab: String, key: String, nearest: Option<String> },
-    #[error("`{key}` = {got} is out of range: {want}")]
-    OutOfRange { key: String, got: String, want: String },
-    #[error("`{key}` = {got} has the wrong type: {want}")]
-    WrongType { key: String, got: String, want: String },
-    #[error("not a TOML file that Orrery can read: {0}")]
-    Syntax(String),
-    #[error("{0}")]
-    Inconsistent(String),
-}
-
-fn suggestion(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or(".".to_owned(), |k| format!("; did you mean `{k}`?"))
-}
 
 /// The resolved settings of one run of one lab: every key of the lab's schema has a value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,15 +41,19 @@ impl Config {
         Self { lab: lab.to_owned(), preset: String::new(), seed: 7, values }
     }
 
-    /// Checks `value` against the knob's type and range and stores it. Integers given for a float
-    /// knob (or floats without fraction for an integer knob) are converted.
-    pub fn set(&mut self, knobs: &[Knob], key: &str, value: Value) -> Result<(), ConfigError> {
-        let knob = knobs.iter().find(|k| k.key == key).ok_or_else(|| ConfigError::UnknownKey {
+    /// The knob with this key, or an error that names the nearest one.
+    fn knob<'a>(&self, knobs: &'a [Knob], key: &str) -> Result<&'a Knob, ConfigError> {
+        knobs.iter().find(|k| k.key == key).ok_or_else(|| ConfigError::UnknownKey {
             lab: self.lab.clone(),
             key: key.to_owned(),
             nearest: knob::nearest(key, knobs.iter().map(|k| k.key)),
-        })?;
-        let value = knob.check(value)?;
+        })
+    }
+
+    /// Checks `value` against the knob's type and range and stores it. Integers given for a float
+    /// knob (or floats without fraction for an integer knob) are converted.
+    pub fn set(&mut self, knobs: &[Knob], key: &str, value: Value) -> Result<(), ConfigError> {
+        let value = self.knob(knobs, key)?.check(value)?;
         self.values.insert(key.to_owned(), value);
         Ok(())
     }
@@ -78,8 +74,8 @@ impl Config {
             })?;
             return Ok(());
         }
-        let kind = knobs.iter().find(|k| k.key == key).map(|k| &k.range);
-        self.set(knobs, key, Value::parse(text, matches!(kind, Some(Range::Text | Range::Choice(_)))))
+        let as_text = matches!(self.knob(knobs, key)?.range, Range::Text | Range::File(_) | Range::Choice(_));
+        self.set(knobs, key, Value::parse(text, as_text))
     }
 
     pub fn get(&self, key: &str) -> Option<&Value> {
@@ -89,30 +85,6 @@ impl Config {
     /// Iterates over (key, value) in the order of the keys.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.values.iter().map(|(k, v)| (k.as_str(), v))
-    }
-
-    /// A float setting; integers widen. Zero if the key is not of this schema (a programming error,
-    /// caught by the test that plans every lab with every knob).
-    pub fn f64(&self, key: &str) -> f64 {
-        debug_assert!(self.values.contains_key(key), "no setting `{key}`");
-        self.values.get(key).and_then(Value::as_f64).unwrap_or_default()
-    }
-
-    pub fn usize(&self, key: &str) -> usize {
-        self.f64(key).max(0.0) as usize
-    }
-
-    pub fn bool(&self, key: &str) -> bool {
-        debug_assert!(self.values.contains_key(key), "no setting `{key}`");
-        matches!(self.values.get(key), Some(Value::Switch(true)))
-    }
-
-    pub fn text(&self, key: &str) -> &str {
-        debug_assert!(self.values.contains_key(key), "no setting `{key}`");
-        match self.values.get(key) {
-            Some(Value::Text(s)) => s,
-            _ => "",
-        }
     }
 
     /// Keys whose values differ from `other`'s.
@@ -142,9 +114,10 @@ impl Config {
         toml::to_string(&root).unwrap_or_default()
     }
 
-    /// The `lab` a TOML text names, so that the caller can find the schema to read it with.
+    /// The `lab` a TOML text names, so that the caller can find the schema to read it with. Errors: no
+    /// TOML, no `lab` line, or one that is no text.
     pub fn lab_of(text: &str) -> Result<String, ConfigError> {
-        let root: toml::Table = text.parse().map_err(|e: toml::de::Error| ConfigError::Syntax(e.to_string()))?;
+        let root: toml::Table = text.parse()?;
         match root.get("lab") {
             Some(toml::Value::String(s)) => Ok(s.clone()),
             Some(other) => Err(ConfigError::WrongType {
@@ -152,14 +125,14 @@ impl Config {
                 got: other.to_string(),
                 want: "the id of a lab, in quotes".into(),
             }),
-            None => Err(ConfigError::Syntax("it has no `lab = \"...\"` line; add the id of a lab".into())),
+            None => Err(ConfigError::NoLab),
         }
     }
 
     /// Reads the file form over the defaults: absent keys keep their defaults, unknown keys and bad
     /// values are errors. `title` and `about` (used by presets) are allowed and ignored here.
     pub fn from_toml(text: &str, lab: &str, knobs: &[Knob]) -> Result<Self, ConfigError> {
-        let root: toml::Table = text.parse().map_err(|e: toml::de::Error| ConfigError::Syntax(e.to_string()))?;
+        let root: toml::Table = text.parse()?;
         let mut config = Self::defaults(lab, knobs);
         for (key, value) in root {
             match (key.as_str(), value) {
@@ -189,13 +162,113 @@ impl Config {
 mod tests {
     use super::*;
 
+    choices! {
+        pub enum Source {
+            Mixture = "mixture",
+            Facts = "facts",
+            Letters = "letters",
+        }
+    }
+
+    settings! {
+        struct Model in "model" {
+            /// How wide it is.
+            #[knob("Width", range(8..=1024), symbol("D"), unit("channels"))]
+            d_model: usize = 128,
+            /// Attention heads.
+            #[knob("Heads", range(1..=8))]
+            heads: usize = 4,
+            /// Whether it learns.
+            /// Off by default.
+            #[knob("Freeze")]
+            freeze: bool = false,
+            /// Where it begins.
+            #[knob("Checkpoint")]
+            checkpoint: CheckpointFile = CheckpointFile::default(),
+        }
+    }
+
+    settings! {
+        struct Text in "corpus" {
+            /// What it reads.
+            #[knob("Corpus")]
+            source: Source = Source::Mixture,
+        }
+    }
+
+    settings! {
+        struct Train in "train" {
+            /// How far a step goes.
+            #[knob("Learning rate", range(1e-6..=1.0), log, live)]
+            lr: f64 = 1e-3,
+        }
+    }
+
+    settings! {
+        struct Lab {
+            #[fixed(heads)]
+            model: Model = Model { heads: 2, ..Model::default() },
+            #[only(source: Source::Mixture, Source::Facts)]
+            text: Text,
+            train: Train = Train { lr: 0.01 },
+        }
+    }
+
     fn knobs() -> Vec<Knob> {
-        vec![
-            Knob::float("train.lr", "Learning rate", 1e-3, 1e-6, 1.0).log(),
-            Knob::int("model.d_model", "Width", 128, 8, 1024),
-            Knob::switch("model.freeze", "Freeze", false),
-            Knob::choice("corpus.source", "Corpus", "mixture", &["mixture", "facts"]),
-        ]
+        Lab::schema()
+    }
+
+    #[test]
+    fn a_struct_gives_its_knobs() {
+        let knobs = knobs();
+        let keys: Vec<&str> = knobs.iter().map(|k| k.key).collect();
+        assert_eq!(keys, ["model.d_model", "model.freeze", "model.checkpoint", "corpus.source", "train.lr"]);
+        assert_eq!(
+            (knobs[0].label, knobs[0].symbol, knobs[0].unit, knobs[0].tip),
+            ("Width", "D", "channels", "How wide it is.")
+        );
+        assert_eq!(knobs[0].range, Range::Int { min: 8, max: 1024 });
+        assert_eq!(knobs[1].tip, "Whether it learns. Off by default.");
+        assert_eq!(file_key(&knobs, FileKind::Checkpoint), Some("model.checkpoint"));
+        assert_eq!(knobs[3].range, Range::Choice(vec!["mixture", "facts"]), "a lab may offer fewer");
+        assert_eq!(knobs[4].range, Range::Float { min: 1e-6, max: 1.0, log: true });
+        assert_eq!((knobs[4].default.clone(), knobs[4].applies), (Value::Float(0.01), Applies::Live));
+    }
+
+    #[test]
+    fn a_config_becomes_the_struct() {
+        let knobs = knobs();
+        let mut config = Config::defaults("x", &knobs);
+        assert_eq!(Lab::read(&config).unwrap(), Lab::default());
+        config.set_text(&knobs, "model.d_model", "64").unwrap();
+        config.set_text(&knobs, "corpus.source", "facts").unwrap();
+        config.set_text(&knobs, "model.checkpoint", " some.pt ").unwrap();
+        let lab = Lab::read(&config).unwrap();
+        assert_eq!((lab.model.d_model, lab.model.heads, lab.text.source), (64, 2, Source::Facts));
+        assert_eq!(lab.model.checkpoint.path(), Some("some.pt".into()));
+        assert_eq!(config.value(Model::d_model).unwrap(), 64);
+    }
+
+    #[test]
+    fn what_the_struct_lacks_is_an_error_with_its_key() {
+        let faulty = |key: &str, value: Value| {
+            let mut config = Config::defaults("x", &knobs());
+            config.values.insert(key.to_owned(), value);
+            Lab::read(&config).unwrap_err()
+        };
+        let unknown = faulty("model.widht", Value::Int(1));
+        assert!(matches!(&unknown, ConfigError::UnknownKey { .. }), "{unknown}");
+        assert_eq!(unknown.key(), Some("model.widht"));
+        assert!(matches!(faulty("model.heads", Value::Int(4)), ConfigError::UnknownKey { .. }), "fixed by the lab");
+        assert!(matches!(faulty("model.d_model", Value::Text("x".into())), ConfigError::WrongType { .. }));
+        assert!(matches!(faulty("model.d_model", Value::Int(4)), ConfigError::OutOfRange { .. }));
+        let narrowed = faulty("corpus.source", Value::Text("letters".into()));
+        assert_eq!(narrowed.to_string(), "`corpus.source` = `letters` is out of range: one of mixture, facts");
+        let mut config = Config::defaults("x", &knobs());
+        assert!(matches!(config.value(&SettingKey::<f64>::new("train.rl")), Err(ConfigError::UnknownKey { .. })));
+        assert!(matches!(config.value(&SettingKey::<bool>::new("train.lr")), Err(ConfigError::WrongType { .. })));
+        config.values.remove("train.lr");
+        assert_eq!(Lab::read(&config).unwrap(), Lab::default(), "a key of a later version has its default");
     }
 
     #[test]

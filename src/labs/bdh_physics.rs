@@ -1,14 +1,21 @@
 //! BDH as a physical system (arXiv 2509.26507, sections 2 and 3): a small BDH learns a language, and its
 //! weights become the wires, prods and synapses of a system of local rules that a person steps through.
 
-use super::{Lab, Pane, Preset, bdh, common};
+mod drawing;
+
+use super::{
+    Lab, Pane, Preset,
+    bdh::{BdhSettings, corpus_settings},
+    corpus::{CorpusSettings, TokenKind},
+    experiment::{Experiment, Variant, arg, schedule},
+};
 use crate::{
-    config::{Config, ConfigError, Knob, Range, Value},
+    config::{Config, ConfigError, Settings, choices, settings},
     models::{
         Spec,
         bdh::{BdhSpec, Form, Position},
     },
-    trainer::{Plan, ProbeSchedule, VariantSpec},
+    trainer::{Plan, RunSettings, TrainSettings},
 };
 
 pub static LAB: Lab = Lab {
@@ -26,7 +33,7 @@ pub static LAB: Lab = Lab {
         ("probe", "Probes"),
         ("run", "Run"),
     ],
-    knobs,
+    knobs: PhysicsLabSettings::schema,
     presets: &[
         Preset {
             id: "bdh_physics",
@@ -41,7 +48,8 @@ pub static LAB: Lab = Lab {
             toml: include_str!("../../configs/bdh_physics_swing.toml"),
         },
     ],
-    plan,
+    plan: |config| plan(config, &PhysicsLabSettings::read(config)?),
+    drawing: drawing::draw,
     panes: &[
         Pane { view: "bdh_rules", column: 0, share: 1.0, tab: false },
         Pane { view: "oscillators", column: 1, share: 0.56, tab: false },
@@ -51,104 +59,112 @@ pub static LAB: Lab = Lab {
     opens_with_run: true,
 };
 
-fn knobs() -> Vec<Knob> {
-    let mut all = rule_knobs();
-    all.extend(toy_knobs());
-    // The equations have no heads, and the gates are none of theirs.
-    let own = bdh::model_knobs(96, 24, 2)
-        .into_iter()
-        .filter(|k| !matches!(k.key, "model.heads" | "model.gated" | "model.checkpoint" | "model.dropout"));
-    all.extend(own.map(|k| match k.key {
-        "model.position" => k.default_to(Value::Text("alibi".into())),
-        // the rules are of one residual
-        "model.form" => Knob { range: Range::Choice(&["code", "paper"]), ..k }.default_to(Value::Text("paper".into())),
-        _ => k,
-    }));
-    all.extend(bdh::corpus_knobs("harbour").into_iter().map(|k| match k.key {
-        "corpus.tokenizer" => k.default_to(Value::Text("char".into())),
-        "corpus.vocab" => k.default_to(Value::Int(64)),
-        _ => k,
-    }));
-    all.extend(common::training_knobs(1000, 8e-3, 16, 64));
-    all.push(common::every_knob(
-        "probe.bdh_dynamics_every",
-        "Rules every",
-        50,
-        "Steps between two hand-overs of the weights to the rules, with the equivalences checked anew. 0: only when a view asks.",
-    ));
-    all.extend(common::run_knobs(100, 500));
-    all
+settings! {
+    pub struct PhysicsLabSettings {
+        physics: RuleSettings,
+        toy: ToySettings,
+        // The equations have no heads, and the gates are none of theirs; the rules are of one residual.
+        #[fixed(heads, gated, checkpoint, dropout)]
+        #[only(form: Form::Code, Form::Paper)]
+        model: BdhSettings = BdhSettings {
+            neurons: 96,
+            d_model: 24,
+            heads: 1,
+            layers: 2,
+            position: Position::Alibi,
+            form: Form::Paper,
+            ..BdhSettings::default()
+        },
+        corpus: CorpusSettings =
+            CorpusSettings { tokenizer: TokenKind::Char, vocab: 64, ..corpus_settings("harbour") },
+        train: TrainSettings =
+            TrainSettings { steps: 1000, lr: 8e-3, batch: 16, window: 64, ..TrainSettings::default() },
+        probe: ProbeSettings,
+        run: RunSettings = RunSettings { checkpoint_every: 500, ..RunSettings::default() },
+    }
 }
 
-fn rule_knobs() -> Vec<Knob> {
-    vec![
-        Knob::text("physics.text", "Text", "the ferry left at dawn").tip(
-            "What the rules read, token by token, at most 24 of them. Each arrives as a pulse on a few neurons.",
-        ),
-        Knob::choice("physics.drift", "Time", "trained", &["trained", "nothing", "damping", "rotation", "both"])
-            .symbol("U")
-            .tip("What a token's time does to a synapse: as the model was trained, nothing, fading (ALiBi), turning in pairs (RoPE), or both."),
-        Knob::float("physics.keep", "Kept a token", 0.9, 0.0, 1.0)
-            .symbol("u")
-            .tip("Share of a synapse's state that is left after a token, where Time is damping or both. The rule calls 1 - u the decay."),
-    ]
+choices! {
+    /// What a token's time does to a synapse.
+    pub enum Drift {
+        Trained = "trained",
+        Nothing = "nothing",
+        Damping = "damping",
+        Rotation = "rotation",
+        Both = "both",
+    }
 }
 
-fn toy_knobs() -> Vec<Knob> {
-    vec![
-        Knob::int("toy.particles", "Particles", 14, 3, 40)
-            .tip("Particles on the circle. Each has two wires and two prods, drawn from the seed; connectors join all pairs."),
-        Knob::float("toy.damping", "Relaxing", 0.25, 0.0, 5.0).unit("1/s").symbol("λ").tip(
-            "How fast a displaced connector goes back to rest: the damping variant, which is ALiBi. 0 keeps its energy for ever.",
-        ),
-        Knob::float("toy.swing", "Swinging", 0.0, 0.0, 20.0).unit("rad/s").symbol("ω").tip(
-            "How fast a displaced connector swings about its rest: the oscillator variant, a simple picture of RoPE. 0 does not swing.",
-        ),
-        Knob::float("toy.wires", "Wires", 6.0, 0.0, 60.0).unit("1/s").symbol("Gx").tip(
-            "How strongly a pulse y pulls the particles that its wires lead to.",
-        ),
-        Knob::float("toy.prods", "Prods", 6.0, 0.0, 60.0).unit("1/s").symbol("Gy").tip(
-            "How hard the tension of a particle's connectors prods others into a pulse y. Turn it up far and the pulses no longer subside.",
-        ),
-        Knob::float("toy.pulse", "Pulse", 0.35, 0.05, 5.0).unit("s").symbol("τ").tip(
-            "How long a pulse lasts. The paper's pulses are far quicker than its connectors.",
-        ),
-    ]
+settings! {
+    /// What the rules read, and in which physics; also arguments of the probe `bdh_dynamics`.
+    pub struct RuleSettings in "physics" {
+        /// What the rules read, token by token, at most 24 of them. Each arrives as a pulse on a few neurons.
+        #[knob("Text")]
+        text: String = "the ferry left at dawn".into(),
+        /// What a token's time does to a synapse: as the model was trained, nothing, fading (ALiBi), turning in pairs (RoPE), or both.
+        #[knob("Time", symbol("U"))]
+        drift: Drift = Drift::Trained,
+        /// Share of a synapse's state that is left after a token, where Time is damping or both. The rule calls 1 - u the decay.
+        #[knob("Kept a token", range(0.0..=1.0), symbol("u"))]
+        keep: f64 = 0.9,
+    }
 }
 
-fn plan(c: &Config) -> Result<Plan, ConfigError> {
-    let n = c.usize("model.neurons");
+settings! {
+    /// The mechanical toy of figure 2, which the view of oscillators builds by itself.
+    pub struct ToySettings in "toy" {
+        /// Particles on the circle. Each has two wires and two prods, drawn from the seed; connectors join all pairs.
+        #[knob("Particles", range(3..=40), in_views)]
+        particles: usize = 14,
+        /// How fast a displaced connector goes back to rest: the damping variant, which is ALiBi. 0 keeps its energy for ever.
+        #[knob("Relaxing", range(0.0..=5.0), in_views, unit("1/s"), symbol("λ"))]
+        damping: f64 = 0.25,
+        /// How fast a displaced connector swings about its rest: the oscillator variant, a simple picture of RoPE. 0 does not swing.
+        #[knob("Swinging", range(0.0..=20.0), in_views, unit("rad/s"), symbol("ω"))]
+        swing: f64 = 0.0,
+        /// How strongly a pulse y pulls the particles that its wires lead to.
+        #[knob("Wires", range(0.0..=60.0), in_views, unit("1/s"), symbol("Gx"))]
+        wires: f64 = 6.0,
+        /// How hard the tension of a particle's connectors prods others into a pulse y. Turn it up far and the pulses no longer subside.
+        #[knob("Prods", range(0.0..=60.0), in_views, unit("1/s"), symbol("Gy"))]
+        prods: f64 = 6.0,
+        /// How long a pulse lasts. The paper's pulses are far quicker than its connectors.
+        #[knob("Pulse", range(0.05..=5.0), in_views, unit("s"), symbol("τ"))]
+        pulse: f64 = 0.35,
+    }
+}
+
+settings! {
+    /// How often the weights are handed to the rules without a view's asking.
+    pub struct ProbeSettings in "probe" {
+        /// Steps between two hand-overs of the weights to the rules, with the equivalences checked anew. 0: only when a view asks.
+        #[knob("Rules every", range(0..=1_000_000), unit("steps"), live)]
+        bdh_dynamics_every: u64 = 50,
+    }
+}
+
+/// The model, small enough that every synapse can be kept. Errors name the key.
+fn spec(model: &BdhSettings) -> Result<BdhSpec, ConfigError> {
+    let n = model.neurons;
     if n > 256 || !n.is_multiple_of(2) {
         return Err(ConfigError::OutOfRange {
-            key: "model.neurons".into(),
+            key: BdhSettings::neurons.name.into(),
             got: format!("`{n}`"),
             want: "an even number up to 256, since the rules keep a synapse for every pair of neurons".into(),
         });
     }
-    let spec = BdhSpec {
-        d_model: c.usize("model.d_model"),
-        heads: 1,
-        neurons: n,
-        layers: c.usize("model.layers"),
-        position: Position::from_id(c.text("model.position")).unwrap_or_default(),
-        form: if c.text("model.form") == "paper" { Form::Paper } else { Form::Code },
-        through_past: c.bool("model.through_past"),
-        ..BdhSpec::default()
-    };
-    let variant = VariantSpec {
-        id: "bdh".into(),
-        label: "BDH".into(),
-        group: "bdh".into(),
-        seed: c.seed,
-        model: Spec::Bdh(spec),
-    };
-    let text = |key: &str| Value::Text(c.text(key).to_owned());
+    model.spec()
+}
+
+fn plan(config: &Config, s: &PhysicsLabSettings) -> Result<Plan, ConfigError> {
+    let variant = Variant::new("bdh", "BDH", Spec::Bdh(spec(&s.model)?));
+    let rules = &s.physics;
     let args = [
-        ("text".to_owned(), text("physics.text")),
-        ("drift".to_owned(), text("physics.drift")),
-        ("keep".to_owned(), Value::Float(c.f64("physics.keep"))),
+        arg(RuleSettings::text, &rules.text),
+        arg(RuleSettings::drift, &rules.drift),
+        arg(RuleSettings::keep, &rules.keep),
     ];
-    let every = c.usize("probe.bdh_dynamics_every") as u64;
-    let probes = vec![ProbeSchedule { probe: "bdh_dynamics".into(), every, args: args.into() }];
-    Ok(common::plan(c, common::corpus_spec(c)?, vec![variant], probes))
+    let every = s.probe.bdh_dynamics_every;
+    let probes = vec![schedule("bdh_dynamics", ProbeSettings::bdh_dynamics_every, every, args.into())];
+    Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &[variant], probes))
 }

@@ -5,120 +5,149 @@
 //! asked of a model can be asked of each; the worker trains, hands weights down and tells, and the window
 //! only shows what came. The command `merge-story` is this plan without a window.
 
-use super::{bdh, common};
+use super::{
+    bdh::{BdhSettings, BesideSettings, CarrySettings, Training},
+    corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
+    experiment::{Variant, arg},
+};
 use crate::{
-    config::{Config, ConfigError, Knob, Value},
-    corpus,
+    config::{CheckpointFile, Choice, ConfigError, Setting, TextFile, settings},
     models::{Spec, bdh::BdhSpec},
     telemetry::Args,
-    trainer::{Part, Plan, ProbeSchedule, VariantSpec},
+    trainer::{Part, Plan, ProbeSchedule, RunSettings, TrainSettings},
 };
 
 /// The variants' ids, in order.
 pub const IDS: [&str; 4] = ["base", "child_a", "child_b", "merged"];
 const LABELS: [&str; 4] = ["base", "child A", "child B", "merged"];
 
-/// `merging.*` without the files.
-pub fn knobs() -> Vec<Knob> {
-    vec![
-        Knob::int("merging.tune", "Tune two children", 0, 0, 10_000_000).unit("updates").tip(
-            "When the steps of the base are done, two copies of it go on for so many updates, each with a text of its own, and are then merged into one. 0 trains one model and merges nothing.",
-        ),
-        Knob::choice("merging.text_a", "Child A reads", "parliament_en_fr", common::SOURCES).tip(
-            "The text that the first child goes on with. The base reads what the section Text says. A file, below, takes its place.",
-        ),
-        Knob::choice("merging.text_b", "Child B reads", "parliament_en_de", common::SOURCES).tip(
-            "The text that the second child goes on with. A file, below, takes its place.",
-        ),
-        Knob::float("merging.lr", "Children's rate", 0.5, 0.001, 1.0).tip(
-            "The learning rate of the children, and of the merged model, as a share of the base's. The further children go, the less the average of their embeddings is either's.",
-        ),
-        Knob::int("merging.after", "Tune the merged", 0, 0, 10_000_000).unit("updates").tip(
-            "Updates of the merged model, on all three texts in turn. 0 leaves it as the merging made it, which is what the paper asks about.",
-        ),
-        Knob::int("merging.write", "Samples", 100, 0, 4096).unit("tokens").tip(
-            "How much each model writes after a prompt of each text, whenever its losses are measured. 0 writes nothing.",
-        ),
-        Knob::text("merging.checkpoint", "Merge with", "").tip(
-            "Without children: a second trained BDH (.safetensors, .pt, .pth) of the same width, heads and layers. The view Merging puts both side by side and compares their losses; `orrery merge` writes the file.",
-        ),
-    ]
+settings! {
+    /// Whether and how two children of the model are merged.
+    pub struct MergingSettings in "merging" {
+        /// When the steps of the base are done, two copies of it go on for so many updates, each with a text of its own, and are then merged into one. 0 trains one model and merges nothing.
+        #[knob("Tune two children", range(0..=10_000_000), unit("updates"))]
+        tune: u64 = 0,
+        /// The text that the first child goes on with. The base reads what the section Text says. A file, below, takes its place.
+        #[knob("Child A reads")]
+        text_a: GeneratedCorpus = GeneratedCorpus::of("parliament_en_fr"),
+        /// The text that the second child goes on with. A file, below, takes its place.
+        #[knob("Child B reads")]
+        text_b: GeneratedCorpus = GeneratedCorpus::of("parliament_en_de"),
+        /// The learning rate of the children, and of the merged model, as a share of the base's. The further children go, the less the average of their embeddings is either's.
+        #[knob("Children's rate", range(0.001..=1.0))]
+        lr: f64 = 0.5,
+        /// Updates of the merged model, on all three texts in turn. 0 leaves it as the merging made it, which is what the paper asks about.
+        #[knob("Tune the merged", range(0..=10_000_000), unit("updates"))]
+        after: u64 = 0,
+        /// How much each model writes after a prompt of each text, whenever its losses are measured. 0 writes nothing.
+        #[knob("Samples", range(0..=4096), unit("tokens"))]
+        write: usize = 100,
+        /// Without children: a second trained BDH (.safetensors, .pt, .pth) of the same width, heads and layers. The view Merging puts both side by side and compares their losses; `orrery merge` writes the file.
+        #[knob("Merge with")]
+        checkpoint: CheckpointFile = CheckpointFile::default(),
+    }
 }
 
-/// `merging.file_*`; they stand behind `corpus.file`, which a dropped file is given to.
-pub fn file_knobs() -> Vec<Knob> {
-    vec![
-        Knob::text("merging.file_a", "File of child A", "").tip("A text file of your own for the first child."),
-        Knob::text("merging.file_b", "File of child B", "").tip("A text file of your own for the second child."),
-    ]
+settings! {
+    /// The children's own texts. They stand behind `corpus.file`, which a dropped file is given to.
+    pub struct ChildFiles in "merging" {
+        /// A text file of your own for the first child.
+        #[knob("File of child A")]
+        file_a: TextFile = TextFile::default(),
+        /// A text file of your own for the second child.
+        #[knob("File of child B")]
+        file_b: TextFile = TextFile::default(),
+    }
 }
 
-/// Whether the settings ask for children.
-pub fn is_on(c: &Config) -> bool {
-    c.usize("merging.tune") > 0
+/// What a run with children is made of.
+pub struct Merging<'a> {
+    pub settings: &'a MergingSettings,
+    pub files: &'a ChildFiles,
+    pub training: Training<'a>,
+    /// A Transformer beside the model, which merging refuses.
+    pub baseline: bool,
 }
 
-/// What `merging.text_<child>` and `merging.file_<child>` name, in the run's tokens.
-fn text(c: &Config, child: &str) -> Result<corpus::Spec, ConfigError> {
-    common::text_spec(c, c.text(&format!("merging.text_{child}")), c.text(&format!("merging.file_{child}")))
-}
-
-/// The four variants with their parts, and the probes that go along. Errors name the knob.
-pub fn plan(c: &Config, mut probes: Vec<ProbeSchedule>) -> Result<Plan, ConfigError> {
-    for (key, why) in [
-        ("train.carry", "a carried state belongs to one text"),
-        ("variants.baseline", "a Transformer cannot be merged"),
-        ("model.gated", "a gate weighs what all neurons of a head write, so gates cannot be merged"),
-    ] {
-        if c.bool(key) || c.usize(key) > 0 {
-            return Err(ConfigError::Inconsistent(format!(
-                "`{key}` is on and `merging.tune` asks for children, but {why}; switch one of them off"
-            )));
+impl Merging<'_> {
+    /// Errors: settings that a merging cannot be had with; each names the one to switch off.
+    fn check(&self) -> Result<(), ConfigError> {
+        let Training { model, corpus, carry, .. } = &self.training;
+        for (key, on, why) in [
+            (CarrySettings::carry.name, carry.carry > 0, "a carried state belongs to one text"),
+            (BesideSettings::baseline.name, self.baseline, "a Transformer cannot be merged"),
+            (
+                BdhSettings::gated.name,
+                model.gated,
+                "a gate weighs what all neurons of a head write, so gates cannot be merged",
+            ),
+        ] {
+            if on {
+                return Err(ConfigError::inconsistent(
+                    key,
+                    format!("`{key}` is on and `merging.tune` asks for children, but {why}; switch one of them off"),
+                ));
+            }
+        }
+        match corpus.tokenizer {
+            TokenKind::Byte | TokenKind::HuggingFace => Ok(()),
+            made @ (TokenKind::Char | TokenKind::Word | TokenKind::Spaced | TokenKind::Bpe) => {
+                Err(ConfigError::inconsistent(
+                    CorpusSettings::tokenizer.name,
+                    format!(
+                        "`corpus.tokenizer` = {} is made anew for each text, and merged models must read the same tokens; choose byte or huggingface",
+                        made.id()
+                    ),
+                ))
+            }
         }
     }
-    if !matches!(c.text("corpus.tokenizer"), "byte" | "huggingface") {
-        return Err(ConfigError::Inconsistent(format!(
-            "`corpus.tokenizer` = {} is made anew for each text, and merged models must read the same tokens; choose byte or huggingface",
-            c.text("corpus.tokenizer")
-        )));
+
+    fn variants(&self) -> Result<Vec<Variant>, ConfigError> {
+        let one = self.training.spec()?;
+        let specs = [one.clone(), one.clone(), one.clone(), BdhSpec { twofold: true, ..one }];
+        let named = IDS.into_iter().zip(LABELS).zip(specs);
+        Ok(named.map(|((id, label), spec)| Variant::new(id, label, Spec::Bdh(spec))).collect())
     }
-    let one = bdh::spec(c)?;
-    let specs = [one.clone(), one.clone(), one.clone(), BdhSpec { twofold: true, ..one }];
-    let variants = IDS.iter().zip(LABELS).zip(specs).map(|((id, label), spec)| VariantSpec {
-        id: (*id).into(),
-        label: label.into(),
-        group: (*id).into(),
-        seed: c.seed,
-        model: Spec::Bdh(spec),
-    });
-    let args = [
-        ("windows", c.usize("run.eval_windows")),
-        ("window", c.usize("train.window")),
-        ("write", c.usize("merging.write")),
-    ];
-    let args: Args = args.into_iter().map(|(key, n)| (key.to_owned(), Value::Int(n as i64))).collect();
-    probes.push(ProbeSchedule { probe: "texts".into(), every: c.usize("probe.texts_every") as u64, args });
-    let plan = bdh::plan(c, variants.collect(), probes)?;
-    let base = plan.steps;
-    let born = base + c.usize("merging.tune") as u64;
-    let steps = born + c.usize("merging.after") as u64;
-    let lr = c.f64("merging.lr");
-    let part = |from, until, heir_of: &[usize], texts: &[usize], lr_share| Part {
-        from,
-        until,
-        heir_of: heir_of.to_vec(),
-        texts: texts.to_vec(),
-        lr_share,
-    };
-    Ok(Plan {
-        steps,
-        more_texts: vec![text(c, "a")?, text(c, "b")?],
-        parts: vec![
-            part(0, base, &[], &[0], 1.0),
-            part(base, born, &[0], &[1], lr),
-            part(base, born, &[0], &[2], lr),
-            part(born, steps, &[1, 2], &[0, 1, 2], lr),
-        ],
-        ..plan
-    })
+
+    /// The four variants with their stages, and the probes that go along. Errors name the key.
+    pub fn plan(&self, probes: Vec<ProbeSchedule>) -> Result<Plan, ConfigError> {
+        self.check()?;
+        let (s, corpus) = (self.settings, self.training.corpus);
+        let plan = self.training.plan(&self.variants()?, probes)?;
+        let base = plan.steps;
+        let born = base + s.tune;
+        let steps = born + s.after;
+        let part = |from, until, heir_of: &[usize], texts: &[usize], lr_share| Part {
+            from,
+            until,
+            heir_of: heir_of.to_vec(),
+            texts: texts.to_vec(),
+            lr_share,
+        };
+        Ok(Plan {
+            steps,
+            more_texts: vec![
+                corpus.spec_of(s.text_a, &self.files.file_a)?,
+                corpus.spec_of(s.text_b, &self.files.file_b)?,
+            ],
+            parts: vec![
+                part(0, base, &[], &[0], 1.0),
+                part(base, born, &[0], &[1], s.lr),
+                part(base, born, &[0], &[2], s.lr),
+                part(born, steps, &[1, 2], &[0, 1, 2], s.lr),
+            ],
+            ..plan
+        })
+    }
+}
+
+/// Arguments of the probe that measures every model on every text.
+pub fn texts_args(s: &MergingSettings, train: &TrainSettings, run: &RunSettings) -> Args {
+    [
+        ("windows".to_owned(), run.eval_windows.to_value()),
+        arg(TrainSettings::window, &train.window),
+        arg(MergingSettings::write, &s.write),
+    ]
+    .into()
 }

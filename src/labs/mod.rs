@@ -1,19 +1,25 @@
-//! A lab is a value: its question, knobs, presets, plan, panes. One lab a file; the one list is here.
+//! A lab is a value: its question, settings, presets, plan, panes, drawing. One lab a file; the one list
+//! is here. Its settings are a struct from which the knobs derive ([`config::Settings`]).
 
 pub mod bdh;
-mod bdh_physics;
-pub mod common;
-mod fast_slow;
+pub mod bdh_physics;
+pub mod corpus;
+pub mod drawing;
+pub mod experiment;
+pub mod fast_slow;
 pub mod merging;
-mod neuron_graph;
-mod ode_flow;
-mod synapses;
-mod traces;
+pub mod neuron_graph;
+pub mod ode_flow;
+pub mod synapses;
+pub mod traces;
+
+pub use crate::trainer::{RunSettings, TrainSettings};
 
 use crate::{
-    config::{Config, ConfigError, Knob},
+    config::{self, Config, ConfigError, FileKind, Knob},
     trainer::Plan,
 };
+use drawing::{Canvas, Drawing};
 
 /// A ready-made config, shipped as a file of `configs/`.
 pub struct Preset {
@@ -47,10 +53,14 @@ pub struct Lab {
     pub lesson: &'static str,
     /// Knob groups in order: (key prefix, heading).
     pub groups: &'static [(&'static str, &'static str)],
+    /// The schema of its settings struct.
     pub knobs: fn() -> Vec<Knob>,
     /// The first is the default.
     pub presets: &'static [Preset],
+    /// Reads the settings struct and plans a run. Errors name the key to change.
     pub plan: fn(&Config) -> Result<Plan, ConfigError>,
+    /// What moves on its card in the gallery.
+    pub drawing: fn(&Canvas) -> Drawing,
     pub panes: &'static [Pane],
     /// Whether opening the lab makes a run at once (paused, models ready to be asked).
     pub opens_with_run: bool,
@@ -65,6 +75,14 @@ pub fn find(id: &str) -> Option<&'static Lab> {
     LABS.iter().copied().find(|l| l.id == id)
 }
 
+/// The lab with this id among these, or an error that lists them.
+pub fn known(labs: &[&'static Lab], id: &str) -> Result<&'static Lab, ConfigError> {
+    labs.iter().copied().find(|l| l.id == id).ok_or_else(|| ConfigError::UnknownLab {
+        lab: id.to_owned(),
+        known: labs.iter().map(|l| l.id.to_owned()).collect(),
+    })
+}
+
 impl Lab {
     /// The view on this lab's page that a preset is named after.
     pub fn front(&self, preset: &str) -> Option<&'static str> {
@@ -72,17 +90,20 @@ impl Lab {
         self.panes.iter().map(|p| p.view).find(|view| *view == named)
     }
 
+    /// The first setting that takes the path of such a file.
+    pub fn file_key(&self, kind: FileKind) -> Option<&'static str> {
+        config::file_key(&(self.knobs)(), kind)
+    }
+
     /// The preset with this id, or the default one.
     pub fn config(&self, preset: Option<&str>) -> Result<Config, ConfigError> {
         let knobs = (self.knobs)();
         let chosen = match preset {
             None => self.presets.first(),
-            Some(id) => Some(self.presets.iter().find(|p| p.id == id).ok_or_else(|| {
-                ConfigError::Inconsistent(format!(
-                    "the lab `{}` has no preset `{id}`; it has {}",
-                    self.id,
-                    self.presets.iter().map(|p| p.id).collect::<Vec<_>>().join(", ")
-                ))
+            Some(id) => Some(self.presets.iter().find(|p| p.id == id).ok_or_else(|| ConfigError::UnknownPreset {
+                lab: self.id.to_owned(),
+                preset: id.to_owned(),
+                known: self.presets.iter().map(|p| p.id.to_owned()).collect(),
             })?),
         };
         match chosen {

@@ -1,11 +1,18 @@
 //! The Neuron graph lab (BDH-GPU, arXiv 2509.26507, section 5): the weights of a language model as a
 //! graph between its neurons, cut at a threshold, while communities form.
 
-use super::{Lab, Pane, Preset, bdh, common};
+mod drawing;
+
+use super::{
+    Lab, Pane, Preset,
+    bdh::{BdhSettings, CarrySettings, Training, corpus_settings, train_settings},
+    corpus::CorpusSettings,
+    experiment::{Experiment, arg, schedule},
+};
 use crate::{
-    config::{Config, ConfigError, Knob},
+    config::{Config, ConfigError, Setting, Settings, choices, settings},
     telemetry::Args,
-    trainer::{Plan, ProbeSchedule},
+    trainer::{Plan, RunSettings, TrainSettings},
 };
 
 pub static LAB: Lab = Lab {
@@ -22,7 +29,7 @@ pub static LAB: Lab = Lab {
         ("probe", "Measuring"),
         ("run", "Run"),
     ],
-    knobs,
+    knobs: NeuronGraphSettings::schema,
     presets: &[
         Preset {
             id: "neuron_graph",
@@ -37,7 +44,8 @@ pub static LAB: Lab = Lab {
             toml: include_str!("../../configs/neuron_graph_inhibitory.toml"),
         },
     ],
-    plan,
+    plan: |config| plan(config, &NeuronGraphSettings::read(config)?),
+    drawing: drawing::draw,
     panes: &[
         Pane { view: "neuron_graph", column: 0, share: 0.68, tab: false },
         Pane { view: "graph_threshold", column: 0, share: 0.32, tab: false },
@@ -49,83 +57,130 @@ pub static LAB: Lab = Lab {
     opens_with_run: false,
 };
 
-fn knobs() -> Vec<Knob> {
-    let mut all = graph_knobs();
-    // what they act on are questions, not the model
-    all.iter_mut().for_each(|k| k.live = true);
-    all.extend(bdh::model_knobs(2048, 64, 4));
-    all.extend(bdh::corpus_knobs("mixture"));
-    all.extend(bdh::training_knobs(600));
-    all.extend(measuring_knobs());
-    all
+settings! {
+    pub struct NeuronGraphSettings {
+        graph: GraphSettings,
+        model: BdhSettings,
+        corpus: CorpusSettings = corpus_settings("mixture"),
+        train: TrainSettings = train_settings(),
+        carry: CarrySettings,
+        run: RunSettings,
+        probe: ProbeSettings,
+    }
 }
 
-fn graph_knobs() -> Vec<Knob> {
-    vec![
-        Knob::int("graph.edges", "Edges", 16_000, 100, 400_000).log().unit("edges").symbol("m").tip(
-            "How many of the largest entries of G make edges. The views follow at once, and so does what the run measures from then on.",
-        ),
-        Knob::choice("graph.matrix", "Matrix", "x", &["x", "y"]).symbol("G").tip(
-            "x: G = E D_x, what a neuron's y does to each neuron's x one layer on. y: G = E D_y, what it does to each neuron's y.",
-        ),
-        Knob::choice("graph.sign", "Sign", "excitatory", &["excitatory", "inhibitory", "both"]).tip(
-            "Which entries make edges: above the threshold, below its negative, or both.",
-        ),
-        Knob::int("graph.from_head", "From head", 0, 0, 64).tip(
-            "Only edges that leave this head, counted from 1. Takes effect when both heads are chosen; 0 is the whole graph.",
-        ),
-        Knob::int("graph.to_head", "To head", 0, 0, 64)
-            .tip("Only edges that enter this head, counted from 1. Takes effect when both heads are chosen; 0 is the whole graph."),
-        Knob::switch("graph.weighted", "Weights count", false).tip(
-            "Off, every edge counts as one, as in the paper's figures. On, an edge counts as much as its entry.",
-        ),
-        Knob::int("graph.restarts", "Searches", 5, 1, 100).tip(
-            "How many searches for communities are made from different seeds, of which the best counts. The paper makes five.",
-        ),
-    ]
+choices! {
+    /// The product of weights that makes the graph.
+    pub enum Matrix {
+        X = "x",
+        Y = "y",
+    }
 }
 
-fn measuring_knobs() -> Vec<Knob> {
-    vec![
-        common::every_knob("probe.neuron_graph_every", "Graph every", 50, "Steps between two graphs that are kept, to scrub through later. 0 draws none by itself."),
-        common::every_knob("probe.graph_curve_every", "Curve every", 20, "Steps between two points of the modularity curve over training, with its degree-preserving null."),
-        common::every_knob("probe.graph_modularity_every", "Null models every", 300, "Steps between two measurements of modularity against all null models. Each takes about a second."),
-        Knob::int("probe.graph_modularity_searches", "Searches, null models", 2, 1, 100).tip(
-            "How many searches for communities each of those numbers is the best of. More take longer, also before the first step; the view's button makes as many as the graph's own.",
-        ),
-    ]
+choices! {
+    /// Which entries make edges.
+    pub enum Sign {
+        Excitatory = "excitatory",
+        Inhibitory = "inhibitory",
+        Both = "both",
+    }
 }
 
-/// Also read by the probe: `graph.edges` as `edges` and so on.
-fn args(c: &Config) -> Args {
-    c.under("graph").map(|(key, value)| (key.to_owned(), value.clone())).collect()
+settings! {
+    /// How the graph is cut out of the weights. All are live: they are arguments of questions, not sizes
+    /// of the model.
+    pub struct GraphSettings in "graph" {
+        /// How many of the largest entries of G make edges. The views follow at once, and so does what the run measures from then on.
+        #[knob("Edges", range(100..=400_000), live, unit("edges"), symbol("m"))]
+        edges: usize = 16_000,
+        /// x: G = E D_x, what a neuron's y does to each neuron's x one layer on. y: G = E D_y, what it does to each neuron's y.
+        #[knob("Matrix", live, symbol("G"))]
+        matrix: Matrix = Matrix::X,
+        /// Which entries make edges: above the threshold, below its negative, or both.
+        #[knob("Sign", live)]
+        sign: Sign = Sign::Excitatory,
+        /// Only edges that leave this head, counted from 1. Takes effect when both heads are chosen; 0 is the whole graph.
+        #[knob("From head", range(0..=64), live)]
+        from_head: usize = 0,
+        /// Only edges that enter this head, counted from 1. Takes effect when both heads are chosen; 0 is the whole graph.
+        #[knob("To head", range(0..=64), live)]
+        to_head: usize = 0,
+        /// Off, every edge counts as one, as in the paper's figures. On, an edge counts as much as its entry.
+        #[knob("Weights count", live)]
+        weighted: bool = false,
+        /// How many searches for communities are made from different seeds, of which the best counts. The paper makes five.
+        #[knob("Searches", range(1..=100), live)]
+        restarts: usize = 5,
+    }
 }
 
-fn plan(c: &Config) -> Result<Plan, ConfigError> {
-    let heads = c.usize("model.heads");
-    for key in ["graph.from_head", "graph.to_head"] {
-        if c.usize(key) > heads {
-            return Err(ConfigError::Inconsistent(format!(
-                "`{key}` = {} but the model has {heads} heads; choose 1 to {heads}, or 0 for the whole graph",
-                c.usize(key)
-            )));
+settings! {
+    /// How often, and how thoroughly, the graph is measured without a view's asking.
+    pub struct ProbeSettings in "probe" {
+        /// Steps between two graphs that are kept, to scrub through later. 0 draws none by itself.
+        #[knob("Graph every", range(0..=1_000_000), unit("steps"), live)]
+        neuron_graph_every: u64 = 50,
+        /// Steps between two points of the modularity curve over training, with its degree-preserving null.
+        #[knob("Curve every", range(0..=1_000_000), unit("steps"), live)]
+        graph_curve_every: u64 = 20,
+        /// Steps between two measurements of modularity against all null models. Each takes about a second.
+        #[knob("Null models every", range(0..=1_000_000), unit("steps"), live)]
+        graph_modularity_every: u64 = 300,
+        /// How many searches for communities each of those numbers is the best of. More take longer, also before the first step; the view's button makes as many as the graph's own.
+        #[knob("Searches, null models", range(1..=100))]
+        graph_modularity_searches: usize = 2,
+    }
+}
+
+impl GraphSettings {
+    /// `graph.edges` as `edges` and so on.
+    fn args(&self) -> Args {
+        [
+            arg(Self::edges, &self.edges),
+            arg(Self::matrix, &self.matrix),
+            arg(Self::sign, &self.sign),
+            arg(Self::from_head, &self.from_head),
+            arg(Self::to_head, &self.to_head),
+            arg(Self::weighted, &self.weighted),
+            arg(Self::restarts, &self.restarts),
+        ]
+        .into()
+    }
+
+    /// Errors: a head that the model lacks.
+    fn check_heads(&self, heads: usize) -> Result<(), ConfigError> {
+        for (key, head) in [(Self::from_head.name, self.from_head), (Self::to_head.name, self.to_head)] {
+            if head > heads {
+                return Err(ConfigError::inconsistent(
+                    key,
+                    format!(
+                        "`{key}` = {head} but the model has {heads} heads; choose 1 to {heads}, or 0 for the whole graph"
+                    ),
+                ));
+            }
         }
+        Ok(())
     }
-    let cadence = |probe: &str, every: &str| ProbeSchedule {
-        probe: probe.into(),
-        every: c.usize(&format!("probe.{every}_every")) as u64,
-        args: args(c),
-    };
-    let mut against_nulls = cadence("graph_modularity", "graph_modularity");
+}
+
+fn plan(config: &Config, s: &NeuronGraphSettings) -> Result<Plan, ConfigError> {
+    s.graph.check_heads(s.model.heads)?;
+    let (every, args) = (&s.probe, s.graph.args());
     // measured before the first step as well, which should not wait long
-    if let Some(searches) = c.get("probe.graph_modularity_searches") {
-        against_nulls.args.insert("searches".into(), searches.clone());
-    }
+    let mut against_nulls = args.clone();
+    against_nulls.insert("searches".into(), every.graph_modularity_searches.to_value());
     let probes = vec![
-        cadence("neuron_graph", "neuron_graph"),
-        cadence("graph_curve", "graph_curve"),
-        against_nulls,
-        cadence("graph_neuron", "neuron_graph"),
+        schedule("neuron_graph", ProbeSettings::neuron_graph_every, every.neuron_graph_every, args.clone()),
+        schedule("graph_curve", ProbeSettings::graph_curve_every, every.graph_curve_every, args.clone()),
+        schedule(
+            "graph_modularity",
+            ProbeSettings::graph_modularity_every,
+            every.graph_modularity_every,
+            against_nulls,
+        ),
+        schedule("graph_neuron", ProbeSettings::neuron_graph_every, every.neuron_graph_every, args),
     ];
-    Ok(Plan { asks_with: "graph".into(), ..bdh::plan(c, vec![bdh::variant(c)?], probes)? })
+    let experiment = Experiment::new(config, &s.train, &s.run);
+    let training = Training { model: &s.model, corpus: &s.corpus, carry: &s.carry, experiment };
+    Ok(Plan { asks_with: "graph".into(), ..training.plan(&[training.variant()?], probes)? })
 }

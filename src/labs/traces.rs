@@ -1,14 +1,20 @@
 //! The Traces lab (arXiv 2604.08556): what is left of a word in a fixed-coefficient trace, and what a
 //! reader can still name from it.
 
-use super::{Lab, Pane, Preset, common};
+mod drawing;
+
+use super::{
+    Lab, Pane, Preset,
+    corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
+    experiment::{Experiment, Variant, arg, schedule},
+};
 use crate::{
-    config::{Config, ConfigError, Knob, Value},
+    config::{Config, ConfigError, Settings, settings},
     models::{
         Spec,
         recover::{Reader, RecoverSpec},
     },
-    trainer::{Plan, ProbeSchedule, VariantSpec},
+    trainer::{Plan, RunSettings, TrainSettings},
 };
 
 pub static LAB: Lab = Lab {
@@ -24,7 +30,7 @@ pub static LAB: Lab = Lab {
         ("train", "Training"),
         ("run", "Run"),
     ],
-    knobs,
+    knobs: TracesLabSettings::schema,
     presets: &[
         Preset {
             id: "traces",
@@ -45,7 +51,8 @@ pub static LAB: Lab = Lab {
             toml: include_str!("../../configs/traces_bits.toml"),
         },
     ],
-    plan,
+    plan: |config| plan(config, &TracesLabSettings::read(config)?),
+    drawing: drawing::draw,
     panes: &[
         Pane { view: "trace_strips", column: 0, share: 0.6, tab: false },
         Pane { view: "word_swap", column: 0, share: 0.4, tab: false },
@@ -60,77 +67,87 @@ pub static LAB: Lab = Lab {
 const SENTENCE: &str = "the keeper of the old light found a small brass key under the stairs and kept it in his \
                         coat for years before anyone asked which door it would open";
 
-fn knobs() -> Vec<Knob> {
-    let mut all = trace_knobs();
-    all.extend(recoverability_knobs());
-    all.extend(common::corpus_knobs().into_iter().map(|k| match k.key {
-        "corpus.source" => k.default_to(Value::Text("symbols".into())),
-        "corpus.tokenizer" => k.default_to(Value::Text("char".into())),
-        "corpus.vocab" => k.default_to(Value::Int(64)),
-        _ => k,
-    }));
-    all.extend(common::training_knobs(600, 0.01, 4, 128).into_iter().map(|k| match k.key {
-        "train.weight_decay" => k.default_to(Value::Float(0.0)),
-        "train.floor" => k.default_to(Value::Float(0.05)),
-        _ => k,
-    }));
-    all.extend(common::run_knobs(100, 200));
-    all
+settings! {
+    pub struct TracesLabSettings {
+        traces: TraceSettings,
+        recoverability: RecoverabilitySettings,
+        corpus: CorpusSettings = CorpusSettings {
+            source: GeneratedCorpus::of("symbols"),
+            tokenizer: TokenKind::Char,
+            vocab: 64,
+            ..CorpusSettings::default()
+        },
+        train: TrainSettings = TrainSettings {
+            steps: 600,
+            lr: 0.01,
+            batch: 4,
+            window: 128,
+            weight_decay: 0.0,
+            floor: 0.05,
+            ..TrainSettings::default()
+        },
+        run: RunSettings,
+    }
 }
 
-fn trace_knobs() -> Vec<Knob> {
-    let alpha = |key, label, symbol, default| {
-        Knob::float(key, label, default, 0.001, 0.9).log().symbol(symbol).tip(
-            "Share of the new word in the trace at each step; the rest is what was there before. Curves and strips follow at once; readers take it when training starts anew.",
-        )
-    };
-    vec![
-        alpha("traces.alpha_fast", "Fast", "α_f", 0.5),
-        alpha("traces.alpha_medium", "Medium", "α_m", 0.1),
-        alpha("traces.alpha_slow", "Slow", "α_s", 0.02),
-        Knob::text("traces.sentence", "Sentence", SENTENCE).tip(
-            "The words that the strips run along. Type your own; the same word always has the same code and colour.",
-        ),
-        Knob::int("traces.swap_word", "Word to swap", 5, 1, 1000)
-            .tip("Which word of the sentence is replaced, counted from 1. Click a word in the view to choose it."),
-        Knob::text("traces.swap_to", "Swap it for", "new")
-            .tip("The word that takes its place. The two sentences differ in nothing else."),
-        Knob::int("traces.code_dim", "Code units", 64, 8, 1024)
-            .symbol("C")
-            .unit("units")
-            .tip("Length of a word's random code, and of a trace. More units keep more words apart."),
-        Knob::int("traces.code_active", "Units on", 6, 1, 64)
-            .unit("units")
-            .tip("How many units of a code are on. Few make words nearly unlike one another; many make them overlap."),
-    ]
+settings! {
+    /// Three traces, the sentence that they run along, and the codes of its words.
+    pub struct TraceSettings in "traces" {
+        /// Share of the new word in the trace at each step; the rest is what was there before. Curves and strips follow at once; readers take it when training starts anew.
+        #[knob("Fast", range(0.001..=0.9), log, symbol("α_f"))]
+        alpha_fast: f64 = 0.5,
+        /// Share of the new word in the trace at each step; the rest is what was there before. Curves and strips follow at once; readers take it when training starts anew.
+        #[knob("Medium", range(0.001..=0.9), log, symbol("α_m"))]
+        alpha_medium: f64 = 0.1,
+        /// Share of the new word in the trace at each step; the rest is what was there before. Curves and strips follow at once; readers take it when training starts anew.
+        #[knob("Slow", range(0.001..=0.9), log, symbol("α_s"))]
+        alpha_slow: f64 = 0.02,
+        /// The words that the strips run along. Type your own; the same word always has the same code and colour.
+        #[knob("Sentence", in_views)]
+        sentence: String = SENTENCE.into(),
+        /// Which word of the sentence is replaced, counted from 1. Click a word in the view to choose it.
+        #[knob("Word to swap", range(1..=1000), in_views)]
+        swap_word: usize = 5,
+        /// The word that takes its place. The two sentences differ in nothing else.
+        #[knob("Swap it for", in_views)]
+        swap_to: String = "new".into(),
+        /// Length of a word's random code, and of a trace. More units keep more words apart.
+        #[knob("Code units", range(8..=1024), symbol("C"), unit("units"))]
+        code_dim: usize = 64,
+        /// How many units of a code are on. Few make words nearly unlike one another; many make them overlap.
+        #[knob("Units on", range(1..=64), unit("units"))]
+        code_active: usize = 6,
+    }
 }
 
-fn recoverability_knobs() -> Vec<Knob> {
-    vec![
-        Knob::text("recoverability.distances", "Distances", "1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64").symbol("k").tip(
-            "How many steps back the readers are asked to name, in tokens. The window must be longer than the furthest.",
-        ),
-        Knob::int("recoverability.hidden", "Hidden units", 128, 8, 2048).symbol("H").tip(
-            "Width of a reader's hidden layer for each trace that it reads. A wider reader reads better, but never more than the trace holds.",
-        ),
-        Knob::int("recoverability.bits", "Bits a unit", 0, 0, 16).unit("bits").tip(
-            "Reads each unit of a trace with so many bits, as a real memory would. 0 reads the full 32-bit number.",
-        ),
-        Knob::switch("recoverability.past", "Reader of all past traces", true).tip(
-            "Adds a reader that may look at the traces of every earlier position, not only the present one. It escapes the limit because it keeps the whole past.",
-        ),
-        Knob::int("recoverability.every", "Measure every", 50, 0, 1_000_000).unit("steps").live().tip(
-            "Steps between two measurements on held-out text. 0 never measures by itself.",
-        ),
-        Knob::int("recoverability.windows", "Held-out windows", 24, 1, 1024).unit("windows").tip(
-            "On how many held-out windows accuracy is measured. More make the band narrower and the measurement slower.",
-        ),
-    ]
+settings! {
+    /// The readers of the traces, and how they are measured.
+    pub struct RecoverabilitySettings in "recoverability" {
+        /// How many steps back the readers are asked to name, in tokens. The window must be longer than the furthest.
+        #[knob("Distances", symbol("k"))]
+        distances: String = "1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64".into(),
+        /// Width of a reader's hidden layer for each trace that it reads. A wider reader reads better, but never more than the trace holds.
+        #[knob("Hidden units", range(8..=2048), symbol("H"))]
+        hidden: usize = 128,
+        /// Reads each unit of a trace with so many bits, as a real memory would. 0 reads the full 32-bit number.
+        #[knob("Bits a unit", range(0..=16), unit("bits"))]
+        bits: u32 = 0,
+        /// Adds a reader that may look at the traces of every earlier position, not only the present one. It escapes the limit because it keeps the whole past.
+        #[knob("Reader of all past traces")]
+        past: bool = true,
+        /// Steps between two measurements on held-out text. 0 never measures by itself.
+        #[knob("Measure every", range(0..=1_000_000), unit("steps"), live)]
+        every: u64 = 50,
+        /// On how many held-out windows accuracy is measured. More make the band narrower and the measurement slower.
+        #[knob("Held-out windows", range(1..=1024), unit("windows"))]
+        windows: usize = 24,
+    }
 }
 
-fn distances(c: &Config) -> Result<Vec<usize>, ConfigError> {
-    let key = "recoverability.distances";
-    let text = c.text(key);
+/// Distances in ascending order, each once. Errors: no whole numbers, none at all, or one that the window
+/// does not reach.
+fn distances(text: &str, window: usize) -> Result<Vec<usize>, ConfigError> {
+    let key = RecoverabilitySettings::distances.name;
     let mut all = vec![];
     for part in text.split([',', ' ']).filter(|p| !p.is_empty()) {
         match part.parse::<usize>() {
@@ -147,23 +164,24 @@ fn distances(c: &Config) -> Result<Vec<usize>, ConfigError> {
     all.sort_unstable();
     all.dedup();
     let Some(&furthest) = all.last() else {
-        return Err(ConfigError::Inconsistent(format!(
-            "`{key}` is empty; give at least one distance, such as `1, 2, 4, 8`"
-        )));
+        let why = format!("`{key}` is empty; give at least one distance, such as `1, 2, 4, 8`");
+        return Err(ConfigError::inconsistent(key, why));
     };
-    let window = c.usize("train.window");
     if window <= furthest {
-        return Err(ConfigError::Inconsistent(format!(
-            "`train.window` = {window} has no token {furthest} steps back; make it at least {} or shorten `{key}`",
-            furthest + 1
-        )));
+        let least = furthest + 1;
+        return Err(ConfigError::inconsistent(
+            TrainSettings::window.name,
+            format!(
+                "`train.window` = {window} has no token {furthest} steps back; make it at least {least} or shorten `{key}`"
+            ),
+        ));
     }
     Ok(all)
 }
 
 /// Readers in the order that fixes their colours: (id, label, what it sees).
-fn readers(c: &Config) -> Vec<(&'static str, String, Reader)> {
-    let alphas = ["traces.alpha_fast", "traces.alpha_medium", "traces.alpha_slow"].map(|k| c.f64(k));
+fn readers(s: &TracesLabSettings) -> Vec<(&'static str, String, Reader)> {
+    let alphas = [s.traces.alpha_fast, s.traces.alpha_medium, s.traces.alpha_slow];
     let single = |name: &str, alpha: f64| (format!("{name}, α {alpha}"), Reader::Single { alpha });
     let [fast, medium, slow] = [single("fast", alphas[0]), single("medium", alphas[1]), single("slow", alphas[2])];
     let mut all = vec![
@@ -174,38 +192,38 @@ fn readers(c: &Config) -> Vec<(&'static str, String, Reader)> {
         ("attention", "attention, three traces".to_owned(), Reader::Attention { alphas }),
         ("raw", "attention, raw tokens".to_owned(), Reader::Raw),
     ];
-    if c.bool("recoverability.past") {
+    if s.recoverability.past {
         all.push(("past", "attention, all past traces".to_owned(), Reader::AttentionPast { alphas }));
     }
     all
 }
 
-fn plan(c: &Config) -> Result<Plan, ConfigError> {
-    let distances = distances(c)?;
-    let (code_dim, code_active) = (c.usize("traces.code_dim"), c.usize("traces.code_active"));
+fn plan(config: &Config, s: &TracesLabSettings) -> Result<Plan, ConfigError> {
+    let (asked, codes) = (&s.recoverability, &s.traces);
+    let distances = distances(&asked.distances, s.train.window)?;
+    let TraceSettings { code_dim, code_active, .. } = *codes;
     if code_active > code_dim {
-        return Err(ConfigError::Inconsistent(format!(
-            "`traces.code_active` = {code_active} is more than the {code_dim} units that a code has; lower it or raise `traces.code_dim`"
-        )));
+        return Err(ConfigError::inconsistent(
+            TraceSettings::code_active.name,
+            format!(
+                "`traces.code_active` = {code_active} is more than the {code_dim} units that a code has; lower it or raise `traces.code_dim`"
+            ),
+        ));
     }
-    let variants = readers(c).into_iter().map(|(id, label, reader)| VariantSpec {
-        id: id.to_owned(),
-        label,
-        group: id.to_owned(),
-        seed: c.seed,
-        model: Spec::Recover(RecoverSpec {
+    let variant = |(id, label, reader): (&'static str, String, Reader)| {
+        let model = RecoverSpec {
             reader,
             distances: distances.clone(),
             code_dim,
             code_active,
-            code_seed: c.seed,
-            hidden: c.usize("recoverability.hidden"),
-            bits: c.usize("recoverability.bits") as u32,
-        }),
-    });
-    let whole = |key: &str| Value::Int(c.usize(key) as i64);
-    let args = [("windows".to_owned(), whole("recoverability.windows")), ("window".to_owned(), whole("train.window"))];
-    let every = c.usize("recoverability.every") as u64;
-    let probes = vec![ProbeSchedule { probe: "recoverability".into(), every, args: args.into() }];
-    Ok(common::plan(c, common::corpus_spec(c)?, variants.collect(), probes))
+            code_seed: config.seed,
+            hidden: asked.hidden,
+            bits: asked.bits,
+        };
+        Variant::new(id, &label, Spec::Recover(model))
+    };
+    let variants: Vec<Variant> = readers(s).into_iter().map(variant).collect();
+    let args = [arg(RecoverabilitySettings::windows, &asked.windows), arg(TrainSettings::window, &s.train.window)];
+    let probes = vec![schedule("recoverability", RecoverabilitySettings::every, asked.every, args.into())];
+    Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &variants, probes))
 }

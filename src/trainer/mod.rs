@@ -8,10 +8,12 @@ mod lineage;
 mod plan;
 mod questions;
 mod run;
+mod settings;
 mod worker;
 
-pub use plan::{Optimisation, Part, Plan, ProbeSchedule, Schedule, VariantSpec};
+pub use plan::{Optimisation, Part, Plan, ProbeSchedule, RuntimeParam, Schedule, VariantSpec};
 pub use run::{Run, RunError};
+pub use settings::{RunSettings, TrainSettings};
 pub use worker::{Options, Outcome, drive, spawn};
 
 /// How many threads the plan's model may use: as asked, or all cores but one, which is left to the

@@ -51,7 +51,18 @@ pub struct ProbeSchedule {
     pub probe: String,
     /// Steps between askings; also asked at step 0 and at the end. 0: only when asked.
     pub every: u64,
+    /// The live setting that changes `every`; empty if none does.
+    #[serde(default)]
+    pub every_key: String,
     pub args: Args,
+}
+
+/// A parameter of the model that a person holds while it runs ([`models::Model::set_dial`]).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RuntimeParam {
+    pub name: String,
+    /// Where it stands when the run begins.
+    pub value: f64,
 }
 
 /// What one variant does in a run of several stages.
@@ -105,6 +116,9 @@ pub struct Plan {
     /// none.
     #[serde(default)]
     pub asks_with: String,
+    /// What the models that have such parameters begin with.
+    #[serde(default)]
+    pub runtime_params: Vec<RuntimeParam>,
     /// Held-out loss every this many steps, on this many windows.
     pub eval_every: u64,
     pub eval_windows: usize,

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
-use super::{Plan, VariantSpec};
+use super::{Plan, RunSettings, TrainSettings, VariantSpec};
 use crate::{
     config::Value,
     corpus::{Corpus, Position, Windows},
@@ -85,13 +85,10 @@ impl Run {
                 Ok(Variant { spec: spec.clone(), model, optimiser })
             })
             .collect::<Result<Vec<_>, RunError>>()?;
-        // a setting that is a runtime parameter of the model has the config's value from the beginning
-        for (name, value) in plan.config.under("control") {
-            if let Some(number) = value.as_f64() {
-                // a model without this parameter needs no value for it
-                for v in &mut variants {
-                    let _: bool = v.model.set_runtime_param(name, number);
-                }
+        for param in &plan.runtime_params {
+            for v in &mut variants {
+                // a model without this parameter is content
+                let _: bool = v.model.set_runtime_param(&param.name, param.value);
             }
         }
         if variants.is_empty() {
@@ -282,14 +279,15 @@ impl Run {
             .collect())
     }
 
-    /// Applies a live setting: training and cadence settings here, arguments of scheduled questions where the
-    /// plan says that a group of settings is that, all others as a
-    /// runtime parameter (`model.coupling_scale` sets `coupling_scale`) of every model that has it.
+    /// Applies a live setting: those of training here, schedules of probes and arguments of scheduled
+    /// questions where the plan says that a setting is that, all others as a parameter
+    /// (`coupling_scale` for `model.coupling_scale`) of every model that has it. Errors: no number, or a
+    /// setting that nothing in this run has.
     pub fn set(&mut self, key: &str, value: &Value) -> Result<(), RunError> {
         let group = key.split_once('.').filter(|(group, _)| *group == self.plan.asks_with);
         let Some((_, name)) = group else { return self.set_number(key, value) };
-        for cadence in self.plan.probes.iter_mut().filter(|c| c.args.contains_key(name)) {
-            cadence.args.insert(name.to_owned(), value.clone());
+        for schedule in self.plan.probes.iter_mut().filter(|s| s.args.contains_key(name)) {
+            schedule.args.insert(name.to_owned(), value.clone());
         }
         self.changed.insert(key.to_owned(), value.clone());
         Ok(())
@@ -304,34 +302,39 @@ impl Run {
             return Err(RunError(format!("`{key}` = `{value}` is not a number; the run keeps its setting")));
         }
         let every = number.max(0.0) as u64;
-        match key {
-            "train.lr" if number > 0.0 => self.plan.optimisation.schedule.lr = number,
-            "train.lr" => return Err(RunError("the learning rate must be above 0; the run keeps its setting".into())),
-            "run.eval_every" => self.plan.eval_every = every,
-            "run.checkpoint_every" => self.plan.checkpoint_every = every,
-            _ => {
-                if let Some(id) = key.strip_prefix("probe.") {
-                    let id = id.trim_end_matches("_every");
-                    match self.plan.probes.iter_mut().find(|c| c.probe == id) {
-                        Some(cadence) => cadence.every = every,
-                        None => return Err(RunError(format!("this run has no probe `{id}` on a schedule"))),
-                    }
-                } else {
-                    let name = key.rsplit('.').next().unwrap_or(key);
-                    let mut is_known = false;
-                    for v in &mut self.variants {
-                        is_known |= v.model.set_runtime_param(name, number);
-                    }
-                    if !is_known {
-                        return Err(RunError(format!(
-                            "no model of this run has a live setting `{key}`; it applies at the next reset"
-                        )));
-                    }
-                }
+        if key == TrainSettings::lr.name {
+            if number <= 0.0 {
+                return Err(RunError("the learning rate must be above 0; the run keeps its setting".into()));
             }
+            self.plan.optimisation.schedule.lr = number;
+        } else if key == RunSettings::eval_every.name {
+            self.plan.eval_every = every;
+        } else if key == RunSettings::checkpoint_every.name {
+            self.plan.checkpoint_every = every;
+        } else if !self.reschedule(key, every) && !self.set_runtime_param(key, number) {
+            return Err(RunError(format!(
+                "no model or probe of this run has a live setting `{key}`; it applies at the next reset"
+            )));
         }
         self.changed.insert(key.to_owned(), value.clone());
         Ok(())
+    }
+
+    /// Asks every probe whose schedule this setting is `every` so many steps; false if it is none's.
+    fn reschedule(&mut self, key: &str, every: u64) -> bool {
+        let mut found = false;
+        for schedule in self.plan.probes.iter_mut().filter(|s| s.every_key == key) {
+            schedule.every = every;
+            found = true;
+        }
+        found
+    }
+
+    /// Hands the value to every model that has a parameter of the setting's name (`coupling_scale` for
+    /// `model.coupling_scale`); false if none has.
+    fn set_runtime_param(&mut self, key: &str, value: f64) -> bool {
+        let name = key.rsplit('.').next().unwrap_or(key);
+        self.variants.iter_mut().fold(false, |found, v| v.model.set_runtime_param(name, value) || found)
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     app::App,
     host::{Delivery, DialogKind},
     mirror::Mirror,
-    page::{Page, Takes, path_knob},
+    page::Page,
     panels::{
         Overlay,
         picture::{Destination, Picture},
@@ -20,7 +20,8 @@ use super::{
 };
 use crate::{
     analysis::graph_file::Format,
-    config::{Config, Value},
+    config::{Config, FileKind, Value},
+    labs,
     telemetry::{Command, Level, RunState},
 };
 
@@ -181,7 +182,7 @@ impl App {
         self.open = Some(lab.id);
         self.overlay = None;
         if let Some(file) = self.homeless_file.take() {
-            self.set_path(Takes::Text, &file, ctx);
+            self.set_path(FileKind::Text, &file, ctx);
         }
     }
 
@@ -249,22 +250,22 @@ impl App {
         if name.ends_with(".toml") {
             self.host.read_text(path);
         } else if name.ends_with(".json") {
-            self.set_path(Takes::Tokenizer, &path, ctx);
+            self.set_path(FileKind::Tokenizer, &path, ctx);
         } else if [".safetensors", ".pt", ".pth"].iter().any(|e| name.ends_with(e)) {
             self.open_checkpoint(&path, ctx);
         } else if !name.contains('.') || name == "events.jsonl" || Format::of(&name).is_some() {
             self.open_run(path, ctx);
         } else {
-            self.set_path(Takes::Text, &path, ctx);
+            self.set_path(FileKind::Text, &path, ctx);
         }
     }
 
     /// Opens trained weights in the lab on screen, or in the first one that takes any: a paused run, its
     /// model ready to be asked and to be trained on.
     pub(super) fn open_checkpoint(&mut self, path: &Path, ctx: &Context) {
-        let takes = |page: &Page| page.path_knob(Takes::Checkpoint).is_some();
+        let takes = |page: &Page| page.file_key(FileKind::Checkpoint).is_some();
         if !self.open.and_then(|id| self.pages.get(id)).is_some_and(takes) {
-            let lab = self.lists.labs.iter().find(|l| path_knob(&(l.knobs)(), Takes::Checkpoint).is_some());
+            let lab = self.lists.labs.iter().find(|l| l.file_key(FileKind::Checkpoint).is_some());
             match lab.map(|l| l.id) {
                 Some(id) => self.open_lab(id, ctx),
                 None => {
@@ -274,7 +275,7 @@ impl App {
                 }
             }
         }
-        self.set_path(Takes::Checkpoint, path, ctx);
+        self.set_path(FileKind::Checkpoint, path, ctx);
         let host = self.host.as_mut();
         if let Some(page) = self.open.and_then(|id| self.pages.get_mut(id)) {
             page.launch(host, ctx);
@@ -282,34 +283,38 @@ impl App {
     }
 
     /// Gives a picked path to the control beside whose button it was picked; otherwise as a dropped one.
-    fn set_picked(&mut self, takes: Takes, path: &Path, ctx: &Context) {
+    fn set_picked(&mut self, kind: FileKind, path: &Path, ctx: &Context) {
         let now = ctx.input(|i| i.time);
         let page = self.open.and_then(|id| self.pages.get_mut(id));
-        let asked = page.and_then(|p| p.picking.take().filter(|key| Takes::of(key) == Some(takes)).map(|key| (p, key)));
-        match asked {
-            Some((page, key)) if page.path_knob(takes) != Some(key) => {
+        let beside = page.and_then(|page| {
+            let key = page.picking.take()?;
+            let fits = page.knobs.iter().any(|k| k.key == key && k.file_kind() == Some(kind));
+            fits.then_some((page, key))
+        });
+        match beside {
+            Some((page, key)) if page.file_key(kind) != Some(key) => {
                 page.drafts.remove(key);
                 page.change(key, Value::Text(path.display().to_string()), now);
             }
-            _ if takes == Takes::Checkpoint => self.open_checkpoint(path, ctx),
-            _ => self.set_path(takes, path, ctx),
+            _ if kind == FileKind::Checkpoint => self.open_checkpoint(path, ctx),
+            _ => self.set_path(kind, path, ctx),
         }
     }
 
     /// Gives a path to the open lab's text or tokenizer control.
-    pub(super) fn set_path(&mut self, takes: Takes, path: &Path, ctx: &Context) {
+    pub(super) fn set_path(&mut self, kind: FileKind, path: &Path, ctx: &Context) {
         let now = ctx.input(|i| i.time);
-        let what = match takes {
-            Takes::Tokenizer => "tokenizer file",
-            Takes::Checkpoint => "checkpoint",
-            Takes::Text => "text file of your own",
+        let what = match kind {
+            FileKind::Tokenizer => "tokenizer file",
+            FileKind::Checkpoint => "checkpoint",
+            FileKind::Text => "text file of your own",
         };
         match self.open.and_then(|id| self.pages.get_mut(id)) {
             None => {
                 self.homeless_file = Some(path.to_owned());
                 self.overlay = Some(Overlay::choose_lab(path));
             }
-            Some(page) => match page.path_knob(takes) {
+            Some(page) => match page.file_key(kind) {
                 Some(key) => {
                     page.drafts.remove(key);
                     page.change(key, Value::Text(path.display().to_string()), now);
@@ -335,9 +340,9 @@ impl App {
                     self.save_dialog_ended(&suggested, path)
                 }
                 Delivery::Picked { dialog, path: Some(path) } => match dialog {
-                    DialogKind::OpenText => self.set_picked(Takes::Text, &path, ctx),
-                    DialogKind::OpenTokenizer => self.set_picked(Takes::Tokenizer, &path, ctx),
-                    DialogKind::OpenCheckpoint => self.set_picked(Takes::Checkpoint, &path, ctx),
+                    DialogKind::OpenText => self.set_picked(FileKind::Text, &path, ctx),
+                    DialogKind::OpenTokenizer => self.set_picked(FileKind::Tokenizer, &path, ctx),
+                    DialogKind::OpenCheckpoint => self.set_picked(FileKind::Checkpoint, &path, ctx),
                     DialogKind::OpenConfig => self.host.read_text(path),
                     DialogKind::OpenRun | DialogKind::OpenGraph => self.open_run(path, ctx),
                     DialogKind::SaveAs { .. } => {}
@@ -360,10 +365,8 @@ impl App {
     }
 
     fn open_config_text(&mut self, path: &Path, content: &str, ctx: &Context) {
-        let read = Config::lab_of(content).and_then(|id| match self.lists.lab(&id) {
-            Some(lab) => Config::from_toml(content, lab.id, &(lab.knobs)()),
-            None => Err(crate::config::ConfigError::Inconsistent(format!("there is no lab `{id}`"))),
-        });
+        let lab = Config::lab_of(content).and_then(|id| labs::known(self.lists.labs, &id));
+        let read = lab.and_then(|lab| Config::from_toml(content, lab.id, &(lab.knobs)()));
         match read {
             Ok(config) => self.open_config(config, ctx),
             Err(e) => self.toasts.push(Level::Error, format!("{} was not opened: {e}", path.display())),

@@ -16,7 +16,7 @@ use super::{
     views::Selection,
 };
 use crate::{
-    config::{Config, ConfigError, Knob, Range, Value},
+    config::{Applies, Config, ConfigError, FileKind, Knob, Value, file_key},
     labs::Lab,
     telemetry::{Command, RunState},
 };
@@ -157,12 +157,8 @@ impl Page {
 
     fn complain(&mut self, e: &ConfigError) {
         let words = e.to_string();
-        let key = match e {
-            ConfigError::OutOfRange { key, .. } | ConfigError::WrongType { key, .. } => Some(key.clone()),
-            _ => self.knobs.iter().find(|k| words.contains(&format!("`{}`", k.key))).map(|k| k.key.to_owned()),
-        };
-        if let Some(key) = key {
-            self.refused.insert(key, words.clone());
+        if let Some(key) = e.key() {
+            self.refused.insert(key.to_owned(), words.clone());
         }
         self.problem = Some(words);
     }
@@ -309,7 +305,7 @@ impl Page {
         self.dirty_since = Some(now);
         self.problem = None;
         let (Some(run), Some(launched)) = (&self.run, &mut self.launched) else { return };
-        for knob in self.knobs.iter().filter(|k| k.live) {
+        for knob in self.knobs.iter().filter(|k| k.applies == Applies::Live) {
             let Some(value) = self.config.get(knob.key) else { continue };
             if launched.get(knob.key) != Some(value)
                 && run.send(Command::Set { key: knob.key.to_owned(), value: value.clone() }).is_ok()
@@ -322,7 +318,9 @@ impl Page {
     /// Keys whose values wait for a reset ("seed" among them).
     pub fn pending(&self) -> Vec<String> {
         let Some(launched) = &self.launched else { return vec![] };
+        let of_a_view = |key: &str| self.knobs.iter().any(|k| k.key == key && k.applies == Applies::InViews);
         let mut keys = self.config.changed_keys(launched);
+        keys.retain(|key| !of_a_view(key));
         if self.config.seed != launched.seed {
             keys.push("seed".into());
         }
@@ -334,9 +332,9 @@ impl Page {
         self.preset.get(key)
     }
 
-    /// The text knob that takes a path to this.
-    pub fn path_knob(&self, takes: Takes) -> Option<&'static str> {
-        path_knob(&self.knobs, takes)
+    /// The control that takes the path of such a file.
+    pub fn file_key(&self, kind: FileKind) -> Option<&'static str> {
+        file_key(&self.knobs, kind)
     }
 
     // ---- time ----
@@ -364,37 +362,6 @@ impl Page {
     pub fn folder(&self) -> Option<PathBuf> {
         self.mirror().and_then(|m| m.info.as_ref()).and_then(|i| i.folder.as_ref()).map(PathBuf::from)
     }
-}
-
-/// Whether a text knob holds a path.
-pub fn is_path(key: &str) -> bool {
-    Takes::of(key).is_some()
-}
-
-/// What a path is to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Takes {
-    Text,
-    Tokenizer,
-    Checkpoint,
-}
-
-impl Takes {
-    /// What the text knob with this key takes, if it takes a path.
-    pub fn of(key: &str) -> Option<Self> {
-        let name = key.rsplit('.').next().unwrap_or(key);
-        match name {
-            "checkpoint" => Some(Self::Checkpoint),
-            name if name.contains("tokenizer_") => Some(Self::Tokenizer),
-            name if name.contains("file") || name.contains("path") => Some(Self::Text),
-            _ => None,
-        }
-    }
-}
-
-/// The text knob among these that takes a path to this.
-pub fn path_knob(knobs: &[Knob], takes: Takes) -> Option<&'static str> {
-    knobs.iter().find(|k| k.range == Range::Text && Takes::of(k.key) == Some(takes)).map(|k| k.key)
 }
 
 fn preset_of(lab: &Lab, knobs: &[Knob], config: &Config) -> Config {

@@ -11,7 +11,7 @@ use std::{
 use crossbeam::channel::{Sender, bounded};
 use orrery::{
     config::{Config, Value},
-    labs::{self, LABS, Lab},
+    labs::{self, LABS, Lab, merging::MergingSettings},
     store::{Reader, Writer, checkpoint},
     telemetry::{Command, Event, Question, RunState, Sink, StepStats, channels},
     trainer::{self, Options, Outcome},
@@ -118,8 +118,8 @@ fn every_lab_and_preset_runs_a_few_steps_without_a_window() {
                 config.set_text(&knobs, key, value).unwrap();
             }
             // children of a merging are other stages, as short
-            if knobs.iter().any(|k| k.key == "merging.tune") && config.usize("merging.tune") > 0 {
-                config.set_text(&knobs, "merging.tune", "2").unwrap();
+            if config.value(MergingSettings::tune).is_ok_and(|updates| updates > 0) {
+                config.set_text(&knobs, MergingSettings::tune.name, "2").unwrap();
             }
             let (outcome, record) = train(&config, started());
             assert_eq!(outcome.state, RunState::Finished, "{}", preset.id);

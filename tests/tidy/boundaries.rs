@@ -23,7 +23,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("probe", &["analysis", "config", "corpus", "models", "nn", "ode", "telemetry"]),
     ("store", &["config", "nn", "telemetry"]),
     ("trainer", &["config", "corpus", "models", "nn", "probe", "store", "telemetry"]),
-    ("labs", &["config", "corpus", "models", "nn", "probe", "telemetry", "trainer"]),
+    ("labs", &["analysis", "config", "corpus", "models", "nn", "ode", "probe", "telemetry", "trainer"]),
     ("ui", &["analysis", "config", "gpu", "labs", "telemetry"]),
 ];
 

@@ -1,8 +1,9 @@
 //! What the source text itself must satisfy: module boundaries, imports without circles, bans that no lint
-//! sees, valid shaders.
+//! sees, valid shaders, labs that lack nothing.
 
 mod boundaries;
 mod import_picture;
 mod imports;
+mod labs;
 mod shaders;
 mod sources;

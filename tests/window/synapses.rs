@@ -7,9 +7,9 @@ use crossbeam::channel::unbounded;
 use eframe::egui::accesskit::Role;
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
-    config::{Config, Value},
+    config::{Choice, Config, Value},
     corpus::Corpus,
-    labs,
+    labs::{self, merging::MergingSettings},
     models::Spec,
     nn::{Tap, Tensor, host},
     probe::{self, Finding, ProbeContext},
@@ -321,7 +321,7 @@ fn the_merging_view_goes_through_its_stages() {
     harness.run_steps(2);
     harness.get_by_label("harbour").click();
     harness.run_steps(2);
-    assert_eq!(harness.state().config.text("merging.text_a"), "harbour");
+    assert_eq!(harness.state().config.value(MergingSettings::text_a).unwrap().id(), "harbour");
     harness.get_by_label_contains("applies at reset");
 }
 
@@ -330,7 +330,7 @@ fn without_children_the_merging_view_offers_to_make_some() {
     let mut harness = tile_of("merging", Mirror::default(), config("synapses", SMALL));
     harness.get_by_label("Tune two children and merge them").click();
     harness.run_steps(2);
-    assert_eq!(harness.state().config.usize("merging.tune"), 300);
+    assert_eq!(harness.state().config.value(MergingSettings::tune).unwrap(), 300);
     assert!(harness.query_by_label("Tune two children and merge them").is_none());
     harness.get_by_label_contains("press Space to begin");
     harness.get_by_role_and_label(

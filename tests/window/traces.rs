@@ -207,7 +207,7 @@ fn a_plan_that_cannot_work_is_refused_in_words() {
     ] {
         let outcome = (lab().plan)(&config(&[(key, value)]));
         match outcome {
-            Err(e @ (ConfigError::Inconsistent(_) | ConfigError::WrongType { .. })) => {
+            Err(e @ (ConfigError::Inconsistent { .. } | ConfigError::WrongType { .. })) => {
                 assert!(!word.is_empty() && e.to_string().contains(word), "{e}")
             }
             Err(e) => panic!("{e}"),

@@ -17,8 +17,8 @@ use egui_kittest::{
     kittest::{NodeT, Queryable},
 };
 use orrery::{
-    config::{Config, ConfigError, Knob, Value},
-    labs::{LABS, Lab, Pane, Preset},
+    config::{Config, ConfigError, FileKind, Knob, SettingKey, Value},
+    labs::{LABS, Lab, Pane, Preset, drawing::Drawing},
     telemetry::{Channel, Command, Event, Inbox, Level, RunHandle, RunInfo, RunState, StepStats, VariantInfo},
     trainer::Plan,
     ui::{
@@ -32,6 +32,12 @@ use orrery::{
 
 // ---- a lab and a view that only tests know ----
 
+const LR: &SettingKey<f64> = &SettingKey::new("train.lr");
+const WIDTH: &SettingKey<usize> = &SettingKey::new("model.width");
+const FROZEN: &SettingKey<bool> = &SettingKey::new("model.frozen");
+const CHECKPOINT: &SettingKey<String> = &SettingKey::new("model.checkpoint");
+const FILE: &SettingKey<String> = &SettingKey::new("corpus.file");
+
 fn knobs() -> Vec<Knob> {
     vec![
         Knob::float("train.lr", "Learning rate", 1e-3, 1e-6, 1.0)
@@ -42,14 +48,14 @@ fn knobs() -> Vec<Knob> {
         Knob::int("model.width", "Width", 64, 8, 512).unit("channels"),
         Knob::switch("model.frozen", "Frozen", false),
         Knob::choice("corpus.source", "Corpus", "mixture", &["mixture", "facts"]),
-        Knob::text("model.checkpoint", "Checkpoint", ""),
-        Knob::text("corpus.file", "Text file", ""),
+        Knob::file("model.checkpoint", "Checkpoint", FileKind::Checkpoint),
+        Knob::file("corpus.file", "Text file", FileKind::Text),
     ]
 }
 
 fn plan(config: &Config) -> Result<Plan, ConfigError> {
-    if !config.usize("model.width").is_multiple_of(8) {
-        return Err(ConfigError::Inconsistent("`model.width` must be a multiple of 8".into()));
+    if !config.value(WIDTH)?.is_multiple_of(8) {
+        return Err(ConfigError::inconsistent(WIDTH.name, "`model.width` must be a multiple of 8"));
     }
     // The host pretends, so any plan will do.
     (LABS[0].plan)(&LABS[0].config(None)?)
@@ -68,6 +74,7 @@ static LAB: Lab = Lab {
         Preset { id: "wide", title: "Wide", about: "Wider.", toml: "lab = \"pretend\"\n[model]\nwidth = 128\n" },
     ],
     plan,
+    drawing: |_| Drawing::default(),
     panes: &[
         Pane { view: "teller", column: 0, share: 1.0, tab: false },
         Pane { view: "other", column: 1, share: 1.0, tab: false },
@@ -363,7 +370,7 @@ impl Desktop {
     }
 
     fn lr(&self) -> f64 {
-        self.page().config.f64("train.lr")
+        self.page().config.value(LR).unwrap()
     }
 }
 
@@ -460,10 +467,10 @@ fn a_value_can_be_typed_and_keys_stay_quiet_meanwhile() {
     let launches = d.asked.launched.lock().unwrap().len();
     assert_eq!(launches, 1, "R typed into a field resets nothing");
     d.press(Key::Enter);
-    assert_eq!(d.page().config.usize("model.width"), 96);
+    assert_eq!(d.page().config.value(WIDTH).unwrap(), 96);
     // Nothing has been trained: the change settles into a new paused run by itself.
     d.until("the settled change", |d| d.asked.launched.lock().unwrap().len() == 2);
-    assert_eq!(d.asked.launched.lock().unwrap()[1].usize("model.width"), 96);
+    assert_eq!(d.asked.launched.lock().unwrap()[1].value(WIDTH).unwrap(), 96);
 }
 
 #[test]
@@ -472,14 +479,14 @@ fn a_change_while_running_waits_for_a_reset() {
     d.press(Key::Space);
     d.until("running", |d| d.page().newest() > 2);
     d.click("Frozen");
-    assert!(d.page().config.bool("model.frozen"));
+    assert!(d.page().config.value(FROZEN).unwrap());
     assert!(d.shows("1 change applies at reset"));
     std::thread::sleep(Duration::from_millis(400));
     d.steps(3);
     assert_eq!(d.asked.launched.lock().unwrap().len(), 1, "a run that trains is never taken away unasked");
     d.click("Apply & reset");
     d.until("a new run", |d| d.state() == "ready");
-    assert!(d.asked.launched.lock().unwrap()[1].bool("model.frozen"));
+    assert!(d.asked.launched.lock().unwrap()[1].value(FROZEN).unwrap());
     assert_eq!(d.page().newest(), 0);
 }
 
@@ -487,13 +494,13 @@ fn a_change_while_running_waits_for_a_reset() {
 fn double_click_on_the_name_restores_the_preset() {
     let mut d = desk(Worker::Steps);
     d.click("Frozen");
-    assert!(d.page().config.bool("model.frozen"));
+    assert!(d.page().config.value(FROZEN).unwrap());
     for _ in 0..2 {
         d.harness.get_by_role_and_label(Role::Label, "Frozen").click();
         d.harness.step();
     }
     d.steps(3);
-    assert!(!d.page().config.bool("model.frozen"));
+    assert!(!d.page().config.value(FROZEN).unwrap());
 }
 
 #[test]
@@ -537,7 +544,7 @@ fn the_palette_finds_and_runs_an_action() {
     d.harness.event(egui::Event::Text("wide".into()));
     d.steps(2);
     d.press(Key::Enter);
-    assert_eq!(d.page().config.usize("model.width"), 128, "a preset is found too");
+    assert_eq!(d.page().config.value(WIDTH).unwrap(), 128, "a preset is found too");
     assert_eq!(d.page().config.preset, "wide");
 }
 
@@ -635,14 +642,14 @@ fn settings_that_do_not_fit_are_told_beside_the_control_and_nothing_is_lost() {
     assert!(d.shows("must be a multiple of 8"));
     assert!(d.page().newest() > 5, "the old run's data stays");
     d.click("Undo the change");
-    assert_eq!(d.page().config.usize("model.width"), 64);
+    assert_eq!(d.page().config.value(WIDTH).unwrap(), 64);
 }
 
 #[test]
 fn a_dropped_file_goes_where_it_belongs() {
     let mut d = desk(Worker::Steps);
     drop_file(&mut d, "book.txt");
-    assert_eq!(d.page().config.text("corpus.file"), "book.txt");
+    assert_eq!(d.page().config.value(FILE).unwrap(), "book.txt");
     d.until("the settled change", |d| d.asked.launched.lock().unwrap().len() == 2);
     drop_file(&mut d, "missing.txt");
     d.until("the complaint", |d| d.shows("no such file"));
@@ -659,17 +666,17 @@ fn trained_weights_are_opened_ready_to_be_asked() {
     let mut d = desk(Worker::Steps);
     for (i, name) in ["one.pt", "two.pth", "three.safetensors"].into_iter().enumerate() {
         drop_file(&mut d, name);
-        assert_eq!(d.page().config.text("model.checkpoint"), name);
-        assert_eq!(d.page().config.text("corpus.file"), "");
+        assert_eq!(d.page().config.value(CHECKPOINT).unwrap(), name);
+        assert_eq!(d.page().config.value(FILE).unwrap(), "");
         assert_eq!(d.asked.launched.lock().unwrap().len(), 2 + i, "opened at once, paused");
     }
     let picked = Delivery::Picked { dialog: DialogKind::OpenCheckpoint, path: Some("four".into()) };
     d.deliver.send(picked).unwrap();
-    d.until("the picked one", |d| d.page().config.text("model.checkpoint") == "four");
+    d.until("the picked one", |d| d.page().config.value(CHECKPOINT).unwrap() == "four");
     d.press(Key::Escape);
     d.press(Key::Escape);
     drop_file(&mut d, "five.pt");
-    assert_eq!(d.page().config.text("model.checkpoint"), "five.pt", "from the gallery too");
+    assert_eq!(d.page().config.value(CHECKPOINT).unwrap(), "five.pt", "from the gallery too");
 }
 
 #[derive(Debug)]
@@ -738,7 +745,7 @@ fn a_text_dropped_on_the_gallery_asks_in_which_lab() {
     assert!(d.shows("In which lab?"));
     d.harness.get_by_role_and_label(Role::Button, "Pretend lab").click();
     d.steps(3);
-    assert_eq!(d.page().config.text("corpus.file"), "book.txt");
+    assert_eq!(d.page().config.value(FILE).unwrap(), "book.txt");
 }
 
 #[test]

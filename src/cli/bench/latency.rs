@@ -9,7 +9,7 @@ use crossbeam::channel::{Receiver, bounded, unbounded};
 use crate::{
     cli::failure::Failure,
     config::Value,
-    labs,
+    labs::{self, RunSettings},
     telemetry::{Args, Command, Event, Question, Sink, channels},
     trainer::{self, Options},
 };
@@ -47,7 +47,7 @@ pub fn report(threads: usize) -> Result<(), Failure> {
     let lab = labs::find("ode_flow").ok_or_else(|| failed(&"there is no lab ode_flow"))?;
     let mut config = lab.config(None).map_err(|e| failed(&e))?;
     let knobs = (lab.knobs)();
-    config.set(&knobs, "run.threads", Value::Int(threads as i64)).map_err(|e| failed(&e))?;
+    config.set(&knobs, RunSettings::threads.name, Value::Int(threads as i64)).map_err(|e| failed(&e))?;
     let plan = (lab.plan)(&config).map_err(|e| failed(&e))?;
     let (commands, receiver) = bounded(1024);
     let (came, arrivals) = unbounded();

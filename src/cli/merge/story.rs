@@ -16,7 +16,10 @@ use super::super::{
     headless, settings,
 };
 use crate::{
-    labs::{self, merging},
+    labs::{
+        self,
+        merging::{self, MergingSettings},
+    },
     models::Spec,
     store::{Reader, tensors},
     telemetry::{Event, Payload, Sample, channels},
@@ -72,7 +75,7 @@ pub fn run(args: &StoryArgs) -> Result<(), Failure> {
     set.extend(args.tune.map(|n| format!("merging.tune={n}")));
     let given = Settings { set, seed: args.seed, steps: args.steps, ..Settings::default() };
     settings::apply(&given, lab, &mut config)?;
-    if !merging::is_on(&config) {
+    if config.value(MergingSettings::tune)? == 0 {
         return Err(Failure::usage("without updates of the children (--tune) there is nothing to merge"));
     }
     std::fs::create_dir_all(&args.out)

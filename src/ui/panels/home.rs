@@ -122,7 +122,7 @@ fn card_ui(
     ui.painter().rect_stroke(rect, theme::CORNER, Stroke::new(1.0, edge), StrokeKind::Inside);
     let picture = egui::Rect::from_min_size(rect.min + vec2(16.0, 12.0), vec2(size.x - 32.0, SKETCH));
     let pointer = response.hover_pos().map(|p| ((p.x - picture.left()) / picture.width()).clamp(0.0, 1.0));
-    sketch::sketch_ui(ui, theme, lab.id, picture, pointer);
+    sketch::sketch_ui(ui, theme, lab.drawing, picture, pointer);
     let text = egui::Rect::from_min_max(rect.min + vec2(16.0, SKETCH + 20.0), rect.max - vec2(16.0, 12.0));
     let mut inner = ui.new_child(UiBuilder::new().max_rect(text).layout(Layout::top_down(Align::Min)));
     inner.spacing_mut().item_spacing = vec2(8.0, 4.0);

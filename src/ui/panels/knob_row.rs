@@ -7,15 +7,8 @@ use eframe::egui::{
 
 use super::Shell;
 use crate::{
-    config::{Knob, Range, Value},
-    ui::{
-        action::Action,
-        host::DialogKind,
-        page::{Page, Takes, is_path},
-        run::Run,
-        theme::Theme,
-        widgets::number,
-    },
+    config::{Applies, FileKind, Knob, Range, Value},
+    ui::{action::Action, host::DialogKind, page::Page, run::Run, theme::Theme, widgets::number},
 };
 
 /// A range wider than this has no slider: a drag could not hit a value.
@@ -85,12 +78,13 @@ fn tip(knob: &Knob, page: &Page, differs: bool) -> Tip {
         notes.push(format!("Preset: {v}. Double-click the name to go back."));
     }
     let begun = page.run.as_ref().is_some_and(|r| !Run::is_untouched(r));
-    match (knob.live, begun) {
-        (true, _) => notes.push("Acts on the running model at once.".to_owned()),
-        (false, true) => notes.push("Applies at reset.".to_owned()),
-        (false, false) => {}
+    match (knob.applies, begun) {
+        (Applies::Live, _) => notes.push("Acts on the running model at once.".to_owned()),
+        (Applies::InViews, _) => notes.push("The views that show it follow at once.".to_owned()),
+        (Applies::AtReset, true) => notes.push("Applies at reset.".to_owned()),
+        (Applies::AtReset, false) => {}
     }
-    if !matches!(knob.range, Range::Switch | Range::Text) {
+    if !matches!(knob.range, Range::Switch | Range::Text | Range::File(_)) {
         notes.push(format!("Takes {}.", knob.accepts()));
     }
     notes.push(format!("In files: {}", knob.key));
@@ -228,20 +222,18 @@ fn choice_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, c
 }
 
 fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, text: &str) {
-    let path = is_path(knob.key);
+    let file = knob.file_kind();
     let mut browsed = false;
     let name = row_ui(ui, shell, page, knob, |ui, shell, _| {
-        if !path {
-            return;
-        }
+        let Some(kind) = file else { return };
         let browse = ui.small_button("Browse…");
         browse.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, format!("Browse for {}", knob.label)));
         if browse.clicked() {
             browsed = true;
-            shell.act(Action::Pick(match Takes::of(knob.key) {
-                Some(Takes::Tokenizer) => DialogKind::OpenTokenizer,
-                Some(Takes::Checkpoint) => DialogKind::OpenCheckpoint,
-                _ => DialogKind::OpenText,
+            shell.act(Action::Pick(match kind {
+                FileKind::Tokenizer => DialogKind::OpenTokenizer,
+                FileKind::Checkpoint => DialogKind::OpenCheckpoint,
+                FileKind::Text => DialogKind::OpenText,
             }));
         }
     });
@@ -249,7 +241,7 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
         page.picking = Some(knob.key);
     }
     let draft = page.drafts.entry(knob.key.to_owned()).or_insert_with(|| text.to_owned());
-    let hint = if path { "none: type or drop a path" } else { "" };
+    let hint = if file.is_some() { "none: type or drop a path" } else { "" };
     let hint = RichText::new(hint).small().color(shell.theme.secondary);
     let field = TextEdit::singleline(draft).hint_text(hint).desired_width(f32::INFINITY);
     let field = ui.add(field).labelled_by(name.id);

@@ -8,11 +8,14 @@ use eframe::egui::{
 };
 
 use super::Shell;
-use crate::ui::{
-    action::Action,
-    host::DialogKind,
-    page::{Page, Takes},
-    theme::{self, Theme},
+use crate::{
+    config::FileKind,
+    ui::{
+        action::Action,
+        host::DialogKind,
+        page::Page,
+        theme::{self, Theme},
+    },
 };
 
 /// A path being typed.
@@ -86,7 +89,7 @@ pub fn choose_lab_ui(ui: &mut Ui, shell: &mut Shell<'_>, path: &str) {
 
 /// Whether a lab has a control that takes a file.
 pub fn takes_files(lab: &crate::labs::Lab) -> bool {
-    (lab.knobs)().iter().any(|k| Takes::of(k.key) == Some(Takes::Text))
+    lab.file_key(FileKind::Text).is_some()
 }
 
 /// Shown while a file hangs over the window.

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     config::Value,
+    labs::RunSettings,
     ui::{NAME, action::Action, page::Page, theme},
 };
 
@@ -122,8 +123,8 @@ fn device_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
 }
 
 /// Settings that stand in this bar and not on the control panel.
-pub const DEVICE: &str = "run.device";
-pub const THREADS: &str = "run.threads";
+pub const DEVICE: &str = RunSettings::device.name;
+pub const THREADS: &str = RunSettings::threads.name;
 
 fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, on_page: bool) {
     if on_page && !shell.presenter {

@@ -8,7 +8,8 @@ use eframe::egui::{
 
 use super::{EMPTY, grouped, keep_fresh, points, shown, subtitle};
 use crate::{
-    config::Value,
+    config::{Choice, Value},
+    labs::neuron_graph::{GraphSettings, Sign},
     telemetry::measurements::{EntryHistogram, NeuronGraph},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke},
@@ -36,8 +37,8 @@ impl Threshold {
         Box::<Self>::default()
     }
 
-    fn sign<'a>(cx: &ViewCx<'a>) -> &'a str {
-        if cx.config.get("graph.sign").is_some() { cx.config.text("graph.sign") } else { "excitatory" }
+    fn sign(cx: &ViewCx<'_>) -> &'static str {
+        cx.config.value(GraphSettings::sign).unwrap_or(Sign::Excitatory).id()
     }
 
     fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
@@ -91,16 +92,15 @@ impl Threshold {
             let now = Self::sign(cx);
             for (sign, about) in SIGNS {
                 if ui.selectable_label(now == sign, sign).on_hover_text(about).clicked() && now != sign {
-                    cx.settings.push(("graph.sign".to_owned(), Value::Text(sign.to_owned())));
+                    cx.settings.push((GraphSettings::sign.name.to_owned(), Value::Text(sign.to_owned())));
                 }
             }
             ui.add_space(8.0);
-            if cx.config.get("graph.edges").is_some() {
-                let mut edges = cx.config.usize("graph.edges");
+            if let Ok(mut edges) = cx.config.value(GraphSettings::edges) {
                 let label = ui.label("edges").on_hover_text("How many of the largest entries make edges.").id;
                 let drag = DragValue::new(&mut edges).range(100..=400_000).speed(100.0);
                 if ui.add(drag).labelled_by(label).changed() {
-                    cx.settings.push(("graph.edges".to_owned(), Value::Int(edges as i64)));
+                    cx.settings.push((GraphSettings::edges.name.to_owned(), Value::Int(edges as i64)));
                 }
             }
         });
@@ -144,7 +144,7 @@ impl Threshold {
                 && let Some(edges) = Self::edges_at(histogram, sign, held)
             {
                 let edges = (edges.round() as i64).clamp(100, 400_000);
-                cx.settings.push(("graph.edges".to_owned(), Value::Int(edges)));
+                cx.settings.push((GraphSettings::edges.name.to_owned(), Value::Int(edges)));
             }
         }
     }

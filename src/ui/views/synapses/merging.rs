@@ -4,6 +4,7 @@ use eframe::egui::{RichText, ScrollArea, Ui};
 
 use super::stages;
 use crate::{
+    labs::merging::MergingSettings,
     telemetry::{Args, Matrix, Payload, Sample, channels},
     ui::{
         views::{View, ViewCx},
@@ -11,10 +12,7 @@ use crate::{
     },
 };
 
-/// The setting that names the other model.
-const KEY: &str = "merging.checkpoint";
-/// The setting that asks for children, and their updates if this view sets it.
-const TUNE: &str = "merging.tune";
+/// Updates of the children if this view asks for them.
 const TUNED: i64 = 300;
 /// What stands before the three models.
 const SIGNS: [&str; 3] = ["\u{25cb}", "\u{25cb}", "\u{25cf}"];
@@ -52,14 +50,13 @@ impl Merging {
 
     /// The file named on the control panel, where the lab has that setting.
     fn named(cx: &ViewCx<'_>) -> Option<String> {
-        let knows = cx.knobs.iter().any(|k| k.key == KEY);
-        let path = if knows { cx.config.text(KEY).trim() } else { "" };
-        (!path.is_empty()).then(|| path.to_owned())
+        let file = cx.config.value(MergingSettings::checkpoint).ok()?;
+        file.path().map(|path| path.display().to_string())
     }
 
     /// Turns the settings into those of a run of stages.
     fn begin_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let knows = cx.knobs.iter().any(|k| k.key == TUNE);
+        let knows = cx.knobs.iter().any(|k| k.key == MergingSettings::tune.name);
         let button = eframe::egui::Button::new("Tune two children and merge them");
         if knows
             && ui
@@ -67,7 +64,7 @@ impl Merging {
                 .on_hover_text("Sets Merging \u{2192} Tune two children; choose their texts here.")
                 .clicked()
         {
-            cx.settings.push((TUNE.to_owned(), crate::config::Value::Int(TUNED)));
+            cx.settings.push((MergingSettings::tune.name.to_owned(), crate::config::Value::Int(TUNED)));
         }
     }
 

@@ -8,6 +8,11 @@ use eframe::egui::{
 
 use crate::{
     config::{Config, Range, Value},
+    labs::{
+        TrainSettings,
+        corpus::CorpusSettings,
+        merging::{ChildFiles, MergingSettings},
+    },
     telemetry::{Payload, Sample, channels},
     ui::{
         theme::{self, GRID},
@@ -22,9 +27,9 @@ const SHORT: [&str; 4] = ["base", "A", "B", "merged"];
 const SIGNS: [&str; 4] = ["\u{25cb}", "\u{25d0}", "\u{25d1}", "\u{25cf}"];
 /// Settings that choose a text and its file: of the base and of the children.
 const CHOICES: [(&str, &str, &str); 3] = [
-    ("base reads", "corpus.source", "corpus.file"),
-    ("child A reads", "merging.text_a", "merging.file_a"),
-    ("child B reads", "merging.text_b", "merging.file_b"),
+    ("base reads", CorpusSettings::source.name, CorpusSettings::file.name),
+    ("child A reads", MergingSettings::text_a.name, ChildFiles::file_a.name),
+    ("child B reads", MergingSettings::text_b.name, ChildFiles::file_b.name),
 ];
 /// Height of a stage's box, and what lies between two.
 const BOX: f32 = 46.0;
@@ -47,9 +52,9 @@ struct Lengths {
 
 impl Lengths {
     fn of(c: &Config) -> Option<Self> {
-        let n = |key: &str| c.get(key).and_then(Value::as_f64).unwrap_or(0.0).max(0.0) as u64;
-        let tune = n("merging.tune");
-        (tune > 0).then(|| Self { base: n("train.steps"), tune, after: n("merging.after") })
+        let tune = c.value(MergingSettings::tune).ok().filter(|tune| *tune > 0)?;
+        let after = c.value(MergingSettings::after).ok()?;
+        Some(Self { base: c.value(TrainSettings::steps).ok()?, tune, after })
     }
 
     fn total(self) -> u64 {
@@ -229,7 +234,7 @@ fn choice_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, (label, source, file): (&str, &st
     let Some(Range::Choice(of)) = cx.knobs.iter().find(|k| k.key == source).map(|k| &k.range) else { return };
     let own = cx.config.get(file).map(ToString::to_string).unwrap_or_default();
     let chosen = match own.trim() {
-        "" => cx.config.text(source).to_owned(),
+        "" => cx.config.get(source).map(ToString::to_string).unwrap_or_default(),
         path => path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned(),
     };
     let name = ui.label(RichText::new(label).small().color(cx.theme.secondary)).id;
@@ -237,7 +242,7 @@ fn choice_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, (label, source, file): (&str, &st
     let combo =
         ComboBox::from_id_salt(source).selected_text(RichText::new(shown).small()).width(width - 8.0).truncate();
     let combo = combo.show_ui(ui, |ui| {
-        for option in *of {
+        for option in of {
             if ui.selectable_label(*option == chosen, *option).clicked() {
                 cx.settings.push((source.to_owned(), Value::Text((*option).to_owned())));
                 if !own.trim().is_empty() {

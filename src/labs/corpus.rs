@@ -1,0 +1,146 @@
+//! The settings of what a lab's models read: `corpus.*`, and their way into a [`corpus::Spec`].
+
+use crate::{
+    config::{Choice, ConfigError, TextFile, TokenizerFile, choices, settings},
+    corpus::{
+        Source, Spec, Task, TokenizerSpec,
+        generated::{self, CORPORA, Generated},
+    },
+};
+
+/// A generated corpus, chosen by its id: those of [`CORPORA`], each and in that order.
+#[derive(Clone, Copy)]
+pub struct GeneratedCorpus(&'static Generated);
+
+impl GeneratedCorpus {
+    /// The corpus of this id, or the first.
+    pub fn of(id: &str) -> Self {
+        Self(generated::by_id(id).unwrap_or(&CORPORA[0]))
+    }
+}
+
+impl Choice for GeneratedCorpus {
+    fn all() -> Vec<Self> {
+        CORPORA.iter().map(Self).collect()
+    }
+
+    fn id(self) -> &'static str {
+        self.0.id
+    }
+}
+
+impl PartialEq for GeneratedCorpus {
+    fn eq(&self, other: &Self) -> bool {
+        self.id() == other.id()
+    }
+}
+
+impl std::fmt::Debug for GeneratedCorpus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.id())
+    }
+}
+
+choices! {
+    /// What one token is.
+    pub enum TokenKind {
+        Byte = "byte",
+        Char = "char",
+        Word = "word",
+        Spaced = "spaced",
+        Bpe = "bpe",
+        HuggingFace = "huggingface",
+    }
+}
+
+settings! {
+    /// What is read, and in which tokens.
+    pub struct CorpusSettings in "corpus" {
+        /// Which generated text to learn from. A file of your own, below, takes its place.
+        #[knob("Corpus")]
+        source: GeneratedCorpus = GeneratedCorpus::of("mixture"),
+        /// A text file of your own, of any size: a book, code, a log. Leave it empty to use the generated corpus.
+        #[knob("Text file")]
+        file: TextFile = TextFile::default(),
+        /// What one token is. Bytes need no vocabulary; characters and words are easier to read; spaced has words and the spaces between them; BPE is learned from the text.
+        #[knob("Tokens")]
+        tokenizer: TokenKind = TokenKind::Byte,
+        /// Rows of the embedding. Bytes use 256 of them (the paper keeps 320); for characters, words and BPE this is the most there may be.
+        #[knob("Vocabulary", range(16..=65536), symbol("V"), unit("tokens"))]
+        vocab: usize = 320,
+        /// A Hugging Face tokenizer.json, used when Tokens is `huggingface`. The vocabulary is then the file's.
+        #[knob("tokenizer.json")]
+        tokenizer_file: TokenizerFile = TokenizerFile::default(),
+        /// The last part of the text, never trained on. Held-out losses are measured there; the paper keeps a tenth.
+        #[knob("Held out", range(0.01..=0.5))]
+        held_out: f64 = 0.1,
+        /// Train on the positions that ask a question and nothing else. Acts on the fact corpora; prose has no questions.
+        #[knob("Only answers count")]
+        answers_only: bool = false,
+        /// The fewest tokens between a statement of the fact and the next question, in the fact corpora. 0 is the corpus's own: 32 in symbols, 40 in stories.
+        #[knob("Question spacing", range(0..=4096), unit("tokens"))]
+        spacing: usize = 0,
+        /// Draws the generated text. Another seed gives other people and other facts, in the same language.
+        #[knob("Text seed", range(0..=i64::MAX as u64))]
+        seed: u64 = 1,
+    }
+}
+
+impl CorpusSettings {
+    /// The corpus that these settings name. Errors name the key.
+    pub fn spec(&self) -> Result<Spec, ConfigError> {
+        self.spec_of(self.source, &self.file)
+    }
+
+    /// This generated text, or this file if one is named, in the tokens of these settings.
+    pub fn spec_of(&self, source: GeneratedCorpus, file: &TextFile) -> Result<Spec, ConfigError> {
+        let source = match file.path() {
+            Some(path) => Source::File(path),
+            None if source.0.is_task() => Source::Task(Task {
+                id: source.id().to_owned(),
+                spacing: self.spacing,
+                answers_only: self.answers_only,
+            }),
+            None => Source::Generated(source.id().to_owned()),
+        };
+        Ok(Spec { source, tokenizer: self.tokenizer_spec()?, held_out: self.held_out, seed: self.seed })
+    }
+
+    fn tokenizer_spec(&self) -> Result<TokenizerSpec, ConfigError> {
+        let vocab = self.vocab;
+        Ok(match self.tokenizer {
+            TokenKind::Byte if vocab < 256 => {
+                return Err(ConfigError::OutOfRange {
+                    key: Self::vocab.name.into(),
+                    got: format!("`{vocab}`"),
+                    want: "at least 256 when `corpus.tokenizer` is byte".into(),
+                });
+            }
+            TokenKind::Byte => TokenizerSpec::Byte { vocab },
+            TokenKind::Char => TokenizerSpec::Char { max_vocab: vocab },
+            TokenKind::Word => TokenizerSpec::Word { max_vocab: vocab },
+            TokenKind::Spaced => TokenizerSpec::Spaced { max_vocab: vocab },
+            TokenKind::Bpe => TokenizerSpec::Bpe { vocab },
+            TokenKind::HuggingFace => TokenizerSpec::HuggingFace(self.tokenizer_file.path().ok_or_else(|| {
+                ConfigError::inconsistent(
+                    Self::tokenizer_file.name,
+                    "`corpus.tokenizer` is huggingface but `corpus.tokenizer_file` is empty; give the path of a tokenizer.json",
+                )
+            })?),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Range, Settings};
+
+    #[test]
+    fn every_generated_corpus_is_a_choice() {
+        let knobs = CorpusSettings::schema();
+        let source = knobs.iter().find(|k| k.key == CorpusSettings::source.name).unwrap();
+        let ids: Vec<&str> = CORPORA.iter().map(|c| c.id).collect();
+        assert_eq!(source.range, Range::Choice(ids));
+    }
+}

@@ -1,0 +1,110 @@
+//! From what a lab compares to a [`Plan`]: variants times seeds, training and run settings. It does not
+//! know which lab.
+
+use crate::{
+    config::{Config, Setting, SettingKey, Value},
+    corpus,
+    models::Spec,
+    telemetry::Args,
+    trainer::{Plan, ProbeSchedule, RunSettings, TrainSettings, VariantSpec},
+};
+
+/// A model that a lab compares with others, before seeds.
+pub struct Variant {
+    pub id: &'static str,
+    /// What a legend calls it.
+    pub label: String,
+    pub model: Spec,
+}
+
+impl Variant {
+    pub fn new(id: &'static str, label: &str, model: Spec) -> Self {
+        Self { id, label: label.to_owned(), model }
+    }
+}
+
+/// What every training lab's run is made of besides its text, models and probes.
+pub struct Experiment<'a> {
+    pub config: &'a Config,
+    pub train: &'a TrainSettings,
+    pub run: &'a RunSettings,
+    /// Every variant is trained so many times, with the run's seed and the ones after it.
+    pub seeds: u64,
+}
+
+impl<'a> Experiment<'a> {
+    /// With the run's seed alone.
+    pub fn new(config: &'a Config, train: &'a TrainSettings, run: &'a RunSettings) -> Self {
+        Self { config, train, run, seeds: 1 }
+    }
+
+    /// These variants, each with every seed, on this corpus.
+    pub fn plan(&self, corpus: corpus::Spec, variants: &[Variant], probes: Vec<ProbeSchedule>) -> Plan {
+        Plan {
+            config: self.config.clone(),
+            corpus,
+            more_texts: vec![],
+            parts: vec![],
+            batch: self.train.batch,
+            window: self.train.window,
+            along: 0,
+            steps: self.train.steps,
+            optimisation: self.train.optimisation(),
+            variants: self.with_seeds(variants),
+            probes,
+            asks_with: String::new(),
+            runtime_params: vec![],
+            eval_every: self.run.eval_every,
+            eval_windows: self.run.eval_windows,
+            checkpoint_every: self.run.checkpoint_every,
+            device: self.run.device.clone(),
+            threads: self.run.threads,
+        }
+    }
+
+    /// Seed by seed, in each the variants in order. With one seed ids and labels are the variants' own.
+    fn with_seeds(&self, variants: &[Variant]) -> Vec<VariantSpec> {
+        let pairs = (0..self.seeds).flat_map(|s| variants.iter().map(move |v| (s, v)));
+        pairs
+            .map(|(s, Variant { id, label, model })| {
+                let seed = self.config.seed.wrapping_add(s);
+                let (id_of_seed, label) = match self.seeds {
+                    1 => ((*id).to_owned(), label.clone()),
+                    _ => (format!("{id}-s{s}"), format!("{label}, seed {seed}")),
+                };
+                VariantSpec { id: id_of_seed, label, group: (*id).to_owned(), seed, model: model.clone() }
+            })
+            .collect()
+    }
+}
+
+/// This probe at step 0, at the end and `every` so many steps between, which the setting `key` changes.
+pub fn schedule(probe: &str, key: &SettingKey<u64>, every: u64, args: Args) -> ProbeSchedule {
+    ProbeSchedule { probe: probe.to_owned(), every, every_key: key.name.to_owned(), args }
+}
+
+/// An argument of a probe from a setting, by the name of its field.
+pub fn arg<T: Setting>(key: &SettingKey<T>, value: &T) -> (String, Value) {
+    let name = key.name.rsplit('.').next().unwrap_or(key.name);
+    (name.to_owned(), value.to_value())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::plane::PlaneSpec;
+
+    #[test]
+    fn seeds_repeat_every_variant() {
+        let config = Config::defaults("x", &[]);
+        let (train, run) = (TrainSettings::default(), RunSettings::default());
+        let model = || Spec::Plane(PlaneSpec::default());
+        let variants = [Variant::new("a", "A", model()), Variant::new("b", "B", model())];
+        let specs = Experiment { seeds: 2, ..Experiment::new(&config, &train, &run) }.with_seeds(&variants);
+        let shown: Vec<_> = specs.iter().map(|v| (v.id.as_str(), v.label.as_str(), v.group.as_str(), v.seed)).collect();
+        let (first, second) = (("a-s0", "A, seed 7", "a", 7), ("b-s0", "B, seed 7", "b", 7));
+        assert_eq!(shown, [first, second, ("a-s1", "A, seed 8", "a", 8), ("b-s1", "B, seed 8", "b", 8)]);
+        let one = Experiment::new(&config, &train, &run).with_seeds(&variants);
+        assert_eq!((one[1].id.as_str(), one[1].label.as_str(), one[1].seed), ("b", "B", 7));
+    }
+}

@@ -1,0 +1,101 @@
+//! The settings of the Synapses lab. They do not know what a plan is.
+
+use crate::{
+    config::{choices, settings},
+    corpus::generated::parliament::Extent,
+    labs::{
+        bdh::{BdhSettings, BesideSettings, CarrySettings, corpus_settings, train_settings},
+        corpus::CorpusSettings,
+        merging::{ChildFiles, MergingSettings},
+    },
+    trainer::{RunSettings, TrainSettings},
+};
+
+settings! {
+    pub struct SynapsesSettings {
+        reading: ReadingSettings,
+        model: BdhSettings,
+        variants: BesideSettings,
+        merging: MergingSettings,
+        corpus: CorpusSettings = corpus_settings("parliament"),
+        child_files: ChildFiles,
+        parliament: ParliamentSettings,
+        train: TrainSettings = train_settings(),
+        carry: CarrySettings,
+        run: RunSettings,
+        probe: ProbeSettings,
+    }
+}
+
+choices! {
+    /// Which synapses are followed.
+    pub enum Rank {
+        Sudden = "sudden",
+        Strong = "strong",
+    }
+}
+
+settings! {
+    /// What is read, and what is followed in it; also arguments of the probe `reading`.
+    pub struct ReadingSettings in "reading" {
+        /// What the model reads, token by token. Type your own; empty reads a passage that was held out of training.
+        #[knob("Text")]
+        text: String = String::new(),
+        /// Synapses run from y of the layer before to x of this one. A layer that the model lacks is its last.
+        #[knob("Layer", range(1..=63), symbol("l"))]
+        layer: usize = 2,
+        /// Turns what was written by how long ago it was, as the model's attention does. Off adds up what y and x brought, which never falls.
+        #[knob("As the model sees it")]
+        rotated: bool = true,
+        /// Which synapses are followed: those with the largest gain at a single token, or those strongest at the end.
+        #[knob("Show synapses")]
+        rank: Rank = Rank::Sudden,
+        /// Where reading stops. Memory does not grow with it but for the numbers that are shown.
+        #[knob("Longest text", range(8..=100_000), unit("tokens"))]
+        longest: usize = 256,
+    }
+}
+
+const WHOLE: Extent = Extent::WHOLE;
+
+settings! {
+    /// How much of the parliament the text has; other corpora have none of it.
+    pub struct ParliamentSettings in "parliament" {
+        /// Of English, French, Spanish and German, the first so many.
+        #[knob("Languages", range(2..=WHOLE.languages))]
+        languages: usize = WHOLE.languages,
+        /// Of currencies, countries, goods, cities and institutions, the first so many.
+        #[knob("Kinds of nouns", range(3..=WHOLE.kinds))]
+        kinds: usize = WHOLE.kinds,
+        /// Half of them are searched with and half are kept to confirm with. There are 16 cities and 12 institutions at most.
+        #[knob("Nouns a kind", range(8..=WHOLE.nouns))]
+        nouns: usize = WHOLE.nouns,
+        /// Sentences that any noun fits. Those that a search confirms with are others, and in no training text.
+        #[knob("Frames", range(1..=WHOLE.frames))]
+        frames: usize = WHOLE.frames,
+        /// Sentences that may follow a noun of a kind. They are what a model gains by knowing the kind.
+        #[knob("What follows", range(1..=WHOLE.follow_ups))]
+        follow_ups: usize = WHOLE.follow_ups,
+        /// How often a pair lists three nouns of a kind rather than say something of one.
+        #[knob("Lists", range(0.0..=1.0))]
+        listing: f64 = WHOLE.listing,
+    }
+}
+
+settings! {
+    /// How often each probe is asked without a view's asking.
+    pub struct ProbeSettings in "probe" {
+        /// Steps between two askings of this probe. 0 asks only when a view does.
+        #[knob("Sparsity every", range(0..=1_000_000), unit("steps"), live)]
+        activity_every: u64 = 25,
+        /// Steps between two askings of this probe. 0 asks only when a view does.
+        #[knob("Reading every", range(0..=1_000_000), unit("steps"), live)]
+        reading_every: u64 = 100,
+        /// Steps between two askings of this probe. 0 asks only when a view does.
+        #[knob("Surprise every", range(0..=1_000_000), unit("steps"), live)]
+        surprise_every: u64 = 0,
+        /// Steps between two askings of this probe. 0 asks only when a view does.
+        #[knob("Texts of a merging every", range(0..=1_000_000), unit("steps"), live)]
+        texts_every: u64 = 100,
+    }
+}

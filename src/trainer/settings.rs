@@ -1,0 +1,80 @@
+//! The settings that any training run has: `train.*` and `run.*`. Labs give them their own defaults.
+//!
+//! The keys of those that act while a run goes on ([`TrainSettings::lr`], [`RunSettings::eval_every`],
+//! [`RunSettings::checkpoint_every`]) are what [`super::Run::set`] compares with.
+
+use super::{Optimisation, Schedule};
+use crate::{config::settings, nn::optimiser::AdamWSpec};
+
+settings! {
+    /// How long, how fast and on how much at a time a model learns.
+    pub struct TrainSettings in "train" {
+        /// How many updates the run makes. The schedule's cosine ends at the last one.
+        #[knob("Steps", range(1..=10_000_000), unit("updates"))]
+        steps: u64 = 600,
+        /// Windows of text in one update. All variants see the same ones.
+        #[knob("Batch", range(1..=1024), symbol("B"), unit("windows"))]
+        batch: usize = 4,
+        /// Length of a training window. Attention sees at most this far back.
+        #[knob("Window", range(4..=8192), symbol("T"), unit("tokens"))]
+        window: usize = 128,
+        /// Peak step size of AdamW. Acts on the running model at the next update; warm-up and cosine scale it.
+        #[knob("Learning rate", range(1e-6..=1.0), log, live, symbol("η"))]
+        lr: f64 = 1e-3,
+        /// Updates over which the learning rate rises from zero. It keeps the first steps from being wild.
+        #[knob("Warm-up", range(0..=1_000_000), unit("updates"))]
+        warmup: u64 = 20,
+        /// The learning rate at the last step, as a share of the peak. 1 keeps it constant after warm-up.
+        #[knob("Cosine floor", range(0.0..=1.0))]
+        floor: f64 = 0.1,
+        /// Decoupled decay of every weight at each update, times the learning rate. AdamW's.
+        #[knob("Weight decay", range(0.0..=1.0), symbol("λ"))]
+        weight_decay: f64 = 0.1,
+        /// How long AdamW remembers the gradient. 0.9 is about ten updates.
+        #[knob("Momentum", range(0.0..=0.9999), symbol("β₁"))]
+        beta1: f64 = 0.9,
+        /// How long AdamW remembers the squared gradient. 0.95 is about twenty updates.
+        #[knob("Second moment", range(0.0..=0.99999), symbol("β₂"))]
+        beta2: f64 = 0.95,
+        /// Gradients longer than this are shortened to it. 0 switches clipping off.
+        #[knob("Clip norm", range(0.0..=1000.0))]
+        clip: f64 = 1.0,
+    }
+}
+
+impl TrainSettings {
+    /// AdamW and its schedule.
+    pub fn optimisation(&self) -> Optimisation {
+        Optimisation {
+            adamw: AdamWSpec {
+                beta1: self.beta1,
+                beta2: self.beta2,
+                eps: 1e-8,
+                weight_decay: self.weight_decay,
+                clip: self.clip,
+            },
+            schedule: Schedule { lr: self.lr, warmup: self.warmup, floor: self.floor },
+        }
+    }
+}
+
+settings! {
+    /// Where a run computes, and how often it measures and saves itself.
+    pub struct RunSettings in "run" {
+        /// Where the model computes: auto, cpu, cuda:0 or metal. `auto` takes the fastest that this build and machine have.
+        #[knob("Device")]
+        device: String = "auto".into(),
+        /// Worker threads. 0 takes all cores but one, which is left to the interface.
+        #[knob("Threads", range(0..=256))]
+        threads: usize = 0,
+        /// Steps between measurements of the held-out loss. 0 measures it only at the start and the end.
+        #[knob("Held-out every", range(0..=1_000_000), unit("steps"), live)]
+        eval_every: u64 = 100,
+        /// How many held-out windows one measurement uses. More are steadier and slower.
+        #[knob("Held-out windows", range(1..=4096), unit("windows"))]
+        eval_windows: usize = 8,
+        /// Steps between checkpoints, from which a run can be resumed exactly. 0 keeps only the last state.
+        #[knob("Checkpoint every", range(0..=1_000_000), unit("steps"), live)]
+        checkpoint_every: u64 = 200,
+    }
+}

@@ -1,0 +1,122 @@
+//! Labs: none lacks anything that the window, the command line or the gallery needs, and every setting
+//! and preset is as in the listings that are stored in `tests/tidy/labs`.
+//!
+//! A change of a key, default, range, unit, symbol or tooltip shows in their diff. After one that is
+//! meant: `UPDATE_SNAPSHOTS=1 cargo test --test tidy labs`.
+
+use std::{collections::BTreeSet, fmt::Write, fs, path::Path};
+
+use orrery::{
+    config::{Applies, Config, FileKind, Knob, Range},
+    labs::{LABS, Lab, drawing::Canvas},
+    ui::views::VIEWS,
+};
+
+fn setting(text: &mut String, knob: &Knob) {
+    let Knob { key, label, symbol, unit, default, .. } = knob;
+    let log = if matches!(knob.range, Range::Float { log: true, .. }) { ", logarithmic" } else { "" };
+    let applies = match knob.applies {
+        Applies::AtReset => "at reset",
+        Applies::Live => "at once",
+        Applies::InViews => "in views alone",
+    };
+    writeln!(text, "{key} = {default:?}").unwrap();
+    writeln!(text, "    label `{label}`, symbol `{symbol}`, unit `{unit}`").unwrap();
+    writeln!(text, "    {}{log}, applies {applies}\n    {}", knob.accepts(), knob.tip).unwrap();
+}
+
+fn listing(lab: &Lab) -> String {
+    let mut text = format!("{}: {}\n", lab.id, lab.title);
+    for (prefix, heading) in lab.groups {
+        writeln!(text, "group {prefix}: {heading}").unwrap();
+    }
+    text.push('\n');
+    (lab.knobs)().iter().for_each(|knob| setting(&mut text, knob));
+    for preset in lab.presets {
+        let config = lab.config(Some(preset.id)).unwrap();
+        write!(text, "\n--- {}: {}\n{}", preset.id, preset.title, config.to_toml()).unwrap();
+    }
+    text
+}
+
+#[test]
+fn settings_and_presets_are_as_stored() {
+    let mut changed = vec![];
+    for lab in LABS {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tidy/labs").join(format!("{}.txt", lab.id));
+        let now = listing(lab);
+        if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+            fs::write(&path, &now).unwrap();
+        }
+        let stored = fs::read_to_string(&path).unwrap_or_default();
+        let lines = now.lines().zip(stored.lines());
+        if let Some((new, old)) = lines.clone().find(|(new, old)| new != old) {
+            changed.push(format!("{}: `{old}` is now `{new}`", lab.id));
+        } else if now != stored {
+            changed.push(format!("{}: {} lines are now {}", lab.id, stored.lines().count(), now.lines().count()));
+        }
+    }
+    assert!(changed.is_empty(), "{}", changed.join("\n"));
+}
+
+/// What `lab` lacks or has too much of, in words.
+fn faults(lab: &Lab) -> Vec<String> {
+    let mut faults = vec![];
+    let mut check = |ok: bool, fault: String| {
+        if !ok {
+            faults.push(format!("{}: {fault}", lab.id));
+        }
+    };
+    check(lab.lesson.starts_with("# "), "its lesson has no title".into());
+    check(lab.question.ends_with('?') || lab.question.ends_with('.'), "its question is no sentence".into());
+    let drawing = (lab.drawing)(&Canvas { size: [344.0, 126.0], pointer: None });
+    check(!drawing.shapes.is_empty() && !drawing.caption.is_empty(), "its drawing is empty".into());
+    let moved = (lab.drawing)(&Canvas { size: [344.0, 126.0], pointer: Some(0.1) });
+    check(moved != drawing, "the pointer moves nothing in its drawing".into());
+    check(!lab.panes.is_empty(), "it has no pane".into());
+    for pane in lab.panes {
+        check(VIEWS.iter().any(|v| v.id == pane.view), format!("there is no view `{}`", pane.view));
+    }
+    let knobs = (lab.knobs)();
+    let keys: BTreeSet<&str> = knobs.iter().map(|k| k.key).collect();
+    check(keys.len() == knobs.len(), "a key stands twice among its settings".into());
+    for knob in &knobs {
+        check(!knob.label.is_empty() && !knob.tip.is_empty(), format!("`{}` has no label or tooltip", knob.key));
+        check(lab.groups.iter().any(|(g, _)| *g == knob.group()), format!("`{}` is in no group", knob.key));
+        let mut config = Config::defaults(lab.id, &knobs);
+        let kept = config.set(&knobs, knob.key, knob.default.clone());
+        check(kept.is_ok(), format!("the default of `{}` is not in its range", knob.key));
+    }
+    for (group, _) in lab.groups {
+        check(knobs.iter().any(|k| k.group() == *group), format!("the group `{group}` has no setting"));
+    }
+    check(lab.file_key(FileKind::Text).is_some(), "it takes no text file".into());
+    if let Err(e) = (lab.plan)(&Config::defaults(lab.id, &knobs)) {
+        check(false, format!("its defaults make no plan: {e}"));
+    }
+    check(!lab.presets.is_empty(), "it has no preset".into());
+    faults
+}
+
+#[test]
+fn no_lab_lacks_anything() {
+    let faults: Vec<String> = LABS.iter().flat_map(|lab| faults(lab)).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn presets_and_config_files_are_each_others() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs");
+    let mut files: BTreeSet<String> =
+        fs::read_dir(folder).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap()).collect();
+    for lab in LABS {
+        for preset in lab.presets {
+            assert!(files.remove(&format!("{}.toml", preset.id)), "{} has no file of its own", preset.id);
+            assert_eq!(Config::lab_of(preset.toml).unwrap(), lab.id, "{}", preset.id);
+            let config = Config::from_toml(preset.toml, lab.id, &(lab.knobs)()).unwrap();
+            assert_eq!(config.preset, preset.id, "the file calls itself otherwise");
+            (lab.plan)(&config).unwrap();
+        }
+    }
+    assert!(files.is_empty(), "no lab has these presets: {files:?}");
+}
