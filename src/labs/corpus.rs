@@ -15,13 +15,13 @@ pub struct GeneratedCorpus(&'static Generated);
 impl GeneratedCorpus {
     /// The corpus of this id, or the first.
     pub fn of(id: &str) -> Self {
-        Self(generated::by_id(id).unwrap_or(&CORPORA[0]))
+        Self(generated::by_id(id).unwrap_or(CORPORA[0]))
     }
 }
 
 impl Choice for GeneratedCorpus {
     fn all() -> Vec<Self> {
-        CORPORA.iter().map(Self).collect()
+        CORPORA.iter().copied().map(Self).collect()
     }
 
     fn id(self) -> &'static str {
