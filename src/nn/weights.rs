@@ -15,6 +15,7 @@ use std::{
 
 use candle_core::{Device, Result, Tensor, bail};
 use half::{bf16, f16};
+pub use header::{Header, HeaderError};
 
 /// How values lie in the file, little-endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +106,7 @@ impl Weights {
         self.entries.iter().map(|e| (e.name.as_str(), e.shape.as_slice()))
     }
 
-    /// Numbers and words that the file says beside its tensors, by dotted path (`config.n_layer`).
+    /// Numbers and words that the file holds beside its tensors, by dotted path (`config.n_layer`).
     pub fn metadata(&self) -> impl Iterator<Item = (&str, &str)> {
         self.metadata.iter().map(|(k, v)| (k.as_str(), v.as_str()))
     }

@@ -10,7 +10,10 @@ use super::{
     error::{At, StoreError},
     files,
 };
-use crate::nn::host;
+use crate::nn::{
+    host,
+    weights::{Header, HeaderError},
+};
 
 /// Tensors by name, in order.
 pub type Named = Vec<(String, Tensor)>;
@@ -122,18 +125,13 @@ fn load(path: &Path, file: &SafeTensors<'_>, name: &str, device: &Device) -> Res
 
 /// Where a file that should be longer ends, in words; `None` if that is not what is wrong.
 fn cut_off(bytes: &[u8]) -> Option<String> {
-    let Some((length, rest)) = bytes.split_first_chunk::<8>() else {
-        return Some(format!("it is cut off after {} bytes", bytes.len()));
+    let header = match Header::read(bytes, bytes.len() as u64) {
+        Ok(header) => header,
+        Err(e @ (HeaderError::NoLength(_) | HeaderError::CutOff(_))) => return Some(e.to_string()),
+        Err(_) => return None,
     };
-    let length = usize::try_from(u64::from_le_bytes(*length)).ok().filter(|n| *n < 100_000_000)?;
-    let Some(header) = rest.get(..length) else {
-        return Some(format!("it is cut off in its header, after {} bytes", bytes.len()));
-    };
-    let header: serde_json::Value = serde_json::from_slice(header).ok()?;
-    let have = (rest.len() - length) as u64;
-    let ends = header.as_object()?.iter().filter_map(|(name, t)| Some((t["data_offsets"][1].as_u64()?, name)));
-    let mut beyond: Vec<_> = ends.filter(|(end, _)| *end > have).collect();
-    beyond.sort();
-    let (end, name) = beyond.first()?;
+    let have = bytes.len() as u64 - header.data_start;
+    let ends = header.tensors.iter().map(|(name, info)| (info.data_offsets.1 as u64, name));
+    let (end, name) = ends.filter(|(end, _)| *end > have).min()?;
     Some(format!("it is cut off in tensor `{name}` ({have} bytes of data, {end} needed)"))
 }

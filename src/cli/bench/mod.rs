@@ -14,6 +14,7 @@ mod latency;
 mod line_peer;
 mod operations;
 mod peer;
+mod products;
 mod solvers;
 mod timing;
 
@@ -35,6 +36,9 @@ pub struct BenchArgs {
     /// of a matrix product
     #[arg(long, conflicts_with_all = ["case", "vs_torch"])]
     operations: bool,
+    /// Time our matrix products in turn with those of the gemm crate, by shape, on one and on two threads
+    #[arg(long, conflicts_with_all = ["case", "operations", "solvers", "latency", "communities", "json", "vs_torch"])]
+    products: bool,
     /// Time solves of differential equations; with --vs-torch PYTHON benches/torchdiffeq_bench.py in turn
     /// with torchdiffeq
     #[arg(long, conflicts_with_all = ["case", "operations", "json"])]
@@ -82,6 +86,10 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     let cases = args.cases()?;
     if args.graph_picture {
         return graph_picture::report(args.steps);
+    }
+    if args.products {
+        products::report();
+        return Ok(());
     }
     if args.latency {
         return latency::report(args.threads());

@@ -1,73 +1,132 @@
-//! The table of contents of a safetensors file: eight bytes of length, JSON, data.
+//! The header of a safetensors file: eight bytes of length, then JSON that describes each tensor. The one reader of it,
+//! for weights of others and for checkpoints; it does not read tensors.
+//!
+//! The description of a tensor is the `safetensors` crate's. The crate's own reader needs the whole file and rejects it
+//! as a whole; this one reads the header alone and names the tensor that is wrong.
 
-use std::{collections::BTreeMap, fs::File, io::Read};
+use std::{
+    collections::BTreeMap,
+    io::{self, Read},
+};
 
+use safetensors::{Dtype, tensor::TensorInfo};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Contents, Kind, placed, row_major};
 
 /// More than any header has: a name and two numbers for each of many thousand tensors.
-const MOST_HEADER: u64 = 32 << 20;
+const MAX_HEADER: u64 = 32 << 20;
 
-pub(super) fn contents(mut file: File, length: u64, first: &[u8; 4]) -> Result<Contents, String> {
-    let unlike = || match first {
-        [0x80, 2..=5, ..] => {
+/// What a safetensors file says of its tensors.
+#[derive(Debug)]
+pub struct Header {
+    /// By name; `data_offsets` count from `data_start`.
+    pub tensors: BTreeMap<String, TensorInfo>,
+    /// `__metadata__`, a map of strings in a file that keeps to the format.
+    metadata: Value,
+    /// Bytes before the data.
+    pub data_start: u64,
+}
+
+/// Why a header cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum HeaderError {
+    #[error("it is cut off after {0} bytes")]
+    NoLength(u64),
+    #[error("it is cut off in its header, after {0} bytes")]
+    CutOff(u64),
+    #[error("it is not a safetensors file")]
+    OtherFormat,
+    #[error("its header is damaged where it describes tensor `{0}`")]
+    Tensor(String),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+#[derive(Deserialize)]
+struct Json {
+    #[serde(rename = "__metadata__", default)]
+    metadata: Value,
+    #[serde(flatten)]
+    tensors: BTreeMap<String, Value>,
+}
+
+impl Header {
+    /// Reads the header of a file of `length` bytes, from its beginning. Nothing of the file is believed: the header must
+    /// fit into it before memory is set aside.
+    ///
+    /// # Errors
+    /// See [`HeaderError`]. Whether a tensor lies within the file is not checked.
+    pub fn read(mut file: impl Read, length: u64) -> Result<Self, HeaderError> {
+        let mut size = [0u8; 8];
+        file.read_exact(&mut size).map_err(|_| HeaderError::NoLength(length))?;
+        let size = u64::from_le_bytes(size);
+        if size > MAX_HEADER {
+            return Err(HeaderError::OtherFormat);
+        }
+        let data_start = 8 + size;
+        if data_start > length {
+            return Err(HeaderError::CutOff(length));
+        }
+        let mut bytes = vec![0u8; size as usize];
+        file.read_exact(&mut bytes)?;
+        let json: Json = serde_json::from_slice(&bytes).map_err(|_| HeaderError::OtherFormat)?;
+        let mut tensors = BTreeMap::new();
+        for (name, value) in json.tensors {
+            match TensorInfo::deserialize(value) {
+                Ok(info) => tensors.insert(name, info),
+                Err(_) => return Err(HeaderError::Tensor(name)),
+            };
+        }
+        Ok(Self { tensors, metadata: json.metadata, data_start })
+    }
+}
+
+pub(super) fn contents(file: impl Read, length: u64, first: &[u8; 4]) -> Result<Contents, String> {
+    let header = Header::read(file, length).map_err(|e| match (e, first) {
+        (HeaderError::OtherFormat, [0x80, 2..=5, ..]) => {
             "it is a PyTorch file of before version 1.6; write it anew with torch.save(torch.load(path), path)"
                 .to_owned()
         }
-        _ => format!("it is neither a safetensors file nor one of torch.save ({length} bytes)"),
-    };
-    let mut size = [0u8; 8];
-    file.read_exact(&mut size).map_err(|_| format!("it is cut off after {length} bytes"))?;
-    let size = u64::from_le_bytes(size);
-    if size > MOST_HEADER {
-        return Err(unlike());
-    }
-    let data = 8 + size;
-    if data > length {
-        return Err(format!("it is cut off in its header, after {length} bytes"));
-    }
-    let mut header = vec![0u8; size as usize];
-    file.read_exact(&mut header).map_err(|e| e.to_string())?;
-    let Ok(Value::Object(header)) = serde_json::from_slice(&header) else { return Err(unlike()) };
-    let mut entries = vec![];
-    let mut metadata = BTreeMap::new();
-    for (name, about) in header {
-        if name == "__metadata__" {
-            tell(&about, "", &mut metadata);
-            continue;
+        (HeaderError::OtherFormat, _) => {
+            format!("it is neither a safetensors file nor one of torch.save ({length} bytes)")
         }
-        let damaged = || format!("its header is damaged where it tells of tensor `{name}`");
-        let whole = |v: &Value| v.as_u64().and_then(|n| usize::try_from(n).ok());
-        let shape = about["shape"].as_array().and_then(|s| s.iter().map(whole).collect::<Option<Vec<_>>>());
-        let (shape, from) = shape.zip(about["data_offsets"][0].as_u64()).ok_or_else(damaged)?;
-        let to = about["data_offsets"][1].as_u64().ok_or_else(damaged)?;
-        let kind_name = about["dtype"].as_str().ok_or_else(damaged)?.to_owned();
-        let kind = match kind_name.as_str() {
-            "F64" => Some(Kind::F64),
-            "F32" => Some(Kind::F32),
-            "F16" => Some(Kind::F16),
-            "BF16" => Some(Kind::Bf16),
+        (e, _) => e.to_string(),
+    })?;
+    let mut metadata = BTreeMap::new();
+    scalars(&header.metadata, "", &mut metadata);
+    let mut entries = vec![];
+    for (name, info) in header.tensors {
+        let kind = match info.dtype {
+            Dtype::F64 => Some(Kind::F64),
+            Dtype::F32 => Some(Kind::F32),
+            Dtype::F16 => Some(Kind::F16),
+            Dtype::BF16 => Some(Kind::Bf16),
             _ => None,
         };
-        let at = data.checked_add(from).ok_or_else(damaged)?;
-        let end = data.checked_add(to).ok_or_else(damaged)?.min(length);
-        let strides = row_major(&shape);
-        entries.push(placed(name, (kind, kind_name), (shape, strides), (at, end))?);
+        let (from, to) = info.data_offsets;
+        let absolute = |offset: usize| header.data_start.checked_add(offset as u64);
+        let (Some(at), Some(end)) = (absolute(from), absolute(to)) else {
+            return Err(HeaderError::Tensor(name).to_string());
+        };
+        let strides = row_major(&info.shape);
+        let kind = (kind, format!("{:?}", info.dtype));
+        entries.push(placed(name, kind, (info.shape, strides), (at, end.min(length)))?);
     }
     Ok(Contents { entries, metadata })
 }
 
-/// Scalars by dotted path; words that are JSON themselves are read as such.
-fn tell(value: &Value, path: &str, metadata: &mut BTreeMap<String, String>) {
+/// Collects scalars by dotted path; strings that are JSON objects themselves are read as such.
+fn scalars(value: &Value, path: &str, found: &mut BTreeMap<String, String>) {
     let under = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {
-        Value::Object(o) => o.iter().for_each(|(k, v)| tell(v, &under(k), metadata)),
+        Value::Object(o) => o.iter().for_each(|(k, v)| scalars(v, &under(k), found)),
         Value::String(s) => match serde_json::from_str(s) {
-            Ok(inner @ Value::Object(_)) => tell(&inner, path, metadata),
-            _ => drop(metadata.insert(path.to_owned(), s.clone())),
+            Ok(inner @ Value::Object(_)) => scalars(&inner, path, found),
+            _ => drop(found.insert(path.to_owned(), s.clone())),
         },
-        Value::Array(_) => {}
-        other => drop(metadata.insert(path.to_owned(), other.to_string())),
+        Value::Null | Value::Array(_) => {}
+        other => drop(found.insert(path.to_owned(), other.to_string())),
     }
 }

@@ -1,0 +1,197 @@
+//! `orrery bench --products`: our matrix products against the `gemm` crate's, at the shapes of the labs' models. Both are
+//! timed in turn, round by round, so that a busy machine slows both down. It knows no model; the shapes are a list.
+
+use std::time::Instant;
+
+use super::case::median;
+use crate::nn::{
+    kernels::{
+        matmul::{matmul_rows, weight_grad_accumulate},
+        matrix::{View, gemm},
+    },
+    set_threads,
+};
+
+/// Rounds in each of which both sides run.
+const ROUNDS: usize = 15;
+/// Multiplications in a timed run, about: short products are repeated.
+const WORK: usize = 1 << 28;
+
+/// What is multiplied, row-major matrices all.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// x W^T: x (m, k), W (n, k).
+    Forward,
+    /// g W: g (m, k), W (k, n).
+    InputGrad,
+    /// g^T x: g (k, m), x (k, n).
+    WeightGrad,
+    /// A product within a task, of one thread: x W^T as in forward.
+    Task,
+}
+
+/// A product (m, k) x (k, n) that some model computes.
+struct Shape {
+    of: &'static str,
+    kind: Kind,
+    mkn: [usize; 3],
+}
+
+const fn shape(of: &'static str, kind: Kind, mkn: [usize; 3]) -> Shape {
+    Shape { of, kind, mkn }
+}
+
+/// Batches of 1024 tokens: fast-slow and dense have 128 channels, the flow and its baselines 128 with four times as
+/// many hidden units, BDH 64 channels and 512 neurons a head.
+const SHAPES: &[Shape] = &[
+    shape("attention in", Kind::Forward, [1024, 128, 256]),
+    shape("GPT attention in", Kind::Forward, [1024, 128, 384]),
+    shape("attention out", Kind::Forward, [1024, 128, 128]),
+    shape("MLP up", Kind::Forward, [1024, 128, 512]),
+    shape("gate and up", Kind::Forward, [1024, 128, 1024]),
+    shape("MLP down", Kind::Forward, [1024, 512, 128]),
+    shape("head", Kind::Forward, [1024, 128, 320]),
+    shape("MLP up, slow path", Kind::Forward, [256, 128, 512]),
+    shape("one token, MLP up", Kind::Forward, [1, 128, 512]),
+    shape("MLP up, of x", Kind::InputGrad, [1024, 512, 128]),
+    shape("MLP down, of x", Kind::InputGrad, [1024, 128, 512]),
+    shape("MLP up, of W", Kind::WeightGrad, [512, 1024, 128]),
+    shape("MLP down, of W", Kind::WeightGrad, [128, 1024, 512]),
+    shape("head, of W", Kind::WeightGrad, [320, 1024, 128]),
+    shape("scores", Kind::Task, [64, 32, 256]),
+    shape("weighted values", Kind::Task, [64, 256, 32]),
+    shape("BDH encoder", Kind::Task, [128, 64, 512]),
+    shape("BDH scores", Kind::Task, [64, 512, 128]),
+    shape("BDH decoder", Kind::Task, [128, 512, 64]),
+];
+
+/// Prints the table.
+pub fn report() {
+    println!(
+        "{:<20}{:<22}{:>8}{:>14}{:>14}{:>8}   {}",
+        "product", "(m, k) x (k, n)", "threads", "ours GFLOP/s", "gemm GFLOP/s", "ratio", "least .. most"
+    );
+    for threads in [1, 2] {
+        set_threads(threads);
+        for shape in SHAPES.iter().filter(|s| threads == 1 || !matches!(s.kind, Kind::Task)) {
+            let [m, k, n] = shape.mkn;
+            let found = shape.measure(threads);
+            let gflops = |seconds: f64| 2e-9 * (m * k * n) as f64 / seconds;
+            println!(
+                "{:<20}{:<22}{threads:>8}{:>14.1}{:>14.1}{:>8.2}   {:.2} .. {:.2}",
+                shape.of,
+                format!("({m}, {k}) x ({k}, {n})"),
+                gflops(found.ours),
+                gflops(found.crates),
+                found.ratios[ROUNDS / 2],
+                found.ratios[0],
+                found.ratios[ROUNDS - 1],
+            );
+        }
+    }
+}
+
+/// Medians of seconds, and the sorted ratios of the rounds: our speed over the crate's.
+struct Found {
+    ours: f64,
+    crates: f64,
+    ratios: Vec<f64>,
+}
+
+impl Shape {
+    fn measure(&self, threads: usize) -> Found {
+        let [m, k, n] = self.mkn;
+        let values = |len: usize| (0..len).map(|i| ((i * 7919) % 1009) as f32 / 5000.0 - 0.1).collect::<Vec<_>>();
+        let (a, b, mut out) = (values(m * k), values(k * n), vec![0f32; m * n]);
+        let repeats = (WORK / (m * k * n)).max(1);
+        let mut times = [vec![], vec![]];
+        for _ in 0..=ROUNDS {
+            let began = Instant::now();
+            (0..repeats).for_each(|_| self.ours(&a, &b, &mut out));
+            let between = Instant::now();
+            (0..repeats).for_each(|_| self.crates(&a, &b, &mut out, threads));
+            times[0].push((between - began).as_secs_f64() / repeats as f64);
+            times[1].push(between.elapsed().as_secs_f64() / repeats as f64);
+        }
+        // the first round warms up
+        let [ours, crates] = times.map(|t| t[1..].to_vec());
+        let mut ratios: Vec<f64> = ours.iter().zip(&crates).map(|(ours, crates)| crates / ours).collect();
+        let sorted = |mut t: Vec<f64>| {
+            t.sort_by(f64::total_cmp);
+            t
+        };
+        ratios.sort_by(f64::total_cmp);
+        Found { ours: median(&sorted(ours)), crates: median(&sorted(crates)), ratios }
+    }
+
+    /// As an operation multiplies, packing included; a result of its own, where it makes one.
+    fn ours(&self, a: &[f32], b: &[f32], out: &mut [f32]) {
+        let [m, k, n] = self.mkn;
+        match self.kind {
+            Kind::Forward => drop(std::hint::black_box(matmul_rows(a, View::new(b, n, k).t(), None))),
+            Kind::InputGrad => drop(std::hint::black_box(matmul_rows(a, View::new(b, k, n), None))),
+            Kind::WeightGrad => weight_grad_accumulate(out, [m, n], &[[a, b]], false),
+            Kind::Task => gemm(out, View::new(a, m, k), View::new(b, n, k).t(), 1.0, false),
+        }
+    }
+
+    fn crates(&self, a: &[f32], b: &[f32], out: &mut [f32], threads: usize) {
+        let [m, k, n] = self.mkn;
+        // distance between columns and between rows
+        let [a_steps, b_steps] = match self.kind {
+            Kind::Forward | Kind::Task => [[1, k], [k, 1]],
+            Kind::InputGrad => [[1, k], [1, n]],
+            Kind::WeightGrad => [[m, 1], [1, n]],
+        };
+        let parallelism = if threads > 1 { gemm::Parallelism::Rayon(threads) } else { gemm::Parallelism::None };
+        assert!(a.len() == m * k && b.len() == k * n && out.len() == m * n);
+        // SAFETY: the slices hold m k, k n and m n values (checked above), which the strides of a row-major matrix or
+        // of its transpose exactly cover; `out` is borrowed exclusively.
+        unsafe {
+            gemm::gemm(
+                m,
+                n,
+                k,
+                out.as_mut_ptr(),
+                1,
+                n as isize,
+                false,
+                a.as_ptr(),
+                a_steps[0] as isize,
+                a_steps[1] as isize,
+                b.as_ptr(),
+                b_steps[0] as isize,
+                b_steps[1] as isize,
+                0.0,
+                1.0,
+                false,
+                false,
+                false,
+                parallelism,
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_sides_compute_the_same_product() {
+        for shape in SHAPES {
+            let [m, k, n] = shape.mkn;
+            let values = |len: usize, by: f32| (0..len).map(|i| (i as f32 * by).sin()).collect::<Vec<_>>();
+            let (a, b, mut crates) = (values(m * k, 0.37), values(k * n, 0.71), vec![f32::NAN; m * n]);
+            shape.crates(&a, &b, &mut crates, 1);
+            let mut ours = vec![f32::NAN; m * n];
+            match shape.kind {
+                Kind::Forward => ours = matmul_rows(&a, View::new(&b, n, k).t(), None),
+                Kind::InputGrad => ours = matmul_rows(&a, View::new(&b, k, n), None),
+                _ => shape.ours(&a, &b, &mut ours),
+            }
+            let off = ours.iter().zip(&crates).fold(0f32, |off, (a, b)| off.max((a - b).abs()));
+            assert!(off < 1e-3, "{}: {off}", shape.of);
+        }
+    }
+}
