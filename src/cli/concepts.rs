@@ -21,7 +21,7 @@ use crate::{
         corpus::{CorpusSettings, GeneratedCorpus},
     },
     nn,
-    probe::concepts::{self, Found, PAPER, PRESETS, Procedure, Question, Scalar, Verdict},
+    probe::concepts::{self, PAPER, PRESETS, Procedure, Question, Scalar, SearchResult, Verdict},
     store::checkpoint,
     telemetry::{StepStats, channels},
     trainer::{self, Run},
@@ -140,17 +140,17 @@ fn scalar(id: &str) -> Result<Scalar, Failure> {
 
 fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
     let wrong = |e: candle_core::Error| Failure::run(format!("the search failed: {e}"));
-    // Model by model: what each procedure found in the trained one and in a random one.
-    let mut found: Vec<Vec<(Found, Found)>> = vec![];
+    // Model by model: the result of each procedure in the trained one and in a random one.
+    let mut results: Vec<Vec<(SearchResult, SearchResult)>> = vec![];
     let mut named = vec![];
-    let mut asked = None;
+    let mut asked_question = None;
     for make in models(args)? {
         let Trained { run, loss, name } = make()?;
         let config = &run.plan.config;
         let naive =
             config.get(CorpusSettings::source.name) == Some(&GeneratedCorpus::of("parliament_naive").to_value());
         let id = format!("{}{}", args.concept, if naive { "_naive" } else { "" });
-        let question = match asked.take() {
+        let question = match asked_question.take() {
             Some(question) => question,
             None => Question::preset(&id, run.corpus(), args.rehearse).ok_or_else(|| {
                 Failure::usage(format!("there is no concept `{}`; choose currency or country", args.concept))
@@ -163,7 +163,7 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
             let one = |model| concepts::find(model, &question, how, &run.device).map_err(wrong);
             of_model.push((one(model)?, one(random.as_ref())?));
         }
-        found.push(of_model);
+        results.push(of_model);
         let class = PRESETS.iter().find(|p| p.0 == id).map_or(Class::Currency, |p| p.1);
         let knows = match args.rehearse {
             // It is asked on sentences that confirm.
@@ -171,9 +171,9 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
             false => Some(concepts::knows(model, run.corpus(), class, &run.device).map_err(wrong)?),
         };
         named.push(Searched { name, seed: config.seed, loss, knows });
-        asked = Some(question);
+        asked_question = Some(question);
     }
-    let Some(question) = asked else { return Err(Failure::usage("there is no model: name seeds or runs")) };
+    let Some(question) = asked_question else { return Err(Failure::usage("there is no model: name seeds or runs")) };
     println!("{}{}", question.describe(), if args.rehearse { " (rehearsal inside the search half)" } else { "" });
     let mut all = vec![];
     for (k, how) in procedures.iter().enumerate() {
@@ -183,8 +183,8 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
             how.per_side,
             how.caution
         );
-        let trained: Vec<&Found> = found.iter().map(|f| &f[k].0).collect();
-        let random: Vec<Found> = found.iter().map(|f| f[k].1.clone()).collect();
+        let trained: Vec<&SearchResult> = results.iter().map(|r| &r[k].0).collect();
+        let random: Vec<SearchResult> = results.iter().map(|r| r[k].1.clone()).collect();
         all.push(table(&question, &named, &trained, &random));
     }
     if let Some(path) = &args.json {
@@ -236,7 +236,12 @@ fn of(stats: &StepStats, channel: &str) -> f64 {
     stats.scalars.iter().find(|s| s.0.as_str() == channel).map_or(f64::NAN, |s| s.1)
 }
 
-fn table(question: &Question, named: &[Searched], trained: &[&Found], random: &[Found]) -> serde_json::Value {
+fn table(
+    question: &Question,
+    named: &[Searched],
+    trained: &[&SearchResult],
+    random: &[SearchResult],
+) -> serde_json::Value {
     let codes: String = question.languages.iter().map(|c| format!("{c:>6}")).collect();
     println!(
         "{:<20}{:>5}{:>11}{:>6}{:>6}{:>6}{:>8}{:>7}{:>8}{:>22}{:>8}{codes}",
@@ -264,8 +269,8 @@ fn table(question: &Question, named: &[Searched], trained: &[&Found], random: &[
 }
 
 /// The first three synapses of a model, and all of them as JSON.
-fn printed(name: &str, trained: Option<&Searched>, found: &Found, rows: &mut Vec<serde_json::Value>) {
-    for (rank, s) in found.synapses.iter().enumerate() {
+fn printed(name: &str, trained: Option<&Searched>, result: &SearchResult, rows: &mut Vec<serde_json::Value>) {
+    for (rank, s) in result.synapses.iter().enumerate() {
         let both = s.strength(SplitSide::BothNew);
         let (low, high) = both.map_or((f64::NAN, f64::NAN), |b| b.interval);
         let by: Vec<f64> = both.map_or(vec![], |b| b.by_language.clone());
@@ -275,9 +280,9 @@ fn printed(name: &str, trained: Option<&Searched>, found: &Found, rows: &mut Vec
             .map(|t| (t.part.name().to_owned(), json!({ "r": t.r, "by_language": t.by_language })))
             .collect();
         rows.push(json!({
-            "model": name, "rank": rank + 1, "layer": s.place.layer, "y": s.place.y, "x": s.place.x,
+            "model": name, "rank": rank + 1, "layer": s.site.layer, "y": s.site.y, "x": s.site.x,
             "loss": trained.map(|t| t.loss), "knows": trained.map(|t| t.knows), "strengths": strengths, "interval": [low, high], "holm": s.holm,
-            "p_by_language": both.map(|b| b.p_by_language.clone()), "searched": found.searched,
+            "p_by_language": both.map(|b| b.p_by_language.clone()), "searched": result.searched,
         }));
         if rank < 3 {
             let shown: String = by.iter().map(|r| format!("{r:>6.2}")).collect();
@@ -287,9 +292,9 @@ fn printed(name: &str, trained: Option<&Searched>, found: &Found, rows: &mut Vec
                 first(name.to_owned()),
                 first(trained.map_or(String::new(), |t| format!("{:.3}", t.loss))),
                 first(trained.and_then(|t| t.knows).map_or(String::new(), |[old, new]| format!("{old:.2} {new:.2}"))),
-                s.place.layer,
-                s.place.y,
-                s.place.x,
+                s.site.layer,
+                s.site.y,
+                s.site.x,
                 s.r(SplitSide::Search),
                 s.r(SplitSide::NewNouns),
                 s.r(SplitSide::NewFrames),
@@ -298,5 +303,5 @@ fn printed(name: &str, trained: Option<&Searched>, found: &Found, rows: &mut Vec
             );
         }
     }
-    println!("{:<20}best of {} on both new: {:.2}", "", found.synapses.len(), found.best());
+    println!("{:<20}best of {} on both new: {:.2}", "", result.synapses.len(), result.best());
 }

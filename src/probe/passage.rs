@@ -40,9 +40,4 @@ impl Passage {
     pub fn tensor(&self, cx: &ProbeContext<'_>) -> Result<Tensor> {
         Tensor::from_slice(&self.ids, (1, self.ids.len()), cx.device)
     }
-
-    /// 0, 1, 2, ... for a position axis.
-    pub fn positions(&self) -> Vec<f64> {
-        (0..self.ids.len()).map(|i| i as f64).collect()
-    }
 }

@@ -66,25 +66,11 @@ pub mod channels {
     pub const FLOW_SWEEP_NFE: &str = "flow.sweep.nfe";
     pub const FLOW_SWEEP_TOLERANCE: &str = "flow.sweep.tolerance";
     pub const FLOW_SWEEP_INVARIANCE: &str = "flow.sweep.invariance";
-    /// Payload `Series` over layers: shares of x and y that fire, trained and random.
-    pub const ACTIVITY: &str = "synapses.activity";
-    /// Payload `Bundle` of `Series` over tokens: chosen synapses and neurons while a text is read.
-    pub const READING: &str = "synapses.reading";
-    /// Payload `Bundle`: what fires while new words are met and repeated.
-    pub const SURPRISE: &str = "synapses.surprise";
-    /// Payload `Bundle`: `losses` (`Matrix`, models by texts, nats), `models`, `texts`, `told` (`Text`): this
-    /// model, another, and both merged.
-    pub const MERGING: &str = "synapses.merging";
     /// Payload `Bundle`: what a steered model reaches by the measure it was trained on, and by words.
     pub const FLOW_CLAIMS: &str = "flow.claims";
-    /// Payload `Bundle`: `losses` (`Series` over the run's texts, line `loss`, nats), `texts`, `prompts`,
-    /// `writes` (`Text`): one model on each of them.
-    pub const SYNAPSES_TEXTS: &str = "synapses.texts";
     pub const FLOW_SWEEP_CLASS: &str = "flow.sweep.class";
     pub const FLOW_SWEEP_LAYERS: &str = "flow.sweep.layers";
     pub const FLOW_SWEEP_LATENCY: &str = "flow.sweep.latency";
     pub const FLOW_SWEEP_GRADIENT_ERROR: &str = "flow.sweep.gradient_error";
     pub const FLOW_SWEEP_GRADIENT_MEMORY: &str = "flow.sweep.gradient_memory";
-    /// Payload `Bundle`: synapses that tell a concept, searched and confirmed, and random models' beside.
-    pub const SYNAPSES_CONCEPTS: &str = "synapses.concepts";
 }

@@ -30,6 +30,8 @@ struct Put {
     step: u64,
     /// Newest scheduled measurement of the channel then.
     scheduled: Option<u64>,
+    /// Notices of the run then; a refusal is among the later ones.
+    notices: usize,
 }
 
 /// When a question is put, for [`Questions::is_due`] and [`Questions::put`].
@@ -89,7 +91,7 @@ impl Questions {
     /// Notes the question; returns its number.
     pub fn put(&mut self, key: Key, args: Args, mirror: &Mirror, scheduled: Option<u64>) -> u64 {
         let request = self.number();
-        self.put.insert(key, Put { request, args, step: mirror.step, scheduled });
+        self.put.insert(key, Put { request, args, step: mirror.step, scheduled, notices: mirror.notices.len() });
         request
     }
 
@@ -101,6 +103,13 @@ impl Questions {
     /// The arguments of the question last put.
     pub fn args(&self, key: Key) -> Option<&Args> {
         self.put.get(&key).map(|p| &p.args)
+    }
+
+    /// Why the question last put has no answer: the newest notice since then that names the probe.
+    pub fn refusal<'m>(&self, key: Key, mirror: &'m Mirror) -> Option<&'m str> {
+        let since = mirror.notices.get(self.put.get(&key)?.notices..)?;
+        let name = format!("`{}`", key.0);
+        since.iter().rev().map(|(_, text)| text.as_str()).find(|text| text.contains(&name))
     }
 
     /// A number for a question that is put by hand, and not put again.
@@ -130,7 +139,7 @@ mod tests {
     use super::*;
     use crate::{
         config::Value,
-        telemetry::{Event, StepStats},
+        telemetry::{Event, Level, StepStats},
     };
 
     const KEY: Key = ("flow", Some(0));
@@ -185,6 +194,22 @@ mod tests {
         q.put(KEY, args(0.0), &mirror, Some(25));
         let due = |m: &Moment| q.is_due(KEY, &args(0.0), Freshness::WithSchedule, &mirror, m);
         assert!(!due(&moment(Some(25))) && due(&moment(Some(50))));
+    }
+
+    #[test]
+    fn a_refusal_is_of_the_question_last_put() {
+        let mut q = Questions::default();
+        let mut mirror = at(5, RunState::Paused);
+        let notice = |text: &str| Event::Notice { level: Level::Warning, text: text.to_owned() };
+        mirror.apply(notice("`flow` failed long ago"));
+        assert_eq!(q.refusal(KEY, &mirror), None, "nothing was asked");
+        q.put(KEY, args(0.0), &mirror, None);
+        mirror.apply(notice("`other` failed"));
+        assert_eq!(q.refusal(KEY, &mirror), None);
+        mirror.apply(notice("`flow` has no text"));
+        assert_eq!(q.refusal(KEY, &mirror), Some("`flow` has no text"));
+        q.put(KEY, args(0.0), &mirror, None);
+        assert_eq!(q.refusal(KEY, &mirror), None, "it was asked again");
     }
 
     #[test]

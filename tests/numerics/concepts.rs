@@ -1,4 +1,4 @@
-//! The finder of concepts: what it reads is sigma, what it says of noise is no, and what is planted it finds.
+//! The search for concepts: it reads sigma, it confirms nothing in noise, and it finds what is planted.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,12 @@ use orrery::{
     nn::{Device, Tap, Tensor, host},
     probe::{
         ProbeContext,
-        concepts::{self, Found, Item, Noun, PRESETS, Place, Procedure, Question, Scalar, Strength, Synapse, Verdict},
+        concepts::{
+            self, Item, Noun, PRESETS, Procedure, Question, Scalar, SearchResult, Site, Strength, Synapse, Verdict,
+        },
         find,
     },
-    telemetry::{Args, Payload, channels},
+    telemetry::{Args, Measurement, measurements::ConceptSearch},
 };
 
 fn corpus(source: &str) -> Corpus {
@@ -46,16 +48,16 @@ fn thinned(id: &str, rehearsal: bool) -> Question {
 }
 
 /// By its definition: y of the layer below times x of the layer, summed over the sentence.
-fn sigma(model: &dyn Model, ids: &[u32], place: Place, scalar: Scalar) -> f64 {
+fn sigma(model: &dyn Model, ids: &[u32], site: Site, scalar: Scalar) -> f64 {
     let n = model.synapses().unwrap().spec().per_head();
-    let (y_path, x_path) = (format!("layers.{}.y", place.layer - 1), format!("layers.{}.x", place.layer));
+    let (y_path, x_path) = (format!("layers.{}.y", site.layer - 1), format!("layers.{}.x", site.layer));
     let mut tap = Tap::on(&[&y_path, &x_path]);
     model.logits(&Tensor::from_slice(ids, (1, ids.len()), &Device::Cpu).unwrap(), &mut tap).unwrap();
     let of = |path: &str, neuron: usize| -> Vec<f64> {
         let all = host::to_f64(tap.get(path).unwrap()).unwrap(); // (1,nh,T,N)
         (0..ids.len()).map(|t| all[(neuron / n * ids.len() + t) * n + neuron % n]).collect()
     };
-    let steps: Vec<f64> = of(&y_path, place.y).iter().zip(of(&x_path, place.x)).map(|(y, x)| y * x).collect();
+    let steps: Vec<f64> = of(&y_path, site.y).iter().zip(of(&x_path, site.x)).map(|(y, x)| y * x).collect();
     match scalar {
         Scalar::Mean => steps.iter().sum::<f64>() / steps.len() as f64,
         Scalar::Sum => steps.iter().sum(),
@@ -77,7 +79,7 @@ fn what_is_confirmed_is_sigma() {
                     .items
                     .iter()
                     .filter(|i| i.noun == noun)
-                    .map(|i| sigma(model.as_ref(), &i.ids, synapse.place, scalar))
+                    .map(|i| sigma(model.as_ref(), &i.ids, synapse.site, scalar))
                     .collect();
                 let mean = own.iter().sum::<f64>() / own.len() as f64;
                 assert!((synapse.by_noun[noun] - mean).abs() <= 1e-4 * mean.abs() + 1e-7, "{scalar:?} {noun}");
@@ -123,9 +125,9 @@ fn what_a_model_knows_is_what_it_expects_most() {
 #[test]
 fn the_ranking_knows_the_search_half_alone() {
     let (model, question) = (small(2), thinned("country", false));
-    let places = |q: &Question| -> Vec<Place> {
+    let places = |q: &Question| -> Vec<Site> {
         let found = concepts::find(model.as_ref(), q, &quick(), &Device::Cpu).unwrap();
-        found.synapses.iter().map(|s| s.place).collect()
+        found.synapses.iter().map(|s| s.site).collect()
     };
     let mut other = question.clone();
     other.items.retain(|i| i.part == SplitSide::Search || i.noun % 3 == 0);
@@ -165,7 +167,7 @@ fn a_rehearsal_leaves_the_confirmation_half_alone() {
 #[test]
 fn random_weights_confirm_nothing() {
     let question = thinned("currency", false);
-    let found: Vec<Found> =
+    let found: Vec<SearchResult> =
         (1..4).map(|s| concepts::find(small(s).as_ref(), &question, &quick(), &Device::Cpu).unwrap()).collect();
     let verdict = Verdict::of(&question, &found[0], &found[1..]);
     assert!(verdict.confirmed.is_empty() && verdict.words.starts_with("No synapse confirmed"), "{}", verdict.words);
@@ -181,7 +183,7 @@ fn a_verdict_needs_everything() {
         items: vec![],
     };
     let synapse = |r: f64, holm: f64, by: [f64; 2]| Synapse {
-        place: Place { layer: 1, y: 3, x: 4 },
+        site: Site { layer: 1, y: 3, x: 4 },
         strengths: vec![Strength {
             part: SplitSide::BothNew,
             r,
@@ -193,7 +195,7 @@ fn a_verdict_needs_everything() {
         holm,
         by_noun: vec![0.0],
     };
-    let of = |s: Synapse| Found { searched: 10, synapses: vec![s] };
+    let of = |s: Synapse| SearchResult { searched: 10, synapses: vec![s] };
     let random = [of(synapse(0.2, 0.3, [0.5, 0.5]))];
     let confirmed = |s: Synapse| Verdict::of(&question, &of(s), &random).confirmed == [0];
     assert!(confirmed(synapse(0.7, 0.01, [0.01, 0.04])));
@@ -241,10 +243,10 @@ fn the_probe_answers_and_says_what_is_missing() {
     let own =
         [("with", "one euro\na dollar\nfive francs\nthe pound"), ("without", "one day\na door\nfive cats\nthe end")];
     let found = ask(&[own[0], own[1], ("random", "1")]).unwrap();
-    assert_eq!(found[0].channel, channels::SYNAPSES_CONCEPTS);
-    let rows = found[0].payload.part("synapses").and_then(Payload::as_series).unwrap();
-    assert_eq!(rows.x.len(), 10);
-    assert!(rows.lines.iter().all(|l| l.y.len() == 10));
+    let search = ConceptSearch::of(&found[0].payload).unwrap();
+    assert_eq!(search.synapses.len(), 10);
+    assert!(search.synapses.iter().all(|s| s.by_noun.data().len() == search.nouns.len()));
+    assert_eq!(search.random_weights.len(), 1);
     let few = ask(&[("with", "one euro"), own[1]]).err().unwrap().to_string();
     assert!(few.contains("at least 4 are needed"), "{few}");
     assert!(ask(&[("preset", "weather")]).err().unwrap().to_string().contains("no concept `weather`"));

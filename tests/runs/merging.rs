@@ -22,7 +22,7 @@ use orrery::{
     },
     nn::{Tap, host},
     store::{Writer, checkpoint, tensors},
-    telemetry::{Command as TellRun, Event, Sample, Sink, channels},
+    telemetry::{Command as RunCommand, Event, Sink, channels, measurements::TextLosses},
     trainer,
 };
 use rand::{Rng, SeedableRng};
@@ -257,10 +257,10 @@ fn stages(set: &[(&str, &str)]) -> Result<(trainer::Plan, Config), Box<dyn std::
     Ok(((lab.plan)(&config)?, config))
 }
 
-/// Everything told, and the run's folder.
+/// Every event of the run.
 fn train(plan: trainer::Plan, until: Option<u64>, folder: &Path, from: Option<&Path>) -> Result<Vec<Event>, String> {
     let words = |e: orrery::store::StoreError| e.to_string();
-    let told = Told::default();
+    let recorder = Recorder::default();
     let from_checkpoint = match from {
         Some(f) => checkpoint::load(f, &Device::Cpu).map_err(words)?.map(|l| l.checkpoint),
         None => None,
@@ -273,19 +273,19 @@ fn train(plan: trainer::Plan, until: Option<u64>, folder: &Path, from: Option<&P
         trainer::Options { start: true, writer: Some(writer), from: from_checkpoint, ..trainer::Options::default() };
     let (commands, receiver) = crossbeam::channel::bounded(1);
     let stop = until.map(|step| Stop { step, commands });
-    let mut sinks: Vec<Box<dyn Sink>> = vec![Box::new(told.clone())];
+    let mut sinks: Vec<Box<dyn Sink>> = vec![Box::new(recorder.clone())];
     if let Some(stop) = stop {
         sinks.push(Box::new(stop));
     }
     trainer::drive(plan, options, &receiver, sinks);
-    let events = told.0.lock().map_err(|e| e.to_string())?.clone();
+    let events = recorder.0.lock().map_err(|e| e.to_string())?.clone();
     Ok(events)
 }
 
 #[derive(Clone, Default)]
-struct Told(Arc<Mutex<Vec<Event>>>);
+struct Recorder(Arc<Mutex<Vec<Event>>>);
 
-impl Sink for Told {
+impl Sink for Recorder {
     fn event(&mut self, event: &Event) -> Result<(), String> {
         self.0.lock().map_err(|e| e.to_string())?.push(event.clone());
         Ok(())
@@ -295,7 +295,7 @@ impl Sink for Told {
 /// Ends the run when it has come to a step.
 struct Stop {
     step: u64,
-    commands: crossbeam::channel::Sender<TellRun>,
+    commands: crossbeam::channel::Sender<RunCommand>,
 }
 
 impl Sink for Stop {
@@ -304,7 +304,7 @@ impl Sink for Stop {
             && s.step >= self.step
         {
             // one is enough
-            let _ = self.commands.try_send(TellRun::Stop);
+            let _ = self.commands.try_send(RunCommand::Stop);
         }
         Ok(())
     }
@@ -316,12 +316,14 @@ fn folder_in(out: &Path) -> Result<PathBuf, Box<dyn std::error::Error>> {
 
 /// By variant and step: losses on the three texts.
 fn losses(events: &[Event]) -> Vec<(usize, u64, Vec<f64>)> {
-    let of = |s: &Sample| Some(s.payload.part("losses")?.as_series()?.lines.first()?.y.clone());
-    let each = events.iter().filter_map(|e| match e {
-        Event::Sample(s) if s.channel.as_str() == channels::SYNAPSES_TEXTS => Some((s.variant, s.step, of(s)?)),
+    let of = |e: &Event| match e {
+        Event::Sample(s) => {
+            let losses = s.measurement::<TextLosses>()?.texts.iter().map(|t| t.loss).collect();
+            Some((s.variant, s.step, losses))
+        }
         _ => None,
-    });
-    each.collect()
+    };
+    events.iter().filter_map(of).collect()
 }
 
 #[test]
@@ -369,11 +371,11 @@ fn a_run_of_stages_stopped_anywhere_goes_on_bit_for_bit() -> Outcome {
     assert_eq!(straight.last().map(|(v, s, _)| (*v, *s)), Some((3, 13)));
     for stop in [4, 6, 8, 10, 11] {
         let out = tempfile::tempdir()?;
-        let mut told = losses(&train(stages(&set)?.0, Some(stop), out.path(), None)?);
+        let mut measured = losses(&train(stages(&set)?.0, Some(stop), out.path(), None)?);
         let folder = folder_in(out.path())?;
-        told.extend(losses(&train(stages(&set)?.0, None, out.path(), Some(&folder))?));
+        measured.extend(losses(&train(stages(&set)?.0, None, out.path(), Some(&folder))?));
         for one in &straight {
-            assert!(told.contains(one), "stopped at {stop}: {one:?} is not in {told:?}");
+            assert!(measured.contains(one), "stopped at {stop}: {one:?} is not in {measured:?}");
         }
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! The Concepts view driven by hand on a model that really trains: what it asks, what the trainer answers,
-//! and what it shows of that; its pictures in a tile as narrow as a small window's.
+//! The Concepts view driven by hand on a model that trains: what it asks, what the trainer answers, and what
+//! it shows of that; its pictures in a tile as narrow as a small window's.
 
 use std::{
     sync::{Arc, Mutex},
@@ -16,7 +16,7 @@ use orrery::{
     config::Config,
     gpu::offscreen::Offscreen,
     labs::{self, Lab},
-    telemetry::{Command, Event, Payload, Sink, channels},
+    telemetry::{Command, Event, Measurement, Sink, measurements::ConceptSearch},
     trainer::{self, Options},
     ui::{figure::Figure, mirror::Mirror, theme::Theme, views::synapses::Synapse},
 };
@@ -137,38 +137,39 @@ fn a_search_is_asked_answered_followed_and_refused() {
     harness.get_by_label("Find").click();
     harness.run_steps(2);
     assert!(!pass_on(&mut harness, &trained), "while one search is under way there is no other");
-    trained.wait(|e| matches!(e, Event::Sample(s) if s.channel.as_str() == channels::SYNAPSES_CONCEPTS));
+    trained.wait(|e| matches!(e, Event::Sample(s) if s.measurement::<ConceptSearch>().is_some()));
     trained.tell(&mut harness.state_mut().mirror);
     harness.run_steps(2);
-    let sample = harness.state().mirror.answer(0, channels::SYNAPSES_CONCEPTS).unwrap().clone();
+    let sample = harness.state().mirror.answer(0, ConceptSearch::CHANNEL).unwrap().clone();
     assert_eq!(sample.request, Some(1));
 
-    // What is shown is what was found.
-    let Some(Payload::Text(words)) = sample.payload.part("verdict") else { panic!("no verdict") };
-    assert!(says(&harness, &words[0]), "{words:?}");
+    // The view shows the measurement.
+    let search = sample.measurement::<ConceptSearch>().unwrap();
+    assert!(says(&harness, &search.verdict), "{}", search.verdict);
     assert!(!says(&harness, "Searching"));
     assert!(harness.state().subtitle.starts_with("step 12"), "{}", harness.state().subtitle);
-    let table = sample.payload.part("synapses").and_then(Payload::as_series).unwrap();
-    let line = |name: &str| table.lines.iter().find(|l| l.name == name).unwrap().y.clone();
-    assert!(table.lines.iter().all(|l| !l.name.ends_with(" es")), "the text has two languages");
+    assert!(search.synapses.iter().all(|s| s.languages.len() == 2), "the text has two languages");
     let drawn = rows(&harness);
     assert!(drawn.len() >= 5, "{drawn:?}");
     for (k, (label, rect)) in drawn.iter().enumerate() {
-        let (layer, y, x) = (line("layer")[k], line("y")[k], line("x")[k]);
-        assert!(label.starts_with(&format!("layer {layer}  y {y} \u{2192} x {x}, searched ")), "{label}");
-        assert!(label.contains(&format!("new {:.2}", line("both new")[k])), "{label}");
+        let s = &search.synapses[k];
+        let begin = format!("layer {}  y {} \u{2192} x {}, searched ", s.layer, s.i, s.j);
+        assert!(label.starts_with(&begin), "{label}");
+        assert!(label.contains(&format!("new {:.2}", s.correlation.both_new)), "{label}");
         assert!(rect.left() >= 0.0 && rect.right() <= TILE[0], "the tile cuts a row off: {rect:?}");
     }
     let csv = harness.state().csv.clone().unwrap();
-    assert_eq!(csv.lines().count(), table.x.len() + 1);
+    assert_eq!(csv.lines().count(), search.synapses.len() + 1);
+    let columns = |line: &str| line.split(',').count();
+    assert!(csv.lines().all(|l| columns(l) == 1 + 3 + 4 + 2 + 4 + 2 * 2 + 2), "{csv}");
 
     // A click puts a synapse in focus, for the reading and for the nouns below.
     let third = drawn[2].0.clone();
     harness.get_by_role_and_label(Role::Button, &third).click();
     harness.run_steps(2);
-    let of = |name: &str| line(name)[2] as usize;
-    assert_eq!(harness.state().selection.synapse, Some(Synapse { layer: of("layer"), i: of("y"), j: of("x") }));
-    let drives = format!("what drives layer {}  y {} \u{2192} x {}", of("layer"), of("y"), of("x"));
+    let s = &search.synapses[2];
+    assert_eq!(harness.state().selection.synapse, Some(Synapse { layer: s.layer, i: s.i, j: s.j }));
+    let drives = format!("what drives layer {}  y {} \u{2192} x {}", s.layer, s.i, s.j);
     let canvas = harness.get_by(|n| n.role() == Role::Canvas && n.label().is_some_and(|l| l.starts_with(&drives)));
     assert!(canvas.rect().height() > 60.0);
 

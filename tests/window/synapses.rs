@@ -13,7 +13,10 @@ use orrery::{
     models::Spec,
     nn::{Tap, Tensor, host},
     probe::{self, Finding, ProbeContext},
-    telemetry::{Args, Command, Event, Payload, Sample, Series, Sink, channels},
+    telemetry::{
+        Args, Command, Event, Measurement, Sink, channels,
+        measurements::{Activity, FiringShare, LayerActivity, Reading, Surprise},
+    },
     trainer::{self, Options, Plan},
     ui::{mirror::Mirror, views::synapses::Synapse},
 };
@@ -68,13 +71,8 @@ fn run(plan: Plan) -> Mirror {
     mirror
 }
 
-fn line<'a>(series: &'a Series, name: &str) -> &'a [f64] {
-    let names: Vec<&str> = series.lines.iter().map(|l| l.name.as_str()).collect();
-    &series.lines.iter().find(|l| l.name == name).unwrap_or_else(|| panic!("no {name} in {names:?}")).y
-}
-
-fn series<'a>(sample: &'a Sample, part: &str) -> &'a Series {
-    sample.payload.part(part).and_then(Payload::as_series).unwrap_or_else(|| panic!("no part {part}"))
+fn of<M: Measurement>(finding: &Finding) -> &M {
+    M::of(&finding.payload).unwrap_or_else(|| panic!("{} holds {:?}", M::CHANNEL, finding.payload))
 }
 
 #[test]
@@ -82,18 +80,22 @@ fn sparsity_begins_at_the_half_and_the_quarter_of_random_weights_and_falls() {
     let sizes =
         [("model.neurons", "512"), ("model.d_model", "32"), ("train.steps", "60"), ("probe.activity_every", "20")];
     let mirror = run(plan("synapses", &sizes));
-    let told = mirror.samples(0, channels::ACTIVITY);
-    assert_eq!(told.iter().map(|s| s.step).collect::<Vec<_>>(), [0, 20, 40, 60]);
-    let at = |k: usize, name: &str| {
-        let y = line(told[k].payload.as_series().unwrap(), name);
-        y.iter().sum::<f64>() / y.len() as f64
+    let samples = mirror.samples(0, Activity::CHANNEL);
+    assert_eq!(samples.iter().map(|s| s.step).collect::<Vec<_>>(), [0, 20, 40, 60]);
+    // The mean over layers.
+    let at = |k: usize, which: fn(&LayerActivity) -> FiringShare| {
+        let layers = &samples[k].measurement::<Activity>().unwrap().layers;
+        let mean = |of: fn(FiringShare) -> f64| layers.iter().map(|l| of(which(l))).sum::<f64>() / layers.len() as f64;
+        FiringShare { x: mean(|s| s.x), y: mean(|s| s.y) }
     };
     for k in 0..4 {
-        let (x, y) = (at(k, "x random"), at(k, "y random"));
+        let FiringShare { x, y } = at(k, |l| l.random_weights);
         assert!((x - 0.5).abs() < 0.06 && (y - 0.25).abs() < 0.06, "random weights fire {x} and {y}");
     }
-    assert!((at(0, "y") - at(0, "y random")).abs() < 0.06, "an untrained model is one of random weights");
-    assert!(at(3, "y") < 0.9 * at(3, "y random"), "{} of {}", at(3, "y"), at(3, "y random"));
+    let y = |k: usize| (at(k, |l| l.trained).y, at(k, |l| l.random_weights).y);
+    let ((begin, begin_random), (end, end_random)) = (y(0), y(3));
+    assert!((begin - begin_random).abs() < 0.06, "an untrained model is one of random weights");
+    assert!(end < 0.9 * end_random, "{end} of {end_random}");
     let loss = mirror.curve(0, channels::LOSS_TRAIN).unwrap();
     assert!(loss.last().unwrap() < 0.8 * loss.value_at(1).unwrap());
 }
@@ -118,7 +120,7 @@ fn text(words: &str) -> (&'static str, Value) {
 /// The followed synapse is the sum over tokens of what y of the layer before and x bring.
 #[test]
 fn reading_adds_up_what_the_layers_bring() -> Outcome {
-    // longer than two chunks, so that the state is at work
+    // Longer than two chunks, so that the state is used.
     let words =
         "the keeper of the old light found a small brass key under the stairs and kept it in his coat for years "
             .repeat(2);
@@ -140,35 +142,30 @@ fn reading_adds_up_what_the_layers_bring() -> Outcome {
         Ok((0..t).map(|s| all[(n / per_head * t + s) * per_head + n % per_head]).collect())
     };
     let (y, x) = (values("layers.1.y", wanted.0)?, values("layers.2.x", wanted.1)?);
-    let Payload::Bundle(_) = &finding.payload else { panic!("a bundle") };
-    let sigma = finding.payload.part("sigma").and_then(Payload::as_series).unwrap();
-    assert_eq!(sigma.lines[0].name, "17>90", "the asked one comes first");
+    let reading: &Reading = of(&finding);
+    let synapse = &reading.synapses[0];
+    assert_eq!((reading.layer, synapse.i, synapse.j), (2, 17, 90), "the asked one comes first");
     let mut sum = 0.0;
     for s in 0..t {
         sum += y[s] * x[s];
-        assert!(
-            (sigma.lines[0].y[s] - sum).abs() < 1e-4 * sum.abs().max(1e-3),
-            "{s}: {} and {sum}",
-            sigma.lines[0].y[s]
-        );
+        let sigma = synapse.sigma[s];
+        assert!((sigma - sum).abs() < 1e-4 * sum.abs().max(1e-3), "{s}: {sigma} and {sum}");
     }
-    let active = finding.payload.part("active").and_then(Payload::as_series).unwrap();
     let share = |path: &str, s: usize| {
         let all = host::to_f32(tap.get(path).unwrap()).unwrap();
         let on = (0..128).filter(|n| all[(n / per_head * t + s) * per_head + n % per_head] > 0.0).count();
         on as f64 / 128.0
     };
-    assert_eq!(line(active, "y0")[0], 0.0, "the first token has no past");
+    assert_eq!(reading.firing[0].y[0], 0.0, "the first token has no past");
     for s in [1, 63, 64, 150] {
-        assert_eq!(line(active, "x1")[s], share("layers.1.x", s), "{s}");
+        assert_eq!(reading.firing[1].x[s], share("layers.1.x", s), "{s}");
     }
-    // surprise is the cross-entropy of the parallel form
+    // The loss is the cross-entropy of the parallel form.
     let logits = model.logits(&Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu)?, &mut Tap::off())?;
-    let told = host::to_f64(&candle_nn::ops::log_softmax(&logits, candle_core::D::Minus1)?)?;
-    let loss = finding.payload.part("loss").and_then(Payload::as_series).unwrap();
-    assert!(loss.lines[0].y[0].is_nan());
+    let log_probs = host::to_f64(&candle_nn::ops::log_softmax(&logits, candle_core::D::Minus1)?)?;
+    assert!(reading.loss[0].is_nan());
     for s in 1..t {
-        assert!((loss.lines[0].y[s] + told[(s - 1) * 256 + ids[s] as usize]).abs() < 1e-4, "{s}");
+        assert!((reading.loss[s] + log_probs[(s - 1) * 256 + ids[s] as usize]).abs() < 1e-4, "{s}");
     }
     Ok(())
 }
@@ -184,12 +181,12 @@ fn a_neuron_that_is_not_there_is_named() {
 fn surprise_covers_a_period_of_every_word() -> Outcome {
     let (finding, _, _) = ask("surprise", &[("periods", Value::Int(3))])?;
     assert!(finding.about.contains("3 new words"), "{}", finding.about);
-    let trained = finding.payload.part("trained").and_then(Payload::as_series).unwrap();
-    assert_eq!((trained.x.len(), trained.lines.len()), (77, 6));
-    let octaves = finding.payload.part("octaves").and_then(Payload::as_series).unwrap();
-    // the mean over octaves is the mean over the letters of the phase
-    let of_word = line(trained, "y1")[13..21].iter().sum::<f64>() / 8.0;
-    let by_octave = line(octaves, "y1 memorised").iter().sum::<f64>() / 8.0;
+    let Surprise { trained, octaves, .. } = of(&finding);
+    assert_eq!((trained.layers.len(), octaves.len()), (3, 3));
+    assert!(trained.layers.iter().all(|l| (l.firing.x.len(), l.firing.y.len()) == (77, 77)));
+    // The mean over octaves is the mean over the letters of the phase.
+    let of_word = trained.layers[1].firing.y[13..21].iter().sum::<f64>() / 8.0;
+    let by_octave = octaves[1].memorised.iter().sum::<f64>() / 8.0;
     assert!((of_word - by_octave).abs() < 1e-9, "{of_word} and {by_octave}");
     Ok(())
 }
@@ -259,11 +256,11 @@ fn the_reading_view_plays_asks_and_follows_a_synapse() {
 #[test]
 fn a_click_on_the_graph_puts_a_synapse_in_focus() {
     let mirror = run(plan("synapses", &[("train.steps", "2")]));
-    let sample = mirror.sample_at(0, channels::READING, 2).unwrap().clone();
-    let lines = &series(&sample, "sigma").lines;
+    let sample = mirror.sample_at(0, Reading::CHANNEL, 2).unwrap().clone();
+    let synapses = &sample.measurement::<Reading>().unwrap().synapses;
     let mut harness = tile(mirror);
-    let canvas = harness.get_by_role_and_label(Role::Canvas, &format!("{} synapses as a graph", lines.len())).rect();
-    // somewhere on the left side there is an edge near each neuron
+    let canvas = harness.get_by_role_and_label(Role::Canvas, &format!("{} synapses as a graph", synapses.len())).rect();
+    // On the left side there is an edge near each neuron.
     let mut chosen = None;
     for k in 0..12 {
         let at = eframe::egui::pos2(
@@ -283,7 +280,7 @@ fn a_click_on_the_graph_puts_a_synapse_in_focus() {
         chosen = chosen.or(harness.state().selection.synapse);
     }
     let chosen = chosen.expect("an edge was hit");
-    assert!(lines.iter().any(|l| l.name == format!("{}>{}", chosen.i, chosen.j)), "{chosen:?}");
+    assert!(synapses.iter().any(|s| (s.i, s.j) == (chosen.i, chosen.j)), "{chosen:?}");
 }
 
 #[test]

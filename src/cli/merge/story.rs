@@ -1,5 +1,5 @@
-//! The story of a merge, told in the terminal and as files: the preset `synapses_merging` without a window,
-//! its losses and samples as a table, the four models as weights.
+//! `orrery merge-story`: the preset `synapses_merging` without a window, its losses and samples as a table,
+//! and the four models as weights. It does not know how a run is trained.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ use crate::{
     },
     models::Spec,
     store::{Reader, tensors},
-    telemetry::{Event, Payload, Sample, channels},
+    telemetry::{Event, measurements::TextLosses},
 };
 
 #[derive(Args)]
@@ -47,21 +47,21 @@ pub struct StoryArgs {
 /// What story.json holds.
 #[derive(Debug, Serialize)]
 struct Story {
-    /// Settings and curves are there.
+    /// The run folder, with settings and curves.
     run: PathBuf,
     texts: Vec<String>,
     prompts: Vec<String>,
-    models: Vec<Told>,
+    models: Vec<StoryModel>,
 }
 
 #[derive(Debug, Serialize)]
-struct Told {
+struct StoryModel {
     name: String,
     file: PathBuf,
     neurons: usize,
     /// Held-out nats a token, by text.
     loss: Vec<f64>,
-    /// What follows the prompt, by text.
+    /// What the model wrote after the prompt, by text.
     writes: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ pub fn run(args: &StoryArgs) -> Result<(), Failure> {
     std::fs::create_dir_all(&args.out)
         .map_err(|e| Failure::usage(format!("{} cannot be made: {e}", args.out.display())))?;
     let run = headless::train(lab, &config, &args.out.join("runs"), false)?;
-    let story = told(&run, &args.out)?;
+    let story = collect(&run, &args.out)?;
     let text = serde_json::to_string_pretty(&story).map_err(|e| Failure::run(e.to_string()))?;
     let path = args.out.join("story.json");
     std::fs::write(&path, text).map_err(|e| Failure::run(format!("{} cannot be written: {e}", path.display())))?;
@@ -89,23 +89,18 @@ pub fn run(args: &StoryArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the run found, and its models as files in `out`.
-fn told(run: &Path, out: &Path) -> Result<Story, Failure> {
-    let mut last: BTreeMap<usize, Sample> = BTreeMap::new();
+/// The newest measurement of each model of the run; writes the models as files into `out`.
+fn collect(run: &Path, out: &Path) -> Result<Story, Failure> {
+    let mut newest: BTreeMap<usize, TextLosses> = BTreeMap::new();
     for event in Reader::open(run).map_err(|e| Failure::run(e.to_string()))? {
         if let Event::Sample(s) = event
-            && s.channel.as_str() == channels::SYNAPSES_TEXTS
+            && let Some(measured) = s.measurement::<TextLosses>()
         {
-            last.insert(s.variant, s);
+            newest.insert(s.variant, measured.clone());
         }
     }
     let mut story = Story { run: run.to_owned(), texts: vec![], prompts: vec![], models: vec![] };
-    for (variant, sample) in last {
-        let words = |part: &str| match sample.payload.part(part) {
-            Some(Payload::Text(all)) => all.clone(),
-            _ => vec![],
-        };
-        let losses = sample.payload.part("losses").and_then(Payload::as_series);
+    for (variant, TextLosses { texts }) in newest {
         let name = merging::IDS.get(variant).copied().unwrap_or_default().to_owned();
         let Model { spec, weights } = export::newest(run, Some(&name))?;
         let Spec::Bdh(spec) = spec else { continue };
@@ -113,9 +108,10 @@ fn told(run: &Path, out: &Path) -> Result<Story, Failure> {
         let outward = outward_of(&spec, &weights)?;
         tensors::write_with(&file, &outward.tensors, &outward.metadata).map_err(|e| Failure::run(e.to_string()))?;
         let neurons = spec.resolved().map_err(super::usage)?.neurons;
-        let loss = losses.and_then(|s| s.lines.first()).map_or(vec![], |l| l.y.clone());
-        (story.texts, story.prompts) = (words("texts"), words("prompts"));
-        story.models.push(Told { name, file, neurons, loss, writes: words("writes") });
+        let loss = texts.iter().map(|t| t.loss).collect();
+        let writes = texts.iter().map(|t| t.continuation.clone()).collect();
+        (story.texts, story.prompts) = texts.into_iter().map(|t| (t.name, t.prompt)).unzip();
+        story.models.push(StoryModel { name, file, neurons, loss, writes });
     }
     Ok(story)
 }
@@ -132,7 +128,7 @@ fn table(story: &Story) -> String {
     }
     for (i, (text, prompt)) in story.texts.iter().zip(&story.prompts).enumerate() {
         lines.push(format!("\n{text} | {}", one_line(prompt)));
-        let writes = |m: &Told| m.writes.get(i).map(|w| format!("  {:<8}| {}", m.name, one_line(w)));
+        let writes = |m: &StoryModel| m.writes.get(i).map(|w| format!("  {:<8}| {}", m.name, one_line(w)));
         lines.extend(story.models.iter().filter_map(writes));
     }
     lines.join("\n")

@@ -11,23 +11,23 @@
 //! 3. **Short list.** In each layer the neurons y and x that respond most selectively: difference of mean
 //!    activity over its spread, averaged over languages, on the search half.
 //! 4. **Ranking** of all their pairs on the search half: rank-biserial correlation within languages, less a
-//!    standard error over nouns. No neuron more than twice among the first.
+//!    standard error over nouns. No neuron stands more than twice among the first.
 //! 5. **Confirmation** of the first ten, once, on new nouns in new frames: correlation over all
 //!    sentences; p by shuffling whole nouns; corrected for ten (Holm). By language likewise.
 //! 6. **Random weights.** The same search in untrained models of the same sizes.
-//! 7. **Verdict.** A synapse is confirmed if its corrected p is at most 0.05, it is told in at least two
-//!    languages, and it lies at least 0.4 above the best that any of ten has in any random model.
+//! 7. **Verdict.** A synapse is confirmed if its corrected p is at most 0.05, it is significant in at least
+//!    two languages, and it lies at least 0.4 above the best that any of ten has in any random model.
 
-mod answer;
 mod knowledge;
+mod measurement;
 mod question;
 mod reading;
 mod search;
 
 pub use knowledge::knows;
 pub use question::{Item, Noun, PRESETS, Question};
-pub use reading::{Place, Scalar};
-pub use search::{Found, Procedure, Strength, Synapse};
+pub use reading::{Scalar, Site};
+pub use search::{Procedure, SearchResult, Strength, Synapse};
 
 use super::{Finding, Probe, ProbeContext};
 use crate::{
@@ -35,7 +35,6 @@ use crate::{
     corpus::{Corpus, generated::parliament::labelled::SplitSide},
     models::Model,
     nn::{Device, Result},
-    telemetry::channels,
 };
 
 /// What the paper reports (section 6.3): one trained model, no random-weights baseline.
@@ -47,8 +46,11 @@ pub const LEVEL: f64 = 0.05;
 /// Random models of a question asked in the window.
 const RANDOM: usize = 3;
 
-/// The finder put to one model.
-pub fn find(model: &dyn Model, question: &Question, how: &Procedure, device: &Device) -> Result<Found> {
+/// The search put to one model.
+///
+/// # Errors
+/// If the model has no synapses or fewer than two layers.
+pub fn find(model: &dyn Model, question: &Question, how: &Procedure, device: &Device) -> Result<SearchResult> {
     let Some(model) = model.synapses() else { candle_core::bail!("synapses are looked for in a BDH model") };
     if model.spec().layers < 2 {
         candle_core::bail!("a synapse joins two layers; this model has one")
@@ -63,40 +65,43 @@ pub fn random(model: &dyn Model, corpus: &Corpus, seed: u64, device: &Device) ->
     model.to_spec().build(corpus.vocab(), seed.wrapping_add(1_000_003), device)
 }
 
-/// What a search comes to, beside the random models'.
+/// The outcome of a search against the same search in random models.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
-    /// Those of the found synapses that are confirmed, by their place in the ranking.
+    /// The confirmed synapses, by their place in the ranking.
     pub confirmed: Vec<usize>,
     /// The greatest correlation on new nouns in new frames that any of ten synapses has in any random model.
     pub random: f64,
+    /// In a sentence or two.
     pub words: String,
 }
 
 impl Verdict {
-    pub fn of(question: &Question, found: &Found, random: &[Found]) -> Self {
-        let best_random = random.iter().map(Found::best).fold(f64::NAN, f64::max);
+    pub fn of(question: &Question, search: &SearchResult, random: &[SearchResult]) -> Self {
+        let best_random = random.iter().map(SearchResult::best).fold(f64::NAN, f64::max);
         let languages = question.languages.len().min(2);
-        let confirmed: Vec<usize> = (0..found.synapses.len())
+        let confirmed: Vec<usize> = (0..search.synapses.len())
             .filter(|&k| {
-                let s = &found.synapses[k];
-                s.holm <= LEVEL && s.languages() >= languages && s.r(SplitSide::BothNew) >= best_random + MARGIN
+                let s = &search.synapses[k];
+                s.holm <= LEVEL
+                    && s.significant_languages() >= languages
+                    && s.r(SplitSide::BothNew) >= best_random + MARGIN
             })
             .collect();
         let words = match confirmed.first() {
             Some(&k) => {
-                let s = &found.synapses[k];
+                let s = &search.synapses[k];
                 format!(
                     "Confirmed: {} of {} synapses tell {}. The first, from y {} to x {} in layer {}, has {:.2} on new nouns in \
                      new frames and is told in {} of {} languages; the best of {} random models has {best_random:.2}.",
                     confirmed.len(),
-                    found.synapses.len(),
+                    search.synapses.len(),
                     question.concept,
-                    s.place.y,
-                    s.place.x,
-                    s.place.layer,
+                    s.site.y,
+                    s.site.x,
+                    s.site.layer,
                     s.r(SplitSide::BothNew),
-                    s.languages(),
+                    s.significant_languages(),
                     question.languages.len(),
                     random.len(),
                 )
@@ -105,7 +110,7 @@ impl Verdict {
                 "No synapse confirmed for {}. The first of the ranking has {:.2} on new nouns in new frames, the best of \
                  {} random models {best_random:.2}; a corrected p of at most {LEVEL}, two languages and a margin of {MARGIN} are asked for.",
                 question.concept,
-                found.first(),
+                search.first(),
                 random.len(),
             ),
         };
@@ -114,7 +119,7 @@ impl Verdict {
 }
 
 /// Arguments: `preset` (of [`PRESETS`]), or `with` and `without` (sentences, one a line); `random` (how many
-/// untrained models are searched too).
+/// untrained models are searched too). Makes a [`ConceptSearch`](crate::telemetry::measurements::ConceptSearch).
 pub struct Concepts;
 
 impl Probe for Concepts {
@@ -140,18 +145,18 @@ impl Probe for Concepts {
                 .map_err(candle_core::Error::Msg)?,
         };
         let how = Procedure::default();
-        let found = find(cx.model, &question, &how, cx.device)?;
+        let search = find(cx.model, &question, &how, cx.device)?;
         let count = match cx.args.get("random").and_then(Value::as_f64) {
             Some(n) if n >= 0.0 => (n as usize).min(16),
             _ => RANDOM,
         };
-        let mut nulls = vec![];
+        let mut random_searches = vec![];
         for k in 0..count as u64 {
             let model = random(cx.model, cx.corpus, cx.seed.wrapping_add(k), cx.device)?;
-            nulls.push(find(model.as_ref(), &question, &how, cx.device)?);
+            random_searches.push(find(model.as_ref(), &question, &how, cx.device)?);
         }
-        let payload = answer::payload(&question, &found, &nulls);
+        let measurement = measurement::concept_search(&question, &search, &random_searches)?;
         let about = format!("{}, {count} random models", question.describe());
-        Ok(vec![Finding { channel: channels::SYNAPSES_CONCEPTS, about, tokens: vec![], payload }])
+        Ok(vec![Finding::new(measurement, about, vec![])])
     }
 }

@@ -1,5 +1,5 @@
-//! Reads sentences and gives numbers of neurons and synapses: sums over a sentence, taken on the device, so
-//! that a whole sigma never exists. It does not know which sentences have the concept.
+//! Reads sentences and gives values of neurons and synapses: sums over a sentence, taken on the device, so
+//! that the full sigma is never formed. It does not know which sentences have the concept.
 
 use super::question::Item;
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 /// Values of activations (one kind, one layer) that a batch may hold.
 const AT_ONCE: usize = 1 << 22;
 
-/// What a sentence's synapse comes to; sigma(i,j) = sum_s y_{s,l-1}(i) x_{s,l}(j), over the sentence
+/// The scalar that a synapse is reduced to over a sentence; sigma(i,j) = sum_s y_{s,l-1}(i) x_{s,l}(j), over the sentence
 /// (bdh.md, Reading mode; raw, without the turn of RoPE).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scalar {
@@ -26,10 +26,10 @@ impl Scalar {
     pub const IDS: [(&str, Scalar); 3] = [("mean", Scalar::Mean), ("sum", Scalar::Sum), ("peak", Scalar::Peak)];
 }
 
-/// Where a synapse is: from neuron `y` of layer `layer - 1` to neuron `x` of layer `layer`, numbered over
+/// A synapse: from neuron `y` of layer `layer - 1` to neuron `x` of layer `layer`, numbered over
 /// all heads (h N + i).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
+pub struct Site {
     pub layer: usize,
     pub y: usize,
     pub x: usize,
@@ -42,8 +42,8 @@ pub(super) struct Side {
     pub x: Vec<usize>,
 }
 
-/// A batch of sentences in the making: which, their mask, and the activations.
-struct Read<'t> {
+/// A batch of sentences that was read: which, their mask, and the activations.
+struct ReadBatch<'t> {
     which: &'t [usize],
     mask: Tensor,     // (B,T,1)
     tokens: Vec<f32>, // (B)
@@ -51,7 +51,7 @@ struct Read<'t> {
     neurons: usize,
 }
 
-impl Read<'_> {
+impl ReadBatch<'_> {
     /// `(B, T, n)`, zero after the sentence's end; only the given neurons if any are given.
     fn activations(&self, kind: &str, layer: usize, of: Option<&[usize]>) -> Result<Tensor> {
         let path = format!("layers.{layer}.{kind}");
@@ -73,7 +73,7 @@ pub(super) struct Reader<'a> {
 
 impl Reader<'_> {
     /// Calls `f` with batches of sentences of about equal length.
-    fn each(&self, items: &[&Item], mut f: impl FnMut(&Read<'_>) -> Result<()>) -> Result<()> {
+    fn each(&self, items: &[&Item], mut f: impl FnMut(&ReadBatch<'_>) -> Result<()>) -> Result<()> {
         let spec = self.model.spec();
         let mut order: Vec<usize> = (0..items.len()).collect();
         order.sort_by_key(|&i| items[i].ids.len());
@@ -97,7 +97,7 @@ impl Reader<'_> {
             // Causal: what pads the end changes nothing before it.
             self.model.logits(&Tensor::from_slice(&ids, (which.len(), t), self.device)?, &mut tap)?;
             let mask = Tensor::from_slice(&mask, (which.len(), t, 1), self.device)?;
-            f(&Read { which, mask, tokens, tap, neurons: spec.neurons })?;
+            f(&ReadBatch { which, mask, tokens, tap, neurons: spec.neurons })?;
         }
         Ok(())
     }
@@ -147,15 +147,15 @@ impl Reader<'_> {
     }
 
     /// The given synapses, `(synapse, sentence)`: a list each.
-    pub fn synapses(&self, items: &[&Item], places: &[Place], scalar: Scalar) -> Result<Vec<Vec<f64>>> {
-        let mut all = vec![vec![0.0; items.len()]; places.len()];
+    pub fn synapses(&self, items: &[&Item], sites: &[Site], scalar: Scalar) -> Result<Vec<Vec<f64>>> {
+        let mut all = vec![vec![0.0; items.len()]; sites.len()];
         self.each(items, |read| {
             for layer in 1..self.model.spec().layers {
-                let here: Vec<usize> = (0..places.len()).filter(|&k| places[k].layer == layer).collect();
+                let here: Vec<usize> = (0..sites.len()).filter(|&k| sites[k].layer == layer).collect();
                 if here.is_empty() {
                     continue;
                 }
-                let of = |f: fn(&Place) -> usize| here.iter().map(|&k| f(&places[k])).collect::<Vec<_>>();
+                let of = |f: fn(&Site) -> usize| here.iter().map(|&k| f(&sites[k])).collect::<Vec<_>>();
                 let y = read.activations("y", layer - 1, Some(&of(|p| p.y)))?; // (B,T,K)
                 let steps = (y * read.activations("x", layer, Some(&of(|p| p.x)))?)?;
                 let found = match scalar {

@@ -1,9 +1,9 @@
 //! The search itself: a short list of neurons, a ranking of their pairs, and the confirmation of the first.
-//! Numbers only; how they are told is another file's affair.
+//! It does not know how its result is recorded or shown.
 
 use super::{
     question::{Item, Question},
-    reading::{Place, Reader, Scalar, Side},
+    reading::{Reader, Scalar, Side, Site},
 };
 use crate::{
     analysis::{clusters::Clusters, many_tests::holm},
@@ -11,7 +11,7 @@ use crate::{
     nn::Result,
 };
 
-/// How it is done: fixed before looking; see the head of [`super`].
+/// The parameters of the search, fixed before looking; see [`super`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Procedure {
     pub scalar: Scalar,
@@ -31,7 +31,7 @@ impl Default for Procedure {
     }
 }
 
-/// How well a synapse tells sentences with the concept from others, in one part of the split.
+/// How well a synapse separates sentences with the concept from others, in one part of the split.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Strength {
     pub part: SplitSide,
@@ -46,10 +46,10 @@ pub struct Strength {
     pub p_by_language: Vec<f64>,
 }
 
-/// A synapse that was confirmed, or not.
+/// A synapse of the short list with its tests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Synapse {
-    pub place: Place,
+    pub site: Site,
     /// In the order of [`SplitSide::ALL`]; parts without sentences are left out.
     pub strengths: Vec<Strength>,
     /// p on new nouns in new frames, corrected for how many synapses were confirmed (Holm).
@@ -68,21 +68,23 @@ impl Synapse {
         self.strength(part).map_or(f64::NAN, |s| s.r)
     }
 
-    /// In how many languages it is told on new nouns in new frames (corrected p at most 0.05).
-    pub fn languages(&self) -> usize {
+    /// In how many languages its correlation on new nouns in new frames is significant (corrected p at most
+    /// 0.05).
+    pub fn significant_languages(&self) -> usize {
         self.strength(SplitSide::BothNew).map_or(0, |s| s.p_by_language.iter().filter(|p| **p <= 0.05).count())
     }
 }
 
-/// What a search found: synapses in the order of the ranking.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct SearchResult {
     /// How many pairs were ranked.
     pub searched: usize,
+    /// In the order of the ranking.
     pub synapses: Vec<Synapse>,
 }
 
-impl Found {
+impl SearchResult {
     /// The greatest correlation of any confirmed synapse on new nouns in new frames.
     pub fn best(&self) -> f64 {
         self.synapses.iter().map(|s| s.r(SplitSide::BothNew)).fold(f64::NAN, f64::max)
@@ -94,36 +96,37 @@ impl Found {
     }
 }
 
-/// The whole procedure put to one model.
-pub(super) fn search(reader: &Reader<'_>, question: &Question, how: &Procedure) -> Result<Found> {
+/// The procedure applied to one model.
+pub(super) fn search(reader: &Reader<'_>, question: &Question, how: &Procedure) -> Result<SearchResult> {
     let items: Vec<&Item> = question.of(SplitSide::Search).collect();
     let sides = shortlist(reader, question, &items, how)?;
     let values = reader.pairs(&items, &sides, how.scalar)?;
     let strata = Strata::new(question, &items);
-    let mut ranked: Vec<(f64, Place)> = vec![];
+    let mut ranked: Vec<(f64, Site)> = vec![];
     for (Side { layer, y: ys, x: xs }, values) in sides.iter().zip(&values) {
         let size = ys.len() * xs.len();
         for pair in 0..size {
             let of_pair: Vec<f64> = (0..items.len()).map(|s| f64::from(values[s * size + pair])).collect();
-            let place = Place { layer: *layer, y: ys[pair / xs.len()], x: xs[pair % xs.len()] };
-            ranked.push((strata.score(&of_pair, how.caution), place));
+            let site = Site { layer: *layer, y: ys[pair / xs.len()], x: xs[pair % xs.len()] };
+            ranked.push((strata.score(&of_pair, how.caution), site));
         }
     }
     let searched = ranked.len();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let places = varied(&ranked, how.confirmed);
-    Ok(Found { searched, synapses: confirm(reader, question, &places, how)? })
+    let sites = varied(&ranked, how.confirmed);
+    Ok(SearchResult { searched, synapses: confirm(reader, question, &sites, how)? })
 }
 
-/// The first of a ranking, no neuron of a side more than twice: ten shadows of one neuron are one finding.
-fn varied(ranked: &[(f64, Place)], count: usize) -> Vec<Place> {
-    let mut taken: Vec<Place> = vec![];
-    for (_, place) in ranked {
-        let shared = |same: fn(&Place, &Place) -> bool| taken.iter().filter(|t| same(t, place)).count();
+/// The first of a ranking with no neuron of a side more than twice: ten synapses of one neuron would be one
+/// finding.
+fn varied(ranked: &[(f64, Site)], count: usize) -> Vec<Site> {
+    let mut taken: Vec<Site> = vec![];
+    for (_, site) in ranked {
+        let shared = |same: fn(&Site, &Site) -> bool| taken.iter().filter(|t| same(t, site)).count();
         let same_y = shared(|a, b| (a.layer, a.y) == (b.layer, b.y));
         let same_x = shared(|a, b| (a.layer, a.x) == (b.layer, b.x));
         if same_y < 2 && same_x < 2 {
-            taken.push(*place);
+            taken.push(*site);
         }
         if taken.len() == count {
             break;
@@ -237,16 +240,16 @@ impl Strata {
     }
 }
 
-fn confirm(reader: &Reader<'_>, question: &Question, places: &[Place], how: &Procedure) -> Result<Vec<Synapse>> {
+fn confirm(reader: &Reader<'_>, question: &Question, sites: &[Site], how: &Procedure) -> Result<Vec<Synapse>> {
     let items: Vec<&Item> = question.items.iter().collect();
-    let values = reader.synapses(&items, places, how.scalar)?;
-    let mut synapses: Vec<Synapse> = places
+    let values = reader.synapses(&items, sites, how.scalar)?;
+    let mut synapses: Vec<Synapse> = sites
         .iter()
         .zip(&values)
-        .map(|(&place, values)| {
+        .map(|(&site, values)| {
             let strengths =
                 SplitSide::ALL.iter().filter_map(|&part| strength(question, &items, values, part, how)).collect();
-            Synapse { place, strengths, holm: 1.0, by_noun: by_noun(question, &items, values) }
+            Synapse { site, strengths, holm: 1.0, by_noun: by_noun(question, &items, values) }
         })
         .collect();
     let p: Vec<f64> = synapses.iter().map(|s| s.strength(SplitSide::BothNew).map_or(1.0, |s| s.p)).collect();
@@ -272,16 +275,16 @@ fn strength(q: &Question, items: &[&Item], values: &[f64], part: SplitSide, how:
         let with: Vec<bool> = nouns.iter().map(|n| q.nouns[*n].with).collect();
         Clusters::new(&some.iter().map(|s| s.0).collect::<Vec<_>>(), &at, &with)
     };
-    let whole = clusters(&all);
+    let pooled = clusters(&all);
     // The seeds are fixed: the same question has the same answer.
     let languages: Vec<Clusters> = (0..q.languages.len()).map(|l| clusters(&of(Some(l)))).collect();
     let p_of = |c: &Clusters, seed: u64| c.permutation_p(how.draws, seed);
     let confirms = part == SplitSide::BothNew;
     Some(Strength {
         part,
-        r: whole.rank_biserial(),
-        interval: if confirms { whole.bootstrap(how.draws.min(1999), 1) } else { (f64::NAN, f64::NAN) },
-        p: if confirms { p_of(&whole, 2) } else { f64::NAN },
+        r: pooled.rank_biserial(),
+        interval: if confirms { pooled.bootstrap(how.draws.min(1999), 1) } else { (f64::NAN, f64::NAN) },
+        p: if confirms { p_of(&pooled, 2) } else { f64::NAN },
         by_language: languages.iter().map(Clusters::rank_biserial).collect(),
         p_by_language: if confirms {
             holm(&languages.iter().enumerate().map(|(l, c)| p_of(c, 3 + l as u64)).collect::<Vec<_>>())

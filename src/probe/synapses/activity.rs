@@ -3,18 +3,18 @@
 
 use super::{
     super::{Finding, Probe, ProbeContext},
-    firing::{self, Part},
-    line_name, model, random, synapses_of,
+    count,
+    firing::{self, Activation},
+    model, random, synapses_of,
 };
 use crate::{
     models::{Model, capabilities::SynapseModel},
     nn::Result,
-    telemetry::{Line, Payload, Series, channels},
+    telemetry::measurements::{self, FiringShare, LayerActivity},
 };
 
-/// Arguments: `windows` (4) held-out windows of `window` (128) tokens. Answers a series over layers with
-/// lines `x`, `y`, `x random`, `y random`; position 0 of a window, where y is zero by construction, is left
-/// out.
+/// Arguments: `windows` (4) held-out windows of `window` (128) tokens. Makes a [`measurements::Activity`];
+/// position 0 of a window, where y is zero by construction, is left out.
 pub struct Activity;
 
 impl Probe for Activity {
@@ -27,33 +27,23 @@ impl Probe for Activity {
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let whole = |name: &str, usual: f64| {
-            cx.args.get(name).and_then(|v| v.as_f64()).unwrap_or(usual).clamp(2.0, 4096.0) as usize
-        };
-        let (count, len) = (whole("windows", 4.0), whole("window", 128.0));
+        let (count, len) = (count(cx, "windows", 4.0, 2.0, 4096.0), count(cx, "window", 128.0, 2.0, 4096.0));
         let windows = cx.corpus.held_out(count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
         let model = model(cx)?;
-        let layers = model.spec().layers;
-        let [x, y] = shares(model, &windows.inputs, windows.len, cx)?;
+        let trained = shares(model, &windows.inputs, windows.len, cx)?;
         let random = random(cx)?;
-        let [x_random, y_random] = shares(synapses_of(random.as_ref())?, &windows.inputs, windows.len, cx)?;
-        let line = |name: &str, y| Line { name: name.into(), y };
-        let payload = Payload::Series(Series {
-            x_label: "layer".into(),
-            y_label: "share of neurons that fire".into(),
-            x: (0..layers).map(|l| l as f64).collect(),
-            lines: vec![line("x", x), line("y", y), line("x random", x_random), line("y random", y_random)],
-        });
+        let random_weights = shares(synapses_of(random.as_ref())?, &windows.inputs, windows.len, cx)?;
+        let layers = trained.into_iter().zip(random_weights);
+        let layers = layers.map(|(trained, random_weights)| LayerActivity { trained, random_weights }).collect();
         let about =
             format!("{} held-out windows of {} tokens, the first token of each left out", windows.rows, windows.len);
-        Ok(vec![Finding { channel: channels::ACTIVITY, about, tokens: vec![], payload }])
+        Ok(vec![Finding::new(measurements::Activity { layers }, about, vec![])])
     }
 }
 
-/// Mean share of x and of y that fires, by layer.
-fn shares(model: &dyn SynapseModel, ids: &[u32], len: usize, cx: &ProbeContext<'_>) -> Result<[Vec<f64>; 2]> {
-    let layers = model.spec().layers;
-    let mut sums = [vec![0.0; layers], vec![0.0; layers]];
+/// Mean shares of x and of y above zero, one entry a layer. `ids`: windows of `len` tokens.
+fn shares(model: &dyn SynapseModel, ids: &[u32], len: usize, cx: &ProbeContext<'_>) -> Result<Vec<FiringShare>> {
+    let mut sums = vec![FiringShare { x: 0.0, y: 0.0 }; model.spec().layers];
     let mut counted = 0usize;
     for row in ids.chunks(len) {
         firing::read(model, row, cx.device, |chunk| {
@@ -62,18 +52,14 @@ fn shares(model: &dyn SynapseModel, ids: &[u32], len: usize, cx: &ProbeContext<'
                     continue;
                 }
                 counted += 1;
-                for (l, layer) in chunk.layers.iter().enumerate() {
-                    sums[0][l] += layer.active(Part::X, token);
-                    sums[1][l] += layer.active(Part::Y, token);
+                for (sum, layer) in sums.iter_mut().zip(&chunk.layers) {
+                    sum.x += layer.active(Activation::X, token);
+                    sum.y += layer.active(Activation::Y, token);
                 }
             }
             Ok(())
         })?;
     }
-    Ok(sums.map(|s| s.into_iter().map(|v| v / counted.max(1) as f64).collect()))
-}
-
-/// Names of the lines of an answer over tokens, layer by layer.
-pub(super) fn names(layers: usize) -> Vec<String> {
-    ["x", "y"].iter().flat_map(|p| (0..layers).map(move |l| line_name(p, l))).collect()
+    let tokens = counted.max(1) as f64;
+    Ok(sums.into_iter().map(|s| FiringShare { x: s.x / tokens, y: s.y / tokens }).collect())
 }

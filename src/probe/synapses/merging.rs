@@ -1,11 +1,11 @@
-//! What merging with another model would keep: the held-out loss of this model, of the other and of both
-//! side by side, on every text at hand.
+//! What merging with another model would keep: held-out losses of this model, of the other and of both
+//! side by side, on every text at hand. The merge itself is [`crate::models::bdh::merge`].
 
 use std::path::Path;
 
 use super::{
     super::{Finding, Probe, ProbeContext},
-    model,
+    count, model,
 };
 use crate::{
     config::Value,
@@ -18,16 +18,18 @@ use crate::{
         },
     },
     nn::{Batch, Device, Result, Tensor, host},
-    telemetry::{Matrix, Payload, channels},
+    telemetry::{
+        Array,
+        measurements::{self, ModelLosses},
+    },
 };
 
-/// Generated texts that are asked about beside the run's own, where tokens are bytes.
+/// Generated texts on which losses are measured beside the run's own, where tokens are bytes.
 const TEXTS: [&str; 4] = ["harbour", "garden", "observatory", "letters"];
 const BYTES: usize = 256;
 
-/// Arguments: `with`, a checkpoint of the other model (without it there is no answer); `windows` (8) of
-/// `window` (128) tokens a text. Answers a bundle: `losses` (Matrix, models by texts, nats), `models`,
-/// `texts` and `told` (what was done, as text).
+/// Arguments: `with`, a checkpoint of the other model (without it nothing is measured); `windows` (8) of
+/// `window` (128) tokens a text. Makes a [`measurements::Merging`].
 pub struct Merging;
 
 impl Probe for Merging {
@@ -44,10 +46,7 @@ impl Probe for Merging {
             Some(Value::Text(path)) if !path.trim().is_empty() => path.trim().to_owned(),
             _ => return Ok(vec![]),
         };
-        let whole = |name: &str, usual: f64| {
-            cx.args.get(name).and_then(|v| v.as_f64()).unwrap_or(usual).clamp(2.0, 4096.0) as usize
-        };
-        let (count, len) = (whole("windows", 8.0), whole("window", 128.0));
+        let (count, len) = (count(cx, "windows", 8.0, 2.0, 4096.0), count(cx, "window", 128.0, 2.0, 4096.0));
         let (this, device) = (model(cx)?, cx.device);
         let weights = this.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().detach())).collect();
         let mine = Parent { name: "this model".into(), spec: this.spec().clone(), weights };
@@ -57,44 +56,40 @@ impl Probe for Merging {
         let other = Parent { name: name.clone(), spec: file.spec.clone(), weights };
         let merged = merge(&mine, &other)?;
         let vocab = cx.corpus.vocab();
-        let stand_up = |spec, weights: &[_]| stand_up(spec, weights, vocab, device);
-        let models = [
-            (format!("this, {} neurons", mine.spec.neurons), None),
-            (format!("{name}, {} neurons", other.spec.neurons), Some(stand_up(&other.spec, &other.weights)?)),
-            (format!("merged, {} neurons", merged.spec.neurons), Some(stand_up(&merged.spec, &merged.weights)?)),
-        ];
+        let build = |spec, weights: &[_]| build(spec, weights, vocab, device);
         let texts = texts(cx.corpus, count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
-        let mut losses = vec![];
-        for (_, model) in &models {
-            for (_, windows) in &texts {
-                losses.push(loss(model.as_deref().unwrap_or(&*cx.model), windows, device)? as f32);
-            }
-        }
-        let matrix = Matrix {
-            rows: models.len(),
-            cols: texts.len(),
-            data: losses,
-            row_label: "model".into(),
-            col_label: "text".into(),
+        let (other_model, merged_model) = (build(&other.spec, &other.weights)?, build(&merged.spec, &merged.weights)?);
+        let losses = |model: &dyn Model| losses(model, &texts, device);
+        let merging = measurements::Merging {
+            this: ModelLosses { name: "this".into(), neurons: mine.spec.neurons, losses: losses(&*cx.model)? },
+            other: ModelLosses { name, neurons: other.spec.neurons, losses: losses(other_model.as_ref())? },
+            merged: ModelLosses {
+                name: "merged".into(),
+                neurons: merged.spec.neurons,
+                losses: losses(merged_model.as_ref())?,
+            },
+            notes: merged.notes,
+            texts: texts.iter().map(|t| t.0.clone()).collect(),
         };
-        let payload = Payload::Bundle(vec![
-            ("losses".into(), Payload::Matrix(matrix)),
-            ("models".into(), Payload::Text(models.into_iter().map(|m| m.0).collect())),
-            ("texts".into(), Payload::Text(texts.into_iter().map(|t| t.0).collect())),
-            ("told".into(), Payload::Text(merged.notes)),
-        ]);
         let about = format!("{count} held-out windows of {len} tokens a text");
-        Ok(vec![Finding { channel: channels::MERGING, about, tokens: vec![], payload }])
+        Ok(vec![Finding::new(merging, about, vec![])])
     }
 }
 
-fn stand_up(spec: &BdhSpec, weights: &[(String, Tensor)], vocab: usize, device: &Device) -> Result<Box<dyn Model>> {
+/// One a text, nats a token. `texts`: names and windows.
+fn losses(model: &dyn Model, texts: &[(String, Windows)], device: &Device) -> Result<Array> {
+    let losses = texts.iter().map(|(_, windows)| Ok(loss(model, windows, device)? as f32));
+    Array::new([texts.len()], losses.collect::<Result<_>>()?).map_err(candle_core::Error::wrap)
+}
+
+/// A model of these sizes and weights; the state that a run carries on is left out.
+fn build(spec: &BdhSpec, weights: &[(String, Tensor)], vocab: usize, device: &Device) -> Result<Box<dyn Model>> {
     let model = models::Spec::Bdh(spec.clone()).build(vocab, 0, device)?;
     weights.iter().filter(|(n, _)| !n.starts_with("carried.")).try_for_each(|(n, t)| model.params().load(n, t))?;
     Ok(model)
 }
 
-/// The run's own text first.
+/// Names and held-out windows of the texts; the run's own comes first.
 fn texts(corpus: &Corpus, count: usize, len: usize) -> std::result::Result<Vec<(String, Windows)>, CorpusError> {
     let about = corpus.describe();
     let own = about.split([',', '(']).next().unwrap_or_default().trim().to_owned();

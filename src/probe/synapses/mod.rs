@@ -1,4 +1,4 @@
-//! Questions put to BDH: which neurons fire, and what a synapse holds while a text is read.
+//! Probes of BDH: which neurons fire, and what a synapse holds while a text is read.
 
 mod activity;
 mod firing;
@@ -30,13 +30,13 @@ fn synapses_of(model: &dyn Model) -> Result<&dyn SynapseModel> {
     }
 }
 
-/// The same model with random weights: what every number here is held against.
+/// A model of the same sizes with random weights, the baseline of every number here.
 fn random(cx: &ProbeContext<'_>) -> Result<Box<dyn Model>> {
-    // a seed of its own, so that it is not the model's own beginning
+    // Not the run's own seed, which would give the weights that the model began with.
     cx.model.to_spec().build(cx.corpus.vocab(), cx.seed ^ hash("random weights"), cx.device)
 }
 
-/// How a line of one layer is called: `x2`.
-fn line_name(part: &str, layer: usize) -> String {
-    format!("{part}{layer}")
+/// An argument that is a count, `default` where it is not given, at least `least`.
+fn count(cx: &ProbeContext<'_>, name: &str, default: f64, least: f64, most: f64) -> usize {
+    cx.args.get(name).and_then(|v| v.as_f64()).unwrap_or(default).clamp(least, most) as usize
 }

@@ -1,31 +1,32 @@
 //! A text read token by token, and what chosen synapses hold meanwhile: sigma(i, j) = sum over s <= t of
 //! y_{s, l-1}(i) x_{s, l}(j) (the paper's equation (16)), turned by U^(t-s) or raw. The full sigma has n^2
-//! entries and is never formed: of a few dozen neurons that fire most all pairs are followed.
+//! entries and is never formed: the pairs of a few dozen neurons with large values are followed.
 
 use super::{
     super::{Finding, Probe, ProbeContext, passage::Passage},
-    activity,
-    firing::{self, Layer, Part},
+    firing::{self, Activation, LayerActivations},
     model,
 };
 use crate::{
     config::Value,
     models::{Model, bdh::BdhSpec},
     nn::{Result, fused::linear_attention::decays},
-    telemetry::{Line, Payload, Series, channels},
+    telemetry::{
+        Args,
+        measurements::{self, LayerFiring, NeuronTrace, SynapseTrace},
+    },
 };
 
 /// Arguments: `text` (else a held-out passage, `passage` its number), `longest` (512 tokens), `layer` (that
 /// of x; the last), `rotated` (true), `rank` (`sudden`, by the largest gain at one token, or `strong`, by the
-/// raw value at the end), and `i`, `j`: a synapse to follow whatever its rank. Answers a bundle of series over
-/// tokens: `sigma` (a line a synapse, the asked one first, named `i>j`), `y` and `x` (of the neurons at
-/// their ends, named by number), `active` (`x0`.., `y0`.., shares that fire), `loss` (nats).
+/// raw value at the end), and `i`, `j`: a synapse to follow whatever its rank. Makes a
+/// [`measurements::Reading`].
 pub struct Reading;
 
-/// Neurons of each end that are followed.
+/// Neurons followed at each end.
 const FOLLOWED: usize = 48;
-/// Synapses that are told.
-const TOLD: usize = 12;
+/// Synapses in the measurement.
+const MEASURED: usize = 12;
 
 impl Probe for Reading {
     fn id(&self) -> &'static str {
@@ -37,91 +38,118 @@ impl Probe for Reading {
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let number = |name: &str| cx.args.get(name).and_then(|v| v.as_f64());
-        let longest = number("longest").unwrap_or(512.0).clamp(2.0, 100_000.0) as usize;
-        let passage = Passage::of(cx, longest)?;
         let spec = model(cx)?.spec().clone();
-        let layer = number("layer").map_or(spec.layers - 1, |l| (l.max(1.0) as usize).min(spec.layers - 1));
-        let neuron = |name: &str| match number(name) {
-            Some(v) if v >= 0.0 && (v as usize) < spec.neurons => Ok(Some(v as usize)),
-            Some(v) => candle_core::bail!("neuron {v} is not one of 0..{}", spec.neurons),
-            None => Ok(None),
-        };
-        let asked = neuron("i")?.zip(neuron("j")?);
-        let rotated = !matches!(cx.args.get("rotated"), Some(Value::Switch(false)));
-        let strong = cx.args.get("rank").is_some_and(|v| v.to_string() == "strong");
-
+        let options = Options::of(cx.args, &spec)?;
+        let passage = Passage::of(cx, options.longest)?;
+        let layer = options.layer;
         let (peaks, tokens) = first_pass(cx, &passage.ids, layer)?;
         let mut ends = peaks.map(|p| highest(&p, FOLLOWED));
-        if let Some((i, j)) = asked {
-            for (end, neuron) in ends.iter_mut().zip([i, j]) {
+        if let Some(synapse) = options.synapse {
+            for (end, neuron) in ends.iter_mut().zip([synapse.i, synapse.j]) {
                 if !end.contains(&neuron) {
                     end.push(neuron);
                 }
             }
         }
         let paths = second_pass(cx, &passage.ids, layer, &ends)?;
-        let told = paths.choose(strong, asked);
-        let u = |j: usize| if rotated { Turn::of(&spec, j) } else { Turn::NONE };
-
-        let x: Vec<f64> = passage.positions();
-        let over = |y_label: &str, lines: Vec<Line>| {
-            let series = Series { x_label: "position (tokens)".into(), y_label: y_label.into(), x: x.clone(), lines };
-            Payload::Series(series)
+        let chosen = paths.choose(options.rank, options.synapse);
+        let rotation = |j: usize| if options.rotated { Rotation::of(&spec, j) } else { Rotation::NONE };
+        let trace = |s: &Synapse| SynapseTrace { i: s.i, j: s.j, sigma: paths.sigma(*s, rotation(s.j)).into() };
+        let reading = measurements::Reading {
+            layer,
+            synapses: chosen.iter().map(trace).collect(),
+            y: paths.traces(End::Y, chosen.iter().map(|s| s.i).collect()),
+            x: paths.traces(End::X, chosen.iter().map(|s| s.j).collect()),
+            firing: tokens.firing,
+            loss: tokens.loss.into(),
         };
-        let sigma = told.iter().map(|&(i, j)| Line { name: format!("{i}>{j}"), y: paths.sigma(i, j, u(j)) }).collect();
-        let end = |which: usize, part: &[Vec<f32>]| {
-            let mut all: Vec<usize> = told.iter().map(|&(i, j)| if which == 0 { i } else { j }).collect();
-            all.sort_unstable();
-            all.dedup();
-            let values = |n: usize| part[paths.place(which, n)].iter().map(|v| f64::from(*v)).collect();
-            all.into_iter().map(|n| Line { name: n.to_string(), y: values(n) }).collect::<Vec<_>>()
-        };
-        let active = activity::names(spec.layers).into_iter().zip(tokens.active).map(|(name, y)| Line { name, y });
-        let payload = Payload::Bundle(vec![
-            ("sigma".into(), over("synapse", sigma)),
-            ("y".into(), over("y", end(0, &paths.y))),
-            ("x".into(), over("x", end(1, &paths.x))),
-            ("active".into(), over("share of neurons that fire", active.collect())),
-            ("loss".into(), over("loss (nats)", vec![Line { name: "loss".into(), y: tokens.loss }])),
-            ("layer".into(), Payload::Scalar(layer as f64)),
-        ]);
-        let how = if rotated { "as the model sees it" } else { "without rotation" };
+        let how = if options.rotated { "as the model sees it" } else { "without rotation" };
         let about = format!("{}, synapses from y of layer {} to x of layer {layer}, {how}", passage.about, layer - 1);
-        Ok(vec![Finding { channel: channels::READING, about, tokens: passage.tokens, payload }])
+        Ok(vec![Finding::new(reading, about, passage.tokens)])
     }
 }
 
-/// What is told of every token.
-struct Tokens {
-    /// x of every layer, then y of every layer.
-    active: Vec<Vec<f64>>,
+/// A synapse from neuron i of y to neuron j of x.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Synapse {
+    i: usize,
+    j: usize,
+}
+
+/// By what synapses are ranked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rank {
+    /// The largest gain at one token.
+    Sudden,
+    /// The raw value at the end.
+    Strong,
+}
+
+/// The probe's arguments.
+struct Options {
+    longest: usize,
+    /// That of x.
+    layer: usize,
+    rotated: bool,
+    rank: Rank,
+    /// The synapse to follow whatever its rank.
+    synapse: Option<Synapse>,
+}
+
+impl Options {
+    /// # Errors
+    /// If a neuron is not one of the model's.
+    fn of(args: &Args, spec: &BdhSpec) -> Result<Self> {
+        let number = |name: &str| args.get(name).and_then(|v| v.as_f64());
+        let neuron = |name: &str| match number(name) {
+            Some(v) if v >= 0.0 && (v as usize) < spec.neurons => Ok(Some(v as usize)),
+            Some(v) => candle_core::bail!("neuron {v} is not one of 0..{}", spec.neurons),
+            None => Ok(None),
+        };
+        let last = spec.layers - 1;
+        let is_strong = args.get("rank").is_some_and(|v| v.to_string() == "strong");
+        Ok(Self {
+            longest: number("longest").unwrap_or(512.0).clamp(2.0, 100_000.0) as usize,
+            layer: number("layer").map_or(last, |l| (l.max(1.0) as usize).min(last)),
+            rotated: !matches!(args.get("rotated"), Some(Value::Switch(false))),
+            rank: if is_strong { Rank::Strong } else { Rank::Sudden },
+            synapse: neuron("i")?.zip(neuron("j")?).map(|(i, j)| Synapse { i, j }),
+        })
+    }
+}
+
+/// What is measured at every token.
+struct TokenValues {
+    /// One entry a layer.
+    firing: Vec<LayerFiring>,
+    /// Nats.
     loss: Vec<f64>,
 }
 
-/// The largest value of every y of the layer before and every x of the layer, and what is told of tokens.
-fn first_pass(cx: &ProbeContext<'_>, ids: &[u32], layer: usize) -> Result<([Vec<f32>; 2], Tokens)> {
+/// The largest values of y of the layer before and of x of the layer, `(n)` each, and the values at every
+/// token.
+fn first_pass(cx: &ProbeContext<'_>, ids: &[u32], layer: usize) -> Result<([Vec<f32>; 2], TokenValues)> {
     let model = model(cx)?;
     let (layers, n) = (model.spec().layers, model.spec().neurons);
     let mut peaks = [vec![0f32; n], vec![0f32; n]];
-    let mut tokens = Tokens { active: vec![vec![]; 2 * layers], loss: vec![] };
+    let mut tokens = TokenValues { firing: vec![LayerFiring::default(); layers], loss: vec![] };
     firing::read(model, ids, cx.device, |chunk| {
         for token in 0..chunk.tokens {
-            for (l, each) in chunk.layers.iter().enumerate() {
-                tokens.active[l].push(each.active(Part::X, token));
-                tokens.active[layers + l].push(each.active(Part::Y, token));
+            for (firing, activations) in tokens.firing.iter_mut().zip(&chunk.layers) {
+                firing.x.0.push(activations.active(Activation::X, token));
+                firing.y.0.push(activations.active(Activation::Y, token));
             }
-            raise(&mut peaks[0], &chunk.layers[layer - 1], Part::Y, token);
-            raise(&mut peaks[1], &chunk.layers[layer], Part::X, token);
+            raise(&mut peaks[0], &chunk.layers[layer - 1], Activation::Y, token);
+            raise(&mut peaks[1], &chunk.layers[layer], Activation::X, token);
         }
-        tokens.loss.extend(chunk.surprise);
+        tokens.loss.extend(chunk.loss);
         Ok(())
     })?;
     Ok((peaks, tokens))
 }
 
-fn raise(peaks: &mut [f32], layer: &Layer, part: Part, token: usize) {
-    peaks.iter_mut().zip(layer.row(part, token)).for_each(|(p, v)| *p = p.max(v));
+fn raise(peaks: &mut [f32], layer: &LayerActivations, which: Activation, token: usize) {
+    peaks.iter_mut().zip(layer.row(which, token)).for_each(|(p, v)| *p = p.max(v));
 }
 
 /// The `count` neurons with the largest values, largest first; ties by number.
@@ -132,27 +160,34 @@ fn highest(values: &[f32], count: usize) -> Vec<usize> {
     all
 }
 
+/// The two ends of a synapse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Y = 0,
+    X = 1,
+}
+
 /// Values of the followed neurons at every token.
 struct Paths {
     /// Numbers of the neurons of y and of x.
     ends: [Vec<usize>; 2],
     y: Vec<Vec<f32>>,
     x: Vec<Vec<f32>>,
-    /// Of the neurons that turn together with those of x.
-    mates: Vec<Vec<f32>>,
+    /// Of the neurons that rotary position turns together with those of x.
+    partners: Vec<Vec<f32>>,
 }
 
 fn second_pass(cx: &ProbeContext<'_>, ids: &[u32], layer: usize, ends: &[Vec<usize>; 2]) -> Result<Paths> {
-    let room = |n: &Vec<usize>| vec![Vec::with_capacity(ids.len()); n.len()];
-    let mut paths = Paths { ends: ends.clone(), y: room(&ends[0]), x: room(&ends[1]), mates: room(&ends[1]) };
+    let empty = |n: &Vec<usize>| vec![Vec::with_capacity(ids.len()); n.len()];
+    let mut paths = Paths { ends: ends.clone(), y: empty(&ends[0]), x: empty(&ends[1]), partners: empty(&ends[1]) };
     firing::read(model(cx)?, ids, cx.device, |chunk| {
         for token in 0..chunk.tokens {
             for (at, &i) in ends[0].iter().enumerate() {
-                paths.y[at].push(chunk.layers[layer - 1].at(Part::Y, token, i));
+                paths.y[at].push(chunk.layers[layer - 1].at(Activation::Y, token, i));
             }
             for (at, &j) in ends[1].iter().enumerate() {
-                paths.x[at].push(chunk.layers[layer].at(Part::X, token, j));
-                paths.mates[at].push(chunk.layers[layer].at(Part::X, token, j ^ 1));
+                paths.x[at].push(chunk.layers[layer].at(Activation::X, token, j));
+                paths.partners[at].push(chunk.layers[layer].at(Activation::X, token, j ^ 1));
             }
         }
         Ok(())
@@ -161,77 +196,94 @@ fn second_pass(cx: &ProbeContext<'_>, ids: &[u32], layer: usize, ends: &[Vec<usi
 }
 
 impl Paths {
-    fn place(&self, end: usize, neuron: usize) -> usize {
-        self.ends[end].iter().position(|n| *n == neuron).unwrap_or_default()
+    fn index(&self, end: End, neuron: usize) -> usize {
+        self.ends[end as usize].iter().position(|n| *n == neuron).unwrap_or_default()
     }
 
-    /// The synapses to tell: the asked one first, then those of the highest rank.
-    fn choose(&self, strong: bool, asked: Option<(usize, usize)>) -> Vec<(usize, usize)> {
+    /// The values of some neurons of one end, in ascending order of their numbers, each once.
+    fn traces(&self, end: End, mut neurons: Vec<usize>) -> Vec<NeuronTrace> {
+        neurons.sort_unstable();
+        neurons.dedup();
+        let values = if end == End::Y { &self.y } else { &self.x };
+        let trace = |neuron: usize| NeuronTrace {
+            neuron,
+            values: values[self.index(end, neuron)].iter().map(|v| f64::from(*v)).collect(),
+        };
+        neurons.into_iter().map(trace).collect()
+    }
+
+    /// The synapses to measure: the one that is asked for first, then those of the highest rank.
+    fn choose(&self, rank: Rank, asked: Option<Synapse>) -> Vec<Synapse> {
         let mut ranked = vec![];
         for (a, &i) in self.ends[0].iter().enumerate() {
             for (b, &j) in self.ends[1].iter().enumerate() {
                 let gains = self.y[a].iter().zip(&self.x[b]).map(|(y, x)| y * x);
-                let score: f32 = if strong { gains.sum() } else { gains.fold(0.0, f32::max) };
-                if score > 0.0 && asked != Some((i, j)) {
+                let score: f32 = match rank {
+                    Rank::Strong => gains.sum(),
+                    Rank::Sudden => gains.fold(0.0, f32::max),
+                };
+                if score > 0.0 && asked != Some(Synapse { i, j }) {
                     ranked.push((score, i, j));
                 }
             }
         }
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-        // one synapse for each pair of ends says more than twelve of the same neuron
-        let mut told: Vec<(usize, usize)> = asked.into_iter().collect();
+        // A neuron takes part in two synapses at most: twelve synapses of one neuron would show only that
+        // neuron.
+        let mut chosen: Vec<Synapse> = asked.into_iter().collect();
         for (_, i, j) in ranked {
-            let often = told.iter().filter(|(a, b)| *a == i || *b == j).count();
-            if often < 2 && told.len() < TOLD {
-                told.push((i, j));
+            let sharing = chosen.iter().filter(|s| s.i == i || s.j == j).count();
+            if sharing < 2 && chosen.len() < MEASURED {
+                chosen.push(Synapse { i, j });
             }
         }
-        told
+        chosen
     }
 
     /// The synapse after every token.
-    fn sigma(&self, i: usize, j: usize, turn: Turn) -> Vec<f64> {
-        let (y, b) = (&self.y[self.place(0, i)], self.place(1, j));
-        let (mut own, mut mate) = (0f64, 0f64);
-        let steps = y.iter().zip(self.x[b].iter().zip(&self.mates[b]));
-        let each = steps.map(|(y, (x, m))| {
-            (own, mate) = turn.step(own, mate);
+    fn sigma(&self, synapse: Synapse, rotation: Rotation) -> Vec<f64> {
+        let (y, b) = (&self.y[self.index(End::Y, synapse.i)], self.index(End::X, synapse.j));
+        let (mut own, mut partner) = (0f64, 0f64);
+        let tokens = y.iter().zip(self.x[b].iter().zip(&self.partners[b]));
+        let sigma = tokens.map(|(y, (x, p))| {
+            (own, partner) = rotation.step(own, partner);
             own += f64::from(*y) * f64::from(*x);
-            mate += f64::from(*y) * f64::from(*m);
+            partner += f64::from(*y) * f64::from(*p);
             own
         });
-        each.collect()
+        sigma.collect()
     }
 }
 
-/// What one token does to the trace of a neuron of x and of its mate.
+/// What one token does to the trace of a neuron of x and of the neuron that turns with it: rotary position
+/// turns the pair, and a damped model lets both decay.
 #[derive(Debug, Clone, Copy)]
-struct Turn {
+struct Rotation {
     cos: f64,
-    /// Of the mate's share in the neuron's own trace.
+    /// Of the partner's share in the neuron's own trace.
     sin: f64,
-    left: f64,
+    decay: f64,
 }
 
-impl Turn {
-    const NONE: Self = Self { cos: 1.0, sin: 0.0, left: 1.0 };
+impl Rotation {
+    const NONE: Self = Self { cos: 1.0, sin: 0.0, decay: 1.0 };
 
     /// U of neuron j: a key written s tokens ago meets a query turned by s tokens more.
     fn of(spec: &BdhSpec, j: usize) -> Self {
         let (per_head, attention) = (spec.per_head(), spec.attention());
         let (head, within) = (j / per_head, j % per_head);
-        let left = if attention.damped { f64::from(decays(spec.heads)[head]) } else { 1.0 };
+        let decay = if attention.damped { f64::from(decays(spec.heads)[head]) } else { 1.0 };
         if !attention.rotary {
-            return Self { left, ..Self::NONE };
+            return Self { decay, ..Self::NONE };
         }
         let angle = f64::from(spec.attention().pair_frequency(within / 2, per_head)) * std::f64::consts::TAU;
         let sin = if within.is_multiple_of(2) { angle.sin() } else { -angle.sin() };
-        Self { cos: angle.cos(), sin, left }
+        Self { cos: angle.cos(), sin, decay }
     }
 
-    /// The neuron's trace and its mate's, one token later.
-    fn step(self, own: f64, mate: f64) -> (f64, f64) {
-        (self.left * (own * self.cos + mate * self.sin), self.left * (mate * self.cos - own * self.sin))
+    /// The neuron's trace and its partner's, one token later.
+    fn step(self, own: f64, partner: f64) -> (f64, f64) {
+        (self.decay * (own * self.cos + partner * self.sin), self.decay * (partner * self.cos - own * self.sin))
     }
 }
 
@@ -240,7 +292,7 @@ mod tests {
     use super::*;
     use crate::nn::{Device, Tensor, fused::linear_attention::rotate, host};
 
-    /// What stands in the state, q_t^T k_s summed over s, is the rotated trace read at neuron j alone.
+    /// The state of linear attention, sum over s of q_t^T k_s, is the rotated trace read at neuron j alone.
     #[test]
     fn a_synapse_turns_as_the_attention_does() -> Result<()> {
         let spec = BdhSpec { heads: 1, neurons: 8, d_model: 4, layers: 2, ..BdhSpec::default() };
@@ -251,11 +303,15 @@ mod tests {
         let keys = host::to_f64(&keys)?;
         for j in 0..8 {
             let column = |n: usize| (0..t).map(|s| x[s * 8 + n]).collect::<Vec<_>>();
-            let paths =
-                Paths { ends: [vec![0], vec![j]], y: vec![y.clone()], x: vec![column(j)], mates: vec![column(j ^ 1)] };
-            let found = paths.sigma(0, j, Turn::of(&spec, j));
-            for (now, sigma) in found.iter().enumerate() {
-                // a query with neuron j alone, turned to `now`
+            let paths = Paths {
+                ends: [vec![0], vec![j]],
+                y: vec![y.clone()],
+                x: vec![column(j)],
+                partners: vec![column(j ^ 1)],
+            };
+            let sigmas = paths.sigma(Synapse { i: 0, j }, Rotation::of(&spec, j));
+            for (now, sigma) in sigmas.iter().enumerate() {
+                // A query with neuron j alone, turned to `now`.
                 let mut one = vec![0f32; 8];
                 one[j] = 1.0;
                 let query = host::to_f64(&rotate(

@@ -1,17 +1,17 @@
-//! How a model stands on every text of its run: the held-out loss, and what it writes after a prompt.
+//! How a model does on every text of its run: the held-out loss, and what it writes after a prompt.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::{
     super::{Finding, Probe, ProbeContext},
-    model,
+    count, model,
 };
 use crate::{
     corpus::Windows,
     models::{Model, bdh::State, capabilities::SynapseModel},
     nn::{Batch, Device, Error, Result, Tap, Tensor, host},
-    telemetry::{Line, Payload, Series, channels},
+    telemetry::measurements::{TextLoss, TextLosses},
 };
 
 /// Tokens of a prompt.
@@ -21,8 +21,7 @@ const ROWS: usize = 8;
 const TEMPERATURE: f64 = 0.7;
 
 /// Arguments: `windows` (8) held-out windows of `window` (128) tokens a text; `write` (0) tokens to write
-/// after a prompt of each. Answers a bundle: `losses` (Series over texts, line `loss`, nats a token),
-/// `texts`, `prompts` and `writes` (Text, one a text).
+/// after a prompt of each. Makes [`TextLosses`].
 pub struct Texts;
 
 impl Probe for Texts {
@@ -35,36 +34,24 @@ impl Probe for Texts {
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let whole = |name: &str, usual: f64, least: f64| {
-            cx.args.get(name).and_then(|v| v.as_f64()).unwrap_or(usual).clamp(least, 65536.0) as usize
-        };
-        let (count, len, write) = (whole("windows", 8.0, 1.0), whole("window", 128.0, 2.0), whole("write", 0.0, 0.0));
+        let number = |name: &str, default: f64, least: f64| count(cx, name, default, least, 65536.0);
+        let (count, len, write) =
+            (number("windows", 8.0, 1.0), number("window", 128.0, 2.0), number("write", 0.0, 0.0));
         let (this, device) = (model(cx)?, cx.device);
-        let texts = if cx.texts.is_empty() { std::slice::from_ref(cx.corpus) } else { cx.texts };
-        let mut line = Line { name: "loss".into(), y: vec![] };
-        let (mut names, mut prompts, mut writes) = (vec![], vec![], vec![]);
-        for corpus in texts {
+        let corpora = if cx.texts.is_empty() { std::slice::from_ref(cx.corpus) } else { cx.texts };
+        let mut texts = vec![];
+        for corpus in corpora {
             let windows = corpus.held_out(count, len).map_err(|e| Error::Msg(e.to_string()))?;
-            line.y.push(loss(this, &windows, device)?);
             let prompt = corpus.passage(1, PROMPT);
-            names.push(corpus.name().split(" (").next().unwrap_or_default().to_owned());
-            writes.push(corpus.decode(&written(this, &prompt, write, device)?));
-            prompts.push(corpus.decode(&prompt));
+            texts.push(TextLoss {
+                name: corpus.name().split(" (").next().unwrap_or_default().to_owned(),
+                loss: loss(this, &windows, device)?,
+                continuation: corpus.decode(&continuation(this, &prompt, write, device)?),
+                prompt: corpus.decode(&prompt),
+            });
         }
-        let series = Series {
-            x_label: "text".into(),
-            y_label: "held-out loss (nats a token)".into(),
-            x: (0..texts.len()).map(|i| i as f64).collect(),
-            lines: vec![line],
-        };
-        let payload = Payload::Bundle(vec![
-            ("losses".into(), Payload::Series(series)),
-            ("texts".into(), Payload::Text(names)),
-            ("prompts".into(), Payload::Text(prompts)),
-            ("writes".into(), Payload::Text(writes)),
-        ]);
         let about = format!("{count} held-out windows of {len} tokens a text");
-        Ok(vec![Finding { channel: channels::SYNAPSES_TEXTS, about, tokens: vec![], payload }])
+        Ok(vec![Finding::new(TextLosses { texts }, about, vec![])])
     }
 }
 
@@ -80,8 +67,8 @@ fn loss(model: &dyn SynapseModel, w: &Windows, device: &Device) -> Result<f64> {
     Ok(sum / w.rows.max(1) as f64)
 }
 
-/// What the model writes after the prompt; the same draws for every model.
-fn written(model: &dyn SynapseModel, prompt: &[u32], tokens: usize, device: &Device) -> Result<Vec<u32>> {
+/// The tokens that the model writes after the prompt; the same draws for every model.
+fn continuation(model: &dyn SynapseModel, prompt: &[u32], tokens: usize, device: &Device) -> Result<Vec<u32>> {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let mut state = State::empty(model.spec(), 1, device)?;
     let (mut fresh, mut written) = (prompt.to_vec(), vec![]);

@@ -10,28 +10,42 @@ use super::{
     payload::{Graph, Matrix, Points, Series},
 };
 
+mod activity;
 mod attention_maps;
 mod bdh_dynamics;
 mod causality;
+mod concept_search;
 mod graph_modularity;
 mod graph_neuron;
+mod merging;
 mod neuron_graph;
+mod reading;
 mod recoverability;
 mod residual;
 mod staircase;
+mod surprise;
+mod text_losses;
 
+pub use activity::{Activity, FiringShare, LayerActivity};
 pub use attention_maps::{AttentionLayer, AttentionMaps};
 pub use bdh_dynamics::{BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck};
 pub use causality::{Causality, LeakyUpsample, LikelyToken, Predictions};
+pub use concept_search::{
+    ConceptNoun, ConceptSearch, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch, SplitCorrelations,
+};
 pub use graph_modularity::{GraphModularity, ModularityAtStep};
 pub use graph_neuron::{GraphNeuron, Partner, TokenScore};
+pub use merging::{Merging, ModelLosses};
 pub use neuron_graph::{
     DegreeDistribution, EntriesAbove, EntryHistogram, GraphDegrees, GraphEdges, GraphSummary, LognormalFit,
     NeuronGraph, NeuronGroups, PowerLawFit,
 };
+pub use reading::{LayerFiring, NeuronTrace, Reading, SynapseTrace};
 pub use recoverability::Recoverability;
 pub use residual::{Residual, ResidualCurve, ResidualMethod};
 pub use staircase::Staircase;
+pub use surprise::{OctaveFiring, PeriodCurves, PeriodFiring, Surprise};
+pub use text_losses::{TextLoss, TextLosses};
 
 macro_rules! measurements {
     ($($name:ident),* $(,)?) => {
@@ -89,6 +103,12 @@ measurements! {
     GraphNeuron,
     BdhDynamicsWeights,
     BdhDynamicsChecks,
+    Activity,
+    Reading,
+    Surprise,
+    Merging,
+    TextLosses,
+    ConceptSearch,
 }
 
 /// Implements [`Measurement`] for a struct of this folder.

@@ -138,14 +138,26 @@ impl<'a> ViewCx<'a> {
         request
     }
 
-    /// Whether the question of `M` was put and its answer has not come.
+    /// Whether the question of `M` was put and neither its answer nor a refusal has come.
     pub fn is_waiting_for<M: Measurement>(&self, variant: Option<usize>) -> bool {
         let answer = match variant {
             Some(v) => self.mirror.answer(v, M::CHANNEL),
             None => self.in_focus(|v| self.mirror.answer(v, M::CHANNEL)).map(|(_, s)| s),
         };
         let reached = answer.and_then(|s| s.request).unwrap_or(0);
-        self.questions.request((M::PROBE, variant)).is_some_and(|request| request > reached)
+        let is_asked = self.questions.request((M::PROBE, variant)).is_some_and(|request| request > reached);
+        is_asked && self.refusal_of::<M>(variant).is_none()
+    }
+
+    /// Why the question of `M` that was last put has no answer, in the run's words.
+    pub fn refusal_of<M: Measurement>(&self, variant: Option<usize>) -> Option<&'a str> {
+        self.questions.refusal((M::PROBE, variant), self.mirror)
+    }
+
+    /// Everything that one variant's schedule has measured, with its step, oldest first.
+    pub fn history<M: Measurement>(&self, variant: usize) -> Vec<(u64, &'a M)> {
+        let mirror: &'a Mirror = self.mirror;
+        mirror.samples(variant, M::CHANNEL).iter().filter_map(|s| Some((s.step, s.measurement()?))).collect()
     }
 
     fn newest_scheduled<M: Measurement>(&self, variant: Option<usize>) -> Option<u64> {

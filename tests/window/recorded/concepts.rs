@@ -1,73 +1,66 @@
-//! What a search for a concept tells, with plausible numbers.
+//! A search for a concept, with plausible numbers; no model was searched.
 
-use orrery::telemetry::{Line, Matrix, Payload, Series};
+use orrery::telemetry::{
+    Array,
+    measurements::{
+        ConceptNoun, ConceptSearch, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch, SplitCorrelations,
+    },
+};
 
 const RANKS: usize = 10;
 const CODES: [&str; 4] = ["en", "fr", "es", "de"];
 const CLASSES: [(&str, usize); 5] = [("currency", 24), ("goods", 8), ("country", 6), ("city", 6), ("institution", 4)];
 const NOUNS: [&str; 5] = ["euro", "wheat", "France", "Vienna", "Senate"];
 
-pub fn found() -> Payload {
-    let line =
-        |name: &str, f: &dyn Fn(f64) -> f64| Line { name: name.into(), y: (0..RANKS).map(|k| f(k as f64)).collect() };
-    let new = |k: f64| 0.81 - 0.06 * k;
-    let mut lines = vec![
-        line("layer", &|k| 1.0 + k % 3.0),
-        line("y", &|k| (k * 617.0 + 31.0) % 2048.0),
-        line("x", &|k| (k * 911.0 + 77.0) % 2048.0),
-        line("search", &|k| 0.93 - 0.01 * k),
-        line("new nouns", &|k| new(k) + 0.05),
-        line("new frames", &|k| new(k) + 0.02),
-        line("both new", &new),
-        line("low", &|k| new(k) - 0.14),
-        line("high", &|k| (new(k) + 0.12).min(1.0)),
-        line("p", &|k| 1e-4 * (k + 1.0).powi(2)),
-        line("holm", &|k| (1e-3 * (k + 1.0).powi(2)).min(1.0)),
-        line("told", &|k| (4.0 - k / 2.0).max(0.0)),
-        line("confirmed", &|k| f64::from(u8::from(k < 4.0))),
-    ];
-    for (l, code) in CODES.iter().enumerate() {
-        lines.push(line(&format!("both new {code}"), &|k| new(k) - 0.05 * l as f64));
-        lines.push(line(&format!("p {code}"), &|k| if k + (l as f64) < 7.0 { 0.01 } else { 0.3 }));
-    }
-    let table = |x_label: &str, n: usize, lines: Vec<Line>| {
-        Payload::Series(Series {
-            x_label: x_label.into(),
-            y_label: "rank-biserial correlation".into(),
-            x: (1..=n).map(|k| k as f64).collect(),
-            lines,
-        })
-    };
-    let three = |name: &str, y: [f64; 3]| Line { name: name.into(), y: y.to_vec() };
-    let random =
-        vec![three("search", [0.5, 0.55, 0.48]), three("first", [0.1, -0.05, 0.2]), three("best", [0.22, 0.18, 0.3])];
-    let (mut nouns, mut classes) = (vec![], vec![]);
+pub fn search() -> ConceptSearch {
+    let mut nouns = vec![];
     for ((class, count), noun) in CLASSES.iter().zip(NOUNS) {
         for n in 0..*count {
-            nouns.push(if n == 0 { noun.to_owned() } else { format!("{noun} {n}") });
-            classes.push((*class).to_owned());
+            let name = if n == 0 { noun.to_owned() } else { format!("{noun} {n}") };
+            nouns.push(ConceptNoun { name, class: (*class).to_owned() });
         }
     }
-    let data = (0..RANKS * nouns.len())
-        .map(|k| {
-            let noun = k % nouns.len();
-            let base = if noun < 24 { 0.4 } else { 0.08 };
-            base + 0.13 * ((k * 37 % 101) as f32 / 101.0)
-        })
-        .collect();
-    let by_noun =
-        Matrix { rows: RANKS, cols: nouns.len(), data, row_label: "synapse".into(), col_label: "noun".into() };
+    let random = |search, first, best| RandomSearch { search, first, best };
     let words = "Confirmed: 4 of 10 synapses tell currency. The first, from y 31 to x 77 in layer 1, has 0.81 on new nouns \
                  in new frames and is told in 4 of 4 languages; the best of 3 random models has 0.30.";
-    Payload::Bundle(vec![
-        ("synapses".into(), table("rank", RANKS, lines)),
-        ("random".into(), table("random model", 3, random)),
-        ("verdict".into(), Payload::Text(vec![words.into()])),
-        ("concept".into(), Payload::Text(vec!["currency".into()])),
-        ("languages".into(), Payload::Text(CODES.map(str::to_owned).to_vec())),
-        ("nouns".into(), Payload::Text(nouns)),
-        ("classes".into(), Payload::Text(classes)),
-        ("by noun".into(), Payload::Matrix(by_noun)),
-        ("searched".into(), Payload::Scalar(12_288.0)),
-    ])
+    ConceptSearch {
+        concept: "currency".into(),
+        verdict: words.into(),
+        searched: 12_288,
+        synapses: (0..RANKS).map(|rank| synapse(rank, nouns.len())).collect(),
+        random_weights: vec![random(0.5, 0.1, 0.22), random(0.55, -0.05, 0.18), random(0.48, 0.2, 0.3)],
+        nouns,
+    }
+}
+
+fn synapse(rank: usize, nouns: usize) -> ConceptSynapse {
+    let k = rank as f64;
+    let new = 0.81 - 0.06 * k;
+    let language = |(l, code): (usize, &&str)| LanguageCorrelation {
+        language: (*code).to_owned(),
+        correlation: new - 0.05 * l as f64,
+        p: if rank + l < 7 { 0.01 } else { 0.3 },
+    };
+    let by_noun = (rank * nouns..(rank + 1) * nouns).map(|n| {
+        let base = if n % nouns < 24 { 0.4 } else { 0.08 };
+        base + 0.13 * ((n * 37 % 101) as f32 / 101.0)
+    });
+    ConceptSynapse {
+        layer: 1 + rank % 3,
+        i: (rank * 617 + 31) % 2048,
+        j: (rank * 911 + 77) % 2048,
+        correlation: SplitCorrelations {
+            search: 0.93 - 0.01 * k,
+            new_nouns: new + 0.05,
+            new_frames: new + 0.02,
+            both_new: new,
+        },
+        interval: Interval { low: new - 0.14, high: (new + 0.12).min(1.0) },
+        p: 1e-4 * (k + 1.0).powi(2),
+        p_holm: (1e-3 * (k + 1.0).powi(2)).min(1.0),
+        languages: CODES.iter().enumerate().map(language).collect(),
+        significant_languages: 4usize.saturating_sub(rank / 2),
+        confirmed: rank < 4,
+        by_noun: Array::new([nouns], by_noun.collect()).unwrap(),
+    }
 }

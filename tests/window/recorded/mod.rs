@@ -169,7 +169,7 @@ fn samples(mirror: &mut Mirror) {
         let graph = planted_graph::measurement(&planted_graph::graph(500, 7, 2600, inside, 3), |i| i * 4);
         measured(mirror, step, "planted, for a test", graph, "");
     }
-    sample(mirror, STEPS, channels::SYNAPSES_CONCEPTS, "currency, computed", concepts::found(), "", None);
+    measured(mirror, STEPS, "currency, computed", concepts::search(), "");
     let causality = causality().into_payload();
     sample(mirror, STEPS, Causality::CHANNEL, "the sentence as typed", causality, SENTENCE, Some(1));
 }

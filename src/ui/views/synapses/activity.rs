@@ -1,13 +1,20 @@
-//! How much of each layer fires, over training, beside random weights.
+//! How much of each layer fires, over training, beside random weights. It does not know how shares are
+//! measured.
+
+use std::fmt::Write as _;
 
 use eframe::egui::Ui;
 
-use super::{layer_colour, points};
+use super::layer_colour;
 use crate::{
-    telemetry::{Payload, channels},
+    telemetry::{
+        Args,
+        measurements::{self, FiringShare, LayerActivity},
+    },
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke},
-        views::{RunTracker, View, ViewCx},
+        questions::Freshness,
+        views::{View, ViewCx},
         widgets::stacked_charts::stacked_ui,
     },
 };
@@ -16,7 +23,36 @@ use crate::{
 #[derive(Default)]
 pub struct Activity {
     states: [ChartState; 2],
-    run_tracker: RunTracker,
+}
+
+/// Which of the two sparse vectors a chart shows.
+#[derive(Clone, Copy)]
+enum Vector {
+    X,
+    Y,
+}
+
+impl Vector {
+    fn name(self) -> &'static str {
+        match self {
+            Self::X => "x",
+            Self::Y => "y",
+        }
+    }
+
+    fn share(self, of: FiringShare) -> f64 {
+        match self {
+            Self::X => of.x,
+            Self::Y => of.y,
+        }
+    }
+}
+
+/// Every scheduled measurement of the shown variant with its step, or the one answer that there is.
+fn history<'a>(cx: &ViewCx<'a>) -> Vec<(u64, &'a measurements::Activity)> {
+    let Some(latest) = cx.latest::<measurements::Activity>() else { return vec![] };
+    let scheduled = cx.history::<measurements::Activity>(latest.variant);
+    if scheduled.is_empty() { vec![(latest.sample.step, latest.value)] } else { scheduled }
 }
 
 impl Activity {
@@ -25,25 +61,23 @@ impl Activity {
     }
 
     /// One line a layer over training, and one dashed for random weights.
-    fn chart(cx: &ViewCx<'_>, which: &str) -> Chart<'static> {
-        let y = Axis::new(format!("share of {which} that fires")).include(&[0.0]);
-        let mut chart = Chart::new(format!("sparsity of {which}"), Axis::new("step"), y)
+    fn chart(cx: &ViewCx<'_>, which: Vector) -> Chart<'static> {
+        let name = which.name();
+        let y = Axis::new(format!("share of {name} that fires")).include(&[0.0]);
+        let mut chart = Chart::new(format!("sparsity of {name}"), Axis::new("step"), y)
             .empty("Nothing measured yet. A BDH is measured at its start and as it trains: press Space.");
-        let Some((variant, newest)) = cx.sample(channels::ACTIVITY) else { return chart };
-        let kept = cx.mirror.samples(variant, channels::ACTIVITY);
-        let told = if kept.is_empty() { std::slice::from_ref(newest) } else { kept };
-        let at = |sample: &crate::telemetry::Sample, line: &str| -> Vec<f64> {
-            let series = sample.payload.as_series();
-            series.map_or(vec![], |s| points(s, line).into_iter().map(|p| p[1]).collect())
-        };
-        let layers = at(newest, which).len();
-        for layer in 0..layers {
-            let over = |line: &str| -> Vec<[f64; 2]> {
-                told.iter().filter_map(|s| Some([s.step as f64, *at(s, line).get(layer)?])).collect()
+        let Some(latest) = cx.latest::<measurements::Activity>() else { return chart };
+        let history = history(cx);
+        for layer in 0..latest.layers.len() {
+            let over = |of: fn(&LayerActivity) -> FiringShare| -> Vec<[f64; 2]> {
+                let at = |(step, m): &(u64, &measurements::Activity)| {
+                    Some([*step as f64, which.share(of(m.layers.get(layer)?))])
+                };
+                history.iter().filter_map(at).collect()
             };
             let colour = layer_colour(cx.theme, layer);
-            chart.lines.push(Line::new(format!("layer {layer}"), colour, over(which)).dots());
-            let random = Line::new(format!("layer {layer}, random weights"), colour, over(&format!("{which} random")));
+            chart.lines.push(Line::new(format!("layer {layer}"), colour, over(|l| l.trained)).dots());
+            let random = Line::new(format!("layer {layer}, random weights"), colour, over(|l| l.random_weights));
             chart.lines.push(random.stroke(Stroke::Dashed).unnamed());
         }
         chart.marker = cx.marker();
@@ -53,8 +87,9 @@ impl Activity {
 
 impl View for Activity {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        self.run_tracker.ask_if_missing(cx, channels::ACTIVITY, "activity");
-        let (upper, mut lower) = (Self::chart(cx, "y"), Self::chart(cx, "x"));
+        let variant = Some(cx.selection.variant);
+        cx.keep_fresh::<measurements::Activity>(variant, Args::new(), Freshness::IfMissing);
+        let (upper, mut lower) = (Self::chart(cx, Vector::Y), Self::chart(cx, Vector::X));
         if upper.is_empty() {
             upper.show(ui, ui.available_size(), cx.theme, &mut self.states[0]);
             return;
@@ -64,25 +99,22 @@ impl View for Activity {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        cx.sample_subtitle(channels::ACTIVITY, "share of neurons above zero, dashed: random weights")
+        cx.subtitle_of::<measurements::Activity>("share of neurons above zero, dashed: random weights")
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let (variant, newest) = cx.sample(channels::ACTIVITY)?;
-        let kept = cx.mirror.samples(variant, channels::ACTIVITY);
+        cx.latest::<measurements::Activity>()?;
         let mut csv = "step,layer,x,y,x_random,y_random\n".to_owned();
-        for sample in if kept.is_empty() { std::slice::from_ref(newest) } else { kept } {
-            let Payload::Series(s) = sample.payload.as_ref() else { continue };
-            for (k, layer) in s.x.iter().enumerate() {
-                let of = |name: &str| s.lines.iter().find(|l| l.name == name).and_then(|l| l.y.get(k)).copied();
-                let all = ["x", "y", "x random", "y random"].map(|n| of(n).map_or(String::new(), |v| v.to_string()));
-                csv.push_str(&format!("{},{layer},{}\n", sample.step, all.join(",")));
+        for (step, measured) in history(cx) {
+            for (layer, LayerActivity { trained, random_weights }) in measured.layers.iter().enumerate() {
+                let [x, y, x_random, y_random] = [trained.x, trained.y, random_weights.x, random_weights.y];
+                let _ = writeln!(csv, "{step},{layer},{x},{y},{x_random},{y_random}");
             }
         }
         Some(csv)
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(cx, "y").svg(&self.states[0], cx.theme)
+        Self::chart(cx, Vector::Y).svg(&self.states[0], cx.theme)
     }
 }

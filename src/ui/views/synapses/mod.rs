@@ -1,4 +1,4 @@
-//! Views of BDH: what fires, what synapses hold, what surprises.
+//! Views of BDH: which neurons fire, what synapses hold, what merging keeps, what stands for a concept.
 
 mod activity;
 mod concepts;
@@ -16,10 +16,7 @@ pub use surprise::Surprise;
 
 use eframe::egui::Color32;
 
-use crate::{
-    telemetry::{Payload, Series},
-    ui::theme::Theme,
-};
+use crate::ui::theme::Theme;
 
 /// A synapse in all views: y of neuron i in the layer before, x of neuron j in this layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -34,13 +31,7 @@ fn layer_colour(theme: &Theme, layer: usize) -> Color32 {
     theme.variant(layer)
 }
 
-/// The named series of a bundle.
-fn part<'a>(payload: &'a Payload, name: &str) -> Option<&'a Series> {
-    payload.part(name).and_then(Payload::as_series)
-}
-
-/// The points of one line of a series.
-fn points(series: &Series, name: &str) -> Vec<[f64; 2]> {
-    let found = series.lines.iter().find(|l| l.name == name);
-    found.map_or(vec![], |l| series.x.iter().zip(&l.y).map(|(x, y)| [*x, *y]).collect())
+/// The points (0, y0), (1, y1), ... of a chart.
+fn points(values: &[f64]) -> Vec<[f64; 2]> {
+    values.iter().enumerate().map(|(i, v)| [i as f64, *v]).collect()
 }

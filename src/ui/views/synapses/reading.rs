@@ -1,21 +1,25 @@
 //! A text read token by token: what the synapse in focus holds after each, and the graph of those that
-//! gained most.
+//! gained most. It does not know how a synapse is computed.
 
 use std::fmt::Write as _;
 
 use eframe::egui::{RichText, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
 
 use super::{
-    Synapse, part, points,
+    Synapse, points,
     pulse::{Edge, Node, pulse_ui},
 };
 use crate::{
     config::Value,
-    telemetry::{Args, Payload, RunState, Sample, Series, channels},
+    telemetry::{
+        Args,
+        measurements::{self, NeuronTrace},
+    },
     ui::{
         plot::{Axis, Chart, ChartState, Line, Mark as Sign, Stroke, quote},
+        questions::Freshness,
         theme::{self, GRID},
-        views::{View, ViewCx},
+        views::{Measured, View, ViewCx},
         widgets::{
             playhead::Playhead,
             token_strip::{Mark, token_strip_ui},
@@ -30,8 +34,6 @@ pub struct Reading {
     playhead: Playhead,
     /// The text while it is typed.
     typed: Option<String>,
-    /// What was asked last, and at which step.
-    asked: Option<(Args, u64)>,
 }
 
 /// Seconds a token takes while playing.
@@ -40,54 +42,67 @@ const PACE: f64 = 0.12;
 const PAGE: usize = 280;
 /// A token at which a synapse gains this share of its largest gain has a star.
 const STAR: f64 = 0.5;
-/// Updates after which a running model is asked again.
-const AGAIN: u64 = 25;
+/// Updates after which a running model reads the text again.
+const STALE_AFTER: u64 = 25;
 
-/// What is shown: the sample and the synapse in focus within it.
+/// The reading that is shown, and the synapse in focus within it.
 #[derive(Clone, Copy)]
 struct Shown<'a> {
-    sample: &'a Sample,
-    sigma: &'a Series,
-    layer: usize,
+    measured: Measured<'a, measurements::Reading>,
+    /// Index of the synapse in focus.
     focus: usize,
 }
 
 impl<'a> Shown<'a> {
     fn of(cx: &ViewCx<'a>) -> Option<Self> {
-        let sample = match (cx.answer(channels::READING), cx.sample(channels::READING)) {
-            (Some((_, answer)), Some((_, told))) if cx.follow && answer.step >= told.step => answer,
-            (_, Some((_, told))) => told,
-            (Some((_, answer)), None) => answer,
+        let answered = cx.answered::<measurements::Reading>();
+        let measured = match (answered, cx.latest::<measurements::Reading>()) {
+            (Some(answer), Some(latest)) if cx.follow && answer.sample.step >= latest.sample.step => answer,
+            (_, Some(latest)) => latest,
+            (Some(answer), None) => answer,
             (None, None) => return None,
         };
-        let sigma = part(&sample.payload, "sigma")?;
-        let layer = match sample.payload.part("layer") {
-            Some(Payload::Scalar(l)) => *l as usize,
-            _ => 1,
-        };
-        let wanted = cx.selection.synapse.filter(|s| s.layer == layer).map(|s| format!("{}>{}", s.i, s.j));
-        let focus = wanted.and_then(|w| sigma.lines.iter().position(|l| l.name == w)).unwrap_or(0);
-        Some(Self { sample, sigma, layer, focus })
+        let reading: &'a measurements::Reading = measured.value;
+        let in_focus = |k: &usize| cx.selection.synapse == synapse(reading, *k);
+        let focus = (0..reading.synapses.len()).find(in_focus).unwrap_or(0);
+        Some(Self { measured, focus })
     }
 
-    fn synapse(&self, line: usize) -> Option<Synapse> {
-        let (i, j) = self.sigma.lines.get(line)?.name.split_once('>')?;
-        Some(Synapse { layer: self.layer, i: i.parse().ok()?, j: j.parse().ok()? })
+    fn reading(&self) -> &'a measurements::Reading {
+        self.measured.value
     }
 
-    fn values(&self) -> &'a [f64] {
-        self.sigma.lines.get(self.focus).map_or(&[], |l| l.y.as_slice())
+    fn tokens(&self) -> &'a [String] {
+        &self.measured.sample.tokens
     }
 
-    /// What y and x bring to the synapse at each token, whatever the rotation.
+    fn sigma(&self) -> &'a [f64] {
+        self.reading().synapses.get(self.focus).map_or(&[], |s| &s.sigma)
+    }
+
+    /// y(i) x(j) at each token: what is added to the synapse in focus, whatever the rotation.
     fn gains(&self) -> Vec<f64> {
-        let Some(s) = self.synapse(self.focus) else { return vec![] };
-        let of = |name: &str, n: usize| {
-            let lines = part(&self.sample.payload, name).map_or(&[][..], |p| &p.lines);
-            lines.iter().find(|l| l.name == n.to_string()).map_or(&[][..], |l| l.y.as_slice())
+        let reading = self.reading();
+        let Some(s) = reading.synapses.get(self.focus) else { return vec![] };
+        let values = |traces: &'a [NeuronTrace], neuron: usize| -> &'a [f64] {
+            traces.iter().find(|t| t.neuron == neuron).map_or(&[], |t| &t.values)
         };
-        of("y", s.i).iter().zip(of("x", s.j)).map(|(y, x)| y * x).collect()
+        values(&reading.y, s.i).iter().zip(values(&reading.x, s.j)).map(|(y, x)| y * x).collect()
     }
+}
+
+/// The synapse of number `k` in a reading.
+fn synapse(reading: &measurements::Reading, k: usize) -> Option<Synapse> {
+    reading.synapses.get(k).map(|s| Synapse { layer: reading.layer, i: s.i, j: s.j })
+}
+
+/// Neurons of one end, each as full as it fires at the cursor compared with its largest value.
+fn nodes(traces: &[NeuronTrace], cursor: usize) -> Vec<Node> {
+    let node = |t: &NeuronTrace| {
+        let peak = t.values.iter().copied().fold(1e-12, f64::max);
+        Node { neuron: t.neuron, fires: (t.values.get(cursor).copied().unwrap_or(0.0) / peak) as f32 }
+    };
+    traces.iter().map(node).collect()
 }
 
 impl Reading {
@@ -96,8 +111,8 @@ impl Reading {
     }
 
     /// Asks when the text, the synapse or the model has changed.
-    fn ask(&mut self, cx: &mut ViewCx<'_>) {
-        if !cx.can_ask() || cx.mirror.variants().is_empty() {
+    fn ask(cx: &mut ViewCx<'_>) {
+        if cx.mirror.variants().is_empty() {
             return;
         }
         let mut args = Args::new();
@@ -113,16 +128,8 @@ impl Reading {
             args.insert("i".into(), Value::Int(s.i as i64));
             args.insert("j".into(), Value::Int(s.j as i64));
         }
-        let newest = cx.mirror.step;
-        let running = matches!(cx.mirror.state, Some(RunState::Running));
-        let due = match &self.asked {
-            None => true,
-            Some((before, at)) => *before != args || newest < *at || newest >= *at + if running { AGAIN } else { 1 },
-        };
-        if due {
-            self.asked = Some((args.clone(), newest));
-            cx.ask("reading", Some(cx.selection.variant), args);
-        }
+        let variant = Some(cx.selection.variant);
+        cx.keep_fresh::<measurements::Reading>(variant, args, Freshness::Steps(STALE_AFTER));
     }
 
     fn text_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
@@ -144,7 +151,7 @@ impl Reading {
 
     /// A page of tokens about the cursor; each as bright as the synapse gains there.
     fn strip_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, shown: Shown<'_>, cursor: usize) {
-        let tokens = &shown.sample.tokens;
+        let tokens = shown.tokens();
         let from = (cursor / PAGE) * PAGE;
         let page = &tokens[from.min(tokens.len())..(from + PAGE).min(tokens.len())];
         let gains = shown.gains();
@@ -164,14 +171,14 @@ impl Reading {
     }
 
     fn chart<'a>(cx: &ViewCx<'a>, shown: Shown<'a>, cursor: usize) -> Chart<'a> {
-        let name = shown.sigma.lines.get(shown.focus).map_or("", |l| l.name.as_str());
-        let y = Axis::new(format!("\u{3c3}({})", name.replace('>', ", "))).include(&[0.0]);
+        let synapses = &shown.reading().synapses;
+        let ends = synapses.get(shown.focus).map_or(String::new(), |s| format!("{}, {}", s.i, s.j));
+        let y = Axis::new(format!("\u{3c3}({ends})")).include(&[0.0]);
         let mut chart = Chart::new("the synapse along the text", Axis::new("position (tokens)").whole(), y);
-        for (i, line) in shown.sigma.lines.iter().enumerate().filter(|(i, _)| *i != shown.focus) {
-            let data = points(shown.sigma, &line.name);
-            chart.lines.push(Line::new(format!("other {i}"), cx.theme.secondary, data).faint());
+        for (k, other) in synapses.iter().enumerate().filter(|(k, _)| *k != shown.focus) {
+            chart.lines.push(Line::new(format!("other {k}"), cx.theme.secondary, points(&other.sigma)).faint());
         }
-        let own = points(shown.sigma, name);
+        let own = points(shown.sigma());
         let gains = shown.gains();
         let most = gains.iter().copied().fold(1e-12, f64::max);
         let stars: Vec<[f64; 2]> =
@@ -183,52 +190,39 @@ impl Reading {
     }
 
     fn graph_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: Shown<'_>, cursor: usize, size: eframe::egui::Vec2) {
-        let lines = &shown.sigma.lines;
-        let most = lines.iter().flat_map(|l| l.y.iter()).fold(1e-12, |m: f64, v| m.max(v.abs()));
-        let side = |name: &str| -> Vec<Node> {
-            let all = part(&shown.sample.payload, name).map_or(&[][..], |p| &p.lines);
-            let node = |l: &crate::telemetry::Line| {
-                let peak = l.y.iter().copied().fold(1e-12, f64::max);
-                Some(Node {
-                    neuron: l.name.parse().ok()?,
-                    fires: (l.y.get(cursor).copied().unwrap_or(0.0) / peak) as f32,
-                })
-            };
-            all.iter().filter_map(node).collect()
-        };
-        let (ys, xs) = (side("y"), side("x"));
-        let edge = |k: usize| {
-            let s = shown.synapse(k)?;
+        let reading = shown.reading();
+        let all = reading.synapses.iter().flat_map(|s| s.sigma.iter());
+        let most = all.fold(1e-12, |m: f64, v| m.max(v.abs()));
+        let (ys, xs) = (nodes(&reading.y, cursor), nodes(&reading.x, cursor));
+        let edge = |(k, s): (usize, &measurements::SynapseTrace)| {
             let from = ys.iter().position(|n| n.neuron == s.i)?;
             let to = xs.iter().position(|n| n.neuron == s.j)?;
-            let strength = (lines[k].y.get(cursor).copied().unwrap_or(0.0) / most) as f32;
+            let strength = (s.sigma.get(cursor).copied().unwrap_or(0.0) / most) as f32;
             let gains = ys[from].fires > 0.0 && xs[to].fires > 0.0;
             Some(Edge { from, to, strength, gains, chosen: k == shown.focus })
         };
-        let edges: Vec<Edge> = (0..lines.len()).filter_map(edge).collect();
-        let names = [format!("y, layer {}", shown.layer - 1), format!("x, layer {}", shown.layer)];
+        let edges: Vec<Edge> = reading.synapses.iter().enumerate().filter_map(edge).collect();
+        let layer = reading.layer;
+        let names = [format!("y, layer {}", layer.saturating_sub(1)), format!("x, layer {layer}")];
         if let Some(k) = pulse_ui(ui, cx.theme, size, [&names[0], &names[1]], [&ys, &xs], &edges) {
-            cx.selection.synapse = shown.synapse(k);
+            cx.selection.synapse = synapse(reading, k);
         }
     }
 
-    /// What stands at the cursor, in words.
+    /// The values at the cursor, in words.
     fn words_ui(ui: &mut Ui, cx: &ViewCx<'_>, shown: Shown<'_>, cursor: usize) {
         let mut words = String::new();
-        if let Some(v) = shown.values().get(cursor) {
+        let reading = shown.reading();
+        if let Some(v) = shown.sigma().get(cursor) {
             let _ = write!(words, "\u{3c3} {v:.4}");
         }
-        let at = |name: &str, line: &str| {
-            let series = part(&shown.sample.payload, name)?;
-            series.lines.iter().find(|l| l.name == line)?.y.get(cursor).copied()
-        };
-        if let Some(loss) = at("loss", "loss").filter(|l| l.is_finite()) {
+        if let Some(loss) = reading.loss.get(cursor).filter(|l| l.is_finite()) {
             let _ = write!(words, "   surprise {loss:.2} nats");
         }
-        let active: Vec<String> =
-            (0..64).map_while(|l| at("active", &format!("y{l}"))).map(|v| format!("{:.1}%", 100.0 * v)).collect();
-        if !active.is_empty() {
-            let _ = write!(words, "   y fires {} by layer", active.join(" "));
+        let shares = reading.firing.iter().filter_map(|layer| layer.y.get(cursor));
+        let shares: Vec<String> = shares.map(|v| format!("{:.1}%", 100.0 * v)).collect();
+        if !shares.is_empty() {
+            let _ = write!(words, "   y fires {} by layer", shares.join(" "));
         }
         ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
     }
@@ -237,13 +231,13 @@ impl Reading {
 impl View for Reading {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.text_ui(ui, cx);
-        self.ask(cx);
-        let Some(shown) = Shown::of(cx).filter(|s| !s.sample.tokens.is_empty()) else {
+        Self::ask(cx);
+        let Some(shown) = Shown::of(cx).filter(|s| !s.tokens().is_empty()) else {
             let words = "A BDH reads this text as soon as there is one: press Space, or open a run or a checkpoint.";
             crate::ui::plot::empty_ui(ui, ui.available_size(), cx.theme, words);
             return;
         };
-        let last = shown.sample.tokens.len() - 1;
+        let last = shown.tokens().len() - 1;
         let cursor = cx.selection.token.unwrap_or(last).min(last);
         let now = self.playhead.ui(ui, "token", PACE, cursor, last);
         if now != cursor {
@@ -259,18 +253,19 @@ impl View for Reading {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         match Shown::of(cx) {
-            Some(s) => format!("step {} \u{b7} {}", s.sample.step, s.sample.about),
+            Some(s) => format!("step {} \u{b7} {}", s.measured.sample.step, s.measured.sample.about),
             None => "what synapses hold while a text is read".to_owned(),
         }
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let shown = Shown::of(cx)?;
-        let names: Vec<String> = shown.sigma.lines.iter().map(|l| quote(&format!("sigma {}", l.name))).collect();
+        let synapses = &shown.reading().synapses;
+        let names: Vec<String> = synapses.iter().map(|s| quote(&format!("sigma {}>{}", s.i, s.j))).collect();
         let mut csv = format!("position,token,{}\n", names.join(","));
-        for (t, token) in shown.sample.tokens.iter().enumerate() {
+        for (t, token) in shown.tokens().iter().enumerate() {
             let values: Vec<String> =
-                shown.sigma.lines.iter().map(|l| l.y.get(t).map_or(String::new(), |v| v.to_string())).collect();
+                synapses.iter().map(|s| s.sigma.get(t).map_or(String::new(), f64::to_string)).collect();
             let _ = writeln!(csv, "{t},{},{}", quote(token), values.join(","));
         }
         Some(csv)
@@ -278,7 +273,7 @@ impl View for Reading {
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let shown = Shown::of(cx)?;
-        let cursor = cx.selection.token.unwrap_or(usize::MAX).min(shown.sample.tokens.len().saturating_sub(1));
+        let cursor = cx.selection.token.unwrap_or(usize::MAX).min(shown.tokens().len().saturating_sub(1));
         Self::chart(cx, shown, cursor).svg(&self.state, cx.theme)
     }
 }

@@ -1,5 +1,5 @@
-//! The stages of a merging run: who is trained now and on what, how far it is, and the losses and samples
-//! of base, children and merged model on every text.
+//! The stages of a merging run: which model is trained now and on what, how far it is, and the losses and
+//! samples of base, children and merged model on every text. It does not know how a stage is run.
 
 use eframe::egui::{
     Align, Align2, Color32, ComboBox, FontId, Grid, Label, Layout, Rect, RichText, Sense, Stroke, StrokeKind,
@@ -13,7 +13,7 @@ use crate::{
         corpus::CorpusSettings,
         merging::{ChildFiles, MergingSettings},
     },
-    telemetry::{Payload, Sample, channels},
+    telemetry::measurements::TextLosses,
     ui::{
         theme::{self, GRID},
         views::ViewCx,
@@ -98,23 +98,12 @@ impl Lengths {
     }
 }
 
-/// What one model was found to do.
-struct Found<'a> {
-    losses: &'a [f64],
-    texts: &'a [String],
-    prompts: &'a [String],
-    writes: &'a [String],
-}
+/// The measurement of each of the four models, if it has been made.
+type Measurements<'a> = [Option<&'a TextLosses>; 4];
 
-impl<'a> Found<'a> {
-    fn of(sample: &'a Sample) -> Option<Self> {
-        let words = |name: &str| match sample.payload.part(name) {
-            Some(Payload::Text(all)) => Some(all.as_slice()),
-            _ => None,
-        };
-        let losses = &sample.payload.part("losses").and_then(Payload::as_series)?.lines.first()?.y;
-        Some(Self { losses, texts: words("texts")?, prompts: words("prompts")?, writes: words("writes")? })
-    }
+/// The held-out loss of one model on one text, nats a token.
+fn loss(all: &Measurements<'_>, model: usize, text: usize) -> Option<f64> {
+    all[model]?.texts.get(text).map(|t| t.loss)
 }
 
 /// The settings of the run, or those that a run would be made of.
@@ -127,10 +116,9 @@ pub fn are_shown(cx: &ViewCx<'_>) -> bool {
     lengths(cx).is_some()
 }
 
-/// What each of the four was found to do at the shown step.
-fn found<'a>(cx: &ViewCx<'a>) -> [Option<Found<'a>>; 4] {
-    let mirror: &'a crate::ui::mirror::Mirror = cx.mirror;
-    std::array::from_fn(|v| mirror.sample_at(v, channels::SYNAPSES_TEXTS, cx.step).and_then(Found::of))
+/// Of each of the four models at the shown step.
+fn measurements<'a>(cx: &ViewCx<'a>) -> Measurements<'a> {
+    std::array::from_fn(|v| cx.scheduled::<TextLosses>(v).map(|m| m.value))
 }
 
 pub fn stages_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
@@ -139,16 +127,17 @@ pub fn stages_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     ui.add_space(GRID);
     boxes_ui(ui, cx, lengths);
     ui.label(RichText::new(lengths.words(cx.step)).color(cx.theme.secondary));
-    let all = found(cx);
+    let all = measurements(cx);
     let Some(first) = all.iter().flatten().next() else {
         ui.label(RichText::new("Nothing measured yet: press Space to begin.").color(cx.theme.secondary));
         return;
     };
     ui.add_space(GRID);
-    table_ui(ui, cx, first.texts, &all);
-    for (text, name) in first.texts.iter().enumerate() {
-        let loss = std::array::from_fn(|v: usize| all[v].as_ref().and_then(|f| f.losses.get(text)).copied());
-        if let Some(words) = kept(text, &loss) {
+    let names: Vec<&str> = first.texts.iter().map(|t| t.name.as_str()).collect();
+    table_ui(ui, cx, &names, &all);
+    for (text, name) in names.iter().enumerate() {
+        let losses = std::array::from_fn(|v: usize| loss(&all, v, text));
+        if let Some(words) = retained(text, &losses) {
             ui.label(RichText::new(format!("{name}: {words}.")).small().color(cx.theme.secondary));
         }
     }
@@ -157,8 +146,7 @@ pub fn stages_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
 }
 
 /// Held-out losses: a row a text, a column a model; the lowest of a row stands out.
-fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, texts: &[String], all: &[Option<Found<'_>>; 4]) {
-    let loss = |v: usize, text: usize| all[v].as_ref().and_then(|f| f.losses.get(text)).copied();
+fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, texts: &[&str], all: &Measurements<'_>) {
     let figures = 4.0 * FIGURE + 5.0 * GRID;
     let names = (ui.available_width() - figures).clamp(72.0, 220.0);
     let cell = |ui: &mut Ui, text: RichText| {
@@ -174,14 +162,14 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, texts: &[String], all: &[Option<Found<
             }
             ui.end_row();
             for (row, name) in texts.iter().enumerate() {
-                let lowest = (0..NAMES.len()).filter_map(|v| loss(v, row)).fold(f64::INFINITY, f64::min);
+                let lowest = (0..NAMES.len()).filter_map(|v| loss(all, v, row)).fold(f64::INFINITY, f64::min);
                 ui.allocate_ui_with_layout(vec2(names, ROW), Layout::left_to_right(Align::Center), |ui| {
                     ui.set_min_width(names);
                     let shown = ending(ui, name, names);
-                    ui.add(Label::new(RichText::new(shown).small()).truncate()).on_hover_text(name);
+                    ui.add(Label::new(RichText::new(shown).small()).truncate()).on_hover_text(*name);
                 });
                 for v in 0..NAMES.len() {
-                    let value = loss(v, row);
+                    let value = loss(all, v, row);
                     let text = value.map_or("\u{2013}".to_owned(), |l| format!("{l:.4}"));
                     let best = value == Some(lowest);
                     let colour = if best { cx.theme.text } else { cx.theme.secondary };
@@ -194,8 +182,8 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, texts: &[String], all: &[Option<Found<
     );
 }
 
-/// What merging keeps on a text, in words, once there is a merged model.
-fn kept(text: usize, loss: &[Option<f64>; 4]) -> Option<String> {
+/// How much of a child's gain on a text the merged model retains, in words, once there is a merged model.
+fn retained(text: usize, loss: &[Option<f64>; 4]) -> Option<String> {
     let (base, merged) = (loss[0]?, loss[3]?);
     if text == 0 {
         let (off, than) = ((merged - base).abs(), if merged > base { "above" } else { "below" });
@@ -271,7 +259,7 @@ fn boxes_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, lengths: Lengths) {
         painter.line_segment([boxes[from].right_center(), boxes[to].left_center()], Stroke::new(1.5, colour));
     }
     let focus = if cx.mirror.variants().len() == NAMES.len() { Some(cx.selection.variant) } else { None };
-    let mut said = vec![];
+    let mut labels = vec![];
     for (i, place) in boxes.iter().enumerate() {
         let (share, words) = lengths.at(i, cx.step);
         let begun = share > 0.0 || cx.step >= lengths.span(i).0;
@@ -290,9 +278,9 @@ fn boxes_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, lengths: Lengths) {
         let long = place.width() - 2.0 * GRID;
         painter.hline(x..=x + long, y, Stroke::new(2.0, cx.theme.line));
         painter.hline(x..=x + long * share.clamp(0.0, 1.0), y, Stroke::new(2.0, colour));
-        said.push(format!("{} {words}", NAMES[i]));
+        labels.push(format!("{} {words}", NAMES[i]));
     }
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("stages: {}", said.join(", "))));
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("stages: {}", labels.join(", "))));
     let hit = response.interact_pointer_pos().and_then(|at| boxes.iter().position(|b| b.contains(at)));
     if let Some(i) = hit.filter(|_| response.clicked() && focus.is_some()) {
         cx.selection.variant = i;
@@ -300,24 +288,24 @@ fn boxes_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, lengths: Lengths) {
     response.on_hover_text("Click a model and every view that shows one model shows it.");
 }
 
-/// What each writes after the prompt of each text.
-fn samples_ui(ui: &mut Ui, cx: &ViewCx<'_>, all: &[Option<Found<'_>>; 4]) {
+/// What each model writes after the prompt of each text.
+fn samples_ui(ui: &mut Ui, cx: &ViewCx<'_>, all: &Measurements<'_>) {
     let Some(first) = all.iter().flatten().next() else { return };
-    if first.writes.iter().all(String::is_empty) {
+    if first.texts.iter().all(|t| t.continuation.is_empty()) {
         return;
     }
     ui.add_space(GRID);
     let widths = NAMES.map(|name| width_of(ui, name));
     let widest = widths.into_iter().fold(0.0, f32::max);
-    for (text, prompt) in first.prompts.iter().enumerate() {
-        let words = format!("after \u{201c}{}\u{201d}", one_line(prompt));
+    for (t, text) in first.texts.iter().enumerate() {
+        let words = format!("after \u{201c}{}\u{201d}", one_line(&text.prompt));
         ui.label(RichText::new(words).strong());
-        for (v, writes) in all.iter().enumerate().filter_map(|(v, f)| Some((v, f.as_ref()?.writes.get(text)?))) {
+        for (v, text) in all.iter().enumerate().filter_map(|(v, m)| Some((v, m.as_ref()?.texts.get(t)?))) {
             ui.horizontal_wrapped(|ui| {
                 ui.label(RichText::new(SIGNS[v]).small().color(cx.theme.variant(v)));
                 ui.label(RichText::new(NAMES[v]).small().color(cx.theme.secondary));
                 ui.add_space(widest - widths[v]);
-                ui.label(RichText::new(one_line(writes)).small());
+                ui.label(RichText::new(one_line(&text.continuation)).small());
             });
         }
         ui.add_space(4.0);
@@ -356,20 +344,19 @@ fn ending(ui: &Ui, name: &str, width: f32) -> String {
 }
 
 pub fn subtitle(cx: &ViewCx<'_>) -> String {
-    let about = (0..NAMES.len()).find_map(|v| cx.mirror.sample_at(v, channels::SYNAPSES_TEXTS, cx.step));
-    match about {
-        Some(s) => format!("step {} \u{b7} held-out loss (nats a token) \u{b7} {}", cx.step, s.about),
+    match (0..NAMES.len()).find_map(|v| cx.scheduled::<TextLosses>(v)) {
+        Some(m) => format!("step {} \u{b7} held-out loss (nats a token) \u{b7} {}", cx.step, m.sample.about),
         None => "a base, two children tuned on texts of their own, and both as one".to_owned(),
     }
 }
 
 pub fn csv(cx: &ViewCx<'_>) -> Option<String> {
-    let all = found(cx);
+    let all = measurements(cx);
     let first = all.iter().flatten().next()?;
     let mut csv = "text,model,loss\n".to_owned();
-    for (text, name) in first.texts.iter().enumerate() {
-        for (v, loss) in all.iter().enumerate().filter_map(|(v, f)| Some((v, f.as_ref()?.losses.get(text)?))) {
-            csv.push_str(&format!("\"{}\",{},{loss}\n", name.replace('"', "\"\""), NAMES[v]));
+    for (t, text) in first.texts.iter().enumerate() {
+        for (v, loss) in (0..NAMES.len()).filter_map(|v| Some((v, loss(&all, v, t)?))) {
+            csv.push_str(&format!("\"{}\",{},{loss}\n", text.name.replace('"', "\"\""), NAMES[v]));
         }
     }
     Some(csv)
@@ -391,11 +378,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_a_share_of_what_a_child_gained() {
+    fn what_is_retained_is_a_share_of_what_a_child_gained() {
         let loss = [Some(1.0), Some(0.5), Some(1.2), Some(0.6)];
-        assert!(kept(1, &loss).is_some_and(|w| w.contains("80%")), "{:?}", kept(1, &loss));
-        assert!(kept(2, &loss).is_some_and(|w| w.contains("nothing")));
-        assert!(kept(0, &loss).is_some_and(|w| w.contains("0.400 nats below")));
-        assert_eq!(kept(1, &[Some(1.0), Some(0.5), None, None]), None);
+        assert!(retained(1, &loss).is_some_and(|w| w.contains("80%")), "{:?}", retained(1, &loss));
+        assert!(retained(2, &loss).is_some_and(|w| w.contains("nothing")));
+        assert!(retained(0, &loss).is_some_and(|w| w.contains("0.400 nats below")));
+        assert_eq!(retained(1, &[Some(1.0), Some(0.5), None, None]), None);
     }
 }

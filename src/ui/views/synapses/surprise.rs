@@ -1,13 +1,15 @@
-//! What fires while a word is new, and when it is known.
+//! Which share of neurons fires while a word is new, and when it is known. It does not know how words are
+//! made or read.
 
 use eframe::egui::Ui;
 
-use super::{layer_colour, part, points};
+use super::{layer_colour, points};
 use crate::{
-    telemetry::{Series, channels},
+    telemetry::{Args, measurements},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Span, Stroke},
-        views::{RunTracker, View, ViewCx},
+        questions::Freshness,
+        views::{View, ViewCx},
         widgets::stacked_charts::stacked_ui,
     },
 };
@@ -16,7 +18,6 @@ use crate::{
 #[derive(Default)]
 pub struct Surprise {
     states: [ChartState; 2],
-    run_tracker: RunTracker,
     by_octave: bool,
 }
 
@@ -25,10 +26,6 @@ const WARM: f64 = 13.0;
 const WORD: f64 = 8.0;
 /// Later repetitions than this many count as known.
 const KNOWN_AFTER: f64 = 4.0;
-
-fn layers(series: &Series) -> usize {
-    series.lines.iter().filter(|l| l.name.starts_with('y')).count()
-}
 
 impl Surprise {
     pub fn make() -> Box<dyn View> {
@@ -50,15 +47,15 @@ impl Surprise {
         let x = Axis::new("position in the period (letters)").whole();
         let mut chart = Chart::new("firing along a period", x, Axis::new("share of y that fires").include(&[0.0]))
             .empty("Nothing measured yet. The preset \u{201c}Surprise\u{201d} trains on repeated words: press Space.");
-        let Some((_, sample)) = cx.sample(channels::SURPRISE) else { return chart };
-        for (name, stroke) in [("trained", Stroke::Solid), ("random", Stroke::Dashed)] {
-            let Some(series) = part(&sample.payload, name) else { continue };
-            for layer in 0..layers(series) {
+        let Some(measured) = cx.latest::<measurements::Surprise>() else { return chart };
+        let value: &measurements::Surprise = measured.value;
+        for (curves, stroke) in [(&value.trained, Stroke::Solid), (&value.random_weights, Stroke::Dashed)] {
+            for (layer, of_layer) in curves.layers.iter().enumerate() {
                 let label = match stroke {
                     Stroke::Dashed => format!("layer {layer}, random weights"),
                     _ => format!("layer {layer}"),
                 };
-                let line = Line::new(label, layer_colour(cx.theme, layer), points(series, &format!("y{layer}")));
+                let line = Line::new(label, layer_colour(cx.theme, layer), points(&of_layer.firing.y));
                 let line = line.stroke(stroke);
                 chart.lines.push(if stroke == Stroke::Dashed { line.unnamed() } else { line });
             }
@@ -70,11 +67,9 @@ impl Surprise {
     fn loss(cx: &ViewCx<'_>) -> Chart<'static> {
         let x = Axis::new("position in the period (letters)").whole();
         let mut chart = Chart::new("loss along a period", x, Axis::new("loss (nats)").include(&[0.0]));
-        let Some(series) = cx.sample(channels::SURPRISE).and_then(|(_, s)| part(&s.payload, "loss")) else {
-            return chart;
-        };
-        chart.lines.push(Line::new("trained", cx.theme.text, points(series, "trained")));
-        let random = Line::new("random weights", cx.theme.secondary, points(series, "random"));
+        let Some(measured) = cx.latest::<measurements::Surprise>() else { return chart };
+        chart.lines.push(Line::new("trained", cx.theme.text, points(&measured.trained.loss)));
+        let random = Line::new("random weights", cx.theme.secondary, points(&measured.random_weights.loss));
         chart.lines.push(random.stroke(Stroke::Dashed));
         Self::spans(&mut chart, cx);
         chart
@@ -83,15 +78,13 @@ impl Surprise {
     fn octaves(cx: &ViewCx<'_>) -> Chart<'static> {
         let x = Axis::new("octave of the neuron's rotation (0 fastest, 7 slowest)").whole();
         let mut chart = Chart::new("firing by rotation", x, Axis::new("share of y that fires").include(&[0.0]));
-        let Some(series) = cx.sample(channels::SURPRISE).and_then(|(_, s)| part(&s.payload, "octaves")) else {
-            return chart;
-        };
-        for layer in 0..series.lines.len() / 2 {
+        let Some(measured) = cx.latest::<measurements::Surprise>() else { return chart };
+        for (layer, of_layer) in measured.octaves.iter().enumerate() {
             let colour = layer_colour(cx.theme, layer);
-            let line = |name: &str| points(series, &format!("y{layer} {name}"));
-            chart.lines.push(Line::new(format!("layer {layer}, new"), colour, line("memorised")).dots());
-            let known = Line::new(format!("layer {layer}, known"), colour, line("known")).stroke(Stroke::Dashed);
-            chart.lines.push(known.unnamed());
+            let new = Line::new(format!("layer {layer}, new"), colour, points(&of_layer.memorised));
+            chart.lines.push(new.dots());
+            let known = Line::new(format!("layer {layer}, known"), colour, points(&of_layer.known));
+            chart.lines.push(known.stroke(Stroke::Dashed).unnamed());
         }
         chart
     }
@@ -99,7 +92,8 @@ impl Surprise {
 
 impl View for Surprise {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        self.run_tracker.ask_if_missing(cx, channels::SURPRISE, "surprise");
+        let variant = Some(cx.selection.variant);
+        cx.keep_fresh::<measurements::Surprise>(variant, Args::new(), Freshness::IfMissing);
         let firing = Self::firing(cx);
         if firing.is_empty() {
             firing.show(ui, ui.available_size(), cx.theme, &mut self.states[0]);
@@ -121,7 +115,7 @@ impl View for Surprise {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        cx.sample_subtitle(channels::SURPRISE, "share of y above zero, dashed: random weights")
+        cx.subtitle_of::<measurements::Surprise>("share of y above zero, dashed: random weights")
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
@@ -137,10 +131,9 @@ impl View for Surprise {
     }
 }
 
-/// How each layer's firing goes with the loss over the word and its repetitions.
+/// The correlation of each layer's firing with the loss over the word and its repetitions.
 fn correlation_words(cx: &ViewCx<'_>) -> Option<String> {
-    let (_, sample) = cx.sample(channels::SURPRISE)?;
-    let series = part(&sample.payload, "correlation")?;
-    let all: Vec<String> = points(series, "trained").iter().map(|p| format!("{:+.2}", p[1])).collect();
+    let measured = cx.latest::<measurements::Surprise>()?;
+    let all: Vec<String> = measured.trained.layers.iter().map(|l| format!("{:+.2}", l.loss_correlation)).collect();
     Some(format!("correlation with the loss, by layer: {}", all.join("  ")))
 }

@@ -1,12 +1,15 @@
-//! Draws the synapses found, a row each: how they did where they were searched (pale), on new nouns in new
-//! frames (full), and what random weights reach (a mark). And the nouns that drive one of them. It does not
-//! know how any of it was measured.
+//! Draws the synapses of a search, a row each: their correlations where they were searched (pale) and on new
+//! nouns in new frames (full), and what random weights reach (a mark); and the nouns that drive one of them.
+//! It does not know how any of it was measured.
 
 use eframe::egui::{
     Align2, Color32, FontId, Painter, Rect, Sense, Stroke, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
 };
 
-use crate::ui::theme::{self, Theme};
+use crate::{
+    telemetry::measurements::ConceptNoun,
+    ui::theme::{self, Theme},
+};
 
 /// One synapse.
 pub struct Row {
@@ -181,34 +184,33 @@ fn row_painted(painter: &Painter, theme: &Theme, rect: Rect, row: &Row, scale: S
 }
 
 /// One synapse's mean over each noun's sentences: a line of dots for each kind of noun, the strongest named.
-pub fn nouns_ui(ui: &mut Ui, theme: &Theme, name: &str, values: &[f32], nouns: &[String], classes: &[String]) {
+pub fn nouns_ui(ui: &mut Ui, theme: &Theme, name: &str, values: &[f32], nouns: &[ConceptNoun]) {
     let (rect, response) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
     let painter = ui.painter_at(rect);
     let small = FontId::proportional(theme::SMALL);
     let title = format!("what drives {name}, by noun");
     painter.text(rect.left_top(), Align2::LEFT_TOP, &title, small.clone(), theme.secondary);
-    let mut kinds: Vec<&String> = vec![];
-    classes.iter().for_each(|c| {
-        if !kinds.contains(&c) {
-            kinds.push(c);
+    let mut classes: Vec<&str> = vec![];
+    for noun in nouns {
+        if !classes.contains(&noun.class.as_str()) {
+            classes.push(&noun.class);
         }
-    });
+    }
     let most = values.iter().copied().filter(|v| v.is_finite()).fold(1e-12, f32::max);
     let (top, left, right) = (rect.top() + 18.0, rect.left() + 74.0, rect.right() - 8.0);
-    let step = (rect.bottom() - top) / kinds.len().max(1) as f32;
+    let step = (rect.bottom() - top) / classes.len().max(1) as f32;
     let mut words = vec![];
     let mut pointed: Option<(f32, String)> = None;
-    for (row, kind) in kinds.iter().enumerate() {
+    for (row, class) in classes.iter().enumerate() {
         let y = top + step * (row as f32 + 0.5);
-        painter.text(pos2(rect.left() + 4.0, y), Align2::LEFT_CENTER, kind.as_str(), small.clone(), theme.text);
+        painter.text(pos2(rect.left() + 4.0, y), Align2::LEFT_CENTER, *class, small.clone(), theme.text);
         painter.hline(left..=right, y, Stroke::new(1.0, theme.line));
         let colour = if row == 0 { theme.accent } else { theme.cool };
         let mut own: Vec<(f32, &str)> = values
             .iter()
             .zip(nouns)
-            .zip(classes)
-            .filter(|((v, _), c)| c == kind && v.is_finite())
-            .map(|((v, n), _)| (*v, n.as_str()))
+            .filter(|(v, n)| n.class == *class && v.is_finite())
+            .map(|(v, n)| (*v, n.name.as_str()))
             .collect();
         own.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut free: f32 = right;
@@ -231,7 +233,7 @@ pub fn nouns_ui(ui: &mut Ui, theme: &Theme, name: &str, values: &[f32], nouns: &
             }
         }
         let mean = own.iter().map(|o| o.0).sum::<f32>() / own.len().max(1) as f32;
-        words.push(format!("{kind} {mean:.3}"));
+        words.push(format!("{class} {mean:.3}"));
     }
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("{title}: {}", words.join(", "))));
     if let Some((_, noun)) = pointed {

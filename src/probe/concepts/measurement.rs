@@ -1,0 +1,69 @@
+//! Turns a search into the measurement that a run records. It computes no statistics of its own.
+
+use super::{Question, SearchResult, Strength, Synapse, Verdict};
+use crate::{
+    corpus::generated::parliament::labelled::SplitSide,
+    nn::{Error, Result},
+    telemetry::{
+        Array,
+        measurements::{
+            ConceptNoun, ConceptSearch, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch, SplitCorrelations,
+        },
+    },
+};
+
+/// `random`: the same search in models with random weights.
+pub(super) fn concept_search(
+    question: &Question,
+    search: &SearchResult,
+    random: &[SearchResult],
+) -> Result<ConceptSearch> {
+    let verdict = Verdict::of(question, search, random);
+    let mut synapses = vec![];
+    for (k, s) in search.synapses.iter().enumerate() {
+        synapses.push(concept_synapse(question, s, verdict.confirmed.contains(&k))?);
+    }
+    let random_search = |r: &SearchResult| RandomSearch {
+        search: r.synapses.first().map_or(f64::NAN, |s| s.r(SplitSide::Search)),
+        first: r.first(),
+        best: r.best(),
+    };
+    let noun = |n: &super::Noun| ConceptNoun { name: n.name.clone(), class: n.class.to_owned() };
+    Ok(ConceptSearch {
+        concept: question.concept.clone(),
+        verdict: verdict.words,
+        searched: search.searched,
+        synapses,
+        random_weights: random.iter().map(random_search).collect(),
+        nouns: question.nouns.iter().map(noun).collect(),
+    })
+}
+
+fn concept_synapse(question: &Question, s: &Synapse, confirmed: bool) -> Result<ConceptSynapse> {
+    let both_new = s.strength(SplitSide::BothNew);
+    let of_both_new = |f: &dyn Fn(&Strength) -> f64| both_new.map_or(f64::NAN, f);
+    let language = |(l, code): (usize, &String)| LanguageCorrelation {
+        language: code.clone(),
+        correlation: of_both_new(&|b| b.by_language[l]),
+        p: of_both_new(&|b| b.p_by_language[l]),
+    };
+    let by_noun: Vec<f32> = s.by_noun.iter().map(|v| *v as f32).collect();
+    Ok(ConceptSynapse {
+        layer: s.site.layer,
+        i: s.site.y,
+        j: s.site.x,
+        correlation: SplitCorrelations {
+            search: s.r(SplitSide::Search),
+            new_nouns: s.r(SplitSide::NewNouns),
+            new_frames: s.r(SplitSide::NewFrames),
+            both_new: s.r(SplitSide::BothNew),
+        },
+        interval: Interval { low: of_both_new(&|b| b.interval.0), high: of_both_new(&|b| b.interval.1) },
+        p: of_both_new(&|b| b.p),
+        p_holm: s.holm,
+        languages: question.languages.iter().enumerate().map(language).collect(),
+        significant_languages: s.significant_languages(),
+        confirmed,
+        by_noun: Array::new([by_noun.len()], by_noun).map_err(Error::wrap)?,
+    })
+}

@@ -1,0 +1,36 @@
+//! How sparse the neurons of a BDH are, layer by layer.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::measurement;
+use crate::telemetry::number::Float;
+
+/// Shares of neurons above zero on held-out text, beside the same model with random weights.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Activity {
+    /// One a layer, from the first.
+    pub layers: Vec<LayerActivity>,
+}
+
+/// One layer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LayerActivity {
+    /// Of the model as it stands.
+    pub trained: FiringShare,
+    /// Of a model of the same sizes with random weights.
+    pub random_weights: FiringShare,
+}
+
+/// Mean share of neurons above zero, 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FiringShare {
+    /// Of x, the first sparse vector of a layer.
+    #[serde(with = "Float")]
+    pub x: f64,
+    /// Of y, the second sparse vector of a layer.
+    #[serde(with = "Float")]
+    pub y: f64,
+}
+
+measurement!(Activity, channel: "synapses.activity", probe: "activity");

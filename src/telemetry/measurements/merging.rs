@@ -1,0 +1,42 @@
+//! What merging two models keeps: held-out losses of both and of the merged one.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::measurement;
+use crate::telemetry::Array;
+
+/// Two BDHs and the one that has the neurons of both, on every text at hand.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Merging {
+    /// Names of the texts; the run's own comes first.
+    pub texts: Vec<String>,
+    /// The model that was asked.
+    pub this: ModelLosses,
+    /// The model that it is merged with.
+    pub other: ModelLosses,
+    /// Both side by side.
+    pub merged: ModelLosses,
+    /// What merging did to the weights, in words, a line an entry.
+    pub notes: Vec<String>,
+}
+
+/// One model on all texts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelLosses {
+    /// What it is called: "this", a file's name, "merged".
+    pub name: String,
+    /// n: neurons over all heads.
+    pub neurons: usize,
+    /// Held-out cross-entropy, nats a token; one a text.
+    pub losses: Array,
+}
+
+impl Merging {
+    /// This model, the other, the merged one.
+    pub fn models(&self) -> [&ModelLosses; 3] {
+        [&self.this, &self.other, &self.merged]
+    }
+}
+
+measurement!(Merging, channel: "synapses.merging", probe: "merging");

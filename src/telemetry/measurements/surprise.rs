@@ -1,0 +1,48 @@
+//! How many neurons of a BDH fire while words are met for the first time and then repeated.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{measurement, reading::LayerFiring};
+use crate::telemetry::number::{Float, Numbers};
+
+/// Sparsity and surprise (the paper's figure 14): means over many new words.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Surprise {
+    /// The model as it stands.
+    pub trained: PeriodCurves,
+    /// A model of the same sizes with random weights.
+    pub random_weights: PeriodCurves,
+    /// Firing of the model as it stands by the speed of rotary position, one entry a layer.
+    pub octaves: Vec<OctaveFiring>,
+}
+
+/// Curves over the position in a period, in letters: a warm-up, a new word, and its repetitions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PeriodCurves {
+    /// One entry a layer.
+    pub layers: Vec<PeriodFiring>,
+    /// Cross-entropy at each position, nats.
+    pub loss: Numbers,
+}
+
+/// One layer over a period.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PeriodFiring {
+    /// Shares of neurons above zero, one entry a position.
+    pub firing: LayerFiring,
+    /// Pearson correlation of y's share with the loss over the word and its repetitions, -1 to 1.
+    #[serde(with = "Float")]
+    pub loss_correlation: f64,
+}
+
+/// Share of y above zero in one layer by octave: eight groups of equally many neurons, 0 turns fastest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OctaveFiring {
+    /// While the word is new.
+    pub memorised: Numbers,
+    /// At its repetitions 5 to 8.
+    pub known: Numbers,
+}
+
+measurement!(Surprise, channel: "synapses.surprise", probe: "surprise");

@@ -1,0 +1,30 @@
+//! How one model does on every text of its run, and what it writes after a prompt of each.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::measurement;
+use crate::telemetry::number::Float;
+
+/// One model on the texts of its run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TextLosses {
+    /// The run's own text comes first.
+    pub texts: Vec<TextLoss>,
+}
+
+/// One text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TextLoss {
+    /// The text's name.
+    pub name: String,
+    /// Held-out cross-entropy, nats a token.
+    #[serde(with = "Float")]
+    pub loss: f64,
+    /// Held-out words that the model was given.
+    pub prompt: String,
+    /// What the model wrote after them; empty where it was not asked to.
+    pub continuation: String,
+}
+
+measurement!(TextLosses, channel: "synapses.texts", probe: "texts");
