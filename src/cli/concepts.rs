@@ -189,7 +189,7 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
     }
     if let Some(path) = &args.json {
         let whole = json!({ "question": question.describe(), "procedures": all });
-        let text = serde_json::to_string_pretty(&whole).map_err(|e| Failure::run(e.to_string()))?;
+        let text = serde_json::to_string_pretty(&whole).map_err(Failure::failed)?;
         std::fs::write(path, text).map_err(|e| Failure::run(format!("{}: {e}", path.display())))?;
     }
     Ok(())
@@ -218,7 +218,7 @@ fn opened(folder: &Path) -> Result<Trained, Failure> {
     let plan = (lab.plan)(&config)?;
     nn::set_threads(trainer::threads_of(&plan));
     let mut run = Run::open(plan).map_err(|e| Failure::run(e.0))?;
-    let loaded = checkpoint::load(folder, &run.device).map_err(|e| Failure::usage(e.to_string()))?;
+    let loaded = checkpoint::load(folder, &run.device).map_err(Failure::wrong)?;
     let Some(loaded) = loaded else {
         return Err(Failure::usage(format!("{} has no checkpoint", folder.display())));
     };

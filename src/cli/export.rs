@@ -40,7 +40,7 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
         let words = "say what to write: --csv FILE, --samples DIR, --tensorboard DIR, --safetensors FILE";
         return Err(Failure::usage(words));
     }
-    let words = |e: store::StoreError| Failure::usage(e.to_string());
+    let words = |e: store::StoreError| Failure::wrong(e);
     if let Some(file) = &args.csv {
         store::export::csv(&args.run, file).map_err(words)?;
         println!("{}", file.display());

@@ -1,24 +1,38 @@
 //! Why a command ended badly: words for a person and a code for a script.
 
+use std::error::Error;
+
 /// Code 1: a run or the window failed. Code 2: arguments, settings or files are wrong.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{words}")]
 pub struct Failure {
     pub words: String,
     pub code: u8,
+    source: Option<Box<dyn Error + Send + Sync>>,
 }
 
 impl Failure {
     pub fn run(words: impl Into<String>) -> Self {
-        Self { words: words.into(), code: 1 }
+        Self { words: words.into(), code: 1, source: None }
     }
 
     pub fn usage(words: impl Into<String>) -> Self {
-        Self { words: words.into(), code: 2 }
+        Self { words: words.into(), code: 2, source: None }
+    }
+
+    /// A file, a setting or an argument that is wrong, as the error says.
+    pub fn wrong(error: impl Error + Send + Sync + 'static) -> Self {
+        Self { words: error.to_string(), code: 2, source: Some(Box::new(error)) }
+    }
+
+    /// A run, a window or a device that failed, as the error says.
+    pub fn failed(error: impl Error + Send + Sync + 'static) -> Self {
+        Self { words: error.to_string(), code: 1, source: Some(Box::new(error)) }
     }
 }
 
 impl From<crate::config::ConfigError> for Failure {
     fn from(e: crate::config::ConfigError) -> Self {
-        Self::usage(e.to_string())
+        Self::wrong(e)
     }
 }

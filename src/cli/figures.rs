@@ -50,7 +50,7 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     if !(0.25..=8.0).contains(&args.scale) {
         return Err(Failure::usage("--scale goes from 0.25 to 8 pixels a point"));
     }
-    let mut offscreen = Offscreen::new().map_err(|e| Failure::run(e.to_string()))?;
+    let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
     let (lab, config) = recorded(&args.run)?;
     let mirror = replay(&args.run)?;
     let theme = if args.light { Theme::light() } else { Theme::dark() };
@@ -73,7 +73,7 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
 
 /// A run folder as the interface would know it.
 fn replay(folder: &Path) -> Result<Mirror, Failure> {
-    let events = Reader::open(folder).map_err(|e| Failure::usage(e.to_string()))?;
+    let events = Reader::open(folder).map_err(Failure::wrong)?;
     let mut mirror = Mirror::default();
     events.for_each(|e| mirror.apply(e));
     Ok(mirror)

@@ -91,7 +91,7 @@ fn draw(args: &ViewGraphArgs, out: &Path) -> Result<(), Failure> {
     }
     let mut mirror = Mirror::default();
     events(&args.file).map_err(Failure::usage)?.into_iter().for_each(|e| mirror.apply(e));
-    let mut offscreen = Offscreen::new().map_err(|e| Failure::run(e.to_string()))?;
+    let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
     let config = mirror.info.as_ref().map_or_else(|| Config::defaults(LAB, &[]), |i| i.config.clone());
     let figure = Figure {
         view: VIEW,

@@ -62,9 +62,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
 /// Runs a config from the start into a new folder under `out`; returns the folder.
 pub fn train(lab: &Lab, config: &Config, out: &Path, with_figures: bool) -> Result<PathBuf, Failure> {
     let plan = (lab.plan)(config)?;
-    plan.texts().try_for_each(|t| t.check_file()).map_err(|e| Failure::usage(e.to_string()))?;
+    plan.texts().try_for_each(|t| t.check_file()).map_err(Failure::wrong)?;
     for variant in &plan.variants {
-        variant.model.check_files().map_err(|e| Failure::usage(e.to_string()))?;
+        variant.model.check_files().map_err(Failure::wrong)?;
     }
     let writer = Writer::at_once(out);
     let options = Options { start: true, writer: Some(writer.clone()), ..Options::default() };
@@ -78,7 +78,7 @@ pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
         config.set_text(&(lab.knobs)(), TrainSettings::steps.name, &steps.to_string())?;
     }
     let plan = (lab.plan)(&config)?;
-    let loaded = checkpoint::load(&args.run, &crate::nn::Device::Cpu).map_err(|e| Failure::usage(e.to_string()))?;
+    let loaded = checkpoint::load(&args.run, &crate::nn::Device::Cpu).map_err(Failure::wrong)?;
     let from = loaded.map(|l| {
         l.notices.iter().for_each(|n| eprintln!("warning: {n}"));
         l.checkpoint
@@ -87,7 +87,7 @@ pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
         Some(c) => eprintln!("going on from step {} of {}", c.step, plan.steps),
         None => eprintln!("no checkpoint yet: beginning again from step 0"),
     }
-    let writer = Writer::resume(&args.run, from.as_ref()).map_err(|e| Failure::usage(e.to_string()))?;
+    let writer = Writer::resume(&args.run, from.as_ref()).map_err(Failure::wrong)?;
     let options = Options { start: true, writer: Some(writer), from, ..Options::default() };
     let outcome = drive(plan, options);
     finish(outcome, Some(args.run.clone()), !args.no_figures).map(|_| ())

@@ -43,7 +43,7 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
         return Ok(());
     }
     if let Some(dir) = &args.runs {
-        let runs = store::list(dir).map_err(|e| Failure::usage(e.to_string()))?;
+        let runs = store::list(dir).map_err(Failure::wrong)?;
         if runs.is_empty() {
             println!("no runs in {}; `orrery run LAB` makes one", dir.display());
         }

@@ -57,7 +57,7 @@ fn usage(e: Error) -> Failure {
 fn write(a: &Parent, b: &Parent, out: &Path) -> Result<Merged, Failure> {
     let merged = merge(a, b).map_err(usage)?;
     let Outward { tensors, metadata } = outward_of(&merged.spec, &merged.weights)?;
-    tensors::write_with(out, &tensors, &metadata).map_err(|e| Failure::usage(e.to_string()))?;
+    tensors::write_with(out, &tensors, &metadata).map_err(Failure::wrong)?;
     Ok(merged)
 }
 

@@ -1,7 +1,7 @@
 //! Attention maps of every layer and head along a sentence, with their entropies and that of uniform
 //! attention to compare with.
 
-use super::{Finding, Probe, ProbeContext, passage::Passage};
+use super::{Finding, Probe, ProbeContext, prompt::Passage};
 use crate::{
     models::{Model, capabilities},
     nn::{Result, Tap, Tensor, host},

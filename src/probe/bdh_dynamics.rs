@@ -1,7 +1,7 @@
 //! A small BDH as a physical system: its weights and a text's pulses, for the rules to run on, and the
 //! paper's equivalences checked on them. How a view steps through the rules is not known here.
 
-use super::{Finding, Probe, ProbeContext, passage::Passage};
+use super::{Finding, Probe, ProbeContext, prompt::Passage};
 use crate::{
     analysis::bdh_dynamics::{
         Dense, Drift, Gap, Normfree, Weights,

@@ -1,7 +1,7 @@
 //! The causality probe: change one token and see which logits hear of it. Nothing before the change
 //! may.
 
-use super::{Finding, Probe, ProbeContext, passage::Passage};
+use super::{Finding, Probe, ProbeContext, prompt::Passage};
 use crate::{
     corpus::Corpus,
     models::{

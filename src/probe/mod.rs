@@ -7,7 +7,7 @@ mod causality;
 pub mod concepts;
 pub mod flow;
 mod neuron_graph;
-mod passage;
+mod prompt;
 pub mod recoverability;
 mod residual;
 mod staircase;

@@ -1,9 +1,9 @@
 //! The staircase: one coordinate of the fast stream and of the upsampled slow stream along a
 //! sentence. The slow one moves in steps of P tokens.
 
-use super::{Finding, Probe, ProbeContext, passage::Passage};
+use super::{Finding, Probe, ProbeContext, prompt::Passage};
 use crate::{
-    analysis::principal::{self, Principal},
+    analysis::pca::{self, PrincipalComponent},
     models::Model,
     nn::{Result, Tap, Tensor, host},
     telemetry::measurements,
@@ -83,7 +83,7 @@ impl Stream {
     /// All rows, centred on the mean of those from `first` on.
     fn centred(&self, first: usize) -> Vec<Vec<f64>> {
         let rows = self.rows();
-        let mean = principal::mean(&rows[first..], self.dims);
+        let mean = pca::mean(&rows[first..], self.dims);
         rows.iter().map(|r| r.iter().zip(&mean).map(|(v, m)| f64::from(*v) - m).collect()).collect()
     }
 }
@@ -91,8 +91,8 @@ impl Stream {
 fn along_component(fast: &Stream, slow: &Stream, first: usize) -> ([Vec<f64>; 2], f64) {
     let (fast_rows, slow_rows) = (fast.centred(first), slow.centred(first));
     let fit: Vec<Vec<f64>> = fast_rows[first..].iter().chain(&slow_rows[first..]).cloned().collect();
-    let Principal { direction, explained } = principal::first_component(&fit, fast.dims);
-    let along = |rows: &[Vec<f64>]| rows.iter().map(|r| principal::project(r, &direction)).collect();
+    let PrincipalComponent { direction, explained } = pca::first_component(&fit, fast.dims);
+    let along = |rows: &[Vec<f64>]| rows.iter().map(|r| pca::project(r, &direction)).collect();
     ([along(&fast_rows), along(&slow_rows)], explained)
 }
 

@@ -128,7 +128,7 @@ pub fn save(run: &Path, checkpoint: &Checkpoint) -> Result<PathBuf, StoreError> 
         variants,
     };
     let text = serde_json::to_vec_pretty(&state)
-        .map_err(|e| StoreError(format!("cannot write the state of step {}: {e}", checkpoint.step)))?;
+        .map_err(|e| StoreError::because(format!("cannot write the state of step {}: {e}", checkpoint.step), e))?;
     files::write_synced(&making.join(STATE), &text)?;
     files::sync_folder(&making);
     let path = free_place(&folder, checkpoint.step);
@@ -161,7 +161,7 @@ pub fn load(run: &Path, device: &Device) -> Result<Option<Loaded>, StoreError> {
     if notices.is_empty() {
         return Ok(None);
     }
-    Err(StoreError(format!(
+    Err(StoreError::new(format!(
         "no checkpoint of `{}` can be read: {}. The run can still be replayed; to train it anew: `orrery run {}`",
         run.display(),
         notices.join("; "),
@@ -212,9 +212,9 @@ fn read_state(path: &Path) -> Result<StateFile, StoreError> {
     let file = path.join(STATE);
     let text = fs::read(&file).at("read", &file)?;
     let state: StateFile = serde_json::from_slice(&text)
-        .map_err(|e| StoreError(format!("`{}` is damaged or of another version ({e})", file.display())))?;
+        .map_err(|e| StoreError::because(format!("`{}` is damaged or of another version ({e})", file.display()), e))?;
     if state.format > FORMAT {
-        return Err(StoreError(format!(
+        return Err(StoreError::new(format!(
             "`{}` was written by a newer Orrery (format {}, this one reads up to {FORMAT}): update Orrery",
             file.display(),
             state.format

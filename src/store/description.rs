@@ -54,7 +54,7 @@ impl From<RunRecord> for Description {
 /// If this is no run folder, or one of a later format.
 pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
     if !folder.is_dir() {
-        return Err(StoreError(format!("`{}` is not a folder: give the folder of a run", folder.display())));
+        return Err(StoreError::new(format!("`{}` is not a folder: give the folder of a run", folder.display())));
     }
     let lost = match fs::read(folder.join(RUN)) {
         Ok(text) => match serde_json::from_slice::<RunRecord>(&text) {
@@ -74,14 +74,14 @@ pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
     };
     let path = folder.join(CONFIG);
     if !path.exists() {
-        return Err(StoreError(format!(
+        return Err(StoreError::new(format!(
             "`{}` is not a run folder: {lost}, and there is no {CONFIG} either",
             folder.display()
         )));
     }
     let text = fs::read_to_string(&path).at("read", &path)?;
     let config = config_without_schema(&text)
-        .map_err(|e| StoreError(format!("{lost}, and `{}` cannot be read either: {e}", path.display())))?;
+        .map_err(|e| StoreError::because(format!("{lost}, and `{}` cannot be read either: {e}", path.display()), e))?;
     let info = rebuilt(folder, config);
     let words = format!("{lost}: rebuilt from {CONFIG}; variants go by the ids found in {METRICS}, sizes are unknown");
     Ok(Description { info, started_at: None, format: FORMAT, notices: vec![words] })

@@ -1,15 +1,26 @@
 //! What can go wrong with a run folder, in words: what, where, what to do.
 
-use std::{io, path::Path};
+use std::{error::Error, io, path::Path, sync::Arc};
 
-/// An error in words.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{0}")]
-pub struct StoreError(pub String);
+/// A sentence for the user, and the error of the system or library behind it.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{words}")]
+pub struct StoreError {
+    words: String,
+    source: Option<Arc<dyn Error + Send + Sync>>,
+}
 
 impl StoreError {
+    pub(super) fn new(words: impl Into<String>) -> Self {
+        Self { words: words.into(), source: None }
+    }
+
+    pub(super) fn because(words: impl Into<String>, source: impl Error + Send + Sync + 'static) -> Self {
+        Self { words: words.into(), source: Some(Arc::new(source)) }
+    }
+
     /// `doing` completes "cannot ...": "write".
-    pub(super) fn io(doing: &str, path: &Path, e: &io::Error) -> Self {
+    pub(super) fn io(doing: &str, path: &Path, e: io::Error) -> Self {
         let next = match e.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                 "you may not write there: choose another folder (`--out DIR`) or change its permissions"
@@ -23,13 +34,13 @@ impl StoreError {
             }
             _ => "the system refused",
         };
-        Self(format!("cannot {doing} `{}`: {next} ({e})", path.display()))
+        Self::because(format!("cannot {doing} `{}`: {next} ({e})", path.display()), e)
     }
 }
 
 impl From<StoreError> for String {
     fn from(e: StoreError) -> String {
-        e.0
+        e.words
     }
 }
 
@@ -40,6 +51,6 @@ pub(super) trait At<T> {
 
 impl<T> At<T> for io::Result<T> {
     fn at(self, doing: &str, path: &Path) -> Result<T, StoreError> {
-        self.map_err(|e| StoreError::io(doing, path, &e))
+        self.map_err(|e| StoreError::io(doing, path, e))
     }
 }

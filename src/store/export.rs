@@ -3,9 +3,11 @@
 use std::{
     collections::{BTreeMap, HashMap},
     fs::{self, File},
-    io::{self, BufWriter, Write},
+    io,
     path::{Path, PathBuf},
 };
+
+use csv::Writer;
 
 use super::{Reader, StoreError, description, error::At, files, listing, tensorboard::EventFile};
 use crate::telemetry::{Channel, Event, StepStats, table};
@@ -26,13 +28,9 @@ pub fn csv(run: &Path, to: &Path) -> Result<u64, StoreError> {
         }
     }
     let ids = variant_ids(run)?;
-    let mut out = BufWriter::new(File::create(to).at("write", to)?);
-    let mut line = "step,variant,wall_secs".to_owned();
-    for name in &names {
-        line.push(',');
-        line.push_str(&quoted(name.as_str()));
-    }
-    writeln!(out, "{line}").at("write", to)?;
+    let mut out = Writer::from_writer(File::create(to).at("write", to)?);
+    let header = ["step", "variant", "wall_secs"].into_iter().chain(names.iter().map(Channel::as_str));
+    out.write_record(header).map_err(io::Error::from).at("write", to)?;
     // A step's training and held-out values are told apart; here they share a row.
     let mut table = Table { out, columns, ids, open: BTreeMap::new(), step: 0, rows: 0 };
     for stats in steps(run)? {
@@ -43,7 +41,7 @@ pub fn csv(run: &Path, to: &Path) -> Result<u64, StoreError> {
 
 /// The rows of the present step, by variant, until a later step comes.
 struct Table {
-    out: BufWriter<File>,
+    out: Writer<File>,
     columns: HashMap<Channel, usize>,
     ids: Vec<String>,
     open: BTreeMap<usize, (f64, Vec<String>)>,
@@ -70,9 +68,8 @@ impl Table {
 
     fn close_rows(&mut self) -> io::Result<()> {
         for (variant, (wall_secs, row)) in std::mem::take(&mut self.open) {
-            let id = quoted(&id_of(&self.ids, variant));
-            let values = row.iter().flat_map(|v| [",", v.as_str()]).collect::<String>();
-            writeln!(self.out, "{},{id},{wall_secs}{values}", self.step)?;
+            let first = [self.step.to_string(), id_of(&self.ids, variant), wall_secs.to_string()];
+            self.out.write_record(first.iter().chain(&row))?;
             self.rows += 1;
         }
         Ok(())
@@ -163,9 +160,4 @@ fn variant_ids(run: &Path) -> Result<Vec<String>, StoreError> {
 
 fn id_of(ids: &[String], variant: usize) -> String {
     ids.get(variant).cloned().unwrap_or_else(|| variant.to_string())
-}
-
-/// RFC 4180: quotes around what has a comma, a quote or a line break.
-fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }

@@ -41,12 +41,12 @@ impl Log {
     pub fn line(&mut self, object: &impl Serialize) -> Result<(), StoreError> {
         self.line.clear();
         serde_json::to_writer(&mut self.line, object)
-            .map_err(|e| StoreError(format!("cannot write a line of `{}`: {e}", self.path.display())))?;
+            .map_err(|e| StoreError::because(format!("cannot write a line of `{}`: {e}", self.path.display()), e))?;
         self.line.push(b'\n');
         if let Err(e) = self.file.write_all(&self.line) {
             // A full disk took half a line: it is taken back, so that a later line stands alone.
             let _ = self.file.set_len(self.length).and_then(|()| self.file.seek(SeekFrom::Start(self.length)));
-            return Err(StoreError::io("write", &self.path, &e));
+            return Err(StoreError::io("write", &self.path, e));
         }
         self.length += self.line.len() as u64;
         // One huge sample must not keep its memory for the rest of the run.

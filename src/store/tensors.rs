@@ -46,7 +46,7 @@ pub fn write_with(
     tensors: &[(String, Tensor)],
     metadata: &[(String, String)],
 ) -> Result<FileRecord, StoreError> {
-    let broken = |e: &dyn std::fmt::Display| StoreError(format!("cannot write `{}`: {e}", path.display()));
+    let broken = |e: &dyn std::fmt::Display| StoreError::new(format!("cannot write `{}`: {e}", path.display()));
     let on_host = tensors
         .iter()
         .map(|(name, t)| Ok((name.as_str(), host::to_cpu(t)?)))
@@ -88,10 +88,10 @@ pub fn read_checked(folder: &Path, record: &FileRecord, device: &Device) -> Resu
     let file = parse(&path, &bytes)?;
     for t in &record.tensors {
         let Ok(found) = file.tensor(&t.name) else {
-            return Err(StoreError(format!("`{}` lacks the tensor `{}` {:?}", path.display(), t.name, t.shape)));
+            return Err(StoreError::new(format!("`{}` lacks the tensor `{}` {:?}", path.display(), t.name, t.shape)));
         };
         if found.shape() != t.shape {
-            return Err(StoreError(format!(
+            return Err(StoreError::new(format!(
                 "`{}`: tensor `{}` has shape {:?}, the checkpoint was written with {:?}",
                 path.display(),
                 t.name,
@@ -101,7 +101,7 @@ pub fn read_checked(folder: &Path, record: &FileRecord, device: &Device) -> Resu
         }
     }
     if bytes.len() as u64 != record.bytes || crc32c::crc32c(&bytes) != record.crc32c {
-        return Err(StoreError(format!(
+        return Err(StoreError::new(format!(
             "`{}` is not the file that was written (its checksum differs): it was damaged or replaced",
             path.display()
         )));
@@ -112,13 +112,14 @@ pub fn read_checked(folder: &Path, record: &FileRecord, device: &Device) -> Resu
 fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<SafeTensors<'a>, StoreError> {
     SafeTensors::deserialize(bytes).map_err(|e| {
         let why = cut_off(bytes).unwrap_or_else(|| format!("it is not a safetensors file ({e})"));
-        StoreError(format!("cannot read `{}`: {why}", path.display()))
+        StoreError::new(format!("cannot read `{}`: {why}", path.display()))
     })
 }
 
 fn load(path: &Path, file: &SafeTensors<'_>, name: &str, device: &Device) -> Result<Tensor, StoreError> {
-    let broken =
-        |e: &dyn std::fmt::Display| StoreError(format!("cannot read tensor `{name}` of `{}`: {e}", path.display()));
+    let broken = |e: &dyn std::fmt::Display| {
+        StoreError::new(format!("cannot read tensor `{name}` of `{}`: {e}", path.display()))
+    };
     let view = file.tensor(name).map_err(|e| broken(&e))?;
     view.load(device).map_err(|e| broken(&e))
 }

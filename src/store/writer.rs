@@ -187,7 +187,7 @@ impl Inner {
     fn open(&mut self) -> Result<&mut OpenFolder, StoreError> {
         if let Place::Planned { out, .. } = &self.place {
             let Some(info) = self.info.clone() else {
-                return Err(StoreError("the run folder cannot be made: the run's start was not told".to_owned()));
+                return Err(StoreError::new("the run folder cannot be made: the run's start was not told"));
             };
             let mut open = OpenFolder::create(out, &info)?;
             for event in std::mem::take(&mut self.waiting) {
@@ -197,7 +197,7 @@ impl Inner {
         }
         match &mut self.place {
             Place::Open(open) => Ok(open),
-            Place::Planned { .. } => Err(StoreError("the run folder is not open".to_owned())),
+            Place::Planned { .. } => Err(StoreError::new("the run folder is not open")),
         }
     }
 
@@ -373,7 +373,7 @@ fn put_in_place(making: &Path, out: &Path, name: &str) -> Result<PathBuf, StoreE
                 n += 1;
                 path = out.join(format!("{name}-{n}"));
             }
-            Err(e) => return Err(StoreError::io("make the run folder", &path, &e)),
+            Err(e) => return Err(StoreError::io("make the run folder", &path, e)),
         }
     }
 }
@@ -383,7 +383,7 @@ fn lock_folder(folder: &Path) -> Result<File, StoreError> {
     let path = folder.join(LOCK);
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).at("write in", &path)?;
     match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(StoreError(format!(
+        Err(TryLockError::WouldBlock) => Err(StoreError::new(format!(
             "the run `{}` is being written by another Orrery (or another lab of this one): stop it there first",
             folder.display()
         ))),
@@ -400,8 +400,8 @@ fn id_of(ids: &[String], variant: usize) -> Cow<'_, str> {
 }
 
 fn json(run: &RunRecord) -> Result<Vec<u8>, StoreError> {
-    let mut text =
-        serde_json::to_vec_pretty(run).map_err(|e| StoreError(format!("cannot write the run's description: {e}")))?;
+    let mut text = serde_json::to_vec_pretty(run)
+        .map_err(|e| StoreError::because(format!("cannot write the run's description: {e}"), e))?;
     text.push(b'\n');
     Ok(text)
 }

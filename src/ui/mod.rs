@@ -22,6 +22,7 @@ pub mod questions;
 pub mod run;
 pub mod seed_series;
 pub mod session;
+pub mod table;
 pub mod theme;
 pub mod tiling;
 pub mod views;

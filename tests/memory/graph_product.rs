@@ -2,7 +2,7 @@
 
 use crate::{alone, peak_of};
 use orrery::analysis::graph::{
-    null,
+    null_models,
     product::{Product, Sign},
 };
 
@@ -11,7 +11,7 @@ use orrery::analysis::graph::{
 fn memory_stays_bounded_at_32768_neurons() {
     let _alone = alone();
     const N: usize = 32_768;
-    let (a, b) = (null::factor(N, 4, 1), null::factor(N, 4, 2));
+    let (a, b) = (null_models::factor(N, 4, 1), null_models::factor(N, 4, 2));
     let product = Product::new(&a, &b, 4, true).unwrap();
     let ((spread, found), most) = peak_of(|| {
         let spread = product.spread();

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use orrery::analysis::graph::{
     Edge, Graph,
     communities::{Search, communities},
-    compare::nmi,
     cores::coreness,
     degrees::degrees,
     modularity::modularity,
-    null,
+    null_models,
+    partition_similarity::nmi,
 };
 use proptest::prelude::*;
 
@@ -98,12 +98,12 @@ proptest! {
 
     #[test]
     fn nulls_keep_what_they_promise(edges in edges(), nodes in 2usize..60, m in 0usize..400, seed in 0u64..1000) {
-        let drawn = null::uniform(nodes, m, seed);
+        let drawn = null_models::uniform(nodes, m, seed);
         prop_assert_eq!(drawn.len(), m.min(nodes * (nodes - 1)));
         prop_assert_eq!(pairs(&drawn).len(), drawn.len(), "an edge twice");
         prop_assert!(drawn.iter().all(|(a, b, _)| a != b && (*a.max(b) as usize) < nodes));
 
-        let swapped = null::degree_preserving(&edges, seed);
+        let swapped = null_models::degree_preserving(&edges, seed);
         prop_assert_eq!(degrees(NODES, &swapped), degrees(NODES, &edges));
         prop_assert_eq!(pairs(&swapped).len(), edges.len(), "an edge twice");
         prop_assert!(swapped.iter().all(|(a, b, _)| a != b));
@@ -113,7 +113,7 @@ proptest! {
             leaving
         };
         prop_assert_eq!(strengths(&swapped), strengths(&edges), "weights stay with the node they leave");
-        prop_assert_eq!(swapped, null::degree_preserving(&edges, seed));
+        prop_assert_eq!(swapped, null_models::degree_preserving(&edges, seed));
     }
 
     #[test]
@@ -150,16 +150,16 @@ proptest! {
 #[test]
 fn degree_preserving_swaps_forget_the_communities() {
     let half = |v: u32| v / 100;
-    let inside = null::uniform(200, 4000, 1).into_iter().filter(|(a, b, _)| half(*a) == half(*b));
+    let inside = null_models::uniform(200, 4000, 1).into_iter().filter(|(a, b, _)| half(*a) == half(*b));
     let edges: Vec<Edge> = inside.collect();
     let q = |edges: &[Edge]| communities(&Graph::new(200, edges, true).unwrap(), Search::default());
-    let (given, swapped) = (q(&edges), null::degree_preserving(&edges, 5));
+    let (given, swapped) = (q(&edges), null_models::degree_preserving(&edges, 5));
     assert!(given.modularity > 0.48 && given.count == 2, "{} in {}", given.modularity, given.count);
     let stayed = pairs(&edges).intersection(&pairs(&swapped)).count() as f64 / edges.len() as f64;
     assert!(stayed < 0.15, "{stayed} of the edges are where they were");
     let crossing = swapped.iter().filter(|(a, b, _)| half(*a) != half(*b)).count() as f64 / edges.len() as f64;
     assert!((crossing - 0.5).abs() < 0.05, "{crossing} cross");
     // what is left is what any random graph of this density has
-    let random = q(&null::uniform(200, edges.len(), 9)).modularity;
+    let random = q(&null_models::uniform(200, edges.len(), 9)).modularity;
     assert!((q(&swapped).modularity - random).abs() < 0.03, "{} and {random}", q(&swapped).modularity);
 }

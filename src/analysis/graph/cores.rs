@@ -1,27 +1,26 @@
-//! Core and periphery: the k-cores of a graph, directions and weights put aside.
+//! Core and periphery: the k-cores of a graph, directions and weights put aside. petgraph has none.
 
-use super::Graph;
+use std::ops::AddAssign;
+
+use super::{Graph, rows};
+
+/// The weight of an arc that only joins: parallel ones are one.
+#[derive(Debug, Clone, Copy)]
+struct Joined;
+
+impl AddAssign for Joined {
+    fn add_assign(&mut self, _: Self) {}
+}
 
 /// The largest k for which each node is in the k-core: the largest part of the graph in which everybody
 /// has at least k others. Loops do not count, nor does the way an arc points. Batagelj and Zaversnik,
 /// arXiv cs/0310049: peel by rising degree, in time proportional to the arcs.
 pub fn coreness(graph: &Graph) -> Vec<u32> {
     let n = graph.nodes();
-    let mut ends: Vec<(u32, u32)> = graph
-        .iter()
-        .filter(|(a, b, _)| a != b)
-        .flat_map(|(a, b, _)| [(a as u32, b as u32), (b as u32, a as u32)])
-        .collect();
-    ends.sort_unstable();
-    ends.dedup();
-    let mut starts = vec![0usize; n + 1];
-    for (a, _) in &ends {
-        starts[*a as usize + 1] += 1;
-    }
-    for i in 0..n {
-        starts[i + 1] += starts[i];
-    }
-    let mut degree: Vec<usize> = starts.windows(2).map(|w| w[1] - w[0]).collect();
+    let others = graph.iter().filter(|(a, b, _)| a != b);
+    let both_ways = others.flat_map(|(a, b, _)| [(a as u32, b as u32, Joined), (b as u32, a as u32, Joined)]);
+    let simple = rows(n, both_ways.collect());
+    let mut degree: Vec<usize> = (0..n as u32).map(|v| simple.out_degree(v)).collect();
     let most = degree.iter().copied().max().unwrap_or(0);
     // nodes in buckets by what is left of their degree
     let mut begin = vec![0usize; most + 2];
@@ -39,7 +38,7 @@ pub fn coreness(graph: &Graph) -> Vec<u32> {
     }
     for i in 0..n {
         let v = order[i];
-        for (_, u) in &ends[starts[v]..starts[v + 1]] {
+        for u in simple.neighbors_slice(v as u32) {
             let u = *u as usize;
             if degree[u] > degree[v] {
                 // to the front of its bucket, which then begins one later

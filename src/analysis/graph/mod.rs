@@ -2,14 +2,17 @@
 //! how their degrees are spread, and what chance alone would give. It does not know what the nodes are.
 
 pub mod communities;
-pub mod compare;
 pub mod cores;
 pub mod degrees;
 pub mod modularity;
-pub mod null;
+pub mod null_models;
+pub mod partition_similarity;
 pub mod power_law;
 pub mod product;
 
+use std::ops::AddAssign;
+
+use petgraph::{Directed, csr::Csr};
 use thiserror::Error;
 
 /// (from, to, weight).
@@ -24,18 +27,20 @@ pub enum BadEdge {
     Weight { edge: usize, weight: f64 },
 }
 
-/// A weighted graph by rows (CSR). An undirected edge is an arc each way, and an undirected loop counts
-/// twice, so that one formula serves both kinds (Leicht and Newman, arXiv 0709.4500, equation 3).
-#[derive(Debug, Clone, PartialEq)]
+/// A weighted graph as petgraph's compressed sparse rows. An undirected edge is an arc each way, and an
+/// undirected loop counts twice, so that one formula serves both kinds (Leicht and Newman, arXiv 0709.4500,
+/// equation 3).
+#[derive(Debug, Clone)]
 pub struct Graph {
     directed: bool,
-    /// `nodes + 1` places in `ends`.
-    starts: Vec<usize>,
-    ends: Vec<u32>,
-    weights: Vec<f64>,
+    arcs: Csr<(), f64, Directed, u32>,
 }
 
 impl Graph {
+    /// Parallel edges become one with the sum of their weights.
+    ///
+    /// # Errors
+    /// An end that is no node, or a weight that is negative or not finite.
     pub fn new(nodes: usize, edges: &[Edge], directed: bool) -> Result<Self, BadEdge> {
         for (edge, &(a, b, weight)) in edges.iter().enumerate() {
             let node = a.max(b);
@@ -46,51 +51,16 @@ impl Graph {
                 return Err(BadEdge::Weight { edge, weight });
             }
         }
-        let arcs = edges.iter().copied();
-        Ok(if directed {
-            Self::from_arcs(nodes, arcs, true)
+        let arcs = if directed {
+            edges.to_vec()
         } else {
-            Self::from_arcs(nodes, arcs.flat_map(|(a, b, w)| [(a, b, w), (b, a, w)]), false)
-        })
-    }
-
-    /// Counting sort by the first end, then each row by the other; parallel arcs become one.
-    fn from_arcs(nodes: usize, arcs: impl Iterator<Item = Edge> + Clone, directed: bool) -> Self {
-        let mut at = vec![0usize; nodes + 1];
-        for (a, _, _) in arcs.clone() {
-            at[a as usize + 1] += 1;
-        }
-        for i in 0..nodes {
-            at[i + 1] += at[i];
-        }
-        let mut all = vec![(0u32, 0f64); at[nodes]];
-        let mut next = at.clone();
-        for (a, b, w) in arcs {
-            all[next[a as usize]] = (b, w);
-            next[a as usize] += 1;
-        }
-        let mut graph = Self { directed, starts: vec![0], ends: vec![], weights: vec![] };
-        for row in at.windows(2) {
-            let row = &mut all[row[0]..row[1]];
-            row.sort_by_key(|(b, _)| *b);
-            let begin = graph.ends.len();
-            for &(b, w) in row.iter() {
-                if graph.ends.len() > begin && graph.ends.last() == Some(&b) {
-                    if let Some(last) = graph.weights.last_mut() {
-                        *last += w;
-                    }
-                } else {
-                    graph.ends.push(b);
-                    graph.weights.push(w);
-                }
-            }
-            graph.starts.push(graph.ends.len());
-        }
-        graph
+            edges.iter().flat_map(|&(a, b, w)| [(a, b, w), (b, a, w)]).collect()
+        };
+        Ok(Self { directed, arcs: rows(nodes, arcs) })
     }
 
     pub fn nodes(&self) -> usize {
-        self.starts.len() - 1
+        self.arcs.node_count()
     }
 
     pub fn is_directed(&self) -> bool {
@@ -99,13 +69,18 @@ impl Graph {
 
     /// Arcs, of which an undirected edge has two.
     pub fn arcs(&self) -> usize {
-        self.ends.len()
+        self.arcs.edge_count()
+    }
+
+    /// Whether there is an arc from `a` to `b`, in time logarithmic in the arcs out of `a`.
+    pub fn has_arc(&self, a: usize, b: usize) -> bool {
+        self.arcs.contains_edge(a as u32, b as u32)
     }
 
     /// What `node` points at, with weights, by rising node.
     pub fn row(&self, node: usize) -> impl Iterator<Item = (usize, f64)> {
-        let row = self.starts[node]..self.starts[node + 1];
-        self.ends[row.clone()].iter().map(|b| *b as usize).zip(self.weights[row].iter().copied())
+        let (ends, weights) = (self.arcs.neighbors_slice(node as u32), self.arcs.edges_slice(node as u32));
+        ends.iter().map(|b| *b as usize).zip(weights.iter().copied())
     }
 
     /// Every arc.
@@ -115,7 +90,7 @@ impl Graph {
 
     /// Weight of all arcs: m of a directed graph, 2 m of an undirected one.
     pub fn total(&self) -> f64 {
-        self.weights.iter().sum()
+        (0..self.nodes() as u32).flat_map(|a| self.arcs.edges_slice(a)).sum()
     }
 
     /// Weight of the arcs out of and into each node; the same for an undirected graph.
@@ -137,6 +112,23 @@ impl Graph {
         }
         carries.into_iter().filter(|c| *c).count()
     }
+}
+
+/// Arcs between `nodes` nodes as rows. The sort is stable, so that parallel arcs are summed in their order.
+fn rows<E: Copy + AddAssign>(nodes: usize, mut arcs: Vec<(u32, u32, E)>) -> Csr<(), E, Directed, u32> {
+    arcs.sort_by_key(|(a, b, _)| (*a, *b));
+    arcs.dedup_by(|later, first| {
+        let parallel = (later.0, later.1) == (first.0, first.1);
+        if parallel {
+            first.2 += later.2;
+        }
+        parallel
+    });
+    let mut rows = Csr::from_sorted_edges(&arcs).unwrap_or_else(|_| unreachable!("the arcs were sorted and merged"));
+    while rows.node_count() < nodes {
+        rows.add_node(());
+    }
+    rows
 }
 
 #[cfg(test)]

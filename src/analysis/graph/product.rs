@@ -348,7 +348,7 @@ impl Spread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::graph::null;
+    use crate::analysis::graph::null_models;
 
     fn plain(a: &[f32], b: &[f32], w: usize) -> Vec<f32> {
         let dot =
@@ -373,7 +373,7 @@ mod tests {
     fn tiles_say_what_the_whole_product_says() {
         for (rows, cols, same) in [(300, 300, true), (270, 515, false), (3, 2, false)] {
             let w = 7;
-            let (a, b) = (null::factor(rows, w, 1), null::factor(cols, w, 2));
+            let (a, b) = (null_models::factor(rows, w, 1), null_models::factor(cols, w, 2));
             let p = Product::new(&a, &b, w, same).unwrap();
             let whole: Vec<(u32, u32, f32)> = plain(&a, &b, w)
                 .into_iter()

@@ -1,28 +1,22 @@
 //! A table of edges: a line each, source, target and, if there is one, weight; with or without a
-//! header; comma, semicolon or tab.
+//! header; comma, semicolon or tab. Reading needs more than the csv crate tells: which fields were quoted (a
+//! quoted `#` or header is a name), and where a quote began that never ends.
 
-use std::fmt::Write as _;
+use csv::{QuoteStyle, WriterBuilder};
 
 use super::{FileEdge, FileNode, GraphFile, GraphFileError, MOST_EDGES, Nodes, number, short};
 
 pub fn write(graph: &GraphFile) -> String {
-    let mut out = String::from("source,target,weight\n");
-    let id = |i: usize| graph.nodes.get(i).map_or(String::new(), |n| quoted(&n.id));
+    let id = |i: usize| graph.nodes.get(i).map_or("", |n| n.id.as_str());
+    // A reader would trim a bare name, or take it for a comment: then every name is quoted.
+    let plain = graph.nodes.iter().all(|n| n.id.trim() == n.id && !n.id.contains([';', '\t', '#']));
+    let style = if plain { QuoteStyle::Necessary } else { QuoteStyle::NonNumeric };
+    let mut rows = WriterBuilder::new().quote_style(style).from_writer(b"source,target,weight\n".to_vec());
     for e in &graph.edges {
-        let _ = writeln!(out, "{},{},{}", id(e.from), id(e.to), e.weight);
+        let written = rows.write_record([id(e.from), id(e.to), &e.weight.to_string()]);
+        debug_assert!(written.is_ok(), "writing into memory failed: {written:?}");
     }
-    out
-}
-
-fn quoted(text: &str) -> String {
-    let plain = !text.is_empty() && text.trim() == text && !text.contains(['"', ',', ';', '\t', '\n', '\r', '#']);
-    // A name that reads as the header would be taken for it.
-    let plain = plain && !is_source(text);
-    if plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
-}
-
-fn is_source(field: &str) -> bool {
-    ["source", "from"].contains(&field.trim().to_lowercase().as_str())
+    String::from_utf8(rows.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
 pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {

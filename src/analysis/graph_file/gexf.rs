@@ -1,64 +1,68 @@
 //! GEXF 1.3 (gexf.net): nodes and edges with places, colours, sizes and named numbers. Of what it
 //! reads, 1.1 and 1.2 are alike.
 
-use std::{collections::HashMap, fmt::Write as _};
+use std::collections::HashMap;
 
 use super::{
     FileEdge, FileNode, GraphFile, GraphFileError, MOST_EDGES, Nodes, is_whole, number, value_names,
-    xml::{Piece, Xml, attribute, escaped},
+    xml::{Piece, Xml, XmlWriter, attribute},
 };
 
 pub fn write(graph: &GraphFile) -> String {
-    let mut out = String::with_capacity(256 * graph.nodes.len() + 64 * graph.edges.len());
-    let kind = if graph.directed { "directed" } else { "undirected" };
     let names = value_names(graph);
-    out.push_str("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    out.push_str("<gexf xmlns=\"http://gexf.net/1.3\" xmlns:viz=\"http://gexf.net/1.3/viz\" version=\"1.3\">\n");
-    let _ = writeln!(
-        out,
-        "  <meta>\n    <creator>Orrery</creator>\n    <description>{}</description>\n  </meta>",
-        escaped(&graph.title)
-    );
-    let _ = writeln!(out, "  <graph defaultedgetype=\"{kind}\" mode=\"static\">");
+    let mut xml = XmlWriter::new();
+    let namespaces = [("xmlns", "http://gexf.net/1.3"), ("xmlns:viz", "http://gexf.net/1.3/viz"), ("version", "1.3")];
+    xml.open("gexf", &namespaces);
+    xml.open("meta", &[]);
+    xml.words("creator", &[], "Orrery");
+    xml.words("description", &[], &graph.title);
+    xml.close("meta");
+    let edge_type = if graph.directed { "directed" } else { "undirected" };
+    xml.open("graph", &[("defaultedgetype", edge_type), ("mode", "static")]);
     if !names.is_empty() {
-        out.push_str("    <attributes class=\"node\" mode=\"static\">\n");
+        xml.open("attributes", &[("class", "node"), ("mode", "static")]);
         for (i, name) in names.iter().enumerate() {
-            let type_of = if is_whole(graph, name) { "long" } else { "double" };
-            let _ = writeln!(out, "      <attribute id=\"{i}\" title=\"{}\" type=\"{type_of}\"/>", escaped(name));
+            let value_type = if is_whole(graph, name) { "long" } else { "double" };
+            xml.empty("attribute", &[("id", &i.to_string()), ("title", name), ("type", value_type)]);
         }
-        out.push_str("    </attributes>\n");
+        xml.close("attributes");
     }
-    out.push_str("    <nodes>\n");
-    for node in &graph.nodes {
-        let _ = writeln!(out, "      <node id=\"{}\" label=\"{}\">", escaped(&node.id), escaped(&node.label));
-        if !node.values.is_empty() {
-            out.push_str("        <attvalues>\n");
-            for (i, name) in names.iter().enumerate() {
-                if let Some(v) = node.value(name) {
-                    let _ = writeln!(out, "          <attvalue for=\"{i}\" value=\"{v}\"/>");
-                }
-            }
-            out.push_str("        </attvalues>\n");
-        }
-        if let Some([r, g, b]) = node.colour {
-            let _ = writeln!(out, "        <viz:color r=\"{r}\" g=\"{g}\" b=\"{b}\"/>");
-        }
-        if let Some([x, y]) = node.place {
-            let _ = writeln!(out, "        <viz:position x=\"{x}\" y=\"{y}\" z=\"0\"/>");
-        }
-        if let Some(size) = node.size {
-            let _ = writeln!(out, "        <viz:size value=\"{size}\"/>");
-        }
-        out.push_str("      </node>\n");
-    }
-    out.push_str("    </nodes>\n    <edges>\n");
-    let id = |i: usize| graph.nodes.get(i).map_or(String::new(), |n| escaped(&n.id));
+    xml.open("nodes", &[]);
+    graph.nodes.iter().for_each(|node| write_node(&mut xml, node, &names));
+    xml.close("nodes");
+    xml.open("edges", &[]);
+    let id = |i: usize| graph.nodes.get(i).map_or("", |n| n.id.as_str());
     for (i, e) in graph.edges.iter().enumerate() {
-        let (from, to) = (id(e.from), id(e.to));
-        let _ = writeln!(out, "      <edge id=\"{i}\" source=\"{from}\" target=\"{to}\" weight=\"{}\"/>", e.weight);
+        let (number, weight) = (i.to_string(), e.weight.to_string());
+        xml.empty("edge", &[("id", &number), ("source", id(e.from)), ("target", id(e.to)), ("weight", &weight)]);
     }
-    out.push_str("    </edges>\n  </graph>\n</gexf>\n");
-    out
+    xml.close("edges");
+    xml.close("graph");
+    xml.close("gexf");
+    xml.finish()
+}
+
+fn write_node(xml: &mut XmlWriter, node: &FileNode, names: &[&str]) {
+    xml.open("node", &[("id", &node.id), ("label", &node.label)]);
+    if !node.values.is_empty() {
+        xml.open("attvalues", &[]);
+        for (i, name) in names.iter().enumerate() {
+            if let Some(v) = node.value(name) {
+                xml.empty("attvalue", &[("for", &i.to_string()), ("value", &v.to_string())]);
+            }
+        }
+        xml.close("attvalues");
+    }
+    if let Some([r, g, b]) = node.colour.map(|c| c.map(|v| v.to_string())) {
+        xml.empty("viz:color", &[("r", &r), ("g", &g), ("b", &b)]);
+    }
+    if let Some([x, y]) = node.place.map(|p| p.map(|v| v.to_string())) {
+        xml.empty("viz:position", &[("x", &x), ("y", &y), ("z", "0")]);
+    }
+    if let Some(size) = node.size {
+        xml.empty("viz:size", &[("value", &size.to_string())]);
+    }
+    xml.close("node");
 }
 
 pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {

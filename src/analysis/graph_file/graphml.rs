@@ -1,21 +1,41 @@
 //! GraphML (graphml.graphdrawing.org): nodes and edges with named data. Places are the data x and y,
 //! as networkx, igraph and Gephi write them.
 
-use std::{collections::HashMap, fmt::Write as _};
+use std::collections::HashMap;
 
 use super::{
     FileEdge, FileNode, GraphFile, GraphFileError, MOST_EDGES, Nodes, is_whole, number, value_names,
-    xml::{Piece, Xml, attribute, escaped},
+    xml::{Piece, Xml, XmlWriter, attribute},
 };
 
 pub fn write(graph: &GraphFile) -> String {
-    let mut out = String::with_capacity(256 * graph.nodes.len() + 96 * graph.edges.len());
     let names = value_names(graph);
-    out.push_str("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    out.push_str("<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n");
-    let mut key = |id: &str, of: &str, name: &str, type_of: &str| {
-        let name = escaped(name);
-        let _ = writeln!(out, "  <key id=\"{id}\" for=\"{of}\" attr.name=\"{name}\" attr.type=\"{type_of}\"/>");
+    let mut xml = XmlWriter::new();
+    xml.open("graphml", &[("xmlns", "http://graphml.graphdrawing.org/xmlns")]);
+    write_keys(&mut xml, graph, &names);
+    let edge_type = if graph.directed { "directed" } else { "undirected" };
+    xml.open("graph", &[("id", "G"), ("edgedefault", edge_type)]);
+    xml.words("data", &[("key", "title")], &graph.title);
+    for node in &graph.nodes {
+        xml.open("node", &[("id", &node.id)]);
+        write_data(&mut xml, node, &names);
+        xml.close("node");
+    }
+    let id = |i: usize| graph.nodes.get(i).map_or("", |n| n.id.as_str());
+    for e in &graph.edges {
+        xml.open("edge", &[("source", id(e.from)), ("target", id(e.to))]);
+        xml.words("data", &[("key", "weight")], &e.weight.to_string());
+        xml.close("edge");
+    }
+    xml.close("graph");
+    xml.close("graphml");
+    xml.finish()
+}
+
+/// The data that nodes and edges may have.
+fn write_keys(xml: &mut XmlWriter, graph: &GraphFile, names: &[&str]) {
+    let mut key = |id: &str, of: &str, name: &str, value_type: &str| {
+        xml.empty("key", &[("id", id), ("for", of), ("attr.name", name), ("attr.type", value_type)]);
     };
     key("title", "graph", "description", "string");
     key("label", "node", "label", "string");
@@ -29,44 +49,26 @@ pub fn write(graph: &GraphFile) -> String {
         key(&format!("v{i}"), "node", name, if is_whole(graph, name) { "long" } else { "double" });
     }
     key("weight", "edge", "weight", "double");
-    let kind = if graph.directed { "directed" } else { "undirected" };
-    let _ = writeln!(out, "  <graph id=\"G\" edgedefault=\"{kind}\">");
-    let _ = writeln!(out, "    <data key=\"title\">{}</data>", escaped(&graph.title));
-    for node in &graph.nodes {
-        let _ = writeln!(out, "    <node id=\"{}\">", escaped(&node.id));
-        let mut data = |key: &str, value: &str| {
-            let _ = writeln!(out, "      <data key=\"{key}\">{value}</data>");
-        };
-        data("label", &escaped(&node.label));
-        if let Some([x, y]) = node.place {
-            data("x", &x.to_string());
-            data("y", &y.to_string());
-        }
-        if let Some(size) = node.size {
-            data("size", &size.to_string());
-        }
-        for (key, v) in node.colour.iter().flat_map(|c| ["r", "g", "b"].into_iter().zip(c)) {
-            data(key, &v.to_string());
-        }
-        for (i, name) in names.iter().enumerate() {
-            if let Some(v) = node.value(name) {
-                data(&format!("v{i}"), &v.to_string());
-            }
-        }
-        out.push_str("    </node>\n");
+}
+
+fn write_data(xml: &mut XmlWriter, node: &FileNode, names: &[&str]) {
+    let mut data = |key: &str, value: &str| xml.words("data", &[("key", key)], value);
+    data("label", &node.label);
+    if let Some([x, y]) = node.place {
+        data("x", &x.to_string());
+        data("y", &y.to_string());
     }
-    let id = |i: usize| graph.nodes.get(i).map_or(String::new(), |n| escaped(&n.id));
-    for e in &graph.edges {
-        let _ = writeln!(
-            out,
-            "    <edge source=\"{}\" target=\"{}\"><data key=\"weight\">{}</data></edge>",
-            id(e.from),
-            id(e.to),
-            e.weight
-        );
+    if let Some(size) = node.size {
+        data("size", &size.to_string());
     }
-    out.push_str("  </graph>\n</graphml>\n");
-    out
+    for (key, v) in node.colour.iter().flat_map(|c| ["r", "g", "b"].into_iter().zip(c)) {
+        data(key, &v.to_string());
+    }
+    for (i, name) in names.iter().enumerate() {
+        if let Some(v) = node.value(name) {
+            data(&format!("v{i}"), &v.to_string());
+        }
+    }
 }
 
 /// What is being read.

@@ -1,7 +1,10 @@
-//! Elements of an XML file one after another, with the line they stand on. It does not know what they
-//! mean; entities other than XML's own five are refused, not expanded.
+//! Elements of an XML file one after another, read with the line they stand on, or written. It does not know
+//! what they mean; entities other than XML's own five are refused, not expanded.
 
-use quick_xml::{Reader, events::Event};
+use quick_xml::{
+    Reader, Writer,
+    events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event},
+};
 
 use super::GraphFileError;
 
@@ -95,7 +98,7 @@ impl<'a> Xml<'a> {
         }
     }
 
-    fn opened(&mut self, e: &quick_xml::events::BytesStart<'_>) -> Result<Piece, GraphFileError> {
+    fn opened(&mut self, e: &BytesStart<'_>) -> Result<Piece, GraphFileError> {
         let mut attributes = vec![];
         for attribute in e.attributes() {
             let attribute = match attribute {
@@ -129,8 +132,62 @@ pub fn attribute<'a>(attributes: &'a [(String, String)], name: &str) -> Option<&
     attributes.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
 }
 
-/// Text as it stands in an element or in quotes. What XML has no way to say is left out.
-pub fn escaped(text: &str) -> String {
+/// An XML file being written into memory, an element a line, which does not fail.
+pub struct XmlWriter {
+    inner: Writer<Vec<u8>>,
+}
+
+impl XmlWriter {
+    /// With the declaration that it is XML in UTF-8.
+    pub fn new() -> Self {
+        let mut writer = Self { inner: Writer::new_with_indent(vec![], b' ', 2) };
+        writer.event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)));
+        writer
+    }
+
+    pub fn open(&mut self, name: &str, attributes: &[(&str, &str)]) {
+        self.event(Event::Start(element(name, attributes)));
+    }
+
+    pub fn close(&mut self, name: &str) {
+        self.event(Event::End(BytesEnd::new(name)));
+    }
+
+    /// An element without content.
+    pub fn empty(&mut self, name: &str, attributes: &[(&str, &str)]) {
+        self.event(Event::Empty(element(name, attributes)));
+    }
+
+    /// An element with these words.
+    pub fn words(&mut self, name: &str, attributes: &[(&str, &str)], words: &str) {
+        self.open(name, attributes);
+        self.event(Event::Text(BytesText::from_escaped(escaped(words))));
+        self.close(name);
+    }
+
+    pub fn finish(self) -> String {
+        let mut bytes = self.inner.into_inner();
+        bytes.push(b'\n');
+        String::from_utf8(bytes).unwrap_or_default()
+    }
+
+    fn event(&mut self, event: Event<'_>) {
+        let written = self.inner.write_event(event);
+        debug_assert!(written.is_ok(), "writing into memory failed: {written:?}");
+    }
+}
+
+fn element<'a>(name: &'a str, attributes: &[(&str, &str)]) -> BytesStart<'a> {
+    let mut element = BytesStart::new(name);
+    for (key, value) in attributes {
+        element.push_attribute((key.as_bytes(), escaped(value).as_bytes()));
+    }
+    element
+}
+
+/// Text as it stands in an element or in quotes. Unlike quick_xml's own form it leaves out what XML has no way
+/// to say, and keeps tabs and line breaks in attributes.
+fn escaped(text: &str) -> String {
     let allowed = |c: &char| *c >= ' ' && *c != '\u{fffe}' && *c != '\u{ffff}' || matches!(c, '\t' | '\n' | '\r');
     let mut out = String::with_capacity(text.len());
     for c in text.chars().filter(allowed) {

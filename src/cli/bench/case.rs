@@ -88,7 +88,7 @@ pub const CASES: &[Case] = &[
 
 /// One case, timed. The names are those of the peer's lines; what it does not tell comes after.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Found {
+pub struct CaseTiming {
     pub case: String,
     pub params: usize,
     pub tokens_per_step: usize,
@@ -127,7 +127,7 @@ impl Case {
     }
 
     /// Three steps to warm up, then `steps` timed ones.
-    pub fn measure(&self, steps: usize) -> Result<Found> {
+    pub fn measure(&self, steps: usize) -> Result<CaseTiming> {
         const WARM: usize = 3;
         let model = (self.spec)().build(self.vocab, 0, &Device::Cpu)?;
         // PyTorch's defaults
@@ -152,7 +152,7 @@ impl Case {
         times.sort_by(f64::total_cmp);
         let ms = median(&times);
         let tokens = self.batch * self.tokens;
-        Ok(Found {
+        Ok(CaseTiming {
             case: self.name.to_owned(),
             params: model.params().count(),
             tokens_per_step: tokens,

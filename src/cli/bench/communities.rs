@@ -25,7 +25,7 @@ type Case = (&'static str, usize, Vec<Edge>);
 const PEERS: &[(&str, Option<usize>)] = &[("leidenalg", None), ("igraph", None), ("networkx", Some(1))];
 
 #[derive(Debug, Clone, Copy, Deserialize)]
-struct Found {
+struct SearchTiming {
     ms: f64,
     q: f64,
 }
@@ -46,12 +46,12 @@ fn cases() -> Vec<Case> {
         .collect();
     planted.sort_unstable();
     planted.dedup();
-    let (a, b) = (null::factor(2048, 64, 1), null::factor(2048, 64, 2));
+    let (a, b) = (null_models::factor(2048, 64, 1), null_models::factor(2048, 64, 2));
     let thin = Product::new(&a, &b, 64, true).map(|p| p.strongest(16_000, Sign::Excitatory, &p.spread()).edges);
     let thin = thin.unwrap_or_default();
     vec![
         ("40 groups", n as usize, planted.into_iter().map(|(a, b)| (a, b, 1.0)).collect()),
-        ("no groups", n as usize, null::uniform(n as usize, 200_000, 2)),
+        ("no groups", n as usize, null_models::uniform(n as usize, 200_000, 2)),
         ("product", 2048, thin.into_iter().map(|(a, b, _)| (a, b, 1.0)).collect()),
     ]
 }
@@ -79,16 +79,16 @@ impl Drop for EdgeFile {
 }
 
 /// Two rounds from one seed, as leidenalg and igraph do by default; networkx runs until nothing gains.
-fn ours(graph: &Graph, seed: u64) -> Found {
+fn ours(graph: &Graph, seed: u64) -> SearchTiming {
     let began = Instant::now();
     let found = communities(graph, Search { seed, restarts: 1, rounds: 2 });
-    Found { ms: began.elapsed().as_secs_f64() * 1e3, q: found.modularity }
+    SearchTiming { ms: began.elapsed().as_secs_f64() * 1e3, q: found.modularity }
 }
 
-fn summary(found: &[Found]) -> Found {
+fn summary(found: &[SearchTiming]) -> SearchTiming {
     let mut ms: Vec<f64> = found.iter().map(|f| f.ms).collect();
     ms.sort_by(f64::total_cmp);
-    Found { ms: median(&ms), q: found.iter().map(|f| f.q).sum::<f64>() / found.len().max(1) as f64 }
+    SearchTiming { ms: median(&ms), q: found.iter().map(|f| f.q).sum::<f64>() / found.len().max(1) as f64 }
 }
 
 /// Prints for each graph and peer the medians of both sides, their ratio and the mean modularities.
@@ -102,7 +102,7 @@ pub fn report(args: &BenchArgs, peer: Option<(&str, &str)>) -> Result<(), Failur
         let file = EdgeFile::write(number, &edges).map_err(|e| failed(&e))?;
         println!("{name}: {nodes} nodes, {} edges", edges.len());
         let Some(peer) = &mut peer else {
-            let all: Vec<Found> = (0..=args.steps as u64).map(|seed| ours(&directed, seed)).skip(1).collect();
+            let all: Vec<SearchTiming> = (0..=args.steps as u64).map(|seed| ours(&directed, seed)).skip(1).collect();
             let all = summary(&all);
             println!("  {:<34}{:>9.1} ms, Q {:.4}", "directed", all.ms, all.q);
             continue;
@@ -115,7 +115,7 @@ pub fn report(args: &BenchArgs, peer: Option<(&str, &str)>) -> Result<(), Failur
             for round in 0..=rounds {
                 // the first is not counted, and not asked of the slow one
                 if round > 0 || rounds > 1 {
-                    let theirs: Found = peer.ask(&format!("{method} {round} {nodes} {}", file.0.display()))?;
+                    let theirs: SearchTiming = peer.ask(&format!("{method} {round} {nodes} {}", file.0.display()))?;
                     there.extend((round > 0).then_some(theirs));
                 }
                 let ours = ours(graph, round);

@@ -114,7 +114,7 @@ fn picture(offscreen: &mut Offscreen, graph: Option<&Graph>) -> Result<f64, Fail
             }
         },
     );
-    drawn.map_err(|e| Failure::run(e.to_string()))?;
+    drawn.map_err(Failure::failed)?;
     Ok(begun.elapsed().as_secs_f64() * 1e3)
 }
 
@@ -125,7 +125,7 @@ fn median(mut times: Vec<f64>) -> f64 {
 
 /// `frames`: how many of each kind are timed.
 pub fn report(frames: usize) -> Result<(), Failure> {
-    let mut offscreen = Offscreen::new().map_err(|e| Failure::run(e.to_string()))?;
+    let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
     let frames = frames.clamp(3, 200);
     println!("{}, canvas {} x {} pixels, medians of {frames}", offscreen.adapter(), CANVAS.0, CANVAS.1);
     println!(

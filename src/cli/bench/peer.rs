@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use super::{BenchArgs, case::Case, case::Found, case::median};
+use super::{BenchArgs, case::Case, case::CaseTiming, case::median};
 use crate::cli::failure::Failure;
 use crate::nn::memory;
 
@@ -35,8 +35,8 @@ pub fn compare(args: &BenchArgs, cases: &[&Case], python: &str, script: &str) ->
     Ok(())
 }
 
-fn tell(args: &BenchArgs, name: &str, here: &[Found], there: &[Found]) -> Result<(), Failure> {
-    let sorted = |found: &[Found]| {
+fn tell(args: &BenchArgs, name: &str, here: &[CaseTiming], there: &[CaseTiming]) -> Result<(), Failure> {
+    let sorted = |found: &[CaseTiming]| {
         let mut ms: Vec<f64> = found.iter().map(|f| f.ms_median).collect();
         ms.sort_by(f64::total_cmp);
         ms
@@ -45,7 +45,7 @@ fn tell(args: &BenchArgs, name: &str, here: &[Found], there: &[Found]) -> Result
     let mut ratios: Vec<f64> = here.iter().zip(there).map(|(a, b)| a.ms_median / b.ms_median).collect();
     ratios.sort_by(f64::total_cmp);
     let (least, most) = (ratios[0], ratios[ratios.len() - 1]);
-    let peak = |found: &[Found]| found.iter().filter_map(|f| f.peak_mib).fold(f64::NAN, f64::max);
+    let peak = |found: &[CaseTiming]| found.iter().filter_map(|f| f.peak_mib).fold(f64::NAN, f64::max);
     let (mib, their_mib) = (peak(here), peak(there));
     if args.json {
         let line = serde_json::json!({
@@ -64,7 +64,7 @@ fn tell(args: &BenchArgs, name: &str, here: &[Found], there: &[Found]) -> Result
 }
 
 /// Runs a command that prints one line of JSON, watching its memory.
-fn timed(mut command: Command) -> Result<Found, Failure> {
+fn timed(mut command: Command) -> Result<CaseTiming, Failure> {
     let words = format!("{command:?}");
     let failed = |why: String| Failure::run(format!("`{words}` {why}"));
     let mut child =
@@ -86,7 +86,7 @@ fn timed(mut command: Command) -> Result<Found, Failure> {
         return Err(failed(format!("failed ({status})")));
     }
     let line = text.lines().rfind(|l| l.starts_with('{')).ok_or_else(|| failed("printed no JSON line".to_owned()))?;
-    let mut found: Found = serde_json::from_str(line).map_err(|e| failed(format!("printed another form: {e}")))?;
+    let mut found: CaseTiming = serde_json::from_str(line).map_err(|e| failed(format!("printed another form: {e}")))?;
     found.peak_mib = found.peak_mib.or(peak);
     Ok(found)
 }

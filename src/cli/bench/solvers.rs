@@ -34,7 +34,7 @@ const CASES: &[(&str, Method, &str)] = &[
 
 /// One solve.
 #[derive(Debug, Clone, Copy, Deserialize)]
-struct Found {
+struct SolveTiming {
     ms: f64,
     nfe: usize,
     /// Mean of the end state.
@@ -69,7 +69,7 @@ fn problem(name: &str) -> Result<(Box<dyn Field>, Tensor, f64)> {
     }
 }
 
-fn one(name: &str, method: Method, setting: &str) -> std::result::Result<Found, Failure> {
+fn one(name: &str, method: Method, setting: &str) -> std::result::Result<SolveTiming, Failure> {
     let failed = |e: &dyn std::fmt::Display| Failure::run(format!("{name} by {method}: {e}"));
     let number: f64 = setting.parse().map_err(|e| failed(&e))?;
     let options = if method.is_adaptive() {
@@ -82,10 +82,10 @@ fn one(name: &str, method: Method, setting: &str) -> std::result::Result<Found, 
     let solution = solve(field.as_ref(), &y0, 0.0, t1, &options).map_err(|e| failed(&e))?;
     let ms = began.elapsed().as_secs_f64() * 1e3;
     let mean = |t: &Tensor| host::scalar(&t.to_dtype(DType::F64)?.mean_all()?);
-    Ok(Found { ms, nfe: solution.trace.nfe, end: mean(&solution.end).map_err(|e| failed(&e))? })
+    Ok(SolveTiming { ms, nfe: solution.trace.nfe, end: mean(&solution.end).map_err(|e| failed(&e))? })
 }
 
-fn middle(found: &[Found]) -> f64 {
+fn middle(found: &[SolveTiming]) -> f64 {
     let mut ms: Vec<f64> = found.iter().map(|f| f.ms).collect();
     ms.sort_by(f64::total_cmp);
     median(&ms)
@@ -101,7 +101,7 @@ pub fn report(args: &BenchArgs, peer: Option<(&str, &str)>) -> std::result::Resu
         // the first is not counted
         for round in 0..=args.steps {
             let ours = one(name, *method, setting)?;
-            let theirs = peer.as_mut().map(|p| p.ask::<Found>(&case)).transpose()?;
+            let theirs = peer.as_mut().map(|p| p.ask::<SolveTiming>(&case)).transpose()?;
             if round > 0 {
                 here.push(ours);
                 there.extend(theirs);

@@ -82,7 +82,7 @@ pub fn run(args: &StoryArgs) -> Result<(), Failure> {
         .map_err(|e| Failure::usage(format!("{} cannot be made: {e}", args.out.display())))?;
     let run = headless::train(lab, &config, &args.out.join("runs"), false)?;
     let story = collect(&run, &args.out)?;
-    let text = serde_json::to_string_pretty(&story).map_err(|e| Failure::run(e.to_string()))?;
+    let text = serde_json::to_string_pretty(&story).map_err(Failure::failed)?;
     let path = args.out.join("story.json");
     std::fs::write(&path, text).map_err(|e| Failure::run(format!("{} cannot be written: {e}", path.display())))?;
     println!("{}\n\n{}", table(&story), path.display());
@@ -92,7 +92,7 @@ pub fn run(args: &StoryArgs) -> Result<(), Failure> {
 /// The newest measurement of each model of the run; writes the models as files into `out`.
 fn collect(run: &Path, out: &Path) -> Result<Story, Failure> {
     let mut newest: BTreeMap<usize, TextLosses> = BTreeMap::new();
-    for event in Reader::open(run).map_err(|e| Failure::run(e.to_string()))? {
+    for event in Reader::open(run).map_err(Failure::failed)? {
         if let Event::Sample(s) = event
             && let Some(measured) = s.measurement::<TextLosses>()
         {
@@ -106,7 +106,7 @@ fn collect(run: &Path, out: &Path) -> Result<Story, Failure> {
         let Spec::Bdh(spec) = spec else { continue };
         let file = out.join(format!("{name}.safetensors"));
         let outward = outward_of(&spec, &weights)?;
-        tensors::write_with(&file, &outward.tensors, &outward.metadata).map_err(|e| Failure::run(e.to_string()))?;
+        tensors::write_with(&file, &outward.tensors, &outward.metadata).map_err(Failure::failed)?;
         let neurons = spec.resolved().map_err(super::usage)?.neurons;
         let loss = texts.iter().map(|t| t.loss).collect();
         let writes = texts.iter().map(|t| t.continuation.clone()).collect();

@@ -6,7 +6,7 @@ use super::{
     reading::{Reader, Scalar, Side, Site},
 };
 use crate::{
-    analysis::{clusters::Clusters, many_tests::holm},
+    analysis::{clustered_tests::Clusters, multiple_testing::holm},
     corpus::generated::parliament::labelled::SplitSide,
     nn::Result,
 };

@@ -3,7 +3,7 @@
 
 use super::{Course, Drive};
 use crate::{
-    analysis::principal::{self, Principal},
+    analysis::pca::{self, PrincipalComponent},
     nn::{Result, Tensor},
     ode::{self, Method, Options},
 };
@@ -14,7 +14,7 @@ const STEPS: usize = 4;
 
 /// Up to three directions with a common origin.
 pub struct Basis {
-    pub components: Vec<Principal>,
+    pub components: Vec<PrincipalComponent>,
     origin: Vec<f64>,
     /// Lowest and highest of the followed token's coordinates over all controls, by direction.
     pub reach: Vec<(f64, f64)>,
@@ -42,13 +42,13 @@ impl Basis {
             axes(dims)
         } else {
             let refs: Vec<Vec<f32>> = moved.iter().map(|r| r.iter().map(|v| *v as f32).collect()).collect();
-            let mean = principal::mean(&refs.iter().map(Vec::as_slice).collect::<Vec<_>>(), dims);
+            let mean = pca::mean(&refs.iter().map(Vec::as_slice).collect::<Vec<_>>(), dims);
             let centred: Vec<Vec<f64>> = moved.iter().map(|r| minus(r, &mean)).collect();
-            let mut found = principal::components(&centred, dims, 3);
+            let mut found = pca::components(&centred, dims, 3);
             // a flow that does not move has no directions of its own
             for axis in axes(dims) {
                 if found.len() < 3.min(dims) {
-                    found.push(Principal { explained: 0.0, ..axis });
+                    found.push(PrincipalComponent { explained: 0.0, ..axis });
                 }
             }
             found
@@ -68,7 +68,7 @@ impl Basis {
     /// Coordinates of a state of one token.
     pub fn place(&self, row: &[f64]) -> Vec<f64> {
         let centred = minus(row, &self.origin);
-        self.components.iter().map(|c| principal::project(&centred, &c.direction)).collect()
+        self.components.iter().map(|c| pca::project(&centred, &c.direction)).collect()
     }
 
     /// The state with its first two coordinates moved by this much, as offsets along the directions:
@@ -83,17 +83,17 @@ impl Basis {
 
     /// The part of a velocity that lies in the first two directions.
     pub fn along(&self, velocity: &[f64]) -> [f64; 2] {
-        let part = |i: usize| self.components.get(i).map_or(0.0, |c| principal::project(velocity, &c.direction));
+        let part = |i: usize| self.components.get(i).map_or(0.0, |c| pca::project(velocity, &c.direction));
         [part(0), part(1)]
     }
 }
 
-fn axes(dims: usize) -> Vec<Principal> {
+fn axes(dims: usize) -> Vec<PrincipalComponent> {
     (0..dims.min(3))
         .map(|i| {
             let mut direction = vec![0.0; dims];
             direction[i] = 1.0;
-            Principal { direction, explained: 1.0 / dims as f64 }
+            PrincipalComponent { direction, explained: 1.0 / dims as f64 }
         })
         .collect()
 }

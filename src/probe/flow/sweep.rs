@@ -2,8 +2,8 @@
 //! This file asks for the pieces and puts them together; what is measured stands in the files beside.
 
 pub(super) mod classes;
+mod frozen_model;
 mod gradients;
-mod held;
 mod latency;
 mod solvers;
 
@@ -57,15 +57,15 @@ impl Probe for FlowSweep {
         let Some(upto) = cx.args.get("upto").and_then(Value::as_f64).filter(|n| *n >= 0.0) else {
             return Ok(vec![measured(cx, (kind, channel), usize::MAX)?.0]);
         };
-        let question = held::question(cx, kind);
+        let question = frozen_model::question(cx, kind);
         let begins = cx.args.get("begin") == Some(&Value::Switch(true));
-        let mut model = match held::take(question).filter(|_| !begins) {
+        let mut model = match frozen_model::take(question).filter(|_| !begins) {
             Some(model) => model,
-            None => held::copy(cx)?,
+            None => frozen_model::copy(cx)?,
         };
         let (found, is_all) = measured(&ProbeContext { model: model.as_mut(), ..*cx }, (kind, channel), upto as usize)?;
         if !is_all {
-            held::keep(question, model);
+            frozen_model::keep(question, model);
         }
         Ok(vec![found])
     }

@@ -2,7 +2,7 @@
 
 use super::{Compact, Factors, Question, applies, weighed};
 use crate::{
-    analysis::graph::null,
+    analysis::graph::null_models,
     models::Model,
     nn::Result,
     probe::{Finding, Probe, ProbeContext},
@@ -30,7 +30,7 @@ impl Probe for GraphCurve {
         let found = factors.strongest(question.edges, question.sign, &factors.product()?.spread())?;
         let edges = weighed(&found.edges, question.weighted);
         let model = Compact::of(&edges);
-        let other = Compact::of(&null::degree_preserving(&edges, cx.seed ^ 3));
+        let other = Compact::of(&null_models::degree_preserving(&edges, cx.seed ^ 3));
         let modularity = |c: &Compact| c.communities(RESTARTS, cx.seed).map(|found| found.modularity);
         let measured = ModularityAtStep {
             edges: edges.len(),

@@ -5,7 +5,7 @@ use candle_core::bail;
 use super::{Question, Through};
 use crate::{
     analysis::graph::{
-        Edge, null,
+        Edge, null_models,
         product::{Product, Sign, Spread, Strongest},
     },
     models::{
@@ -59,8 +59,8 @@ impl Factors {
     /// The same places with random factors: of one length throughout, or each as long as it was.
     pub fn random(&self, keep_norms: bool, seed: u64) -> Self {
         let draw = |given: &[f32], seed: u64| match keep_norms {
-            true => null::norm_matched(given, self.width, seed),
-            false => null::factor(given.len() / self.width, self.width, seed),
+            true => null_models::norm_matched(given, self.width, seed),
+            false => null_models::factor(given.len() / self.width, self.width, seed),
         };
         let (a, b) = (draw(&self.a, seed), draw(&self.b, seed ^ 0x5eed));
         Self { a, b, spec: self.spec.clone(), ..*self }
@@ -82,7 +82,8 @@ impl Factors {
     /// G(n, m): `m` pairs drawn from those that G has.
     pub fn uniform(&self, m: usize, seed: u64) -> Vec<Edge> {
         let (rows, cols) = (self.a.len() / self.width, self.b.len() / self.width);
-        let drawn = if self.same { null::uniform(rows, m, seed) } else { null::between(rows, cols, m, seed) };
+        let drawn =
+            if self.same { null_models::uniform(rows, m, seed) } else { null_models::between(rows, cols, m, seed) };
         drawn.into_iter().map(|(i, j, w)| (self.from(i), self.to(j), w)).collect()
     }
 

@@ -5,15 +5,15 @@
 mod curve;
 mod degrees;
 mod factors;
+mod full_graph;
 mod neuron;
-mod nulls;
+mod null_models;
 mod spread;
-mod whole;
 
 pub use curve::GraphCurve;
+pub use full_graph::NeuronGraph;
 pub use neuron::GraphNeuron;
-pub use nulls::GraphModularity;
-pub use whole::NeuronGraph;
+pub use null_models::GraphModularity;
 
 use factors::Factors;
 

@@ -3,7 +3,7 @@
 //! entries and is never formed: the pairs of a few dozen neurons with large values are followed.
 
 use super::{
-    super::{Finding, Probe, ProbeContext, passage::Passage},
+    super::{Finding, Probe, ProbeContext, prompt::Passage},
     firing::{self, Activation, LayerActivations},
     model,
 };

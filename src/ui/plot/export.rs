@@ -8,7 +8,7 @@ use super::{
     Chart, ChartState, Data, Line, Mark, Stroke,
     layout::{Layout, ROW, SWATCH, TEXT},
 };
-use crate::ui::theme::Theme;
+use crate::ui::{table::Table, theme::Theme};
 
 impl Chart<'_> {
     /// Comma-separated values of every point in the shown range: one column of x, one for each line
@@ -30,11 +30,8 @@ impl Chart<'_> {
             columns.push((format!("{} (low)", band.label), points_of(&band.low, shown)));
             columns.push((format!("{} (high)", band.label), points_of(&band.high, shown)));
         }
-        let mut out = quote(&self.x.label);
-        for (name, _) in &columns {
-            let _ = write!(out, ",{}", quote(name));
-        }
-        out.push('\n');
+        let header = std::iter::once(self.x.label.as_str()).chain(columns.iter().map(|(name, _)| name.as_str()));
+        let mut table = Table::new(header);
         // Rows by x: the bits of non-negative floats order as the floats do; a sign flips them.
         let mut rows: BTreeMap<i64, Vec<Option<f64>>> = BTreeMap::new();
         for (i, (_, points)) in columns.iter().enumerate() {
@@ -43,18 +40,10 @@ impl Chart<'_> {
             }
         }
         for (x, cells) in rows {
-            let _ = write!(out, "{}", unorder(x));
-            for cell in cells {
-                match cell {
-                    Some(v) if v.is_finite() => {
-                        let _ = write!(out, ",{v}");
-                    }
-                    _ => out.push(','),
-                }
-            }
-            out.push('\n');
+            let cell = |v: Option<f64>| v.filter(|v| v.is_finite()).map_or_else(String::new, |v| v.to_string());
+            table.row(std::iter::once(unorder(x).to_string()).chain(cells.into_iter().map(cell)));
         }
-        Some(out)
+        Some(table.finish())
     }
 
     /// A drawing of what is shown, in the size it was last shown at. `None` without points.
@@ -323,7 +312,7 @@ pub fn quote(field: &str) -> String {
 
 /// Words between tags.
 pub fn escape(words: &str) -> String {
-    words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    quick_xml::escape::partial_escape(words).into_owned()
 }
 
 /// "#rrggbb".

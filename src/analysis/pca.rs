@@ -2,7 +2,7 @@
 
 /// Direction of largest variance and what it explains.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Principal {
+pub struct PrincipalComponent {
     /// Unit vector; its entry of largest size is positive.
     pub direction: Vec<f64>,
     /// Share of the total variance along it, 0..1; 0 when the points do not differ.
@@ -22,7 +22,7 @@ pub fn mean(rows: &[&[f32]], dims: usize) -> Vec<f64> {
 
 /// Of rows that are already centred, each of length `dims`. Starts from the column of largest variance
 /// and is deterministic; `explained` is the Rayleigh quotient over the trace.
-pub fn first_component(centred: &[Vec<f64>], dims: usize) -> Principal {
+pub fn first_component(centred: &[Vec<f64>], dims: usize) -> PrincipalComponent {
     const ROUNDS: usize = 300;
     let mut variance = vec![0.0; dims];
     for row in centred {
@@ -35,7 +35,7 @@ pub fn first_component(centred: &[Vec<f64>], dims: usize) -> Principal {
     let mut direction = vec![0.0; dims];
     if dims == 0 || total <= 0.0 || !total.is_finite() {
         direction.iter_mut().take(1).for_each(|v| *v = 1.0);
-        return Principal { direction, explained: 0.0 };
+        return PrincipalComponent { direction, explained: 0.0 };
     }
     direction[widest] = 1.0;
     let mut along = variance[widest];
@@ -59,13 +59,13 @@ pub fn first_component(centred: &[Vec<f64>], dims: usize) -> Principal {
     if largest < 0.0 {
         direction.iter_mut().for_each(|v| *v = -*v);
     }
-    Principal { direction, explained: (along / total).min(1.0) }
+    PrincipalComponent { direction, explained: (along / total).min(1.0) }
 }
 
 /// The first `count` components of rows that are already centred, each of length `dims`, largest first;
 /// fewer if the rows do not differ in as many directions. By way of the Gram matrix, so that a few long
 /// rows cost little: O(n² d).
-pub fn components(centred: &[Vec<f64>], dims: usize, count: usize) -> Vec<Principal> {
+pub fn components(centred: &[Vec<f64>], dims: usize, count: usize) -> Vec<PrincipalComponent> {
     let n = centred.len();
     let mut gram: Vec<Vec<f64>> = centred.iter().map(|a| centred.iter().map(|b| project(a, b)).collect()).collect();
     let total: f64 = gram.iter().enumerate().map(|(i, row)| row[i]).sum();
@@ -89,7 +89,7 @@ pub fn components(centred: &[Vec<f64>], dims: usize, count: usize) -> Vec<Princi
         for (row, a) in gram.iter_mut().zip(&vector) {
             row.iter_mut().zip(&vector).for_each(|(g, b)| *g -= value * a * b);
         }
-        found.push(Principal { direction, explained: (value / total).min(1.0) });
+        found.push(PrincipalComponent { direction, explained: (value / total).min(1.0) });
     }
     found
 }

@@ -5,9 +5,9 @@ use super::{Compact, Factors, Question, applies, degrees, spread, weighed};
 use crate::{
     analysis::graph::{
         Graph as Csr,
-        compare::nmi,
         cores::coreness,
         degrees::degrees as count,
+        partition_similarity::nmi,
         product::{Spread, Strongest},
     },
     models::Model,
@@ -78,7 +78,7 @@ fn neurons(
     let (octaves, provenance) = (present(octaves), present(provenance));
     let agreement = |labels: &[u32]| nmi(&communities.of, labels).unwrap_or(f64::NAN);
     let deepest = core.iter().copied().max().unwrap_or_default();
-    let both_ways = csr.iter().filter(|(a, b, _)| csr.row(*b).any(|(c, _)| c == *a)).count();
+    let both_ways = csr.iter().filter(|(a, b, _)| csr.has_arc(*b, *a)).count();
     let summary = GraphSummary {
         neurons: factors.neurons(),
         carrying: compact.neurons.len(),

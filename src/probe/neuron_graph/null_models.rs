@@ -2,7 +2,7 @@
 
 use super::{Compact, Factors, Question, applies, weighed};
 use crate::{
-    analysis::graph::{Edge, null, product::Strongest},
+    analysis::graph::{Edge, null_models, product::Strongest},
     models::Model,
     nn::Result,
     probe::{Finding, Probe, ProbeContext},
@@ -66,7 +66,7 @@ fn measured(factors: &Factors, question: &Question, most: usize, seed: u64) -> R
         let given = model.first(m, question.weighted);
         let values = [
             q(&given)?,
-            q(&null::degree_preserving(&given, seed ^ 3))?,
+            q(&null_models::degree_preserving(&given, seed ^ 3))?,
             q(&matched.first(m, question.weighted))?,
             q(&thin.first(m, question.weighted))?,
             q(&factors.uniform(m, seed ^ 4))?,

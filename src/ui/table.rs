@@ -1,0 +1,42 @@
+//! Comma-separated values as text (RFC 4180), for what views and charts export. It does not know what the
+//! columns mean.
+
+use csv::Writer;
+
+/// A table being written.
+pub struct Table {
+    writer: Writer<Vec<u8>>,
+}
+
+impl Table {
+    /// A table with these columns.
+    pub fn new<'a>(header: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut table = Self { writer: Writer::from_writer(vec![]) };
+        table.row(header);
+        table
+    }
+
+    /// Adds a row, which must have a field for each column; one that has not is left out.
+    pub fn row<F: AsRef<[u8]>>(&mut self, fields: impl IntoIterator<Item = F>) {
+        let written = self.writer.write_record(fields);
+        debug_assert!(written.is_ok(), "a row has other columns than its table: {written:?}");
+    }
+
+    pub fn finish(self) -> String {
+        // writing into memory does not fail
+        String::from_utf8(self.writer.into_inner().unwrap_or_default()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_with_separators_are_quoted() {
+        let mut table = Table::new(["step", "a, \"b\""]);
+        table.row(["1", "x\ny"]);
+        table.row([1.5, f64::NAN].map(|v| v.to_string()));
+        assert_eq!(table.finish(), "step,\"a, \"\"b\"\"\"\n1,\"x\ny\"\n1.5,NaN\n");
+    }
+}
