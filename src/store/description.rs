@@ -9,8 +9,8 @@ use std::{
 use super::{
     RunRecord, StoreError,
     error::At,
+    files::{CONFIG, METRICS, RUN},
     record::{FORMAT, MetricsIn, VariantRef},
-    writer::{CONFIG, METRICS, RUN},
 };
 use crate::{
     config::Config,

@@ -1,4 +1,5 @@
-//! Writing a file so that a crash leaves the old one or the new one, never half of one.
+//! The names of a run folder's files, and writing a file so that a crash leaves the old one or the new one,
+//! never half of one.
 
 use std::{
     fs::{self, File},
@@ -7,6 +8,12 @@ use std::{
 };
 
 use super::error::{At, StoreError};
+
+pub(super) const METRICS: &str = "metrics.jsonl";
+pub(super) const SAMPLES: &str = "samples.jsonl";
+pub(super) const EVENTS: &str = "events.jsonl";
+pub(super) const CONFIG: &str = "config.toml";
+pub(super) const RUN: &str = "run.json";
 
 /// Writes and forces to the disk.
 pub(super) fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {

@@ -11,8 +11,8 @@ use super::{
     StoreError,
     description::{self, Description},
     error::At,
+    files::{CONFIG, METRICS, RUN},
     record::MetricsIn,
-    writer::{CONFIG, METRICS, RUN},
 };
 
 /// A run folder in a list.

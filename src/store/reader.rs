@@ -14,8 +14,8 @@ use std::{
 use super::{
     StoreError, checkpoint,
     description::{Description, describe},
+    files::{EVENTS, METRICS, RUN, SAMPLES},
     record::{self, MetricsIn, SampleIn, VariantRef},
-    writer::{EVENTS, METRICS, RUN, SAMPLES},
 };
 use crate::telemetry::{Channel, Event, Level, Payload, RunInfo, RunState, Sample, StepStats};
 

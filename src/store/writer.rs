@@ -22,7 +22,7 @@ use super::{
     Checkpoint, Environment, Lengths, RunRecord, checkpoint,
     description::describe,
     error::{At, StoreError},
-    files,
+    files::{self, CONFIG, EVENTS, METRICS, RUN, SAMPLES},
     log_file::Log,
     record::{self, EventOut, FORMAT, MetricsOut, Resumed, SampleOut},
 };
@@ -33,11 +33,6 @@ const WAITING: usize = 1000;
 /// Of the answers to questions on one channel, one in this time is kept.
 const ANSWER_EVERY: Duration = Duration::from_secs(1);
 
-pub(super) const METRICS: &str = "metrics.jsonl";
-pub(super) const SAMPLES: &str = "samples.jsonl";
-pub(super) const EVENTS: &str = "events.jsonl";
-pub(super) const CONFIG: &str = "config.toml";
-pub(super) const RUN: &str = "run.json";
 const LOCK: &str = ".lock";
 
 /// A run folder being written. Cheap to clone: all clones write the same folder, so one can be a

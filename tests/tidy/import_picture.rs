@@ -144,17 +144,18 @@ fn picture(imports: &Imports) -> String {
     svg
 }
 
+/// Draws the file where it is asked for. That it is up to date is no test: who adds a module should not have
+/// to draw it again.
 #[test]
-fn the_picture_is_of_the_source_as_it_is() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/imports.svg");
-    let now = picture(&Imports::of_crate());
-    if std::env::var_os("ORRERY_DRAW_IMPORTS").is_some() {
-        fs::write(&file, now).unwrap();
-        return;
+fn the_picture_names_every_module() {
+    let imports = Imports::of_crate();
+    let now = picture(&imports);
+    for module in imports.siblings(&[]).node_weights() {
+        assert!(now.contains(module.as_str()), "the picture lacks `{module}`");
     }
-    let drawn = fs::read_to_string(&file).unwrap_or_default().replace("\r\n", "\n");
-    let again = "ORRERY_DRAW_IMPORTS=1 cargo test --test tidy import_picture";
-    assert!(drawn == now, "docs/imports.svg is out of date; draw it again with `{again}`");
+    if std::env::var_os("ORRERY_DRAW_IMPORTS").is_some() {
+        fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/imports.svg"), now).unwrap();
+    }
 }
 
 #[test]
