@@ -91,7 +91,7 @@ struct Searched {
 /// Trains or opens one.
 type Make<'a> = Box<dyn Fn() -> Result<Trained, Failure> + 'a>;
 
-/// What is to be trained or opened, one after another: a model is searched before the next is made.
+/// The models that are trained or opened. Each is searched before the next one is made.
 fn models(args: &ConceptArgs) -> Result<Vec<Make<'_>>, Failure> {
     let mut all: Vec<Make<'_>> = vec![];
     if !args.runs.is_empty() {

@@ -2,7 +2,7 @@
 //!
 //! winit panics where one of these libraries is missing, so Orrery looks before it leaps.
 
-/// What winit loads at run time to speak X11, and the Debian packages that hold it.
+/// The libraries that winit loads at run time for X11, and the Debian packages that contain them.
 #[cfg(target_os = "linux")]
 const X11: &[(&str, &str)] = &[
     ("libX11.so.6", "libx11-6"),

@@ -1,4 +1,5 @@
-//! `orrery merge`: two trained BDHs as one. `orrery merge-story`: where they come from, and what is kept.
+//! `orrery merge`: joins two trained BDHs into one. `orrery merge-story`: trains two such models from a common
+//! base, merges them, and compares the losses of all of them.
 
 mod story;
 

@@ -34,10 +34,10 @@ const AFTER: &str = "Exit codes: 0 done, 1 the run or the window failed, 2 wrong
 Without a command Orrery opens its window; on a machine without a display it says so and runs the
 default lab into a folder instead.";
 
-/// What a shell reports of a command that a broken pipe has ended.
+/// The exit code that a shell reports for a command ended by a broken pipe (128 + SIGPIPE).
 const ENDED_WITH_THE_READER: i32 = 141;
 
-/// Where run folders are made unless told otherwise.
+/// The folder in which run folders are made by default.
 const RUNS: &str = "runs";
 
 /// A desktop laboratory for the dynamics of small sequence models.
@@ -132,7 +132,7 @@ enum Command {
 fn end_with_the_reader() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
-        // not a full disk, say, which is to be told
+        // Other failures of printing, such as a full disk, must still be reported.
         let left = |words: &str| words.starts_with("failed printing to stdout") && words.contains("Broken pipe");
         if info.payload_as_str().is_some_and(left) {
             process::exit(ENDED_WITH_THE_READER);

@@ -18,7 +18,7 @@ const WORD_REACH: usize = 64;
 const PARAGRAPH_REACH: usize = 900;
 const SENTENCE_REACH: usize = 4 << 10;
 
-/// Where the held-out part begins: at a white space near the fraction, or at least at a character.
+/// The first byte of the held-out part: at white space near the fraction, or at least at a character.
 pub(super) fn split(bytes: &[u8], encoding: Encoding, held_out: f64) -> usize {
     let at = (bytes.len() as f64 * (1.0 - held_out)) as usize;
     word_start(bytes, at.min(bytes.len()), encoding)

@@ -10,7 +10,7 @@ pub const ENTRIES: usize = 256;
 /// A colour map's table, sRGB.
 pub type Table = [[u8; 3]; ENTRIES];
 
-/// How values between 0 and 1 become colours.
+/// A map from values between 0 and 1 to colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ColourMap {
     #[default]

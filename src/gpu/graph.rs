@@ -52,7 +52,7 @@ pub struct Dressed {
     pub held: bool,
 }
 
-/// What part of the plane is seen.
+/// The part of the plane that is visible.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Camera {
     /// Everything, with so many points free at the rims.
@@ -70,9 +70,9 @@ pub struct Look {
     /// Strength and width (points) of edges.
     pub strength: f32,
     pub width: f32,
-    /// What is left of edges that are not of the selected node.
+    /// The strength, 0 to 1, of edges that do not touch the selected node.
     pub dim: f32,
-    /// How much light (1) rather than paint (0) edges are.
+    /// How edges blend: 1 adds light, 0 paints over.
     pub glow: f32,
     /// Length in points from which edges grow fainter.
     pub fade: f32,
@@ -81,7 +81,7 @@ pub struct Look {
     pub negative: [u8; 3],
 }
 
-/// The places as they were at a step, brought back from the device.
+/// The positions at a step, read back from the device.
 #[derive(Debug, Default)]
 pub struct Told {
     /// [`Graph::start_revision`] that they come from.
@@ -95,7 +95,7 @@ pub struct Told {
 /// A graph to paint this frame.
 #[derive(Clone)]
 pub struct Graph {
-    /// Who it is; one is kept for each.
+    /// The identity of the graph: each is stored once.
     pub key: u64,
     pub shape: Arc<GraphShape>,
     /// Grows when the shape changes.

@@ -54,11 +54,11 @@ pub struct Laws {
     pub reach: f32,
     pub softening: f32,
     pub damping: f32,
-    /// Where the shader's next field begins.
+    /// Padding up to the shader's next field.
     pub padding: [f32; 7],
 }
 
-/// What changes from step to step.
+/// The parameters that change from step to step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Turn {
     pub temperature: f32,
@@ -90,15 +90,15 @@ pub struct GraphLayout {
     nodes: wgpu::Buffer,
     places: [wgpu::Buffer; 2],
     turns: wgpu::Buffer,
-    /// Bound so that a step goes from the first places to the second, and back.
+    /// Two bind groups: a step reads the first buffer of positions and writes the second, or the reverse.
     bound: [wgpu::BindGroup; 2],
-    /// Which of the places, and of the boxes, is the present one.
+    /// Which of the two buffers of positions, and of the two boxes, is current.
     now: usize,
     steps: u64,
 }
 
 impl GraphLayout {
-    /// Puts a graph and its first places on the device. `laws.count` is taken from `nodes`.
+    /// Uploads a graph and its initial positions to the device. `laws.count` is taken from `nodes`.
     pub fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,

@@ -22,7 +22,7 @@ pub struct Cells {
 /// A heatmap to paint this frame.
 #[derive(Debug, Clone)]
 pub struct Heatmap {
-    /// Who it is; one texture is kept for each.
+    /// The identity of the matrix: each has a texture of its own.
     pub key: u64,
     /// Grows when the cells change.
     pub revision: u64,
@@ -113,14 +113,14 @@ struct Pipeline {
     tables: wgpu::TextureView,
     entries: HashMap<u64, Entry>,
     turn: u64,
-    /// How many times cells were uploaded; a test holds it.
+    /// The number of uploads so far, which a test checks.
     uploads: u64,
 }
 
 /// Heatmaps not painted for this many paints of any are forgotten.
 const KEPT_TURNS: u64 = 4096;
 
-/// How many times cells were uploaded to this renderer so far.
+/// The number of uploads to this renderer so far.
 pub fn uploads(resources: &CallbackResources) -> u64 {
     resources.get::<Pipeline>().map_or(0, |p| p.uploads)
 }

@@ -18,7 +18,7 @@ pub mod particles;
 
 pub use offscreen::Offscreen;
 
-/// What a pipeline must know of where it draws.
+/// The properties of the target that a pipeline depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Target {
     pub format: wgpu::TextureFormat,
@@ -26,7 +26,7 @@ pub struct Target {
     pub max_texture: u32,
     /// Whether it runs compute shaders.
     pub compute: bool,
-    /// Whether the processor plays the graphics card: what moves by itself costs training its time.
+    /// Whether the adapter is a software renderer, where animation takes processor time from training.
     pub software: bool,
 }
 
@@ -49,7 +49,7 @@ pub fn install(ctx: &Context, state: &RenderState) {
     ctx.data_mut(|d| d.insert_temp(target_id(), target));
 }
 
-/// What the context is drawn into, if [`install`] told.
+/// The target of the context, if [`install`] has set one.
 pub fn target(ctx: &Context) -> Option<Target> {
     ctx.data(|d| d.get_temp(target_id()))
 }

@@ -44,7 +44,7 @@ impl Image {
         Ok(bytes)
     }
 
-    /// How many different colours it has, up to `enough`: 1 for a blank sheet.
+    /// The number of different colours, counted up to `enough`: 1 for a blank sheet.
     pub fn colours(&self, enough: usize) -> usize {
         let mut seen = std::collections::HashSet::new();
         for pixel in self.rgba.chunks_exact(4) {
@@ -68,7 +68,7 @@ pub struct Sheet {
 /// A device and renderer kept for many pictures. Making one takes about a second.
 pub struct Offscreen {
     state: RenderState,
-    /// What the device complained of last; wgpu would otherwise end the program.
+    /// The last error of the device, which would otherwise end the program.
     complaint: Arc<Mutex<Option<String>>>,
 }
 

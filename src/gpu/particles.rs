@@ -34,7 +34,7 @@ pub struct VectorField {
 /// Particles to paint this frame.
 #[derive(Debug, Clone)]
 pub struct Particles {
-    /// Who they are; one set is kept for each.
+    /// The identity of the field: each has particles of its own.
     pub key: u64,
     /// Grows when the field changes.
     pub revision: u64,
@@ -45,7 +45,7 @@ pub struct Particles {
     pub settled: bool,
     /// Time of a step, in the field's units of time.
     pub dt: f32,
-    /// How many are drawn, at most [`COUNT`].
+    /// The number of particles drawn, at most [`COUNT`].
     pub drawn: u32,
     /// Points for one side of the square: along its x and along its y.
     pub across: [f32; 2],
@@ -180,7 +180,7 @@ struct Pipelines {
 /// Particles not painted for this many paints of any are forgotten.
 const KEPT_TURNS: u64 = 1024;
 
-/// How many steps this renderer has made so far.
+/// The number of steps that this renderer has made so far.
 pub fn steps_made(resources: &CallbackResources) -> u64 {
     resources.get::<Pipelines>().map_or(0, |p| p.steps)
 }

@@ -71,7 +71,7 @@ pub struct App {
     pub(super) opening: Vec<Run>,
     pub(super) past_runs: PastRuns,
     pub(super) overlay: Option<Overlay>,
-    /// Whether there was one in the frame before.
+    /// Whether an overlay was open in the previous frame.
     covered: bool,
     pub(super) toasts: Toasts,
     pub(super) presenter: bool,
@@ -86,7 +86,7 @@ pub struct App {
     /// A dropped text file waiting for a lab to be chosen.
     pub(super) homeless_file: Option<PathBuf>,
     pub(super) pictures: panels::picture::Pictures,
-    /// Files of a recording on their way, which nobody needs to be told of.
+    /// Files of a recording that are being written; no message announces them.
     pub(super) recorded: BTreeSet<PathBuf>,
     dragged_over: bool,
     /// A text field had the focus at the end of the last frame.

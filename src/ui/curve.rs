@@ -116,12 +116,12 @@ impl Curve {
         self.values.last().copied()
     }
 
-    /// The value told last at or before `step`: what was known then.
+    /// The last value at or before `step`.
     pub fn value_at(&self, step: u64) -> Option<f64> {
         self.point_at(step).map(|(_, v)| v)
     }
 
-    /// As [`Curve::value_at`], with the step it was told at.
+    /// As [`Curve::value_at`], with the step of that value.
     pub fn point_at(&self, step: u64) -> Option<(u64, f64)> {
         let i = self.steps.partition_point(|s| *s <= step).checked_sub(1)?;
         Some((self.steps[i], self.values[i]))
@@ -132,7 +132,7 @@ impl Curve {
         Some((*self.steps.get(index)?, *self.values.get(index)?))
     }
 
-    /// How many times points were taken back.
+    /// The number of times that points were replaced by an earlier step.
     pub fn rewinds(&self) -> u64 {
         self.rewinds
     }

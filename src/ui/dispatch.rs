@@ -1,4 +1,4 @@
-//! What each action does. The only place where the window changes anything but its looks.
+//! The effect of each action. Only here does the window change anything but its appearance.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ use crate::{
     telemetry::{Command, Level, RunState},
 };
 
-/// How much larger everything is in presenter mode.
+/// The scale of the interface in presenter mode.
 const PRESENTER_SCALE: f32 = 1.5;
 
 impl App {
@@ -144,7 +144,7 @@ impl App {
         }
     }
 
-    // ---- places ----
+    // ---- pages ----
 
     fn go_home(&mut self) {
         self.open = None;

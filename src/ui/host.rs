@@ -1,11 +1,11 @@
-//! What the interface asks of the world outside it. Every call returns at once; results come back
-//! through [`Delivery`]s, so that the interface thread never waits.
+//! The interface between the window and the operating system: files, dialogs and runs. Every call returns at
+//! once, and its result arrives later as a [`Delivery`], so that the interface thread never waits.
 
 use std::path::PathBuf;
 
 use crate::{config::Config, telemetry::RunHandle};
 
-/// What a file dialog is for.
+/// The purpose of a file dialog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DialogKind {
     OpenText,
@@ -20,7 +20,7 @@ pub enum DialogKind {
     },
 }
 
-/// A file that was asked for.
+/// An answer of the host to an earlier request.
 #[derive(Debug, Clone)]
 pub enum Delivery {
     /// A dialog ended (`None`: cancelled or no dialog available on this system).
@@ -72,10 +72,10 @@ pub trait Host {
     fn pick(&mut self, dialog: DialogKind);
     fn read_text(&mut self, path: PathBuf);
     fn write(&mut self, path: PathBuf, bytes: Vec<u8>);
-    /// Where exports go when no dialog is available.
+    /// The folder of exports that no dialog asks about.
     fn export_folder(&self) -> PathBuf;
     fn list_runs(&mut self);
-    /// What has arrived since the last call; never waits.
+    /// The deliveries that have arrived since the last call. It never waits.
     fn deliveries(&mut self) -> Vec<Delivery>;
     /// Devices for the device menu: (name for the config, words, available).
     fn devices(&self) -> Vec<(String, String, bool)>;

@@ -10,7 +10,7 @@ use super::{
 const DIGITS: [Key; 9] =
     [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7, Key::Num8, Key::Num9];
 
-/// What the keyboard asked for this frame.
+/// The actions that the keyboard triggered in this frame.
 #[derive(Debug, Default, PartialEq)]
 pub struct Pressed {
     pub actions: Vec<Action>,

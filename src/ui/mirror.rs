@@ -12,7 +12,7 @@ use crate::telemetry::{Channel, Event, InboxBatch, Level, RunInfo, RunState, Sam
 
 pub use super::curve::Curve;
 
-/// A run as told so far.
+/// The state of a run as its events so far describe it.
 #[derive(Default)]
 pub struct Mirror {
     pub info: Option<Arc<RunInfo>>,

@@ -30,7 +30,7 @@ pub struct Page {
     pub knobs: Vec<Knob>,
     /// What the controls are compared with.
     pub preset: Config,
-    /// What the controls show.
+    /// The settings that the controls show.
     pub config: Config,
     /// What the present run was made from, with the live changes it was told.
     launched: Option<Config>,
@@ -43,7 +43,7 @@ pub struct Page {
     /// Steps a second; 0: as fast as it goes.
     pub pace: f64,
     pub questions: Questions,
-    /// What a control could not take, by key.
+    /// The reason why a control refused its last input, by key.
     pub refused: BTreeMap<String, String>,
     /// Why no run could be made of the settings.
     pub problem: Option<String>,
@@ -199,7 +199,7 @@ impl Page {
         self.run.as_ref().map_or(Ok(()), |r| r.send(command).map_err(Into::into))
     }
 
-    /// Takes what the run told.
+    /// Applies the events of the run that have arrived.
     pub fn pump(&mut self) -> News {
         let Some(run) = &mut self.run else { return News::default() };
         let news = run.pump();
@@ -358,7 +358,7 @@ impl Page {
         self.run.as_ref().map(|r| &r.mirror)
     }
 
-    /// Where the run is kept, once it is.
+    /// The folder of the run, once it exists.
     pub fn folder(&self) -> Option<PathBuf> {
         self.mirror().and_then(|m| m.info.as_ref()).and_then(|i| i.folder.as_ref()).map(PathBuf::from)
     }

@@ -1,4 +1,4 @@
-//! A run as the window holds it: the handle to its worker and the mirror of what it told.
+//! A run in the window: the handle to its worker, and the mirror of its events.
 
 use std::{collections::VecDeque, path::PathBuf, sync::atomic::Ordering, time::Duration};
 
@@ -25,7 +25,7 @@ pub struct Run {
     recent: VecDeque<(u64, f64)>,
 }
 
-/// What a call of [`Run::pump`] found.
+/// The result of a call of [`Run::pump`].
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct News {
     pub any: bool,
@@ -47,7 +47,7 @@ impl Run {
         Self { handle, mirror, replayed, recent: VecDeque::new() }
     }
 
-    /// Takes what has been told; never waits.
+    /// Applies the events that have arrived. It never waits.
     pub fn pump(&mut self) -> News {
         let batch = self.handle.inbox.take();
         let mut news = News { any: !batch.events.is_empty() || !batch.samples.is_empty(), ..News::default() };

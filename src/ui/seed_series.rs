@@ -1,5 +1,5 @@
-//! Variants that differ only by seed, as one line with a spread: what every chart over steps draws.
-//! It does not know which channel it follows.
+//! Variants that differ only by seed, drawn as one line with a band of one standard deviation in every chart
+//! over steps. It does not know which channel it follows.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// Variants that differ only by seed. Its place among the groups fixes its colour.
+/// Variants that differ only by seed. Its index among the groups determines its colour.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeedGroup {
     /// Legend text: "frozen".
@@ -42,7 +42,7 @@ pub fn groups(mirror: &Mirror) -> Vec<SeedGroup> {
     all
 }
 
-/// The place of a variant's group: its colour is `theme.variant` of it.
+/// The index of a variant's group, from which `theme.variant` takes the colour.
 pub fn group_index(mirror: &Mirror, variant: usize) -> usize {
     groups(mirror).iter().position(|g| g.members.contains(&variant)).unwrap_or(variant)
 }
@@ -55,7 +55,7 @@ pub struct SeedSeries {
     spreads: HashMap<usize, Spread>,
 }
 
-/// How a tracked channel is drawn.
+/// How the series of a channel is drawn.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Look {
     pub stroke: Stroke,

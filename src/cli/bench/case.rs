@@ -19,7 +19,7 @@ pub struct Case {
     vocab: usize,
     batch: usize,
     tokens: usize,
-    /// Of the matrix products of one step, nothing counted twice.
+    /// Floating-point operations of the matrix products of one step, each counted once.
     flop: fn(&Case) -> f64,
 }
 
@@ -75,7 +75,7 @@ pub const CASES: &[Case] = &[
         tokens: 128,
         flop: |c| {
             // three maps between channels and neurons; of the scores, and of what they gather, the seen
-            // half; the way back of the scores forms their gradient and one product for both sides
+            // half; the backward pass of the scores forms their gradient and one product for both sides
             let s = BdhSpec::default();
             let maps = c.linear(c.tokens, 3 * s.neurons * s.d_model);
             let pairs = (c.batch * c.tokens * c.tokens) as f64;
@@ -96,7 +96,7 @@ pub struct CaseTiming {
     pub ms_min: f64,
     pub ms_max: f64,
     pub tokens_per_s: f64,
-    /// Of the whole process.
+    /// Peak memory of the whole process.
     #[serde(default)]
     pub peak_mib: Option<f64>,
     /// A step.
@@ -109,7 +109,7 @@ pub struct CaseTiming {
 }
 
 impl Case {
-    /// Forward, and both products of the way back, of a weight of this many values.
+    /// Operations of the forward product and both backward products of a weight with this many values.
     fn linear(&self, t: usize, weights: usize) -> f64 {
         6.0 * (self.batch * t * weights) as f64
     }
@@ -177,7 +177,7 @@ fn one_step(model: &dyn Model, adam: &mut AdamW, batch: &Batch) -> Result<f64> {
     host::scalar(&loss.cross_entropy)
 }
 
-/// Of sorted values, at least one.
+/// The median of sorted values, of which there must be at least one.
 pub fn median(sorted: &[f64]) -> f64 {
     let n = sorted.len();
     (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0

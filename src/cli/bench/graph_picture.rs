@@ -99,7 +99,7 @@ fn graph_of(springs: &Springs, edges: &[(u32, u32, f32)], told: &Arc<Mutex<Told>
     }
 }
 
-/// Milliseconds of a picture of the canvas with the graph as it is told; with `None`, of an empty one.
+/// Milliseconds that a picture of the canvas takes with this graph, or with `None` for an empty canvas.
 fn picture(offscreen: &mut Offscreen, graph: Option<&Graph>) -> Result<f64, Failure> {
     let sheet = Sheet { size: [CANVAS.0, CANVAS.1], pixels_per_point: 1.0 };
     let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(CANVAS.0, CANVAS.1));

@@ -44,7 +44,7 @@ pub struct StoryArgs {
     out: PathBuf,
 }
 
-/// What story.json holds.
+/// The content of `story.json`.
 #[derive(Debug, Serialize)]
 struct Story {
     /// The run folder, with settings and curves.

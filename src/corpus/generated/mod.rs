@@ -24,7 +24,7 @@ use writer::{Domain, RecentUse};
 /// About how many bytes of prose a generated corpus has.
 pub const SIZE: usize = 1_400_000;
 
-/// What parts two documents.
+/// The separator between two documents.
 const BETWEEN: &str = "\n\n* * *\n\n";
 
 /// A generated corpus: an id for configs, words for the reader, and what makes it.

@@ -17,9 +17,9 @@ pub(super) struct Entry {
     start_revision: u64,
     dress_revision: Option<u64>,
     layout: Option<GraphLayout>,
-    /// Step that the places are at.
+    /// The step that the positions belong to.
     step: u64,
-    /// Grows when places change.
+    /// Grows whenever positions change.
     pub version: u64,
     places: wgpu::Texture,
     colours: wgpu::Texture,
@@ -28,7 +28,8 @@ pub(super) struct Entry {
     pub uniform: wgpu::Buffer,
     pub drawing: wgpu::BindGroup,
     pub sheet: Option<(wgpu::TextureView, wgpu::BindGroup)>,
-    /// What the sheet shows: its size, its look, the places, the dress and how many edges.
+    /// What the sheet was drawn from: its size, the uniform, the versions of positions and style, and the number
+    /// of edges.
     pub shown: Option<([u32; 2], Uniform, u64, u64, usize)>,
     put: Vec<(u32, [f32; 2])>,
     held: Vec<bool>,
@@ -36,20 +37,20 @@ pub(super) struct Entry {
     pub used: u64,
 }
 
-/// Places on their way back.
+/// The read-back of positions from the device.
 #[derive(Default)]
 struct Back {
     buffer: Option<wgpu::Buffer>,
     /// Set once the buffer can be read.
     ready: Arc<AtomicBool>,
-    /// Start revision, step and version of what is on its way.
+    /// Start revision, step and version of the read-back in progress.
     under_way: Option<(u64, u64, u64)>,
-    /// Version that was told last.
+    /// The version that was read back last.
     told: Option<u64>,
 }
 
 impl Entry {
-    /// Makes the steps that are missing; how many that were.
+    /// Runs the layout steps up to the wanted one and returns their number.
     pub fn advance(
         &mut self,
         kernels: Option<&Kernels>,
@@ -234,7 +235,7 @@ impl Entry {
         queue.write_buffer(&self.nodes, 0, bytemuck::cast_slice(&rows));
     }
 
-    /// Tells what has come back, and sends for the present places if they are newer.
+    /// Publishes a finished read-back and starts the next one if positions have changed since.
     pub fn bring_back(&mut self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder, graph: &Graph) {
         let Some(layout) = &self.layout else { return };
         let size = u64::from(layout.count()) * 8;
@@ -274,7 +275,7 @@ impl Entry {
     }
 }
 
-/// Places, and the corners of the box around them, in whole rows.
+/// The positions followed by the corners of their bounding box, padded to whole rows of the texture.
 fn with_box(places: &[[f32; 2]]) -> Vec<[f32; 2]> {
     let (mut low, mut high) = ([f32::MAX; 2], [f32::MIN; 2]);
     for p in places {

@@ -5,10 +5,10 @@ use eframe::egui_wgpu::wgpu;
 use super::{Edge, Uniform};
 use crate::gpu::{Target, graph_layout::Kernels};
 
-/// What the picture's own texture holds: sRGB values, multiplied by alpha, as egui blends them.
+/// The format of the picture's own texture: sRGB values premultiplied by alpha, as egui blends them.
 const PICTURE: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
 
-/// What every graph on the device is laid out and drawn with.
+/// The pipelines and bind group layouts that all graphs share.
 pub(super) struct Pipelines {
     pub kernels: Option<Kernels>,
     pub edges: wgpu::RenderPipeline,

@@ -1,5 +1,5 @@
-//! Every graph that is painted, each kept on the device until it has not been painted for long. It does not
-//! know how one is laid out or drawn.
+//! The graphs on the device, each of which stays there until it has not been painted for a while. It does not
+//! know how a graph is laid out or drawn.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use eframe::egui_wgpu::{CallbackResources, wgpu};
 use super::{Paint, entry::Entry, pipelines::Pipelines};
 use crate::gpu::Target;
 
-/// Graphs not painted for so many paints of any are forgotten.
+/// A graph is dropped after this many paints of other graphs.
 const KEPT_TURNS: u64 = 1024;
 
 /// Pictures of graphs that this renderer has drawn so far; frames in which nothing changed are none.
@@ -73,7 +73,7 @@ impl Renderer {
         self.entries.insert(graph.key, entry);
     }
 
-    /// Lays the picture that is kept onto the page.
+    /// Draws the stored picture onto the page.
     pub fn lay_on_page(&self, key: u64, pass: &mut wgpu::RenderPass<'static>) {
         let Some(entry) = self.entries.get(&key) else { return };
         let Some((_, sheet)) = &entry.sheet else { return };
