@@ -59,7 +59,7 @@ pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
     let lost = match fs::read(folder.join(RUN)) {
         Ok(text) => match serde_json::from_slice::<RunRecord>(&text) {
             Ok(run) if run.format > FORMAT => {
-                return Err(StoreError(format!(
+                return Err(StoreError::new(format!(
                     "`{}` was written by Orrery {} in format {}, and this one reads up to format {FORMAT}: update Orrery",
                     folder.display(),
                     run.environment.orrery,
@@ -81,7 +81,7 @@ pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
     }
     let text = fs::read_to_string(&path).at("read", &path)?;
     let config = config_without_schema(&text)
-        .map_err(|e| StoreError::because(format!("{lost}, and `{}` cannot be read either: {e}", path.display()), e))?;
+        .map_err(|e| StoreError::new(format!("{lost}, and `{}` cannot be read either: {e}", path.display())))?;
     let info = rebuilt(folder, config);
     let words = format!("{lost}: rebuilt from {CONFIG}; variants go by the ids found in {METRICS}, sizes are unknown");
     Ok(Description { info, started_at: None, format: FORMAT, notices: vec![words] })

@@ -102,7 +102,7 @@ impl Writer {
         let lock = lock_folder(folder)?;
         let description = describe(folder)?;
         if !description.has_typed_samples() {
-            return Err(StoreError(format!(
+            return Err(StoreError::new(format!(
                 "`{}` is of format {}, and this version writes format {FORMAT}: go on with the version that wrote it, or run its config.toml anew",
                 folder.display(),
                 description.format

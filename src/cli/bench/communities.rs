@@ -12,7 +12,7 @@ use crate::{
     analysis::graph::{
         Edge, Graph,
         communities::{Search, communities},
-        null,
+        null_models,
         product::{Product, Sign},
     },
     cli::failure::Failure,
