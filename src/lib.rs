@@ -1,7 +1,8 @@
 //! # Orrery
 //!
 //! A desktop laboratory for the dynamics of small sequence models, while they learn and while they
-//! read. This page is the architecture; `tests/tidy/boundaries.rs` holds it to its word.
+//! read. This page is the architecture; `tests/tidy` holds it to its word, and
+//! `docs/imports.svg` draws who imports whom.
 //!
 //! ## The way of the data
 //!

@@ -1,5 +1,6 @@
 //! Causal attention in one operation: grouped-query with QK-RMSNorm and rotary embedding, or plain.
 
+mod block;
 pub(super) mod cpu;
 mod heads;
 mod operation;

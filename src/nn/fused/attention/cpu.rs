@@ -8,12 +8,11 @@
 //! Saved for backward are the normalised, rotated queries and keys, and of each row the largest score and the reciprocal
 //! of the sum of exponentials; of short texts the attention weights too, which are recomputed for long ones.
 
-use std::ops::Range;
-
 use pulp::Arch;
 
 use super::{
     AttentionSpec, alibi_slopes,
+    block::Block,
     heads::{
         GatherHeads, Heads, PrepareKeys, PrepareKeysBackward, PrepareQueries, PrepareQueriesBackward, ScatterHeads,
     },
@@ -53,24 +52,6 @@ pub struct Op {
 pub struct Inputs<'a> {
     pub qkv: &'a [f32],
     pub norms: Option<[&'a [f32]; 2]>,
-}
-
-/// Queries start..start+len against keys lo..hi.
-#[derive(Clone, Copy)]
-pub(super) struct Block {
-    pub(super) start: usize,
-    pub(super) len: usize,
-    pub(super) lo: usize,
-    pub(super) hi: usize,
-    pub(super) window: usize,
-}
-
-impl Block {
-    /// Columns of the block's scores that its row r (of any head) attends to.
-    pub(super) fn seen(&self, r: usize) -> Range<usize> {
-        let at = self.start + r % self.len;
-        (at + 1).saturating_sub(self.window) - self.lo..at + 1 - self.lo
-    }
 }
 
 impl Op {

@@ -3,7 +3,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::{cpu::Block, rows::Rope};
+use super::{block::Block, rows::Rope};
 use crate::nn::kernels::{
     elementwise::{Scale, apply},
     matrix::Panel,

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::cpu::Block;
+use super::block::Block;
 use crate::nn::kernels::simd;
 
 /// Norm and rotary embedding of queries or of keys.
