@@ -14,7 +14,7 @@
 //! | [`config`] | a run's settings: typed structs, the knobs they yield (the schema), values by key, TOML | nothing |
 //! | [`corpus`] | bytes -> ids -> batches: text files, tokenisers, generated text | nothing |
 //! | [`nn`] | what model families share: parameters, layers, optimiser, the tap | nothing |
-//! | [`ode`] | differential equations on tensors: methods as tables, one loop, full traces, gradients | nn |
+//! | [`ode`] | differential equations on tensors: methods as tables, one loop, full traces, gradients | analysis, nn |
 //! | [`analysis`] | pure mathematics on slices and graphs | nothing |
 //! | [`telemetry`] | the narrow waist: plain data only | config |
 //! | [`gpu`] | wgpu pipelines and the off-screen renderer; knows no lab | nothing |

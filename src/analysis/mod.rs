@@ -11,4 +11,5 @@ pub mod linear_probe;
 pub mod multiple_testing;
 pub mod pca;
 pub mod rank_test;
+pub mod runge_kutta;
 pub mod statistics;

@@ -16,14 +16,13 @@ mod pull;
 mod solve;
 mod state;
 mod step;
-mod tableau;
 
+pub use crate::analysis::runge_kutta::{Method, Policy, Tableau};
 pub use adjoint::adjoint;
 pub use backprop::backprop;
 pub use checkpointed::checkpointed;
 pub use failure::{Failure, Reason};
 pub use solve::{solve, solve_at};
-pub use tableau::{Method, Tableau};
 
 /// The right-hand side. Closures of `(t, &y)` are fields.
 pub trait Field {
@@ -92,32 +91,6 @@ pub fn solve_with(
         Gradient::Backprop => backprop(field.as_ref(), y0, span, options),
         Gradient::Checkpointed => checkpointed(field, weights, y0, span, options),
         Gradient::Adjoint => adjoint(field, weights, y0, span, options),
-    }
-}
-
-/// What an adaptive method does at the end of the span. Evaluation counts are comparable within one
-/// policy only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Policy {
-    /// As torchdiffeq 0.2.5: the last step is not shortened, and the result is read off a quartic.
-    Interpolate,
-    /// As diffrax: the last step is cut to the end; nothing is evaluated outside the span.
-    Clip,
-}
-
-impl Policy {
-    pub const ALL: [Policy; 2] = [Policy::Interpolate, Policy::Clip];
-
-    pub fn id(self) -> &'static str {
-        match self {
-            Policy::Interpolate => "interpolate",
-            Policy::Clip => "clip",
-        }
-    }
-
-    pub fn from_id(id: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|p| p.id() == id)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What must hold of the ODE solvers whatever the field: order, counts, policies, clear errors.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use candle_core::{DType, Device, Result, Tensor};
 use orrery::{
@@ -67,7 +67,7 @@ fn every_method_converges_at_its_order() {
     // over several starts: of one alone, an error may happen to be near a change of sign
     let starts = [[0.7, 0.9], [-1.0, 0.4], [0.2, -1.3], [1.5, 0.1], [-0.6, -0.8], [1.1, 1.4]];
     for method in Method::ALL {
-        let order = f64::from(method.tableau().order);
+        let order = f64::from(method.order());
         let found = |field: &dyn Field| {
             let off = |start: &[f64], steps| {
                 distance(&even_steps(field, method, start, steps), &solved(field, start, 1.0, &fine).end)
@@ -131,7 +131,7 @@ fn counts_follow_from_the_trace() {
             let trace = solved(&bent, &[0.7, 0.9], 20.0, &Options::adaptive(method, policy, 1e-5)).trace;
             assert!(trace.rejected() > 0, "{method} {policy:?}: nothing was rejected, so the count shows little");
             let again = if policy == Policy::Clip && method == Method::AdaptiveHeun { trace.accepted() - 1 } else { 0 };
-            let s = method.tableau().evaluations();
+            let s = method.tableau().nodes.len();
             assert_eq!(trace.nfe, 2 + s * trace.attempts.len() + again, "{method} {policy:?}");
         }
     }
@@ -142,6 +142,36 @@ fn counts_follow_from_the_trace() {
     for (method, s) in [(Method::Euler, 1), (Method::Midpoint, 2), (Method::Heun2, 2), (Method::Rk4, 4)] {
         assert_eq!(solved(&bent, &[0.7, 0.9], 1.0, &Options::fixed(method, 7)).trace.nfe, 7 * s);
     }
+}
+
+/// Counted by the field itself, of solves in which no step is rejected.
+#[test]
+fn stated_evaluations_are_the_counted_ones() {
+    for method in Method::ALL {
+        for policy in Policy::ALL {
+            let counted = Cell::new(0);
+            let field = |_: f64, y: &Tensor| {
+                counted.set(counted.get() + 1);
+                y.ones_like()
+            };
+            let steps = Options { method, policy, steps: 5, first_step: Some(0.01), ..Options::default() };
+            let trace = solved(&field, &[1.0], 1.0, &steps).trace;
+            assert!(trace.rejected() == 0 && trace.accepted() > 2, "{method} {policy:?}");
+            let start = usize::from(method.carries_slope(policy));
+            let stated = start + trace.accepted() * method.evaluations_per_step(policy);
+            assert_eq!((counted.get(), trace.nfe), (stated, stated), "{method} {policy:?}");
+        }
+    }
+}
+
+#[test]
+fn the_menu_names_every_method_once() {
+    let mut listed: Vec<_> = Method::IDS.iter().map(|id| Method::from_id(id).unwrap()).collect();
+    assert_eq!(listed.len(), Method::ALL.len());
+    listed.dedup();
+    assert!(Method::ALL.iter().all(|m| listed.contains(m)));
+    let fsal: Vec<_> = Method::ALL.into_iter().filter(|m| m.is_fsal()).collect();
+    assert_eq!(fsal, [Method::Bosh3, Method::Dopri5, Method::Tsit5]);
 }
 
 #[test]

@@ -15,7 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("config", &[]),
     ("corpus", &[]),
     ("nn", &[]),
-    ("ode", &["nn"]),
+    ("ode", &["analysis", "nn"]),
     ("analysis", &[]),
     ("telemetry", &["config"]),
     ("gpu", &[]),

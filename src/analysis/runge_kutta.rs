@@ -1,4 +1,5 @@
-//! The methods: each is a table of constants. The loop that runs them is in `solve`.
+//! Runge-Kutta methods: each is a table of constants, and all that is known of a method stands here. The
+//! loop that runs them is `ode::solve`; it is not known here, so that views and labs can read the facts.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +30,9 @@ impl Method {
         Method::Tsit5,
     ];
 
+    /// Ids of [`Method::ALL`] in the order of the menus: adaptive methods first, the best known first.
+    pub const IDS: &[&str] = &["dopri5", "tsit5", "bosh3", "adaptive_heun", "euler", "midpoint", "heun2", "rk4"];
+
     /// As written in settings and files.
     pub fn id(self) -> &'static str {
         match self {
@@ -47,9 +51,59 @@ impl Method {
         Self::ALL.into_iter().find(|m| m.id() == id)
     }
 
-    /// Whether it chooses its steps; the others take `Options::steps` equal ones.
+    /// As shown to people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Euler => "Euler",
+            Method::Midpoint => "midpoint",
+            Method::Heun2 => "Heun",
+            Method::Rk4 => "RK4 (3/8)",
+            Method::Bosh3 => "bosh3",
+            Method::AdaptiveHeun => "adaptive Heun",
+            Method::Dopri5 => "dopri5",
+            Method::Tsit5 => "tsit5",
+        }
+    }
+
+    /// What it is, in one line.
+    pub fn description(self) -> &'static str {
+        match self {
+            Method::Euler => "one slope a step",
+            Method::Midpoint => "the slope in the middle of the step",
+            Method::Heun2 => "the mean of the slopes at both ends",
+            Method::Rk4 => "Kutta's 3/8 rule (1901), which torchdiffeq calls rk4",
+            Method::Bosh3 => "Bogacki and Shampine (1989), with an estimate of order 2",
+            Method::AdaptiveHeun => "Heun's method, with Euler's result as the estimate",
+            Method::Dopri5 => "Dormand and Prince (1980), with an estimate of order 4",
+            Method::Tsit5 => "Tsitouras (2011), with an estimate of order 4",
+        }
+    }
+
+    /// Global order p: the error of a smooth solve falls as h^p.
+    pub fn order(self) -> u32 {
+        self.tableau().order
+    }
+
+    /// Whether it chooses its steps; the others take a given number of equal ones.
     pub fn is_adaptive(self) -> bool {
         !self.tableau().error.is_empty()
+    }
+
+    /// Whether the last slope of a step is the first of the next (first same as last).
+    pub fn is_fsal(self) -> bool {
+        self.tableau().ends_at_result()
+    }
+
+    /// Whether an accepted step leaves the first slope of the next. [`Policy::Interpolate`] lets every
+    /// adaptive method do so, as torchdiffeq does.
+    pub fn carries_slope(self, policy: Policy) -> bool {
+        self.is_adaptive() && (self.is_fsal() || policy == Policy::Interpolate)
+    }
+
+    /// Evaluations of the field that an accepted step costs. An adaptive solve has one more at its start
+    /// where [`Method::carries_slope`], and one more where it chooses its first step itself.
+    pub fn evaluations_per_step(self, policy: Policy) -> usize {
+        self.tableau().nodes.len() + usize::from(!self.carries_slope(policy))
     }
 
     pub fn tableau(self) -> &'static Tableau {
@@ -69,6 +123,32 @@ impl Method {
 impl std::fmt::Display for Method {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.id())
+    }
+}
+
+/// What an adaptive method does at the end of the span. Evaluation counts are comparable within one
+/// policy only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Policy {
+    /// As torchdiffeq 0.2.5: the last step is not shortened, and the result is read off a quartic.
+    Interpolate,
+    /// As diffrax: the last step is cut to the end; nothing is evaluated outside the span.
+    Clip,
+}
+
+impl Policy {
+    pub const ALL: [Policy; 2] = [Policy::Interpolate, Policy::Clip];
+
+    pub fn id(self) -> &'static str {
+        match self {
+            Policy::Interpolate => "interpolate",
+            Policy::Clip => "clip",
+        }
+    }
+
+    pub fn from_id(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|p| p.id() == id)
     }
 }
 
@@ -92,11 +172,6 @@ impl Tableau {
     pub fn ends_at_result(&self) -> bool {
         let Some(last) = self.rows.last() else { return false };
         self.weights.len() == last.len() + 1 && self.weights.starts_with(last) && self.weights.last() == Some(&0.0)
-    }
-
-    /// Evaluations an attempt costs when k_0 is carried over.
-    pub fn evaluations(&self) -> usize {
-        self.nodes.len()
     }
 }
 
