@@ -9,8 +9,8 @@ use crate::{
     config::{CheckpointFile, ConfigError, choices, settings},
     models::{
         Spec,
-        alibi_gpt::AlibiGptSpec,
         bdh::{BdhSpec, Carry, Form, Position},
+        gpt::AlibiGptSpec,
     },
     trainer::{Plan, ProbeSchedule, TrainSettings},
 };

@@ -30,7 +30,7 @@ pub struct Bdh {
     spec: BdhSpec,
     params: Params,
     net: Net,
-    still: Net,
+    inference_net: Net,
     notes: Vec<String>,
     /// What rows have read before the batch to come, by layer: memories among `params`, so that
     /// checkpoints hold them. Empty where nothing is carried.
@@ -70,8 +70,7 @@ impl Bdh {
     fn drawn(spec: BdhSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         spec.check()?;
         let mut params = Params::new(seed, device, DType::F32);
-        let net = Net::new(&mut params, &spec, vocab)?;
-        let still = net.detach();
+        let (net, inference_net) = params.build_twice(|p| Net::new(p, &spec, vocab))?;
         let mut carried = vec![];
         if let Some(Carry { rows, .. }) = spec.carry {
             let shape = (rows, spec.heads, spec.per_head(), spec.d_model);
@@ -80,7 +79,7 @@ impl Bdh {
             }
             params.register_buffers(CARRIED);
         }
-        Ok(Self { spec, params, net, still, notes: vec![], carried, since: 0, seed, update: 0 })
+        Ok(Self { spec, params, net, inference_net, notes: vec![], carried, since: 0, seed, update: 0 })
     }
 
     /// What this update drops: other values in each, the same whenever it is made again.
@@ -143,11 +142,11 @@ impl Model for Bdh {
     }
 
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
-        self.cross_entropy(&self.still, batch, None)
+        self.cross_entropy(&self.inference_net, batch, None)
     }
 
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        linear_transposed(&self.still.encode(tokens, tap, None, None)?, &self.still.lm_head)
+        linear_transposed(&self.inference_net.encode(tokens, tap, None, None)?, &self.inference_net.lm_head)
     }
 
     fn notes(&self) -> &[String] {
@@ -192,7 +191,7 @@ impl SynapseModel for Bdh {
     }
 
     fn read(&self, tokens: &Tensor, state: &mut State, tap: &mut Tap) -> Result<Tensor> {
-        linear_transposed(&self.still.encode(tokens, tap, Some(state), None)?, &self.still.lm_head)
+        linear_transposed(&self.inference_net.encode(tokens, tap, Some(state), None)?, &self.inference_net.lm_head)
     }
 }
 

@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::{Loss, Model, Spec, capabilities::AttentionLayer};
 use crate::nn::{
     Batch, Params, Tap,
+    block::{self, Block, LlamaBlockSpec, llama_block},
     fused::{cross_entropy::head_cross_entropy, embedding::embedding, linear::linear, mlp::Act, norm::rms_norm},
-    layers::{self, Block, BlockSpec, EPS, MlpKind},
+    layers::{EMBEDDING_STD, EPS},
+    mlp::MlpKind,
 };
 
 /// The gated MLP's activation.
@@ -48,7 +50,6 @@ impl DenseSpec {
     }
 }
 
-#[derive(Clone)]
 struct Net {
     embed: Tensor, // (V, D)
     layers: Vec<Block>,
@@ -58,7 +59,7 @@ struct Net {
 impl Net {
     /// tokens `(B, T)` -> normalised `(B, T, D)`
     fn encode(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        let x = layers::run(&self.layers, &embedding(&self.embed, tokens)?, tap, None)?;
+        let x = block::run(&self.layers, &embedding(&self.embed, tokens)?, tap, None)?;
         tap.offer("final", || Ok(x.clone()))?;
         rms_norm(&x, &self.norm, EPS)
     }
@@ -73,14 +74,14 @@ pub struct Dense {
     spec: DenseSpec,
     params: Params,
     net: Net,
-    still: Net,
+    inference_net: Net,
 }
 
 impl Dense {
     /// Weights are drawn from `seed`; errors name the size that does not fit.
     pub fn new(spec: &DenseSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         let mut p = Params::new(seed, device, DType::F32);
-        let block = BlockSpec {
+        let block = LlamaBlockSpec {
             d_model: spec.d_model,
             heads: spec.heads,
             kv_heads: spec.kv_heads,
@@ -92,19 +93,16 @@ impl Dense {
             }),
             writers: 2 * spec.layers,
         };
-        let net = Net {
-            embed: p.normal("embed.weight", (vocab, spec.d_model), layers::EMBEDDING_STD)?,
-            layers: (0..spec.layers)
-                .map(|i| Block::new(&mut p, &format!("layers.{i}"), &block))
-                .collect::<Result<_>>()?,
-            norm: p.ones("norm.weight", spec.d_model)?,
-        };
-        let still = Net {
-            embed: net.embed.detach(),
-            layers: net.layers.iter().map(Block::detach).collect(),
-            norm: net.norm.detach(),
-        };
-        Ok(Self { spec: spec.clone(), params: p, net, still })
+        let (net, inference_net) = p.build_twice(|p| {
+            Ok(Net {
+                embed: p.normal("embed.weight", (vocab, spec.d_model), EMBEDDING_STD)?,
+                layers: (0..spec.layers)
+                    .map(|i| llama_block(p, &format!("layers.{i}"), &block))
+                    .collect::<Result<_>>()?,
+                norm: p.ones("norm.weight", spec.d_model)?,
+            })
+        })?;
+        Ok(Self { spec: spec.clone(), params: p, net, inference_net })
     }
 
     pub fn spec(&self) -> &DenseSpec {
@@ -123,11 +121,11 @@ impl Model for Dense {
     }
 
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
-        self.still.cross_entropy(batch)
+        self.inference_net.cross_entropy(batch)
     }
 
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        linear(&self.still.encode(tokens, tap)?, &self.still.embed)
+        linear(&self.inference_net.encode(tokens, tap)?, &self.inference_net.embed)
     }
 
     fn to_spec(&self) -> Spec {

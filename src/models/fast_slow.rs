@@ -16,11 +16,11 @@ use super::{
     capabilities::{AttentionLayer, CouplingModel, CouplingSettings, FixedPointModel, RuntimeParam, TwoTimescales},
 };
 use crate::nn::{
-    Batch, Params, Tap,
+    Batch, Params, Tap, block,
     fixed_point::{self, Anderson, Goal, Implicit},
     fused::{cross_entropy::head_cross_entropy, embedding::embedding, linear::linear, norm::rms_norm},
     host,
-    layers::{self, EPS},
+    layers::EPS,
     pooling::{causal_pool, inject, upsample},
 };
 mod net;
@@ -61,7 +61,7 @@ pub struct FastSlow {
     spec: FastSlowSpec,
     params: Params,
     net: Net,
-    still: Net,
+    inference_net: Net,
     scale: f64,
     gate: Option<f64>,
     solves: Solves,
@@ -83,13 +83,12 @@ impl FastSlow {
     pub fn with_dtype(spec: &FastSlowSpec, vocab: usize, seed: u64, device: &Device, dtype: DType) -> Result<Self> {
         spec.check()?;
         let mut params = Params::new(seed, device, dtype);
-        let net = Net::new(&mut params, spec, vocab)?;
+        let (net, inference_net) = params.build_twice(|p| Net::new(p, spec, vocab))?;
         if spec.freeze_coupling {
             params.freeze("gamma")?;
         }
-        let still = net.detach();
         let scale = spec.coupling_scale;
-        Ok(Self { spec: spec.clone(), params, net, still, scale, gate: None, solves: Solves::default() })
+        Ok(Self { spec: spec.clone(), params, net, inference_net, scale, gate: None, solves: Solves::default() })
     }
 
     pub fn spec(&self) -> &FastSlowSpec {
@@ -107,7 +106,7 @@ impl FastSlow {
     /// tokens `(B, T)` -> `(B, T, D)`. `learn`: with gradients.
     fn encode(&self, net: &Net, tokens: &Tensor, tap: &mut Tap, learn: bool) -> Result<Encoded> {
         let (_, t) = tokens.dims2()?;
-        let mut x = layers::run(&net.pre, &embedding(&net.embed, tokens)?, tap, None)?; // (B,T,D)
+        let mut x = block::run(&net.pre, &embedding(&net.embed, tokens)?, tap, None)?; // (B,T,D)
         let gate = self.gate_tensor(net)?;
         let mut misses = Vec::new();
         for round in 0..self.spec.n_rounds {
@@ -131,7 +130,7 @@ impl FastSlow {
     fn slow_state(&self, net: &Net, x: &Tensor, tap: &mut Tap, round: usize) -> Result<Tensor> {
         let pooled = causal_pool(x, self.spec.pool)?;
         tap.offer(&format!("pooled.r{round}"), || Ok(pooled.clone()))?;
-        let y = layers::run(&net.slow, &pooled, tap, Some(round))?;
+        let y = block::run(&net.slow, &pooled, tap, Some(round))?;
         if self.spec.constraint == Constraint::UnitNorm {
             let norm = (y.sqr()?.sum_keepdim(D::Minus1)? + 1e-12)?.sqrt()?; // (B,K,1)
             return y.broadcast_div(&norm);
@@ -192,7 +191,7 @@ impl Model for FastSlow {
     }
 
     fn loss(&self, batch: &Batch) -> Result<Loss> {
-        let encoded = self.encode(&self.net.gathered()?, &batch.tokens, &mut Tap::off(), true)?;
+        let encoded = self.encode(&self.net.with_shared_weights()?, &batch.tokens, &mut Tap::off(), true)?;
         let cross_entropy = self.cross_entropy(&self.net, &encoded.x, &batch.targets)?;
         Ok(match encoded.fixed_point {
             None => Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] },
@@ -205,17 +204,17 @@ impl Model for FastSlow {
     }
 
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
-        let encoded = self.encode(&self.still, &batch.tokens, &mut Tap::off(), false)?;
-        self.cross_entropy(&self.still, &encoded.x, &batch.targets)
+        let encoded = self.encode(&self.inference_net, &batch.tokens, &mut Tap::off(), false)?;
+        self.cross_entropy(&self.inference_net, &encoded.x, &batch.targets)
     }
 
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        let encoded = self.encode(&self.still, tokens, tap, false)?;
-        linear(&rms_norm(&encoded.x, &self.still.norm, EPS)?, &self.still.embed)
+        let encoded = self.encode(&self.inference_net, tokens, tap, false)?;
+        linear(&rms_norm(&encoded.x, &self.inference_net.norm, EPS)?, &self.inference_net.embed)
     }
 
     fn scalars(&self, grads: Option<&GradStore>) -> Result<Vec<(&'static str, f64)>> {
-        let mut scalars = vec![(GATE, host::scalar(&self.still.gamma)?.tanh())];
+        let mut scalars = vec![(GATE, host::scalar(&self.inference_net.gamma)?.tanh())];
         if let Some(grad) = grads.and_then(|g| g.get(&self.net.gamma)) {
             scalars.push((GATE_GRAD, host::scalar(grad)?));
         }
@@ -291,7 +290,7 @@ impl CouplingModel for FastSlow {
     fn effective_gate(&self) -> Result<f64> {
         Ok(match self.gate {
             Some(gate) => gate,
-            None => self.scale * host::scalar(&self.still.gamma)?.tanh(),
+            None => self.scale * host::scalar(&self.inference_net.gamma)?.tanh(),
         })
     }
 }
@@ -302,7 +301,7 @@ impl FixedPointModel for FastSlow {
     }
 
     fn refine(&self, x: &Tensor) -> Result<Tensor> {
-        self.still.post(x, &mut Tap::off(), 0)
+        self.inference_net.post(x, &mut Tap::off(), 0)
     }
 
     fn has_learned_projector(&self) -> bool {
@@ -347,7 +346,7 @@ mod tests {
         let (model, batch) = tame()?;
         let net = &model.net;
         // The state before Post, tracked: one round of the model up to there, then 60 plain passes.
-        let x = layers::run(&net.pre, &embedding(&net.embed, &batch.tokens)?, &mut Tap::off(), None)?;
+        let x = block::run(&net.pre, &embedding(&net.embed, &batch.tokens)?, &mut Tap::off(), None)?;
         let y = model.slow_state(net, &x, &mut Tap::off(), 0)?;
         let push = net.injection(&y)?.broadcast_mul(&model.gate_tensor(net)?)?;
         let anchor = (x + upsample(&push, model.spec.pool, 19, Upsample::Causal)?)?;

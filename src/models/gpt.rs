@@ -1,129 +1,104 @@
-//! The plain transformer that the ODE flow is measured against: learned positions, pre-LayerNorm layers
-//! with biases, an untied head. It does not know what it is compared with.
+//! The plain transformers that other families are measured against: pre-LayerNorm blocks with biases, an
+//! untied head; with learned positions, or without and with attention that falls with distance (ALiBi, arXiv
+//! 2108.12409). It does not know what it is compared with.
+
+mod spec;
 
 use candle_core::{DType, Device, Result, Tensor};
-use serde::{Deserialize, Serialize};
+
+pub use spec::{AlibiGptSpec, PlainGptSpec};
 
 use super::{Loss, Model, Spec, capabilities::AttentionLayer};
 use crate::nn::{
     Batch, Params, Tap,
+    block::{self, Block, Gpt2BlockSpec, gpt2_block},
     fused::{cross_entropy::head_cross_entropy, embedding::embedding, linear::linear},
-    layers::EMBEDDING_STD,
-    prenorm::{Layer, Norm},
+    layers::{EMBEDDING_STD, Norm},
 };
 
-/// Sizes. At width 256, 50,257 tokens and 128 positions: 30,503,424 parameters.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PlainGptSpec {
-    pub d_model: usize,
-    pub heads: usize,
-    pub layers: usize,
-    pub positions: usize,
-}
-
-impl Default for PlainGptSpec {
-    fn default() -> Self {
-        Self { d_model: 128, heads: 4, layers: 6, positions: 128 }
-    }
-}
-
-/// What two GPTs share; the one with ALiBi has no positions.
-pub(super) struct Net {
-    embed: Tensor,       // (V, D)
-    pos: Option<Tensor>, // (P, D)
-    layers: Vec<Layer>,
+struct Net {
+    embed: Tensor,             // (V, D)
+    positions: Option<Tensor>, // (P, D)
+    layers: Vec<Block>,
     ln: Norm,
     head: Tensor, // (V, D)
 }
 
 impl Net {
-    /// With so many learned positions, or none; `dress` finishes each layer.
-    pub(super) fn new(
-        p: &mut Params,
-        vocab: usize,
-        [d, heads, layers]: [usize; 3],
-        positions: Option<usize>,
-        dress: fn(Layer) -> Layer,
-    ) -> Result<Self> {
+    /// With so many learned positions, or with ALiBi where there are none.
+    fn new(p: &mut Params, vocab: usize, [d, heads, layers]: [usize; 3], positions: Option<usize>) -> Result<Self> {
+        let block = Gpt2BlockSpec { d_model: d, heads, writers: 2 * layers, alibi: positions.is_none() };
         Ok(Self {
             embed: p.normal("embed.weight", (vocab, d), EMBEDDING_STD)?,
-            pos: positions.map(|n| p.normal("pos.weight", (n, d), EMBEDDING_STD)).transpose()?,
-            layers: (0..layers)
-                .map(|i| Layer::new(p, &format!("layers.{i}"), d, heads, 2 * layers).map(dress))
-                .collect::<Result<_>>()?,
-            ln: Norm::new(p, "ln", d)?,
+            positions: positions.map(|n| p.normal("pos.weight", (n, d), EMBEDDING_STD)).transpose()?,
+            layers: (0..layers).map(|i| gpt2_block(p, &format!("layers.{i}"), &block)).collect::<Result<_>>()?,
+            ln: Norm::layer(p, "ln", d)?,
             head: p.normal("head.weight", (vocab, d), EMBEDDING_STD)?,
         })
-    }
-
-    /// The same weights (shared, so they follow training) with no part in gradients.
-    pub(super) fn detach(&self) -> Self {
-        Self {
-            embed: self.embed.detach(),
-            pos: self.pos.as_ref().map(Tensor::detach),
-            layers: self.layers.iter().map(Layer::detach).collect(),
-            ln: self.ln.detach(),
-            head: self.head.detach(),
-        }
     }
 
     /// tokens `(B, T)` -> normalised `(B, T, D)`
     fn encode(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
         let x = embedding(&self.embed, tokens)?;
-        let x = match &self.pos {
-            Some(pos) => with_position(&x, pos)?,
+        let x = match &self.positions {
+            Some(positions) => with_position(&x, positions)?,
             None => x,
         };
-        let x = self.layers.iter().try_fold(x, |x, layer| layer.forward(&x, tap))?;
+        let x = block::run(&self.layers, &x, tap, None)?;
         tap.offer("final", || Ok(x.clone()))?;
         self.ln.forward(&x)
     }
 
-    pub(super) fn cross_entropy(&self, batch: &Batch) -> Result<Tensor> {
+    fn cross_entropy(&self, batch: &Batch) -> Result<Tensor> {
         head_cross_entropy(&self.encode(&batch.tokens, &mut Tap::off())?, &self.head, &batch.targets)
-    }
-
-    pub(super) fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        linear(&self.encode(tokens, tap)?, &self.head)
     }
 }
 
 /// x `(B, T, D)` plus the first T of the learned positions `(P, D)`.
-pub(super) fn with_position(x: &Tensor, pos: &Tensor) -> Result<Tensor> {
-    let (t, room) = (x.dim(1)?, pos.dim(0)?);
-    if t > room {
-        candle_core::bail!("{t} tokens, but the model has learned positions for {room}");
+pub(super) fn with_position(x: &Tensor, positions: &Tensor) -> Result<Tensor> {
+    let (t, most) = (x.dim(1)?, positions.dim(0)?);
+    if t > most {
+        candle_core::bail!("{t} tokens, but the model has learned positions for {most}");
     }
-    x.broadcast_add(&pos.narrow(0, 0, t)?)
+    x.broadcast_add(&positions.narrow(0, 0, t)?)
 }
 
 /// A GPT. Taps: `layers.i.attn.weights`, `final`.
-pub struct PlainGpt {
-    spec: PlainGptSpec,
+pub struct Gpt {
+    spec: Spec,
     params: Params,
     net: Net,
-    still: Net,
+    inference_net: Net,
 }
 
-impl PlainGpt {
+impl Gpt {
     /// Weights are drawn from `seed`; errors name the size that does not fit.
-    pub fn new(spec: &PlainGptSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
-        let mut p = Params::new(seed, device, DType::F32);
+    pub fn with_learned_positions(spec: &PlainGptSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         let sizes = [spec.d_model, spec.heads, spec.layers];
-        let net = Net::new(&mut p, vocab, sizes, Some(spec.positions), |layer| layer)?;
-        let still = net.detach();
-        Ok(Self { spec: spec.clone(), params: p, net, still })
+        let net = |p: &mut Params| Net::new(p, vocab, sizes, Some(spec.positions));
+        Self::new(Spec::PlainGpt(spec.clone()), Params::new(seed, device, DType::F32), net)
     }
 
-    pub fn spec(&self) -> &PlainGptSpec {
-        &self.spec
+    /// As [`Gpt::with_learned_positions`], with ALiBi in their place.
+    pub fn with_alibi(spec: &AlibiGptSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
+        let sizes = [spec.d_model, spec.heads, spec.layers];
+        let net = |p: &mut Params| Net::new(p, vocab, sizes, None);
+        Self::new(Spec::AlibiGpt(spec.clone()), Params::new(seed, device, DType::F32), net)
+    }
+
+    fn new(spec: Spec, mut params: Params, build: impl Fn(&mut Params) -> Result<Net>) -> Result<Self> {
+        let (net, inference_net) = params.build_twice(build)?;
+        Ok(Self { spec, params, net, inference_net })
     }
 }
 
-impl Model for PlainGpt {
+impl Model for Gpt {
     fn params(&self) -> &Params {
         &self.params
+    }
+
+    fn to_spec(&self) -> Spec {
+        self.spec.clone()
     }
 
     fn loss(&self, batch: &Batch) -> Result<Loss> {
@@ -132,18 +107,14 @@ impl Model for PlainGpt {
     }
 
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
-        self.still.cross_entropy(batch)
+        self.inference_net.cross_entropy(batch)
     }
 
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        self.still.logits(tokens, tap)
-    }
-
-    fn to_spec(&self) -> Spec {
-        Spec::PlainGpt(self.spec.clone())
+        linear(&self.inference_net.encode(tokens, tap)?, &self.inference_net.head)
     }
 
     fn attention_layers(&self) -> Vec<AttentionLayer> {
-        AttentionLayer::stack("layers", self.spec.layers, None)
+        AttentionLayer::stack("layers", self.net.layers.len(), None)
     }
 }

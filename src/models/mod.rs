@@ -9,13 +9,12 @@ use capabilities::{
     AttentionLayer, CouplingModel, FixedPointModel, FlowModel, RecoveryModel, RuntimeParam, SynapseModel, TwoTimescales,
 };
 
-pub mod alibi_gpt;
 pub mod bdh;
 pub mod capabilities;
 pub mod dense;
 pub mod fast_slow;
+pub mod gpt;
 pub mod ode_flow;
-pub mod plain_gpt;
 pub mod plane;
 pub mod recover;
 
@@ -28,9 +27,9 @@ pub enum Spec {
     Recover(recover::RecoverSpec),
     Plane(plane::PlaneSpec),
     OdeFlow(ode_flow::OdeFlowSpec),
-    PlainGpt(plain_gpt::PlainGptSpec),
+    PlainGpt(gpt::PlainGptSpec),
     Bdh(bdh::BdhSpec),
-    AlibiGpt(alibi_gpt::AlibiGptSpec),
+    AlibiGpt(gpt::AlibiGptSpec),
 }
 
 impl Spec {
@@ -50,8 +49,8 @@ impl Spec {
             Spec::Recover(s) => Box::new(recover::Recover::new(s, vocab, seed, device)?),
             Spec::Plane(s) => Box::new(plane::Plane::new(s, seed, device)?),
             Spec::OdeFlow(s) => Box::new(ode_flow::OdeFlow::new(s, vocab, seed, device)?),
-            Spec::PlainGpt(s) => Box::new(plain_gpt::PlainGpt::new(s, vocab, seed, device)?),
-            Spec::AlibiGpt(s) => Box::new(alibi_gpt::AlibiGpt::new(s, vocab, seed, device)?),
+            Spec::PlainGpt(s) => Box::new(gpt::Gpt::with_learned_positions(s, vocab, seed, device)?),
+            Spec::AlibiGpt(s) => Box::new(gpt::Gpt::with_alibi(s, vocab, seed, device)?),
             Spec::Bdh(s) => Box::new(bdh::Bdh::new(s, vocab, seed, device)?),
         })
     }
@@ -85,11 +84,11 @@ pub trait Model: Send {
     fn loss(&self, batch: &Batch) -> Result<Loss>;
 
     /// Mean cross-entropy in nats, scalar, without gradients: what a held-out evaluation asks for.
-    fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
-        Ok(self.loss(batch)?.cross_entropy.detach())
-    }
+    /// It must record no graph and save nothing for a backward pass (see [`Params::build_twice`]).
+    fn evaluate(&self, batch: &Batch) -> Result<Tensor>;
 
-    /// Tokens u32 `(B, T)` -> logits `(B, T, V)`; activations that `tap` wants are left in it.
+    /// Tokens u32 `(B, T)` -> logits `(B, T, V)`, without gradients; activations that `tap` wants are left
+    /// in it.
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor>;
 
     /// Cheap scalars of the present weights (and, right after a backward pass, their gradients), by

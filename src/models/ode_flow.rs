@@ -36,7 +36,7 @@ pub struct OdeFlow {
     spec: OdeFlowSpec,
     params: Params,
     net: Net,
-    still: Net,
+    inference_net: Net,
     steered: Option<Steered>,
     control: FlowControl,
 }
@@ -52,13 +52,12 @@ impl OdeFlow {
             );
         }
         let mut params = Params::new(seed, device, DType::F32);
-        let net = Net::new(&mut params, spec, vocab)?;
-        let still = net.detach();
+        let (net, inference_net) = params.build_twice(|p| Net::new(p, spec, vocab))?;
         let steered = match &spec.steering {
             Some(steering) => Some(Steered::new(&mut params, spec, steering, vocab)?),
             None => None,
         };
-        Ok(Self { spec: spec.clone(), params, net, still, steered, control: FlowControl::default() })
+        Ok(Self { spec: spec.clone(), params, net, inference_net, steered, control: FlowControl::default() })
     }
 
     pub fn spec(&self) -> &OdeFlowSpec {
@@ -106,7 +105,7 @@ impl Model for OdeFlow {
     /// Of the language with u = 0, or in the second stage of a steering run of the classes.
     fn loss(&self, batch: &Batch) -> Result<Loss> {
         if let Some(steered) = self.steered.as_ref().filter(|s| s.steers) {
-            return steered.loss(&self.net, &self.still, batch, &self.options());
+            return steered.loss(&self.net, &self.inference_net, batch, &self.options());
         }
         let cross_entropy = self.language_loss(batch, &self.no_control(batch)?)?;
         Ok(Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] })
@@ -114,21 +113,21 @@ impl Model for OdeFlow {
 
     /// Of the language with u = 0, in both stages: what steering costs those who do not steer.
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
-        self.cross_entropy(&self.still, batch, &self.no_control(batch)?)
+        self.cross_entropy(&self.inference_net, batch, &self.no_control(batch)?)
     }
 
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
         let u = self.control_tensor(self.control)?;
-        let start = self.still.start(tokens, tap)?;
+        let start = self.inference_net.start(tokens, tap)?;
         tap.offer("flow.start", || Ok(start.clone()))?;
-        let end = self.still.field.carry(&start, &u, self.control.alpha, &self.options())?;
+        let end = self.inference_net.field.carry(&start, &u, self.control.alpha, &self.options())?;
         tap.offer("flow.end", || Ok(end.clone()))?;
-        self.still.logits(&self.still.read(&end, tap)?)
+        self.inference_net.logits(&self.inference_net.read(&end, tap)?)
     }
 
     /// alpha, and the gradient norm of the field alone.
     fn scalars(&self, grads: Option<&GradStore>) -> Result<Vec<(&'static str, f64)>> {
-        let mut all = vec![(ALPHA, host::scalar(self.still.field.alpha())?)];
+        let mut all = vec![(ALPHA, host::scalar(self.inference_net.field.alpha())?)];
         if let Some(grads) = grads {
             let mut squares = 0.0;
             for (_, var) in self.params.iter().filter(|(n, _)| n.starts_with("field.")) {
@@ -180,11 +179,11 @@ impl LanguageFlow for OdeFlow {
     }
 
     fn embed(&self, tokens: &Tensor) -> Result<Tensor> {
-        self.still.start(tokens, &mut Tap::off())
+        self.inference_net.start(tokens, &mut Tap::off())
     }
 
     fn field(&self, control: FlowControl) -> Result<Box<dyn Field + '_>> {
-        let net = &self.still.field;
+        let net = &self.inference_net.field;
         let pushed = net.push(&self.control_tensor(control)?)?;
         Ok(Box::new(Flow { net, pushed, scale: control.alpha }))
     }
@@ -197,7 +196,7 @@ impl LanguageFlow for OdeFlow {
     }
 
     fn finish(&self, h: &Tensor) -> Result<Tensor> {
-        self.still.logits(&self.still.read(h, &mut Tap::off())?)
+        self.inference_net.logits(&self.inference_net.read(h, &mut Tap::off())?)
     }
 
     fn positions(&self) -> usize {

@@ -81,6 +81,16 @@ impl Default for PlaneSpec {
 struct Net([(Tensor, Tensor); 3]);
 
 impl Net {
+    fn new(params: &mut Params, h: usize) -> Result<Self> {
+        let mut layer = |name: &str, outputs: usize, inputs: usize| -> Result<(Tensor, Tensor)> {
+            let w = layers::input_proj(params, &format!("{name}.weight"), outputs, inputs)?;
+            // spread over the square, so that the units do not all bend at its middle
+            let b = params.normal(&format!("{name}.bias"), outputs, if inputs == 2 { 1.0 } else { 0.1 })?;
+            Ok((w, b))
+        };
+        Ok(Net([layer("first", h, 2)?, layer("second", h, h)?, layer("last", 2, h)?]))
+    }
+
     /// y `(N, 2)` -> dy/dt `(N, 2)`
     fn velocity(&self, y: &Tensor) -> Result<Tensor> {
         let [first, second, last] = &self.0;
@@ -99,7 +109,7 @@ pub struct Plane {
     step: u64,
     params: Params,
     net: Net,
-    still: Net,
+    inference_net: Net,
     /// The third and fourth number of the control stay 0.
     control: FlowControl,
 }
@@ -113,16 +123,8 @@ impl Plane {
             );
         }
         let mut params = Params::new(seed, device, DType::F32);
-        let (h, mut made) = (spec.hidden, vec![]);
-        for (name, outputs, inputs) in [("first", h, 2), ("second", h, h), ("last", 2, h)] {
-            let w = layers::input_proj(&mut params, &format!("{name}.weight"), outputs, inputs)?;
-            // spread over the square, so that the units do not all bend at its middle
-            let b = params.normal(&format!("{name}.bias"), outputs, if inputs == 2 { 1.0 } else { 0.1 })?;
-            made.push((w, b));
-        }
-        let Ok(layers) = <[(Tensor, Tensor); 3]>::try_from(made) else { candle_core::bail!("three layers") };
-        let still = Net(layers.each_ref().map(|(w, b)| (w.detach(), b.detach())));
-        Ok(Self { spec: spec.clone(), seed, step: 0, params, net: Net(layers), still, control: FlowControl::default() })
+        let (net, inference_net) = params.build_twice(|p| Net::new(p, spec.hidden))?;
+        Ok(Self { spec: spec.clone(), seed, step: 0, params, net, inference_net, control: FlowControl::default() })
     }
 
     pub fn spec(&self) -> &PlaneSpec {
@@ -132,7 +134,7 @@ impl Plane {
     /// alpha (f(y) + u) for states `(N, 2)`: u is a constant wind.
     fn rate(&self, which: PlanarField, [u0, u1]: [f64; 2], alpha: f64, y: &Tensor) -> Result<Tensor> {
         let f = match which {
-            PlanarField::Mlp => self.still.velocity(y)?,
+            PlanarField::Mlp => self.inference_net.velocity(y)?,
             written => velocity(written, y)?,
         };
         let wind = Tensor::new(&[u0, u1], y.device())?.to_dtype(y.dtype())?;
@@ -180,7 +182,7 @@ impl Model for Plane {
 
     /// The same on points that no update draws.
     fn evaluate(&self, _: &Batch) -> Result<Tensor> {
-        self.error(&self.still, u64::MAX)
+        self.error(&self.inference_net, u64::MAX)
     }
 
     fn logits(&self, _: &Tensor, _: &mut Tap) -> Result<Tensor> {

@@ -79,6 +79,7 @@ pub struct Recover {
     /// `(V, C)`, rows with `code_active` ones.
     codes: Tensor,
     weights: Weights,
+    inference_weights: Weights,
 }
 
 enum Weights {
@@ -110,39 +111,9 @@ impl Recover {
     pub fn new(spec: &RecoverSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         check(spec)?;
         let mut params = Params::new(seed, device, DType::F32);
-        let (k, width) = (spec.distances.len(), spec.code_dim + 1);
-        let scale = |fan_in: usize| 1.0 / (fan_in as f64).sqrt();
-        let traces = alphas(&spec.reader).len().max(1);
-        let keeps_past = matches!(spec.reader, Reader::AttentionPast { .. } | Reader::Raw);
-        let h = if keeps_past { spec.hidden } else { spec.hidden * traces };
-        let weights = match &spec.reader {
-            Reader::Single { .. } | Reader::Three { .. } => Weights::State {
-                up: each_its_own(&mut params, h, traces, width, 0)?,
-                down: params.normal("down", (k * vocab, h), scale(h))?,
-            },
-            _ => {
-                let now = !keeps_past;
-                let (kinds, slot) = if now { (traces, width) } else { (1, traces * width) };
-                let mut maps = |name: &str| -> Result<Vec<Tensor>> {
-                    (0..kinds).map(|i| params.normal(&format!("{name}.{i}"), (HEAD, slot), scale(slot))).collect()
-                };
-                let (keys, values) = (maps("key")?, maps("value")?);
-                Weights::Attention(Heads {
-                    keys,
-                    values,
-                    query: params.normal("query", (k, HEAD), scale(HEAD))?,
-                    place: if now { None } else { Some(params.normal("place", (k, PLACE), 0.1)?) },
-                    direct: params.normal("direct", (vocab, HEAD), scale(HEAD))?,
-                    up: if now {
-                        each_its_own(&mut params, h, traces, width, k * HEAD)?
-                    } else {
-                        each_its_own(&mut params, h, 1, 1, k * HEAD)?
-                    },
-                    down: params.normal("down", (k * vocab, h), scale(h))?,
-                })
-            }
-        };
-        Ok(Self { params, vocab, codes: codes(spec, vocab, device)?, weights, spec: spec.clone() })
+        let (weights, inference_weights) = params.build_twice(|p| Weights::new(p, spec, vocab))?;
+        let codes = codes(spec, vocab, device)?;
+        Ok(Self { params, vocab, codes, weights, inference_weights, spec: spec.clone() })
     }
 
     pub fn spec(&self) -> &RecoverSpec {
@@ -150,12 +121,12 @@ impl Recover {
     }
 
     /// Answers at these positions: tokens u32 `(B, T)` -> logits `(P, B, K, V)`.
-    pub fn read(&self, tokens: &Tensor, positions: &[usize], tap: &mut Tap) -> Result<Tensor> {
+    fn read(&self, weights: &Weights, tokens: &Tensor, positions: &[usize], tap: &mut Tap) -> Result<Tensor> {
         let (b, t) = tokens.dims2()?;
         let (p, k) = (positions.len(), self.spec.distances.len());
         let ids = tokens.t()?.contiguous()?.flatten_all()?; // (T B)
         let x = self.codes.index_select(&ids, 0)?.reshape((t, b * self.spec.code_dim))?; // (T, B C)
-        match &self.weights {
+        match weights {
             Weights::State { up, down } => {
                 let state = Tensor::cat(&self.traces(&x, positions, b)?, D::Minus1)?; // (P B, n (C+1))
                 mlp(&state, up, down, Act::Gelu)?.reshape((p, b, k, self.vocab))
@@ -181,6 +152,17 @@ impl Recover {
         }
     }
 
+    /// Mean cross-entropy over the distances; the batch's next-token targets are not looked at.
+    fn cross_entropy(&self, weights: &Weights, batch: &Batch) -> Result<Tensor> {
+        let stride = match self.spec.reader {
+            Reader::AttentionPast { .. } | Reader::Raw => STRIDE,
+            _ => 1,
+        };
+        let positions = self.positions(batch.tokens.dim(1)?, stride)?;
+        let logits = self.read(weights, &batch.tokens, &positions, &mut Tap::off())?;
+        cross_entropy(&logits, &self.wanted(&batch.tokens, &positions)?)
+    }
+
     /// Each trace at these positions, ready to be read: x `(T, B C)` -> n times `(P B, C+1)`.
     fn traces(&self, x: &Tensor, positions: &[usize], b: usize) -> Result<Vec<Tensor>> {
         let (t, c) = (x.dim(0)?, self.spec.code_dim);
@@ -198,6 +180,43 @@ impl Recover {
                 readable(&rounded(h, self.spec.bits)?)
             })
             .collect()
+    }
+}
+
+impl Weights {
+    fn new(params: &mut Params, spec: &RecoverSpec, vocab: usize) -> Result<Self> {
+        let (k, width) = (spec.distances.len(), spec.code_dim + 1);
+        let scale = |fan_in: usize| 1.0 / (fan_in as f64).sqrt();
+        let traces = alphas(&spec.reader).len().max(1);
+        let keeps_past = matches!(spec.reader, Reader::AttentionPast { .. } | Reader::Raw);
+        let h = if keeps_past { spec.hidden } else { spec.hidden * traces };
+        Ok(match &spec.reader {
+            Reader::Single { .. } | Reader::Three { .. } => Weights::State {
+                up: each_its_own(params, h, traces, width, 0)?,
+                down: params.normal("down", (k * vocab, h), scale(h))?,
+            },
+            _ => {
+                let now = !keeps_past;
+                let (kinds, slot) = if now { (traces, width) } else { (1, traces * width) };
+                let mut maps = |name: &str| -> Result<Vec<Tensor>> {
+                    (0..kinds).map(|i| params.normal(&format!("{name}.{i}"), (HEAD, slot), scale(slot))).collect()
+                };
+                let (keys, values) = (maps("key")?, maps("value")?);
+                Weights::Attention(Heads {
+                    keys,
+                    values,
+                    query: params.normal("query", (k, HEAD), scale(HEAD))?,
+                    place: if now { None } else { Some(params.normal("place", (k, PLACE), 0.1)?) },
+                    direct: params.normal("direct", (vocab, HEAD), scale(HEAD))?,
+                    up: if now {
+                        each_its_own(params, h, traces, width, k * HEAD)?
+                    } else {
+                        each_its_own(params, h, 1, 1, k * HEAD)?
+                    },
+                    down: params.normal("down", (k * vocab, h), scale(h))?,
+                })
+            }
+        })
     }
 }
 
@@ -256,22 +275,23 @@ impl Model for Recover {
         &self.params
     }
 
-    /// Mean cross-entropy over the distances; the batch's next-token targets are not looked at.
     fn loss(&self, batch: &Batch) -> Result<Loss> {
-        let stride = match self.spec.reader {
-            Reader::AttentionPast { .. } | Reader::Raw => STRIDE,
-            _ => 1,
-        };
-        let positions = self.positions(batch.tokens.dim(1)?, stride)?;
-        let logits = self.read(&batch.tokens, &positions, &mut Tap::off())?;
-        let total = cross_entropy(&logits, &self.wanted(&batch.tokens, &positions)?)?;
+        let total = self.cross_entropy(&self.weights, batch)?;
         Ok(Loss { cross_entropy: total.detach(), total, parts: vec![] })
+    }
+
+    fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
+        self.cross_entropy(&self.inference_weights, batch)
     }
 
     /// Answers for the nearest asked distance at every position `(B, T, V)`: a reader has no next token to foretell.
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
         let everywhere: Vec<usize> = (0..tokens.dim(1)?).collect();
-        self.read(tokens, &everywhere, tap)?.narrow(2, 0, 1)?.squeeze(2)?.transpose(0, 1)?.contiguous()
+        self.read(&self.inference_weights, tokens, &everywhere, tap)?
+            .narrow(2, 0, 1)?
+            .squeeze(2)?
+            .transpose(0, 1)?
+            .contiguous()
     }
 
     fn to_spec(&self) -> Spec {
@@ -310,7 +330,7 @@ impl RecoveryModel for Recover {
     }
 
     fn answers(&self, tokens: &Tensor, positions: &[usize]) -> Result<Tensor> {
-        self.read(tokens, positions, &mut Tap::off())
+        self.read(&self.inference_weights, tokens, positions, &mut Tap::off())
     }
 }
 
@@ -320,7 +340,6 @@ impl RecoveryModel for Recover {
 /// too.) The `more` columns, for what attention read, are looked at by all.
 fn each_its_own(params: &mut Params, h: usize, n: usize, width: usize, more: usize) -> Result<Tensor> {
     let columns = n * width + more;
-    let up = params.normal("up", (h, columns), 0.1)?;
     let (own, shared) = (1.0 / (width as f32).sqrt(), 1.0 / (more.max(1) as f32).sqrt());
     let share = |row: usize, column: usize| match column / width {
         trace if trace >= n => shared,
@@ -328,9 +347,10 @@ fn each_its_own(params: &mut Params, h: usize, n: usize, width: usize, more: usi
         _ => 0.0,
     };
     let shares: Vec<f32> = (0..h * columns).map(|i| share(i / columns, i % columns)).collect();
-    let shares = Tensor::from_vec(shares, (h, columns), up.device())?;
-    params.load("up", &(&up * shares)?)?;
-    Ok(up)
+    params.normal_with("up", (h, columns), 0.1, |up| {
+        let shares = Tensor::from_vec(shares, (h, columns), up.device())?;
+        &up * &shares
+    })
 }
 
 fn alphas(reader: &Reader) -> &[f64] {

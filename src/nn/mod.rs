@@ -1,7 +1,9 @@
 //! What the model families share: parameters, layers, losses, the optimiser, the tap, and the one
 //! device-to-host copy. It names no family.
 
+pub mod attention;
 pub mod batch;
+pub mod block;
 pub mod device;
 pub mod dropout;
 pub mod fixed_point;
@@ -10,10 +12,10 @@ pub mod host;
 pub(crate) mod kernels;
 pub mod layers;
 pub mod memory;
+pub mod mlp;
 pub mod optimiser;
 pub mod params;
 pub mod pooling;
-pub mod prenorm;
 pub mod tap;
 pub mod weights;
 

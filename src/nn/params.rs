@@ -12,12 +12,22 @@ pub struct Params {
     dtype: DType,
     vars: Vec<(String, Var)>,
     frozen: Vec<String>,
+    /// While set, parameters that exist are given out without a part in gradients, and none is made.
+    gives_detached: bool,
     buffers: Vec<String>,
 }
 
 impl Params {
     pub fn new(seed: u64, device: &Device, dtype: DType) -> Self {
-        Self { seed, device: device.clone(), dtype, vars: vec![], frozen: vec![], buffers: vec![] }
+        Self {
+            seed,
+            device: device.clone(),
+            dtype,
+            vars: vec![],
+            frozen: vec![],
+            gives_detached: false,
+            buffers: vec![],
+        }
     }
 
     pub fn device(&self) -> &Device {
@@ -30,15 +40,28 @@ impl Params {
 
     /// Normal with mean 0 and this standard deviation.
     pub fn normal(&mut self, name: &str, shape: impl Into<Shape>, std: f64) -> Result<Tensor> {
+        self.normal_with(name, shape, std, Ok)
+    }
+
+    /// As [`Params::normal`], with the drawn values adjusted before they become the parameter.
+    pub fn normal_with(
+        &mut self,
+        name: &str,
+        shape: impl Into<Shape>,
+        std: f64,
+        adjust: impl FnOnce(Tensor) -> Result<Tensor>,
+    ) -> Result<Tensor> {
         let shape = shape.into();
-        let mut rng = ChaCha8Rng::seed_from_u64(self.seed ^ hash(name));
-        let values: Vec<f32> = standard_normals(&mut rng, shape.elem_count()).map(|z| (z * std) as f32).collect();
-        self.insert(name, Tensor::from_vec(values, shape, &self.device)?)
+        self.insert(name, shape.clone(), |p| {
+            let mut rng = ChaCha8Rng::seed_from_u64(p.seed ^ hash(name));
+            let values: Vec<f32> = standard_normals(&mut rng, shape.elem_count()).map(|z| (z * std) as f32).collect();
+            adjust(Tensor::from_vec(values, shape, &p.device)?)
+        })
     }
 
     pub fn constant(&mut self, name: &str, shape: impl Into<Shape>, value: f64) -> Result<Tensor> {
-        let t = Tensor::full(value as f32, shape, &self.device)?.contiguous()?;
-        self.insert(name, t)
+        let shape = shape.into();
+        self.insert(name, shape.clone(), |p| Tensor::full(value as f32, shape, &p.device)?.contiguous())
     }
 
     pub fn ones(&mut self, name: &str, shape: impl Into<Shape>) -> Result<Tensor> {
@@ -49,11 +72,25 @@ impl Params {
         self.constant(name, shape, 0.0)
     }
 
-    fn insert(&mut self, name: &str, init: Tensor) -> Result<Tensor> {
-        if self.get(name).is_some() {
-            candle_core::bail!("parameter `{name}` is made twice");
+    /// Builds a net twice over the same parameters: for training, and for inference. The second reads the
+    /// same memory, so that it follows training, but what it computes records no graph and saves nothing
+    /// for a backward pass. `build` must ask for the same parameters each time.
+    pub fn build_twice<T>(&mut self, build: impl Fn(&mut Self) -> Result<T>) -> Result<(T, T)> {
+        let net = build(self)?;
+        self.gives_detached = true;
+        let inference_net = build(self);
+        self.gives_detached = false;
+        Ok((net, inference_net?))
+    }
+
+    fn insert(&mut self, name: &str, shape: Shape, init: impl FnOnce(&Self) -> Result<Tensor>) -> Result<Tensor> {
+        match self.get(name) {
+            Some(var) if self.gives_detached && *var.shape() == shape => return Ok(var.as_tensor().detach()),
+            Some(_) if !self.gives_detached => candle_core::bail!("parameter `{name}` is made twice"),
+            None if !self.gives_detached => {}
+            _ => candle_core::bail!("the inference net asks for `{name}` {shape:?}, which training does not have"),
         }
-        let var = Var::from_tensor(&init.to_dtype(self.dtype)?)?;
+        let var = Var::from_tensor(&init(self)?.to_dtype(self.dtype)?)?;
         let tensor = var.as_tensor().clone();
         self.vars.push((name.to_owned(), var));
         Ok(tensor)
@@ -171,6 +208,22 @@ mod tests {
         p.freeze_where(|n| n.starts_with("head"));
         let frozen = ["field.w", "head.w", "before.w"].map(|n| p.is_frozen(n));
         assert_eq!((frozen, p.count()), ([false, true, true], 5));
+        Ok(())
+    }
+
+    #[test]
+    fn an_inference_net_shares_weights_and_records_no_graph() -> Result<()> {
+        let mut p = Params::new(1, &Device::Cpu, DType::F32);
+        let (net, inference_net) = p.build_twice(|p| Ok((p.normal("a", (2, 3), 1.0)?, p.ones("b", 3)?)))?;
+        assert_eq!(p.iter().count(), 2);
+        assert!(net.0.broadcast_mul(&net.1)?.track_op());
+        assert!(!inference_net.0.broadcast_mul(&inference_net.1)?.track_op());
+        p.load("a", &Tensor::full(2f32, (2, 3), &Device::Cpu)?)?;
+        assert_eq!(host::to_f32(&inference_net.0)?, [2.0; 6], "it follows training");
+        assert!(p.ones("a", (2, 3)).is_err(), "afterwards a name is taken again");
+        let sizes = std::cell::Cell::new(1);
+        let grows = |p: &mut Params| p.ones("c", sizes.replace(2));
+        assert!(p.build_twice(grows).unwrap_err().to_string().contains("`c`"));
         Ok(())
     }
 

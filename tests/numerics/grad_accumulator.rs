@@ -4,12 +4,11 @@ use candle_core::{Device, Tensor, Var};
 use orrery::{
     models::{
         Spec,
-        alibi_gpt::AlibiGptSpec,
         bdh::BdhSpec,
         dense::DenseSpec,
         fast_slow::{Approach, FastSlowSpec},
+        gpt::{AlibiGptSpec, PlainGptSpec},
         ode_flow::{OdeFlowSpec, Steering},
-        plain_gpt::PlainGptSpec,
     },
     nn::{
         Batch, Result,

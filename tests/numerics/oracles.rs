@@ -16,13 +16,17 @@ use orrery::{
         capabilities::{FlowControl, LanguageFlow},
         dense::{Dense, DenseSpec, GatedAct},
         fast_slow::{FastSlow, FastSlowSpec, Upsample},
+        gpt::{Gpt, PlainGptSpec},
         ode_flow::{CONTROLS, OdeFlow, OdeFlowSpec},
-        plain_gpt::{PlainGpt, PlainGptSpec},
     },
     nn::{
         AdamW, Batch, Params, Tap,
-        fused::{embedding::embedding, mlp::Act},
+        attention::{DifferentialAttention, DifferentialSpec, GroupedQueryAttention, GroupedQuerySpec},
+        block::{self, Block},
+        fused::{cross_entropy::head_cross_entropy, embedding::embedding, linear::linear, mlp::Act},
         host,
+        layers::Norm,
+        mlp::{MlpKind, UnbiasedMlp},
         optimiser::AdamWSpec,
         pooling::{causal_pool, upsample},
     },
@@ -155,6 +159,91 @@ fn learn(
     Ok(())
 }
 
+/// A block with the attention of the file's `kind` plugged in.
+fn qk_block(p: &mut Params, oracle: &Oracle, layer: usize) -> Result<Block, Box<dyn std::error::Error>> {
+    let (d_model, heads, writers) = (oracle.must("d")?, oracle.must("heads")?, 2 * oracle.must("layers")?);
+    let (path, ff) = (format!("layers.{layer}"), oracle.must("ff")?);
+    let norm1 = Norm::rms(p, &format!("{path}.norm1"), d_model)?;
+    let attn = format!("{path}.attn");
+    let grouped = |p: &mut Params, kv_heads| {
+        let spec = GroupedQuerySpec { d_model, heads, kv_heads, window: None, qk_norms: false, rotary: false, writers };
+        GroupedQueryAttention::new(p, &attn, &spec)
+    };
+    let rest = |p: &mut Params| -> candle_core::Result<(Norm, UnbiasedMlp)> {
+        let norm2 = Norm::rms(p, &format!("{path}.norm2"), d_model)?;
+        let kind = MlpKind::Gated(Act::Silu);
+        Ok((norm2, UnbiasedMlp::new(p, &format!("{path}.mlp"), (d_model, ff), kind, writers)?))
+    };
+    let plugged = |p: &mut Params, attention: GroupedQueryAttention| -> candle_core::Result<Block> {
+        let (norm2, mlp) = rest(p)?;
+        Ok(Block::new(&path, norm1.clone(), attention, norm2, mlp))
+    };
+    Ok(match oracle.config["kind"].as_str() {
+        Some("standard") => {
+            let attention = grouped(p, heads)?;
+            plugged(p, attention)?
+        }
+        Some("gqa") => {
+            let attention = grouped(p, heads / 4)?;
+            plugged(p, attention)?
+        }
+        Some("diff") => {
+            let attention = DifferentialAttention::new(p, &attn, &DifferentialSpec { d_model, heads, layer, writers })?;
+            let (norm2, mlp) = rest(p)?;
+            Block::new(&path, norm1.clone(), attention, norm2, mlp)
+        }
+        other => return Err(format!("no attention part for {other:?}").into()),
+    })
+}
+
+/// The coupled query-key paper's model with another attention in each file: learned positions, gated MLPs, a
+/// tied head. In one operation a block where the attention allows, in several, and looked at.
+fn coupled_qk(file: &str) -> Outcome {
+    let oracle = Oracle::open(file)?;
+    let (vocab, d) = (oracle.must("vocab")?, oracle.must("d")?);
+    let mut params = Params::new(0, &Device::Cpu, DType::F32);
+    let build = |p: &mut Params| -> candle_core::Result<_> {
+        let (embed, pos) = (
+            p.normal("embed.weight", (vocab, d), 0.1)?,
+            p.normal("pos.weight", (oracle.must("ctx").unwrap(), d), 0.1)?,
+        );
+        let blocks = (0..oracle.must("layers").unwrap()).map(|layer| qk_block(p, &oracle, layer).unwrap()).collect();
+        Ok((embed, pos, blocks, Norm::rms(p, "norm", d)?))
+    };
+    type Net = (Tensor, Tensor, Vec<Block>, Norm);
+    let (net, inference_net): (Net, Net) = params.build_twice(build)?;
+    load(&oracle, &params)?;
+    let encode = |(embed, pos, blocks, norm): &Net, tokens: &Tensor, tap: &mut Tap| -> candle_core::Result<Tensor> {
+        let x = embedding(embed, tokens)?.broadcast_add(&pos.narrow(0, 0, tokens.dim(1)?)?)?;
+        norm.forward(&block::run(blocks, &x, tap, None)?)
+    };
+    let logits =
+        |tap: &mut Tap| linear(&encode(&inference_net, &oracle.batch().unwrap().tokens, tap)?, &inference_net.0);
+    let mut tap = Tap::on(&["layers."]);
+    let off = distance(&logits(&mut tap)?, oracle.get("out.logits")?)?;
+    assert!(off < LOGITS, "logits beside the taps are {off:e} off");
+    assert_eq!(tap.found().len(), oracle.must("layers")?, "each block offers its weights");
+    learn(&oracle, &params, &logits(&mut Tap::off())?, &|batch| {
+        let loss = head_cross_entropy(&encode(&net, &batch.tokens, &mut Tap::off())?, &net.0, &batch.targets)?;
+        Ok([loss.clone(), loss])
+    })
+}
+
+#[test]
+fn qk_standard() -> Outcome {
+    coupled_qk("qk_standard.safetensors")
+}
+
+#[test]
+fn qk_gqa() -> Outcome {
+    coupled_qk("qk_gqa.safetensors")
+}
+
+#[test]
+fn qk_diff() -> Outcome {
+    coupled_qk("qk_diff.safetensors")
+}
+
 fn fast_slow(file: &str) -> Outcome {
     let oracle = Oracle::open(file)?;
     let spec = FastSlowSpec {
@@ -217,7 +306,7 @@ fn plain_gpt() -> Outcome {
         layers: oracle.must("layers")?,
         positions: oracle.must("ctx")?,
     };
-    compare(&oracle, &PlainGpt::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
+    compare(&oracle, &Gpt::with_learned_positions(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
 }
 
 /// Also x and y of every layer.

@@ -4,13 +4,14 @@ use candle_core::{Device, Tensor};
 use orrery::{
     models::{
         Model, Spec,
-        alibi_gpt::AlibiGptSpec,
         bdh::BdhSpec,
         capabilities::{CouplingModel, CouplingSettings},
         dense::DenseSpec,
         fast_slow::{self, Approach, Constraint, FastSlow, FastSlowSpec, Upsample},
+        gpt::AlibiGptSpec,
         ode_flow::OdeFlowSpec,
         plane::PlaneSpec,
+        recover::{Reader, RecoverSpec},
     },
     nn::{AdamW, Batch, Result, Tap, host, optimiser::AdamWSpec},
     telemetry::channels,
@@ -389,6 +390,24 @@ fn runtime_params_are_what_can_be_set() -> Result<()> {
         }
         assert!(model.runtime_params().iter().all(|p| p.value == 0.25), "{spec:?}: {:?}", model.runtime_params());
         assert!(!model.set_runtime_param("no such parameter", 1.0));
+    }
+    Ok(())
+}
+
+/// An evaluation that tracked a weight would keep every activation for a backward pass.
+#[test]
+fn evaluating_records_no_graph() -> Result<()> {
+    let reader = Reader::Three { alphas: [0.5, 0.1, 0.02] };
+    let recover =
+        RecoverSpec { reader, distances: vec![0, 2], code_dim: 12, code_active: 3, code_seed: 1, hidden: 8, bits: 0 };
+    for spec in families().into_iter().chain([Spec::Recover(recover)]) {
+        let model = spec.build(VOCAB, 3, &Device::Cpu)?;
+        let batch = batch(1, 2, 19)?;
+        assert!(model.loss(&batch)?.total.track_op(), "{spec:?} learns");
+        assert!(!model.evaluate(&batch)?.track_op(), "{spec:?} records a graph to evaluate");
+        if !matches!(spec, Spec::Plane(_)) {
+            assert!(!model.logits(&batch.tokens, &mut Tap::off())?.track_op(), "{spec:?} records a graph for logits");
+        }
     }
     Ok(())
 }

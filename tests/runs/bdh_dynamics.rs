@@ -8,7 +8,7 @@ use orrery::{
     models::{
         Model, Spec,
         bdh::{BdhSpec, Form, Position},
-        plain_gpt::PlainGptSpec,
+        gpt::PlainGptSpec,
     },
     nn::{Tap, host},
     probe::{self, Finding, ProbeContext},

@@ -18,8 +18,8 @@ use orrery::{
     models::{
         Model, Spec as ModelSpec,
         capabilities::{FlowControl, LanguageFlow},
+        gpt::Gpt,
         ode_flow::{OdeFlow, OdeFlowSpec},
-        plain_gpt::PlainGpt,
         plane::{PlanarField, Plane, PlaneSpec},
     },
     nn::{AdamW, Batch, Device, IGNORE, Tap, Tensor, host, optimiser::AdamWSpec},
@@ -201,7 +201,7 @@ fn the_sizes_of_the_source_have_the_counts_of_the_source() {
     let hybrid = OdeFlow::new(&spec, 50_257, 1, &Device::Cpu).unwrap();
     assert_eq!(hybrid.params().count(), 29_781_249);
     drop(hybrid);
-    let baseline = PlainGpt::new(&spec.baseline(), 50_257, 1, &Device::Cpu).unwrap();
+    let baseline = Gpt::with_learned_positions(&spec.baseline(), 50_257, 1, &Device::Cpu).unwrap();
     assert_eq!(baseline.params().count(), 30_503_424);
 }
 

@@ -128,7 +128,7 @@ fn equal_traces_get_equal_answers_and_only_the_past_or_the_text_escapes() {
         let m = Recover::new(&spec, 9, 5, &Device::Cpu).unwrap();
         let answer = |ids: &[u32]| {
             let tokens = Tensor::from_slice(ids, (1, 40), &Device::Cpu).unwrap();
-            values(&m.read(&tokens, &[39], &mut Tap::off()).unwrap())
+            values(&m.answers(&tokens, &[39]).unwrap())
         };
         let bound = !matches!(reader, Reader::AttentionPast { .. } | Reader::Raw);
         assert_eq!(answer(&ids) == answer(&other), bound, "{reader:?}");
@@ -149,7 +149,7 @@ fn a_reader_of_a_sharp_trace_learns_to_name_the_token_just_before() {
     }
     let batch = draw(&mut rng, 8, 16, 24);
     let at = model.positions(24, 1).unwrap();
-    let named = model.read(&batch.tokens, &at, &mut Tap::off()).unwrap().argmax(D::Minus1).unwrap();
+    let named = model.answers(&batch.tokens, &at).unwrap().argmax(D::Minus1).unwrap();
     let wanted = model.wanted(&batch.tokens, &at).unwrap();
     let hits = values(&named.eq(&wanted).unwrap().to_dtype(DType::F32).unwrap().mean((0, 1)).unwrap());
     assert!(hits[0] > 0.95 && hits[1] > 0.9, "{hits:?}");

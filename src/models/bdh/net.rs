@@ -29,7 +29,6 @@ pub(super) fn ln(x: &Tensor) -> Result<Tensor> {
 }
 
 /// Weights of BDH-GPU'.
-#[derive(Clone)]
 struct Gates {
     weight: Tensor, // (nh, D)
     bias: Tensor,   // (nh)
@@ -37,7 +36,6 @@ struct Gates {
 }
 
 /// One set of weights for all layers. Named as in the public code.
-#[derive(Clone)]
 pub(super) struct Net {
     pub(super) spec: BdhSpec,
     embed: Tensor,              // (V, D)
@@ -68,23 +66,6 @@ impl Net {
                 false => None,
             },
         })
-    }
-
-    /// The same weights (shared, so they follow training) with no part in gradients.
-    pub(super) fn detach(&self) -> Self {
-        Self {
-            spec: self.spec.clone(),
-            embed: self.embed.detach(),
-            encoder: self.encoder.detach(),
-            encoder_v: self.encoder_v.detach(),
-            decoder: self.decoder.detach(),
-            lm_head: self.lm_head.detach(),
-            gates: self.gates.as_ref().map(|g| Gates {
-                weight: g.weight.detach(),
-                bias: g.bias.detach(),
-                merge: g.merge.detach(),
-            }),
-        }
     }
 
     /// tokens `(B, T)` -> `(B, T, D)`, what the head reads. Offers `layers.l.x`, `layers.l.y`

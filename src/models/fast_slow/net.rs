@@ -1,16 +1,18 @@
-//! The fast-slow family's weights, tracked or detached, and what they compute without a choice.
+//! The fast-slow family's weights, and what they compute without a choice.
 
 use candle_core::{Result, Tensor};
 
 use super::{Constraint, FastSlowSpec};
 use crate::nn::{
     Params, Tap,
+    block::{self, Block, LlamaBlockSpec, llama_block},
     fused::{
         linear::linear,
         mlp::{Act, mlp},
         norm::rms_norm,
     },
-    layers::{self, Block, BlockSpec, EPS, MlpKind, input_proj},
+    layers::{EMBEDDING_STD, EPS, input_proj},
+    mlp::MlpKind,
 };
 
 /// phi: from the slow state to the direction that is injected.
@@ -25,7 +27,7 @@ pub(super) enum Phi {
     },
 }
 
-/// The weights and the pure forward pass; tracked or detached.
+/// The weights and the pure forward pass.
 #[derive(Clone)]
 pub(super) struct Net {
     pub(super) embed: Tensor, // (V, D)
@@ -42,7 +44,7 @@ impl Net {
     pub(super) fn new(p: &mut Params, s: &FastSlowSpec, vocab: usize) -> Result<Self> {
         let d = s.d_model;
         let fast_writers = 2 * (s.n_pre + s.n_rounds * s.n_post);
-        let block = |window, writers| BlockSpec {
+        let block = |window, writers| LlamaBlockSpec {
             d_model: d,
             heads: s.heads,
             kv_heads: s.kv_heads,
@@ -52,11 +54,11 @@ impl Net {
             writers,
         };
         let (fast, slow) = (block(s.fast_window, fast_writers), block(None, 2 * s.n_slow));
-        let blocks = |p: &mut Params, name: &str, n: usize, spec: &BlockSpec| -> Result<Vec<Block>> {
-            (0..n).map(|i| Block::new(p, &format!("{name}.{i}"), spec)).collect()
+        let blocks = |p: &mut Params, name: &str, n: usize, spec: &LlamaBlockSpec| -> Result<Vec<Block>> {
+            (0..n).map(|i| llama_block(p, &format!("{name}.{i}"), spec)).collect()
         };
         Ok(Self {
-            embed: p.normal("embed.weight", (vocab, d), layers::EMBEDDING_STD)?,
+            embed: p.normal("embed.weight", (vocab, d), EMBEDDING_STD)?,
             pre: blocks(p, "pre", s.n_pre, &fast)?,
             slow: blocks(p, "slow", s.n_slow, &slow)?,
             post: blocks(p, "post", s.n_post, &fast)?,
@@ -75,27 +77,12 @@ impl Net {
     }
 
     /// For a training step, whose rounds all use the same layers.
-    pub(super) fn gathered(&self) -> Result<Self> {
-        Ok(Self { slow: layers::gathered(&self.slow)?, post: layers::gathered(&self.post)?, ..self.clone() })
-    }
-
-    /// The same weights, shared, with no part in gradients.
-    pub(super) fn detach(&self) -> Self {
-        let all = |blocks: &[Block]| blocks.iter().map(Block::detach).collect();
-        Self {
-            embed: self.embed.detach(),
-            pre: all(&self.pre),
-            slow: all(&self.slow),
-            post: all(&self.post),
-            phi: match &self.phi {
-                Phi::Linear(w) => Phi::Linear(w.detach()),
-                Phi::Mixing(w) => Phi::Mixing(w.detach()),
-                Phi::Mlp { up, down } => Phi::Mlp { up: up.detach(), down: down.detach() },
-            },
-            phi_norm: self.phi_norm.detach(),
-            gamma: self.gamma.detach(),
-            norm: self.norm.detach(),
-        }
+    pub(super) fn with_shared_weights(&self) -> Result<Self> {
+        Ok(Self {
+            slow: block::with_shared_weights(&self.slow)?,
+            post: block::with_shared_weights(&self.post)?,
+            ..self.clone()
+        })
     }
 
     /// RMSNorm(phi(y)), y `(B, K, D)`. Before upsampling: each block once instead of P times, and a
@@ -110,7 +97,7 @@ impl Net {
     }
 
     pub(super) fn post(&self, x: &Tensor, tap: &mut Tap, round: usize) -> Result<Tensor> {
-        layers::run(&self.post, x, tap, Some(round))
+        block::run(&self.post, x, tap, Some(round))
     }
 }
 

@@ -1,12 +1,7 @@
-//! The transformer that BDH is measured against: GPT-2's layers without positions, whose attention falls
-//! with distance (ALiBi, arXiv 2108.12409), and an untied head. It does not know what it is compared with
-//! beyond a number of parameters.
+//! Sizes of the GPT family: with learned positions, and with ALiBi. It does not know what they are compared
+//! with beyond a number of parameters.
 
-use candle_core::{DType, Device, Result, Tensor};
 use serde::{Deserialize, Serialize};
-
-use super::{Loss, Model, Spec, capabilities::AttentionLayer, plain_gpt::Net};
-use crate::nn::{Batch, Params, Tap, prenorm::Layer};
 
 /// Widths are multiples of this.
 const STEP: usize = 8;
@@ -17,7 +12,23 @@ const USUAL: f64 = 20.0;
 /// Channels of a head, about.
 const HEAD: usize = 32;
 
-/// Sizes.
+/// Sizes with learned positions. At width 256, 50,257 tokens and 128 positions: 30,503,424 parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlainGptSpec {
+    pub d_model: usize,
+    pub heads: usize,
+    pub layers: usize,
+    pub positions: usize,
+}
+
+impl Default for PlainGptSpec {
+    fn default() -> Self {
+        Self { d_model: 128, heads: 4, layers: 6, positions: 128 }
+    }
+}
+
+/// Sizes with ALiBi, and so without positions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AlibiGptSpec {
@@ -59,54 +70,5 @@ impl AlibiGptSpec {
             (miss.max(0.01), unusual)
         };
         shapes.min_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(std::cmp::Ordering::Equal)).unwrap_or(at(STEP, 1))
-    }
-}
-
-/// A GPT with ALiBi. Taps: `layers.i.attn.weights`, `final`.
-pub struct AlibiGpt {
-    spec: AlibiGptSpec,
-    params: Params,
-    net: Net,
-    still: Net,
-}
-
-impl AlibiGpt {
-    /// Weights are drawn from `seed`; errors name the size that does not fit.
-    pub fn new(spec: &AlibiGptSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
-        let mut p = Params::new(seed, device, DType::F32);
-        let net = Net::new(&mut p, vocab, [spec.d_model, spec.heads, spec.layers], None, Layer::with_alibi)?;
-        let still = net.detach();
-        Ok(Self { spec: spec.clone(), params: p, net, still })
-    }
-
-    pub fn spec(&self) -> &AlibiGptSpec {
-        &self.spec
-    }
-}
-
-impl Model for AlibiGpt {
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn loss(&self, batch: &Batch) -> Result<Loss> {
-        let cross_entropy = self.net.cross_entropy(batch)?;
-        Ok(Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] })
-    }
-
-    fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
-        self.still.cross_entropy(batch)
-    }
-
-    fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        self.still.logits(tokens, tap)
-    }
-
-    fn to_spec(&self) -> Spec {
-        Spec::AlibiGpt(self.spec.clone())
-    }
-
-    fn attention_layers(&self) -> Vec<AttentionLayer> {
-        AttentionLayer::stack("layers", self.spec.layers, None)
     }
 }

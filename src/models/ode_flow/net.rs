@@ -6,15 +6,15 @@
 use candle_core::{Result, Tensor};
 
 use super::{
-    super::plain_gpt::with_position,
+    super::gpt::with_position,
     spec::{CONTROLS, OdeFlowSpec},
 };
 use crate::{
     nn::{
         Params, Tap,
+        block::{self, Block, Gpt2BlockSpec, gpt2_block},
         fused::{embedding::embedding, linear::linear, mlp::Act},
-        layers::EMBEDDING_STD,
-        prenorm::{Affine, Layer, Norm},
+        layers::{Affine, EMBEDDING_STD, Norm},
     },
     ode::{self, Field, Options},
 };
@@ -25,7 +25,7 @@ const ALPHA: f64 = 0.1;
 /// The right-hand side's weights.
 #[derive(Clone)]
 pub struct FieldNet {
-    layer: Layer,
+    layer: Block,
     time1: Affine,
     time2: Affine,
     control: Affine,
@@ -36,8 +36,9 @@ impl FieldNet {
     /// Parameters under `prefix`.
     pub fn new(params: &mut Params, prefix: &str, spec: &OdeFlowSpec, writers: usize) -> Result<Self> {
         let d = spec.d_model;
+        let block = Gpt2BlockSpec { d_model: d, heads: spec.heads, writers, alibi: false };
         Ok(Self {
-            layer: Layer::new(params, prefix, d, spec.heads, writers)?,
+            layer: gpt2_block(params, prefix, &block)?,
             time1: Affine::input_proj(params, &format!("{prefix}.time1"), d, 1)?,
             time2: Affine::input_proj(params, &format!("{prefix}.time2"), d, d)?,
             control: Affine::input_proj(params, &format!("{prefix}.control"), d, CONTROLS)?,
@@ -45,11 +46,11 @@ impl FieldNet {
         })
     }
 
-    /// Room for a field that was, under `prefix`: kept with the weights, never trained.
-    pub fn memory(params: &mut Params, prefix: &str, spec: &OdeFlowSpec) -> Result<Self> {
-        let made = Self::new(params, prefix, spec, 1)?;
+    /// A copy of the field as it was at the end of a stage, under `prefix`: buffers, never trained.
+    pub fn buffer(params: &mut Params, prefix: &str, spec: &OdeFlowSpec) -> Result<Self> {
+        let (_, copy) = params.build_twice(|p| Self::new(p, prefix, spec, 1))?;
         params.register_buffers(&format!("{prefix}."));
-        Ok(made)
+        Ok(copy)
     }
 
     /// Velocity at (tau, h): h `(B, T, D)`, pushed `(B or 1, 1, D)` what the control adds ([`Self::push`]).
@@ -78,22 +79,12 @@ impl FieldNet {
         &self.alpha
     }
 
-    pub fn detach(&self) -> Self {
-        Self {
-            layer: self.layer.detach(),
-            time1: self.time1.detach(),
-            time2: self.time2.detach(),
-            control: self.control.detach(),
-            alpha: self.alpha.detach(),
-        }
-    }
-
     /// h at tau = 0 -> at 1, in the training's steps. u `(B, 4)`.
     pub fn carry(&self, h: &Tensor, u: &Tensor, scale: f64, options: &Options) -> Result<Tensor> {
         let pushed = self.push(u)?;
         // every step uses the weights anew
         let learns = h.track_op() || self.alpha.track_op();
-        let layer = if learns { self.layer.gathered(&self.alpha)? } else { self.layer.clone() };
+        let layer = if learns { self.layer.with_shared_weights_and_scale(&self.alpha)? } else { self.layer.clone() };
         let net = &Self { layer, ..self.clone() };
         Ok(ode::solve(&Flow { net, pushed, scale }, h, 0.0, 1.0, options)?.end)
     }
@@ -121,9 +112,9 @@ impl Field for Flow<'_> {
 pub struct Net {
     embed: Tensor, // (V, D)
     pos: Tensor,   // (P, D)
-    head_layers: Vec<Layer>,
+    head_layers: Vec<Block>,
     pub field: FieldNet,
-    tail_layers: Vec<Layer>,
+    tail_layers: Vec<Block>,
     ln: Norm,
     pub head: Tensor, // (V, D)
 }
@@ -131,8 +122,9 @@ pub struct Net {
 impl Net {
     pub fn new(p: &mut Params, spec: &OdeFlowSpec, vocab: usize) -> Result<Self> {
         let (d, writers) = (spec.d_model, 2 * (spec.pre + spec.post + 1));
-        let layers = |p: &mut Params, name: &str, n: usize| -> Result<Vec<Layer>> {
-            (0..n).map(|i| Layer::new(p, &format!("{name}.{i}"), d, spec.heads, writers)).collect()
+        let block = Gpt2BlockSpec { d_model: d, heads: spec.heads, writers, alibi: false };
+        let layers = |p: &mut Params, name: &str, n: usize| -> Result<Vec<Block>> {
+            (0..n).map(|i| gpt2_block(p, &format!("{name}.{i}"), &block)).collect()
         };
         Ok(Self {
             embed: p.normal("embed.weight", (vocab, d), EMBEDDING_STD)?,
@@ -140,32 +132,20 @@ impl Net {
             head_layers: layers(p, "head_layers", spec.pre)?,
             field: FieldNet::new(p, "field", spec, writers)?,
             tail_layers: layers(p, "tail_layers", spec.post)?,
-            ln: Norm::new(p, "ln", d)?,
+            ln: Norm::layer(p, "ln", d)?,
             head: p.normal("head.weight", (vocab, d), EMBEDDING_STD)?,
         })
-    }
-
-    pub fn detach(&self) -> Self {
-        Self {
-            embed: self.embed.detach(),
-            pos: self.pos.detach(),
-            head_layers: self.head_layers.iter().map(Layer::detach).collect(),
-            field: self.field.detach(),
-            tail_layers: self.tail_layers.iter().map(Layer::detach).collect(),
-            ln: self.ln.detach(),
-            head: self.head.detach(),
-        }
     }
 
     /// tokens u32 `(B, T)` -> H at tau = 0, `(B, T, D)`.
     pub fn start(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
         let x = with_position(&embedding(&self.embed, tokens)?, &self.pos)?;
-        self.head_layers.iter().try_fold(x, |x, layer| layer.forward(&x, tap))
+        block::run(&self.head_layers, &x, tap, None)
     }
 
     /// H at tau = 1 `(B, T, D)` -> what the head reads `(B, T, D)`.
     pub fn read(&self, h: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        let x = self.tail_layers.iter().try_fold(h.clone(), |x, layer| layer.forward(&x, tap))?;
+        let x = block::run(&self.tail_layers, h, tap, None)?;
         self.ln.forward(&x)
     }
 

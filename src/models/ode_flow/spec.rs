@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::plain_gpt::PlainGptSpec;
+use super::super::gpt::PlainGptSpec;
 use crate::ode::Method;
 
 /// Controls that enter the field.

@@ -42,7 +42,7 @@ impl Steered {
         if let Some(id) = steering.plus.iter().chain(&steering.minus).find(|id| **id as usize >= vocab) {
             candle_core::bail!("the token {id} of a class is not one of the {vocab} of the vocabulary");
         }
-        let before = FieldNet::memory(params, BEFORE.trim_end_matches('.'), spec)?.detach();
+        let before = FieldNet::buffer(params, BEFORE.trim_end_matches('.'), spec)?;
         Ok(Self { spec: steering.clone(), before, steers: false, step: 0 })
     }
 
@@ -65,8 +65,8 @@ impl Steered {
     /// -log P(class+) for u0 = +1 and -log P(class-) for -1, means over the asked positions of their
     /// rows; KL(unsteered || steered), a mean over all other positions of those rows and every one of u0 = 0:
     /// nothing is to change but what is asked for. The sum of the three. `net` has the field that learns,
-    /// `still` all else.
-    pub fn loss(&self, net: &Net, still: &Net, batch: &Batch, options: &Options) -> Result<Loss> {
+    /// `inference_net` all else.
+    pub fn loss(&self, net: &Net, inference_net: &Net, batch: &Batch, options: &Options) -> Result<Loss> {
         let own = self.spec.prompt.as_deref().map(|ids| one_prompt(ids, batch.tokens.device())).transpose()?;
         let batch = own.as_ref().unwrap_or(batch);
         let (b, t) = batch.tokens.dims2()?;
@@ -74,7 +74,7 @@ impl Steered {
         let turn = |row: usize| TURNS[row % TURNS.len()];
         let u: Vec<f32> = (0..b).flat_map(|row| [turn(row) as f32, 0.0, 0.0, 0.0]).collect();
         let u = Tensor::from_vec(u, (b, CONTROLS), device)?;
-        let start = still.start(&batch.tokens, &mut Tap::off())?; // (B, T, D)
+        let start = inference_net.start(&batch.tokens, &mut Tap::off())?; // (B, T, D)
         let asked = asked(&batch.targets, t)?;
         let of = |holds: &dyn Fn(usize, bool) -> bool| -> Vec<u32> {
             (0..b * t).filter(|&i| holds(i / t, asked[i])).map(|i| i as u32).collect()
@@ -83,7 +83,7 @@ impl Steered {
         let varied = VARIED[(self.step % VARIED.len() as u64) as usize];
         let steps = if self.spec.vary { options.steps.saturating_add_signed(varied).max(1) } else { options.steps };
         let followed = Options { steps, ..options.clone() };
-        let logp = log_probabilities(still, &net.field.carry(&start, &u, 1.0, &followed)?)?; // (B T, V)
+        let logp = log_probabilities(inference_net, &net.field.carry(&start, &u, 1.0, &followed)?)?; // (B T, V)
         let mut parts = vec![];
         let mut total = Tensor::zeros((), start.dtype(), device)?;
         for (name, wanted, ids) in [("steer/plus", 1.0, &self.spec.plus), ("steer/minus", -1.0, &self.spec.minus)] {
@@ -100,7 +100,7 @@ impl Steered {
         if !rest.is_empty() {
             let rest = Tensor::new(rest, device)?;
             let before = self.before.carry(&start, &u.zeros_like()?, 1.0, options)?;
-            let wanted = log_probabilities(still, &before)?.index_select(&rest, 0)?.detach();
+            let wanted = log_probabilities(inference_net, &before)?.index_select(&rest, 0)?.detach();
             let kl = (wanted.exp()? * (wanted - logp.index_select(&rest, 0)?)?)?.sum(D::Minus1)?.mean_all()?;
             parts.push(("steer/kl", kl.detach()));
             total = (total + kl)?;
@@ -129,8 +129,8 @@ fn asked(targets: &Tensor, t: usize) -> Result<Vec<bool>> {
 }
 
 /// log P at every position of a state `(B, T, D)`: `(B T, V)`.
-fn log_probabilities(still: &Net, end: &Tensor) -> Result<Tensor> {
-    let logits = still.logits(&still.read(end, &mut Tap::off())?)?;
+fn log_probabilities(inference_net: &Net, end: &Tensor) -> Result<Tensor> {
+    let logits = inference_net.logits(&inference_net.read(end, &mut Tap::off())?)?;
     let v = logits.dim(D::Minus1)?;
     candle_nn::ops::log_softmax(&logits.reshape(((), v))?, D::Minus1)
 }

@@ -158,7 +158,7 @@ fn alibi_bias(heads: usize, t: usize, like: &Tensor) -> Result<Tensor> {
 }
 
 /// 0 where the query of a row may attend to the key of a column, -inf elsewhere. `(T, T)`
-fn mask(t: usize, window: Option<usize>, like: &Tensor) -> Result<Tensor> {
+pub fn mask(t: usize, window: Option<usize>, like: &Tensor) -> Result<Tensor> {
     let w = window.unwrap_or(t).max(1);
     let m: Vec<f32> = (0..t * t)
         .map(|i| {

@@ -2,7 +2,7 @@
 //! intermediate values cost no tensors, and candle does not have to sum their gradients.
 //!
 //! A candle operation has at most three arguments, so the weights of a layer are first flattened into one ([`flatten`]).
-//! The layers of `layers` and `prenorm` in separate operations are its reference form. Here is what candle sees;
+//! The separate operations of `nn::block` are its reference form. Here is what candle sees;
 //! `sublayer` knows the arithmetic of a sublayer, `row_tiles` the order of the work and its threads.
 
 use std::sync::{Arc, OnceLock};

@@ -1,0 +1,120 @@
+//! Grouped-query attention without biases, with QK-RMSNorm and rotary embedding or without either. With
+//! as many key heads as query heads it is the standard one.
+
+use candle_core::{Result, Tensor, bail};
+
+use super::{Attention, FusedAttention};
+use crate::nn::{
+    Params, Tap,
+    fused::{
+        attention::{self, AttentionSpec},
+        linear::linear,
+    },
+    layers::{EPS, THETA, input_proj, residual_out_proj},
+};
+
+/// Sizes and switches.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GroupedQuerySpec {
+    pub d_model: usize,
+    pub heads: usize,
+    pub kv_heads: usize,
+    /// Query t sees keys t-window+1..=t; `None` sees the whole past.
+    pub window: Option<usize>,
+    /// Whether queries and keys are normalised by an RMSNorm a head.
+    pub qk_norms: bool,
+    /// Whether queries and keys are rotated by position.
+    pub rotary: bool,
+    /// How many times a forward pass adds to the residual stream.
+    pub writers: usize,
+}
+
+impl GroupedQuerySpec {
+    /// Errors name the size that does not fit.
+    fn check(&self) -> Result<AttentionSpec> {
+        let (d, h, kv) = (self.d_model, self.heads, self.kv_heads);
+        if h == 0 || kv == 0 || !d.is_multiple_of(h) || !h.is_multiple_of(kv) {
+            bail!("d_model {d} must be a multiple of heads {h}, and heads of kv_heads {kv}");
+        }
+        if self.rotary && !(d / h).is_multiple_of(2) {
+            bail!("d_model / heads = {} must be even: rotary embedding turns pairs of channels", d / h);
+        }
+        if self.window == Some(0) {
+            bail!("an attention window of 0 sees nothing; use 1 or more, or none");
+        }
+        Ok(AttentionSpec {
+            heads: h,
+            kv_heads: kv,
+            head_dim: d / h,
+            theta: self.rotary.then_some(THETA),
+            window: self.window,
+            eps: EPS,
+            alibi: false,
+        })
+    }
+}
+
+/// softmax(q k / sqrt(d)) v, each key head read by several query heads.
+#[derive(Debug, Clone)]
+pub struct GroupedQueryAttention {
+    wq: Tensor, // (H d, D)
+    wk: Tensor, // (Hkv d, D)
+    wv: Tensor, // (Hkv d, D)
+    wo: Tensor, // (D, H d)
+    qk_norms: Option<[Tensor; 2]>,
+    spec: AttentionSpec,
+}
+
+impl GroupedQueryAttention {
+    /// Parameters `<path>.{wq,wk,wv,wo}.weight` and, with norms, `<path>.{q_norm,k_norm}.weight`. Errors name
+    /// the size that does not fit.
+    pub fn new(params: &mut Params, path: &str, s: &GroupedQuerySpec) -> Result<Self> {
+        let spec = s.check()?;
+        let (d, kv) = (s.d_model, spec.kv_heads * spec.head_dim);
+        Ok(Self {
+            wq: input_proj(params, &format!("{path}.wq.weight"), d, d)?,
+            wk: input_proj(params, &format!("{path}.wk.weight"), kv, d)?,
+            wv: input_proj(params, &format!("{path}.wv.weight"), kv, d)?,
+            wo: residual_out_proj(params, &format!("{path}.wo.weight"), (d, d), s.writers)?,
+            qk_norms: match s.qk_norms {
+                true => Some([
+                    params.ones(&format!("{path}.q_norm.weight"), spec.head_dim)?,
+                    params.ones(&format!("{path}.k_norm.weight"), spec.head_dim)?,
+                ]),
+                false => None,
+            },
+            spec,
+        })
+    }
+}
+
+impl Attention for GroupedQueryAttention {
+    fn forward(&self, x: &Tensor, tap: &mut Tap, path: &str) -> Result<Tensor> {
+        let w = Tensor::cat(&[&self.wq, &self.wk, &self.wv], 0)?;
+        let qkv = linear(x, &w)?; // (B,T,(H+2Hkv)d)
+        let y = if tap.wants(path) {
+            let (y, weights) = match &self.qk_norms {
+                Some([q, k]) => attention::reference(&qkv, q, k, self.spec)?,
+                None => attention::reference_without_norms(&qkv, self.spec)?,
+            };
+            tap.offer(path, || Ok(weights))?;
+            y
+        } else {
+            match &self.qk_norms {
+                Some([q, k]) => attention::attention(&qkv, q, k, self.spec)?,
+                None => attention::without_norms(&qkv, self.spec)?,
+            }
+        };
+        linear(&y, &self.wo)
+    }
+
+    fn fused(&self) -> Option<FusedAttention<'_>> {
+        let projections = [&self.wq, &self.wk, &self.wv].into_iter();
+        Some(FusedAttention {
+            spec: self.spec,
+            qk_norms: self.qk_norms.is_some(),
+            has_biases: false,
+            weights: projections.chain(self.qk_norms.iter().flatten()).chain([&self.wo]).collect(),
+        })
+    }
+}

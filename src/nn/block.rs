@@ -1,0 +1,167 @@
+//! The pre-norm block: attention and an MLP, each behind a norm, added to the residual stream. Which
+//! attention and which MLP it has is a matter of whoever builds it; `llama` and `gpt2` build two well-known
+//! ones. It chooses one operation for the whole block where its parts have such a form.
+
+mod gpt2;
+mod llama;
+
+use std::sync::Arc;
+
+use candle_core::{Result, Tensor};
+
+pub use gpt2::{Gpt2BlockSpec, gpt2_block};
+pub use llama::{LlamaBlockSpec, llama_block};
+
+use super::{
+    Tap,
+    attention::Attention,
+    fused::{
+        add_row::add_row,
+        axpy::axpy,
+        layer::{self, FlatWeights, LayerSpec, flatten, layer, slope, step},
+        scaled_add::scaled_add,
+    },
+    layers::Norm,
+    mlp::Mlp,
+};
+
+/// norm1, attention, norm2, MLP: one after the other with residuals, or side by side as a vector field.
+#[derive(Debug, Clone)]
+pub struct Block {
+    path: String,
+    norm1: Norm,
+    attention: Arc<dyn Attention>,
+    norm2: Norm,
+    mlp: Arc<dyn Mlp>,
+    /// The weights as one tensor, if several uses share them.
+    flat: Option<FlatWeights>,
+}
+
+impl Block {
+    /// `path`: where the tap finds the block's activations.
+    pub fn new(
+        path: &str,
+        norm1: Norm,
+        attention: impl Attention + 'static,
+        norm2: Norm,
+        mlp: impl Mlp + 'static,
+    ) -> Self {
+        let (attention, mlp) = (Arc::new(attention), Arc::new(mlp));
+        Self { path: path.to_owned(), norm1, attention, norm2, mlp, flat: None }
+    }
+
+    /// With its weights laid out for training once, for as many uses as a step makes of it.
+    pub fn with_shared_weights(&self) -> Result<Self> {
+        self.sharing(None)
+    }
+
+    /// As [`Block::with_shared_weights`], for slopes that are all of this scale.
+    pub fn with_shared_weights_and_scale(&self, scale: &Tensor) -> Result<Self> {
+        self.sharing(Some(scale))
+    }
+
+    fn sharing(&self, scale: Option<&Tensor>) -> Result<Self> {
+        let flat = match self.fused() {
+            Some((_, weights)) => Some(flat_weights(weights, scale)?.with_shared_packing()),
+            None => None,
+        };
+        Ok(Self { flat, ..self.clone() })
+    }
+
+    /// x += Attn(norm1 x); x += MLP(norm2 x). `(B, T, D)` -> `(B, T, D)`. Offers `<path>.attn.weights`,
+    /// `(B, H, T, T)`.
+    pub fn forward(&self, x: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+        self.forward_in_round(x, tap, None)
+    }
+
+    /// As [`Block::forward`], of a block that a forward pass uses several times: offers
+    /// `<path>.r<round>.attn.weights`.
+    pub fn forward_in_round(&self, x: &Tensor, tap: &mut Tap, round: Option<usize>) -> Result<Tensor> {
+        if let Some((spec, weights)) = self.fused_for(x, tap) {
+            return layer(x, &self.flat(weights, None)?, spec);
+        }
+        let x = (x + self.attend(x, tap, round)?)?;
+        &x + self.transform(&x)?
+    }
+
+    /// scale (Attn(norm1 x') + MLP(norm2 x')) with x' = x + row: the slope of a vector field at x. x
+    /// `(B, T, D)`, row `(B or 1, 1, D)`, scale `()` -> `(B, T, D)`. Offers as [`Block::forward`].
+    pub fn slope(&self, x: &Tensor, row: &Tensor, scale: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+        if let Some((spec, weights)) = self.fused_for(x, tap) {
+            return slope(x, row, &self.flat(weights, Some(scale))?, spec);
+        }
+        let x = add_row(x, row)?;
+        scaled_add(&self.attend(&x, tap, None)?, &self.transform(&x)?, scale)
+    }
+
+    /// x + h [`Block::slope`].
+    pub fn step(&self, x: &Tensor, row: &Tensor, scale: &Tensor, h: f64) -> Result<Tensor> {
+        if let Some((spec, weights)) = self.fused_for(x, &Tap::off()) {
+            return step(x, row, &self.flat(weights, Some(scale))?, spec, h);
+        }
+        axpy(x, &self.slope(x, row, scale, &mut Tap::off())?, h)
+    }
+
+    fn attend(&self, x: &Tensor, tap: &mut Tap, round: Option<usize>) -> Result<Tensor> {
+        let path = match round {
+            _ if !tap.is_on() => String::new(),
+            None => format!("{}.attn.weights", self.path),
+            Some(r) => format!("{}.r{r}.attn.weights", self.path),
+        };
+        self.attention.forward(&self.norm1.forward(x)?, tap, &path)
+    }
+
+    fn transform(&self, x: &Tensor) -> Result<Tensor> {
+        self.mlp.forward(&self.norm2.forward(x)?)
+    }
+
+    /// The one operation, where a gradient will be asked for, so that it is worth it, and nothing inside is
+    /// looked at.
+    fn fused_for(&self, x: &Tensor, tap: &Tap) -> Option<(LayerSpec, Vec<&Tensor>)> {
+        let learns = x.track_op() || self.norm1.weight().track_op();
+        if tap.is_on() || !learns || !layer::suits(x) { None } else { self.fused() }
+    }
+
+    /// The one operation's sizes and weights, if both parts have such a form and go together.
+    fn fused(&self) -> Option<(LayerSpec, Vec<&Tensor>)> {
+        let (attention, mlp) = (self.attention.fused()?, self.mlp.fused()?);
+        let style = self.norm1.style();
+        let has_biases = style == layer::Style::LayerNormBias;
+        if self.norm2.style() != style || attention.has_biases != has_biases || mlp.has_biases != has_biases {
+            return None;
+        }
+        let spec = LayerSpec {
+            style,
+            eps: self.norm1.eps(),
+            attention: attention.spec,
+            qk_norms: attention.qk_norms,
+            act: mlp.act,
+            gated: mlp.gated,
+            hidden: mlp.hidden,
+        };
+        Some((spec, [self.norm1.weights(), attention.weights, self.norm2.weights(), mlp.weights].concat()))
+    }
+
+    fn flat(&self, weights: Vec<&Tensor>, scale: Option<&Tensor>) -> Result<FlatWeights> {
+        match &self.flat {
+            Some(flat) => Ok(flat.clone()),
+            None => flat_weights(weights, scale),
+        }
+    }
+}
+
+/// The weights of a block, and after them the scale of its slopes.
+fn flat_weights<'a>(mut weights: Vec<&'a Tensor>, scale: Option<&'a Tensor>) -> Result<FlatWeights> {
+    weights.extend(scale);
+    flatten(&weights)
+}
+
+/// See [`Block::with_shared_weights`].
+pub fn with_shared_weights(blocks: &[Block]) -> Result<Vec<Block>> {
+    blocks.iter().map(Block::with_shared_weights).collect()
+}
+
+/// Blocks one after another.
+pub fn run(blocks: &[Block], x: &Tensor, tap: &mut Tap, round: Option<usize>) -> Result<Tensor> {
+    blocks.iter().try_fold(x.clone(), |x, block| block.forward_in_round(&x, tap, round))
+}

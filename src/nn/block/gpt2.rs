@@ -1,0 +1,30 @@
+//! The block of GPT-2: LayerNorm, one product for queries, keys and values, a GELU MLP, biases everywhere, no
+//! rotation; with ALiBi for models without positions.
+
+use candle_core::Result;
+
+use super::Block;
+use crate::nn::{Params, attention::PackedAttention, layers::Norm, mlp::BiasedMlp};
+
+/// Sizes of one block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gpt2BlockSpec {
+    pub d_model: usize,
+    pub heads: usize,
+    /// How many times a forward pass adds to the residual stream (two a block).
+    pub writers: usize,
+    /// Whether scores fall with distance.
+    pub alibi: bool,
+}
+
+/// Parameters `<path>.ln1.*`, `<path>.attn.{qkv,proj}.*`, `<path>.ln2.*`, `<path>.mlp.{up,down}.*`. Errors
+/// name the size that does not fit.
+pub fn gpt2_block(params: &mut Params, path: &str, s: &Gpt2BlockSpec) -> Result<Block> {
+    let Gpt2BlockSpec { d_model, heads, writers, alibi } = *s;
+    let norm1 = Norm::layer(params, &format!("{path}.ln1"), d_model)?;
+    let attention = PackedAttention::new(params, &format!("{path}.attn"), d_model, heads, writers)?;
+    let attention = if alibi { attention.with_alibi() } else { attention };
+    let norm2 = Norm::layer(params, &format!("{path}.ln2"), d_model)?;
+    let mlp = BiasedMlp::new(params, &format!("{path}.mlp"), d_model, writers)?;
+    Ok(Block::new(path, norm1, attention, norm2, mlp))
+}

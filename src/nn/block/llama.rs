@@ -1,0 +1,45 @@
+//! The block of LLaMA-like models: RMSNorm, grouped-query attention with QK-norms and rotary embedding, an
+//! MLP without biases.
+
+use candle_core::Result;
+
+use super::Block;
+use crate::nn::{
+    Params,
+    attention::{GroupedQueryAttention, GroupedQuerySpec},
+    layers::Norm,
+    mlp::{MlpKind, UnbiasedMlp},
+};
+
+/// Sizes of one block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LlamaBlockSpec {
+    pub d_model: usize,
+    pub heads: usize,
+    pub kv_heads: usize,
+    /// Query t sees keys t-window+1..=t; `None` sees the whole past.
+    pub window: Option<usize>,
+    pub hidden: usize,
+    pub mlp: MlpKind,
+    /// How many times a forward pass adds to the residual stream (two a block).
+    pub writers: usize,
+}
+
+/// Parameters `<path>.norm1.weight`, `<path>.attn.wq.weight`, and so on. Errors name the size that does not
+/// fit.
+pub fn llama_block(params: &mut Params, path: &str, s: &LlamaBlockSpec) -> Result<Block> {
+    let attention = GroupedQuerySpec {
+        d_model: s.d_model,
+        heads: s.heads,
+        kv_heads: s.kv_heads,
+        window: s.window,
+        qk_norms: true,
+        rotary: true,
+        writers: s.writers,
+    };
+    let norm1 = Norm::rms(params, &format!("{path}.norm1"), s.d_model)?;
+    let attention = GroupedQueryAttention::new(params, &format!("{path}.attn"), &attention)?;
+    let norm2 = Norm::rms(params, &format!("{path}.norm2"), s.d_model)?;
+    let mlp = UnbiasedMlp::new(params, &format!("{path}.mlp"), (s.d_model, s.hidden), s.mlp, s.writers)?;
+    Ok(Block::new(path, norm1, attention, norm2, mlp))
+}
