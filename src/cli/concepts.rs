@@ -200,10 +200,10 @@ fn train(lab: &Lab, config: &Config) -> Result<Trained, Failure> {
     let plan = (lab.plan)(config)?;
     nn::set_threads(trainer::threads_of(&plan));
     let (steps, seed) = (plan.steps, config.seed);
-    let mut run = Run::open(plan).map_err(|e| Failure::run(e.0))?;
+    let mut run = Run::open(plan).map_err(|e| Failure::run(e.to_string()))?;
     while run.step < steps {
-        let stats = run.update(0).map_err(|e| Failure::run(e.0))?;
-        run.finish_step().map_err(|e| Failure::run(e.0))?;
+        let stats = run.update(0).map_err(|e| Failure::run(e.to_string()))?;
+        run.finish_step().map_err(|e| Failure::run(e.to_string()))?;
         if run.step.is_multiple_of(100) || run.step == steps {
             let loss = of(&stats, channels::LOSS_TRAIN);
             eprintln!("seed {seed}: step {} of {steps}, loss {loss:.3}, {:.0} s", run.step, stats.wall_secs);
@@ -217,18 +217,18 @@ fn opened(folder: &Path) -> Result<Trained, Failure> {
     let (lab, config) = lab_config::recorded(folder)?;
     let plan = (lab.plan)(&config)?;
     nn::set_threads(trainer::threads_of(&plan));
-    let mut run = Run::open(plan).map_err(|e| Failure::run(e.0))?;
+    let mut run = Run::open(plan).map_err(|e| Failure::run(e.to_string()))?;
     let loaded = checkpoint::load(folder, &run.device).map_err(Failure::wrong)?;
     let Some(loaded) = loaded else {
         return Err(Failure::usage(format!("{} has no checkpoint", folder.display())));
     };
-    run.restore(&loaded.checkpoint).map_err(|e| Failure::run(e.0))?;
+    run.restore(&loaded.checkpoint).map_err(|e| Failure::run(e.to_string()))?;
     let name = format!("seed {}, step {}", config.seed, run.step);
     finished(run, name)
 }
 
 fn finished(mut run: Run, name: String) -> Result<Trained, Failure> {
-    let loss = of(&run.evaluate(0).map_err(|e| Failure::run(e.0))?, channels::LOSS_HELD_OUT);
+    let loss = of(&run.evaluate(0).map_err(|e| Failure::run(e.to_string()))?, channels::LOSS_HELD_OUT);
     Ok(Trained { run, loss, name })
 }
 

@@ -8,7 +8,7 @@ use super::{failure::Failure, lab_config::recorded};
 use crate::{
     models::{
         Spec,
-        bdh::{BdhSpec, Outward, outward},
+        bdh::{BdhSpec, StateDict, export_state_dict},
     },
     nn::{Device, Tensor},
     store::{self, checkpoint, tensors},
@@ -56,9 +56,9 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     }
     if let Some(file) = &args.safetensors {
         let Model { spec, weights, .. } = newest(&args.run, args.variant.as_deref())?;
-        let Outward { tensors, metadata } = match spec {
-            Spec::Bdh(spec) => outward_of(&spec, &weights)?,
-            _ => Outward { tensors: weights, metadata: vec![] },
+        let StateDict { tensors, metadata } = match spec {
+            Spec::Bdh(spec) => state_dict_of(&spec, &weights)?,
+            _ => StateDict { tensors: weights, metadata: vec![] },
         };
         tensors::write_with(file, &tensors, &metadata).map_err(words)?;
         println!("{}", file.display());
@@ -94,7 +94,7 @@ pub fn newest(run: &Path, variant: Option<&str>) -> Result<Model, Failure> {
     Ok(Model { spec: chosen.model.clone(), weights: kept.weights })
 }
 
-pub fn outward_of(spec: &BdhSpec, weights: &[(String, Tensor)]) -> Result<Outward, Failure> {
+pub fn state_dict_of(spec: &BdhSpec, weights: &[(String, Tensor)]) -> Result<StateDict, Failure> {
     let words = |e: crate::nn::Error| Failure::usage(e.to_string());
-    outward(&spec.resolved().map_err(words)?, weights).map_err(words)
+    export_state_dict(&spec.resolved().map_err(words)?, weights).map_err(words)
 }

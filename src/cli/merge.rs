@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::{
-    export::{self, outward_of},
+    export::{self, state_dict_of},
     failure::Failure,
 };
 use crate::{
     models::{
         Spec,
         bdh::{
-            BdhSpec, Outward, foreign,
+            BdhSpec, StateDict, import_state_dict,
             merge::{Merged, Parent, merge},
         },
     },
@@ -57,7 +57,7 @@ fn usage(e: Error) -> Failure {
 /// Merges and writes.
 fn write(a: &Parent, b: &Parent, out: &Path) -> Result<Merged, Failure> {
     let merged = merge(a, b).map_err(usage)?;
-    let Outward { tensors, metadata } = outward_of(&merged.spec, &merged.weights)?;
+    let StateDict { tensors, metadata } = state_dict_of(&merged.spec, &merged.weights)?;
     tensors::write_with(out, &tensors, &metadata).map_err(Failure::wrong)?;
     Ok(merged)
 }
@@ -73,7 +73,8 @@ fn parent(path: &Path, variant: &str, layers: Option<usize>) -> Result<Parent, F
         };
     }
     let unsaid = layers.unwrap_or(0);
-    let file = foreign::open(path, &BdhSpec { layers: unsaid.max(1), ..BdhSpec::default() }).map_err(usage)?;
+    let file =
+        import_state_dict::open(path, &BdhSpec { layers: unsaid.max(1), ..BdhSpec::default() }).map_err(usage)?;
     if layers.is_none() && file.layers_unsaid {
         return Err(Failure::usage(format!("{name} does not say how many layers its model has: give --layers")));
     }

@@ -149,6 +149,6 @@ impl Training<'_> {
     /// These variants on the corpus of `corpus.*`.
     pub fn plan(&self, variants: &[Variant], probes: Vec<ProbeSchedule>) -> Result<Plan, ConfigError> {
         let plan = self.experiment.plan(self.corpus.spec()?, variants, probes);
-        Ok(Plan { along: self.carry.carry, ..plan })
+        Ok(Plan { tbptt_steps: self.carry.carry, ..plan })
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     config::{CheckpointFile, Choice, ConfigError, Setting, TextFile, settings},
     models::{Spec, bdh::BdhSpec},
     telemetry::Args,
-    trainer::{Part, Plan, ProbeSchedule, RunSettings, TrainSettings},
+    trainer::{Plan, ProbeSchedule, RunSettings, Stage, TrainSettings},
 };
 
 /// The variants' ids, in order.
@@ -118,10 +118,10 @@ impl Merging<'_> {
         let base = plan.steps;
         let born = base + s.tune;
         let steps = born + s.after;
-        let part = |from, until, heir_of: &[usize], texts: &[usize], lr_share| Part {
+        let part = |from, until, init_from: &[usize], texts: &[usize], lr_share| Stage {
             from,
             until,
-            heir_of: heir_of.to_vec(),
+            init_from: init_from.to_vec(),
             texts: texts.to_vec(),
             lr_share,
         };
@@ -131,7 +131,7 @@ impl Merging<'_> {
                 corpus.spec_of(s.text_a, &self.files.file_a)?,
                 corpus.spec_of(s.text_b, &self.files.file_b)?,
             ],
-            parts: vec![
+            stages: vec![
                 part(0, base, &[], &[0], 1.0),
                 part(base, born, &[0], &[1], s.lr),
                 part(base, born, &[0], &[2], s.lr),

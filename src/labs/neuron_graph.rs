@@ -182,5 +182,5 @@ fn plan(config: &Config, s: &NeuronGraphSettings) -> Result<Plan, ConfigError> {
     ];
     let experiment = Experiment::new(config, &s.train, &s.run);
     let training = Training { model: &s.model, corpus: &s.corpus, carry: &s.carry, experiment };
-    Ok(Plan { asks_with: "graph".into(), ..training.plan(&[training.variant()?], probes)? })
+    Ok(Plan { probe_args_group: "graph".into(), ..training.plan(&[training.variant()?], probes)? })
 }

@@ -1,17 +1,17 @@
 //! BDH-GPU (arXiv 2509.26507, appendix E): layers that share one set of weights, two layers of sparse
 //! positive neurons each, and linear attention whose state is the strength of synapses.
 
-pub mod foreign;
+mod export_state_dict;
+pub mod import_state_dict;
 pub mod merge;
 mod net;
-mod outward;
 mod spec;
 mod state;
 
 use candle_core::{DType, Device, Result, Tensor, bail};
 
 pub use self::{
-    outward::{Outward, outward},
+    export_state_dict::{StateDict, export_state_dict},
     spec::{BdhSpec, Carry, Form, Position},
     state::State,
 };
@@ -51,7 +51,7 @@ impl Bdh {
             return Self::drawn(spec.resolved()?, vocab, seed, device);
         }
         let Some(path) = &spec.weights else { return Self::drawn(spec.clone(), vocab, seed, device) };
-        let file = foreign::open(path, spec)?;
+        let file = import_state_dict::open(path, spec)?;
         if file.vocab != vocab {
             bail!(
                 "the checkpoint `{}` knows {} tokens and this corpus has {vocab}: choose the tokens it was trained on (`corpus.tokenizer`; with bytes, `corpus.vocab` = {})",
@@ -100,7 +100,7 @@ const CARRIED: &str = "carried.";
 impl Bdh {
     /// The loss of a batch whose rows go on where the last batch ended, whose state it reads; the state
     /// after it is what the next will read. Gradients end at the batch's beginning.
-    fn along(&self, batch: &Batch) -> Result<Tensor> {
+    fn continued_loss(&self, batch: &Batch) -> Result<Tensor> {
         let (rows, t) = batch.tokens.dims2()?;
         if let Some(Carry { rows: wanted, .. }) = self.spec.carry.filter(|c| c.rows != rows) {
             bail!("a batch of {rows} rows cannot go on with the state of {wanted}; `train.batch` must stay");
@@ -135,7 +135,7 @@ impl Model for Bdh {
 
     fn loss(&self, batch: &Batch) -> Result<Loss> {
         let cross_entropy = match self.spec.carry {
-            Some(_) => self.along(batch)?,
+            Some(_) => self.continued_loss(batch)?,
             None => self.cross_entropy(&self.net, batch, self.dropout())?,
         };
         Ok(Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] })

@@ -7,9 +7,9 @@ use std::result;
 use candle_core::{Result, Tensor, Var, bail};
 
 use super::{
-    Failure, Options, SharedField, Solution,
-    pull::{self, Pull, attach, check, gradients},
+    Options, SharedField, Solution, SolveError,
     solve::Solver,
+    vjp::{self, Vjp, attach, check, gradients},
 };
 
 /// As [`solve`](super::solve), with gradients for the start and for `weights`, the variables that the
@@ -24,9 +24,9 @@ pub fn adjoint(
     y0: &Tensor,
     (t0, t1): (f64, f64),
     options: &Options,
-) -> result::Result<Solution, Failure> {
+) -> result::Result<Solution, SolveError> {
     check(weights, y0, t0)?;
-    let still = pull::still(field);
+    let still = vjp::detached(field);
     let mut solver = Solver::new(&still, options);
     let solution = solver.run(&y0.detach(), t0, &[t1], options.keep_states, &mut |_| Ok(()))?;
     let back = Backwards {
@@ -73,8 +73,8 @@ impl Backwards {
     }
 }
 
-impl Pull for Backwards {
-    fn pull(&self, end: &Tensor) -> Result<(Tensor, Vec<Tensor>)> {
+impl Vjp for Backwards {
+    fn vjp(&self, end: &Tensor) -> Result<(Tensor, Vec<Tensor>)> {
         let parts = self.parts();
         let rest = parts[2..].iter().sum::<usize>();
         let mut flat = vec![self.end.flatten_all()?, end.flatten_all()?];

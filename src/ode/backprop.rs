@@ -1,6 +1,6 @@
 //! Discretise, then optimise: a solve whose operations candle keeps for the way back.
 
-use super::{Failure, Field, Options, Solution, solve};
+use super::{Field, Options, Solution, SolveError, solve};
 
 /// As [`solve`], which keeps the graph of whatever is tracked in the start and in the field. The steps
 /// that an adaptive method chose count as given: their lengths are plain numbers. candle goes back over
@@ -13,6 +13,6 @@ pub fn backprop(
     y0: &candle_core::Tensor,
     (t0, t1): (f64, f64),
     options: &Options,
-) -> Result<Solution, Failure> {
+) -> Result<Solution, SolveError> {
     solve(field, y0, t0, t1, options)
 }

@@ -6,10 +6,10 @@ use std::result;
 use candle_core::{Result, Tensor, Var};
 
 use super::{
-    Failure, Options, SharedField, Solution, Tableau,
-    pull::{self, Pull, attach, check, gradients},
+    Options, SharedField, Solution, SolveError, Tableau,
     solve::{Solver, Taken},
     step::step,
+    vjp::{self, Vjp, attach, check, gradients},
 };
 
 /// As [`solve`](super::solve), with the gradients of [`backprop`](super::backprop) for the start and
@@ -23,10 +23,10 @@ pub fn checkpointed(
     y0: &Tensor,
     (t0, t1): (f64, f64),
     options: &Options,
-) -> result::Result<Solution, Failure> {
+) -> result::Result<Solution, SolveError> {
     check(weights, y0, t0)?;
     let mut steps = vec![];
-    let still = pull::still(field);
+    let still = vjp::detached(field);
     let mut solver = Solver::new(&still, options);
     let solution = solver.run(&y0.detach(), t0, &[t1], options.keep_states, &mut |taken| {
         steps.push(Kept::of(taken));
@@ -64,8 +64,8 @@ struct Checkpoints {
     steps: Vec<Kept>,
 }
 
-impl Pull for Checkpoints {
-    fn pull(&self, end: &Tensor) -> Result<(Tensor, Vec<Tensor>)> {
+impl Vjp for Checkpoints {
+    fn vjp(&self, end: &Tensor) -> Result<(Tensor, Vec<Tensor>)> {
         // of the state after the step at hand, and of the slope that it leaves
         let (mut dy, mut dk) = (end.clone(), None::<Tensor>);
         let mut totals: Option<Vec<Tensor>> = None;

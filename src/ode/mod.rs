@@ -11,17 +11,17 @@ use serde::{Deserialize, Serialize};
 mod adjoint;
 mod backprop;
 mod checkpointed;
-mod failure;
-mod pull;
+mod error;
 mod solve;
 mod state;
 mod step;
+mod vjp;
 
 pub use crate::analysis::runge_kutta::{Method, Policy, Tableau};
 pub use adjoint::adjoint;
 pub use backprop::backprop;
 pub use checkpointed::checkpointed;
-pub use failure::{Failure, Reason};
+pub use error::{Reason, SolveError};
 pub use solve::{solve, solve_at};
 
 /// The right-hand side. Closures of `(t, &y)` are fields.
@@ -30,7 +30,7 @@ pub trait Field {
     fn at(&self, t: f64, y: &Tensor) -> Result<Tensor>;
 
     /// y + h f(t, y), of a field that has it cheaper than the slope and the sum; `None` of one that has not.
-    fn onward(&self, _t: f64, _y: &Tensor, _h: f64) -> Result<Option<Tensor>> {
+    fn euler_step(&self, _t: f64, _y: &Tensor, _h: f64) -> Result<Option<Tensor>> {
         Ok(None)
     }
 }
@@ -86,7 +86,7 @@ pub fn solve_with(
     y0: &Tensor,
     span: (f64, f64),
     options: &Options,
-) -> std::result::Result<Solution, Failure> {
+) -> std::result::Result<Solution, SolveError> {
     match gradient {
         Gradient::Backprop => backprop(field.as_ref(), y0, span, options),
         Gradient::Checkpointed => checkpointed(field, weights, y0, span, options),

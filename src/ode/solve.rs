@@ -8,7 +8,7 @@ use std::result;
 use candle_core::{DType, Tensor};
 
 use super::{
-    Attempt, Failure, Field, Method, Options, Policy, Reason, Solution, Tableau, Trace,
+    Attempt, Field, Method, Options, Policy, Reason, Solution, SolveError, Tableau, Trace,
     state::{self, Measure},
     step::{Step, step},
 };
@@ -20,8 +20,14 @@ const SHRINKAGE: f64 = 0.2;
 /// Solves dy/dt = field from y(t0) = y0 to t1 > t0.
 ///
 /// # Errors
-/// A [`Failure`] names the reason and the time, and has the trace until then.
-pub fn solve(field: &dyn Field, y0: &Tensor, t0: f64, t1: f64, options: &Options) -> result::Result<Solution, Failure> {
+/// A [`SolveError`] names the reason and the time, and has the trace until then.
+pub fn solve(
+    field: &dyn Field,
+    y0: &Tensor,
+    t0: f64,
+    t1: f64,
+    options: &Options,
+) -> result::Result<Solution, SolveError> {
     Solver::new(field, options).run(y0, t0, &[t1], options.keep_states, &mut |_| Ok(()))
 }
 
@@ -36,7 +42,7 @@ pub fn solve_at(
     t0: f64,
     times: &[f64],
     options: &Options,
-) -> result::Result<Solution, Failure> {
+) -> result::Result<Solution, SolveError> {
     let mut solver = Solver::new(field, options);
     let mut kept = Vec::with_capacity(times.len());
     let mut waiting = times.iter().copied().peekable();
@@ -100,8 +106,8 @@ impl<'a> Solver<'a> {
     }
 
     /// An error of candle's after the solve, in a solve's words.
-    pub(super) fn failed(&self, error: candle_core::Error, t: f64) -> Failure {
-        Failure { reason: Reason::Field(error.to_string()), t, trace: self.trace.clone() }
+    pub(super) fn failed(&self, error: candle_core::Error, t: f64) -> SolveError {
+        SolveError { reason: Reason::Field(error.to_string()), t, trace: self.trace.clone() }
     }
 
     /// Goes to the last of `times`, tells `watch` of each step taken.
@@ -112,12 +118,12 @@ impl<'a> Solver<'a> {
         times: &[f64],
         keep: bool,
         watch: &mut dyn FnMut(Taken) -> candle_core::Result<()>,
-    ) -> result::Result<Solution, Failure> {
+    ) -> result::Result<Solution, SolveError> {
         match self.steps(y0, t0, times, keep, watch) {
             Ok((end, states)) => Ok(Solution { end, states, trace: std::mem::take(&mut self.trace) }),
             Err(Stop(reason, t)) => {
                 let t = if t.is_nan() { self.trace.attempts.last().map_or(t0, |a| a.t) } else { t };
-                Err(Failure { reason, t, trace: std::mem::take(&mut self.trace) })
+                Err(SolveError { reason, t, trace: std::mem::take(&mut self.trace) })
             }
         }
     }
@@ -154,7 +160,7 @@ impl<'a> Solver<'a> {
             };
             // torchdiffeq asks for a step's end one float early, so that a jump at it is not crossed
             let last = if fixed || self.clips() { end } else { end.next_down() };
-            let made = match self.onward(t, &y, h_now)? {
+            let made = match self.euler_step(t, &y, h_now)? {
                 Some(y1) => Step { y0: y.clone(), y1, h: h_now, ks: vec![] },
                 None => {
                     let first = match k0.take() {
@@ -237,11 +243,11 @@ impl<'a> Solver<'a> {
     }
 
     /// A step of Euler's method by a field that has its own way to it; its slope counts as evaluated.
-    fn onward(&mut self, t: f64, y: &Tensor, h: f64) -> Outcome<Option<Tensor>> {
+    fn euler_step(&mut self, t: f64, y: &Tensor, h: f64) -> Outcome<Option<Tensor>> {
         if self.options.method != Method::Euler {
             return Ok(None);
         }
-        let Some(y1) = self.field.onward(t, y, h).map_err(|e| Stop(Reason::Field(e.to_string()), t))? else {
+        let Some(y1) = self.field.euler_step(t, y, h).map_err(|e| Stop(Reason::Field(e.to_string()), t))? else {
             return Ok(None);
         };
         self.trace.nfe += 1;

@@ -3,16 +3,18 @@
 //!
 //! [`drive`] is a function; [`spawn`] puts it on a thread of its own. It does not know who watches.
 
-mod keeping;
-mod lineage;
+mod checkpointing;
+mod error;
 mod plan;
 mod questions;
 mod run;
 mod settings;
+mod stage_init;
 mod worker;
 
-pub use plan::{Optimisation, Part, Plan, ProbeSchedule, RuntimeParam, Schedule, VariantSpec};
-pub use run::{Run, RunError};
+pub use error::RunError;
+pub use plan::{Optimisation, Plan, ProbeSchedule, RuntimeParam, Schedule, Stage, VariantSpec};
+pub use run::Run;
 pub use settings::{RunSettings, TrainSettings};
 pub use worker::{Options, Outcome, drive, spawn};
 

@@ -67,20 +67,21 @@ pub struct RuntimeParam {
 
 /// What one variant does in a run of several stages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Part {
+pub struct Stage {
     /// It makes the updates after step `from`, up to step `until`.
     pub from: u64,
     pub until: u64,
-    /// Whose weights it takes over at `from`, by place in [`Plan::variants`]: nobody's (its own, drawn), one
+    /// Whose weights it starts from at `from`, by place in [`Plan::variants`]: nobody's (its own, drawn), one
     /// variant's, or two as one.
-    pub heir_of: Vec<usize>,
+    #[serde(alias = "heir_of")]
+    pub init_from: Vec<usize>,
     /// What it reads, update by update in turn: 0 is [`Plan::corpus`], 1 the first of [`Plan::more_texts`].
     pub texts: Vec<usize>,
     /// Its share of the learning rate. Warm-up and cosine span its own updates.
     pub lr_share: f64,
 }
 
-impl Part {
+impl Stage {
     /// Whether it makes the update that leads to `step`.
     pub fn makes(&self, step: u64) -> bool {
         self.from < step && step <= self.until
@@ -96,26 +97,27 @@ impl Part {
 pub struct Plan {
     pub config: Config,
     pub corpus: corpus::Spec,
-    /// Further texts that parts read, in the same tokens.
+    /// Further texts that stages read, in the same tokens.
     #[serde(default)]
     pub more_texts: Vec<corpus::Spec>,
     /// Of each variant, in a run of several stages. Empty: all do the same from the first step to the last.
-    #[serde(default)]
-    pub parts: Vec<Part>,
+    #[serde(default, alias = "parts")]
+    pub stages: Vec<Stage>,
     /// Windows a batch, and ids a window.
     pub batch: usize,
     pub window: usize,
-    /// Updates whose batches continue each other row by row; 0: each is of its own.
-    #[serde(default)]
-    pub along: u64,
+    /// Truncated backpropagation through time: updates whose batches continue each other row by row; 0: each
+    /// batch is of its own.
+    #[serde(default, alias = "along")]
+    pub tbptt_steps: u64,
     pub steps: u64,
     pub optimisation: Optimisation,
     pub variants: Vec<VariantSpec>,
     pub probes: Vec<ProbeSchedule>,
     /// Group of settings that are arguments of scheduled questions: changed live, they change those. Empty:
     /// none.
-    #[serde(default)]
-    pub asks_with: String,
+    #[serde(default, alias = "asks_with")]
+    pub probe_args_group: String,
     /// What the models that have such parameters begin with.
     #[serde(default)]
     pub runtime_params: Vec<RuntimeParam>,
@@ -131,14 +133,14 @@ pub struct Plan {
 
 impl Plan {
     /// What variant `i` does.
-    pub fn part(&self, i: usize) -> Part {
-        let whole = || Part { from: 0, until: self.steps, heir_of: vec![], texts: vec![0], lr_share: 1.0 };
-        self.parts.get(i).cloned().unwrap_or_else(whole)
+    pub fn stage(&self, i: usize) -> Stage {
+        let whole = || Stage { from: 0, until: self.steps, init_from: vec![], texts: vec![0], lr_share: 1.0 };
+        self.stages.get(i).cloned().unwrap_or_else(whole)
     }
 
-    /// Whether a part begins or ends at `step`.
-    pub fn turns_at(&self, step: u64) -> bool {
-        step == self.steps || self.parts.iter().any(|p| p.from == step || p.until == step)
+    /// Whether a stage begins or ends at `step`.
+    pub fn is_stage_boundary(&self, step: u64) -> bool {
+        step == self.steps || self.stages.iter().any(|p| p.from == step || p.until == step)
     }
 
     /// All that is read: the run's own corpus first.

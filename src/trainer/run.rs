@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
-use super::{Plan, RunSettings, TrainSettings, VariantSpec};
+use super::{Plan, RunError, RunSettings, TrainSettings, VariantSpec};
 use crate::{
     config::Value,
     corpus::{Corpus, Position, Windows},
@@ -12,28 +12,6 @@ use crate::{
     probe,
     telemetry::{Args, Channel, RunInfo, Sample, StepStats, VariantInfo, channels},
 };
-
-/// Why a run could not begin or go on, in words.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{0}")]
-pub struct RunError(pub String);
-
-impl From<candle_core::Error> for RunError {
-    fn from(e: candle_core::Error) -> Self {
-        Self(words(&e))
-    }
-}
-
-impl From<crate::corpus::CorpusError> for RunError {
-    fn from(e: crate::corpus::CorpusError) -> Self {
-        Self(e.to_string())
-    }
-}
-
-/// The message without candle's backtrace lines.
-fn words(e: &candle_core::Error) -> String {
-    e.to_string().lines().next().unwrap_or("a tensor operation failed").to_owned()
-}
 
 /// A model with its optimiser.
 pub struct Variant {
@@ -64,12 +42,12 @@ pub struct Run {
 impl Run {
     /// Opens the corpus and device and builds every variant.
     pub fn open(plan: Plan) -> Result<Self, RunError> {
-        let device = device::open(&plan.device).map_err(RunError)?;
+        let device = device::open(&plan.device).map_err(RunError::Plan)?;
         let texts = plan.texts().map(Corpus::open).collect::<Result<Vec<_>, _>>()?;
         let vocab = texts.first().map_or(0, Corpus::vocab);
         if let Some(other) = texts.iter().find(|t| t.vocab() != vocab) {
             let words = format!("{} has {} tokens and the run's own text {vocab}", other.describe(), other.vocab());
-            return Err(RunError(format!("{words}; texts of one run must be read in the same ones")));
+            return Err(RunError::Plan(format!("{words}; texts of one run must be read in the same ones")));
         }
         let held_out =
             texts.iter().map(|t| t.held_out(plan.eval_windows, plan.window)).collect::<Result<Vec<_>, _>>()?;
@@ -80,7 +58,7 @@ impl Run {
                 let model = spec
                     .model
                     .build(vocab, spec.seed, &device)
-                    .map_err(|e| RunError(format!("the model `{}` cannot be built: {}", spec.id, words(&e))))?;
+                    .map_err(|source| RunError::Model { variant: spec.id.clone(), source })?;
                 let optimiser = AdamW::new(model.params(), plan.optimisation.adamw)?;
                 Ok(Variant { spec: spec.clone(), model, optimiser })
             })
@@ -92,7 +70,7 @@ impl Run {
             }
         }
         if variants.is_empty() {
-            return Err(RunError("no model is switched on; switch on at least one variant".into()));
+            return Err(RunError::Plan("no model is switched on; switch on at least one variant".into()));
         }
         Ok(Self {
             plan,
@@ -143,22 +121,25 @@ impl Run {
     pub fn update(&mut self, i: usize) -> Result<StepStats, RunError> {
         let started = Instant::now();
         let step = self.step + 1;
-        let part = self.plan.part(i);
-        let own = step - part.from;
-        let text = part.texts[own as usize % part.texts.len()];
+        let stage = self.plan.stage(i);
+        let own = step - stage.from;
+        let text = stage.texts[own as usize % stage.texts.len()];
         let batch = self.batch(text, self.variants[i].spec.seed)?;
         let variant = &mut self.variants[i];
-        let lr = self.plan.optimisation.schedule.at(own, part.until - part.from) * part.lr_share;
+        let lr = self.plan.optimisation.schedule.at(own, stage.until - stage.from) * stage.lr_share;
         variant.model.begin_step(own)?;
         let ledger = Ledger::open();
         let loss = variant.model.loss(&batch)?;
         let mut scalars: Vec<(Channel, f64)> = vec![];
         let cross_entropy = host::scalar(&loss.cross_entropy)?;
         if !cross_entropy.is_finite() {
-            return Err(RunError(format!(
-                "the loss of `{}` became {cross_entropy} at step {step}. A smaller learning rate or a longer warm-up usually helps; the numbers up to here are kept",
-                variant.spec.id
-            )));
+            return Err(RunError::Diverged {
+                what: "loss",
+                variant: variant.spec.id.clone(),
+                value: cross_entropy,
+                step,
+                advice: "A smaller learning rate or a longer warm-up usually helps",
+            });
         }
         scalars.push((channels::LOSS_TRAIN.into(), cross_entropy));
         for (name, part) in &loss.parts {
@@ -168,10 +149,13 @@ impl Run {
         drop(loss); // the forward graph lives until here
         let norm = variant.optimiser.step(variant.model.params(), &grads, lr)?;
         if !norm.is_finite() {
-            return Err(RunError(format!(
-                "the gradient of `{}` became {norm} at step {step}. A smaller learning rate usually helps; the numbers up to here are kept",
-                variant.spec.id
-            )));
+            return Err(RunError::Diverged {
+                what: "gradient",
+                variant: variant.spec.id.clone(),
+                value: norm,
+                step,
+                advice: "A smaller learning rate usually helps",
+            });
         }
         scalars.push((channels::GRAD_NORM.into(), norm));
         scalars.push((channels::LEARNING_RATE.into(), lr));
@@ -189,7 +173,7 @@ impl Run {
     pub fn finish_step(&mut self) -> Result<Vec<String>, RunError> {
         self.step += 1;
         self.batches.clear();
-        self.hand_down()
+        self.init_stages()
     }
 
     fn batch(&mut self, text: usize, seed: u64) -> Result<Batch, RunError> {
@@ -198,7 +182,7 @@ impl Run {
         }
         let at = Position { seed, drawn: self.step };
         let (rows, len) = (self.plan.batch, self.plan.window);
-        let w = match self.plan.along {
+        let w = match self.plan.tbptt_steps {
             0 => self.texts[text].batch(&at, rows, len)?,
             every => self.texts[text].batch_along(&at, rows, len, every)?,
         };
@@ -213,7 +197,7 @@ impl Run {
         let model = &self.variants[i].model;
         let mut losses = vec![];
         let (mut right, mut asked) = (0usize, 0usize);
-        let windows = self.plan.part(i).texts.into_iter().map(|text| &self.held_out[text]);
+        let windows = self.plan.stage(i).texts.into_iter().map(|text| &self.held_out[text]);
         for (w, rows) in windows.flat_map(|w| chunks(w.rows, self.plan.batch).map(move |rows| (w, rows))) {
             let span = rows.start * w.len..rows.end * w.len;
             let (inputs, targets) = (&w.inputs[span.clone()], &w.targets[span.clone()]);
@@ -245,18 +229,18 @@ impl Run {
     /// Puts one question to variant `i`. `Ok(vec![])` if the probe does not apply to it. One that has yet to
     /// take over its weights is an error.
     pub fn ask(&mut self, i: usize, id: &str, args: &Args, request: Option<u64>) -> Result<Vec<Sample>, RunError> {
-        let probe = probe::find(id).ok_or_else(|| RunError(format!("there is no probe `{id}`")))?;
-        let part = self.plan.part(i);
+        let probe = probe::find(id).ok_or_else(|| RunError::Refused(format!("there is no probe `{id}`")))?;
+        let stage = self.plan.stage(i);
         let variant = &mut self.variants[i];
-        if part.from > self.step {
-            return Err(RunError(format!("{} begins at step {}", variant.spec.label, part.from)));
+        if stage.from > self.step {
+            return Err(RunError::Refused(format!("{} begins at step {}", variant.spec.label, stage.from)));
         }
         if !probe.applies(variant.model.as_ref()) {
             return Ok(vec![]);
         }
         let mut subject = probe::ProbeContext {
             model: variant.model.as_mut(),
-            corpus: &self.texts[part.texts[0]],
+            corpus: &self.texts[stage.texts[0]],
             texts: &self.texts,
             device: &self.device,
             seed: self.plan.config.seed,
@@ -264,7 +248,7 @@ impl Run {
         };
         let findings = probe.ask(&mut subject)?;
         // between two variants of a step they differ
-        let step = if part.lasts(self.step) { part.from + variant.optimiser.step } else { self.step };
+        let step = if stage.lasts(self.step) { stage.from + variant.optimiser.step } else { self.step };
         Ok(findings
             .into_iter()
             .map(|f| Sample {
@@ -284,7 +268,7 @@ impl Run {
     /// (`coupling_scale` for `model.coupling_scale`) of every model that has it. Errors: no number, or a
     /// setting that nothing in this run has.
     pub fn set(&mut self, key: &str, value: &Value) -> Result<(), RunError> {
-        let group = key.split_once('.').filter(|(group, _)| *group == self.plan.asks_with);
+        let group = key.split_once('.').filter(|(group, _)| *group == self.plan.probe_args_group);
         let Some((_, name)) = group else { return self.set_number(key, value) };
         for schedule in self.plan.probes.iter_mut().filter(|s| s.args.contains_key(name)) {
             schedule.args.insert(name.to_owned(), value.clone());
@@ -299,12 +283,12 @@ impl Run {
             v => v.as_f64().unwrap_or(f64::NAN),
         };
         if !number.is_finite() {
-            return Err(RunError(format!("`{key}` = `{value}` is not a number; the run keeps its setting")));
+            return Err(RunError::Refused(format!("`{key}` = `{value}` is not a number; the run keeps its setting")));
         }
         let every = number.max(0.0) as u64;
         if key == TrainSettings::lr.name {
             if number <= 0.0 {
-                return Err(RunError("the learning rate must be above 0; the run keeps its setting".into()));
+                return Err(RunError::Refused("the learning rate must be above 0; the run keeps its setting".into()));
             }
             self.plan.optimisation.schedule.lr = number;
         } else if key == RunSettings::eval_every.name {
@@ -312,7 +296,7 @@ impl Run {
         } else if key == RunSettings::checkpoint_every.name {
             self.plan.checkpoint_every = every;
         } else if !self.reschedule(key, every) && !self.set_runtime_param(key, number) {
-            return Err(RunError(format!(
+            return Err(RunError::Refused(format!(
                 "no model or probe of this run has a live setting `{key}`; it applies at the next reset"
             )));
         }

@@ -57,7 +57,7 @@ pub fn spawn(plan: Plan, options: Options, mut sinks: Vec<Box<dyn Sink>>) -> Res
         .spawn(move || {
             drive(plan, options, &receiver, sinks);
         })
-        .map_err(|e| RunError(format!("no thread for the run: {e}")))?;
+        .map_err(RunError::Thread)?;
     Ok(RunHandle { commands, inbox })
 }
 
@@ -85,7 +85,7 @@ pub fn drive(plan: Plan, options: Options, commands: &Receiver<Command>, mut sin
             Outcome { state, step: worker.run.step }
         }
         Err(e) => {
-            let state = RunState::Failed { message: e.0 };
+            let state = RunState::Failed { message: e.to_string() };
             outlets.tell(Event::State(state.clone()));
             Outcome { state, step: 0 }
         }
@@ -119,7 +119,7 @@ fn guard<T>(f: impl FnOnce() -> Result<T, RunError>) -> Result<T, RunError> {
             .map(|s| (*s).to_owned())
             .or_else(|| panic.downcast_ref::<String>().cloned())
             .unwrap_or_else(|| "no message".to_owned());
-        Err(RunError(format!("the run met a defect of the program and was ended: {text}. What was recorded is kept")))
+        Err(RunError::Defect(text))
     })
 }
 
@@ -246,12 +246,12 @@ impl Worker {
             Command::Stop => return Next::Stop,
             Command::Set { key, value } => match self.run.set(&key, &value) {
                 Ok(()) => self.outlets.tell(Event::Changed { step: self.run.step, key, value }),
-                Err(e) => self.outlets.tell(Event::Notice { level: Level::Warning, text: e.0 }),
+                Err(e) => self.outlets.tell(Event::Notice { level: Level::Warning, text: e.to_string() }),
             },
             Command::Measure(question) => self.questions.put(question),
             Command::Checkpoint => {
                 if let Err(e) = self.checkpoint() {
-                    self.outlets.tell(Event::Notice { level: Level::Error, text: e.0 });
+                    self.outlets.tell(Event::Notice { level: Level::Error, text: e.to_string() });
                 }
             }
             Command::Pace(per_second) => {
@@ -295,7 +295,7 @@ impl Worker {
     fn step(&mut self, commands: &Receiver<Command>) -> Result<Next, RunError> {
         let mut waiting = vec![];
         for i in 0..self.run.variants.len() {
-            if !self.run.plan.part(i).makes(self.run.step + 1) {
+            if !self.run.plan.stage(i).makes(self.run.step + 1) {
                 continue;
             }
             let stats = guard(|| self.run.update(i))?;
@@ -311,7 +311,7 @@ impl Worker {
         for text in guard(|| self.run.finish_step())? {
             self.outlets.tell(Event::Notice { level: Level::Info, text });
         }
-        self.measure_all(self.run.plan.turns_at(self.run.step))?;
+        self.measure_all(self.run.plan.is_stage_boundary(self.run.step))?;
         let every = self.run.plan.checkpoint_every;
         if every > 0 && self.run.step.is_multiple_of(every) {
             self.checkpoint()?;
@@ -348,7 +348,8 @@ impl Worker {
     fn measure_all(&mut self, due: bool) -> Result<(), RunError> {
         let step = self.run.step;
         let falls = |every: u64| every > 0 && step.is_multiple_of(every);
-        let present: Vec<usize> = (0..self.run.variants.len()).filter(|i| self.run.plan.part(*i).lasts(step)).collect();
+        let present: Vec<usize> =
+            (0..self.run.variants.len()).filter(|i| self.run.plan.stage(*i).lasts(step)).collect();
         if due || falls(self.run.plan.eval_every) {
             for &i in &present {
                 let stats = guard(|| self.run.evaluate(i))?;
@@ -376,7 +377,7 @@ impl Worker {
                 self.outlets.tell(Event::Notice { level: Level::Warning, text: format!("this run has no variant {i}") })
             }
             None => {
-                let begun = |i: &usize| self.run.plan.part(*i).from <= self.run.step;
+                let begun = |i: &usize| self.run.plan.stage(*i).from <= self.run.step;
                 let all: Vec<usize> = (0..self.run.variants.len()).filter(begun).collect();
                 all.into_iter().for_each(|i| self.answer(&question, i, Some(question.request)));
             }
@@ -388,7 +389,7 @@ impl Worker {
         match guard(|| self.run.ask(i, &question.probe, &question.args, request)) {
             Ok(samples) => samples.into_iter().for_each(|s| self.outlets.tell(Event::Sample(s))),
             Err(e) => {
-                let text = format!("the probe `{}` could not answer: {}", question.probe, e.0);
+                let text = format!("the probe `{}` could not answer: {}", question.probe, e);
                 self.outlets.tell(Event::Notice { level: Level::Warning, text });
             }
         }
@@ -415,7 +416,7 @@ impl Worker {
 
     fn end(&mut self, result: Result<(), RunError>) -> RunState {
         let state = match result.and_then(|()| guard(|| self.checkpoint())) {
-            Err(e) => RunState::Failed { message: e.0 },
+            Err(e) => RunState::Failed { message: e.to_string() },
             Ok(()) if self.run.step >= self.run.plan.steps => RunState::Finished,
             Ok(()) => RunState::Stopped,
         };

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use candle_core::{DType, Device, Result, Tensor};
 use orrery::{
     nn::host,
-    ode::{Failure, Field, Method, Options, Policy, Reason, Solution, solve, solve_at},
+    ode::{Field, Method, Options, Policy, Reason, Solution, SolveError, solve, solve_at},
 };
 use proptest::prelude::*;
 
@@ -33,7 +33,7 @@ fn solved(field: &dyn Field, y0: &[f64], t1: f64, options: &Options) -> Solution
     solve(field, &vector(y0), 0.0, t1, options).unwrap()
 }
 
-fn refused(field: &dyn Field, y0: &[f64], t1: f64, options: &Options) -> Failure {
+fn refused(field: &dyn Field, y0: &[f64], t1: f64, options: &Options) -> SolveError {
     solve(field, &vector(y0), 0.0, t1, options).unwrap_err()
 }
 
@@ -245,7 +245,7 @@ fn what_is_wrong_is_said() {
         change(&mut options);
         refused(&still, &[1.0], 1.0, &options)
     };
-    let said = |failure: Failure, reason: Reason, t: f64| {
+    let said = |failure: SolveError, reason: Reason, t: f64| {
         assert_eq!((&failure.reason, failure.t), (&reason, t), "{failure}");
         assert!(failure.to_string().contains(&format!("t = {t}")), "{failure}");
     };
@@ -304,7 +304,7 @@ impl<F: Fn(f64, &Tensor) -> Result<Tensor>> Field for Own<F> {
         self.0(t, y)
     }
 
-    fn onward(&self, t: f64, y: &Tensor, h: f64) -> Result<Option<Tensor>> {
+    fn euler_step(&self, t: f64, y: &Tensor, h: f64) -> Result<Option<Tensor>> {
         (y + (self.0(t, y)? * h)?).map(Some)
     }
 }
@@ -329,7 +329,7 @@ fn a_field_may_make_the_steps() {
         fn at(&self, _: f64, y: &Tensor) -> Result<Tensor> {
             y.zeros_like()
         }
-        fn onward(&self, _: f64, _: &Tensor, _: f64) -> Result<Option<Tensor>> {
+        fn euler_step(&self, _: f64, _: &Tensor, _: f64) -> Result<Option<Tensor>> {
             Tensor::zeros(3, DType::F64, CPU).map(Some)
         }
     }

@@ -12,7 +12,7 @@ use orrery::{
     labs,
     models::{
         Model,
-        bdh::{Bdh, BdhSpec, foreign, outward},
+        bdh::{Bdh, BdhSpec, export_state_dict, import_state_dict},
         capabilities::SynapseModel,
     },
     nn::{Tap, host, weights::Weights},
@@ -64,7 +64,7 @@ fn models_that_pytorch_saved_answer_as_they_did_there() -> Outcome {
 
 #[test]
 fn layers_come_from_the_file_or_are_asked_for() -> Outcome {
-    let open = |file: &str| foreign::open(&at(file), &BdhSpec { layers: 5, ..BdhSpec::default() });
+    let open = |file: &str| import_state_dict::open(&at(file), &BdhSpec { layers: 5, ..BdhSpec::default() });
     for (file, layers) in [("compiled.pt", 3), ("wrapped.safetensors", 3), ("bare.pth", 5)] {
         let found = open(file)?;
         assert_eq!((found.spec.layers, found.vocab), (layers, 256), "{file}");
@@ -214,7 +214,7 @@ fn a_state_dict_of_ours_says_all_of_itself() -> Outcome {
     for file in FILES {
         let model = from(&at(file))?;
         let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
-        let out = outward(model.spec(), &weights)?;
+        let out = export_state_dict(model.spec(), &weights)?;
         let path = folder.path().join("out.safetensors");
         tensors::write_with(&path, &out.tensors, &out.metadata)?;
         let again = Bdh::new(&BdhSpec { weights: Some(path), ..BdhSpec::default() }, 256, 9, &Device::Cpu)?;

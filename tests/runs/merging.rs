@@ -14,9 +14,8 @@ use orrery::{
     models::{
         Model,
         bdh::{
-            Bdh, BdhSpec, Form, Position,
+            Bdh, BdhSpec, Form, Position, export_state_dict,
             merge::{Merged, Parent, merge},
-            outward,
         },
         capabilities::SynapseModel,
     },
@@ -91,7 +90,7 @@ fn a_model_merged_with_itself_is_itself() -> Outcome {
         let spec = BdhSpec { position, form, ..spec(96) };
         let a = parent("a", &spec, 3)?;
         let merged = merge(&a, &a)?;
-        assert_eq!((merged.spec.neurons, merged.spec.heritage.as_slice()), (192, [48, 48].as_slice()));
+        assert_eq!((merged.spec.neurons, merged.spec.provenance.as_slice()), (192, [48, 48].as_slice()));
         let alone = logits(&a.spec, &a.weights, false)?;
         for taps in [false, true] {
             let off = apart(&of_merged(&merged, taps)?, &alone);
@@ -118,11 +117,11 @@ fn beside_a_silent_model_nothing_changes_but_the_average() -> Outcome {
         set(&mut silent, name, |_| Ok(same.clone()))?;
     }
     let alone = logits(&a.spec, &a.weights, false)?;
-    for (merged, heritage) in [(merge(&a, &silent)?, [48, 32]), (merge(&silent, &a)?, [32, 48])] {
-        assert_eq!(merged.spec.heritage, heritage);
+    for (merged, provenance) in [(merge(&a, &silent)?, [48, 32]), (merge(&silent, &a)?, [32, 48])] {
+        assert_eq!(merged.spec.provenance, provenance);
         for taps in [false, true] {
             let off = apart(&of_merged(&merged, taps)?, &alone);
-            assert!(off < 1e-4, "{heritage:?}: {off:e}");
+            assert!(off < 1e-4, "{provenance:?}: {off:e}");
         }
     }
     // and it is not because nothing matters
@@ -137,7 +136,7 @@ fn every_neuron_keeps_its_weights_its_speed_and_its_name() -> Outcome {
     let two = merge(&a, &b)?;
     let two = Parent { name: "two".into(), spec: two.spec, weights: two.weights };
     let all = merge(&two, &c)?;
-    assert_eq!(all.spec.heritage, [48, 32, 16]);
+    assert_eq!(all.spec.provenance, [48, 32, 16]);
     let rows = |w: &[(String, Tensor)]| host::to_f32(&w.iter().find(|(n, _)| n == "decoder").unwrap().1);
     let columns = |w: &[(String, Tensor)]| host::to_f32(&w.iter().find(|(n, _)| n == "encoder").unwrap().1);
     let (row, column) = (rows(&all.weights)?, columns(&all.weights)?);
@@ -181,13 +180,13 @@ fn orrery(args: &[&str]) -> std::io::Result<(bool, String)> {
 }
 
 #[test]
-fn the_command_writes_a_file_that_opens_with_both_heritages() -> Outcome {
+fn the_command_writes_a_file_that_opens_with_both_provenances() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = |name: &str| folder.path().join(format!("{name}.safetensors"));
     let mut kept = vec![];
     for (name, neurons, seed) in [("a", 96, 3), ("b", 64, 5)] {
         let p = parent(name, &spec(neurons), seed)?;
-        let out = outward(&p.spec, &p.weights)?;
+        let out = export_state_dict(&p.spec, &p.weights)?;
         tensors::write_with(&path(name), &out.tensors, &out.metadata)?;
         kept.push(p);
     }
@@ -196,7 +195,7 @@ fn the_command_writes_a_file_that_opens_with_both_heritages() -> Outcome {
     assert!(done && words.contains("2 heads of 48 and 32 neurons become 2 heads of 80"), "{words}");
     let again = Bdh::new(&BdhSpec { weights: Some(path("c")), ..BdhSpec::default() }, VOCAB, 0, &Device::Cpu)?;
     let here = merge(&kept[0], &kept[1])?;
-    assert_eq!((again.spec().heritage.as_slice(), again.spec().layers), ([48, 32].as_slice(), 3));
+    assert_eq!((again.spec().provenance.as_slice(), again.spec().layers), ([48, 32].as_slice(), 3));
     assert_eq!(again.spec().frequencies, here.spec.frequencies);
     for (name, value) in &here.weights {
         let read = again.params().get(name).ok_or("a weight is gone")?;

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::super::{
     Settings,
-    export::{self, Model, outward_of},
+    export::{self, Model, state_dict_of},
     failure::Failure,
     headless, settings,
 };
@@ -105,8 +105,8 @@ fn collect(run: &Path, out: &Path) -> Result<Story, Failure> {
         let Model { spec, weights } = export::newest(run, Some(&name))?;
         let Spec::Bdh(spec) = spec else { continue };
         let file = out.join(format!("{name}.safetensors"));
-        let outward = outward_of(&spec, &weights)?;
-        tensors::write_with(&file, &outward.tensors, &outward.metadata).map_err(Failure::failed)?;
+        let state_dict = state_dict_of(&spec, &weights)?;
+        tensors::write_with(&file, &state_dict.tensors, &state_dict.metadata).map_err(Failure::failed)?;
         let neurons = spec.resolved().map_err(super::usage)?.neurons;
         let loss = texts.iter().map(|t| t.loss).collect();
         let writes = texts.iter().map(|t| t.continuation.clone()).collect();

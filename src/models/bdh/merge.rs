@@ -25,8 +25,8 @@ impl Parent {
 }
 
 /// Neurons of each head by the model that they come from.
-fn lineage(of: &BdhSpec) -> Vec<usize> {
-    match of.heritage.as_slice() {
+fn provenance(of: &BdhSpec) -> Vec<usize> {
+    match of.provenance.as_slice() {
         [] => vec![of.per_head()],
         known => known.to_vec(),
     }
@@ -78,7 +78,7 @@ pub fn side_by_side(names: [&str; 2], s: &BdhSpec, t: &BdhSpec) -> Result<BdhSpe
     let spec = BdhSpec {
         neurons: s.neurons + t.neurons,
         frequencies: turned.then_some(turns),
-        heritage: [lineage(s), lineage(t)].concat(),
+        provenance: [provenance(s), provenance(t)].concat(),
         carry: None,
         weights: None,
         twofold: false,

@@ -95,8 +95,9 @@ pub struct BdhSpec {
     /// Turns a token by pair of neurons `(N / 2)`, where they are not the usual ones: a merged model's.
     pub frequencies: Option<Arc<[f32]>>,
     /// Of a merged model: neurons of each head by the model that they come from, in order.
-    pub heritage: Vec<usize>,
-    /// A checkpoint to begin from ([`super::foreign`]); then the sizes above are the file's.
+    #[serde(alias = "heritage")]
+    pub provenance: Vec<usize>,
+    /// A checkpoint to begin from ([`super::import_state_dict`]); then the sizes above are the file's.
     pub weights: Option<PathBuf>,
     /// Two of these side by side, to be the heir of two such models; weights are drawn.
     pub twofold: bool,
@@ -116,7 +117,7 @@ impl Default for BdhSpec {
             carry: None,
             dropout: 0.0,
             frequencies: None,
-            heritage: vec![],
+            provenance: vec![],
             weights: None,
             twofold: false,
         }
@@ -152,7 +153,7 @@ impl BdhSpec {
     /// Which of the merged models a neuron comes from, counted from 0, if this is a merged one.
     pub fn parent(&self, neuron: usize) -> Option<usize> {
         let mut left = neuron % self.per_head().max(1);
-        self.heritage.iter().position(|n| {
+        self.provenance.iter().position(|n| {
             let within = left < *n;
             left = left.saturating_sub(*n);
             within

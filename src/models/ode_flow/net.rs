@@ -104,7 +104,7 @@ impl Field for Flow<'_> {
         if self.scale == 1.0 { Ok(v) } else { v * self.scale }
     }
 
-    fn onward(&self, t: f64, y: &Tensor, h: f64) -> Result<Option<Tensor>> {
+    fn euler_step(&self, t: f64, y: &Tensor, h: f64) -> Result<Option<Tensor>> {
         self.net.step(t, y, &self.pushed, self.scale * h).map(Some)
     }
 }

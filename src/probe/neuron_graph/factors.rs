@@ -154,7 +154,7 @@ impl Factors {
     }
 
     /// Which of two merged models it comes from.
-    pub fn heritage(&self, neuron: usize) -> Option<f64> {
+    pub fn provenance(&self, neuron: usize) -> Option<f64> {
         self.spec.parent(neuron).map(|p| p as f64)
     }
 

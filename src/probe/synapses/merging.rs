@@ -13,7 +13,7 @@ use crate::{
     models::{
         self, Model,
         bdh::{
-            BdhSpec, foreign,
+            BdhSpec, import_state_dict,
             merge::{Parent, merge},
         },
     },
@@ -50,7 +50,7 @@ impl Probe for Merging {
         let (this, device) = (model(cx)?, cx.device);
         let weights = this.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().detach())).collect();
         let mine = Parent { name: "this model".into(), spec: this.spec().clone(), weights };
-        let file = foreign::open(Path::new(&with), this.spec())?;
+        let file = import_state_dict::open(Path::new(&with), this.spec())?;
         let weights = file.load(device)?.into_iter().map(|(n, t)| (n.to_owned(), t)).collect();
         let name = Path::new(&with).file_stem().map_or(with.clone(), |n| n.to_string_lossy().into_owned());
         let other = Parent { name: name.clone(), spec: file.spec.clone(), weights };

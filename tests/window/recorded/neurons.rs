@@ -68,7 +68,7 @@ fn other_model(vocab: usize) -> std::path::PathBuf {
     let spec = BdhSpec { d_model: 16, heads: 2, neurons: 96, layers: 3, ..BdhSpec::default() };
     let model = Spec::Bdh(spec.clone()).build(vocab, 5, &Device::Cpu).unwrap();
     let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
-    let out = orrery::models::bdh::outward(&spec, &weights).unwrap();
+    let out = orrery::models::bdh::export_state_dict(&spec, &weights).unwrap();
     // of this process alone: other tests write theirs at the same time
     let name = format!("other-{}.safetensors", std::process::id());
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

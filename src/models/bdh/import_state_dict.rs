@@ -28,7 +28,7 @@ const SAME: f32 = 1e-5;
 const LISTED: usize = 6;
 
 /// A checkpoint whose tensors all fit; not yet loaded.
-pub struct Foreign {
+pub struct ImportedStateDict {
     /// The asked one with the file's sizes. It names no file: a model made of it is a new one.
     pub spec: BdhSpec,
     pub vocab: usize,
@@ -45,7 +45,7 @@ pub struct Foreign {
 
 /// Opens the table of contents of `path` and finds a BDH in it; what a file does not say (layers, form)
 /// is taken from `asked`. Errors name the tensor and say what to do.
-pub fn open(path: &Path, asked: &BdhSpec) -> Result<Foreign> {
+pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
     let file = Weights::open(path)?;
     let shown = path.display();
     let all: Vec<(&str, &[usize])> = file.tensors().collect();
@@ -112,12 +112,14 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<Foreign> {
     let mut spec = BdhSpec { d_model, heads, neurons, layers, ..asked.clone() };
     spec.gated = false;
     spec.weights = None;
-    let said = |key: &str| file.metadata().find(|(k, _)| *k == key).map(|(_, v)| v);
-    spec.position = said("position").and_then(Position::from_id).unwrap_or(spec.position);
-    spec.form = said("form").and_then(Form::from_id).unwrap_or(spec.form);
-    let lineage: Vec<usize> = said("heritage").unwrap_or("").split(' ').filter_map(|n| n.parse().ok()).collect();
-    let whole = lineage.iter().try_fold(0usize, |sum, part| sum.checked_add(*part)) == Some(n);
-    spec.heritage = if whole { lineage } else { vec![] };
+    let metadata = |key: &str| file.metadata().find(|(k, _)| *k == key).map(|(_, v)| v);
+    spec.position = metadata("position").and_then(Position::from_id).unwrap_or(spec.position);
+    spec.form = metadata("form").and_then(Form::from_id).unwrap_or(spec.form);
+    // `heritage` is what files of earlier versions call it
+    let provenance = metadata("provenance").or_else(|| metadata("heritage")).unwrap_or("");
+    let provenance: Vec<usize> = provenance.split(' ').filter_map(|n| n.parse().ok()).collect();
+    let is_complete = provenance.iter().try_fold(0usize, |sum, part| sum.checked_add(*part)) == Some(n);
+    spec.provenance = if is_complete { provenance } else { vec![] };
     let halves = known == 1;
     if halves {
         spec.frequencies =
@@ -140,10 +142,10 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<Foreign> {
         notes.push(format!("`{shown}` has no gates: `model.gated` is taken as off"));
     }
     spec.check().map_err(|e| candle_core::Error::Msg(format!("`{shown}` cannot be opened: {e}")))?;
-    Ok(Foreign { spec, vocab, notes, layers_unsaid: said_layers.is_none(), file, names, halves })
+    Ok(ImportedStateDict { spec, vocab, notes, layers_unsaid: said_layers.is_none(), file, names, halves })
 }
 
-impl Foreign {
+impl ImportedStateDict {
     /// The weights by our names.
     pub fn load(&self, device: &Device) -> Result<Vec<(&'static str, Tensor)>> {
         let load = |(ours, name): (&&'static str, &String)| -> Result<(&'static str, Tensor)> {

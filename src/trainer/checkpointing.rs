@@ -1,16 +1,10 @@
-//! Between a run and its checkpoints: what is kept, and how it is put back, bit for bit.
+//! Saves a run as a checkpoint and restores it, bit for bit. It does not know files.
 
 use super::{Run, RunError};
 use crate::{
     nn::Tensor,
     store::{Checkpoint, DataPosition, Lengths, checkpoint},
 };
-
-impl From<crate::store::StoreError> for RunError {
-    fn from(e: crate::store::StoreError) -> Self {
-        Self(e.to_string())
-    }
-}
 
 impl Run {
     /// Everything that the next update depends on.
@@ -39,18 +33,21 @@ impl Run {
     pub fn restore(&mut self, from: &Checkpoint) -> Result<(), RunError> {
         for v in &mut self.variants {
             let id = &v.spec.id;
-            let kept = from.variants.iter().find(|k| k.id == *id).ok_or_else(|| {
-                RunError(format!("the checkpoint of step {} does not hold the variant `{id}`", from.step))
+            let saved = from.variants.iter().find(|k| k.id == *id).ok_or_else(|| {
+                RunError::Refused(format!("the checkpoint of step {} does not hold the variant `{id}`", from.step))
             })?;
             let named =
                 |of: &[(String, Tensor)], name: &str| of.iter().find(|(n, _)| n == name).map(|(_, t)| t.clone());
             for (name, _) in v.model.params().iter() {
-                let value = named(&kept.weights, name).ok_or_else(|| {
-                    RunError(format!("the checkpoint of step {} lacks the tensor `{name}` of `{id}`", from.step))
+                let value = named(&saved.weights, name).ok_or_else(|| {
+                    RunError::Refused(format!(
+                        "the checkpoint of step {} lacks the tensor `{name}` of `{id}`",
+                        from.step
+                    ))
                 })?;
                 v.model.params().load(name, &value)?;
             }
-            v.optimiser.load_state(v.model.params(), kept.optimiser_step, &|name| named(&kept.moments, name))?;
+            v.optimiser.load_state(v.model.params(), saved.optimiser_step, &|name| named(&saved.moments, name))?;
         }
         self.step = from.step;
         self.wall_secs = from.wall_secs;

@@ -66,7 +66,7 @@ impl fmt::Display for Reason {
 
 /// A solve that did not reach its end.
 #[derive(Clone)]
-pub struct Failure {
+pub struct SolveError {
     pub reason: Reason,
     /// Where: of a field's value the time it was asked for, else the start of the step.
     pub t: f64,
@@ -74,7 +74,7 @@ pub struct Failure {
     pub trace: Trace,
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for SolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (t, attempts, nfe) = (self.t, self.trace.attempts.len(), self.trace.nfe);
         write!(f, "ODE solve at t = {t}: {} (after {attempts} attempts, {nfe} evaluations)", self.reason)
@@ -82,16 +82,16 @@ impl fmt::Display for Failure {
 }
 
 /// As it reads: the trace may have thousands of rows.
-impl fmt::Debug for Failure {
+impl fmt::Debug for SolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for SolveError {}
 
-impl From<Failure> for candle_core::Error {
-    fn from(failure: Failure) -> Self {
+impl From<SolveError> for candle_core::Error {
+    fn from(failure: SolveError) -> Self {
         candle_core::Error::Msg(failure.to_string())
     }
 }

@@ -4,13 +4,13 @@
 use candle_core::{Device, Result, Tensor};
 
 use super::{
-    foreign::{self, FREQUENCIES, NAMES},
+    import_state_dict::{self, FREQUENCIES, NAMES},
     merge::side_by_side,
     spec::{BdhSpec, Position},
 };
 
 /// Tensors by name, and words for the file's metadata.
-pub struct Outward {
+pub struct StateDict {
     pub tensors: Vec<(String, Tensor)>,
     pub metadata: Vec<(String, String)>,
 }
@@ -20,7 +20,7 @@ impl BdhSpec {
     /// neurons if it is twofold.
     pub fn resolved(&self) -> Result<BdhSpec> {
         let spec = match &self.weights {
-            Some(path) => foreign::open(path, self)?.spec,
+            Some(path) => import_state_dict::open(path, self)?.spec,
             None => self.clone(),
         };
         if spec.twofold { side_by_side(["the first", "the second"], &spec, &spec) } else { Ok(spec) }
@@ -29,7 +29,7 @@ impl BdhSpec {
 
 /// The state dict of a model of these sizes; `weights` may hold more than it needs. An error names a
 /// weight that is missing.
-pub fn outward(spec: &BdhSpec, weights: &[(String, Tensor)]) -> Result<Outward> {
+pub fn export_state_dict(spec: &BdhSpec, weights: &[(String, Tensor)]) -> Result<StateDict> {
     let mut tensors = vec![];
     for name in NAMES[0] {
         let Some((_, value)) = weights.iter().find(|(n, _)| n == name) else {
@@ -49,11 +49,11 @@ pub fn outward(spec: &BdhSpec, weights: &[(String, Tensor)]) -> Result<Outward> 
         words("form", spec.form.id().to_owned()),
     ];
     let mut metadata = metadata;
-    if !spec.heritage.is_empty() {
-        let parts: Vec<String> = spec.heritage.iter().map(usize::to_string).collect();
-        metadata.push(words("heritage", parts.join(" ")));
+    if !spec.provenance.is_empty() {
+        let parts: Vec<String> = spec.provenance.iter().map(usize::to_string).collect();
+        metadata.push(words("provenance", parts.join(" ")));
     }
-    Ok(Outward { tensors, metadata })
+    Ok(StateDict { tensors, metadata })
 }
 
 impl Position {

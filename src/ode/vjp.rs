@@ -6,27 +6,27 @@ use candle_core::{
     CpuStorage, CudaStorage, CustomOp3, Layout, MetalStorage, Result, Shape, Tensor, Var, backend::BackendStorage, bail,
 };
 
-use super::{Failure, Field, Reason, SharedField, Trace};
+use super::{Field, Reason, SharedField, SolveError, Trace};
 use crate::nn::fused::grad_accumulator::silently;
 
 /// From the gradient of the end to those of the start and of each weight.
-pub trait Pull: Send + Sync {
-    fn pull(&self, end: &Tensor) -> Result<(Tensor, Vec<Tensor>)>;
+pub trait Vjp: Send + Sync {
+    fn vjp(&self, end: &Tensor) -> Result<(Tensor, Vec<Tensor>)>;
 }
 
-/// Gives `end` (no part of any graph) the gradients that `pull` finds.
-pub fn attach(end: &Tensor, y0: &Tensor, weights: &[Tensor], pull: impl Pull + 'static) -> Result<Tensor> {
+/// Gives `end` (no part of any graph) the gradients that `vjp` finds.
+pub fn attach(end: &Tensor, y0: &Tensor, weights: &[Tensor], vjp: impl Vjp + 'static) -> Result<Tensor> {
     let packed = if weights.is_empty() {
         Tensor::zeros(1, y0.dtype(), y0.device())?
     } else {
         Tensor::cat(&weights.iter().map(Tensor::flatten_all).collect::<Result<Vec<_>>>()?, 0)?
     };
-    end.contiguous()?.apply_op3(&y0.contiguous()?, &packed, Attached { pull })
+    end.contiguous()?.apply_op3(&y0.contiguous()?, &packed, Attached { vjp })
 }
 
 /// Errors early, and by name, on what no way back could serve.
-pub fn check(weights: &[Tensor], y0: &Tensor, t0: f64) -> std::result::Result<(), Failure> {
-    let fail = |what: String| Err(Failure { reason: Reason::Field(what), t: t0, trace: Trace::default() });
+pub fn check(weights: &[Tensor], y0: &Tensor, t0: f64) -> std::result::Result<(), SolveError> {
+    let fail = |what: String| Err(SolveError { reason: Reason::Field(what), t: t0, trace: Trace::default() });
     for (i, w) in weights.iter().enumerate() {
         if !w.is_variable() {
             return fail(format!("weight {i} {:?} is not a variable, so no gradient can be given to it", w.shape()));
@@ -39,7 +39,7 @@ pub fn check(weights: &[Tensor], y0: &Tensor, t0: f64) -> std::result::Result<()
 }
 
 /// The field's values alone: what it computed them from is let go at once.
-pub fn still(field: &SharedField) -> impl Field + use<> {
+pub fn detached(field: &SharedField) -> impl Field + use<> {
     let field = Arc::clone(field);
     move |t: f64, y: &Tensor| -> Result<Tensor> { Ok(field.at(t, y)?.detach()) }
 }
@@ -61,11 +61,11 @@ pub fn gradients(outputs: &[(&Tensor, &Tensor)], leaves: &[&Var], weights: &[Ten
 }
 
 struct Attached<P> {
-    pull: P,
+    vjp: P,
 }
 
 /// The first argument is passed through.
-impl<P: Pull> CustomOp3 for Attached<P> {
+impl<P: Vjp> CustomOp3 for Attached<P> {
     fn name(&self) -> &'static str {
         "ode-solve"
     }
@@ -114,7 +114,7 @@ impl<P: Pull> CustomOp3 for Attached<P> {
         _: &Tensor,
         grad: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let (y0, weights) = self.pull.pull(&grad.contiguous()?.detach())?;
+        let (y0, weights) = self.vjp.vjp(&grad.contiguous()?.detach())?;
         let weights = if weights.is_empty() {
             packed.zeros_like()?
         } else {

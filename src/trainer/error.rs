@@ -1,0 +1,58 @@
+//! Why a run could not begin or go on. The cause stays reachable as the error's source.
+
+use crate::{corpus::CorpusError, store::StoreError};
+
+/// An error of a run; its text says what, where, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error(transparent)]
+    Corpus(#[from] CorpusError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// An operation on tensors failed.
+    #[error("{}", first_line(.0))]
+    Tensor(#[from] candle_core::Error),
+    /// A variant's sizes or files do not fit.
+    #[error("the model `{variant}` cannot be built: {}", first_line(.source))]
+    Model {
+        variant: String,
+        #[source]
+        source: candle_core::Error,
+    },
+    /// The operating system gave no thread.
+    #[error("no thread for the run: {0}")]
+    Thread(#[source] std::io::Error),
+    /// The plan asks for what this machine or these texts cannot give.
+    #[error("{0}")]
+    Plan(String),
+    /// A setting, question or checkpoint does not fit the run, which goes on as it was.
+    #[error("{0}")]
+    Refused(String),
+    /// The loss or the gradient is no number any more.
+    #[error("the {what} of `{variant}` became {value} at step {step}. {advice}; the numbers up to here are kept")]
+    Diverged { what: &'static str, variant: String, value: f64, step: u64, advice: &'static str },
+    /// The program panicked.
+    #[error("the run met a defect of the program and was ended: {0}. What was recorded is kept")]
+    Defect(String),
+}
+
+/// The message without candle's backtrace lines.
+fn first_line(e: &candle_core::Error) -> String {
+    e.to_string().lines().next().unwrap_or("a tensor operation failed").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+
+    use super::*;
+
+    #[test]
+    fn the_cause_of_an_error_is_its_source() {
+        let cause = || candle_core::Error::Msg("shapes differ\nbacktrace line".into());
+        let model = RunError::Model { variant: "a".into(), source: cause() };
+        assert_eq!(model.to_string(), "the model `a` cannot be built: shapes differ");
+        assert!(model.source().is_some_and(|s| s.downcast_ref::<candle_core::Error>().is_some()));
+        assert_eq!(RunError::from(cause()).to_string(), "shapes differ");
+    }
+}
