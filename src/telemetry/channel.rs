@@ -56,21 +56,4 @@ pub mod channels {
     pub const ACCURACY: &str = "task/accuracy";
     /// What guessing reaches there (0..1); told with the first accuracy.
     pub const GUESS: &str = "task/guess";
-    /// Payload `Bundle`: what a solve of a flow at one control gives: words, paths, steps.
-    pub const FLOW_ANSWER: &str = "flow.answer";
-    /// Payload `Bundle` of `Matrix`: the field in the plane of the paths.
-    pub const FLOW_FIELD: &str = "flow.field";
-    /// Payload `Series`: velocity, curvature and largest singular value along depth.
-    pub const FLOW_ALONG: &str = "flow.along";
-    /// Payload `Bundle`: a sweep so far, one channel a kind.
-    pub const FLOW_SWEEP_NFE: &str = "flow.sweep.nfe";
-    pub const FLOW_SWEEP_TOLERANCE: &str = "flow.sweep.tolerance";
-    pub const FLOW_SWEEP_INVARIANCE: &str = "flow.sweep.invariance";
-    /// Payload `Bundle`: what a steered model reaches by the measure it was trained on, and by words.
-    pub const FLOW_CLAIMS: &str = "flow.claims";
-    pub const FLOW_SWEEP_CLASS: &str = "flow.sweep.class";
-    pub const FLOW_SWEEP_LAYERS: &str = "flow.sweep.layers";
-    pub const FLOW_SWEEP_LATENCY: &str = "flow.sweep.latency";
-    pub const FLOW_SWEEP_GRADIENT_ERROR: &str = "flow.sweep.gradient_error";
-    pub const FLOW_SWEEP_GRADIENT_MEMORY: &str = "flow.sweep.gradient_memory";
 }

@@ -182,6 +182,21 @@ pub mod list {
     }
 }
 
+/// For `#[serde(with = "number::array")]` on an array of floats.
+pub mod array {
+    use super::*;
+
+    pub fn serialize<const N: usize, S: Serializer>(v: &[f64; N], s: S) -> Result<S::Ok, S::Error> {
+        list::serialize(v, s)
+    }
+
+    pub fn deserialize<'de, const N: usize, D: Deserializer<'de>>(d: D) -> Result<[f64; N], D::Error> {
+        let all: Vec<f64> = list::deserialize(d)?;
+        let expected = format!("a list of {N} numbers");
+        all.try_into().map_err(|all: Vec<f64>| de::Error::invalid_length(all.len(), &expected.as_str()))
+    }
+}
+
 /// For `#[serde(with = "number::edges")]` on a graph's edges.
 pub mod edges {
     use super::*;

@@ -19,6 +19,9 @@ pub enum Freshness {
     Steps(u64),
     /// Asked again whenever the schedule has measured the same channel anew.
     WithSchedule,
+    /// Asked again whenever the answer with this number, which it goes with, was asked for later than itself:
+    /// for what belongs to another answer.
+    FollowsAnswer(u64),
 }
 
 /// What was put last to one probe.
@@ -85,6 +88,7 @@ impl Questions {
                 moment.follow && (mirror.step < put.step || mirror.step >= put.step + most)
             }
             Freshness::WithSchedule => moment.scheduled > put.scheduled,
+            Freshness::FollowsAnswer(answer) => answer > put.request,
         }
     }
 
@@ -210,6 +214,24 @@ mod tests {
         assert_eq!(q.refusal(KEY, &mirror), Some("`flow` has no text"));
         q.put(KEY, args(0.0), &mirror, None);
         assert_eq!(q.refusal(KEY, &mirror), None, "it was asked again");
+    }
+
+    #[test]
+    fn a_question_that_follows_an_answer_is_put_again_after_the_next_one() {
+        let mut q = Questions::default();
+        let mirror = at(50, RunState::Running);
+        let follower: Key = ("flow_field", Some(0));
+        let answered = q.put(KEY, args(0.0), &mirror, None);
+        let due = |q: &Questions, u0: f64, answer: u64| {
+            q.is_due(follower, &args(u0), Freshness::FollowsAnswer(answer), &at(999, RunState::Running), &moment(None))
+        };
+        assert!(due(&q, 0.0, answered));
+        q.put(follower, args(0.0), &mirror, None);
+        assert!(!due(&q, 0.0, answered), "its age plays no part");
+        assert!(due(&q, 1.0, answered), "other arguments");
+        let next = q.put(KEY, args(1.0), &mirror, None);
+        assert!(!due(&q, 0.0, answered), "the next answer has not come");
+        assert!(due(&q, 0.0, next));
     }
 
     #[test]

@@ -24,7 +24,15 @@ use orrery::{
     },
     nn::{AdamW, Batch, Device, IGNORE, Tap, Tensor, host, optimiser::AdamWSpec},
     probe::{self, Finding, ProbeContext},
-    telemetry::{Args, Payload, Series, channels},
+    telemetry::{
+        Args, Measurement, channels,
+        measurements::{
+            ClassShares, FlowAlong, FlowAnswer, FlowClaims, FlowField, FlowSweepClass, FlowSweepGradientError,
+            FlowSweepInvariance, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance, GradientMethod, StepPolicy,
+            SweepProgress,
+        },
+        number::Numbers,
+    },
     trainer::{Plan, Run},
 };
 
@@ -160,35 +168,20 @@ fn steered() -> MutexGuard<'static, Trained> {
     MODEL.get_or_init(make).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn ask(on: &mut Trained, probe: &str, args: &[(&str, Value)]) -> Result<Finding, String> {
+/// The measurement `M` that a probe makes.
+fn ask<M: Measurement>(on: &mut Trained, args: &[(&str, Value)]) -> Result<M, String> {
+    let found = finding(on, M::PROBE, args)?;
+    assert_eq!(found.channel, M::CHANNEL);
+    Ok(M::of(&found.payload).unwrap().clone())
+}
+
+fn finding(on: &mut Trained, probe: &str, args: &[(&str, Value)]) -> Result<Finding, String> {
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let mut subject =
         ProbeContext { model: on.0.as_mut(), corpus: &on.1, texts: &[], device: &Device::Cpu, seed: 7, args: &args };
     let found = probe::find(probe).unwrap().ask(&mut subject).map_err(|e| e.to_string())?;
     assert_eq!(found.len(), 1);
     Ok(found.into_iter().next().unwrap())
-}
-
-fn series<'a>(of: &'a Finding, part: &str) -> &'a Series {
-    let found = of.payload.part(part).unwrap_or_else(|| panic!("{} has no part `{part}`", of.channel));
-    found.as_series().unwrap()
-}
-
-fn line<'a>(s: &'a Series, name: &str) -> &'a [f64] {
-    let found = s.lines.iter().find(|l| l.name == name).unwrap_or_else(|| panic!("no line `{name}`"));
-    assert_eq!(found.y.len(), s.x.len(), "{name}");
-    &found.y
-}
-
-fn one(of: &Finding, part: &str, name: &str) -> f64 {
-    line(series(of, part), name)[0]
-}
-
-fn text(of: &Finding, part: &str) -> Vec<String> {
-    match of.payload.part(part) {
-        Some(Payload::Text(words)) => words.clone(),
-        other => panic!("`{part}` is {other:?}"),
-    }
 }
 
 fn word(text: &str) -> Value {
@@ -294,35 +287,39 @@ fn what_is_claimed_stands_beside_what_is_done_to_words() {
         let mut turned = plan.clone();
         turned.variants.swap(0, which);
         let mut on = train(&turned, 240);
-        let claims = ask(&mut on, "flow_claims", &[("prompt", word("The tea was"))]).unwrap();
-        assert_eq!(claims.channel, channels::FLOW_CLAIMS);
-        let says = text(&claims, "says");
-        assert!(says.len() == 3 && says.iter().all(|s| s.starts_with("The tea was ")), "{says:?}");
-        told.push(["own", "words"].map(|part| ["plus", "minus", "plus0", "prompts"].map(|n| one(&claims, part, n))));
+        let claims: FlowClaims = ask(&mut on, &[("prompt", word("The tea was"))]).unwrap();
+        let says = [&claims.continuations.plus, &claims.continuations.unsteered, &claims.continuations.minus];
+        assert!(says.iter().all(|s| s.starts_with("The tea was ")), "{says:?}");
+        told.push((claims.own, claims.words.unwrap()));
     }
     println!("{told:.2?}");
-    let [published, corrected] = [&told[0], &told[1]];
-    assert_eq!((published[0][3], published[1][3], corrected[0][3]), (1.0, 32.0, 32.0));
-    assert!(published[0][0] > 0.9 && published[0][2] > 0.9, "a space comes anyway, steered or not");
-    assert!(published[1][0] < 0.6, "it does nothing for good words");
-    assert_eq!(corrected[0], corrected[1], "the corrected one's own measure is that of words");
+    let [(own, words), corrected]: [(ClassShares, ClassShares); 2] = told.try_into().unwrap();
+    assert_eq!((own.prompts, words.prompts, corrected.0.prompts), (1, 32, 32));
+    assert!(own.plus > 0.9 && own.plus_unsteered > 0.9, "a space comes anyway, steered or not");
+    assert!(words.plus < 0.6, "it does nothing for good words");
+    assert_eq!(corrected.0, corrected.1, "the corrected one's own measure is that of words");
 }
 
 #[test]
 fn a_short_steering_moves_held_out_prompts_both_ways() {
     let mut on = steered();
-    let class = ask(&mut on, "flow_sweep", &[("kind", word("class"))]).unwrap();
-    assert_eq!(class.channel, channels::FLOW_SWEEP_CLASS);
-    let sweep = series(&class, "sweep");
-    let at = |name: &str, u: f64| line(sweep, name)[sweep.x.iter().position(|x| *x == u).unwrap()];
-    let [good, none, bad] = [1.0, 0.0, -1.0].map(|u| (at("plus", u), at("minus", u)));
+    let class: FlowSweepClass = ask(&mut on, &[("kind", word("class"))]).unwrap();
+    let at = |u: f64| {
+        let i = class.u0.iter().position(|x| *x == u).unwrap();
+        (class.held_out.plus[i], class.held_out.minus[i])
+    };
+    let [good, none, bad] = [1.0, 0.0, -1.0].map(at);
     println!("plus, minus at u = 1: {good:.2?}, 0: {none:.2?}, -1: {bad:.2?}");
     assert!(good.0 > none.0 + 0.15 && bad.1 > none.1 + 0.15, "{good:?} {none:?} {bad:?}");
     assert!(good.1 < none.1 && bad.0 < none.0);
-    let layers = ask(&mut on, "flow_sweep", &[("kind", word("layers"))]).unwrap();
-    let accuracy = line(series(&layers, "sweep"), "accuracy");
+    let layers: FlowSweepLayers = ask(&mut on, &[("kind", word("layers"))]).unwrap();
+    let accuracy = &layers.accuracy;
     assert!(accuracy[0] <= 0.55, "before the flow begins no cut can know u: {accuracy:?}");
     assert!(accuracy[4] > 0.9, "{accuracy:?}");
+}
+
+fn percent_at_plus(sweep: &FlowSweepInvariance) -> Vec<f64> {
+    sweep.controls.iter().find(|c| c.u0 == 1.0).unwrap().percent.to_vec()
 }
 
 #[test]
@@ -330,9 +327,7 @@ fn a_sweep_by_pieces_is_of_the_weights_it_was_begun_with() {
     let mut on = steered();
     let ask_for = |on: &mut Trained, args: &[(&str, Value)]| {
         let args = [&[("kind", word("invariance")), ("u1", Value::Float(0.25))], args].concat();
-        let found = ask(on, "flow_sweep", &args).unwrap();
-        let sweep = series(&found, "sweep");
-        line(sweep, "u = 1").to_vec()
+        percent_at_plus(&ask::<FlowSweepInvariance>(on, &args).unwrap())
     };
     let same = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits());
     let whole = ask_for(&mut on, &[]);
@@ -356,41 +351,38 @@ fn a_sweep_by_pieces_is_of_the_weights_it_was_begun_with() {
 fn the_answer_has_every_part_of_its_contract() {
     let mut on = steered();
     let args = [("u0", Value::Float(1.0)), ("prompt", word("Yesterday the coffee was")), ("token", Value::Int(2))];
-    let answer = ask(&mut on, "flow", &args).unwrap();
-    assert_eq!(answer.channel, channels::FLOW_ANSWER);
-    assert_eq!(answer.tokens, ["Yesterday", "the", "coffee", "was"]);
-    let next = series(&answer, "next");
-    let (p, p0) = (line(next, "p"), line(next, "p0"));
+    assert_eq!(finding(&mut on, "flow", &args).unwrap().tokens, ["Yesterday", "the", "coffee", "was"]);
+    let answer: FlowAnswer = ask(&mut on, &args).unwrap();
+    let language = answer.language().unwrap();
+    let p: Vec<f64> = language.next.iter().map(|n| n.probability).collect();
     assert!(p.len() == 12 && p.windows(2).all(|w| w[0] >= w[1]) && p.iter().sum::<f64>() <= 1.0 + 1e-6);
-    assert!(p != p0 && text(&answer, "next_words").len() == 12);
-    assert!(one(&answer, "mass", "plus") > one(&answer, "mass", "plus0"));
-    let classes = text(&answer, "classes");
-    assert_eq!((classes[0].as_str(), classes[6].as_str(), classes[7].as_str()), ("good", "|", "bad"));
-    assert!(!text(&answer, "continuation").is_empty());
-    let Some(Payload::Bundle(paths)) = answer.payload.part("paths") else { panic!() };
-    assert_eq!(paths.len(), 4);
-    for (i, (name, path)) in paths.iter().enumerate() {
-        let Payload::Points(p) = path else { panic!() };
-        assert_eq!((name.clone(), p.dims, p.xyz.len(), p.labels.len()), (i.to_string(), 3, 51, 17));
-        assert!(p.xyz.iter().all(|v| v.is_finite()) && p.labels[0] == "0" && p.labels[16] == "1");
-    }
-    let explained = line(series(&answer, "basis"), "explained");
+    assert!(language.next.iter().any(|n| n.probability != n.unsteered));
+    let classes = language.classes.as_ref().unwrap();
+    assert!(classes.plus.probability > classes.plus.unsteered);
+    assert_eq!((classes.plus.tokens.len(), classes.plus.tokens[0].as_str()), (6, "good"));
+    assert_eq!(classes.minus.tokens[0], "bad");
+    assert!(!language.continuation.is_empty() && language.prompt == "Yesterday the coffee was");
+    let paths = &answer.paths;
+    assert_eq!((paths.places.shape(), paths.taus.len()), (&[4, 17, 3][..], 17));
+    assert!(paths.places.data().iter().all(|v| v.is_finite()) && paths.taus[0] == 0.0 && paths.taus[16] == 1.0);
+    let explained = &paths.explained;
     assert!(explained.len() == 3 && explained[0] >= explained[1] && explained.iter().sum::<f64>() <= 1.0 + 1e-9);
-    let trace = series(&answer, "trace");
-    let accepted = line(trace, "accepted").iter().sum::<f64>();
-    assert_eq!(accepted, one(&answer, "solver", "accepted"));
-    assert_eq!(one(&answer, "solver", "nfe"), 2.0 + 6.0 * trace.x.len() as f64, "dopri5: two, and six an attempt");
-    assert!(line(trace, "h")[0] == one(&answer, "solver", "h_init") && line(trace, "capped").len() == trace.x.len());
-    let along = series(&answer, "along");
-    assert!(along.x.len() == 17 && line(along, "velocity").iter().chain(line(along, "curvature")).all(|v| *v > 0.0));
-    assert_eq!((one(&answer, "used", "u0"), one(&answer, "used", "token")), (1.0, 2.0));
-    assert_eq!(text(&answer, "used_words"), ["dopri5", "interpolate", "Yesterday the coffee was"]);
+    let trace = &answer.trace;
+    assert_eq!(trace.nfe, 2 + 6 * trace.attempts.len(), "dopri5: two, and six an attempt");
+    assert!(trace.attempts[0].h == trace.h_init && trace.accepted() > 0);
+    let motion = &answer.motion;
+    assert!(motion.taus.len() == 17 && motion.velocity.iter().chain(&motion.curvature).all(|v| *v > 0.0));
+    assert_eq!((answer.control.u, answer.token), ([1.0, 0.0, 0.0, 0.0], 2));
+    let solver = &answer.solver;
+    assert_eq!((solver.method.as_str(), solver.policy), ("dopri5", StepPolicy::Interpolate));
+    assert_eq!((solver.is_adaptive, solver.order, solver.evaluations_per_step), (true, 5, 6));
 
-    let still = ask(&mut on, "flow", &[("method", word("euler")), ("steps", Value::Int(4))]).unwrap();
-    assert_eq!(one(&still, "solver", "nfe"), 4.0);
-    assert_eq!(one(&still, "mass", "plus"), one(&still, "mass", "plus0"), "the dials stand at 0");
+    let unsteered: FlowAnswer = ask(&mut on, &[("method", word("euler")), ("steps", Value::Int(4))]).unwrap();
+    assert_eq!(unsteered.trace.nfe, 4);
+    let plus = &unsteered.classes().unwrap().plus;
+    assert_eq!(plus.probability, plus.unsteered, "the controls stand at 0");
     for (args, word) in [([("method", word("abacus"))], "abacus"), ([("prompt", word("\n \n"))], "prompt")] {
-        match ask(&mut on, "flow", &args) {
+        match finding(&mut on, "flow", &args) {
             Err(e) => assert!(e.contains(word), "{e}"),
             Ok(f) => assert!(word == "prompt", "{} answered {args:?}", f.about),
         }
@@ -404,42 +396,69 @@ fn the_field_around_a_token_is_the_field_and_leaves_the_future_out() {
     let of = |on: &mut Trained, prompt: &str, token: i64| {
         let mut args = args.to_vec();
         args.extend([("prompt", word(prompt)), ("token", Value::Int(token))]);
-        ask(on, "flow_field", &args).unwrap()
+        ask::<FlowField>(on, &args).unwrap()
     };
     let field = of(&mut on, "The tea was", -1);
-    let dx = field.payload.part("dx").unwrap().as_matrix().unwrap();
-    let dy = field.payload.part("dy").unwrap().as_matrix().unwrap();
-    assert_eq!((dx.rows, dx.cols, dy.data.len()), (5, 5, 25));
-    assert!(dx.data.iter().chain(&dy.data).all(|v| v.is_finite()) && dx.data.iter().any(|v| *v != dx.data[0]));
-    assert!(one(&field, "extent", "x0") < one(&field, "extent", "x1"));
-    let here = one(&field, "at", "x");
-    assert!(here >= one(&field, "extent", "x0") && here <= one(&field, "extent", "x1"));
-    let along = ask(&mut on, "flow_along", &[("u0", Value::Float(1.0))]).unwrap();
-    let Payload::Series(s) = &along.payload else { panic!() };
-    assert!(line(s, "sigma").iter().all(|v| *v > 0.0 && v.is_finite()) && s.x.len() == 17);
+    let (dx, dy) = (field.dx.data(), field.dy.data());
+    assert_eq!((field.dx.shape(), field.dy.shape()), (&[5, 5][..], &[5, 5][..]));
+    assert!(dx.iter().chain(dy).all(|v| v.is_finite()) && dx.iter().any(|v| *v != dx[0]));
+    let extent = field.extent;
+    assert!(extent.x0 < extent.x1 && (extent.x0..=extent.x1).contains(&field.at[0]));
+    let along: FlowAlong = ask(&mut on, &[("u0", Value::Float(1.0))]).unwrap();
+    assert!(along.sigma.iter().all(|v| *v > 0.0 && v.is_finite()) && along.motion.taus.len() == 17);
+}
+
+/// Whether two and three points are those of the whole sweep, and nothing more is there.
+fn is_beginning(two: &[f64], three: &[f64], whole: &[f64]) -> bool {
+    let same = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| a == b || (a.is_nan() && b.is_nan()));
+    let rest = two[2..].iter().chain(&three[3..]).all(|v| v.is_nan());
+    same(&two[..2], &whole[..2]) && same(&three[..3], &whole[..3]) && rest
+}
+
+/// Measured by two and by three points and at once: the columns are one another's beginnings.
+fn check_points<M: Measurement>(
+    on: &mut Trained,
+    (kind, total): (&str, usize),
+    progress: fn(&M) -> SweepProgress,
+    columns: fn(&M) -> Vec<Numbers>,
+) {
+    let asked = [("kind", word(kind)), ("prompt", word("The tea was"))];
+    let upto = |n: i64| [&asked[..], &[("upto", Value::Int(n))]].concat();
+    let two: M = ask(on, &upto(2)).unwrap();
+    assert_eq!(progress(&two), SweepProgress { done: 2, total });
+    let three: M = ask(on, &upto(3)).unwrap();
+    let whole: M = ask(on, &asked).unwrap();
+    assert_eq!(progress(&whole), SweepProgress { done: total, total });
+    let (two, three, whole) = (columns(&two), columns(&three), columns(&whole));
+    assert!(!whole.is_empty());
+    for (i, all) in whole.iter().enumerate() {
+        assert!(is_beginning(&two[i], &three[i], all), "{kind}, column {i}");
+    }
 }
 
 #[test]
 fn a_sweep_in_pieces_is_the_sweep_at_once() {
     let mut on = steered();
-    for (kind, total) in [("tolerance", 9), ("invariance", 8), ("nfe", 41)] {
-        let upto = |n: i64| [("kind", word(kind)), ("prompt", word("The tea was")), ("upto", Value::Int(n))];
-        let few = ask(&mut on, "flow_sweep", &upto(2)).unwrap();
-        assert_eq!((one(&few, "progress", "done"), one(&few, "progress", "total")), (2.0, f64::from(total)));
-        let more = ask(&mut on, "flow_sweep", &upto(3)).unwrap();
-        let at_once = ask(&mut on, "flow_sweep", &[("kind", word(kind)), ("prompt", word("The tea was"))]).unwrap();
-        assert_eq!(text(&at_once, "kind"), [kind]);
-        for l in &series(&at_once, "sweep").lines {
-            let (two, three) = (line(series(&few, "sweep"), &l.name), line(series(&more, "sweep"), &l.name));
-            let same = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| a == b || (a.is_nan() && b.is_nan()));
-            assert!(same(&two[..2], &l.y[..2]) && same(&three[..3], &l.y[..3]), "{kind} {}", l.name);
-            assert!(two[2..].iter().chain(&three[3..]).all(|v| v.is_nan()), "{kind} {}", l.name);
-        }
-    }
-    let invariance = ask(&mut on, "flow_sweep", &[("kind", word("invariance"))]).unwrap();
-    let percent = line(series(&invariance, "sweep"), "u = 1").to_vec();
+    check_points::<FlowSweepTolerance>(
+        &mut on,
+        ("tolerance", 9),
+        |s| s.progress,
+        |s| s.solvers.iter().map(|c| c.nfe.clone()).collect(),
+    );
+    check_points::<FlowSweepInvariance>(
+        &mut on,
+        ("invariance", 8),
+        |s| s.progress,
+        |s| s.controls.iter().map(|c| c.percent.clone()).collect(),
+    );
+    let facts = |s: &FlowSweepNfe| {
+        let of = s.solvers.iter().flat_map(|c| [&c.nfe, &c.h_init, &c.capped, &c.free].map(Numbers::clone));
+        of.chain([s.curvature.clone()]).collect()
+    };
+    check_points::<FlowSweepNfe>(&mut on, ("nfe", 41), |s| s.progress, facts);
+    let percent = percent_at_plus(&ask(&mut on, &[("kind", word("invariance"))]).unwrap());
     assert!(percent.windows(2).all(|w| w[1] < w[0]) && percent[7] < 0.1 * percent[2], "{percent:?}");
-    assert!(ask(&mut on, "flow_sweep", &[("kind", word("horoscope"))]).err().unwrap().contains("horoscope"));
+    assert!(finding(&mut on, "flow_sweep", &[("kind", word("horoscope"))]).err().unwrap().contains("horoscope"));
 }
 
 #[test]
@@ -448,39 +467,38 @@ fn the_playground_answers_with_the_fields_it_names() {
     let plane = Plane::new(&PlaneSpec::default(), 5, &Device::Cpu).unwrap();
     let mut on: Trained = (Box::new(plane), corpus);
     let args = [("field", word("spiral")), ("u0", Value::Float(0.5)), ("cells", Value::Int(3))];
-    let field = ask(&mut on, "flow_field", &args).unwrap();
-    let dx = field.payload.part("dx").unwrap().as_matrix().unwrap();
+    let field: FlowField = ask(&mut on, &args).unwrap();
     // time 6: x' = 6 (-0.25 x - 1.5 y + 0.5), at the corners and the middle of a square of half side 3.2
     let exact = |x: f64, y: f64| (6.0 * (-0.25 * x - 1.5 * y + 0.5)) as f32;
     for (row, y) in [-3.2, 0.0, 3.2].into_iter().enumerate() {
         for (col, x) in [-3.2, 0.0, 3.2].into_iter().enumerate() {
-            assert!((dx.at(row, col).unwrap() - exact(x, y)).abs() < 1e-4, "{x} {y}");
+            assert!((field.dx.at(&[row, col]).unwrap() - exact(x, y)).abs() < 1e-4, "{x} {y}");
         }
     }
     for kind in PlanarField::ALL {
-        let answer = ask(&mut on, "flow", &[("field", word(kind.id()))]).unwrap();
-        assert_eq!(text(&answer, "playground"), [kind.id()]);
-        let Some(Payload::Bundle(paths)) = answer.payload.part("paths") else { panic!() };
-        assert!(paths.len() == 12 && answer.payload.part("mass").is_none());
+        let answer: FlowAnswer = ask(&mut on, &[("field", word(kind.id()))]).unwrap();
+        assert_eq!(answer.planar_field(), Some(kind.id()));
+        assert!(answer.paths.places.rows() == 12 && answer.language().is_none());
     }
-    let inwards = ask(&mut on, "flow", &[("field", word("spiral"))]).unwrap();
-    let Some(Payload::Bundle(paths)) = inwards.payload.part("paths") else { panic!() };
-    let Payload::Points(p) = &paths[0].1 else { panic!() };
-    let radius = |i: usize| f64::from(p.xyz[2 * i]).hypot(f64::from(p.xyz[2 * i + 1]));
+    let inwards: FlowAnswer = ask(&mut on, &[("field", word("spiral"))]).unwrap();
+    let (taus, path) = (&inwards.paths.taus, inwards.paths.places.row(0).unwrap());
+    let radius = |i: usize| f64::from(path[2 * i]).hypot(f64::from(path[2 * i + 1]));
     // r = 2 e^(-0.25 * 6 tau), at every place
-    assert!((radius(0) - 2.0).abs() < 1e-5 && p.labels.len() == 129);
-    for (i, tau) in p.labels.iter().map(|t| t.parse::<f64>().unwrap()).enumerate() {
+    assert!((radius(0) - 2.0).abs() < 1e-5 && taus.len() == 129);
+    for (i, tau) in taus.iter().enumerate() {
         assert!((radius(i) - 2.0 * (-1.5 * tau).exp()).abs() < 5e-3, "{} at {tau}", radius(i));
     }
-    assert!(ask(&mut on, "flow", &[("field", word("cube"))]).err().unwrap().contains("cube"));
-    assert!(ask(&mut on, "flow_sweep", &[("kind", word("class"))]).err().unwrap().contains("steer"));
+    assert!(finding(&mut on, "flow", &[("field", word("cube"))]).err().unwrap().contains("cube"));
+    assert!(finding(&mut on, "flow_sweep", &[("kind", word("class"))]).err().unwrap().contains("steer"));
     // Where the wind carries everything away, there is a gap and not an end of the sweep.
-    for kind in ["nfe", "invariance", "tolerance"] {
-        let found = ask(&mut on, "flow_sweep", &[("kind", word(kind)), ("field", word("van_der_pol"))]).unwrap();
-        let sweep = series(&found, "sweep");
-        let finite = |y: &[f64]| y.iter().filter(|v| v.is_finite()).count();
-        assert!(sweep.lines.iter().any(|l| finite(&l.y) > sweep.x.len() / 3), "{kind}: {:?}", sweep.lines[0]);
-    }
+    let of = |kind: &str| [("kind", word(kind)), ("field", word("van_der_pol"))];
+    let is_there = |y: &[f64]| y.iter().filter(|v| v.is_finite()).count() > y.len() / 3;
+    let sweep: FlowSweepNfe = ask(&mut on, &of("nfe")).unwrap();
+    assert!(sweep.solvers.iter().any(|c| is_there(&c.nfe)), "{:?}", sweep.solvers[0]);
+    let sweep: FlowSweepInvariance = ask(&mut on, &of("invariance")).unwrap();
+    assert!(sweep.controls.iter().any(|c| is_there(&c.percent)), "{:?}", sweep.controls[0]);
+    let sweep: FlowSweepTolerance = ask(&mut on, &of("tolerance")).unwrap();
+    assert!(sweep.solvers.iter().any(|c| is_there(&c.nfe)), "{:?}", sweep.solvers[0]);
 }
 
 #[test]
@@ -546,11 +564,12 @@ fn gradients_are_swept_with_their_error() {
     let mut run = Run::open(plan).unwrap();
     let args = Args::from([("kind".to_owned(), Value::Text("gradient_error".into()))]);
     let samples = run.ask(0, "flow_sweep", &args, None).unwrap();
-    let series = samples[0].payload.part("sweep").and_then(Payload::as_series).unwrap();
-    let line = |name: &str| &series.lines.iter().find(|l| l.name == name).unwrap().y;
-    let (all, kept, adjoint) = (line("backprop"), line("checkpointed"), line("adjoint"));
+    let sweep: &FlowSweepGradientError = samples[0].measurement().unwrap();
+    let error = |method| &sweep.methods.iter().find(|c| c.method == method).unwrap().values;
+    let [all, kept, adjoint] =
+        [GradientMethod::Backprop, GradientMethod::Checkpointed, GradientMethod::Adjoint].map(error);
     assert!(all.iter().zip(kept).all(|(a, b)| (a - b).abs() < 1e-4 * a.max(1e-2)), "{all:?} {kept:?}");
-    let last = series.x.len() - 1;
+    let last = sweep.steps.len() - 1;
     assert!(all[last] < 0.2 * all[0] || all[0] < 1e-4, "{all:?}");
     assert!(adjoint[last] < adjoint[0].max(1e-3), "{adjoint:?}");
     assert!(adjoint.iter().all(|v| v.is_finite()));

@@ -12,7 +12,10 @@ use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     cli::host::DesktopHost,
     labs,
-    telemetry::{Payload, Sample},
+    telemetry::{
+        Measurement, Sample,
+        measurements::{FlowAnswer, FlowField},
+    },
     ui::{
         app::{App, Opening, Start},
         theme::Theme,
@@ -31,14 +34,17 @@ fn until<R>(harness: &mut Harness<'_, App>, what: &str, found: impl Fn(&App) -> 
     }
 }
 
-fn answer<'a>(app: &'a App, channel: &str) -> Option<&'a Sample> {
-    app.page()?.run.as_ref()?.mirror.answer(0, channel)
+fn answer<M: Measurement>(app: &App) -> Option<&Sample> {
+    app.page()?.run.as_ref()?.mirror.answer(0, M::CHANNEL)
+}
+
+fn solved(app: &App) -> Option<&FlowAnswer> {
+    answer::<FlowAnswer>(app)?.measurement()
 }
 
 /// u0 that the newest answer was solved at.
 fn solved_at(app: &App) -> Option<f64> {
-    let used = answer(app, "flow.answer")?.payload.part("used")?.as_series()?;
-    used.lines.iter().find(|l| l.name == "u0")?.y.first().copied()
+    solved(app).map(|a| a.control.u[0])
 }
 
 #[test]
@@ -50,14 +56,13 @@ fn a_slider_that_is_turned_is_solved_anew_with_its_field() {
     let mut harness = Harness::builder().with_size([1440.0, 900.0]).build_eframe(move |cc| App::new(cc, host, start));
     until(&mut harness, "a first answer", |app| (solved_at(app) == Some(0.0)).then_some(()));
     let field = until(&mut harness, "the field behind the paths", |app| {
-        answer(app, "flow.field").and_then(|s| s.request).filter(|r| *r > 0)
+        answer::<FlowField>(app).and_then(|s| s.request).filter(|r| *r > 0)
     });
     harness.get_by_role_and_label(Role::Slider, "u\u{2080}").set_value_accesskit(1.0);
     until(&mut harness, "the flow at u0 = 1", |app| (solved_at(app) == Some(1.0)).then_some(()));
-    until(&mut harness, "its field", |app| answer(app, "flow.field")?.request.filter(|r| *r > field));
+    until(&mut harness, "its field", |app| answer::<FlowField>(app)?.request.filter(|r| *r > field));
     let app = harness.state();
-    let paths = answer(app, "flow.answer").and_then(|s| s.payload.part("paths"));
-    assert!(matches!(paths, Some(Payload::Bundle(all)) if all.len() > 3), "a ring of starts");
+    assert!(solved(app).is_some_and(|a| a.paths.places.rows() > 3), "a ring of starts");
 }
 
 /// Where the ring of the pad's handle stands, from its picture: u of both controls.

@@ -12,7 +12,10 @@ use egui_kittest::{Harness, HarnessBuilder, kittest::Queryable};
 use orrery::{
     config::{Config, Value},
     ode::Method,
-    telemetry::{Command, Event, Level, Payload, Question, RunInfo, RunState, Sample, VariantInfo},
+    telemetry::{
+        Command, Event, Level, Measurement, Question, RunInfo, RunState, Sample, VariantInfo,
+        measurements::{FlowOutcome, PlanarOutcome},
+    },
     ui::{mirror::Mirror, views::Export},
 };
 
@@ -45,21 +48,21 @@ fn silent() -> Mirror {
     mirror
 }
 
-fn tell(mirror: &mut Mirror, channel: &str, request: u64, payload: Payload) {
-    tell_of(mirror, 0, channel, request, payload);
-}
-
-/// Of the model after so many updates.
-fn tell_of(mirror: &mut Mirror, step: u64, channel: &str, request: u64, payload: Payload) {
-    mirror.apply(Event::Sample(Sample {
+fn sample<M: Measurement>(step: u64, variant: usize, request: Option<u64>, measurement: M) -> Event {
+    Event::Sample(Sample {
         step,
-        variant: 0,
-        channel: channel.into(),
+        variant,
+        channel: M::CHANNEL.into(),
         about: "a prompt of 5 words".into(),
         tokens: field::TOKENS.map(str::to_owned).to_vec(),
-        request: Some(request),
-        payload: Arc::new(payload),
-    }));
+        request,
+        payload: Arc::new(measurement.into_payload()),
+    })
+}
+
+/// An answer of the model before any update.
+fn reply<M: Measurement>(mirror: &mut Mirror, request: u64, measurement: M) {
+    mirror.apply(sample(0, 0, Some(request), measurement));
 }
 
 fn builder() -> HarnessBuilder<Tile> {
@@ -78,15 +81,15 @@ fn serve(harness: &mut Harness<'_, Tile>) -> usize {
         let Command::Measure(q) = command else { continue };
         let mirror = &mut harness.state_mut().mirror;
         match q.probe.as_str() {
-            "flow" => tell(mirror, "flow.answer", q.request, field::answer(&asked(q))),
+            "flow" => reply(mirror, q.request, field::answer(&asked(q))),
             "flow_field" => {
                 let tau = q.args.get("tau").and_then(Value::as_f64).unwrap();
-                tell(mirror, "flow.field", q.request, field::field(&asked(q), tau, 0.0));
+                reply(mirror, q.request, field::field(&asked(q), tau, 0.0));
             }
-            "flow_along" => tell(mirror, "flow.along", q.request, field::along(&asked(q), true)),
+            "flow_along" => reply(mirror, q.request, field::along(&asked(q))),
             "flow_sweep" => {
                 let upto = q.args.get("upto").and_then(Value::as_f64).unwrap() as usize;
-                tell(mirror, "flow.sweep.nfe", q.request, field::nfe_sweep(upto));
+                reply(mirror, q.request, field::nfe_sweep(upto));
             }
             other => panic!("nobody answers `{other}`"),
         }
@@ -221,7 +224,7 @@ fn a_solver_is_chosen_and_takes_steps_or_tolerances() {
     // Its account in the solver's view says that nothing is controlled.
     let fixed = field::answer(&Asked { method: Method::Euler, ..Asked::default() });
     let mut mirror = silent();
-    tell(&mut mirror, "flow.answer", 99, fixed);
+    reply(&mut mirror, 99, fixed);
     let harness = tile(builder(), "flow_solver", mirror, true);
     harness.get_by_label_contains("equal steps");
 }
@@ -264,8 +267,8 @@ fn a_field_of_other_axes_is_not_drawn_behind_the_paths() {
     harness.get_by_label("flow").click();
     harness.run_steps(2);
     let mut drawn = |step: u64, turned: f64| {
-        let payload = field::field(&Asked::default(), 0.5, turned);
-        tell_of(&mut harness.state_mut().mirror, step, "flow.field", 100 + step, payload);
+        let field = field::field(&Asked::default(), 0.5, turned);
+        harness.state_mut().mirror.apply(sample(step, 0, Some(100 + step), field));
         harness.run_steps(2);
         harness.state().subtitle.contains("a second of streaks")
     };
@@ -485,16 +488,12 @@ fn a_sweep_that_is_refused_says_why_and_waits_for_nothing() {
 #[test]
 fn only_what_can_be_measured_is_offered() {
     let plane = |playground: bool| {
-        let mut parts = match field::answer(&Asked::default()) {
-            Payload::Bundle(parts) => parts,
-            _ => panic!(),
-        };
+        let mut answer = field::answer(&Asked::default());
         if playground {
-            parts.retain(|(name, _)| !["classes", "mass", "next", "next_words"].contains(&name.as_str()));
-            parts.push(("playground".into(), Payload::Text(vec!["spiral".into()])));
+            answer.outcome = FlowOutcome::Plane(PlanarOutcome { field: "spiral".into() });
         }
         let mut mirror = silent();
-        tell(&mut mirror, "flow.answer", 1, Payload::Bundle(parts));
+        reply(&mut mirror, 1, answer);
         mirror
     };
     let harness = tile(builder(), "flow_sweep", plane(false), true);
@@ -547,15 +546,8 @@ fn both() -> Mirror {
 fn two_steerings_stand_side_by_side() {
     let mut mirror = both();
     for (variant, u) in [(0, 0.0), (1, 1.0)] {
-        mirror.apply(Event::Sample(Sample {
-            step: 0,
-            variant,
-            channel: "flow.answer".into(),
-            about: "a prompt".into(),
-            tokens: field::TOKENS.map(str::to_owned).to_vec(),
-            request: None,
-            payload: Arc::new(field::answer(&Asked { u: [u, 0.0, 0.0, 0.0], ..Asked::default() })),
-        }));
+        let answer = field::answer(&Asked { u: [u, 0.0, 0.0, 0.0], ..Asked::default() });
+        mirror.apply(sample(0, variant, None, answer));
     }
     let harness = tile(builder(), "steer", mirror, true);
     let [left, right] = ["as published", "corrected"].map(|label| harness.get_by_label(label).rect());
@@ -567,15 +559,7 @@ fn two_steerings_stand_side_by_side() {
 fn claims_are_a_table_with_a_column_a_variant() {
     let mut mirror = both();
     for variant in 0..2 {
-        mirror.apply(Event::Sample(Sample {
-            step: 0,
-            variant,
-            channel: "flow.claims".into(),
-            about: "a prompt".into(),
-            tokens: vec![],
-            request: None,
-            payload: Arc::new(field::claims(variant == 0)),
-        }));
+        mirror.apply(sample(0, variant, None, field::claims(variant == 0)));
     }
     let harness = tile(builder(), "flow_claims", mirror, true);
     let csv = harness.state().csv.clone().unwrap();

@@ -10,7 +10,7 @@ use crate::{
     cli::failure::Failure,
     config::Value,
     labs::{self, RunSettings},
-    telemetry::{Args, Command, Event, Question, Sink, channels},
+    telemetry::{Args, Command, Event, Measurement, Question, Sink, measurements::FlowAnswer},
     trainer::{self, Options},
 };
 
@@ -30,7 +30,7 @@ enum Came {
 impl Sink for Clock {
     fn event(&mut self, event: &Event) -> Result<(), String> {
         let came = match event {
-            Event::Sample(s) if s.channel.as_str() == channels::FLOW_ANSWER => {
+            Event::Sample(s) if s.channel.as_str() == FlowAnswer::CHANNEL => {
                 s.request.map(|r| Came::Answer(r, Instant::now()))
             }
             Event::Step(s) => Some(Came::Step(s.step)),

@@ -1,10 +1,10 @@
 //! How fast a flow goes, how much its path bends and how much it stretches, along its depth.
 
-use super::{Course, Law, basis, series};
+use super::{FlowInput, Rhs, basis};
 use crate::{
     nn::{Result, Tensor, host},
     probe::{Finding, Probe, ProbeContext},
-    telemetry::{Payload, channels},
+    telemetry::measurements::{self, FlowMotion},
 };
 
 /// Depths that are looked at: 0, 1/16, ... 1.
@@ -18,7 +18,7 @@ pub fn depths() -> Vec<f64> {
     (0..DEPTHS).map(|i| i as f64 / (DEPTHS - 1) as f64).collect()
 }
 
-/// Arguments as `flow`'s. Answers `velocity`, `curvature` and `sigma` along depth.
+/// Arguments as `flow`'s. Makes a [`measurements::FlowAlong`].
 pub struct FlowAlong;
 
 impl Probe for FlowAlong {
@@ -31,19 +31,13 @@ impl Probe for FlowAlong {
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let (course, drive) = Course::of(cx)?;
-        let law = course.law(drive.u, drive.alpha)?;
-        let (_, states, _) = basis::states_at(&course, &law, &depths(), &drive.options)?;
-        let motion = Motion::of(&law, &states)?;
-        let sigma = sigmas(&law, &states)?;
-        let mut lines = motion.lines();
-        lines.push(("sigma", sigma));
-        Ok(vec![Finding {
-            channel: channels::FLOW_ALONG,
-            about: format!("{}, {}", course.describe(), drive.describe()),
-            tokens: course.tokens.clone(),
-            payload: series(("depth τ", ""), depths(), lines),
-        }])
+        let (input, params) = FlowInput::of(cx)?;
+        let rhs = input.rhs(params.control)?;
+        let (_, states, _) = basis::states_at(&input, &rhs, &depths(), &params.options)?;
+        let motion = Motion::of(&rhs, &states)?;
+        let along = measurements::FlowAlong { motion: motion.measured(), sigma: sigmas(&rhs, &states)?.into() };
+        let about = format!("{}, {}", input.describe(), params.describe());
+        Ok(vec![Finding::new(along, about, input.tokens)])
     }
 }
 
@@ -59,10 +53,10 @@ pub struct Motion {
 }
 
 impl Motion {
-    pub fn of(law: &Law<'_>, states: &[Tensor]) -> Result<Self> {
+    pub fn of(rhs: &Rhs<'_>, states: &[Tensor]) -> Result<Self> {
         let depths: Vec<f64> = (0..states.len()).map(|i| i as f64 / (states.len() - 1).max(1) as f64).collect();
         let velocities: Vec<Vec<f64>> =
-            depths.iter().zip(states).map(|(t, h)| host::to_f64(&law(*t, h)?)).collect::<Result<_>>()?;
+            depths.iter().zip(states).map(|(t, h)| host::to_f64(&rhs(*t, h)?)).collect::<Result<_>>()?;
         let last = states.len().saturating_sub(1);
         let (mut velocity, mut curvature, mut bend) = (vec![], vec![], vec![]);
         for i in 0..states.len() {
@@ -78,10 +72,6 @@ impl Motion {
         Ok(Self { velocity, curvature, bend })
     }
 
-    pub fn lines(&self) -> Vec<(&'static str, Vec<f64>)> {
-        vec![("velocity", self.velocity.clone()), ("curvature", self.curvature.clone())]
-    }
-
     /// The mean of |d²H/dtau²| over depth: what bends the path, whatever a solver makes of it.
     pub fn total_bend(&self) -> f64 {
         let n = self.bend.len();
@@ -91,29 +81,30 @@ impl Motion {
         self.bend.windows(2).map(|w| 0.5 * (w[0] + w[1])).sum::<f64>() / (n - 1) as f64
     }
 
-    pub fn payload(&self) -> Payload {
-        series(("depth τ", ""), depths(), self.lines())
+    /// Of states at [`depths`].
+    pub fn measured(self) -> FlowMotion {
+        FlowMotion { taus: depths().into(), velocity: self.velocity.into(), curvature: self.curvature.into() }
     }
 }
 
 /// The largest singular value of dF/dH at each state, by power iteration on its normal matrix: forwards by
 /// a finite difference, back by differentiation.
-fn sigmas(law: &Law<'_>, states: &[Tensor]) -> Result<Vec<f64>> {
+fn sigmas(rhs: &Rhs<'_>, states: &[Tensor]) -> Result<Vec<f64>> {
     let mut found = vec![];
     let mut guess: Option<Tensor> = None;
     for (t, state) in along_depths(states) {
         let mut direction = match guess.take() {
             Some(g) => g,
-            None => unit(&law(t, state)?)?,
+            None => unit(&rhs(t, state)?)?,
         };
         let mut sigma = 0.0;
         for _ in 0..ROUNDS {
-            let pushed = forwards(law, t, state, &direction)?;
+            let pushed = forwards(rhs, t, state, &direction)?;
             sigma = norm(&pushed)?;
             if !(sigma > 0.0 && sigma.is_finite()) {
                 break;
             }
-            direction = unit(&back(law, t, state, &pushed)?)?;
+            direction = unit(&back(rhs, t, state, &pushed)?)?;
         }
         found.push(sigma);
         guess = Some(direction);
@@ -137,17 +128,17 @@ fn unit(x: &Tensor) -> Result<Tensor> {
 }
 
 /// J d by a central difference.
-fn forwards(law: &Law<'_>, t: f64, state: &Tensor, direction: &Tensor) -> Result<Tensor> {
+fn forwards(rhs: &Rhs<'_>, t: f64, state: &Tensor, direction: &Tensor) -> Result<Tensor> {
     let nudge = NUDGE * norm(state)?.max(1e-3);
-    let ahead = law(t, &(state + (direction * nudge)?)?)?;
-    let behind = law(t, &(state - (direction * nudge)?)?)?;
+    let ahead = rhs(t, &(state + (direction * nudge)?)?)?;
+    let behind = rhs(t, &(state - (direction * nudge)?)?)?;
     (ahead - behind)? / (2.0 * nudge)
 }
 
 /// J^T g by differentiating g · F(H).
-fn back(law: &Law<'_>, t: f64, state: &Tensor, g: &Tensor) -> Result<Tensor> {
+fn back(rhs: &Rhs<'_>, t: f64, state: &Tensor, g: &Tensor) -> Result<Tensor> {
     let at = candle_core::Var::from_tensor(state)?;
-    let product = (law(t, at.as_tensor())? * g.detach())?.sum_all()?;
+    let product = (rhs(t, at.as_tensor())? * g.detach())?.sum_all()?;
     let grads = product.backward()?;
     match grads.get(at.as_tensor()) {
         Some(g) => Ok(g.detach()),

@@ -1,17 +1,23 @@
 //! The steering panel's question: one solve at a control, and everything that is to be seen of it.
 
 use super::{
-    Course, Drive,
+    FlowInput, SolveParams,
     along::{DEPTHS, Motion},
     basis::{Basis, states_at},
-    numbers, series, words,
+    words,
 };
 use crate::{
-    models::capabilities::LanguageFlow,
+    models::capabilities::{FlowControl, LanguageFlow},
     nn::{Result, Tensor},
-    ode::Trace,
+    ode::{self, Options, Policy, Trace},
     probe::{Finding, Probe, ProbeContext},
-    telemetry::{Payload, Points, channels},
+    telemetry::{
+        Array,
+        measurements::{
+            self, FlowOutcome, FlowPaths, LanguageOutcome, NextToken, PlanarOutcome, SolverAttempt, SolverTrace,
+            SolverUse, SteeringClass, SteeringClasses, StepPolicy,
+        },
+    },
 };
 
 /// Places on a path in the plane for each depth otherwise looked at.
@@ -20,8 +26,7 @@ const FINER: usize = 8;
 const RANKS: usize = 12;
 
 /// Arguments: `u0`..`u3`, `alpha`, `method`, `policy`, `rtol`, `atol`, `steps`, `prompt`, `token`; in the
-/// playground `field`. Answers a bundle: `next`, `next_words`, `mass`, `classes`, `continuation` (of a
-/// model with words), `paths`, `basis`, `trace`, `solver`, `along`, `used`, `used_words`.
+/// plane `field`. Makes a [`measurements::FlowAnswer`].
 pub struct FlowAnswer;
 
 impl Probe for FlowAnswer {
@@ -34,143 +39,124 @@ impl Probe for FlowAnswer {
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let (course, drive) = Course::of(cx)?;
-        let law = course.law(drive.u, drive.alpha)?;
+        let (input, params) = FlowInput::of(cx)?;
+        let rhs = input.rhs(params.control)?;
         // In the plane nothing else costs anything, and paths bend more.
-        let every = if course.playground().is_some() { FINER } else { 1 };
+        let every = if input.planar_field().is_some() { FINER } else { 1 };
         let last = (DEPTHS - 1) * every;
         let times: Vec<f64> = (0..=last).map(|i| i as f64 / last as f64).collect();
-        let (trace, states, end) = states_at(&course, &law, &times, &drive.options)?;
-        let basis = Basis::of(&course, &drive)?;
-        let mut parts: Vec<(String, Payload)> = vec![];
-        if let Some(model) = course.model() {
-            parts.extend(said(&course, model, &drive, cx, &end)?);
-        }
-        if let Some(kind) = course.playground() {
-            parts.push(("playground".into(), Payload::Text(vec![kind.id().to_owned()])));
-        }
-        parts.push(("paths".into(), paths(&course, &basis, &times, &states)?));
-        let explained = basis.components.iter().map(|c| c.explained).collect::<Vec<_>>();
-        let ranks = (1..=explained.len()).map(|i| i as f64).collect();
-        parts.push(("basis".into(), series(("component", "share"), ranks, vec![("explained", explained)])));
-        parts.extend(solver(&trace));
+        let (trace, states, end) = states_at(&input, &rhs, &times, &params.options)?;
+        let basis = Basis::of(&input, &params)?;
+        let paths = paths(&input, &basis, &times, &states)?;
         let coarse: Vec<Tensor> = states.into_iter().step_by(every).collect();
-        parts.push(("along".into(), Motion::of(&law, &coarse)?.payload()));
-        parts.extend(used(&course, &drive));
-        Ok(vec![Finding {
-            channel: channels::FLOW_ANSWER,
-            about: format!("{}, {}", course.describe(), drive.describe()),
-            tokens: course.tokens.clone(),
-            payload: Payload::Bundle(parts),
-        }])
+        let FlowControl { u, alpha } = params.control;
+        let answer = measurements::FlowAnswer {
+            control: measurements::FlowControl { u, alpha },
+            solver: solver_use(&params.options),
+            token: input.token,
+            outcome: outcome(&input, &params, cx, &end)?,
+            paths,
+            trace: solver_trace(&trace),
+            motion: Motion::of(&rhs, &coarse)?.measured(),
+        };
+        let about = format!("{}, {}", input.describe(), params.describe());
+        Ok(vec![Finding::new(answer, about, input.tokens)])
     }
+}
+
+fn outcome(input: &FlowInput<'_>, params: &SolveParams, cx: &ProbeContext<'_>, end: &Tensor) -> Result<FlowOutcome> {
+    Ok(match input.target() {
+        super::Target::Words(model) => FlowOutcome::Language(language(input, model, params, cx, end)?),
+        super::Target::Plane(_, field) => FlowOutcome::Plane(PlanarOutcome { field: field.id().to_owned() }),
+    })
 }
 
 /// Words: the next one's distribution steered and not, the classes' shares, the continuation.
-fn said(
-    course: &Course<'_>,
+fn language(
+    input: &FlowInput<'_>,
     model: &dyn LanguageFlow,
-    drive: &Drive,
+    params: &SolveParams,
     cx: &ProbeContext<'_>,
     end: &Tensor,
-) -> Result<Vec<(String, Payload)>> {
+) -> Result<LanguageOutcome> {
     let p = words::next(model, end)?;
-    let p0 = if drive.u == [0.0; 4] {
+    let unsteered = if params.control.u == [0.0; 4] {
         p.clone()
     } else {
-        let law = course.law([0.0; 4], drive.alpha)?;
-        words::next(model, &crate::ode::solve(&law, &course.start, 0.0, 1.0, &drive.options)?.end)?
+        let rhs = input.rhs(FlowControl { u: [0.0; 4], ..params.control })?;
+        words::next(model, &ode::solve(&rhs, &input.start, 0.0, 1.0, &params.options)?.end)?
     };
     let ranked = words::top(&p, RANKS);
-    let of = |p: &[f64]| ranked.iter().map(|&id| p[id as usize]).collect::<Vec<_>>();
-    let ranks = (1..=ranked.len()).map(|i| i as f64).collect();
-    let text = |ids: &[u32]| ids.iter().map(|&id| cx.corpus.token_text(id)).collect::<Vec<_>>();
+    let text = |id: u32| cx.corpus.token_text(id);
     let first = ranked.first().copied().unwrap_or_default();
-    let continued = words::continuation(course, model, drive, cx, first)?;
-    let mut parts = vec![
-        ("next".to_owned(), series(("rank", "probability"), ranks, vec![("p", of(&p)), ("p0", of(&p0))])),
-        ("next_words".to_owned(), Payload::Text(text(&ranked))),
-        ("continuation".to_owned(), Payload::Text(text(&continued))),
-    ];
-    if let Some(steering) = model.steering() {
-        let (plus, minus) = (&steering.plus, &steering.minus);
-        parts.push((
-            "mass".to_owned(),
-            numbers(vec![
-                ("plus", words::mass(&p, plus)),
-                ("minus", words::mass(&p, minus)),
-                ("plus0", words::mass(&p0, plus)),
-                ("minus0", words::mass(&p0, minus)),
-            ]),
-        ));
-        let mut classes = text(plus);
-        classes.push("|".to_owned());
-        classes.extend(text(minus));
-        parts.push(("classes".to_owned(), Payload::Text(classes)));
-    }
-    Ok(parts)
+    let continued = words::continuation(input, model, params, cx, first)?;
+    let next =
+        |&id: &u32| NextToken { token: text(id), probability: p[id as usize], unsteered: unsteered[id as usize] };
+    let class = |ids: &[u32]| SteeringClass {
+        tokens: ids.iter().map(|&id| text(id)).collect(),
+        probability: words::mass(&p, ids),
+        unsteered: words::mass(&unsteered, ids),
+    };
+    Ok(LanguageOutcome {
+        prompt: input.prompt.clone(),
+        next: ranked.iter().map(next).collect(),
+        continuation: continued.into_iter().map(text).collect(),
+        classes: model.steering().map(|s| SteeringClasses { plus: class(&s.plus), minus: class(&s.minus) }),
+    })
 }
 
 /// Where each token (or start) is carried, in the basis, at every depth looked at.
-fn paths(course: &Course<'_>, basis: &Basis, times: &[f64], states: &[Tensor]) -> Result<Payload> {
-    let labels: Vec<String> = times.iter().map(ToString::to_string).collect();
-    let mut places: Vec<Vec<f32>> = vec![vec![]; course.tokens.len()];
+fn paths(input: &FlowInput<'_>, basis: &Basis, times: &[f64], states: &[Tensor]) -> Result<FlowPaths> {
+    let mut places: Vec<Vec<f32>> = vec![vec![]; input.tokens.len()];
     for state in states {
-        for (path, row) in places.iter_mut().zip(course.rows(state)?) {
+        for (path, row) in places.iter_mut().zip(input.rows(state)?) {
             path.extend(basis.place(&row).iter().map(|v| *v as f32));
         }
     }
-    let dims = basis.components.len();
-    Ok(Payload::Bundle(
-        places
-            .into_iter()
-            .enumerate()
-            .map(|(i, xyz)| (i.to_string(), Payload::Points(Points { dims, xyz, labels: labels.clone() })))
-            .collect(),
-    ))
+    let shape = [places.len(), times.len(), basis.components.len()];
+    Ok(FlowPaths {
+        taus: times.to_vec().into(),
+        places: Array::new(shape, places.concat()).map_err(candle_core::Error::wrap)?,
+        explained: basis.components.iter().map(|c| c.explained).collect(),
+    })
 }
 
-fn solver(trace: &Trace) -> Vec<(String, Payload)> {
-    let flag = |f: fn(&crate::ode::Attempt) -> bool| {
-        trace.attempts.iter().map(|a| f64::from(u8::from(f(a)))).collect::<Vec<_>>()
+/// The policy as measurements have it.
+pub(super) fn step_policy(policy: Policy) -> StepPolicy {
+    match policy {
+        Policy::Interpolate => StepPolicy::Interpolate,
+        Policy::Clip => StepPolicy::Clip,
+    }
+}
+
+fn solver_use(options: &Options) -> SolverUse {
+    let method = options.method;
+    SolverUse {
+        method: method.id().to_owned(),
+        policy: step_policy(options.policy),
+        rtol: options.rtol,
+        atol: options.atol,
+        steps: options.steps,
+        is_adaptive: method.is_adaptive(),
+        order: method.order(),
+        evaluations_per_step: method.evaluations_per_step(options.policy) as u32,
+    }
+}
+
+fn solver_trace(trace: &Trace) -> SolverTrace {
+    let attempt = |a: &ode::Attempt| SolverAttempt {
+        t: a.t,
+        h: a.h,
+        error: a.error,
+        accepted: a.accepted,
+        growth_capped: a.growth_capped,
     };
-    let lines = vec![
-        ("h", trace.attempts.iter().map(|a| a.h).collect()),
-        ("error", trace.attempts.iter().map(|a| a.error).collect()),
-        ("accepted", flag(|a| a.accepted)),
-        ("capped", flag(|a| a.growth_capped)),
-    ];
-    let at = trace.attempts.iter().map(|a| a.t).collect();
-    vec![
-        ("trace".to_owned(), series(("depth τ", ""), at, lines)),
-        (
-            "solver".to_owned(),
-            numbers(vec![
-                ("h_init", trace.h_init),
-                ("d0", trace.d0),
-                ("d1", trace.d1),
-                ("d2", trace.d2),
-                ("nfe", trace.nfe as f64),
-                ("accepted", trace.accepted() as f64),
-                ("rejected", trace.rejected() as f64),
-            ]),
-        ),
-    ]
-}
-
-fn used(course: &Course<'_>, drive: &Drive) -> Vec<(String, Payload)> {
-    let (u, o) = (drive.u, &drive.options);
-    let numbers = numbers(vec![
-        ("u0", u[0]),
-        ("u1", u[1]),
-        ("u2", u[2]),
-        ("u3", u[3]),
-        ("alpha", drive.alpha),
-        ("rtol", o.rtol),
-        ("atol", o.atol),
-        ("steps", o.steps as f64),
-        ("token", course.token as f64),
-    ]);
-    let words = vec![o.method.id().to_owned(), o.policy.id().to_owned(), course.prompt.clone()];
-    vec![("used".to_owned(), numbers), ("used_words".to_owned(), Payload::Text(words))]
+    SolverTrace {
+        h_init: trace.h_init,
+        d0: trace.d0,
+        d1: trace.d1,
+        d2: trace.d2,
+        nfe: trace.nfe,
+        attempts: trace.attempts.iter().map(attempt).collect(),
+    }
 }

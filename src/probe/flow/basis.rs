@@ -1,7 +1,7 @@
 //! The plane or space that paths are drawn in. It belongs to the prompt, not to the control: moving a
 //! slider moves the paths, not the axes.
 
-use super::{Course, Drive};
+use super::{FlowInput, SolveParams};
 use crate::{
     analysis::pca::{self, PrincipalComponent},
     nn::{Result, Tensor},
@@ -24,21 +24,21 @@ impl Basis {
     /// The first three principal components of the displacements H(tau) - H(0) of all tokens, at u0 in
     /// {-1, 0, 1} (the other controls as asked) and four depths. Of displacements, because the tokens
     /// themselves lie far apart and would take the axes. In the plane: its own axes.
-    pub fn of(course: &Course<'_>, drive: &Drive) -> Result<Self> {
-        let starts = course.rows(&course.start)?;
+    pub fn of(input: &FlowInput<'_>, params: &SolveParams) -> Result<Self> {
+        let starts = input.rows(&input.start)?;
         let dims = starts.first().map_or(0, Vec::len);
         let options = Options { keep_states: true, ..Options::fixed(Method::Euler, STEPS) };
-        let (mut moved, mut followed) = (vec![], vec![starts[course.token].clone()]);
+        let (mut moved, mut followed) = (vec![], vec![starts[input.token].clone()]);
         for u0 in CONTROLS {
-            let law = course.law([u0, drive.u[1], drive.u[2], drive.u[3]], drive.alpha)?;
-            let solution = ode::solve(&law, &course.start, 0.0, 1.0, &options)?;
+            let rhs = input.rhs(params.at_u0(u0))?;
+            let solution = ode::solve(&rhs, &input.start, 0.0, 1.0, &options)?;
             for (_, state) in &solution.states[1..] {
-                let rows = course.rows(state)?;
-                followed.push(rows[course.token].clone());
+                let rows = input.rows(state)?;
+                followed.push(rows[input.token].clone());
                 moved.extend(rows.iter().zip(&starts).map(|(h, s)| minus(h, s)));
             }
         }
-        let components = if course.playground().is_some() {
+        let components = if input.planar_field().is_some() {
             axes(dims)
         } else {
             let refs: Vec<Vec<f32>> = moved.iter().map(|r| r.iter().map(|v| *v as f32).collect()).collect();
@@ -55,7 +55,7 @@ impl Basis {
         };
         let origin = vec![0.0; dims];
         let mut basis = Self { components, origin, reach: vec![] };
-        if course.playground().is_none() {
+        if input.planar_field().is_none() {
             basis.origin = mean_of(&starts);
         }
         let seen: Vec<Vec<f64>> = followed.iter().map(|h| basis.place(h)).collect();
@@ -112,13 +112,13 @@ fn mean_of(rows: &[Vec<f64>]) -> Vec<f64> {
 
 /// The states of a solve at these depths, the first of which is 0.
 pub fn states_at(
-    course: &Course<'_>,
-    law: &super::Law<'_>,
+    input: &FlowInput<'_>,
+    rhs: &super::Rhs<'_>,
     times: &[f64],
     options: &Options,
 ) -> Result<(ode::Trace, Vec<Tensor>, Tensor)> {
-    let solution = ode::solve_at(law, &course.start, 0.0, times.get(1..).unwrap_or_default(), options)?;
-    let mut states = vec![course.start.clone()];
+    let solution = ode::solve_at(rhs, &input.start, 0.0, times.get(1..).unwrap_or_default(), options)?;
+    let mut states = vec![input.start.clone()];
     states.extend(solution.states.into_iter().map(|(_, y)| y));
     Ok((solution.trace, states, solution.end))
 }

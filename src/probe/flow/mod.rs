@@ -27,7 +27,7 @@ use crate::{
     },
     nn::{Result, Tensor, host},
     ode::{Method, Options, Policy},
-    telemetry::{Args, Line, Payload, Series},
+    telemetry::Args,
 };
 
 /// What is asked for when nobody types a prompt.
@@ -36,8 +36,8 @@ const PROMPT: &str = "The tea was";
 const STARTS: usize = 12;
 const RING: f64 = 2.0;
 
-/// Anything that can be solved: `(t, state) -> velocity`.
-pub(super) type Law<'a> = Box<dyn Fn(f64, &Tensor) -> Result<Tensor> + 'a>;
+/// A right-hand side that can be solved: `(t, state) -> velocity`.
+pub(super) type Rhs<'a> = Box<dyn Fn(f64, &Tensor) -> Result<Tensor> + 'a>;
 
 pub(super) fn applies(model: &dyn Model) -> bool {
     model.flow().is_some()
@@ -45,13 +45,12 @@ pub(super) fn applies(model: &dyn Model) -> bool {
 
 /// How the flow is driven and solved, from the arguments; what they lack is as the runtime parameters stand.
 #[derive(Debug, Clone)]
-pub(super) struct Drive {
-    pub u: [f64; 4],
-    pub alpha: f64,
+pub(super) struct SolveParams {
+    pub control: FlowControl,
     pub options: Options,
 }
 
-impl Drive {
+impl SolveParams {
     fn of(args: &Args, standing: FlowControl) -> Result<Self> {
         let number = |name: &str, otherwise: f64| match args.get(name).and_then(Value::as_f64) {
             Some(x) if x.is_finite() => x,
@@ -74,24 +73,31 @@ impl Drive {
             max_attempts: 2000,
             ..Options::default()
         };
-        Ok(Self { u, alpha: number("alpha", standing.alpha), options })
+        let alpha = number("alpha", standing.alpha);
+        Ok(Self { control: FlowControl { u, alpha }, options })
+    }
+
+    /// The control with another u0.
+    pub fn at_u0(&self, u0: f64) -> FlowControl {
+        let [_, u1, u2, u3] = self.control.u;
+        FlowControl { u: [u0, u1, u2, u3], ..self.control }
     }
 
     /// In words, for `about`.
     fn describe(&self) -> String {
-        let o = &self.options;
+        let (o, [u0, u1, u2, u3]) = (&self.options, self.control.u);
         let how = if o.method.is_adaptive() {
             format!("{} ({}), rtol {:e}, atol {:e}", o.method.id(), o.policy.id(), o.rtol, o.atol)
         } else {
             format!("{} in {} steps", o.method.id(), o.steps)
         };
-        format!("u = ({}, {}, {}, {}), {how}", self.u[0], self.u[1], self.u[2], self.u[3])
+        format!("u = ({u0}, {u1}, {u2}, {u3}), {how}")
     }
 }
 
 /// What is carried: a prompt's hidden states, or points of the plane.
-pub(super) struct Course<'a> {
-    kind: Kind<'a>,
+pub(super) struct FlowInput<'a> {
+    target: Target<'a>,
     /// State at tau = 0: `(1, T, D)` of a prompt, `(N, 2)` of the plane.
     pub start: Tensor,
     pub ids: Vec<u32>,
@@ -101,28 +107,29 @@ pub(super) struct Course<'a> {
     pub token: usize,
 }
 
+/// What the flow belongs to.
 #[derive(Clone, Copy)]
-enum Kind<'a> {
+pub(super) enum Target<'a> {
     Words(&'a dyn LanguageFlow),
     Plane(&'a dyn PlanarFlow, PlanarField),
 }
 
-impl<'a> Course<'a> {
-    /// Course and drive of a question; it applies to the model ([`applies`]).
-    fn of(cx: &'a ProbeContext<'_>) -> Result<(Self, Drive)> {
+impl<'a> FlowInput<'a> {
+    /// Input and parameters of a question; it applies to the model ([`applies`]).
+    fn of(cx: &'a ProbeContext<'_>) -> Result<(Self, SolveParams)> {
         let model = match cx.model.flow() {
             Some(FlowModel::Language(model)) => model,
             Some(FlowModel::Planar(model)) => return Self::of_plane(model, cx),
             None => candle_core::bail!("this is a question for a model with a flow in it"),
         };
-        let drive = Drive::of(cx.args, model.control())?;
+        let params = SolveParams::of(cx.args, model.control())?;
         let prompt = match cx.args.get("prompt").map(ToString::to_string).filter(|t| !t.trim().is_empty()) {
             Some(typed) => typed,
             None if model.steering().is_some() => PROMPT.to_owned(),
             None => cx.corpus.decode(&cx.corpus.passage(0, 16)),
         };
-        let course = Self::of_words(model, cx, &prompt)?;
-        Ok((course, drive))
+        let input = Self::of_words(model, cx, &prompt)?;
+        Ok((input, params))
     }
 
     fn of_words(model: &'a dyn LanguageFlow, cx: &ProbeContext<'_>, prompt: &str) -> Result<Self> {
@@ -140,17 +147,17 @@ impl<'a> Course<'a> {
         let tokens = ids.iter().map(|&id| cx.corpus.token_text(id)).collect();
         let start = model.embed(&Tensor::from_slice(&ids, (1, ids.len()), cx.device)?)?.detach(); // (1,T,D)
         let token = followed(cx.args, ids.len());
-        Ok(Self { kind: Kind::Words(model), start, ids, tokens, prompt: prompt.to_owned(), token })
+        Ok(Self { target: Target::Words(model), start, ids, tokens, prompt: prompt.to_owned(), token })
     }
 
-    fn of_plane(model: &'a dyn PlanarFlow, cx: &ProbeContext<'_>) -> Result<(Self, Drive)> {
-        let drive = Drive::of(cx.args, model.control())?;
+    fn of_plane(model: &'a dyn PlanarFlow, cx: &ProbeContext<'_>) -> Result<(Self, SolveParams)> {
+        let params = SolveParams::of(cx.args, model.control())?;
         let text = |name: &str| cx.args.get(name).map(ToString::to_string).filter(|t| !t.is_empty());
         // `kind` too, where it does not say which sweep
-        let kind = match (text("field"), text("kind").and_then(|id| PlanarField::from_id(&id))) {
-            (None, kind) => kind.unwrap_or(model.default_field()),
+        let field = match (text("field"), text("kind").and_then(|id| PlanarField::from_id(&id))) {
+            (None, field) => field.unwrap_or(model.default_field()),
             (Some(id), _) => match PlanarField::from_id(&id) {
-                Some(kind) => kind,
+                Some(field) => field,
                 None => candle_core::bail!("there is no field `{id}` of the plane"),
             },
         };
@@ -163,17 +170,15 @@ impl<'a> Course<'a> {
         let start = Tensor::from_vec(ring, (STARTS, 2), cx.device)?.to_dtype(cx.model.params().dtype())?;
         let tokens = (0..STARTS).map(|i| format!("start {i}")).collect();
         let token = followed(cx.args, STARTS);
-        let kind = Kind::Plane(model, kind);
-        Ok((Self { kind, start, ids: vec![], tokens, prompt: String::new(), token }, drive))
+        let target = Target::Plane(model, field);
+        Ok((Self { target, start, ids: vec![], tokens, prompt: String::new(), token }, params))
     }
 
-    /// The law at a control and a multiplier of the field; depth runs from 0 to 1 (in the plane: over
-    /// the whole time).
-    pub fn law(&self, u: [f64; 4], alpha: f64) -> Result<Law<'a>> {
-        let control = FlowControl { u, alpha };
-        let field = match self.kind {
-            Kind::Words(model) => model.field(control)?,
-            Kind::Plane(model, kind) => model.field(kind, control),
+    /// The right-hand side at a control; depth runs from 0 to 1 (in the plane: over the whole time).
+    pub fn rhs(&self, control: FlowControl) -> Result<Rhs<'a>> {
+        let field = match self.target {
+            Target::Words(model) => model.field(control)?,
+            Target::Plane(model, field) => model.field(field, control),
         };
         Ok(Box::new(move |t, y| field.at(t, y)))
     }
@@ -184,25 +189,29 @@ impl<'a> Course<'a> {
         Ok(host::to_f64(state)?.chunks(dims).map(<[f64]>::to_vec).collect())
     }
 
+    pub fn target(&self) -> Target<'a> {
+        self.target
+    }
+
     /// The model, where words come out at the end.
     pub fn model(&self) -> Option<&'a dyn LanguageFlow> {
-        match self.kind {
-            Kind::Words(model) => Some(model),
-            Kind::Plane(..) => None,
+        match self.target {
+            Target::Words(model) => Some(model),
+            Target::Plane(..) => None,
         }
     }
 
-    pub fn playground(&self) -> Option<PlanarField> {
-        match self.kind {
-            Kind::Words(_) => None,
-            Kind::Plane(_, kind) => Some(kind),
+    pub fn planar_field(&self) -> Option<PlanarField> {
+        match self.target {
+            Target::Words(_) => None,
+            Target::Plane(_, field) => Some(field),
         }
     }
 
     fn describe(&self) -> String {
-        match self.kind {
-            Kind::Words(_) => format!("\"{}\"", self.prompt),
-            Kind::Plane(_, kind) => format!("{} starts in the field {}", self.tokens.len(), kind.id()),
+        match self.target {
+            Target::Words(_) => format!("\"{}\"", self.prompt),
+            Target::Plane(_, field) => format!("{} starts in the field {}", self.tokens.len(), field.id()),
         }
     }
 }
@@ -212,19 +221,4 @@ fn followed(args: &Args, n: usize) -> usize {
     let asked = args.get("token").and_then(Value::as_f64).unwrap_or(-1.0);
     let at = if asked < 0.0 { n as f64 + asked } else { asked };
     (at.max(0.0) as usize).min(n.saturating_sub(1))
-}
-
-/// A series of named lines.
-pub(super) fn series(labels: (&str, &str), x: Vec<f64>, lines: Vec<(&str, Vec<f64>)>) -> Payload {
-    Payload::Series(Series {
-        x_label: labels.0.to_owned(),
-        y_label: labels.1.to_owned(),
-        x,
-        lines: lines.into_iter().map(|(name, y)| Line { name: name.to_owned(), y }).collect(),
-    })
-}
-
-/// Named single numbers: a series with one point.
-pub(super) fn numbers(named: Vec<(&str, f64)>) -> Payload {
-    series(("", ""), vec![0.0], named.into_iter().map(|(n, v)| (n, vec![v])).collect())
 }

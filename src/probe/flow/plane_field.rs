@@ -1,11 +1,17 @@
 //! The field itself in the plane that paths are drawn in: arrows for the particles.
 
-use super::{Course, basis::Basis, basis::states_at, numbers};
+use super::{
+    FlowInput,
+    basis::{Basis, states_at},
+};
 use crate::{
     config::Value,
     nn::{Result, Tensor, host},
     probe::{Finding, Probe, ProbeContext},
-    telemetry::{Matrix, Payload, channels},
+    telemetry::{
+        Array,
+        measurements::{self, FieldExtent},
+    },
 };
 
 /// Cells along each side unless asked otherwise, and at most.
@@ -18,7 +24,7 @@ const PLAYGROUND: f64 = 3.2;
 
 /// Arguments as `flow`'s, and `tau` (0), `cells` a side (16). The followed token's state is moved over
 /// the plane through where it is at that depth; all other tokens stay on their paths. What the velocity
-/// has outside the plane is not shown.
+/// has outside the plane is not shown. Makes a [`measurements::FlowField`].
 pub struct FlowField;
 
 impl Probe for FlowField {
@@ -31,24 +37,24 @@ impl Probe for FlowField {
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let (course, drive) = Course::of(cx)?;
+        let (input, params) = FlowInput::of(cx)?;
         let number = |name: &str, otherwise: f64| {
             cx.args.get(name).and_then(Value::as_f64).filter(|x| x.is_finite()).unwrap_or(otherwise)
         };
         let tau = number("tau", 0.0).clamp(0.0, 1.0);
         let n = (number("cells", CELLS as f64).max(2.0) as usize).min(MOST);
-        let law = course.law(drive.u, drive.alpha)?;
-        let basis = Basis::of(&course, &drive)?;
+        let rhs = input.rhs(params.control)?;
+        let basis = Basis::of(&input, &params)?;
         let state = if tau > 0.0 {
-            let (_, mut states, _) = states_at(&course, &law, &[0.0, tau], &drive.options)?;
-            states.pop().unwrap_or_else(|| course.start.clone())
+            let (_, mut states, _) = states_at(&input, &rhs, &[0.0, tau], &params.options)?;
+            states.pop().unwrap_or_else(|| input.start.clone())
         } else {
-            course.start.clone()
+            input.start.clone()
         };
-        let row = course.rows(&state)?.swap_remove(course.token);
+        let row = input.rows(&state)?.swap_remove(input.token);
         let here = basis.place(&row);
-        let extent = extent(&course, &basis, &here);
-        let [x0, x1, y0, y1] = extent;
+        let extent = extent(&input, &basis, &here);
+        let FieldExtent { x0, x1, y0, y1 } = extent;
         let mut offsets = Vec::with_capacity(n * n);
         for iy in 0..n {
             for ix in 0..n {
@@ -56,43 +62,32 @@ impl Probe for FlowField {
                 offsets.push(basis.offset([at(x0, x1, ix) - here[0], at(y0, y1, iy) - here[1]]));
             }
         }
-        let velocities = velocities(&course, &law, tau, &state, &offsets)?;
+        let velocities = velocities(&input, &rhs, tau, &state, &offsets)?;
         let (dx, dy): (Vec<f32>, Vec<f32>) =
             velocities.iter().map(|v| basis.along(v)).map(|[x, y]| (x as f32, y as f32)).unzip();
-        let matrix = |data| {
-            let (row_label, col_label) = ("second component".into(), "first component".into());
-            Payload::Matrix(Matrix { rows: n, cols: n, data, row_label, col_label })
-        };
-        Ok(vec![Finding {
-            channel: channels::FLOW_FIELD,
-            about: format!("{}, token {}, τ = {tau}, {}", course.describe(), course.token, drive.describe()),
-            tokens: course.tokens.clone(),
-            payload: Payload::Bundle(vec![
-                ("dx".into(), matrix(dx)),
-                ("dy".into(), matrix(dy)),
-                ("extent".into(), numbers(vec![("x0", x0), ("x1", x1), ("y0", y0), ("y1", y1)])),
-                ("at".into(), numbers(vec![("x", here[0]), ("y", here[1]), ("tau", tau)])),
-            ]),
-        }])
+        let grid = |data| Array::new([n, n], data).map_err(candle_core::Error::wrap);
+        let field = measurements::FlowField { tau, at: [here[0], here[1]], extent, dx: grid(dx)?, dy: grid(dy)? };
+        let about = format!("{}, token {}, τ = {tau}, {}", input.describe(), input.token, params.describe());
+        Ok(vec![Finding::new(field, about, input.tokens)])
     }
 }
 
-/// A square around the followed token's paths: x0, x1, y0, y1.
-fn extent(course: &Course<'_>, basis: &Basis, here: &[f64]) -> [f64; 4] {
-    if course.playground().is_some() {
-        return [-PLAYGROUND, PLAYGROUND, -PLAYGROUND, PLAYGROUND];
+/// A square around the followed token's paths.
+fn extent(input: &FlowInput<'_>, basis: &Basis, here: &[f64]) -> FieldExtent {
+    if input.planar_field().is_some() {
+        return FieldExtent { x0: -PLAYGROUND, x1: PLAYGROUND, y0: -PLAYGROUND, y1: PLAYGROUND };
     }
     let (low, high): (Vec<f64>, Vec<f64>) =
         basis.reach.iter().zip(here).map(|((low, high), at)| (low.min(*at), high.max(*at))).unzip();
     let half = (0..2).map(|i| 0.5 * (high[i] - low[i])).fold(1e-6, f64::max) * (1.0 + 2.0 * MARGIN);
     let middle = |i: usize| 0.5 * (low[i] + high[i]);
-    [middle(0) - half, middle(0) + half, middle(1) - half, middle(1) + half]
+    FieldExtent { x0: middle(0) - half, x1: middle(0) + half, y0: middle(1) - half, y1: middle(1) + half }
 }
 
 /// The followed row's velocity with each of these offsets added to it.
 fn velocities(
-    course: &Course<'_>,
-    law: &super::Law<'_>,
+    input: &FlowInput<'_>,
+    rhs: &super::Rhs<'_>,
     tau: f64,
     state: &Tensor,
     offsets: &[Vec<f64>],
@@ -100,18 +95,18 @@ fn velocities(
     let dims = offsets.first().map_or(0, Vec::len);
     let flat: Vec<f64> = offsets.iter().flatten().copied().collect();
     let device = state.device();
-    if course.playground().is_some() {
-        let row = state.narrow(0, course.token, 1)?; // (1, 2)
+    if input.planar_field().is_some() {
+        let row = state.narrow(0, input.token, 1)?; // (1, 2)
         let moved = Tensor::from_vec(flat, (offsets.len(), dims), device)?.to_dtype(state.dtype())?;
-        let all = law(tau, &moved.broadcast_add(&row)?)?; // (cells, 2)
+        let all = rhs(tau, &moved.broadcast_add(&row)?)?; // (cells, 2)
         return Ok(host::to_f64(&all)?.chunks(dims).map(<[f64]>::to_vec).collect());
     }
     // Attention looks back only: what comes after the followed token plays no part.
-    let t = course.token + 1;
+    let t = input.token + 1;
     let before = state.narrow(1, 0, t)?.broadcast_as((offsets.len(), t, dims))?.contiguous()?; // (cells, t, D)
     let moved = Tensor::from_vec(flat, (offsets.len(), 1, dims), device)?.to_dtype(state.dtype())?;
-    let own = (before.narrow(1, course.token, 1)? + moved)?;
-    let all = if course.token == 0 { own } else { Tensor::cat(&[&before.narrow(1, 0, course.token)?, &own], 1)? };
-    let velocity = law(tau, &all)?.narrow(1, course.token, 1)?;
+    let own = (before.narrow(1, input.token, 1)? + moved)?;
+    let all = if input.token == 0 { own } else { Tensor::cat(&[&before.narrow(1, 0, input.token)?, &own], 1)? };
+    let velocity = rhs(tau, &all)?.narrow(1, input.token, 1)?;
     Ok(host::to_f64(&velocity)?.chunks(dims).map(<[f64]>::to_vec).collect())
 }

@@ -1,5 +1,5 @@
-//! Sweeps: one thing turned through its range, measured in pieces so that a run goes on meanwhile.
-//! This file asks for the pieces and puts them together; what is measured stands in the files beside.
+//! Sweeps: one thing turned through its range, measured point by point so that a run goes on meanwhile.
+//! This file asks for the points and puts them together; what is measured stands in the files beside.
 
 pub(super) mod classes;
 mod frozen_model;
@@ -7,37 +7,33 @@ mod gradients;
 mod latency;
 mod solvers;
 
-use std::{collections::BTreeMap, sync::Mutex};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    sync::Mutex,
+};
 
-use super::{Course, Drive, numbers, series};
+use super::{FlowInput, SolveParams};
 use crate::{
     config::Value,
     models::Model,
     nn::{Result, host, params},
     probe::{Finding, Probe, ProbeContext},
-    telemetry::{Args, Payload, channels},
+    telemetry::{Args, Measurement, Payload, measurements::SweepProgress, number::Numbers},
 };
 
-/// Kinds in the order of the interface, with their channels.
-pub const KINDS: [(&str, &str); 8] = [
-    ("nfe", channels::FLOW_SWEEP_NFE),
-    ("tolerance", channels::FLOW_SWEEP_TOLERANCE),
-    ("invariance", channels::FLOW_SWEEP_INVARIANCE),
-    ("class", channels::FLOW_SWEEP_CLASS),
-    ("layers", channels::FLOW_SWEEP_LAYERS),
-    ("latency", channels::FLOW_SWEEP_LATENCY),
-    ("gradient_error", channels::FLOW_SWEEP_GRADIENT_ERROR),
-    ("gradient_memory", channels::FLOW_SWEEP_GRADIENT_MEMORY),
-];
+/// Kinds in the order of the interface; each has a measurement of its own.
+const KINDS: [&str; 8] =
+    ["nfe", "tolerance", "invariance", "class", "layers", "latency", "gradient_error", "gradient_memory"];
 
 /// Arguments that say how much of a sweep is wanted, and not of what.
 const HOW_FAR: [&str; 2] = ["upto", "begin"];
 
-/// Arguments: `kind` of [`KINDS`], `upto` (pieces wanted; all if there is none), `begin`, and `flow`'s.
-/// Answers a bundle: `kind`, `sweep` (a series over all of x; a piece not wanted yet is a gap) and
-/// `progress`. Who wants to watch asks for one piece more at a time; who wants to stop does not ask
-/// again. What is asked for by pieces is of one model throughout, as it was at the last `begin`. Pieces
-/// measured on the same weights with the same arguments are remembered.
+/// Arguments: `kind` of [`KINDS`], `upto` (points wanted; all if there is none), `begin`, and `flow`'s. Makes
+/// the sweep's measurement ([`FlowSweepNfe`](crate::telemetry::measurements::FlowSweepNfe) and its like),
+/// whose lists are as long as the range; a point not wanted yet is NaN. Who wants to watch asks for one
+/// point more at a time; who wants to stop does not ask again. What is asked for point by point is of one
+/// model throughout, as it was at the last `begin`. Points measured on the same weights with the same
+/// arguments are remembered.
 pub struct FlowSweep;
 
 impl Probe for FlowSweep {
@@ -51,11 +47,11 @@ impl Probe for FlowSweep {
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let wanted = cx.args.get("kind").map_or("nfe".to_owned(), ToString::to_string);
-        let Some((kind, channel)) = KINDS.into_iter().find(|(k, _)| *k == wanted) else {
-            candle_core::bail!("there is no sweep `{wanted}`; there are {}", KINDS.map(|(k, _)| k).join(", "))
+        let Some(kind) = KINDS.into_iter().find(|k| *k == wanted) else {
+            candle_core::bail!("there is no sweep `{wanted}`; there are {}", KINDS.join(", "))
         };
         let Some(upto) = cx.args.get("upto").and_then(Value::as_f64).filter(|n| *n >= 0.0) else {
-            return Ok(vec![measured(cx, (kind, channel), usize::MAX)?.0]);
+            return Ok(vec![measured(cx, kind, usize::MAX)?.0]);
         };
         let question = frozen_model::question(cx, kind);
         let begins = cx.args.get("begin") == Some(&Value::Switch(true));
@@ -63,7 +59,7 @@ impl Probe for FlowSweep {
             Some(model) => model,
             None => frozen_model::copy(cx)?,
         };
-        let (found, is_all) = measured(&ProbeContext { model: model.as_mut(), ..*cx }, (kind, channel), upto as usize)?;
+        let (found, is_all) = measured(&ProbeContext { model: model.as_mut(), ..*cx }, kind, upto as usize)?;
         if !is_all {
             frozen_model::keep(question, model);
         }
@@ -71,68 +67,87 @@ impl Probe for FlowSweep {
     }
 }
 
-/// So many pieces of a sweep, and whether that is all of it.
-fn measured(cx: &ProbeContext<'_>, (kind, channel): (&str, &'static str), upto: usize) -> Result<(Finding, bool)> {
-    let (course, drive) = Course::of(cx)?;
-    let sweep = of_kind(kind, &course, &drive, cx)?;
-    let total = sweep.x.len();
-    let upto = upto.min(total);
+/// So many points of a sweep, and whether that is all of it.
+fn measured(cx: &ProbeContext<'_>, kind: &str, upto: usize) -> Result<(Finding, bool)> {
+    let (input, params) = FlowInput::of(cx)?;
+    let sweep = of_kind(kind, &input, &params, cx)?;
+    let total = sweep.total;
+    let done = upto.min(total);
     let key = key(cx.model, cx.args, kind)?;
     let mut known = remembered(key);
-    for i in 0..upto {
-        if let std::collections::btree_map::Entry::Vacant(place) = known.entry(i) {
-            place.insert((sweep.measure)(i)?);
+    for i in 0..done {
+        if let Entry::Vacant(entry) = known.entry(i) {
+            entry.insert((sweep.measure)(i)?);
         }
     }
     remember(key, &known);
-    let pieces: Vec<Option<&Vec<f64>>> = (0..total).map(|i| known.get(&i).filter(|_| i < upto)).collect();
-    let lines = (sweep.lines)(&pieces);
-    let lines = lines.iter().map(|(name, y)| (name.as_str(), y.clone())).collect();
+    known.retain(|i, _| *i < done);
     let found = Finding {
-        channel,
-        about: format!("{}, {upto} of {total} points", sweep.about),
-        tokens: course.tokens.clone(),
-        payload: Payload::Bundle(vec![
-            ("kind".into(), Payload::Text(vec![kind.to_owned()])),
-            ("sweep".into(), series(sweep.labels, sweep.x, lines)),
-            ("progress".into(), numbers(vec![("done", upto as f64), ("total", total as f64)])),
-        ]),
+        channel: sweep.channel,
+        about: format!("{}, {done} of {total} points", sweep.about),
+        tokens: input.tokens.clone(),
+        payload: (sweep.assemble)(&Columns { points: known, progress: SweepProgress { done, total } }),
     };
-    Ok((found, upto == total))
+    Ok((found, done == total))
 }
 
-/// What to measure at each x, and how the measured columns become lines.
+/// What to measure at each point of a range, and how the measured columns become a measurement.
 pub(super) struct Sweep<'a> {
+    channel: &'static str,
     about: String,
-    labels: (&'static str, &'static str),
-    x: Vec<f64>,
-    /// The columns of piece i.
+    /// Points of the range.
+    total: usize,
+    /// The columns of point i.
     measure: Box<dyn Fn(usize) -> Result<Vec<f64>> + 'a>,
-    lines: Lines,
+    assemble: Box<dyn Fn(&Columns) -> Payload + 'a>,
 }
 
-/// From the columns of each piece (none where it was not measured) to named lines over x.
-type Lines = Box<dyn Fn(&[Option<&Vec<f64>>]) -> Vec<(String, Vec<f64>)>>;
-
-/// One line a column, in order.
-fn columns(names: Vec<String>) -> Lines {
-    Box::new(move |pieces| names.iter().enumerate().map(|(i, name)| (name.clone(), column(pieces, i))).collect())
+impl<'a> Sweep<'a> {
+    fn new<M: Measurement>(
+        about: String,
+        total: usize,
+        measure: impl Fn(usize) -> Result<Vec<f64>> + 'a,
+        assemble: impl Fn(&Columns) -> M + 'a,
+    ) -> Self {
+        Self {
+            channel: M::CHANNEL,
+            about,
+            total,
+            measure: Box::new(measure),
+            assemble: Box::new(move |columns| assemble(columns).into_payload()),
+        }
+    }
 }
 
-fn column(pieces: &[Option<&Vec<f64>>], i: usize) -> Vec<f64> {
-    pieces.iter().map(|p| p.and_then(|p| p.get(i)).copied().unwrap_or(f64::NAN)).collect()
+/// The columns of every point that was measured.
+struct Columns {
+    points: Points,
+    progress: SweepProgress,
 }
 
-fn of_kind<'a>(kind: &str, course: &'a Course<'_>, drive: &Drive, cx: &'a ProbeContext<'_>) -> Result<Sweep<'a>> {
+impl Columns {
+    /// One column over the whole range, NaN where nothing was measured.
+    fn column(&self, i: usize) -> Numbers {
+        let value = |point: usize| self.points.get(&point).and_then(|p| p.get(i)).copied().unwrap_or(f64::NAN);
+        (0..self.progress.total).map(value).collect()
+    }
+}
+
+fn of_kind<'a>(
+    kind: &str,
+    input: &'a FlowInput<'_>,
+    params: &SolveParams,
+    cx: &'a ProbeContext<'_>,
+) -> Result<Sweep<'a>> {
     Ok(match kind {
-        "nfe" => solvers::evaluations(course, drive),
-        "tolerance" => solvers::tolerance(course, drive),
-        "invariance" => solvers::invariance(course, drive),
-        "class" => classes::class(course, drive, cx)?,
-        "layers" => classes::layers(course, drive, cx)?,
-        "gradient_error" => gradients::gradients(course, drive, gradients::What::Error)?,
-        "gradient_memory" => gradients::gradients(course, drive, gradients::What::Memory)?,
-        _ => latency::latency(course, cx)?,
+        "nfe" => solvers::evaluations(input, params),
+        "tolerance" => solvers::tolerance(input, params),
+        "invariance" => solvers::invariance(input, params),
+        "class" => classes::class(input, params, cx)?,
+        "layers" => classes::layers(input, params, cx)?,
+        "gradient_error" => gradients::error(input, params)?,
+        "gradient_memory" => gradients::memory(input, params)?,
+        _ => latency::latency(input, cx)?,
     })
 }
 
@@ -141,23 +156,23 @@ fn spread(low: f64, high: f64, n: usize) -> Vec<f64> {
     (0..n).map(|i| low + (high - low) * i as f64 / (n - 1).max(1) as f64).collect()
 }
 
-/// The columns of each piece that was measured.
-type Pieces = BTreeMap<usize, Vec<f64>>;
+/// The columns of each point that was measured.
+type Points = BTreeMap<usize, Vec<f64>>;
 
-/// Pieces by what they were measured on. A few sweeps are kept; the oldest goes first.
-static REMEMBERED: Mutex<Vec<(u64, Pieces)>> = Mutex::new(vec![]);
-const KEPT: usize = 12;
+/// Points by what they were measured on. A few sweeps are remembered; the oldest is forgotten first.
+static REMEMBERED: Mutex<Vec<(u64, Points)>> = Mutex::new(vec![]);
+const MOST_REMEMBERED: usize = 12;
 
-fn remembered(key: u64) -> Pieces {
+fn remembered(key: u64) -> Points {
     let all = REMEMBERED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    all.iter().find(|(k, _)| *k == key).map(|(_, pieces)| pieces.clone()).unwrap_or_default()
+    all.iter().find(|(k, _)| *k == key).map(|(_, points)| points.clone()).unwrap_or_default()
 }
 
-fn remember(key: u64, pieces: &Pieces) {
+fn remember(key: u64, points: &Points) {
     let mut all = REMEMBERED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     all.retain(|(k, _)| *k != key);
-    all.push((key, pieces.clone()));
-    if all.len() > KEPT {
+    all.push((key, points.clone()));
+    if all.len() > MOST_REMEMBERED {
         all.remove(0);
     }
 }

@@ -1,7 +1,7 @@
 //! What comes out at the end of a flow: the next word's distribution, how much of it each class has,
 //! and how the text goes on.
 
-use super::{Course, Drive};
+use super::{FlowInput, SolveParams};
 use crate::{
     corpus::{Corpus, generated::steering::GOOD},
     models::capabilities::LanguageFlow,
@@ -65,16 +65,16 @@ pub fn top(p: &[f64], count: usize) -> Vec<u32> {
 /// token. Further tokens are carried as the model was trained: in its own Euler steps, so that a fine
 /// tolerance does not cost as many times over.
 pub fn continuation(
-    course: &Course<'_>,
+    input: &FlowInput<'_>,
     model: &dyn LanguageFlow,
-    drive: &Drive,
+    params: &SolveParams,
     cx: &ProbeContext<'_>,
     first: u32,
 ) -> Result<Vec<u32>> {
-    let law = course.law(drive.u, drive.alpha)?;
+    let rhs = input.rhs(params.control)?;
     let options = Options::fixed(Method::Euler, model.training_steps());
     let mut said = vec![first];
-    let mut ids = course.ids.clone();
+    let mut ids = input.ids.clone();
     while said.len() < WORDS && ids.len() + 1 < model.positions() {
         let Some(&newest) = said.last() else { break };
         if matches!(cx.corpus.token_text(newest).as_str(), "." | "?" | "!" | "¶") {
@@ -82,7 +82,7 @@ pub fn continuation(
         }
         ids.push(newest);
         let start = model.embed(&Tensor::from_slice(&ids, (1, ids.len()), cx.device)?)?.detach();
-        let solution = ode::solve(&law, &start, 0.0, 1.0, &options)?;
+        let solution = ode::solve(&rhs, &start, 0.0, 1.0, &options)?;
         let p = next(model, &solution.end)?;
         said.extend(top(&p, 1));
     }

@@ -15,6 +15,7 @@ mod attention_maps;
 mod bdh_dynamics;
 mod causality;
 mod concept_search;
+mod flow;
 mod graph_modularity;
 mod graph_neuron;
 mod merging;
@@ -32,6 +33,13 @@ pub use bdh_dynamics::{BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, Cons
 pub use causality::{Causality, LeakyUpsample, LikelyToken, Predictions};
 pub use concept_search::{
     ConceptNoun, ConceptSearch, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch, SplitCorrelations,
+};
+pub use flow::{
+    ClaimedContinuations, ClassCurves, ClassShares, ClassTokens, ControlCurve, FieldExtent, FlowAlong, FlowAnswer,
+    FlowClaims, FlowControl, FlowField, FlowMotion, FlowOutcome, FlowPaths, FlowSweepClass, FlowSweepGradientError,
+    FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance,
+    GradientCurve, GradientMethod, LanguageOutcome, NextToken, NfeCurve, PlanarOutcome, SolverAttempt, SolverTrace,
+    SolverUse, SteeringClass, SteeringClasses, StepPolicy, SweepProgress, ToleranceCurve,
 };
 pub use graph_modularity::{GraphModularity, ModularityAtStep};
 pub use graph_neuron::{GraphNeuron, Partner, TokenScore};
@@ -109,6 +117,18 @@ measurements! {
     Merging,
     TextLosses,
     ConceptSearch,
+    FlowAnswer,
+    FlowField,
+    FlowAlong,
+    FlowSweepNfe,
+    FlowSweepTolerance,
+    FlowSweepInvariance,
+    FlowSweepClass,
+    FlowSweepLayers,
+    FlowSweepLatency,
+    FlowSweepGradientError,
+    FlowSweepGradientMemory,
+    FlowClaims,
 }
 
 /// Implements [`Measurement`] for a struct of this folder.

@@ -1,17 +1,17 @@
 //! Every view, one a file, and the one list of them.
 
-use std::{ops::Deref, sync::Arc};
+use std::ops::Deref;
 
 use eframe::egui::{Rect, Ui};
 
 use super::{
     mirror::Mirror,
-    questions::{Freshness, Moment, Questions, same_run},
+    questions::{Freshness, Moment, Questions},
     theme::Theme,
 };
 use crate::{
     config::{Config, Knob, Value},
-    telemetry::{Args, Command, Measurement, Question, RunInfo, RunState, Sample},
+    telemetry::{Args, Command, Measurement, Question, RunState, Sample},
 };
 
 pub mod accuracy;
@@ -46,7 +46,7 @@ pub struct Selection {
     /// The synapse in focus.
     pub synapse: Option<synapses::Synapse>,
     /// What the ODE flow is asked with.
-    pub flow: flow::Dials,
+    pub flow: flow::FlowSettings,
 }
 
 /// What a view sees and may do during one frame.
@@ -117,17 +117,19 @@ impl<'a> ViewCx<'a> {
     /// answer. `variant`: `None` for all. Every view that shows `M` calls this in each frame; only the
     /// first one asks.
     pub fn keep_fresh<M: Measurement>(&mut self, variant: Option<usize>, args: Args, freshness: Freshness) {
-        if !self.can_ask() {
-            return;
+        if self.can_ask() && self.is_due::<M>(variant, &args, freshness) {
+            self.request::<M>(variant, args);
         }
+    }
+
+    /// Whether the question of `M` was never put so, or its answer is no longer fresh.
+    pub fn is_due<M: Measurement>(&self, variant: Option<usize>, args: &Args, freshness: Freshness) -> bool {
         let moment = Moment {
             follow: self.follow,
             scheduled: self.newest_scheduled::<M>(variant),
             is_measured: self.sample(M::CHANNEL).is_some(),
         };
-        if self.questions.is_due((M::PROBE, variant), &args, freshness, self.mirror, &moment) {
-            self.request::<M>(variant, args);
-        }
+        self.questions.is_due((M::PROBE, variant), args, freshness, self.mirror, &moment)
     }
 
     /// Puts the question of `M` now; returns its number.
@@ -253,35 +255,6 @@ impl<M> Deref for Measured<'_, M> {
 
     fn deref(&self) -> &M {
         self.value
-    }
-}
-
-/// Which run a view has seen, so that it asks each run once for what does not come by itself.
-#[derive(Debug, Clone, Default)]
-pub struct RunTracker {
-    run: Option<Arc<RunInfo>>,
-    asked: bool,
-}
-
-impl RunTracker {
-    /// True in the first frame of a run.
-    pub fn new_run(&mut self, mirror: &Mirror) -> bool {
-        let same = same_run(&self.run, &mirror.info);
-        if !same {
-            *self = Self { run: mirror.info.clone(), asked: false };
-        }
-        !same
-    }
-
-    /// Asks `probe` once a run, if nothing is on its channel and the run stands still (while it
-    /// trains, the schedule will bring it).
-    pub fn ask_if_missing(&mut self, cx: &mut ViewCx<'_>, channel: &str, probe: &str) {
-        self.new_run(cx.mirror);
-        let still = matches!(cx.mirror.state, Some(RunState::Paused | RunState::Finished));
-        if still && !self.asked && cx.sample(channel).is_none() {
-            self.asked = true;
-            cx.ask(probe, Some(cx.selection.variant), Args::new());
-        }
     }
 }
 

@@ -5,7 +5,14 @@
 use candle_core::{Device, Result, Tensor};
 use orrery::{
     ode::{Method, Options, Policy, solve},
-    telemetry::{Line, Matrix, Payload, Points, Series},
+    telemetry::{
+        Array,
+        measurements::{
+            ClaimedContinuations, ClassShares, ClassTokens, FieldExtent, FlowAlong, FlowAnswer, FlowClaims,
+            FlowControl, FlowField, FlowMotion, FlowOutcome, FlowPaths, FlowSweepNfe, LanguageOutcome, NextToken,
+            NfeCurve, SolverAttempt, SolverTrace, SolverUse, SteeringClass, SteeringClasses, StepPolicy, SweepProgress,
+        },
+    },
 };
 
 pub const TOKENS: [&str; 5] = ["yesterday", "the", "old", "bridge", "was"];
@@ -95,114 +102,75 @@ fn words(last: [f64; 3]) -> Vec<f64> {
     all.into_iter().map(|p| p / sum).collect()
 }
 
-fn series(x_label: &str, y_label: &str, x: Vec<f64>, lines: Vec<(&str, Vec<f64>)>) -> Payload {
-    let lines = lines.into_iter().map(|(name, y)| Line { name: name.into(), y }).collect();
-    Payload::Series(Series { x_label: x_label.into(), y_label: y_label.into(), x, lines })
+fn step_policy(policy: Policy) -> StepPolicy {
+    match policy {
+        Policy::Interpolate => StepPolicy::Interpolate,
+        Policy::Clip => StepPolicy::Clip,
+    }
 }
 
-fn numbers(of: &[(&str, f64)]) -> Payload {
-    series("", "", vec![0.0], of.iter().map(|(n, v)| (*n, vec![*v])).collect())
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|w| (*w).to_owned()).collect()
 }
 
-fn text<'t>(words: impl IntoIterator<Item = &'t str>) -> Payload {
-    Payload::Text(words.into_iter().map(str::to_owned).collect())
-}
-
-/// The payload of `flow.answer`.
-pub fn answer(asked: &Asked) -> Payload {
+pub fn answer(asked: &Asked) -> FlowAnswer {
     let (times, states, trace) = solved(asked);
     let (_, unsteered, _) = solved(&Asked { u: [0.0; 4], ..*asked });
     let (p, p0) = (words(states[states.len() - 1][N - 1]), words(unsteered[unsteered.len() - 1][N - 1]));
     let mut order: Vec<usize> = (0..WORDS.len()).collect();
     order.sort_by(|a, b| p[*b].total_cmp(&p[*a]));
-    let ranks: Vec<f64> = (0..WORDS.len()).map(|i| i as f64).collect();
-    let class = |p: &[f64], c: usize| p[c * 4..c * 4 + 4].iter().sum::<f64>();
-    let column = |f: &dyn Fn(&orrery::ode::Attempt) -> f64| trace.attempts.iter().map(f).collect::<Vec<f64>>();
-    let flag = f64::from;
-    let u = asked.u;
-    Payload::Bundle(vec![
-        (
-            "next".into(),
-            series(
-                "rank",
-                "p",
-                ranks,
-                vec![("p", order.iter().map(|i| p[*i]).collect()), ("p0", order.iter().map(|i| p0[*i]).collect())],
-            ),
-        ),
-        ("next_words".into(), text(order.iter().map(|i| WORDS[*i]))),
-        (
-            "mass".into(),
-            numbers(&[
-                ("plus", class(&p, 0)),
-                ("minus", class(&p, 1)),
-                ("plus0", class(&p0, 0)),
-                ("minus0", class(&p0, 1)),
-            ]),
-        ),
-        ("continuation".into(), text([WORDS[order[0]], ".", "the", "tea", "was", WORDS[order[1]]])),
-        ("classes".into(), text(WORDS[..4].iter().copied().chain(["|"]).chain(WORDS[4..8].iter().copied()))),
-        ("paths".into(), paths(&times, &states)),
-        (
-            "basis".into(),
-            series("component", "share", vec![1.0, 2.0, 3.0], vec![("explained", vec![0.58, 0.33, 0.09])]),
-        ),
-        (
-            "trace".into(),
-            series(
-                "tau",
-                "",
-                column(&|a| a.t),
-                vec![
-                    ("h", column(&|a| a.h)),
-                    ("error", column(&|a| a.error)),
-                    ("accepted", column(&|a| flag(a.accepted))),
-                    ("capped", column(&|a| flag(a.growth_capped))),
-                ],
-            ),
-        ),
-        (
-            "solver".into(),
-            numbers(&[
-                ("h_init", trace.h_init),
-                ("d0", trace.d0),
-                ("d1", trace.d1),
-                ("d2", trace.d2),
-                ("nfe", trace.nfe as f64),
-                ("accepted", trace.accepted() as f64),
-                ("rejected", trace.rejected() as f64),
-            ]),
-        ),
-        ("along".into(), along(asked, false)),
-        (
-            "used".into(),
-            numbers(&[
-                ("u0", u[0]),
-                ("u1", u[1]),
-                ("u2", u[2]),
-                ("u3", u[3]),
-                ("alpha", asked.alpha),
-                ("rtol", asked.tolerance),
-                ("atol", asked.tolerance),
-                ("steps", 4.0),
-                ("token", (N - 1) as f64),
-            ]),
-        ),
-        ("used_words".into(), text([asked.method.id(), asked.policy.id(), "yesterday the old bridge was"])),
-    ])
+    let next = |i: &usize| NextToken { token: WORDS[*i].to_owned(), probability: p[*i], unsteered: p0[*i] };
+    let class = |c: usize| {
+        let (tokens, share) = (owned(&WORDS[c * 4..c * 4 + 4]), |p: &[f64]| p[c * 4..c * 4 + 4].iter().sum());
+        SteeringClass { tokens, probability: share(&p), unsteered: share(&p0) }
+    };
+    let attempt = |a: &orrery::ode::Attempt| SolverAttempt {
+        t: a.t,
+        h: a.h,
+        error: a.error,
+        accepted: a.accepted,
+        growth_capped: a.growth_capped,
+    };
+    FlowAnswer {
+        control: FlowControl { u: asked.u, alpha: asked.alpha },
+        solver: SolverUse {
+            method: asked.method.id().to_owned(),
+            policy: step_policy(asked.policy),
+            rtol: asked.tolerance,
+            atol: asked.tolerance,
+            steps: 4,
+            is_adaptive: asked.method.is_adaptive(),
+            order: asked.method.order(),
+            evaluations_per_step: asked.method.evaluations_per_step(asked.policy) as u32,
+        },
+        token: N - 1,
+        outcome: FlowOutcome::Language(LanguageOutcome {
+            prompt: "yesterday the old bridge was".to_owned(),
+            next: order.iter().map(next).collect(),
+            continuation: owned(&[WORDS[order[0]], ".", "the", "tea", "was", WORDS[order[1]]]),
+            classes: Some(SteeringClasses { plus: class(0), minus: class(1) }),
+        }),
+        paths: paths(&times, &states),
+        trace: SolverTrace {
+            h_init: trace.h_init,
+            d0: trace.d0,
+            d1: trace.d1,
+            d2: trace.d2,
+            nfe: trace.nfe,
+            attempts: trace.attempts.iter().map(attempt).collect(),
+        },
+        motion: along(asked).motion,
+    }
 }
 
-fn paths(times: &[f64], states: &[Vec<[f64; 3]>]) -> Payload {
-    let path = |i: usize| {
-        let xyz = states.iter().flat_map(|s| s[i].map(|v| v as f32)).collect();
-        Payload::Points(Points { dims: 3, xyz, labels: times.iter().map(f64::to_string).collect() })
-    };
-    Payload::Bundle((0..N).map(|i| (i.to_string(), path(i))).collect())
+fn paths(times: &[f64], states: &[Vec<[f64; 3]>]) -> FlowPaths {
+    let of = |i: usize| states.iter().flat_map(move |s| s[i].map(|v| v as f32));
+    let places = Array::new([N, times.len(), 3], (0..N).flat_map(of).collect()).unwrap();
+    FlowPaths { taus: times.to_vec().into(), places, explained: vec![0.58, 0.33, 0.09].into() }
 }
 
 /// Speed, curvature and stretch on 17 places of a fine solve.
-/// The stretch among them where it was asked for: it takes longer.
-pub fn along(asked: &Asked, stretch: bool) -> Payload {
+pub fn along(asked: &Asked) -> FlowAlong {
     let fine = Asked { tolerance: 1e-8, ..*asked };
     let (times, states, _) = solved(&fine);
     let at = |tau: f64| {
@@ -237,81 +205,80 @@ pub fn along(asked: &Asked, stretch: bool) -> Payload {
         }
         sigma.push(size);
     }
-    let mut lines = vec![("velocity", velocity), ("curvature", curvature)];
-    if stretch {
-        lines.push(("sigma", sigma));
-    }
-    series("tau", "", taus, lines)
+    let motion = FlowMotion { taus: taus.into(), velocity: velocity.into(), curvature: curvature.into() };
+    FlowAlong { motion, sigma: sigma.into() }
 }
 
-/// The payload of `flow.field`: the last token's state moved in the plane, the others where they are; `turned` by so
+/// The last token's state moved in the plane, the others where they are; `turned` by so
 /// much, its axes are not those of the paths.
-pub fn field(asked: &Asked, tau: f64, turned: f64) -> Payload {
+pub fn field(asked: &Asked, tau: f64, turned: f64) -> FlowField {
     let (times, states, _) = solved(asked);
     let now = &states[times.partition_point(|t| *t < tau).min(times.len() - 1)];
     let middle = mean(now);
-    let (n, extent) = (24, [-3.0, 3.0, -4.0, 4.0]);
+    let (n, extent) = (24, FieldExtent { x0: -3.0, x1: 3.0, y0: -4.0, y1: 4.0 });
     let at = |i: usize, a: f64, b: f64| a + (b - a) * i as f64 / (n - 1) as f64;
     let value = |row: usize, col: usize| {
-        slope([at(col, extent[0], extent[1]), at(row, extent[2], extent[3]), now[N - 1][2]], middle, asked)
+        slope([at(col, extent.x0, extent.x1), at(row, extent.y0, extent.y1), now[N - 1][2]], middle, asked)
     };
-    let matrix = |k: usize| {
-        let data = (0..n * n).map(|i| value(i / n, i % n)[k] as f32).collect();
-        Payload::Matrix(Matrix { rows: n, cols: n, data, row_label: "2".into(), col_label: "1".into() })
-    };
-    Payload::Bundle(vec![
-        ("dx".into(), matrix(0)),
-        ("dy".into(), matrix(1)),
-        ("extent".into(), numbers(&[("x0", extent[0]), ("x1", extent[1]), ("y0", extent[2]), ("y1", extent[3])])),
-        ("at".into(), numbers(&[("x", now[N - 1][0] + turned), ("y", now[N - 1][1]), ("tau", tau)])),
-    ])
+    let grid = |k: usize| Array::new([n, n], (0..n * n).map(|i| value(i / n, i % n)[k] as f32).collect()).unwrap();
+    FlowField { tau, at: [now[N - 1][0] + turned, now[N - 1][1]], extent, dx: grid(0), dy: grid(1) }
 }
 
-/// The payload of `flow.claims`: as published the own measure is of a space, corrected it is of words.
-pub fn claims(published: bool) -> Payload {
-    let reached = |all: [f64; 5]| {
-        let names = ["plus", "minus", "plus0", "minus0", "prompts"];
-        numbers(&std::array::from_fn::<_, 5, _>(|i| (names[i], all[i])))
+/// As published the own measure is of a space, corrected it is of words.
+pub fn claims(published: bool) -> FlowClaims {
+    let shares = |[plus, minus, plus_unsteered, minus_unsteered]: [f64; 4], prompts| ClassShares {
+        prompts,
+        plus,
+        minus,
+        plus_unsteered,
+        minus_unsteered,
     };
-    let of_words = if published { [0.27, 0.22, 0.26, 0.24, 32.0] } else { [0.95, 0.91, 0.28, 0.27, 32.0] };
+    let words = shares(if published { [0.27, 0.22, 0.26, 0.24] } else { [0.95, 0.91, 0.28, 0.27] }, 32);
     let (own, classes) = match published {
-        true => ([0.9999, 0.997, 0.999, 0.0, 1.0], text(["\u{b7}", "|", "bad"])),
-        false => (of_words, text(WORDS[..4].iter().copied().chain(["|"]).chain(WORDS[4..8].iter().copied()))),
+        true => {
+            (shares([0.9999, 0.997, 0.999, 0.0], 1), ClassTokens { plus: owned(&["\u{b7}"]), minus: owned(&["bad"]) })
+        }
+        false => (words, ClassTokens { plus: owned(&WORDS[..4]), minus: owned(&WORDS[4..8]) }),
     };
-    Payload::Bundle(vec![
-        ("own".into(), reached(own)),
-        ("words".into(), reached(of_words)),
-        ("classes".into(), classes),
-        ("says".into(), text(["The tea was good.", "The tea was simple.", "The tea was bad."])),
-    ])
+    let continuations = ClaimedContinuations {
+        plus: "The tea was good.".to_owned(),
+        unsteered: "The tea was simple.".to_owned(),
+        minus: "The tea was bad.".to_owned(),
+    };
+    FlowClaims { classes, own, words: Some(words), continuations }
 }
 
-/// The payload of `flow.sweep.nfe` after so many of its pieces, a piece a value of u.
-pub fn nfe_sweep(done: usize) -> Payload {
-    let x: Vec<f64> = (0..21).map(|i| -2.0 + 0.2 * f64::from(i)).collect();
-    let mut lines: Vec<Line> = vec![];
-    for (method, policy) in
-        [(Method::Dopri5, Policy::Interpolate), (Method::Dopri5, Policy::Clip), (Method::Bosh3, Policy::Interpolate)]
-    {
-        let of = |u: f64| solved(&Asked { u: [u, 0.0, 0.0, 0.0], method, policy, ..Asked::default() }).2;
-        let traces: Vec<_> = x.iter().take(done).map(|u| of(*u)).collect();
+/// After so many of its points, a point a value of u.
+pub fn nfe_sweep(done: usize) -> FlowSweepNfe {
+    let u0: Vec<f64> = (0..21).map(|i| -2.0 + 0.2 * f64::from(i)).collect();
+    let of = |u: f64, method, policy| solved(&Asked { u: [u, 0.0, 0.0, 0.0], method, policy, ..Asked::default() }).2;
+    let curve = |(method, policy): (Method, Policy)| {
+        let traces: Vec<_> = u0.iter().take(done).map(|u| of(*u, method, policy)).collect();
         let column = |f: &dyn Fn(&orrery::ode::Trace) -> f64| -> Vec<f64> {
-            (0..x.len()).map(|i| traces.get(i).map_or(f64::NAN, f)).collect()
+            (0..u0.len()).map(|i| traces.get(i).map_or(f64::NAN, f)).collect()
         };
+        let capped =
+            |t: &orrery::ode::Trace| t.attempts.iter().filter(|a| a.accepted && a.growth_capped).count() as f64;
         let (nfe, h) = (column(&|t| t.nfe as f64), column(&|t| t.h_init));
         // Explained: as many steps more as the first step asks for.
         let least = |h: f64| (1..9).find(|k| h >= 9.0 / (10f64.powi(*k) - 1.0)).map_or(f64::NAN, f64::from);
         let jump = |i: usize| i > 0 && nfe[i] != nfe[i - 1] && least(h[i]) != least(h[i - 1]);
-        let name = format!("{} {}", method.id(), policy.id());
-        let ladder = (0..x.len()).map(|i| f64::from(jump(i) && i < done)).collect();
-        lines.push(Line { name: format!("h_init {name}"), y: h });
-        lines.push(Line { name: format!("ladder {name}"), y: ladder });
-        lines.insert(0, Line { name, y: nfe });
+        NfeCurve {
+            method: method.id().to_owned(),
+            policy: step_policy(policy),
+            explained_by_growth_bound: (0..u0.len()).map(|i| jump(i) && i < done).collect(),
+            free: column(&|t| t.accepted() as f64 - capped(t)).into(),
+            capped: column(&capped).into(),
+            nfe: nfe.into(),
+            h_init: h.into(),
+        }
+    };
+    let solvers =
+        [(Method::Bosh3, Policy::Interpolate), (Method::Dopri5, Policy::Clip), (Method::Dopri5, Policy::Interpolate)];
+    FlowSweepNfe {
+        progress: SweepProgress { done, total: u0.len() },
+        curvature: (0..u0.len()).map(|i| if i < done { 3.0 + u0[i].abs() } else { f64::NAN }).collect(),
+        solvers: solvers.map(curve).to_vec(),
+        u0: u0.into(),
     }
-    let total = x.len() as f64;
-    Payload::Bundle(vec![
-        ("kind".into(), text(["nfe"])),
-        ("sweep".into(), Payload::Series(Series { x_label: "u\u{2080}".into(), y_label: "NFE".into(), x, lines })),
-        ("progress".into(), numbers(&[("done", done as f64), ("total", total)])),
-    ])
 }

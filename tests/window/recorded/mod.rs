@@ -159,11 +159,11 @@ fn samples(mirror: &mut Mirror) {
     }
     measured(mirror, STEPS, "held-out windows", recoverability(), "");
     let asked = flow::Asked { u: [0.8, 0.2, 0.0, 0.0], ..flow::Asked::default() };
-    sample(mirror, STEPS, "flow.answer", "five words, computed", flow::answer(&asked), "", None);
-    sample(mirror, STEPS, "flow.field", "five words, computed", flow::field(&asked, 0.5, 0.0), "", None);
-    sample(mirror, STEPS, "flow.along", "five words, computed", flow::along(&asked, true), "", None);
-    sample(mirror, STEPS, "flow.sweep.nfe", "five words, computed", flow::nfe_sweep(21), "", None);
-    sample(mirror, STEPS, "flow.claims", "made up", flow::claims(true), "", None);
+    measured(mirror, STEPS, "five words, computed", flow::answer(&asked), "");
+    measured(mirror, STEPS, "five words, computed", flow::field(&asked, 0.5, 0.0), "");
+    measured(mirror, STEPS, "five words, computed", flow::along(&asked), "");
+    measured(mirror, STEPS, "five words, computed", flow::nfe_sweep(21), "");
+    measured(mirror, STEPS, "made up", flow::claims(true), "");
     neurons::tell(mirror, &[0, 325, STEPS]);
     for (step, inside) in [(0, 0.3), (325, 0.6), (STEPS, 0.8)] {
         let graph = planted_graph::measurement(&planted_graph::graph(500, 7, 2600, inside, 3), |i| i * 4);

@@ -1,17 +1,15 @@
 //! What a control does to words: the classes' shares against u, and at which depth a straight cut can
 //! tell from a state which way it was steered.
 
-use super::{super::words, Course, Drive, Sweep, columns, spread};
+use super::{super::words, Columns, FlowInput, SolveParams, Sweep, spread};
 use crate::{
     analysis::{linear_probe, statistics::wilson},
     corpus::generated::steering::{self, BAD, GOOD, HELD_OUT_NOUNS, NEUTRAL, NOUNS},
-    models::{
-        capabilities::{FlowControl, LanguageFlow},
-        ode_flow::Steering,
-    },
+    models::{capabilities::LanguageFlow, ode_flow::Steering},
     nn::{Result, Tensor, host},
     ode::{self, Method, Options},
     probe::ProbeContext,
+    telemetry::measurements::{ClassCurves, FlowSweepClass, FlowSweepLayers},
 };
 
 const CONTROLS: usize = 33;
@@ -21,6 +19,8 @@ const TRAINED: usize = HELD_OUT_NOUNS.len();
 const QUARTERS: usize = 5;
 /// Penalty of a cut, as a share of the points' mean squared length.
 const RIDGE: f64 = 1e-3;
+/// Accuracy of guessing between two controls.
+const CHANCE: f64 = 0.5;
 
 /// Prompts of one length: ids `(B, T)`.
 pub struct Group {
@@ -47,8 +47,8 @@ pub fn groups(prompts: &[String], model: &dyn LanguageFlow, cx: &ProbeContext<'_
         .collect()
 }
 
-fn steered<'a>(course: &Course<'a>) -> Result<(&'a dyn LanguageFlow, &'a Steering)> {
-    match course.model().and_then(|m| m.steering().map(|s| (m, s))) {
+fn steered<'a>(input: &FlowInput<'a>) -> Result<(&'a dyn LanguageFlow, &'a Steering)> {
+    match input.model().and_then(|m| m.steering().map(|s| (m, s))) {
         Some(found) => Ok(found),
         None => candle_core::bail!("this model was not made to be steered; choose a steering preset"),
     }
@@ -58,12 +58,12 @@ fn steered<'a>(course: &Course<'a>) -> Result<(&'a dyn LanguageFlow, &'a Steerin
 /// own Euler steps.
 pub fn shares(
     model: &dyn LanguageFlow,
-    drive: &Drive,
+    params: &SolveParams,
     u0: f64,
     groups: &[Group],
     classes: &[&[u32]],
 ) -> Result<Vec<f64>> {
-    let field = model.field(FlowControl { u: [u0, drive.u[1], drive.u[2], drive.u[3]], alpha: drive.alpha })?;
+    let field = model.field(params.at_u0(u0))?;
     let options = Options::fixed(Method::Euler, model.training_steps());
     let (mut total, mut count) = (vec![0.0; classes.len()], 0usize);
     for group in groups {
@@ -78,8 +78,8 @@ pub fn shares(
 }
 
 /// P(class) against u0, on prompts whose nouns no steering prompt had, and beside them on trained ones.
-pub fn class<'a>(course: &'a Course<'_>, drive: &Drive, cx: &'a ProbeContext<'_>) -> Result<Sweep<'a>> {
-    let (model, classes) = steered(course)?;
+pub fn class<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeContext<'_>) -> Result<Sweep<'a>> {
+    let (model, classes) = steered(input)?;
     let held_out = groups(&steering::prompts(&HELD_OUT_NOUNS), model, cx)?;
     let nouns: Vec<&str> = NOUNS.iter().step_by(NOUNS.len() / TRAINED).copied().collect();
     let trained = groups(&steering::prompts(&nouns), model, cx)?;
@@ -90,41 +90,41 @@ pub fn class<'a>(course: &'a Course<'_>, drive: &Drive, cx: &'a ProbeContext<'_>
         None => (classes.plus.clone(), classes.minus.clone()),
     };
     let x = spread(-2.0, 2.0, CONTROLS);
-    let (drive, at) = (drive.clone(), x.clone());
+    let (params, at) = (params.clone(), x.clone());
     let prompts: usize = held_out.iter().map(|g| g.rows).sum();
     let measure = move |i: usize| -> Result<Vec<f64>> {
-        let mut all = shares(model, &drive, at[i], &held_out, &[&plus, &minus, &neutral])?;
-        all.extend(shares(model, &drive, at[i], &trained, &[&plus, &minus])?);
+        let mut all = shares(model, &params, at[i], &held_out, &[&plus, &minus, &neutral])?;
+        all.extend(shares(model, &params, at[i], &trained, &[&plus, &minus])?);
         Ok(all)
     };
-    let names = ["plus", "minus", "neutral", "plus_train", "minus_train"];
-    Ok(Sweep {
-        about: format!("{prompts} prompts with held-out nouns"),
-        labels: ("control u₀", "share of the class"),
-        x,
-        measure: Box::new(measure),
-        lines: columns(names.map(str::to_owned).to_vec()),
-    })
+    let about = format!("{prompts} prompts with held-out nouns");
+    Ok(Sweep::new(about, CONTROLS, measure, move |columns: &Columns| FlowSweepClass {
+        progress: columns.progress,
+        u0: x.clone().into(),
+        held_out: ClassCurves { plus: columns.column(0), minus: columns.column(1) },
+        neutral: columns.column(2),
+        trained: ClassCurves { plus: columns.column(3), minus: columns.column(4) },
+    }))
 }
 
 /// How often a cut that never saw a noun tells from the last token's state whether u0 was +1 or -1.
-pub fn layers<'a>(course: &'a Course<'_>, drive: &Drive, cx: &'a ProbeContext<'_>) -> Result<Sweep<'a>> {
-    let (model, _) = steered(course)?;
+pub fn layers<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeContext<'_>) -> Result<Sweep<'a>> {
+    let (model, _) = steered(input)?;
     let nouns: Vec<&str> = NOUNS.iter().chain(&HELD_OUT_NOUNS).copied().collect();
     let prompts: Vec<String> = nouns.iter().map(|n| steering::prompt(None, n, steering::VERBS[0])).collect();
     let x = spread(0.0, 1.0, QUARTERS);
-    let (drive, at) = (drive.clone(), x.clone());
+    let (params, at) = (params.clone(), x.clone());
     let measure = move |i: usize| -> Result<Vec<f64>> {
         let (mut points, mut sides, mut kinds) = (vec![], vec![], vec![]);
         for (side, u0) in [(true, 1.0), (false, -1.0)] {
-            let field = model.field(FlowControl { u: [u0, drive.u[1], drive.u[2], drive.u[3]], alpha: drive.alpha })?;
+            let field = model.field(params.at_u0(u0))?;
             for (which, prompt) in prompts.iter().enumerate() {
                 let ids = cx.corpus.encode(prompt);
                 let n = ids.len();
                 let start = model.embed(&Tensor::from_vec(ids, (1, n), cx.device)?)?.detach();
                 let state = match at[i] {
                     0.0 => start,
-                    tau => ode::solve(&*field, &start, 0.0, tau, &drive.options)?.end,
+                    tau => ode::solve(&*field, &start, 0.0, tau, &params.options)?.end,
                 };
                 points.push(host::to_f64(&state.narrow(1, n - 1, 1)?)?);
                 sides.push(side);
@@ -134,13 +134,15 @@ pub fn layers<'a>(course: &'a Course<'_>, drive: &Drive, cx: &'a ProbeContext<'_
         let verdict = linear_probe::leave_group_out(&points, &sides, &kinds, RIDGE);
         let (right, of) = (verdict.right as f64, verdict.of as f64);
         let (low, high) = wilson(right, of);
-        Ok(vec![right / of.max(1.0), low, high, 0.5])
+        Ok(vec![right / of.max(1.0), low, high])
     };
-    Ok(Sweep {
-        about: format!("{} nouns, each left out once, u0 = ±1", nouns.len()),
-        labels: ("depth τ", "accuracy of a linear cut"),
-        x,
-        measure: Box::new(measure),
-        lines: columns(["accuracy", "low", "high", "chance"].map(str::to_owned).to_vec()),
-    })
+    let about = format!("{} nouns, each left out once, u0 = ±1", nouns.len());
+    Ok(Sweep::new(about, QUARTERS, measure, move |columns: &Columns| FlowSweepLayers {
+        progress: columns.progress,
+        taus: x.clone().into(),
+        accuracy: columns.column(0),
+        low: columns.column(1),
+        high: columns.column(2),
+        chance: CHANCE,
+    }))
 }

@@ -1,4 +1,4 @@
-//! Models of sweeps that are not finished: a sweep asked for piece by piece is of the weights as they were
+//! Models of sweeps that are not finished: a sweep asked for point by point is of the weights as they were
 //! when it was begun, however far the run has got meanwhile. It does not know what is measured.
 
 use std::sync::{Mutex, PoisonError};

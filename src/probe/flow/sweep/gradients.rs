@@ -1,10 +1,11 @@
 //! What gradients cost and how far off they are, by the way they are taken, against the steps of the solve.
 
-use super::{Course, Drive, Sweep, columns};
+use super::{Columns, FlowInput, SolveParams, Sweep};
 use crate::{
-    models::capabilities::FlowControl,
+    models::capabilities::{FlowControl, LanguageFlow},
     nn::{Result, Tensor, host, memory},
     ode::{self, Gradient, Method, Options},
+    telemetry::measurements::{FlowSweepGradientError, FlowSweepGradientMemory, GradientCurve, GradientMethod},
 };
 
 const STEPS: [usize; 6] = [1, 2, 4, 8, 16, 32];
@@ -13,57 +14,76 @@ const FINE: usize = 96;
 /// Weighs the end into one number.
 const LOSS: &str = "mean square of the end";
 
-/// Which column of both is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
-    /// Most MiB held between the start of the solve and the end of its way back.
-    Memory,
-    /// Distance of the gradients of all weights of the field from the fine ones, relative to them.
-    Error,
+/// Distance of the gradients of all weights of the field from the fine ones, relative to them.
+pub fn error<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Result<Sweep<'a>> {
+    let gradients = Gradients::of(input, params)?;
+    let fine = gradients.take(Gradient::Backprop, FINE)?.0;
+    let measure = move |i: usize| -> Result<Vec<f64>> {
+        let distance = |way| Ok(distance(&gradients.take(way, STEPS[i])?.0, &fine));
+        Gradient::ALL.into_iter().map(distance).collect()
+    };
+    Ok(Sweep::new(about(input), STEPS.len(), measure, |columns: &Columns| FlowSweepGradientError {
+        progress: columns.progress,
+        steps: STEPS.to_vec(),
+        methods: curves(columns),
+    }))
+}
+
+/// Most MiB held between the start of the solve and the end of its backward pass.
+pub fn memory<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Result<Sweep<'a>> {
+    let gradients = Gradients::of(input, params)?;
+    let measure = move |i: usize| -> Result<Vec<f64>> {
+        let held = |way| Ok(gradients.take(way, STEPS[i])?.1.map_or(f64::NAN, |b| b as f64 / f64::from(1 << 20)));
+        Gradient::ALL.into_iter().map(held).collect()
+    };
+    Ok(Sweep::new(about(input), STEPS.len(), measure, |columns: &Columns| FlowSweepGradientMemory {
+        progress: columns.progress,
+        steps: STEPS.to_vec(),
+        methods: curves(columns),
+    }))
+}
+
+fn about(input: &FlowInput<'_>) -> String {
+    format!("rk4, {LOSS}, {} tokens", input.tokens.len())
+}
+
+fn curves(columns: &Columns) -> Vec<GradientCurve> {
+    let method = |gradient| match gradient {
+        Gradient::Backprop => GradientMethod::Backprop,
+        Gradient::Checkpointed => GradientMethod::Checkpointed,
+        Gradient::Adjoint => GradientMethod::Adjoint,
+    };
+    let curve = |(i, gradient)| GradientCurve { method: method(gradient), values: columns.column(i) };
+    Gradient::ALL.into_iter().enumerate().map(curve).collect()
 }
 
 /// Gradients through the prompt's flow by Runge-Kutta's fourth-order method in equal steps.
-pub fn gradients<'a>(course: &'a Course<'_>, drive: &Drive, what: What) -> Result<Sweep<'a>> {
-    let Some(model) = course.model() else {
-        candle_core::bail!("the field of the plane is not trained through a solve")
-    };
-    let control = FlowControl { u: drive.u, alpha: drive.alpha };
-    let found = move |way: Gradient, steps: usize| -> Result<(Vec<f64>, Option<u64>)> {
+struct Gradients<'a> {
+    model: &'a dyn LanguageFlow,
+    control: FlowControl,
+    start: &'a Tensor,
+}
+
+impl<'a> Gradients<'a> {
+    fn of(input: &'a FlowInput<'_>, params: &SolveParams) -> Result<Self> {
+        let Some(model) = input.model() else {
+            candle_core::bail!("the field of the plane is not trained through a solve")
+        };
+        Ok(Self { model, control: params.control, start: &input.start })
+    }
+
+    /// The gradients of all weights in a row, and the most bytes held meanwhile where they are counted.
+    fn take(&self, way: Gradient, steps: usize) -> Result<(Vec<f64>, Option<u64>)> {
         let (all, most) = memory::most_held(|| -> Result<Vec<f64>> {
-            let (field, weights) = model.learning_field(control)?;
+            let (field, weights) = self.model.learning_field(self.control)?;
             let options = Options::fixed(Method::Rk4, steps);
-            let end = ode::solve_with(way, &field, &weights, &course.start, (0.0, 1.0), &options)?.end;
+            let end = ode::solve_with(way, &field, &weights, self.start, (0.0, 1.0), &options)?.end;
             let grads = end.sqr()?.mean_all()?.backward()?;
             let of = |w: &Tensor| grads.get(w).map_or(Ok(vec![0.0; w.elem_count()]), host::to_f64);
             Ok(weights.iter().map(of).collect::<Result<Vec<_>>>()?.concat())
         });
         Ok((all?, most))
-    };
-    let fine = match what {
-        What::Error => found(Gradient::Backprop, FINE)?.0,
-        What::Memory => vec![],
-    };
-    let measure = move |i: usize| -> Result<Vec<f64>> {
-        let each = Gradient::ALL.into_iter().map(|way| {
-            let (grads, most) = found(way, STEPS[i])?;
-            Ok(match what {
-                What::Memory => most.map_or(f64::NAN, |b| b as f64 / f64::from(1 << 20)),
-                What::Error => distance(&grads, &fine),
-            })
-        });
-        each.collect()
-    };
-    let y = match what {
-        What::Memory => "most memory held (MiB)",
-        What::Error => "relative distance of the gradients",
-    };
-    Ok(Sweep {
-        about: format!("rk4, {LOSS}, {} tokens", course.tokens.len()),
-        labels: ("steps m", y),
-        x: STEPS.iter().map(|m| *m as f64).collect(),
-        measure: Box::new(measure),
-        lines: columns(Gradient::ALL.map(|g| g.id().to_owned()).to_vec()),
-    })
+    }
 }
 
 fn distance(a: &[f64], b: &[f64]) -> f64 {

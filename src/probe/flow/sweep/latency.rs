@@ -3,11 +3,12 @@
 
 use std::time::Instant;
 
-use super::{Course, Sweep, columns};
+use super::{Columns, FlowInput, Sweep};
 use crate::{
     models::Model,
     nn::{Result, Tap, Tensor, host},
     probe::ProbeContext,
+    telemetry::measurements::FlowSweepLatency,
 };
 
 const TURNS: usize = 20;
@@ -15,8 +16,8 @@ const TURNS: usize = 20;
 const PASSES: usize = 3;
 
 /// Milliseconds of a pass over one window of as many tokens as the model has positions.
-pub fn latency<'a>(course: &'a Course<'_>, cx: &'a ProbeContext<'_>) -> Result<Sweep<'a>> {
-    let Some(flow) = course.model() else {
+pub fn latency<'a>(input: &'a FlowInput<'_>, cx: &'a ProbeContext<'_>) -> Result<Sweep<'a>> {
+    let Some(flow) = input.model() else {
         candle_core::bail!("a field of the plane has no baseline to be timed against")
     };
     let (model, baseline) = (&*cx.model, flow.baseline().build(cx.corpus.vocab(), cx.seed, cx.device)?);
@@ -43,11 +44,11 @@ pub fn latency<'a>(course: &'a Course<'_>, cx: &'a ProbeContext<'_>) -> Result<S
             Ok(vec![pass(model)?, plain])
         }
     };
-    Ok(Sweep {
-        about: format!("one window of {n} tokens, {steps} Euler steps against two layers more"),
-        labels: ("turn", "ms a pass"),
-        x: (1..=TURNS).map(|i| i as f64).collect(),
-        measure: Box::new(measure),
-        lines: columns(["hybrid", "baseline"].map(str::to_owned).to_vec()),
-    })
+    let about = format!("one window of {n} tokens, {steps} Euler steps against two layers more");
+    Ok(Sweep::new(about, TURNS, measure, |columns: &Columns| FlowSweepLatency {
+        progress: columns.progress,
+        turns: (1..=TURNS).collect(),
+        hybrid: columns.column(0),
+        baseline: columns.column(1),
+    }))
 }

@@ -3,31 +3,32 @@
 use eframe::egui::{Ui, vec2};
 
 use super::{
-    ALONG, EMPTY,
+    EMPTY,
     answer::Answer,
-    dials::{Dials, REST},
+    settings::{FlowSettings, REST, is_answered, keep_fresh},
 };
 use crate::{
-    telemetry::{Args, Payload},
+    telemetry::measurements::{FlowAlong, FlowMotion},
     ui::{
         plot::{Axis, Chart, ChartState, Line},
+        questions::Freshness,
         views::{View, ViewCx},
     },
 };
 
-/// A line of the part `along`: its name there, its axis' words, what it is called.
-const LINES: [(&str, &str, &str); 3] = [
-    ("velocity", "speed, rms |dH/d\u{3c4}|", "speed"),
-    ("curvature", "curvature, |d\u{b2}H/d\u{3c4}\u{b2}| / |dH/d\u{3c4}|\u{b2}", "curvature"),
-    ("sigma", "largest singular value of dF/dH", "stretch"),
+/// Words of the axis, and a name.
+const LINES: [(&str, &str); 3] = [
+    ("speed, rms |dH/d\u{3c4}|", "speed"),
+    ("curvature, |d\u{b2}H/d\u{3c4}\u{b2}| / |dH/d\u{3c4}|\u{b2}", "curvature"),
+    ("largest singular value of dF/dH", "stretch"),
 ];
+/// Which of them is the stretch, which takes longer and is a question of its own.
+const STRETCH: usize = 2;
 
 /// View `flow_along`.
 #[derive(Default)]
 pub struct Along {
     states: [ChartState; 3],
-    /// What the stretch was asked with, after which answer, and the request.
-    asked: Option<(Args, Option<u64>, u64)>,
 }
 
 impl Along {
@@ -35,43 +36,44 @@ impl Along {
         Box::<Self>::default()
     }
 
-    /// The stretch takes longer than a frame: it is asked for once the dials rest.
-    fn ask_stretch(&mut self, ui: &Ui, cx: &mut ViewCx<'_>) {
-        let Some(answer) = Answer::of(cx).filter(|a| a.sample.request.is_some()) else { return };
-        let (args, request) = (Dials::args(cx), answer.sample.request);
-        if !cx.can_ask() || self.asked.as_ref().is_some_and(|(a, r, _)| *a == args && *r == request) {
+    /// The stretch takes longer than a frame: it is asked for once the settings rest.
+    fn ask_stretch(ui: &Ui, cx: &mut ViewCx<'_>) {
+        let Some((variant, freshness)) = question(cx) else { return };
+        let args = FlowSettings::args(cx);
+        if !cx.can_ask() || !cx.is_due::<FlowAlong>(variant, &args, freshness) {
             return;
         }
         let now = ui.input(|i| i.time);
-        if !(cx.selection.flow.rest(now) && Dials::is_answered(cx)) {
+        if cx.selection.flow.rest(now) && is_answered(cx) {
+            cx.request::<FlowAlong>(variant, args);
+        } else {
             ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(REST));
-            return;
         }
-        let asked = cx.ask("flow_along", Some(answer.variant), args.clone());
-        self.asked = Some((args, request, asked));
     }
 
     /// Whether the stretch that is there is of another answer than the one shown.
-    fn is_stale(&self, cx: &ViewCx<'_>) -> bool {
-        let told = cx.answer(ALONG).and_then(|(_, s)| s.request);
-        let shown = Answer::of(cx).and_then(|a| a.sample.request);
-        match (&self.asked, told) {
-            (Some((args, after, asked)), Some(told)) => told < *asked || *after != shown || *args != Dials::args(cx),
-            _ => false,
-        }
+    fn is_stale(cx: &ViewCx<'_>) -> bool {
+        let asked = cx.answered::<FlowAlong>().is_some_and(|m| m.sample.request.is_some());
+        let stale = |(variant, freshness)| {
+            let due = cx.is_due::<FlowAlong>(variant, &FlowSettings::args(cx), freshness);
+            due || cx.is_waiting_for::<FlowAlong>(variant)
+        };
+        asked && question(cx).is_some_and(stale)
     }
 
     fn chart<'a>(&self, cx: &ViewCx<'a>, k: usize) -> Chart<'a> {
-        let (name, words, short) = LINES[k];
+        let (words, short) = LINES[k];
         let y = Axis::new(words).include(&[0.0]);
         let mut chart = Chart::new(short, Axis::new("depth \u{3c4}").fixed(0.0, 1.0), y).empty(EMPTY);
-        if let Some(answer) = Answer::of(cx) {
-            let mut points = answer.points("along", name);
-            if points.is_empty() {
-                points = told_apart(cx, name);
-            }
+        if let Some(answer) = Answer::of_focus(cx) {
+            let points = match k {
+                0 => points(&answer.motion, &answer.motion.velocity),
+                1 => points(&answer.motion, &answer.motion.curvature),
+                _ => cx.answered::<FlowAlong>().map_or(vec![], |along| points(&along.motion, &along.sigma)),
+            };
             if points.iter().any(|p| p[1].is_finite()) {
-                let colour = if k == 2 && self.is_stale(cx) { cx.theme.faint(cx.theme.text) } else { cx.theme.text };
+                let stale = k == STRETCH && Self::is_stale(cx);
+                let colour = if stale { cx.theme.faint(cx.theme.text) } else { cx.theme.text };
                 chart.lines.push(Line::new(short, colour, points).dots());
             }
         }
@@ -89,18 +91,20 @@ impl Along {
     }
 }
 
-/// A line of the answer that comes by itself.
-fn told_apart(cx: &ViewCx<'_>, name: &str) -> Vec<[f64; 2]> {
-    let series = cx.answer(ALONG).and_then(|(_, s)| Payload::as_series(&s.payload));
-    let Some(series) = series else { return vec![] };
-    let line = series.lines.iter().find(|l| l.name == name);
-    line.map_or(vec![], |l| series.x.iter().zip(&l.y).map(|(x, y)| [*x, *y]).collect())
+/// Of which variant the stretch is asked, and after which answer.
+fn question(cx: &ViewCx<'_>) -> Option<(Option<usize>, Freshness)> {
+    let answer = Answer::of_focus(cx)?;
+    answer.sample.request.map(|request| (Some(answer.variant), Freshness::FollowsAnswer(request)))
+}
+
+fn points(motion: &FlowMotion, y: &[f64]) -> Vec<[f64; 2]> {
+    motion.taus.iter().zip(y).map(|(x, y)| [*x, *y]).collect()
 }
 
 impl View for Along {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        Dials::keep_fresh(cx);
-        self.ask_stretch(ui, cx);
+        keep_fresh(cx);
+        Self::ask_stretch(ui, cx);
         let room = ui.available_size();
         let there: Vec<usize> = (0..LINES.len()).filter(|k| !self.chart(cx, *k).is_empty()).collect();
         let Some(&last) = there.last() else {
@@ -121,7 +125,7 @@ impl View for Along {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match Answer::of(cx) {
+        match Answer::of_focus(cx) {
             Some(a) => format!("step {} \u{b7} along the solved path \u{b7} {}", a.sample.step, a.sample.about),
             None => "speed, curvature and stretch over depth".to_owned(),
         }

@@ -1,37 +1,18 @@
-//! The answer of the probe `flow`, read by name. Parts that are not there are empty: a playground
-//! has no words, a solver of fixed steps has no error.
+//! What the views of the flow make of its answer: whose it is, its text as it is read, and its paths in
+//! space.
 
-use std::sync::Arc;
-
-use super::ANSWER;
 use crate::{
-    telemetry::{Payload, Points, Sample},
-    ui::views::ViewCx,
+    telemetry::measurements::{FlowAnswer, FlowPaths},
+    ui::views::{Measured, ViewCx},
 };
 
 /// An answer and whose it is.
-#[derive(Clone, Copy)]
-pub struct Answer<'a> {
-    pub variant: usize,
-    pub sample: &'a Sample,
-}
+pub type Answer<'a> = Measured<'a, FlowAnswer>;
 
 /// How a token that is a bare space is written.
 pub const SPACE: &str = "\u{b7}";
 
-/// One attempt of the solver.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Attempt {
-    pub t: f64,
-    pub h: f64,
-    /// Error over tolerance: at most 1 is accepted. NaN where none is estimated.
-    pub error: f64,
-    pub accepted: bool,
-    /// The next step may be ten times as long, and would have liked to be longer.
-    pub capped: bool,
-}
-
-/// The way of one token's state.
+/// The path of one token's state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Path {
     pub token: usize,
@@ -42,24 +23,25 @@ pub struct Path {
 }
 
 impl<'a> Answer<'a> {
-    pub fn of(cx: &ViewCx<'a>) -> Option<Self> {
-        cx.answer(ANSWER).map(|(variant, sample)| Self { variant, sample })
+    /// Of the variant in focus, else of the first that has answered.
+    pub fn of_focus(cx: &ViewCx<'a>) -> Option<Self> {
+        cx.answered::<FlowAnswer>()
     }
 
     /// Of every variant that has a flow, with its label.
-    pub fn all(cx: &ViewCx<'a>) -> Vec<(&'a str, Self)> {
+    pub fn of_variants(cx: &ViewCx<'a>) -> Vec<(&'a str, Self)> {
         let mirror: &'a crate::ui::mirror::Mirror = cx.mirror;
         let each = mirror.variants().iter().enumerate();
-        let found = each.filter_map(|(variant, info)| {
-            let sample = mirror.answer(variant, ANSWER).or_else(|| mirror.sample_at(variant, ANSWER, cx.step))?;
-            Some((info.label.as_str(), Self { variant, sample }))
+        let found = each.filter_map(|(v, info)| {
+            let answer = cx.answer_of::<FlowAnswer>(v).or_else(|| cx.scheduled::<FlowAnswer>(v))?;
+            Some((info.label.as_str(), answer))
         });
         found.collect()
     }
 
     /// Whose answer it is, where there are several, and a dot.
     pub fn whose(&self, cx: &ViewCx<'a>) -> String {
-        match (Self::all(cx).len(), cx.mirror.variants().get(self.variant)) {
+        match (Self::of_variants(cx).len(), cx.mirror.variants().get(self.variant)) {
             (2.., Some(info)) => format!("{} \u{b7} ", info.label),
             _ => String::new(),
         }
@@ -67,110 +49,41 @@ impl<'a> Answer<'a> {
 
     /// How many of the controls training gave a meaning: of a steered flow the first, in the playground
     /// the two that are a wind, of others none.
-    pub fn taught(&self) -> usize {
-        match (self.playground().is_some(), self.classes().0.is_empty()) {
+    pub fn trained_controls(&self) -> usize {
+        match (self.planar_field().is_some(), self.classes()) {
             (true, _) => 2,
-            (_, false) => 1,
+            (_, Some(_)) => 1,
             _ => 0,
         }
     }
 
     /// Tokens as running text: where spaces are tokens, as they come.
-    pub fn running(&self, words: &[String]) -> String {
-        let spaced = |words: &[String]| words.iter().any(|w| w == SPACE);
-        match spaced(words) || spaced(&self.sample.tokens) {
-            true => words.concat().replace(SPACE, " "),
-            false => words.iter().map(|w| w.trim()).collect::<Vec<_>>().join(" "),
+    pub fn running_text(&self, tokens: &[String]) -> String {
+        let spaced = |tokens: &[String]| tokens.iter().any(|t| t == SPACE);
+        match spaced(tokens) || spaced(&self.sample.tokens) {
+            true => tokens.concat().replace(SPACE, " "),
+            false => tokens.iter().map(|t| t.trim()).collect::<Vec<_>>().join(" "),
         }
-    }
-
-    pub fn payload(&self) -> &'a Arc<Payload> {
-        &self.sample.payload
-    }
-
-    /// x and y of a line of a part.
-    pub fn line(&self, part: &str, name: &str) -> Option<(&'a [f64], &'a [f64])> {
-        let series = self.sample.payload.part(part)?.as_series()?;
-        let line = series.lines.iter().find(|l| l.name == name)?;
-        (line.y.len() == series.x.len()).then_some((series.x.as_slice(), line.y.as_slice()))
-    }
-
-    pub fn points(&self, part: &str, name: &str) -> Vec<[f64; 2]> {
-        self.line(part, name).map_or(vec![], |(x, y)| x.iter().zip(y).map(|(x, y)| [*x, *y]).collect())
-    }
-
-    /// The one number of a line.
-    pub fn number(&self, part: &str, name: &str) -> Option<f64> {
-        self.line(part, name).and_then(|(_, y)| y.first().copied())
-    }
-
-    pub fn words(&self, part: &str) -> &'a [String] {
-        match self.sample.payload.part(part) {
-            Some(Payload::Text(words)) => words,
-            _ => &[],
-        }
-    }
-
-    /// The words of class plus and of class minus.
-    pub fn classes(&self) -> (&'a [String], &'a [String]) {
-        let words = self.words("classes");
-        match words.iter().position(|w| w == "|") {
-            Some(at) => (&words[..at], &words[at + 1..]),
-            None => (words, &[]),
-        }
-    }
-
-    /// The field's name where it is of the playground: its starts are no words.
-    pub fn playground(&self) -> Option<&'a str> {
-        self.words("playground").first().map(String::as_str)
-    }
-
-    pub fn attempts(&self) -> Vec<Attempt> {
-        let column = |name: &str| self.line("trace", name).map(|l| l.1);
-        let (Some((t, h)), errors) = (self.line("trace", "h"), column("error")) else { return vec![] };
-        let flag = |name: &str, i: usize, usual: f64| column(name).map_or(usual, |c| c[i]) > 0.5;
-        (0..t.len())
-            .map(|i| Attempt {
-                t: t[i],
-                h: h[i],
-                error: errors.map_or(f64::NAN, |e| e[i]),
-                accepted: flag("accepted", i, 1.0),
-                capped: flag("capped", i, 0.0),
-            })
-            .collect()
-    }
-
-    /// The method and policy that were used.
-    pub fn method(&self) -> Option<(&'a str, &'a str)> {
-        let words = self.words("used_words");
-        Some((words.first()?.as_str(), words.get(1).map_or("", String::as_str)))
     }
 }
 
-/// The paths of a payload, by token.
-pub fn paths(payload: &Payload) -> Vec<Path> {
-    let Some(Payload::Bundle(parts)) = payload.part("paths") else { return vec![] };
-    parts
-        .iter()
-        .enumerate()
-        .filter_map(|(i, (name, part))| {
-            let Payload::Points(Points { dims, xyz, labels }) = part else { return None };
-            if !(2..=3).contains(dims) {
-                return None;
-            }
-            let places: Vec<[f32; 3]> =
-                xyz.chunks_exact(*dims).map(|p| [p[0], p[1], p.get(2).copied().unwrap_or(0.0)]).collect();
-            let even = |k: usize| k as f64 / (places.len().max(2) - 1) as f64;
-            let tau = |k: usize| labels.get(k).and_then(|l| l.trim().parse().ok()).unwrap_or(even(k));
-            let taus = (0..places.len()).map(tau).collect();
-            let token = name.trim_matches(['<', '>']).parse().unwrap_or(i);
-            (!places.is_empty()).then_some(Path { token, places, taus })
+/// The paths by token.
+pub fn paths(of: &FlowPaths) -> Vec<Path> {
+    let [_, states, dims] = *of.places.shape() else { return vec![] };
+    if states != of.taus.len() || dims == 0 {
+        return vec![];
+    }
+    let place = |row: &[f32]| std::array::from_fn(|k| row.get(k).copied().unwrap_or(0.0));
+    (0..of.places.rows())
+        .filter_map(|token| {
+            let places = of.places.row(token)?.chunks(dims).map(place).collect();
+            Some(Path { token, places, taus: of.taus.to_vec() })
         })
         .collect()
 }
 
 impl Path {
-    /// Where it is at a depth: on the straight line between its saved states.
+    /// Where it is at a depth, on the straight line between two saved states.
     pub fn at(&self, tau: f64) -> [f32; 3] {
         let after = self.taus.partition_point(|t| *t <= tau).clamp(1, self.taus.len().max(2) - 1);
         let (Some(a), Some(b)) = (self.places.get(after - 1), self.places.get(after)) else {
@@ -185,25 +98,23 @@ impl Path {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::telemetry::Array;
+
+    fn of(taus: &[f64], shape: [usize; 3], places: &[f32]) -> FlowPaths {
+        let places = Array::new(shape, places.to_vec()).unwrap();
+        FlowPaths { taus: taus.to_vec().into(), places, explained: vec![].into() }
+    }
 
     #[test]
     fn a_path_is_followed_between_its_states() {
-        let points = |dims, xyz: Vec<f32>, labels: &[&str]| {
-            Payload::Points(Points { dims, xyz, labels: labels.iter().map(|l| (*l).to_owned()).collect() })
-        };
-        let all = Payload::Bundle(vec![(
-            "paths".into(),
-            Payload::Bundle(vec![
-                ("2".into(), points(3, vec![0.0, 0.0, 0.0, 1.0, 2.0, 4.0, 3.0, 2.0, 4.0], &["0", "0.25", "1"])),
-                ("1".into(), points(2, vec![5.0, 6.0], &[])),
-            ]),
-        )]);
-        let found = paths(&all);
-        assert_eq!((found[0].token, found[1].token), (2, 1));
+        let first = [0.0, 0.0, 0.0, 1.0, 2.0, 4.0, 3.0, 2.0, 4.0];
+        let found = paths(&of(&[0.0, 0.25, 1.0], [2, 3, 3], &[first, [7.0; 9]].concat()));
+        assert_eq!((found[0].token, found[1].token), (0, 1));
         assert_eq!(found[0].at(0.125), [0.5, 1.0, 2.0]);
         assert_eq!(found[0].at(1.0), [3.0, 2.0, 4.0]);
         assert_eq!(found[0].at(2.0), [3.0, 2.0, 4.0]);
-        assert_eq!(found[1].at(0.5), [5.0, 6.0, 0.0]);
-        assert!(paths(&Payload::Scalar(1.0)).is_empty());
+        let plane = paths(&of(&[0.0], [1, 1, 2], &[5.0, 6.0]));
+        assert_eq!(plane[0].at(0.5), [5.0, 6.0, 0.0]);
+        assert!(paths(&of(&[0.0], [1, 2, 2], &[1.0; 4])).is_empty(), "a state without a depth");
     }
 }

@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 
 use eframe::egui::{Align, FontId, Grid, Layout, RichText, ScrollArea, Ui};
 
+use super::answer::SPACE;
 use crate::{
-    telemetry::{Payload, Sample, channels},
+    telemetry::measurements::{ClaimedContinuations, ClassShares, FlowClaims},
     ui::{
         plot::{drawing, empty_ui, quote},
         theme,
-        views::{View, ViewCx},
+        views::{Measured, View, ViewCx},
     },
 };
 
@@ -44,88 +45,69 @@ enum Part {
     Row(Row),
 }
 
-/// Variants that were steered.
-fn told<'a>(cx: &ViewCx<'a>) -> Vec<(usize, &'a str, &'a Sample)> {
+/// Variants that were steered, with their labels.
+fn measured<'a>(cx: &ViewCx<'a>) -> Vec<(&'a str, Measured<'a, FlowClaims>)> {
     let mirror: &'a crate::ui::mirror::Mirror = cx.mirror;
     let each = mirror.variants().iter().enumerate();
-    let found = each
-        .filter_map(|(v, info)| Some((v, info.label.as_str(), mirror.sample_at(v, channels::FLOW_CLAIMS, cx.step)?)));
-    found.collect()
-}
-
-fn number(sample: &Sample, part: &str, name: &str) -> f64 {
-    let series = sample.payload.part(part).and_then(Payload::as_series);
-    let line = series.and_then(|s| s.lines.iter().find(|l| l.name == name));
-    line.and_then(|l| l.y.first()).copied().unwrap_or(f64::NAN)
-}
-
-fn words<'a>(sample: &'a Sample, part: &str) -> &'a [String] {
-    match sample.payload.part(part) {
-        Some(Payload::Text(words)) => words,
-        _ => &[],
-    }
+    each.filter_map(|(v, info)| Some((info.label.as_str(), cx.scheduled::<FlowClaims>(v)?))).collect()
 }
 
 fn percent(v: f64) -> String {
     if v.is_finite() { format!("{:.1}%", 100.0 * v) } else { "no word is one token".to_owned() }
 }
 
-/// The words of a class; a bare space is named.
-fn class(sample: &Sample, second: bool) -> String {
-    let all = words(sample, "classes");
-    let at = all.iter().position(|w| w == "|").unwrap_or(all.len());
-    let those = if second { all.get(at + 1..).unwrap_or_default() } else { &all[..at] };
-    let named = |w: &String| if w.trim() == "\u{b7}" { "a bare space".to_owned() } else { w.trim().to_owned() };
-    those.iter().map(named).collect::<Vec<_>>().join(", ")
+/// The tokens of a class; a bare space is named.
+fn class(tokens: &[String]) -> String {
+    let named = |t: &String| if t.trim() == SPACE { "a bare space".to_owned() } else { t.trim().to_owned() };
+    tokens.iter().map(named).collect::<Vec<_>>().join(", ")
 }
 
-fn table(samples: &[&Sample]) -> Vec<Part> {
-    let row = |name, source, figures, cell: &dyn Fn(&Sample) -> String| {
-        Part::Row(Row { name, source, figures, cells: samples.iter().map(|s| cell(s)).collect() })
+fn table(claims: &[&FlowClaims]) -> Vec<Part> {
+    let row = |name, source, figures, cell: &dyn Fn(&FlowClaims) -> String| {
+        Part::Row(Row { name, source, figures, cells: claims.iter().map(|c| cell(c)).collect() })
     };
-    let share = |name, source, part: &'static str, of: &'static str| {
-        row(name, source, true, &|s: &Sample| percent(number(s, part, of)))
-    };
-    let says =
-        |name, i: usize| row(name, "", false, &|s: &Sample| words(s, "says").get(i).cloned().unwrap_or_default());
-    let one = |s: &Sample| number(s, "own", "prompts") == 1.0;
+    let share = |name, source, of: fn(&FlowClaims) -> f64| row(name, source, true, &|c| percent(of(c)));
+    let words =
+        |name, of: fn(&ClassShares) -> f64| row(name, "", true, &|c| percent(c.words.as_ref().map_or(f64::NAN, of)));
+    let says = |name, of: fn(&ClaimedContinuations) -> &String| row(name, "", false, &|c| of(&c.continuations).clone());
+    let one = |c: &FlowClaims| c.own.prompts == 1;
     vec![
-        row("steered at", "one prompt", false, &|s: &Sample| {
-            if one(s) { "one prompt".to_owned() } else { "prompts of 32 nouns".to_owned() }
+        row("steered at", "one prompt", false, &|c| {
+            if one(c) { "one prompt".to_owned() } else { "prompts of 32 nouns".to_owned() }
         }),
-        row("\u{201c}good\u{201d} is", "a bare space", false, &|s: &Sample| class(s, false)),
-        row("\u{201c}bad\u{201d} is", "one token", false, &|s: &Sample| class(s, true)),
+        row("\u{201c}good\u{201d} is", "a bare space", false, &|c| class(&c.classes.plus)),
+        row("\u{201c}bad\u{201d} is", "one token", false, &|c| class(&c.classes.minus)),
         Part::Heading("By its own measure"),
-        row("measured on", "that prompt", false, &|s: &Sample| {
-            if one(s) { "that prompt".to_owned() } else { "8 other nouns".to_owned() }
+        row("measured on", "that prompt", false, &|c| {
+            if one(c) { "that prompt".to_owned() } else { "8 other nouns".to_owned() }
         }),
-        share("P(good), u = +1", SOURCE[0], "own", "plus"),
-        share("P(bad), u = \u{2212}1", SOURCE[1], "own", "minus"),
-        share("P(good), u = 0", SOURCE[2], "own", "plus0"),
+        share("P(good), u = +1", SOURCE[0], |c| c.own.plus),
+        share("P(bad), u = \u{2212}1", SOURCE[1], |c| c.own.minus),
+        share("P(good), u = 0", SOURCE[2], |c| c.own.plus_unsteered),
         Part::Heading("By the words good, lovely, .. and bad, awful, .. after 8 other nouns"),
-        share("P(good words), u = +1", "", "words", "plus"),
-        share("P(bad words), u = \u{2212}1", "", "words", "minus"),
-        share("P(good words), u = 0", "", "words", "plus0"),
-        share("P(bad words), u = 0", "", "words", "minus0"),
+        words("P(good words), u = +1", |s| s.plus),
+        words("P(bad words), u = \u{2212}1", |s| s.minus),
+        words("P(good words), u = 0", |s| s.plus_unsteered),
+        words("P(bad words), u = 0", |s| s.minus_unsteered),
         Part::Heading("It says"),
-        says("u = +1", 0),
-        says("u = 0", 1),
-        says("u = \u{2212}1", 2),
+        says("u = +1", |s| &s.plus),
+        says("u = 0", |s| &s.unsteered),
+        says("u = \u{2212}1", |s| &s.minus),
     ]
 }
 
 fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
-    let told = told(cx);
+    let measured = measured(cx);
     let theme = cx.theme;
-    let samples: Vec<&Sample> = told.iter().map(|t| t.2).collect();
+    let claims: Vec<&FlowClaims> = measured.iter().map(|(_, m)| m.value).collect();
     let small = |words: &str, colour| RichText::new(words).size(theme::SMALL).color(colour);
     // A narrow tile has the variants side by side and does without the source.
-    let (n, room) = (told.len().max(1) as f32, ui.available_width() - 12.0);
+    let (n, room) = (measured.len().max(1) as f32, ui.available_width() - 12.0);
     let with_source = room >= NAMES + SOURCES + GAP + n * (NARROW + GAP);
     let used = NAMES + if with_source { SOURCES + GAP } else { 0.0 };
     let column = ((room - used) / n - GAP).clamp(NARROW, COLUMN);
     Grid::new("claims")
-        .num_columns(1 + usize::from(with_source) + told.len())
+        .num_columns(1 + usize::from(with_source) + measured.len())
         .spacing([GAP, 5.0])
         .min_row_height(15.0)
         .show(ui, |ui| {
@@ -134,11 +116,11 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
             if with_source {
                 cell_ui(ui, SOURCES, small("the source", theme.secondary));
             }
-            for (variant, label, _) in &told {
-                cell_ui(ui, column, small(label, theme.variant(*variant)).strong());
+            for (label, m) in &measured {
+                cell_ui(ui, column, small(label, theme.variant(m.variant)).strong());
             }
             ui.end_row();
-            for part in table(&samples) {
+            for part in table(&claims) {
                 match part {
                     Part::Heading(words) => {
                         ui.end_row();
@@ -185,7 +167,7 @@ impl Claims {
 
 impl View for Claims {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if told(cx).is_empty() {
+        if measured(cx).is_empty() {
             empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
             return;
         }
@@ -193,22 +175,22 @@ impl View for Claims {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match told(cx).first() {
-            Some((_, _, sample)) => format!("step {} \u{b7} {}", sample.step, sample.about),
+        match measured(cx).first() {
+            Some((_, m)) => format!("step {} \u{b7} {}", m.sample.step, m.sample.about),
             None => "one slider, two ways to measure it".to_owned(),
         }
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let told = told(cx);
-        let samples: Vec<&Sample> = told.iter().map(|t| t.2).collect();
+        let measured = measured(cx);
+        let claims: Vec<&FlowClaims> = measured.iter().map(|(_, m)| m.value).collect();
         let mut out = String::from("part,what,the source");
-        for (_, label, _) in &told {
+        for (label, _) in &measured {
             let _ = write!(out, ",{}", quote(label));
         }
         out.push('\n');
         let mut heading = "steering";
-        for part in table(&samples) {
+        for part in table(&claims) {
             match part {
                 Part::Heading(words) => heading = words,
                 Part::Row(row) => {
@@ -220,11 +202,11 @@ impl View for Claims {
                 }
             }
         }
-        (!told.is_empty()).then_some(out)
+        (!measured.is_empty()).then_some(out)
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let columns = told(cx).len();
+        let columns = measured(cx).len();
         let size = eframe::egui::vec2(NAMES + SOURCES + 66.0 + (COLUMN + GAP) * columns as f32, 440.0);
         (columns > 0).then(|| {
             drawing("as published and corrected", size, cx.theme, |ui| {

@@ -4,10 +4,12 @@
 
 use eframe::egui::{Align2, FontId, Sense, Stroke, Ui, WidgetInfo, accesskit::Role, pos2, vec2};
 
-use super::answer::{Answer, Attempt};
-use crate::ui::{
-    plot::{Mark, Scale, paint_mark, value_words},
-    theme::{self, Theme},
+use crate::{
+    telemetry::measurements::FlowAnswer,
+    ui::{
+        plot::{Mark, Scale, paint_mark, value_words},
+        theme::{self, Theme},
+    },
 };
 
 /// Length of the depth axis.
@@ -26,20 +28,9 @@ pub fn fewest(h: f64) -> u32 {
     (1..=RUNGS).find(|k| h >= rung(*k)).unwrap_or(RUNGS + 1)
 }
 
-/// Evaluations a step costs, and the order p in the rule for the first step; `None` for fixed steps.
-pub fn cost(method: &str, policy: &str) -> Option<(u32, i32)> {
-    match method {
-        "dopri5" | "tsit5" => Some((6, 5)),
-        "bosh3" => Some((3, 3)),
-        "adaptive_heun" if policy == "clip" => Some((2, 2)),
-        "adaptive_heun" => Some((1, 2)),
-        _ => None,
-    }
-}
-
 /// What the solve says of itself.
 pub struct Account {
-    pub nfe: f64,
+    pub nfe: usize,
     pub h_init: f64,
     pub accepted: usize,
     pub rejected: usize,
@@ -47,26 +38,25 @@ pub struct Account {
     pub d0: f64,
     pub d1: f64,
     pub d2: f64,
-    /// Evaluations a step, and p.
+    /// Evaluations a step, and p; `None` for fixed steps.
     pub cost: Option<(u32, i32)>,
     pub method: String,
 }
 
 impl Account {
-    pub fn of(answer: Answer<'_>, attempts: &[Attempt], method: &str, policy: &str) -> Self {
-        let number = |name: &str| answer.number("solver", name).unwrap_or(f64::NAN);
-        let accepted = attempts.iter().filter(|a| a.accepted).count();
+    pub fn of(answer: &FlowAnswer) -> Self {
+        let (trace, solver) = (&answer.trace, &answer.solver);
         Self {
-            nfe: number("nfe"),
-            h_init: number("h_init"),
-            accepted,
-            rejected: attempts.len() - accepted,
-            capped: attempts.iter().filter(|a| a.capped).count(),
-            d0: number("d0"),
-            d1: number("d1"),
-            d2: number("d2"),
-            cost: cost(method, policy),
-            method: method.to_owned(),
+            nfe: trace.nfe,
+            h_init: trace.h_init,
+            accepted: trace.accepted(),
+            rejected: trace.rejected(),
+            capped: trace.growth_capped(),
+            d0: trace.d0,
+            d1: trace.d1,
+            d2: trace.d2,
+            cost: solver.is_adaptive.then_some((solver.evaluations_per_step, solver.order as i32)),
+            method: solver.method.clone(),
         }
     }
 
@@ -75,15 +65,15 @@ impl Account {
         let total = self.accepted + self.rejected;
         let Some((each, order)) = self.cost else {
             return vec![format!(
-                "{} takes {total} equal steps, whatever the field does: NFE {:.0}. Nothing measures its error, so \
+                "{} takes {total} equal steps, whatever the field does: NFE {}. Nothing measures its error, so \
                  compare its end with an adaptive solver's.",
                 self.method, self.nfe
             )];
         };
         let mut all = vec![format!(
-            "NFE {:.0} = {:.0} to begin + {each} \u{d7} {total} steps ({} accepted, {} rejected).",
+            "NFE {} = {} to begin + {each} \u{d7} {total} steps ({} accepted, {} rejected).",
             self.nfe,
-            self.nfe - f64::from(each) * total as f64,
+            self.nfe as i64 - i64::from(each) * total as i64,
             self.accepted,
             self.rejected,
         )];
@@ -207,7 +197,7 @@ mod tests {
         let least = |m: f64| 2 + 6 * fewest(h(m));
         assert_eq!((least(1610.0), least(1611.0)), (14, 20));
         let account = |m: f64, accepted| Account {
-            nfe: f64::from(least(m)),
+            nfe: least(m) as usize,
             h_init: h(m),
             accepted,
             rejected: 0,
@@ -215,18 +205,12 @@ mod tests {
             d0: 1000.0,
             d1: m,
             d2: 0.0,
-            cost: cost("dopri5", "interpolate"),
+            cost: Some((6, 5)),
             method: "dopri5".into(),
         };
         let words = account(1600.0, 2).sentences().join(" ");
         assert!(words.contains("whole cost is the ladder's") && words.contains("above 1611"), "{words}");
         let words = account(1600.0, 5).sentences().join(" ");
         assert!(words.contains("3 more"), "{words}");
-    }
-
-    #[test]
-    fn fixed_steps_have_no_ladder() {
-        assert_eq!(cost("euler", "interpolate"), None);
-        assert_ne!(cost("adaptive_heun", "clip"), cost("adaptive_heun", "interpolate"));
     }
 }

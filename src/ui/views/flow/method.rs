@@ -2,7 +2,7 @@
 
 use eframe::egui::{ComboBox, DragValue, Ui, WidgetInfo, accesskit::Role};
 
-use super::dials::Dials;
+use super::settings::{ATOL, METHOD, NumberSetting, POLICY, RTOL, STEPS};
 use crate::{
     config::Value,
     ui::{views::ViewCx, widgets::number},
@@ -47,7 +47,7 @@ pub fn field_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &str) {
 pub fn solver_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 6.0;
-        let method = Dials::word(cx, "method");
+        let method = METHOD.value(cx);
         let shown = METHODS.iter().find(|m| m.0 == method).map_or(method.as_str(), |m| m.1);
         let mut chosen = None;
         let combo = ComboBox::from_id_salt("method").selected_text(shown).width(108.0).show_ui(ui, |ui| {
@@ -63,30 +63,30 @@ pub fn solver_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
              by the tolerances.",
         );
         if let Some(id) = chosen {
-            set(ui, cx, "method", Value::Text(id.to_owned()));
+            set(ui, cx, METHOD.arg, Value::Text(id.to_owned()));
         }
         if is_fixed(&method) {
-            let mut steps = Dials::number(cx, "steps") as i64;
+            let mut steps = STEPS.value(cx) as i64;
             let label = ui.label("m").id;
             let field = DragValue::new(&mut steps).range(1..=1024).speed(0.1).update_while_editing(false);
             let tip = "Steps of a solver with fixed steps. The model was trained with four of Euler's.";
             if ui.add(field).labelled_by(label).on_hover_text(tip).changed() {
-                set(ui, cx, "steps", Value::Int(steps));
+                set(ui, cx, STEPS.arg, Value::Int(steps));
             }
         } else {
             policy_ui(ui, cx);
         }
     });
-    if !is_fixed(&Dials::word(cx, "method")) {
+    if !is_fixed(&METHOD.value(cx)) {
         ui.horizontal(|ui| {
-            tolerance_ui(ui, cx, "rtol");
-            tolerance_ui(ui, cx, "atol");
+            tolerance_ui(ui, cx, &RTOL);
+            tolerance_ui(ui, cx, &ATOL);
         });
     }
 }
 
 fn policy_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-    let policy = Dials::word(cx, "policy");
+    let policy = POLICY.value(cx);
     let mut chosen = None;
     for (id, words, tip) in [
         (
@@ -106,13 +106,13 @@ fn policy_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         }
     }
     if let Some(id) = chosen {
-        set(ui, cx, "policy", Value::Text(id.to_owned()));
+        set(ui, cx, POLICY.arg, Value::Text(id.to_owned()));
     }
 }
 
-fn tolerance_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, arg: &'static str) {
-    let mut value = Dials::number(cx, arg);
-    let label = ui.label(arg).id;
+fn tolerance_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, setting: &NumberSetting) {
+    let mut value = setting.value(cx);
+    let label = ui.label(setting.arg).id;
     let speed = (value * 0.02).max(1e-9);
     let field = DragValue::new(&mut value)
         .range(1e-9..=1.0)
@@ -120,13 +120,13 @@ fn tolerance_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, arg: &'static str) {
         .custom_formatter(|v, _| number::short(v))
         .custom_parser(|t| t.trim().replace(',', ".").parse().ok())
         .update_while_editing(false);
-    let tip = if arg == "rtol" {
+    let tip = if setting.arg == RTOL.arg {
         "Error that a step may make, relative to the state. Smaller takes more steps."
     } else {
         "Error that a step may make where the state is near zero. Smaller takes more steps."
     };
     if ui.add(field).labelled_by(label).on_hover_text(tip).changed() {
-        set(ui, cx, arg, Value::Float(value));
+        set(ui, cx, setting.arg, Value::Float(value));
     }
 }
 

@@ -8,8 +8,8 @@ use eframe::egui::{ComboBox, DragValue, Rect, Ui, WidgetInfo, accesskit::Role};
 
 use super::{
     answer::Answer,
-    dials::{Dials, U},
     pad::{REACH, name_of},
+    settings::{FlowSettings, U, is_answered},
 };
 use crate::{
     config::Value,
@@ -172,9 +172,9 @@ impl Motion {
             State::Rest => return,
             State::Playing(since) => {
                 // The next value is asked for once the last one was answered.
-                if cx.can_ask() && Dials::is_answered(cx) {
+                if cx.can_ask() && is_answered(cx) {
                     let v = self.way.at((now - *since) / self.period);
-                    cx.selection.flow.set(U[self.dim], Value::Float(v), now);
+                    cx.selection.flow.set(U[self.dim].arg, Value::Float(v), now);
                 }
             }
             State::Recording(recording) => {
@@ -202,14 +202,14 @@ impl Recording {
         match self.stage {
             Stage::Set => {
                 let v = way.at(self.frame as f64 / FRAMES as f64);
-                cx.selection.flow.set(U[dim], Value::Float(v), now);
+                cx.selection.flow.set(U[dim].arg, Value::Float(v), now);
                 self.stage = Stage::Waiting { seen: 0, since: now };
             }
             Stage::Waiting { since, .. } if now - since > PATIENCE || !cx.can_ask() => {
                 return Step::Done(format!("frame {} was not answered: stopped", self.frame + 1));
             }
             Stage::Waiting { seen, since } => {
-                let answered = Dials::is_answered(cx);
+                let answered = is_answered(cx);
                 self.stage = Stage::Waiting { seen: if answered { seen + 1 } else { 0 }, since };
                 if answered && seen >= SETTLED {
                     let name = format!("{}/frame-{:04}.png", self.folder, self.frame + 1);
@@ -236,18 +236,20 @@ impl Recording {
 /// A row of the table: what this frame shows.
 fn row(cx: &ViewCx<'_>, frame: usize) -> String {
     let mut out = format!("{frame}");
-    for v in Dials::u(cx) {
+    for v in FlowSettings::u(cx) {
         let _ = write!(out, ",{v}");
     }
-    let answer = Answer::of(cx);
-    let number = |part: &str, name: &str| {
-        let v = answer.and_then(|a| a.number(part, name)).filter(|v| v.is_finite());
-        v.map_or(String::new(), |v| v.to_string())
-    };
-    let _ = write!(out, ",{},{}", number("mass", "plus"), number("mass", "minus"));
-    let word = answer.and_then(|a| a.words("next_words").first()).map_or("", String::as_str);
-    let _ = write!(out, ",{},{}", quote(word), number("next", "p"));
-    let _ = writeln!(out, ",{},{}", number("solver", "nfe"), number("solver", "h_init"));
+    let answer = Answer::of_focus(cx);
+    let number = |v: Option<f64>| v.filter(|v| v.is_finite()).map_or(String::new(), |v| v.to_string());
+    let classes = answer.and_then(|a| a.value.classes());
+    let plus = number(classes.map(|c| c.plus.probability));
+    let _ = write!(out, ",{plus},{}", number(classes.map(|c| c.minus.probability)));
+    let top = answer.and_then(|a| a.value.language()?.next.first());
+    let word = quote(top.map_or("", |t| t.token.as_str()));
+    let _ = write!(out, ",{word},{}", number(top.map(|t| t.probability)));
+    let trace = answer.map(|a| &a.value.trace);
+    let nfe = trace.map_or(String::new(), |t| t.nfe.to_string());
+    let _ = writeln!(out, ",{nfe},{}", number(trace.map(|t| t.h_init)));
     out
 }
 

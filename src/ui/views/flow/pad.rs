@@ -9,6 +9,7 @@ use eframe::egui::{
 use super::answer::Answer;
 use crate::{
     gpu::colour::ColourMap,
+    telemetry::measurements::StepPolicy,
     ui::{
         theme::{self, Theme},
         views::ViewCx,
@@ -29,7 +30,14 @@ pub fn name_of(dim: usize) -> &'static str {
 }
 
 /// Everything but u that the mass depends on.
-type Situation = (u64, String, String);
+#[derive(Debug, Clone, PartialEq)]
+struct Situation {
+    step: u64,
+    alpha: f64,
+    method: String,
+    policy: StepPolicy,
+    prompt: String,
+}
 
 /// The pad's pair of controls, and what was seen on it.
 #[derive(Debug, Clone)]
@@ -50,25 +58,29 @@ impl Default for Pad {
 impl Pad {
     /// Remembers what the newest answer says of its place.
     pub fn learn(&mut self, cx: &ViewCx<'_>) {
-        let Some(answer) = Answer::of(cx) else { return };
-        let told = answer.sample.request;
-        let number = |name: &str| answer.number("used", name);
-        let [Some(a), Some(b), Some(c), Some(d)] = super::dials::U.map(number) else { return };
-        let (Some(plus), Some(minus)) = (answer.number("mass", "plus"), answer.number("mass", "minus")) else { return };
-        let alpha = number("alpha").unwrap_or(1.0);
-        let situation = (answer.sample.step, format!("{alpha}"), answer.words("used_words").join("\n"));
+        let Some(answer) = Answer::of_focus(cx) else { return };
+        let Some((language, classes)) = answer.value.language().zip(answer.value.classes()) else { return };
+        let (request, step, solver) = (answer.sample.request, answer.sample.step, &answer.value.solver);
+        let situation = Situation {
+            step,
+            alpha: answer.control.alpha,
+            method: solver.method.clone(),
+            policy: solver.policy,
+            prompt: language.prompt.clone(),
+        };
         if self.situation.as_ref() != Some(&situation) {
             self.seen.clear();
             (self.situation, self.last) = (Some(situation), None);
         }
-        if self.last == told && !self.seen.is_empty() {
+        if self.last == request && !self.seen.is_empty() {
             return;
         }
-        self.last = told;
+        self.last = request;
         if self.seen.len() == KEPT {
             self.seen.remove(0);
         }
-        self.seen.push(([a, b, c, d], plus - minus));
+        let difference = classes.plus.probability - classes.minus.probability;
+        self.seen.push((answer.control.u, difference));
     }
 
     /// Draws it; the new values of its pair if a hand moved them.

@@ -9,21 +9,25 @@ use eframe::egui::{
 };
 
 use super::{
-    EMPTY, FIELD,
+    EMPTY,
     answer::{Answer, Path, paths},
     camera::{Camera, Frame, distance},
-    dials::Dials,
     scene::Scene,
+    settings::{FlowSettings, keep_fresh},
     streaks::{PACE, Streaks},
 };
 use crate::{
     config::Value,
     gpu,
-    telemetry::{Args, Payload},
+    telemetry::{
+        Measurement, Payload,
+        measurements::{FlowAnswer, FlowField},
+    },
     ui::{
         plot::{Mark, drawing, empty_ui, paint_mark, quote, value_words},
+        questions::Freshness,
         theme,
-        views::{View, ViewCx},
+        views::{Measured, View, ViewCx},
     },
 };
 
@@ -66,8 +70,6 @@ pub struct Paths {
     shown: Option<Arc<Payload>>,
     ghost: Option<Arc<Payload>>,
     gesture: u64,
-    /// What the field was asked with last, and after which answer.
-    asked: Option<(Args, Option<u64>, u64)>,
 }
 
 impl Default for Paths {
@@ -85,7 +87,6 @@ impl Default for Paths {
             shown: None,
             ghost: None,
             gesture: 0,
-            asked: None,
         }
     }
 }
@@ -103,30 +104,31 @@ impl Paths {
 
     /// Keeps the ghost and asks for the field of the flow that is shown.
     fn follow(&mut self, cx: &mut ViewCx<'_>) {
-        let Some(answer) = Answer::of(cx) else { return };
-        let newer = self.shown.as_ref().is_none_or(|p| !Arc::ptr_eq(p, answer.payload()));
+        let Some(answer) = Answer::of_focus(cx) else { return };
+        let payload = &answer.sample.payload;
+        let newer = self.shown.as_ref().is_none_or(|p| !Arc::ptr_eq(p, payload));
         if self.gesture != cx.selection.flow.gesture {
             self.gesture = cx.selection.flow.gesture;
             self.ghost = self.shown.take();
         }
         if newer || self.shown.is_none() {
-            self.shown = Some(answer.payload().clone());
+            self.shown = Some(payload.clone());
         }
         if self.behind == Behind::Nothing {
-            cx.selection.flow.field_asked = None;
             return;
         }
-        let mut args = Dials::args(cx);
-        args.insert("tau".to_owned(), Value::Float(self.tau));
-        let wanted = (args, answer.sample.request, answer.sample.step);
-        if cx.can_ask() && answer.sample.request.is_some() && self.asked.as_ref() != Some(&wanted) {
-            let request = cx.ask("flow_field", Some(answer.variant), wanted.0.clone());
-            cx.selection.flow.field_asked = Some(request);
-            self.asked = Some(wanted);
+        if let Some(request) = answer.sample.request {
+            let mut args = FlowSettings::args(cx);
+            args.insert("tau".to_owned(), Value::Float(self.tau));
+            cx.keep_fresh::<FlowField>(Some(answer.variant), args, Freshness::FollowsAnswer(request));
         }
-        if let Some((_, field)) = cx.answer(FIELD) {
-            self.streaks.take(&field.payload);
+        if let Some(field) = cx.answered::<FlowField>() {
+            self.streaks.take(field);
         }
+    }
+
+    fn ghost_paths(&self) -> Vec<Path> {
+        self.ghost.as_deref().and_then(FlowAnswer::of).map_or(vec![], |answer| paths(&answer.paths))
     }
 
     fn has_streaks(&self) -> bool {
@@ -184,7 +186,7 @@ impl Paths {
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "paths of the states"));
         self.handle(ui, sheet, &response);
         let followed = followed(cx, answer, all);
-        let ghost = self.ghost.as_deref().map(paths).unwrap_or_default();
+        let ghost = self.ghost_paths();
         let frame = self.frame(sheet, followed, all, &ghost);
         let z = all.iter().find(|p| Some(p.token) == followed).map_or(0.0, |p| p.at(self.tau)[2]);
         let painter = ui.painter_at(sheet);
@@ -214,7 +216,7 @@ impl Paths {
         (all, ghost): (&[Path], &[Path]),
     ) {
         let followed = followed(cx, answer, all);
-        let attempts = answer.attempts();
+        let attempts = &answer.value.trace.attempts;
         let steps = attempts.iter().filter(|a| a.accepted && a.t > 0.0 && a.t < 1.0).map(|a| a.t).collect();
         // Where the axes stand: no name over them.
         let corner = Rect::from_min_max(sheet.left_bottom() - vec2(0.0, 66.0), sheet.left_bottom() + vec2(84.0, 0.0));
@@ -234,11 +236,11 @@ impl Paths {
             }
         }
         // Starts of a playground are many and their numbers say little: the pointer names them.
-        let named = all.iter().filter(|p| Some(p.token) != followed && answer.playground().is_none());
+        let named = all.iter().filter(|p| Some(p.token) != followed && answer.planar_field().is_none());
         for path in named {
             scene.name(path, tokens, false);
         }
-        scene.axes(sheet, &explained(answer));
+        scene.axes(sheet, &answer.paths.explained);
     }
 
     /// The camera set on what is shown in a sheet: paths, ghosts and the patch of the field.
@@ -300,10 +302,10 @@ impl Paths {
     }
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let answer = Answer::of(cx)?;
+        let answer = Answer::of_focus(cx)?;
         let mut out = String::from("shown,token,word,tau,component_1,component_2,component_3\n");
-        let ghost = self.ghost.as_deref().map(paths).unwrap_or_default();
-        for (what, all) in [("now", paths(answer.payload())), ("before", ghost)] {
+        let ghost = self.ghost_paths();
+        for (what, all) in [("now", paths(&answer.paths)), ("before", ghost)] {
             for path in all {
                 let word = answer.sample.tokens.get(path.token).map_or("", String::as_str);
                 for (tau, [x, y, z]) in path.taus.iter().zip(&path.places) {
@@ -321,66 +323,54 @@ fn followed(cx: &ViewCx<'_>, answer: Answer<'_>, all: &[Path]) -> Option<usize> 
     if answer.sample.tokens.is_empty() {
         return None;
     }
-    let told = answer.number("used", "token").filter(|t| *t >= 0.0).map(|t| t as usize);
-    let wanted = cx.selection.token.or(told);
-    wanted.filter(|t| all.iter().any(|p| p.token == *t)).or_else(|| all.last().map(|p| p.token))
+    let wanted = cx.selection.token.unwrap_or(answer.token);
+    Some(wanted).filter(|t| all.iter().any(|p| p.token == *t)).or_else(|| all.last().map(|p| p.token))
 }
 
 /// Whether a field lies in the axes of these paths. It is asked for after them, so that while a model learns it is of
 /// a later one, whose axes may have turned: then the state that it was told around must still be where its path is.
-fn fits(field: Answer<'_>, answer: Answer<'_>, all: &[Path]) -> bool {
-    if answer.playground().is_some() {
+fn fits(field: Measured<'_, FlowField>, answer: Answer<'_>, all: &[Path]) -> bool {
+    if answer.planar_field().is_some() {
         return true; // its axes are its own
     }
     let off = || {
-        let number = |part: &str, name: &str| field.number(part, name).map(|v| v as f32);
-        let token = answer.number("used", "token")? as usize;
-        let [x, y, _] = all.iter().find(|p| p.token == token)?.at(field.number("at", "tau")?);
-        let wide = number("extent", "x1")? - number("extent", "x0")?;
-        Some((x - number("at", "x")?).hypot(y - number("at", "y")?) / wide)
+        let [x, y, _] = all.iter().find(|p| p.token == answer.token)?.at(field.tau);
+        let ([at_x, at_y], extent) = (field.at.map(|v| v as f32), field.extent);
+        let wide = extent.x1 as f32 - extent.x0 as f32;
+        Some((x - at_x).hypot(y - at_y) / wide)
     };
     let same_model = field.sample.step == answer.sample.step;
     field.sample.tokens == answer.sample.tokens && (same_model || off().is_some_and(|off| off <= NEAR))
 }
 
-/// Shares of variance of the components.
-fn explained(answer: Answer<'_>) -> Vec<f64> {
-    let series = answer.sample.payload.part("basis").and_then(Payload::as_series);
-    series.map_or(vec![], |s| match s.lines.as_slice() {
-        [one] => one.y.clone(),
-        several => several.iter().filter_map(|l| l.y.first().copied()).collect(),
-    })
-}
-
 impl View for Paths {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        Dials::keep_fresh(cx);
+        keep_fresh(cx);
         let software = gpu::target(ui.ctx()).is_none_or(|t| t.software);
         self.behind = self.chosen.unwrap_or(if software { Behind::Still } else { Behind::Flowing });
         self.follow(cx);
-        let answer = Answer::of(cx);
-        let all = answer.map(|a| paths(a.payload())).unwrap_or_default();
+        let answer = Answer::of_focus(cx);
+        let all = answer.map(|a| paths(&a.paths)).unwrap_or_default();
         let Some(answer) = answer.filter(|_| !all.is_empty()) else {
             empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
             return;
         };
-        let field = cx.answer(FIELD).map(|(variant, sample)| Answer { variant, sample });
-        self.fits = field.is_some_and(|field| fits(field, answer, &all));
-        self.near = self.close && answer.playground().is_none();
+        self.fits = cx.answered::<FlowField>().is_some_and(|field| fits(field, answer, &all));
+        self.near = self.close && answer.planar_field().is_none();
         ui.spacing_mut().item_spacing.y = 4.0;
         let room = ui.available_rect_before_wrap();
         let head = Rect::from_min_size(room.min, vec2(room.width(), FOOT));
         ui.scope_builder(egui::UiBuilder::new().max_rect(head), |ui| {
-            let solid = explained(answer).len() != 2;
+            let solid = answer.paths.explained.len() != 2;
             self.camera.solid &= solid;
-            self.controls_ui(ui, answer.playground().is_none(), solid);
+            self.controls_ui(ui, answer.planar_field().is_none(), solid);
         });
         let body = Rect::from_min_max(pos2(room.left(), head.bottom()), room.max);
         ui.scope_builder(egui::UiBuilder::new().max_rect(body), |ui| self.canvas_ui(ui, cx, answer, &all));
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let Some(answer) = Answer::of(cx) else { return "the states over depth".to_owned() };
+        let Some(answer) = Answer::of_focus(cx) else { return "the states over depth".to_owned() };
         let pace = if self.behind == Behind::Flowing && !cx.still && self.has_streaks() {
             format!(" \u{b7} a second of streaks is {} of \u{3c4}", value_words(f64::from(self.streaks.dt) * PACE))
         } else {
@@ -396,9 +386,9 @@ impl View for Paths {
 
     /// The paths without the field behind them.
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let answer = Answer::of(cx)?;
-        let all = paths(answer.payload());
-        let ghost = self.ghost.as_deref().map(paths).unwrap_or_default();
+        let answer = Answer::of_focus(cx)?;
+        let all = paths(&answer.paths);
+        let ghost = self.ghost_paths();
         let sheet = Rect::from_min_size(Pos2::ZERO, self.size);
         let frame = self.frame(sheet, followed(cx, answer, &all), &all, &ghost);
         (!all.is_empty()).then(|| {

@@ -6,15 +6,18 @@ use eframe::egui::{FontId, RichText, Ui, vec2};
 
 use super::{
     EMPTY,
-    answer::{Answer, Attempt},
-    dials::Dials,
+    answer::Answer,
     ladder::{Account, STRIP},
+    settings::keep_fresh,
 };
-use crate::ui::{
-    plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, empty_ui, value_words},
-    theme,
-    views::{View, ViewCx},
-    widgets::stacked_charts::stacked_within_ui,
+use crate::{
+    telemetry::measurements::SolverAttempt,
+    ui::{
+        plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, empty_ui, value_words},
+        theme,
+        views::{View, ViewCx},
+        widgets::stacked_charts::stacked_within_ui,
+    },
 };
 
 /// View `flow_solver`.
@@ -28,24 +31,18 @@ impl Solver {
         Box::<Self>::default()
     }
 
-    fn account(cx: &ViewCx<'_>, answer: Answer<'_>, attempts: &[Attempt]) -> Account {
-        let asked = (Dials::word(cx, "method"), Dials::word(cx, "policy"));
-        let (method, policy) = answer.method().unwrap_or((&asked.0, &asked.1));
-        Account::of(answer, attempts, method, policy)
-    }
-
     /// Step lengths over depth, with what was rejected and what was held back.
-    fn steps_chart<'a>(cx: &ViewCx<'a>, attempts: &[Attempt]) -> Chart<'a> {
+    fn steps_chart<'a>(cx: &ViewCx<'a>, attempts: &[SolverAttempt]) -> Chart<'a> {
         let theme = cx.theme;
         let mut chart = Chart::new("steps", depth_axis(attempts), Axis::new("step h(\u{3c4})").log()).empty(EMPTY);
-        let marks = |keep: &dyn Fn(&Attempt) -> bool| -> Vec<[f64; 2]> {
+        let marks = |keep: &dyn Fn(&SolverAttempt) -> bool| -> Vec<[f64; 2]> {
             attempts.iter().filter(|a| keep(a)).map(|a| [a.t, a.h]).collect()
         };
         let rejected = marks(&|a| !a.accepted);
         if !rejected.is_empty() {
             chart.lines.push(Line::new("rejected", theme.error, rejected).stroke(Stroke::Marks(Mark::Cross)));
         }
-        let capped = marks(&|a| a.capped);
+        let capped = marks(&|a| a.growth_capped);
         if !capped.is_empty() {
             chart.lines.push(Line::new("growth capped", theme.accent, capped).stroke(Stroke::Marks(Mark::Up)));
         }
@@ -61,7 +58,7 @@ impl Solver {
         chart
     }
 
-    fn errors_chart<'a>(cx: &ViewCx<'a>, attempts: &[Attempt]) -> Chart<'a> {
+    fn errors_chart<'a>(cx: &ViewCx<'a>, attempts: &[SolverAttempt]) -> Chart<'a> {
         let theme = cx.theme;
         let mut chart = Chart::new("error", depth_axis(attempts), Axis::new("error / tolerance").log().include(&[1.0]));
         let points = |accepted: bool| -> Vec<[f64; 2]> {
@@ -81,26 +78,24 @@ impl Solver {
 
 /// From a little before the start, so that marks there are whole, to a little over the end: a last
 /// step may reach far over it, and is cut.
-fn depth_axis(attempts: &[Attempt]) -> Axis {
+fn depth_axis(attempts: &[SolverAttempt]) -> Axis {
     let over = attempts.iter().any(|a| a.accepted && a.t + a.h > 1.0 + 1e-9);
     Axis::new("depth \u{3c4}").fixed(-0.02, if over { 1.15 } else { 1.02 })
 }
 
 impl View for Solver {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        Dials::keep_fresh(cx);
-        let answer = Answer::of(cx);
-        let attempts = answer.map(|a| a.attempts()).unwrap_or_default();
-        let Some(answer) = answer.filter(|_| !attempts.is_empty()) else {
+        keep_fresh(cx);
+        let Some(answer) = Answer::of_focus(cx).filter(|a| !a.trace.attempts.is_empty()) else {
             empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
             return;
         };
-        let account = Self::account(cx, answer, &attempts);
+        let (account, attempts) = (Account::of(answer.value), &answer.value.trace.attempts);
         let theme = cx.theme;
         ui.spacing_mut().item_spacing.y = 4.0;
         let room = ui.available_size();
         let figures = format!(
-            "NFE {:.0}  h_init {}  steps {}  rejected {}  capped {}",
+            "NFE {}  h_init {}  steps {}  rejected {}  capped {}",
             account.nfe,
             if account.cost.is_some() { value_words(account.h_init) } else { "none".to_owned() },
             account.accepted,
@@ -115,8 +110,8 @@ impl View for Solver {
         // Small tiles keep the charts: the words are in the table and the tooltip of the tile.
         let told = left > 120.0;
         let room = vec2(room.x, if told { left } else { ui.available_height() });
-        let errors = Self::errors_chart(cx, &attempts);
-        let steps = Self::steps_chart(cx, &attempts);
+        let errors = Self::errors_chart(cx, attempts);
+        let steps = Self::steps_chart(cx, attempts);
         if errors.is_empty() || room.y < 230.0 {
             steps.show(ui, room, theme, &mut self.states[0]);
         } else {
@@ -129,33 +124,30 @@ impl View for Solver {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let Some(answer) = Answer::of(cx) else { return "steps, error and cost of a solve".to_owned() };
-        let attempts = answer.attempts();
-        let (method, policy) = answer.method().unwrap_or(("", ""));
-        if !method.is_empty() && answer.sample.about.contains(method) {
-            return format!("step {} \u{b7} {}{}", answer.sample.step, answer.whose(cx), answer.sample.about);
+        let Some(answer) = Answer::of_focus(cx) else { return "steps, error and cost of a solve".to_owned() };
+        let (sample, solver) = (answer.sample, &answer.value.solver);
+        if sample.about.contains(&solver.method) {
+            return format!("step {} \u{b7} {}{}", sample.step, answer.whose(cx), sample.about);
         }
-        let fixed = Self::account(cx, answer, &attempts).cost.is_none();
-        let with = match (answer.number("used", "rtol"), answer.number("used", "atol")) {
-            (Some(r), Some(a)) if !fixed => format!(", rtol {r:e}, atol {a:e}"),
-            _ => String::new(),
+        let with = match solver.is_adaptive {
+            true => format!(", {}, rtol {:e}, atol {:e}", solver.policy, solver.rtol, solver.atol),
+            false => String::new(),
         };
-        let policy = if fixed || policy.is_empty() { String::new() } else { format!(", {policy}") };
-        format!("step {} \u{b7} {method}{policy}{with} \u{b7} {}", answer.sample.step, answer.sample.about)
+        format!("step {} \u{b7} {}{with} \u{b7} {}", sample.step, solver.method, sample.about)
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let attempts = Answer::of(cx)?.attempts();
+        let attempts = &Answer::of_focus(cx)?.value.trace.attempts;
         let mut out = String::from("attempt,tau,h,error_over_tolerance,accepted,growth_capped\n");
         for (i, a) in attempts.iter().enumerate() {
             let error = if a.error.is_finite() { a.error.to_string() } else { String::new() };
-            let _ = writeln!(out, "{},{},{},{error},{},{}", i + 1, a.t, a.h, u8::from(a.accepted), u8::from(a.capped));
+            let (accepted, capped) = (u8::from(a.accepted), u8::from(a.growth_capped));
+            let _ = writeln!(out, "{},{},{},{error},{accepted},{capped}", i + 1, a.t, a.h);
         }
         (!attempts.is_empty()).then_some(out)
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let attempts = Answer::of(cx)?.attempts();
-        Self::steps_chart(cx, &attempts).svg(&self.states[0], cx.theme)
+        Self::steps_chart(cx, &Answer::of_focus(cx)?.value.trace.attempts).svg(&self.states[0], cx.theme)
     }
 }

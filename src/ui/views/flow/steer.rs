@@ -10,10 +10,11 @@ use eframe::egui::{
 use super::{
     EMPTY,
     answer::{Answer, SPACE},
-    dials::{Dials, U},
     method::{field_ui, solver_ui},
     motion::Motion,
     pad::{Pad, REACH, name_of, tidy, words_of},
+    settings::{ALPHA, FlowSettings, PROMPT, U, keep_fresh},
+    word_bars::{class_of, mass_bars, next_bars},
 };
 use crate::{
     config::Value,
@@ -22,7 +23,7 @@ use crate::{
         theme::{self, Theme},
         views::{View, ViewCx},
         widgets::{
-            bars::{Bar, bars_ui},
+            bars::bars_ui,
             token_strip::{Mark, token_strip_ui},
         },
     },
@@ -59,10 +60,10 @@ impl Steer {
     }
 
     fn dials_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let u = Dials::u(cx);
-        let answer = Answer::of(cx);
-        let plane = answer.is_some_and(|a| a.playground().is_some());
-        let taught = answer.map(|a| a.taught());
+        let u = FlowSettings::u(cx);
+        let answer = Answer::of_focus(cx);
+        let plane = answer.is_some_and(|a| a.planar_field().is_some());
+        let trained = answer.map(|a| a.trained_controls());
         if plane {
             self.pad.pair = (0, 1);
         }
@@ -73,8 +74,8 @@ impl Steer {
                 if let Some((x, y)) = self.pad.ui(ui, cx.theme, u, side) {
                     self.motion.stop();
                     let (i, j) = self.pad.pair;
-                    self.set(ui, cx, U[i], Value::Float(x));
-                    self.set(ui, cx, U[j], Value::Float(y));
+                    self.set(ui, cx, U[i].arg, Value::Float(x));
+                    self.set(ui, cx, U[j].arg, Value::Float(y));
                 }
                 if !plane {
                     self.pad.pair_ui(ui, side - 8.0);
@@ -83,7 +84,7 @@ impl Steer {
             ui.vertical(|ui| {
                 ui.spacing_mut().item_spacing.y = 5.0;
                 for (dim, value) in u.into_iter().enumerate().take(if plane { 2 } else { U.len() }) {
-                    let tip = match (plane, taught) {
+                    let tip = match (plane, trained) {
                         (true, _) => "A steady wind over the plane, the same at every place and time.",
                         (_, Some(n)) if dim < n => TAUGHT,
                         _ => UNTAUGHT,
@@ -91,13 +92,13 @@ impl Steer {
                     let range = -REACH..=REACH;
                     if let Some(v) = slider_ui(ui, name_of(dim), value, range, tip) {
                         self.motion.stop();
-                        self.set(ui, cx, U[dim], Value::Float(v));
+                        self.set(ui, cx, U[dim].arg, Value::Float(v));
                     }
                 }
                 let tip = "Multiplies the learned \u{3b1} of the field for this question only. 0 stops the flow, 1 is \
                            as trained.";
-                if let Some(v) = slider_ui(ui, "\u{3b1} \u{d7}", Dials::number(cx, "alpha"), 0.0..=4.0, tip) {
-                    self.set(ui, cx, "alpha", Value::Float(v));
+                if let Some(v) = slider_ui(ui, "\u{3b1} \u{d7}", ALPHA.value(cx), 0.0..=4.0, tip) {
+                    self.set(ui, cx, ALPHA.arg, Value::Float(v));
                 }
                 ui.horizontal_wrapped(|ui| {
                     let touched = cx.selection.flow.is_touched();
@@ -108,7 +109,7 @@ impl Steer {
                         cx.selection.flow.clear(now);
                         self.prompt = None;
                     }
-                    let words = match taught {
+                    let words = match trained {
                         Some(1) => "u\u{2081}\u{2013}u\u{2083} untrained",
                         Some(0) => "u untrained",
                         _ => "",
@@ -121,10 +122,10 @@ impl Steer {
     }
 
     fn prompt_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if Answer::of(cx).is_some_and(|a| a.playground().is_some()) {
+        if Answer::of_focus(cx).is_some_and(|a| a.planar_field().is_some()) {
             return;
         }
-        let shown = Dials::word(cx, "prompt");
+        let shown = PROMPT.value(cx);
         let mut typed = self.prompt.clone().unwrap_or_else(|| shown.clone());
         ui.horizontal(|ui| {
             let label = ui.label("prompt").id;
@@ -137,27 +138,24 @@ impl Steer {
             // Asked when done: half a word is not a word.
             if response.lost_focus() && self.prompt.take().is_some_and(|p| p.trim() != shown) {
                 cx.selection.token = None;
-                self.set(ui, cx, "prompt", Value::Text(typed.trim().to_owned()));
+                self.set(ui, cx, PROMPT.arg, Value::Text(typed.trim().to_owned()));
             }
         });
-        let Some(answer) = Answer::of(cx) else { return };
+        let Some(answer) = Answer::of_focus(cx) else { return };
         let tokens = &answer.sample.tokens;
         if tokens.is_empty() {
             return;
         }
         let theme = cx.theme;
-        let (plus, minus) = answer.classes();
-        let followed = cx.selection.token.or(answer.number("used", "token").map(|t| t as usize));
+        let followed = cx.selection.token.unwrap_or(answer.token);
         let last = tokens.len() - 1;
         // Where spaces are tokens themselves, none is drawn between them.
         let own = tokens.iter().any(|t| t == SPACE);
         let space = |i| if i < last && !own { " " } else { "" };
         let spaced: Vec<String> = tokens.iter().enumerate().map(|(i, t)| format!("{}{}", t.trim(), space(i))).collect();
         let pointed = token_strip_ui(ui, theme, &spaced, |i| {
-            let of = |class: &[String]| class.iter().any(|w| w.trim() == tokens[i].trim());
-            let ground = if of(plus) { Some(theme.warm) } else { of(minus).then_some(theme.cool) };
-            let outline = (followed == Some(i)).then_some(theme.accent);
-            Mark { ground: ground.map(|c| c.gamma_multiply(0.3)), outline }
+            let ground = class_of(answer.value, &tokens[i]).map(|class| class.colour(theme).gamma_multiply(0.3));
+            Mark { ground, outline: (followed == i).then_some(theme.accent) }
         });
         if let Some(token) = pointed.clicked {
             cx.selection.token = Some(token);
@@ -166,25 +164,26 @@ impl Steer {
 
     fn answer_ui(ui: &mut Ui, cx: &ViewCx<'_>, answer: Answer<'_>) {
         let theme = cx.theme;
-        let mass = mass_bars(answer, theme);
-        if !mass.is_empty() {
+        let mass = mass_bars(answer.value, theme);
+        if let Some(classes) = answer.value.classes() {
             heading_ui(ui, theme, "mass of a class", "mark: at u = 0");
-            let (plus, minus) = answer.classes();
-            let words = format!("class +: {}\nclass \u{2212}: {}", plus.join(", "), minus.join(", "));
+            let (plus, minus) = (classes.plus.tokens.join(", "), classes.minus.tokens.join(", "));
+            let words = format!("class +: {plus}\nclass \u{2212}: {minus}");
             bars_ui(ui, theme, "mass", &mass, 1.0).on_hover_text(words);
         }
-        let next = next_bars(answer, theme);
+        let next = next_bars(answer.value, theme);
         if !next.is_empty() {
             let most = next.iter().map(|b| b.value.max(b.before.unwrap_or(0.0))).fold(1e-6, f64::max);
             heading_ui(ui, theme, "next word", &format!("full width: {most:.2}"));
             bars_ui(ui, theme, "next word", &next, most);
         }
-        let text = answer.running(answer.words("continuation"));
+        let continuation = answer.value.language().map_or(&[][..], |l| &l.continuation);
+        let text = answer.running_text(continuation);
         if !text.trim().is_empty() {
             heading_ui(ui, theme, "and so on", "likeliest words");
             // One text, so that it breaks between words.
             let mut job = LayoutJob::default();
-            let prompt = answer.running(&answer.sample.tokens);
+            let prompt = answer.running_text(&answer.sample.tokens);
             let glue = if text.starts_with(' ') || prompt.ends_with(' ') { "" } else { " " };
             for (words, colour) in [(format!("{prompt}{glue}"), theme.secondary), (text, theme.text)] {
                 let format = TextFormat { font_id: FontId::proportional(14.0), color: colour, ..Default::default() };
@@ -201,7 +200,7 @@ impl Steer {
 
 /// The answer; of several variants side by side, and the one of them that was clicked.
 fn answers_ui(ui: &mut Ui, cx: &ViewCx<'_>, answer: Answer<'_>) -> Option<usize> {
-    let all = Answer::all(cx);
+    let all = Answer::of_variants(cx);
     if all.len() < 2 {
         Steer::answer_ui(ui, cx, answer);
         return None;
@@ -257,43 +256,11 @@ fn heading_ui(ui: &mut Ui, theme: &Theme, words: &str, note: &str) {
     });
 }
 
-/// Class of a word: its sign and colour.
-fn class_of(answer: Answer<'_>, word: &str, theme: &Theme) -> (&'static str, egui::Color32) {
-    let (plus, minus) = answer.classes();
-    let of = |class: &[String]| class.iter().any(|w| w.trim() == word.trim());
-    match (of(plus), of(minus)) {
-        (true, _) => ("+", theme.warm),
-        (_, true) => ("\u{2212}", theme.cool),
-        _ => ("", theme.secondary),
-    }
-}
-
-fn next_bars(answer: Answer<'_>, theme: &Theme) -> Vec<Bar> {
-    let (p, p0) = (answer.points("next", "p"), answer.points("next", "p0"));
-    let words = answer.words("next_words");
-    let bar = |(i, (word, [_, value])): (usize, (&String, &[f64; 2]))| {
-        let (sign, colour) = class_of(answer, word, theme);
-        let name = if word.trim().is_empty() { "(space)".to_owned() } else { word.trim().to_owned() };
-        Bar { name, sign, colour, value: *value, before: p0.get(i).map(|p| p[1]) }
-    };
-    words.iter().zip(&p).enumerate().map(bar).collect()
-}
-
-fn mass_bars(answer: Answer<'_>, theme: &Theme) -> Vec<Bar> {
-    let number = |name: &str| answer.number("mass", name);
-    let of = |name: &str, words: &str, sign, colour| {
-        let before = number(&format!("{name}0"));
-        number(name).map(|value| Bar { name: words.to_owned(), sign, colour, value, before })
-    };
-    let rows = [of("plus", "class +", "+", theme.warm), of("minus", "class \u{2212}", "\u{2212}", theme.cool)];
-    rows.into_iter().flatten().collect()
-}
-
 impl View for Steer {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.motion.drive(ui, cx);
         self.pad.learn(cx);
-        let answer = Answer::of(cx);
+        let answer = Answer::of_focus(cx);
         if answer.is_none() && !cx.can_ask() {
             empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
             return;
@@ -301,7 +268,7 @@ impl View for Steer {
         let room = ui.available_size();
         ui.spacing_mut().item_spacing.y = 6.0;
         let how = |ui: &mut Ui, cx: &mut ViewCx<'_>| {
-            if let Some(field) = answer.and_then(|a| a.playground()) {
+            if let Some(field) = answer.and_then(|a| a.value.planar_field()) {
                 field_ui(ui, cx, field);
             }
             solver_ui(ui, cx);
@@ -335,14 +302,14 @@ impl View for Steer {
                 });
             });
         });
-        Dials::keep_fresh(cx);
+        keep_fresh(cx);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let Some(answer) = Answer::of(cx) else {
+        let Some(answer) = Answer::of_focus(cx) else {
             return "turn u, and the flow is solved again".to_owned();
         };
-        let used = super::dials::U.map(|name| answer.number("used", name).unwrap_or(f64::NAN));
+        let used = answer.control.u;
         let told = answer.sample.about.contains("u = ");
         let u = if !told && used.iter().all(|v| v.is_finite()) {
             format!(" \u{b7} u = {}", words_of(used))
@@ -353,7 +320,7 @@ impl View for Steer {
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let answer = Answer::of(cx)?;
+        let answer = Answer::of_focus(cx)?.value;
         let mut out = String::from("what,name,class,steered,at_u_0\n");
         let theme = cx.theme;
         for (what, bars) in [("next word", next_bars(answer, theme)), ("mass", mass_bars(answer, theme))] {
@@ -363,18 +330,15 @@ impl View for Steer {
                 let _ = writeln!(out, "{what},{},{sign},{},{before}", quote(&b.name), b.value);
             }
         }
-        for name in ["nfe", "h_init"] {
-            if let Some(v) = answer.number("solver", name) {
-                let _ = writeln!(out, "solver,{name},,{v},");
-            }
-        }
-        (out.lines().count() > 1).then_some(out)
+        let _ = writeln!(out, "solver,nfe,,{},", answer.trace.nfe);
+        let _ = writeln!(out, "solver,h_init,,{},", answer.trace.h_init);
+        Some(out)
     }
 
     /// The bars and the text, without the controls.
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let answer = Answer::of(cx).filter(|a| !next_bars(*a, cx.theme).is_empty())?;
-        let columns = Answer::all(cx).len().max(1) as f32;
+        let answer = Answer::of_focus(cx).filter(|a| !next_bars(a.value, cx.theme).is_empty())?;
+        let columns = Answer::of_variants(cx).len().max(1) as f32;
         let size = vec2(32.0 + 360.0 * columns, 420.0);
         Some(drawing("steering", size, cx.theme, |ui| {
             let inside = ui.max_rect().shrink(16.0);

@@ -1,4 +1,4 @@
-//! The field of the flow as particles behind the paths: takes the answer of the probe `flow_field`,
+//! The field of the flow as particles behind the paths: takes the measured field,
 //! keeps the time of the streaks, and hands both to the GPU. It does not ask.
 
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use crate::{
         self,
         particles::{COUNT, LIFE, Particles, VectorField},
     },
-    telemetry::Payload,
-    ui::theme::Theme,
+    telemetry::{Payload, measurements::FlowField},
+    ui::{theme::Theme, views::Measured},
 };
 
 /// Steps a second.
@@ -39,13 +39,14 @@ pub struct Streaks {
 
 impl Streaks {
     /// Takes an answer unless it is held already.
-    pub fn take(&mut self, payload: &Arc<Payload>) {
+    pub fn take(&mut self, measured: Measured<'_, FlowField>) {
+        let payload = &measured.sample.payload;
         if self.payload.as_ref().is_some_and(|p| Arc::ptr_eq(p, payload)) {
             return;
         }
         self.payload = Some(payload.clone());
         self.revision += 1;
-        let Some((field, extent)) = read(payload) else {
+        let Some((field, extent)) = read(measured.value) else {
             self.field = Arc::default();
             return;
         };
@@ -126,17 +127,14 @@ impl Streaks {
 }
 
 /// The field over its patch, in sides of the patch a unit of depth.
-fn read(payload: &Payload) -> Option<(VectorField, [f32; 4])> {
-    let matrix = |name: &str| payload.part(name).and_then(Payload::as_matrix);
-    let (dx, dy) = (matrix("dx")?, matrix("dy")?);
-    let series = payload.part("extent")?.as_series()?;
-    let end = |name: &str| series.lines.iter().find(|l| l.name == name).and_then(|l| l.y.first()).map(|v| *v as f32);
-    let extent = [end("x0")?, end("x1")?, end("y0")?, end("y1")?];
+fn read(field: &FlowField) -> Option<(VectorField, [f32; 4])> {
+    let (dx, dy) = (field.dx.matrix(0)?, field.dy.matrix(0)?);
+    let ends = &field.extent;
+    let extent = [ends.x0, ends.x1, ends.y0, ends.y1].map(|v| v as f32);
     let (wide, high) = (extent[1] - extent[0], extent[3] - extent[2]);
-    let same = (dx.rows, dx.cols) == (dy.rows, dy.cols) && dx.data.len() == dx.rows * dx.cols;
-    if !same || dy.data.len() != dx.data.len() || !(wide > 0.0 && high > 0.0) {
+    if (dx.rows, dx.cols) != (dy.rows, dy.cols) || !(wide > 0.0 && high > 0.0) {
         return None;
     }
-    let data = dx.data.iter().zip(&dy.data).map(|(x, y)| [x / wide, y / high]).collect();
+    let data = dx.data.iter().zip(dy.data).map(|(x, y)| [x / wide, y / high]).collect();
     Some((VectorField { rows: dx.rows, cols: dx.cols, data }, extent))
 }

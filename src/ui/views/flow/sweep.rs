@@ -1,29 +1,37 @@
-//! Measurements over a range, piece by piece in the background: each answer tells all so far, and
+//! Measurements over a range, piece by piece in the background: each answer holds all so far, and
 //! the next piece is asked for when it came. Pausing is not asking; going on is asking again; cancelling
 //! is not asking, and forgetting what came.
 
 mod charts;
+mod kinds;
 
 use std::sync::Arc;
 
 use eframe::egui::{Button, ComboBox, ProgressBar, RichText, TextStyle, Ui, WidgetInfo, accesskit::Role};
 
-use self::charts::{KINDS, Kind, chart, under};
-use super::{SWEEP, answer::Answer, dials::Dials};
+use self::{
+    charts::{Under, chart, under},
+    kinds::{KINDS, NFE, Needs, SweepKind},
+};
+use super::{answer::Answer, settings::FlowSettings};
 use crate::{
     config::Value,
-    telemetry::{Args, Level, Payload, Sample, Series},
+    telemetry::{
+        Args, Level, Measurement, Payload, RunInfo, Sample,
+        measurements::{FlowSweepNfe, SweepProgress},
+    },
     ui::{
         plot::{Chart, ChartState},
-        theme,
-        views::{RunTracker, View, ViewCx},
+        questions::same_run,
+        theme::{self, Theme},
+        views::{View, ViewCx},
         widgets::stacked_charts::stacked_ui,
     },
 };
 
-/// What was told of a kind.
+/// What was measured of a kind.
 #[derive(Debug, Clone)]
-struct Told {
+struct SweepResult {
     payload: Arc<Payload>,
     step: u64,
     about: String,
@@ -35,18 +43,18 @@ struct Told {
 pub struct Sweep {
     kind: usize,
     going: Option<Going>,
-    told: [Option<Told>; KINDS.len()],
-    /// What a kind told before it was begun again, for who thinks better of it.
-    before: [Option<Told>; KINDS.len()],
+    results: [Option<SweepResult>; KINDS.len()],
+    /// The whole result of a kind from before it was begun again, for who cancels that.
+    before: [Option<SweepResult>; KINDS.len()],
     /// The step of the model that is measured: what trains meanwhile is another one.
     begun: [Option<u64>; KINDS.len()],
-    /// What the dials were when it began: it is of one question throughout.
+    /// The settings when it began: it is of one question throughout.
     asked: [Option<Args>; KINDS.len()],
     /// Answers to requests up to this one were cancelled.
     dropped: [u64; KINDS.len()],
     states: [ChartState; KINDS.len()],
-    below: [ChartState; 3],
-    run_tracker: RunTracker,
+    below: [ChartState; Under::ALL.len()],
+    run: Option<Arc<RunInfo>>,
     /// Why the last one ended, where it was not asked to.
     note: String,
 }
@@ -63,6 +71,8 @@ struct Going {
 
 /// Between the names of what can be measured, points.
 const GAP: f32 = 4.0;
+/// Tiles lower than this show the main chart alone, points.
+const LOW: f32 = 260.0;
 /// Tiles this high have room for the steps whose length the error chose, points.
 const TALL: f32 = 420.0;
 
@@ -73,11 +83,11 @@ impl Sweep {
 
     /// Asks until so many pieces are measured; those that are, are not measured again. From one: of the
     /// model as it is now; then of the same.
-    fn ask(&mut self, cx: &mut ViewCx<'_>, kind: usize, upto: f64) {
-        let begins = upto <= 1.0;
+    fn ask(&mut self, cx: &mut ViewCx<'_>, kind: usize, upto: usize) {
+        let begins = upto <= 1;
         let mut args = match self.asked[kind].take().filter(|_| !begins) {
             Some(args) => args,
-            None => Dials::args(cx),
+            None => FlowSettings::args(cx),
         };
         self.asked[kind] = Some(args.clone());
         args.insert("kind".to_owned(), Value::Text(KINDS[kind].id.to_owned()));
@@ -87,37 +97,37 @@ impl Sweep {
         }
         self.note.clear();
         let messages = cx.mirror.notices.len();
-        self.going = Some(Going { request: cx.ask("flow_sweep", None, args), kind, begins, messages });
+        self.going = Some(Going { request: cx.ask(FlowSweepNfe::PROBE, None, args), kind, begins, messages });
     }
 
     fn begin(&mut self, cx: &mut ViewCx<'_>, kind: usize) {
-        let whole = self.progress(kind).is_some_and(|(done, total)| done >= total);
-        self.before[kind] = self.told[kind].clone().filter(|_| whole);
+        let whole = self.progress(kind).is_some_and(|p| p.done >= p.total);
+        self.before[kind] = self.results[kind].clone().filter(|_| whole);
         self.begun[kind] = None;
-        self.ask(cx, kind, 1.0);
+        self.ask(cx, kind, 1);
     }
 
     /// Forgets what was measured since the beginning, and what may still come.
     fn cancel(&mut self, cx: &ViewCx<'_>, kind: usize) {
         self.going = None;
         self.dropped[kind] = cx.questions.last_number();
-        self.told[kind] = self.before[kind].take();
+        self.results[kind] = self.before[kind].take();
         self.begun[kind] = None;
     }
 
     /// Takes what came, and asks for the next piece.
     fn follow(&mut self, cx: &mut ViewCx<'_>) {
-        if self.run_tracker.new_run(cx.mirror) {
-            *self = Self { kind: self.kind, run_tracker: std::mem::take(&mut self.run_tracker), ..Self::default() };
+        if !same_run(&self.run, &cx.mirror.info) {
+            *self = Self { kind: self.kind, run: cx.mirror.info.clone(), ..Self::default() };
         }
-        for (kind, told) in self.told.iter_mut().enumerate() {
+        for (kind, result) in self.results.iter_mut().enumerate() {
             let Some(sample) = newest(cx, kind, self.dropped[kind]) else { continue };
-            // What was asked for is not replaced by what came by itself.
-            if sample.request.is_none() && told.as_ref().is_some_and(|t| t.request.is_some()) {
+            // An answer is not replaced by a scheduled measurement.
+            if sample.request.is_none() && result.as_ref().is_some_and(|r| r.request.is_some()) {
                 continue;
             }
-            if told.as_ref().is_none_or(|t| !Arc::ptr_eq(&t.payload, &sample.payload)) {
-                *told = Some(Told {
+            if result.as_ref().is_none_or(|r| !Arc::ptr_eq(&r.payload, &sample.payload)) {
+                *result = Some(SweepResult {
                     payload: sample.payload.clone(),
                     step: sample.step,
                     about: sample.about.clone(),
@@ -126,17 +136,14 @@ impl Sweep {
             }
         }
         let Some(Going { request, kind, begins, messages }) = self.going else { return };
-        let came = self.told[kind].as_ref().filter(|t| t.request.is_some_and(|r| r >= request));
-        if let Some(told) = came {
+        let came = self.results[kind].as_ref().filter(|t| t.request.is_some_and(|r| r >= request));
+        if let Some(result) = came {
             if begins {
-                self.begun[kind] = Some(told.step);
+                self.begun[kind] = Some(result.step);
             }
             self.going = None;
-            if let Some((done, total)) = self.progress(kind)
-                && done < total
-                && cx.can_ask()
-            {
-                self.ask(cx, kind, done + 1.0);
+            if let Some(progress) = self.progress(kind).filter(|p| p.done < p.total && cx.can_ask()) {
+                self.ask(cx, kind, progress.done + 1);
             }
             return;
         }
@@ -149,28 +156,42 @@ impl Sweep {
     /// What can be measured of the flow that is there: words only where there are words, classes only where
     /// it is steered.
     fn kinds(cx: &ViewCx<'_>) -> Vec<usize> {
-        let answer = Answer::of(cx);
-        let plane = answer.is_some_and(|a| a.playground().is_some());
-        let steered = answer.is_none_or(|a| a.taught() > 0);
-        let fits = |kind: &Kind| match kind.id {
-            "nfe" | "tolerance" | "invariance" => true,
-            "class" | "layers" => steered && !plane,
-            _ => !plane,
+        let answer = Answer::of_focus(cx);
+        let plane = answer.is_some_and(|a| a.planar_field().is_some());
+        let steered = answer.is_none_or(|a| a.trained_controls() > 0);
+        let fits = |kind: &SweepKind| match kind.needs {
+            Needs::Flow => true,
+            Needs::Words => !plane,
+            Needs::Steering => steered && !plane,
         };
         (0..KINDS.len()).filter(|i| fits(&KINDS[*i])).collect()
     }
 
-    /// Pieces done and in all.
-    fn progress(&self, kind: usize) -> Option<(f64, f64)> {
-        let told = self.told[kind].as_ref()?;
-        let series = told.payload.part("progress")?.as_series()?;
-        let of = |name: &str| series.lines.iter().find(|l| l.name == name).and_then(|l| l.y.first()).copied();
-        Some((of("done")?, of("total")?))
+    fn progress(&self, kind: usize) -> Option<SweepProgress> {
+        kinds::progress(self.payload(kind)?)
     }
 
-    fn series(&self, kind: usize) -> Option<&Series> {
-        let payload = &self.told[kind].as_ref()?.payload;
-        payload.part("sweep").and_then(Payload::as_series).or_else(|| payload.as_series())
+    fn payload(&self, kind: usize) -> Option<&Payload> {
+        self.results[kind].as_ref().map(|r| r.payload.as_ref())
+    }
+
+    fn evaluations(&self) -> Option<&FlowSweepNfe> {
+        self.payload(NFE).and_then(FlowSweepNfe::of)
+    }
+
+    fn chart(&self, theme: &Theme) -> Chart<'static> {
+        chart(self.payload(self.kind), self.kind, theme)
+    }
+
+    /// The charts under the main one that a tile of this height has room for.
+    fn beneath(&self, height: f32, theme: &Theme) -> Vec<Under> {
+        let room = match height {
+            _ if self.kind != NFE || height <= LOW => 0,
+            h if h > TALL => 3,
+            _ => 2,
+        };
+        let shown = Under::ALL.into_iter().take(room);
+        shown.filter(|which| !under(self.evaluations(), *which, theme).is_empty()).collect()
     }
 
     fn kinds_ui(&mut self, ui: &mut Ui, kinds: &[usize], wide: bool) {
@@ -211,8 +232,8 @@ impl Sweep {
             if !wide {
                 self.kinds_ui(ui, &kinds, false);
             }
-            let (done, total) = progress.unwrap_or((0.0, 1.0));
-            let begun = done > 0.0 && done < total;
+            let SweepProgress { done, total } = progress.unwrap_or(SweepProgress { done: 0, total: 1 });
+            let begun = done > 0 && done < total;
             let words = match (going, begun, done >= total) {
                 (true, ..) => "pause",
                 (_, true, _) => "go on",
@@ -226,7 +247,7 @@ impl Sweep {
             if button.on_hover_text(tip).clicked() {
                 match (going, begun) {
                     (true, _) => self.going = None,
-                    (_, true) => self.ask(cx, kind, done + 1.0),
+                    (_, true) => self.ask(cx, kind, done + 1),
                     _ => self.begin(cx, kind),
                 }
             }
@@ -236,9 +257,9 @@ impl Sweep {
                     self.cancel(cx, kind);
                 }
             }
-            if let Some((done, total)) = progress.filter(|_| going || begun) {
-                let share = (done / total.max(1.0)) as f32;
-                let words = format!("{done:.0} of {total:.0}");
+            if progress.is_some() && (going || begun) {
+                let share = done as f32 / total.max(1) as f32;
+                let words = format!("{done} of {total}");
                 let room = (ui.available_width() - 80.0).clamp(30.0, 120.0);
                 let bar = ui.add(ProgressBar::new(share).desired_width(room).desired_height(14.0));
                 bar.widget_info(|| WidgetInfo::labeled(Role::ProgressIndicator, true, format!("sweep: {words}")));
@@ -253,10 +274,10 @@ impl Sweep {
     }
 }
 
-/// What was told last of a kind, but for what was cancelled.
+/// What was measured last of a kind, but for what was cancelled.
 fn newest<'a>(cx: &ViewCx<'a>, kind: usize, dropped: u64) -> Option<&'a Sample> {
-    let channel = format!("{SWEEP}.{}", KINDS[kind].id);
-    let all = [cx.answer(&channel), cx.sample(&channel)];
+    let channel = KINDS[kind].channel;
+    let all = [cx.answer(channel), cx.sample(channel)];
     all.into_iter().flatten().map(|(_, s)| s).find(|s| s.request.is_none_or(|r| r > dropped))
 }
 
@@ -270,49 +291,44 @@ impl View for Sweep {
         self.controls_ui(ui, cx);
         let room = ui.available_size();
         let theme = cx.theme;
-        let main = chart(self.series(self.kind), self.kind, theme);
-        let beneath: Vec<usize> = match KINDS[self.kind].id {
-            "nfe" if room.y > 260.0 => (0..if room.y > TALL { 3 } else { 2 })
-                .filter(|w| !under(self.series(0), *w, theme).is_empty())
-                .collect(),
-            _ => vec![],
-        };
+        let (main, beneath) = (self.chart(theme), self.beneath(room.y, theme));
         if beneath.is_empty() || main.is_empty() {
             main.show(ui, room, theme, &mut self.states[self.kind]);
             return;
         }
         let each = if beneath.len() > 2 { 0.19 } else { 0.24 };
         let share = 1.0 - each * beneath.len() as f32;
-        let lower: Vec<Chart<'_>> = beneath.iter().map(|which| under(self.series(0), *which, theme)).collect();
+        let lower: Vec<Chart<'_>> = beneath.iter().map(|which| under(self.evaluations(), *which, theme)).collect();
         let charts = std::iter::once((main, share)).chain(lower.into_iter().map(|c| (c, each)));
         let charts: Vec<(Chart<'static>, f32)> = charts.collect();
         let mut states = vec![&mut self.states[self.kind]];
-        states.extend(self.below.iter_mut().enumerate().filter(|(i, _)| beneath.contains(i)).map(|(_, s)| s));
+        let below = self.below.iter_mut().zip(Under::ALL);
+        states.extend(below.filter(|(_, which)| beneath.contains(which)).map(|(s, _)| s));
         stacked_ui(ui, theme, charts, &mut states);
     }
 
     fn subtitle(&self, _cx: &ViewCx<'_>) -> String {
         let kind = &KINDS[self.kind];
-        match &self.told[self.kind] {
-            Some(told) => {
-                let step = self.begun[self.kind].unwrap_or(told.step);
-                format!("step {step} \u{b7} {} \u{b7} {}", kind.name, told.about)
+        match &self.results[self.kind] {
+            Some(result) => {
+                let step = self.begun[self.kind].unwrap_or(result.step);
+                format!("step {step} \u{b7} {} \u{b7} {}", kind.name, result.about)
             }
             None => format!("{}: not measured yet", kind.name),
         }
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let mut main = chart(self.series(self.kind), self.kind, cx.theme);
-        if KINDS[self.kind].id == "nfe" {
-            for which in 0..3 {
-                main.lines.extend(under(self.series(0), which, cx.theme).lines);
+        let mut main = self.chart(cx.theme);
+        if self.kind == NFE {
+            for which in Under::ALL {
+                main.lines.extend(under(self.evaluations(), which, cx.theme).lines);
             }
         }
         main.csv(&self.states[self.kind])
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        chart(self.series(self.kind), self.kind, cx.theme).svg(&self.states[self.kind], cx.theme)
+        self.chart(cx.theme).svg(&self.states[self.kind], cx.theme)
     }
 }

@@ -1,186 +1,227 @@
-//! What can be swept, and the charts of it. It does not ask, and knows no model.
+//! The charts of what was swept. It does not ask, and knows no model.
+
+use std::fmt::Display;
 
 use eframe::egui::Color32;
 
-use super::super::ladder::rung;
+use super::{super::ladder::rung, kinds::KINDS};
 use crate::{
-    telemetry::{Line as SeriesLine, Series},
+    telemetry::{
+        Payload,
+        measurements::{
+            FlowSweepClass, FlowSweepInvariance, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance,
+            GradientCurve, NfeCurve, StepPolicy, SweepProgress,
+        },
+    },
     ui::{
         plot::{Axis, Band, Chart, Line, Mark, Reference, Stroke},
         theme::Theme,
     },
 };
 
-/// A thing to sweep: its id for the probe, its name, what it asks, in two sentences.
-#[derive(Clone, Copy)]
-pub struct Kind {
-    pub id: &'static str,
-    pub name: &'static str,
-    pub about: &'static str,
+/// The main chart of a kind; `payload`: what was measured of it.
+pub fn chart(payload: Option<&Payload>, kind: usize, theme: &Theme) -> Chart<'static> {
+    let empty = format!("{} Press Measure; it goes on in the background.", KINDS[kind].about);
+    let new = |x, y| Chart::new(KINDS[kind].name, x, y).empty(empty.clone());
+    let steps = || Axis::new("steps m").log();
+    match payload {
+        Some(Payload::FlowSweepNfe(sweep)) => {
+            let y = Axis::new("evaluations (NFE)").include(&[0.0]);
+            nfe(new(Axis::new(CONTROL), y), sweep, theme)
+        }
+        Some(Payload::FlowSweepTolerance(sweep)) => {
+            let (x, y) = (Axis::new("tolerance").log(), Axis::new("evaluations (NFE)").log());
+            tolerance(new(x, y), sweep, theme)
+        }
+        Some(Payload::FlowSweepInvariance(sweep)) => {
+            let (x, y) = (Axis::new("Euler steps m").log(), Axis::new("divergence (%)").log());
+            invariance(new(x, y), sweep, theme)
+        }
+        Some(Payload::FlowSweepClass(sweep)) => {
+            class(new(Axis::new(CONTROL), Axis::new("share of the class").fixed(0.0, 1.0)), sweep, theme)
+        }
+        Some(Payload::FlowSweepLayers(sweep)) => {
+            let y = Axis::new("accuracy of a linear cut").fixed(0.0, 1.04);
+            layers(new(Axis::new("depth \u{3c4}").fixed(0.0, 1.0), y), sweep, theme)
+        }
+        Some(Payload::FlowSweepLatency(sweep)) => {
+            latency(new(Axis::new("turn"), Axis::new("ms a pass").include(&[0.0])), sweep, theme)
+        }
+        Some(Payload::FlowSweepGradientError(sweep)) => {
+            let y = Axis::new("relative distance of the gradients").log();
+            gradients(new(steps(), y), &sweep.steps, &sweep.methods, theme)
+        }
+        Some(Payload::FlowSweepGradientMemory(sweep)) => {
+            gradients(new(steps(), Axis::new("most memory held (MiB)").log()), &sweep.steps, &sweep.methods, theme)
+        }
+        _ => new(Axis::new(""), Axis::new("")),
+    }
 }
 
-pub const KINDS: [Kind; 8] = [
-    Kind {
-        id: "nfe",
-        name: "evaluations",
-        about: "NFE against u for solvers and policies. Triangles mark jumps that the first step's ladder explains, \
-                not the flow.",
-    },
-    Kind {
-        id: "tolerance",
-        name: "tolerance",
-        about: "Cost and error against the tolerance. A solver of order p gains p decades of error a decade of step.",
-    },
-    Kind {
-        id: "invariance",
-        name: "solvers agree",
-        about: "How far Euler with m steps ends from dopri5, relative to the state. The source reports 0.068% of its own, \
-                nearly idle flow.",
-    },
-    Kind {
-        id: "class",
-        name: "class mass",
-        about: "Probability of each class against u. A smooth rise means steering by degrees, a step means a switch.",
-    },
-    Kind {
-        id: "layers",
-        name: "readable",
-        about: "What a linear probe reads from the state at a depth, cross-validated. Dashed is chance.",
-    },
-    Kind {
-        id: "latency",
-        name: "time",
-        about: "Milliseconds of a forward pass, hybrid and baseline measured by turns. What the flow costs here.",
-    },
-    Kind {
-        id: "gradient_error",
-        name: "gradients",
-        about: "How far gradients through m steps are from the flow's own. Backpropagation is exact for the steps it \
-                made, the adjoint solves backwards and errs on its own.",
-    },
-    Kind {
-        id: "gradient_memory",
-        name: "their memory",
-        about: "The most that is held while gradients are taken through m steps. Backpropagation keeps all, checkpoints \
-                a state a step, the adjoint one.",
-    },
-];
+const CONTROL: &str = "control u\u{2080}";
 
-/// The main chart of a kind.
-pub fn chart<'a>(series: Option<&Series>, kind: usize, theme: &Theme) -> Chart<'a> {
-    let (mut x, mut y) = match KINDS[kind].id {
-        "nfe" => (Axis::new("u"), Axis::new("evaluations (NFE)").include(&[0.0])),
-        "tolerance" => (Axis::new("tolerance").log(), Axis::new("evaluations (NFE)").log()),
-        "invariance" => (Axis::new("steps m").log(), Axis::new("relative distance").log()),
-        "class" => (Axis::new("u"), Axis::new("probability").fixed(0.0, 1.0)),
-        "layers" => (Axis::new("depth \u{3c4}").fixed(0.0, 1.0), Axis::new("accuracy").fixed(0.0, 1.04)),
-        "gradient_error" => (Axis::new("steps m").log(), Axis::new("relative distance").log()),
-        "gradient_memory" => (Axis::new("steps m").log(), Axis::new("most memory held (MiB)").log()),
-        _ => (Axis::new("tokens"), Axis::new("ms a pass").include(&[0.0])),
-    };
-    if let Some(series) = series {
-        let keep = |label: &mut String, told: &str| {
-            if !told.is_empty() {
-                *label = told.to_owned();
-            }
-        };
-        keep(&mut x.label, &series.x_label);
-        keep(&mut y.label, &series.y_label);
-    }
-    let empty = format!("{} Press Measure; it goes on in the background.", KINDS[kind].about);
-    let mut chart = Chart::new(KINDS[kind].name, x, y).empty(empty);
-    let Some(series) = series else { return chart };
-    for line in series.lines.iter().filter(|l| jumps_of(l).is_some() && KINDS[kind].id == "nfe") {
-        let owner = jumps_of(line).unwrap_or_default();
-        let Some(of) = series.lines.iter().find(|l| l.name == owner) else { continue };
+fn line(name: impl Into<String>, (colour, stroke): (Color32, Stroke), points: Vec<[f64; 2]>) -> Line<'static> {
+    Line::new(name.into(), colour, points).stroke(stroke).dots()
+}
+
+fn nfe(mut chart: Chart<'static>, sweep: &FlowSweepNfe, theme: &Theme) -> Chart<'static> {
+    for curve in &sweep.solvers {
+        let jumps = sweep.u0.iter().zip(&curve.nfe).zip(&curve.explained_by_growth_bound);
         let points: Vec<[f64; 2]> =
-            points(series, of).into_iter().zip(&line.y).filter(|(_, f)| **f > 0.5).map(|p| p.0).collect();
+            jumps.filter(|(_, is_explained)| **is_explained).map(|((x, y), _)| [*x, *y]).collect();
         if !points.is_empty() {
-            let mut marks = Line::new(format!("ladder, {owner}"), theme.accent, points).stroke(Stroke::Marks(Mark::Up));
+            let name = format!("ladder, {}", solver_name(&curve.method, curve.policy));
+            let mut marks = Line::new(name, theme.accent, points).stroke(Stroke::Marks(Mark::Up));
             marks.short = Some("ladder".to_owned());
-            marks.named = !chart.lines.iter().any(|l| l.short.as_deref() == Some("ladder"));
+            marks.named = chart.lines.is_empty();
             chart.lines.push(marks);
         }
     }
-    for (i, line) in series.lines.iter().filter(|l| is_main(l)).enumerate() {
-        let (colour, stroke) = look(&line.name, i, theme);
-        chart.lines.push(Line::new(&line.name, colour, points(series, line)).stroke(stroke).dots());
-    }
-    let edge =
-        |suffix: &'static str| series.lines.iter().filter(move |l| l.name.split(' ').next_back() == Some(suffix));
-    for (low, high) in edge("low").zip(edge("high")) {
-        let (low, high) = (points(series, low).into(), points(series, high).into());
-        chart.bands.push(Band { label: "95%".to_owned(), colour: theme.text, low, high });
+    for (place, curve) in sweep.solvers.iter().enumerate() {
+        let name = solver_name(&curve.method, curve.policy);
+        let look = solver_look(&curve.method, curve.policy, place, theme);
+        chart.lines.push(line(name, look, points(&sweep.u0, &curve.nfe)));
     }
     chart
 }
 
-/// Under the evaluations: the first step with its rungs, and a measure that is not a count.
-pub fn under<'a>(series: Option<&Series>, which: usize, theme: &Theme) -> Chart<'a> {
-    let x = series.map_or("u", |s| s.x_label.as_str());
-    let (name, y, prefix) = match which {
-        0 => ("first step", Axis::new("h_init").log(), "h_init "),
-        2 => ("free steps", Axis::new("uncapped steps").include(&[0.0]), "free "),
-        _ => ("curvature", Axis::new("curvature").include(&[0.0]), "curvature"),
+fn tolerance(mut chart: Chart<'static>, sweep: &FlowSweepTolerance, theme: &Theme) -> Chart<'static> {
+    for (place, curve) in sweep.solvers.iter().enumerate() {
+        let name = solver_name(&curve.method, curve.policy);
+        let look = solver_look(&curve.method, curve.policy, place, theme);
+        chart.lines.push(line(name, look, points(&sweep.tolerance, &curve.nfe)));
+    }
+    chart
+}
+
+fn invariance(mut chart: Chart<'static>, sweep: &FlowSweepInvariance, theme: &Theme) -> Chart<'static> {
+    let steps = floats(&sweep.steps);
+    for (place, curve) in sweep.controls.iter().enumerate() {
+        let look = (theme.variant(place), Stroke::Solid);
+        chart.lines.push(line(format!("u = {}", curve.u0), look, points(&steps, &curve.percent)));
+    }
+    let source = level(&steps, sweep.progress, sweep.source_percent);
+    chart.lines.push(line("source", (theme.secondary, Stroke::Dashed), source));
+    chart
+}
+
+/// Dashed: after nouns that steering was trained on.
+fn class(mut chart: Chart<'static>, sweep: &FlowSweepClass, theme: &Theme) -> Chart<'static> {
+    let looks = [
+        ("plus", theme.warm, Stroke::Solid, &sweep.held_out.plus),
+        ("minus", theme.cool, Stroke::Solid, &sweep.held_out.minus),
+        ("neutral", theme.secondary, Stroke::Solid, &sweep.neutral),
+        ("plus_train", theme.warm, Stroke::Dashed, &sweep.trained.plus),
+        ("minus_train", theme.cool, Stroke::Dashed, &sweep.trained.minus),
+    ];
+    chart.lines.extend(looks.map(|(name, colour, stroke, y)| line(name, (colour, stroke), points(&sweep.u0, y))));
+    chart
+}
+
+fn layers(mut chart: Chart<'static>, sweep: &FlowSweepLayers, theme: &Theme) -> Chart<'static> {
+    let accuracy = points(&sweep.taus, &sweep.accuracy);
+    chart.lines.push(line("accuracy", (theme.variant(0), Stroke::Solid), accuracy));
+    let chance = level(&sweep.taus, sweep.progress, sweep.chance);
+    chart.lines.push(line("chance", (theme.secondary, Stroke::Dashed), chance));
+    let (low, high) = (points(&sweep.taus, &sweep.low).into(), points(&sweep.taus, &sweep.high).into());
+    chart.bands.push(Band { label: "95%".to_owned(), colour: theme.text, low, high });
+    chart
+}
+
+fn latency(mut chart: Chart<'static>, sweep: &FlowSweepLatency, theme: &Theme) -> Chart<'static> {
+    let turns = floats(&sweep.turns);
+    for (place, (name, y)) in [("hybrid", &sweep.hybrid), ("baseline", &sweep.baseline)].into_iter().enumerate() {
+        chart.lines.push(line(name, (theme.variant(place), Stroke::Solid), points(&turns, y)));
+    }
+    chart
+}
+
+fn gradients(mut chart: Chart<'static>, steps: &[usize], curves: &[GradientCurve], theme: &Theme) -> Chart<'static> {
+    let steps = floats(steps);
+    for (place, curve) in curves.iter().enumerate() {
+        let look = (theme.variant(place), Stroke::Solid);
+        chart.lines.push(line(curve.method.to_string(), look, points(&steps, &curve.values)));
+    }
+    chart
+}
+
+/// What stands under the evaluations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Under {
+    /// The first step, with the lengths at which one step fewer suffices.
+    FirstStep,
+    /// A measure that is not a count.
+    Curvature,
+    /// Steps whose length the error chose.
+    FreeSteps,
+}
+
+impl Under {
+    pub const ALL: [Under; 3] = [Under::FirstStep, Under::Curvature, Under::FreeSteps];
+}
+
+pub fn under(sweep: Option<&FlowSweepNfe>, which: Under, theme: &Theme) -> Chart<'static> {
+    let (name, y) = match which {
+        Under::FirstStep => ("first step", Axis::new("h_init").log()),
+        Under::FreeSteps => ("free steps", Axis::new("uncapped steps").include(&[0.0])),
+        Under::Curvature => ("curvature", Axis::new("curvature").include(&[0.0])),
     };
-    let mut chart = Chart::new(name, Axis::new(x), y);
+    let mut chart = Chart::new(name, Axis::new(CONTROL), y);
     chart.legend = false;
-    let Some(series) = series else { return chart };
-    let those = series.lines.iter().filter(|l| l.name.starts_with(prefix));
-    let mut ends = [f64::INFINITY, f64::NEG_INFINITY];
-    for line in those {
-        let owner = line.name.trim_start_matches(prefix).trim();
-        let place = series.lines.iter().filter(|l| is_main(l)).position(|l| l.name == owner).unwrap_or(0);
-        let (colour, stroke) = look(owner, place, theme);
-        for v in line.y.iter().filter(|v| v.is_finite()) {
-            ends = [ends[0].min(*v), ends[1].max(*v)];
+    let Some(sweep) = sweep else { return chart };
+    let solvers = |prefix: &'static str, y: fn(&NfeCurve) -> &[f64]| {
+        sweep.solvers.iter().enumerate().map(move |(place, curve)| {
+            let name = format!("{prefix} {}", solver_name(&curve.method, curve.policy));
+            let look = solver_look(&curve.method, curve.policy, place, theme);
+            line(name, look, points(&sweep.u0, y(curve)))
+        })
+    };
+    match which {
+        Under::FirstStep => chart.lines.extend(solvers("h_init", |c| &c.h_init)),
+        Under::FreeSteps => chart.lines.extend(solvers("free", |c| &c.free)),
+        Under::Curvature => {
+            let look = (theme.variant(0), Stroke::Solid);
+            chart.lines.push(line("curvature", look, points(&sweep.u0, &sweep.curvature)));
         }
-        chart.lines.push(Line::new(&line.name, colour, points(series, line)).stroke(stroke).dots());
     }
-    if which == 0 {
-        for k in 1..=8 {
-            if rung(k) > ends[0] * 0.5 && rung(k) < ends[1] * 2.0 {
-                chart.references.push(Reference {
-                    label: format!("{k} steps suffice above"),
-                    at: rung(k),
-                    vertical: false,
-                });
-            }
-        }
+    if which == Under::FirstStep {
+        chart.references.extend(rungs(sweep));
     }
     chart
 }
 
-fn points(series: &Series, line: &SeriesLine) -> Vec<[f64; 2]> {
-    series.x.iter().zip(&line.y).map(|(x, y)| [*x, *y]).collect()
+/// The lengths of a first step at which one step fewer suffices, about where they are met.
+fn rungs(sweep: &FlowSweepNfe) -> impl Iterator<Item = Reference> {
+    let met = sweep.solvers.iter().flat_map(|c| &c.h_init).filter(|h| h.is_finite());
+    let (low, high) = met.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), h| (low.min(*h), high.max(*h)));
+    (1..=8).filter(move |k| rung(*k) > low * 0.5 && rung(*k) < high * 2.0).map(|k| Reference {
+        label: format!("{k} steps suffice above"),
+        at: rung(k),
+        vertical: false,
+    })
 }
 
-/// The line whose jumps this one marks.
-fn jumps_of(line: &SeriesLine) -> Option<&str> {
-    line.name.strip_prefix("ladder ")
+fn points(x: &[f64], y: &[f64]) -> Vec<[f64; 2]> {
+    x.iter().zip(y).map(|(x, y)| [*x, *y]).collect()
 }
 
-/// Whether a line belongs into the main chart.
-fn is_main(line: &SeriesLine) -> bool {
-    let beside = ["h_init", "ladder", "capped", "free ", "curvature"].iter().any(|p| line.name.starts_with(p));
-    !beside && !["low", "high"].contains(&line.name.rsplit(' ').next().unwrap_or_default())
+fn floats(x: &[usize]) -> Vec<f64> {
+    x.iter().map(|v| *v as f64).collect()
+}
+
+/// The same value at every point that is measured.
+fn level(x: &[f64], progress: SweepProgress, value: f64) -> Vec<[f64; 2]> {
+    x.iter().enumerate().map(|(i, x)| [*x, if i < progress.done { value } else { f64::NAN }]).collect()
+}
+
+fn solver_name(method: &str, policy: impl Display) -> String {
+    format!("{method} {policy}")
 }
 
 /// A solver has its colour in every sweep, its second policy is dashed.
-fn look(name: &str, place: usize, theme: &Theme) -> (Color32, Stroke) {
-    let dashed = |on: bool| if on { Stroke::Dashed } else { Stroke::Solid };
-    match name {
-        // Dashed: on prompts that steering was trained on.
-        n if n.starts_with("plus") => (theme.warm, dashed(n != "plus")),
-        n if n.starts_with("minus") => (theme.cool, dashed(n != "minus")),
-        "neutral" => (theme.secondary, Stroke::Solid),
-        n if n.ends_with("chance") || n.ends_with("majority") || n.starts_with("source") => {
-            (theme.secondary, Stroke::Dashed)
-        }
-        n => {
-            const ORDER: [&str; 6] = ["dopri5", "tsit5", "bosh3", "rk4", "adaptive_heun", "euler"];
-            let known = ORDER.iter().position(|m| n.starts_with(m));
-            (theme.variant(known.unwrap_or(place)), dashed(n.ends_with("clip")))
-        }
-    }
+fn solver_look(method: &str, policy: StepPolicy, place: usize, theme: &Theme) -> (Color32, Stroke) {
+    const ORDER: [&str; 6] = ["dopri5", "tsit5", "bosh3", "rk4", "adaptive_heun", "euler"];
+    let known = ORDER.iter().position(|m| *m == method);
+    let stroke = if policy == StepPolicy::Clip { Stroke::Dashed } else { Stroke::Solid };
+    (theme.variant(known.unwrap_or(place)), stroke)
 }

@@ -1,0 +1,62 @@
+//! What a steering reaches by the measure that it was trained on, beside what it does to words.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::measurement;
+use crate::telemetry::number::Float;
+
+/// A steering's claims, in the model's own Euler steps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FlowClaims {
+    /// What the control was trained to lead to.
+    pub classes: ClassTokens,
+    /// By the measure that it was trained on.
+    pub own: ClassShares,
+    /// By words of either kind after nouns that no steering prompt had; absent where no such word is one
+    /// token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<ClassShares>,
+    /// The prompt and how it goes on.
+    pub continuations: ClaimedContinuations,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClassTokens {
+    /// What u0 = +1 was trained to lead to.
+    pub plus: Vec<String>,
+    /// What u0 = -1 was trained to lead to.
+    pub minus: Vec<String>,
+}
+
+/// Mean probabilities of the classes as the next token, 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClassShares {
+    /// Prompts that the means are over.
+    pub prompts: usize,
+    /// Of class plus at u0 = +1.
+    #[serde(with = "Float")]
+    pub plus: f64,
+    /// Of class minus at u0 = -1.
+    #[serde(with = "Float")]
+    pub minus: f64,
+    /// Of class plus at u0 = 0.
+    #[serde(with = "Float")]
+    pub plus_unsteered: f64,
+    /// Of class minus at u0 = 0.
+    #[serde(with = "Float")]
+    pub minus_unsteered: f64,
+}
+
+/// The prompt with its continuation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClaimedContinuations {
+    /// At u0 = +1.
+    pub plus: String,
+    /// At u0 = 0.
+    pub unsteered: String,
+    /// At u0 = -1.
+    pub minus: String,
+}
+
+measurement!(FlowClaims, channel: "flow.claims", probe: "flow_claims");

@@ -1,0 +1,105 @@
+//! The solver of a flow: what it was asked with and what it did.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::telemetry::number::Float;
+
+/// Method, settings and the facts of the method that explain its cost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SolverUse {
+    /// Id of the Runge-Kutta method: "dopri5".
+    pub method: String,
+    /// What an adaptive method does at the end of the span.
+    pub policy: StepPolicy,
+    /// Tolerated error relative to the state; of adaptive methods.
+    #[serde(with = "Float")]
+    pub rtol: f64,
+    /// Tolerated error in units of the state; of adaptive methods.
+    #[serde(with = "Float")]
+    pub atol: f64,
+    /// m: equal steps; of methods that are not adaptive.
+    pub steps: usize,
+    /// Whether the method chooses its steps by its error.
+    pub is_adaptive: bool,
+    /// p: the method's order, which is also that of its step control.
+    pub order: u32,
+    /// Evaluations of the field that each attempted step costs.
+    pub evaluations_per_step: u32,
+}
+
+/// What an adaptive method does at the end of the span. Evaluations are comparable within one policy only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StepPolicy {
+    /// As torchdiffeq: the last step may reach over the end, and the result is interpolated.
+    Interpolate,
+    /// As diffrax: the last step is cut to the end.
+    Clip,
+}
+
+impl fmt::Display for StepPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Interpolate => "interpolate",
+            Self::Clip => "clip",
+        })
+    }
+}
+
+/// Every attempted step of a solve from depth 0 to 1, and what the first one was chosen by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SolverTrace {
+    /// Length of the first step, in depth.
+    #[serde(with = "Float")]
+    pub h_init: f64,
+    /// d0: size of the start over the tolerance; 0 of a fixed step.
+    #[serde(with = "Float")]
+    pub d0: f64,
+    /// d1: size of the first slope over the tolerance.
+    #[serde(with = "Float")]
+    pub d1: f64,
+    /// d2: size of the slope's change over the tolerance.
+    #[serde(with = "Float")]
+    pub d2: f64,
+    /// NFE: evaluations of the field.
+    pub nfe: usize,
+    /// In the order in which they were tried.
+    pub attempts: Vec<SolverAttempt>,
+}
+
+impl SolverTrace {
+    /// Attempts that became steps.
+    pub fn accepted(&self) -> usize {
+        self.attempts.iter().filter(|a| a.accepted).count()
+    }
+
+    pub fn rejected(&self) -> usize {
+        self.attempts.len() - self.accepted()
+    }
+
+    /// Attempts whose successor would have grown more, had it been allowed.
+    pub fn growth_capped(&self) -> usize {
+        self.attempts.iter().filter(|a| a.growth_capped).count()
+    }
+}
+
+/// One attempted step.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SolverAttempt {
+    /// tau: depth where it starts, 0 to 1.
+    #[serde(with = "Float")]
+    pub t: f64,
+    /// h: its length, in depth.
+    #[serde(with = "Float")]
+    pub h: f64,
+    /// E: estimated error over the tolerated one; at most 1 is accepted; 0 where none is estimated.
+    #[serde(with = "Float")]
+    pub error: f64,
+    /// Whether it became a step.
+    pub accepted: bool,
+    /// The next step is the longest allowed, ten times this one, and would have been longer.
+    pub growth_capped: bool,
+}

@@ -1,0 +1,51 @@
+//! How far gradients through a solve are from the flow's own.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{SweepProgress, measurement};
+use crate::telemetry::number::Numbers;
+
+/// |g - g_fine| / |g_fine| over all weights of the field, against the steps of the solve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FlowSweepGradientError {
+    pub progress: SweepProgress,
+    /// m: steps of the solve; one a point of the lists below.
+    pub steps: Vec<usize>,
+    /// Relative distance, without unit; one a method.
+    pub methods: Vec<GradientCurve>,
+}
+
+/// One way of taking gradients along a sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GradientCurve {
+    pub method: GradientMethod,
+    /// One a point of the sweep.
+    pub values: Numbers,
+}
+
+/// How gradients get from the end of a solve to the weights of its field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GradientMethod {
+    /// Through every operation of every step.
+    Backprop,
+    /// The same, each step computed again.
+    Checkpointed,
+    /// The adjoint equation, solved backwards.
+    Adjoint,
+}
+
+impl fmt::Display for GradientMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Backprop => "backprop",
+            Self::Checkpointed => "checkpointed",
+            Self::Adjoint => "adjoint",
+        })
+    }
+}
+
+measurement!(FlowSweepGradientError, channel: "flow.sweep.gradient_error", probe: "flow_sweep");

@@ -1,0 +1,18 @@
+//! What gradients through a solve hold in memory.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{GradientCurve, SweepProgress, measurement};
+
+/// Most memory held between the start of a solve and the end of its backward pass, against its steps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FlowSweepGradientMemory {
+    pub progress: SweepProgress,
+    /// m: steps of the solve; one a point of the lists below.
+    pub steps: Vec<usize>,
+    /// MiB; NaN where memory is not counted; one a method.
+    pub methods: Vec<GradientCurve>,
+}
+
+measurement!(FlowSweepGradientMemory, channel: "flow.sweep.gradient_memory", probe: "flow_sweep");

@@ -1,0 +1,29 @@
+//! Evaluations of adaptive solvers against the tolerance.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{StepPolicy, SweepProgress, measurement};
+use crate::telemetry::number::Numbers;
+
+/// Evaluations against the tolerance at one control.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FlowSweepTolerance {
+    pub progress: SweepProgress,
+    /// Relative and absolute tolerance alike; one a point of the lists below.
+    pub tolerance: Numbers,
+    /// One a solver.
+    pub solvers: Vec<ToleranceCurve>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToleranceCurve {
+    /// Id of the method: "dopri5".
+    pub method: String,
+    /// What it does at the end of the span.
+    pub policy: StepPolicy,
+    /// NFE: evaluations of the field; NaN where the solve failed.
+    pub nfe: Numbers,
+}
+
+measurement!(FlowSweepTolerance, channel: "flow.sweep.tolerance", probe: "flow_sweep");
