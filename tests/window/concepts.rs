@@ -14,14 +14,13 @@ use egui_kittest::{
 };
 use orrery::{
     config::Config,
-    gpu::offscreen::Offscreen,
     labs::{self, Lab},
     telemetry::{Command, Event, Measurement, Sink, measurements::ConceptSearch},
     trainer::{self, Options},
     ui::{figure::Figure, mirror::Mirror, theme::Theme, views::synapses::Synapse},
 };
 
-use crate::tiles::Tile;
+use crate::{adapter, tiles::Tile};
 
 /// A small model and a small part of the parliament, so that a search takes a moment.
 const SMALL: &[(&str, &str)] = &[
@@ -205,7 +204,7 @@ fn a_search_is_asked_answered_followed_and_refused() {
 
 /// Pictures of the real answer, for a person to look at; skipped without a graphics adapter.
 fn drawn_in_both_modes(mirror: &Mirror) {
-    let Ok(mut offscreen) = Offscreen::new() else { return };
+    let Some(mut offscreen) = adapter::offscreen() else { return };
     let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("concepts");
     std::fs::create_dir_all(&folder).unwrap();
     let (config, knobs) = (config(), (lab().knobs)());
@@ -223,7 +222,6 @@ fn drawn_in_both_modes(mirror: &Mirror) {
                 pixels_per_point: 1.0,
             };
             let image = figure.image(&mut offscreen).unwrap();
-            assert!(image.colours(8) >= 8, "blank");
             std::fs::write(folder.join(format!("{mode}-{}.png", size[0])), image.png().unwrap()).unwrap();
         }
     }

@@ -99,8 +99,7 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
 /// "record" is clicked; what lies on the disk afterwards is decoded and compared with its table.
 #[test]
 fn a_recording_is_on_the_disk_as_pictures_that_show_what_its_table_says() {
-    if let Err(e) = orrery::gpu::Offscreen::new() {
-        println!("skipped: {e}");
+    if !crate::adapter::exists() {
         return;
     }
     let lab = labs::find("ode_flow").unwrap();

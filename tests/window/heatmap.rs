@@ -3,6 +3,7 @@
 
 use std::{sync::Arc, time::Instant};
 
+use crate::adapter::offscreen;
 use eframe::egui::{Rect, pos2, vec2};
 use orrery::gpu::{
     self,
@@ -10,10 +11,6 @@ use orrery::gpu::{
     heatmap::{Cells, Heatmap, HeatmapError, uploads},
     offscreen::{Image, Offscreen, Sheet},
 };
-
-fn offscreen() -> Option<Offscreen> {
-    Offscreen::new().map_err(|e| println!("skipped: {e}")).ok()
-}
 
 fn heatmap(rows: usize, cols: usize, data: Vec<f32>) -> Heatmap {
     Heatmap {

@@ -85,7 +85,7 @@ mod device {
 
     impl Device {
         pub fn new() -> Option<Self> {
-            let offscreen = Offscreen::new().map_err(|e| println!("skipped: {e}")).ok()?;
+            let offscreen = crate::adapter::offscreen()?;
             let device = &offscreen.render_state().device;
             device.on_uncaptured_error(std::sync::Arc::new(|e| panic!("{e}")));
             let kernels = Kernels::new(device);

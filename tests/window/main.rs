@@ -1,6 +1,7 @@
 //! The window and its views, driven by label, pointer and key, and the pictures that the graphics
 //! pipelines draw. Needs no display; what needs a graphics adapter says so where there is none.
 
+mod adapter;
 mod bdh_dynamics;
 mod concepts;
 mod end_to_end;
@@ -11,8 +12,10 @@ mod heatmap;
 mod interaction;
 mod layout;
 mod particles;
+mod pictures;
 mod planted_graph;
 mod recorded;
+mod snapshot;
 mod synapses;
 mod tiles;
 mod traces;

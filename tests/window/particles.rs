@@ -3,6 +3,7 @@
 
 use std::{sync::Arc, time::Instant};
 
+use crate::adapter::offscreen;
 use eframe::egui::{Rect, pos2, vec2};
 use orrery::gpu::{
     self,
@@ -11,10 +12,6 @@ use orrery::gpu::{
 };
 
 const SIDE: f32 = 256.0;
-
-fn offscreen() -> Option<Offscreen> {
-    Offscreen::new().map_err(|e| println!("skipped: {e}")).ok()
-}
 
 /// Van der Pol's field (mu = 1) over [-3, 3] x [-3, 3], in sides of the square.
 fn van_der_pol(n: usize) -> VectorField {

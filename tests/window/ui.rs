@@ -800,57 +800,25 @@ fn every_lab_opens_and_draws() {
     }
 }
 
-// ---- pictures, for people to look at: ORRERY_PICTURES=folder cargo test --test ui pictures ----
-
-#[test]
-fn pictures() {
-    let Ok(folder) = std::env::var("ORRERY_PICTURES") else {
-        println!("skipped: set ORRERY_PICTURES to a folder to have pictures of the window");
-        return;
-    };
-    for (name, size, scale, dark) in [
-        ("dark", [1280.0, 800.0], 1.0, true),
-        ("light", [1280.0, 800.0], 1.0, false),
-        ("dark2x", [1280.0, 720.0], 2.0, true),
-    ] {
-        let (host, asked, deliver) = Pretender::with(Worker::Steps);
-        let lists = Lists { labs: LABS, views: VIEWS };
-        let harness = Harness::builder()
-            .with_size(size)
-            .with_pixels_per_point(scale)
-            .wgpu()
-            .build_eframe(move |cc| App::with_lists(cc, host, Start::default(), lists));
-        let mut d = Desktop { harness, asked, deliver };
-        d.steps(3);
-        if !dark {
-            d.press(Key::D);
-        }
-        let shoot = |d: &mut Desktop, what: &str| {
-            d.steps(2);
-            let image = d.harness.render().expect("rendered");
-            image.save(format!("{folder}/{what}-{name}.png")).expect("saved");
-        };
-        shoot(&mut d, "home");
-        d.click(&format!("Open {}", LABS[0].title));
+/// The application with the real labs at a pretended host, as drawn: the gallery, or a lab's page before its
+/// first step, after a key was pressed.
+pub fn picture_of(lab: Option<&str>, size: [f32; 2], key: Option<Key>) -> image::RgbaImage {
+    let (host, asked, deliver) = Pretender::with(Worker::Steps);
+    let lists = Lists { labs: LABS, views: VIEWS };
+    let start = Start { opening: lab.map(|id| Opening::Lab(id.into())), ..Start::default() };
+    let harness = Harness::builder()
+        .with_size(size)
+        .with_step_dt(1.0 / 60.0)
+        .wgpu()
+        .build_eframe(move |cc| App::with_lists(cc, host, start, lists));
+    let mut d = Desktop { harness, asked, deliver };
+    d.steps(3);
+    if lab.is_some() && d.page().lab.opens_with_run {
         d.until("ready", |d| d.state() == "ready");
-        d.press(Key::Space);
-        d.until("steps", |d| d.page().newest() > 120);
-        d.click("Pause");
-        d.until("paused", |d| d.state() == "paused");
-        shoot(&mut d, "lab");
-        d.click("Inspector");
-        d.harness.get_by_role_and_label(Role::Slider, "Step shown").set_value_accesskit(60.0);
-        shoot(&mut d, "inspector");
-        d.press(Key::Questionmark);
-        shoot(&mut d, "help");
-        d.press(Key::Escape);
-        d.command(Key::P);
-        shoot(&mut d, "palette");
-        d.press(Key::Escape);
-        d.deliver
-            .send(Delivery::Failed { what: "the disk is full; free some space and write a checkpoint".into() })
-            .unwrap();
-        d.press(Key::P);
-        shoot(&mut d, "presenter");
     }
+    if let Some(key) = key {
+        d.press(key);
+    }
+    d.steps(90); // what moves has come to rest
+    d.harness.render().expect("rendered")
 }

@@ -1,24 +1,13 @@
 //! Every view of the one list: its empty state, recorded telemetry, both modes, by the code that
-//! draws it in the window. Pictures go to the target folder for a person to look at.
+//! draws it in the window. Pictures go to the target folder for a person to look at; `pictures` compares some.
 
 use std::{fs, path::PathBuf};
 
-use crate::recorded;
+use crate::{adapter::offscreen, recorded};
 use orrery::{
     gpu::offscreen::{Image, Offscreen},
     ui::{figure::Figure, mirror::Mirror, theme::Theme, views::VIEWS},
 };
-
-/// `None`, with a word, on a machine without any graphics adapter.
-fn offscreen() -> Option<Offscreen> {
-    match Offscreen::new() {
-        Ok(o) => Some(o),
-        Err(e) => {
-            println!("skipped: {e}");
-            None
-        }
-    }
-}
 
 fn folder() -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("views");
@@ -73,13 +62,11 @@ fn every_view_draws_its_empty_state_and_recorded_runs_in_both_modes() {
         for dark in [true, false] {
             let mut draw = Draw { view: entry.id, mirror: &empty, step: 0, dark, sheet: SHEETS[0] };
             let blank = draw.image(&mut offscreen, "empty");
-            assert!(blank.colours(8) >= 8, "{}: the empty state is blank", entry.id);
             for (mirror, name) in [(&twins, "twins"), (&seeds, "seeds")] {
                 (draw.mirror, draw.step) = (mirror, recorded::STEPS);
                 for sheet in SHEETS {
                     draw.sheet = sheet;
                     let full = draw.image(&mut offscreen, name);
-                    assert!(full.colours(8) >= 8, "{}: blank with data", entry.id);
                     if sheet == SHEETS[0] && !NEEDS_NO_RUN.contains(&entry.id) {
                         assert!(blank != full, "{}: data change nothing", entry.id);
                     }

@@ -43,7 +43,7 @@ fn the_lab_opens_on_first_weights_and_learns_under_the_rules() {
     let host = Box::new(DesktopHost::new(folder.path().to_owned()));
     let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
     let builder = Harness::builder().with_size([1280.0, 800.0]);
-    let drawn = orrery::gpu::Offscreen::new().is_ok();
+    let drawn = crate::adapter::exists();
     let builder = if drawn { builder.wgpu() } else { builder };
     let mut harness = builder.build_eframe(move |cc| App::new(cc, host, start));
     assert_eq!(until(&mut harness, "first weights", told_at), 0);

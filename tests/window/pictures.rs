@@ -1,0 +1,104 @@
+//! What a person sees, against stored pictures: every view with recorded telemetry, the gallery and each
+//! lab's page. That views survive other sizes and an empty run is tested in `views`.
+
+use std::{collections::BTreeSet, fs};
+
+use eframe::egui::Key;
+use image::RgbaImage;
+use orrery::{
+    gpu::Offscreen,
+    labs::LABS,
+    ui::{figure::Figure, mirror::Mirror, theme::Theme, views::VIEWS},
+};
+
+use crate::{
+    adapter, recorded,
+    snapshot::{self, Comparison},
+    ui,
+};
+
+/// Views that are compared in the light theme too: lines, a map, bars, a graph, paths in a field.
+const IN_LIGHT: [&str; 5] = ["losses", "attention", "reading", "neuron_graph", "flow_paths"];
+/// Pages of the application: points and pixels.
+const PAGE: [f32; 2] = [1280.0, 800.0];
+
+fn view_name(view: &str, dark: bool) -> String {
+    format!("view-{view}-{}", if dark { "dark" } else { "light" })
+}
+
+/// Themes in which the view is compared.
+fn themes(view: &str) -> &'static [bool] {
+    if IN_LIGHT.contains(&view) { &[true, false] } else { &[true] }
+}
+
+fn view_picture(offscreen: &mut Offscreen, view: &str, mirror: &Mirror, dark: bool) -> RgbaImage {
+    let (theme, config, knobs) = (Theme::of(dark), recorded::config(), recorded::knobs());
+    let figure = Figure {
+        view,
+        mirror,
+        step: recorded::STEPS,
+        config: &config,
+        knobs: &knobs,
+        theme: &theme,
+        size: [480.0, 300.0],
+        pixels_per_point: 1.0,
+    };
+    let image = figure.image(offscreen).unwrap_or_else(|e| panic!("{view}: {e}"));
+    RgbaImage::from_raw(image.width, image.height, image.rgba).unwrap()
+}
+
+#[test]
+fn every_view_looks_as_stored() {
+    let Some(mut offscreen) = adapter::offscreen() else { return };
+    let twins = recorded::twins();
+    let mut comparison = Comparison::default();
+    for view in VIEWS.iter().map(|v| v.id) {
+        for dark in themes(view) {
+            let image = view_picture(&mut offscreen, view, &twins, *dark);
+            comparison.check(&view_name(view, *dark), &image);
+        }
+    }
+    comparison.finish();
+}
+
+/// The gallery in both themes, the sheet of keys and every lab's page: name, lab, key pressed.
+fn pages() -> Vec<(String, Option<&'static str>, Option<Key>)> {
+    let mut pages = vec![
+        ("gallery-dark".to_owned(), None, None),
+        ("gallery-light".to_owned(), None, Some(Key::D)),
+        ("help".to_owned(), Some(LABS[0].id), Some(Key::Questionmark)),
+    ];
+    pages.extend(LABS.iter().map(|lab| (format!("lab-{}", lab.id), Some(lab.id), None)));
+    pages
+}
+
+#[test]
+fn gallery_and_every_labs_page_look_as_stored() {
+    if !adapter::exists() {
+        return;
+    }
+    let mut comparison = Comparison::default();
+    for (name, lab, key) in pages() {
+        comparison.check(&name, &ui::picture_of(lab, PAGE, key));
+    }
+    comparison.finish();
+}
+
+/// A renamed view leaves no picture behind, and the repository stays small.
+#[test]
+fn stored_pictures_are_those_compared_and_small() {
+    let views = VIEWS.iter().flat_map(|v| themes(v.id).iter().map(|dark| view_name(v.id, *dark)));
+    let expected: BTreeSet<String> = views.chain(pages().into_iter().map(|(name, ..)| name)).collect();
+    let mut bytes = 0;
+    let mut stored = BTreeSet::new();
+    for entry in fs::read_dir(snapshot::folder()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if let Some(name) = name.strip_suffix(".png").filter(|n| !n.contains('.')) {
+            bytes += fs::metadata(&path).unwrap().len();
+            stored.insert(name.to_owned());
+        }
+    }
+    assert_eq!(stored, expected);
+    assert!(bytes < 3 << 20, "{bytes} bytes of pictures");
+}

@@ -1,0 +1,78 @@
+//! Pictures against stored ones, in `tests/window/snapshots`. Knows no view; `README.md` there says how a
+//! picture is replaced.
+
+use std::{
+    fs::File,
+    io::BufWriter,
+    path::{Path, PathBuf},
+};
+
+use egui_kittest::{SnapshotOptions, SnapshotResult, try_image_snapshot_options};
+use image::{
+    RgbaImage,
+    codecs::png::{CompressionType, FilterType, PngEncoder},
+};
+
+/// A pixel may differ by this much (squared distance in YIQ, 0.5 for a level of grey): antialiased edges are
+/// a few levels apart between versions of Mesa.
+const THRESHOLD: f32 = 25.0;
+/// So many pixels may differ by more; a changed digit is 30 and more.
+const MAX_FAILED_PIXELS: usize = 20;
+
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/window/snapshots")
+}
+
+fn compare_in(folder: &Path, name: &str, image: &RgbaImage) -> SnapshotResult {
+    let options = SnapshotOptions::new().output_path(folder).threshold(THRESHOLD).max_failed_pixels(MAX_FAILED_PIXELS);
+    try_image_snapshot_options(image, name, &options)?;
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        compress(&folder.join(format!("{name}.png"))).expect("the picture was just written");
+    }
+    Ok(())
+}
+
+/// Writes a PNG anew without transparency and as small as it gets: kittest's are several times as large.
+fn compress(path: &Path) -> image::ImageResult<()> {
+    let image = image::open(path)?.to_rgb8();
+    let file = BufWriter::new(File::create(path)?);
+    image.write_with_encoder(PngEncoder::new_with_quality(file, CompressionType::Best, FilterType::Adaptive))
+}
+
+/// Compares pictures by name, and fails once at the end with all that differ.
+#[derive(Default)]
+pub struct Comparison {
+    failures: Vec<String>,
+}
+
+impl Comparison {
+    pub fn check(&mut self, name: &str, image: &RgbaImage) {
+        if let Err(e) = compare_in(&folder(), name, image) {
+            self.failures.push(e.to_string());
+        }
+    }
+
+    /// # Panics
+    /// Where a picture differs from the stored one, or none is stored.
+    pub fn finish(self) {
+        assert!(self.failures.is_empty(), "{}", self.failures.join("\n"));
+    }
+}
+
+#[test]
+fn a_changed_word_fails_and_a_level_of_grey_passes() {
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        return; // every comparison passes then
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let sheet = |grey: u8, mark: u8| {
+        RgbaImage::from_fn(64, 64, |x, y| {
+            let v = if (20..28).contains(&x) && (20..28).contains(&y) { mark } else { grey };
+            image::Rgba([v, v, v, 255])
+        })
+    };
+    sheet(30, 30).save(folder.path().join("sheet.png")).unwrap();
+    assert!(compare_in(folder.path(), "sheet", &sheet(32, 31)).is_ok());
+    assert!(compare_in(folder.path(), "sheet", &sheet(30, 60)).is_err());
+    assert!(compare_in(folder.path(), "none", &sheet(30, 30)).is_err(), "a picture without a stored one");
+}
