@@ -46,7 +46,12 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Compares on Linux, where CI draws with Mesa. Other systems' adapters blend text by other rules, and
+    /// tolerating them would hide changes; what they draw is not compared.
     pub fn check(&mut self, name: &str, image: &RgbaImage) {
+        if cfg!(not(target_os = "linux")) {
+            return;
+        }
         if let Err(e) = compare_in(&folder(), name, image) {
             self.failures.push(e.to_string());
         }
