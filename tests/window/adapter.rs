@@ -7,7 +7,14 @@ use orrery::gpu::offscreen::{Offscreen, OffscreenError};
 
 /// A renderer of the test's own, or nothing where there is no adapter and none is required.
 pub fn offscreen() -> Option<Offscreen> {
-    found(Offscreen::new(), std::env::var_os("ORRERY_REQUIRE_ADAPTER").is_some_and(|v| v != "0"))
+    static SAID: Once = Once::new();
+    let required = std::env::var_os("ORRERY_REQUIRE_ADAPTER").is_some_and(|v| v != "0");
+    found(Offscreen::new(), required)
+        .map_err(|e| {
+            // The test runner captures what the print macros write; this line is meant to be seen.
+            SAID.call_once(|| drop(writeln!(std::io::stderr(), "tests of pictures are skipped: {e}")));
+        })
+        .ok()
 }
 
 /// Whether a harness can draw with wgpu here.
@@ -15,28 +22,22 @@ pub fn exists() -> bool {
     offscreen().is_some()
 }
 
-fn found<T>(adapter: Result<T, OffscreenError>, required: bool) -> Option<T> {
-    static SAID: Once = Once::new();
-    match adapter {
-        Ok(adapter) => Some(adapter),
-        Err(e) if required => panic!("ORRERY_REQUIRE_ADAPTER is set, and {e}"),
-        Err(e) => {
-            // The test runner captures what the print macros write; this line is meant to be seen.
-            SAID.call_once(|| {
-                let _ = writeln!(std::io::stderr(), "tests of pictures are skipped: {e}");
-            });
-            None
-        }
+/// # Panics
+/// Where an adapter is required and missing.
+fn found<T>(adapter: Result<T, OffscreenError>, required: bool) -> Result<T, OffscreenError> {
+    if let (Err(e), true) = (&adapter, required) {
+        panic!("ORRERY_REQUIRE_ADAPTER is set, and {e}");
     }
+    adapter
 }
 
 #[test]
-fn a_missing_adapter_skips() {
-    assert_eq!(found::<()>(Err(OffscreenError::NoAdapter("none".into())), false), None);
+fn a_missing_graphics_device_skips() {
+    assert!(found::<()>(Err(OffscreenError::NoAdapter("none".into())), false).is_err());
 }
 
 #[test]
 #[should_panic(expected = "ORRERY_REQUIRE_ADAPTER is set")]
-fn a_missing_required_adapter_fails() {
-    found::<()>(Err(OffscreenError::NoAdapter("none".into())), true);
+fn a_missing_required_graphics_device_fails() {
+    let _ = found::<()>(Err(OffscreenError::NoAdapter("none".into())), true);
 }

@@ -25,18 +25,25 @@ pub fn folder() -> PathBuf {
 
 fn compare_in(folder: &Path, name: &str, image: &RgbaImage) -> SnapshotResult {
     let options = SnapshotOptions::new().output_path(folder).threshold(THRESHOLD).max_failed_pixels(MAX_FAILED_PIXELS);
-    try_image_snapshot_options(image, name, &options)?;
+    try_image_snapshot_options(&opaque(image), name, &options)?;
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
         compress(&folder.join(format!("{name}.png"))).expect("the picture was just written");
     }
     Ok(())
 }
 
+/// What is seen before a window's black: nothing is stored of transparency.
+fn opaque(image: &RgbaImage) -> RgbaImage {
+    let mut image = image.clone();
+    image.pixels_mut().for_each(|p| p.0[3] = 255);
+    image
+}
+
 /// Writes a PNG anew without transparency and as small as it gets: kittest's are several times as large.
 fn compress(path: &Path) -> image::ImageResult<()> {
     let image = image::open(path)?.to_rgb8();
     let file = BufWriter::new(File::create(path)?);
-    image.write_with_encoder(PngEncoder::new_with_quality(file, CompressionType::Best, FilterType::Adaptive))
+    image.write_with_encoder(PngEncoder::new_with_quality(file, CompressionType::Best, FilterType::NoFilter))
 }
 
 /// Compares pictures by name, and fails once at the end with all that differ.

@@ -69,9 +69,11 @@ fn other_model(vocab: usize) -> std::path::PathBuf {
     let model = Spec::Bdh(spec.clone()).build(vocab, 5, &Device::Cpu).unwrap();
     let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
     let out = orrery::models::bdh::export_state_dict(&spec, &weights).unwrap();
-    // of this process alone: other tests write theirs at the same time
-    let name = format!("other-{}.safetensors", std::process::id());
-    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    // The folder is this process's own, because others may write theirs at the same time. The file's name
+    // is shown, so it is the same each time.
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(std::process::id().to_string());
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("other-691.safetensors");
     orrery::store::tensors::write_with(&path, &out.tensors, &out.metadata).unwrap();
     path
 }
