@@ -21,7 +21,7 @@ use super::{Loss, Model, Spec, capabilities::SynapseModel};
 use crate::nn::{
     Batch, Params, Tap,
     dropout::Dropout,
-    fused::{cross_entropy::head_cross_entropy, linear::linear_transposed},
+    fused::{GradAccumulator, cross_entropy::head_cross_entropy, linear::linear_transposed},
     params::hash,
 };
 
@@ -133,7 +133,7 @@ impl Model for Bdh {
         Ok(())
     }
 
-    fn loss(&self, batch: &Batch) -> Result<Loss> {
+    fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
         let cross_entropy = match self.spec.carry {
             Some(_) => self.continued_loss(batch)?,
             None => self.cross_entropy(&self.net, batch, self.dropout())?,

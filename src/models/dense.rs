@@ -8,7 +8,10 @@ use super::{Loss, Model, Spec, capabilities::AttentionLayer};
 use crate::nn::{
     Batch, Params, Tap,
     block::{self, Block, LlamaBlockSpec, llama_block},
-    fused::{cross_entropy::head_cross_entropy, embedding::embedding, linear::linear, mlp::Act, norm::rms_norm},
+    fused::{
+        GradAccumulator, cross_entropy::head_cross_entropy, embedding::embedding, linear::linear, mlp::Act,
+        norm::rms_norm,
+    },
     layers::{EMBEDDING_STD, EPS},
     mlp::MlpKind,
 };
@@ -50,6 +53,7 @@ impl DenseSpec {
     }
 }
 
+#[derive(Clone)]
 struct Net {
     embed: Tensor, // (V, D)
     layers: Vec<Block>,
@@ -57,6 +61,11 @@ struct Net {
 }
 
 impl Net {
+    /// For a training step, whose accumulator, if there is one, takes the weights of the blocks.
+    fn with_shared_weights(&self, accumulator: Option<&GradAccumulator>) -> Result<Self> {
+        Ok(Self { layers: block::with_shared_weights(&self.layers, accumulator)?, ..self.clone() })
+    }
+
     /// tokens `(B, T)` -> normalised `(B, T, D)`
     fn encode(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
         let x = block::run(&self.layers, &embedding(&self.embed, tokens)?, tap, None)?;
@@ -115,8 +124,8 @@ impl Model for Dense {
         &self.params
     }
 
-    fn loss(&self, batch: &Batch) -> Result<Loss> {
-        let cross_entropy = self.net.cross_entropy(batch)?;
+    fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {
+        let cross_entropy = self.net.with_shared_weights(accumulator)?.cross_entropy(batch)?;
         Ok(Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] })
     }
 

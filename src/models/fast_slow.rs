@@ -18,7 +18,7 @@ use super::{
 use crate::nn::{
     Batch, Params, Tap, block,
     fixed_point::{self, Anderson, Goal, Implicit},
-    fused::{cross_entropy::head_cross_entropy, embedding::embedding, linear::linear, norm::rms_norm},
+    fused::{GradAccumulator, cross_entropy::head_cross_entropy, embedding::embedding, linear::linear, norm::rms_norm},
     host,
     layers::EPS,
     pooling::{causal_pool, inject, upsample},
@@ -190,8 +190,8 @@ impl Model for FastSlow {
         &self.params
     }
 
-    fn loss(&self, batch: &Batch) -> Result<Loss> {
-        let encoded = self.encode(&self.net.with_shared_weights()?, &batch.tokens, &mut Tap::off(), true)?;
+    fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {
+        let encoded = self.encode(&self.net.with_shared_weights(accumulator)?, &batch.tokens, &mut Tap::off(), true)?;
         let cross_entropy = self.cross_entropy(&self.net, &encoded.x, &batch.targets)?;
         Ok(match encoded.fixed_point {
             None => Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] },

@@ -12,10 +12,11 @@ use super::{Loss, Model, Spec, capabilities::AttentionLayer};
 use crate::nn::{
     Batch, Params, Tap,
     block::{self, Block, Gpt2BlockSpec, gpt2_block},
-    fused::{cross_entropy::head_cross_entropy, embedding::embedding, linear::linear},
+    fused::{GradAccumulator, cross_entropy::head_cross_entropy, embedding::embedding, linear::linear},
     layers::{EMBEDDING_STD, Norm},
 };
 
+#[derive(Clone)]
 struct Net {
     embed: Tensor,             // (V, D)
     positions: Option<Tensor>, // (P, D)
@@ -35,6 +36,11 @@ impl Net {
             ln: Norm::layer(p, "ln", d)?,
             head: p.normal("head.weight", (vocab, d), EMBEDDING_STD)?,
         })
+    }
+
+    /// For a training step, whose accumulator, if there is one, takes the weights of the blocks.
+    fn with_shared_weights(&self, accumulator: Option<&GradAccumulator>) -> Result<Self> {
+        Ok(Self { layers: block::with_shared_weights(&self.layers, accumulator)?, ..self.clone() })
     }
 
     /// tokens `(B, T)` -> normalised `(B, T, D)`
@@ -101,8 +107,8 @@ impl Model for Gpt {
         self.spec.clone()
     }
 
-    fn loss(&self, batch: &Batch) -> Result<Loss> {
-        let cross_entropy = self.net.cross_entropy(batch)?;
+    fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {
+        let cross_entropy = self.net.with_shared_weights(accumulator)?.cross_entropy(batch)?;
         Ok(Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] })
     }
 

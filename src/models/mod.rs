@@ -3,7 +3,10 @@
 use candle_core::{Device, Result, Tensor, backprop::GradStore};
 use serde::{Deserialize, Serialize};
 
-use crate::nn::{Batch, Params, Tap};
+use crate::nn::{
+    Batch, Params, Tap,
+    fused::{GradAccumulator, PartialGraph},
+};
 
 use capabilities::{
     AttentionLayer, CouplingModel, FixedPointModel, FlowModel, RecoveryModel, RuntimeParam, SynapseModel, TwoTimescales,
@@ -66,6 +69,16 @@ pub struct Loss {
     pub parts: Vec<(&'static str, Tensor)>,
 }
 
+/// A [`Loss`] that was computed with an accumulator, which alone can differentiate it
+/// ([`GradAccumulator::backward`]).
+pub struct AccumulatedLoss {
+    pub total: PartialGraph,
+    /// As [`Loss::cross_entropy`], without its graph.
+    pub cross_entropy: Tensor,
+    /// As [`Loss::parts`].
+    pub parts: Vec<(&'static str, Tensor)>,
+}
+
 /// A model that a trainer can drive and a probe can question.
 pub trait Model: Send {
     fn params(&self) -> &Params;
@@ -80,8 +93,20 @@ pub trait Model: Send {
         Ok(())
     }
 
-    /// Loss on a batch, with gradients.
-    fn loss(&self, batch: &Batch) -> Result<Loss>;
+    /// Loss on a batch; differentiating its total gives all gradients.
+    fn loss(&self, batch: &Batch) -> Result<Loss> {
+        self.loss_into(batch, None)
+    }
+
+    /// As [`Model::loss`], for a training step whose weights' gradients the accumulator collects beside the graph.
+    fn accumulated_loss(&self, batch: &Batch, accumulator: &GradAccumulator) -> Result<AccumulatedLoss> {
+        let Loss { total, cross_entropy, parts } = self.loss_into(batch, Some(accumulator))?;
+        Ok(AccumulatedLoss { total: PartialGraph::new(total), cross_entropy: cross_entropy.detach(), parts })
+    }
+
+    /// What a family implements of both: the accumulator, if there is one, takes the weights of its blocks. One that
+    /// ignores it leaves them all in the graph, which is correct and slower.
+    fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss>;
 
     /// Mean cross-entropy in nats, scalar, without gradients: what a held-out evaluation asks for.
     /// It must record no graph and save nothing for a backward pass (see [`Params::build_twice`]).

@@ -21,7 +21,11 @@ use super::{
     capabilities::{AttentionLayer, FlowControl, FlowModel, LanguageFlow, RuntimeParam},
 };
 use crate::{
-    nn::{Batch, Params, Tap, fused::cross_entropy::head_cross_entropy, host},
+    nn::{
+        Batch, Params, Tap,
+        fused::{GradAccumulator, cross_entropy::head_cross_entropy},
+        host,
+    },
     ode::{Field, Options, SharedField},
 };
 
@@ -103,11 +107,12 @@ impl Model for OdeFlow {
     }
 
     /// Of the language with u = 0, or in the second stage of a steering run of the classes.
-    fn loss(&self, batch: &Batch) -> Result<Loss> {
+    fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {
+        let net = self.net.with_shared_weights(accumulator)?;
         if let Some(steered) = self.steered.as_ref().filter(|s| s.steers) {
-            return steered.loss(&self.net, &self.inference_net, batch, &self.options());
+            return steered.loss(&net, &self.inference_net, batch, &self.options());
         }
-        let cross_entropy = self.language_loss(batch, &self.no_control(batch)?)?;
+        let cross_entropy = self.cross_entropy(&net, batch, &self.no_control(batch)?)?;
         Ok(Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] })
     }
 

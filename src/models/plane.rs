@@ -13,7 +13,7 @@ use super::{
 use crate::{
     nn::{
         Batch, Params, Tap,
-        fused::{linear::linear, mlp::Act},
+        fused::{GradAccumulator, linear::linear, mlp::Act},
         layers,
     },
     ode::Field,
@@ -175,7 +175,7 @@ impl Model for Plane {
     }
 
     /// The error on this update's points, as a share of the field's own size; told as the loss.
-    fn loss(&self, _: &Batch) -> Result<Loss> {
+    fn loss_into(&self, _: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
         let total = self.error(&self.net, self.step)?;
         Ok(Loss { cross_entropy: total.detach(), total, parts: vec![] })
     }

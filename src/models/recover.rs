@@ -28,6 +28,7 @@ use crate::analysis::ema;
 use crate::nn::{
     Batch, Params, Tap,
     fused::{
+        GradAccumulator,
         cross_entropy::cross_entropy,
         linear::linear,
         mlp::{Act, mlp},
@@ -275,7 +276,7 @@ impl Model for Recover {
         &self.params
     }
 
-    fn loss(&self, batch: &Batch) -> Result<Loss> {
+    fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
         let total = self.cross_entropy(&self.weights, batch)?;
         Ok(Loss { cross_entropy: total.detach(), total, parts: vec![] })
     }

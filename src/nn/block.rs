@@ -18,7 +18,8 @@ use super::{
     fused::{
         add_row::add_row,
         axpy::axpy,
-        layer::{self, FlatWeights, LayerSpec, flatten, layer, slope, step},
+        grad_accumulator::GradAccumulator,
+        layer::{self, FlatWeights, LayerSpec, flatten, flatten_into, layer, slope, step},
         scaled_add::scaled_add,
     },
     layers::Norm,
@@ -50,19 +51,24 @@ impl Block {
         Self { path: path.to_owned(), norm1, attention, norm2, mlp, flat: None }
     }
 
-    /// With its weights laid out for training once, for as many uses as a step makes of it.
-    pub fn with_shared_weights(&self) -> Result<Self> {
-        self.sharing(None)
+    /// With its weights flattened and packed once, for all uses in a training step. The accumulator, if there is one,
+    /// takes them out of the graph.
+    pub fn with_shared_weights(&self, accumulator: Option<&GradAccumulator>) -> Result<Self> {
+        self.sharing(None, accumulator)
     }
 
-    /// As [`Block::with_shared_weights`], for slopes that are all of this scale.
-    pub fn with_shared_weights_and_scale(&self, scale: &Tensor) -> Result<Self> {
-        self.sharing(Some(scale))
+    /// As [`Block::with_shared_weights`], for slopes that are all of this scale. Weights that are shared already
+    /// stay as they are.
+    pub fn with_shared_weights_and_scale(&self, scale: &Tensor, accumulator: Option<&GradAccumulator>) -> Result<Self> {
+        if self.flat.is_some() { Ok(self.clone()) } else { self.sharing(Some(scale), accumulator) }
     }
 
-    fn sharing(&self, scale: Option<&Tensor>) -> Result<Self> {
+    fn sharing(&self, scale: Option<&Tensor>, accumulator: Option<&GradAccumulator>) -> Result<Self> {
         let flat = match self.fused() {
-            Some((_, weights)) => Some(flat_weights(weights, scale)?.with_shared_packing()),
+            Some((_, mut weights)) => {
+                weights.extend(scale);
+                Some(flatten_into(&weights, accumulator)?.with_shared_packing())
+            }
             None => None,
         };
         Ok(Self { flat, ..self.clone() })
@@ -142,23 +148,16 @@ impl Block {
         Some((spec, [self.norm1.weights(), attention.weights, self.norm2.weights(), mlp.weights].concat()))
     }
 
-    fn flat(&self, weights: Vec<&Tensor>, scale: Option<&Tensor>) -> Result<FlatWeights> {
-        match &self.flat {
-            Some(flat) => Ok(flat.clone()),
-            None => flat_weights(weights, scale),
-        }
+    /// The weights in one tensor, after them the scale of the slopes.
+    fn flat<'a>(&self, mut weights: Vec<&'a Tensor>, scale: Option<&'a Tensor>) -> Result<FlatWeights> {
+        weights.extend(scale);
+        self.flat.clone().map_or_else(|| flatten(&weights), Ok)
     }
 }
 
-/// The weights of a block, and after them the scale of its slopes.
-fn flat_weights<'a>(mut weights: Vec<&'a Tensor>, scale: Option<&'a Tensor>) -> Result<FlatWeights> {
-    weights.extend(scale);
-    flatten(&weights)
-}
-
 /// See [`Block::with_shared_weights`].
-pub fn with_shared_weights(blocks: &[Block]) -> Result<Vec<Block>> {
-    blocks.iter().map(Block::with_shared_weights).collect()
+pub fn with_shared_weights(blocks: &[Block], accumulator: Option<&GradAccumulator>) -> Result<Vec<Block>> {
+    blocks.iter().map(|block| block.with_shared_weights(accumulator)).collect()
 }
 
 /// Blocks one after another.

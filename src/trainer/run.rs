@@ -8,7 +8,7 @@ use crate::{
     config::Value,
     corpus::{Corpus, Position, Windows},
     models::Model,
-    nn::{AdamW, Batch, Device, IGNORE, Tap, device, fused::Ledger, host},
+    nn::{AdamW, Batch, Device, IGNORE, Tap, device, fused::GradAccumulator, host},
     probe,
     telemetry::{Args, Channel, RunInfo, Sample, StepStats, VariantInfo, channels},
 };
@@ -128,8 +128,8 @@ impl Run {
         let variant = &mut self.variants[i];
         let lr = self.plan.optimisation.schedule.at(own, stage.until - stage.from) * stage.lr_share;
         variant.model.begin_step(own)?;
-        let ledger = Ledger::open();
-        let loss = variant.model.loss(&batch)?;
+        let accumulator = GradAccumulator::default();
+        let loss = variant.model.accumulated_loss(&batch, &accumulator)?;
         let mut scalars: Vec<(Channel, f64)> = vec![];
         let cross_entropy = host::scalar(&loss.cross_entropy)?;
         if !cross_entropy.is_finite() {
@@ -145,7 +145,7 @@ impl Run {
         for (name, part) in &loss.parts {
             scalars.push(((*name).into(), host::scalar(part)?));
         }
-        let grads = ledger.backward(&loss.total)?;
+        let grads = accumulator.backward(&loss.total)?;
         drop(loss); // the forward graph lives until here
         let norm = variant.optimiser.step(variant.model.params(), &grads, lr)?;
         if !norm.is_finite() {

@@ -1,4 +1,4 @@
-//! Gradients through a ledger are those that candle's graph gives, for every family and every way a loss is formed.
+//! Gradients through an accumulator are those of candle's graph, for every family and every kind of loss.
 
 use candle_core::{Device, Tensor, Var};
 use orrery::{
@@ -13,9 +13,9 @@ use orrery::{
     nn::{
         Batch, Result,
         fused::{
-            Ledger,
+            GradAccumulator, PartialGraph,
             attention::AttentionSpec,
-            layer::{LayerSpec, Style, flatten, layer},
+            layer::{LayerSpec, Style, flatten_into, layer},
             mlp::Act,
         },
         host,
@@ -67,8 +67,9 @@ fn every_family_has_the_gradients_of_its_graph() -> Result<()> {
         let mut model = spec.build(VOCAB, 3, &Device::Cpu)?;
         model.begin_step(1)?;
         let wanted = model.loss(&batch)?.total.backward()?;
-        let ledger = Ledger::open();
-        let found = ledger.backward(&model.loss(&batch)?.total)?;
+        let accumulator = GradAccumulator::default();
+        let loss = model.accumulated_loss(&batch, &accumulator)?;
+        let found = accumulator.backward(&loss.total)?;
         let mut some = 0;
         for (weight, var) in model.params().iter() {
             let (Some(f), Some(w)) = (found.get(var), wanted.get(var)) else {
@@ -105,9 +106,12 @@ fn a_layer_that_the_graph_does_not_lead_to_gives_its_weights_to_the_graph() -> R
     };
     let weights = Var::from_tensor(&some(0.7, &[2 * d + 4 * d * d + 2 * d * 12])?)?;
     let x = some(0.3, &[1, 5, d])?;
-    let loss = || layer(&x, &flatten(&[&weights])?, spec)?.sqr()?.sum_all();
-    let ledger = Ledger::open();
-    let (beside, alone) = (ledger.backward(&loss()?)?, loss()?.backward()?);
+    let loss = |accumulator: Option<&GradAccumulator>| {
+        layer(&x, &flatten_into(&[&weights], accumulator)?, spec)?.sqr()?.sum_all()
+    };
+    let accumulator = GradAccumulator::default();
+    let partial = PartialGraph::new(loss(Some(&accumulator))?);
+    let (beside, alone) = (accumulator.backward(&partial)?, loss(None)?.backward()?);
     let of = |grads: &candle_core::backprop::GradStore| host::to_f32(grads.get(&weights).expect("a gradient"));
     assert_eq!(of(&beside)?, of(&alone)?);
     Ok(())
@@ -115,7 +119,7 @@ fn a_layer_that_the_graph_does_not_lead_to_gives_its_weights_to_the_graph() -> R
 
 /// Both uses of shared weights, and a variable that is used beside the layer too.
 #[test]
-fn what_the_graph_finds_is_added_to_what_was_entered() -> Result<()> {
+fn gradients_of_the_graph_are_added_to_the_accumulated_ones() -> Result<()> {
     let batch = batch()?;
     let model = Spec::PlainGpt(PlainGptSpec { d_model: 16, heads: 2, layers: 1, positions: 12 }).build(
         VOCAB,
@@ -123,12 +127,34 @@ fn what_the_graph_finds_is_added_to_what_was_entered() -> Result<()> {
         &Device::Cpu,
     )?;
     let (_, norm) = model.params().iter().find(|(name, _)| name.ends_with("ln1.weight")).expect("a norm");
-    let loss = || model.loss(&batch)?.total + norm.as_tensor().sqr()?.sum_all();
-    let ledger = Ledger::open();
-    let (found, wanted) = (ledger.backward(&loss()?)?, loss()?.backward()?);
+    let square = || norm.as_tensor().sqr()?.sum_all();
+    let accumulator = GradAccumulator::default();
+    let partial = PartialGraph::new((model.loss_into(&batch, Some(&accumulator))?.total + square()?)?);
+    let found = accumulator.backward(&partial)?;
+    let wanted = (model.loss(&batch)?.total + square()?)?.backward()?;
     let [found, wanted] = [&found, &wanted].map(|g| host::to_f32(g.get(norm).expect("a gradient")));
     let (found, wanted) = (found?, wanted?);
     assert!(found.iter().zip(&wanted).all(|(f, w)| (f - w).abs() < 1e-6), "{found:?}, not {wanted:?}");
     assert!(wanted.iter().any(|w| (w - 2.0).abs() > 1e-4) && wanted.iter().all(|w| *w > 1.0));
+    Ok(())
+}
+
+/// What the types promise: the weights of blocks are in no graph once an accumulator has taken them, and all are without.
+#[test]
+fn an_accumulator_takes_weights_out_of_the_graph_of_its_loss_alone() -> Result<()> {
+    let batch = batch()?;
+    for (name, spec) in families().into_iter().filter(|(name, _)| *name != "bdh") {
+        let mut model = spec.build(VOCAB, 3, &Device::Cpu)?;
+        model.begin_step(1)?;
+        let reached = |total: &Tensor| -> Result<usize> {
+            let grads = total.backward()?;
+            Ok(model.params().iter().filter(|(_, var)| grads.get(var).is_some()).count())
+        };
+        let all = reached(&model.loss(&batch)?.total)?;
+        let accumulator = GradAccumulator::default();
+        let rest = reached(&model.loss_into(&batch, Some(&accumulator))?.total)?;
+        assert!(rest < all, "{name}: {rest} of {all} in the graph");
+        assert_eq!(reached(&model.loss(&batch)?.total)?, all, "{name}: an accumulator changed a later loss");
+    }
     Ok(())
 }

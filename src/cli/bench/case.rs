@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     models::{Model, Spec, bdh::BdhSpec, dense::DenseSpec, fast_slow::FastSlowSpec, ode_flow::OdeFlowSpec},
-    nn::{AdamW, Batch, fused::Ledger, host, memory, optimiser::AdamWSpec},
+    nn::{AdamW, Batch, fused::GradAccumulator, host, memory, optimiser::AdamWSpec},
 };
 
 pub struct Case {
@@ -170,9 +170,9 @@ impl Case {
 
 /// The loss is read, as any trainer does that shows it.
 fn one_step(model: &dyn Model, adam: &mut AdamW, batch: &Batch) -> Result<f64> {
-    let ledger = Ledger::open();
-    let loss = model.loss(batch)?;
-    let grads = ledger.backward(&loss.total)?;
+    let accumulator = GradAccumulator::default();
+    let loss = model.accumulated_loss(batch, &accumulator)?;
+    let grads = accumulator.backward(&loss.total)?;
     adam.step(model.params(), &grads, 1e-4)?;
     host::scalar(&loss.cross_entropy)
 }

@@ -7,6 +7,7 @@ use crate::nn::{
     Params, Tap,
     block::{self, Block, LlamaBlockSpec, llama_block},
     fused::{
+        GradAccumulator,
         linear::linear,
         mlp::{Act, mlp},
         norm::rms_norm,
@@ -76,13 +77,11 @@ impl Net {
         })
     }
 
-    /// For a training step, whose rounds all use the same layers.
-    pub(super) fn with_shared_weights(&self) -> Result<Self> {
-        Ok(Self {
-            slow: block::with_shared_weights(&self.slow)?,
-            post: block::with_shared_weights(&self.post)?,
-            ..self.clone()
-        })
+    /// For a training step, whose rounds all use the same blocks and whose accumulator, if there is one, takes their
+    /// weights.
+    pub(super) fn with_shared_weights(&self, accumulator: Option<&GradAccumulator>) -> Result<Self> {
+        let shared = |blocks| block::with_shared_weights(blocks, accumulator);
+        Ok(Self { pre: shared(&self.pre)?, slow: shared(&self.slow)?, post: shared(&self.post)?, ..self.clone() })
     }
 
     /// RMSNorm(phi(y)), y `(B, K, D)`. Before upsampling: each block once instead of P times, and a

@@ -13,7 +13,7 @@ use crate::{
     nn::{
         Params, Tap,
         block::{self, Block, Gpt2BlockSpec, gpt2_block},
-        fused::{embedding::embedding, linear::linear, mlp::Act},
+        fused::{GradAccumulator, embedding::embedding, linear::linear, mlp::Act},
         layers::{Affine, EMBEDDING_STD, Norm},
     },
     ode::{self, Field, Options},
@@ -79,13 +79,18 @@ impl FieldNet {
         &self.alpha
     }
 
+    /// For a training step, whose accumulator, if there is one, takes the weights of the block and alpha. Weights that
+    /// are shared already stay as they are.
+    fn with_shared_weights(&self, accumulator: Option<&GradAccumulator>) -> Result<Self> {
+        Ok(Self { layer: self.layer.with_shared_weights_and_scale(&self.alpha, accumulator)?, ..self.clone() })
+    }
+
     /// h at tau = 0 -> at 1, in the training's steps. u `(B, 4)`.
     pub fn carry(&self, h: &Tensor, u: &Tensor, scale: f64, options: &Options) -> Result<Tensor> {
         let pushed = self.push(u)?;
         // every step uses the weights anew
         let learns = h.track_op() || self.alpha.track_op();
-        let layer = if learns { self.layer.with_shared_weights_and_scale(&self.alpha)? } else { self.layer.clone() };
-        let net = &Self { layer, ..self.clone() };
+        let net = &if learns { self.with_shared_weights(None)? } else { self.clone() };
         Ok(ode::solve(&Flow { net, pushed, scale }, h, 0.0, 1.0, options)?.end)
     }
 }
@@ -109,6 +114,7 @@ impl Field for Flow<'_> {
     }
 }
 
+#[derive(Clone)]
 pub struct Net {
     embed: Tensor, // (V, D)
     pos: Tensor,   // (P, D)
@@ -134,6 +140,16 @@ impl Net {
             tail_layers: layers(p, "tail_layers", spec.post)?,
             ln: Norm::layer(p, "ln", d)?,
             head: p.normal("head.weight", (vocab, d), EMBEDDING_STD)?,
+        })
+    }
+
+    /// For a training step, whose accumulator, if there is one, takes the weights of the blocks and of the field.
+    pub fn with_shared_weights(&self, accumulator: Option<&GradAccumulator>) -> Result<Self> {
+        Ok(Self {
+            head_layers: block::with_shared_weights(&self.head_layers, accumulator)?,
+            field: self.field.with_shared_weights(accumulator)?,
+            tail_layers: block::with_shared_weights(&self.tail_layers, accumulator)?,
+            ..self.clone()
         })
     }
 

@@ -1,48 +1,53 @@
-//! Gradients of weights that operations add up themselves, beside candle's graph.
+//! Gradients of weights that operations accumulate themselves, beside candle's graph.
 //!
-//! candle's way back gives every use of a tensor one of zeros and a sum, and those of weights that were gathered from
-//! several tensors are taken apart again: five passes over all weights for each use. While a ledger is open, gathered
-//! weights stay out of the graph, and an operation adds their gradient to an entry. [`Ledger::backward`] puts the
-//! entries beside what candle found.
+//! For every use of a tensor, candle's backward makes a tensor of zeros and a sum; gradients of weights that were
+//! concatenated are taken apart again: five passes over all weights for each use. A trainer that wants to avoid them
+//! creates a [`GradAccumulator`] for a step and passes it to the model's loss. The weights that the model flattens with
+//! it stay out of the graph, their operations add gradients to it, and [`GradAccumulator::backward`] returns these
+//! together with what candle finds.
 //!
-//! It is open on one thread, from before the loss is formed until its way back begins. What goes back over a graph of
-//! its own within another's way back does so [`silently`].
+//! Nothing is hidden: a loss computed without an accumulator has its complete graph. One computed with an accumulator
+//! is a [`PartialGraph`], which cannot be differentiated in any other way. It does not know which model it serves.
 
-use std::{
-    cell::{Cell, RefCell},
-    marker::PhantomData,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use candle_core::{DType, Result, Tensor, backprop::GradStore};
 
 use super::storage;
 use crate::nn::kernels::buffers::build_vec;
 
-thread_local! {
-    static OPEN: RefCell<Option<Vec<Arc<Entry>>>> = const { RefCell::new(None) };
-    static SILENT: Cell<bool> = const { Cell::new(false) };
+/// The gradients of one training step that do not go through the graph.
+#[derive(Debug, Default)]
+pub struct GradAccumulator {
+    entries: Mutex<Vec<Arc<Entry>>>,
 }
 
-/// The one that is open on this thread.
-pub struct Ledger(PhantomData<*const ()>);
+/// A scalar whose graph lacks the weights that an accumulator has taken.
+#[derive(Debug)]
+pub struct PartialGraph(Tensor);
 
-impl Ledger {
-    /// Opens it; another that was open is forgotten.
-    pub fn open() -> Self {
-        OPEN.set(Some(vec![]));
-        Self(PhantomData)
+impl PartialGraph {
+    /// Marks a scalar that was computed with an accumulator.
+    pub fn new(scalar: Tensor) -> Self {
+        Self(scalar)
     }
 
-    /// All gradients of a loss that was formed since, as [`Tensor::backward`] would find them.
+    /// The number, without its graph.
+    pub fn value(&self) -> Tensor {
+        self.0.detach()
+    }
+}
+
+impl GradAccumulator {
+    /// All gradients of a scalar that was computed with this accumulator, as [`Tensor::backward`] would find them had
+    /// it been computed without.
     ///
     /// # Errors
-    /// Those of the operations' ways back.
-    pub fn backward(self, loss: &Tensor) -> Result<GradStore> {
-        let entries = OPEN.take().unwrap_or_default();
-        let mut grads = loss.backward()?;
-        for entry in entries {
-            let Some(sums) = entry.sums.lock().unwrap_or_else(PoisonError::into_inner).take() else { continue };
+    /// Those of the operations' backwards.
+    pub fn backward(self, scalar: &PartialGraph) -> Result<GradStore> {
+        let mut grads = scalar.0.backward()?;
+        for entry in self.entries.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            let Some(sums) = entry.sums().take() else { continue };
             let all = Tensor::from_vec(sums, entry.len(), entry.all.device())?;
             let mut from = 0;
             for w in &entry.weights {
@@ -56,43 +61,11 @@ impl Ledger {
         }
         Ok(grads)
     }
-}
 
-impl Drop for Ledger {
-    fn drop(&mut self) {
-        OPEN.set(None);
-    }
-}
-
-/// With no entry written, for a way back that is not the loss's.
-pub fn silently<R>(f: impl FnOnce() -> R) -> R {
-    struct Back(bool);
-    impl Drop for Back {
-        fn drop(&mut self) {
-            SILENT.set(self.0);
-        }
-    }
-    let _back = Back(SILENT.replace(true));
-    f()
-}
-
-/// Weights that were gathered while a ledger was open, and their gradient.
-#[derive(Debug)]
-pub struct Entry {
-    weights: Vec<Tensor>,
-    /// One after the other.
-    all: Tensor,
-    sums: Mutex<Option<Vec<f32>>>,
-}
-
-impl Entry {
-    /// If a ledger is open, and these are variables in host memory.
-    pub fn of(weights: &[&Tensor]) -> Result<Option<Arc<Self>>> {
-        if OPEN.with_borrow(Option::is_none) || SILENT.get() {
-            return Ok(None);
-        }
-        let ours = |w: &&Tensor| w.is_variable() && w.device().is_cpu() && w.dtype() == DType::F32;
-        let (Some(first), true) = (weights.first(), weights.iter().all(ours)) else { return Ok(None) };
+    /// Takes weights out of the graph; `None` if they are not variables of f32 in host memory, which stay in it.
+    pub(super) fn take(&self, weights: &[&Tensor]) -> Result<Option<Arc<Entry>>> {
+        let fits = |w: &&Tensor| w.is_variable() && w.device().is_cpu() && w.dtype() == DType::F32;
+        let (Some(first), true) = (weights.first(), weights.iter().all(fits)) else { return Ok(None) };
         let len = weights.iter().map(|w| w.elem_count()).sum();
         let mut all = Vec::with_capacity(len);
         for w in weights {
@@ -103,17 +76,28 @@ impl Entry {
         }
         let all = Tensor::from_vec(all, len, first.device())?;
         let weights = weights.iter().map(|w| (*w).clone()).collect();
-        let entry = Arc::new(Self { weights, all, sums: Mutex::new(None) });
-        OPEN.with_borrow_mut(|open| open.iter_mut().for_each(|open| open.push(entry.clone())));
+        let entry = Arc::new(Entry { weights, all, sums: Mutex::new(None) });
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).push(entry.clone());
         Ok(Some(entry))
     }
+}
 
-    /// The weights in one tensor, which no graph knows.
-    pub fn all(&self) -> &Tensor {
+/// Weights that an accumulator has taken, and their gradient.
+#[derive(Debug)]
+pub(super) struct Entry {
+    weights: Vec<Tensor>,
+    /// The weights, concatenated.
+    all: Tensor,
+    sums: Mutex<Option<Vec<f32>>>,
+}
+
+impl Entry {
+    /// The weights in one tensor that no graph knows.
+    pub(super) fn all(&self) -> &Tensor {
         &self.all
     }
 
-    pub fn weights(&self) -> &[Tensor] {
+    pub(super) fn weights(&self) -> &[Tensor] {
         &self.weights
     }
 
@@ -121,16 +105,16 @@ impl Entry {
         self.all.elem_count()
     }
 
-    /// `write` writes the gradient, or, if told so, adds it to what is there. Not while others go back
-    /// [`silently`].
-    pub fn add(&self, write: impl FnOnce(Option<(&mut [f32], bool)>)) {
-        if SILENT.get() {
-            return write(None);
-        }
-        let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+    fn sums(&self) -> MutexGuard<'_, Option<Vec<f32>>> {
+        self.sums.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets `write` store the gradient, or, where the flag is set, add it to what is there.
+    pub(super) fn accumulate(&self, write: impl FnOnce((&mut [f32], bool))) {
+        let mut sums = self.sums();
         match &mut *sums {
-            Some(sums) => write(Some((sums, true))),
-            None => *sums = Some(build_vec(self.len(), |sums| write(Some((sums, false))))),
+            Some(sums) => write((sums, true)),
+            None => *sums = Some(build_vec(self.len(), |sums| write((sums, false)))),
         }
     }
 }

@@ -13,7 +13,12 @@ use self::{
     row_tiles::{BackwardInputs, Field, RowTiles},
     sublayer::{PackedWeights, Sublayer},
 };
-use super::{attention::AttentionSpec, grad_accumulator::Entry, mlp::Act, storage};
+use super::{
+    attention::AttentionSpec,
+    grad_accumulator::{Entry, GradAccumulator},
+    mlp::Act,
+    storage,
+};
 use crate::nn::kernels::buffers::build_vec;
 
 mod row_tiles;
@@ -58,11 +63,16 @@ pub struct FlatWeights {
     packed: Option<Arc<PackedWeights>>,
 }
 
-/// Concatenates weights; those that an accumulator takes stay out of the graph.
+/// Concatenates weights; gradients reach them through the graph.
 pub fn flatten(weights: &[&Tensor]) -> Result<FlatWeights> {
-    match Entry::of(weights)? {
+    Ok(FlatWeights { all: concatenate(weights)?, entry: None, packed: None })
+}
+
+/// As [`flatten`], but the accumulator, if there is one, takes the weights out of the graph.
+pub fn flatten_into(weights: &[&Tensor], accumulator: Option<&GradAccumulator>) -> Result<FlatWeights> {
+    match accumulator.map(|a| a.take(weights)).transpose()?.flatten() {
         Some(entry) => Ok(FlatWeights { all: entry.all().clone(), entry: Some(entry), packed: None }),
-        None => Ok(FlatWeights { all: concatenate(weights)?, entry: None, packed: None }),
+        None => flatten(weights),
     }
 }
 
@@ -224,7 +234,7 @@ impl Op {
         let (mut dw, mut drow) = (None, vec![]);
         let dx = build_vec(x.len(), |dx| {
             if let Some(entry) = &self.entry {
-                entry.add(|sums| drow = tiles.backward(given, dx, sums));
+                entry.accumulate(|sums| drow = tiles.backward(given, dx, Some(sums)));
             } else if wanted {
                 dw = Some(build_vec(len, |dw| drow = tiles.backward(given, dx, Some((dw, false)))));
             } else {

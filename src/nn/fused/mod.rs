@@ -22,4 +22,4 @@ pub mod scaled_add;
 mod storage;
 pub mod top_k;
 
-pub use grad_accumulator::Ledger;
+pub use grad_accumulator::{GradAccumulator, PartialGraph};
