@@ -97,8 +97,8 @@ pub struct Implicit {
 }
 
 /// Passes `value` (G at the detached solution, tracked with respect to everything but the solution)
-/// through, and on the way back turns its gradient g into u with u = g + J^T u, J = dG/dx: by the
-/// implicit function theorem the gradient of the fixed point itself. Errors on the way back if J^T
+/// through, and in backward turns its gradient g into u with u = g + J^T u, J = dG/dx: by the
+/// implicit function theorem the gradient of the fixed point itself. Errors in backward if J^T
 /// cannot be applied.
 pub fn attach(value: &Tensor, implicit: Implicit) -> Result<Tensor> {
     value.contiguous()?.apply_op1(implicit)

@@ -106,7 +106,7 @@ impl Params {
     }
 
     /// Keeps a parameter as it is: the optimiser neither updates nor decays it, and its gradient is
-    /// told but does not count in the global norm.
+    /// computed but does not count in the global norm.
     pub fn freeze(&mut self, name: &str) -> Result<()> {
         if self.get(name).is_none() {
             candle_core::bail!("cannot freeze `{name}`: the model has no such parameter");

@@ -28,14 +28,14 @@ pub fn loss(op: Op, vars: &[Var]) -> Result<(Tensor, Tensor)> {
     Ok(((&y * weights)?.sum_all()?, y))
 }
 
-/// The value and every gradient; taken twice, because a graph may be gone back over again.
+/// The value and every gradient; taken twice, because a graph may be differentiated again.
 pub fn derive(op: Op, vars: &[Var]) -> Result<Vec<Tensor>> {
     let (loss, y) = loss(op, vars)?;
     let (first, second) = (loss.backward()?, loss.backward()?);
     let mut out = vec![y.detach()];
     for v in vars {
         let (Some(a), Some(b)) = (first.get(v), second.get(v)) else { panic!("a gradient is missing") };
-        assert_eq!(host::to_f32(a)?, host::to_f32(b)?, "the second way back differs");
+        assert_eq!(host::to_f32(a)?, host::to_f32(b)?, "the second backward differs");
         out.push(a.clone());
     }
     Ok(out)
@@ -75,8 +75,8 @@ pub fn check_reference(op: Op, shapes: &[Vec<usize>]) -> Result<()> {
         };
         let slope = (at(1e-5)? - at(-1e-5)?) / 2e-5;
         at(0.0)?;
-        let told = host::scalar(&(&derived[i + 1] * way)?.sum_all()?)?;
-        assert!((slope - told).abs() < 1e-6 * (1.0 + slope.abs()), "argument {i}: {slope} and {told}");
+        let derivative = host::scalar(&(&derived[i + 1] * way)?.sum_all()?)?;
+        assert!((slope - derivative).abs() < 1e-6 * (1.0 + slope.abs()), "argument {i}: {slope} and {derivative}");
     }
     Ok(())
 }

@@ -328,7 +328,7 @@ fn threads_change_no_bit() -> Result<()> {
 }
 
 #[test]
-fn values_without_gradients_are_the_same_and_a_second_way_back_works() -> Result<()> {
+fn values_without_gradients_are_the_same_and_a_second_backward_works() -> Result<()> {
     let case = Case::new(2, 70, (2, 2), 8, Some(20))?;
     let y = attention::attention(&case.qkv, &case.q_norm, &case.k_norm, case.spec)?;
     let still = attention::attention(&case.qkv.detach(), &case.q_norm.detach(), &case.k_norm.detach(), case.spec)?;

@@ -1,5 +1,5 @@
 //! The fused CPU forms of linear maps, MLPs and norms against their reference forms: values,
-//! gradients, finite differences, threads, and a second way back.
+//! gradients, finite differences, threads, and a second backward.
 
 use candle_core::{Tensor, Var};
 use orrery::nn::{

@@ -88,7 +88,7 @@ fn sizes_at_the_edges() -> Result<()> {
         (2, 64, 8, 2, 32),
         (1, 65, 7, 3, 10),
         (5, 128, 16, 4, 64),
-        // more tokens than neurons: scores are formed again on the way back
+        // more tokens than neurons: scores are recomputed in backward
         (2, 150, 5, 2, 6),
         (19, 20, 4, 1, 24),
     ] {
