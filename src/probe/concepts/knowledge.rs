@@ -1,5 +1,5 @@
-//! Whether a model knows what a noun is: after a sentence, does it expect what is said of nouns of that
-//! class? A question of behaviour, put beside the search: no synapse can stand for what a model does not know.
+//! Whether a model knows what a noun is: after a sentence, does it expect the follow-ups of that noun's class?
+//! It tests behaviour and not synapses: no synapse can stand for what a model does not know.
 
 use super::question::extent;
 use crate::{
@@ -14,11 +14,11 @@ use crate::{
     nn::{Device, Result, Tap, Tensor, host},
 };
 
-/// Every so many sentences; prime to the numbers of frames and languages, so that all take part.
+/// One of so many sentences is tested; prime to the numbers of frames and languages, so that all take part.
 const EVERY: usize = 7;
 
-/// In which share of sentences (of the confirmation half of the nouns, with the concept and without) the
-/// follow-ups of the noun's own class are together likelier than those of any other class: in frames of the
+/// The share of sentences (of the confirmation half of the nouns, with the concept and without) in
+/// which the follow-ups of the noun's own class are together likelier than those of any other class: in frames of the
 /// training text, and in frames that no training text has. Chance is one over the number of classes. NaN
 /// for the naive corpus, where nothing follows.
 pub fn knows(model: &dyn Model, corpus: &Corpus, concept: Class, device: &Device) -> Result<[f64; 2]> {

@@ -1,5 +1,5 @@
-//! What is asked of a model: sentences with and without a concept, each in a part of the split. Made from
-//! the parliament's labelled sentences, or from two lists of a person's own. Knows no model.
+//! Sentences with and without a concept, each on a side of the split: made from the parliament's labelled
+//! sentences, or from two lists of a person's own. It knows no model.
 
 use crate::corpus::{
     Corpus,
@@ -9,7 +9,7 @@ use crate::corpus::{
     },
 };
 
-/// What is asked about: as much of the parliament as the corpus has, or all of it where the corpus is another.
+/// The sentences' extent: as much of the parliament as the corpus has, or all of it where the corpus is another.
 pub fn extent(corpus: &Corpus, naive: bool) -> Extent {
     let whole = if naive { Extent::NAIVE } else { Extent::WHOLE };
     corpus.source().parliament().filter(|e| e.naive == naive).unwrap_or(whole)
@@ -23,7 +23,7 @@ pub const PRESETS: [(&str, Class, bool); 4] = [
     ("country_naive", Class::Country, true),
 ];
 
-/// One sentence as the finder sees it.
+/// One sentence as the search sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     /// Non-empty.
@@ -57,7 +57,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// A preset's. With `rehearsal` the confirmation half is left alone: the search half is split once
+    /// The question of a preset. With `rehearsal` the confirmation half is left alone: the search half is split once
     /// more, nouns by nouns and frames of the training text against fresh ones, so that a procedure can be
     /// chosen without looking. None if there is no such preset.
     pub fn preset(id: &str, corpus: &Corpus, rehearsal: bool) -> Option<Self> {
@@ -95,8 +95,11 @@ impl Question {
         Some(question)
     }
 
-    /// Of two lists, one sentence a line; every second one confirms. A line may name its language as the
-    /// corpus does (`<F:en>...`). Errors say what is missing.
+    /// The question of two lists, one sentence a line; every second one confirms. A line may name its language
+    /// as the corpus does (`<F:en>...`).
+    ///
+    /// # Errors
+    /// If a list has fewer than four sentences or a sentence has no tokens.
     pub fn own(with: &str, without: &str, corpus: &Corpus) -> Result<Self, String> {
         let mut question =
             Self { concept: "own sentences".to_owned(), languages: vec![], nouns: vec![], items: vec![] };

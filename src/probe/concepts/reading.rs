@@ -10,8 +10,8 @@ use crate::{
 /// Values of activations (one kind, one layer) that a batch may hold.
 const AT_ONCE: usize = 1 << 22;
 
-/// The scalar that a synapse is reduced to over a sentence; sigma(i,j) = sum_s y_{s,l-1}(i) x_{s,l}(j), over the sentence
-/// (bdh.md, Reading mode; raw, without the turn of RoPE).
+/// The scalar that a synapse is reduced to over a sentence; sigma(i,j) = sum_s y_{s,l-1}(i) x_{s,l}(j), over
+/// the sentence (bdh.md, Reading mode; raw, without the turn of RoPE).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scalar {
     /// At the sentence's end, divided by its tokens.
@@ -26,8 +26,8 @@ impl Scalar {
     pub const IDS: [(&str, Scalar); 3] = [("mean", Scalar::Mean), ("sum", Scalar::Sum), ("peak", Scalar::Peak)];
 }
 
-/// A synapse: from neuron `y` of layer `layer - 1` to neuron `x` of layer `layer`, numbered over
-/// all heads (h N + i).
+/// A synapse: from neuron `y` of layer `layer - 1` to neuron `x` of layer `layer`, numbered over all heads
+/// (h N + i).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Site {
     pub layer: usize,

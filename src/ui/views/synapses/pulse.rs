@@ -7,13 +7,13 @@ use eframe::egui::{
 
 use crate::ui::theme::{self, Theme};
 
-/// A neuron at one side: its number and its share of the most it fires in this text.
+/// A neuron at one side: its number, and its value as a share of its largest value in this text.
 pub struct Node {
     pub neuron: usize,
     pub fires: f32,
 }
 
-/// A synapse between places of two sides; `strength` in -1..1 of the strongest.
+/// A synapse between neurons by their index in each side; `strength` in -1..1 of the strongest.
 pub struct Edge {
     pub from: usize,
     pub to: usize,
@@ -23,7 +23,7 @@ pub struct Edge {
     pub chosen: bool,
 }
 
-/// Draws both sides and what joins them; gives the number of a clicked edge.
+/// Draws both sides and their edges; returns the index of a clicked edge.
 pub fn pulse_ui(
     ui: &mut Ui,
     theme: &Theme,

@@ -22,7 +22,7 @@ use crate::{
 
 /// Names and signs of the four, in the order of the run's variants.
 const NAMES: [&str; 4] = ["base", "child A", "child B", "merged"];
-/// As the table's heads.
+/// The same as heads of the table's columns.
 const SHORT: [&str; 4] = ["base", "A", "B", "merged"];
 const SIGNS: [&str; 4] = ["\u{25cb}", "\u{25d0}", "\u{25d1}", "\u{25cf}"];
 /// Settings that choose a text and its file: of the base and of the children.
@@ -31,15 +31,15 @@ const CHOICES: [(&str, &str, &str); 3] = [
     ("child A reads", MergingSettings::text_a.name, ChildFiles::file_a.name),
     ("child B reads", MergingSettings::text_b.name, ChildFiles::file_b.name),
 ];
-/// Height of a stage's box, and what lies between two.
+/// Height of a stage's box, and the gap between two boxes, points.
 const BOX: f32 = 46.0;
 const BETWEEN: f32 = 20.0;
-/// Of the table: a number's width, a row's height.
+/// Width of a number and height of a row in the table, points.
 const FIGURE: f32 = 56.0;
 const ROW: f32 = 18.0;
-/// What a list that drops down has beside its words.
+/// Width of a combo box beyond its text, points.
 const ARROW: f32 = 44.0;
-/// A child that gained less than this has gained nothing that could be kept, nats.
+/// A child that gained less than this, in nats, has gained nothing that merging could retain.
 const NOTHING: f64 = 0.01;
 
 /// Updates of base, children and merged model.
@@ -83,7 +83,7 @@ impl Lengths {
         }
     }
 
-    /// What happens at `step`, and what is left.
+    /// What happens at `step`, and how many steps remain.
     fn words(self, step: u64) -> String {
         let left = self.total().saturating_sub(step);
         let now = match step {
@@ -111,12 +111,12 @@ fn lengths(cx: &ViewCx<'_>) -> Option<Lengths> {
     Lengths::of(cx.mirror.info.as_ref().map_or(cx.config, |info| &info.config))
 }
 
-/// Whether this is such a run, or would be one.
+/// Whether this is a run of stages, or would be one with the present settings.
 pub fn are_shown(cx: &ViewCx<'_>) -> bool {
     lengths(cx).is_some()
 }
 
-/// Of each of the four models at the shown step.
+/// The measurements of the four models at the shown step.
 fn measurements<'a>(cx: &ViewCx<'a>) -> Measurements<'a> {
     std::array::from_fn(|v| cx.scheduled::<TextLosses>(v).map(|m| m.value))
 }
@@ -142,7 +142,7 @@ pub fn stages_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         }
     }
     samples_ui(ui, cx, &all);
-    take_away_ui(ui, cx, lengths);
+    export_ui(ui, cx, lengths);
 }
 
 /// Held-out losses: a row a text, a column a model; the lowest of a row stands out.
@@ -201,7 +201,7 @@ fn retained(text: usize, loss: &[Option<f64>; 4]) -> Option<String> {
     })
 }
 
-/// Which text each reads.
+/// Combo boxes for the text that each model is trained on.
 fn choices_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     let width = ((ui.available_width() - 2.0 * GRID) / 3.0).clamp(64.0, 200.0);
     ui.horizontal_top(|ui| {
@@ -312,8 +312,8 @@ fn samples_ui(ui: &mut Ui, cx: &ViewCx<'_>, all: &Measurements<'_>) {
     }
 }
 
-/// How the merged model leaves the run.
-fn take_away_ui(ui: &mut Ui, cx: &ViewCx<'_>, lengths: Lengths) {
+/// The command that exports the merged model.
+fn export_ui(ui: &mut Ui, cx: &ViewCx<'_>, lengths: Lengths) {
     let folder = cx.mirror.info.as_ref().and_then(|i| i.folder.as_ref());
     if let Some(folder) = folder.filter(|_| cx.mirror.step >= lengths.total()) {
         let words = format!("orrery export {folder} --variant merged --safetensors merged.safetensors");
@@ -322,18 +322,19 @@ fn take_away_ui(ui: &mut Ui, cx: &ViewCx<'_>, lengths: Lengths) {
     }
 }
 
-/// On one line, without the half letters that a text cut by bytes begins and ends with.
+/// The text on one line, without the incomplete characters at its ends: texts are cut by bytes.
 fn one_line(text: &str) -> String {
     text.trim_matches('\u{fffd}').replace('\n', "\u{23ce}")
 }
 
-/// Of words in small letters.
+/// Width of a text in the small style, points.
 fn width_of(ui: &Ui, words: &str) -> f32 {
     let font = TextStyle::Small.resolve(ui.style());
     ui.painter().layout_no_wrap(words.to_owned(), font, Color32::WHITE).size().x
 }
 
-/// A name in small letters, or its end if it does not fit: names of texts differ there.
+/// The name, or its end if it is wider than `width` points in the small style: names of texts differ at their
+/// ends.
 fn ending(ui: &Ui, name: &str, width: f32) -> String {
     let fits = |text: &str| width_of(ui, text) <= width;
     if fits(name) {

@@ -41,11 +41,11 @@ const ROOMY: f32 = 600.0;
 const NARROW: f32 = 440.0;
 const LINE: f32 = 18.0;
 
-/// Where things stand across a row, and how far below its top.
+/// Horizontal layout of a row, in points.
 struct Columns {
     name: f32,
     bars: [f32; 2],
-    /// Where figures end.
+    /// Right end of the figures.
     figures: f32,
     roomy: bool,
     narrow: bool,
@@ -81,7 +81,7 @@ impl Columns {
         if self.narrow { HIGH + LINE } else { HIGH }
     }
 
-    /// Height of the name and figures, and of the bars and languages.
+    /// Vertical centres of the name and figures, and of the bars and languages.
     fn middles(&self, rect: Rect) -> [f32; 2] {
         match self.narrow {
             true => [rect.top() + LINE / 2.0 + 1.0, rect.bottom() - HIGH / 2.0],
@@ -90,7 +90,7 @@ impl Columns {
     }
 }
 
-/// All rows under a line of column names; the number of a clicked one.
+/// Draws all rows under a line of column names; returns the index of a clicked one.
 pub fn rows_ui(ui: &mut Ui, theme: &Theme, rows: &[Row], scale: Scale, focus: usize) -> Option<usize> {
     let width = ui.available_width();
     let languages = rows.first().map_or(0, |r| r.languages.len());
