@@ -21,6 +21,7 @@ pub struct BdhDynamicsWeights {
     pub d_y: Array,
     /// `(T, n)`: the pulse Y with which each token arrives, at least 0.
     pub pulses: Array,
+    /// Layers of the model.
     pub layers: usize,
     /// What D_y is multiplied by in place of all LayerNorms; NaN where no number would do.
     #[serde(with = "Float")]

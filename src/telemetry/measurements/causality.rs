@@ -50,6 +50,7 @@ pub struct Predictions {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LikelyToken {
+    /// The token as text.
     pub token: String,
     /// 0 to 1.
     #[serde(with = "Float")]

@@ -30,6 +30,7 @@ measurement!(GraphModularity, channel: "graph.modularity", probe: "graph_modular
 /// Modularity at one number of edges, cheap enough to be measured every few steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModularityAtStep {
+    /// The strongest so many entries of G are edges.
     pub edges: usize,
     /// Q of the model's graph.
     #[serde(with = "Float")]

@@ -40,6 +40,7 @@ pub struct Partner {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenScore {
+    /// The token as text.
     pub token: String,
     /// In the unit of a pre-activation (`reads`) or of a logit above the mean (`writes`).
     #[serde(with = "Float")]

@@ -101,9 +101,11 @@ pub struct GraphSummary {
     /// Beta: the smallest entry that is an edge.
     #[serde(with = "Float")]
     pub beta: f64,
+    /// Directed edges of the graph.
     pub edges: usize,
     /// Entries of G that an edge could have been.
     pub entries: u64,
+    /// Communities that were found in the graph.
     pub communities: usize,
     /// Q of the communities, -0.5 to 1.
     #[serde(with = "Float")]

@@ -11,6 +11,7 @@ use crate::telemetry::number::Numbers;
 /// |x - Post(x)| / |x| against applications of Post, by method and round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Residual {
+    /// One entry a method and round.
     pub curves: Vec<ResidualCurve>,
 }
 
