@@ -106,7 +106,7 @@ mod tests {
             about: String::new(),
             tokens: vec![],
             request,
-            payload: Arc::new(Payload::Scalar(step as f64)),
+            payload: Arc::new(Payload::Unknown(step.into())),
         })
     }
 

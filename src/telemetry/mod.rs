@@ -12,7 +12,6 @@ mod inbox;
 mod measurement;
 pub mod measurements;
 pub mod number;
-mod payload;
 pub mod table;
 
 pub use array::{Array, MatrixView, Precision, ShapeError};
@@ -23,4 +22,3 @@ pub use handle::RunHandle;
 pub use inbox::{Batch as InboxBatch, Inbox};
 pub use measurement::{Measurement, MeasurementEntry};
 pub use measurements::{MEASUREMENTS, Payload};
-pub use payload::{Graph, Line, Matrix, Points, Series};

@@ -5,10 +5,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::{
-    measurement::MeasurementEntry,
-    payload::{Graph, Matrix, Points, Series},
-};
+use super::measurement::MeasurementEntry;
 
 mod activity;
 mod attention_maps;
@@ -63,25 +60,13 @@ macro_rules! measurements {
             $($name($name),)*
             /// A channel that this version does not know: kept as it was read.
             Unknown(serde_json::Value),
-            Scalar(f64),
-            Series(Series),
-            Matrix(Matrix),
-            Points(Points),
-            Graph(Graph),
-            Text(Vec<String>),
-            Bundle(Vec<(String, Payload)>),
         }
 
-        impl Payload {
-            pub(super) fn is_typed(&self) -> bool {
-                matches!(self, $(Payload::$name(_))|* | Payload::Unknown(_))
-            }
-
-            pub(super) fn serialize_typed<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        impl Serialize for Payload {
+            fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
                 match self {
                     $(Payload::$name(m) => m.serialize(s),)*
                     Payload::Unknown(json) => json.serialize(s),
-                    _ => s.serialize_unit(),
                 }
             }
         }
@@ -129,6 +114,19 @@ measurements! {
     FlowSweepGradientError,
     FlowSweepGradientMemory,
     FlowClaims,
+}
+
+impl Payload {
+    /// The payload of a channel from its JSON: typed where the channel is known, kept as it is elsewhere.
+    ///
+    /// # Errors
+    /// If the channel is known and the JSON is not of its shape; the message names the field.
+    pub fn decode(channel: &str, json: serde_json::Value) -> serde_json::Result<Self> {
+        match MEASUREMENTS.iter().find(|m| m.channel == channel) {
+            Some(entry) => entry.decode(json),
+            None => Ok(Payload::Unknown(json)),
+        }
+    }
 }
 
 /// Implements [`Measurement`] for a struct of this folder.

@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn cells_are_copied_once_for_a_payload() {
         let matrix = MatrixView { rows: 1, cols: 2, data: &[1.0, 2.0] };
-        let payload = Arc::new(Payload::Scalar(0.0));
+        let payload = Arc::new(Payload::Unknown(0.into()));
         let mut held = Held::default();
         held.hold(&payload, "", matrix, |v| v < 2.0);
         let first = held.revision;

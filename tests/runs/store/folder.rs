@@ -5,7 +5,10 @@ use std::fs;
 use orrery::{
     config::{Config, Value},
     store::{self, Writer},
-    telemetry::{Event, Level, Payload, RunState, Sink},
+    telemetry::{
+        Event, Level, Measurement, Payload, RunState, Sink,
+        measurements::{Residual, ResidualCurve, ResidualMethod},
+    },
 };
 
 use super::*;
@@ -17,7 +20,7 @@ fn looking_leaves_nothing_and_the_first_step_keeps_what_was_told_before() {
     writer.event(&started(&["coupled"])).unwrap();
     writer.event(&Event::State(RunState::Paused)).unwrap();
     for i in 0..50 {
-        writer.event(&sample(0, "a/b", None, Payload::Scalar(f64::from(i)))).unwrap();
+        writer.event(&sample(0, "a/b", None, number(f64::from(i)))).unwrap();
     }
     assert!(!out.path().join("runs").exists(), "opening a lab must not litter");
     assert_eq!(writer.folder(), None);
@@ -28,7 +31,7 @@ fn looking_leaves_nothing_and_the_first_step_keeps_what_was_told_before() {
         events[0],
         Event::Started(Arc::new(RunInfo { folder: Some(folder.display().to_string()), ..info(&["coupled"]) }))
     );
-    assert!(events.contains(&sample(0, "a/b", None, Payload::Scalar(49.0))), "the newest of those that waited");
+    assert!(events.contains(&sample(0, "a/b", None, number(49.0))), "the newest of those that waited");
     assert_eq!(events.iter().filter(|e| matches!(e, Event::Sample(_))).count(), 1);
     assert!(events.contains(&Event::State(RunState::Paused)));
     for name in ["checkpoints", "figures"] {
@@ -79,7 +82,7 @@ fn the_folder_is_plain() {
         &[
             started(&["coupled"]),
             step(1, 0, &[("loss/train", f64::NAN), ("gate/tanh", f64::NEG_INFINITY), ("train/lr", 0.1)]),
-            sample(1, "other.matrix", None, Payload::Matrix(matrix(&[0.1, f32::NEG_INFINITY, f32::NAN, 2.0]))),
+            sample(1, Residual::CHANNEL, None, residual(&[0.1, f64::NEG_INFINITY, f64::NAN, 2.0])),
             Event::Changed { step: 1, key: "train.lr".to_owned(), value: Value::Float(0.5) },
         ],
     );
@@ -95,7 +98,7 @@ fn the_folder_is_plain() {
         r#"{"step":1,"variant":"coupled","wall_secs":0.125,"loss/train":"NaN","gate/tanh":"-Infinity","train/lr":0.1}"#;
     assert_eq!(line, format!("{expected}\n"));
     let line = fs::read_to_string(folder.join("samples.jsonl")).unwrap();
-    assert!(line.contains(r#""data":[0.1,"-Infinity","NaN",2.0]"#), "short and complete: {line}");
+    assert!(line.contains(r#""residual":[0.1,"-Infinity","NaN",2.0]"#), "short and complete: {line}");
     let line: serde_json::Value = serde_json::from_slice(&fs::read(folder.join("events.jsonl")).unwrap()).unwrap();
     assert_eq!((&line["step"], &line["changed"]["value"]), (&1.into(), &0.5.into()));
 }
@@ -107,13 +110,13 @@ fn answers_to_a_dragged_slider_do_not_fill_the_disk() {
     writer.event(&started(&["a"])).unwrap();
     writer.event(&step(1, 0, &[])).unwrap();
     for i in 0..200 {
-        writer.event(&sample(1, "other.number", Some(i), Payload::Scalar(i as f64))).unwrap();
+        writer.event(&sample(1, "other.number", Some(i), number(i as f64))).unwrap();
     }
     let folder = writer.folder().unwrap();
     drop(writer);
     let answers: Vec<_> = read(&folder).into_iter().filter(|e| matches!(e, Event::Sample(_))).collect();
     assert!((2..20).contains(&answers.len()), "{}", answers.len());
-    assert_eq!(answers.last(), Some(&sample(1, "other.number", Some(199), Payload::Scalar(199.0))));
+    assert_eq!(answers.last(), Some(&sample(1, "other.number", Some(199), number(199.0))));
 }
 
 #[test]
@@ -174,12 +177,13 @@ fn runs_are_listed_newest_first_with_their_steps() {
     assert!(store::list(&out.path().join("nowhere")).unwrap().is_empty());
 }
 
-pub fn matrix(data: &[f32]) -> orrery::telemetry::Matrix {
-    orrery::telemetry::Matrix {
-        rows: 1,
-        cols: data.len(),
-        data: data.to_vec(),
-        row_label: "query".to_owned(),
-        col_label: "key".to_owned(),
-    }
+/// A payload of a channel that this version does not know.
+fn number(value: f64) -> Payload {
+    Payload::Unknown(value.into())
+}
+
+/// A measurement with these values.
+pub fn residual(values: &[f64]) -> Payload {
+    let curve = ResidualCurve { method: ResidualMethod::Passes, round: 0, residual: values.to_vec().into() };
+    Residual { curves: vec![curve] }.into_payload()
 }

@@ -17,7 +17,7 @@ use orrery::{
         Checkpoint, DataPosition, Lengths, Writer,
         checkpoint::{self, Variant},
     },
-    telemetry::RunState,
+    telemetry::{Measurement, RunState, measurements::Residual},
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -28,13 +28,13 @@ const STEPS: u64 = 40;
 const EVERY: u64 = 6;
 const IDS: [&str; 2] = ["coupled", "frozen"];
 
-struct Oscillators {
+struct Toy {
     step: u64,
     scale: f64,
     weights: [f32; 2],
 }
 
-impl Oscillators {
+impl Toy {
     fn new() -> Self {
         Self { step: 0, scale: 1.0, weights: [1.0, 2.0] }
     }
@@ -77,7 +77,8 @@ impl Oscillators {
             tell(step(self.step, i, &[("loss/train", f64::from(self.weights[i]).sqrt())]));
         }
         if self.step.is_multiple_of(3) {
-            tell(sample(self.step, "a/b", None, Payload::Matrix(super::folder::matrix(&self.weights))));
+            let weights = self.weights.map(f64::from);
+            tell(sample(self.step, Residual::CHANNEL, None, super::folder::residual(&weights)));
         }
         if self.step.is_multiple_of(EVERY) {
             writer.checkpoint(self.checkpoint()).unwrap();
@@ -86,27 +87,27 @@ impl Oscillators {
     }
 }
 
-fn train(toy: &mut Oscillators, writer: &mut Writer, until: u64) {
+fn train(toy: &mut Toy, writer: &mut Writer, until: u64) {
     while toy.step < until {
         toy.advance(writer);
     }
 }
 
-fn begin(out: &Path) -> (Oscillators, Writer) {
+fn begin(out: &Path) -> (Toy, Writer) {
     let mut writer = Writer::new(out);
     writer.event(&started(&IDS)).unwrap();
-    (Oscillators::new(), writer)
+    (Toy::new(), writer)
 }
 
-fn resume(folder: &Path) -> (Oscillators, Writer) {
+fn resume(folder: &Path) -> (Toy, Writer) {
     let loaded = checkpoint::load(folder, &Device::Cpu).unwrap();
     let from = loaded.as_ref().map(|l| &l.checkpoint);
     let mut writer = Writer::resume(folder, from).unwrap();
     writer.event(&started(&IDS)).unwrap();
-    (from.map_or_else(Oscillators::new, Oscillators::restore), writer)
+    (from.map_or_else(Toy::new, Toy::restore), writer)
 }
 
-fn finish(mut toy: Oscillators, mut writer: Writer) {
+fn finish(mut toy: Toy, mut writer: Writer) {
     train(&mut toy, &mut writer, STEPS);
     writer.event(&Event::State(RunState::Finished)).unwrap();
 }

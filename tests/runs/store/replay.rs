@@ -4,7 +4,13 @@ use std::fs;
 
 use orrery::{
     config::Value,
-    telemetry::{Channel, Graph, Level, Line, Matrix, Points, RunState, Series},
+    telemetry::{
+        Channel, Level, Measurement, RunState,
+        measurements::{
+            Causality, GraphEdges, LeakyUpsample, LikelyToken, NeuronGraph, NeuronGroups, Predictions, Residual,
+            ResidualCurve, ResidualMethod,
+        },
+    },
 };
 use proptest::prelude::*;
 
@@ -22,34 +28,38 @@ fn floats32() -> impl Strategy<Value = f32> {
     prop_oneof![odd, any::<u32>().prop_map(f32::from_bits)]
 }
 
-fn payloads() -> impl Strategy<Value = Payload> {
+/// A channel and what it holds: floats of both sizes, arrays in both forms, texts, absent values, and a
+/// channel of somebody else.
+fn payloads() -> impl Strategy<Value = (&'static str, Payload)> {
     let list = || prop::collection::vec(floats(), 0..6);
-    let leaf =
-        prop_oneof![
-            floats().prop_map(Payload::Scalar),
-            (list(), list(), ".*").prop_map(|(x, y, name)| Payload::Series(Series {
-                x_label: "x".to_owned(),
-                y_label: "y".to_owned(),
-                x,
-                lines: vec![Line { name, y }],
-            })),
-            prop::collection::vec(floats32(), 0..12).prop_map(|data| Payload::Matrix(Matrix {
-                rows: 1,
-                cols: data.len(),
-                data,
-                row_label: String::new(),
-                col_label: String::new(),
-            })),
-            prop::collection::vec(floats32(), 0..6).prop_map(|xyz| Payload::Points(Points {
-                dims: 1,
-                labels: vec!["p".to_owned(); xyz.len()],
-                xyz,
-            })),
-            prop::collection::vec((any::<u32>(), any::<u32>(), floats32()), 0..6)
-                .prop_map(|edges| Payload::Graph(Graph { nodes: 3, edges, labels: vec![] })),
-            prop::collection::vec(".*", 0..3).prop_map(Payload::Text),
-        ];
-    leaf.prop_recursive(2, 8, 3, |inner| prop::collection::vec((".*", inner), 0..3).prop_map(Payload::Bundle))
+    let residual = list().prop_map(|residual| {
+        let curve = ResidualCurve { method: ResidualMethod::Anderson, round: 1, residual: residual.into() };
+        (Residual::CHANNEL, Residual { curves: vec![curve] }.into_payload())
+    });
+    let edges = prop::collection::vec((any::<u32>(), any::<u32>(), floats32()), 0..80);
+    let graph = (edges, prop::collection::vec(".*", 0..3)).prop_map(|(edges, labels)| {
+        let groups = NeuronGroups { head: Some(vec![Some(3), None]), ..NeuronGroups::default() };
+        let graph = NeuronGraph { labels, edges: GraphEdges::new(edges), groups, ..NeuronGraph::default() };
+        (NeuronGraph::CHANNEL, graph.into_payload())
+    });
+    let causality = (".*", list(), floats()).prop_map(|(edited, delta, before_max)| {
+        let likely = LikelyToken { token: edited.clone(), probability: before_max };
+        let causality = Causality {
+            original: String::new(),
+            edited,
+            position: 2,
+            delta: delta.clone().into(),
+            before_max,
+            effective_gate: 0.5,
+            leaky_upsample: Some(LeakyUpsample { delta: delta.into(), before_max }),
+            predictions: Predictions { original: vec![], edited: vec![likely] },
+        };
+        (Causality::CHANNEL, causality.into_payload())
+    });
+    let unknown = (".*", any::<i64>()).prop_map(|(text, number)| {
+        ("theirs.loudness", Payload::Unknown(serde_json::json!({ "text": text, "list": [number, null, 0.5] })))
+    });
+    prop_oneof![residual, graph, causality, unknown]
 }
 
 fn values() -> impl Strategy<Value = Value> {
@@ -75,8 +85,8 @@ fn events_of_step(at: u64) -> impl Strategy<Value = Vec<Event>> {
     let samples = prop::collection::vec((0..2_usize, ".*", prop::collection::vec(".*", 0..3), payloads()), 0..2)
         .prop_map(move |all| {
             all.into_iter()
-                .map(|(variant, about, tokens, payload)| {
-                    let (channel, payload) = ("a/b".into(), Arc::new(payload));
+                .map(|(variant, about, tokens, (channel, payload))| {
+                    let (channel, payload) = (channel.into(), Arc::new(payload));
                     Event::Sample(Sample { step: at, variant, channel, about, tokens, request: None, payload })
                 })
                 .collect::<Vec<_>>()
@@ -111,7 +121,7 @@ fn short_run() -> Vec<Event> {
     for at in 1..=4 {
         events.push(step(at, 0, &[("loss/train", 1.0 / at as f64)]));
         events.push(step(at, 1, &[("loss/train", 2.0 / at as f64)]));
-        events.push(sample(at, "gate/b", None, Payload::Text(vec!["h\u{e9} \"q\" }{".to_owned()])));
+        events.push(sample(at, "gate/b", None, Payload::Unknown(serde_json::json!(["h\u{e9} \"q\" }{"]))));
         events.push(Event::Changed { step: at, key: "train.lr".to_owned(), value: Value::Float(0.5) });
     }
     events.push(Event::State(RunState::Finished));
