@@ -175,25 +175,6 @@ fn the_menu_names_every_method_once() {
 }
 
 #[test]
-fn a_further_step_costs_what_the_method_says() {
-    for method in Method::ALL {
-        for policy in Policy::ALL {
-            let nfe = |steps: usize| {
-                // with wide tolerances steps grow tenfold: 0.01, 0.1, 1
-                let (t1, options) = match method.is_adaptive() {
-                    true => (0.01 * 10f64.powi(steps as i32 - 1), Options::adaptive(method, policy, 1e6)),
-                    false => (1.0, Options { policy, ..Options::fixed(method, steps) }),
-                };
-                let trace = solved(&bent, &[0.7, 0.9], t1, &Options { first_step: Some(0.01), ..options }).trace;
-                assert_eq!((trace.attempts.len(), trace.rejected()), (steps, 0), "{method} {policy:?}");
-                trace.nfe
-            };
-            assert_eq!(nfe(3) - nfe(2), method.evaluations_per_step(policy), "{method} {policy:?}");
-        }
-    }
-}
-
-#[test]
 fn attempts_are_one_path() {
     for method in Method::ALL {
         for policy in Policy::ALL {

@@ -70,6 +70,7 @@ pub struct PlanarOutcome {
 /// A next token with its probability, steered and not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NextToken {
+    /// Its text; a bare space is a middle dot.
     pub token: String,
     /// 0 to 1.
     #[serde(with = "Float")]

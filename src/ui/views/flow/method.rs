@@ -4,25 +4,14 @@ use eframe::egui::{ComboBox, DragValue, Ui, WidgetInfo, accesskit::Role};
 
 use super::settings::{ATOL, METHOD, NumberSetting, POLICY, RTOL, STEPS};
 use crate::{
+    analysis::runge_kutta::Method,
     config::Value,
     ui::{views::ViewCx, widgets::number},
 };
 
-/// Solvers by id, with their names; the first four take fixed steps.
-const METHODS: [(&str, &str); 8] = [
-    ("euler", "Euler"),
-    ("midpoint", "midpoint"),
-    ("heun2", "Heun"),
-    ("rk4", "RK4 (3/8)"),
-    ("bosh3", "bosh3"),
-    ("adaptive_heun", "adaptive Heun"),
-    ("dopri5", "dopri5"),
-    ("tsit5", "tsit5"),
-];
-
 /// Whether a method takes a fixed number of steps.
-pub fn is_fixed(method: &str) -> bool {
-    METHODS[..4].iter().any(|m| m.0 == method)
+fn is_fixed(method: &str) -> bool {
+    Method::from_id(method).is_some_and(|m| !m.is_adaptive())
 }
 
 fn set(ui: &Ui, cx: &mut ViewCx<'_>, arg: &str, value: Value) {
@@ -48,12 +37,12 @@ pub fn solver_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 6.0;
         let method = METHOD.value(cx);
-        let shown = METHODS.iter().find(|m| m.0 == method).map_or(method.as_str(), |m| m.1);
+        let shown = Method::from_id(&method).map_or(method.as_str(), |m| m.name());
         let mut chosen = None;
         let combo = ComboBox::from_id_salt("method").selected_text(shown).width(108.0).show_ui(ui, |ui| {
-            for (id, words) in METHODS {
-                if ui.selectable_label(id == method, words).clicked() {
-                    chosen = Some(id);
+            for each in Method::ALL {
+                if ui.selectable_label(each.id() == method, each.name()).clicked() {
+                    chosen = Some(each.id());
                 }
             }
         });
