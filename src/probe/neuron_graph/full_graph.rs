@@ -84,7 +84,7 @@ fn neurons(
         carrying: compact.neurons.len(),
         beta: f64::from(found.beta),
         edges: found.edges.len(),
-        entries: entries.n as u64,
+        entries: entries.n,
         communities: communities.count,
         modularity: communities.modularity,
         nmi_heads: agreement(&heads),

@@ -46,7 +46,7 @@ pub(super) fn histogram(entries: &Spread, beta: f32, edges: usize) -> EntryHisto
         },
         beta: f64::from(beta),
         edges,
-        entries: entries.n as u64,
+        entries: entries.n,
         mean: m.mean,
         standard_deviation: m.sd,
         skewness: m.skew,

@@ -94,7 +94,7 @@ impl Modularity {
     fn over_training(cx: &ViewCx<'_>) -> Chart<'static> {
         let samples = cx.mirror.samples(cx.selection.variant, ModularityAtStep::CHANNEL);
         let steps = || samples.iter().filter_map(|s| Some((s.step as f64, s.measurement::<ModularityAtStep>()?)));
-        let edges = steps().last().map(|(_, m)| m.edges);
+        let edges = steps().next_back().map(|(_, m)| m.edges);
         let label = |m: usize| format!("Q at {} edges", super::grouped(m as f64));
         let y = Axis::new(edges.map_or("modularity Q".to_owned(), label));
         let mut chart = Chart::new("modularity over training", Axis::new("step"), y.include(&[0.0])).empty(EMPTY);
