@@ -7,6 +7,7 @@ pub mod merge;
 mod net;
 mod spec;
 mod state;
+mod synapse_model;
 
 use candle_core::{DType, Device, Result, Tensor, bail};
 
@@ -14,10 +15,11 @@ pub use self::{
     export_state_dict::{StateDict, export_state_dict},
     spec::{BdhSpec, Carry, Form, Position},
     state::State,
+    synapse_model::SynapseModel,
 };
 
 use self::net::Net;
-use super::{Loss, Model, Spec, capabilities::SynapseModel};
+use super::{Loss, Model, Spec};
 use crate::nn::{
     Batch, Params, Tap,
     dropout::Dropout,

@@ -9,7 +9,7 @@ use crate::nn::{
 };
 
 use capabilities::{
-    AttentionLayer, CouplingModel, FixedPointModel, FlowModel, RecoveryModel, RuntimeParam, SynapseModel, TwoTimescales,
+    AttentionLayer, CouplingModel, FixedPointModel, FlowModel, RecoveryModel, RuntimeParam, TwoTimescales,
 };
 
 pub mod bdh;
@@ -155,7 +155,7 @@ pub trait Model: Send {
     }
 
     /// The synapses, if the model's attention is linear and its neurons are sparse.
-    fn synapses(&self) -> Option<&dyn SynapseModel> {
+    fn synapses(&self) -> Option<&dyn bdh::SynapseModel> {
         None
     }
 

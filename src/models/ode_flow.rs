@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use candle_core::{DType, Device, Result, Tensor, backprop::GradStore};
 
-pub use spec::{CONTROLS, OdeFlowSpec, Steering};
+pub use super::capabilities::Steering;
+pub use spec::OdeFlowSpec;
 
 use self::{
     net::{Flow, Net},
@@ -18,7 +19,7 @@ use self::{
 };
 use super::{
     Loss, Model, Spec,
-    capabilities::{AttentionLayer, FlowControl, FlowModel, LanguageFlow, RuntimeParam},
+    capabilities::{AttentionLayer, CONTROLS, FlowControl, FlowModel, LanguageFlow, RuntimeParam},
 };
 use crate::{
     nn::{

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Loss, Model, Spec,
-    capabilities::{FlowControl, FlowModel, PlanarFlow, RuntimeParam},
+    capabilities::{FlowControl, FlowModel, PlanarField, PlanarFlow, RuntimeParam},
 };
 use crate::{
     nn::{
@@ -25,38 +25,6 @@ pub const REACH: f64 = 3.0;
 const POINTS: usize = 256;
 /// Of van der Pol's equation: how strongly it leaves the middle and comes back from outside.
 const MU: f64 = 1.5;
-
-/// Which field is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PlanarField {
-    /// A saddle: (x, -y) / 3.
-    Linear,
-    /// Inwards and round: eigenvalues -0.25 ± 1.5 i.
-    Spiral,
-    /// x' = y, y' = 1.5 (1 - x²) y - x: every path but one ends on the same loop.
-    VanDerPol,
-    /// The network's own.
-    Mlp,
-}
-
-impl PlanarField {
-    pub const ALL: [PlanarField; 4] =
-        [PlanarField::Linear, PlanarField::Spiral, PlanarField::VanDerPol, PlanarField::Mlp];
-
-    pub fn id(self) -> &'static str {
-        match self {
-            PlanarField::Linear => "linear",
-            PlanarField::Spiral => "spiral",
-            PlanarField::VanDerPol => "van_der_pol",
-            PlanarField::Mlp => "mlp",
-        }
-    }
-
-    pub fn from_id(id: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|k| k.id() == id)
-    }
-}
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

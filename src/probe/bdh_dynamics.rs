@@ -9,7 +9,10 @@ use crate::{
         pulse,
     },
     config::Value,
-    models::{Model, bdh::BdhSpec, capabilities::SynapseModel},
+    models::{
+        Model,
+        bdh::{BdhSpec, SynapseModel},
+    },
     nn::{Result, Tap, fused::linear_attention::decays, host},
     telemetry::{
         Array,

@@ -5,8 +5,8 @@ use orrery::{
     labs,
     models::{
         Model,
+        bdh::SynapseModel,
         bdh::{Bdh, BdhSpec, Form, Position, State},
-        capabilities::SynapseModel,
     },
     nn::{Batch, Tap, host},
     trainer::Run,

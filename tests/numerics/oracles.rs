@@ -13,11 +13,11 @@ use orrery::{
     models::{
         Model,
         bdh::{Bdh, BdhSpec},
-        capabilities::{FlowControl, LanguageFlow},
+        capabilities::{CONTROLS, FlowControl, LanguageFlow},
         dense::{Dense, DenseSpec, GatedAct},
         fast_slow::{FastSlow, FastSlowSpec, Upsample},
         gpt::{Gpt, PlainGptSpec},
-        ode_flow::{CONTROLS, OdeFlow, OdeFlowSpec},
+        ode_flow::{OdeFlow, OdeFlowSpec},
     },
     nn::{
         AdamW, Batch, Params, Tap,

@@ -7,8 +7,8 @@ use orrery::{
     labs,
     models::{
         Model,
+        bdh::SynapseModel,
         bdh::{Bdh, BdhSpec, Carry, Form, State},
-        capabilities::SynapseModel,
     },
     nn::{Batch, Tap, fused::cross_entropy::cross_entropy, host},
     trainer::{Plan, Run},

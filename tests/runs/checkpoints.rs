@@ -12,8 +12,8 @@ use orrery::{
     labs,
     models::{
         Model,
+        bdh::SynapseModel,
         bdh::{Bdh, BdhSpec, export_state_dict, import_state_dict},
-        capabilities::SynapseModel,
     },
     nn::{Tap, host, weights::Weights},
     store::tensors,

@@ -13,11 +13,11 @@ use orrery::{
     labs,
     models::{
         Model,
+        bdh::SynapseModel,
         bdh::{
             Bdh, BdhSpec, Form, Position, export_state_dict,
             merge::{Merged, Parent, merge},
         },
-        capabilities::SynapseModel,
     },
     nn::{Tap, host},
     store::{Writer, checkpoint, tensors},

@@ -17,10 +17,10 @@ use orrery::{
     labs,
     models::{
         Model, Spec as ModelSpec,
-        capabilities::{FlowControl, LanguageFlow},
+        capabilities::{FlowControl, LanguageFlow, PlanarField},
         gpt::Gpt,
         ode_flow::{OdeFlow, OdeFlowSpec},
-        plane::{PlanarField, Plane, PlaneSpec},
+        plane::{Plane, PlaneSpec},
     },
     nn::{AdamW, Batch, Device, IGNORE, Tap, Tensor, host, optimiser::AdamWSpec},
     probe::{self, Finding, ProbeContext},

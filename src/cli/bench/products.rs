@@ -8,7 +8,8 @@ use super::case::median;
 use crate::nn::{
     kernels::{
         matmul::{matmul_rows, weight_grad_accumulate},
-        matrix::{View, gemm},
+        matrix::View,
+        packed::gemm,
     },
     set_threads,
 };

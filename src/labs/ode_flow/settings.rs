@@ -3,7 +3,7 @@
 use crate::{
     config::{Choice, choices, settings},
     labs::corpus::{CorpusSettings, TokenKind},
-    models::plane::PlanarField,
+    models::capabilities::PlanarField,
     ode::{Method, Policy},
     trainer::{RunSettings, TrainSettings},
 };

@@ -3,12 +3,13 @@
 
 use candle_core::{Result, Tensor};
 
-use super::super::{
-    Spec,
-    ode_flow::{CONTROLS, Steering},
-    plane::PlanarField,
-};
+use serde::{Deserialize, Serialize};
+
+use super::super::Spec;
 use crate::ode::{Field, SharedField};
+
+/// Controls that enter the field.
+pub const CONTROLS: usize = 4;
 
 /// What enters the right-hand side from outside.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -87,4 +88,54 @@ pub trait PlanarFlow {
 
     /// dy/dtau of a field for states `(N, 2)`; depth 1 is the end of the time shown.
     fn field(&self, which: PlanarField, control: FlowControl) -> Box<dyn Field + '_>;
+}
+
+/// What the second stage teaches.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Steering {
+    /// Updates of the first stage: language modelling with u = 0. Update `language_steps + 1` is the
+    /// first of the second.
+    pub language_steps: u64,
+    /// Ids that u0 = +1 is to lead to, and u0 = -1.
+    pub plus: Vec<u32>,
+    pub minus: Vec<u32>,
+    /// Steer at the end of this one prompt, whatever the batches hold.
+    #[serde(default)]
+    pub prompt: Option<Vec<u32>>,
+    /// Take a few steps more or fewer from update to update, so that what is learned is the flow's and not
+    /// that of so many steps.
+    #[serde(default)]
+    pub vary: bool,
+}
+
+/// Which field is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanarField {
+    /// A saddle: (x, -y) / 3.
+    Linear,
+    /// Inwards and round: eigenvalues -0.25 ± 1.5 i.
+    Spiral,
+    /// x' = y, y' = 1.5 (1 - x²) y - x: every path but one ends on the same loop.
+    VanDerPol,
+    /// The network's own.
+    Mlp,
+}
+
+impl PlanarField {
+    pub const ALL: [PlanarField; 4] =
+        [PlanarField::Linear, PlanarField::Spiral, PlanarField::VanDerPol, PlanarField::Mlp];
+
+    pub fn id(self) -> &'static str {
+        match self {
+            PlanarField::Linear => "linear",
+            PlanarField::Spiral => "spiral",
+            PlanarField::VanDerPol => "van_der_pol",
+            PlanarField::Mlp => "mlp",
+        }
+    }
+
+    pub fn from_id(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|k| k.id() == id)
+    }
 }

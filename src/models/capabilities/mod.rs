@@ -1,6 +1,7 @@
 //! What a model can be asked for beyond its loss and its logits: one small interface a file. A model
 //! offers an interface by overriding the method of [`Model`](super::Model) with its name; a probe asks
-//! for the interface and never for a family. Nothing here knows how an interface is implemented.
+//! for the interface and never for a family. Nothing here knows how an interface is implemented. That of
+//! synapses speaks of BDH's sizes and state, and stands with them ([`super::bdh::SynapseModel`]).
 //!
 //! | method of `Model` | what it offers | what asks for it |
 //! | --- | --- | --- |
@@ -18,12 +19,10 @@ mod fixed_point;
 mod flow;
 mod recovery;
 mod runtime_param;
-mod synapses;
 
 pub use attention::AttentionLayer;
 pub use coupling::{CouplingModel, CouplingSettings, TwoTimescales};
 pub use fixed_point::FixedPointModel;
-pub use flow::{FlowControl, FlowModel, LanguageFlow, PlanarFlow};
+pub use flow::{CONTROLS, FlowControl, FlowModel, LanguageFlow, PlanarField, PlanarFlow, Steering};
 pub use recovery::RecoveryModel;
 pub use runtime_param::RuntimeParam;
-pub use synapses::SynapseModel;

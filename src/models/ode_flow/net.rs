@@ -5,10 +5,7 @@
 
 use candle_core::{Result, Tensor};
 
-use super::{
-    super::gpt::with_position,
-    spec::{CONTROLS, OdeFlowSpec},
-};
+use super::{super::capabilities::CONTROLS, super::gpt::with_position, spec::OdeFlowSpec};
 use crate::{
     nn::{
         Params, Tap,

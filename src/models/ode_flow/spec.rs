@@ -1,12 +1,9 @@
-//! The sizes of a model with a flow, and what its training steers to.
+//! The sizes of a model with a flow.
 
 use serde::{Deserialize, Serialize};
 
-use super::super::gpt::PlainGptSpec;
+use super::super::{capabilities::Steering, gpt::PlainGptSpec};
 use crate::ode::Method;
-
-/// Controls that enter the field.
-pub const CONTROLS: usize = 4;
 
 /// Sizes. At width 256, 50,257 tokens, 128 positions and two layers on each side: 29,781,249 parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,22 +48,4 @@ impl OdeFlowSpec {
             positions: self.positions,
         }
     }
-}
-
-/// What the second stage teaches.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Steering {
-    /// Updates of the first stage: language modelling with u = 0. Update `language_steps + 1` is the
-    /// first of the second.
-    pub language_steps: u64,
-    /// Ids that u0 = +1 is to lead to, and u0 = -1.
-    pub plus: Vec<u32>,
-    pub minus: Vec<u32>,
-    /// Steer at the end of this one prompt, whatever the batches hold.
-    #[serde(default)]
-    pub prompt: Option<Vec<u32>>,
-    /// Take a few steps more or fewer from update to update, so that what is learned is the flow's and not
-    /// that of so many steps.
-    #[serde(default)]
-    pub vary: bool,
 }

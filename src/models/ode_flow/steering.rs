@@ -4,8 +4,9 @@
 use candle_core::{D, Device, Result, Tensor};
 
 use super::{
+    super::capabilities::{CONTROLS, Steering},
     net::{FieldNet, Net},
-    spec::{CONTROLS, OdeFlowSpec, Steering},
+    spec::OdeFlowSpec,
 };
 use crate::{
     models::Loss,

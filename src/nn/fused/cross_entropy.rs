@@ -14,8 +14,8 @@ use crate::nn::{IGNORE, host};
 
 use super::{linear, storage};
 use crate::nn::kernels::{
-    matrix::{View, gemm},
-    packed::Packed,
+    matrix::View,
+    packed::{Packed, gemm},
     simd, threads,
 };
 

@@ -3,8 +3,8 @@
 
 use super::{
     buffers::build_vec,
-    matrix::{self, View, gemm},
-    packed::Packed,
+    matrix::{self, View},
+    packed::{Packed, gemm},
     threads, transpose,
 };
 

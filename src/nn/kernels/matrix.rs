@@ -1,9 +1,7 @@
-//! Matrices as views of plain slices, parts of them that tasks write, and the product of two views on the calling
-//! thread. It does not know who shares the work; `matmul` does.
+//! Matrices as views of plain slices, and parts of them that tasks write. It does not know how they are multiplied;
+//! `packed` does.
 
 use std::marker::PhantomData;
-
-use super::packed;
 
 /// A row-major matrix, part of one, or the transpose of either.
 #[derive(Debug, Clone, Copy)]
@@ -90,22 +88,6 @@ impl<'a> View<'a> {
     }
 }
 
-/// dst = scale a b, or, to accumulate, dst += scale a b. dst is row-major and has at least `a.rows * b.cols` values;
-/// what follows them stays as it is.
-///
-/// # Panics
-/// When the sizes do not fit.
-pub fn gemm(dst: &mut [f32], a: View, b: View, scale: f32, accumulate: bool) {
-    let (m, n, k) = (a.rows, b.cols, a.cols);
-    assert!(k == b.rows && dst.len() >= m * n, "({m}, {k}) x ({}, {n}) into {} values", b.rows, dst.len());
-    if k == 0 && !accumulate {
-        dst[..m * n].fill(0.0);
-    }
-    // SAFETY: dst holds m rows of n values (checked above), and as it is borrowed exclusively nothing else reads or
-    // writes it, neither side among them; the sides agree in k (checked above).
-    unsafe { packed::gemm_unchecked(dst.as_mut_ptr(), n, a, b, scale, accumulate) }
-}
-
 /// Some columns of some rows of a matrix, borrowed exclusively: several tasks may each hold a panel of one matrix.
 pub struct Panel<'a> {
     at: *mut f32,
@@ -127,17 +109,6 @@ impl Panel<'_> {
     pub(super) fn locate(&mut self, row: usize, rows: usize, cols: usize) -> (*mut f32, usize) {
         assert!(row + rows <= self.rows && cols <= self.cols, "({rows}, {cols}) from row {row} of {}", self.rows);
         (self.at.wrapping_add(row * self.step), self.step)
-    }
-
-    /// Its rows from `row` on become a b, or, to accumulate, a b is added to them.
-    ///
-    /// # Panics
-    /// When it has fewer rows or columns than the product.
-    pub fn gemm(&mut self, row: usize, a: View, b: View, accumulate: bool) {
-        assert_eq!(a.cols, b.rows);
-        let (at, step) = self.locate(row, a.rows, b.cols);
-        // SAFETY: `locate` has checked that the panel has these rows and columns; `&mut self` keeps others from them.
-        unsafe { packed::gemm_unchecked(at, step, a, b, 1.0, accumulate) }
     }
 
     /// Sets every value to 0.

@@ -271,6 +271,35 @@ fn copy_rows<const N: usize>(panel: &mut [f32], b: View) {
     Arch::new().dispatch(|| panel.iter_mut().enumerate().for_each(|(p, row)| row.copy_from_slice(&b.row(p)[..N])));
 }
 
+/// dst = scale a b, or, to accumulate, dst += scale a b. dst is row-major and has at least `a.rows * b.cols` values;
+/// what follows them stays as it is.
+///
+/// # Panics
+/// When the sizes do not fit.
+pub fn gemm(dst: &mut [f32], a: View, b: View, scale: f32, accumulate: bool) {
+    let (m, n, k) = (a.rows(), b.cols(), a.cols());
+    assert!(k == b.rows() && dst.len() >= m * n, "({m}, {k}) x ({}, {n}) into {} values", b.rows(), dst.len());
+    if k == 0 && !accumulate {
+        dst[..m * n].fill(0.0);
+    }
+    // SAFETY: dst holds m rows of n values (checked above), and as it is borrowed exclusively nothing else reads or
+    // writes it, neither side among them; the sides agree in k (checked above).
+    unsafe { gemm_unchecked(dst.as_mut_ptr(), n, a, b, scale, accumulate) }
+}
+
+impl Panel<'_> {
+    /// Its rows from `row` on become a b, or, to accumulate, a b is added to them.
+    ///
+    /// # Panics
+    /// When it has fewer rows or columns than the product.
+    pub fn gemm(&mut self, row: usize, a: View, b: View, accumulate: bool) {
+        assert_eq!(a.cols(), b.rows());
+        let (at, step) = self.locate(row, a.rows(), b.cols());
+        // SAFETY: `locate` has checked that the panel has these rows and columns; `&mut self` keeps others from them.
+        unsafe { gemm_unchecked(at, step, a, b, 1.0, accumulate) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

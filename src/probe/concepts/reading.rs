@@ -3,7 +3,7 @@
 
 use super::question::Item;
 use crate::{
-    models::capabilities::SynapseModel,
+    models::bdh::SynapseModel,
     nn::{Device, Result, Tap, Tensor, host},
 };
 

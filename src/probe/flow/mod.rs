@@ -21,9 +21,9 @@ use crate::{
     config::Value,
     models::{
         Model,
+        capabilities::PlanarField,
         capabilities::{FlowControl, FlowModel, LanguageFlow, PlanarFlow},
         ode_flow::Steering,
-        plane::PlanarField,
     },
     nn::{Result, Tensor, host},
     ode::{Method, Options, Policy},

@@ -8,7 +8,7 @@ use super::{
     model, random, synapses_of,
 };
 use crate::{
-    models::{Model, capabilities::SynapseModel},
+    models::{Model, bdh::SynapseModel},
     nn::Result,
     telemetry::measurements::{self, FiringShare, LayerActivity},
 };

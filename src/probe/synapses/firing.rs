@@ -4,7 +4,7 @@
 use candle_core::{D, Device, Result, Tensor};
 
 use crate::{
-    models::{bdh::State, capabilities::SynapseModel},
+    models::bdh::{State, SynapseModel},
     nn::{Tap, host},
 };
 

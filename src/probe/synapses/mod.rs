@@ -15,7 +15,7 @@ pub use texts::Texts;
 
 use super::ProbeContext;
 use crate::{
-    models::{Model, capabilities::SynapseModel},
+    models::{Model, bdh::SynapseModel},
     nn::{Result, params::hash},
 };
 

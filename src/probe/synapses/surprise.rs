@@ -10,7 +10,7 @@ use super::{
 use crate::{
     analysis::statistics,
     corpus::generated::repeats::{self, PERIOD, WARM, WORD},
-    models::{Model, capabilities::SynapseModel},
+    models::{Model, bdh::SynapseModel},
     nn::Result,
     telemetry::measurements::{self, LayerFiring, OctaveFiring, PeriodCurves, PeriodFiring},
 };

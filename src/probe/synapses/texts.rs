@@ -9,7 +9,10 @@ use super::{
 };
 use crate::{
     corpus::Windows,
-    models::{Model, bdh::State, capabilities::SynapseModel},
+    models::{
+        Model,
+        bdh::{State, SynapseModel},
+    },
     nn::{Batch, Device, Error, Result, Tap, Tensor, host},
     telemetry::measurements::{TextLoss, TextLosses},
 };

@@ -21,8 +21,8 @@ use super::{
 };
 use crate::nn::kernels::{
     buffers::build_vec,
-    matrix::{self, Panel, View, gemm},
-    packed::Packed,
+    matrix::{self, Panel, View},
+    packed::{Packed, gemm},
     reduce::sum_rows,
     threads,
 };

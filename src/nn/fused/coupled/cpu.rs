@@ -11,7 +11,8 @@ use super::{
 use crate::nn::kernels::{
     buffers::build_vec,
     elementwise::{Mul, apply_all},
-    matrix::{View, gemm},
+    matrix::View,
+    packed::gemm,
     reduce::sum_rows,
     simd, threads,
 };

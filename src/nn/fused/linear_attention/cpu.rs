@@ -19,8 +19,8 @@ use super::{
 use crate::nn::kernels::{
     buffers::build_vec,
     elementwise::{Mul, apply_all},
-    matrix::{View, gemm},
-    packed::Packed,
+    matrix::View,
+    packed::{Packed, gemm},
     reduce, threads,
 };
 

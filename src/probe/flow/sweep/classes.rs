@@ -5,7 +5,7 @@ use super::{super::words, Columns, FlowInput, SolveParams, Sweep, spread};
 use crate::{
     analysis::{linear_probe, statistics::wilson},
     corpus::generated::steering::{self, BAD, GOOD, HELD_OUT_NOUNS, NEUTRAL, NOUNS},
-    models::{capabilities::LanguageFlow, ode_flow::Steering},
+    models::capabilities::{LanguageFlow, Steering},
     nn::{Result, Tensor, host},
     ode::{self, Method, Options},
     probe::ProbeContext,

@@ -1,12 +1,9 @@
-//! Linear attention between sparse positive neurons, whose state is the strength of synapses. It does not
-//! know how neurons are looked at.
+//! Linear attention between sparse positive neurons, whose state is the strength of synapses: what a probe
+//! may ask of such a model. It does not know how neurons are looked at.
 
 use candle_core::{Result, Tensor};
 
-use super::super::{
-    Model,
-    bdh::{BdhSpec, State},
-};
+use super::{super::Model, spec::BdhSpec, state::State};
 use crate::nn::Tap;
 
 /// A model of the BDH kind.
