@@ -315,8 +315,8 @@ fn stopped_and_resumed_equals_never_stopped() {
         .spawn(move || trainer::drive(plan, options, &receiver, sinks))
         .unwrap();
     for _ in 0..5 {
-        commands.send(Command::StepOnce).unwrap();
         let told = record.steps().len();
+        commands.send(Command::StepOnce).unwrap();
         record.wait("a step", |_| record.steps().len() > told);
         std::thread::sleep(Duration::from_millis(50));
     }

@@ -236,9 +236,11 @@ fn sigkill_and_resume() {
     fs::create_dir(&runs).unwrap();
     let folders = || fs::read_dir(&runs).unwrap().map(|e| e.unwrap().path());
     let visible = |p: &PathBuf| !p.file_name().unwrap().to_str().unwrap().starts_with('.');
+    // The path of a test begins after the binary's name.
+    let name = module_path!().split_once("::").map_or("", |(_, path)| path).to_owned() + "::a_run_to_kill";
     for _ in 0..6 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "kill::a_run_to_kill", "--nocapture"])
+            .args(["--exact", &name, "--nocapture"])
             .env(CHILD, &runs)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
