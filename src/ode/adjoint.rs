@@ -13,7 +13,7 @@ use super::{
 };
 
 /// As [`solve`](super::solve), with gradients for the start and for `weights`, the variables that the
-/// field reads. Both ways use `options`; of an adaptive method's step on the way back, y, a and every
+/// field reads. Both ways use `options`; of an adaptive method's step in the backward solve, y, a and every
 /// weight's gradient meet the tolerance each on its own.
 ///
 /// # Errors

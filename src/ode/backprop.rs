@@ -1,4 +1,4 @@
-//! Discretise, then optimise: a solve whose operations candle keeps for the way back.
+//! Discretise, then optimise: a solve whose operations candle saves for its backward pass.
 
 use super::{Field, Options, Solution, SolveError, solve};
 

@@ -1,5 +1,5 @@
 //! Backpropagation that keeps the state at the start of each step and computes the step again on the
-//! way back.
+//! backward pass.
 
 use std::result;
 

@@ -41,7 +41,7 @@ impl<F: Fn(f64, &Tensor) -> Result<Tensor>> Field for F {
     }
 }
 
-/// A field that a way back keeps.
+/// A field that a backward pass shares with the forward one.
 pub type SharedField = Arc<dyn Field + Send + Sync>;
 
 /// How gradients get from the end of a solve to its start and to the field's weights.

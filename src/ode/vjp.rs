@@ -1,4 +1,4 @@
-//! A solve as one operation of candle's graph, with a way back of its own.
+//! A solve as one operation of candle's graph, with a backward pass of its own.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub fn attach(end: &Tensor, y0: &Tensor, weights: &[Tensor], vjp: impl Vjp + 'st
     end.contiguous()?.apply_op3(&y0.contiguous()?, &packed, Attached { vjp })
 }
 
-/// Errors early, and by name, on what no way back could serve.
+/// Errors early, and by name, on what no backward pass could serve.
 pub fn check(weights: &[Tensor], y0: &Tensor, t0: f64) -> std::result::Result<(), SolveError> {
     let fail = |what: String| Err(SolveError { reason: Reason::Field(what), t: t0, trace: Trace::default() });
     for (i, w) in weights.iter().enumerate() {
@@ -53,7 +53,7 @@ pub fn gradients(outputs: &[(&Tensor, &Tensor)], leaves: &[&Var], weights: &[Ten
             Some(t) => (t + part)?,
         });
     }
-    let Some(total) = total else { bail!("a way back from nothing") };
+    let Some(total) = total else { bail!("a backward pass from no gradient") };
     let grads = total.backward()?;
     let of = |t: &Tensor| grads.get(t).map_or_else(|| t.zeros_like(), |g| Ok(g.detach()));
     leaves.iter().map(|v| of(v.as_tensor())).chain(weights.iter().map(of)).collect()

@@ -6,7 +6,7 @@ use super::{
     Columns, FlowInput, SolveParams, Sweep, spread,
 };
 use crate::{
-    analysis::ladder::{self, Climb},
+    analysis::step_growth_bound::{self, StepCount},
     nn::{Result, Tensor, host},
     ode::{self, Method, Options, Policy},
     telemetry::measurements::{
@@ -77,9 +77,12 @@ pub fn evaluations<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<
 /// What was measured of solver i.
 fn nfe_curve(columns: &Columns, (method, policy): (Method, Policy), i: usize) -> NfeCurve {
     let [nfe, h_init, capped, accepted, rejected] = [0, 1, 2, 3, 4].map(|fact| columns.column(FACTS * i + fact));
-    let steps = |i: usize| Climb { h_init: h_init[i], accepted: accepted[i] as usize, rejected: rejected[i] as usize };
+    let steps =
+        |i: usize| StepCount { h_init: h_init[i], accepted: accepted[i] as usize, rejected: rejected[i] as usize };
     let is_explained = |i: usize| match i.checked_sub(1) {
-        Some(before) if !nfe[i].is_nan() && !nfe[before].is_nan() => ladder::explains(steps(before), steps(i), 1.0),
+        Some(before) if !nfe[i].is_nan() && !nfe[before].is_nan() => {
+            step_growth_bound::explains(steps(before), steps(i), 1.0)
+        }
         _ => false,
     };
     let explained_by_growth_bound = (0..nfe.len()).map(is_explained).collect();

@@ -7,8 +7,8 @@ use eframe::egui::{FontId, RichText, Ui, vec2};
 use super::{
     EMPTY,
     answer::Answer,
-    ladder::{Account, STRIP},
     settings::keep_fresh,
+    step_growth_bound::{Account, STRIP},
 };
 use crate::{
     telemetry::measurements::SolverAttempt,

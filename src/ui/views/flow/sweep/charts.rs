@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use eframe::egui::Color32;
 
-use super::{super::ladder::rung, kinds::KINDS};
+use super::{super::step_growth_bound::rung, kinds::KINDS};
 use crate::{
     telemetry::{
         Payload,

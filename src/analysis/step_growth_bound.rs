@@ -20,17 +20,17 @@ pub fn least_steps(h: f64, span: f64) -> u32 {
     steps
 }
 
-/// One solve, as far as the ladder is concerned.
+/// One solve, as far as the bound on growth is concerned.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Climb {
+pub struct StepCount {
     pub h_init: f64,
     pub accepted: usize,
     pub rejected: usize,
 }
 
-/// Whether the ladder alone explains that two solves over `span` differ in their steps: the fewest
+/// Whether the bound on growth alone explains that two solves over `span` differ in their steps: the fewest
 /// possible steps differ by just as many as were taken, and no rejection had a part in it.
-pub fn explains(before: Climb, after: Climb, span: f64) -> bool {
+pub fn explains(before: StepCount, after: StepCount, span: f64) -> bool {
     let rungs = i64::from(least_steps(after.h_init, span)) - i64::from(least_steps(before.h_init, span));
     let taken = after.accepted as i64 - before.accepted as i64;
     taken != 0 && rungs == taken && before.rejected == after.rejected
@@ -58,13 +58,13 @@ mod tests {
 
     #[test]
     fn what_the_ladder_does_not_explain_is_left() {
-        let low = Climb { h_init: first_step(3.20), accepted: 2, rejected: 0 };
-        let high = Climb { h_init: first_step(3.25), accepted: 3, rejected: 0 };
+        let low = StepCount { h_init: first_step(3.20), accepted: 2, rejected: 0 };
+        let high = StepCount { h_init: first_step(3.25), accepted: 3, rejected: 0 };
         assert!(explains(low, high, 1.0) && explains(high, low, 1.0));
         assert!(!explains(low, low, 1.0), "nothing happened");
-        assert!(!explains(low, Climb { accepted: 4, ..high }, 1.0), "one step more than the rung");
-        assert!(!explains(low, Climb { rejected: 1, ..high }, 1.0), "a rejection had a part");
-        assert!(!explains(low, Climb { accepted: 3, ..low }, 1.0), "the same rung");
+        assert!(!explains(low, StepCount { accepted: 4, ..high }, 1.0), "one step more than the rung");
+        assert!(!explains(low, StepCount { rejected: 1, ..high }, 1.0), "a rejection had a part");
+        assert!(!explains(low, StepCount { accepted: 3, ..low }, 1.0), "the same rung");
         assert_eq!([least_steps(0.0, 1.0), least_steps(f64::NAN, 1.0), least_steps(1.0, 0.0)], [0; 3]);
     }
 }
