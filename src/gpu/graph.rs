@@ -44,7 +44,7 @@ pub struct GraphShape {
 
 /// A node as it is drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Dressed {
+pub struct NodeStyle {
     /// sRGB, and how much it stands out.
     pub colour: [u8; 4],
     /// Points.
@@ -83,7 +83,7 @@ pub struct Look {
 
 /// The positions at a step, read back from the device.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct ReadBack {
     /// [`Graph::start_revision`] that they come from.
     pub start_revision: u64,
     pub step: u64,
@@ -111,14 +111,14 @@ pub struct Graph {
     pub turn: Arc<dyn Fn(u64) -> Turn + Send + Sync>,
     /// Nodes that a hand holds, and where.
     pub put: Vec<(u32, [f32; 2])>,
-    pub dress: Arc<Vec<Dressed>>,
+    pub styles: Arc<Vec<NodeStyle>>,
     /// Grows when a colour, a size or who is held changes.
-    pub dress_revision: u64,
+    pub style_revision: u64,
     pub camera: Camera,
     pub look: Look,
     /// Only so many of the strongest edges are drawn.
     pub edges: usize,
-    pub told: Arc<Mutex<Told>>,
+    pub told: Arc<Mutex<ReadBack>>,
 }
 
 /// Why a graph cannot be drawn, in words.
@@ -134,7 +134,7 @@ impl Graph {
     /// The shape that paints it into `rect`.
     pub fn shape(self, rect: Rect, target: Target) -> Result<Shape, GraphError> {
         let n = self.shape.nodes.len();
-        if n == 0 || self.start.len() != n || self.dress.len() != n {
+        if n == 0 || self.start.len() != n || self.styles.len() != n {
             return Err(GraphError::Inconsistent("there is not one place and one colour a node"));
         }
         if self.shape.edges.iter().any(|e| e.ends.iter().any(|i| *i as usize >= n)) {

@@ -19,14 +19,14 @@ pub use header::{Header, HeaderError};
 
 /// How values lie in the file, little-endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FloatKind {
     F64,
     F32,
     F16,
     Bf16,
 }
 
-impl Kind {
+impl FloatKind {
     fn bytes(self) -> u64 {
         match self {
             Self::F64 => 8,
@@ -54,7 +54,7 @@ pub(super) struct Entry {
     /// Steps from one index to the next, in values.
     strides: Vec<usize>,
     /// None: a type that holds no weights, by its name in `kind_name`.
-    kind: Option<Kind>,
+    kind: Option<FloatKind>,
     kind_name: String,
     /// Where the first value lies, bytes from the file's start.
     at: u64,
@@ -138,7 +138,7 @@ impl Weights {
         Tensor::from_vec(values, entry.shape.as_slice(), device)
     }
 
-    fn values(&self, entry: &Entry, kind: Kind) -> std::io::Result<Vec<f32>> {
+    fn values(&self, entry: &Entry, kind: FloatKind) -> std::io::Result<Vec<f32>> {
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(entry.at))?;
         let size = kind.bytes() as usize;
@@ -185,11 +185,11 @@ fn span(shape: &[usize], strides: &[usize]) -> Option<usize> {
 /// A tensor at `at`, if it ends before `end`; else what is wrong with it, in words.
 fn placed(
     name: String,
-    (kind, kind_name): (Option<Kind>, String),
+    (kind, kind_name): (Option<FloatKind>, String),
     (shape, strides): (Vec<usize>, Vec<usize>),
     (at, end): (u64, u64),
 ) -> std::result::Result<Entry, String> {
-    let bytes = kind.map_or(1, Kind::bytes);
+    let bytes = kind.map_or(1, FloatKind::bytes);
     let size = span(&shape, &strides).and_then(|n| (n as u64).checked_mul(bytes));
     match size {
         Some(n) if at.checked_add(n).is_some_and(|last| last <= end) => {

@@ -29,7 +29,7 @@ pub fn checkpointed(
     let still = vjp::detached(field);
     let mut solver = Solver::new(&still, options);
     let solution = solver.run(&y0.detach(), t0, &[t1], options.keep_states, &mut |taken| {
-        steps.push(Kept::of(taken));
+        steps.push(SavedStep::of(taken));
         Ok(())
     })?;
     let (tableau, (field, weights)) = (options.method.tableau(), (field.clone(), weights.to_vec()));
@@ -39,7 +39,7 @@ pub fn checkpointed(
 }
 
 /// What a step starts from.
-struct Kept {
+struct SavedStep {
     t: f64,
     h: f64,
     end: f64,
@@ -49,7 +49,7 @@ struct Kept {
     slope: Option<Tensor>,
 }
 
-impl Kept {
+impl SavedStep {
     fn of(taken: Taken) -> Self {
         let slope = if taken.carried { taken.step.ks.first().cloned() } else { None };
         Self { t: taken.t, h: taken.step.h, end: taken.end, last: taken.last, y: taken.step.y0.clone(), slope }
@@ -61,7 +61,7 @@ struct Checkpoints {
     weights: Vec<Tensor>,
     tableau: &'static Tableau,
     t1: f64,
-    steps: Vec<Kept>,
+    steps: Vec<SavedStep>,
 }
 
 impl Vjp for Checkpoints {

@@ -1,7 +1,7 @@
 //! Attention maps of every layer and head along a sentence, with their entropies and that of uniform
 //! attention to compare with.
 
-use super::{Finding, Probe, ProbeContext, prompt::Passage};
+use super::{Finding, Probe, ProbeContext, prompt::Prompt};
 use crate::{
     models::{Model, capabilities},
     nn::{Result, Tap, Tensor, host},
@@ -33,7 +33,7 @@ impl Probe for AttentionMaps {
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let longest = if cx.args.contains_key("text") { LONGEST } else { USUAL };
-        let passage = Passage::of(cx, longest)?;
+        let passage = Prompt::of(cx, longest)?;
         let layer = cx.args.get("layer").map(ToString::to_string).unwrap_or_default();
         let known = cx.model.attention_layers();
         let wanted: Vec<_> = known.iter().filter(|l| l.path.starts_with(&layer)).collect();

@@ -1,7 +1,7 @@
 //! A small BDH as a physical system: its weights and a text's pulses, for the rules to run on, and the
 //! paper's equivalences checked on them. How a view steps through the rules is not known here.
 
-use super::{Finding, Probe, ProbeContext, prompt::Passage};
+use super::{Finding, Probe, ProbeContext, prompt::Prompt};
 use crate::{
     analysis::bdh_dynamics::{
         Dense, Drift, Gap, Normfree, Weights,
@@ -46,14 +46,14 @@ impl Probe for BdhDynamics {
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let passage = Passage::of(cx, LONGEST)?;
+        let passage = Prompt::of(cx, LONGEST)?;
         let Some(model) = cx.model.synapses().filter(|m| self.applies(*m)) else {
             candle_core::bail!(
                 "the rules of BDH are run on a BDH of one head, without gates and at most {MOST} neurons"
             )
         };
         let spec = model.spec().clone();
-        let given = Given::of(model, &spec)?;
+        let given = HostWeights::of(model, &spec)?;
         let (drift, words) = drift(&spec, cx);
         let embedded: Vec<Vec<f64>> = passage.ids.iter().map(|id| given.embedded(*id)).collect();
         let pulses = pulses(&given, &passage.ids, &embedded);
@@ -106,7 +106,7 @@ impl Probe for BdhDynamics {
 }
 
 /// The weights as plain numbers.
-struct Given {
+struct HostWeights {
     embed: Vec<f64>,   // (V, D)
     lm_head: Vec<f64>, // (D, V)
     vocab: usize,
@@ -114,7 +114,7 @@ struct Given {
     weights: Weights<f64>,
 }
 
-impl Given {
+impl HostWeights {
     fn of(model: &dyn SynapseModel, spec: &BdhSpec) -> Result<Self> {
         let get = |name: &str| match model.params().get(name) {
             Some(v) => host::to_f64(v.as_tensor()),
@@ -185,7 +185,7 @@ fn drift(spec: &BdhSpec, cx: &ProbeContext<'_>) -> (Drift, String) {
 }
 
 /// Each token's pulse y >= 0 with E y its embedding, in f32 as it is handed on.
-fn pulses(given: &Given, ids: &[u32], embedded: &[Vec<f64>]) -> Vec<Vec<f64>> {
+fn pulses(given: &HostWeights, ids: &[u32], embedded: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut known: std::collections::BTreeMap<u32, Vec<f64>> = Default::default();
     let of = |(id, v): (&u32, &Vec<f64>)| {
         let fire = || pulse(&given.weights.e, v).into_iter().map(|p| f64::from(p as f32)).collect();
@@ -195,7 +195,7 @@ fn pulses(given: &Given, ids: &[u32], embedded: &[Vec<f64>]) -> Vec<Vec<f64>> {
 }
 
 /// How much of the embeddings' length the pulses do not reach, as a share.
-fn missed(given: &Given, pulses: &[Vec<f64>], embedded: &[Vec<f64>]) -> f64 {
+fn missed(given: &HostWeights, pulses: &[Vec<f64>], embedded: &[Vec<f64>]) -> f64 {
     let length = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
     let (mut off, mut all) = (0.0, 0.0);
     for (p, v) in pulses.iter().zip(embedded) {

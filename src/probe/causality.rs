@@ -1,7 +1,7 @@
 //! The causality probe: change one token and see which logits hear of it. Nothing before the change
 //! may.
 
-use super::{Finding, Probe, ProbeContext, prompt::Passage};
+use super::{Finding, Probe, ProbeContext, prompt::Prompt};
 use crate::{
     corpus::Corpus,
     models::{
@@ -34,7 +34,7 @@ impl Probe for Causality {
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let passage = Passage::of(cx, LONGEST)?;
+        let passage = Prompt::of(cx, LONGEST)?;
         let edit = Edit::of(passage, cx.corpus, cx.args)?;
         let (corpus, device, args) = (cx.corpus, cx.device, cx.args);
         let Some(model) = cx.model.coupling_mut() else {
@@ -58,14 +58,14 @@ impl Probe for Causality {
 
 /// One changed token.
 struct Edit {
-    passage: Passage,
+    passage: Prompt,
     position: usize,
     /// The passage with the change.
     ids: Vec<u32>,
 }
 
 impl Edit {
-    fn of(passage: Passage, corpus: &Corpus, args: &Args) -> Result<Self> {
+    fn of(passage: Prompt, corpus: &Corpus, args: &Args) -> Result<Self> {
         let n = passage.ids.len();
         let position = match args.get("position").and_then(|v| v.as_f64()) {
             None => n / 2,

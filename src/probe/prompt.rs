@@ -5,7 +5,7 @@ use super::ProbeContext;
 use crate::nn::{Result, Tensor};
 
 /// Ids and how they are shown.
-pub(super) struct Passage {
+pub(super) struct Prompt {
     pub ids: Vec<u32>,
     /// One text a token, for the token axis.
     pub tokens: Vec<String>,
@@ -13,7 +13,7 @@ pub(super) struct Passage {
     pub about: String,
 }
 
-impl Passage {
+impl Prompt {
     /// Argument `text` if given, else the held-out passage of number `passage` (0); at most `longest`
     /// ids.
     pub fn of(cx: &ProbeContext<'_>, longest: usize) -> Result<Self> {

@@ -1,7 +1,7 @@
 //! The staircase: one coordinate of the fast stream and of the upsampled slow stream along a
 //! sentence. The slow one moves in steps of P tokens.
 
-use super::{Finding, Probe, ProbeContext, prompt::Passage};
+use super::{Finding, Probe, ProbeContext, prompt::Prompt};
 use crate::{
     analysis::pca::{self, PrincipalComponent},
     models::Model,
@@ -32,7 +32,7 @@ impl Probe for Staircase {
         let Some(streams) = cx.model.two_timescales() else {
             candle_core::bail!("the staircase needs a model with a fast and a slow stream")
         };
-        let passage = Passage::of(cx, LONGEST)?;
+        let passage = Prompt::of(cx, LONGEST)?;
         let last = streams.rounds.saturating_sub(1);
         let round = cx.args.get("round").and_then(|v| v.as_f64()).map_or(last, |r| (r.max(0.0) as usize).min(last));
         let (fast, slow) = (streams.fast_tap(round), streams.slow_tap(round));

@@ -41,12 +41,12 @@ const LOCK: &str = ".lock";
 pub struct Writer(Arc<Mutex<Inner>>);
 
 struct Inner {
-    place: Place,
+    place: FolderState,
     info: Option<Arc<RunInfo>>,
     waiting: Vec<Event>,
 }
 
-enum Place {
+enum FolderState {
     /// Where the folder will be made, and whether as soon as the run is told of.
     Planned {
         out: PathBuf,
@@ -89,7 +89,7 @@ impl Writer {
     }
 
     fn planned(out: PathBuf, at_once: bool) -> Self {
-        Self::wrap(Inner { place: Place::Planned { out, at_once }, info: None, waiting: vec![] })
+        Self::wrap(Inner { place: FolderState::Planned { out, at_once }, info: None, waiting: vec![] })
     }
 
     fn wrap(inner: Inner) -> Self {
@@ -124,14 +124,14 @@ impl Writer {
         };
         open.write(&Event::Notice { level: Level::Info, text: words })?;
         open.tell_of_lost()?;
-        Ok(Self::wrap(Inner { place: Place::Open(Box::new(open)), info: None, waiting: vec![] }))
+        Ok(Self::wrap(Inner { place: FolderState::Open(Box::new(open)), info: None, waiting: vec![] }))
     }
 
     /// The run's folder, once it is made.
     pub fn folder(&self) -> Option<PathBuf> {
         match &self.lock().place {
-            Place::Open(open) => Some(open.path.clone()),
-            Place::Planned { .. } => None,
+            FolderState::Open(open) => Some(open.path.clone()),
+            FolderState::Planned { .. } => None,
         }
     }
 
@@ -162,15 +162,15 @@ impl Inner {
             (Event::Started(info), place) => {
                 self.info = Some(info.clone());
                 match place {
-                    Place::Planned { at_once: false, .. } => Ok(()),
-                    Place::Planned { .. } => self.open().map(|_| ()),
-                    Place::Open(_) => {
+                    FolderState::Planned { at_once: false, .. } => Ok(()),
+                    FolderState::Planned { .. } => self.open().map(|_| ()),
+                    FolderState::Open(_) => {
                         let info = info.clone();
                         self.open()?.started_again(&info)
                     }
                 }
             }
-            (Event::Step(_), _) | (_, Place::Open(_)) => self.open()?.write(event),
+            (Event::Step(_), _) | (_, FolderState::Open(_)) => self.open()?.write(event),
             _ => {
                 self.keep_waiting(event);
                 Ok(())
@@ -180,7 +180,7 @@ impl Inner {
 
     /// The folder, made now if need be; then what waited is written.
     fn open(&mut self) -> Result<&mut OpenFolder, StoreError> {
-        if let Place::Planned { out, .. } = &self.place {
+        if let FolderState::Planned { out, .. } = &self.place {
             let Some(info) = self.info.clone() else {
                 return Err(StoreError::new("the run folder cannot be made: the run's start was not told"));
             };
@@ -188,11 +188,11 @@ impl Inner {
             for event in std::mem::take(&mut self.waiting) {
                 open.write(&event)?;
             }
-            self.place = Place::Open(Box::new(open));
+            self.place = FolderState::Open(Box::new(open));
         }
         match &mut self.place {
-            Place::Open(open) => Ok(open),
-            Place::Planned { .. } => Err(StoreError::new("the run folder is not open")),
+            FolderState::Open(open) => Ok(open),
+            FolderState::Planned { .. } => Err(StoreError::new("the run folder is not open")),
         }
     }
 

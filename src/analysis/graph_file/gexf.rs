@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::{
     FileEdge, FileNode, GraphFile, GraphFileError, MOST_EDGES, Nodes, is_whole, number, value_names,
-    xml::{Piece, Xml, XmlWriter, attribute},
+    xml::{Xml, XmlPart, XmlWriter, attribute},
 };
 
 pub fn write(graph: &GraphFile) -> String {
@@ -76,7 +76,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
     while let Some(piece) = xml.next()? {
         let line = xml.line();
         match piece {
-            Piece::Open(name, at) => match name.as_str() {
+            XmlPart::Open(name, at) => match name.as_str() {
                 "gexf" => is_gexf = true,
                 "graph" => graph.directed = attribute(&at, "defaultedgetype") == Some("directed"),
                 "description" => in_title = true,
@@ -116,8 +116,8 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
                 }
                 _ => {}
             },
-            Piece::Text(words) if in_title => graph.title.push_str(&words),
-            Piece::Close(name) => match name.as_str() {
+            XmlPart::Text(words) if in_title => graph.title.push_str(&words),
+            XmlPart::Close(name) => match name.as_str() {
                 "node" => {
                     if let Some(node) = node.take() {
                         nodes.add(node, line)?;
@@ -127,7 +127,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
                 "attributes" => of_nodes = false,
                 _ => {}
             },
-            Piece::Text(_) => {}
+            XmlPart::Text(_) => {}
         }
     }
     if !is_gexf {

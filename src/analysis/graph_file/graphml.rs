@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::{
     FileEdge, FileNode, GraphFile, GraphFileError, MOST_EDGES, Nodes, is_whole, number, value_names,
-    xml::{Piece, Xml, XmlWriter, attribute},
+    xml::{Xml, XmlPart, XmlWriter, attribute},
 };
 
 pub fn write(graph: &GraphFile) -> String {
@@ -88,7 +88,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
     while let Some(piece) = xml.next()? {
         let line = xml.line();
         match piece {
-            Piece::Open(name, at) => {
+            XmlPart::Open(name, at) => {
                 let needed = |key: &str| {
                     let words = || format!("a <{name}> has no `{key}`; every one needs it");
                     attribute(&at, key).map(str::to_owned).ok_or_else(|| GraphFileError::new(line, words()))
@@ -113,12 +113,12 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
                     _ => {}
                 }
             }
-            Piece::Text(words) => {
+            XmlPart::Text(words) => {
                 if let Some((_, text)) = &mut data {
                     text.push_str(&words);
                 }
             }
-            Piece::Close(name) => match name.as_str() {
+            XmlPart::Close(name) => match name.as_str() {
                 "data" => {
                     if let Some((key, value)) = data.take() {
                         take(&mut open, &mut graph, &key, &value, line)?;

@@ -10,7 +10,7 @@ use super::GraphFileError;
 
 /// What comes next.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Piece {
+pub enum XmlPart {
     /// Its name without prefix, and its attributes, also without prefix.
     Open(String, Vec<(String, String)>),
     Close(String),
@@ -49,9 +49,9 @@ impl<'a> Xml<'a> {
     }
 
     /// The next piece; `None` at the end of the file.
-    pub fn next(&mut self) -> Result<Option<Piece>, GraphFileError> {
+    pub fn next(&mut self) -> Result<Option<XmlPart>, GraphFileError> {
         if let Some(name) = self.closing.take() {
-            return Ok(Some(Piece::Close(name)));
+            return Ok(Some(XmlPart::Close(name)));
         }
         loop {
             let event = self.reader.read_event();
@@ -69,25 +69,25 @@ impl<'a> Xml<'a> {
                 }
                 Ok(Event::Empty(e)) => {
                     let piece = self.opened(&e)?;
-                    if let Piece::Open(name, _) = &piece {
+                    if let XmlPart::Open(name, _) = &piece {
                         self.closing = Some(name.clone());
                     }
                     Ok(Some(piece))
                 }
                 Ok(Event::End(e)) => {
                     self.depth = self.depth.saturating_sub(1);
-                    Ok(Some(Piece::Close(local(e.name().as_ref()))))
+                    Ok(Some(XmlPart::Close(local(e.name().as_ref()))))
                 }
                 Ok(Event::Text(e)) => match e.decode() {
-                    Ok(words) => Ok(Some(Piece::Text(words.into_owned()))),
+                    Ok(words) => Ok(Some(XmlPart::Text(words.into_owned()))),
                     Err(e) => Err(self.wrong(format!("this text cannot be read ({e}); save the file as UTF-8"))),
                 },
-                Ok(Event::CData(e)) => Ok(Some(Piece::Text(String::from_utf8_lossy(&e).into_owned()))),
+                Ok(Event::CData(e)) => Ok(Some(XmlPart::Text(String::from_utf8_lossy(&e).into_owned()))),
                 Ok(Event::GeneralRef(e)) => {
                     let name = String::from_utf8_lossy(&e).into_owned();
                     let resolved = quick_xml::escape::unescape(&format!("&{name};")).map(|s| s.into_owned());
                     match resolved {
-                        Ok(words) => Ok(Some(Piece::Text(words))),
+                        Ok(words) => Ok(Some(XmlPart::Text(words))),
                         Err(_) => Err(self.wrong(format!("`&{name};` means nothing here; write the sign itself"))),
                     }
                 }
@@ -98,7 +98,7 @@ impl<'a> Xml<'a> {
         }
     }
 
-    fn opened(&mut self, e: &BytesStart<'_>) -> Result<Piece, GraphFileError> {
+    fn opened(&mut self, e: &BytesStart<'_>) -> Result<XmlPart, GraphFileError> {
         let mut attributes = vec![];
         for attribute in e.attributes() {
             let attribute = match attribute {
@@ -117,7 +117,7 @@ impl<'a> Xml<'a> {
                 }
             }
         }
-        Ok(Piece::Open(local(e.name().as_ref()), attributes))
+        Ok(XmlPart::Open(local(e.name().as_ref()), attributes))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     cli::failure::Failure,
     gpu::{
         self,
-        graph::{Camera, Dressed, Edge, Graph, GraphShape, Look, Told, steps_made},
+        graph::{Camera, Edge, Graph, GraphShape, Look, NodeStyle, ReadBack, steps_made},
         graph_layout::{self, Node, Spring},
         offscreen::{Offscreen, Sheet},
     },
@@ -41,7 +41,7 @@ fn made_up(nodes: usize, edges: usize) -> Vec<(u32, u32, f32)> {
         .collect()
 }
 
-fn graph_of(springs: &Springs, edges: &[(u32, u32, f32)], told: &Arc<Mutex<Told>>) -> Graph {
+fn graph_of(springs: &Springs, edges: &[(u32, u32, f32)], told: &Arc<Mutex<ReadBack>>) -> Graph {
     let n = springs.nodes();
     let Laws { repulsion, gravity, reach, softening, damping } = Laws::default();
     let levels = if let Repulsion::Grid { levels } = Repulsion::for_nodes(n) { levels } else { 0 };
@@ -79,8 +79,8 @@ fn graph_of(springs: &Springs, edges: &[(u32, u32, f32)], told: &Arc<Mutex<Told>
             graph_layout::Turn { temperature: turn.temperature, loose: turn.loose }
         }),
         put: vec![],
-        dress: Arc::new(vec![Dressed { colour: [90, 180, 240, 255], radius: 2.5, held: false }; n]),
-        dress_revision: 1,
+        styles: Arc::new(vec![NodeStyle { colour: [90, 180, 240, 255], radius: 2.5, held: false }; n]),
+        style_revision: 1,
         camera: Camera::Fit { margin: 28.0 },
         look: Look {
             selected: None,
@@ -135,7 +135,7 @@ pub fn report(frames: usize) -> Result<(), Failure> {
     for (nodes, edges) in SIZES {
         let edges = made_up(nodes, edges);
         let springs = Springs::new(nodes, &edges);
-        let told = Arc::new(Mutex::new(Told::default()));
+        let told = Arc::new(Mutex::new(ReadBack::default()));
         let mut graph = graph_of(&springs, &edges, &told);
         picture(&mut offscreen, Some(&graph))?;
         let empty = median((0..frames).map(|_| picture(&mut offscreen, None)).collect::<Result<_, _>>()?);

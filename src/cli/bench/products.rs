@@ -21,7 +21,7 @@ const WORK: usize = 1 << 25;
 
 /// What is multiplied, row-major matrices all.
 #[derive(Clone, Copy)]
-enum Kind {
+enum ProductKind {
     /// x W^T: x (m, k), W (n, k).
     Forward,
     /// g W: g (m, k), W (k, n).
@@ -35,36 +35,36 @@ enum Kind {
 /// A product (m, k) x (k, n) that some model computes.
 struct Shape {
     of: &'static str,
-    kind: Kind,
+    kind: ProductKind,
     mkn: [usize; 3],
 }
 
-const fn shape(of: &'static str, kind: Kind, mkn: [usize; 3]) -> Shape {
+const fn shape(of: &'static str, kind: ProductKind, mkn: [usize; 3]) -> Shape {
     Shape { of, kind, mkn }
 }
 
 /// Batches of 1024 tokens: fast-slow and dense have 128 channels, the flow and its baselines 128 with four times as
 /// many hidden units, BDH 64 channels and 512 neurons a head.
 const SHAPES: &[Shape] = &[
-    shape("attention in", Kind::Forward, [1024, 128, 256]),
-    shape("GPT attention in", Kind::Forward, [1024, 128, 384]),
-    shape("attention out", Kind::Forward, [1024, 128, 128]),
-    shape("MLP up", Kind::Forward, [1024, 128, 512]),
-    shape("gate and up", Kind::Forward, [1024, 128, 1024]),
-    shape("MLP down", Kind::Forward, [1024, 512, 128]),
-    shape("head", Kind::Forward, [1024, 128, 320]),
-    shape("MLP up, slow path", Kind::Forward, [256, 128, 512]),
-    shape("one token, MLP up", Kind::Forward, [1, 128, 512]),
-    shape("MLP up, of x", Kind::InputGrad, [1024, 512, 128]),
-    shape("MLP down, of x", Kind::InputGrad, [1024, 128, 512]),
-    shape("MLP up, of W", Kind::WeightGrad, [512, 1024, 128]),
-    shape("MLP down, of W", Kind::WeightGrad, [128, 1024, 512]),
-    shape("head, of W", Kind::WeightGrad, [320, 1024, 128]),
-    shape("scores", Kind::Task, [64, 32, 256]),
-    shape("weighted values", Kind::Task, [64, 256, 32]),
-    shape("BDH encoder", Kind::Task, [128, 64, 512]),
-    shape("BDH scores", Kind::Task, [64, 512, 128]),
-    shape("BDH decoder", Kind::Task, [128, 512, 64]),
+    shape("attention in", ProductKind::Forward, [1024, 128, 256]),
+    shape("GPT attention in", ProductKind::Forward, [1024, 128, 384]),
+    shape("attention out", ProductKind::Forward, [1024, 128, 128]),
+    shape("MLP up", ProductKind::Forward, [1024, 128, 512]),
+    shape("gate and up", ProductKind::Forward, [1024, 128, 1024]),
+    shape("MLP down", ProductKind::Forward, [1024, 512, 128]),
+    shape("head", ProductKind::Forward, [1024, 128, 320]),
+    shape("MLP up, slow path", ProductKind::Forward, [256, 128, 512]),
+    shape("one token, MLP up", ProductKind::Forward, [1, 128, 512]),
+    shape("MLP up, of x", ProductKind::InputGrad, [1024, 512, 128]),
+    shape("MLP down, of x", ProductKind::InputGrad, [1024, 128, 512]),
+    shape("MLP up, of W", ProductKind::WeightGrad, [512, 1024, 128]),
+    shape("MLP down, of W", ProductKind::WeightGrad, [128, 1024, 512]),
+    shape("head, of W", ProductKind::WeightGrad, [320, 1024, 128]),
+    shape("scores", ProductKind::Task, [64, 32, 256]),
+    shape("weighted values", ProductKind::Task, [64, 256, 32]),
+    shape("BDH encoder", ProductKind::Task, [128, 64, 512]),
+    shape("BDH scores", ProductKind::Task, [64, 512, 128]),
+    shape("BDH decoder", ProductKind::Task, [128, 512, 64]),
 ];
 
 /// Prints the table.
@@ -72,7 +72,7 @@ pub fn report() {
     println!("product             (m, k) x (k, n)        threads  ours GFLOP/s  gemm GFLOP/s   ratio  of medians");
     for threads in [1, 2] {
         set_threads(threads);
-        for shape in SHAPES.iter().filter(|s| threads == 1 || !matches!(s.kind, Kind::Task)) {
+        for shape in SHAPES.iter().filter(|s| threads == 1 || !matches!(s.kind, ProductKind::Task)) {
             let [m, k, n] = shape.mkn;
             let found = shape.measure(threads);
             let gflops = |seconds: f64| 2e-9 * (m * k * n) as f64 / seconds;
@@ -90,14 +90,14 @@ pub fn report() {
 }
 
 /// Least seconds of either side, and the ratio of the medians: our speed over the crate's.
-struct Found {
+struct ProductTiming {
     ours: f64,
     crates: f64,
     median_ratio: f64,
 }
 
 impl Shape {
-    fn measure(&self, threads: usize) -> Found {
+    fn measure(&self, threads: usize) -> ProductTiming {
         let [m, k, n] = self.mkn;
         let values = |len: usize| (0..len).map(|i| ((i * 7919) % 1009) as f32 / 5000.0 - 0.1).collect::<Vec<_>>();
         let (a, b, mut out) = (values(m * k), values(k * n), vec![0f32; m * n]);
@@ -117,17 +117,17 @@ impl Shape {
             t.sort_by(f64::total_cmp);
             t
         });
-        Found { ours: ours[0], crates: crates[0], median_ratio: median(&crates) / median(&ours) }
+        ProductTiming { ours: ours[0], crates: crates[0], median_ratio: median(&crates) / median(&ours) }
     }
 
     /// As an operation multiplies, packing included; a result of its own, where it makes one.
     fn ours(&self, a: &[f32], b: &[f32], out: &mut [f32]) {
         let [m, k, n] = self.mkn;
         match self.kind {
-            Kind::Forward => drop(std::hint::black_box(matmul_rows(a, View::new(b, n, k).t(), None))),
-            Kind::InputGrad => drop(std::hint::black_box(matmul_rows(a, View::new(b, k, n), None))),
-            Kind::WeightGrad => weight_grad_accumulate(out, [m, n], &[[a, b]], false),
-            Kind::Task => gemm(out, View::new(a, m, k), View::new(b, n, k).t(), 1.0, false),
+            ProductKind::Forward => drop(std::hint::black_box(matmul_rows(a, View::new(b, n, k).t(), None))),
+            ProductKind::InputGrad => drop(std::hint::black_box(matmul_rows(a, View::new(b, k, n), None))),
+            ProductKind::WeightGrad => weight_grad_accumulate(out, [m, n], &[[a, b]], false),
+            ProductKind::Task => gemm(out, View::new(a, m, k), View::new(b, n, k).t(), 1.0, false),
         }
     }
 
@@ -135,9 +135,9 @@ impl Shape {
         let [m, k, n] = self.mkn;
         // distance between columns and between rows
         let [a_steps, b_steps] = match self.kind {
-            Kind::Forward | Kind::Task => [[1, k], [k, 1]],
-            Kind::InputGrad => [[1, k], [1, n]],
-            Kind::WeightGrad => [[m, 1], [1, n]],
+            ProductKind::Forward | ProductKind::Task => [[1, k], [k, 1]],
+            ProductKind::InputGrad => [[1, k], [1, n]],
+            ProductKind::WeightGrad => [[m, 1], [1, n]],
         };
         let parallelism = if threads > 1 { gemm::Parallelism::Rayon(threads) } else { gemm::Parallelism::None };
         assert!(a.len() == m * k && b.len() == k * n && out.len() == m * n);
@@ -182,8 +182,8 @@ mod tests {
             shape.crates(&a, &b, &mut crates, 1);
             let mut ours = vec![f32::NAN; m * n];
             match shape.kind {
-                Kind::Forward => ours = matmul_rows(&a, View::new(&b, n, k).t(), None),
-                Kind::InputGrad => ours = matmul_rows(&a, View::new(&b, k, n), None),
+                ProductKind::Forward => ours = matmul_rows(&a, View::new(&b, n, k).t(), None),
+                ProductKind::InputGrad => ours = matmul_rows(&a, View::new(&b, k, n), None),
                 _ => shape.ours(&a, &b, &mut ours),
             }
             let off = ours.iter().zip(&crates).fold(0f32, |off, (a, b)| off.max((a - b).abs()));

@@ -54,7 +54,7 @@ impl FactStyle {
 
 /// A stretch of text of a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::corpus) struct Piece {
+pub(in crate::corpus) struct Fragment {
     pub text: String,
     pub role: Role,
 }
@@ -69,8 +69,8 @@ pub(in crate::corpus) enum Role {
     Answer,
 }
 
-fn piece(text: impl Into<String>, role: Role) -> Piece {
-    Piece { text: text.into(), role }
+fn piece(text: impl Into<String>, role: Role) -> Fragment {
+    Fragment { text: text.into(), role }
 }
 
 /// Facts of the task in symbols: one digit each.
@@ -200,14 +200,14 @@ pub(in crate::corpus) fn window(
     rng: &mut ChaCha8Rng,
     (len, spacing): (usize, usize),
     measure: &dyn Fn(&str) -> usize,
-) -> Vec<Piece> {
+) -> Vec<Fragment> {
     match style {
         FactStyle::Symbols => symbols(rng, len, spacing),
         FactStyle::Story => story(rng, len, spacing, measure),
     }
 }
 
-fn symbols(rng: &mut ChaCha8Rng, len: usize, spacing: usize) -> Vec<Piece> {
+fn symbols(rng: &mut ChaCha8Rng, len: usize, spacing: usize) -> Vec<Fragment> {
     let fact = rng.random_range(0..DIGITS).to_string();
     let mut pieces = vec![piece("#", Role::Filler), piece(fact.as_str(), Role::Fact)];
     while pieces.len() < len {
@@ -226,7 +226,7 @@ fn symbols(rng: &mut ChaCha8Rng, len: usize, spacing: usize) -> Vec<Piece> {
     pieces
 }
 
-fn story(rng: &mut ChaCha8Rng, len: usize, spacing: usize, measure: &dyn Fn(&str) -> usize) -> Vec<Piece> {
+fn story(rng: &mut ChaCha8Rng, len: usize, spacing: usize, measure: &dyn Fn(&str) -> usize) -> Vec<Fragment> {
     let scene = &SCENES[rng.random_range(0..SCENES.len())];
     let name = pick(rng, &NAMES);
     let opening = pick(rng, scene.fact).replace("{name}", name);

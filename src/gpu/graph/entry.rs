@@ -1,4 +1,4 @@
-//! One graph on the device: brought up to the wanted step, dressed, drawn when something changed,
+//! One graph on the device: brought up to the wanted step, styled, drawn when something changed,
 //! and its places read back. It does not know who looks at it.
 
 use std::sync::{
@@ -8,14 +8,14 @@ use std::sync::{
 
 use eframe::egui_wgpu::wgpu;
 
-use super::{COLUMNS, Dressed, Graph, Uniform, pipelines::Pipelines};
+use super::{COLUMNS, Graph, NodeStyle, Uniform, pipelines::Pipelines};
 use crate::gpu::graph_layout::{GraphLayout, Kernels, MOST_STEPS};
 
 /// One graph.
 pub(super) struct Entry {
     pub shape_revision: u64,
     start_revision: u64,
-    dress_revision: Option<u64>,
+    style_revision: Option<u64>,
     layout: Option<GraphLayout>,
     /// The step that the positions belong to.
     step: u64,
@@ -76,8 +76,8 @@ impl Entry {
             }
         }
         let (Some(kernels), Some(layout)) = (kernels, &mut self.layout) else { return 0 };
-        if self.dress_revision != Some(graph.dress_revision) || self.held.is_empty() {
-            let held: Vec<bool> = graph.dress.iter().map(|d| d.held).collect();
+        if self.style_revision != Some(graph.style_revision) || self.held.is_empty() {
+            let held: Vec<bool> = graph.styles.iter().map(|d| d.held).collect();
             for (i, now) in held.iter().enumerate() {
                 if *now != self.held.get(i).copied().unwrap_or(false) {
                     layout.hold(queue, i as u32, *now);
@@ -190,7 +190,7 @@ impl Entry {
         Self {
             shape_revision: graph.shape_revision,
             start_revision: 0,
-            dress_revision: None,
+            style_revision: None,
             layout: None,
             step: 0,
             version: 0,
@@ -216,19 +216,22 @@ impl Entry {
     }
 
     /// Colours and sizes, if they changed. What stands out is drawn last, and of the rest the large.
-    pub fn dress(&mut self, queue: &wgpu::Queue, graph: &Graph) {
-        if self.dress_revision.replace(graph.dress_revision) == Some(graph.dress_revision) {
+    pub fn styles(&mut self, queue: &wgpu::Queue, graph: &Graph) {
+        if self.style_revision.replace(graph.style_revision) == Some(graph.style_revision) {
             return;
         }
-        let mut colours: Vec<[u8; 4]> = graph.dress.iter().map(|d| d.colour).collect();
+        let mut colours: Vec<[u8; 4]> = graph.styles.iter().map(|d| d.colour).collect();
         colours.resize((self.colours.width() * self.colours.height()) as usize, [0; 4]);
         upload(queue, &self.colours, &colours);
-        let mut order: Vec<u32> = (0..graph.dress.len() as u32).collect();
-        let rank = |i: &u32| graph.dress.get(*i as usize).map_or((0, 0), |d| (d.colour[3], (d.radius * 64.0) as u32));
+        let mut order: Vec<u32> = (0..graph.styles.len() as u32).collect();
+        let rank = |i: &u32| graph.styles.get(*i as usize).map_or((0, 0), |d| (d.colour[3], (d.radius * 64.0) as u32));
         order.sort_by_key(rank);
         let row = |i: &u32| {
-            let d =
-                graph.dress.get(*i as usize).copied().unwrap_or(Dressed { colour: [0; 4], radius: 0.0, held: false });
+            let d = graph.styles.get(*i as usize).copied().unwrap_or(NodeStyle {
+                colour: [0; 4],
+                radius: 0.0,
+                held: false,
+            });
             [*i, d.radius.to_bits(), d.held.into()]
         };
         let rows: Vec<[u32; 3]> = order.iter().map(row).collect();

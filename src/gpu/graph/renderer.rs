@@ -56,10 +56,10 @@ impl Renderer {
         let Some(mut entry) = self.entries.remove(&graph.key) else { return };
         entry.used = turn;
         self.steps += entry.advance(self.pipelines.kernels.as_ref(), device, queue, encoder, graph);
-        entry.dress(queue, graph);
+        entry.styles(queue, graph);
         let (size, edges) = (paint.size(pixels_per_point), graph.edges.min(graph.shape.edges.len()));
         let uniform = paint.uniform(size, pixels_per_point);
-        let wanted = (size, uniform, entry.version, graph.dress_revision, edges);
+        let wanted = (size, uniform, entry.version, graph.style_revision, edges);
         if entry.shown.as_ref() != Some(&wanted) {
             if entry.shown.as_ref().is_none_or(|s| s.0 != size) {
                 entry.sheet = Some(self.pipelines.sheet(device, size));

@@ -30,7 +30,7 @@ pub fn mlp(x: &Tensor, up: &Tensor, down: &Tensor, act: Act) -> Result<Tensor> {
     if !storage::readable(&[&x, up, down]) {
         return mlp_reference(&x, up, down, act);
     }
-    cpu::apply(&x, up, down, cpu::Kind { act, gated: false })
+    cpu::apply(&x, up, down, cpu::MlpForm { act, gated: false })
 }
 
 pub fn mlp_reference(x: &Tensor, up: &Tensor, down: &Tensor, act: Act) -> Result<Tensor> {
@@ -43,7 +43,7 @@ pub fn gated_mlp(x: &Tensor, gate_up: &Tensor, down: &Tensor, act: Act) -> Resul
     if !storage::readable(&[&x, gate_up, down]) {
         return gated_mlp_reference(&x, gate_up, down, act);
     }
-    cpu::apply(&x, gate_up, down, cpu::Kind { act, gated: true })
+    cpu::apply(&x, gate_up, down, cpu::MlpForm { act, gated: true })
 }
 
 pub fn gated_mlp_reference(x: &Tensor, gate_up: &Tensor, down: &Tensor, act: Act) -> Result<Tensor> {
@@ -70,7 +70,7 @@ pub fn biased_mlp(x: &Tensor, w: &BiasedWeights, act: Act) -> Result<Tensor> {
     if !storage::readable(&[&[&x], &weights[..]].concat()) || x.track_op() || weights.iter().any(|w| w.track_op()) {
         return biased_mlp_reference(&x, w, act);
     }
-    let kernel = cpu::MlpKernel::new(cpu::Kind { act, gated: false }, w.up.shape(), w.down.shape())?;
+    let kernel = cpu::MlpKernel::new(cpu::MlpForm { act, gated: false }, w.up.shape(), w.down.shape())?;
     let [d, f, o] = kernel.sizes;
     if w.up_bias.dims1()? != f || w.down_bias.dims1()? != o {
         bail!("an MLP of {f} units and {o} outputs has biases {:?} and {:?}", w.up_bias.shape(), w.down_bias.shape());

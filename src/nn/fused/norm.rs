@@ -63,7 +63,7 @@ fn width(x: &Shape, w: &Shape) -> Result<usize> {
 
 /// Which norm of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NormKind {
     /// RMSNorm, with a weight.
     Rms,
     /// LayerNorm, with a weight and a bias.
@@ -73,7 +73,7 @@ pub(super) enum Kind {
 /// Norms of rows over slices.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rows {
-    pub kind: Kind,
+    pub kind: NormKind,
     pub eps: f32,
 }
 
@@ -129,7 +129,7 @@ struct RmsNorm {
 
 impl RmsNorm {
     fn rows(&self) -> Rows {
-        Rows { kind: Kind::Rms, eps: self.eps }
+        Rows { kind: NormKind::Rms, eps: self.eps }
     }
 }
 
@@ -157,7 +157,7 @@ struct LayerNorm {
 
 impl LayerNorm {
     fn rows(&self) -> Rows {
-        Rows { kind: Kind::Layer, eps: self.eps }
+        Rows { kind: NormKind::Layer, eps: self.eps }
     }
 }
 

@@ -13,7 +13,7 @@ use safetensors::{Dtype, tensor::TensorInfo};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Contents, Kind, placed, row_major};
+use super::{Contents, FloatKind, placed, row_major};
 
 /// More than any header has: a name and two numbers for each of many thousand tensors.
 const MAX_HEADER: u64 = 32 << 20;
@@ -99,10 +99,10 @@ pub(super) fn contents(file: impl Read, length: u64, first: &[u8; 4]) -> Result<
     let mut entries = vec![];
     for (name, info) in header.tensors {
         let kind = match info.dtype {
-            Dtype::F64 => Some(Kind::F64),
-            Dtype::F32 => Some(Kind::F32),
-            Dtype::F16 => Some(Kind::F16),
-            Dtype::BF16 => Some(Kind::Bf16),
+            Dtype::F64 => Some(FloatKind::F64),
+            Dtype::F32 => Some(FloatKind::F32),
+            Dtype::F16 => Some(FloatKind::F16),
+            Dtype::BF16 => Some(FloatKind::Bf16),
             _ => None,
         };
         let (from, to) = info.data_offsets;

@@ -10,7 +10,7 @@ use std::{
 use zip::{CompressionMethod, ZipArchive};
 
 use super::{
-    Contents, Entry, Kind,
+    Contents, Entry, FloatKind,
     pickle::{self, Node, Pickle},
     placed,
 };
@@ -154,10 +154,10 @@ impl Walk<'_> {
             _ => return Err(damaged()),
         };
         let kind = match class {
-            "DoubleStorage" => Some(Kind::F64),
-            "FloatStorage" => Some(Kind::F32),
-            "HalfStorage" => Some(Kind::F16),
-            "BFloat16Storage" => Some(Kind::Bf16),
+            "DoubleStorage" => Some(FloatKind::F64),
+            "FloatStorage" => Some(FloatKind::F32),
+            "HalfStorage" => Some(FloatKind::F16),
+            "BFloat16Storage" => Some(FloatKind::Bf16),
             _ => None,
         };
         let file = format!("{}data/{key}", self.folder);
@@ -166,7 +166,7 @@ impl Walk<'_> {
                 "tensor `{path}` lies in `{file}`, which the file does not hold: it is damaged; copy it anew"
             ));
         };
-        let bytes = kind.map_or(1, Kind::bytes);
+        let bytes = kind.map_or(1, FloatKind::bytes);
         let from = (offset as u64).checked_mul(bytes).and_then(|n| at.checked_add(n)).ok_or_else(damaged)?;
         let kind = (kind, class.trim_end_matches("Storage").to_lowercase());
         self.entries.push(placed(path.to_owned(), kind, (shape, strides), (from, end))?);

@@ -3,7 +3,7 @@
 //! entries and is never formed: the pairs of a few dozen neurons with large values are followed.
 
 use super::{
-    super::{Finding, Probe, ProbeContext, prompt::Passage},
+    super::{Finding, Probe, ProbeContext, prompt::Prompt},
     firing::{self, Activation, LayerActivations},
     model,
 };
@@ -40,7 +40,7 @@ impl Probe for Reading {
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let spec = model(cx)?.spec().clone();
         let options = Options::of(cx.args, &spec)?;
-        let passage = Passage::of(cx, options.longest)?;
+        let passage = Prompt::of(cx, options.longest)?;
         let layer = options.layer;
         let (peaks, tokens) = first_pass(cx, &passage.ids, layer)?;
         let mut ends = peaks.map(|p| highest(&p, FOLLOWED));

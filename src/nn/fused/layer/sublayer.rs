@@ -7,7 +7,7 @@ use super::{
     super::{
         attention::cpu as attention,
         mlp::cpu as mlp,
-        norm::{Kind, Rows},
+        norm::{NormKind, Rows},
     },
     LayerSpec, Sizes, Style, non_empty, split, split_mut,
 };
@@ -101,15 +101,15 @@ impl<'a> Sublayer<'a> {
     }
 
     pub fn mlp(spec: &LayerSpec, [_, _, d]: [usize; 3], weights: &'a [f32]) -> Self {
-        let kernel = mlp::MlpKernel::of(mlp::Kind { act: spec.act, gated: spec.gated }, [d, spec.hidden, d]);
+        let kernel = mlp::MlpKernel::of(mlp::MlpForm { act: spec.act, gated: spec.gated }, [d, spec.hidden, d]);
         Self::new(spec, spec.sizes(d)[1], d, weights, Body::Mlp(kernel))
     }
 
     fn new(spec: &LayerSpec, sizes: Sizes, d: usize, weights: &'a [f32], body: Body) -> Self {
         let [nw, nb, w_in, b_in, q_norm, k_norm, w_out, b_out] = split(weights, sizes);
         let kind = match spec.style {
-            Style::RmsNoBias => Kind::Rms,
-            Style::LayerNormBias => Kind::Layer,
+            Style::RmsNoBias => NormKind::Rms,
+            Style::LayerNormBias => NormKind::Layer,
         };
         Self {
             norm: Rows { kind, eps: spec.eps as f32 },

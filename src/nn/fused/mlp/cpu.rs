@@ -18,13 +18,13 @@ use crate::nn::kernels::{
 };
 
 #[derive(Debug, Clone, Copy)]
-pub struct Kind {
+pub struct MlpForm {
     pub act: Act,
     /// Whether the first weight is a gate above an up projection, of which the activation of the one multiplies the other.
     pub gated: bool,
 }
 
-pub fn apply(x: &Tensor, up: &Tensor, down: &Tensor, kind: Kind) -> Result<Tensor> {
+pub fn apply(x: &Tensor, up: &Tensor, down: &Tensor, kind: MlpForm) -> Result<Tensor> {
     let needs_backward = x.track_op() || up.track_op() || down.track_op();
     x.apply_op3(up, down, Mlp { kind, needs_backward, saved_for_backward: OnceLock::new() })
 }
@@ -47,7 +47,7 @@ pub struct MlpKernel {
 }
 
 impl MlpKernel {
-    pub fn new(kind: Kind, up: &Shape, down: &Shape) -> Result<Self> {
+    pub fn new(kind: MlpForm, up: &Shape, down: &Shape) -> Result<Self> {
         let ((hidden, d), (o, f)) = (up.dims2()?, down.dims2()?);
         let kernel = Self::of(kind, [d, f, o]);
         if hidden != kernel.hidden() {
@@ -56,7 +56,7 @@ impl MlpKernel {
         Ok(kernel)
     }
 
-    pub fn of(Kind { act, gated }: Kind, sizes: [usize; 3]) -> Self {
+    pub fn of(MlpForm { act, gated }: MlpForm, sizes: [usize; 3]) -> Self {
         Self { activation: Activation { act, gated, f: sizes[1] }, sizes }
     }
 
@@ -115,7 +115,7 @@ impl MlpKernel {
 }
 
 struct Mlp {
-    kind: Kind,
+    kind: MlpForm,
     needs_backward: bool,
     /// The output of `up`.
     saved_for_backward: OnceLock<Vec<f32>>,

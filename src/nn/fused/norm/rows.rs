@@ -3,19 +3,19 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::Kind;
+use super::NormKind;
 use crate::nn::kernels::{
     elementwise::{Add, Elementwise, Mul, MulAdd, apply},
     simd,
 };
 
 /// y = x / sqrt(mean(x^2) + eps) w, or y = (x - mean) / sqrt(var + eps) w + b, in rows as wide as w. weights: w, b.
-pub fn forward(kind: Kind, y: &mut [f32], x: &[f32], weights: [&[f32]; 2], eps: f32) {
+pub fn forward(kind: NormKind, y: &mut [f32], x: &[f32], weights: [&[f32]; 2], eps: f32) {
     Arch::new().dispatch(Forward { kind, y, x, weights, eps });
 }
 
 struct Forward<'a> {
-    kind: Kind,
+    kind: NormKind,
     y: &'a mut [f32],
     x: &'a [f32],
     weights: [&'a [f32]; 2],
@@ -45,11 +45,11 @@ impl WithSimd for Forward<'_> {
 
 /// y = z w [+ b], by rows.
 #[inline(always)]
-fn affine<S: Simd>(simd: S, kind: Kind, y: &mut [f32], standardised: &[f32], [w, b]: [&[f32]; 2]) {
+fn affine<S: Simd>(simd: S, kind: NormKind, y: &mut [f32], standardised: &[f32], [w, b]: [&[f32]; 2]) {
     for (y, standardised) in y.chunks_exact_mut(w.len()).zip(standardised.chunks_exact(w.len())) {
         match kind {
-            Kind::Rms => apply::<S, _, _, _, 1>(simd, [standardised, w], [y], Mul),
-            Kind::Layer => apply::<S, _, _, _, 1>(simd, [standardised, w, b], [y], MulAdd),
+            NormKind::Rms => apply::<S, _, _, _, 1>(simd, [standardised, w], [y], Mul),
+            NormKind::Layer => apply::<S, _, _, _, 1>(simd, [standardised, w, b], [y], MulAdd),
         }
     }
 }
@@ -75,12 +75,12 @@ pub struct Outputs<'a> {
     pub db: &'a mut [f32],
 }
 
-pub fn backward(kind: Kind, outputs: Outputs, inputs: Inputs, eps: f32) {
+pub fn backward(kind: NormKind, outputs: Outputs, inputs: Inputs, eps: f32) {
     Arch::new().dispatch(Backward { kind, outputs, inputs, eps });
 }
 
 struct Backward<'a> {
-    kind: Kind,
+    kind: NormKind,
     outputs: Outputs<'a>,
     inputs: Inputs<'a>,
     eps: f32,
@@ -110,8 +110,8 @@ impl WithSimd for Backward<'_> {
                 apply::<S, _, _, _, 1>(simd, [x], [standardised], *z);
                 apply::<S, _, _, _, 1>(simd, [g, w], [dx], Mul);
                 let mean = match kind {
-                    Kind::Rms => 0.0,
-                    Kind::Layer => simd::sum(simd, dx) / d as f32,
+                    NormKind::Rms => 0.0,
+                    NormKind::Layer => simd::sum(simd, dx) / d as f32,
                 };
                 *row_backward = RowBackward { mean, pull: simd::dot(simd, dx, standardised) / d as f32, inv: z.inv };
             }
@@ -119,8 +119,8 @@ impl WithSimd for Backward<'_> {
                 constants.iter().zip(dx.chunks_exact_mut(d).zip(standardised.chunks_exact(d)).zip(g.chunks_exact(d)))
             {
                 match kind {
-                    Kind::Rms => apply::<S, _, _, _, 1>(simd, [standardised, g], [dx, &mut *dw], *row_backward),
-                    Kind::Layer => {
+                    NormKind::Rms => apply::<S, _, _, _, 1>(simd, [standardised, g], [dx, &mut *dw], *row_backward),
+                    NormKind::Layer => {
                         apply::<S, _, _, _, 1>(simd, [standardised, g], [dx, &mut *dw, &mut *db], *row_backward)
                     }
                 }
@@ -145,11 +145,11 @@ struct Standardise {
 impl Standardise {
     /// Of one row. The variance is that of the differences from the mean, so that a large mean costs no digits.
     #[inline(always)]
-    fn of<S: Simd>(simd: S, kind: Kind, x: &[f32], eps: f32) -> Self {
+    fn of<S: Simd>(simd: S, kind: NormKind, x: &[f32], eps: f32) -> Self {
         let d = x.len() as f32;
         let mean = match kind {
-            Kind::Rms => 0.0,
-            Kind::Layer => simd::sum(simd, x) / d,
+            NormKind::Rms => 0.0,
+            NormKind::Layer => simd::sum(simd, x) / d,
         };
         Self { mean, inv: 1.0 / (simd::sum_squared_deviations(simd, x, mean) / d + eps).sqrt() }
     }

@@ -18,7 +18,7 @@ use crate::{
 struct Check {
     /// In tables.
     id: &'static str,
-    of: Part,
+    of: CheckedPart,
     name: &'static str,
     /// What equals what.
     claim: &'static str,
@@ -26,7 +26,7 @@ struct Check {
 }
 
 /// Which part of the measurement a check is.
-enum Part {
+enum CheckedPart {
     ByToken(fn(&BdhDynamicsChecks) -> &CheckByToken),
     /// Claim 3, for wires and prods.
     Construction,
@@ -35,35 +35,35 @@ enum Part {
 const CHECKED: [Check; 5] = [
     Check {
         id: "rules",
-        of: Part::ByToken(|c| &c.rules),
+        of: CheckedPart::ByToken(|c| &c.rules),
         name: "rules",
         claim: "table 1 = equation (6)",
         about: "The four rounds of local rules against the state-space equations: X, A and Y in every layer, and every synapse.",
     },
     Check {
         id: "normfree",
-        of: Part::ByToken(|c| &c.normfree),
+        of: CheckedPart::ByToken(|c| &c.normfree),
         name: "low rank",
         claim: "(7) = (6), G = DE, G\u{209b} = 1",
         about: "BDH-Normfree with its state of n d numbers against BDH on the n by n graphs of equation (9): X, Y, and E\u{3c3} = \u{3c1}.",
     },
     Check {
         id: "attention",
-        of: Part::ByToken(|c| &c.attention),
+        of: CheckedPart::ByToken(|c| &c.attention),
         name: "attention",
         claim: "(7) = (5), state = attention",
         about: "The state that is updated against linear attention that keeps every past token by itself.",
     },
     Check {
         id: "square",
-        of: Part::ByToken(|c| &c.two_steps),
+        of: CheckedPart::ByToken(|c| &c.two_steps),
         name: "two steps",
         claim: "two steps of H = one of G",
         about: "Claim 3 at work: a pulse through the sparse circuits H\u{1d49} and H\u{2071}, twice, against one step of DE.",
     },
     Check {
         id: "construction",
-        of: Part::Construction,
+        of: CheckedPart::Construction,
         name: "square",
         claim: "H\u{1d49}\u{b2} \u{2212} H\u{2071}\u{b2} = DE",
         about: "Claim 3 itself, entry by entry, for the wires and for the prods.",
@@ -90,11 +90,11 @@ struct Differences {
 impl Check {
     fn differences(&self, checks: &BdhDynamicsChecks) -> Differences {
         match self.of {
-            Part::ByToken(of) => {
+            CheckedPart::ByToken(of) => {
                 let CheckByToken { error, bound, share } = of(checks).clone();
                 Differences { error: error.0, bound: bound.0, share: share.0 }
             }
-            Part::Construction => {
+            CheckedPart::Construction => {
                 let both = |f: fn(&ConstructionCheck) -> f64| vec![f(&checks.wires), f(&checks.prods)];
                 Differences { error: both(|c| c.error), bound: both(|c| c.bound), share: both(|c| c.share) }
             }
@@ -117,7 +117,7 @@ impl Checks {
         let mut chart = Chart::new("equivalences", Axis::new("token").whole(), y).empty(EMPTY);
         let Some(checks) = checks else { return chart };
         for (i, check) in CHECKED.iter().enumerate() {
-            let Part::ByToken(of) = check.of else { continue };
+            let CheckedPart::ByToken(of) = check.of else { continue };
             let CheckByToken { error, bound, .. } = of(checks);
             let points =
                 |y: &[f64]| -> Vec<[f64; 2]> { y.iter().enumerate().map(|(t, y)| [t as f64, y.max(FLOOR)]).collect() };
@@ -147,7 +147,7 @@ impl Checks {
             let (error, bound) = (worst(&found.error), worst(&found.bound));
             let equal = worst(&found.share) <= 1.0;
             verdicts.push(format!("{}: {}", check.claim, if equal { "equal" } else { "differs" }));
-            let is_drawn = matches!(check.of, Part::ByToken(_));
+            let is_drawn = matches!(check.of, CheckedPart::ByToken(_));
             let colour = if is_drawn { theme.variant(i) } else { theme.secondary };
             painter.circle_filled(pos2(rect.left() + 4.0, rect.top() + ROW * (i as f32 + 1.0) + 8.0), 3.0, colour);
             write(rect.left() + 12.0, i + 1, Align2::LEFT_TOP, check.claim, small.clone(), theme.text);

@@ -40,7 +40,7 @@ struct Row {
     figures: bool,
 }
 
-enum Part {
+enum TableLine {
     Heading(&'static str),
     Row(Row),
 }
@@ -62,9 +62,9 @@ fn class(tokens: &[String]) -> String {
     tokens.iter().map(named).collect::<Vec<_>>().join(", ")
 }
 
-fn table(claims: &[&FlowClaims]) -> Vec<Part> {
+fn table(claims: &[&FlowClaims]) -> Vec<TableLine> {
     let row = |name, source, figures, cell: &dyn Fn(&FlowClaims) -> String| {
-        Part::Row(Row { name, source, figures, cells: claims.iter().map(|c| cell(c)).collect() })
+        TableLine::Row(Row { name, source, figures, cells: claims.iter().map(|c| cell(c)).collect() })
     };
     let share = |name, source, of: fn(&FlowClaims) -> f64| row(name, source, true, &|c| percent(of(c)));
     let words =
@@ -77,19 +77,19 @@ fn table(claims: &[&FlowClaims]) -> Vec<Part> {
         }),
         row("\u{201c}good\u{201d} is", "a bare space", false, &|c| class(&c.classes.plus)),
         row("\u{201c}bad\u{201d} is", "one token", false, &|c| class(&c.classes.minus)),
-        Part::Heading("By its own measure"),
+        TableLine::Heading("By its own measure"),
         row("measured on", "that prompt", false, &|c| {
             if one(c) { "that prompt".to_owned() } else { "8 other nouns".to_owned() }
         }),
         share("P(good), u = +1", SOURCE[0], |c| c.own.plus),
         share("P(bad), u = \u{2212}1", SOURCE[1], |c| c.own.minus),
         share("P(good), u = 0", SOURCE[2], |c| c.own.plus_unsteered),
-        Part::Heading("By the words good, lovely, .. and bad, awful, .. after 8 other nouns"),
+        TableLine::Heading("By the words good, lovely, .. and bad, awful, .. after 8 other nouns"),
         words("P(good words), u = +1", |s| s.plus),
         words("P(bad words), u = \u{2212}1", |s| s.minus),
         words("P(good words), u = 0", |s| s.plus_unsteered),
         words("P(bad words), u = 0", |s| s.minus_unsteered),
-        Part::Heading("It says"),
+        TableLine::Heading("It says"),
         says("u = +1", |s| &s.plus),
         says("u = 0", |s| &s.unsteered),
         says("u = \u{2212}1", |s| &s.minus),
@@ -122,7 +122,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
             ui.end_row();
             for part in table(&claims) {
                 match part {
-                    Part::Heading(words) => {
+                    TableLine::Heading(words) => {
                         ui.end_row();
                         // Over all columns, and in none of them.
                         let at = ui.cursor().min;
@@ -135,7 +135,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
                         );
                         ui.allocate_exact_size(eframe::egui::vec2(1.0, 16.0), eframe::egui::Sense::hover());
                     }
-                    Part::Row(row) => {
+                    TableLine::Row(row) => {
                         cell_ui(ui, NAMES, small(row.name, theme.text));
                         if with_source {
                             cell_ui(ui, SOURCES, small(row.source, theme.secondary));
@@ -192,8 +192,8 @@ impl View for Claims {
         let mut heading = "steering";
         for part in table(&claims) {
             match part {
-                Part::Heading(words) => heading = words,
-                Part::Row(row) => {
+                TableLine::Heading(words) => heading = words,
+                TableLine::Row(row) => {
                     let _ = write!(out, "{},{},{}", quote(heading), quote(row.name), quote(row.source));
                     for cell in &row.cells {
                         let _ = write!(out, ",{}", quote(cell));

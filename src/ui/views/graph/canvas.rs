@@ -7,7 +7,7 @@ use eframe::egui::{
     vec2,
 };
 
-use super::{NeuronGraph, camera, dress, motion, network::Network, revision};
+use super::{NeuronGraph, camera, motion, network::Network, node_style, revision};
 use crate::{
     gpu::{
         self,
@@ -85,7 +85,7 @@ impl NeuronGraph {
     }
 
     fn paint(&mut self, ui: &Ui, network: &Network, rect: Rect, cx: &ViewCx<'_>) -> Result<(), String> {
-        self.dress(network, rect, cx);
+        self.styles(network, rect, cx);
         let target = gpu::target(ui.ctx()).ok_or("There is no graphics adapter, so the graph cannot be drawn.")?;
         let selected = self.selected(cx);
         let theme = cx.theme;
@@ -116,8 +116,8 @@ impl NeuronGraph {
             wanted: self.motion.step,
             turn: self.motion.turn(),
             put: self.motion.dragged.into_iter().collect(),
-            dress: self.picture.dress.clone(),
-            dress_revision: self.picture.dress_revision,
+            styles: self.picture.styles.clone(),
+            style_revision: self.picture.style_revision,
             camera: self.camera.for_picture(),
             look,
             edges: if target.software && !resting { MOVING_EDGES } else { usize::MAX },
@@ -129,8 +129,9 @@ impl NeuronGraph {
     }
 
     /// Colours, sizes and who stands out, when one of them changed.
-    fn dress(&mut self, network: &Network, rect: Rect, cx: &ViewCx<'_>) {
-        let emphasis = dress::Emphasis { selected: self.selected(cx), group: self.group, found: self.found.clone() };
+    fn styles(&mut self, network: &Network, rect: Rect, cx: &ViewCx<'_>) {
+        let emphasis =
+            node_style::Emphasis { selected: self.selected(cx), group: self.group, found: self.found.clone() };
         let (kind, radius) = (self.kind(), radius(network, rect));
         let of = (
             emphasis,
@@ -140,14 +141,14 @@ impl NeuronGraph {
             self.motion.dragged.map_or(0, |d| u64::from(d.0) + 1),
             radius.to_bits(),
         );
-        if self.picture.dressed_for.as_ref() == Some(&of) {
+        if self.picture.styled_for.as_ref() == Some(&of) {
             return;
         }
         let held = |node| self.motion.holds(network, node);
-        let all = dress::dressed(network, kind, &self.palette, &of.0, held, radius);
-        self.picture.dress = Arc::new(all);
-        self.picture.dress_revision = revision();
-        self.picture.dressed_for = Some(of);
+        let all = node_style::node_styles(network, kind, &self.palette, &of.0, held, radius);
+        self.picture.styles = Arc::new(all);
+        self.picture.style_revision = revision();
+        self.picture.styled_for = Some(of);
     }
 
     fn handle_pointer(&mut self, ui: &Ui, network: &Network, rect: Rect, response: &Response, cx: &mut ViewCx<'_>) {
@@ -211,7 +212,7 @@ impl NeuronGraph {
     pub(super) fn node_under(&self, p: Pos2, rect: Rect) -> Option<u32> {
         let window = self.camera.window(&self.motion.places, rect);
         let swell = swell(self.camera.zoom(&self.motion.places, rect));
-        let radius = |i: usize| self.picture.dress.get(i).map_or(3.0, |d| d.radius) * swell;
+        let radius = |i: usize| self.picture.styles.get(i).map_or(3.0, |d| d.radius) * swell;
         camera::pick(&self.motion.places, radius, &window, rect, p)
     }
 

@@ -33,7 +33,7 @@ impl NeuronGraph {
         }
         let painter = ui.painter();
         let galley = painter.layout(words, FontId::proportional(theme::SMALL), cx.theme.text, 260.0);
-        let radius = self.picture.dress.get(node as usize).map_or(3.0, |d| d.radius)
+        let radius = self.picture.styles.get(node as usize).map_or(3.0, |d| d.radius)
             * swell(self.camera.zoom(&self.motion.places, rect));
         painter.circle_stroke(at, radius + 2.5, Stroke::new(1.5, cx.theme.text));
         let size = galley.size() + vec2(16.0, 10.0);

@@ -109,7 +109,7 @@ impl NeuronGraph {
             ("Edges as CSV", file::Format::Csv),
         ] {
             if ui.add(Button::new(words).frame(false)).clicked() {
-                let graph = file::graph_of(network, &self.motion.places, &self.picture.dress, self.title(cx));
+                let graph = file::graph_of(network, &self.motion.places, &self.picture.styles, self.title(cx));
                 let name = format!("neuron-graph-step{}.{}", cx.step, format.ending());
                 cx.exports.push(Export::Text { name, text: format.write(&graph) });
                 ui.close();

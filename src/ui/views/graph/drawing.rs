@@ -9,8 +9,8 @@ use super::{
     NeuronGraph,
     camera::Window,
     canvas,
-    dress::{self, Emphasis},
     network::Network,
+    node_style::{self, Emphasis},
 };
 use crate::ui::{
     plot::{escape, hex},
@@ -39,7 +39,7 @@ impl NeuronGraph {
         let at = |node: u32| window.at(places[node as usize], sheet);
         let radius = canvas::radius(network, sheet);
         let nobody = Emphasis::default();
-        let dressed = dress::dressed(network, self.kind(), &self.palette, &nobody, |_| false, radius);
+        let styles = node_style::node_styles(network, self.kind(), &self.palette, &nobody, |_| false, radius);
         let mut svg = String::new();
         let _ = write!(
             svg,
@@ -51,7 +51,7 @@ impl NeuronGraph {
             w = SHEET[0],
             h = SHEET[1],
         );
-        let (edges, left_out) = edges(network, cx, |node| dressed[node as usize].colour);
+        let (edges, left_out) = edges(network, cx, |node| styles[node as usize].colour);
         for ((strength, colour), ends) in edges {
             let share = canvas::strength(network, sheet) * strength as f32 / STRENGTHS;
             let _ = write!(svg, "<path stroke=\"{colour}\" stroke-opacity=\"{share:.3}\" d=\"");
@@ -61,13 +61,13 @@ impl NeuronGraph {
             svg.push_str("\"/>\n");
         }
         svg.push_str("</g>\n<g>\n");
-        for (node, dressed) in (0..).zip(&dressed) {
-            let (p, [r, g, b, _]) = (at(node), dressed.colour);
+        for (node, style) in (0..).zip(&styles) {
+            let (p, [r, g, b, _]) = (at(node), style.colour);
             let fill = hex(Color32::from_rgb(r, g, b));
             let _ = writeln!(
                 svg,
                 "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{:.1}\" fill=\"{fill}\"/>",
-                p.x, p.y, dressed.radius
+                p.x, p.y, style.radius
             );
         }
         svg.push_str("</g>\n");

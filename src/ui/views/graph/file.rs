@@ -4,14 +4,14 @@ use super::network::Network;
 pub use crate::analysis::graph_file::Format;
 use crate::{
     analysis::graph_file::{FileEdge, FileNode, GraphFile},
-    gpu::graph::Dressed,
+    gpu::graph::NodeStyle,
 };
 
 /// Units of a file for a unit of the layout: what Gephi's nodes of size 1 to 10 are well seen at.
 const SCALE: f64 = 20.0;
 
 /// What is shown, as a file.
-pub fn graph_of(network: &Network, places: &[[f32; 2]], dress: &[Dressed], title: String) -> GraphFile {
+pub fn graph_of(network: &Network, places: &[[f32; 2]], styles: &[NodeStyle], title: String) -> GraphFile {
     let node = |i: usize| {
         let mut values: Vec<(String, f64)> = network
             .kinds()
@@ -25,8 +25,8 @@ pub fn graph_of(network: &Network, places: &[[f32; 2]], dress: &[Dressed], title
             label: network.labels.get(i).cloned().unwrap_or_default(),
             // Upwards in a file, downwards on the screen.
             place: places.get(i).map(|[x, y]| [f64::from(*x) * SCALE, -f64::from(*y) * SCALE]),
-            colour: dress.get(i).map(|d| [d.colour[0], d.colour[1], d.colour[2]]),
-            size: dress.get(i).map(|d| f64::from(d.radius)),
+            colour: styles.get(i).map(|d| [d.colour[0], d.colour[1], d.colour[2]]),
+            size: styles.get(i).map(|d| f64::from(d.radius)),
             values,
         }
     };

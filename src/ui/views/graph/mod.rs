@@ -13,9 +13,9 @@ use eframe::egui::{self, Rect, Ui, UiBuilder, pos2, vec2};
 
 use self::{
     camera::Camera,
-    dress::{Emphasis, Palette},
     motion::{Maker, Motion},
-    network::{Kind, Network, Shown},
+    network::{Network, NeuronGrouping, Shown},
+    node_style::{Emphasis, Palette},
 };
 use super::{View, ViewCx, connectivity};
 use crate::{
@@ -29,11 +29,11 @@ mod canvas;
 mod card;
 mod controls;
 mod drawing;
-mod dress;
 mod file;
 mod legend;
 mod motion;
 mod network;
+mod node_style;
 
 const EMPTY: &str = "No graph has been measured yet. Open the Neuron graph lab and press Space, or drop a .gexf, .graphml \
                      or edge .csv file on the window.";
@@ -45,12 +45,12 @@ const HEAD: f32 = 30.0;
 pub struct NeuronGraph {
     shown: Shown,
     /// As a person chose it; until then the first kind that was told.
-    chosen: Option<Kind>,
+    chosen: Option<NeuronGrouping>,
     palette: Palette,
     /// What the palette was made for.
-    palette_of: Option<(Option<Kind>, bool)>,
+    palette_of: Option<(Option<NeuronGrouping>, bool)>,
     /// What its colours stood for last.
-    palette_kind: Option<Option<Kind>>,
+    palette_kind: Option<Option<NeuronGrouping>>,
     motion: Motion,
     camera: Camera,
     hovered: Option<u32>,
@@ -66,15 +66,15 @@ pub struct NeuronGraph {
 struct Picture {
     shape: Arc<GraphShape>,
     shape_revision: u64,
-    dress: Arc<Vec<gpu::graph::Dressed>>,
-    dress_revision: u64,
-    /// What the dress was made for.
-    dressed_for: Option<(Emphasis, Option<Kind>, bool, u64, u64, u32)>,
+    styles: Arc<Vec<gpu::graph::NodeStyle>>,
+    style_revision: u64,
+    /// What the styles was made for.
+    styled_for: Option<(Emphasis, Option<NeuronGrouping>, bool, u64, u64, u32)>,
     /// Frames since something moved: pictures at rest are drawn in full.
     quiet: u8,
 }
 
-/// A number that no other graph, start or dress of this program has: pictures outlive their views on
+/// A number that no other graph, start or styles of this program has: pictures outlive their views on
 /// the card, and must not be taken for one another's.
 fn revision() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
@@ -94,7 +94,7 @@ impl NeuronGraph {
         }
         self.hovered = None;
         self.palette_of = None;
-        self.picture.dressed_for = None;
+        self.picture.styled_for = None;
         let Some(network) = &self.shown.network else { return };
         self.motion.take(before.as_deref(), network);
         self.picture.shape = Arc::new(canvas::shape_of(network));
@@ -102,7 +102,7 @@ impl NeuronGraph {
         self.found = network.find(&self.search);
     }
 
-    fn kind(&self) -> Option<Kind> {
+    fn kind(&self) -> Option<NeuronGrouping> {
         let network = self.shown.network.as_ref()?;
         self.chosen.filter(|k| network.groups(*k).is_some()).or_else(|| network.kinds().next())
     }

@@ -11,7 +11,7 @@ use crate::{
     analysis::layout::{self, Laws, Repulsion, Schedule},
     gpu::{
         self,
-        graph::Told,
+        graph::ReadBack,
         graph_layout::{self, Turn},
     },
 };
@@ -63,7 +63,7 @@ pub struct Motion {
     pub places: Vec<[f32; 2]>,
     /// Step and start that they are of.
     known: (u64, u64),
-    pub told: Arc<Mutex<Told>>,
+    pub told: Arc<Mutex<ReadBack>>,
     /// Where every neuron ever shown was last, by name.
     kept: HashMap<u32, [f32; 2]>,
     /// Pinned neurons, by name.

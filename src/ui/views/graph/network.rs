@@ -14,14 +14,14 @@ use crate::{
 
 /// What neurons can be coloured by, in the order they are offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum NeuronGrouping {
     Community,
     Head,
     Octave,
     Provenance,
 }
 
-impl Kind {
+impl NeuronGrouping {
     pub const ALL: [Self; 4] = [Self::Community, Self::Head, Self::Octave, Self::Provenance];
 
     /// The word for one of its groups.
@@ -71,7 +71,7 @@ pub struct Network {
     pub degree_in: Vec<u32>,
     pub degree_out: Vec<u32>,
     /// For each kind that is known, each node's group.
-    groups: HashMap<Kind, Vec<Option<u32>>>,
+    groups: HashMap<NeuronGrouping, Vec<Option<u32>>>,
     /// Where a file says the nodes are.
     pub places: Option<Vec<[f32; 2]>>,
     /// Node of a name.
@@ -87,7 +87,7 @@ impl Network {
         }
         let is_edge = |e: &(u32, u32, f32)| (e.0.max(e.1) as usize) < n && e.2.is_finite();
         let edges: Vec<_> = graph.edges.iter().filter(is_edge).collect();
-        let groups = Kind::ALL.into_iter().filter_map(|kind| {
+        let groups = NeuronGrouping::ALL.into_iter().filter_map(|kind| {
             let of_nodes = kind.of(&graph.groups)?;
             (of_nodes.len() == n).then(|| (kind, of_nodes.to_vec()))
         });
@@ -126,16 +126,16 @@ impl Network {
     }
 
     /// Each node's group, if this kind is known.
-    pub fn groups(&self, kind: Kind) -> Option<&[Option<u32>]> {
+    pub fn groups(&self, kind: NeuronGrouping) -> Option<&[Option<u32>]> {
         self.groups.get(&kind).map(Vec::as_slice)
     }
 
-    pub fn group(&self, kind: Kind, node: u32) -> Option<u32> {
+    pub fn group(&self, kind: NeuronGrouping, node: u32) -> Option<u32> {
         self.groups(kind).and_then(|g| g.get(node as usize).copied().flatten())
     }
 
-    pub fn kinds(&self) -> impl Iterator<Item = Kind> + '_ {
-        Kind::ALL.into_iter().filter(|k| self.groups.contains_key(k))
+    pub fn kinds(&self) -> impl Iterator<Item = NeuronGrouping> + '_ {
+        NeuronGrouping::ALL.into_iter().filter(|k| self.groups.contains_key(k))
     }
 
     pub fn degree(&self, node: u32) -> u32 {

@@ -5,8 +5,8 @@ use std::{cmp::Reverse, collections::HashMap};
 
 use eframe::egui::Color32;
 
-use super::network::{Kind, Network};
-use crate::{gpu::graph::Dressed, ui::theme::Theme};
+use super::network::{Network, NeuronGrouping};
+use crate::{gpu::graph::NodeStyle, ui::theme::Theme};
 
 /// A line of the legend.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +31,7 @@ pub struct Palette {
 impl Palette {
     /// `before` is what was worn until now: communities are counted anew in every sample, and one that
     /// shares most of its neurons with an earlier one keeps that one's colour.
-    pub fn new(network: &Network, kind: Option<Kind>, theme: &Theme, before: Option<&Self>) -> Self {
+    pub fn new(network: &Network, kind: Option<NeuronGrouping>, theme: &Theme, before: Option<&Self>) -> Self {
         let groups = kind.and_then(|k| network.groups(k).map(|g| (k, g)));
         let Some((kind, of_nodes)) = groups else {
             let all = Group { id: None, name: "neurons".into(), count: network.len(), colour: theme.group(0) };
@@ -42,11 +42,11 @@ impl Palette {
         let mut sorted: Vec<(u32, usize)> = counts.into_iter().collect();
         // Octaves and heads have an order of their own; communities are known by their size.
         match kind {
-            Kind::Community => sorted.sort_by_key(|(id, count)| (Reverse(*count), *id)),
+            NeuronGrouping::Community => sorted.sort_by_key(|(id, count)| (Reverse(*count), *id)),
             _ => sorted.sort_by_key(|(id, _)| *id),
         }
         let coloured = sorted.len().min(Theme::GROUPS);
-        let worn = before.filter(|_| kind == Kind::Community).map(|b| &b.worn);
+        let worn = before.filter(|_| kind == NeuronGrouping::Community).map(|b| &b.worn);
         let ranks = ranks(network, of_nodes, &sorted[..coloured], worn);
         let mut groups: Vec<Group> = sorted[..coloured]
             .iter()
@@ -127,14 +127,14 @@ pub struct Emphasis {
 const FAINT: u8 = 46;
 
 /// Every node's colour and size. `radius`: points of a node of mean degree.
-pub fn dressed(
+pub fn node_styles(
     network: &Network,
-    kind: Option<Kind>,
+    kind: Option<NeuronGrouping>,
     palette: &Palette,
     emphasis: &Emphasis,
     held: impl Fn(u32) -> bool,
     radius: f32,
-) -> Vec<Dressed> {
+) -> Vec<NodeStyle> {
     let n = network.len();
     let mut out = vec![true; n];
     if let Some(selected) = emphasis.selected {
@@ -153,7 +153,7 @@ pub fn dressed(
             let colour = palette.groups.get(place).map_or(Color32::GRAY, |g| g.colour);
             let shown = out[i as usize] && emphasis.group.is_none_or(|g| g == place);
             let share = (network.degree(i) as f32 / mean).powf(0.45);
-            Dressed {
+            NodeStyle {
                 colour: [colour.r(), colour.g(), colour.b(), if shown { 255 } else { FAINT }],
                 radius: radius * share.clamp(0.6, 3.2),
                 held: held(i),
