@@ -31,8 +31,17 @@
 //! - **Tap.** Layers offer activations by path (`post.0.attn.weights`); off by default, costs nothing
 //!   then. A layer whose fused form does not have the wanted value takes its reference path.
 //! - **Probe.** What to measure: a [`probe::Probe`] gets a model, a corpus and arguments and returns
-//!   findings, each a channel and a [`telemetry::Payload`]. Runs every k steps or when asked
+//!   findings, each a typed [`telemetry::Measurement`]. Runs every k steps or when asked
 //!   ([`telemetry::Command::Measure`]).
+//! - **Measurement.** One serde struct a channel ([`telemetry::measurements`]): probes make it, views ask
+//!   for it by its type, run folders hold its JSON, `orrery schema` prints its schema.
+//! - **Capability.** A model offers what it has, its attention, its flow, its synapses
+//!   ([`models::capabilities`]); probes ask for that and never for a family.
+//! - **Part.** A block is given its attention and its MLP; a variant is a small file (`nn/attention`).
+//! - **Settings.** A lab's settings are one declaration, from which knobs, ranges, TOML, tooltips and the
+//!   plan derive ([`config`]).
+//! - **Question.** All views of a page share one book of what was asked and when it is due again
+//!   ([`ui::questions`]).
 //! - **Telemetry is plain data.** No tensor crosses it; all of it is serde-serialisable. The same
 //!   stream feeds the window, the run folder, the progress bar and the tests.
 //! - **Inbox.** Step statistics are never lost; heavy samples are superseded by newer ones. The

@@ -22,7 +22,7 @@ use crate::{
 
 /// One answer.
 pub struct Finding {
-    /// A name from `telemetry::channels`.
+    /// [`Measurement::CHANNEL`] of what it holds.
     pub channel: &'static str,
     /// What it was measured on, in words.
     pub about: String,
