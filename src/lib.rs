@@ -12,15 +12,16 @@
 //! | module | what it is | what of ours it may use |
 //! | --- | --- | --- |
 //! | [`config`] | a run's settings: typed structs, the knobs they yield (the schema), values by key, TOML | nothing |
-//! | [`corpus`] | bytes -> ids -> batches: text files, tokenisers, generated text | nothing |
-//! | [`nn`] | what model families share: parameters, layers, optimiser, the tap | nothing |
+//! | [`files`] | opening what may be anything, writing what must be whole; knows no format | nothing |
+//! | [`corpus`] | bytes -> ids -> batches: text files, tokenisers, generated text | files |
+//! | [`nn`] | what model families share: parameters, layers, optimiser, the tap | files |
 //! | [`ode`] | differential equations on tensors: methods as tables, one loop, full traces, gradients | analysis, nn |
 //! | [`analysis`] | pure mathematics on slices and graphs | nothing |
 //! | [`telemetry`] | the narrow waist: plain data only | config |
 //! | [`gpu`] | wgpu pipelines and the off-screen renderer; knows no lab | nothing |
-//! | [`models`] | one family a file; the one list of families | analysis, nn, ode |
+//! | [`models`] | one family a file; the one list of families | analysis, files, nn, ode |
 //! | [`probe`] | a question put to a model; one question a file | analysis, config, corpus, models, nn, ode, telemetry |
-//! | [`store`] | a run folder: writer, reader, checkpoints, exports | config, nn, telemetry |
+//! | [`store`] | a run folder: writer, reader, checkpoints, exports | config, files, nn, telemetry |
 //! | [`trainer`] | drives one run; its worker is the only thread that owns a model | config, corpus, models, nn, probe, store, telemetry |
 //! | [`labs`] | a lab is a value: question, settings, presets, plan, panes, drawing | analysis, config, corpus, models, nn, ode, probe, telemetry, trainer (plain configuration) |
 //! | [`ui`] | app shell, mirror, theme, panels, views | analysis, config, gpu, labs, telemetry |
@@ -66,6 +67,7 @@
 //! 9. `cargo test` passes without GPU, display or network.
 
 pub mod config;
+pub mod files;
 
 pub mod analysis;
 pub mod corpus;

@@ -1,0 +1,144 @@
+//! Writing a file so that whoever looks finds the old one or the new one, never half of one: to a
+//! temporary file of a random name beside it, forced to the disk, then renamed. It does not know what is
+//! written.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use tempfile::{Builder, NamedTempFile};
+
+/// A file that is being written beside the one that it will replace. Dropped before [`Replacement::commit`],
+/// it leaves nothing behind.
+pub struct Replacement {
+    path: PathBuf,
+    temporary: NamedTempFile,
+}
+
+impl Replacement {
+    /// A temporary file in the folder of `path`, which must exist. A link at `path` will be replaced itself;
+    /// what it points to is not touched.
+    ///
+    /// # Errors
+    /// If `path` is a folder or something else that is no file, or its folder cannot be written.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        if let Ok(there) = fs::symlink_metadata(path)
+            && !there.is_file()
+            && !there.is_symlink()
+        {
+            let words = if there.is_dir() { "it is a folder" } else { "it is a device or a pipe, not a file" };
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
+        }
+        let mut builder = Builder::new();
+        builder.prefix(".writing-").suffix(".tmp");
+        #[cfg(unix)]
+        {
+            // The mode that a file made by `File::create` has: what the user's mask leaves of 666.
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+        Ok(Self { path: path.to_owned(), temporary: builder.tempfile_in(folder_of(path))? })
+    }
+
+    /// Forces what was written to the disk and gives it its name.
+    ///
+    /// # Errors
+    /// If the system refuses; then the old file stands as it was.
+    pub fn commit(self) -> io::Result<()> {
+        self.temporary.as_file().sync_all()?;
+        self.temporary.persist(&self.path).map_err(|e| e.error)?;
+        sync_folder(folder_of(&self.path))
+    }
+}
+
+impl Write for Replacement {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.temporary.as_file_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.temporary.as_file_mut().flush()
+    }
+}
+
+impl io::Seek for Replacement {
+    fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
+        self.temporary.as_file_mut().seek(to)
+    }
+}
+
+/// Replaces the file at `path` by one of these bytes.
+///
+/// # Errors
+/// As [`Replacement::create`] and [`Replacement::commit`].
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = Replacement::create(path)?;
+    file.write_all(bytes)?;
+    file.commit()
+}
+
+/// Forces a folder's list of names to the disk. Where folders cannot be opened as files, the system does that
+/// on its own.
+///
+/// # Errors
+/// If the disk refuses.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn what_is_not_committed_leaves_the_old_file_and_nothing_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        replace(&path, b"old").unwrap();
+        let mut file = Replacement::create(&path).unwrap();
+        file.write_all(b"half").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        drop(file);
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(names(folder.path()), ["a.csv"]);
+        replace(&path, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(names(folder.path()), ["a.csv"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_replaced_and_what_it_points_to_is_not_touched() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (victim, link) = (folder.path().join("victim"), folder.path().join("link"));
+        fs::write(&victim, "precious").unwrap();
+        symlink(&victim, &link).unwrap();
+        replace(&link, b"mine").unwrap();
+        assert_eq!(fs::read(&victim).unwrap(), b"precious");
+        assert_eq!(fs::read(&link).unwrap(), b"mine");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&link), mode(&victim), "the mode of any file that the user makes");
+    }
+
+    #[test]
+    fn a_folder_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = replace(folder.path(), b"").unwrap_err();
+        assert!(error.to_string().contains("folder"), "{error}");
+    }
+}
