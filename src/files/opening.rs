@@ -1,0 +1,358 @@
+//! Opening and reading files of which nothing is known: only ordinary files, never more bytes than a limit,
+//! and inside a folder of somebody else no link. It knows no format and turns nothing into a message of its
+//! own; callers say which file it was and what to do.
+
+use std::{
+    fs::{self, File, FileType},
+    io::{self, Read},
+    path::{Component, Path, PathBuf},
+};
+
+use super::memory::{TooMuchMemory, check_memory, size};
+
+/// Why a file is not opened or not read; completes "`path` cannot be read: ".
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    #[error("it is a folder, not a file")]
+    Folder,
+    #[error("it is a pipe, not a file: save what comes out of it to a file")]
+    Pipe,
+    #[error("it is a device, not a file")]
+    Device,
+    #[error("it is a socket, not a file")]
+    Socket,
+    /// Of a file inside a folder of somebody else.
+    #[error("it is a link, and a run folder's files must lie in the folder: replace the link by the file itself")]
+    Link,
+    #[error("its name leads out of the folder")]
+    Outside,
+    #[error("it is longer than {}, the most that is read of such a file", size(*.limit))]
+    TooLong { limit: u64 },
+    #[error("it is not UTF-8 (byte {at})")]
+    NotUtf8 { at: usize },
+    #[error(transparent)]
+    Memory(#[from] TooMuchMemory),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl FileError {
+    /// The kind of the system's error, if it was the system that refused.
+    pub fn kind(&self) -> Option<io::ErrorKind> {
+        match self {
+            Self::Io(e) => Some(e.kind()),
+            _ => None,
+        }
+    }
+
+    pub fn is_missing(&self) -> bool {
+        self.kind() == Some(io::ErrorKind::NotFound)
+    }
+}
+
+impl From<FileError> for io::Error {
+    fn from(e: FileError) -> Self {
+        match e {
+            FileError::Io(e) => e,
+            other => Self::new(io::ErrorKind::InvalidInput, other),
+        }
+    }
+}
+
+/// Opens an ordinary file for reading. A pipe that nobody writes to does not hang, and a device is not touched.
+///
+/// # Errors
+/// If it is anything else, or the system refuses.
+pub fn open(path: &Path) -> Result<File, FileError> {
+    check_type(fs::metadata(path)?.file_type())?;
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // It may have become a pipe since it was looked at.
+        options.custom_flags((rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY).bits() as i32);
+    }
+    let file = options.open(path)?;
+    check_type(file.metadata()?.file_type())?;
+    Ok(file)
+}
+
+/// Opens an ordinary file inside a folder of somebody else: `name` is relative to it, and neither the file nor
+/// a folder on the way may be a link. The folder itself may be reached by one.
+///
+/// # Errors
+/// As [`open`]; and if the name leads out of the folder or over a link.
+pub fn open_inside(folder: &Path, name: impl AsRef<Path>) -> Result<File, FileError> {
+    inside::open(folder, name.as_ref(), false)
+}
+
+/// As [`open_inside`], for reading and writing; makes the file if there is none, and never cuts it.
+///
+/// # Errors
+/// As [`open_inside`].
+pub fn open_inside_to_write(folder: &Path, name: impl AsRef<Path>) -> Result<File, FileError> {
+    inside::open(folder, name.as_ref(), true)
+}
+
+/// The path of a folder inside a folder of somebody else, if it is one, reached over no link.
+///
+/// # Errors
+/// As [`open_inside`]; if it is no folder, [`io::ErrorKind::NotADirectory`].
+pub fn folder_inside(folder: &Path, name: impl AsRef<Path>) -> Result<PathBuf, FileError> {
+    let mut path = folder.to_owned();
+    for part in parts(name.as_ref())? {
+        path.push(part);
+        let kind = fs::symlink_metadata(&path)?.file_type();
+        if kind.is_symlink() {
+            return Err(FileError::Link);
+        }
+        if !kind.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
+        }
+    }
+    Ok(path)
+}
+
+/// The bytes of an ordinary file of at most `limit` bytes, whatever length the system claims.
+///
+/// # Errors
+/// As [`open`]; and if the file is longer, or longer than memory allows.
+pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    read_all(open(path)?, limit)
+}
+
+/// As [`read`], of a text.
+///
+/// # Errors
+/// As [`read`]; and if it is not UTF-8.
+pub fn read_text(path: &Path, limit: u64) -> Result<String, FileError> {
+    text(read(path, limit)?)
+}
+
+/// As [`read`], of a file as [`open_inside`] opens it.
+///
+/// # Errors
+/// As [`read`] and [`open_inside`].
+pub fn read_inside(folder: &Path, name: impl AsRef<Path>, limit: u64) -> Result<Vec<u8>, FileError> {
+    read_all(open_inside(folder, name)?, limit)
+}
+
+/// As [`read_inside`], of a text.
+///
+/// # Errors
+/// As [`read_inside`]; and if it is not UTF-8.
+pub fn read_text_inside(folder: &Path, name: impl AsRef<Path>, limit: u64) -> Result<String, FileError> {
+    text(read_inside(folder, name, limit)?)
+}
+
+/// Everything from the present place of an open file on, if it is at most `limit` bytes.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_all(file: File, limit: u64) -> Result<Vec<u8>, FileError> {
+    let length = file.metadata()?.len();
+    if length > limit {
+        return Err(FileError::TooLong { limit });
+    }
+    check_memory(length)?;
+    let mut bytes = Vec::with_capacity(length as usize);
+    // Files of /proc claim no length and may have no end.
+    let read = file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    if read as u64 > limit { Err(FileError::TooLong { limit }) } else { Ok(bytes) }
+}
+
+fn text(bytes: Vec<u8>) -> Result<String, FileError> {
+    String::from_utf8(bytes).map_err(|e| FileError::NotUtf8 { at: e.utf8_error().valid_up_to() })
+}
+
+fn check_type(kind: FileType) -> Result<(), FileError> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        if kind.is_fifo() {
+            return Err(FileError::Pipe);
+        }
+        if kind.is_socket() {
+            return Err(FileError::Socket);
+        }
+    }
+    match () {
+        () if kind.is_file() => Ok(()),
+        () if kind.is_dir() => Err(FileError::Folder),
+        () if kind.is_symlink() => Err(FileError::Link),
+        () => Err(FileError::Device),
+    }
+}
+
+/// The parts of a name that stays inside its folder.
+fn parts(name: &Path) -> Result<Vec<&std::ffi::OsStr>, FileError> {
+    let parts: Option<Vec<_>> = name
+        .components()
+        .map(|c| match c {
+            Component::Normal(part) => Some(part),
+            _ => None,
+        })
+        .collect();
+    parts.filter(|p| !p.is_empty()).ok_or(FileError::Outside)
+}
+
+#[cfg(unix)]
+mod inside {
+    use std::{fs::File, path::Path};
+
+    use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
+
+    use super::{FileError, check_type, parts};
+
+    /// Goes from the opened folder to the file part by part, so that nothing on the way can be exchanged for a
+    /// link between the look and the step.
+    pub fn open(folder: &Path, name: &Path, writing: bool) -> Result<File, FileError> {
+        let parts = parts(name)?;
+        let (last, way) = parts.split_last().ok_or(FileError::Outside)?;
+        let as_folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mut at = rustix::fs::open(folder, as_folder, Mode::empty()).map_err(refused)?;
+        for part in way {
+            let kind = FileType::from_raw_mode(statat(&at, *part, AtFlags::SYMLINK_NOFOLLOW).map_err(refused)?.st_mode);
+            if kind == FileType::Symlink {
+                return Err(FileError::Link);
+            }
+            at = openat(&at, *part, as_folder | OFlags::NOFOLLOW, Mode::empty()).map_err(refused)?;
+        }
+        // A device must not be opened to find out that it is one.
+        match statat(&at, *last, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => check_kind(FileType::from_raw_mode(found.st_mode))?,
+            Err(rustix::io::Errno::NOENT) if writing => {}
+            Err(e) => return Err(refused(e)),
+        }
+        let access = if writing { OFlags::RDWR | OFlags::CREATE } else { OFlags::RDONLY };
+        let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = openat(&at, *last, flags, Mode::from_raw_mode(0o666)).map_err(refused)?;
+        check_kind(FileType::from_raw_mode(fstat(&file).map_err(refused)?.st_mode))?;
+        let file = File::from(file);
+        check_type(file.metadata()?.file_type())?;
+        Ok(file)
+    }
+
+    fn check_kind(kind: FileType) -> Result<(), FileError> {
+        match kind {
+            FileType::RegularFile => Ok(()),
+            FileType::Directory => Err(FileError::Folder),
+            FileType::Symlink => Err(FileError::Link),
+            FileType::Fifo => Err(FileError::Pipe),
+            FileType::Socket => Err(FileError::Socket),
+            _ => Err(FileError::Device),
+        }
+    }
+
+    fn refused(e: rustix::io::Errno) -> FileError {
+        match e {
+            rustix::io::Errno::LOOP => FileError::Link,
+            e => FileError::Io(e.into()),
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod inside {
+    use std::{
+        fs::{self, File},
+        io,
+        path::Path,
+    };
+
+    use super::{FileError, check_type, parts};
+
+    pub fn open(folder: &Path, name: &Path, writing: bool) -> Result<File, FileError> {
+        let mut path = folder.to_owned();
+        for part in parts(name)? {
+            path.push(part);
+            match fs::symlink_metadata(&path) {
+                Ok(found) if found.file_type().is_symlink() => return Err(FileError::Link),
+                Ok(_) => {}
+                Err(e) if writing && e.kind() == io::ErrorKind::NotFound => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        let file = match writing {
+            true => File::options().read(true).write(true).create(true).truncate(false).open(&path)?,
+            false => super::open(&path)?,
+        };
+        check_type(file.metadata()?.file_type())?;
+        Ok(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn longer_files_than_the_limit_are_refused_whatever_they_claim() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, [b'a'; 100]).unwrap();
+        assert_eq!(read(&path, 100).unwrap().len(), 100);
+        assert!(matches!(read(&path, 99), Err(FileError::TooLong { limit: 99 })));
+        // claims no length and holds some hundred bytes
+        #[cfg(target_os = "linux")]
+        assert!(matches!(read(Path::new("/proc/self/status"), 99), Err(FileError::TooLong { limit: 99 })));
+    }
+
+    #[test]
+    fn texts_must_be_utf8() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, b"ab\xff").unwrap();
+        assert!(matches!(read_text(&path, 9), Err(FileError::NotUtf8 { at: 2 })));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_named_for_what_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let here = folder.path();
+        rustix::fs::mknodat(rustix::fs::CWD, here.join("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        let _listener = std::os::unix::net::UnixListener::bind(here.join("socket")).unwrap();
+        fs::create_dir(here.join("folder")).unwrap();
+        let both = |name: &str| [open(&here.join(name)).unwrap_err(), open_inside(here, name).unwrap_err()];
+        assert!(both("pipe").iter().all(|e| matches!(e, FileError::Pipe)));
+        assert!(both("socket").iter().all(|e| matches!(e, FileError::Socket)));
+        assert!(both("folder").iter().all(|e| matches!(e, FileError::Folder)));
+        assert!(both("nothing").iter().all(FileError::is_missing));
+        for device in ["/dev/zero", "/dev/full", "/dev/tty"] {
+            assert!(matches!(open(Path::new(device)), Err(FileError::Device)), "{device}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_inside_a_folder_leads_elsewhere() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let (run, elsewhere) = (folder.path().join("run"), folder.path().join("elsewhere"));
+        for path in [&run, &elsewhere, &run.join("sub")] {
+            fs::create_dir(path).unwrap();
+        }
+        fs::write(elsewhere.join("a"), "secret").unwrap();
+        fs::write(run.join("sub/a"), "own").unwrap();
+        symlink(elsewhere.join("a"), run.join("link")).unwrap();
+        symlink(&elsewhere, run.join("linked")).unwrap();
+        symlink(run.join("sub/a"), run.join("even_to_itself")).unwrap();
+        for name in ["link", "linked/a", "even_to_itself"] {
+            assert!(matches!(open_inside(&run, name), Err(FileError::Link)), "{name}");
+            assert!(matches!(open_inside_to_write(&run, name), Err(FileError::Link)), "{name}");
+        }
+        for name in ["../elsewhere/a", "sub/../../elsewhere/a", "/etc/passwd", "", ".", ".."] {
+            assert!(matches!(open_inside(&run, name), Err(FileError::Outside)), "{name}");
+        }
+        assert!(matches!(folder_inside(&run, "linked"), Err(FileError::Link)));
+        assert_eq!(folder_inside(&run, "sub").unwrap(), run.join("sub"));
+        assert_eq!(read_inside(&run, "sub/a", 9).unwrap(), b"own");
+        // the user may name the folder by a link
+        symlink(&run, folder.path().join("latest")).unwrap();
+        assert_eq!(read_inside(&folder.path().join("latest"), "sub/a", 9).unwrap(), b"own");
+        open_inside_to_write(&run, "new").unwrap();
+        assert_eq!(fs::read(elsewhere.join("a")).unwrap(), b"secret");
+    }
+}
