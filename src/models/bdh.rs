@@ -19,13 +19,27 @@ pub use self::{
 };
 
 use self::net::Net;
-use super::{Loss, Model, Spec};
+use super::{FamilySpec, Loss, Model, Spec};
 use crate::nn::{
     Batch, Params, Tap,
     dropout::Dropout,
     fused::{GradAccumulator, cross_entropy::head_cross_entropy, linear::linear_transposed},
     params::hash,
 };
+
+impl FamilySpec for BdhSpec {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+        Ok(Box::new(Bdh::new(self, vocab, seed, device)?))
+    }
+
+    fn tiny() -> Self {
+        Self { d_model: 8, heads: 2, neurons: 32, layers: 2, ..Self::default() }
+    }
+
+    fn check_files(&self) -> Result<()> {
+        self.resolved().map(drop)
+    }
+}
 
 /// Taps: `layers.l.x`, `layers.l.y` `(B, nh, T, N)`, `layers.l.v` `(B, T, D)`.
 pub struct Bdh {

@@ -4,7 +4,7 @@
 use candle_core::{DType, Device, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::{Loss, Model, Spec, capabilities::AttentionLayer};
+use super::{FamilySpec, Loss, Model, Spec, capabilities::AttentionLayer};
 use crate::nn::{
     Batch, Params, Tap,
     block::{self, Block, LlamaBlockSpec, llama_block},
@@ -50,6 +50,16 @@ impl DenseSpec {
     /// The smaller baseline: 584,736 parameters at a vocabulary of 320.
     pub fn small() -> Self {
         Self { d_model: 96, hidden: 384, act: GatedAct::Geglu, ..Self::default() }
+    }
+}
+
+impl FamilySpec for DenseSpec {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+        Ok(Box::new(Dense::new(self, vocab, seed, device)?))
+    }
+
+    fn tiny() -> Self {
+        Self { d_model: 16, layers: 2, hidden: 32, window: Some(3), ..Self::default() }
     }
 }
 

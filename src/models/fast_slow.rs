@@ -12,7 +12,7 @@ use std::{
 use candle_core::{D, DType, Device, Result, Tensor, Var, backprop::GradStore};
 
 use super::{
-    Loss, Model, Spec,
+    FamilySpec, Loss, Model, Spec,
     capabilities::{AttentionLayer, CouplingModel, CouplingSettings, FixedPointModel, RuntimeParam, TwoTimescales},
 };
 use crate::nn::{
@@ -43,6 +43,16 @@ pub const DEQ_ITERATIONS: &str = "deq/iterations";
 pub const DEQ_RESIDUAL: &str = "deq/residual";
 /// Products with the transposed Jacobian in the last solve of a backward pass.
 pub const DEQ_BACKWARD: &str = "deq/backward_iterations";
+
+impl FamilySpec for FastSlowSpec {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+        Ok(Box::new(FastSlow::new(self, vocab, seed, device)?))
+    }
+
+    fn tiny() -> Self {
+        Self { d_model: 16, fast_window: Some(5), ..Self::default() }
+    }
+}
 
 /// What the last equilibrium solve took.
 #[derive(Default)]

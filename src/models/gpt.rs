@@ -8,13 +8,33 @@ use candle_core::{DType, Device, Result, Tensor};
 
 pub use spec::{AlibiGptSpec, PlainGptSpec};
 
-use super::{Loss, Model, Spec, capabilities::AttentionLayer};
+use super::{FamilySpec, Loss, Model, Spec, capabilities::AttentionLayer};
 use crate::nn::{
     Batch, Params, Tap,
     block::{self, Block, Gpt2BlockSpec, gpt2_block},
     fused::{GradAccumulator, cross_entropy::head_cross_entropy, embedding::embedding, linear::linear},
     layers::{EMBEDDING_STD, Norm},
 };
+
+impl FamilySpec for PlainGptSpec {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+        Ok(Box::new(Gpt::with_learned_positions(self, vocab, seed, device)?))
+    }
+
+    fn tiny() -> Self {
+        Self { d_model: 16, heads: 2, layers: 5, positions: 24 }
+    }
+}
+
+impl FamilySpec for AlibiGptSpec {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+        Ok(Box::new(Gpt::with_alibi(self, vocab, seed, device)?))
+    }
+
+    fn tiny() -> Self {
+        Self { d_model: 16, heads: 2, layers: 2 }
+    }
+}
 
 #[derive(Clone)]
 struct Net {

@@ -11,20 +11,21 @@ use crate::nn::{
 use capabilities::{
     AttentionLayer, CouplingModel, FixedPointModel, FlowModel, RecoveryModel, RuntimeParam, TwoTimescales,
 };
+use family::families;
+
+pub use family::FamilySpec;
 
 pub mod bdh;
 pub mod capabilities;
 pub mod dense;
+mod family;
 pub mod fast_slow;
 pub mod gpt;
 pub mod ode_flow;
 pub mod plane;
 pub mod recover;
 
-/// A family and its sizes: plain data, enough to build the model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "family", rename_all = "snake_case")]
-pub enum Spec {
+families! {
     FastSlow(fast_slow::FastSlowSpec),
     Dense(dense::DenseSpec),
     Recover(recover::RecoverSpec),
@@ -36,26 +37,14 @@ pub enum Spec {
 }
 
 impl Spec {
-    /// Whether the files it names, if any, can be read at all: a quick look, without their tensors.
+    /// As [`FamilySpec::check_files`].
     pub fn check_files(&self) -> Result<()> {
-        match self {
-            Spec::Bdh(s) => s.resolved().map(drop),
-            _ => Ok(()),
-        }
+        self.sizes().check_files()
     }
 
-    /// Builds the model with weights drawn from `seed`. Errors name the size that does not fit.
+    /// As [`FamilySpec::build`].
     pub fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
-        Ok(match self {
-            Spec::FastSlow(s) => Box::new(fast_slow::FastSlow::new(s, vocab, seed, device)?),
-            Spec::Dense(s) => Box::new(dense::Dense::new(s, vocab, seed, device)?),
-            Spec::Recover(s) => Box::new(recover::Recover::new(s, vocab, seed, device)?),
-            Spec::Plane(s) => Box::new(plane::Plane::new(s, seed, device)?),
-            Spec::OdeFlow(s) => Box::new(ode_flow::OdeFlow::new(s, vocab, seed, device)?),
-            Spec::PlainGpt(s) => Box::new(gpt::Gpt::with_learned_positions(s, vocab, seed, device)?),
-            Spec::AlibiGpt(s) => Box::new(gpt::Gpt::with_alibi(s, vocab, seed, device)?),
-            Spec::Bdh(s) => Box::new(bdh::Bdh::new(s, vocab, seed, device)?),
-        })
+        self.sizes().build(vocab, seed, device)
     }
 }
 

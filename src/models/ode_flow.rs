@@ -18,7 +18,7 @@ use self::{
     steering::Steered,
 };
 use super::{
-    Loss, Model, Spec,
+    FamilySpec, Loss, Model, Spec,
     capabilities::{AttentionLayer, CONTROLS, FlowControl, FlowModel, LanguageFlow, RuntimeParam},
 };
 use crate::{
@@ -33,6 +33,16 @@ use crate::{
 /// Readings of every step.
 pub const ALPHA: &str = "flow/alpha";
 pub const FIELD_GRAD_NORM: &str = "flow/grad_norm";
+
+impl FamilySpec for OdeFlowSpec {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+        Ok(Box::new(OdeFlow::new(self, vocab, seed, device)?))
+    }
+
+    fn tiny() -> Self {
+        Self { d_model: 16, heads: 2, pre: 1, post: 2, positions: 24, ..Self::default() }
+    }
+}
 
 /// Runtime parameters: `u0`..`u3` and `alpha` (a multiplier of the field) act on [`Model::logits`] and on probes, not
 /// on training. Taps: `flow.start`, `flow.end`, and the layers'

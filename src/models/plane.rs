@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Loss, Model, Spec,
+    FamilySpec, Loss, Model, Spec,
     capabilities::{FlowControl, FlowModel, PlanarField, PlanarFlow, RuntimeParam},
 };
 use crate::{
@@ -42,6 +42,16 @@ pub struct PlaneSpec {
 impl Default for PlaneSpec {
     fn default() -> Self {
         Self { kind: PlanarField::VanDerPol, target: PlanarField::VanDerPol, hidden: 64, time: 6.0 }
+    }
+}
+
+impl FamilySpec for PlaneSpec {
+    fn build(&self, _vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+        Ok(Box::new(Plane::new(self, seed, device)?))
+    }
+
+    fn tiny() -> Self {
+        Self::default()
     }
 }
 

@@ -23,7 +23,7 @@
 use candle_core::{D, DType, Device, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::{Loss, Model, Spec, capabilities::RecoveryModel};
+use super::{FamilySpec, Loss, Model, Spec, capabilities::RecoveryModel};
 use crate::analysis::ema;
 use crate::nn::{
     Batch, Params, Tap,
@@ -61,6 +61,24 @@ pub struct RecoverSpec {
     pub hidden: usize,
     /// A trace is read with this many bits a unit, of the range 0..code height; 0 reads it as it is (f32).
     pub bits: u32,
+}
+
+impl FamilySpec for RecoverSpec {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+        Ok(Box::new(Recover::new(self, vocab, seed, device)?))
+    }
+
+    fn tiny() -> Self {
+        Self {
+            reader: Reader::Three { alphas: [0.5, 0.1, 0.02] },
+            distances: vec![0, 2],
+            code_dim: 12,
+            code_active: 3,
+            code_seed: 1,
+            hidden: 8,
+            bits: 0,
+        }
+    }
 }
 
 /// Width of an attention reader's queries, keys and values.

@@ -117,7 +117,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            method: Method::Dopri5,
+            method: Method::DOPRI5,
             policy: Policy::Interpolate,
             rtol: 1e-3,
             atol: 1e-3,

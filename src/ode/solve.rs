@@ -244,7 +244,7 @@ impl<'a> Solver<'a> {
 
     /// A step of Euler's method by a field that has its own way to it; its slope counts as evaluated.
     fn euler_step(&mut self, t: f64, y: &Tensor, h: f64) -> Outcome<Option<Tensor>> {
-        if self.options.method != Method::Euler {
+        if self.options.method != Method::EULER {
             return Ok(None);
         }
         let Some(y1) = self.field.euler_step(t, y, h).map_err(|e| Stop(Reason::Field(e.to_string()), t))? else {

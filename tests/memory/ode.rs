@@ -24,7 +24,7 @@ fn states(way: Gradient, steps: usize) -> Result<f64> {
         Arc::new(move |_: f64, y: &Tensor| y.matmul(&w[0])?.tanh()?.matmul(&w[1]))
     };
     let (done, peak) = peak_of(|| -> Result<()> {
-        let end = solve_with(way, &field, &weights, &y0, (0.0, 1.0), &Options::fixed(Method::Rk4, steps))?.end;
+        let end = solve_with(way, &field, &weights, &y0, (0.0, 1.0), &Options::fixed(Method::RK4, steps))?.end;
         drop(end.sqr()?.sum_all()?.backward()?);
         Ok(())
     });

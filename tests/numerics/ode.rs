@@ -63,10 +63,10 @@ fn even_steps(field: &dyn Field, method: Method, start: &[f64], steps: usize) ->
 
 #[test]
 fn every_method_converges_at_its_order() {
-    let fine = Options { max_attempts: 100_000, ..Options::adaptive(Method::Dopri5, Policy::Clip, 1e-13) };
+    let fine = Options { max_attempts: 100_000, ..Options::adaptive(Method::DOPRI5, Policy::Clip, 1e-13) };
     // over several starts: of one alone, an error may happen to be near a change of sign
     let starts = [[0.7, 0.9], [-1.0, 0.4], [0.2, -1.3], [1.5, 0.1], [-0.6, -0.8], [1.1, 1.4]];
-    for method in Method::ALL {
+    for &method in Method::ALL {
         let order = f64::from(method.order());
         let found = |field: &dyn Field| {
             let off = |start: &[f64], steps| {
@@ -85,7 +85,7 @@ fn every_method_converges_at_its_order() {
 
 #[test]
 fn tables_are_consistent() {
-    for method in Method::ALL {
+    for &method in Method::ALL {
         let t = method.tableau();
         let sum = |row: &[f64]| row.iter().sum::<f64>();
         assert!((sum(t.weights) - 1.0).abs() < 1e-14, "{method}");
@@ -107,7 +107,7 @@ fn tables_are_consistent() {
 fn a_constant_field_climbs_the_ladder() {
     let nfe = |c: f64| {
         let field = move |_: f64, y: &Tensor| y.ones_like()? * c;
-        let options = Options::adaptive(Method::Dopri5, Policy::Interpolate, 1e-3);
+        let options = Options::adaptive(Method::DOPRI5, Policy::Interpolate, 1e-3);
         let solution = solved(&field, &[1.0], 1.0, &options);
         assert!((values(&solution.end)[0] - 1.0 - c).abs() < 1e-12);
         let trace = solution.trace;
@@ -126,11 +126,12 @@ fn a_constant_field_climbs_the_ladder() {
 
 #[test]
 fn counts_follow_from_the_trace() {
-    for method in Method::ALL.into_iter().filter(|m| m.is_adaptive()) {
+    for method in Method::ALL.iter().copied().filter(|m| m.is_adaptive()) {
         for policy in Policy::ALL {
             let trace = solved(&bent, &[0.7, 0.9], 20.0, &Options::adaptive(method, policy, 1e-5)).trace;
             assert!(trace.rejected() > 0, "{method} {policy:?}: nothing was rejected, so the count shows little");
-            let again = if policy == Policy::Clip && method == Method::AdaptiveHeun { trace.accepted() - 1 } else { 0 };
+            let again =
+                if policy == Policy::Clip && method == Method::ADAPTIVE_HEUN { trace.accepted() - 1 } else { 0 };
             let s = method.tableau().nodes.len();
             assert_eq!(trace.nfe, 2 + s * trace.attempts.len() + again, "{method} {policy:?}");
         }
@@ -139,7 +140,7 @@ fn counts_follow_from_the_trace() {
     let trace = solved(&bent, &[0.7, 0.9], 1.0, &given).trace;
     assert_eq!(trace.nfe, 1 + 6 * trace.attempts.len());
     assert_eq!((trace.h_init, trace.d0), (0.1, 0.0));
-    for (method, s) in [(Method::Euler, 1), (Method::Midpoint, 2), (Method::Heun2, 2), (Method::Rk4, 4)] {
+    for (method, s) in [(Method::EULER, 1), (Method::MIDPOINT, 2), (Method::HEUN2, 2), (Method::RK4, 4)] {
         assert_eq!(solved(&bent, &[0.7, 0.9], 1.0, &Options::fixed(method, 7)).trace.nfe, 7 * s);
     }
 }
@@ -147,7 +148,7 @@ fn counts_follow_from_the_trace() {
 /// Counted by the field itself, of solves in which no step is rejected.
 #[test]
 fn stated_evaluations_are_the_counted_ones() {
-    for method in Method::ALL {
+    for &method in Method::ALL {
         for policy in Policy::ALL {
             let counted = Cell::new(0);
             let field = |_: f64, y: &Tensor| {
@@ -165,18 +166,25 @@ fn stated_evaluations_are_the_counted_ones() {
 }
 
 #[test]
-fn the_menu_names_every_method_once() {
-    let mut listed: Vec<_> = Method::IDS.iter().map(|id| Method::from_id(id).unwrap()).collect();
-    assert_eq!(listed.len(), Method::ALL.len());
-    listed.dedup();
-    assert!(Method::ALL.iter().all(|m| listed.contains(m)));
-    let fsal: Vec<_> = Method::ALL.into_iter().filter(|m| m.is_fsal()).collect();
-    assert_eq!(fsal, [Method::Bosh3, Method::Dopri5, Method::Tsit5]);
+fn the_list_names_every_method_once() {
+    for facts in [Method::id, Method::name, Method::description] {
+        let mut listed: Vec<&str> = Method::ALL.iter().map(|m| facts(*m)).collect();
+        listed.sort_unstable();
+        listed.dedup();
+        assert_eq!(listed.len(), Method::ALL.len(), "{listed:?}");
+    }
+    assert!(Method::ALL.is_sorted_by_key(|m| !m.is_adaptive()), "adaptive methods stand first");
+    for method in [Method::BOSH3, Method::DOPRI5, Method::TSIT5] {
+        assert!(method.is_fsal(), "{method}");
+    }
+    for method in [Method::ADAPTIVE_HEUN, Method::EULER, Method::MIDPOINT, Method::HEUN2, Method::RK4] {
+        assert!(!method.is_fsal(), "{method}");
+    }
 }
 
 #[test]
 fn attempts_are_one_path() {
-    for method in Method::ALL {
+    for &method in Method::ALL {
         for policy in Policy::ALL {
             let options = Options { method, policy, rtol: 1e-4, atol: 1e-6, steps: 9, ..Options::default() };
             let trace = solved(&bent, &[0.7, 0.9], 6.0, &options).trace;
@@ -196,8 +204,8 @@ fn attempts_are_one_path() {
 
 #[test]
 fn saved_states_lie_on_the_path() {
-    let fine = Options::adaptive(Method::Dopri5, Policy::Clip, 1e-12);
-    for method in Method::ALL {
+    let fine = Options::adaptive(Method::DOPRI5, Policy::Clip, 1e-12);
+    for &method in Method::ALL {
         for policy in Policy::ALL {
             let options = Options { method, policy, rtol: 1e-7, atol: 1e-7, steps: 400, keep_states: true, ..fine };
             let solution = solved(&bent, &[0.7, 0.9], 2.0, &options);
@@ -210,7 +218,7 @@ fn saved_states_lie_on_the_path() {
             for (t, y) in &states[1..] {
                 let off = distance(y, &solved(&bent, &[0.7, 0.9], *t, &fine).end);
                 // Euler's 400 steps are what is coarse here
-                assert!(off < if method == Method::Euler { 2e-2 } else { 1e-4 }, "{method} at {t}: {off:e} off");
+                assert!(off < if method == Method::EULER { 2e-2 } else { 1e-4 }, "{method} at {t}: {off:e} off");
             }
         }
     }
@@ -219,9 +227,9 @@ fn saved_states_lie_on_the_path() {
 
 #[test]
 fn more_output_times_cost_nothing() {
-    let fine = Options::adaptive(Method::Dopri5, Policy::Clip, 1e-12);
+    let fine = Options::adaptive(Method::DOPRI5, Policy::Clip, 1e-12);
     let times: Vec<f64> = (1..=16).map(|i| f64::from(i) / 8.0).collect();
-    for method in Method::ALL {
+    for &method in Method::ALL {
         for policy in Policy::ALL {
             let options = Options { method, policy, rtol: 1e-7, atol: 1e-7, steps: 400, ..fine };
             let plain = solved(&bent, &[0.7, 0.9], 2.0, &options);
@@ -230,7 +238,7 @@ fn more_output_times_cost_nothing() {
             assert_eq!(many.states.iter().map(|s| s.0).collect::<Vec<_>>(), times);
             for (t, y) in &many.states {
                 let off = distance(y, &solved(&bent, &[0.7, 0.9], *t, &fine).end);
-                assert!(off < if method == Method::Euler { 2e-2 } else { 1e-4 }, "{method} at {t}: {off:e} off");
+                assert!(off < if method == Method::EULER { 2e-2 } else { 1e-4 }, "{method} at {t}: {off:e} off");
             }
         }
     }
@@ -261,7 +269,7 @@ fn what_is_wrong_is_said() {
     for t1 in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(matches!(refused(&still, &[1.0], t1, &fine).reason, Reason::Span { .. }), "{t1}");
     }
-    said(refused(&still, &[1.0], 1.0, &Options::fixed(Method::Rk4, 0)), Reason::NoSteps, 0.0);
+    said(refused(&still, &[1.0], 1.0, &Options::fixed(Method::RK4, 0)), Reason::NoSteps, 0.0);
     said(adaptive(|o| o.first_step = Some(0.0)), Reason::FirstStep { value: 0.0 }, 0.0);
     said(adaptive(|o| o.max_attempts = 0), Reason::TooManyAttempts { max: 0 }, 0.0);
     said(refused(&still, &[f64::NAN], 1.0, &fine), Reason::NonFiniteStart, 0.0);
@@ -282,7 +290,7 @@ fn what_is_wrong_is_said() {
 #[test]
 fn a_field_that_stops_being_finite_is_an_error_at_that_time() {
     let late = |t: f64, y: &Tensor| y.ones_like()? * if t > 0.5 { f64::NAN } else { 1.0 };
-    for method in Method::ALL {
+    for &method in Method::ALL {
         for policy in Policy::ALL {
             let options = Options { method, policy, steps: 8, first_step: Some(0.1), ..Options::default() };
             let failure = refused(&late, &[1.0], 1.0, &options);
@@ -312,12 +320,12 @@ impl<F: Fn(f64, &Tensor) -> Result<Tensor>> Field for Own<F> {
 /// Steps of its own are Euler's, counted as such, and are asked for by no other method.
 #[test]
 fn a_field_may_make_the_steps() {
-    for method in Method::ALL {
+    for &method in Method::ALL {
         let options = Options { method, steps: 7, ..Options::default() };
         let (own, plain) = (solved(&Own(bent), &[0.7, 0.9], 1.0, &options), solved(&bent, &[0.7, 0.9], 1.0, &options));
         assert_eq!((own.trace, values(&own.end)), (plain.trace, values(&plain.end)), "{method}");
     }
-    let euler = Options::fixed(Method::Euler, 4);
+    let euler = Options::fixed(Method::EULER, 4);
     let late = |t: f64, y: &Tensor| y.ones_like()? * if t > 0.4 { f64::NAN } else { 1.0 };
     let failure = refused(&Own(late), &[1.0], 1.0, &euler);
     assert_eq!((failure.reason, failure.t, failure.trace.nfe), (Reason::NonFiniteField, 0.5, 3));
@@ -341,7 +349,7 @@ fn a_field_may_make_the_steps() {
 #[test]
 fn an_explosion_ends_in_an_error() {
     let explodes = |_: f64, y: &Tensor| y.sqr();
-    for method in Method::ALL.into_iter().filter(|m| m.is_adaptive()) {
+    for method in Method::ALL.iter().copied().filter(|m| m.is_adaptive()) {
         for policy in Policy::ALL {
             let options = Options { rtol: 1e-6, atol: 1e-9, method, policy, ..Options::default() };
             let failure = refused(&explodes, &[1.0], 2.0, &options);
@@ -350,7 +358,7 @@ fn an_explosion_ends_in_an_error() {
         }
     }
     let grows = |_: f64, y: &Tensor| y * 1e200;
-    let failure = refused(&grows, &[1.0], 4.0, &Options::fixed(Method::Euler, 4));
+    let failure = refused(&grows, &[1.0], 4.0, &Options::fixed(Method::EULER, 4));
     assert!(matches!(failure.reason, Reason::Overflow | Reason::NonFiniteField), "{failure}");
 }
 
@@ -368,7 +376,7 @@ fn the_state_may_have_any_shape_and_type() {
     let start: Vec<f64> = (0..24).map(|i| f64::from(i) * 0.1 - 1.0).collect();
     let field = |t: f64, y: &Tensor| (y.transpose(0, 2)?.tanh()? * 0.5)?.transpose(0, 2)? + t; // strided
     let wide = Tensor::from_vec(start, (2, 3, 4), CPU).unwrap();
-    for method in Method::ALL {
+    for &method in Method::ALL {
         let options = Options { method, rtol: 1e-6, atol: 1e-6, ..Options::default() };
         let exact = solve(&field, &wide, 0.0, 1.0, &options).unwrap();
         assert_eq!(exact.end.dims(), [2, 3, 4]);
@@ -410,9 +418,9 @@ proptest! {
     /// Both policies, and every adaptive method, agree within the tolerance's order.
     #[test]
     fn methods_agree(a in -1.5..1.5f64, b in -1.5..1.5f64, t1 in 0.1..4.0f64) {
-        let fine = Options::adaptive(Method::Dopri5, Policy::Clip, 1e-12);
+        let fine = Options::adaptive(Method::DOPRI5, Policy::Clip, 1e-12);
         let truth = solved(&bent, &[a, b], t1, &fine).end;
-        for method in Method::ALL.into_iter().filter(|m| m.is_adaptive()) {
+        for method in Method::ALL.iter().copied().filter(|m| m.is_adaptive()) {
             for policy in Policy::ALL {
                 let off = distance(&solved(&bent, &[a, b], t1, &Options::adaptive(method, policy, 1e-7)).end, &truth);
                 // no tolerance holds the quartic, and these two have only a rough middle of the step

@@ -87,7 +87,7 @@ fn apart(a: &[f64], b: &[f64]) -> f64 {
 }
 
 fn every() -> impl Iterator<Item = Options> {
-    Method::ALL.into_iter().flat_map(|method| {
+    Method::ALL.iter().copied().flat_map(|method| {
         Policy::ALL.map(|policy| Options { steps: 12, rtol: 1e-4, atol: 1e-5, method, policy, ..Options::default() })
     })
 }
@@ -136,9 +136,9 @@ fn the_adjoint_agrees_as_the_solves_get_better() -> Result<()> {
     let example = Example::new()?;
     let truth = example.gradients(
         Gradient::Checkpointed,
-        &Options { max_attempts: 100_000, ..Options::adaptive(Method::Dopri5, Policy::Clip, 1e-11) },
+        &Options { max_attempts: 100_000, ..Options::adaptive(Method::DOPRI5, Policy::Clip, 1e-11) },
     )?;
-    for method in Method::ALL {
+    for &method in Method::ALL {
         for policy in Policy::ALL {
             let at = |fine: bool| {
                 let best = if method.tableau().order < 3 { 1e-5 } else { 1e-7 };
@@ -150,7 +150,7 @@ fn the_adjoint_agrees_as_the_solves_get_better() -> Result<()> {
             let (coarse, fine) = (at(false)?, at(true)?);
             // first order in 256 steps; of the rough quartics, see tests/ode.rs
             let rough = policy == Policy::Interpolate && method.is_adaptive() && method.tableau().order < 5;
-            let most = if method == Method::Euler || rough { 2e-2 } else { 1e-4 };
+            let most = if method == Method::EULER || rough { 2e-2 } else { 1e-4 };
             assert!(fine < most && fine < coarse, "{method} {policy:?}: {coarse:e}, then {fine:e}");
         }
     }
@@ -166,7 +166,7 @@ fn a_weight_may_be_used_on_both_sides() -> Result<()> {
         let inside = w.as_tensor().clone();
         let field: SharedField = Arc::new(move |_: f64, y: &Tensor| y.matmul(&inside)?.tanh());
         let y0 = random(2, &[3, 4], 1.0).matmul(&w)?;
-        let end = solve_with(way, &field, &[w.as_tensor().clone()], &y0, (0.0, 1.0), &Options::fixed(Method::Rk4, 20));
+        let end = solve_with(way, &field, &[w.as_tensor().clone()], &y0, (0.0, 1.0), &Options::fixed(Method::RK4, 20));
         let grads = (end?.end.matmul(&w)?.sqr()?.sum_all()?).backward()?;
         host::to_f64(grads.get(&w).ok_or(candle_core::Error::Msg("no gradient".into()))?)
     };

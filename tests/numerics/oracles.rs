@@ -346,7 +346,7 @@ fn ode_flow() -> Outcome {
         post: oracle.must("tail_layers")?,
         positions: oracle.must("ctx")?,
         steps: oracle.must("steps")?,
-        method: Method::Euler,
+        method: Method::EULER,
         ..OdeFlowSpec::default()
     };
     let model = OdeFlow::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?;

@@ -223,7 +223,7 @@ fn a_solver_is_chosen_and_takes_steps_or_tolerances() {
     serve(&mut harness);
     harness.step();
     // Its account in the solver's view says that nothing is controlled.
-    let fixed = field::answer(&Asked { method: Method::Euler, ..Asked::default() });
+    let fixed = field::answer(&Asked { method: Method::EULER, ..Asked::default() });
     let mut mirror = silent();
     reply(&mut mirror, 99, fixed);
     let harness = tile(builder(), "flow_solver", mirror, true);

@@ -18,18 +18,18 @@ use crate::{
 
 /// Field, method, and its steps or its tolerance, as the peer reads them.
 const CASES: &[(&str, Method, &str)] = &[
-    ("van_der_pol", Method::Dopri5, "1e-5"),
-    ("van_der_pol", Method::Bosh3, "1e-4"),
-    ("van_der_pol", Method::AdaptiveHeun, "1e-3"),
-    ("van_der_pol", Method::Rk4, "1024"),
-    ("mlp_64x64", Method::Dopri5, "1e-5"),
-    ("mlp_64x64", Method::Bosh3, "1e-4"),
-    ("mlp_64x64", Method::AdaptiveHeun, "1e-3"),
-    ("mlp_64x64", Method::Rk4, "64"),
-    ("mlp_64x64", Method::Euler, "256"),
-    ("mlp_1024x128", Method::Dopri5, "1e-5"),
-    ("mlp_1024x128", Method::Bosh3, "1e-4"),
-    ("mlp_1024x128", Method::Rk4, "16"),
+    ("van_der_pol", Method::DOPRI5, "1e-5"),
+    ("van_der_pol", Method::BOSH3, "1e-4"),
+    ("van_der_pol", Method::ADAPTIVE_HEUN, "1e-3"),
+    ("van_der_pol", Method::RK4, "1024"),
+    ("mlp_64x64", Method::DOPRI5, "1e-5"),
+    ("mlp_64x64", Method::BOSH3, "1e-4"),
+    ("mlp_64x64", Method::ADAPTIVE_HEUN, "1e-3"),
+    ("mlp_64x64", Method::RK4, "64"),
+    ("mlp_64x64", Method::EULER, "256"),
+    ("mlp_1024x128", Method::DOPRI5, "1e-5"),
+    ("mlp_1024x128", Method::BOSH3, "1e-4"),
+    ("mlp_1024x128", Method::RK4, "16"),
 ];
 
 /// One solve.

@@ -32,7 +32,7 @@ impl Default for OdeFlowSpec {
             post: 2,
             positions: 128,
             steps: 4,
-            method: Method::Euler,
+            method: Method::EULER,
             steering: None,
         }
     }

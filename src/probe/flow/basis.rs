@@ -27,7 +27,7 @@ impl Basis {
     pub fn of(input: &FlowInput<'_>, params: &SolveParams) -> Result<Self> {
         let starts = input.rows(&input.start)?;
         let dims = starts.first().map_or(0, Vec::len);
-        let options = Options { keep_states: true, ..Options::fixed(Method::Euler, STEPS) };
+        let options = Options { keep_states: true, ..Options::fixed(Method::EULER, STEPS) };
         let (mut moved, mut followed) = (vec![], vec![starts[input.token].clone()]);
         for u0 in CONTROLS {
             let rhs = input.rhs(params.at_u0(u0))?;

@@ -81,7 +81,7 @@ fn class_shares(prompts: usize, at: impl Fn(f64) -> Result<Vec<f64>>) -> Result<
 }
 
 fn as_trained(model: &dyn LanguageFlow) -> Options {
-    Options::fixed(Method::Euler, model.training_steps())
+    Options::fixed(Method::EULER, model.training_steps())
 }
 
 fn end_at(input: &FlowInput<'_>, params: &SolveParams, model: &dyn LanguageFlow, u0: f64) -> Result<Tensor> {

@@ -32,7 +32,7 @@ pub struct Asked {
 
 impl Default for Asked {
     fn default() -> Self {
-        Self { u: [0.0; 4], alpha: 1.0, method: Method::Dopri5, policy: Policy::Interpolate, tolerance: 1e-3 }
+        Self { u: [0.0; 4], alpha: 1.0, method: Method::DOPRI5, policy: Policy::Interpolate, tolerance: 1e-3 }
     }
 }
 
@@ -274,7 +274,7 @@ pub fn nfe_sweep(done: usize) -> FlowSweepNfe {
         }
     };
     let solvers =
-        [(Method::Bosh3, Policy::Interpolate), (Method::Dopri5, Policy::Clip), (Method::Dopri5, Policy::Interpolate)];
+        [(Method::BOSH3, Policy::Interpolate), (Method::DOPRI5, Policy::Clip), (Method::DOPRI5, Policy::Interpolate)];
     FlowSweepNfe {
         progress: SweepProgress { done, total: u0.len() },
         curvature: (0..u0.len()).map(|i| if i < done { 3.0 + u0[i].abs() } else { f64::NAN }).collect(),

@@ -64,7 +64,7 @@ pub fn shares(
     classes: &[&[u32]],
 ) -> Result<Vec<f64>> {
     let field = model.field(params.at_u0(u0))?;
-    let options = Options::fixed(Method::Euler, model.training_steps());
+    let options = Options::fixed(Method::EULER, model.training_steps());
     let (mut total, mut count) = (vec![0.0; classes.len()], 0usize);
     for group in groups {
         let start = model.embed(&group.tokens)?.detach(); // (B, T, D)

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Solvers of the sweeps, each with both policies.
-const METHODS: [Method; 3] = [Method::Dopri5, Method::Tsit5, Method::AdaptiveHeun];
+const METHODS: [Method; 3] = [Method::DOPRI5, Method::TSIT5, Method::ADAPTIVE_HEUN];
 /// Points of u0 in [-2, 2].
 const CONTROLS: usize = 41;
 /// The finest tolerance is about what f32 can tell.
@@ -56,8 +56,8 @@ pub fn evaluations<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<
         }
         // A flow that runs away has no curvature to speak of, as it has no count.
         let fine = match input.planar_field() {
-            Some(_) => Options { max_attempts: 2000, ..Options::adaptive(Method::Dopri5, Policy::Clip, REFERENCE) },
-            None => Options::fixed(Method::Rk4, along::DEPTHS - 1),
+            Some(_) => Options { max_attempts: 2000, ..Options::adaptive(Method::DOPRI5, Policy::Clip, REFERENCE) },
+            None => Options::fixed(Method::RK4, along::DEPTHS - 1),
         };
         let bend = match super::super::basis::states_at(input, &rhs, &along::depths(), &fine) {
             Ok((_, states, _)) => along::Motion::of(&rhs, &states)?.total_bend(),
@@ -126,8 +126,8 @@ pub fn invariance<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<'
             let rhs = input.rhs(params.at_u0(u0))?;
             let end =
                 |options: &Options| -> Result<Tensor> { Ok(ode::solve(&rhs, &input.start, 0.0, 1.0, options)?.end) };
-            let fine = Options::adaptive(Method::Dopri5, Policy::Interpolate, REFERENCE);
-            percent.push(match (end(&Options::fixed(Method::Euler, STEPS[i])), end(&fine)) {
+            let fine = Options::adaptive(Method::DOPRI5, Policy::Interpolate, REFERENCE);
+            percent.push(match (end(&Options::fixed(Method::EULER, STEPS[i])), end(&fine)) {
                 (Ok(euler), Ok(fine)) => 100.0 * divergence(&euler, &fine)?,
                 _ => f64::NAN, // it ran away
             });

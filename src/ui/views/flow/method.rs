@@ -40,7 +40,7 @@ pub fn solver_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let shown = Method::from_id(&method).map_or(method.as_str(), |m| m.name());
         let mut chosen = None;
         let combo = ComboBox::from_id_salt("method").selected_text(shown).width(108.0).show_ui(ui, |ui| {
-            for each in Method::ALL {
+            for &each in Method::ALL {
                 if ui.selectable_label(each.id() == method, each.name()).clicked() {
                     chosen = Some(each.id());
                 }
@@ -48,8 +48,8 @@ pub fn solver_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         });
         combo.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "solver"));
         combo.response.on_hover_text(
-            "How the flow is solved from \u{3c4} = 0 to 1. The first four take fixed steps; the others choose theirs \
-             by the tolerances.",
+            "How the flow is solved from \u{3c4} = 0 to 1. Adaptive methods, which stand first, choose their steps by \
+             the tolerances; the others take fixed ones.",
         );
         if let Some(id) = chosen {
             set(ui, cx, METHOD.arg, Value::Text(id.to_owned()));

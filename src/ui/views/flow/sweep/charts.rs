@@ -6,6 +6,7 @@ use eframe::egui::Color32;
 
 use super::{super::step_growth_bound::rung, kinds::KINDS};
 use crate::{
+    analysis::runge_kutta::Method,
     telemetry::{
         Payload,
         measurements::{
@@ -220,8 +221,7 @@ fn solver_name(method: &str, policy: impl Display) -> String {
 
 /// A solver has its colour in every sweep, its second policy is dashed.
 fn solver_look(method: &str, policy: StepPolicy, place: usize, theme: &Theme) -> (Color32, Stroke) {
-    const ORDER: [&str; 6] = ["dopri5", "tsit5", "bosh3", "rk4", "adaptive_heun", "euler"];
-    let known = ORDER.iter().position(|m| *m == method);
+    let known = Method::ALL.iter().position(|m| m.id() == method);
     let stroke = if policy == StepPolicy::Clip { Stroke::Dashed } else { Stroke::Solid };
     (theme.variant(known.unwrap_or(place)), stroke)
 }

@@ -1,0 +1,48 @@
+//! What the sizes of a family must offer for the family to stand in the list, and the macro that makes a list of such
+//! sizes the type [`Spec`](super::Spec). It knows no family.
+
+use candle_core::{Device, Result};
+
+use super::Model;
+
+/// The sizes of a family: plain data.
+pub trait FamilySpec {
+    /// Builds the model with weights drawn from `seed`. Errors name the size that does not fit.
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>>;
+
+    /// Sizes of a model that is built and trained within milliseconds: what the tests of all families take.
+    fn tiny() -> Self
+    where
+        Self: Sized;
+
+    /// Whether the files it names, if any, can be read at all: a quick look, without their tensors.
+    fn check_files(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// `Family(its sizes)`, one a line: the enum of them all, and what is the same for each.
+macro_rules! families {
+    ($($family:ident($spec:ty)),+ $(,)?) => {
+        /// A family and its sizes: plain data, enough to build the model.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "family", rename_all = "snake_case")]
+        pub enum Spec {
+            $($family($spec)),+
+        }
+
+        impl Spec {
+            /// One of every family, tiny.
+            pub fn tiny() -> Vec<Self> {
+                vec![$(Self::$family(<$spec>::tiny())),+]
+            }
+
+            fn sizes(&self) -> &dyn FamilySpec {
+                match self {
+                    $(Self::$family(spec) => spec),+
+                }
+            }
+        }
+    };
+}
+pub(super) use families;
