@@ -6,6 +6,7 @@ use std::{collections::HashSet, path::Path, sync::Arc};
 use crate::{
     analysis::graph_file::{FileNode, Format, GraphFile},
     config::Config,
+    files::{FileError, check_memory, open, read_all},
     labs,
     telemetry::{
         Array, Event, Measurement, RunInfo, RunState, Sample, VariantInfo,
@@ -17,6 +18,8 @@ use crate::{
 pub const LAB: &str = "neuron_graph";
 /// Larger files are refused.
 const MOST_BYTES: u64 = 1 << 30;
+/// A graph takes at most so many times the bytes of its file.
+const GROWTH: u64 = 16;
 
 /// Whether a path is a graph's, by its ending.
 pub fn is_graph(path: &Path) -> bool {
@@ -39,12 +42,11 @@ pub fn read(path: &Path) -> Result<GraphFile, String> {
     let format = Format::of(&name).ok_or_else(|| {
         format!("{shown} is no graph that can be read: its name should end in .gexf, .graphml or .csv")
     })?;
-    let wrong = |e: std::io::Error| format!("{shown} cannot be read: {e}");
-    let size = std::fs::metadata(path).map_err(wrong)?.len();
-    if size > MOST_BYTES {
-        return Err(format!("{shown} is too large ({size} bytes; at most {MOST_BYTES})"));
-    }
-    let bytes = std::fs::read(path).map_err(wrong)?;
+    let wrong = |e: FileError| format!("{shown} cannot be read: {e}");
+    let file = open(path).map_err(wrong)?;
+    let length = file.metadata().map_err(|e| wrong(e.into()))?.len();
+    check_memory(length.saturating_mul(GROWTH)).map_err(|e| wrong(e.into()))?;
+    let bytes = read_all(file, MOST_BYTES).map_err(wrong)?;
     let text = String::from_utf8(bytes)
         .map_err(|e| format!("{shown} is not UTF-8 (byte {}); save it as UTF-8", e.utf8_error().valid_up_to()))?;
     format.read(&text).map_err(|e| format!("{shown}, {e}"))

@@ -8,10 +8,11 @@ use std::{
 
 use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 
-use super::{graph_events, lab_config::recorded};
+use super::{graph_events, lab_config::recorded, settings::MOST_CONFIG};
 use crate::{
     analysis::graph_file::Format,
     config::Config,
+    files::read_text,
     labs,
     nn::device,
     store::{self, Reader, Writer, checkpoint},
@@ -19,9 +20,6 @@ use crate::{
     trainer::{self, Options},
     ui::host::{Delivery, DialogKind, Host, PastRun, Wake},
 };
-
-/// Larger config files are not configs.
-const MOST_CONFIG_BYTES: u64 = 1 << 20;
 
 /// The host of the window on a desktop computer.
 pub struct DesktopHost {
@@ -151,12 +149,8 @@ impl Host for DesktopHost {
 }
 
 fn read_config(path: &Path) -> Result<Delivery, String> {
-    let wrong = |e: std::io::Error| format!("{} cannot be read: {e}", path.display());
-    let size = std::fs::metadata(path).map_err(wrong)?.len();
-    if size > MOST_CONFIG_BYTES {
-        return Err(format!("{} is too large for a config ({size} bytes)", path.display()));
-    }
-    Ok(Delivery::Text { path: path.to_owned(), content: std::fs::read_to_string(path).map_err(wrong)? })
+    let content = read_text(path, MOST_CONFIG).map_err(|e| format!("{} cannot be read: {e}", path.display()))?;
+    Ok(Delivery::Text { path: path.to_owned(), content })
 }
 
 /// Tells the recorded past, then stands the models up again from the last checkpoint, so that they

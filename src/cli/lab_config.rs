@@ -3,12 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{
-    failure::Failure,
-    settings::{self, Named},
-};
+use super::{failure::Failure, settings};
 use crate::{
     config::Config,
+    files::{FileError, read_text_inside},
     labs::{self, Lab},
 };
 
@@ -27,12 +25,10 @@ pub fn with_text(path: PathBuf) -> Result<(&'static Lab, Config), Failure> {
 
 /// The lab and settings of a run folder.
 pub fn recorded(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
-    let settings = folder.join("config.toml");
-    if !settings.is_file() {
-        return Err(Failure::usage(format!("`{}` is not a run folder: it has no config.toml", folder.display())));
+    const CONFIG: &str = "config.toml";
+    let text = read_text_inside(folder, CONFIG, settings::MOST_CONFIG);
+    if text.as_ref().is_err_and(FileError::is_missing) {
+        return Err(Failure::usage(format!("`{}` is not a run folder: it has no {CONFIG}", folder.display())));
     }
-    match settings::resolve(&settings.to_string_lossy())? {
-        Named::Config(lab, config) => Ok((lab, config)),
-        _ => Err(Failure::usage(format!("`{}` does not hold the settings of a run", settings.display()))),
-    }
+    Ok(settings::config_of(&folder.join(CONFIG), text)?)
 }

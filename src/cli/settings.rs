@@ -1,15 +1,16 @@
 //! From a name on the command line and `--set` to a resolved config.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use super::{Settings, failure::Failure};
 use crate::{
     config::{Config, ConfigError, FileKind},
+    files::{self, FileError},
     labs::{self, LABS, Lab, RunSettings, TrainSettings},
 };
+
+/// Bytes of a config file; a longer one is none.
+pub const MOST_CONFIG: u64 = 1 << 20;
 
 /// What a name on the command line means.
 pub enum Named {
@@ -31,7 +32,7 @@ pub enum SettingsError {
     )]
     UnknownName { name: String, labs: Vec<&'static str> },
     #[error("the config file {} cannot be read: {source}", .path.display())]
-    Unreadable { path: PathBuf, source: io::Error },
+    Unreadable { path: PathBuf, source: FileError },
     #[error("{}: {source}", .path.display())]
     File { path: PathBuf, source: ConfigError },
     #[error("`--set {0}` has no `=`; write --set key=value")]
@@ -89,10 +90,15 @@ fn with_checkpoint(path: &Path) -> Result<Named, SettingsError> {
 }
 
 fn config_file(path: &Path) -> Result<Named, SettingsError> {
-    let text =
-        std::fs::read_to_string(path).map_err(|source| SettingsError::Unreadable { path: path.to_owned(), source })?;
+    let (lab, config) = config_of(path, files::read_text(path, MOST_CONFIG))?;
+    Ok(Named::Config(lab, config))
+}
+
+/// The lab and settings that the text of the file at `path` holds.
+pub fn config_of(path: &Path, text: Result<String, FileError>) -> Result<(&'static Lab, Config), SettingsError> {
+    let text = text.map_err(|source| SettingsError::Unreadable { path: path.to_owned(), source })?;
     let lab = Config::lab_of(&text).and_then(|id| labs::known(LABS, &id));
-    let read = lab.and_then(|lab| Ok(Named::Config(lab, Config::from_toml(&text, lab.id, &(lab.knobs)())?)));
+    let read = lab.and_then(|lab| Ok((lab, Config::from_toml(&text, lab.id, &(lab.knobs)())?)));
     read.map_err(|source| SettingsError::File { path: path.to_owned(), source })
 }
 

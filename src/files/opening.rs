@@ -45,6 +45,11 @@ impl FileError {
         }
     }
 
+    /// Whether there is something that is no ordinary file of its folder.
+    pub fn is_other_than_a_file(&self) -> bool {
+        !matches!(self, Self::TooLong { .. } | Self::NotUtf8 { .. } | Self::Memory(_) | Self::Io(_))
+    }
+
     pub fn is_missing(&self) -> bool {
         self.kind() == Some(io::ErrorKind::NotFound)
     }

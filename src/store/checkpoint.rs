@@ -19,7 +19,11 @@ use super::{
     files,
     tensors::{self, FileRecord, Named},
 };
-use crate::{config::Value, telemetry::number};
+use crate::{
+    config::Value,
+    files::{FileError, check_memory, folder_inside, read_inside},
+    telemetry::number,
+};
 
 /// How many checkpoints a run keeps.
 pub const KEPT: usize = 3;
@@ -27,6 +31,8 @@ pub const KEPT: usize = 3;
 const FOLDER: &str = "checkpoints";
 const STATE: &str = "state.json";
 const FORMAT: u32 = 1;
+/// Longer ones are not ours: a line or two a tensor.
+const MOST_STATE: u64 = 32 << 20;
 
 /// Where a variant's stream of batches stands; all there is to its generator's state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -152,6 +158,10 @@ pub fn all(run: &Path) -> Vec<PathBuf> {
 /// an error if it has some and none can be read.
 pub fn load(run: &Path, device: &Device) -> Result<Option<Loaded>, StoreError> {
     let mut notices = vec![];
+    match folder_inside(run, FOLDER) {
+        Err(e) if !e.is_missing() => return Err(e).at("read", &run.join(FOLDER)),
+        _ => {}
+    }
     for path in all(run).into_iter().rev() {
         match load_at(&path, device) {
             Ok(checkpoint) => return Ok(Some(Loaded { checkpoint, path, notices })),
@@ -171,7 +181,13 @@ pub fn load(run: &Path, device: &Device) -> Result<Option<Loaded>, StoreError> {
 
 /// One checkpoint by its folder.
 pub fn load_at(path: &Path, device: &Device) -> Result<Checkpoint, StoreError> {
+    if fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_symlink()) {
+        return Err(FileError::Link).at("read", path);
+    }
     let state = read_state(path)?;
+    let files = state.variants.iter().flat_map(|v| [&v.weights, &v.moments]);
+    let bytes = files.map(|f| tensors::length(path, f)).sum::<Result<u64, _>>()?;
+    check_memory(bytes.saturating_mul(2)).map_err(FileError::from).at("read", path)?;
     let mut variants = vec![];
     for v in &state.variants {
         variants.push(Variant {
@@ -210,7 +226,7 @@ pub(super) fn put_aside_after(run: &Path, step: Option<u64>) -> Result<(), Store
 
 fn read_state(path: &Path) -> Result<StateFile, StoreError> {
     let file = path.join(STATE);
-    let text = fs::read(&file).at("read", &file)?;
+    let text = read_inside(path, STATE, MOST_STATE).at("read", &file)?;
     let state: StateFile = serde_json::from_slice(&text)
         .map_err(|e| StoreError::because(format!("`{}` is damaged or of another version ({e})", file.display()), e))?;
     if state.format > FORMAT {

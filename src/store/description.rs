@@ -1,19 +1,19 @@
 //! What a run folder is about, from `run.json`, or as far as `config.toml` and the logs can tell.
 
 use std::{
-    fs::{self, File},
-    io::{self, BufRead, BufReader, Read},
+    io::{BufRead, BufReader, Read},
     path::Path,
 };
 
 use super::{
     RunRecord, StoreError,
     error::At,
-    files::{CONFIG, METRICS, RUN},
+    files::{CONFIG, METRICS, MOST_CONFIG, MOST_RUN, RUN},
     record::{FORMAT, MetricsIn, VariantRef},
 };
 use crate::{
     config::Config,
+    files::{FileError, open_inside, read_inside, read_text_inside},
     telemetry::{RunInfo, VariantInfo},
 };
 
@@ -56,7 +56,7 @@ pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
     if !folder.is_dir() {
         return Err(StoreError::new(format!("`{}` is not a folder: give the folder of a run", folder.display())));
     }
-    let lost = match fs::read(folder.join(RUN)) {
+    let lost = match read_inside(folder, RUN, MOST_RUN) {
         Ok(text) => match serde_json::from_slice::<RunRecord>(&text) {
             Ok(run) if run.format > FORMAT => {
                 return Err(StoreError::new(format!(
@@ -69,17 +69,19 @@ pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
             Ok(run) => return Ok(run.into()),
             Err(e) => format!("{RUN} is damaged ({e})"),
         },
-        Err(e) if e.kind() == io::ErrorKind::NotFound => format!("{RUN} is missing"),
+        Err(e) if e.is_other_than_a_file() => return Err(e).at("read", &folder.join(RUN)),
+        Err(e) if e.is_missing() => format!("{RUN} is missing"),
         Err(e) => format!("{RUN} cannot be read ({e})"),
     };
     let path = folder.join(CONFIG);
-    if !path.exists() {
+    let text = read_text_inside(folder, CONFIG, MOST_CONFIG);
+    if text.as_ref().is_err_and(FileError::is_missing) {
         return Err(StoreError::new(format!(
             "`{}` is not a run folder: {lost}, and there is no {CONFIG} either",
             folder.display()
         )));
     }
-    let text = fs::read_to_string(&path).at("read", &path)?;
+    let text = text.at("read", &path)?;
     let config = config_without_schema(&text)
         .map_err(|e| StoreError::new(format!("{lost}, and `{}` cannot be read either: {e}", path.display())))?;
     let info = rebuilt(folder, config);
@@ -89,7 +91,7 @@ pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
 
 fn rebuilt(folder: &Path, config: Config) -> RunInfo {
     let total_steps = config.iter().find(|(key, _)| *key == "train.steps").and_then(|(_, v)| v.as_f64());
-    let variants = variant_ids(&folder.join(METRICS))
+    let variants = variant_ids(folder)
         .into_iter()
         .map(|id| VariantInfo { label: id.clone(), group: id.clone(), id, seed: config.seed, params: 0 })
         .collect();
@@ -108,11 +110,11 @@ fn rebuilt(folder: &Path, config: Config) -> RunInfo {
 }
 
 /// In the order of the first steps, which is the order of the variants.
-fn variant_ids(metrics: &Path) -> Vec<String> {
+fn variant_ids(folder: &Path) -> Vec<String> {
     const LINES: usize = 1000;
     let mut ids: Vec<String> = vec![];
-    let Ok(file) = File::open(metrics) else { return ids };
-    let lines = BufReader::new(file.take(16 << 20)).split(b'\n').map_while(Result::ok).take(LINES);
+    let Ok(file) = open_inside(folder, METRICS) else { return ids };
+    let lines = BufReader::new(file.take(4 << 20)).split(b'\n').map_while(Result::ok).take(LINES);
     for line in lines {
         if let Ok(MetricsIn { variant: VariantRef::Id(id), .. }) = serde_json::from_slice(&line)
             && !ids.contains(&id)

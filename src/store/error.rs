@@ -2,6 +2,8 @@
 
 use std::{error::Error, io, path::Path, sync::Arc};
 
+use crate::files::FileError;
+
 /// A sentence for the user, and the error of the system or library behind it.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{words}")]
@@ -47,6 +49,15 @@ impl From<StoreError> for String {
 /// Names the file in an error of the file system.
 pub(super) trait At<T> {
     fn at(self, doing: &str, path: &Path) -> Result<T, StoreError>;
+}
+
+impl<T> At<T> for Result<T, FileError> {
+    fn at(self, doing: &str, path: &Path) -> Result<T, StoreError> {
+        self.map_err(|e| match e {
+            FileError::Io(e) => StoreError::io(doing, path, e),
+            other => StoreError::because(format!("cannot {doing} `{}`: {other}", path.display()), other),
+        })
+    }
 }
 
 impl<T> At<T> for io::Result<T> {

@@ -15,6 +15,11 @@ pub(super) const EVENTS: &str = "events.jsonl";
 pub(super) const CONFIG: &str = "config.toml";
 pub(super) const RUN: &str = "run.json";
 
+/// Longer ones are not ours: a run's settings are some kilobytes.
+pub(super) const MOST_CONFIG: u64 = 1 << 20;
+/// As [`MOST_CONFIG`]: a kilobyte a variant, and one each time the run was taken up again.
+pub(super) const MOST_RUN: u64 = 4 << 20;
+
 /// Writes and forces to the disk.
 pub(super) fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let mut file = File::create(path).at("write", path)?;

@@ -2,7 +2,7 @@
 //! whole.
 
 use std::{
-    fs::{self, File},
+    fs,
     io::{Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
@@ -14,6 +14,7 @@ use super::{
     files::{CONFIG, METRICS, RUN},
     record::MetricsIn,
 };
+use crate::files::open_inside;
 
 /// A run folder in a list.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,7 +58,7 @@ pub fn summary(folder: &Path) -> Result<RunSummary, StoreError> {
         lab: info.lab,
         preset: info.config.preset,
         seed: info.config.seed,
-        steps: last_step(&folder.join(METRICS)).unwrap_or(0),
+        steps: last_step(folder).unwrap_or(0),
         total_steps: info.total_steps,
         when: local_text(began),
         began: began.as_second(),
@@ -77,9 +78,9 @@ fn local_text(t: jiff::Timestamp) -> String {
 }
 
 /// From the last lines of the metrics; the last one may be cut off.
-fn last_step(metrics: &Path) -> Option<u64> {
+fn last_step(folder: &Path) -> Option<u64> {
     const TAIL: u64 = 64 * 1024;
-    let mut file = File::open(metrics).ok()?;
+    let mut file = open_inside(folder, METRICS).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL))).ok()?;
     let mut tail = vec![];

@@ -17,10 +17,21 @@ use super::{
     files::{EVENTS, METRICS, RUN, SAMPLES},
     record::{self, MetricsIn, SampleIn, VariantRef},
 };
-use crate::telemetry::{Channel, Event, Level, Payload, RunInfo, RunState, Sample, StepStats};
+use crate::{
+    files::{check_memory, memory::size, open_inside, reading_budget},
+    telemetry::{Channel, Event, Level, Payload, RunInfo, RunState, Sample, StepStats},
+};
 
-/// A longer line than this is not one of ours, and is passed over without being held in memory.
-const LONGEST_LINE: u64 = 512 << 20;
+/// A longer line of steps or events than this is not one of ours, and is passed over without being held in memory.
+const LONGEST_LINE: u64 = 4 << 20;
+/// As [`LONGEST_LINE`], of a measurement, which may hold many thousand numbers.
+const LONGEST_SAMPLE: u64 = 512 << 20;
+/// What is made of a measurement's line takes at most so many times its bytes.
+const SAMPLE_GROWTH: u64 = 16;
+/// As [`SAMPLE_GROWTH`], of a channel that this version does not know and keeps as it was read.
+const UNKNOWN_GROWTH: u64 = 128;
+/// No run has more channels.
+const MOST_CHANNELS: usize = 1 << 14;
 /// Bad lines of one file that are told of one by one.
 const TOLD: u64 = 5;
 
@@ -163,8 +174,11 @@ impl Names {
         }
     }
 
-    fn channel(&mut self, name: String) -> Channel {
-        self.channels.entry(name).or_insert_with_key(|n| Channel::new(n)).clone()
+    fn channel(&mut self, name: String) -> Result<Channel, String> {
+        if self.channels.len() >= MOST_CHANNELS && !self.channels.contains_key(&name) {
+            return Err(format!("the run has more than {MOST_CHANNELS} channels, which is no run's"));
+        }
+        Ok(self.channels.entry(name).or_insert_with_key(|n| Channel::new(n)).clone())
     }
 }
 
@@ -173,15 +187,18 @@ type Parsed = Result<Option<(u64, Event)>, String>;
 fn parse_metrics(line: &[u8], names: &mut Names) -> Parsed {
     let m: MetricsIn = serde_json::from_slice(line).map_err(|e| e.to_string())?;
     let variant = names.variant(m.variant)?;
-    let scalars = m.scalars.into_iter().map(|(name, v)| (names.channel(name), v)).collect();
+    let scalars = m.scalars.into_iter().map(|(name, v)| Ok((names.channel(name)?, v)));
+    let scalars = scalars.collect::<Result<_, String>>()?;
     Ok(Some((m.step, Event::Step(StepStats { step: m.step, variant, scalars, wall_secs: m.wall_secs }))))
 }
 
 fn parse_sample(line: &[u8], names: &mut Names) -> Parsed {
     let s: SampleIn = serde_json::from_slice(line).map_err(|e| e.to_string())?;
     let variant = names.variant(s.variant)?;
-    let channel = names.channel(s.channel);
-    let payload = Payload::decode(channel.as_str(), s.payload).map_err(|e| format!("channel `{channel}`: {e}"))?;
+    let channel = names.channel(s.channel)?;
+    let growth = if Payload::is_known(channel.as_str()) { SAMPLE_GROWTH } else { UNKNOWN_GROWTH };
+    check_memory(growth * line.len() as u64).map_err(|e| format!("channel `{channel}`: {e}"))?;
+    let payload = Payload::decode_line(channel.as_str(), line).map_err(|e| format!("channel `{channel}`: {e}"))?;
     let payload = Arc::new(payload);
     let sample =
         Sample { step: s.step, variant, channel, about: s.about, tokens: s.tokens, request: s.request, payload };
@@ -208,10 +225,7 @@ struct Feed {
 
 impl Feed {
     fn new(folder: &Path, name: &'static str, holds: &str, parse: fn(&[u8], &mut Names) -> Parsed) -> Self {
-        let path = folder.join(name);
-        let (file, missing) = match File::open(&path)
-            .and_then(|f| if path.is_dir() { Err(io::ErrorKind::IsADirectory.into()) } else { Ok(f) })
-        {
+        let (file, missing) = match open_inside(folder, name) {
             Ok(f) => (Some(BufReader::with_capacity(1 << 16, f)), None),
             Err(e) => (None, Some(format!("{name} cannot be opened ({e}): the run is shown without {holds}"))),
         };
@@ -234,7 +248,13 @@ impl Feed {
                     }
                 }
                 Ok(Line::Whole { ended }) => self.take_line(ended, names, notices),
-                Ok(Line::TooLong) => self.skip("it is longer than any line of a run", notices),
+                Ok(Line::TooLong) => {
+                    let limit = size(self.longest());
+                    self.skip(
+                        &format!("it is longer than {limit}, the most that is read of a line of this file"),
+                        notices,
+                    );
+                }
                 Err(e) => {
                     notices.push_back(warning(format!(
                         "{} cannot be read beyond line {}: {e}",
@@ -267,17 +287,26 @@ impl Feed {
         }
     }
 
+    /// Bytes of a line that are held in memory; fewer where there is little of it.
+    fn longest(&self) -> u64 {
+        match self.name {
+            SAMPLES => LONGEST_SAMPLE.min(reading_budget() / SAMPLE_GROWTH).max(LONGEST_LINE),
+            _ => LONGEST_LINE,
+        }
+    }
+
     fn next_line(&mut self) -> io::Result<Line> {
         self.line.clear();
         self.line.shrink_to(1 << 20);
+        let longest = self.longest();
         let Some(file) = &mut self.file else { return Ok(Line::End) };
-        let n = file.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut self.line)?;
+        let n = file.by_ref().take(longest).read_until(b'\n', &mut self.line)?;
         if n == 0 {
             return Ok(Line::End);
         }
         self.line_number += 1;
         let ended = self.line.last() == Some(&b'\n');
-        if !ended && n as u64 == LONGEST_LINE {
+        if !ended && n as u64 == longest {
             skip_line(file)?;
             return Ok(Line::TooLong);
         }

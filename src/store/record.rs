@@ -159,6 +159,7 @@ pub(super) struct SampleOut<'a> {
     pub payload: &'a Payload,
 }
 
+/// As [`SampleOut`], without the payload, which is read once the channel is known.
 #[derive(Deserialize)]
 pub(super) struct SampleIn {
     pub step: u64,
@@ -170,7 +171,6 @@ pub(super) struct SampleIn {
     pub tokens: Vec<String>,
     #[serde(default)]
     pub request: Option<u64>,
-    pub payload: serde_json::Value,
 }
 
 /// A line of events.jsonl: the newest step and the time when it was told, then the event.

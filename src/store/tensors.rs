@@ -1,6 +1,10 @@
 //! Named tensors in a safetensors file, with errors that name the file and the tensor.
 
-use std::{collections::HashMap, path::Path};
+use std::{
+    collections::{HashMap, HashSet},
+    fs::File,
+    path::Path,
+};
 
 use candle_core::{Device, Tensor, safetensors::Load};
 use safetensors::SafeTensors;
@@ -10,9 +14,12 @@ use super::{
     error::{At, StoreError},
     files,
 };
-use crate::nn::{
-    host,
-    weights::{Header, HeaderError},
+use crate::{
+    files::{FileError, check_memory, open, open_inside, read_all},
+    nn::{
+        host,
+        weights::{Header, HeaderError},
+    },
 };
 
 /// Tensors by name, in order.
@@ -74,19 +81,31 @@ pub fn write_with(
 
 /// All tensors of a file, by name.
 pub fn read(path: &Path, device: &Device) -> Result<Named, StoreError> {
-    let bytes = std::fs::read(path).at("read", path)?;
+    let bytes = open(path).and_then(read_tensors).at("read", path)?;
     let file = parse(path, &bytes)?;
     let mut names = file.names();
     names.sort_unstable();
     names.into_iter().map(|name| Ok((name.to_owned(), load(path, &file, name, device)?))).collect()
 }
 
+/// Bytes of the file that `record` tells of.
+pub fn length(folder: &Path, record: &FileRecord) -> Result<u64, StoreError> {
+    let path = folder.join(&record.file);
+    let file = open_inside(folder, &record.file).at("read", &path)?;
+    Ok(file.metadata().at("read", &path)?.len())
+}
+
 /// The tensors that `record` tells of, in its order, if the file still holds exactly those.
 pub fn read_checked(folder: &Path, record: &FileRecord, device: &Device) -> Result<Named, StoreError> {
     let path = folder.join(&record.file);
-    let bytes = std::fs::read(&path).at("read", &path)?;
+    let bytes = open_inside(folder, &record.file).and_then(read_tensors).at("read", &path)?;
     let file = parse(&path, &bytes)?;
+    let mut seen = HashSet::new();
     for t in &record.tensors {
+        if !seen.insert(&t.name) {
+            let words = format!("`{}`: the checkpoint lists its tensor `{}` twice", path.display(), t.name);
+            return Err(StoreError::new(words));
+        }
         let Ok(found) = file.tensor(&t.name) else {
             return Err(StoreError::new(format!("`{}` lacks the tensor `{}` {:?}", path.display(), t.name, t.shape)));
         };
@@ -109,8 +128,16 @@ pub fn read_checked(folder: &Path, record: &FileRecord, device: &Device) -> Resu
     record.tensors.iter().map(|t| Ok((t.name.clone(), load(&path, &file, &t.name, device)?))).collect()
 }
 
+/// The bytes of a file, if they and the tensors made of them find room.
+fn read_tensors(file: File) -> Result<Vec<u8>, FileError> {
+    check_memory(file.metadata()?.len().saturating_mul(2))?;
+    read_all(file, u64::MAX)
+}
+
 fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<SafeTensors<'a>, StoreError> {
-    SafeTensors::deserialize(bytes).map_err(|e| {
+    // Its header is read by rules of our own first: the crate sets no bounds to it.
+    let header = Header::read(bytes, bytes.len() as u64).map_err(|e| e.to_string());
+    header.and_then(|_| SafeTensors::deserialize(bytes).map_err(|e| e.to_string())).map_err(|e| {
         let why = cut_off(bytes).unwrap_or_else(|| format!("it is not a safetensors file ({e})"));
         StoreError::new(format!("cannot read `{}`: {why}", path.display()))
     })

@@ -1,0 +1,154 @@
+//! A run folder of somebody else is data: no link in it is followed, nothing but ordinary files is opened, and
+//! what lies outside it is neither read nor written, whatever command is given the folder. The real binary.
+
+#![cfg(unix)]
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
+
+use tempfile::TempDir;
+
+const CHECKPOINT: &str = "checkpoints/step-00000003";
+
+/// Runs the command, which must end by itself soon: a pipe that it opens would hold it for ever.
+fn orrery(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+    let mut process = command.spawn().unwrap();
+    let end = Instant::now() + Duration::from_secs(60);
+    while process.try_wait().unwrap().is_none() {
+        if Instant::now() > end {
+            process.kill().unwrap();
+            panic!("{args:?} did not end");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    process.wait_with_output().unwrap()
+}
+
+/// A finished run of three steps, made once.
+fn run() -> &'static Path {
+    static MADE: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
+    let (_, folder) = MADE.get_or_init(|| {
+        let out = tempfile::tempdir().unwrap();
+        let mut args = vec!["run", "fast_slow", "--steps", "3", "--no-figures", "--out", out.path().to_str().unwrap()];
+        for set in ["model.d_model=16", "model.heads=2", "train.batch=2", "train.window=16", "run.device=cpu"] {
+            args.extend(["--set", set]);
+        }
+        let done = orrery(&args);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let folder = fs::read_dir(out.path()).unwrap().next().unwrap().unwrap().path();
+        (out, folder)
+    });
+    folder
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() { copy(&entry.path(), &to) } else { drop(fs::copy(entry.path(), to)) }
+    }
+}
+
+/// Puts a link in the place of a file or folder, to a copy of it that lies elsewhere.
+fn put_link(place: &Path, elsewhere: &Path) {
+    fs::rename(place, elsewhere).unwrap();
+    symlink(elsewhere, place).unwrap();
+}
+
+fn put_pipe(place: &Path) {
+    fs::remove_file(place).ok();
+    let fifo = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, place, fifo, 0o600.into(), 0).unwrap();
+}
+
+fn weights(run: &Path) -> String {
+    let mut names = fs::read_dir(run.join(CHECKPOINT)).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    format!("{CHECKPOINT}/{}", names.find(|n| n.ends_with(".safetensors")).unwrap())
+}
+
+/// All that lies in a folder, by path, with its bytes.
+fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut all = vec![];
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        if entry.file_type().unwrap().is_dir() {
+            all.extend(contents(&entry.path()));
+        } else {
+            all.push((entry.path(), fs::read(entry.path()).unwrap()));
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn links_and_pipes_in_a_run_folder_are_refused() {
+    let state = format!("{CHECKPOINT}/state.json");
+    let weights = weights(run());
+    for name in ["config.toml", "run.json", "checkpoints", CHECKPOINT, &state, &weights] {
+        for trap in ["link", "pipe"] {
+            let folder = tempfile::tempdir().unwrap();
+            let (mine, elsewhere) = (folder.path().join("run"), folder.path().join("elsewhere"));
+            copy(run(), &mine);
+            fs::create_dir(&elsewhere).unwrap();
+            match trap {
+                "link" => put_link(&mine.join(name), &elsewhere.join("target")),
+                _ if mine.join(name).is_dir() => continue,
+                _ => put_pipe(&mine.join(name)),
+            }
+            let before = contents(&elsewhere);
+            let done = orrery(&["resume", mine.to_str().unwrap(), "--steps", "5", "--no-figures"]);
+            let said = String::from_utf8_lossy(&done.stderr).into_owned();
+            assert_eq!(done.status.code(), Some(2), "{name}, a {trap}: {said}");
+            let file = Path::new(name).file_name().unwrap().to_str().unwrap();
+            assert!(said.contains(&format!("it is a {trap}")) && said.contains(file), "{name}, a {trap}: {said}");
+            assert_eq!(contents(&elsewhere), before, "{name}, a {trap}");
+        }
+    }
+}
+
+#[test]
+fn reading_a_run_follows_no_link_and_waits_for_no_pipe() {
+    for (name, code) in [("run.json", 2), ("metrics.jsonl", 0), ("samples.jsonl", 0), ("events.jsonl", 0)] {
+        for trap in ["link", "pipe"] {
+            let folder = tempfile::tempdir().unwrap();
+            let mine = folder.path().join("run");
+            copy(run(), &mine);
+            match trap {
+                "link" => put_link(&mine.join(name), &folder.path().join("target")),
+                _ => put_pipe(&mine.join(name)),
+            }
+            let csv = folder.path().join("out.csv");
+            let done = orrery(&["export", mine.to_str().unwrap(), "--csv", csv.to_str().unwrap()]);
+            let said = String::from_utf8_lossy(&done.stderr).into_owned();
+            assert_eq!(done.status.code(), Some(code), "{name}, a {trap}: {said}");
+            if name == "metrics.jsonl" {
+                assert_eq!(fs::read_to_string(&csv).unwrap().lines().count(), 1, "{trap}: only the header");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_names_no_file_outside_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let mine = folder.path().join("run");
+    copy(run(), &mine);
+    let weights = weights(&mine);
+    fs::rename(mine.join(&weights), folder.path().join("secret.safetensors")).unwrap();
+    let state = mine.join(CHECKPOINT).join("state.json");
+    let name = Path::new(&weights).file_name().unwrap().to_str().unwrap();
+    let text = fs::read_to_string(&state).unwrap().replace(name, "../../../secret.safetensors");
+    fs::write(&state, text).unwrap();
+    let done = orrery(&["resume", mine.to_str().unwrap(), "--steps", "5", "--no-figures"]);
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(2), "{said}");
+}
