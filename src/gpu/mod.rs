@@ -46,6 +46,11 @@ pub fn install(ctx: &Context, state: &RenderState) {
             && limits.max_compute_workgroups_per_dimension > 0,
         software: state.adapter.get_info().device_type == wgpu::DeviceType::Cpu,
     };
+    install_target(ctx, target);
+}
+
+/// As [`install`], for a context whose shapes another one draws or nobody does: a test that only counts them.
+pub fn install_target(ctx: &Context, target: Target) {
     ctx.data_mut(|d| d.insert_temp(target_id(), target));
 }
 

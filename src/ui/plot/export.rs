@@ -124,20 +124,18 @@ impl Chart<'_> {
             plot.height()
         );
         for area in &layout.areas {
-            for run in area.columns.split(|c| !c.iter().all(|v| v.is_finite())).filter(|r| r.len() > 1) {
-                let low = run.iter().map(|c| layout.at(c[0], c[1]));
-                let high = run.iter().rev().map(|c| layout.at(c[0], c[2]));
-                let points: Vec<String> = low.chain(high).map(|p| format!("{:.1},{:.1}", p.x, p.y)).collect();
-                let _ = writeln!(
-                    svg.out,
-                    "<polygon points=\"{}\" fill=\"{}\" fill-opacity=\"0.18\"/>",
-                    points.join(" "),
-                    hex(area.colour)
-                );
-            }
+            let low = area.columns.iter().map(|c| layout.at_shares([c[0], c[1]]));
+            let high = area.columns.iter().rev().map(|c| layout.at_shares([c[0], c[2]]));
+            let points: Vec<String> = low.chain(high).map(|p| format!("{:.1},{:.1}", p.x, p.y)).collect();
+            let _ = writeln!(
+                svg.out,
+                "<polygon points=\"{}\" fill=\"{}\" fill-opacity=\"0.18\"/>",
+                points.join(" "),
+                hex(area.colour)
+            );
         }
         for trace in &layout.traces {
-            let points: Vec<Pos2> = trace.points.iter().map(|p| layout.at(p[0], p[1])).collect();
+            let points: Vec<Pos2> = trace.points.iter().map(|p| layout.at_shares(*p)).collect();
             if let Some(mark) = trace.mark {
                 for p in &points {
                     svg.mark(*p, mark, trace.colour);

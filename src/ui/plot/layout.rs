@@ -5,6 +5,7 @@ use eframe::egui::{Color32, Pos2, Rect, pos2};
 
 use super::{
     Chart, ChartState, Curve, Data, LEAST, Mark, Scale, Stroke,
+    clip::{self, Window},
     range::{x_ends, y_ends},
 };
 
@@ -18,9 +19,10 @@ pub const SWATCH: f32 = 14.0;
 /// Width of a text in points; true for the monospace face.
 pub type Measure<'m> = &'m dyn Fn(&str, bool) -> f32;
 
-/// A thinned line, in places of the axes.
+/// A thinned line, cut to what is in sight.
 #[derive(Debug, Clone)]
 pub struct Trace {
+    /// Shares of the plot's width and height, from its lower left corner.
     pub points: Vec<[f64; 2]>,
     pub colour: Color32,
     /// 0 to 1.
@@ -33,7 +35,7 @@ pub struct Trace {
     pub mark: Option<Mark>,
 }
 
-/// An area between two thinned lines: (x, low, high) in places.
+/// An area between two thinned lines, cut to what is in sight: (x, low, high) as shares of the plot.
 #[derive(Debug, Clone)]
 pub struct Area {
     pub columns: Vec<[f64; 3]>,
@@ -102,30 +104,44 @@ impl Layout {
         layout
     }
 
-    /// Position in points of a place.
+    /// Position in points of a place; NaN where it is NaN.
     pub fn at(&self, x: f64, y: f64) -> Pos2 {
         pos2(self.x_at(x), self.y_at(y))
     }
 
+    /// Position in points of shares of the plot.
+    pub fn at_shares(&self, [x, y]: [f64; 2]) -> Pos2 {
+        pos2(self.plot.left() + x as f32 * self.plot.width(), self.plot.bottom() - y as f32 * self.plot.height())
+    }
+
     pub fn x_at(&self, x: f64) -> f32 {
-        let share = (x - self.x[0]) / (self.x[1] - self.x[0]);
+        let share = share_of(x, self.x).clamp(-FAR, FAR);
         self.plot.left() + share as f32 * self.plot.width()
     }
 
     pub fn y_at(&self, y: f64) -> f32 {
-        let share = (y - self.y[0]) / (self.y[1] - self.y[0]);
+        let share = share_of(y, self.y).clamp(-FAR, FAR);
         self.plot.bottom() - share as f32 * self.plot.height()
     }
 
     /// The value under a position in points.
     pub fn x_value(&self, x: f32) -> f64 {
-        let share = ((x - self.plot.left()) / self.plot.width()) as f64;
-        self.x_scale.value(self.x[0] + share * (self.x[1] - self.x[0]))
+        self.x_scale.value(place_of(((x - self.plot.left()) / self.plot.width()) as f64, self.x))
     }
 
     pub fn y_value(&self, y: f32) -> f64 {
-        let share = ((self.plot.bottom() - y) / self.plot.height()) as f64;
-        self.y_scale.value(self.y[0] + share * (self.y[1] - self.y[0]))
+        self.y_scale.value(place_of(((self.plot.bottom() - y) / self.plot.height()) as f64, self.y))
+    }
+
+    /// What is drawn, in shares of the plot.
+    fn window(&self) -> Window {
+        let beyond = |length: f32| f64::from(BEYOND / length.max(1.0));
+        let (x, y) = (beyond(self.plot.width()), beyond(self.plot.height()));
+        Window { x: [-x, 1.0 + x], y: [-y, 1.0 + y] }
+    }
+
+    fn shares(&self, p: &[f64; 2]) -> [f64; 2] {
+        [share_of(p[0], self.x), share_of(p[1], self.y)]
     }
 
     /// Shown x range in values.
@@ -243,12 +259,16 @@ impl Layout {
         for band in &chart.bands {
             let low = self.thin(&band.low, columns);
             let high = self.thin(&band.high, columns);
-            let mut columns: Vec<[f64; 3]> = vec![];
-            for (l, h) in low.iter().zip(&high) {
-                // Each thinned column holds its extremes: the band keeps the widest.
-                columns.push([l[0], l[1].min(h[1]), l[1].max(h[1])]);
+            // Each thinned column holds its extremes: the band keeps the widest.
+            let shares = low.iter().zip(&high).map(|(l, h)| {
+                let y = |v: f64| share_of(v, self.y);
+                [share_of(l[0], self.x), y(l[1].min(h[1])), y(l[1].max(h[1]))]
+            });
+            let shares = envelope(&shares.collect::<Vec<_>>(), columns);
+            let window = self.window();
+            for run in shares.split(|c| c.iter().any(|v| v.is_nan())).filter(|run| run.len() > 1) {
+                self.areas.push(Area { columns: window.area(run), colour: band.colour });
             }
-            self.areas.push(Area { columns, colour: band.colour });
         }
         for (i, line) in chart.lines.iter().enumerate() {
             if let Some(raw) = line.raw {
@@ -267,7 +287,8 @@ impl Layout {
         }
     }
 
-    /// Splits at gaps and at the marker; what lies after the marker is fainter.
+    /// Splits at gaps and at the marker, and cuts off what is out of sight; what lies after the marker is
+    /// fainter.
     fn push_trace(&mut self, chart: &Chart<'_>, line: usize, points: Vec<[f64; 2]>, strength: f32, width: f32) {
         let style = &chart.lines[line];
         let few = (points.len() as f32) < self.plot.width() / 16.0;
@@ -281,8 +302,8 @@ impl Layout {
                 if part.is_empty() || (share < 1.0 && cut == run.len()) {
                     continue;
                 }
-                self.traces.push(Trace {
-                    points: part.to_vec(),
+                let trace = Trace {
+                    points: vec![],
                     colour: style.colour,
                     strength: strength * share,
                     width,
@@ -290,8 +311,40 @@ impl Layout {
                     dots: !stems && mark.is_none() && few && (style.dots || run.len() == 1) && strength > 0.3,
                     stems,
                     mark,
-                });
+                };
+                self.push_clipped(trace, &part.iter().map(|p| self.shares(p)).collect::<Vec<_>>());
             }
+        }
+    }
+
+    /// The parts of a trace that are in sight.
+    fn push_clipped(&mut self, trace: Trace, points: &[[f64; 2]]) {
+        let window = self.window();
+        let single: Vec<[f64; 2]> = if trace.stems {
+            // The foot of a stem is that of the chart: its top may be above what is in sight.
+            let top = |p: &[f64; 2]| [p[0], p[1].min(window.y[1]).max(window.y[0])];
+            points.iter().map(top).filter(|p| window.contains(*p)).collect()
+        } else {
+            points.iter().copied().filter(|p| window.contains(*p)).collect()
+        };
+        if trace.stems || trace.mark.is_some() {
+            self.traces.extend((!single.is_empty()).then_some(Trace { points: single, ..trace }));
+            return;
+        }
+        let nearest = [self.plot.width(), self.plot.height()].map(|length| clip::NEAREST / f64::from(length.max(1.0)));
+        if single.len() == points.len() {
+            let points = clip::distinct(single, nearest);
+            // What lies on one spot is one point, however often it was measured.
+            let dots = trace.dots || (points.len() == 1 && trace.strength > 0.3);
+            self.traces.push(Trace { points, dots, ..trace });
+            return;
+        }
+        // Dots stand at points, not where a line was cut.
+        let lines = window.polyline(points).into_iter().map(|run| clip::distinct(run, nearest));
+        let lines = lines.filter(|run| run.len() > 1);
+        self.traces.extend(lines.map(|points| Trace { points, dots: false, ..trace.clone() }));
+        if trace.dots && !single.is_empty() {
+            self.traces.extend(single.into_iter().map(|p| Trace { points: vec![p], ..trace.clone() }));
         }
     }
 
@@ -303,7 +356,8 @@ impl Layout {
             Data::Points(points) => {
                 let a = points.partition_point(|p| p[0] < from).saturating_sub(1);
                 let b = (points.partition_point(|p| p[0] <= to) + 1).min(points.len());
-                points[a..b.max(a)].iter().map(|p| place(p[0], p[1])).collect()
+                let places: Vec<[f64; 2]> = points[a..b.max(a)].iter().map(|p| place(p[0], p[1])).collect();
+                extremes(places, columns, self.x)
             }
             Data::Curve(curve) => {
                 let buckets = match self.x_scale {
@@ -331,6 +385,70 @@ impl Layout {
             }
         }
     }
+}
+
+/// Points beyond the plot at which lines are cut: their ends and joins stay unseen.
+const BEYOND: f32 = 16.0;
+/// Positions lie at most so many times the plot's size away from it.
+const FAR: f64 = 1e4;
+/// So many points a column are drawn as they are; more are thinned.
+const DENSE: usize = 4;
+
+/// Where a place lies between two ends, as a share of their distance. By halves, because the distance of
+/// two numbers may be larger than any number.
+fn share_of(place: f64, [a, b]: [f64; 2]) -> f64 {
+    (place * 0.5 - a * 0.5) / (b * 0.5 - a * 0.5)
+}
+
+fn place_of(share: f64, [a, b]: [f64; 2]) -> f64 {
+    (a * 0.5 + share * (b * 0.5 - a * 0.5)) * 2.0
+}
+
+/// Of points that are more than [`DENSE`] a column: the first, the lowest, the highest and the last of each
+/// column (Jugel et al. 2014, M4), between which a line is drawn alike. Gaps stay.
+fn extremes(points: Vec<[f64; 2]>, columns: usize, ends: [f64; 2]) -> Vec<[f64; 2]> {
+    if points.len() <= DENSE * columns {
+        return points;
+    }
+    let is_gap = |p: &[f64; 2]| !(p[0].is_finite() && p[1].is_finite());
+    let column = |p: &[f64; 2]| (share_of(p[0], ends).clamp(-1.0, 2.0) * columns as f64).floor() as i64;
+    let mut out = vec![];
+    for group in points.chunk_by(|a, b| is_gap(a) == is_gap(b) && (is_gap(a) || column(a) == column(b))) {
+        let Some(first) = group.first().filter(|p| !is_gap(p)) else {
+            out.push([f64::NAN; 2]);
+            continue;
+        };
+        let by_height = |a: &(usize, &[f64; 2]), b: &(usize, &[f64; 2])| a.1[1].total_cmp(&b.1[1]);
+        let lowest = group.iter().enumerate().min_by(by_height);
+        let highest = group.iter().enumerate().max_by(by_height);
+        let mut kept = vec![(0, first)];
+        kept.extend(lowest.into_iter().chain(highest).chain(group.iter().enumerate().next_back()));
+        kept.sort_by_key(|k| k.0);
+        kept.dedup_by_key(|k| k.0);
+        out.extend(kept.into_iter().map(|k| *k.1));
+    }
+    out
+}
+
+/// Of columns (x, low, high) that are more than [`DENSE`] for each one that is drawn: what each of those
+/// covers, at its first and at its last x. Gaps stay.
+fn envelope(shares: &[[f64; 3]], columns: usize) -> Vec<[f64; 3]> {
+    if shares.len() <= DENSE * columns {
+        return shares.to_vec();
+    }
+    let is_gap = |c: &[f64; 3]| c.iter().any(|v| v.is_nan());
+    let column = |c: &[f64; 3]| (c[0].clamp(-1.0, 2.0) * columns as f64).floor() as i64;
+    let mut out = vec![];
+    for group in shares.chunk_by(|a, b| is_gap(a) == is_gap(b) && (is_gap(a) || column(a) == column(b))) {
+        let low = group.iter().map(|c| c[1]).fold(f64::INFINITY, f64::min);
+        let high = group.iter().map(|c| c[2]).fold(f64::NEG_INFINITY, f64::max);
+        let (first, last) = (group[0], group[group.len() - 1]);
+        match is_gap(&first) {
+            true => out.push([f64::NAN; 3]),
+            false => out.extend([[first[0], low, high], [last[0], low, high]]),
+        }
+    }
+    out
 }
 
 fn axis_words(label: &str, scale: Scale) -> String {
@@ -408,7 +526,7 @@ mod tests {
         let points: usize = layout.traces.iter().map(|t| t.points.len()).sum();
         assert!(points <= 1000, "{points}");
         let highest = layout.traces.iter().flat_map(|t| &t.points).map(|p| p[1]).fold(f64::MIN, f64::max);
-        assert!(highest > 0.9999, "the extremes survive");
+        assert!(place_of(highest, layout.y) > 0.9999, "the extremes survive");
         let begun = std::time::Instant::now();
         let mut smoothed = Smoothed::default();
         smoothed.follow(&c, 0.9);

@@ -8,6 +8,7 @@ use eframe::egui::{Color32, Vec2};
 
 pub use super::curve::{Curve, Smoothed};
 
+pub mod clip;
 mod drawing;
 mod export;
 mod layout;

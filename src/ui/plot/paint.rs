@@ -2,12 +2,12 @@
 //! values off, zoom by drag, reset by double-click, change an axis' division by a click.
 
 use eframe::egui::{
-    self, Align2, Color32, CornerRadius, CursorIcon, FontId, Id, Rect, Response, Sense, Shape, StrokeKind, Ui,
-    UiBuilder, Vec2, WidgetInfo, accesskit::Role, pos2, vec2,
+    self, Align2, Color32, CornerRadius, CursorIcon, FontId, Id, Rect, Response, Sense, StrokeKind, Ui, UiBuilder,
+    Vec2, WidgetInfo, accesskit::Role, pos2, vec2,
 };
 
 use super::{
-    Chart, ChartState, Mark, Scale, Stroke,
+    Chart, ChartState, Mark, Scale, Stroke, clip,
     layout::{Layout, ROW, SWATCH, TEXT},
     mark::{MARK, paint_mark, shape_of},
 };
@@ -219,7 +219,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// Lines and bands, through `egui_plot`, which clips and carries the pointer.
+    /// Lines and bands as the layout cut them, through `egui_plot`, which carries the pointer.
     fn data(&self, ui: &mut Ui, area: Rect) -> Response {
         let layout = self.layout;
         let mut inner = ui.new_child(UiBuilder::new().max_rect(area).id_salt(&self.chart.name));
@@ -241,19 +241,15 @@ impl Canvas<'_> {
             .cursor_color(Color32::TRANSPARENT)
             .sense(Sense::click_and_drag());
         plot.show(&mut inner, |plot| {
-            plot.set_plot_bounds(egui_plot::PlotBounds::from_min_max(
-                [layout.x[0], layout.y[0]],
-                [layout.x[1], layout.y[1]],
-            ));
-            for area in &layout.areas {
-                for run in area.columns.split(|c| !c.iter().all(|v| v.is_finite())).filter(|r| r.len() > 1) {
-                    let column = |i: usize| run.iter().map(|c| c[i]).collect::<Vec<f64>>();
-                    plot.add(
-                        egui_plot::FilledArea::new("", &column(0), &column(1), &column(2))
-                            .fill_color(area.colour.gamma_multiply(0.18))
-                            .allow_hover(false),
-                    );
-                }
+            // In shares of the plot: any other units may be too large to reckon with.
+            plot.set_plot_bounds(egui_plot::PlotBounds::from_min_max([0.0; 2], [1.0; 2]));
+            for area in layout.areas.iter().filter(|area| area.columns.len() > 1) {
+                let column = |i: usize| area.columns.iter().map(|c| c[i]).collect::<Vec<f64>>();
+                plot.add(
+                    egui_plot::FilledArea::new("", &column(0), &column(1), &column(2))
+                        .fill_color(area.colour.gamma_multiply(0.18))
+                        .allow_hover(false),
+                );
             }
             for trace in &layout.traces {
                 let colour = trace.colour.gamma_multiply(trace.strength);
@@ -263,7 +259,7 @@ impl Canvas<'_> {
                     plot.points(points.color(colour).radius(MARK).filled(filled).allow_hover(false));
                 } else if trace.stems {
                     for [x, y] in &trace.points {
-                        let stem = vec![[*x, layout.y[0]], [*x, *y]];
+                        let stem = vec![[*x, 0.0], [*x, *y]];
                         plot.line(egui_plot::Line::new("", stem).color(colour).width(2.0).allow_hover(false));
                     }
                 } else if trace.points.len() > 1 {
@@ -327,7 +323,7 @@ impl Canvas<'_> {
             if let Stroke::Marks(mark) = line.stroke {
                 paint_mark(&self.painter, at + vec2(SWATCH / 2.0, 0.0), mark, line.colour);
             } else if line.stroke == Stroke::Dashed {
-                self.painter.extend(Shape::dashed_line(&swatch, stroke, 4.0, 2.5));
+                clip::paint_dashed(&self.painter, &swatch, stroke, 4.0, 2.5);
             } else {
                 self.painter.line_segment(swatch, stroke);
             }
@@ -358,7 +354,7 @@ impl Canvas<'_> {
             }
             ([pos2(area.left(), y), pos2(area.right(), y)], pos2(area.left() + 6.0, y - 2.0), Align2::LEFT_BOTTOM)
         };
-        self.painter.extend(Shape::dashed_line(&path, stroke, 5.0, 4.0));
+        clip::paint_dashed(&self.painter, &path, stroke, 5.0, 4.0);
         self.halo_text(at, align, &reference.label);
     }
 

@@ -9,7 +9,7 @@ pub(super) fn x_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [f6
         && a.is_finite()
         && b > a
     {
-        return [a, b];
+        return resolvable([a, b]);
     }
     let mut ends = Ends::default();
     chart.x.include.iter().for_each(|v| ends.take(scale.place(*v)));
@@ -42,7 +42,7 @@ pub(super) fn y_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale, x: [f6
         && a.is_finite()
         && b > a
     {
-        return [a, b];
+        return resolvable([a, b]);
     }
     let mut ends = Ends::default();
     chart.y.include.iter().for_each(|v| ends.take(scale.place(*v)));
@@ -71,8 +71,46 @@ pub(super) fn y_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale, x: [f6
         each(&band.low);
         each(&band.high);
     }
+    if ends.is_empty() {
+        // Between two points: the line that joins them is in sight.
+        for line in &chart.lines {
+            around(&line.data, x).for_each(|v| ends.take(scale.place(v)));
+        }
+    }
     ends.ends(0.06, scale)
 }
+
+/// The values last before and first after a range of x.
+fn around(data: &Data<'_>, x: [f64; 2]) -> impl Iterator<Item = f64> {
+    let neighbours = match data {
+        Data::Curve(c) => {
+            let (from, to) = (x[0].max(0.0).floor() as u64, x[1].max(0.0).floor() as u64);
+            [c.value_at(from), c.points(to.saturating_add(1), u64::MAX).next().map(|p| p.1)]
+        }
+        Data::Points(p) => {
+            let (from, to) = (p.partition_point(|p| p[0] < x[0]), p.partition_point(|p| p[0] <= x[1]));
+            [from.checked_sub(1), Some(to)].map(|i| i.and_then(|i| p.get(i)).map(|p| p[1]))
+        }
+    };
+    neighbours.into_iter().flatten()
+}
+
+/// A range so narrow that places within it are no longer told apart is widened about its middle.
+fn resolvable([a, b]: [f64; 2]) -> [f64; 2] {
+    let least = (a.abs().max(b.abs()) * 1e-11).max(LEAST_SPAN);
+    if b * 0.5 - a * 0.5 >= least * 0.5 {
+        return [a, b];
+    }
+    let middle = a * 0.5 + b * 0.5;
+    [middle - least * 0.5, middle + least * 0.5].map(finite)
+}
+
+fn finite(place: f64) -> f64 {
+    place.clamp(-f64::MAX, f64::MAX)
+}
+
+/// No axis is shorter.
+const LEAST_SPAN: f64 = 1e-42;
 
 /// Smallest and largest place so far.
 struct Ends(f64, f64);
@@ -91,21 +129,76 @@ impl Ends {
         }
     }
 
-    /// With a margin (a share of the span), and never without width.
+    fn is_empty(&self) -> bool {
+        self.0 > self.1
+    }
+
+    /// With a margin (a share of the span), always finite and never without width.
     fn ends(self, margin: f64, scale: Scale) -> [f64; 2] {
         let Self(mut a, mut b) = self;
         if a > b {
             (a, b) = (0.0, 1.0);
         }
-        if b - a <= 1e-12 * a.abs().max(1e-30) {
+        // By halves: the distance of two numbers may be larger than any number.
+        let half = b * 0.5 - a * 0.5;
+        if half <= (1e-12 * a.abs()).max(LEAST_SPAN) * 0.5 {
             let half = match scale {
                 Scale::Log => 0.5,
-                Scale::Linear if a == 0.0 => 1.0,
+                Scale::Linear if a.abs() <= LEAST_SPAN => 1.0,
                 Scale::Linear => a.abs() * 0.5,
             };
-            return [a - half, b + half];
+            return [finite(a - half), finite(a + half)];
         }
-        let pad = (b - a) * margin;
-        [a - pad, b + pad]
+        let pad = half * margin * 2.0;
+        [finite(a - pad), finite(b + pad)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use eframe::egui::Color32;
+    use proptest::prelude::*;
+
+    use super::{
+        super::{Axis, Line},
+        *,
+    };
+
+    fn value() -> impl Strategy<Value = f64> {
+        let extreme =
+            vec![0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, -f64::MAX, 5e-324, -1e-308, 1e308];
+        prop_oneof![3 => -10.0..10.0f64, 1 => -1e308..1e308f64, 2 => prop::sample::select(extreme)]
+    }
+
+    fn scale() -> impl Strategy<Value = Scale> {
+        prop_oneof![Just(Scale::Linear), Just(Scale::Log)]
+    }
+
+    proptest! {
+        #[test]
+        fn axes_are_finite_and_have_ticks_whatever_is_drawn(
+            ys in prop::collection::vec(value(), 1..12), zoom in prop::option::of([value(), value()]),
+            scales in [scale(), scale()], wanted in 2..8usize,
+        ) {
+            let points: Vec<[f64; 2]> = ys.iter().enumerate().map(|(i, y)| [i as f64, *y]).collect();
+            let chart = Chart::new("", Axis::new("x"), Axis::new("y")).line(Line::new("a", Color32::RED, points));
+            let state = ChartState { zoom_x: zoom, zoom_y: zoom, ..Default::default() };
+            let x = x_ends(&chart, &state, scales[0]);
+            let y = y_ends(&chart, &state, scales[1], x.map(|p| scales[0].value(p)));
+            for (scale, [a, b]) in scales.into_iter().zip([x, y]) {
+                prop_assert!(a.is_finite() && b.is_finite() && b > a, "{scale:?} {a:e} {b:e}");
+                let ticks = scale.ticks(a, b, wanted);
+                prop_assert!((1..=24).contains(&ticks.len()), "{scale:?} {a:e} {b:e}: {ticks:?}");
+                prop_assert!(ticks.iter().all(|t| t.0.is_finite() && t.1.chars().count() <= 24), "{ticks:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn between_two_steps_the_line_that_joins_them_is_in_sight() {
+        let points = vec![[0.0, 5.0], [10.0, 7.0]];
+        let chart = Chart::new("", Axis::new("x"), Axis::new("y")).line(Line::new("a", Color32::RED, points));
+        let [low, high] = y_ends(&chart, &ChartState::default(), Scale::Linear, [4.0, 6.0]);
+        assert!(low < 5.0 && high > 7.0, "{low} {high}");
     }
 }

@@ -32,12 +32,22 @@ impl Scale {
         if !(from.is_finite() && to.is_finite() && to > from) {
             return vec![];
         }
-        match self {
+        let ticks = match self {
             Scale::Linear => linear_ticks(from, to, wanted),
             Scale::Log => log_ticks(from, to, wanted),
+        };
+        if !ticks.is_empty() {
+            return ticks;
         }
+        // No round number lies inside, or they are not told apart: the ends say where one is.
+        [from, to].into_iter().map(|p| (p, value_words(self.value(p)))).collect()
     }
 }
+
+/// Largest span that is divided as it is; a larger one is divided as a thousandth of itself.
+const WIDEST: f64 = 1e300;
+/// From this size on a number is written with its power of ten.
+const HUGE: f64 = 1e12;
 
 /// 1, 2 or 5 times a power of ten: the step whose number of ticks over `span` is nearest `wanted`.
 fn nice_step(span: f64, wanted: usize) -> f64 {
@@ -49,6 +59,10 @@ fn nice_step(span: f64, wanted: usize) -> f64 {
 }
 
 fn linear_ticks(from: f64, to: f64, wanted: usize) -> Vec<(f64, String)> {
+    if to * 0.5 - from * 0.5 > WIDEST {
+        let ticks = linear_ticks(from / 1000.0, to / 1000.0, wanted).into_iter().map(|t| t.0 * 1000.0);
+        return ticks.filter(|v| v.is_finite()).map(|v| (v, trim_exponent(v, 1))).collect();
+    }
     let inside = |step: f64| ((from / step - 1e-9).ceil(), (to / step + 1e-9).floor());
     let mut step = nice_step(to - from, wanted);
     // One number is no scale: a span around zero may hold just that.
@@ -91,15 +105,16 @@ fn log_ticks(from: f64, to: f64, wanted: usize) -> Vec<(f64, String)> {
 }
 
 fn log_words(value: f64, exponent: i64) -> String {
-    if (-3..=3).contains(&exponent) { plain(value, (-exponent).max(0) as usize) } else { trim_exponent(value) }
+    if (-3..=3).contains(&exponent) { plain(value, (-exponent).max(0) as usize) } else { trim_exponent(value, 1) }
 }
 
 fn tick_words(value: f64, step: f64, largest: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    if largest < 1e-3 {
-        return trim_exponent(value);
+    if largest < 1e-3 || largest >= HUGE {
+        let digits = (largest.log10().floor() - (step.log10() + 1e-9).floor()).clamp(1.0, 12.0);
+        return trim_exponent(value, digits as usize);
     }
     for (unit, letter) in [(1e9, "G"), (1e6, "M"), (1e3, "k")] {
         if largest >= unit * if unit == 1e3 { 10.0 } else { 1.0 } {
@@ -119,9 +134,12 @@ fn plain(value: f64, decimals: usize) -> String {
     format!("{value:.decimals$}").replace('-', "\u{2212}")
 }
 
-fn trim_exponent(value: f64) -> String {
-    let text = format!("{value:.1e}");
-    text.replace(".0e", "e").replace('-', "\u{2212}")
+/// With a power of ten, and at most so many digits after the point.
+fn trim_exponent(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let mantissa = mantissa.trim_end_matches('0').trim_end_matches('.');
+    format!("{mantissa}e{exponent}").replace('-', "\u{2212}")
 }
 
 /// A value for a readout: four significant digits, never more than nine characters.

@@ -17,6 +17,11 @@ pub fn short(v: f64) -> String {
     trimmed(&format!("{v:.decimals$}")).to_owned()
 }
 
+/// A share between 0 and 1 to draw with: of what is no number, none.
+pub fn share(v: f32) -> f32 {
+    if v.is_nan() { 0.0 } else { v.clamp(0.0, 1.0) }
+}
+
 fn trimmed(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }

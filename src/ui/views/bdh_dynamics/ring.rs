@@ -6,7 +6,10 @@ use eframe::egui::{
 };
 
 use super::machine::Machine;
-use crate::ui::theme::{self, Theme};
+use crate::ui::{
+    theme::{self, Theme},
+    widgets::number::share as drawn_share,
+};
 
 /// Tracks as shares of the radius of the whole: where chords end, A, X, Y.
 const CHORDS: f32 = 0.62;
@@ -97,6 +100,7 @@ impl Ring {
         }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "a chord is no longer than its ring is wide")]
     fn chord(&self, from: usize, to: usize, stroke: Stroke, dashed: bool) -> Vec<Shape> {
         let (a, b) = (self.place(from, CHORDS), self.place(to, CHORDS));
         if from == to {
@@ -119,7 +123,7 @@ impl Ring {
         let most = all.first().map_or(1.0, |s| s.2.abs());
         for &(y, x, sigma) in all {
             let near = chosen.is_none_or(|c| c == y || c == x);
-            let share = (sigma.abs() / most) as f32 * if near { 1.0 } else { 0.3 };
+            let share = drawn_share((sigma.abs() / most) as f32) * if near { 1.0 } else { 0.3 };
             let stroke = Stroke::new(0.5 + 1.5 * share, theme.slow.gamma_multiply(0.08 + 0.35 * share));
             painter.extend(self.chord(x, y, stroke, sigma < 0.0));
         }
@@ -132,7 +136,7 @@ impl Ring {
         // The weakest first, so that the strongest lie on top.
         for flow in machine.flows.iter().rev() {
             let near = chosen.is_none_or(|c| c == flow.from || c == flow.to);
-            let share = (flow.amount.abs() / most) as f32 * if near { 1.0 } else { 0.25 };
+            let share = drawn_share((flow.amount.abs() / most) as f32) * if near { 1.0 } else { 0.25 };
             let colour = match (parameters, flow.amount > 0.0) {
                 (true, true) => theme.warm,
                 (true, false) => theme.cool,

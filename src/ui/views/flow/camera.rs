@@ -63,24 +63,25 @@ impl Camera {
         if low[0] > high[0] {
             (low, high) = ([-1.0; 3], [1.0; 3]);
         }
-        let span: [f32; 3] = std::array::from_fn(|k| (high[k] - low[k]).max(1e-6));
+        // In 64 bits: the span of two numbers of 32 may be larger than any of them.
+        let span: [f64; 3] = std::array::from_fn(|k| (f64::from(high[k]) - f64::from(low[k])).max(1e-6));
         let scale = if self.solid {
-            let radius = span.iter().map(|s| s * s).sum::<f32>().sqrt() / 2.0;
-            rect.width().min(rect.height()) / (2.0 * radius)
+            let radius = span.iter().map(|s| s * s).sum::<f64>().sqrt() / 2.0;
+            f64::from(rect.width().min(rect.height())) / (2.0 * radius)
         } else {
-            (rect.width() / span[0]).min(rect.height() / span[1])
-        };
+            (f64::from(rect.width()) / span[0]).min(f64::from(rect.height()) / span[1])
+        } as f32;
         let (right, up) = self.directions();
-        let centre = std::array::from_fn(|k| (low[k] + high[k]) / 2.0);
+        let centre = std::array::from_fn(|k| low[k] / 2.0 + high[k] / 2.0);
         Frame { right, up, centre, middle: rect.center(), scale: scale * self.zoom }
     }
 }
 
 impl Frame {
     pub fn at(&self, p: [f32; 3]) -> Pos2 {
-        let d: [f32; 3] = std::array::from_fn(|k| p[k] - self.centre[k]);
+        let d: [f32; 3] = std::array::from_fn(|k| (p[k] - self.centre[k]) * self.scale);
         let dot = |a: &[f32; 3]| a.iter().zip(&d).map(|(a, b)| a * b).sum::<f32>();
-        self.middle + vec2(dot(&self.right), -dot(&self.up)) * self.scale
+        self.middle + vec2(dot(&self.right), -dot(&self.up))
     }
 
     /// The screen direction of an axis, 1 long where it lies flat on the screen.

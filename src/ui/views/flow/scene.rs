@@ -1,10 +1,13 @@
 //! Paths on the screen: lines with their ends and steps, ghosts, names that keep clear of one another,
 //! the axes. It does not know where they come from.
 
-use eframe::egui::{Align2, FontId, Painter, Pos2, Rect, Shape, Stroke, vec2};
+use eframe::egui::{Align2, FontId, Painter, Pos2, Rect, Stroke, vec2};
 
 use super::{answer::Path, camera::Frame};
-use crate::ui::theme::{self, Theme};
+use crate::ui::{
+    plot::clip,
+    theme::{self, Theme},
+};
 
 /// What paths are painted with.
 pub struct Scene<'a> {
@@ -23,11 +26,16 @@ impl Scene<'_> {
         path.places.iter().map(|p| self.frame.at(*p)).collect()
     }
 
+    /// Whether a sign there is on the screen; a place that is no number is not.
+    fn is_seen(&self, at: Pos2) -> bool {
+        self.painter.clip_rect().expand(8.0).contains(at)
+    }
+
     pub fn ghost(&self, path: &Path, strong: bool) {
         let colour = self.theme.text.gamma_multiply(if strong { 0.6 } else { 0.3 });
         let places = self.places(path);
-        self.painter.extend(Shape::dashed_line(&places, Stroke::new(1.0, colour), 4.0, 4.0));
-        if let Some(end) = places.last() {
+        clip::paint_dashed(self.painter, &places, Stroke::new(1.0, colour), 4.0, 4.0);
+        if let Some(end) = places.last().filter(|end| self.is_seen(**end)) {
             self.painter.circle_stroke(*end, 3.0, Stroke::new(1.0, colour));
         }
     }
@@ -41,16 +49,21 @@ impl Scene<'_> {
         };
         let places = self.places(path);
         let halo = Stroke::new(if strong { 5.0 } else { 3.5 }, theme.panel.gamma_multiply(0.6));
-        self.painter.line(places.clone(), halo);
-        self.painter.line(places.clone(), Stroke::new(if strong { 2.0 } else { 1.2 }, colour));
-        for tau in &self.steps {
-            self.painter.circle_filled(self.frame.at(path.at(*tau)), if strong { 2.5 } else { 1.6 }, colour);
+        clip::paint_line(self.painter, &places, halo);
+        clip::paint_line(self.painter, &places, Stroke::new(if strong { 2.0 } else { 1.2 }, colour));
+        for at in self.steps.iter().map(|tau| self.frame.at(path.at(*tau))).filter(|at| self.is_seen(*at)) {
+            self.painter.circle_filled(at, if strong { 2.5 } else { 1.6 }, colour);
         }
         let (Some(start), Some(end)) = (places.first(), places.last()) else { return };
-        self.painter.circle(*start, 3.5, theme.panel, Stroke::new(1.5, colour));
-        self.painter.circle_filled(*end, if strong { 4.5 } else { 3.5 }, colour);
         let here = self.frame.at(path.at(self.tau));
-        self.painter.circle(here, 4.0, theme.text, Stroke::new(1.5, theme.panel));
+        let discs = [
+            (*start, 3.5, theme.panel, Stroke::new(1.5, colour)),
+            (*end, if strong { 4.5 } else { 3.5 }, colour, Stroke::NONE),
+            (here, 4.0, theme.text, Stroke::new(1.5, theme.panel)),
+        ];
+        for (at, radius, fill, edge) in discs.into_iter().filter(|disc| self.is_seen(disc.0)) {
+            self.painter.circle(at, radius, fill, edge);
+        }
     }
 
     /// The word at the end of its path, on a patch of the ground; left out where another stands.

@@ -5,7 +5,10 @@ use eframe::egui::{
     Align2, Color32, FontId, Pos2, Rect, Sense, Stroke, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2,
 };
 
-use crate::ui::theme::{self, Theme};
+use crate::ui::{
+    theme::{self, Theme},
+    widgets::number::share,
+};
 
 /// A neuron at one side: its number, and its value as a share of its largest value in this text.
 pub struct Node {
@@ -50,10 +53,11 @@ pub fn pulse_ui(
         [a, a + pull, b - pull, b]
     };
     for e in edges {
+        let strength = share(e.strength.abs());
         let tone = if e.strength < 0.0 { theme.cool } else { theme.warm };
         let tone = if e.chosen { theme.accent } else { tone };
-        let wide = 0.6 + 5.0 * e.strength.abs();
-        let colour = if e.gains || e.chosen { tone } else { tone.gamma_multiply(0.25 + 0.5 * e.strength.abs()) };
+        let wide = 0.6 + 5.0 * strength;
+        let colour = if e.gains || e.chosen { tone } else { tone.gamma_multiply(0.25 + 0.5 * strength) };
         let shape = eframe::egui::epaint::CubicBezierShape::from_points_stroke(
             curve(e),
             false,
@@ -65,7 +69,7 @@ pub fn pulse_ui(
     for (side, nodes) in nodes.iter().enumerate() {
         for (at, node) in nodes.iter().enumerate() {
             let centre = place(side, at);
-            let full = node.fires.clamp(0.0, 1.0);
+            let full = share(node.fires);
             painter.circle_filled(centre, 5.0, theme.panel);
             painter.circle_filled(centre, 5.0, theme.accent.gamma_multiply(full));
             painter.circle_stroke(

@@ -1,0 +1,152 @@
+//! Every channel with values that no axis likes: NaN, the infinities, the largest and the smallest numbers.
+//! Every view draws them, in a bounded number of vertices, and writes tables and drawings of them.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use orrery::{
+    telemetry::{Event, MEASUREMENTS, Payload, Sample, StepStats},
+    ui::mirror::Mirror,
+};
+use serde_json::{Map, Value, json};
+use std::{
+    panic::{self, AssertUnwindSafe},
+    sync::Arc,
+};
+
+use crate::{
+    recorded,
+    tessellation::{tile, unseen, vertices, view_ids},
+    tiles::sized,
+};
+
+/// Values to put in the place of measured ones; `None` leaves what was measured.
+const MIXTURES: &[(&str, &[Option<f64>])] = &[
+    ("NaN", &[Some(f64::NAN)]),
+    ("infinity", &[Some(f64::INFINITY)]),
+    ("minus infinity", &[Some(f64::NEG_INFINITY)]),
+    ("1e308", &[Some(1e308)]),
+    ("-1e308", &[Some(-1e308)]),
+    ("1e-308", &[Some(1e-308)]),
+    ("the least number", &[Some(5e-324)]),
+    ("1e38", &[Some(1e38)]),
+    ("zero", &[Some(0.0)]),
+    ("both ends", &[Some(f64::MAX), Some(f64::MIN)]),
+    ("spikes", &[None, None, None, Some(1e308), None, None, Some(-1e308), None, Some(f64::NAN)]),
+    ("large single-precision spikes", &[None, None, Some(3e38), None, Some(-3e38), None, None, Some(1e20)]),
+    (
+        "everything",
+        &[
+            None,
+            Some(f64::NAN),
+            Some(1e308),
+            None,
+            Some(f64::NEG_INFINITY),
+            Some(5e-324),
+            Some(-1e308),
+            Some(0.0),
+            Some(f64::INFINITY),
+            None,
+            Some(1e-308),
+        ],
+    ),
+];
+
+/// Gives each value in its turn.
+struct Altered<'a> {
+    values: &'a [Option<f64>],
+    next: usize,
+}
+
+impl Altered<'_> {
+    fn value(&mut self, measured: f64) -> f64 {
+        self.next += 1;
+        self.values[self.next % self.values.len()].unwrap_or(measured)
+    }
+
+    fn json(&mut self, json: Value) -> Value {
+        match json {
+            Value::Number(n) if n.is_f64() => number(self.value(n.as_f64().unwrap_or(0.0))),
+            Value::Array(all) => all.into_iter().map(|v| self.json(v)).collect(),
+            Value::Object(all) => self.object(all),
+            other => other,
+        }
+    }
+
+    fn object(&mut self, all: Map<String, Value>) -> Value {
+        let encoded = ["f32", "f16"].into_iter().find_map(|form| Some((form, all.get(form)?.as_str()?.to_owned())));
+        let Some((form, text)) = encoded.filter(|_| all.contains_key("shape")) else {
+            return all.into_iter().map(|(k, v)| (k, self.json(v))).collect::<Map<_, _>>().into();
+        };
+        let count = BASE64.decode(text).unwrap().len() / if form == "f32" { 4 } else { 2 };
+        let bytes: Vec<u8> = (0..count).flat_map(|i| (self.value(i as f64 * 0.1) as f32).to_le_bytes()).collect();
+        json!({ "f32": BASE64.encode(bytes), "shape": all["shape"] })
+    }
+}
+
+/// As [`orrery::telemetry::number`] writes it.
+fn number(v: f64) -> Value {
+    match v {
+        v if v.is_nan() => json!("NaN"),
+        f64::INFINITY => json!("Infinity"),
+        f64::NEG_INFINITY => json!("-Infinity"),
+        v => json!(v),
+    }
+}
+
+/// A run in which every measured number is another one.
+fn altered(run: &Mirror, values: &[Option<f64>]) -> Mirror {
+    let mut values = Altered { values, next: 0 };
+    let mut mirror = Mirror::default();
+    mirror.apply(Event::Started(run.info.clone().unwrap()));
+    for (channel, variants) in run.scalar_channels() {
+        for variant in variants {
+            for (step, v) in run.curve(variant, channel.as_str()).unwrap().points(0, u64::MAX) {
+                let scalars = vec![(channel.clone(), values.value(v))];
+                mirror.apply(Event::Step(StepStats { step, variant, scalars, wall_secs: 0.0 }));
+            }
+        }
+    }
+    for channel in MEASUREMENTS.iter().map(|m| m.channel) {
+        let answers = run.answer(0, channel).into_iter().cloned();
+        for sample in run.samples(0, channel).iter().cloned().chain(answers) {
+            let json = values.json(serde_json::to_value(&*sample.payload).unwrap());
+            let payload = Payload::decode(channel, json).unwrap_or_else(|e| panic!("{channel}: {e}"));
+            mirror.apply(Event::Sample(Sample { payload: Arc::new(payload), ..sample }));
+        }
+    }
+    mirror.apply(Event::State(run.state.clone().unwrap()));
+    mirror
+}
+
+/// A view of a run for two frames, and the run back.
+fn drawn(view: &str, mirror: Mirror, when: &str) -> Mirror {
+    let mut harness = tile(view, mirror).shown(unseen(sized(640.0, 400.0)));
+    for _ in 0..2 {
+        vertices(&harness, when);
+        harness.step();
+    }
+    let svg = harness.state().svg.clone().unwrap_or_default();
+    let lost = ["\"NaN", "\"inf", "\"-inf", "MNaN", "LNaN", "Minf", "Linf", ",NaN", ",inf", " NaN", " inf"];
+    // Words stand between tags; numbers do not.
+    for tag in svg.split('<').filter_map(|t| t.split('>').next()) {
+        assert!(!lost.iter().any(|l| tag.contains(l)), "{when}: <{tag}>");
+    }
+    harness.into_state().mirror
+}
+
+#[test]
+fn every_view_draws_them() {
+    let twins = recorded::twins();
+    let mut failed = vec![];
+    for (name, values) in MIXTURES {
+        let mut ready = None;
+        for view in view_ids() {
+            let mirror = ready.take().unwrap_or_else(|| altered(&twins, values));
+            let when = format!("{view} of {name}");
+            match panic::catch_unwind(AssertUnwindSafe(|| drawn(view, mirror, &when))) {
+                Ok(mirror) => ready = Some(mirror),
+                Err(_) => failed.push(when),
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{} do not: {failed:#?}", failed.len());
+}
