@@ -333,9 +333,11 @@ impl Layout {
         }
         let nearest = [self.plot.width(), self.plot.height()].map(|length| clip::NEAREST / f64::from(length.max(1.0)));
         if single.len() == points.len() {
+            let measured = single.len();
             let points = clip::distinct(single, nearest);
-            // What lies on one spot is one point, however often it was measured.
-            let dots = trace.dots || (points.len() == 1 && trace.strength > 0.3);
+            // A line whose points all lie on one spot would not be seen at all.
+            let has_collapsed = points.len() == 1 && measured > 1;
+            let dots = trace.dots || has_collapsed && trace.strength > 0.3;
             self.traces.push(Trace { points, dots, ..trace });
             return;
         }

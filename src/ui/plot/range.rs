@@ -9,7 +9,7 @@ pub(super) fn x_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [f6
         && a.is_finite()
         && b > a
     {
-        return resolvable([a, b]);
+        return resolvable([a, b], scale);
     }
     let mut ends = Ends::default();
     chart.x.include.iter().for_each(|v| ends.take(scale.place(*v)));
@@ -42,7 +42,7 @@ pub(super) fn y_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale, x: [f6
         && a.is_finite()
         && b > a
     {
-        return resolvable([a, b]);
+        return resolvable([a, b], scale);
     }
     let mut ends = Ends::default();
     chart.y.include.iter().for_each(|v| ends.take(scale.place(*v)));
@@ -96,17 +96,21 @@ fn around(data: &Data<'_>, x: [f64; 2]) -> impl Iterator<Item = f64> {
 }
 
 /// A range so narrow that places within it are no longer told apart is widened about its middle.
-fn resolvable([a, b]: [f64; 2]) -> [f64; 2] {
+fn resolvable([a, b]: [f64; 2], scale: Scale) -> [f64; 2] {
     let least = (a.abs().max(b.abs()) * 1e-11).max(LEAST_SPAN);
     if b * 0.5 - a * 0.5 >= least * 0.5 {
         return [a, b];
     }
     let middle = a * 0.5 + b * 0.5;
-    [middle - least * 0.5, middle + least * 0.5].map(finite)
+    [middle - least * 0.5, middle + least * 0.5].map(|p| bounded(p, scale))
 }
 
-fn finite(place: f64) -> f64 {
-    place.clamp(-f64::MAX, f64::MAX)
+/// A place at which a number is finite, and on a logarithmic axis not zero.
+fn bounded(place: f64, scale: Scale) -> f64 {
+    match scale {
+        Scale::Linear => place.clamp(-f64::MAX, f64::MAX),
+        Scale::Log => place.clamp(f64::MIN_POSITIVE.log10() - 16.0, f64::MAX.log10()),
+    }
 }
 
 /// No axis is shorter.
@@ -147,10 +151,10 @@ impl Ends {
                 Scale::Linear if a.abs() <= LEAST_SPAN => 1.0,
                 Scale::Linear => a.abs() * 0.5,
             };
-            return [finite(a - half), finite(a + half)];
+            return [a - half, a + half].map(|p| bounded(p, scale));
         }
         let pad = half * margin * 2.0;
-        [finite(a - pad), finite(b + pad)]
+        [a - pad, b + pad].map(|p| bounded(p, scale))
     }
 }
 

@@ -40,7 +40,7 @@ impl Scale {
             return ticks;
         }
         // No round number lies inside, or they are not told apart: the ends say where one is.
-        [from, to].into_iter().map(|p| (p, value_words(self.value(p)))).collect()
+        [from, to].into_iter().map(|p| (p, value_words(self.value(p).min(f64::MAX)))).collect()
     }
 }
 
@@ -59,7 +59,8 @@ fn nice_step(span: f64, wanted: usize) -> f64 {
 }
 
 fn linear_ticks(from: f64, to: f64, wanted: usize) -> Vec<(f64, String)> {
-    if to * 0.5 - from * 0.5 > WIDEST {
+    let half = to * 0.5 - from * 0.5;
+    if half.is_finite() && half > WIDEST {
         let ticks = linear_ticks(from / 1000.0, to / 1000.0, wanted).into_iter().map(|t| t.0 * 1000.0);
         return ticks.filter(|v| v.is_finite()).map(|v| (v, trim_exponent(v, 1))).collect();
     }
@@ -83,7 +84,7 @@ fn log_ticks(from: f64, to: f64, wanted: usize) -> Vec<(f64, String)> {
     let wanted = wanted.max(2);
     if decades < 0.5 {
         // Less than half a decade: even steps read better than 1, 2, 5.
-        let (lo, hi) = (10f64.powf(from), 10f64.powf(to));
+        let (lo, hi) = (10f64.powf(from), 10f64.powf(to).min(f64::MAX));
         return linear_ticks(lo, hi, wanted).into_iter().filter(|t| t.0 > 0.0).map(|(v, w)| (v.log10(), w)).collect();
     }
     let every = (decades / wanted as f64).round().max(1.0) as i64;
