@@ -5,6 +5,7 @@
 //! part, and a task ([`Task`], [`Steering`]) has no text, its windows are made to order. Which window comes
 //! when is a pure function of its position.
 
+mod file_bytes;
 pub mod generated;
 mod permutation;
 mod source;
@@ -39,10 +40,12 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Whether the text file, if it names one, can be read at all: a quick look, without tokenising.
+    /// Whether the files that it names can be read: the text at a quick look; a tokeniser's file as a whole,
+    /// and whether it can say the beginning of the text.
     pub fn check_file(&self) -> Result<(), CorpusError> {
-        match &self.source {
-            Source::File(path) => TextFile::open(path).map(drop),
+        match (&self.tokenizer, &self.source) {
+            (TokenizerSpec::HuggingFace(_), _) => Corpus::open(self).map(drop),
+            (_, Source::File(path)) => TextFile::open(path).map(drop),
             _ => Ok(()),
         }
     }
@@ -115,7 +118,7 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// Opens (maps, generates, trains the tokeniser). Errors: missing, empty, binary, too short, a
+    /// Opens (reads, generates, trains the tokeniser). Errors: missing, empty, binary, too short, a
     /// fraction or vocabulary out of range, an unknown id, an invalid tokenizer.json.
     pub fn open(spec: &Spec) -> Result<Self, CorpusError> {
         if !(spec.held_out > 0.0 && spec.held_out <= 0.9) {

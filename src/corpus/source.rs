@@ -34,11 +34,10 @@ pub(super) struct Opened {
 }
 
 impl Source {
-    /// Maps the file or generates the text. Errors: the file cannot be read, or the id is unknown.
+    /// Opens the file or generates the text. Errors: the file cannot be read, or the id is unknown.
     pub(super) fn open(&self, spec: &Spec) -> Result<Opened, CorpusError> {
-        let text = |name: String, text: TextFile| Opened {
-            name: name.clone(),
-            stream: Box::new(Text::split(name, text, spec.held_out)),
+        let text = |name: String, text: TextFile| -> Result<Opened, CorpusError> {
+            Ok(Opened { name: name.clone(), stream: Box::new(Text::split(name, text, spec.held_out)?) })
         };
         let generated = |id: &str| format!("{id} (generated)");
         match self {
@@ -51,16 +50,16 @@ impl Source {
                 Some(corpus) if corpus.is_task() => {
                     open_task(&Task { id: id.clone(), spacing: 0, answers_only: true }, spec.seed)
                 }
-                Some(corpus) => Ok(text(generated(id), TextFile::made(corpus.text(spec.seed, generated::SIZE)))),
+                Some(corpus) => text(generated(id), TextFile::made(corpus.text(spec.seed, generated::SIZE))),
                 None => Err(unknown(id, |_| true)),
             },
             Self::Parliament(extent) => {
                 let made = generated::part_of_parliament(spec.seed, generated::SIZE, extent);
-                Ok(text(generated("part of parliament"), TextFile::made(made)))
+                text(generated("part of parliament"), TextFile::made(made))
             }
             Self::File(path) => {
                 let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-                Ok(text(name, TextFile::open(path)?))
+                text(name, TextFile::open(path)?)
             }
         }
     }

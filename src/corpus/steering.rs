@@ -129,8 +129,8 @@ impl Stream for SteeringStream {
     }
 
     /// Text in which every word of the language occurs.
-    fn sample(&self) -> String {
-        format!("{} {}", steering::every_word(), self.spec.prompt.as_deref().unwrap_or_default())
+    fn sample(&self) -> Result<String, CorpusError> {
+        Ok(format!("{} {}", steering::every_word(), self.spec.prompt.as_deref().unwrap_or_default()))
     }
 
     fn batch(&self, tokenizer: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError> {

@@ -8,7 +8,7 @@ pub(super) trait Stream: Send + Sync {
     fn describe(&self) -> String;
 
     /// Text that a tokeniser learns its symbols from.
-    fn sample(&self) -> String;
+    fn sample(&self) -> Result<String, CorpusError>;
 
     fn encoding(&self) -> Encoding {
         Encoding::Utf8

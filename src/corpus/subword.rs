@@ -1,16 +1,29 @@
 //! Tokenisers through the `tokenizers` crate: byte pairs learned from a text, and Hugging Face
 //! `tokenizer.json` files. Knows no windows.
 
-use super::{CorpusError, text_file::refused, visible::visible};
-use std::{collections::HashMap, fs, path::Path};
+mod bounds;
+
+use std::{
+    cell::Cell,
+    collections::HashMap,
+    panic::{self, AssertUnwindSafe},
+    path::Path,
+    sync::Once,
+};
+
 use tokenizers::{
     DecoderWrapper, NormalizerWrapper, PostProcessorWrapper, PreTokenizerWrapper, TokenizerBuilder,
     models::bpe::{BPE, BpeTrainer},
     pre_tokenizers::byte_level::ByteLevel,
 };
 
-/// A tokenizer.json larger than this is something else.
-const LARGEST_JSON: u64 = 256 << 20;
+use super::{CorpusError, text_file::refused, visible::visible};
+use crate::files::{self, FileError, check_memory};
+
+/// A tokenizer.json larger than this is something else; the largest that are known have a fifth of it.
+const LARGEST_JSON: u64 = 128 << 20;
+/// What the library makes of a tokenizer.json takes at most about so many times its bytes.
+const JSON_GROWTH: u64 = 48;
 /// Text is handed to the trainer in pieces of about this many bytes.
 const PIECE: usize = 4 << 10;
 
@@ -50,19 +63,24 @@ impl Subword {
 
     /// Loads a tokenizer.json. Errors: missing, not readable, too large, not valid.
     pub(super) fn load(path: &Path) -> Result<Self, CorpusError> {
-        let meta = fs::metadata(path).map_err(|e| refused(path, e))?;
-        if !meta.is_file() || meta.len() > LARGEST_JSON {
-            return Err(CorpusError::new(format!(
-                "{} is no tokenizer.json (a folder, or far too large): choose the file named tokenizer.json.",
-                path.display()
-            )));
-        }
-        let json = fs::read(path).map_err(|e| refused(path, e))?;
-        Self::from_json(&json, "tokenizer.json").map_err(|e| {
-            let words = format!(
-                "{} is not a valid Hugging Face tokenizer.json ({e}): download it again, or choose bytes.",
-                path.display()
-            );
+        let here = path.display();
+        let json = files::read(path, LARGEST_JSON).map_err(|e| match e {
+            e @ (FileError::Io(_) | FileError::Memory(_)) => refused(path, e),
+            e => CorpusError::because(
+                format!("{here} is no tokenizer.json: {e}. Choose the file named tokenizer.json."),
+                e,
+            ),
+        })?;
+        check_memory(JSON_GROWTH * json.len() as u64).map_err(|e| refused(path, e.into()))?;
+        Self::from_bytes(&json, &here.to_string())
+    }
+
+    /// From the text of a tokenizer.json that is called `name` in messages.
+    pub(super) fn from_bytes(json: &[u8], name: &str) -> Result<Self, CorpusError> {
+        let checked = bounds::check(json).and_then(|()| guarded(|| Self::from_json(json, "tokenizer.json")));
+        checked.map_err(|e| {
+            let words =
+                format!("{name} is not a valid Hugging Face tokenizer.json ({e}): download it again, or choose bytes.");
             CorpusError::because(words, e)
         })
     }
@@ -72,10 +90,8 @@ impl Subword {
         // Windows are cut by us: a file's own truncation or padding must not act on them.
         inner.with_truncation(None)?;
         inner.with_padding(None);
-        let vocab = inner.get_vocab(true).into_values().max().map_or(0, |id| id as usize + 1);
-        if vocab == 0 {
-            return Err("it has no tokens".into());
-        }
+        let tokens = inner.get_vocab(true);
+        let vocab = bounds::vocabulary(tokens.len(), tokens.into_values().max())?;
         let byte_level = matches!(inner.get_decoder(), Some(DecoderWrapper::ByteLevel(_)));
         Ok(Self { inner, kind, vocab, bytes: byte_level.then(byte_of_char) })
     }
@@ -89,14 +105,14 @@ impl Subword {
     }
 
     pub(super) fn encode(&self, text: &str) -> Result<Vec<u32>, CorpusError> {
-        let encoding = self.inner.encode_fast(text, false).map_err(|e| {
+        let encoding = guarded(|| self.inner.encode_fast(text, false)).map_err(|e| {
             CorpusError::new(format!("The tokeniser cannot say part of this text ({e}): choose bytes or byte pairs."))
         })?;
         Ok(encoding.get_ids().to_vec())
     }
 
     pub(super) fn decode(&self, ids: &[u32]) -> String {
-        self.inner.decode(ids, false).unwrap_or_default()
+        guarded(|| self.inner.decode(ids, false)).unwrap_or_default()
     }
 
     pub(super) fn token_text(&self, id: u32) -> String {
@@ -113,6 +129,32 @@ impl Subword {
         }
         if out.is_empty() { format!("<{id}>") } else { out }
     }
+}
+
+thread_local! {
+    /// Whether this thread is inside the library, whose panics are told as errors of the file.
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What the library gives; a panic inside it is an error of the file that it works from.
+fn guarded<T>(work: impl FnOnce() -> tokenizers::Result<T>) -> tokenizers::Result<T> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !GUARDED.get() {
+                before(info);
+            }
+        }));
+    });
+    let outer = GUARDED.replace(true);
+    let result = panic::catch_unwind(AssertUnwindSafe(work));
+    GUARDED.set(outer);
+    result.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+        Err(format!("the tokenizers library cannot work with it: {text}").into())
+    })
 }
 
 /// The inverse of GPT-2's table of printable stand-ins for bytes: printable Latin-1 bytes are

@@ -103,7 +103,7 @@ impl Stream for TaskStream {
     }
 
     /// Text in which every word of the task occurs.
-    fn sample(&self) -> String {
+    fn sample(&self) -> Result<String, CorpusError> {
         let words = |text: &str| super::tokenizer::words(text).count();
         let mut out = String::new();
         for i in 0..SAMPLED {
@@ -116,7 +116,7 @@ impl Stream for TaskStream {
             }
             out.push(' ');
         }
-        out
+        Ok(out)
     }
 
     fn guess(&self) -> Option<f64> {

@@ -4,7 +4,7 @@
 use super::{
     CorpusError, Position, Windows,
     stream::Stream,
-    text_file::{Encoding, TextFile},
+    text_file::{Encoding, Stretch, TextFile},
     tokenizer::Tokenizer,
     windows::{self, TextPart},
 };
@@ -22,24 +22,32 @@ pub(super) struct Text {
 
 impl Text {
     /// Holds out the last fraction of the text.
-    pub(super) fn split(name: String, file: TextFile, held_out: f64) -> Self {
-        let split = windows::split(file.bytes(), file.encoding, held_out);
-        Self { name, file, split, bytes_per_id: 1.0 }
+    pub(super) fn split(name: String, file: TextFile, held_out: f64) -> Result<Self, CorpusError> {
+        let split = windows::split(file.stretch(0, file.len()), file.encoding, held_out)?;
+        Ok(Self { name, file, split, bytes_per_id: 1.0 })
     }
 
     fn training<'a>(&'a self, tokenizer: &'a Tokenizer) -> TextPart<'a> {
-        self.part("training", &self.file.bytes()[..self.split], tokenizer)
+        self.part("training", self.file.stretch(0, self.split), tokenizer)
     }
 
     fn kept_back<'a>(&'a self, tokenizer: &'a Tokenizer) -> TextPart<'a> {
-        self.part("held-out", &self.file.bytes()[self.split..], tokenizer)
+        self.part("held-out", self.file.stretch(self.split, self.file.len()), tokenizer)
     }
 
-    fn part<'a>(&'a self, what: &'static str, bytes: &'a [u8], tokenizer: &'a Tokenizer) -> TextPart<'a> {
+    /// What is read, if the text was the same before and after.
+    fn unchanged<T>(&self, read: impl FnOnce() -> Result<T, CorpusError>) -> Result<T, CorpusError> {
+        self.file.check_unchanged()?;
+        let read = read()?;
+        self.file.check_unchanged()?;
+        Ok(read)
+    }
+
+    fn part<'a>(&'a self, what: &'static str, text: Stretch<'a>, tokenizer: &'a Tokenizer) -> TextPart<'a> {
         TextPart {
             name: &self.name,
             what,
-            bytes,
+            text,
             encoding: self.file.encoding,
             tokenizer,
             bytes_per_id: self.bytes_per_id,
@@ -49,13 +57,13 @@ impl Text {
 
 impl Stream for Text {
     fn describe(&self) -> String {
-        let size = readable_size(self.file.bytes().len());
+        let size = readable_size(self.file.len());
         let encoding = self.file.encoding;
         if encoding == Encoding::Latin1 { format!("{size}, {}", encoding.name()) } else { size }
     }
 
-    fn sample(&self) -> String {
-        windows::sample(&self.file.bytes()[..self.split], self.file.encoding)
+    fn sample(&self) -> Result<String, CorpusError> {
+        windows::sample(self.file.stretch(0, self.split), self.file.encoding)
     }
 
     fn encoding(&self) -> Encoding {
@@ -63,14 +71,14 @@ impl Stream for Text {
     }
 
     fn measure(&mut self, tokenizer: &Tokenizer) -> Result<(), CorpusError> {
-        let training = &self.file.bytes()[..self.split];
+        let training = self.file.stretch(0, self.split);
         self.bytes_per_id = windows::bytes_per_id(training, self.file.encoding, tokenizer)?;
         Ok(())
     }
 
     fn batch(&self, tokenizer: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError> {
-        self.file.still_there()?;
-        Ok(Windows::from_rows(&self.training(tokenizer).batch(at, rows, len)?, len))
+        let ids = self.unchanged(|| self.training(tokenizer).batch(at, rows, len))?;
+        Ok(Windows::from_rows(&ids, len))
     }
 
     fn batch_along(
@@ -80,26 +88,21 @@ impl Stream for Text {
         (rows, len): (usize, usize),
         every: u64,
     ) -> Result<Option<Windows>, CorpusError> {
-        self.file.still_there()?;
         let every = every.max(1);
         let stretch = usize::try_from(every).ok().and_then(|n| n.checked_mul(len)).unwrap_or(usize::MAX / 4);
         let position = Position { seed: at.seed, drawn: at.drawn / every };
-        let stretches = self.training(tokenizer).batch(&position, rows, stretch)?;
+        let stretches = self.unchanged(|| self.training(tokenizer).batch(&position, rows, stretch))?;
         let from = (at.drawn % every) as usize * len;
         let ids: Vec<Vec<u32>> = stretches.into_iter().map(|row| row[from..=from + len].to_vec()).collect();
         Ok(Some(Windows::from_rows(&ids, len)))
     }
 
     fn held_out(&self, tokenizer: &Tokenizer, count: usize, len: usize) -> Result<Windows, CorpusError> {
-        self.file.still_there()?;
-        Ok(Windows::from_rows(&self.kept_back(tokenizer).first(count, len)?, len))
+        Ok(Windows::from_rows(&self.unchanged(|| self.kept_back(tokenizer).first(count, len))?, len))
     }
 
     fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
-        if self.file.still_there().is_err() {
-            return vec![];
-        }
-        self.kept_back(tokenizer).passage(index, len)
+        self.unchanged(|| self.kept_back(tokenizer).passage(index, len)).unwrap_or_default()
     }
 }
 

@@ -1,13 +1,17 @@
-//! The bytes of a corpus: a file mapped into memory, or text made by us. Looks at a few places of a
-//! file to tell text from binary and UTF-8 from Latin-1; never reads a file whole. Knows no tokens.
+//! The bytes of a corpus: a file, or text made by us. Looks at a few places of a file to tell text from
+//! binary and UTF-8 from Latin-1. Knows no tokens.
 
-use super::CorpusError;
 use std::{
     borrow::Cow,
-    fs::{self, File},
     io,
     path::{Path, PathBuf},
 };
+
+use super::{
+    CorpusError,
+    file_bytes::{Change, FileBytes},
+};
+use crate::files::FileError;
 
 /// Bytes looked at in each of the places where a file is probed.
 const PROBE: usize = 64 << 10;
@@ -57,7 +61,7 @@ impl Encoding {
 
 enum Store {
     Made(Vec<u8>),
-    Mapped { file: File, path: PathBuf, map: memmap2::Mmap },
+    File { path: PathBuf, bytes: FileBytes },
 }
 
 /// Text that can be read anywhere at once.
@@ -68,101 +72,128 @@ pub(super) struct TextFile {
     pub(super) encoding: Encoding,
 }
 
+/// A part of a text, of which only what is asked for is read.
+#[derive(Clone, Copy)]
+pub(super) struct Stretch<'a> {
+    file: &'a TextFile,
+    from: usize,
+    to: usize,
+}
+
+impl<'a> Stretch<'a> {
+    pub(super) fn len(&self) -> usize {
+        self.to - self.from
+    }
+
+    /// The bytes from one place of the part to another, or to its end if that comes first.
+    pub(super) fn bytes(&self, from: usize, to: usize) -> Result<Cow<'a, [u8]>, CorpusError> {
+        let to = to.min(self.len());
+        self.file.read(self.from + from.min(to), self.from + to)
+    }
+}
+
 impl TextFile {
     /// Text made in memory, UTF-8.
     pub(super) fn made(text: String) -> Self {
         Self { store: Store::Made(text.into_bytes()), start: 0, encoding: Encoding::Utf8 }
     }
 
-    /// Maps a file. Errors, each with the next step: missing, a directory, not readable, empty, binary,
+    /// Opens a file. Errors, each with the next step: missing, no ordinary file, not readable, empty, binary,
     /// UTF-16, blank, or one symbol only.
     pub(super) fn open(path: &Path) -> Result<Self, CorpusError> {
         let here = path.display();
-        let meta = fs::metadata(path).map_err(|e| refused(path, e))?;
-        if meta.is_dir() {
-            return Err(CorpusError::new(format!(
+        let bytes = FileBytes::open(path).map_err(|e| match e {
+            FileError::Folder => CorpusError::new(format!(
                 "{here} is a folder, not a text file: choose one file inside it, or join its files into one."
-            )));
-        }
-        if !meta.is_file() {
-            return Err(CorpusError::new(format!(
-                "{here} is neither a file nor a folder (a pipe or a device): save its text to a file and choose that."
-            )));
-        }
-        if meta.len() == 0 {
+            )),
+            e => refused(path, e),
+        })?;
+        if bytes.len() == 0 {
             return Err(CorpusError::new(format!("{here} is empty: choose a file that has text in it.")));
         }
-        let file = File::open(path).map_err(|e| refused(path, e))?;
-        let map = map(&file).map_err(|e| refused(path, e))?;
-        let (start, encoding) = examine(&map, path)?;
-        Ok(Self { store: Store::Mapped { file, path: path.to_owned(), map }, start, encoding })
+        let store = Store::File { path: path.to_owned(), bytes };
+        let mut text = Self { store, start: 0, encoding: Encoding::Utf8 };
+        (text.start, text.encoding) = examine(&text, path)?;
+        Ok(text)
     }
 
-    /// All of the text. Of a mapped file nothing is read until it is looked at.
-    pub(super) fn bytes(&self) -> &[u8] {
+    /// Bytes of the text.
+    pub(super) fn len(&self) -> usize {
+        let all = match &self.store {
+            Store::Made(text) => text.len(),
+            Store::File { bytes, .. } => bytes.len(),
+        };
+        all - self.start
+    }
+
+    /// The text from one byte to another.
+    pub(super) fn stretch(&self, from: usize, to: usize) -> Stretch<'_> {
+        let to = to.min(self.len());
+        Stretch { file: self, from: from.min(to), to }
+    }
+
+    fn read(&self, from: usize, to: usize) -> Result<Cow<'_, [u8]>, CorpusError> {
         match &self.store {
-            Store::Made(text) => text,
-            Store::Mapped { map, .. } => &map[self.start..],
+            Store::Made(text) => Ok(Cow::Borrowed(text.get(from..to).unwrap_or_default())),
+            Store::File { path, bytes } => bytes
+                .read(self.start + from, self.start + to)
+                .map_err(|e| self.check_unchanged().err().unwrap_or_else(|| refused(path, e.into()))),
         }
     }
 
-    /// Checks that the file is still as long as it was when it was opened: reading a map beyond the
-    /// end of a file that has been cut would end the program.
-    pub(super) fn still_there(&self) -> Result<(), CorpusError> {
-        let Store::Mapped { file, path, map } = &self.store else { return Ok(()) };
-        match file.metadata() {
-            Ok(meta) if meta.len() >= map.len() as u64 => Ok(()),
-            _ => Err(CorpusError::new(format!(
-                "{} has become shorter since it was opened: put the text back or choose another, then start again.",
-                path.display()
-            ))),
-        }
+    /// Checks that the file is still the one that was opened, so that all windows are of one text.
+    pub(super) fn check_unchanged(&self) -> Result<(), CorpusError> {
+        let Store::File { path, bytes } = &self.store else { return Ok(()) };
+        let how = match bytes.change() {
+            None => return Ok(()),
+            Some(Change::Shorter) => "has become shorter since it was opened",
+            Some(Change::Altered) => "has changed since it was opened",
+        };
+        Err(CorpusError::new(format!(
+            "{} {how}: put the text back or choose another, then start again.",
+            path.display()
+        )))
     }
-}
-
-/// Maps a file read-only.
-fn map(file: &File) -> io::Result<memmap2::Mmap> {
-    // SAFETY: the map is only read, as plain bytes of which every value is valid; `still_there` is
-    // asked before windows are read, so that a file cut short by another program is noticed.
-    unsafe { memmap2::Mmap::map(file) }
 }
 
 /// The operating system's refusal in words, with the next step.
-pub(super) fn refused(path: &Path, error: io::Error) -> CorpusError {
+pub(super) fn refused(path: &Path, error: FileError) -> CorpusError {
     let here = path.display();
     let words = match error.kind() {
-        io::ErrorKind::NotFound => {
+        Some(io::ErrorKind::NotFound) => {
             let from = std::env::current_dir().map(|d| format!(" (looked from {})", d.display())).unwrap_or_default();
             let from = if path.is_relative() { from } else { String::new() };
             format!("{here} does not exist{from}: check the path, or choose a file by the dialog.")
         }
-        io::ErrorKind::PermissionDenied => {
+        Some(io::ErrorKind::PermissionDenied) => {
             format!("{here} may not be read by you: change its permissions (chmod +r), or copy it to your own folder.")
         }
-        _ => format!("{here} cannot be read ({error}): copy it to a local disk and choose the copy."),
+        Some(_) => format!("{here} cannot be read ({error}): copy it to a local disk and choose the copy."),
+        None => format!("{here} cannot be read: {error}."),
     };
     CorpusError::because(words, error)
 }
 
-/// The places of a file that are looked at: its head, its middle and its tail.
-fn probes(bytes: &[u8]) -> Vec<&[u8]> {
-    if bytes.len() <= 3 * PROBE {
-        return vec![bytes];
+/// The places of a text that are looked at: its head, its middle and its tail.
+fn probes(text: Stretch<'_>) -> Result<Vec<Cow<'_, [u8]>>, CorpusError> {
+    let len = text.len();
+    if len <= 3 * PROBE {
+        return Ok(vec![text.bytes(0, len)?]);
     }
-    let middle = bytes.len() / 2;
-    vec![&bytes[..PROBE], &bytes[middle..middle + PROBE], &bytes[bytes.len() - PROBE..]]
+    [0, len / 2, len - PROBE].into_iter().map(|from| text.bytes(from, from + PROBE)).collect()
 }
 
 /// Tells text from what is not; gives where the text starts and how it is encoded.
-fn examine(bytes: &[u8], path: &Path) -> Result<(usize, Encoding), CorpusError> {
+fn examine(file: &TextFile, path: &Path) -> Result<(usize, Encoding), CorpusError> {
     let here = path.display();
-    if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
+    let head = file.stretch(0, 3).bytes(0, 3)?;
+    if head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]) {
         return Err(CorpusError::new(format!(
             "{here} is UTF-16 text: save it as UTF-8 (iconv -f UTF-16 -t UTF-8) and choose that file."
         )));
     }
-    let start = if bytes.starts_with(&[0xEF, 0xBB, 0xBF]) { 3 } else { 0 };
-    let probes = probes(&bytes[start..]);
+    let start = if head.starts_with(&[0xEF, 0xBB, 0xBF]) { 3 } else { 0 };
+    let probes = probes(file.stretch(start, file.len()))?;
     let seen: usize = probes.iter().map(|p| p.len()).sum();
     if seen == 0 {
         return Err(CorpusError::new(format!(
@@ -194,7 +225,7 @@ fn examine(bytes: &[u8], path: &Path) -> Result<(usize, Encoding), CorpusError> 
 }
 
 /// UTF-8 unless the probes hold more broken sequences than whole ones.
-fn encoding(probes: &[&[u8]]) -> Encoding {
+fn encoding(probes: &[Cow<'_, [u8]>]) -> Encoding {
     let (mut broken, mut whole) = (0usize, 0usize);
     for probe in probes {
         // A probe may cut a character at either end; at most three bytes of it.

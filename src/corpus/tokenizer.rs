@@ -49,7 +49,7 @@ impl Tokenizer {
     pub(super) fn open(
         spec: &TokenizerSpec,
         encoding: Encoding,
-        sample: impl FnOnce() -> String,
+        sample: impl FnOnce() -> Result<String, CorpusError>,
     ) -> Result<Self, CorpusError> {
         let at_least = |vocab: usize, least: usize, what: &str| {
             if vocab >= least {
@@ -64,19 +64,19 @@ impl Tokenizer {
             }
             TokenizerSpec::Char { max_vocab } => {
                 at_least(*max_vocab, 2, "character")?;
-                Self::Char(Inventory::count(sample().chars(), *max_vocab))
+                Self::Char(Inventory::count(sample()?.chars(), *max_vocab))
             }
             TokenizerSpec::Word { max_vocab } => {
                 at_least(*max_vocab, 2, "word")?;
-                Self::Word(Inventory::count(words(&sample()).map(str::to_owned), *max_vocab))
+                Self::Word(Inventory::count(words(&sample()?).map(str::to_owned), *max_vocab))
             }
             TokenizerSpec::Spaced { max_vocab } => {
                 at_least(*max_vocab, 3, "word-and-space")?;
-                Self::Spaced(Inventory::count(pieces(&sample()).map(str::to_owned), *max_vocab))
+                Self::Spaced(Inventory::count(pieces(&sample()?).map(str::to_owned), *max_vocab))
             }
             TokenizerSpec::Bpe { vocab } => {
                 at_least(*vocab, 257, "byte-pair")?;
-                Self::Subword(Box::new(Subword::train(&sample(), *vocab)?))
+                Self::Subword(Box::new(Subword::train(&sample()?, *vocab)?))
             }
             TokenizerSpec::HuggingFace(path) => Self::Subword(Box::new(Subword::load(path)?)),
         })
@@ -212,7 +212,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn open(spec: TokenizerSpec, text: &str) -> Tokenizer {
-        Tokenizer::open(&spec, Encoding::Utf8, || text.to_owned()).unwrap()
+        Tokenizer::open(&spec, Encoding::Utf8, || Ok(text.to_owned())).unwrap()
     }
 
     const PAGE: &str =
@@ -258,7 +258,8 @@ mod tests {
 
     #[test]
     fn too_small_a_vocabulary_says_so() {
-        let error = Tokenizer::open(&TokenizerSpec::Byte { vocab: 100 }, Encoding::Utf8, String::new).err().unwrap();
+        let error =
+            Tokenizer::open(&TokenizerSpec::Byte { vocab: 100 }, Encoding::Utf8, || Ok(String::new())).err().unwrap();
         assert!(error.to_string().contains("at least 256"), "{error}");
     }
 
@@ -279,7 +280,7 @@ mod tests {
 
         #[test]
         fn latin1_comes_back(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
-            let t = Tokenizer::open(&TokenizerSpec::Byte { vocab: 256 }, Encoding::Latin1, String::new).unwrap();
+            let t = Tokenizer::open(&TokenizerSpec::Byte { vocab: 256 }, Encoding::Latin1, || Ok(String::new())).unwrap();
             let ids: Vec<u32> = bytes.iter().map(|&b| u32::from(b)).collect();
             prop_assert_eq!(t.encode(&t.decode(&ids)).unwrap(), ids);
         }

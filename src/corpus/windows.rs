@@ -4,7 +4,7 @@
 use super::{
     CorpusError, Position,
     permutation::{permute, scramble},
-    text_file::Encoding,
+    text_file::{Encoding, Stretch},
     tokenizer::Tokenizer,
 };
 
@@ -17,46 +17,50 @@ const MEASURED: usize = 64 << 10;
 const WORD_REACH: usize = 64;
 const PARAGRAPH_REACH: usize = 900;
 const SENTENCE_REACH: usize = 4 << 10;
+/// A window is looked for in at most so many bytes, or 64 a token.
+const MOST_TAKEN: usize = 16 << 20;
 
 /// The first byte of the held-out part: at white space near the fraction, or at least at a character.
-pub(super) fn split(bytes: &[u8], encoding: Encoding, held_out: f64) -> usize {
-    let at = (bytes.len() as f64 * (1.0 - held_out)) as usize;
-    word_start(bytes, at.min(bytes.len()), encoding)
+pub(super) fn split(text: Stretch<'_>, encoding: Encoding, held_out: f64) -> Result<usize, CorpusError> {
+    let at = (text.len() as f64 * (1.0 - held_out)) as usize;
+    word_start(text, at.min(text.len()), encoding)
 }
 
 /// The next start of a word at or after `at`, or of a character if none is near.
-fn word_start(bytes: &[u8], at: usize, encoding: Encoding) -> usize {
-    let near = &bytes[at..bytes.len().min(at + WORD_REACH)];
-    if at == 0 || (near.first().is_some_and(|&b| encoding.begins(b)) && bytes[at - 1].is_ascii_whitespace()) {
-        return at;
+fn word_start(text: Stretch<'_>, at: usize, encoding: Encoding) -> Result<usize, CorpusError> {
+    let Some(before) = at.checked_sub(1) else { return Ok(at) };
+    let bytes = text.bytes(before, at.saturating_add(WORD_REACH))?;
+    let Some((before, near)) = bytes.split_first() else { return Ok(at) };
+    if near.first().is_some_and(|&b| encoding.begins(b)) && before.is_ascii_whitespace() {
+        return Ok(at);
     }
-    match near.windows(2).position(|w| w[0].is_ascii_whitespace() && !w[1].is_ascii_whitespace()) {
+    Ok(match near.windows(2).position(|w| w[0].is_ascii_whitespace() && !w[1].is_ascii_whitespace()) {
         Some(gap) => at + gap + 1,
         None => at + near.iter().position(|&b| encoding.begins(b)).unwrap_or(0),
-    }
+    })
 }
 
 /// Text for a tokeniser to learn from: all of a small part, stretches of a large one.
-pub(super) fn sample(part: &[u8], encoding: Encoding) -> String {
+pub(super) fn sample(part: Stretch<'_>, encoding: Encoding) -> Result<String, CorpusError> {
     if part.len() <= SAMPLE {
-        return encoding.text(part).into_owned();
+        return Ok(encoding.text(&part.bytes(0, part.len())?).into_owned());
     }
     let mut out = String::with_capacity(SAMPLE + SAMPLE / 8);
     for i in 0..STRETCHES {
-        let from = word_start(part, (part.len() - SAMPLE / STRETCHES) / (STRETCHES - 1) * i, encoding);
-        let to = word_start(part, (from + SAMPLE / STRETCHES).min(part.len()), encoding);
-        out.push_str(&encoding.text(&part[from..to]));
+        let from = word_start(part, (part.len() - SAMPLE / STRETCHES) / (STRETCHES - 1) * i, encoding)?;
+        let to = word_start(part, (from + SAMPLE / STRETCHES).min(part.len()), encoding)?;
+        out.push_str(&encoding.text(&part.bytes(from, to)?));
     }
-    out
+    Ok(out)
 }
 
 /// The mean number of bytes of an id (1 for bytes, exactly).
-pub(super) fn bytes_per_id(part: &[u8], encoding: Encoding, tokenizer: &Tokenizer) -> Result<f64, CorpusError> {
+pub(super) fn bytes_per_id(part: Stretch<'_>, encoding: Encoding, tokenizer: &Tokenizer) -> Result<f64, CorpusError> {
     if matches!(tokenizer, Tokenizer::Byte { .. }) {
         return Ok(1.0);
     }
-    let head = &part[..word_start(part, part.len().min(MEASURED), encoding)];
-    let ids = tokenizer.encode(&encoding.text(head))?;
+    let head = part.bytes(0, word_start(part, part.len().min(MEASURED), encoding)?)?;
+    let ids = tokenizer.encode(&encoding.text(&head))?;
     Ok(head.len().max(1) as f64 / ids.len().max(1) as f64)
 }
 
@@ -65,7 +69,7 @@ pub(super) struct TextPart<'a> {
     /// Of the corpus and of the part, for messages.
     pub name: &'a str,
     pub what: &'static str,
-    pub bytes: &'a [u8],
+    pub text: Stretch<'a>,
     pub encoding: Encoding,
     pub tokenizer: &'a Tokenizer,
     pub bytes_per_id: f64,
@@ -79,13 +83,13 @@ impl TextPart<'_> {
 
     /// Rows of `len + 1` ids: draws `rows * drawn ..` of the endless shuffled order.
     pub(super) fn batch(&self, at: &Position, rows: usize, len: usize) -> Result<Vec<Vec<u32>>, CorpusError> {
-        if self.bytes.len() < len {
+        if self.text.len() < len {
             return Err(self.too_short(len.saturating_add(1)));
         }
         let stride = self.stride(len);
         // One window fewer than fits, so that each epoch may begin its cuts elsewhere.
-        let count = (self.bytes.len() / stride).saturating_sub(1).max(1);
-        let slack = self.bytes.len().saturating_sub(count * stride).min(stride - 1) as u64;
+        let count = (self.text.len() / stride).saturating_sub(1).max(1);
+        let slack = self.text.len().saturating_sub(count * stride).min(stride - 1) as u64;
         (0..rows as u64)
             .map(|row| {
                 let draw = at.drawn.wrapping_mul(rows as u64).wrapping_add(row);
@@ -100,7 +104,7 @@ impl TextPart<'_> {
     /// The first windows, packed one behind the other.
     pub(super) fn first(&self, count: usize, len: usize) -> Result<Vec<Vec<u32>>, CorpusError> {
         let stride = self.stride(len);
-        let count = count.min((self.bytes.len() / stride).max(1));
+        let count = count.min((self.text.len() / stride).max(1));
         (0..count).map(|i| self.cut(i * stride, len)).collect()
     }
 
@@ -109,12 +113,15 @@ impl TextPart<'_> {
     fn cut(&self, at: usize, len: usize) -> Result<Vec<u32>, CorpusError> {
         let need = len + 1;
         if matches!(self.tokenizer, Tokenizer::Byte { .. }) {
-            let window = self.bytes.get(at..at + need).ok_or_else(|| self.too_short(need))?;
+            let window = self.text.bytes(at, at.saturating_add(need))?;
+            if window.len() < need {
+                return Err(self.too_short(need));
+            }
             return Ok(window.iter().map(|&b| u32::from(b)).collect());
         }
-        let mut at = at.min(self.bytes.len());
+        let mut at = at.min(self.text.len());
         loop {
-            let ids = self.ids_from(word_start(self.bytes, at, self.encoding), need)?;
+            let ids = self.ids_from(word_start(self.text, at, self.encoding)?, need)?;
             if ids.len() == need {
                 return Ok(ids);
             }
@@ -129,12 +136,20 @@ impl TextPart<'_> {
     fn ids_from(&self, from: usize, need: usize) -> Result<Vec<u32>, CorpusError> {
         let mut take = (need as f64 * self.bytes_per_id * 1.3) as usize + 16;
         loop {
-            let to = from.saturating_add(take).min(self.bytes.len());
-            let to = if to < self.bytes.len() { word_start(self.bytes, to, self.encoding) } else { to };
-            let mut ids = self.tokenizer.encode(&self.encoding.text(&self.bytes[from..to]))?;
-            if ids.len() >= need || to == self.bytes.len() {
+            let to = from.saturating_add(take).min(self.text.len());
+            let to = if to < self.text.len() { word_start(self.text, to, self.encoding)? } else { to };
+            let mut ids = self.tokenizer.encode(&self.encoding.text(&self.text.bytes(from, to)?))?;
+            if ids.len() >= need || to == self.text.len() {
                 ids.truncate(need);
                 return Ok(ids);
+            }
+            if take > MOST_TAKEN.max(64 * need) {
+                return Err(CorpusError::new(format!(
+                    "{} has a stretch of {} bytes with only {} tokens: choose another tokeniser or take that stretch out.",
+                    self.name,
+                    to - from,
+                    ids.len()
+                )));
             }
             take *= 2;
         }
@@ -142,20 +157,19 @@ impl TextPart<'_> {
 
     /// About `len` ids from the start of a paragraph or sentence; from the start of the part if it has
     /// neither. Empty if the tokeniser cannot say them.
-    pub(super) fn passage(&self, index: u64, len: usize) -> Vec<u32> {
-        let last = self.bytes.len().saturating_sub(self.stride(len) + PARAGRAPH_REACH);
+    pub(super) fn passage(&self, index: u64, len: usize) -> Result<Vec<u32>, CorpusError> {
+        let last = self.text.len().saturating_sub(self.stride(len) + PARAGRAPH_REACH);
         let at = if index == 0 { 0 } else { (scramble(index) % (last as u64 + 1)) as usize };
-        let from =
-            paragraph_start(&self.bytes[at..]).or_else(|| sentence_start(&self.bytes[at..])).map_or(at, |gap| at + gap);
+        let near = self.text.bytes(at, at.saturating_add(SENTENCE_REACH))?;
+        let from = paragraph_start(&near).or_else(|| sentence_start(&near)).map_or(at, |gap| at + gap);
         if matches!(self.tokenizer, Tokenizer::Byte { .. }) {
-            let to = self.bytes.len().min(from + len);
-            return self.bytes[from..to].iter().map(|&b| u32::from(b)).collect();
+            return Ok(self.text.bytes(from, from.saturating_add(len))?.iter().map(|&b| u32::from(b)).collect());
         }
-        self.ids_from(word_start(self.bytes, from, self.encoding), len).unwrap_or_default()
+        self.ids_from(word_start(self.text, from, self.encoding)?, len)
     }
 
     fn too_short(&self, need: usize) -> CorpusError {
-        let have = (self.bytes.len() as f64 / self.bytes_per_id) as usize;
+        let have = (self.text.len() as f64 / self.bytes_per_id) as usize;
         CorpusError::new(format!(
             "{} is too short: its {} part has about {have} ids and one window needs {need}. Choose a longer text, a shorter window{}.",
             self.name,
