@@ -3,6 +3,7 @@
 //! is set aside for it, and nothing of a pickle is ever run.
 
 mod header;
+mod metadata;
 mod pickle;
 mod pytorch;
 
@@ -16,6 +17,12 @@ use std::{
 use candle_core::{Device, Result, Tensor, bail};
 use half::{bf16, f16};
 pub use header::{Header, HeaderError};
+use metadata::LONGEST_PATH;
+
+use crate::files::{self, FileError, check_memory};
+
+/// Tensors have at most so many sides, as in PyTorch.
+const MOST_SIDES: usize = 64;
 
 /// How values lie in the file, little-endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,13 +86,10 @@ impl Weights {
     /// Reads the table of contents; errors name the file, and the tensor where there is one to blame.
     pub fn open(path: &Path) -> Result<Self> {
         let shown = path.display();
-        let read = || -> std::io::Result<(File, u64)> {
-            let file = File::open(path)?;
-            let about = file.metadata()?;
-            if !about.is_file() {
-                return Err(std::io::Error::other("it is a folder, not a file"));
-            }
-            Ok((file, about.len()))
+        let read = || -> std::result::Result<(File, u64), FileError> {
+            let file = files::open(path)?;
+            let length = file.metadata()?.len();
+            Ok((file, length))
         };
         let (mut file, length) =
             read().map_err(|e| candle_core::Error::Msg(format!("`{shown}` cannot be read: {e}")))?;
@@ -139,10 +143,14 @@ impl Weights {
     }
 
     fn values(&self, entry: &Entry, kind: FloatKind) -> std::io::Result<Vec<f32>> {
-        let mut file = File::open(&self.path)?;
+        let mut file = files::open(&self.path)?;
         file.seek(SeekFrom::Start(entry.at))?;
         let size = kind.bytes() as usize;
-        let mut bytes = vec![0u8; span(&entry.shape, &entry.strides).unwrap_or_default() * size];
+        let count = span(&entry.shape, &entry.strides).unwrap_or_default();
+        // The bytes, and the values that are made of them.
+        let needed = (count as u64).saturating_mul((size + size_of::<f32>()) as u64);
+        check_memory(needed).map_err(FileError::from)?;
+        let mut bytes = vec![0u8; count * size];
         file.read_exact(&mut bytes)?;
         let value = |i: usize| kind.read(&bytes[i * size..(i + 1) * size]);
         if entry.strides == row_major(&entry.shape) {
@@ -159,6 +167,15 @@ impl Weights {
         };
         Ok((0..total).map(|i| value(place(i))).collect())
     }
+}
+
+/// The beginning of a name, for messages.
+fn short(name: &str) -> String {
+    let mut out: String = name.chars().take(80).collect();
+    if out.len() < name.len() {
+        out.push('\u{2026}');
+    }
+    out
 }
 
 /// Strides of a row-major tensor.
@@ -189,6 +206,13 @@ fn placed(
     (shape, strides): (Vec<usize>, Vec<usize>),
     (at, end): (u64, u64),
 ) -> std::result::Result<Entry, String> {
+    if name.len() > LONGEST_PATH || shape.len() > MOST_SIDES {
+        let (bytes, sides) = (name.len(), shape.len());
+        return Err(format!(
+            "tensor `{}` has a name of {bytes} bytes and {sides} sides: no weights have",
+            short(&name)
+        ));
+    }
     let bytes = kind.map_or(1, FloatKind::bytes);
     let size = span(&shape, &strides).and_then(|n| (n as u64).checked_mul(bytes));
     match size {

@@ -6,7 +6,7 @@
 //! put into our order, which changes nothing else, and its frequencies are kept. What its tokens see of
 //! what follows them, ours do not: that model's outputs cannot be had here, and a remark says so.
 
-use std::{path::Path, sync::Arc};
+use std::{collections::HashMap, path::Path, sync::Arc};
 
 use candle_core::{Device, Result, Tensor, bail};
 
@@ -191,6 +191,7 @@ fn bookkeeping(rest: &str) -> bool {
 /// The model of most weights; of equals, the one under the shortest prefix (not an average kept beside it).
 fn group(all: &[(&str, &[usize])]) -> Option<Group> {
     let mut found: Vec<Group> = vec![];
+    let mut places: HashMap<(usize, String), usize> = HashMap::new();
     for (name, _) in all {
         for (known, names) in NAMES.iter().enumerate() {
             let tail = plain(name);
@@ -198,9 +199,8 @@ fn group(all: &[(&str, &[usize])]) -> Option<Group> {
                 let Some(before) = tail.strip_suffix(wanted).filter(|p| p.is_empty() || p.ends_with('.')) else {
                     continue;
                 };
-                let at = found.iter().position(|g| g.known == known && plain(&g.prefix) == before);
                 let prefix = name.strip_suffix(wanted).unwrap_or_default().to_owned();
-                let at = at.unwrap_or_else(|| {
+                let at = *places.entry((known, before.to_owned())).or_insert_with(|| {
                     found.push(Group { prefix, known, names: Default::default() });
                     found.len() - 1
                 });

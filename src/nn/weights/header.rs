@@ -6,14 +6,18 @@
 
 use std::{
     collections::BTreeMap,
+    fmt,
     io::{self, Read},
 };
 
 use safetensors::{Dtype, tensor::TensorInfo};
-use serde::Deserialize;
-use serde_json::Value;
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 
-use super::{Contents, FloatKind, placed, row_major};
+use super::{
+    Contents, FloatKind,
+    metadata::{Metadata, Scalars},
+    placed, row_major, short,
+};
 
 /// More than any header has: a name and two numbers for each of many thousand tensors.
 const MAX_HEADER: u64 = 32 << 20;
@@ -24,7 +28,7 @@ pub struct Header {
     /// By name; `data_offsets` count from `data_start`.
     pub tensors: BTreeMap<String, TensorInfo>,
     /// `__metadata__`, a map of strings in a file that keeps to the format.
-    metadata: Value,
+    metadata: Metadata,
     /// Bytes before the data.
     pub data_start: u64,
 }
@@ -44,12 +48,43 @@ pub enum HeaderError {
     Io(#[from] io::Error),
 }
 
-#[derive(Deserialize)]
-struct Json {
-    #[serde(rename = "__metadata__", default)]
-    metadata: Value,
-    #[serde(flatten)]
-    tensors: BTreeMap<String, Value>,
+/// Takes in the header as it is read, so that nothing is made of it but what is kept.
+struct Reading {
+    tensors: BTreeMap<String, TensorInfo>,
+    metadata: Metadata,
+    /// The tensor whose description is being read.
+    at: Option<String>,
+}
+
+impl<'de> DeserializeSeed<'de> for &mut Reading {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<(), D::Error> {
+        d.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Reading {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of tensors")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key::<String>()? {
+            if name == "__metadata__" {
+                map.next_value_seed(Scalars(&mut self.metadata))?;
+                continue;
+            }
+            self.at = Some(name);
+            let info = map.next_value::<TensorInfo>()?;
+            if let Some(name) = self.at.take() {
+                self.tensors.insert(name, info);
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Header {
@@ -71,15 +106,14 @@ impl Header {
         }
         let mut bytes = vec![0u8; size as usize];
         file.read_exact(&mut bytes)?;
-        let json: Json = serde_json::from_slice(&bytes).map_err(|_| HeaderError::OtherFormat)?;
-        let mut tensors = BTreeMap::new();
-        for (name, value) in json.tensors {
-            match TensorInfo::deserialize(value) {
-                Ok(info) => tensors.insert(name, info),
-                Err(_) => return Err(HeaderError::Tensor(name)),
-            };
+        let mut reading = Reading { tensors: BTreeMap::new(), metadata: Metadata::default(), at: None };
+        let mut json = serde_json::Deserializer::from_slice(&bytes);
+        let read = reading.deserialize(&mut json).and_then(|()| json.end());
+        match (read, reading.at) {
+            (Ok(()), _) => Ok(Self { tensors: reading.tensors, metadata: reading.metadata, data_start }),
+            (Err(e), Some(name)) if e.is_data() => Err(HeaderError::Tensor(short(&name))),
+            _ => Err(HeaderError::OtherFormat),
         }
-        Ok(Self { tensors, metadata: json.metadata, data_start })
     }
 }
 
@@ -94,8 +128,7 @@ pub(super) fn contents(file: impl Read, length: u64, first: &[u8; 4]) -> Result<
         }
         (e, _) => e.to_string(),
     })?;
-    let mut metadata = BTreeMap::new();
-    scalars(&header.metadata, "", &mut metadata);
+    let metadata = header.metadata.finish()?;
     let mut entries = vec![];
     for (name, info) in header.tensors {
         let kind = match info.dtype {
@@ -115,18 +148,4 @@ pub(super) fn contents(file: impl Read, length: u64, first: &[u8; 4]) -> Result<
         entries.push(placed(name, kind, (info.shape, strides), (at, end.min(length)))?);
     }
     Ok(Contents { entries, metadata })
-}
-
-/// Collects scalars by dotted path; strings that are JSON objects themselves are read as such.
-fn scalars(value: &Value, path: &str, found: &mut BTreeMap<String, String>) {
-    let under = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-    match value {
-        Value::Object(o) => o.iter().for_each(|(k, v)| scalars(v, &under(k), found)),
-        Value::String(s) => match serde_json::from_str(s) {
-            Ok(inner @ Value::Object(_)) => scalars(&inner, path, found),
-            _ => drop(found.insert(path.to_owned(), s.clone())),
-        },
-        Value::Null | Value::Array(_) => {}
-        other => drop(found.insert(path.to_owned(), other.to_string())),
-    }
 }

@@ -59,9 +59,15 @@ impl<'a> Pickle<'a> {
     }
 }
 
+/// Objects, and places on the stack and in the memo: each tensor has some twenty.
+const MOST_OBJECTS: usize = 1 << 18;
+/// Members of lists and dictionaries, which may be told again and again.
+const MOST_MEMBERS: usize = 1 << 20;
+
 /// Errors in words.
 pub fn read(bytes: &[u8]) -> Result<Pickle<'_>, String> {
-    let mut machine = Machine { rest: bytes, nodes: vec![], stack: vec![], marks: vec![], memo: HashMap::new() };
+    let nodes = vec![Node::None, Node::Bool(false), Node::Bool(true)];
+    let mut machine = Machine { rest: bytes, nodes, stack: vec![], marks: vec![], memo: HashMap::new(), members: 0 };
     let top = machine
         .run()
         .map_err(|e| format!("its pickle is damaged {} bytes in ({e})", bytes.len() - machine.rest.len()))?;
@@ -75,6 +81,7 @@ struct Machine<'a> {
     /// Lengths of the stack.
     marks: Vec<usize>,
     memo: HashMap<usize, usize>,
+    members: usize,
 }
 
 type Step<T> = Result<T, String>;
@@ -87,6 +94,10 @@ impl<'a> Machine<'a> {
                 return self.pop();
             }
             self.step(code)?;
+            let most = [self.nodes.len(), self.stack.len(), self.marks.len(), self.memo.len()].into_iter().max();
+            if most > Some(MOST_OBJECTS) || self.members > MOST_MEMBERS {
+                return Err("it holds more objects than a model: save the model's state_dict alone".into());
+            }
         }
     }
 
@@ -98,9 +109,10 @@ impl<'a> Machine<'a> {
             b'0' => drop(self.pop()?),                                               // POP
             b'1' => drop(self.marked()?),                                            // POP_MARK
             b'2' => self.stack.push(*self.stack.last().ok_or("nothing to repeat")?), // DUP
-            b'N' => self.push(Node::None),
-            0x88 => self.push(Node::Bool(true)),
-            0x89 => self.push(Node::Bool(false)),
+            // One object each, as in Python.
+            b'N' => self.stack.push(0),
+            0x89 => self.stack.push(1),
+            0x88 => self.stack.push(2),
             b'J' => self.int(4, true)?,
             b'K' => self.int(1, false)?,
             b'M' => self.int(2, false)?,
@@ -219,7 +231,9 @@ impl<'a> Machine<'a> {
     /// Everything since the last mark.
     fn marked(&mut self) -> Step<Vec<usize>> {
         let mark = self.marks.pop().filter(|m| *m <= self.stack.len()).ok_or("a mark is missing")?;
-        Ok(self.stack.split_off(mark))
+        let items = self.stack.split_off(mark);
+        self.members += items.len();
+        Ok(items)
     }
 
     fn int(&mut self, n: usize, signed: bool) -> Step<()> {
@@ -259,6 +273,7 @@ impl<'a> Machine<'a> {
 
     /// APPEND, APPENDS, SETITEM, SETITEMS.
     fn fill(&mut self, code: u8) -> Step<()> {
+        self.members += 1;
         let items = match code {
             b'a' => vec![self.pop()?],
             b's' => {

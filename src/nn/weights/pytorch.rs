@@ -2,7 +2,7 @@
 //! storages and one file a storage.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::HashMap,
     fs::File,
     io::{BufReader, Read},
 };
@@ -10,7 +10,8 @@ use std::{
 use zip::{CompressionMethod, ZipArchive};
 
 use super::{
-    Contents, Entry, FloatKind,
+    Contents, Entry, FloatKind, MOST_SIDES,
+    metadata::Metadata,
     pickle::{self, Node, Pickle},
     placed,
 };
@@ -20,6 +21,8 @@ const MOST_PICKLE: u64 = 64 << 20;
 /// Values looked at while walking a pickle, and how deep; objects may hold each other.
 const MOST_NODES: usize = 1 << 20;
 const DEEPEST: usize = 16;
+/// A part a storage, a storage a tensor.
+const MOST_PARTS: usize = 1 << 17;
 
 pub(super) fn contents(file: File, length: u64) -> Result<Contents, String> {
     let cut = |e: &dyn std::fmt::Display| {
@@ -28,6 +31,12 @@ pub(super) fn contents(file: File, length: u64) -> Result<Contents, String> {
         )
     };
     let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|e| cut(&e))?;
+    if zip.len() > MOST_PARTS {
+        return Err(format!(
+            "it has {} parts, more than a model has tensors: save the model's state_dict alone",
+            zip.len()
+        ));
+    }
     let mut places = HashMap::new(); // name -> first byte, end
     let mut pickle = None;
     for i in 0..zip.len() {
@@ -43,6 +52,9 @@ pub(super) fn contents(file: File, length: u64) -> Result<Contents, String> {
             if size > MOST_PICKLE {
                 return Err(format!("its pickle has {size} bytes: save the model's state_dict alone"));
             }
+            if pickle.is_some() {
+                return Err("it holds two pickles, and torch.save writes one: it is damaged".into());
+            }
             let mut bytes = Vec::with_capacity(size as usize);
             part.read_to_end(&mut bytes).map_err(|e| cut(&e))?;
             pickle = Some((folder.to_owned(), bytes));
@@ -53,9 +65,9 @@ pub(super) fn contents(file: File, length: u64) -> Result<Contents, String> {
         return Err("it is a zip without the pickle of torch.save".into());
     };
     let pickle = pickle::read(&bytes)?;
-    let mut walk = Walk { pickle: &pickle, folder, places, nodes: 0, entries: vec![], metadata: BTreeMap::new() };
-    walk.go(pickle.top, "", 0)?;
-    Ok(Contents { entries: walk.entries, metadata: walk.metadata })
+    let mut walk = Walk { pickle: &pickle, folder, places, nodes: 0, entries: vec![], metadata: Metadata::default() };
+    walk.go(pickle.top, 0)?;
+    Ok(Contents { entries: walk.entries, metadata: walk.metadata.finish()? })
 }
 
 struct Walk<'a> {
@@ -64,53 +76,44 @@ struct Walk<'a> {
     places: HashMap<String, (u64, u64)>,
     nodes: usize,
     entries: Vec<Entry>,
-    metadata: BTreeMap<String, String>,
+    metadata: Metadata,
 }
 
 impl Walk<'_> {
-    /// Takes in everything under `path`: tensors, numbers, words; leaves out what it does not know.
-    fn go(&mut self, node: usize, path: &str, depth: usize) -> Result<(), String> {
+    /// Takes in everything under the open path: tensors, numbers, words; leaves out what it does not know.
+    fn go(&mut self, node: usize, depth: usize) -> Result<(), String> {
         self.nodes += 1;
         if self.nodes > MOST_NODES {
             return Err("it holds more than a model: save the model's state_dict alone".into());
         }
-        if depth > DEEPEST {
+        if depth > DEEPEST || self.metadata.is_too_much() {
             return Ok(());
         }
-        match self.pickle.get(node) {
-            Node::Int(n) => drop(self.metadata.insert(path.to_owned(), n.to_string())),
-            Node::Float(v) => drop(self.metadata.insert(path.to_owned(), v.to_string())),
-            Node::Bool(b) => drop(self.metadata.insert(path.to_owned(), b.to_string())),
-            Node::Text(s) => drop(self.metadata.insert(path.to_owned(), (*s).to_owned())),
-            Node::Dict(pairs) => {
-                for (key, value) in pairs {
-                    if let Some(path) = self.under(path, *key) {
-                        self.go(*value, &path, depth + 1)?;
-                    }
-                }
-            }
+        let p = self.pickle;
+        match p.get(node) {
+            Node::Int(n) => self.metadata.put(&n.to_string()),
+            Node::Float(v) => self.metadata.put(&v.to_string()),
+            Node::Bool(b) => self.metadata.put(&b.to_string()),
+            Node::Text(s) => self.metadata.put(s),
+            Node::Dict(pairs) => self.pairs(pairs, depth)?,
             Node::Tuple(items) | Node::List(items) => {
                 for (i, item) in items.iter().enumerate() {
-                    self.go(*item, &format!("{path}.{i}"), depth + 1)?;
+                    self.under(&i.to_string(), *item, depth)?;
                 }
             }
-            Node::Made { class, arguments, state, pairs } => match self.pickle.class(*class) {
-                Some(("torch._utils", "_rebuild_tensor_v2")) => self.tensor(*arguments, path)?,
+            Node::Made { class, arguments, state, pairs } => match p.class(*class) {
+                Some(("torch._utils", "_rebuild_tensor_v2")) => self.tensor(*arguments)?,
                 // Parameter(tensor, requires_grad, hooks)
                 Some(("torch._utils", "_rebuild_parameter")) => {
-                    if let Some(inner) = self.pickle.item(*arguments, 0) {
-                        self.go(inner, path, depth + 1)?;
+                    if let Some(inner) = p.item(*arguments, 0) {
+                        self.go(inner, depth + 1)?;
                     }
                 }
                 _ => {
-                    for (key, value) in pairs {
-                        if let Some(path) = self.under(path, *key) {
-                            self.go(*value, &path, depth + 1)?;
-                        }
-                    }
+                    self.pairs(pairs, depth)?;
                     // an OrderedDict's own state is bookkeeping; a config object's is its fields
                     if let Some(state) = state.filter(|_| pairs.is_empty()) {
-                        self.go(state, path, depth + 1)?;
+                        self.go(state, depth + 1)?;
                     }
                 }
             },
@@ -119,25 +122,37 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn under(&self, path: &str, key: usize) -> Option<String> {
-        let key = match self.pickle.get(key) {
-            Node::Text(s) => (*s).to_owned(),
-            Node::Int(n) => n.to_string(),
-            _ => return None,
-        };
-        Some(if path.is_empty() { key } else { format!("{path}.{key}") })
+    /// Keys that are words or whole numbers, and what stands under them.
+    fn pairs(&mut self, pairs: &[(usize, usize)], depth: usize) -> Result<(), String> {
+        for (key, value) in pairs {
+            match self.pickle.get(*key) {
+                Node::Text(key) => self.under(key, *value, depth)?,
+                Node::Int(key) => self.under(&key.to_string(), *value, depth)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn under(&mut self, key: &str, value: usize, depth: usize) -> Result<(), String> {
+        let before = self.metadata.enter(key);
+        let result = self.go(value, depth + 1);
+        self.metadata.leave(before);
+        result
     }
 
     /// _rebuild_tensor_v2(storage, offset, size, stride, ..), storage = ("storage", class, key, device, count)
-    fn tensor(&mut self, arguments: usize, path: &str) -> Result<(), String> {
-        let p = self.pickle;
+    fn tensor(&mut self, arguments: usize) -> Result<(), String> {
+        let (p, path) = (self.pickle, self.metadata.path().to_owned());
         let damaged = || format!("its pickle is damaged where it tells of tensor `{path}`");
         let part = |i: usize| p.item(arguments, i);
         let whole = |node: usize| match p.get(node) {
             Node::Int(n) => usize::try_from(*n).ok(),
             _ => None,
         };
-        let list = |node: usize| p.items(node)?.iter().map(|n| whole(*n)).collect::<Option<Vec<_>>>();
+        let list = |node: usize| {
+            p.items(node).filter(|n| n.len() <= MOST_SIDES)?.iter().map(|n| whole(*n)).collect::<Option<Vec<_>>>()
+        };
         let storage = part(0).and_then(|n| match p.get(n) {
             Node::Persistent(inner) => Some(*inner),
             _ => None,
@@ -169,7 +184,7 @@ impl Walk<'_> {
         let bytes = kind.map_or(1, FloatKind::bytes);
         let from = (offset as u64).checked_mul(bytes).and_then(|n| at.checked_add(n)).ok_or_else(damaged)?;
         let kind = (kind, class.trim_end_matches("Storage").to_lowercase());
-        self.entries.push(placed(path.to_owned(), kind, (shape, strides), (from, end))?);
+        self.entries.push(placed(path, kind, (shape, strides), (from, end))?);
         Ok(())
     }
 }

@@ -1,0 +1,145 @@
+//! Numbers and words that a file of weights holds beside its tensors, by dotted path, up to a bound: a few bytes of
+//! a file can name the same long path a million times. It knows no format but JSON within words.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// Bytes of all paths and words together, and what keeping each takes.
+const MOST_BYTES: usize = 16 << 20;
+const EACH: usize = 128;
+/// No tensor's name or setting's path is longer.
+pub(super) const LONGEST_PATH: usize = 1 << 10;
+/// Words may hold JSON whose words hold JSON.
+const MOST_NESTED: usize = 2;
+
+/// What is being collected, and where in the file that is.
+#[derive(Debug, Default)]
+pub(super) struct Metadata {
+    found: BTreeMap<String, String>,
+    path: String,
+    bytes: usize,
+    nested: usize,
+    is_too_much: bool,
+}
+
+impl Metadata {
+    /// The dotted path that is open.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Goes one name further down; gives what [`Metadata::leave`] wants to go up again.
+    pub fn enter(&mut self, name: &str) -> usize {
+        let before = self.path.len();
+        if before + name.len() > LONGEST_PATH {
+            self.is_too_much = true;
+        } else {
+            if before > 0 {
+                self.path.push('.');
+            }
+            self.path.push_str(name);
+        }
+        before
+    }
+
+    pub fn leave(&mut self, before: usize) {
+        self.path.truncate(before);
+    }
+
+    /// Keeps a number or words at the open path.
+    pub fn put(&mut self, words: &str) {
+        self.bytes += self.path.len() + words.len() + EACH;
+        self.is_too_much |= self.bytes > MOST_BYTES;
+        if !self.is_too_much {
+            self.found.insert(self.path.clone(), words.to_owned());
+        }
+    }
+
+    /// Whether there was more than is kept; then it is not worth looking further.
+    pub fn is_too_much(&self) -> bool {
+        self.is_too_much
+    }
+
+    /// Everything, or why not in words.
+    pub fn finish(self) -> Result<BTreeMap<String, String>, String> {
+        if self.is_too_much {
+            return Err(format!(
+                "it holds more beside its tensors than a model's settings (names of up to {LONGEST_PATH} bytes, {} MB in all): save the model's state_dict alone",
+                MOST_BYTES >> 20
+            ));
+        }
+        Ok(self.found)
+    }
+}
+
+/// Takes in the scalars of a JSON value as it is read; words that are JSON objects themselves are read as such.
+pub(super) struct Scalars<'m>(pub &'m mut Metadata);
+
+impl<'de> DeserializeSeed<'de> for Scalars<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<(), D::Error> {
+        d.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Scalars<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_bool<E: Error>(self, v: bool) -> Result<(), E> {
+        self.0.put(&v.to_string());
+        Ok(())
+    }
+
+    fn visit_i64<E: Error>(self, v: i64) -> Result<(), E> {
+        self.0.put(&v.to_string());
+        Ok(())
+    }
+
+    fn visit_u64<E: Error>(self, v: u64) -> Result<(), E> {
+        self.0.put(&v.to_string());
+        Ok(())
+    }
+
+    fn visit_f64<E: Error>(self, v: f64) -> Result<(), E> {
+        self.0.put(&serde_json::Number::from_f64(v).map_or_else(|| v.to_string(), |n| n.to_string()));
+        Ok(())
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        let is_object = self.0.nested < MOST_NESTED
+            && text.trim_start().starts_with('{')
+            && serde_json::from_str::<IgnoredAny>(text).is_ok();
+        if is_object {
+            self.0.nested += 1;
+            let inner = Scalars(&mut *self.0).deserialize(&mut serde_json::Deserializer::from_str(text));
+            self.0.nested -= 1;
+            return inner.map_err(E::custom);
+        }
+        self.0.put(text);
+        Ok(())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            let before = self.0.enter(&key);
+            map.next_value_seed(Scalars(&mut *self.0))?;
+            self.0.leave(before);
+        }
+        Ok(())
+    }
+}
