@@ -1,7 +1,7 @@
 //! Graphs as files that other programs read: GEXF 1.3 (Gephi, with places and colours), GraphML and
 //! a table of edges. Strings in, strings out; it does not know what the nodes are.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 mod edge_table;
 mod gexf;
@@ -65,6 +65,10 @@ impl GraphFileError {
 /// No file has more of either; beyond it a graph is no picture.
 pub const MOST_NODES: usize = 1_000_000;
 pub const MOST_EDGES: usize = 8_000_000;
+/// Named numbers of one node, and names of them in one file.
+pub const MOST_VALUES: usize = 1024;
+/// Bytes of such a name.
+const LONGEST_NAME: usize = 256;
 
 impl Format {
     pub const ALL: [Self; 3] = [Self::Gexf, Self::GraphMl, Self::Csv];
@@ -114,15 +118,28 @@ impl FileNode {
 
 /// Names of the nodes' numbers, in the order of their first appearance.
 fn value_names(graph: &GraphFile) -> Vec<&str> {
-    let mut names: Vec<&str> = vec![];
-    for node in &graph.nodes {
-        for (name, _) in &node.values {
-            if !names.contains(&name.as_str()) {
-                names.push(name);
-            }
+    let mut seen = HashSet::new();
+    let names = graph.nodes.iter().flat_map(|n| &n.values).map(|(name, _)| name.as_str());
+    names.filter(|name| seen.insert(*name)).collect()
+}
+
+/// The nodes' ids as XML can say them. What it cannot say is left out; an id that another node has then is told
+/// apart by a number.
+fn xml_ids(graph: &GraphFile) -> Vec<String> {
+    let plain: Vec<String> = graph.nodes.iter().map(|n| xml::sayable(&n.id)).collect();
+    let is_same = |(node, plain): &(&FileNode, &String)| node.id == **plain;
+    let same = graph.nodes.iter().zip(&plain).filter(is_same).map(|(_, plain)| plain.clone());
+    let mut taken: HashSet<String> = same.collect();
+    let mut tried: HashMap<&str, usize> = HashMap::new();
+    let ids = graph.nodes.iter().zip(&plain).map(|(node, plain)| {
+        let mut id = plain.clone();
+        while node.id != id && !taken.insert(id.clone()) {
+            let n = tried.entry(plain).and_modify(|n| *n += 1).or_insert(2);
+            id = format!("{plain}-{n}");
         }
-    }
-    names
+        id
+    });
+    ids.collect()
 }
 
 /// Whether all values of a name are whole.
@@ -150,6 +167,18 @@ impl Nodes {
         Ok(place)
     }
 
+    /// Gives a node one more named number.
+    fn give(node: &mut FileNode, name: &str, value: f64, line: usize) -> Result<(), GraphFileError> {
+        if node.values.len() >= MOST_VALUES {
+            return Err(GraphFileError::new(
+                line,
+                format!("a node has more than {MOST_VALUES} values; leave some out"),
+            ));
+        }
+        node.values.push((name.to_owned(), value));
+        Ok(())
+    }
+
     fn find(&self, id: &str, end: &str, line: usize) -> Result<usize, GraphFileError> {
         self.places.get(id).copied().ok_or_else(|| {
             GraphFileError::new(
@@ -157,6 +186,37 @@ impl Nodes {
                 format!("an edge's {end} is `{id}`, and there is no such node; list it or correct the edge"),
             )
         })
+    }
+}
+
+/// Names of values by what the file calls them.
+#[derive(Default)]
+struct ValueNames(HashMap<String, String>);
+
+impl ValueNames {
+    fn add(&mut self, id: &str, name: &str, line: usize) -> Result<(), GraphFileError> {
+        if name.len() > LONGEST_NAME || id.len() > LONGEST_NAME {
+            let words =
+                format!("`{}` is too long a name ({} bytes); shorten it", short(name), name.len().max(id.len()));
+            return Err(GraphFileError::new(line, words));
+        }
+        if self.0.len() >= MOST_VALUES && !self.0.contains_key(id) {
+            return Err(GraphFileError::new(line, format!("more than {MOST_VALUES} kinds of values; leave some out")));
+        }
+        self.0.insert(id.to_owned(), name.to_owned());
+        Ok(())
+    }
+
+    /// The name of what the file may not have named: then it is called as it is.
+    fn get_or_add(&mut self, id: &str, line: usize) -> Result<&str, GraphFileError> {
+        if !self.0.contains_key(id) {
+            self.add(id, id, line)?;
+        }
+        Ok(self.get(id).unwrap_or_default())
+    }
+
+    fn get(&self, id: &str) -> Option<&str> {
+        self.0.get(id).map(String::as_str)
     }
 }
 

@@ -19,7 +19,7 @@ pub const LAB: &str = "neuron_graph";
 /// Larger files are refused.
 const MOST_BYTES: u64 = 1 << 30;
 /// A graph takes at most so many times the bytes of its file.
-const GROWTH: u64 = 16;
+const GROWTH: u64 = 32;
 
 /// Whether a path is a graph's, by its ending.
 pub fn is_graph(path: &Path) -> bool {

@@ -36,6 +36,19 @@ fn what_is_written_is_read_again() {
     assert_eq!(named(&back), named(&small()));
 }
 
+#[test]
+fn ids_that_xml_cannot_tell_apart_are_told_apart() {
+    let node = |id: &str| FileNode { id: id.into(), label: id.into(), ..FileNode::default() };
+    let ids = ["a\u{1}", "a\u{2}", "a", "a-2", "b"];
+    let edges = (0..5).map(|i| FileEdge { from: i, to: 4 - i, weight: 1.0 }).collect();
+    let graph = GraphFile { nodes: ids.map(node).into(), edges, ..GraphFile::default() };
+    for format in [Format::Gexf, Format::GraphMl] {
+        let back = format.read(&format.write(&graph)).unwrap();
+        assert_eq!(back.edges, graph.edges, "{format:?}");
+        assert_eq!(back.nodes.iter().map(|n| n.id.as_str()).collect::<Vec<_>>(), ["a-3", "a-4", "a", "a-2", "b"]);
+    }
+}
+
 /// As Gephi and networkx write them.
 #[test]
 fn what_others_write_is_read() {

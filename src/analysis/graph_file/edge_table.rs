@@ -6,6 +6,9 @@ use csv::{QuoteStyle, WriterBuilder};
 
 use super::{FileEdge, FileNode, GraphFile, GraphFileError, MOST_EDGES, Nodes, number, short};
 
+/// Columns of a line.
+const MOST_COLUMNS: usize = 1024;
+
 pub fn write(graph: &GraphFile) -> String {
     let id = |i: usize| graph.nodes.get(i).map_or("", |n| n.id.as_str());
     // A reader would trim a bare name, or take it for a comment: then every name is quoted.
@@ -100,6 +103,7 @@ impl Iterator for Rows<'_> {
         while let Some((i, c)) = chars.next() {
             self.line += usize::from(c == '\n');
             let fresh = fields.last().is_none_or(|f| f.text.is_empty() && !f.quoted);
+            let is_wide = fields.len() > MOST_COLUMNS;
             let Some(field) = fields.last_mut() else { break };
             match c {
                 '"' if inside && chars.peek().is_some_and(|(_, n)| *n == '"') => {
@@ -113,6 +117,10 @@ impl Iterator for Rows<'_> {
                     break;
                 }
                 '\r' if !inside => {}
+                c if c == self.separator && !inside && is_wide => {
+                    end = self.text.len();
+                    break;
+                }
                 c if c == self.separator && !inside => fields.push(Field { text: String::new(), quoted: false }),
                 c => field.text.push(c),
             }
@@ -120,6 +128,10 @@ impl Iterator for Rows<'_> {
         self.text = self.text.get(end..).unwrap_or_default();
         if inside {
             let words = "a quote that begins here never ends; close it or remove it";
+            return Some((began, Err(GraphFileError::new(began, words))));
+        }
+        if fields.len() > MOST_COLUMNS {
+            let words = format!("a line of more than {MOST_COLUMNS} columns; a table of edges has two or three");
             return Some((began, Err(GraphFileError::new(began, words))));
         }
         for field in fields.iter_mut().filter(|f| !f.quoted) {

@@ -1,11 +1,10 @@
 //! GEXF 1.3 (gexf.net): nodes and edges with places, colours, sizes and named numbers. Of what it
 //! reads, 1.1 and 1.2 are alike.
 
-use std::collections::HashMap;
-
 use super::{
-    FileEdge, FileNode, GraphFile, GraphFileError, MOST_EDGES, Nodes, is_whole, number, value_names,
+    FileEdge, FileNode, GraphFile, GraphFileError, MOST_EDGES, Nodes, ValueNames, is_whole, number, value_names,
     xml::{Xml, XmlPart, XmlWriter, attribute},
+    xml_ids,
 };
 
 pub fn write(graph: &GraphFile) -> String {
@@ -28,10 +27,11 @@ pub fn write(graph: &GraphFile) -> String {
         xml.close("attributes");
     }
     xml.open("nodes", &[]);
-    graph.nodes.iter().for_each(|node| write_node(&mut xml, node, &names));
+    let ids = xml_ids(graph);
+    graph.nodes.iter().zip(&ids).for_each(|(node, id)| write_node(&mut xml, node, id, &names));
     xml.close("nodes");
     xml.open("edges", &[]);
-    let id = |i: usize| graph.nodes.get(i).map_or("", |n| n.id.as_str());
+    let id = |i: usize| ids.get(i).map_or("", String::as_str);
     for (i, e) in graph.edges.iter().enumerate() {
         let (number, weight) = (i.to_string(), e.weight.to_string());
         xml.empty("edge", &[("id", &number), ("source", id(e.from)), ("target", id(e.to)), ("weight", &weight)]);
@@ -42,8 +42,8 @@ pub fn write(graph: &GraphFile) -> String {
     xml.finish()
 }
 
-fn write_node(xml: &mut XmlWriter, node: &FileNode, names: &[&str]) {
-    xml.open("node", &[("id", &node.id), ("label", &node.label)]);
+fn write_node(xml: &mut XmlWriter, node: &FileNode, id: &str, names: &[&str]) {
+    xml.open("node", &[("id", id), ("label", &node.label)]);
     if !node.values.is_empty() {
         xml.open("attvalues", &[]);
         for (i, name) in names.iter().enumerate() {
@@ -69,7 +69,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
     let mut xml = Xml::new(text);
     let (mut graph, mut nodes) = (GraphFile { directed: false, ..GraphFile::default() }, Nodes::default());
     // Titles of attributes by their ids, of nodes only.
-    let mut titles: HashMap<String, String> = HashMap::new();
+    let mut titles = ValueNames::default();
     let (mut of_nodes, mut in_title, mut is_gexf) = (false, false, false);
     let mut node: Option<FileNode> = None;
     let mut ends: Vec<(String, String, f64, usize)> = vec![];
@@ -83,7 +83,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
                 "attributes" => of_nodes = attribute(&at, "class") == Some("node"),
                 "attribute" if of_nodes => {
                     if let (Some(id), Some(title)) = (attribute(&at, "id"), attribute(&at, "title")) {
-                        titles.insert(id.to_owned(), title.to_owned());
+                        titles.add(id, title, line)?;
                     }
                 }
                 "node" => {
@@ -98,7 +98,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
                         && let Some(v) = attribute(&at, "value").and_then(|v| v.trim().parse::<f64>().ok())
                         && v.is_finite()
                     {
-                        node.values.push((title.clone(), v));
+                        Nodes::give(node, title, v, line)?;
                     }
                 }
                 "color" | "position" | "size" => {

@@ -1,11 +1,10 @@
 //! GraphML (graphml.graphdrawing.org): nodes and edges with named data. Places are the data x and y,
 //! as networkx, igraph and Gephi write them.
 
-use std::collections::HashMap;
-
 use super::{
-    FileEdge, FileNode, GraphFile, GraphFileError, MOST_EDGES, Nodes, is_whole, number, value_names,
+    FileEdge, FileNode, GraphFile, GraphFileError, MOST_EDGES, Nodes, ValueNames, is_whole, number, value_names,
     xml::{Xml, XmlPart, XmlWriter, attribute},
+    xml_ids,
 };
 
 pub fn write(graph: &GraphFile) -> String {
@@ -16,12 +15,13 @@ pub fn write(graph: &GraphFile) -> String {
     let edge_type = if graph.directed { "directed" } else { "undirected" };
     xml.open("graph", &[("id", "G"), ("edgedefault", edge_type)]);
     xml.words("data", &[("key", "title")], &graph.title);
-    for node in &graph.nodes {
-        xml.open("node", &[("id", &node.id)]);
+    let ids = xml_ids(graph);
+    for (node, id) in graph.nodes.iter().zip(&ids) {
+        xml.open("node", &[("id", id)]);
         write_data(&mut xml, node, &names);
         xml.close("node");
     }
-    let id = |i: usize| graph.nodes.get(i).map_or("", |n| n.id.as_str());
+    let id = |i: usize| ids.get(i).map_or("", String::as_str);
     for e in &graph.edges {
         xml.open("edge", &[("source", id(e.from)), ("target", id(e.to))]);
         xml.words("data", &[("key", "weight")], &e.weight.to_string());
@@ -82,7 +82,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
     let mut xml = Xml::new(text);
     let (mut graph, mut nodes) = (GraphFile::default(), Nodes::default());
     // Names of data by their keys.
-    let mut keys: HashMap<String, String> = HashMap::new();
+    let mut keys = ValueNames::default();
     let (mut open, mut data, mut is_graphml) = (Open::Graph, None::<(String, String)>, false);
     let mut ends: Vec<(String, String, f64, usize)> = vec![];
     while let Some(piece) = xml.next()? {
@@ -98,8 +98,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
                     "graph" => graph.directed = attribute(&at, "edgedefault") == Some("directed"),
                     "key" => {
                         let id = needed("id")?;
-                        let title = attribute(&at, "attr.name").unwrap_or(&id).to_owned();
-                        keys.insert(id, title);
+                        keys.add(&id, attribute(&at, "attr.name").unwrap_or(&id), line)?;
                     }
                     "node" => {
                         let id = needed("id")?;
@@ -108,7 +107,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
                     "edge" => open = Open::Edge(needed("source")?, needed("target")?, 1.0),
                     "data" => {
                         let key = attribute(&at, "key").unwrap_or_default();
-                        data = Some((keys.get(key).map_or(key, String::as_str).to_owned(), String::new()));
+                        data = Some((keys.get_or_add(key, line)?.to_owned(), String::new()));
                     }
                     _ => {}
                 }
@@ -176,7 +175,7 @@ fn take(open: &mut Open, graph: &mut GraphFile, key: &str, value: &str, line: us
                 }
                 // Data in words are not shown, so they are not read.
                 (_, None) => {}
-                (_, Some(v)) => node.values.push((key.to_owned(), v)),
+                (_, Some(v)) => Nodes::give(node, key, v, line)?,
             }
         }
     }

@@ -19,6 +19,8 @@ pub enum XmlPart {
 
 /// Elements within elements.
 const DEEPEST: usize = 64;
+/// Attributes of one element.
+const MOST_ATTRIBUTES: usize = 256;
 
 pub struct Xml<'a> {
     text: &'a str,
@@ -101,6 +103,11 @@ impl<'a> Xml<'a> {
     fn opened(&mut self, e: &BytesStart<'_>) -> Result<XmlPart, GraphFileError> {
         let mut attributes = vec![];
         for attribute in e.attributes() {
+            if attributes.len() >= MOST_ATTRIBUTES {
+                return Err(
+                    self.wrong(format!("an element has more than {MOST_ATTRIBUTES} attributes; this is no graph"))
+                );
+            }
             let attribute = match attribute {
                 Ok(a) => a,
                 Err(e) => {
@@ -185,12 +192,20 @@ fn element<'a>(name: &'a str, attributes: &[(&str, &str)]) -> BytesStart<'a> {
     element
 }
 
+/// A text without what XML has no way to say.
+pub fn sayable(text: &str) -> String {
+    text.chars().filter(is_sayable).collect()
+}
+
+fn is_sayable(c: &char) -> bool {
+    *c >= ' ' && *c != '\u{fffe}' && *c != '\u{ffff}' || matches!(c, '\t' | '\n' | '\r')
+}
+
 /// Text as it stands in an element or in quotes. Unlike quick_xml's own form it leaves out what XML has no way
 /// to say, and keeps tabs and line breaks in attributes.
 fn escaped(text: &str) -> String {
-    let allowed = |c: &char| *c >= ' ' && *c != '\u{fffe}' && *c != '\u{ffff}' || matches!(c, '\t' | '\n' | '\r');
     let mut out = String::with_capacity(text.len());
-    for c in text.chars().filter(allowed) {
+    for c in text.chars().filter(is_sayable) {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
