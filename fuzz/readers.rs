@@ -1,0 +1,156 @@
+//! What is fuzzed: every reader of files that come from others, each as a function of bytes. The targets of
+//! `fuzz_targets` call one each; `tests/memory/readers.rs` replays their seeds and mutations of them in-process.
+//! A reader may refuse what it is given, in words; it must not panic, and memory is held against a bound outside.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use orrery::{
+    analysis::graph_file::Format,
+    config::Config,
+    corpus::{Corpus, Source, Spec, TokenizerSpec},
+    labs,
+    nn::{Device, weights::Weights},
+    store::{self, Reader, checkpoint, tensors},
+};
+
+/// A reader by the name of its target, seeds and dictionary.
+pub struct FuzzedReader {
+    pub name: &'static str,
+    pub read: fn(&[u8]),
+}
+
+pub const READERS: &[FuzzedReader] = &[
+    FuzzedReader { name: "safetensors", read: safetensors },
+    FuzzedReader { name: "pickle", read: pickle },
+    FuzzedReader { name: "torch", read: torch },
+    FuzzedReader { name: "tokenizer", read: tokenizer },
+    FuzzedReader { name: "gexf", read: |bytes| graph(Format::Gexf, bytes) },
+    FuzzedReader { name: "graphml", read: |bytes| graph(Format::GraphMl, bytes) },
+    FuzzedReader { name: "csv", read: |bytes| graph(Format::Csv, bytes) },
+    FuzzedReader { name: "toml", read: toml },
+    FuzzedReader { name: "run_folder", read: run_folder },
+    FuzzedReader { name: "state", read: state },
+];
+
+/// Reads with the reader of this name.
+pub fn read(name: &str, bytes: &[u8]) {
+    let reader = READERS.iter().find(|r| r.name == name);
+    (reader.unwrap_or_else(|| panic!("there is no reader `{name}`")).read)(bytes);
+}
+
+/// A folder of its own with this file in it.
+fn file(name: &str, bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join(name);
+    fs::write(&path, bytes).expect("a temporary file");
+    (folder, path)
+}
+
+/// The table of contents, then every tensor of it.
+fn weights(path: &Path) {
+    let Ok(file) = Weights::open(path) else { return };
+    let names: Vec<String> = file.tensors().map(|(name, _)| name.to_owned()).collect();
+    for name in names.iter().take(100) {
+        let _ = file.load(name, &Device::Cpu);
+    }
+}
+
+fn safetensors(bytes: &[u8]) {
+    let (_folder, path) = file("a.safetensors", bytes);
+    weights(&path);
+    let _ = tensors::read(&path, &Device::Cpu);
+}
+
+/// The pickle inside a file of torch.save that has a storage `0` of sixteen bytes.
+fn pickle(bytes: &[u8]) {
+    use std::io::Write;
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(vec![]));
+    let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    let parts: [(&str, &[u8]); 2] = [("a/data.pkl", bytes), ("a/data/0", &[0; 16])];
+    for (name, content) in parts {
+        zip.start_file(name, stored).expect("into memory");
+        zip.write_all(content).expect("into memory");
+    }
+    torch(&zip.finish().expect("into memory").into_inner());
+}
+
+fn torch(bytes: &[u8]) {
+    let (_folder, path) = file("a.pt", bytes);
+    weights(&path);
+}
+
+fn tokenizer(bytes: &[u8]) {
+    let (folder, path) = file("tokenizer.json", bytes);
+    let text = folder.path().join("text.txt");
+    fs::write(&text, "The tide turned, and the harbour filled again.\n".repeat(40)).expect("a temporary file");
+    let spec = Spec { source: Source::File(text), tokenizer: TokenizerSpec::HuggingFace(path), held_out: 0.1, seed: 1 };
+    let Ok(corpus) = Corpus::open(&spec) else { return };
+    let ids = corpus.encode("The tide, \u{e9}t\u{e9} \u{1f30a} turned.\n");
+    let _ = corpus.decode(&ids);
+    ids.iter().for_each(|id| drop(corpus.token_text(*id)));
+    let _ = corpus.held_out(1, 8);
+}
+
+/// What can be read can be written and read again.
+fn graph(format: Format, bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(graph) = format.read(text) else { return };
+    let written = format.write(&graph);
+    // A table of edges without edges names no nodes.
+    if format == Format::Csv && graph.edges.is_empty() {
+        return;
+    }
+    let again = format.read(&written).unwrap_or_else(|e| panic!("{e} in what was written:\n{written}"));
+    assert_eq!((again.nodes.len(), again.edges.len()), (graph.nodes.len(), graph.edges.len()), "{written}");
+}
+
+fn toml(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(id) = Config::lab_of(text) else { return };
+    let Some(lab) = labs::find(&id) else { return };
+    let Ok(config) = Config::from_toml(text, lab.id, &(lab.knobs)()) else { return };
+    let _ = (lab.plan)(&config);
+    let again = Config::from_toml(&config.to_toml(), lab.id, &(lab.knobs)());
+    assert!(again.is_ok_and(|again| again.iter().eq(config.iter())), "{text}");
+}
+
+/// Files of a run folder, one behind the other, each after a line `== name`.
+fn run_folder(bytes: &[u8]) {
+    const FILES: [&str; 5] = ["run.json", "config.toml", "metrics.jsonl", "samples.jsonl", "events.jsonl"];
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut open: Option<(&str, Vec<u8>)> = None;
+    let close = |open: Option<(&str, Vec<u8>)>| {
+        if let Some((name, content)) = open {
+            fs::write(folder.path().join(name), content).expect("a temporary file");
+        }
+    };
+    for line in bytes.split_inclusive(|b| *b == b'\n') {
+        let name =
+            line.strip_prefix(b"== ").and_then(|name| FILES.into_iter().find(|f| f.as_bytes() == name.trim_ascii()));
+        match (name, &mut open) {
+            (Some(name), _) => close(open.replace((name, vec![]))),
+            (None, Some((_, content))) => content.extend(line),
+            (None, None) => {}
+        }
+    }
+    close(open);
+    let Ok(events) = Reader::open(folder.path()) else { return };
+    events.for_each(drop);
+    let _ = store::summary(folder.path());
+    let _ = store::export::csv(folder.path(), &folder.path().join("out.csv"));
+}
+
+/// The state of a checkpoint beside a file of weights.
+fn state(bytes: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path().join("checkpoints/step-00000001");
+    fs::create_dir_all(&at).expect("a temporary folder");
+    fs::write(at.join("state.json"), bytes).expect("a temporary file");
+    let header = br#"{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}"#;
+    let weights = [&(header.len() as u64).to_le_bytes()[..], header, &[0; 8]].concat();
+    fs::write(at.join("a.safetensors"), weights).expect("a temporary file");
+    let _ = checkpoint::load(folder.path(), &Device::Cpu);
+}
