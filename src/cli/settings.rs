@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Bytes of a config file; a longer one is none.
-pub const MOST_CONFIG: u64 = 1 << 20;
+pub const MOST_CONFIG: u64 = 256 << 10;
 
 /// What a name on the command line means.
 pub enum Named {

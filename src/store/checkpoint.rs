@@ -32,7 +32,7 @@ const FOLDER: &str = "checkpoints";
 const STATE: &str = "state.json";
 const FORMAT: u32 = 1;
 /// Longer ones are not ours: a line or two a tensor.
-const MOST_STATE: u64 = 32 << 20;
+const MOST_STATE: u64 = 8 << 20;
 
 /// Where a variant's stream of batches stands; all there is to its generator's state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

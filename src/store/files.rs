@@ -16,7 +16,7 @@ pub(super) const CONFIG: &str = "config.toml";
 pub(super) const RUN: &str = "run.json";
 
 /// Longer ones are not ours: a run's settings are some kilobytes.
-pub(super) const MOST_CONFIG: u64 = 1 << 20;
+pub(super) const MOST_CONFIG: u64 = 256 << 10;
 /// As [`MOST_CONFIG`]: a kilobyte a variant, and one each time the run was taken up again.
 pub(super) const MOST_RUN: u64 = 4 << 20;
 

@@ -1,9 +1,11 @@
 //! What memory things take. These tests have a process of their own, because the allocator counts for all of
 //! it, and run one at a time: each begins with [`alone`].
 
+mod bombs;
 mod corpus;
 mod graph_product;
 mod ode;
+mod readers;
 mod reading;
 
 use std::{

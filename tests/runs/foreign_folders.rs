@@ -18,8 +18,13 @@ const CHECKPOINT: &str = "checkpoints/step-00000003";
 
 /// Runs the command, which must end by itself soon: a pipe that it opens would hold it for ever.
 fn orrery(args: &[&str]) -> Output {
+    orrery_in(Path::new("."), args)
+}
+
+/// As [`orrery`], in this folder.
+pub fn orrery_in(folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.current_dir(folder).args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
     let mut process = command.spawn().unwrap();
     let end = Instant::now() + Duration::from_secs(60);
@@ -64,7 +69,7 @@ fn put_link(place: &Path, elsewhere: &Path) {
     symlink(elsewhere, place).unwrap();
 }
 
-fn put_pipe(place: &Path) {
+pub fn put_pipe(place: &Path) {
     fs::remove_file(place).ok();
     let fifo = rustix::fs::FileType::Fifo;
     rustix::fs::mknodat(rustix::fs::CWD, place, fifo, 0o600.into(), 0).unwrap();

@@ -6,6 +6,7 @@ mod carried_state;
 mod checkpoints;
 mod cli;
 mod corpus;
+mod foreign_files;
 mod foreign_folders;
 mod graph_files;
 mod measurements;

@@ -1,0 +1,327 @@
+//! Small files that ask for much memory. Every reader takes at most 16 times the bytes of its file, and 64 MB,
+//! whatever the file holds: it refuses the file, or reads it.
+
+use std::{
+    fs,
+    io::{Cursor, Write},
+    path::Path,
+};
+
+use orrery::{
+    analysis::graph_file::Format,
+    corpus::{Corpus, Source, Spec, TokenizerSpec},
+    nn::{Device, weights::Weights},
+    store::{Reader, checkpoint},
+};
+use zip::{ZipWriter, write::SimpleFileOptions};
+
+use crate::{alone, peak_of};
+
+/// Does `read` with a file of these bytes and holds its memory against the bound; gives what it gave.
+fn bounded<R>(what: &str, bytes: usize, read: impl FnOnce() -> R) -> R {
+    bounded_by(16 * bytes + (64 << 20), what, bytes, read)
+}
+
+fn bounded_by<R>(most: usize, what: &str, bytes: usize, read: impl FnOnce() -> R) -> R {
+    let (result, peak) = peak_of(read);
+    println!("{what}: {} MB for a file of {:.2} MB", peak >> 20, bytes as f64 / 1e6);
+    assert!(peak < most, "{what}: {} MB for a file of {} bytes", peak >> 20, bytes);
+    result
+}
+
+fn refusal<T>(result: Result<T, impl std::fmt::Display>) -> String {
+    result.err().map(|e| e.to_string()).unwrap_or_default()
+}
+
+// ---- weights ----
+
+/// What `Weights::open` says of a file with this content; empty if it opens.
+fn weights(what: &str, bytes: &[u8]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bomb.pt");
+    fs::write(&path, bytes).unwrap();
+    // Where backtraces are wanted, an error of candle's reads the program's symbols, once.
+    let unmeasured = refusal(Weights::open(&path));
+    let said = bounded(what, bytes.len(), || refusal(Weights::open(&path)));
+    assert_eq!(said.is_empty(), unmeasured.is_empty());
+    println!("  {}", said.chars().take(300).collect::<String>());
+    said
+}
+
+fn safetensors(header: &str) -> Vec<u8> {
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.as_bytes());
+    bytes
+}
+
+/// A file of torch.save with this pickle.
+fn torch(pickle: &[u8]) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(vec![]));
+    let stored = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    zip.start_file("archive/data.pkl", stored).unwrap();
+    zip.write_all(pickle).unwrap();
+    zip.finish().unwrap().into_inner()
+}
+
+fn text(words: &str) -> Vec<u8> {
+    [&b"X"[..], &(words.len() as u32).to_le_bytes(), words.as_bytes()].concat()
+}
+
+#[test]
+fn a_long_key_over_many_leaves_is_not_copied_for_each() {
+    let _alone = alone();
+    let key = text(&"k".repeat(40_000));
+    let list = [&b"]("[..], &b"K\x01".repeat(60_000), b"e"].concat();
+    let pickle = [&b"\x80\x02}"[..], &key, &list, b"s."].concat();
+    assert!(weights("a long key over a list", &torch(&pickle)).contains("state_dict alone"));
+    let nested =
+        [&b"\x80\x02"[..], &[&b"}"[..], &text(&"k".repeat(900))].concat().repeat(14), &list, &b"s".repeat(14), b"."];
+    weights("keys in keys", &torch(&nested.concat()));
+    let leaves = (0..100_000).map(|i| format!("\"{i}\":1")).collect::<Vec<_>>().join(",");
+    let header = format!("{{\"__metadata__\":{{\"{}\":{{{leaves}}}}}}}", "k".repeat(200_000));
+    assert!(weights("metadata under a long key", &safetensors(&header)).contains("state_dict alone"));
+    let deep = format!("{}{{{leaves}}}{}", format!("{{\"{}\":", "k".repeat(8)).repeat(100), "}".repeat(100));
+    weights("metadata deep down", &safetensors(&format!("{{\"__metadata__\":{deep}}}")));
+    let words = serde_json::to_string(&deep).unwrap();
+    weights("metadata in words", &safetensors(&format!("{{\"__metadata__\":{{\"a\":{words}}}}}")));
+}
+
+#[test]
+fn pickles_of_nothing_take_no_memory() {
+    let _alone = alone();
+    const N: usize = 8 << 20;
+    for (what, code) in [
+        ("None", &b"N"[..]),
+        ("lists", b"]"),
+        ("dictionaries", b"}"),
+        ("marks", b"("),
+        ("numbers", b"K\x01"),
+        ("repeats", b"2"),
+        ("kept", b"\x94"),
+    ] {
+        let pickle = [&b"\x80\x04N"[..], &code.repeat(N / code.len()), b"."].concat();
+        assert!(weights(what, &torch(&pickle)).contains("more objects than a model"), "{what}");
+    }
+    let list = [&b"\x80\x02]q\x00"[..], &b"h\x00a".repeat(N / 3), b"."].concat();
+    assert!(weights("a list that holds itself", &torch(&list)).contains("more objects"));
+    let tuples = [&b"\x80\x02"[..], &[&b"("[..], &b"N".repeat(200_000), b"t0"].concat().repeat(40), b"N."].concat();
+    weights("tuples that are dropped", &torch(&tuples));
+}
+
+#[test]
+fn headers_of_nothing_take_no_memory() {
+    let _alone = alone();
+    const N: usize = 2 << 20;
+    weights("empty objects", &safetensors(&format!("{{{}\"z\":{{}}}}", "\"a\":{},".repeat(N / 7))));
+    weights("empty lists", &safetensors(&format!("{{\"__metadata__\":[{}[]]}}", "[],".repeat(N))));
+    weights("lists in an object", &safetensors(&format!("{{\"__metadata__\":{{\"a\":[{}0]}}}}", "{},".repeat(N))));
+    let sides = format!("{{\"a\":{{\"dtype\":\"F32\",\"data_offsets\":[0,0],\"shape\":[{}0]}}}}", "0,".repeat(N));
+    assert!(weights("many sides", &safetensors(&sides)).contains("sides"));
+    let tensor = |i: usize| format!("\"{i:x}\":{{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,0]}}");
+    let many = (0..200_000).map(tensor).collect::<Vec<_>>().join(",");
+    weights("many tensors", &safetensors(&format!("{{{many}}}")));
+}
+
+#[test]
+fn a_zip_of_many_parts_takes_its_tables_size() {
+    let _alone = alone();
+    let mut zip = ZipWriter::new(Cursor::new(vec![]));
+    let stored = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    for i in 0..150_000 {
+        zip.start_file(format!("{i:x}"), stored).unwrap();
+    }
+    let bytes = zip.finish().unwrap().into_inner();
+    assert!(!weights("a zip of many parts", &bytes).is_empty());
+}
+
+#[test]
+fn tensors_beyond_memory_are_refused_before_they_are_read() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("huge.safetensors");
+    let values = 1u64 << 40;
+    let header = format!("{{\"w\":{{\"dtype\":\"F16\",\"shape\":[{values}],\"data_offsets\":[0,{}]}}}}", 2 * values);
+    fs::write(&path, safetensors(&header)).unwrap();
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    if file.set_len(8 + header.len() as u64 + 2 * values).is_err() {
+        println!("skipped: no sparse files of this size here");
+        return;
+    }
+    let open = Weights::open(&path).unwrap();
+    let said = bounded("a tensor of a tebivalue", header.len(), || refusal(open.load("w", &Device::Cpu)));
+    assert!(said.contains("of memory") && said.contains("`w`"), "{said}");
+}
+
+// ---- tokenizers ----
+
+fn tokenizer(what: &str, json: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokenizer.json");
+    fs::write(&path, json).unwrap();
+    let spec = Spec {
+        source: Source::Generated("harbour".into()),
+        tokenizer: TokenizerSpec::HuggingFace(path),
+        held_out: 0.1,
+        seed: 1,
+    };
+    let said = bounded(what, json.len() + (2 << 20), || refusal(Corpus::open(&spec)));
+    println!("  {said}");
+    said
+}
+
+fn bpe(vocabulary: &str, more: &str) -> String {
+    format!(
+        "{{\"version\":\"1.0\",{more}\"model\":{{\"type\":\"BPE\",\"unk_token\":\"a\",\"vocab\":{{{vocabulary}}},\"merges\":[]}}}}"
+    )
+}
+
+#[test]
+fn ids_and_replacements_of_a_tokenizer_are_bounded() {
+    let _alone = alone();
+    assert!(tokenizer("an id of 2^32 - 1", &bpe("\"a\":0,\"b\":4294967295", "")).contains("4294967295"));
+    let double = r#"{"type":"Replace","pattern":{"String":"a"},"content":"aa"}"#;
+    let steps = format!("\"normalizer\":{{\"type\":\"Sequence\",\"normalizers\":[{}]}},", vec![double; 40].join(","));
+    assert!(tokenizer("doubled forty times", &bpe("\"a\":0", &steps)).contains("normalizer"));
+    let many = (0..60_000).map(|i| format!("\"{i:x}\":{i}")).collect::<Vec<_>>().join(",");
+    tokenizer("many tokens", &bpe(&many, ""));
+    tokenizer("lists in lists", &format!("{{\"model\":[{}[]]}}", "[],".repeat(400_000)));
+}
+
+// ---- graphs ----
+
+fn graph(what: &str, format: Format, text: &str) -> String {
+    // A node of a few bytes becomes a struct: up to 32 times the file.
+    let most = 32 * text.len() + (64 << 20);
+    let said = bounded_by(most, what, text.len(), || refusal(format.read(text)));
+    println!("  {said}");
+    said
+}
+
+fn gexf(attributes: &str, nodes: &str) -> String {
+    format!("<gexf><graph><attributes class=\"node\">{attributes}</attributes><nodes>{nodes}</nodes></graph></gexf>")
+}
+
+#[test]
+fn values_and_attributes_of_a_gexf_are_bounded() {
+    let _alone = alone();
+    let title = |name: &str| format!("<attribute id=\"0\" title=\"{name}\"/>");
+    let values = "<attvalue for=\"0\" value=\"1\"/>".repeat(100_000);
+    let node = format!("<node id=\"a\">{values}</node>");
+    assert!(graph("100,000 values", Format::Gexf, &gexf(&title("x"), &node)).contains("more than 1024 values"));
+    let long = gexf(&title(&"x".repeat(100_000)), &node);
+    assert!(graph("values of a long name", Format::Gexf, &long).contains("too long a name"));
+    let kinds = (0..100_000).map(|i| format!("<attribute id=\"{i}\" title=\"{i}\"/>")).collect::<String>();
+    assert!(graph("kinds of values", Format::Gexf, &gexf(&kinds, "")).contains("1024 kinds"));
+    let wide = (0..200_000).map(|i| format!(" a{i}=\"\"")).collect::<String>();
+    let wide = gexf("", &format!("<node id=\"a\"{wide}/>"));
+    assert!(graph("attributes of an element", Format::Gexf, &wide).contains("attributes"));
+}
+
+#[test]
+fn the_smallest_nodes_and_edges_are_bounded() {
+    let _alone = alone();
+    let nodes = (0..600_000).map(|i| format!("<node id=\"{i:x}\"/>")).collect::<String>();
+    graph("nodes of a GEXF", Format::Gexf, &gexf("", &nodes));
+    graph("nodes of a GraphML", Format::GraphMl, &format!("<graphml><graph>{nodes}</graph></graphml>"));
+    let edges = "<edge source=\"a\" target=\"a\"/>".repeat(300_000);
+    graph("edges", Format::Gexf, &format!("<gexf><node id=\"a\"/>{edges}</gexf>"));
+    let datum = "<data key=\"k\">1</data>".repeat(200_000);
+    graph("data", Format::GraphMl, &format!("<graphml><graph><node id=\"a\">{datum}</node></graph></graphml>"));
+    let rows = (0..500_000).map(|i| format!("{:x},{:x}\n", 2 * i, 2 * i + 1)).collect::<String>();
+    graph("rows of two nodes", Format::Csv, &rows);
+    assert!(graph("commas", Format::Csv, &",".repeat(20 << 20)).contains("columns"));
+    graph("commas in lines", Format::Csv, &(",".repeat(1000) + "\n").repeat(20_000));
+    graph("quotes", Format::Csv, &"\"\"".repeat(4 << 20));
+}
+
+// ---- run folders ----
+
+const CONFIG: &str = "lab = \"fast_slow\"\npreset = \"\"\nseed = 1\n";
+
+/// Every event of a run folder whose file of this name holds these bytes; the notices among them.
+fn replay(what: &str, name: &str, bytes: &[u8]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("config.toml"), CONFIG).unwrap();
+    fs::write(folder.path().join(name), bytes).unwrap();
+    let said = bounded(what, bytes.len(), || match Reader::open(folder.path()) {
+        Ok(events) => events
+            .filter_map(|e| match e {
+                orrery::telemetry::Event::Notice { text, .. } => Some(text),
+                _ => None,
+            })
+            .collect::<Vec<_>>()
+            .join("; "),
+        Err(e) => e.to_string(),
+    });
+    println!("  {}", said.chars().take(400).collect::<String>());
+    said
+}
+
+#[test]
+fn lines_of_a_run_are_bounded() {
+    let _alone = alone();
+    const N: usize = 1 << 20;
+    let scalars = (0..N).map(|i| format!("\"{i:x}\":1")).collect::<Vec<_>>().join(",");
+    let line = format!("{{\"step\":1,\"variant\":0,{scalars}}}\n");
+    assert!(replay("a long line of metrics", "metrics.jsonl", line.as_bytes()).contains("longer than"));
+    let lines = (0..40).map(|k| {
+        let scalars = (0..N / 8).map(|i| format!("\"{k}/{i:x}\":1")).collect::<Vec<_>>().join(",");
+        format!("{{\"step\":1,\"variant\":0,{scalars}}}\n")
+    });
+    assert!(replay("many channels", "metrics.jsonl", lines.collect::<String>().as_bytes()).contains("channels"));
+    let sample = |channel: &str, payload: &str| {
+        format!("{{\"step\":1,\"variant\":0,\"channel\":\"{channel}\",\"payload\":{payload}}}\n")
+    };
+    let lists = format!("[{}[]]", "[],".repeat(N));
+    let curves = format!("{{\"curves\":{lists}}}");
+    for (channel, payload) in [
+        ("fast_slow.residual", &lists),
+        ("fast_slow.residual", &curves),
+        ("synapses.texts", &lists),
+        ("graph.neurons", &lists),
+        ("attention.maps", &lists),
+        ("their.own", &lists),
+    ] {
+        replay(&format!("lists in {channel}"), "samples.jsonl", sample(channel, payload).as_bytes());
+    }
+    let tokens = "\"\",".repeat(N);
+    let line = format!("{{\"step\":1,\"variant\":0,\"channel\":\"a.b\",\"tokens\":[{tokens}\"\"],\"payload\":0}}\n");
+    replay("many tokens", "samples.jsonl", line.as_bytes());
+    replay("an event of lists", "events.jsonl", format!("{{\"step\":1,\"notice\":{lists}}}\n").as_bytes());
+    replay("zeros", "events.jsonl", &vec![0; 16 << 20]);
+    let variants = "{\"id\":\"\",\"label\":\"\",\"group\":\"\",\"seed\":0,\"params\":0},".repeat(100_000);
+    replay("a description of lists", "run.json", format!("{{\"run\":{{\"variants\":[{variants}]}}}}").as_bytes());
+    replay("a description of nothing", "run.json", format!("[{}", "[],".repeat(10 * N)).as_bytes());
+}
+
+#[test]
+fn settings_and_states_are_bounded() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let keys = (0..50_000).map(|i| format!("a{i:x}=1\n")).collect::<String>();
+    for (what, text) in [
+        ("settings", format!("{CONFIG}{}", &keys[..240_000])),
+        ("settings in tables", format!("{CONFIG}{}", "[[a.b]]\n".repeat(30_000))),
+        ("settings of lists", format!("{CONFIG}a=[{}]", "[],".repeat(80_000))),
+    ] {
+        fs::write(folder.path().join("config.toml"), &text).unwrap();
+        bounded(what, text.len(), || Reader::open(folder.path()).map(Iterator::count).unwrap_or_default());
+    }
+    let huge = fs::File::create(folder.path().join("config.toml")).unwrap();
+    huge.set_len(500 << 20).unwrap();
+    let said = bounded("settings of 500 MB of zeros", 0, || refusal(Reader::open(folder.path())));
+    assert!(said.contains("longer than 262 kB"), "{said}");
+    let at = folder.path().join("checkpoints/step-00000001");
+    fs::create_dir_all(&at).unwrap();
+    let tensor = "{\"name\":\"\",\"dtype\":\"\",\"shape\":[]},".repeat(200_000);
+    let state = format!(
+        "{{\"format\":1,\"step\":1,\"wall_secs\":0,\"dials\":{{}},\"lengths\":{{\"metrics\":0,\"samples\":0,\"events\":0}},\"variants\":[{{\"id\":\"a\",\"optimiser_step\":0,\"data\":{{\"seed\":0,\"drawn\":0}},\"weights\":{{\"file\":\"a\",\"bytes\":0,\"crc32c\":0,\"tensors\":[{tensor}]}}}}]}}"
+    );
+    let load =
+        |path: &Path, bytes: usize, what: &str| bounded(what, bytes, || refusal(checkpoint::load(path, &Device::Cpu)));
+    fs::write(at.join("state.json"), &state).unwrap();
+    println!("{}", load(folder.path(), state.len(), "a state of tensors"));
+    let lists = format!("{{\"format\":1,\"dials\":{{\"a\":[{}[]]}}", "[],".repeat(1 << 20));
+    fs::write(at.join("state.json"), &lists).unwrap();
+    println!("{}", load(folder.path(), lists.len(), "a state of lists"));
+}

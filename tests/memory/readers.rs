@@ -1,0 +1,106 @@
+//! The seeds of `fuzz/`, and mutations of them that know the formats' words, through the same functions as the fuzz
+//! targets: no panic, and a bounded memory. A short run of what `scripts/fuzz` does for long.
+
+use std::{
+    fs,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
+    time::Instant,
+};
+
+use rand::{Rng, SeedableRng, seq::IndexedRandom};
+use rand_chacha::ChaCha8Rng;
+
+use crate::{alone, peak_of};
+
+#[path = "../../fuzz/readers.rs"]
+mod fuzzed;
+
+/// Mutations of each reader's seeds; `ORRERY_MUTATIONS` asks for more.
+const MUTATIONS: usize = 600;
+/// Mutated files are at most so long.
+const LONGEST: usize = 64 << 10;
+/// Most that a reader of such a file may take.
+const MOST: usize = 64 << 20;
+
+fn folder(of: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fuzz").join(of)
+}
+
+fn seeds(reader: &str) -> Vec<Vec<u8>> {
+    let files = fs::read_dir(folder("seeds").join(reader)).unwrap();
+    let mut paths: Vec<_> = files.map(|e| e.unwrap().path()).collect();
+    paths.sort();
+    assert!(!paths.is_empty(), "{reader} has no seeds");
+    paths.iter().map(|p| fs::read(p).unwrap()).collect()
+}
+
+/// The words of a dictionary in the form of libFuzzer: in quotes, with `\"`, `\\` and `\xAB`.
+fn words(reader: &str) -> Vec<Vec<u8>> {
+    let text = fs::read_to_string(folder("dictionaries").join(format!("{reader}.dict"))).unwrap();
+    let word = |line: &str| {
+        let inner = line.trim().strip_prefix('"').and_then(|l| l.strip_suffix('"')).expect("a word in quotes");
+        let (mut out, mut rest) = (vec![], inner.as_bytes());
+        while let Some((first, after)) = rest.split_first() {
+            let hex = after.strip_prefix(b"x").and_then(|h| std::str::from_utf8(h.get(..2)?).ok());
+            (rest, _) = match (first, hex) {
+                (b'\\', Some(hex)) => (&after[3..], out.push(u8::from_str_radix(hex, 16).unwrap())),
+                (b'\\', None) => (&after[1..], out.push(after[0])),
+                _ => (after, out.push(*first)),
+            };
+        }
+        out
+    };
+    text.lines().filter(|l| !l.trim().is_empty()).map(word).collect()
+}
+
+fn mutated(seeds: &[Vec<u8>], words: &[Vec<u8>], rng: &mut ChaCha8Rng) -> Vec<u8> {
+    let mut bytes = seeds.choose(rng).unwrap().clone();
+    for _ in 0..rng.random_range(1..6) {
+        let at = rng.random_range(0..=bytes.len());
+        let end = (at + rng.random_range(1..40)).min(bytes.len());
+        match rng.random_range(0..7) {
+            0 if at < bytes.len() => bytes[at] = rng.random(),
+            1 => drop(bytes.drain(at..end)),
+            2 => drop(bytes.splice(at..at, words.choose(rng).unwrap().iter().copied())),
+            3 => drop(bytes.splice(at..end, words.choose(rng).unwrap().iter().copied())),
+            // a part again and again
+            4 => {
+                let part = bytes[at..end].repeat(1 << rng.random_range(1..10));
+                drop(bytes.splice(at..at, part));
+            }
+            // part of another seed
+            5 => {
+                let other = seeds.choose(rng).unwrap();
+                let from = rng.random_range(0..=other.len());
+                drop(bytes.splice(at..end, other[from..].iter().copied()));
+            }
+            _ => bytes.truncate(at.max(1)),
+        }
+        bytes.truncate(LONGEST);
+    }
+    bytes
+}
+
+#[test]
+fn seeds_and_mutations_are_read_or_refused_in_bounded_memory() {
+    let _alone = alone();
+    let mutations = std::env::var("ORRERY_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(MUTATIONS);
+    for reader in fuzzed::READERS {
+        let (name, begun) = (reader.name, Instant::now());
+        let (seeds, words) = (seeds(name), words(name));
+        let mut rng = ChaCha8Rng::seed_from_u64(mutations as u64);
+        let files =
+            seeds.iter().cloned().chain(std::iter::repeat_with(|| mutated(&seeds, &words, &mut rng)).take(mutations));
+        let mut highest = 0;
+        for (i, file) in files.enumerate() {
+            let (result, peak) = peak_of(|| catch_unwind(AssertUnwindSafe(|| fuzzed::read(name, &file))));
+            let shown = || String::from_utf8_lossy(&file[..file.len().min(600)]).into_owned();
+            assert!(result.is_ok(), "{name}, case {i}, panicked on {}", shown());
+            // what is made once and stays, such as a backtrace's symbols, comes with the first
+            assert!(i < 8 || peak < MOST, "{name}, case {i}, took {} MB for {}", peak >> 20, shown());
+            highest = if i < 8 { 0 } else { highest.max(peak) };
+        }
+        println!("{name}: {mutations} mutations in {:.1?}, at most {} kB", begun.elapsed(), highest >> 10);
+    }
+}
