@@ -22,7 +22,7 @@
 //! | [`models`] | one family a file; the one list of families | analysis, files, nn, ode |
 //! | [`probe`] | a question put to a model; one question a file | analysis, config, corpus, models, nn, ode, telemetry |
 //! | [`store`] | a run folder: writer, reader, checkpoints, exports | config, files, nn, telemetry |
-//! | [`trainer`] | drives one run; its worker is the only thread that owns a model | config, corpus, models, nn, probe, store, telemetry |
+//! | [`trainer`] | drives one run; its worker is the only thread that owns a model | config, corpus, files, models, nn, probe, store, telemetry |
 //! | [`labs`] | a lab is a value: question, settings, presets, plan, panes, drawing | analysis, config, corpus, models, nn, ode, probe, telemetry, trainer (plain configuration) |
 //! | [`ui`] | app shell, mirror, theme, panels, views | analysis, config, gpu, labs, telemetry |
 //! | [`cli`] | the commands; the only module that wires everything | all |

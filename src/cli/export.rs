@@ -60,7 +60,7 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
             Spec::Bdh(spec) => state_dict_of(&spec, &weights)?,
             _ => StateDict { tensors: weights, metadata: vec![] },
         };
-        tensors::write_with(file, &tensors, &metadata).map_err(words)?;
+        tensors::write(file, &tensors, &metadata).map_err(words)?;
         println!("{}", file.display());
     }
     Ok(())

@@ -74,6 +74,7 @@ pub fn events(path: &Path) -> Result<Vec<Event>, String> {
         vocab: 0,
         tokens_per_step: 0,
         folder: None,
+        inputs: vec![],
     };
     let about = if graph.title.is_empty() { name } else { format!("{name}: {}", graph.title) };
     let sample = Sample {

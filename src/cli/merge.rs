@@ -58,7 +58,7 @@ fn usage(e: Error) -> Failure {
 fn write(a: &Parent, b: &Parent, out: &Path) -> Result<Merged, Failure> {
     let merged = merge(a, b).map_err(usage)?;
     let StateDict { tensors, metadata } = state_dict_of(&merged.spec, &merged.weights)?;
-    tensors::write_with(out, &tensors, &metadata).map_err(Failure::wrong)?;
+    tensors::write(out, &tensors, &metadata).map_err(Failure::wrong)?;
     Ok(merged)
 }
 

@@ -2,13 +2,17 @@
 //! device, a link, longer than memory, or cut while it is read. What is written is whole or not there. Knows
 //! no format.
 
+pub mod fingerprint;
 pub mod memory;
 pub mod opening;
 pub mod replacement;
+pub mod watched;
 
+pub use fingerprint::{Fingerprint, fingerprint};
 pub use memory::{TooMuchMemory, available_memory, check_memory, reading_budget};
 pub use opening::{
     FileError, folder_inside, open, open_inside, open_inside_to_write, read, read_all, read_inside, read_text,
     read_text_inside,
 };
-pub use replacement::{Replacement, replace};
+pub use replacement::{Replacement, folder_beside, replace, sync_folder};
+pub use watched::WatchedFile;

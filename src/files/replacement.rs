@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tempfile::{Builder, NamedTempFile};
+use tempfile::{Builder, NamedTempFile, TempDir};
 
 /// A file that is being written beside the one that it will replace. Dropped before [`Replacement::commit`],
 /// it leaves nothing behind.
@@ -33,12 +33,7 @@ impl Replacement {
         }
         let mut builder = Builder::new();
         builder.prefix(".writing-").suffix(".tmp");
-        #[cfg(unix)]
-        {
-            // The mode that a file made by `File::create` has: what the user's mask leaves of 666.
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(fs::Permissions::from_mode(0o666));
-        }
+        allow(&mut builder, 0o666);
         Ok(Self { path: path.to_owned(), temporary: builder.tempfile_in(folder_of(path))? })
     }
 
@@ -67,6 +62,29 @@ impl io::Seek for Replacement {
     fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
         self.temporary.as_file_mut().seek(to)
     }
+}
+
+/// A folder of a random name that begins with `prefix`, to be made beside what it will become: whoever holds it
+/// renames it, or it goes.
+///
+/// # Errors
+/// If the system refuses.
+pub fn folder_beside(folder: &Path, prefix: &str) -> io::Result<TempDir> {
+    let mut builder = Builder::new();
+    builder.prefix(prefix);
+    allow(&mut builder, 0o777);
+    builder.tempdir_in(folder)
+}
+
+/// The mode of files and folders that a program makes without thinking: what the user's mask leaves of `mode`.
+fn allow(builder: &mut Builder<'_, '_>, mode: u32) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(mode));
+    }
+    #[cfg(not(unix))]
+    let _ = (builder, mode);
 }
 
 /// Replaces the file at `path` by one of these bytes.

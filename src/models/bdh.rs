@@ -39,6 +39,10 @@ impl FamilySpec for BdhSpec {
     fn check_files(&self) -> Result<()> {
         self.resolved().map(drop)
     }
+
+    fn files(&self) -> Vec<&Path> {
+        self.weights.as_deref().into_iter().collect()
+    }
 }
 
 /// Taps: `layers.l.x`, `layers.l.y` `(B, nh, T, N)`, `layers.l.v` `(B, T, D)`.

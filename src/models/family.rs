@@ -1,6 +1,8 @@
 //! What the sizes of a family must offer for the family to stand in the list, and the macro that makes a list of such
 //! sizes the type [`Spec`](super::Spec). It knows no family.
 
+use std::path::Path;
+
 use candle_core::{Device, Result};
 
 use super::Model;
@@ -18,6 +20,11 @@ pub trait FamilySpec {
     /// Whether the files it names, if any, can be read at all: a quick look, without their tensors.
     fn check_files(&self) -> Result<()> {
         Ok(())
+    }
+
+    /// The files that its weights are read from.
+    fn files(&self) -> Vec<&Path> {
+        vec![]
     }
 }
 

@@ -1,5 +1,7 @@
 //! The model families: one a file, and the one list of them.
 
+use std::path::Path;
+
 use candle_core::{Device, Result, Tensor, backprop::GradStore};
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +42,11 @@ impl Spec {
     /// As [`FamilySpec::check_files`].
     pub fn check_files(&self) -> Result<()> {
         self.sizes().check_files()
+    }
+
+    /// As [`FamilySpec::files`].
+    pub fn files(&self) -> Vec<&Path> {
+        self.sizes().files()
     }
 
     /// As [`FamilySpec::build`].

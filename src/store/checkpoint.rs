@@ -1,9 +1,10 @@
-//! Everything a run needs to go on exactly: weights, optimiser moments, data positions, dials, and
+//! Everything a run needs to go on exactly: weights, optimiser moments, data positions, live settings, and
 //! how long the logs were. It does not know what a model is: tensors by name, positions as numbers.
 //!
 //! A checkpoint is a folder that appears at once and whole: written under a hidden name, forced to
 //! the disk, then renamed. The newest [`KEPT`] stay. Each file's length, checksum, names and shapes
-//! stand in `state.json`, so that a damaged one is noticed and the one before it used instead.
+//! stand in `state.json`, and a checksum of `state.json` in itself, so that a damaged one is noticed and the
+//! one before it used instead. One whose weights are not finite is neither written nor read.
 
 use std::{
     collections::BTreeMap,
@@ -16,23 +17,26 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     error::{At, StoreError},
-    files,
+    log_file::Log,
+    names::{self, CHECKPOINTS, EVENTS, MAKING, METRICS, SAMPLES},
     tensors::{self, FileRecord, Named},
 };
 use crate::{
     config::Value,
-    files::{FileError, check_memory, folder_inside, read_inside},
+    files::{check_memory, folder_beside, folder_inside, read_inside, sync_folder},
+    nn::host,
     telemetry::number,
 };
 
 /// How many checkpoints a run keeps.
 pub const KEPT: usize = 3;
 
-const FOLDER: &str = "checkpoints";
 const STATE: &str = "state.json";
-const FORMAT: u32 = 1;
+/// Version of `state.json`. 2 has a checksum of itself; 1 had none.
+const FORMAT: u32 = 2;
 /// Longer ones are not ours: a line or two a tensor.
 const MOST_STATE: u64 = 8 << 20;
+const REMOVING: &str = ".removing-";
 
 /// Where a variant's stream of batches stands; all there is to its generator's state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,22 +111,27 @@ struct VariantRecord {
 
 /// Writes the checkpoint into the run's folder and drops those beyond the newest [`KEPT`].
 /// Returns where it lies.
+///
+/// # Errors
+/// If a weight or moment is not finite, or the system refuses. The checkpoints that were there stay.
 pub fn save(run: &Path, checkpoint: &Checkpoint) -> Result<PathBuf, StoreError> {
-    let folder = run.join(FOLDER);
+    check_finite(checkpoint)?;
+    let folder = run.join(CHECKPOINTS);
     fs::create_dir_all(&folder).at("make", &folder)?;
+    check_folder(run)?;
     sweep(&folder);
-    let making = folder.join(format!(".making-{:08}", checkpoint.step));
-    fs::create_dir_all(&making).at("make", &making)?;
+    let making = folder_beside(&folder, MAKING).at("write in", &folder)?;
     let mut taken = vec![];
     let mut variants = vec![];
     for v in &checkpoint.variants {
-        let name = files::unique_name(&v.id, &mut taken);
+        let name = names::unique_name(&v.id, &mut taken);
+        let file = |ending: &str| making.path().join(format!("{name}{ending}"));
         variants.push(VariantRecord {
             id: v.id.clone(),
             optimiser_step: v.optimiser_step,
             data: v.data,
-            weights: tensors::write(&making.join(format!("{name}.safetensors")), &v.weights)?,
-            moments: tensors::write(&making.join(format!("{name}.optimiser.safetensors")), &v.moments)?,
+            weights: tensors::write_new(&file(".safetensors"), &v.weights)?,
+            moments: tensors::write_new(&file(".optimiser.safetensors"), &v.moments)?,
         });
     }
     let state = StateFile {
@@ -133,15 +142,42 @@ pub fn save(run: &Path, checkpoint: &Checkpoint) -> Result<PathBuf, StoreError> 
         lengths: checkpoint.lengths,
         variants,
     };
-    let text = serde_json::to_vec_pretty(&state)
+    let text = with_checksum(&state)
         .map_err(|e| StoreError::because(format!("cannot write the state of step {}: {e}", checkpoint.step), e))?;
-    files::write_synced(&making.join(STATE), &text)?;
-    files::sync_folder(&making);
+    names::write_new(&making.path().join(STATE), &text)?;
+    sync_folder(making.path()).at("write", making.path())?;
     let path = free_place(&folder, checkpoint.step);
-    fs::rename(&making, &path).at("write", &path)?;
-    files::sync_folder(&folder);
+    fs::rename(making.path(), &path).at("write", &path)?;
+    // Renamed, there is nothing left to remove.
+    let _ = making.keep();
+    sync_folder(&folder).at("write", &folder)?;
     drop_old(&folder);
     Ok(path)
+}
+
+/// Weights that are no numbers would be restored as such by every resume.
+fn check_finite(checkpoint: &Checkpoint) -> Result<(), StoreError> {
+    for v in &checkpoint.variants {
+        for (name, tensor) in v.weights.iter().chain(&v.moments).filter(|(_, t)| t.dtype().is_float()) {
+            let values = host::to_f32(tensor)
+                .map_err(|e| StoreError::because(format!("the tensor `{name}` of `{}` cannot be read: {e}", v.id), e))?;
+            if let Some(value) = values.iter().find(|x| !x.is_finite()) {
+                return Err(StoreError::new(format!(
+                    "the tensor `{name}` of `{}` holds {value} at step {}: this is no checkpoint to go on from, the one before it is. A smaller learning rate usually helps",
+                    v.id, checkpoint.step
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A run folder may come from somebody else: its checkpoints are in it, not behind a link.
+fn check_folder(run: &Path) -> Result<(), StoreError> {
+    match folder_inside(run, CHECKPOINTS) {
+        Err(e) if !e.is_missing() => Err(e).at("read", &run.join(CHECKPOINTS)),
+        _ => Ok(()),
+    }
 }
 
 /// Where the newest checkpoint lies, whole or not.
@@ -151,19 +187,34 @@ pub fn latest(run: &Path) -> Option<PathBuf> {
 
 /// Every checkpoint, oldest first.
 pub fn all(run: &Path) -> Vec<PathBuf> {
-    found(&run.join(FOLDER)).into_iter().map(|(_, path)| path).collect()
+    found(&run.join(CHECKPOINTS)).into_iter().map(|(_, path)| path).collect()
 }
 
 /// The newest checkpoint that can be read. `None` if the run has none (it begins again at step 0);
 /// an error if it has some and none can be read.
 pub fn load(run: &Path, device: &Device) -> Result<Option<Loaded>, StoreError> {
+    newest(run, |path| load_at(path, device))
+}
+
+/// As [`load`], but only a checkpoint whose logs still have every line from before it, so that a run that goes
+/// on from it has a record without a hole.
+pub fn load_to_go_on(run: &Path, device: &Device) -> Result<Option<Loaded>, StoreError> {
+    newest(run, |path| {
+        let checkpoint = load_at(path, device)?;
+        let Lengths { metrics, samples, events } = checkpoint.lengths;
+        let logs = [(METRICS, metrics), (SAMPLES, samples), (EVENTS, events)];
+        match logs.iter().find(|(name, length)| !Log::is_whole_up_to(run, name, *length)) {
+            None => Ok(checkpoint),
+            Some((name, _)) => Err(StoreError::new(format!("{name} has lost lines from before it"))),
+        }
+    })
+}
+
+fn newest(run: &Path, load: impl Fn(&Path) -> Result<Checkpoint, StoreError>) -> Result<Option<Loaded>, StoreError> {
+    check_folder(run)?;
     let mut notices = vec![];
-    match folder_inside(run, FOLDER) {
-        Err(e) if !e.is_missing() => return Err(e).at("read", &run.join(FOLDER)),
-        _ => {}
-    }
     for path in all(run).into_iter().rev() {
-        match load_at(&path, device) {
+        match load(&path) {
             Ok(checkpoint) => return Ok(Some(Loaded { checkpoint, path, notices })),
             Err(e) => notices.push(format!("the checkpoint {} is passed over: {e}", name_of(&path))),
         }
@@ -172,7 +223,7 @@ pub fn load(run: &Path, device: &Device) -> Result<Option<Loaded>, StoreError> {
         return Ok(None);
     }
     Err(StoreError::new(format!(
-        "no checkpoint of `{}` can be read: {}. The run can still be replayed; to train it anew: `orrery run {}`",
+        "no checkpoint of `{}` can be used: {}. The run can still be replayed; to train it anew: `orrery run {}`",
         run.display(),
         notices.join("; "),
         run.join("config.toml").display()
@@ -198,18 +249,20 @@ pub fn load_at(path: &Path, device: &Device) -> Result<Checkpoint, StoreError> {
             moments: tensors::read_checked(path, &v.moments, device)?,
         });
     }
-    Ok(Checkpoint {
+    let checkpoint = Checkpoint {
         step: state.step,
         wall_secs: state.wall_secs,
         dials: state.dials,
         variants,
         lengths: state.lengths,
-    })
+    };
+    check_finite(&checkpoint)?;
+    Ok(checkpoint)
 }
 
 /// Puts aside the checkpoints after `step`: a run that resumes from `step` has not been there.
 pub(super) fn put_aside_after(run: &Path, step: Option<u64>) -> Result<(), StoreError> {
-    let folder = run.join(FOLDER);
+    let folder = run.join(CHECKPOINTS);
     for ((at, _), path) in found(&folder) {
         if step.is_none_or(|s| at > s) {
             let mut aside = folder.join(format!("superseded-{}", name_of(&path)));
@@ -227,16 +280,42 @@ pub(super) fn put_aside_after(run: &Path, step: Option<u64>) -> Result<(), Store
 fn read_state(path: &Path) -> Result<StateFile, StoreError> {
     let file = path.join(STATE);
     let text = read_inside(path, STATE, MOST_STATE).at("read", &file)?;
-    let state: StateFile = serde_json::from_slice(&text)
-        .map_err(|e| StoreError::because(format!("`{}` is damaged or of another version ({e})", file.display()), e))?;
-    if state.format > FORMAT {
+    let damaged = |e: serde_json::Error| {
+        StoreError::because(format!("`{}` is damaged or of another version ({e})", file.display()), e)
+    };
+    let fields: Fields = serde_json::from_slice(&text).map_err(damaged)?;
+    let format = fields.get("format").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    if format > u64::from(FORMAT) {
         return Err(StoreError::new(format!(
-            "`{}` was written by a newer Orrery (format {}, this one reads up to {FORMAT}): update Orrery",
+            "`{}` was written by a newer Orrery (format {format}, this one reads up to {FORMAT}): update Orrery",
             file.display(),
-            state.format
         )));
     }
-    Ok(state)
+    if format > 1 && fields.get(CHECKSUM).and_then(serde_json::Value::as_u64) != Some(checksum(&fields).into()) {
+        return Err(StoreError::new(format!(
+            "`{}` is not the file that was written (its checksum differs): it was damaged or edited",
+            file.display()
+        )));
+    }
+    serde_json::from_value(serde_json::Value::Object(fields)).map_err(damaged)
+}
+
+type Fields = serde_json::Map<String, serde_json::Value>;
+
+const CHECKSUM: &str = "crc32c";
+
+/// The state as text, with the checksum of its fields among them.
+fn with_checksum(state: &StateFile) -> Result<Vec<u8>, serde_json::Error> {
+    let mut fields: Fields = serde_json::from_slice(&serde_json::to_vec(state)?)?;
+    fields.insert(CHECKSUM.to_owned(), checksum(&fields).into());
+    serde_json::to_vec_pretty(&fields)
+}
+
+/// CRC-32C of the fields but the checksum's own, each as its name and its JSON without white space, by name.
+fn checksum(fields: &Fields) -> u32 {
+    let mut by_name: Vec<_> = fields.iter().filter(|(name, _)| *name != CHECKSUM).collect();
+    by_name.sort_by_key(|(name, _)| *name);
+    by_name.iter().fold(0, |sum, (name, value)| crc32c::crc32c_append(sum, format!("{name}={value};").as_bytes()))
 }
 
 /// `step-00000200`, or `step-00000200-2` when that step was written before: a good checkpoint is
@@ -272,7 +351,7 @@ fn drop_old(folder: &Path) {
     found.truncate(found.len().saturating_sub(KEPT));
     for (_, path) in found {
         // Renamed first: a checkpoint that is half removed must not look like one.
-        let going = folder.join(format!(".removing-{}", name_of(&path)));
+        let going = folder.join(format!("{REMOVING}{}", name_of(&path)));
         if fs::rename(&path, &going).is_ok() {
             let _ = fs::remove_dir_all(&going);
         }
@@ -284,7 +363,7 @@ fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name.starts_with(".making-") || name.starts_with(".removing-") {
+        if name.starts_with(MAKING) || name.starts_with(REMOVING) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }

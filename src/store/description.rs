@@ -8,7 +8,7 @@ use std::{
 use super::{
     RunRecord, StoreError,
     error::At,
-    files::{CONFIG, METRICS, MOST_CONFIG, MOST_RUN, RUN},
+    names::{CONFIG, METRICS, MOST_CONFIG, MOST_RUN, RUN},
     record::{FORMAT, MetricsIn, VariantRef},
 };
 use crate::{
@@ -69,9 +69,8 @@ pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
             Ok(run) => return Ok(run.into()),
             Err(e) => format!("{RUN} is damaged ({e})"),
         },
-        Err(e) if e.is_other_than_a_file() => return Err(e).at("read", &folder.join(RUN)),
         Err(e) if e.is_missing() => format!("{RUN} is missing"),
-        Err(e) => format!("{RUN} cannot be read ({e})"),
+        Err(e) => return Err(e).at("read", &folder.join(RUN)),
     };
     let path = folder.join(CONFIG);
     let text = read_text_inside(folder, CONFIG, MOST_CONFIG);
@@ -105,6 +104,7 @@ fn rebuilt(folder: &Path, config: Config) -> RunInfo {
         vocab: 0,
         tokens_per_step: 0,
         folder: None,
+        inputs: vec![],
         config,
     }
 }

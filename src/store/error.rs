@@ -40,6 +40,19 @@ impl StoreError {
     }
 }
 
+impl StoreError {
+    /// A file of a run folder that its path no longer leads to.
+    pub(super) fn moved(path: &Path, e: io::Error) -> Self {
+        Self::because(
+            format!(
+                "the run can no longer be recorded: `{}`: {e}. Put the run folder back and `orrery resume` it",
+                path.display()
+            ),
+            e,
+        )
+    }
+}
+
 impl From<StoreError> for String {
     fn from(e: StoreError) -> String {
         e.words

@@ -2,14 +2,14 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    fs::{self, File},
-    io,
+    fs, io,
     path::{Path, PathBuf},
 };
 
 use csv::Writer;
 
-use super::{Reader, StoreError, description, error::At, files, listing, tensorboard::EventFile};
+use super::{Reader, StoreError, description, error::At, listing, names, tensorboard::EventFile};
+use crate::files::Replacement;
 use crate::telemetry::{Channel, Event, StepStats, table};
 
 /// Writes every scalar of a run as one CSV: `step, variant, wall_secs`, then a column a channel, in
@@ -18,30 +18,32 @@ use crate::telemetry::{Channel, Event, StepStats, table};
 pub fn csv(run: &Path, to: &Path) -> Result<u64, StoreError> {
     // Twice over the file rather than the whole of it in memory.
     let mut columns: HashMap<Channel, usize> = HashMap::new();
-    let mut names = vec![];
+    let mut header = vec![];
     for stats in steps(run)? {
         for (channel, _) in stats.scalars {
             columns.entry(channel).or_insert_with_key(|c| {
-                names.push(c.clone());
-                names.len() - 1
+                header.push(c.clone());
+                header.len() - 1
             });
         }
     }
     let ids = variant_ids(run)?;
-    let mut out = Writer::from_writer(File::create(to).at("write", to)?);
-    let header = ["step", "variant", "wall_secs"].into_iter().chain(names.iter().map(Channel::as_str));
+    let mut out = Writer::from_writer(Replacement::create(to).at("write", to)?);
+    let header = ["step", "variant", "wall_secs"].into_iter().chain(header.iter().map(Channel::as_str));
     out.write_record(header).map_err(io::Error::from).at("write", to)?;
     // A step's training and held-out values are told apart; here they share a row.
     let mut table = Table { out, columns, ids, open: BTreeMap::new(), step: 0, rows: 0 };
     for stats in steps(run)? {
         table.add(stats).at("write", to)?;
     }
-    table.finish().at("write", to)
+    let (out, rows) = table.finish().at("write", to)?;
+    commit(out, to)?;
+    Ok(rows)
 }
 
 /// The rows of the present step, by variant, until a later step comes.
 struct Table {
-    out: Writer<File>,
+    out: Writer<Replacement>,
     columns: HashMap<Channel, usize>,
     ids: Vec<String>,
     open: BTreeMap<usize, (f64, Vec<String>)>,
@@ -75,11 +77,16 @@ impl Table {
         Ok(())
     }
 
-    fn finish(mut self) -> io::Result<u64> {
+    fn finish(mut self) -> io::Result<(Writer<Replacement>, u64)> {
         self.close_rows()?;
-        self.out.flush()?;
-        Ok(self.rows)
+        Ok((self.out, self.rows))
     }
+}
+
+/// Writes what is buffered and gives the file its name.
+fn commit(out: Writer<Replacement>, path: &Path) -> Result<(), StoreError> {
+    let file = out.into_inner().map_err(|e| e.into_error()).at("write", path)?;
+    file.commit().at("write", path)
 }
 
 /// Writes every sample of a run, a CSV a channel: `step,variant,request,field,index,value`, one row a value
@@ -90,15 +97,15 @@ impl Table {
 pub fn samples(run: &Path, to: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let ids = variant_ids(run)?;
     let mut taken = vec![];
-    let mut open: BTreeMap<Channel, (PathBuf, csv::Writer<File>)> = BTreeMap::new();
+    let mut open: BTreeMap<Channel, (PathBuf, Writer<Replacement>)> = BTreeMap::new();
     fs::create_dir_all(to).at("make", to)?;
     for event in Reader::open(run)? {
         let Event::Sample(sample) = event else { continue };
         let (path, writer) = match open.entry(sample.channel.clone()) {
             std::collections::btree_map::Entry::Occupied(e) => e.into_mut(),
             std::collections::btree_map::Entry::Vacant(e) => {
-                let path = to.join(format!("{}.csv", files::unique_name(sample.channel.as_str(), &mut taken)));
-                let mut writer = csv::Writer::from_path(&path).map_err(io::Error::from).at("write", &path)?;
+                let path = to.join(format!("{}.csv", names::unique_name(sample.channel.as_str(), &mut taken)));
+                let mut writer = Writer::from_writer(Replacement::create(&path).at("write", &path)?);
                 let header = ["step", "variant", "request", "field", "index", "value"];
                 writer.write_record(header).map_err(io::Error::from).at("write", &path)?;
                 e.insert((path, writer))
@@ -114,8 +121,8 @@ pub fn samples(run: &Path, to: &Path) -> Result<Vec<PathBuf>, StoreError> {
         }
     }
     let mut paths = vec![];
-    for (path, mut writer) in open.into_values() {
-        writer.flush().at("write", &path)?;
+    for (path, writer) in open.into_values() {
+        commit(writer, &path)?;
         paths.push(path);
     }
     Ok(paths)
@@ -134,7 +141,7 @@ pub fn tensorboard(run: &Path, to: &Path) -> Result<Vec<PathBuf>, StoreError> {
         let file = match open.entry(stats.variant) {
             std::collections::hash_map::Entry::Occupied(e) => e.into_mut(),
             std::collections::hash_map::Entry::Vacant(e) => {
-                let folder = to.join(files::unique_name(&id_of(&ids, stats.variant), &mut taken));
+                let folder = to.join(names::unique_name(&id_of(&ids, stats.variant), &mut taken));
                 fs::create_dir_all(&folder).at("make", &folder)?;
                 let path = folder.join(format!("events.out.tfevents.{began:010}.orrery"));
                 paths.push(path.clone());

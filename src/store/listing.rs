@@ -11,7 +11,7 @@ use super::{
     StoreError,
     description::{self, Description},
     error::At,
-    files::{CONFIG, METRICS, RUN},
+    names::{CONFIG, METRICS, RUN},
     record::MetricsIn,
 };
 use crate::files::open_inside;

@@ -32,7 +32,7 @@ mod description;
 mod environment;
 mod error;
 pub mod export;
-mod files;
+mod names;
 mod listing;
 mod log_file;
 mod reader;

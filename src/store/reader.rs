@@ -14,7 +14,7 @@ use std::{
 use super::{
     StoreError, checkpoint,
     description::{Description, describe},
-    files::{EVENTS, METRICS, RUN, SAMPLES},
+    names::{EVENTS, METRICS, RUN, SAMPLES},
     record::{self, MetricsIn, SampleIn, VariantRef},
 };
 use crate::{

@@ -6,24 +6,23 @@
 //! simple_value = 2: float }` (`event.proto`, `summary.proto`).
 
 use std::{
-    fs::File,
     io::{BufWriter, Write},
     path::{Path, PathBuf},
 };
 
 use super::error::{At, StoreError};
-use crate::telemetry::Channel;
+use crate::{files::Replacement, telemetry::Channel};
 
 /// One event file being written.
 pub(super) struct EventFile {
     path: PathBuf,
-    out: BufWriter<File>,
+    out: BufWriter<Replacement>,
 }
 
 impl EventFile {
     /// Makes the file with its version line. `wall_time` in seconds since 1970.
     pub fn create(path: &Path, wall_time: f64) -> Result<Self, StoreError> {
-        let mut file = Self { path: path.to_owned(), out: BufWriter::new(File::create(path).at("write", path)?) };
+        let mut file = Self { path: path.to_owned(), out: BufWriter::new(Replacement::create(path).at("write", path)?) };
         let mut event = vec![];
         double(&mut event, 1, wall_time);
         bytes(&mut event, 3, b"brain.Event:2");
@@ -47,8 +46,10 @@ impl EventFile {
         self.frame(&event)
     }
 
-    pub fn finish(mut self) -> Result<(), StoreError> {
-        self.out.flush().at("write", &self.path)
+    /// Writes what is buffered and gives the file its name.
+    pub fn finish(self) -> Result<(), StoreError> {
+        let file = self.out.into_inner().map_err(|e| e.into_error()).at("write", &self.path)?;
+        file.commit().at("write", &self.path)
     }
 
     fn frame(&mut self, data: &[u8]) -> Result<(), StoreError> {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     error::{At, StoreError},
-    files,
+    names,
 };
 use crate::{
     files::{FileError, check_memory, open, open_inside, read_all},
@@ -42,17 +42,33 @@ pub struct TensorRecord {
     pub shape: Vec<usize>,
 }
 
-/// Writes the tensors under their names, any device, exact bits, and forces them to the disk.
-pub fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<FileRecord, StoreError> {
-    write_with(path, tensors, &[])
+/// Writes the tensors under their names, any device, exact bits, into a file that must not exist yet, and
+/// forces them to the disk.
+pub(super) fn write_new(path: &Path, tensors: &[(String, Tensor)]) -> Result<FileRecord, StoreError> {
+    let (bytes, record) = encode(path, tensors, &[])?;
+    names::write_new(path, &bytes)?;
+    Ok(record)
 }
 
-/// As [`write`], with words beside the tensors.
-pub fn write_with(
+/// Writes the tensors under their names, with words beside them; replaces a file that is there by a whole one.
+///
+/// # Errors
+/// If the system refuses.
+pub fn write(
     path: &Path,
     tensors: &[(String, Tensor)],
     metadata: &[(String, String)],
 ) -> Result<FileRecord, StoreError> {
+    let (bytes, record) = encode(path, tensors, metadata)?;
+    crate::files::replace(path, &bytes).at("write", path)?;
+    Ok(record)
+}
+
+fn encode(
+    path: &Path,
+    tensors: &[(String, Tensor)],
+    metadata: &[(String, String)],
+) -> Result<(Vec<u8>, FileRecord), StoreError> {
     let broken = |e: &dyn std::fmt::Display| StoreError::new(format!("cannot write `{}`: {e}", path.display()));
     let on_host = tensors
         .iter()
@@ -63,8 +79,7 @@ pub fn write_with(
     let format = ("format".to_owned(), "pt".to_owned());
     let metadata: HashMap<String, String> = metadata.iter().cloned().chain([format]).collect();
     let bytes = safetensors::serialize(on_host.iter().map(|(n, t)| (*n, t)), Some(metadata)).map_err(|e| broken(&e))?;
-    files::write_synced(path, &bytes)?;
-    Ok(FileRecord {
+    let record = FileRecord {
         file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         bytes: bytes.len() as u64,
         crc32c: crc32c::crc32c(&bytes),
@@ -76,7 +91,8 @@ pub fn write_with(
                 shape: t.dims().to_vec(),
             })
             .collect(),
-    })
+    };
+    Ok((bytes, record))
 }
 
 /// All tensors of a file, by name.

@@ -1,9 +1,12 @@
 //! The sink that keeps a run: makes its folder at the first step, appends to its logs, writes its
 //! checkpoints. It does not know what drives the run or what is worth measuring.
 //!
-//! Looking at a lab leaves nothing on disk: until the first step, what is told waits in memory
+//! Looking at a lab leaves nothing on disk: until the first step, events wait in memory
 //! (bounded). From then on each event is one `write` to the system, so a killed process loses
-//! nothing, and nothing is forced to the disk except at a checkpoint: the worker does not wait.
+//! nothing, and nothing is forced to the disk except at a checkpoint and at the end: the worker does not wait.
+//!
+//! Nothing is swallowed here: whatever the system refuses is an error, and who drives the run ends it then, so
+//! that a run that ends well has a record without holes.
 //!
 //! Answers to questions can come sixty times a second while somebody drags a slider. Of those on the
 //! same channel and variant the newest in each second is kept, and always the last.
@@ -11,7 +14,7 @@
 use std::{
     borrow::Cow,
     collections::HashMap,
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, TryLockError},
     io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard},
@@ -22,18 +25,21 @@ use super::{
     Checkpoint, Environment, Lengths, RunRecord, checkpoint,
     description::describe,
     error::{At, StoreError},
-    files::{self, CONFIG, EVENTS, METRICS, RUN, SAMPLES},
     log_file::Log,
+    names::{self, CHECKPOINTS, CONFIG, EVENTS, FIGURES, LOCK, MAKING, METRICS, RUN, SAMPLES},
     record::{self, EventOut, FORMAT, MetricsOut, Resumed, SampleOut},
 };
-use crate::telemetry::{Channel, Event, Level, RunInfo, Sample, Sink};
+use crate::{
+    files::{self, WatchedFile, folder_beside},
+    telemetry::{Channel, Event, Level, RunInfo, Sample, Sink},
+};
 
 /// Most events that wait for the first step, samples not counted (those supersede each other).
 const WAITING: usize = 1000;
 /// Of the answers to questions on one channel, one in this time is kept.
 const ANSWER_EVERY: Duration = Duration::from_secs(1);
-
-const LOCK: &str = ".lock";
+/// Unfinished folders of processes that were killed are removed when they are older than this.
+const ABANDONED: Duration = Duration::from_secs(3600);
 
 /// A run folder being written. Cheap to clone: all clones write the same folder, so one can be a
 /// sink while another writes checkpoints.
@@ -62,13 +68,13 @@ struct OpenFolder {
     events: Log,
     /// Of the variants, by index.
     ids: Vec<String>,
-    /// Newest step told.
+    /// Newest step recorded.
     step: u64,
     /// Set until `Started` comes again after a resume.
     resumed_from: Option<u64>,
     answers: HashMap<(Channel, usize), Answer>,
     /// Held by the process that writes this folder; the system lets go of it when that dies.
-    _lock: File,
+    _lock: WatchedFile,
 }
 
 struct Answer {
@@ -109,8 +115,8 @@ impl Writer {
             )));
         }
         let step = from.map(|c| c.step);
-        checkpoint::put_aside_after(folder, step)?;
         let lengths = from.map_or_else(Lengths::default, |c| c.lengths);
+        checkpoint::put_aside_after(folder, step)?;
         let mut open = OpenFolder::around(folder.to_owned(), lock, lengths)?;
         open.step = step.unwrap_or(0);
         open.resumed_from = Some(open.step);
@@ -123,7 +129,6 @@ impl Writer {
             None => "taken up again from the beginning: there was no checkpoint".to_owned(),
         };
         open.write(&Event::Notice { level: Level::Info, text: words })?;
-        open.tell_of_lost()?;
         Ok(Self::wrap(Inner { place: FolderState::Open(Box::new(open)), info: None, waiting: vec![] }))
     }
 
@@ -140,9 +145,37 @@ impl Writer {
     pub fn checkpoint(&self, mut checkpoint: Checkpoint) -> Result<PathBuf, StoreError> {
         let mut inner = self.lock();
         let open = inner.open()?;
-        open.write_held(Duration::ZERO)?;
         checkpoint.lengths = open.sync()?;
         checkpoint::save(&open.path, &checkpoint)
+    }
+
+    /// Makes the run's folder now, if it is not there: to be called before the first update, so that a run that
+    /// cannot be recorded is not begun.
+    ///
+    /// # Errors
+    /// If the folder cannot be made.
+    pub fn begin(&self) -> Result<(), StoreError> {
+        self.lock().open().map(|_| ())
+    }
+
+    /// Records one event.
+    ///
+    /// # Errors
+    /// If the system refuses, or the folder is no longer where it was: then the record has ended, and the run
+    /// must end too.
+    pub fn record(&self, event: &Event) -> Result<(), StoreError> {
+        self.lock().record(event)
+    }
+
+    /// Writes what is held back and forces the logs to the disk: the record is complete up to here.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        match &mut self.lock().place {
+            FolderState::Open(open) => open.sync().map(|_| ()),
+            FolderState::Planned { .. } => Ok(()),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -152,12 +185,12 @@ impl Writer {
 
 impl Sink for Writer {
     fn event(&mut self, event: &Event) -> Result<(), String> {
-        self.lock().tell(event).map_err(String::from)
+        self.record(event).map_err(String::from)
     }
 }
 
 impl Inner {
-    fn tell(&mut self, event: &Event) -> Result<(), StoreError> {
+    fn record(&mut self, event: &Event) -> Result<(), StoreError> {
         match (event, &self.place) {
             (Event::Started(info), place) => {
                 self.info = Some(info.clone());
@@ -220,13 +253,14 @@ impl OpenFolder {
         let stamp = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
         let config = &info.config;
         let preset = if config.preset.is_empty() { "custom" } else { &config.preset };
-        let name = files::safe_name(&format!("{stamp}-{}-{preset}-s{}", config.lab, config.seed));
+        let name = names::safe_name(&format!("{stamp}-{}-{preset}-s{}", config.lab, config.seed));
+        remove_abandoned(out);
         // Made under a hidden name, so that a run folder that can be seen is whole.
-        let making = out.join(format!(".making-{name}-{}", std::process::id()));
-        let made = make_whole(&making, info).and_then(|()| put_in_place(&making, out, &name));
-        let path = made.inspect_err(|_| {
-            let _ = fs::remove_dir_all(&making);
-        })?;
+        let making = folder_beside(out, MAKING).at("make a run folder in", out)?;
+        fill(making.path(), info)?;
+        let path = put_in_place(making.path(), out, &name)?;
+        // Renamed, there is nothing left to remove.
+        let _ = making.keep();
         let lock = lock_folder(&path)?;
         let mut open = Self::around(path, lock, Lengths::default())?;
         open.ids = ids_of(info);
@@ -234,7 +268,7 @@ impl OpenFolder {
     }
 
     /// The logs of a folder, cut to these lengths.
-    fn around(path: PathBuf, lock: File, lengths: Lengths) -> Result<Self, StoreError> {
+    fn around(path: PathBuf, lock: WatchedFile, lengths: Lengths) -> Result<Self, StoreError> {
         Ok(Self {
             metrics: Log::open(&path, METRICS, lengths.metrics)?,
             samples: Log::open(&path, SAMPLES, lengths.samples)?,
@@ -248,27 +282,24 @@ impl OpenFolder {
         })
     }
 
-    /// Logs that are shorter than the checkpoint knows them: something else cut them.
-    fn tell_of_lost(&mut self) -> Result<(), StoreError> {
-        let lacking = [(METRICS, self.metrics.lacking), (SAMPLES, self.samples.lacking), (EVENTS, self.events.lacking)];
-        for (name, bytes) in lacking.into_iter().filter(|(_, bytes)| *bytes > 0) {
-            let text = format!("{name} lost {bytes} bytes from before the checkpoint: those records are missing");
-            self.write(&Event::Notice { level: Level::Warning, text })?;
-        }
-        Ok(())
-    }
-
     /// After a resume: the settings may ask for more steps, the machine may be another.
     fn started_again(&mut self, info: &RunInfo) -> Result<(), StoreError> {
         self.ids = ids_of(info);
         let Some(from_step) = self.resumed_from.take() else { return Ok(()) };
         let file = self.path.join(RUN);
-        let old = fs::read(&file).ok().and_then(|text| serde_json::from_slice::<RunRecord>(&text).ok());
+        let old = match fs::read(&file) {
+            // A damaged one was said when the folder was opened.
+            Ok(text) => serde_json::from_slice::<RunRecord>(&text).ok(),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+            Err(e) => return Err(StoreError::io("read", &file, e)),
+        };
         let mut run = old.unwrap_or_else(|| RunRecord::new(info));
         run.run = RunInfo { folder: None, ..info.clone() };
         run.resumed.push(Resumed { at: record::now(), from_step, environment: Environment::here() });
-        files::replace(&file, &json(&run)?)?;
-        files::replace(&self.path.join(CONFIG), info.config.to_toml().as_bytes())
+        self.events.check_place()?;
+        files::replace(&file, &json(&run)?).at("write", &file)?;
+        let settings = self.path.join(CONFIG);
+        files::replace(&settings, info.config.to_toml().as_bytes()).at("write", &settings)
     }
 
     fn write(&mut self, event: &Event) -> Result<(), StoreError> {
@@ -326,13 +357,15 @@ impl OpenFolder {
         due.iter().try_for_each(|s| self.sample(s))
     }
 
-    /// Forces the logs to the disk; their lengths.
+    /// Writes what is held back and forces the logs to the disk; their lengths.
     fn sync(&mut self) -> Result<Lengths, StoreError> {
+        self.write_held(Duration::ZERO)?;
         Ok(Lengths { metrics: self.metrics.sync()?, samples: self.samples.sync()?, events: self.events.sync()? })
     }
 }
 
 impl Drop for OpenFolder {
+    /// After a panic or a failure nobody syncs; what is held back may still be written.
     fn drop(&mut self) {
         if let Err(e) = self.write_held(Duration::ZERO) {
             log::warn!("the last answers of a run were not kept: {e}");
@@ -340,16 +373,30 @@ impl Drop for OpenFolder {
     }
 }
 
-fn make_whole(making: &Path, info: &RunInfo) -> Result<(), StoreError> {
-    for folder in [making.to_owned(), making.join("checkpoints"), making.join("figures")] {
-        fs::create_dir_all(&folder).at("make the run folder", &folder)?;
+/// The files and folders of a run that has not begun.
+fn fill(folder: &Path, info: &RunInfo) -> Result<(), StoreError> {
+    for inner in [folder.join(CHECKPOINTS), folder.join(FIGURES)] {
+        fs::create_dir(&inner).at("make the run folder", &inner)?;
     }
     for log in [METRICS, SAMPLES, EVENTS] {
-        let path = making.join(log);
-        File::create(&path).at("make", &path)?;
+        names::write_new(&folder.join(log), b"")?;
     }
-    files::write_synced(&making.join(CONFIG), info.config.to_toml().as_bytes())?;
-    files::write_synced(&making.join(RUN), &json(&RunRecord::new(info))?)
+    names::write_new(&folder.join(CONFIG), info.config.to_toml().as_bytes())?;
+    names::write_new(&folder.join(RUN), &json(&RunRecord::new(info))?)?;
+    files::sync_folder(folder).at("write", folder)
+}
+
+/// Removes what killed processes left half made.
+fn remove_abandoned(out: &Path) {
+    let is_old = |entry: &fs::DirEntry| {
+        let changed = entry.metadata().and_then(|m| m.modified());
+        changed.is_ok_and(|t| t.elapsed().is_ok_and(|age| age > ABANDONED))
+    };
+    for entry in fs::read_dir(out).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(MAKING) && is_old(&entry) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 /// Renames to the first free name among `name`, `name-2`, ...
@@ -360,7 +407,7 @@ fn put_in_place(making: &Path, out: &Path, name: &str) -> Result<PathBuf, StoreE
         // A rename onto a folder with something in it fails, so two runs never share one.
         match if path.exists() { Err(io::ErrorKind::AlreadyExists.into()) } else { fs::rename(making, &path) } {
             Ok(()) => {
-                files::sync_folder(out);
+                files::sync_folder(out).at("write", out)?;
                 return Ok(path);
             }
             Err(e) if n < 10_000 && path.exists() => {
@@ -374,9 +421,9 @@ fn put_in_place(making: &Path, out: &Path, name: &str) -> Result<PathBuf, StoreE
 }
 
 /// One process writes a run folder. Systems that cannot lock are trusted.
-fn lock_folder(folder: &Path) -> Result<File, StoreError> {
+fn lock_folder(folder: &Path) -> Result<WatchedFile, StoreError> {
     let path = folder.join(LOCK);
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).at("write in", &path)?;
+    let file = WatchedFile::open(folder, LOCK).at("write in", &path)?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(StoreError::new(format!(
             "the run `{}` is being written by another Orrery (or another lab of this one): stop it there first",

@@ -36,6 +36,18 @@ pub struct RunInfo {
     pub tokens_per_step: usize,
     /// Where the run is kept, if it is.
     pub folder: Option<String>,
+    /// The files that it reads: texts, tokenizers, trained weights. Absent in records of version 0.2.
+    #[serde(default)]
+    pub inputs: Vec<InputFile>,
+}
+
+/// A file that a run reads, and what identifies its content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputFile {
+    pub path: String,
+    pub bytes: u64,
+    /// In lower-case hexadecimal digits, as `sha256sum` prints it.
+    pub sha256: String,
 }
 
 /// A run's state; the last one told is the present one.
@@ -149,8 +161,8 @@ pub enum Event {
     },
 }
 
-/// Somebody who is told. Called on the worker's thread: must not wait for a reader.
-/// An error is reported once as a warning and the sink is dropped; the run goes on.
+/// An observer of a run. Called on the worker's thread: must not wait for a reader.
+/// An error is reported once and the sink is dropped; the run goes on.
 pub trait Sink: Send {
     fn event(&mut self, event: &Event) -> Result<(), String>;
 }

@@ -1,6 +1,8 @@
 //! Why a run could not begin or go on. The cause stays reachable as the error's source.
 
-use crate::{corpus::CorpusError, store::StoreError};
+use std::path::PathBuf;
+
+use crate::{corpus::CorpusError, files::FileError, store::StoreError};
 
 /// An error of a run; its text says what, where, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +21,15 @@ pub enum RunError {
         #[source]
         source: candle_core::Error,
     },
+    /// A file that the run reads.
+    #[error("{} cannot be read ({source}): put it back, or choose another and begin a new run", .path.display())]
+    Input { path: PathBuf, source: FileError },
+    /// A file that the run reads is not the one that it began with.
+    #[error(
+        "{} is not the file that this run was trained with (it has {found}; recorded were {recorded}): put that one back, or begin a new run with this one",
+        .path.display()
+    )]
+    ChangedInput { path: PathBuf, recorded: String, found: String },
     /// The operating system gave no thread.
     #[error("no thread for the run: {0}")]
     Thread(#[source] std::io::Error),

@@ -5,6 +5,8 @@
 
 mod checkpointing;
 mod error;
+pub mod inputs;
+mod outlets;
 mod plan;
 mod questions;
 mod run;

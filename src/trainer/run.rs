@@ -3,14 +3,14 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
-use super::{Plan, RunError, RunSettings, TrainSettings, VariantSpec};
+use super::{Plan, RunError, RunSettings, TrainSettings, VariantSpec, inputs};
 use crate::{
     config::Value,
     corpus::{Corpus, Position, Windows},
     models::Model,
     nn::{AdamW, Batch, Device, IGNORE, Tap, device, fused::GradAccumulator, host},
     probe,
-    telemetry::{Args, Channel, RunInfo, Sample, StepStats, VariantInfo, channels},
+    telemetry::{Args, Channel, InputFile, RunInfo, Sample, StepStats, VariantInfo, channels},
 };
 
 /// A model with its optimiser.
@@ -33,6 +33,8 @@ pub struct Run {
     pub wall_secs: f64,
     /// Live settings changed since the start, by key; they outlive a resume.
     pub changed: BTreeMap<String, Value>,
+    /// The files that are read, identified when the run was opened.
+    pub inputs: Vec<InputFile>,
     /// By text.
     held_out: Vec<Windows>,
     /// Batches of the present step, by text and seed.
@@ -43,6 +45,7 @@ impl Run {
     /// Opens the corpus and device and builds every variant.
     pub fn open(plan: Plan) -> Result<Self, RunError> {
         let device = device::open(&plan.device).map_err(RunError::Plan)?;
+        let inputs = inputs::identify(&plan)?;
         let texts = plan.texts().map(Corpus::open).collect::<Result<Vec<_>, _>>()?;
         let vocab = texts.first().map_or(0, Corpus::vocab);
         if let Some(other) = texts.iter().find(|t| t.vocab() != vocab) {
@@ -80,6 +83,7 @@ impl Run {
             step: 0,
             wall_secs: 0.0,
             changed: BTreeMap::new(),
+            inputs,
             held_out,
             batches: vec![],
         })
@@ -113,6 +117,7 @@ impl Run {
             vocab: self.corpus().vocab(),
             tokens_per_step: self.plan.batch * self.plan.window,
             folder,
+            inputs: self.inputs.clone(),
         }
     }
 
@@ -224,6 +229,24 @@ impl Run {
             scalars.extend(model.scalars(None)?.into_iter().map(|(n, v)| (Channel::new(n), v)));
         }
         Ok(StepStats { step: self.step, variant: i, scalars, wall_secs: self.wall_secs })
+    }
+
+    /// The held-out loss at the end of a variant is its result.
+    ///
+    /// # Errors
+    /// If this evaluation is the variant's last and its loss is no finite number.
+    pub fn check_last_evaluation(&self, stats: &StepStats) -> Result<(), RunError> {
+        let loss = stats.scalars.iter().find(|(c, _)| c.as_str() == channels::LOSS_HELD_OUT).map(|(_, v)| *v);
+        match loss.filter(|v| !v.is_finite() && stats.step >= self.plan.stage(stats.variant).until) {
+            None => Ok(()),
+            Some(value) => Err(RunError::Diverged {
+                what: "held-out loss",
+                variant: self.variants[stats.variant].spec.id.clone(),
+                value,
+                step: stats.step,
+                advice: "A smaller learning rate usually helps",
+            }),
+        }
     }
 
     /// Puts one question to variant `i`. `Ok(vec![])` if the probe does not apply to it. One that has yet to

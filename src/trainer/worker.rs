@@ -5,16 +5,16 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use crossbeam::channel::{Receiver, RecvTimeoutError, TryRecvError, bounded};
 
-use super::{Plan, Run, RunError, questions::Questions};
+use super::{Plan, Run, RunError, outlets::Outlets, questions::Questions};
 use crate::{
-    store::{Checkpoint, Writer},
+    store::{Checkpoint, StoreError, Writer},
     telemetry::{Command, Event, Inbox, Level, Question, RunHandle, RunState, Sink},
 };
 
@@ -62,11 +62,8 @@ pub fn spawn(plan: Plan, options: Options, mut sinks: Vec<Box<dyn Sink>>) -> Res
 }
 
 /// Drives a run until it is done, stopped or failed. Blocks; see [`spawn`].
-pub fn drive(plan: Plan, options: Options, commands: &Receiver<Command>, mut sinks: Vec<Box<dyn Sink>>) -> Outcome {
-    if let Some(writer) = &options.writer {
-        sinks.push(Box::new(writer.clone()));
-    }
-    let mut outlets = Outlets(sinks);
+pub fn drive(plan: Plan, options: Options, commands: &Receiver<Command>, sinks: Vec<Box<dyn Sink>>) -> Outcome {
+    let mut outlets = Outlets::new(sinks, options.writer.clone());
     let threads = super::threads_of(&plan);
     let opened = guard(|| {
         crate::nn::set_threads(threads);
@@ -80,7 +77,7 @@ pub fn drive(plan: Plan, options: Options, commands: &Receiver<Command>, mut sin
         Ok(run) => {
             let mut worker = Worker::new(run, options, outlets, threads);
             worker.begin();
-            let result = worker.work(commands);
+            let result = worker.outlets.check().and_then(|()| worker.work(commands));
             let state = worker.end(result);
             Outcome { state, step: worker.run.step }
         }
@@ -88,25 +85,6 @@ pub fn drive(plan: Plan, options: Options, commands: &Receiver<Command>, mut sin
             let state = RunState::Failed { message: e.to_string() };
             outlets.tell(Event::State(state.clone()));
             Outcome { state, step: 0 }
-        }
-    }
-}
-
-/// The sinks; one that fails is dropped with a notice to the others.
-struct Outlets(Vec<Box<dyn Sink>>);
-
-impl Outlets {
-    fn tell(&mut self, event: Event) {
-        let mut troubles = vec![];
-        self.0.retain_mut(|sink| match sink.event(&event) {
-            Ok(()) => true,
-            Err(text) => {
-                troubles.push(text);
-                false
-            }
-        });
-        for text in troubles {
-            self.tell(Event::Notice { level: Level::Error, text });
         }
     }
 }
@@ -136,6 +114,8 @@ struct Worker {
     threads: usize,
     /// Step of the newest checkpoint.
     kept: Option<u64>,
+    /// Why the run may be asked but not trained on: its record has ended.
+    unrecorded: Option<String>,
 }
 
 /// What the commands ask of the loop.
@@ -157,6 +137,7 @@ impl Worker {
             min_step: Duration::ZERO,
             threads,
             kept,
+            unrecorded: None,
         }
     }
 
@@ -168,7 +149,7 @@ impl Worker {
         }
         let notes: Vec<String> = self.run.variants.iter().flat_map(|v| v.model.notes().iter().cloned()).collect();
         for text in notes {
-            self.outlets.tell(Event::Notice { level: Level::Info, text });
+            self.outlets.notice(Level::Info, text);
         }
         self.running = self.options.start;
         let done = self.run.step >= self.run.plan.steps;
@@ -186,6 +167,7 @@ impl Worker {
                 return Ok(());
             }
             self.answer_one();
+            self.check_record()?;
             if !self.running {
                 continue;
             }
@@ -196,6 +178,9 @@ impl Worker {
                 continue;
             }
             if !begun {
+                if let Some(writer) = &self.options.writer {
+                    writer.begin()?;
+                }
                 self.measure_all(true)?;
                 begun = true;
             }
@@ -207,6 +192,31 @@ impl Worker {
                 return Ok(());
             }
         }
+    }
+
+    /// A record that has failed ends a run that trains. One that stands can still be asked.
+    fn check_record(&mut self) -> Result<(), RunError> {
+        let Err(why) = self.outlets.check() else { return Ok(()) };
+        if self.running {
+            return Err(why);
+        }
+        self.options.writer = None;
+        self.forbid_training(format!("{why}. The models can still be asked, but not be trained on"));
+        Ok(())
+    }
+
+    fn forbid_training(&mut self, words: String) {
+        self.outlets.notice(Level::Error, words.clone());
+        self.unrecorded = Some(words);
+    }
+
+    /// Whether an update may be made: the run's folder can be written.
+    fn may_train(&mut self) -> bool {
+        self.take_up_folder();
+        if let Some(words) = self.unrecorded.clone() {
+            self.outlets.notice(Level::Error, words);
+        }
+        self.unrecorded.is_none()
     }
 
     /// All waiting commands; blocks only when there is nothing else to do.
@@ -232,26 +242,28 @@ impl Worker {
     fn obey(&mut self, command: Command) -> Next {
         match command {
             Command::Run if self.run.step < self.run.plan.steps => {
-                self.take_up_folder();
-                self.set_running(true);
+                if self.may_train() {
+                    self.set_running(true);
+                }
             }
             Command::Run => self.outlets.tell(Event::State(RunState::Finished)),
             Command::Pause => self.set_running(false),
             Command::StepOnce if self.run.step < self.run.plan.steps => {
-                self.take_up_folder();
-                self.once = true;
-                self.set_running(true);
+                if self.may_train() {
+                    self.once = true;
+                    self.set_running(true);
+                }
             }
             Command::StepOnce => {}
             Command::Stop => return Next::Stop,
             Command::Set { key, value } => match self.run.set(&key, &value) {
                 Ok(()) => self.outlets.tell(Event::Changed { step: self.run.step, key, value }),
-                Err(e) => self.outlets.tell(Event::Notice { level: Level::Warning, text: e.to_string() }),
+                Err(e) => self.outlets.notice(Level::Warning, e.to_string()),
             },
             Command::Measure(question) => self.questions.put(question),
             Command::Checkpoint => {
                 if let Err(e) = self.checkpoint() {
-                    self.outlets.tell(Event::Notice { level: Level::Error, text: e.to_string() });
+                    self.outlets.fail(e);
                 }
             }
             Command::Pace(per_second) => {
@@ -263,23 +275,27 @@ impl Worker {
         Next::GoOn
     }
 
-    /// A replayed run that is told to run again goes on in its own folder.
+    /// A replayed run that is told to run again goes on in its own folder, or not at all.
     fn take_up_folder(&mut self) {
         let Some(folder) = self.options.replayed.take() else { return };
-        match Writer::resume(&folder, self.options.from.as_ref()) {
-            Ok(mut writer) => {
-                let info = self.run.info(self.threads, Some(folder.to_string_lossy().into_owned()));
-                if let Err(text) = writer.event(&Event::Started(Arc::new(info))) {
-                    self.outlets.tell(Event::Notice { level: Level::Error, text });
-                }
-                self.outlets.0.push(Box::new(writer.clone()));
+        match self.resumed(&folder) {
+            Ok(writer) => {
+                self.outlets.set_record(writer.clone());
+                self.unrecorded = None;
                 self.options.writer = Some(writer);
             }
             Err(e) => {
-                let text = format!("{e}. The run goes on, but is not recorded");
-                self.outlets.tell(Event::Notice { level: Level::Error, text });
+                self.unrecorded = Some(format!("{e}. The models can be asked, but not be trained on"));
+                self.options.replayed = Some(folder);
             }
         }
+    }
+
+    fn resumed(&self, folder: &Path) -> Result<Writer, StoreError> {
+        let writer = Writer::resume(folder, self.options.from.as_ref())?;
+        let info = self.run.info(self.threads, Some(folder.to_string_lossy().into_owned()));
+        writer.record(&Event::Started(Arc::new(info)))?;
+        Ok(writer)
     }
 
     fn set_running(&mut self, running: bool) {
@@ -300,6 +316,7 @@ impl Worker {
             }
             let stats = guard(|| self.run.update(i))?;
             self.outlets.tell(Event::Step(stats));
+            self.outlets.check()?;
             for command in commands.try_iter() {
                 match command {
                     Command::Measure(question) => self.questions.put(question),
@@ -309,7 +326,7 @@ impl Worker {
             self.answer_one();
         }
         for text in guard(|| self.run.finish_step())? {
-            self.outlets.tell(Event::Notice { level: Level::Info, text });
+            self.outlets.notice(Level::Info, text);
         }
         self.measure_all(self.run.plan.is_stage_boundary(self.run.step))?;
         let every = self.run.plan.checkpoint_every;
@@ -353,7 +370,8 @@ impl Worker {
         if due || falls(self.run.plan.eval_every) {
             for &i in &present {
                 let stats = guard(|| self.run.evaluate(i))?;
-                self.outlets.tell(Event::Step(stats));
+                self.outlets.tell(Event::Step(stats.clone()));
+                self.run.check_last_evaluation(&stats)?;
             }
         }
         for cadence in self.run.plan.probes.clone() {
@@ -366,16 +384,14 @@ impl Worker {
                 self.answer(&question, i, None);
             }
         }
-        Ok(())
+        self.outlets.check()
     }
 
     fn answer_one(&mut self) {
         let Some(question) = self.questions.next() else { return };
         match question.variant {
             Some(i) if i < self.run.variants.len() => self.answer(&question, i, Some(question.request)),
-            Some(i) => {
-                self.outlets.tell(Event::Notice { level: Level::Warning, text: format!("this run has no variant {i}") })
-            }
+            Some(i) => self.outlets.notice(Level::Warning, format!("this run has no variant {i}")),
             None => {
                 let begun = |i: &usize| self.run.plan.stage(*i).from <= self.run.step;
                 let all: Vec<usize> = (0..self.run.variants.len()).filter(begun).collect();
@@ -390,7 +406,7 @@ impl Worker {
             Ok(samples) => samples.into_iter().for_each(|s| self.outlets.tell(Event::Sample(s))),
             Err(e) => {
                 let text = format!("the probe `{}` could not answer: {}", question.probe, e);
-                self.outlets.tell(Event::Notice { level: Level::Warning, text });
+                self.outlets.notice(Level::Warning, text);
             }
         }
     }
@@ -400,6 +416,7 @@ impl Worker {
         self.checkpoint()?;
         self.running = false;
         self.outlets.tell(Event::State(RunState::Finished));
+        self.outlets.sync()?;
         Ok(self.options.stay)
     }
 
@@ -414,8 +431,10 @@ impl Worker {
         Ok(())
     }
 
+    /// Ends the record: it is complete, or the run has failed.
     fn end(&mut self, result: Result<(), RunError>) -> RunState {
-        let state = match result.and_then(|()| guard(|| self.checkpoint())) {
+        let result = result.and_then(|()| self.outlets.check()).and_then(|()| guard(|| self.checkpoint()));
+        let state = match &result {
             Err(e) => RunState::Failed { message: e.to_string() },
             Ok(()) if self.run.step >= self.run.plan.steps => RunState::Finished,
             Ok(()) => RunState::Stopped,
@@ -423,6 +442,13 @@ impl Worker {
         if !matches!(state, RunState::Finished) {
             self.outlets.tell(Event::State(state.clone()));
         }
-        state
+        match (result, self.outlets.sync()) {
+            (Ok(()), Err(e)) => {
+                let failed = RunState::Failed { message: e.to_string() };
+                self.outlets.tell(Event::State(failed.clone()));
+                failed
+            }
+            _ => state,
+        }
     }
 }

@@ -216,7 +216,7 @@ fn a_state_dict_of_ours_says_all_of_itself() -> Outcome {
         let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
         let out = export_state_dict(model.spec(), &weights)?;
         let path = folder.path().join("out.safetensors");
-        tensors::write_with(&path, &out.tensors, &out.metadata)?;
+        tensors::write(&path, &out.tensors, &out.metadata)?;
         let again = Bdh::new(&BdhSpec { weights: Some(path), ..BdhSpec::default() }, 256, 9, &Device::Cpu)?;
         let (a, b) = (model.logits(&tokens, &mut Tap::off())?, again.logits(&tokens, &mut Tap::off())?);
         assert_eq!(host::to_f32(&a)?, host::to_f32(&b)?, "{file}");

@@ -187,7 +187,7 @@ fn the_command_writes_a_file_that_opens_with_both_provenances() -> Outcome {
     for (name, neurons, seed) in [("a", 96, 3), ("b", 64, 5)] {
         let p = parent(name, &spec(neurons), seed)?;
         let out = export_state_dict(&p.spec, &p.weights)?;
-        tensors::write_with(&path(name), &out.tensors, &out.metadata)?;
+        tensors::write(&path(name), &out.tensors, &out.metadata)?;
         kept.push(p);
     }
     let names = ["a", "b", "c"].map(|n| path(n).display().to_string());

@@ -23,7 +23,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("models", &["analysis", "files", "nn", "ode"]),
     ("probe", &["analysis", "config", "corpus", "models", "nn", "ode", "telemetry"]),
     ("store", &["config", "files", "nn", "telemetry"]),
-    ("trainer", &["config", "corpus", "models", "nn", "probe", "store", "telemetry"]),
+    ("trainer", &["config", "corpus", "files", "models", "nn", "probe", "store", "telemetry"]),
     ("labs", &["analysis", "config", "corpus", "models", "nn", "ode", "probe", "telemetry", "trainer"]),
     ("ui", &["analysis", "config", "gpu", "labs", "telemetry"]),
 ];

@@ -38,6 +38,7 @@ fn info() -> RunInfo {
         vocab: 92,
         tokens_per_step: 1024,
         folder: None,
+        inputs: vec![],
     }
 }
 

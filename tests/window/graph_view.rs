@@ -31,6 +31,7 @@ fn info() -> RunInfo {
         vocab: 256,
         tokens_per_step: 1024,
         folder: None,
+        inputs: vec![],
     }
 }
 

@@ -165,6 +165,7 @@ fn info(config: &Config) -> RunInfo {
         vocab: 320,
         tokens_per_step: 1024,
         folder: None,
+        inputs: vec![],
     }
 }
 

@@ -106,7 +106,7 @@ fn collect(run: &Path, out: &Path) -> Result<Story, Failure> {
         let Spec::Bdh(spec) = spec else { continue };
         let file = out.join(format!("{name}.safetensors"));
         let state_dict = state_dict_of(&spec, &weights)?;
-        tensors::write_with(&file, &state_dict.tensors, &state_dict.metadata).map_err(Failure::failed)?;
+        tensors::write(&file, &state_dict.tensors, &state_dict.metadata).map_err(Failure::failed)?;
         let neurons = spec.resolved().map_err(super::usage)?.neurons;
         let loss = texts.iter().map(|t| t.loss).collect();
         let writes = texts.iter().map(|t| t.continuation.clone()).collect();

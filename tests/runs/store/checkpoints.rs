@@ -85,7 +85,7 @@ fn every_type_and_layout_goes_through_a_file() {
         .into_iter()
         .map(|d| (format!("w.{}", d.as_str()), base.to_dtype(d).unwrap().t().unwrap()))
         .collect();
-    tensors::write(&path, &named).unwrap();
+    tensors::write(&path, &named, &[]).unwrap();
     for (name, t) in tensors::read(&path, &Device::Cpu).unwrap() {
         let (_, before) = named.iter().find(|(n, _)| *n == name).unwrap();
         assert_eq!((t.dtype(), t.dims()), (before.dtype(), before.dims()), "{name}");
@@ -173,7 +173,7 @@ fn damage_is_named_and_the_checkpoint_before_is_used() {
     let write = |c: &Path, shapes: &[(&str, usize)]| {
         let t = |n: usize| Tensor::zeros(n, DType::F32, &Device::Cpu).unwrap();
         let named: tensors::Named = shapes.iter().map(|(name, n)| ((*name).to_owned(), t(*n))).collect();
-        tensors::write(&c.join(weights), &named).unwrap();
+        tensors::write(&c.join(weights), &named, &[]).unwrap();
     };
     damaged(&[weights, "`post.0.w`", "[3]", "[2]"], |c| write(c, &[("post.0.w", 3), ("gate", 1)]));
     damaged(&[weights, "lacks the tensor `gate`"], |c| write(c, &[("post.0.w", 2)]));
@@ -184,7 +184,7 @@ fn a_tensor_file_cut_anywhere_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let source = checkpoint(1, &[1.0, 2.0, 3.0]);
     let path = folder.path().join("w.safetensors");
-    tensors::write(&path, &source.variants[0].weights).unwrap();
+    tensors::write(&path, &source.variants[0].weights, &[]).unwrap();
     let bytes = fs::read(&path).unwrap();
     for cut in 0..bytes.len() {
         fs::write(&path, &bytes[..cut]).unwrap();

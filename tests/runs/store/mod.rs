@@ -49,6 +49,7 @@ fn info(variants: &[&str]) -> RunInfo {
         vocab: 320,
         tokens_per_step: 64,
         folder: None,
+        inputs: vec![],
     }
 }
 

@@ -42,6 +42,7 @@ fn run(sampled: bool) -> Mirror {
         vocab: 40,
         tokens_per_step: 512,
         folder: None,
+        inputs: vec![],
     })));
     mirror.apply(Event::State(RunState::Paused));
     if sampled {

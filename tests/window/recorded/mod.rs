@@ -78,6 +78,7 @@ fn info(variants: &[(&str, &str, &str, u64, usize)]) -> RunInfo {
         vocab: 320,
         tokens_per_step: 1024,
         folder: None,
+        inputs: vec![],
     }
 }
 

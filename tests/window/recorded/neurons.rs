@@ -74,6 +74,6 @@ fn other_model(vocab: usize) -> std::path::PathBuf {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(std::process::id().to_string());
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("other-691.safetensors");
-    orrery::store::tensors::write_with(&path, &out.tensors, &out.metadata).unwrap();
+    orrery::store::tensors::write(&path, &out.tensors, &out.metadata).unwrap();
     path
 }

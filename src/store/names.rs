@@ -1,11 +1,6 @@
-//! The names of a run folder's files, and writing a file so that a crash leaves the old one or the new one,
-//! never half of one.
+//! The names of a run folder's files, and writing one into a folder that nobody sees yet.
 
-use std::{
-    fs::{self, File},
-    io::Write,
-    path::Path,
-};
+use std::{fs::OpenOptions, io::Write, path::Path};
 
 use super::error::{At, StoreError};
 
@@ -14,35 +9,34 @@ pub(super) const SAMPLES: &str = "samples.jsonl";
 pub(super) const EVENTS: &str = "events.jsonl";
 pub(super) const CONFIG: &str = "config.toml";
 pub(super) const RUN: &str = "run.json";
+pub(super) const LOCK: &str = ".lock";
+pub(super) const CHECKPOINTS: &str = "checkpoints";
+pub(super) const FIGURES: &str = "figures";
+
 
 /// Longer ones are not ours: a run's settings are some kilobytes.
 pub(super) const MOST_CONFIG: u64 = 256 << 10;
 /// As [`MOST_CONFIG`]: a kilobyte a variant, and one each time the run was taken up again.
 pub(super) const MOST_RUN: u64 = 4 << 20;
 
-/// Writes and forces to the disk.
-pub(super) fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    let mut file = File::create(path).at("write", path)?;
+/// Begins the name of a folder that is not whole yet.
+pub(super) const MAKING: &str = ".making-";
+
+/// Makes a file that must not exist, and forces it to the disk.
+pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path).at("write", path)?;
     file.write_all(bytes).at("write", path)?;
     file.sync_all().at("write", path)
 }
 
-/// Writes beside the file, then puts it in its place.
-pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".tmp");
-    let beside = path.with_file_name(name);
-    write_synced(&beside, bytes)?;
-    fs::rename(&beside, path).at("write", path)?;
-    sync_folder(path.parent().unwrap_or(Path::new(".")));
-    Ok(())
-}
-
-/// Forces a folder's list of names to the disk. Not every system can; then it is left to it.
-pub(super) fn sync_folder(folder: &Path) {
-    if let Ok(f) = File::open(folder) {
-        let _ = f.sync_all();
-    }
+/// Whether this file of a run folder is one that its writer keeps: a log, a description, a checkpoint.
+pub fn is_record(within_run: &Path) -> bool {
+    let first = within_run.components().next().map(|c| c.as_os_str().to_string_lossy().into_owned());
+    first.is_some_and(|name| {
+        name.starts_with('.')
+            || name.ends_with(".jsonl")
+            || [CONFIG, RUN, CHECKPOINTS].contains(&name.as_str())
+    })
 }
 
 /// Letters, digits, `.`, `-` and `_`; anything else becomes `_`. Never empty, never hidden.

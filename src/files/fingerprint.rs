@@ -1,0 +1,56 @@
+//! What identifies the content of a file: its length and its SHA-256, as `sha256sum` prints it. It does not
+//! know what the content means.
+
+use std::{
+    io::{self, Read},
+    path::Path,
+};
+
+use sha2::{Digest, Sha256};
+
+use super::{FileError, open};
+
+/// Length in bytes and SHA-256 in lower-case hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fingerprint {
+    pub bytes: u64,
+    pub sha256: String,
+}
+
+/// Reads the file through, whatever its size.
+///
+/// # Errors
+/// If it is no ordinary file, or cannot be read.
+pub fn fingerprint(path: &Path) -> Result<Fingerprint, FileError> {
+    let mut file = open(path)?;
+    let (mut hash, mut bytes) = (Sha256::new(), 0);
+    let mut chunk = vec![0; 256 << 10];
+    loop {
+        let n = match file.read(&mut chunk) {
+            Ok(n) => n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(e.into()),
+        };
+        if n == 0 {
+            break;
+        }
+        hash.update(&chunk[..n]);
+        bytes += n as u64;
+    }
+    let sha256 = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
+    Ok(Fingerprint { bytes, sha256 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fingerprint_is_the_published_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("abc");
+        std::fs::write(&path, "abc").unwrap();
+        let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"; // FIPS 180-2, B.1
+        assert_eq!(fingerprint(&path).unwrap(), Fingerprint { bytes: 3, sha256: known.to_owned() });
+    }
+}

@@ -1,0 +1,146 @@
+//! A file that is written for hours: it notices when its path no longer leads to it, because the file or a
+//! folder above it was moved, deleted or replaced. It does not know what is written.
+
+use std::{
+    fs::{self, File, Metadata, TryLockError},
+    io::{self, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+};
+
+use super::open_inside_to_write;
+
+/// An ordinary file, open for reading and writing, and the path that must lead to it.
+pub struct WatchedFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl WatchedFile {
+    /// Opens the file `name` of a folder, or makes it; see [`open_inside_to_write`].
+    ///
+    /// # Errors
+    /// If the system refuses, or if a link, folder, device or pipe is there.
+    pub fn open(folder: &Path, name: &str) -> io::Result<Self> {
+        Ok(Self { path: folder.join(name), file: open_inside_to_write(folder, name)? })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Length in bytes.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    /// Whether the path still leads to this very file.
+    ///
+    /// # Errors
+    /// If it does not: nothing is there any more, or another file is.
+    pub fn check_place(&self) -> io::Result<()> {
+        let there = match fs::symlink_metadata(&self.path) {
+            Ok(there) => there,
+            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Err(moved("it was moved or deleted"));
+            }
+            Err(e) => return Err(e),
+        };
+        if is_same(&there, &self.file.metadata()?) { Ok(()) } else { Err(moved("something else was put in its place")) }
+    }
+
+    /// Cuts the file and goes to its new end.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn cut(&mut self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)?;
+        self.file.seek(SeekFrom::Start(length)).map(|_| ())
+    }
+
+    /// Locks it against other processes, until it is dropped.
+    ///
+    /// # Errors
+    /// If another process holds the lock, or the file system has none.
+    pub fn try_lock(&self) -> Result<(), TryLockError> {
+        self.file.try_lock()
+    }
+
+    /// Forces what was written to the disk.
+    ///
+    /// # Errors
+    /// If the disk refuses.
+    pub fn sync(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+}
+
+fn moved(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, format!("{what} while it was being written"))
+}
+
+#[cfg(unix)]
+fn is_same(a: &Metadata, b: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
+}
+
+/// Here an open file can be neither moved nor replaced, so that the one at its path is the one that is open.
+#[cfg(not(unix))]
+fn is_same(_: &Metadata, _: &Metadata) -> bool {
+    true
+}
+
+impl Read for WatchedFile {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.file.read(bytes)
+    }
+}
+
+impl Write for WatchedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Seek for WatchedFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_moved_deleted_or_replaced_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("run");
+        let open = || {
+            fs::create_dir_all(&inner).unwrap();
+            WatchedFile::open(&inner, "log").unwrap()
+        };
+        let file = open();
+        file.check_place().unwrap();
+        fs::rename(&inner, folder.path().join("elsewhere")).unwrap();
+        assert!(file.check_place().is_err(), "its folder was moved");
+        fs::create_dir(&inner).unwrap();
+        fs::write(inner.join("log"), "").unwrap();
+        assert!(file.check_place().is_err(), "its folder was replaced");
+        let file = open();
+        fs::remove_dir_all(&inner).unwrap();
+        assert!(file.check_place().is_err(), "its folder was deleted");
+        let file = open();
+        fs::remove_file(inner.join("log")).unwrap();
+        std::os::unix::fs::symlink("elsewhere", inner.join("log")).unwrap();
+        assert!(file.check_place().is_err(), "a link took its place");
+        assert!(WatchedFile::open(&inner, "log").is_err(), "no link is followed");
+    }
+}

@@ -1,0 +1,74 @@
+//! Everybody who hears what a run does: observers (a window's inbox, a progress bar), and the record. They
+//! differ in what a failure means: an observer that fails is dropped with a notice, a record that fails must
+//! end the run. It does not know how the run is driven.
+
+use super::RunError;
+use crate::{
+    store::Writer,
+    telemetry::{Event, Level, RunState, Sink},
+};
+
+/// The sinks of a run.
+pub(super) struct Outlets {
+    observers: Vec<Box<dyn Sink>>,
+    record: Option<Writer>,
+    /// Why the record is no longer written.
+    failure: Option<RunError>,
+}
+
+impl Outlets {
+    pub fn new(observers: Vec<Box<dyn Sink>>, record: Option<Writer>) -> Self {
+        Self { observers, record, failure: None }
+    }
+
+    /// From now on events are recorded here.
+    pub fn set_record(&mut self, record: Writer) {
+        self.record = Some(record);
+    }
+
+    /// Hands the event to everybody. If the record fails, nothing more is written to it, and
+    /// [`Outlets::check`] says why.
+    pub fn tell(&mut self, event: Event) {
+        let mut troubles = vec![];
+        self.observers.retain_mut(|sink| match sink.event(&event) {
+            Ok(()) => true,
+            Err(text) => {
+                troubles.push(text);
+                false
+            }
+        });
+        if let Some(Err(e)) = self.record.as_ref().map(|r| r.record(&event)) {
+            self.fail(e.into());
+        }
+        for text in troubles {
+            self.notice(Level::Error, text);
+        }
+    }
+
+    pub fn notice(&mut self, level: Level, text: impl Into<String>) {
+        self.tell(Event::Notice { level, text: text.into() });
+    }
+
+    /// The record has ended, for this reason.
+    pub fn fail(&mut self, why: RunError) {
+        if let Some(record) = self.record.take() {
+            // Perhaps there is room for the last word of it. The checkpoint before stands in any case.
+            let message = why.to_string();
+            let _ = record.record(&Event::State(RunState::Failed { message }));
+        }
+        self.failure.get_or_insert(why);
+    }
+
+    /// Whether everything so far has been recorded; the error that ended the record, once.
+    pub fn check(&mut self) -> Result<(), RunError> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Forces the record to the disk.
+    pub fn sync(&mut self) -> Result<(), RunError> {
+        if let Some(Err(e)) = self.record.as_ref().map(Writer::sync) {
+            self.fail(e.into());
+        }
+        self.check()
+    }
+}
