@@ -9,8 +9,9 @@ use serde_json::json;
 use super::{
     Settings,
     failure::Failure,
-    lab_config,
+    lab_config, output,
     settings::{self, Named},
+    terminal::tell,
 };
 use crate::{
     analysis::statistics::mean_sd,
@@ -190,7 +191,7 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
     if let Some(path) = &args.json {
         let whole = json!({ "question": question.describe(), "procedures": all });
         let text = serde_json::to_string_pretty(&whole).map_err(Failure::failed)?;
-        std::fs::write(path, text).map_err(|e| Failure::run(format!("{}: {e}", path.display())))?;
+        output::write(path, text.as_bytes(), &[])?;
     }
     Ok(())
 }
@@ -206,7 +207,7 @@ fn train(lab: &Lab, config: &Config) -> Result<Trained, Failure> {
         run.finish_step().map_err(|e| Failure::run(e.to_string()))?;
         if run.step.is_multiple_of(100) || run.step == steps {
             let loss = of(&stats, channels::LOSS_TRAIN);
-            eprintln!("seed {seed}: step {} of {steps}, loss {loss:.3}, {:.0} s", run.step, stats.wall_secs);
+            tell!("seed {seed}: step {} of {steps}, loss {loss:.3}, {:.0} s", run.step, stats.wall_secs);
         }
     }
     finished(run, format!("seed {seed}"))

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{failure::Failure, lab_config::recorded};
+use super::{failure::Failure, lab_config::recorded, output};
 use crate::{
     models::{
         Spec,
@@ -40,7 +40,10 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
         let words = "say what to write: --csv FILE, --samples DIR, --tensorboard DIR, --safetensors FILE";
         return Err(Failure::usage(words));
     }
-    let words = |e: store::StoreError| Failure::wrong(e);
+    let outputs = [&args.csv, &args.samples, &args.tensorboard, &args.safetensors];
+    outputs.into_iter().flatten().try_for_each(|path| output::check(path, &[&args.run]))?;
+    let words = |e: store::StoreError| Failure::failed(e);
+    store::summary(&args.run).map_err(Failure::wrong)?;
     if let Some(file) = &args.csv {
         store::export::csv(&args.run, file).map_err(words)?;
         println!("{}", file.display());

@@ -2,7 +2,10 @@
 
 use std::error::Error;
 
-/// Code 1: a run or the window failed. Code 2: arguments, settings or files are wrong.
+use super::interrupt::INTERRUPTED;
+
+/// Code 1: a run or the window failed. Code 2: arguments, settings or files are wrong. Code 130: the process was
+/// asked to end.
 #[derive(Debug, thiserror::Error)]
 #[error("{words}")]
 pub struct Failure {
@@ -18,6 +21,10 @@ impl Failure {
 
     pub fn usage(words: impl Into<String>) -> Self {
         Self { words: words.into(), code: 2, source: None }
+    }
+
+    pub fn interrupted(words: impl Into<String>) -> Self {
+        Self { words: words.into(), code: INTERRUPTED, source: None }
     }
 
     /// A file, a setting or an argument that is wrong, as the error says.

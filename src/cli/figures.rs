@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{failure::Failure, lab_config::recorded};
+use super::{failure::Failure, lab_config::recorded, output};
 use crate::{
     gpu::offscreen::Offscreen,
     store::Reader,
@@ -65,8 +65,7 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
         pixels_per_point: args.scale,
     };
     let png = figure.png(&mut offscreen).map_err(Failure::run)?;
-    std::fs::write(&args.out, png)
-        .map_err(|e| Failure::usage(format!("{} cannot be written: {e}", args.out.display())))?;
+    output::write(&args.out, &png, &[])?;
     println!("{}", args.out.display());
     Ok(())
 }
@@ -75,19 +74,25 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
 fn replay(folder: &Path) -> Result<Mirror, Failure> {
     let events = Reader::open(folder).map_err(Failure::wrong)?;
     let mut mirror = Mirror::default();
-    events.for_each(|e| mirror.apply(e));
+    events.read_through(|e| mirror.apply(e)).map_err(Failure::failed)?;
     Ok(mirror)
 }
 
-/// Draws every pane of the run's lab into `figures/`; returns how many.
-pub fn draw_all(folder: &Path) -> Result<usize, String> {
-    let words = |f: Failure| f.words;
-    let mut offscreen = Offscreen::new().map_err(|e| e.to_string())?;
-    let (lab, config) = recorded(folder).map_err(words)?;
-    let mirror = replay(folder).map_err(words)?;
+/// Draws every pane of the run's lab into `figures/`. `Ok(Ok(..))` is how many; `Ok(Err(..))` why this machine
+/// can draw none.
+///
+/// # Errors
+/// If the run cannot be read or a figure cannot be written.
+pub fn draw_all(folder: &Path) -> Result<Result<usize, String>, Failure> {
+    let mut offscreen = match Offscreen::new() {
+        Ok(offscreen) => offscreen,
+        Err(e) => return Ok(Err(e.to_string())),
+    };
+    let (lab, config) = recorded(folder)?;
+    let mirror = replay(folder)?;
     let (knobs, theme) = ((lab.knobs)(), Theme::dark());
     let into = folder.join("figures");
-    std::fs::create_dir_all(&into).map_err(|e| format!("{} cannot be made: {e}", into.display()))?;
+    std::fs::create_dir_all(&into).map_err(|e| Failure::run(format!("{} cannot be made: {e}", into.display())))?;
     for pane in lab.panes {
         let figure = Figure {
             view: pane.view,
@@ -99,9 +104,8 @@ pub fn draw_all(folder: &Path) -> Result<usize, String> {
             size: [960.0, 600.0],
             pixels_per_point: 2.0,
         };
-        let png = figure.png(&mut offscreen)?;
-        let file = into.join(format!("{}.png", pane.view));
-        std::fs::write(&file, png).map_err(|e| format!("{} cannot be written: {e}", file.display()))?;
+        let png = figure.png(&mut offscreen).map_err(Failure::run)?;
+        output::write(&into.join(format!("{}.png", pane.view)), &png, &[])?;
     }
-    Ok(lab.panes.len())
+    Ok(Ok(lab.panes.len()))
 }

@@ -12,7 +12,7 @@ use super::{
     failure::Failure,
     figures,
     graph_events::{LAB, events, read},
-    window,
+    output, window,
 };
 use crate::{
     analysis::{graph_file::Format, layout},
@@ -79,8 +79,7 @@ fn lay_out(file: &Path, out: &Path) -> Result<(), Failure> {
         node.place = Some([f64::from(x), -f64::from(y)]);
     }
     let secs = begun.elapsed().as_secs_f64();
-    std::fs::write(out, format.write(&graph))
-        .map_err(|e| Failure::usage(format!("{} cannot be written: {e}", out.display())))?;
+    output::write(out, format.write(&graph).as_bytes(), &[file])?;
     println!("{} ({} steps on the processor, {secs:.2} s)", out.display(), layout::STEPS);
     Ok(())
 }
@@ -104,7 +103,7 @@ fn draw(args: &ViewGraphArgs, out: &Path) -> Result<(), Failure> {
         pixels_per_point: args.scale,
     };
     let png = figure.png(&mut offscreen).map_err(Failure::run)?;
-    std::fs::write(out, png).map_err(|e| Failure::usage(format!("{} cannot be written: {e}", out.display())))?;
+    output::write(out, &png, &[&args.file])?;
     println!("{}", out.display());
     Ok(())
 }

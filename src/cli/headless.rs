@@ -7,19 +7,21 @@ use crossbeam::channel::bounded;
 
 use super::{
     Settings,
+    continuation::{self, Continuation},
     failure::Failure,
-    figures,
-    lab_config::{recorded, with_text},
+    figures, interrupt,
+    lab_config::with_text,
     null_models,
     progress::Progress,
     settings::{self, Named},
     summary,
+    terminal::tell,
 };
 use crate::{
     config::Config,
-    labs::{Lab, TrainSettings},
-    store::{Writer, checkpoint},
-    telemetry::{RunState, Sink},
+    labs::Lab,
+    store::{self, Writer},
+    telemetry::{Command, RunState, Sink},
     trainer::{self, Options, Outcome, Plan},
 };
 
@@ -61,11 +63,13 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
 
 /// Runs a config from the start into a new folder under `out`; returns the folder.
 pub fn train(lab: &Lab, config: &Config, out: &Path, with_figures: bool) -> Result<PathBuf, Failure> {
+    let config = &settings::with_absolute_paths(lab, config)?;
     let plan = (lab.plan)(config)?;
     plan.texts().try_for_each(|t| t.check_file()).map_err(Failure::wrong)?;
     for variant in &plan.variants {
         variant.model.check_files().map_err(Failure::wrong)?;
     }
+    store::check_writable(out).map_err(Failure::failed)?;
     let writer = Writer::at_once(out);
     let options = Options { start: true, writer: Some(writer.clone()), ..Options::default() };
     let outcome = drive(plan, options);
@@ -73,19 +77,11 @@ pub fn train(lab: &Lab, config: &Config, out: &Path, with_figures: bool) -> Resu
 }
 
 pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
-    let (lab, mut config) = recorded(&args.run)?;
-    if let Some(steps) = args.steps {
-        config.set_text(&(lab.knobs)(), TrainSettings::steps.name, &steps.to_string())?;
-    }
-    let plan = (lab.plan)(&config)?;
-    let loaded = checkpoint::load(&args.run, &crate::nn::Device::Cpu).map_err(Failure::wrong)?;
-    let from = loaded.map(|l| {
-        l.notices.iter().for_each(|n| eprintln!("warning: {n}"));
-        l.checkpoint
-    });
+    let Continuation { plan, from, notices } = continuation::decide(&args.run, args.steps)?;
+    notices.iter().for_each(|n| tell!("warning: {n}"));
     match &from {
-        Some(c) => eprintln!("going on from step {} of {}", c.step, plan.steps),
-        None => eprintln!("no checkpoint yet: beginning again from step 0"),
+        Some(c) => tell!("going on from step {} of {}", c.step, plan.steps),
+        None => tell!("no checkpoint yet: beginning again from step 0"),
     }
     let writer = Writer::resume(&args.run, from.as_ref()).map_err(Failure::wrong)?;
     let options = Options { start: true, writer: Some(writer), from, ..Options::default() };
@@ -96,11 +92,12 @@ pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
 fn drive(plan: Plan, options: Options) -> Outcome {
     let sinks: Vec<Box<dyn Sink>> = vec![Box::new(Progress::new())];
     let (keep, commands) = bounded(1);
-    let thread = std::thread::Builder::new().stack_size(64 << 20).spawn(move || {
-        let outcome = trainer::drive(plan, options, &commands, sinks);
-        drop(keep);
-        outcome
+    interrupt::on_interrupt(move || {
+        // A run that has ended needs no command.
+        let _ = keep.try_send(Command::Stop);
     });
+    let run = move || trainer::drive(plan, options, &commands, sinks);
+    let thread = std::thread::Builder::new().stack_size(64 << 20).spawn(run);
     let failed = |message: String| Outcome { state: RunState::Failed { message }, step: 0 };
     match thread {
         Ok(handle) => handle.join().unwrap_or_else(|_| failed("the run's thread ended unexpectedly".to_owned())),
@@ -109,30 +106,39 @@ fn drive(plan: Plan, options: Options) -> Outcome {
 }
 
 fn finish(outcome: Outcome, folder: Option<PathBuf>, with_figures: bool) -> Result<PathBuf, Failure> {
-    let folder = folder.ok_or_else(|| Failure::run(ended(&outcome)))?;
-    if let RunState::Failed { .. } = outcome.state {
-        return Err(Failure::run(format!("{}\nwhat was recorded is in {}", ended(&outcome), folder.display())));
-    }
-    if with_figures {
-        match figures::draw_all(&folder) {
-            Ok(n) => eprintln!("{n} figures in {}", folder.join("figures").display()),
-            Err(why) => eprintln!("no figures were drawn: {why}"),
-        }
-    }
-    for table in [summary::table(&folder), null_models::table(&folder)] {
-        match table {
-            Ok(table) if table.is_empty() => {}
-            Ok(table) => eprintln!("\n{table}\n"),
-            Err(why) => eprintln!("no summary: {why}"),
-        }
-    }
-    println!("{}", folder.display());
-    Ok(folder)
-}
-
-fn ended(outcome: &Outcome) -> String {
-    match &outcome.state {
+    let words = match &outcome.state {
         RunState::Failed { message } => message.clone(),
         state => format!("the run ended as {state:?} at step {}", outcome.step),
+    };
+    let folder = folder.ok_or_else(|| Failure::run(words.clone()))?;
+    let shown = folder.display();
+    match outcome.state {
+        RunState::Failed { .. } => Err(Failure::run(format!("{words}\nwhat was recorded is in {shown}"))),
+        RunState::Finished => {
+            present(&folder, with_figures)?;
+            println!("{shown}");
+            Ok(folder)
+        }
+        _ => Err(Failure::interrupted(format!(
+            "stopped at step {}, with a checkpoint; `orrery resume {shown}` goes on",
+            outcome.step
+        ))),
     }
+}
+
+/// Draws the figures and prints the tables of a finished run.
+fn present(folder: &Path, with_figures: bool) -> Result<(), Failure> {
+    if with_figures {
+        match figures::draw_all(folder)? {
+            Ok(n) => tell!("{n} figures in {}", folder.join("figures").display()),
+            Err(why) => tell!("no figures were drawn: {why}"),
+        }
+    }
+    for table in [summary::table(folder), null_models::table(folder)] {
+        let table = table.map_err(Failure::failed)?;
+        if !table.is_empty() {
+            tell!("\n{table}\n");
+        }
+    }
+    Ok(())
 }

@@ -12,7 +12,7 @@ use super::{graph_events, lab_config::recorded, settings::MOST_CONFIG};
 use crate::{
     analysis::graph_file::Format,
     config::Config,
-    files::read_text,
+    files::{self, read_text},
     labs,
     nn::device,
     store::{self, Reader, Writer, checkpoint},
@@ -110,7 +110,7 @@ impl Host for DesktopHost {
     fn write(&mut self, path: PathBuf, bytes: Vec<u8>) {
         self.aside(move || {
             let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-            match made.and_then(|()| std::fs::write(&path, bytes)) {
+            match made.and_then(|()| files::replace(&path, &bytes)) {
                 Ok(()) => Delivery::Saved { path },
                 Err(e) => Delivery::Failed { what: format!("{} cannot be written: {e}", path.display()) },
             }

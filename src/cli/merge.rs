@@ -10,6 +10,8 @@ use clap::Args;
 use super::{
     export::{self, state_dict_of},
     failure::Failure,
+    output,
+    terminal::tell,
 };
 use crate::{
     models::{
@@ -43,9 +45,10 @@ pub struct MergeArgs {
 }
 
 pub fn run(args: &MergeArgs) -> Result<(), Failure> {
+    output::check(&args.out, &[&args.a, &args.b])?;
     let open = |path: &Path| parent(path, &args.variant, args.layers);
     let merged = write(&open(&args.a)?, &open(&args.b)?, &args.out)?;
-    merged.notes.iter().for_each(|line| eprintln!("{line}"));
+    merged.notes.iter().for_each(|line| tell!("{line}"));
     println!("{}", args.out.display());
     Ok(())
 }
@@ -78,7 +81,7 @@ fn parent(path: &Path, variant: &str, layers: Option<usize>) -> Result<Parent, F
     if layers.is_none() && file.layers_unsaid {
         return Err(Failure::usage(format!("{name} does not say how many layers its model has: give --layers")));
     }
-    file.notes.iter().for_each(|r| eprintln!("note: {r}"));
+    file.notes.iter().for_each(|r| tell!("note: {r}"));
     let weights = file.load(&Device::Cpu).map_err(usage)?.into_iter().map(|(n, t)| (n.to_owned(), t)).collect();
     Ok(Parent { name, spec: file.spec.clone(), weights })
 }

@@ -3,6 +3,7 @@
 
 pub mod bench;
 mod concepts;
+mod continuation;
 mod display;
 mod export;
 mod failure;
@@ -11,14 +12,17 @@ mod graph_events;
 mod graph_file;
 mod headless;
 pub mod host;
+mod interrupt;
 mod lab_config;
 mod list;
 mod merge;
 mod null_models;
+mod output;
 mod progress;
 mod schema;
 mod settings;
 mod summary;
+mod terminal;
 mod window;
 
 use std::{
@@ -29,8 +33,10 @@ use std::{
 };
 
 use clap::{Args, Parser, Subcommand};
+use terminal::tell;
 
-const AFTER: &str = "Exit codes: 0 done, 1 the run or the window failed, 2 wrong arguments, settings or files.
+const AFTER: &str = "Exit codes: 0 done and recorded whole, 1 the run or the window failed, 2 wrong arguments, settings or files,
+130 stopped by Ctrl-C or the system, with a checkpoint.
 Without a command Orrery opens its window; on a machine without a display it says so and runs the
 default lab into a folder instead.";
 
@@ -69,7 +75,7 @@ struct Settings {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Seed of weights and batches
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(..=crate::config::MOST_SEED))]
     seed: Option<u64>,
     /// Number of updates
     #[arg(long)]
@@ -127,17 +133,19 @@ enum Command {
     MergeStory(merge::StoryArgs),
 }
 
-/// Who reads our output may leave before its end (`orrery list | head`). The standard library makes that a panic;
-/// here the process ends in silence, as other commands do.
+/// Who reads our output may leave before its end (`orrery list | head`), or its disk may be full. The standard
+/// library makes that a panic; here the process ends in silence, as other commands do, or says why.
 fn end_with_the_reader() {
     let before = panic::take_hook();
-    panic::set_hook(Box::new(move |info| {
-        // Other failures of printing, such as a full disk, must still be reported.
-        let left = |words: &str| words.starts_with("failed printing to stdout") && words.contains("Broken pipe");
-        if info.payload_as_str().is_some_and(left) {
-            process::exit(ENDED_WITH_THE_READER);
+    panic::set_hook(Box::new(move |info| match info.payload_as_str() {
+        Some(words) if words.starts_with("failed printing to stdout") => {
+            if words.contains("Broken pipe") {
+                process::exit(ENDED_WITH_THE_READER);
+            }
+            tell!("orrery: {words}");
+            process::exit(1);
         }
-        before(info);
+        _ => before(info),
     }));
 }
 
@@ -168,7 +176,7 @@ pub fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("orrery: {}", failure.words);
+            tell!("orrery: {}", failure.words);
             ExitCode::from(failure.code)
         }
     }

@@ -20,13 +20,13 @@ pub fn table(folder: &Path) -> Result<String, StoreError> {
     let reader = Reader::open(folder)?;
     let Some(info) = reader.info() else { return Ok(String::new()) };
     let mut found: BTreeMap<usize, (Measured, Measured)> = BTreeMap::new();
-    for event in reader {
-        let Event::Sample(sample) = event else { continue };
-        let Some(measured) = sample.measurement::<GraphModularity>() else { continue };
+    reader.read_through(|event| {
+        let Event::Sample(sample) = event else { return };
+        let Some(measured) = sample.measurement::<GraphModularity>() else { return };
         let last = Measured { step: sample.step, about: sample.about.clone(), modularity: measured.clone() };
         let first = found.get(&sample.variant).map_or_else(|| last.clone(), |(first, _)| first.clone());
         found.insert(sample.variant, (first, last));
-    }
+    })?;
     let mut out = String::new();
     for (variant, (first, last)) in &found {
         let label = info.variants.get(*variant).map_or("", |v| v.label.as_str());

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::terminal::tell;
 use crate::telemetry::{Event, Level, RunInfo, RunState, Sink, channels};
 
 /// Tells a person how far a headless run is.
@@ -30,8 +31,8 @@ impl Progress {
 
     fn say(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("{text}")),
-            None => eprintln!("{text}"),
+            Some(bar) => bar.suspend(|| tell!("{text}")),
+            None => tell!("{text}"),
         }
     }
 
@@ -69,7 +70,7 @@ impl Progress {
             }
             None if self.told.elapsed() > Duration::from_secs(10) || step == self.total => {
                 self.told = Instant::now();
-                eprintln!("step {step} / {}  loss {}", self.total, known.join(", "));
+                tell!("step {step} / {}  loss {}", self.total, known.join(", "));
             }
             None => {}
         }

@@ -37,6 +37,8 @@ pub enum SettingsError {
     File { path: PathBuf, source: ConfigError },
     #[error("`--set {0}` has no `=`; write --set key=value")]
     NoEqualsSign(String),
+    #[error("the path {} is not UTF-8, and settings are: rename the file or folder", .0.display())]
+    NotUtf8(PathBuf),
     #[error("no lab of this build takes trained weights")]
     NoLabTakesWeights,
     #[error("the lab `{0}` reads no text file")]
@@ -85,7 +87,7 @@ fn with_checkpoint(path: &Path) -> Result<Named, SettingsError> {
     let taking = LABS.iter().find_map(|l| Some((l, l.file_key(FileKind::Checkpoint)?)));
     let (lab, key) = taking.ok_or(SettingsError::NoLabTakesWeights)?;
     let mut config = lab.config(None)?;
-    config.set_text(&(lab.knobs)(), key, &path.to_string_lossy())?;
+    config.set_text(&(lab.knobs)(), key, utf8(path)?)?;
     Ok(Named::Config(lab, config))
 }
 
@@ -102,10 +104,32 @@ pub fn config_of(path: &Path, text: Result<String, FileError>) -> Result<(&'stat
     read.map_err(|source| SettingsError::File { path: path.to_owned(), source })
 }
 
+/// The settings with every path of a file made absolute, so that the record leads to the file from anywhere.
+///
+/// # Errors
+/// If the current folder, from which a relative path leads, is gone or is not UTF-8.
+pub fn with_absolute_paths(lab: &Lab, config: &Config) -> Result<Config, SettingsError> {
+    let (knobs, mut config) = ((lab.knobs)(), config.clone());
+    for knob in knobs.iter().filter(|k| k.file_kind().is_some()) {
+        let path = config.get(knob.key).map(ToString::to_string).unwrap_or_default();
+        if !path.is_empty() {
+            let absolute = std::path::absolute(&path)
+                .map_err(|source| SettingsError::Unreadable { path: path.clone().into(), source })?;
+            config.set_text(&knobs, knob.key, utf8(&absolute)?)?;
+        }
+    }
+    Ok(config)
+}
+
+/// Settings are text, so that a path must be text too.
+fn utf8(path: &Path) -> Result<&str, SettingsError> {
+    path.to_str().ok_or_else(|| SettingsError::NotUtf8(path.to_owned()))
+}
+
 /// Gives a text file to the lab's setting that takes one.
 pub fn set_text_file(lab: &Lab, config: &mut Config, path: &Path) -> Result<(), SettingsError> {
     let key = lab.file_key(FileKind::Text).ok_or(SettingsError::TakesNoText(lab.id))?;
-    Ok(config.set_text(&(lab.knobs)(), key, &path.to_string_lossy())?)
+    Ok(config.set_text(&(lab.knobs)(), key, utf8(path)?)?)
 }
 
 /// Applies `--set`, `--seed`, `--steps`, `--device` and `--text`.
@@ -127,6 +151,7 @@ pub fn apply(settings: &Settings, lab: &Lab, config: &mut Config) -> Result<(), 
     if let Some(text) = &settings.text {
         set_text_file(lab, config, text)?;
     }
+    *config = with_absolute_paths(lab, config)?;
     // A lab that cannot be planned with these settings says so before anything is made.
     (lab.plan)(config)?;
     Ok(())

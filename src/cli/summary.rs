@@ -31,14 +31,14 @@ pub fn table(folder: &Path) -> Result<String, StoreError> {
     let reader = Reader::open(folder)?;
     let Some(info) = reader.info() else { return Ok(String::new()) };
     let mut last: HashMap<(usize, &str), f64> = HashMap::new();
-    for event in reader {
-        let Event::Step(stats) = event else { continue };
+    reader.read_through(|event| {
+        let Event::Step(stats) = event else { return };
         for (channel, value) in &stats.scalars {
             if let Some(c) = COLUMNS.iter().find(|c| c.channel == channel.as_str()) {
                 last.insert((stats.variant, c.channel), if c.size_only { value.abs() } else { *value });
             }
         }
-    }
+    })?;
     Ok(words(&info, &last))
 }
 

@@ -13,6 +13,7 @@ use super::{
     host::DesktopHost,
     lab_config::{default_lab, with_text},
     settings::{self, Named},
+    terminal::tell,
 };
 use crate::{
     config::Config,
@@ -78,12 +79,12 @@ fn without_window(why: &str, open: &Open, named: Option<Named>) -> Result<(), Fa
             "{why}. `orrery render {shown} --view VIEW --out x.png` draws a view of this run without a window"
         )));
     }
-    eprintln!("orrery: {why}.");
-    eprintln!("The lab runs without a window instead; its numbers and figures go to a folder.");
+    tell!("orrery: {why}.");
+    tell!("The lab runs without a window instead; its numbers and figures go to a folder.");
     let (lab, config) = configured(open, named)?;
     let folder = headless::train(lab, &config, &open.set.out, true)?;
     let shown = folder.display();
-    eprintln!("`orrery render {shown} --view gate --out gate.png` draws one view of it.");
-    eprintln!("On a machine with a display `orrery replay {shown}` opens it.");
+    tell!("`orrery render {shown} --view gate --out gate.png` draws one view of it.");
+    tell!("On a machine with a display `orrery replay {shown}` opens it.");
     Ok(())
 }

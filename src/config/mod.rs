@@ -24,6 +24,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+/// Larger seeds cannot be written: TOML's whole numbers have 64 bits with a sign.
+pub const MOST_SEED: u64 = i64::MAX as u64;
+
 /// The resolved settings of one run of one lab: every key of the lab's schema has a value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Config {
@@ -67,10 +70,11 @@ impl Config {
     /// As [`Config::set`], from the text of a `--set key=value` or a typed field. `seed` is a key too.
     pub fn set_text(&mut self, knobs: &[Knob], key: &str, text: &str) -> Result<(), ConfigError> {
         if key == "seed" {
-            self.seed = text.trim().parse().map_err(|_| ConfigError::WrongType {
+            let seed = text.trim().parse().ok().filter(|seed| *seed <= MOST_SEED);
+            self.seed = seed.ok_or_else(|| ConfigError::WrongType {
                 key: key.to_owned(),
                 got: format!("`{text}`"),
-                want: "a whole number from 0".to_owned(),
+                want: format!("a whole number from 0 to {MOST_SEED}"),
             })?;
             return Ok(());
         }

@@ -81,7 +81,7 @@ settings! {
         #[knob("Question spacing", range(0..=4096), unit("tokens"))]
         spacing: usize = 0,
         /// Draws the generated text. Another seed gives other people and other facts, in the same language.
-        #[knob("Text seed", range(0..=i64::MAX as u64))]
+        #[knob("Text seed", range(0..=(1 << 53)))]
         seed: u64 = 1,
     }
 }

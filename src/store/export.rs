@@ -19,23 +19,22 @@ pub fn csv(run: &Path, to: &Path) -> Result<u64, StoreError> {
     // Twice over the file rather than the whole of it in memory.
     let mut columns: HashMap<Channel, usize> = HashMap::new();
     let mut header = vec![];
-    for stats in steps(run)? {
+    each_step(run, |stats| {
         for (channel, _) in stats.scalars {
             columns.entry(channel).or_insert_with_key(|c| {
                 header.push(c.clone());
                 header.len() - 1
             });
         }
-    }
+        Ok(())
+    })?;
     let ids = variant_ids(run)?;
     let mut out = Writer::from_writer(Replacement::create(to).at("write", to)?);
     let header = ["step", "variant", "wall_secs"].into_iter().chain(header.iter().map(Channel::as_str));
     out.write_record(header).map_err(io::Error::from).at("write", to)?;
     // A step's training and held-out values are told apart; here they share a row.
     let mut table = Table { out, columns, ids, open: BTreeMap::new(), step: 0, rows: 0 };
-    for stats in steps(run)? {
-        table.add(stats).at("write", to)?;
-    }
+    each_step(run, |stats| table.add(stats).at("write", to))?;
     let (out, rows) = table.finish().at("write", to)?;
     commit(out, to)?;
     Ok(rows)
@@ -99,8 +98,8 @@ pub fn samples(run: &Path, to: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let mut taken = vec![];
     let mut open: BTreeMap<Channel, (PathBuf, Writer<Replacement>)> = BTreeMap::new();
     fs::create_dir_all(to).at("make", to)?;
-    for event in Reader::open(run)? {
-        let Event::Sample(sample) = event else { continue };
+    each_event(run, |event| {
+        let Event::Sample(sample) = event else { return Ok(()) };
         let (path, writer) = match open.entry(sample.channel.clone()) {
             std::collections::btree_map::Entry::Occupied(e) => e.into_mut(),
             std::collections::btree_map::Entry::Vacant(e) => {
@@ -119,7 +118,8 @@ pub fn samples(run: &Path, to: &Path) -> Result<Vec<PathBuf>, StoreError> {
             let row = [&step, &variant, &request, &cell.field, &index.join(" "), &cell.value];
             writer.write_record(row).map_err(io::Error::from).at("write", path)?;
         }
-    }
+        Ok(())
+    })?;
     let mut paths = vec![];
     for (path, writer) in open.into_values() {
         commit(writer, &path)?;
@@ -137,7 +137,7 @@ pub fn tensorboard(run: &Path, to: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let mut taken = vec![];
     let mut open: HashMap<usize, EventFile> = HashMap::new();
     let mut paths = vec![];
-    for stats in steps(run)? {
+    each_step(run, |stats| {
         let file = match open.entry(stats.variant) {
             std::collections::hash_map::Entry::Occupied(e) => e.into_mut(),
             std::collections::hash_map::Entry::Vacant(e) => {
@@ -149,16 +149,27 @@ pub fn tensorboard(run: &Path, to: &Path) -> Result<Vec<PathBuf>, StoreError> {
             }
         };
         let wall = if stats.wall_secs.is_finite() { stats.wall_secs } else { 0.0 };
-        file.scalars(began as f64 + wall, stats.step, &stats.scalars)?;
-    }
+        file.scalars(began as f64 + wall, stats.step, &stats.scalars)
+    })?;
     for file in open.into_values() {
         file.finish()?;
     }
     Ok(paths)
 }
 
-fn steps(run: &Path) -> Result<impl Iterator<Item = StepStats>, StoreError> {
-    Ok(Reader::open(run)?.filter_map(|e| if let Event::Step(s) = e { Some(s) } else { None }))
+/// Hands every event of the run to `each`, until one fails.
+fn each_event(run: &Path, mut each: impl FnMut(Event) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    let mut result = Ok(());
+    Reader::open(run)?.read_through(|event| {
+        if result.is_ok() {
+            result = each(event);
+        }
+    })?;
+    result
+}
+
+fn each_step(run: &Path, mut each: impl FnMut(StepStats) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    each_event(run, |event| if let Event::Step(stats) = event { each(stats) } else { Ok(()) })
 }
 
 fn variant_ids(run: &Path) -> Result<Vec<String>, StoreError> {

@@ -46,5 +46,6 @@ pub use environment::Environment;
 pub use error::StoreError;
 pub use listing::{RunSummary, list, summary};
 pub use reader::Reader;
+pub use names::is_record;
 pub use record::{FORMAT, RunRecord};
-pub use writer::Writer;
+pub use writer::{Writer, check_writable};

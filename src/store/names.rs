@@ -29,13 +29,20 @@ pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     file.sync_all().at("write", path)
 }
 
-/// Whether this file of a run folder is one that its writer keeps: a log, a description, a checkpoint.
-pub fn is_record(within_run: &Path) -> bool {
+/// Whether an absolute path leads into a run folder, to something that its writer keeps there: a log, a
+/// description, a checkpoint.
+pub fn is_record(path: &Path) -> bool {
+    path.ancestors().skip(1).any(|run| {
+        run.join(METRICS).is_file()
+            && run.join(CONFIG).is_file()
+            && path.strip_prefix(run).is_ok_and(|within| is_kept(within))
+    })
+}
+
+fn is_kept(within_run: &Path) -> bool {
     let first = within_run.components().next().map(|c| c.as_os_str().to_string_lossy().into_owned());
     first.is_some_and(|name| {
-        name.starts_with('.')
-            || name.ends_with(".jsonl")
-            || [CONFIG, RUN, CHECKPOINTS].contains(&name.as_str())
+        name.starts_with('.') || name.ends_with(".jsonl") || [CONFIG, RUN, CHECKPOINTS].contains(&name.as_str())
     })
 }
 

@@ -85,6 +85,16 @@ impl Reader {
         self.start.iter().find_map(|e| if let Event::Started(info) = e { Some(info.clone()) } else { None })
     }
 
+    /// Reads to the end and hands every event to `each`.
+    ///
+    /// # Errors
+    /// If the system refuses to read a part of it. What was lost or damaged on the disk is no error: its notices
+    /// are among the events.
+    pub fn read_through(mut self, mut each: impl FnMut(Event)) -> Result<(), StoreError> {
+        self.by_ref().for_each(&mut each);
+        self.feeds.into_iter().find_map(|feed| feed.failure).map_or(Ok(()), Err)
+    }
+
     fn note(&mut self, event: &Event) {
         let Some(end) = &mut self.end else { return };
         match event {
@@ -221,6 +231,8 @@ struct Feed {
     parse: fn(&[u8], &mut Names) -> Parsed,
     head: Option<(u64, Event)>,
     line: Vec<u8>,
+    /// Why the rest of it could not be read, if the system refused.
+    failure: Option<StoreError>,
 }
 
 impl Feed {
@@ -229,13 +241,13 @@ impl Feed {
             Ok(f) => (Some(BufReader::with_capacity(1 << 16, f)), None),
             Err(e) => (None, Some(format!("{name} cannot be opened ({e}): the run is shown without {holds}"))),
         };
-        Self { folder: folder.to_owned(), name, file, missing, line_number: 0, bad: 0, parse, head: None, line: vec![] }
+        Self { folder: folder.to_owned(), name, file, missing, line_number: 0, bad: 0, parse, head: None, line: vec![], failure: None }
     }
 
     /// A log that is not read.
     fn without_file(folder: &Path, name: &'static str, parse: fn(&[u8], &mut Names) -> Parsed) -> Self {
         let folder = folder.to_owned();
-        Self { folder, name, file: None, missing: None, line_number: 0, bad: 0, parse, head: None, line: vec![] }
+        Self { folder, name, file: None, missing: None, line_number: 0, bad: 0, parse, head: None, line: vec![], failure: None }
     }
 
     fn fill(&mut self, names: &mut Names, notices: &mut VecDeque<Event>) {
@@ -261,6 +273,7 @@ impl Feed {
                         self.name, self.line_number
                     )));
                     self.file = None;
+                    self.failure = Some(StoreError::io("read", &self.folder.join(self.name), e));
                 }
             }
         }

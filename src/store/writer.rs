@@ -373,6 +373,16 @@ impl Drop for OpenFolder {
     }
 }
 
+/// Whether runs can be recorded in this folder, which is made if it is not there: to be asked before a run is
+/// made ready.
+///
+/// # Errors
+/// If nothing can be made in it.
+pub fn check_writable(out: &Path) -> Result<(), StoreError> {
+    fs::create_dir_all(out).at("make the folder of runs", out)?;
+    folder_beside(out, MAKING).at("make a run folder in", out).map(drop)
+}
+
 /// The files and folders of a run that has not begun.
 fn fill(folder: &Path, info: &RunInfo) -> Result<(), StoreError> {
     for inner in [folder.join(CHECKPOINTS), folder.join(FIGURES)] {

@@ -3,6 +3,7 @@
 
 use std::{
     collections::VecDeque,
+    io::Write as _,
     time::{Duration, Instant},
 };
 
@@ -149,13 +150,13 @@ impl Milestones {
 
     pub fn finished(&self, stats: FrameStats) {
         if self.told {
-            eprintln!("timings: {stats}");
+            let _ = writeln!(std::io::stderr(), "timings: {stats}");
         }
     }
 
     fn say(&self, what: &str, after: Duration, since: &str) {
         if self.told {
-            eprintln!("timings: {what} {:.3} s after {since}", after.as_secs_f64());
+            let _ = writeln!(std::io::stderr(), "timings: {what} {:.3} s after {since}", after.as_secs_f64());
         }
     }
 }

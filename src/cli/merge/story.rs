@@ -13,7 +13,7 @@ use super::super::{
     Settings,
     export::{self, Model, state_dict_of},
     failure::Failure,
-    headless, settings,
+    headless, output, settings,
 };
 use crate::{
     labs::{
@@ -84,7 +84,7 @@ pub fn run(args: &StoryArgs) -> Result<(), Failure> {
     let story = collect(&run, &args.out)?;
     let text = serde_json::to_string_pretty(&story).map_err(Failure::failed)?;
     let path = args.out.join("story.json");
-    std::fs::write(&path, text).map_err(|e| Failure::run(format!("{} cannot be written: {e}", path.display())))?;
+    output::write(&path, text.as_bytes(), &[])?;
     println!("{}\n\n{}", table(&story), path.display());
     Ok(())
 }

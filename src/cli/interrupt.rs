@@ -1,0 +1,42 @@
+//! What happens on Ctrl-C, or when the system asks the process to end (SIGINT, SIGTERM, SIGHUP): who is at
+//! work is asked to stop, which ends a run with a checkpoint. Asked a second time, the process ends at once.
+
+use std::{
+    process,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use super::terminal::tell;
+
+/// The exit code that a shell reports for a command ended by Ctrl-C (128 + SIGINT).
+pub const INTERRUPTED: u8 = 130;
+
+type Stop = Box<dyn Fn() + Send>;
+
+static STOP: Mutex<Option<Stop>> = Mutex::new(None);
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// Calls `stop` when the process is asked to end. The newest `stop` replaces the one before.
+pub fn on_interrupt(stop: impl Fn() + Send + 'static) {
+    *STOP.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(stop));
+    static LISTENING: AtomicBool = AtomicBool::new(false);
+    if LISTENING.swap(true, Ordering::SeqCst) {
+        return;
+    }
+    if let Err(e) = ctrlc::set_handler(interrupted) {
+        tell!("warning: Ctrl-C will end the process without a checkpoint ({e})");
+    }
+}
+
+fn interrupted() {
+    if ASKED.swap(true, Ordering::SeqCst) {
+        process::exit(i32::from(INTERRUPTED));
+    }
+    match &*STOP.lock().unwrap_or_else(PoisonError::into_inner) {
+        Some(stop) => stop(),
+        None => process::exit(i32::from(INTERRUPTED)),
+    }
+}

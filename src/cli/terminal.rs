@@ -1,0 +1,13 @@
+//! Words for the person at the terminal, on standard error. That it is closed, or full, must end nothing: a
+//! run is worth more than the account of it. Results go to standard output by `println!`, whose failures end
+//! the command ([`super::end_with_the_reader`]).
+
+/// As `eprintln!`, but never panics.
+macro_rules! tell {
+    ($($words:tt)*) => {{
+        use ::std::io::Write as _;
+        let _ = ::std::writeln!(::std::io::stderr(), $($words)*);
+    }};
+}
+
+pub(crate) use tell;
