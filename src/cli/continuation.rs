@@ -73,7 +73,10 @@ pub fn decide(folder: &Path, steps: Option<u64>) -> Result<Continuation, Refusal
     let recorded_inputs = info.map(|i| i.inputs.clone()).unwrap_or_default();
     inputs::verify(&plan, &recorded_inputs)?;
     if recorded_inputs.is_empty() && !inputs::paths(&plan).is_empty() {
-        notices.push("the record does not identify the files that the run reads: whether they are the same is not known".to_owned());
+        notices.push(
+            "the record does not identify the files that the run reads: whether they are the same is not known"
+                .to_owned(),
+        );
     }
     let from = match checkpoint::load_to_go_on(folder, &Device::Cpu)? {
         None => None,

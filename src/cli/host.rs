@@ -6,16 +6,23 @@ use std::{
     sync::Arc,
 };
 
-use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
+use crossbeam::{
+    channel::{Receiver, Sender, bounded, unbounded},
+    sync::WaitGroup,
+};
 
-use super::{graph_events, lab_config::recorded, settings::MOST_CONFIG};
+use super::{
+    continuation::{self, Continuation},
+    graph_events,
+    settings::{self, MOST_CONFIG},
+};
 use crate::{
     analysis::graph_file::Format,
     config::Config,
     files::{self, read_text},
     labs,
     nn::device,
-    store::{self, Reader, Writer, checkpoint},
+    store::{self, Reader, Writer},
     telemetry::{Event, Inbox, Level, RunHandle, RunState, Sink},
     trainer::{self, Options},
     ui::host::{Delivery, DialogKind, Host, PastRun, Wake},
@@ -27,13 +34,20 @@ pub struct DesktopHost {
     sender: Sender<Delivery>,
     arrived: Receiver<Delivery>,
     wake: Wake,
+    /// Held by every run until its record is complete.
+    runs: WaitGroup,
 }
 
 impl DesktopHost {
     /// Run folders are made in `out`, exports in `out/exports`.
     pub fn new(out: PathBuf) -> Self {
         let (sender, arrived) = unbounded();
-        Self { out, sender, arrived, wake: Arc::new(|| {}) }
+        Self { out, sender, arrived, wake: Arc::new(|| {}), runs: WaitGroup::new() }
+    }
+
+    /// What every run holds until its record is complete. To wait for them, drop the host first.
+    pub fn runs(&self) -> WaitGroup {
+        self.runs.clone()
     }
 
     /// Does `work` on another thread and delivers what comes of it.
@@ -57,9 +71,11 @@ impl Host for DesktopHost {
 
     fn launch(&mut self, config: &Config) -> Result<RunHandle, String> {
         let lab = labs::find(&config.lab).ok_or_else(|| format!("there is no lab `{}`", config.lab))?;
-        let plan = (lab.plan)(config).map_err(|e| e.to_string())?;
+        let config = settings::with_absolute_paths(lab, config).map_err(|e| e.to_string())?;
+        let plan = (lab.plan)(&config).map_err(|e| e.to_string())?;
         let writer = Writer::new(&self.out);
-        let options = Options { stay: true, writer: Some(writer), ..Options::default() };
+        let alive = Some(self.runs.clone());
+        let options = Options { stay: true, writer: Some(writer), alive, ..Options::default() };
         trainer::spawn(plan, options, vec![]).map_err(|e| e.to_string())
     }
 
@@ -67,7 +83,9 @@ impl Host for DesktopHost {
         let (commands, receiver) = bounded(1024);
         let inbox = Arc::new(Inbox::default());
         let told = Arc::clone(&inbox);
+        let alive = self.runs.clone();
         let spawned = std::thread::Builder::new().name("replay".to_owned()).stack_size(64 << 20).spawn(move || {
+            let _alive = alive;
             if let Err(text) = replay(&folder, &told, &receiver) {
                 told.deliver(Event::Notice { level: Level::Error, text: text.clone() });
                 told.deliver(Event::State(RunState::Failed { message: text }));
@@ -169,21 +187,22 @@ fn replay(folder: &Path, inbox: &Arc<Inbox>, commands: &Receiver<crate::telemetr
         }
     }
     inbox.deliver_recorded(chunk);
-    let (lab, config) = recorded(folder).map_err(|f| f.words)?;
-    let plan = (lab.plan)(&config).map_err(|e| e.to_string())?;
-    let loaded = checkpoint::load(folder, &crate::nn::Device::Cpu).map_err(|e| e.to_string())?;
-    let Some(loaded) = loaded else {
-        let text =
-            "this run has no checkpoint: its numbers can be looked at, but its models cannot be asked".to_owned();
-        inbox.deliver(Event::Notice { level: Level::Info, text });
-        inbox.deliver(Event::State(RunState::Stopped));
-        return Ok(());
+    let notice = |level, text: String| inbox.deliver(Event::Notice { level, text });
+    let continuation = match continuation::decide(folder, None) {
+        Ok(Continuation { plan, from: Some(from), notices }) => Ok((plan, from, notices)),
+        Ok(Continuation { from: None, .. }) => Err((Level::Info, "this run has no checkpoint".to_owned())),
+        Err(refusal) => Err((Level::Warning, refusal.to_string())),
     };
-    for text in loaded.notices {
-        inbox.deliver(Event::Notice { level: Level::Warning, text });
-    }
-    let options =
-        Options { stay: true, from: Some(loaded.checkpoint), replayed: Some(folder.to_owned()), ..Options::default() };
+    let (plan, from, notices) = match continuation {
+        Ok(continuation) => continuation,
+        Err((level, why)) => {
+            notice(level, format!("{why}: its numbers can be looked at, but its models cannot be asked"));
+            inbox.deliver(Event::State(RunState::Stopped));
+            return Ok(());
+        }
+    };
+    notices.into_iter().for_each(|text| notice(Level::Warning, text));
+    let options = Options { stay: true, from: Some(from), replayed: Some(folder.to_owned()), ..Options::default() };
     let sinks: Vec<Box<dyn Sink>> = vec![Box::new(Arc::clone(inbox))];
     trainer::drive(plan, options, commands, sinks);
     Ok(())

@@ -35,7 +35,8 @@ use std::{
 use clap::{Args, Parser, Subcommand};
 use terminal::tell;
 
-const AFTER: &str = "Exit codes: 0 done and recorded whole, 1 the run or the window failed, 2 wrong arguments, settings or files,
+const AFTER: &str =
+    "Exit codes: 0 done and recorded whole, 1 the run or the window failed, 2 wrong arguments, settings or files,
 130 stopped by Ctrl-C or the system, with a checkpoint.
 Without a command Orrery opens its window; on a machine without a display it says so and runs the
 default lab into a folder instead.";

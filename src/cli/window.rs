@@ -1,7 +1,9 @@
 //! `orrery` and `orrery replay`: the window, or, where none can open, the default lab without one.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
+    sync::Arc,
     time::Instant,
 };
 
@@ -11,6 +13,7 @@ use super::{
     graph_events::is_certainly_graph,
     headless,
     host::DesktopHost,
+    interrupt,
     lab_config::{default_lab, with_text},
     settings::{self, Named},
     terminal::tell,
@@ -18,7 +21,10 @@ use super::{
 use crate::{
     config::Config,
     labs::{self, Lab},
-    ui::app::{self, Opening, Start},
+    ui::{
+        app::{self, Opening, Start},
+        close_request::CloseRequest,
+    },
 };
 
 /// Opens the window with what was named, or runs the lab without one and says why.
@@ -35,11 +41,22 @@ pub fn open(open: &Open, began: Instant) -> Result<(), Failure> {
         None if open.set.is_empty() => None,
         named => Some(Opening::Config(configured(open, named)?.1)),
     };
-    let start = Start { opening, timings: open.timings, started: began };
+    show(open, opening, began)
+        .map_err(|e| Failure::run(format!("{e}\n`orrery run {}` trains without a window", default_id())))
+}
+
+/// The window, until it closes and every run in it has ended its record: also when the display goes away.
+fn show(open: &Open, opening: Option<Opening>, began: Instant) -> Result<(), String> {
+    let close_request = Arc::<CloseRequest>::default();
+    let asked = Arc::clone(&close_request);
+    interrupt::on_interrupt(move || asked.ask());
     let host = DesktopHost::new(open.set.out.clone());
-    app::run(Box::new(host), start).map_err(|e| {
-        Failure::run(format!("the window could not open: {e}\n`orrery run {}` trains without one", default_id()))
-    })
+    let runs = host.runs();
+    let start = Start { opening, timings: open.timings, started: began, close_request };
+    // Libraries of the window panic where they lose the display.
+    let shown = catch_unwind(AssertUnwindSafe(|| app::run(Box::new(host), start)));
+    runs.wait();
+    shown.unwrap_or_else(|_| Err("the window was lost; its runs were ended, each with a checkpoint".to_owned()))
 }
 
 /// A graph file, in the window.
@@ -48,9 +65,7 @@ pub fn open_graph(file: PathBuf, open: &Open, began: Instant) -> Result<(), Fail
         let shown = file.display();
         Failure::run(format!("{why}. `orrery view-graph {shown} --out x.png` draws it without a window"))
     })?;
-    let start = Start { opening: Some(Opening::Run(file)), timings: open.timings, started: began };
-    app::run(Box::new(DesktopHost::new(open.set.out.clone())), start)
-        .map_err(|e| Failure::run(format!("the window could not open: {e}")))
+    show(open, Some(Opening::Run(file)), began).map_err(Failure::run)
 }
 
 /// The lab and settings that the command line names.

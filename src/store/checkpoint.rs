@@ -159,8 +159,9 @@ pub fn save(run: &Path, checkpoint: &Checkpoint) -> Result<PathBuf, StoreError> 
 fn check_finite(checkpoint: &Checkpoint) -> Result<(), StoreError> {
     for v in &checkpoint.variants {
         for (name, tensor) in v.weights.iter().chain(&v.moments).filter(|(_, t)| t.dtype().is_float()) {
-            let values = host::to_f32(tensor)
-                .map_err(|e| StoreError::because(format!("the tensor `{name}` of `{}` cannot be read: {e}", v.id), e))?;
+            let values = host::to_f32(tensor).map_err(|e| {
+                StoreError::because(format!("the tensor `{name}` of `{}` cannot be read: {e}", v.id), e)
+            })?;
             if let Some(value) = values.iter().find(|x| !x.is_finite()) {
                 return Err(StoreError::new(format!(
                     "the tensor `{name}` of `{}` holds {value} at step {}: this is no checkpoint to go on from, the one before it is. A smaller learning rate usually helps",

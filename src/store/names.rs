@@ -13,7 +13,6 @@ pub(super) const LOCK: &str = ".lock";
 pub(super) const CHECKPOINTS: &str = "checkpoints";
 pub(super) const FIGURES: &str = "figures";
 
-
 /// Longer ones are not ours: a run's settings are some kilobytes.
 pub(super) const MOST_CONFIG: u64 = 256 << 10;
 /// As [`MOST_CONFIG`]: a kilobyte a variant, and one each time the run was taken up again.

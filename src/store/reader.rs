@@ -14,6 +14,7 @@ use std::{
 use super::{
     StoreError, checkpoint,
     description::{Description, describe},
+    error::At,
     names::{EVENTS, METRICS, RUN, SAMPLES},
     record::{self, MetricsIn, SampleIn, VariantRef},
 };
@@ -237,17 +238,34 @@ struct Feed {
 
 impl Feed {
     fn new(folder: &Path, name: &'static str, holds: &str, parse: fn(&[u8], &mut Names) -> Parsed) -> Self {
-        let (file, missing) = match open_inside(folder, name) {
-            Ok(f) => (Some(BufReader::with_capacity(1 << 16, f)), None),
-            Err(e) => (None, Some(format!("{name} cannot be opened ({e}): the run is shown without {holds}"))),
-        };
-        Self { folder: folder.to_owned(), name, file, missing, line_number: 0, bad: 0, parse, head: None, line: vec![], failure: None }
+        let mut feed = Self::without_file(folder, name, parse);
+        match open_inside(folder, name) {
+            Ok(file) => feed.file = Some(BufReader::with_capacity(1 << 16, file)),
+            Err(e) => {
+                feed.missing = Some(format!("{name} cannot be opened ({e}): the run is shown without {holds}"));
+                // A log that is not there is a loss that the notice tells of; one that cannot be read is there.
+                if !e.is_missing() {
+                    feed.failure = Err::<(), _>(e).at("read", &folder.join(name)).err();
+                }
+            }
+        }
+        feed
     }
 
     /// A log that is not read.
     fn without_file(folder: &Path, name: &'static str, parse: fn(&[u8], &mut Names) -> Parsed) -> Self {
-        let folder = folder.to_owned();
-        Self { folder, name, file: None, missing: None, line_number: 0, bad: 0, parse, head: None, line: vec![], failure: None }
+        Self {
+            folder: folder.to_owned(),
+            name,
+            file: None,
+            missing: None,
+            line_number: 0,
+            bad: 0,
+            parse,
+            head: None,
+            line: vec![],
+            failure: None,
+        }
     }
 
     fn fill(&mut self, names: &mut Names, notices: &mut VecDeque<Event>) {

@@ -22,7 +22,8 @@ pub(super) struct EventFile {
 impl EventFile {
     /// Makes the file with its version line. `wall_time` in seconds since 1970.
     pub fn create(path: &Path, wall_time: f64) -> Result<Self, StoreError> {
-        let mut file = Self { path: path.to_owned(), out: BufWriter::new(Replacement::create(path).at("write", path)?) };
+        let mut file =
+            Self { path: path.to_owned(), out: BufWriter::new(Replacement::create(path).at("write", path)?) };
         let mut event = vec![];
         double(&mut event, 1, wall_time);
         bytes(&mut event, 3, b"brain.Event:2");

@@ -26,7 +26,7 @@ use super::{
     description::describe,
     error::{At, StoreError},
     log_file::Log,
-    names::{self, CHECKPOINTS, CONFIG, EVENTS, FIGURES, LOCK, MAKING, METRICS, RUN, SAMPLES},
+    names::{self, CHECKPOINTS, CONFIG, EVENTS, FIGURES, LOCK, MAKING, METRICS, MOST_RUN, RUN, SAMPLES},
     record::{self, EventOut, FORMAT, MetricsOut, Resumed, SampleOut},
 };
 use crate::{
@@ -287,11 +287,11 @@ impl OpenFolder {
         self.ids = ids_of(info);
         let Some(from_step) = self.resumed_from.take() else { return Ok(()) };
         let file = self.path.join(RUN);
-        let old = match fs::read(&file) {
+        let old = match files::read_inside(&self.path, RUN, MOST_RUN) {
             // A damaged one was said when the folder was opened.
             Ok(text) => serde_json::from_slice::<RunRecord>(&text).ok(),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
-            Err(e) => return Err(StoreError::io("read", &file, e)),
+            Err(e) if e.is_missing() => None,
+            Err(e) => return Err(e).at("read", &file),
         };
         let mut run = old.unwrap_or_else(|| RunRecord::new(info));
         run.run = RunInfo { folder: None, ..info.clone() };

@@ -10,7 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crossbeam::channel::{Receiver, RecvTimeoutError, TryRecvError, bounded};
+use crossbeam::{
+    channel::{Receiver, RecvTimeoutError, TryRecvError, bounded},
+    sync::WaitGroup,
+};
 
 use super::{Plan, Run, RunError, outlets::Outlets, questions::Questions};
 use crate::{
@@ -29,6 +32,8 @@ pub struct Options {
     pub writer: Option<Writer>,
     /// Go on from here.
     pub from: Option<Checkpoint>,
+    /// Dropped when the run has ended and its record is complete, so that a process can wait for that.
+    pub alive: Option<WaitGroup>,
     /// The sinks already know the run's past (a replay): do not tell it from the start. Its folder is
     /// taken up again only if it is told to run.
     pub replayed: Option<PathBuf>,

@@ -15,6 +15,7 @@ use eframe::{
 use super::{
     NAME,
     action::Action,
+    close_request::CloseRequest,
     frames::{FrameStats, FrameTimes, Milestones, Patience},
     host::Host,
     keys,
@@ -49,11 +50,13 @@ pub struct Start {
     pub timings: bool,
     /// When the process began.
     pub started: Instant,
+    /// Through which others may ask the window to close.
+    pub close_request: Arc<CloseRequest>,
 }
 
 impl Default for Start {
     fn default() -> Self {
-        Self { opening: None, timings: false, started: Instant::now() }
+        Self { opening: None, timings: false, started: Instant::now(), close_request: Arc::default() }
     }
 }
 
@@ -91,6 +94,7 @@ pub struct App {
     dragged_over: bool,
     /// A text field had the focus at the end of the last frame.
     was_typing: bool,
+    close_request: Arc<CloseRequest>,
 }
 
 impl App {
@@ -136,6 +140,7 @@ impl App {
             recorded: BTreeSet::new(),
             dragged_over: false,
             was_typing: false,
+            close_request: Arc::clone(&start.close_request),
         };
         app.open_at_start(start, ctx);
         app
@@ -292,6 +297,7 @@ impl eframe::App for App {
         }
         let patience = ctx.data_mut(|d| d.get_temp_mut_or_default::<Patience>(patience_id()).clone());
         patience.store(self.frames.patience_ms(), Ordering::Relaxed);
+        self.close_request.obey(ctx);
         self.listen(ctx);
     }
 

@@ -6,6 +6,8 @@ mod carried_state;
 mod checkpoints;
 mod cli;
 mod corpus;
+#[cfg(target_os = "linux")]
+mod faults;
 mod foreign_files;
 mod foreign_folders;
 mod graph_files;

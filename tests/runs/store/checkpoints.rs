@@ -48,7 +48,7 @@ fn bits(named: &tensors::Named) -> Vec<(String, Vec<usize>, Vec<u32>)> {
 #[test]
 fn a_checkpoint_comes_back_with_the_same_bits() {
     let run = tempfile::tempdir().unwrap();
-    let odd = [0.1, -0.0, f32::MIN_POSITIVE / 3.0, f32::INFINITY, f32::from_bits(0x7fc0_1234), f32::MAX];
+    let odd = [0.1, -0.0, f32::MIN_POSITIVE / 3.0, f32::from_bits(1), f32::MAX, f32::MIN];
     let saved = checkpoint(12, &odd);
     let path = checkpoint::save(run.path(), &saved).unwrap();
     assert_eq!(checkpoint::latest(run.path()), Some(path.clone()));
@@ -161,10 +161,16 @@ fn damage_is_named_and_the_checkpoint_before_is_used() {
     damaged(&[weights, "no such file"], |c| fs::remove_file(c.join(weights)).unwrap());
     damaged(&["state.json"], |c| fs::remove_file(c.join("state.json")).unwrap());
     damaged(&["state.json", "damaged"], |c| fs::write(c.join("state.json"), "{\"format\":1,\"st").unwrap());
-    damaged(&["state.json", "newer Orrery"], |c| {
+    let edit = |c: &Path, from: &str, to: &str| {
         let text = fs::read_to_string(c.join("state.json")).unwrap();
-        fs::write(c.join("state.json"), text.replace("\"format\": 1", "\"format\": 2")).unwrap();
-    });
+        assert!(text.contains(from), "{from} is not in {text}");
+        fs::write(c.join("state.json"), text.replacen(from, to, 1)).unwrap();
+    };
+    damaged(&["state.json", "newer Orrery"], |c| edit(c, "\"format\": 2", "\"format\": 3"));
+    for (from, to) in [("\"drawn\": 8", "\"drawn\": 9"), ("\"train.lr\": 0.001", "\"train.lr\": 0.002"), ("0.8", "0.7")]
+    {
+        damaged(&["state.json", "checksum"], |c| edit(c, from, to));
+    }
     damaged(&[weights, "checksum"], |c| {
         let mut bytes = fs::read(c.join(weights)).unwrap();
         *bytes.last_mut().unwrap() ^= 1;
@@ -177,6 +183,42 @@ fn damage_is_named_and_the_checkpoint_before_is_used() {
     };
     damaged(&[weights, "`post.0.w`", "[3]", "[2]"], |c| write(c, &[("post.0.w", 3), ("gate", 1)]));
     damaged(&[weights, "lacks the tensor `gate`"], |c| write(c, &[("post.0.w", 2)]));
+}
+
+#[test]
+fn weights_that_are_not_finite_are_neither_written_nor_read() {
+    for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let run = tempfile::tempdir().unwrap();
+        checkpoint::save(run.path(), &checkpoint(4, &[1.0, 2.0])).unwrap();
+        let said = checkpoint::save(run.path(), &checkpoint(8, &[1.0, value])).expect_err("not finite").to_string();
+        assert!(said.contains("post.0.w") && said.contains("step 8"), "{said}");
+        assert_eq!(load(run.path()).checkpoint.step, 4);
+        assert_eq!(fs::read_dir(run.path().join("checkpoints")).unwrap().count(), 1, "nothing half made is left");
+    }
+}
+
+#[test]
+fn a_state_without_a_checksum_is_of_the_version_that_had_none() {
+    let run = tempfile::tempdir().unwrap();
+    let path = checkpoint::save(run.path(), &checkpoint(4, &[1.0])).unwrap().join("state.json");
+    let mut state: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    state.as_object_mut().unwrap().remove("crc32c").unwrap();
+    fs::write(&path, state.to_string()).unwrap();
+    let said = checkpoint::load(run.path(), &Device::Cpu).expect_err("its checksum is gone").to_string();
+    assert!(said.contains("checksum"), "{said}");
+    state["format"] = 1.into();
+    fs::write(&path, state.to_string()).unwrap();
+    assert_eq!(load(run.path()).checkpoint.step, 4);
+}
+
+#[cfg(unix)]
+#[test]
+fn checkpoints_behind_a_link_are_refused() {
+    let (run, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::os::unix::fs::symlink(elsewhere.path(), run.path().join("checkpoints")).unwrap();
+    let said = checkpoint::save(run.path(), &checkpoint(4, &[1.0])).expect_err("a link").to_string();
+    assert!(said.contains("link"), "{said}");
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
 }
 
 #[test]

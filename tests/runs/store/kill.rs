@@ -193,20 +193,30 @@ fn a_damaged_newest_checkpoint_costs_steps_not_the_run() {
 }
 
 #[test]
-fn records_lost_from_before_the_checkpoint_are_told_of() {
+fn a_record_that_has_lost_lines_goes_on_from_a_checkpoint_before_them_or_not_at_all() {
     let out = tempfile::tempdir().unwrap();
     let (mut toy, mut writer) = begin(out.path());
-    train(&mut toy, &mut writer, 7);
+    train(&mut toy, &mut writer, 13);
     let folder = writer.folder().unwrap();
     drop(writer);
-    let text = fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
-    let keep = text.match_indices('\n').nth(4).unwrap().0 + 5;
-    fs::write(folder.join("metrics.jsonl"), &text[..keep]).unwrap();
-    let (toy, writer) = resume(&folder);
-    finish(toy, writer);
-    let events = read(&folder);
-    assert!(notices(&events).contains("metrics.jsonl lost"), "{}", notices(&events));
-    assert_eq!(events.iter().filter(|e| matches!(e, Event::Step(_))).count(), 5 + 2 * (STEPS as usize - 6));
+    let log = folder.join("metrics.jsonl");
+    let text = fs::read_to_string(&log).unwrap();
+    let lines = |n: usize| text.split_inclusive('\n').take(n).collect::<String>();
+    let newest = checkpoint::load(&folder, &Device::Cpu).unwrap().expect("a checkpoint").checkpoint;
+    assert_eq!(newest.step, 12);
+
+    // Lines from between the two checkpoints are gone: the older one goes on, to the same numbers.
+    fs::write(&log, lines(2 * 9)).unwrap();
+    let said = Writer::resume(&folder, Some(&newest)).map(drop).expect_err("a hole").to_string();
+    assert!(said.contains("metrics.jsonl") && said.contains("hole"), "{said}");
+    let found = checkpoint::load_to_go_on(&folder, &Device::Cpu).unwrap().expect("the older checkpoint");
+    assert_eq!(found.checkpoint.step, 6);
+    assert!(found.notices[0].contains("metrics.jsonl has lost lines"), "{:?}", found.notices);
+
+    // Lines from before both are gone.
+    fs::write(&log, lines(5)).unwrap();
+    let said = checkpoint::load_to_go_on(&folder, &Device::Cpu).expect_err("no checkpoint is of use").to_string();
+    assert!(said.contains("lost lines") && said.contains("orrery run"), "{said}");
 }
 
 const CHILD: &str = "ORRERY_TEST_RUN_TO_KILL";

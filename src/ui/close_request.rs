@@ -1,0 +1,34 @@
+//! Asking the window to close from outside: Ctrl-C in the terminal, or the system's shutdown. It does not know
+//! who asks.
+
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicBool, Ordering},
+};
+
+use eframe::egui::{Context, ViewportCommand};
+
+/// Shared between the window and who may ask it to close.
+#[derive(Debug, Default)]
+pub struct CloseRequest {
+    is_asked: AtomicBool,
+    window: OnceLock<Context>,
+}
+
+impl CloseRequest {
+    /// Asks; the window closes in its next frame, as if its button had been pressed.
+    pub fn ask(&self) {
+        self.is_asked.store(true, Ordering::SeqCst);
+        if let Some(ctx) = self.window.get() {
+            ctx.request_repaint();
+        }
+    }
+
+    /// Called by the window in every frame.
+    pub(super) fn obey(&self, ctx: &Context) {
+        let ctx = self.window.get_or_init(|| ctx.clone());
+        if self.is_asked.load(Ordering::SeqCst) {
+            ctx.send_viewport_cmd(ViewportCommand::Close);
+        }
+    }
+}

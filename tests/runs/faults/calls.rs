@@ -1,0 +1,80 @@
+//! The system calls of a process that concern a folder, and running it again while one of them fails or kills
+//! it. By `strace`.
+
+use std::{
+    collections::HashMap,
+    path::Path,
+    process::{Command, Output},
+};
+
+/// The `nth` call of this name that a thread makes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Call {
+    pub name: String,
+    pub nth: usize,
+}
+
+/// What happens at a call.
+#[derive(Debug, Clone, Copy)]
+pub enum Fault {
+    /// It fails with this error.
+    Error(&'static str),
+    /// The process is killed.
+    Kill,
+}
+
+/// Calls by which a folder is read or written. Failures of others (`close`, `fstat`, `statx`, `unlink`) either
+/// lose nothing or say nothing of the record.
+const CALLS: &str = "openat,read,pread64,write,pwrite64,writev,copy_file_range,fsync,fdatasync,rename,renameat,\
+                     renameat2,mkdir,mkdirat,ftruncate,lseek,linkat";
+
+/// Whether `strace` can be used here. Where `ORRERY_REQUIRE_STRACE` is set, it must be.
+pub fn can_trace() -> bool {
+    let can = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).status().is_ok_and(|s| s.success());
+    assert!(can || std::env::var_os("ORRERY_REQUIRE_STRACE").is_none(), "strace is missing or may not trace");
+    can
+}
+
+/// Runs the command to its end; the calls that name something under `folder`, in order, each once.
+pub fn trace(command: &[&str], folder: &Path) -> Vec<Call> {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let output = strace(&["-y", "-s", "0", "-e", &format!("trace={CALLS}")], log.path(), command);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&std::fs::read(log.path()).unwrap()).into_owned();
+    let folder = folder.to_str().unwrap();
+    let mut made: HashMap<(&str, &str), usize> = HashMap::new();
+    let mut calls: Vec<Call> = vec![];
+    for line in text.lines() {
+        let Some((thread, rest)) = line.split_once(' ') else { continue };
+        let Some((name, _)) = rest.trim_start().split_once('(') else { continue };
+        if name.starts_with(['<', '+', '-']) {
+            continue; // the end of a call that another thread interrupted, or the end of a thread
+        }
+        let nth = made.entry((thread, name)).or_default();
+        *nth += 1;
+        let call = Call { name: name.to_owned(), nth: *nth };
+        if rest.contains(folder) && !calls.contains(&call) {
+            calls.push(call);
+        }
+    }
+    calls
+}
+
+/// Runs the command while this call of every thread of it fails or kills it.
+pub fn with_fault(command: &[&str], call: &Call, fault: Fault) -> Output {
+    let Call { name, nth } = call;
+    let fault = match fault {
+        Fault::Error(error) => format!("error={error}"),
+        Fault::Kill => "signal=KILL".to_owned(),
+    };
+    let (trace, inject) = (format!("trace={name}"), format!("inject={name}:{fault}:when={nth}"));
+    strace(&["-e", &trace, "-e", &inject], Path::new("/dev/null"), command)
+}
+
+fn strace(options: &[&str], log: &Path, command: &[&str]) -> Output {
+    let mut p = Command::new("strace");
+    p.args(["-f", "-qq", "-o"]).arg(log).args(options);
+    p.arg(env!("CARGO_BIN_EXE_orrery")).args(command);
+    p.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").env("RUST_BACKTRACE", "0");
+    p.output().unwrap()
+}
