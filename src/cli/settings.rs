@@ -114,7 +114,7 @@ pub fn with_absolute_paths(lab: &Lab, config: &Config) -> Result<Config, Setting
         let path = config.get(knob.key).map(ToString::to_string).unwrap_or_default();
         if !path.is_empty() {
             let absolute = std::path::absolute(&path)
-                .map_err(|source| SettingsError::Unreadable { path: path.clone().into(), source })?;
+                .map_err(|source| SettingsError::Unreadable { path: path.clone().into(), source: source.into() })?;
             config.set_text(&knobs, knob.key, utf8(&absolute)?)?;
         }
     }

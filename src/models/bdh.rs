@@ -9,6 +9,8 @@ mod spec;
 mod state;
 mod synapse_model;
 
+use std::path::Path;
+
 use candle_core::{DType, Device, Result, Tensor, bail};
 
 pub use self::{

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     config::Value,
-    files::{check_memory, folder_beside, folder_inside, read_inside, sync_folder},
+    files::{FileError, check_memory, folder_beside, folder_inside, read_inside, sync_folder},
     nn::host,
     telemetry::number,
 };

@@ -17,5 +17,6 @@ mod neuron_graph;
 mod ode_flow;
 mod parliament;
 mod probes;
+mod record;
 mod store;
 mod trainer;

@@ -1,0 +1,253 @@
+//! What a run leaves is complete, and what cannot be recorded or gone on with is said. The real binary, real
+//! files, real signals.
+
+use std::{
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+use orrery::{nn::Device, store::checkpoint};
+
+/// A model so small that a step takes some milliseconds.
+const SMALL: &str = "--no-figures --device cpu --set run.threads=1 --set train.batch=2 --set train.window=16 \
+                     --set model.d_model=16 --set run.eval_windows=2 --set run.eval_every=0 --set run.checkpoint_every=10";
+
+fn orrery(here: &Path) -> Command {
+    let mut p = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    p.current_dir(here).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+    p
+}
+
+fn train(here: &Path, words: &str) -> Command {
+    let mut p = orrery(here);
+    p.args(["run", "fast_slow"]).args(SMALL.split_whitespace()).args(words.split_whitespace());
+    p
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The only run in `runs`.
+fn only_run(here: &Path) -> PathBuf {
+    let entries: Vec<PathBuf> = fs::read_dir(here.join("runs")).unwrap().map(|e| e.unwrap().path()).collect();
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    entries[0].clone()
+}
+
+/// Every file of a folder with its bytes.
+fn content(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = vec![];
+    for entry in fs::read_dir(folder).unwrap().map(|e| e.unwrap()) {
+        if entry.file_type().unwrap().is_dir() {
+            files.extend(content(&entry.path()));
+        } else {
+            files.push((entry.path(), fs::read(entry.path()).unwrap()));
+        }
+    }
+    files.sort();
+    files
+}
+
+/// A run of many steps, once it has recorded some.
+fn under_way(here: &Path) -> (Child, PathBuf) {
+    let child = train(here, "--steps 100000").stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    loop {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no step was recorded in a minute");
+        std::thread::sleep(Duration::from_millis(20));
+        let folders = fs::read_dir(here.join("runs")).into_iter().flatten().map(|e| e.unwrap().path());
+        let recorded = |f: &PathBuf| fs::metadata(f.join("metrics.jsonl")).is_ok_and(|m| m.len() > 4000);
+        if let Some(folder) = folders.into_iter().find(recorded) {
+            return (child, folder);
+        }
+    }
+}
+
+fn end(mut child: Child) -> (Option<i32>, String) {
+    let mut words = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut words).unwrap();
+    (child.wait().unwrap().code(), words)
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_is_moved_deleted_or_replaced_ends_the_run() {
+    type Disturb = fn(&Path, &Path);
+    let cases: [(&str, Disturb); 3] = [
+        ("moved", |folder, aside| fs::rename(folder, aside).unwrap()),
+        ("deleted", |folder, _| while fs::remove_dir_all(folder).is_err() {}),
+        ("replaced", |folder, aside| {
+            fs::rename(folder, aside).unwrap();
+            fs::create_dir(folder).unwrap();
+            fs::write(folder.join("metrics.jsonl"), "").unwrap();
+        }),
+    ];
+    for (name, disturb) in cases {
+        let here = tempfile::tempdir().unwrap();
+        let (child, folder) = under_way(here.path());
+        let aside = here.path().join("aside");
+        disturb(&folder, &aside);
+        let (code, words) = end(child);
+        assert_eq!(code, Some(1), "{name}: {words}");
+        assert!(words.contains("can no longer be recorded"), "{name}: {words}");
+        let left = if folder.exists() { content(&folder) } else { vec![] };
+        assert!(left.iter().all(|(_, bytes)| bytes.is_empty()), "{name}: something was written to a ghost: {left:?}");
+        if aside.exists() {
+            let metrics = fs::read_to_string(aside.join("metrics.jsonl")).unwrap();
+            assert!(metrics.ends_with('\n'), "{name}: the record ends with a whole line");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_a_run_with_a_checkpoint_of_its_last_step() {
+    for signal in ["TERM", "INT"] {
+        let here = tempfile::tempdir().unwrap();
+        let (child, folder) = under_way(here.path());
+        let sent = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        let (code, words) = end(child);
+        assert_eq!(code, Some(130), "{signal}: {words}");
+        assert!(words.contains("orrery resume"), "{signal}: {words}");
+        let kept = checkpoint::load(&folder, &Device::Cpu).unwrap().expect("a checkpoint").checkpoint;
+        let metrics = fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
+        let last: serde_json::Value = serde_json::from_str(metrics.lines().last().unwrap()).unwrap();
+        assert_eq!(last["step"], kept.step, "{signal}");
+        let events = fs::read_to_string(folder.join("events.jsonl")).unwrap();
+        assert!(events.lines().last().unwrap().contains("stopped"), "{signal}: {events}");
+        let steps = (kept.step + 5).to_string();
+        let resumed = orrery(here.path()).arg("resume").arg(&folder).args(["--no-figures", "--steps", &steps]).output();
+        let resumed = resumed.unwrap();
+        assert!(resumed.status.success(), "{signal}: {}", said(&resumed));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn nobody_need_listen_to_a_run() {
+    let here = tempfile::tempdir().unwrap();
+    let shell = |redirect: &str| {
+        let command = format!("exec {} run fast_slow {SMALL} --steps 3 {redirect}", env!("CARGO_BIN_EXE_orrery"));
+        let output = Command::new("sh").args(["-c", &command]).current_dir(here.path()).output().unwrap();
+        let folder = only_run(here.path());
+        let events = fs::read_to_string(folder.join("events.jsonl")).unwrap();
+        assert!(events.contains("finished"), "{redirect}: {events}");
+        fs::remove_dir_all(folder).unwrap();
+        output
+    };
+    for redirect in ["2>&-", "2>/dev/full", "2>&- >&-"] {
+        let output = shell(redirect);
+        assert_eq!(output.status.code(), Some(0), "{redirect}: {}", said(&output));
+    }
+    let output = shell(">/dev/full");
+    assert_eq!(output.status.code(), Some(1), "where the run lies could not be printed: {}", said(&output));
+    assert!(!said(&output).contains("panicked"), "{}", said(&output));
+}
+
+#[test]
+fn a_run_goes_on_with_the_same_text_from_any_folder_and_with_no_other() {
+    let here = tempfile::tempdir().unwrap();
+    let text = "the cat sat on the mat and the dog sat on the log, again and again. ".repeat(400);
+    fs::write(here.path().join("a.txt"), &text).unwrap();
+    let output = train(here.path(), "--steps 4 --text a.txt").output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let folder = only_run(here.path());
+    let run = fs::read_to_string(folder.join("run.json")).unwrap();
+    assert!(run.contains("\"sha256\""), "{run}");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let resume = |steps: &str| {
+        let mut p = orrery(elsewhere.path());
+        p.arg("resume").arg(&folder).args(["--no-figures", "--steps", steps]).output().unwrap()
+    };
+    let output = resume("6");
+    assert!(output.status.success(), "{}", said(&output));
+
+    let before = content(&folder);
+    let refused = |steps: &str, part: &str| {
+        let output = resume(steps);
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        assert!(said(&output).contains(part), "{part}: {}", said(&output));
+        assert!(content(&folder) == before, "{part}: a refusal changed the folder");
+    };
+    refused("5", "6 steps already");
+    // Of the same length.
+    fs::write(here.path().join("a.txt"), text.replacen("cat", "cow", 1)).unwrap();
+    refused("8", "is not the file that this run was trained with");
+    fs::write(here.path().join("a.txt"), text.repeat(2)).unwrap();
+    refused("8", "is not the file that this run was trained with");
+    fs::remove_file(here.path().join("a.txt")).unwrap();
+    refused("8", "a.txt");
+}
+
+#[test]
+fn settings_that_were_edited_do_not_go_on() {
+    let here = tempfile::tempdir().unwrap();
+    let output = train(here.path(), "--steps 4").output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let folder = only_run(here.path());
+    let config = folder.join("config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    assert!(text.contains("lr = 0.001"), "{text}");
+    fs::write(&config, text.replace("lr = 0.001", "lr = 0.002")).unwrap();
+    let before = content(&folder);
+    let output = orrery(here.path()).arg("resume").arg(&folder).args(["--steps", "8"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("train.lr"), "{}", said(&output));
+    assert!(content(&folder) == before, "a refusal changed the folder");
+}
+
+#[test]
+fn what_could_not_be_recorded_is_refused_before_the_first_step() {
+    let here = tempfile::tempdir().unwrap();
+    fs::write(here.path().join("file"), "").unwrap();
+    for (words, code, part) in [
+        ("--seed 9223372036854775808", 2, "9223372036854775808"),
+        ("--set corpus.seed=9007199254740993", 2, "corpus.seed"),
+        ("--out file/runs", 1, "file"),
+    ] {
+        let output = train(here.path(), &format!("--steps 2 {words}")).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{words}: {}", said(&output));
+        assert!(said(&output).contains(part), "{words}: {}", said(&output));
+        assert!(!said(&output).contains("parameters"), "{words}: a model was made: {}", said(&output));
+    }
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        let name = std::ffi::OsStr::from_bytes(b"caf\xe9.txt");
+        fs::write(here.path().join(name), "some text to read. ".repeat(500)).unwrap();
+        let output = train(here.path(), "--steps 2 --text").arg(name).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        assert!(said(&output).contains("not UTF-8"), "{}", said(&output));
+    }
+    assert!(!here.path().join("runs").exists());
+}
+
+#[test]
+fn no_output_is_written_over_what_is_read_or_over_a_record() {
+    let here = tempfile::tempdir().unwrap();
+    let output = train(here.path(), "--steps 2").output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let folder = only_run(here.path());
+    let graph = here.path().join("g.csv");
+    fs::write(&graph, "source,target,weight\na,b,1\nb,c,2\n").unwrap();
+    let before = content(here.path());
+    let (run, graph) = (folder.to_str().unwrap(), graph.to_str().unwrap());
+    let within = |name: &str| format!("{run}/{name}");
+    let cases = [
+        ["export", run, "--csv", &within("metrics.jsonl")].map(str::to_owned),
+        ["export", run, "--csv", &within("run.json")].map(str::to_owned),
+        ["export", run, "--tensorboard", &within("checkpoints")].map(str::to_owned),
+        ["export", run, "--safetensors", &within("checkpoints/step-00000002/state.json")].map(str::to_owned),
+        ["view-graph", graph, "--out", graph].map(str::to_owned),
+    ];
+    for args in cases {
+        let output = orrery(here.path()).args(&args).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", said(&output));
+        assert!(content(here.path()) == before, "{args:?} changed something");
+    }
+}
