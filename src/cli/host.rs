@@ -6,14 +6,12 @@ use std::{
     sync::Arc,
 };
 
-use crossbeam::{
-    channel::{Receiver, Sender, bounded, unbounded},
-    sync::WaitGroup,
-};
+use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 
 use super::{
     continuation::{self, Continuation},
     graph_events,
+    runs::Runs,
     settings::{self, MOST_CONFIG},
 };
 use crate::{
@@ -24,7 +22,7 @@ use crate::{
     nn::device,
     store::{self, Reader, Writer},
     telemetry::{Event, Inbox, Level, RunHandle, RunState, Sink},
-    trainer::{self, Options},
+    trainer::{self, Options, Process},
     ui::host::{Delivery, DialogKind, Host, PastRun, Wake},
 };
 
@@ -34,20 +32,14 @@ pub struct DesktopHost {
     sender: Sender<Delivery>,
     arrived: Receiver<Delivery>,
     wake: Wake,
-    /// Held by every run until its record is complete.
-    runs: WaitGroup,
+    runs: Arc<Runs>,
 }
 
 impl DesktopHost {
-    /// Run folders are made in `out`, exports in `out/exports`.
-    pub fn new(out: PathBuf) -> Self {
+    /// Run folders are made in `out`, exports in `out/exports`. Every run joins `runs`.
+    pub fn new(out: PathBuf, runs: Arc<Runs>) -> Self {
         let (sender, arrived) = unbounded();
-        Self { out, sender, arrived, wake: Arc::new(|| {}), runs: WaitGroup::new() }
-    }
-
-    /// What every run holds until its record is complete. To wait for them, drop the host first.
-    pub fn runs(&self) -> WaitGroup {
-        self.runs.clone()
+        Self { out, sender, arrived, wake: Arc::new(|| {}), runs }
     }
 
     /// Does `work` on another thread and delivers what comes of it.
@@ -74,8 +66,8 @@ impl Host for DesktopHost {
         let config = settings::with_absolute_paths(lab, config).map_err(|e| e.to_string())?;
         let plan = (lab.plan)(&config).map_err(|e| e.to_string())?;
         let writer = Writer::new(&self.out);
-        let alive = Some(self.runs.clone());
-        let options = Options { stay: true, writer: Some(writer), alive, ..Options::default() };
+        let process = self.runs.process();
+        let options = Options { stay: true, writer: Some(writer), process, ..Options::default() };
         trainer::spawn(plan, options, vec![]).map_err(|e| e.to_string())
     }
 
@@ -83,10 +75,9 @@ impl Host for DesktopHost {
         let (commands, receiver) = bounded(1024);
         let inbox = Arc::new(Inbox::default());
         let told = Arc::clone(&inbox);
-        let alive = self.runs.clone();
+        let process = self.runs.process();
         let spawned = std::thread::Builder::new().name("replay".to_owned()).stack_size(64 << 20).spawn(move || {
-            let _alive = alive;
-            if let Err(text) = replay(&folder, &told, &receiver) {
+            if let Err(text) = replay(&folder, &told, &receiver, process) {
                 told.deliver(Event::Notice { level: Level::Error, text: text.clone() });
                 told.deliver(Event::State(RunState::Failed { message: text }));
             }
@@ -173,7 +164,12 @@ fn read_config(path: &Path) -> Result<Delivery, String> {
 
 /// Tells the recorded past, then stands the models up again from the last checkpoint, so that they
 /// can be questioned and, if the run was not finished, go on.
-fn replay(folder: &Path, inbox: &Arc<Inbox>, commands: &Receiver<crate::telemetry::Command>) -> Result<(), String> {
+fn replay(
+    folder: &Path,
+    inbox: &Arc<Inbox>,
+    commands: &Receiver<crate::telemetry::Command>,
+    process: Option<Process>,
+) -> Result<(), String> {
     if graph_events::is_graph(folder) && folder.is_file() {
         inbox.deliver_recorded(graph_events::events(folder)?);
         return Ok(());
@@ -202,7 +198,8 @@ fn replay(folder: &Path, inbox: &Arc<Inbox>, commands: &Receiver<crate::telemetr
         }
     };
     notices.into_iter().for_each(|text| notice(Level::Warning, text));
-    let options = Options { stay: true, from: Some(from), replayed: Some(folder.to_owned()), ..Options::default() };
+    let replayed = Some(folder.to_owned());
+    let options = Options { stay: true, from: Some(from), replayed, process, ..Options::default() };
     let sinks: Vec<Box<dyn Sink>> = vec![Box::new(Arc::clone(inbox))];
     trainer::drive(plan, options, commands, sinks);
     Ok(())

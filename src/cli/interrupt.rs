@@ -18,6 +18,7 @@ type Stop = Box<dyn Fn() + Send>;
 
 static STOP: Mutex<Option<Stop>> = Mutex::new(None);
 static ASKED: AtomicBool = AtomicBool::new(false);
+static IMPATIENT: AtomicBool = AtomicBool::new(false);
 
 /// Calls `stop` when the process is asked to end. The newest `stop` replaces the one before.
 pub fn on_interrupt(stop: impl Fn() + Send + 'static) {
@@ -31,8 +32,14 @@ pub fn on_interrupt(stop: impl Fn() + Send + 'static) {
     }
 }
 
+/// Whether the process was asked to end more than once: then nothing is waited for.
+pub fn is_impatient() -> bool {
+    IMPATIENT.load(Ordering::SeqCst)
+}
+
 fn interrupted() {
     if ASKED.swap(true, Ordering::SeqCst) {
+        IMPATIENT.store(true, Ordering::SeqCst);
         process::exit(i32::from(INTERRUPTED));
     }
     match &*STOP.lock().unwrap_or_else(PoisonError::into_inner) {

@@ -19,6 +19,7 @@ mod merge;
 mod null_models;
 mod output;
 mod progress;
+pub mod runs;
 mod schema;
 mod settings;
 mod summary;

@@ -15,6 +15,7 @@ use super::{
     host::DesktopHost,
     interrupt,
     lab_config::{default_lab, with_text},
+    runs::Runs,
     settings::{self, Named},
     terminal::tell,
 };
@@ -50,12 +51,13 @@ fn show(open: &Open, opening: Option<Opening>, began: Instant) -> Result<(), Str
     let close_request = Arc::<CloseRequest>::default();
     let asked = Arc::clone(&close_request);
     interrupt::on_interrupt(move || asked.ask());
-    let host = DesktopHost::new(open.set.out.clone());
-    let runs = host.runs();
+    let runs = Runs::new();
+    runs.end_at_exit();
+    let host = DesktopHost::new(open.set.out.clone(), Arc::clone(&runs));
     let start = Start { opening, timings: open.timings, started: began, close_request };
     // Libraries of the window panic where they lose the display.
     let shown = catch_unwind(AssertUnwindSafe(|| app::run(Box::new(host), start)));
-    runs.wait();
+    runs.end();
     shown.unwrap_or_else(|_| Err("the window was lost; its runs were ended, each with a checkpoint".to_owned()))
 }
 

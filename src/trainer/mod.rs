@@ -18,7 +18,7 @@ pub use error::RunError;
 pub use plan::{Optimisation, Plan, ProbeSchedule, RuntimeParam, Schedule, Stage, VariantSpec};
 pub use run::Run;
 pub use settings::{RunSettings, TrainSettings};
-pub use worker::{Options, Outcome, drive, spawn};
+pub use worker::{Options, Outcome, Process, drive, spawn};
 
 /// How many threads the plan's model may use: as asked, or all cores but one, which is left to the
 /// interface.

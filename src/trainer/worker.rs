@@ -4,6 +4,7 @@
 //! it answers questions, so that a slider is answered within one update.
 
 use std::{
+    convert::Infallible,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::Arc,
@@ -11,8 +12,8 @@ use std::{
 };
 
 use crossbeam::{
-    channel::{Receiver, RecvTimeoutError, TryRecvError, bounded},
-    sync::WaitGroup,
+    channel::{Receiver, Sender, TryRecvError, at, bounded, never},
+    select,
 };
 
 use super::{Plan, Run, RunError, outlets::Outlets, questions::Questions};
@@ -32,11 +33,19 @@ pub struct Options {
     pub writer: Option<Writer>,
     /// Go on from here.
     pub from: Option<Checkpoint>,
-    /// Dropped when the run has ended and its record is complete, so that a process can wait for that.
-    pub alive: Option<WaitGroup>,
+    /// The process that it runs in, if that waits for its end.
+    pub process: Option<Process>,
     /// The sinks already know the run's past (a replay): do not tell it from the start. Its folder is
     /// taken up again only if it is told to run.
     pub replayed: Option<PathBuf>,
+}
+
+/// How a run and its process know of each other's end.
+pub struct Process {
+    /// Dropped when the run has ended and its record is complete.
+    pub alive: Sender<Infallible>,
+    /// Disconnected when the process is ending: the run is stopped.
+    pub ending: Receiver<Infallible>,
 }
 
 /// How it ended.
@@ -121,6 +130,13 @@ struct Worker {
     kept: Option<u64>,
     /// Why the run may be asked but not trained on: its record has ended.
     unrecorded: Option<String>,
+}
+
+/// Why no command came.
+enum Silence {
+    Timeout,
+    NobodyCommands,
+    ProcessEnds,
 }
 
 /// What the commands ask of the loop.
@@ -227,20 +243,36 @@ impl Worker {
     /// All waiting commands; blocks only when there is nothing else to do.
     fn take_commands(&mut self, commands: &Receiver<Command>) -> Next {
         loop {
-            let idle = !self.running && self.questions.is_empty();
-            let command =
-                if idle { commands.recv().map_err(|_| TryRecvError::Disconnected) } else { commands.try_recv() };
-            match command {
+            let is_idle = !self.running && self.questions.is_empty();
+            let deadline = if is_idle { None } else { Some(Instant::now()) };
+            match self.next_command(commands, deadline) {
                 Ok(c) => {
                     if matches!(self.obey(c), Next::Stop) {
                         return Next::Stop;
                     }
                 }
-                Err(TryRecvError::Empty) => return Next::GoOn,
+                Err(Silence::Timeout) => return Next::GoOn,
                 // Headless, nobody holds the other end: go on to the last step.
-                Err(TryRecvError::Disconnected) if !self.options.stay && self.running => return Next::GoOn,
-                Err(TryRecvError::Disconnected) => return Next::Stop,
+                Err(Silence::NobodyCommands) if !self.options.stay && self.running => return Next::GoOn,
+                Err(Silence::NobodyCommands | Silence::ProcessEnds) => return Next::Stop,
             }
+        }
+    }
+
+    /// Waits for a command until `deadline`, or as long as it takes.
+    fn next_command(&self, commands: &Receiver<Command>, deadline: Option<Instant>) -> Result<Command, Silence> {
+        let ending = self.options.process.as_ref().map_or_else(never, |p| p.ending.clone());
+        if matches!(ending.try_recv(), Err(TryRecvError::Disconnected)) {
+            return Err(Silence::ProcessEnds);
+        }
+        select! {
+            recv(commands) -> command => command.map_err(|_| Silence::NobodyCommands),
+            recv(ending) -> _ => Err(Silence::ProcessEnds),
+            recv(deadline.map_or_else(never, at)) -> _ => match commands.try_recv() {
+                Ok(command) => Ok(command),
+                Err(TryRecvError::Empty) => Err(Silence::Timeout),
+                Err(TryRecvError::Disconnected) => Err(Silence::NobodyCommands),
+            },
         }
     }
 
@@ -352,15 +384,15 @@ impl Worker {
     /// Waits out the pace, still hearing commands.
     fn rest(&mut self, commands: &Receiver<Command>, until: Instant) -> Next {
         while self.running && self.min_step > Duration::ZERO && Instant::now() < until {
-            match commands.recv_deadline(until) {
+            match self.next_command(commands, Some(until)) {
                 Ok(c) => {
                     if matches!(self.obey(c), Next::Stop) {
                         return Next::Stop;
                     }
                     self.answer_one();
                 }
-                Err(RecvTimeoutError::Timeout) => break,
-                Err(RecvTimeoutError::Disconnected) => break,
+                Err(Silence::ProcessEnds) => return Next::Stop,
+                Err(Silence::Timeout | Silence::NobodyCommands) => break,
             }
         }
         Next::GoOn

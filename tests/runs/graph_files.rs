@@ -197,7 +197,7 @@ mod opened {
 
     use orrery::{
         analysis::graph_file::{FileEdge, FileNode, Format, GraphFile},
-        cli::host::DesktopHost,
+        cli::{host::DesktopHost, runs::Runs},
         telemetry::{Measurement, RunState, measurements::NeuronGraph},
         ui::{host::Host, mirror::Mirror},
     };
@@ -219,7 +219,7 @@ mod opened {
     }
 
     fn opened(file: &Path) -> Mirror {
-        let handle = DesktopHost::new(file.parent().unwrap().to_owned()).open_run(file.to_owned());
+        let handle = DesktopHost::new(file.parent().unwrap().to_owned(), Runs::new()).open_run(file.to_owned());
         let mut mirror = Mirror::default();
         for _ in 0..400 {
             mirror.apply_batch(handle.inbox.take());

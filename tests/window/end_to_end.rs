@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use eframe::egui::{Key, Role};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
-    cli::host::DesktopHost,
+    cli::{host::DesktopHost, runs::Runs},
     labs,
     telemetry::{Measurement, measurements::Causality},
     ui::app::{App, Opening, Start},
@@ -32,7 +32,7 @@ fn lab() -> Lab {
         config.set_text(&(lab.knobs)(), key, value).unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
-    let host = Box::new(DesktopHost::new(folder.path().to_owned()));
+    let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
     let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
     let harness = Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::new(cc, host, start));
     Lab { harness, _folder: folder }

@@ -10,7 +10,7 @@ use std::{
 use eframe::egui::{Rect, accesskit::Role};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
-    cli::host::DesktopHost,
+    cli::{host::DesktopHost, runs::Runs},
     labs,
     telemetry::{
         Measurement, Sample,
@@ -51,7 +51,7 @@ fn solved_at(app: &App) -> Option<f64> {
 fn a_slider_that_is_turned_is_solved_anew_with_its_field() {
     let config = labs::find("ode_flow").unwrap().config(Some("ode_flow_field")).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let host = Box::new(DesktopHost::new(folder.path().to_owned()));
+    let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
     let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
     let mut harness = Harness::builder().with_size([1440.0, 900.0]).build_eframe(move |cc| App::new(cc, host, start));
     until(&mut harness, "a first answer", |app| (solved_at(app) == Some(0.0)).then_some(()));
@@ -108,7 +108,7 @@ fn a_recording_is_on_the_disk_as_pictures_that_show_what_its_table_says() {
         config.set_text(&(lab.knobs)(), key, value).unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
-    let host = Box::new(DesktopHost::new(folder.path().to_owned()));
+    let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
     let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
     let size = [1280.0, 800.0];
     let mut harness = Harness::builder()

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use eframe::egui::Key;
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
-    cli::host::DesktopHost,
+    cli::{host::DesktopHost, runs::Runs},
     labs,
     telemetry::{Measurement, measurements::BdhDynamicsWeights},
     ui::app::{App, Opening, Start},
@@ -40,7 +40,7 @@ fn the_lab_opens_on_first_weights_and_learns_under_the_rules() {
         config.set_text(&(lab.knobs)(), key, value).unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
-    let host = Box::new(DesktopHost::new(folder.path().to_owned()));
+    let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
     let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
     let builder = Harness::builder().with_size([1280.0, 800.0]);
     let drawn = crate::adapter::exists();

@@ -1,0 +1,66 @@
+//! The runs of a window, for whoever must end the process: every one is stopped, writes its checkpoint, and is
+//! waited for. It does not know what a run does.
+
+use std::{
+    convert::Infallible,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+use crossbeam::channel::{Receiver, Sender, bounded};
+
+use super::interrupt;
+use crate::trainer::Process;
+
+/// The runs that have been begun. Nothing is sent on its channels: that one end is gone is the message.
+pub struct Runs {
+    /// Gone when the process is ending.
+    going: Mutex<Option<Going>>,
+    /// Disconnected when no run is alive any more.
+    ended: Receiver<Infallible>,
+}
+
+struct Going {
+    /// Cloned for every run.
+    alive: Sender<Infallible>,
+    /// Its other end is watched by every run.
+    _ending: Sender<Infallible>,
+    ending: Receiver<Infallible>,
+}
+
+impl Runs {
+    pub fn new() -> Arc<Self> {
+        let ((alive, ended), (_ending, ending)) = (bounded(0), bounded(0));
+        Arc::new(Self { going: Mutex::new(Some(Going { alive, _ending, ending })), ended })
+    }
+
+    /// For a run that begins; none when the process is ending.
+    pub fn process(&self) -> Option<Process> {
+        let going = self.going.lock().unwrap_or_else(PoisonError::into_inner);
+        going.as_ref().map(|g| Process { alive: g.alive.clone(), ending: g.ending.clone() })
+    }
+
+    /// Stops every run and waits until the record of each is complete.
+    pub fn end(&self) {
+        drop(self.going.lock().unwrap_or_else(PoisonError::into_inner).take());
+        // An error is what is waited for: nobody holds the other end.
+        let _ = self.ended.recv();
+    }
+
+    /// Ends the runs also when a library ends the process, as Xlib does where its server goes away.
+    pub fn end_at_exit(self: &Arc<Self>) {
+        #[cfg(unix)]
+        if RUNS.set(Arc::clone(self)).is_ok() {
+            // SAFETY: the handler is a function without arguments that does not unwind.
+            unsafe { libc::atexit(at_exit) };
+        }
+    }
+}
+
+static RUNS: OnceLock<Arc<Runs>> = OnceLock::new();
+
+#[cfg(unix)]
+extern "C" fn at_exit() {
+    if let Some(runs) = RUNS.get().filter(|_| !interrupt::is_impatient()) {
+        runs.end();
+    }
+}
