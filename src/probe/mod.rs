@@ -22,8 +22,6 @@ use crate::{
 
 /// One answer.
 pub struct Finding {
-    /// [`Measurement::CHANNEL`] of what it holds.
-    pub channel: &'static str,
     /// What it was measured on, in words.
     pub about: String,
     /// The token axis, if it has one.
@@ -34,7 +32,7 @@ pub struct Finding {
 impl Finding {
     /// A measurement, what it was measured on in words, and its token axis, if it has one.
     pub fn new<M: Measurement>(measurement: M, about: String, tokens: Vec<String>) -> Self {
-        Self { channel: M::CHANNEL, about, tokens, payload: measurement.into_payload() }
+        Self { about, tokens, payload: measurement.into_payload() }
     }
 }
 

@@ -272,18 +272,20 @@ impl Run {
         let findings = probe.ask(&mut subject)?;
         // between two variants of a step they differ
         let step = if stage.lasts(self.step) { stage.from + variant.optimiser.step } else { self.step };
-        Ok(findings
-            .into_iter()
-            .map(|f| Sample {
+        let sample = |f: probe::Finding| {
+            let channel = f.payload.channel();
+            let untyped = || RunError::Refused(format!("the probe `{}` answered with no measurement", probe.id()));
+            Ok(Sample {
                 step,
                 variant: i,
-                channel: f.channel.into(),
+                channel: channel.ok_or_else(untyped)?.into(),
                 about: f.about,
                 tokens: f.tokens,
                 request,
                 payload: Arc::new(f.payload),
             })
-            .collect())
+        };
+        findings.into_iter().map(sample).collect()
     }
 
     /// Applies a live setting: those of training here, schedules of probes and arguments of scheduled

@@ -171,7 +171,7 @@ fn steered() -> MutexGuard<'static, Trained> {
 /// The measurement `M` that a probe makes.
 fn ask<M: Measurement>(on: &mut Trained, args: &[(&str, Value)]) -> Result<M, String> {
     let found = finding(on, M::PROBE, args)?;
-    assert_eq!(found.channel, M::CHANNEL);
+    assert_eq!(found.payload.channel(), Some(M::CHANNEL));
     Ok(M::of(&found.payload).unwrap().clone())
 }
 

@@ -65,7 +65,8 @@ impl Bench {
         // Plain data: it survives the run folder.
         let text = serde_json::to_string(&finding.payload).map_err(candle_core::Error::wrap)?;
         let json = serde_json::from_str(&text).map_err(candle_core::Error::wrap)?;
-        let again = Payload::decode(finding.channel, json).map_err(candle_core::Error::wrap)?;
+        let again =
+            Payload::decode(finding.payload.channel().unwrap_or_default(), json).map_err(candle_core::Error::wrap)?;
         assert_eq!(again, finding.payload);
         Ok(finding)
     }

@@ -83,7 +83,6 @@ fn measured(cx: &ProbeContext<'_>, kind: &str, upto: usize) -> Result<(Finding, 
     remember(key, &known);
     known.retain(|i, _| *i < done);
     let found = Finding {
-        channel: sweep.channel,
         about: format!("{}, {done} of {total} points", sweep.about),
         tokens: input.tokens.clone(),
         payload: (sweep.assemble)(&Columns { points: known, progress: SweepProgress { done, total } }),
@@ -93,7 +92,6 @@ fn measured(cx: &ProbeContext<'_>, kind: &str, upto: usize) -> Result<(Finding, 
 
 /// What to measure at each point of a range, and how the measured columns become a measurement.
 pub(super) struct Sweep<'a> {
-    channel: &'static str,
     about: String,
     /// Points of the range.
     total: usize,
@@ -110,7 +108,6 @@ impl<'a> Sweep<'a> {
         assemble: impl Fn(&Columns) -> M + 'a,
     ) -> Self {
         Self {
-            channel: M::CHANNEL,
             about,
             total,
             measure: Box::new(measure),

@@ -130,6 +130,16 @@ macro_rules! measurements {
             }
         }
 
+        impl Payload {
+            /// [`Measurement::CHANNEL`] of what it holds; `None` where this version has no type for it.
+            pub fn channel(&self) -> Option<&'static str> {
+                match self {
+                    $(Payload::$name(_) => Some($name::CHANNEL),)*
+                    Payload::Unknown(_) => None,
+                }
+            }
+        }
+
         /// Every measurement, by channel.
         pub static MEASUREMENTS: &[MeasurementEntry] = &[$(MeasurementEntry::of::<$name>()),*];
 

@@ -1,24 +1,13 @@
 //! Every view, one a file, and the one list of them.
 
-use std::ops::Deref;
-
-use eframe::egui::{Rect, Ui};
-
-use super::{
-    mirror::Mirror,
-    questions::{Freshness, Moment, Questions},
-    theme::Theme,
-};
-use crate::{
-    config::{Config, Knob, Value},
-    telemetry::{Args, Command, Measurement, Question, RunState, Sample},
-};
+use eframe::egui::Ui;
 
 pub mod accuracy;
 pub mod attention;
 pub mod bdh_dynamics;
 pub mod causality;
 pub mod connectivity;
+mod context;
 pub mod cost;
 pub mod flow;
 pub mod gate;
@@ -30,6 +19,8 @@ pub mod residual;
 pub mod staircase;
 pub mod synapses;
 pub mod traces;
+
+pub use context::{Export, Measured, ViewCx};
 
 /// What is selected, in all views at once.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -47,215 +38,6 @@ pub struct Selection {
     pub synapse: Option<synapses::Synapse>,
     /// What the ODE flow is asked with.
     pub flow: flow::FlowSettings,
-}
-
-/// What a view sees and may do during one frame.
-pub struct ViewCx<'a> {
-    pub mirror: &'a Mirror,
-    /// The step shown: the newest, or where the scrubber stands.
-    pub step: u64,
-    /// True when `step` follows the run.
-    pub follow: bool,
-    pub config: &'a Config,
-    pub knobs: &'a [Knob],
-    pub theme: &'a Theme,
-    pub selection: &'a mut Selection,
-    /// Commands to the run, sent after the frame.
-    pub commands: &'a mut Vec<Command>,
-    /// Settings to change, as if on the control panel (undoable).
-    pub settings: &'a mut Vec<(String, Value)>,
-    /// What the page has asked, and when.
-    pub questions: &'a mut Questions,
-    /// Files to write into the export folder, after the frame.
-    pub exports: &'a mut Vec<Export>,
-    /// Reduced motion is wanted.
-    pub still: bool,
-}
-
-/// A file of a recording, written into the export folder without asking.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Export {
-    /// The window's next frame inside this rectangle (points), as PNG.
-    Picture { rect: Rect, name: String },
-    /// Text, said to have been saved.
-    Text { name: String, text: String },
-}
-
-impl<'a> ViewCx<'a> {
-    /// Asks a probe; returns the request's number.
-    pub fn ask(&mut self, probe: &str, variant: Option<usize>, args: Args) -> u64 {
-        let request = self.questions.number();
-        self.commands.push(Command::Measure(Question { request, probe: probe.to_owned(), variant, args }));
-        request
-    }
-
-    /// What was measured at the shown step: of the variant in focus if it has it, else of the first that
-    /// has; an answer to a question where nothing came by schedule.
-    pub fn latest<M: Measurement>(&self) -> Option<Measured<'a, M>> {
-        self.sample(M::CHANNEL).and_then(Measured::of)
-    }
-
-    /// The newest answer to a question; where nobody asked (a run opened from its folder), what was
-    /// recorded there.
-    pub fn answered<M: Measurement>(&self) -> Option<Measured<'a, M>> {
-        self.answer(M::CHANNEL).and_then(Measured::of)
-    }
-
-    /// What one variant's schedule had measured at the shown step.
-    pub fn scheduled<M: Measurement>(&self, variant: usize) -> Option<Measured<'a, M>> {
-        let mirror: &'a Mirror = self.mirror;
-        mirror.sample_at(variant, M::CHANNEL, self.step).and_then(|sample| Measured::of((variant, sample)))
-    }
-
-    /// The newest answer of one variant.
-    pub fn answer_of<M: Measurement>(&self, variant: usize) -> Option<Measured<'a, M>> {
-        let mirror: &'a Mirror = self.mirror;
-        mirror.answer(variant, M::CHANNEL).and_then(|sample| Measured::of((variant, sample)))
-    }
-
-    /// Puts the question of `M` whenever its answer is due (see [`Freshness`]) and a model is there to
-    /// answer. `variant`: `None` for all. Every view that shows `M` calls this in each frame; only the
-    /// first one asks.
-    pub fn keep_fresh<M: Measurement>(&mut self, variant: Option<usize>, args: Args, freshness: Freshness) {
-        if self.can_ask() && self.is_due::<M>(variant, &args, freshness) {
-            self.request::<M>(variant, args);
-        }
-    }
-
-    /// Whether the question of `M` was never put so, or its answer is no longer fresh.
-    pub fn is_due<M: Measurement>(&self, variant: Option<usize>, args: &Args, freshness: Freshness) -> bool {
-        let moment = Moment {
-            follow: self.follow,
-            scheduled: self.newest_scheduled::<M>(variant),
-            is_measured: self.sample(M::CHANNEL).is_some(),
-        };
-        self.questions.is_due((M::PROBE, variant), args, freshness, self.mirror, &moment)
-    }
-
-    /// Puts the question of `M` now; returns its number.
-    pub fn request<M: Measurement>(&mut self, variant: Option<usize>, args: Args) -> u64 {
-        let scheduled = self.newest_scheduled::<M>(variant);
-        let request = self.questions.put((M::PROBE, variant), args.clone(), self.mirror, scheduled);
-        self.commands.push(Command::Measure(Question { request, probe: M::PROBE.to_owned(), variant, args }));
-        request
-    }
-
-    /// Whether the question of `M` was put and neither its answer nor a refusal has come.
-    pub fn is_waiting_for<M: Measurement>(&self, variant: Option<usize>) -> bool {
-        let answer = match variant {
-            Some(v) => self.mirror.answer(v, M::CHANNEL),
-            None => self.in_focus(|v| self.mirror.answer(v, M::CHANNEL)).map(|(_, s)| s),
-        };
-        let reached = answer.and_then(|s| s.request).unwrap_or(0);
-        let is_asked = self.questions.request((M::PROBE, variant)).is_some_and(|request| request > reached);
-        is_asked && self.refusal_of::<M>(variant).is_none()
-    }
-
-    /// Why the question of `M` that was last put has no answer, in the run's words.
-    pub fn refusal_of<M: Measurement>(&self, variant: Option<usize>) -> Option<&'a str> {
-        self.questions.refusal((M::PROBE, variant), self.mirror)
-    }
-
-    /// Everything that one variant's schedule has measured, with its step, oldest first.
-    pub fn history<M: Measurement>(&self, variant: usize) -> Vec<(u64, &'a M)> {
-        let mirror: &'a Mirror = self.mirror;
-        mirror.samples(variant, M::CHANNEL).iter().filter_map(|s| Some((s.step, s.measurement()?))).collect()
-    }
-
-    fn newest_scheduled<M: Measurement>(&self, variant: Option<usize>) -> Option<u64> {
-        let variants = variant.map_or(0..self.mirror.variants().len(), |v| v..v + 1);
-        variants.filter_map(|v| self.mirror.samples(v, M::CHANNEL).last()).map(|s| s.step).max()
-    }
-
-    /// What a channel held at the shown step: of the variant in focus if it has it, else of the first
-    /// that has; an answer to a question where nothing came by schedule.
-    pub fn sample(&self, channel: &str) -> Option<(usize, &'a Sample)> {
-        let mirror: &'a Mirror = self.mirror;
-        self.in_focus(|v| mirror.sample_at(v, channel, self.step))
-            .or_else(|| self.in_focus(|v| mirror.answer(v, channel)))
-    }
-
-    /// The newest answer on a channel; where nobody asked (a run opened from its folder), what was
-    /// recorded there.
-    pub fn answer(&self, channel: &str) -> Option<(usize, &'a Sample)> {
-        let mirror: &'a Mirror = self.mirror;
-        self.in_focus(|v| mirror.answer(v, channel))
-            .or_else(|| self.in_focus(|v| mirror.sample_at(v, channel, self.step)))
-    }
-
-    fn in_focus(&self, find: impl Fn(usize) -> Option<&'a Sample>) -> Option<(usize, &'a Sample)> {
-        let focus = self.selection.variant;
-        let others = (0..self.mirror.variants().len()).filter(|v| *v != focus);
-        std::iter::once(focus).chain(others).find_map(|v| Some((v, find(v)?)))
-    }
-
-    /// Whether there is a model that answers questions.
-    pub fn can_ask(&self) -> bool {
-        matches!(self.mirror.state, Some(RunState::Paused | RunState::Running | RunState::Finished))
-    }
-
-    /// The subtitle of a view of one sample: at which step it was taken, what, and on what.
-    pub fn sample_subtitle(&self, channel: &str, what: &str) -> String {
-        match self.sample(channel) {
-            Some((v, sample)) => {
-                let whose = match self.mirror.variants() {
-                    [] | [_] => String::new(),
-                    all => all.get(v).map_or(String::new(), |v| format!("{} \u{b7} ", v.label)),
-                };
-                format!("step {} \u{b7} {whose}{what} \u{b7} {}", sample.step, sample.about)
-            }
-            None => what.to_owned(),
-        }
-    }
-
-    /// The subtitle of a view of the latest `M`: step, variant, what, and on what.
-    pub fn subtitle_of<M: Measurement>(&self, what: &str) -> String {
-        self.sample_subtitle(M::CHANNEL, what)
-    }
-
-    /// Where a chart over steps is marked: nowhere while it follows the run.
-    pub fn marker(&self) -> Option<f64> {
-        (!self.follow).then_some(self.step as f64)
-    }
-
-    /// A subtitle: what is measured, on which corpus, at which step.
-    pub fn subtitle(&self, what: &str) -> String {
-        match &self.mirror.info {
-            Some(info) => format!("step {} \u{b7} {what} \u{b7} {}", self.step, info.corpus),
-            None => what.to_owned(),
-        }
-    }
-}
-
-/// A measurement with what it was taken of.
-#[derive(Debug, PartialEq)]
-pub struct Measured<'a, M> {
-    pub variant: usize,
-    /// Step, text, tokens and request.
-    pub sample: &'a Sample,
-    pub value: &'a M,
-}
-
-impl<M> Clone for Measured<'_, M> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<M> Copy for Measured<'_, M> {}
-
-impl<'a, M: Measurement> Measured<'a, M> {
-    fn of((variant, sample): (usize, &'a Sample)) -> Option<Self> {
-        sample.measurement().map(|value| Self { variant, sample, value })
-    }
-}
-
-impl<M> Deref for Measured<'_, M> {
-    type Target = M;
-
-    fn deref(&self) -> &M {
-        self.value
-    }
 }
 
 /// A view of a run. One instance lives as long as its tile; state that should survive a restart is

@@ -59,7 +59,7 @@ pub fn samples(strength: f64) -> Vec<(&'static str, String, Payload)> {
             args: &args,
         };
         let found = probe::find(id).unwrap().ask(&mut subject).unwrap();
-        all.extend(found.into_iter().map(|f| (f.channel, f.about, f.payload)));
+        all.extend(found.into_iter().map(|f| (f.payload.channel().unwrap(), f.about, f.payload)));
     }
     all
 }

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use eframe::egui::{Button, ComboBox, ProgressBar, RichText, TextStyle, Ui, WidgetInfo, accesskit::Role};
 
 use self::{
-    charts::{Under, chart, under},
+    charts::{Under, under},
     kinds::{KINDS, NFE, Needs, SweepKind},
 };
 use super::{answer::Answer, settings::FlowSettings};
 use crate::{
     config::Value,
     telemetry::{
-        Args, Level, Measurement, Payload, RunInfo, Sample,
+        Args, Level, Measurement, Payload, RunInfo,
         measurements::{FlowSweepNfe, SweepProgress},
     },
     ui::{
@@ -97,7 +97,7 @@ impl Sweep {
         }
         self.note.clear();
         let messages = cx.mirror.notices.len();
-        self.going = Some(Going { request: cx.ask(FlowSweepNfe::PROBE, None, args), kind, begins, messages });
+        self.going = Some(Going { request: (KINDS[kind].request)(cx, args), kind, begins, messages });
     }
 
     fn begin(&mut self, cx: &mut ViewCx<'_>, kind: usize) {
@@ -121,7 +121,7 @@ impl Sweep {
             *self = Self { kind: self.kind, run: cx.mirror.info.clone(), ..Self::default() };
         }
         for (kind, result) in self.results.iter_mut().enumerate() {
-            let Some(sample) = newest(cx, kind, self.dropped[kind]) else { continue };
+            let Some(sample) = (KINDS[kind].newest)(cx, self.dropped[kind]) else { continue };
             // An answer is not replaced by a scheduled measurement.
             if sample.request.is_none() && result.as_ref().is_some_and(|r| r.request.is_some()) {
                 continue;
@@ -168,7 +168,7 @@ impl Sweep {
     }
 
     fn progress(&self, kind: usize) -> Option<SweepProgress> {
-        kinds::progress(self.payload(kind)?)
+        (KINDS[kind].progress)(self.payload(kind)?)
     }
 
     fn payload(&self, kind: usize) -> Option<&Payload> {
@@ -180,7 +180,8 @@ impl Sweep {
     }
 
     fn chart(&self, theme: &Theme) -> Chart<'static> {
-        chart(self.payload(self.kind), self.kind, theme)
+        let kind = &KINDS[self.kind];
+        (kind.chart)(kind, self.payload(self.kind), theme)
     }
 
     /// The charts under the main one that a tile of this height has room for.
@@ -272,13 +273,6 @@ impl Sweep {
             ui.label(RichText::new(&self.note).size(theme::SMALL).color(cx.theme.error));
         }
     }
-}
-
-/// What was measured last of a kind, but for what was cancelled.
-fn newest<'a>(cx: &ViewCx<'a>, kind: usize, dropped: u64) -> Option<&'a Sample> {
-    let channel = KINDS[kind].channel;
-    let all = [cx.answer(channel), cx.sample(channel)];
-    all.into_iter().flatten().map(|(_, s)| s).find(|s| s.request.is_none_or(|r| r > dropped))
 }
 
 impl View for Sweep {

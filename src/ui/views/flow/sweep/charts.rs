@@ -4,14 +4,14 @@ use std::fmt::Display;
 
 use eframe::egui::Color32;
 
-use super::{super::step_growth_bound::rung, kinds::KINDS};
+use super::super::step_growth_bound::rung;
 use crate::{
     analysis::runge_kutta::Method,
     telemetry::{
-        Payload,
+        Measurement,
         measurements::{
-            FlowSweepClass, FlowSweepInvariance, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance,
-            GradientCurve, NfeCurve, StepPolicy, SweepProgress,
+            FlowSweepClass, FlowSweepGradientError, FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepLatency,
+            FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance, GradientCurve, NfeCurve, StepPolicy, SweepProgress,
         },
     },
     ui::{
@@ -20,43 +20,48 @@ use crate::{
     },
 };
 
-/// The main chart of a kind; `payload`: what was measured of it.
-pub fn chart(payload: Option<&Payload>, kind: usize, theme: &Theme) -> Chart<'static> {
-    let empty = format!("{} Press Measure; it goes on in the background.", KINDS[kind].about);
-    let new = |x, y| Chart::new(KINDS[kind].name, x, y).empty(empty.clone());
-    let steps = || Axis::new("steps m").log();
-    match payload {
-        Some(Payload::FlowSweepNfe(sweep)) => {
-            let y = Axis::new("evaluations (NFE)").include(&[0.0]);
-            nfe(new(Axis::new(CONTROL), y), sweep, theme)
+/// A measurement that comes point by point and is one chart.
+pub trait SweepChart: Measurement {
+    fn progress(&self) -> SweepProgress;
+
+    fn axes() -> (Axis, Axis);
+
+    /// Adds what was measured.
+    fn draw(&self, chart: Chart<'static>, theme: &Theme) -> Chart<'static>;
+}
+
+/// One line a measurement: its axes, and how it is drawn.
+macro_rules! sweep_charts {
+    ($($sweep:ty: ($x:expr, $y:expr), $draw:expr;)+) => { $(
+        impl SweepChart for $sweep {
+            fn progress(&self) -> SweepProgress {
+                self.progress
+            }
+
+            fn axes() -> (Axis, Axis) {
+                ($x, $y)
+            }
+
+            fn draw(&self, chart: Chart<'static>, theme: &Theme) -> Chart<'static> {
+                let draw: fn(Chart<'static>, &Self, &Theme) -> Chart<'static> = $draw;
+                draw(chart, self, theme)
+            }
         }
-        Some(Payload::FlowSweepTolerance(sweep)) => {
-            let (x, y) = (Axis::new("tolerance").log(), Axis::new("evaluations (NFE)").log());
-            tolerance(new(x, y), sweep, theme)
-        }
-        Some(Payload::FlowSweepInvariance(sweep)) => {
-            let (x, y) = (Axis::new("Euler steps m").log(), Axis::new("divergence (%)").log());
-            invariance(new(x, y), sweep, theme)
-        }
-        Some(Payload::FlowSweepClass(sweep)) => {
-            class(new(Axis::new(CONTROL), Axis::new("share of the class").fixed(0.0, 1.0)), sweep, theme)
-        }
-        Some(Payload::FlowSweepLayers(sweep)) => {
-            let y = Axis::new("accuracy of a linear cut").fixed(0.0, 1.04);
-            layers(new(Axis::new("depth \u{3c4}").fixed(0.0, 1.0), y), sweep, theme)
-        }
-        Some(Payload::FlowSweepLatency(sweep)) => {
-            latency(new(Axis::new("turn"), Axis::new("ms a pass").include(&[0.0])), sweep, theme)
-        }
-        Some(Payload::FlowSweepGradientError(sweep)) => {
-            let y = Axis::new("relative distance of the gradients").log();
-            gradients(new(steps(), y), &sweep.steps, &sweep.methods, theme)
-        }
-        Some(Payload::FlowSweepGradientMemory(sweep)) => {
-            gradients(new(steps(), Axis::new("most memory held (MiB)").log()), &sweep.steps, &sweep.methods, theme)
-        }
-        _ => new(Axis::new(""), Axis::new("")),
-    }
+    )+ };
+}
+
+sweep_charts! {
+    FlowSweepNfe: (Axis::new(CONTROL), Axis::new("evaluations (NFE)").include(&[0.0])), nfe;
+    FlowSweepTolerance: (Axis::new("tolerance").log(), Axis::new("evaluations (NFE)").log()), tolerance;
+    FlowSweepInvariance: (Axis::new("Euler steps m").log(), Axis::new("divergence (%)").log()), invariance;
+    FlowSweepClass: (Axis::new(CONTROL), Axis::new("share of the class").fixed(0.0, 1.0)), class;
+    FlowSweepLayers:
+        (Axis::new("depth \u{3c4}").fixed(0.0, 1.0), Axis::new("accuracy of a linear cut").fixed(0.0, 1.04)), layers;
+    FlowSweepLatency: (Axis::new("turn"), Axis::new("ms a pass").include(&[0.0])), latency;
+    FlowSweepGradientError: (Axis::new("steps m").log(), Axis::new("relative distance of the gradients").log()),
+        |chart, sweep, theme| gradients(chart, &sweep.steps, &sweep.methods, theme);
+    FlowSweepGradientMemory: (Axis::new("steps m").log(), Axis::new("most memory held (MiB)").log()),
+        |chart, sweep, theme| gradients(chart, &sweep.steps, &sweep.methods, theme);
 }
 
 const CONTROL: &str = "control u\u{2080}";

@@ -1,23 +1,69 @@
-//! What can be swept: names for a person, channels for the measurements. It draws nothing.
+//! What can be swept: names for a person, and the measurement of each by its type. It draws nothing.
 
-use crate::telemetry::{
-    Measurement, Payload,
-    measurements::{
-        FlowSweepClass, FlowSweepGradientError, FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepLatency,
-        FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance, SweepProgress,
+use super::charts::SweepChart;
+use crate::{
+    telemetry::{
+        Args, Payload, Sample,
+        measurements::{
+            FlowSweepClass, FlowSweepGradientError, FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepLatency,
+            FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance, SweepProgress,
+        },
     },
+    ui::{plot::Chart, theme::Theme, views::ViewCx},
 };
 
-/// A thing to sweep.
+/// A thing to sweep: words for a person, and what is done with its measurement, whose type it knows.
 #[derive(Clone, Copy)]
 pub struct SweepKind {
     /// Value of the probe's argument `kind`.
     pub id: &'static str,
-    pub channel: &'static str,
     pub name: &'static str,
     /// What it asks, in two sentences.
     pub about: &'static str,
     pub needs: Needs,
+    /// Puts the question; returns its number.
+    pub request: fn(&mut ViewCx<'_>, Args) -> u64,
+    /// What was measured last, but for answers to requests up to the given one.
+    pub newest: for<'a> fn(&ViewCx<'a>, u64) -> Option<&'a Sample>,
+    /// How much of the sweep a payload holds, if it is of this kind.
+    pub progress: fn(&Payload) -> Option<SweepProgress>,
+    /// The main chart of a payload, with these words where nothing was measured.
+    pub chart: fn(&Self, Option<&Payload>, &Theme) -> Chart<'static>,
+}
+
+/// What a person reads of a kind.
+struct Words {
+    id: &'static str,
+    name: &'static str,
+    about: &'static str,
+}
+
+impl SweepKind {
+    const fn of<M: SweepChart>(needs: Needs, Words { id, name, about }: Words) -> Self {
+        Self {
+            id,
+            name,
+            about,
+            needs,
+            request: |cx, args| cx.request::<M>(None, args),
+            newest: |cx, dropped| newest::<M>(cx, dropped),
+            progress: |payload| M::of(payload).map(M::progress),
+            chart: |kind, payload, theme| {
+                let empty = format!("{} Press Measure; it goes on in the background.", kind.about);
+                let (x, y) = M::axes();
+                let chart = Chart::new(kind.name, x, y).empty(empty);
+                match payload.and_then(M::of) {
+                    Some(sweep) => sweep.draw(chart, theme),
+                    None => chart,
+                }
+            },
+        }
+    }
+}
+
+fn newest<'a, M: SweepChart>(cx: &ViewCx<'a>, dropped: u64) -> Option<&'a Sample> {
+    let all = [cx.answered::<M>(), cx.latest::<M>()];
+    all.into_iter().flatten().map(|m| m.sample).find(|s| s.request.is_none_or(|r| r > dropped))
 }
 
 /// What a flow must have for a sweep of it to mean something.
@@ -34,97 +80,88 @@ pub enum Needs {
 pub const NFE: usize = 0;
 
 pub const KINDS: [SweepKind; 8] = [
-    SweepKind {
-        id: "nfe",
-        channel: FlowSweepNfe::CHANNEL,
-        name: "evaluations",
-        about: "NFE against u for solvers and policies. Triangles mark jumps that the first step's ladder explains, \
+    SweepKind::of::<FlowSweepNfe>(
+        Needs::Flow,
+        Words {
+            id: "nfe",
+            name: "evaluations",
+            about: "NFE against u for solvers and policies. Triangles mark jumps that the first step's ladder explains, \
                 not the flow.",
-        needs: Needs::Flow,
-    },
-    SweepKind {
-        id: "tolerance",
-        channel: FlowSweepTolerance::CHANNEL,
-        name: "tolerance",
-        about: "Cost and error against the tolerance. A solver of order p gains p decades of error a decade of step.",
-        needs: Needs::Flow,
-    },
-    SweepKind {
-        id: "invariance",
-        channel: FlowSweepInvariance::CHANNEL,
-        name: "solvers agree",
-        about: "How far Euler with m steps ends from dopri5, relative to the state. The source reports 0.068% of its own, \
+        },
+    ),
+    SweepKind::of::<FlowSweepTolerance>(
+        Needs::Flow,
+        Words {
+            id: "tolerance",
+            name: "tolerance",
+            about: "Cost and error against the tolerance. A solver of order p gains p decades of error a decade of step.",
+        },
+    ),
+    SweepKind::of::<FlowSweepInvariance>(
+        Needs::Flow,
+        Words {
+            id: "invariance",
+            name: "solvers agree",
+            about: "How far Euler with m steps ends from dopri5, relative to the state. The source reports 0.068% of its own, \
                 nearly idle flow.",
-        needs: Needs::Flow,
-    },
-    SweepKind {
-        id: "class",
-        channel: FlowSweepClass::CHANNEL,
-        name: "class mass",
-        about: "Probability of each class against u. A smooth rise means steering by degrees, a step means a switch.",
-        needs: Needs::Steering,
-    },
-    SweepKind {
-        id: "layers",
-        channel: FlowSweepLayers::CHANNEL,
-        name: "readable",
-        about: "What a linear probe reads from the state at a depth, cross-validated. Dashed is chance.",
-        needs: Needs::Steering,
-    },
-    SweepKind {
-        id: "latency",
-        channel: FlowSweepLatency::CHANNEL,
-        name: "time",
-        about: "Milliseconds of a forward pass, hybrid and baseline measured by turns. What the flow costs here.",
-        needs: Needs::Words,
-    },
-    SweepKind {
-        id: "gradient_error",
-        channel: FlowSweepGradientError::CHANNEL,
-        name: "gradients",
-        about: "How far gradients through m steps are from the flow's own. Backpropagation is exact for the steps it \
+        },
+    ),
+    SweepKind::of::<FlowSweepClass>(
+        Needs::Steering,
+        Words {
+            id: "class",
+            name: "class mass",
+            about: "Probability of each class against u. A smooth rise means steering by degrees, a step means a switch.",
+        },
+    ),
+    SweepKind::of::<FlowSweepLayers>(
+        Needs::Steering,
+        Words {
+            id: "layers",
+            name: "readable",
+            about: "What a linear probe reads from the state at a depth, cross-validated. Dashed is chance.",
+        },
+    ),
+    SweepKind::of::<FlowSweepLatency>(
+        Needs::Words,
+        Words {
+            id: "latency",
+            name: "time",
+            about: "Milliseconds of a forward pass, hybrid and baseline measured by turns. What the flow costs here.",
+        },
+    ),
+    SweepKind::of::<FlowSweepGradientError>(
+        Needs::Words,
+        Words {
+            id: "gradient_error",
+            name: "gradients",
+            about: "How far gradients through m steps are from the flow's own. Backpropagation is exact for the steps it \
                 made, the adjoint solves backwards and errs on its own.",
-        needs: Needs::Words,
-    },
-    SweepKind {
-        id: "gradient_memory",
-        channel: FlowSweepGradientMemory::CHANNEL,
-        name: "their memory",
-        about: "The most that is held while gradients are taken through m steps. Backpropagation keeps all, checkpoints \
+        },
+    ),
+    SweepKind::of::<FlowSweepGradientMemory>(
+        Needs::Words,
+        Words {
+            id: "gradient_memory",
+            name: "their memory",
+            about: "The most that is held while gradients are taken through m steps. Backpropagation keeps all, checkpoints \
                 a state a step, the adjoint one.",
-        needs: Needs::Words,
-    },
+        },
+    ),
 ];
-
-/// How much of a sweep is there; `None` of what is no sweep.
-pub fn progress(payload: &Payload) -> Option<SweepProgress> {
-    Some(match payload {
-        Payload::FlowSweepNfe(s) => s.progress,
-        Payload::FlowSweepTolerance(s) => s.progress,
-        Payload::FlowSweepInvariance(s) => s.progress,
-        Payload::FlowSweepClass(s) => s.progress,
-        Payload::FlowSweepLayers(s) => s.progress,
-        Payload::FlowSweepLatency(s) => s.progress,
-        Payload::FlowSweepGradientError(s) => s.progress,
-        Payload::FlowSweepGradientMemory(s) => s.progress,
-        _ => return None,
-    })
-}
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
-    use crate::telemetry::MEASUREMENTS;
+    use crate::telemetry::{MEASUREMENTS, Measurement};
 
     #[test]
     fn every_sweep_that_is_measured_can_be_chosen() {
-        let measured = MEASUREMENTS.iter().filter(|m| m.probe == FlowSweepNfe::PROBE).map(|m| m.channel);
-        let mut offered: Vec<&str> = KINDS.iter().map(|k| k.channel).collect();
-        for channel in measured {
-            let at = offered.iter().position(|c| *c == channel);
-            offered.remove(at.unwrap_or_else(|| panic!("{channel} cannot be chosen")));
-        }
-        assert!(offered.is_empty(), "{offered:?}");
-        assert_eq!(KINDS[NFE].channel, FlowSweepNfe::CHANNEL);
+        let measured = MEASUREMENTS.iter().filter(|m| m.probe == FlowSweepNfe::PROBE).map(|m| m.channel.to_owned());
+        let offered = KINDS.iter().map(|k| format!("flow.sweep.{}", k.id));
+        assert_eq!(measured.collect::<BTreeSet<_>>(), offered.collect());
+        assert_eq!(format!("flow.sweep.{}", KINDS[NFE].id), FlowSweepNfe::CHANNEL);
     }
 }
