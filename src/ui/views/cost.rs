@@ -5,6 +5,7 @@ use eframe::egui::{self, Align2, Color32, FontId, Rect, Sense, Ui, WidgetInfo, a
 
 use super::{View, ViewCx};
 use crate::{
+    labs::fast_slow::settings::ModelSettings,
     telemetry::channels,
     ui::{
         mirror::Mirror,
@@ -32,13 +33,13 @@ struct Parts {
 impl Parts {
     /// From the settings, if this lab has them.
     fn of(cx: &ViewCx<'_>) -> Option<Self> {
-        let get = |key: &str| cx.config.get(key).and_then(|v| v.as_f64());
+        let get = |key| cx.config.value::<usize>(key).ok().map(|n| n as f64);
         Some(Self {
-            n_pre: get("model.n_pre")?,
-            n_rounds: get("model.n_rounds")?,
-            n_post: get("model.n_post")?,
-            n_slow: get("model.n_slow")?,
-            pool: get("model.pool")?.max(1.0),
+            n_pre: get(ModelSettings::n_pre)?,
+            n_rounds: get(ModelSettings::n_rounds)?,
+            n_post: get(ModelSettings::n_post)?,
+            n_slow: get(ModelSettings::n_slow)?,
+            pool: get(ModelSettings::pool)?.max(1.0),
         })
     }
 
@@ -109,8 +110,8 @@ const PITCH: f32 = 28.0;
 fn bars_ui(ui: &mut Ui, theme: &Theme, head: &str, bars: &[Bar]) {
     let width = ui.available_width();
     let (rect, response) = ui.allocate_exact_size(vec2(width, 22.0 + PITCH * bars.len() as f32), Sense::hover());
-    let told: Vec<String> = bars.iter().map(|b| format!("{} {}", b.name, b.words)).collect();
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("{head}: {}", told.join(", "))));
+    let items: Vec<String> = bars.iter().map(|b| format!("{} {}", b.name, b.words)).collect();
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("{head}: {}", items.join(", "))));
     let painter = ui.painter_at(rect);
     let (small, mono) = (FontId::proportional(12.0), FontId::monospace(12.0));
     painter.text(rect.min, Align2::LEFT_TOP, head, small, theme.secondary);

@@ -15,6 +15,7 @@ pub use rules::Rules;
 
 use super::{Measured, ViewCx};
 use crate::{
+    labs::bdh_physics::RuleSettings,
     telemetry::{Measurement, Sample},
     ui::questions::Freshness,
 };
@@ -22,13 +23,12 @@ use crate::{
 const EMPTY: &str = "No model has handed over its weights. Open the lab \u{201c}BDH as a physical system\u{201d}: it does so at once, and again while it trains.";
 
 /// The settings that the probe is asked with.
-const SETTINGS: [(&str, &str); 3] = [("text", "physics.text"), ("drift", "physics.drift"), ("keep", "physics.keep")];
+const SETTINGS: [&str; 3] = [RuleSettings::text.name, RuleSettings::drift.name, RuleSettings::keep.name];
 
 /// The measurement for the settings as they stand; asks for it where nobody did.
 fn keep_fresh<'a, M: Measurement>(cx: &mut ViewCx<'a>) -> Option<Measured<'a, M>> {
     let freshness = if is_changed(cx) { Freshness::WithSchedule } else { Freshness::IfMissing };
-    let settings = SETTINGS.iter().filter_map(|(arg, key)| Some(((*arg).to_owned(), cx.config.get(key)?.clone())));
-    let args = settings.collect();
+    let args = cx.config.args(&SETTINGS);
     cx.keep_fresh::<M>(None, args, freshness);
     shown(cx)
 }
@@ -44,7 +44,7 @@ fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
 /// Whether the rules are set otherwise than when the run began.
 fn is_changed(cx: &ViewCx<'_>) -> bool {
     let Some(info) = &cx.mirror.info else { return false };
-    SETTINGS.iter().any(|(_, key)| {
+    SETTINGS.iter().any(|key| {
         let (now, then) = (cx.config.get(key), info.config.get(key));
         now.is_some() && then.is_some() && now != then
     })

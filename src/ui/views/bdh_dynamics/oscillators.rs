@@ -9,6 +9,7 @@ use super::oscillator_ring::{OscillatorRing, Shown};
 use crate::{
     analysis::bdh_dynamics::oscillators::{Energy, Oscillators, OscillatorsSpec},
     config::Config,
+    labs::bdh_physics::ToySettings,
     ui::{
         plot::{Axis, Chart, ChartState, Line},
         theme,
@@ -171,17 +172,8 @@ impl OscillatorsView {
 
 /// The settings of the toy; what a config lacks is the default.
 fn spec_of(config: &Config) -> OscillatorsSpec {
-    let usual = OscillatorsSpec::default();
-    let number = |key: &str, usual: f64| config.get(key).and_then(crate::config::Value::as_f64).unwrap_or(usual);
-    OscillatorsSpec {
-        particles: number("toy.particles", usual.particles as f64) as usize,
-        damping: number("toy.damping", usual.damping),
-        swing: number("toy.swing", usual.swing),
-        wires: number("toy.wires", usual.wires),
-        prods: number("toy.prods", usual.prods),
-        pulse: number("toy.pulse", usual.pulse),
-        seed: config.seed,
-    }
+    let ToySettings { particles, damping, swing, wires, prods, pulse } = config.group().unwrap_or_default();
+    OscillatorsSpec { particles, damping, swing, wires, prods, pulse, seed: config.seed }
 }
 
 impl View for OscillatorsView {

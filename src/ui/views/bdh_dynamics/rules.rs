@@ -41,7 +41,7 @@ impl Rules {
         Box::<Self>::default()
     }
 
-    /// A machine on the weights told. New weights keep the place in the text.
+    /// A machine on the weights that were measured. New weights keep the place in the text.
     fn follow(&mut self, measured: Measured<'_, BdhDynamicsWeights>) {
         if self.machine.as_ref().is_some_and(|m| m.is_of(measured.sample)) {
             return;

@@ -14,6 +14,7 @@ pub use threshold::Threshold;
 use super::{Measured, ViewCx};
 use crate::{
     config::Config,
+    labs::neuron_graph::GraphSettings,
     telemetry::{Args, Measurement, measurements::EntryHistogram},
     ui::{
         plot::{Chart, Data, quote},
@@ -28,9 +29,15 @@ const EMPTY: &str = "No graph has been drawn yet. Open a run of the neuron graph
 
 /// The settings that a question takes along: `graph.edges` as `edges` and so on.
 fn args(config: &Config) -> Args {
-    const NAMES: [&str; 7] = ["edges", "matrix", "sign", "from_head", "to_head", "weighted", "restarts"];
-    let setting = |name: &&str| Some(((*name).to_owned(), config.get(&format!("graph.{name}"))?.clone()));
-    NAMES.iter().filter_map(setting).collect()
+    config.args(&[
+        GraphSettings::edges.name,
+        GraphSettings::matrix.name,
+        GraphSettings::sign.name,
+        GraphSettings::from_head.name,
+        GraphSettings::to_head.name,
+        GraphSettings::weighted.name,
+        GraphSettings::restarts.name,
+    ])
 }
 
 /// Whether the settings are those that the newest graph was measured with by the run itself. A setting
@@ -38,10 +45,10 @@ fn args(config: &Config) -> Args {
 fn as_planned(cx: &ViewCx<'_>) -> bool {
     let Some(info) = &cx.mirror.info else { return true };
     let mut planned = args(&info.config);
-    let told = newest(cx);
+    let measured_at = newest(cx);
     for (step, key, value) in &cx.mirror.changes {
         let name = key.strip_prefix("graph.").filter(|name| planned.contains_key(*name));
-        if let Some(name) = name.filter(|_| told.is_some_and(|told| told > *step)) {
+        if let Some(name) = name.filter(|_| measured_at.is_some_and(|at| at > *step)) {
             planned.insert(name.to_owned(), value.clone());
         }
     }

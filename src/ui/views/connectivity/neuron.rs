@@ -8,6 +8,7 @@ use eframe::egui::{
 use super::args;
 use crate::{
     config::Value,
+    labs::bdh::BdhSettings,
     telemetry::measurements::{GraphNeuron, NeuronGraph, Partner, TokenScore},
     ui::{
         plot::{empty_ui, quote},
@@ -103,7 +104,7 @@ impl Neuron {
 
     fn head_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &GraphNeuron) {
         let mut neuron = shown.neuron;
-        let most = cx.config.get("model.neurons").and_then(Value::as_f64).unwrap_or(1e6) as u32;
+        let most = cx.config.value(BdhSettings::neurons).unwrap_or(1_000_000) as u32;
         ui.horizontal_wrapped(|ui| {
             let label = ui.label("neuron").on_hover_text("Its number in the model, over all heads.").id;
             let drag = DragValue::new(&mut neuron).range(0..=most.saturating_sub(1)).speed(0.2);

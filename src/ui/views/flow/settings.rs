@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
 use crate::{
-    config::Value,
+    config::{Config, Value},
+    labs::ode_flow::settings::{ControlSettings, SolverSettings, SteerSettings},
     telemetry::{
         Args, RunInfo,
         measurements::{FlowAnswer, FlowField},
@@ -25,9 +26,8 @@ const STALE: u64 = 25;
 pub struct NumberSetting {
     /// Name of the probe's argument.
     pub arg: &'static str,
-    /// Key of the lab's setting that it begins with.
-    key: &'static str,
-    default: f64,
+    /// The lab's setting that it begins with.
+    lab: fn(&Config) -> f64,
     /// What an answer was solved with.
     used: fn(&FlowAnswer) -> f64,
 }
@@ -36,47 +36,51 @@ pub struct NumberSetting {
 pub struct TextSetting {
     /// Name of the probe's argument.
     pub arg: &'static str,
-    /// Key of the lab's setting that it begins with.
-    key: &'static str,
-    default: &'static str,
+    /// The lab's setting that it begins with.
+    lab: fn(&Config) -> String,
     /// What an answer was solved with.
     used: fn(&FlowAnswer) -> String,
 }
 
 /// The controls.
 pub const U: [NumberSetting; 4] = [
-    NumberSetting { arg: "u0", key: "control.u0", default: 0.0, used: |a| a.control.u[0] },
-    NumberSetting { arg: "u1", key: "control.u1", default: 0.0, used: |a| a.control.u[1] },
-    NumberSetting { arg: "u2", key: "control.u2", default: 0.0, used: |a| a.control.u[2] },
-    NumberSetting { arg: "u3", key: "control.u3", default: 0.0, used: |a| a.control.u[3] },
+    NumberSetting { arg: "u0", lab: |c| control(c).u0, used: |a| a.control.u[0] },
+    NumberSetting { arg: "u1", lab: |c| control(c).u1, used: |a| a.control.u[1] },
+    NumberSetting { arg: "u2", lab: |c| control(c).u2, used: |a| a.control.u[2] },
+    NumberSetting { arg: "u3", lab: |c| control(c).u3, used: |a| a.control.u[3] },
 ];
-pub const ALPHA: NumberSetting =
-    NumberSetting { arg: "alpha", key: "control.alpha", default: 1.0, used: |a| a.control.alpha };
-pub const RTOL: NumberSetting =
-    NumberSetting { arg: "rtol", key: "solver.rtol", default: 1e-3, used: |a| a.solver.rtol };
-pub const ATOL: NumberSetting =
-    NumberSetting { arg: "atol", key: "solver.atol", default: 1e-3, used: |a| a.solver.atol };
+pub const ALPHA: NumberSetting = NumberSetting { arg: "alpha", lab: |c| control(c).alpha, used: |a| a.control.alpha };
+pub const RTOL: NumberSetting = NumberSetting { arg: "rtol", lab: |c| solver(c).rtol, used: |a| a.solver.rtol };
+pub const ATOL: NumberSetting = NumberSetting { arg: "atol", lab: |c| solver(c).atol, used: |a| a.solver.atol };
 pub const STEPS: NumberSetting =
-    NumberSetting { arg: "steps", key: "solver.steps", default: 4.0, used: |a| a.solver.steps as f64 };
+    NumberSetting { arg: "steps", lab: |c| solver(c).steps as f64, used: |a| a.solver.steps as f64 };
 
 pub const METHOD: TextSetting =
-    TextSetting { arg: "method", key: "solver.method", default: "dopri5", used: |a| a.solver.method.clone() };
+    TextSetting { arg: "method", lab: |c| solver(c).method.id().to_owned(), used: |a| a.solver.method.clone() };
 pub const POLICY: TextSetting =
-    TextSetting { arg: "policy", key: "solver.policy", default: "interpolate", used: |a| a.solver.policy.to_string() };
+    TextSetting { arg: "policy", lab: |c| solver(c).policy.id().to_owned(), used: |a| a.solver.policy.to_string() };
 pub const PROMPT: TextSetting = TextSetting {
     arg: "prompt",
-    key: "steer.prompt",
-    default: "",
+    lab: |c| c.value(SteerSettings::prompt).unwrap_or_default(),
     used: |a| a.language().map_or(String::new(), |l| l.prompt.clone()),
 };
+
+/// The lab's controls; the defaults where a lab has none.
+fn control(config: &Config) -> ControlSettings {
+    config.group().unwrap_or_default()
+}
+
+/// The lab's solver; the defaults where a lab has none.
+fn solver(config: &Config) -> SolverSettings {
+    config.group().unwrap_or_default()
+}
 
 impl NumberSetting {
     /// As it is set, else as the answer used it, else as the lab has it.
     pub fn value(&self, cx: &ViewCx<'_>) -> f64 {
         let set = cx.selection.flow.args.get(self.arg).and_then(Value::as_f64);
         let used = || Answer::of_focus(cx).map(|a| (self.used)(a.value)).filter(|v| v.is_finite());
-        let lab = || cx.config.get(self.key).and_then(Value::as_f64);
-        set.or_else(used).or_else(lab).unwrap_or(self.default)
+        set.or_else(used).unwrap_or_else(|| (self.lab)(cx.config))
     }
 }
 
@@ -89,10 +93,7 @@ impl TextSetting {
         if let Some(answer) = Answer::of_focus(cx) {
             return (self.used)(answer.value);
         }
-        match cx.config.get(self.key) {
-            Some(Value::Text(text)) => text.clone(),
-            _ => self.default.to_owned(),
-        }
+        (self.lab)(cx.config)
     }
 }
 

@@ -11,7 +11,8 @@ use eframe::egui::{Button, RichText, ScrollArea, TextEdit, Ui, WidgetInfo, acces
 use self::drawing::{Row, Scale, nouns_ui, rows_ui};
 use super::Synapse;
 use crate::{
-    config::Value,
+    config::{Choice, Value},
+    labs::corpus::CorpusSettings,
     telemetry::{
         Args,
         measurements::{ConceptSearch, ConceptSynapse, RandomSearch},
@@ -113,8 +114,8 @@ impl Concepts {
                 cx.request::<ConceptSearch>(Some(cx.selection.variant), self.args(cx));
             }
         });
-        let source = cx.config.get("corpus.source").map(ToString::to_string).unwrap_or_default();
-        let parliament = source.starts_with("parliament");
+        let source = cx.config.value(CorpusSettings::source);
+        let parliament = source.is_ok_and(|source| source.id().starts_with("parliament"));
         if Self::is_searching(cx) {
             small_ui(ui, cx.theme, SEARCHING);
         } else if let Some(words) = cx.refusal_of::<ConceptSearch>(Some(cx.selection.variant)) {
@@ -150,7 +151,7 @@ impl Concepts {
         if id.is_empty() {
             return Args::from([("with".to_owned(), text(&self.with)), ("without".to_owned(), text(&self.without))]);
         }
-        let naive = cx.config.get("corpus.source") == Some(&text("parliament_naive"));
+        let naive = cx.config.value(CorpusSettings::source).is_ok_and(|source| source.id() == "parliament_naive");
         Args::from([("preset".to_owned(), text(&format!("{id}{}", if naive { "_naive" } else { "" })))])
     }
 

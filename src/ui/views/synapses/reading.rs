@@ -11,10 +11,8 @@ use super::{
 };
 use crate::{
     config::Value,
-    telemetry::{
-        Args,
-        measurements::{self, NeuronTrace},
-    },
+    labs::synapses::settings::ReadingSettings,
+    telemetry::measurements::{self, NeuronTrace},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Mark as Sign, Stroke, quote},
         questions::Freshness,
@@ -115,14 +113,13 @@ impl Reading {
         if cx.mirror.variants().is_empty() {
             return;
         }
-        let mut args = Args::new();
-        for (key, arg) in
-            [("text", "text"), ("layer", "layer"), ("rotated", "rotated"), ("rank", "rank"), ("longest", "longest")]
-        {
-            if let Some(value) = cx.config.get(&format!("reading.{key}")) {
-                args.insert(arg.to_owned(), value.clone());
-            }
-        }
+        let mut args = cx.config.args(&[
+            ReadingSettings::text.name,
+            ReadingSettings::layer.name,
+            ReadingSettings::rotated.name,
+            ReadingSettings::rank.name,
+            ReadingSettings::longest.name,
+        ]);
         if let Some(s) = cx.selection.synapse {
             args.insert("layer".into(), Value::Int(s.layer as i64));
             args.insert("i".into(), Value::Int(s.i as i64));
@@ -133,15 +130,15 @@ impl Reading {
     }
 
     fn text_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let Some(Value::Text(set)) = cx.config.get("reading.text") else { return };
-        let mut text = self.typed.clone().unwrap_or_else(|| set.clone());
+        let Ok(set) = cx.config.value(ReadingSettings::text) else { return };
+        let mut text = self.typed.clone().unwrap_or(set);
         let edit = TextEdit::singleline(&mut text)
             .desired_width(f32::INFINITY)
             .hint_text("type a text to read; empty for a held-out passage");
         let response = ui.add(edit);
         response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "text to read"));
         if response.changed() {
-            cx.settings.push(("reading.text".to_owned(), Value::Text(text.clone())));
+            cx.settings.push((ReadingSettings::text.name.to_owned(), Value::Text(text.clone())));
             self.typed = Some(text);
         }
         if response.lost_focus() {

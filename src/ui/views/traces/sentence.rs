@@ -5,14 +5,12 @@ use eframe::egui::Color32;
 
 use crate::{
     analysis::ema,
-    config::Value,
+    labs::traces::TraceSettings,
     ui::{theme::Theme, views::ViewCx},
 };
 
 /// Names of the three traces, fast to slow.
 pub const NAMES: [&str; 3] = ["fast", "medium", "slow"];
-
-const SENTENCE: &str = "the keeper of the old light found a small brass key under the stairs";
 
 /// What the views of traces read from the settings; a lab without them gets the paper's.
 pub struct Sentence {
@@ -28,25 +26,15 @@ pub struct Sentence {
 
 impl Sentence {
     pub fn of(cx: &ViewCx<'_>) -> Self {
-        let number = |key: &str, usual: f64| cx.config.get(key).and_then(Value::as_f64).unwrap_or(usual);
-        let text = |key: &str, usual: &str| match cx.config.get(key) {
-            Some(Value::Text(t)) => t.clone(),
-            _ => usual.to_owned(),
-        };
-        let words: Vec<String> =
-            text("traces.sentence", SENTENCE).split_whitespace().take(LONGEST).map(str::to_owned).collect();
-        let swap = (number("traces.swap_word", 5.0).max(1.0) as usize).min(words.len().max(1)) - 1;
+        let set: TraceSettings = cx.config.group().unwrap_or_default();
+        let words: Vec<String> = set.sentence.split_whitespace().take(LONGEST).map(str::to_owned).collect();
         Self {
-            alphas: [
-                number("traces.alpha_fast", 0.5),
-                number("traces.alpha_medium", 0.1),
-                number("traces.alpha_slow", 0.02),
-            ],
+            alphas: [set.alpha_fast, set.alpha_medium, set.alpha_slow],
+            swap_word: set.swap_word.clamp(1, words.len().max(1)) - 1,
+            swap_to: set.swap_to,
             words,
-            swap_word: swap,
-            swap_to: text("traces.swap_to", "new"),
-            code_dim: number("traces.code_dim", 64.0) as usize,
-            code_active: number("traces.code_active", 6.0) as usize,
+            code_dim: set.code_dim,
+            code_active: set.code_active,
             seed: cx.config.seed,
         }
     }

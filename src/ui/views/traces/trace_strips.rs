@@ -12,6 +12,7 @@ use super::sentence::{NAMES, Sentence};
 use crate::{
     analysis::ema,
     config::Value,
+    labs::traces::TraceSettings,
     ui::{
         theme,
         views::{View, ViewCx},
@@ -69,15 +70,12 @@ impl TraceStrips {
     }
 
     fn sentence_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let mut text = match cx.config.get("traces.sentence") {
-            Some(Value::Text(t)) => t.clone(),
-            _ => return,
-        };
+        let Ok(mut text) = cx.config.value(TraceSettings::sentence) else { return };
         let edit = TextEdit::singleline(&mut text).desired_width(f32::INFINITY).hint_text("type a sentence");
         let response = ui.add(edit);
         response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "sentence"));
         if response.changed() {
-            cx.settings.push(("traces.sentence".to_owned(), Value::Text(text)));
+            cx.settings.push((TraceSettings::sentence.name.to_owned(), Value::Text(text)));
         }
     }
 
