@@ -1,10 +1,12 @@
 //! Any measurement as one long table, derived from its struct: a row a value, with the field it stands in
 //! and its place in the lists around it.
 
-use serde::{Deserialize, Serialize};
+mod serializer;
+
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use super::Array;
+use super::{Array, Payload};
 
 /// One value of a measurement.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,78 +19,57 @@ pub struct Cell {
     pub value: String,
 }
 
-/// Every value of a measurement, in the order of its fields. Absent values have no cell.
+/// Every value of a sample; the fields of a struct come by name. Absent values have no cell. In a channel that
+/// this version has no type for, an object that reads as an [`Array`] is taken for one, since that is how other
+/// programs write arrays.
 ///
 /// # Errors
-/// Those of writing the measurement as JSON.
-pub fn cells(measurement: &impl Serialize) -> serde_json::Result<Vec<Cell>> {
-    let mut walk = Walk { field: vec![], index: vec![], cells: vec![] };
-    walk.value(&serde_json::to_value(measurement)?);
-    Ok(walk.cells)
+/// Those of serialising the measurement.
+pub fn cells(payload: &Payload) -> serde_json::Result<Vec<Cell>> {
+    match payload {
+        Payload::Unknown(json) => cells_of(&Untyped(json)),
+        typed => cells_of(typed),
+    }
 }
 
-struct Walk {
-    field: Vec<String>,
-    index: Vec<usize>,
-    cells: Vec<Cell>,
+fn cells_of(value: &impl Serialize) -> serde_json::Result<Vec<Cell>> {
+    let mut cells = vec![];
+    value.serialize(serializer::Cells::new(&mut cells))?;
+    Ok(cells)
 }
 
-impl Walk {
-    fn value(&mut self, value: &Value) {
-        match value {
-            Value::Null => {}
-            Value::Bool(b) => self.cell(b.to_string()),
-            Value::Number(n) => self.cell(n.to_string()),
-            Value::String(s) => self.cell(s.clone()),
-            Value::Array(items) => {
-                for (i, item) in items.iter().enumerate() {
-                    self.index.push(i);
-                    self.value(item);
-                    self.index.pop();
-                }
-            }
+/// JSON without a type.
+struct Untyped<'a>(&'a Value);
+
+impl Serialize for Untyped<'_> {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Array(items) => s.collect_seq(items.iter().map(Untyped)),
             Value::Object(fields) => match encoded_array(fields) {
-                Some(array) => self.array(&array),
-                None => {
-                    for (name, item) in fields {
-                        self.field.push(name.clone());
-                        self.value(item);
-                        self.field.pop();
-                    }
-                }
+                Some(array) => array.serialize(s),
+                None => s.collect_map(fields.iter().map(|(name, value)| (name, Untyped(value)))),
             },
+            plain => plain.serialize(s),
         }
-    }
-
-    fn array(&mut self, array: &Array) {
-        let outer = self.index.len();
-        for (flat, value) in array.data().iter().enumerate() {
-            let mut rest = flat;
-            let inner: Vec<usize> = array.shape().iter().rev().map(|n| (rest % n, rest /= n).0).collect();
-            self.index.extend(inner.into_iter().rev());
-            self.cell(value.to_string());
-            self.index.truncate(outer);
-        }
-    }
-
-    fn cell(&mut self, value: String) {
-        self.cells.push(Cell { field: self.field.join("."), index: self.index.clone(), value });
     }
 }
 
-/// An array that was written in base64.
 fn encoded_array(fields: &serde_json::Map<String, Value>) -> Option<Array> {
-    let is_encoded = fields.len() == 2 && fields.contains_key("shape");
-    if !is_encoded {
-        return None;
-    }
-    Array::deserialize(Value::Object(fields.clone())).ok()
+    let may_be = fields.len() == 2 && fields.contains_key("shape");
+    may_be.then(|| Array::deserialize(Value::Object(fields.clone())).ok()).flatten()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::measurements::{AttentionLayer, AttentionMaps};
+    use crate::telemetry::{
+        Measurement,
+        measurements::{AttentionLayer, AttentionMaps},
+    };
+
+    fn find(cells: &[Cell], field: &str) -> Vec<(Vec<usize>, String)> {
+        cells.iter().filter(|c| c.field == field).map(|c| (c.index.clone(), c.value.clone())).collect()
+    }
 
     #[test]
     fn every_value_has_its_field_and_its_place() {
@@ -100,15 +81,51 @@ mod tests {
             entropy: vec![0.5, f64::NAN].into(),
             uniform_entropy: vec![1.0, 1.0].into(),
         };
-        let all = cells(&AttentionMaps { layers: vec![layer] }).unwrap();
-        let found = |field: &str| -> Vec<(Vec<usize>, String)> {
-            all.iter().filter(|c| c.field == field).map(|c| (c.index.clone(), c.value.clone())).collect()
-        };
-        assert_eq!(found("layers.path"), [(vec![0], "post.0".to_owned())]);
-        assert_eq!(found("layers.entropy")[1], (vec![0, 1], "NaN".to_owned()));
-        let weights = found("layers.weights");
+        let all = cells(&AttentionMaps { layers: vec![layer] }.into_payload()).unwrap();
+        assert_eq!(find(&all, "layers.path"), [(vec![0], "post.0".to_owned())]);
+        assert_eq!(find(&all, "layers.entropy")[1], (vec![0, 1], "NaN".to_owned()));
+        let weights = find(&all, "layers.weights");
         assert_eq!(weights[1], (vec![0, 0, 0, 1], "0.25".to_owned()));
         assert_eq!(weights[2], (vec![0, 1, 0, 0], "1".to_owned()));
         assert_eq!(all.len(), 1 + 1 + 4 + 2 + 2);
+        let fields: Vec<&str> = all.iter().map(|c| c.field.as_str()).collect();
+        assert!(fields.is_sorted(), "{fields:?}");
+    }
+
+    /// A measurement may call its fields as an encoded array does.
+    #[test]
+    fn fields_named_as_in_an_array_are_fields() {
+        #[derive(Serialize)]
+        struct Sizes {
+            shape: Vec<usize>,
+            f16: String,
+            large: Array,
+        }
+        #[derive(Serialize)]
+        struct Formats {
+            formats: Vec<Sizes>,
+            one: Half,
+        }
+        #[derive(Serialize)]
+        struct Half {
+            f16: String,
+            shape: Vec<usize>,
+        }
+        let text = || "AAA=".to_owned();
+        let large = Array::from(vec![0.5; 100]).half_precision();
+        let sizes = Sizes { shape: vec![1], f16: text(), large };
+        let all = cells_of(&Formats { formats: vec![sizes], one: Half { f16: text(), shape: vec![1] } }).unwrap();
+        assert_eq!(find(&all, "one.f16"), [(vec![], text())]);
+        assert_eq!(find(&all, "one.shape"), [(vec![0], "1".to_owned())]);
+        assert_eq!(find(&all, "formats.f16"), [(vec![0], text())]);
+        assert_eq!(find(&all, "formats.large")[99], (vec![0, 99], "0.5".to_owned()));
+    }
+
+    #[test]
+    fn arrays_of_unknown_channels_are_read() {
+        let json = serde_json::json!({ "map": { "f32": "AACAPwAAAEA=", "shape": [2] }, "n": 3, "none": null });
+        let all = cells(&Payload::Unknown(json)).unwrap();
+        assert_eq!(find(&all, "map"), [(vec![0], "1".to_owned()), (vec![1], "2".to_owned())]);
+        assert_eq!((find(&all, "n"), all.len()), (vec![(vec![], "3".to_owned())], 3));
     }
 }

@@ -1,0 +1,257 @@
+//! A serde serializer whose output is cells. It says of itself that people do not read it, so that an
+//! [`Array`](super::Array) comes as the lists that it is, and it needs not know one by its fields.
+
+use serde::{
+    Serialize, Serializer,
+    ser::{
+        SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple, SerializeTupleStruct,
+        SerializeTupleVariant,
+    },
+};
+use serde_json::{Error, Number, Value};
+
+use super::Cell;
+
+type Result<T = ()> = std::result::Result<T, Error>;
+
+/// Appends the cells of one value, which stands in a field and at a place.
+pub struct Cells<'a> {
+    field: String,
+    index: Vec<usize>,
+    out: &'a mut Vec<Cell>,
+}
+
+impl<'a> Cells<'a> {
+    pub fn new(out: &'a mut Vec<Cell>) -> Self {
+        Self { field: String::new(), index: vec![], out }
+    }
+
+    fn cell(self, value: impl ToString) -> Result {
+        self.out.push(Cell { field: self.field, index: self.index, value: value.to_string() });
+        Ok(())
+    }
+
+    fn list(self) -> List<'a> {
+        List { len: 0, field: self.field, index: self.index, out: self.out }
+    }
+
+    fn fields(self) -> Fields<'a> {
+        Fields { parts: vec![], key: String::new(), field: self.field, index: self.index, out: self.out }
+    }
+
+    /// For the value of an enum's variant, which stands in a field of the variant's name.
+    fn of_variant(mut self, variant: &str) -> Self {
+        self.field = inner(&self.field, variant);
+        self
+    }
+}
+
+fn inner(field: &str, name: &str) -> String {
+    if field.is_empty() { name.to_owned() } else { format!("{field}.{name}") }
+}
+
+/// The items of a list.
+pub struct List<'a> {
+    len: usize,
+    field: String,
+    index: Vec<usize>,
+    out: &'a mut Vec<Cell>,
+}
+
+impl List<'_> {
+    fn item<T: Serialize + ?Sized>(&mut self, item: &T) -> Result {
+        let index = self.index.iter().copied().chain([self.len]).collect();
+        self.len += 1;
+        item.serialize(Cells { field: self.field.clone(), index, out: self.out })
+    }
+}
+
+/// The fields of a struct or a map, which come out by name.
+pub struct Fields<'a> {
+    parts: Vec<(String, Vec<Cell>)>,
+    /// Of the map's value to come.
+    key: String,
+    field: String,
+    index: Vec<usize>,
+    out: &'a mut Vec<Cell>,
+}
+
+impl Fields<'_> {
+    fn part<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result {
+        let mut out = vec![];
+        value.serialize(Cells { field: inner(&self.field, name), index: self.index.clone(), out: &mut out })?;
+        self.parts.push((name.to_owned(), out));
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result {
+        self.parts.sort_by(|a, b| a.0.cmp(&b.0));
+        self.out.extend(self.parts.into_iter().flat_map(|(_, cells)| cells));
+        Ok(())
+    }
+}
+
+macro_rules! displayed {
+    ($($method:ident($ty:ty)),+) => { $(
+        fn $method(self, v: $ty) -> Result {
+            self.cell(v)
+        }
+    )+ };
+}
+
+impl<'a> Serializer for Cells<'a> {
+    type Ok = ();
+    type Error = Error;
+    type SerializeSeq = List<'a>;
+    type SerializeTuple = List<'a>;
+    type SerializeTupleStruct = List<'a>;
+    type SerializeTupleVariant = List<'a>;
+    type SerializeMap = Fields<'a>;
+    type SerializeStruct = Fields<'a>;
+    type SerializeStructVariant = Fields<'a>;
+
+    fn is_human_readable(&self) -> bool {
+        false
+    }
+
+    displayed! {
+        serialize_bool(bool), serialize_i8(i8), serialize_i16(i16), serialize_i32(i32), serialize_i64(i64),
+        serialize_u8(u8), serialize_u16(u16), serialize_u32(u32), serialize_u64(u64), serialize_f32(f32),
+        serialize_char(char), serialize_str(&str)
+    }
+
+    /// As in JSON.
+    fn serialize_f64(self, v: f64) -> Result {
+        match Number::from_f64(v) {
+            Some(number) => self.cell(number),
+            None => self.cell(v),
+        }
+    }
+
+    fn serialize_bytes(self, v: &[u8]) -> Result {
+        v.serialize(self)
+    }
+
+    fn serialize_none(self) -> Result {
+        Ok(())
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result {
+        Ok(())
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result {
+        Ok(())
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result {
+        self.cell(variant)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result {
+        value.serialize(self.of_variant(variant))
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<List<'a>> {
+        Ok(self.list())
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<List<'a>> {
+        Ok(self.list())
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<List<'a>> {
+        Ok(self.list())
+    }
+
+    fn serialize_tuple_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<List<'a>> {
+        Ok(self.of_variant(variant).list())
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Fields<'a>> {
+        Ok(self.fields())
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Fields<'a>> {
+        Ok(self.fields())
+    }
+
+    fn serialize_struct_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<Fields<'a>> {
+        Ok(self.of_variant(variant).fields())
+    }
+}
+
+macro_rules! lists {
+    ($($kind:ident::$item:ident),+) => { $(
+        impl $kind for List<'_> {
+            type Ok = ();
+            type Error = Error;
+
+            fn $item<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
+                self.item(value)
+            }
+
+            fn end(self) -> Result {
+                Ok(())
+            }
+        }
+    )+ };
+}
+lists! {
+    SerializeSeq::serialize_element, SerializeTuple::serialize_element, SerializeTupleStruct::serialize_field,
+    SerializeTupleVariant::serialize_field
+}
+
+macro_rules! structs {
+    ($($kind:ident),+) => { $(
+        impl $kind for Fields<'_> {
+            type Ok = ();
+            type Error = Error;
+
+            fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result {
+                self.part(name, value)
+            }
+
+            fn end(self) -> Result {
+                self.finish()
+            }
+        }
+    )+ };
+}
+structs! { SerializeStruct, SerializeStructVariant }
+
+impl SerializeMap for Fields<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result {
+        self.key = match serde_json::to_value(key)? {
+            Value::String(name) => name,
+            other => other.to_string(),
+        };
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
+        let name = std::mem::take(&mut self.key);
+        self.part(&name, value)
+    }
+
+    fn end(self) -> Result {
+        self.finish()
+    }
+}
