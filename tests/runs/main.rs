@@ -17,6 +17,8 @@ mod neuron_graph;
 mod ode_flow;
 mod parliament;
 mod probes;
+#[path = "../shared/record.rs"]
 mod record;
+mod recording;
 mod store;
 mod trainer;

@@ -4,7 +4,6 @@
 use std::{
     path::Path,
     process::{Command as Process, Stdio},
-    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -17,22 +16,9 @@ use orrery::{
     trainer::{self, Options, Outcome},
 };
 
-/// Remembers everything it is told.
-#[derive(Clone, Default)]
-struct Record(Arc<Mutex<Vec<Event>>>);
-
-impl Sink for Record {
-    fn event(&mut self, event: &Event) -> Result<(), String> {
-        self.0.lock().unwrap().push(event.clone());
-        Ok(())
-    }
-}
+use crate::record::Record;
 
 impl Record {
-    fn events(&self) -> Vec<Event> {
-        self.0.lock().unwrap().clone()
-    }
-
     fn steps(&self) -> Vec<StepStats> {
         self.events().into_iter().filter_map(|e| if let Event::Step(s) = e { Some(s) } else { None }).collect()
     }

@@ -16,6 +16,8 @@ mod layout;
 mod particles;
 mod pictures;
 mod planted_graph;
+#[path = "../shared/record.rs"]
+mod record;
 mod recorded;
 mod snapshot;
 mod synapses;

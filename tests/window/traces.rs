@@ -1,9 +1,6 @@
 //! The Traces lab: what must hold of traces, readers, the probe and the views.
 
-use std::{
-    path::PathBuf,
-    sync::{Arc, Mutex, OnceLock},
-};
+use std::{path::PathBuf, sync::OnceLock};
 
 use candle_core::{D, DType, Device, Tensor};
 use crossbeam::channel::bounded;
@@ -23,6 +20,8 @@ use orrery::{
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+
+use crate::record::Record;
 
 const ALPHAS: [f64; 3] = [0.5, 0.1, 0.02];
 
@@ -228,20 +227,9 @@ fn distances_are_sorted_and_colours_keep_their_order() {
     }
 }
 
-#[derive(Clone, Default)]
-struct Record(Arc<Mutex<Vec<Event>>>);
-
-impl Sink for Record {
-    fn event(&mut self, event: &Event) -> Result<(), String> {
-        self.0.lock().unwrap().push(event.clone());
-        Ok(())
-    }
-}
-
 impl Record {
     fn samples(&self) -> Vec<Sample> {
-        let events = self.0.lock().unwrap();
-        events.iter().filter_map(|e| if let Event::Sample(s) = e { Some(s.clone()) } else { None }).collect()
+        self.events().into_iter().filter_map(|e| if let Event::Sample(s) = e { Some(s) } else { None }).collect()
     }
 
     fn last(&self, variant: usize) -> Recoverability {
