@@ -1,6 +1,6 @@
 //! Why a solve ended early. It always says which, at what t, and what was tried until then.
 
-use std::fmt;
+use std::{error::Error, fmt, sync::Arc};
 
 use super::Trace;
 
@@ -41,8 +41,26 @@ pub enum Reason {
     TooManyAttempts {
         max: usize,
     },
-    /// The field itself failed, or gave a tensor unlike the state.
+    /// The field gave a tensor unlike the state, or has weights that no gradient can be given to.
     Field(String),
+    /// The field itself failed.
+    Failed(FieldFailure),
+}
+
+/// What a field failed with. Two are equal if they are one.
+#[derive(Debug, Clone)]
+pub struct FieldFailure(Arc<candle_core::Error>);
+
+impl PartialEq for FieldFailure {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl From<candle_core::Error> for Reason {
+    fn from(error: candle_core::Error) -> Self {
+        Reason::Failed(FieldFailure(Arc::new(error)))
+    }
 }
 
 impl fmt::Display for Reason {
@@ -60,6 +78,7 @@ impl fmt::Display for Reason {
             Reason::Underflow { h } => write!(f, "the step {h:e} is too small to move on"),
             Reason::TooManyAttempts { max } => write!(f, "the end was not reached in {max} attempts"),
             Reason::Field(what) => write!(f, "the field failed: {what}"),
+            Reason::Failed(FieldFailure(error)) => write!(f, "the field failed: {error}"),
         }
     }
 }
@@ -88,7 +107,14 @@ impl fmt::Debug for SolveError {
     }
 }
 
-impl std::error::Error for SolveError {}
+impl Error for SolveError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.reason {
+            Reason::Failed(FieldFailure(error)) => Some(error.as_ref()),
+            _ => None,
+        }
+    }
+}
 
 impl From<SolveError> for candle_core::Error {
     fn from(failure: SolveError) -> Self {

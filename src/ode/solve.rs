@@ -82,7 +82,7 @@ type Outcome<T> = result::Result<T, Stop>;
 /// Inside a step an error of candle is one of the field's.
 impl From<candle_core::Error> for Stop {
     fn from(error: candle_core::Error) -> Self {
-        Stop(Reason::Field(error.to_string()), f64::NAN)
+        Stop(error.into(), f64::NAN)
     }
 }
 
@@ -107,7 +107,7 @@ impl<'a> Solver<'a> {
 
     /// An error of candle's after the solve, in a solve's words.
     pub(super) fn failed(&self, error: candle_core::Error, t: f64) -> SolveError {
-        SolveError { reason: Reason::Field(error.to_string()), t, trace: self.trace.clone() }
+        SolveError { reason: error.into(), t, trace: self.trace.clone() }
     }
 
     /// Goes to the last of `times`, tells `watch` of each step taken.
@@ -247,7 +247,7 @@ impl<'a> Solver<'a> {
         if self.options.method != Method::EULER {
             return Ok(None);
         }
-        let Some(y1) = self.field.euler_step(t, y, h).map_err(|e| Stop(Reason::Field(e.to_string()), t))? else {
+        let Some(y1) = self.field.euler_step(t, y, h).map_err(|e| Stop(e.into(), t))? else {
             return Ok(None);
         };
         self.trace.nfe += 1;
@@ -257,7 +257,7 @@ impl<'a> Solver<'a> {
     /// One evaluation of the field, counted.
     fn evaluate(&mut self, t: f64, y: &Tensor) -> Outcome<Tensor> {
         self.trace.nfe += 1;
-        let k = self.field.at(t, y).map_err(|e| Stop(Reason::Field(e.to_string()), t))?;
+        let k = self.field.at(t, y).map_err(|e| Stop(e.into(), t))?;
         Self::like(y, k, t)
     }
 

@@ -11,14 +11,14 @@ use super::{
     mirror::Mirror,
     questions::Questions,
     run::{News, Run},
-    session::{LabSession, Shared, adopt},
+    session::{LabSession, Shared, adopt, adopt_recorded},
     tiling::Tiling,
     views::Selection,
 };
 use crate::{
     config::{Applies, Config, ConfigError, FileKind, Knob, Value, file_key},
     labs::Lab,
-    telemetry::{Command, RunState},
+    telemetry::{Command, Level, RunState},
 };
 
 /// Changes made closer together than this are applied at once, seconds.
@@ -32,7 +32,7 @@ pub struct Page {
     pub preset: Config,
     /// The settings that the controls show.
     pub config: Config,
-    /// What the present run was made from, with the live changes it was told.
+    /// What the present run was made from, with the live changes sent to it.
     launched: Option<Config>,
     pub run: Option<Run>,
     pub history: History<Config>,
@@ -58,6 +58,8 @@ pub struct Page {
     pub markdown: CommonMarkCache,
     dirty_since: Option<f64>,
     told_notices: usize,
+    /// What a replayed run was set to and this version does not know.
+    complaints: Vec<String>,
 }
 
 impl Page {
@@ -90,6 +92,7 @@ impl Page {
             markdown: CommonMarkCache::default(),
             dirty_since: None,
             told_notices: 0,
+            complaints: vec![],
         }
     }
 
@@ -117,8 +120,8 @@ impl Page {
 
     // ---- the run ----
 
-    /// Makes a new, paused run of the settings. What an earlier run told stays in view until the
-    /// new one tells of itself, and for good if there can be none.
+    /// Makes a new, paused run of the settings. What an earlier run reported stays in view until
+    /// the new one reports, and for good if there can be none.
     pub fn launch(&mut self, host: &mut dyn Host, ctx: &egui::Context) {
         self.dirty_since = None;
         if let Err(e) = (self.lab.plan)(&self.config) {
@@ -145,9 +148,7 @@ impl Page {
     /// Shows a run folder's run.
     pub fn replay(&mut self, run: Run) {
         if let Some(info) = &run.mirror.info {
-            self.config = info.config.clone();
-            self.launched = Some(info.config.clone());
-            self.preset = preset_of(self.lab, &self.knobs, &self.config);
+            self.take_recorded(&info.config);
         }
         self.told_notices = run.mirror.notices.len();
         self.run = Some(run);
@@ -210,15 +211,27 @@ impl Page {
             && run.replayed.is_some()
             && let Some(info) = run.mirror.info.clone()
         {
-            self.config = info.config.clone();
-            self.launched = Some(info.config.clone());
-            self.preset = preset_of(self.lab, &self.knobs, &self.config);
+            self.take_recorded(&info.config);
         }
         news
     }
 
+    /// The settings of a replayed run, so that R makes one like it.
+    fn take_recorded(&mut self, recorded: &Config) {
+        let (config, complaints) = adopt_recorded(self.lab, &self.knobs, recorded);
+        self.config = config.clone();
+        self.launched = Some(config);
+        self.preset = preset_of(self.lab, &self.knobs, &self.config);
+        self.complaints.extend(complaints);
+    }
+
     /// Notices that have not been shown yet.
-    pub fn new_notices(&mut self) -> Vec<(crate::telemetry::Level, String)> {
+    pub fn new_notices(&mut self) -> Vec<(Level, String)> {
+        let complaints = std::mem::take(&mut self.complaints).into_iter().map(|words| (Level::Warning, words));
+        complaints.chain(self.new_notices_of_run()).collect()
+    }
+
+    fn new_notices_of_run(&mut self) -> Vec<(Level, String)> {
         let Some(run) = &self.run else { return vec![] };
         let all = &run.mirror.notices;
         let fresh = all.get(self.told_notices.min(all.len())..).unwrap_or_default().to_vec();

@@ -107,16 +107,30 @@ impl Shared {
 /// named.
 pub fn adopt(lab: &Lab, knobs: &[Knob], saved: &Config) -> (Config, Vec<String>) {
     let preset = (!saved.preset.is_empty()).then_some(saved.preset.as_str());
-    let mut config =
-        lab.config(preset).or_else(|_| lab.config(None)).unwrap_or_else(|_| Config::defaults(lab.id, knobs));
-    config.seed = saved.seed;
+    let base = lab.config(preset).or_else(|_| lab.config(None)).unwrap_or_else(|_| Config::defaults(lab.id, knobs));
+    fit(base, knobs, saved)
+}
+
+/// The config of a recorded run read with today's knobs, so that it can be run again: a setting that it lacks has
+/// its default, as when it was recorded; one that no longer fits has its default too, and is named.
+pub fn adopt_recorded(lab: &Lab, knobs: &[Knob], recorded: &Config) -> (Config, Vec<String>) {
+    let mut base = Config::defaults(lab.id, knobs);
+    base.preset.clone_from(&recorded.preset);
+    let (config, complaints) = fit(base, knobs, recorded);
+    let words = |e: String| format!("This run was recorded with a setting that a new run (R) cannot take: {e}");
+    (config, complaints.into_iter().map(words).collect())
+}
+
+/// `saved` over `base`, and what does not fit.
+fn fit(mut base: Config, knobs: &[Knob], saved: &Config) -> (Config, Vec<String>) {
+    base.seed = saved.seed;
     let mut complaints = vec![];
     for (key, value) in saved.iter() {
-        if let Err(e) = config.set(knobs, key, value.clone()) {
+        if let Err(e) = base.set(knobs, key, value.clone()) {
             complaints.push(e.to_string());
         }
     }
-    (config, complaints)
+    (base, complaints)
 }
 
 #[cfg(test)]
@@ -133,6 +147,24 @@ mod tests {
         assert!(text.starts_with(PREFIX));
         let wrapped = format!("  {}\n{}\n", &text[..20], &text[20..]);
         assert_eq!(Shared::from_text(&wrapped).unwrap().config, config);
+    }
+
+    #[test]
+    fn a_recorded_setting_that_is_gone_is_named() {
+        let lab = &crate::labs::LABS[0];
+        let known = (lab.knobs)();
+        let mut knobs = known.clone();
+        knobs.push(Knob::float("model.gone", "Gone", 0.25, 0.0, 1.0));
+        let mut recorded = Config::defaults(lab.id, &knobs);
+        recorded.preset = "of then".into();
+        recorded.set_text(&knobs, "train.steps", "17").unwrap();
+        recorded.seed = 3;
+        assert!((lab.plan)(&recorded).is_err());
+        let (config, complaints) = adopt_recorded(lab, &known, &recorded);
+        assert!(matches!(&complaints[..], [words] if words.contains("model.gone")), "{complaints:?}");
+        assert!((lab.plan)(&config).is_ok());
+        assert_eq!((config.seed, config.preset.as_str()), (3, "of then"));
+        assert_eq!(config.get("train.steps").map(ToString::to_string), Some("17".into()));
     }
 
     #[derive(Default)]

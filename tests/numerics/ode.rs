@@ -284,7 +284,10 @@ fn what_is_wrong_is_said() {
     let failure = refused(&narrow, &[1.0, 2.0], 1.0, &fine);
     assert!(matches!(&failure.reason, Reason::Field(what) if what.contains("[3]")), "{failure}");
     let broken = |_: f64, _: &Tensor| candle_core::bail!("no such layer");
-    assert!(refused(&broken, &[1.0], 1.0, &fine).to_string().contains("no such layer"));
+    let failure = refused(&broken, &[1.0], 1.0, &fine);
+    assert!(failure.to_string().contains("no such layer"));
+    assert!(matches!(failure.reason, Reason::Failed(_)), "{failure}");
+    assert_eq!(std::error::Error::source(&failure).unwrap().to_string().lines().next(), Some("no such layer"));
 }
 
 #[test]
