@@ -32,7 +32,7 @@ pub fn is_certainly_graph(path: &Path) -> bool {
     format.is_some_and(|f| f != Format::Csv) && path.is_file()
 }
 
-/// Reads a graph file of at most 1 GiB, its format told by its name.
+/// Reads a graph file of at most 1 GiB, in the format that its name ends in.
 ///
 /// # Errors
 /// A sentence for the user, where the file has another ending, is too large, not UTF-8, or malformed.

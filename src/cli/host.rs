@@ -74,12 +74,12 @@ impl Host for DesktopHost {
     fn open_run(&mut self, folder: PathBuf) -> RunHandle {
         let (commands, receiver) = bounded(1024);
         let inbox = Arc::new(Inbox::default());
-        let told = Arc::clone(&inbox);
+        let sink = Arc::clone(&inbox);
         let process = self.runs.process();
         let spawned = std::thread::Builder::new().name("replay".to_owned()).stack_size(64 << 20).spawn(move || {
-            if let Err(text) = replay(&folder, &told, &receiver, process) {
-                told.deliver(Event::Notice { level: Level::Error, text: text.clone() });
-                told.deliver(Event::State(RunState::Failed { message: text }));
+            if let Err(text) = replay(&folder, &sink, &receiver, process) {
+                sink.deliver(Event::Notice { level: Level::Error, text: text.clone() });
+                sink.deliver(Event::State(RunState::Failed { message: text }));
             }
         });
         if let Err(e) = spawned {

@@ -35,7 +35,7 @@ pub use crate::nn::pooling::Upsample;
 pub const GATE: &str = "gate/tanh";
 /// dLoss/dgamma before clipping.
 pub const GATE_GRAD: &str = "gate/grad";
-/// Mean squared x - Post(x) of the states that leave the rounds; told when it is part of the loss.
+/// Mean squared x - Post(x) of the states that leave the rounds; reported when it is part of the loss.
 pub const FIXED_POINT: &str = "loss/fixed_point";
 /// Evaluations of Post in the last equilibrium solve.
 pub const DEQ_ITERATIONS: &str = "deq/iterations";
@@ -373,8 +373,8 @@ mod tests {
             let off = fixed_point::relative_distance(e, a)?;
             assert!(off < 1e-3, "gradient of {name} is {off:e} off");
         }
-        let told = model.scalars(Some(&implicit))?;
-        let reading = |name| told.iter().find(|(n, _)| *n == name).map_or(f64::NAN, |(_, v)| *v);
+        let scalars = model.scalars(Some(&implicit))?;
+        let reading = |name| scalars.iter().find(|(n, _)| *n == name).map_or(f64::NAN, |(_, v)| *v);
         assert!(reading(DEQ_RESIDUAL) <= GOAL.tolerance && reading(DEQ_BACKWARD) > 0.0);
         assert!(reading(GATE_GRAD).abs() > 0.0);
         Ok(())

@@ -152,7 +152,7 @@ impl Model for Plane {
         Ok(())
     }
 
-    /// The error on this update's points, as a share of the field's own size; told as the loss.
+    /// The error on this update's points, as a share of the field's own size; reported as the loss.
     fn loss_into(&self, _: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
         let total = self.error(&self.net, self.step)?;
         Ok(Loss { cross_entropy: total.detach(), total, parts: vec![] })

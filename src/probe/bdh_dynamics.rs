@@ -73,8 +73,8 @@ impl Probe for BdhDynamics {
             }
         );
         let logits = model.logits(&passage.tensor(cx)?, &mut Tap::off())?; // (1, T, V)
-        let told = host::to_f64(&logits)?;
-        let with_norms: Vec<Vec<f64>> = told.chunks(given.vocab).map(<[f64]>::to_vec).collect();
+        let logits = host::to_f64(&logits)?;
+        let with_norms: Vec<Vec<f64>> = logits.chunks(given.vocab).map(<[f64]>::to_vec).collect();
         let mut normfree = Normfree::new(physical.weights.clone(), drift.clone(), spec.layers);
         let without = |y0: &Vec<f64>| {
             let answer = normfree.token(y0).pop().map_or(vec![], |l| physical.weights.e.times(&l.y));

@@ -54,6 +54,6 @@ pub mod channels {
     pub const GATE_GRAD: &str = "gate/grad";
     /// Accuracy on the positions a task asks for (0..1).
     pub const ACCURACY: &str = "task/accuracy";
-    /// What guessing reaches there (0..1); told with the first accuracy.
+    /// What guessing reaches there (0..1); sent with the first accuracy.
     pub const GUESS: &str = "task/guess";
 }

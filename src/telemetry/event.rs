@@ -20,7 +20,7 @@ pub struct VariantInfo {
     pub params: usize,
 }
 
-/// What a run is, told once at its start.
+/// What a run is, sent once at its start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
     pub lab: String,
@@ -50,7 +50,7 @@ pub struct InputFile {
     pub sha256: String,
 }
 
-/// A run's state; the last one told is the present one.
+/// A run's state; the last one sent is the present one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {

@@ -207,7 +207,7 @@ impl App {
         }
     }
 
-    /// Begins to open a run folder; its page opens once the folder has told of which lab it is.
+    /// Begins to open a run folder; its page opens once it is known of which lab it is.
     pub(super) fn open_run(&mut self, folder: PathBuf, ctx: &Context) {
         let handle = self.host.open_run(folder.clone());
         self.opening.push(Run::new(handle, Mirror::default(), Some(folder), ctx));

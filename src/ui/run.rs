@@ -34,7 +34,7 @@ pub struct News {
 }
 
 impl Run {
-    /// Watches `handle`. `mirror` may hold what an earlier run told: it stays in view until this
+    /// Watches `handle`. `mirror` may hold what an earlier run reported: it stays in view until this
     /// run tells of itself.
     pub fn new(handle: RunHandle, mut mirror: Mirror, replayed: Option<PathBuf>, ctx: &egui::Context) -> Self {
         let ctx = ctx.clone();

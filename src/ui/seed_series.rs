@@ -83,15 +83,15 @@ impl SeedSeries {
     pub fn follow(&mut self, mirror: &Mirror, channel: &str, weight: f64) {
         self.weight = weight;
         for (place, group) in groups(mirror).iter().enumerate() {
-            let told: Vec<(usize, &Curve)> =
+            let curves: Vec<(usize, &Curve)> =
                 group.members.iter().filter_map(|v| Some((*v, mirror.curve(*v, channel)?))).collect();
             if weight > 0.0 {
-                for (v, raw) in &told {
+                for (v, raw) in &curves {
                     self.members.entry(*v).or_default().follow(raw, weight);
                 }
             }
-            if told.len() > 1 {
-                let shown: Vec<&Curve> = told
+            if curves.len() > 1 {
+                let shown: Vec<&Curve> = curves
                     .iter()
                     .map(|(v, raw)| match self.members.get(v) {
                         Some(s) if weight > 0.0 => s.curve(),
@@ -108,9 +108,9 @@ impl SeedSeries {
         for (place, group) in groups(mirror).iter().enumerate() {
             let colour = theme.variant(place);
             let label = format!("{}{}", group.label, look.suffix);
-            let told: Vec<(usize, &Curve)> =
+            let curves: Vec<(usize, &Curve)> =
                 group.members.iter().filter_map(|v| Some((*v, mirror.curve(*v, channel)?))).collect();
-            let mut line = match told[..] {
+            let mut line = match curves[..] {
                 [] => continue,
                 [(v, raw)] => match self.members.get(&v) {
                     Some(s) if self.weight > 0.0 && !s.curve().is_empty() => {
@@ -120,7 +120,7 @@ impl SeedSeries {
                 },
                 _ => {
                     let Some(spread) = self.spreads.get(&place) else { continue };
-                    let each = told.iter().map(|(v, raw)| {
+                    let each = curves.iter().map(|(v, raw)| {
                         let name = mirror.variants().get(*v).map_or("", |i| i.label.as_str());
                         let shown = match self.members.get(v) {
                             Some(s) if self.weight > 0.0 => s.curve(),

@@ -41,7 +41,7 @@ fn made_up(nodes: usize, edges: usize) -> Vec<(u32, u32, f32)> {
         .collect()
 }
 
-fn graph_of(springs: &Springs, edges: &[(u32, u32, f32)], told: &Arc<Mutex<ReadBack>>) -> Graph {
+fn graph_of(springs: &Springs, edges: &[(u32, u32, f32)], read_back: &Arc<Mutex<ReadBack>>) -> Graph {
     let n = springs.nodes();
     let Laws { repulsion, gravity, reach, softening, damping } = Laws::default();
     let levels = if let Repulsion::Grid { levels } = Repulsion::for_nodes(n) { levels } else { 0 };
@@ -95,7 +95,7 @@ fn graph_of(springs: &Springs, edges: &[(u32, u32, f32)], told: &Arc<Mutex<ReadB
             negative: [111, 168, 245],
         },
         edges: usize::MAX,
-        told: told.clone(),
+        told: read_back.clone(),
     }
 }
 
@@ -135,8 +135,8 @@ pub fn report(frames: usize) -> Result<(), Failure> {
     for (nodes, edges) in SIZES {
         let edges = made_up(nodes, edges);
         let springs = Springs::new(nodes, &edges);
-        let told = Arc::new(Mutex::new(ReadBack::default()));
-        let mut graph = graph_of(&springs, &edges, &told);
+        let read_back = Arc::new(Mutex::new(ReadBack::default()));
+        let mut graph = graph_of(&springs, &edges, &read_back);
         picture(&mut offscreen, Some(&graph))?;
         let empty = median((0..frames).map(|_| picture(&mut offscreen, None)).collect::<Result<_, _>>()?);
         // A step: pictures that also make ten steps, less those that make none but are drawn anew.

@@ -52,9 +52,9 @@ pub struct FastSlowSpec {
     pub n_rounds: usize,
     /// `None`: phi is linear (W_sf); else a two-layer GELU MLP of this width (the learned projector).
     pub projector_hidden: Option<usize>,
-    /// Keeps gamma at exactly 0: the ablation. Its gradient is still told.
+    /// Keeps gamma at exactly 0: the ablation. Its gradient is still reported.
     pub freeze_coupling: bool,
-    /// s in x + s tanh(gamma) RMSNorm(phi(y_up)); also a live dial.
+    /// s in x + s tanh(gamma) RMSNorm(phi(y_up)); also a runtime parameter.
     pub coupling_scale: f64,
     pub approach: Approach,
     /// Weight of the mean of (x - Post(x))^2 in the loss (11.4); 0 for none.

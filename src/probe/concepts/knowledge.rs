@@ -35,9 +35,10 @@ fn share(model: &dyn Model, corpus: &Corpus, concept: Class, asked_in: SplitSide
     for sentence in sentences(concept, &part).iter().filter(|s| s.part == asked_in).step_by(EVERY) {
         let said = follow_ups(sentence, &part);
         let flat: Vec<&str> = said.iter().flat_map(|(_, all)| all.iter().map(String::as_str)).collect();
-        let told = likelihoods(model, corpus, sentence, &flat, device)?;
+        let likelihoods = likelihoods(model, corpus, sentence, &flat, device)?;
         // Of a class, over all that may follow.
-        let of_class = |k: usize| told.chunks(part.follow_ups).nth(k).map_or(0.0, |c| c.iter().map(|l| l.exp()).sum());
+        let of_class =
+            |k: usize| likelihoods.chunks(part.follow_ups).nth(k).map_or(0.0, |c| c.iter().map(|l| l.exp()).sum());
         let expected = (0..said.len()).max_by(|&a, &b| f64::total_cmp(&of_class(a), &of_class(b)));
         asked += 1;
         right += usize::from(expected.is_some_and(|k| said[k].0 == sentence.class));
@@ -60,10 +61,10 @@ fn likelihoods(
         rows.iter().flat_map(|r| r.iter().copied().chain(std::iter::repeat_n(0, t - r.len()))).collect();
     let logits = model.logits(&Tensor::from_slice(&ids, (rows.len(), t), device)?, &mut Tap::off())?; // (B,T,V)
     let v = logits.dim(2)?;
-    let told = host::to_f32(&candle_nn::ops::log_softmax(&logits, candle_core::D::Minus1)?)?;
+    let log_probs = host::to_f32(&candle_nn::ops::log_softmax(&logits, candle_core::D::Minus1)?)?;
     // Position s tells of token s + 1.
     let of = |(b, row): (usize, &Vec<u32>)| -> f64 {
-        (from..row.len()).map(|s| f64::from(told[(b * t + s - 1) * v + row[s] as usize])).sum()
+        (from..row.len()).map(|s| f64::from(log_probs[(b * t + s - 1) * v + row[s] as usize])).sum()
     };
     Ok(rows.iter().enumerate().map(of).collect())
 }

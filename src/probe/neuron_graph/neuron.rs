@@ -13,7 +13,7 @@ use crate::{
     telemetry::measurements::{self, Partner, TokenScore},
 };
 
-/// Partners and tokens told of each kind.
+/// Partners and tokens listed of each kind.
 const PARTNERS: usize = 6;
 const TOKENS: usize = 8;
 

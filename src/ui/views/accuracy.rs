@@ -43,10 +43,10 @@ impl Accuracy {
     }
 }
 
-/// What guessing reaches, where the run told.
+/// What guessing reaches, where the run reported it.
 fn chance(cx: &ViewCx<'_>) -> Option<f64> {
-    let told = |v: usize| cx.mirror.curve(v, channels::GUESS)?.last();
-    (0..cx.mirror.variants().len()).find_map(told)
+    let guess = |v: usize| cx.mirror.curve(v, channels::GUESS)?.last();
+    (0..cx.mirror.variants().len()).find_map(guess)
 }
 
 impl View for Accuracy {

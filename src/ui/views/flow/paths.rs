@@ -92,7 +92,7 @@ impl Default for Paths {
 }
 
 const FOOT: f32 = 26.0;
-/// How far the state that a field was told around may be from its path, as a share of the field's width.
+/// How far the state that a field was measured around may be from its path, as a share of the field's width.
 const NEAR: f32 = 0.1;
 /// Narrower than this, the slider of the depth goes without its number.
 const TIGHT: f32 = 470.0;
@@ -328,7 +328,7 @@ fn followed(cx: &ViewCx<'_>, answer: Answer<'_>, all: &[Path]) -> Option<usize> 
 }
 
 /// Whether a field lies in the axes of these paths. It is asked for after them, so that while a model learns it is of
-/// a later one, whose axes may have turned: then the state that it was told around must still be where its path is.
+/// a later one, whose axes may have turned: then the state that it was measured around must still be where its path is.
 fn fits(field: Measured<'_, FlowField>, answer: Answer<'_>, all: &[Path]) -> bool {
     if answer.planar_field().is_some() {
         return true; // its axes are its own

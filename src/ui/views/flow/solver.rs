@@ -108,8 +108,8 @@ impl View for Solver {
         let foot = galley.size().y + 6.0 + if account.cost.is_some() { STRIP + 4.0 } else { 0.0 };
         let left = ui.available_height() - foot;
         // Small tiles keep the charts: the words are in the table and the tooltip of the tile.
-        let told = left > 120.0;
-        let room = vec2(room.x, if told { left } else { ui.available_height() });
+        let has_account = left > 120.0;
+        let room = vec2(room.x, if has_account { left } else { ui.available_height() });
         let errors = Self::errors_chart(cx, attempts);
         let steps = Self::steps_chart(cx, attempts);
         if errors.is_empty() || room.y < 230.0 {
@@ -117,7 +117,7 @@ impl View for Solver {
         } else {
             stacked_within_ui(ui, theme, room.y, [(steps, 0.58), (errors, 0.42)], &mut self.states.each_mut());
         }
-        if told {
+        if has_account {
             account.strip_ui(ui, theme);
             ui.label(RichText::new(words).size(theme::SMALL).color(theme.secondary));
         }

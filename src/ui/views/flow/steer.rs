@@ -310,8 +310,8 @@ impl View for Steer {
             return "turn u, and the flow is solved again".to_owned();
         };
         let used = answer.control.u;
-        let told = answer.sample.about.contains("u = ");
-        let u = if !told && used.iter().all(|v| v.is_finite()) {
+        let is_in_subtitle = answer.sample.about.contains("u = ");
+        let u = if !is_in_subtitle && used.iter().all(|v| v.is_finite()) {
             format!(" \u{b7} u = {}", words_of(used))
         } else {
             String::new()

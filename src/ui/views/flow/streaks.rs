@@ -22,7 +22,7 @@ const REACH: f32 = 0.4;
 /// One is drawn for so many square points.
 const SPARSE: f32 = 22.0;
 
-/// The field that was told last, ready for the GPU.
+/// The field that was measured last, ready for the GPU.
 #[derive(Debug, Clone, Default)]
 pub struct Streaks {
     payload: Option<Arc<Payload>>,

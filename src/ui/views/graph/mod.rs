@@ -44,7 +44,7 @@ const HEAD: f32 = 30.0;
 #[derive(Default)]
 pub struct NeuronGraph {
     shown: Shown,
-    /// As a person chose it; until then the first kind that was told.
+    /// As a person chose it; until then the first kind that was measured.
     chosen: Option<NeuronGrouping>,
     palette: Palette,
     /// What the palette was made for.
