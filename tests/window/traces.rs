@@ -319,7 +319,7 @@ fn every_view_of_the_lab_draws_with_and_without_a_run() {
     let Some(mut offscreen) = crate::adapter::offscreen() else { return };
     let (ran, record) = trained();
     let mut mirror = Mirror::default();
-    record.0.lock().unwrap().iter().for_each(|e| mirror.apply(e.clone()));
+    record.events().into_iter().for_each(|e| mirror.apply(e));
     let (fresh, empty) = (config(&[]), Mirror::default());
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("traces");
     std::fs::create_dir_all(&folder).unwrap();

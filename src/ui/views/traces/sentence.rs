@@ -12,6 +12,9 @@ use crate::{
 /// Names of the three traces, fast to slow.
 pub const NAMES: [&str; 3] = ["fast", "medium", "slow"];
 
+/// Shown by a lab that has no sentence: short enough for a small tile.
+const SENTENCE: &str = "the keeper of the old light found a small brass key under the stairs";
+
 /// What the views of traces read from the settings; a lab without them gets the paper's.
 pub struct Sentence {
     pub alphas: [f64; 3],
@@ -27,7 +30,8 @@ pub struct Sentence {
 impl Sentence {
     pub fn of(cx: &ViewCx<'_>) -> Self {
         let set: TraceSettings = cx.config.group().unwrap_or_default();
-        let words: Vec<String> = set.sentence.split_whitespace().take(LONGEST).map(str::to_owned).collect();
+        let sentence = cx.config.value(TraceSettings::sentence).unwrap_or_else(|_| SENTENCE.to_owned());
+        let words: Vec<String> = sentence.split_whitespace().take(LONGEST).map(str::to_owned).collect();
         Self {
             alphas: [set.alpha_fast, set.alpha_medium, set.alpha_slow],
             swap_word: set.swap_word.clamp(1, words.len().max(1)) - 1,
