@@ -110,7 +110,7 @@ pub fn samples(run: &Path, to: &Path) -> Result<Vec<PathBuf>, StoreError> {
                 e.insert((path, writer))
             }
         };
-        let cells = table::cells(&*sample.payload).map_err(io::Error::from).at("write", path)?;
+        let cells = table::cells(&sample.payload).map_err(io::Error::from).at("write", path)?;
         let (step, variant) = (sample.step.to_string(), id_of(&ids, sample.variant));
         let request = sample.request.map_or(String::new(), |r| r.to_string());
         for cell in cells {
