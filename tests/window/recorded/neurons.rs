@@ -52,7 +52,7 @@ fn answers() -> Vec<Sample> {
             all.push(Sample {
                 step: 0,
                 variant: 0,
-                channel: f.channel.into(),
+                channel: f.payload.channel().unwrap().into(),
                 about: f.about,
                 tokens: f.tokens,
                 request: None,
