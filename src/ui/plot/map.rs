@@ -234,8 +234,11 @@ impl MapUi<'_> {
     }
 }
 
-/// At most everything, and never beside it; everything is `None`.
+/// At most everything, and never beside it; everything is `None`, as is a window with an edge that is no number.
 fn kept_inside(window: [f32; 4], all: [f32; 4]) -> Option<[f32; 4]> {
+    if window.iter().any(|edge| edge.is_nan()) {
+        return None;
+    }
     let span = |a: f32, b: f32, most: f32| {
         let width = (b - a).min(most);
         let from = a.clamp(0.0, most - width);
@@ -297,6 +300,7 @@ mod tests {
         let all = [0.0, 0.0, 10.0, 20.0];
         assert_eq!(kept_inside([-3.0, 2.0, 2.0, 12.0], all), Some([0.0, 2.0, 5.0, 12.0]));
         assert_eq!(kept_inside([-5.0, -5.0, 40.0, 40.0], all), None);
+        assert_eq!(kept_inside([f32::NEG_INFINITY, f32::NAN, f32::INFINITY, 3.0], all), None, "scrolled out at once");
     }
 
     #[test]
