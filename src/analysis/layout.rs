@@ -288,12 +288,33 @@ pub fn settle(springs: &Springs, laws: &Laws, places: Vec<[f32; 2]>) -> Vec<[f32
     after(u64::from(STEPS), springs, laws, places)
 }
 
+/// As [`settle`], telling the number of each step that is done; of [`STEPS`].
+pub fn settle_telling(
+    springs: &Springs,
+    laws: &Laws,
+    places: Vec<[f32; 2]>,
+    mut tell: impl FnMut(u64),
+) -> Vec<[f32; 2]> {
+    walk(u64::from(STEPS), springs, laws, places, &mut tell)
+}
+
 /// The first steps of that way.
-pub fn after(steps: u64, springs: &Springs, laws: &Laws, mut places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
+pub fn after(steps: u64, springs: &Springs, laws: &Laws, places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
+    walk(steps, springs, laws, places, &mut |_| {})
+}
+
+fn walk(
+    steps: u64,
+    springs: &Springs,
+    laws: &Laws,
+    mut places: Vec<[f32; 2]>,
+    tell: &mut dyn FnMut(u64),
+) -> Vec<[f32; 2]> {
     let (held, schedule) = (vec![false; places.len()], Schedule::fresh(places.len()));
     let repulsion = Repulsion::for_nodes(places.len());
     for s in 1..=steps {
         places = step(springs, laws, repulsion, schedule.turn(s), &held, &places);
+        tell(s);
     }
     places
 }

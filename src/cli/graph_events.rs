@@ -54,7 +54,11 @@ pub fn read(path: &Path) -> Result<GraphFile, String> {
 
 /// A graph file as the events of a run that has ended.
 pub fn events(path: &Path) -> Result<Vec<Event>, String> {
-    let graph = read(path)?;
+    read(path).map(|graph| events_of(&graph, path))
+}
+
+/// The graph of a file as the events of a run that has ended.
+pub fn events_of(graph: &GraphFile, path: &Path) -> Vec<Event> {
     let config = labs::find(LAB).and_then(|lab| lab.config(None).ok()).unwrap_or_else(|| Config::defaults(LAB, &[]));
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let info = RunInfo {
@@ -84,9 +88,9 @@ pub fn events(path: &Path) -> Result<Vec<Event>, String> {
         about,
         tokens: vec![],
         request: None,
-        payload: Arc::new(neuron_graph(&graph).into_payload()),
+        payload: Arc::new(neuron_graph(graph).into_payload()),
     };
-    Ok(vec![Event::Started(Arc::new(info)), Event::Sample(sample), Event::State(RunState::Stopped)])
+    vec![Event::Started(Arc::new(info)), Event::Sample(sample), Event::State(RunState::Stopped)]
 }
 
 /// What the view reads: the graph, and what is known of its nodes.

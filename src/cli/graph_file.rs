@@ -11,11 +11,16 @@ use super::{
     Open, RUNS, Settings,
     failure::Failure,
     figures,
-    graph_events::{LAB, events, read},
-    output, window,
+    graph_events::{LAB, events_of, read},
+    output,
+    progress::StepProgress,
+    window,
 };
 use crate::{
-    analysis::{graph_file::Format, layout},
+    analysis::{
+        graph_file::{Format, GraphFile},
+        layout,
+    },
     config::Config,
     gpu::offscreen::Offscreen,
     ui::{figure::Figure, mirror::Mirror, theme::Theme},
@@ -61,6 +66,8 @@ pub fn run(args: &ViewGraphArgs, began: Instant) -> Result<(), Failure> {
     window::open_graph(args.file.clone(), &Open { what: None, timings: false, set }, began)
 }
 
+/// Graphs of more nodes are laid out before they are drawn, step by step, so that one sees how far it is.
+const LARGE: usize = 20_000;
 /// Seed of the layout, as the view begins with.
 const SEED: u64 = 1;
 
@@ -70,18 +77,25 @@ fn lay_out(file: &Path, out: &Path) -> Result<(), Failure> {
         Failure::usage(format!("{} should end in .gexf or .graphml: those hold places", out.display()))
     })?;
     let mut graph = read(file).map_err(Failure::usage)?;
-    let edges: Vec<_> = graph.edges.iter().map(|e| (e.from as u32, e.to as u32, e.weight as f32)).collect();
-    let springs = layout::Springs::new(graph.nodes.len(), &edges);
     let begun = Instant::now();
-    let start = layout::start(0..graph.nodes.len() as u32, SEED);
-    let places = layout::settle(&springs, &layout::Laws::default(), start);
-    for (node, [x, y]) in graph.nodes.iter_mut().zip(places) {
-        node.place = Some([f64::from(x), -f64::from(y)]);
-    }
+    place_nodes(&mut graph);
     let secs = begun.elapsed().as_secs_f64();
     output::write(out, format.write(&graph).as_bytes(), &[file])?;
     println!("{} ({} steps on the processor, {secs:.2} s)", out.display(), layout::STEPS);
     Ok(())
+}
+
+/// Gives every node its place at rest, and says how far that is.
+fn place_nodes(graph: &mut GraphFile) {
+    let nodes = graph.nodes.len();
+    let edges: Vec<_> = graph.edges.iter().map(|e| (e.from as u32, e.to as u32, e.weight as f32)).collect();
+    let springs = layout::Springs::new(nodes, &edges);
+    let start = layout::start(0..nodes as u32, SEED);
+    let mut progress = StepProgress::new(format!("laying out {nodes} nodes"), u64::from(layout::STEPS));
+    let places = layout::settle_telling(&springs, &layout::Laws::default(), start, |step| progress.step(step));
+    for (node, [x, y]) in graph.nodes.iter_mut().zip(places) {
+        node.place = Some([f64::from(x), -f64::from(y)]);
+    }
 }
 
 fn draw(args: &ViewGraphArgs, out: &Path) -> Result<(), Failure> {
@@ -89,7 +103,11 @@ fn draw(args: &ViewGraphArgs, out: &Path) -> Result<(), Failure> {
         return Err(Failure::usage("--scale goes from 0.25 to 8 pixels a point"));
     }
     let mut mirror = Mirror::default();
-    events(&args.file).map_err(Failure::usage)?.into_iter().for_each(|e| mirror.apply(e));
+    let mut graph = read(&args.file).map_err(Failure::usage)?;
+    if graph.nodes.len() > LARGE && graph.nodes.iter().any(|node| node.place.is_none()) {
+        place_nodes(&mut graph);
+    }
+    events_of(&graph, &args.file).into_iter().for_each(|e| mirror.apply(e));
     let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
     let config = mirror.info.as_ref().map_or_else(|| Config::defaults(LAB, &[]), |i| i.config.clone());
     let figure = Figure {

@@ -1,11 +1,61 @@
-//! A run's progress on stderr: a bar on a terminal, a line now and then elsewhere. A sink.
+//! Progress on stderr: a bar on a terminal, a line now and then elsewhere. Of a run, as its sink, and of any other
+//! long work.
 
-use std::time::{Duration, Instant};
+use std::{
+    io::Write as _,
+    time::{Duration, Instant},
+};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::terminal::tell;
 use crate::telemetry::{Event, Level, RunInfo, RunState, Sink, channels};
+
+/// Between two lines where there is no terminal.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// A bar if stderr is a terminal.
+fn bar(style: &str) -> Option<ProgressBar> {
+    use std::io::IsTerminal;
+    std::io::stderr().is_terminal().then(|| {
+        let bar = ProgressBar::new(0);
+        bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar
+    })
+}
+
+/// Tells a person how far a work of so many steps is.
+pub struct StepProgress {
+    bar: Option<ProgressBar>,
+    what: String,
+    total: u64,
+    told: Instant,
+}
+
+impl StepProgress {
+    pub fn new(what: impl Into<String>, total: u64) -> Self {
+        let bar = bar("{bar:32} {pos}/{len} steps, {eta} left  {msg}");
+        let what = what.into();
+        if let Some(bar) = &bar {
+            bar.set_length(total);
+            bar.set_message(what.clone());
+        }
+        Self { bar, what, total, told: Instant::now() }
+    }
+
+    pub fn step(&mut self, step: u64) {
+        match &self.bar {
+            Some(bar) if step == self.total => bar.finish_and_clear(),
+            Some(bar) => bar.set_position(step),
+            None if self.told.elapsed() > PAUSE => {
+                self.told = Instant::now();
+                // A closed stderr is no reason to end the work.
+                let _ = writeln!(std::io::stderr(), "{}: step {step} of {}", self.what, self.total);
+            }
+            None => {}
+        }
+    }
+}
 
 /// Tells a person how far a headless run is.
 pub struct Progress {
@@ -19,13 +69,7 @@ pub struct Progress {
 impl Progress {
     /// A bar if stderr is a terminal, plain lines otherwise.
     pub fn new() -> Self {
-        use std::io::IsTerminal;
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::new(0);
-            let style = "{bar:32} {pos}/{len} steps, {eta} left  {msg}";
-            bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar
-        });
+        let bar = bar("{bar:32} {pos}/{len} steps, {eta} left  {msg}");
         Self { bar, names: vec![], losses: vec![], told: Instant::now(), total: 0 }
     }
 
@@ -68,7 +112,7 @@ impl Progress {
                 bar.set_position(step);
                 bar.set_message(format!("loss {}", known.join(", ")));
             }
-            None if self.told.elapsed() > Duration::from_secs(10) || step == self.total => {
+            None if self.told.elapsed() > PAUSE || step == self.total => {
                 self.told = Instant::now();
                 tell!("step {step} / {}  loss {}", self.total, known.join(", "));
             }

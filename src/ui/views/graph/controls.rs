@@ -8,6 +8,9 @@ use crate::ui::{
     widgets::number::grouped,
 };
 
+/// A graph of more nodes takes long to come to rest: how far it is is always said.
+const LARGE: usize = 20_000;
+
 impl NeuronGraph {
     pub(super) fn controls_ui(&mut self, ui: &mut Ui, network: &Network, canvas: Rect, cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
@@ -45,7 +48,9 @@ impl NeuronGraph {
                  networkx, or the edges alone as CSV. All three can be opened here again.",
             );
             Popup::menu(&export).show(|ui| self.export_ui(ui, network, cx));
-            if !resting && room >= 520.0 && !cx.still {
+            // Where motion is not wanted, a small graph is at rest within a frame.
+            let is_large = network.len() > LARGE;
+            if !resting && (is_large || room >= 520.0 && !cx.still) {
                 let (done, all) = self.motion.progress();
                 ui.label(format!("{done}/{all}")).on_hover_text("Steps of the layout until it rests.");
             }
