@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     config::Config,
+    files::memory::size,
     labs::Lab,
     store::{self, Writer},
     telemetry::{Command, RunState, Sink},
@@ -34,6 +35,9 @@ pub struct RunArgs {
     /// Do not draw figures at the end
     #[arg(long)]
     no_figures: bool,
+    /// Begin although the estimate is that memory does not suffice
+    #[arg(long)]
+    insist_memory: bool,
 }
 
 #[derive(Args)]
@@ -46,6 +50,9 @@ pub struct ResumeArgs {
     /// Do not draw figures at the end
     #[arg(long)]
     no_figures: bool,
+    /// Go on although the estimate is that memory does not suffice
+    #[arg(long)]
+    insist_memory: bool,
 }
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
@@ -58,33 +65,62 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         }
     };
     settings::apply(&args.set, lab, &mut config)?;
-    train(lab, &config, &args.set.out, !args.no_figures).map(|_| ())
+    let wishes = RunWishes { with_figures: !args.no_figures, insist_memory: args.insist_memory };
+    train(lab, &config, &args.set.out, wishes).map(|_| ())
+}
+
+/// What is wanted of a run besides its settings.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RunWishes {
+    pub with_figures: bool,
+    /// Begin although the estimate is that memory does not suffice.
+    pub insist_memory: bool,
 }
 
 /// Runs a config from the start into a new folder under `out`; returns the folder.
-pub fn train(lab: &Lab, config: &Config, out: &Path, with_figures: bool) -> Result<PathBuf, Failure> {
+pub fn train(lab: &Lab, config: &Config, out: &Path, wishes: RunWishes) -> Result<PathBuf, Failure> {
     let config = &settings::with_absolute_paths(lab, config)?;
     let plan = (lab.plan)(config)?;
+    tell_memory(&plan, wishes.insist_memory)?;
     plan.texts().try_for_each(|t| t.check_file()).map_err(Failure::wrong)?;
     for variant in &plan.variants {
         variant.model.check_files().map_err(Failure::wrong)?;
     }
     store::check_writable(out).map_err(Failure::failed)?;
     let writer = Writer::at_once(out);
-    let options = Options { start: true, writer: Some(writer.clone()), ..Options::default() };
+    let options = Options {
+        start: true,
+        writer: Some(writer.clone()),
+        insist_memory: wishes.insist_memory,
+        ..Options::default()
+    };
     let outcome = drive(plan, options);
-    finish(outcome, writer.folder(), with_figures)
+    finish(outcome, writer.folder(), wishes.with_figures)
+}
+
+/// Says what the plan will hold.
+///
+/// # Errors
+/// If the machine has less, unless one insists.
+fn tell_memory(plan: &Plan, insists: bool) -> Result<(), Failure> {
+    let estimate = trainer::check_memory(plan, insists).map_err(|e| {
+        Failure::run(format!("{e}. With --insist-memory it begins nevertheless; the system may end it"))
+    })?;
+    tell!("it will hold about {} of memory", size(estimate.bytes()));
+    Ok(())
 }
 
 pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
     let Continuation { plan, from, notices } = continuation::decide(&args.run, args.steps)?;
+    tell_memory(&plan, args.insist_memory)?;
     notices.iter().for_each(|n| tell!("warning: {n}"));
     match &from {
         Some(c) => tell!("going on from step {} of {}", c.step, plan.steps),
         None => tell!("no checkpoint yet: beginning again from step 0"),
     }
     let writer = Writer::resume(&args.run, from.as_ref()).map_err(Failure::wrong)?;
-    let options = Options { start: true, writer: Some(writer), from, ..Options::default() };
+    let options =
+        Options { start: true, writer: Some(writer), from, insist_memory: args.insist_memory, ..Options::default() };
     let outcome = drive(plan, options);
     finish(outcome, Some(args.run.clone()), !args.no_figures).map(|_| ())
 }

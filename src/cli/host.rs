@@ -17,13 +17,13 @@ use super::{
 use crate::{
     analysis::graph_file::Format,
     config::Config,
-    files::{self, read_text},
+    files::{self, memory::size, read_text},
     labs,
     nn::device,
     store::{self, Reader, Writer},
     telemetry::{Event, Inbox, Level, RunHandle, RunState, Sink},
     trainer::{self, Options, Process},
-    ui::host::{Delivery, DialogKind, Host, PastRun, Wake},
+    ui::host::{Delivery, DialogKind, Host, MemoryNeed, PastRun, Wake},
 };
 
 /// The host of the window on a desktop computer.
@@ -61,13 +61,21 @@ impl Host for DesktopHost {
         self.wake = wake;
     }
 
-    fn launch(&mut self, config: &Config) -> Result<RunHandle, String> {
+    fn memory(&self, config: &Config) -> Option<MemoryNeed> {
+        let plan = (labs::find(&config.lab)?.plan)(config).ok()?;
+        Some(match trainer::check_memory(&plan, false) {
+            Ok(estimate) => MemoryNeed { words: size(estimate.bytes()), refusal: None },
+            Err(e) => MemoryNeed { words: size(e.needed), refusal: Some(e.to_string()) },
+        })
+    }
+
+    fn launch(&mut self, config: &Config, insist_memory: bool) -> Result<RunHandle, String> {
         let lab = labs::find(&config.lab).ok_or_else(|| format!("there is no lab `{}`", config.lab))?;
         let config = settings::with_absolute_paths(lab, config).map_err(|e| e.to_string())?;
         let plan = (lab.plan)(&config).map_err(|e| e.to_string())?;
         let writer = Writer::new(&self.out);
         let process = self.runs.process();
-        let options = Options { stay: true, writer: Some(writer), process, ..Options::default() };
+        let options = Options { stay: true, writer: Some(writer), process, insist_memory, ..Options::default() };
         trainer::spawn(plan, options, vec![]).map_err(|e| e.to_string())
     }
 

@@ -1,10 +1,7 @@
 //! Progress on stderr: a bar on a terminal, a line now and then elsewhere. Of a run, as its sink, and of any other
 //! long work.
 
-use std::{
-    io::Write as _,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -49,8 +46,7 @@ impl StepProgress {
             Some(bar) => bar.set_position(step),
             None if self.told.elapsed() > PAUSE => {
                 self.told = Instant::now();
-                // A closed stderr is no reason to end the work.
-                let _ = writeln!(std::io::stderr(), "{}: step {step} of {}", self.what, self.total);
+                tell!("{}: step {step} of {}", self.what, self.total);
             }
             None => {}
         }

@@ -99,7 +99,12 @@ fn without_window(why: &str, open: &Open, named: Option<Named>) -> Result<(), Fa
     tell!("orrery: {why}.");
     tell!("The lab runs without a window instead; its numbers and figures go to a folder.");
     let (lab, config) = configured(open, named)?;
-    let folder = headless::train(lab, &config, &open.set.out, true)?;
+    let folder = headless::train(
+        lab,
+        &config,
+        &open.set.out,
+        headless::RunWishes { with_figures: true, ..headless::RunWishes::default() },
+    )?;
     let shown = folder.display();
     tell!("`orrery render {shown} --view gate --out gate.png` draws one view of it.");
     tell!("On a machine with a display `orrery replay {shown}` opens it.");

@@ -13,7 +13,7 @@ use std::{
 use crate::files::{self, FileError, reading_budget};
 
 /// Files up to this size are held whole.
-const MOST_HELD: u64 = 32 << 20;
+pub(super) const MOST_HELD: u64 = 32 << 20;
 /// One part of the memory that reading may take; a file beyond it is not held.
 const HELD_SHARE: u64 = 4;
 

@@ -19,6 +19,7 @@ mod tokenizer;
 mod visible;
 mod windows;
 
+use file_bytes::MOST_HELD;
 use serde::{Deserialize, Serialize};
 use stream::Stream;
 use text_file::TextFile;
@@ -40,6 +41,39 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// The most tokens that its tokeniser may come to know, without opening anything: of one that counts
+    /// characters or words, no more than the text has.
+    pub fn largest_vocab(&self) -> u64 {
+        // windows made to order are of a language that is as large as one likes
+        let text = match self.source.bytes() {
+            0 => generated::SIZE as u64,
+            bytes => bytes,
+        };
+        match &self.tokenizer {
+            TokenizerSpec::Byte { vocab } | TokenizerSpec::Bpe { vocab } => *vocab as u64,
+            TokenizerSpec::Char { max_vocab } => (*max_vocab as u64).min(text),
+            TokenizerSpec::Word { max_vocab } | TokenizerSpec::Spaced { max_vocab } => {
+                (*max_vocab as u64).min(text / LETTERS)
+            }
+            TokenizerSpec::HuggingFace(path) => source::length(path) / ENTRY,
+        }
+    }
+
+    /// About how many bytes it holds when it is open: the text, and once more what a tokeniser that learns from it
+    /// takes of it.
+    pub fn memory(&self) -> u64 {
+        let copies = match self.tokenizer {
+            TokenizerSpec::Byte { .. } | TokenizerSpec::HuggingFace(_) => 1,
+            _ => 2,
+        };
+        self.source.bytes().min(MOST_HELD) * copies
+    }
+
+    /// Whether its windows ask questions, so that answers are looked at one by one.
+    pub fn asks_questions(&self) -> bool {
+        self.source.asks_questions()
+    }
+
     /// Whether the files that it names can be read: the text at a quick look; a tokeniser's file as a whole,
     /// and whether it can say the beginning of the text.
     pub fn check_file(&self) -> Result<(), CorpusError> {
@@ -50,6 +84,11 @@ impl Spec {
         }
     }
 }
+
+/// Letters that words which are all different have at least, on average.
+const LETTERS: u64 = 4;
+/// Bytes of a tokenizer.json for each of its tokens, at least.
+const ENTRY: u64 = 24;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

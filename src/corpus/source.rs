@@ -64,6 +64,24 @@ impl Source {
         }
     }
 
+    /// Bytes of its text as they lie in memory; of windows made to order, none. A file of which nothing is known has none
+    /// either: opening it says why.
+    pub(super) fn bytes(&self) -> u64 {
+        match self {
+            Self::Task(_) | Self::Steering(_) => 0,
+            Self::Generated(_) | Self::Parliament(_) => generated::SIZE as u64,
+            Self::File(path) => length(path),
+        }
+    }
+
+    pub(super) fn asks_questions(&self) -> bool {
+        match self {
+            Self::Task(_) | Self::Steering(_) => true,
+            Self::Generated(id) => generated::by_id(id).is_some_and(|c| c.is_task()),
+            Self::Parliament(_) | Self::File(_) => false,
+        }
+    }
+
     /// How much of the parliament the text has, if it is one.
     pub fn parliament(&self) -> Option<Extent> {
         match self {
@@ -72,6 +90,11 @@ impl Source {
             Self::Task(_) | Self::Steering(_) | Self::File(_) => None,
         }
     }
+}
+
+/// Bytes of a file; 0 where there is none.
+pub(super) fn length(path: &std::path::Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |meta| meta.len())
 }
 
 fn open_task(task: &Task, seed: u64) -> Result<Opened, CorpusError> {

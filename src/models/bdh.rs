@@ -21,7 +21,10 @@ pub use self::{
 };
 
 use self::net::Net;
-use super::{FamilySpec, Loss, Model, Spec};
+use super::{
+    FamilySpec, Loss, Model, Spec,
+    step_memory::{StepMemory, StepSizes},
+};
 use crate::nn::{
     Batch, Params, Tap,
     dropout::Dropout,
@@ -32,6 +35,11 @@ use crate::nn::{
 impl FamilySpec for BdhSpec {
     fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
         Ok(Box::new(Bdh::new(self, vocab, seed, device)?))
+    }
+
+    fn memory(&self, step: &StepSizes) -> StepMemory {
+        // a file's sizes are those of its model; one that cannot be read is refused where it is opened
+        self.resolved().unwrap_or_else(|_| self.clone()).step_memory(step)
     }
 
     fn tiny() -> Self {

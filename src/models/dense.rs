@@ -4,7 +4,11 @@
 use candle_core::{DType, Device, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::{FamilySpec, Loss, Model, Spec, capabilities::AttentionLayer};
+use super::{
+    FamilySpec, Loss, Model, Spec,
+    capabilities::AttentionLayer,
+    step_memory::{self, BlockSizes, StepMemory, StepSizes},
+};
 use crate::nn::{
     Batch, Params, Tap,
     block::{self, Block, LlamaBlockSpec, llama_block},
@@ -56,6 +60,23 @@ impl DenseSpec {
 impl FamilySpec for DenseSpec {
     fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
         Ok(Box::new(Dense::new(self, vocab, seed, device)?))
+    }
+
+    fn memory(&self, step: &StepSizes) -> StepMemory {
+        let block = BlockSizes {
+            d_model: self.d_model,
+            heads: self.heads,
+            kv_heads: self.kv_heads,
+            hidden: self.hidden,
+            gated: true,
+            has_biases: false,
+        };
+        let (d, layers, n) = (self.d_model as f64, self.layers as f64, step.positions());
+        StepMemory {
+            weights: step.vocab * d + layers * block.weights() + d,
+            shared: layers * block.weights(),
+            activations: layers * block.saved(n) + block.backward(n) + step_memory::head(self.d_model, step),
+        }
     }
 
     fn tiny() -> Self {

@@ -5,12 +5,18 @@ use std::path::Path;
 
 use candle_core::{Device, Result};
 
-use super::Model;
+use super::{
+    Model,
+    step_memory::{StepMemory, StepSizes},
+};
 
 /// The sizes of a family: plain data.
 pub trait FamilySpec {
     /// Builds the model with weights drawn from `seed`. Errors name the size that does not fit.
     fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>>;
+
+    /// What a training step on such a batch holds, counted without building anything.
+    fn memory(&self, step: &StepSizes) -> StepMemory;
 
     /// Sizes of a model that is built and trained within milliseconds: what the tests of all families take.
     fn tiny() -> Self

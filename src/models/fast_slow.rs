@@ -14,6 +14,7 @@ use candle_core::{D, DType, Device, Result, Tensor, Var, backprop::GradStore};
 use super::{
     FamilySpec, Loss, Model, Spec,
     capabilities::{AttentionLayer, CouplingModel, CouplingSettings, FixedPointModel, RuntimeParam, TwoTimescales},
+    step_memory::{StepMemory, StepSizes},
 };
 use crate::nn::{
     Batch, Params, Tap, block,
@@ -47,6 +48,10 @@ pub const DEQ_BACKWARD: &str = "deq/backward_iterations";
 impl FamilySpec for FastSlowSpec {
     fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
         Ok(Box::new(FastSlow::new(self, vocab, seed, device)?))
+    }
+
+    fn memory(&self, step: &StepSizes) -> StepMemory {
+        self.step_memory(step)
     }
 
     fn tiny() -> Self {

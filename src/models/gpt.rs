@@ -8,7 +8,11 @@ use candle_core::{DType, Device, Result, Tensor};
 
 pub use spec::{AlibiGptSpec, PlainGptSpec};
 
-use super::{FamilySpec, Loss, Model, Spec, capabilities::AttentionLayer};
+use super::{
+    FamilySpec, Loss, Model, Spec,
+    capabilities::AttentionLayer,
+    step_memory::{self, BlockSizes, StepMemory, StepSizes},
+};
 use crate::nn::{
     Batch, Params, Tap,
     block::{self, Block, Gpt2BlockSpec, gpt2_block},
@@ -21,6 +25,10 @@ impl FamilySpec for PlainGptSpec {
         Ok(Box::new(Gpt::with_learned_positions(self, vocab, seed, device)?))
     }
 
+    fn memory(&self, step: &StepSizes) -> StepMemory {
+        memory([self.d_model, self.heads, self.layers, self.positions], step)
+    }
+
     fn tiny() -> Self {
         Self { d_model: 16, heads: 2, layers: 5, positions: 24 }
     }
@@ -31,8 +39,23 @@ impl FamilySpec for AlibiGptSpec {
         Ok(Box::new(Gpt::with_alibi(self, vocab, seed, device)?))
     }
 
+    fn memory(&self, step: &StepSizes) -> StepMemory {
+        memory([self.d_model, self.heads, self.layers, 0], step)
+    }
+
     fn tiny() -> Self {
         Self { d_model: 16, heads: 2, layers: 2 }
+    }
+}
+
+/// Of a net with so many learned positions.
+fn memory([d_model, heads, layers, positions]: [usize; 4], step: &StepSizes) -> StepMemory {
+    let block = BlockSizes::gpt2(d_model, heads);
+    let (d, layers, n) = (d_model as f64, layers as f64, step.positions());
+    StepMemory {
+        weights: (2.0 * step.vocab + positions as f64 + 2.0) * d + layers * block.weights(),
+        shared: layers * block.weights(),
+        activations: layers * block.saved(n) + block.backward(n) + step_memory::head(d_model, step),
     }
 }
 

@@ -14,6 +14,7 @@ use capabilities::{
     AttentionLayer, CouplingModel, FixedPointModel, FlowModel, RecoveryModel, RuntimeParam, TwoTimescales,
 };
 use family::families;
+use step_memory::{StepMemory, StepSizes};
 
 pub use family::FamilySpec;
 
@@ -26,6 +27,7 @@ pub mod gpt;
 pub mod ode_flow;
 pub mod plane;
 pub mod recover;
+pub mod step_memory;
 
 families! {
     FastSlow(fast_slow::FastSlowSpec),
@@ -47,6 +49,11 @@ impl Spec {
     /// As [`FamilySpec::files`].
     pub fn files(&self) -> Vec<&Path> {
         self.sizes().files()
+    }
+
+    /// As [`FamilySpec::memory`].
+    pub fn memory(&self, step: &StepSizes) -> StepMemory {
+        self.sizes().memory(step)
     }
 
     /// As [`FamilySpec::build`].

@@ -20,6 +20,7 @@ use self::{
 use super::{
     FamilySpec, Loss, Model, Spec,
     capabilities::{AttentionLayer, CONTROLS, FlowControl, FlowModel, LanguageFlow, RuntimeParam},
+    step_memory::{StepMemory, StepSizes},
 };
 use crate::{
     nn::{
@@ -37,6 +38,10 @@ pub const FIELD_GRAD_NORM: &str = "flow/grad_norm";
 impl FamilySpec for OdeFlowSpec {
     fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
         Ok(Box::new(OdeFlow::new(self, vocab, seed, device)?))
+    }
+
+    fn memory(&self, step: &StepSizes) -> StepMemory {
+        self.step_memory(step)
     }
 
     fn tiny() -> Self {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     FamilySpec, Loss, Model, Spec,
     capabilities::{FlowControl, FlowModel, PlanarField, PlanarFlow, RuntimeParam},
+    step_memory::{StepMemory, StepSizes},
 };
 use crate::{
     nn::{
@@ -48,6 +49,12 @@ impl Default for PlaneSpec {
 impl FamilySpec for PlaneSpec {
     fn build(&self, _vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
         Ok(Box::new(Plane::new(self, seed, device)?))
+    }
+
+    /// The points of an update are the model's own, whatever the batch.
+    fn memory(&self, _step: &StepSizes) -> StepMemory {
+        let (h, points) = (self.hidden as f64, POINTS as f64);
+        StepMemory { weights: h * h + 6.0 * h + 2.0, shared: 0.0, activations: points * (18.0 * h + 40.0) }
     }
 
     fn tiny() -> Self {

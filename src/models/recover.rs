@@ -23,7 +23,11 @@
 use candle_core::{D, DType, Device, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::{FamilySpec, Loss, Model, Spec, capabilities::RecoveryModel};
+use super::{
+    FamilySpec, Loss, Model, Spec,
+    capabilities::RecoveryModel,
+    step_memory::{StepMemory, StepSizes},
+};
 use crate::analysis::ema;
 use crate::nn::{
     Batch, Params, Tap,
@@ -66,6 +70,36 @@ pub struct RecoverSpec {
 impl FamilySpec for RecoverSpec {
     fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
         Ok(Box::new(Recover::new(self, vocab, seed, device)?))
+    }
+
+    fn memory(&self, step: &StepSizes) -> StepMemory {
+        let (k, width, head) = (self.distances.len() as f64, self.code_dim as f64 + 1.0, HEAD as f64);
+        let traces = alphas(&self.reader).len().max(1) as f64;
+        let attends = !matches!(self.reader, Reader::Single { .. } | Reader::Three { .. });
+        let keeps_past = matches!(self.reader, Reader::AttentionPast { .. } | Reader::Raw);
+        let hidden = self.hidden as f64 * if keeps_past { 1.0 } else { traces };
+        let stride = if keeps_past { STRIDE as f64 } else { 1.0 };
+        let asked = (step.tokens / stride).ceil();
+        let n = asked * step.rows;
+        let beside = if keeps_past { 1.0 } else { traces * width };
+        let read = if attends { k * head } else { 0.0 };
+        let slots = if keeps_past { traces * width } else { width };
+        let mut weights = hidden * (beside + read) + k * step.vocab * hidden;
+        let mut activations = n * (3.0 * k * step.vocab + 3.0 * hidden + 3.0 * (beside + read))
+            + step.positions() * self.code_dim as f64 * (2.0 + 2.0 * traces)
+            + asked * step.tokens * traces
+            + step.vocab * self.code_dim as f64;
+        if attends {
+            let kinds = if keeps_past { 1.0 } else { traces };
+            let place = if keeps_past { k * PLACE as f64 } else { 0.0 };
+            weights += 2.0 * kinds * head * slots + k * head + place + step.vocab * head;
+            activations += n * (2.0 * k * step.vocab + 6.0 * read);
+            activations += match keeps_past {
+                true => 4.0 * n * k * step.tokens + 2.0 * step.positions() * (slots + 2.0 * head + k),
+                false => n * traces * (4.0 * head + 4.0 * k),
+            };
+        }
+        StepMemory { weights, shared: 0.0, activations }
     }
 
     fn tiny() -> Self {

@@ -30,6 +30,9 @@ pub enum RunError {
         .path.display()
     )]
     ChangedInput { path: PathBuf, recorded: String, found: String },
+    /// The machine has less memory than the plan takes.
+    #[error(transparent)]
+    Memory(#[from] super::TooLittleMemory),
     /// The operating system gave no thread.
     #[error("no thread for the run: {0}")]
     Thread(#[source] std::io::Error),

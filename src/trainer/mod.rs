@@ -6,6 +6,7 @@
 mod checkpointing;
 mod error;
 pub mod inputs;
+mod memory;
 mod outlets;
 mod plan;
 mod questions;
@@ -15,6 +16,7 @@ mod stage_init;
 mod worker;
 
 pub use error::RunError;
+pub use memory::{MemoryEstimate, TooLittleMemory, check_memory, check_memory_against};
 pub use plan::{Optimisation, Plan, ProbeSchedule, RuntimeParam, Schedule, Stage, VariantSpec};
 pub use run::Run;
 pub use settings::{RunSettings, TrainSettings};

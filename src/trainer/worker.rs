@@ -35,6 +35,8 @@ pub struct Options {
     pub from: Option<Checkpoint>,
     /// The process that it runs in, if that waits for its end.
     pub process: Option<Process>,
+    /// Begin although the estimate is that memory does not suffice.
+    pub insist_memory: bool,
     /// The sinks already know the run's past (a replay): do not tell it from the start. Its folder is
     /// taken up again only if it is told to run.
     pub replayed: Option<PathBuf>,
@@ -80,6 +82,7 @@ pub fn drive(plan: Plan, options: Options, commands: &Receiver<Command>, sinks: 
     let mut outlets = Outlets::new(sinks, options.writer.clone());
     let threads = super::threads_of(&plan);
     let opened = guard(|| {
+        super::check_memory(&plan, options.insist_memory)?;
         crate::nn::set_threads(threads);
         let mut run = Run::open(plan)?;
         if let Some(from) = &options.from {

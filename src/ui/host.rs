@@ -55,6 +55,15 @@ pub struct PastRun {
     pub when: String,
 }
 
+/// What a run of some settings would hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryNeed {
+    /// In words: "310 MB".
+    pub words: String,
+    /// Why it would not begin by itself: the estimate, what is free, and what to lower.
+    pub refusal: Option<String>,
+}
+
 /// Asks the window for a frame; may be called from any thread.
 pub type Wake = std::sync::Arc<dyn Fn() + Send + Sync>;
 
@@ -64,8 +73,14 @@ pub trait Host {
     /// from another thread, since an idle window draws no frames in which it would look.
     fn set_wake(&mut self, _wake: Wake) {}
 
-    /// Begins a run on its own thread, paused. The run folder is made when training starts.
-    fn launch(&mut self, config: &Config) -> Result<RunHandle, String>;
+    /// What a run of these settings would hold; `None` where nobody knows.
+    fn memory(&self, _config: &Config) -> Option<MemoryNeed> {
+        None
+    }
+
+    /// Begins a run on its own thread, paused. The run folder is made when training starts. `insist_memory`: although
+    /// [`Host::memory`] refuses it.
+    fn launch(&mut self, config: &Config, insist_memory: bool) -> Result<RunHandle, String>;
     /// Opens a run folder, or a graph's file as a run that has ended: its events are delivered into the handle's inbox, and it stays as finished (its models are rebuilt from the last checkpoint to answer questions, if they can be).
     fn open_run(&mut self, folder: PathBuf) -> RunHandle;
     /// Shows a dialog on another thread.

@@ -47,6 +47,10 @@ pub struct Page {
     pub refused: BTreeMap<String, String>,
     /// Why no run could be made of the settings.
     pub problem: Option<String>,
+    /// What the run that was last asked for holds, in words, where the host knows.
+    pub memory: Option<String>,
+    /// Settings that were refused for the memory they take: asked for once more, they are insisted on.
+    refused_memory: Option<Config>,
     /// Text fields being typed in, by key.
     pub drafts: BTreeMap<String, String>,
     /// Search over the controls.
@@ -85,6 +89,8 @@ impl Page {
             questions: Questions::default(),
             refused: BTreeMap::new(),
             problem: None,
+            memory: None,
+            refused_memory: None,
             drafts: BTreeMap::new(),
             filter: String::new(),
             sought: None,
@@ -129,7 +135,8 @@ impl Page {
             return;
         }
         self.refused.clear();
-        match host.launch(&self.config) {
+        let Some(insists) = self.has_memory(host) else { return };
+        match host.launch(&self.config, insists) {
             Ok(handle) => {
                 let mirror = self.run.take().map(|r| r.mirror).unwrap_or_default();
                 let run = Run::new(handle, mirror, None, ctx);
@@ -143,6 +150,20 @@ impl Page {
             }
             Err(words) => self.problem = Some(words),
         }
+    }
+
+    /// Whether to insist on the memory that a run of the settings takes; `None`, with the reason as the problem, where
+    /// it is refused for the first time.
+    fn has_memory(&mut self, host: &dyn Host) -> Option<bool> {
+        let need = host.memory(&self.config);
+        self.memory = need.as_ref().map(|need| need.words.clone());
+        let Some(why) = need.and_then(|need| need.refusal) else { return Some(false) };
+        if self.refused_memory.as_ref() == Some(&self.config) {
+            return Some(true);
+        }
+        self.refused_memory = Some(self.config.clone());
+        self.problem = Some(format!("{why}. Asked for once more, it begins nevertheless, and the system may end it."));
+        None
     }
 
     /// Shows a run folder's run.
@@ -315,6 +336,7 @@ impl Page {
     }
 
     fn after_change(&mut self, now: f64) {
+        self.refused_memory = None;
         self.dirty_since = Some(now);
         self.problem = None;
         let (Some(run), Some(launched)) = (&self.run, &mut self.launched) else { return };

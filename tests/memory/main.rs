@@ -7,6 +7,7 @@ mod graph_product;
 mod ode;
 mod readers;
 mod reading;
+mod training;
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},

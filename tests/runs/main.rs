@@ -12,6 +12,7 @@ mod foreign_files;
 mod foreign_folders;
 mod graph_files;
 mod measurements;
+mod memory;
 mod merging;
 mod neuron_graph;
 mod ode_flow;

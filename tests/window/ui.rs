@@ -24,7 +24,7 @@ use orrery::{
     ui::{
         App, Start,
         app::Opening,
-        host::{Delivery, DialogKind, Host, PastRun},
+        host::{Delivery, DialogKind, Host, MemoryNeed, PastRun},
         lists::Lists,
         views::{VIEWS, View, ViewCx, ViewEntry},
     },
@@ -231,7 +231,15 @@ fn work(worker: Worker, config: Config, inbox: Arc<Inbox>, commands: Receiver<Co
 }
 
 impl Host for Pretender {
-    fn launch(&mut self, config: &Config) -> Result<RunHandle, String> {
+    /// A width of more than 400 takes more than there is.
+    fn memory(&self, config: &Config) -> Option<MemoryNeed> {
+        let refusal = "this run would hold about 9.0 GB of memory, and 2.0 GB are free here: lower `train.batch`";
+        let is_large = config.value(WIDTH).unwrap() > 400;
+        is_large.then(|| MemoryNeed { words: "9.0 GB".into(), refusal: Some(refusal.into()) })
+    }
+
+    fn launch(&mut self, config: &Config, insist_memory: bool) -> Result<RunHandle, String> {
+        assert_eq!(insist_memory, config.value(WIDTH).unwrap() > 400, "only what was refused is insisted on");
         if config.iter().any(|(k, v)| k == "corpus.file" && v.to_string().contains("missing")) {
             return Err("missing.txt cannot be read: no such file. Choose another text file.".into());
         }
@@ -472,6 +480,23 @@ fn a_value_can_be_typed_and_keys_stay_quiet_meanwhile() {
     // Nothing has been trained: the change settles into a new paused run by itself.
     d.until("the settled change", |d| d.asked.launched.lock().unwrap().len() == 2);
     assert_eq!(d.asked.launched.lock().unwrap()[1].value(WIDTH).unwrap(), 96);
+}
+
+#[test]
+fn a_run_too_large_for_the_memory_begins_only_when_asked_for_again() {
+    let mut d = desk(Worker::Steps);
+    d.harness.get_by_role_and_label(Role::SpinButton, "Width").click();
+    d.steps(2);
+    d.harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
+    d.harness.event(egui::Event::Text("480".into()));
+    d.press(Key::Enter);
+    d.until("the refusal", |d| d.shows("would hold about 9.0 GB"));
+    assert!(d.shows("lower `train.batch`") && d.shows("Asked for once more"));
+    assert_eq!(d.asked.launched.lock().unwrap().len(), 1, "nothing was begun");
+    d.click("Run");
+    d.until("the run that was insisted on", |d| d.asked.launched.lock().unwrap().len() == 2);
+    assert_eq!(d.asked.launched.lock().unwrap()[1].value(WIDTH).unwrap(), 480);
+    assert!(d.shows("about 9.0 GB"), "it is said beside Run");
 }
 
 #[test]

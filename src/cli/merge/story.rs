@@ -80,7 +80,7 @@ pub fn run(args: &StoryArgs) -> Result<(), Failure> {
     }
     std::fs::create_dir_all(&args.out)
         .map_err(|e| Failure::usage(format!("{} cannot be made: {e}", args.out.display())))?;
-    let run = headless::train(lab, &config, &args.out.join("runs"), false)?;
+    let run = headless::train(lab, &config, &args.out.join("runs"), headless::RunWishes::default())?;
     let story = collect(&run, &args.out)?;
     let text = serde_json::to_string_pretty(&story).map_err(Failure::failed)?;
     let path = args.out.join("story.json");

@@ -5,7 +5,10 @@ use std::{path::PathBuf, sync::Arc};
 use candle_core::{Result, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::nn::fused::linear_attention::LinearAttentionSpec;
+use crate::{
+    models::step_memory::{self, StepMemory, StepSizes},
+    nn::fused::linear_attention::LinearAttentionSpec,
+};
 
 /// U of the state space: what time does to a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -124,6 +127,10 @@ impl Default for BdhSpec {
     }
 }
 
+/// Numbers for each neuron and position that a composed layer keeps: about fifteen results of operations, and the
+/// gradient of each.
+const COMPOSED: f64 = 30.0;
+
 impl BdhSpec {
     /// N
     pub fn per_head(&self) -> usize {
@@ -134,6 +141,29 @@ impl BdhSpec {
     pub fn parameters(&self, vocab: usize) -> usize {
         let gates = if self.gated { self.heads * (self.d_model + 1) + self.layers } else { 0 };
         3 * self.neurons * self.d_model + 2 * vocab * self.d_model + gates
+    }
+
+    /// As [`FamilySpec::memory`](crate::models::FamilySpec::memory). The one operation of a layer saves x, y before
+    /// its gate, attention's result and, of texts no longer than a head has neurons, the scores; where a layer is
+    /// composed of operations, each of them keeps its own.
+    pub(super) fn step_memory(&self, step: &StepSizes) -> StepMemory {
+        let (d, h, n, layers) = (self.d_model as f64, self.heads as f64, self.neurons as f64, self.layers as f64);
+        let positions = step.positions();
+        let pairs = step.rows * h * step.tokens * step.tokens;
+        let is_fused = self.form == Form::Code && !self.gated && self.carry.is_none() && self.dropout == 0.0;
+        let maps = 3.0 * n * d;
+        let carried = self.carry.map_or(0.0, |c| layers * c.rows as f64 * n * d);
+        let gates = if self.gated { h * (d + 1.0) + layers } else { 0.0 };
+        let scores = if step.tokens <= n / h { pairs / 2.0 } else { 0.0 };
+        let (saved, working) = match is_fused {
+            true => (positions * (2.0 * n + h * d + 6.0 * d) + scores, positions * 2.0 * n),
+            false => (positions * (COMPOSED * n + 4.0 * h * d + 6.0 * d) + 6.0 * pairs, positions * 4.0 * n),
+        };
+        StepMemory {
+            weights: maps + 2.0 * step.vocab * d + gates + carried,
+            shared: maps,
+            activations: layers * saved + working + carried + step_memory::head(self.d_model, step),
+        }
     }
 
     pub fn attention(&self) -> LinearAttentionSpec {

@@ -3,6 +3,8 @@
 use candle_core::Result;
 use serde::{Deserialize, Serialize};
 
+use crate::models::step_memory::{self, BlockSizes, StepMemory, StepSizes};
+
 use crate::nn::pooling::Upsample;
 
 /// How a round's fast state approaches its equilibrium, with the slow state held.
@@ -89,6 +91,36 @@ impl Default for FastSlowSpec {
 }
 
 impl FastSlowSpec {
+    /// As [`FamilySpec::memory`](crate::models::FamilySpec::memory). Each round saves what it passes through;
+    /// an equilibrium is solved without a graph, and keeps one of Post at its solution.
+    pub(super) fn step_memory(&self, step: &StepSizes) -> StepMemory {
+        let block = BlockSizes {
+            d_model: self.d_model,
+            heads: self.heads,
+            kv_heads: self.kv_heads,
+            hidden: 4 * self.d_model,
+            gated: false,
+            has_biases: false,
+        };
+        let (d, rounds) = (self.d_model as f64, self.n_rounds as f64);
+        let (fast, slow) = (step.positions(), step.rows * (step.tokens / self.pool.max(1) as f64).ceil());
+        let passes = match self.approach {
+            Approach::OnePass => 1.0,
+            Approach::Passes { passes } | Approach::Anderson { passes } => passes as f64,
+            Approach::Deq { .. } => 2.0,
+        } + if self.aux_lambda > 0.0 { 1.0 } else { 0.0 };
+        let blocks = (self.n_pre + self.n_slow + self.n_post) as f64 * block.weights();
+        let phi = self.projector_hidden.map_or(d * d, |hidden| 2.0 * d * hidden as f64);
+        let saved = (self.n_pre as f64 + rounds * self.n_post as f64 * passes) * block.saved(fast)
+            + rounds * self.n_slow as f64 * block.saved(slow)
+            + rounds * d * (3.0 * fast + 4.0 * slow);
+        StepMemory {
+            weights: step.vocab * d + blocks + phi + 2.0 * d + 1.0,
+            shared: blocks,
+            activations: saved + block.backward(fast) + step_memory::head(self.d_model, step),
+        }
+    }
+
     /// Errors name what does not fit.
     pub(super) fn check(&self) -> Result<()> {
         if self.pool == 0 || self.n_rounds == 0 {

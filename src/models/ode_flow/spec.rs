@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{capabilities::Steering, gpt::PlainGptSpec};
+use super::super::{
+    capabilities::{CONTROLS, Steering},
+    gpt::PlainGptSpec,
+    step_memory::{self, BlockSizes, StepMemory, StepSizes},
+};
 use crate::ode::Method;
 
 /// Sizes. At width 256, 50,257 tokens, 128 positions and two layers on each side: 29,781,249 parameters.
@@ -39,6 +43,30 @@ impl Default for OdeFlowSpec {
 }
 
 impl OdeFlowSpec {
+    /// As [`FamilySpec::memory`](crate::models::FamilySpec::memory). Every evaluation of the field saves as a layer
+    /// does. Steering keeps a copy of the field, follows it as well, and has the log-probabilities of both.
+    pub(super) fn step_memory(&self, step: &StepSizes) -> StepMemory {
+        let block = BlockSizes::gpt2(self.d_model, self.heads);
+        let (d, n) = (self.d_model as f64, step.positions());
+        let stages = (self.method.tableau().nodes.len() + 1) as f64;
+        let field = block.weights() + d * d + (CONTROLS as f64 + 4.0) * d + 1.0;
+        let layers = (self.pre + self.post) as f64;
+        let sums = if stages > 1.0 { stages } else { 0.0 };
+        let steps = self.steps as f64 * (stages * block.saved(n) + sums * n * d);
+        let steered = if self.steering.is_some() { 1.0 } else { 0.0 };
+        StepMemory {
+            weights: (2.0 * step.vocab + self.positions as f64 + 2.0) * d
+                + layers * block.weights()
+                + field * (1.0 + steered),
+            shared: layers * block.weights() + field,
+            activations: layers * block.saved(n)
+                + steps
+                + block.backward(n)
+                + step_memory::head(self.d_model, step)
+                + steered * 6.0 * n * step.vocab,
+        }
+    }
+
     /// The plain transformer with two layers in the flow's place.
     pub fn baseline(&self) -> PlainGptSpec {
         PlainGptSpec {

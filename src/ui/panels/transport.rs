@@ -15,6 +15,10 @@ const PACES: [(&str, f64, &str); 3] =
 pub fn transport_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     ui.horizontal_centered(|ui| {
         buttons_ui(ui, shell, page);
+        if let Some(memory) = page.memory.as_ref().filter(|_| ui.available_width() > 760.0) {
+            let words = RichText::new(format!("about {memory}")).small().color(shell.theme.secondary);
+            ui.label(words).on_hover_text("Memory that the run holds: an estimate from the settings.");
+        }
         ui.add_space(8.0);
         pace_ui(ui, shell, page);
         ui.add_space(8.0);

@@ -1,0 +1,118 @@
+//! What a training step holds, from sizes alone, so that a run too large for its machine is refused before
+//! anything is taken. Each family counts its own weights and activations ([`FamilySpec`](super::FamilySpec));
+//! here is what they have in common. Counts are of 32-bit numbers, and floats: a product of settings may be
+//! larger than any integer. It builds and measures nothing.
+
+/// Sizes of a step's batch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepSizes {
+    pub vocab: f64,
+    /// Windows a batch.
+    pub rows: f64,
+    /// Tokens a window.
+    pub tokens: f64,
+}
+
+impl StepSizes {
+    /// Positions of a batch.
+    pub fn positions(&self) -> f64 {
+        self.rows * self.tokens
+    }
+}
+
+/// What a step of one model holds at its peak, in numbers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepMemory {
+    /// Weights.
+    pub weights: f64,
+    /// Those of them that blocks share over a step: flattened and packed once more for it.
+    pub shared: f64,
+    /// Everything that scales with the batch.
+    pub activations: f64,
+}
+
+/// Bytes of a number.
+const BYTES: f64 = 4.0;
+/// Weights, their gradients, and the two moments of AdamW.
+const PER_WEIGHT: f64 = 4.0;
+/// Of a shared weight: flat, packed for forward and for backward, and the gradient of the flat form.
+const PER_SHARED: f64 = 4.0;
+/// What a process holds besides, bytes: tables, the graph's small values, the allocator's own.
+const BESIDES: f64 = 1e6;
+
+impl StepMemory {
+    /// Bytes that stay between two steps: weights and moments.
+    pub fn resting_bytes(&self) -> f64 {
+        BYTES * 3.0 * self.weights
+    }
+
+    /// Bytes at the peak of a step, those that stay included.
+    pub fn peak_bytes(&self) -> f64 {
+        BESIDES + BYTES * (PER_WEIGHT * self.weights + PER_SHARED * self.shared + self.activations)
+    }
+}
+
+/// Sizes of a pre-norm block ([`crate::nn::block`]).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BlockSizes {
+    pub d_model: usize,
+    pub heads: usize,
+    pub kv_heads: usize,
+    pub hidden: usize,
+    /// Whether the MLP has a gate beside its input projection.
+    pub gated: bool,
+    /// Biases and LayerNorm as in GPT-2; else RMSNorm, and norms of queries and keys.
+    pub has_biases: bool,
+}
+
+impl BlockSizes {
+    /// As GPT-2's: four times as many hidden units as channels.
+    pub fn gpt2(d_model: usize, heads: usize) -> Self {
+        Self { d_model, heads, kv_heads: heads, hidden: 4 * d_model, gated: false, has_biases: true }
+    }
+
+    fn kv(&self) -> f64 {
+        self.kv_heads as f64 * (self.d_model as f64 / self.heads.max(1) as f64).floor()
+    }
+
+    /// Width of the MLP's input projection.
+    fn wide(&self) -> f64 {
+        self.hidden as f64 * if self.gated { 2.0 } else { 1.0 }
+    }
+
+    pub fn weights(&self) -> f64 {
+        let (d, kv, hidden) = (self.d_model as f64, self.kv(), self.hidden as f64);
+        let maps = 2.0 * d * d + 2.0 * d * kv + d * self.wide() + d * hidden;
+        let head = (d / self.heads.max(1) as f64).floor();
+        match self.has_biases {
+            true => maps + 2.0 * d + 2.0 * d + (d + 2.0 * kv) + self.wide() + 2.0 * d,
+            false => maps + 2.0 * d + 2.0 * head,
+        }
+    }
+
+    /// What a block saves for backward over so many positions: queries, keys and values, attention's result, the
+    /// state between both parts, the MLP's hidden units, and the block's own result.
+    pub fn saved(&self, positions: f64) -> f64 {
+        let d = self.d_model as f64;
+        positions * (4.0 * d + 2.0 * self.kv() + self.wide() + 2.0 * self.heads as f64)
+    }
+
+    /// What the backward pass of one block needs beside that: the inputs of each projection again, and their
+    /// gradients.
+    pub fn backward(&self, positions: f64) -> f64 {
+        let d = self.d_model as f64;
+        positions * (6.0 * d + 2.0 * self.kv() + self.wide() + self.hidden as f64)
+    }
+}
+
+/// Largest number of groups of rows whose gradients of the head are summed apart, and rows of a block of logits.
+const HEAD_GROUPS: f64 = 8.0;
+const HEAD_ROWS: f64 = 128.0;
+
+/// What the head with its loss holds: the gradient of its input, a sum of its own gradient for each group of rows, and
+/// a block of logits.
+pub fn head(d_model: usize, step: &StepSizes) -> f64 {
+    let (d, n) = (d_model as f64, step.positions());
+    let groups = (n / HEAD_ROWS).ceil().clamp(1.0, HEAD_GROUPS);
+    2.0 * n * d + (groups + 1.0) * step.vocab * d + 2.0 * HEAD_ROWS * step.vocab
+}

@@ -1,0 +1,96 @@
+//! What a run will hold, counted from its plan alone, and whether this machine has it: asked before a folder is
+//! made, a text opened or a weight drawn. It does not know what the families are made of.
+
+use super::{Plan, TrainSettings};
+use crate::{
+    models::step_memory::StepSizes,
+    nn::memory::{available_memory, size},
+};
+
+/// Bytes of a number.
+const BYTES: f64 = 4.0;
+
+/// Bytes that a run holds, by what for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MemoryEstimate {
+    /// The texts, and what their tokeniser is made of.
+    pub texts: f64,
+    /// Weights and optimiser moments of all variants, which stay from the first step to the last.
+    pub models: f64,
+    /// The most that comes on top of that at one time: a variant's step, an evaluation, or a checkpoint that is
+    /// being written.
+    pub working: f64,
+}
+
+impl MemoryEstimate {
+    /// Of the plan's sizes. A vocabulary that only its text decides is taken at its largest.
+    pub fn of(plan: &Plan) -> Self {
+        let step = StepSizes {
+            vocab: plan.corpus.largest_vocab() as f64,
+            rows: plan.batch as f64,
+            tokens: plan.window as f64,
+        };
+        let mut estimate = Self { texts: plan.texts().map(|t| t.memory() as f64).sum(), models: 0.0, working: 0.0 };
+        let logits = if plan.texts().any(|t| t.asks_questions()) { 2.0 * step.positions() * step.vocab } else { 0.0 };
+        for variant in &plan.variants {
+            let memory = variant.model.memory(&step);
+            let resting = memory.resting_bytes();
+            let working = (memory.peak_bytes() - resting).max(BYTES * logits).max(resting);
+            estimate.models += resting;
+            estimate.working = estimate.working.max(working);
+        }
+        estimate
+    }
+
+    /// Bytes; the largest number where there are more.
+    pub fn bytes(&self) -> u64 {
+        (self.texts + self.models + self.working) as u64
+    }
+
+    /// Which settings make it what it is.
+    fn advice(&self, plan: &Plan) -> String {
+        let (batch, window) = (TrainSettings::batch.name, TrainSettings::window.name);
+        let variants = if plan.variants.len() > 1 { ", or train fewer variants or seeds at once" } else { "" };
+        match self.working > self.models {
+            true => format!("lower `{batch}` or `{window}`, or the widths and layers under `model`"),
+            false => format!("lower the widths and layers under `model`{variants}"),
+        }
+    }
+}
+
+/// Why a run does not begin.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "this run would hold about {} of memory, and {} are free here: {advice}",
+    size(*.needed), size(*.available)
+)]
+pub struct TooLittleMemory {
+    /// Bytes.
+    pub needed: u64,
+    /// Bytes.
+    pub available: u64,
+    /// Which settings to lower.
+    pub advice: String,
+}
+
+/// The estimate of a plan, if the machine has so much or one insists.
+///
+/// # Errors
+/// If it has less, and says so.
+pub fn check_memory(plan: &Plan, insists: bool) -> Result<MemoryEstimate, TooLittleMemory> {
+    check_memory_against(plan, available_memory().filter(|_| !insists))
+}
+
+/// As [`check_memory`], where so many bytes are free, or nobody knows.
+///
+/// # Errors
+/// If the estimate is more.
+pub fn check_memory_against(plan: &Plan, available: Option<u64>) -> Result<MemoryEstimate, TooLittleMemory> {
+    let estimate = MemoryEstimate::of(plan);
+    match available {
+        Some(available) if estimate.bytes() > available => {
+            Err(TooLittleMemory { needed: estimate.bytes(), available, advice: estimate.advice(plan) })
+        }
+        _ => Ok(estimate),
+    }
+}

@@ -1,0 +1,111 @@
+//! Two training steps of every family, at two sizes: the estimate from the sizes alone is near what they hold.
+
+use candle_core::{Device, Result};
+use orrery::{
+    models::{
+        Spec,
+        bdh::BdhSpec,
+        dense::DenseSpec,
+        fast_slow::FastSlowSpec,
+        gpt::{AlibiGptSpec, PlainGptSpec},
+        ode_flow::OdeFlowSpec,
+        plane::PlaneSpec,
+        recover::{Reader, RecoverSpec},
+        step_memory::StepSizes,
+    },
+    nn::{AdamW, Batch, fused::GradAccumulator, optimiser::AdamWSpec},
+};
+
+use super::{alone, peak_of};
+
+/// A model, the vocabulary, and the rows and tokens of a batch.
+type Case = (Spec, usize, [usize; 2]);
+
+/// Two sizes of a family, one with other proportions than the other. A new family has to say its own.
+fn cases(family: &Spec) -> [Case; 2] {
+    let readers = |reader, code_dim, hidden| RecoverSpec {
+        reader,
+        distances: vec![0, 2, 5, 9],
+        code_dim,
+        code_active: 8,
+        code_seed: 1,
+        hidden,
+        bits: 0,
+    };
+    match family {
+        Spec::FastSlow(_) => [
+            (Spec::FastSlow(FastSlowSpec::default()), 320, [4, 128]),
+            (Spec::FastSlow(FastSlowSpec { d_model: 64, n_rounds: 3, ..FastSlowSpec::default() }), 1000, [8, 96]),
+        ],
+        Spec::Dense(_) => [
+            (Spec::Dense(DenseSpec::default()), 320, [4, 128]),
+            (Spec::Dense(DenseSpec { d_model: 64, layers: 6, ..DenseSpec::default() }), 1000, [8, 96]),
+        ],
+        Spec::Recover(_) => [
+            (Spec::Recover(readers(Reader::Three { alphas: [0.5, 0.1, 0.02] }, 128, 96)), 256, [4, 64]),
+            (Spec::Recover(readers(Reader::AttentionPast { alphas: [0.5, 0.1, 0.02] }, 64, 64)), 128, [8, 96]),
+        ],
+        Spec::Plane(_) => [
+            (Spec::Plane(PlaneSpec { hidden: 512, ..PlaneSpec::default() }), 256, [4, 64]),
+            (Spec::Plane(PlaneSpec { hidden: 1024, ..PlaneSpec::default() }), 256, [4, 64]),
+        ],
+        Spec::OdeFlow(_) => [
+            (Spec::OdeFlow(OdeFlowSpec::default()), 256, [8, 64]),
+            (Spec::OdeFlow(OdeFlowSpec { d_model: 64, steps: 8, ..OdeFlowSpec::default() }), 1000, [8, 96]),
+        ],
+        Spec::PlainGpt(_) => [
+            (Spec::PlainGpt(PlainGptSpec::default()), 256, [4, 64]),
+            (Spec::PlainGpt(PlainGptSpec { d_model: 64, layers: 10, ..PlainGptSpec::default() }), 4000, [8, 96]),
+        ],
+        Spec::AlibiGpt(_) => [
+            (Spec::AlibiGpt(AlibiGptSpec::default()), 256, [4, 64]),
+            (Spec::AlibiGpt(AlibiGptSpec { d_model: 64, layers: 10, ..AlibiGptSpec::default() }), 1000, [8, 96]),
+        ],
+        Spec::Bdh(_) => [
+            (Spec::Bdh(BdhSpec::default()), 256, [4, 96]),
+            (Spec::Bdh(BdhSpec { neurons: 1024, layers: 3, dropout: 0.1, ..BdhSpec::default() }), 256, [8, 64]),
+        ],
+    }
+}
+
+fn two_steps((spec, vocab, [rows, tokens]): &Case) -> Result<usize> {
+    let model = spec.build(*vocab, 0, &Device::Cpu)?;
+    let mut adam = AdamW::new(model.params(), AdamWSpec::default())?;
+    let ids: Vec<u32> = (0..rows * tokens).map(|i| (i * 7 % vocab) as u32).collect();
+    for _ in 0..2 {
+        let batch = Batch::from_ids(&ids, &ids, *rows, *tokens, &Device::Cpu)?;
+        let accumulator = GradAccumulator::default();
+        let loss = model.accumulated_loss(&batch, &accumulator)?;
+        let grads = accumulator.backward(&loss.total)?;
+        drop(loss);
+        adam.step(model.params(), &grads, 1e-4)?;
+    }
+    Ok(model.params().count())
+}
+
+#[test]
+fn the_estimate_of_every_family_is_near_what_two_steps_hold() {
+    let _alone = alone();
+    orrery::nn::set_threads(2);
+    let mut far = vec![];
+    for case in Spec::tiny().iter().flat_map(cases) {
+        let (spec, vocab, [rows, tokens]) = &case;
+        let sizes = StepSizes { vocab: *vocab as f64, rows: *rows as f64, tokens: *tokens as f64 };
+        let memory = spec.memory(&sizes);
+        let (weights, peak) = peak_of(|| two_steps(&case).unwrap());
+        assert_eq!(memory.weights, weights as f64, "{spec:?}");
+        let ratio = memory.peak_bytes() / peak as f64;
+        let mb = |bytes: f64| bytes / 1e6;
+        println!(
+            "{ratio:.2} of {:.1} MB: weights {:.2} M, shared {:.2} M, activations {:.2} M; {spec:?}",
+            mb(peak as f64),
+            memory.weights / 1e6,
+            memory.shared / 1e6,
+            memory.activations / 1e6
+        );
+        if !(0.7..=2.0).contains(&ratio) {
+            far.push(format!("{ratio:.2}: {spec:?}"));
+        }
+    }
+    assert!(far.is_empty(), "{far:#?}");
+}
