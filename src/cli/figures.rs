@@ -6,10 +6,13 @@ use clap::Args;
 
 use super::{failure::Failure, lab_config::recorded, output};
 use crate::{
+    files::folder_inside,
     gpu::offscreen::Offscreen,
     store::Reader,
     ui::{figure::Figure, mirror::Mirror, theme::Theme, views},
 };
+
+const FIGURES: &str = "figures";
 
 #[derive(Args)]
 pub struct RenderArgs {
@@ -78,6 +81,19 @@ fn replay(folder: &Path) -> Result<Mirror, Failure> {
     Ok(mirror)
 }
 
+/// Checks that the figures of a run are, or will be, inside its folder: it may be somebody else's, and hold a link.
+///
+/// # Errors
+/// If `figures` is a link or no folder.
+pub fn check_folder(folder: &Path) -> Result<(), Failure> {
+    match folder_inside(folder, FIGURES) {
+        Err(e) if !e.is_missing() => {
+            Err(Failure::usage(format!("{} cannot be written to: {e}", folder.join(FIGURES).display())))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Draws every pane of the run's lab into `figures/`. `Ok(Ok(..))` is how many; `Ok(Err(..))` why this machine
 /// can draw none.
 ///
@@ -91,8 +107,9 @@ pub fn draw_all(folder: &Path) -> Result<Result<usize, String>, Failure> {
     let (lab, config) = recorded(folder)?;
     let mirror = replay(folder)?;
     let (knobs, theme) = ((lab.knobs)(), Theme::dark());
-    let into = folder.join("figures");
+    let into = folder.join(FIGURES);
     std::fs::create_dir_all(&into).map_err(|e| Failure::run(format!("{} cannot be made: {e}", into.display())))?;
+    check_folder(folder)?;
     for pane in lab.panes {
         let figure = Figure {
             view: pane.view,

@@ -111,6 +111,7 @@ fn tell_memory(plan: &Plan, insists: bool) -> Result<(), Failure> {
 }
 
 pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
+    figures::check_folder(&args.run)?;
     let Continuation { plan, from, notices } = continuation::decide(&args.run, args.steps)?;
     tell_memory(&plan, args.insist_memory)?;
     notices.iter().for_each(|n| tell!("warning: {n}"));

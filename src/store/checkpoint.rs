@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     config::Value,
-    files::{FileError, check_memory, folder_beside, folder_inside, read_inside, sync_folder},
+    files::{FileError, check_memory, folder_beside, folder_inside, open_inside, read_inside, sync_folder},
     nn::host,
     telemetry::number,
 };
@@ -200,6 +200,12 @@ pub fn load(run: &Path, device: &Device) -> Result<Option<Loaded>, StoreError> {
 /// As [`load`], but only a checkpoint whose logs still have every line from before it, so that a run that goes
 /// on from it has a record without a hole.
 pub fn load_to_go_on(run: &Path, device: &Device) -> Result<Option<Loaded>, StoreError> {
+    for log in [METRICS, SAMPLES, EVENTS] {
+        match open_inside(run, log) {
+            Err(e) if e.is_other_than_a_file() => return Err(e).at("go on with", &run.join(log)),
+            _ => {}
+        }
+    }
     newest(run, |path| {
         let checkpoint = load_at(path, device)?;
         let Lengths { metrics, samples, events } = checkpoint.lengths;

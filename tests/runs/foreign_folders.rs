@@ -155,3 +155,36 @@ fn a_checkpoint_names_no_file_outside_its_folder() {
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     assert_eq!(done.status.code(), Some(2), "{said}");
 }
+
+/// Whatever a run folder has in the places that going on with the run writes to, nothing outside of it changes.
+#[test]
+fn going_on_with_a_run_writes_nowhere_else() {
+    let logs = ["metrics.jsonl", "samples.jsonl", "events.jsonl"];
+    let beside =
+        [".lock", "metrics.superseded.jsonl", "config.toml.tmp", "run.json.tmp", "checkpoints/.making-00000005"];
+    for name in logs.into_iter().chain(beside).chain(["figures"]) {
+        let folder = tempfile::tempdir().unwrap();
+        let (mine, elsewhere) = (folder.path().join("run"), folder.path().join("elsewhere"));
+        copy(run(), &mine);
+        fs::create_dir(&elsewhere).unwrap();
+        let target = elsewhere.join("precious");
+        match name {
+            "figures" => fs::create_dir(&target).unwrap(),
+            _ => fs::write(&target, "precious\n".repeat(1000)).unwrap(),
+        }
+        let place = mine.join(name);
+        if place.is_dir() {
+            fs::remove_dir_all(&place).unwrap();
+        }
+        fs::remove_file(&place).ok();
+        symlink(&target, &place).unwrap();
+        let before = contents(&elsewhere);
+        let done = orrery(&["resume", mine.to_str().unwrap(), "--steps", "5"]);
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(contents(&elsewhere), before, "{name}: {said}");
+        assert!(!said.contains("panicked") && done.status.code().is_some(), "{name}: {said}");
+        if logs.contains(&name) || name == "figures" {
+            assert!(done.status.code() != Some(0) && said.contains("link") && said.contains(name), "{name}: {said}");
+        }
+    }
+}
