@@ -12,6 +12,9 @@ use crate::{
     },
 };
 
+/// Levels nearer than this (accuracy) share a label, since two would lie on one another in a low tile.
+const LABEL: f64 = 0.12;
+
 /// View `recoverability`.
 #[derive(Default)]
 pub struct Recoverability {
@@ -60,12 +63,15 @@ impl Recoverability {
         }
         if let Some((common, uniform)) = levels {
             // Where all tokens are about as frequent the two levels are one.
+            let mut chance = format!("chance: {uniform:.2}");
             if common - uniform > 0.02 {
-                let label = format!("always the most common token: {common:.2}");
+                let mut label = format!("always the most common token: {common:.2}");
+                if common - uniform < LABEL {
+                    label = format!("{label}, {}", std::mem::take(&mut chance));
+                }
                 chart.references.push(Reference { label, at: common, vertical: false });
             }
-            let label = format!("chance: {uniform:.2}");
-            chart.references.push(Reference { label, at: uniform, vertical: false });
+            chart.references.push(Reference { label: chance, at: uniform, vertical: false });
         }
         chart
     }

@@ -134,6 +134,12 @@ fn scalars(mirror: &mut Mirror, variant: usize, seed: u64, coupled: bool) {
         gate = if coupled { gate - 0.4e-3 * grad.signum() * own.next().abs().min(1.0) } else { 0.0 };
         scalars.push((Channel::new(channels::GATE), gate.tanh()));
         scalars.push((Channel::new(channels::GATE_GRAD), if coupled { grad } else { 0.0 }));
+        scalars.push((Channel::new(channels::GRAD_NORM), (1.4 - 0.3 * variant as f64) * (-t / 250.0).exp() + 0.3));
+        if coupled {
+            let slope = (t / 60.0).sin();
+            scalars.push((Channel::new("flow/grad_norm"), 4e-3 * (-t / 300.0).exp() * (1.2 + slope)));
+            scalars.push((Channel::new("flow/alpha"), 0.02 + 0.05 * (1.0 - (-t / 220.0).exp())));
+        }
         if step == 1 {
             scalars.push((Channel::new(channels::GUESS), 0.1));
         }

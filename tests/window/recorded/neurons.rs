@@ -73,7 +73,7 @@ fn other_model(vocab: usize) -> std::path::PathBuf {
     // is shown, so it is the same each time.
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(std::process::id().to_string());
     std::fs::create_dir_all(&folder).unwrap();
-    let path = folder.join("other-691.safetensors");
+    let path = folder.join("second-model.safetensors");
     orrery::store::tensors::write(&path, &out.tensors, &out.metadata).unwrap();
     path
 }

@@ -99,7 +99,7 @@ impl View for Surprise {
             firing.show(ui, ui.available_size(), cx.theme, &mut self.states[0]);
             return;
         }
-        ui.horizontal(|ui| {
+        ui.horizontal_wrapped(|ui| {
             ui.selectable_value(&mut self.by_octave, false, "along the period");
             let tip = "Neurons grouped by how fast they turn: solid while the word is new, dashed when it is known.";
             ui.selectable_value(&mut self.by_octave, true, "by rotation").on_hover_text(tip);
