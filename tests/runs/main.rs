@@ -21,5 +21,6 @@ mod probes;
 #[path = "../shared/record.rs"]
 mod record;
 mod recording;
+mod released;
 mod store;
 mod trainer;

@@ -9,7 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use orrery::{nn::Device, store::checkpoint};
+use orrery::{
+    cli::runs::Runs,
+    nn::Device,
+    store::{Writer, checkpoint},
+    telemetry::{StepStats, channels},
+    trainer::{self, Options},
+};
 
 /// A model so small that a step takes some milliseconds.
 const SMALL: &str = "--no-figures --device cpu --set run.threads=1 --set train.batch=2 --set train.window=16 \
@@ -249,5 +255,60 @@ fn no_output_is_written_over_what_is_read_or_over_a_record() {
         let output = orrery(here.path()).args(&args).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", said(&output));
         assert!(content(here.path()) == before, "{args:?} changed something");
+    }
+}
+
+/// What a window does when its process ends, for whatever reason.
+#[test]
+fn a_process_that_ends_stops_its_runs_and_waits_for_their_checkpoints() {
+    let here = tempfile::tempdir().unwrap();
+    let lab = orrery::labs::find("fast_slow").unwrap();
+    let mut config = lab.config(None).unwrap();
+    for (key, value) in
+        [("train.batch", "2"), ("train.window", "16"), ("model.d_model", "16"), ("train.steps", "100000")]
+    {
+        config.set_text(&(lab.knobs)(), key, value).unwrap();
+    }
+    let runs = Runs::new();
+    let writer = Writer::new(here.path());
+    let options = Options {
+        start: true,
+        stay: true,
+        writer: Some(writer.clone()),
+        process: runs.process(),
+        ..Options::default()
+    };
+    let trained = trainer::spawn((lab.plan)(&config).unwrap(), options, vec![]).unwrap();
+    // One that waits for a command must hear of the end too.
+    let waiting = Options { stay: true, process: runs.process(), ..Options::default() };
+    let waiting = trainer::spawn((lab.plan)(&config).unwrap(), waiting, vec![]).unwrap();
+    let recorded = || writer.folder().is_some_and(|f| fs::metadata(f.join("metrics.jsonl")).unwrap().len() > 4000);
+    while !recorded() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    runs.end();
+    let folder = writer.folder().unwrap();
+    let kept = checkpoint::load(&folder, &Device::Cpu).unwrap().expect("a checkpoint").checkpoint;
+    let metrics = fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
+    let last: serde_json::Value = serde_json::from_str(metrics.lines().last().unwrap()).unwrap();
+    assert_eq!(last["step"], kept.step);
+    assert!(runs.process().is_none(), "no run begins while the process ends");
+    drop((trained, waiting));
+}
+
+#[test]
+fn a_held_out_loss_that_is_no_number_at_the_end_fails_the_run() {
+    let lab = orrery::labs::find("fast_slow").unwrap();
+    let mut config = lab.config(None).unwrap();
+    config.set_text(&(lab.knobs)(), "train.steps", "4").unwrap();
+    let run = trainer::Run::open((lab.plan)(&config).unwrap()).unwrap();
+    let stats = |step: u64, loss: f64| {
+        let scalars = vec![(channels::LOSS_HELD_OUT.into(), loss)];
+        StepStats { step, variant: 0, scalars, wall_secs: 0.0 }
+    };
+    for (step, loss, is_good) in [(4, 5.0, true), (2, f64::NAN, true), (4, f64::NAN, false), (4, f64::INFINITY, false)]
+    {
+        let checked = run.check_last_evaluation(&stats(step, loss));
+        assert_eq!(checked.is_ok(), is_good, "{loss} at step {step}: {checked:?}");
     }
 }
