@@ -32,7 +32,7 @@ impl WatchedFile {
     ///
     /// # Errors
     /// If the system refuses.
-    pub fn len(&self) -> io::Result<u64> {
+    pub fn length(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
     }
 

@@ -8,7 +8,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -117,8 +117,11 @@ struct VariantRecord {
 pub fn save(run: &Path, checkpoint: &Checkpoint) -> Result<PathBuf, StoreError> {
     check_finite(checkpoint)?;
     let folder = run.join(CHECKPOINTS);
-    fs::create_dir_all(&folder).at("make", &folder)?;
-    check_folder(run)?;
+    match fs::create_dir(&folder) {
+        // Not the run's folder with it: one that was moved away must not come back empty.
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io("make", &folder, e)),
+        _ => check_folder(run)?,
+    }
     sweep(&folder);
     let making = folder_beside(&folder, MAKING).at("write in", &folder)?;
     let mut taken = vec![];

@@ -29,7 +29,7 @@ impl Log {
     pub fn open(folder: &Path, name: &str, length: u64) -> Result<Self, StoreError> {
         let path = folder.join(name);
         let mut file = WatchedFile::open(folder, name).at("write", &path)?;
-        let actual = file.len().at("read", &path)?;
+        let actual = file.length().at("read", &path)?;
         if lines_end(&mut file, length.min(actual)).at("read", &path)? != length {
             return Err(StoreError::new(format!(
                 "`{}` has lost lines from before the checkpoint ({actual} bytes, at least {length} expected): going on would leave a hole in the record",

@@ -32,9 +32,7 @@ pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 /// description, a checkpoint.
 pub fn is_record(path: &Path) -> bool {
     path.ancestors().skip(1).any(|run| {
-        run.join(METRICS).is_file()
-            && run.join(CONFIG).is_file()
-            && path.strip_prefix(run).is_ok_and(|within| is_kept(within))
+        run.join(METRICS).is_file() && run.join(CONFIG).is_file() && path.strip_prefix(run).is_ok_and(is_kept)
     })
 }
 

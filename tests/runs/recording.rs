@@ -61,14 +61,19 @@ fn content(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 /// A run of many steps, once it has recorded some.
 fn under_way(here: &Path) -> (Child, PathBuf) {
     let child = train(here, "--steps 100000").stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    (child, with_steps(here))
+}
+
+/// The run folder in `runs`, once it has some steps.
+fn with_steps(here: &Path) -> PathBuf {
     let begun = Instant::now();
     loop {
         assert!(begun.elapsed() < Duration::from_secs(60), "no step was recorded in a minute");
         std::thread::sleep(Duration::from_millis(20));
         let folders = fs::read_dir(here.join("runs")).into_iter().flatten().map(|e| e.unwrap().path());
-        let recorded = |f: &PathBuf| fs::metadata(f.join("metrics.jsonl")).is_ok_and(|m| m.len() > 4000);
-        if let Some(folder) = folders.into_iter().find(recorded) {
-            return (child, folder);
+        let is_recorded = |f: &PathBuf| fs::metadata(f.join("metrics.jsonl")).is_ok_and(|m| m.len() > 4000);
+        if let Some(folder) = folders.into_iter().find(is_recorded) {
+            return folder;
         }
     }
 }

@@ -113,7 +113,7 @@ fn tick_words(value: f64, step: f64, largest: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    if largest < 1e-3 || largest >= HUGE {
+    if !(1e-3..HUGE).contains(&largest) {
         let digits = (largest.log10().floor() - (step.log10() + 1e-9).floor()).clamp(1.0, 12.0);
         return trim_exponent(value, digits as usize);
     }
