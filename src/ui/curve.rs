@@ -1,6 +1,8 @@
 //! A scalar over steps, with a min/max pyramid so that a million points draw smoothly, and the
 //! smoothing that TensorBoard shows. It does not know channels or drawing.
 
+use super::kept::Lineage;
+
 /// Points of one bucket of a level are this many buckets of the level below (or points).
 const FACTOR: usize = 8;
 
@@ -44,8 +46,8 @@ pub struct Curve {
     values: Vec<f64>,
     /// `levels[k][i]` covers the points `i * FACTOR^(k+1) ..`; only complete buckets are stored.
     levels: Vec<Vec<Extent>>,
-    /// Counts the times that points were taken back, so that a follower knows to start again.
-    rewinds: u64,
+    /// Another one for each curve, and whenever points are taken back, so that a follower knows to start again.
+    lineage: Lineage,
 }
 
 impl Curve {
@@ -92,7 +94,7 @@ impl Curve {
             complete /= FACTOR;
             level.truncate(complete);
         }
-        self.rewinds += 1;
+        self.lineage = Lineage::default();
     }
 
     pub fn len(&self) -> usize {
@@ -132,9 +134,9 @@ impl Curve {
         Some((*self.steps.get(index)?, *self.values.get(index)?))
     }
 
-    /// The number of times that points were replaced by an earlier step.
-    pub fn rewinds(&self) -> u64 {
-        self.rewinds
+    /// Stays the same while points are only added to this curve; no other curve of this process has it.
+    pub fn lineage(&self) -> u64 {
+        self.lineage.number()
     }
 
     /// Points with `from <= step <= to`.
@@ -224,15 +226,17 @@ pub struct Smoothed {
     average: f64,
     averaged: i32,
     taken: usize,
-    rewinds: u64,
+    /// Lineage of the source.
+    source: u64,
 }
 
 impl Smoothed {
-    /// Catches up with `source`. Starts again when the weight changed or points were taken back.
+    /// Catches up with `source`. Starts again when the weight changed, when points were taken back, and
+    /// for another source.
     pub fn follow(&mut self, source: &Curve, weight: f64) -> &Curve {
         let weight = weight.clamp(0.0, 0.9999);
-        if self.weight != weight || self.rewinds != source.rewinds || self.taken > source.len() {
-            *self = Self { weight, rewinds: source.rewinds, ..Self::default() };
+        if self.weight != weight || self.source != source.lineage() {
+            *self = Self { weight, source: source.lineage(), ..Self::default() };
         }
         for i in self.taken..source.len() {
             let v = source.values[i];
@@ -377,6 +381,15 @@ mod tests {
         let b: Vec<_> = Smoothed::default().follow(&source, 0.9).points(0, 9).collect();
         assert_eq!(a, b);
         assert_eq!(a.len(), 5);
+    }
+
+    #[test]
+    fn a_curve_of_another_run_is_smoothed_from_its_own_beginning() {
+        let (first, second) = (curve(&[5.0, 1.0, 4.0]), curve(&[1.0, 2.0, 3.0, 4.0, 5.0]));
+        let mut smoothed = Smoothed::default();
+        smoothed.follow(&first, 0.9);
+        let shown: Vec<_> = smoothed.follow(&second, 0.9).points(0, 9).collect();
+        assert_eq!(shown, Smoothed::default().follow(&second, 0.9).points(0, 9).collect::<Vec<_>>());
     }
 
     #[test]

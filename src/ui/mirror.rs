@@ -11,10 +11,13 @@ use std::{
 use crate::telemetry::{Channel, Event, InboxBatch, Level, RunInfo, RunState, Sample};
 
 pub use super::curve::Curve;
+use super::kept::RunNumber;
 
 /// The state of a run as its events so far describe it.
 #[derive(Default)]
 pub struct Mirror {
+    /// Another one for each run; what a view keeps is kept by it.
+    pub run: RunNumber,
     pub info: Option<Arc<RunInfo>>,
     pub state: Option<RunState>,
     /// Newest finished step.
@@ -29,7 +32,7 @@ pub struct Mirror {
     pub changes: Vec<(u64, String, crate::config::Value)>,
     pub notices: Vec<(Level, String)>,
     pub checkpoints: Vec<u64>,
-    /// Grows with every event; views cache by it.
+    /// Grows with every event.
     pub revision: u64,
 }
 

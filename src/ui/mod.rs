@@ -13,6 +13,7 @@ pub mod figure;
 pub mod frames;
 pub mod history;
 pub mod host;
+pub mod kept;
 mod keys;
 pub mod lists;
 pub mod mirror;

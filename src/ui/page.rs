@@ -148,7 +148,7 @@ impl Page {
                 self.problem = None;
                 self.scrub = None;
             }
-            Err(words) => self.problem = Some(words),
+            Err(words) => self.problem = Some(self.by_label(&words)),
         }
     }
 
@@ -178,7 +178,7 @@ impl Page {
     }
 
     fn complain(&mut self, e: &ConfigError) {
-        let words = e.to_string();
+        let words = self.by_label(&e.to_string());
         if let Some(key) = e.key() {
             self.refused.insert(key.to_owned(), words.clone());
         }
@@ -297,9 +297,17 @@ impl Page {
                 self.after_change(now);
             }
             Err(e) => {
-                self.refused.insert(key.to_owned(), e.to_string());
+                self.refused.insert(key.to_owned(), self.by_label(&e.to_string()));
             }
         }
+    }
+
+    /// Words about settings, each called as its control is: `model.width` becomes “Width”.
+    fn by_label(&self, words: &str) -> String {
+        let named = |words: String, knob: &Knob| {
+            words.replace(&format!("`{}`", knob.key), &format!("\u{201c}{}\u{201d}", knob.label))
+        };
+        self.knobs.iter().fold(words.to_owned(), named)
     }
 
     pub fn set_seed(&mut self, seed: u64, now: f64) {

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use crate::{
     analysis::statistics::mean_sd,
     ui::{
+        kept::{Kept, RunNumber},
         mirror::Mirror,
         plot::{Band, Chart, Curve, Line, Smoothed, Stroke},
         theme::Theme,
@@ -51,7 +52,15 @@ pub fn group_index(mirror: &Mirror, variant: usize) -> usize {
 #[derive(Debug, Clone, Default)]
 pub struct SeedSeries {
     weight: f64,
+    followed: Kept<RunNumber, Followed>,
+}
+
+/// What was made of the curves of one run.
+#[derive(Debug, Clone, Default)]
+struct Followed {
+    /// By variant.
     members: HashMap<usize, Smoothed>,
+    /// By place of the group.
     spreads: HashMap<usize, Spread>,
 }
 
@@ -82,29 +91,31 @@ impl SeedSeries {
     /// Catches up with the run; `weight` smooths (0: not at all).
     pub fn follow(&mut self, mirror: &Mirror, channel: &str, weight: f64) {
         self.weight = weight;
+        let Followed { members, spreads } = self.followed.at(mirror.run);
         for (place, group) in groups(mirror).iter().enumerate() {
             let curves: Vec<(usize, &Curve)> =
                 group.members.iter().filter_map(|v| Some((*v, mirror.curve(*v, channel)?))).collect();
             if weight > 0.0 {
                 for (v, raw) in &curves {
-                    self.members.entry(*v).or_default().follow(raw, weight);
+                    members.entry(*v).or_default().follow(raw, weight);
                 }
             }
             if curves.len() > 1 {
                 let shown: Vec<&Curve> = curves
                     .iter()
-                    .map(|(v, raw)| match self.members.get(v) {
+                    .map(|(v, raw)| match members.get(v) {
                         Some(s) if weight > 0.0 => s.curve(),
                         _ => raw,
                     })
                     .collect();
-                self.spreads.entry(place).or_default().follow(&shown);
+                spreads.entry(place).or_default().follow(&shown);
             }
         }
     }
 
     /// Adds a line for each group: the one variant, or mean and band over its seeds.
     pub fn draw<'a>(&'a self, chart: &mut Chart<'a>, mirror: &'a Mirror, channel: &str, theme: &Theme, look: Look) {
+        let Some(Followed { members, spreads }) = self.followed.get(&mirror.run) else { return };
         for (place, group) in groups(mirror).iter().enumerate() {
             let colour = theme.variant(place);
             let label = format!("{}{}", group.label, look.suffix);
@@ -112,17 +123,17 @@ impl SeedSeries {
                 group.members.iter().filter_map(|v| Some((*v, mirror.curve(*v, channel)?))).collect();
             let mut line = match curves[..] {
                 [] => continue,
-                [(v, raw)] => match self.members.get(&v) {
+                [(v, raw)] => match members.get(&v) {
                     Some(s) if self.weight > 0.0 && !s.curve().is_empty() => {
                         Line::new(label, colour, s.curve()).raw(raw)
                     }
                     _ => Line::new(label, colour, raw),
                 },
                 _ => {
-                    let Some(spread) = self.spreads.get(&place) else { continue };
+                    let Some(spread) = spreads.get(&place) else { continue };
                     let each = curves.iter().map(|(v, raw)| {
                         let name = mirror.variants().get(*v).map_or("", |i| i.label.as_str());
-                        let shown = match self.members.get(v) {
+                        let shown = match members.get(v) {
                             Some(s) if self.weight > 0.0 => s.curve(),
                             _ => raw,
                         };
@@ -169,7 +180,7 @@ pub struct Spread {
     pub mean: Curve,
     pub low: Curve,
     pub high: Curve,
-    /// Sources and how often each was taken back, to notice when to start again.
+    /// Lineage of each source, to notice when to start again.
     seen: Vec<u64>,
     /// Steps of the first source taken so far.
     taken: usize,
@@ -178,12 +189,12 @@ pub struct Spread {
 impl Spread {
     /// Catches up with `sources`.
     pub fn follow(&mut self, sources: &[&Curve]) -> &Self {
-        let seen: Vec<u64> = sources.iter().map(|c| c.rewinds()).collect();
+        let seen: Vec<u64> = sources.iter().map(|c| c.lineage()).collect();
         let Some(first) = sources.first() else {
             *self = Self::default();
             return self;
         };
-        if seen != self.seen || self.taken > first.len() {
+        if seen != self.seen {
             *self = Self { seen, ..Self::default() };
         }
         while let Some((step, _)) = first.point(self.taken) {

@@ -24,5 +24,6 @@ mod synapses;
 mod tessellation;
 mod tiles;
 mod traces;
+mod truth;
 mod ui;
 mod views;

@@ -111,7 +111,7 @@ static PRETEND: [&Lab; 1] = [&LAB];
 // ---- a host that pretends ----
 
 #[derive(Clone, Copy, PartialEq)]
-enum Worker {
+pub enum Worker {
     /// Makes a step every 2 ms while told to run.
     Steps,
     /// Takes no command and tells nothing, as if stuck in a step.
@@ -122,7 +122,7 @@ enum Worker {
 
 /// What the host was asked, shared with the test.
 #[derive(Default)]
-struct Asked {
+pub struct Asked {
     commands: Mutex<Vec<Command>>,
     launched: Mutex<Vec<Config>>,
     picked: Mutex<Vec<DialogKind>>,
@@ -131,7 +131,7 @@ struct Asked {
     steps: AtomicU64,
 }
 
-struct Pretender {
+pub struct Pretender {
     asked: Arc<Asked>,
     worker: Worker,
     sender: Sender<Delivery>,
@@ -139,7 +139,7 @@ struct Pretender {
 }
 
 impl Pretender {
-    fn with(worker: Worker) -> (Box<dyn Host>, Arc<Asked>, Sender<Delivery>) {
+    pub fn with(worker: Worker) -> (Box<dyn Host>, Arc<Asked>, Sender<Delivery>) {
         let asked = Arc::<Asked>::default();
         let (sender, arrived) = unbounded();
         (Box::new(Self { asked: asked.clone(), worker, sender: sender.clone(), arrived }), asked, sender)
@@ -230,16 +230,20 @@ fn work(worker: Worker, config: Config, inbox: Arc<Inbox>, commands: Receiver<Co
     }
 }
 
+/// A width of more than 400 takes more than there is.
+fn is_large(config: &Config) -> bool {
+    config.value(WIDTH).is_ok_and(|width| width > 400)
+}
+
 impl Host for Pretender {
-    /// A width of more than 400 takes more than there is.
     fn memory(&self, config: &Config) -> Option<MemoryNeed> {
         let refusal = "this run would hold about 9.0 GB of memory, and 2.0 GB are free here: lower `train.batch`";
-        let is_large = config.value(WIDTH).unwrap() > 400;
+        let is_large = is_large(config);
         is_large.then(|| MemoryNeed { words: "9.0 GB".into(), refusal: Some(refusal.into()) })
     }
 
     fn launch(&mut self, config: &Config, insist_memory: bool) -> Result<RunHandle, String> {
-        assert_eq!(insist_memory, config.value(WIDTH).unwrap() > 400, "only what was refused is insisted on");
+        assert_eq!(insist_memory, is_large(config), "only what was refused is insisted on");
         if config.iter().any(|(k, v)| k == "corpus.file" && v.to_string().contains("missing")) {
             return Err("missing.txt cannot be read: no such file. Choose another text file.".into());
         }
@@ -303,10 +307,10 @@ impl Host for Pretender {
 
 // ---- driving ----
 
-struct Desktop {
-    harness: Harness<'static, App>,
-    asked: Arc<Asked>,
-    deliver: Sender<Delivery>,
+pub struct Desktop {
+    pub harness: Harness<'static, App>,
+    pub asked: Arc<Asked>,
+    pub deliver: Sender<Delivery>,
 }
 
 fn desk_of(worker: Worker, lists: Lists, opening: Option<Opening>) -> Desktop {
@@ -328,14 +332,14 @@ fn desk(worker: Worker) -> Desktop {
 }
 
 impl Desktop {
-    fn steps(&mut self, n: usize) {
+    pub fn steps(&mut self, n: usize) {
         for _ in 0..n {
             self.harness.step();
         }
     }
 
     /// Draws frames until it holds, or panics after some seconds.
-    fn until(&mut self, what: &str, holds: impl Fn(&Desktop) -> bool) {
+    pub fn until(&mut self, what: &str, holds: impl Fn(&Desktop) -> bool) {
         let begun = Instant::now();
         loop {
             self.harness.step();
@@ -347,7 +351,7 @@ impl Desktop {
         }
     }
 
-    fn page(&self) -> &orrery::ui::page::Page {
+    pub fn page(&self) -> &orrery::ui::page::Page {
         self.harness.state().page().expect("a lab is open")
     }
 
@@ -360,7 +364,7 @@ impl Desktop {
         self.steps(3);
     }
 
-    fn press(&mut self, key: Key) {
+    pub fn press(&mut self, key: Key) {
         self.harness.key_press(key);
         self.steps(3);
     }
@@ -370,7 +374,7 @@ impl Desktop {
         self.steps(3);
     }
 
-    fn shows(&self, label: &str) -> bool {
+    pub fn shows(&self, label: &str) -> bool {
         self.harness.query_all_by_label_contains(label).next().is_some()
     }
 
@@ -575,6 +579,26 @@ fn the_palette_finds_and_runs_an_action() {
 }
 
 #[test]
+fn the_top_bar_says_which_preset_the_run_is_of() {
+    let mut d = desk(Worker::Steps);
+    let shown = |d: &Desktop| {
+        let preset = d.harness.get_by_role_and_label(Role::ComboBox, "preset");
+        preset.accesskit_node().value().unwrap_or_default()
+    };
+    assert_eq!(shown(&d), "First");
+    d.command(Key::P);
+    d.harness.event(egui::Event::Text("wide".into()));
+    d.steps(2);
+    d.press(Key::Enter);
+    d.until("the new run", |d| d.page().mirror().and_then(|m| m.info.as_ref()).unwrap().config.preset == "wide");
+    d.press(Key::ArrowRight);
+    d.until("a step", |d| d.page().newest() > 0);
+    assert_eq!(shown(&d), "Wide");
+    d.command(Key::Z);
+    assert_eq!(shown(&d), "Wide \u{2192} First", "the run stays; what is set applies at a reset");
+}
+
+#[test]
 fn the_help_sheet_prints_every_key_and_escape_closes_it() {
     let mut d = desk(Worker::Steps);
     d.press(Key::Questionmark);
@@ -665,7 +689,7 @@ fn settings_that_do_not_fit_are_told_beside_the_control_and_nothing_is_lost() {
     d.harness.get_by_role_and_label(Role::SpinButton, "Width").set_value_accesskit(65.0);
     d.steps(3);
     d.press(Key::R);
-    assert!(d.shows("must be a multiple of 8"));
+    assert!(d.shows("\u{201c}Width\u{201d} must be a multiple of 8"), "as the control is called");
     assert!(d.page().newest() > 5, "the old run's data stays");
     d.click("Undo the change");
     assert_eq!(d.page().config.value(WIDTH).unwrap(), 64);

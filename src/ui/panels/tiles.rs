@@ -160,7 +160,7 @@ impl Stage<'_> {
         let dragged = self.header_ui(ui, header, id, pane, entry);
         let body = Rect::from_min_max(pos2(rect.left() + 8.0, header.bottom()), rect.max - vec2(8.0, 8.0));
         if body.is_positive() {
-            let mut inner = ui.new_child(UiBuilder::new().max_rect(body).id_salt(("view", id.0)));
+            let mut inner = ui.new_child(UiBuilder::new().max_rect(body).id_salt(("view", self.lab, &pane.view, id.0)));
             inner.set_clip_rect(body.expand(2.0).intersect(ui.clip_rect()));
             match Tiling::view_of(self.views, id, entry) {
                 Some(view) => view.ui(&mut inner, &mut self.cx),
@@ -207,7 +207,9 @@ impl Stage<'_> {
             self.wanted.push(Wanted::Maximise(id));
         }
         if let Some(entry) = entry {
-            response.clone().on_hover_text(entry.about);
+            // The subtitle may be cut short on the bar.
+            let tip = if subtitle.is_empty() { entry.about.to_owned() } else { format!("{subtitle}\n{}", entry.about) };
+            response.clone().on_hover_text(tip);
         }
         response.drag_started() && self.maximised.is_none()
     }

@@ -70,7 +70,11 @@ fn preset_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let changed = !page.config.changed_keys(&page.preset).is_empty();
     let shown = page.lab.presets.iter().find(|p| p.id == page.config.preset).or(page.lab.presets.first());
     let title = shown.map_or("defaults", |p| p.title);
-    let text = if changed { format!("{title} · changed") } else { title.to_owned() };
+    let text = match running(page) {
+        Some(run) => format!("{run} \u{2192} {title}"),
+        None if changed => format!("{title} · changed"),
+        None => title.to_owned(),
+    };
     let label = ui.label(RichText::new("preset").small().color(shell.theme.secondary));
     let combo = ComboBox::from_id_salt("preset").selected_text(text).width(168.0).truncate();
     let response = combo.show_ui(ui, |ui| {
@@ -82,8 +86,19 @@ fn preset_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
             }
         }
     });
-    let about = shown.map_or("", |p| p.about);
+    let about = match running(page) {
+        Some(run) => format!("The run shown is of the preset {run}; {title} applies at a reset (R)."),
+        None => shown.map_or("", |p| p.about).to_owned(),
+    };
     response.response.labelled_by(label.id).on_hover_text(format!("{about} Choosing a preset begins a new run."));
+}
+
+/// The preset of the run that is shown, where it is another than the one that is set.
+fn running(page: &Page) -> Option<&'static str> {
+    let run = &page.mirror()?.info.as_ref()?.config;
+    let of = |id: &str| page.lab.presets.iter().find(|p| p.id == id).or(page.lab.presets.first());
+    let (run, set) = (of(&run.preset)?, of(&page.config.preset)?);
+    (run.id != set.id).then_some(run.title)
 }
 
 fn device_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {

@@ -16,7 +16,7 @@ use crate::{
         heatmap::{Cells, Heatmap},
     },
     telemetry::{MatrixView, Payload},
-    ui::theme::Theme,
+    ui::{kept::unique, theme::Theme},
 };
 
 /// How values become colours.
@@ -34,6 +34,7 @@ pub struct Held {
     payload: Option<Arc<Payload>>,
     part: String,
     cells: Arc<Cells>,
+    /// No other cells have it: what the card holds outlives the view.
     revision: u64,
 }
 
@@ -48,7 +49,7 @@ impl Held {
         self.cells = Arc::new(Cells { rows: matrix.rows, cols: matrix.cols, data });
         self.payload = Some(source.clone());
         self.part = part.to_owned();
-        self.revision += 1;
+        self.revision = unique();
     }
 
     pub fn cells(&self) -> &Cells {

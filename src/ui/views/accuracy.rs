@@ -4,6 +4,7 @@ use eframe::egui::Ui;
 
 use super::{View, ViewCx};
 use crate::{
+    labs::corpus::CorpusSettings,
     telemetry::channels,
     ui::{
         plot::{Axis, Chart, ChartState, Reference},
@@ -25,9 +26,11 @@ impl Accuracy {
 
     fn chart<'a>(tracked: &'a SeedSeries, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("accuracy (share right)").fixed(0.0, 1.04);
-        let mut chart = Chart::new("accuracy", Axis::new("step"), y).empty(
-            "No accuracy here: this text asks no questions. The preset \u{201c}Needed\u{201d} trains on one that does.",
-        );
+        let mut chart = Chart::new("accuracy", Axis::new("step"), y).empty(if asks_questions(cx) {
+            "No accuracy yet. It is measured on held-out windows while it trains: press Space."
+        } else {
+            "No accuracy here: this text asks no questions. The preset \u{201c}Needed\u{201d} trains on one that does."
+        });
         tracked.draw(
             &mut chart,
             cx.mirror,
@@ -41,6 +44,12 @@ impl Accuracy {
         chart.marker = cx.marker();
         chart
     }
+}
+
+/// Whether the text of the run, or of the settings where there is no run, asks questions.
+fn asks_questions(cx: &ViewCx<'_>) -> bool {
+    let config = cx.mirror.info.as_ref().map_or(cx.config, |info| &info.config);
+    config.get(CorpusSettings::source.name).is_some_and(|source| source.to_string().starts_with("facts"))
 }
 
 /// What guessing reaches, where the run reported it.

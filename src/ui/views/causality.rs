@@ -1,17 +1,16 @@
 //! Change one token and see how far the logits move at every position: none before it, at any scale
 //! of the coupling. The model answers while its weights stand still for the moment.
 
-use std::sync::Arc;
-
 use eframe::egui::{self, FontId, Ui, vec2};
 
 use super::{Measured, View, ViewCx};
 use crate::{
     config::Value,
-    telemetry::{Args, RunInfo, measurements},
+    telemetry::{Args, measurements},
     ui::{
+        kept::{Kept, RunNumber},
         plot::{Axis, Chart, ChartState, Line, Reference, Span, Stroke, value_words},
-        questions::{Freshness, same_run},
+        questions::Freshness,
         seed_series::group_index,
         widgets::{
             likely_tokens::likely_words,
@@ -23,12 +22,10 @@ use crate::{
 /// View `causality`.
 pub struct Causality {
     state: ChartState,
-    run: Option<Arc<RunInfo>>,
     /// A sentence of one's own; empty asks about a held-out passage.
     text: String,
-    /// The changed token; `None` lets the probe choose.
-    position: Option<usize>,
-    replacement: String,
+    /// What the changed token becomes; the token is the selected one of all views.
+    replacement: Kept<RunNumber, String>,
     coupling_scale: f64,
     show_wrong: bool,
 }
@@ -40,25 +37,29 @@ impl Causality {
     pub fn make() -> Box<dyn View> {
         Box::new(Self {
             state: ChartState::default(),
-            run: None,
             text: String::new(),
-            position: None,
-            replacement: String::new(),
+            replacement: Kept::default(),
             coupling_scale: 1.0,
             show_wrong: false,
         })
     }
 
-    fn args(&self) -> Args {
+    /// The selected token, if the sentence that was read has it; `None` lets the probe choose.
+    fn position(cx: &ViewCx<'_>) -> Option<usize> {
+        let read = cx.answered::<measurements::Causality>().map_or(0, |c| c.sample.tokens.len());
+        cx.selection.token.filter(|t| *t < read)
+    }
+
+    fn args(&self, cx: &ViewCx<'_>) -> Args {
         let mut args = Args::new();
         if !self.text.trim().is_empty() {
             args.insert("text".to_owned(), Value::Text(self.text.clone()));
         }
-        if let Some(p) = self.position {
+        if let Some(p) = Self::position(cx) {
             args.insert("position".to_owned(), Value::Int(p as i64));
         }
-        if !self.replacement.is_empty() {
-            args.insert("replacement".to_owned(), Value::Text(self.replacement.clone()));
+        if let Some(words) = self.replacement.get(&cx.mirror.run).filter(|words| !words.is_empty()) {
+            args.insert("replacement".to_owned(), Value::Text(words.clone()));
         }
         args.insert("coupling_scale".to_owned(), Value::Float(self.coupling_scale));
         args.insert("show_wrong".to_owned(), Value::Switch(self.show_wrong));
@@ -92,7 +93,7 @@ impl Causality {
         chart
     }
 
-    fn sentence_ui(&mut self, ui: &mut Ui) -> bool {
+    fn sentence_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) -> bool {
         let hint = "a held-out passage; type a sentence of your own";
         let edit = egui::TextEdit::singleline(&mut self.text).desired_width(f32::INFINITY).hint_text(hint);
         let response = ui.add(edit).on_hover_text(
@@ -102,21 +103,22 @@ impl Causality {
         response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::TextInput, true, "sentence to read"));
         if response.changed() {
             // Another sentence has other positions.
-            self.position = None;
+            cx.selection.token = None;
         }
         response.changed()
     }
 
-    fn controls_ui(&mut self, ui: &mut Ui, causality: Measured<'_, measurements::Causality>) -> bool {
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, causality: Measured<'_, measurements::Causality>) -> bool {
         let mut changed = false;
         ui.horizontal_wrapped(|ui| {
-            let at = self.position.unwrap_or(causality.position);
+            let at = Self::position(cx).unwrap_or(causality.position);
             let here = causality.sample.tokens.get(at).map_or("", String::as_str);
             let label = ui
                 .label(format!("\u{201c}{here}\u{201d} becomes"))
                 .on_hover_text(format!("Token {at}. Click another one above."))
                 .id;
-            let edit = egui::TextEdit::singleline(&mut self.replacement).desired_width(56.0).hint_text("type");
+            let edit =
+                egui::TextEdit::singleline(self.replacement.at(cx.mirror.run)).desired_width(56.0).hint_text("type");
             changed |= ui.add(edit).labelled_by(label).changed();
             let label = ui.label("s").on_hover_text("Coupling scale, for this question only.").id;
             ui.spacing_mut().slider_width = 64.0;
@@ -142,27 +144,22 @@ impl Causality {
 
 impl View for Causality {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if !same_run(&self.run, &cx.mirror.info) {
-            self.run.clone_from(&cx.mirror.info);
-            self.position = None;
-            self.replacement.clear();
-        }
-        cx.keep_fresh::<measurements::Causality>(Some(cx.selection.variant), self.args(), Freshness::Steps(STALE));
+        let args = self.args(cx);
+        cx.keep_fresh::<measurements::Causality>(Some(cx.selection.variant), args, Freshness::Steps(STALE));
         let Some(causality) = cx.answered::<measurements::Causality>() else {
             Self::chart(cx).show(ui, ui.available_size(), cx.theme, &mut self.state);
             return;
         };
         ui.spacing_mut().item_spacing.y = 4.0;
         let theme = cx.theme;
-        let mut changed = self.sentence_ui(ui);
-        let at = self.position.unwrap_or(causality.position);
+        let mut changed = self.sentence_ui(ui, cx);
+        let at = Self::position(cx).unwrap_or(causality.position);
         let pointed = token_strip_ui(ui, theme, &causality.sample.tokens, |i| Mark {
             ground: (i == at).then_some(theme.accent.gamma_multiply(0.3)),
             outline: (cx.selection.token == Some(i)).then_some(theme.accent),
         });
-        changed |= self.controls_ui(ui, causality);
+        changed |= self.controls_ui(ui, cx, causality);
         if let Some(token) = pointed.clicked {
-            self.position = Some(token);
             cx.selection.token = Some(token);
             changed = true;
         }

@@ -49,13 +49,27 @@ pub enum Export {
 }
 
 impl<'a> ViewCx<'a> {
-    /// What was measured at the shown step: of the variant in focus if it has it, else of the first that
-    /// has; an answer to a question where nothing came by schedule.
+    /// What was measured at the shown step or last before it: of the variant in focus if it has it, else of the first
+    /// that has; an answer to a question where nothing came by schedule.
     pub fn latest<M: Measurement>(&self) -> Option<Measured<'a, M>> {
         let mirror: &'a Mirror = self.mirror;
         self.in_focus(|v| mirror.sample_at(v, M::CHANNEL, self.step))
-            .or_else(|| self.in_focus(|v| mirror.answer(v, M::CHANNEL)))
+            .or_else(|| self.in_focus(|v| mirror.answer(v, M::CHANNEL).filter(|s| self.is_known(s))))
             .and_then(Measured::of)
+    }
+
+    /// Whether it had been measured at the shown step.
+    fn is_known(&self, sample: &Sample) -> bool {
+        self.follow || sample.step <= self.step
+    }
+
+    /// Why nothing of `M` is shown, where it was measured only after the shown step.
+    pub fn only_later<M: Measurement>(&self) -> Option<String> {
+        let (_, sample) = self.in_focus(|v| self.mirror.answer(v, M::CHANNEL))?;
+        let (measured, shown) = (sample.step, self.step);
+        (!self.is_known(sample)).then(|| {
+            format!("Measured at step {measured}; step {shown} is shown, and nothing was measured before it. Press F to follow the run.")
+        })
     }
 
     /// The newest answer to a question; where nobody asked (a run opened from its folder), what was

@@ -9,6 +9,7 @@ use crate::{
     analysis::statistics::mean_sd,
     telemetry::channels,
     ui::{
+        kept::{Kept, RunNumber},
         mirror::Mirror,
         plot::{Axis, Band, Chart, ChartState, Curve, Line, Reference},
         seed_series::{SeedGroup, Spread, groups},
@@ -28,8 +29,8 @@ struct Difference {
 
 impl Difference {
     fn follow(&mut self, a: &Curve, b: &Curve) -> &Curve {
-        let seen = (a.rewinds(), b.rewinds());
-        if seen != self.seen || self.taken > a.len() {
+        let seen = (a.lineage(), b.lineage());
+        if seen != self.seen {
             *self = Self { seen, ..Self::default() };
         }
         while let Some((step, value)) = a.point(self.taken) {
@@ -60,8 +61,8 @@ struct Running {
 
 impl Running {
     fn follow(&mut self, source: &Curve) {
-        if self.seen != source.rewinds() || self.taken > source.len() {
-            *self = Self { seen: source.rewinds(), ..Self::default() };
+        if self.seen != source.lineage() {
+            *self = Self { seen: source.lineage(), ..Self::default() };
         }
         while let Some((step, value)) = source.point(self.taken) {
             self.taken += 1;
@@ -93,12 +94,23 @@ struct Contrast {
     spread: Spread,
 }
 
+/// By run, and whether held out.
+#[derive(Default)]
+struct Contrasts(Kept<(RunNumber, bool), Vec<Contrast>>);
+
+impl Contrasts {
+    /// Those of the run, as far as they were followed.
+    fn of(&self, mirror: &Mirror, held_out: bool) -> &[Contrast] {
+        self.0.get(&(mirror.run, held_out)).map_or(&[], Vec::as_slice)
+    }
+}
+
 /// View `loss_difference`.
 #[derive(Default)]
 pub struct LossDifference {
     state: ChartState,
     held_out: bool,
-    contrasts: Vec<Contrast>,
+    contrasts: Contrasts,
 }
 
 impl LossDifference {
@@ -113,12 +125,10 @@ impl LossDifference {
     fn follow(&mut self, mirror: &Mirror) {
         let channel = self.channel();
         let all = groups(mirror);
-        let Some((first, others)) = all.split_first() else {
-            self.contrasts.clear();
-            return;
-        };
-        self.contrasts.resize_with(others.len(), Contrast::default);
-        for (i, (contrast, other)) in self.contrasts.iter_mut().zip(others).enumerate() {
+        let Some((first, others)) = all.split_first() else { return };
+        let contrasts = self.contrasts.0.at((mirror.run, self.held_out));
+        contrasts.resize_with(others.len(), Contrast::default);
+        for (i, (contrast, other)) in contrasts.iter_mut().zip(others).enumerate() {
             contrast.follow(mirror, channel, first, (other, i + 1));
         }
     }
@@ -189,7 +199,7 @@ impl Contrast {
 impl View for LossDifference {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.follow(cx.mirror);
-        let chart = Self::chart(&self.contrasts, cx);
+        let chart = Self::chart(self.contrasts.of(cx.mirror, self.held_out), cx);
         if chart.is_empty() && !self.held_out {
             chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
             return;
@@ -197,19 +207,15 @@ impl View for LossDifference {
         let room = ui.available_size() - vec2(0.0, 32.0);
         chart.show(ui, room, cx.theme, &mut self.state);
         drop(chart);
-        let before = self.held_out;
         ui.horizontal(|ui| {
             ui.selectable_value(&mut self.held_out, false, "train");
             ui.selectable_value(&mut self.held_out, true, "held out");
         });
-        if before != self.held_out {
-            self.contrasts.clear();
-        }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let what = if self.held_out { "held-out windows" } else { "the same training batches" };
-        let seeds = self.contrasts.iter().map(|c| c.pairs.len()).max().unwrap_or(0);
+        let seeds = self.contrasts.of(cx.mirror, self.held_out).iter().map(|c| c.pairs.len()).max().unwrap_or(0);
         let band = match seeds {
             0 => String::new(),
             1 => format!(", one seed: band is the running sd of {RUNNING} points"),
@@ -219,11 +225,11 @@ impl View for LossDifference {
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(&self.contrasts, cx).csv(&self.state)
+        Self::chart(self.contrasts.of(cx.mirror, self.held_out), cx).csv(&self.state)
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(&self.contrasts, cx).svg(&self.state, cx.theme)
+        Self::chart(self.contrasts.of(cx.mirror, self.held_out), cx).svg(&self.state, cx.theme)
     }
 }
 

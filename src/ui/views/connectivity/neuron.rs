@@ -57,6 +57,8 @@ const TOKENS: [TokenList; 2] = [
         of: |n| &n.writes,
     },
 ];
+const EMPTY: &str = "No neuron has been looked at yet. Pick one in the neuron graph; a run of that lab shows one before \
+                     the first step.";
 const ROW: f32 = 18.0;
 /// What the scroll bar takes, which lies over what scrolls.
 const BAR: f32 = 12.0;
@@ -78,10 +80,31 @@ impl Neuron {
         Box::<Self>::default()
     }
 
-    /// The answer about the neuron in focus where somebody asked, else what the schedule measured.
+    /// What is known of the neuron in focus at the shown step: the answer about it where somebody asked, else what the
+    /// schedule measured, which chooses a neuron by itself. Nothing of another neuron while one is selected.
     fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, GraphNeuron>> {
-        let answer = cx.answer_of(cx.selection.variant).filter(|_| cx.follow);
-        answer.or_else(|| cx.latest())
+        let in_focus = |m: &Measured<'_, GraphNeuron>| cx.selection.neuron.is_none_or(|n| n == m.neuron);
+        let answer = cx.answer_of(cx.selection.variant).filter(|_| cx.follow).filter(in_focus);
+        answer.or_else(|| cx.latest().filter(in_focus))
+    }
+
+    /// Why nothing is shown.
+    fn empty_words(cx: &ViewCx<'_>) -> String {
+        let Some(neuron) = cx.selection.neuron else { return EMPTY.to_owned() };
+        if let Some(words) = cx.refusal_of::<GraphNeuron>(Some(cx.selection.variant)) {
+            return words.to_owned();
+        }
+        match cx.latest::<GraphNeuron>() {
+            _ if cx.follow && cx.is_waiting_for::<GraphNeuron>(Some(cx.selection.variant)) => {
+                format!("Asking about neuron {neuron}.")
+            }
+            Some(recorded) => format!(
+                "Of neuron {neuron} nothing was measured by step {}; the run recorded neuron {}. Press F to follow the run: \
+                 then its newest model is asked.",
+                cx.step, recorded.neuron
+            ),
+            None => EMPTY.to_owned(),
+        }
     }
 
     /// Asks when another neuron is picked and when the model has moved on by a scheduled measurement.
@@ -186,9 +209,7 @@ impl View for Neuron {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         Self::keep_fresh(cx);
         let Some(shown) = Self::shown(cx) else {
-            let words = "No neuron has been looked at yet. Pick one in the neuron graph; a run of that lab shows one \
-                         before the first step.";
-            empty_ui(ui, ui.available_size(), cx.theme, words);
+            empty_ui(ui, ui.available_size(), cx.theme, &Self::empty_words(cx));
             return;
         };
         ui.spacing_mut().item_spacing.y = 2.0;

@@ -159,8 +159,13 @@ impl Threshold {
             }
             _ => String::new(),
         };
+        // Scrubbed back, what was measured then may be of another setting than the control's.
+        let set = cx.config.value(GraphSettings::edges).ok().filter(|_| !cx.follow && !super::as_planned(cx));
+        let later = set.map_or(String::new(), |set| {
+            format!(" \u{b7} measured then; the {} edges that are set act at the newest step", grouped(set as f64))
+        });
         format!(
-            "\u{3b2} = {beta:.4} \u{b7} {} edges of {} entries{carrying} \u{b7} skew {:.2}, kurtosis {:.1}",
+            "\u{3b2} = {beta:.4} \u{b7} {} edges of {} entries{carrying} \u{b7} skew {:.2}, kurtosis {:.1}{later}",
             grouped(edges),
             grouped(histogram.entries as f64),
             histogram.skewness,

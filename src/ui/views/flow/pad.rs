@@ -11,6 +11,7 @@ use crate::{
     gpu::colour::ColourMap,
     telemetry::measurements::StepPolicy,
     ui::{
+        kept::RunNumber,
         theme::{self, Theme},
         views::ViewCx,
         widgets::number,
@@ -32,6 +33,7 @@ pub fn name_of(dim: usize) -> &'static str {
 /// Everything but u that the mass depends on.
 #[derive(Debug, Clone, PartialEq)]
 struct Situation {
+    run: RunNumber,
     step: u64,
     alpha: f64,
     method: String,
@@ -62,6 +64,7 @@ impl Pad {
         let Some((language, classes)) = answer.value.language().zip(answer.value.classes()) else { return };
         let (request, step, solver) = (answer.sample.request, answer.sample.step, &answer.value.solver);
         let situation = Situation {
+            run: cx.mirror.run,
             step,
             alpha: answer.control.alpha,
             method: solver.method.clone(),

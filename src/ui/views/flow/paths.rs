@@ -24,6 +24,7 @@ use crate::{
         measurements::{FlowAnswer, FlowField},
     },
     ui::{
+        kept::{Kept, RunNumber},
         plot::{Mark, drawing, empty_ui, paint_mark, quote, value_words},
         questions::Freshness,
         theme,
@@ -66,10 +67,16 @@ pub struct Paths {
     streaks: Streaks,
     /// Whether they lie in the axes of the paths that are shown.
     fits: bool,
-    /// What is shown, and what was when the last gesture began.
+    /// Of a run.
+    compared: Kept<RunNumber, Compared>,
+    gesture: u64,
+}
+
+/// What is shown, and what was when the last gesture began.
+#[derive(Debug, Clone, Default)]
+struct Compared {
     shown: Option<Arc<Payload>>,
     ghost: Option<Arc<Payload>>,
-    gesture: u64,
 }
 
 impl Default for Paths {
@@ -84,8 +91,7 @@ impl Default for Paths {
             tau: 0.5,
             streaks: Streaks::default(),
             fits: false,
-            shown: None,
-            ghost: None,
+            compared: Kept::default(),
             gesture: 0,
         }
     }
@@ -106,13 +112,14 @@ impl Paths {
     fn follow(&mut self, cx: &mut ViewCx<'_>) {
         let Some(answer) = Answer::of_focus(cx) else { return };
         let payload = &answer.sample.payload;
-        let newer = self.shown.as_ref().is_none_or(|p| !Arc::ptr_eq(p, payload));
+        let compared = self.compared.at(cx.mirror.run);
+        let newer = compared.shown.as_ref().is_none_or(|p| !Arc::ptr_eq(p, payload));
         if self.gesture != cx.selection.flow.gesture {
             self.gesture = cx.selection.flow.gesture;
-            self.ghost = self.shown.take();
+            compared.ghost = compared.shown.take();
         }
-        if newer || self.shown.is_none() {
-            self.shown = Some(payload.clone());
+        if newer || compared.shown.is_none() {
+            compared.shown = Some(payload.clone());
         }
         if self.behind == Behind::Nothing {
             return;
@@ -122,13 +129,15 @@ impl Paths {
             args.insert("tau".to_owned(), Value::Float(self.tau));
             cx.keep_fresh::<FlowField>(Some(answer.variant), args, Freshness::FollowsAnswer(request));
         }
-        if let Some(field) = cx.answered::<FlowField>() {
-            self.streaks.take(field);
+        match cx.answered::<FlowField>() {
+            Some(field) => self.streaks.take(field),
+            None => self.streaks = Streaks::default(),
         }
     }
 
-    fn ghost_paths(&self) -> Vec<Path> {
-        self.ghost.as_deref().and_then(FlowAnswer::of).map_or(vec![], |answer| paths(&answer.paths))
+    fn ghost_paths(&self, run: RunNumber) -> Vec<Path> {
+        let ghost = self.compared.get(&run).and_then(|c| c.ghost.as_deref());
+        ghost.and_then(FlowAnswer::of).map_or(vec![], |answer| paths(&answer.paths))
     }
 
     fn has_streaks(&self) -> bool {
@@ -186,7 +195,7 @@ impl Paths {
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "paths of the states"));
         self.handle(ui, sheet, &response);
         let followed = followed(cx, answer, all);
-        let ghost = self.ghost_paths();
+        let ghost = self.ghost_paths(cx.mirror.run);
         let frame = self.frame(sheet, followed, all, &ghost);
         let z = all.iter().find(|p| Some(p.token) == followed).map_or(0.0, |p| p.at(self.tau)[2]);
         let painter = ui.painter_at(sheet);
@@ -304,7 +313,7 @@ impl Paths {
     fn table(&self, cx: &ViewCx<'_>) -> Option<String> {
         let answer = Answer::of_focus(cx)?;
         let mut out = String::from("shown,token,word,tau,component_1,component_2,component_3\n");
-        let ghost = self.ghost_paths();
+        let ghost = self.ghost_paths(cx.mirror.run);
         for (what, all) in [("now", paths(&answer.paths)), ("before", ghost)] {
             for path in all {
                 let word = answer.sample.tokens.get(path.token).map_or("", String::as_str);
@@ -376,7 +385,11 @@ impl View for Paths {
         } else {
             String::new()
         };
-        let ghost = if self.ghost.is_some() { " \u{b7} dashed: before the last change" } else { "" };
+        let ghost = if self.compared.get(&cx.mirror.run).is_some_and(|c| c.ghost.is_some()) {
+            " \u{b7} dashed: before the last change"
+        } else {
+            ""
+        };
         format!("step {} \u{b7} {}{}{ghost}{pace}", answer.sample.step, answer.whose(cx), answer.sample.about)
     }
 
@@ -388,7 +401,7 @@ impl View for Paths {
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let answer = Answer::of_focus(cx)?;
         let all = paths(&answer.paths);
-        let ghost = self.ghost_paths();
+        let ghost = self.ghost_paths(cx.mirror.run);
         let sheet = Rect::from_min_size(Pos2::ZERO, self.size);
         let frame = self.frame(sheet, followed(cx, answer, &all), &all, &ghost);
         (!all.is_empty()).then(|| {

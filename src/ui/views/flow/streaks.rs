@@ -12,7 +12,7 @@ use crate::{
         particles::{COUNT, LIFE, Particles, VectorField},
     },
     telemetry::{Payload, measurements::FlowField},
-    ui::{theme::Theme, views::Measured},
+    ui::{kept::unique, theme::Theme, views::Measured},
 };
 
 /// Steps a second.
@@ -27,6 +27,7 @@ const SPARSE: f32 = 22.0;
 pub struct Streaks {
     payload: Option<Arc<Payload>>,
     field: Arc<VectorField>,
+    /// No other field has it: what the card holds outlives the view.
     revision: u64,
     /// Ends of the patch: left, right, low, high.
     extent: [f32; 4],
@@ -45,7 +46,7 @@ impl Streaks {
             return;
         }
         self.payload = Some(payload.clone());
-        self.revision += 1;
+        self.revision = unique();
         let Some((field, extent)) = read(measured.value) else {
             self.field = Arc::default();
             return;

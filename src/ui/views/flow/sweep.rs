@@ -121,7 +121,12 @@ impl Sweep {
             *self = Self { kind: self.kind, run: cx.mirror.info.clone(), ..Self::default() };
         }
         for (kind, result) in self.results.iter_mut().enumerate() {
-            let Some(sample) = (KINDS[kind].newest)(cx, self.dropped[kind]) else { continue };
+            let newest = (KINDS[kind].newest)(cx, self.dropped[kind]);
+            // What the schedule measured is of the shown step; the scrubber may have left it.
+            if result.as_ref().is_some_and(|r| r.request.is_none()) && newest.is_none() {
+                *result = None;
+            }
+            let Some(sample) = newest else { continue };
             // An answer is not replaced by a scheduled measurement.
             if sample.request.is_none() && result.as_ref().is_some_and(|r| r.request.is_some()) {
                 continue;

@@ -7,7 +7,7 @@ use eframe::egui::{
     vec2,
 };
 
-use super::{NeuronGraph, camera, motion, network::Network, node_style, revision};
+use super::{NeuronGraph, camera, motion, network::Network, node_style, unique};
 use crate::{
     gpu::{
         self,
@@ -147,7 +147,7 @@ impl NeuronGraph {
         let held = |node| self.motion.holds(network, node);
         let all = node_style::node_styles(network, kind, &self.palette, &of.0, held, radius);
         self.picture.styles = Arc::new(all);
-        self.picture.style_revision = revision();
+        self.picture.style_revision = unique();
         self.picture.styled_for = Some(of);
     }
 

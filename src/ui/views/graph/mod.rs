@@ -1,13 +1,7 @@
 //! The picture of the neuron graph: a layout that finds its own rest, colours by community, head,
 //! octave or provenance, and a hand that hovers, selects, drags, pins, searches and zooms.
 
-use std::{
-    fmt::Write as _,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{fmt::Write as _, sync::Arc};
 
 use eframe::egui::{self, Rect, Ui, UiBuilder, pos2, vec2};
 
@@ -21,7 +15,10 @@ use super::{View, ViewCx, connectivity};
 use crate::{
     gpu::{self, graph::GraphShape},
     telemetry::measurements,
-    ui::plot::{empty_ui, quote},
+    ui::{
+        kept::{RunNumber, unique},
+        plot::{empty_ui, quote},
+    },
 };
 
 mod camera;
@@ -44,6 +41,8 @@ const HEAD: f32 = 30.0;
 #[derive(Default)]
 pub struct NeuronGraph {
     shown: Shown,
+    /// Of which what is shown is.
+    run: Option<RunNumber>,
     /// As a person chose it; until then the first kind that was measured.
     chosen: Option<NeuronGrouping>,
     palette: Palette,
@@ -61,7 +60,8 @@ pub struct NeuronGraph {
     picture: Picture,
 }
 
-/// What the graphics card is given, and how often it changed.
+/// What the graphics card is given. No other graph, start or styles have the same revisions: pictures outlive their
+/// views on the card, and must not be taken for one another's.
 #[derive(Default)]
 struct Picture {
     shape: Arc<GraphShape>,
@@ -74,13 +74,6 @@ struct Picture {
     quiet: u8,
 }
 
-/// A number that no other graph, start or styles of this program has: pictures outlive their views on
-/// the card, and must not be taken for one another's.
-fn revision() -> u64 {
-    static LAST: AtomicU64 = AtomicU64::new(0);
-    LAST.fetch_add(1, Ordering::Relaxed) + 1
-}
-
 impl NeuronGraph {
     pub fn make() -> Box<dyn View> {
         Box::<Self>::default()
@@ -88,6 +81,10 @@ impl NeuronGraph {
 
     /// Takes the graph of the shown step.
     fn follow(&mut self, cx: &ViewCx<'_>) {
+        if self.run.replace(cx.mirror.run) != Some(cx.mirror.run) {
+            // Places and colours are kept from step to step, and not from run to run.
+            (self.shown, self.palette_kind, self.motion) = (Shown::default(), None, self.motion.of_another_run());
+        }
         let before = self.shown.network.clone();
         if !self.shown.take(connectivity::shown(cx)) {
             return;
@@ -98,7 +95,7 @@ impl NeuronGraph {
         let Some(network) = &self.shown.network else { return };
         self.motion.take(before.as_deref(), network);
         self.picture.shape = Arc::new(canvas::shape_of(network));
-        self.picture.shape_revision = revision();
+        self.picture.shape_revision = unique();
         self.found = network.find(&self.search);
     }
 

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use super::{network::Network, revision};
+use super::{network::Network, unique};
 use crate::{
     analysis::layout::{self, Laws, Repulsion, Schedule},
     gpu::{
@@ -94,6 +94,11 @@ impl Default for Motion {
 }
 
 impl Motion {
+    /// A layout that knows nothing of where this one's neurons were.
+    pub fn of_another_run(&self) -> Self {
+        Self { seed: self.seed, ..Self::default() }
+    }
+
     /// Another graph is shown: who was there stays there, others begin beside their neighbours, and
     /// everybody finds a new balance.
     pub fn take(&mut self, old: Option<&Network>, network: &Network) {
@@ -122,7 +127,7 @@ impl Motion {
     fn begin(&mut self, places: Vec<[f32; 2]>, schedule: Schedule) {
         self.places.clone_from(&places);
         self.start = Arc::new(places);
-        self.start_revision = revision();
+        self.start_revision = unique();
         self.step = 0;
         self.known = (self.start_revision, 0);
         self.schedule = schedule;
@@ -222,7 +227,7 @@ impl Motion {
     /// Places that were computed here are uploaded as a new start.
     fn shown_anew(&mut self) {
         self.start = Arc::new(self.places.clone());
-        self.start_revision = revision();
+        self.start_revision = unique();
         self.known = (self.start_revision, self.step);
     }
 

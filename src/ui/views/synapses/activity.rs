@@ -55,6 +55,8 @@ fn history<'a>(cx: &ViewCx<'a>) -> Vec<(u64, &'a measurements::Activity)> {
     if scheduled.is_empty() { vec![(latest.sample.step, latest.value)] } else { scheduled }
 }
 
+const EMPTY: &str = "Nothing measured yet. A BDH is measured at its start and as it trains: press Space.";
+
 impl Activity {
     pub fn make() -> Box<dyn View> {
         Box::<Self>::default()
@@ -65,7 +67,7 @@ impl Activity {
         let name = which.name();
         let y = Axis::new(format!("share of {name} that fires")).include(&[0.0]);
         let mut chart = Chart::new(format!("sparsity of {name}"), Axis::new("step"), y)
-            .empty("Nothing measured yet. A BDH is measured at its start and as it trains: press Space.");
+            .empty(cx.only_later::<measurements::Activity>().unwrap_or_else(|| EMPTY.to_owned()));
         let Some(latest) = cx.latest::<measurements::Activity>() else { return chart };
         let history = history(cx);
         for layer in 0..latest.layers.len() {

@@ -27,6 +27,8 @@ const WORD: f64 = 8.0;
 /// Later repetitions than this many count as known.
 const KNOWN_AFTER: f64 = 4.0;
 
+const EMPTY: &str = "Nothing measured yet. The preset \u{201c}Surprise\u{201d} trains on repeated words: press Space.";
+
 impl Surprise {
     pub fn make() -> Box<dyn View> {
         Box::<Self>::default()
@@ -46,7 +48,7 @@ impl Surprise {
     fn firing(cx: &ViewCx<'_>) -> Chart<'static> {
         let x = Axis::new("position in the period (letters)").whole();
         let mut chart = Chart::new("firing along a period", x, Axis::new("share of y that fires").include(&[0.0]))
-            .empty("Nothing measured yet. The preset \u{201c}Surprise\u{201d} trains on repeated words: press Space.");
+            .empty(cx.only_later::<measurements::Surprise>().unwrap_or_else(|| EMPTY.to_owned()));
         let Some(measured) = cx.latest::<measurements::Surprise>() else { return chart };
         let value: &measurements::Surprise = measured.value;
         for (curves, stroke) in [(&value.trained, Stroke::Solid), (&value.random_weights, Stroke::Dashed)] {

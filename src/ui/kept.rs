@@ -1,0 +1,87 @@
+//! What is kept between frames, with what it was made of: numbers that no two things of this process share, and
+//! the one cache that begins anew where its key is another. It does not know what is kept.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A number that nothing else of this process has. It is never 0.
+pub fn unique() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+/// The number of a run: every run that is begun, opened or replayed has another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RunNumber(u64);
+
+impl Default for RunNumber {
+    fn default() -> Self {
+        Self(unique())
+    }
+}
+
+/// The identity of data that only grow. A copy has another one, since the two may grow apart.
+#[derive(Debug)]
+pub struct Lineage(u64);
+
+impl Lineage {
+    pub fn number(&self) -> u64 {
+        self.0
+    }
+}
+
+impl Default for Lineage {
+    fn default() -> Self {
+        Self(unique())
+    }
+}
+
+impl Clone for Lineage {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+/// What was made for a key. For another key it is made anew, so that nothing of one run, variant, step or question
+/// is shown for another.
+#[derive(Debug, Clone)]
+pub struct Kept<K, T> {
+    key: Option<K>,
+    value: T,
+}
+
+impl<K, T: Default> Default for Kept<K, T> {
+    fn default() -> Self {
+        Self { key: None, value: T::default() }
+    }
+}
+
+impl<K: PartialEq, T: Default> Kept<K, T> {
+    /// What is kept for `key`, empty at first.
+    pub fn at(&mut self, key: K) -> &mut T {
+        if self.key.as_ref() != Some(&key) {
+            *self = Self { key: Some(key), value: T::default() };
+        }
+        &mut self.value
+    }
+
+    /// What is kept for `key`, if it is what was last asked for.
+    pub fn get(&self, key: &K) -> Option<&T> {
+        (self.key.as_ref() == Some(key)).then_some(&self.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_key_begins_anew() {
+        let mut kept: Kept<(RunNumber, u64), Vec<u64>> = Kept::default();
+        let (a, b) = (RunNumber::default(), RunNumber::default());
+        kept.at((a, 1)).push(7);
+        assert_eq!(kept.at((a, 1)), &[7]);
+        assert_eq!(kept.get(&(b, 1)), None);
+        assert!(kept.at((b, 1)).is_empty());
+        assert!(kept.at((a, 1)).is_empty(), "only the last is kept");
+    }
+}

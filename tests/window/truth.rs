@@ -1,0 +1,300 @@
+//! What a view says is of the run, the step and the selection that are shown: after any sequence of actions on a page
+//! it says what the same view says that was opened this moment.
+
+use std::path::PathBuf;
+
+use crossbeam::channel::bounded;
+use eframe::egui::{Context, RawInput, Rect, Shape, pos2, vec2};
+use orrery::{
+    config::Config,
+    labs::LABS,
+    telemetry::{Channel, Event, Inbox, RunHandle, RunInfo, RunState, StepStats, channels},
+    ui::{
+        host::{Delivery, DialogKind, Host},
+        lists::Lists,
+        mirror::Mirror,
+        page::Page,
+        panels::{Shell, tiles::tiles_ui},
+        run::Run,
+        session::Session,
+        theme::{self, Theme},
+        views::{VIEWS, ViewCx},
+    },
+};
+
+use crate::recorded;
+
+/// Goes on by its own clock: what it shows depends on when it was opened.
+const HAS_A_CLOCK: &[&str] = &["oscillators"];
+
+/// Begins runs whose curves differ from run to run; all else it leaves undone.
+#[derive(Default)]
+struct Beginner {
+    begun: u64,
+}
+
+impl Host for Beginner {
+    fn launch(&mut self, config: &Config, _insist_memory: bool) -> Result<RunHandle, String> {
+        self.begun += 1;
+        let (commands, _) = bounded(1);
+        let inbox = std::sync::Arc::new(Inbox::default());
+        let of = recorded::twins().info.expect("a recorded run has a description");
+        inbox.deliver(Event::Started(RunInfo { config: config.clone(), ..(*of).clone() }.into()));
+        let mut noise = recorded::Noise::new(self.begun);
+        for step in 1..=(60 + 40 * (self.begun % 3)) {
+            for variant in 0..3 {
+                let names = [channels::LOSS_TRAIN, channels::LOSS_HELD_OUT, channels::GATE, channels::GATE_GRAD];
+                let scalars = names.map(|name| (Channel::new(name), 3.0 + noise.next())).to_vec();
+                inbox.deliver(Event::Step(StepStats { step, variant, scalars, wall_secs: step as f64 }));
+            }
+        }
+        inbox.deliver(Event::State(RunState::Paused));
+        Ok(RunHandle { commands, inbox })
+    }
+
+    fn open_run(&mut self, _folder: PathBuf) -> RunHandle {
+        let (commands, _) = bounded(1);
+        RunHandle { commands, inbox: Default::default() }
+    }
+
+    fn pick(&mut self, _dialog: DialogKind) {}
+    fn read_text(&mut self, _path: PathBuf) {}
+    fn write(&mut self, _path: PathBuf, _bytes: Vec<u8>) {}
+    fn list_runs(&mut self) {}
+
+    fn export_folder(&self) -> PathBuf {
+        PathBuf::new()
+    }
+
+    fn deliveries(&mut self) -> Vec<Delivery> {
+        vec![]
+    }
+
+    fn devices(&self) -> Vec<(String, String, bool)> {
+        vec![]
+    }
+}
+
+struct Desk {
+    page: Page,
+    host: Beginner,
+    ctx: Context,
+    now: f64,
+    chance: u64,
+    said: Vec<String>,
+}
+
+/// What one view says: its title, words and table.
+type Words = (Vec<String>, Option<String>);
+
+impl Desk {
+    fn new(seed: u64) -> Self {
+        let lab = LABS[0];
+        let page = Page::new(lab, lab.config(None).unwrap());
+        let host = Beginner::default();
+        Self { page, host, ctx: Context::default(), now: 0.0, chance: seed, said: vec![] }
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.chance = self.chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.chance >> 33) % n
+    }
+
+    fn replay(&mut self, mirror: Mirror) {
+        let (commands, _) = bounded(1);
+        let handle = RunHandle { commands, inbox: Default::default() };
+        let run = Run::new(handle, mirror, Some("runs/1".into()), &self.ctx);
+        self.page.replay(run);
+    }
+
+    fn show(&mut self, view: &str) {
+        self.page.tiling.show(view);
+        self.page.tiling.maximised = self.page.tiling.selected;
+    }
+
+    fn act(&mut self) {
+        let n = self.below(12);
+        let words = match n {
+            0 => (self.replay(recorded::twins()), "replay twins").1,
+            1 => (self.replay(recorded::seeds()), "replay seeds").1,
+            2 => (self.page.launch(&mut self.host, &self.ctx), "reset").1,
+            3 => {
+                let presets = self.page.lab.presets;
+                let preset = presets[self.below(presets.len() as u64) as usize].id;
+                self.page.take_config(self.page.lab.config(Some(preset)).unwrap(), self.now);
+                self.page.launch(&mut self.host, &self.ctx);
+                "preset"
+            }
+            4 | 5 => {
+                let newest = self.page.newest();
+                self.page.scrub = Some(self.below(newest + 1));
+                "scrub"
+            }
+            6 => {
+                self.page.scrub = None;
+                "follow"
+            }
+            7 => {
+                if let Some(id) = self.page.tiling.selected {
+                    self.page.tiling.close(id);
+                }
+                "close"
+            }
+            8 => (self.page.undo(false, self.now), "undo").1,
+            9 => (self.page.undo(true, self.now), "redo").1,
+            10 => {
+                self.page.selection.variant = self.below(3) as usize;
+                self.page.selection.token = Some(self.below(40) as usize).filter(|t| *t > 3);
+                "variant and token"
+            }
+            _ => {
+                let neuron = self.below(500) as u32 * 4;
+                self.page.selection.neuron = Some(neuron).filter(|n| *n > 400);
+                "neuron"
+            }
+        };
+        self.page.pump();
+        self.now += 1.0;
+        self.said.push(format!("{words} (step {} of {})", self.page.shown_step(), self.page.newest()));
+    }
+
+    /// What the maximised tile says after some frames.
+    fn words(&mut self, ctx: &Context) -> Words {
+        let (theme, mut session) = (Theme::dark(), Session { still: true, ..Session::default() });
+        let mut texts = vec![];
+        for _ in 0..3 {
+            let (mut actions, devices) = (vec![], vec![]);
+            let input = RawInput {
+                screen_rect: Some(Rect::from_min_size(pos2(0.0, 0.0), vec2(900.0, 640.0))),
+                time: Some(self.now),
+                ..RawInput::default()
+            };
+            let out = ctx.run_ui(input, |ui| {
+                theme::apply(&theme, true, ui.ctx());
+                let mut shell = Shell {
+                    theme: &theme,
+                    session: &mut session,
+                    lists: Lists::default(),
+                    actions: &mut actions,
+                    devices: &devices,
+                    now: self.now,
+                    presenter: false,
+                };
+                tiles_ui(ui, &mut shell, &mut self.page);
+            });
+            texts.clear();
+            out.shapes.iter().for_each(|s| read(&s.shape, &mut texts));
+            out.drop_without_applying_deltas();
+        }
+        (texts, self.table(&theme))
+    }
+
+    fn table(&mut self, theme: &Theme) -> Option<String> {
+        let nothing = Mirror::default();
+        let page = &mut self.page;
+        let (step, follow) = (page.shown_step(), page.scrub.is_none());
+        let view = page.tiling.views.get(&page.tiling.maximised?)?;
+        let cx = ViewCx {
+            mirror: page.run.as_ref().map_or(&nothing, |r| &r.mirror),
+            step,
+            follow,
+            config: &page.config,
+            knobs: &page.knobs,
+            theme,
+            selection: &mut page.selection,
+            commands: &mut vec![],
+            settings: &mut vec![],
+            questions: &mut page.questions,
+            exports: &mut vec![],
+            still: true,
+        };
+        view.csv(&cx)
+    }
+
+    fn compare(&mut self, view: &str) {
+        self.show(view);
+        let ctx = self.ctx.clone();
+        let kept = self.words(&ctx);
+        let views = std::mem::take(&mut self.page.tiling.views);
+        let fresh = self.words(&Context::default());
+        self.page.tiling.views = views;
+        if kept != fresh {
+            let differs = kept.0.iter().zip(&fresh.0).find(|(a, b)| a != b);
+            let last = self.said.iter().rev().take(8).rev().cloned().collect::<Vec<_>>().join(", ");
+            let lines =
+                |t: &Option<String>| t.clone().unwrap_or_default().lines().map(str::to_owned).collect::<Vec<_>>();
+            let (a, b) = (lines(&kept.1), lines(&fresh.1));
+            let row = a.iter().zip(&b).find(|(a, b)| a != b);
+            let counts = (kept.0.len(), fresh.0.len(), a.len(), b.len());
+            panic!("{view} says other things than one opened now: {differs:?}, row {row:?}, {counts:?}, after {last}");
+        }
+    }
+}
+
+fn read(shape: &Shape, texts: &mut Vec<String>) {
+    match shape {
+        Shape::Text(text) => texts.push(text.galley.text().to_owned()),
+        Shape::Vec(all) => all.iter().for_each(|s| read(s, texts)),
+        _ => {}
+    }
+}
+
+/// As many actions as `ORRERY_ACTIONS` says.
+#[test]
+fn every_view_says_what_one_opened_now_says_after_random_actions() {
+    let actions: u64 = std::env::var("ORRERY_ACTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(90);
+    let views: Vec<&str> = VIEWS.iter().map(|v| v.id).filter(|id| !HAS_A_CLOCK.contains(id)).collect();
+    for seed in 0..3 {
+        let mut desk = Desk::new(seed + 11);
+        for _ in 0..actions / 3 {
+            desk.act();
+            // Some views come again often, so that they live through many actions.
+            let often = ["losses", "loss_difference", "gate", "surprise", "graph_neuron", "graph_threshold"];
+            let view = match desk.below(2) {
+                0 => often[desk.below(often.len() as u64) as usize],
+                _ => views[desk.below(views.len() as u64) as usize],
+            };
+            desk.compare(view);
+        }
+    }
+}
+
+#[test]
+fn a_smoothed_curve_of_a_former_run_is_not_shown_for_a_new_one() {
+    for view in ["losses", "loss_difference", "gate"] {
+        let mut desk = Desk::new(1);
+        desk.replay(recorded::twins());
+        desk.compare(view);
+        desk.replay(recorded::seeds());
+        desk.compare(view);
+        for _ in 0..3 {
+            desk.page.launch(&mut desk.host, &desk.ctx);
+            desk.page.pump();
+            desk.compare(view);
+        }
+    }
+}
+
+#[test]
+fn accuracy_does_not_point_to_the_preset_that_is_chosen() {
+    let mut desk = Desk::new(1);
+    for (preset, asks) in [("fast_slow", false), ("fast_slow_needed", true), ("fast_slow_story", true)] {
+        desk.page.take_config(desk.page.lab.config(Some(preset)).unwrap(), 0.0);
+        desk.show("accuracy");
+        let all = desk.words(&Context::default()).0.join(" ");
+        assert_eq!(all.contains("No accuracy yet"), asks, "{preset}: {all}");
+        assert_eq!(all.contains("\u{201c}Needed\u{201d}"), !asks, "{preset}: {all}");
+    }
+}
+
+#[test]
+fn a_measurement_of_a_later_step_is_not_shown_for_an_earlier_one() {
+    let mut desk = Desk::new(1);
+    desk.replay(recorded::twins());
+    desk.page.selection.neuron = Some(1897);
+    desk.page.scrub = Some(65);
+    desk.show("graph_neuron");
+    let (texts, _) = desk.words(&Context::default());
+    let all = texts.join("\n");
+    assert!(all.contains("Of neuron 1897 nothing was measured by step 65"), "{all}");
+}
