@@ -4,6 +4,7 @@
 mod adapter;
 mod bdh_dynamics;
 mod concepts;
+mod drags;
 mod end_to_end;
 mod extreme_values;
 mod flow_end_to_end;

@@ -1,6 +1,6 @@
 //! The control panel: every setting of the lab, grouped, generated from its knobs.
 
-use eframe::egui::{self, CollapsingHeader, Frame, Margin, Panel, RichText, ScrollArea, TextEdit, Ui};
+use eframe::egui::{self, CollapsingHeader, Frame, Margin, Panel, RichText, ScrollArea, TextEdit, Ui, UiBuilder};
 
 use super::{
     Shell, hairline, knob_row,
@@ -14,6 +14,12 @@ use crate::{
 pub fn controls_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     search_ui(ui, shell.theme, page);
     footer_ui(ui, shell, page);
+    // Named outright: what appears beside the controls must not make others of them while one is held.
+    let place = UiBuilder::new().scope_id(egui::Id::unique(("controls", page.lab.id)));
+    ui.scope_builder(place, |ui| groups_ui(ui, shell, page));
+}
+
+fn groups_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     let filter = page.filter.trim().to_lowercase();
     let knobs = page.knobs.clone();
     ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
@@ -80,35 +86,38 @@ fn group_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, heading: &str, 
     header.header_response.on_hover_cursor(egui::CursorIcon::PointingHand);
 }
 
-/// What waits for a reset, always in sight.
+/// Height of what waits for a reset.
+const APPLY: f32 = 80.0;
+
+/// What waits for a reset, always in sight. Once a run has begun its place is reserved, so that nothing moves under a
+/// hand that changes a setting.
 fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
-    let pending = page.pending();
-    let untouched = page.run.as_ref().is_none_or(Run::is_untouched);
-    if pending.is_empty() || untouched {
+    if page.run.as_ref().is_none_or(Run::is_untouched) {
         return;
     }
-    Panel::bottom("apply").show_separator_line(false).frame(Frame::NONE.inner_margin(Margin::symmetric(16, 8))).show(
-        ui,
-        |ui| {
-            hairline(ui, shell.theme);
-            let n = pending.len();
-            let words =
-                if n == 1 { "1 change applies at reset".to_owned() } else { format!("{n} changes apply at reset") };
-            ui.label(RichText::new(words).small().color(shell.theme.secondary)).on_hover_text(pending.join("\n"));
-            ui.horizontal(|ui| {
-                let apply =
-                    egui::Button::new(RichText::new("Apply & reset").color(shell.theme.page)).fill(shell.theme.accent);
-                if ui
-                    .add(apply)
-                    .on_hover_text("Begin a new run with these settings. The present one stays in its folder.")
-                    .clicked()
-                {
-                    shell.act(Action::Reset);
-                }
-                if ui.button("Undo").on_hover_text("Undo the last change (Ctrl Z)").clicked() {
-                    shell.act(Action::Undo);
-                }
-            });
-        },
-    );
+    let margin = Frame::NONE.inner_margin(Margin::symmetric(16, 8));
+    let footer = Panel::bottom("apply").exact_size(APPLY).show_separator_line(false).frame(margin);
+    footer.show(ui, |ui| {
+        let pending = page.pending();
+        if !pending.is_empty() {
+            pending_ui(ui, shell, &pending);
+        }
+    });
+}
+
+fn pending_ui(ui: &mut Ui, shell: &mut Shell<'_>, pending: &[String]) {
+    hairline(ui, shell.theme);
+    let n = pending.len();
+    let words = if n == 1 { "1 change applies at reset".to_owned() } else { format!("{n} changes apply at reset") };
+    ui.label(RichText::new(words).small().color(shell.theme.secondary)).on_hover_text(pending.join("\n"));
+    ui.horizontal(|ui| {
+        let apply = egui::Button::new(RichText::new("Apply & reset").color(shell.theme.page)).fill(shell.theme.accent);
+        let tip = "Begin a new run with these settings. The present one stays in its folder.";
+        if ui.add(apply).on_hover_text(tip).clicked() {
+            shell.act(Action::Reset);
+        }
+        if ui.button("Undo").on_hover_text("Undo the last change (Ctrl Z)").clicked() {
+            shell.act(Action::Undo);
+        }
+    });
 }
