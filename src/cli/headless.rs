@@ -81,11 +81,11 @@ pub struct RunWishes {
 pub fn train(lab: &Lab, config: &Config, out: &Path, wishes: RunWishes) -> Result<PathBuf, Failure> {
     let config = &settings::with_absolute_paths(lab, config)?;
     let plan = (lab.plan)(config)?;
-    tell_memory(&plan, wishes.insist_memory)?;
     plan.texts().try_for_each(|t| t.check_file()).map_err(Failure::wrong)?;
     for variant in &plan.variants {
         variant.model.check_files().map_err(Failure::wrong)?;
     }
+    tell_memory(&plan, wishes.insist_memory)?;
     store::check_writable(out).map_err(Failure::failed)?;
     let writer = Writer::at_once(out);
     let options = Options {

@@ -119,6 +119,7 @@ pub fn save(run: &Path, checkpoint: &Checkpoint) -> Result<PathBuf, StoreError> 
     let folder = run.join(CHECKPOINTS);
     match fs::create_dir(&folder) {
         // Not the run's folder with it: one that was moved away must not come back empty.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(StoreError::moved(run, e)),
         Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io("make", &folder, e)),
         _ => check_folder(run)?,
     }

@@ -11,6 +11,7 @@ use std::{
 
 use orrery::{
     cli::runs::Runs,
+    config::Value,
     nn::Device,
     store::{Writer, checkpoint},
     telemetry::{StepStats, channels},
@@ -315,5 +316,29 @@ fn a_held_out_loss_that_is_no_number_at_the_end_fails_the_run() {
     {
         let checked = run.check_last_evaluation(&stats(step, loss));
         assert_eq!(checked.is_ok(), is_good, "{loss} at step {step}: {checked:?}");
+    }
+}
+
+#[test]
+fn a_live_setting_out_of_its_range_or_unknown_does_not_go_on() {
+    let here = tempfile::tempdir().unwrap();
+    let output = train(here.path(), "--steps 4").output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let folder = only_run(here.path());
+    let whole = checkpoint::load(&folder, &Device::Cpu).unwrap().expect("a checkpoint").checkpoint;
+    for (key, value, is_good) in [("train.lr", 1e-2, true), ("train.lr", 2.0, false), ("train.speed", 1.0, false)] {
+        let mut edited = whole.clone();
+        edited.dials.insert(key.to_owned(), Value::Float(value));
+        // The newest checkpoint of its step, with a checksum that is right.
+        checkpoint::save(&folder, &edited).unwrap();
+        let before = content(&folder);
+        let output = orrery(here.path()).arg("resume").arg(&folder).args(["--no-figures", "--steps", "4"]).output();
+        let output = output.unwrap();
+        let words = said(&output);
+        assert_eq!(output.status.code(), Some(if is_good { 0 } else { 2 }), "{key} = {value}: {words}");
+        if !is_good {
+            assert!(words.contains(key) && words.contains("live setting"), "{key} = {value}: {words}");
+            assert!(content(&folder) == before, "{key} = {value}: a refusal changed the folder");
+        }
     }
 }

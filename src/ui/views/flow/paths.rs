@@ -240,8 +240,9 @@ impl Paths {
         if let Some(path) = all.iter().find(|p| Some(p.token) == followed) {
             scene.path(path, true, true);
             scene.name(path, tokens, true);
-            for attempt in attempts.iter().filter(|a| !a.accepted) {
-                paint_mark(painter, frame.at(path.at(attempt.t)), Mark::Cross, cx.theme.error);
+            let rejected = attempts.iter().filter(|a| !a.accepted).map(|a| frame.at(path.at(a.t)));
+            for at in rejected.filter(|at| scene.is_seen(*at)) {
+                paint_mark(painter, at, Mark::Cross, cx.theme.error);
             }
         }
         // Starts of a playground are many and their numbers say little: the pointer names them.

@@ -27,7 +27,7 @@ impl Scene<'_> {
     }
 
     /// Whether a sign there is on the screen; a place that is no number is not.
-    fn is_seen(&self, at: Pos2) -> bool {
+    pub fn is_seen(&self, at: Pos2) -> bool {
         self.painter.clip_rect().expand(8.0).contains(at)
     }
 
