@@ -90,8 +90,12 @@ impl Path {
             return self.places.first().copied().unwrap_or_default();
         };
         let (from, to) = (self.taus[after - 1], self.taus[after]);
-        let share = if to > from { ((tau - from) / (to - from)).clamp(0.0, 1.0) as f32 } else { 0.0 };
-        std::array::from_fn(|k| a[k] + (b[k] - a[k]) * share)
+        let share = if to > from { ((tau - from) / (to - from)).clamp(0.0, 1.0) } else { 0.0 };
+        // In 64 bits: the difference of two numbers of 32 may be larger than any of them.
+        std::array::from_fn(|k| {
+            let (a, b) = (f64::from(a[k]), f64::from(b[k]));
+            (a + (b - a) * share) as f32
+        })
     }
 }
 

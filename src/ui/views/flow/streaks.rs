@@ -12,7 +12,7 @@ use crate::{
         particles::{COUNT, LIFE, Particles, VectorField},
     },
     telemetry::{Payload, measurements::FlowField},
-    ui::{kept::unique, theme::Theme, views::Measured},
+    ui::{kept::unique, plot::clip, theme::Theme, views::Measured},
 };
 
 /// Steps a second.
@@ -101,7 +101,7 @@ impl Streaks {
         let (corner, across, along) = frame.patch(self.extent, z);
         let outline = [corner, corner + across, corner + across + along, corner + along, corner];
         let painter = ui.painter_at(rect);
-        painter.line(outline.to_vec(), Stroke::new(1.0, theme.line));
+        clip::paint_line(&painter, &outline, Stroke::new(1.0, theme.line));
         let target = gpu::target(ui.ctx()).ok_or("no graphics adapter, so no particles")?;
         let area = (across.x * along.y - across.y * along.x).abs();
         let pixels = ui.pixels_per_point();
