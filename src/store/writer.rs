@@ -146,7 +146,8 @@ impl Writer {
         let mut inner = self.lock();
         let open = inner.open()?;
         checkpoint.lengths = open.sync()?;
-        checkpoint::save(&open.path, &checkpoint)
+        // A folder that is gone is the reason, whatever could not be written in it first.
+        checkpoint::save(&open.path, &checkpoint).map_err(|e| open.events.check_place().err().unwrap_or(e))
     }
 
     /// Makes the run's folder now, if it is not there: to be called before the first update, so that a run that

@@ -105,7 +105,9 @@ fn a_folder_that_is_moved_deleted_or_replaced_ends_the_run() {
         disturb(&folder, &aside);
         let (code, words) = end(child);
         assert_eq!(code, Some(1), "{name}: {words}");
-        assert!(words.contains("can no longer be recorded"), "{name}: {words}");
+        // A folder is deleted file by file: a checkpoint may fail before the logs are gone.
+        let is_cut_short = name == "deleted" && words.contains("cannot write") && words.contains("checkpoints");
+        assert!(words.contains("can no longer be recorded") || is_cut_short, "{name}: {words}");
         let left = if folder.exists() { content(&folder) } else { vec![] };
         assert!(left.iter().all(|(_, bytes)| bytes.is_empty()), "{name}: something was written to a ghost: {left:?}");
         if aside.exists() {
