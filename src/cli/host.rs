@@ -10,18 +10,18 @@ use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 
 use super::{
     continuation::{self, Continuation},
-    graph_events,
+    graph_events, output,
     runs::Runs,
     settings::{self, MOST_CONFIG},
 };
 use crate::{
     analysis::graph_file::Format,
     config::Config,
-    files::{self, memory::size, read_text},
+    files::{memory::size, read_text},
     labs,
     nn::device,
     store::{self, Reader, Writer},
-    telemetry::{Event, Inbox, Level, RunHandle, RunState, Sink},
+    telemetry::{Event, Inbox, Level, RunHandle, RunState},
     trainer::{self, Options, Process},
     ui::host::{Delivery, DialogKind, Host, MemoryNeed, PastRun, Wake},
 };
@@ -126,10 +126,12 @@ impl Host for DesktopHost {
 
     fn write(&mut self, path: PathBuf, bytes: Vec<u8>) {
         self.aside(move || {
-            let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-            match made.and_then(|()| files::replace(&path, &bytes)) {
+            if let Err(e) = path.parent().map_or(Ok(()), std::fs::create_dir_all) {
+                return Delivery::Failed { what: format!("{} cannot be written: {e}", path.display()) };
+            }
+            match output::write(&path, &bytes, &[]) {
                 Ok(()) => Delivery::Saved { path },
-                Err(e) => Delivery::Failed { what: format!("{} cannot be written: {e}", path.display()) },
+                Err(failure) => Delivery::Failed { what: failure.words },
             }
         });
     }
@@ -192,23 +194,18 @@ fn replay(
     }
     inbox.deliver_recorded(chunk);
     let notice = |level, text: String| inbox.deliver(Event::Notice { level, text });
-    let continuation = match continuation::decide(folder, None) {
-        Ok(Continuation { plan, from: Some(from), notices }) => Ok((plan, from, notices)),
-        Ok(Continuation { from: None, .. }) => Err((Level::Info, "this run has no checkpoint".to_owned())),
-        Err(refusal) => Err((Level::Warning, refusal.to_string())),
-    };
-    let (plan, from, notices) = match continuation {
-        Ok(continuation) => continuation,
-        Err((level, why)) => {
-            notice(level, format!("{why}: its numbers can be looked at, but its models cannot be asked"));
-            inbox.deliver(Event::State(RunState::Stopped));
+    let (level, why) = match continuation::decide(folder, None) {
+        Ok(Continuation { plan, from: Some(from), notices }) => {
+            notices.into_iter().for_each(|text| notice(Level::Warning, text));
+            let replayed = Some(folder.to_owned());
+            let options = Options { stay: true, from: Some(from), replayed, process, ..Options::default() };
+            trainer::drive(plan, options, commands, vec![Box::new(Arc::clone(inbox))]);
             return Ok(());
         }
+        Ok(Continuation { from: None, .. }) => (Level::Info, "this run has no checkpoint".to_owned()),
+        Err(refusal) => (Level::Warning, refusal.to_string()),
     };
-    notices.into_iter().for_each(|text| notice(Level::Warning, text));
-    let replayed = Some(folder.to_owned());
-    let options = Options { stay: true, from: Some(from), replayed, process, ..Options::default() };
-    let sinks: Vec<Box<dyn Sink>> = vec![Box::new(Arc::clone(inbox))];
-    trainer::drive(plan, options, commands, sinks);
+    notice(level, format!("{why}: its numbers can be looked at, but its models cannot be asked"));
+    inbox.deliver(Event::State(RunState::Stopped));
     Ok(())
 }
