@@ -14,6 +14,8 @@ use std::{
 
 use tempfile::TempDir;
 
+use super::folders::{contents, copy};
+
 const CHECKPOINT: &str = "checkpoints/step-00000003";
 
 /// Runs the command, which must end by itself soon: a pipe that it opens would hold it for ever.
@@ -55,14 +57,6 @@ fn run() -> &'static Path {
     folder
 }
 
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let to = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() { copy(&entry.path(), &to) } else { drop(fs::copy(entry.path(), to)) }
-    }
-}
-
 /// Puts a link in the place of a file or folder, to a copy of it that lies elsewhere.
 fn put_link(place: &Path, elsewhere: &Path) {
     fs::rename(place, elsewhere).unwrap();
@@ -81,19 +75,6 @@ fn weights(run: &Path) -> String {
 }
 
 /// All that lies in a folder, by path, with its bytes.
-fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let mut all = vec![];
-    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        if entry.file_type().unwrap().is_dir() {
-            all.extend(contents(&entry.path()));
-        } else {
-            all.push((entry.path(), fs::read(entry.path()).unwrap()));
-        }
-    }
-    all.sort();
-    all
-}
-
 #[test]
 fn links_and_pipes_in_a_run_folder_are_refused() {
     let state = format!("{CHECKPOINT}/state.json");

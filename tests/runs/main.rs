@@ -8,6 +8,7 @@ mod cli;
 mod corpus;
 #[cfg(target_os = "linux")]
 mod faults;
+mod folders;
 mod foreign_files;
 mod foreign_folders;
 mod graph_files;

@@ -10,13 +10,16 @@ use std::{
 };
 
 use orrery::{
-    cli::runs::Runs,
+    cli::{host::DesktopHost, runs::Runs},
     config::Value,
     nn::Device,
     store::{Writer, checkpoint},
     telemetry::{StepStats, channels},
     trainer::{self, Options},
+    ui::host::{Delivery, Host},
 };
+
+use super::folders::contents;
 
 /// A model so small that a step takes some milliseconds.
 const SMALL: &str = "--no-figures --device cpu --set run.threads=1 --set train.batch=2 --set train.window=16 \
@@ -43,20 +46,6 @@ fn only_run(here: &Path) -> PathBuf {
     let entries: Vec<PathBuf> = fs::read_dir(here.join("runs")).unwrap().map(|e| e.unwrap().path()).collect();
     assert_eq!(entries.len(), 1, "{entries:?}");
     entries[0].clone()
-}
-
-/// Every file of a folder with its bytes.
-fn content(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let mut files = vec![];
-    for entry in fs::read_dir(folder).unwrap().map(|e| e.unwrap()) {
-        if entry.file_type().unwrap().is_dir() {
-            files.extend(content(&entry.path()));
-        } else {
-            files.push((entry.path(), fs::read(entry.path()).unwrap()));
-        }
-    }
-    files.sort();
-    files
 }
 
 /// A run of many steps, once it has recorded some.
@@ -108,7 +97,7 @@ fn a_folder_that_is_moved_deleted_or_replaced_ends_the_run() {
         // A folder is deleted file by file: a checkpoint may fail before the logs are gone.
         let is_cut_short = name == "deleted" && words.contains("cannot write") && words.contains("checkpoints");
         assert!(words.contains("can no longer be recorded") || is_cut_short, "{name}: {words}");
-        let left = if folder.exists() { content(&folder) } else { vec![] };
+        let left = if folder.exists() { contents(&folder) } else { vec![] };
         assert!(left.iter().all(|(_, bytes)| bytes.is_empty()), "{name}: something was written to a ghost: {left:?}");
         if aside.exists() {
             let metrics = fs::read_to_string(aside.join("metrics.jsonl")).unwrap();
@@ -181,12 +170,12 @@ fn a_run_goes_on_with_the_same_text_from_any_folder_and_with_no_other() {
     let output = resume("6");
     assert!(output.status.success(), "{}", said(&output));
 
-    let before = content(&folder);
+    let before = contents(&folder);
     let refused = |steps: &str, part: &str| {
         let output = resume(steps);
         assert_eq!(output.status.code(), Some(2), "{}", said(&output));
         assert!(said(&output).contains(part), "{part}: {}", said(&output));
-        assert!(content(&folder) == before, "{part}: a refusal changed the folder");
+        assert!(contents(&folder) == before, "{part}: a refusal changed the folder");
     };
     refused("5", "6 steps already");
     // Of the same length.
@@ -208,11 +197,11 @@ fn settings_that_were_edited_do_not_go_on() {
     let text = fs::read_to_string(&config).unwrap();
     assert!(text.contains("lr = 0.001"), "{text}");
     fs::write(&config, text.replace("lr = 0.001", "lr = 0.002")).unwrap();
-    let before = content(&folder);
+    let before = contents(&folder);
     let output = orrery(here.path()).arg("resume").arg(&folder).args(["--steps", "8"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     assert!(said(&output).contains("train.lr"), "{}", said(&output));
-    assert!(content(&folder) == before, "a refusal changed the folder");
+    assert!(contents(&folder) == before, "a refusal changed the folder");
 }
 
 #[test]
@@ -249,7 +238,7 @@ fn no_output_is_written_over_what_is_read_or_over_a_record() {
     let folder = only_run(here.path());
     let graph = here.path().join("g.csv");
     fs::write(&graph, "source,target,weight\na,b,1\nb,c,2\n").unwrap();
-    let before = content(here.path());
+    let before = contents(here.path());
     let (run, graph) = (folder.to_str().unwrap(), graph.to_str().unwrap());
     let within = |name: &str| format!("{run}/{name}");
     let cases = [
@@ -262,8 +251,34 @@ fn no_output_is_written_over_what_is_read_or_over_a_record() {
     for args in cases {
         let output = orrery(here.path()).args(&args).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", said(&output));
-        assert!(content(here.path()) == before, "{args:?} changed something");
+        assert!(contents(here.path()) == before, "{args:?} changed something");
     }
+}
+
+/// As a save dialog would have it written.
+#[test]
+fn a_window_saves_nothing_over_a_record() {
+    let here = tempfile::tempdir().unwrap();
+    let output = train(here.path(), "--steps 2").output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let folder = only_run(here.path());
+    let before = contents(&folder);
+    let mut host = DesktopHost::new(here.path().join("runs"), Runs::new());
+    let mut save = |path: PathBuf| {
+        host.write(path, b"picture".to_vec());
+        loop {
+            match host.deliveries().pop() {
+                Some(delivery) => return delivery,
+                None => std::thread::sleep(Duration::from_millis(5)),
+            }
+        }
+    };
+    let refused = save(folder.join("metrics.jsonl"));
+    assert!(matches!(&refused, Delivery::Failed { what } if what.contains("record of a run")), "{refused:?}");
+    assert!(contents(&folder) == before, "the record was changed");
+    let saved = save(here.path().join("exports/gate.png"));
+    assert!(matches!(saved, Delivery::Saved { .. }), "{saved:?}");
+    assert_eq!(fs::read(here.path().join("exports/gate.png")).unwrap(), b"picture");
 }
 
 /// What a window does when its process ends, for whatever reason.
@@ -333,14 +348,14 @@ fn a_live_setting_out_of_its_range_or_unknown_does_not_go_on() {
         edited.dials.insert(key.to_owned(), Value::Float(value));
         // The newest checkpoint of its step, with a checksum that is right.
         checkpoint::save(&folder, &edited).unwrap();
-        let before = content(&folder);
+        let before = contents(&folder);
         let output = orrery(here.path()).arg("resume").arg(&folder).args(["--no-figures", "--steps", "4"]).output();
         let output = output.unwrap();
         let words = said(&output);
         assert_eq!(output.status.code(), Some(if is_good { 0 } else { 2 }), "{key} = {value}: {words}");
         if !is_good {
             assert!(words.contains(key) && words.contains("live setting"), "{key} = {value}: {words}");
-            assert!(content(&folder) == before, "{key} = {value}: a refusal changed the folder");
+            assert!(contents(&folder) == before, "{key} = {value}: a refusal changed the folder");
         }
     }
 }

@@ -13,24 +13,14 @@ use orrery::{
     telemetry::Event,
 };
 
+use super::folders::copy;
+
 fn folders() -> Vec<PathBuf> {
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runs/released");
     let mut folders: Vec<PathBuf> = fs::read_dir(all).unwrap().map(|e| e.unwrap().path()).collect();
     folders.sort();
     assert!(!folders.is_empty());
     folders
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(|e| e.unwrap()) {
-        let to = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &to);
-        } else {
-            fs::copy(entry.path(), to).unwrap();
-        }
-    }
 }
 
 fn orrery(args: &[&str]) -> Output {

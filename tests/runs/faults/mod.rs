@@ -13,6 +13,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
+use super::folders::copy;
 use calls::{Call, Fault, can_trace, trace, with_fault};
 use orrery::{nn::Device, store::checkpoint, telemetry::channels};
 use serde_json::Value;
@@ -199,14 +200,6 @@ fn begun(out: &Path) -> PathBuf {
     let folder = visible(out).unwrap();
     assert_eq!(checkpoint::load(&folder, &Device::Cpu).unwrap().unwrap().checkpoint.step, 2);
     folder
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(|e| e.unwrap()) {
-        let to = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() { copy(&entry.path(), &to) } else { drop(fs::copy(entry.path(), to)) }
-    }
 }
 
 fn disturb_resume(fault: impl Fn(&Call) -> Fault + Sync, salt: usize) {

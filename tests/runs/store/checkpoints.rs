@@ -125,7 +125,7 @@ fn what_a_crash_left_half_made_is_ignored_and_swept() {
     assert!(checkpoint::load(run.path(), &Device::Cpu).unwrap().is_none(), "none is not an error");
     let whole = checkpoint::save(run.path(), &checkpoint(4, &[1.0])).unwrap();
     let half = run.path().join("checkpoints/.making-00000008");
-    copy_folder(&whole, &half);
+    folders::copy(&whole, &half);
     fs::remove_file(half.join("state.json")).unwrap();
     fs::write(run.path().join("checkpoints/notes.txt"), "mine").unwrap();
     let loaded = load(run.path());

@@ -7,6 +7,7 @@ mod folder;
 mod kill;
 mod replay;
 
+use super::folders;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -96,16 +97,4 @@ fn notices(events: &[Event]) -> String {
     let texts =
         events.iter().filter_map(|e| if let Event::Notice { text, .. } = e { Some(text.as_str()) } else { None });
     texts.collect::<Vec<_>>().join("\n")
-}
-
-fn copy_folder(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for e in std::fs::read_dir(from).unwrap() {
-        let e = e.unwrap();
-        if e.file_type().unwrap().is_dir() {
-            copy_folder(&e.path(), &to.join(e.file_name()));
-        } else {
-            std::fs::copy(e.path(), to.join(e.file_name())).unwrap();
-        }
-    }
 }

@@ -208,7 +208,7 @@ fn a_lost_file_is_told_of_and_the_rest_is_shown() {
         ("events.jsonl", "without what happened"),
     ] {
         let copy = out.path().join(format!("without-{name}"));
-        copy_folder(&folder, &copy);
+        folders::copy(&folder, &copy);
         fs::remove_file(copy.join(name)).unwrap();
         let all = read(&copy);
         assert!(notices(&all).contains(words), "{}", notices(&all));
