@@ -55,6 +55,7 @@ impl Tiling {
             .tiles
             .iter()
             .filter_map(|(id, tile)| match tile {
+                Tile::Pane(_) if !self.tree.tiles.is_visible(*id) => None,
                 Tile::Pane(p) => {
                     let shown = self.tree.tiles.rect(*id).filter(|_| active.is_empty() || active.contains(id));
                     let at = shown.map_or(egui::pos2(id.0 as f32, 1e6), |r| r.min);
@@ -89,9 +90,10 @@ impl Tiling {
         };
     }
 
-    /// Shows a view: brings its tile forward, or opens a new one.
+    /// Shows a view: brings its tile forward, puts it back where it was closed, or opens a new one.
     pub fn show(&mut self, view: &str) {
-        if let Some((id, _)) = self.in_order().into_iter().find(|(_, v)| v == view) {
+        if let Some(id) = self.in_order().into_iter().find(|(_, v)| v == view).map(|t| t.0).or(self.closed(view)) {
+            self.tree.tiles.set_visible(id, true);
             self.tree.make_active(|t, _| t == id);
             self.selected = Some(id);
             return;
@@ -112,6 +114,12 @@ impl Tiling {
         self.tree.make_active(|_, tile| matches!(tile, Tile::Pane(p) if p.view == view));
     }
 
+    /// The tile of a closed view, which keeps its place in the layout.
+    fn closed(&self, view: &str) -> Option<TileId> {
+        let mut panes = self.tree.tiles.iter().filter(|(_, tile)| matches!(tile, Tile::Pane(p) if p.view == view));
+        panes.find(|(id, _)| !self.tree.tiles.is_visible(**id)).map(|(id, _)| *id)
+    }
+
     /// Tiles that stand in tabs, whose bar shows their titles.
     pub fn tabbed(&self) -> HashSet<TileId> {
         let containers = self.tree.tiles.tiles().filter_map(|t| match t {
@@ -121,11 +129,9 @@ impl Tiling {
         containers.flatten().collect()
     }
 
+    /// Takes a view off the page. Its tile stays in the layout unseen, so that it can go back where it was.
     pub fn close(&mut self, tile: TileId) {
-        self.tree.remove_recursively(tile);
-        if self.tree.root == Some(tile) {
-            self.tree.root = None;
-        }
+        self.tree.tiles.set_visible(tile, false);
         self.views.remove(&tile);
         self.selected = self.selected.filter(|t| *t != tile);
         self.maximised = self.maximised.filter(|t| *t != tile);
@@ -202,6 +208,28 @@ mod tests {
         assert_eq!(t.in_order().len(), 3);
         t.show(&view);
         assert_eq!(t.in_order().len(), 3, "a view that is there is brought forward, not doubled");
+    }
+
+    /// A second view in a tab, a first in a column: each stands again where it stood, also after a restart.
+    #[test]
+    fn a_closed_view_goes_back_where_it_was() {
+        let mut panes = panes();
+        panes[1].tab = true;
+        panes.push(LabPane { view: "d", column: 0, share: 0.5, tab: false });
+        let t = Tiling::new("x", &panes);
+        let before = serde_json::to_value(&t.tree.tiles).unwrap();
+        for view in ["a", "b", "c", "d"] {
+            let mut t = Tiling::new("x", &panes);
+            let (id, _) = t.in_order().into_iter().find(|(_, v)| v == view).unwrap();
+            t.close(id);
+            assert!(t.in_order().iter().all(|(_, v)| v != view));
+            let saved = serde_json::to_string(&t.tree).unwrap();
+            let mut t = Tiling::from_layout(serde_json::from_str(&saved).unwrap());
+            t.show(view);
+            assert_eq!(t.selected, Some(id));
+            t.tree.make_active(|_, tile| matches!(tile, Tile::Pane(p) if p.view == "a"));
+            assert_eq!(serde_json::to_value(&t.tree.tiles).unwrap(), before, "{view}");
+        }
     }
 
     #[test]

@@ -309,6 +309,12 @@ impl Behavior<Pane> for Stage<'_> {
         true
     }
 
+    /// Closed as from its menu: the tile keeps its place.
+    fn on_tab_close(&mut self, _tiles: &mut Tiles<Pane>, id: TileId) -> bool {
+        self.wanted.push(Wanted::Close(id));
+        false
+    }
+
     fn simplification_options(&self) -> SimplificationOptions {
         SimplificationOptions { all_panes_must_have_tabs: false, ..Default::default() }
     }
