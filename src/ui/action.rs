@@ -30,6 +30,8 @@ pub enum Action {
     /// Back to the preset's value.
     Restore(String),
     Undo,
+    /// The last step that changed settings, whatever was selected or moved since.
+    UndoSettings,
     Redo,
     /// A text that a control could not take, with why.
     Refused(String, String),
@@ -116,7 +118,7 @@ pub static KEYS: &[KeyBinding] = &[
     key(Key::T, Action::FrameTimes, "T", "Frame times: draws without pause while they are shown"),
     key(Key::Questionmark, Action::Help, "?", "Every key and gesture"),
     key(Key::Escape, Action::Back, "Esc", "Back out: sheet, maximised tile, lab"),
-    command(Key::Z, Action::Undo, "Ctrl Z", "Undo a change of a control"),
+    command(Key::Z, Action::Undo, "Ctrl Z", "Undo the last step: a setting, a preset, a tile, a selection"),
     KeyBinding {
         modifiers: Modifiers { shift: true, ..Modifiers::COMMAND },
         key: Key::Z,

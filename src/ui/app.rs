@@ -313,6 +313,10 @@ impl eframe::App for App {
         for action in actions {
             self.dispatch(action, &ctx);
         }
+        let lists = self.lists;
+        if let Some(page) = self.page_mut() {
+            page.watch(lists, &ctx);
+        }
         let training = self.pages.values().any(|p| p.run.as_ref().is_some_and(Run::is_running));
         // While frames are being timed they follow one another without pause: the time between two
         // then says what a frame takes, not when something happened.

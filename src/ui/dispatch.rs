@@ -9,14 +9,14 @@ use super::{
     app::App,
     host::{Delivery, DialogKind},
     mirror::Mirror,
-    page::Page,
+    page::{Back, Page},
     panels::{
         Overlay,
         picture::{Destination, Picture},
     },
     run::Run,
     session::{LabSession, Shared, adopt},
-    tiling::Tiling,
+    tiling::{Layout, Tiling},
 };
 use crate::{
     analysis::graph_file::Format,
@@ -121,17 +121,22 @@ impl App {
                     page.change(&key, value, now);
                 }
             }
-            Action::Undo => {
-                page.undo(false, now);
-            }
-            Action::Redo => {
-                page.undo(true, now);
+            Action::Undo | Action::UndoSettings | Action::Redo => {
+                let (back, nothing) = match action {
+                    Action::Undo => (Back::Undo, "There is nothing to undo."),
+                    Action::Redo => (Back::Redo, "There is nothing to redo."),
+                    _ => (Back::UndoSettings, "There is no setting to undo."),
+                };
+                let words = page.step_back(back, now).unwrap_or_else(|| nothing.to_owned());
+                self.toasts.push(Level::Info, words);
             }
             Action::Focus(variant) => page.selection.variant = variant,
             Action::SelectTile(index) => page.tiling.select(index),
             Action::Maximise => page.tiling.toggle_maximised(),
             Action::ShowView(id) => page.tiling.show(id),
-            Action::ResetLayout => page.tiling = Tiling::new(page.lab.id, page.lab.panes),
+            Action::ResetLayout => {
+                page.tiling.replace(Tiling::new(page.lab.id, page.lab.panes).tree);
+            }
             Action::FindControl(key) => {
                 page.sought = Some(key);
                 page.filter.clear();
@@ -188,6 +193,11 @@ impl App {
 
     /// Opens the config's lab with it.
     pub(super) fn open_config(&mut self, config: Config, ctx: &Context) {
+        self.open_settings(config, None, ctx);
+    }
+
+    /// Opens the config's lab with it, and with a layout where one came along.
+    fn open_settings(&mut self, config: Config, layout: Option<Layout>, ctx: &Context) {
         let Some(lab) = self.lists.lab(&config.lab) else {
             let known = self.lists.labs.iter().map(|l| l.id).collect::<Vec<_>>().join(", ");
             self.toasts
@@ -202,7 +212,10 @@ impl App {
         self.overlay = None;
         let host = self.host.as_mut();
         if let Some(page) = self.pages.get_mut(lab.id) {
-            page.take_config(config, now);
+            match layout {
+                Some(layout) => page.take_everything(config, Some(layout), "pasted session".into(), now),
+                None => page.take_config(config, now),
+            }
             page.launch(host, ctx);
         }
     }
@@ -434,10 +447,7 @@ impl App {
             return self.toasts.push(Level::Error, format!("This build has no lab `{}`.", shared.config.lab));
         };
         let (config, complaints) = adopt(lab, &(lab.knobs)(), &shared.config);
-        self.open_config(config, ctx);
-        if let (Some(layout), Some(page)) = (shared.layout, self.page_mut()) {
-            page.tiling = Tiling::from_layout(layout);
-        }
+        self.open_settings(config, shared.layout, ctx);
         for words in complaints {
             self.toasts.push(Level::Warning, words);
         }

@@ -1,13 +1,23 @@
-//! Undo and redo of control changes. It does not know what is changed.
+//! Undo and redo as named steps. A step keeps what it changed as it was before; undone, it changes places with what
+//! there is now, and so can be redone. It does not know what is changed.
 
-/// States to go back to and forth to. Changes to the same thing in quick succession (one drag)
-/// count as one.
+/// A step: its name, and what it changed, as it was (or, undone, as it had become).
+#[derive(Debug)]
+struct Step<T> {
+    name: String,
+    state: T,
+}
+
+/// Steps to go back to and forth to. Changes to the same thing in quick succession, or while one button is held (one
+/// drag), are one step.
 #[derive(Debug)]
 pub struct History<T> {
-    past: Vec<T>,
-    future: Vec<T>,
+    past: Vec<Step<T>>,
+    future: Vec<Step<T>>,
     /// What was last changed, and when (seconds).
     last: Option<(String, f64)>,
+    /// Since when a button of the pointer is held, seconds.
+    held_since: Option<f64>,
 }
 
 /// Changes to the same thing closer than this are one, seconds.
@@ -16,46 +26,67 @@ const KEPT: usize = 200;
 
 impl<T> Default for History<T> {
     fn default() -> Self {
-        Self { past: vec![], future: vec![], last: None }
+        Self { past: vec![], future: vec![], last: None, held_since: None }
     }
 }
 
-impl<T: Clone + PartialEq> History<T> {
-    /// Notes that `before` is about to be changed at `what`.
-    pub fn note(&mut self, before: &T, what: &str, now: f64) {
-        let same = self.last.as_ref().is_some_and(|(w, t)| w == what && now - t < TOGETHER);
+impl<T> History<T> {
+    /// Says since when a button of the pointer is held, if one is.
+    pub fn hold(&mut self, since: Option<f64>) {
+        self.held_since = since;
+    }
+
+    /// Notes that what was `before` was changed at `what`; the step is called `name`.
+    pub fn note(&mut self, before: T, what: &str, name: String, now: f64) {
+        let is_together = |at: f64| now - at < TOGETHER || self.held_since.is_some_and(|since| since <= at);
+        let is_same = self.last.as_ref().is_some_and(|(of, at)| of == what && is_together(*at));
         self.last = Some((what.to_owned(), now));
         self.future.clear();
-        if same || self.past.last() == Some(before) {
+        if let Some(step) = self.past.last_mut().filter(|_| is_same) {
+            step.name = name;
             return;
         }
-        self.past.push(before.clone());
+        self.past.push(Step { name, state: before });
         if self.past.len() > KEPT {
             self.past.remove(0);
         }
     }
 
-    /// The state before the last change, given the present one.
-    pub fn undo(&mut self, present: &T) -> Option<T> {
-        let back = self.past.pop()?;
-        self.future.push(present.clone());
+    /// Takes back the last step: `swap` puts a state in place and returns the one that stood there. The step's name.
+    pub fn undo(&mut self, swap: impl FnOnce(T) -> T) -> Option<String> {
+        self.undo_last(|_| true, swap)
+    }
+
+    /// As [`History::undo`], of the last step that is of a kind.
+    pub fn undo_last(&mut self, is_of_kind: impl Fn(&T) -> bool, swap: impl FnOnce(T) -> T) -> Option<String> {
+        let at = self.past.iter().rposition(|step| is_of_kind(&step.state))?;
+        let step = self.past.remove(at);
         self.last = None;
-        Some(back)
+        self.future.push(Step { name: step.name.clone(), state: swap(step.state) });
+        Some(step.name)
     }
 
-    pub fn redo(&mut self, present: &T) -> Option<T> {
-        let forth = self.future.pop()?;
-        self.past.push(present.clone());
+    /// Takes the last undone step again.
+    pub fn redo(&mut self, swap: impl FnOnce(T) -> T) -> Option<String> {
+        let step = self.future.pop()?;
         self.last = None;
-        Some(forth)
+        self.past.push(Step { name: step.name.clone(), state: swap(step.state) });
+        Some(step.name)
     }
 
-    pub fn can_undo(&self) -> bool {
-        !self.past.is_empty()
+    /// The name of the step that would be undone next.
+    pub fn next_undo(&self) -> Option<&str> {
+        self.last_of(|_| true)
     }
 
-    pub fn can_redo(&self) -> bool {
-        !self.future.is_empty()
+    /// The name of the last step of a kind.
+    pub fn last_of(&self, is_of_kind: impl Fn(&T) -> bool) -> Option<&str> {
+        self.past.iter().rev().find(|step| is_of_kind(&step.state)).map(|step| step.name.as_str())
+    }
+
+    /// The name of the step that would be redone next.
+    pub fn next_redo(&self) -> Option<&str> {
+        self.future.last().map(|step| step.name.as_str())
     }
 }
 
@@ -63,27 +94,73 @@ impl<T: Clone + PartialEq> History<T> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn one_drag_is_one_change() {
-        let mut h = History::default();
-        h.note(&0, "lr", 0.0);
-        h.note(&1, "lr", 0.1);
-        h.note(&2, "lr", 0.2);
-        h.note(&3, "seed", 0.3);
-        assert_eq!(h.undo(&4), Some(3));
-        assert_eq!(h.undo(&3), Some(0));
-        assert_eq!(h.undo(&0), None);
-        assert_eq!(h.redo(&0), Some(3));
-        assert_eq!(h.redo(&3), Some(4));
-        assert!(!h.can_redo());
+    /// A value with its history, changed as controls change it.
+    #[derive(Default)]
+    struct Changed {
+        value: i64,
+        history: History<i64>,
+    }
+
+    impl Changed {
+        fn set(&mut self, value: i64, what: &str, now: f64) {
+            self.history.note(self.value, what, format!("{what} {value}"), now);
+            self.value = value;
+        }
+
+        fn undo(&mut self) -> Option<String> {
+            self.history.undo(|v| std::mem::replace(&mut self.value, v))
+        }
+
+        fn redo(&mut self) -> Option<String> {
+            self.history.redo(|v| std::mem::replace(&mut self.value, v))
+        }
     }
 
     #[test]
-    fn a_new_change_forgets_what_was_undone() {
-        let mut h = History::default();
-        h.note(&0, "a", 0.0);
-        assert_eq!(h.undo(&1), Some(0));
-        h.note(&0, "b", 5.0);
-        assert_eq!(h.redo(&2), None);
+    fn one_drag_is_one_step() {
+        let mut c = Changed::default();
+        for (i, now) in [0.0, 0.1, 0.2].into_iter().enumerate() {
+            c.set(i as i64 + 1, "lr", now);
+        }
+        c.set(9, "seed", 0.3);
+        assert_eq!((c.undo().as_deref(), c.value), (Some("seed 9"), 3));
+        assert_eq!((c.undo().as_deref(), c.value), (Some("lr 3"), 0));
+        assert_eq!(c.undo(), None);
+        assert_eq!((c.redo().as_deref(), c.value), (Some("lr 3"), 3));
+        assert_eq!((c.redo().as_deref(), c.value), (Some("seed 9"), 9));
+        assert_eq!(c.redo(), None);
+    }
+
+    #[test]
+    fn a_drag_that_rests_is_one_step() {
+        let mut c = Changed::default();
+        c.history.hold(Some(0.0));
+        c.set(1, "lr", 0.1);
+        c.set(2, "lr", 5.0);
+        c.history.hold(None);
+        c.set(3, "lr", 9.0);
+        assert_eq!((c.undo().as_deref(), c.value), (Some("lr 3"), 2));
+        assert_eq!((c.undo().as_deref(), c.value), (Some("lr 2"), 0));
+    }
+
+    #[test]
+    fn a_new_step_forgets_what_was_undone() {
+        let mut c = Changed::default();
+        c.set(1, "a", 0.0);
+        assert_eq!(c.history.next_undo(), Some("a 1"));
+        c.undo();
+        assert_eq!(c.history.next_redo(), Some("a 1"));
+        c.set(2, "b", 5.0);
+        assert_eq!(c.redo(), None);
+    }
+
+    #[test]
+    fn the_last_step_of_a_kind_is_undone_alone() {
+        let mut h: History<(bool, i64)> = History::default();
+        h.note((true, 1), "a", "a".into(), 0.0);
+        h.note((false, 2), "b", "b".into(), 1.0);
+        assert_eq!(h.undo_last(|s| s.0, |_| (true, 7)).as_deref(), Some("a"));
+        assert_eq!(h.next_undo(), Some("b"));
+        assert_eq!(h.redo(|s| s).as_deref(), Some("a"));
     }
 }

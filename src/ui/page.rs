@@ -1,5 +1,9 @@
 //! A lab's page: its settings, its run, its tiles, the step shown. It does not draw; panels do.
 
+mod undo;
+
+pub use undo::{Back, Was};
+
 use std::{collections::BTreeMap, path::PathBuf};
 
 use eframe::egui;
@@ -12,7 +16,7 @@ use super::{
     questions::Questions,
     run::{News, Run},
     session::{LabSession, Shared, adopt, adopt_recorded},
-    tiling::Tiling,
+    tiling::{Layout, Tiling},
     views::Selection,
 };
 use crate::{
@@ -35,8 +39,10 @@ pub struct Page {
     /// What the present run was made from, with the live changes sent to it.
     launched: Option<Config>,
     pub run: Option<Run>,
-    pub history: History<Config>,
+    pub history: History<Was>,
     pub tiling: Tiling,
+    /// What the history was last told of.
+    seen: undo::Seen,
     pub selection: Selection,
     /// The step looked at; `None` follows the run.
     pub scrub: Option<u64>,
@@ -83,6 +89,7 @@ impl Page {
             launched: None,
             run: None,
             history: History::default(),
+            seen: undo::Seen::default(),
             selection: Selection::default(),
             scrub: None,
             pace: 0.0,
@@ -240,7 +247,10 @@ impl Page {
     /// The settings of a replayed run, so that R makes one like it.
     fn take_recorded(&mut self, recorded: &Config) {
         let (config, complaints) = adopt_recorded(self.lab, &self.knobs, recorded);
-        self.config = config.clone();
+        let before = std::mem::replace(&mut self.config, config.clone());
+        if before != config {
+            self.note_everything(before, None, "settings of the replayed run".into());
+        }
         self.launched = Some(config);
         self.preset = preset_of(self.lab, &self.knobs, &self.config);
         self.complaints.extend(complaints);
@@ -293,7 +303,7 @@ impl Page {
         match self.config.set(&self.knobs, key, value) {
             Ok(()) => {
                 self.refused.remove(key);
-                self.history.note(&before, key, now);
+                self.note_config(before, key, self.label_of(key), now);
                 self.after_change(now);
             }
             Err(e) => {
@@ -314,33 +324,38 @@ impl Page {
         if self.config.seed != seed {
             let before = self.config.clone();
             self.config.seed = seed;
-            self.history.note(&before, "seed", now);
+            self.note_config(before, "seed", "Seed".into(), now);
             self.after_change(now);
         }
     }
 
-    /// Every setting at once: a preset, a config file, a pasted session.
+    fn label_of(&self, key: &str) -> String {
+        self.knobs.iter().find(|k| k.key == key).map_or(key, |k| k.label).to_owned()
+    }
+
+    /// Every setting at once: a preset, or a config file.
     pub fn take_config(&mut self, config: Config, now: f64) {
+        let preset = self.lab.presets.iter().find(|p| p.id == config.preset);
+        let is_preset = preset.is_some() && preset_of(self.lab, &self.knobs, &config) == config;
+        let name = preset.filter(|_| is_preset).map_or("opened settings".into(), |p| format!("preset {}", p.title));
+        self.take_everything(config, None, name, now);
+    }
+
+    /// As [`Page::take_config`], with a layout where one comes along; `name`: what undoing it is called.
+    pub fn take_everything(&mut self, config: Config, layout: Option<Layout>, name: String, now: f64) {
+        let layout = layout.map(|layout| self.tiling.replace(layout));
         let before = std::mem::replace(&mut self.config, config);
-        self.history.note(&before, "everything", now);
+        let is_other_preset = before.preset != self.config.preset;
         self.preset = preset_of(self.lab, &self.knobs, &self.config);
-        if let Some(view) = self.lab.front(&self.config.preset).filter(|_| before.preset != self.config.preset) {
+        if let Some(view) = self.lab.front(&self.config.preset).filter(|_| is_other_preset && layout.is_none()) {
             self.tiling.bring_forward(view);
+        }
+        if layout.is_some() || before != self.config {
+            self.note_everything(before, layout, name);
         }
         self.drafts.clear();
         self.refused.clear();
         self.after_change(now);
-    }
-
-    pub fn undo(&mut self, redo: bool, now: f64) -> bool {
-        let back = if redo { self.history.redo(&self.config) } else { self.history.undo(&self.config) };
-        let Some(config) = back else { return false };
-        self.config = config;
-        self.preset = preset_of(self.lab, &self.knobs, &self.config);
-        self.drafts.clear();
-        self.refused.clear();
-        self.after_change(now);
-        true
     }
 
     fn after_change(&mut self, now: f64) {

@@ -37,6 +37,17 @@ impl Tiling {
         Self { tree, views: HashMap::new(), selected: None, maximised: None }
     }
 
+    /// Puts another layout in place, as undo does; views whose tiles stay keep what they show. Returns the one before.
+    pub fn replace(&mut self, layout: Layout) -> Layout {
+        let before = std::mem::replace(&mut self.tree, layout);
+        let tree = &self.tree;
+        let is_here = |id: &TileId| tree.tiles.get_pane(id).is_some();
+        self.views.retain(|id, _| is_here(id) && before.tiles.get_pane(id) == tree.tiles.get_pane(id));
+        self.selected = self.selected.filter(is_here);
+        self.maximised = self.maximised.filter(is_here);
+        before
+    }
+
     /// The view of a tile, made if need be; `None` if this build has no such view.
     pub fn view_of<'a>(
         views: &'a mut HashMap<TileId, Box<dyn View>>,

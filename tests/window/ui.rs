@@ -467,6 +467,82 @@ fn a_dragged_slider_reaches_the_running_model() {
 }
 
 #[test]
+fn each_step_is_undone_by_its_name() {
+    let mut d = desk(Worker::Steps);
+    d.press(Key::Space);
+    d.until("running", |d| d.page().newest() > 2);
+    d.click("Menu of Other");
+    d.click("Close");
+    d.click("Frozen");
+    d.click("frozen twin");
+    assert_eq!(d.page().selection.variant, 1);
+    d.click("Menu");
+    assert!(d.shows("Undo: selected variant frozen twin"), "the menu says what would be undone");
+    d.press(Key::Escape);
+    let launched = d.asked.launched.lock().unwrap().len();
+    d.command(Key::Z);
+    assert!(d.shows("Undid: selected variant frozen twin"));
+    assert_eq!((d.page().selection.variant, d.page().config.value(FROZEN).unwrap()), (0, true));
+    d.command(Key::Z);
+    assert!(d.shows("Undid: Frozen"));
+    assert_eq!((d.page().config.value(FROZEN).unwrap(), d.page().tiling.in_order().len()), (false, 1));
+    d.command(Key::Z);
+    assert!(d.shows("Undid: closed tile Other"));
+    assert_eq!(d.page().tiling.in_order().len(), 2);
+    d.command(Key::Z);
+    assert!(d.shows("There is nothing to undo"));
+    assert_eq!((d.state(), d.asked.launched.lock().unwrap().len()), ("running", launched), "the run goes on");
+    for _ in 0..3 {
+        d.harness.key_press_modifiers(Modifiers { shift: true, ..Modifiers::COMMAND }, Key::Z);
+        d.steps(3);
+    }
+    let page = d.page();
+    assert_eq!((page.selection.variant, page.config.value(FROZEN).unwrap(), page.tiling.in_order().len()), (1, true, 1));
+}
+
+#[test]
+fn undoing_a_preset_touches_no_run() {
+    let mut d = desk(Worker::Steps);
+    d.command(Key::P);
+    d.harness.event(egui::Event::Text("wide".into()));
+    d.steps(2);
+    d.press(Key::Enter);
+    d.press(Key::Space);
+    d.until("running", |d| d.state() == "running" && d.page().newest() > 2);
+    let launched = d.asked.launched.lock().unwrap().len();
+    d.command(Key::Z);
+    assert!(d.shows("Undid: preset Wide. It applies at a reset"));
+    assert_eq!(d.page().config.value(WIDTH).unwrap(), 64);
+    std::thread::sleep(Duration::from_millis(400));
+    let newest = d.page().newest();
+    d.until("the run goes on", |d| d.page().newest() > newest + 5);
+    assert_eq!((d.state(), d.asked.launched.lock().unwrap().len()), ("running", launched));
+    assert!(d.shows("applies at reset"));
+}
+
+#[test]
+fn a_layout_that_a_hand_changed_is_undone() {
+    let mut d = desk(Worker::Steps);
+    let before = d.page().tiling.tree.clone();
+    let first = d.page().tiling.in_order()[0].0;
+    let tile = d.page().tiling.tree.tiles.rect(first).unwrap();
+    let edge = egui::pos2(tile.right() + 4.0, tile.center().y);
+    d.harness.drag_at(edge);
+    d.steps(2);
+    for k in 1..=4 {
+        d.harness.hover_at(edge - egui::vec2(20.0 * k as f32, 0.0));
+        d.steps(30);
+    }
+    d.harness.drop_at(edge - egui::vec2(80.0, 0.0));
+    d.steps(3);
+    assert!(d.page().tiling.tree != before, "the tiles were resized");
+    assert_eq!(d.page().history.next_undo(), Some("resized tiles"));
+    d.command(Key::Z);
+    assert!(d.shows("Undid: resized tiles"));
+    assert!(d.page().tiling.tree == before, "a slow drag is one step");
+}
+
+#[test]
 fn a_value_can_be_typed_and_keys_stay_quiet_meanwhile() {
     let mut d = desk(Worker::Steps);
     let field = d.harness.get_by_role_and_label(Role::SpinButton, "Width");

@@ -17,8 +17,10 @@ pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     if let Some(words) = &page.problem {
         let title = "No run can be made of these settings";
         strip_ui(ui, shell, title, words, |ui, shell| {
-            if ui.button("Undo the change").clicked() {
-                shell.act(Action::Undo);
+            if let Some(step) = page.last_settings_step()
+                && ui.button("Undo the change").on_hover_text(format!("Undo: {step}")).clicked()
+            {
+                shell.act(Action::UndoSettings);
             }
             if ui.button("Try again").clicked() {
                 shell.act(Action::Reset);

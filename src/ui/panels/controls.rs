@@ -100,12 +100,12 @@ fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     footer.show(ui, |ui| {
         let pending = page.pending();
         if !pending.is_empty() {
-            pending_ui(ui, shell, &pending);
+            pending_ui(ui, shell, page, &pending);
         }
     });
 }
 
-fn pending_ui(ui: &mut Ui, shell: &mut Shell<'_>, pending: &[String]) {
+fn pending_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, pending: &[String]) {
     hairline(ui, shell.theme);
     let n = pending.len();
     let words = if n == 1 { "1 change applies at reset".to_owned() } else { format!("{n} changes apply at reset") };
@@ -116,8 +116,10 @@ fn pending_ui(ui: &mut Ui, shell: &mut Shell<'_>, pending: &[String]) {
         if ui.add(apply).on_hover_text(tip).clicked() {
             shell.act(Action::Reset);
         }
-        if ui.button("Undo").on_hover_text("Undo the last change (Ctrl Z)").clicked() {
-            shell.act(Action::Undo);
+        if let Some(step) = page.last_settings_step()
+            && ui.button("Undo").on_hover_text(format!("Undo: {step}")).clicked()
+        {
+            shell.act(Action::UndoSettings);
         }
     });
 }

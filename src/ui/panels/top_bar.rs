@@ -15,6 +15,7 @@ use crate::{
 pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>) {
     ui.horizontal_centered(|ui| {
         let on_page = page.is_some();
+        let steps = page.as_deref().map(Steps::of).unwrap_or_default();
         if on_page && !shell.presenter {
             let icon = if shell.session.controls_open { Icon::Left } else { Icon::Right };
             let fold = icon_button(ui, shell.theme, icon, "Fold or open the controls");
@@ -27,7 +28,7 @@ pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>) {
             ui.add_space(8.0);
             settings_ui(ui, shell, page);
         }
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| right_ui(ui, shell, on_page));
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| right_ui(ui, shell, on_page, &steps));
     });
 }
 
@@ -141,7 +142,21 @@ fn device_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
 pub const DEVICE: &str = RunSettings::device.name;
 pub const THREADS: &str = RunSettings::threads.name;
 
-fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, on_page: bool) {
+/// What would be undone and redone next, in words.
+#[derive(Default)]
+struct Steps {
+    undo: Option<String>,
+    redo: Option<String>,
+}
+
+impl Steps {
+    fn of(page: &Page) -> Self {
+        let words = |verb: &str, step: Option<&str>| step.map(|step| format!("{verb}: {step}"));
+        Self { undo: words("Undo", page.history.next_undo()), redo: words("Redo", page.history.next_redo()) }
+    }
+}
+
+fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, on_page: bool, steps: &Steps) {
     if on_page && !shell.presenter {
         let icon = if shell.session.inspector_open { Icon::Right } else { Icon::Left };
         let fold = icon_button(ui, shell.theme, icon, "Fold or open the right panel");
@@ -154,7 +169,7 @@ fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, on_page: bool) {
     if help.on_hover_text("Every key and gesture (?)").clicked() {
         shell.act(Action::Help);
     }
-    menu_ui(ui, shell, on_page);
+    menu_ui(ui, shell, on_page, steps);
     if icon_button(ui, shell.theme, Icon::Search, "Find a command")
         .on_hover_text("Find a command, lab, preset, view or control (Ctrl P)")
         .clicked()
@@ -163,7 +178,7 @@ fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, on_page: bool) {
     }
 }
 
-fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, on_page: bool) {
+fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, on_page: bool, steps: &Steps) {
     let button = icon_button(ui, shell.theme, Icon::More, "Menu");
     egui::Popup::menu(&button).show(|ui| {
         ui.set_min_width(240.0);
@@ -173,6 +188,11 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, on_page: bool) {
                 ui.close();
             }
         };
+        for (step, key, action) in [(&steps.undo, "Ctrl Z", Action::Undo), (&steps.redo, "Ctrl Shift Z", Action::Redo)] {
+            if let Some(step) = step {
+                entry(ui, step, key, action);
+            }
+        }
         entry(ui, "Open…", "Ctrl O", Action::OpenSheet);
         if on_page {
             entry(ui, "Copy session", "Ctrl C", Action::CopySession);

@@ -144,6 +144,20 @@ impl FlowSettings {
         }
     }
 
+    /// The name of an argument that is another in `other`.
+    pub fn changed_arg<'a>(&'a self, other: &'a Self) -> Option<&'a str> {
+        let mut names = self.args.keys().chain(other.args.keys()).map(String::as_str);
+        names.find(|name| self.args.get(*name) != other.args.get(*name))
+    }
+
+    /// Takes over the arguments of `other`, as undo does. `now`: egui's clock.
+    pub fn restore(&mut self, other: Self, now: f64) {
+        if self.args != other.args {
+            (self.gesture, self.changed_at) = (self.gesture + 1, Some(now));
+            self.args = other.args;
+        }
+    }
+
     pub fn is_touched(&self) -> bool {
         !self.args.is_empty()
     }
