@@ -79,6 +79,7 @@ pub fn events_of(graph: &GraphFile, path: &Path) -> Vec<Event> {
         tokens_per_step: 0,
         folder: None,
         inputs: vec![],
+        stages: vec![],
     };
     let about = if graph.title.is_empty() { name } else { format!("{name}: {}", graph.title) };
     let sample = Sample {

@@ -105,6 +105,7 @@ fn rebuilt(folder: &Path, config: Config) -> RunInfo {
         tokens_per_step: 0,
         folder: None,
         inputs: vec![],
+        stages: vec![],
         config,
     }
 }

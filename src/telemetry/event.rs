@@ -39,6 +39,17 @@ pub struct RunInfo {
     /// The files that it reads: texts, tokenizers, trained weights. Absent in records of version 0.2.
     #[serde(default)]
     pub inputs: Vec<InputFile>,
+    /// Where a stage begins after the first, in a run of several. Absent in records of version 0.2.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageStart>,
+}
+
+/// The step after which a stage of a run begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageStart {
+    pub step: u64,
+    /// "steering begins".
+    pub label: String,
 }
 
 /// A file that a run reads, and what identifies its content.

@@ -1,8 +1,15 @@
 //! What a run is to do: plain data, made by a lab from a config.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{config::Config, corpus, models, nn::optimiser::AdamWSpec, telemetry::Args};
+use crate::{
+    config::Config,
+    corpus, models,
+    nn::optimiser::AdamWSpec,
+    telemetry::{Args, StageStart},
+};
 
 /// Learning rate over steps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -136,6 +143,25 @@ impl Plan {
     pub fn stage(&self, i: usize) -> Stage {
         let whole = || Stage { from: 0, until: self.steps, init_from: vec![], texts: vec![0], lr_share: 1.0 };
         self.stages.get(i).cloned().unwrap_or_else(whole)
+    }
+
+    /// Where stages begin after the first, for a person to see.
+    pub fn stage_starts(&self) -> Vec<StageStart> {
+        let mut starts: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
+        for (stage, variant) in self.stages.iter().zip(&self.variants).filter(|(stage, _)| stage.from > 0) {
+            starts.entry(stage.from).or_default().push(&variant.label);
+        }
+        let named = starts.into_iter().map(|(step, who)| {
+            let verb = if who.len() == 1 { "begins" } else { "begin" };
+            StageStart { step, label: format!("{} {verb}", who.join(" and ")) }
+        });
+        let steering = match &self.corpus.source {
+            corpus::Source::Steering(s) if (1..self.steps).contains(&s.language_batches) => {
+                Some(StageStart { step: s.language_batches, label: "steering begins".into() })
+            }
+            _ => None,
+        };
+        named.chain(steering).collect()
     }
 
     /// Whether a stage begins or ends at `step`.

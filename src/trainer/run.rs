@@ -118,6 +118,7 @@ impl Run {
             tokens_per_step: self.plan.batch * self.plan.window,
             folder,
             inputs: self.inputs.clone(),
+            stages: self.plan.stage_starts(),
         }
     }
 

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use eframe::egui::{Key, Modifiers, Rect};
 
+use egui_tiles::TileId;
+
 use super::host::DialogKind;
 use crate::config::Value;
 
@@ -14,7 +16,15 @@ use crate::config::Value;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     // The run.
+    /// Plays what was recorded, where a run is replayed or looked back at; otherwise [`Action::RunPause`].
+    Space,
+    /// Trains, or pauses the training.
     RunPause,
+    /// Plays what was recorded, or pauses that.
+    Play,
+    /// Seconds in which the whole run is played.
+    PlaySpeed(f64),
+    PlayLoops(bool),
     StepOnce,
     Reset,
     Follow,
@@ -38,6 +48,8 @@ pub enum Action {
     // Places.
     Home,
     OpenLab(&'static str),
+    /// A lab by its id, with one of its presets.
+    OpenPreset(&'static str, &'static str),
     OpenRun(PathBuf),
     OpenPath(PathBuf),
     OpenSheet,
@@ -56,10 +68,13 @@ pub enum Action {
     /// The variant that views of one model show, by its index.
     Focus(usize),
     // Tiles.
+    /// By its number.
     SelectTile(usize),
     Maximise,
     ShowView(&'static str),
     ResetLayout,
+    /// Saves what a tile shows.
+    Export(TileId, ExportFormat),
     /// A tile's picture: where it stands, and the file's name.
     Picture(Rect, String),
     /// As `Picture`, into the export folder and without a word: one of a sequence.
@@ -75,6 +90,37 @@ pub enum Action {
     CopyText(String),
     Dismiss(u64),
     Toast(String),
+    /// Ends the training that something else was asked in place of, and does that.
+    StopAndGoOn,
+}
+
+/// How a tile is saved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExportFormat {
+    Png,
+    Csv,
+    Svg,
+}
+
+impl ExportFormat {
+    pub const ALL: [Self; 3] = [Self::Png, Self::Csv, Self::Svg];
+
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Png => "png",
+            Self::Csv => "csv",
+            Self::Svg => "svg",
+        }
+    }
+
+    /// "picture (PNG)".
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Png => "picture (PNG)",
+            Self::Csv => "numbers (CSV)",
+            Self::Svg => "drawing (SVG)",
+        }
+    }
 }
 
 /// A key and what it does.
@@ -105,7 +151,7 @@ const fn yielding(key: Key, action: Action, shown: &'static str, words: &'static
 /// tile), Ctrl-C and Ctrl-V (copy and paste a session) and Ctrl +, -, 0 (scale) are not keys in
 /// egui's sense or are many; they stand in [`OTHER_KEYS`].
 pub static KEYS: &[KeyBinding] = &[
-    yielding(Key::Space, Action::RunPause, "Space", "Run or pause"),
+    yielding(Key::Space, Action::Space, "Space", "Run or pause; play or pause a replay, or what is looked back at"),
     yielding(Key::ArrowRight, Action::StepOnce, "→", "One step, then pause"),
     key(Key::R, Action::Reset, "R", "Reset: begin again with the settings shown"),
     key(Key::F, Action::Follow, "F", "Follow: back to the newest step"),

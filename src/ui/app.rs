@@ -24,6 +24,7 @@ use super::{
     panels::{self, Overlay, Shell, home::PastRuns, toasts::Toasts},
     run::{Run, patience_id},
     session::Session,
+    stop_first::Waiting,
     theme::{self, Theme},
 };
 use crate::{config::Config, gpu, telemetry::Level};
@@ -72,6 +73,10 @@ pub struct App {
     pub(super) open: Option<&'static str>,
     /// Run folders being opened, until they say which lab they are of.
     pub(super) opening: Vec<Run>,
+    /// What is done once a person has agreed that a training ends.
+    pub(super) waiting: Option<Waiting>,
+    /// A person has agreed.
+    pub(super) has_agreed: bool,
     pub(super) past_runs: PastRuns,
     pub(super) overlay: Option<Overlay>,
     /// Whether an overlay was open in the previous frame.
@@ -124,6 +129,8 @@ impl App {
             pages: BTreeMap::new(),
             open: None,
             opening: vec![],
+            waiting: None,
+            has_agreed: false,
             past_runs: PastRuns::default(),
             overlay: None,
             covered: false,
@@ -208,6 +215,7 @@ impl App {
                 ctx.request_repaint_after_secs(wait as f32);
             }
         }
+        self.play(ctx, now);
         self.pump_opening(ctx);
         self.take_deliveries(ctx);
         self.pictures.begin(ctx);
@@ -218,6 +226,14 @@ impl App {
             }
         }
         self.toasts.age(ctx, now);
+    }
+
+    /// Moves the page in front on, if it plays, and asks for the frame in which it moves again.
+    fn play(&mut self, ctx: &Context, now: f64) {
+        let is_held = ctx.input(|i| i.pointer.any_down());
+        if let Some(wait) = self.page_mut().and_then(|page| page.advance_play(now, is_held)) {
+            ctx.request_repaint_after_secs(wait as f32);
+        }
     }
 
     fn keys(&mut self, ctx: &Context) -> Vec<Action> {

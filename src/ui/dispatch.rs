@@ -16,6 +16,7 @@ use super::{
     },
     run::Run,
     session::{LabSession, Shared, adopt},
+    stop_first::Waiting,
     tiling::{Layout, Tiling},
 };
 use crate::{
@@ -33,6 +34,10 @@ impl App {
         match action {
             Action::Home => self.go_home(),
             Action::OpenLab(id) => self.open_lab(id, ctx),
+            Action::OpenPreset(lab, preset) => {
+                self.open_lab(lab, ctx);
+                self.dispatch(Action::Preset(preset.to_owned()), ctx);
+            }
             Action::OpenRun(folder) => self.open_run(folder, ctx),
             Action::OpenPath(path) => self.open_path(path, ctx),
             Action::Pick(dialog) => self.host.pick(dialog),
@@ -52,6 +57,7 @@ impl App {
                 let path = self.host.export_folder().join(name);
                 self.host.write(path, bytes);
             }
+            Action::StopAndGoOn => self.stop_and_go_on(ctx),
             Action::Presenter
             | Action::ToggleTheme
             | Action::Zoom(_)
@@ -85,19 +91,30 @@ impl App {
     }
 
     fn dispatch_on_page(&mut self, action: Action, ctx: &Context) {
+        if self.action_waits(&action) {
+            return;
+        }
         let now = ctx.input(|i| i.time);
         let Some(page) = self.open.and_then(|id| self.pages.get_mut(id)) else { return };
+        let action = match action {
+            Action::Space if page.space_plays() => Action::Play,
+            Action::Space => Action::RunPause,
+            other => other,
+        };
         let host = self.host.as_mut();
         let mut outcome = Ok(());
         if matches!(action, Action::RunPause | Action::StepOnce) {
             self.milestones.run_asked();
         }
         match action {
+            Action::Play => outcome = page.play_or_pause(now),
+            Action::PlaySpeed(seconds) => page.play.seconds = seconds,
+            Action::PlayLoops(loops) => page.play.loops = loops,
             Action::RunPause => outcome = page.run_or_pause(host, ctx),
             Action::StepOnce => outcome = page.step_once(host, ctx),
             Action::Reset => page.launch(host, ctx),
-            Action::Follow => page.scrub = None,
-            Action::Scrub(step) => page.scrub = Some(step),
+            Action::Follow => page.follow(),
+            Action::Scrub(step) => page.scrub_to(step),
             Action::Pace(pace) => {
                 page.pace = pace;
                 outcome = page.tell(Command::Pace(pace));
@@ -131,11 +148,13 @@ impl App {
                 self.toasts.push(Level::Info, words);
             }
             Action::Focus(variant) => page.selection.variant = variant,
-            Action::SelectTile(index) => page.tiling.select(index),
+            Action::SelectTile(number) => page.tiling.select(number),
+            Action::Export(tile, format) => page.export(tile, format),
             Action::Maximise => page.tiling.toggle_maximised(),
             Action::ShowView(id) => page.tiling.show(id),
             Action::ResetLayout => {
                 page.tiling.replace(Tiling::new(page.lab.id, page.lab.panes).tree);
+                page.tiling.forget_numbers();
             }
             Action::FindControl(key) => {
                 page.sought = Some(key);
@@ -159,6 +178,7 @@ impl App {
     /// Escape: out of the innermost thing.
     fn back(&mut self) {
         if self.overlay.take().is_some() {
+            self.waiting = None;
             return;
         }
         let presenting = self.presenter;
@@ -196,14 +216,18 @@ impl App {
         self.open_settings(config, None, ctx);
     }
 
-    /// Opens the config's lab with it, and with a layout where one came along.
-    fn open_settings(&mut self, config: Config, layout: Option<Layout>, ctx: &Context) {
+    /// Opens the config's lab with it, and with a layout where one came along. False: not yet, or not at all.
+    pub(super) fn open_settings(&mut self, config: Config, layout: Option<Layout>, ctx: &Context) -> bool {
         let Some(lab) = self.lists.lab(&config.lab) else {
             let known = self.lists.labs.iter().map(|l| l.id).collect::<Vec<_>>().join(", ");
             self.toasts
                 .push(Level::Error, format!("These settings are of a lab `{}`; the labs are {known}.", config.lab));
-            return;
+            return false;
         };
+        if self.waits(lab.id, "open these settings") {
+            self.waiting = Some(Waiting::Settings(config, layout));
+            return false;
+        }
         let now = ctx.input(|i| i.time);
         if !self.pages.contains_key(lab.id) {
             self.pages.insert(lab.id, Page::new(lab, config.clone()));
@@ -218,6 +242,7 @@ impl App {
             }
             page.launch(host, ctx);
         }
+        true
     }
 
     /// Begins to open a run folder; its page opens once it is known of which lab it is.
@@ -239,12 +264,11 @@ impl App {
             match (lab, failed) {
                 (Some(id), _) => match self.lists.lab(&id) {
                     Some(lab) => {
-                        let page = self.pages.entry(lab.id).or_insert_with(|| {
-                            let (page, _) = Page::restore(lab, &LabSession::default());
-                            page
-                        });
-                        page.replay(run);
-                        self.open = Some(lab.id);
+                        if self.waits(lab.id, "open the replay") {
+                            self.waiting = Some(Waiting::Replay(Box::new(run)));
+                        } else {
+                            self.show_replay(run);
+                        }
                     }
                     None => self
                         .toasts
@@ -255,6 +279,15 @@ impl App {
             }
         }
         self.opening = waiting;
+    }
+
+    /// Shows a run that was opened from its folder, in its lab.
+    pub(super) fn show_replay(&mut self, run: Run) {
+        let id = run.mirror.info.as_ref().map(|i| i.lab.clone()).unwrap_or_default();
+        let Some(lab) = self.lists.lab(&id) else { return };
+        let page = self.pages.entry(lab.id).or_insert_with(|| Page::restore(lab, &LabSession::default()).0);
+        page.replay(run);
+        self.open = Some(lab.id);
     }
 
     /// Opens what a person dropped, picked or typed, by its name.
@@ -287,6 +320,12 @@ impl App {
                     return self.toasts.push(Level::Warning, words);
                 }
             }
+        }
+        if let Some(lab) = self.open
+            && self.waits(lab, "open these weights")
+        {
+            self.waiting = Some(Waiting::Action(Action::OpenPath(path.to_owned())));
+            return;
         }
         self.set_path(FileKind::Checkpoint, path, ctx);
         let host = self.host.as_mut();
@@ -447,9 +486,12 @@ impl App {
             return self.toasts.push(Level::Error, format!("This build has no lab `{}`.", shared.config.lab));
         };
         let (config, complaints) = adopt(lab, &(lab.knobs)(), &shared.config);
-        self.open_settings(config, shared.layout, ctx);
+        let is_open = self.open_settings(config, shared.layout, ctx);
         for words in complaints {
             self.toasts.push(Level::Warning, words);
+        }
+        if !is_open {
+            return;
         }
         self.toasts.push(Level::Info, "The pasted session is open. Space runs it.".into());
     }

@@ -5,7 +5,9 @@ use eframe::egui::{self, Align2, FontId, Rect, UiBuilder, pos2, vec2};
 
 use super::{
     mirror::Mirror,
+    plot,
     questions::Questions,
+    step_events,
     theme::{self, Theme},
     views::{self, Selection, View, ViewCx},
 };
@@ -103,6 +105,7 @@ impl Figure<'_> {
             pos2(sheet.left() + MARGIN, sheet.top() + MARGIN + HEAD - 8.0),
             sheet.right_bottom() - vec2(MARGIN, MARGIN),
         );
+        plot::set_step_events(ui.ctx(), step_events::of(self.mirror, self.knobs).into());
         let mut inner = ui.new_child(UiBuilder::new().max_rect(inside));
         self.with_cx(selection, |cx| view.ui(&mut inner, cx));
     }

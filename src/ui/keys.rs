@@ -62,7 +62,7 @@ fn action_of(key: Key, modifiers: Modifiers, focused: bool, typing: bool) -> Opt
     if !modifiers.any()
         && let Some(i) = DIGITS.iter().position(|d| *d == key)
     {
-        return Some(Action::SelectTile(i));
+        return Some(Action::SelectTile(i + 1));
     }
     // "?" arrives as Slash with Shift on some keyboards.
     let key = if key == Key::Slash && modifiers.shift { Key::Questionmark } else { key };
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn space_belongs_to_a_focused_button() {
-        assert_eq!(action_of(Key::Space, Modifiers::NONE, false, false), Some(Action::RunPause));
+        assert_eq!(action_of(Key::Space, Modifiers::NONE, false, false), Some(Action::Space));
         assert_eq!(action_of(Key::Space, Modifiers::NONE, true, false), None);
     }
 

@@ -24,6 +24,8 @@ pub mod questions;
 pub mod run;
 pub mod seed_series;
 pub mod session;
+pub mod step_events;
+mod stop_first;
 pub mod table;
 pub mod theme;
 pub mod tiling;

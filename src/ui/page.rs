@@ -1,15 +1,19 @@
 //! A lab's page: its settings, its run, its tiles, the step shown. It does not draw; panels do.
 
+pub mod play;
 mod undo;
 
+pub use play::Play;
 pub use undo::{Back, Was};
 
 use std::{collections::BTreeMap, path::PathBuf};
 
 use eframe::egui;
 use egui_commonmark::CommonMarkCache;
+use egui_tiles::TileId;
 
 use super::{
+    action::ExportFormat,
     history::History,
     host::Host,
     mirror::Mirror,
@@ -43,9 +47,12 @@ pub struct Page {
     pub tiling: Tiling,
     /// What the history was last told of.
     seen: undo::Seen,
+    /// Tiles to be saved when they are next drawn.
+    pub exports: Vec<(TileId, ExportFormat)>,
     pub selection: Selection,
     /// The step looked at; `None` follows the run.
     pub scrub: Option<u64>,
+    pub play: Play,
     /// Steps a second; 0: as fast as it goes.
     pub pace: f64,
     pub questions: Questions,
@@ -90,8 +97,10 @@ impl Page {
             run: None,
             history: History::default(),
             seen: undo::Seen::default(),
+            exports: vec![],
             selection: Selection::default(),
             scrub: None,
+            play: Play::default(),
             pace: 0.0,
             questions: Questions::default(),
             refused: BTreeMap::new(),
@@ -153,7 +162,7 @@ impl Page {
                 self.run = Some(run);
                 self.launched = Some(self.config.clone());
                 self.problem = None;
-                self.scrub = None;
+                self.follow();
             }
             Err(words) => self.problem = Some(self.by_label(&words)),
         }
@@ -180,7 +189,7 @@ impl Page {
         }
         self.told_notices = run.mirror.notices.len();
         self.run = Some(run);
-        self.scrub = None;
+        self.follow();
         self.problem = None;
     }
 
@@ -202,7 +211,7 @@ impl Page {
         };
         if run.has_ended() {
             let why = match (&run.mirror.state, &run.replayed) {
-                (_, Some(_)) => "this is a replay; R begins a new run with these settings",
+                (_, Some(_)) => "this is a replay: Space plays it, R begins a new run with these settings",
                 (Some(RunState::Finished), _) => "all steps are done; R begins again, or raise Steps and reset",
                 _ => "this run has ended; R begins a new one",
             };
@@ -393,6 +402,12 @@ impl Page {
     /// The control that takes the path of such a file.
     pub fn file_key(&self, kind: FileKind) -> Option<&'static str> {
         file_key(&self.knobs, kind)
+    }
+
+    /// Saves what a tile shows, once it is in sight.
+    pub fn export(&mut self, tile: TileId, format: ExportFormat) {
+        self.tiling.bring_tile_forward(tile);
+        self.exports.push((tile, format));
     }
 
     // ---- time ----

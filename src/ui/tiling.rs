@@ -25,6 +25,8 @@ pub struct Tiling {
     pub views: HashMap<TileId, Box<dyn View>>,
     pub selected: Option<TileId>,
     pub maximised: Option<TileId>,
+    /// The number of each tile, as long as it is open; those of closed ones too, should they come back.
+    numbers: HashMap<TileId, usize>,
 }
 
 impl Tiling {
@@ -34,7 +36,7 @@ impl Tiling {
     }
 
     pub fn from_layout(tree: Layout) -> Self {
-        Self { tree, views: HashMap::new(), selected: None, maximised: None }
+        Self { tree, views: HashMap::new(), selected: None, maximised: None, numbers: HashMap::new() }
     }
 
     /// Puts another layout in place, as undo does; views whose tiles stay keep what they show. Returns the one before.
@@ -82,14 +84,51 @@ impl Tiling {
         found.into_iter().map(|(id, view, _)| (id, view)).collect()
     }
 
-    /// The `index`th tile in reading order, brought to the front and selected.
-    pub fn select(&mut self, index: usize) {
-        if let Some((id, _)) = self.in_order().into_iter().nth(index) {
-            self.tree.make_active(|t, _| t == id);
-            self.selected = Some(id);
-            if self.maximised.is_some() {
-                self.maximised = Some(id);
-            }
+    /// Gives tiles that have no number the lowest free ones, in reading order; call when they have their places. A
+    /// tile that comes back has its former number, unless another has it now.
+    pub fn number(&mut self) {
+        let open: Vec<TileId> = self.in_order().into_iter().map(|(id, _)| id).collect();
+        let mut taken: HashSet<usize> = HashSet::new();
+        let (kept, new): (Vec<TileId>, Vec<TileId>) =
+            open.into_iter().partition(|id| self.numbers.get(id).is_some_and(|n| taken.insert(*n)));
+        debug_assert!(kept.len() == taken.len());
+        for id in new {
+            let lowest = (1..).find(|n| taken.insert(*n)).unwrap_or_default();
+            self.numbers.insert(id, lowest);
+        }
+    }
+
+    /// The number that a tile keeps while it is open: the key that selects it.
+    pub fn number_of(&self, tile: TileId) -> Option<usize> {
+        self.numbers.get(&tile).copied()
+    }
+
+    /// Tiles by their number, with their views' ids.
+    pub fn by_number(&self) -> Vec<(usize, TileId, String)> {
+        let numbered = |(id, view): (TileId, String)| Some((self.number_of(id)?, id, view));
+        let mut all: Vec<_> = self.in_order().into_iter().filter_map(numbered).collect();
+        all.sort_by_key(|(number, ..)| *number);
+        all
+    }
+
+    /// Numbers all tiles anew when they next have their places.
+    pub fn forget_numbers(&mut self) {
+        self.numbers.clear();
+    }
+
+    /// Brings the tile with this number to the front and selects it.
+    pub fn select(&mut self, number: usize) {
+        if let Some((_, id, _)) = self.by_number().into_iter().find(|(n, ..)| *n == number) {
+            self.bring_tile_forward(id);
+        }
+    }
+
+    /// Brings a tile to the front, in full if another one is maximised, and selects it.
+    pub fn bring_tile_forward(&mut self, id: TileId) {
+        self.tree.make_active(|t, _| t == id);
+        self.selected = Some(id);
+        if self.maximised.is_some() {
+            self.maximised = Some(id);
         }
     }
 
@@ -251,6 +290,26 @@ mod tests {
         }
         t.show("c");
         assert_eq!(t.in_order().len(), 1);
+    }
+
+    #[test]
+    fn a_tile_keeps_its_number_while_it_is_open() {
+        let mut t = Tiling::new("x", &panes());
+        t.number();
+        let of = |t: &Tiling| t.by_number().into_iter().map(|(n, _, view)| format!("{n}{view}")).collect::<Vec<_>>();
+        assert_eq!(of(&t), ["1a", "2b", "3c"]);
+        let before = t.tree.clone();
+        let first = t.by_number()[0].1;
+        t.close(first);
+        t.number();
+        assert_eq!(of(&t), ["2b", "3c"], "the others keep theirs");
+        t.replace(before);
+        t.number();
+        assert_eq!(of(&t), ["1a", "2b", "3c"], "one that comes back has its own");
+        t.close(first);
+        t.show("d");
+        t.number();
+        assert_eq!(of(&t), ["1d", "2b", "3c"], "a new one has the lowest that is free");
     }
 
     #[test]

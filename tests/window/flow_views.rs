@@ -39,6 +39,7 @@ fn info() -> RunInfo {
         tokens_per_step: 1024,
         folder: None,
         inputs: vec![],
+        stages: vec![],
     }
 }
 

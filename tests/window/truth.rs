@@ -113,7 +113,7 @@ impl Desk {
     }
 
     fn act(&mut self) {
-        let n = self.below(12);
+        let n = self.below(13);
         let words = match n {
             0 => (self.replay(recorded::twins()), "replay twins").1,
             1 => (self.replay(recorded::seeds()), "replay seeds").1,
@@ -139,6 +139,13 @@ impl Desk {
                     self.page.tiling.close(id);
                 }
                 "close"
+            }
+            11 => {
+                // Plays for a moment, then stands.
+                let _ = self.page.play_or_pause(self.now);
+                self.page.advance_play(self.now + 0.4, false);
+                self.page.play.stop();
+                "play"
             }
             8 => (self.page.undo(false, self.now), "undo").1,
             9 => (self.page.undo(true, self.now), "redo").1,

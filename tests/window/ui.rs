@@ -166,6 +166,7 @@ fn info(config: &Config) -> RunInfo {
         tokens_per_step: 1024,
         folder: None,
         inputs: vec![],
+        stages: vec![],
     }
 }
 
@@ -474,6 +475,7 @@ fn each_step_is_undone_by_its_name() {
     d.click("Menu of Other");
     d.click("Close");
     d.click("Frozen");
+    d.click("Inspector");
     d.click("frozen twin");
     assert_eq!(d.page().selection.variant, 1);
     d.click("Menu");
@@ -497,7 +499,10 @@ fn each_step_is_undone_by_its_name() {
         d.steps(3);
     }
     let page = d.page();
-    assert_eq!((page.selection.variant, page.config.value(FROZEN).unwrap(), page.tiling.in_order().len()), (1, true, 1));
+    assert_eq!(
+        (page.selection.variant, page.config.value(FROZEN).unwrap(), page.tiling.in_order().len()),
+        (1, true, 1)
+    );
 }
 
 #[test]
@@ -652,6 +657,58 @@ fn the_palette_finds_and_runs_an_action() {
     d.press(Key::Enter);
     assert_eq!(d.page().config.value(WIDTH).unwrap(), 128, "a preset is found too");
     assert_eq!(d.page().config.preset, "wide");
+}
+
+#[test]
+fn the_palette_stands_still_and_finds_exports_presets_and_views() {
+    let lists = Lists { labs: LABS, views: VIEWS };
+    let mut d = desk_of(Worker::Steps, lists, Some(Opening::Lab("fast_slow".into())));
+    d.until("ready", |d| d.state() == "ready");
+    d.command(Key::P);
+    let place = |d: &Desktop| d.harness.get_by_label("Command").rect();
+    let before = place(&d);
+    for typed in ["gate", " pictu", " xyz"] {
+        d.harness.event(egui::Event::Text(typed.into()));
+        d.steps(3);
+        assert_eq!(place(&d), before, "{typed}");
+    }
+    d.press(Key::Escape);
+    let finds = |d: &mut Desktop, typed: &str, wanted: &str| {
+        d.command(Key::P);
+        d.harness.event(egui::Event::Text(typed.into()));
+        d.steps(2);
+        assert!(d.harness.query_by_role_and_label(Role::MenuItem, wanted).is_some(), "{typed}: {wanted}");
+    };
+    finds(&mut d, "losses svg", "Save tile 2, Loss: drawing (SVG)");
+    d.press(Key::Escape);
+    finds(&mut d, "causality view", "Causality");
+    d.press(Key::Escape);
+    finds(&mut d, "the trap", "The trap  ·  Synapses");
+    d.press(Key::Enter);
+    assert_eq!((d.page().lab.id, d.page().config.preset.as_str()), ("synapses", "synapses_naive"));
+}
+
+#[test]
+fn an_export_is_found_by_the_palette_and_made() {
+    let mut d = desk(Worker::Steps);
+    d.command(Key::P);
+    d.harness.event(egui::Event::Text("other numbers csv".into()));
+    d.steps(2);
+    d.press(Key::Enter);
+    let suggested = "pretend-other-step0.csv".to_owned();
+    d.until("the dialog", |d| !d.asked.picked.lock().unwrap().is_empty());
+    assert_eq!(d.asked.picked.lock().unwrap()[..], [DialogKind::SaveAs { suggested }]);
+}
+
+#[test]
+fn a_tile_keeps_its_number() {
+    let mut d = desk(Worker::Steps);
+    assert!(d.shows("Tile 1: Teller") && d.shows("Tile 2: Other"));
+    d.click("Menu of Teller");
+    d.click("Close");
+    assert!(d.shows("Tile 2: Other"), "a tile keeps its number");
+    d.command(Key::Z);
+    assert!(d.shows("Tile 1: Teller") && d.shows("Tile 2: Other"));
 }
 
 #[test]
@@ -821,6 +878,113 @@ impl egui::DroppedFile for Dropped {
 fn drop_file(d: &mut Desktop, name: &str) {
     d.harness.input_mut().dropped_files.push(Arc::new(Dropped(name.into())));
     d.steps(4);
+}
+
+#[test]
+fn a_replay_plays_and_stands_still_when_paused() {
+    let mut d = desk(Worker::Steps);
+    drop_file(&mut d, "runs-2026-11-20");
+    d.until("the replay", |d| d.state() == "replay");
+    d.press(Key::Space);
+    assert!(d.page().play.is_on() && d.page().shown_step() < 5, "from the beginning");
+    d.until("half of it", |d| d.page().shown_step() >= 20);
+    let shown = d.page().shown_step();
+    assert!(d.shows(&format!("shows {shown} of 40")), "every view goes along");
+    d.press(Key::Space);
+    d.steps(90);
+    let paused = d.page().shown_step();
+    assert!(!d.page().play.is_on() && paused < 40, "{paused}");
+    assert!(d.harness.run() <= 8, "nothing is drawn while nothing plays");
+    assert_eq!(d.page().shown_step(), paused);
+    d.press(Key::Space);
+    d.until("the end", |d| !d.page().play.is_on());
+    assert_eq!((d.page().shown_step(), d.page().scrub), (40, None));
+    d.click("Play again at the end");
+    d.click("Speed of playing");
+    d.click("the whole run in 5 s");
+    d.click("Play what was recorded");
+    d.until("the end", |d| d.page().shown_step() >= 38);
+    d.until("again", |d| d.page().shown_step() < 5);
+    assert!(d.page().play.is_on());
+}
+
+#[test]
+fn space_plays_what_is_looked_back_at_and_then_trains_on() {
+    let mut d = desk(Worker::Steps);
+    d.press(Key::Space);
+    d.until("some steps", |d| d.page().newest() > 60);
+    d.harness.get_by_role_and_label(Role::Slider, "Step shown").set_value_accesskit(20.0);
+    d.steps(3);
+    d.press(Key::Space);
+    d.until("paused", |d| d.state() == "paused");
+    assert_eq!(d.page().shown_step(), 20, "on a run that trains Space pauses the training");
+    let newest = d.page().newest();
+    d.press(Key::Space);
+    d.until("the end", |d| d.page().scrub.is_none());
+    assert_eq!((d.page().newest(), d.state()), (newest, "paused"));
+    d.press(Key::Space);
+    d.until("training", |d| d.state() == "running");
+}
+
+#[test]
+fn nothing_ends_a_training_without_asking() {
+    let mut d = desk(Worker::Steps);
+    d.press(Key::Space);
+    d.until("running", |d| d.page().newest() > 5);
+    let copied = d.page().shared().to_text().unwrap();
+    let preset = |d: &mut Desktop| {
+        d.command(Key::P);
+        d.harness.event(egui::Event::Text("wide".into()));
+        d.steps(2);
+        d.press(Key::Enter);
+    };
+    let replay = |d: &mut Desktop| drop_file(d, "runs-2026-11-20");
+    let weights = |d: &mut Desktop| drop_file(d, "one.pt");
+    let paste = |d: &mut Desktop| {
+        d.harness.event(egui::Event::Paste(copied.clone()));
+        d.steps(3);
+    };
+    for (i, ends) in [&preset as &dyn Fn(&mut Desktop), &replay, &weights, &paste].into_iter().enumerate() {
+        ends(&mut d);
+        d.until("the question", |d| d.shows("A run is training"));
+        d.click("Keep training");
+        assert!(!d.shows("A run is training"));
+        assert_eq!((d.state(), d.asked.launched.lock().unwrap().len()), ("running", 1), "{i}");
+        assert_eq!(d.page().config.value(WIDTH).unwrap(), 64);
+    }
+    preset(&mut d);
+    d.click("Stop it and go on");
+    d.until("the new run", |d| d.state() == "ready");
+    assert_eq!(d.page().config.value(WIDTH).unwrap(), 128);
+    d.press(Key::Space);
+    d.until("running", |d| d.page().newest() > 5);
+    replay(&mut d);
+    d.until("the question", |d| d.shows("A run is training"));
+    d.click("Stop it and go on");
+    d.until("the replay", |d| d.state() == "replay");
+    d.press(Key::R);
+    d.until("a reset asks nothing", |d| d.state() == "ready");
+}
+
+#[test]
+fn live_changes_are_marked_on_charts_and_on_the_scrubber() {
+    let lists = Lists { labs: LABS, views: VIEWS };
+    let mut d = desk_of(Worker::Steps, lists, Some(Opening::Lab("fast_slow".into())));
+    d.until("ready", |d| d.state() == "ready");
+    d.press(Key::Space);
+    d.until("running", |d| d.page().newest() > 5);
+    let slider = d.harness.get_by_role_and_label(Role::SpinButton, "Coupling scale");
+    slider.set_value_accesskit(2.0);
+    d.until("the change", |d| !d.page().mirror().unwrap().changes.is_empty());
+    d.press(Key::Space);
+    d.until("paused", |d| d.state() == "paused");
+    let step = d.page().mirror().unwrap().changes[0].0;
+    let scrubber = d.harness.get_by_role_and_label(Role::Slider, "Step shown").rect();
+    let track = scrubber.shrink2(egui::vec2(scrubber.height() / 2.5, 0.0));
+    let x = track.left() + track.width() * step as f32 / 650.0;
+    d.harness.hover_at(egui::pos2(x, track.center().y));
+    d.steps(60);
+    assert!(d.shows(&format!("step {step}: Coupling scale 2")));
 }
 
 #[test]

@@ -11,6 +11,8 @@ pub enum Icon {
     Step,
     Reset,
     Follow,
+    /// A ring that closes on itself: play again at the end.
+    Loop,
     More,
     Close,
     Left,
@@ -57,6 +59,11 @@ pub fn paint(ui: &Ui, icon: Icon, rect: Rect, colour: Color32) {
             path(vec![p(-6.0, 0.0), p(1.0, 0.0)]);
             path(vec![p(-2.5, -3.5), p(1.5, 0.0), p(-2.5, 3.5)]);
             painter.rect_filled(Rect::from_min_size(p(4.0, -5.0), vec2(2.0, 10.0)), 0.5, colour);
+        }
+        Icon::Loop => {
+            path(vec![p(3.0, -4.5), p(-3.5, -4.5), p(-5.5, -2.5), p(-5.5, 2.5), p(-3.5, 4.5)]);
+            path(vec![p(-3.0, 4.5), p(3.5, 4.5), p(5.5, 2.5), p(5.5, -2.5)]);
+            fill(vec![p(1.5, -7.5), p(5.5, -4.5), p(1.5, -1.5)]);
         }
         Icon::More => {
             for x in [-5.0, 0.0, 5.0] {

@@ -20,6 +20,7 @@ pub mod open_sheet;
 pub mod palette;
 pub mod picture;
 pub mod sketch;
+pub mod stop_sheet;
 pub mod tiles;
 pub mod toasts;
 pub mod top_bar;
@@ -101,6 +102,8 @@ pub enum Overlay {
     Open(open_sheet::OpenSheet),
     /// A dropped text file asks in which lab.
     ChooseLab(String),
+    /// A training would end.
+    StopFirst(stop_sheet::StopSheet),
 }
 
 impl Overlay {
@@ -119,6 +122,7 @@ impl Overlay {
     pub fn ui(&mut self, ctx: &Context, shell: &mut Shell<'_>, page: Option<&Page>) {
         let width: f32 = match self {
             Overlay::Help => 800.0,
+            Overlay::StopFirst(_) => 440.0,
             _ => 560.0,
         };
         let theme = shell.theme.clone();
@@ -136,6 +140,7 @@ impl Overlay {
                     Overlay::Help => help::help_ui(ui, shell),
                     Overlay::Palette(palette) => palette.ui(ui, shell, page),
                     Overlay::Open(sheet) => sheet.ui(ui, shell, page),
+                    Overlay::StopFirst(sheet) => sheet.ui(ui, shell),
                     Overlay::ChooseLab(path) => open_sheet::choose_lab_ui(ui, shell, path),
                 }
             });

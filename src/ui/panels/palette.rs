@@ -4,7 +4,7 @@ use eframe::egui::{self, Align, Key, Layout, RichText, ScrollArea, Sense, TextEd
 
 use super::Shell;
 use crate::ui::{
-    action::{Action, KEYS},
+    action::{Action, ExportFormat, KEYS},
     page::Page,
     theme,
 };
@@ -49,7 +49,10 @@ impl Palette {
         field.request_focus();
         let mut done = enter.then_some(self.chosen);
         ui.add_space(8.0);
-        ScrollArea::vertical().max_height(ROW * 12.0).min_scrolled_height(ROW * 12.0).show(ui, |ui| {
+        // As high whatever is found: what is chosen stays where it is while one types.
+        let height = (ROW * 12.0).min(ui.ctx().content_rect().height() - 160.0).max(ROW * 3.0);
+        let list = ScrollArea::vertical().max_height(height).min_scrolled_height(height).auto_shrink([false, false]);
+        list.show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
             for (i, entry) in found.iter().enumerate() {
                 if entry_ui(ui, shell, entry, i == self.chosen, up || down) {
@@ -94,7 +97,13 @@ fn entry_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &Entry, chosen: bool, moved: 
 fn entries(shell: &Shell<'_>, page: Option<&Page>) -> Vec<Entry> {
     let mut all = vec![];
     for k in KEYS.iter().filter(|k| !matches!(k.action, Action::Palette | Action::Back) && k.shown != "End") {
-        all.push(Entry { kind: "do", words: k.words.to_owned(), key: k.shown, action: k.action.clone() });
+        let step = match k.action {
+            Action::Undo => page.and_then(|p| p.history.next_undo()).map(|step| format!("Undo: {step}")),
+            Action::Redo => page.and_then(|p| p.history.next_redo()).map(|step| format!("Redo: {step}")),
+            _ => None,
+        };
+        let words = step.unwrap_or_else(|| k.words.to_owned());
+        all.push(Entry { kind: "do", words, key: k.shown, action: k.action.clone() });
     }
     let more = [
         ("Copy session: settings, seed and layout", "Ctrl C", Action::CopySession),
@@ -109,6 +118,13 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>) -> Vec<Entry> {
     for lab in shell.lists.labs {
         all.push(Entry { kind: "lab", words: lab.title.to_owned(), key: "", action: Action::OpenLab(lab.id) });
     }
+    let here = page.map(|page| page.lab.id);
+    for lab in shell.lists.labs.iter().filter(|lab| Some(lab.id) != here) {
+        for p in lab.presets {
+            let words = format!("{}  ·  {}", p.title, lab.title);
+            all.push(Entry { kind: "preset", words, key: "", action: Action::OpenPreset(lab.id, p.id) });
+        }
+    }
     if let Some(page) = page {
         for p in page.lab.presets {
             all.push(Entry {
@@ -121,6 +137,13 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>) -> Vec<Entry> {
         for id in crate::ui::views_of(shell.lists, page.lab.id) {
             let title = shell.lists.view(id).map_or(id, |v| v.title);
             all.push(Entry { kind: "view", words: title.to_owned(), key: "", action: Action::ShowView(id) });
+        }
+        for (number, tile, view) in page.tiling.by_number() {
+            let title = shell.lists.view(&view).map_or(view.as_str(), |v| v.title);
+            for format in ExportFormat::ALL {
+                let words = format!("Save tile {number}, {title}: {}", format.words());
+                all.push(Entry { kind: "export", words, key: "", action: Action::Export(tile, format) });
+            }
         }
         for k in &page.knobs {
             all.push(Entry { kind: "control", words: k.label.to_owned(), key: "", action: Action::FindControl(k.key) });

@@ -16,10 +16,11 @@ use crate::{
     config::Value,
     telemetry::Command,
     ui::{
-        action::Action,
+        action::{Action, ExportFormat},
         lists::Lists,
         mirror::Mirror,
         page::Page,
+        plot, step_events,
         theme::{self, Theme},
         tiling::{Pane, Tiling},
         views::{Export, View, ViewCx, ViewEntry},
@@ -29,19 +30,23 @@ use crate::{
 const HEADER: f32 = 32.0;
 
 pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
-    let order: HashMap<TileId, usize> = page.tiling.in_order().into_iter().map(|(id, _)| id).zip(1..).collect();
-    if order.is_empty() {
+    let order: HashMap<TileId, usize> = page.tiling.by_number().into_iter().map(|(n, id, _)| (id, n)).collect();
+    if page.tiling.in_order().is_empty() {
         empty_ui(ui, shell);
         return;
     }
     let tabbed = page.tiling.tabbed();
     let nothing = Mirror::default();
     let (step, follow) = (page.shown_step(), page.scrub.is_none());
+    if let Some(mirror) = page.mirror() {
+        plot::set_step_events(ui.ctx(), step_events::of(mirror, &page.knobs).into());
+    }
     let (mut commands, mut settings, mut exports) = (vec![], vec![], vec![]);
     if let Some(run) = &page.run {
         page.questions.follow_run(&run.mirror);
     }
-    let Tiling { tree, views, selected, maximised } = &mut page.tiling;
+    let to_export = std::mem::take(&mut page.exports);
+    let Tiling { tree, views, selected, maximised, .. } = &mut page.tiling;
     let mut stage = Stage {
         cx: ViewCx {
             mirror: page.run.as_ref().map_or(&nothing, |r| &r.mirror),
@@ -65,6 +70,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         selected,
         maximised: *maximised,
         wanted: vec![],
+        to_export,
         rects: HashMap::new(),
         actions: shell.actions,
     };
@@ -77,6 +83,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         None => tree.ui(&mut stage, ui),
     }
     let wanted = std::mem::take(&mut stage.wanted);
+    page.tiling.number();
     for w in wanted {
         match w {
             Wanted::Close(id) => page.tiling.close(id),
@@ -133,12 +140,14 @@ struct Stage<'a> {
     lab: &'static str,
     lists: Lists,
     views: &'a mut HashMap<TileId, Box<dyn View>>,
-    /// 1, 2, 3 in reading order: the keys that select.
+    /// The numbers of the tiles: the keys that select.
     order: &'a HashMap<TileId, usize>,
     tabbed: &'a HashSet<TileId>,
     selected: &'a mut Option<TileId>,
     maximised: Option<TileId>,
     wanted: Vec<Wanted>,
+    /// Tiles to be saved as they are drawn.
+    to_export: Vec<(TileId, ExportFormat)>,
     /// Where each tile stands this frame, for its picture.
     rects: HashMap<TileId, Rect>,
     actions: &'a mut Vec<Action>,
@@ -170,6 +179,10 @@ impl Stage<'_> {
                 }
             }
         }
+        let due: Vec<ExportFormat> = self.to_export.iter().filter(|(tile, _)| *tile == id).map(|(_, f)| *f).collect();
+        for format in due {
+            self.export(id, pane, format);
+        }
         if is_selected {
             let outline = Stroke::new(1.0, theme.accent);
             ui.painter().rect_stroke(rect, theme::CORNER, outline, StrokeKind::Inside);
@@ -192,7 +205,8 @@ impl Stage<'_> {
         response.widget_info(|| WidgetInfo::labeled(egui::Role::TitleBar, true, format!("Tile {number}: {title}")));
         let subtitle = Tiling::view_of(self.views, id, entry).map(|v| v.subtitle(&self.cx)).unwrap_or_default();
         // A tab shows the title already.
-        let shown = if self.tabbed.contains(&id) && self.maximised.is_none() { "" } else { title };
+        let (number, shown) =
+            if self.tabbed.contains(&id) && self.maximised.is_none() { (0, "") } else { (number, title) };
         paint_title(ui, theme, rect, number, shown, &subtitle);
         let mut corner = ui.new_child(
             UiBuilder::new()
@@ -221,7 +235,12 @@ impl Stage<'_> {
                 ui.label(RichText::new(entry.about).small().color(self.cx.theme.secondary));
             });
             ui.separator();
-            self.export_ui(ui, id, entry);
+            for format in ExportFormat::ALL {
+                if ui.add(Button::new(format!("Save the {}…", format.words())).frame(false)).clicked() {
+                    self.actions.push(Action::Export(id, format));
+                    ui.close();
+                }
+            }
             ui.separator();
         }
         let max = if self.maximised.is_some() { "Put back" } else { "Maximise" };
@@ -244,28 +263,26 @@ impl Stage<'_> {
         }
     }
 
-    fn export_ui(&mut self, ui: &mut Ui, id: TileId, entry: &'static ViewEntry) {
-        let name = |ending: &str| format!("{}-{}-step{}.{ending}", self.lab, entry.id, self.cx.step);
-        if ui.add(Button::new("Save the picture (PNG)…").frame(false)).clicked() {
-            let rect = self.rects.get(&id).copied().unwrap_or(Rect::EVERYTHING);
-            self.actions.push(Action::Picture(rect, name("png")));
-            ui.close();
-        }
-        let Some(view) = self.views.get(&id) else { return };
-        for (words, ending) in [("Save the numbers (CSV)…", "csv"), ("Save the drawing (SVG)…", "svg")] {
-            if !ui.add(Button::new(words).frame(false)).clicked() {
-                continue;
+    /// Saves what a tile shows, as it is drawn.
+    fn export(&mut self, id: TileId, pane: &Pane, format: ExportFormat) {
+        let name = format!("{}-{}-step{}.{}", self.lab, pane.view, self.cx.step, format.ending());
+        let title = self.lists.view(&pane.view).map_or(pane.view.as_str(), |v| v.title);
+        let view = self.views.get(&id);
+        let text = match format {
+            ExportFormat::Png => {
+                let rect = self.rects.get(&id).copied().unwrap_or(Rect::EVERYTHING);
+                return self.actions.push(Action::Picture(rect, name));
             }
-            let text = if ending == "csv" { view.csv(&self.cx) } else { view.svg(&self.cx) };
-            self.actions.push(match text {
-                Some(text) => Action::Save(name(ending), text.into_bytes()),
-                None if ending == "svg" => {
-                    Action::Toast(format!("{} is not made of curves; save its picture.", entry.title))
-                }
-                None => Action::Toast(format!("{} shows nothing yet. Space runs the lab.", entry.title)),
-            });
-            ui.close();
-        }
+            ExportFormat::Csv => view.and_then(|v| v.csv(&self.cx)),
+            ExportFormat::Svg => view.and_then(|v| v.svg(&self.cx)),
+        };
+        self.actions.push(match text {
+            Some(text) => Action::Save(name, text.into_bytes()),
+            None if format == ExportFormat::Svg => {
+                Action::Toast(format!("{title} is not made of curves; save its picture."))
+            }
+            None => Action::Toast(format!("{title} shows nothing yet. Space runs the lab.")),
+        });
     }
 }
 
@@ -276,11 +293,11 @@ fn paint_title(ui: &Ui, theme: &Theme, rect: Rect, number: usize, title: &str, s
     let at = painter.text(
         pos2(rect.left() + 10.0, middle),
         Align2::LEFT_CENTER,
-        if number < 10 { number.to_string() } else { String::new() },
+        if (1..10).contains(&number) { number.to_string() } else { String::new() },
         theme::numbers(),
         theme.secondary,
     );
-    let title_at = pos2(at.right() + 8.0, middle);
+    let title_at = pos2(at.right() + if at.width() > 0.0 { 8.0 } else { 0.0 }, middle);
     let at = painter.text(title_at, Align2::LEFT_CENTER, title, FontId::proportional(theme::BODY), theme.text);
     let gap = if title.is_empty() { 0.0 } else { 12.0 };
     let room = rect.right() - 40.0 - (at.right() + gap);
@@ -303,6 +320,16 @@ impl Behavior<Pane> for Stage<'_> {
 
     fn tab_title_for_pane(&mut self, pane: &Pane) -> WidgetText {
         self.lists.view(&pane.view).map_or(pane.view.as_str(), |v| v.title).into()
+    }
+
+    /// With its number, as it stands before other titles.
+    fn tab_title_for_tile(&mut self, tiles: &Tiles<Pane>, id: TileId) -> WidgetText {
+        let Some(pane) = tiles.get_pane(&id) else { return "Tiles".into() };
+        let title = self.tab_title_for_pane(pane);
+        match self.order.get(&id) {
+            Some(number) if *number < 10 => format!("{number}  {}", title.text()).into(),
+            _ => title,
+        }
     }
 
     fn is_tab_closable(&self, _tiles: &Tiles<Pane>, _id: TileId) -> bool {

@@ -188,7 +188,8 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, on_page: bool, steps: &Steps) {
                 ui.close();
             }
         };
-        for (step, key, action) in [(&steps.undo, "Ctrl Z", Action::Undo), (&steps.redo, "Ctrl Shift Z", Action::Redo)] {
+        for (step, key, action) in [(&steps.undo, "Ctrl Z", Action::Undo), (&steps.redo, "Ctrl Shift Z", Action::Redo)]
+        {
             if let Some(step) = step {
                 entry(ui, step, key, action);
             }

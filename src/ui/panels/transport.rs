@@ -6,7 +6,14 @@ use super::{
     Shell,
     icon::{Icon, Look, icon_button, icon_button_in},
 };
-use crate::ui::{action::Action, page::Page, run::Run, theme, widgets::number};
+use crate::ui::{
+    action::Action,
+    page::{Page, play::SPEEDS},
+    plot::{StepEvent, near},
+    run::Run,
+    step_events, theme,
+    widgets::number,
+};
 
 /// Paces to choose from: name, steps a second (0: no limit), words.
 const PACES: [(&str, f64, &str); 3] =
@@ -25,6 +32,7 @@ pub fn transport_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         counters_ui(ui, shell, page);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             follow_ui(ui, shell, page);
+            play_ui(ui, shell, page);
             scrubber_ui(ui, shell, page);
         });
     });
@@ -34,7 +42,11 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let running = page.run.as_ref().is_some_and(Run::is_running);
     let (icon, name) = if running { (Icon::Pause, "Pause") } else { (Icon::Play, "Run") };
     let run = icon_button_in(ui, shell.theme, icon, name, Look::Primary);
-    if run.on_hover_text(format!("{name} (Space)")).clicked() {
+    let tip = match (running, page.space_plays()) {
+        (false, true) => "Train on. Space plays what was recorded".to_owned(),
+        _ => format!("{name} (Space)"),
+    };
+    if run.on_hover_text(tip).clicked() {
         shell.act(Action::RunPause);
     }
     if icon_button(ui, shell.theme, Icon::Step, "Step").on_hover_text("One step, then pause (→)").clicked() {
@@ -72,7 +84,7 @@ fn counters_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let colour = if page.scrub.is_some() { shell.theme.accent } else { shell.theme.text };
     ui.label(number(format!("{shown:>width$}")).color(colour));
     ui.label(number(format!("/ {}", number::grouped(total))).color(shell.theme.secondary));
-    if ui.available_width() < 380.0 {
+    if ui.available_width() < 500.0 {
         return;
     }
     let ms = page.run.as_ref().and_then(Run::step_ms);
@@ -95,6 +107,41 @@ fn follow_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     if button.on_hover_text(words).clicked() {
         shell.act(if following { Action::Scrub(page.newest()) } else { Action::Follow });
     }
+}
+
+/// Playing what was recorded, from right to left: again at the end, how fast, play.
+fn play_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+    let can_play = page.newest() > 0;
+    ui.spacing_mut().item_spacing.x = 4.0;
+    ui.add_enabled_ui(can_play, |ui| {
+        let look = if page.play.loops { Look::On } else { Look::Plain };
+        let loops = icon_button_in(ui, shell.theme, Icon::Loop, "Play again at the end", look);
+        if loops.on_hover_text("Begins again at the end.").clicked() {
+            shell.act(Action::PlayLoops(!page.play.loops));
+        }
+        let speed = format!("{:.0} s", page.play.seconds);
+        let words = RichText::new(speed).font(theme::numbers()).color(shell.theme.secondary);
+        let menu = ui.add(egui::Button::new(words).frame(false));
+        menu.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, can_play, "Speed of playing"));
+        egui::Popup::menu(&menu).show(|ui| {
+            for seconds in SPEEDS {
+                let words = format!("the whole run in {seconds:.0} s");
+                if ui.selectable_label(page.play.seconds == seconds, words).clicked() {
+                    shell.act(Action::PlaySpeed(seconds));
+                    ui.close();
+                }
+            }
+        });
+        menu.on_hover_text("In how many seconds the whole run is played.");
+        let on = page.play.is_on();
+        let (icon, name) = if on { (Icon::Pause, "Pause playing") } else { (Icon::Play, "Play what was recorded") };
+        let play = icon_button_in(ui, shell.theme, icon, name, if on { Look::On } else { Look::Plain });
+        let key = if page.space_plays() { " (Space)" } else { "" };
+        if play.on_hover_text(format!("{name}{key}: every view goes through its steps.")).clicked() {
+            shell.act(Action::Play);
+        }
+    });
+    ui.spacing_mut().item_spacing.x = 8.0;
 }
 
 /// The scrubber: the whole run from left to right, what is done in a stronger line, checkpoints as
@@ -126,8 +173,18 @@ fn scrubber_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         let top = egui::pos2(x(*s), track.center().y + 6.0);
         painter.vline(top.x, top.y..=top.y + 4.0, Stroke::new(1.5, shell.theme.secondary));
     }
+    let events = page.mirror().map(|m| step_events::of(m, &page.knobs)).unwrap_or_default();
+    for event in &events {
+        let ends = track.center().y - 10.0..=track.center().y - 3.0;
+        painter.vline(x(event.step).round() + 0.5, ends, Stroke::new(1.0, shell.theme.text));
+    }
     if slider.changed() {
         shell.act(if step >= newest { Action::Follow } else { Action::Scrub(step) });
     }
-    slider.on_hover_text("Drag to see every view as of that step; training goes on. Ticks below are checkpoints.");
+    let pointer = slider.hover_pos().map_or(f32::NAN, |p| p.x);
+    let mut tip: Vec<String> = near(&events, x, pointer).into_iter().map(StepEvent::label).collect();
+    if tip.is_empty() {
+        tip.push("Drag to see every view as of that step; training goes on. Ticks below are checkpoints, above it changes and stages.".into());
+    }
+    slider.on_hover_text(tip.join("\n"));
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use eframe::egui::{Color32, Pos2};
 
 use super::{
-    Chart, ChartState, Data, Line, Mark, Stroke,
+    Chart, ChartState, Data, Line, Mark, StepEvent, Stroke,
     layout::{Layout, ROW, SWATCH, TEXT},
 };
 use crate::ui::{table::Table, theme::Theme};
@@ -65,6 +65,7 @@ impl Chart<'_> {
             h = size[1],
         );
         self.svg_frame(&layout, theme, &mut svg);
+        svg_events(&layout, &state.events, theme, &mut svg);
         self.svg_data(&layout, &mut svg);
         self.svg_words(&layout, theme, &mut svg);
         svg.out.push_str("</svg>\n");
@@ -209,6 +210,24 @@ impl Chart<'_> {
 /// Text under construction.
 struct Svg {
     out: String,
+}
+
+/// A line for each event in sight, named when pointed to.
+fn svg_events(layout: &Layout, events: &[StepEvent], theme: &Theme, svg: &mut Svg) {
+    let plot = layout.plot;
+    for event in events {
+        let x = layout.x_at(layout.x_scale.place(event.step as f64));
+        if plot.x_range().contains(x) {
+            let _ = writeln!(
+                svg.out,
+                "<path d=\"M{x:.1} {:.1}V{:.1}\" stroke=\"{}\" stroke-opacity=\"0.55\"><title>{}</title></path>",
+                plot.top(),
+                plot.bottom(),
+                hex(theme.secondary),
+                escape(&event.label())
+            );
+        }
+    }
 }
 
 impl Svg {

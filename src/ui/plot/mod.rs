@@ -10,6 +10,7 @@ pub use super::curve::{Curve, Smoothed};
 
 pub mod clip;
 mod drawing;
+mod events;
 mod export;
 mod layout;
 pub mod map;
@@ -20,6 +21,7 @@ mod readout;
 pub mod scale;
 
 pub use drawing::drawing;
+pub use events::{StepEvent, StepEvents, near, set_step_events};
 pub use export::{escape, hex, quote};
 pub use mark::paint_mark;
 pub use paint::{ChartResponse, empty_ui};
@@ -198,11 +200,18 @@ pub struct Axis {
     pub fixed: Option<[f64; 2]>,
     /// Ticks only at whole numbers.
     pub whole: bool,
+    /// Counts training steps: what happened in the run is marked on it.
+    pub counts_steps: bool,
 }
 
 impl Axis {
     pub fn new(label: impl Into<String>) -> Self {
         Self { label: label.into(), ..Self::default() }
+    }
+
+    /// The axis of training steps.
+    pub fn steps() -> Self {
+        Self { counts_steps: true, ..Self::new("step") }
     }
 
     pub fn log(mut self) -> Self {
@@ -297,6 +306,8 @@ pub struct ChartState {
     drag_from: Option<[f32; 2]>,
     /// Size at which it was last shown, points: exports use it.
     size: Option<[f32; 2]>,
+    /// What was marked on the axis of steps when it was last shown: exports use it.
+    events: StepEvents,
 }
 
 impl ChartState {

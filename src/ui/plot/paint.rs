@@ -8,6 +8,7 @@ use eframe::egui::{
 
 use super::{
     Chart, ChartState, Mark, Scale, Stroke, clip,
+    events::{StepEvents, step_events},
     layout::{Layout, ROW, SWATCH, TEXT},
     mark::{MARK, paint_mark, shape_of},
 };
@@ -66,6 +67,8 @@ impl Chart<'_> {
         let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
         let canvas = Canvas { chart: self, layout: &layout, theme, corner: rect.min.to_vec2(), painter };
         canvas.frame();
+        let events = if self.x.counts_steps { step_events(ui.ctx()) } else { StepEvents::default() };
+        canvas.events(&events);
         let response = canvas.data(ui, area);
         canvas.words();
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &self.name));
@@ -77,6 +80,10 @@ impl Chart<'_> {
         if let Some(x) = hovered_x.or(shared) {
             canvas.cursor(x, hovered_x.is_some());
         }
+        if let Some(pointer) = response.hover_pos() {
+            canvas.event_words(&events, pointer);
+        }
+        state.events = events;
         let clicked_x = if response.clicked() { hovered_x } else { None };
         ChartResponse { response, hovered_x, clicked_x, margins: layout.margins, area }
     }
@@ -359,7 +366,7 @@ impl Canvas<'_> {
     }
 
     /// Words over lines: on a patch of the ground, so that they stay legible.
-    fn halo_text(&self, at: egui::Pos2, align: Align2, words: &str) {
+    pub(super) fn halo_text(&self, at: egui::Pos2, align: Align2, words: &str) {
         if words.is_empty() {
             return;
         }

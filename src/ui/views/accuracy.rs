@@ -26,7 +26,7 @@ impl Accuracy {
 
     fn chart<'a>(tracked: &'a SeedSeries, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("accuracy (share right)").fixed(0.0, 1.04);
-        let mut chart = Chart::new("accuracy", Axis::new("step"), y).empty(if asks_questions(cx) {
+        let mut chart = Chart::new("accuracy", Axis::steps(), y).empty(if asks_questions(cx) {
             "No accuracy yet. It is measured on held-out windows while it trains: press Space."
         } else {
             "No accuracy here: this text asks no questions. The preset \u{201c}Needed\u{201d} trains on one that does."

@@ -32,7 +32,7 @@ impl Gate {
 
     fn gate_chart<'a>(gate: &'a SeedSeries, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("tanh(\u{3b3})").include(&[-1.3 * PAPER_BAND, 1.3 * PAPER_BAND]);
-        let mut chart = Chart::new("gate", Axis::new("step").include(&[0.0]), y).empty(
+        let mut chart = Chart::new("gate", Axis::steps().include(&[0.0]), y).empty(
             "No gate yet. Run a lab that has one, with a coupled variant: press Space, and \u{3b3} leaves zero with \
              the first step.",
         );
@@ -49,7 +49,7 @@ impl Gate {
 
     fn gradient_chart<'a>(gradient: &'a SeedSeries, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("dLoss/d\u{3b3}, smoothed");
-        let mut chart = Chart::new("gate gradient", Axis::new("step").include(&[0.0]), y);
+        let mut chart = Chart::new("gate gradient", Axis::steps().include(&[0.0]), y);
         gradient.draw(
             &mut chart,
             cx.mirror,

@@ -135,7 +135,7 @@ impl LossDifference {
 
     fn chart<'a>(contrasts: &'a [Contrast], cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("loss difference (nats a token)").include(&[0.0]);
-        let mut chart = Chart::new("loss difference", Axis::new("step"), y).empty(
+        let mut chart = Chart::new("loss difference", Axis::steps(), y).empty(
             "No difference to show. It needs two variants trained on the same batches: turn on coupled and frozen, \
              and press Space.",
         );

@@ -41,7 +41,7 @@ impl Losses {
     }
 
     fn chart<'a>(train: &'a SeedSeries, held_out: &'a SeedSeries, shown: Shown, cx: &ViewCx<'a>) -> Chart<'a> {
-        let mut chart = Chart::new("losses", Axis::new("step"), Axis::new("loss (nats a token)"))
+        let mut chart = Chart::new("losses", Axis::steps(), Axis::new("loss (nats a token)"))
             .empty("No losses yet. Press Space to train; the first step appears at once.");
         if shown != Shown::HeldOut {
             let suffix = if shown == Shown::Both { ", train" } else { "" };

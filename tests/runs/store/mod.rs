@@ -51,6 +51,7 @@ fn info(variants: &[&str]) -> RunInfo {
         tokens_per_step: 64,
         folder: None,
         inputs: vec![],
+        stages: vec![],
     }
 }
 

@@ -43,6 +43,7 @@ fn run(sampled: bool) -> Mirror {
         tokens_per_step: 512,
         folder: None,
         inputs: vec![],
+        stages: vec![],
     })));
     mirror.apply(Event::State(RunState::Paused));
     if sampled {

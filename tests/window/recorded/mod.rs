@@ -79,6 +79,7 @@ fn info(variants: &[(&str, &str, &str, u64, usize)]) -> RunInfo {
         tokens_per_step: 1024,
         folder: None,
         inputs: vec![],
+        stages: vec![],
     }
 }
 

@@ -97,7 +97,7 @@ impl Modularity {
         let edges = steps().next_back().map(|(_, m)| m.edges);
         let label = |m: usize| format!("Q at {} edges", super::grouped(m as f64));
         let y = Axis::new(edges.map_or("modularity Q".to_owned(), label));
-        let mut chart = Chart::new("modularity over training", Axis::new("step"), y.include(&[0.0])).empty(EMPTY);
+        let mut chart = Chart::new("modularity over training", Axis::steps(), y.include(&[0.0])).empty(EMPTY);
         let line = |of: fn(&ModularityAtStep) -> f64| -> Vec<[f64; 2]> { steps().map(|(x, m)| [x, of(m)]).collect() };
         let model = Line { width: 2.5, ..Line::new("this model", of_model(cx), line(|m| m.model)) };
         let null = Line::new("same degrees", cx.theme.variant(0), line(|m| m.degree_preserving));

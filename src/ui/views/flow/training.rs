@@ -51,7 +51,7 @@ impl Training {
 
     fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("gradient norm").log();
-        let mut chart = Chart::new("gradient norms", Axis::new("step").include(&[0.0]), y)
+        let mut chart = Chart::new("gradient norms", Axis::steps().include(&[0.0]), y)
             .empty("No gradients yet: press Space, and every step tells its norm.");
         for (label, variant, curve, stroke) in Self::norms(cx) {
             chart.lines.push(Line::new(label, cx.theme.variant(variant), curve).stroke(stroke));
@@ -66,8 +66,7 @@ impl Training {
     }
 
     fn alpha<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
-        let mut chart =
-            Chart::new("alpha", Axis::new("step").include(&[0.0]), Axis::new("\u{3b1}").include(&[0.0, 0.1]));
+        let mut chart = Chart::new("alpha", Axis::steps().include(&[0.0]), Axis::new("\u{3b1}").include(&[0.0, 0.1]));
         for (v, info) in cx.mirror.variants().iter().enumerate() {
             if let Some(curve) = cx.mirror.curve(v, ALPHA) {
                 chart.lines.push(Line::new(&info.label, cx.theme.variant(v), curve));

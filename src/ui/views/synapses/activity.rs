@@ -66,7 +66,7 @@ impl Activity {
     fn chart(cx: &ViewCx<'_>, which: Vector) -> Chart<'static> {
         let name = which.name();
         let y = Axis::new(format!("share of {name} that fires")).include(&[0.0]);
-        let mut chart = Chart::new(format!("sparsity of {name}"), Axis::new("step"), y)
+        let mut chart = Chart::new(format!("sparsity of {name}"), Axis::steps(), y)
             .empty(cx.only_later::<measurements::Activity>().unwrap_or_else(|| EMPTY.to_owned()));
         let Some(latest) = cx.latest::<measurements::Activity>() else { return chart };
         let history = history(cx);

@@ -1,0 +1,99 @@
+//! Playing a run: the shown step goes through what was recorded, at a speed by which the whole takes so many seconds.
+//! It asks for frames only while it plays, and only in the lab that is open.
+
+use super::Page;
+use crate::ui::run::Run;
+
+/// Seconds in which the whole run may be played.
+pub const SPEEDS: [f64; 4] = [5.0, 10.0, 30.0, 60.0];
+
+/// Frames further apart than this were not one after the other: the lab was not in front, seconds.
+const GAP: f64 = 0.5;
+/// The least time between two frames that are asked for, seconds.
+const FRAME: f64 = 1.0 / 60.0;
+
+/// Whether and how the recorded steps are played.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Play {
+    /// Seconds that the whole run takes.
+    pub seconds: f64,
+    /// Begins again at the end.
+    pub loops: bool,
+    /// Where it is, in steps and parts of one; `None`: it does not play.
+    at: Option<f64>,
+    /// When it was last moved.
+    moved: f64,
+}
+
+impl Default for Play {
+    fn default() -> Self {
+        Self { seconds: 10.0, loops: false, at: None, moved: 0.0 }
+    }
+}
+
+impl Play {
+    pub fn is_on(&self) -> bool {
+        self.at.is_some()
+    }
+
+    pub fn stop(&mut self) {
+        self.at = None;
+    }
+}
+
+impl Page {
+    /// Whether Space plays what was recorded; otherwise it runs and pauses the training.
+    pub fn space_plays(&self) -> bool {
+        let Some(run) = self.run.as_ref().filter(|r| !r.is_running() && r.mirror.step > 0) else { return false };
+        self.play.is_on() || run.replayed.is_some() || self.scrub.is_some() || Run::has_ended(run)
+    }
+
+    /// Plays from the shown step, from the beginning where that is the newest; or pauses.
+    pub fn play_or_pause(&mut self, now: f64) -> Result<(), String> {
+        if self.play.is_on() {
+            self.play.stop();
+            return Ok(());
+        }
+        let newest = self.newest();
+        if newest == 0 {
+            return Err("Nothing is recorded yet that could be played; Space runs the lab.".into());
+        }
+        let from = self.scrub.filter(|step| *step < newest).unwrap_or(0);
+        self.scrub = Some(from);
+        (self.play.at, self.play.moved) = (Some(from as f64), now);
+        Ok(())
+    }
+
+    /// Looks at a step, chosen by hand; what plays goes on from there.
+    pub fn scrub_to(&mut self, step: u64) {
+        self.scrub = Some(step);
+        self.play.at = self.play.at.map(|_| step as f64);
+    }
+
+    /// Follows the run, and plays no more.
+    pub fn follow(&mut self) {
+        self.scrub = None;
+        self.play.stop();
+    }
+
+    /// Moves the shown step on if it plays. `is_held`: a button of the pointer is down, and time waits. Returns how
+    /// long until it moves again, seconds.
+    pub fn advance_play(&mut self, now: f64, is_held: bool) -> Option<f64> {
+        let at = self.play.at?;
+        let newest = self.newest();
+        let a_second = newest as f64 / self.play.seconds.max(0.1);
+        let passed = now - self.play.moved;
+        self.play.moved = now;
+        let moves = !is_held && passed < GAP.max(2.0 / a_second);
+        let mut at = if moves { at + passed * a_second } else { at };
+        if at >= newest as f64 {
+            if !self.play.loops {
+                self.follow();
+                return None;
+            }
+            at %= newest.max(1) as f64;
+        }
+        (self.play.at, self.scrub) = (Some(at), Some(at as u64));
+        Some(((at.floor() + 1.0 - at) / a_second).max(FRAME))
+    }
+}

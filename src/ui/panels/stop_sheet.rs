@@ -1,0 +1,39 @@
+//! The sheet that asks before a training ends for something else.
+
+use eframe::egui::{Button, RichText, Ui};
+
+use super::Shell;
+use crate::ui::{action::Action, theme, widgets::number};
+
+/// Which training would end, and for what.
+#[derive(Debug)]
+pub struct StopSheet {
+    pub lab: String,
+    pub step: u64,
+    pub total: u64,
+    /// Goes on from "to": "open the replay".
+    pub doing: String,
+}
+
+impl StopSheet {
+    pub fn ui(&self, ui: &mut Ui, shell: &mut Shell<'_>) {
+        ui.label(RichText::new("A run is training").text_style(theme::title_style()));
+        let (step, total) = (number::grouped(self.step), number::grouped(self.total));
+        let words = format!(
+            "{} is at step {step} of {total}. To {}, that training has to stop. What it recorded stays in its folder; \
+             opened from there it can be looked at and go on.",
+            self.lab, self.doing
+        );
+        ui.label(RichText::new(words).color(shell.theme.secondary));
+        ui.add_space(8.0);
+        ui.horizontal(|ui| {
+            let keep = Button::new(RichText::new("Keep training").color(shell.theme.page)).fill(shell.theme.accent);
+            if ui.add(keep).on_hover_text("Nothing changes (Esc).").clicked() {
+                shell.act(Action::Back);
+            }
+            if ui.button("Stop it and go on").clicked() {
+                shell.act(Action::StopAndGoOn);
+            }
+        });
+    }
+}
