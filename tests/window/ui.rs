@@ -677,9 +677,9 @@ fn the_palette_stands_still_and_finds_exports_presets_and_views() {
         d.command(Key::P);
         d.harness.event(egui::Event::Text(typed.into()));
         d.steps(2);
-        assert!(d.harness.query_by_role_and_label(Role::MenuItem, wanted).is_some(), "{typed}: {wanted}");
+        assert!(d.shows(wanted), "{typed}: {wanted}");
     };
-    finds(&mut d, "losses svg", "Save tile 2, Loss: drawing (SVG)");
+    finds(&mut d, "loss drawing svg", ", Loss: drawing (SVG)");
     d.press(Key::Escape);
     finds(&mut d, "causality view", "Causality");
     d.press(Key::Escape);
