@@ -59,6 +59,11 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let (lab, mut config) = match settings::resolve(&args.what)? {
         Named::Config(lab, config) => (lab, config),
         Named::Text(path) => with_text(path)?,
+        Named::Lesson(link) => {
+            return Err(Failure::usage(format!(
+                "`{link}` is a step of a lesson; `orrery '{link}'` opens it in the window"
+            )));
+        }
         Named::Run(folder) => {
             let shown = folder.display();
             return Err(Failure::usage(format!("{shown} is a run; `orrery resume {shown}` goes on with it")));

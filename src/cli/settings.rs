@@ -6,7 +6,7 @@ use super::{Settings, failure::Failure};
 use crate::{
     config::{Config, ConfigError, FileKind},
     files::{self, FileError},
-    labs::{self, LABS, Lab, RunSettings, TrainSettings},
+    labs::{self, LABS, Lab, RunSettings, TrainSettings, lesson::LessonLink},
 };
 
 /// Bytes of a config file; a longer one is none.
@@ -16,6 +16,8 @@ pub const MOST_CONFIG: u64 = 256 << 10;
 pub enum Named {
     /// A lab, preset or config file.
     Config(&'static Lab, Config),
+    /// A step of a lab's lesson.
+    Lesson(LessonLink),
     /// A run folder.
     Run(PathBuf),
     /// A text file to train on.
@@ -41,6 +43,8 @@ pub enum SettingsError {
     NotUtf8(PathBuf),
     #[error("no lab of this build takes trained weights")]
     NoLabTakesWeights,
+    #[error("{0}")]
+    Link(String),
     #[error("the lab `{0}` reads no text file")]
     TakesNoText(&'static str),
     #[error(transparent)]
@@ -55,6 +59,9 @@ impl From<SettingsError> for Failure {
 
 /// Resolves a lab id, a preset id, a config file, a run folder, trained weights or a text file, in this order.
 pub fn resolve(name: &str) -> Result<Named, SettingsError> {
+    if let Some(link) = LessonLink::parse(name) {
+        return link.map(Named::Lesson).map_err(SettingsError::Link);
+    }
     if let Some(lab) = labs::find(name) {
         return Ok(Named::Config(lab, lab.config(None)?));
     }

@@ -39,6 +39,7 @@ pub fn open(open: &Open, began: Instant) -> Result<(), Failure> {
     }
     let opening = match named {
         Some(Named::Run(folder)) => Some(Opening::Run(folder)),
+        Some(Named::Lesson(link)) => Some(Opening::Lesson(link)),
         None if open.set.is_empty() => None,
         named => Some(Opening::Config(configured(open, named)?.1)),
     };
@@ -75,7 +76,7 @@ fn configured(open: &Open, named: Option<Named>) -> Result<(&'static Lab, Config
     let (lab, mut config) = match named {
         Some(Named::Config(lab, config)) => (lab, config),
         Some(Named::Text(path)) => with_text(path)?,
-        Some(Named::Run(_)) | None => {
+        Some(Named::Run(_) | Named::Lesson(_)) | None => {
             let lab = default_lab()?;
             (lab, lab.config(None)?)
         }
@@ -95,6 +96,9 @@ fn without_window(why: &str, open: &Open, named: Option<Named>) -> Result<(), Fa
         return Err(Failure::run(format!(
             "{why}. `orrery render {shown} --view VIEW --out x.png` draws a view of this run without a window"
         )));
+    }
+    if let Some(Named::Lesson(link)) = named {
+        return Err(Failure::run(format!("{why}. `{link}` is a step of a lesson, which is read in the window")));
     }
     tell!("orrery: {why}.");
     tell!("The lab runs without a window instead; its numbers and figures go to a folder.");

@@ -7,6 +7,7 @@ pub mod corpus;
 pub mod drawing;
 pub mod experiment;
 pub mod fast_slow;
+pub mod lesson;
 pub mod merging;
 pub mod neuron_graph;
 pub mod ode_flow;

@@ -10,7 +10,7 @@ use eframe::egui::{Key, Modifiers, Rect};
 use egui_tiles::TileId;
 
 use super::host::DialogKind;
-use crate::config::Value;
+use crate::{config::Value, labs::lesson::LessonLink};
 
 /// Something to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +33,10 @@ pub enum Action {
     /// Steps a second; 0: as fast as it goes.
     Pace(f64),
     Checkpoint,
+    /// Follows a step of the lesson, from 0.
+    LessonStep(usize),
+    /// Opens a lab at a step of its lesson, with the controls of that step alone.
+    OpenLesson(LessonLink),
     // Settings.
     Change(String, Value),
     Seed(u64),

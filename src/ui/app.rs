@@ -24,16 +24,23 @@ use super::{
     panels::{self, Overlay, Shell, home::PastRuns, toasts::Toasts},
     run::{Run, patience_id},
     session::Session,
-    stop_first::Waiting,
     theme::{self, Theme},
+    waiting::Waiting,
 };
-use crate::{config::Config, gpu, telemetry::Level};
+use crate::{
+    config::Config,
+    gpu,
+    labs::lesson::{Lesson, LessonLink},
+    telemetry::Level,
+};
 
 /// What to open with; without it the last session is restored.
 #[derive(Debug, Clone)]
 pub enum Opening {
     /// A lab, by id.
     Lab(String),
+    /// A lab at a step of its lesson.
+    Lesson(LessonLink),
     /// Settings; their lab opens.
     Config(Config),
     /// A text file, or anything else that could be dropped on the window.
@@ -149,6 +156,11 @@ impl App {
             was_typing: false,
             close_request: Arc::clone(&start.close_request),
         };
+        for lab in app.lists.labs {
+            if let Err(e) = Lesson::parse(lab.id, lab.lesson) {
+                app.toasts.push(Level::Error, e.to_string());
+            }
+        }
         app.open_at_start(start, ctx);
         app
     }
@@ -161,6 +173,7 @@ impl App {
                 Some(lab) => self.open_lab(lab.id, ctx),
                 None => self.toasts.push(Level::Error, format!("There is no lab `{id}`. The labs are on this page.")),
             },
+            Some(Opening::Lesson(link)) => self.open_lesson(&link, ctx),
             Some(Opening::Config(config)) => self.open_config(config, ctx),
             Some(Opening::Run(folder)) => self.open_run(folder, ctx),
             Some(Opening::Text(path)) => {

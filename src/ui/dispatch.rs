@@ -16,13 +16,13 @@ use super::{
     },
     run::Run,
     session::{LabSession, Shared, adopt},
-    stop_first::Waiting,
     tiling::{Layout, Tiling},
+    waiting::Waiting,
 };
 use crate::{
     analysis::graph_file::Format,
     config::{Config, FileKind, Value},
-    labs,
+    labs::{self, lesson::LessonLink},
     telemetry::{Command, Level, RunState},
 };
 
@@ -34,6 +34,7 @@ impl App {
         match action {
             Action::Home => self.go_home(),
             Action::OpenLab(id) => self.open_lab(id, ctx),
+            Action::OpenLesson(link) => self.open_lesson(&link, ctx),
             Action::OpenPreset(lab, preset) => {
                 self.open_lab(lab, ctx);
                 self.dispatch(Action::Preset(preset.to_owned()), ctx);
@@ -115,6 +116,7 @@ impl App {
             Action::Reset => page.launch(host, ctx),
             Action::Follow => page.follow(),
             Action::Scrub(step) => page.scrub_to(step),
+            Action::LessonStep(i) => outcome = page.take_step(i, host, ctx),
             Action::Pace(pace) => {
                 page.pace = pace;
                 outcome = page.tell(Command::Pace(pace));
@@ -292,6 +294,9 @@ impl App {
 
     /// Opens what a person dropped, picked or typed, by its name.
     pub(super) fn open_path(&mut self, path: PathBuf, ctx: &Context) {
+        if let Some(link) = path.to_str().and_then(LessonLink::parse) {
+            return self.open_link(link, ctx);
+        }
         let name = path.file_name().map(|n| n.to_string_lossy().to_lowercase()).unwrap_or_default();
         if name.ends_with(".toml") {
             self.host.read_text(path);
@@ -478,6 +483,9 @@ impl App {
     }
 
     pub(super) fn paste_session(&mut self, text: &str, ctx: &Context) {
+        if let Some(link) = LessonLink::parse(text) {
+            return self.open_link(link, ctx);
+        }
         let shared = match Shared::from_text(text) {
             Ok(shared) => shared,
             Err(words) => return self.toasts.push(Level::Error, words),

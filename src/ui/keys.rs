@@ -6,6 +6,7 @@ use super::{
     action::{Action, KEYS},
     session::PREFIX,
 };
+use crate::labs::lesson::LINK;
 
 const DIGITS: [Key; 9] =
     [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7, Key::Num8, Key::Num9];
@@ -31,7 +32,9 @@ pub fn pressed(ctx: &Context, sheet_open: bool, was_typing: bool) -> Pressed {
         for event in &input.events {
             match event {
                 Event::Copy if !typing && !sheet_open => out.actions.push(Action::CopySession),
-                Event::Paste(text) if !typing && text.trim_start().starts_with(PREFIX) => {
+                Event::Paste(text)
+                    if !typing && [PREFIX, LINK].iter().any(|begins| text.trim_start().starts_with(begins)) =>
+                {
                     out.pasted = Some(text.clone());
                 }
                 Event::Key { key, pressed: true, modifiers, .. } => {

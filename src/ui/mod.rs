@@ -15,8 +15,10 @@ pub mod history;
 pub mod host;
 pub mod kept;
 mod keys;
+pub mod lesson;
 pub mod lists;
 pub mod mirror;
+mod open_lesson;
 pub mod page;
 pub mod panels;
 pub mod plot;
@@ -30,6 +32,7 @@ pub mod table;
 pub mod theme;
 pub mod tiling;
 pub mod views;
+mod waiting;
 pub mod widgets;
 
 pub use app::{App, Start, run};

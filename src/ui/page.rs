@@ -1,5 +1,6 @@
 //! A lab's page: its settings, its run, its tiles, the step shown. It does not draw; panels do.
 
+mod lesson;
 pub mod play;
 mod undo;
 
@@ -9,13 +10,13 @@ pub use undo::{Back, Was};
 use std::{collections::BTreeMap, path::PathBuf};
 
 use eframe::egui;
-use egui_commonmark::CommonMarkCache;
 use egui_tiles::TileId;
 
 use super::{
     action::ExportFormat,
     history::History,
     host::Host,
+    lesson::LessonState,
     mirror::Mirror,
     questions::Questions,
     run::{News, Run},
@@ -45,6 +46,7 @@ pub struct Page {
     pub run: Option<Run>,
     pub history: History<Was>,
     pub tiling: Tiling,
+    pub lesson: LessonState,
     /// What the history was last told of.
     seen: undo::Seen,
     /// Tiles to be saved when they are next drawn.
@@ -72,7 +74,6 @@ pub struct Page {
     pub sought: Option<&'static str>,
     /// The control that a file is being picked for.
     pub picking: Option<&'static str>,
-    pub markdown: CommonMarkCache,
     dirty_since: Option<f64>,
     told_notices: usize,
     /// What a replayed run was set to and this version does not know.
@@ -97,6 +98,7 @@ impl Page {
             run: None,
             history: History::default(),
             seen: undo::Seen::default(),
+            lesson: LessonState::of(lab),
             exports: vec![],
             selection: Selection::default(),
             scrub: None,
@@ -111,7 +113,6 @@ impl Page {
             filter: String::new(),
             sought: None,
             picking: None,
-            markdown: CommonMarkCache::default(),
             dirty_since: None,
             told_notices: 0,
             complaints: vec![],

@@ -8,16 +8,8 @@ use super::{
     app::App,
     panels::{Overlay, stop_sheet::StopSheet},
     run::Run,
-    tiling::Layout,
+    waiting::Waiting,
 };
-use crate::config::Config;
-
-/// What is done once the training may end.
-pub(super) enum Waiting {
-    Action(Action),
-    Settings(Config, Option<Layout>),
-    Replay(Box<Run>),
-}
 
 impl App {
     /// Whether something must wait until a person has agreed that the lab's training ends; then it is asked, and the
@@ -43,9 +35,14 @@ impl App {
     pub(super) fn action_waits(&mut self, action: &Action) -> bool {
         let Some(page) = self.page() else { return false };
         let lab = page.lab.id;
-        let Action::Preset(id) = action else { return false };
-        let title = page.lab.presets.iter().find(|p| p.id == id).map_or(id.as_str(), |p| p.title);
-        let doing = format!("begin the preset \u{201c}{title}\u{201d}");
+        let doing = match action {
+            Action::Preset(id) => {
+                let title = page.lab.presets.iter().find(|p| p.id == id).map_or(id.as_str(), |p| p.title);
+                format!("begin the preset \u{201c}{title}\u{201d}")
+            }
+            Action::LessonStep(i) if page.step_begins_run(*i) => format!("begin step {} of the lesson", i + 1),
+            _ => return false,
+        };
         let waits = self.waits(lab, &doing);
         if waits {
             self.waiting = Some(Waiting::Action(action.clone()));

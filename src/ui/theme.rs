@@ -199,6 +199,9 @@ pub fn numbers() -> FontId {
     FontId::monospace(SMALL)
 }
 
+/// The family of bold words.
+pub const BOLD: &str = "Inter SemiBold";
+
 /// The style of section titles.
 pub fn title_style() -> TextStyle {
     TextStyle::Name("Title".into())
@@ -207,15 +210,19 @@ pub fn title_style() -> TextStyle {
 /// Inter for text, Hack (egui's own) for numbers, DejaVu Sans for every sign those two lack.
 fn fonts() -> FontDefinitions {
     let mut fonts = FontDefinitions::default();
-    let files: [(&str, &'static [u8]); 2] = [
+    let files: [(&str, &'static [u8]); 3] = [
         ("Inter", include_bytes!("../../assets/fonts/Inter-Regular.otf")),
+        (BOLD, include_bytes!("../../assets/fonts/Inter-SemiBold.otf")),
         ("DejaVu Sans", include_bytes!("../../assets/fonts/DejaVuSans.ttf")),
     ];
     for (name, bytes) in files {
         fonts.font_data.insert(name.to_owned(), Arc::new(FontData::from_static(bytes)));
     }
     fonts.families.entry(FontFamily::Proportional).or_default().insert(0, "Inter".to_owned());
-    for family in [FontFamily::Proportional, FontFamily::Monospace] {
+    let rest = fonts.families.get(&FontFamily::Proportional).cloned().unwrap_or_default();
+    let bold = std::iter::once(BOLD.to_owned()).chain(rest).collect();
+    fonts.families.insert(FontFamily::Name(BOLD.into()), bold);
+    for family in [FontFamily::Proportional, FontFamily::Monospace, FontFamily::Name(BOLD.into())] {
         fonts.families.entry(family).or_default().push("DejaVu Sans".to_owned());
     }
     fonts

@@ -43,7 +43,7 @@ impl Tiling {
     pub fn replace(&mut self, layout: Layout) -> Layout {
         let before = std::mem::replace(&mut self.tree, layout);
         let tree = &self.tree;
-        let is_here = |id: &TileId| tree.tiles.get_pane(id).is_some();
+        let is_here = |id: &TileId| tree.tiles.get_pane(id).is_some() && tree.tiles.is_visible(*id);
         self.views.retain(|id, _| is_here(id) && before.tiles.get_pane(id) == tree.tiles.get_pane(id));
         self.selected = self.selected.filter(is_here);
         self.maximised = self.maximised.filter(is_here);

@@ -12,6 +12,7 @@ mod folders;
 mod foreign_files;
 mod foreign_folders;
 mod graph_files;
+mod lessons;
 mod measurements;
 mod memory;
 mod merging;

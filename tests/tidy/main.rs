@@ -5,5 +5,6 @@ mod boundaries;
 mod import_picture;
 mod imports;
 mod labs;
+mod lessons;
 mod shaders;
 mod sources;

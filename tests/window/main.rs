@@ -14,6 +14,7 @@ mod graph_view;
 mod heatmap;
 mod interaction;
 mod layout;
+mod lessons;
 mod particles;
 mod pictures;
 mod planted_graph;

@@ -267,7 +267,9 @@ fn layout_step(
 
 fn panes(layout: &Layout) -> HashMap<TileId, String> {
     let pane = |(id, tile): (&TileId, &Tile<Pane>)| match tile {
-        Tile::Pane(pane) => Some((*id, pane.view.clone())),
+        // A closed tile keeps its place unseen.
+        Tile::Pane(pane) if layout.tiles.is_visible(*id) => Some((*id, pane.view.clone())),
+        Tile::Pane(_) => None,
         Tile::Container(_) => None,
     };
     layout.tiles.iter().filter_map(pane).collect()

@@ -14,6 +14,7 @@ use crate::{
 pub fn controls_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     search_ui(ui, shell.theme, page);
     footer_ui(ui, shell, page);
+    focus_ui(ui, shell.theme, page);
     // Named outright: what appears beside the controls must not make others of them while one is held.
     let place = UiBuilder::new().scope_id(egui::Id::unique(("controls", page.lab.id)));
     ui.scope_builder(place, |ui| groups_ui(ui, shell, page));
@@ -29,6 +30,7 @@ fn groups_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
                 let here: Vec<&Knob> = knobs
                     .iter()
                     .filter(|k| k.group() == *prefix && in_panel(k) && matches(k, heading, &filter))
+                    .filter(|k| page.lesson.shows(k.key))
                     .collect();
                 if !here.is_empty() {
                     shown += here.len();
@@ -65,6 +67,20 @@ fn search_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
             label: Some("Find a control".into()),
             ..egui::WidgetInfo::text_edit(true, "", page.filter.clone(), "")
         });
+    });
+}
+
+/// Says that a lesson hides controls, and shows all.
+fn focus_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
+    let Some(i) = page.lesson.current.filter(|_| page.lesson.is_focused) else { return };
+    let all = page.knobs.iter().filter(|k| in_panel(k)).count();
+    let shown = page.knobs.iter().filter(|k| in_panel(k) && page.lesson.shows(k.key)).count();
+    Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 0, bottom: 8 }).show(ui, |ui| {
+        let words = format!("Step {} of the lesson shows {shown} of {all} controls.", i + 1);
+        ui.add(egui::Label::new(RichText::new(words).small().color(theme.secondary)).wrap());
+        if ui.button("Show all controls").clicked() {
+            page.lesson.is_focused = false;
+        }
     });
 }
 

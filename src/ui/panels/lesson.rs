@@ -1,18 +1,158 @@
-//! The lesson of a lab: its question, its page of text, its source.
+//! The lesson of a lab: its question, its page of text, and its steps, each with its guess, its button and what the run
+//! says to it. What a step does is done elsewhere.
 
-use eframe::egui::{RichText, Ui};
-use egui_commonmark::CommonMarkViewer;
+use eframe::egui::{self, Align, Button, Frame, Label, Margin, RichText, Stroke, Ui};
 
 use super::Shell;
-use crate::ui::{page::Page, theme};
+use crate::{
+    labs::lesson::{LessonLink, Step},
+    ui::{
+        action::Action,
+        lesson::Outcome,
+        page::Page,
+        theme::{self, BOLD},
+        widgets::markdown::markdown_ui,
+    },
+};
 
 pub fn lesson_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     ui.label(RichText::new(page.lab.question).text_style(theme::title_style()));
     ui.label(RichText::new(page.lab.source).small().color(shell.theme.secondary));
-    ui.add_space(8.0);
-    CommonMarkViewer::new().default_width(Some(ui.available_width() as usize)).show(
-        ui,
-        &mut page.markdown,
-        page.lab.lesson,
-    );
+    if let Some(problem) = &page.lesson.problem {
+        ui.add(Label::new(RichText::new(format!("! {problem}")).color(shell.theme.error)).wrap());
+        return markdown_ui(ui, shell.theme, page.lab.lesson);
+    }
+    let lesson = page.lesson.lesson.clone();
+    ui.push_id("before", |ui| markdown_ui(ui, shell.theme, &lesson.before));
+    for (i, step) in lesson.steps.iter().enumerate() {
+        ui.push_id(("step", i), |ui| step_ui(ui, shell, page, i, step));
+        ui.add_space(4.0);
+    }
+    ui.push_id("after", |ui| markdown_ui(ui, shell.theme, &lesson.after));
+}
+
+/// A step: closed it is its heading; followed, all of it.
+fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: &Step) {
+    let is_current = page.lesson.current == Some(i);
+    let theme = shell.theme.clone();
+    let edge = if is_current { theme.accent } else { theme.line };
+    let frame = Frame::NONE.stroke(Stroke::new(1.0, edge)).corner_radius(theme::CORNER).inner_margin(Margin {
+        left: 10,
+        right: 10,
+        top: 6,
+        bottom: 8,
+    });
+    let shown = frame.show(ui, |ui| {
+        ui.set_width(ui.available_width());
+        ui.spacing_mut().item_spacing.y = 6.0;
+        let family = egui::FontFamily::Name(BOLD.into());
+        let title = RichText::new(format!("{}  {}", i + 1, step.title));
+        let title = title.font(egui::FontId::new(theme::BODY, family)).color(theme.accent);
+        let link = ui.add(Button::new(title).frame(false).wrap());
+        link.widget_info(|| {
+            egui::WidgetInfo::selected(egui::Role::Link, true, is_current, format!("Step {}: {}", i + 1, step.title))
+        });
+        if link.on_hover_cursor(egui::CursorIcon::PointingHand).on_hover_text(sets_words(step)).clicked() {
+            shell.act(Action::LessonStep(i));
+        }
+        markdown_ui(ui, &theme, &step.text);
+        if is_current {
+            predict_ui(ui, shell, page, step);
+            checks_ui(ui, shell, page);
+            footer_ui(ui, shell, page, i, step);
+        }
+    });
+    if page.lesson.sought == Some(i) {
+        shown.response.scroll_to_me(Some(Align::TOP));
+        page.lesson.sought = None;
+    }
+}
+
+/// What a click on the step sets.
+fn sets_words(step: &Step) -> String {
+    let does = &step.does;
+    let mut parts: Vec<String> = vec![];
+    parts.extend(does.preset.as_ref().map(|p| format!("the preset {p}")));
+    parts.extend(does.set.iter().map(|(key, value)| format!("{key} = {value}")));
+    parts.extend(does.flow.iter().map(|(key, value)| format!("{key} = {value} of the flow")));
+    parts.extend(does.token.map(|t| format!("token {t}")));
+    parts.extend(does.neuron.map(|n| format!("neuron {n}")));
+    parts.extend(does.view.as_ref().map(|v| format!("the view {v}")));
+    parts.extend(does.scrub.map(|s| format!("step {s}")));
+    if parts.is_empty() { "Follow this step.".into() } else { format!("Sets {}.", parts.join(", ")) }
+}
+
+/// What to expect before it is seen.
+fn predict_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, step: &Step) {
+    let Some(predict) = &step.does.predict else { return };
+    let theme = shell.theme;
+    ui.add(Label::new(RichText::new(format!("First guess: {}", predict.ask)).color(theme.text)).wrap());
+    if predict.chart.is_none() {
+        return;
+    }
+    ui.horizontal(|ui| {
+        let is_drawing = page.lesson.is_drawing;
+        let words = if is_drawing { "Done" } else { "Draw it" };
+        let draw = ui.add(Button::new(words).selected(is_drawing));
+        if draw.on_hover_text("Draw with the mouse, on the chart, what you expect; the run is laid over it.").clicked()
+        {
+            page.lesson.is_drawing = !is_drawing;
+        }
+        let current = page.lesson.current.unwrap_or(0);
+        if page.lesson.guesses.contains_key(&current) && ui.button("Clear").clicked() {
+            page.lesson.guesses.remove(&current);
+        }
+    });
+}
+
+/// What the run says to the step.
+fn checks_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut Page) {
+    let theme = shell.theme;
+    let mirror = page.run.as_ref().map(|run| &run.mirror);
+    for outcome in page.lesson.judge(mirror, &page.config) {
+        let (sign, words, colour) = match outcome {
+            Outcome::Holds(words) => ("\u{2713}", words, theme.text),
+            Outcome::Waits(words) => ("\u{2026}", words, theme.secondary),
+            Outcome::Fails(words) => ("\u{2717}", words, theme.error),
+        };
+        let label = ui.add(Label::new(RichText::new(format!("{sign}  {words}")).color(colour)).wrap());
+        label.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, format!("Check: {words}")));
+    }
+}
+
+/// The numbers of our run with their command, the step's link, and its controls alone.
+fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: &Step) {
+    let theme = shell.theme.clone();
+    let small = |text: String| RichText::new(text).small().color(theme.secondary);
+    if let Some(command) = &step.does.command {
+        let said: Vec<String> = step.does.check.iter().filter_map(|c| Some((c, c.gives?))).map(gives_words).collect();
+        let words =
+            if said.is_empty() { "Made again by".to_owned() } else { format!("In our run: {}. By", said.join("; ")) };
+        ui.add(Label::new(small(words)).wrap());
+        let command = format!("orrery {command}");
+        let code = RichText::new(&command).font(theme::numbers()).color(theme.secondary);
+        if ui.add(Button::new(code).frame(false).wrap()).on_hover_text("Copy the command").clicked() {
+            shell.act(Action::CopyText(command));
+        }
+    }
+    ui.horizontal_wrapped(|ui| {
+        let link = LessonLink { lab: page.lab.id.to_owned(), step: i + 1 }.to_string();
+        if ui
+            .small_button("Copy link")
+            .on_hover_text(format!("{link}\nPasted, or typed after Ctrl O, it opens this step."))
+            .clicked()
+        {
+            shell.act(Action::CopyText(link));
+        }
+        let words = if page.lesson.is_focused { "Show all controls" } else { "Only its controls" };
+        if step.does.needs().next().is_some() && ui.small_button(words).clicked() {
+            page.lesson.is_focused = !page.lesson.is_focused;
+        }
+    });
+}
+
+fn gives_words((check, gives): (&crate::labs::lesson::Check, crate::labs::lesson::Gives)) -> String {
+    let step = gives.step.map(|step| format!(" at step {step}")).unwrap_or_default();
+    let value = gives.value.map(|value| format!(" ({value})")).unwrap_or_default();
+    format!("{}{step}{value}", check.says)
 }

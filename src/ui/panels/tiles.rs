@@ -41,6 +41,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     if let Some(mirror) = page.mirror() {
         plot::set_step_events(ui.ctx(), step_events::of(mirror, &page.knobs).into());
     }
+    page.lend_guess(ui.ctx());
     let (mut commands, mut settings, mut exports) = (vec![], vec![], vec![]);
     if let Some(run) = &page.run {
         page.questions.follow_run(&run.mirror);
@@ -84,6 +85,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     }
     let wanted = std::mem::take(&mut stage.wanted);
     page.tiling.number();
+    page.take_guess(ui.ctx());
     for w in wanted {
         match w {
             Wanted::Close(id) => page.tiling.close(id),

@@ -9,6 +9,7 @@ use eframe::egui::{
 use super::{
     Chart, ChartState, Mark, Scale, Stroke, clip,
     events::{StepEvents, step_events},
+    guess::{Guess, guess_on},
     layout::{Layout, ROW, SWATCH, TEXT},
     mark::{MARK, paint_mark, shape_of},
 };
@@ -49,7 +50,19 @@ pub fn empty_ui(ui: &mut Ui, size: Vec2, theme: &Theme, words: &str) -> Response
 impl Chart<'_> {
     /// Draws the chart in `size` points and lets it be handled.
     pub fn show(&self, ui: &mut Ui, size: Vec2, theme: &Theme, state: &mut ChartState) -> ChartResponse {
-        if self.is_empty() {
+        let guess = guess_on(ui, self);
+        let widened = guess.as_ref().map(|guess| guess.widen(self));
+        widened.as_ref().unwrap_or(self).show_with(ui, size, theme, (state, guess))
+    }
+
+    fn show_with(
+        &self,
+        ui: &mut Ui,
+        size: Vec2,
+        theme: &Theme,
+        (state, guess): (&mut ChartState, Option<Guess>),
+    ) -> ChartResponse {
+        if self.is_empty() && guess.is_none() {
             let response = empty_ui(ui, size, theme, &self.empty);
             return ChartResponse {
                 response,
@@ -71,9 +84,15 @@ impl Chart<'_> {
         canvas.events(&events);
         let response = canvas.data(ui, area);
         canvas.words();
+        if let Some(guess) = &guess {
+            canvas.guess(guess);
+        }
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &self.name));
         self.axes_ui(ui, &canvas, area, rect, state);
-        self.zoom_ui(&canvas, &response, state);
+        match guess.filter(|guess| guess.is_drawing) {
+            Some(guess) => canvas.draw_guess(ui, &response, guess),
+            None => self.zoom_ui(&canvas, &response, state),
+        }
         let pointer = response.hover_pos().filter(|p| area.contains(*p)).map(|p| p - canvas.corner);
         let hovered_x = pointer.map(|p| layout.x_value(p.x));
         let shared = share_cursor(ui, &self.x.label, &response, hovered_x);

@@ -7,7 +7,7 @@ use super::{View, ViewCx};
 use crate::{
     telemetry::{Command, RunState, measurements},
     ui::{
-        plot::{Axis, Band, Chart, ChartState, Line, Reference, Stroke, empty_ui},
+        plot::{Axis, Band, Chart, ChartState, Line, Reference, Stroke},
         theme,
     },
 };
@@ -42,7 +42,10 @@ impl Recoverability {
             Axis::new("distance k (tokens back)").log(),
             Axis::new("accuracy").fixed(0.0, 1.03),
         )
-        .empty("No reader has been trained yet.");
+        .empty(
+            "How far back can a token still be named from a trace? Press \u{201c}Train the readers\u{201d} below, or \
+             Space: small readers learn while you watch, one for each trace, for all three, and for the raw tokens.",
+        );
         let mut levels = None;
         for (i, variant) in cx.mirror.variants().iter().enumerate() {
             let Some(measured) = cx.scheduled::<measurements::Recoverability>(i) else { continue };
@@ -99,14 +102,7 @@ impl View for Recoverability {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let begins = matches!(cx.mirror.state, None | Some(RunState::Paused));
         let room = ui.available_size() - vec2(0.0, if begins { 32.0 } else { 0.0 });
-        let chart = Self::chart(cx);
-        if chart.lines.is_empty() {
-            let words = "How far back can a token still be named from a trace? Press \u{201c}Train the readers\u{201d} below, or \
-                         Space: small readers learn while you watch, one for each trace, for all three, and for the raw tokens.";
-            empty_ui(ui, room, cx.theme, words);
-        } else {
-            chart.show(ui, room, cx.theme, &mut self.state);
-        }
+        Self::chart(cx).show(ui, room, cx.theme, &mut self.state);
         Self::begin_ui(ui, cx);
     }
 

@@ -3,6 +3,7 @@
 
 pub mod bars;
 pub mod likely_tokens;
+pub mod markdown;
 pub mod number;
 pub mod playhead;
 pub mod stacked_charts;

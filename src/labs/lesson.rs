@@ -1,0 +1,300 @@
+//! A lab's lesson as data: the page of text, and its steps, each with what it sets, what to expect and how it is
+//! checked. The text is Markdown; a step is a heading of the third rank, then a block of TOML between fences, then its
+//! words. It does not know windows, and it checks nothing against a run.
+//!
+//! ```toml
+//! preset = "fast_slow_needed"     # what the step begins from; without one, what there is
+//! set = { "train.steps" = 200 }   # settings on top of it
+//! view = "gate"                   # the view to bring to the front
+//! scrub = 63                      # the step to look at, once there is one
+//! token = 12                      # what is selected in all views: token, neuron
+//! flow = { u0 = 1.0 }             # what the flow is asked with
+//! controls = ["train.lr"]         # controls it needs besides those it sets
+//! command = "run fast_slow_needed" # makes the stated numbers again: `orrery run fast_slow_needed`
+//! slow = true                     # not tested with every change
+//!
+//! [predict]
+//! ask = "Where will tanh \u03b3 be after 200 steps?"
+//! chart = "gate"                  # the chart to draw the guess on, with the axes' least ends
+//! x = [0, 200]
+//! y = [-0.3, 0.3]
+//!
+//! [[check]]
+//! says = "the gate opened"
+//! channel = "gate/tanh"           # or setting = "model.alpha", or a measurement's channel with an entry
+//! variant = "coupled"
+//! apart = 0.01                    # above, below, apart (from zero), equals (of settings)
+//! by = 100                        # or at = 100, or neither: the newest
+//! gives = { step = 20, steps_within = 5, value = -0.2, value_within = 0.05 }
+//! ```
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::config::Value;
+
+/// A lab's lesson.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Lesson {
+    /// The text before the steps, its heading first.
+    pub before: String,
+    pub steps: Vec<Step>,
+    /// The text after them.
+    pub after: String,
+}
+
+/// A step of a lesson.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    pub title: String,
+    pub text: String,
+    pub does: Does,
+}
+
+/// What a step sets and checks.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Does {
+    pub preset: Option<String>,
+    pub set: BTreeMap<String, toml::Value>,
+    pub view: Option<String>,
+    pub scrub: Option<u64>,
+    pub token: Option<usize>,
+    pub neuron: Option<u32>,
+    pub flow: BTreeMap<String, toml::Value>,
+    pub controls: Vec<String>,
+    pub command: Option<String>,
+    pub slow: bool,
+    pub predict: Option<Predict>,
+    pub check: Vec<Check>,
+}
+
+/// What to expect before it is seen.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Predict {
+    pub ask: String,
+    /// The chart that a guess may be drawn on, by its name.
+    pub chart: Option<String>,
+    /// What its axes show at least.
+    #[serde(default)]
+    pub x: Option<[f64; 2]>,
+    #[serde(default)]
+    pub y: Option<[f64; 2]>,
+}
+
+/// What a step looks for in the run, or in the settings.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Check {
+    /// The sentence that is true when it holds: "the gate opened".
+    pub says: String,
+    pub channel: Option<String>,
+    pub setting: Option<String>,
+    /// By its id; without one the first.
+    pub variant: Option<String>,
+    /// The variant whose value is taken off.
+    pub minus: Option<String>,
+    /// JSON pointer into a measurement: `/accuracy/3`.
+    pub entry: Option<String>,
+    pub above: Option<f64>,
+    pub below: Option<f64>,
+    pub apart: Option<f64>,
+    pub equals: Option<toml::Value>,
+    /// Judged by the value at this step.
+    pub at: Option<u64>,
+    /// Judged by the first step at which it holds, up to this one.
+    pub by: Option<u64>,
+    pub gives: Option<Gives>,
+}
+
+/// The number that the command gives.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Gives {
+    pub step: Option<u64>,
+    pub steps_within: u64,
+    pub value: Option<f64>,
+    pub value_within: f64,
+}
+
+impl Check {
+    /// Whether a value fulfils the condition. Without one, any does.
+    pub fn holds(&self, value: f64) -> bool {
+        self.above.is_none_or(|v| value > v)
+            && self.below.is_none_or(|v| value < v)
+            && self.apart.is_none_or(|v| value.abs() > v)
+    }
+
+    /// The condition in words: "above 0.01".
+    pub fn wanted(&self) -> String {
+        let parts = [("above", self.above), ("below", self.below), ("further from 0 than", self.apart)];
+        let mut words: Vec<String> = parts.iter().filter_map(|(w, v)| v.map(|v| format!("{w} {v}"))).collect();
+        words.extend(self.equals.as_ref().map(|v| value_of(v).to_string()));
+        words.join(" and ")
+    }
+}
+
+impl Does {
+    /// The keys of the controls that it needs.
+    pub fn needs(&self) -> impl Iterator<Item = &str> {
+        self.set.keys().chain(&self.controls).map(String::as_str)
+    }
+}
+
+/// A TOML value as a setting.
+pub fn value_of(value: &toml::Value) -> Value {
+    match value {
+        toml::Value::Integer(n) => Value::Int(*n),
+        toml::Value::Float(x) => Value::Float(*x),
+        toml::Value::Boolean(on) => Value::Switch(*on),
+        toml::Value::String(text) => Value::Text(text.clone()),
+        other => Value::Text(other.to_string()),
+    }
+}
+
+/// A lesson that cannot be read.
+#[derive(Debug, thiserror::Error, PartialEq)]
+pub enum LessonError {
+    #[error(
+        "assets/lessons/{lab}.md, step {step} \u{201c}{title}\u{201d}: a step begins with a block of TOML between \
+         ```toml and ```"
+    )]
+    NoBlock { lab: String, step: usize, title: String },
+    #[error("assets/lessons/{lab}.md, step {step} \u{201c}{title}\u{201d}: the block of TOML does not end with ```")]
+    OpenBlock { lab: String, step: usize, title: String },
+    #[error("assets/lessons/{lab}.md, step {step} \u{201c}{title}\u{201d}: {source}")]
+    Block { lab: String, step: usize, title: String, source: toml::de::Error },
+}
+
+const FENCE: &str = "```";
+
+impl Lesson {
+    /// Reads the lesson of a lab.
+    ///
+    /// # Errors
+    /// If a step has no block of TOML, or one with an unknown key or a wrong type; the message names file, step and key.
+    pub fn parse(lab: &str, text: &str) -> Result<Self, LessonError> {
+        let mut lesson = Self::default();
+        let mut rest = text;
+        let is_step = |line: &str| line.starts_with("### ");
+        lesson.before = until(&mut rest, is_step);
+        while let Some(line) = rest.lines().next().filter(|line| is_step(line)) {
+            let title = line.trim_start_matches('#').trim().to_owned();
+            rest = rest[line.len()..].trim_start_matches('\n');
+            let step = lesson.steps.len() + 1;
+            let at = || (lab.to_owned(), step, title.clone());
+            let Some(block) = rest.strip_prefix("```toml\n") else {
+                let (lab, step, title) = at();
+                return Err(LessonError::NoBlock { lab, step, title });
+            };
+            let Some(end) = block.find(FENCE) else {
+                let (lab, step, title) = at();
+                return Err(LessonError::OpenBlock { lab, step, title });
+            };
+            let does = toml::from_str(&block[..end]).map_err(|source| {
+                let (lab, step, title) = at();
+                LessonError::Block { lab, step, title, source }
+            })?;
+            rest = &block[end + FENCE.len()..];
+            let text = until(&mut rest, |line| is_step(line) || line.starts_with("## "));
+            lesson.steps.push(Step { title, text: text.trim().to_owned(), does });
+        }
+        lesson.after = rest.to_owned();
+        Ok(lesson)
+    }
+}
+
+/// Takes the lines before the first that is wanted.
+fn until(rest: &mut &str, is_wanted: impl Fn(&str) -> bool) -> String {
+    let mut taken = 0;
+    for line in rest.split_inclusive('\n') {
+        if is_wanted(line.trim_end()) {
+            break;
+        }
+        taken += line.len();
+    }
+    let (before, after) = rest.split_at(taken);
+    *rest = after;
+    before.to_owned()
+}
+
+/// A link to a step of a lab's lesson: `orrery:fast_slow?lesson=2`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LessonLink {
+    pub lab: String,
+    /// From 1.
+    pub step: usize,
+}
+
+/// What every link begins with.
+pub const LINK: &str = "orrery:";
+
+impl LessonLink {
+    /// Reads a link; `None` if the text is none, an error in words if it is a broken one.
+    pub fn parse(text: &str) -> Option<Result<Self, String>> {
+        let body = text.trim().strip_prefix(LINK)?;
+        let link = body.split_once("?lesson=").and_then(|(lab, step)| {
+            let step = step.parse().ok().filter(|step| *step > 0)?;
+            (!lab.is_empty()).then(|| Self { lab: lab.to_owned(), step })
+        });
+        Some(link.ok_or_else(|| {
+            format!("`{}` is no link to a lesson; one is written orrery:LAB?lesson=NUMBER", text.trim())
+        }))
+    }
+}
+
+impl std::fmt::Display for LessonLink {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{LINK}{}?lesson={}", self.lab, self.step)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "# Title\n\nBefore.\n\n## Five minutes\n\n### One\n\n```toml\npreset = \"p\"\nset = { \"a.b\" = 2 }\n\n\
+                        [[check]]\nsays = \"it rose\"\nchannel = \"x\"\nabove = 0.5\nby = 20\ngives = { step = 7 }\n```\n\n\
+                        Words of one.\n\n### Two\n\n```toml\nview = \"v\"\n```\n\nWords of two.\n\n## After\n\nEnd.\n";
+
+    #[test]
+    fn a_lesson_is_text_steps_and_text() {
+        let lesson = Lesson::parse("x", TEXT).unwrap();
+        assert!(lesson.before.ends_with("## Five minutes\n\n") && lesson.after.starts_with("## After"));
+        let [one, two] = lesson.steps.as_slice() else { panic!("two steps") };
+        assert_eq!(
+            (one.title.as_str(), one.text.as_str(), two.text.as_str()),
+            ("One", "Words of one.", "Words of two.")
+        );
+        assert_eq!(one.does.needs().collect::<Vec<_>>(), ["a.b"]);
+        let check = &one.does.check[0];
+        assert!(check.holds(0.6) && !check.holds(0.5) && check.gives.unwrap().step == Some(7));
+        assert_eq!(Lesson::parse("x", "# Only text\n").unwrap().steps, []);
+    }
+
+    #[test]
+    fn an_error_names_file_step_and_key() {
+        let words = |text: &str| Lesson::parse("x", text).unwrap_err().to_string();
+        let unknown = words(&TEXT.replace("view =", "veiw ="));
+        assert!(
+            unknown.contains("assets/lessons/x.md, step 2 \u{201c}Two\u{201d}") && unknown.contains("veiw"),
+            "{unknown}"
+        );
+        assert!(words(&TEXT.replace("above = 0.5", "above = true")).contains("above"));
+        assert!(words("### One\n\nNo block.\n").contains("begins with a block"));
+        assert!(words("### One\n```toml\nview = \"v\"\n").contains("does not end"));
+    }
+
+    #[test]
+    fn a_link_says_lab_and_step() {
+        let link = LessonLink { lab: "fast_slow".into(), step: 2 };
+        assert_eq!(LessonLink::parse(" orrery:fast_slow?lesson=2\n"), Some(Ok(link.clone())));
+        assert_eq!(LessonLink::parse(&link.to_string()), Some(Ok(link)));
+        assert_eq!(LessonLink::parse("orrery1:abc"), None);
+        for broken in ["orrery:x", "orrery:x?lesson=0", "orrery:?lesson=1", "orrery:x?lesson=two"] {
+            assert!(LessonLink::parse(broken).unwrap().unwrap_err().contains("orrery:LAB?lesson="), "{broken}");
+        }
+    }
+}

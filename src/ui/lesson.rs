@@ -1,0 +1,252 @@
+//! How far a lesson has come: the step that is followed, what was guessed, and what the run says to a step's checks. It
+//! does not draw.
+
+use std::collections::BTreeMap;
+
+use super::{kept::RunNumber, mirror::Mirror, widgets::number};
+use crate::{
+    config::{Config, Value},
+    labs::{
+        Lab,
+        lesson::{Check, Lesson, Step, value_of},
+    },
+    telemetry::Sample,
+};
+
+/// A lab's lesson as it is followed.
+#[derive(Debug, Default)]
+pub struct LessonState {
+    pub lesson: Lesson,
+    /// Why it could not be read.
+    pub problem: Option<String>,
+    /// The step that is followed, from 0.
+    pub current: Option<usize>,
+    /// Only the controls that the step needs are shown.
+    pub is_focused: bool,
+    /// A guess is being drawn on the step's chart.
+    pub is_drawing: bool,
+    /// What was guessed, by step: points on the step's chart.
+    pub guesses: BTreeMap<usize, Vec<[f64; 2]>>,
+    /// A step to scroll to.
+    pub sought: Option<usize>,
+    /// What the checks of the current step said last, and of what.
+    judged: Option<(Judged, Vec<Outcome>)>,
+}
+
+/// What a judgement was made of.
+#[derive(Debug, Clone, PartialEq)]
+struct Judged {
+    run: Option<RunNumber>,
+    revision: u64,
+    step: usize,
+    config: Config,
+}
+
+/// What a check says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// It holds: the sentence with its number.
+    Holds(String),
+    /// It cannot be said yet, and what is missing.
+    Waits(String),
+    /// It does not hold, with what was found.
+    Fails(String),
+}
+
+/// The number that a check found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Found {
+    pub step: u64,
+    pub value: f64,
+}
+
+impl LessonState {
+    pub fn of(lab: &Lab) -> Self {
+        match Lesson::parse(lab.id, lab.lesson) {
+            Ok(lesson) => Self { lesson, ..Self::default() },
+            Err(e) => Self { problem: Some(e.to_string()), ..Self::default() },
+        }
+    }
+
+    /// The step that is followed.
+    pub fn step(&self) -> Option<&Step> {
+        self.lesson.steps.get(self.current?)
+    }
+
+    /// Whether the control is shown.
+    pub fn shows(&self, key: &str) -> bool {
+        match self.step().filter(|_| self.is_focused) {
+            Some(step) => step.does.needs().any(|needed| needed == key),
+            None => true,
+        }
+    }
+
+    /// What the run says to the current step, made anew when the run has gone on.
+    pub fn judge(&mut self, mirror: Option<&Mirror>, config: &Config) -> &[Outcome] {
+        let Some(current) = self.current else { return &[] };
+        let of = Judged {
+            run: mirror.map(|m| m.run),
+            revision: mirror.map_or(0, |m| m.revision),
+            step: current,
+            config: config.clone(),
+        };
+        if self.judged.as_ref().is_none_or(|(judged, _)| *judged != of) {
+            let outcomes = self.lesson.steps.get(current).map_or(vec![], |step| judge(step, mirror, config));
+            self.judged = Some((of, outcomes));
+        }
+        self.judged.as_ref().map_or(&[], |(_, outcomes)| outcomes)
+    }
+}
+
+fn judge(step: &Step, mirror: Option<&Mirror>, config: &Config) -> Vec<Outcome> {
+    let checks = &step.does.check;
+    if let Some(words) = mirror.and_then(|m| is_of_another(step, m)) {
+        let of_settings = |c: &Check| c.setting.is_some();
+        let judged =
+            |c: &Check| if of_settings(c) { outcome(c, mirror, config) } else { Outcome::Waits(words.clone()) };
+        return checks.iter().map(judged).collect();
+    }
+    checks.iter().map(|check| outcome(check, mirror, config)).collect()
+}
+
+/// Why the run that is shown is not the step's, if it is not.
+fn is_of_another(step: &Step, mirror: &Mirror) -> Option<String> {
+    let preset = step.does.preset.as_ref()?;
+    let run = &mirror.info.as_ref()?.config;
+    (run.preset != *preset)
+        .then(|| "the run shown is of another preset: click the step's heading, then press Space".to_owned())
+}
+
+/// What a run, or the settings, say to a check.
+pub fn outcome(check: &Check, mirror: Option<&Mirror>, config: &Config) -> Outcome {
+    if let Some(key) = &check.setting {
+        return of_setting(check, key, config);
+    }
+    let says = &check.says;
+    let Some(mirror) = mirror else { return Outcome::Waits("not yet: press Space".into()) };
+    if let Some(found) = found(check, mirror).filter(|f| check.holds(f.value)) {
+        // Where anything will do, the value says nothing.
+        let value =
+            if check.wanted().is_empty() { String::new() } else { format!(" ({})", number::short(found.value)) };
+        return Outcome::Holds(format!("{says} at step {}{value}", found.step));
+    }
+    if let Some(until) = check.at.or(check.by)
+        && mirror.step < until
+    {
+        let n = until - mirror.step;
+        return Outcome::Waits(format!("not yet: needs {n} more step{}", if n == 1 { "" } else { "s" }));
+    }
+    match last(check, mirror) {
+        Some(found) => {
+            let value = number::short(found.value);
+            Outcome::Fails(format!("not so at step {}: it is {value}, and not {}", found.step, check.wanted()))
+        }
+        None => Outcome::Waits("not measured yet".into()),
+    }
+}
+
+fn of_setting(check: &Check, key: &str, config: &Config) -> Outcome {
+    let Some(value) = config.get(key) else { return Outcome::Waits(format!("there is no setting {key}")) };
+    let equals = check.equals.as_ref().is_none_or(|wanted| match (value_of(wanted), value) {
+        (Value::Text(a), b) => a == b.to_string(),
+        (a, b) => a.as_f64().is_some() && a.as_f64() == b.as_f64() || a == *b,
+    });
+    let holds = equals && value.as_f64().is_none_or(|v| check.holds(v));
+    if holds {
+        Outcome::Holds(format!("{} ({value})", check.says))
+    } else {
+        Outcome::Waits(format!("not yet: it is {value}"))
+    }
+}
+
+/// What decides a check: its value at the asked step, the first step at which it holds, or the newest.
+pub fn found(check: &Check, mirror: &Mirror) -> Option<Found> {
+    match (check.at, check.by) {
+        (Some(at), _) => values(check, mirror, at, at).last().copied().filter(|f| mirror.step >= at && f.step <= at),
+        (None, Some(by)) => values(check, mirror, 0, by).into_iter().find(|f| check.holds(f.value)),
+        (None, None) => last(check, mirror),
+    }
+}
+
+/// The newest value.
+fn last(check: &Check, mirror: &Mirror) -> Option<Found> {
+    values(check, mirror, mirror.step, u64::MAX).last().copied()
+}
+
+/// Values from a step to another; of what is measured seldom, the one before as well.
+fn values(check: &Check, mirror: &Mirror, from: u64, to: u64) -> Vec<Found> {
+    let variant = |id: &Option<String>| match id {
+        Some(id) => mirror.variants().iter().position(|v| v.id == *id),
+        None => Some(0),
+    };
+    let (Some(channel), Some(v)) = (&check.channel, variant(&check.variant)) else { return vec![] };
+    if let Some(entry) = &check.entry {
+        let scheduled = mirror.samples(v, channel).iter().filter(|s| s.step <= to);
+        let of = |s: &Sample| Some(Found { step: s.step, value: entry_of(s, entry)? });
+        if check.at.is_none() && check.by.is_some() {
+            return scheduled.filter_map(of).collect();
+        }
+        let answer = mirror.answer(v, channel).filter(|s| check.at.is_none() && s.step <= to);
+        return answer.or(scheduled.last()).and_then(of).into_iter().collect();
+    }
+    let Some(curve) = mirror.curve(v, channel) else { return vec![] };
+    let from = curve.point_at(from).map_or(from, |(step, _)| step);
+    let minus = check.minus.as_ref().and_then(|_| mirror.curve(variant(&check.minus)?, channel));
+    let point = |(step, value): (u64, f64)| {
+        let other = match (&check.minus, minus) {
+            (Some(_), curve) => curve?.value_at(step)?,
+            (None, _) => 0.0,
+        };
+        Some(Found { step, value: value - other })
+    };
+    curve.points(from, to).filter_map(point).collect()
+}
+
+fn entry_of(sample: &Sample, entry: &str) -> Option<f64> {
+    serde_json::to_value(&*sample.payload).ok()?.pointer(entry)?.as_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::{Channel, Event, StepStats};
+
+    fn mirror(steps: u64) -> Mirror {
+        let mut mirror = Mirror::default();
+        for step in 1..=steps {
+            let scalars = vec![(Channel::new("gate/tanh"), step as f64 / 100.0)];
+            mirror.apply(Event::Step(StepStats { step, variant: 0, scalars, wall_secs: 0.0 }));
+        }
+        mirror
+    }
+
+    fn check() -> Check {
+        let channel = Some("gate/tanh".to_owned());
+        Check { says: "the gate opened".into(), channel, above: Some(0.5), by: Some(80), ..Check::default() }
+    }
+
+    #[test]
+    fn a_check_says_where_it_holds_or_what_is_missing() {
+        let config = Config::defaults("x", &[]);
+        let said = |check: &Check, steps| outcome(check, Some(&mirror(steps)), &config);
+        assert_eq!(said(&check(), 40), Outcome::Waits("not yet: needs 40 more steps".into()));
+        assert_eq!(said(&check(), 90), Outcome::Holds("the gate opened at step 51 (0.51)".into()));
+        let never = Check { above: Some(2.0), ..check() };
+        assert_eq!(said(&never, 90), Outcome::Fails("not so at step 90: it is 0.9, and not above 2".into()));
+        let at = Check { at: Some(60), by: None, ..check() };
+        assert_eq!(said(&at, 90), Outcome::Holds("the gate opened at step 60 (0.6)".into()));
+        assert_eq!(said(&at, 59), Outcome::Waits("not yet: needs 1 more step".into()));
+        assert_eq!(outcome(&check(), None, &config), Outcome::Waits("not yet: press Space".into()));
+    }
+
+    #[test]
+    fn a_setting_is_checked_without_a_run() {
+        let knobs = [crate::config::Knob::float("a.b", "B", 0.5, 0.0, 1.0)];
+        let mut config = Config::defaults("x", &knobs);
+        let check =
+            Check { says: "it is low".into(), setting: Some("a.b".into()), below: Some(0.1), ..Check::default() };
+        assert_eq!(outcome(&check, None, &config), Outcome::Waits("not yet: it is 0.5".into()));
+        config.set_text(&knobs, "a.b", "0.02").unwrap();
+        assert_eq!(outcome(&check, None, &config), Outcome::Holds("it is low (0.02)".into()));
+    }
+}

@@ -1,0 +1,336 @@
+//! Markdown as lessons use it: headings, paragraphs, lists, tables, code; bold in a bold face, and the subscripts and
+//! superscripts of formulas (`h_t`, `h_{t-1}`, `x^2`). It fetches nothing: pictures and links are their words.
+
+use eframe::egui::{
+    Align, Color32, FontFamily, FontId, Frame, Grid, Label, Margin, Ui,
+    text::{LayoutJob, TextFormat},
+    vec2,
+};
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+use crate::ui::theme::{self, BOLD, Theme};
+
+/// How a run of letters looks.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Style {
+    strong: bool,
+    emphasis: bool,
+    code: bool,
+}
+
+/// A piece of a page.
+#[derive(Debug, Clone, PartialEq)]
+enum Block {
+    Heading(u8, Vec<Run>),
+    Words(Vec<Run>),
+    /// Depth from 0, its sign or number, its words.
+    Item(usize, String, Vec<Run>),
+    Code(String),
+    /// Rows of cells, the head first.
+    Table(Vec<Vec<Vec<Run>>>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Run {
+    text: String,
+    style: Style,
+}
+
+/// Draws a page.
+pub fn markdown_ui(ui: &mut Ui, theme: &Theme, text: &str) {
+    ui.spacing_mut().item_spacing.y = 6.0;
+    for block in blocks(text) {
+        block_ui(ui, theme, &block);
+    }
+}
+
+fn block_ui(ui: &mut Ui, theme: &Theme, block: &Block) {
+    match block {
+        Block::Heading(level, runs) => {
+            ui.add_space(6.0);
+            let size = if *level == 1 { theme::HEADING } else { theme::TITLE };
+            ui.add(Label::new(job(theme, runs, size, theme.text)).wrap());
+        }
+        Block::Words(runs) => {
+            ui.add(Label::new(job(theme, runs, theme::BODY, theme.text)).wrap());
+        }
+        Block::Item(depth, sign, runs) => {
+            ui.horizontal_top(|ui| {
+                ui.spacing_mut().item_spacing.x = 6.0;
+                ui.add_space(14.0 * *depth as f32);
+                let mut mark = LayoutJob::default();
+                mark.append(sign, 0.0, TextFormat::simple(FontId::proportional(theme::BODY), theme.secondary));
+                ui.label(mark);
+                ui.add(Label::new(job(theme, runs, theme::BODY, theme.text)).wrap());
+            });
+        }
+        Block::Code(text) => {
+            Frame::NONE.fill(theme.raised).corner_radius(theme::CORNER).inner_margin(Margin::symmetric(8, 4)).show(
+                ui,
+                |ui| {
+                    let run = Run { text: text.clone(), style: Style { code: true, ..Style::default() } };
+                    ui.add(Label::new(job(theme, &[run], theme::BODY, theme.text)).wrap());
+                },
+            );
+        }
+        Block::Table(rows) => table_ui(ui, theme, rows),
+    }
+}
+
+/// Columns share the width: nothing is cut, what is long goes on below.
+fn table_ui(ui: &mut Ui, theme: &Theme, rows: &[Vec<Vec<Run>>]) {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
+    let gap = 8.0;
+    let width = ((ui.available_width() - gap * (columns - 1) as f32) / columns as f32).max(32.0);
+    let id = ui.next_auto_id();
+    Grid::new(id).num_columns(columns).spacing([gap, 6.0]).show(ui, |ui| {
+        for (i, row) in rows.iter().enumerate() {
+            for cell in row {
+                let colour = if i == 0 { theme.secondary } else { theme.text };
+                let words = job(theme, cell, theme::SMALL, colour);
+                ui.allocate_ui(vec2(width, 0.0), |ui| {
+                    ui.set_width(width);
+                    ui.add(Label::new(words).wrap());
+                });
+            }
+            ui.end_row();
+        }
+    });
+}
+
+fn job(theme: &Theme, runs: &[Run], size: f32, colour: Color32) -> LayoutJob {
+    let mut job = LayoutJob::default();
+    for run in runs {
+        for (text, script) in scripts(&run.text) {
+            let size = size * if script == Script::None { 1.0 } else { 0.75 };
+            let family = match run.style {
+                Style { code: true, .. } => FontFamily::Monospace,
+                Style { strong: true, .. } => FontFamily::Name(BOLD.into()),
+                _ => FontFamily::Proportional,
+            };
+            let mut format = TextFormat::simple(FontId::new(size, family), colour);
+            format.italics = run.style.emphasis;
+            if run.style.code {
+                (format.background, format.font_id.size) = (theme.raised, size * 0.92);
+            }
+            format.valign = match script {
+                Script::Super => Align::TOP,
+                Script::Sub | Script::None => Align::BOTTOM,
+            };
+            job.append(&text, 0.0, format);
+        }
+    }
+    job
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Script {
+    None,
+    Sub,
+    Super,
+}
+
+/// The text cut where letters stand lower or higher: `h_t`, `h_{t-1}`, `(1 - a)^k`. What stands lower stands after a
+/// single letter, so that names such as `fast_slow` stay what they are.
+fn scripts(text: &str) -> Vec<(String, Script)> {
+    let chars: Vec<char> = text.chars().collect();
+    let mut out: Vec<(String, Script)> = vec![];
+    let mut plain = String::new();
+    let mut i = 0;
+    while let Some(&c) = chars.get(i) {
+        let script = match c {
+            '_' if is_single_letter_before(&chars, i) => Script::Sub,
+            '^' if i > 0 && !chars[i - 1].is_whitespace() => Script::Super,
+            _ => Script::None,
+        };
+        match (script, script_at(&chars, i + 1)) {
+            (Script::Sub | Script::Super, Some((inner, next))) => {
+                if !plain.is_empty() {
+                    out.push((std::mem::take(&mut plain), Script::None));
+                }
+                out.push((inner, script));
+                i = next;
+            }
+            _ => {
+                plain.push(c);
+                i += 1;
+            }
+        }
+    }
+    if !plain.is_empty() {
+        out.push((plain, Script::None));
+    }
+    out
+}
+
+fn is_single_letter_before(chars: &[char], at: usize) -> bool {
+    let is_word = |c: &char| c.is_alphanumeric() || *c == '_' || *c == '.';
+    at.checked_sub(1).is_some_and(|i| chars[i].is_alphabetic() && (i == 0 || !is_word(&chars[i - 1])))
+}
+
+/// What stands lower or higher from here on: in braces, or one letter or digit; and where the text goes on.
+fn script_at(chars: &[char], at: usize) -> Option<(String, usize)> {
+    if chars.get(at) == Some(&'{') {
+        let end = chars.iter().skip(at).position(|c| *c == '}')? + at;
+        return Some((chars[at + 1..end].iter().collect(), end + 1));
+    }
+    let c = chars.get(at).filter(|c| c.is_alphanumeric())?;
+    let ends = chars.get(at + 1).is_none_or(|next| !(next.is_alphanumeric() || *next == '_'));
+    ends.then(|| (c.to_string(), at + 1))
+}
+
+#[derive(Default)]
+struct Reader {
+    blocks: Vec<Block>,
+    runs: Vec<Run>,
+    style: Style,
+    /// Of each list that is open: the number of the next item, if it has numbers.
+    lists: Vec<Option<u64>>,
+    /// The sign of the item whose first words come next.
+    item: Option<String>,
+    code: Option<String>,
+    rows: Vec<Vec<Vec<Run>>>,
+}
+
+fn blocks(text: &str) -> Vec<Block> {
+    let mut reader = Reader::default();
+    for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
+        reader.take(event);
+    }
+    reader.blocks
+}
+
+impl Reader {
+    fn take(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.begin(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => match &mut self.code {
+                Some(code) => code.push_str(&text),
+                None => self.push(&text, self.style),
+            },
+            Event::Code(text) => self.push(&text, Style { code: true, ..self.style }),
+            Event::SoftBreak => self.push(" ", self.style),
+            Event::HardBreak => self.push("\n", self.style),
+            _ => {}
+        }
+    }
+
+    fn push(&mut self, text: &str, style: Style) {
+        self.runs.push(Run { text: text.to_owned(), style });
+    }
+
+    fn begin(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Strong => self.style.strong = true,
+            Tag::Emphasis => self.style.emphasis = true,
+            Tag::List(first) => {
+                self.close_words();
+                self.lists.push(first);
+            }
+            Tag::Item => {
+                let sign = match self.lists.last_mut() {
+                    Some(Some(n)) => {
+                        *n += 1;
+                        format!("{}.", *n - 1)
+                    }
+                    _ => "\u{2022}".to_owned(),
+                };
+                self.item = Some(sign);
+            }
+            Tag::CodeBlock(_) => self.code = Some(String::new()),
+            Tag::TableHead | Tag::TableRow => self.rows.push(vec![]),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Strong => self.style.strong = false,
+            TagEnd::Emphasis => self.style.emphasis = false,
+            TagEnd::Heading(level) => {
+                let runs = std::mem::take(&mut self.runs);
+                let level = if level == HeadingLevel::H1 { 1 } else { 2 };
+                self.blocks.push(Block::Heading(level, runs));
+            }
+            TagEnd::Paragraph | TagEnd::Item => self.close_words(),
+            TagEnd::List(_) => {
+                self.lists.pop();
+            }
+            TagEnd::CodeBlock => {
+                let code = self.code.take().unwrap_or_default();
+                self.blocks.push(Block::Code(code.trim_end().to_owned()));
+            }
+            TagEnd::TableCell => {
+                let runs = std::mem::take(&mut self.runs);
+                if let Some(row) = self.rows.last_mut() {
+                    row.push(runs);
+                }
+            }
+            TagEnd::Table => {
+                let rows = std::mem::take(&mut self.rows);
+                self.blocks.push(Block::Table(rows));
+            }
+            _ => {}
+        }
+    }
+
+    /// Words that have come to their end: a paragraph, or those of a list's item.
+    fn close_words(&mut self) {
+        let runs = std::mem::take(&mut self.runs);
+        if runs.is_empty() {
+            return;
+        }
+        let depth = self.lists.len().saturating_sub(1);
+        self.blocks.push(match (self.item.take(), self.lists.is_empty()) {
+            (Some(sign), _) => Block::Item(depth, sign, runs),
+            (None, false) => Block::Item(depth, "  ".to_owned(), runs),
+            (None, true) => Block::Words(runs),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(text: &str) -> String {
+        let mark = |(text, script): (String, Script)| match script {
+            Script::None => text,
+            Script::Sub => format!("\u{2193}{text}"),
+            Script::Super => format!("\u{2191}{text}"),
+        };
+        scripts(text).into_iter().map(mark).collect::<Vec<_>>().join("|")
+    }
+
+    #[test]
+    fn formulas_have_subscripts_and_names_have_none() {
+        assert_eq!(cut("h_t = h_{t-1}"), "h|\u{2193}t| = h|\u{2193}t-1");
+        assert_eq!(cut("(1 - a)^k of D_x."), "(1 - a)|\u{2191}k| of D|\u{2193}x|.");
+        for name in ["fast_slow_needed", "train.eval_every", "a _ b", "x_"] {
+            assert_eq!(cut(name), name);
+        }
+    }
+
+    #[test]
+    fn a_page_is_headings_words_lists_and_tables() {
+        let page = "# A\n\nSome **bold** words.\n\n- one\n- *two*\n\n1. first\n2. second\n\n| a | b |\n| --- | --- |\n| c | d |\n";
+        let found = blocks(page);
+        let kinds: Vec<&str> = found
+            .iter()
+            .map(|b| match b {
+                Block::Heading(..) => "heading",
+                Block::Words(_) => "words",
+                Block::Item(_, sign, _) if sign.ends_with('.') => "number",
+                Block::Item(..) => "bullet",
+                Block::Code(_) => "code",
+                Block::Table(_) => "table",
+            })
+            .collect();
+        assert_eq!(kinds, ["heading", "words", "bullet", "bullet", "number", "number", "table"]);
+        let Block::Words(runs) = &found[1] else { panic!("words") };
+        assert!(runs.iter().any(|r| r.style.strong && r.text == "bold"));
+        let Block::Item(_, sign, _) = &found[5] else { panic!("an item") };
+        assert_eq!(sign, "2.");
+    }
+}

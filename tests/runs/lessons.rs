@@ -1,0 +1,78 @@
+//! The numbers that lessons state are those that their commands give. The real binary, whole runs: quick ones always,
+//! slow ones where `ORRERY_SLOW_LESSONS` is set.
+
+use std::{collections::BTreeMap, path::Path, process::Command};
+
+use orrery::{
+    labs::{
+        LABS,
+        lesson::{Lesson, Step},
+    },
+    store::Reader,
+    ui::{
+        lesson::{Outcome, found, outcome},
+        mirror::Mirror,
+    },
+};
+
+/// The record of what a command runs.
+fn record(command: &str, out: &Path) -> Mirror {
+    let mut process = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    process.args(command.split_whitespace()).args(["--no-figures", "--set", "run.threads=1", "--out"]).arg(out);
+    process.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+    let ended = process.output().unwrap();
+    assert!(ended.status.success(), "orrery {command}: {}", String::from_utf8_lossy(&ended.stderr));
+    let folder = std::fs::read_dir(out).unwrap().next().unwrap().unwrap().path();
+    let mut mirror = Mirror::default();
+    Reader::open(&folder).unwrap().read_through(|e| mirror.apply(e)).unwrap();
+    mirror
+}
+
+/// The steps of all lessons by their command.
+fn by_command(slow: bool) -> BTreeMap<String, Vec<Step>> {
+    let mut all: BTreeMap<String, Vec<Step>> = BTreeMap::new();
+    for lab in LABS {
+        for step in Lesson::parse(lab.id, lab.lesson).unwrap().steps {
+            if let Some(command) = step.does.command.clone().filter(|_| step.does.slow == slow) {
+                all.entry(command).or_default().push(step);
+            }
+        }
+    }
+    all
+}
+
+fn hold_to_their_commands(slow: bool) {
+    for (command, steps) in by_command(slow) {
+        let out = tempfile::tempdir().unwrap();
+        let mirror = record(&command, out.path());
+        let config = &mirror.info.as_ref().unwrap().config;
+        for step in &steps {
+            for check in step.does.check.iter().filter(|c| c.channel.is_some()) {
+                let at = format!("{}: {}, orrery {command}", step.title, check.says);
+                let said = outcome(check, Some(&mirror), config);
+                println!("{at}: {said:?}");
+                assert!(matches!(said, Outcome::Holds(_)), "{at}: {said:?}");
+                let (Some(gives), Some(found)) = (check.gives, found(check, &mirror)) else { continue };
+                if let Some(wanted) = gives.step {
+                    assert!(found.step.abs_diff(wanted) <= gives.steps_within, "{at}: at step {}", found.step);
+                }
+                if let Some(wanted) = gives.value {
+                    assert!((found.value - wanted).abs() <= gives.value_within, "{at}: {}", found.value);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn stated_numbers_are_what_quick_commands_give() {
+    hold_to_their_commands(false);
+}
+
+/// Some minutes: `ORRERY_SLOW_LESSONS=1 cargo test --test runs lessons -- --nocapture`.
+#[test]
+fn stated_numbers_are_what_slow_commands_give() {
+    if std::env::var_os("ORRERY_SLOW_LESSONS").is_some() {
+        hold_to_their_commands(true);
+    }
+}

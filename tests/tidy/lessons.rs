@@ -1,0 +1,96 @@
+//! Lessons name only what there is: presets, settings, views, channels, variants, commands.
+
+use std::path::Path;
+
+use orrery::{
+    config::Config,
+    labs::{
+        LABS, Lab,
+        lesson::{Lesson, Step, value_of},
+    },
+    telemetry::measurements::MEASUREMENTS,
+    ui::views,
+};
+
+fn lesson(lab: &Lab) -> Lesson {
+    Lesson::parse(lab.id, lab.lesson).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The settings that a step begins with.
+fn config(lab: &Lab, step: &Step) -> Config {
+    let mut config = lab.config(step.does.preset.as_deref()).unwrap_or_else(|e| panic!("{}: {e}", step.title));
+    for (key, value) in &step.does.set {
+        let text = value_of(value).to_string();
+        config.set_text(&(lab.knobs)(), key, &text).unwrap_or_else(|e| panic!("{}: {e}", step.title));
+    }
+    config
+}
+
+/// Whether some source file holds this word between quotes: a channel of numbers is named where it is sent.
+fn is_in_sources(word: &str) -> bool {
+    fn holds(folder: &Path, quoted: &str) -> bool {
+        std::fs::read_dir(folder).unwrap().any(|entry| {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                return holds(&path, quoted);
+            }
+            path.extension().is_some_and(|e| e == "rs") && std::fs::read_to_string(&path).unwrap().contains(quoted)
+        })
+    }
+    holds(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &format!("\"{word}\""))
+}
+
+#[test]
+fn every_lab_has_a_lesson_with_steps() {
+    for lab in LABS {
+        assert!(lesson(lab).steps.len() >= 3, "{}", lab.id);
+    }
+}
+
+#[test]
+fn every_step_names_what_there_is() {
+    for lab in LABS {
+        for (i, step) in lesson(lab).steps.iter().enumerate() {
+            let at = format!("{}, step {} {}", lab.id, i + 1, step.title);
+            let config = config(lab, step);
+            let plan = (lab.plan)(&config).unwrap_or_else(|e| panic!("{at}: {e}"));
+            for key in step.does.needs().filter(|key| *key != "seed") {
+                assert!(config.get(key).is_some(), "{at}: there is no setting {key}");
+            }
+            let view = step.does.view.as_deref().unwrap_or_else(|| panic!("{at}: a step shows a view"));
+            assert!(views::find(view).is_some(), "{at}: there is no view {view}");
+            assert!(lab.panes.iter().any(|p| p.view == view), "{at}: {view} is not on the lab's page");
+            for check in &step.does.check {
+                assert!(!check.says.is_empty(), "{at}: a check says what holds");
+                assert!(check.channel.is_some() != check.setting.is_some(), "{at}: a channel or a setting");
+                if let Some(key) = &check.setting {
+                    assert!(config.get(key).is_some(), "{at}: there is no setting {key}");
+                }
+                if let Some(channel) = &check.channel {
+                    let is_measured = MEASUREMENTS.iter().any(|m| m.channel == channel);
+                    assert!(is_measured || is_in_sources(channel), "{at}: there is no channel {channel}");
+                    assert_eq!(is_measured, check.entry.is_some(), "{at}: a measurement is read at an entry");
+                }
+                for id in check.variant.iter().chain(&check.minus) {
+                    assert!(plan.variants.iter().any(|v| v.id == *id), "{at}: there is no variant {id}");
+                }
+                assert!(check.gives.is_none() || step.does.command.is_some(), "{at}: a number needs its command");
+            }
+            if let Some(command) = &step.does.command {
+                let mut words = command.split_whitespace();
+                assert_eq!(words.next(), Some("run"), "{at}");
+                let preset = words.next().unwrap_or_default();
+                assert_eq!(Some(preset), step.does.preset.as_deref(), "{at}: the command runs the step's preset");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_step_asks_for_a_guess() {
+    for lab in LABS {
+        for step in lesson(lab).steps {
+            assert!(step.does.predict.is_some_and(|p| p.ask.ends_with('?')), "{}: {}", lab.id, step.title);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Lessons as they are followed: a step sets what it says, a guess is drawn before the run is seen, a link opens a step.
+//! Needs no graphics adapter.
+
+use eframe::egui::{self, Key, Modifiers, accesskit::Role, pos2, vec2};
+use egui_kittest::{Harness, kittest::Queryable};
+use orrery::{
+    labs::{LABS, lesson::LessonLink},
+    ui::{App, Start, app::Opening, lists::Lists, views::VIEWS},
+};
+
+use crate::ui::{Desktop, Pretender, Worker};
+
+fn open(opening: Opening) -> Desktop {
+    let (host, asked, deliver) = Pretender::with(Worker::Steps);
+    let start = Start { opening: Some(opening), ..Start::default() };
+    let harness = Harness::builder()
+        .with_size([1280.0, 800.0])
+        .with_step_dt(1.0 / 60.0)
+        .build_eframe(move |cc| App::with_lists(cc, host, start, Lists { labs: LABS, views: VIEWS }));
+    let mut d = Desktop { harness, asked, deliver };
+    d.steps(6);
+    d
+}
+
+fn link(lab: &str, step: usize) -> LessonLink {
+    LessonLink { lab: lab.into(), step }
+}
+
+fn click(d: &mut Desktop, label: &str) {
+    d.harness.get_by_label(label).click();
+    d.steps(4);
+}
+
+#[test]
+fn a_link_opens_a_step_with_its_controls_alone() {
+    let mut d = open(Opening::Lesson(link("fast_slow", 5)));
+    assert_eq!(d.page().lesson.current, Some(4));
+    assert_eq!(d.page().config.preset, "fast_slow_needed");
+    assert_eq!(d.page().config.get("model.upsample").unwrap().to_string(), "leaky");
+    assert!(d.shows("Step 5 of the lesson shows 1 of"));
+    assert!(d.harness.query_by_role_and_label(Role::ComboBox, "Upsampling").is_some());
+    assert!(d.harness.query_by_role_and_label(Role::Slider, "Learning rate").is_none());
+    let selected = d.page().tiling.selected.unwrap();
+    assert!(d.page().tiling.in_order().contains(&(selected, "causality".into())));
+    d.harness.get_all_by_label("Show all controls").next().unwrap().click();
+    d.steps(3);
+    assert!(!d.shows("Step 5 of the lesson shows"));
+}
+
+#[test]
+fn a_link_is_pasted_or_typed_and_a_broken_one_says_so() {
+    let mut d = open(Opening::Lab("traces".into()));
+    d.harness.event(egui::Event::Paste("orrery:fast_slow?lesson=2".into()));
+    d.steps(5);
+    assert_eq!((d.page().lab.id, d.page().lesson.current), ("fast_slow", Some(1)));
+    d.harness.key_press_modifiers(Modifiers::COMMAND, Key::O);
+    d.steps(3);
+    d.harness.event(egui::Event::Text("orrery:traces?lesson=6".into()));
+    d.steps(2);
+    d.press(Key::Enter);
+    assert_eq!((d.page().lab.id, d.page().lesson.current), ("traces", Some(5)));
+    assert_eq!(d.page().config.get("recoverability.bits").unwrap().to_string(), "2");
+    d.harness.event(egui::Event::Paste("orrery:traces?lesson=two".into()));
+    d.steps(3);
+    assert!(d.shows("is no link to a lesson"));
+    d.harness.event(egui::Event::Paste("orrery:traces?lesson=77".into()));
+    d.steps(3);
+    assert!(d.shows("there is no step 77"));
+}
+
+#[test]
+fn a_step_says_what_is_missing_and_then_what_was_found() {
+    let mut d = open(Opening::Lesson(link("fast_slow", 2)));
+    d.until("a run", |d| d.page().mirror().is_some_and(|m| m.info.is_some()));
+    d.steps(3);
+    assert!(d.shows("not yet: needs 150 more steps"));
+    d.press(Key::Space);
+    d.until("steps", |d| d.page().newest() > 155);
+    d.steps(3);
+    assert!(d.shows("Check: not so at step"), "the pretended gate stays shut");
+}
+
+#[test]
+fn a_step_asks_before_a_training_ends() {
+    let mut d = open(Opening::Lesson(link("fast_slow", 2)));
+    d.press(Key::Space);
+    d.until("steps", |d| d.page().newest() > 5);
+    click(&mut d, "Step 3: Back to where it began");
+    assert_eq!(d.page().lesson.current, Some(2), "of the same settings: it may be followed while it trains");
+    assert!(!d.shows("A run is training"));
+    click(&mut d, "Step 5: What a leak looks like");
+    assert!(d.shows("A run is training") && d.page().lesson.current == Some(2));
+    click(&mut d, "Stop it and go on");
+    assert_eq!(d.page().lesson.current, Some(4));
+    d.until("a new run", |d| d.page().newest() == 0);
+}
+
+#[test]
+fn a_guess_is_drawn_before_the_run_is_seen_and_stays() {
+    let mut d = open(Opening::Lesson(link("fast_slow", 2)));
+    let gate = |d: &Desktop| d.harness.query_by_role_and_label(Role::Canvas, "gate").map(|n| n.rect());
+    assert!(gate(&d).is_none(), "nothing is drawn yet");
+    click(&mut d, "Draw it");
+    let area = gate(&d).expect("a chart to draw on");
+    let at = |k: usize| area.left_center() + vec2(area.width() * (0.1 + 0.2 * k as f32), -10.0 * k as f32);
+    d.harness.drag_at(at(0));
+    d.harness.step();
+    for k in 1..=4 {
+        d.harness.hover_at(at(k));
+        d.harness.step();
+    }
+    d.harness.drop_at(at(4));
+    d.steps(3);
+    let guess = d.page().lesson.guesses[&1].clone();
+    assert!(guess.len() >= 4 && guess.windows(2).all(|w| w[0][0] < w[1][0]), "{guess:?}");
+    assert!(guess[0][0] > 0.0 && guess.last().unwrap()[0] > 100.0, "in steps: {guess:?}");
+    click(&mut d, "Done");
+    d.press(Key::Space);
+    d.until("steps", |d| d.page().newest() > 20);
+    assert!(gate(&d).is_some());
+    assert_eq!(d.page().lesson.guesses[&1], guess, "the run is laid over it");
+    click(&mut d, "Clear");
+    assert!(d.page().lesson.guesses.is_empty());
+}
+
+/// Every step of every lab brings its view to the front, and its chart is there to be drawn on.
+#[test]
+fn every_step_shows_what_it_says() {
+    for lab in LABS {
+        let mut d = open(Opening::Lab(lab.id.into()));
+        let steps = d.page().lesson.lesson.steps.clone();
+        assert_eq!(d.page().lesson.problem, None);
+        for (i, step) in steps.iter().enumerate() {
+            d.harness.event(egui::Event::Paste(link(lab.id, i + 1).to_string()));
+            d.steps(8);
+            assert_eq!(d.page().lesson.current, Some(i), "{}: {}", lab.id, step.title);
+            let view = step.does.view.clone().unwrap();
+            let selected = d.page().tiling.selected.unwrap();
+            assert!(d.page().tiling.in_order().contains(&(selected, view)), "{}: {}", lab.id, step.title);
+            for (key, value) in &step.does.set {
+                let shown = d.page().config.get(key).map(ToString::to_string);
+                let wanted = value.as_str().map_or(value.to_string(), str::to_owned);
+                assert!(key == "seed" || shown == Some(wanted), "{}: {key} {shown:?}", step.title);
+            }
+            if let Some(chart) = step.does.predict.as_ref().and_then(|p| p.chart.clone()) {
+                click(&mut d, "Draw it");
+                let canvas = d.harness.query_by_role_and_label(Role::Canvas, &chart);
+                assert!(canvas.is_some(), "{}: {}: there is no chart {chart}", lab.id, step.title);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lesson_opens_at_its_top() {
+    let mut d = open(Opening::Lesson(link("traces", 6)));
+    d.steps(30);
+    d.press(Key::Escape);
+    d.press(Key::Escape);
+    d.steps(3);
+    click(&mut d, "Open Fast-slow gate");
+    d.steps(5);
+    let question = d.harness.get_by_label_contains("A slow path is wired in").rect();
+    assert!(question.top() > 40.0 && question.top() < 120.0, "{question}");
+    assert!(question.contains(pos2(question.center().x, question.center().y)));
+}
