@@ -683,6 +683,8 @@ fn the_palette_stands_still_and_finds_exports_presets_and_views() {
     d.press(Key::Escape);
     finds(&mut d, "causality view", "Causality");
     d.press(Key::Escape);
+    finds(&mut d, "fact told too early", "A fact told too early  \u{b7}  Fast-slow gate, step 2");
+    d.press(Key::Escape);
     finds(&mut d, "the trap", "The trap  ·  Synapses");
     d.press(Key::Enter);
     assert_eq!((d.page().lab.id, d.page().config.preset.as_str()), ("synapses", "synapses_naive"));

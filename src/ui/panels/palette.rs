@@ -3,10 +3,16 @@
 use eframe::egui::{self, Align, Key, Layout, RichText, ScrollArea, Sense, TextEdit, Ui, vec2};
 
 use super::Shell;
-use crate::ui::{
-    action::{Action, ExportFormat, KEYS},
-    page::Page,
-    theme,
+use crate::{
+    labs::{
+        Lab,
+        lesson::{Lesson, LessonLink, Step},
+    },
+    ui::{
+        action::{Action, ExportFormat, KEYS},
+        page::Page,
+        theme,
+    },
 };
 
 const ROW: f32 = 28.0;
@@ -16,6 +22,8 @@ const ROW: f32 = 28.0;
 pub struct Palette {
     typed: String,
     chosen: usize,
+    /// The steps of all lessons, read when the palette is first shown.
+    lessons: Option<Vec<(LessonLink, String)>>,
 }
 
 struct Entry {
@@ -37,7 +45,8 @@ impl Palette {
         if field.changed() {
             self.chosen = 0;
         }
-        let found = found(entries(shell, page), &self.typed);
+        let lessons = self.lessons.get_or_insert_with(|| lessons(shell.lists.labs));
+        let found = found(entries(shell, page, lessons), &self.typed);
         let (up, down, enter) =
             ui.input(|i| (i.key_pressed(Key::ArrowUp), i.key_pressed(Key::ArrowDown), i.key_pressed(Key::Enter)));
         if down {
@@ -94,7 +103,21 @@ fn entry_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &Entry, chosen: bool, moved: 
     response.clicked()
 }
 
-fn entries(shell: &Shell<'_>, page: Option<&Page>) -> Vec<Entry> {
+/// Every step of every lesson, with its title and its lab's.
+fn lessons(labs: &[&Lab]) -> Vec<(LessonLink, String)> {
+    let steps_of = |lab: &&Lab| {
+        let steps = Lesson::parse(lab.id, lab.lesson).map(|lesson| lesson.steps).unwrap_or_default();
+        let (id, title) = (lab.id, lab.title);
+        let named = move |(i, step): (usize, Step)| {
+            let link = LessonLink { lab: id.to_owned(), step: i + 1 };
+            (link, format!("{}  \u{b7}  {title}, step {}", step.title, i + 1))
+        };
+        steps.into_iter().enumerate().map(named).collect::<Vec<_>>()
+    };
+    labs.iter().flat_map(steps_of).collect()
+}
+
+fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, String)]) -> Vec<Entry> {
     let mut all = vec![];
     for k in KEYS.iter().filter(|k| !matches!(k.action, Action::Palette | Action::Back) && k.shown != "End") {
         let step = match k.action {
@@ -124,6 +147,9 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>) -> Vec<Entry> {
             let words = format!("{}  ·  {}", p.title, lab.title);
             all.push(Entry { kind: "preset", words, key: "", action: Action::OpenPreset(lab.id, p.id) });
         }
+    }
+    for (link, words) in lessons {
+        all.push(Entry { kind: "lesson", words: words.clone(), key: "", action: Action::OpenLesson(link.clone()) });
     }
     if let Some(page) = page {
         for p in page.lab.presets {

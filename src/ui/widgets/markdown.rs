@@ -38,7 +38,7 @@ struct Run {
 
 /// Draws a page.
 pub fn markdown_ui(ui: &mut Ui, theme: &Theme, text: &str) {
-    ui.spacing_mut().item_spacing.y = 6.0;
+    ui.spacing_mut().item_spacing.y = 8.0;
     for block in blocks(text) {
         block_ui(ui, theme, &block);
     }

@@ -157,7 +157,7 @@ impl View for Modularity {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let (edges, training) = (Self::against_edges(cx), Self::over_training(cx));
         if edges.is_empty() && training.is_empty() {
-            edges.show(ui, ui.available_size(), cx.theme, &mut self.states[0]);
+            training.show(ui, ui.available_size(), cx.theme, &mut self.states[1]);
             return;
         }
         ui.spacing_mut().item_spacing.y = 4.0;
