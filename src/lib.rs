@@ -43,6 +43,8 @@
 //!   plan derive ([`config`]).
 //! - **Question.** All views of a page share one book of what was asked and when it is due again
 //!   ([`ui::questions`]).
+//! - **Lesson.** A page of text whose steps are data ([`labs::lesson`]): what each sets, what to guess, and how the
+//!   run bears it out; tests hold every stated number to its command.
 //! - **Telemetry is plain data.** No tensor crosses it; all of it is serde-serialisable. The same
 //!   stream feeds the window, the run folder, the progress bar and the tests.
 //! - **Inbox.** Step statistics are never lost; heavy samples are superseded by newer ones. The

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{kept::RunNumber, mirror::Mirror, widgets::number};
 use crate::{
-    config::{Config, Value},
+    config::{Applies, Config, Value},
     labs::{
         Lab,
         lesson::{Check, Lesson, Step, value_of},
@@ -14,9 +14,10 @@ use crate::{
 };
 
 /// A lab's lesson as it is followed.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct LessonState {
     pub lesson: Lesson,
+    lab: Option<&'static Lab>,
     /// Why it could not be read.
     pub problem: Option<String>,
     /// The step that is followed, from 0.
@@ -61,10 +62,11 @@ pub struct Found {
 }
 
 impl LessonState {
-    pub fn of(lab: &Lab) -> Self {
+    pub fn of(lab: &'static Lab) -> Self {
+        let state = Self { lab: Some(lab), ..Self::default() };
         match Lesson::parse(lab.id, lab.lesson) {
-            Ok(lesson) => Self { lesson, ..Self::default() },
-            Err(e) => Self { problem: Some(e.to_string()), ..Self::default() },
+            Ok(lesson) => Self { lesson, ..state },
+            Err(e) => Self { problem: Some(e.to_string()), ..state },
         }
     }
 
@@ -91,16 +93,17 @@ impl LessonState {
             config: config.clone(),
         };
         if self.judged.as_ref().is_none_or(|(judged, _)| *judged != of) {
-            let outcomes = self.lesson.steps.get(current).map_or(vec![], |step| judge(step, mirror, config));
+            let lab = self.lab;
+            let outcomes = self.lesson.steps.get(current).map_or(vec![], |step| judge(step, mirror, config, lab));
             self.judged = Some((of, outcomes));
         }
         self.judged.as_ref().map_or(&[], |(_, outcomes)| outcomes)
     }
 }
 
-fn judge(step: &Step, mirror: Option<&Mirror>, config: &Config) -> Vec<Outcome> {
+fn judge(step: &Step, mirror: Option<&Mirror>, config: &Config, lab: Option<&Lab>) -> Vec<Outcome> {
     let checks = &step.does.check;
-    if let Some(words) = mirror.and_then(|m| is_of_another(step, m)) {
+    if let Some(words) = mirror.and_then(|m| other_run(step, m, lab?)) {
         let of_settings = |c: &Check| c.setting.is_some();
         let judged =
             |c: &Check| if of_settings(c) { outcome(c, mirror, config) } else { Outcome::Waits(words.clone()) };
@@ -109,12 +112,25 @@ fn judge(step: &Step, mirror: Option<&Mirror>, config: &Config) -> Vec<Outcome> 
     checks.iter().map(|check| outcome(check, mirror, config)).collect()
 }
 
-/// Why the run that is shown is not the step's, if it is not.
-fn is_of_another(step: &Step, mirror: &Mirror) -> Option<String> {
+/// Why the run that is shown is not the step's, if it is not: what applies at a reset is otherwise.
+fn other_run(step: &Step, mirror: &Mirror, lab: &Lab) -> Option<String> {
     let preset = step.does.preset.as_ref()?;
     let run = &mirror.info.as_ref()?.config;
-    (run.preset != *preset)
-        .then(|| "the run shown is of another preset: click the step's heading, then press Space".to_owned())
+    let again = "click the step's heading, then press Space";
+    if run.preset != *preset {
+        return Some(format!("the run shown is of another preset: {again}"));
+    }
+    let knobs = (lab.knobs)();
+    let mut wanted = lab.config(Some(preset)).ok()?;
+    for (key, value) in &step.does.set {
+        wanted.set_text(&knobs, key, &value_of(value).to_string()).ok()?;
+    }
+    let changed = wanted.changed_keys(run);
+    let other = knobs.iter().find(|knob| {
+        let is_of_the_model = knob.applies == Applies::AtReset && !["run", "train"].contains(&knob.group());
+        is_of_the_model && changed.iter().any(|key| key == knob.key)
+    })?;
+    Some(format!("the run shown was made with another \u{201c}{}\u{201d}: {again}", other.label))
 }
 
 /// What a run, or the settings, say to a check.

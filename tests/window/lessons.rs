@@ -81,6 +81,24 @@ fn a_step_says_what_is_missing_and_then_what_was_found() {
 }
 
 #[test]
+fn a_step_does_not_judge_a_run_of_other_settings() {
+    let mut d = open(Opening::Lesson(link("traces", 6)));
+    d.press(Key::Space);
+    d.until("steps", |d| d.page().newest() > 5);
+    d.press(Key::Space);
+    d.until("paused", |d| !d.page().run.as_ref().unwrap().is_running());
+    d.harness.event(egui::Event::Paste("orrery:traces?lesson=3".into()));
+    d.steps(5);
+    assert!(!d.shows("was made with another"), "the step began its own run");
+    d.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+    d.steps(3);
+    d.press(Key::R);
+    d.until("the run of before", |d| d.page().mirror().is_some_and(|m| m.info.is_some()));
+    d.steps(3);
+    assert!(d.shows("the run shown was made with another \u{201c}Bits a unit\u{201d}"));
+}
+
+#[test]
 fn a_step_asks_before_a_training_ends() {
     let mut d = open(Opening::Lesson(link("fast_slow", 2)));
     d.press(Key::Space);

@@ -31,7 +31,7 @@ pub fn lesson_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     ui.push_id("after", |ui| markdown_ui(ui, shell.theme, &lesson.after));
 }
 
-/// A step: closed it is its heading; followed, all of it.
+/// A step: its heading, and all of it once it is followed, so that nothing is told before it is guessed.
 fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: &Step) {
     let is_current = page.lesson.current == Some(i);
     let theme = shell.theme.clone();
@@ -55,11 +55,11 @@ fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: 
         if link.on_hover_cursor(egui::CursorIcon::PointingHand).on_hover_text(sets_words(step)).clicked() {
             shell.act(Action::LessonStep(i));
         }
-        markdown_ui(ui, &theme, &step.text);
         if is_current {
             predict_ui(ui, shell, page, step);
-            checks_ui(ui, shell, page);
-            footer_ui(ui, shell, page, i, step);
+            markdown_ui(ui, &theme, &step.text);
+            let is_seen = checks_ui(ui, shell, page);
+            footer_ui(ui, shell, page, (i, step), is_seen);
         }
     });
     if page.lesson.sought == Some(i) {
@@ -105,11 +105,14 @@ fn predict_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, step: &Step) 
     });
 }
 
-/// What the run says to the step.
-fn checks_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut Page) {
+/// What the run says to the step. True once all of it is said.
+fn checks_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut Page) -> bool {
     let theme = shell.theme;
     let mirror = page.run.as_ref().map(|run| &run.mirror);
-    for outcome in page.lesson.judge(mirror, &page.config) {
+    let mut outcomes = page.lesson.judge(mirror, &page.config).to_vec();
+    let is_seen = !outcomes.iter().any(|o| matches!(o, Outcome::Waits(_)));
+    outcomes.dedup();
+    for outcome in &outcomes {
         let (sign, words, colour) = match outcome {
             Outcome::Holds(words) => ("\u{2713}", words, theme.text),
             Outcome::Waits(words) => ("\u{2026}", words, theme.secondary),
@@ -118,13 +121,14 @@ fn checks_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut Page) {
         let label = ui.add(Label::new(RichText::new(format!("{sign}  {words}")).color(colour)).wrap());
         label.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, format!("Check: {words}")));
     }
+    is_seen
 }
 
-/// The numbers of our run with their command, the step's link, and its controls alone.
-fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: &Step) {
+/// The numbers of our run with their command, once the reader's own are seen; the step's link, and its controls alone.
+fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, (i, step): (usize, &Step), is_seen: bool) {
     let theme = shell.theme.clone();
     let small = |text: String| RichText::new(text).small().color(theme.secondary);
-    if let Some(command) = &step.does.command {
+    if let Some(command) = step.does.command.as_ref().filter(|_| is_seen) {
         let said: Vec<String> = step.does.check.iter().filter_map(|c| Some((c, c.gives?))).map(gives_words).collect();
         let words =
             if said.is_empty() { "Made again by".to_owned() } else { format!("In our run: {}. By", said.join("; ")) };
