@@ -165,7 +165,7 @@ pub enum LessonError {
     #[error("assets/lessons/{lab}.md, step {step} \u{201c}{title}\u{201d}: the block of TOML does not end with ```")]
     OpenBlock { lab: String, step: usize, title: String },
     #[error("assets/lessons/{lab}.md, step {step} \u{201c}{title}\u{201d}: {source}")]
-    Block { lab: String, step: usize, title: String, source: toml::de::Error },
+    Block { lab: String, step: usize, title: String, source: Box<toml::de::Error> },
 }
 
 const FENCE: &str = "```";
@@ -195,7 +195,7 @@ impl Lesson {
             };
             let does = toml::from_str(&block[..end]).map_err(|source| {
                 let (lab, step, title) = at();
-                LessonError::Block { lab, step, title, source }
+                LessonError::Block { lab, step, title, source: Box::new(source) }
             })?;
             rest = &block[end + FENCE.len()..];
             let text = until(&mut rest, |line| is_step(line) || line.starts_with("## "));

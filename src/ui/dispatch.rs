@@ -227,7 +227,7 @@ impl App {
             return false;
         };
         if self.waits(lab.id, "open these settings") {
-            self.waiting = Some(Waiting::Settings(config, layout));
+            self.waiting = Some(Waiting::Settings(Box::new(config), layout.map(Box::new)));
             return false;
         }
         let now = ctx.input(|i| i.time);

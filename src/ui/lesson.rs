@@ -197,13 +197,13 @@ fn values(check: &Check, mirror: &Mirror, from: u64, to: u64) -> Vec<Found> {
     };
     let (Some(channel), Some(v)) = (&check.channel, variant(&check.variant)) else { return vec![] };
     if let Some(entry) = &check.entry {
-        let scheduled = mirror.samples(v, channel).iter().filter(|s| s.step <= to);
+        let mut scheduled = mirror.samples(v, channel).iter().filter(|s| s.step <= to);
         let of = |s: &Sample| Some(Found { step: s.step, value: entry_of(s, entry)? });
         if check.at.is_none() && check.by.is_some() {
             return scheduled.filter_map(of).collect();
         }
         let answer = mirror.answer(v, channel).filter(|s| check.at.is_none() && s.step <= to);
-        return answer.or(scheduled.last()).and_then(of).into_iter().collect();
+        return answer.or(scheduled.next_back()).and_then(of).into_iter().collect();
     }
     let Some(curve) = mirror.curve(v, channel) else { return vec![] };
     let from = curve.point_at(from).map_or(from, |(step, _)| step);

@@ -58,7 +58,7 @@ impl App {
         match waiting {
             Waiting::Action(action) => self.dispatch(action, ctx),
             Waiting::Settings(config, layout) => {
-                self.open_settings(config, layout, ctx);
+                self.open_settings(*config, layout.map(|layout| *layout), ctx);
             }
             Waiting::Replay(run) => self.show_replay(*run),
         }

@@ -6,6 +6,6 @@ use crate::config::Config;
 /// What is done once the training may end.
 pub(super) enum Waiting {
     Action(Action),
-    Settings(Config, Option<Layout>),
+    Settings(Box<Config>, Option<Box<Layout>>),
     Replay(Box<Run>),
 }

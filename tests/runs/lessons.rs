@@ -41,24 +41,31 @@ fn by_command(slow: bool) -> BTreeMap<String, Vec<Step>> {
     all
 }
 
+/// All commands at once, each on a thread.
 fn hold_to_their_commands(slow: bool) {
-    for (command, steps) in by_command(slow) {
-        let out = tempfile::tempdir().unwrap();
-        let mirror = record(&command, out.path());
-        let config = &mirror.info.as_ref().unwrap().config;
-        for step in &steps {
-            for check in step.does.check.iter().filter(|c| c.channel.is_some()) {
-                let at = format!("{}: {}, orrery {command}", step.title, check.says);
-                let said = outcome(check, Some(&mirror), config);
-                println!("{at}: {said:?}");
-                assert!(matches!(said, Outcome::Holds(_)), "{at}: {said:?}");
-                let (Some(gives), Some(found)) = (check.gives, found(check, &mirror)) else { continue };
-                if let Some(wanted) = gives.step {
-                    assert!(found.step.abs_diff(wanted) <= gives.steps_within, "{at}: at step {}", found.step);
-                }
-                if let Some(wanted) = gives.value {
-                    assert!((found.value - wanted).abs() <= gives.value_within, "{at}: {}", found.value);
-                }
+    std::thread::scope(|scope| {
+        for (command, steps) in by_command(slow) {
+            scope.spawn(move || hold_to(&command, &steps));
+        }
+    });
+}
+
+fn hold_to(command: &str, steps: &[Step]) {
+    let out = tempfile::tempdir().unwrap();
+    let mirror = record(command, out.path());
+    let config = &mirror.info.as_ref().unwrap().config;
+    for step in steps {
+        for check in step.does.check.iter().filter(|c| c.channel.is_some()) {
+            let at = format!("{}: {}, orrery {command}", step.title, check.says);
+            let said = outcome(check, Some(&mirror), config);
+            println!("{at}: {said:?}");
+            assert!(matches!(said, Outcome::Holds(_)), "{at}: {said:?}");
+            let (Some(gives), Some(found)) = (check.gives, found(check, &mirror)) else { continue };
+            if let Some(wanted) = gives.step {
+                assert!(found.step.abs_diff(wanted) <= gives.steps_within, "{at}: at step {}", found.step);
+            }
+            if let Some(wanted) = gives.value {
+                assert!((found.value - wanted).abs() <= gives.value_within, "{at}: {}", found.value);
             }
         }
     }

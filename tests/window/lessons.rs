@@ -4,7 +4,11 @@
 use eframe::egui::{self, Key, Modifiers, accesskit::Role, pos2, vec2};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
-    labs::{LABS, lesson::LessonLink},
+    config::Value,
+    labs::{
+        LABS,
+        lesson::{LessonLink, value_of},
+    },
     ui::{App, Start, app::Opening, lists::Lists, views::VIEWS},
 };
 
@@ -156,9 +160,12 @@ fn every_step_shows_what_it_says() {
             let selected = d.page().tiling.selected.unwrap();
             assert!(d.page().tiling.in_order().contains(&(selected, view)), "{}: {}", lab.id, step.title);
             for (key, value) in &step.does.set {
-                let shown = d.page().config.get(key).map(ToString::to_string);
-                let wanted = value.as_str().map_or(value.to_string(), str::to_owned);
-                assert!(key == "seed" || shown == Some(wanted), "{}: {key} {shown:?}", step.title);
+                let shown = d.page().config.get(key);
+                let is_set = match value.as_float() {
+                    Some(number) => shown.and_then(Value::as_f64) == Some(number),
+                    None => shown == Some(&value_of(value)),
+                };
+                assert!(key == "seed" || is_set, "{}: {key} {shown:?}", step.title);
             }
             if let Some(chart) = step.does.predict.as_ref().and_then(|p| p.chart.clone()) {
                 click(&mut d, "Draw it");

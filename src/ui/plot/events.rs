@@ -41,6 +41,6 @@ pub(super) fn step_events(ctx: &Context) -> StepEvents {
 }
 
 /// The events in a place of so many points where the pointer is near one, in words.
-pub fn near<'a>(events: &'a [StepEvent], x_of: impl Fn(u64) -> f32, x: f32) -> Vec<&'a StepEvent> {
+pub fn near(events: &[StepEvent], x_of: impl Fn(u64) -> f32, x: f32) -> Vec<&StepEvent> {
     events.iter().filter(|e| (x_of(e.step) - x).abs() <= NEAR).collect()
 }
