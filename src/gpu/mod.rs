@@ -37,16 +37,20 @@ fn target_id() -> Id {
 /// Tells the context what it is drawn into. Call once, when a window or test harness starts;
 /// without it, views that need a pipeline say that there is no graphics adapter.
 pub fn install(ctx: &Context, state: &RenderState) {
+    install_target(ctx, target_of(state));
+}
+
+/// What is drawn into with this state.
+fn target_of(state: &RenderState) -> Target {
     let limits = state.device.limits();
     let flags = state.adapter.get_downlevel_capabilities().flags;
-    let target = Target {
+    Target {
         format: state.target_format,
         max_texture: limits.max_texture_dimension_2d,
         compute: flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS)
             && limits.max_compute_workgroups_per_dimension > 0,
         software: state.adapter.get_info().device_type == wgpu::DeviceType::Cpu,
-    };
-    install_target(ctx, target);
+    }
 }
 
 /// As [`install`], for a context whose shapes another one draws or nobody does: a test that only counts them.

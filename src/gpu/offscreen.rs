@@ -65,6 +65,39 @@ pub struct Sheet {
     pub pixels_per_point: f32,
 }
 
+/// A picture that is laid out and not yet painted: it may be painted on another thread.
+pub struct Drawing {
+    sheet: Sheet,
+    textures: Vec<egui::TexturesDelta>,
+    jobs: Vec<egui::ClippedPrimitive>,
+    /// Textures that die with the picture.
+    made: Vec<egui::TextureId>,
+}
+
+/// Lays out what `ui` draws in a fresh context that `prepare` may style (fonts, visuals), to be painted by the
+/// [`Offscreen`] whose target this is.
+pub fn lay_out(
+    sheet: Sheet,
+    target: super::Target,
+    prepare: impl FnOnce(&Context),
+    mut ui: impl FnMut(&mut Ui),
+) -> Drawing {
+    let ctx = Context::default();
+    ctx.set_pixels_per_point(sheet.pixels_per_point);
+    super::install_target(&ctx, target);
+    super::install_still(&ctx);
+    prepare(&ctx);
+    let (mut shapes, mut textures) = (vec![], vec![]);
+    for pass in 0..PASSES {
+        let output = ctx.run_ui(input(sheet, pass), &mut ui);
+        textures.push(output.textures_delta);
+        shapes = output.shapes;
+    }
+    let jobs = ctx.tessellate(shapes, sheet.pixels_per_point);
+    let made = ctx.tex_manager().read().allocated().map(|(id, _)| *id).collect();
+    Drawing { sheet, textures, jobs, made }
+}
+
 /// A device and renderer kept for many pictures. Making one takes about a second.
 pub struct Offscreen {
     state: RenderState,
@@ -111,29 +144,45 @@ impl Offscreen {
         &mut self,
         sheet: Sheet,
         prepare: impl FnOnce(&Context),
-        mut ui: impl FnMut(&mut Ui),
+        ui: impl FnMut(&mut Ui),
     ) -> Result<Image, OffscreenError> {
+        self.check(sheet)?;
+        self.paint_drawing(lay_out(sheet, self.target(), prepare, ui))
+    }
+
+    /// What pictures are painted into.
+    pub fn target(&self) -> super::Target {
+        super::target_of(&self.state)
+    }
+
+    /// Width and height in pixels, if the adapter takes them.
+    fn check(&self, sheet: Sheet) -> Result<[u32; 2], OffscreenError> {
         let [width, height] = sheet.size.map(|points| (points * sheet.pixels_per_point).round().max(1.0) as u32);
         let most = self.state.device.limits().max_texture_dimension_2d;
         if width > most || height > most {
             return Err(OffscreenError::TooLarge { width, height, most });
         }
-        let ctx = Context::default();
-        ctx.set_pixels_per_point(sheet.pixels_per_point);
-        super::install(&ctx, &self.state);
-        super::install_still(&ctx);
-        prepare(&ctx);
-        let mut shapes = vec![];
-        for pass in 0..PASSES {
-            let output = ctx.run_ui(input(sheet, pass), &mut ui);
-            self.take_textures(output.textures_delta);
-            shapes = output.shapes;
+        Ok([width, height])
+    }
+
+    /// Paints what was laid out for this target, and reads it back.
+    pub fn paint_drawing(&mut self, drawing: Drawing) -> Result<Image, OffscreenError> {
+        let Drawing { sheet, textures, jobs, made } = drawing;
+        let size = self.check(sheet);
+        for delta in textures {
+            self.take_textures(delta);
         }
-        let jobs = ctx.tessellate(shapes, sheet.pixels_per_point);
+        let [width, height] = match size {
+            Ok(size) => size,
+            Err(e) => {
+                self.forget_textures(&made);
+                return Err(e);
+            }
+        };
         let screen = ScreenDescriptor { size_in_pixels: [width, height], pixels_per_point: sheet.pixels_per_point };
         let texture = self.paint(&jobs, &screen);
         let image = self.read_back(&texture);
-        self.forget_textures(&ctx);
+        self.forget_textures(&made);
         match self.complaint.lock().ok().and_then(|mut c| c.take()) {
             Some(words) => Err(OffscreenError::Drawing(words)),
             None => image,
@@ -154,11 +203,10 @@ impl Offscreen {
 
     /// The context dies with its picture, its textures with it. The font atlas keeps its id and is
     /// written anew by the next context.
-    fn forget_textures(&self, ctx: &Context) {
-        let ids: Vec<_> = ctx.tex_manager().read().allocated().map(|(id, _)| *id).collect();
+    fn forget_textures(&self, made: &[egui::TextureId]) {
         let mut renderer = self.state.renderer.write();
-        for id in ids {
-            renderer.free_texture(&id);
+        for id in made {
+            renderer.free_texture(id);
         }
     }
 

@@ -77,7 +77,8 @@ pub static LAB: Lab = Lab {
         Pane { view: "losses", column: 1, share: 0.5, tab: false },
         Pane { view: "loss_difference", column: 1, share: 0.5, tab: true },
         Pane { view: "accuracy", column: 1, share: 0.5, tab: true },
-        Pane { view: "attention", column: 1, share: 0.5, tab: false },
+        Pane { view: "next_tokens", column: 1, share: 0.5, tab: false },
+        Pane { view: "attention", column: 1, share: 0.5, tab: true },
         Pane { view: "cost", column: 1, share: 0.5, tab: true },
     ],
     opens_with_run: true,
@@ -176,6 +177,7 @@ fn plan(config: &Config, s: &FastSlowSettings) -> Result<Plan, ConfigError> {
         schedule("staircase", ProbeSettings::staircase_every, every.staircase_every, Args::new()),
         schedule("attention_maps", ProbeSettings::attention_maps_every, every.attention_maps_every, Args::new()),
         schedule("residual", ProbeSettings::residual_every, every.residual_every, Args::new()),
+        schedule("next_tokens", ProbeSettings::next_tokens_every, every.next_tokens_every, Args::new()),
         schedule("causality", ProbeSettings::causality_every, every.causality_every, Args::new()),
     ];
     Ok(experiment.plan(s.corpus.spec()?, &variants(s)?, probes))

@@ -1,7 +1,10 @@
 //! The causality probe: change one token and see which logits hear of it. Nothing before the change
 //! may.
 
-use super::{Finding, Probe, ProbeContext, prompt::Prompt};
+use super::{
+    Finding, Probe, ProbeContext,
+    prompt::{Prompt, likely_tokens},
+};
 use crate::{
     corpus::Corpus,
     models::{
@@ -11,18 +14,25 @@ use crate::{
     nn::{Device, Result, Tap, Tensor, host, pooling::Upsample},
     telemetry::{
         Args,
-        measurements::{self, LeakyUpsample, LikelyToken, Predictions},
+        measurements::{self, LeakyUpsample, Predictions},
     },
 };
 
-/// Arguments: `text` (else a held-out passage), `position` (the middle), `replacement` (text of one
+/// Arguments: `text` (else a held-out passage), `position` (the middle; with `show_wrong` the last of its block, whose
+/// change leaks to the whole block), `replacement` (text of one
 /// token; else the next token of the passage that differs), `coupling_scale` (s for this question
 /// only), `gate` (an absolute gate in place of s tanh(gamma), for models whose gate is still shut),
-/// `show_wrong` (also measure the upsampling that leaks the future). Makes a
+/// `show_wrong` (also measure the upsampling that leaks the future, through a gate that is open). Makes a
 /// [`measurements::Causality`].
 pub struct Causality;
 
 const LONGEST: usize = 96;
+/// Likely tokens that are told.
+const LIKELY: usize = 5;
+/// A gate below this is shut: what comes through is not seen.
+const SHUT: f64 = 0.02;
+/// The gate at which the wrong upsampling is shown then.
+const OPENED: f64 = 0.5;
 
 impl Probe for Causality {
     fn id(&self) -> &'static str {
@@ -35,13 +45,14 @@ impl Probe for Causality {
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let passage = Prompt::of(cx, LONGEST)?;
-        let edit = Edit::of(passage, cx.corpus, cx.args)?;
+        let pool = cx.model.two_timescales().map_or(1, |t| t.pool.max(1));
+        let edit = Edit::of(passage, cx.corpus, cx.args, pool)?;
         let (corpus, device, args) = (cx.corpus, cx.device, cx.args);
         let Some(model) = cx.model.coupling_mut() else {
             candle_core::bail!("the causality probe needs a model with a gate between two streams")
         };
         let settings = model.coupling_settings();
-        let measured = measure(model, &edit, corpus, (device, args));
+        let measured = measure(model, &edit, corpus, (device, args, pool));
         // As it was found, whatever happened.
         model.set_coupling_settings(settings);
         let measured = measured?;
@@ -65,9 +76,10 @@ struct Edit {
 }
 
 impl Edit {
-    fn of(passage: Prompt, corpus: &Corpus, args: &Args) -> Result<Self> {
+    fn of(passage: Prompt, corpus: &Corpus, args: &Args, pool: usize) -> Result<Self> {
         let n = passage.ids.len();
         let position = match args.get("position").and_then(|v| v.as_f64()) {
+            None if shows_wrong(args) => (n / 2 / pool * pool + pool - 1).min(n - 1),
             None => n / 2,
             Some(p) if p >= 0.0 && (p as usize) < n => p as usize,
             Some(p) => candle_core::bail!("position {p} is outside the passage; choose 0 to {}", n - 1),
@@ -93,7 +105,7 @@ fn measure(
     model: &mut dyn CouplingModel,
     edit: &Edit,
     corpus: &Corpus,
-    (device, args): (&Device, &Args),
+    (device, args, pool): (&Device, &Args, usize),
 ) -> Result<measurements::Causality> {
     if let Some(s) = args.get("coupling_scale").and_then(|v| v.as_f64()) {
         model.set_coupling_settings(CouplingSettings { coupling_scale: s, ..model.coupling_settings() });
@@ -105,10 +117,14 @@ fn measure(
     let delta = deltas(&original, &edited);
     let effective_gate = model.effective_gate()?;
     let mut leaky_upsample = None;
-    if matches!(args.get("show_wrong"), Some(crate::config::Value::Switch(true))) {
+    if shows_wrong(args) {
         model.set_coupling_settings(CouplingSettings { upsample: Upsample::Leaky, ..model.coupling_settings() });
+        // Nothing comes through a shut gate, neither rightly nor wrongly.
+        let gate = if effective_gate.abs() < SHUT { OPENED } else { effective_gate };
+        model.set_coupling_settings(CouplingSettings { gate: Some(gate), ..model.coupling_settings() });
         let wrong = deltas(&logits(model, &edit.passage.ids, device)?, &logits(model, &edit.ids, device)?);
-        leaky_upsample = Some(LeakyUpsample { before_max: before(&wrong, edit.position), delta: wrong.into() });
+        let before_max = before(&wrong, edit.position);
+        leaky_upsample = Some(LeakyUpsample { before_max, delta: wrong.into(), gate, pool });
     }
     Ok(measurements::Causality {
         original: corpus.decode(&edit.passage.ids),
@@ -118,8 +134,20 @@ fn measure(
         delta: delta.into(),
         effective_gate,
         leaky_upsample,
-        predictions: Predictions { original: likely_tokens(&original, corpus), edited: likely_tokens(&edited, corpus) },
+        predictions: Predictions {
+            original: likely_tokens(last(&original), corpus, LIKELY),
+            edited: likely_tokens(last(&edited), corpus, LIKELY),
+        },
     })
+}
+
+fn shows_wrong(args: &Args) -> bool {
+    matches!(args.get("show_wrong"), Some(crate::config::Value::Switch(true)))
+}
+
+/// The logits after the last position.
+fn last(rows: &[Vec<f32>]) -> &[f32] {
+    rows.last().map_or(&[], Vec::as_slice)
 }
 
 /// One row of logits for each position.
@@ -136,18 +164,4 @@ fn deltas(a: &[Vec<f32>], b: &[Vec<f32>]) -> Vec<f64> {
 
 fn before(delta: &[f64], position: usize) -> f64 {
     delta[..position].iter().copied().fold(0.0, f64::max)
-}
-
-/// The five likeliest tokens after the text, likeliest first. `rows`: logits, one row a position.
-fn likely_tokens(rows: &[Vec<f32>], corpus: &Corpus) -> Vec<LikelyToken> {
-    let row = rows.last().map_or(&[][..], Vec::as_slice);
-    let top = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let total: f32 = row.iter().map(|v| (v - top).exp()).sum();
-    let mut ids: Vec<usize> = (0..row.len()).collect();
-    ids.sort_by(|a, b| row[*b].total_cmp(&row[*a]));
-    let likely = |id: usize| LikelyToken {
-        token: corpus.token_text(id as u32),
-        probability: f64::from((row[id] - top).exp() / total),
-    };
-    ids.into_iter().take(5).map(likely).collect()
 }

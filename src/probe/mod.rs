@@ -7,6 +7,7 @@ mod causality;
 pub mod concepts;
 pub mod flow;
 mod neuron_graph;
+mod next_tokens;
 mod prompt;
 pub mod recoverability;
 mod residual;
@@ -64,6 +65,7 @@ pub static PROBES: &[&dyn Probe] = &[
     &causality::Causality,
     &attention_maps::AttentionMaps,
     &residual::Residual,
+    &next_tokens::NextTokens,
     &recoverability::Recoverability,
     &bdh_dynamics::BdhDynamics,
     &flow::FlowAnswer,

@@ -2,7 +2,11 @@
 //! what is measured on it.
 
 use super::ProbeContext;
-use crate::nn::{Result, Tensor};
+use crate::{
+    corpus::Corpus,
+    nn::{Result, Tensor},
+    telemetry::measurements::LikelyToken,
+};
 
 /// Ids and how they are shown.
 pub(super) struct Prompt {
@@ -40,4 +44,17 @@ impl Prompt {
     pub fn tensor(&self, cx: &ProbeContext<'_>) -> Result<Tensor> {
         Tensor::from_slice(&self.ids, (1, self.ids.len()), cx.device)
     }
+}
+
+/// The likeliest tokens after a text, likeliest first. `row`: the logits after its last token.
+pub(super) fn likely_tokens(row: &[f32], corpus: &Corpus, count: usize) -> Vec<LikelyToken> {
+    let top = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let total: f32 = row.iter().map(|v| (v - top).exp()).sum();
+    let mut ids: Vec<usize> = (0..row.len()).collect();
+    ids.sort_by(|a, b| row[*b].total_cmp(&row[*a]));
+    let likely = |id: usize| LikelyToken {
+        token: corpus.token_text(id as u32),
+        probability: f64::from((row[id] - top).exp() / total),
+    };
+    ids.into_iter().take(count).map(likely).collect()
 }

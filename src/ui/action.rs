@@ -9,7 +9,7 @@ use eframe::egui::{Key, Modifiers, Rect};
 
 use egui_tiles::TileId;
 
-use super::host::DialogKind;
+use super::{host::DialogKind, picture_order::PictureOrder};
 use crate::{config::Value, labs::lesson::LessonLink};
 
 /// Something to do.
@@ -77,11 +77,13 @@ pub enum Action {
     Maximise,
     ShowView(&'static str),
     ResetLayout,
-    /// Saves what a tile shows.
+    /// Saves what a tile shows, or asks how its picture shall be.
     Export(TileId, ExportFormat),
-    /// A tile's picture: where it stands, and the file's name.
-    Picture(Rect, String),
-    /// As `Picture`, into the export folder and without a word: one of a sequence.
+    /// Asks what a picture of a tile shall be.
+    PictureSheet(PictureOrder),
+    /// Draws that picture and asks for its place.
+    SavePicture(PictureOrder),
+    /// What the window shows inside this rectangle, into the export folder and without a word: one of a sequence.
     Record(Rect, String),
     /// Bytes to be saved under this name.
     Save(String, Vec<u8>),

@@ -232,6 +232,7 @@ impl App {
         self.pump_opening(ctx);
         self.take_deliveries(ctx);
         self.pictures.begin(ctx);
+        self.draw_pictures(ctx);
         for done in self.pictures.take_done() {
             match done {
                 Ok(picture) => self.take_picture(picture),

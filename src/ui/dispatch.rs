@@ -7,6 +7,7 @@ use eframe::egui::{self, Context};
 use super::{
     action::Action,
     app::App,
+    figure::Figure,
     host::{Delivery, DialogKind},
     mirror::Mirror,
     page::{Back, Page},
@@ -16,6 +17,7 @@ use super::{
     },
     run::Run,
     session::{LabSession, Shared, adopt},
+    theme::Theme,
     tiling::{Layout, Tiling},
     waiting::Waiting,
 };
@@ -28,6 +30,8 @@ use crate::{
 
 /// The scale of the interface in presenter mode.
 const PRESENTER_SCALE: f32 = 1.5;
+/// Width of a saved picture, points: words are as large beside the lines whatever its pixels are.
+const PICTURE_WIDTH: f32 = 960.0;
 
 impl App {
     pub(super) fn dispatch(&mut self, action: Action, ctx: &Context) {
@@ -51,8 +55,12 @@ impl App {
             Action::CopyText(text) => ctx.copy_text(text),
             Action::Dismiss(id) => self.toasts.dismiss(id),
             Action::Toast(text) => self.toasts.push(Level::Info, text),
-            Action::Picture(rect, name) => self.pictures.ask(rect, name, Destination::Dialog, ctx),
-            Action::Record(rect, name) => self.pictures.ask(rect, name, Destination::Recorded, ctx),
+            Action::PictureSheet(sheet) => self.overlay = Some(Overlay::Picture(sheet)),
+            Action::SavePicture(sheet) => {
+                self.overlay = None;
+                self.pictures.order(sheet, ctx);
+            }
+            Action::Record(rect, name) => self.pictures.ask(rect, name, ctx),
             Action::Save(name, bytes) => self.save(name, bytes),
             Action::SaveInExports(name, bytes) => {
                 let path = self.host.export_folder().join(name);
@@ -84,7 +92,7 @@ impl App {
                 self.set_theme(self.session.dark, ctx);
             }
             Action::FoldControls => self.session.controls_open = !self.session.controls_open,
-            Action::FoldInspector => self.session.inspector_open = !self.session.inspector_open,
+            Action::FoldInspector => self.session.fold_inspector(ctx.content_rect().width()),
             Action::FrameTimes => self.toggle_frames(),
             _ => {}
         }
@@ -427,6 +435,34 @@ impl App {
         match read {
             Ok(config) => self.open_config(config, ctx),
             Err(e) => self.toasts.push(Level::Error, format!("{} was not opened: {e}", path.display())),
+        }
+    }
+
+    /// Draws the pictures that were ordered as soon as there is what paints them; drawings in lines need nothing.
+    pub(super) fn draw_pictures(&mut self, ctx: &Context) {
+        for sheet in self.pictures.take_ready() {
+            let Some(page) = self.open.and_then(|id| self.pages.get_mut(id)) else { continue };
+            let nothing = Mirror::default();
+            let (step, mut selection) = (page.shown_step(), page.selection.clone());
+            let [width, height] = sheet.size.map(|side| side as f32);
+            let scale = width / PICTURE_WIDTH;
+            let theme = Theme::of(sheet.dark);
+            let figure = Figure {
+                view: sheet.view,
+                mirror: page.run.as_ref().map_or(&nothing, |r| &r.mirror),
+                step,
+                config: &page.config,
+                knobs: &page.knobs,
+                theme: &theme,
+                size: [width / scale, height / scale],
+                pixels_per_point: scale,
+            };
+            let Some(view) = page.tiling.views.get_mut(&sheet.tile) else { continue };
+            if !sheet.is_svg {
+                self.pictures.paint(&sheet, ctx, |target| figure.lay_out(view.as_mut(), &mut selection, target));
+            } else if let Some(text) = figure.svg_of(view.as_mut(), &mut selection) {
+                self.save(sheet.file(), text.into_bytes());
+            }
         }
     }
 

@@ -13,7 +13,10 @@ use super::{
 };
 use crate::{
     config::{Config, Knob},
-    gpu::offscreen::{Image, Offscreen, Sheet},
+    gpu::{
+        Target,
+        offscreen::{Drawing, Image, Offscreen, Sheet, lay_out},
+    },
 };
 
 /// Margin around a figure, points.
@@ -50,6 +53,20 @@ impl Figure<'_> {
             .map_err(|e| e.to_string())
     }
 
+    /// A given view, as it is and with what is selected, laid out to be painted on another thread.
+    pub fn lay_out(&self, view: &mut dyn View, selection: &mut Selection, target: Target) -> Drawing {
+        let sheet = Sheet { size: self.size, pixels_per_point: self.pixels_per_point };
+        let prepare = |ctx: &egui::Context| theme::apply(self.theme, true, ctx);
+        let title = views::find(self.view).map_or("", |v| v.title);
+        lay_out(sheet, target, prepare, |ui| self.draw(ui, title, view, selection))
+    }
+
+    /// SVG of a given view, at the figure's size.
+    pub fn svg_of(&self, view: &mut dyn View, selection: &mut Selection) -> Option<String> {
+        self.pass(view, selection);
+        self.with_cx(selection, |cx| view.svg(cx))
+    }
+
     /// The picture as the bytes of a PNG file.
     pub fn png(&self, offscreen: &mut Offscreen) -> Result<Vec<u8>, String> {
         self.image(offscreen)?.png().map_err(|e| e.to_string())
@@ -72,12 +89,17 @@ impl Figure<'_> {
     fn laid_out(&self) -> Result<(Box<dyn View>, Selection), String> {
         let mut view = self.make()?;
         let mut selection = Selection::default();
+        self.pass(view.as_mut(), &mut selection);
+        Ok((view, selection))
+    }
+
+    /// One pass of a view's interface code that nobody paints.
+    fn pass(&self, view: &mut dyn View, selection: &mut Selection) {
         let ctx = egui::Context::default();
         theme::apply(self.theme, true, &ctx);
         let screen = Rect::from_min_size(pos2(0.0, 0.0), vec2(self.size[0], self.size[1]));
         let input = egui::RawInput { screen_rect: Some(screen), ..Default::default() };
-        ctx.run_ui(input, |ui| self.draw(ui, "", view.as_mut(), &mut selection)).drop_without_applying_deltas();
-        Ok((view, selection))
+        ctx.run_ui(input, |ui| self.draw(ui, "", view, selection)).drop_without_applying_deltas();
     }
 
     fn make(&self) -> Result<Box<dyn View>, String> {

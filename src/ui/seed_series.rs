@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use eframe::egui::Color32;
+
 use crate::{
     analysis::statistics::mean_sd,
     ui::{
@@ -24,6 +26,13 @@ pub struct SeedGroup {
     pub members: Vec<usize>,
 }
 
+impl SeedGroup {
+    /// Its colour; `place`: among the groups of the run.
+    pub fn colour(&self, place: usize, theme: &Theme) -> Color32 {
+        theme.variant(&self.id, place)
+    }
+}
+
 /// The groups of a run in the order of their first variants.
 pub fn groups(mirror: &Mirror) -> Vec<SeedGroup> {
     let mut all: Vec<SeedGroup> = vec![];
@@ -43,9 +52,14 @@ pub fn groups(mirror: &Mirror) -> Vec<SeedGroup> {
     all
 }
 
-/// The index of a variant's group, from which `theme.variant` takes the colour.
-pub fn group_index(mirror: &Mirror, variant: usize) -> usize {
-    groups(mirror).iter().position(|g| g.members.contains(&variant)).unwrap_or(variant)
+/// The colour of a variant: every view takes it from here.
+pub fn variant_colour(mirror: &Mirror, variant: usize, theme: &Theme) -> Color32 {
+    let all = groups(mirror);
+    let place = all.iter().position(|g| g.members.contains(&variant));
+    match place.and_then(|place| Some((place, all.get(place)?))) {
+        Some((place, group)) => group.colour(place, theme),
+        None => theme.series(variant),
+    }
 }
 
 /// One scalar channel of every variant, smoothed and gathered by group, as it grows.
@@ -117,7 +131,7 @@ impl SeedSeries {
     pub fn draw<'a>(&'a self, chart: &mut Chart<'a>, mirror: &'a Mirror, channel: &str, theme: &Theme, look: Look) {
         let Some(Followed { members, spreads }) = self.followed.get(&mirror.run) else { return };
         for (place, group) in groups(mirror).iter().enumerate() {
-            let colour = theme.variant(place);
+            let colour = group.colour(place, theme);
             let label = format!("{}{}", group.label, look.suffix);
             let curves: Vec<(usize, &Curve)> =
                 group.members.iter().filter_map(|v| Some((*v, mirror.curve(*v, channel)?))).collect();
@@ -141,11 +155,13 @@ impl SeedSeries {
                     });
                     match look.seeds {
                         Seeds::Spread => {}
-                        Seeds::SpreadAndEach => chart.lines.extend(each.map(Line::faint)),
+                        Seeds::SpreadAndEach => chart.lines.extend(each.map(|mut line| {
+                            line.short = Some(group.label.clone());
+                            line.faint()
+                        })),
                         Seeds::Each => {
                             chart.lines.extend(each.enumerate().map(|(i, mut line)| {
                                 line.short = Some(group.label.clone());
-                                line.width = width_at(place);
                                 if i > 0 { line.unnamed() } else { line }
                             }));
                             continue;
@@ -162,15 +178,9 @@ impl SeedSeries {
             };
             line = line.stroke(look.stroke).dots();
             line.short = Some(group.label.clone());
-            line.width = width_at(place);
             chart.lines.push(if look.unnamed { line.unnamed() } else { line });
         }
     }
-}
-
-/// Groups that coincide are all seen: the first on top, deeper ones wider.
-fn width_at(place: usize) -> f32 {
-    (1.5 + 1.6 * place as f32).min(5.0)
 }
 
 /// Mean and mean plus or minus one standard deviation over several curves, at the steps they all

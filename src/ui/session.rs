@@ -65,7 +65,24 @@ impl Default for Session {
     }
 }
 
+/// Width from which a window has room for both side panels beside the tiles, points.
+const BOTH_PANELS: f32 = 1140.0;
+
 impl Session {
+    /// Whether the controls and the right panel are shown in a window of this width: in a narrow one the right panel
+    /// gives way to the controls.
+    pub fn side_panels(&self, width: f32) -> (bool, bool) {
+        let has_room = width >= BOTH_PANELS || !self.controls_open;
+        (self.controls_open, self.inspector_open && has_room)
+    }
+
+    /// Folds the right panel, or opens it, in a narrow window in place of the controls.
+    pub fn fold_inspector(&mut self, width: f32) {
+        let is_shown = self.side_panels(width).1;
+        self.inspector_open = !is_shown;
+        self.controls_open &= is_shown || width >= BOTH_PANELS;
+    }
+
     /// The last session, or the default when there is none or it cannot be read.
     pub fn load(storage: &dyn eframe::Storage) -> Self {
         storage.get_string(KEY).and_then(|s| serde_json::from_str(&s).ok()).unwrap_or_default()

@@ -51,6 +51,9 @@ const GROUPS_LIGHT: [Color32; 10] = [
     Color32::from_rgb(0x4c, 0x78, 0x1c),
 ];
 
+/// Variants that read one trace, with the trace's strength: they have its colour.
+const READ: [(&str, usize); 3] = [("fast", 0), ("medium", 1), ("slow", 2)];
+
 /// What text and lines must reach against the ground (WCAG 2, AA).
 const READABLE: f64 = 4.5;
 
@@ -158,8 +161,15 @@ impl Theme {
         self
     }
 
-    /// The colour of a variant in every chart: by its index, never by its place in a chart.
-    pub fn variant(&self, index: usize) -> Color32 {
+    /// The colour of a variant in every view: that of what it reads, where that has one, else by the place of its
+    /// group among the run's, never by its place in a chart. Views ask by [`crate::ui::seed_series::variant_colour`].
+    pub fn variant(&self, group: &str, place: usize) -> Color32 {
+        let read = READ.iter().find(|(id, _)| *id == group);
+        read.map_or_else(|| self.series(place), |(_, strength)| self.trace(*strength))
+    }
+
+    /// The colour of one of several things that are no variants: a layer, a method, a check, by its index.
+    pub fn series(&self, index: usize) -> Color32 {
         self.variants.get(index % self.variants.len()).copied().unwrap_or(self.text)
     }
 
@@ -360,7 +370,7 @@ mod tests {
                 ("cool".into(), theme.cool),
                 ("error".into(), theme.error),
             ];
-            named.extend((0..7).map(|i| (format!("variant {i}"), theme.variant(i))));
+            named.extend((0..7).map(|i| (format!("variant {i}"), theme.series(i))));
             named.extend((0..Theme::GROUPS).map(|i| (format!("group {i}"), theme.group(i))));
             named.extend((0..3).map(|i| (format!("trace {i}"), theme.trace(i))));
             for (name, c) in named {
@@ -377,7 +387,7 @@ mod tests {
         for theme in [Theme::dark(), Theme::light()] {
             for i in 0..7 {
                 for j in 0..i {
-                    let (a, b) = (theme.variant(i), theme.variant(j));
+                    let (a, b) = (theme.series(i), theme.series(j));
                     let far =
                         a.r().abs_diff(b.r()) as u32 + a.g().abs_diff(b.g()) as u32 + a.b().abs_diff(b.b()) as u32;
                     let least = if i < 4 { 90 } else { 40 };

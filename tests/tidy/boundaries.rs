@@ -131,3 +131,16 @@ fn every_file_says_what_it_is() {
         assert!(text.starts_with("//!"), "{} does not open with //!", path.display());
     }
 }
+
+/// A variant has one colour in all views: it is taken from one place.
+#[test]
+fn a_variants_colour_is_taken_from_one_place() {
+    for source in sources() {
+        let is_that_place = source.module == ["ui", "seed_series"] || source.module == ["ui", "theme"];
+        assert!(
+            is_that_place || !source.code.contains("theme.variant("),
+            "{} picks a variant's colour: take it from seed_series::variant_colour",
+            source.file.display()
+        );
+    }
+}

@@ -3,6 +3,7 @@
 
 mod adapter;
 mod bdh_dynamics;
+mod clipping;
 mod concepts;
 mod drags;
 mod end_to_end;
@@ -14,6 +15,7 @@ mod graph_view;
 mod heatmap;
 mod interaction;
 mod layout;
+mod legend;
 mod lessons;
 mod particles;
 mod pictures;

@@ -787,6 +787,29 @@ fn numbers_are_exported_through_the_dialog_or_into_the_export_folder() {
 }
 
 #[test]
+fn a_picture_is_drawn_anew_at_the_chosen_size() {
+    if !crate::adapter::exists() {
+        return;
+    }
+    let mut d = desk(Worker::Steps);
+    d.click("Menu of Teller");
+    d.click("Save the picture (PNG)…");
+    assert!(d.shows("Picture of Teller") && !d.shows("SVG"), "it is offered only by a view that has it");
+    d.click("1200 × 1200");
+    d.click("Save pretend-teller-step0.png…");
+    d.until("a place is asked for", |d| !d.asked.picked.lock().unwrap().is_empty());
+    let dialog = DialogKind::SaveAs { suggested: "pretend-teller-step0.png".to_owned() };
+    assert_eq!(d.asked.picked.lock().unwrap()[..], [dialog.clone()]);
+    d.deliver.send(Delivery::Picked { dialog, path: Some("here.png".into()) }).unwrap();
+    d.steps(3);
+    let written = d.asked.written.lock().unwrap().clone();
+    let picture = image::load_from_memory(&written[0].1).unwrap().to_rgba8();
+    assert_eq!(picture.dimensions(), (1200, 1200));
+    let colours: std::collections::BTreeSet<_> = picture.pixels().map(|p| p.0).collect();
+    assert!(colours.len() > 8, "words on the ground");
+}
+
+#[test]
 fn a_copied_session_reproduces_the_page() {
     let mut d = desk(Worker::Steps);
     d.click("Frozen");

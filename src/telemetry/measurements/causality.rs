@@ -37,6 +37,12 @@ pub struct LeakyUpsample {
     /// The largest of `delta` before the changed token.
     #[serde(with = "Float")]
     pub before_max: f64,
+    /// The gate it was measured through: an open one where the model's is shut.
+    #[serde(default, with = "Float")]
+    pub gate: f64,
+    /// Tokens of a block, P: those before the change in its own block are where it leaks to.
+    #[serde(default)]
+    pub pool: usize,
 }
 
 /// The likeliest next tokens after the text, likeliest first.

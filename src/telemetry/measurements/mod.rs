@@ -21,6 +21,7 @@ mod graph_modularity;
 mod graph_neuron;
 mod merging;
 mod neuron_graph;
+mod next_tokens;
 mod reading;
 mod recoverability;
 mod residual;
@@ -49,6 +50,7 @@ pub use neuron_graph::{
     DegreeDistribution, EntriesAbove, EntryHistogram, GraphDegrees, GraphEdges, GraphSummary, LognormalFit,
     NeuronGraph, NeuronGroups, PowerLawFit,
 };
+pub use next_tokens::NextTokens;
 pub use reading::{LayerFiring, NeuronTrace, Reading, SynapseTrace};
 pub use recoverability::Recoverability;
 pub use residual::{Residual, ResidualCurve, ResidualMethod};
@@ -156,6 +158,7 @@ measurements! {
     Causality,
     AttentionMaps,
     Residual,
+    NextTokens,
     Recoverability,
     NeuronGraph,
     EntryHistogram,

@@ -9,7 +9,7 @@ use crate::{
         action::Action,
         mirror::Mirror,
         page::Page,
-        seed_series::group_index,
+        seed_series::variant_colour,
         session::Tab,
         theme::{self, Theme},
         widgets::number,
@@ -111,7 +111,7 @@ fn variants_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, mirror: &Mirror)
     for (i, v) in mirror.variants().iter().enumerate() {
         ui.horizontal(|ui| {
             let (dot, _) = ui.allocate_exact_size(egui::vec2(10.0, 14.0), egui::Sense::hover());
-            ui.painter().circle_filled(dot.center(), 4.0, theme.variant(group_index(mirror, i)));
+            ui.painter().circle_filled(dot.center(), 4.0, variant_colour(mirror, i, theme));
             let on = i == page.selection.variant;
             let name = RichText::new(&v.label).color(if on { theme.text } else { theme.secondary });
             let button = ui.add(egui::Button::new(name).frame(false)).on_hover_text(
@@ -146,7 +146,7 @@ fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
             ui.label("");
             for (i, v) in mirror.variants().iter().enumerate() {
                 let name: String = v.id.chars().take(11).collect();
-                let colour = theme.variant(group_index(mirror, i));
+                let colour = variant_colour(mirror, i, theme);
                 let name = RichText::new(format!("{name:>9}")).font(theme::numbers()).color(colour);
                 ui.label(name).on_hover_text(&v.label);
             }

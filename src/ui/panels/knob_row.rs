@@ -8,7 +8,7 @@ use eframe::egui::{
 use super::Shell;
 use crate::{
     config::{Applies, FileKind, Knob, Range, Value},
-    ui::{action::Action, host::DialogKind, page::Page, run::Run, theme::Theme, widgets::number},
+    ui::{action::Action, host::DialogKind, legal, page::Page, run::Run, theme::Theme, widgets::number},
 };
 
 /// A range wider than this has no slider: a drag could not hit a value.
@@ -135,18 +135,26 @@ fn slim(ui: &mut Ui) {
 
 fn int_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, (v, min, max): (i64, i64, i64)) {
     let mut value = v;
-    let mut changed = false;
+    let (mut changed, mut is_dragged) = (false, false);
     let name = row_ui(ui, shell, page, knob, |ui, shell, name| {
         unit_ui(ui, shell.theme, knob);
         let field =
             DragValue::new(&mut value).range(min..=max).speed(((max as f64 - min as f64) / 400.0).clamp(0.02, 4.0));
-        changed |= ui.add(field.update_while_editing(false)).labelled_by(name.id).changed();
+        let field = ui.add(field.update_while_editing(false)).labelled_by(name.id);
+        changed |= field.changed();
+        is_dragged = field.dragged();
     });
+    if changed && is_dragged {
+        value = legal::nearest(page.lab, &page.config, &page.knobs, (knob, value));
+    }
     if (max as f64 - min as f64) <= SLIDABLE {
         slim(ui);
         let log = max as f64 - min as f64 > 400.0;
         let slider = Slider::new(&mut value, min..=max).show_value(false).logarithmic(log);
-        changed |= ui.add(slider).labelled_by(name.id).changed();
+        if ui.add(slider).labelled_by(name.id).changed() {
+            value = legal::nearest(page.lab, &page.config, &page.knobs, (knob, value));
+            changed = true;
+        }
     }
     if changed && value != v {
         shell.act(Action::Change(knob.key.to_owned(), Value::Int(value)));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use eframe::egui::{self, Context, Frame, Margin, Panel, Stroke, Ui};
 
-use super::{action::Action, lists::Lists, page::Page, session::Session, theme::Theme};
+use super::{action::Action, lists::Lists, page::Page, picture_order::PictureOrder, session::Session, theme::Theme};
 
 pub mod banner;
 pub mod controls;
@@ -19,6 +19,7 @@ pub mod lesson;
 pub mod open_sheet;
 pub mod palette;
 pub mod picture;
+pub mod picture_sheet;
 pub mod sketch;
 pub mod stop_sheet;
 pub mod tiles;
@@ -69,7 +70,8 @@ pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         .show_separator_line(false)
         .frame(ground(shell.theme, bar))
         .show(ui, |ui| transport::transport_ui(ui, shell, page));
-    if shell.session.controls_open && !shell.presenter {
+    let (has_controls, has_inspector) = shell.session.side_panels(ui.ctx().content_rect().width());
+    if has_controls && !shell.presenter {
         Panel::left("controls")
             .default_size(CONTROLS)
             .size_range(224.0..=420.0)
@@ -77,7 +79,7 @@ pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
             .frame(ground(shell.theme, Margin::ZERO))
             .show(ui, |ui| controls::controls_ui(ui, shell, page));
     }
-    if shell.session.inspector_open && !shell.presenter {
+    if has_inspector && !shell.presenter {
         Panel::right("right panel")
             .default_size(INSPECTOR)
             .size_range(240.0..=520.0)
@@ -100,6 +102,8 @@ pub enum Overlay {
     Help,
     Palette(palette::Palette),
     Open(open_sheet::OpenSheet),
+    /// What a picture of a view shall be.
+    Picture(PictureOrder),
     /// A dropped text file asks in which lab.
     ChooseLab(String),
     /// A training would end.
@@ -141,6 +145,7 @@ impl Overlay {
                     Overlay::Palette(palette) => palette.ui(ui, shell, page),
                     Overlay::Open(sheet) => sheet.ui(ui, shell, page),
                     Overlay::StopFirst(sheet) => sheet.ui(ui, shell),
+                    Overlay::Picture(order) => picture_sheet::picture_sheet_ui(ui, shell, order),
                     Overlay::ChooseLab(path) => open_sheet::choose_lab_ui(ui, shell, path),
                 }
             });

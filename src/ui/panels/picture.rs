@@ -1,9 +1,17 @@
-//! A tile's picture: a screenshot of the window, cut to the tile, as PNG bytes. The cutting and
-//! encoding is done on a thread of its own.
+//! Pictures under way: a view drawn anew off screen, and the window cut to a rectangle, as PNG bytes. Painting, cutting
+//! and encoding are done on threads of their own. It does not know what a view shows.
 
 use std::sync::{Arc, Mutex};
 
 use eframe::egui::{ColorImage, Context, Rect};
+
+use crate::{
+    gpu::{
+        Target,
+        offscreen::{Drawing, Offscreen, OffscreenError},
+    },
+    ui::picture_order::PictureOrder,
+};
 
 type Done = Arc<Mutex<Vec<Result<Picture, String>>>>;
 
@@ -24,29 +32,99 @@ pub struct Picture {
     pub destination: Destination,
 }
 
+/// What paints pictures off screen. Making it takes about a second.
+type Painter = Arc<Mutex<Offscreen>>;
+/// A painter that is being made.
+type Making = Arc<Mutex<Option<Result<Offscreen, OffscreenError>>>>;
+
+#[derive(Default)]
+enum Studio {
+    #[default]
+    Closed,
+    Opening(Making),
+    Open(Painter, Target),
+}
+
 /// Pictures under way and ready.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Pictures {
-    asked: Vec<(Rect, String, Destination)>,
+    asked: Vec<(Rect, String)>,
+    ordered: Vec<PictureOrder>,
+    studio: Studio,
     done: Done,
 }
 
 impl Pictures {
-    /// Asks for a picture of `rect` (points), to be called `name`. It is taken of the frame after
-    /// this one, when the menu it was asked from is gone.
-    pub fn ask(&mut self, rect: Rect, name: String, destination: Destination, ctx: &Context) {
-        self.asked.push((rect, name, destination));
+    /// Orders a picture of a view.
+    pub fn order(&mut self, sheet: PictureOrder, ctx: &Context) {
+        if !sheet.is_svg && matches!(self.studio, Studio::Closed) {
+            let making = Making::default();
+            let (made, wake) = (making.clone(), ctx.clone());
+            std::thread::spawn(move || {
+                let offscreen = Offscreen::new();
+                *made.lock().unwrap_or_else(|p| p.into_inner()) = Some(offscreen);
+                wake.request_repaint();
+            });
+            self.studio = Studio::Opening(making);
+        }
+        self.ordered.push(sheet);
+        ctx.request_repaint();
+    }
+
+    /// The ordered pictures that can be drawn now; never waits.
+    pub fn take_ready(&mut self) -> Vec<PictureOrder> {
+        let made = match &self.studio {
+            Studio::Opening(making) => making.try_lock().ok().and_then(|mut m| m.take()),
+            Studio::Closed | Studio::Open(..) => None,
+        };
+        match made {
+            Some(Ok(offscreen)) => {
+                let target = offscreen.target();
+                self.studio = Studio::Open(Arc::new(Mutex::new(offscreen)), target);
+            }
+            Some(Err(e)) => {
+                self.studio = Studio::Closed;
+                self.ordered.retain(|sheet| sheet.is_svg);
+                self.done.lock().unwrap_or_else(|p| p.into_inner()).push(Err(e.to_string()));
+            }
+            None => {}
+        }
+        let is_open = matches!(self.studio, Studio::Open(..));
+        let (ready, waiting) = std::mem::take(&mut self.ordered).into_iter().partition(|s| s.is_svg || is_open);
+        self.ordered = waiting;
+        ready
+    }
+
+    /// Lays a picture out here and paints it on a thread of its own.
+    pub fn paint(&self, sheet: &PictureOrder, ctx: &Context, lay_out: impl FnOnce(Target) -> Drawing) {
+        let Studio::Open(painter, target) = &self.studio else { return };
+        let (drawing, painter, name) = (lay_out(*target), painter.clone(), sheet.file());
+        let (done, wake) = (self.done.clone(), ctx.clone());
+        std::thread::spawn(move || {
+            let image = painter.lock().unwrap_or_else(|p| p.into_inner()).paint_drawing(drawing);
+            let png = image.and_then(|image| image.png()).map_err(|e| e.to_string());
+            let result = png.map(|png| Picture { name, png, destination: Destination::Dialog });
+            done.lock().unwrap_or_else(|p| p.into_inner()).push(result);
+            wake.request_repaint();
+        });
+    }
+
+    /// Asks for what the window shows in `rect` (points), as one of a sequence, to be called `name`. It is taken of the
+    /// frame after this one.
+    pub fn ask(&mut self, rect: Rect, name: String, ctx: &Context) {
+        self.asked.push((rect, name));
         ctx.request_repaint();
     }
 
     /// Takes the pictures asked for in the last frame.
     pub fn begin(&mut self, ctx: &Context) {
-        for (rect, name, destination) in std::mem::take(&mut self.asked) {
+        for (rect, name) in std::mem::take(&mut self.asked) {
             let done = self.done.clone();
             let wake = ctx.clone();
             ctx.request_screenshot(move |shot| {
                 std::thread::spawn(move || {
                     let scale = wake.pixels_per_point();
+                    let destination = Destination::Recorded;
                     let result = encode(&shot, rect, scale).map(|png| Picture { name, png, destination });
                     done.lock().unwrap_or_else(|p| p.into_inner()).push(result);
                     wake.request_repaint();

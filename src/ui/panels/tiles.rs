@@ -3,8 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use eframe::egui::{
-    self, Align2, Button, Color32, FontId, Rect, RichText, Sense, Stroke, StrokeKind, Ui, UiBuilder, Visuals,
-    WidgetInfo, WidgetText, pos2, vec2,
+    self, Align2, Button, Color32, FontId, Rect, RichText, ScrollArea, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2,
+    Visuals, WidgetInfo, WidgetText,
+    containers::scroll_area::{DragScroll, ScrollSource},
+    pos2, vec2,
 };
 use egui_tiles::{Behavior, ResizeState, SimplificationOptions, TabState, TileId, Tiles, UiResponse};
 
@@ -20,6 +22,7 @@ use crate::{
         lists::Lists,
         mirror::Mirror,
         page::Page,
+        picture_order::PictureOrder,
         plot, step_events,
         theme::{self, Theme},
         tiling::{Pane, Tiling},
@@ -36,6 +39,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         return;
     }
     let tabbed = page.tiling.tabbed();
+    let in_front = page.tiling.tree.active_tiles().into_iter().collect();
     let nothing = Mirror::default();
     let (step, follow) = (page.shown_step(), page.scrub.is_none());
     if let Some(mirror) = page.mirror() {
@@ -68,11 +72,11 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         views,
         order: &order,
         tabbed: &tabbed,
+        in_front,
         selected,
         maximised: *maximised,
         wanted: vec![],
         to_export,
-        rects: HashMap::new(),
         actions: shell.actions,
     };
     match *maximised {
@@ -145,13 +149,12 @@ struct Stage<'a> {
     /// The numbers of the tiles: the keys that select.
     order: &'a HashMap<TileId, usize>,
     tabbed: &'a HashSet<TileId>,
+    in_front: HashSet<TileId>,
     selected: &'a mut Option<TileId>,
     maximised: Option<TileId>,
     wanted: Vec<Wanted>,
     /// Tiles to be saved as they are drawn.
     to_export: Vec<(TileId, ExportFormat)>,
-    /// Where each tile stands this frame, for its picture.
-    rects: HashMap<TileId, Rect>,
     actions: &'a mut Vec<Action>,
 }
 
@@ -161,7 +164,6 @@ impl Stage<'_> {
         let rect = ui.max_rect();
         let theme = self.cx.theme;
         let is_selected = *self.selected == Some(id);
-        self.rects.insert(id, rect);
         ui.painter().rect_filled(rect, theme::CORNER, theme.panel);
         if ui.input(|i| i.pointer.any_pressed() && i.pointer.interact_pos().is_some_and(|p| rect.contains(p))) {
             *self.selected = Some(id);
@@ -174,7 +176,7 @@ impl Stage<'_> {
             let mut inner = ui.new_child(UiBuilder::new().max_rect(body).id_salt(("view", self.lab, &pane.view, id.0)));
             inner.set_clip_rect(body.expand(2.0).intersect(ui.clip_rect()));
             match Tiling::view_of(self.views, id, entry) {
-                Some(view) => view.ui(&mut inner, &mut self.cx),
+                Some(view) => body_ui(&mut inner, id, view.as_mut(), &mut self.cx),
                 None => {
                     let words = format!("This build has no view `{}`.", pane.view);
                     inner.label(RichText::new(words).color(theme.secondary));
@@ -237,7 +239,8 @@ impl Stage<'_> {
                 ui.label(RichText::new(entry.about).small().color(self.cx.theme.secondary));
             });
             ui.separator();
-            for format in ExportFormat::ALL {
+            let has_svg = self.views.get(&id).is_some_and(|view| view.svg(&self.cx).is_some());
+            for format in ExportFormat::ALL.into_iter().filter(|format| has_svg || *format != ExportFormat::Svg) {
                 if ui.add(Button::new(format!("Save the {}…", format.words())).frame(false)).clicked() {
                     self.actions.push(Action::Export(id, format));
                     ui.close();
@@ -265,27 +268,39 @@ impl Stage<'_> {
         }
     }
 
-    /// Saves what a tile shows, as it is drawn.
+    /// Saves what a tile shows, as it is drawn; of a picture it is asked how it shall be.
     fn export(&mut self, id: TileId, pane: &Pane, format: ExportFormat) {
-        let name = format!("{}-{}-step{}.{}", self.lab, pane.view, self.cx.step, format.ending());
-        let title = self.lists.view(&pane.view).map_or(pane.view.as_str(), |v| v.title);
-        let view = self.views.get(&id);
-        let text = match format {
-            ExportFormat::Png => {
-                let rect = self.rects.get(&id).copied().unwrap_or(Rect::EVERYTHING);
-                return self.actions.push(Action::Picture(rect, name));
-            }
-            ExportFormat::Csv => view.and_then(|v| v.csv(&self.cx)),
-            ExportFormat::Svg => view.and_then(|v| v.svg(&self.cx)),
-        };
-        self.actions.push(match text {
-            Some(text) => Action::Save(name, text.into_bytes()),
-            None if format == ExportFormat::Svg => {
-                Action::Toast(format!("{title} is not made of curves; save its picture."))
-            }
-            None => Action::Toast(format!("{title} shows nothing yet. Space runs the lab.")),
+        let name = format!("{}-{}-step{}", self.lab, pane.view, self.cx.step);
+        let Some(entry) = self.lists.view(&pane.view) else { return };
+        let Some(view) = self.views.get(&id) else { return };
+        let title = entry.title;
+        if format == ExportFormat::Csv {
+            self.actions.push(match view.csv(&self.cx) {
+                Some(text) => Action::Save(format!("{name}.csv"), text.into_bytes()),
+                None => Action::Toast(format!("{title} shows nothing yet. Space runs the lab.")),
+            });
+            return;
+        }
+        let (has_svg, is_svg) = (view.svg(&self.cx).is_some(), format == ExportFormat::Svg);
+        let order = PictureOrder::new(id, (entry.id, title), name, self.cx.theme.dark);
+        self.actions.push(match is_svg && !has_svg {
+            true => Action::Toast(format!("{title} is not made of curves; save its picture.")),
+            false => Action::PictureSheet(PictureOrder { has_svg, is_svg, ..order }),
         });
     }
+}
+
+/// A view is laid out in at least so much room; a smaller tile is scrolled.
+const LEAST: Vec2 = vec2(300.0, 200.0);
+
+/// The view itself. What is larger than its tile can be scrolled to.
+fn body_ui(ui: &mut Ui, id: TileId, view: &mut dyn View, cx: &mut ViewCx<'_>) {
+    plot::begin_tile(ui.ctx(), id.0);
+    let by = ScrollSource { drag: DragScroll::Never, ..ScrollSource::default() };
+    ScrollArea::both().id_salt("view").auto_shrink(false).scroll_source(by).show(ui, |ui| {
+        let place = Rect::from_min_size(ui.next_widget_position(), ui.available_size().max(LEAST));
+        ui.scope_builder(UiBuilder::new().max_rect(place), |ui| view.ui(ui, cx));
+    });
 }
 
 /// Number, title and as much of the subtitle as fits.
@@ -334,8 +349,9 @@ impl Behavior<Pane> for Stage<'_> {
         }
     }
 
-    fn is_tab_closable(&self, _tiles: &Tiles<Pane>, _id: TileId) -> bool {
-        true
+    /// Only the tab in front has a button for it: more titles have room.
+    fn is_tab_closable(&self, _tiles: &Tiles<Pane>, id: TileId) -> bool {
+        self.in_front.contains(&id)
     }
 
     /// Closed as from its menu: the tile keeps its place.

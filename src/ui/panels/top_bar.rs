@@ -12,24 +12,34 @@ use crate::{
     ui::{NAME, action::Action, page::Page, theme},
 };
 
+/// What stands at the right has its place first; the rest has what is left, and what does not fit is in the menu.
 pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>) {
     ui.horizontal_centered(|ui| {
-        let on_page = page.is_some();
-        let steps = page.as_deref().map(Steps::of).unwrap_or_default();
-        if on_page && !shell.presenter {
-            let icon = if shell.session.controls_open { Icon::Left } else { Icon::Right };
-            let fold = icon_button(ui, shell.theme, icon, "Fold or open the controls");
-            if fold.on_hover_text("Fold or open the controls ([)").clicked() {
-                shell.act(Action::FoldControls);
-            }
-        }
-        crumbs_ui(ui, shell, page.as_deref());
-        if let Some(page) = page {
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let wide = ui.available_width() > WITH_DEVICE;
+            right_ui(ui, shell, page.as_deref(), wide);
             ui.add_space(8.0);
-            settings_ui(ui, shell, page);
-        }
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| right_ui(ui, shell, on_page, &steps));
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| left_ui(ui, shell, page, wide));
+        });
     });
+}
+
+/// Width from which a bar has room for the device, points.
+const WITH_DEVICE: f32 = 1080.0;
+
+fn left_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, wide: bool) {
+    if page.is_some() && !shell.presenter {
+        let icon = if shell.session.controls_open { Icon::Left } else { Icon::Right };
+        let fold = icon_button(ui, shell.theme, icon, "Fold or open the controls");
+        if fold.on_hover_text("Fold or open the controls ([)").clicked() {
+            shell.act(Action::FoldControls);
+        }
+    }
+    crumbs_ui(ui, shell, page.as_deref());
+    if let Some(page) = page {
+        ui.add_space(8.0);
+        settings_ui(ui, shell, page, wide);
+    }
 }
 
 fn crumbs_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>) {
@@ -50,8 +60,7 @@ fn crumbs_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>) {
     }
 }
 
-fn settings_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
-    let wide = ui.available_width() > 560.0;
+fn settings_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, wide: bool) {
     preset_ui(ui, shell, page);
     let mut seed = page.config.seed;
     let label = ui.label(RichText::new("seed").small().color(shell.theme.secondary));
@@ -156,9 +165,10 @@ impl Steps {
     }
 }
 
-fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, on_page: bool, steps: &Steps) {
-    if on_page && !shell.presenter {
-        let icon = if shell.session.inspector_open { Icon::Right } else { Icon::Left };
+fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) {
+    if page.is_some() && !shell.presenter {
+        let (_, is_open) = shell.session.side_panels(ui.ctx().content_rect().width());
+        let icon = if is_open { Icon::Right } else { Icon::Left };
         let fold = icon_button(ui, shell.theme, icon, "Fold or open the right panel");
         if fold.on_hover_text("Fold or open the right panel (])").clicked() {
             shell.act(Action::FoldInspector);
@@ -169,7 +179,7 @@ fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, on_page: bool, steps: &Steps) {
     if help.on_hover_text("Every key and gesture (?)").clicked() {
         shell.act(Action::Help);
     }
-    menu_ui(ui, shell, on_page, steps);
+    menu_ui(ui, shell, page, wide);
     if icon_button(ui, shell.theme, Icon::Search, "Find a command")
         .on_hover_text("Find a command, lab, preset, view or control (Ctrl P)")
         .clicked()
@@ -178,7 +188,8 @@ fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, on_page: bool, steps: &Steps) {
     }
 }
 
-fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, on_page: bool, steps: &Steps) {
+fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) {
+    let steps = page.map(Steps::of).unwrap_or_default();
     let button = icon_button(ui, shell.theme, Icon::More, "Menu");
     egui::Popup::menu(&button).show(|ui| {
         ui.set_min_width(240.0);
@@ -195,7 +206,7 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, on_page: bool, steps: &Steps) {
             }
         }
         entry(ui, "Open…", "Ctrl O", Action::OpenSheet);
-        if on_page {
+        if page.is_some() {
             entry(ui, "Copy session", "Ctrl C", Action::CopySession);
             entry(ui, "Write a checkpoint now", "", Action::Checkpoint);
             entry(ui, "Layout as it was", "", Action::ResetLayout);
@@ -208,5 +219,9 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, on_page: bool, steps: &Steps) {
         entry(ui, "Larger", "Ctrl +", Action::Zoom(shell.session.zoom + 0.1));
         entry(ui, "Smaller", "Ctrl -", Action::Zoom(shell.session.zoom - 0.1));
         entry(ui, "Frame times (draws without pause)", "T", Action::FrameTimes);
+        if let Some(page) = page.filter(|_| !wide) {
+            ui.separator();
+            ui.horizontal(|ui| device_ui(ui, shell, page));
+        }
     });
 }

@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use eframe::egui::{Color32, Pos2};
+use eframe::egui::{Color32, Pos2, vec2};
 
 use super::{
     Chart, ChartState, Data, Line, Mark, StepEvent, Stroke,
-    layout::{Layout, ROW, SWATCH, TEXT},
+    geometry::{Layout, ROW, SWATCH, TEXT},
 };
 use crate::ui::{table::Table, theme::Theme};
 
@@ -20,13 +20,13 @@ impl Chart<'_> {
         let layout = Layout::of(self, state, sheet(state), &guess_width);
         let shown = layout.x_values();
         let mut columns: Vec<(String, Vec<[f64; 2]>)> = vec![];
-        for line in &self.lines {
+        for line in self.lines.iter().filter(|line| !state.hides(line)) {
             if let Some(raw) = line.raw {
                 columns.push((format!("{} (raw)", line.label), points_of(&Data::Curve(raw), shown)));
             }
             columns.push((line.label.clone(), points_of(&line.data, shown)));
         }
-        for band in &self.bands {
+        for band in self.bands.iter().filter(|band| !state.hides_band(self, band)) {
             columns.push((format!("{} (low)", band.label), points_of(&band.low, shown)));
             columns.push((format!("{} (high)", band.label), points_of(&band.high, shown)));
         }
@@ -67,7 +67,7 @@ impl Chart<'_> {
         self.svg_frame(&layout, theme, &mut svg);
         svg_events(&layout, &state.events, theme, &mut svg);
         self.svg_data(&layout, &mut svg);
-        self.svg_words(&layout, theme, &mut svg);
+        self.svg_words(&layout, state, theme, &mut svg);
         svg.out.push_str("</svg>\n");
         Some(svg.out)
     }
@@ -99,7 +99,6 @@ impl Chart<'_> {
                 plot.height(),
                 hex(span.colour)
             );
-            svg.text(Pos2::new(ends[0] + 4.0, plot.bottom() - 6.0), "start", &span.label, theme.secondary);
         }
         for (place, words) in &layout.y_ticks {
             let y = layout.y_at(*place);
@@ -165,35 +164,34 @@ impl Chart<'_> {
         svg.out.push_str("</g>\n");
     }
 
-    fn svg_words(&self, layout: &Layout, theme: &Theme, svg: &mut Svg) {
+    fn svg_words(&self, layout: &Layout, state: &ChartState, theme: &Theme, svg: &mut Svg) {
         let plot = layout.plot;
-        svg.text(Pos2::new(2.0, ROW / 2.0 + 4.0), "start", &layout.y_label_words(self), theme.secondary);
+        svg.text(Pos2::new(2.0, ROW / 2.0 + 4.0), "start", &layout.y_words, theme.secondary);
         let at = Pos2::new(plot.right() + layout.margins[1] - 4.0, plot.bottom() + 15.0);
-        svg.text(at, "end", &layout.x_label_words(self), theme.secondary);
+        svg.text(at, "end", &layout.x_words, theme.secondary);
         for reference in &self.references {
-            let (path, at) = if reference.vertical {
+            let path = if reference.vertical {
                 let x = layout.x_at(layout.x_scale.place(reference.at));
-                ([Pos2::new(x, plot.top()), Pos2::new(x, plot.bottom())], Pos2::new(x + 4.0, plot.top() + 12.0))
+                [Pos2::new(x, plot.top()), Pos2::new(x, plot.bottom())]
             } else {
                 let y = layout.y_at(layout.y_scale.place(reference.at));
-                ([Pos2::new(plot.left(), y), Pos2::new(plot.right(), y)], Pos2::new(plot.left() + 6.0, y - 4.0))
+                [Pos2::new(plot.left(), y), Pos2::new(plot.right(), y)]
             };
             if plot.expand(1.0).contains(path[0]) {
                 svg.path(&path, theme.secondary, 1.0, 1.0, true);
-                svg.text(at, "start", &reference.label, theme.secondary);
             }
         }
-        for zone in &self.zones {
-            if let Some((at, inside)) = super::paint::zone_label_at(layout, zone) {
-                let y = at.y + if inside { -2.0 } else { TEXT };
-                svg.text(Pos2::new(at.x, y), "start", &zone.label, theme.secondary);
+        for label in &layout.labels {
+            for (i, row) in label.rows.iter().enumerate() {
+                let at = label.rect.min + vec2(0.0, i as f32 * (ROW - 1.0) + TEXT - 1.0);
+                svg.text(at, "start", row, theme.secondary);
             }
         }
-        for name in &layout.names {
+        for name in layout.names.iter().filter(|name| !state.hides(&self.lines[name.line])) {
             let line: &Line<'_> = &self.lines[name.line];
-            let end = name.at + eframe::egui::vec2(SWATCH, 0.0);
+            let end = name.at + vec2(SWATCH, 0.0);
             match line.stroke {
-                Stroke::Marks(mark) => svg.mark(name.at + eframe::egui::vec2(SWATCH / 2.0, 0.0), mark, line.colour),
+                Stroke::Marks(mark) => svg.mark(name.at + vec2(SWATCH / 2.0, 0.0), mark, line.colour),
                 stroke => svg.path(&[name.at, end], line.colour, 2.0, 1.0, stroke == Stroke::Dashed),
             }
             svg.text(Pos2::new(end.x + 4.0, name.at.y + 4.0), "start", line.name(), theme.text);

@@ -1,73 +1,16 @@
 //! Where everything of a chart goes: ranges, ticks, margins, thinned lines, names at the lines'
 //! ends. The same layout is painted and written as SVG. It measures text by a function it is given.
 
-use eframe::egui::{Color32, Pos2, Rect, pos2};
+use eframe::egui::{Pos2, Rect, pos2};
 
 use super::{
-    Chart, ChartState, Curve, Data, LEAST, Mark, Scale, Stroke,
+    Chart, ChartState, Curve, Data, LEAST, Scale, Stroke,
     clip::{self, Window},
+    geometry::{Area, FIXED, GAP, Layout, Measure, Name, ROW, SWATCH, Trace, share_of},
+    labels::labels,
     range::{x_ends, y_ends},
+    weave::weave,
 };
-
-/// Size of all words on a chart, points.
-pub const TEXT: f32 = 12.0;
-/// Height of a row of words.
-pub const ROW: f32 = 16.0;
-/// Length of the stroke before a name.
-pub const SWATCH: f32 = 14.0;
-
-/// Width of a text in points; true for the monospace face.
-pub type Measure<'m> = &'m dyn Fn(&str, bool) -> f32;
-
-/// A thinned line, cut to what is in sight.
-#[derive(Debug, Clone)]
-pub struct Trace {
-    /// Shares of the plot's width and height, from its lower left corner.
-    pub points: Vec<[f64; 2]>,
-    pub colour: Color32,
-    /// 0 to 1.
-    pub strength: f32,
-    pub width: f32,
-    pub dashed: bool,
-    pub dots: bool,
-    pub stems: bool,
-    /// Signs in place of a line.
-    pub mark: Option<Mark>,
-}
-
-/// An area between two thinned lines, cut to what is in sight: (x, low, high) as shares of the plot.
-#[derive(Debug, Clone)]
-pub struct Area {
-    pub columns: Vec<[f64; 3]>,
-    pub colour: Color32,
-}
-
-/// A line's name and where it stands (left middle).
-#[derive(Debug, Clone)]
-pub struct Name {
-    pub line: usize,
-    pub at: Pos2,
-}
-
-/// A chart with all its positions, in a sheet whose corner is (0, 0).
-#[derive(Debug, Clone)]
-pub struct Layout {
-    /// The area of the data, points.
-    pub plot: Rect,
-    pub x_scale: Scale,
-    pub y_scale: Scale,
-    /// Ends of the axes, in places.
-    pub x: [f64; 2],
-    pub y: [f64; 2],
-    pub x_ticks: Vec<(f64, String)>,
-    pub y_ticks: Vec<(f64, String)>,
-    pub traces: Vec<Trace>,
-    pub areas: Vec<Area>,
-    pub names: Vec<Name>,
-    /// Lines whose names found no room above, and where that is said.
-    pub unnamed: Option<(usize, Pos2)>,
-    pub margins: [f32; 2],
-}
 
 impl Layout {
     pub fn of(chart: &Chart<'_>, state: &ChartState, size: [f32; 2], measure: Measure<'_>) -> Self {
@@ -89,6 +32,9 @@ impl Layout {
             traces: vec![],
             areas: vec![],
             names: vec![],
+            labels: vec![],
+            x_words: String::new(),
+            y_words: String::new(),
             unnamed: None,
             margins: [0.0; 2],
         };
@@ -99,38 +45,14 @@ impl Layout {
         if chart.x.whole {
             layout.x_ticks.retain(|t| (x_scale.value(t.0) - x_scale.value(t.0).round()).abs() < 1e-6);
         }
-        layout.drop_covered_x_ticks(chart, size, measure);
-        layout.thin_lines(chart, columns);
+        let room = size[0] - 4.0;
+        layout.y_words = elided(axis_words(&chart.y.label, y_scale), room - measure(FIXED, false) - GAP, measure);
+        layout.x_words = elided(axis_words(&chart.x.label, x_scale), layout.plot.width() * 0.8, measure);
+        layout.drop_covered_x_ticks(size, measure);
+        layout.thin_lines(chart, state, columns);
+        layout.traces = weave(std::mem::take(&mut layout.traces), layout.plot);
+        layout.labels = labels(chart, &layout, measure);
         layout
-    }
-
-    /// Position in points of a place; NaN where it is NaN.
-    pub fn at(&self, x: f64, y: f64) -> Pos2 {
-        pos2(self.x_at(x), self.y_at(y))
-    }
-
-    /// Position in points of shares of the plot.
-    pub fn at_shares(&self, [x, y]: [f64; 2]) -> Pos2 {
-        pos2(self.plot.left() + x as f32 * self.plot.width(), self.plot.bottom() - y as f32 * self.plot.height())
-    }
-
-    pub fn x_at(&self, x: f64) -> f32 {
-        let share = share_of(x, self.x).clamp(-FAR, FAR);
-        self.plot.left() + share as f32 * self.plot.width()
-    }
-
-    pub fn y_at(&self, y: f64) -> f32 {
-        let share = share_of(y, self.y).clamp(-FAR, FAR);
-        self.plot.bottom() - share as f32 * self.plot.height()
-    }
-
-    /// The value under a position in points.
-    pub fn x_value(&self, x: f32) -> f64 {
-        self.x_scale.value(place_of(((x - self.plot.left()) / self.plot.width()) as f64, self.x))
-    }
-
-    pub fn y_value(&self, y: f32) -> f64 {
-        self.y_scale.value(place_of(((self.plot.bottom() - y) / self.plot.height()) as f64, self.y))
     }
 
     /// What is drawn, in shares of the plot.
@@ -142,11 +64,6 @@ impl Layout {
 
     fn shares(&self, p: &[f64; 2]) -> [f64; 2] {
         [share_of(p[0], self.x), share_of(p[1], self.y)]
-    }
-
-    /// Shown x range in values.
-    pub fn x_values(&self) -> [f64; 2] {
-        self.x.map(|p| self.x_scale.value(p))
     }
 
     /// Margins, and names either at the lines' ends (when they fit) or in rows above.
@@ -161,6 +78,7 @@ impl Layout {
         let top = ROW + 6.0;
         let at_ends = named.len() > 1
             && name_width <= (size[0] - left) * 0.34
+            && chart.margins.is_none_or(|m| name_width + 12.0 <= m[1])
             && named.len() as f32 * (ROW - 1.0) <= bottom - top;
         if at_ends {
             let right = chart.margins.map_or(name_width + 12.0, |m| m[1]);
@@ -172,7 +90,7 @@ impl Layout {
         let right = chart.margins.map_or(10.0, |m| m[1]);
         self.margins = [left, right];
         // Rows above the plot: first the rest of the axis' own row, then as many as it takes.
-        let axis_words = measure(&chart.y.label, false) + measure(" (log)", false) + 20.0;
+        let axis_words = measure(&chart.y.label, false) + measure(", log", false) + measure(FIXED, false) + 2.0 * GAP;
         let named = if named.len() > 1 { named } else { vec![] };
         let total: f32 = named.iter().map(|i| width_of(i) + 14.0).sum();
         let mut x = axis_words.max(left);
@@ -234,9 +152,8 @@ impl Layout {
     }
 
     /// The x axis' words stand at the right end of the ticks' row; ticks under them go.
-    fn drop_covered_x_ticks(&mut self, chart: &Chart<'_>, size: [f32; 2], measure: Measure<'_>) {
-        let words = self.x_label_words(chart);
-        let label_left = size[0] - measure(&words, false) - 16.0;
+    fn drop_covered_x_ticks(&mut self, size: [f32; 2], measure: Measure<'_>) {
+        let label_left = size[0] - measure(&self.x_words, false) - 16.0;
         let ticks = std::mem::take(&mut self.x_ticks);
         self.x_ticks = ticks
             .into_iter()
@@ -247,16 +164,8 @@ impl Layout {
             .collect();
     }
 
-    pub fn x_label_words(&self, chart: &Chart<'_>) -> String {
-        axis_words(&chart.x.label, self.x_scale)
-    }
-
-    pub fn y_label_words(&self, chart: &Chart<'_>) -> String {
-        axis_words(&chart.y.label, self.y_scale)
-    }
-
-    fn thin_lines(&mut self, chart: &Chart<'_>, columns: usize) {
-        for band in &chart.bands {
+    fn thin_lines(&mut self, chart: &Chart<'_>, state: &ChartState, columns: usize) {
+        for band in chart.bands.iter().filter(|band| !state.hides_band(chart, band)) {
             let low = self.thin(&band.low, columns);
             let high = self.thin(&band.high, columns);
             // Each thinned column holds its extremes: the band keeps the widest.
@@ -270,14 +179,14 @@ impl Layout {
                 self.areas.push(Area { columns: window.area(run), colour: band.colour });
             }
         }
-        for (i, line) in chart.lines.iter().enumerate() {
+        let shown = || chart.lines.iter().enumerate().filter(|(_, line)| !state.hides(line));
+        for (i, line) in shown() {
             if let Some(raw) = line.raw {
                 let points = self.thin(&Data::Curve(raw), columns);
                 self.push_trace(chart, i, points, 0.25, 1.0);
             }
         }
-        // The first line lies on top: it is what the others are compared with.
-        for (i, line) in chart.lines.iter().enumerate().rev() {
+        for (i, line) in shown() {
             let mut points = self.thin(&line.data, columns);
             if line.stroke == Stroke::Stairs {
                 points = stairs(&points);
@@ -302,7 +211,9 @@ impl Layout {
                 if part.is_empty() || (share < 1.0 && cut == run.len()) {
                     continue;
                 }
+                let is_line = !stems && mark.is_none() && !style.faint && strength > 0.3;
                 let trace = Trace {
+                    line: is_line.then_some(line),
                     points: vec![],
                     colour: style.colour,
                     strength: strength * share,
@@ -391,20 +302,8 @@ impl Layout {
 
 /// Points beyond the plot at which lines are cut: their ends and joins stay unseen.
 const BEYOND: f32 = 16.0;
-/// Positions lie at most so many times the plot's size away from it.
-const FAR: f64 = 1e4;
 /// So many points a column are drawn as they are; more are thinned.
 const DENSE: usize = 4;
-
-/// Where a place lies between two ends, as a share of their distance. By halves, because the distance of
-/// two numbers may be larger than any number.
-fn share_of(place: f64, [a, b]: [f64; 2]) -> f64 {
-    (place * 0.5 - a * 0.5) / (b * 0.5 - a * 0.5)
-}
-
-fn place_of(share: f64, [a, b]: [f64; 2]) -> f64 {
-    (a * 0.5 + share * (b * 0.5 - a * 0.5)) * 2.0
-}
 
 /// Of points that are more than [`DENSE`] a column: the first, the lowest, the highest and the last of each
 /// column (Jugel et al. 2014, M4), between which a line is drawn alike. Gaps stay.
@@ -451,6 +350,21 @@ fn envelope(shares: &[[f64; 3]], columns: usize) -> Vec<[f64; 3]> {
         }
     }
     out
+}
+
+/// Words cut to a width, with a sign that they go on.
+fn elided(words: String, room: f32, measure: Measure<'_>) -> String {
+    if measure(&words, false) <= room {
+        return words;
+    }
+    let mut kept: Vec<char> = words.chars().collect();
+    while kept.pop().is_some() {
+        let short = format!("{}\u{2026}", kept.iter().collect::<String>().trim_end());
+        if measure(&short, false) <= room {
+            return short;
+        }
+    }
+    String::new()
 }
 
 fn axis_words(label: &str, scale: Scale) -> String {
@@ -502,8 +416,10 @@ fn stairs(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
 
 #[cfg(test)]
 mod tests {
+    use eframe::egui::Color32;
+
     use super::{
-        super::{Axis, Line, Smoothed},
+        super::{Axis, Line, Smoothed, geometry::place_of},
         *,
     };
 

@@ -282,8 +282,17 @@ pub fn colour_bar(painter: &Painter, rect: Rect, colours: Colours, theme: &Theme
     let [from, to] = colours.range.map(|v| scale.place(f64::from(v)));
     let most = if colours.log { 4.0 } else { 6.0 };
     let wanted = (rect.height().max(rect.width()) / 44.0).floor().clamp(2.0, most) as usize;
+    let mut free_from = f32::NEG_INFINITY;
     for (place, words) in scale.ticks(from, to, wanted) {
         let (_, far) = edges(((place - from) / (to - from)) as f32);
+        if lying {
+            // Words that would touch those before them are left out.
+            let wide = painter.layout_no_wrap(words.clone(), FontId::monospace(12.0), theme.secondary).size().x;
+            if far.x - wide / 2.0 < free_from {
+                continue;
+            }
+            free_from = far.x + wide / 2.0 + 6.0;
+        }
         let (at, align) = match lying {
             true => (pos2(far.x, far.y + 3.0), Align2::CENTER_TOP),
             false => (pos2(far.x + 4.0, far.y.clamp(rect.top() + 5.0, rect.bottom() - 5.0)), Align2::LEFT_CENTER),

@@ -2,7 +2,7 @@
 //! out once ([`layout`]), then painted over `egui_plot` or written as SVG and CSV from the same
 //! layout. It does not know channels, runs or labs.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use eframe::egui::{Color32, Vec2};
 
@@ -12,8 +12,11 @@ pub mod clip;
 mod drawing;
 mod events;
 mod export;
+mod geometry;
 mod guess;
+mod labels;
 mod layout;
+mod legend;
 pub mod map;
 mod mark;
 mod overlay;
@@ -21,11 +24,13 @@ mod paint;
 mod range;
 mod readout;
 pub mod scale;
+mod weave;
 
 pub use drawing::drawing;
 pub use events::{StepEvent, StepEvents, near, set_step_events};
 pub use export::{escape, hex, quote};
 pub use guess::{Guess, guess, set_guess};
+pub use legend::begin_tile;
 pub use mark::paint_mark;
 pub use paint::{ChartResponse, empty_ui};
 pub use scale::{Scale, value_words};
@@ -101,7 +106,7 @@ pub struct Line<'a> {
     pub faint: bool,
     /// What the legend calls it, where that is shorter than the label.
     pub short: Option<String>,
-    /// Points wide. Lines that may coincide are made wider the deeper they lie, so that each is seen.
+    /// Points wide.
     pub width: f32,
     /// In the legend; false for a second line of the same thing, which the readout still names.
     pub named: bool,
@@ -302,6 +307,10 @@ pub struct ChartState {
     /// Shown range of x and of y in values; `None` fits the data.
     pub zoom_x: Option<[f64; 2]>,
     pub zoom_y: Option<[f64; 2]>,
+    /// The y axis' range, held while the run goes on.
+    pub fixed_y: Option<[f64; 2]>,
+    /// Names of lines that were switched off in the legend.
+    pub hidden: BTreeSet<String>,
     /// Division chosen by a click on the axis; `None`: the axis' own.
     pub scale_x: Option<Scale>,
     pub scale_y: Option<Scale>,
@@ -318,8 +327,26 @@ impl ChartState {
         self.zoom_x.is_some() || self.zoom_y.is_some()
     }
 
-    /// Takes over the x axis of another chart: its zoom and its division.
+    /// Takes over the x axis of another chart, its zoom and its division, and which lines are switched off.
     pub fn share_x(&mut self, of: &ChartState) {
         (self.zoom_x, self.scale_x) = (of.zoom_x, of.scale_x);
+        self.hidden.clone_from(&of.hidden);
+    }
+
+    /// Whether a line was switched off: all that go by one name are.
+    pub fn hides(&self, line: &Line<'_>) -> bool {
+        self.hidden.contains(line.name())
+    }
+
+    /// Whether a band is of a line that was switched off.
+    fn hides_band(&self, chart: &Chart<'_>, band: &Band<'_>) -> bool {
+        let mut of = chart.lines.iter().filter(|l| l.colour == band.colour && band.label.starts_with(&l.label));
+        !self.hidden.is_empty() && of.any(|l| self.hides(l))
+    }
+
+    fn toggle(&mut self, name: &str) {
+        if !self.hidden.remove(name) {
+            self.hidden.insert(name.to_owned());
+        }
     }
 }

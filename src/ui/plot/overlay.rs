@@ -5,6 +5,7 @@ use eframe::egui::{Align2, CursorIcon, Pos2, Response, Shape, Stroke, Ui, pos2, 
 use super::{
     clip,
     events::{StepEvent, near},
+    geometry::ROW,
     guess::{Guess, set_guess},
     paint::Canvas,
 };
@@ -37,7 +38,7 @@ impl Canvas<'_> {
     pub(super) fn event_words(&self, events: &[StepEvent], pointer: Pos2) {
         let area = self.area();
         for (i, event) in near(events, |step| self.event_x(step), pointer.x).into_iter().rev().take(4).enumerate() {
-            let at = pos2(self.event_x(event.step) + 4.0, area.bottom() - 4.0 - i as f32 * super::layout::ROW);
+            let at = pos2(self.event_x(event.step) + 4.0, area.bottom() - 4.0 - i as f32 * ROW);
             self.halo_text(at, Align2::LEFT_BOTTOM, &event.label());
         }
     }

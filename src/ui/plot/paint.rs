@@ -2,16 +2,17 @@
 //! values off, zoom by drag, reset by double-click, change an axis' division by a click.
 
 use eframe::egui::{
-    self, Align2, Color32, CornerRadius, CursorIcon, FontId, Id, Rect, Response, Sense, StrokeKind, Ui, UiBuilder,
-    Vec2, WidgetInfo, accesskit::Role, pos2, vec2,
+    self, Align2, Color32, CornerRadius, CursorIcon, FontId, Id, LayerId, Order, Rect, Response, Sense, StrokeKind, Ui,
+    UiBuilder, Vec2, WidgetInfo, accesskit::Role, pos2, vec2,
 };
 
 use super::{
-    Chart, ChartState, Mark, Scale, Stroke, clip,
+    Chart, ChartState, Mark, Scale, clip,
     events::{StepEvents, step_events},
+    geometry::{Label, Layout, ROW, TEXT},
     guess::{Guess, guess_on},
-    layout::{Layout, ROW, SWATCH, TEXT},
-    mark::{MARK, paint_mark, shape_of},
+    labels::kept_in,
+    mark::{MARK, shape_of},
 };
 use crate::ui::theme::Theme;
 
@@ -89,6 +90,8 @@ impl Chart<'_> {
         }
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &self.name));
         self.axes_ui(ui, &canvas, area, rect, state);
+        self.fix_ui(ui, &canvas, rect, state);
+        self.legend_ui(ui, &canvas, state);
         match guess.filter(|guess| guess.is_drawing) {
             Some(guess) => canvas.draw_guess(ui, &response, guess),
             None => self.zoom_ui(&canvas, &response, state),
@@ -97,7 +100,9 @@ impl Chart<'_> {
         let hovered_x = pointer.map(|p| layout.x_value(p.x));
         let shared = share_cursor(ui, &self.x.label, &response, hovered_x);
         if let Some(x) = hovered_x.or(shared) {
-            canvas.cursor(x, hovered_x.is_some());
+            let over =
+                ui.ctx().layer_painter(LayerId::new(Order::Tooltip, ui.scope_id().with((&self.name, "readout"))));
+            canvas.cursor(x, hovered_x.map(|_| over).as_ref(), state);
         }
         if let Some(pointer) = response.hover_pos() {
             canvas.event_words(&events, pointer);
@@ -121,7 +126,8 @@ impl Chart<'_> {
             response.widget_info(|| {
                 WidgetInfo::labeled(Role::Button, true, format!("{} axis of {}: make {to}", axis, self.name))
             });
-            if response.on_hover_text(format!("Click for a {to} {axis} axis.")).clicked() {
+            let label = if axis == "x" { &self.x.label } else { &self.y.label };
+            if response.on_hover_text(format!("{label}. Click for a {to} axis.")).clicked() {
                 match axis {
                     "x" => state.scale_x = Some(other),
                     _ => state.scale_y = Some(other),
@@ -318,43 +324,14 @@ impl Canvas<'_> {
         let (layout, theme, area) = (self.layout, self.theme, self.area());
         let small = FontId::proportional(TEXT);
         let at = pos2(self.corner.x + 2.0, self.corner.y + ROW / 2.0);
-        self.painter.text(at, Align2::LEFT_CENTER, layout.y_label_words(self.chart), small.clone(), theme.secondary);
+        self.painter.text(at, Align2::LEFT_CENTER, &layout.y_words, small.clone(), theme.secondary);
         let at = pos2(area.right() + layout.margins[1] - 4.0, area.bottom() + 4.0);
-        self.painter.text(at, Align2::RIGHT_TOP, layout.x_label_words(self.chart), small.clone(), theme.secondary);
-        for zone in &self.chart.zones {
-            if let Some((at, inside)) = zone_label_at(layout, zone) {
-                let align = if inside { Align2::LEFT_BOTTOM } else { Align2::LEFT_TOP };
-                self.halo_text(at + self.corner, align, &zone.label);
-            }
-        }
-        for span in &self.chart.spans {
-            let x = layout.x_at(layout.x_scale.place(span.from)) + self.corner.x;
-            let at = pos2(x.max(area.left()) + 4.0, area.bottom() - 4.0);
-            if area.contains(at) {
-                self.halo_text(at, Align2::LEFT_BOTTOM, &span.label);
-            }
-        }
+        self.painter.text(at, Align2::RIGHT_TOP, &layout.x_words, small, theme.secondary);
         for reference in &self.chart.references {
             self.reference(reference);
         }
-        if let Some((count, at)) = layout.unnamed {
-            let words = format!("+ {count} more");
-            self.painter.text(at + self.corner, Align2::LEFT_CENTER, words, small.clone(), theme.secondary);
-        }
-        for name in &layout.names {
-            let line = &self.chart.lines[name.line];
-            let at = name.at + self.corner;
-            let swatch = [at, at + vec2(SWATCH, 0.0)];
-            let stroke = egui::Stroke::new(2.0, line.colour);
-            if let Stroke::Marks(mark) = line.stroke {
-                paint_mark(&self.painter, at + vec2(SWATCH / 2.0, 0.0), mark, line.colour);
-            } else if line.stroke == Stroke::Dashed {
-                clip::paint_dashed(&self.painter, &swatch, stroke, 4.0, 2.5);
-            } else {
-                self.painter.line_segment(swatch, stroke);
-            }
-            let at = at + vec2(SWATCH + 4.0, 0.0);
-            self.painter.text(at, Align2::LEFT_CENTER, line.name(), small.clone(), theme.text);
+        for label in &layout.labels {
+            self.label(label);
         }
         if let Some(marker) = self.chart.marker {
             let x = layout.x_at(layout.x_scale.place(marker)) + self.corner.x;
@@ -367,21 +344,20 @@ impl Canvas<'_> {
     fn reference(&self, reference: &super::Reference) {
         let (layout, area) = (self.layout, self.area());
         let stroke = egui::Stroke::new(1.0, self.theme.secondary);
-        let (path, at, align) = if reference.vertical {
+        let path = if reference.vertical {
             let x = layout.x_at(layout.x_scale.place(reference.at)) + self.corner.x;
             if !area.x_range().contains(x) {
                 return;
             }
-            ([pos2(x, area.top()), pos2(x, area.bottom())], pos2(x + 4.0, area.top() + 2.0), Align2::LEFT_TOP)
+            [pos2(x, area.top()), pos2(x, area.bottom())]
         } else {
             let y = layout.y_at(layout.y_scale.place(reference.at)) + self.corner.y;
             if !area.y_range().contains(y) {
                 return;
             }
-            ([pos2(area.left(), y), pos2(area.right(), y)], pos2(area.left() + 6.0, y - 2.0), Align2::LEFT_BOTTOM)
+            [pos2(area.left(), y), pos2(area.right(), y)]
         };
         clip::paint_dashed(&self.painter, &path, stroke, 5.0, 4.0);
-        self.halo_text(at, align, &reference.label);
     }
 
     /// Words over lines: on a patch of the ground, so that they stay legible.
@@ -390,32 +366,18 @@ impl Canvas<'_> {
             return;
         }
         let galley = self.painter.layout_no_wrap(words.to_owned(), FontId::proportional(TEXT), self.theme.secondary);
-        let mut rect = align.anchor_size(at, galley.size());
-        let area = self.area();
-        if rect.top() < area.top() {
-            rect = rect.translate(vec2(0.0, area.top() - rect.top()));
-        }
-        if rect.right() > area.right() {
-            rect = rect.translate(vec2(area.right() - rect.right() - 2.0, 0.0));
-        }
+        let rect = kept_in(self.area(), align.anchor_size(at, galley.size()));
         self.painter.rect_filled(rect.expand2(vec2(3.0, 0.0)), 2.0, self.theme.panel.gamma_multiply(0.8));
         self.painter.galley(rect.min, galley, self.theme.secondary);
     }
-}
 
-/// Where a zone is named: at its foot when there is room inside it, else under it; `None` out of
-/// sight.
-pub(super) fn zone_label_at(layout: &Layout, zone: &super::Zone) -> Option<(egui::Pos2, bool)> {
-    let ends = [zone.from, zone.to].map(|v| layout.y_at(layout.y_scale.place(v)));
-    let (top, foot) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
-    let plot = layout.plot;
-    let shown = top.max(plot.top())..=foot.min(plot.bottom());
-    let inside = shown.end() - shown.start() >= ROW * 2.0;
-    let below = foot + 2.0;
-    let x = plot.left() + 6.0;
-    match inside {
-        true => Some((pos2(x, shown.end() - 2.0), true)),
-        false if plot.y_range().contains(below) => Some((pos2(x, below.min(plot.bottom() - ROW)), false)),
-        false => None,
+    /// As [`Canvas::halo_text`], where the layout found room.
+    fn label(&self, label: &Label) {
+        let rect = label.rect.translate(self.corner);
+        self.painter.rect_filled(rect.expand2(vec2(3.0, 0.0)), 2.0, self.theme.panel.gamma_multiply(0.8));
+        for (i, row) in label.rows.iter().enumerate() {
+            let at = rect.min + vec2(0.0, i as f32 * (ROW - 1.0));
+            self.painter.text(at, Align2::LEFT_TOP, row, FontId::proportional(TEXT), self.theme.secondary);
+        }
     }
 }

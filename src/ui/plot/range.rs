@@ -37,7 +37,7 @@ pub(super) fn x_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [f6
 
 /// Ends of the y axis in places, over what is drawn between the x values `x`.
 pub(super) fn y_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale, x: [f64; 2]) -> [f64; 2] {
-    let wanted = state.zoom_y.or(chart.y.fixed);
+    let wanted = state.zoom_y.or(state.fixed_y).or(chart.y.fixed);
     if let Some([a, b]) = wanted.map(|r| r.map(|v| scale.place(v)))
         && a.is_finite()
         && b > a
@@ -61,13 +61,13 @@ pub(super) fn y_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale, x: [f6
             p.iter().filter(|p| (x[0]..=x[1]).contains(&p[0])).for_each(|p| ends.take(scale.place(p[1])));
         }
     };
-    for line in &chart.lines {
+    for line in chart.lines.iter().filter(|line| !state.hides(line)) {
         each(&line.data);
         if let Some(raw) = line.raw {
             each(&Data::Curve(raw));
         }
     }
-    for band in &chart.bands {
+    for band in chart.bands.iter().filter(|band| !state.hides_band(chart, band)) {
         each(&band.low);
         each(&band.high);
     }

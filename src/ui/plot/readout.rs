@@ -1,17 +1,22 @@
 //! The values under the pointer: a line, a dot on each curve, and all of them in one box. It does not
 //! know what a hand did to get there.
 
-use eframe::egui::{self, Color32, FontId, Rect, StrokeKind, pos2, vec2};
+use std::sync::Arc;
+
+use eframe::egui::{self, Color32, FontId, Galley, Painter, Rect, StrokeKind, pos2, vec2};
 
 use super::{
-    layout::{ROW, SWATCH, TEXT, value_before},
+    ChartState,
+    geometry::{ROW, SWATCH, TEXT},
+    layout::value_before,
     paint::Canvas,
     scale::value_words,
 };
 
 impl Canvas<'_> {
     /// The line under the pointer, a dot on each line, and all their values in one box.
-    pub(super) fn cursor(&self, x: f64, with_box: bool) {
+    /// The box is painted by `over`, which lies above all tiles.
+    pub(super) fn cursor(&self, x: f64, over: Option<&Painter>, state: &ChartState) {
         let (layout, theme, area) = (self.layout, self.theme, self.area());
         let at_x = layout.x_at(layout.x_scale.place(x)) + self.corner.x;
         if !area.x_range().contains(at_x) {
@@ -20,7 +25,7 @@ impl Canvas<'_> {
         self.painter.vline(at_x, area.y_range(), egui::Stroke::new(1.0, theme.secondary.gamma_multiply(0.7)));
         let mut rows: Vec<(Color32, &str, String)> = vec![];
         let mut exact_x = None;
-        for line in self.chart.lines.iter().filter(|l| !l.faint) {
+        for line in self.chart.lines.iter().filter(|l| !l.faint && !state.hides(l)) {
             let Some([px, py]) = value_before(&line.data, x) else { continue };
             let dot = layout.at(layout.x_scale.place(px), layout.y_scale.place(py)) + self.corner;
             if area.contains(dot) {
@@ -31,44 +36,42 @@ impl Canvas<'_> {
                 rows.push((line.colour, &line.label, value_words(py)));
             }
         }
-        if with_box && let Some(x) = exact_x {
-            rows.truncate(16);
-            self.readout(at_x, &format!("{} {}", self.chart.x.label, value_words_of_x(x)), &rows);
+        if let (Some(over), Some(x)) = (over, exact_x) {
+            self.readout(over, at_x, &format!("{} {}", self.chart.x.label, value_words_of_x(x)), &rows);
         }
     }
 
-    fn readout(&self, at_x: f32, head: &str, rows: &[(Color32, &str, String)]) {
-        let theme = self.theme;
-        let label = |t: &str| self.painter.layout_no_wrap(t.to_owned(), FontId::proportional(TEXT), theme.text);
-        let figure = |t: &str| self.painter.layout_no_wrap(t.to_owned(), FontId::monospace(TEXT), theme.text);
-        let labels: Vec<_> = rows.iter().map(|r| label(r.1)).collect();
-        let figures: Vec<_> = rows.iter().map(|r| figure(&r.2)).collect();
-        let head = self.painter.layout_no_wrap(head.to_owned(), FontId::monospace(TEXT), theme.secondary);
-        let label_width = labels.iter().map(|g| g.size().x).fold(0.0, f32::max);
-        let figure_width = figures.iter().map(|g| g.size().x).fold(0.0, f32::max);
-        let width = (SWATCH + 4.0 + label_width + 12.0 + figure_width).max(head.size().x) + 16.0;
-        let size = vec2(width, 12.0 + ROW * (rows.len() + 1) as f32);
-        let area = self.area();
-        let left = if at_x + 12.0 + width < area.right() || at_x - 12.0 - width < area.left() {
-            at_x + 12.0
-        } else {
-            at_x - 12.0 - width
-        };
-        let box_rect = Rect::from_min_size(pos2(left, area.top() + 4.0), size);
-        // Above the tile's clip: near an edge the box may reach over it.
-        let painter = self.painter.with_clip_rect(Rect::EVERYTHING);
+    /// As many rows as the screen has room for, in as many columns as it takes, wholly on the screen.
+    fn readout(&self, over: &Painter, at_x: f32, head: &str, rows: &[(Color32, &str, String)]) {
+        let (theme, screen) = (self.theme, over.ctx().content_rect().shrink(4.0));
+        let words = |t: &str, font: FontId, colour| over.layout_no_wrap(t.to_owned(), font, colour);
+        let labels: Vec<_> = rows.iter().map(|r| words(r.1, FontId::proportional(TEXT), theme.text)).collect();
+        let figures: Vec<_> = rows.iter().map(|r| words(&r.2, FontId::monospace(TEXT), theme.text)).collect();
+        let head = words(head, FontId::monospace(TEXT), theme.secondary);
+        let widest = |all: &[Arc<Galley>]| all.iter().map(|g| g.size().x).fold(0.0, f32::max);
+        let column = SWATCH + 4.0 + widest(&labels) + 12.0 + widest(&figures);
+        let high = (((screen.height() - 12.0) / ROW).floor() as usize).saturating_sub(1).max(1);
+        let columns = rows.len().div_ceil(high).max(1);
+        let high = rows.len().div_ceil(columns);
+        let width = (column * columns as f32 + 16.0 * (columns - 1) as f32).max(head.size().x) + 16.0;
+        let size = vec2(width, 12.0 + ROW * (high + 1) as f32);
+        let right = at_x + 12.0 + width <= screen.right() || at_x - 12.0 - width < screen.left();
+        let left = if right { at_x + 12.0 } else { at_x - 12.0 - width };
+        let most = screen.max - size;
+        let corner = pos2(left.min(most.x).max(screen.left()), (self.area().top() + 4.0).min(most.y).max(screen.top()));
+        let box_rect = Rect::from_min_size(corner, size);
         let ground = theme.panel.gamma_multiply(0.95);
-        painter.rect(box_rect, 6.0, ground, egui::Stroke::new(1.0, theme.line), StrokeKind::Inside);
-        let mut y = box_rect.top() + 6.0 + ROW / 2.0;
-        let centre = |g: &egui::Galley, x: f32, y: f32| pos2(x, y - g.size().y / 2.0);
-        painter.galley(centre(&head, box_rect.left() + 8.0, y), head.clone(), theme.secondary);
-        for ((row, label), figure) in rows.iter().zip(labels).zip(figures) {
-            y += ROW;
-            let x = box_rect.left() + 8.0;
-            painter.hline(x..=x + SWATCH, y, egui::Stroke::new(2.0, row.0));
-            painter.galley(centre(&label, x + SWATCH + 4.0, y), label, theme.text);
-            let x = box_rect.right() - 8.0 - figure.size().x;
-            painter.galley(centre(&figure, x, y), figure, theme.text);
+        over.rect(box_rect, 6.0, ground, egui::Stroke::new(1.0, theme.line), StrokeKind::Inside);
+        let centre = |g: &Galley, x: f32, y: f32| pos2(x, y - g.size().y / 2.0);
+        let (left, first) = (box_rect.left() + 8.0, box_rect.top() + 6.0 + ROW / 2.0);
+        over.galley(centre(&head, left, first), head.clone(), theme.secondary);
+        for (i, ((row, label), figure)) in rows.iter().zip(labels).zip(figures).enumerate() {
+            let x = left + (i / high.max(1)) as f32 * (column + 16.0);
+            let y = first + ROW * (i % high.max(1) + 1) as f32;
+            over.hline(x..=x + SWATCH, y, egui::Stroke::new(2.0, row.0));
+            over.galley(centre(&label, x + SWATCH + 4.0, y), label, theme.text);
+            let end = if columns == 1 { box_rect.right() - 8.0 } else { x + column };
+            over.galley(centre(&figure, end - figure.size().x, y), figure, theme.text);
         }
     }
 }

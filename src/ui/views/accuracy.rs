@@ -4,6 +4,7 @@ use eframe::egui::Ui;
 
 use super::{View, ViewCx};
 use crate::{
+    config::Config,
     labs::corpus::CorpusSettings,
     telemetry::channels,
     ui::{
@@ -26,10 +27,18 @@ impl Accuracy {
 
     fn chart<'a>(tracked: &'a SeedSeries, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("accuracy (share right)").fixed(0.0, 1.04);
-        let mut chart = Chart::new("accuracy", Axis::steps(), y).empty(if asks_questions(cx) {
-            "No accuracy yet. It is measured on held-out windows while it trains: press Space."
-        } else {
-            "No accuracy here: this text asks no questions. The preset \u{201c}Needed\u{201d} trains on one that does."
+        let run = cx.mirror.info.as_ref().map(|info| asks_questions(&info.config));
+        let mut chart = Chart::new("accuracy", Axis::steps(), y).empty(match (run, asks_questions(cx.config)) {
+            (Some(true), _) | (None, true) => {
+                "No accuracy yet. It is measured on held-out windows while it trains: press Space."
+            }
+            (Some(false), true) => {
+                "No accuracy in this run: its text asks no questions. The one that is set now does: press R to begin a run \
+                 with it."
+            }
+            (_, false) => {
+                "No accuracy here: this text asks no questions. The preset \u{201c}Needed\u{201d} trains on one that does."
+            }
         });
         tracked.draw(
             &mut chart,
@@ -46,9 +55,8 @@ impl Accuracy {
     }
 }
 
-/// Whether the text of the run, or of the settings where there is no run, asks questions.
-fn asks_questions(cx: &ViewCx<'_>) -> bool {
-    let config = cx.mirror.info.as_ref().map_or(cx.config, |info| &info.config);
+/// Whether the text of these settings asks questions.
+fn asks_questions(config: &Config) -> bool {
     config.get(CorpusSettings::source.name).is_some_and(|source| source.to_string().starts_with("facts"))
 }
 

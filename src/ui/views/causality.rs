@@ -3,7 +3,7 @@
 
 use eframe::egui::{self, FontId, Ui, vec2};
 
-use super::{Measured, View, ViewCx};
+use super::{Measured, View, ViewCx, task::task_ui};
 use crate::{
     config::Value,
     telemetry::{Args, measurements},
@@ -11,7 +11,7 @@ use crate::{
         kept::{Kept, RunNumber},
         plot::{Axis, Chart, ChartState, Line, Reference, Span, Stroke, value_words},
         questions::Freshness,
-        seed_series::group_index,
+        seed_series::variant_colour,
         widgets::{
             likely_tokens::likely_words,
             token_strip::{Mark, token_strip_ui},
@@ -77,10 +77,18 @@ impl Causality {
         let ends = [-0.5, causality.delta.len().max(1) as f64 - 0.5];
         chart.x = chart.x.include(&ends);
         if let Some(leaky) = &causality.leaky_upsample {
-            let line = Line::new("wrong upsample, floor(t/P)", cx.theme.warm, points(&leaky.delta));
-            chart.lines.push(line.stroke(Stroke::Stems));
+            let mut label = "wrong upsample, floor(t/P)".to_owned();
+            if leaky.gate != causality.effective_gate {
+                label.push_str(&format!(", through a gate of {}", value_words(leaky.gate)));
+            }
+            let line = Line::new(label, cx.theme.error, points(&leaky.delta)).stroke(Stroke::Stems);
+            chart.lines.push(Line { short: Some("wrong upsample".to_owned()), ..line });
+            if let Some(leak) = leak(causality.value) {
+                let (from, to) = (leak.start as f64 - 0.5, leak.end as f64 - 0.5);
+                chart.spans.push(Span { label: "leak".to_owned(), colour: cx.theme.error, from, to });
+            }
         }
-        let colour = cx.theme.variant(group_index(cx.mirror, causality.variant));
+        let colour = variant_colour(cx.mirror, causality.variant, cx.theme);
         chart.lines.push(Line::new("this model", colour, points(&causality.delta)).stroke(Stroke::Stems));
         if at > 0.0 {
             let label = match causality.before_max {
@@ -142,6 +150,37 @@ impl Causality {
     }
 }
 
+/// The positions before the change that move with the wrong upsampling.
+fn leak(causality: &measurements::Causality) -> Option<std::ops::Range<usize>> {
+    let leaky = causality.leaky_upsample.as_ref().filter(|l| l.before_max > 0.0)?;
+    let first = leaky.delta.iter().position(|d| *d > 0.0)?;
+    (first < causality.position).then_some(first..causality.position)
+}
+
+/// In words whether the wrong upsampling leaks here, and where it would.
+fn leak_ui(ui: &mut Ui, cx: &ViewCx<'_>, causality: &measurements::Causality) {
+    let Some(leaky) = &causality.leaky_upsample else { return };
+    let (words, colour) = match leak(causality) {
+        Some(leak) => {
+            let most = value_words(leaky.before_max);
+            let n = leak.len();
+            let tokens = if n == 1 { "token" } else { "tokens" };
+            let words = format!("! The future leaks: {n} {tokens} before the change move, by up to {most}.");
+            (words, cx.theme.error)
+        }
+        None if leaky.pool > 1 && causality.position % leaky.pool == 0 => {
+            let last = causality.position + leaky.pool - 1;
+            let words = format!(
+                "No earlier token reads this block, which begins with the changed one. Click token {last}, its last, to \
+                 see the leak."
+            );
+            (words, cx.theme.secondary)
+        }
+        None => ("The wrong upsampling moves nothing before the change here.".to_owned(), cx.theme.secondary),
+    };
+    ui.add(egui::Label::new(egui::RichText::new(words).size(12.0).color(colour)).wrap());
+}
+
 impl View for Causality {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let args = self.args(cx);
@@ -154,11 +193,17 @@ impl View for Causality {
         let theme = cx.theme;
         let mut changed = self.sentence_ui(ui, cx);
         let at = Self::position(cx).unwrap_or(causality.position);
+        let leaks = leak(causality.value);
         let pointed = token_strip_ui(ui, theme, &causality.sample.tokens, |i| Mark {
             ground: (i == at).then_some(theme.accent.gamma_multiply(0.3)),
-            outline: (cx.selection.token == Some(i)).then_some(theme.accent),
+            outline: match &leaks {
+                Some(leak) if leak.contains(&i) => Some(theme.error),
+                _ => (cx.selection.token == Some(i)).then_some(theme.accent),
+            },
         });
+        task_ui(ui, cx);
         changed |= self.controls_ui(ui, cx, causality);
+        leak_ui(ui, cx, causality.value);
         if let Some(token) = pointed.clicked {
             cx.selection.token = Some(token);
             changed = true;

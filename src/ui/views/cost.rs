@@ -10,7 +10,7 @@ use crate::{
     ui::{
         mirror::Mirror,
         plot::{quote, value_words},
-        seed_series::groups,
+        seed_series::{SeedGroup, groups},
         theme::Theme,
     },
 };
@@ -63,7 +63,7 @@ impl Parts {
 }
 
 /// Median milliseconds a step of each group over its last steps at or before `step`.
-pub fn measured(mirror: &Mirror, step: u64) -> Vec<(String, usize, f64)> {
+pub fn measured(mirror: &Mirror, step: u64) -> Vec<(SeedGroup, usize, f64)> {
     let mut out = vec![];
     for (place, group) in groups(mirror).into_iter().enumerate() {
         let mut ms: Vec<f64> = group
@@ -75,7 +75,8 @@ pub fn measured(mirror: &Mirror, step: u64) -> Vec<(String, usize, f64)> {
             .collect();
         ms.sort_by(f64::total_cmp);
         if let Some(median) = ms.get(ms.len() / 2) {
-            out.push((group.label, place, *median));
+            let median = *median;
+            out.push((group, place, median));
         }
     }
     out
@@ -174,9 +175,9 @@ impl View for Cost {
             } else {
                 let bars: Vec<Bar> = measured
                     .iter()
-                    .map(|(name, place, ms)| Bar {
-                        name: name.clone(),
-                        parts: vec![(*ms, theme.variant(*place))],
+                    .map(|(group, place, ms)| Bar {
+                        name: group.label.clone(),
+                        parts: vec![(*ms, group.colour(*place, theme))],
                         words: format!("{ms:.1} ms"),
                     })
                     .collect();
@@ -200,8 +201,8 @@ impl View for Cost {
             }
             out.push_str(&format!("dense,{DENSE_LAYERS},layers\n"));
         }
-        for (name, _, ms) in measured(cx.mirror, cx.step) {
-            out.push_str(&format!("{},{ms},ms a step\n", quote(&name)));
+        for (group, _, ms) in measured(cx.mirror, cx.step) {
+            out.push_str(&format!("{},{ms},ms a step\n", quote(&group.label)));
         }
         (out.lines().count() > 1).then_some(out)
     }

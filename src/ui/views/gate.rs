@@ -78,12 +78,13 @@ impl View for Gate {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let is_negative = (0..cx.mirror.variants().len())
+            .filter_map(|v| cx.mirror.curve(v, channels::GATE)?.value_at(cx.step))
+            .any(|gate| gate < 0.0);
+        let sign = if is_negative { "; below zero it is as open as above" } else { "" };
         let several = cx.mirror.variants().len() > groups(cx.mirror).len();
-        cx.subtitle(if several {
-            "weight of the slow path, and its gradient, a line a seed"
-        } else {
-            "weight of the slow path, and its gradient"
-        })
+        let seeds = if several { ", a line a seed" } else { "" };
+        cx.subtitle(&format!("weight of the slow path{sign}, and its gradient{seeds}"))
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use eframe::egui::{Ui, vec2};
+use eframe::egui::{Color32, Ui, vec2};
 
 use super::{View, ViewCx};
 use crate::{
@@ -140,7 +140,7 @@ impl LossDifference {
              and press Space.",
         );
         for c in contrasts {
-            let colour = cx.theme.variant(c.place);
+            let colour = c.colour(cx);
             let (mean, low, high) = match &c.running[..] {
                 [] => continue,
                 [only] => (&only.mean, &only.low, &only.high),
@@ -169,6 +169,11 @@ impl LossDifference {
 }
 
 impl Contrast {
+    /// That of the other group.
+    fn colour(&self, cx: &ViewCx<'_>) -> Color32 {
+        groups(cx.mirror).get(self.place).map_or(cx.theme.text, |g| g.colour(self.place, cx.theme))
+    }
+
     fn follow(&mut self, mirror: &Mirror, channel: &str, first: &SeedGroup, (other, place): (&SeedGroup, usize)) {
         let seed = |v: usize| mirror.variants().get(v).map(|i| i.seed);
         let mut pairs = vec![];

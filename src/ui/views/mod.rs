@@ -14,10 +14,12 @@ pub mod gate;
 pub mod graph;
 pub mod loss_difference;
 pub mod losses;
+pub mod next_tokens;
 pub mod recoverability;
 pub mod residual;
 pub mod staircase;
 pub mod synapses;
+mod task;
 pub mod traces;
 
 pub use context::{Export, Measured, ViewCx};
@@ -73,7 +75,8 @@ pub static VIEWS: &[ViewEntry] = &[
         title: "Gate",
         about: "tanh(\u{3b3}), the weight of the slow path in the fast one, over training; beneath it the gradient that \
                 moves it. A gate that stays inside the band has stayed closed; one that leaves it has found a use for \
-                the slow path.",
+                the slow path. Its sign means nothing: the slow path's last map may as well learn its own output negated, \
+                so a negative gate is as open as a positive one.",
         make: gate::Gate::make,
     },
     ViewEntry {
@@ -124,6 +127,13 @@ pub static VIEWS: &[ViewEntry] = &[
         about: "How far one more pass of the post block would still move the state, against the passes made, by \
                 method. A line that falls straight on this axis converges at a steady rate.",
         make: residual::Residual::make,
+    },
+    ViewEntry {
+        id: "next_tokens",
+        title: "Next tokens",
+        about: "What each variant expects after a text, likeliest first, and how it goes on by itself. The mark \u{2713} is \
+                on the token that the held-out text has there; type a text to ask about your own.",
+        make: next_tokens::NextTokens::make,
     },
     ViewEntry {
         id: "cost",

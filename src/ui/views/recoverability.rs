@@ -1,13 +1,14 @@
 //! How often each reader names the token k steps back, against k: the picture of the data-processing
 //! inequality. It does not know how a reader works.
 
-use eframe::egui::{Color32, RichText, Ui, vec2};
+use eframe::egui::{RichText, Ui, vec2};
 
 use super::{View, ViewCx};
 use crate::{
     telemetry::{Command, RunState, measurements},
     ui::{
         plot::{Axis, Band, Chart, ChartState, Line, Reference, Stroke},
+        seed_series::variant_colour,
         theme,
     },
 };
@@ -19,16 +20,6 @@ const LABEL: f64 = 0.12;
 #[derive(Default)]
 pub struct Recoverability {
     state: ChartState,
-}
-
-/// The three readers of one trace keep the colours that their traces have in every other view.
-fn colour(cx: &ViewCx<'_>, variant: usize) -> Color32 {
-    match cx.mirror.variants().get(variant).map(|v| v.group.as_str()) {
-        Some("fast") => cx.theme.trace(0),
-        Some("medium") => cx.theme.trace(1),
-        Some("slow") => cx.theme.trace(2),
-        _ => cx.theme.variant(variant),
-    }
 }
 
 impl Recoverability {
@@ -52,7 +43,7 @@ impl Recoverability {
             let points = |y: &[f64]| -> Vec<[f64; 2]> {
                 measured.distances.iter().zip(y).map(|(k, y)| [*k as f64, *y]).collect()
             };
-            let colour = colour(cx, i);
+            let colour = variant_colour(cx.mirror, i, cx.theme);
             chart.bands.push(Band {
                 label: format!("{}, 95%", variant.label),
                 colour: cx.theme.faint(colour),

@@ -31,8 +31,13 @@ pub fn token_strip_ui(ui: &mut Ui, theme: &Theme, tokens: &[String], mark: impl 
     let width = ui.available_width().max(advance * 8.0);
     let mut places: Vec<Rect> = Vec::with_capacity(tokens.len());
     let (mut x, mut row) = (0.0, 0.0);
+    let apart = are_words(tokens);
     for token in tokens {
         let wide = advance * token.chars().count().max(1) as f32;
+        // Words stand apart, as in print; their tokens hold no spaces.
+        if apart && x > 0.0 && !token.starts_with(|c: char| c.is_ascii_punctuation()) {
+            x += advance * 0.7;
+        }
         if x + wide > width && x > 0.0 {
             (x, row) = (0.0, row + ROW);
         }
@@ -59,6 +64,13 @@ pub fn token_strip_ui(ui: &mut Ui, theme: &Theme, tokens: &[String], mark: impl 
     let hovered = response.hover_pos().and_then(under);
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("tokens: {}", tokens.concat())));
     Pointed { hovered, clicked: if response.clicked() { hovered } else { None } }
+}
+
+/// Whether these are words without the spaces between them: where spaces are tokens or parts of tokens they are seen.
+fn are_words(tokens: &[String]) -> bool {
+    let has_space = |t: &String| t.contains([' ', '\u{b7}', '\u{2581}', '\u{120}']);
+    let long = tokens.iter().filter(|t| t.chars().filter(|c| c.is_alphabetic()).count() > 1).count();
+    long * 2 > tokens.len() && !tokens.iter().any(has_space)
 }
 
 /// Spaces and line ends as signs that take no attention.

@@ -51,7 +51,7 @@ fn payloads() -> impl Strategy<Value = (&'static str, Payload)> {
             delta: delta.clone().into(),
             before_max,
             effective_gate: 0.5,
-            leaky_upsample: Some(LeakyUpsample { delta: delta.into(), before_max }),
+            leaky_upsample: Some(LeakyUpsample { delta: delta.into(), before_max, gate: 0.5, pool: 4 }),
             predictions: Predictions { original: vec![], edited: vec![likely] },
         };
         (Causality::CHANNEL, causality.into_payload())

@@ -9,8 +9,8 @@ use orrery::{
     telemetry::{
         Array, Channel, Event, Measurement, Payload, RunInfo, RunState, Sample, StepStats, VariantInfo, channels,
         measurements::{
-            AttentionLayer, AttentionMaps, Causality, LeakyUpsample, LikelyToken, Predictions, Recoverability,
-            Residual, ResidualCurve, ResidualMethod, Staircase,
+            AttentionLayer, AttentionMaps, Causality, LeakyUpsample, LikelyToken, NextTokens, Predictions,
+            Recoverability, Residual, ResidualCurve, ResidualMethod, Staircase,
         },
     },
     ui::mirror::Mirror,
@@ -178,6 +178,33 @@ fn samples(mirror: &mut Mirror) {
         measured(mirror, step, "planted, for a test", graph, "");
     }
     measured(mirror, STEPS, "currency, computed", concepts::search(), "");
+    let spaced = |token: &str, probability: f64| LikelyToken { token: token.to_owned(), probability };
+    let next = NextTokens {
+        prompt: SENTENCE.into(),
+        is_typed: false,
+        truth: Some("\u{b7}".to_owned()),
+        likely: vec![
+            spaced("\u{b7}", 0.61),
+            spaced("\u{b6}", 0.2),
+            spaced("t", 0.07),
+            spaced("a", 0.03),
+            spaced("e", 0.02),
+        ],
+        continuation: " the bell rang and the crew came up.".to_owned(),
+    };
+    measured(mirror, STEPS, "held-out passage 0, 74 tokens", next.clone(), SENTENCE);
+    let likely =
+        vec![spaced("\u{b6}", 0.34), spaced("\u{b7}", 0.31), spaced("s", 0.1), spaced("e", 0.05), spaced("o", 0.02)];
+    let of_twin = NextTokens { likely, continuation: " the the there was a".to_owned(), ..next };
+    mirror.apply(Event::Sample(Sample {
+        step: STEPS,
+        variant: 1,
+        channel: NextTokens::CHANNEL.into(),
+        request: None,
+        about: "held-out passage 0, 74 tokens".to_owned(),
+        tokens: SENTENCE.chars().map(|c| c.to_string()).collect(),
+        payload: Arc::new(of_twin.into_payload()),
+    }));
     let causality = causality().into_payload();
     sample(mirror, STEPS, Causality::CHANNEL, "the sentence as typed", causality, SENTENCE, Some(1));
 }
@@ -309,7 +336,7 @@ fn causality() -> Causality {
         delta: delta.into(),
         before_max: 0.0,
         effective_gate: 0.0341,
-        leaky_upsample: Some(LeakyUpsample { delta: leaky, before_max: 0.02 }),
+        leaky_upsample: Some(LeakyUpsample { delta: leaky, before_max: 0.02, gate: 0.5, pool: 4 }),
         predictions: Predictions {
             original: likely([("\" \"", 0.41), ("t", 0.12), ("e", 0.08), ("a", 0.07), ("s", 0.05)]),
             edited: likely([("\" \"", 0.38), ("t", 0.13), ("e", 0.09), ("a", 0.06), ("o", 0.05)]),

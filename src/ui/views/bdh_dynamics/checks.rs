@@ -121,7 +121,7 @@ impl Checks {
             let CheckByToken { error, bound, .. } = of(checks);
             let points =
                 |y: &[f64]| -> Vec<[f64; 2]> { y.iter().enumerate().map(|(t, y)| [t as f64, y.max(FLOOR)]).collect() };
-            let colour = theme.variant(i);
+            let colour = theme.series(i);
             chart.lines.push(Line::new(check.name, colour, points(error)).dots());
             let mut bound = Line::new(format!("{}, bound", check.name), colour, points(bound)).stroke(Stroke::Dashed);
             bound.named = false;
@@ -148,7 +148,7 @@ impl Checks {
             let equal = worst(&found.share) <= 1.0;
             verdicts.push(format!("{}: {}", check.claim, if equal { "equal" } else { "differs" }));
             let is_drawn = matches!(check.of, CheckedPart::ByToken(_));
-            let colour = if is_drawn { theme.variant(i) } else { theme.secondary };
+            let colour = if is_drawn { theme.series(i) } else { theme.secondary };
             painter.circle_filled(pos2(rect.left() + 4.0, rect.top() + ROW * (i as f32 + 1.0) + 8.0), 3.0, colour);
             write(rect.left() + 12.0, i + 1, Align2::LEFT_TOP, check.claim, small.clone(), theme.text);
             for (x, v) in right.iter().zip([error, bound]) {

@@ -53,8 +53,8 @@ impl Degrees {
         let mut all = vec![
             Line::new(format!("{side}-degree"), cx.theme.text, points(&found.degree, &found.density))
                 .stroke(Stroke::Marks(Mark::Ring)),
-            fit("power law", law.map(|l| l.density.as_slice()), cx.theme.variant(0)),
-            fit("lognormal", lognormal.map(|l| l.density.as_slice()), cx.theme.variant(1)),
+            fit("power law", law.map(|l| l.density.as_slice()), cx.theme.series(0)),
+            fit("lognormal", lognormal.map(|l| l.density.as_slice()), cx.theme.series(1)),
         ];
         for (line, short) in all.iter_mut().zip(["neurons", "power law", "lognormal"]) {
             line.short = Some(short.to_owned());

@@ -76,7 +76,7 @@ impl Modularity {
         let model = Line::new("this model", of_model(cx), against(&measured, &measured.model)).dots();
         chart.lines.push(Line { width: 2.5, ..model });
         for NullModel { label, short, colour, of } in NULL_MODELS {
-            let colour = colour.map_or(cx.theme.secondary, |c| cx.theme.variant(c));
+            let colour = colour.map_or(cx.theme.secondary, |c| cx.theme.series(c));
             let line = Line::new(label, colour, against(&measured, of(&measured)));
             chart.lines.push(Line { short: Some(short.to_owned()), ..line }.dots());
         }
@@ -100,7 +100,7 @@ impl Modularity {
         let mut chart = Chart::new("modularity over training", Axis::steps(), y.include(&[0.0])).empty(EMPTY);
         let line = |of: fn(&ModularityAtStep) -> f64| -> Vec<[f64; 2]> { steps().map(|(x, m)| [x, of(m)]).collect() };
         let model = Line { width: 2.5, ..Line::new("this model", of_model(cx), line(|m| m.model)) };
-        let null = Line::new("same degrees", cx.theme.variant(0), line(|m| m.degree_preserving));
+        let null = Line::new("same degrees", cx.theme.series(0), line(|m| m.degree_preserving));
         chart.lines.extend([model, null].into_iter().filter(|l| !l.data.is_empty()));
         // these two know nothing of the model, so they stand still
         let measured = Self::shown(cx);

@@ -64,7 +64,7 @@ impl Threshold {
             .into_iter()
             .zip(whole)
             .map(|(p, f)| [p[0], if p[1] > 0.01 * f[1] { p[1] } else { f64::NAN }]);
-        let mut rest = Line::new("skew: what one side has more", cx.theme.variant(0), more.collect::<Vec<_>>());
+        let mut rest = Line::new("skew: what one side has more", cx.theme.series(0), more.collect::<Vec<_>>());
         rest.short = Some("skew".to_owned());
         chart.lines.push(rest);
         chart

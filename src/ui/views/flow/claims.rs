@@ -10,6 +10,7 @@ use crate::{
     telemetry::measurements::{ClaimedContinuations, ClassShares, FlowClaims},
     ui::{
         plot::{drawing, empty_ui, quote},
+        seed_series::variant_colour,
         theme,
         views::{Measured, View, ViewCx},
     },
@@ -117,7 +118,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
                 cell_ui(ui, SOURCES, small("the source", theme.secondary));
             }
             for (label, m) in &measured {
-                cell_ui(ui, column, small(label, theme.variant(m.variant)).strong());
+                cell_ui(ui, column, small(label, variant_colour(cx.mirror, m.variant, theme)).strong());
             }
             ui.end_row();
             for part in table(&claims) {
@@ -125,15 +126,11 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
                     TableLine::Heading(words) => {
                         ui.end_row();
                         // Over all columns, and in none of them.
-                        let at = ui.cursor().min;
-                        ui.painter().text(
-                            at,
-                            eframe::egui::Align2::LEFT_TOP,
-                            words,
-                            FontId::proportional(theme::SMALL),
-                            theme.secondary,
-                        );
-                        ui.allocate_exact_size(eframe::egui::vec2(1.0, 16.0), eframe::egui::Sense::hover());
+                        let (at, font) = (ui.cursor().min, FontId::proportional(theme::SMALL));
+                        let galley = ui.painter().layout(words.to_owned(), font, theme.secondary, room);
+                        let high = galley.size().y + 2.0;
+                        ui.painter().galley(at, galley, theme.secondary);
+                        ui.allocate_exact_size(eframe::egui::vec2(1.0, high), eframe::egui::Sense::hover());
                     }
                     TableLine::Row(row) => {
                         cell_ui(ui, NAMES, small(row.name, theme.text));

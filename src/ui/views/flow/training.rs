@@ -6,6 +6,7 @@ use crate::{
     telemetry::channels,
     ui::{
         plot::{Axis, Chart, ChartState, Curve, Line, Reference, Stroke},
+        seed_series::variant_colour,
         theme,
         views::{View, ViewCx, cost::measured},
         widgets::stacked_charts::stacked_ui,
@@ -54,7 +55,7 @@ impl Training {
         let mut chart = Chart::new("gradient norms", Axis::steps().include(&[0.0]), y)
             .empty("No gradients yet: press Space, and every step tells its norm.");
         for (label, variant, curve, stroke) in Self::norms(cx) {
-            chart.lines.push(Line::new(label, cx.theme.variant(variant), curve).stroke(stroke));
+            chart.lines.push(Line::new(label, variant_colour(cx.mirror, variant, cx.theme), curve).stroke(stroke));
         }
         if !chart.lines.is_empty() {
             for (label, at) in [("vanished below", ENDS[0]), ("exploded above", ENDS[1])] {
@@ -69,7 +70,7 @@ impl Training {
         let mut chart = Chart::new("alpha", Axis::steps().include(&[0.0]), Axis::new("\u{3b1}").include(&[0.0, 0.1]));
         for (v, info) in cx.mirror.variants().iter().enumerate() {
             if let Some(curve) = cx.mirror.curve(v, ALPHA) {
-                chart.lines.push(Line::new(&info.label, cx.theme.variant(v), curve));
+                chart.lines.push(Line::new(&info.label, variant_colour(cx.mirror, v, cx.theme), curve));
             }
         }
         chart.references.push(Reference { label: "the source ends at 0.065".into(), at: 0.065, vertical: false });
@@ -89,7 +90,7 @@ impl Training {
     /// Milliseconds of a step.
     fn pace(cx: &ViewCx<'_>) -> Option<String> {
         let each: Vec<String> =
-            measured(cx.mirror, cx.step).iter().map(|(label, _, ms)| format!("{label} {ms:.1}")).collect();
+            measured(cx.mirror, cx.step).iter().map(|(group, _, ms)| format!("{} {ms:.1}", group.label)).collect();
         (!each.is_empty()).then(|| format!("ms a step, median of the last ones: {}", each.join(", ")))
     }
 }

@@ -100,7 +100,7 @@ impl View for Merging {
                 let bar = |(m, (name, losses)): (usize, &(String, &[f32]))| Bar {
                     name: name.clone(),
                     sign: SIGNS[m],
-                    colour: theme.variant(m),
+                    colour: theme.series(m),
                     value: losses.get(t).copied().map_or(f64::NAN, f64::from),
                     before: None,
                 };

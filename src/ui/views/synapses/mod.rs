@@ -28,7 +28,7 @@ pub struct Synapse {
 
 /// Layers have the colours of variants.
 fn layer_colour(theme: &Theme, layer: usize) -> Color32 {
-    theme.variant(layer)
+    theme.series(layer)
 }
 
 /// The points (0, y0), (1, y1), ... of a chart.

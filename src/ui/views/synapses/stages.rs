@@ -158,7 +158,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, texts: &[&str], all: &Measurements<'_>
             let words = RichText::new("loss (nats)").small().color(cx.theme.secondary);
             ui.allocate_ui_with_layout(vec2(names, ROW), Layout::left_to_right(Align::Center), |ui| ui.label(words));
             for (v, short) in SHORT.iter().enumerate() {
-                cell(ui, RichText::new(*short).small().color(cx.theme.variant(v)));
+                cell(ui, RichText::new(*short).small().color(cx.theme.series(v)));
             }
             ui.end_row();
             for (row, name) in texts.iter().enumerate() {
@@ -263,7 +263,7 @@ fn boxes_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, lengths: Lengths) {
     for (i, place) in boxes.iter().enumerate() {
         let (share, words) = lengths.at(i, cx.step);
         let begun = share > 0.0 || cx.step >= lengths.span(i).0;
-        let colour = cx.theme.variant(i);
+        let colour = cx.theme.series(i);
         painter.rect_filled(*place, theme::CORNER, cx.theme.raised);
         let edge = if focus == Some(i) { Stroke::new(2.0, cx.theme.accent) } else { Stroke::new(1.0, cx.theme.line) };
         painter.rect_stroke(*place, theme::CORNER, edge, StrokeKind::Inside);
@@ -302,7 +302,7 @@ fn samples_ui(ui: &mut Ui, cx: &ViewCx<'_>, all: &Measurements<'_>) {
         ui.label(RichText::new(words).strong());
         for (v, text) in all.iter().enumerate().filter_map(|(v, m)| Some((v, m.as_ref()?.texts.get(t)?))) {
             ui.horizontal_wrapped(|ui| {
-                ui.label(RichText::new(SIGNS[v]).small().color(cx.theme.variant(v)));
+                ui.label(RichText::new(SIGNS[v]).small().color(cx.theme.series(v)));
                 ui.label(RichText::new(NAMES[v]).small().color(cx.theme.secondary));
                 ui.add_space(widest - widths[v]);
                 ui.label(RichText::new(one_line(&text.continuation)).small());

@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use eframe::egui::{
-    self, Align2, FontId, Painter, Pos2, Rect, Response, Sense, Stroke, TextEdit, Ui, WidgetInfo, accesskit::Role,
-    epaint::TextShape, pos2, vec2,
+    self, Align2, FontId, Painter, Pos2, Rect, Response, Sense, Stroke, TextEdit, Ui, Vec2, WidgetInfo,
+    accesskit::Role, epaint::TextShape, pos2, vec2,
 };
 
 use super::sentence::{NAMES, Sentence};
@@ -24,6 +24,11 @@ use crate::{
 const PACE: f64 = 0.35;
 /// Room for the names of the traces, left of the strips.
 const NAMES_WIDTH: f32 = 84.0;
+
+/// Room in which the words and the numbers of three strips are whole.
+const LEAST: Vec2 = vec2(160.0, 190.0);
+/// Width of a word that stands on its head.
+const TURNED: f32 = 14.0;
 
 /// View `trace_strips`.
 #[derive(Default)]
@@ -89,7 +94,7 @@ impl TraceStrips {
     }
 
     fn canvas_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, s: &Sentence) {
-        let size = ui.available_size().max(vec2(160.0, 96.0));
+        let size = ui.available_size().max(LEAST);
         let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "traces under the sentence"));
         let stage = Stage::of(ui, rect, s);
@@ -116,7 +121,9 @@ fn draw_words(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, c
     let x = stage.left(cursor);
     let column = Rect::from_min_max(pos2(x, stage.rect.top()), pos2(x + stage.column, stage.rect.bottom()));
     painter.rect_filled(column, 2.0, cx.theme.accent.gamma_multiply(0.16));
-    for (i, word) in s.words.iter().enumerate() {
+    // Columns that are narrower than a word have every second or third word above them; the one just read is there.
+    let every = if stage.upright { 1 } else { (TURNED / stage.column.max(0.1)).ceil().max(1.0) as usize };
+    for (i, word) in s.words.iter().enumerate().filter(|(i, _)| i.abs_diff(cursor).is_multiple_of(every)) {
         let colour = match i {
             _ if i > cursor => cx.theme.secondary.gamma_multiply(0.6),
             _ => s.colour(word, cx.theme),
@@ -127,7 +134,8 @@ fn draw_words(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, c
             painter.text(pos2(middle, stage.top - 4.0), Align2::CENTER_BOTTOM, word, font, colour);
         } else {
             let galley = painter.layout_no_wrap(word.clone(), font, colour);
-            let at = pos2(middle - galley.size().y / 2.0, stage.top - 4.0);
+            let left = (middle - galley.size().y / 2.0).min(stage.rect.right() - galley.size().y);
+            let at = pos2(left, stage.top - 4.0);
             painter.add(TextShape::new(at, galley, colour).with_angle(-std::f32::consts::FRAC_PI_2));
         }
     }

@@ -103,7 +103,7 @@ fn tolerance(mut chart: Chart<'static>, sweep: &FlowSweepTolerance, theme: &Them
 fn invariance(mut chart: Chart<'static>, sweep: &FlowSweepInvariance, theme: &Theme) -> Chart<'static> {
     let steps = floats(&sweep.steps);
     for (place, curve) in sweep.controls.iter().enumerate() {
-        let look = (theme.variant(place), Stroke::Solid);
+        let look = (theme.series(place), Stroke::Solid);
         chart.lines.push(line(format!("u = {}", curve.u0), look, points(&steps, &curve.percent)));
     }
     let source = level(&steps, sweep.progress, sweep.source_percent);
@@ -126,7 +126,7 @@ fn class(mut chart: Chart<'static>, sweep: &FlowSweepClass, theme: &Theme) -> Ch
 
 fn layers(mut chart: Chart<'static>, sweep: &FlowSweepLayers, theme: &Theme) -> Chart<'static> {
     let accuracy = points(&sweep.taus, &sweep.accuracy);
-    chart.lines.push(line("accuracy", (theme.variant(0), Stroke::Solid), accuracy));
+    chart.lines.push(line("accuracy", (theme.series(0), Stroke::Solid), accuracy));
     let chance = level(&sweep.taus, sweep.progress, sweep.chance);
     chart.lines.push(line("chance", (theme.secondary, Stroke::Dashed), chance));
     let (low, high) = (points(&sweep.taus, &sweep.low).into(), points(&sweep.taus, &sweep.high).into());
@@ -137,7 +137,7 @@ fn layers(mut chart: Chart<'static>, sweep: &FlowSweepLayers, theme: &Theme) -> 
 fn latency(mut chart: Chart<'static>, sweep: &FlowSweepLatency, theme: &Theme) -> Chart<'static> {
     let turns = floats(&sweep.turns);
     for (place, (name, y)) in [("hybrid", &sweep.hybrid), ("baseline", &sweep.baseline)].into_iter().enumerate() {
-        chart.lines.push(line(name, (theme.variant(place), Stroke::Solid), points(&turns, y)));
+        chart.lines.push(line(name, (theme.series(place), Stroke::Solid), points(&turns, y)));
     }
     chart
 }
@@ -145,7 +145,7 @@ fn latency(mut chart: Chart<'static>, sweep: &FlowSweepLatency, theme: &Theme) -
 fn gradients(mut chart: Chart<'static>, steps: &[usize], curves: &[GradientCurve], theme: &Theme) -> Chart<'static> {
     let steps = floats(steps);
     for (place, curve) in curves.iter().enumerate() {
-        let look = (theme.variant(place), Stroke::Solid);
+        let look = (theme.series(place), Stroke::Solid);
         chart.lines.push(line(curve.method.to_string(), look, points(&steps, &curve.values)));
     }
     chart
@@ -186,7 +186,7 @@ pub fn under(sweep: Option<&FlowSweepNfe>, which: Under, theme: &Theme) -> Chart
         Under::FirstStep => chart.lines.extend(solvers("h_init", |c| &c.h_init)),
         Under::FreeSteps => chart.lines.extend(solvers("free", |c| &c.free)),
         Under::Curvature => {
-            let look = (theme.variant(0), Stroke::Solid);
+            let look = (theme.series(0), Stroke::Solid);
             chart.lines.push(line("curvature", look, points(&sweep.u0, &sweep.curvature)));
         }
     }
@@ -228,5 +228,5 @@ fn solver_name(method: &str, policy: impl Display) -> String {
 fn solver_look(method: &str, policy: StepPolicy, place: usize, theme: &Theme) -> (Color32, Stroke) {
     let known = Method::ALL.iter().position(|m| m.id() == method);
     let stroke = if policy == StepPolicy::Clip { Stroke::Dashed } else { Stroke::Solid };
-    (theme.variant(known.unwrap_or(place)), stroke)
+    (theme.series(known.unwrap_or(place)), stroke)
 }

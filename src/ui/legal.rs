@@ -1,0 +1,41 @@
+//! Values that a slider may take beside the other settings: a lab's plan is the judge. It knows no rule of any lab.
+
+use crate::{
+    config::{Config, Knob, Value},
+    labs::Lab,
+};
+
+/// Values tried on each side of the wanted one.
+const REACH: i64 = 256;
+
+/// The value of an integer setting nearest to the wanted one of which, with all others as they are, a run can be
+/// made; the wanted one where none is near, or where the settings are at odds for another reason.
+pub fn nearest(lab: &Lab, config: &Config, knobs: &[Knob], (knob, wanted): (&Knob, i64)) -> i64 {
+    let mut tried = config.clone();
+    let mut is_legal = |value: i64| tried.set(knobs, knob.key, Value::Int(value)).is_ok() && (lab.plan)(&tried).is_ok();
+    if is_legal(wanted) || (lab.plan)(config).is_err() {
+        return wanted;
+    }
+    let around = (1..=REACH).flat_map(|by| [wanted - by, wanted + by]);
+    around.into_iter().find(|value| is_legal(*value)).unwrap_or(wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::labs::LABS;
+
+    /// The width of the fast-slow lab is an even multiple of its heads; key-value heads divide the query heads.
+    #[test]
+    fn widths_snap_to_what_the_heads_allow() {
+        let lab = LABS.iter().find(|l| l.id == "fast_slow").unwrap();
+        let (config, knobs) = (lab.config(None).unwrap(), (lab.knobs)());
+        let at = |key: &str, wanted: i64| {
+            let knob = knobs.iter().find(|k| k.key == key).unwrap();
+            nearest(lab, &config, &knobs, (knob, wanted))
+        };
+        assert_eq!([126, 128, 131, 133, 1024].map(|v| at("model.d_model", v)), [128, 128, 128, 136, 1024]);
+        assert_eq!([3, 4].map(|v| at("model.kv_heads", v)), [2, 4]);
+        assert_eq!(at("model.heads", 7), 8);
+    }
+}

@@ -1,0 +1,53 @@
+//! The sheet that asks what a picture of a view shall be: its size, its ground, and PNG or, where the view can, SVG. It
+//! draws no picture.
+
+use eframe::egui::{DragValue, RichText, Ui};
+
+use super::Shell;
+use crate::ui::{action::Action, picture_order::PictureOrder, theme};
+
+/// Sizes to choose from, pixels.
+const SIZES: [[u32; 2]; 4] = [[1600, 1000], [3200, 2000], [1920, 1080], [1200, 1200]];
+/// Least and most of a side, pixels.
+const SIDE: std::ops::RangeInclusive<u32> = 200..=8192;
+
+/// Asks for size, ground and kind, then for the picture.
+pub fn picture_sheet_ui(ui: &mut Ui, shell: &mut Shell<'_>, order: &mut PictureOrder) {
+    let secondary = shell.theme.secondary;
+    ui.label(RichText::new(format!("Picture of {}", order.title)).text_style(theme::title_style()));
+    ui.label(RichText::new("Drawn anew from what the tile shows now, without buttons.").color(secondary));
+    ui.add_space(8.0);
+    ui.horizontal_wrapped(|ui| {
+        for size in SIZES {
+            let words = format!("{} \u{d7} {}", size[0], size[1]);
+            if ui.selectable_label(order.size == size, words).clicked() {
+                order.size = size;
+            }
+        }
+    });
+    ui.horizontal(|ui| {
+        for (side, name) in order.size.iter_mut().zip(["width", "height"]) {
+            let label = ui.label(RichText::new(name).small().color(secondary));
+            ui.add(DragValue::new(side).range(SIDE).suffix(" px")).labelled_by(label.id);
+        }
+    });
+    ui.horizontal(|ui| {
+        ui.selectable_value(&mut order.dark, true, "dark");
+        ui.selectable_value(&mut order.dark, false, "light");
+        if order.has_svg {
+            ui.separator();
+            ui.selectable_value(&mut order.is_svg, false, "PNG").on_hover_text("Pixels, of any view.");
+            let tip = "Lines and words, to be edited or printed at any size.";
+            ui.selectable_value(&mut order.is_svg, true, "SVG").on_hover_text(tip);
+        }
+    });
+    ui.add_space(8.0);
+    ui.horizontal(|ui| {
+        if ui.button(format!("Save {}\u{2026}", order.file())).clicked() {
+            shell.act(Action::SavePicture(order.clone()));
+        }
+        if ui.button("Cancel").clicked() {
+            shell.act(Action::Back);
+        }
+    });
+}

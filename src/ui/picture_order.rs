@@ -1,0 +1,34 @@
+//! A picture of a view, as somebody wants it. It draws nothing.
+
+use egui_tiles::TileId;
+
+/// Pixels that print well.
+const SMALLEST: [u32; 2] = [1600, 1000];
+
+/// A picture of a view, as it is wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PictureOrder {
+    pub tile: TileId,
+    /// Id of the view.
+    pub view: &'static str,
+    pub title: &'static str,
+    /// Name of the file, without its ending.
+    pub name: String,
+    /// The view can write itself as SVG.
+    pub has_svg: bool,
+    /// Width and height, pixels.
+    pub size: [u32; 2],
+    pub dark: bool,
+    pub is_svg: bool,
+}
+
+impl PictureOrder {
+    /// At first the smallest size that prints well, on the ground of the window.
+    pub fn new(tile: TileId, (view, title): (&'static str, &'static str), name: String, dark: bool) -> Self {
+        Self { tile, view, title, name, has_svg: false, size: SMALLEST, dark, is_svg: false }
+    }
+
+    pub fn file(&self) -> String {
+        format!("{}.{}", self.name, if self.is_svg { "svg" } else { "png" })
+    }
+}

@@ -1,0 +1,138 @@
+//! What a laid out chart is made of, and where its values lie: plain positions. It does not know how they were found.
+
+use eframe::egui::{Color32, Pos2, Rect, pos2};
+
+use super::{Mark, Scale};
+
+/// Size of all words on a chart, points.
+pub const TEXT: f32 = 12.0;
+/// Height of a row of words.
+pub const ROW: f32 = 16.0;
+/// Length of the stroke before a name.
+pub const SWATCH: f32 = 14.0;
+
+/// Width of a text in points; true for the monospace face.
+pub type Measure<'m> = &'m dyn Fn(&str, bool) -> f32;
+
+/// What stands beside the words of a y axis that is held.
+pub const FIXED: &str = "y fixed";
+/// Between words in a row.
+pub(super) const GAP: f32 = 12.0;
+
+/// Words in rows of [`ROW`] points' height.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Label {
+    pub rect: Rect,
+    pub rows: Vec<String>,
+}
+
+/// A thinned line, cut to what is in sight.
+#[derive(Debug, Clone)]
+pub struct Trace {
+    /// The line that it is of; `None` for what is drawn behind one, and for signs and stems.
+    pub line: Option<usize>,
+    /// Shares of the plot's width and height, from its lower left corner.
+    pub points: Vec<[f64; 2]>,
+    pub colour: Color32,
+    /// 0 to 1.
+    pub strength: f32,
+    pub width: f32,
+    pub dashed: bool,
+    pub dots: bool,
+    pub stems: bool,
+    /// Signs in place of a line.
+    pub mark: Option<Mark>,
+}
+
+/// An area between two thinned lines, cut to what is in sight: (x, low, high) as shares of the plot.
+#[derive(Debug, Clone)]
+pub struct Area {
+    pub columns: Vec<[f64; 3]>,
+    pub colour: Color32,
+}
+
+/// A line's name and where it stands (left middle).
+#[derive(Debug, Clone)]
+pub struct Name {
+    pub line: usize,
+    pub at: Pos2,
+}
+
+/// A chart with all its positions, in a sheet whose corner is (0, 0).
+#[derive(Debug, Clone)]
+pub struct Layout {
+    /// The area of the data, points.
+    pub plot: Rect,
+    pub x_scale: Scale,
+    pub y_scale: Scale,
+    /// Ends of the axes, in places.
+    pub x: [f64; 2],
+    pub y: [f64; 2],
+    pub x_ticks: Vec<(f64, String)>,
+    pub y_ticks: Vec<(f64, String)>,
+    pub traces: Vec<Trace>,
+    pub areas: Vec<Area>,
+    pub names: Vec<Name>,
+    /// Words of zones, spans and reference lines.
+    pub labels: Vec<Label>,
+    /// The axes' words, shortened to the room there is.
+    pub x_words: String,
+    pub y_words: String,
+    /// Lines whose names found no room above, and where that is said.
+    pub unnamed: Option<(usize, Pos2)>,
+    pub margins: [f32; 2],
+}
+
+impl Layout {
+    /// Where the words that hold the y axis stand (left middle): after those of the axis.
+    pub fn fix_at(&self, measure: Measure<'_>) -> Pos2 {
+        pos2(2.0 + measure(&self.y_words, false) + GAP, ROW / 2.0)
+    }
+
+    /// Position in points of a place; NaN where it is NaN.
+    pub fn at(&self, x: f64, y: f64) -> Pos2 {
+        pos2(self.x_at(x), self.y_at(y))
+    }
+
+    /// Position in points of shares of the plot.
+    pub fn at_shares(&self, [x, y]: [f64; 2]) -> Pos2 {
+        pos2(self.plot.left() + x as f32 * self.plot.width(), self.plot.bottom() - y as f32 * self.plot.height())
+    }
+
+    pub fn x_at(&self, x: f64) -> f32 {
+        let share = share_of(x, self.x).clamp(-FAR, FAR);
+        self.plot.left() + share as f32 * self.plot.width()
+    }
+
+    pub fn y_at(&self, y: f64) -> f32 {
+        let share = share_of(y, self.y).clamp(-FAR, FAR);
+        self.plot.bottom() - share as f32 * self.plot.height()
+    }
+
+    /// The value under a position in points.
+    pub fn x_value(&self, x: f32) -> f64 {
+        self.x_scale.value(place_of(((x - self.plot.left()) / self.plot.width()) as f64, self.x))
+    }
+
+    pub fn y_value(&self, y: f32) -> f64 {
+        self.y_scale.value(place_of(((self.plot.bottom() - y) / self.plot.height()) as f64, self.y))
+    }
+
+    /// Shown x range in values.
+    pub fn x_values(&self) -> [f64; 2] {
+        self.x.map(|p| self.x_scale.value(p))
+    }
+}
+
+/// Positions lie at most so many times the plot's size away from it.
+const FAR: f64 = 1e4;
+
+/// Where a place lies between two ends, as a share of their distance. By halves, because the distance of
+/// two numbers may be larger than any number.
+pub(super) fn share_of(place: f64, [a, b]: [f64; 2]) -> f64 {
+    (place * 0.5 - a * 0.5) / (b * 0.5 - a * 0.5)
+}
+
+pub(super) fn place_of(share: f64, [a, b]: [f64; 2]) -> f64 {
+    (a * 0.5 + share * (b * 0.5 - a * 0.5)) * 2.0
+}

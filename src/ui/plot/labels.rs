@@ -1,0 +1,178 @@
+//! Where the words of zones, spans and reference lines stand: inside the plot, on no other label, and off the lines
+//! where there is room. It draws nothing.
+
+use eframe::egui::{Align2, Pos2, Rect, pos2, vec2};
+
+use super::{
+    Chart,
+    geometry::{Label, Layout, Measure, ROW},
+};
+
+/// Every label that has a place on no other one. What they name stands in the chart's list too.
+pub(super) fn labels(chart: &Chart<'_>, layout: &Layout, measure: Measure<'_>) -> Vec<Label> {
+    let mut placed: Vec<Label> = vec![];
+    for (words, anchors) in wanted(chart, layout) {
+        let rows = wrapped(words, layout.plot.width() - 14.0, measure);
+        let wide = rows.iter().map(|r| measure(r, false)).fold(0.0, f32::max);
+        let size = vec2(wide, rows.len() as f32 * (ROW - 1.0));
+        let inside = anchors.iter().map(|(at, align)| kept_in(layout.plot, align.anchor_size(*at, size)));
+        let costs = inside.enumerate().map(|(i, rect)| (cost(layout, &placed, rect) + i as f32, rect));
+        if let Some((_, rect)) = costs.filter(|(cost, _)| *cost < OVERLAPS).min_by(|a, b| a.0.total_cmp(&b.0)) {
+            placed.push(Label { rect, rows });
+        }
+    }
+    placed
+}
+
+/// More than any place that lies on no other label costs.
+const OVERLAPS: f32 = 1e6;
+
+/// What is named, and where its label may stand, the best place first.
+fn wanted<'c>(chart: &'c Chart<'_>, layout: &Layout) -> Vec<(&'c str, Vec<(Pos2, Align2)>)> {
+    let plot = layout.plot;
+    let rows = || (0..8).map(|i| i as f32 * ROW);
+    let mut all = vec![];
+    for zone in &chart.zones {
+        if let Some((at, inside)) = zone_label_at(layout, zone) {
+            let aligned = if inside { Align2::LEFT_BOTTOM } else { Align2::LEFT_TOP };
+            let across = [at.x, plot.center().x, plot.right() - 60.0];
+            all.push((zone.label.as_str(), across.iter().map(|x| (pos2(*x, at.y), aligned)).collect()));
+        }
+    }
+    for span in &chart.spans {
+        let x = |v: f64| layout.x_at(layout.x_scale.place(v));
+        let at = pos2(x(span.from).max(plot.left()) + 4.0, plot.bottom() - 4.0);
+        if plot.contains(at) && x(span.to) > plot.left() {
+            all.push((span.label.as_str(), rows().map(|y| (at - vec2(0.0, y), Align2::LEFT_BOTTOM)).collect()));
+        }
+    }
+    for reference in &chart.references {
+        let anchors: Vec<(Pos2, Align2)> = if reference.vertical {
+            let x = layout.x_at(layout.x_scale.place(reference.at));
+            if !plot.x_range().contains(x) {
+                continue;
+            }
+            let top = plot.top() + 2.0;
+            let beside =
+                |y: f32| [(pos2(x + 4.0, top + y), Align2::LEFT_TOP), (pos2(x - 4.0, top + y), Align2::RIGHT_TOP)];
+            rows().flat_map(beside).collect()
+        } else {
+            let y = layout.y_at(layout.y_scale.place(reference.at));
+            if !plot.y_range().contains(y) {
+                continue;
+            }
+            let across = [(plot.left() + 6.0, 0), (plot.right() - 2.0, 2), (plot.center().x, 1)];
+            let aligned = |side: usize| match side {
+                0 => [Align2::LEFT_BOTTOM, Align2::LEFT_TOP],
+                1 => [Align2::CENTER_BOTTOM, Align2::CENTER_TOP],
+                _ => [Align2::RIGHT_BOTTOM, Align2::RIGHT_TOP],
+            };
+            let both = |(x, side): (f32, usize)| {
+                let [above, below] = aligned(side);
+                [(pos2(x, y - 2.0), above), (pos2(x, y + 2.0), below)]
+            };
+            across.into_iter().flat_map(both).collect()
+        };
+        all.push((reference.label.as_str(), anchors));
+    }
+    all.retain(|(words, _)| !words.is_empty());
+    all
+}
+
+/// Where a zone is named: at its foot when there is room inside it, else under it; `None` out of
+/// sight.
+fn zone_label_at(layout: &Layout, zone: &super::Zone) -> Option<(Pos2, bool)> {
+    let ends = [zone.from, zone.to].map(|v| layout.y_at(layout.y_scale.place(v)));
+    let (top, foot) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+    let plot = layout.plot;
+    let shown = top.max(plot.top())..=foot.min(plot.bottom());
+    let inside = shown.end() - shown.start() >= ROW * 2.0;
+    let below = foot + 2.0;
+    let x = plot.left() + 6.0;
+    match inside {
+        true => Some((pos2(x, shown.end() - 2.0), true)),
+        false if plot.y_range().contains(below) => Some((pos2(x, below.min(plot.bottom() - ROW)), false)),
+        false => None,
+    }
+}
+
+/// A label moved inside the plot.
+pub(super) fn kept_in(plot: Rect, rect: Rect) -> Rect {
+    let inside = plot.shrink(3.0);
+    let right = (inside.right() - rect.right()).min(0.0);
+    let rect = rect.translate(vec2(right, (inside.bottom() - rect.bottom()).min(0.0)));
+    rect.translate(vec2((inside.left() - rect.left()).max(0.0), (inside.top() - rect.top()).max(0.0)))
+}
+
+/// How badly a label would stand: on other labels, then on lines.
+fn cost(layout: &Layout, placed: &[Label], rect: Rect) -> f32 {
+    if placed.iter().any(|l| l.rect.expand(1.0).intersects(rect)) {
+        return OVERLAPS;
+    }
+    let crossed = layout.traces.iter().filter(|t| t.strength > 0.3 && !t.stems).map(|t| {
+        let near = rect.expand(2.0);
+        let on = t.points.windows(2).filter(|p| {
+            let (a, b) = (layout.at_shares(p[0]), layout.at_shares(p[1]));
+            (0..=4).any(|i| near.contains(a.lerp(b, i as f32 / 4.0)))
+        });
+        on.count().min(40)
+    });
+    crossed.sum::<usize>() as f32 * 3.0
+}
+
+/// Words in rows no wider than `room`.
+fn wrapped(words: &str, room: f32, measure: Measure<'_>) -> Vec<String> {
+    let mut rows: Vec<String> = vec![];
+    for word in words.split(' ') {
+        match rows.last_mut() {
+            Some(row) if measure(&format!("{row} {word}"), false) <= room => {
+                row.push(' ');
+                row.push_str(word);
+            }
+            _ => rows.push(word.to_owned()),
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use eframe::egui::Color32;
+
+    use super::{
+        super::{Axis, ChartState, Line, Reference, Span, Zone},
+        *,
+    };
+
+    fn measure(text: &str, _mono: bool) -> f32 {
+        text.chars().count() as f32 * 7.0
+    }
+
+    /// At every width, on whatever is beside them.
+    #[test]
+    fn labels_stay_inside_and_off_one_another() {
+        for wide in 140..500u16 {
+            let points: Vec<[f64; 2]> = (0..30).map(|i| [f64::from(i), f64::from(i % 7)]).collect();
+            let mut chart = Chart::new("t", Axis::new("x"), Axis::new("y")).line(Line::new("a", Color32::RED, points));
+            let level = |label: &str, at: f64| Reference { label: label.to_owned(), at, vertical: false };
+            chart.references = vec![level("G(n, m): 0.062", 3.0), level("random product: 0.080", 3.1)];
+            chart.references.push(Reference { label: "changed".into(), at: 12.0, vertical: true });
+            let span =
+                |label: &str, from: f64| Span { label: label.into(), colour: Color32::RED, from, to: from + 1.0 };
+            chart.spans = vec![span("warm-up", 0.0), span("new", 1.0)];
+            chart.zones = vec![Zone {
+                label: "paper: stays closed, \u{b1}0.01".into(),
+                colour: Color32::RED,
+                from: 1.0,
+                to: 1.2,
+            }];
+            let layout = Layout::of(&chart, &ChartState::default(), [f32::from(wide), 200.0], &measure);
+            for (i, label) in layout.labels.iter().enumerate() {
+                assert!(layout.plot.expand(0.5).contains_rect(label.rect), "{wide}: {label:?} in {:?}", layout.plot);
+                let clear = layout.labels[..i].iter().all(|other| !other.rect.intersects(label.rect));
+                assert!(clear, "{wide}: {label:?}");
+            }
+            assert!(wide < 240 || layout.labels.len() == 6, "{wide}: {} of 6", layout.labels.len());
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Lines that coincide: where one lies on another, both colours are seen in turn. It knows positions and not what they
+//! mean.
+
+use eframe::egui::Rect;
+
+use super::geometry::Trace;
+
+/// Lines nearer than this are not told apart, points.
+const NEAR: f32 = 2.0;
+/// Length of a piece of one colour, points.
+const PIECE: usize = 9;
+
+/// Cuts gaps into each line where it lies on earlier ones, which are seen through them. Of n lines that coincide the
+/// first is drawn whole and each other one in its own nth of the length.
+pub(super) fn weave(traces: Vec<Trace>, plot: Rect) -> Vec<Trace> {
+    let columns = plot.width().ceil().max(1.0) as usize;
+    let mut lines: Vec<usize> = traces.iter().filter_map(|t| t.line).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    if lines.len() < 2 {
+        return traces;
+    }
+    let heights: Vec<Vec<f32>> = lines.iter().map(|line| heights(&traces, *line, columns, plot.height())).collect();
+    let shown: Vec<Vec<bool>> = (0..lines.len()).map(|i| shown(&heights, i)).collect();
+    let mut woven = Vec::with_capacity(traces.len());
+    for trace in traces {
+        let place = trace.line.and_then(|line| lines.binary_search(&line).ok());
+        match place.and_then(|i| shown.get(i)).filter(|s| s.contains(&false)) {
+            Some(shown) => cut(trace, shown, &mut woven),
+            None => woven.push(trace),
+        }
+    }
+    woven
+}
+
+/// The height of a line over each column, points; NaN where it has none.
+fn heights(traces: &[Trace], line: usize, columns: usize, height: f32) -> Vec<f32> {
+    let mut sums = vec![(0.0f64, 0u32); columns];
+    for trace in traces.iter().filter(|t| t.line == Some(line)) {
+        for pair in trace.points.windows(2) {
+            let [a, b] = [pair[0], pair[1]];
+            let at = |x: f64| (x * columns as f64 - 0.5).ceil().clamp(0.0, columns as f64) as usize;
+            for (c, sum) in sums.iter_mut().enumerate().take(at(b[0])).skip(at(a[0])) {
+                let x = (c as f64 + 0.5) / columns as f64;
+                let y = a[1] + (b[1] - a[1]) * ((x - a[0]) / (b[0] - a[0]).max(1e-12)).clamp(0.0, 1.0);
+                *sum = (sum.0 + y, sum.1 + 1);
+            }
+        }
+    }
+    sums.into_iter().map(|(sum, n)| if n > 0 { (sum / f64::from(n)) as f32 * height } else { f32::NAN }).collect()
+}
+
+/// The columns in which a line is drawn.
+fn shown(heights: &[Vec<f32>], line: usize) -> Vec<bool> {
+    let own = heights.get(line).map_or(&[][..], Vec::as_slice);
+    let in_turn = |c: usize, y: f32| {
+        let near = |other: &Vec<f32>| other.get(c).is_some_and(|o| (o - y).abs() < NEAR);
+        let rank = heights[..line].iter().filter(|o| near(o)).count();
+        let all = rank + 1 + heights[line + 1..].iter().filter(|o| near(o)).count();
+        rank == 0 || (c / PIECE) % all == rank
+    };
+    own.iter().enumerate().map(|(c, y)| y.is_nan() || in_turn(c, *y)).collect()
+}
+
+/// The parts of a trace over the columns in which it is shown. Its dots stay.
+fn cut(trace: Trace, shown: &[bool], woven: &mut Vec<Trace>) {
+    let columns = shown.len() as f64;
+    let is_shown = |x: f64| shown[((x * columns).floor().max(0.0) as usize).min(shown.len() - 1)];
+    let mut run: Vec<[f64; 2]> = vec![];
+    let mut runs = vec![];
+    for pair in trace.points.windows(2) {
+        let [a, b] = [pair[0], pair[1]];
+        let (first, last) = ((a[0] * columns).floor().max(0.0) as usize, (b[0] * columns).ceil().max(0.0) as usize);
+        let mut edges = vec![a];
+        for c in first + 1..last.min(shown.len()) {
+            if shown[c] != shown[c - 1] {
+                let x = c as f64 / columns;
+                edges.push([x, a[1] + (b[1] - a[1]) * ((x - a[0]) / (b[0] - a[0]).max(1e-12)).clamp(0.0, 1.0)]);
+            }
+        }
+        edges.push(b);
+        for part in edges.windows(2) {
+            if is_shown((part[0][0] + part[1][0]) / 2.0) {
+                if run.is_empty() {
+                    run.push(part[0]);
+                }
+                run.push(part[1]);
+            } else if !run.is_empty() {
+                runs.push(std::mem::take(&mut run));
+            }
+        }
+    }
+    runs.push(run);
+    let dots: Vec<[f64; 2]> = if trace.dots { trace.points.clone() } else { vec![] };
+    let part = |points| Trace { points, dots: false, ..trace.clone() };
+    woven.extend(runs.into_iter().filter(|run| run.len() > 1).map(part));
+    woven.extend(dots.into_iter().map(|p| Trace { points: vec![p], ..trace.clone() }));
+}
+
+#[cfg(test)]
+mod tests {
+    use eframe::egui::{Color32, pos2};
+
+    use super::{
+        super::{Axis, Chart, ChartState, Line, geometry::Layout},
+        *,
+    };
+
+    fn measure(text: &str, _mono: bool) -> f32 {
+        text.chars().count() as f32 * 7.0
+    }
+
+    /// For each colour the share of the plot's width over which it is the uppermost.
+    fn seen(lines: Vec<Line<'_>>) -> Vec<f64> {
+        let colours: Vec<Color32> = lines.iter().map(|l| l.colour).collect();
+        let chart = Chart { lines, ..Chart::new("t", Axis::new("x"), Axis::new("y")) };
+        let layout = Layout::of(&chart, &ChartState::default(), [640.0, 300.0], &measure);
+        let mut top = vec![None; 1000];
+        for trace in &layout.traces {
+            for pair in trace.points.windows(2) {
+                let column = |x: f64| ((x * 1000.0).round() as usize).min(1000);
+                for place in &mut top[column(pair[0][0])..column(pair[1][0])] {
+                    *place = Some(trace.colour);
+                }
+            }
+        }
+        colours.iter().map(|c| top.iter().filter(|t| **t == Some(*c)).count() as f64 / 1000.0).collect()
+    }
+
+    const COLOURS: [Color32; 3] = [Color32::RED, Color32::GREEN, Color32::BLUE];
+
+    fn line(i: usize, y: impl Fn(f64) -> f64) -> Line<'static> {
+        let points: Vec<[f64; 2]> = (0..=40).map(|x| [f64::from(x), y(f64::from(x))]).collect();
+        Line::new(format!("line {i}"), COLOURS[i], points)
+    }
+
+    #[test]
+    fn of_lines_that_coincide_each_is_seen_alike() {
+        for n in [2, 3] {
+            let shares = seen((0..n).map(|i| line(i, |x| (x / 5.0).sin())).collect());
+            let even = 1.0 / n as f64;
+            assert!(shares.iter().all(|s| (s - even).abs() < 0.06), "{n} lines: {shares:?}");
+        }
+    }
+
+    #[test]
+    fn lines_that_part_are_whole_where_they_are_apart() {
+        let parted = |x: f64| if x < 20.0 { 0.0 } else { x - 20.0 };
+        let shares = seen(vec![line(0, |_| 0.0), line(1, parted)]);
+        assert!(shares[1] > 0.65 && shares[1] < 0.85, "half of one half, all of the other: {shares:?}");
+        let chart = Chart {
+            lines: vec![line(0, |_| 0.0), line(1, |_| 5.0)],
+            ..Chart::new("t", Axis::new("x"), Axis::new("y"))
+        };
+        let layout = Layout::of(&chart, &ChartState::default(), [640.0, 300.0], &measure);
+        assert_eq!(layout.traces.len(), 2, "nothing is cut");
+        let plot = Rect::from_min_max(pos2(0.0, 0.0), pos2(100.0, 50.0));
+        assert!(weave(vec![], plot).is_empty());
+    }
+}

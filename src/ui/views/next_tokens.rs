@@ -1,0 +1,132 @@
+//! What each variant takes to be the next token after a text, side by side, and how it goes on. It sees no model.
+
+use eframe::egui::{RichText, TextEdit, Ui, WidgetInfo, accesskit::Role};
+
+use super::{Measured, View, ViewCx, task::task_ui};
+use crate::{
+    config::Value,
+    telemetry::{Args, measurements::NextTokens as Likely},
+    ui::{
+        plot::{empty_ui, quote},
+        questions::Freshness,
+        seed_series::variant_colour,
+        theme,
+        widgets::{
+            bars::{Bar, bars_ui},
+            token_strip::{Mark, token_strip_ui},
+        },
+    },
+};
+
+/// Training steps after which an answer is asked anew.
+const STALE: u64 = 25;
+/// Width below which variants stand under one another, points.
+const COLUMN: f32 = 190.0;
+
+/// View `next_tokens`.
+#[derive(Default)]
+pub struct NextTokens {
+    /// A text of one's own; empty reads a held-out passage.
+    text: String,
+}
+
+impl NextTokens {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn args(&self) -> Args {
+        let text = self.text.trim_end_matches('\n');
+        if text.is_empty() { Args::new() } else { Args::from([("text".to_owned(), Value::Text(text.to_owned()))]) }
+    }
+
+    /// Of each variant that answered: what was measured at the shown step, or the answer to what is typed.
+    fn measured<'a>(&self, cx: &ViewCx<'a>) -> Vec<Measured<'a, Likely>> {
+        let of = |v: usize| {
+            let answer = cx.answer_of::<Likely>(v).filter(|m| m.sample.step <= cx.step);
+            let scheduled = cx.scheduled::<Likely>(v);
+            match (answer, scheduled) {
+                _ if !self.text.is_empty() => answer.filter(|m| m.is_typed),
+                (Some(a), Some(s)) if a.is_typed || s.sample.step > a.sample.step => Some(s),
+                (a, s) => a.filter(|m| !m.is_typed).or(s),
+            }
+        };
+        (0..cx.mirror.variants().len()).filter_map(of).collect()
+    }
+
+    fn sentence_ui(&mut self, ui: &mut Ui) {
+        let hint = "a held-out passage; type a text of your own";
+        let edit = TextEdit::singleline(&mut self.text).desired_width(f32::INFINITY).hint_text(hint);
+        let response = ui.add(edit).on_hover_text("The text that is read. Every variant reads the same.");
+        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "text to go on from"));
+    }
+}
+
+/// One variant: its name, the likely tokens as bars, and its continuation.
+fn variant_ui(ui: &mut Ui, cx: &ViewCx<'_>, measured: Measured<'_, Likely>) {
+    let theme = cx.theme;
+    let colour = variant_colour(cx.mirror, measured.variant, theme);
+    let label = cx.mirror.variants().get(measured.variant).map_or("", |v| v.label.as_str());
+    ui.label(RichText::new(label).color(colour));
+    let bar = |likely: &crate::telemetry::measurements::LikelyToken| Bar {
+        name: likely.token.clone(),
+        sign: if measured.truth.as_ref() == Some(&likely.token) { "\u{2713}" } else { "" },
+        colour,
+        value: likely.probability,
+        before: None,
+    };
+    let bars: Vec<Bar> = measured.likely.iter().map(bar).collect();
+    bars_ui(ui, theme, &format!("next tokens of {label}"), &bars, 1.0);
+    let words = RichText::new(format!("goes on: {}", measured.continuation.replace('\n', "\u{b6} ")));
+    ui.add(eframe::egui::Label::new(words.size(theme::SMALL).color(theme.secondary)).wrap());
+}
+
+impl View for NextTokens {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        cx.keep_fresh::<Likely>(None, self.args(), Freshness::Steps(STALE));
+        let measured = self.measured(cx);
+        ui.spacing_mut().item_spacing.y = 4.0;
+        self.sentence_ui(ui);
+        let Some(first) = measured.first() else {
+            let words = match cx.refusal_of::<Likely>(None) {
+                Some(why) => why.to_owned(),
+                None => "No answer yet. A run is asked at its start: press Space.".to_owned(),
+            };
+            empty_ui(ui, ui.available_size(), cx.theme, &words);
+            return;
+        };
+        token_strip_ui(ui, cx.theme, &first.sample.tokens, |_| Mark::default());
+        task_ui(ui, cx);
+        if let Some(truth) = &first.truth {
+            let words = format!("the text goes on with \u{201c}{truth}\u{201d} (\u{2713})");
+            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+        }
+        let fit = ((ui.available_width() / COLUMN).floor() as usize).clamp(1, measured.len());
+        for row in measured.chunks(fit) {
+            ui.columns(fit, |columns| {
+                for (ui, measured) in columns.iter_mut().zip(row) {
+                    variant_ui(ui, cx, *measured);
+                }
+            });
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        match self.measured(cx).first() {
+            Some(m) => format!("step {} \u{b7} {}", m.sample.step, m.sample.about),
+            None => "what comes after a text, by variant".to_owned(),
+        }
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let measured = self.measured(cx);
+        let mut out = "variant,token,probability\n".to_owned();
+        for m in &measured {
+            let label = cx.mirror.variants().get(m.variant).map_or("", |v| v.label.as_str());
+            for likely in &m.likely {
+                out.push_str(&format!("{},{},{}\n", quote(label), quote(&likely.token), likely.probability));
+            }
+        }
+        (!measured.is_empty()).then_some(out)
+    }
+}

@@ -1,0 +1,314 @@
+//! Every word of every lab's page is whole and lies on no other word: small models that train for a few steps, laid out
+//! at the sizes that count. Needs no graphics adapter. It knows no view.
+
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
+
+use eframe::egui::{Color32, Key, Rect, Shape, accesskit::Role, pos2};
+use egui_kittest::{Harness, kittest::Queryable};
+use egui_tiles::Tile;
+use orrery::{
+    cli::{host::DesktopHost, runs::Runs},
+    gpu,
+    labs::{LABS, Lab},
+    ui::{
+        app::{App, Opening, Start},
+        views,
+    },
+};
+
+/// A page's size in points, its pixels a point, and whether it is presented.
+struct Sheet {
+    name: &'static str,
+    size: [f32; 2],
+    scale: f32,
+    presents: bool,
+}
+
+/// Everything is one and a half times as large in front of a class.
+const PRESENTED: f32 = 1.5;
+
+const SHEETS: [Sheet; 4] = [
+    Sheet { name: "1280x800", size: [1280.0, 800.0], scale: 1.0, presents: false },
+    Sheet { name: "1024x700", size: [1024.0, 700.0], scale: 1.0, presents: false },
+    Sheet { name: "4K", size: [1920.0, 1080.0], scale: 2.0, presents: false },
+    Sheet { name: "projector", size: [1280.0 / PRESENTED, 800.0 / PRESENTED], scale: 1.0, presents: true },
+];
+
+/// A model small enough to take some steps in a moment.
+const SMALL: [(&str, f64); 12] = [
+    ("model.d_model", 32.0),
+    ("model.neurons", 256.0),
+    ("model.layers", 2.0),
+    ("model.heads", 4.0),
+    ("train.window", 72.0),
+    ("train.batch", 2.0),
+    ("train.steps", 1000.0),
+    ("run.eval_every", 2.0),
+    ("run.eval_windows", 1.0),
+    ("run.checkpoint_every", 0.0),
+    ("run.threads", 1.0),
+    ("probe.flow_every", 2.0),
+];
+
+struct Desk {
+    harness: Harness<'static, App>,
+    _folder: tempfile::TempDir,
+}
+
+impl Desk {
+    fn new(lab: &'static Lab, preset: Option<&str>) -> Self {
+        let mut config = lab.config(preset).unwrap();
+        let knobs = (lab.knobs)();
+        for (key, least) in SMALL {
+            if config.get(key).and_then(|v| v.as_f64()).is_some_and(|present| present > least) {
+                config.set_text(&knobs, key, &least.to_string()).unwrap();
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
+        let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
+        let harness = Harness::builder()
+            .with_size(SHEETS[0].size)
+            .with_step_dt(1.0 / 60.0)
+            .build_eframe(move |cc| App::new(cc, host, start));
+        // Nothing is painted; without a target views say so in place of what they show.
+        let format = eframe::egui_wgpu::wgpu::TextureFormat::Rgba8Unorm;
+        let target = gpu::Target { format, max_texture: 8192, compute: true, software: true };
+        gpu::install_target(&harness.ctx, target);
+        let mut desk = Self { harness, _folder: folder };
+        desk.until("a page", |app| app.page().is_some());
+        desk.train(4);
+        desk
+    }
+
+    fn until(&mut self, what: &str, holds: impl Fn(&App) -> bool) {
+        let begun = Instant::now();
+        while !holds(self.harness.state()) {
+            let problem = self.harness.state().page().and_then(|p| p.problem.as_ref());
+            assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain: {what}; {problem:?}");
+            self.harness.step();
+            std::thread::sleep(Duration::from_millis(3));
+        }
+    }
+
+    fn train(&mut self, steps: u64) {
+        for wanted in 1..=steps {
+            self.harness.key_press(Key::ArrowRight);
+            self.until("a step", |app| app.page().is_some_and(|p| p.newest() >= wanted));
+        }
+        self.settle();
+    }
+
+    fn revision(&self) -> u64 {
+        let page = self.harness.state().page();
+        page.and_then(|p| p.run.as_ref()).map_or(0, |r| r.mirror.revision)
+    }
+
+    /// Until the model has answered what is asked and nothing moves.
+    fn settle(&mut self) {
+        let (mut since, mut revision) = (Instant::now(), self.revision());
+        let begun = Instant::now();
+        while since.elapsed() < Duration::from_millis(400) && begun.elapsed() < Duration::from_secs(20) {
+            self.harness.step();
+            std::thread::sleep(Duration::from_millis(2));
+            if self.revision() != revision {
+                (since, revision) = (Instant::now(), self.revision());
+            }
+        }
+    }
+
+    fn lay_out(&mut self, sheet: &Sheet, presents: &mut bool) {
+        if sheet.presents != *presents {
+            self.harness.key_press(Key::P);
+            self.harness.step();
+            *presents = sheet.presents;
+        }
+        if !sheet.presents {
+            self.harness.set_pixels_per_point(sheet.scale);
+            // The frame that takes over a scale has no size of its own.
+            self.harness.step();
+        }
+        self.harness.set_size(sheet.size.into());
+        // What appears with the new size comes to rest; the name of the pressed key goes.
+        self.harness.run_steps(if sheet.presents { 90 } else { 12 });
+    }
+
+    /// Brings each of the lab's views to the front in turn, in its own tile.
+    fn each_view(&mut self, mut visit: impl FnMut(&mut Self, &str)) {
+        let lab = self.harness.state().page().unwrap().lab;
+        for pane in lab.panes {
+            let title = views::find(pane.view).unwrap().title;
+            let tab = self.harness.query_all_by_role_and_label(Role::Button, title).next();
+            if let Some(tab) = tab {
+                tab.click();
+            }
+            self.settle();
+            visit(self, pane.view);
+        }
+    }
+}
+
+/// A row of words as it is painted.
+struct Words {
+    text: String,
+    ink: Rect,
+    clip: Rect,
+    /// Its place among all shapes.
+    order: usize,
+}
+
+/// The words of a frame, and the opaque grounds that are painted over what came before.
+#[derive(Default)]
+struct Frame {
+    words: Vec<Words>,
+    grounds: Vec<(usize, Rect)>,
+    screen: Option<Rect>,
+    /// Bars of areas that scroll.
+    bars: Vec<Rect>,
+    /// Fields of text, whose words move under the cursor.
+    fields: Vec<Rect>,
+    /// Where tiles stand; each scrolls by itself.
+    tiles: Vec<Rect>,
+}
+
+impl Frame {
+    fn of(harness: &Harness<'_, App>) -> Self {
+        let mut frame = Self { screen: Some(harness.ctx.content_rect()), ..Self::default() };
+        for (order, clipped) in harness.output().shapes.iter().enumerate() {
+            frame.take(order, clipped.clip_rect, &clipped.shape);
+        }
+        frame.bars = harness.query_all_by_role(Role::ScrollBar).map(|node| node.rect()).collect();
+        frame.fields = harness.query_all_by_role(Role::TextInput).map(|node| node.rect()).collect();
+        let page = harness.state().page().unwrap();
+        let tiles = &page.tiling.tree.tiles;
+        let shown = page.tiling.tree.active_tiles();
+        frame.tiles = tiles.tile_ids().filter(|id| shown.contains(id)).filter_map(|id| tiles.rect(id)).collect();
+        // A bar of tabs scrolls to the one in front.
+        let behind = tiles.iter().filter(|(id, _)| !shown.contains(id)).filter_map(|(_, tile)| match tile {
+            Tile::Pane(pane) => views::find(&pane.view).map(|v| v.title),
+            Tile::Container(_) => None,
+        });
+        let behind: Vec<&str> = behind.collect();
+        frame.words.retain(|w| !behind.contains(&w.text.as_str()));
+        frame
+    }
+
+    fn take(&mut self, order: usize, clip: Rect, shape: &Shape) {
+        match shape {
+            Shape::Vec(all) => all.iter().for_each(|s| self.take(order, clip, s)),
+            Shape::Rect(r) if r.fill.a() > 160 => self.grounds.push((order, r.rect.intersect(clip))),
+            Shape::Text(text) if text.opacity_factor > 0.0 => {
+                for row in &text.galley.rows {
+                    let words: String = row.row.glyphs.iter().map(|g| g.chr).collect();
+                    let section = text.galley.job.sections.first().map_or(Color32::WHITE, |s| s.format.color);
+                    let upright = row.row.visuals.mesh_bounds.translate(text.pos.to_vec2() + row.pos.to_vec2());
+                    let ink = if text.angle == 0.0 { upright } else { shape.visual_bounding_rect() };
+                    if !words.trim().is_empty() && section != Color32::TRANSPARENT && ink.is_positive() {
+                        self.words.push(Words { text: words, ink, clip, order });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the cut words can be scrolled to: their tile, or the panel that they are in, has a bar along the cut side.
+    fn is_scrolled(&self, w: &Words) -> bool {
+        let middle = pos2(w.clip.center().x, w.clip.top().min(w.clip.bottom()) + 1.0);
+        if self.fields.iter().any(|field| field.expand(4.0).contains(middle)) {
+            return true;
+        }
+        let tile = self.tiles.iter().filter(|t| t.contains(middle)).min_by(|a, b| a.area().total_cmp(&b.area()));
+        let area = tile.copied().unwrap_or(w.clip).expand(6.0);
+        let across = w.ink.left() < w.clip.left() - 1.0 || w.ink.right() > w.clip.right() + 1.0;
+        let along = w.ink.top() < w.clip.top() - 1.0 || w.ink.bottom() > w.clip.bottom() + 1.0;
+        let has = |upright: bool| {
+            let of_tile = |bar: &&Rect| area.contains(bar.center()) && (bar.height() > bar.width()) == upright;
+            self.bars.iter().any(|bar| of_tile(&bar))
+        };
+        (!across || has(false)) && (!along || has(true))
+    }
+
+    fn faults(&self) -> Vec<String> {
+        let mut faults = vec![];
+        let screen = self.screen.unwrap_or(Rect::EVERYTHING);
+        let mut seen: Vec<(&Words, Rect)> = vec![];
+        for w in &self.words {
+            let clip = w.clip.intersect(screen);
+            let shown = w.ink.intersect(clip);
+            let is_whole = clip.expand(SLACK).contains_rect(w.ink);
+            if !is_whole && !self.is_scrolled(w) {
+                faults.push(format!("`{}` is cut: {:?} in {:?}", w.text, w.ink, clip));
+            }
+            if shown.is_positive() {
+                seen.push((w, shown));
+            }
+        }
+        for (i, (a, place)) in seen.iter().enumerate() {
+            for (b, other) in &seen[i + 1..] {
+                let both = place.intersect(*other);
+                if both.width() > SLACK && both.height() > SLACK {
+                    faults.push(format!("`{}` lies on `{}` at {:?}", b.text, a.text, both));
+                }
+            }
+            let ground = self.grounds.iter().find(|(order, ground)| {
+                let both = place.intersect(*ground);
+                *order > a.order && both.width() > SLACK && both.height() > SLACK
+            });
+            if let Some((_, ground)) = ground {
+                faults.push(format!("`{}` is covered at {:?}", a.text, ground));
+            }
+        }
+        faults
+    }
+}
+
+/// So many points of a glyph's box hold no ink.
+const SLACK: f32 = 2.0;
+
+#[test]
+fn no_word_is_cut_or_covered() {
+    let only = std::env::var("LAB").ok();
+    let mut faults = vec![];
+    for lab in LABS.iter().filter(|l| only.as_deref().is_none_or(|o| o == l.id)) {
+        let begun = Instant::now();
+        let mut desk = Desk::new(lab, None);
+        let mut presents = false;
+        for sheet in &SHEETS {
+            desk.lay_out(sheet, &mut presents);
+            let mut seen = BTreeSet::new();
+            desk.each_view(|desk, view| {
+                for fault in Frame::of(&desk.harness).faults().into_iter().filter(|f| seen.insert(f.clone())) {
+                    faults.push(format!("{} {}, with {view} in front: {fault}", lab.id, sheet.name));
+                }
+            });
+        }
+        println!("{}: {:?}", lab.id, begun.elapsed());
+    }
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+/// At both ends of every chart the values under the pointer stand wholly on the screen.
+#[test]
+fn values_under_the_pointer_are_whole_at_every_edge() {
+    let lab = LABS.iter().find(|l| l.id == "fast_slow").unwrap();
+    let mut desk = Desk::new(lab, None);
+    let mut faults = vec![];
+    desk.lay_out(&SHEETS[1], &mut false);
+    desk.each_view(|desk, view| {
+        let charts: Vec<Rect> = desk.harness.query_all_by_role(Role::Canvas).map(|node| node.rect()).collect();
+        for chart in charts {
+            for x in [chart.left() + 2.0, chart.right() - 2.0] {
+                desk.harness.hover_at(pos2(x, chart.bottom() - 3.0));
+                desk.harness.run_steps(3);
+                let cut = Frame::of(&desk.harness).faults().into_iter().filter(|f| f.contains("is cut"));
+                faults.extend(cut.map(|fault| format!("{view} at {x}: {fault}")));
+            }
+        }
+        desk.harness.remove_cursor();
+    });
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}

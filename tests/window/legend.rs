@@ -1,0 +1,96 @@
+//! What a hand does around a chart: names switch lines off and on, the y axis is held. Needs no graphics adapter.
+
+use eframe::egui::accesskit::Role;
+use egui_kittest::{Harness, kittest::Queryable};
+use orrery::{
+    telemetry::{Channel, Event, StepStats, channels},
+    ui::{figure::Figure, theme::Theme},
+};
+
+use crate::{
+    recorded,
+    tiles::{Tile, sized},
+};
+
+fn losses() -> Harness<'static, Tile> {
+    Tile::new("losses", recorded::twins()).shown(sized(560.0, 360.0))
+}
+
+fn header(tile: &Tile) -> String {
+    tile.csv.as_deref().and_then(|csv| csv.lines().next()).unwrap_or_default().to_owned()
+}
+
+/// The numbers beside the y axis of the drawing.
+fn ticks(tile: &Tile) -> Vec<String> {
+    let svg = tile.svg.clone().unwrap();
+    let beside = svg.lines().filter(|l| l.contains("text-anchor=\"end\""));
+    beside.filter_map(|l| Some(l.split_once('>')?.1.split('<').next()?.to_owned())).collect()
+}
+
+fn click(harness: &mut Harness<'static, Tile>, name: &str) {
+    harness.get_by_role_and_label(Role::CheckBox, name).click();
+    harness.run_steps(3);
+}
+
+/// A loss far above all others.
+fn leap(harness: &mut Harness<'static, Tile>, variant: usize) {
+    let scalars = vec![(Channel::new(channels::LOSS_TRAIN), 90.0)];
+    for step in 651..700 {
+        let scalars = scalars.clone();
+        harness.state_mut().mirror.apply(Event::Step(StepStats { step, variant, scalars, wall_secs: 1.0 }));
+    }
+    harness.run_steps(2);
+}
+
+#[test]
+fn a_name_switches_its_lines_off_and_the_axis_fits_the_rest() {
+    let mut harness = losses();
+    let all = header(harness.state());
+    leap(&mut harness, 1);
+    let wide = ticks(harness.state());
+    click(&mut harness, "frozen");
+    assert!(!header(harness.state()).contains("frozen") && all.contains("frozen"), "{}", header(harness.state()));
+    assert!(ticks(harness.state()) != wide, "the axis fits what is left");
+    harness.run_steps(5);
+    assert!(!header(harness.state()).contains("frozen"), "it stays off");
+    click(&mut harness, "frozen");
+    assert_eq!((header(harness.state()), ticks(harness.state())), (all, wide));
+}
+
+#[test]
+fn a_held_axis_stays_while_the_run_goes_on() {
+    let mut harness = losses();
+    let before = ticks(harness.state());
+    let chart = harness.get_by_role_and_label(Role::Canvas, "losses").rect();
+    harness.hover_at(chart.center());
+    harness.run_steps(3);
+    click(&mut harness, "Hold the y axis of losses");
+    leap(&mut harness, 0);
+    assert_eq!(ticks(harness.state()).len(), before.len());
+    let y = |tile: &Tile| ticks(tile)[..2].to_vec();
+    assert_eq!(y(harness.state()), before[..2], "the range is held");
+    click(&mut harness, "Hold the y axis of losses");
+    assert!(y(harness.state()) != before[..2], "and follows the data again");
+}
+
+/// As `orrery render` draws it, but of the tile as it is: what is switched off is in no drawing.
+#[test]
+fn a_picture_of_another_size_is_of_the_tiles_state() {
+    let mut harness = losses();
+    click(&mut harness, "frozen");
+    let Tile { view, mirror, config, knobs, selection, .. } = harness.state_mut();
+    let theme = Theme::light();
+    let figure = Figure {
+        view: "losses",
+        mirror,
+        step: recorded::STEPS,
+        config,
+        knobs,
+        theme: &theme,
+        size: [1000.0, 700.0],
+        pixels_per_point: 1.0,
+    };
+    let drawing = figure.svg_of(view.as_mut(), selection).unwrap();
+    assert!(drawing.contains(">coupled<") && !drawing.contains(">frozen<"), "{}", &drawing[..400]);
+    assert!(drawing.starts_with("<svg") && drawing.contains("width=\"968\""), "{}", &drawing[..200]);
+}
