@@ -7,7 +7,10 @@ use std::{
 };
 
 use eframe::egui::{Color32, Key, Rect, Shape, accesskit::Role, pos2};
-use egui_kittest::{Harness, kittest::Queryable};
+use egui_kittest::{
+    Harness,
+    kittest::{NodeT, Queryable},
+};
 use egui_tiles::Tile;
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
@@ -141,14 +144,22 @@ impl Desk {
         let lab = self.harness.state().page().unwrap().lab;
         for pane in lab.panes {
             let title = views::find(pane.view).unwrap().title;
-            let tab = self.harness.query_all_by_role_and_label(Role::Button, title).next();
+            let is_tab = |label: String| unnumbered(&label) == title;
+            let mut buttons = self.harness.query_all_by_role(Role::Button);
+            let tab = buttons.find(|node| node.accesskit_node().label().is_some_and(is_tab));
             if let Some(tab) = tab {
                 tab.click();
             }
+            drop(buttons);
             self.settle();
             visit(self, pane.view);
         }
     }
+}
+
+/// A tab's title without the number of its tile.
+fn unnumbered(title: &str) -> &str {
+    title.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start()
 }
 
 /// A row of words as it is painted.
@@ -192,7 +203,7 @@ impl Frame {
             Tile::Container(_) => None,
         });
         let behind: Vec<&str> = behind.collect();
-        frame.words.retain(|w| !behind.contains(&w.text.as_str()));
+        frame.words.retain(|w| !behind.contains(&unnumbered(&w.text)));
         frame
     }
 

@@ -77,7 +77,7 @@ fn a_model_trains_and_a_slider_changes_its_answer() {
     let stood = lab.newest();
 
     // The causality view stands behind the staircase.
-    lab.harness.get_by_role_and_label(Role::Button, "Causality").click();
+    lab.harness.get_by_label_contains("  Causality").click();
     let open = lab.until("the model answers", answered_gate);
     assert!(open != 0.0, "twenty steps move the gate");
     lab.harness.get_by_role_and_label(Role::Slider, "s").set_value_accesskit(10.0);

@@ -794,6 +794,7 @@ fn a_picture_is_drawn_anew_at_the_chosen_size() {
     let mut d = desk(Worker::Steps);
     d.click("Menu of Teller");
     d.click("Save the picture (PNG)…");
+    d.steps(5);
     assert!(d.shows("Picture of Teller") && !d.shows("SVG"), "it is offered only by a view that has it");
     d.click("1200 × 1200");
     d.click("Save pretend-teller-step0.png…");

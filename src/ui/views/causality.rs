@@ -168,7 +168,7 @@ fn leak_ui(ui: &mut Ui, cx: &ViewCx<'_>, causality: &measurements::Causality) {
             let words = format!("! The future leaks: {n} {tokens} before the change move, by up to {most}.");
             (words, cx.theme.error)
         }
-        None if leaky.pool > 1 && causality.position % leaky.pool == 0 => {
+        None if leaky.pool > 1 && causality.position.is_multiple_of(leaky.pool) => {
             let last = causality.position + leaky.pool - 1;
             let words = format!(
                 "No earlier token reads this block, which begins with the changed one. Click token {last}, its last, to \

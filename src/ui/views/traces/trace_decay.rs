@@ -87,9 +87,9 @@ impl TraceDecay {
 fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
     let sentence = Sentence::of(cx);
     ui.spacing_mut().interact_size.y = 16.0;
-    eframe::egui::Grid::new("half-lives").num_columns(6).min_row_height(16.0).spacing(vec2(16.0, 2.0)).show(ui, |ui| {
+    eframe::egui::Grid::new("half-lives").num_columns(6).min_row_height(16.0).spacing(vec2(10.0, 2.0)).show(ui, |ui| {
         let word = |s: &str| RichText::new(s.to_owned()).size(theme::SMALL).color(cx.theme.secondary);
-        for head in ["", "\u{3b1}", "half-life", "window 1/\u{3b1}", "left after 50", "after 200"] {
+        for head in ["", "\u{3b1}", "half-life", "window 1/\u{3b1}", "after 50", "after 200"] {
             ui.label(word(head));
         }
         ui.end_row();
