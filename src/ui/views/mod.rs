@@ -123,7 +123,7 @@ pub static VIEWS: &[ViewEntry] = &[
     },
     ViewEntry {
         id: "residual",
-        title: "Equilibrium residual",
+        title: "Residual",
         about: "How far one more pass of the post block would still move the state, against the passes made, by \
                 method. A line that falls straight on this axis converges at a steady rate.",
         make: residual::Residual::make,
