@@ -22,7 +22,10 @@ use crate::{
         corpus::{CorpusSettings, GeneratedCorpus},
     },
     nn,
-    probe::concepts::{self, PAPER, PRESETS, Procedure, Question, Scalar, SearchResult, Verdict},
+    probe::{
+        Progress,
+        concepts::{self, PAPER, PRESETS, Procedure, Question, Scalar, SearchResult, Verdict},
+    },
     store::checkpoint,
     telemetry::{StepStats, channels},
     trainer::{self, Run},
@@ -161,7 +164,7 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
         let random = concepts::random(model, run.corpus(), config.seed, &run.device).map_err(wrong)?;
         let mut of_model = vec![];
         for how in procedures {
-            let one = |model| concepts::find(model, &question, how, &run.device).map_err(wrong);
+            let one = |model| concepts::find(model, &question, how, &run.device, Progress::none()).map_err(wrong);
             of_model.push((one(model)?, one(random.as_ref())?));
         }
         results.push(of_model);

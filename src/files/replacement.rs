@@ -37,6 +37,14 @@ impl Replacement {
         Ok(Self { path: path.to_owned(), temporary: builder.tempfile_in(folder_of(path))? })
     }
 
+    /// Gives it its name without waiting for the disk: after a loss of power it may be damaged, or not there.
+    ///
+    /// # Errors
+    /// If the system refuses; then the old file stands as it was.
+    pub fn commit_unforced(self) -> io::Result<()> {
+        self.temporary.persist(&self.path).map(|_| ()).map_err(|e| e.error)
+    }
+
     /// Forces what was written to the disk and gives it its name.
     ///
     /// # Errors

@@ -142,6 +142,11 @@ impl Params {
         weights.map(|(_, v)| v.elem_count()).sum()
     }
 
+    /// Bytes of all parameters, buffers among them.
+    pub fn bytes(&self) -> u64 {
+        self.vars.iter().map(|(_, v)| (v.elem_count() * v.dtype().size_in_bytes()) as u64).sum()
+    }
+
     /// Overwrites one parameter in place; an error names it if the shape differs.
     pub fn load(&self, name: &str, value: &Tensor) -> Result<()> {
         let Some(var) = self.get(name) else { candle_core::bail!("the model has no parameter `{name}`") };

@@ -8,6 +8,7 @@ pub mod concepts;
 pub mod flow;
 mod neuron_graph;
 mod next_tokens;
+mod progress;
 mod prompt;
 pub mod recoverability;
 mod residual;
@@ -21,6 +22,8 @@ use crate::{
     telemetry::{Args, Measurement, Payload},
 };
 
+pub use progress::Progress;
+
 /// One answer.
 pub struct Finding {
     /// What it was measured on, in words.
@@ -28,18 +31,22 @@ pub struct Finding {
     /// The token axis, if it has one.
     pub tokens: Vec<String>,
     pub payload: Payload,
+    /// The step of the weights, if they are not those that were given to the probe.
+    pub step: Option<u64>,
 }
 
 impl Finding {
     /// A measurement, what it was measured on in words, and its token axis, if it has one.
     pub fn new<M: Measurement>(measurement: M, about: String, tokens: Vec<String>) -> Self {
-        Self { about, tokens, payload: measurement.into_payload() }
+        Self { about, tokens, payload: measurement.into_payload(), step: None }
     }
 }
 
 /// What a probe may look at. A probe leaves the model as it found it (invariant 5).
 pub struct ProbeContext<'a> {
     pub model: &'a mut dyn Model,
+    /// The step of the run that the model's weights are of.
+    pub step: u64,
     /// What the model reads.
     pub corpus: &'a Corpus,
     /// All that the run's models read, the run's own corpus first.
@@ -48,6 +55,8 @@ pub struct ProbeContext<'a> {
     /// Draws that a probe needs come from this seed.
     pub seed: u64,
     pub args: &'a Args,
+    /// Told how far the answer is, and asked whether it is still wanted.
+    pub progress: &'a Progress<'a>,
 }
 
 /// A question.
@@ -56,6 +65,12 @@ pub trait Probe: Sync {
     fn id(&self) -> &'static str;
     /// Whether it can be put to this model.
     fn applies(&self, model: &dyn Model) -> bool;
+
+    /// Whether its answer may take seconds or minutes, so that no slider may have to wait for it.
+    fn takes_long(&self) -> bool {
+        false
+    }
+
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>>;
 }
 

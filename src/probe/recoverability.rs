@@ -1,7 +1,7 @@
 //! How often a reader names the token k steps back, for each k: on held-out windows, with the level
 //! that needs no reading. It does not know how the reader is built.
 
-use super::{Finding, Probe, ProbeContext};
+use super::{Finding, Probe, ProbeContext, Progress};
 use crate::{
     analysis::statistics::wilson,
     config::Value,
@@ -25,6 +25,10 @@ impl Probe for Recoverability {
         model.recovery().is_some()
     }
 
+    fn takes_long(&self) -> bool {
+        true
+    }
+
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let Some(reader) = cx.model.recovery() else { return Ok(vec![]) };
         let number = |name: &str, otherwise: usize| match cx.args.get(name).and_then(Value::as_f64) {
@@ -33,7 +37,7 @@ impl Probe for Recoverability {
         };
         let (count, len) = (number("windows", 24), number("window", 128));
         let windows = cx.corpus.held_out(count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
-        let tally = Tally::of(reader, &windows.inputs, len, cx.device)?;
+        let tally = Tally::of(reader, (&windows.inputs, len), cx.device, cx.progress)?;
         let about = format!("{} held-out windows, {} answers a distance", windows.rows, tally.asked);
         Ok(vec![Finding::new(tally.recoverability(reader.distances()), about, vec![])])
     }
@@ -48,11 +52,17 @@ struct Tally {
 }
 
 impl Tally {
-    fn of(reader: &dyn RecoveryModel, ids: &[u32], len: usize, device: &crate::nn::Device) -> Result<Self> {
+    fn of(
+        reader: &dyn RecoveryModel,
+        (ids, len): (&[u32], usize),
+        device: &crate::nn::Device,
+        progress: &Progress<'_>,
+    ) -> Result<Self> {
         let positions = reader.positions(len, 1)?;
         let k = reader.distances().len();
         let mut tally = Self { asked: 0, right: vec![0; k], wanted: vec![] };
-        for chunk in ids.chunks(AT_ONCE * len) {
+        for (i, chunk) in ids.chunks(AT_ONCE * len).enumerate() {
+            progress.at(i * AT_ONCE * len, ids.len())?;
             let tokens = Tensor::from_slice(chunk, (chunk.len() / len, len), device)?;
             let logits = reader.answers(&tokens, &positions)?; // (P, B, K, V)
             let v = logits.dim(3)?;

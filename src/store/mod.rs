@@ -14,6 +14,7 @@
 //!     state.json                      step, data positions, dials, log lengths, checksums
 //!     <variant>.safetensors           weights under their plain names
 //!     <variant>.optimiser.safetensors the optimiser's moments
+//!   snapshots/       weights at some steps, to ask about the past; a run never goes on from them
 //!   figures/         PNG
 //! ```
 //!
@@ -37,6 +38,7 @@ mod log_file;
 mod names;
 mod reader;
 mod record;
+pub mod snapshots;
 mod tensorboard;
 pub mod tensors;
 mod writer;
@@ -48,4 +50,5 @@ pub use listing::{RunSummary, list, summary};
 pub use names::is_record;
 pub use reader::Reader;
 pub use record::{FORMAT, RunRecord};
+pub use snapshots::KeptWeights;
 pub use writer::{Writer, check_writable};

@@ -11,6 +11,7 @@ pub(super) const CONFIG: &str = "config.toml";
 pub(super) const RUN: &str = "run.json";
 pub(super) const LOCK: &str = ".lock";
 pub(super) const CHECKPOINTS: &str = "checkpoints";
+pub(super) const SNAPSHOTS: &str = "snapshots";
 pub(super) const FIGURES: &str = "figures";
 
 /// Longer ones are not ours: a run's settings are some kilobytes.
@@ -39,7 +40,9 @@ pub fn is_record(path: &Path) -> bool {
 fn is_kept(within_run: &Path) -> bool {
     let first = within_run.components().next().map(|c| c.as_os_str().to_string_lossy().into_owned());
     first.is_some_and(|name| {
-        name.starts_with('.') || name.ends_with(".jsonl") || [CONFIG, RUN, CHECKPOINTS].contains(&name.as_str())
+        name.starts_with('.')
+            || name.ends_with(".jsonl")
+            || [CONFIG, RUN, CHECKPOINTS, SNAPSHOTS].contains(&name.as_str())
     })
 }
 

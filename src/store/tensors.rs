@@ -64,7 +64,8 @@ pub fn write(
     Ok(record)
 }
 
-fn encode(
+/// The file's bytes, and what they must hold. `path` is named in errors.
+pub(super) fn encode(
     path: &Path,
     tensors: &[(String, Tensor)],
     metadata: &[(String, String)],
@@ -142,6 +143,25 @@ pub fn read_checked(folder: &Path, record: &FileRecord, device: &Device) -> Resu
         )));
     }
     record.tensors.iter().map(|t| Ok((t.name.clone(), load(&path, &file, &t.name, device)?))).collect()
+}
+
+/// All tensors of a file in a folder, by name, and the words beside them, if its bytes have this CRC-32C.
+pub(super) fn read_with_checksum(
+    folder: &Path,
+    name: &str,
+    crc32c: u32,
+    device: &Device,
+) -> Result<(Named, HashMap<String, String>), StoreError> {
+    let path = folder.join(name);
+    let bytes = open_inside(folder, name).and_then(read_tensors).at("read", &path)?;
+    if crc32c::crc32c(&bytes) != crc32c {
+        return Err(StoreError::new(format!("`{}` is damaged: its checksum differs", path.display())));
+    }
+    let file = parse(&path, &bytes)?;
+    let (_, header) = SafeTensors::read_metadata(&bytes)
+        .map_err(|e| StoreError::new(format!("cannot read `{}`: {e}", path.display())))?;
+    let tensors = file.names().into_iter().map(|name| Ok((name.to_owned(), load(&path, &file, name, device)?)));
+    Ok((tensors.collect::<Result<_, StoreError>>()?, header.metadata().clone().unwrap_or_default()))
 }
 
 /// The bytes of a file, if they and the tensors made of them find room.

@@ -28,6 +28,7 @@ use super::{
     log_file::Log,
     names::{self, CHECKPOINTS, CONFIG, EVENTS, FIGURES, LOCK, MAKING, METRICS, MOST_RUN, RUN, SAMPLES},
     record::{self, EventOut, FORMAT, MetricsOut, Resumed, SampleOut},
+    snapshots,
 };
 use crate::{
     files::{self, WatchedFile, folder_beside},
@@ -117,6 +118,7 @@ impl Writer {
         let step = from.map(|c| c.step);
         let lengths = from.map_or_else(Lengths::default, |c| c.lengths);
         checkpoint::put_aside_after(folder, step)?;
+        snapshots::remove_after(folder, step);
         let mut open = OpenFolder::around(folder.to_owned(), lock, lengths)?;
         open.step = step.unwrap_or(0);
         open.resumed_from = Some(open.step);
@@ -193,6 +195,7 @@ impl Sink for Writer {
 impl Inner {
     fn record(&mut self, event: &Event) -> Result<(), StoreError> {
         match (event, &self.place) {
+            (Event::Question { .. } | Event::Snapshots(_), _) => Ok(()),
             (Event::Started(info), place) => {
                 self.info = Some(info.clone());
                 match place {

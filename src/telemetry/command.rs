@@ -20,6 +20,9 @@ pub struct Question {
     /// Index of the variant asked; `None` asks every variant the probe applies to.
     pub variant: Option<usize>,
     pub args: Args,
+    /// Whose weights are asked: those of the newest snapshot taken at or before this step; `None`: the newest weights.
+    #[serde(default)]
+    pub at: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,6 +41,8 @@ pub enum Command {
         value: Value,
     },
     Measure(Question),
+    /// The answer to the question with this number is no longer wanted.
+    Cancel(u64),
     /// Write a checkpoint now.
     Checkpoint,
     /// At most this many steps a second; 0 for as fast as it goes.

@@ -148,6 +148,19 @@ impl TryFrom<SampleJson> for Sample {
     }
 }
 
+/// How far the answer to a question is. Nothing is told of one that is answered at once but that it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuestionState {
+    /// The share that is done, from 0 to 1, where the probe knows it.
+    Working(Option<f32>),
+    /// All its samples have been told.
+    Answered,
+    /// There is no answer, for this reason.
+    Refused(String),
+    Cancelled,
+}
+
 /// The stream from a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -160,6 +173,13 @@ pub enum Event {
     Checkpoint {
         step: u64,
     },
+    /// The question with this number is so far. It is not recorded.
+    Question {
+        request: u64,
+        state: QuestionState,
+    },
+    /// The steps whose weights are kept, ascending: those that can be asked about. It is not recorded.
+    Snapshots(Arc<Vec<u64>>),
     /// A live setting was changed at this step.
     Changed {
         step: u64,

@@ -16,7 +16,9 @@ pub mod table;
 pub use array::{Array, MatrixView, Precision, ShapeError};
 pub use channel::{Channel, channels};
 pub use command::{Args, Command, Question};
-pub use event::{Event, InputFile, Level, RunInfo, RunState, Sample, Sink, StageStart, StepStats, VariantInfo};
+pub use event::{
+    Event, InputFile, Level, QuestionState, RunInfo, RunState, Sample, Sink, StageStart, StepStats, VariantInfo,
+};
 pub use handle::RunHandle;
 pub use inbox::{Batch as InboxBatch, Inbox};
 pub use measurements::{MEASUREMENTS, Measurement, MeasurementEntry, Payload};

@@ -47,6 +47,7 @@ impl Run {
                 })?;
                 v.model.params().load(name, &value)?;
             }
+            v.copied = None;
             v.optimiser.load_state(v.model.params(), saved.optimiser_step, &|name| named(&saved.moments, name))?;
         }
         self.step = from.step;

@@ -3,16 +3,19 @@
 //!
 //! [`drive`] is a function; [`spawn`] puts it on a thread of its own. It does not know who watches.
 
+mod answering;
+mod asking;
 mod checkpointing;
 mod error;
 pub mod inputs;
 mod memory;
 mod outlets;
 mod plan;
-mod questions;
 mod run;
 mod settings;
+mod snapshots;
 mod stage_init;
+mod weights;
 mod worker;
 
 pub use error::RunError;
@@ -20,6 +23,7 @@ pub use memory::{MemoryEstimate, TooLittleMemory, check_memory, check_memory_aga
 pub use plan::{Optimisation, Plan, ProbeSchedule, RuntimeParam, Schedule, Stage, VariantSpec};
 pub use run::Run;
 pub use settings::{RunSettings, TrainSettings};
+pub use weights::Weights;
 pub use worker::{Options, Outcome, Process, drive, spawn};
 
 /// How many threads the plan's model may use: as asked, or all cores but one, which is left to the

@@ -3,13 +3,16 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
-use super::{Plan, RunError, RunSettings, TrainSettings, VariantSpec, inputs};
+use super::{
+    Plan, RunError, RunSettings, TrainSettings, VariantSpec, asking, inputs,
+    weights::{self, Weights},
+};
 use crate::{
     config::Value,
     corpus::{Corpus, Position, Windows},
     models::Model,
     nn::{AdamW, Batch, Device, IGNORE, Tap, device, fused::GradAccumulator, host},
-    probe,
+    probe::Progress,
     telemetry::{Args, Channel, InputFile, RunInfo, Sample, StepStats, VariantInfo, channels},
 };
 
@@ -18,13 +21,15 @@ pub struct Variant {
     pub spec: VariantSpec,
     pub model: Box<dyn Model>,
     pub optimiser: AdamW,
+    /// The weights last copied, and of which version.
+    pub(super) copied: Option<(weights::Version, Arc<Weights>)>,
 }
 
 /// Everything that a step needs.
 pub struct Run {
     pub plan: Plan,
     /// What is read, the run's own corpus first.
-    pub texts: Vec<Corpus>,
+    pub texts: Arc<[Corpus]>,
     pub device: Device,
     pub variants: Vec<Variant>,
     /// Finished updates.
@@ -46,7 +51,7 @@ impl Run {
     pub fn open(plan: Plan) -> Result<Self, RunError> {
         let device = device::open(&plan.device).map_err(RunError::Plan)?;
         let inputs = inputs::identify(&plan)?;
-        let texts = plan.texts().map(Corpus::open).collect::<Result<Vec<_>, _>>()?;
+        let texts = plan.texts().map(Corpus::open).collect::<Result<Arc<[_]>, _>>()?;
         let vocab = texts.first().map_or(0, Corpus::vocab);
         if let Some(other) = texts.iter().find(|t| t.vocab() != vocab) {
             let words = format!("{} has {} tokens and the run's own text {vocab}", other.describe(), other.vocab());
@@ -63,7 +68,7 @@ impl Run {
                     .build(vocab, spec.seed, &device)
                     .map_err(|source| RunError::Model { variant: spec.id.clone(), source })?;
                 let optimiser = AdamW::new(model.params(), plan.optimisation.adamw)?;
-                Ok(Variant { spec: spec.clone(), model, optimiser })
+                Ok(Variant { spec: spec.clone(), model, optimiser, copied: None })
             })
             .collect::<Result<Vec<_>, RunError>>()?;
         for param in &plan.runtime_params {
@@ -253,40 +258,21 @@ impl Run {
     /// Puts one question to variant `i`. `Ok(vec![])` if the probe does not apply to it. One that has yet to
     /// take over its weights is an error.
     pub fn ask(&mut self, i: usize, id: &str, args: &Args, request: Option<u64>) -> Result<Vec<Sample>, RunError> {
-        let probe = probe::find(id).ok_or_else(|| RunError::Refused(format!("there is no probe `{id}`")))?;
+        let step = self.step_of(i);
         let stage = self.plan.stage(i);
         let variant = &mut self.variants[i];
         if stage.from > self.step {
             return Err(RunError::Refused(format!("{} begins at step {}", variant.spec.label, stage.from)));
         }
-        if !probe.applies(variant.model.as_ref()) {
-            return Ok(vec![]);
-        }
-        let mut subject = probe::ProbeContext {
-            model: variant.model.as_mut(),
-            corpus: &self.texts[stage.texts[0]],
-            texts: &self.texts,
-            device: &self.device,
-            seed: self.plan.config.seed,
-            args,
-        };
-        let findings = probe.ask(&mut subject)?;
-        // between two variants of a step they differ
-        let step = if stage.lasts(self.step) { stage.from + variant.optimiser.step } else { self.step };
-        let sample = |f: probe::Finding| {
-            let channel = f.payload.channel();
-            let untyped = || RunError::Refused(format!("the probe `{}` answered with no measurement", probe.id()));
-            Ok(Sample {
-                step,
-                variant: i,
-                channel: channel.ok_or_else(untyped)?.into(),
-                about: f.about,
-                tokens: f.tokens,
-                request,
-                payload: Arc::new(f.payload),
-            })
-        };
-        findings.into_iter().map(sample).collect()
+        let asked = asking::Asked { variant: i, step, probe: id, args, request, progress: &Progress::none() };
+        let context = asking::Context { plan: &self.plan, texts: &self.texts, device: &self.device };
+        context.ask(variant.model.as_mut(), &asked)
+    }
+
+    /// Finished updates of variant `i`, counted as the run counts: between two variants of a step they differ.
+    pub fn step_of(&self, i: usize) -> u64 {
+        let stage = self.plan.stage(i);
+        if stage.lasts(self.step) { stage.from + self.variants[i].optimiser.step } else { self.step }
     }
 
     /// Applies a live setting: those of training here, schedules of probes and arguments of scheduled

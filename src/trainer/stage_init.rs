@@ -24,7 +24,7 @@ impl Run {
 
     /// What is read, in words: the run's own corpus, and the names of the others.
     pub(super) fn reads(&self) -> String {
-        match self.texts.as_slice() {
+        match &self.texts[..] {
             [] => String::new(),
             [one] => one.describe(),
             [first, others @ ..] => {

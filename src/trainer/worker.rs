@@ -3,6 +3,8 @@
 //! Paused or finished it waits for a command and uses no CPU. Between the updates of two variants
 //! it answers questions, so that a slider is answered within one update.
 
+mod questions;
+
 use std::{
     convert::Infallible,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -16,10 +18,15 @@ use crossbeam::{
     select,
 };
 
-use super::{Plan, Run, RunError, outlets::Outlets, questions::Questions};
+use super::{
+    Plan, Run, RunError,
+    answering::{Answering, Subject},
+    outlets::Outlets,
+    snapshots::Snapshots,
+};
 use crate::{
     store::{Checkpoint, StoreError, Writer},
-    telemetry::{Command, Event, Inbox, Level, Question, RunHandle, RunState, Sink},
+    telemetry::{Args, Command, Event, Inbox, Level, RunHandle, RunState, Sink},
 };
 
 /// How a run is driven.
@@ -58,7 +65,7 @@ pub struct Outcome {
 }
 
 /// Trainer threads recurse deeply in backward passes.
-const STACK_BYTES: usize = 64 << 20;
+pub(super) const STACK_BYTES: usize = 64 << 20;
 /// Commands that may wait; a slider sends at most one a frame.
 const QUEUE: usize = 1024;
 
@@ -107,7 +114,7 @@ pub fn drive(plan: Plan, options: Options, commands: &Receiver<Command>, sinks: 
 }
 
 /// Runs `f`; a panic becomes an error in words.
-fn guard<T>(f: impl FnOnce() -> Result<T, RunError>) -> Result<T, RunError> {
+pub(super) fn guard<T>(f: impl FnOnce() -> Result<T, RunError>) -> Result<T, RunError> {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| {
         let text = panic
             .downcast_ref::<&str>()
@@ -122,7 +129,8 @@ struct Worker {
     run: Run,
     options: Options,
     outlets: Outlets,
-    questions: Questions,
+    answering: Answering,
+    snapshots: Snapshots,
     running: bool,
     /// Pause after the present step.
     once: bool,
@@ -137,6 +145,8 @@ struct Worker {
 
 /// Why no command came.
 enum Silence {
+    /// An answer came instead.
+    Answer(Box<Event>),
     Timeout,
     NobodyCommands,
     ProcessEnds,
@@ -151,11 +161,17 @@ enum Next {
 impl Worker {
     fn new(run: Run, options: Options, outlets: Outlets, threads: usize) -> Self {
         let kept = options.from.as_ref().map(|c| c.step);
+        let subject =
+            Subject { plan: Arc::new(run.plan.clone()), texts: Arc::clone(&run.texts), device: run.device.clone() };
+        let ids = run.variants.iter().map(|v| v.spec.id.clone()).collect();
+        let bytes = run.variants.iter().map(|v| v.model.params().bytes()).sum();
+        let snapshots = Snapshots::new(ids, bytes, run.plan.steps);
         Self {
             run,
             options,
             outlets,
-            questions: Questions::default(),
+            answering: Answering::new(subject),
+            snapshots,
             running: false,
             once: false,
             min_step: Duration::ZERO,
@@ -175,6 +191,7 @@ impl Worker {
         for text in notes {
             self.outlets.notice(Level::Info, text);
         }
+        self.find_snapshots();
         self.running = self.options.start;
         let done = self.run.step >= self.run.plan.steps;
         self.outlets.tell(Event::State(match (done, self.running) {
@@ -190,7 +207,7 @@ impl Worker {
             if matches!(self.take_commands(commands), Next::Stop) {
                 return Ok(());
             }
-            self.answer_one();
+            self.tell_answers();
             self.check_record()?;
             if !self.running {
                 continue;
@@ -206,6 +223,7 @@ impl Worker {
                     writer.begin()?;
                 }
                 self.measure_all(true)?;
+                self.keep_snapshot();
                 begun = true;
             }
             let started = Instant::now();
@@ -246,8 +264,7 @@ impl Worker {
     /// All waiting commands; blocks only when there is nothing else to do.
     fn take_commands(&mut self, commands: &Receiver<Command>) -> Next {
         loop {
-            let is_idle = !self.running && self.questions.is_empty();
-            let deadline = if is_idle { None } else { Some(Instant::now()) };
+            let deadline = if self.running { Some(Instant::now()) } else { None };
             match self.next_command(commands, deadline) {
                 Ok(c) => {
                     if matches!(self.obey(c), Next::Stop) {
@@ -255,6 +272,7 @@ impl Worker {
                     }
                 }
                 Err(Silence::Timeout) => return Next::GoOn,
+                Err(Silence::Answer(event)) => self.outlets.tell(*event),
                 // Headless, nobody holds the other end: go on to the last step.
                 Err(Silence::NobodyCommands) if !self.options.stay && self.running => return Next::GoOn,
                 Err(Silence::NobodyCommands | Silence::ProcessEnds) => return Next::Stop,
@@ -271,6 +289,7 @@ impl Worker {
         select! {
             recv(commands) -> command => command.map_err(|_| Silence::NobodyCommands),
             recv(ending) -> _ => Err(Silence::ProcessEnds),
+            recv(self.answering.events) -> event => Err(event.map_or(Silence::Timeout, |e| Silence::Answer(Box::new(e)))),
             recv(deadline.map_or_else(never, at)) -> _ => match commands.try_recv() {
                 Ok(command) => Ok(command),
                 Err(TryRecvError::Empty) => Err(Silence::Timeout),
@@ -300,7 +319,8 @@ impl Worker {
                 Ok(()) => self.outlets.tell(Event::Changed { step: self.run.step, key, value }),
                 Err(e) => self.outlets.notice(Level::Warning, e.to_string()),
             },
-            Command::Measure(question) => self.questions.put(question),
+            Command::Measure(question) => self.put(question),
+            Command::Cancel(request) => self.answering.cancel(request),
             Command::Checkpoint => {
                 if let Err(e) = self.checkpoint() {
                     self.outlets.fail(e);
@@ -359,16 +379,18 @@ impl Worker {
             self.outlets.check()?;
             for command in commands.try_iter() {
                 match command {
-                    Command::Measure(question) => self.questions.put(question),
+                    Command::Measure(question) => self.put(question),
+                    Command::Cancel(request) => self.answering.cancel(request),
                     other => waiting.push(other),
                 }
             }
-            self.answer_one();
+            self.tell_answers();
         }
         for text in guard(|| self.run.finish_step())? {
             self.outlets.notice(Level::Info, text);
         }
         self.measure_all(self.run.plan.is_stage_boundary(self.run.step))?;
+        self.keep_snapshot();
         let every = self.run.plan.checkpoint_every;
         if every > 0 && self.run.step.is_multiple_of(every) {
             self.checkpoint()?;
@@ -392,8 +414,8 @@ impl Worker {
                     if matches!(self.obey(c), Next::Stop) {
                         return Next::Stop;
                     }
-                    self.answer_one();
                 }
+                Err(Silence::Answer(event)) => self.outlets.tell(*event),
                 Err(Silence::ProcessEnds) => return Next::Stop,
                 Err(Silence::Timeout | Silence::NobodyCommands) => break,
             }
@@ -419,33 +441,18 @@ impl Worker {
                 continue;
             }
             for &i in &present {
-                let question =
-                    Question { request: 0, probe: cadence.probe.clone(), variant: Some(i), args: cadence.args.clone() };
-                self.answer(&question, i, None);
+                self.measure(i, &cadence.probe, &cadence.args);
             }
         }
         self.outlets.check()
     }
 
-    fn answer_one(&mut self) {
-        let Some(question) = self.questions.next() else { return };
-        match question.variant {
-            Some(i) if i < self.run.variants.len() => self.answer(&question, i, Some(question.request)),
-            Some(i) => self.outlets.notice(Level::Warning, format!("this run has no variant {i}")),
-            None => {
-                let begun = |i: &usize| self.run.plan.stage(*i).from <= self.run.step;
-                let all: Vec<usize> = (0..self.run.variants.len()).filter(begun).collect();
-                all.into_iter().for_each(|i| self.answer(&question, i, Some(question.request)));
-            }
-        }
-    }
-
-    /// A probe that fails is a notice; the run goes on.
-    fn answer(&mut self, question: &Question, i: usize, request: Option<u64>) {
-        match guard(|| self.run.ask(i, &question.probe, &question.args, request)) {
+    /// A scheduled question. A probe that fails is a notice; the run goes on.
+    fn measure(&mut self, i: usize, probe: &str, args: &Args) {
+        match guard(|| self.run.ask(i, probe, args, None)) {
             Ok(samples) => samples.into_iter().for_each(|s| self.outlets.tell(Event::Sample(s))),
             Err(e) => {
-                let text = format!("the probe `{}` could not answer: {}", question.probe, e);
+                let text = format!("the probe `{probe}` could not answer: {e}");
                 self.outlets.notice(Level::Warning, text);
             }
         }

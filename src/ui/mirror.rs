@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::telemetry::{Channel, Event, InboxBatch, Level, RunInfo, RunState, Sample};
+use crate::telemetry::{Channel, Event, InboxBatch, Level, QuestionState, RunInfo, RunState, Sample};
 
 pub use super::curve::Curve;
 use super::kept::RunNumber;
@@ -32,6 +32,12 @@ pub struct Mirror {
     pub changes: Vec<(u64, String, crate::config::Value)>,
     pub notices: Vec<(Level, String)>,
     pub checkpoints: Vec<u64>,
+    /// Steps whose weights can be asked, ascending.
+    pub snapshots: Arc<Vec<u64>>,
+    /// How far the answers are, by the questions' numbers.
+    questions: BTreeMap<u64, QuestionState>,
+    /// The highest number of a question that anybody has asked this run, recorded ones among them.
+    pub last_request: u64,
     /// Grows with every event.
     pub revision: u64,
 }
@@ -66,6 +72,13 @@ impl Mirror {
                 }
             }
             Event::Sample(s) => self.apply_sample(s),
+            Event::Question { request, state } => {
+                self.questions.insert(request, state);
+                if self.questions.len() > KEPT_SAMPLES {
+                    self.questions.pop_first();
+                }
+            }
+            Event::Snapshots(steps) => self.snapshots = steps,
             Event::Checkpoint { step } => self.checkpoints.push(step),
             Event::Changed { step, key, value } => self.changes.push((step, key, value)),
             Event::Notice { level, text } => self.notices.push((level, text)),
@@ -74,7 +87,8 @@ impl Mirror {
 
     fn apply_sample(&mut self, s: Sample) {
         let key = (s.variant, s.channel.clone());
-        if s.request.is_some() {
+        if let Some(request) = s.request {
+            self.last_request = self.last_request.max(request);
             self.answers.insert(key, s);
             return;
         }
@@ -94,6 +108,17 @@ impl Mirror {
                 i > newest_half || i % 2 == 1
             });
         }
+    }
+
+    /// How far the answer to the question with this number is; `None` before anything was told of it.
+    pub fn question(&self, request: u64) -> Option<&QuestionState> {
+        self.questions.get(&request)
+    }
+
+    /// The newest step at or before `step` whose weights can be asked.
+    pub fn snapshot_at(&self, step: u64) -> Option<u64> {
+        let after = self.snapshots.partition_point(|s| *s <= step);
+        after.checked_sub(1).map(|i| self.snapshots[i])
     }
 
     pub fn variants(&self) -> &[crate::telemetry::VariantInfo] {

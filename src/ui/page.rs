@@ -7,7 +7,10 @@ mod undo;
 pub use play::Play;
 pub use undo::{Back, Was};
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::PathBuf,
+};
 
 use eframe::egui;
 use egui_tiles::TileId;
@@ -18,7 +21,7 @@ use super::{
     host::Host,
     lesson::LessonState,
     mirror::Mirror,
-    questions::Questions,
+    questions::{Key, Questions},
     run::{News, Run},
     session::{LabSession, Shared, adopt, adopt_recorded},
     tiling::{Layout, Tiling},
@@ -58,6 +61,8 @@ pub struct Page {
     /// Steps a second; 0: as fast as it goes.
     pub pace: f64,
     pub questions: Questions,
+    /// What each tile's view asked when it was last drawn.
+    pub asked: HashMap<TileId, Vec<Key>>,
     /// The reason why a control refused its last input, by key.
     pub refused: BTreeMap<String, String>,
     /// Why no run could be made of the settings.
@@ -105,6 +110,7 @@ impl Page {
             play: Play::default(),
             pace: 0.0,
             questions: Questions::default(),
+            asked: HashMap::new(),
             refused: BTreeMap::new(),
             problem: None,
             memory: None,

@@ -6,13 +6,13 @@
 use std::{collections::HashMap, sync::Arc};
 
 use super::mirror::Mirror;
-use crate::telemetry::{Args, RunInfo, RunState};
+use crate::telemetry::{Args, QuestionState, RunInfo, RunState};
 
-/// How old an answer may be before its question is put again. A question whose arguments have changed
-/// is always put again.
+/// How old an answer may be before its question is put again. A question whose arguments have changed, or that is
+/// put to the weights of another step, is always put again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Freshness {
-    /// Asked once a run, and only while nothing trains and nothing was measured: for what the schedule
+    /// Asked only where nothing was measured at the shown step, and only while nothing trains: for what the schedule
     /// brings by itself.
     IfMissing,
     /// Asked again so many training steps later, and once training pauses, of the model at that step.
@@ -29,27 +29,29 @@ pub enum Freshness {
 struct Put {
     request: u64,
     args: Args,
+    /// The step whose weights were asked; `None`: the newest.
+    at: Option<u64>,
     /// Newest step of the run then.
     step: u64,
+    /// Live settings that had been changed then.
+    changes: usize,
     /// Newest scheduled measurement of the channel then.
     scheduled: Option<u64>,
-    /// Notices of the run then; a refusal is among the later ones.
-    notices: usize,
 }
 
 /// When a question is put, for [`Questions::is_due`] and [`Questions::put`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moment {
-    /// The view shows the newest step, not an earlier one.
-    pub follow: bool,
+    /// The step whose weights are asked; `None`: the newest, which the view follows.
+    pub at: Option<u64>,
     /// Step of the newest scheduled measurement of the channel.
     pub scheduled: Option<u64>,
-    /// Something of this channel can be shown already.
+    /// What was measured of this channel is of the shown step and of the settings in force.
     pub is_measured: bool,
 }
 
 /// Probe and variant (`None`: all).
-type Key = (&'static str, Option<usize>);
+pub type Key = (&'static str, Option<usize>);
 
 /// The book of one page.
 #[derive(Debug)]
@@ -57,12 +59,26 @@ pub struct Questions {
     run: Option<Arc<RunInfo>>,
     put: HashMap<Key, Put>,
     next_request: u64,
+    /// Since when a question has been seen without an answer, seconds of the window's clock.
+    open: HashMap<u64, f64>,
+    /// Questions that the view being drawn has to do with.
+    touched: Vec<Key>,
 }
 
 impl Default for Questions {
     fn default() -> Self {
-        Self { run: None, put: HashMap::new(), next_request: 1 }
+        Self { run: None, put: HashMap::new(), next_request: 1, open: HashMap::new(), touched: vec![] }
     }
+}
+
+/// A question that has no answer yet, for longer than a person waits without asking why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unanswered {
+    pub request: u64,
+    /// Seconds since it was put.
+    pub since: f64,
+    /// The share of the answer that is done, if known.
+    pub share: Option<f32>,
 }
 
 impl Questions {
@@ -71,31 +87,42 @@ impl Questions {
         if !same_run(&self.run, &mirror.info) {
             self.run.clone_from(&mirror.info);
             self.put.clear();
+            self.open.clear();
         }
+        // what a recorded run was asked keeps its numbers
+        self.next_request = self.next_request.max(mirror.last_request + 1);
     }
 
     /// Whether the question is to be put now.
     pub fn is_due(&self, key: Key, args: &Args, freshness: Freshness, mirror: &Mirror, moment: &Moment) -> bool {
         let stands_still = matches!(mirror.state, Some(RunState::Paused | RunState::Finished));
-        let Some(put) = self.put.get(&key) else {
-            return freshness != Freshness::IfMissing || stands_still && !moment.is_measured;
-        };
+        let put = self.put.get(&key);
+        let is_elsewhere = |p: &Put| p.at != moment.at || p.at.is_none() && p.changes != mirror.changes.len();
+        if freshness == Freshness::IfMissing {
+            let may_ask = stands_still || moment.at.is_some();
+            return may_ask && !moment.is_measured && put.is_none_or(is_elsewhere);
+        }
+        let Some(put) = put else { return true };
+        if put.args != *args || is_elsewhere(put) {
+            return true;
+        }
         match freshness {
             Freshness::IfMissing => false,
-            _ if put.args != *args => true,
             Freshness::Steps(most) => {
                 let most = if stands_still { 1 } else { most };
-                moment.follow && (mirror.step < put.step || mirror.step >= put.step + most)
+                moment.at.is_none() && (mirror.step < put.step || mirror.step >= put.step + most)
             }
-            Freshness::WithSchedule => moment.scheduled > put.scheduled,
+            Freshness::WithSchedule => moment.at.is_none() && moment.scheduled > put.scheduled,
             Freshness::FollowsAnswer(answer) => answer > put.request,
         }
     }
 
     /// Notes the question; returns its number.
-    pub fn put(&mut self, key: Key, args: Args, mirror: &Mirror, scheduled: Option<u64>) -> u64 {
+    pub fn put(&mut self, key: Key, args: Args, mirror: &Mirror, moment: &Moment) -> u64 {
         let request = self.number();
-        self.put.insert(key, Put { request, args, step: mirror.step, scheduled, notices: mirror.notices.len() });
+        let Moment { at, scheduled, .. } = *moment;
+        let (step, changes) = (mirror.step, mirror.changes.len());
+        self.put.insert(key, Put { request, args, at, step, changes, scheduled });
         request
     }
 
@@ -109,11 +136,25 @@ impl Questions {
         self.put.get(&key).map(|p| &p.args)
     }
 
-    /// Why the question last put has no answer: the newest notice since then that names the probe.
+    /// Whether the answer with this number is of the live settings that are in force.
+    pub fn is_of_present_settings(&self, request: u64, mirror: &Mirror) -> bool {
+        self.put.values().any(|p| p.request == request && p.changes == mirror.changes.len())
+    }
+
+    /// Why the question last put has no answer.
     pub fn refusal<'m>(&self, key: Key, mirror: &'m Mirror) -> Option<&'m str> {
-        let since = mirror.notices.get(self.put.get(&key)?.notices..)?;
-        let name = format!("`{}`", key.0);
-        since.iter().rev().map(|(_, text)| text.as_str()).find(|text| text.contains(&name))
+        match mirror.question(self.put.get(&key)?.request)? {
+            QuestionState::Refused(words) => Some(words),
+            QuestionState::Cancelled => Some("The question was cancelled."),
+            QuestionState::Working(_) | QuestionState::Answered => None,
+        }
+    }
+
+    /// Whether the question last put has neither an answer nor a refusal yet; `reached`: the number of the newest
+    /// answer that came.
+    pub fn is_open(&self, key: Key, reached: u64, mirror: &Mirror) -> bool {
+        let Some(request) = self.request(key) else { return false };
+        request > reached && !mirror.question(request).is_some_and(is_end)
     }
 
     /// A number for a question that is put by hand, and not put again.
@@ -127,6 +168,41 @@ impl Questions {
     pub fn last_number(&self) -> u64 {
         self.next_request - 1
     }
+
+    /// The view being drawn has to do with this question.
+    pub fn touch(&mut self, key: Key) {
+        if !self.touched.contains(&key) {
+            self.touched.push(key);
+        }
+    }
+
+    /// The questions that were touched since the last call.
+    pub fn take_touched(&mut self) -> Vec<Key> {
+        std::mem::take(&mut self.touched)
+    }
+
+    /// Those of these questions that have been put and not been answered, the oldest first; `now`: the window's clock.
+    pub fn unanswered(&mut self, keys: &[Key], mirror: &Mirror, now: f64) -> Vec<Unanswered> {
+        let mut all = vec![];
+        let requests: Vec<u64> = keys.iter().filter_map(|key| self.request(*key)).collect();
+        for request in requests {
+            let state = mirror.question(request);
+            if state.is_some_and(is_end) {
+                self.open.remove(&request);
+                continue;
+            }
+            let since = now - *self.open.entry(request).or_insert(now);
+            let share = state.and_then(|s| if let QuestionState::Working(share) = s { *share } else { None });
+            all.push(Unanswered { request, since, share });
+        }
+        all.sort_by_key(|u| u.request);
+        all
+    }
+}
+
+/// Whether nothing more comes of a question.
+fn is_end(state: &QuestionState) -> bool {
+    !matches!(state, QuestionState::Working(_))
 }
 
 /// Whether two descriptions are of one run (or of none).
@@ -143,7 +219,7 @@ mod tests {
     use super::*;
     use crate::{
         config::Value,
-        telemetry::{Event, Level, StepStats},
+        telemetry::{Event, StepStats},
     };
 
     const KEY: Key = ("flow", Some(0));
@@ -156,7 +232,11 @@ mod tests {
     }
 
     fn moment(scheduled: Option<u64>) -> Moment {
-        Moment { follow: true, scheduled, is_measured: scheduled.is_some() }
+        Moment { at: None, scheduled, is_measured: scheduled.is_some() }
+    }
+
+    fn of_step(at: u64) -> Moment {
+        Moment { at: Some(at), ..moment(None) }
     }
 
     fn args(u0: f64) -> Args {
@@ -169,15 +249,35 @@ mod tests {
         let fresh = Freshness::Steps(25);
         let running = |step| at(step, RunState::Running);
         assert!(q.is_due(KEY, &args(0.0), fresh, &running(100), &moment(None)));
-        q.put(KEY, args(0.0), &running(100), None);
+        q.put(KEY, args(0.0), &running(100), &moment(None));
         assert!(!q.is_due(KEY, &args(0.0), fresh, &running(124), &moment(None)));
         assert!(q.is_due(KEY, &args(0.0), fresh, &running(125), &moment(None)));
         assert!(q.is_due(KEY, &args(0.0), fresh, &running(99), &moment(None)), "the run began again");
-        let scrubbed = Moment { follow: false, ..moment(None) };
-        assert!(!q.is_due(KEY, &args(0.0), fresh, &running(999), &scrubbed));
-        assert!(q.is_due(KEY, &args(1.0), fresh, &running(100), &scrubbed), "another question");
+        assert!(q.is_due(KEY, &args(0.0), fresh, &running(100), &of_step(40)), "other weights");
+        q.put(KEY, args(0.0), &running(100), &of_step(40));
+        assert!(!q.is_due(KEY, &args(0.0), fresh, &running(999), &of_step(40)), "the past does not age");
+        assert!(q.is_due(KEY, &args(1.0), fresh, &running(100), &of_step(40)), "another question");
+        assert!(q.is_due(KEY, &args(0.0), fresh, &at(100, RunState::Paused), &moment(None)), "back to the newest");
+        q.put(KEY, args(0.0), &running(100), &moment(None));
         assert!(q.is_due(KEY, &args(0.0), fresh, &at(101, RunState::Paused), &moment(None)), "paused a step later");
         assert!(!q.is_due(KEY, &args(0.0), fresh, &at(100, RunState::Paused), &moment(None)));
+    }
+
+    #[test]
+    fn a_live_change_asks_for_another_answer_of_the_newest_model() {
+        let mut q = Questions::default();
+        let mut mirror = at(100, RunState::Finished);
+        let due = |q: &Questions, m: &Mirror, f, moment: &Moment| q.is_due(KEY, &args(0.0), f, m, moment);
+        q.put(KEY, args(0.0), &mirror, &moment(None));
+        mirror.apply(Event::Changed { step: 100, key: "model.gate".into(), value: Value::Float(1.0) });
+        assert!(due(&q, &mirror, Freshness::Steps(25), &moment(None)));
+        assert!(due(&q, &mirror, Freshness::IfMissing, &moment(None)));
+        let request = q.put(KEY, args(0.0), &mirror, &moment(None));
+        assert!(q.is_of_present_settings(request, &mirror) && !q.is_of_present_settings(request - 1, &mirror));
+        assert!(!due(&q, &mirror, Freshness::IfMissing, &moment(None)));
+        q.put(KEY, args(0.0), &mirror, &of_step(40));
+        mirror.apply(Event::Changed { step: 100, key: "model.gate".into(), value: Value::Float(2.0) });
+        assert!(!due(&q, &mirror, Freshness::Steps(25), &of_step(40)), "the past had its own setting");
     }
 
     #[test]
@@ -187,15 +287,16 @@ mod tests {
         assert!(!due(&q, RunState::Running, &moment(None)), "the schedule will bring it");
         assert!(!due(&q, RunState::Paused, &moment(Some(0))));
         assert!(due(&q, RunState::Paused, &moment(None)));
-        q.put(KEY, args(0.0), &at(5, RunState::Paused), None);
+        q.put(KEY, args(0.0), &at(5, RunState::Paused), &moment(None));
         assert!(!due(&q, RunState::Paused, &moment(None)));
+        assert!(due(&q, RunState::Running, &of_step(2)), "nothing will bring the past");
     }
 
     #[test]
     fn a_scheduled_measurement_asks_for_another_answer() {
         let mut q = Questions::default();
         let mirror = at(50, RunState::Running);
-        q.put(KEY, args(0.0), &mirror, Some(25));
+        q.put(KEY, args(0.0), &mirror, &moment(Some(25)));
         let due = |m: &Moment| q.is_due(KEY, &args(0.0), Freshness::WithSchedule, &mirror, m);
         assert!(!due(&moment(Some(25))) && due(&moment(Some(50))));
     }
@@ -204,16 +305,30 @@ mod tests {
     fn a_refusal_is_of_the_question_last_put() {
         let mut q = Questions::default();
         let mut mirror = at(5, RunState::Paused);
-        let notice = |text: &str| Event::Notice { level: Level::Warning, text: text.to_owned() };
-        mirror.apply(notice("`flow` failed long ago"));
+        let refused = |request| Event::Question { request, state: QuestionState::Refused("no text".into()) };
         assert_eq!(q.refusal(KEY, &mirror), None, "nothing was asked");
-        q.put(KEY, args(0.0), &mirror, None);
-        mirror.apply(notice("`other` failed"));
-        assert_eq!(q.refusal(KEY, &mirror), None);
-        mirror.apply(notice("`flow` has no text"));
-        assert_eq!(q.refusal(KEY, &mirror), Some("`flow` has no text"));
-        q.put(KEY, args(0.0), &mirror, None);
+        let first = q.put(KEY, args(0.0), &mirror, &moment(None));
+        assert!(q.is_open(KEY, 0, &mirror));
+        mirror.apply(refused(first));
+        assert_eq!(q.refusal(KEY, &mirror), Some("no text"));
+        assert!(!q.is_open(KEY, 0, &mirror));
+        q.put(KEY, args(0.0), &mirror, &moment(None));
         assert_eq!(q.refusal(KEY, &mirror), None, "it was asked again");
+        assert!(q.is_open(KEY, first, &mirror));
+    }
+
+    #[test]
+    fn an_open_question_says_for_how_long_and_how_far() {
+        let mut q = Questions::default();
+        let mut mirror = at(5, RunState::Paused);
+        let request = q.put(KEY, args(0.0), &mirror, &moment(None));
+        q.touch(KEY);
+        let keys = q.take_touched();
+        assert_eq!(q.unanswered(&keys, &mirror, 10.0), [Unanswered { request, since: 0.0, share: None }]);
+        mirror.apply(Event::Question { request, state: QuestionState::Working(Some(0.25)) });
+        assert_eq!(q.unanswered(&keys, &mirror, 12.0), [Unanswered { request, since: 2.0, share: Some(0.25) }]);
+        mirror.apply(Event::Question { request, state: QuestionState::Answered });
+        assert!(q.unanswered(&keys, &mirror, 13.0).is_empty());
     }
 
     #[test]
@@ -221,15 +336,15 @@ mod tests {
         let mut q = Questions::default();
         let mirror = at(50, RunState::Running);
         let follower: Key = ("flow_field", Some(0));
-        let answered = q.put(KEY, args(0.0), &mirror, None);
+        let answered = q.put(KEY, args(0.0), &mirror, &moment(None));
         let due = |q: &Questions, u0: f64, answer: u64| {
             q.is_due(follower, &args(u0), Freshness::FollowsAnswer(answer), &at(999, RunState::Running), &moment(None))
         };
         assert!(due(&q, 0.0, answered));
-        q.put(follower, args(0.0), &mirror, None);
+        q.put(follower, args(0.0), &mirror, &moment(None));
         assert!(!due(&q, 0.0, answered), "its age plays no part");
         assert!(due(&q, 1.0, answered), "other arguments");
-        let next = q.put(KEY, args(1.0), &mirror, None);
+        let next = q.put(KEY, args(1.0), &mirror, &moment(None));
         assert!(!due(&q, 0.0, answered), "the next answer has not come");
         assert!(due(&q, 0.0, next));
     }
@@ -237,9 +352,12 @@ mod tests {
     #[test]
     fn numbers_go_on_over_runs() {
         let mut q = Questions::default();
-        let mirror = Mirror::default();
-        assert_eq!(q.put(KEY, args(0.0), &mirror, None), 1);
+        let mut mirror = Mirror::default();
+        assert_eq!(q.put(KEY, args(0.0), &mirror, &moment(None)), 1);
         assert_eq!(q.number(), 2);
         assert_eq!((q.last_number(), q.request(KEY)), (2, Some(1)));
+        mirror.last_request = 40;
+        q.follow_run(&mirror);
+        assert_eq!(q.number(), 41, "a recorded question keeps its number");
     }
 }

@@ -13,7 +13,7 @@ use orrery::{
     models::{Model, Spec, bdh::BdhSpec},
     nn::{Device, Tap, Tensor, host},
     probe::{
-        ProbeContext,
+        ProbeContext, Progress,
         concepts::{
             self, Item, Noun, PRESETS, Procedure, Question, Scalar, SearchResult, Site, Strength, Synapse, Verdict,
         },
@@ -237,6 +237,8 @@ fn the_probe_answers_and_says_what_is_missing() {
             device: &Device::Cpu,
             seed: 1,
             args: &args,
+            step: 0,
+            progress: &Progress::none(),
         };
         find("concepts").unwrap().ask(&mut subject)
     };

@@ -25,4 +25,5 @@ mod record;
 mod recording;
 mod released;
 mod store;
+mod time_travel;
 mod trainer;

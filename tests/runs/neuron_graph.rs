@@ -13,7 +13,7 @@ use orrery::{
         bdh::{BdhSpec, Position},
     },
     nn::host,
-    probe::{self, Finding, ProbeContext},
+    probe::{self, Finding, ProbeContext, Progress},
     telemetry::{
         Args, Measurement, Sample,
         measurements::{GraphModularity, GraphNeuron, ModularityAtStep, NeuronGraph},
@@ -53,7 +53,16 @@ impl Bench {
         let probe = probe::find(id).ok_or(candle_core::Error::Msg(format!("no probe {id}")))?;
         assert!(probe.applies(self.model.as_ref()));
         let (model, corpus) = (self.model.as_mut(), &self.corpus);
-        probe.ask(&mut ProbeContext { model, corpus, texts: &[], device: &Device::Cpu, seed: 0, args: &args })
+        probe.ask(&mut ProbeContext {
+            model,
+            corpus,
+            texts: &[],
+            device: &Device::Cpu,
+            seed: 0,
+            args: &args,
+            step: 0,
+            progress: &Progress::none(),
+        })
     }
 
     /// G by its definition: the effect of y_i on x_j (or y_j), j of head j / N.

@@ -23,7 +23,7 @@ use orrery::{
         plane::{Plane, PlaneSpec},
     },
     nn::{AdamW, Batch, Device, IGNORE, Tap, Tensor, host, optimiser::AdamWSpec},
-    probe::{self, Finding, ProbeContext},
+    probe::{self, Finding, ProbeContext, Progress},
     telemetry::{
         Args, Measurement, channels,
         measurements::{
@@ -177,8 +177,16 @@ fn ask<M: Measurement>(on: &mut Trained, args: &[(&str, Value)]) -> Result<M, St
 
 fn finding(on: &mut Trained, probe: &str, args: &[(&str, Value)]) -> Result<Finding, String> {
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
-    let mut subject =
-        ProbeContext { model: on.0.as_mut(), corpus: &on.1, texts: &[], device: &Device::Cpu, seed: 7, args: &args };
+    let mut subject = ProbeContext {
+        model: on.0.as_mut(),
+        corpus: &on.1,
+        texts: &[],
+        device: &Device::Cpu,
+        seed: 7,
+        args: &args,
+        step: 0,
+        progress: &Progress::none(),
+    };
     let found = probe::find(probe).unwrap().ask(&mut subject).map_err(|e| e.to_string())?;
     assert_eq!(found.len(), 1);
     Ok(found.into_iter().next().unwrap())

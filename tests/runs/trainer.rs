@@ -12,7 +12,7 @@ use orrery::{
     config::{Config, Value},
     labs::{self, LABS, Lab, merging::MergingSettings},
     store::{Reader, Writer, checkpoint},
-    telemetry::{Command, Event, Question, RunState, Sink, StepStats, channels},
+    telemetry::{Command, Event, Question, QuestionState, RunState, Sink, StepStats, channels},
     trainer::{self, Options, Outcome},
 };
 
@@ -24,12 +24,12 @@ impl Record {
     }
 
     /// (step, variant, channel, value bits) without what a clock says.
-    fn numbers(&self) -> Vec<(u64, usize, String, u64)> {
+    pub fn numbers(&self) -> Vec<(u64, usize, String, u64)> {
         numbers(&self.steps())
     }
 
     /// Waits until an event satisfies `wanted`; fails after a minute.
-    fn wait(&self, what: &str, wanted: impl Fn(&Event) -> bool) {
+    pub fn wait(&self, what: &str, wanted: impl Fn(&Event) -> bool) {
         let end = Instant::now() + Duration::from_secs(60);
         while !self.events().iter().any(&wanted) {
             assert!(Instant::now() < end, "no {what} within a minute: {:?}", self.events().last());
@@ -60,7 +60,7 @@ const SMALL: &[(&str, &str)] = &[
     ("run.device", "cpu"),
 ];
 
-fn fast_slow(steps: u64, more: &[(&str, &str)]) -> (&'static Lab, Config) {
+pub fn fast_slow(steps: u64, more: &[(&str, &str)]) -> (&'static Lab, Config) {
     let lab = labs::find("fast_slow").unwrap();
     let knobs = (lab.knobs)();
     let mut config = lab.config(None).unwrap();
@@ -71,7 +71,7 @@ fn fast_slow(steps: u64, more: &[(&str, &str)]) -> (&'static Lab, Config) {
     (lab, config)
 }
 
-fn train(config: &Config, options: Options) -> (Outcome, Record) {
+pub fn train(config: &Config, options: Options) -> (Outcome, Record) {
     let lab = labs::find(&config.lab).unwrap();
     let record = Record::default();
     let (_keep, commands) = bounded(1);
@@ -79,12 +79,12 @@ fn train(config: &Config, options: Options) -> (Outcome, Record) {
     (outcome, record)
 }
 
-fn started() -> Options {
+pub fn started() -> Options {
     Options { start: true, ..Options::default() }
 }
 
 /// A run on its own thread with the sender of its commands.
-fn spawn(config: &Config) -> (Sender<Command>, Record) {
+pub fn spawn(config: &Config) -> (Sender<Command>, Record) {
     let lab = labs::find(&config.lab).unwrap();
     let record = Record::default();
     let options = Options { stay: true, ..Options::default() };
@@ -195,7 +195,7 @@ fn a_run_obeys_pause_step_questions_settings_and_stop() {
     record.wait("paused state", |e| matches!(e, Event::State(RunState::Paused)));
     let mut args = orrery::telemetry::Args::new();
     args.insert("text".into(), Value::Text("The keeper of the light waited.".into()));
-    send(Command::Measure(Question { request: 41, probe: "causality".into(), variant: Some(0), args }));
+    send(Command::Measure(Question { request: 41, probe: "causality".into(), variant: Some(0), args, at: None }));
     record.wait(
         "answer before the first step",
         |e| matches!(e, Event::Sample(s) if s.request == Some(41) && s.step == 0),
@@ -214,11 +214,11 @@ fn a_run_obeys_pause_step_questions_settings_and_stop() {
     send(Command::Set { key: "model.d_model".into(), value: Value::Int(8) });
     record.wait("change told", |e| matches!(e, Event::Changed { key, .. } if key == "model.coupling_scale"));
     record.wait("refusal told", |e| matches!(e, Event::Notice { text, .. } if text.contains("next reset")));
-    send(Command::Measure(Question { request: 1, probe: "nonsense".into(), variant: None, args: Default::default() }));
-    record.wait(
-        "unknown probe told",
-        |e| matches!(e, Event::Notice { text, .. } if text.contains("no probe `nonsense`")),
-    );
+    let args = Default::default();
+    send(Command::Measure(Question { request: 1, probe: "nonsense".into(), variant: None, args, at: None }));
+    record.wait("unknown probe told", |e| {
+        matches!(e, Event::Question { request: 1, state: QuestionState::Refused(words) } if words.contains("no probe `nonsense`"))
+    });
     send(Command::Stop);
     record.wait("stop", |e| matches!(e, Event::State(RunState::Stopped)));
 }

@@ -88,7 +88,7 @@ fn question(request: u64) -> Question {
     let turn = (request % 80) as f64 / 40.0;
     let u0 = if turn < 1.0 { 4.0 * turn - 2.0 } else { 6.0 - 4.0 * turn };
     let args = Args::from([("u0".to_owned(), Value::Float(u0))]);
-    Question { request, probe: "flow".into(), variant: Some(0), args }
+    Question { request, probe: "flow".into(), variant: Some(0), args, at: None }
 }
 
 /// Longer than any answer takes.

@@ -29,7 +29,7 @@ pub use question::{Item, Noun, PRESETS, Question};
 pub use reading::{Scalar, Site};
 pub use search::{Procedure, SearchResult, Strength, Synapse};
 
-use super::{Finding, Probe, ProbeContext};
+use super::{Finding, Probe, ProbeContext, Progress};
 use crate::{
     config::Value,
     corpus::{Corpus, generated::parliament::labelled::SplitSide},
@@ -50,12 +50,18 @@ const RANDOM: usize = 3;
 ///
 /// # Errors
 /// If the model has no synapses or fewer than two layers.
-pub fn find(model: &dyn Model, question: &Question, how: &Procedure, device: &Device) -> Result<SearchResult> {
+pub fn find(
+    model: &dyn Model,
+    question: &Question,
+    how: &Procedure,
+    device: &Device,
+    progress: Progress<'_>,
+) -> Result<SearchResult> {
     let Some(model) = model.synapses() else { candle_core::bail!("synapses are looked for in a BDH model") };
     if model.spec().layers < 2 {
         candle_core::bail!("a synapse joins two layers; this model has one")
     }
-    search::search(&reading::Reader { model, device }, question, how)
+    search::search(&reading::Reader { model, device }, question, how, progress)
 }
 
 /// An untrained model of the same sizes.
@@ -131,6 +137,10 @@ impl Probe for Concepts {
         model.synapses().is_some()
     }
 
+    fn takes_long(&self) -> bool {
+        true
+    }
+
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let text = |name: &str| cx.args.get(name).map(ToString::to_string).filter(|t| !t.trim().is_empty());
         let question = match (text("with"), text("without")) {
@@ -145,15 +155,16 @@ impl Probe for Concepts {
                 .map_err(candle_core::Error::Msg)?,
         };
         let how = Procedure::default();
-        let search = find(cx.model, &question, &how, cx.device)?;
         let count = match cx.args.get("random").and_then(Value::as_f64) {
             Some(n) if n >= 0.0 => (n as usize).min(16),
             _ => RANDOM,
         };
+        let search = find(cx.model, &question, &how, cx.device, cx.progress.piece(0, count + 1))?;
         let mut random_searches = vec![];
-        for k in 0..count as u64 {
-            let model = random(cx.model, cx.corpus, cx.seed.wrapping_add(k), cx.device)?;
-            random_searches.push(find(model.as_ref(), &question, &how, cx.device)?);
+        for k in 0..count {
+            let model = random(cx.model, cx.corpus, cx.seed.wrapping_add(k as u64), cx.device)?;
+            let progress = cx.progress.piece(k + 1, count + 1);
+            random_searches.push(find(model.as_ref(), &question, &how, cx.device, progress)?);
         }
         let measurement = measurement::concept_search(&question, &search, &random_searches)?;
         let about = format!("{}, {count} random models", question.describe());

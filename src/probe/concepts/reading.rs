@@ -5,6 +5,7 @@ use super::question::Item;
 use crate::{
     models::bdh::SynapseModel,
     nn::{Device, Result, Tap, Tensor, host},
+    probe::Progress,
 };
 
 /// Values of activations (one kind, one layer) that a batch may hold.
@@ -73,7 +74,12 @@ pub(super) struct Reader<'a> {
 
 impl Reader<'_> {
     /// Calls `f` with batches of sentences of about equal length.
-    fn each(&self, items: &[&Item], mut f: impl FnMut(&ReadBatch<'_>) -> Result<()>) -> Result<()> {
+    fn each(
+        &self,
+        items: &[&Item],
+        progress: Progress<'_>,
+        mut f: impl FnMut(&ReadBatch<'_>) -> Result<()>,
+    ) -> Result<()> {
         let spec = self.model.spec();
         let mut order: Vec<usize> = (0..items.len()).collect();
         order.sort_by_key(|&i| items[i].ids.len());
@@ -82,6 +88,7 @@ impl Reader<'_> {
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
         let mut rest = &order[..];
         while let Some(&first) = rest.first() {
+            progress.at(order.len() - rest.len(), order.len())?;
             let room = (AT_ONCE / spec.neurons.max(1) / items[first].ids.len().max(1)).clamp(1, 32);
             let (which, after) = rest.split_at(room.min(rest.len()));
             rest = after;
@@ -104,9 +111,14 @@ impl Reader<'_> {
 
     /// Mean activity over each sentence, given to `f` as (sentence, layer l, y of layer l - 1, x of layer l),
     /// `(n)` each.
-    pub fn neurons(&self, items: &[&Item], mut f: impl FnMut(usize, usize, &[f32], &[f32])) -> Result<()> {
+    pub fn neurons(
+        &self,
+        items: &[&Item],
+        progress: Progress<'_>,
+        mut f: impl FnMut(usize, usize, &[f32], &[f32]),
+    ) -> Result<()> {
         let n = self.model.spec().neurons;
-        self.each(items, |read| {
+        self.each(items, progress, |read| {
             for layer in 1..self.model.spec().layers {
                 let mean = |kind: &str, layer: usize| -> Result<Vec<f32>> {
                     host::to_f32(&read.activations(kind, layer, None)?.sum(1)?) // (B,n)
@@ -123,9 +135,15 @@ impl Reader<'_> {
     }
 
     /// Every pair of the given neurons of a layer, `(sentence, ys, xs)` row-major: one list a layer.
-    pub fn pairs(&self, items: &[&Item], sides: &[Side], scalar: Scalar) -> Result<Vec<Vec<f32>>> {
+    pub fn pairs(
+        &self,
+        items: &[&Item],
+        sides: &[Side],
+        scalar: Scalar,
+        progress: Progress<'_>,
+    ) -> Result<Vec<Vec<f32>>> {
         let mut all: Vec<Vec<f32>> = sides.iter().map(|s| vec![0.0; items.len() * s.y.len() * s.x.len()]).collect();
-        self.each(items, |read| {
+        self.each(items, progress, |read| {
             for (Side { layer, y: ys, x: xs }, all) in sides.iter().zip(&mut all) {
                 let y = read.activations("y", layer - 1, Some(ys))?; // (B,T,K)
                 let x = read.activations("x", *layer, Some(xs))?;
@@ -147,9 +165,15 @@ impl Reader<'_> {
     }
 
     /// The given synapses, `(synapse, sentence)`: a list each.
-    pub fn synapses(&self, items: &[&Item], sites: &[Site], scalar: Scalar) -> Result<Vec<Vec<f64>>> {
+    pub fn synapses(
+        &self,
+        items: &[&Item],
+        sites: &[Site],
+        scalar: Scalar,
+        progress: Progress<'_>,
+    ) -> Result<Vec<Vec<f64>>> {
         let mut all = vec![vec![0.0; items.len()]; sites.len()];
-        self.each(items, |read| {
+        self.each(items, progress, |read| {
             for layer in 1..self.model.spec().layers {
                 let here: Vec<usize> = (0..sites.len()).filter(|&k| sites[k].layer == layer).collect();
                 if here.is_empty() {

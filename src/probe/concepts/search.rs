@@ -9,6 +9,7 @@ use crate::{
     analysis::{clustered_tests::Clusters, multiple_testing::holm},
     corpus::generated::parliament::labelled::SplitSide,
     nn::Result,
+    probe::Progress,
 };
 
 /// The parameters of the search, fixed before looking; see [`super`].
@@ -97,15 +98,24 @@ impl SearchResult {
 }
 
 /// The procedure applied to one model.
-pub(super) fn search(reader: &Reader<'_>, question: &Question, how: &Procedure) -> Result<SearchResult> {
+pub(super) fn search(
+    reader: &Reader<'_>,
+    question: &Question,
+    how: &Procedure,
+    progress: Progress<'_>,
+) -> Result<SearchResult> {
     let items: Vec<&Item> = question.of(SplitSide::Search).collect();
-    let sides = shortlist(reader, question, &items, how)?;
-    let values = reader.pairs(&items, &sides, how.scalar)?;
+    let sides = shortlist(reader, question, &items, how, progress.piece(0, 4))?;
+    let values = reader.pairs(&items, &sides, how.scalar, progress.piece(1, 4))?;
+    let ranking = progress.piece(2, 4);
     let strata = Strata::new(question, &items);
     let mut ranked: Vec<(f64, Site)> = vec![];
-    for (Side { layer, y: ys, x: xs }, values) in sides.iter().zip(&values) {
+    for (i, (Side { layer, y: ys, x: xs }, values)) in sides.iter().zip(&values).enumerate() {
         let size = ys.len() * xs.len();
         for pair in 0..size {
+            if pair % 64 == 0 {
+                ranking.piece(i, sides.len()).at(pair, size)?;
+            }
             let of_pair: Vec<f64> = (0..items.len()).map(|s| f64::from(values[s * size + pair])).collect();
             let site = Site { layer: *layer, y: ys[pair / xs.len()], x: xs[pair % xs.len()] };
             ranked.push((strata.score(&of_pair, how.caution), site));
@@ -114,7 +124,7 @@ pub(super) fn search(reader: &Reader<'_>, question: &Question, how: &Procedure) 
     let searched = ranked.len();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let sites = varied(&ranked, how.confirmed);
-    Ok(SearchResult { searched, synapses: confirm(reader, question, &sites, how)? })
+    Ok(SearchResult { searched, synapses: confirm(reader, question, &sites, how, progress.piece(3, 4))? })
 }
 
 /// The first of a ranking with no neuron of a side more than twice: ten synapses of one neuron would be one
@@ -161,12 +171,18 @@ impl Moments {
 }
 
 /// The most selective y and x of each layer.
-fn shortlist(reader: &Reader<'_>, question: &Question, items: &[&Item], how: &Procedure) -> Result<Vec<Side>> {
+fn shortlist(
+    reader: &Reader<'_>,
+    question: &Question,
+    items: &[&Item],
+    how: &Procedure,
+    progress: Progress<'_>,
+) -> Result<Vec<Side>> {
     let (n, layers) = (reader.model.spec().neurons, reader.model.spec().layers);
     let languages = question.languages.len().max(1);
     // [layer][side][neuron * languages + language]
     let mut moments = vec![[vec![Moments::default(); n * languages], vec![Moments::default(); n * languages]]; layers];
-    reader.neurons(items, |i, layer, y, x| {
+    reader.neurons(items, progress, |i, layer, y, x| {
         for (side, values) in moments[layer].iter_mut().zip([y, x]) {
             for (neuron, v) in values.iter().enumerate() {
                 side[neuron * languages + items[i].language].add(items[i].with, *v);
@@ -240,18 +256,22 @@ impl Strata {
     }
 }
 
-fn confirm(reader: &Reader<'_>, question: &Question, sites: &[Site], how: &Procedure) -> Result<Vec<Synapse>> {
+fn confirm(
+    reader: &Reader<'_>,
+    question: &Question,
+    sites: &[Site],
+    how: &Procedure,
+    progress: Progress<'_>,
+) -> Result<Vec<Synapse>> {
     let items: Vec<&Item> = question.items.iter().collect();
-    let values = reader.synapses(&items, sites, how.scalar)?;
-    let mut synapses: Vec<Synapse> = sites
-        .iter()
-        .zip(&values)
-        .map(|(&site, values)| {
-            let strengths =
-                SplitSide::ALL.iter().filter_map(|&part| strength(question, &items, values, part, how)).collect();
-            Synapse { site, strengths, holm: 1.0, by_noun: by_noun(question, &items, values) }
-        })
-        .collect();
+    let values = reader.synapses(&items, sites, how.scalar, progress.piece(0, 2))?;
+    let mut synapses = vec![];
+    for (i, (&site, values)) in sites.iter().zip(&values).enumerate() {
+        progress.piece(1, 2).at(i, sites.len())?;
+        let strengths =
+            SplitSide::ALL.iter().filter_map(|&part| strength(question, &items, values, part, how)).collect();
+        synapses.push(Synapse { site, strengths, holm: 1.0, by_noun: by_noun(question, &items, values) });
+    }
     let p: Vec<f64> = synapses.iter().map(|s| s.strength(SplitSide::BothNew).map_or(1.0, |s| s.p)).collect();
     synapses.iter_mut().zip(holm(&p)).for_each(|(s, p)| s.holm = p);
     Ok(synapses)

@@ -29,6 +29,10 @@ impl Probe for FlowClaims {
         matches!(model.flow(), Some(FlowModel::Language(m)) if m.steering().is_some())
     }
 
+    fn takes_long(&self) -> bool {
+        true
+    }
+
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let (input, params) = FlowInput::of(cx)?;
         let Some((model, classes)) = input.model().and_then(|m| m.steering().map(|s| (m, s))) else {

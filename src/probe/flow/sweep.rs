@@ -45,6 +45,10 @@ impl Probe for FlowSweep {
         super::applies(model)
     }
 
+    fn takes_long(&self) -> bool {
+        true
+    }
+
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let wanted = cx.args.get("kind").map_or("nfe".to_owned(), ToString::to_string);
         let Some(kind) = KINDS.into_iter().find(|k| *k == wanted) else {
@@ -59,7 +63,9 @@ impl Probe for FlowSweep {
             Some(model) => model,
             None => frozen_model::copy(cx)?,
         };
-        let (found, is_all) = measured(&ProbeContext { model: model.as_mut(), ..*cx }, kind, upto as usize)?;
+        let of_model = ProbeContext { model: model.weights.as_mut(), ..*cx };
+        let (mut found, is_all) = measured(&of_model, kind, upto as usize)?;
+        found.step = Some(model.step);
         if !is_all {
             frozen_model::keep(question, model);
         }
@@ -78,6 +84,7 @@ fn measured(cx: &ProbeContext<'_>, kind: &str, upto: usize) -> Result<(Finding, 
     for i in 0..done {
         if let Entry::Vacant(entry) = known.entry(i) {
             entry.insert((sweep.measure)(i)?);
+            cx.progress.at(i + 1, done)?;
         }
     }
     remember(key, &known);
@@ -86,6 +93,7 @@ fn measured(cx: &ProbeContext<'_>, kind: &str, upto: usize) -> Result<(Finding, 
         about: format!("{}, {done} of {total} points", sweep.about),
         tokens: input.tokens.clone(),
         payload: (sweep.assemble)(&Columns { points: known, progress: SweepProgress { done, total } }),
+        step: None,
     };
     Ok((found, done == total))
 }

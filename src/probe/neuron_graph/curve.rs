@@ -24,6 +24,10 @@ impl Probe for GraphCurve {
         applies(model)
     }
 
+    fn takes_long(&self) -> bool {
+        true
+    }
+
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let question = Question::of(cx.args);
         let factors = Factors::of(cx.model, &question)?;

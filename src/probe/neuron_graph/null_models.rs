@@ -1,11 +1,13 @@
 //! Modularity against the number of edges, beside graphs that chance would give with as many edges.
 
+use std::cell::Cell;
+
 use super::{Compact, Factors, Question, applies, weighed};
 use crate::{
     analysis::graph::{Edge, null_models, product::Strongest},
     models::Model,
     nn::Result,
-    probe::{Finding, Probe, ProbeContext},
+    probe::{Finding, Probe, ProbeContext, Progress},
     telemetry::measurements,
 };
 
@@ -22,6 +24,10 @@ impl Probe for GraphModularity {
         applies(model)
     }
 
+    fn takes_long(&self) -> bool {
+        true
+    }
+
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let mut question = Question::of(cx.args);
         if let Some(searches) = cx.args.get("searches").and_then(crate::config::Value::as_f64) {
@@ -30,7 +36,7 @@ impl Probe for GraphModularity {
         let most = cx.args.get("most").and_then(crate::config::Value::as_f64).unwrap_or(64_000.0);
         let most = (most.max(1.0) as usize).min(super::MOST_EDGES);
         let factors = Factors::of(cx.model, &question)?;
-        let measured = measured(&factors, &question, most, cx.seed)?;
+        let measured = measured(&factors, &question, most, cx.seed, cx.progress)?;
         let restarts = question.restarts;
         let edges = if question.weighted { "weighted" } else { "each edge as 1" };
         let about = format!("{}, {edges}, best of {restarts} searches", question.words());
@@ -53,14 +59,27 @@ impl Ranked {
     }
 }
 
-fn measured(factors: &Factors, question: &Question, most: usize, seed: u64) -> Result<measurements::GraphModularity> {
+fn measured(
+    factors: &Factors,
+    question: &Question,
+    most: usize,
+    seed: u64,
+    progress: &Progress<'_>,
+) -> Result<measurements::GraphModularity> {
     let model = Ranked::of(factors, question, most)?;
     let sizes: Vec<usize> = (0..).map(|k| 1000 << k).take_while(|m| *m <= most.min(model.0.len())).collect();
     // nothing that large: the little there is
     let sizes = if sizes.is_empty() && !model.0.is_empty() { vec![model.0.len()] } else { sizes };
     let thin = Ranked::of(&factors.random(false, seed ^ 1), question, most)?;
     let matched = Ranked::of(&factors.random(true, seed ^ 2), question, most)?;
-    let q = |edges: &[Edge]| -> Result<f64> { Ok(Compact::of(edges).communities(question.restarts, seed)?.modularity) };
+    // A search takes about as long as the graph has edges.
+    let (work, done) = (5 * sizes.iter().sum::<usize>(), Cell::new(0));
+    let q = |edges: &[Edge]| -> Result<f64> {
+        progress.at(done.get(), work)?;
+        let communities = Compact::of(edges).communities(question.restarts, seed)?;
+        done.set(done.get() + edges.len());
+        Ok(communities.modularity)
+    };
     let mut columns: [Vec<f64>; 6] = Default::default();
     for &m in &sizes {
         let given = model.first(m, question.weighted);

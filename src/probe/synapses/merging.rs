@@ -41,6 +41,10 @@ impl Probe for Merging {
         model.synapses().is_some()
     }
 
+    fn takes_long(&self) -> bool {
+        true
+    }
+
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let with = match cx.args.get("with") {
             Some(Value::Text(path)) if !path.trim().is_empty() => path.trim().to_owned(),

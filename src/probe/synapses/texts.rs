@@ -36,6 +36,10 @@ impl Probe for Texts {
         model.synapses().is_some()
     }
 
+    fn takes_long(&self) -> bool {
+        true
+    }
+
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let number = |name: &str, default: f64, least: f64| count(cx, name, default, least, 65536.0);
         let (count, len, write) =
@@ -43,7 +47,8 @@ impl Probe for Texts {
         let (this, device) = (model(cx)?, cx.device);
         let corpora = if cx.texts.is_empty() { std::slice::from_ref(cx.corpus) } else { cx.texts };
         let mut texts = vec![];
-        for corpus in corpora {
+        for (i, corpus) in corpora.iter().enumerate() {
+            cx.progress.at(i, corpora.len())?;
             let windows = corpus.held_out(count, len).map_err(|e| Error::Msg(e.to_string()))?;
             let prompt = corpus.passage(1, PROMPT);
             texts.push(TextLoss {

@@ -16,6 +16,7 @@ pub mod icon;
 pub mod inspector;
 pub mod knob_row;
 pub mod lesson;
+mod open_question;
 pub mod open_sheet;
 pub mod palette;
 pub mod picture;

@@ -13,6 +13,7 @@ use egui_tiles::{Behavior, ResizeState, SimplificationOptions, TabState, TileId,
 use super::{
     Shell,
     icon::{Icon, Look, icon_button_in},
+    open_question::{open_question_ui, overdue, width},
 };
 use crate::{
     config::Value,
@@ -23,7 +24,9 @@ use crate::{
         mirror::Mirror,
         page::Page,
         picture_order::PictureOrder,
-        plot, step_events,
+        plot,
+        questions::Key,
+        step_events,
         theme::{self, Theme},
         tiling::{Pane, Tiling},
         views::{Export, View, ViewCx, ViewEntry},
@@ -77,6 +80,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         maximised: *maximised,
         wanted: vec![],
         to_export,
+        asked: &mut page.asked,
         actions: shell.actions,
     };
     match *maximised {
@@ -155,6 +159,8 @@ struct Stage<'a> {
     wanted: Vec<Wanted>,
     /// Tiles to be saved as they are drawn.
     to_export: Vec<(TileId, ExportFormat)>,
+    /// What each view asked in the frame before.
+    asked: &'a mut HashMap<TileId, Vec<Key>>,
     actions: &'a mut Vec<Action>,
 }
 
@@ -170,13 +176,28 @@ impl Stage<'_> {
         }
         let entry = self.lists.view(&pane.view);
         let header = Rect::from_min_size(rect.min, vec2(rect.width(), HEADER));
-        let dragged = self.header_ui(ui, header, id, pane, entry);
+        let keys = self.asked.get(&id).cloned().unwrap_or_default();
+        let open = match self.cx.can_ask() {
+            true => self.cx.questions.unanswered(&keys, self.cx.mirror, ui.input(|i| i.time)),
+            false => vec![],
+        };
+        let overdue = overdue(ui, &open);
+        let taken = overdue.map_or(0.0, |_| width(header));
+        let dragged = self.header_ui(ui, (header, taken), id, pane, entry);
+        if let Some(question) = overdue
+            && open_question_ui(ui, theme, header, question)
+        {
+            self.cx.commands.push(Command::Cancel(question.request));
+        }
         let body = Rect::from_min_max(pos2(rect.left() + 8.0, header.bottom()), rect.max - vec2(8.0, 8.0));
         if body.is_positive() {
             let mut inner = ui.new_child(UiBuilder::new().max_rect(body).id_salt(("view", self.lab, &pane.view, id.0)));
             inner.set_clip_rect(body.expand(2.0).intersect(ui.clip_rect()));
             match Tiling::view_of(self.views, id, entry) {
-                Some(view) => body_ui(&mut inner, id, view.as_mut(), &mut self.cx),
+                Some(view) => {
+                    body_ui(&mut inner, id, view.as_mut(), &mut self.cx);
+                    self.asked.insert(id, self.cx.questions.take_touched());
+                }
                 None => {
                     let words = format!("This build has no view `{}`.", pane.view);
                     inner.label(RichText::new(words).color(theme.secondary));
@@ -197,7 +218,7 @@ impl Stage<'_> {
     fn header_ui(
         &mut self,
         ui: &mut Ui,
-        rect: Rect,
+        (rect, taken): (Rect, f32),
         id: TileId,
         pane: &Pane,
         entry: Option<&'static ViewEntry>,
@@ -211,7 +232,7 @@ impl Stage<'_> {
         // A tab shows the title already.
         let (number, shown) =
             if self.tabbed.contains(&id) && self.maximised.is_none() { (0, "") } else { (number, title) };
-        paint_title(ui, theme, rect, number, shown, &subtitle);
+        paint_title(ui, theme, rect.with_max_x(rect.right() - taken), number, shown, &subtitle);
         let mut corner = ui.new_child(
             UiBuilder::new()
                 .max_rect(Rect::from_min_max(pos2(rect.right() - 36.0, rect.top()), rect.max))

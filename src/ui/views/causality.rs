@@ -1,5 +1,5 @@
 //! Change one token and see how far the logits move at every position: none before it, at any scale
-//! of the coupling. The model answers while its weights stand still for the moment.
+//! of the coupling.
 
 use eframe::egui::{self, FontId, Ui, vec2};
 
@@ -69,8 +69,9 @@ impl Causality {
     fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let x = Axis::new("position (tokens)").whole();
         let y = Axis::new("max |\u{394} logits|").log();
-        let mut chart = Chart::new("causality", x, y)
-            .empty("No answer yet. Open a fast-slow run and the question is asked at once, of the model as it stands.");
+        let mut chart = Chart::new("causality", x, y).empty(cx.why_nothing::<measurements::Causality>(
+            "No answer yet. Open a fast-slow run and the question is asked at once, of the model as it stands.",
+        ));
         let Some(causality) = cx.answered::<measurements::Causality>() else { return chart };
         let points = |y: &[f64]| -> Vec<[f64; 2]> { y.iter().enumerate().map(|(t, y)| [t as f64, *y]).collect() };
         let at = causality.position as f64;

@@ -50,12 +50,14 @@ pub enum Export {
 
 impl<'a> ViewCx<'a> {
     /// What was measured at the shown step or last before it: of the variant in focus if it has it, else of the first
-    /// that has; an answer to a question where nothing came by schedule.
+    /// that has; an answer to a question where nothing came by schedule, or where a live setting was changed since.
     pub fn latest<M: Measurement>(&self) -> Option<Measured<'a, M>> {
         let mirror: &'a Mirror = self.mirror;
-        self.in_focus(|v| mirror.sample_at(v, M::CHANNEL, self.step))
-            .or_else(|| self.in_focus(|v| mirror.answer(v, M::CHANNEL).filter(|s| self.is_known(s))))
-            .and_then(Measured::of)
+        let scheduled = self.in_focus(|v| mirror.sample_at(v, M::CHANNEL, self.step));
+        let answer = self.in_focus(|v| mirror.answer(v, M::CHANNEL).filter(|s| self.is_known(s)));
+        let is_outdated = scheduled.is_none_or(|(_, s)| !self.is_of_present_settings(s));
+        let newer = answer.filter(|(_, s)| is_outdated && (scheduled.is_none() || self.is_of_present_settings(s)));
+        newer.or(scheduled).and_then(Measured::of)
     }
 
     /// Whether it had been measured at the shown step.
@@ -63,22 +65,55 @@ impl<'a> ViewCx<'a> {
         self.follow || sample.step <= self.step
     }
 
-    /// Why nothing of `M` is shown, where it was measured only after the shown step.
-    pub fn only_later<M: Measurement>(&self) -> Option<String> {
-        let (_, sample) = self.in_focus(|v| self.mirror.answer(v, M::CHANNEL))?;
-        let (measured, shown) = (sample.step, self.step);
-        (!self.is_known(sample)).then(|| {
-            format!("Measured at step {measured}; step {shown} is shown, and nothing was measured before it. Press F to follow the run.")
-        })
+    /// Whether no live setting was changed since it was measured. Of the past there is none to speak of.
+    fn is_of_present_settings(&self, sample: &Sample) -> bool {
+        let changed = self.at().is_none() && self.mirror.changes.last().is_some_and(|(step, ..)| *step >= sample.step);
+        !changed || sample.request.is_some_and(|r| self.questions.is_of_present_settings(r, self.mirror))
     }
 
-    /// The newest answer to a question; where nobody asked (a run opened from its folder), what was
-    /// recorded there.
+    /// The step whose weights are asked: the newest at or before the shown one that are kept; `None` for those of the
+    /// newest step.
+    pub fn at(&self) -> Option<u64> {
+        let is_past = !self.follow && self.step < self.mirror.step;
+        is_past.then(|| self.mirror.snapshot_at(self.step).unwrap_or(self.step))
+    }
+
+    /// Why nothing of `M` is shown: what was refused, what is being asked, what was measured only later; else these
+    /// words.
+    pub fn why_nothing<M: Measurement>(&self, otherwise: &str) -> String {
+        let asked = [Some(self.selection.variant), None];
+        if let Some(words) = asked.into_iter().find_map(|v| self.refusal_of::<M>(v)) {
+            return words.to_owned();
+        }
+        if asked.into_iter().any(|v| self.is_waiting_for::<M>(v)) {
+            return format!("Asking the model of step {}.", self.at().unwrap_or(self.step));
+        }
+        let later = self.in_focus(|v| self.mirror.answer(v, M::CHANNEL)).filter(|(_, s)| !self.is_known(s));
+        let shown = self.step;
+        match later {
+            Some((_, Sample { step, .. })) => format!(
+                "Measured at step {step}; step {shown} is shown, and nothing was measured before it. Press F to follow \
+                 the run."
+            ),
+            None => otherwise.to_owned(),
+        }
+    }
+
+    /// The newest answer to a question, if it was known at the shown step; where nobody asked (a run opened from its
+    /// folder), what was recorded there. While another answer is on its way, the one before stays in view, with its
+    /// own step.
     pub fn answered<M: Measurement>(&self) -> Option<Measured<'a, M>> {
         let mirror: &'a Mirror = self.mirror;
-        self.in_focus(|v| mirror.answer(v, M::CHANNEL))
+        self.in_focus(|v| self.shown_answer::<M>(v))
             .or_else(|| self.in_focus(|v| mirror.sample_at(v, M::CHANNEL, self.step)))
             .and_then(Measured::of)
+    }
+
+    fn shown_answer<M: Measurement>(&self, variant: usize) -> Option<&'a Sample> {
+        let mirror: &'a Mirror = self.mirror;
+        let answer = mirror.answer(variant, M::CHANNEL)?;
+        let is_between = || [Some(variant), None].into_iter().any(|of| self.is_waiting_for::<M>(of));
+        (self.is_known(answer) || is_between()).then_some(answer)
     }
 
     /// What one variant's schedule had measured at the shown step.
@@ -89,14 +124,14 @@ impl<'a> ViewCx<'a> {
 
     /// The newest answer of one variant.
     pub fn answer_of<M: Measurement>(&self, variant: usize) -> Option<Measured<'a, M>> {
-        let mirror: &'a Mirror = self.mirror;
-        mirror.answer(variant, M::CHANNEL).and_then(|sample| Measured::of((variant, sample)))
+        self.shown_answer::<M>(variant).and_then(|sample| Measured::of((variant, sample)))
     }
 
     /// Puts the question of `M` whenever its answer is due (see [`Freshness`]) and a model is there to
     /// answer. `variant`: `None` for all. Every view that shows `M` calls this in each frame; only the
     /// first one asks.
     pub fn keep_fresh<M: Measurement>(&mut self, variant: Option<usize>, args: Args, freshness: Freshness) {
+        self.questions.touch((M::PROBE, variant));
         if self.can_ask() && self.is_due::<M>(variant, &args, freshness) {
             self.request::<M>(variant, args);
         }
@@ -104,20 +139,28 @@ impl<'a> ViewCx<'a> {
 
     /// Whether the question of `M` was never put so, or its answer is no longer fresh.
     pub fn is_due<M: Measurement>(&self, variant: Option<usize>, args: &Args, freshness: Freshness) -> bool {
-        let moment = Moment {
-            follow: self.follow,
-            scheduled: self.newest_scheduled::<M>(variant),
-            is_measured: self.latest::<M>().is_some(),
-        };
-        self.questions.is_due((M::PROBE, variant), args, freshness, self.mirror, &moment)
+        self.questions.is_due((M::PROBE, variant), args, freshness, self.mirror, &self.moment::<M>(variant))
     }
 
-    /// Puts the question of `M` now; returns its number.
+    fn moment<M: Measurement>(&self, variant: Option<usize>) -> Moment {
+        let is_measured = self.latest::<M>().is_some_and(|m| self.is_of_present_settings(m.sample));
+        Moment { at: self.at(), scheduled: self.newest_scheduled::<M>(variant), is_measured }
+    }
+
+    /// Puts the question of `M` now, to the weights of the shown step; returns its number.
     pub fn request<M: Measurement>(&mut self, variant: Option<usize>, args: Args) -> u64 {
-        let scheduled = self.newest_scheduled::<M>(variant);
-        let request = self.questions.put((M::PROBE, variant), args.clone(), self.mirror, scheduled);
-        self.commands.push(Command::Measure(Question { request, probe: M::PROBE.to_owned(), variant, args }));
+        let (key, moment) = ((M::PROBE, variant), self.moment::<M>(variant));
+        self.questions.touch(key);
+        let request = self.questions.put(key, args.clone(), self.mirror, &moment);
+        let question = Question { request, probe: M::PROBE.to_owned(), variant, args, at: moment.at };
+        self.commands.push(Command::Measure(question));
         request
+    }
+
+    /// The answer to the question of `M` that was put last is no longer wanted.
+    pub fn cancel<M: Measurement>(&mut self, variant: Option<usize>) {
+        let request = self.questions.request((M::PROBE, variant));
+        self.commands.extend(request.map(Command::Cancel));
     }
 
     /// Whether the question of `M` was put and neither its answer nor a refusal has come.
@@ -127,8 +170,7 @@ impl<'a> ViewCx<'a> {
             None => self.in_focus(|v| self.mirror.answer(v, M::CHANNEL)).map(|(_, s)| s),
         };
         let reached = answer.and_then(|s| s.request).unwrap_or(0);
-        let is_asked = self.questions.request((M::PROBE, variant)).is_some_and(|request| request > reached);
-        is_asked && self.refusal_of::<M>(variant).is_none()
+        self.can_ask() && self.questions.is_open((M::PROBE, variant), reached, self.mirror)
     }
 
     /// Why the question of `M` that was last put has no answer, in the run's words.

@@ -29,8 +29,9 @@ impl Residual {
     fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let x = Axis::new("passes of Post").whole();
         let y = Axis::new("|x \u{2212} Post(x)| / |x|").log();
-        let mut chart = Chart::new("equilibrium residual", x, y)
-            .empty("Not measured yet. It is asked of a fast-slow model at the start of a run: press Space.");
+        let mut chart = Chart::new("equilibrium residual", x, y).empty(cx.why_nothing::<measurements::Residual>(
+            "Not measured yet. It is asked of a fast-slow model at the start of a run: press Space.",
+        ));
         let Some(residual) = cx.latest::<measurements::Residual>() else { return chart };
         let last = residual.curves.iter().map(|c| c.round).max().unwrap_or(0);
         for curve in &residual.curves {

@@ -28,8 +28,9 @@ impl Staircase {
         let measured = cx.latest::<measurements::Staircase>();
         let x = Axis::new("position (tokens)").whole();
         let y = Axis::new(measured.map_or("component", |m| m.value.coordinate.as_str()));
-        let mut chart = Chart::new("staircase", x, y)
-            .empty("No sentence yet. A fast-slow run measures one at its start: press Space.");
+        let mut chart = Chart::new("staircase", x, y).empty(cx.why_nothing::<measurements::Staircase>(
+            "No sentence yet. A fast-slow run measures one at its start: press Space.",
+        ));
         let Some(staircase) = measured else { return chart };
         let points = |y: &[f64]| -> Vec<[f64; 2]> { y.iter().enumerate().map(|(t, y)| [t as f64, *y]).collect() };
         chart.lines.push(Line::new("fast, x", cx.theme.fast, points(&staircase.fast)));

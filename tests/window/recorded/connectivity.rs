@@ -6,7 +6,7 @@ use orrery::{
     config::Value,
     corpus::{self, Corpus},
     models::{Spec, bdh::BdhSpec},
-    probe::{self, ProbeContext},
+    probe::{self, ProbeContext, Progress},
     telemetry::{Args, Payload},
 };
 
@@ -57,6 +57,8 @@ pub fn samples(strength: f64) -> Vec<(&'static str, String, Payload)> {
             device: &Device::Cpu,
             seed: 1,
             args: &args,
+            step: 0,
+            progress: &Progress::none(),
         };
         let found = probe::find(id).unwrap().ask(&mut subject).unwrap();
         all.extend(found.into_iter().map(|f| (f.payload.channel().unwrap(), f.about, f.payload)));

@@ -6,7 +6,7 @@ use candle_core::Device;
 use orrery::{
     corpus::{self, Corpus},
     models::{Spec, bdh::BdhSpec},
-    probe::{self, ProbeContext},
+    probe::{self, ProbeContext, Progress},
     telemetry::{Args, Event, Sample},
     ui::mirror::Mirror,
 };
@@ -47,6 +47,8 @@ fn answers() -> Vec<Sample> {
             device: &Device::Cpu,
             seed: 0,
             args: &args,
+            step: 0,
+            progress: &Progress::none(),
         };
         for f in probe::find(id).unwrap().ask(&mut subject).unwrap() {
             all.push(Sample {

@@ -9,18 +9,24 @@ use crate::{
     probe::ProbeContext,
 };
 
+/// A model whose weights stay those of one step.
+pub struct FrozenModel {
+    pub step: u64,
+    pub weights: Box<dyn Model>,
+}
+
 /// By their questions. The oldest goes first; who goes on with its sweep begins anew.
-static HELD: Mutex<Vec<(u64, Box<dyn Model>)>> = Mutex::new(vec![]);
+static HELD: Mutex<Vec<(u64, FrozenModel)>> = Mutex::new(vec![]);
 /// As many as there may be variants and kinds under way: they are as large as what is trained.
 const MOST: usize = 4;
 
-pub fn take(question: u64) -> Option<Box<dyn Model>> {
+pub fn take(question: u64) -> Option<FrozenModel> {
     let mut all = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     let at = all.iter().position(|(q, _)| *q == question)?;
     Some(all.remove(at).1)
 }
 
-pub fn keep(question: u64, model: Box<dyn Model>) {
+pub fn keep(question: u64, model: FrozenModel) {
     let mut all = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     if all.len() == MOST {
         all.remove(0);
@@ -29,7 +35,7 @@ pub fn keep(question: u64, model: Box<dyn Model>) {
 }
 
 /// The model as it is now, weights and runtime parameters.
-pub fn copy(cx: &ProbeContext<'_>) -> Result<Box<dyn Model>> {
+pub fn copy(cx: &ProbeContext<'_>) -> Result<FrozenModel> {
     let mut made = cx.model.to_spec().build(cx.corpus.vocab(), cx.seed, cx.device)?;
     for (name, weight) in cx.model.params().iter() {
         made.params().load(name, weight.as_tensor())?;
@@ -37,7 +43,7 @@ pub fn copy(cx: &ProbeContext<'_>) -> Result<Box<dyn Model>> {
     for param in cx.model.runtime_params() {
         made.set_runtime_param(param.name, param.value);
     }
-    Ok(made)
+    Ok(FrozenModel { step: cx.step, weights: made })
 }
 
 /// Tells questions apart, but not how far they are asked for nor what the weights are: of which model (by

@@ -69,7 +69,7 @@ pub(super) fn keep_fresh(cx: &mut ViewCx<'_>) {
 
 /// What is shown of a channel: the schedule's, or the answer where the settings were changed since.
 pub(super) fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
-    let answered = (cx.follow && !as_planned(cx)).then(|| cx.answered::<M>()).flatten();
+    let answered = (!as_planned(cx)).then(|| cx.answered::<M>()).flatten();
     answered.or_else(|| cx.latest::<M>())
 }
 

@@ -84,27 +84,14 @@ impl Neuron {
     /// schedule measured, which chooses a neuron by itself. Nothing of another neuron while one is selected.
     fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, GraphNeuron>> {
         let in_focus = |m: &Measured<'_, GraphNeuron>| cx.selection.neuron.is_none_or(|n| n == m.neuron);
-        let answer = cx.answer_of(cx.selection.variant).filter(|_| cx.follow).filter(in_focus);
+        let answer = cx.answer_of(cx.selection.variant).filter(in_focus);
         answer.or_else(|| cx.latest().filter(in_focus))
     }
 
     /// Why nothing is shown.
     fn empty_words(cx: &ViewCx<'_>) -> String {
         let Some(neuron) = cx.selection.neuron else { return EMPTY.to_owned() };
-        if let Some(words) = cx.refusal_of::<GraphNeuron>(Some(cx.selection.variant)) {
-            return words.to_owned();
-        }
-        match cx.latest::<GraphNeuron>() {
-            _ if cx.follow && cx.is_waiting_for::<GraphNeuron>(Some(cx.selection.variant)) => {
-                format!("Asking about neuron {neuron}.")
-            }
-            Some(recorded) => format!(
-                "Of neuron {neuron} nothing was measured by step {}; the run recorded neuron {}. Press F to follow the run: \
-                 then its newest model is asked.",
-                cx.step, recorded.neuron
-            ),
-            None => EMPTY.to_owned(),
-        }
+        cx.why_nothing::<GraphNeuron>(&format!("Nothing is known of neuron {neuron} yet."))
     }
 
     /// Asks when another neuron is picked and when the model has moved on by a scheduled measurement.

@@ -165,7 +165,7 @@ impl Claims {
 impl View for Claims {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if measured(cx).is_empty() {
-            empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
+            empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<FlowClaims>(EMPTY));
             return;
         }
         ScrollArea::both().auto_shrink(false).show(ui, |ui| table_ui(ui, cx));

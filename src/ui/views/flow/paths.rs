@@ -362,7 +362,7 @@ impl View for Paths {
         let answer = Answer::of_focus(cx);
         let all = answer.map(|a| paths(&a.paths)).unwrap_or_default();
         let Some(answer) = answer.filter(|_| !all.is_empty()) else {
-            empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
+            empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<FlowAnswer>(EMPTY));
             return;
         };
         self.fits = cx.answered::<FlowField>().is_some_and(|field| fits(field, answer, &all));

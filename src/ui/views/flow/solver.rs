@@ -11,7 +11,7 @@ use super::{
     step_growth_bound::{Account, STRIP},
 };
 use crate::{
-    telemetry::measurements::SolverAttempt,
+    telemetry::measurements::{FlowAnswer, SolverAttempt},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, empty_ui, value_words},
         theme,
@@ -87,7 +87,7 @@ impl View for Solver {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         keep_fresh(cx);
         let Some(answer) = Answer::of_focus(cx).filter(|a| !a.trace.attempts.is_empty()) else {
-            empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
+            empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<FlowAnswer>(EMPTY));
             return;
         };
         let (account, attempts) = (Account::of(answer.value), &answer.value.trace.attempts);

@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     config::Value,
+    telemetry::measurements::FlowAnswer,
     ui::{
         plot::{drawing, empty_ui, quote},
         theme::{self, Theme},
@@ -262,7 +263,7 @@ impl View for Steer {
         self.pad.learn(cx);
         let answer = Answer::of_focus(cx);
         if answer.is_none() && !cx.can_ask() {
-            empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
+            empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<FlowAnswer>(EMPTY));
             return;
         }
         let room = ui.available_size();

@@ -17,7 +17,7 @@ use super::{answer::Answer, settings::FlowSettings};
 use crate::{
     config::Value,
     telemetry::{
-        Args, Level, Measurement, Payload, RunInfo,
+        Args, Measurement, Payload, QuestionState, RunInfo,
         measurements::{FlowSweepNfe, SweepProgress},
     },
     ui::{
@@ -65,8 +65,6 @@ struct Going {
     request: u64,
     kind: usize,
     begins: bool,
-    /// Messages of the run before it was asked: a later warning is the answer to it.
-    messages: usize,
 }
 
 /// Between the names of what can be measured, points.
@@ -96,8 +94,7 @@ impl Sweep {
             args.insert("begin".to_owned(), Value::Switch(true));
         }
         self.note.clear();
-        let messages = cx.mirror.notices.len();
-        self.going = Some(Going { request: (KINDS[kind].request)(cx, args), kind, begins, messages });
+        self.going = Some(Going { request: (KINDS[kind].request)(cx, args), kind, begins });
     }
 
     fn begin(&mut self, cx: &mut ViewCx<'_>, kind: usize) {
@@ -140,7 +137,7 @@ impl Sweep {
                 });
             }
         }
-        let Some(Going { request, kind, begins, messages }) = self.going else { return };
+        let Some(Going { request, kind, begins }) = self.going else { return };
         let came = self.results[kind].as_ref().filter(|t| t.request.is_some_and(|r| r >= request));
         if let Some(result) = came {
             if begins {
@@ -152,9 +149,10 @@ impl Sweep {
             }
             return;
         }
-        let since = cx.mirror.notices.get(messages..).unwrap_or_default();
-        if let Some((_, words)) = since.iter().find(|(level, _)| *level != Level::Info) {
-            (self.going, self.note) = (None, words.clone());
+        match cx.mirror.question(request) {
+            Some(QuestionState::Refused(words)) => (self.going, self.note) = (None, words.clone()),
+            Some(QuestionState::Cancelled) => self.going = None,
+            _ => {}
         }
     }
 

@@ -67,7 +67,7 @@ impl Activity {
         let name = which.name();
         let y = Axis::new(format!("share of {name} that fires")).include(&[0.0]);
         let mut chart = Chart::new(format!("sparsity of {name}"), Axis::steps(), y)
-            .empty(cx.only_later::<measurements::Activity>().unwrap_or_else(|| EMPTY.to_owned()));
+            .empty(cx.why_nothing::<measurements::Activity>(EMPTY));
         let Some(latest) = cx.latest::<measurements::Activity>() else { return chart };
         let history = history(cx);
         for layer in 0..latest.layers.len() {

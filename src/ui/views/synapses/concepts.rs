@@ -83,8 +83,7 @@ fn best_random(search: &ConceptSearch, of: fn(&RandomSearch) -> f64) -> f64 {
     search.random_weights.iter().map(of).fold(f64::NAN, f64::max)
 }
 
-const SEARCHING: &str =
-    "Searching this model and three untrained ones: a minute or two, in which the model stands still.";
+const SEARCHING: &str = "Searching this model and three untrained ones: a minute or two. Training goes on meanwhile.";
 
 /// A small line in the secondary colour.
 fn small_ui(ui: &mut Ui, theme: &Theme, words: &str) {
@@ -107,7 +106,7 @@ impl Concepts {
             for (k, (_, name, tip)) in CONCEPTS.iter().enumerate() {
                 ui.selectable_value(&mut self.chosen, k, *name).on_hover_text(*tip);
             }
-            let tip = "Searches this model and three untrained ones; the model stands still meanwhile, for a minute or two. \
+            let tip = "Searches this model and three untrained ones beside the training, for a minute or two. \
                        What is found is confirmed on sentences that took no part in the search.";
             let button = ui.add_enabled(cx.can_ask() && !Self::is_searching(cx), Button::new("Find"));
             if button.on_hover_text(tip).clicked() {

@@ -55,7 +55,7 @@ impl<'a> Shown<'a> {
     fn of(cx: &ViewCx<'a>) -> Option<Self> {
         let answered = cx.answered::<measurements::Reading>();
         let measured = match (answered, cx.latest::<measurements::Reading>()) {
-            (Some(answer), Some(latest)) if cx.follow && answer.sample.step >= latest.sample.step => answer,
+            (Some(answer), Some(latest)) if !cx.follow || answer.sample.step >= latest.sample.step => answer,
             (_, Some(latest)) => latest,
             (Some(answer), None) => answer,
             (None, None) => return None,

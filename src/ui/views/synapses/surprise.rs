@@ -48,7 +48,7 @@ impl Surprise {
     fn firing(cx: &ViewCx<'_>) -> Chart<'static> {
         let x = Axis::new("position in the period (letters)").whole();
         let mut chart = Chart::new("firing along a period", x, Axis::new("share of y that fires").include(&[0.0]))
-            .empty(cx.only_later::<measurements::Surprise>().unwrap_or_else(|| EMPTY.to_owned()));
+            .empty(cx.why_nothing::<measurements::Surprise>(EMPTY));
         let Some(measured) = cx.latest::<measurements::Surprise>() else { return chart };
         let value: &measurements::Surprise = measured.value;
         for (curves, stroke) in [(&value.trained, Stroke::Solid), (&value.random_weights, Stroke::Dashed)] {

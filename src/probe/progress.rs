@@ -1,0 +1,70 @@
+//! How far a probe is with its answer, and whether anybody still wants it. It does not know who asks.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::nn::Result;
+
+/// Reported to by a probe between the pieces of its work.
+#[derive(Clone, Copy)]
+pub struct Progress<'a> {
+    report: &'a dyn Fn(f32),
+    cancelled: &'a AtomicBool,
+    /// The part of the whole that reports are of: where it begins, and its size.
+    from: f32,
+    size: f32,
+}
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+impl<'a> Progress<'a> {
+    /// `report` is told shares from 0 to 1; `cancelled` ends the work at its next report.
+    pub fn new(report: &'a dyn Fn(f32), cancelled: &'a AtomicBool) -> Self {
+        Self { report, cancelled, from: 0.0, size: 1.0 }
+    }
+
+    /// Nobody is told, and nobody cancels.
+    pub fn none() -> Self {
+        Self::new(&|_| (), &NEVER)
+    }
+
+    /// Of piece `i` of `n` equal ones.
+    pub fn piece(&self, i: usize, n: usize) -> Self {
+        let size = self.size / n.max(1) as f32;
+        Self { from: self.from + i as f32 * size, size, ..*self }
+    }
+
+    /// `done` of `total` is done.
+    ///
+    /// # Errors
+    /// If the answer is no longer wanted.
+    pub fn at(&self, done: usize, total: usize) -> Result<()> {
+        if self.cancelled.load(Ordering::Relaxed) {
+            candle_core::bail!("cancelled")
+        }
+        (self.report)(self.from + self.size * (done as f32 / total.max(1) as f32).min(1.0));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[test]
+    fn pieces_add_up_to_the_whole_and_a_cancelled_one_ends() {
+        let (told, cancelled) = (RefCell::new(vec![]), AtomicBool::new(false));
+        let report = |share| told.borrow_mut().push(share);
+        let progress = Progress::new(&report, &cancelled);
+        progress.at(1, 4).unwrap();
+        let second = progress.piece(1, 2);
+        second.at(0, 4).unwrap();
+        second.piece(1, 2).at(0, 3).unwrap();
+        second.at(4, 4).unwrap();
+        assert_eq!(*told.borrow(), [0.25, 0.5, 0.75, 1.0]);
+        cancelled.store(true, Ordering::Relaxed);
+        assert!(second.piece(0, 1).at(4, 4).is_err());
+        assert_eq!(told.borrow().len(), 4);
+    }
+}

@@ -1,0 +1,184 @@
+//! The weights of a run at some of its steps, so that a recorded run can be asked about its past: one file a step,
+//! `snapshots/step-00000400-1a2b3c4d.safetensors`, whose name ends with the checksum of its bytes.
+//!
+//! They serve looking back and nothing else: a run goes on from a checkpoint, never from these. So they are not
+//! forced to the disk, and one that is damaged or missing is passed over.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use candle_core::Device;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    error::{At, StoreError},
+    names::SNAPSHOTS,
+    tensors::{self, Named},
+};
+use crate::{
+    files::{Replacement, folder_inside},
+    telemetry::{Channel, number},
+};
+
+/// What one variant computed with.
+#[derive(Debug, Clone)]
+pub struct KeptWeights {
+    /// Id of the variant.
+    pub variant: String,
+    /// The run's step that they are of.
+    pub step: u64,
+    /// By the parameters' plain names.
+    pub tensors: Named,
+    /// Live parameters, by name.
+    pub runtime_params: Vec<(String, f64)>,
+}
+
+/// What stands beside the tensors, by variant.
+#[derive(Default, Serialize, Deserialize)]
+struct Described {
+    step: u64,
+    #[serde(with = "number::named")]
+    runtime_params: Vec<(Channel, f64)>,
+}
+
+impl Described {
+    fn of(kept: &KeptWeights) -> Self {
+        let runtime_params = kept.runtime_params.iter().map(|(name, value)| (name.as_str().into(), *value)).collect();
+        Self { step: kept.step, runtime_params }
+    }
+
+    /// Without its tensors.
+    fn weights(self, variant: String) -> KeptWeights {
+        let runtime_params = self.runtime_params.into_iter().map(|(name, v)| (name.as_str().to_owned(), v)).collect();
+        KeptWeights { variant, step: self.step, tensors: vec![], runtime_params }
+    }
+}
+
+/// Name of the description among the file's metadata.
+const VARIANTS: &str = "orrery.variants";
+
+/// Writes the weights of one step.
+///
+/// # Errors
+/// If the system refuses. Nothing is left then.
+pub fn write(run: &Path, step: u64, variants: &[KeptWeights]) -> Result<(), StoreError> {
+    let folder = run.join(SNAPSHOTS);
+    match fs::create_dir(&folder) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e).at("make", &folder),
+        _ => folder_inside(run, SNAPSHOTS).map(|_| ()).at("write in", &folder)?,
+    }
+    let named = |v: &KeptWeights| {
+        let name = |(tensor, value): &(String, _)| (format!("{}/{tensor}", v.variant), Clone::clone(value));
+        v.tensors.iter().map(name).collect::<Named>()
+    };
+    let described: BTreeMap<&str, Described> =
+        variants.iter().map(|v| (v.variant.as_str(), Described::of(v))).collect();
+    let words = serde_json::to_string(&described)
+        .map_err(|e| StoreError::because(format!("cannot describe the weights of step {step}: {e}"), e))?;
+    let tensors: Named = variants.iter().flat_map(named).collect();
+    let (bytes, record) = tensors::encode(&folder, &tensors, &[(VARIANTS.to_owned(), words)])?;
+    let path = folder.join(format!("step-{step:08}-{:08x}.safetensors", record.crc32c));
+    let write = || {
+        let mut file = Replacement::create(&path)?;
+        io::Write::write_all(&mut file, &bytes)?;
+        file.commit_unforced()
+    };
+    write().at("write", &path)
+}
+
+/// The steps whose weights are kept, with where they lie.
+pub fn list(run: &Path) -> BTreeMap<u64, PathBuf> {
+    let Ok(folder) = folder_inside(run, SNAPSHOTS) else { return BTreeMap::new() };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|e| Some((parse(e.file_name().to_str()?)?.0, e.path()))).collect()
+}
+
+/// Step and checksum in a file's name.
+fn parse(name: &str) -> Option<(u64, u32)> {
+    let (step, sum) = name.strip_prefix("step-")?.strip_suffix(".safetensors")?.split_once('-')?;
+    Some((step.parse().ok()?, u32::from_str_radix(sum, 16).ok()?))
+}
+
+/// The weights in a file that [`list`] found in the run's folder.
+///
+/// # Errors
+/// If it cannot be read, or is not what was written.
+pub fn read(run: &Path, path: &Path, device: &Device) -> Result<Vec<KeptWeights>, StoreError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let damaged = || StoreError::new(format!("`{}` is not the file that was written", path.display()));
+    let (_, sum) = parse(&name).ok_or_else(damaged)?;
+    let folder = folder_inside(run, SNAPSHOTS).at("read", path)?;
+    let (found, mut metadata) = tensors::read_with_checksum(&folder, &name, sum, device)?;
+    let words = metadata.remove(VARIANTS).ok_or_else(damaged)?;
+    let described: BTreeMap<String, Described> = serde_json::from_str(&words).map_err(|_| damaged())?;
+    let mut variants: Vec<KeptWeights> = described.into_iter().map(|(variant, d)| d.weights(variant)).collect();
+    for (name, tensor) in found {
+        // of `x` and `x/y`, the one with the longer name
+        let owners = variants.iter_mut().filter_map(|v| {
+            let own = name.strip_prefix(v.variant.as_str())?.strip_prefix('/')?.to_owned();
+            Some((v, own))
+        });
+        let owner = owners.min_by_key(|(_, own)| own.len());
+        let (variant, own) = owner.ok_or_else(damaged)?;
+        variant.tensors.push((own, tensor));
+    }
+    Ok(variants)
+}
+
+/// Removes the weights of a step; one that is gone already is no error.
+pub fn remove(path: &Path) {
+    let _ = fs::remove_file(path);
+}
+
+/// Removes the weights of every step after this one: a run that goes on from it has not been there.
+pub(super) fn remove_after(run: &Path, step: Option<u64>) {
+    list(run).into_iter().filter(|(at, _)| step.is_none_or(|s| *at > s)).for_each(|(_, path)| remove(&path));
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::Tensor;
+
+    use super::*;
+    use crate::nn::host;
+
+    fn weights(variant: &str, step: u64, value: f32) -> KeptWeights {
+        let tensor = Tensor::full(value, (2, 3), &Device::Cpu).unwrap();
+        let runtime_params = vec![("gate".to_owned(), f64::NAN), ("scale".to_owned(), 0.5)];
+        KeptWeights { variant: variant.into(), step, tensors: vec![("a.w".into(), tensor)], runtime_params }
+    }
+
+    #[test]
+    fn weights_come_back_with_their_live_parameters() {
+        let run = tempfile::tempdir().unwrap();
+        write(run.path(), 40, &[weights("x", 40, 1.5), weights("x/y", 30, 2.5)]).unwrap();
+        write(run.path(), 80, &[weights("x", 80, 3.5)]).unwrap();
+        let kept = list(run.path());
+        assert_eq!(kept.keys().copied().collect::<Vec<_>>(), [40, 80]);
+        let back = read(run.path(), &kept[&40], &Device::Cpu).unwrap();
+        let shown = |v: &KeptWeights| (v.variant.clone(), v.step, host::to_f32(&v.tensors[0].1).unwrap()[0]);
+        assert_eq!(
+            back.iter().map(shown).collect::<Vec<_>>(),
+            [("x".to_owned(), 40, 1.5), ("x/y".to_owned(), 30, 2.5)]
+        );
+        assert!(back[0].runtime_params[0].1.is_nan());
+        assert_eq!(back[0].runtime_params[1], ("scale".to_owned(), 0.5));
+        remove_after(run.path(), Some(40));
+        assert_eq!(list(run.path()).len(), 1);
+    }
+
+    #[test]
+    fn a_damaged_file_is_noticed() {
+        let run = tempfile::tempdir().unwrap();
+        write(run.path(), 40, &[weights("x", 40, 1.5)]).unwrap();
+        let path = list(run.path()).remove(&40).unwrap();
+        let mut bytes = fs::read(&path).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        fs::write(&path, bytes).unwrap();
+        let words = read(run.path(), &path, &Device::Cpu).unwrap_err().to_string();
+        assert!(words.contains("checksum"), "{words}");
+    }
+}

@@ -1,0 +1,265 @@
+//! Answers questions beside the training: threads with models of their own, which take on the weights that a question
+//! is put to. So a question never stops the training, however long its answer takes, and the past can be asked as the
+//! present.
+//!
+//! Questions that take long have a thread of their own, so that a slider never waits for a search. The newest question
+//! of a kind replaces a waiting one.
+
+use std::{
+    collections::{HashMap, VecDeque, hash_map::Entry},
+    path::PathBuf,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use crossbeam::channel::{Receiver, Sender, unbounded};
+
+use super::{
+    Plan, RunError,
+    asking::{Asked, Context},
+    snapshots::{Snapshot, Source},
+    weights::Weights,
+    worker::{STACK_BYTES, guard},
+};
+use crate::{
+    corpus::Corpus,
+    models::Model,
+    nn::Device,
+    probe::{self, Progress},
+    telemetry::{Event, Question, QuestionState},
+};
+
+/// What the models of a run are made from, shared with whoever trains.
+#[derive(Clone)]
+pub(super) struct Subject {
+    pub plan: Arc<Plan>,
+    pub texts: Arc<[Corpus]>,
+    pub device: Device,
+}
+
+/// A question with whom it is put to.
+pub(super) struct Job {
+    pub question: Question,
+    /// The step that samples are of, by variant asked.
+    pub asked: Vec<(usize, u64)>,
+    pub weights: Source,
+}
+
+/// The threads that answer, and what they have said.
+pub(super) struct Answering {
+    subject: Subject,
+    /// For questions that are answered soon, and for those that take long.
+    lanes: [Option<Lane>; 2],
+    told: Sender<Event>,
+    /// What is to be told to the run's observers.
+    pub events: Receiver<Event>,
+}
+
+/// One thread and its queue. The thread ends when this is dropped.
+struct Lane(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+    /// The answer that is being worked on is no longer wanted.
+    cancelled: AtomicBool,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Job>,
+    /// The request that is being answered.
+    present: Option<u64>,
+    is_closed: bool,
+}
+
+impl Answering {
+    pub fn new(subject: Subject) -> Self {
+        let (told, events) = unbounded();
+        Self { subject, lanes: [None, None], told, events }
+    }
+
+    /// Puts a question; its samples and its states come as [`Answering::events`].
+    ///
+    /// # Errors
+    /// If the system gives no thread.
+    pub fn put(&mut self, job: Job) -> Result<(), RunError> {
+        let takes_long = probe::find(&job.question.probe).is_some_and(|p| p.takes_long());
+        let lane = &mut self.lanes[usize::from(takes_long)];
+        let lane = match lane {
+            Some(lane) => lane,
+            None => lane.insert(Lane::open(self.subject.clone(), self.told.clone())?),
+        };
+        lane.put(job);
+        Ok(())
+    }
+
+    /// The answer with this number is no longer wanted.
+    pub fn cancel(&self, request: u64) {
+        let dropped = self.lanes.iter().flatten().any(|lane| lane.cancel(request));
+        if dropped {
+            let _ = self.told.send(Event::Question { request, state: QuestionState::Cancelled });
+        }
+    }
+}
+
+impl Lane {
+    fn open(subject: Subject, told: Sender<Event>) -> Result<Self, RunError> {
+        let shared = Arc::new(Shared::default());
+        let lane = Self(shared.clone());
+        std::thread::Builder::new()
+            .name("answers".to_owned())
+            .stack_size(STACK_BYTES)
+            .spawn(move || Respondent { subject, told, models: HashMap::new(), loaded: None }.work(&shared))
+            .map_err(RunError::Thread)?;
+        Ok(lane)
+    }
+
+    fn put(&self, job: Job) {
+        let mut queue = lock(&self.0.queue);
+        let is_same = |q: &Question| q.probe == job.question.probe && q.variant == job.question.variant;
+        match queue.waiting.iter_mut().find(|waiting| is_same(&waiting.question)) {
+            Some(waiting) => *waiting = job,
+            None => queue.waiting.push_back(job),
+        }
+        self.0.changed.notify_one();
+    }
+
+    /// Whether a waiting question was dropped. One that is being answered says so itself when it ends.
+    fn cancel(&self, request: u64) -> bool {
+        let mut queue = lock(&self.0.queue);
+        if queue.present == Some(request) {
+            self.0.cancelled.store(true, Ordering::Relaxed);
+        }
+        let before = queue.waiting.len();
+        queue.waiting.retain(|job| job.question.request != request);
+        queue.waiting.len() < before
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        lock(&self.0.queue).is_closed = true;
+        self.0.cancelled.store(true, Ordering::Relaxed);
+        self.0.changed.notify_one();
+    }
+}
+
+impl Shared {
+    /// The next question, as soon as there is one; `None` at the end.
+    fn next(&self) -> Option<Job> {
+        let mut queue = lock(&self.queue);
+        queue.present = None;
+        loop {
+            if queue.is_closed {
+                return None;
+            }
+            if let Some(job) = queue.waiting.pop_front() {
+                queue.present = Some(job.question.request);
+                self.cancelled.store(false, Ordering::Relaxed);
+                return Some(job);
+            }
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// The owner of a lane's models.
+struct Respondent {
+    subject: Subject,
+    told: Sender<Event>,
+    /// By variant, each with the weights that it has taken on.
+    models: HashMap<usize, (Box<dyn Model>, Option<Arc<Weights>>)>,
+    /// What was last read from a file.
+    loaded: Option<(PathBuf, Snapshot)>,
+}
+
+impl Respondent {
+    fn work(mut self, shared: &Shared) {
+        while let Some(job) = shared.next() {
+            let request = job.question.request;
+            let result = guard(|| self.answer(&job, shared));
+            if result.is_err() {
+                // a probe that ended early may not have put back what it changed
+                self.models.values_mut().for_each(|(_, taken_on)| *taken_on = None);
+            }
+            let state = match result {
+                _ if shared.cancelled.load(Ordering::Relaxed) => QuestionState::Cancelled,
+                Ok(()) => QuestionState::Answered,
+                Err(e) => QuestionState::Refused(e.to_string()),
+            };
+            let _ = self.told.send(Event::Question { request, state });
+        }
+    }
+
+    fn answer(&mut self, job: &Job, shared: &Shared) -> Result<(), RunError> {
+        let request = job.question.request;
+        let told = self.told.clone();
+        let working = move |share| {
+            let _ = told.send(Event::Question { request, state: QuestionState::Working(Some(share)) });
+        };
+        let progress = Progress::new(&working, &shared.cancelled);
+        let snapshot = self.snapshot(&job.weights)?;
+        for (piece, (variant, step)) in job.asked.iter().enumerate() {
+            let progress = progress.piece(piece, job.asked.len());
+            let Some(weights) = snapshot.get(*variant).and_then(Clone::clone) else { continue };
+            let model = Self::model(&mut self.models, &self.subject, *variant, weights)?;
+            let Question { probe, args, .. } = &job.question;
+            let asked =
+                Asked { variant: *variant, step: *step, probe, args, request: Some(request), progress: &progress };
+            let Subject { plan, texts, device } = &self.subject;
+            for sample in (Context { plan, texts, device }).ask(model, &asked)? {
+                let _ = self.told.send(Event::Sample(sample));
+            }
+        }
+        Ok(())
+    }
+
+    fn snapshot(&mut self, source: &Source) -> Result<Snapshot, RunError> {
+        let Source::Disk { path, .. } = source else { return source.load(&[], &self.subject.device) };
+        if let Some((of, snapshot)) = &self.loaded
+            && of == path
+        {
+            return Ok(snapshot.clone());
+        }
+        let ids: Vec<String> = self.subject.plan.variants.iter().map(|v| v.id.clone()).collect();
+        let snapshot = source.load(&ids, &self.subject.device)?;
+        self.loaded = Some((path.clone(), snapshot.clone()));
+        Ok(snapshot)
+    }
+
+    /// The variant's model with these weights.
+    fn model<'m>(
+        models: &'m mut HashMap<usize, (Box<dyn Model>, Option<Arc<Weights>>)>,
+        subject: &Subject,
+        variant: usize,
+        weights: Arc<Weights>,
+    ) -> Result<&'m mut dyn Model, RunError> {
+        let (model, taken_on) = match models.entry(variant) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let spec = &subject.plan.variants[variant];
+                let vocab = subject.texts.first().map_or(0, Corpus::vocab);
+                let model = spec
+                    .model
+                    .build(vocab, spec.seed, &subject.device)
+                    .map_err(|source| RunError::Model { variant: spec.id.clone(), source })?;
+                place.insert((model, None))
+            }
+        };
+        if taken_on.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &weights)) {
+            // should it fail halfway, the model has nobody's weights
+            *taken_on = None;
+            weights.give_to(model.as_mut())?;
+            *taken_on = Some(weights);
+        }
+        Ok(model.as_mut())
+    }
+}
+
+fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+    m.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,70 @@
+//! One question put to one model of a run. It does not know whose thread it is on, or whether the model trains.
+
+use std::sync::Arc;
+
+use super::{Plan, RunError};
+use crate::{
+    corpus::Corpus,
+    models::Model,
+    nn::Device,
+    probe::{self, Finding, ProbeContext, Progress},
+    telemetry::{Args, Sample},
+};
+
+/// What a probe may look at beside the model.
+pub(super) struct Context<'a> {
+    pub plan: &'a Plan,
+    pub texts: &'a [Corpus],
+    pub device: &'a Device,
+}
+
+/// What is asked.
+pub(super) struct Asked<'a> {
+    /// Index of the variant that the model is.
+    pub variant: usize,
+    /// The step that its weights are of.
+    pub step: u64,
+    /// Id of the probe.
+    pub probe: &'a str,
+    pub args: &'a Args,
+    pub request: Option<u64>,
+    pub progress: &'a Progress<'a>,
+}
+
+impl Context<'_> {
+    /// The answer, as samples; none if the probe does not apply to this model.
+    ///
+    /// # Errors
+    /// If there is no such probe, or it refuses.
+    pub fn ask(&self, model: &mut dyn Model, asked: &Asked<'_>) -> Result<Vec<Sample>, RunError> {
+        let unknown = || RunError::Refused(format!("there is no probe `{}`", asked.probe));
+        let probe = probe::find(asked.probe).ok_or_else(unknown)?;
+        if !probe.applies(model) {
+            return Ok(vec![]);
+        }
+        let text = self.plan.stage(asked.variant).texts[0];
+        let mut context = ProbeContext {
+            model,
+            step: asked.step,
+            corpus: &self.texts[text],
+            texts: self.texts,
+            device: self.device,
+            seed: self.plan.config.seed,
+            args: asked.args,
+            progress: asked.progress,
+        };
+        let sample = |f: Finding| {
+            let untyped = || RunError::Refused(format!("the probe `{}` answered with no measurement", probe.id()));
+            Ok(Sample {
+                step: f.step.unwrap_or(asked.step),
+                variant: asked.variant,
+                channel: f.payload.channel().ok_or_else(untyped)?.into(),
+                about: f.about,
+                tokens: f.tokens,
+                request: asked.request,
+                payload: Arc::new(f.payload),
+            })
+        };
+        probe.ask(&mut context)?.into_iter().map(sample).collect()
+    }
+}

@@ -1,0 +1,88 @@
+//! What the worker does about questions: it finds the weights that each is put to, hands it on to those who answer, and
+//! tells what they say. It keeps the weights of the past. It answers nothing itself but what is scheduled.
+
+use std::sync::Arc;
+
+use super::Worker;
+use crate::{
+    store::Writer,
+    telemetry::{Event, Level, Question, QuestionState},
+    trainer::{RunError, answering::Job, snapshots::Source},
+};
+
+impl Worker {
+    /// Hands a question to those who answer.
+    pub(super) fn put(&mut self, question: Question) {
+        let request = question.request;
+        let put = self.job(question).and_then(|job| self.answering.put(job));
+        if let Err(e) = put {
+            self.outlets.tell(Event::Question { request, state: QuestionState::Refused(e.to_string()) });
+        }
+    }
+
+    /// The question with the weights that it is put to: of the variants asked, as they are or as they were.
+    fn job(&mut self, question: Question) -> Result<Job, RunError> {
+        let n = self.run.variants.len();
+        let all: Vec<usize> = match question.variant {
+            Some(i) if i < n => vec![i],
+            Some(i) => return Err(RunError::Refused(format!("this run has no variant {i}"))),
+            None => (0..n).collect(),
+        };
+        let at = question.at.filter(|at| *at < self.run.step);
+        let (step, weights) = match at {
+            Some(at) => self.snapshots.at(at).ok_or_else(|| {
+                RunError::Refused(format!("no weights are kept of step {at} or before it: only a checkpoint later is"))
+            })?,
+            None => (self.run.step, Source::Memory(vec![None; n])),
+        };
+        let has_begun = |i: &usize| self.run.plan.stage(*i).from <= step;
+        let begun: Vec<usize> = all.iter().copied().filter(has_begun).collect();
+        if let (true, Some(i)) = (begun.is_empty(), all.first()) {
+            let (label, from) = (&self.run.variants[*i].spec.label, self.run.plan.stage(*i).from);
+            return Err(RunError::Refused(format!("{label} begins at step {from}")));
+        }
+        if at.is_some() {
+            return Ok(Job { question, asked: begun.into_iter().map(|i| (i, step)).collect(), weights });
+        }
+        let mut now = vec![None; n];
+        for &i in &begun {
+            now[i] = Some(self.run.weights(i)?);
+        }
+        let asked = begun.into_iter().map(|i| (i, self.run.step_of(i))).collect();
+        Ok(Job { question, asked, weights: Source::Memory(now) })
+    }
+
+    /// Tells what has been answered meanwhile.
+    pub(super) fn tell_answers(&mut self) {
+        while let Ok(event) = self.answering.events.try_recv() {
+            self.outlets.tell(event);
+        }
+    }
+
+    /// Which steps of this run's past can be asked about, where there is a folder that has some.
+    pub(super) fn find_snapshots(&mut self) {
+        let replayed = self.options.replayed.clone();
+        let folder = replayed.or_else(|| self.options.writer.as_ref().and_then(Writer::folder));
+        if let Some(folder) = folder {
+            self.snapshots.set_folder(&folder);
+            self.outlets.tell(Event::Snapshots(Arc::new(self.snapshots.steps())));
+        }
+    }
+
+    /// Keeps the present weights, if they are to be kept. What cannot be kept is not worth a run.
+    pub(super) fn keep_snapshot(&mut self) {
+        let step = self.run.step;
+        if let Some(folder) = self.options.writer.as_ref().and_then(Writer::folder) {
+            self.snapshots.set_folder(&folder);
+        }
+        if !self.snapshots.is_due(step) {
+            return;
+        }
+        let kept = self.run.all_weights().and_then(|all| self.snapshots.keep(step, all).map_err(RunError::from));
+        if let Err(e) = kept {
+            let text = format!("{e}. The run goes on; a replay of it can be asked about fewer of its steps");
+            self.outlets.notice(Level::Warning, text);
+        }
+        self.outlets.tell(Event::Snapshots(Arc::new(self.snapshots.steps())));
+    }
+}

@@ -1,0 +1,91 @@
+//! What a tile says of a question that has been open for so long that a person wonders: for how long, how far the
+//! answer is, and a button that ends it. It does not know what was asked.
+
+use eframe::egui::{Align, Align2, Button, FontId, Layout, Rect, RichText, Stroke, Ui, UiBuilder, pos2, vec2};
+
+use crate::ui::{
+    questions::Unanswered,
+    theme::{self, Theme},
+};
+
+/// After so long a question is said to be open, seconds.
+const PATIENCE: f64 = 0.5;
+/// Time between two looks at the clock, seconds.
+const TICK: f32 = 0.1;
+/// Width of the words and the button, points.
+const WIDTH: f32 = 190.0;
+
+/// The one that has been open longest, if any for long; asks for a frame as long as one is open.
+pub fn overdue<'q>(ui: &Ui, open: &'q [Unanswered]) -> Option<&'q Unanswered> {
+    if !open.is_empty() {
+        ui.ctx().request_repaint_after_secs(TICK);
+    }
+    open.iter().max_by(|a, b| a.since.total_cmp(&b.since)).filter(|q| q.since >= PATIENCE)
+}
+
+/// The width that [`open_question_ui`] takes from a header's right end, its menu left out.
+pub fn width(header: Rect) -> f32 {
+    WIDTH.min(header.width() / 2.0)
+}
+
+/// Draws it at the right end of a tile's header; true if it is to be cancelled.
+pub fn open_question_ui(ui: &mut Ui, theme: &Theme, header: Rect, question: &Unanswered) -> bool {
+    let rect = Rect::from_min_max(
+        pos2(header.right() - 40.0 - width(header), header.top()),
+        pos2(header.right() - 40.0, header.bottom()),
+    );
+    let line = Rect::from_min_max(pos2(header.left() + 8.0, header.bottom() - 2.0), header.max - vec2(8.0, 0.0));
+    ui.painter().hline(line.x_range(), line.center().y, Stroke::new(2.0, theme.line));
+    if let Some(share) = question.share {
+        let end = line.left() + line.width() * share.clamp(0.0, 1.0);
+        ui.painter().hline(line.left()..=end, line.center().y, Stroke::new(2.0, theme.accent));
+    }
+    let mut inner = ui.new_child(
+        UiBuilder::new().max_rect(rect).layout(Layout::right_to_left(Align::Center)).id_salt("open question"),
+    );
+    let cancel = RichText::new("Cancel").size(theme::SMALL);
+    let clicked = inner.add(Button::new(cancel).small()).on_hover_text("The answer is no longer wanted.").clicked();
+    let left = inner.available_rect_before_wrap();
+    let galley = inner.painter().layout_no_wrap(words(question), FontId::proportional(theme::SMALL), theme.secondary);
+    if galley.size().x <= left.width() {
+        inner.painter().galley(
+            Align2::RIGHT_CENTER.anchor_size(left.right_center() - vec2(6.0, 0.0), galley.size()).min,
+            galley,
+            theme.secondary,
+        );
+    }
+    clicked
+}
+
+/// "asking, 12 s" or "40%, 12 s".
+fn words(question: &Unanswered) -> String {
+    let since = question.since.round().max(1.0);
+    match question.share {
+        Some(share) => format!("{:.0}%, {since:.0} s", share * 100.0),
+        None => format!("asking, {since:.0} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use eframe::egui;
+
+    use super::*;
+
+    #[test]
+    fn what_is_known_is_said() {
+        let open = |share, since| Unanswered { request: 1, since, share };
+        assert_eq!(words(&open(None, 0.6)), "asking, 1 s");
+        assert_eq!(words(&open(Some(0.4), 12.3)), "40%, 12 s");
+    }
+
+    #[test]
+    fn a_question_that_is_young_is_not_mentioned() {
+        let young = [Unanswered { request: 1, since: 0.2, share: None }];
+        let old = [young[0].clone(), Unanswered { request: 2, since: 3.0, share: None }];
+        egui::__run_test_ui(|ui| {
+            assert_eq!(overdue(ui, &young), None);
+            assert_eq!(overdue(ui, &old).map(|q| q.request), Some(2));
+        });
+    }
+}
