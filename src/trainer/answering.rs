@@ -20,8 +20,8 @@ use super::{
     Plan, RunError,
     asking::{Asked, Context},
     snapshots::{Snapshot, Source},
+    thread::{STACK_BYTES, guard},
     weights::Weights,
-    worker::{STACK_BYTES, guard},
 };
 use crate::{
     corpus::Corpus,

@@ -6,6 +6,7 @@
 mod answering;
 mod asking;
 mod checkpointing;
+mod copying;
 mod error;
 pub mod inputs;
 mod memory;
@@ -15,6 +16,7 @@ mod run;
 mod settings;
 mod snapshots;
 mod stage_init;
+mod thread;
 mod weights;
 mod worker;
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 use super::{
     Plan, RunError, RunSettings, TrainSettings, VariantSpec, asking, inputs,
-    weights::{self, Weights},
+    weights::{Version, Weights},
 };
 use crate::{
     config::Value,
@@ -22,7 +22,7 @@ pub struct Variant {
     pub model: Box<dyn Model>,
     pub optimiser: AdamW,
     /// The weights last copied, and of which version.
-    pub(super) copied: Option<(weights::Version, Arc<Weights>)>,
+    pub(super) copied: Option<(Version, Arc<Weights>)>,
 }
 
 /// Everything that a step needs.

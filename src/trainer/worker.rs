@@ -7,7 +7,6 @@ mod questions;
 
 use std::{
     convert::Infallible,
-    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
@@ -23,6 +22,7 @@ use super::{
     answering::{Answering, Subject},
     outlets::Outlets,
     snapshots::Snapshots,
+    thread::{STACK_BYTES, guard},
 };
 use crate::{
     store::{Checkpoint, StoreError, Writer},
@@ -64,8 +64,6 @@ pub struct Outcome {
     pub step: u64,
 }
 
-/// Trainer threads recurse deeply in backward passes.
-pub(super) const STACK_BYTES: usize = 64 << 20;
 /// Commands that may wait; a slider sends at most one a frame.
 const QUEUE: usize = 1024;
 
@@ -111,18 +109,6 @@ pub fn drive(plan: Plan, options: Options, commands: &Receiver<Command>, sinks: 
             Outcome { state, step: 0 }
         }
     }
-}
-
-/// Runs `f`; a panic becomes an error in words.
-pub(super) fn guard<T>(f: impl FnOnce() -> Result<T, RunError>) -> Result<T, RunError> {
-    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| {
-        let text = panic
-            .downcast_ref::<&str>()
-            .map(|s| (*s).to_owned())
-            .or_else(|| panic.downcast_ref::<String>().cloned())
-            .unwrap_or_else(|| "no message".to_owned());
-        Err(RunError::Defect(text))
-    })
 }
 
 struct Worker {

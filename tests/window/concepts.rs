@@ -15,7 +15,7 @@ use egui_kittest::{
 use orrery::{
     config::Config,
     labs::{self, Lab},
-    telemetry::{Command, Event, Measurement, Sink, measurements::ConceptSearch},
+    telemetry::{Command, Event, Measurement, QuestionState, Sink, measurements::ConceptSearch},
     trainer::{self, Options},
     ui::{figure::Figure, mirror::Mirror, theme::Theme, views::synapses::Synapse},
 };
@@ -190,7 +190,7 @@ fn a_search_is_asked_answered_followed_and_refused() {
     harness.get_by_label("Find").click();
     harness.run_steps(2);
     assert!(pass_on(&mut harness, &trained));
-    trained.wait(|e| matches!(e, Event::Notice { text, .. } if text.contains("`concepts`")));
+    trained.wait(|e| matches!(e, Event::Question { state: QuestionState::Refused(_), .. }));
     trained.tell(&mut harness.state_mut().mirror);
     harness.run_steps(2);
     assert!(says(&harness, "There are 1 sentences with the concept: at least 4 are needed"));

@@ -14,7 +14,7 @@ use orrery::{
     config::{Config, Value},
     ode::Method,
     telemetry::{
-        Command, Event, Level, Measurement, Question, RunInfo, RunState, Sample, VariantInfo,
+        Command, Event, Measurement, Question, QuestionState, RunInfo, RunState, Sample, VariantInfo,
         measurements::{FlowOutcome, PlanarOutcome},
     },
     ui::{mirror::Mirror, views::Export},
@@ -479,8 +479,9 @@ fn a_sweep_that_is_refused_says_why_and_waits_for_nothing() {
     harness.step();
     harness.step();
     harness.get_by_label("measuring the first piece");
-    let text = "flow_sweep: the field gave no finite value".to_owned();
-    harness.state_mut().mirror.apply(Event::Notice { level: Level::Warning, text: text.clone() });
+    let text = "the field gave no finite value".to_owned();
+    let request = harness.state().questions.last_number();
+    harness.state_mut().mirror.apply(Event::Question { request, state: QuestionState::Refused(text.clone()) });
     harness.step();
     harness.step();
     harness.get_by_label(&text);

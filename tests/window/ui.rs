@@ -19,7 +19,10 @@ use egui_kittest::{
 use orrery::{
     config::{Config, ConfigError, FileKind, Knob, SettingKey, Value},
     labs::{LABS, Lab, Pane, Preset, drawing::Drawing},
-    telemetry::{Channel, Command, Event, Inbox, Level, RunHandle, RunInfo, RunState, StepStats, VariantInfo},
+    telemetry::{
+        Channel, Command, Event, Inbox, Level, Question, QuestionState, RunHandle, RunInfo, RunState, StepStats,
+        VariantInfo,
+    },
     trainer::Plan,
     ui::{
         App, Start,
@@ -209,6 +212,10 @@ fn work(worker: Worker, config: Config, inbox: Arc<Inbox>, commands: Receiver<Co
                 Command::StepOnce => (running, once) = (false, true),
                 Command::Stop => return,
                 Command::Set { key, value } => inbox.deliver(Event::Changed { step, key, value }),
+                // no probe applies to its models
+                Command::Measure(Question { request, .. }) => {
+                    inbox.deliver(Event::Question { request, state: QuestionState::Answered });
+                }
                 _ => {}
             }
             inbox.deliver(Event::State(if running { RunState::Running } else { RunState::Paused }));

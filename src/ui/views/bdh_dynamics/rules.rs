@@ -179,7 +179,7 @@ impl View for Rules {
         }
         let (Some(measured), Some(mut machine)) = (measured, self.machine.take()) else {
             self.playing = None;
-            empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
+            empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<BdhDynamicsWeights>(EMPTY));
             return;
         };
         ui.spacing_mut().item_spacing.y = 4.0;

@@ -91,7 +91,7 @@ impl Neuron {
     /// Why nothing is shown.
     fn empty_words(cx: &ViewCx<'_>) -> String {
         let Some(neuron) = cx.selection.neuron else { return EMPTY.to_owned() };
-        cx.why_nothing::<GraphNeuron>(&format!("Nothing is known of neuron {neuron} yet."))
+        cx.why_nothing::<GraphNeuron>(&format!("Of neuron {neuron} nothing was measured by step {}.", cx.step))
     }
 
     /// Asks when another neuron is picked and when the model has moved on by a scheduled measurement.

@@ -1,0 +1,48 @@
+//! Copies what the variants of a run compute with, each as often as it changes. It does not know who wants the copies.
+
+use std::sync::Arc;
+
+use super::{
+    Run, RunError,
+    run::Variant,
+    weights::{Version, Weights},
+};
+
+impl Variant {
+    fn version(&self) -> Version {
+        let params = self.model.runtime_params();
+        (self.optimiser.step, params.iter().map(|p| p.value.to_bits()).collect())
+    }
+}
+
+impl Run {
+    /// A copy of what variant `i` computes with now; the same one as long as that has not changed.
+    ///
+    /// # Errors
+    /// If it has yet to take over its weights, or they cannot be copied.
+    pub fn weights(&mut self, i: usize) -> Result<Arc<Weights>, RunError> {
+        let stage = self.plan.stage(i);
+        let variant = &mut self.variants[i];
+        if stage.from > self.step {
+            return Err(RunError::Refused(format!("{} begins at step {}", variant.spec.label, stage.from)));
+        }
+        let version = variant.version();
+        if let Some((_, weights)) = variant.copied.as_ref().filter(|(of, _)| *of == version) {
+            return Ok(weights.clone());
+        }
+        let weights = Arc::new(Weights::copy(variant.model.as_ref(), stage.from + variant.optimiser.step)?);
+        variant.copied = Some((version, weights.clone()));
+        Ok(weights)
+    }
+
+    /// Of every variant that has begun.
+    ///
+    /// # Errors
+    /// If weights cannot be copied.
+    pub fn all_weights(&mut self) -> Result<Vec<Option<Arc<Weights>>>, RunError> {
+        let has_begun = |run: &Self, i| run.plan.stage(i).from <= run.step;
+        (0..self.variants.len())
+            .map(|i| if has_begun(self, i) { self.weights(i).map(Some) } else { Ok(None) })
+            .collect()
+    }
+}

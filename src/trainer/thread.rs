@@ -1,0 +1,20 @@
+//! What the threads of a run have in common: the size of their stacks, and that a panic is an error in words.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::RunError;
+
+/// They recurse deeply in backward passes.
+pub(super) const STACK_BYTES: usize = 64 << 20;
+
+/// Runs `f`; a panic becomes an error in words.
+pub(super) fn guard<T>(f: impl FnOnce() -> Result<T, RunError>) -> Result<T, RunError> {
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| {
+        let text = panic
+            .downcast_ref::<&str>()
+            .map(|s| (*s).to_owned())
+            .or_else(|| panic.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "no message".to_owned());
+        Err(RunError::Defect(text))
+    })
+}
