@@ -70,7 +70,7 @@ fn what_is_confirmed_is_sigma() {
     let (model, question) = (small(1), thinned("currency", false));
     for (_, scalar) in Scalar::IDS {
         let how = Procedure { scalar, ..quick() };
-        let found = concepts::find(model.as_ref(), &question, &how, &Device::Cpu).unwrap();
+        let found = concepts::find(model.as_ref(), &question, &how, &Device::Cpu, Progress::none()).unwrap();
         assert_eq!(found.searched, 2 * 6 * 6);
         assert_eq!(found.synapses.len(), 4);
         for synapse in &found.synapses {
@@ -126,7 +126,7 @@ fn what_a_model_knows_is_what_it_expects_most() {
 fn the_ranking_knows_the_search_half_alone() {
     let (model, question) = (small(2), thinned("country", false));
     let places = |q: &Question| -> Vec<Site> {
-        let found = concepts::find(model.as_ref(), q, &quick(), &Device::Cpu).unwrap();
+        let found = concepts::find(model.as_ref(), q, &quick(), &Device::Cpu, Progress::none()).unwrap();
         found.synapses.iter().map(|s| s.site).collect()
     };
     let mut other = question.clone();
@@ -167,8 +167,9 @@ fn a_rehearsal_leaves_the_confirmation_half_alone() {
 #[test]
 fn random_weights_confirm_nothing() {
     let question = thinned("currency", false);
-    let found: Vec<SearchResult> =
-        (1..4).map(|s| concepts::find(small(s).as_ref(), &question, &quick(), &Device::Cpu).unwrap()).collect();
+    let found: Vec<SearchResult> = (1..4)
+        .map(|s| concepts::find(small(s).as_ref(), &question, &quick(), &Device::Cpu, Progress::none()).unwrap())
+        .collect();
     let verdict = Verdict::of(&question, &found[0], &found[1..]);
     assert!(verdict.confirmed.is_empty() && verdict.words.starts_with("No synapse confirmed"), "{}", verdict.words);
 }
@@ -218,7 +219,14 @@ fn a_planted_synapse_is_found() {
         (|i: usize| format!("a{}$b{i}", "c".repeat(i % 3)), |i: usize| format!("a{}db{i}", "c".repeat(i % 3)));
     let lines = |f: &dyn Fn(usize) -> String| (0..24).map(f).collect::<Vec<_>>().join("\n");
     let question = Question::own(&lines(&with), &lines(&without), &corpus("parliament")).unwrap();
-    let found = concepts::find(model.as_ref(), &question, &Procedure { per_side: 8, ..quick() }, &Device::Cpu).unwrap();
+    let found = concepts::find(
+        model.as_ref(),
+        &question,
+        &Procedure { per_side: 8, ..quick() },
+        &Device::Cpu,
+        Progress::none(),
+    )
+    .unwrap();
     assert!(found.first() > 0.9, "{}", found.first());
     assert!(found.synapses[0].holm <= 0.05);
 }
