@@ -22,7 +22,7 @@
 //! | [`models`] | one family a file; the one list of families | analysis, files, nn, ode |
 //! | [`probe`] | a question put to a model; one question a file | analysis, config, corpus, models, nn, ode, telemetry |
 //! | [`store`] | a run folder: writer, reader, checkpoints, exports | config, files, nn, telemetry |
-//! | [`trainer`] | drives one run; its worker is the only thread that owns a model | config, corpus, files, models, nn, probe, store, telemetry |
+//! | [`trainer`] | drives one run: one thread trains, others answer with models of their own | config, corpus, files, models, nn, probe, store, telemetry |
 //! | [`labs`] | a lab is a value: question, settings, presets, plan, panes, drawing | analysis, config, corpus, models, nn, ode, probe, telemetry, trainer (plain configuration) |
 //! | [`ui`] | app shell, mirror, theme, panels, views | analysis, config, gpu, labs, telemetry |
 //! | [`cli`] | the commands; the only module that wires everything | all |
@@ -42,7 +42,9 @@
 //! - **Settings.** A lab's settings are one declaration, from which knobs, ranges, TOML, tooltips and the
 //!   plan derive ([`config`]).
 //! - **Question.** All views of a page share one book of what was asked and when it is due again
-//!   ([`ui::questions`]).
+//!   ([`ui::questions`]). A question belongs to a step: the trainer's worker finds the weights of the newest snapshot at or
+//!   before it (in memory, or in the run's folder) and hands both to threads with models of their own, which answer, say how
+//!   far they are and can be told to stop. The training neither waits nor notices.
 //! - **Lesson.** A page of text whose steps are data ([`labs::lesson`]): what each sets, what to guess, and how the
 //!   run bears it out; tests hold every stated number to its command.
 //! - **Telemetry is plain data.** No tensor crosses it; all of it is serde-serialisable. The same

@@ -99,13 +99,13 @@ settings! {
     /// What the rules read, and in which physics; also arguments of the probe `bdh_dynamics`.
     pub struct RuleSettings in "physics" {
         /// What the rules read, token by token, at most 24 of them. Each arrives as a pulse on a few neurons.
-        #[knob("Text")]
+        #[knob("Text", in_views)]
         text: String = "the ferry left at dawn".into(),
         /// What a token's time does to a synapse: as the model was trained, nothing, fading (ALiBi), turning in pairs (RoPE), or both.
-        #[knob("Time", symbol("U"))]
+        #[knob("Time", in_views, symbol("U"))]
         drift: Drift = Drift::Trained,
         /// Share of a synapse's state that is left after a token, where Time is damping or both. The rule calls 1 - u the decay.
-        #[knob("Kept a token", range(0.0..=1.0), symbol("u"))]
+        #[knob("Kept a token", range(0.0..=1.0), in_views, symbol("u"))]
         keep: f64 = 0.9,
     }
 }

@@ -15,10 +15,10 @@ pub mod settings;
 use super::{
     Lab, Pane, Preset,
     corpus::CorpusSettings,
-    experiment::{Experiment, Variant, arg, schedule},
+    experiment::{Experiment, Variant, schedule},
 };
 use crate::{
-    config::{Config, ConfigError, Setting, Settings, Value},
+    config::{Config, ConfigError, Settings, Value},
     corpus::{
         Corpus, Source, Spec as CorpusSpec, Steering,
         generated::steering::{BAD, GOOD},
@@ -28,12 +28,9 @@ use crate::{
         ode_flow::{self, OdeFlowSpec},
         plane::PlaneSpec,
     },
-    telemetry::Args,
     trainer::{Plan, ProbeSchedule, RuntimeParam},
 };
-use settings::{
-    ControlSettings, FieldSettings, ModelSettings, OdeFlowSettings, ProbeSettings, SolverSettings, SteerSettings, Task,
-};
+use settings::{ControlSettings, FieldSettings, ModelSettings, OdeFlowSettings, ProbeSettings, SteerSettings, Task};
 
 pub static LAB: Lab = Lab {
     id: "ode_flow",
@@ -194,26 +191,6 @@ impl OdeFlowSettings {
                 vec![Variant::new("hybrid", "hybrid", self.steered(corpus, task == Task::Published)?)]
             }
         })
-    }
-
-    /// What every probe of the flow is asked with.
-    fn args(&self) -> Args {
-        let (solver, task) = (&self.solver, self.task.kind);
-        let mut args: Args = [
-            arg(SolverSettings::method, &solver.method),
-            arg(SolverSettings::policy, &solver.policy),
-            arg(SolverSettings::rtol, &solver.rtol),
-            arg(SolverSettings::atol, &solver.atol),
-            ("steps".to_owned(), Value::Float(solver.steps as f64)),
-            arg(SteerSettings::token, &self.steer.token),
-        ]
-        .into();
-        match task {
-            Task::Field => args.extend([("field".to_owned(), self.field.kind.to_value())]),
-            Task::Train => {}
-            Task::Steer | Task::Published | Task::Both => args.extend([arg(SteerSettings::prompt, &self.steer.prompt)]),
-        }
-        args
     }
 
     fn probes(&self) -> Vec<ProbeSchedule> {

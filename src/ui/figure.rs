@@ -142,6 +142,7 @@ impl Figure<'_> {
             follow: self.step >= self.mirror.step,
             config: self.config,
             knobs: self.knobs,
+            preset: self.config,
             theme: self.theme,
             selection,
             commands: &mut commands,

@@ -43,7 +43,7 @@ pub use app::{App, Start, run};
 pub const NAME: &str = "Orrery";
 
 /// The views a lab's page may show, in the order of its panes.
-fn views_of(lists: lists::Lists, lab: &str) -> Vec<&'static str> {
+pub fn views_of(lists: lists::Lists, lab: &str) -> Vec<&'static str> {
     let mut ids: Vec<&'static str> = vec![];
     for pane in lists.lab(lab).map_or(&[][..], |l| l.panes) {
         if !ids.contains(&pane.view) {

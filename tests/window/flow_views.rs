@@ -12,6 +12,7 @@ use eframe::egui::{self, Key, accesskit::Role, pos2, vec2};
 use egui_kittest::{Harness, HarnessBuilder, kittest::Queryable};
 use orrery::{
     config::{Config, Value},
+    labs,
     ode::Method,
     telemetry::{
         Command, Event, Measurement, Question, QuestionState, RunInfo, RunState, Sample, VariantInfo,
@@ -73,8 +74,19 @@ fn builder() -> HarnessBuilder<Tile> {
 }
 
 fn tile(builder: HarnessBuilder<Tile>, view: &str, mirror: Mirror, still: bool) -> Harness<'static, Tile> {
-    let config = Config::defaults("ode_flow", &[]);
-    Tile { config, still, ..Tile::new(view, mirror) }.shown(builder)
+    let lab = labs::find("ode_flow").unwrap();
+    let (config, knobs) = (lab.config(None).unwrap(), (lab.knobs)());
+    Tile { preset: config.clone(), config, knobs, still, ..Tile::new(view, mirror) }.shown(builder)
+}
+
+/// Sets the first control, as its slider on the left does.
+fn hold(harness: &mut Harness<'_, Tile>, u0: f64) {
+    let tile = harness.state_mut();
+    tile.config.set(&tile.knobs, "control.u0", Value::Float(u0)).unwrap();
+}
+
+fn held(harness: &Harness<'_, Tile>) -> Option<f64> {
+    harness.state().config.get("control.u0")?.as_f64()
 }
 
 /// Answers every question that waits, as the small flow does; how many there were.
@@ -156,14 +168,17 @@ fn a_slider_turned_is_a_question_with_its_value() {
     harness.step();
     let asked = questions(&harness);
     assert_eq!((asked.len(), asked[0].probe.as_str(), number(&asked[0], "u0")), (1, "flow", 1.0));
-    assert!(!asked[0].args.contains_key("u1"), "what was not touched is the lab's affair");
+    assert_eq!(number(&asked[0], "u1"), 0.0, "what was not touched is as the lab has it");
     serve(&mut harness);
     harness.step();
     assert!(harness.state().subtitle.contains("u = (1, 0, 0, 0)"), "{}", harness.state().subtitle);
     let after = harness.state().csv.clone().unwrap();
     assert_ne!(before, after);
     assert!(after.starts_with("what,name,class,steered,at_u_0\nnext word,"), "{after}");
-    assert!(harness.state().selection.flow.is_touched());
+    assert_eq!(held(&harness), Some(1.0), "the control on the left is the same");
+    harness.get_by_label("reset the dials").click();
+    harness.run_steps(2);
+    assert_eq!(held(&harness), Some(0.0));
 }
 
 #[test]
@@ -286,8 +301,7 @@ fn the_stretch_is_asked_for_once_the_dials_rest() {
     let mut harness = answered("flow_along");
     assert!(harness.state().csv.as_deref().unwrap().starts_with("depth \u{3c4},speed,curvature,stretch"));
     let turn = |harness: &mut Harness<'_, Tile>, u: f64| {
-        let now = harness.ctx.input(|i| i.time);
-        harness.state_mut().selection.flow.set("u0", Value::Float(u), now);
+        hold(harness, u);
         harness.step();
     };
     // While it is turned, only the quick question is asked.
@@ -329,9 +343,9 @@ fn a_path_that_is_clicked_is_followed() {
 fn what_was_before_the_last_gesture_stays_as_a_ghost() {
     let mut harness = answered("flow_paths");
     assert!(!harness.state().csv.as_deref().unwrap().contains("before,"));
-    let flow = &mut harness.state_mut().selection.flow;
-    flow.set("u0", Value::Float(0.5), 100.0);
-    flow.set("u0", Value::Float(1.0), 100.1);
+    hold(&mut harness, 0.5);
+    harness.step();
+    hold(&mut harness, 1.0);
     for _ in 0..4 {
         harness.step();
         serve(&mut harness);
@@ -461,13 +475,13 @@ fn a_sweep_that_goes_on_asks_what_it_began_with_whatever_the_dials_say_now() {
     harness.step();
     harness.step();
     serve(&mut harness);
-    harness.state_mut().selection.flow.set("u0", Value::Float(1.5), 100.0);
+    hold(&mut harness, 1.5);
     harness.step();
     harness.step();
     let next = questions(&harness).remove(0);
     assert_eq!(
         (next.args.get("upto"), next.args.get("u0"), next.args.get("begin")),
-        (Some(&Value::Int(2)), None, None)
+        (Some(&Value::Int(2)), Some(&Value::Float(0.0)), None)
     );
     assert!(harness.query_by_label("pause").is_some());
 }
@@ -635,8 +649,7 @@ fn space_ghost_and_rejections_are_drawn() {
     let plane = harness.render().unwrap();
     harness.get_by_label("space").click();
     harness.step();
-    let flow = &mut harness.state_mut().selection.flow;
-    flow.set("u0", Value::Float(1.2), 100.0);
+    hold(&mut harness, 1.2);
     for _ in 0..4 {
         harness.step();
         serve(&mut harness);

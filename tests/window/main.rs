@@ -18,6 +18,7 @@ mod layout;
 mod legend;
 mod lessons;
 mod particles;
+mod past;
 mod pictures;
 mod planted_graph;
 #[path = "../shared/record.rs"]

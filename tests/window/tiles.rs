@@ -18,6 +18,7 @@ pub struct Tile {
     pub view: Box<dyn View>,
     pub mirror: Mirror,
     pub config: Config,
+    pub preset: Config,
     pub knobs: Vec<Knob>,
     pub theme: Theme,
     /// Reduced motion is wanted.
@@ -38,6 +39,7 @@ impl Tile {
             view: (views::find(view).unwrap().make)(),
             mirror,
             config: Config::defaults("", &[]),
+            preset: Config::defaults("", &[]),
             knobs: vec![],
             theme: Theme::dark(),
             still: true,
@@ -69,6 +71,7 @@ impl Tile {
             follow: true,
             config: &self.config,
             knobs: &self.knobs,
+            preset: &self.preset,
             theme: &self.theme,
             selection: &mut self.selection,
             commands: &mut self.commands,

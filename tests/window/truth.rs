@@ -85,7 +85,7 @@ struct Desk {
 }
 
 /// What one view says: its title, words and table.
-type Words = (Vec<String>, Option<String>);
+pub type Words = (Vec<String>, Option<String>);
 
 impl Desk {
     fn new(seed: u64) -> Self {
@@ -167,55 +167,7 @@ impl Desk {
 
     /// What the maximised tile says after some frames.
     fn words(&mut self, ctx: &Context) -> Words {
-        let (theme, mut session) = (Theme::dark(), Session { still: true, ..Session::default() });
-        let mut texts = vec![];
-        for _ in 0..3 {
-            let (mut actions, devices) = (vec![], vec![]);
-            let input = RawInput {
-                screen_rect: Some(Rect::from_min_size(pos2(0.0, 0.0), vec2(900.0, 640.0))),
-                time: Some(self.now),
-                ..RawInput::default()
-            };
-            let out = ctx.run_ui(input, |ui| {
-                theme::apply(&theme, true, ui.ctx());
-                let mut shell = Shell {
-                    theme: &theme,
-                    session: &mut session,
-                    lists: Lists::default(),
-                    actions: &mut actions,
-                    devices: &devices,
-                    now: self.now,
-                    presenter: false,
-                };
-                tiles_ui(ui, &mut shell, &mut self.page);
-            });
-            texts.clear();
-            out.shapes.iter().for_each(|s| read(&s.shape, &mut texts));
-            out.drop_without_applying_deltas();
-        }
-        (texts, self.table(&theme))
-    }
-
-    fn table(&mut self, theme: &Theme) -> Option<String> {
-        let nothing = Mirror::default();
-        let page = &mut self.page;
-        let (step, follow) = (page.shown_step(), page.scrub.is_none());
-        let view = page.tiling.views.get(&page.tiling.maximised?)?;
-        let cx = ViewCx {
-            mirror: page.run.as_ref().map_or(&nothing, |r| &r.mirror),
-            step,
-            follow,
-            config: &page.config,
-            knobs: &page.knobs,
-            theme,
-            selection: &mut page.selection,
-            commands: &mut vec![],
-            settings: &mut vec![],
-            questions: &mut page.questions,
-            exports: &mut vec![],
-            still: true,
-        };
-        view.csv(&cx)
+        said(&mut self.page, ctx, self.now)
     }
 
     fn compare(&mut self, view: &str) {
@@ -247,6 +199,59 @@ fn read(shape: &Shape, texts: &mut Vec<String>) {
 }
 
 /// As many actions as `ORRERY_ACTIONS` says.
+/// What the maximised tile of a page says after some frames: its words, and its table.
+pub fn said(page: &mut Page, ctx: &Context, now: f64) -> Words {
+    let (theme, mut session) = (Theme::dark(), Session { still: true, ..Session::default() });
+    let mut texts = vec![];
+    for _ in 0..3 {
+        let (mut actions, devices) = (vec![], vec![]);
+        let input = RawInput {
+            screen_rect: Some(Rect::from_min_size(pos2(0.0, 0.0), vec2(900.0, 640.0))),
+            time: Some(now),
+            ..RawInput::default()
+        };
+        let out = ctx.run_ui(input, |ui| {
+            theme::apply(&theme, true, ui.ctx());
+            let mut shell = Shell {
+                theme: &theme,
+                session: &mut session,
+                lists: Lists::default(),
+                actions: &mut actions,
+                devices: &devices,
+                now: now,
+                presenter: false,
+            };
+            tiles_ui(ui, &mut shell, page);
+        });
+        texts.clear();
+        out.shapes.iter().for_each(|s| read(&s.shape, &mut texts));
+        out.drop_without_applying_deltas();
+    }
+    (texts, table(page, &theme))
+}
+
+fn table(page: &mut Page, theme: &Theme) -> Option<String> {
+    let nothing = Mirror::default();
+    let (step, follow) = (page.shown_step(), page.scrub.is_none());
+    let view = page.tiling.views.get(&page.tiling.maximised?)?;
+    let cx = ViewCx {
+        mirror: page.run.as_ref().map_or(&nothing, |r| &r.mirror),
+        step,
+        follow,
+        config: &page.config,
+        knobs: &page.knobs,
+        preset: &page.preset,
+        theme,
+        selection: &mut page.selection,
+        commands: &mut vec![],
+        settings: &mut vec![],
+        questions: &mut page.questions,
+        exports: &mut vec![],
+        still: true,
+    };
+    view.csv(&cx)
+}
+
 #[test]
 fn every_view_says_what_one_opened_now_says_after_random_actions() {
     let actions: u64 = std::env::var("ORRERY_ACTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(90);

@@ -1,10 +1,14 @@
 //! The settings of the ODE flow lab. They do not know what a plan is.
 
 use crate::{
-    config::{Choice, choices, settings},
-    labs::corpus::{CorpusSettings, TokenKind},
+    config::{Choice, Config, Setting, Settings, Value, choices, settings},
+    labs::{
+        corpus::{CorpusSettings, TokenKind},
+        experiment::arg,
+    },
     models::capabilities::PlanarField,
     ode::{Method, Policy},
+    telemetry::Args,
     trainer::{RunSettings, TrainSettings},
 };
 
@@ -58,23 +62,23 @@ settings! {
 }
 
 settings! {
-    /// What a person holds while the model runs. The trainer hands each to the model's parameter of the
-    /// same name.
+    /// What the flow is asked with while a person holds it. A run begins with each as the model's parameter of the same
+    /// name, for what is measured by schedule.
     pub struct ControlSettings in "control" {
         /// The control that is trained: +1 leads to good words, -1 to bad ones, 0 leaves the model alone. In the playground a wind from the left.
-        #[knob("Control 1", range(-2.0..=2.0), live, symbol("u₀"))]
+        #[knob("Control 1", range(-2.0..=2.0), in_views, symbol("u₀"))]
         u0: f64 = 0.0,
         /// Enters the flow like the first, but nobody trained it to mean anything. In the playground a wind from below.
-        #[knob("Control 2", range(-2.0..=2.0), live, symbol("u₁"))]
+        #[knob("Control 2", range(-2.0..=2.0), in_views, symbol("u₁"))]
         u1: f64 = 0.0,
         /// Untrained, as the second. The flow has four controls in all.
-        #[knob("Control 3", range(-2.0..=2.0), live, symbol("u₂"))]
+        #[knob("Control 3", range(-2.0..=2.0), in_views, symbol("u₂"))]
         u2: f64 = 0.0,
         /// Untrained, as the second. The flow has four controls in all.
-        #[knob("Control 4", range(-2.0..=2.0), live, symbol("u₃"))]
+        #[knob("Control 4", range(-2.0..=2.0), in_views, symbol("u₃"))]
         u3: f64 = 0.0,
         /// Multiplies the learned scale of the flow. 0 stops the flow: the layers before and after are then joined directly.
-        #[knob("Flow strength", range(0.0..=4.0), live, symbol("×α"))]
+        #[knob("Flow strength", range(0.0..=4.0), in_views, symbol("×α"))]
         alpha: f64 = 1.0,
     }
 }
@@ -103,19 +107,19 @@ settings! {
     /// How the flow is followed when it is looked at; training has its own steps.
     pub struct SolverSettings in "solver" {
         /// How the flow is followed when you look at it. Adaptive methods, which stand first, choose their steps; the others take as many as you say. Training uses Euler steps.
-        #[knob("Solver")]
+        #[knob("Solver", in_views)]
         method: Method = Method::DOPRI5,
         /// Interpolate oversteps the end and reads the state off a curve, as the source's solver does; clip cuts the last step short. Evaluation counts of the two are not comparable.
-        #[knob("Last step")]
+        #[knob("Last step", in_views)]
         policy: Policy = Policy::Interpolate,
         /// What error an adaptive solver may make in a step: relative to the state, plus an absolute part. Smaller is finer and costs more evaluations.
-        #[knob("Relative tolerance", range(1e-8..=1.0), log, symbol("rtol"))]
+        #[knob("Relative tolerance", range(1e-8..=1.0), log, in_views, symbol("rtol"))]
         rtol: f64 = 1e-3,
         /// What error an adaptive solver may make in a step: relative to the state, plus an absolute part. Smaller is finer and costs more evaluations.
-        #[knob("Absolute tolerance", range(1e-8..=1.0), log, symbol("atol"))]
+        #[knob("Absolute tolerance", range(1e-8..=1.0), log, in_views, symbol("atol"))]
         atol: f64 = 1e-3,
         /// Steps of a solver that does not choose its own. The model was trained with the number under Model.
-        #[knob("Fixed steps", range(1..=256), symbol("m"), unit("steps"))]
+        #[knob("Fixed steps", range(1..=256), in_views, symbol("m"), unit("steps"))]
         steps: usize = 4,
     }
 }
@@ -123,11 +127,11 @@ settings! {
 settings! {
     /// What flows, and how steering is trained.
     pub struct SteerSettings in "steer" {
-        /// The words that flow. Type your own from the language; with the task Published it is also the one prompt that is trained on.
-        #[knob("Prompt")]
+        /// The words that flow. Type your own from the language; with the task Published it is also the one prompt that is trained on, from the next reset.
+        #[knob("Prompt", in_views)]
         prompt: String = "The tea was".into(),
         /// Whose path the field is drawn around, counted from 0. -1 follows the last word, where the next one is decided.
-        #[knob("Followed token", range(-1..=1023))]
+        #[knob("Followed token", range(-1..=1023), in_views)]
         token: i64 = -1,
         /// Updates that learn the language with no control, before anything is steered. All later ones train the flow alone.
         #[knob("Language steps", range(1..=1_000_000), unit("updates"))]
@@ -146,7 +150,7 @@ settings! {
     /// The playground's fields in the plane.
     pub struct FieldSettings in "field" {
         /// Which flow in the plane is looked at: three that are written down, and the network that learns one of them.
-        #[knob("Field")]
+        #[knob("Field", in_views)]
         kind: PlanarField = PlanarField::VanDerPol,
         /// Which of the written fields the network learns, from its arrows at random points.
         #[knob("Learned field", only([PlanarField::VanDerPol, PlanarField::Spiral, PlanarField::Linear]))]
@@ -202,5 +206,38 @@ settings! {
         /// Steps between two askings of this probe. 0 asks only when a view does.
         #[knob("Class sweep every", range(0..=1_000_000), unit("steps"), live)]
         flow_sweep_every: u64 = 275,
+    }
+}
+
+impl OdeFlowSettings {
+    /// What every probe of the flow is asked with by schedule.
+    pub fn args(&self) -> Args {
+        let (solver, task) = (&self.solver, self.task.kind);
+        let mut args: Args = [
+            arg(SolverSettings::method, &solver.method),
+            arg(SolverSettings::policy, &solver.policy),
+            arg(SolverSettings::rtol, &solver.rtol),
+            arg(SolverSettings::atol, &solver.atol),
+            ("steps".to_owned(), Value::Float(solver.steps as f64)),
+            arg(SteerSettings::token, &self.steer.token),
+        ]
+        .into();
+        // A model of prose reads a passage of its text until somebody types a prompt.
+        let is_typed = self.steer.prompt != SteerSettings::default().prompt;
+        match task {
+            Task::Field => args.extend([("field".to_owned(), self.field.kind.to_value())]),
+            Task::Train if !is_typed => {}
+            _ => args.extend([arg(SteerSettings::prompt, &self.steer.prompt)]),
+        }
+        args
+    }
+
+    /// What a view asks with: the control that is held, too. Nothing where the settings are of another lab.
+    pub fn held_args(config: &Config) -> Args {
+        let Ok(settings) = Self::read(config) else { return Args::new() };
+        let ControlSettings { u0, u1, u2, u3, alpha } = settings.control;
+        let control = [("u0", u0), ("u1", u1), ("u2", u2), ("u3", u3), ("alpha", alpha)];
+        let control = control.map(|(name, value)| (name.to_owned(), Value::Float(value)));
+        settings.args().into_iter().chain(control).collect()
     }
 }

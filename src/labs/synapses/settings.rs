@@ -39,19 +39,19 @@ settings! {
     /// What is read, and what is followed in it; also arguments of the probe `reading`.
     pub struct ReadingSettings in "reading" {
         /// What the model reads, token by token. Type your own; empty reads a passage that was held out of training.
-        #[knob("Text")]
+        #[knob("Text", in_views)]
         text: String = String::new(),
         /// Synapses run from y of the layer before to x of this one. A layer that the model lacks is its last.
-        #[knob("Layer", range(1..=63), symbol("l"))]
+        #[knob("Layer", range(1..=63), in_views, symbol("l"))]
         layer: usize = 2,
         /// Turns what was written by how long ago it was, as the model's attention does. Off adds up what y and x brought, which never falls.
-        #[knob("As the model sees it")]
+        #[knob("As the model sees it", in_views)]
         rotated: bool = true,
         /// Which synapses are followed: those with the largest gain at a single token, or those strongest at the end.
-        #[knob("Show synapses")]
+        #[knob("Show synapses", in_views)]
         rank: Rank = Rank::Sudden,
         /// Where reading stops. Memory does not grow with it but for the numbers that are shown.
-        #[knob("Longest text", range(8..=100_000), unit("tokens"))]
+        #[knob("Longest text", range(8..=100_000), in_views, unit("tokens"))]
         longest: usize = 256,
     }
 }

@@ -103,9 +103,8 @@ impl Page {
         if let Some(layout) = was.layout {
             here.layout = Some(self.tiling.replace(layout));
         }
-        if let Some(mut selection) = was.selection {
-            let mut flow = self.selection.flow.clone();
-            flow.restore(std::mem::take(&mut selection.flow), now);
+        if let Some(selection) = was.selection {
+            let flow = self.selection.flow.clone();
             here.selection = Some(std::mem::replace(&mut self.selection, Selection { flow, ..selection }));
             let variants = self.mirror().map_or(0, |m| m.variants().len());
             self.selection.variant = self.selection.variant.min(variants.saturating_sub(1));
@@ -224,9 +223,6 @@ fn selection_step(before: &Selection, now: &Selection, variants: &[VariantInfo])
     if before.variant != now.variant {
         let label = variants.get(now.variant).map_or(now.variant.to_string(), |v| v.label.clone());
         return named("variant", None, Some(label));
-    }
-    if let Some(arg) = before.flow.changed_arg(&now.flow) {
-        return Some((format!("flow {arg}"), format!("{arg} of the flow")));
     }
     if before.token != now.token {
         return named("token", words(&before.token), words(&now.token));

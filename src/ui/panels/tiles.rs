@@ -62,6 +62,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
             follow,
             config: &page.config,
             knobs: &page.knobs,
+            preset: &page.preset,
             theme: shell.theme,
             selection: &mut page.selection,
             commands: &mut commands,

@@ -1,7 +1,7 @@
 //! What a view sees and may do during one frame: the run at a step, the settings, the selection; questions and
 //! commands. It knows no view.
 
-use std::ops::Deref;
+use std::{borrow::Cow, ops::Deref};
 
 use eframe::egui::Rect;
 
@@ -25,6 +25,8 @@ pub struct ViewCx<'a> {
     pub follow: bool,
     pub config: &'a Config,
     pub knobs: &'a [Knob],
+    /// What the settings are compared with, and go back to.
+    pub preset: &'a Config,
     pub theme: &'a Theme,
     pub selection: &'a mut Selection,
     /// Commands to the run, sent after the frame.
@@ -182,6 +184,38 @@ impl<'a> ViewCx<'a> {
     pub fn history<M: Measurement>(&self, variant: usize) -> Vec<(u64, &'a M)> {
         let mirror: &'a Mirror = self.mirror;
         mirror.samples(variant, M::CHANNEL).iter().filter_map(|s| Some((s.step, s.measurement()?))).collect()
+    }
+
+    /// Sets a setting, as if on the control panel; in this frame already for whoever asks [`ViewCx::setting`].
+    pub fn set(&mut self, key: &str, value: Value) {
+        if self.setting(key).as_ref() != Some(&value) {
+            self.settings.push((key.to_owned(), value));
+        }
+    }
+
+    /// A setting as it is, or as it was set in this frame.
+    pub fn setting(&self, key: &str) -> Option<Value> {
+        let set = self.settings.iter().rev().find(|(k, _)| k == key).map(|(_, value)| value);
+        set.or_else(|| self.config.get(key)).cloned()
+    }
+
+    /// All settings, with those that were set in this frame.
+    pub fn config_now(&self) -> Cow<'_, Config> {
+        let mut config = Cow::Borrowed(self.config);
+        for (key, value) in self.settings.iter() {
+            // what the control refuses, it says itself
+            let _ = config.to_mut().set(self.knobs, key, value.clone());
+        }
+        config
+    }
+
+    /// Whether one of these settings differs from what the run was begun with.
+    pub fn is_set_otherwise(&self, keys: &[&str]) -> bool {
+        let Some(info) = &self.mirror.info else { return false };
+        keys.iter().any(|key| {
+            let (now, then) = (self.config.get(key), info.config.get(key));
+            now.is_some() && then.is_some() && now != then
+        })
     }
 
     fn newest_scheduled<M: Measurement>(&self, variant: Option<usize>) -> Option<u64> {

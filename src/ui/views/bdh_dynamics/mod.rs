@@ -27,7 +27,7 @@ const SETTINGS: [&str; 3] = [RuleSettings::text.name, RuleSettings::drift.name, 
 
 /// The measurement for the settings as they stand; asks for it where nobody did.
 fn keep_fresh<'a, M: Measurement>(cx: &mut ViewCx<'a>) -> Option<Measured<'a, M>> {
-    let freshness = if is_changed(cx) { Freshness::WithSchedule } else { Freshness::IfMissing };
+    let freshness = if cx.is_set_otherwise(&SETTINGS) { Freshness::WithSchedule } else { Freshness::IfMissing };
     let args = cx.config.args(&SETTINGS);
     cx.keep_fresh::<M>(None, args, freshness);
     shown(cx)
@@ -38,16 +38,7 @@ fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
     let variants = || 0..cx.mirror.variants().len().max(1);
     let scheduled = variants().find_map(|v| cx.scheduled(v));
     let answered = variants().find_map(|v| cx.answer_of(v));
-    if is_changed(cx) { answered.or(scheduled) } else { scheduled.or(answered) }
-}
-
-/// Whether the rules are set otherwise than when the run began.
-fn is_changed(cx: &ViewCx<'_>) -> bool {
-    let Some(info) = &cx.mirror.info else { return false };
-    SETTINGS.iter().any(|key| {
-        let (now, then) = (cx.config.get(key), info.config.get(key));
-        now.is_some() && then.is_some() && now != then
-    })
+    if cx.is_set_otherwise(&SETTINGS) { answered.or(scheduled) } else { scheduled.or(answered) }
 }
 
 /// "step 300, 24 tokens ..." or that the weights are the first ones.

@@ -103,7 +103,7 @@ fn points(motion: &FlowMotion, y: &[f64]) -> Vec<[f64; 2]> {
 
 impl View for Along {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        keep_fresh(cx);
+        keep_fresh(ui, cx);
         Self::ask_stretch(ui, cx);
         let room = ui.available_size();
         let there: Vec<usize> = (0..LINES.len()).filter(|k| !self.chart(cx, *k).is_empty()).collect();

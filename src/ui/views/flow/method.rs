@@ -6,17 +6,13 @@ use super::settings::{ATOL, METHOD, NumberSetting, POLICY, RTOL, STEPS};
 use crate::{
     analysis::runge_kutta::Method,
     config::Value,
+    labs::ode_flow::settings::FieldSettings,
     ui::{views::ViewCx, widgets::number},
 };
 
 /// Whether a method takes a fixed number of steps.
 fn is_fixed(method: &str) -> bool {
     Method::from_id(method).is_some_and(|m| !m.is_adaptive())
-}
-
-fn set(ui: &Ui, cx: &mut ViewCx<'_>, arg: &str, value: Value) {
-    let now = ui.input(|i| i.time);
-    cx.selection.flow.set(arg, value, now);
 }
 
 /// Which field of the playground, where the answer is of one.
@@ -26,7 +22,7 @@ pub fn field_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &str) {
     ui.horizontal_wrapped(|ui| {
         for (id, words) in FIELDS {
             if ui.selectable_label(shown == id, words).clicked() {
-                set(ui, cx, "kind", Value::Text(id.to_owned()));
+                cx.set(FieldSettings::kind.name, Value::Text(id.to_owned()));
             }
         }
     });
@@ -52,15 +48,15 @@ pub fn solver_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
              the tolerances; the others take fixed ones.",
         );
         if let Some(id) = chosen {
-            set(ui, cx, METHOD.arg, Value::Text(id.to_owned()));
+            cx.set(METHOD.key, Value::Text(id.to_owned()));
         }
         if is_fixed(&method) {
             let mut steps = STEPS.value(cx) as i64;
             let label = ui.label("m").id;
-            let field = DragValue::new(&mut steps).range(1..=1024).speed(0.1).update_while_editing(false);
+            let field = DragValue::new(&mut steps).range(1..=256).speed(0.1).update_while_editing(false);
             let tip = "Steps of a solver with fixed steps. The model was trained with four of Euler's.";
             if ui.add(field).labelled_by(label).on_hover_text(tip).changed() {
-                set(ui, cx, STEPS.arg, Value::Int(steps));
+                cx.set(STEPS.key, Value::Int(steps));
             }
         } else {
             policy_ui(ui, cx);
@@ -95,7 +91,7 @@ fn policy_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         }
     }
     if let Some(id) = chosen {
-        set(ui, cx, POLICY.arg, Value::Text(id.to_owned()));
+        cx.set(POLICY.key, Value::Text(id.to_owned()));
     }
 }
 
@@ -104,7 +100,7 @@ fn tolerance_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, setting: &NumberSetting) {
     let label = ui.label(setting.arg).id;
     let speed = (value * 0.02).max(1e-9);
     let field = DragValue::new(&mut value)
-        .range(1e-9..=1.0)
+        .range(1e-8..=1.0)
         .speed(speed)
         .custom_formatter(|v, _| number::short(v))
         .custom_parser(|t| t.trim().replace(',', ".").parse().ok())
@@ -115,7 +111,7 @@ fn tolerance_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, setting: &NumberSetting) {
         "Error that a step may make where the state is near zero. Smaller takes more steps."
     };
     if ui.add(field).labelled_by(label).on_hover_text(tip).changed() {
-        set(ui, cx, setting.arg, Value::Float(value));
+        cx.set(setting.key, Value::Float(value));
     }
 }
 

@@ -174,7 +174,7 @@ impl Motion {
                 // The next value is asked for once the last one was answered.
                 if cx.can_ask() && is_answered(cx) {
                     let v = self.way.at((now - *since) / self.period);
-                    cx.selection.flow.set(U[self.dim].arg, Value::Float(v), now);
+                    cx.set(U[self.dim].key, Value::Float(v));
                 }
             }
             State::Recording(recording) => {
@@ -202,7 +202,7 @@ impl Recording {
         match self.stage {
             Stage::Set => {
                 let v = way.at(self.frame as f64 / FRAMES as f64);
-                cx.selection.flow.set(U[dim].arg, Value::Float(v), now);
+                cx.set(U[dim].key, Value::Float(v));
                 self.stage = Stage::Waiting { seen: 0, since: now };
             }
             Stage::Waiting { since, .. } if now - since > PATIENCE || !cx.can_ask() => {

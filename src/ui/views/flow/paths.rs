@@ -355,7 +355,7 @@ fn fits(field: Measured<'_, FlowField>, answer: Answer<'_>, all: &[Path]) -> boo
 
 impl View for Paths {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        keep_fresh(cx);
+        keep_fresh(ui, cx);
         let software = gpu::target(ui.ctx()).is_none_or(|t| t.software);
         self.behind = self.chosen.unwrap_or(if software { Behind::Still } else { Behind::Flowing });
         self.follow(cx);

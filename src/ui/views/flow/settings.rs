@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
+use eframe::egui::Ui;
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
 use crate::{
-    config::{Config, Value},
-    labs::ode_flow::settings::{ControlSettings, SolverSettings, SteerSettings},
+    config::Value,
+    labs::ode_flow::settings::{ControlSettings, OdeFlowSettings, SolverSettings, SteerSettings},
     telemetry::{
         Args, RunInfo,
         measurements::{FlowAnswer, FlowField},
@@ -22,92 +23,72 @@ use crate::{
 /// Training steps after which an answer is stale and asked anew.
 const STALE: u64 = 25;
 
-/// A number that the flow is asked with.
+/// A number that the flow is asked with: the lab's setting of this key, on the left and in the tiles alike.
 pub struct NumberSetting {
+    pub key: &'static str,
     /// Name of the probe's argument.
     pub arg: &'static str,
-    /// The lab's setting that it begins with.
-    lab: fn(&Config) -> f64,
-    /// What an answer was solved with.
-    used: fn(&FlowAnswer) -> f64,
 }
 
 /// A text that the flow is asked with.
 pub struct TextSetting {
+    pub key: &'static str,
     /// Name of the probe's argument.
     pub arg: &'static str,
-    /// The lab's setting that it begins with.
-    lab: fn(&Config) -> String,
     /// What an answer was solved with.
     used: fn(&FlowAnswer) -> String,
 }
 
 /// The controls.
 pub const U: [NumberSetting; 4] = [
-    NumberSetting { arg: "u0", lab: |c| control(c).u0, used: |a| a.control.u[0] },
-    NumberSetting { arg: "u1", lab: |c| control(c).u1, used: |a| a.control.u[1] },
-    NumberSetting { arg: "u2", lab: |c| control(c).u2, used: |a| a.control.u[2] },
-    NumberSetting { arg: "u3", lab: |c| control(c).u3, used: |a| a.control.u[3] },
+    NumberSetting { key: ControlSettings::u0.name, arg: "u0" },
+    NumberSetting { key: ControlSettings::u1.name, arg: "u1" },
+    NumberSetting { key: ControlSettings::u2.name, arg: "u2" },
+    NumberSetting { key: ControlSettings::u3.name, arg: "u3" },
 ];
-pub const ALPHA: NumberSetting = NumberSetting { arg: "alpha", lab: |c| control(c).alpha, used: |a| a.control.alpha };
-pub const RTOL: NumberSetting = NumberSetting { arg: "rtol", lab: |c| solver(c).rtol, used: |a| a.solver.rtol };
-pub const ATOL: NumberSetting = NumberSetting { arg: "atol", lab: |c| solver(c).atol, used: |a| a.solver.atol };
-pub const STEPS: NumberSetting =
-    NumberSetting { arg: "steps", lab: |c| solver(c).steps as f64, used: |a| a.solver.steps as f64 };
+pub const ALPHA: NumberSetting = NumberSetting { key: ControlSettings::alpha.name, arg: "alpha" };
+pub const RTOL: NumberSetting = NumberSetting { key: SolverSettings::rtol.name, arg: "rtol" };
+pub const ATOL: NumberSetting = NumberSetting { key: SolverSettings::atol.name, arg: "atol" };
+pub const STEPS: NumberSetting = NumberSetting { key: SolverSettings::steps.name, arg: "steps" };
 
 pub const METHOD: TextSetting =
-    TextSetting { arg: "method", lab: |c| solver(c).method.id().to_owned(), used: |a| a.solver.method.clone() };
+    TextSetting { key: SolverSettings::method.name, arg: "method", used: |a| a.solver.method.clone() };
 pub const POLICY: TextSetting =
-    TextSetting { arg: "policy", lab: |c| solver(c).policy.id().to_owned(), used: |a| a.solver.policy.to_string() };
+    TextSetting { key: SolverSettings::policy.name, arg: "policy", used: |a| a.solver.policy.to_string() };
 pub const PROMPT: TextSetting = TextSetting {
+    key: SteerSettings::prompt.name,
     arg: "prompt",
-    lab: |c| c.value(SteerSettings::prompt).unwrap_or_default(),
     used: |a| a.language().map_or(String::new(), |l| l.prompt.clone()),
 };
 
-/// The lab's controls; the defaults where a lab has none.
-fn control(config: &Config) -> ControlSettings {
-    config.group().unwrap_or_default()
-}
-
-/// The lab's solver; the defaults where a lab has none.
-fn solver(config: &Config) -> SolverSettings {
-    config.group().unwrap_or_default()
-}
-
 impl NumberSetting {
-    /// As it is set, else as the answer used it, else as the lab has it.
     pub fn value(&self, cx: &ViewCx<'_>) -> f64 {
-        let set = cx.selection.flow.args.get(self.arg).and_then(Value::as_f64);
-        let used = || Answer::of_focus(cx).map(|a| (self.used)(a.value)).filter(|v| v.is_finite());
-        set.or_else(used).unwrap_or_else(|| (self.lab)(cx.config))
+        cx.setting(self.key).and_then(|v| v.as_f64()).unwrap_or(f64::NAN)
     }
 }
 
 impl TextSetting {
-    /// As it is set, else as the answer used it, else as the lab has it.
+    /// As it is asked; where it is left to the probe, as the answer has it.
     pub fn value(&self, cx: &ViewCx<'_>) -> String {
-        if let Some(Value::Text(set)) = cx.selection.flow.args.get(self.arg) {
-            return set.clone();
-        }
-        if let Some(answer) = Answer::of_focus(cx) {
-            return (self.used)(answer.value);
-        }
-        (self.lab)(cx.config)
+        let asked = OdeFlowSettings::held_args(&cx.config_now()).remove(self.arg);
+        let used = || Answer::of_focus(cx).map(|a| (self.used)(a.value));
+        asked.map(|v| v.to_string()).or_else(used).unwrap_or_default()
     }
 }
 
-/// Shared by all views of the flow, in [`crate::ui::views::Selection`].
+/// How the settings change, shared by all views of the flow, in [`crate::ui::views::Selection`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FlowSettings {
-    /// What a person has set; all else is the lab's.
-    args: Args,
     /// Grows when a hand begins to change something: what was shown then is compared with.
+    #[serde(skip)]
     pub gesture: u64,
     /// When something last changed, by egui's clock.
     #[serde(skip)]
     changed_at: Option<f64>,
+    /// What was asked with when that was looked at last.
+    #[serde(skip)]
+    args: Args,
     #[serde(skip)]
     run: Option<Arc<RunInfo>>,
 }
@@ -124,54 +105,48 @@ impl FlowSettings {
         U.map(|setting| setting.value(cx))
     }
 
-    /// Sets an argument; [`keep_fresh`] asks. `now`: egui's clock.
-    pub fn set(&mut self, arg: &str, value: Value, now: f64) {
-        if self.args.get(arg) == Some(&value) {
-            return;
-        }
-        if self.changed_at.is_none_or(|at| now - at > PAUSE) {
-            self.gesture += 1;
-        }
-        self.changed_at = Some(now);
-        self.args.insert(arg.to_owned(), value);
+    /// Whether a dial stands elsewhere than the preset has it.
+    pub fn is_touched(cx: &ViewCx<'_>) -> bool {
+        Self::dials().any(|key| cx.setting(key) != cx.preset.get(key).cloned())
     }
 
-    /// Back to the lab's values.
-    pub fn clear(&mut self, now: f64) {
-        if !self.args.is_empty() {
-            (self.gesture, self.changed_at) = (self.gesture + 1, Some(now));
-            self.args.clear();
+    /// The dials back to the preset's values.
+    pub fn reset_dials(cx: &mut ViewCx<'_>) {
+        for key in Self::dials() {
+            if let Some(value) = cx.preset.get(key) {
+                cx.settings.push((key.to_owned(), value.clone()));
+            }
         }
     }
 
-    /// The name of an argument that is another in `other`.
-    pub fn changed_arg<'a>(&'a self, other: &'a Self) -> Option<&'a str> {
-        let mut names = self.args.keys().chain(other.args.keys()).map(String::as_str);
-        names.find(|name| self.args.get(*name) != other.args.get(*name))
-    }
-
-    /// Takes over the arguments of `other`, as undo does. `now`: egui's clock.
-    pub fn restore(&mut self, other: Self, now: f64) {
-        if self.args != other.args {
-            (self.gesture, self.changed_at) = (self.gesture + 1, Some(now));
-            self.args = other.args;
-        }
-    }
-
-    pub fn is_touched(&self) -> bool {
-        !self.args.is_empty()
+    fn dials() -> impl Iterator<Item = &'static str> {
+        U.iter().map(|u| u.key).chain([ALPHA.key])
     }
 
     /// The arguments of a question, the followed token among them.
     pub fn args(cx: &ViewCx<'_>) -> Args {
-        let mut args = cx.selection.flow.args.clone();
+        let mut args = OdeFlowSettings::held_args(&cx.config_now());
         if let Some(token) = cx.selection.token {
             args.insert("token".to_owned(), Value::Int(token as i64));
         }
         args
     }
 
-    /// In a new run of the same preset the settings stay as they are; in another they are the lab's.
+    /// Notes whether something was changed since the last look. `now`: egui's clock.
+    fn watch(&mut self, args: &Args, now: f64) {
+        if self.args == *args {
+            return;
+        }
+        if !self.args.is_empty() {
+            if self.changed_at.is_none_or(|at| now - at > PAUSE) {
+                self.gesture += 1;
+            }
+            self.changed_at = Some(now);
+        }
+        self.args.clone_from(args);
+    }
+
+    /// In a run of another preset no token is followed yet.
     fn follow_run(cx: &mut ViewCx<'_>) {
         if same_run(&cx.selection.flow.run, &cx.mirror.info) {
             return;
@@ -179,7 +154,6 @@ impl FlowSettings {
         let preset = |info: &Option<Arc<RunInfo>>| info.as_ref().map(|i| (i.lab.clone(), i.config.preset.clone()));
         let (old, new) = (preset(&cx.selection.flow.run), preset(&cx.mirror.info));
         if old.is_some() && old != new {
-            cx.selection.flow.args.clear();
             cx.selection.token = None;
         }
         cx.selection.flow.run.clone_from(&cx.mirror.info);
@@ -192,9 +166,10 @@ impl FlowSettings {
 }
 
 /// Asks for the answer with the settings as they are, of every variant that has a flow.
-pub fn keep_fresh(cx: &mut ViewCx<'_>) {
+pub fn keep_fresh(ui: &Ui, cx: &mut ViewCx<'_>) {
     FlowSettings::follow_run(cx);
     let args = FlowSettings::args(cx);
+    cx.selection.flow.watch(&args, ui.input(|i| i.time));
     cx.keep_fresh::<FlowAnswer>(None, args, Freshness::Steps(STALE));
 }
 

@@ -85,7 +85,7 @@ fn depth_axis(attempts: &[SolverAttempt]) -> Axis {
 
 impl View for Solver {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        keep_fresh(cx);
+        keep_fresh(ui, cx);
         let Some(answer) = Answer::of_focus(cx).filter(|a| !a.trace.attempts.is_empty()) else {
             empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<FlowAnswer>(EMPTY));
             return;

@@ -55,11 +55,6 @@ impl Steer {
         Box::<Self>::default()
     }
 
-    fn set(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, arg: &str, value: Value) {
-        let now = ui.input(|i| i.time);
-        cx.selection.flow.set(arg, value, now);
-    }
-
     fn dials_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let u = FlowSettings::u(cx);
         let answer = Answer::of_focus(cx);
@@ -75,8 +70,8 @@ impl Steer {
                 if let Some((x, y)) = self.pad.ui(ui, cx.theme, u, side) {
                     self.motion.stop();
                     let (i, j) = self.pad.pair;
-                    self.set(ui, cx, U[i].arg, Value::Float(x));
-                    self.set(ui, cx, U[j].arg, Value::Float(y));
+                    cx.set(U[i].key, Value::Float(x));
+                    cx.set(U[j].key, Value::Float(y));
                 }
                 if !plane {
                     self.pad.pair_ui(ui, side - 8.0);
@@ -93,22 +88,20 @@ impl Steer {
                     let range = -REACH..=REACH;
                     if let Some(v) = slider_ui(ui, name_of(dim), value, range, tip) {
                         self.motion.stop();
-                        self.set(ui, cx, U[dim].arg, Value::Float(v));
+                        cx.set(U[dim].key, Value::Float(v));
                     }
                 }
-                let tip = "Multiplies the learned \u{3b1} of the field for this question only. 0 stops the flow, 1 is \
+                let tip = "Multiplies the learned \u{3b1} of the field when it is asked. 0 stops the flow, 1 is \
                            as trained.";
                 if let Some(v) = slider_ui(ui, "\u{3b1} \u{d7}", ALPHA.value(cx), 0.0..=4.0, tip) {
-                    self.set(ui, cx, ALPHA.arg, Value::Float(v));
+                    cx.set(ALPHA.key, Value::Float(v));
                 }
                 ui.horizontal_wrapped(|ui| {
-                    let touched = cx.selection.flow.is_touched();
+                    let touched = FlowSettings::is_touched(cx);
                     let back = ui.add_enabled(touched, egui::Button::new("reset the dials").small());
-                    if back.on_hover_text("All dials back to the settings on the left.").clicked() {
+                    if back.on_hover_text("All dials back to the preset's values.").clicked() {
                         self.motion.stop();
-                        let now = ui.input(|i| i.time);
-                        cx.selection.flow.clear(now);
-                        self.prompt = None;
+                        FlowSettings::reset_dials(cx);
                     }
                     let words = match trained {
                         Some(1) => "u\u{2081}\u{2013}u\u{2083} untrained",
@@ -139,7 +132,7 @@ impl Steer {
             // Asked when done: half a word is not a word.
             if response.lost_focus() && self.prompt.take().is_some_and(|p| p.trim() != shown) {
                 cx.selection.token = None;
-                self.set(ui, cx, PROMPT.arg, Value::Text(typed.trim().to_owned()));
+                cx.set(PROMPT.key, Value::Text(typed.trim().to_owned()));
             }
         });
         let Some(answer) = Answer::of_focus(cx) else { return };
@@ -303,7 +296,7 @@ impl View for Steer {
                 });
             });
         });
-        keep_fresh(cx);
+        keep_fresh(ui, cx);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

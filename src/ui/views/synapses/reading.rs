@@ -43,6 +43,15 @@ const STAR: f64 = 0.5;
 /// Updates after which a running model reads the text again.
 const STALE_AFTER: u64 = 25;
 
+/// The settings that the probe is asked with.
+const SETTINGS: [&str; 5] = [
+    ReadingSettings::text.name,
+    ReadingSettings::layer.name,
+    ReadingSettings::rotated.name,
+    ReadingSettings::rank.name,
+    ReadingSettings::longest.name,
+];
+
 /// The reading that is shown, and the synapse in focus within it.
 #[derive(Clone, Copy)]
 struct Shown<'a> {
@@ -54,7 +63,10 @@ struct Shown<'a> {
 impl<'a> Shown<'a> {
     fn of(cx: &ViewCx<'a>) -> Option<Self> {
         let answered = cx.answered::<measurements::Reading>();
+        let is_asked = |m: &Measured<'_, measurements::Reading>| m.sample.request.is_some();
         let measured = match (answered, cx.latest::<measurements::Reading>()) {
+            // The schedule reads what the run was begun with.
+            (Some(answer), _) if is_asked(&answer) && cx.is_set_otherwise(&SETTINGS) => answer,
             (Some(answer), Some(latest)) if !cx.follow || answer.sample.step >= latest.sample.step => answer,
             (_, Some(latest)) => latest,
             (Some(answer), None) => answer,
@@ -113,13 +125,7 @@ impl Reading {
         if cx.mirror.variants().is_empty() {
             return;
         }
-        let mut args = cx.config.args(&[
-            ReadingSettings::text.name,
-            ReadingSettings::layer.name,
-            ReadingSettings::rotated.name,
-            ReadingSettings::rank.name,
-            ReadingSettings::longest.name,
-        ]);
+        let mut args = cx.config.args(&SETTINGS);
         if let Some(s) = cx.selection.synapse {
             args.insert("layer".into(), Value::Int(s.layer as i64));
             args.insert("i".into(), Value::Int(s.i as i64));

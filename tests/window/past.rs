@@ -1,0 +1,167 @@
+//! Every view of every lab with a real model behind it: scrubbed to a step it says what a view says that was opened
+//! there, and what it asks is answered by the weights of that step.
+
+use std::{path::PathBuf, time::Instant};
+
+use crossbeam::channel::bounded;
+use eframe::egui::Context;
+use orrery::{
+    config::Config,
+    labs::{self, LABS, Lab},
+    telemetry::{Command, RunHandle, RunState},
+    trainer::{self, Options},
+    ui::{
+        host::{Delivery, DialogKind, Host},
+        page::Page,
+        questions::Questions,
+    },
+};
+
+use crate::truth::{Words, said};
+
+/// Real runs, without a folder.
+struct Trainer;
+
+impl Host for Trainer {
+    fn launch(&mut self, config: &Config, _insist_memory: bool) -> Result<RunHandle, String> {
+        let lab = labs::find(&config.lab).unwrap();
+        let options = Options { stay: true, ..Options::default() };
+        trainer::spawn((lab.plan)(config).unwrap(), options, vec![]).map_err(|e| e.to_string())
+    }
+
+    fn open_run(&mut self, _folder: PathBuf) -> RunHandle {
+        RunHandle { commands: bounded(1).0, inbox: Default::default() }
+    }
+
+    fn pick(&mut self, _dialog: DialogKind) {}
+    fn read_text(&mut self, _path: PathBuf) {}
+    fn write(&mut self, _path: PathBuf, _bytes: Vec<u8>) {}
+    fn list_runs(&mut self) {}
+
+    fn export_folder(&self) -> PathBuf {
+        PathBuf::new()
+    }
+
+    fn deliveries(&mut self) -> Vec<Delivery> {
+        vec![]
+    }
+
+    fn devices(&self) -> Vec<(String, String, bool)> {
+        vec![]
+    }
+}
+
+const STEPS: u64 = 12;
+const SMALL: &[(&str, &str)] = &[
+    ("train.steps", "12"),
+    ("train.batch", "2"),
+    ("run.threads", "1"),
+    ("run.device", "cpu"),
+    ("run.eval_windows", "1"),
+    ("run.eval_every", "4"),
+    ("steer.language_steps", "6"),
+];
+
+/// A page of the lab whose run has ended.
+fn finished(lab: &'static Lab) -> Page {
+    let knobs = (lab.knobs)();
+    let mut config = lab.config(None).unwrap();
+    for (key, value) in SMALL.iter().filter(|(key, _)| knobs.iter().any(|k| k.key == *key)) {
+        config.set_text(&knobs, key, value).unwrap();
+    }
+    let mut page = Page::new(lab, config);
+    page.launch(&mut Trainer, &Context::default());
+    assert_eq!(page.problem, None);
+    page.tell(Command::Run).unwrap();
+    wait(&mut page, |page| matches!(page.mirror().unwrap().state, Some(RunState::Finished)));
+    page
+}
+
+fn wait(page: &mut Page, until: impl Fn(&Page) -> bool) {
+    let began = Instant::now();
+    while !until(page) {
+        page.pump();
+        assert!(began.elapsed().as_secs() < 120, "{}: nothing came", page.lab.id);
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
+/// What the view says once all that it asks has been answered.
+fn settled(page: &mut Page, ctx: &Context) -> Words {
+    let mut calm = 0;
+    let mut words = said(page, ctx, 1.0);
+    let began = Instant::now();
+    while calm < 3 {
+        assert!(began.elapsed().as_secs() < 120, "{}: {words:?}", page.lab.id);
+        page.pump();
+        words = said(page, ctx, 1.0);
+        let keys: Vec<_> = page.asked.values().flatten().copied().collect();
+        let mirror = &page.run.as_ref().unwrap().mirror;
+        let open = page.questions.unanswered(&keys, mirror, 1.0);
+        calm = if open.is_empty() { calm + 1 } else { 0 };
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    words
+}
+
+/// As [`settled`], of a view that was opened this moment by somebody who has asked nothing.
+fn fresh(page: &mut Page) -> Words {
+    let views = std::mem::take(&mut page.tiling.views);
+    let numbers = page.questions.last_number();
+    page.questions = Questions::default();
+    while page.questions.last_number() < numbers {
+        page.questions.number();
+    }
+    let words = settled(page, &Context::default());
+    page.tiling.views = views;
+    words
+}
+
+#[test]
+fn a_scrubbed_view_says_what_one_says_that_was_opened_there() {
+    for lab in LABS {
+        let mut page = finished(lab);
+        let ctx = Context::default();
+        for view in orrery::ui::views_of(Default::default(), lab.id).into_iter().filter(|v| *v != "oscillators") {
+            page.tiling.show(view);
+            page.tiling.maximised = page.tiling.selected;
+            for scrub in [None, Some(3), Some(9), Some(0), None] {
+                page.scrub = scrub;
+                let (kept, opened) = (settled(&mut page, &ctx), fresh(&mut page));
+                assert!(kept == opened, "{}, {view} at {scrub:?}:\n{kept:?}\n{opened:?}", lab.id);
+            }
+        }
+    }
+}
+
+/// What the subtitle says of the step.
+fn step_of(words: &Words) -> Option<u64> {
+    let said = words.0.iter().find_map(|w| w.strip_prefix("step ").or_else(|| w.split(" step ").nth(1)))?;
+    said.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+#[test]
+fn what_is_asked_at_a_step_is_answered_by_its_weights() {
+    for (lab, views) in [
+        ("fast_slow", &["causality"][..]),
+        ("ode_flow", &["steer", "flow_paths", "flow_solver"]),
+        ("synapses", &["reading"]),
+    ] {
+        let mut page = finished(labs::find(lab).unwrap());
+        let ctx = Context::default();
+        for view in views {
+            page.tiling.show(view);
+            page.tiling.maximised = page.tiling.selected;
+            let mut tables = vec![];
+            for step in [STEPS, 9, 3, 0] {
+                page.scrub = (step < STEPS).then_some(step);
+                let words = settled(&mut page, &ctx);
+                assert_eq!(step_of(&words), Some(step), "{view}: {words:?}");
+                tables.push(words.1.unwrap());
+            }
+            tables.sort();
+            tables.dedup();
+            assert!(tables.len() >= 3, "{view}: {} different answers", tables.len());
+        }
+    }
+}
