@@ -84,7 +84,8 @@ impl Tile {
         self.subtitle = self.view.subtitle(&cx);
         self.csv = self.view.csv(&cx);
         self.svg = self.view.svg(&cx);
-        for (key, value) in settings {
+        // a view may stand in a lab without its settings
+        for (key, value) in settings.into_iter().filter(|(key, _)| self.knobs.iter().any(|k| k.key == key)) {
             self.config.set(&self.knobs, &key, value).unwrap();
         }
     }

@@ -28,6 +28,8 @@ pub struct NumberSetting {
     pub key: &'static str,
     /// Name of the probe's argument.
     pub arg: &'static str,
+    /// What an answer was solved with.
+    used: fn(&FlowAnswer) -> f64,
 }
 
 /// A text that the flow is asked with.
@@ -41,15 +43,17 @@ pub struct TextSetting {
 
 /// The controls.
 pub const U: [NumberSetting; 4] = [
-    NumberSetting { key: ControlSettings::u0.name, arg: "u0" },
-    NumberSetting { key: ControlSettings::u1.name, arg: "u1" },
-    NumberSetting { key: ControlSettings::u2.name, arg: "u2" },
-    NumberSetting { key: ControlSettings::u3.name, arg: "u3" },
+    NumberSetting { key: ControlSettings::u0.name, arg: "u0", used: |a| a.control.u[0] },
+    NumberSetting { key: ControlSettings::u1.name, arg: "u1", used: |a| a.control.u[1] },
+    NumberSetting { key: ControlSettings::u2.name, arg: "u2", used: |a| a.control.u[2] },
+    NumberSetting { key: ControlSettings::u3.name, arg: "u3", used: |a| a.control.u[3] },
 ];
-pub const ALPHA: NumberSetting = NumberSetting { key: ControlSettings::alpha.name, arg: "alpha" };
-pub const RTOL: NumberSetting = NumberSetting { key: SolverSettings::rtol.name, arg: "rtol" };
-pub const ATOL: NumberSetting = NumberSetting { key: SolverSettings::atol.name, arg: "atol" };
-pub const STEPS: NumberSetting = NumberSetting { key: SolverSettings::steps.name, arg: "steps" };
+pub const ALPHA: NumberSetting =
+    NumberSetting { key: ControlSettings::alpha.name, arg: "alpha", used: |a| a.control.alpha };
+pub const RTOL: NumberSetting = NumberSetting { key: SolverSettings::rtol.name, arg: "rtol", used: |a| a.solver.rtol };
+pub const ATOL: NumberSetting = NumberSetting { key: SolverSettings::atol.name, arg: "atol", used: |a| a.solver.atol };
+pub const STEPS: NumberSetting =
+    NumberSetting { key: SolverSettings::steps.name, arg: "steps", used: |a| a.solver.steps as f64 };
 
 pub const METHOD: TextSetting =
     TextSetting { key: SolverSettings::method.name, arg: "method", used: |a| a.solver.method.clone() };
@@ -62,8 +66,10 @@ pub const PROMPT: TextSetting = TextSetting {
 };
 
 impl NumberSetting {
+    /// As it is set; where the settings are of another lab, as the answer has it.
     pub fn value(&self, cx: &ViewCx<'_>) -> f64 {
-        cx.setting(self.key).and_then(|v| v.as_f64()).unwrap_or(f64::NAN)
+        let used = || Answer::of_focus(cx).map(|a| (self.used)(a.value)).filter(|v| v.is_finite());
+        cx.setting(self.key).and_then(|v| v.as_f64()).or_else(used).unwrap_or_default()
     }
 }
 
