@@ -8,7 +8,6 @@
 //! view = "gate"                   # the view to bring to the front
 //! scrub = 63                      # the step to look at, once there is one
 //! token = 12                      # what is selected in all views: token, neuron
-//! flow = { u0 = 1.0 }             # what the flow is asked with
 //! controls = ["train.lr"]         # controls it needs besides those it sets
 //! command = "run fast_slow_needed" # makes the stated numbers again: `orrery run fast_slow_needed`
 //! slow = true                     # not tested with every change
@@ -62,7 +61,6 @@ pub struct Does {
     pub scrub: Option<u64>,
     pub token: Option<usize>,
     pub neuron: Option<u32>,
-    pub flow: BTreeMap<String, toml::Value>,
     pub controls: Vec<String>,
     pub command: Option<String>,
     pub slow: bool,

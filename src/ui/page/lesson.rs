@@ -69,9 +69,6 @@ impl Page {
         }
         self.selection.token = does.token.or(self.selection.token);
         self.selection.neuron = does.neuron.or(self.selection.neuron);
-        for (arg, value) in &does.flow {
-            self.selection.flow.set(arg, value_of(value), now);
-        }
         if let Some(at) = does.scrub.filter(|at| *at < self.newest()) {
             self.scrub_to(at);
         }

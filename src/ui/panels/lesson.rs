@@ -74,7 +74,6 @@ fn sets_words(step: &Step) -> String {
     let mut parts: Vec<String> = vec![];
     parts.extend(does.preset.as_ref().map(|p| format!("the preset {p}")));
     parts.extend(does.set.iter().map(|(key, value)| format!("{key} = {value}")));
-    parts.extend(does.flow.iter().map(|(key, value)| format!("{key} = {value} of the flow")));
     parts.extend(does.token.map(|t| format!("token {t}")));
     parts.extend(does.neuron.map(|n| format!("neuron {n}")));
     parts.extend(does.view.as_ref().map(|v| format!("the view {v}")));

@@ -38,7 +38,7 @@ pub struct Selection {
     pub variant: usize,
     /// The synapse in focus.
     pub synapse: Option<synapses::Synapse>,
-    /// What the ODE flow is asked with.
+    /// How what the ODE flow is asked with changes.
     pub flow: flow::FlowSettings,
 }
 
