@@ -45,6 +45,9 @@ pub struct Mirror {
 /// Most samples a channel keeps; beyond it every second old one is dropped.
 const KEPT_SAMPLES: usize = 256;
 
+/// Most questions whose state is known; more than a page asks at a time.
+const KEPT_QUESTIONS: usize = 4096;
+
 impl Mirror {
     pub fn apply_batch(&mut self, batch: InboxBatch) {
         for e in batch.events {
@@ -74,7 +77,7 @@ impl Mirror {
             Event::Sample(s) => self.apply_sample(s),
             Event::Question { request, state } => {
                 self.questions.insert(request, state);
-                if self.questions.len() > KEPT_SAMPLES {
+                if self.questions.len() > KEPT_QUESTIONS {
                     self.questions.pop_first();
                 }
             }

@@ -61,7 +61,7 @@ pub struct Page {
     /// Steps a second; 0: as fast as it goes.
     pub pace: f64,
     pub questions: Questions,
-    /// What each tile's view asked when it was last drawn.
+    /// What each tile's view has asked.
     pub asked: HashMap<TileId, Vec<Key>>,
     /// The reason why a control refused its last input, by key.
     pub refused: BTreeMap<String, String>,
@@ -399,6 +399,11 @@ impl Page {
             keys.push("seed".into());
         }
         keys
+    }
+
+    /// Whether this setting is another one than the run was made from.
+    pub fn waits_for_reset(&self, key: &str) -> bool {
+        self.launched.as_ref().is_some_and(|launched| launched.get(key) != self.config.get(key))
     }
 
     /// The value a control goes back to.

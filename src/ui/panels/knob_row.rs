@@ -54,6 +54,7 @@ fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> 
     if !knob.symbol.is_empty() {
         ui.label(RichText::new(knob.symbol).small().italics().color(theme.secondary));
     }
+    reset_mark_ui(ui, theme, page, knob);
     // egui counts a click elsewhere just before as the first of three.
     if name.double_clicked() || name.triple_clicked() {
         shell.act(Action::Restore(knob.key.to_owned()));
@@ -64,6 +65,18 @@ fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> 
     let tip = tip(knob, page, differs);
     let theme = theme.clone();
     name.on_hover_ui(move |ui| tip_ui(ui, &theme, &tip))
+}
+
+/// Beside a control that a run which has begun takes up only when it begins again; bright while a change waits for that.
+fn reset_mark_ui(ui: &mut Ui, theme: &Theme, page: &Page, knob: &Knob) {
+    let has_begun = page.run.as_ref().is_some_and(|r| !Run::is_untouched(r));
+    if knob.applies != Applies::AtReset || !has_begun {
+        return;
+    }
+    let waits = page.waits_for_reset(knob.key);
+    let colour = if waits { theme.accent } else { theme.secondary.gamma_multiply(0.6) };
+    let words = if waits { "This change waits for a reset (R)." } else { "A change applies at reset (R)." };
+    ui.label(RichText::new("\u{21bb}").small().color(colour)).on_hover_text(words);
 }
 
 struct Tip {

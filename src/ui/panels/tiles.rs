@@ -160,7 +160,7 @@ struct Stage<'a> {
     wanted: Vec<Wanted>,
     /// Tiles to be saved as they are drawn.
     to_export: Vec<(TileId, ExportFormat)>,
-    /// What each view asked in the frame before.
+    /// What each view has asked.
     asked: &'a mut HashMap<TileId, Vec<Key>>,
     actions: &'a mut Vec<Action>,
 }
@@ -197,7 +197,11 @@ impl Stage<'_> {
             match Tiling::view_of(self.views, id, entry) {
                 Some(view) => {
                     body_ui(&mut inner, id, view.as_mut(), &mut self.cx);
-                    self.asked.insert(id, self.cx.questions.take_touched());
+                    // what was asked once stays the tile's own until it is answered, and after
+                    let known = self.asked.entry(id).or_default();
+                    let fresh = self.cx.questions.take_touched();
+                    let unknown: Vec<Key> = fresh.into_iter().filter(|key| !known.contains(key)).collect();
+                    known.extend(unknown);
                 }
                 None => {
                     let words = format!("This build has no view `{}`.", pane.view);
