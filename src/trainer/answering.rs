@@ -167,12 +167,15 @@ impl Shared {
     }
 }
 
+/// A model and the weights that it has taken on.
+type ModelOfStep = (Box<dyn Model>, Option<Arc<Weights>>);
+
 /// The owner of a lane's models.
 struct Respondent {
     subject: Subject,
     told: Sender<Event>,
     /// By variant, each with the weights that it has taken on.
-    models: HashMap<usize, (Box<dyn Model>, Option<Arc<Weights>>)>,
+    models: HashMap<usize, ModelOfStep>,
     /// What was last read from a file.
     loaded: Option<(PathBuf, Snapshot)>,
 }
@@ -233,7 +236,7 @@ impl Respondent {
 
     /// The variant's model with these weights.
     fn model<'m>(
-        models: &'m mut HashMap<usize, (Box<dyn Model>, Option<Arc<Weights>>)>,
+        models: &'m mut HashMap<usize, ModelOfStep>,
         subject: &Subject,
         variant: usize,
         weights: Arc<Weights>,

@@ -218,7 +218,7 @@ pub fn said(page: &mut Page, ctx: &Context, now: f64) -> Words {
                 lists: Lists::default(),
                 actions: &mut actions,
                 devices: &devices,
-                now: now,
+                now,
                 presenter: false,
             };
             tiles_ui(ui, &mut shell, page);

@@ -807,7 +807,7 @@ fn a_picture_is_drawn_anew_at_the_chosen_size() {
     d.click("Save pretend-teller-step0.png…");
     d.until("a place is asked for", |d| !d.asked.picked.lock().unwrap().is_empty());
     let dialog = DialogKind::SaveAs { suggested: "pretend-teller-step0.png".to_owned() };
-    assert_eq!(d.asked.picked.lock().unwrap()[..], [dialog.clone()]);
+    assert_eq!(&d.asked.picked.lock().unwrap()[..], std::slice::from_ref(&dialog));
     d.deliver.send(Delivery::Picked { dialog, path: Some("here.png".into()) }).unwrap();
     d.steps(3);
     let written = d.asked.written.lock().unwrap().clone();

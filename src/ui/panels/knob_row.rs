@@ -67,10 +67,14 @@ fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> 
     name.on_hover_ui(move |ui| tip_ui(ui, &theme, &tip))
 }
 
+/// What a value and its unit take at most beside a name, points.
+const ROOM: f32 = 76.0;
+
 /// Beside a control that a run which has begun takes up only when it begins again; bright while a change waits for that.
 fn reset_mark_ui(ui: &mut Ui, theme: &Theme, page: &Page, knob: &Knob) {
     let has_begun = page.run.as_ref().is_some_and(|r| !Run::is_untouched(r));
-    if knob.applies != Applies::AtReset || !has_begun {
+    // beside a long name there is room for the value alone; the tooltip says it in any case
+    if knob.applies != Applies::AtReset || !has_begun || ui.available_width() < ROOM {
         return;
     }
     let waits = page.waits_for_reset(knob.key);

@@ -1,0 +1,125 @@
+//! What the host brings: picked paths, read files, saved ones; and what is handed to it to be written.
+
+use std::path::{Path, PathBuf};
+
+use eframe::egui::Context;
+
+use crate::{
+    config::{Config, FileKind},
+    labs,
+    telemetry::Level,
+    ui::{
+        action::Action,
+        app::App,
+        figure::Figure,
+        host::{Delivery, DialogKind},
+        mirror::Mirror,
+        panels::picture::{Destination, Picture},
+        theme::Theme,
+    },
+};
+
+/// Width of a saved picture, points: words are as large beside the lines whatever its pixels are.
+const PICTURE_WIDTH: f32 = 960.0;
+
+impl App {
+    pub(in crate::ui) fn take_deliveries(&mut self, ctx: &Context) {
+        for delivery in self.host.deliveries() {
+            match delivery {
+                Delivery::Picked { dialog: DialogKind::SaveAs { suggested }, path } => {
+                    self.save_dialog_ended(&suggested, path)
+                }
+                Delivery::Picked { dialog, path: Some(path) } => match dialog {
+                    DialogKind::OpenText => self.set_picked(FileKind::Text, &path, ctx),
+                    DialogKind::OpenTokenizer => self.set_picked(FileKind::Tokenizer, &path, ctx),
+                    DialogKind::OpenCheckpoint => self.set_picked(FileKind::Checkpoint, &path, ctx),
+                    DialogKind::OpenConfig => self.host.read_text(path),
+                    DialogKind::OpenRun | DialogKind::OpenGraph => self.open_run(path, ctx),
+                    DialogKind::SaveAs { .. } => {}
+                },
+                Delivery::Picked { path: None, .. } => self.toasts.push(
+                    Level::Info,
+                    "Nothing was chosen. If no dialog appeared, type the path: Ctrl O, or the field beside Browse."
+                        .into(),
+                ),
+                Delivery::Text { path, content } => self.open_config_text(&path, &content, ctx),
+                Delivery::Saved { path } => {
+                    if !self.recorded.remove(&path) {
+                        self.toasts.push(Level::Info, format!("Saved {}", path.display()));
+                    }
+                }
+                Delivery::Runs(runs) => self.past_runs.set(runs),
+                Delivery::Failed { what } => self.toasts.push(Level::Error, what),
+            }
+        }
+    }
+
+    pub(in crate::ui) fn open_config_text(&mut self, path: &Path, content: &str, ctx: &Context) {
+        let lab = Config::lab_of(content).and_then(|id| labs::known(self.lists.labs, &id));
+        let read = lab.and_then(|lab| Config::from_toml(content, lab.id, &(lab.knobs)()));
+        match read {
+            Ok(config) => self.open_config(config, ctx),
+            Err(e) => self.toasts.push(Level::Error, format!("{} was not opened: {e}", path.display())),
+        }
+    }
+
+    /// Draws the pictures that were ordered as soon as there is what paints them; drawings in lines need nothing.
+    pub(in crate::ui) fn draw_pictures(&mut self, ctx: &Context) {
+        for sheet in self.pictures.take_ready() {
+            let Some(page) = self.open.and_then(|id| self.pages.get_mut(id)) else { continue };
+            let nothing = Mirror::default();
+            let (step, mut selection) = (page.shown_step(), page.selection.clone());
+            let [width, height] = sheet.size.map(|side| side as f32);
+            let scale = width / PICTURE_WIDTH;
+            let theme = Theme::of(sheet.dark);
+            let figure = Figure {
+                view: sheet.view,
+                mirror: page.run.as_ref().map_or(&nothing, |r| &r.mirror),
+                step,
+                config: &page.config,
+                knobs: &page.knobs,
+                theme: &theme,
+                size: [width / scale, height / scale],
+                pixels_per_point: scale,
+            };
+            let Some(view) = page.tiling.views.get_mut(&sheet.tile) else { continue };
+            if !sheet.is_svg {
+                self.pictures.paint(&sheet, ctx, |target| figure.lay_out(view.as_mut(), &mut selection, target));
+            } else if let Some(text) = figure.svg_of(view.as_mut(), &mut selection) {
+                self.save(sheet.file(), text.into_bytes());
+            }
+        }
+    }
+
+    /// A tile's picture is ready.
+    pub(in crate::ui) fn take_picture(&mut self, picture: Picture) {
+        match picture.destination {
+            Destination::Dialog => self.save(picture.name, picture.png),
+            Destination::Recorded => {
+                let path = self.host.export_folder().join(picture.name);
+                self.recorded.insert(path.clone());
+                self.host.write(path, picture.png);
+            }
+        }
+    }
+
+    pub(in crate::ui) fn save(&mut self, name: String, bytes: Vec<u8>) {
+        self.saving.insert(name.clone(), bytes);
+        self.host.pick(DialogKind::SaveAs { suggested: name });
+    }
+
+    pub(in crate::ui) fn save_dialog_ended(&mut self, suggested: &str, path: Option<PathBuf>) {
+        let Some(bytes) = self.saving.remove(suggested) else { return };
+        match path {
+            Some(path) => self.host.write(path, bytes),
+            None => {
+                let folder = self.host.export_folder();
+                self.toasts.push_with(
+                    Level::Info,
+                    format!("{suggested} was not saved: no place was chosen."),
+                    (format!("Save into {}", folder.display()), Action::SaveInExports(suggested.to_owned(), bytes)),
+                );
+            }
+        }
+    }
+}
