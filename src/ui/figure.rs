@@ -150,6 +150,7 @@ impl Figure<'_> {
             questions: &mut questions,
             exports: &mut exports,
             still: true,
+            has_controls: false,
         };
         f(&mut cx)
     }

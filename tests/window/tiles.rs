@@ -79,6 +79,7 @@ impl Tile {
             questions: &mut self.questions,
             exports: &mut self.exports,
             still: self.still,
+            has_controls: true,
         };
         self.view.ui(ui, &mut cx);
         self.subtitle = self.view.subtitle(&cx);

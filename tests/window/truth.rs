@@ -248,6 +248,7 @@ fn table(page: &mut Page, theme: &Theme) -> Option<String> {
         questions: &mut page.questions,
         exports: &mut vec![],
         still: true,
+        has_controls: true,
     };
     view.csv(&cx)
 }

@@ -166,7 +166,9 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
         }
         for (number, tile, view) in page.tiling.by_number() {
             let title = shell.lists.view(&view).map_or(view.as_str(), |v| v.title);
-            for format in ExportFormat::ALL {
+            // one that has not been drawn yet may have one
+            let has_svg = page.tiling.views.get(&tile).is_none_or(|view| view.draws_svg());
+            for format in ExportFormat::ALL.into_iter().filter(|f| has_svg || *f != ExportFormat::Svg) {
                 let words = format!("Save tile {number}, {title}: {}", format.words());
                 all.push(Entry { kind: "export", words, key: "", action: Action::Export(tile, format) });
             }

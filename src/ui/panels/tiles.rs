@@ -70,6 +70,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
             questions: &mut page.questions,
             exports: &mut exports,
             still: shell.session.still,
+            has_controls: true,
         },
         lab: page.lab.id,
         lists: shell.lists,

@@ -81,6 +81,10 @@ impl View for Accuracy {
         Self::chart(&self.tracked, cx).csv(&self.state)
     }
 
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         Self::chart(&self.tracked, cx).svg(&self.state, cx.theme)
     }

@@ -246,18 +246,20 @@ impl View for Attention {
         let found = cx.latest::<AttentionMaps>().map(|m| (m.sample, heads(m.value)));
         let Some((sample, heads)) = found.filter(|(_, h)| !h.is_empty()) else {
             let words = "No attention maps yet. A run measures them at its start: press Space.";
-            empty_ui(ui, ui.available_size(), cx.theme, words);
+            empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<AttentionMaps>(words));
             return;
         };
         self.hold(&sample.payload, &heads);
-        let room = ui.available_size() - vec2(0.0, 32.0);
+        let room = ui.available_size() - vec2(0.0, cx.height_of_controls(32.0));
         let large = (room.x * 0.5).min(room.y + 56.0).max(120.0);
         ui.horizontal_top(|ui| {
             let (rect, _) = ui.allocate_exact_size(vec2(room.x - large - 8.0, room.y), Sense::hover());
             self.grid_ui(ui, &heads, rect, cx);
             self.large_ui(ui, &heads, sample, vec2(large, room.y), cx);
         });
-        self.controls_ui(ui, &heads, cx);
+        if cx.has_controls {
+            self.controls_ui(ui, &heads, cx);
+        }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

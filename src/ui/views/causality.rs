@@ -192,7 +192,7 @@ impl View for Causality {
         };
         ui.spacing_mut().item_spacing.y = 4.0;
         let theme = cx.theme;
-        let mut changed = self.sentence_ui(ui, cx);
+        let mut changed = cx.has_controls && self.sentence_ui(ui, cx);
         let at = Self::position(cx).unwrap_or(causality.position);
         let leaks = leak(causality.value);
         let pointed = token_strip_ui(ui, theme, &causality.sample.tokens, |i| Mark {
@@ -203,7 +203,7 @@ impl View for Causality {
             },
         });
         task_ui(ui, cx);
-        changed |= self.controls_ui(ui, cx, causality);
+        changed |= cx.has_controls && self.controls_ui(ui, cx, causality);
         leak_ui(ui, cx, causality.value);
         if let Some(token) = pointed.clicked {
             cx.selection.token = Some(token);
@@ -236,6 +236,10 @@ impl View for Causality {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         Self::chart(cx).csv(&self.state)
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -39,6 +39,8 @@ pub struct ViewCx<'a> {
     pub exports: &'a mut Vec<Export>,
     /// Reduced motion is wanted.
     pub still: bool,
+    /// Whether there is a hand: a picture has no buttons.
+    pub has_controls: bool,
 }
 
 /// A file of a recording, written into the export folder without asking.
@@ -246,6 +248,11 @@ impl<'a> ViewCx<'a> {
             }
             None => what.to_owned(),
         }
+    }
+
+    /// What a row of controls takes of a tile's height, points: as much as it is high, or nothing in a picture.
+    pub fn height_of_controls(&self, height: f32) -> f32 {
+        if self.has_controls { height } else { 0.0 }
     }
 
     /// Where a chart over steps is marked: nowhere while it follows the run.

@@ -98,6 +98,10 @@ impl View for Gate {
         chart.csv(&self.states[0])
     }
 
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         Self::gate_chart(&self.gate, cx).svg(&self.states[0], cx.theme)
     }

@@ -209,13 +209,15 @@ impl View for LossDifference {
             chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
             return;
         }
-        let room = ui.available_size() - vec2(0.0, 32.0);
+        let room = ui.available_size() - vec2(0.0, cx.height_of_controls(32.0));
         chart.show(ui, room, cx.theme, &mut self.state);
         drop(chart);
-        ui.horizontal(|ui| {
-            ui.selectable_value(&mut self.held_out, false, "train");
-            ui.selectable_value(&mut self.held_out, true, "held out");
-        });
+        if cx.has_controls {
+            ui.horizontal(|ui| {
+                ui.selectable_value(&mut self.held_out, false, "train");
+                ui.selectable_value(&mut self.held_out, true, "held out");
+            });
+        }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
@@ -231,6 +233,10 @@ impl View for LossDifference {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         Self::chart(self.contrasts.of(cx.mirror, self.held_out), cx).csv(&self.state)
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

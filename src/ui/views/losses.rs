@@ -89,10 +89,12 @@ impl View for Losses {
             chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
             return;
         }
-        let room = ui.available_size() - vec2(0.0, 32.0);
+        let room = ui.available_size() - vec2(0.0, cx.height_of_controls(32.0));
         chart.show(ui, room, cx.theme, &mut self.state);
         drop(chart);
-        self.controls_ui(ui);
+        if cx.has_controls {
+            self.controls_ui(ui);
+        }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
@@ -105,6 +107,10 @@ impl View for Losses {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         Self::chart(&self.train, &self.held_out, self.shown, cx).csv(&self.state)
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

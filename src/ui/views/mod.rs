@@ -53,6 +53,11 @@ pub trait View {
     /// CSV of exactly what is shown, with a header line; `None` while there is nothing.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String>;
 
+    /// Whether it has an SVG, once there is something to show.
+    fn draws_svg(&self) -> bool {
+        false
+    }
+
     /// SVG of what is shown, for curves.
     fn svg(&self, _cx: &ViewCx<'_>) -> Option<String> {
         None

@@ -86,7 +86,9 @@ impl View for NextTokens {
         cx.keep_fresh::<Likely>(None, self.args(), Freshness::Steps(STALE));
         let measured = self.measured(cx);
         ui.spacing_mut().item_spacing.y = 4.0;
-        self.sentence_ui(ui);
+        if cx.has_controls {
+            self.sentence_ui(ui);
+        }
         let Some(first) = measured.first() else {
             let words = match cx.refusal_of::<Likely>(None) {
                 Some(why) => why.to_owned(),

@@ -94,7 +94,9 @@ impl View for Recoverability {
         let begins = matches!(cx.mirror.state, None | Some(RunState::Paused));
         let room = ui.available_size() - vec2(0.0, if begins { 32.0 } else { 0.0 });
         Self::chart(cx).show(ui, room, cx.theme, &mut self.state);
-        Self::begin_ui(ui, cx);
+        if cx.has_controls {
+            Self::begin_ui(ui, cx);
+        }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
@@ -106,6 +108,10 @@ impl View for Recoverability {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         Self::chart(cx).csv(&self.state)
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

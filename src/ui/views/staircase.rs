@@ -104,6 +104,10 @@ impl View for Staircase {
         Self::chart(None, cx).csv(&self.state)
     }
 
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         Self::chart(self.hovered.or(cx.selection.token), cx).svg(&self.state, cx.theme)
     }

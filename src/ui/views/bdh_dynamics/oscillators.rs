@@ -181,7 +181,9 @@ impl View for OscillatorsView {
         self.follow(cx.config);
         self.play(ui);
         ui.spacing_mut().item_spacing.y = 4.0;
-        self.controls_ui(ui);
+        if cx.has_controls {
+            self.controls_ui(ui);
+        }
         if let Some((_, toy)) = &self.toy {
             let e = toy.energy();
             let words = format!(
@@ -230,6 +232,10 @@ impl View for OscillatorsView {
             let _ = writeln!(csv, "{t},{},{},{},{}", e.pulses, e.tension, e.motion, e.total());
         }
         (!self.past.is_empty()).then_some(csv)
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -184,7 +184,9 @@ impl View for Rules {
         };
         ui.spacing_mut().item_spacing.y = 4.0;
         self.play(ui, &mut machine);
-        self.controls_ui(ui, &mut machine);
+        if cx.has_controls {
+            self.controls_ui(ui, &mut machine);
+        }
         self.strip_ui(ui, cx, &mut machine, measured.sample);
         let words = state_words(&machine, measured);
         let room = ui.available_rect_before_wrap();

@@ -161,7 +161,9 @@ impl View for Modularity {
             return;
         }
         ui.spacing_mut().item_spacing.y = 4.0;
-        Self::controls_ui(ui, cx);
+        if cx.has_controls {
+            Self::controls_ui(ui, cx);
+        }
         let room = ui.available_size();
         if room.x > 1.2 * room.y {
             ui.horizontal(|ui| {
@@ -186,6 +188,10 @@ impl View for Modularity {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         super::table(&[Self::against_edges(cx), Self::over_training(cx)])
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

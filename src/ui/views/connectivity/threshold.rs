@@ -192,7 +192,9 @@ impl View for Threshold {
             return;
         };
         ui.spacing_mut().item_spacing.y = 4.0;
-        Self::controls_ui(ui, cx);
+        if cx.has_controls {
+            Self::controls_ui(ui, cx);
+        }
         let words = self.words(cx, histogram.value);
         ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
         let drawn = chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
@@ -208,6 +210,10 @@ impl View for Threshold {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         Self::chart(cx).csv(&self.state)
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -369,11 +369,13 @@ impl View for Paths {
         self.near = self.close && answer.planar_field().is_none();
         ui.spacing_mut().item_spacing.y = 4.0;
         let room = ui.available_rect_before_wrap();
-        let head = Rect::from_min_size(room.min, vec2(room.width(), FOOT));
+        let head = Rect::from_min_size(room.min, vec2(room.width(), cx.height_of_controls(FOOT)));
         ui.scope_builder(egui::UiBuilder::new().max_rect(head), |ui| {
             let solid = answer.paths.explained.len() != 2;
             self.camera.solid &= solid;
-            self.controls_ui(ui, answer.planar_field().is_none(), solid);
+            if cx.has_controls {
+                self.controls_ui(ui, answer.planar_field().is_none(), solid);
+            }
         });
         let body = Rect::from_min_max(pos2(room.left(), head.bottom()), room.max);
         ui.scope_builder(egui::UiBuilder::new().max_rect(body), |ui| self.canvas_ui(ui, cx, answer, &all));
@@ -399,6 +401,10 @@ impl View for Paths {
     }
 
     /// The paths without the field behind them.
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let answer = Answer::of_focus(cx)?;
         let all = paths(&answer.paths);

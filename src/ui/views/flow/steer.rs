@@ -330,6 +330,10 @@ impl View for Steer {
     }
 
     /// The bars and the text, without the controls.
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let answer = Answer::of_focus(cx).filter(|a| !next_bars(a.value, cx.theme).is_empty())?;
         let columns = Answer::of_variants(cx).len().max(1) as f32;

@@ -285,7 +285,9 @@ impl View for Sweep {
             self.going = None;
         }
         ui.spacing_mut().item_spacing.y = 4.0;
-        self.controls_ui(ui, cx);
+        if cx.has_controls {
+            self.controls_ui(ui, cx);
+        }
         let room = ui.available_size();
         let theme = cx.theme;
         let (main, beneath) = (self.chart(theme), self.beneath(room.y, theme));
@@ -323,6 +325,10 @@ impl View for Sweep {
             }
         }
         main.csv(&self.states[self.kind])
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

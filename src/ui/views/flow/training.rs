@@ -122,6 +122,10 @@ impl View for Training {
         chart.csv(&self.states[0])
     }
 
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         Self::chart(cx).svg(&self.states[0], cx.theme)
     }

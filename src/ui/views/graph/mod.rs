@@ -139,9 +139,11 @@ impl View for NeuronGraph {
         };
         self.keep_palette(&network, cx);
         let room = ui.available_rect_before_wrap();
-        let head = Rect::from_min_size(room.min, vec2(room.width(), HEAD));
+        let head = Rect::from_min_size(room.min, vec2(room.width(), cx.height_of_controls(HEAD)));
         let body = Rect::from_min_max(pos2(room.left(), head.bottom()), room.max);
-        ui.scope_builder(UiBuilder::new().max_rect(head), |ui| self.controls_ui(ui, &network, body, cx));
+        if cx.has_controls {
+            ui.scope_builder(UiBuilder::new().max_rect(head), |ui| self.controls_ui(ui, &network, body, cx));
+        }
         if body.height() > 40.0 {
             ui.scope_builder(UiBuilder::new().max_rect(body), |ui| self.canvas_ui(ui, &network, body, cx));
         }
@@ -155,6 +157,10 @@ impl View for NeuronGraph {
         let sample = measured.sample;
         let Some(network) = &self.shown.network else { return format!("step {} \u{b7} {}", sample.step, sample.about) };
         format!("step {} \u{b7} {} \u{b7} {}", sample.step, network.size_words(), sample.about)
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

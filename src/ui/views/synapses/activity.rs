@@ -116,6 +116,10 @@ impl View for Activity {
         Some(csv)
     }
 
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         Self::chart(cx, Vector::Y).svg(&self.states[0], cx.theme)
     }

@@ -167,7 +167,9 @@ impl Concepts {
 impl View for Concepts {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
-        self.choice_ui(ui, cx);
+        if cx.has_controls {
+            self.choice_ui(ui, cx);
+        }
         let Some(measured) = cx.answered::<ConceptSearch>().filter(|m| !m.synapses.is_empty()) else {
             let words = if Self::is_searching(cx) {
                 "The answer comes here: the ten synapses that the search put first, and how each did on new sentences."

@@ -233,16 +233,23 @@ impl Reading {
 
 impl View for Reading {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        self.text_ui(ui, cx);
+        if cx.has_controls {
+            self.text_ui(ui, cx);
+        }
         Self::ask(cx);
         let Some(shown) = Shown::of(cx).filter(|s| !s.tokens().is_empty()) else {
             let words = "A BDH reads this text as soon as there is one: press Space, or open a run or a checkpoint.";
-            crate::ui::plot::empty_ui(ui, ui.available_size(), cx.theme, words);
+            crate::ui::plot::empty_ui(
+                ui,
+                ui.available_size(),
+                cx.theme,
+                &cx.why_nothing::<measurements::Reading>(words),
+            );
             return;
         };
         let last = shown.tokens().len() - 1;
         let cursor = cx.selection.token.unwrap_or(last).min(last);
-        let now = self.playhead.ui(ui, "token", PACE, cursor, last);
+        let now = if cx.has_controls { self.playhead.ui(ui, "token", PACE, cursor, last) } else { cursor };
         if now != cursor {
             cx.selection.token = Some(now);
         }
@@ -272,6 +279,10 @@ impl View for Reading {
             let _ = writeln!(csv, "{t},{},{}", quote(token), values.join(","));
         }
         Some(csv)
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

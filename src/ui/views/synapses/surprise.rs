@@ -102,9 +102,12 @@ impl View for Surprise {
             return;
         }
         ui.horizontal_wrapped(|ui| {
-            ui.selectable_value(&mut self.by_octave, false, "along the period");
-            let tip = "Neurons grouped by how fast they turn: solid while the word is new, dashed when it is known.";
-            ui.selectable_value(&mut self.by_octave, true, "by rotation").on_hover_text(tip);
+            if cx.has_controls {
+                ui.selectable_value(&mut self.by_octave, false, "along the period");
+                let tip =
+                    "Neurons grouped by how fast they turn: solid while the word is new, dashed when it is known.";
+                ui.selectable_value(&mut self.by_octave, true, "by rotation").on_hover_text(tip);
+            }
             if let Some(words) = correlation_words(cx) {
                 ui.label(eframe::egui::RichText::new(words).size(crate::ui::theme::SMALL).color(cx.theme.secondary));
             }
@@ -125,6 +128,10 @@ impl View for Surprise {
             return Self::octaves(cx).csv(&self.states[0]);
         }
         Self::firing(cx).csv(&self.states[0])
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -115,7 +115,9 @@ impl View for TraceDecay {
         let below = if tall { 32.0 + 4.0 * 20.0 + 8.0 } else { 32.0 };
         let room = ui.available_size() - vec2(0.0, below);
         Self::chart(self.shown, cx).show(ui, room, cx.theme, &mut self.state);
-        self.controls_ui(ui);
+        if cx.has_controls {
+            self.controls_ui(ui);
+        }
         if tall {
             table_ui(ui, cx);
         }
@@ -127,6 +129,10 @@ impl View for TraceDecay {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         Self::chart(self.shown, cx).csv(&self.state)
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

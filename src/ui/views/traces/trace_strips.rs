@@ -190,7 +190,9 @@ fn explain(response: Response, s: &Sentence, word: usize, cursor: usize) {
 
 impl View for TraceStrips {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        Self::sentence_ui(ui, cx);
+        if cx.has_controls {
+            Self::sentence_ui(ui, cx);
+        }
         let s = Sentence::of(cx);
         if s.words.is_empty() {
             crate::ui::plot::empty_ui(
@@ -201,7 +203,9 @@ impl View for TraceStrips {
             );
             return;
         }
-        self.controls_ui(ui, cx, &s);
+        if cx.has_controls {
+            self.controls_ui(ui, cx, &s);
+        }
         self.canvas_ui(ui, cx, &s);
     }
 

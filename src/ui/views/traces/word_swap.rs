@@ -88,8 +88,11 @@ impl WordSwap {
 impl View for WordSwap {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         Self::words_ui(ui, cx);
-        let room = ui.available_size() - vec2(0.0, 32.0);
+        let room = ui.available_size() - vec2(0.0, cx.height_of_controls(32.0));
         Self::chart(self.relative, cx).show(ui, room, cx.theme, &mut self.state);
+        if !cx.has_controls {
+            return;
+        }
         ui.horizontal(|ui| {
             ui.selectable_value(&mut self.relative, false, "distance").on_hover_text(
                 "Euclidean distance of the two traces. It is \u{3b1} times the distance of the two words, and shrinks by 1 \u{2212} \u{3b1} with every word: a straight line here.",
@@ -107,6 +110,10 @@ impl View for WordSwap {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         Self::chart(self.relative, cx).csv(&self.state)
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
