@@ -83,9 +83,11 @@ pub(super) struct Snapshots {
 }
 
 impl Snapshots {
-    /// For a run of so many steps whose weights take so many bytes.
-    pub fn new(ids: Vec<String>, bytes: u64, steps: u64) -> Self {
-        let (memory, disk) = (Pace::of(MEMORY, bytes, steps), Pace::of(DISK, bytes, steps));
+    /// For a run of so many steps whose weights take so many bytes. `is_asked`: somebody may ask it while it lasts;
+    /// otherwise the folder alone has copies, for replays.
+    pub fn new(ids: Vec<String>, bytes: u64, steps: u64, is_asked: bool) -> Self {
+        let memory = Pace::of(MEMORY, bytes, steps).filter(|_| is_asked);
+        let disk = Pace::of(DISK, bytes, steps);
         Self { ids, memory, disk, in_memory: BTreeMap::new(), on_disk: BTreeMap::new(), run: None }
     }
 

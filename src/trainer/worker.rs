@@ -151,7 +151,7 @@ impl Worker {
             Subject { plan: Arc::new(run.plan.clone()), texts: Arc::clone(&run.texts), device: run.device.clone() };
         let ids = run.variants.iter().map(|v| v.spec.id.clone()).collect();
         let bytes = run.variants.iter().map(|v| v.model.params().bytes()).sum();
-        let snapshots = Snapshots::new(ids, bytes, run.plan.steps);
+        let snapshots = Snapshots::new(ids, bytes, run.plan.steps, options.stay);
         Self {
             run,
             options,

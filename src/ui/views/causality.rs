@@ -202,7 +202,7 @@ impl View for Causality {
                 _ => (cx.selection.token == Some(i)).then_some(theme.accent),
             },
         });
-        task_ui(ui, cx);
+        task_ui(ui, cx, &self.text);
         changed |= cx.has_controls && self.controls_ui(ui, cx, causality);
         leak_ui(ui, cx, causality.value);
         if let Some(token) = pointed.clicked {

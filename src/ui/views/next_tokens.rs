@@ -98,7 +98,7 @@ impl View for NextTokens {
             return;
         };
         token_strip_ui(ui, cx.theme, &first.sample.tokens, |_| Mark::default());
-        task_ui(ui, cx);
+        task_ui(ui, cx, &self.text);
         if let Some(truth) = &first.truth {
             let words = format!("the text goes on with \u{201c}{truth}\u{201d} (\u{2713})");
             ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));

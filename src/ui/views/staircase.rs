@@ -78,7 +78,7 @@ impl View for Staircase {
             };
             Mark { ground, outline: (cx.selection.token == Some(i)).then_some(theme.accent) }
         });
-        task_ui(ui, cx);
+        task_ui(ui, cx, "");
         let chart = Self::chart(focus, cx);
         let shown = chart.show(ui, ui.available_size(), theme, &mut self.state);
         let at = |x: f64| Some(x.floor().max(0.0) as usize).filter(|t| *t < tokens.len());

@@ -24,9 +24,9 @@ fn words(cx: &ViewCx<'_>) -> Option<&'static str> {
 /// With less room below the passage, points, the words are one line, and whole under the pointer.
 const LOW: f32 = 200.0;
 
-/// A line under a passage of a task: how it is read.
-pub fn task_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
-    if let Some(words) = words(cx) {
+/// A line under a passage of a task: how it is read. `typed`: what a person wrote instead of one.
+pub fn task_ui(ui: &mut Ui, cx: &ViewCx<'_>, typed: &str) {
+    if let Some(words) = words(cx).filter(|_| typed.trim().is_empty()) {
         let label = Label::new(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
         ui.add(if ui.available_height() < LOW { label.truncate() } else { label.wrap() });
     }
