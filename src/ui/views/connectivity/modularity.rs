@@ -3,7 +3,7 @@
 
 use eframe::egui::{Color32, RichText, Ui, vec2};
 
-use super::{EMPTY, args, points};
+use super::{args, points};
 use crate::{
     telemetry::{
         Measurement,
@@ -71,7 +71,9 @@ impl Modularity {
 
     fn against_edges(cx: &ViewCx<'_>) -> Chart<'static> {
         let y = Axis::new("modularity Q").include(&[0.0]);
-        let mut chart = Chart::new("modularity against edges", Axis::new("edges").log(), y).empty(EMPTY);
+        let mut chart = Chart::new("modularity against edges", Axis::new("edges").log(), y).empty(
+            cx.why_nothing::<GraphModularity>("Not measured yet. Press \u{201c}Measure now\u{201d}: it takes seconds."),
+        );
         let Some(measured) = Self::shown(cx) else { return chart };
         let model = Line::new("this model", of_model(cx), against(&measured, &measured.model)).dots();
         chart.lines.push(Line { width: 2.5, ..model });
@@ -97,7 +99,8 @@ impl Modularity {
         let edges = steps().next_back().map(|(_, m)| m.edges);
         let label = |m: usize| format!("Q at {} edges", super::grouped(m as f64));
         let y = Axis::new(edges.map_or("modularity Q".to_owned(), label));
-        let mut chart = Chart::new("modularity over training", Axis::steps(), y.include(&[0.0])).empty(EMPTY);
+        let mut chart = Chart::new("modularity over training", Axis::steps(), y.include(&[0.0]))
+            .empty("Nothing over training yet: \u{201c}Curve every\u{201d} says how often it is measured.");
         let line = |of: fn(&ModularityAtStep) -> f64| -> Vec<[f64; 2]> { steps().map(|(x, m)| [x, of(m)]).collect() };
         let model = Line { width: 2.5, ..Line::new("this model", of_model(cx), line(|m| m.model)) };
         let null = Line::new("same degrees", cx.theme.series(0), line(|m| m.degree_preserving));
@@ -120,9 +123,11 @@ impl Modularity {
         let is_waiting = cx.can_ask() && cx.is_waiting_for::<GraphModularity>(variant);
         ui.horizontal_wrapped(|ui| {
             let tip = "Cuts the model's graph and four kinds of random graph at the same numbers of edges, and looks for \
-                       communities in each. Takes seconds; training waits.";
-            let button = ui.add_enabled(!is_waiting && cx.can_ask(), eframe::egui::Button::new("Measure now"));
-            if button.on_hover_text(tip).clicked() {
+                       communities in each. Takes seconds, beside the training.";
+            let button = eframe::egui::Button::new("Measure now");
+            if cx.has_controls
+                && ui.add_enabled(!is_waiting && cx.can_ask(), button).on_hover_text(tip).clicked()
+            {
                 cx.request::<GraphModularity>(variant, args(cx.config));
             }
             let words = match (is_waiting, Self::verdict(cx)) {
@@ -161,9 +166,7 @@ impl View for Modularity {
             return;
         }
         ui.spacing_mut().item_spacing.y = 4.0;
-        if cx.has_controls {
-            Self::controls_ui(ui, cx);
-        }
+        Self::controls_ui(ui, cx);
         let room = ui.available_size();
         if room.x > 1.2 * room.y {
             ui.horizontal(|ui| {
