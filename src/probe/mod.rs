@@ -56,7 +56,14 @@ pub struct ProbeContext<'a> {
     pub seed: u64,
     pub args: &'a Args,
     /// Told how far the answer is, and asked whether it is still wanted.
-    pub progress: &'a Progress<'a>,
+    pub progress: Progress<'a>,
+}
+
+impl<'a> ProbeContext<'a> {
+    /// A model on its own, outside of any run: at step 0, with seed 0, and nobody waits for the answer.
+    pub fn alone(model: &'a mut dyn Model, corpus: &'a Corpus, device: &'a Device, args: &'a Args) -> Self {
+        Self { model, step: 0, corpus, texts: &[], device, seed: 0, args, progress: Progress::none() }
+    }
 }
 
 /// A question.

@@ -56,7 +56,7 @@ impl Tally {
         reader: &dyn RecoveryModel,
         (ids, len): (&[u32], usize),
         device: &crate::nn::Device,
-        progress: &Progress<'_>,
+        progress: Progress<'_>,
     ) -> Result<Self> {
         let positions = reader.positions(len, 1)?;
         let k = reader.distances().len();

@@ -108,7 +108,7 @@ fn the_lab_trains_both_on_the_same_batches() -> Outcome {
     }
     // questions to one family leave the other alone
     for cadence in probes {
-        run.ask(1, &cadence.probe, &cadence.args, None).map_err(|e| format!("{}: {e}", cadence.probe))?;
+        run.ask(1, &cadence.probe, &cadence.args).map_err(|e| format!("{}: {e}", cadence.probe))?;
     }
     config.set_text(&knobs, "model.checkpoint", "some.pt")?;
     assert!((lab.plan)(&config).unwrap_err().to_string().contains("`variants.baseline`"));

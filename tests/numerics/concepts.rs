@@ -238,16 +238,7 @@ fn the_probe_answers_and_says_what_is_missing() {
     let mut ask = |args: &[(&str, &str)]| {
         let args: Args =
             args.iter().map(|(k, v)| ((*k).to_owned(), orrery::config::Value::parse(v, *k != "random"))).collect();
-        let mut subject = ProbeContext {
-            model: model.as_mut(),
-            corpus: &corpus,
-            texts: &[],
-            device: &Device::Cpu,
-            seed: 1,
-            args: &args,
-            step: 0,
-            progress: &Progress::none(),
-        };
+        let mut subject = ProbeContext { seed: 1, ..ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args) };
         find("concepts").unwrap().ask(&mut subject)
     };
     let own =

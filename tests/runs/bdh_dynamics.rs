@@ -11,7 +11,7 @@ use orrery::{
         gpt::PlainGptSpec,
     },
     nn::{Tap, host},
-    probe::{self, Finding, ProbeContext, Progress},
+    probe::{self, Finding, ProbeContext},
     telemetry::{
         Args, Array, Measurement,
         measurements::{BdhDynamicsChecks, BdhDynamicsWeights},
@@ -36,18 +36,7 @@ fn ask(model: &mut dyn Model, corpus: &Corpus, args: &[(&str, Value)]) -> Vec<Fi
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let probe = probe::find("bdh_dynamics").unwrap();
     assert!(probe.applies(model));
-    probe
-        .ask(&mut ProbeContext {
-            model,
-            corpus,
-            texts: &[],
-            device: &Device::Cpu,
-            seed: 0,
-            args: &args,
-            step: 0,
-            progress: &Progress::none(),
-        })
-        .unwrap()
+    probe.ask(&mut ProbeContext::alone(model, corpus, &Device::Cpu, &args)).unwrap()
 }
 
 fn typed(words: &str) -> (&'static str, Value) {

@@ -384,9 +384,9 @@ fn a_run_of_stages_stopped_anywhere_goes_on_bit_for_bit() -> Outcome {
 fn who_has_not_begun_is_not_asked_and_settings_that_cannot_merge_are_named() -> Outcome {
     let (plan, _) = stages(&[])?;
     let mut run = trainer::Run::open(plan)?;
-    let words = run.ask(3, "activity", &Default::default(), None).err().ok_or("it answered")?.to_string();
+    let words = run.ask(3, "activity", &Default::default()).err().ok_or("it answered")?.to_string();
     assert!(words.contains("merged begins at step 10"), "{words}");
-    assert!(!run.ask(0, "activity", &Default::default(), None)?.is_empty());
+    assert!(!run.ask(0, "activity", &Default::default())?.is_empty());
     for (key, value, word) in [
         ("train.carry", "4", "train.carry"),
         ("variants.baseline", "true", "variants.baseline"),

@@ -13,7 +13,7 @@ use orrery::{
         bdh::{BdhSpec, Position},
     },
     nn::host,
-    probe::{self, Finding, ProbeContext, Progress},
+    probe::{self, Finding, ProbeContext},
     telemetry::{
         Args, Measurement, Sample,
         measurements::{GraphModularity, GraphNeuron, ModularityAtStep, NeuronGraph},
@@ -53,16 +53,7 @@ impl Bench {
         let probe = probe::find(id).ok_or(candle_core::Error::Msg(format!("no probe {id}")))?;
         assert!(probe.applies(self.model.as_ref()));
         let (model, corpus) = (self.model.as_mut(), &self.corpus);
-        probe.ask(&mut ProbeContext {
-            model,
-            corpus,
-            texts: &[],
-            device: &Device::Cpu,
-            seed: 0,
-            args: &args,
-            step: 0,
-            progress: &Progress::none(),
-        })
+        probe.ask(&mut ProbeContext::alone(model, corpus, &Device::Cpu, &args))
     }
 
     /// G by its definition: the effect of y_i on x_j (or y_j), j of head j / N.
@@ -219,7 +210,7 @@ fn a_changed_setting_acts_on_what_the_run_measures_next() -> Outcome {
     }
     let edges = |run: &mut Run| -> Result<(usize, String), Box<dyn std::error::Error>> {
         let cadence = run.plan.probes.iter().find(|c| c.probe == "neuron_graph").ok_or("not on schedule")?.clone();
-        let found = run.ask(0, "neuron_graph", &cadence.args, None)?;
+        let found = run.ask(0, "neuron_graph", &cadence.args)?;
         let graph = |s: &Sample| Some((s.measurement::<NeuronGraph>()?.edges.len(), s.about.clone()));
         Ok(found.iter().find_map(graph).ok_or("no graph")?)
     };

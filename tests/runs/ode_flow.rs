@@ -23,7 +23,7 @@ use orrery::{
         plane::{Plane, PlaneSpec},
     },
     nn::{AdamW, Batch, Device, IGNORE, Tap, Tensor, host, optimiser::AdamWSpec},
-    probe::{self, Finding, ProbeContext, Progress},
+    probe::{self, Finding, ProbeContext},
     telemetry::{
         Args, Measurement, channels,
         measurements::{
@@ -177,16 +177,7 @@ fn ask<M: Measurement>(on: &mut Trained, args: &[(&str, Value)]) -> Result<M, St
 
 fn finding(on: &mut Trained, probe: &str, args: &[(&str, Value)]) -> Result<Finding, String> {
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
-    let mut subject = ProbeContext {
-        model: on.0.as_mut(),
-        corpus: &on.1,
-        texts: &[],
-        device: &Device::Cpu,
-        seed: 7,
-        args: &args,
-        step: 0,
-        progress: &Progress::none(),
-    };
+    let mut subject = ProbeContext { seed: 7, ..ProbeContext::alone(on.0.as_mut(), &on.1, &Device::Cpu, &args) };
     let found = probe::find(probe).unwrap().ask(&mut subject).map_err(|e| e.to_string())?;
     assert_eq!(found.len(), 1);
     Ok(found.into_iter().next().unwrap())
@@ -571,7 +562,7 @@ fn gradients_are_swept_with_their_error() {
     let plan = plan("ode_flow", &[("model.d_model", "32"), ("run.device", "cpu")]);
     let mut run = Run::open(plan).unwrap();
     let args = Args::from([("kind".to_owned(), Value::Text("gradient_error".into()))]);
-    let samples = run.ask(0, "flow_sweep", &args, None).unwrap();
+    let samples = run.ask(0, "flow_sweep", &args).unwrap();
     let sweep: &FlowSweepGradientError = samples[0].measurement().unwrap();
     let error = |method| &sweep.methods.iter().find(|c| c.method == method).unwrap().values;
     let [all, kept, adjoint] =

@@ -11,7 +11,7 @@ use orrery::{
         fast_slow::{Approach, FastSlowSpec},
     },
     nn::{Tap, host},
-    probe::{self, Finding, ProbeContext, Progress},
+    probe::{self, Finding, ProbeContext},
     telemetry::{
         Args, Measurement, Payload,
         measurements::{AttentionMaps, Causality, Residual, ResidualMethod, Staircase},
@@ -56,16 +56,7 @@ impl Bench {
         assert!(probe.applies(self.model.as_ref()), "{id} applies");
         let before = self.logits()?;
         let (model, corpus) = (self.model.as_mut(), &self.corpus);
-        let answer = probe.ask(&mut ProbeContext {
-            model,
-            corpus,
-            texts: &[],
-            device: &Device::Cpu,
-            seed: 0,
-            args: &args,
-            step: 0,
-            progress: &Progress::none(),
-        });
+        let answer = probe.ask(&mut ProbeContext::alone(model, corpus, &Device::Cpu, &args));
         assert_eq!(self.logits()?, before, "{id} leaves the model as it found it");
         let mut findings = answer?;
         assert_eq!(findings.len(), 1);

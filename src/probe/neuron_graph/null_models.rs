@@ -64,7 +64,7 @@ fn measured(
     question: &Question,
     most: usize,
     seed: u64,
-    progress: &Progress<'_>,
+    progress: Progress<'_>,
 ) -> Result<measurements::GraphModularity> {
     let model = Ranked::of(factors, question, most)?;
     let sizes: Vec<usize> = (0..).map(|k| 1000 << k).take_while(|m| *m <= most.min(model.0.len())).collect();
