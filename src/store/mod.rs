@@ -50,5 +50,5 @@ pub use listing::{RunSummary, list, summary};
 pub use names::is_record;
 pub use reader::Reader;
 pub use record::{FORMAT, RunRecord};
-pub use snapshots::KeptWeights;
+pub use snapshots::VariantWeights;
 pub use writer::{Writer, check_writable};

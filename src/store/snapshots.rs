@@ -23,9 +23,9 @@ use crate::{
     telemetry::{Channel, number},
 };
 
-/// What one variant computed with.
+/// A copy of what one variant computed with, which training does not change: its weights and its live parameters.
 #[derive(Debug, Clone)]
-pub struct KeptWeights {
+pub struct VariantWeights {
     /// Id of the variant.
     pub variant: String,
     /// The run's step that they are of.
@@ -45,15 +45,16 @@ struct Described {
 }
 
 impl Described {
-    fn of(kept: &KeptWeights) -> Self {
-        let runtime_params = kept.runtime_params.iter().map(|(name, value)| (name.as_str().into(), *value)).collect();
-        Self { step: kept.step, runtime_params }
+    fn of(weights: &VariantWeights) -> Self {
+        let runtime_params =
+            weights.runtime_params.iter().map(|(name, value)| (name.as_str().into(), *value)).collect();
+        Self { step: weights.step, runtime_params }
     }
 
     /// Without its tensors.
-    fn weights(self, variant: String) -> KeptWeights {
+    fn weights(self, variant: String) -> VariantWeights {
         let runtime_params = self.runtime_params.into_iter().map(|(name, v)| (name.as_str().to_owned(), v)).collect();
-        KeptWeights { variant, step: self.step, tensors: vec![], runtime_params }
+        VariantWeights { variant, step: self.step, tensors: vec![], runtime_params }
     }
 }
 
@@ -64,13 +65,13 @@ const VARIANTS: &str = "orrery.variants";
 ///
 /// # Errors
 /// If the system refuses. Nothing is left then.
-pub fn write(run: &Path, step: u64, variants: &[KeptWeights]) -> Result<(), StoreError> {
+pub fn write(run: &Path, step: u64, variants: &[&VariantWeights]) -> Result<(), StoreError> {
     let folder = run.join(SNAPSHOTS);
     match fs::create_dir(&folder) {
         Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e).at("make", &folder),
         _ => folder_inside(run, SNAPSHOTS).map(|_| ()).at("write in", &folder)?,
     }
-    let named = |v: &KeptWeights| {
+    let named = |v: &VariantWeights| {
         let name = |(tensor, value): &(String, _)| (format!("{}/{tensor}", v.variant), Clone::clone(value));
         v.tensors.iter().map(name).collect::<Named>()
     };
@@ -78,7 +79,7 @@ pub fn write(run: &Path, step: u64, variants: &[KeptWeights]) -> Result<(), Stor
         variants.iter().map(|v| (v.variant.as_str(), Described::of(v))).collect();
     let words = serde_json::to_string(&described)
         .map_err(|e| StoreError::because(format!("cannot describe the weights of step {step}: {e}"), e))?;
-    let tensors: Named = variants.iter().flat_map(named).collect();
+    let tensors: Named = variants.iter().flat_map(|v| named(v)).collect();
     let (bytes, record) = tensors::encode(&folder, &tensors, &[(VARIANTS.to_owned(), words)])?;
     let path = folder.join(format!("step-{step:08}-{:08x}.safetensors", record.crc32c));
     let write = || {
@@ -106,7 +107,7 @@ fn parse(name: &str) -> Option<(u64, u32)> {
 ///
 /// # Errors
 /// If it cannot be read, or is not what was written.
-pub fn read(run: &Path, path: &Path, device: &Device) -> Result<Vec<KeptWeights>, StoreError> {
+pub fn read(run: &Path, path: &Path, device: &Device) -> Result<Vec<VariantWeights>, StoreError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let damaged = || StoreError::new(format!("`{}` is not the file that was written", path.display()));
     let (_, sum) = parse(&name).ok_or_else(damaged)?;
@@ -114,7 +115,7 @@ pub fn read(run: &Path, path: &Path, device: &Device) -> Result<Vec<KeptWeights>
     let (found, mut metadata) = tensors::read_with_checksum(&folder, &name, sum, device)?;
     let words = metadata.remove(VARIANTS).ok_or_else(damaged)?;
     let described: BTreeMap<String, Described> = serde_json::from_str(&words).map_err(|_| damaged())?;
-    let mut variants: Vec<KeptWeights> = described.into_iter().map(|(variant, d)| d.weights(variant)).collect();
+    let mut variants: Vec<VariantWeights> = described.into_iter().map(|(variant, d)| d.weights(variant)).collect();
     for (name, tensor) in found {
         // of `x` and `x/y`, the one with the longer name
         let owners = variants.iter_mut().filter_map(|v| {
@@ -145,21 +146,21 @@ mod tests {
     use super::*;
     use crate::nn::host;
 
-    fn weights(variant: &str, step: u64, value: f32) -> KeptWeights {
+    fn weights(variant: &str, step: u64, value: f32) -> VariantWeights {
         let tensor = Tensor::full(value, (2, 3), &Device::Cpu).unwrap();
         let runtime_params = vec![("gate".to_owned(), f64::NAN), ("scale".to_owned(), 0.5)];
-        KeptWeights { variant: variant.into(), step, tensors: vec![("a.w".into(), tensor)], runtime_params }
+        VariantWeights { variant: variant.into(), step, tensors: vec![("a.w".into(), tensor)], runtime_params }
     }
 
     #[test]
     fn weights_come_back_with_their_live_parameters() {
         let run = tempfile::tempdir().unwrap();
-        write(run.path(), 40, &[weights("x", 40, 1.5), weights("x/y", 30, 2.5)]).unwrap();
-        write(run.path(), 80, &[weights("x", 80, 3.5)]).unwrap();
+        write(run.path(), 40, &[&weights("x", 40, 1.5), &weights("x/y", 30, 2.5)]).unwrap();
+        write(run.path(), 80, &[&weights("x", 80, 3.5)]).unwrap();
         let kept = list(run.path());
         assert_eq!(kept.keys().copied().collect::<Vec<_>>(), [40, 80]);
         let back = read(run.path(), &kept[&40], &Device::Cpu).unwrap();
-        let shown = |v: &KeptWeights| (v.variant.clone(), v.step, host::to_f32(&v.tensors[0].1).unwrap()[0]);
+        let shown = |v: &VariantWeights| (v.variant.clone(), v.step, host::to_f32(&v.tensors[0].1).unwrap()[0]);
         assert_eq!(
             back.iter().map(shown).collect::<Vec<_>>(),
             [("x".to_owned(), 40, 1.5), ("x/y".to_owned(), 30, 2.5)]
@@ -173,7 +174,7 @@ mod tests {
     #[test]
     fn a_damaged_file_is_noticed() {
         let run = tempfile::tempdir().unwrap();
-        write(run.path(), 40, &[weights("x", 40, 1.5)]).unwrap();
+        write(run.path(), 40, &[&weights("x", 40, 1.5)]).unwrap();
         let path = list(run.path()).remove(&40).unwrap();
         let mut bytes = fs::read(&path).unwrap();
         *bytes.last_mut().unwrap() ^= 1;

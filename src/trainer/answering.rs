@@ -18,22 +18,22 @@ use crossbeam::channel::{Receiver, Sender, unbounded};
 
 use super::{
     Plan, RunError,
-    asking::{Asked, Context},
+    asking::{Context, ProbeRequest},
     snapshots::{Snapshot, Source},
     thread::{STACK_BYTES, guard},
-    weights::Weights,
 };
 use crate::{
     corpus::Corpus,
     models::Model,
     nn::Device,
     probe::{self, Progress},
+    store::{VariantWeights, snapshots},
     telemetry::{Event, Question, QuestionState},
 };
 
 /// What the models of a run are made from, shared with whoever trains.
 #[derive(Clone)]
-pub(super) struct Subject {
+pub(super) struct SharedRun {
     pub plan: Arc<Plan>,
     pub texts: Arc<[Corpus]>,
     pub device: Device,
@@ -42,23 +42,23 @@ pub(super) struct Subject {
 /// A question with whom it is put to.
 pub(super) struct Job {
     pub question: Question,
-    /// The step that samples are of, by variant asked.
-    pub asked: Vec<(usize, u64)>,
+    /// Indices of the variants that are asked, each with the step that its samples are of.
+    pub variants: Vec<(usize, u64)>,
     pub weights: Source,
 }
 
 /// The threads that answer, and what they have said.
 pub(super) struct Answering {
-    subject: Subject,
+    shared_run: SharedRun,
     /// For questions that are answered soon, and for those that take long.
-    lanes: [Option<Lane>; 2],
+    threads: [Option<AnswerThread>; 2],
     told: Sender<Event>,
     /// What is to be told to the run's observers.
     pub events: Receiver<Event>,
 }
 
 /// One thread and its queue. The thread ends when this is dropped.
-struct Lane(Arc<Shared>);
+struct AnswerThread(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
@@ -77,9 +77,9 @@ struct Queue {
 }
 
 impl Answering {
-    pub fn new(subject: Subject) -> Self {
+    pub fn new(shared_run: SharedRun) -> Self {
         let (told, events) = unbounded();
-        Self { subject, lanes: [None, None], told, events }
+        Self { shared_run, threads: [None, None], told, events }
     }
 
     /// Puts a question; its samples and its states come as [`Answering::events`].
@@ -88,34 +88,34 @@ impl Answering {
     /// If the system gives no thread.
     pub fn put(&mut self, job: Job) -> Result<(), RunError> {
         let takes_long = probe::find(&job.question.probe).is_some_and(|p| p.takes_long());
-        let lane = &mut self.lanes[usize::from(takes_long)];
-        let lane = match lane {
-            Some(lane) => lane,
-            None => lane.insert(Lane::open(self.subject.clone(), self.told.clone())?),
+        let thread = &mut self.threads[usize::from(takes_long)];
+        let thread = match thread {
+            Some(thread) => thread,
+            None => thread.insert(AnswerThread::open(self.shared_run.clone(), self.told.clone())?),
         };
-        lane.put(job);
+        thread.put(job);
         Ok(())
     }
 
     /// The answer with this number is no longer wanted.
     pub fn cancel(&self, request: u64) {
-        let dropped = self.lanes.iter().flatten().any(|lane| lane.cancel(request));
+        let dropped = self.threads.iter().flatten().any(|thread| thread.cancel(request));
         if dropped {
             let _ = self.told.send(Event::Question { request, state: QuestionState::Cancelled });
         }
     }
 }
 
-impl Lane {
-    fn open(subject: Subject, told: Sender<Event>) -> Result<Self, RunError> {
+impl AnswerThread {
+    fn open(shared_run: SharedRun, told: Sender<Event>) -> Result<Self, RunError> {
         let shared = Arc::new(Shared::default());
-        let lane = Self(shared.clone());
+        let thread = Self(shared.clone());
         std::thread::Builder::new()
             .name("answers".to_owned())
             .stack_size(STACK_BYTES)
-            .spawn(move || Respondent { subject, told, models: HashMap::new(), loaded: None }.work(&shared))
+            .spawn(move || Responder { shared_run, told, models: HashMap::new(), loaded: None }.work(&shared))
             .map_err(RunError::Thread)?;
-        Ok(lane)
+        Ok(thread)
     }
 
     fn put(&self, job: Job) {
@@ -140,7 +140,7 @@ impl Lane {
     }
 }
 
-impl Drop for Lane {
+impl Drop for AnswerThread {
     fn drop(&mut self) {
         lock(&self.0.queue).is_closed = true;
         self.0.cancelled.store(true, Ordering::Relaxed);
@@ -168,11 +168,11 @@ impl Shared {
 }
 
 /// A model and the weights that it has taken on.
-type ModelOfStep = (Box<dyn Model>, Option<Arc<Weights>>);
+type ModelOfStep = (Box<dyn Model>, Option<Arc<VariantWeights>>);
 
-/// The owner of a lane's models.
-struct Respondent {
-    subject: Subject,
+/// The owner of a thread's models.
+struct Responder {
+    shared_run: SharedRun,
     told: Sender<Event>,
     /// By variant, each with the weights that it has taken on.
     models: HashMap<usize, ModelOfStep>,
@@ -180,7 +180,7 @@ struct Respondent {
     loaded: Option<(PathBuf, Snapshot)>,
 }
 
-impl Respondent {
+impl Responder {
     fn work(mut self, shared: &Shared) {
         while let Some(job) = shared.next() {
             let request = job.question.request;
@@ -206,30 +206,36 @@ impl Respondent {
         };
         let progress = Progress::new(&working, &shared.cancelled);
         let snapshot = self.snapshot(&job.weights)?;
-        for (piece, (variant, step)) in job.asked.iter().enumerate() {
-            let progress = progress.piece(piece, job.asked.len());
+        for (piece, (variant, step)) in job.variants.iter().enumerate() {
+            let progress = progress.piece(piece, job.variants.len());
             let Some(weights) = snapshot.get(*variant).and_then(Clone::clone) else { continue };
-            let model = Self::model(&mut self.models, &self.subject, *variant, weights)?;
+            let model = Self::model(&mut self.models, &self.shared_run, *variant, weights)?;
             let Question { probe, args, .. } = &job.question;
-            let asked =
-                Asked { variant: *variant, step: *step, probe, args, request: Some(request), progress: &progress };
-            let Subject { plan, texts, device } = &self.subject;
-            for sample in (Context { plan, texts, device }).ask(model, &asked)? {
+            let request =
+                ProbeRequest { variant: *variant, step: *step, probe, args, request: Some(request), progress };
+            let SharedRun { plan, texts, device } = &self.shared_run;
+            for sample in (Context { plan, texts, device }).ask(model, &request)? {
                 let _ = self.told.send(Event::Sample(sample));
             }
         }
         Ok(())
     }
 
+    /// The weights of each variant; what a file holds is read once.
     fn snapshot(&mut self, source: &Source) -> Result<Snapshot, RunError> {
-        let Source::Disk { path, .. } = source else { return source.load(&[], &self.subject.device) };
-        if let Some((of, snapshot)) = &self.loaded
-            && of == path
-        {
+        let (run, path) = match source {
+            Source::Memory(snapshot) => return Ok(snapshot.clone()),
+            Source::Disk { run, path } => (run, path),
+        };
+        if let Some((_, snapshot)) = self.loaded.as_ref().filter(|(of, _)| of == path) {
             return Ok(snapshot.clone());
         }
-        let ids: Vec<String> = self.subject.plan.variants.iter().map(|v| v.id.clone()).collect();
-        let snapshot = source.load(&ids, &self.subject.device)?;
+        let mut kept = snapshots::read(run, path, &self.shared_run.device)?;
+        let take = |id: &String| {
+            let at = kept.iter().position(|k| k.variant == *id)?;
+            Some(Arc::new(kept.swap_remove(at)))
+        };
+        let snapshot: Snapshot = self.shared_run.plan.variants.iter().map(|v| &v.id).map(take).collect();
         self.loaded = Some((path.clone(), snapshot.clone()));
         Ok(snapshot)
     }
@@ -237,18 +243,18 @@ impl Respondent {
     /// The variant's model with these weights.
     fn model<'m>(
         models: &'m mut HashMap<usize, ModelOfStep>,
-        subject: &Subject,
+        shared_run: &SharedRun,
         variant: usize,
-        weights: Arc<Weights>,
+        weights: Arc<VariantWeights>,
     ) -> Result<&'m mut dyn Model, RunError> {
         let (model, taken_on) = match models.entry(variant) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
-                let spec = &subject.plan.variants[variant];
-                let vocab = subject.texts.first().map_or(0, Corpus::vocab);
+                let spec = &shared_run.plan.variants[variant];
+                let vocab = shared_run.texts.first().map_or(0, Corpus::vocab);
                 let model = spec
                     .model
-                    .build(vocab, spec.seed, &subject.device)
+                    .build(vocab, spec.seed, &shared_run.device)
                     .map_err(|source| RunError::Model { variant: spec.id.clone(), source })?;
                 place.insert((model, None))
             }

@@ -18,8 +18,8 @@ pub(super) struct Context<'a> {
     pub device: &'a Device,
 }
 
-/// What is asked.
-pub(super) struct Asked<'a> {
+/// A probe with what it is request.
+pub(super) struct ProbeRequest<'a> {
     /// Index of the variant that the model is.
     pub variant: usize,
     /// The step that its weights are of.
@@ -28,7 +28,7 @@ pub(super) struct Asked<'a> {
     pub probe: &'a str,
     pub args: &'a Args,
     pub request: Option<u64>,
-    pub progress: &'a Progress<'a>,
+    pub progress: Progress<'a>,
 }
 
 impl Context<'_> {
@@ -36,32 +36,32 @@ impl Context<'_> {
     ///
     /// # Errors
     /// If there is no such probe, or it refuses.
-    pub fn ask(&self, model: &mut dyn Model, asked: &Asked<'_>) -> Result<Vec<Sample>, RunError> {
-        let unknown = || RunError::Refused(format!("there is no probe `{}`", asked.probe));
-        let probe = probe::find(asked.probe).ok_or_else(unknown)?;
+    pub fn ask(&self, model: &mut dyn Model, request: &ProbeRequest<'_>) -> Result<Vec<Sample>, RunError> {
+        let unknown = || RunError::Refused(format!("there is no probe `{}`", request.probe));
+        let probe = probe::find(request.probe).ok_or_else(unknown)?;
         if !probe.applies(model) {
             return Ok(vec![]);
         }
-        let text = self.plan.stage(asked.variant).texts[0];
+        let text = self.plan.stage(request.variant).texts[0];
         let mut context = ProbeContext {
             model,
-            step: asked.step,
+            step: request.step,
             corpus: &self.texts[text],
             texts: self.texts,
             device: self.device,
             seed: self.plan.config.seed,
-            args: asked.args,
-            progress: asked.progress,
+            args: request.args,
+            progress: request.progress,
         };
         let sample = |f: Finding| {
             let untyped = || RunError::Refused(format!("the probe `{}` answered with no measurement", probe.id()));
             Ok(Sample {
-                step: f.step.unwrap_or(asked.step),
-                variant: asked.variant,
+                step: f.step.unwrap_or(request.step),
+                variant: request.variant,
                 channel: f.payload.channel().ok_or_else(untyped)?.into(),
                 about: f.about,
                 tokens: f.tokens,
-                request: asked.request,
+                request: request.request,
                 payload: Arc::new(f.payload),
             })
         };

@@ -2,11 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{
-    Run, RunError,
-    run::Variant,
-    weights::{Version, Weights},
-};
+use super::{Run, RunError, run::Variant, snapshots::Snapshot, weights::Version};
+use crate::store::VariantWeights;
 
 impl Variant {
     fn version(&self) -> Version {
@@ -20,17 +17,17 @@ impl Run {
     ///
     /// # Errors
     /// If it has yet to take over its weights, or they cannot be copied.
-    pub fn weights(&mut self, i: usize) -> Result<Arc<Weights>, RunError> {
+    pub fn weights(&mut self, i: usize) -> Result<Arc<VariantWeights>, RunError> {
         let stage = self.plan.stage(i);
         let variant = &mut self.variants[i];
         if stage.from > self.step {
             return Err(RunError::Refused(format!("{} begins at step {}", variant.spec.label, stage.from)));
         }
-        let version = variant.version();
+        let (version, step) = (variant.version(), stage.from + variant.optimiser.step);
         if let Some((_, weights)) = variant.copied.as_ref().filter(|(of, _)| *of == version) {
             return Ok(weights.clone());
         }
-        let weights = Arc::new(Weights::copy(variant.model.as_ref(), stage.from + variant.optimiser.step)?);
+        let weights = Arc::new(VariantWeights::copy(&variant.spec.id, step, variant.model.as_ref())?);
         variant.copied = Some((version, weights.clone()));
         Ok(weights)
     }
@@ -39,7 +36,7 @@ impl Run {
     ///
     /// # Errors
     /// If weights cannot be copied.
-    pub fn all_weights(&mut self) -> Result<Vec<Option<Arc<Weights>>>, RunError> {
+    pub(super) fn all_weights(&mut self) -> Result<Snapshot, RunError> {
         let has_begun = |run: &Self, i| run.plan.stage(i).from <= run.step;
         (0..self.variants.len())
             .map(|i| if has_begun(self, i) { self.weights(i).map(Some) } else { Ok(None) })

@@ -3,16 +3,14 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
-use super::{
-    Plan, RunError, RunSettings, TrainSettings, VariantSpec, asking, inputs,
-    weights::{Version, Weights},
-};
+use super::{Plan, RunError, RunSettings, TrainSettings, VariantSpec, asking, inputs, weights::Version};
 use crate::{
     config::Value,
     corpus::{Corpus, Position, Windows},
     models::Model,
     nn::{AdamW, Batch, Device, IGNORE, Tap, device, fused::GradAccumulator, host},
     probe::Progress,
+    store::VariantWeights,
     telemetry::{Args, Channel, InputFile, RunInfo, Sample, StepStats, VariantInfo, channels},
 };
 
@@ -22,7 +20,7 @@ pub struct Variant {
     pub model: Box<dyn Model>,
     pub optimiser: AdamW,
     /// The weights last copied, and of which version.
-    pub(super) copied: Option<(Version, Arc<Weights>)>,
+    pub(super) copied: Option<(Version, Arc<VariantWeights>)>,
 }
 
 /// Everything that a step needs.
@@ -255,18 +253,19 @@ impl Run {
         }
     }
 
-    /// Puts one question to variant `i`. `Ok(vec![])` if the probe does not apply to it. One that has yet to
+    /// Puts one scheduled question to variant `i`. `Ok(vec![])` if the probe does not apply to it. One that has yet to
     /// take over its weights is an error.
-    pub fn ask(&mut self, i: usize, id: &str, args: &Args, request: Option<u64>) -> Result<Vec<Sample>, RunError> {
+    pub fn ask(&mut self, i: usize, id: &str, args: &Args) -> Result<Vec<Sample>, RunError> {
         let step = self.step_of(i);
         let stage = self.plan.stage(i);
         let variant = &mut self.variants[i];
         if stage.from > self.step {
             return Err(RunError::Refused(format!("{} begins at step {}", variant.spec.label, stage.from)));
         }
-        let asked = asking::Asked { variant: i, step, probe: id, args, request, progress: &Progress::none() };
+        let request =
+            asking::ProbeRequest { variant: i, step, probe: id, args, request: None, progress: Progress::none() };
         let context = asking::Context { plan: &self.plan, texts: &self.texts, device: &self.device };
-        context.ask(variant.model.as_mut(), &asked)
+        context.ask(variant.model.as_mut(), &request)
     }
 
     /// Finished updates of variant `i`, counted as the run counts: between two variants of a step they differ.

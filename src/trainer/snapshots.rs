@@ -9,11 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{RunError, weights::Weights};
-use crate::{
-    nn::Device,
-    store::{StoreError, snapshots},
-};
+use crate::store::{StoreError, VariantWeights, snapshots};
 
 /// Bytes of memory that copies may take.
 const MEMORY: u64 = 256 << 20;
@@ -23,7 +19,7 @@ const DISK: u64 = 64 << 20;
 const MOST: u64 = 96;
 
 /// By variant; `None` of one that had not begun.
-pub(super) type Snapshot = Vec<Option<Arc<Weights>>>;
+pub(super) type Snapshot = Vec<Option<Arc<VariantWeights>>>;
 
 /// Where the weights of a step are to be had.
 #[derive(Clone)]
@@ -34,26 +30,6 @@ pub(super) enum Source {
         run: PathBuf,
         path: PathBuf,
     },
-}
-
-impl Source {
-    /// The weights of each variant, by the order of `ids`.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
-    pub fn load(&self, ids: &[String], device: &Device) -> Result<Snapshot, RunError> {
-        match self {
-            Self::Memory(snapshot) => Ok(snapshot.clone()),
-            Self::Disk { run, path } => {
-                let mut kept = snapshots::read(run, path, device)?;
-                let take = |id: &String| {
-                    let at = kept.iter().position(|k| k.variant == *id)?;
-                    Some(Arc::new(Weights::of_kept(kept.swap_remove(at))))
-                };
-                Ok(ids.iter().map(take).collect())
-            }
-        }
-    }
 }
 
 /// How many steps fit in a budget, and how often one is taken.
@@ -74,7 +50,6 @@ impl Pace {
 
 /// The copies of one run.
 pub(super) struct Snapshots {
-    ids: Vec<String>,
     memory: Option<Pace>,
     disk: Option<Pace>,
     in_memory: BTreeMap<u64, Snapshot>,
@@ -85,18 +60,16 @@ pub(super) struct Snapshots {
 impl Snapshots {
     /// For a run of so many steps whose weights take so many bytes. `is_asked`: somebody may ask it while it lasts;
     /// otherwise the folder alone has copies, for replays.
-    pub fn new(ids: Vec<String>, bytes: u64, steps: u64, is_asked: bool) -> Self {
+    pub fn new(bytes: u64, steps: u64, is_asked: bool) -> Self {
         let memory = Pace::of(MEMORY, bytes, steps).filter(|_| is_asked);
         let disk = Pace::of(DISK, bytes, steps);
-        Self { ids, memory, disk, in_memory: BTreeMap::new(), on_disk: BTreeMap::new(), run: None }
+        Self { memory, disk, in_memory: BTreeMap::new(), on_disk: BTreeMap::new(), run: None }
     }
 
-    /// The run's folder, with what is kept there.
+    /// The run's folder, with what is kept there now.
     pub fn set_folder(&mut self, run: &Path) {
-        if self.run.as_deref() != Some(run) {
-            self.on_disk = snapshots::list(run);
-            self.run = Some(run.to_owned());
-        }
+        self.on_disk = snapshots::list(run);
+        self.run = Some(run.to_owned());
     }
 
     /// Whether the weights of this step are to be kept.
@@ -112,8 +85,7 @@ impl Snapshots {
     pub fn keep(&mut self, step: u64, snapshot: Snapshot) -> Result<(), StoreError> {
         let mut written = Ok(());
         if let (Some(pace), Some(run)) = (self.disk.filter(|p| step.is_multiple_of(p.every)), &self.run) {
-            let kept: Vec<_> =
-                self.ids.iter().zip(&snapshot).filter_map(|(id, w)| Some(w.as_ref()?.to_kept(id))).collect();
+            let kept: Vec<&VariantWeights> = snapshot.iter().flatten().map(Arc::as_ref).collect();
             written = snapshots::write(run, step, &kept);
             match written {
                 Ok(()) => self.on_disk = snapshots::list(run),

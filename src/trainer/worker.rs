@@ -19,7 +19,7 @@ use crossbeam::{
 
 use super::{
     Plan, Run, RunError,
-    answering::{Answering, Subject},
+    answering::{Answering, SharedRun},
     outlets::Outlets,
     snapshots::Snapshots,
     thread::{STACK_BYTES, guard},
@@ -147,16 +147,15 @@ enum Next {
 impl Worker {
     fn new(run: Run, options: Options, outlets: Outlets, threads: usize) -> Self {
         let kept = options.from.as_ref().map(|c| c.step);
-        let subject =
-            Subject { plan: Arc::new(run.plan.clone()), texts: Arc::clone(&run.texts), device: run.device.clone() };
-        let ids = run.variants.iter().map(|v| v.spec.id.clone()).collect();
+        let shared =
+            SharedRun { plan: Arc::new(run.plan.clone()), texts: Arc::clone(&run.texts), device: run.device.clone() };
         let bytes = run.variants.iter().map(|v| v.model.params().bytes()).sum();
-        let snapshots = Snapshots::new(ids, bytes, run.plan.steps, options.stay);
+        let snapshots = Snapshots::new(bytes, run.plan.steps, options.stay);
         Self {
             run,
             options,
             outlets,
-            answering: Answering::new(subject),
+            answering: Answering::new(shared),
             snapshots,
             running: false,
             once: false,
@@ -207,6 +206,7 @@ impl Worker {
             if !begun {
                 if let Some(writer) = &self.options.writer {
                     writer.begin()?;
+                    self.find_snapshots();
                 }
                 self.measure_all(true)?;
                 self.keep_snapshot();
@@ -329,6 +329,7 @@ impl Worker {
                 self.outlets.set_record(writer.clone());
                 self.unrecorded = None;
                 self.options.writer = Some(writer);
+                self.find_snapshots();
             }
             Err(e) => {
                 self.unrecorded = Some(format!("{e}. The models can be asked, but not be trained on"));
@@ -435,7 +436,7 @@ impl Worker {
 
     /// A scheduled question. A probe that fails is a notice; the run goes on.
     fn measure(&mut self, i: usize, probe: &str, args: &Args) {
-        match guard(|| self.run.ask(i, probe, args, None)) {
+        match guard(|| self.run.ask(i, probe, args)) {
             Ok(samples) => samples.into_iter().for_each(|s| self.outlets.tell(Event::Sample(s))),
             Err(e) => {
                 let text = format!("the probe `{probe}` could not answer: {e}");

@@ -42,14 +42,15 @@ impl Worker {
             return Err(RunError::Refused(format!("{label} begins at step {from}")));
         }
         if at.is_some() {
-            return Ok(Job { question, asked: begun.into_iter().map(|i| (i, step)).collect(), weights });
+            let variants = begun.into_iter().map(|i| (i, step)).collect();
+            return Ok(Job { question, variants, weights });
         }
         let mut now = vec![None; n];
         for &i in &begun {
             now[i] = Some(self.run.weights(i)?);
         }
-        let asked = begun.into_iter().map(|i| (i, self.run.step_of(i))).collect();
-        Ok(Job { question, asked, weights: Source::Memory(now) })
+        let variants = begun.into_iter().map(|i| (i, self.run.step_of(i))).collect();
+        Ok(Job { question, variants, weights: Source::Memory(now) })
     }
 
     /// Tells what has been answered meanwhile.
@@ -72,9 +73,6 @@ impl Worker {
     /// Keeps the present weights, if they are to be kept. What cannot be kept is not worth a run.
     pub(super) fn keep_snapshot(&mut self) {
         let step = self.run.step;
-        if let Some(folder) = self.options.writer.as_ref().and_then(Writer::folder) {
-            self.snapshots.set_folder(&folder);
-        }
         if !self.snapshots.is_due(step) {
             return;
         }
