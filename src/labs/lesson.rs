@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::config::Value;
+use crate::config::{Config, ConfigError, Knob, Value};
 
 /// A lab's lesson.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -135,6 +135,14 @@ impl Check {
 }
 
 impl Does {
+    /// Puts its settings into a config.
+    ///
+    /// # Errors
+    /// If there is no such setting, or it cannot be so.
+    pub fn put_into(&self, config: &mut Config, knobs: &[Knob]) -> Result<(), ConfigError> {
+        self.set.iter().try_for_each(|(key, value)| config.set_text(knobs, key, &value_of(value).to_string()))
+    }
+
     /// The keys of the controls that it needs.
     pub fn needs(&self) -> impl Iterator<Item = &str> {
         self.set.keys().chain(&self.controls).map(String::as_str)

@@ -3,7 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{kept::RunNumber, mirror::Mirror, widgets::number};
+use super::{
+    kept::{Kept, RunNumber},
+    mirror::Mirror,
+    widgets::number,
+};
 use crate::{
     config::{Applies, Config, Value},
     labs::{
@@ -31,7 +35,7 @@ pub struct LessonState {
     /// A step to scroll to.
     pub sought: Option<usize>,
     /// What the checks of the current step said last, and of what.
-    judged: Option<(Judged, Vec<Outcome>)>,
+    judged: Kept<Judged, Option<Vec<Outcome>>>,
 }
 
 /// What a judgement was made of.
@@ -92,12 +96,9 @@ impl LessonState {
             step: current,
             config: config.clone(),
         };
-        if self.judged.as_ref().is_none_or(|(judged, _)| *judged != of) {
-            let lab = self.lab;
-            let outcomes = self.lesson.steps.get(current).map_or(vec![], |step| judge(step, mirror, config, lab));
-            self.judged = Some((of, outcomes));
-        }
-        self.judged.as_ref().map_or(&[], |(_, outcomes)| outcomes)
+        let (steps, lab) = (&self.lesson.steps, self.lab);
+        let judged = || steps.get(current).map_or(vec![], |step| judge(step, mirror, config, lab));
+        self.judged.at(of).get_or_insert_with(judged)
     }
 }
 
@@ -122,9 +123,7 @@ fn other_run(step: &Step, mirror: &Mirror, lab: &Lab) -> Option<String> {
     }
     let knobs = (lab.knobs)();
     let mut wanted = lab.config(Some(preset)).ok()?;
-    for (key, value) in &step.does.set {
-        wanted.set_text(&knobs, key, &value_of(value).to_string()).ok()?;
-    }
+    step.does.put_into(&mut wanted, &knobs).ok()?;
     let changed = wanted.changed_keys(run);
     let other = knobs.iter().find(|knob| {
         let is_of_the_model = knob.applies == Applies::AtReset && !["run", "train"].contains(&knob.group());

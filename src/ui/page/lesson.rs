@@ -6,7 +6,7 @@ use eframe::egui::Context;
 use super::{Page, preset_of};
 use crate::{
     config::{Applies, Config, ConfigError},
-    labs::{RunSettings, lesson::value_of},
+    labs::RunSettings,
     ui::{
         host::Host,
         plot::{self, Guess},
@@ -27,10 +27,7 @@ impl Page {
                 config.set(&self.knobs, key, value)?;
             }
         }
-        for (key, value) in &step.does.set {
-            let text = value_of(value).to_string();
-            config.set_text(&self.knobs, key, &text)?;
-        }
+        step.does.put_into(&mut config, &self.knobs)?;
         Ok(config)
     }
 
