@@ -25,6 +25,7 @@ mod planted_graph;
 mod record;
 mod recorded;
 mod snapshot;
+mod stub_host;
 mod synapses;
 mod tessellation;
 mod tiles;

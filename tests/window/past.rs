@@ -1,54 +1,27 @@
 //! Every view of every lab with a real model behind it: scrubbed to a step it says what a view says that was opened
 //! there, and what it asks is answered by the weights of that step.
 
-use std::{path::PathBuf, time::Instant};
+use std::time::Instant;
 
-use crossbeam::channel::bounded;
 use eframe::egui::Context;
 use orrery::{
     config::Config,
     labs::{self, LABS, Lab},
     telemetry::{Command, RunHandle, RunState},
     trainer::{self, Options},
-    ui::{
-        host::{Delivery, DialogKind, Host},
-        page::Page,
-        questions::Questions,
-    },
+    ui::{page::Page, questions::Questions},
 };
 
-use crate::truth::{Words, said};
+use crate::{
+    stub_host::StubHost,
+    truth::{Words, said},
+};
 
-/// Real runs, without a folder.
-struct Trainer;
-
-impl Host for Trainer {
-    fn launch(&mut self, config: &Config, _insist_memory: bool) -> Result<RunHandle, String> {
-        let lab = labs::find(&config.lab).unwrap();
-        let options = Options { stay: true, ..Options::default() };
-        trainer::spawn((lab.plan)(config).unwrap(), options, vec![]).map_err(|e| e.to_string())
-    }
-
-    fn open_run(&mut self, _folder: PathBuf) -> RunHandle {
-        RunHandle { commands: bounded(1).0, inbox: Default::default() }
-    }
-
-    fn pick(&mut self, _dialog: DialogKind) {}
-    fn read_text(&mut self, _path: PathBuf) {}
-    fn write(&mut self, _path: PathBuf, _bytes: Vec<u8>) {}
-    fn list_runs(&mut self) {}
-
-    fn export_folder(&self) -> PathBuf {
-        PathBuf::new()
-    }
-
-    fn deliveries(&mut self) -> Vec<Delivery> {
-        vec![]
-    }
-
-    fn devices(&self) -> Vec<(String, String, bool)> {
-        vec![]
-    }
+/// A real run, without a folder.
+fn spawn(config: &Config) -> Result<RunHandle, String> {
+    let lab = labs::find(&config.lab).unwrap();
+    let options = Options { stay: true, ..Options::default() };
+    trainer::spawn((lab.plan)(config).unwrap(), options, vec![]).map_err(|e| e.to_string())
 }
 
 const STEPS: u64 = 12;
@@ -70,7 +43,7 @@ fn finished(lab: &'static Lab) -> Page {
         config.set_text(&knobs, key, value).unwrap();
     }
     let mut page = Page::new(lab, config);
-    page.launch(&mut Trainer, &Context::default());
+    page.launch(&mut StubHost(spawn), &Context::default());
     assert_eq!(page.problem, None);
     page.tell(Command::Run).unwrap();
     wait(&mut page, |page| matches!(page.mirror().unwrap().state, Some(RunState::Finished)));

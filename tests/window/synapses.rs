@@ -12,7 +12,7 @@ use orrery::{
     labs::{self, merging::MergingSettings},
     models::Spec,
     nn::{Tap, Tensor, host},
-    probe::{self, Finding, ProbeContext, Progress},
+    probe::{self, Finding, ProbeContext},
     telemetry::{
         Args, Command, Event, Measurement, Sink, channels,
         measurements::{Activity, FiringShare, LayerActivity, Reading, Surprise},
@@ -107,16 +107,7 @@ fn ask(id: &str, args: &[(&str, Value)]) -> candle_core::Result<(Finding, Vec<u3
     let mut model = plan.variants[0].model.build(corpus.vocab(), 3, &Device::Cpu)?;
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let ids = args.get("text").map(|t| corpus.encode(&t.to_string())).unwrap_or_default();
-    let mut subject = ProbeContext {
-        model: model.as_mut(),
-        corpus: &corpus,
-        texts: &[],
-        device: &Device::Cpu,
-        seed: 7,
-        args: &args,
-        step: 0,
-        progress: &Progress::none(),
-    };
+    let mut subject = ProbeContext { seed: 7, ..ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args) };
     let finding = probe::find(id).unwrap().ask(&mut subject)?.remove(0);
     Ok((finding, ids, model))
 }

@@ -1,8 +1,6 @@
 //! What a view says is of the run, the step and the selection that are shown: after any sequence of actions on a page
 //! it says what the same view says that was opened this moment.
 
-use std::path::PathBuf;
-
 use crossbeam::channel::bounded;
 use eframe::egui::{Context, RawInput, Rect, Shape, pos2, vec2};
 use orrery::{
@@ -10,7 +8,7 @@ use orrery::{
     labs::LABS,
     telemetry::{Channel, Event, Inbox, RunHandle, RunInfo, RunState, StepStats, channels},
     ui::{
-        host::{Delivery, DialogKind, Host},
+        host::Host,
         lists::Lists,
         mirror::Mirror,
         page::Page,
@@ -22,62 +20,32 @@ use orrery::{
     },
 };
 
-use crate::recorded;
+use crate::{recorded, stub_host::StubHost};
 
 /// Goes on by its own clock: what it shows depends on when it was opened.
 const HAS_A_CLOCK: &[&str] = &["oscillators"];
 
-/// Begins runs whose curves differ from run to run; all else it leaves undone.
-#[derive(Default)]
-struct Beginner {
-    begun: u64,
-}
-
-impl Host for Beginner {
-    fn launch(&mut self, config: &Config, _insist_memory: bool) -> Result<RunHandle, String> {
-        self.begun += 1;
-        let (commands, _) = bounded(1);
-        let inbox = std::sync::Arc::new(Inbox::default());
-        let of = recorded::twins().info.expect("a recorded run has a description");
-        inbox.deliver(Event::Started(RunInfo { config: config.clone(), ..(*of).clone() }.into()));
-        let mut noise = recorded::Noise::new(self.begun);
-        for step in 1..=(60 + 40 * (self.begun % 3)) {
-            for variant in 0..3 {
-                let names = [channels::LOSS_TRAIN, channels::LOSS_HELD_OUT, channels::GATE, channels::GATE_GRAD];
-                let scalars = names.map(|name| (Channel::new(name), 3.0 + noise.next())).to_vec();
-                inbox.deliver(Event::Step(StepStats { step, variant, scalars, wall_secs: step as f64 }));
-            }
+/// A run whose curves differ from those of every other one; `begun`: how many there are.
+fn begin(begun: u64, config: &Config) -> RunHandle {
+    let (commands, _) = bounded(1);
+    let inbox = std::sync::Arc::new(Inbox::default());
+    let of = recorded::twins().info.expect("a recorded run has a description");
+    inbox.deliver(Event::Started(RunInfo { config: config.clone(), ..(*of).clone() }.into()));
+    let mut noise = recorded::Noise::new(begun);
+    for step in 1..=(60 + 40 * (begun % 3)) {
+        for variant in 0..3 {
+            let names = [channels::LOSS_TRAIN, channels::LOSS_HELD_OUT, channels::GATE, channels::GATE_GRAD];
+            let scalars = names.map(|name| (Channel::new(name), 3.0 + noise.next())).to_vec();
+            inbox.deliver(Event::Step(StepStats { step, variant, scalars, wall_secs: step as f64 }));
         }
-        inbox.deliver(Event::State(RunState::Paused));
-        Ok(RunHandle { commands, inbox })
     }
-
-    fn open_run(&mut self, _folder: PathBuf) -> RunHandle {
-        let (commands, _) = bounded(1);
-        RunHandle { commands, inbox: Default::default() }
-    }
-
-    fn pick(&mut self, _dialog: DialogKind) {}
-    fn read_text(&mut self, _path: PathBuf) {}
-    fn write(&mut self, _path: PathBuf, _bytes: Vec<u8>) {}
-    fn list_runs(&mut self) {}
-
-    fn export_folder(&self) -> PathBuf {
-        PathBuf::new()
-    }
-
-    fn deliveries(&mut self) -> Vec<Delivery> {
-        vec![]
-    }
-
-    fn devices(&self) -> Vec<(String, String, bool)> {
-        vec![]
-    }
+    inbox.deliver(Event::State(RunState::Paused));
+    RunHandle { commands, inbox }
 }
 
 struct Desk {
     page: Page,
-    host: Beginner,
+    host: Box<dyn Host>,
     ctx: Context,
     now: f64,
     chance: u64,
@@ -91,7 +59,11 @@ impl Desk {
     fn new(seed: u64) -> Self {
         let lab = LABS[0];
         let page = Page::new(lab, lab.config(None).unwrap());
-        let host = Beginner::default();
+        let mut begun = 0;
+        let host = Box::new(StubHost(move |config: &Config| {
+            begun += 1;
+            Ok(begin(begun, config))
+        }));
         Self { page, host, ctx: Context::default(), now: 0.0, chance: seed, said: vec![] }
     }
 
@@ -117,12 +89,12 @@ impl Desk {
         let words = match n {
             0 => (self.replay(recorded::twins()), "replay twins").1,
             1 => (self.replay(recorded::seeds()), "replay seeds").1,
-            2 => (self.page.launch(&mut self.host, &self.ctx), "reset").1,
+            2 => (self.page.launch(self.host.as_mut(), &self.ctx), "reset").1,
             3 => {
                 let presets = self.page.lab.presets;
                 let preset = presets[self.below(presets.len() as u64) as usize].id;
                 self.page.take_config(self.page.lab.config(Some(preset)).unwrap(), self.now);
-                self.page.launch(&mut self.host, &self.ctx);
+                self.page.launch(self.host.as_mut(), &self.ctx);
                 "preset"
             }
             4 | 5 => {
@@ -281,7 +253,7 @@ fn a_smoothed_curve_of_a_former_run_is_not_shown_for_a_new_one() {
         desk.replay(recorded::seeds());
         desk.compare(view);
         for _ in 0..3 {
-            desk.page.launch(&mut desk.host, &desk.ctx);
+            desk.page.launch(desk.host.as_mut(), &desk.ctx);
             desk.page.pump();
             desk.compare(view);
         }

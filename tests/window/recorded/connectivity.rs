@@ -6,7 +6,7 @@ use orrery::{
     config::Value,
     corpus::{self, Corpus},
     models::{Spec, bdh::BdhSpec},
-    probe::{self, ProbeContext, Progress},
+    probe::{self, ProbeContext},
     telemetry::{Args, Payload},
 };
 
@@ -50,16 +50,7 @@ pub fn samples(strength: f64) -> Vec<(&'static str, String, Payload)> {
         [("edges", 3000), ("most", 16_000), ("restarts", 2)].map(|(k, v)| (k.to_owned(), Value::Int(v))).into();
     let mut all = vec![];
     for id in ["neuron_graph", "graph_curve", "graph_modularity", "graph_neuron"] {
-        let mut subject = ProbeContext {
-            model: model.as_mut(),
-            corpus: &corpus,
-            texts: &[],
-            device: &Device::Cpu,
-            seed: 1,
-            args: &args,
-            step: 0,
-            progress: &Progress::none(),
-        };
+        let mut subject = ProbeContext { seed: 1, ..ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args) };
         let found = probe::find(id).unwrap().ask(&mut subject).unwrap();
         all.extend(found.into_iter().map(|f| (f.payload.channel().unwrap(), f.about, f.payload)));
     }

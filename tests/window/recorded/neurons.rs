@@ -6,7 +6,7 @@ use candle_core::Device;
 use orrery::{
     corpus::{self, Corpus},
     models::{Spec, bdh::BdhSpec},
-    probe::{self, ProbeContext, Progress},
+    probe::{self, ProbeContext},
     telemetry::{Args, Event, Sample},
     ui::mirror::Mirror,
 };
@@ -40,16 +40,7 @@ fn answers() -> Vec<Sample> {
     ]);
     let mut all = vec![];
     for id in PROBES {
-        let mut subject = ProbeContext {
-            model: model.as_mut(),
-            corpus: &corpus,
-            texts: &[],
-            device: &Device::Cpu,
-            seed: 0,
-            args: &args,
-            step: 0,
-            progress: &Progress::none(),
-        };
+        let mut subject = ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args);
         for f in probe::find(id).unwrap().ask(&mut subject).unwrap() {
             all.push(Sample {
                 step: 0,

@@ -1,0 +1,40 @@
+//! A host that begins runs and does nothing else: for pages without a desktop.
+
+use std::path::PathBuf;
+
+use crossbeam::channel::bounded;
+use orrery::{
+    config::Config,
+    telemetry::RunHandle,
+    ui::host::{Delivery, DialogKind, Host},
+};
+
+/// Begins runs as the function does; all else it leaves undone.
+pub struct StubHost<F>(pub F);
+
+impl<F: FnMut(&Config) -> Result<RunHandle, String>> Host for StubHost<F> {
+    fn launch(&mut self, config: &Config, _insist_memory: bool) -> Result<RunHandle, String> {
+        (self.0)(config)
+    }
+
+    fn open_run(&mut self, _folder: PathBuf) -> RunHandle {
+        RunHandle { commands: bounded(1).0, inbox: Default::default() }
+    }
+
+    fn pick(&mut self, _dialog: DialogKind) {}
+    fn read_text(&mut self, _path: PathBuf) {}
+    fn write(&mut self, _path: PathBuf, _bytes: Vec<u8>) {}
+    fn list_runs(&mut self) {}
+
+    fn export_folder(&self) -> PathBuf {
+        PathBuf::new()
+    }
+
+    fn deliveries(&mut self) -> Vec<Delivery> {
+        vec![]
+    }
+
+    fn devices(&self) -> Vec<(String, String, bool)> {
+        vec![]
+    }
+}
