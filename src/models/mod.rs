@@ -11,7 +11,8 @@ use crate::nn::{
 };
 
 use capabilities::{
-    AttentionLayer, CouplingModel, FixedPointModel, FlowModel, RecoveryModel, RuntimeParam, TwoTimescales,
+    AttentionLayer, CouplingModel, FixedPointModel, FlowModel, QueryKeyDynamics, RecoveryModel, RuntimeParam,
+    TwoTimescales,
 };
 use family::families;
 use step_memory::{StepMemory, StepSizes};
@@ -184,6 +185,11 @@ pub trait Model: Send {
 
     /// The reader of past tokens, if the model is one.
     fn recovery(&self) -> Option<&dyn RecoveryModel> {
+        None
+    }
+
+    /// How queries and keys evolve before they are scored, if those of any layer may.
+    fn query_key_dynamics(&self) -> Option<&dyn QueryKeyDynamics> {
         None
     }
 }

@@ -12,11 +12,13 @@
 //! | `coupling` | the gate between the two streams | causality |
 //! | `fixed_point` | a map that refines the state | residual |
 //! | `recovery` | a reader that names past tokens | recoverability |
+//! | `query_key_dynamics` | queries and keys that evolve before they are scored | query and key paths |
 
 mod attention;
 mod coupling;
 mod fixed_point;
 mod flow;
+mod query_key_dynamics;
 mod recovery;
 mod runtime_param;
 
@@ -24,5 +26,6 @@ pub use attention::AttentionLayer;
 pub use coupling::{CouplingModel, CouplingSettings, TwoTimescales};
 pub use fixed_point::FixedPointModel;
 pub use flow::{CONTROLS, FlowControl, FlowModel, LanguageFlow, PlanarField, PlanarFlow, Steering};
+pub use query_key_dynamics::{LayerDynamics, QueryKeyDynamics, Scheme};
 pub use recovery::RecoveryModel;
 pub use runtime_param::RuntimeParam;
