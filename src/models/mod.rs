@@ -21,6 +21,7 @@ pub use family::FamilySpec;
 
 pub mod bdh;
 pub mod capabilities;
+pub mod coupled_qk;
 pub mod dense;
 mod family;
 pub mod fast_slow;
@@ -39,6 +40,7 @@ families! {
     PlainGpt(gpt::PlainGptSpec),
     Bdh(bdh::BdhSpec),
     AlibiGpt(gpt::AlibiGptSpec),
+    CoupledQk(coupled_qk::CoupledQkSpec),
 }
 
 impl Spec {

@@ -14,7 +14,7 @@ pub use llama::{LlamaBlockSpec, llama_block};
 
 use super::{
     Tap,
-    attention::Attention,
+    attention::{Attention, KeyValueCache},
     fused::{
         add_row::add_row,
         axpy::axpy,
@@ -80,6 +80,12 @@ impl Block {
         self.forward_in_round(x, tap, None)
     }
 
+    /// The next token of a text whose earlier ones are in the cache, without gradients: x `(B, 1, D)` -> `(B, 1, D)`.
+    pub fn read_next(&self, x: &Tensor, cache: &mut KeyValueCache) -> Result<Tensor> {
+        let x = (x + self.attention.read_next(&self.norm1.forward(x)?, cache)?)?;
+        &x + self.transform(&x)?
+    }
+
     /// As [`Block::forward`], of a block that a forward pass uses several times: offers
     /// `<path>.r<round>.attn.weights`.
     pub fn forward_in_round(&self, x: &Tensor, tap: &mut Tap, round: Option<usize>) -> Result<Tensor> {
@@ -141,6 +147,7 @@ impl Block {
             eps: self.norm1.eps(),
             attention: attention.spec,
             qk_norms: attention.qk_norms,
+            evolution: attention.evolution,
             act: mlp.act,
             gated: mlp.gated,
             hidden: mlp.hidden,

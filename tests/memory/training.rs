@@ -5,6 +5,7 @@ use orrery::{
     models::{
         Spec,
         bdh::BdhSpec,
+        coupled_qk::{CoupledQkSpec, QkVariant},
         dense::DenseSpec,
         fast_slow::FastSlowSpec,
         gpt::{AlibiGptSpec, PlainGptSpec},
@@ -60,6 +61,14 @@ fn cases(family: &Spec) -> [Case; 2] {
         Spec::AlibiGpt(_) => [
             (Spec::AlibiGpt(AlibiGptSpec::default()), 256, [4, 64]),
             (Spec::AlibiGpt(AlibiGptSpec { d_model: 64, layers: 10, ..AlibiGptSpec::default() }), 1000, [8, 96]),
+        ],
+        Spec::CoupledQk(_) => [
+            (Spec::CoupledQk(CoupledQkSpec { variant: QkVariant::Euler, ..CoupledQkSpec::default() }), 256, [8, 96]),
+            (
+                Spec::CoupledQk(CoupledQkSpec { variant: QkVariant::DiffEuler, ..CoupledQkSpec::default() }),
+                256,
+                [8, 96],
+            ),
         ],
         Spec::Bdh(_) => [
             (Spec::Bdh(BdhSpec::default()), 256, [4, 96]),

@@ -96,6 +96,7 @@ fn a_layer_that_the_graph_does_not_lead_to_gives_its_weights_to_the_graph() -> R
         eps: 1e-6,
         attention: AttentionSpec::plain(d, 2),
         qk_norms: false,
+        evolution: None,
         act: Act::Gelu,
         gated: false,
         hidden: 12,

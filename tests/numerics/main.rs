@@ -4,6 +4,7 @@
 mod alibi_gpt;
 mod bdh;
 mod concepts;
+mod coupled_qk;
 mod fused;
 mod grad_accumulator;
 mod graphs;

@@ -14,6 +14,7 @@ use orrery::{
         Model,
         bdh::{Bdh, BdhSpec},
         capabilities::{CONTROLS, FlowControl, LanguageFlow},
+        coupled_qk::{CoupledQk, CoupledQkSpec, QkVariant},
         dense::{Dense, DenseSpec, GatedAct},
         fast_slow::{FastSlow, FastSlowSpec, Upsample},
         gpt::{Gpt, PlainGptSpec},
@@ -21,12 +22,8 @@ use orrery::{
     },
     nn::{
         AdamW, Batch, Params, Tap,
-        attention::{DifferentialAttention, DifferentialSpec, GroupedQueryAttention, GroupedQuerySpec},
-        block::{self, Block},
-        fused::{cross_entropy::head_cross_entropy, embedding::embedding, linear::linear, mlp::Act},
+        fused::embedding::embedding,
         host,
-        layers::Norm,
-        mlp::{MlpKind, UnbiasedMlp},
         optimiser::AdamWSpec,
         pooling::{causal_pool, upsample},
     },
@@ -159,74 +156,48 @@ fn learn(
     Ok(())
 }
 
-/// A block with the attention of the file's `kind` plugged in.
-fn qk_block(p: &mut Params, oracle: &Oracle, layer: usize) -> Result<Block, Box<dyn std::error::Error>> {
-    let (d_model, heads, writers) = (oracle.must("d")?, oracle.must("heads")?, 2 * oracle.must("layers")?);
-    let (path, ff) = (format!("layers.{layer}"), oracle.must("ff")?);
-    let norm1 = Norm::rms(p, &format!("{path}.norm1"), d_model)?;
-    let attn = format!("{path}.attn");
-    let grouped = |p: &mut Params, kv_heads| {
-        let spec = GroupedQuerySpec { d_model, heads, kv_heads, window: None, qk_norms: false, rotary: false, writers };
-        GroupedQueryAttention::new(p, &attn, &spec)
-    };
-    let rest = |p: &mut Params| -> candle_core::Result<(Norm, UnbiasedMlp)> {
-        let norm2 = Norm::rms(p, &format!("{path}.norm2"), d_model)?;
-        let kind = MlpKind::Gated(Act::Silu);
-        Ok((norm2, UnbiasedMlp::new(p, &format!("{path}.mlp"), (d_model, ff), kind, writers)?))
-    };
-    let plugged = |p: &mut Params, attention: GroupedQueryAttention| -> candle_core::Result<Block> {
-        let (norm2, mlp) = rest(p)?;
-        Ok(Block::new(&path, norm1.clone(), attention, norm2, mlp))
-    };
-    Ok(match oracle.config["kind"].as_str() {
-        Some("standard") => {
-            let attention = grouped(p, heads)?;
-            plugged(p, attention)?
-        }
-        Some("gqa") => {
-            let attention = grouped(p, heads / 4)?;
-            plugged(p, attention)?
-        }
-        Some("diff") => {
-            let attention = DifferentialAttention::new(p, &attn, &DifferentialSpec { d_model, heads, layer, writers })?;
-            let (norm2, mlp) = rest(p)?;
-            Block::new(&path, norm1.clone(), attention, norm2, mlp)
-        }
-        other => return Err(format!("no attention part for {other:?}").into()),
-    })
-}
-
-/// The coupled query-key paper's model with another attention in each file: learned positions, gated MLPs, a
-/// tied head. In one operation a block where the attention allows, in several, and looked at.
+/// The coupled query-key paper's model with another attention in each file: also queries and keys of the first layer
+/// before and after they evolve, as the tap sees them.
 fn coupled_qk(file: &str) -> Outcome {
-    let oracle = Oracle::open(file)?;
-    let (vocab, d) = (oracle.must("vocab")?, oracle.must("d")?);
-    let mut params = Params::new(0, &Device::Cpu, DType::F32);
-    let build = |p: &mut Params| -> candle_core::Result<_> {
-        let (embed, pos) = (
-            p.normal("embed.weight", (vocab, d), 0.1)?,
-            p.normal("pos.weight", (oracle.must("ctx").unwrap(), d), 0.1)?,
-        );
-        let blocks = (0..oracle.must("layers").unwrap()).map(|layer| qk_block(p, &oracle, layer).unwrap()).collect();
-        Ok((embed, pos, blocks, Norm::rms(p, "norm", d)?))
+    let mut oracle = Oracle::open(file)?;
+    let variant = serde_json::from_value::<QkVariant>(oracle.config["kind"].clone())?;
+    let rotary = oracle.config["use_rope"].as_bool().ok_or("the config does not say whether positions are rotary")?;
+    if rotary {
+        // the file has learned positions that nothing reads
+        let unread = oracle.tensors.remove("grad.pos.weight");
+        assert!(unread.is_none_or(|grad| host::to_f64(&grad).unwrap().iter().all(|g| *g == 0.0)));
+        oracle.tensors.remove("w.pos.weight");
+    }
+    let spec = CoupledQkSpec {
+        d_model: oracle.must("d")?,
+        heads: oracle.must("heads")?,
+        layers: oracle.must("layers")?,
+        hidden: oracle.must("ff")?,
+        positions: oracle.must("ctx")?,
+        steps: oracle.must("steps")?,
+        rotary,
+        variant,
+        ..CoupledQkSpec::default()
     };
-    type Net = (Tensor, Tensor, Vec<Block>, Norm);
-    let (net, inference_net): (Net, Net) = params.build_twice(build)?;
-    load(&oracle, &params)?;
-    let encode = |(embed, pos, blocks, norm): &Net, tokens: &Tensor, tap: &mut Tap| -> candle_core::Result<Tensor> {
-        let x = embedding(embed, tokens)?.broadcast_add(&pos.narrow(0, 0, tokens.dim(1)?)?)?;
-        norm.forward(&block::run(blocks, &x, tap, None)?)
-    };
-    let logits =
-        |tap: &mut Tap| linear(&encode(&inference_net, &oracle.batch().unwrap().tokens, tap)?, &inference_net.0);
+    let model = CoupledQk::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?;
+    load(&oracle, model.params())?;
     let mut tap = Tap::on(&["layers."]);
-    let off = distance(&logits(&mut tap)?, oracle.get("out.logits")?)?;
+    let off = distance(&model.logits(&oracle.batch()?.tokens, &mut tap)?, oracle.get("out.logits")?)?;
     assert!(off < LOGITS, "logits beside the taps are {off:e} off");
-    assert_eq!(tap.found().len(), oracle.must("layers")?, "each block offers its weights");
-    learn(&oracle, &params, &logits(&mut Tap::off())?, &|batch| {
-        let loss = head_cross_entropy(&encode(&net, &batch.tokens, &mut Tap::off())?, &net.0, &batch.targets)?;
-        Ok([loss.clone(), loss])
-    })
+    for layer in model.attention_layers() {
+        assert!(tap.get(&layer.tap_path()).is_some(), "{} offers its weights", layer.path);
+    }
+    for (ours, theirs) in [("q0", "q0"), ("k0", "k0"), ("q", "q_evolved"), ("k", "k_evolved")] {
+        let Ok(wanted) = oracle.get(&format!("out.{theirs}")) else { continue };
+        let found = tap.get(&format!("layers.0.attn.{ours}")).ok_or("queries and keys are not offered")?;
+        // the file repeats the keys that several heads read
+        let (heads, of_file) = (found.dim(1)?, wanted.dim(1)?);
+        for head in 0..of_file {
+            let off = distance(&found.i((.., head * heads / of_file))?, &wanted.i((.., head))?)?;
+            assert!(off < LOGITS, "{ours} of head {head} is {off:e} off");
+        }
+    }
+    compare(&oracle, &model)
 }
 
 #[test]
@@ -242,6 +213,26 @@ fn qk_gqa() -> Outcome {
 #[test]
 fn qk_diff() -> Outcome {
     coupled_qk("qk_diff.safetensors")
+}
+
+#[test]
+fn qk_mlp() -> Outcome {
+    coupled_qk("qk_mlp.safetensors")
+}
+
+#[test]
+fn qk_euler() -> Outcome {
+    coupled_qk("qk_euler.safetensors")
+}
+
+#[test]
+fn qk_euler_rope() -> Outcome {
+    coupled_qk("qk_euler_rope.safetensors")
+}
+
+#[test]
+fn qk_hamiltonian() -> Outcome {
+    coupled_qk("qk_hamiltonian.safetensors")
 }
 
 fn fast_slow(file: &str) -> Outcome {

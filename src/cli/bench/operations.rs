@@ -87,7 +87,16 @@ fn of_blocks(t: usize, what: &str, blocks: usize) -> Result<Vec<Row>> {
     let spec =
         AttentionSpec { heads: 4, kv_heads: 2, head_dim: 32, theta: Some(THETA), window: None, eps: EPS, alibi: false };
     let (style, act) = (Style::RmsNoBias, Act::Gelu);
-    let whole = LayerSpec { style, eps: EPS, attention: spec, qk_norms: true, act, gated: false, hidden: HIDDEN };
+    let whole = LayerSpec {
+        style,
+        eps: EPS,
+        attention: spec,
+        qk_norms: true,
+        evolution: None,
+        act,
+        gated: false,
+        hidden: HIDDEN,
+    };
 
     let (maps, seen) = (6.0 * n * (3 * D * D) as f64, 6.0 * n * (t * D) as f64);
     let both = 6.0 * n * (2 * D * HIDDEN) as f64;

@@ -1,14 +1,15 @@
 //! Grouped-query attention without biases, with QK-RMSNorm and rotary embedding or without either. With
-//! as many key heads as query heads it is the standard one.
+//! as many key heads as query heads it is the standard one, and may have queries and keys that evolve before they meet.
 
-use candle_core::{Result, Tensor, bail};
+use candle_core::{D, Result, Tensor, bail};
 
-use super::{Attention, FusedAttention};
+use super::{Attention, Evolution, FusedAttention, KeyValueCache, cache, evolution::evolved};
 use crate::nn::{
     Params, Tap,
     fused::{
-        attention::{self, AttentionSpec},
+        attention::{self, AttentionSpec, rotate_from},
         linear::linear,
+        norm::rms_norm,
     },
     layers::{EPS, THETA, input_proj, residual_out_proj},
 };
@@ -62,6 +63,7 @@ pub struct GroupedQueryAttention {
     wv: Tensor, // (Hkv d, D)
     wo: Tensor, // (D, H d)
     qk_norms: Option<[Tensor; 2]>,
+    evolution: Option<Evolution>,
     spec: AttentionSpec,
 }
 
@@ -83,15 +85,29 @@ impl GroupedQueryAttention {
                 ]),
                 false => None,
             },
+            evolution: None,
             spec,
         })
+    }
+
+    /// With queries and keys that evolve before they are normalised, rotated and scored. Errors: fewer key heads than
+    /// query heads, since each query evolves with its own key.
+    pub fn with_evolution(self, evolution: Option<Evolution>) -> Result<Self> {
+        if evolution.is_some() && self.spec.kv_heads != self.spec.heads {
+            bail!("{} query heads and {} key heads cannot evolve in pairs", self.spec.heads, self.spec.kv_heads);
+        }
+        Ok(Self { evolution, ..self })
+    }
+
+    fn project(&self, x: &Tensor) -> Result<Tensor> {
+        linear(x, &Tensor::cat(&[&self.wq, &self.wk, &self.wv], 0)?) // (B,T,(H+2Hkv)d)
     }
 }
 
 impl Attention for GroupedQueryAttention {
     fn forward(&self, x: &Tensor, tap: &mut Tap, path: &str) -> Result<Tensor> {
-        let w = Tensor::cat(&[&self.wq, &self.wk, &self.wv], 0)?;
-        let qkv = linear(x, &w)?; // (B,T,(H+2Hkv)d)
+        let qkv = self.project(x)?;
+        let qkv = evolved(self.evolution.as_ref(), qkv, [self.spec.heads, self.spec.kv_heads], (tap, path))?;
         let y = if tap.wants(path) {
             let (y, weights) = match &self.qk_norms {
                 Some([q, k]) => attention::reference(&qkv, q, k, self.spec)?,
@@ -108,13 +124,37 @@ impl Attention for GroupedQueryAttention {
         linear(&y, &self.wo)
     }
 
+    fn read_next(&self, x: &Tensor, cache: &mut KeyValueCache) -> Result<Tensor> {
+        let s = self.spec;
+        let (b, t, d) = (x.dim(0)?, cache.len(), s.head_dim);
+        let qkv = self.project(x)?;
+        let qkv = self.evolution.as_ref().map_or(Ok(qkv.clone()), |e| e.evolve(&qkv))?;
+        let part = |from: usize, n: usize| qkv.narrow(D::Minus1, from * d, n * d)?.reshape((b, n, 1, d));
+        let prepared = |x: Tensor, norm: Option<&Tensor>| -> Result<Tensor> {
+            let x = norm.map_or(Ok(x.clone()), |norm| rms_norm(&x, norm, s.eps))?;
+            s.theta.map_or(Ok(x.clone()), |theta| rotate_from(&x, t, theta))
+        };
+        let norms = self.qk_norms.as_ref();
+        let q = prepared(part(0, s.heads)?, norms.map(|n| &n[0]))?;
+        let k = prepared(part(s.heads, s.kv_heads)?, norms.map(|n| &n[1]))?;
+        let [k, v] = cache.push(&k, &part(s.heads + s.kv_heads, s.kv_heads)?)?;
+        let y = cache::read(&cache::weights(&q, &k, s.window)?, &v)?; // (B,H,1,d)
+        linear(&y.reshape((b, 1, s.heads * d))?, &self.wo)
+    }
+
     fn fused(&self) -> Option<FusedAttention<'_>> {
-        let projections = [&self.wq, &self.wk, &self.wv].into_iter();
+        let evolution = match &self.evolution {
+            None => None,
+            Some(evolution) => Some(evolution.fused()?),
+        };
+        let projections = [&self.wq, &self.wk, &self.wv].into_iter().chain(self.qk_norms.iter().flatten());
+        let of_evolution = evolution.iter().flat_map(|(_, weights)| *weights);
         Some(FusedAttention {
             spec: self.spec,
             qk_norms: self.qk_norms.is_some(),
+            evolution: evolution.as_ref().map(|(spec, _)| *spec),
             has_biases: false,
-            weights: projections.chain(self.qk_norms.iter().flatten()).chain([&self.wo]).collect(),
+            weights: projections.chain(of_evolution).chain([&self.wo]).collect(),
         })
     }
 }

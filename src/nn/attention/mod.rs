@@ -1,23 +1,36 @@
 //! Attention as a part of a block: what every variant offers, one variant a file. A new variant is one
 //! file with an [`Attention`] in it; the block that it is plugged into does not change.
 
+mod cache;
 mod differential;
+mod evolution;
 mod grouped_query;
 mod packed;
 
-use candle_core::{Result, Tensor};
+use candle_core::{Result, Tensor, bail};
 
+pub use cache::KeyValueCache;
 pub use differential::{DifferentialAttention, DifferentialSpec};
+pub use evolution::{Evolution, EvolutionSpec};
 pub use grouped_query::{GroupedQueryAttention, GroupedQuerySpec};
 pub use packed::PackedAttention;
 
-use super::{Tap, fused::attention::AttentionSpec};
+use super::{
+    Tap,
+    fused::{attention::AttentionSpec, coupled::CoupledSpec},
+};
 
 /// Causal attention from a normalised state to what is added to the residual stream.
 pub trait Attention: std::fmt::Debug + Send + Sync {
     /// x `(B, T, D)` -> `(B, T, D)`. Offers the weights `(B, H, T, T)` to the tap at `path`; where the tap
     /// wants them, they are computed even if the output does not need them as a tensor.
     fn forward(&self, x: &Tensor, tap: &mut Tap, path: &str) -> Result<Tensor>;
+
+    /// The next token of a text whose earlier ones are in the cache, without gradients: x `(B, 1, D)` -> `(B, 1, D)`. An
+    /// error of a variant that cannot read so.
+    fn read_next(&self, _x: &Tensor, _cache: &mut KeyValueCache) -> Result<Tensor> {
+        bail!("this attention reads whole texts only")
+    }
 
     /// What a block in one operation needs to compute this attention; `None` of a variant that the operation
     /// does not know, whose block then is several operations.
@@ -31,6 +44,8 @@ pub struct FusedAttention<'a> {
     pub spec: AttentionSpec,
     /// Whether queries and keys are normalised.
     pub qk_norms: bool,
+    /// How queries and keys evolve, if they do.
+    pub evolution: Option<CoupledSpec>,
     /// Whether the linear maps have biases.
     pub has_biases: bool,
     /// In the order of [`LayerSpec`](super::fused::layer::LayerSpec).

@@ -61,6 +61,7 @@ impl Attention for PackedAttention {
         Some(FusedAttention {
             spec: self.spec,
             qk_norms: false,
+            evolution: None,
             has_biases: true,
             weights: vec![&self.qkv.weight, &self.qkv.bias, &self.proj.weight, &self.proj.bias],
         })

@@ -118,11 +118,16 @@ fn plain_spec(qkv: &Tensor, heads: usize) -> Result<AttentionSpec> {
 
 /// Rotary embedding by position. x `(B, H, T, d)`.
 pub fn rotate(x: &Tensor, theta: f64) -> Result<Tensor> {
+    rotate_from(x, 0, theta)
+}
+
+/// As [`rotate`], of the positions from `first` on.
+pub fn rotate_from(x: &Tensor, first: usize, theta: f64) -> Result<Tensor> {
     let (_, _, t, d) = x.dims4()?;
     let half = d / 2;
-    let (cos, sin) = angles(t, d, theta);
-    let cos = Tensor::from_vec(cos, (t, half), x.device())?.to_dtype(x.dtype())?;
-    let sin = Tensor::from_vec(sin, (t, half), x.device())?.to_dtype(x.dtype())?;
+    let (cos, sin) = angles(first + t, d, theta);
+    let of = |all: Vec<f32>| Tensor::from_slice(&all[first * half..], (t, half), x.device())?.to_dtype(x.dtype());
+    let (cos, sin) = (of(cos)?, of(sin)?);
     let (a, b) = (x.narrow(D::Minus1, 0, half)?, x.narrow(D::Minus1, half, half)?);
     let first = (a.broadcast_mul(&cos)? - b.broadcast_mul(&sin)?)?;
     let second = (b.broadcast_mul(&cos)? + a.broadcast_mul(&sin)?)?;
@@ -145,7 +150,7 @@ fn angles(t: usize, d: usize, theta: f64) -> (Vec<f32>, Vec<f32>) {
 }
 
 /// `(B, Hkv, T, d)` -> `(B, Hkv n, T, d)`: each head repeated n times.
-fn repeat_heads(x: &Tensor, n: usize) -> Result<Tensor> {
+pub fn repeat_heads(x: &Tensor, n: usize) -> Result<Tensor> {
     let (b, kv, t, d) = x.dims4()?;
     x.unsqueeze(2)?.expand((b, kv, n, t, d))?.reshape((b, kv * n, t, d))
 }

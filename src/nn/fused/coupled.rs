@@ -9,6 +9,8 @@ use super::{
 };
 
 mod cpu;
+pub(super) mod rows;
+mod trajectory;
 
 /// The integration scheme; dt = exp(tau) of the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +21,7 @@ pub enum Scheme {
     Leapfrog,
 }
 
+/// Sizes of an evolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CoupledSpec {
     pub heads: usize,
@@ -41,7 +44,7 @@ pub fn coupled(qkv: &Tensor, f: &Tensor, tau: &Tensor, spec: CoupledSpec) -> Res
     if !storage::readable(&[&qkv, &f, tau]) {
         return reference(&qkv, &f, tau, spec);
     }
-    qkv.apply_op3(&f, tau, cpu::Evolution { spec })
+    qkv.apply_op3(&f, tau, cpu::Evolution::new(spec))
 }
 
 pub fn reference(qkv: &Tensor, f: &Tensor, tau: &Tensor, s: CoupledSpec) -> Result<Tensor> {

@@ -15,6 +15,7 @@ use self::{
 };
 use super::{
     attention::AttentionSpec,
+    coupled::CoupledSpec,
     grad_accumulator::{Entry, GradAccumulator},
     mlp::Act,
     storage,
@@ -34,8 +35,8 @@ pub enum Style {
 }
 
 /// A layer. Its weights are flattened in this order, biases only where there are any: norm weight `(D)` and bias; queries,
-/// keys and values `((H + 2 Hkv) d, D)` and bias; both QK norms `(d)`, if there are any; output projection `(D, H d)`
-/// and bias; norm weight and bias; up `(F, D)`, or gate above up `(2F, D)`, and bias; down `(D, F)` and bias.
+/// keys and values `((H + 2 Hkv) d, D)` and bias; both QK norms `(d)`, if there are any; the evolution's f `(2 d, d)` and
+/// tau `(H)`, if there is one; output projection `(D, H d)` and bias; norm weight and bias; up `(F, D)`, or gate above up `(2F, D)`, and bias; down `(D, F)` and bias.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LayerSpec {
     pub style: Style,
@@ -43,6 +44,8 @@ pub struct LayerSpec {
     pub eps: f64,
     pub attention: AttentionSpec,
     pub qk_norms: bool,
+    /// How queries and keys evolve before anything else is done with them.
+    pub evolution: Option<CoupledSpec>,
     pub act: Act,
     pub gated: bool,
     pub hidden: usize,
@@ -139,19 +142,23 @@ fn field_step(x: &Tensor, row: &Tensor, weights: &FlatWeights, spec: LayerSpec, 
 }
 
 /// Number of values of each weight of a sublayer, 0 where there is none: norm weight and bias, input projection and bias,
-/// QK norms, output projection and bias.
-type Sizes = [usize; 8];
+/// QK norms, the evolution's f and tau, output projection and bias.
+type Sizes = [usize; 10];
 
 impl LayerSpec {
     fn sizes(&self, d: usize) -> [Sizes; 2] {
         let a = &self.attention;
         let bias = |n: usize| if self.style == Style::LayerNormBias { n } else { 0 };
-        let of = |inputs: usize, norm: usize, outputs: usize| {
-            [d, bias(d), inputs * d, bias(inputs), norm, norm, d * outputs, bias(d)]
+        let of = |inputs: usize, [norm, f, tau]: [usize; 3], outputs: usize| {
+            [d, bias(d), inputs * d, bias(inputs), norm, norm, f, tau, d * outputs, bias(d)]
         };
         let norm = if self.qk_norms { a.head_dim } else { 0 };
+        let [f, tau] = self.evolution.map_or([0; 2], |e| [2 * e.head_dim * e.head_dim, e.heads]);
         let hidden = if self.gated { 2 * self.hidden } else { self.hidden };
-        [of((a.heads + 2 * a.kv_heads) * a.head_dim, norm, a.heads * a.head_dim), of(hidden, 0, self.hidden)]
+        [
+            of((a.heads + 2 * a.kv_heads) * a.head_dim, [norm, f, tau], a.heads * a.head_dim),
+            of(hidden, [0; 3], self.hidden),
+        ]
     }
 
     fn len(&self, d: usize) -> usize {
@@ -160,7 +167,7 @@ impl LayerSpec {
 }
 
 /// The weights of a sublayer, with which `all` begins.
-fn split(mut all: &[f32], sizes: Sizes) -> [&[f32]; 8] {
+fn split(mut all: &[f32], sizes: Sizes) -> [&[f32]; 10] {
     sizes.map(|n| {
         let (piece, rest) = all.split_at(n);
         all = rest;
@@ -168,7 +175,7 @@ fn split(mut all: &[f32], sizes: Sizes) -> [&[f32]; 8] {
     })
 }
 
-fn split_mut(mut all: &mut [f32], sizes: Sizes) -> [&mut [f32]; 8] {
+fn split_mut(mut all: &mut [f32], sizes: Sizes) -> [&mut [f32]; 10] {
     sizes.map(|n| {
         let (piece, rest) = std::mem::take(&mut all).split_at_mut(n);
         all = rest;

@@ -6,6 +6,7 @@ use orrery::nn::{
     Result,
     fused::{
         attention::{self, AttentionSpec},
+        coupled::{self, CoupledSpec, Scheme},
         layer::{LayerSpec, Style, flatten, layer, slope, step},
         linear,
         mlp::{self, Act, BiasedWeights},
@@ -71,9 +72,12 @@ fn attended<'a>(x: &Tensor, mut rest: &'a [Tensor], s: LayerSpec) -> Result<(Ten
     let biased = s.style == Style::LayerNormBias;
     let h = normed(x, &mut rest, s)?;
     let w_in = next(&mut rest);
-    let qkv = linear_map(&h, w_in, biased.then(|| next(&mut rest)))?;
-    let y = if s.qk_norms {
-        let (q, k) = (next(&mut rest), next(&mut rest));
+    let mut qkv = linear_map(&h, w_in, biased.then(|| next(&mut rest)))?;
+    let norms = s.qk_norms.then(|| [next(&mut rest), next(&mut rest)]);
+    if let Some(evolution) = s.evolution {
+        qkv = coupled::reference(&qkv, next(&mut rest), next(&mut rest), evolution)?;
+    }
+    let y = if let Some([q, k]) = norms {
         attention::reference(&qkv, q, k, s.attention)?.0
     } else {
         attention::reference_without_norms(&qkv, s.attention)?.0
@@ -116,8 +120,16 @@ fn all([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -> Vec<Dr
     };
     let alibi = AttentionSpec { alibi: true, ..AttentionSpec::plain(d, heads) };
     let bare = |act, gated| {
-        let spec =
-            LayerSpec { style: Style::RmsNoBias, eps: EPS, attention: windowed, qk_norms: true, act, gated, hidden: f };
+        let spec = LayerSpec {
+            style: Style::RmsNoBias,
+            eps: EPS,
+            attention: windowed,
+            qk_norms: true,
+            evolution: None,
+            act,
+            gated,
+            hidden: f,
+        };
         let wide = (heads + 2 * kv) * head;
         let hidden = if gated { 2 * f } else { f };
         let mut shapes = vec![vec![b, t, d], vec![d], vec![wide, d], vec![head], vec![head], vec![d, d]];
@@ -130,6 +142,7 @@ fn all([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -> Vec<Dr
             eps: EPS,
             attention: alibi,
             qk_norms: false,
+            evolution: None,
             act: Act::Gelu,
             gated: false,
             hidden: f,
@@ -143,7 +156,27 @@ fn all([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -> Vec<Dr
         let x = vec![b, t, d];
         ((spec, join), [x].into_iter().chain(row).chain(weights).chain(more).chain(scale).collect())
     };
+    // evolution, then rotation, as the coupled query-key models have them
+    let evolving = |scheme, steps| {
+        let evolution = Some(CoupledSpec { heads, head_dim: head, scheme, steps });
+        let rotary = AttentionSpec { theta: (head % 2 == 0).then_some(100.0), ..AttentionSpec::plain(d, heads) };
+        let spec = LayerSpec {
+            style: Style::RmsNoBias,
+            eps: EPS,
+            attention: rotary,
+            qk_norms: false,
+            evolution,
+            act: Act::Silu,
+            gated: true,
+            hidden: f,
+        };
+        let weights = [vec![d], vec![3 * d, d], vec![2 * head, head], vec![heads], vec![d, d]];
+        let mlp = [vec![d], vec![2 * f, d], vec![d, f]];
+        ((spec, Join::Residual), [vec![b, t, d]].into_iter().chain(weights).chain(mlp).collect())
+    };
     vec![
+        evolving(Scheme::Euler, 2),
+        evolving(Scheme::Leapfrog, 3),
         bare(Act::Gelu, false),
         bare(Act::Silu, true),
         biased(Join::Residual),

@@ -6,6 +6,7 @@ use std::{borrow::Cow, sync::OnceLock};
 use super::{
     super::{
         attention::cpu as attention,
+        coupled::rows::Kernel,
         mlp::cpu as mlp,
         norm::{NormKind, Rows},
     },
@@ -31,12 +32,12 @@ pub struct Sublayer<'a> {
     d: usize,
     wide: usize,
     inner: usize,
-    body: Body,
+    body: Body<'a>,
 }
 
-enum Body {
-    /// Attention over texts of this many tokens.
-    Attention(attention::Op, usize),
+enum Body<'a> {
+    /// Attention over texts of this many tokens, after the evolution of queries and keys, if there is one.
+    Attention(attention::Op, usize, Option<Kernel<'a>>),
     Mlp(mlp::MlpKernel),
 }
 
@@ -85,6 +86,8 @@ pub struct WeightGradInputs<'a> {
     /// Gradients of the norm weight and bias, and of the QK norms.
     norm: [Vec<f32>; 2],
     qk_norms: Vec<f32>,
+    /// Gradients of the evolution's f and tau.
+    evolution: Vec<f32>,
 }
 
 impl WeightGradInputs<'_> {
@@ -97,7 +100,10 @@ impl<'a> Sublayer<'a> {
     /// Of shape B, T, D; `needs_backward`: whether forward saves what backward needs.
     pub fn attention(spec: &LayerSpec, [_, t, d]: [usize; 3], weights: &'a [f32], needs_backward: bool) -> Self {
         let op = attention::Op::new(spec.attention, t, spec.qk_norms, needs_backward);
-        Self::new(spec, spec.sizes(d)[0], d, weights, Body::Attention(op, t))
+        let sizes = spec.sizes(d)[0];
+        let [_, _, _, _, _, _, f, tau, _, _] = split(weights, sizes);
+        let evolution = spec.evolution.map(|evolution| Kernel::new(evolution, f, tau));
+        Self::new(spec, sizes, d, weights, Body::Attention(op, t, evolution))
     }
 
     pub fn mlp(spec: &LayerSpec, [_, _, d]: [usize; 3], weights: &'a [f32]) -> Self {
@@ -105,8 +111,8 @@ impl<'a> Sublayer<'a> {
         Self::new(spec, spec.sizes(d)[1], d, weights, Body::Mlp(kernel))
     }
 
-    fn new(spec: &LayerSpec, sizes: Sizes, d: usize, weights: &'a [f32], body: Body) -> Self {
-        let [nw, nb, w_in, b_in, q_norm, k_norm, w_out, b_out] = split(weights, sizes);
+    fn new(spec: &LayerSpec, sizes: Sizes, d: usize, weights: &'a [f32], body: Body<'a>) -> Self {
+        let [nw, nb, w_in, b_in, q_norm, k_norm, _, _, w_out, b_out] = split(weights, sizes);
         let kind = match spec.style {
             Style::RmsNoBias => NormKind::Rms,
             Style::LayerNormBias => NormKind::Layer,
@@ -130,11 +136,15 @@ impl<'a> Sublayer<'a> {
         self.sizes.iter().sum()
     }
 
-    /// Number of values that so many rows save for backward: for attention the output of the input projection, the
-    /// result, and what attention itself saves; for an MLP the output of the input projection.
+    /// Number of values that so many rows save for backward: for attention the output of the input projection, evolved if
+    /// it does, the result, what the evolution saves, and what attention itself saves; for an MLP the output of the
+    /// input projection.
     pub fn saved_len(&self, rows: usize) -> usize {
         match &self.body {
-            Body::Attention(op, t) => rows * (self.wide + self.inner) + rows / t * op.saved_len(),
+            Body::Attention(op, t, evolution) => {
+                let of_evolution = evolution.as_ref().map_or(0, |e| e.saved_len(rows));
+                rows * (self.wide + self.inner) + of_evolution + rows / t * op.saved_len()
+            }
             Body::Mlp(_) => rows * self.wide,
         }
     }
@@ -150,11 +160,16 @@ impl<'a> Sublayer<'a> {
     ) {
         let h = self.norm.forward(x, self.norm_weights);
         match &self.body {
-            Body::Attention(op, _) => {
+            Body::Attention(op, _, evolution) => {
                 let n = x.len() / self.d;
                 let (qkv, saved) = saved.split_at_mut(n * self.wide);
-                let (found, saved) = saved.split_at_mut(n * self.inner);
+                let (found, mut saved) = saved.split_at_mut(n * self.inner);
                 maps[0].matmul_rows(qkv, &h, None);
+                if let Some(evolution) = evolution {
+                    let (starts, rest) = saved.split_at_mut(evolution.saved_len(n));
+                    evolution.forward(qkv, starts);
+                    saved = rest;
+                }
                 op.forward_all(attention::Inputs { qkv, norms: self.qk_norms }, saved, found);
                 maps[1].matmul_rows(y, found, residual);
             }
@@ -171,13 +186,17 @@ impl<'a> Sublayer<'a> {
         dx: &mut [f32],
     ) -> WeightGradInputs<'g> {
         let n = x.len() / self.d;
-        let (mut inner, mut qk_norms) = (Cow::Borrowed(&[] as &[f32]), vec![]);
+        let (mut inner, mut qk_norms, mut of_evolution) = (Cow::Borrowed(&[] as &[f32]), vec![], vec![]);
         let dwide = build_vec(n * self.wide, |dwide| match &self.body {
-            Body::Attention(op, _) => {
+            Body::Attention(op, _, evolution) => {
                 let (qkv, saved) = saved.split_at(n * self.wide);
                 let (y, saved) = saved.split_at(n * self.inner);
+                let (starts, saved) = saved.split_at(evolution.as_ref().map_or(0, |e| e.saved_len(n)));
                 let dy = build_vec(n * self.inner, |dy| maps[1].matmul_rows(dy, g, None));
                 qk_norms = op.backward_all(attention::Inputs { qkv, norms: self.qk_norms }, saved, [y, &dy], dwide);
+                if let Some(evolution) = evolution {
+                    of_evolution = evolution.backward(dwide, starts);
+                }
                 inner = y.into();
             }
             Body::Mlp(kernel) => {
@@ -187,12 +206,12 @@ impl<'a> Sublayer<'a> {
         let dh = build_vec(n * self.d, |dh| maps[0].matmul_rows(dh, &dwide, None));
         let mut norm = [vec![], vec![]];
         let h = build_vec(x.len(), |h| norm = self.norm.backward([dx, h], [x, &dh], self.norm_weights, residual));
-        WeightGradInputs { g: g.into(), inner, h, dwide, norm, qk_norms }
+        WeightGradInputs { g: g.into(), inner, h, dwide, norm, qk_norms, evolution: of_evolution }
     }
 
     /// dw becomes the gradients of the weights, summed over `all` in order, or, to accumulate, is added to.
     pub fn weight_grads(&self, dw: &mut [f32], all: &[WeightGradInputs], accumulate: bool) {
-        let [dnw, dnb, dw_in, db_in, dq_norm, dk_norm, dw_out, db_out] = split_mut(dw, self.sizes);
+        let [dnw, dnb, dw_in, db_in, dq_norm, dk_norm, df, dtau, dw_out, db_out] = split_mut(dw, self.sizes);
         let out: Vec<[&[f32]; 2]> = all.iter().map(|grads_in| [&*grads_in.g, &*grads_in.inner]).collect();
         let into: Vec<[&[f32]; 2]> = all.iter().map(|grads_in| [&grads_in.dwide[..], &grads_in.h]).collect();
         matmul::weight_grad_accumulate(dw_out, [self.d, self.inner], &out, accumulate);
@@ -209,6 +228,8 @@ impl<'a> Sublayer<'a> {
             set(dnb, &grads_in.norm[1]);
             set(dq_norm, &grads_in.qk_norms);
             set(dk_norm, grads_in.qk_norms.get(dq_norm.len()..).unwrap_or_default());
+            set(df, &grads_in.evolution);
+            set(dtau, grads_in.evolution.get(df.len()..).unwrap_or_default());
             if !db_in.is_empty() {
                 set(db_in, &reduce::column_sums(&grads_in.dwide, self.wide));
                 set(db_out, &reduce::column_sums(&grads_in.g, self.d));

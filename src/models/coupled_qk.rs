@@ -1,0 +1,161 @@
+//! The transformer of the coupled query-key paper (arXiv 2604.01683): one net, and eight ways to score its attention. It
+//! does not know which of them are compared.
+
+mod net;
+mod spec;
+
+use candle_core::{DType, Device, Result, Tensor, bail};
+
+pub use spec::{CoupledQkSpec, EvolvedLayers, QkVariant};
+
+use self::net::Net;
+use super::{
+    FamilySpec, Loss, Model, Spec,
+    capabilities::{AttentionLayer, LayerDynamics, QueryKeyDynamics},
+    step_memory::{self, BlockSizes, StepMemory, StepSizes},
+};
+use crate::nn::{
+    Batch, Params, Tap,
+    attention::{Evolution, KeyValueCache},
+    fused::{GradAccumulator, cross_entropy::head_cross_entropy, linear::linear},
+    host,
+};
+
+impl FamilySpec for CoupledQkSpec {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+        Ok(Box::new(CoupledQk::new(self, vocab, seed, device)?))
+    }
+
+    fn memory(&self, step: &StepSizes) -> StepMemory {
+        let block = BlockSizes {
+            d_model: self.d_model,
+            heads: self.heads,
+            kv_heads: self.kv_heads(),
+            hidden: self.hidden,
+            gated: true,
+            has_biases: false,
+        };
+        let (d, layers, n) = (self.d_model as f64, self.layers as f64, step.positions());
+        let evolving = (0..self.layers).filter(|layer| self.evolution(*layer).is_some()).count() as f64;
+        let positions = if self.rotary { 0.0 } else { self.positions as f64 };
+        let blocks = self.blocks_weights() as f64;
+        // queries and keys before the evolution; of differential attention both queries of a head and what they read,
+        // and the separate results of the operations that a block then is
+        let more = match self.variant.is_differential() {
+            true => layers * (14.0 * d + 2.0 * self.hidden as f64) + evolving * 3.0 * d,
+            false => evolving * 2.0 * d,
+        };
+        StepMemory {
+            weights: (step.vocab + positions + 1.0) * d + blocks,
+            shared: if self.variant.is_differential() { 0.0 } else { blocks },
+            activations: layers * block.saved(n) + n * more + block.backward(n) + step_memory::head(self.d_model, step),
+        }
+    }
+
+    fn tiny() -> Self {
+        Self {
+            d_model: 16,
+            layers: 2,
+            hidden: 32,
+            positions: 24,
+            variant: QkVariant::Hamiltonian,
+            steps: 2,
+            ..Self::default()
+        }
+    }
+}
+
+/// A decoder with learned or rotary positions and a tied head. Taps: `layers.i.attn.weights`, queries and keys before
+/// (`layers.i.attn.q0`, `k0`) and after the evolution (`q`, `k`), `(B, H, T, d)`, and `final`.
+pub struct CoupledQk {
+    spec: CoupledQkSpec,
+    params: Params,
+    net: Net,
+    inference_net: Net,
+}
+
+impl CoupledQk {
+    /// Weights are drawn from `seed`; errors name the size that does not fit.
+    pub fn new(spec: &CoupledQkSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
+        let mut params = Params::new(seed, device, DType::F32);
+        let (net, inference_net) = params.build_twice(|p| Net::new(p, spec, vocab))?;
+        Ok(Self { spec: spec.clone(), params, net, inference_net })
+    }
+
+    /// A text that is read token by token.
+    pub fn stream(&self) -> Stream<'_> {
+        Stream { net: &self.inference_net, caches: vec![KeyValueCache::default(); self.spec.layers] }
+    }
+
+    fn cross_entropy(net: &Net, batch: &Batch) -> Result<Tensor> {
+        head_cross_entropy(&net.encode(&batch.tokens, &mut Tap::off())?, &net.embed, &batch.targets)
+    }
+}
+
+/// Reads a text token by token, with the keys and values of those before.
+pub struct Stream<'a> {
+    net: &'a Net,
+    caches: Vec<KeyValueCache>,
+}
+
+impl Stream<'_> {
+    /// The next token of each text, u32 `(B, 1)` -> logits `(B, 1, V)`, as if the whole text had been read at once. An
+    /// error says when the model has no positions left.
+    pub fn read(&mut self, token: &Tensor) -> Result<Tensor> {
+        linear(&self.net.read_next(token, &mut self.caches)?, &self.net.embed)
+    }
+}
+
+impl Model for CoupledQk {
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn to_spec(&self) -> Spec {
+        Spec::CoupledQk(self.spec.clone())
+    }
+
+    fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {
+        let cross_entropy = Self::cross_entropy(&self.net.with_shared_weights(accumulator)?, batch)?;
+        Ok(Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] })
+    }
+
+    fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
+        Self::cross_entropy(&self.inference_net, batch)
+    }
+
+    fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+        linear(&self.inference_net.encode(tokens, tap)?, &self.inference_net.embed)
+    }
+
+    fn attention_layers(&self) -> Vec<AttentionLayer> {
+        AttentionLayer::stack("layers", self.spec.layers, None)
+    }
+
+    fn query_key_dynamics(&self) -> Option<&dyn QueryKeyDynamics> {
+        Some(self)
+    }
+}
+
+impl QueryKeyDynamics for CoupledQk {
+    fn layers(&self) -> usize {
+        self.spec.layers
+    }
+
+    fn layer(&self, layer: usize) -> Result<Option<LayerDynamics>> {
+        let Some(evolution) = self.inference_net.evolutions.get(layer) else {
+            bail!("there is no layer {layer}, only {}", self.spec.layers)
+        };
+        let Some(([first, second], tau, spec)) = evolution.as_ref().and_then(Evolution::coupled) else {
+            return Ok(None);
+        };
+        Ok(Some(LayerDynamics {
+            first: host::to_f32(first)?,
+            second: host::to_f32(second)?,
+            head_dim: spec.head_dim,
+            dt: host::to_f64(tau)?.into_iter().map(f64::exp).collect(),
+            steps: spec.steps,
+            scheme: spec.scheme,
+        }))
+    }
+}

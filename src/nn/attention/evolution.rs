@@ -1,0 +1,117 @@
+//! What happens to queries and keys between their projection and their scores (arXiv 2604.01683): nothing, a residual
+//! MLP on the queries alone, or n steps of the coupled system dq/dt = k, dk/dt = f(q). It knows no scores.
+
+use candle_core::{D, Result, Tensor};
+
+use crate::nn::{
+    Params, Tap,
+    fused::{
+        coupled::{CoupledSpec, Scheme, coupled},
+        mlp::{Act, mlp},
+    },
+    layers::input_proj,
+};
+
+/// How queries and keys change before they are scored.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum EvolutionSpec {
+    /// q + f(q); keys stay: the same parameters without coupling.
+    QueryMlp,
+    /// Coupled steps, their length exp(tau) of each head beginning at `dt`. None at all is the identity.
+    Coupled { scheme: Scheme, steps: usize, dt: f64 },
+}
+
+/// An evolution with its parameters. f is an MLP d -> d -> d with SiLU and no biases, d being a head's width, and all
+/// heads share it.
+#[derive(Debug, Clone)]
+pub struct Evolution {
+    f1: Tensor, // (d, d)
+    f2: Tensor, // (d, d)
+    dynamics: Dynamics,
+    heads: usize,
+}
+
+#[derive(Debug, Clone)]
+enum Dynamics {
+    QueryMlp,
+    Coupled { tau: Tensor, spec: CoupledSpec }, // tau (H)
+}
+
+impl Evolution {
+    /// Parameters `<path>.{f1,f2}.weight` and, of coupled steps, `<path>.tau`. `None` where nothing would change.
+    pub fn new(
+        params: &mut Params,
+        path: &str,
+        (heads, head_dim): (usize, usize),
+        spec: EvolutionSpec,
+    ) -> Result<Option<Self>> {
+        if matches!(spec, EvolutionSpec::Coupled { steps: 0, .. }) {
+            return Ok(None);
+        }
+        let f1 = input_proj(params, &format!("{path}.f1.weight"), head_dim, head_dim)?;
+        let f2 = input_proj(params, &format!("{path}.f2.weight"), head_dim, head_dim)?;
+        let dynamics = match spec {
+            EvolutionSpec::QueryMlp => Dynamics::QueryMlp,
+            EvolutionSpec::Coupled { scheme, steps, dt } => Dynamics::Coupled {
+                tau: params.constant(&format!("{path}.tau"), heads, dt.ln())?,
+                spec: CoupledSpec { heads, head_dim, scheme, steps },
+            },
+        };
+        Ok(Some(Self { f1, f2, dynamics, heads }))
+    }
+
+    /// qkv `(B, T, 3 H d)`: queries, keys and values side by side -> the same, evolved. Every position evolves by itself.
+    pub fn evolve(&self, qkv: &Tensor) -> Result<Tensor> {
+        match &self.dynamics {
+            Dynamics::QueryMlp => {
+                let (b, t, wide) = qkv.dims3()?;
+                let q = qkv.narrow(D::Minus1, 0, wide / 3)?.contiguous()?;
+                let by_head = q.reshape((b, t * self.heads, wide / 3 / self.heads))?; // (B, T H, d)
+                let moved = (&by_head + mlp(&by_head, &self.f1, &self.f2, Act::Silu)?)?;
+                let rest = qkv.narrow(D::Minus1, wide / 3, 2 * wide / 3)?;
+                Tensor::cat(&[&moved.reshape((b, t, wide / 3))?, &rest], D::Minus1)
+            }
+            Dynamics::Coupled { tau, spec } => coupled(qkv, &Tensor::cat(&[&self.f1, &self.f2], 0)?, tau, *spec),
+        }
+    }
+
+    /// Of coupled steps: f's two weights `(d, d)`, the step size of each head, and the sizes.
+    pub fn coupled(&self) -> Option<([&Tensor; 2], &Tensor, CoupledSpec)> {
+        match &self.dynamics {
+            Dynamics::QueryMlp => None,
+            Dynamics::Coupled { tau, spec } => Some(([&self.f1, &self.f2], tau, *spec)),
+        }
+    }
+
+    /// Of coupled steps, what the one operation of a block takes: sizes, and f1, f2, tau.
+    pub fn fused(&self) -> Option<(CoupledSpec, [&Tensor; 3])> {
+        match &self.dynamics {
+            Dynamics::QueryMlp => None,
+            Dynamics::Coupled { tau, spec } => Some((*spec, [&self.f1, &self.f2, tau])),
+        }
+    }
+}
+
+/// Evolves qkv `(B, T, (H + 2 Hkv) d)`, if there is an evolution, and offers queries and keys `(B, H, T, d)` before as
+/// `<path>.{q0,k0}` and after as `<path>.{q,k}`, path being that of `<path>.weights`.
+pub(super) fn evolved(
+    evolution: Option<&Evolution>,
+    qkv: Tensor,
+    [heads, kv_heads]: [usize; 2],
+    (tap, weights): (&mut Tap, &str),
+) -> Result<Tensor> {
+    let path = weights.strip_suffix(".weights").unwrap_or(weights).to_owned();
+    offer(&qkv, [heads, kv_heads], tap, [format!("{path}.q0"), format!("{path}.k0")])?;
+    let qkv = evolution.map_or_else(|| Ok(qkv.clone()), |evolution| evolution.evolve(&qkv))?;
+    offer(&qkv, [heads, kv_heads], tap, [format!("{path}.q"), format!("{path}.k")])?;
+    Ok(qkv)
+}
+
+fn offer(qkv: &Tensor, [heads, kv_heads]: [usize; 2], tap: &mut Tap, paths: [String; 2]) -> Result<()> {
+    let (b, t, wide) = qkv.dims3()?;
+    let d = wide / (heads + 2 * kv_heads);
+    for (path, (from, n)) in paths.iter().zip([(0, heads), (heads, kv_heads)]) {
+        tap.offer(path, || qkv.narrow(D::Minus1, from * d, n * d)?.reshape((b, t, n, d))?.transpose(1, 2))?;
+    }
+    Ok(())
+}

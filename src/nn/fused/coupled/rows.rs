@@ -1,0 +1,99 @@
+//! The coupled evolution of rows of queries, keys and values side by side, in place, in tasks of some positions that stay
+//! in the cache over all steps. Nothing but the start is kept for backward, which recomputes the trajectory.
+
+use super::{
+    CoupledSpec,
+    trajectory::{Field, Gradients},
+};
+use crate::nn::kernels::{reduce::sum_rows, threads};
+
+/// Positions of a task.
+const POSITIONS: usize = 32;
+
+/// The evolution with its weights.
+#[derive(Debug)]
+pub struct Kernel<'a> {
+    spec: CoupledSpec,
+    f: &'a [f32],
+    /// dt and dt / 2 by head.
+    dt: Vec<f32>,
+    half: Vec<f32>,
+}
+
+impl<'a> Kernel<'a> {
+    /// f `(2 d, d)`, tau `(H)`.
+    pub fn new(spec: CoupledSpec, f: &'a [f32], tau: &[f32]) -> Self {
+        let by = |factor: f32| tau.iter().map(|t| factor * t.exp()).collect();
+        Self { spec, f, dt: by(1.0), half: by(0.5) }
+    }
+
+    fn field(&self) -> Field<'_> {
+        Field { spec: self.spec, f: self.f, dt: &self.dt, half: &self.half }
+    }
+
+    /// Channels of the queries of a position, and of its keys.
+    fn wide(&self) -> usize {
+        self.spec.heads * self.spec.head_dim
+    }
+
+    /// Values that so many positions keep for backward.
+    pub fn saved_len(&self, positions: usize) -> usize {
+        2 * positions * self.wide()
+    }
+
+    /// Rows `(n, 3 H d)` become those at the end of the evolution; values stay. `saved` gets queries and keys as they
+    /// were, task by task.
+    pub fn forward(&self, rows: &mut [f32], saved: &mut [f32]) {
+        let (wide, field) = (self.wide(), self.field());
+        let sized = ((rows, POSITIONS * 3 * wide), (saved, POSITIONS * 2 * wide));
+        threads::run_chunks2(sized.0, sized.1, |_, [rows, saved]| {
+            let (q, k) = split_queries_keys(rows, wide);
+            let (to_q, to_k) = saved.split_at_mut(q.len());
+            to_q.copy_from_slice(&q);
+            to_k.copy_from_slice(&k);
+            let end = field.forward(q, k);
+            join_queries_keys(rows, wide, &end.q, &end.k);
+        });
+    }
+
+    /// The gradient of the evolved rows becomes that of the rows before; returns the gradients of f `(2 d, d)` and of tau
+    /// `(H)`, one after the other.
+    pub fn backward(&self, grad: &mut [f32], saved: &[f32]) -> Vec<f32> {
+        let (wide, field, d) = (self.wide(), self.field(), self.spec.head_dim);
+        let (of_f, piece) = (2 * d * d, POSITIONS * 2 * wide);
+        let each = of_f + self.spec.heads;
+        let tasks = saved.len().div_ceil(piece);
+        let mut sums = vec![0f32; tasks * each];
+        threads::run_chunks2((grad, POSITIONS * 3 * wide), (&mut sums, each), |i, [grad, sums]| {
+            let saved = &saved[i * piece..][..grad.len() / 3 * 2];
+            let (q, k) = saved.split_at(saved.len() / 2);
+            let path = field.forward_for_backward(q.to_vec(), k.to_vec());
+            let (mut dq, mut dk) = split_queries_keys(grad, wide);
+            let (f, dt) = sums.split_at_mut(of_f);
+            field.backward(&path, &mut dq, &mut dk, &mut Gradients { f, dt });
+            join_queries_keys(grad, wide, &dq, &dk);
+        });
+        let mut sums = sum_rows(&sums, each);
+        // dt = exp(tau)
+        sums[of_f..].iter_mut().zip(&self.dt).for_each(|(sum, dt)| *sum *= dt);
+        sums
+    }
+}
+
+/// Copies queries and keys out of rows of queries, keys and values, `wide` channels each.
+fn split_queries_keys(rows: &[f32], wide: usize) -> (Vec<f32>, Vec<f32>) {
+    let part = |from: usize| {
+        let mut out = Vec::with_capacity(rows.len() / 3);
+        rows.chunks_exact(3 * wide).for_each(|row| out.extend_from_slice(&row[from..from + wide]));
+        out
+    };
+    (part(0), part(wide))
+}
+
+/// The inverse of [`split_queries_keys`]; the values stay.
+fn join_queries_keys(rows: &mut [f32], wide: usize, q: &[f32], k: &[f32]) {
+    for (row, (q, k)) in rows.chunks_exact_mut(3 * wide).zip(q.chunks_exact(wide).zip(k.chunks_exact(wide))) {
+        row[..wide].copy_from_slice(q);
+        row[wide..2 * wide].copy_from_slice(k);
+    }
+}

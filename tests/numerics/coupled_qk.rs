@@ -1,0 +1,194 @@
+//! What must hold of every variant of the coupled query-key model, whatever its weights: published counts, no steps as
+//! the identity, causality, and reading token by token.
+
+use candle_core::{Device, Tensor};
+use orrery::{
+    models::{
+        Model,
+        capabilities::QueryKeyDynamics,
+        coupled_qk::{CoupledQk, CoupledQkSpec, EvolvedLayers, QkVariant},
+    },
+    nn::{AdamW, Batch, Result, Tap, fused::GradAccumulator, host, optimiser::AdamWSpec},
+};
+use proptest::prelude::*;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+const VOCAB: usize = 23;
+
+fn small(variant: QkVariant) -> CoupledQkSpec {
+    CoupledQkSpec { d_model: 16, hidden: 24, layers: 3, positions: 40, variant, ..CoupledQkSpec::default() }
+}
+
+fn build(spec: &CoupledQkSpec) -> Result<CoupledQk> {
+    CoupledQk::new(spec, VOCAB, 5, &Device::Cpu)
+}
+
+fn ids(seed: u64, n: usize) -> Vec<u32> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    (0..n).map(|_| rng.random_range(0..VOCAB as u32)).collect()
+}
+
+fn row(ids: &[u32]) -> Result<Tensor> {
+    Tensor::from_slice(ids, (1, ids.len()), &Device::Cpu)
+}
+
+fn logits(model: &CoupledQk, ids: &[u32]) -> Result<Vec<f32>> {
+    host::to_f32(&model.logits(&row(ids)?, &mut Tap::off())?)
+}
+
+/// Step lengths away from their start, so that each head has its own.
+fn with_uneven_steps(model: &CoupledQk) -> Result<()> {
+    for layer in 0..model.layers() {
+        let name = format!("layers.{layer}.attn.tau");
+        if let Some(tau) = model.params().get(&name) {
+            let heads = tau.elem_count();
+            let uneven: Vec<f32> = (0..heads).map(|h| -1.5 + 0.4 * h as f32).collect();
+            model.params().load(&name, &Tensor::new(uneven, &Device::Cpu)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Table 11 of the paper; the MLP's by the spec.
+#[test]
+fn parameter_counts_are_the_papers() -> Result<()> {
+    use QkVariant::*;
+    let wanted = [
+        (Standard, 60_343_296),
+        (Gqa, 57_197_568),
+        (Diff, 60_343_360),
+        (Mlp, 60_408_832),
+        (Euler, 60_408_896),
+        (Hamiltonian, 60_408_896),
+        (DiffEuler, 60_408_960),
+        (DiffHamiltonian, 60_408_960),
+    ];
+    for (variant, parameters) in wanted {
+        let spec = CoupledQkSpec { variant, ..CoupledQkSpec::paper() };
+        assert_eq!(spec.parameters(50_257), parameters, "{variant:?}");
+    }
+    Ok(())
+}
+
+/// The count without building anything is that of what is built.
+#[test]
+fn counts_are_those_of_what_is_built() -> Result<()> {
+    for variant in QkVariant::ALL {
+        for rotary in [false, true] {
+            for evolved in [EvolvedLayers::All, EvolvedLayers::FirstHalf, EvolvedLayers::LastHalf] {
+                let spec = CoupledQkSpec { rotary, evolved, ..small(variant) };
+                assert_eq!(build(&spec)?.params().count(), spec.parameters(VOCAB), "{spec:?}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Logits and the weights after three updates.
+#[test]
+fn no_steps_are_standard_attention_bit_for_bit() -> Result<()> {
+    let trained = |spec: &CoupledQkSpec| -> Result<Vec<f32>> {
+        let model = build(spec)?;
+        let mut adam = AdamW::new(model.params(), AdamWSpec::default())?;
+        for step in 0..3 {
+            let all = ids(step, 2 * 13 + 1);
+            let batch = Batch::from_ids(&all[..26], &all[1..], 2, 13, &Device::Cpu)?;
+            let accumulator = GradAccumulator::default();
+            let loss = model.accumulated_loss(&batch, &accumulator)?;
+            adam.step(model.params(), &accumulator.backward(&loss.total)?, 1e-2)?;
+        }
+        logits(&model, &ids(9, 17))
+    };
+    for rotary in [false, true] {
+        for (variant, like) in [
+            (QkVariant::Euler, QkVariant::Standard),
+            (QkVariant::Hamiltonian, QkVariant::Standard),
+            (QkVariant::DiffEuler, QkVariant::Diff),
+            (QkVariant::DiffHamiltonian, QkVariant::Diff),
+        ] {
+            let still = CoupledQkSpec { steps: 0, rotary, ..small(variant) };
+            assert_eq!(trained(&still)?, trained(&CoupledQkSpec { rotary, ..small(like) })?, "{variant:?}");
+            assert_ne!(trained(&CoupledQkSpec { steps: 1, ..still.clone() })?, trained(&still)?, "{variant:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_half_of_the_layers_evolves() -> Result<()> {
+    for (evolved, wanted) in
+        [(EvolvedLayers::FirstHalf, [true, false, false]), (EvolvedLayers::LastHalf, [false, true, true])]
+    {
+        let model = build(&CoupledQkSpec { evolved, ..small(QkVariant::Euler) })?;
+        let found = [0, 1, 2].map(|layer| QueryKeyDynamics::layer(&model, layer).unwrap().is_some());
+        assert_eq!(found, wanted);
+        let mut tap = Tap::on(&["layers."]);
+        model.logits(&row(&ids(1, 9))?, &mut tap)?;
+        for (layer, wanted) in wanted.into_iter().enumerate() {
+            let of = |name: &str| host::to_f32(tap.get(&format!("layers.{layer}.attn.{name}")).unwrap());
+            assert_eq!(of("q0")? != of("q")?, wanted, "layer {layer}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn sizes_that_do_not_fit_are_named() {
+    let refused = |spec: CoupledQkSpec| build(&spec).err().expect("no such model").to_string();
+    let odd = CoupledQkSpec { d_model: 20, heads: 4, ..small(QkVariant::Diff) };
+    assert!(refused(odd).contains("twice the heads"));
+    let still = CoupledQkSpec { dt: 0.0, ..small(QkVariant::Euler) };
+    assert!(refused(still).contains("dt = 0"));
+    let wide = CoupledQkSpec { d_model: 18, ..small(QkVariant::Standard) };
+    assert!(refused(wide).contains("multiple of heads"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Any length, place, variant and kind of position: nothing before the edited token hears of it, to the last bit.
+    #[test]
+    fn nothing_before_an_edit_changes(
+        which in 0usize..8, rotary in any::<bool>(), len in 2usize..40, place in 0.0f64..1.0, seed in 0u64..1000,
+    ) {
+        let model = build(&CoupledQkSpec { rotary, ..small(QkVariant::ALL[which]) }).unwrap();
+        with_uneven_steps(&model).unwrap();
+        let at = ((len as f64 * place) as usize).min(len - 1);
+        let tokens = ids(seed, len);
+        let mut edited = tokens.clone();
+        edited[at] = (edited[at] + 1) % VOCAB as u32;
+        let (a, b) = (logits(&model, &tokens).unwrap(), logits(&model, &edited).unwrap());
+        prop_assert_eq!(&a[..at * VOCAB], &b[..at * VOCAB]);
+        prop_assert_ne!(&a[at * VOCAB..][..VOCAB], &b[at * VOCAB..][..VOCAB]);
+    }
+
+    /// With a cache of keys and values, token by token, as the whole text at once.
+    #[test]
+    fn reading_token_by_token_is_reading_the_whole(
+        which in 0usize..8, rotary in any::<bool>(), len in 1usize..40, seed in 0u64..1000,
+    ) {
+        let model = build(&CoupledQkSpec { rotary, ..small(QkVariant::ALL[which]) }).unwrap();
+        with_uneven_steps(&model).unwrap();
+        let tokens = ids(seed, len);
+        let whole = logits(&model, &tokens).unwrap();
+        let mut stream = model.stream();
+        for (token, wanted) in tokens.iter().zip(whole.chunks(VOCAB)) {
+            let found = host::to_f32(&stream.read(&row(&[*token]).unwrap()).unwrap()).unwrap();
+            let off = found.iter().zip(wanted).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            prop_assert!(off < 1e-5, "{off}");
+        }
+    }
+}
+
+#[test]
+fn a_text_longer_than_the_positions_is_refused() -> Result<()> {
+    for rotary in [false, true] {
+        let model = build(&CoupledQkSpec { rotary, positions: 2, ..small(QkVariant::Euler) })?;
+        let mut stream = model.stream();
+        stream.read(&row(&[1])?)?;
+        stream.read(&row(&[2])?)?;
+        assert!(stream.read(&row(&[3])?).unwrap_err().to_string().contains("2 tokens were read"));
+    }
+    Ok(())
+}
