@@ -11,15 +11,15 @@ use crate::{
 
 /// A model that a lab compares with others, before seeds.
 pub struct Variant {
-    pub id: &'static str,
+    pub id: String,
     /// What a legend calls it.
     pub label: String,
     pub model: Spec,
 }
 
 impl Variant {
-    pub fn new(id: &'static str, label: &str, model: Spec) -> Self {
-        Self { id, label: label.to_owned(), model }
+    pub fn new(id: impl Into<String>, label: &str, model: Spec) -> Self {
+        Self { id: id.into(), label: label.to_owned(), model }
     }
 }
 
@@ -69,10 +69,10 @@ impl<'a> Experiment<'a> {
             .map(|(s, Variant { id, label, model })| {
                 let seed = self.config.seed.wrapping_add(s);
                 let (id_of_seed, label) = match self.seeds {
-                    1 => ((*id).to_owned(), label.clone()),
+                    1 => (id.clone(), label.clone()),
                     _ => (format!("{id}-s{s}"), format!("{label}, seed {seed}")),
                 };
-                VariantSpec { id: id_of_seed, label, group: (*id).to_owned(), seed, model: model.clone() }
+                VariantSpec { id: id_of_seed, label, group: id.clone(), seed, model: model.clone() }
             })
             .collect()
     }

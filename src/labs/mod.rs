@@ -4,6 +4,7 @@
 pub mod bdh;
 pub mod bdh_physics;
 pub mod corpus;
+pub mod coupled_qk;
 pub mod drawing;
 pub mod experiment;
 pub mod fast_slow;
@@ -68,8 +69,15 @@ pub struct Lab {
 }
 
 /// Every lab.
-pub static LABS: &[&Lab] =
-    &[&fast_slow::LAB, &traces::LAB, &ode_flow::LAB, &synapses::LAB, &neuron_graph::LAB, &bdh_physics::LAB];
+pub static LABS: &[&Lab] = &[
+    &fast_slow::LAB,
+    &traces::LAB,
+    &ode_flow::LAB,
+    &synapses::LAB,
+    &neuron_graph::LAB,
+    &bdh_physics::LAB,
+    &coupled_qk::LAB,
+];
 
 /// The lab with this id.
 pub fn find(id: &str) -> Option<&'static Lab> {

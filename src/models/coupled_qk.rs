@@ -52,6 +52,10 @@ impl FamilySpec for CoupledQkSpec {
         }
     }
 
+    fn flops_per_token(&self, vocab: usize, window: usize) -> Option<f64> {
+        Some(self.training_flops(vocab, window))
+    }
+
     fn tiny() -> Self {
         Self {
             d_model: 16,

@@ -18,6 +18,12 @@ pub trait FamilySpec {
     /// What a training step on such a batch holds, counted without building anything.
     fn memory(&self, step: &StepSizes) -> StepMemory;
 
+    /// Floating-point operations of a training step for each token, at this vocabulary and in windows of so many tokens;
+    /// `None` of a family that does not count them.
+    fn flops_per_token(&self, _vocab: usize, _window: usize) -> Option<f64> {
+        None
+    }
+
     /// Sizes of a model that is built and trained within milliseconds: what the tests of all families take.
     fn tiny() -> Self
     where

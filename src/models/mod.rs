@@ -59,6 +59,11 @@ impl Spec {
         self.sizes().memory(step)
     }
 
+    /// As [`FamilySpec::flops_per_token`].
+    pub fn flops_per_token(&self, vocab: usize, window: usize) -> Option<f64> {
+        self.sizes().flops_per_token(vocab, window)
+    }
+
     /// As [`FamilySpec::build`].
     pub fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
         self.sizes().build(vocab, seed, device)

@@ -13,6 +13,7 @@ mod prompt;
 pub mod recoverability;
 mod residual;
 mod staircase;
+mod step_lengths;
 pub mod synapses;
 
 use crate::{
@@ -87,6 +88,7 @@ pub static PROBES: &[&dyn Probe] = &[
     &causality::Causality,
     &attention_maps::AttentionMaps,
     &residual::Residual,
+    &step_lengths::StepLengths,
     &next_tokens::NextTokens,
     &recoverability::Recoverability,
     &bdh_dynamics::BdhDynamics,

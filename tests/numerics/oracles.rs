@@ -22,7 +22,7 @@ use orrery::{
     },
     nn::{
         AdamW, Batch, Params, Tap,
-        fused::embedding::embedding,
+        fused::{embedding::embedding, mlp::Act},
         host,
         optimiser::AdamWSpec,
         pooling::{causal_pool, upsample},

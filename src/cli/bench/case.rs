@@ -9,7 +9,14 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    models::{Model, Spec, bdh::BdhSpec, dense::DenseSpec, fast_slow::FastSlowSpec, ode_flow::OdeFlowSpec},
+    models::{
+        Model, Spec,
+        bdh::BdhSpec,
+        coupled_qk::{CoupledQkSpec, QkVariant},
+        dense::DenseSpec,
+        fast_slow::FastSlowSpec,
+        ode_flow::OdeFlowSpec,
+    },
     nn::{AdamW, Batch, fused::GradAccumulator, host, memory, optimiser::AdamWSpec},
 };
 
@@ -84,7 +91,28 @@ pub const CASES: &[Case] = &[
             s.layers as f64 * (maps + scores + gathered) + c.linear(c.tokens, c.vocab * s.d_model)
         },
     },
+    Case { name: "qk_standard", spec: || coupled_qk(QkVariant::Standard), ..COUPLED_QK },
+    Case { name: "qk_euler", spec: || coupled_qk(QkVariant::Euler), ..COUPLED_QK },
+    Case { name: "qk_hamiltonian", spec: || coupled_qk(QkVariant::Hamiltonian), ..COUPLED_QK },
+    Case { name: "qk_diff", spec: || coupled_qk(QkVariant::Diff), ..COUPLED_QK },
 ];
+
+/// The coupled query-key paper's model at the lab's sizes.
+const COUPLED_QK: Case = Case {
+    name: "qk",
+    spec: || coupled_qk(QkVariant::Standard),
+    vocab: 256,
+    batch: 8,
+    tokens: 128,
+    flop: |c| match (c.spec)() {
+        Spec::CoupledQk(s) => (c.batch * c.tokens) as f64 * s.training_flops(c.vocab, c.tokens),
+        _ => f64::NAN,
+    },
+};
+
+fn coupled_qk(variant: QkVariant) -> Spec {
+    Spec::CoupledQk(CoupledQkSpec { variant, positions: 256, ..CoupledQkSpec::default() })
+}
 
 /// One case, timed. The names are those of the peer's lines; what it does not tell comes after.
 #[derive(Debug, Serialize, Deserialize)]

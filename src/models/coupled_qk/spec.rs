@@ -181,7 +181,7 @@ impl CoupledQkSpec {
     /// Floating-point operations of the matrix products of a training step for each token of windows of `window` tokens:
     /// forward, and twice that backward. Of scores, the seen half is counted; of an evolution, one evaluation of f a step
     /// (leapfrog has one more), and once more for its recomputation in the backward pass.
-    pub fn flops_per_token(&self, vocab: usize, window: usize) -> f64 {
+    pub fn training_flops(&self, vocab: usize, window: usize) -> f64 {
         let (d, head) = (self.d_model as f64, self.d_model as f64 / self.heads.max(1) as f64);
         let kv = self.kv_heads() as f64 * head;
         let maps = 2.0 * d * d + 2.0 * d * kv + 3.0 * d * self.hidden as f64;

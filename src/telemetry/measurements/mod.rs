@@ -26,6 +26,7 @@ mod reading;
 mod recoverability;
 mod residual;
 mod staircase;
+mod step_lengths;
 mod surprise;
 mod text_losses;
 
@@ -55,6 +56,7 @@ pub use reading::{LayerFiring, NeuronTrace, Reading, SynapseTrace};
 pub use recoverability::Recoverability;
 pub use residual::{Residual, ResidualCurve, ResidualMethod};
 pub use staircase::Staircase;
+pub use step_lengths::{LayerStepLengths, StepLengths};
 pub use surprise::{OctaveFiring, PeriodCurves, PeriodFiring, Surprise};
 pub use text_losses::{TextLoss, TextLosses};
 
@@ -158,6 +160,7 @@ measurements! {
     Causality,
     AttentionMaps,
     Residual,
+    StepLengths,
     NextTokens,
     Recoverability,
     NeuronGraph,

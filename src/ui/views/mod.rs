@@ -15,9 +15,11 @@ pub mod graph;
 pub mod loss_difference;
 pub mod losses;
 pub mod next_tokens;
+pub mod race;
 pub mod recoverability;
-pub mod residual;
+mod residual;
 pub mod staircase;
+mod step_lengths;
 pub mod synapses;
 mod task;
 pub mod traces;
@@ -146,6 +148,21 @@ pub static VIEWS: &[ViewEntry] = &[
         about: "Work of a forward pass in layers of full length, from the settings, beside a dense model of four \
                 layers; and the measured time of a training step.",
         make: cost::Cost::make,
+    },
+    ViewEntry {
+        id: "race",
+        title: "Race",
+        about: "Held-out loss of the variants against tokens, seconds or operations, with mean and band over seeds; below, \
+                what each needs to reach the loss of the first, and whether seeds tell them apart. Variants that are ahead \
+                by tokens may be behind by seconds.",
+        make: race::Race::make,
+    },
+    ViewEntry {
+        id: "step_lengths",
+        title: "Step lengths",
+        about: "How long a step each head of a coupled model has learned to make before queries meet keys, over training. A \
+                line that leaves the dashed start was moved by the loss; one near zero hardly evolves at all.",
+        make: step_lengths::StepLengths::make,
     },
     ViewEntry {
         id: "trace_strips",

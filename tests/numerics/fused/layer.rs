@@ -96,6 +96,17 @@ fn transformed(x: &Tensor, mut rest: &[Tensor], s: LayerSpec) -> Result<Tensor> 
     of(&h, &rest[0], &rest[1], s.act)
 }
 
+/// With steps of about 0.1 where queries and keys evolve, and small forces, so that they stay tame.
+fn tamed(a: &[Tensor], s: LayerSpec) -> Result<Vec<Tensor>> {
+    let mut a = a.to_vec();
+    if s.evolution.is_some() {
+        // x, the norm, the projections, then f and tau
+        a[3] = (&a[3] * 0.4)?;
+        a[4] = a[4].affine(0.3, -2.0)?;
+    }
+    Ok(a)
+}
+
 fn fused(a: &[Tensor], s: LayerSpec, join: Join) -> Result<Tensor> {
     let flat = |weights: &[Tensor]| flatten(&weights.iter().collect::<Vec<_>>());
     match join {
@@ -175,8 +186,6 @@ fn all([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -> Vec<Dr
         ((spec, Join::Residual), [vec![b, t, d]].into_iter().chain(weights).chain(mlp).collect())
     };
     vec![
-        evolving(Scheme::Euler, 2),
-        evolving(Scheme::Leapfrog, 3),
         bare(Act::Gelu, false),
         bare(Act::Silu, true),
         biased(Join::Residual),
@@ -184,6 +193,8 @@ fn all([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -> Vec<Dr
         biased(Join::Slope(false)),
         biased(Join::Step(true)),
         biased(Join::Step(false)),
+        evolving(Scheme::Euler, 2),
+        evolving(Scheme::Leapfrog, 3),
     ]
 }
 
@@ -200,7 +211,7 @@ fn check_layer(fused: op_checks::Op, reference: op_checks::Op, shapes: &[Vec<usi
 
 fn every(rows: [usize; 2], heads: [usize; 3], f: usize, run: Check) {
     for ((s, join), shapes) in all(rows, heads, f) {
-        run(&|a| fused(a, s, join), &|a| reference(a, s, join), &shapes);
+        run(&|a| fused(&tamed(a, s)?, s, join), &|a| reference(&tamed(a, s)?, s, join), &shapes);
     }
 }
 

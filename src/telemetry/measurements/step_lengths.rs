@@ -1,0 +1,27 @@
+//! How long the steps are that the queries and keys of a coupled model make before they are scored.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::measurement;
+use crate::telemetry::number::Numbers;
+
+/// dt = exp(tau) of every head.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepLengths {
+    /// In the order of a forward pass; only layers whose queries and keys evolve.
+    pub layers: Vec<LayerStepLengths>,
+    /// Steps n of the evolution.
+    pub steps: usize,
+}
+
+/// Those of one layer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LayerStepLengths {
+    /// Place of the layer in the model, from 0.
+    pub layer: usize,
+    /// dt by head, without unit.
+    pub dt: Numbers,
+}
+
+measurement!(StepLengths, channel: "coupled_qk.step_lengths", probe: "step_lengths");

@@ -1,0 +1,264 @@
+//! The race: held-out loss of the variants over tokens, seconds or operations, what each needs to reach a loss, and a
+//! verdict in words with its interval.
+
+mod standing;
+
+use eframe::egui::{self, Grid, RichText, ScrollArea, Ui, vec2};
+
+use super::{View, ViewCx};
+use crate::{
+    telemetry::channels,
+    ui::{
+        kept::{Kept, RunNumber},
+        plot::{Axis, Band, Chart, ChartState, Line, Reference, value_words},
+        seed_series::groups,
+        table::Table,
+        theme,
+    },
+};
+use standing::{Over, Racer, Verdict, standing};
+
+/// The run, the newest held-out measurement shown, and how many there are in all.
+type Key = (RunNumber, u64, usize);
+
+/// View `race`.
+#[derive(Default)]
+pub struct Race {
+    state: ChartState,
+    over: Over,
+    /// The loss to reach; `None`: the one that the first variant has now.
+    target: Option<f64>,
+    racers: Kept<Key, Vec<Racer>>,
+}
+
+/// Widths of the table's columns, points: names, numbers, verdicts.
+const NAMES: f32 = 150.0;
+const NUMBERS: f32 = 62.0;
+const VERDICTS: f32 = 210.0;
+/// Height of a row, and of what is above the rows.
+const ROW: f32 = 19.0;
+const HEAD: f32 = 54.0;
+
+impl Race {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn key(cx: &ViewCx<'_>) -> Key {
+        let curves = (0..cx.mirror.variants().len()).filter_map(|v| cx.mirror.curve(v, channels::LOSS_HELD_OUT));
+        let known = |c: &crate::ui::plot::Curve| c.point_at(cx.step).map_or((0, 0), |p| (p.0, 1));
+        let (newest, n) = curves.map(known).fold((0, 0), |(a, n), (b, m)| (a.max(b), n + m));
+        (cx.mirror.run, newest, n)
+    }
+
+    fn follow(&mut self, cx: &ViewCx<'_>) {
+        let key = Self::key(cx);
+        if self.racers.get(&key).is_none_or(Vec::is_empty) {
+            *self.racers.at(key) = standing(cx.mirror, key.1);
+        }
+    }
+
+    fn racers(&self, cx: &ViewCx<'_>) -> &[Racer] {
+        self.racers.get(&Self::key(cx)).map_or(&[], Vec::as_slice)
+    }
+
+    fn target(&self, racers: &[Racer]) -> Option<f64> {
+        self.target.or_else(|| racers.first()?.last().map(|m| m.loss)).filter(|loss| loss.is_finite())
+    }
+
+    fn chart<'a>(&self, racers: &[Racer], cx: &ViewCx<'a>) -> Chart<'a> {
+        let y = Axis::new("held-out loss (nats a token)");
+        let mut chart = Chart::new("race", Axis::new(self.over.axis()).include(&[0.0]), y).empty(
+            "No race yet. Press Space: all variants train on the same batches, and are measured on the same text.",
+        );
+        let all = groups(cx.mirror);
+        for racer in racers {
+            let Some(group) = all.get(racer.place) else { continue };
+            let colour = group.colour(racer.place, cx.theme);
+            let points = |of: fn(&standing::Mark) -> f64| -> Vec<[f64; 2]> {
+                let at = |m: &standing::Mark| [m.along(self.over), of(m)];
+                racer.marks.iter().map(at).filter(|p| p[0].is_finite()).collect()
+            };
+            if racer.seeds > 1 {
+                let label = format!("{}, \u{b1}1 sd", racer.label);
+                let (low, high) = (points(|m| m.loss - m.sd).into(), points(|m| m.loss + m.sd).into());
+                chart.bands.push(Band { label, colour, low, high });
+            }
+            chart.lines.push(Line::new(racer.label.clone(), colour, points(|m| m.loss)).dots());
+        }
+        if let Some(at) = self.target(racers).filter(|_| !chart.is_empty()) {
+            chart.references.push(Reference { label: format!("to reach: {}", value_words(at)), at, vertical: false });
+        }
+        chart
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, usual: Option<f64>, counts_operations: bool) {
+        ui.horizontal(|ui| {
+            for over in Over::ALL {
+                let can = over != Over::Operations || counts_operations;
+                let button = ui.add_enabled(can, egui::Button::selectable(self.over == over, over.words()));
+                let button = button.on_disabled_hover_text("The operations of these models are not counted.");
+                if button.clicked() {
+                    self.over = over;
+                }
+            }
+            let Some(usual) = usual else { return };
+            ui.add_space(8.0);
+            let label = ui.label("loss to reach").id;
+            let mut target = self.target.unwrap_or(usual);
+            let drag = egui::DragValue::new(&mut target).speed(0.005).range(0.0..=100.0).max_decimals(3);
+            let hover = "What each variant needs to come down to this held-out loss. Beginning with the first variant's \
+                         newest.";
+            if ui.add(drag).on_hover_text(hover).labelled_by(label).changed() {
+                self.target = Some(target);
+            }
+            if self.target.is_some() && ui.button("\u{21bb}").on_hover_text("The first variant's newest loss").clicked() {
+                self.target = None;
+            }
+        });
+    }
+
+    fn table_ui(&self, ui: &mut Ui, racers: &[Racer], cx: &ViewCx<'_>) {
+        let theme = cx.theme;
+        let all = groups(cx.mirror);
+        let target = self.target(racers);
+        let small = |words: String, colour| RichText::new(words).size(theme::SMALL).color(colour);
+        let first = racers.first().map_or(String::new(), |r| r.label.clone());
+        ScrollArea::both().id_salt("race").auto_shrink([false, true]).show(ui, |ui| {
+            Grid::new("race").spacing([10.0, 3.0]).min_row_height(15.0).show(ui, |ui| {
+                ui.spacing_mut().interact_size.y = 15.0;
+                let against = format!("against {first}, 95%");
+                let reach = target.map_or(String::new(), |t| format!("to {}:", value_words(t)));
+                for (words, width) in [
+                    (String::new(), NAMES),
+                    ("loss".to_owned(), NUMBERS),
+                    (against, VERDICTS),
+                    (format!("{reach} tokens"), NUMBERS),
+                    ("seconds".to_owned(), NUMBERS),
+                    ("parameters".to_owned(), NUMBERS),
+                    ("MFLOP/token".to_owned(), NUMBERS),
+                ] {
+                    cell_ui(ui, width, small(words, theme.secondary));
+                }
+                ui.end_row();
+                for racer in racers {
+                    let Some(group) = all.get(racer.place) else { continue };
+                    cell_ui(ui, NAMES, small(racer.label.clone(), group.colour(racer.place, theme)).strong());
+                    for (i, cell) in self.cells(racer, target).into_iter().enumerate() {
+                        let width = if i == 1 { VERDICTS } else { NUMBERS };
+                        let face = if i == 1 { egui::FontId::proportional(theme::SMALL) } else { theme::numbers() };
+                        cell_ui(ui, width, RichText::new(cell).font(face).color(theme.text));
+                    }
+                    ui.end_row();
+                }
+            });
+        });
+    }
+
+    /// Loss, verdict, tokens and seconds to the target, parameters, operations.
+    fn cells(&self, racer: &Racer, target: Option<f64>) -> [String; 6] {
+        let reach = |over| match target.and_then(|t| racer.reach(t, over)) {
+            Some(v) => short(v),
+            None => "not yet".to_owned(),
+        };
+        [
+            racer.last().map_or("\u{2013}".to_owned(), |m| format!("{:.3}", m.loss)),
+            verdict_words(racer.verdict),
+            reach(Over::Tokens),
+            reach(Over::Seconds),
+            short(racer.params as f64),
+            racer.flops.map_or("\u{2013}".to_owned(), |f| short(1e-6 * f)),
+        ]
+    }
+}
+
+/// With a letter for thousands and millions.
+fn short(v: f64) -> String {
+    match v.abs() {
+        a if a >= 1e9 => format!("{:.2} G", 1e-9 * v),
+        a if a >= 1e6 => format!("{:.2} M", 1e-6 * v),
+        a if a >= 1e4 => format!("{:.0} k", 1e-3 * v),
+        a if a >= 100.0 => format!("{v:.0}"),
+        _ => format!("{v:.1}"),
+    }
+}
+
+fn verdict_words(verdict: Verdict) -> String {
+    let signed = |v: f64| format!("{v:+.3}").replace('-', "\u{2212}");
+    match verdict {
+        Verdict::First => String::new(),
+        Verdict::Unknown => "\u{2013}".to_owned(),
+        Verdict::OneSeed { difference } => format!("{}; one seed cannot tell", signed(difference)),
+        Verdict::Paired { difference, low, high } => {
+            let words = match (low, high) {
+                (_, high) if high < 0.0 => "better",
+                (low, _) if low > 0.0 => "worse",
+                _ => "cannot be told apart",
+            };
+            format!("{} [{}, {}] {words}", signed(difference), signed(low), signed(high))
+        }
+    }
+}
+
+fn cell_ui(ui: &mut Ui, width: f32, words: RichText) {
+    ui.allocate_ui_with_layout(vec2(width, 15.0), egui::Layout::left_to_right(egui::Align::Center), |ui| {
+        ui.set_min_width(width);
+        ui.add(egui::Label::new(words).truncate());
+    });
+}
+
+impl View for Race {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        self.follow(cx);
+        let racers = self.racers(cx).to_vec();
+        let chart = self.chart(&racers, cx);
+        if racers.iter().all(|r| r.marks.is_empty()) {
+            chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
+            return;
+        }
+        let controls = cx.height_of_controls(28.0);
+        let rows = HEAD + ROW * racers.len() as f32;
+        let table = rows.min(0.45 * ui.available_height());
+        chart.show(ui, ui.available_size() - vec2(0.0, controls + table), cx.theme, &mut self.state);
+        if cx.has_controls {
+            let usual = racers.first().and_then(|r| r.last()).map(|m| m.loss);
+            self.controls_ui(ui, usual, racers.iter().any(|r| r.flops.is_some()));
+        }
+        self.table_ui(ui, &racers, cx);
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let racers = self.racers(cx);
+        let seeds = racers.iter().map(|r| r.seeds).max().unwrap_or(1);
+        let newest = racers.iter().filter_map(Racer::last).map(|m| m.step).max();
+        let measured = newest.map_or(String::new(), |step| format!(", measured at step {step}"));
+        let spread = if seeds > 1 { format!(", mean and \u{b1}1 sd over {seeds} seeds") } else { String::new() };
+        cx.subtitle(&format!("the same held-out windows{measured}{spread}"))
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let racers = self.racers(cx);
+        if racers.iter().all(|r| r.marks.is_empty()) {
+            return None;
+        }
+        let mut table = Table::new(["variant", "seeds", "step", "tokens", "seconds", "gflop", "loss", "sd"]);
+        for racer in racers {
+            for m in &racer.marks {
+                let numbers = [m.tokens, m.seconds, m.gflop, m.loss, m.sd].map(|v| v.to_string());
+                let [tokens, seconds, gflop, loss, sd] = numbers;
+                let (seeds, step) = (racer.seeds.to_string(), m.step.to_string());
+                table.row([racer.label.clone(), seeds, step, tokens, seconds, gflop, loss, sd]);
+            }
+        }
+        Some(table.finish())
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let racers = self.racers(cx);
+        self.chart(racers, cx).svg(&self.state, cx.theme)
+    }
+}

@@ -1,0 +1,245 @@
+//! Where each variant of a race stands: held-out loss over tokens, seconds and operations, what it took to reach a loss,
+//! and whether seeds tell it apart from the first. It does not know how that is drawn.
+
+use crate::{
+    analysis::statistics::{mean_sd, t_interval},
+    labs,
+    telemetry::channels,
+    ui::{
+        mirror::Mirror,
+        plot::Curve,
+        seed_series::{SeedGroup, groups},
+    },
+};
+
+/// What the race is run over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Over {
+    #[default]
+    Tokens,
+    Seconds,
+    Operations,
+}
+
+impl Over {
+    pub const ALL: [Over; 3] = [Over::Tokens, Over::Seconds, Over::Operations];
+
+    pub fn words(self) -> &'static str {
+        match self {
+            Over::Tokens => "tokens",
+            Over::Seconds => "seconds",
+            Over::Operations => "operations",
+        }
+    }
+
+    pub fn axis(self) -> &'static str {
+        match self {
+            Over::Tokens => "tokens read",
+            Over::Seconds => "seconds of its own steps",
+            Over::Operations => "floating-point operations (GFLOP)",
+        }
+    }
+}
+
+/// One held-out measurement of all seeds of a variant.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mark {
+    pub step: u64,
+    pub tokens: f64,
+    /// Mean over seeds, of the steps up to here.
+    pub seconds: f64,
+    /// 1e9 floating-point operations; NaN where they are not counted.
+    pub gflop: f64,
+    /// Mean over seeds, nats a token.
+    pub loss: f64,
+    pub sd: f64,
+}
+
+impl Mark {
+    pub fn along(&self, over: Over) -> f64 {
+        match over {
+            Over::Tokens => self.tokens,
+            Over::Seconds => self.seconds,
+            Over::Operations => self.gflop,
+        }
+    }
+}
+
+/// Whether two variants are told apart.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Verdict {
+    /// It is the one that others are compared with.
+    First,
+    /// One seed has no spread.
+    OneSeed { difference: f64 },
+    /// Mean and 95% interval of the paired differences.
+    Paired { difference: f64, low: f64, high: f64 },
+    /// There is no pair yet.
+    Unknown,
+}
+
+/// A variant in the race.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Racer {
+    pub label: String,
+    /// Place of its group in the run, for its colour.
+    pub place: usize,
+    pub seeds: usize,
+    pub params: usize,
+    /// Floating-point operations of a training step for each token.
+    pub flops: Option<f64>,
+    pub marks: Vec<Mark>,
+    pub verdict: Verdict,
+}
+
+impl Racer {
+    /// Where its mean loss first reaches `loss`, between two measurements on the straight line between them.
+    pub fn reach(&self, loss: f64, over: Over) -> Option<f64> {
+        let mut before: Option<&Mark> = None;
+        for mark in &self.marks {
+            if mark.loss <= loss {
+                let Some(b) = before else { return Some(mark.along(over)) };
+                let share = (b.loss - loss) / (b.loss - mark.loss);
+                return Some(b.along(over) + share * (mark.along(over) - b.along(over)));
+            }
+            before = Some(mark);
+        }
+        None
+    }
+
+    pub fn last(&self) -> Option<&Mark> {
+        self.marks.last()
+    }
+}
+
+/// Everybody, up to `step`.
+pub fn standing(mirror: &Mirror, step: u64) -> Vec<Racer> {
+    let Some(info) = &mirror.info else { return vec![] };
+    let flops = operations(mirror);
+    let all = groups(mirror);
+    let racers = all.iter().enumerate().map(|(place, group)| {
+        let of = group.members.first().copied().unwrap_or(0);
+        let flops = flops.get(of).copied().flatten();
+        let verdict = all.first().map_or(Verdict::Unknown, |first| verdict(mirror, (first, group), step));
+        Racer {
+            label: group.label.clone(),
+            place,
+            seeds: group.members.len(),
+            params: info.variants.get(of).map_or(0, |v| v.params),
+            flops,
+            marks: marks(mirror, group, step, (info.tokens_per_step, flops)),
+            verdict: if place == 0 { Verdict::First } else { verdict },
+        }
+    });
+    racers.collect()
+}
+
+/// Operations a token of every variant, from its model's sizes, where the plan of the run can still be made.
+fn operations(mirror: &Mirror) -> Vec<Option<f64>> {
+    let Some(info) = &mirror.info else { return vec![] };
+    let plan = labs::find(&info.lab).and_then(|lab| (lab.plan)(&info.config).ok());
+    let Some(plan) = plan else { return vec![None; info.variants.len()] };
+    let of = |id: &str| {
+        let variant = plan.variants.iter().find(|v| v.id == id)?;
+        variant.model.flops_per_token(info.vocab, plan.window)
+    };
+    info.variants.iter().map(|v| of(&v.id)).collect()
+}
+
+fn held_out(mirror: &Mirror, variant: usize) -> Option<&Curve> {
+    mirror.curve(variant, channels::LOSS_HELD_OUT)
+}
+
+/// The steps up to `step` at which all seeds were measured.
+fn marks(mirror: &Mirror, group: &SeedGroup, step: u64, (tokens, flops): (usize, Option<f64>)) -> Vec<Mark> {
+    let curves: Option<Vec<&Curve>> = group.members.iter().map(|v| held_out(mirror, *v)).collect();
+    let Some((curves, first)) = curves.and_then(|c| Some((c.clone(), *c.first()?))) else { return vec![] };
+    let mut clocks: Vec<Clock> = group.members.iter().map(|v| Clock::of(mirror, *v)).collect();
+    let mut marks = vec![];
+    for (at, _) in first.points(0, step) {
+        let exact = |c: &&Curve| c.point_at(at).filter(|p| p.0 == at).map(|p| p.1);
+        let losses: Vec<f64> = curves.iter().filter_map(exact).collect();
+        if losses.len() < curves.len() {
+            continue;
+        }
+        let (loss, sd) = mean_sd(&losses);
+        let seconds = clocks.iter_mut().map(|c| c.until(at)).sum::<f64>() / clocks.len().max(1) as f64;
+        let tokens = at as f64 * tokens as f64;
+        marks.push(Mark { step: at, tokens, seconds, gflop: 1e-9 * tokens * flops.unwrap_or(f64::NAN), loss, sd });
+    }
+    marks
+}
+
+/// The time that a variant's own steps took, step by step.
+struct Clock {
+    steps: Vec<(u64, f64)>,
+    next: usize,
+    seconds: f64,
+}
+
+impl Clock {
+    fn of(mirror: &Mirror, variant: usize) -> Self {
+        let curve = mirror.curve(variant, channels::STEP_MS);
+        Self { steps: curve.map_or(vec![], |c| c.points(0, u64::MAX).collect()), next: 0, seconds: 0.0 }
+    }
+
+    /// Seconds until the end of this step; steps are asked in ascending order.
+    fn until(&mut self, step: u64) -> f64 {
+        while let Some((_, ms)) = self.steps.get(self.next).filter(|(at, _)| *at <= step) {
+            self.seconds += 1e-3 * ms;
+            self.next += 1;
+        }
+        self.seconds
+    }
+}
+
+/// Of the newest measurement up to `step` that both have, by pairs of equal seeds.
+fn verdict(mirror: &Mirror, (first, other): (&SeedGroup, &SeedGroup), step: u64) -> Verdict {
+    let seed = |v: usize| mirror.variants().get(v).map(|i| i.seed);
+    let mut differences = vec![];
+    for a in &first.members {
+        for b in other.members.iter().filter(|b| seed(**b) == seed(*a)) {
+            let (Some(a), Some(b)) = (held_out(mirror, *a), held_out(mirror, *b)) else { continue };
+            let (Some(a), Some(b)) = (a.point_at(step), b.point_at(step)) else { continue };
+            if a.0 == b.0 {
+                differences.push(b.1 - a.1);
+            }
+        }
+    }
+    let (difference, _) = mean_sd(&differences);
+    match (differences.len(), t_interval(&differences)) {
+        (0, _) => Verdict::Unknown,
+        (_, Some((low, high))) => Verdict::Paired { difference, low, high },
+        _ => Verdict::OneSeed { difference },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_is_reached_between_two_measurements() {
+        let mark = |step: u64, loss| Mark {
+            step,
+            tokens: 100.0 * step as f64,
+            seconds: step as f64,
+            gflop: f64::NAN,
+            loss,
+            sd: 0.0,
+        };
+        let racer = Racer {
+            label: "a".into(),
+            place: 0,
+            seeds: 1,
+            params: 1,
+            flops: None,
+            marks: vec![mark(0, 3.0), mark(10, 2.0), mark(20, 1.5)],
+            verdict: Verdict::First,
+        };
+        assert_eq!(racer.reach(2.5, Over::Seconds), Some(5.0));
+        assert_eq!(racer.reach(1.75, Over::Tokens), Some(1500.0));
+        assert_eq!(racer.reach(3.5, Over::Tokens), Some(0.0));
+        assert_eq!(racer.reach(1.0, Over::Tokens), None);
+    }
+}
