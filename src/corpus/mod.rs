@@ -8,6 +8,7 @@
 mod file_bytes;
 pub mod generated;
 mod permutation;
+mod recall;
 mod source;
 mod steering;
 mod stream;

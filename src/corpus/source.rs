@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     CorpusError, Spec,
     generated::{self, Generated, parliament::Extent},
+    recall::RecallStream,
     steering::{self, Steering},
     stream::Stream,
     task::{self, Task},
@@ -98,10 +99,13 @@ pub(super) fn length(path: &std::path::Path) -> u64 {
 }
 
 fn open_task(task: &Task, seed: u64) -> Result<Opened, CorpusError> {
-    let kind = generated::by_id(&task.id).and_then(Generated::task);
-    let kind = kind.ok_or_else(|| unknown(&task.id, Generated::is_task))?;
-    let stream = task::TaskStream::new(kind, task, seed);
-    Ok(Opened { name: format!("{} (generated)", task.id), stream: Box::new(stream) })
+    let corpus = generated::by_id(&task.id);
+    let stream: Box<dyn Stream> = match (corpus.and_then(Generated::facts), corpus.and_then(Generated::recall)) {
+        (Some(style), _) => Box::new(task::TaskStream::new(style, task, seed)),
+        (None, Some(recall)) => Box::new(RecallStream::new(recall, seed)),
+        (None, None) => return Err(unknown(&task.id, Generated::is_task)),
+    };
+    Ok(Opened { name: format!("{} (generated)", task.id), stream })
 }
 
 fn unknown(id: &str, of: fn(&Generated) -> bool) -> CorpusError {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// [`TokenizerSpec::Word`], one id a word or symbol; distances are counted in ids.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Task {
-    /// `facts` or `facts_symbols`.
+    /// The id of a corpus that is one; the settings below are those of `facts` and `facts_symbols`.
     pub id: String,
     /// The fewest ids between a statement of the fact and the next question; 0 for the task's own (36 in
     /// the story, 32 in symbols: both beyond three passes of attention over 8 ids, which reach 21).

@@ -1,10 +1,10 @@
 //! The settings of what a lab's models read: `corpus.*`, and their way into a [`corpus::Spec`].
 
 use crate::{
-    config::{Choice, ConfigError, TextFile, TokenizerFile, choices, settings},
+    config::{Choice, Config, ConfigError, TextFile, TokenizerFile, choices, settings},
     corpus::{
         Source, Spec, Task, TokenizerSpec,
-        generated::{self, CORPORA, Generated},
+        generated::{self, CORPORA, Generated, Questions},
     },
 };
 
@@ -74,7 +74,7 @@ settings! {
         /// The last part of the text, never trained on. Held-out losses are measured there; the paper keeps a tenth.
         #[knob("Held out", range(0.01..=0.5))]
         held_out: f64 = 0.1,
-        /// Train on the positions that ask a question and nothing else. Acts on the fact corpora; prose has no questions.
+        /// Train on the positions that ask a question and nothing else. Acts on the fact corpora; prose has no questions, and recall always counts answers only.
         #[knob("Only answers count")]
         answers_only: bool = false,
         /// The fewest tokens between a statement of the fact and the next question, in the fact corpora. 0 is the corpus's own: 32 in symbols, 40 in stories.
@@ -83,6 +83,15 @@ settings! {
         /// Draws the generated text. Another seed gives other people and other facts, in the same language.
         #[knob("Text seed", range(0..=(1 << 53)))]
         seed: u64 = 1,
+    }
+}
+
+/// What the text of these settings asks, if it is a task.
+pub fn questions(config: &Config) -> Option<Questions> {
+    let text = |key| config.get(key).map(ToString::to_string).filter(|t| !t.trim().is_empty());
+    match text(CorpusSettings::file.name) {
+        Some(_) => None,
+        None => generated::by_id(&text(CorpusSettings::source.name)?)?.questions(),
     }
 }
 

@@ -20,6 +20,7 @@ mod neuron_graph;
 mod ode_flow;
 mod parliament;
 mod probes;
+mod recall;
 #[path = "../shared/record.rs"]
 mod record;
 mod recording;

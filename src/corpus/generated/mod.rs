@@ -8,6 +8,7 @@ mod letters;
 mod mixture;
 mod observatory;
 pub mod parliament;
+pub(super) mod recall;
 pub mod repeats;
 pub mod steering;
 pub(super) mod story;
@@ -18,6 +19,7 @@ use super::permutation::scramble;
 use parliament::Extent;
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
+use recall::Recall;
 use story::FactStyle;
 use writer::{Domain, RecentUse};
 
@@ -35,12 +37,25 @@ pub struct Generated {
     recipe: Recipe,
 }
 
+/// What a task asks, in words, and what somebody gets who cannot answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Questions {
+    /// Who answers the share of questions that [`super::Corpus::guess`] tells.
+    pub guess: &'static str,
+    /// The share that somebody answers who has not read the text, where that is less.
+    pub blind: Option<f64>,
+    /// How a person reads a passage.
+    pub how_to_read: &'static str,
+}
+
 /// What makes a corpus.
 enum Recipe {
     /// Documents of these domains.
     Prose(&'static [&'static Domain]),
     /// Windows made to order, with answers.
     Task(FactStyle),
+    /// Windows made to order, each of pairs and questions for them.
+    Recall(Recall),
     /// Running text of at least so many bytes.
     Text(fn(&mut ChaCha8Rng, usize) -> String),
     Parliament(Extent),
@@ -56,6 +71,9 @@ pub const CORPORA: &[&Generated] = &[
     &letters::CORPUS,
     &story::FACTS,
     &story::FACTS_SYMBOLS,
+    &recall::EASY,
+    &recall::MEDIUM,
+    &recall::HARD,
     &symbols::CORPUS,
     &steering::CORPUS,
     &repeats::CORPUS,
@@ -82,7 +100,7 @@ pub fn by_id(id: &str) -> Option<&'static Generated> {
 impl Generated {
     /// Whether this is a task (windows made to order, with answers) rather than running text.
     pub fn is_task(&self) -> bool {
-        matches!(self.recipe, Recipe::Task(_))
+        self.questions().is_some()
     }
 
     /// Whether this is running English text.
@@ -98,10 +116,26 @@ impl Generated {
         }
     }
 
-    pub(super) fn task(&self) -> Option<FactStyle> {
+    /// What it asks, if it is a task.
+    pub fn questions(&self) -> Option<Questions> {
+        match self.recipe {
+            Recipe::Task(style) => Some(style.questions()),
+            Recipe::Recall(recall) => Some(recall.questions()),
+            Recipe::Prose(_) | Recipe::Text(_) | Recipe::Parliament(_) => None,
+        }
+    }
+
+    pub(super) fn facts(&self) -> Option<FactStyle> {
         match self.recipe {
             Recipe::Task(style) => Some(style),
-            Recipe::Prose(_) | Recipe::Text(_) | Recipe::Parliament(_) => None,
+            _ => None,
+        }
+    }
+
+    pub(super) fn recall(&self) -> Option<Recall> {
+        match self.recipe {
+            Recipe::Recall(recall) => Some(recall),
+            _ => None,
         }
     }
 
@@ -110,7 +144,7 @@ impl Generated {
         let mut rng = ChaCha8Rng::seed_from_u64(scramble(seed));
         match self.recipe {
             Recipe::Prose(domains) => prose(&mut rng, size, domains),
-            Recipe::Task(_) => String::new(),
+            Recipe::Task(_) | Recipe::Recall(_) => String::new(),
             Recipe::Text(text) => text(&mut rng, size),
             Recipe::Parliament(extent) => parliament::text(&mut rng, size, &extent),
         }

@@ -2,7 +2,7 @@
 //! Made to order for any length, without end. Knows neither tokens nor models.
 
 use super::{
-    Generated, Recipe,
+    Generated, Questions, Recipe,
     writer::{Lexicon, Pool, Writer, pick},
 };
 use rand::Rng;
@@ -40,6 +40,20 @@ impl FactStyle {
             Self::Symbols => usize::from(DIGITS),
             Self::Story => NAMES.len(),
         }
+    }
+
+    pub(super) fn questions(self) -> Questions {
+        let how_to_read = match self {
+            Self::Symbols => {
+                "How to read it: \u{201c}#3\u{201d} states a fact, a digit; letters are filler that tells nothing; after each \
+                 \u{201c}?\u{201d} the same digit must follow. \u{201c}#3ibib?\u{201d} therefore asks for 3."
+            }
+            Self::Story => {
+                "How to read it: the first sentence gives a name; the questions further on ask for it, far beyond what the \
+                 fast path sees."
+            }
+        };
+        Questions { guess: "guessing", blind: None, how_to_read }
     }
 
     /// Tokens between a fact and its question unless the specification says otherwise. Three passes of

@@ -4,8 +4,7 @@ use eframe::egui::Ui;
 
 use super::{View, ViewCx};
 use crate::{
-    config::Config,
-    labs::corpus::CorpusSettings,
+    labs::corpus::questions,
     telemetry::channels,
     ui::{
         plot::{Axis, Chart, ChartState, Reference},
@@ -27,8 +26,9 @@ impl Accuracy {
 
     fn chart<'a>(tracked: &'a SeedSeries, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("accuracy (share right)").fixed(0.0, 1.04);
-        let run = cx.mirror.info.as_ref().map(|info| asks_questions(&info.config));
-        let mut chart = Chart::new("accuracy", Axis::steps(), y).empty(match (run, asks_questions(cx.config)) {
+        let set = questions(cx.config);
+        let run = cx.mirror.info.as_ref().map(|info| questions(&info.config));
+        let mut chart = Chart::new("accuracy", Axis::steps(), y).empty(match (run.map(|q| q.is_some()), set.is_some()) {
             (Some(true), _) | (None, true) => {
                 "No accuracy yet. It is measured on held-out windows while it trains: press Space."
             }
@@ -47,17 +47,19 @@ impl Accuracy {
             cx.theme,
             Look { seeds: Seeds::SpreadAndEach, ..Look::default() },
         );
+        let asked = run.unwrap_or(set);
+        let mut reference = |words: &str, at: f64| {
+            chart.references.push(Reference { label: format!("{words}: {at:.2}"), at, vertical: false });
+        };
         if let Some(chance) = chance(cx) {
-            chart.references.push(Reference { label: format!("guessing: {chance:.2}"), at: chance, vertical: false });
+            reference(asked.map_or("guessing", |q| q.guess), chance);
+            if let Some(blind) = asked.and_then(|q| q.blind) {
+                reference("guessing unread", blind);
+            }
         }
         chart.marker = cx.marker();
         chart
     }
-}
-
-/// Whether the text of these settings asks questions.
-fn asks_questions(config: &Config) -> bool {
-    config.get(CorpusSettings::source.name).is_some_and(|source| source.to_string().starts_with("facts"))
 }
 
 /// What guessing reaches, where the run reported it.

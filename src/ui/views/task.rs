@@ -3,22 +3,12 @@
 use eframe::egui::{Label, RichText, Ui};
 
 use super::ViewCx;
-use crate::{labs::corpus::CorpusSettings, ui::theme};
+use crate::{labs::corpus::questions, ui::theme};
 
-/// Why a passage of the run's text holds a question; `None` where it asks none.
+/// How a passage of the run's text is read; `None` where it asks nothing.
 fn words(cx: &ViewCx<'_>) -> Option<&'static str> {
     let config = cx.mirror.info.as_ref().map_or(cx.config, |info| &info.config);
-    match config.get(CorpusSettings::source.name)?.to_string().as_str() {
-        "facts_symbols" => Some(
-            "How to read it: \u{201c}#3\u{201d} states a fact, a digit; letters are filler that tells nothing; after each \
-             \u{201c}?\u{201d} the same digit must follow. \u{201c}#3ibib?\u{201d} therefore asks for 3.",
-        ),
-        "facts" => Some(
-            "How to read it: the first sentence gives a name; the questions further on ask for it, far beyond what the \
-             fast path sees.",
-        ),
-        _ => None,
-    }
+    Some(questions(config)?.how_to_read)
 }
 
 /// With less room below the passage, points, the words are one line, and whole under the pointer.

@@ -1,0 +1,85 @@
+//! Associative recall as a run reads it: whole examples, right answers, chance, refusals.
+
+use std::collections::HashSet;
+
+use orrery::corpus::{Corpus, Position, Source, Spec, TokenizerSpec, Windows};
+
+const LEVELS: [(&str, usize, usize); 3] = [("mqar_easy", 4, 64), ("mqar_medium", 8, 128), ("mqar_hard", 16, 256)];
+const CHARS: TokenizerSpec = TokenizerSpec::Char { max_vocab: 64 };
+
+fn open(id: &str, tokenizer: TokenizerSpec) -> Corpus {
+    Corpus::open(&Spec { source: Source::Generated(id.into()), tokenizer, held_out: 0.1, seed: 1 }).unwrap()
+}
+
+fn batch(corpus: &Corpus, drawn: u64, rows: usize, len: usize) -> Windows {
+    corpus.batch(&Position { seed: 7, drawn }, rows, len).unwrap()
+}
+
+#[test]
+fn every_window_is_one_whole_example_with_right_answers() {
+    for (id, pairs, len) in LEVELS {
+        for tokenizer in [CHARS, TokenizerSpec::Word { max_vocab: 64 }, TokenizerSpec::Byte { vocab: 256 }] {
+            let corpus = open(id, tokenizer);
+            for windows in [batch(&corpus, 5, 32, len), corpus.held_out(32, len).unwrap()] {
+                assert_eq!((windows.rows, windows.inputs.len()), (32, 32 * len));
+                (0..32).for_each(|row| check_row(&corpus, &windows, row, pairs));
+            }
+        }
+        let corpus = open(id, CHARS);
+        assert_eq!((corpus.vocab(), corpus.guess()), (64, Some(1.0 / pairs as f64)));
+        assert!(corpus.describe().contains(&format!("{pairs} pairs")), "{}", corpus.describe());
+    }
+}
+
+/// The pairs stand first; each key is asked for once, by the target of its second place and by no other target.
+fn check_row(corpus: &Corpus, windows: &Windows, row: usize, pairs: usize) {
+    let span = row * windows.len..(row + 1) * windows.len;
+    let (inputs, targets) = (&windows.inputs[span.clone()], &windows.targets[span.clone()]);
+    let marks = &windows.answers.as_ref().unwrap()[span];
+    let shown = corpus.decode(inputs);
+    let told: Vec<(u32, u32)> = (0..pairs).map(|i| (inputs[2 * i], inputs[2 * i + 1])).collect();
+    let mut asked = HashSet::new();
+    for i in 0..windows.len {
+        assert_eq!(targets[i] != u32::MAX, marks[i], "`{shown}`");
+        if marks[i] {
+            assert!(told.contains(&(inputs[i], targets[i])), "{i} of `{shown}`");
+            assert_eq!(inputs.get(i + 1), Some(&targets[i]), "the answer is cut off: `{shown}`");
+            assert!(asked.insert(inputs[i]), "asked for twice: `{shown}`");
+        }
+    }
+    assert_eq!(asked.len(), pairs, "`{shown}`");
+}
+
+#[test]
+fn training_and_held_out_examples_are_distinct_and_pure() {
+    for (id, _, len) in LEVELS {
+        let (a, b) = (open(id, CHARS), open(id, CHARS));
+        assert_eq!(batch(&a, 9, 4, len), batch(&b, 9, 4, len));
+        assert_ne!(batch(&a, 9, 4, len), batch(&a, 10, 4, len));
+        let rows = |w: &Windows| -> HashSet<Vec<u32>> { w.inputs.chunks(w.len).map(<[u32]>::to_vec).collect() };
+        let held = rows(&a.held_out(200, len).unwrap());
+        assert_eq!(held.len(), 200);
+        assert!((0..50).all(|drawn| rows(&batch(&a, drawn, 16, len)).is_disjoint(&held)));
+    }
+}
+
+#[test]
+fn a_passage_reads_as_pairs_and_questions() {
+    let corpus = open("mqar_easy", CHARS);
+    let text = corpus.decode(&corpus.passage(0, 64));
+    assert_eq!(text.len(), 64);
+    assert!(text.chars().all(|c| c.is_ascii_alphanumeric() || c == '.'), "{text}");
+    let pair = &text[..2];
+    assert_eq!(text.matches(pair).count(), 2, "{text}");
+}
+
+#[test]
+fn too_short_a_window_and_too_small_a_vocabulary_say_so() {
+    let corpus = open("mqar_hard", CHARS);
+    let error = corpus.batch(&Position { seed: 1, drawn: 0 }, 2, 63).unwrap_err().to_string();
+    assert!(error.contains("16 pairs") && error.contains("at least 64"), "{error}");
+    let tokenizer = TokenizerSpec::Char { max_vocab: 40 };
+    let spec = Spec { source: Source::Generated("mqar_easy".into()), tokenizer, held_out: 0.1, seed: 1 };
+    let error = Corpus::open(&spec).err().unwrap().to_string();
+    assert!(error.contains("vocabulary of 64"), "{error}");
+}
