@@ -33,7 +33,16 @@ fn operations(c: &mut Criterion) {
     let (square, up, pair, down) = (make(&[128, 128]), make(&[512, 128]), make(&[1024, 128]), make(&[128, 512]));
     let weights = make(&[2 * 128 + 3 * 128 * 128 + 2 * 32 + 2 * 128 * 512]);
     let (style, act) = (Style::RmsNoBias, Act::Gelu);
-    let whole = LayerSpec { style, eps: 1e-6, attention: SPEC, qk_norms: true, act, gated: false, hidden: 512 };
+    let whole = LayerSpec {
+        style,
+        eps: 1e-6,
+        attention: SPEC,
+        qk_norms: true,
+        act,
+        gated: false,
+        hidden: 512,
+        evolution: None,
+    };
     let ids = Tensor::from_vec((0..1024u32).map(|i| i * 37 % 320).collect::<Vec<_>>(), (4, 256), &Device::Cpu);
     let (table, ids) = (make(&[320, 128]), ids.expect("ids of tokens"));
     let (v, encoders, decoder) = (make(&[8, 128, 64]), make(&[8, 64, 512]), make(&[2048, 64]));
