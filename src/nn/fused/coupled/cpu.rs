@@ -33,7 +33,7 @@ impl CustomOp3 for Evolution {
         lt: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
         let (x, f, tau) = (storage::values(x, lx)?, storage::values(f, lf)?, storage::values(tau, lt)?);
-        let kernel = Kernel::new(self.spec, f, tau);
+        let kernel = Kernel::new(self.spec, f, tau, false);
         let mut out = x.to_vec();
         let positions = x.len() / (3 * self.spec.heads * self.spec.head_dim);
         let saved = build_vec(kernel.saved_len(positions), |saved| kernel.forward(&mut out, saved));
@@ -52,7 +52,7 @@ impl CustomOp3 for Evolution {
         let Some(saved) = self.saved_for_backward.get() else { bail!("coupled: backward before forward") };
         let (dx, mut df) = storage::read_all(&[f, tau, grad], |[f, tau, grad]| {
             let mut dx = grad.to_vec();
-            let df = Kernel::new(self.spec, f, tau).backward(&mut dx, saved);
+            let df = Kernel::new(self.spec, f, tau, true).backward(&mut dx, saved);
             Ok((dx, df))
         })?;
         let dtau = df.split_off(f.elem_count());

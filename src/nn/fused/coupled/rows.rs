@@ -3,7 +3,7 @@
 
 use super::{
     CoupledSpec,
-    trajectory::{Field, Gradients},
+    trajectory::{Field, Gradients, PackedForce},
 };
 use crate::nn::kernels::{reduce::sum_rows, threads};
 
@@ -12,23 +12,23 @@ const POSITIONS: usize = 32;
 
 /// The evolution with its weights.
 #[derive(Debug)]
-pub struct Kernel<'a> {
+pub struct Kernel {
     spec: CoupledSpec,
-    f: &'a [f32],
+    f: PackedForce,
     /// dt and dt / 2 by head.
     dt: Vec<f32>,
     half: Vec<f32>,
 }
 
-impl<'a> Kernel<'a> {
-    /// f `(2 d, d)`, tau `(H)`.
-    pub fn new(spec: CoupledSpec, f: &'a [f32], tau: &[f32]) -> Self {
+impl Kernel {
+    /// f `(2 d, d)`, tau `(H)`; for forward alone, or for backward too.
+    pub fn new(spec: CoupledSpec, f: &[f32], tau: &[f32], needs_backward: bool) -> Self {
         let by = |factor: f32| tau.iter().map(|t| factor * t.exp()).collect();
-        Self { spec, f, dt: by(1.0), half: by(0.5) }
+        Self { spec, f: PackedForce::new(f, spec.head_dim, needs_backward), dt: by(1.0), half: by(0.5) }
     }
 
     fn field(&self) -> Field<'_> {
-        Field { spec: self.spec, f: self.f, dt: &self.dt, half: &self.half }
+        Field { spec: self.spec, f: &self.f, dt: &self.dt, half: &self.half }
     }
 
     /// Channels of the queries of a position, and of its keys.

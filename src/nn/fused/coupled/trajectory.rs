@@ -8,7 +8,7 @@ use crate::nn::kernels::{
     buffers::build_vec,
     elementwise::{Mul, apply_all},
     matrix::View,
-    packed::gemm,
+    packed::{Packed, gemm},
     simd,
 };
 
@@ -86,28 +86,41 @@ impl WithSimd for Dots<'_> {
     }
 }
 
+/// f's weights as its products read them: first and second transposed for forward, and as they are for backward.
+#[derive(Debug)]
+pub(super) struct PackedForce {
+    forward: [Packed; 2],
+    backward: Option<[Packed; 2]>,
+}
+
+impl PackedForce {
+    /// f `(2 d, d)`: its first weight above its second.
+    pub(super) fn new(f: &[f32], d: usize, needs_backward: bool) -> Self {
+        let weights = [View::new(f, d, d), View::new(&f[d * d..], d, d)];
+        Self {
+            forward: weights.map(|w| Packed::new(w.t())),
+            backward: needs_backward.then(|| weights.map(Packed::new)),
+        }
+    }
+}
+
 /// Sizes and weights of a task.
 #[derive(Clone, Copy)]
 pub(super) struct Field<'a> {
     pub(super) spec: CoupledSpec,
-    pub(super) f: &'a [f32],
+    pub(super) f: &'a PackedForce,
     /// dt and dt / 2 by head.
     pub(super) dt: &'a [f32],
     pub(super) half: &'a [f32],
 }
 
 impl Field<'_> {
-    fn weights(&self) -> (View<'_>, View<'_>) {
-        let d = self.spec.head_dim;
-        (View::new(self.f, d, d), View::new(&self.f[d * d..], d, d))
-    }
-
     fn force(&self, q: &[f32], keep: bool) -> Force {
         let d = self.spec.head_dim;
-        let (n, (first, second)) = (q.len() / d, self.weights());
-        let mut inner = build_vec(q.len(), |u| gemm(u, View::new(q, n, d), first.t(), 1.0, false));
+        let (n, [first, second]) = (q.len() / d, &self.f.forward);
+        let mut inner = build_vec(q.len(), |u| first.matmul(u, View::new(q, n, d), 1.0));
         let slope = build_vec(q.len(), |slope| activate(Act::Silu, &mut inner, slope));
-        let value = build_vec(q.len(), |v| gemm(v, View::new(&inner, n, d), second.t(), 1.0, false));
+        let value = build_vec(q.len(), |v| second.matmul(v, View::new(&inner, n, d), 1.0));
         Force { q: if keep { q.to_vec() } else { vec![] }, inner, slope, value }
     }
 
@@ -168,24 +181,28 @@ impl Field<'_> {
     /// The backward of f: dq += J^T dforce, and the gradients of its weights.
     fn force_backward(&self, force: &Force, dforce: &[f32], dq: &mut [f32], grads: &mut Gradients) {
         let d = self.spec.head_dim;
-        let (n, (first, second)) = (dq.len() / d, self.weights());
+        let Some([first, second]) = &self.f.backward else { return };
+        let n = dq.len() / d;
         let (df1, df2) = grads.f.split_at_mut(d * d);
         let dforce = View::new(dforce, n, d);
         gemm(df2, dforce.t(), View::new(&force.inner, n, d), 1.0, true);
-        let mut dinner = build_vec(n * d, |v| gemm(v, dforce, second, 1.0, false));
+        let mut dinner = build_vec(n * d, |v| second.matmul(v, dforce, 1.0));
         apply_all::<_, _, _, 1>([&force.slope], [&mut dinner], Mul);
         let dinner = View::new(&dinner, n, d);
         gemm(df1, dinner.t(), View::new(&force.q, n, d), 1.0, true);
-        gemm(dq, dinner, first, 1.0, true);
+        first.matmul_accumulate(dq, dinner);
     }
 
     /// The gradients of the end of a trajectory become those of its start.
     pub(super) fn backward(&self, path: &Trajectory, dq: &mut [f32], dk: &mut [f32], grads: &mut Gradients) {
         let d = self.spec.head_dim;
         let scaled = |x: &[f32], by: &[f32]| {
-            let mut out = vec![0f32; x.len()];
-            add_scaled(&mut out, by, x, d);
-            out
+            build_vec(x.len(), |out| {
+                Arch::new().dispatch(|| {
+                    let rows = out.chunks_exact_mut(d).zip(x.chunks_exact(d)).zip(by.iter().cycle());
+                    rows.for_each(|((out, x), by)| out.iter_mut().zip(x).for_each(|(out, x)| *out = by * x));
+                });
+            })
         };
         let dots = |sums: &mut [f32], weight, x: &[f32], y: &[f32]| {
             Arch::new().dispatch(Dots { sums, weight, x, y, d });

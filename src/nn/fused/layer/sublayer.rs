@@ -32,12 +32,12 @@ pub struct Sublayer<'a> {
     d: usize,
     wide: usize,
     inner: usize,
-    body: Body<'a>,
+    body: Body,
 }
 
-enum Body<'a> {
+enum Body {
     /// Attention over texts of this many tokens, after the evolution of queries and keys, if there is one.
-    Attention(attention::Op, usize, Option<Kernel<'a>>),
+    Attention(attention::Op, usize, Option<Kernel>),
     Mlp(mlp::MlpKernel),
 }
 
@@ -102,7 +102,7 @@ impl<'a> Sublayer<'a> {
         let op = attention::Op::new(spec.attention, t, spec.qk_norms, needs_backward);
         let sizes = spec.sizes(d)[0];
         let [_, _, _, _, _, _, f, tau, _, _] = split(weights, sizes);
-        let evolution = spec.evolution.map(|evolution| Kernel::new(evolution, f, tau));
+        let evolution = spec.evolution.map(|evolution| Kernel::new(evolution, f, tau, needs_backward));
         Self::new(spec, sizes, d, weights, Body::Attention(op, t, evolution))
     }
 
@@ -111,7 +111,7 @@ impl<'a> Sublayer<'a> {
         Self::new(spec, spec.sizes(d)[1], d, weights, Body::Mlp(kernel))
     }
 
-    fn new(spec: &LayerSpec, sizes: Sizes, d: usize, weights: &'a [f32], body: Body<'a>) -> Self {
+    fn new(spec: &LayerSpec, sizes: Sizes, d: usize, weights: &'a [f32], body: Body) -> Self {
         let [nw, nb, w_in, b_in, q_norm, k_norm, _, _, w_out, b_out] = split(weights, sizes);
         let kind = match spec.style {
             Style::RmsNoBias => NormKind::Rms,
