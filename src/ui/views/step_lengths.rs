@@ -26,7 +26,7 @@ impl StepLengths {
     }
 
     fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
-        let y = Axis::new("step length Δt").include(&[0.0]);
+        let y = Axis::new("step length Δt");
         let mut chart = Chart::new("step lengths", Axis::steps().include(&[0.0]), y)
             .empty("No step lengths yet. They are those of coupled variants: turn one on and press Space.");
         let Some(variant) = Self::shown(cx) else { return chart };

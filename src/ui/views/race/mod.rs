@@ -31,10 +31,11 @@ pub struct Race {
     racers: Kept<Key, Vec<Racer>>,
 }
 
-/// Widths of the table's columns, points: names, numbers, verdicts.
-const NAMES: f32 = 150.0;
-const NUMBERS: f32 = 62.0;
-const VERDICTS: f32 = 210.0;
+/// Widths of the table's columns, points: names, loss, verdict, tokens and seconds to the target, parameters, operations.
+const WIDTHS: [f32; 7] = [150.0, 44.0, 212.0, 92.0, 54.0, 70.0, 78.0];
+const VERDICT: usize = 2;
+/// Measurements from which on the first, made before any training, is left out: it would flatten the others.
+const ENOUGH: usize = 4;
 /// Height of a row, and of what is above the rows.
 const ROW: f32 = 19.0;
 const HEAD: f32 = 54.0;
@@ -76,8 +77,9 @@ impl Race {
             let Some(group) = all.get(racer.place) else { continue };
             let colour = group.colour(racer.place, cx.theme);
             let points = |of: fn(&standing::Mark) -> f64| -> Vec<[f64; 2]> {
+                let untrained = usize::from(racer.marks.len() >= ENOUGH);
                 let at = |m: &standing::Mark| [m.along(self.over), of(m)];
-                racer.marks.iter().map(at).filter(|p| p[0].is_finite()).collect()
+                racer.marks.iter().skip(untrained).map(at).filter(|p| p[0].is_finite()).collect()
             };
             if racer.seeds > 1 {
                 let label = format!("{}, \u{b1}1 sd", racer.label);
@@ -127,27 +129,26 @@ impl Race {
         ScrollArea::both().id_salt("race").auto_shrink([false, true]).show(ui, |ui| {
             Grid::new("race").spacing([10.0, 3.0]).min_row_height(15.0).show(ui, |ui| {
                 ui.spacing_mut().interact_size.y = 15.0;
-                let against = format!("against {first}, 95%");
-                let reach = target.map_or(String::new(), |t| format!("to {}:", value_words(t)));
-                for (words, width) in [
-                    (String::new(), NAMES),
-                    ("loss".to_owned(), NUMBERS),
-                    (against, VERDICTS),
-                    (format!("{reach} tokens"), NUMBERS),
-                    ("seconds".to_owned(), NUMBERS),
-                    ("parameters".to_owned(), NUMBERS),
-                    ("MFLOP/token".to_owned(), NUMBERS),
-                ] {
+                let header = [
+                    String::new(),
+                    "loss".to_owned(),
+                    format!("against {first}, 95%"),
+                    target.map_or("tokens".to_owned(), |t| format!("tokens to {}", value_words(t))),
+                    "seconds".to_owned(),
+                    "parameters".to_owned(),
+                    "MFLOP/token".to_owned(),
+                ];
+                for (words, width) in header.into_iter().zip(WIDTHS) {
                     cell_ui(ui, width, small(words, theme.secondary));
                 }
                 ui.end_row();
                 for racer in racers {
                     let Some(group) = all.get(racer.place) else { continue };
-                    cell_ui(ui, NAMES, small(racer.label.clone(), group.colour(racer.place, theme)).strong());
-                    for (i, cell) in self.cells(racer, target).into_iter().enumerate() {
-                        let width = if i == 1 { VERDICTS } else { NUMBERS };
-                        let face = if i == 1 { egui::FontId::proportional(theme::SMALL) } else { theme::numbers() };
-                        cell_ui(ui, width, RichText::new(cell).font(face).color(theme.text));
+                    cell_ui(ui, WIDTHS[0], small(racer.label.clone(), group.colour(racer.place, theme)).strong());
+                    for (i, cell) in (1..).zip(self.cells(racer, target)) {
+                        let face =
+                            if i == VERDICT { egui::FontId::proportional(theme::SMALL) } else { theme::numbers() };
+                        cell_ui(ui, WIDTHS[i], RichText::new(cell).font(face).color(theme.text));
                     }
                     ui.end_row();
                 }
@@ -231,6 +232,7 @@ impl View for Race {
         let racers = self.racers(cx);
         let seeds = racers.iter().map(|r| r.seeds).max().unwrap_or(1);
         let newest = racers.iter().filter_map(Racer::last).map(|m| m.step).max();
+        let newest = newest.filter(|step| *step != cx.step);
         let measured = newest.map_or(String::new(), |step| format!(", measured at step {step}"));
         let spread = if seeds > 1 { format!(", mean and \u{b1}1 sd over {seeds} seeds") } else { String::new() };
         cx.subtitle(&format!("the same held-out windows{measured}{spread}"))
