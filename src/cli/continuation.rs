@@ -72,7 +72,7 @@ pub fn decide(folder: &Path, steps: Option<u64>) -> Result<Continuation, Refusal
     let plan = (lab.plan)(&config)?;
     let recorded_inputs = info.map(|i| i.inputs.clone()).unwrap_or_default();
     inputs::verify(&plan, &recorded_inputs)?;
-    if recorded_inputs.is_empty() && !inputs::paths(&plan).is_empty() {
+    if recorded_inputs.is_empty() && !inputs::paths(&plan)?.is_empty() {
         notices.push(
             "the record does not identify the files that the run reads: whether they are the same is not known"
                 .to_owned(),

@@ -101,6 +101,7 @@ impl Host for DesktopHost {
             let chooser = rfd::FileDialog::new();
             let path = match &dialog {
                 DialogKind::OpenText => chooser.set_title("Open a text to train on").pick_file(),
+                DialogKind::OpenTextFolder => chooser.set_title("Open a folder of texts").pick_folder(),
                 DialogKind::OpenConfig => chooser.set_title("Open a config").add_filter("TOML", &["toml"]).pick_file(),
                 DialogKind::OpenGraph => {
                     let graphs = Format::ALL.map(Format::ending);

@@ -31,6 +31,8 @@ pub enum FileKind {
     Tokenizer,
     /// Trained weights.
     Checkpoint,
+    /// A folder of texts to learn from.
+    TextFolder,
 }
 
 /// When a changed setting acts.

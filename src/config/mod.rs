@@ -13,7 +13,7 @@ mod value;
 
 pub use error::ConfigError;
 pub use knob::{Applies, FileKind, Knob, Range, file_key};
-pub use setting::{CheckpointFile, Choice, Number, Setting, TextFile, TokenizerFile};
+pub use setting::{CheckpointFile, Choice, Number, Setting, TextFile, TextFolder, TokenizerFile};
 pub use settings::{Checked, Field, Group, SettingKey, Settings, fix, narrow};
 pub use value::Value;
 

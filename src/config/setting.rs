@@ -132,7 +132,7 @@ macro_rules! files {
         pub struct $name(String);
 
         impl $name {
-            /// The path without white space around it; `None` where no file is named.
+            /// The path without white space around it; `None` where none is named.
             pub fn path(&self) -> Option<PathBuf> {
                 Some(self.0.trim()).filter(|p| !p.is_empty()).map(PathBuf::from)
             }
@@ -159,11 +159,17 @@ files!(
     /// The path of a `tokenizer.json`, or none.
     TokenizerFile,
     /// The path of trained weights, or none.
-    CheckpointFile
+    CheckpointFile,
+    /// The path of a folder of texts to learn from, or none.
+    TextFolder
 );
 
 impl TextFile {
     const KIND: FileKind = FileKind::Text;
+}
+
+impl TextFolder {
+    const KIND: FileKind = FileKind::TextFolder;
 }
 
 impl TokenizerFile {

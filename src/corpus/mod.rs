@@ -6,6 +6,7 @@
 //! when is a pure function of its position.
 
 mod file_bytes;
+mod folder;
 pub mod generated;
 mod permutation;
 mod recall;
@@ -81,6 +82,7 @@ impl Spec {
         match (&self.tokenizer, &self.source) {
             (TokenizerSpec::HuggingFace(_), _) => Corpus::open(self).map(drop),
             (_, Source::File(path)) => TextFile::open(path).map(drop),
+            (_, Source::Folder { path, domains }) => folder::open(path, *domains, self.seed).map(drop),
             _ => Ok(()),
         }
     }

@@ -1,10 +1,12 @@
 //! What a corpus can be opened from: one variant a kind of source, each opened as a stream by its own file.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CorpusError, Spec,
-    generated::{self, Generated, parliament::Extent},
+    CorpusError, Spec, folder,
+    generated::{self, Generated, domains, parliament::Extent},
     recall::RecallStream,
     steering::{self, Steering},
     stream::Stream,
@@ -25,7 +27,11 @@ pub enum Source {
     /// A steering run: the language of the corpus `steering` first, then prompts to steer at.
     Steering(Steering),
     /// A text file of any size.
-    File(std::path::PathBuf),
+    File(PathBuf),
+    /// The first so many of the generated domains, of 1 to [`generated::domains::MOST`].
+    Domains(usize),
+    /// The text files of a folder as domains, the first so many of them by name.
+    Folder { path: PathBuf, domains: usize },
 }
 
 /// A source as a stream, and what the corpus is called.
@@ -62,6 +68,15 @@ impl Source {
                 let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
                 text(name, TextFile::open(path)?)
             }
+            Self::Domains(count) => {
+                let count = (*count).clamp(1, domains::MOST);
+                let made = domains::text(spec.seed, generated::SIZE, count);
+                text(format!("{count} of {} domains (generated)", domains::MOST), TextFile::made(made))
+            }
+            Self::Folder { path, domains } => {
+                let (name, mixed) = folder::open(path, *domains, spec.seed)?;
+                text(name, mixed)
+            }
         }
     }
 
@@ -70,8 +85,9 @@ impl Source {
     pub(super) fn bytes(&self) -> u64 {
         match self {
             Self::Task(_) | Self::Steering(_) => 0,
-            Self::Generated(_) | Self::Parliament(_) => generated::SIZE as u64,
+            Self::Generated(_) | Self::Parliament(_) | Self::Domains(_) => generated::SIZE as u64,
             Self::File(path) => length(path),
+            Self::Folder { path, .. } => folder::bytes(path),
         }
     }
 
@@ -79,7 +95,7 @@ impl Source {
         match self {
             Self::Task(_) | Self::Steering(_) => true,
             Self::Generated(id) => generated::by_id(id).is_some_and(|c| c.is_task()),
-            Self::Parliament(_) | Self::File(_) => false,
+            Self::Parliament(_) | Self::File(_) | Self::Domains(_) | Self::Folder { .. } => false,
         }
     }
 
@@ -88,7 +104,21 @@ impl Source {
         match self {
             Self::Parliament(extent) => Some(extent.clamped()),
             Self::Generated(id) => generated::by_id(id)?.extent(),
-            Self::Task(_) | Self::Steering(_) | Self::File(_) => None,
+            Self::Task(_) | Self::Steering(_) | Self::File(_) | Self::Domains(_) | Self::Folder { .. } => None,
+        }
+    }
+
+    /// The files that the text depends on.
+    ///
+    /// # Errors
+    /// If a folder cannot be read, or has no files.
+    pub fn files(&self) -> Result<Vec<PathBuf>, CorpusError> {
+        match self {
+            Self::File(path) => Ok(vec![path.clone()]),
+            Self::Folder { path, .. } => folder::files(path),
+            Self::Generated(_) | Self::Parliament(_) | Self::Task(_) | Self::Steering(_) | Self::Domains(_) => {
+                Ok(vec![])
+            }
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The settings of what a lab's models read: `corpus.*`, and their way into a [`corpus::Spec`].
 
 use crate::{
-    config::{Choice, Config, ConfigError, TextFile, TokenizerFile, choices, settings},
+    config::{Choice, Config, ConfigError, TextFile, TextFolder, TokenizerFile, choices, settings},
     corpus::{
         Source, Spec, Task, TokenizerSpec,
-        generated::{self, CORPORA, Generated, Questions},
+        generated::{self, CORPORA, Generated, Questions, domains},
     },
 };
 
@@ -62,6 +62,12 @@ settings! {
         /// A text file of your own, of any size: a book, code, a log. Leave it empty to use the generated corpus.
         #[knob("Text file")]
         file: TextFile = TextFile::default(),
+        /// A folder of your own text files, each a domain. All give as much, mixed by documents of some hundred letters; files in folders inside it, and those whose names begin with a dot, are left alone.
+        #[knob("Folder of domains")]
+        folder: TextFolder = TextFolder::default(),
+        /// How many domains the text mixes; 1 is coherent. Acts on the corpus `domains` and on a folder, where the first files by name are used; the text is as long whatever the number.
+        #[knob("Domains", range(1..=domains::MOST))]
+        domains: usize = domains::MOST,
         /// What one token is. Bytes need no vocabulary; characters and words are easier to read; spaced has words and the spaces between them; BPE is learned from the text.
         #[knob("Tokens")]
         tokenizer: TokenKind = TokenKind::Byte,
@@ -89,7 +95,7 @@ settings! {
 /// What the text of these settings asks, if it is a task.
 pub fn questions(config: &Config) -> Option<Questions> {
     let text = |key| config.get(key).map(ToString::to_string).filter(|t| !t.trim().is_empty());
-    match text(CorpusSettings::file.name) {
+    match text(CorpusSettings::file.name).or_else(|| text(CorpusSettings::folder.name)) {
         Some(_) => None,
         None => generated::by_id(&text(CorpusSettings::source.name)?)?.questions(),
     }
@@ -98,7 +104,14 @@ pub fn questions(config: &Config) -> Option<Questions> {
 impl CorpusSettings {
     /// The corpus that these settings name. Errors name the key.
     pub fn spec(&self) -> Result<Spec, ConfigError> {
-        self.spec_of(self.source, &self.file)
+        let Some(path) = self.folder.path() else { return self.spec_of(self.source, &self.file) };
+        if self.file.path().is_some() {
+            return Err(ConfigError::inconsistent(
+                Self::folder.name,
+                "`corpus.folder` and `corpus.file` each name what is to be read; leave one of them empty",
+            ));
+        }
+        self.reading(Source::Folder { path, domains: self.domains })
     }
 
     /// This generated text, or this file if one is named, in the tokens of these settings.
@@ -110,8 +123,13 @@ impl CorpusSettings {
                 spacing: self.spacing,
                 answers_only: self.answers_only,
             }),
+            None if source.0.mixes_domains() => Source::Domains(self.domains),
             None => Source::Generated(source.id().to_owned()),
         };
+        self.reading(source)
+    }
+
+    fn reading(&self, source: Source) -> Result<Spec, ConfigError> {
         Ok(Spec { source, tokenizer: self.tokenizer_spec()?, held_out: self.held_out, seed: self.seed })
     }
 

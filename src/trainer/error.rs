@@ -30,6 +30,15 @@ pub enum RunError {
         .path.display()
     )]
     ChangedInput { path: PathBuf, recorded: String, found: String },
+    /// A folder has lost a file that the run read.
+    #[error("{} is gone, and this run was trained with it: put it back, or begin a new run without it", .path.display())]
+    MissingInput { path: PathBuf },
+    /// A folder has one more file that the run would read.
+    #[error(
+        "{} was not there when this run began, and it would read it now: take it out of the folder, or begin a new run with it",
+        .path.display()
+    )]
+    AddedInput { path: PathBuf },
     /// The machine has less memory than the plan takes.
     #[error(transparent)]
     Memory(#[from] super::TooLittleMemory),

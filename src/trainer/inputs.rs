@@ -4,14 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use super::{Plan, RunError};
-use crate::{
-    corpus::{Source, TokenizerSpec},
-    files::fingerprint,
-    telemetry::InputFile,
-};
+use crate::{corpus::TokenizerSpec, files::fingerprint, telemetry::InputFile};
 
 /// The paths of all files that the plan's texts, tokenizers and models are read from, each once.
-pub fn paths(plan: &Plan) -> Vec<PathBuf> {
+///
+/// # Errors
+/// If a folder of texts cannot be read, or has none.
+pub fn paths(plan: &Plan) -> Result<Vec<PathBuf>, RunError> {
     let mut paths: Vec<PathBuf> = vec![];
     let mut add = |path: &Path| {
         if !paths.iter().any(|p| p == path) {
@@ -19,9 +18,7 @@ pub fn paths(plan: &Plan) -> Vec<PathBuf> {
         }
     };
     for text in plan.texts() {
-        if let Source::File(path) = &text.source {
-            add(path);
-        }
+        text.source.files()?.iter().for_each(|path| add(path));
         if let TokenizerSpec::HuggingFace(path) = &text.tokenizer {
             add(path);
         }
@@ -29,7 +26,7 @@ pub fn paths(plan: &Plan) -> Vec<PathBuf> {
     for variant in &plan.variants {
         variant.model.files().into_iter().for_each(&mut add);
     }
-    paths
+    Ok(paths)
 }
 
 /// Reads every file through and identifies it by its length and SHA-256.
@@ -37,7 +34,7 @@ pub fn paths(plan: &Plan) -> Vec<PathBuf> {
 /// # Errors
 /// If one cannot be read.
 pub fn identify(plan: &Plan) -> Result<Vec<InputFile>, RunError> {
-    paths(plan).iter().map(|path| identify_one(path)).collect()
+    paths(plan)?.iter().map(|path| identify_one(path)).collect()
 }
 
 fn identify_one(path: &Path) -> Result<InputFile, RunError> {
@@ -48,11 +45,21 @@ fn identify_one(path: &Path) -> Result<InputFile, RunError> {
 /// Whether the plan reads the very files that were recorded.
 ///
 /// # Errors
-/// If one is gone, or has another content than the run began with.
+/// If one is gone, has another content than the run began with, or was not there; what a record without files
+/// had is not known.
 pub fn verify(plan: &Plan, recorded: &[InputFile]) -> Result<(), RunError> {
-    for file in identify(plan)? {
-        let before = recorded.iter().find(|r| r.path == file.path);
-        if let Some(before) = before.filter(|b| **b != file) {
+    let found = identify(plan)?;
+    if recorded.is_empty() {
+        return Ok(());
+    }
+    if let Some(gone) = recorded.iter().find(|r| !found.iter().any(|f| f.path == r.path)) {
+        return Err(RunError::MissingInput { path: (&gone.path).into() });
+    }
+    for file in found {
+        let Some(before) = recorded.iter().find(|r| r.path == file.path) else {
+            return Err(RunError::AddedInput { path: file.path.into() });
+        };
+        if *before != file {
             return Err(RunError::ChangedInput {
                 path: file.path.into(),
                 recorded: format!("{} bytes, SHA-256 {}", before.bytes, before.sha256),

@@ -9,6 +9,8 @@ use crate::{config::Config, telemetry::RunHandle};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DialogKind {
     OpenText,
+    /// A folder of texts.
+    OpenTextFolder,
     OpenConfig,
     OpenRun,
     /// A graph's file.

@@ -6,6 +6,7 @@ mod carried_state;
 mod checkpoints;
 mod cli;
 mod corpus;
+mod domains;
 #[cfg(target_os = "linux")]
 mod faults;
 mod folders;

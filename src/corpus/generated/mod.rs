@@ -1,6 +1,7 @@
 //! Text made by us: prose of several domains, and the tasks that ask for a fact stated long before.
 //! Deterministic by seed. Knows no tokens.
 
+pub mod domains;
 mod garden;
 mod harbour;
 mod kitchen;
@@ -59,6 +60,8 @@ enum Recipe {
     /// Running text of at least so many bytes.
     Text(fn(&mut ChaCha8Rng, usize) -> String),
     Parliament(Extent),
+    /// All domains; fewer are a [`super::Source::Domains`].
+    Domains,
 }
 
 /// Every generated corpus.
@@ -69,6 +72,7 @@ pub const CORPORA: &[&Generated] = &[
     &observatory::CORPUS,
     &kitchen::CORPUS,
     &letters::CORPUS,
+    &domains::CORPUS,
     &story::FACTS,
     &story::FACTS_SYMBOLS,
     &recall::EASY,
@@ -108,6 +112,11 @@ impl Generated {
         matches!(self.recipe, Recipe::Prose(_))
     }
 
+    /// Whether a setting says how many domains it mixes.
+    pub fn mixes_domains(&self) -> bool {
+        matches!(self.recipe, Recipe::Domains)
+    }
+
     /// How much of the parliament this is, if it is one.
     pub fn extent(&self) -> Option<Extent> {
         match self.recipe {
@@ -121,7 +130,7 @@ impl Generated {
         match self.recipe {
             Recipe::Task(style) => Some(style.questions()),
             Recipe::Recall(recall) => Some(recall.questions()),
-            Recipe::Prose(_) | Recipe::Text(_) | Recipe::Parliament(_) => None,
+            Recipe::Prose(_) | Recipe::Text(_) | Recipe::Parliament(_) | Recipe::Domains => None,
         }
     }
 
@@ -147,6 +156,7 @@ impl Generated {
             Recipe::Task(_) | Recipe::Recall(_) => String::new(),
             Recipe::Text(text) => text(&mut rng, size),
             Recipe::Parliament(extent) => parliament::text(&mut rng, size, &extent),
+            Recipe::Domains => domains::text(seed, size, domains::MOST),
         }
     }
 }

@@ -31,6 +31,7 @@ impl App {
                 }
                 Delivery::Picked { dialog, path: Some(path) } => match dialog {
                     DialogKind::OpenText => self.set_picked(FileKind::Text, &path, ctx),
+                    DialogKind::OpenTextFolder => self.set_picked(FileKind::TextFolder, &path, ctx),
                     DialogKind::OpenTokenizer => self.set_picked(FileKind::Tokenizer, &path, ctx),
                     DialogKind::OpenCheckpoint => self.set_picked(FileKind::Checkpoint, &path, ctx),
                     DialogKind::OpenConfig => self.host.read_text(path),

@@ -209,6 +209,7 @@ impl App {
             FileKind::Tokenizer => "tokenizer file",
             FileKind::Checkpoint => "checkpoint",
             FileKind::Text => "text file of your own",
+            FileKind::TextFolder => "folder of texts",
         };
         match self.open.and_then(|id| self.pages.get_mut(id)) {
             None => {

@@ -259,6 +259,7 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
                 FileKind::Tokenizer => DialogKind::OpenTokenizer,
                 FileKind::Checkpoint => DialogKind::OpenCheckpoint,
                 FileKind::Text => DialogKind::OpenText,
+                FileKind::TextFolder => DialogKind::OpenTextFolder,
             }));
         }
     });
@@ -266,7 +267,11 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
         page.picking = Some(knob.key);
     }
     let draft = page.drafts.entry(knob.key.to_owned()).or_insert_with(|| text.to_owned());
-    let hint = if file.is_some() { "none: type or drop a path" } else { "" };
+    let hint = match file {
+        None => "",
+        Some(FileKind::TextFolder) => "none: type or browse for a folder",
+        Some(FileKind::Text | FileKind::Tokenizer | FileKind::Checkpoint) => "none: type or drop a path",
+    };
     let hint = RichText::new(hint).small().color(shell.theme.secondary);
     let field = TextEdit::singleline(draft).hint_text(hint).desired_width(f32::INFINITY);
     let field = ui.add(field).labelled_by(name.id);

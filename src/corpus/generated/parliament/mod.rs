@@ -112,6 +112,27 @@ pub(super) fn text(rng: &mut ChaCha8Rng, size: usize, extent: &Extent) -> String
     between(rng, size, &extent, extent.languages())
 }
 
+/// Sentences of a paragraph of a debate.
+const PARAGRAPH: usize = 6;
+
+/// At least `size` bytes of what is said in one language, by its number in [`CODES`], without marks.
+pub(super) fn debate(rng: &mut ChaCha8Rng, size: usize, language: usize) -> String {
+    let (extent, language) = (Extent::WHOLE, LANGUAGES[language % LANGUAGES.len()]);
+    let mut text = String::with_capacity(size + 1024);
+    while text.len() < size {
+        let mut paragraph = vec![];
+        for _ in 0..PARAGRAPH {
+            let class = extent.class(rng);
+            let entity = rng.random_range(0..extent.entities(class));
+            paragraph.push(language.sentence(class, entity, rng.random_range(0..extent.frames)));
+            paragraph.push(language.follow_up(class, (class, entity), rng.random_range(0..extent.follow_ups)));
+        }
+        text.push_str(&paragraph.join(" "));
+        text.push_str("\n\n");
+    }
+    text
+}
+
 /// The same between these two languages, by number.
 pub(super) fn pairs(rng: &mut ChaCha8Rng, size: usize, languages: [usize; 2]) -> String {
     between(rng, size, &Extent::WHOLE, &languages.map(|i| LANGUAGES[i % LANGUAGES.len()]))

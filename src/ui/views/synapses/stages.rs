@@ -25,11 +25,11 @@ const NAMES: [&str; 4] = ["base", "child A", "child B", "merged"];
 /// The same as heads of the table's columns.
 const SHORT: [&str; 4] = ["base", "A", "B", "merged"];
 const SIGNS: [&str; 4] = ["\u{25cb}", "\u{25d0}", "\u{25d1}", "\u{25cf}"];
-/// Settings that choose a text and its file: of the base and of the children.
-const CHOICES: [(&str, &str, &str); 3] = [
-    ("base reads", CorpusSettings::source.name, CorpusSettings::file.name),
-    ("child A reads", MergingSettings::text_a.name, ChildFiles::file_a.name),
-    ("child B reads", MergingSettings::text_b.name, ChildFiles::file_b.name),
+/// Settings that choose a text, and those whose path takes its place: of the base and of the children.
+const CHOICES: [(&str, &str, &[&str]); 3] = [
+    ("base reads", CorpusSettings::source.name, &[CorpusSettings::file.name, CorpusSettings::folder.name]),
+    ("child A reads", MergingSettings::text_a.name, &[ChildFiles::file_a.name]),
+    ("child B reads", MergingSettings::text_b.name, &[ChildFiles::file_b.name]),
 ];
 /// Height of a stage's box, and the gap between two boxes, points.
 const BOX: f32 = 46.0;
@@ -213,17 +213,20 @@ fn choices_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     });
     let of_run = cx.mirror.info.as_ref().map(|i| &i.config);
     let waits = |key: &&str| of_run.is_some_and(|c| c.get(key) != cx.config.get(key));
-    if CHOICES.iter().flat_map(|(_, source, file)| [source, file]).any(waits) {
+    if CHOICES.iter().flat_map(|(_, source, paths)| paths.iter().chain([source])).any(waits) {
         ui.label(RichText::new("Another choice of texts applies at reset (R).").small().color(cx.theme.accent));
     }
 }
 
-fn choice_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, (label, source, file): (&str, &str, &str), width: f32) {
+fn choice_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, (label, source, paths): (&str, &str, &[&str]), width: f32) {
     let Some(Range::Choice(of)) = cx.knobs.iter().find(|k| k.key == source).map(|k| &k.range) else { return };
-    let own = cx.config.get(file).map(ToString::to_string).unwrap_or_default();
-    let chosen = match own.trim() {
-        "" => cx.config.get(source).map(ToString::to_string).unwrap_or_default(),
-        path => path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned(),
+    let text = |key: &str| cx.config.get(key).map(ToString::to_string).unwrap_or_default();
+    let named: Vec<&str> = paths.iter().copied().filter(|key| !text(key).trim().is_empty()).collect();
+    let chosen = match named.first().map(|key| text(key)) {
+        None => text(source),
+        Some(path) => {
+            path.trim().trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default().to_owned()
+        }
     };
     let name = ui.label(RichText::new(label).small().color(cx.theme.secondary)).id;
     let shown = ending(ui, &chosen, width - ARROW);
@@ -233,8 +236,8 @@ fn choice_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, (label, source, file): (&str, &st
         for option in of {
             if ui.selectable_label(*option == chosen, *option).clicked() {
                 cx.settings.push((source.to_owned(), Value::Text((*option).to_owned())));
-                if !own.trim().is_empty() {
-                    cx.settings.push((file.to_owned(), Value::Text(String::new())));
+                for key in &named {
+                    cx.settings.push(((*key).to_owned(), Value::Text(String::new())));
                 }
             }
         }

@@ -1,0 +1,126 @@
+//! The text files of one folder as domains: each gives as much as the others, mixed document by document. It reads
+//! ordinary files of that folder alone, none of a folder inside it, and does not know how documents are cut.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    CorpusError,
+    generated::domains,
+    text_file::{TextFile, refused},
+};
+use crate::files::memory::size;
+
+/// The most entries of a folder that are looked at.
+const MOST_ENTRIES: usize = 10_000;
+/// The most bytes that all files give together.
+const MOST_TEXT: u64 = 8 << 20;
+/// A file with fewer bytes would leave too little for all others, which give no more than it does.
+const LEAST_FILE: u64 = 4 << 10;
+
+/// The files that are the folder's domains: the first [`domains::MOST`] by name of those that are ordinary files and
+/// whose names do not begin with a dot.
+///
+/// # Errors
+/// If it is no folder, may not be read, has too many entries, or none that is a file.
+pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
+    let here = folder.display();
+    let entries = fs::read_dir(folder).map_err(|e| match e.kind() {
+        io::ErrorKind::NotADirectory => CorpusError::because(
+            format!("{here} is a file, not a folder: choose the folder it lies in, or give it as the text file."),
+            e,
+        ),
+        io::ErrorKind::PermissionDenied => CorpusError::because(
+            format!("{here} may not be read by you: change its permissions (chmod +rx), or choose another folder."),
+            e,
+        ),
+        _ => refused(folder, e.into()),
+    })?;
+    let mut names = vec![];
+    for (i, entry) in entries.enumerate() {
+        if i == MOST_ENTRIES {
+            return Err(CorpusError::new(format!(
+                "{here} has more than {MOST_ENTRIES} entries: put the texts to learn from into a folder of their own."
+            )));
+        }
+        let entry = entry.map_err(|e| refused(folder, e.into()))?;
+        // A link to a file is as good as a file; what cannot be looked at is refused when it is opened.
+        let is_file = fs::metadata(entry.path()).map_or(true, |meta| meta.is_file());
+        if is_file && !entry.file_name().as_encoded_bytes().starts_with(b".") {
+            names.push(entry.file_name());
+        }
+    }
+    if names.is_empty() {
+        return Err(CorpusError::new(format!(
+            "{here} has no files: put text files into it, one a domain, or choose another folder (folders inside it are not looked at)."
+        )));
+    }
+    names.sort();
+    names.truncate(domains::MOST);
+    Ok(names.into_iter().map(|name| folder.join(name)).collect())
+}
+
+/// What a folder's files give.
+#[derive(Debug)]
+struct Shares {
+    /// The files, the first first, and how many of them are used.
+    files: Vec<PathBuf>,
+    used: usize,
+    /// Bytes of the text, the same however many files are used.
+    total: u64,
+}
+
+impl Shares {
+    fn of(folder: &Path, domains: usize) -> Result<Self, CorpusError> {
+        let files = files(folder)?;
+        let mut total = MOST_TEXT;
+        let mut smallest = u64::MAX;
+        for (path, count) in files.iter().zip(1..) {
+            let bytes = fs::metadata(path).map_err(|e| in_folder(refused(path, e.into())))?.len();
+            if bytes < LEAST_FILE {
+                return Err(CorpusError::new(format!(
+                    "{} has only {}, and every file of a folder of domains gives as much as the smallest can: take it out of the folder, or make it at least {} long.",
+                    path.display(),
+                    size(bytes),
+                    size(LEAST_FILE)
+                )));
+            }
+            smallest = smallest.min(bytes);
+            total = total.min(smallest.saturating_mul(count));
+        }
+        let used = domains.clamp(1, files.len());
+        Ok(Self { files, used, total })
+    }
+}
+
+/// The text of the first `domains` files of a folder (all, where there are fewer), and its name.
+///
+/// # Errors
+/// As [`files`]; if one of the first files is too short to be a domain, or one that is used is no text.
+pub(super) fn open(folder: &Path, domains: usize, seed: u64) -> Result<(String, TextFile), CorpusError> {
+    let shares = Shares::of(folder, domains)?;
+    let share = (shares.total / shares.used as u64) as usize;
+    let read = |path: &PathBuf| {
+        let file = TextFile::open(path).map_err(in_folder)?;
+        let part = file.stretch(0, share);
+        // The share may end inside a character.
+        Ok(file.encoding.text(&part.bytes(0, share)?).trim_end_matches('\u{fffd}').to_owned())
+    };
+    let texts = shares.files[..shares.used].iter().map(read).collect::<Result<Vec<_>, CorpusError>>()?;
+    let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy();
+    let name = format!("{name} ({} of {} files)", shares.used, shares.files.len());
+    Ok((name, TextFile::made(domains::mixed(seed, shares.total as usize, &texts))))
+}
+
+/// Bytes of its text in memory; 0 where opening it says why there is none.
+pub(super) fn bytes(folder: &Path) -> u64 {
+    Shares::of(folder, 1).map_or(0, |shares| shares.total)
+}
+
+/// A file's refusal, with what can be done because it is one of a folder's.
+fn in_folder(refusal: CorpusError) -> CorpusError {
+    let words = format!("{refusal} Or take it out of the folder of domains: every file in it is read.");
+    CorpusError::because(words, refusal)
+}

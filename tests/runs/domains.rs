@@ -1,0 +1,187 @@
+//! Texts of several domains: generated ones, and a folder of files; what is wrong with a folder; going on with one.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use orrery::{
+    config::Config,
+    corpus::{Corpus, Source, Spec, TokenizerSpec, generated},
+    labs::{self, corpus::CorpusSettings},
+};
+
+use super::folders::contents;
+
+fn spec(source: Source) -> Spec {
+    Spec { source, tokenizer: TokenizerSpec::Byte { vocab: 256 }, held_out: 0.1, seed: 1 }
+}
+
+fn folder_of(path: &Path, domains: usize) -> Result<Corpus, String> {
+    Corpus::open(&spec(Source::Folder { path: path.to_owned(), domains })).map_err(|e| e.to_string())
+}
+
+/// Writes `kilobytes` of lines of one letter.
+fn write(folder: &Path, name: &str, letter: char, kilobytes: usize) {
+    let line = format!("{} \n", letter.to_string().repeat(62));
+    fs::write(folder.join(name), line.repeat(16 * kilobytes)).unwrap();
+}
+
+/// The letters that occur in the first held-out windows.
+fn letters(corpus: &Corpus) -> String {
+    let windows = corpus.held_out(40, 128).unwrap();
+    let text = corpus.decode(&windows.inputs);
+    ('a'..='z').filter(|l| text.contains(*l)).collect()
+}
+
+#[test]
+fn the_number_of_domains_changes_coherence_and_not_length() {
+    let open = |source| Corpus::open(&spec(source)).unwrap();
+    let one = open(Source::Domains(1));
+    let all = open(Source::Domains(8));
+    assert!(one.describe().starts_with("1 of 8 domains (generated), 1.4 MB"), "{}", one.describe());
+    assert!(all.describe().starts_with("8 of 8 domains (generated), 1.4 MB"), "{}", all.describe());
+    let text = |corpus: &Corpus| corpus.decode(&corpus.held_out(60, 256).unwrap().inputs);
+    let (one, all) = (text(&one), text(&all));
+    for mark in ["def ", "req=", "AUTHOR", "K:", "\u{e9}"] {
+        assert!(all.contains(mark) && !one.contains(mark), "{mark}");
+    }
+    assert_eq!(text(&open(Source::Generated("domains".into()))), all);
+    assert_eq!(generated::by_id("domains").unwrap().text(1, 50_000).len(), 50_000);
+}
+
+#[test]
+fn settings_choose_the_domains_and_a_folder() {
+    let lab = labs::known(labs::LABS, "traces").unwrap();
+    let knobs = (lab.knobs)();
+    let source = |pairs: &[(&str, &str)]| {
+        let mut config = Config::defaults(lab.id, &knobs);
+        pairs.iter().for_each(|(k, v)| config.set_text(&knobs, k, v).unwrap());
+        (lab.plan)(&config).map(|plan| plan.corpus.source).map_err(|e| e.to_string())
+    };
+    assert_eq!(source(&[("corpus.source", "domains"), ("corpus.domains", "3")]).unwrap(), Source::Domains(3));
+    let folder = source(&[("corpus.folder", "books"), ("corpus.domains", "2")]).unwrap();
+    assert_eq!(folder, Source::Folder { path: PathBuf::from("books"), domains: 2 });
+    let both = source(&[("corpus.folder", "books"), ("corpus.file", "book.txt")]).unwrap_err();
+    assert!(both.contains(CorpusSettings::folder.name) && both.contains("leave one of them empty"), "{both}");
+}
+
+#[test]
+fn a_folders_first_files_by_name_are_its_domains() {
+    let here = tempfile::tempdir().unwrap();
+    for (name, letter) in [("b.txt", 'b'), ("a.txt", 'a'), ("d", 'd'), ("c.log", 'c')] {
+        write(here.path(), name, letter, 40);
+    }
+    fs::write(here.path().join(".hidden"), "x").unwrap();
+    fs::create_dir(here.path().join("0 inside")).unwrap();
+    fs::write(here.path().join("0 inside/e.txt"), "x").unwrap();
+    for (domains, expected) in [(1, "a"), (2, "ab"), (3, "abc"), (4, "abcd"), (8, "abcd")] {
+        let corpus = folder_of(here.path(), domains).unwrap();
+        assert_eq!(letters(&corpus), expected);
+        let name = here.path().file_name().unwrap().to_string_lossy();
+        let said = format!("{name} ({} of 4 files), 41 kB", domains.min(4));
+        assert!(corpus.describe().starts_with(&said), "{}", corpus.describe());
+    }
+}
+
+#[test]
+fn every_used_file_gives_as_much_and_the_length_stays() {
+    let here = tempfile::tempdir().unwrap();
+    // Two files give at most 2 * 30 kB, three at most 3 * 10 kB: so much is also taken of one.
+    for (name, letter, kilobytes) in [("a", 'a', 90), ("b", 'b', 30), ("c", 'c', 10)] {
+        write(here.path(), name, letter, kilobytes);
+    }
+    for domains in 1..=3 {
+        let corpus = folder_of(here.path(), domains).unwrap();
+        assert!(corpus.describe().contains("31 kB"), "{}", corpus.describe());
+        let windows = corpus.held_out(20, 127).unwrap();
+        let text = corpus.decode(&windows.inputs);
+        let share = text.matches('a').count() as f64 / text.matches(|c: char| c.is_alphabetic()).count() as f64;
+        assert!((share - 1.0 / domains as f64).abs() < 0.12, "{domains}: {share}");
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_used_says_what_where_and_what_to_do() {
+    let here = tempfile::tempdir().unwrap();
+    let refusal = |name: &str, parts: &[&str]| {
+        let error = folder_of(&here.path().join(name), 8).err().unwrap();
+        for part in parts.iter().chain([&name]) {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+    };
+    let make = |name: &str| {
+        let folder = here.path().join(name);
+        fs::create_dir(&folder).unwrap();
+        write(&folder, "good.txt", 'g', 8);
+        fs::write(folder.join("other.txt"), "ab\n".repeat(4000)).unwrap();
+        folder
+    };
+    fs::create_dir_all(here.path().join("empty/inside")).unwrap();
+    refusal("empty", &["has no files", "put text files into it"]);
+    refusal("missing", &["does not exist", "check the path"]);
+    write(here.path(), "a file", 'x', 8);
+    refusal("a file", &["is a file, not a folder", "choose the folder"]);
+    fs::write(make("binary").join("zeros.bin"), vec![0; 9000]).unwrap();
+    refusal("binary", &["zeros.bin", "binary, not text", "take it out of the folder"]);
+    fs::write(make("short").join("note.txt"), "a note").unwrap();
+    refusal("short", &["note.txt has only 6 bytes", "take it out of the folder"]);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("nowhere", make("dangling").join("link.txt")).unwrap();
+        refusal("dangling", &["link.txt", "does not exist", "take it out of the folder"]);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn what_is_no_ordinary_file_is_left_alone() {
+    let here = tempfile::tempdir().unwrap();
+    write(here.path(), "a.txt", 'a', 8);
+    let pipe = here.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(folder_of(here.path(), 8).unwrap().describe().contains("(1 of 1 files)"));
+}
+
+#[test]
+fn a_run_goes_on_with_the_same_folder_and_with_no_other() {
+    let here = tempfile::tempdir().unwrap();
+    let texts = here.path().join("texts");
+    fs::create_dir(&texts).unwrap();
+    [("a.txt", 'a'), ("b.txt", 'b')].iter().for_each(|(name, letter)| write(&texts, name, *letter, 20));
+    let small = "--no-figures --device cpu --set run.threads=1 --set train.batch=2 --set train.window=16 \
+                 --set model.d_model=16 --set run.eval_windows=2 --set run.eval_every=0 --set run.checkpoint_every=2";
+    let orrery = |words: &str| -> Output {
+        let mut p = Command::new(env!("CARGO_BIN_EXE_orrery"));
+        p.current_dir(here.path()).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+        p.args(words.split_whitespace()).output().unwrap()
+    };
+    let said = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let output = orrery(&format!("run fast_slow {small} --steps 4 --set corpus.folder=texts --set corpus.domains=1"));
+    assert!(output.status.success(), "{}", said(&output));
+    let run = fs::read_dir(here.path().join("runs")).unwrap().next().unwrap().unwrap().path();
+    let record = fs::read_to_string(run.join("run.json")).unwrap();
+    assert!(record.contains("a.txt") && record.contains("b.txt"), "all files decide how much each gives: {record}");
+    let resume = || orrery(&format!("resume {} --no-figures --steps 6", run.display()));
+    let refused = |part: &str| {
+        let before = contents(&run);
+        let output = resume();
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        assert!(said(&output).contains(part), "{part}: {}", said(&output));
+        assert!(contents(&run) == before, "{part}: a refusal changed the folder");
+    };
+    write(&texts, "c.txt", 'c', 20);
+    refused("c.txt was not there when this run began");
+    fs::remove_file(texts.join("c.txt")).unwrap();
+    write(&texts, "b.txt", 'c', 20);
+    refused("is not the file that this run was trained with");
+    fs::remove_file(texts.join("b.txt")).unwrap();
+    refused("b.txt is gone");
+    write(&texts, "b.txt", 'b', 20);
+    fs::rename(&texts, here.path().join("moved")).unwrap();
+    refused("does not exist");
+    fs::rename(here.path().join("moved"), &texts).unwrap();
+    let output = resume();
+    assert!(output.status.success(), "{}", said(&output));
+}
