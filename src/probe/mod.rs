@@ -8,6 +8,7 @@ pub mod concepts;
 pub mod flow;
 mod neuron_graph;
 mod next_tokens;
+mod pair_attention;
 mod progress;
 mod prompt;
 pub mod recoverability;
@@ -90,6 +91,7 @@ pub static PROBES: &[&dyn Probe] = &[
     &residual::Residual,
     &step_lengths::StepLengths,
     &next_tokens::NextTokens,
+    &pair_attention::PairAttention,
     &recoverability::Recoverability,
     &bdh_dynamics::BdhDynamics,
     &flow::FlowAnswer,

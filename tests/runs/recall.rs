@@ -2,13 +2,20 @@
 
 use std::collections::HashSet;
 
-use orrery::corpus::{Corpus, Position, Source, Spec, TokenizerSpec, Windows};
+use orrery::{
+    config::Value,
+    corpus::{self, Corpus, Position, Source, TokenizerSpec, Windows},
+    models::{FamilySpec, Spec, dense::DenseSpec},
+    nn::Device,
+    probe::{self, ProbeContext},
+    telemetry::{Args, Measurement, measurements::PairAttention},
+};
 
 const LEVELS: [(&str, usize, usize); 3] = [("mqar_easy", 4, 64), ("mqar_medium", 8, 128), ("mqar_hard", 16, 256)];
 const CHARS: TokenizerSpec = TokenizerSpec::Char { max_vocab: 64 };
 
 fn open(id: &str, tokenizer: TokenizerSpec) -> Corpus {
-    Corpus::open(&Spec { source: Source::Generated(id.into()), tokenizer, held_out: 0.1, seed: 1 }).unwrap()
+    Corpus::open(&corpus::Spec { source: Source::Generated(id.into()), tokenizer, held_out: 0.1, seed: 1 }).unwrap()
 }
 
 fn batch(corpus: &Corpus, drawn: u64, rows: usize, len: usize) -> Windows {
@@ -79,7 +86,31 @@ fn too_short_a_window_and_too_small_a_vocabulary_say_so() {
     let error = corpus.batch(&Position { seed: 1, drawn: 0 }, 2, 63).unwrap_err().to_string();
     assert!(error.contains("16 pairs") && error.contains("at least 64"), "{error}");
     let tokenizer = TokenizerSpec::Char { max_vocab: 40 };
-    let spec = Spec { source: Source::Generated("mqar_easy".into()), tokenizer, held_out: 0.1, seed: 1 };
+    let spec = corpus::Spec { source: Source::Generated("mqar_easy".into()), tokenizer, held_out: 0.1, seed: 1 };
     let error = Corpus::open(&spec).err().unwrap().to_string();
     assert!(error.contains("vocabulary of 64"), "{error}");
+}
+
+#[test]
+fn attention_to_pairs_is_measured_by_layer_and_head() -> Result<(), Box<dyn std::error::Error>> {
+    let corpus = open("mqar_medium", CHARS);
+    let mut model = Spec::Dense(DenseSpec::tiny()).build(corpus.vocab(), 3, &Device::Cpu)?;
+    let probe = probe::find("pair_attention").ok_or("no such probe")?;
+    assert!(probe.applies(model.as_ref()));
+    let args = Args::from([("window".to_owned(), Value::Int(64)), ("examples".to_owned(), Value::Int(6))]);
+    let mut findings = probe.ask(&mut ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
+    let finding = findings.pop().ok_or("no answer")?;
+    assert_eq!(finding.about, "48 questions of 6 held-out examples");
+    let found = PairAttention::of(&finding.payload).ok_or("another measurement")?;
+    assert_eq!((found.questions, found.layers.len()), (48, model.attention_layers().len()));
+    for layer in &found.layers {
+        assert!(layer.uniform > 1.0 / 64.0 && layer.uniform < 1.0 / 16.0, "{layer:?}");
+        // A model that has learned nothing looks there as at anything else.
+        let all = layer.to_value.iter().chain(layer.to_key.iter());
+        assert!(all.clone().count() > 0 && all.into_iter().all(|w| *w > 0.0 && *w < 4.0 * layer.uniform), "{layer:?}");
+    }
+    let prose = open("harbour", TokenizerSpec::Byte { vocab: 320 });
+    let nothing = probe.ask(&mut ProbeContext::alone(model.as_mut(), &prose, &Device::Cpu, &args))?;
+    assert!(nothing.is_empty(), "prose asks nothing");
+    Ok(())
 }

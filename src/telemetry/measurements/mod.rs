@@ -22,6 +22,7 @@ mod graph_neuron;
 mod merging;
 mod neuron_graph;
 mod next_tokens;
+mod pair_attention;
 mod reading;
 mod recoverability;
 mod residual;
@@ -52,6 +53,7 @@ pub use neuron_graph::{
     NeuronGraph, NeuronGroups, PowerLawFit,
 };
 pub use next_tokens::NextTokens;
+pub use pair_attention::{LayerPairAttention, PairAttention};
 pub use reading::{LayerFiring, NeuronTrace, Reading, SynapseTrace};
 pub use recoverability::Recoverability;
 pub use residual::{Residual, ResidualCurve, ResidualMethod};
@@ -160,6 +162,7 @@ measurements! {
     Causality,
     AttentionMaps,
     Residual,
+    PairAttention,
     StepLengths,
     NextTokens,
     Recoverability,

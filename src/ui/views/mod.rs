@@ -15,6 +15,7 @@ pub mod graph;
 pub mod loss_difference;
 pub mod losses;
 pub mod next_tokens;
+pub mod pair_attention;
 pub mod race;
 pub mod recoverability;
 mod residual;
@@ -156,6 +157,14 @@ pub static VIEWS: &[ViewEntry] = &[
                 what each needs to reach the loss of the first, and whether seeds tell them apart. Variants that are ahead \
                 by tokens may be behind by seconds.",
         make: race::Race::make,
+    },
+    ViewEntry {
+        id: "pair_attention",
+        title: "Where the pair is found",
+        about: "Attention from a question of associative recall to the value, or the key, of the pair that answers it, by \
+                layer over training. A line that leaves the dashed one, which is attention spread evenly, is a layer that \
+                has learned to look there.",
+        make: pair_attention::PairAttention::make,
     },
     ViewEntry {
         id: "step_lengths",

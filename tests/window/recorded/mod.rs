@@ -21,6 +21,7 @@ mod concepts;
 mod connectivity;
 pub mod flow;
 mod neurons;
+mod pairs;
 
 /// The settings that views read.
 pub fn knobs() -> Vec<Knob> {
@@ -173,6 +174,12 @@ fn samples(mirror: &mut Mirror) {
     measured(mirror, STEPS, "five words, computed", flow::nfe_sweep(21), "");
     measured(mirror, STEPS, "made up", flow::claims(true), "");
     neurons::tell(mirror, &[0, 325, STEPS]);
+    for step in (0..=STEPS).step_by(50) {
+        for (variant, half) in [(0, 240.0), (1, 420.0)] {
+            let payload = pairs::at(step, half).into_payload();
+            of_variant(mirror, variant, step, "64 questions of 16 held-out examples", payload);
+        }
+    }
     for (step, inside) in [(0, 0.3), (325, 0.6), (STEPS, 0.8)] {
         let graph = planted_graph::measurement(&planted_graph::graph(500, 7, 2600, inside, 3), |i| i * 4);
         measured(mirror, step, "planted, for a test", graph, "");
@@ -207,6 +214,19 @@ fn samples(mirror: &mut Mirror) {
     }));
     let causality = causality().into_payload();
     sample(mirror, STEPS, Causality::CHANNEL, "the sentence as typed", causality, SENTENCE, Some(1));
+}
+
+/// A scheduled sample without a text.
+fn of_variant(mirror: &mut Mirror, variant: usize, step: u64, about: &str, payload: Payload) {
+    mirror.apply(Event::Sample(Sample {
+        step,
+        variant,
+        channel: payload.channel().unwrap_or_default().into(),
+        about: about.into(),
+        tokens: vec![],
+        request: None,
+        payload: Arc::new(payload),
+    }));
 }
 
 /// A scheduled sample of the first variant.

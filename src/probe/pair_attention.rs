@@ -1,0 +1,193 @@
+//! Where in a network a pair is found: attention from a question to the place where its answer was given, by layer and
+//! head. It does not know which task asks, only that a pair stands in the text and is asked for by its key.
+
+use super::{Finding, Probe, ProbeContext};
+use crate::{
+    corpus::Windows,
+    models::{Model, capabilities::AttentionLayer},
+    nn::{Result, Tap, Tensor, host},
+    telemetry::measurements::{self, LayerPairAttention},
+};
+
+/// Arguments: `window` (tokens of an example, 64; what the run trains on), `examples` (held-out ones, 16). Makes a
+/// [`measurements::PairAttention`]; nothing where the text asks no questions.
+pub struct PairAttention;
+
+/// Examples read at once, which bounds the maps that are held.
+const AT_ONCE: usize = 4;
+
+impl Probe for PairAttention {
+    fn id(&self) -> &'static str {
+        "pair_attention"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        model.attention_layers().iter().any(|l| l.tokens_per_position == 1)
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        if cx.corpus.guess().is_none() {
+            return Ok(vec![]);
+        }
+        let number = |key: &str, default: usize, most: usize| {
+            cx.args.get(key).and_then(|v| v.as_f64()).map_or(default, |v| (v.max(1.0) as usize).min(most))
+        };
+        let (window, examples) = (number("window", 64, 8192), number("examples", 16, 1024));
+        let windows = cx.corpus.held_out(examples, window).map_err(candle_core::Error::wrap)?;
+        let questions = questions(&windows);
+        if questions.is_empty() {
+            candle_core::bail!(
+                "no question of this text repeats the key of a pair that stands before it: choose a corpus of associative recall, such as mqar_easy"
+            )
+        }
+        let layers = cx.model.attention_layers().into_iter().filter(|l| l.tokens_per_position == 1);
+        let mut sums: Vec<LayerSums> = layers.map(LayerSums::new).collect();
+        for first in (0..windows.rows).step_by(AT_ONCE) {
+            let rows = first..(first + AT_ONCE).min(windows.rows);
+            let asked: Vec<&Question> = questions.iter().filter(|q| rows.contains(&q.row)).collect();
+            add(cx, &windows, (rows.start, rows.len()), &asked, &mut sums)?;
+        }
+        let count = questions.len();
+        let layers = sums.into_iter().map(|s| s.mean(&questions)).collect();
+        let about = format!("{count} questions of {} held-out examples", windows.rows);
+        Ok(vec![Finding::new(measurements::PairAttention { questions: count, layers }, about, vec![])])
+    }
+}
+
+/// Where a question stands and where its pair does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Question {
+    row: usize,
+    /// The key's second place, whose target is the value.
+    at: usize,
+    key: usize,
+    value: usize,
+}
+
+/// Every question whose key and answer stand side by side before it; the first such place is the pair.
+fn questions(windows: &Windows) -> Vec<Question> {
+    let answers = windows.answers.as_deref().unwrap_or_default();
+    let of_row = |row: usize| {
+        let first = row * windows.len;
+        let inputs = &windows.inputs[first..first + windows.len];
+        let asked = (0..windows.len).filter(move |at| answers.get(first + at) == Some(&true));
+        asked.filter_map(move |at| {
+            let pair = [inputs[at], windows.targets[first + at]];
+            let key = inputs[..at].windows(2).position(|two| two == pair)?;
+            Some(Question { row, at, key, value: key + 1 })
+        })
+    };
+    (0..windows.rows).flat_map(of_row).collect()
+}
+
+/// Reads some rows (the first, and how many) and adds what their questions attend to.
+fn add(
+    cx: &mut ProbeContext<'_>,
+    windows: &Windows,
+    (first, rows): (usize, usize),
+    asked: &[&Question],
+    sums: &mut [LayerSums],
+) -> Result<()> {
+    let len = windows.len;
+    let tokens = Tensor::from_slice(&windows.inputs[first * len..(first + rows) * len], (rows, len), cx.device)?;
+    let paths: Vec<String> = sums.iter().map(|s| s.layer.tap_path()).collect();
+    let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
+    cx.model.logits(&tokens, &mut tap)?;
+    for (sum, path) in sums.iter_mut().zip(&paths) {
+        let Some(weights) = tap.get(path) else { candle_core::bail!("the model gives no attention weights at {path}") };
+        let (_, heads, _, _) = weights.dims4()?; // (B, H, T, T)
+        sum.add(&host::to_f32(weights)?, (heads, len), asked.iter().map(|q| (q.row - first, **q)));
+    }
+    Ok(())
+}
+
+/// A layer's weights at the pairs, summed over questions.
+struct LayerSums {
+    layer: AttentionLayer,
+    to_value: Vec<f64>,
+    to_key: Vec<f64>,
+}
+
+impl LayerSums {
+    fn new(layer: AttentionLayer) -> Self {
+        Self { layer, to_value: vec![], to_key: vec![] }
+    }
+
+    /// `weights` is `(B, H, T, T)`; each question comes with its row among these.
+    fn add(&mut self, weights: &[f32], (heads, len): (usize, usize), asked: impl Iterator<Item = (usize, Question)>) {
+        self.to_value.resize(heads, 0.0);
+        self.to_key.resize(heads, 0.0);
+        for (row, question) in asked {
+            for head in 0..heads {
+                let from = ((row * heads + head) * len + question.at) * len;
+                let weight = |to: usize| weights.get(from + to).map_or(f64::NAN, |w| f64::from(*w));
+                self.to_value[head] += weight(question.value);
+                self.to_key[head] += weight(question.key);
+            }
+        }
+    }
+
+    fn mean(self, questions: &[Question]) -> LayerPairAttention {
+        let count = questions.len().max(1) as f64;
+        let seen = |q: &Question| (q.at + 1).min(self.layer.window.unwrap_or(usize::MAX)) as f64;
+        let mean = |sums: Vec<f64>| sums.into_iter().map(|sum| sum / count).collect::<Vec<f64>>().into();
+        LayerPairAttention {
+            uniform: questions.iter().map(|q| 1.0 / seen(q)).sum::<f64>() / count,
+            path: self.layer.path,
+            to_value: mean(self.to_value),
+            to_key: mean(self.to_key),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "A1 B2 . B A": keys 10 and 20, values 1 and 2; answers follow their questions.
+    fn windows() -> Windows {
+        let inputs = vec![10, 1, 20, 2, 0, 20, 2, 10, 1];
+        let mut targets = vec![u32::MAX; 9];
+        let mut answers = vec![false; 9];
+        for (at, value) in [(5, 2), (7, 1)] {
+            targets[at] = value;
+            answers[at] = true;
+        }
+        Windows { rows: 1, len: 9, inputs, targets, answers: Some(answers) }
+    }
+
+    #[test]
+    fn a_question_is_led_to_its_pair() {
+        let expected = [Question { row: 0, at: 5, key: 2, value: 3 }, Question { row: 0, at: 7, key: 0, value: 1 }];
+        assert_eq!(questions(&windows()), expected);
+        assert!(questions(&Windows { answers: None, ..windows() }).is_empty());
+    }
+
+    #[test]
+    fn planted_attention_is_found_in_its_head() {
+        let asked = questions(&windows());
+        let (heads, len) = (2, 9);
+        // Head 0 is even over the past; head 1 looks at the value with 0.75 and at the key with 0.25.
+        let mut weights = vec![0.0f32; heads * len * len];
+        for at in 0..len {
+            weights[at * len..=at * len + at].fill(1.0 / (at + 1) as f32);
+        }
+        for q in &asked {
+            let from = (len + q.at) * len;
+            weights[from + q.value] = 0.75;
+            weights[from + q.key] = 0.25;
+        }
+        let mut sums = LayerSums::new(AttentionLayer::of_tokens("layers.0", None));
+        sums.add(&weights, (heads, len), asked.iter().map(|q| (0, *q)));
+        let found = sums.mean(&asked);
+        let uniform = (1.0 / 6.0 + 1.0 / 8.0) / 2.0;
+        assert!((found.uniform - uniform).abs() < 1e-12);
+        for (measured, expected) in [(&found.to_value, [uniform, 0.75]), (&found.to_key, [uniform, 0.25])] {
+            for (a, b) in measured.iter().zip(expected) {
+                assert!((a - b).abs() < 1e-7, "{measured:?} is not {expected:?}");
+            }
+        }
+        let windowed = LayerSums::new(AttentionLayer::of_tokens("layers.0", Some(2)));
+        assert!((windowed.mean(&asked).uniform - 0.5).abs() < 1e-12);
+    }
+}

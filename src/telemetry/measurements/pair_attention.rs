@@ -1,0 +1,31 @@
+//! How much a model attends, where a pair's value is asked for, to the place where the pair was given.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::measurement;
+use crate::telemetry::number::Numbers;
+
+/// Attention from the questions of held-out examples to the pairs that answer them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PairAttention {
+    /// Questions that the means are over.
+    pub questions: usize,
+    /// In the order of a forward pass; only layers whose attention has a weight for each token.
+    pub layers: Vec<LayerPairAttention>,
+}
+
+/// Of one layer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LayerPairAttention {
+    /// Path of the layer, such as `layers.0`.
+    pub path: String,
+    /// By head: mean attention weight from the question, which is the key's second place, to the pair's value.
+    pub to_value: Numbers,
+    /// By head: the same to the pair's key.
+    pub to_key: Numbers,
+    /// What attention spread evenly over the positions that a question sees gives one of them: the mean of 1/(t + 1).
+    pub uniform: f64,
+}
+
+measurement!(PairAttention, channel: "attention.pairs", probe: "pair_attention");

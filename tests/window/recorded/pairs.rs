@@ -1,0 +1,23 @@
+//! Attention to pairs as a run of associative recall has it: the second layer finds the value, at first nobody.
+
+use orrery::telemetry::measurements::{LayerPairAttention, PairAttention};
+
+use super::Noise;
+
+/// As measured at this step of a variant; a greater `half` finds pairs later.
+pub fn at(step: u64, half: f64) -> PairAttention {
+    let mut noise = Noise::new(step + half as u64);
+    let rise = 1.0 / (1.0 + ((half - step as f64) / 45.0).exp());
+    let uniform = 0.043;
+    let mut heads = |share: [f64; 4]| -> Vec<f64> {
+        share.iter().map(|s| (uniform + s * rise + 0.004 * noise.next()).clamp(0.0, 1.0)).collect()
+    };
+    let layers = [([0.01, 0.06, 0.0, 0.02], [0.3, 0.05, 0.0, 0.0]), ([0.78, 0.11, 0.02, 0.3], [0.02, 0.0, 0.05, 0.0])];
+    let layer = |(place, (value, key)): (usize, ([f64; 4], [f64; 4]))| LayerPairAttention {
+        path: format!("layers.{place}"),
+        to_value: heads(value).into(),
+        to_key: heads(key).into(),
+        uniform,
+    };
+    PairAttention { questions: 64, layers: layers.into_iter().enumerate().map(layer).collect() }
+}
