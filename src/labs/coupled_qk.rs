@@ -49,6 +49,12 @@ pub static LAB: Lab = Lab {
             toml: include_str!("../../configs/coupled_qk_seeds.toml"),
         },
         Preset {
+            id: "coupled_qk_mqar",
+            title: "Associative recall",
+            about: "Pairs of a key and a value, then the keys again: who learns to look up the value, and when? Three seeds.",
+            toml: include_str!("../../configs/coupled_qk_mqar.toml"),
+        },
+        Preset {
             id: "coupled_qk_steps",
             title: "How many steps",
             about: "The coupled model with 1, 3, 5 and 7 steps of evolution. The paper finds them alike.",

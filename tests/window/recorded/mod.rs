@@ -9,8 +9,8 @@ use orrery::{
     telemetry::{
         Array, Channel, Event, Measurement, Payload, RunInfo, RunState, Sample, StepStats, VariantInfo, channels,
         measurements::{
-            AttentionLayer, AttentionMaps, Causality, LeakyUpsample, LikelyToken, NextTokens, Predictions,
-            Recoverability, Residual, ResidualCurve, ResidualMethod, Staircase,
+            AttentionLayer, AttentionMaps, Causality, LayerStepLengths, LeakyUpsample, LikelyToken, NextTokens,
+            Predictions, Recoverability, Residual, ResidualCurve, ResidualMethod, Staircase, StepLengths,
         },
     },
     ui::mirror::Mirror,
@@ -212,6 +212,9 @@ fn samples(mirror: &mut Mirror) {
         tokens: SENTENCE.chars().map(|c| c.to_string()).collect(),
         payload: Arc::new(of_twin.into_payload()),
     }));
+    for step in (0..=STEPS).step_by(50) {
+        measured(mirror, step, "the model's weights", step_lengths(step), "");
+    }
     let causality = causality().into_payload();
     sample(mirror, STEPS, Causality::CHANNEL, "the sentence as typed", causality, SENTENCE, Some(1));
 }
@@ -308,6 +311,13 @@ fn attention(step: u64) -> AttentionMaps {
     let layers =
         [("pre.0", 76, 1), ("slow.0.r0", 19, 4), ("slow.1.r0", 19, 4), ("post.0.r0", 76, 1), ("post.0.r1", 76, 1)];
     AttentionMaps { layers: layers.map(layer).to_vec() }
+}
+
+/// Four heads in each of three layers, which drift apart from 0.1.
+fn step_lengths(step: u64) -> StepLengths {
+    let drift = |layer: usize, head: usize| 2e-5 * step as f64 * (head as f64 - 1.2 + 0.5 * layer as f64);
+    let layer = |layer| LayerStepLengths { layer, dt: (0..4).map(|head| 0.1 + drift(layer, head)).collect() };
+    StepLengths { layers: (0..3).map(layer).collect(), steps: 3 }
 }
 
 fn residual(step: u64) -> Residual {
