@@ -114,6 +114,11 @@ impl CorpusSettings {
         self.reading(Source::Folder { path, domains: self.domains })
     }
 
+    /// Whether the text is one of associative recall: pairs of a key and a value, and then the keys again.
+    pub fn asks_for_pairs(&self) -> bool {
+        matches!(self.spec().map(|spec| spec.source), Ok(Source::Task(task)) if task.id.starts_with("mqar_"))
+    }
+
     /// This generated text, or this file if one is named, in the tokens of these settings.
     pub fn spec_of(&self, source: GeneratedCorpus, file: &TextFile) -> Result<Spec, ConfigError> {
         let source = match file.path() {

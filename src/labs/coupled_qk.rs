@@ -6,7 +6,7 @@ pub mod settings;
 
 use super::{
     Lab, Pane, Preset,
-    experiment::{Experiment, Variant, schedule},
+    experiment::{Experiment, Variant, arg, schedule},
 };
 use crate::{
     config::{Config, ConfigError, Settings},
@@ -15,7 +15,7 @@ use crate::{
         coupled_qk::{CoupledQkSpec, EvolvedLayers, QkVariant},
     },
     telemetry::Args,
-    trainer::Plan,
+    trainer::{Plan, TrainSettings},
 };
 use settings::{AblationSettings, CoupledQkSettings, ModelSettings, Positions, ProbeSettings, VariantSettings};
 
@@ -55,6 +55,12 @@ pub static LAB: Lab = Lab {
             toml: include_str!("../../configs/coupled_qk_mqar.toml"),
         },
         Preset {
+            id: "coupled_qk_coherence",
+            title: "One domain or eight",
+            about: "Standard against coupled attention on one kind of text; then set Domains to 8 and race again. Three seeds.",
+            toml: include_str!("../../configs/coupled_qk_coherence.toml"),
+        },
+        Preset {
             id: "coupled_qk_steps",
             title: "How many steps",
             about: "The coupled model with 1, 3, 5 and 7 steps of evolution. The paper finds them alike.",
@@ -69,7 +75,7 @@ pub static LAB: Lab = Lab {
         Preset {
             id: "coupled_qk_paper",
             title: "Paper",
-            about: "The paper's 60M model and schedule, for a GPU: learned tokens instead of its tokenizer, your own text.",
+            about: "The 60M model and schedule of the paper, for a GPU and a text of your own.",
             toml: include_str!("../../configs/coupled_qk_paper.toml"),
         },
     ],
@@ -81,6 +87,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "losses", column: 0, share: 0.6, tab: true },
         Pane { view: "accuracy", column: 0, share: 0.6, tab: true },
         Pane { view: "step_lengths", column: 0, share: 0.4, tab: false },
+        Pane { view: "pair_attention", column: 0, share: 0.4, tab: true },
         Pane { view: "attention", column: 1, share: 0.5, tab: false },
         Pane { view: "next_tokens", column: 1, share: 0.5, tab: false },
     ],
@@ -202,13 +209,23 @@ fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
         return Err(ConfigError::inconsistent(VariantSettings::standard.name, why));
     }
     let every = &s.probe;
-    let probes = vec![
+    let mut probes = vec![
         schedule("attention_maps", ProbeSettings::attention_maps_every, every.attention_maps_every, Args::new()),
         schedule("step_lengths", ProbeSettings::step_lengths_every, every.step_lengths_every, Args::new()),
         schedule("next_tokens", ProbeSettings::next_tokens_every, every.next_tokens_every, Args::new()),
     ];
+    let corpus = s.corpus.spec()?;
+    if s.corpus.asks_for_pairs() {
+        let args = [arg(TrainSettings::window, &s.train.window)];
+        probes.push(schedule(
+            "pair_attention",
+            ProbeSettings::pair_attention_every,
+            every.pair_attention_every,
+            args.into(),
+        ));
+    }
     let experiment = Experiment { seeds: s.variants.seeds, ..Experiment::new(config, &s.train, &s.run) };
-    Ok(experiment.plan(s.corpus.spec()?, &variants, probes))
+    Ok(experiment.plan(corpus, &variants, probes))
 }
 
 #[cfg(test)]

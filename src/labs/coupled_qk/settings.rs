@@ -117,6 +117,9 @@ settings! {
         /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
         #[knob("Step lengths every", range(0..=1_000_000), unit("steps"), live)]
         step_lengths_every: u64 = 10,
+        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks. Only texts of associative recall have pairs.
+        #[knob("Pairs every", range(0..=1_000_000), unit("steps"), live)]
+        pair_attention_every: u64 = 25,
         /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
         #[knob("Next tokens every", range(0..=1_000_000), unit("steps"), live)]
         next_tokens_every: u64 = 100,
