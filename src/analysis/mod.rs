@@ -9,6 +9,7 @@ pub mod layout;
 pub mod linear_probe;
 pub mod multiple_testing;
 pub mod pca;
+pub mod query_key_flow;
 pub mod rank_test;
 pub mod runge_kutta;
 pub mod statistics;

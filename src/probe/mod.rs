@@ -11,6 +11,7 @@ mod next_tokens;
 mod pair_attention;
 mod progress;
 mod prompt;
+mod query_key_paths;
 pub mod recoverability;
 mod residual;
 mod staircase;
@@ -88,6 +89,7 @@ pub static PROBES: &[&dyn Probe] = &[
     &staircase::Staircase,
     &causality::Causality,
     &attention_maps::AttentionMaps,
+    &query_key_paths::QueryKeyPaths,
     &residual::Residual,
     &step_lengths::StepLengths,
     &next_tokens::NextTokens,

@@ -13,3 +13,4 @@ mod ode_gradients;
 mod op_checks;
 mod oracles;
 mod properties;
+mod query_key_flow;

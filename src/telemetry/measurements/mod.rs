@@ -23,6 +23,7 @@ mod merging;
 mod neuron_graph;
 mod next_tokens;
 mod pair_attention;
+mod query_key_paths;
 mod reading;
 mod recoverability;
 mod residual;
@@ -54,6 +55,7 @@ pub use neuron_graph::{
 };
 pub use next_tokens::NextTokens;
 pub use pair_attention::{LayerPairAttention, PairAttention};
+pub use query_key_paths::{IntegrationScheme, QueryKeyEvolution, QueryKeyPaths};
 pub use reading::{LayerFiring, NeuronTrace, Reading, SynapseTrace};
 pub use recoverability::Recoverability;
 pub use residual::{Residual, ResidualCurve, ResidualMethod};
@@ -161,6 +163,7 @@ measurements! {
     Staircase,
     Causality,
     AttentionMaps,
+    QueryKeyPaths,
     Residual,
     PairAttention,
     StepLengths,

@@ -1,0 +1,98 @@
+//! Queries and keys of one head along a text, before and after they evolve, with what evolves them. It does not know
+//! families, and it integrates nothing itself.
+
+use super::{Finding, Probe, ProbeContext, prompt::Prompt};
+use crate::{
+    models::{
+        Model,
+        capabilities::{LayerDynamics, Scheme},
+    },
+    nn::{Result, Tap, Tensor, host},
+    telemetry::{
+        Array,
+        measurements::{self, IntegrationScheme, QueryKeyEvolution},
+    },
+};
+
+/// Arguments: `text` (else a held-out passage), `layer` and `head` (indices from 0; 0, and the last where there are fewer).
+/// Makes a [`measurements::QueryKeyPaths`], which says so where a layer's queries and keys do not evolve.
+pub struct QueryKeyPaths;
+
+/// Longest typed text.
+const LONGEST: usize = 96;
+/// Length of the held-out passage, that of the attention maps, so that a token is the same one there.
+const USUAL: usize = 48;
+
+impl Probe for QueryKeyPaths {
+    fn id(&self) -> &'static str {
+        "query_key_paths"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        model.query_key_dynamics().is_some()
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let Some(dynamics) = cx.model.query_key_dynamics() else {
+            candle_core::bail!("this model has no queries and keys that could evolve");
+        };
+        let is_typed = cx.args.get("text").is_some_and(|t| !t.to_string().is_empty());
+        let prompt = Prompt::of(cx, if is_typed { LONGEST } else { USUAL })?;
+        let index = |key: &str| cx.args.get(key).and_then(|v| v.as_f64()).map_or(0, |v| v.max(0.0) as usize);
+        let layer = index("layer").min(dynamics.layers().saturating_sub(1));
+        let layers: Vec<Option<LayerDynamics>> =
+            (0..dynamics.layers()).map(|l| dynamics.layer(l)).collect::<Result<_>>()?;
+        let evolves: Vec<bool> = layers.iter().map(Option::is_some).collect();
+        let of_layer = layers.into_iter().nth(layer).flatten();
+        let heads = of_layer.as_ref().map_or(0, |d| d.dt.len());
+        let head = index("head").min(heads.saturating_sub(1));
+        let evolution = match of_layer {
+            Some(d) => Some(evolution(cx, &prompt, &d, At { layer, head })?),
+            None => None,
+        };
+        let measured = measurements::QueryKeyPaths { is_typed, layer, head, heads, evolves, evolution };
+        Ok(vec![Finding::new(measured, prompt.about, prompt.tokens)])
+    }
+}
+
+#[derive(Clone, Copy)]
+struct At {
+    layer: usize,
+    head: usize,
+}
+
+fn evolution(cx: &ProbeContext<'_>, prompt: &Prompt, d: &LayerDynamics, at: At) -> Result<QueryKeyEvolution> {
+    let path = |name: &str| format!("layers.{}.attn.{name}", at.layer);
+    let mut tap = Tap::on(&["q0", "k0", "q", "k"].map(path).each_ref().map(String::as_str));
+    cx.model.logits(&prompt.tensor(cx)?, &mut tap)?;
+    let of_head = |name: &str| match tap.get(&path(name)) {
+        Some(all) => rows_of_head(all, at.head),
+        None => candle_core::bail!("the model offers no `{}`, which the phase plane is drawn from", path(name)),
+    };
+    let weight = |values: &[f32]| array([d.head_dim, d.head_dim], values.to_vec());
+    Ok(QueryKeyEvolution {
+        start_q: of_head("q0")?,
+        start_k: of_head("k0")?,
+        end_q: of_head("q")?,
+        end_k: of_head("k")?,
+        first: weight(&d.first)?,
+        second: weight(&d.second)?,
+        dt: d.dt.get(at.head).copied().unwrap_or(f64::NAN),
+        steps: d.steps,
+        scheme: match d.scheme {
+            Scheme::Euler => IntegrationScheme::Euler,
+            Scheme::Leapfrog => IntegrationScheme::Leapfrog,
+        },
+    })
+}
+
+/// `(1, H, T, d)` -> `(T, d)`
+fn rows_of_head(all: &Tensor, head: usize) -> Result<Array> {
+    let (_, _, tokens, width) = all.dims4()?;
+    let rows = all.narrow(1, head, 1)?.contiguous()?;
+    array([tokens, width], host::to_f32(&rows)?)
+}
+
+fn array(shape: [usize; 2], values: Vec<f32>) -> Result<Array> {
+    Array::new(shape, values).map_err(candle_core::Error::wrap)
+}
