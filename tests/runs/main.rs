@@ -21,6 +21,7 @@ mod neuron_graph;
 mod ode_flow;
 mod parliament;
 mod probes;
+mod query_key_paths;
 mod recall;
 #[path = "../shared/record.rs"]
 mod record;

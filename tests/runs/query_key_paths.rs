@@ -1,0 +1,101 @@
+//! The probe of queries and keys that evolve: what it hands over makes the model's own way again, and it says where
+//! there is none.
+
+use candle_core::Device;
+use orrery::{
+    analysis::query_key_flow::{Evolution, Force, Integrator, PhasePoint},
+    config::Value,
+    corpus::{self, Corpus},
+    models::{
+        FamilySpec, Spec,
+        coupled_qk::{CoupledQkSpec, EvolvedLayers, QkVariant},
+    },
+    probe::{self, ProbeContext},
+    telemetry::{
+        Args, Measurement,
+        measurements::{IntegrationScheme, QueryKeyEvolution, QueryKeyPaths},
+    },
+};
+
+fn corpus() -> Corpus {
+    Corpus::open(&corpus::Spec {
+        source: corpus::Source::Generated("harbour".into()),
+        tokenizer: corpus::TokenizerSpec::Byte { vocab: 320 },
+        held_out: 0.1,
+        seed: 1,
+    })
+    .unwrap()
+}
+
+/// What the probe measures, and the tokens of its sample.
+fn asked(spec: CoupledQkSpec, args: &[(&str, Value)]) -> (QueryKeyPaths, Vec<String>) {
+    let corpus = corpus();
+    let mut model =
+        Spec::CoupledQk(CoupledQkSpec { positions: 96, ..spec }).build(corpus.vocab(), 3, &Device::Cpu).unwrap();
+    let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
+    let probe = probe::find("query_key_paths").unwrap();
+    assert!(probe.applies(model.as_ref()));
+    let mut cx = ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args);
+    let finding = probe.ask(&mut cx).unwrap().remove(0);
+    (QueryKeyPaths::of(&finding.payload).unwrap().clone(), finding.tokens)
+}
+
+/// How far the end that f64 computes is from that of the model, over all tokens.
+fn largest_difference(e: &QueryKeyEvolution) -> f64 {
+    let force = Force::learned(e.first.data(), e.second.data(), e.first.cols()).unwrap();
+    let integrator = match e.scheme {
+        IntegrationScheme::Euler => Integrator::Euler,
+        IntegrationScheme::Leapfrog => Integrator::Leapfrog,
+    };
+    let row =
+        |a: &orrery::telemetry::Array, t: usize| a.row(t).unwrap().iter().map(|v| f64::from(*v)).collect::<Vec<_>>();
+    let of_token = |t: usize| {
+        let start = PhasePoint::new(row(&e.start_q, t), row(&e.start_k, t));
+        let end = Evolution { force: &force, integrator, dt: e.dt }.end(&start, e.steps).unwrap();
+        let moved = end.distance(&start);
+        assert!(moved > 1e-4, "token {t} moves");
+        end.distance(&PhasePoint::new(row(&e.end_q, t), row(&e.end_k, t)))
+    };
+    (0..e.start_q.rows()).map(of_token).fold(0.0, f64::max)
+}
+
+#[test]
+fn what_is_measured_makes_the_models_own_way_again() {
+    for (variant, scheme) in [
+        (QkVariant::Euler, IntegrationScheme::Euler),
+        (QkVariant::Hamiltonian, IntegrationScheme::Leapfrog),
+        (QkVariant::DiffHamiltonian, IntegrationScheme::Leapfrog),
+    ] {
+        for rotary in [false, true] {
+            let spec = CoupledQkSpec { variant, rotary, dt: 0.3, ..CoupledQkSpec::tiny() };
+            let (paths, tokens) = asked(spec, &[("layer", Value::Int(1)), ("head", Value::Int(2))]);
+            assert_eq!((paths.layer, paths.head, paths.heads, paths.is_typed), (1, 2, 4, false));
+            let e = paths.evolution.as_ref().unwrap();
+            assert_eq!((e.scheme, e.steps, e.start_q.rows(), e.end_k.cols()), (scheme, 2, tokens.len(), 4));
+            assert!((e.dt - 0.3).abs() < 1e-6);
+            let off = largest_difference(e);
+            assert!(off < 1e-5, "{variant:?}, rotary {rotary}: {off}");
+        }
+    }
+}
+
+#[test]
+fn a_layer_that_does_not_evolve_says_so() {
+    for variant in [QkVariant::Standard, QkVariant::Mlp] {
+        let (paths, _) = asked(CoupledQkSpec { variant, ..CoupledQkSpec::tiny() }, &[]);
+        assert_eq!((paths.evolves, paths.evolution), (vec![false, false], None));
+    }
+    let half = CoupledQkSpec { evolved: EvolvedLayers::LastHalf, ..CoupledQkSpec::tiny() };
+    let (paths, _) = asked(half.clone(), &[("layer", Value::Int(0))]);
+    assert_eq!((paths.evolves, paths.evolution), (vec![false, true], None));
+    let (paths, _) = asked(half, &[("layer", Value::Int(9)), ("head", Value::Int(99))]);
+    assert_eq!((paths.layer, paths.head), (1, 3), "the last, where there are fewer");
+    assert!(paths.evolution.is_some());
+}
+
+#[test]
+fn a_typed_text_is_read() {
+    let (paths, tokens) = asked(CoupledQkSpec::tiny(), &[("text", Value::Text("The harbour was calm.".into()))]);
+    assert!(paths.is_typed);
+    assert_eq!((tokens.len(), paths.evolution.unwrap().start_q.rows()), (21, 21));
+}
