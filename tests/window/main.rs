@@ -19,6 +19,7 @@ mod legend;
 mod lessons;
 mod particles;
 mod past;
+mod phase_plane;
 mod pictures;
 mod planted_graph;
 #[path = "../shared/record.rs"]

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Views that are compared in the light theme too: lines, a map, bars, a graph, paths in a field.
-const IN_LIGHT: [&str; 5] = ["losses", "attention", "reading", "neuron_graph", "flow_paths"];
+const IN_LIGHT: [&str; 6] = ["losses", "attention", "reading", "neuron_graph", "flow_paths", "phase_plane"];
 /// Pages of the application: points and pixels.
 const PAGE: [f32; 2] = [1280.0, 800.0];
 

@@ -16,6 +16,7 @@ pub mod loss_difference;
 pub mod losses;
 pub mod next_tokens;
 pub mod pair_attention;
+pub mod phase_plane;
 pub mod race;
 pub mod recoverability;
 mod residual;
@@ -128,6 +129,14 @@ pub static VIEWS: &[ViewEntry] = &[
         about: "Attention maps of every layer and head: rows look, columns are looked at. The bar under a map is its \
                 entropy against that of looking everywhere alike.",
         make: attention::Attention::make,
+    },
+    ViewEntry {
+        id: "phase_plane",
+        title: "Phase plane",
+        about: "Where the query and the key of a token go before they meet: dashed by Euler's steps, whole by leapfrog's, in \
+                the field that the model learned or in a toy whose true paths are known. Euler's blob of starts grows \
+                and its path spirals outwards; leapfrog's keeps its area, and can be undone.",
+        make: phase_plane::PhasePlane::make,
     },
     ViewEntry {
         id: "residual",

@@ -22,6 +22,7 @@ mod connectivity;
 pub mod flow;
 mod neurons;
 mod pairs;
+pub mod query_keys;
 
 /// The settings that views read.
 pub fn knobs() -> Vec<Knob> {
@@ -162,6 +163,8 @@ fn samples(mirror: &mut Mirror) {
         measured(mirror, step, "held-out window 3", staircase(step), SENTENCE);
         measured(mirror, step, "held-out window 3", attention(step), SENTENCE);
         measured(mirror, step, "held-out window 3, 76 tokens", residual(step), "");
+        let paths = query_keys::paths(step, query_keys::Steps::default());
+        measured(mirror, step, "held-out passage 0, 35 tokens", paths, query_keys::TEXT);
         let about = "typed text, 24 tokens, 48 neurons, 2 layers, synapses keep 0.900 a token";
         measured(mirror, step, about, bdh_dynamics::weights(step, 24, false), bdh_dynamics::TEXT);
         measured(mirror, step, about, bdh_dynamics::checks(24, false), bdh_dynamics::TEXT);

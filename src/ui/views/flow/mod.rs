@@ -3,7 +3,7 @@
 
 mod along;
 mod answer;
-mod camera;
+pub(super) mod camera;
 mod claims;
 mod method;
 mod motion;
@@ -14,7 +14,7 @@ mod settings;
 mod solver;
 mod steer;
 mod step_growth_bound;
-mod streaks;
+pub(super) mod streaks;
 mod sweep;
 mod training;
 mod word_bars;

@@ -14,11 +14,10 @@ use super::{
     camera::{Camera, Frame, distance},
     scene::Scene,
     settings::{FlowSettings, keep_fresh},
-    streaks::{PACE, Streaks},
+    streaks::{Behind, PACE, Streaks},
 };
 use crate::{
     config::Value,
-    gpu,
     telemetry::{
         Measurement, Payload,
         measurements::{FlowAnswer, FlowField},
@@ -31,25 +30,6 @@ use crate::{
         views::{Measured, View, ViewCx},
     },
 };
-
-/// What is behind the paths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Behind {
-    Nothing,
-    Still,
-    Flowing,
-}
-
-const BEHIND: [(Behind, &str, &str); 3] = [
-    (Behind::Nothing, "none", "Only the paths."),
-    (Behind::Still, "still", "Streaks along the field, standing still."),
-    (
-        Behind::Flowing,
-        "flow",
-        "Particles carried by the field at this \u{3c4}. They begin still where the processor has to draw them, and \
-         stay still where reduced motion is wanted.",
-    ),
-];
 
 /// View `flow_paths`.
 pub struct Paths {
@@ -171,17 +151,15 @@ impl Paths {
             ui.separator();
             let (behind, chosen) = (self.behind, &mut self.chosen);
             let mut choose = |ui: &mut Ui| {
-                for (each, words, tip) in BEHIND {
-                    if ui.selectable_label(behind == each, words).on_hover_text(tip).clicked() {
-                        *chosen = Some(each);
-                    }
+                if let Some(each) = behind.choice_ui(ui) {
+                    *chosen = Some(each);
                 }
             };
             if !tight {
                 choose(ui);
                 return;
             }
-            let now = BEHIND.iter().find(|b| b.0 == behind).map_or("", |b| b.1);
+            let now = behind.words();
             let shown = ComboBox::from_id_salt("behind").selected_text(now).width(54.0).show_ui(ui, choose);
             shown.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "behind the paths"));
             shown.response.on_hover_text("What is drawn behind the paths: nothing, or the field at this \u{3c4}.");
@@ -356,8 +334,7 @@ fn fits(field: Measured<'_, FlowField>, answer: Answer<'_>, all: &[Path]) -> boo
 impl View for Paths {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         keep_fresh(ui, cx);
-        let software = gpu::target(ui.ctx()).is_none_or(|t| t.software);
-        self.behind = self.chosen.unwrap_or(if software { Behind::Still } else { Behind::Flowing });
+        self.behind = self.chosen.unwrap_or_else(|| Behind::usual(ui));
         self.follow(cx);
         let answer = Answer::of_focus(cx);
         let all = answer.map(|a| paths(&a.paths)).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The field of the flow as particles behind the paths: takes the measured field,
-//! keeps the time of the streaks, and hands both to the GPU. It does not ask.
+//! A field of the plane as particles behind paths: takes the field, keeps the time of the streaks, and hands both to
+//! the GPU. It does not ask.
 
 use std::sync::Arc;
 
@@ -22,6 +22,48 @@ const REACH: f32 = 0.4;
 /// One is drawn for so many square points.
 const SPARSE: f32 = 22.0;
 
+/// What is behind paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Behind {
+    Nothing,
+    Still,
+    Flowing,
+}
+
+const BEHIND: [(Behind, &str, &str); 3] = [
+    (Behind::Nothing, "none", "Only the paths."),
+    (Behind::Still, "still", "Streaks along the field, standing still."),
+    (
+        Behind::Flowing,
+        "flow",
+        "Particles carried by the field. They begin still where the processor has to draw them, and stay still where \
+         reduced motion is wanted.",
+    ),
+];
+
+impl Behind {
+    /// What it is until a person chooses: it flows, unless the processor has to draw it.
+    pub fn usual(ui: &Ui) -> Self {
+        let software = gpu::target(ui.ctx()).is_none_or(|t| t.software);
+        if software { Behind::Still } else { Behind::Flowing }
+    }
+
+    pub fn words(self) -> &'static str {
+        BEHIND.iter().find(|b| b.0 == self).map_or("", |b| b.1)
+    }
+
+    /// All of them side by side, this one selected; the one that was clicked.
+    pub fn choice_ui(self, ui: &mut Ui) -> Option<Self> {
+        let mut clicked = None;
+        for (each, words, tip) in BEHIND {
+            if ui.selectable_label(self == each, words).on_hover_text(tip).clicked() {
+                clicked = Some(each);
+            }
+        }
+        clicked
+    }
+}
+
 /// The field that was measured last, ready for the GPU.
 #[derive(Debug, Clone, Default)]
 pub struct Streaks {
@@ -31,6 +73,8 @@ pub struct Streaks {
     revision: u64,
     /// Ends of the patch: left, right, low, high.
     extent: [f32; 4],
+    /// Fainter than usual, where they fill the whole picture.
+    quiet: bool,
     /// Depth that passes in a step.
     pub dt: f32,
     /// Seconds that they have flowed.
@@ -39,6 +83,11 @@ pub struct Streaks {
 }
 
 impl Streaks {
+    /// Fainter than usual.
+    pub fn quiet() -> Self {
+        Self { quiet: true, ..Self::default() }
+    }
+
     /// Takes an answer unless it is held already.
     pub fn take(&mut self, measured: Measured<'_, FlowField>) {
         let payload = &measured.sample.payload;
@@ -46,11 +95,15 @@ impl Streaks {
             return;
         }
         self.payload = Some(payload.clone());
+        match read(measured.value) {
+            Some((field, extent)) => self.set(field, extent),
+            None => (self.field, self.revision) = (Arc::default(), unique()),
+        }
+    }
+
+    /// Takes a field over a patch of the plane, in sides of the patch a unit of time; `extent`: as [`Streaks::extent`].
+    pub fn set(&mut self, field: VectorField, extent: [f32; 4]) {
         self.revision = unique();
-        let Some((field, extent)) = read(measured.value) else {
-            self.field = Arc::default();
-            return;
-        };
         let mut speeds: Vec<f32> = field.data.iter().map(|[x, y]| x.hypot(*y)).filter(|v| v.is_finite()).collect();
         speeds.sort_by(f32::total_cmp);
         let quick = speeds.get(speeds.len() * 9 / 10).copied().unwrap_or(0.0);
@@ -119,7 +172,7 @@ impl Streaks {
             along: flat(along),
             origin: flat(corner - rect.min),
             colour: [theme.secondary.r(), theme.secondary.g(), theme.secondary.b()],
-            strength: if theme.dark { 0.5 } else { 0.55 },
+            strength: if theme.dark { 0.5 } else { 0.55 } * if self.quiet { 0.6 } else { 1.0 },
             width: 1.1,
         };
         painter.add(particles.shape(rect, target).map_err(|e| e.to_string())?);

@@ -1,0 +1,121 @@
+//! The picture in its tile: camera, field, paths, and what a hand does to them. It does not compute what is shown.
+
+use eframe::egui::{Align2, FontId, Painter, Pos2, Rect, Response, Sense, Ui, Vec2, WidgetInfo, accesskit::Role, vec2};
+
+use super::{PhasePlane, Source, scene::Scene, shown::Shown};
+use crate::ui::{
+    theme::{self, Theme},
+    views::{
+        ViewCx,
+        flow::{
+            camera::{Frame, distance},
+            streaks::Behind,
+        },
+    },
+};
+
+impl PhasePlane {
+    /// The camera set on what is shown, and the patch of the plane that is in sight: left, right, low, high.
+    pub(super) fn frame(&self, sheet: Rect, shown: &Shown) -> (Frame, [f32; 4]) {
+        let frame = self.camera.frame(sheet.shrink2(vec2(18.0, 20.0)), shown.fitted(self.close).into_iter());
+        let zero = frame.at([0.0; 3]);
+        let (x, y) = (|at: f32| (at - zero.x) / frame.scale, |at: f32| (zero.y - at) / frame.scale);
+        (frame, [x(sheet.left()), x(sheet.right()), y(sheet.bottom()), y(sheet.top())])
+    }
+
+    /// The field behind the paths, computed again where another is looked at.
+    fn follow_field(&mut self, source: &Source, shown: &Shown, patch: [f32; 4]) {
+        let of = match source {
+            // neither the start nor the steps change the field
+            Source::Toy(toy, _) => Source::Toy(*toy, toy.settings()),
+            Source::Token(read, _, _, plane) => Source::Token(*read, 0, (0.0, 0), *plane),
+        };
+        let of = (of, patch);
+        if self.field_of.as_ref() == Some(&of) {
+            return;
+        }
+        let field = match source {
+            Source::Toy(toy, _) => shown.plane.field(&toy.force(), patch),
+            Source::Token(..) => self.learned().and_then(|l| shown.plane.field(&l.force, patch)),
+        };
+        self.streaks.set(field.unwrap_or_default(), patch);
+        self.field_of = Some(of);
+    }
+
+    pub(super) fn canvas_ui(
+        &mut self,
+        ui: &mut Ui,
+        cx: &mut ViewCx<'_>,
+        (source, shown): (&Source, &Shown),
+        size: Vec2,
+    ) {
+        let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
+        self.size = size;
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "phase plane"));
+        self.zoom(ui, &response);
+        let (frame, patch) = self.frame(sheet, shown);
+        let painter = ui.painter_at(sheet);
+        if self.behind != Behind::Nothing {
+            self.follow_field(source, shown, patch);
+            let flowing = self.behind == Behind::Flowing && !cx.still;
+            self.streaks.flow(ui, flowing);
+            if let Err(words) = self.streaks.paint(ui, sheet, &frame, 0.0, flowing, cx.theme) {
+                let (at, font) = (sheet.right_top() + vec2(-4.0, 2.0), FontId::proportional(theme::SMALL));
+                painter.text(at, Align2::RIGHT_TOP, words, font, cx.theme.secondary);
+            }
+        }
+        paint(&painter, cx.theme, (sheet, &frame), shown, patch);
+        self.point(&response, cx, &frame, (source, shown));
+    }
+
+    fn zoom(&mut self, ui: &Ui, response: &Response) {
+        if response.double_clicked() {
+            self.camera.reset();
+        }
+        if response.hovered() {
+            let (scroll, pinch) = ui.input(|i| (i.smooth_scroll_delta().y, i.zoom_delta()));
+            let factor = pinch * (scroll / 300.0).exp();
+            if factor != 1.0 {
+                self.camera.zoom_by(factor);
+            }
+        }
+    }
+
+    /// A hand sets the start of a toy; on paths of tokens it names and selects one.
+    fn point(&mut self, response: &Response, cx: &mut ViewCx<'_>, frame: &Frame, (source, shown): (&Source, &Shown)) {
+        if let Source::Toy(toy, _) = source {
+            if let Some(at) = response.interact_pointer_pos().filter(|_| response.dragged()) {
+                let zero = frame.at([0.0; 3]);
+                let kept = |v: f32| (f64::from(v / frame.scale).clamp(-4.0, 4.0) * 100.0).round() / 100.0;
+                self.toys.of_mut(*toy).start = [kept(at.x - zero.x), kept(zero.y - at.y)];
+                response.ctx.request_repaint();
+            }
+            return;
+        }
+        let Some(pointer) = response.hover_pos() else { return };
+        let far = |places: &[[f64; 2]]| {
+            let line: Vec<Pos2> = places.iter().map(|[x, y]| frame.at([*x as f32, *y as f32, 0.0])).collect();
+            let ends = line.windows(2).map(|w| distance(pointer, w[0], w[1]));
+            ends.fold(line.first().map_or(f32::MAX, |p| (*p - pointer).length()), f32::min)
+        };
+        let nearest = shown.others.iter().map(|o| (far(&o.places), o.token)).min_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((_, token)) = nearest.filter(|(far, _)| *far < 10.0) else { return };
+        if response.clicked() {
+            cx.selection.token = Some(token);
+            response.ctx.request_repaint();
+        }
+        let tokens = self.measured(cx).map_or(&[][..], |m| &m.sample.tokens);
+        let name =
+            tokens.get(token).map_or(String::new(), |t| format!(" \u{201c}{}\u{201d}", t.replace('\n', "\u{b6}")));
+        response.clone().on_hover_text_at_pointer(format!("token {token}{name}"));
+    }
+}
+
+/// All but what is behind, which is the graphics card's.
+pub(super) fn paint(painter: &Painter, theme: &Theme, (sheet, frame): (Rect, &Frame), shown: &Shown, patch: [f32; 4]) {
+    let scene = Scene { painter, frame, theme, sheet };
+    scene.paint(shown);
+    if patch.iter().all(|v| v.is_finite()) {
+        scene.axes(shown, patch);
+    }
+}

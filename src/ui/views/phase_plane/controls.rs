@@ -1,0 +1,196 @@
+//! The rows of controls above the picture. They change the view's own settings and the shared selection; nothing is asked
+//! of a model because of them but what another head, layer or text is.
+
+use eframe::egui::{
+    Button, ComboBox, DragValue, PopupCloseBehavior, Slider, SliderClamping, TextEdit, Ui, WidgetInfo,
+    accesskit::Role,
+    containers::menu::{MenuButton, MenuConfig},
+};
+
+use super::{Mode, PhasePlane, learned::Learned, plane::PlaneChoice, toy::Toy};
+use crate::{
+    telemetry::measurements::QueryKeyPaths,
+    ui::{plot::value_words, views::ViewCx},
+};
+
+/// Ends of the sliders.
+const DT: std::ops::RangeInclusive<f64> = 0.001..=10.0;
+const TOY_DT: std::ops::RangeInclusive<f64> = 0.01..=3.0;
+const STEPS: usize = 16;
+const TOY_STEPS: usize = 400;
+
+const DT_TIP: &str = "\u{394}t, the length of a step. The paper learns one for each head, exp(\u{3c4}); moving it here asks the \
+                      model nothing.";
+const STEPS_TIP: &str = "n, the number of steps before queries meet keys. The paper takes 3.";
+
+impl PhasePlane {
+    /// Learned or a toy, which is returned where another is chosen; and of the learned, which layer, which head, which text.
+    pub(super) fn mode_ui(
+        &mut self,
+        ui: &mut Ui,
+        cx: &mut ViewCx<'_>,
+        mode: Mode,
+        measured: Option<&QueryKeyPaths>,
+    ) -> Option<Mode> {
+        let mut chosen = None;
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing.x = 4.0;
+            let choices = [
+                (Mode::Learned, "learned", "The f that the model of this run has learned, at the step shown."),
+                (Mode::Toy(Toy::Harmonic), "harmonic", "A spring: V = q\u{b2}/2. Every true path is a circle."),
+                (
+                    Mode::Toy(Toy::DoubleWell),
+                    "double well",
+                    "V = (q\u{b2} \u{2212} 1)\u{b2}/4: two wells at \u{b1}1 with a barrier of 1/4 between them.",
+                ),
+            ];
+            for (each, words, tip) in choices {
+                if ui.selectable_label(mode == each, words).on_hover_text(tip).clicked() {
+                    chosen = Some(each);
+                }
+            }
+            if mode == Mode::Learned {
+                ui.separator();
+                self.head_ui(ui, cx, measured);
+            }
+        });
+        chosen
+    }
+
+    fn head_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, measured: Option<&QueryKeyPaths>) {
+        if let Some(m) = measured {
+            let layers = (0..m.evolves.len()).map(|l| (l, m.evolves[l]));
+            let shown = ComboBox::from_id_salt("layer").selected_text(format!("layer {}", m.layer)).width(64.0);
+            let shown = shown.show_ui(ui, |ui| {
+                for (layer, evolves) in layers {
+                    let words = format!("layer {layer}{}", if evolves { "" } else { " (as projected)" });
+                    if ui.selectable_label(layer == m.layer, words).clicked() {
+                        cx.selection.layer = Some(format!("layers.{layer}"));
+                    }
+                }
+            });
+            shown.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "layer"));
+            let shown = ComboBox::from_id_salt("head").selected_text(format!("head {}", m.head)).width(64.0);
+            let shown = shown.show_ui(ui, |ui| {
+                for head in 0..m.heads {
+                    if ui.selectable_label(head == m.head, format!("head {head}")).clicked() {
+                        cx.selection.head = Some(head);
+                    }
+                }
+            });
+            shown.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "head"));
+        }
+        let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
+        let button = MenuButton::from_button(Button::new("text")).config(config);
+        let (button, _) = button.ui(ui, |ui| {
+            let hint = "a held-out passage; type a text of your own";
+            let edit = TextEdit::singleline(&mut self.text).desired_width(320.0).hint_text(hint);
+            let response = ui.add(edit);
+            response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "text to read"));
+            if response.changed() {
+                // Another text has other positions.
+                cx.selection.token = None;
+            }
+        });
+        button.on_hover_text("The text whose queries and keys are shown: a held-out passage, or one of your own.");
+    }
+
+    /// dt and n, which act in this frame.
+    pub(super) fn step_ui(&mut self, ui: &mut Ui, mode: Mode, learned: Option<&Learned>) {
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing.x = 5.0;
+            let room = ui.available_width();
+            ui.spacing_mut().slider_width = ((room - 250.0) / 2.0).clamp(48.0, 150.0);
+            match (mode, learned) {
+                (Mode::Toy(toy), _) => {
+                    let settings = self.toys.of_mut(toy);
+                    dt_ui(ui, &mut settings.dt, TOY_DT);
+                    steps_ui(ui, &mut settings.steps, TOY_STEPS);
+                    let is_usual = *settings == toy.settings();
+                    let reset = ui.add_enabled(!is_usual, Button::new("reset"));
+                    if reset.on_hover_text("Back to the start, \u{394}t and n that the toy begins with.").clicked() {
+                        *settings = toy.settings();
+                    }
+                }
+                (Mode::Learned, Some(learned)) => {
+                    let own = learned.own;
+                    let (mut dt, mut steps) = self.stepping(learned);
+                    if dt_ui(ui, &mut dt, DT) {
+                        self.dt = Some(dt);
+                    }
+                    if steps_ui(ui, &mut steps, STEPS.max(own.steps)) {
+                        self.steps = Some(steps);
+                    }
+                    let moved = self.dt.is_some() || self.steps.is_some();
+                    let back = ui.add_enabled(moved, Button::new("model\u{2019}s"));
+                    let tip =
+                        format!("Back to the model\u{2019}s own \u{394}t {} and n {}.", value_words(own.dt), own.steps);
+                    if back.on_hover_text(tip).clicked() {
+                        (self.dt, self.steps) = (None, None);
+                    }
+                }
+                (Mode::Learned, None) => {}
+            }
+        });
+    }
+
+    /// The plane that is looked at, or a toy's start; and what is behind it.
+    pub(super) fn plane_ui(&mut self, ui: &mut Ui, mode: Mode, shown: (Option<usize>, usize)) {
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing.x = 4.0;
+            match mode {
+                Mode::Toy(toy) => {
+                    for (i, name) in ["q\u{2080}", "k\u{2080}"].into_iter().enumerate() {
+                        let label = ui.label(name).on_hover_text("The start; or drag it in the picture.").id;
+                        let value = &mut self.toys.of_mut(toy).start[i];
+                        ui.add(DragValue::new(value).range(-4.0..=4.0).speed(0.01).max_decimals(2)).labelled_by(label);
+                    }
+                }
+                Mode::Learned => self.choice_ui(ui, shown),
+            }
+            ui.separator();
+            if let Some(each) = self.behind.choice_ui(ui) {
+                self.chosen = Some(each);
+            }
+        });
+    }
+
+    fn choice_ui(&mut self, ui: &mut Ui, (coordinate, width): (Option<usize>, usize)) {
+        let is_pair = matches!(self.plane, PlaneChoice::Pair(_));
+        let tip = "One coordinate of the query against the same of the key: the pair that pulls at each other. At first the \
+                   one that varies most over the text.";
+        if ui.selectable_label(is_pair, "q, k of").on_hover_text(tip).clicked() && !is_pair {
+            self.plane = PlaneChoice::Pair(None);
+        }
+        let mut i = coordinate.unwrap_or(0);
+        let drag = DragValue::new(&mut i).range(0..=width.saturating_sub(1)).speed(0.1);
+        let response = ui.add_enabled(is_pair, drag);
+        response.widget_info(|| WidgetInfo::labeled(Role::SpinButton, is_pair, "coordinate"));
+        if response.changed() {
+            self.plane = PlaneChoice::Pair(Some(i));
+        }
+        let tip = "The two directions of all 2d in which starts and ends of the tokens differ most.";
+        if ui.selectable_label(!is_pair, "PCA").on_hover_text(tip).clicked() {
+            self.plane = PlaneChoice::Principal;
+        }
+        let tip = "Fits the token in focus alone: tokens lie far apart, and each is moved a little.";
+        ui.toggle_value(&mut self.close, "close").on_hover_text(tip);
+    }
+}
+
+/// Whether a hand moved it. What lies beyond the slider's ends stays as it is until then.
+fn dt_ui(ui: &mut Ui, dt: &mut f64, range: std::ops::RangeInclusive<f64>) -> bool {
+    let label = ui.label("\u{394}t").on_hover_text(DT_TIP).id;
+    let mut shown = if dt.is_finite() { dt.clamp(*range.start(), *range.end()) } else { 1.0 };
+    let slider = Slider::new(&mut shown, range).logarithmic(true).clamping(SliderClamping::Always).max_decimals(3);
+    let changed = ui.add(slider).labelled_by(label).changed();
+    if changed {
+        *dt = shown;
+    }
+    changed
+}
+
+fn steps_ui(ui: &mut Ui, steps: &mut usize, most: usize) -> bool {
+    let label = ui.label("n").on_hover_text(STEPS_TIP).id;
+    ui.add(Slider::new(steps, 0..=most)).labelled_by(label).changed()
+}

@@ -1,0 +1,235 @@
+//! The phase plane: where the query and the key of a token go under either integrator, in the learned field or in one whose
+//! geometry is known. It integrates by itself and sees no model.
+
+use std::sync::Arc;
+
+use eframe::egui::{Vec2, vec2};
+
+use super::{
+    Measured, View, ViewCx,
+    flow::{
+        camera::Camera,
+        streaks::{Behind, Streaks},
+    },
+};
+use crate::{
+    config::Value,
+    telemetry::{Args, Payload, measurements::QueryKeyPaths},
+    ui::{
+        kept::{Kept, unique},
+        questions::Freshness,
+    },
+};
+
+mod canvas;
+mod controls;
+mod learned;
+mod numbers;
+mod plane;
+mod scene;
+mod shown;
+mod tile;
+mod toy;
+
+use learned::Learned;
+use plane::PlaneChoice;
+use shown::Shown;
+use toy::{Toy, ToySettings};
+
+/// Training steps after which an answer is asked anew.
+const STALE: u64 = 25;
+
+/// What moves the points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Learned,
+    Toy(Toy),
+}
+
+/// The settings of each toy.
+struct Toys([ToySettings; 2]);
+
+impl Toys {
+    fn of_mut(&mut self, toy: Toy) -> &mut ToySettings {
+        match toy {
+            Toy::Harmonic => &mut self.0[0],
+            Toy::DoubleWell => &mut self.0[1],
+        }
+    }
+
+    fn of(&self, toy: Toy) -> ToySettings {
+        match toy {
+            Toy::Harmonic => self.0[0],
+            Toy::DoubleWell => self.0[1],
+        }
+    }
+}
+
+/// What a picture is computed from.
+#[derive(Debug, Clone, PartialEq)]
+enum Source {
+    Toy(Toy, ToySettings),
+    /// The number of what was read, the token, the steps, the plane.
+    Token(u64, usize, (f64, usize), PlaneChoice),
+}
+
+/// A measurement as it was read, with a number of its own.
+struct Read {
+    payload: Arc<Payload>,
+    number: u64,
+    learned: Result<Arc<Learned>, String>,
+}
+
+/// View `phase_plane`.
+pub struct PhasePlane {
+    /// As a person chose it; until then the run's, or a toy where there is no run.
+    mode: Option<Mode>,
+    /// In place of the model's own.
+    dt: Option<f64>,
+    steps: Option<usize>,
+    toys: Toys,
+    plane: PlaneChoice,
+    /// A text of one's own; empty reads a held-out passage.
+    text: String,
+    read: Option<Read>,
+    shown: Kept<Source, Option<Arc<Shown>>>,
+    camera: Camera,
+    /// Fits the token in focus alone: tokens lie far apart, and each is moved a little.
+    close: bool,
+    /// Of the canvas when it was last shown, points.
+    size: Vec2,
+    chosen: Option<Behind>,
+    behind: Behind,
+    streaks: Streaks,
+    /// What the streaks are of, and their patch.
+    field_of: Option<(Source, [f32; 4])>,
+}
+
+impl PhasePlane {
+    pub fn make() -> Box<dyn View> {
+        Box::new(Self {
+            mode: None,
+            dt: None,
+            steps: None,
+            toys: Toys([Toy::Harmonic.settings(), Toy::DoubleWell.settings()]),
+            plane: PlaneChoice::Pair(None),
+            text: String::new(),
+            read: None,
+            shown: Kept::default(),
+            camera: Camera::default(),
+            close: false,
+            size: vec2(480.0, 320.0),
+            chosen: None,
+            behind: Behind::Still,
+            streaks: Streaks::quiet(),
+            field_of: None,
+        })
+    }
+
+    fn mode(&self, cx: &ViewCx<'_>) -> Mode {
+        let usual = if cx.mirror.info.is_some() { Mode::Learned } else { Mode::Toy(Toy::Harmonic) };
+        self.mode.unwrap_or(usual)
+    }
+
+    fn args(&self, cx: &ViewCx<'_>) -> Args {
+        let (layer, head) = wanted(cx);
+        let mut args =
+            Args::from([("layer".to_owned(), Value::Int(layer as i64)), ("head".to_owned(), Value::Int(head as i64))]);
+        if !self.text.is_empty() {
+            args.insert("text".to_owned(), Value::Text(self.text.clone()));
+        }
+        args
+    }
+
+    fn ask(&self, cx: &mut ViewCx<'_>) {
+        let focus = cx.selection.variant;
+        cx.keep_fresh::<QueryKeyPaths>(Some(focus), self.args(cx), Freshness::Steps(STALE));
+        if self.of_variant(cx, focus).is_some_and(|m| !evolves(m.value)) && cx.mirror.variants().len() > 1 {
+            // some other variant may have what this one lacks
+            cx.keep_fresh::<QueryKeyPaths>(None, self.args(cx), Freshness::Steps(STALE));
+        }
+    }
+
+    /// What one variant answered, or its schedule measured: of the head that is selected if there is such, else the newer.
+    fn of_variant<'a>(&self, cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, QueryKeyPaths>> {
+        let answer = cx.answer_of::<QueryKeyPaths>(variant).filter(|m| m.sample.step <= cx.step);
+        if !self.text.is_empty() {
+            return answer.filter(|m| m.is_typed);
+        }
+        let scheduled = cx.scheduled::<QueryKeyPaths>(variant);
+        let rank = |m: &Measured<'a, QueryKeyPaths>| ((m.layer, m.head) == wanted(cx), m.sample.step);
+        answer
+            .filter(|m| !m.is_typed)
+            .into_iter()
+            .chain(scheduled)
+            .reduce(|a, b| if rank(&b) > rank(&a) { b } else { a })
+    }
+
+    /// Of the variant in focus; where its queries and keys do not evolve, of the first whose do.
+    fn measured<'a>(&self, cx: &ViewCx<'a>) -> Option<Measured<'a, QueryKeyPaths>> {
+        let of_focus = self.of_variant(cx, cx.selection.variant);
+        let others = (0..cx.mirror.variants().len()).filter(|v| *v != cx.selection.variant);
+        let mut evolving =
+            of_focus.into_iter().chain(others.filter_map(|v| self.of_variant(cx, v))).filter(|m| evolves(m.value));
+        evolving.next().or(of_focus)
+    }
+
+    /// Reads the measurement once.
+    fn read(&mut self, measured: Measured<'_, QueryKeyPaths>) {
+        let payload = &measured.sample.payload;
+        let Some(evolution) = &measured.value.evolution else {
+            self.read = None;
+            return;
+        };
+        if self.read.as_ref().is_none_or(|r| !Arc::ptr_eq(&r.payload, payload)) {
+            let learned = Learned::of(evolution).map(Arc::new);
+            self.read = Some(Read { payload: payload.clone(), number: unique(), learned });
+        }
+    }
+
+    fn learned(&self) -> Option<Arc<Learned>> {
+        self.read.as_ref()?.learned.as_ref().ok().cloned()
+    }
+
+    /// dt and n that are shown of a model: its own unless a hand moved them.
+    fn stepping(&self, learned: &Learned) -> (f64, usize) {
+        (self.dt.unwrap_or(learned.own.dt), self.steps.unwrap_or(learned.own.steps))
+    }
+
+    fn source(&self, cx: &ViewCx<'_>) -> Option<Source> {
+        match self.mode(cx) {
+            Mode::Toy(toy) => Some(Source::Toy(toy, self.toys.of(toy))),
+            Mode::Learned => {
+                let (read, learned) = (self.read.as_ref()?, self.learned()?);
+                let last = learned.starts.len().checked_sub(1)?;
+                let token = cx.selection.token.filter(|t| *t <= last).unwrap_or(last);
+                Some(Source::Token(read.number, token, self.stepping(&learned), self.plane))
+            }
+        }
+    }
+
+    /// Computes what is shown, once for each source.
+    fn compute(&mut self, source: &Source) -> Option<Arc<Shown>> {
+        if self.shown.get(source).is_none_or(Option::is_none) {
+            let shown = match source {
+                Source::Toy(toy, settings) => Shown::of_toy(*toy, *settings),
+                Source::Token(_, token, stepping, plane) => {
+                    Shown::of_token(&*self.learned()?, *token, *stepping, *plane)
+                }
+            };
+            *self.shown.at(source.clone()) = Some(Arc::new(shown));
+        }
+        self.shown.get(source).cloned().flatten()
+    }
+}
+
+/// Layer and head that are selected, by their numbers.
+fn wanted(cx: &ViewCx<'_>) -> (usize, usize) {
+    let layer = cx.selection.layer.as_ref().and_then(|path| path.rsplit('.').find_map(|part| part.parse().ok()));
+    (layer.unwrap_or(0), cx.selection.head.unwrap_or(0))
+}
+
+/// Whether queries and keys of any layer evolve.
+fn evolves(measured: &QueryKeyPaths) -> bool {
+    measured.evolves.contains(&true)
+}

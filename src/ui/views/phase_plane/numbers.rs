@@ -1,0 +1,159 @@
+//! The live numbers beside the picture: what a step does to volume, whether it can be undone, what becomes of the energy.
+
+use eframe::egui::{Align, Label, Layout, RichText, Sense, Stroke, Ui, UiBuilder, pos2, vec2};
+
+use super::{
+    learned::Learned,
+    scene::{colour_of, paint_end, paint_style},
+    shown::{Shown, Track},
+};
+use crate::{
+    analysis::query_key_flow::Integrator,
+    ui::{
+        plot::value_words,
+        theme::{self, Theme},
+    },
+};
+
+pub fn words_of(integrator: Integrator) -> &'static str {
+    match integrator {
+        Integrator::Euler => "Euler",
+        Integrator::Leapfrog => "leapfrog",
+    }
+}
+
+/// One quantity of both integrators.
+struct Row {
+    name: &'static str,
+    tip: &'static str,
+    values: [String; 2],
+}
+
+const DETERMINANT: &str = "Determinant of the Jacobian of one step at the start, less 1, measured from the whole 2d \u{d7} 2d \
+                           matrix. A leapfrog step is three shears, so 0 up to rounding; of Euler's, det(I \u{2212} \
+                           \u{394}t\u{b2} f\u{2032}) \u{2212} 1.";
+const VOLUME: &str = "What n steps multiply a small volume of phase space around the start by: the product of their \
+                      determinants.";
+const AREA: &str = "Area of the blob after n steps, over its area before: the outline's enclosed area.";
+const BACK: &str = "How far from the start one arrives after n steps and n steps by \u{2212}\u{394}t. Leapfrog undoes itself \
+                    up to rounding; Euler does not.";
+const DRIFT: &str = "The largest departure of |k|\u{b2}/2 + V(q) from its value at the start.";
+const OFF: &str = "Distance, over all 2d numbers, between the end that the model computed in 32 bits and the same steps, at \
+                   the model's own \u{394}t, n and integrator, computed here in 64.";
+
+fn value(v: Option<f64>) -> String {
+    v.map_or("\u{2013}".to_owned(), value_words)
+}
+
+fn factor(v: Option<f64>) -> String {
+    match v {
+        Some(v) if (0.01..100.0).contains(&v) => format!("{v:.3}"),
+        v => value(v),
+    }
+}
+
+fn rows(shown: &Shown, learned: Option<(&Learned, usize)>) -> Vec<Row> {
+    let each = |f: &dyn Fn(&Track) -> String| [f(&shown.tracks[0]), f(&shown.tracks[1])];
+    let determinant = |t: &Track| value_words(t.determinant - 1.0);
+    let mut rows = vec![Row { name: "det J \u{2212} 1, one step", tip: DETERMINANT, values: each(&determinant) }];
+    match &shown.blob {
+        Some(before) => {
+            let ratio = |t: &Track| factor(t.blob.as_ref().map(|b| b.area() / before.area()));
+            rows.push(Row { name: "area of the blob, \u{d7}", tip: AREA, values: each(&ratio) });
+        }
+        None => rows.push(Row { name: "volume after n, \u{d7}", tip: VOLUME, values: each(&|t| factor(t.volume)) }),
+    }
+    rows.push(Row { name: "there and back, off by", tip: BACK, values: each(&|t| value(t.back)) });
+    match learned {
+        None => rows.push(Row { name: "energy drift", tip: DRIFT, values: each(&|t| value(t.drift)) }),
+        Some((learned, token)) => {
+            let own = |t: &Track| match t.integrator == learned.own.integrator {
+                true => value(learned.off.get(token).copied().flatten()),
+                false => "\u{2013}".to_owned(),
+            };
+            rows.push(Row { name: "off the model\u{2019}s end", tip: OFF, values: each(&own) });
+        }
+    }
+    rows
+}
+
+/// Width of a column of values.
+const COLUMN: f32 = 84.0;
+/// Height of the stacked numbers.
+pub const STACKED: f32 = 18.0 + 4.0 * 33.0;
+pub const STACKED_WIDTH: f32 = 2.0 * COLUMN + 8.0;
+/// Height of the numbers as a table.
+pub const TABLE: f32 = 5.0 * 17.0;
+const NAME: f32 = 150.0;
+
+/// The head of the columns: how each integrator is drawn.
+fn head_ui(ui: &mut Ui, theme: &Theme) {
+    for integrator in Integrator::ALL {
+        let (rect, _) = ui.allocate_exact_size(vec2(COLUMN, 16.0), Sense::hover());
+        let painter = ui.painter_at(rect.expand(4.0));
+        let y = rect.center().y;
+        let line = [pos2(rect.left(), y), pos2(rect.left() + 20.0, y)];
+        paint_style(&painter, &line, integrator, Stroke::new(2.0, colour_of(integrator, theme)));
+        paint_end(&painter, line[1], integrator, theme);
+        let mut words = ui.new_child(UiBuilder::new().max_rect(rect.with_min_x(rect.left() + 30.0)));
+        words.label(RichText::new(words_of(integrator)).size(theme::SMALL).color(colour_of(integrator, theme)));
+    }
+}
+
+fn value_ui(ui: &mut Ui, theme: &Theme, words: &str) {
+    ui.allocate_ui_with_layout(vec2(COLUMN, 15.0), Layout::left_to_right(Align::Center), |ui| {
+        ui.set_min_width(COLUMN);
+        ui.label(RichText::new(words).font(theme::numbers()).color(theme.text));
+    });
+}
+
+fn name_ui(ui: &mut Ui, theme: &Theme, row: &Row) {
+    let name = RichText::new(row.name).size(theme::SMALL).color(theme.secondary);
+    ui.add(Label::new(name).sense(Sense::hover())).on_hover_text(row.tip);
+}
+
+/// As a table, or with each name above its values where there is no room for columns.
+pub fn numbers_ui(ui: &mut Ui, theme: &Theme, shown: &Shown, learned: Option<(&Learned, usize)>, stacked: bool) {
+    ui.spacing_mut().item_spacing = vec2(4.0, 1.0);
+    ui.spacing_mut().interact_size.y = 14.0;
+    let of_name = |ui: &mut Ui, row: Option<&Row>| {
+        ui.allocate_ui_with_layout(vec2(NAME, 15.0), Layout::left_to_right(Align::Center), |ui| {
+            ui.set_min_width(NAME);
+            if let Some(row) = row {
+                name_ui(ui, theme, row);
+            }
+        });
+    };
+    ui.horizontal(|ui| {
+        if !stacked {
+            of_name(ui, None);
+        }
+        head_ui(ui, theme);
+    });
+    for row in rows(shown, learned) {
+        if stacked {
+            name_ui(ui, theme, &row);
+        }
+        ui.horizontal(|ui| {
+            if !stacked {
+                of_name(ui, Some(&row));
+            }
+            row.values.iter().for_each(|words| value_ui(ui, theme, words));
+        });
+    }
+}
+
+/// What overflows, in a sentence; nothing where nothing does.
+pub fn overflow_words(shown: &Shown, steps: usize, dt: f64) -> Option<String> {
+    let at = |t: &Track| Some((t.integrator, t.overflows_at?));
+    let over: Vec<_> = shown.tracks.iter().filter_map(at).collect();
+    if over.iter().any(|(_, step)| *step == 0) {
+        return Some("The start is no finite number, so nothing evolves from it.".to_owned());
+    }
+    let each: Vec<String> =
+        over.iter().map(|(i, step)| format!("{} in step {step} of {steps}", words_of(*i))).collect();
+    let which = each.join(" and ");
+    (!each.is_empty()).then(|| {
+        format!("At \u{394}t {} the numbers outgrow 32 bits: {which}. Make \u{394}t or n smaller.", value_words(dt))
+    })
+}

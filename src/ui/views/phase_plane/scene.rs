@@ -1,0 +1,185 @@
+//! The picture: levels of energy, the paths of both integrators, the other tokens, the blob, and the signs of starts and
+//! ends. It does not know where they come from.
+
+use eframe::egui::{Align2, Color32, FontId, Painter, Pos2, Rect, Shape, Stroke, pos2, vec2};
+
+use super::shown::{Shown, Track};
+use crate::{
+    analysis::query_key_flow::Integrator,
+    ui::{
+        plot::{Mark, Scale, clip, paint_mark},
+        theme::{self, Theme},
+        views::flow::camera::Frame,
+    },
+};
+
+/// What it is painted with.
+pub struct Scene<'a> {
+    pub painter: &'a Painter,
+    pub frame: &'a Frame,
+    pub theme: &'a Theme,
+    /// The canvas.
+    pub sheet: Rect,
+}
+
+/// The colour of an integrator, everywhere in the view.
+pub fn colour_of(integrator: Integrator, theme: &Theme) -> Color32 {
+    match integrator {
+        Integrator::Euler => theme.warm,
+        Integrator::Leapfrog => theme.cool,
+    }
+}
+
+/// Leapfrog's line is whole and Euler's is dashed.
+pub fn paint_style(painter: &Painter, places: &[Pos2], integrator: Integrator, stroke: Stroke) {
+    match integrator {
+        Integrator::Euler => clip::paint_dashed(painter, places, stroke, 6.0, 4.0),
+        Integrator::Leapfrog => clip::paint_line(painter, places, stroke),
+    }
+}
+
+/// An end: a square for Euler's, a disc for leapfrog's.
+pub fn paint_end(painter: &Painter, at: Pos2, integrator: Integrator, theme: &Theme) {
+    let (colour, edge) = (colour_of(integrator, theme), Stroke::new(1.5, theme.panel));
+    match integrator {
+        Integrator::Euler => {
+            let square = Rect::from_center_size(at, vec2(9.0, 9.0));
+            painter.rect(square, 0.0, colour, edge, eframe::egui::StrokeKind::Outside);
+        }
+        Integrator::Leapfrog => {
+            painter.circle(at, 5.0, colour, edge);
+        }
+    }
+}
+
+/// Steps of a path beyond which each is no longer marked by a dot.
+const DOTTED: usize = 40;
+
+impl Scene<'_> {
+    pub fn at(&self, [x, y]: [f64; 2]) -> Pos2 {
+        self.frame.at([x as f32, y as f32, 0.0])
+    }
+
+    fn line(&self, places: &[[f64; 2]]) -> Vec<Pos2> {
+        places.iter().map(|p| self.at(*p)).collect()
+    }
+
+    fn is_seen(&self, at: Pos2) -> bool {
+        self.sheet.expand(8.0).contains(at)
+    }
+
+    pub fn paint(&self, shown: &Shown) {
+        self.zero_lines();
+        for level in &shown.levels {
+            clip::paint_line(self.painter, &self.line(level), Stroke::new(1.0, self.theme.grey().gamma_multiply(0.45)));
+        }
+        for level in &shown.own_level {
+            let places = self.line(level);
+            clip::paint_line(self.painter, &places, Stroke::new(1.2, self.theme.secondary));
+        }
+        for other in &shown.others {
+            self.other(&other.places);
+        }
+        // the path that a person looks for lies on top where both coincide
+        for track in &shown.tracks {
+            self.track(track);
+        }
+        self.blobs(shown);
+        for track in &shown.tracks {
+            if let Some(end) = track.end().map(|p| self.at(p)).filter(|at| self.is_seen(*at)) {
+                paint_end(self.painter, end, track.integrator, self.theme);
+            }
+        }
+        if let Some(start) = shown.start().map(|p| self.at(p)).filter(|at| self.is_seen(*at)) {
+            self.painter.circle(start, 4.5, self.theme.panel, Stroke::new(2.0, self.theme.text));
+        }
+        if let Some(end) = shown.model_end.map(|p| self.at(p)).filter(|at| self.is_seen(*at)) {
+            self.painter.circle_stroke(end, 9.0, Stroke::new(3.5, self.theme.panel.gamma_multiply(0.7)));
+            self.painter.circle_stroke(end, 9.0, Stroke::new(1.5, self.theme.accent));
+            paint_mark(self.painter, end, Mark::Cross, self.theme.accent);
+        }
+    }
+
+    fn other(&self, places: &[[f64; 2]]) {
+        let faint = self.theme.secondary.gamma_multiply(0.45);
+        let line = self.line(places);
+        clip::paint_line(self.painter, &line, Stroke::new(1.0, faint));
+        if let Some(start) = line.first().filter(|at| self.is_seen(**at)) {
+            self.painter.circle(*start, 2.2, self.theme.panel, Stroke::new(1.0, faint));
+        }
+        if let Some(end) = line.last().filter(|at| self.is_seen(**at)) {
+            self.painter.circle_filled(*end, 2.2, self.theme.secondary.gamma_multiply(0.7));
+        }
+    }
+
+    fn track(&self, track: &Track) {
+        let (line, colour) = (self.line(&track.places), colour_of(track.integrator, self.theme));
+        clip::paint_line(self.painter, &line, Stroke::new(4.5, self.theme.panel.gamma_multiply(0.55)));
+        paint_style(self.painter, &line, track.integrator, Stroke::new(2.0, colour));
+        if line.len() <= DOTTED {
+            for at in line.iter().filter(|at| self.is_seen(**at)) {
+                self.painter.circle_filled(*at, 2.6, colour);
+            }
+        }
+    }
+
+    fn blobs(&self, shown: &Shown) {
+        let tracks = shown.tracks.iter().filter_map(|t| Some((t.blob.as_ref()?, colour_of(t.integrator, self.theme))));
+        for (blob, colour) in shown.blob.iter().map(|b| (b, self.theme.text)).chain(tracks) {
+            let dots = blob.inside.iter().map(|p| self.at(*p)).filter(|at| self.is_seen(*at));
+            self.painter.extend(dots.map(|at| Shape::circle_filled(at, 1.2, colour.gamma_multiply(0.75))));
+            let mut outline = self.line(&blob.outline);
+            outline.extend(outline.first().copied());
+            clip::paint_line(self.painter, &outline, Stroke::new(1.5, colour));
+        }
+    }
+
+    fn zero_lines(&self) {
+        let zero = self.at([0.0, 0.0]);
+        let stroke = Stroke::new(1.0, self.theme.line);
+        if self.sheet.x_range().contains(zero.x) {
+            self.painter.vline(zero.x, self.sheet.y_range(), stroke);
+        }
+        if self.sheet.y_range().contains(zero.y) {
+            self.painter.hline(self.sheet.x_range(), zero.y, stroke);
+        }
+    }
+
+    /// Ticks and names of the axes along the edges, on patches of the ground.
+    pub fn axes(&self, shown: &Shown, [x0, x1, y0, y1]: [f32; 4]) {
+        let (mono, small) = (FontId::monospace(theme::SMALL), FontId::proportional(theme::SMALL));
+        let wanted = |room: f32| (room / 90.0).clamp(2.0, 6.0) as usize;
+        let name = |k: usize| match shown.plane.shares {
+            Some(shares) => format!("{}, {} of the variance", shown.plane.names[k], share_words(shares[k])),
+            None => shown.plane.names[k].clone(),
+        };
+        let right = self.words(self.sheet.right_bottom() - vec2(4.0, 2.0), Align2::RIGHT_BOTTOM, &name(0), &small);
+        let top = self.words(self.sheet.left_top() + vec2(4.0, 2.0), Align2::LEFT_TOP, &name(1), &small);
+        for (value, words) in Scale::Linear.ticks(f64::from(x0), f64::from(x1), wanted(self.sheet.width())) {
+            let at = pos2(self.at([value, 0.0]).x, self.sheet.bottom() - 2.0);
+            if at.x > self.sheet.left() + 44.0 && at.x < right.left() - 24.0 {
+                self.words(at, Align2::CENTER_BOTTOM, &words, &mono);
+            }
+        }
+        for (value, words) in Scale::Linear.ticks(f64::from(y0), f64::from(y1), wanted(self.sheet.height() * 1.6)) {
+            let at = pos2(self.sheet.left() + 4.0, self.at([0.0, value]).y);
+            if at.y > top.bottom() + 10.0 && at.y < self.sheet.bottom() - 10.0 {
+                self.words(at, Align2::LEFT_CENTER, &words, &mono);
+            }
+        }
+    }
+
+    fn words(&self, at: Pos2, align: Align2, words: &str, font: &FontId) -> Rect {
+        let galley = self.painter.layout_no_wrap(words.to_owned(), font.clone(), self.theme.secondary);
+        let rect = align.anchor_size(at, galley.size());
+        self.painter.rect_filled(rect.expand2(vec2(2.0, 0.0)), 2.0, self.theme.panel.gamma_multiply(0.85));
+        self.painter.galley(rect.min, galley, self.theme.secondary);
+        rect
+    }
+}
+
+/// A share as a person reads it.
+pub fn share_words(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent.is_finite() { format!("{percent:.0}%") } else { "no share".to_owned() }
+}

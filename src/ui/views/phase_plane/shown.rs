@@ -1,0 +1,160 @@
+//! All that the view draws and says of one start, computed from settings alone: the paths of both integrators on the plane,
+//! and what sets them apart in numbers. It draws nothing.
+
+use super::{
+    learned::Learned,
+    plane::{Plane, PlaneChoice},
+    toy::{Blob, Toy, ToySettings, level},
+};
+use crate::analysis::query_key_flow::{Evolution, Force, Integrator, PhasePoint};
+
+/// One integrator's path from the start.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Track {
+    pub integrator: Integrator,
+    /// On the plane, the start first; it ends where f32 would overflow.
+    pub places: Vec<[f64; 2]>,
+    /// The step, from 1, that overflows; 0 where the start is no number.
+    pub overflows_at: Option<usize>,
+    /// Determinant of the first step's Jacobian.
+    pub determinant: f64,
+    /// What a small volume around the start is multiplied by; nothing after an overflow, as in what follows.
+    pub volume: Option<f64>,
+    /// How far from the start as many steps by -dt lead back.
+    pub back: Option<f64>,
+    /// The largest departure of the energy.
+    pub drift: Option<f64>,
+    /// Where the blob went.
+    pub blob: Option<Blob>,
+}
+
+impl Track {
+    pub fn end(&self) -> Option<[f64; 2]> {
+        self.places.last().copied().filter(|_| self.overflows_at.is_none())
+    }
+}
+
+/// The path of a token that is not in focus.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Other {
+    pub token: usize,
+    pub places: Vec<[f64; 2]>,
+}
+
+/// One picture.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shown {
+    pub plane: Plane,
+    pub tracks: [Track; 2],
+    pub others: Vec<Other>,
+    /// Where the model's own evolution ended.
+    pub model_end: Option<[f64; 2]>,
+    /// Lines of equal energy, and those of the start's own.
+    pub levels: Vec<Vec<[f64; 2]>>,
+    pub own_level: Vec<Vec<[f64; 2]>>,
+    pub blob: Option<Blob>,
+    /// What is always in the picture: left, right, low, high.
+    pub extent: [f64; 4],
+}
+
+/// What a path is made with besides its integrator.
+#[derive(Clone, Copy)]
+struct Course<'a> {
+    plane: &'a Plane,
+    force: &'a Force,
+    dt: f64,
+    steps: usize,
+    start: &'a PhasePoint,
+}
+
+impl Course<'_> {
+    fn evolution(&self, integrator: Integrator) -> Evolution<'_> {
+        Evolution { force: self.force, integrator, dt: self.dt }
+    }
+
+    fn track(&self, integrator: Integrator, blob: Option<&Blob>) -> Track {
+        let evolution = self.evolution(integrator);
+        let path = evolution.path(self.start, self.steps);
+        let is_whole = path.overflows_at.is_none();
+        Track {
+            integrator,
+            places: path.points.iter().map(|p| self.plane.place(p)).collect(),
+            overflows_at: path.overflows_at,
+            determinant: evolution.step_determinant(self.start),
+            volume: is_whole.then(|| evolution.volume_factor(&path)),
+            back: evolution.reversibility_error(self.start, self.steps),
+            drift: evolution.energy_drift(&path).filter(|_| is_whole),
+            blob: blob.and_then(|b| b.evolved(&evolution, self.steps)),
+        }
+    }
+}
+
+impl Shown {
+    pub fn of_toy(toy: Toy, settings: ToySettings) -> Self {
+        let (plane, force) = (Plane::whole(), toy.force());
+        let [q, k] = settings.start;
+        let start = PhasePoint::new([q], [k]);
+        let course = Course { plane: &plane, force: &force, dt: settings.dt, steps: settings.steps, start: &start };
+        let blob = Blob::around(settings.start);
+        let tracks = Integrator::ALL.map(|integrator| course.track(integrator, Some(&blob)));
+        let energy = course.evolution(Integrator::Leapfrog).energy(&start).unwrap_or(f64::NAN);
+        Self {
+            tracks,
+            others: vec![],
+            model_end: None,
+            levels: toy.levels(),
+            own_level: level(&force, energy),
+            blob: Some(blob),
+            extent: toy.extent(),
+            plane,
+        }
+    }
+
+    /// Of a token of a text; `token` must be one.
+    pub fn of_token(learned: &Learned, token: usize, (dt, steps): (f64, usize), choice: PlaneChoice) -> Self {
+        let plane = Plane::of(&learned.points(), learned.width(), choice);
+        let force = &learned.force;
+        let course = Course { plane: &plane, force, dt, steps, start: &learned.starts[token] };
+        let tracks = Integrator::ALL.map(|integrator| course.track(integrator, None));
+        let other = |(token, start): (usize, &PhasePoint)| {
+            let path = Evolution { force, integrator: learned.own.integrator, dt }.path(start, steps);
+            Other { token, places: path.points.iter().map(|p| plane.place(p)).collect() }
+        };
+        let others = learned.starts.iter().enumerate().filter(|(t, _)| *t != token).map(other).collect();
+        let model_end = learned.ends.get(token).filter(|end| end.is_finite()).map(|end| plane.place(end));
+        let places = learned.points().into_iter().filter(|p| p.is_finite()).map(|p| plane.place(p));
+        Self { tracks, others, model_end, levels: vec![], own_level: vec![], blob: None, extent: extent(places), plane }
+    }
+
+    pub fn start(&self) -> Option<[f64; 2]> {
+        self.tracks[0].places.first().copied()
+    }
+
+    /// What the picture is fitted to: what is always in it, and of the paths what is not too far beside it.
+    /// Up close, the paths alone; a toy has no other points to stand back from.
+    pub fn fitted(&self, close: bool) -> Vec<[f32; 3]> {
+        let [x0, x1, y0, y1] = self.extent;
+        if close && self.blob.is_none() {
+            let all = self.tracks.iter().flat_map(|t| &t.places).chain(&self.model_end);
+            return all.map(|[x, y]| [*x as f32, *y as f32, 0.0]).collect();
+        }
+        let (wide, high) = ((x1 - x0) / 2.0, (y1 - y0) / 2.0);
+        let near = |[x, y]: &[f64; 2]| [x.clamp(x0 - wide, x1 + wide), y.clamp(y0 - high, y1 + high)];
+        let paths = self.tracks.iter().flat_map(|t| &t.places).map(near);
+        let all = [[x0, y0], [x1, y1]].into_iter().chain(paths);
+        all.map(|[x, y]| [x as f32, y as f32, 0.0]).collect()
+    }
+}
+
+/// The smallest box around places, with an extent in both directions.
+fn extent(places: impl Iterator<Item = [f64; 2]>) -> [f64; 4] {
+    let none = [f64::INFINITY, f64::NEG_INFINITY, f64::INFINITY, f64::NEG_INFINITY];
+    let all = places.fold(none, |[x0, x1, y0, y1], [x, y]| [x0.min(x), x1.max(x), y0.min(y), y1.max(y)]);
+    if all.iter().any(|v| !v.is_finite()) {
+        return [-1.0, 1.0, -1.0, 1.0];
+    }
+    let [x0, x1, y0, y1] = all;
+    let least = |a: f64, b: f64| if b - a > 1e-9 { (a, b) } else { (a - 0.5, b + 0.5) };
+    let ((x0, x1), (y0, y1)) = (least(x0, x1), least(y0, y1));
+    [x0, x1, y0, y1]
+}

@@ -1,0 +1,284 @@
+//! The tile: controls, what has to be said, the picture and its numbers, and what is written of them into files.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use eframe::egui::{Align, Label, Layout, Pos2, Rect, RichText, Sense, Ui, UiBuilder, vec2};
+
+use super::{
+    Mode, PhasePlane, Source, canvas, evolves,
+    learned::Learned,
+    numbers::{STACKED, STACKED_WIDTH, TABLE, numbers_ui, overflow_words, words_of},
+    scene::share_words,
+    shown::Shown,
+};
+use crate::{
+    telemetry::measurements::QueryKeyPaths,
+    ui::{
+        plot::{drawing, empty_ui, quote, value_words},
+        theme,
+        views::{Measured, View, ViewCx, flow::streaks::Behind},
+        widgets::token_strip::{Mark, token_strip_ui},
+    },
+};
+
+const EMPTY: &str = "No queries and keys have been measured yet. A run is asked at its start: press Space. The harmonic toy \
+                     and the double well need no run.";
+const NOBODY: &str = "No variant of this run evolves its queries and keys before they meet: they are scored as projected. The \
+                      coupled variants do, by Euler's method or by leapfrog; and the two toys need no run.";
+
+impl PhasePlane {
+    /// What the picture is, in a few sentences.
+    fn caption(&self, source: &Source, shown: &Shown) -> String {
+        match source {
+            Source::Toy(toy, _) => format!(
+                "{}. Grey: levels of energy, the start\u{2019}s own lighter; the true path never leaves it. The blob is \
+                 drawn at the start and after n steps. Drag to move the start; scroll to zoom.",
+                toy.formula()
+            ),
+            Source::Token(_, token, ..) => {
+                let Some(learned) = self.learned() else { return String::new() };
+                let (own, share) = (learned.own, shown.plane.shares.map_or(1.0, |[a, b]| a + b));
+                let close = match learned.off.get(*token).copied().flatten().zip(learned.most_off()) {
+                    Some((off, most)) => format!(
+                        "the same steps here end {} from it ({} at most over {} tokens)",
+                        value_words(off),
+                        value_words(most),
+                        learned.off.len()
+                    ),
+                    None => "it overflows 32 bits, so there is no end to compare with".to_owned(),
+                };
+                format!(
+                    "Ring with a cross: the end that the model computed with its own \u{394}t {}, n {}, {}; {close}. The \
+                     plane holds {} of the variance of starts and ends. Streaks: the whole field at points of this \
+                     plane, embedded through the tokens\u{2019} mean and projected back. A learned f has no potential, \
+                     so there is no energy to keep.",
+                    value_words(own.dt),
+                    own.steps,
+                    words_of(own.integrator),
+                    share_words(share),
+                )
+            }
+        }
+    }
+
+    /// The controls of what is shown, and it; or why there is nothing.
+    fn shown_ui(
+        &mut self,
+        ui: &mut Ui,
+        cx: &mut ViewCx<'_>,
+        mode: Mode,
+        measured: Option<Measured<'_, QueryKeyPaths>>,
+    ) {
+        let Some((source, shown)) = self.source(cx).and_then(|source| Some((source.clone(), self.compute(&source)?)))
+        else {
+            self.why_not_ui(ui, cx, measured);
+            return;
+        };
+        if cx.has_controls {
+            let learned = self.learned();
+            self.step_ui(ui, mode, learned.as_deref());
+            self.plane_ui(ui, mode, (shown.plane.coordinate, learned.map_or(1, |l| l.width())));
+        }
+        // What a slider set is drawn in this frame.
+        let source = self.source(cx).unwrap_or(source);
+        let Some(shown) = self.compute(&source) else { return };
+        if let Some(m) = measured {
+            Self::tokens_ui(ui, cx, &source, &m.sample.tokens);
+        }
+        self.overflow_ui(ui, cx, &source, &shown);
+        self.body_ui(ui, cx, &source, &shown);
+    }
+
+    /// The picture, and the numbers beside it or, in a high tile, below.
+    fn body_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, source: &Source, shown: &Shown) {
+        let learned: Option<(Arc<Learned>, usize)> = match source {
+            Source::Token(_, token, ..) => self.learned().map(|l| (l, *token)),
+            Source::Toy(..) => None,
+        };
+        let numbers = learned.as_ref().map(|(l, token)| (&**l, *token));
+        let caption = self.caption(source, shown);
+        let room = ui.available_size();
+        let is_beside = room.x > 1.3 * room.y || room.y < TABLE + 280.0;
+        let size =
+            if is_beside { vec2((room.x - STACKED_WIDTH - 10.0).max(140.0), room.y.max(STACKED + 22.0)) } else { room };
+        let (rect, _) = ui.allocate_exact_size(vec2(room.x, size.y), Sense::hover());
+        let (canvas, words) = if is_beside {
+            (Rect::from_min_size(rect.min, size), rect.with_min_x(rect.left() + size.x + 10.0))
+        } else {
+            let at = rect.bottom() - TABLE - caption_height(ui, cx, &caption, rect.width()) - 4.0;
+            (rect.with_max_y(at), rect.with_min_y(at + 4.0))
+        };
+        let child = |ui: &mut Ui, rect: Rect| {
+            ui.new_child(UiBuilder::new().max_rect(rect).layout(Layout::top_down(Align::Min)))
+        };
+        self.canvas_ui(&mut child(ui, canvas), cx, (source, shown), canvas.size());
+        let mut side = child(ui, words);
+        numbers_ui(&mut side, cx.theme, shown, numbers, is_beside);
+        if is_beside {
+            side.add_space(6.0);
+        }
+        let has_room = caption_height(&side, cx, &caption, words.width()) <= side.available_height();
+        let text = RichText::new(if has_room { &caption } else { "what is shown (hover)" });
+        let label = Label::new(text.size(theme::SMALL).color(cx.theme.secondary)).wrap();
+        let response = side.add(label.sense(Sense::hover()));
+        if !has_room {
+            response.on_hover_text(&caption);
+        }
+    }
+
+    /// What has to be said before the picture: whose queries and keys these are, what overflows.
+    fn notices_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>, measured: Option<Measured<'_, QueryKeyPaths>>) {
+        let focus = cx.selection.variant;
+        let of_focus = self.of_variant(cx, focus);
+        let lacks = of_focus.filter(|m| !evolves(m.value));
+        let Some((_, shown)) = lacks.zip(measured).filter(|(_, m)| m.variant != focus) else { return };
+        let label = |v: usize| cx.mirror.variants().get(v).map_or(String::new(), |v| v.label.clone());
+        let has = |v: &usize| self.of_variant(cx, *v).is_some_and(|m| evolves(m.value));
+        let others: Vec<(usize, String)> = (0..cx.mirror.variants().len()).filter(has).map(|v| (v, label(v))).collect();
+        let words = format!(
+            "\u{201c}{}\u{201d} scores queries and keys as they are projected. These evolve theirs, and the first is \
+             shown:",
+            label(focus)
+        );
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing.x = 4.0;
+            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+            for (variant, name) in others {
+                let words = RichText::new(name).size(theme::SMALL);
+                if ui.selectable_label(variant == shown.variant, words).clicked() {
+                    cx.selection.variant = variant;
+                }
+            }
+        });
+    }
+
+    /// Why there is no picture of what was measured, with a way on.
+    fn why_not_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>, measured: Option<Measured<'_, QueryKeyPaths>>) {
+        let Some(m) = measured else {
+            empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<QueryKeyPaths>(EMPTY));
+            return;
+        };
+        if !evolves(m.value) {
+            let are_asked = cx.is_waiting_for::<QueryKeyPaths>(None);
+            let words =
+                if are_asked { "Asking the other variants whether their queries and keys evolve." } else { NOBODY };
+            empty_ui(ui, ui.available_size(), cx.theme, words);
+            return;
+        }
+        if m.evolution.is_none() {
+            let evolving = m.evolves.iter().enumerate().filter(|(_, e)| **e).map(|(l, _)| l);
+            ui.horizontal_wrapped(|ui| {
+                ui.label(format!("In layer {} queries and keys are scored as projected. They evolve in", m.layer));
+                for layer in evolving {
+                    if ui.button(format!("layer {layer}")).clicked() {
+                        cx.selection.layer = Some(format!("layers.{layer}"));
+                    }
+                }
+            });
+            return;
+        }
+        let words = self.read.as_ref().and_then(|r| r.learned.as_ref().err()).map_or(EMPTY, String::as_str);
+        empty_ui(ui, ui.available_size(), cx.theme, words);
+    }
+
+    /// The tokens that were read, the shown one marked; a click takes another.
+    fn tokens_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, source: &Source, tokens: &[String]) {
+        let Source::Token(_, token, ..) = source else { return };
+        let theme = cx.theme;
+        let ground = theme.accent.gamma_multiply(0.3);
+        let mark = |i: usize| Mark { ground: (i == *token).then_some(ground), outline: None };
+        if let Some(clicked) = token_strip_ui(ui, theme, tokens, mark).clicked {
+            cx.selection.token = Some(clicked);
+            ui.ctx().request_repaint();
+        }
+    }
+
+    fn overflow_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>, source: &Source, shown: &Shown) {
+        let (dt, steps) = match source {
+            Source::Toy(_, settings) => (settings.dt, settings.steps),
+            Source::Token(_, _, stepping, _) => *stepping,
+        };
+        if let Some(words) = overflow_words(shown, steps, dt) {
+            let text = RichText::new(format!("! {words}")).size(theme::SMALL).color(cx.theme.error);
+            ui.add(Label::new(text).wrap());
+        }
+    }
+}
+
+/// How high the caption is in a width, points.
+fn caption_height(ui: &Ui, cx: &ViewCx<'_>, caption: &str, width: f32) -> f32 {
+    let font = eframe::egui::FontId::proportional(theme::SMALL);
+    ui.painter().layout(caption.to_owned(), font, cx.theme.secondary, width).size().y + 4.0
+}
+
+impl View for PhasePlane {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let mode = self.mode(cx);
+        let measured = (mode == Mode::Learned).then(|| {
+            self.ask(cx);
+            self.measured(cx)
+        });
+        let measured = measured.flatten();
+        match measured {
+            Some(m) => self.read(m),
+            None => self.read = None,
+        }
+        self.behind = self.chosen.unwrap_or_else(|| Behind::usual(ui));
+        ui.spacing_mut().item_spacing.y = 4.0;
+        let chosen = if cx.has_controls { self.mode_ui(ui, cx, mode, measured.map(|m| m.value)) } else { None };
+        self.notices_ui(ui, cx, measured);
+        self.shown_ui(ui, cx, mode, measured);
+        if chosen.is_some() {
+            // the next frame has read what the other mode shows
+            self.mode = chosen;
+            ui.ctx().request_repaint();
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        if let Mode::Toy(toy) = self.mode(cx) {
+            return format!("computed, no model: {} toy, {}", toy.words(), toy.formula());
+        }
+        let Some(m) = self.measured(cx) else { return "queries and keys under their evolution".to_owned() };
+        let label = cx.mirror.variants().get(m.variant).map_or("", |v| v.label.as_str());
+        let head = match &m.evolution {
+            Some(_) => format!("layer {} head {}", m.layer, m.head),
+            None => "queries and keys as projected".to_owned(),
+        };
+        format!("step {} \u{b7} {label} \u{b7} {head} \u{b7} {}", m.sample.step, m.sample.about)
+    }
+
+    /// The paths on the plane, step by step.
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let source = self.source(cx)?;
+        let shown = self.shown.get(&source)?.as_ref()?;
+        let token = if let Source::Token(_, token, ..) = source { token } else { 0 };
+        let names = &shown.plane.names;
+        let mut out = format!("path,token,step,{},{}\n", quote(&names[0]), quote(&names[1]));
+        let mut rows = |what: &str, token: usize, places: &[[f64; 2]]| {
+            for (step, [x, y]) in places.iter().enumerate() {
+                let _ = writeln!(out, "{what},{token},{step},{x},{y}");
+            }
+        };
+        shown.tracks.iter().for_each(|t| rows(words_of(t.integrator), token, &t.places));
+        shown.others.iter().for_each(|o| rows("other token", o.token, &o.places));
+        if let Some(end) = shown.model_end {
+            rows("model's end", token, &[end]);
+        }
+        Some(out)
+    }
+
+    /// The picture without the field behind it.
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let shown = self.shown.get(&self.source(cx)?)?.as_ref()?;
+        let sheet = Rect::from_min_size(Pos2::ZERO, self.size);
+        let (frame, patch) = self.frame(sheet, shown);
+        Some(drawing("phase plane", self.size, cx.theme, |ui| {
+            canvas::paint(ui.painter(), cx.theme, (sheet, &frame), shown, patch);
+        }))
+    }
+}

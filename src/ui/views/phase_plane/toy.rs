@@ -1,0 +1,179 @@
+//! The two systems whose geometry is known, with one query and one key: levels of energy, and a blob of starts whose area
+//! is followed. It draws nothing.
+
+use std::f64::consts::TAU;
+
+use crate::analysis::query_key_flow::{Evolution, Force, PhasePoint, enclosed_area};
+
+/// Which toy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Toy {
+    Harmonic,
+    DoubleWell,
+}
+
+/// What a person may change of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ToySettings {
+    pub dt: f64,
+    pub steps: usize,
+    /// q and k of the start.
+    pub start: [f64; 2],
+}
+
+/// Half the width of a blob.
+const RADIUS: f64 = 0.3;
+/// Corners of its outline.
+const CORNERS: usize = 240;
+/// Points inside.
+const INSIDE: usize = 140;
+
+/// The starts around a start, and where they went.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Blob {
+    pub outline: Vec<[f64; 2]>,
+    pub inside: Vec<[f64; 2]>,
+}
+
+impl Toy {
+    pub fn force(self) -> Force {
+        match self {
+            Toy::Harmonic => Force::Harmonic,
+            Toy::DoubleWell => Force::DoubleWell,
+        }
+    }
+
+    pub fn words(self) -> &'static str {
+        match self {
+            Toy::Harmonic => "harmonic",
+            Toy::DoubleWell => "double well",
+        }
+    }
+
+    /// The potential, as a formula.
+    pub fn formula(self) -> &'static str {
+        match self {
+            Toy::Harmonic => "V = q\u{b2}/2",
+            Toy::DoubleWell => "V = (q\u{b2} \u{2212} 1)\u{b2}/4",
+        }
+    }
+
+    /// Two rounds and some, so that Euler's spiral has opened; and, in the double well, left its well.
+    pub fn settings(self) -> ToySettings {
+        match self {
+            Toy::Harmonic => ToySettings { dt: 0.12, steps: 120, start: [1.0, 0.0] },
+            Toy::DoubleWell => ToySettings { dt: 0.1, steps: 110, start: [1.3, 0.0] },
+        }
+    }
+
+    /// What is always in the picture: left, right, low, high.
+    pub fn extent(self) -> [f64; 4] {
+        match self {
+            Toy::Harmonic => [-2.4, 2.4, -2.2, 2.2],
+            Toy::DoubleWell => [-2.0, 2.0, -1.5, 1.5],
+        }
+    }
+
+    /// Energies whose levels are drawn.
+    fn energies(self) -> &'static [f64] {
+        match self {
+            Toy::Harmonic => &[0.125, 0.5, 1.125, 2.0, 3.125, 4.5, 6.125, 8.0],
+            Toy::DoubleWell => &[0.05, 0.15, 0.25, 0.5, 1.0, 2.0, 4.0],
+        }
+    }
+
+    /// Lines of equal energy |k|²/2 + V(q), each closed.
+    pub fn levels(self) -> Vec<Vec<[f64; 2]>> {
+        self.energies().iter().flat_map(|energy| level(&self.force(), *energy)).collect()
+    }
+}
+
+/// The line of one energy in the plane of one q and one k: closed curves, one a well, or one around both.
+pub fn level(force: &Force, energy: f64) -> Vec<Vec<[f64; 2]>> {
+    const REACH: f64 = 8.0;
+    const SAMPLES: usize = 1600;
+    let room = |q: f64| force.potential(&[q]).map_or(f64::NAN, |v| energy - v);
+    let at = |i: usize| REACH * (2.0 * i as f64 / SAMPLES as f64 - 1.0);
+    // where the room for motion ends between a q that has some and one that has none
+    let turn = |mut inside: f64, mut outside: f64| {
+        for _ in 0..60 {
+            let middle = f64::midpoint(inside, outside);
+            if room(middle) >= 0.0 { inside = middle } else { outside = middle }
+        }
+        inside
+    };
+    let mut curves = vec![];
+    let mut upper: Vec<[f64; 2]> = vec![];
+    for i in 0..=SAMPLES {
+        let (q, left) = (at(i), room(at(i)));
+        if left >= 0.0 {
+            if upper.is_empty() && i > 0 {
+                upper.push([turn(q, at(i - 1)), 0.0]);
+            }
+            upper.push([q, (2.0 * left).sqrt()]);
+        }
+        if (left < 0.0 || i == SAMPLES) && !upper.is_empty() {
+            upper.push([turn(at(i - 1), q), 0.0]);
+            let lower: Vec<[f64; 2]> = upper.iter().rev().map(|[q, k]| [*q, -k]).collect();
+            upper.extend(lower);
+            curves.push(std::mem::take(&mut upper));
+        }
+    }
+    curves
+}
+
+impl Blob {
+    pub fn around([q, k]: [f64; 2]) -> Self {
+        let on = |angle: f64, radius: f64| [q + radius * angle.cos(), k + radius * angle.sin()];
+        let outline = (0..CORNERS).map(|i| on(TAU * i as f64 / CORNERS as f64, RADIUS)).collect();
+        // a sunflower's seeds lie evenly
+        let seed = |i: usize| on(i as f64 * 2.399_963, RADIUS * ((i as f64 + 0.5) / INSIDE as f64).sqrt());
+        Self { outline, inside: (0..INSIDE).map(seed).collect() }
+    }
+
+    /// Every point after so many steps; `None` if one overflows.
+    pub fn evolved(&self, evolution: &Evolution<'_>, steps: usize) -> Option<Self> {
+        let moved = |all: &[[f64; 2]]| -> Option<Vec<[f64; 2]>> {
+            let end = |[q, k]: [f64; 2]| evolution.end(&PhasePoint::new([q], [k]), steps);
+            all.iter().map(|p| end(*p).map(|p| [p.q[0], p.k[0]])).collect()
+        };
+        Some(Self { outline: moved(&self.outline)?, inside: moved(&self.inside)? })
+    }
+
+    pub fn area(&self) -> f64 {
+        enclosed_area(&self.outline).abs()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::query_key_flow::Integrator;
+
+    #[test]
+    fn levels_have_the_energy_they_are_of() {
+        for (toy, energy, curves) in
+            [(Toy::Harmonic, 2.0, 1), (Toy::DoubleWell, 0.1, 2), (Toy::DoubleWell, 0.5, 1), (Toy::DoubleWell, -1.0, 0)]
+        {
+            let force = toy.force();
+            let level = level(&force, energy);
+            assert_eq!(level.len(), curves, "{toy:?} at {energy}");
+            for [q, k] in level.into_iter().flatten() {
+                let here = k * k / 2.0 + force.potential(&[q]).unwrap();
+                assert!((here - energy).abs() < 1e-9, "{toy:?}: {here} at {q}, {k}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_blob_grows_under_euler_and_keeps_its_area_under_leapfrog() {
+        let (force, blob) = (Toy::Harmonic.force(), Blob::around([1.0, 0.0]));
+        let ratio = |integrator| {
+            let evolution = Evolution { force: &force, integrator, dt: 0.12 };
+            blob.evolved(&evolution, 120).unwrap().area() / blob.area()
+        };
+        assert!((ratio(Integrator::Leapfrog) - 1.0).abs() < 1e-9);
+        let known = (1.0 + 0.12f64.powi(2)).powi(120);
+        assert!((ratio(Integrator::Euler) / known - 1.0).abs() < 1e-9);
+    }
+}
