@@ -88,8 +88,9 @@ pub static LAB: Lab = Lab {
         Pane { view: "accuracy", column: 0, share: 0.6, tab: true },
         Pane { view: "step_lengths", column: 0, share: 0.4, tab: false },
         Pane { view: "pair_attention", column: 0, share: 0.4, tab: true },
-        Pane { view: "attention", column: 1, share: 0.5, tab: false },
-        Pane { view: "next_tokens", column: 1, share: 0.5, tab: false },
+        Pane { view: "phase_plane", column: 1, share: 0.55, tab: false },
+        Pane { view: "attention", column: 1, share: 0.45, tab: false },
+        Pane { view: "next_tokens", column: 1, share: 0.45, tab: true },
     ],
     opens_with_run: true,
 };
