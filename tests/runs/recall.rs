@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use orrery::{
     config::Value,
     corpus::{self, Corpus, Position, Source, TokenizerSpec, Windows},
-    models::{FamilySpec, Spec, dense::DenseSpec},
+    models::{Spec, dense::DenseSpec},
     nn::Device,
     probe::{self, ProbeContext},
     telemetry::{Args, Measurement, measurements::PairAttention},
@@ -94,7 +94,11 @@ fn too_short_a_window_and_too_small_a_vocabulary_say_so() {
 #[test]
 fn attention_to_pairs_is_measured_by_layer_and_head() -> Result<(), Box<dyn std::error::Error>> {
     let corpus = open("mqar_medium", CHARS);
-    let mut model = Spec::Dense(DenseSpec::tiny()).build(corpus.vocab(), 3, &Device::Cpu)?;
+    let mut model = Spec::Dense(DenseSpec { d_model: 16, layers: 2, hidden: 32, ..DenseSpec::default() }).build(
+        corpus.vocab(),
+        3,
+        &Device::Cpu,
+    )?;
     let probe = probe::find("pair_attention").ok_or("no such probe")?;
     assert!(probe.applies(model.as_ref()));
     let args = Args::from([("window".to_owned(), Value::Int(64)), ("examples".to_owned(), Value::Int(6))]);

@@ -8,7 +8,7 @@ use crate::{
     labs::corpus::questions,
     telemetry::measurements::{LayerPairAttention, PairAttention as Measured},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Reference, value_words},
+        plot::{Axis, Chart, ChartState, Line, Reference},
         seed_series::groups,
     },
 };
@@ -160,7 +160,7 @@ fn uniform(cx: &ViewCx<'_>) -> Vec<Reference> {
     let mut levels: Vec<f64> = layers.iter().map(|l| l.uniform).filter(|u| u.is_finite()).collect();
     levels.sort_by(f64::total_cmp);
     levels.dedup();
-    let reference = |at| Reference { label: format!("even attention: {}", value_words(at)), at, vertical: false };
+    let reference = |at| Reference { label: format!("even attention: {at:.3}"), at, vertical: false };
     levels.into_iter().map(reference).collect()
 }
 
@@ -174,12 +174,15 @@ impl View for PairAttention {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let variant = Self::shown(cx).and_then(|v| cx.mirror.variants().get(v)).map(|v| v.label.as_str());
-        let of = match (self.lines, variant) {
-            (Lines::Variants, _) => "strongest layer of each variant",
-            (Lines::Layers, Some(label)) => label,
-            (Lines::Layers, None) => "attention from a question to its pair",
+        let heads = match self.heads {
+            Heads::Best => "best head",
+            Heads::Mean => "mean of heads",
         };
-        cx.subtitle(of)
+        cx.subtitle(&match (self.lines, variant) {
+            (_, None) => "attention from a question to its pair".to_owned(),
+            (Lines::Variants, _) => format!("{heads} of each variant's strongest layer"),
+            (Lines::Layers, Some(label)) => format!("{label}: {heads} of each layer"),
+        })
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
