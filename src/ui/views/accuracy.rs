@@ -54,7 +54,7 @@ impl Accuracy {
         if let Some(chance) = chance(cx) {
             reference(asked.map_or("guessing", |q| q.guess), chance);
             if let Some(blind) = asked.and_then(|q| q.blind) {
-                reference("guessing unread", blind);
+                reference("guessing without reading", blind);
             }
         }
         chart.marker = cx.marker();

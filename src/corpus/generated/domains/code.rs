@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 const VERBS: [&str; 12] =
     ["count", "sum", "find", "filter", "scale", "merge", "check", "collect", "reduce", "update", "split", "index"];
 const NOUNS: [&str; 14] = [
-    "item", "price", "node", "edge", "row", "key", "score", "point", "record", "sample", "entry", "block", "weight",
+    "item", "price", "node", "edge", "row", "key", "score", "point", "record", "sample", "cell", "block", "weight",
     "event",
 ];
 const RESULTS: [&str; 6] = ["total", "result", "best", "found", "acc", "out"];

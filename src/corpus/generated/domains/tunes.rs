@@ -6,7 +6,7 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
 const KEYS: [&str; 8] = ["D", "G", "Am", "Em", "Bm", "C", "Dm", "A"];
-const KINDS: [&str; 4] = ["reel", "jig", "hornpipe", "polka"];
+const KINDS: [&str; 4] = ["reel", "hornpipe", "march", "strathspey"];
 const SCALE: [&str; 14] = ["D", "E", "F", "G", "A", "B", "c", "d", "e", "f", "g", "a", "b", "c'"];
 /// Eighths of a bar.
 const BAR: usize = 8;
