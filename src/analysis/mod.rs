@@ -1,5 +1,6 @@
 //! Pure mathematics on slices and graphs: no tensor, no run.
 
+pub mod attention_rows;
 pub mod bdh_dynamics;
 pub mod clustered_tests;
 pub mod ema;
@@ -12,5 +13,6 @@ pub mod pca;
 pub mod query_key_flow;
 pub mod rank_test;
 pub mod runge_kutta;
+pub mod singular_values;
 pub mod statistics;
 pub mod step_growth_bound;

@@ -9,7 +9,7 @@ use super::{
     experiment::{Experiment, Variant, arg, schedule},
 };
 use crate::{
-    config::{Config, ConfigError, Settings},
+    config::{Config, ConfigError, Settings, Value},
     models::{
         Spec,
         coupled_qk::{CoupledQkSpec, EvolvedLayers, QkVariant},
@@ -212,6 +212,15 @@ fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
     let every = &s.probe;
     let mut probes = vec![
         schedule("attention_maps", ProbeSettings::attention_maps_every, every.attention_maps_every, Args::new()),
+        schedule(
+            "attention_statistics",
+            ProbeSettings::attention_statistics_every,
+            every.attention_statistics_every,
+            Args::from([
+                ("windows".to_owned(), Value::Int(every.attention_windows as i64)),
+                ("length".to_owned(), Value::Int(s.train.window as i64)),
+            ]),
+        ),
         schedule("step_lengths", ProbeSettings::step_lengths_every, every.step_lengths_every, Args::new()),
         schedule("next_tokens", ProbeSettings::next_tokens_every, every.next_tokens_every, Args::new()),
     ];

@@ -133,7 +133,8 @@ impl Model for CoupledQk {
     }
 
     fn attention_layers(&self) -> Vec<AttentionLayer> {
-        AttentionLayer::stack("layers", self.spec.layers, None)
+        let layers = AttentionLayer::stack("layers", self.spec.layers, None).into_iter();
+        layers.map(|layer| layer.with_differences(self.spec.variant.is_differential())).collect()
     }
 
     fn query_key_dynamics(&self) -> Option<&dyn QueryKeyDynamics> {

@@ -269,6 +269,7 @@ impl Model for FastSlow {
                 path: path("slow", i),
                 tokens_per_position: s.pool,
                 window: None,
+                is_differential: false,
             }));
             layers.extend((0..s.n_post).map(|i| AttentionLayer::of_tokens(path("post", i), s.fast_window)));
         }

@@ -3,6 +3,7 @@
 
 use super::{Finding, Probe, ProbeContext, prompt::Prompt};
 use crate::{
+    analysis::attention_rows::Rows,
     models::{Model, capabilities},
     nn::{Result, Tap, Tensor, host},
     telemetry::{
@@ -54,39 +55,23 @@ impl Probe for AttentionMaps {
 }
 
 /// weights `(1, H, T, T)` of this layer.
-fn attention_layer(layer: &capabilities::AttentionLayer, weights: &Tensor) -> Result<AttentionLayer> {
+pub(super) fn attention_layer(layer: &capabilities::AttentionLayer, weights: &Tensor) -> Result<AttentionLayer> {
     let (_, heads, rows, cols) = weights.dims4()?;
     let values = host::to_f32(weights)?;
-    let entropy = values.chunks((rows * cols).max(1)).map(|head| mean_entropy(head, cols)).collect();
+    let kind = rows_of(layer);
+    let entropy = values.chunks((rows * cols).max(1)).map(|head| kind.mean_entropy(head, cols)).collect();
     let weights = Array::new([heads, rows, cols], values).map_err(candle_core::Error::wrap)?.half_precision();
     Ok(AttentionLayer {
         path: layer.path.clone(),
         tokens_per_position: layer.tokens_per_position,
+        is_differential: layer.is_differential,
         weights,
         entropy,
         uniform_entropy: vec![layer.uniform_entropy(rows); heads].into(),
     })
 }
 
-/// Mean over rows of -sum w ln w, nats.
-fn mean_entropy(data: &[f32], cols: usize) -> f64 {
-    let row = |r: &[f32]| -r.iter().map(|&w| f64::from(w)).filter(|w| *w > 0.0).map(|w| w * w.ln()).sum::<f64>();
-    let rows = data.len() / cols.max(1);
-    data.chunks(cols.max(1)).map(row).sum::<f64>() / rows.max(1) as f64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn entropies() {
-        let uniform = [1.0, 0.0, 0.0, 0.5, 0.5, 0.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0];
-        assert!(
-            (mean_entropy(&uniform, 3) - capabilities::AttentionLayer::of_tokens("layers.0", None).uniform_entropy(3))
-                .abs()
-                < 1e-6
-        );
-        assert_eq!(mean_entropy(&[1.0, 0.0, 0.0, 1.0], 2), 0.0);
-    }
+/// What the rows of its maps are.
+pub(super) fn rows_of(layer: &capabilities::AttentionLayer) -> Rows {
+    if layer.is_differential { Rows::Differences } else { Rows::Shares }
 }

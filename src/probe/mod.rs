@@ -2,10 +2,12 @@
 //! One question a file; this file holds the one list.
 
 mod attention_maps;
+mod attention_statistics;
 mod bdh_dynamics;
 mod causality;
 pub mod concepts;
 pub mod flow;
+mod long_attention_maps;
 mod neuron_graph;
 mod next_tokens;
 mod pair_attention;
@@ -90,6 +92,8 @@ pub static PROBES: &[&dyn Probe] = &[
     &causality::Causality,
     &attention_maps::AttentionMaps,
     &query_key_paths::QueryKeyPaths,
+    &long_attention_maps::LongAttentionMaps,
+    &attention_statistics::AttentionStatistics,
     &residual::Residual,
     &step_lengths::StepLengths,
     &next_tokens::NextTokens,

@@ -75,6 +75,7 @@ mod tests {
     fn every_value_has_its_field_and_its_place() {
         let weights = Array::new([2, 1, 2], vec![0.5, 0.25, 1.0, 0.0]).unwrap().half_precision();
         let layer = AttentionLayer {
+            is_differential: false,
             path: "post.0".into(),
             tokens_per_position: 4,
             weights,

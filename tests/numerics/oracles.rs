@@ -572,3 +572,32 @@ fn statistics_of_ranks() -> Outcome {
     }
     Ok(())
 }
+
+/// Of the same file: singular values and entropies of matrices whose rows sum to one.
+#[test]
+fn statistics_of_spectra() -> Outcome {
+    use orrery::analysis::{
+        attention_rows::Rows,
+        singular_values::{effective_rank, singular_values, top_share},
+    };
+    let file: Value = serde_json::from_str(&std::fs::read_to_string(path("statistics.json"))?)?;
+    let cases = file["matrices"].as_array().ok_or("no matrices")?;
+    assert!(cases.len() >= 3);
+    for case in cases {
+        let matrix: Vec<Vec<f64>> = case["matrix"].as_array().ok_or("no matrix")?.iter().map(numbers).collect();
+        let (rows, cols) = (matrix.len(), matrix[0].len());
+        let found = singular_values(rows, cols, &matrix.concat()).ok_or("no singular values")?;
+        let want = numbers(&case["singular_values"]);
+        assert_eq!(found.len(), want.len());
+        for (f, w) in found.iter().zip(&want) {
+            assert!((f - w).abs() < 1e-14 * want[0], "{rows} x {cols}: {found:?} are not {want:?}");
+        }
+        let number = |key: &str| case[key].as_f64().ok_or("not a number");
+        assert!((effective_rank(&found) / number("effective_rank")? - 1.0).abs() < 1e-12);
+        assert!((top_share(&found) / number("top1_ratio")? - 1.0).abs() < 1e-12);
+        let weights: Vec<f32> = matrix.concat().iter().map(|v| *v as f32).collect();
+        let entropy = number("mean_row_entropy_nats")?;
+        assert!((Rows::Shares.mean_entropy(&weights, cols) / entropy - 1.0).abs() < 1e-6);
+    }
+    Ok(())
+}

@@ -7,6 +7,7 @@ use orrery::{
     corpus::{self, Corpus},
     models::{
         Model, Spec,
+        coupled_qk::{CoupledQkSpec, QkVariant},
         dense::DenseSpec,
         fast_slow::{Approach, FastSlowSpec},
     },
@@ -14,7 +15,9 @@ use orrery::{
     probe::{self, Finding, ProbeContext},
     telemetry::{
         Args, Measurement, Payload,
-        measurements::{AttentionMaps, Causality, Residual, ResidualMethod, Staircase},
+        measurements::{
+            AttentionMaps, AttentionStatistics, Causality, LongAttentionMaps, Residual, ResidualMethod, Staircase,
+        },
     },
 };
 
@@ -174,6 +177,78 @@ fn attention_maps() -> Outcome {
     let found = dense.ask("attention_maps", &[text])?;
     let last = of::<AttentionMaps>(&found).layers.last().ok_or("no layer")?;
     assert_eq!((last.path.as_str(), last.heads()), ("layers.1", 4));
+    Ok(())
+}
+
+fn coupled(variant: QkVariant) -> Result<Bench, Box<dyn std::error::Error>> {
+    Bench::of(Spec::CoupledQk(CoupledQkSpec {
+        d_model: 32,
+        layers: 3,
+        hidden: 48,
+        variant,
+        ..CoupledQkSpec::default()
+    }))
+}
+
+#[test]
+fn statistics_are_those_of_the_maps() -> Outcome {
+    let args = [("windows", Value::Int(1)), ("length", Value::Int(40))];
+    for variant in [QkVariant::Standard, QkVariant::Diff] {
+        let mut bench = coupled(variant)?;
+        let found = bench.ask("attention_statistics", &args)?;
+        let measured: &AttentionStatistics = of(&found);
+        assert_eq!((measured.windows, measured.tokens, measured.layers.len()), (1, 40, 3));
+        let text = bench.corpus.decode(&bench.corpus.held_out(1, 40)?.inputs);
+        let maps = bench.ask("long_attention_maps", &[("text", Value::Text(text))])?;
+        for (layer, map) in measured.layers.iter().zip(&of::<LongAttentionMaps>(&maps).layers) {
+            assert_eq!((&layer.path, layer.is_differential), (&map.path, variant.is_differential()));
+            assert_eq!(map.is_differential, layer.is_differential);
+            for head in 0..4 {
+                assert!((layer.entropy[head] - map.entropy[head]).abs() < 1e-6);
+                assert!((0.0..=1.0).contains(&layer.sink[head]) && (0.0..=1.0).contains(&layer.top_share[head]));
+                assert!((1.0..=40.0).contains(&layer.effective_rank[head]));
+                let weights = map.weights.matrix(head).ok_or("no map")?.data;
+                let rows = weights.chunks(40).skip(1);
+                let sink = rows.map(|r| r[0].abs() / r.iter().map(|w| w.abs()).sum::<f32>()).sum::<f32>() / 39.0;
+                assert!((layer.sink[head] - f64::from(sink)).abs() < 1e-3, "{variant:?}: {sink}");
+                let negative = weights.iter().any(|w| *w < 0.0);
+                assert_eq!(negative, variant.is_differential(), "{variant:?} layer {} head {head}", layer.path);
+            }
+            assert!((layer.uniform.entropy - map.uniform_entropy[0]).abs() < 1e-6);
+            let harmonic: f64 = (2..=40).map(|n| 1.0 / f64::from(n)).sum::<f64>() / 39.0;
+            assert!((layer.uniform.sink - harmonic).abs() < 1e-6);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn statistics_are_means_over_windows() -> Outcome {
+    let mut bench = coupled(QkVariant::Standard)?;
+    let mut ask = |windows| {
+        let found =
+            bench.ask("attention_statistics", &[("windows", Value::Int(windows)), ("length", Value::Int(24))])?;
+        Ok::<_, Box<dyn std::error::Error>>(of::<AttentionStatistics>(&found).clone())
+    };
+    let (one, three) = (ask(1)?, ask(3)?);
+    assert_eq!((one.windows, three.windows), (1, 3));
+    assert!(one.layers[1].entropy != three.layers[1].entropy && one.layers[1].uniform == three.layers[1].uniform);
+    Ok(())
+}
+
+#[test]
+fn maps_of_a_long_text_are_whole_for_the_wanted_layer() -> Outcome {
+    let mut bench = Bench::of(Spec::Dense(DenseSpec { d_model: 32, layers: 4, hidden: 48, ..DenseSpec::default() }))?;
+    let long = [("length", Value::Int(600)), ("layer", Value::Text("layers.2".into()))];
+    let found = bench.ask("long_attention_maps", &long)?;
+    let measured: &LongAttentionMaps = of(&found);
+    let n = found.tokens.len();
+    assert!(n > 500, "{n} tokens");
+    assert_eq!(measured.layers.iter().map(|l| l.path.as_str()).collect::<Vec<_>>(), ["layers.2"]);
+    assert_eq!(measured.layers[0].weights.shape(), [4, n, n]);
+    assert!(measured.thumbnails.len() == 4 && measured.thumbnails.iter().all(|l| l.positions() <= 64));
+    let short = bench.ask("long_attention_maps", &[("length", Value::Int(100))])?;
+    assert_eq!(of::<LongAttentionMaps>(&short).layers.len(), 4);
     Ok(())
 }
 

@@ -114,6 +114,12 @@ settings! {
         /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
         #[knob("Attention every", range(0..=1_000_000), unit("steps"), live)]
         attention_maps_every: u64 = 100,
+        /// Steps between two measurements of entropy, rank and sink by layer. 0 asks only at the start and when a view asks.
+        #[knob("Attention by layer every", range(0..=1_000_000), unit("steps"), live)]
+        attention_statistics_every: u64 = 100,
+        /// Held-out windows that entropy, rank and sink of the attention are averaged over. The paper takes 25 batches.
+        #[knob("Attention windows", range(1..=64), unit("windows"))]
+        attention_windows: usize = 4,
         /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
         #[knob("Step lengths every", range(0..=1_000_000), unit("steps"), live)]
         step_lengths_every: u64 = 10,

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
 
 mod activity;
 mod attention_maps;
+mod attention_statistics;
 mod bdh_dynamics;
 mod causality;
 mod concept_search;
@@ -33,7 +34,8 @@ mod surprise;
 mod text_losses;
 
 pub use activity::{Activity, FiringShare, LayerActivity};
-pub use attention_maps::{AttentionLayer, AttentionMaps};
+pub use attention_maps::{AttentionLayer, AttentionMaps, LongAttentionMaps};
+pub use attention_statistics::{AttentionStatistics, LayerStatistics, UniformStatistics};
 pub use bdh_dynamics::{BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck};
 pub use causality::{Causality, LeakyUpsample, LikelyToken, Predictions};
 pub use concept_search::{
@@ -164,6 +166,8 @@ measurements! {
     Causality,
     AttentionMaps,
     QueryKeyPaths,
+    LongAttentionMaps,
+    AttentionStatistics,
     Residual,
     PairAttention,
     StepLengths,

@@ -306,6 +306,7 @@ fn attention(step: u64) -> AttentionMaps {
         AttentionLayer {
             path: path.to_owned(),
             tokens_per_position,
+            is_differential: false,
             weights: Array::new([4, size, size], weights).unwrap().half_precision(),
             entropy: entropies.into(),
             uniform_entropy: vec![uniform; 4].into(),

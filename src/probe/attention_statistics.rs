@@ -1,0 +1,118 @@
+//! Entropy, effective rank, share of the largest singular value and attention sink of every layer and head, averaged over
+//! held-out windows, and the same of uniform attention to compare with.
+
+use rayon::prelude::*;
+
+use super::{Finding, Probe, ProbeContext, Progress, attention_maps::rows_of};
+use crate::{
+    analysis::{
+        attention_rows::Rows,
+        singular_values::{effective_rank, singular_values, top_share},
+    },
+    models::{Model, capabilities::AttentionLayer},
+    nn::{Result, Tap, Tensor, host},
+    telemetry::measurements::{self, LayerStatistics, UniformStatistics},
+};
+
+/// Arguments: `windows` (4), `length` (tokens of a window, 128). Makes [`measurements::AttentionStatistics`].
+pub struct AttentionStatistics;
+
+const USUAL_WINDOWS: usize = 4;
+const MOST_WINDOWS: usize = 64;
+const USUAL_LENGTH: usize = 128;
+/// Singular values take time with the third power of the length.
+const LONGEST: usize = 1024;
+
+impl Probe for AttentionStatistics {
+    fn id(&self) -> &'static str {
+        "attention_statistics"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        !model.attention_layers().is_empty()
+    }
+
+    fn takes_long(&self) -> bool {
+        true
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let arg = |name: &str, usual: usize, most: usize| {
+            cx.args.get(name).and_then(|v| v.as_f64()).map_or(usual, |v| (v as usize).clamp(1, most))
+        };
+        let (count, length) = (arg("windows", USUAL_WINDOWS, MOST_WINDOWS), arg("length", USUAL_LENGTH, LONGEST));
+        let windows = cx.corpus.held_out(count, length).map_err(candle_core::Error::wrap)?;
+        let mut sums: Vec<Sums> = vec![];
+        for (i, ids) in windows.inputs.chunks(windows.len.max(1)).enumerate() {
+            let progress = cx.progress.piece(i, windows.rows);
+            progress.at(0, 1)?;
+            let tokens = Tensor::from_slice(ids, (1, ids.len()), cx.device)?;
+            add_window(cx.model, &tokens, &mut sums, progress)?;
+        }
+        let layers = sums.into_iter().map(|s| s.mean(windows.rows)).collect();
+        let about = format!("{} held-out windows of {} tokens", windows.rows, windows.len);
+        let measured = measurements::AttentionStatistics { layers, windows: windows.rows, tokens: windows.len };
+        Ok(vec![Finding::new(measured, about, vec![])])
+    }
+}
+
+/// Of one matrix: entropy, effective rank, share of the largest singular value, sink.
+type Four = [f64; 4];
+
+/// The statistics of a layer, added up over windows.
+struct Sums {
+    layer: AttentionLayer,
+    /// By head.
+    heads: Vec<Four>,
+    uniform: Four,
+}
+
+impl Sums {
+    fn mean(self, windows: usize) -> LayerStatistics {
+        let of = |k: usize| self.heads.iter().map(|four| four[k] / windows.max(1) as f64).collect();
+        let [entropy, effective_rank, top_share, sink] = self.uniform;
+        LayerStatistics {
+            entropy: of(0),
+            effective_rank: of(1),
+            top_share: of(2),
+            sink: of(3),
+            uniform: UniformStatistics { entropy, effective_rank, top_share, sink },
+            path: self.layer.path,
+            is_differential: self.layer.is_differential,
+        }
+    }
+}
+
+/// tokens `(1, T)`.
+fn add_window(model: &dyn Model, tokens: &Tensor, sums: &mut Vec<Sums>, progress: Progress<'_>) -> Result<()> {
+    let layers = model.attention_layers();
+    let paths: Vec<String> = layers.iter().map(|l| l.tap_path()).collect();
+    let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
+    model.logits(tokens, &mut tap)?;
+    let mut place = 0;
+    for (i, (layer, path)) in layers.iter().zip(&paths).enumerate() {
+        progress.at(i + 1, layers.len() + 1)?;
+        let Some(weights) = tap.get(path) else { continue };
+        let (_, heads, rows, cols) = weights.dims4()?;
+        let values = host::to_f32(weights)?;
+        if place == sums.len() {
+            let known = sums.iter().find(|s| s.layer.has_uniform_of(layer));
+            let uniform = known.map_or_else(|| four(&layer.uniform_weights(rows), cols, Rows::Shares), |s| s.uniform);
+            sums.push(Sums { layer: layer.clone(), heads: vec![[0.0; 4]; heads], uniform });
+        }
+        let kind = rows_of(layer);
+        let of_heads: Vec<Four> = values.par_chunks((rows * cols).max(1)).map(|head| four(head, cols, kind)).collect();
+        for (sum, found) in sums[place].heads.iter_mut().zip(of_heads) {
+            sum.iter_mut().zip(found).for_each(|(s, v)| *s += v);
+        }
+        place += 1;
+    }
+    Ok(())
+}
+
+/// NaN where the weights are no numbers.
+fn four(weights: &[f32], cols: usize, kind: Rows) -> Four {
+    let values = singular_values(weights.len() / cols.max(1), cols, weights);
+    let (rank, share) = values.map_or((f64::NAN, f64::NAN), |s| (effective_rank(&s), top_share(&s)));
+    [kind.mean_entropy(weights, cols), rank, share, kind.sink(weights, cols)]
+}

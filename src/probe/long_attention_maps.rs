@@ -1,0 +1,103 @@
+//! Attention maps along a text of up to a thousand tokens: all of them small, and those of some layers whole. It does not
+//! know who compares them.
+
+use super::{Finding, Probe, ProbeContext, attention_maps::attention_layer, prompt::Prompt};
+use crate::{
+    models::Model,
+    nn::{Result, Tap},
+    telemetry::{
+        Array,
+        measurements::{self, AttentionLayer},
+    },
+};
+
+/// Arguments: `text` (else a held-out passage), `length` (tokens, 128), `layer` (path of the one whose maps are whole
+/// where all would be too much; the first). Makes [`measurements::LongAttentionMaps`].
+pub struct LongAttentionMaps;
+
+const USUAL: usize = 128;
+const LONGEST: usize = 1024;
+/// Positions of a thumbnail, at most.
+const THUMBNAIL: usize = 64;
+/// Weights of all whole maps together, at most: 16 MB.
+const MOST_WEIGHTS: usize = 4 << 20;
+
+impl Probe for LongAttentionMaps {
+    fn id(&self) -> &'static str {
+        "long_attention_maps"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        !model.attention_layers().is_empty()
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let length = cx.args.get("length").and_then(|v| v.as_f64());
+        let passage = Prompt::of(cx, length.map_or(USUAL, |n| (n as usize).clamp(1, LONGEST)))?;
+        let known = cx.model.attention_layers();
+        let paths: Vec<String> = known.iter().map(|l| l.tap_path()).collect();
+        let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
+        cx.progress.at(0, known.len() + 1)?;
+        cx.model.logits(&passage.tensor(cx)?, &mut tap)?;
+        let found: Vec<_> = known.iter().zip(&paths).filter_map(|(l, path)| Some((l, tap.get(path)?))).collect();
+        let weights: usize = found.iter().map(|(_, weights)| weights.elem_count()).sum();
+        let wanted = cx.args.get("layer").map(ToString::to_string);
+        let wanted = found.iter().position(|(l, _)| Some(&l.path) == wanted.as_ref()).unwrap_or(0);
+        let (mut thumbnails, mut layers) = (vec![], vec![]);
+        for (i, (layer, weights_of)) in found.iter().enumerate() {
+            cx.progress.at(i + 1, known.len() + 1)?;
+            let whole = attention_layer(layer, weights_of)?;
+            thumbnails.push(thumbnail(&whole)?);
+            if weights <= MOST_WEIGHTS || i == wanted {
+                layers.push(whole);
+            }
+        }
+        Ok(vec![Finding::new(measurements::LongAttentionMaps { thumbnails, layers }, passage.about, passage.tokens)])
+    }
+}
+
+/// Averages over square blocks, as many as fit; the last may be narrower.
+fn thumbnail(whole: &AttentionLayer) -> Result<AttentionLayer> {
+    let (heads, positions) = (whole.heads(), whole.positions());
+    let block = positions.div_ceil(THUMBNAIL).max(1);
+    let side = positions.div_ceil(block);
+    let mut means = Vec::with_capacity(heads * side * side);
+    for head in 0..heads {
+        let Some(map) = whole.weights.matrix(head) else { continue };
+        for rows in map.data.chunks(block * positions) {
+            let high = rows.len() / positions;
+            means.extend((0..side).map(|j| {
+                let cols = j * block..positions.min((j + 1) * block);
+                let sum: f32 = rows.chunks(positions).flat_map(|row| &row[cols.clone()]).sum();
+                sum / (high * cols.len()) as f32
+            }));
+        }
+    }
+    let weights = Array::new([heads, side, side], means).map_err(candle_core::Error::wrap)?.half_precision();
+    Ok(AttentionLayer { weights, tokens_per_position: whole.tokens_per_position * block, ..whole.without_weights() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thumbnail_keeps_the_mean_weight() {
+        let n = 130;
+        let data: Vec<f32> = (0..2 * n * n).map(|i| if i % n > i / n % n { 0.0 } else { 1.0 }).collect();
+        let whole = AttentionLayer {
+            path: "layers.0".into(),
+            tokens_per_position: 1,
+            is_differential: false,
+            weights: Array::new([2, n, n], data).unwrap(),
+            entropy: vec![1.0, 2.0].into(),
+            uniform_entropy: vec![3.0; 2].into(),
+        };
+        let small = thumbnail(&whole).unwrap();
+        assert_eq!((small.heads(), small.positions(), small.tokens_per_position), (2, 44, 3));
+        assert_eq!(small.entropy, whole.entropy);
+        let map = small.weights.matrix(1).unwrap();
+        assert_eq!((map.data[44], map.data[1]), (1.0, 0.0));
+        assert!((map.data[0] - 2.0 / 3.0).abs() < 1e-3 && map.data[43 * 44 + 43] == 1.0);
+    }
+}
