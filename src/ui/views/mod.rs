@@ -139,6 +139,14 @@ pub static VIEWS: &[ViewEntry] = &[
         make: phase_plane::PhasePlane::make,
     },
     ViewEntry {
+        id: "attention_by_layer",
+        title: "Attention by layer",
+        about: "Entropy, effective rank, share of the largest singular value and weight on the first token, by layer: a \
+                line a variant, dashed what looking everywhere alike would give. Low entropy and a high weight on token \
+                0 are an attention sink; rings are the selected head.",
+        make: attention::AttentionByLayer::make,
+    },
+    ViewEntry {
         id: "residual",
         title: "Residual",
         about: "How far one more pass of the post block would still move the state, against the passes made, by \

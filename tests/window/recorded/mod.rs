@@ -9,8 +9,9 @@ use orrery::{
     telemetry::{
         Array, Channel, Event, Measurement, Payload, RunInfo, RunState, Sample, StepStats, VariantInfo, channels,
         measurements::{
-            AttentionLayer, AttentionMaps, Causality, LayerStepLengths, LeakyUpsample, LikelyToken, NextTokens,
-            Predictions, Recoverability, Residual, ResidualCurve, ResidualMethod, Staircase, StepLengths,
+            AttentionLayer, AttentionMaps, AttentionStatistics, Causality, LayerStatistics, LayerStepLengths,
+            LeakyUpsample, LikelyToken, NextTokens, Predictions, Recoverability, Residual, ResidualCurve,
+            ResidualMethod, Staircase, StepLengths, UniformStatistics,
         },
     },
     ui::mirror::Mirror,
@@ -162,6 +163,19 @@ fn samples(mirror: &mut Mirror) {
         }
         measured(mirror, step, "held-out window 3", staircase(step), SENTENCE);
         measured(mirror, step, "held-out window 3", attention(step), SENTENCE);
+        for variant in 0..mirror.variants().len() {
+            let payload = Arc::new(statistics(step, variant).into_payload());
+            let (channel, about) = (AttentionStatistics::CHANNEL.into(), "4 held-out windows of 128 tokens".to_owned());
+            mirror.apply(Event::Sample(Sample {
+                step,
+                variant,
+                channel,
+                request: None,
+                about,
+                tokens: vec![],
+                payload,
+            }));
+        }
         measured(mirror, step, "held-out window 3, 76 tokens", residual(step), "");
         let paths = query_keys::paths(step, query_keys::Steps::default());
         measured(mirror, step, "held-out passage 0, 35 tokens", paths, query_keys::TEXT);
@@ -322,6 +336,29 @@ fn step_lengths(step: u64) -> StepLengths {
     let drift = |layer: usize, head: usize| 2e-5 * step as f64 * (head as f64 - 1.2 + 0.5 * layer as f64);
     let layer = |layer| LayerStepLengths { layer, dt: (0..4).map(|head| 0.1 + drift(layer, head)).collect() };
     StepLengths { layers: (0..3).map(layer).collect(), steps: 3 }
+}
+
+/// Of a model that begins with even attention; every variant has a sink of its own in the third layer.
+fn statistics(step: u64, variant: usize) -> AttentionStatistics {
+    let mut noise = Noise::new(step * 31 + variant as u64 + 3);
+    let learned = step as f64 / STEPS as f64;
+    let uniform = UniformStatistics { entropy: 3.9, effective_rank: 24.7, top_share: 0.115, sink: 0.035 };
+    let mut layer = |place: usize| {
+        let depth = place as f64 / 4.0;
+        let sink = learned * if place == 2 { 0.45 - 0.07 * (variant % 3) as f64 } else { 0.08 };
+        let mut heads = |mean: f64, spread: f64| (0..4).map(|_| mean + spread * noise.next()).collect();
+        LayerStatistics {
+            path: format!("layers.{place}"),
+            is_differential: false,
+            entropy: heads(3.9 - learned * (1.1 + depth + 2.0 * sink), 0.08 * learned),
+            effective_rank: heads(24.7 + learned * (38.0 - 20.0 * depth - 30.0 * sink), 2.5 * learned),
+            top_share: heads(0.115 + learned * (0.12 * sink - 0.03), 0.004 * learned),
+            sink: heads(0.035 + sink, 0.012 * learned),
+            uniform,
+        }
+    };
+    let layers = (0..4).map(&mut layer).collect();
+    AttentionStatistics { layers, windows: 4, tokens: 128 }
 }
 
 fn residual(step: u64) -> Residual {

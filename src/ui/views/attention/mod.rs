@@ -1,5 +1,8 @@
 //! Attention maps of every layer and head in a grid, with their entropies, and one of them large.
 
+mod by_layer;
+mod paper;
+
 use std::{collections::HashMap, sync::Arc};
 
 use eframe::egui::{self, Align2, FontId, Rect, Sense, StrokeKind, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2};
@@ -21,6 +24,8 @@ use crate::{
         theme::Theme,
     },
 };
+
+pub use by_layer::AttentionByLayer;
 
 /// View `attention`.
 #[derive(Default)]

@@ -1,0 +1,320 @@
+//! Entropy, effective rank, share of the largest singular value and sink of the attention by layer, a line a variant. It
+//! does not know how they are computed.
+
+use eframe::egui::{Ui, vec2};
+
+use super::{
+    super::{Measured, View, ViewCx},
+    paper,
+};
+use crate::{
+    analysis::statistics::mean_sd,
+    telemetry::{
+        Args,
+        measurements::{AttentionStatistics, LayerStatistics},
+    },
+    ui::{
+        plot::{Axis, Band, Chart, ChartState, Line, Mark, Stroke},
+        questions::Freshness,
+        seed_series::{SeedGroup, groups, variant_colour},
+        table::Table,
+    },
+};
+
+/// The lab of the paper whose numbers are drawn.
+const PAPERS_LAB: &str = "coupled_qk";
+const GAP: f32 = 6.0;
+
+/// What a chart is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Statistic {
+    Entropy,
+    EffectiveRank,
+    TopShare,
+    Sink,
+}
+
+impl Statistic {
+    const ALL: [Self; 4] = [Self::Entropy, Self::EffectiveRank, Self::TopShare, Self::Sink];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Entropy => "entropy",
+            Self::EffectiveRank => "effective rank",
+            Self::TopShare => "largest singular value's share",
+            Self::Sink => "sink",
+        }
+    }
+
+    /// Words of the axis.
+    fn axis(self) -> &'static str {
+        match self {
+            Self::Entropy => "entropy (nats)",
+            Self::EffectiveRank => "effective rank",
+            Self::TopShare => "s\u{2081} / \u{3a3} s",
+            Self::Sink => "weight on token 0",
+        }
+    }
+
+    /// One a head.
+    fn heads(self, layer: &LayerStatistics) -> &[f64] {
+        match self {
+            Self::Entropy => &layer.entropy,
+            Self::EffectiveRank => &layer.effective_rank,
+            Self::TopShare => &layer.top_share,
+            Self::Sink => &layer.sink,
+        }
+    }
+
+    fn mean(self, layer: &LayerStatistics) -> f64 {
+        let heads = self.heads(layer);
+        heads.iter().sum::<f64>() / heads.len() as f64
+    }
+
+    fn uniform(self, layer: &LayerStatistics) -> f64 {
+        match self {
+            Self::Entropy => layer.uniform.entropy,
+            Self::EffectiveRank => layer.uniform.effective_rank,
+            Self::TopShare => layer.uniform.top_share,
+            Self::Sink => layer.uniform.sink,
+        }
+    }
+}
+
+/// View `attention_by_layer`.
+#[derive(Default)]
+pub struct AttentionByLayer {
+    states: [ChartState; 4],
+    /// Whether the paper's lines are drawn; `None`: where the model has as many layers as the paper's.
+    shows_paper: Option<bool>,
+    over_training: bool,
+}
+
+/// The newest of what was measured of a variant at the shown step or before.
+fn measured<'a>(cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, AttentionStatistics>> {
+    let answer = cx.answer_of::<AttentionStatistics>(variant).filter(|m| m.sample.step <= cx.step);
+    let scheduled = cx.scheduled::<AttentionStatistics>(variant);
+    match (answer, scheduled) {
+        (Some(a), Some(s)) => Some(if a.sample.step > s.sample.step { a } else { s }),
+        (a, s) => a.or(s),
+    }
+}
+
+/// The variant in focus, or the first of which something is known.
+fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, AttentionStatistics>> {
+    let all = std::iter::once(cx.selection.variant).chain(0..cx.mirror.variants().len());
+    all.into_iter().find_map(|v| measured(cx, v))
+}
+
+/// What the schedule measures, if there is one.
+fn args(cx: &ViewCx<'_>) -> Args {
+    let of = [("windows", "probe.attention_windows"), ("length", "train.window")];
+    of.into_iter().filter_map(|(arg, key)| Some((arg.to_owned(), cx.setting(key)?))).collect()
+}
+
+/// Place of the selected layer; the first if none is.
+fn place(cx: &ViewCx<'_>) -> usize {
+    let layers = shown(cx).map_or(&[][..], |m| &m.value.layers);
+    layers.iter().position(|l| Some(&l.path) == cx.selection.layer.as_ref()).unwrap_or(0)
+}
+
+impl AttentionByLayer {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn is_papers(cx: &ViewCx<'_>) -> bool {
+        cx.mirror.info.as_ref().is_some_and(|info| info.lab == PAPERS_LAB)
+    }
+
+    fn shows_paper(&self, cx: &ViewCx<'_>) -> bool {
+        let is_alike = || shown(cx).is_some_and(|m| m.value.layers.len() == paper::LAYERS);
+        Self::is_papers(cx) && !self.over_training && self.shows_paper.unwrap_or_else(is_alike)
+    }
+
+    /// x and the statistic of one variant: by layer, or of the selected layer by step.
+    fn points(&self, cx: &ViewCx<'_>, variant: usize, statistic: Statistic) -> Vec<[f64; 2]> {
+        if self.over_training {
+            let place = place(cx);
+            let history = cx.history::<AttentionStatistics>(variant);
+            let at =
+                |(step, m): &(u64, &AttentionStatistics)| Some([*step as f64, statistic.mean(m.layers.get(place)?)]);
+            return history.iter().filter_map(at).collect();
+        }
+        let layers = measured(cx, variant).map_or(&[][..], |m| &m.value.layers);
+        layers.iter().enumerate().map(|(i, layer)| [i as f64, statistic.mean(layer)]).collect()
+    }
+
+    /// The mean over the seeds of a group, with a band.
+    fn group_lines<'a>(
+        &self,
+        cx: &ViewCx<'a>,
+        chart: &mut Chart<'a>,
+        statistic: Statistic,
+        (place, group): (usize, &SeedGroup),
+    ) {
+        let colour = group.colour(place, cx.theme);
+        let seeds: Vec<_> =
+            group.members.iter().map(|v| self.points(cx, *v, statistic)).filter(|p| !p.is_empty()).collect();
+        let Some(first) = seeds.first() else { return };
+        let (mut means, mut low, mut high) = (vec![], vec![], vec![]);
+        for &[x, _] in first {
+            let at: Vec<f64> = seeds.iter().filter_map(|s| s.iter().find(|p| p[0] == x)).map(|p| p[1]).collect();
+            let (mean, sd) = mean_sd(&at);
+            means.push([x, mean]);
+            low.push([x, mean - sd]);
+            high.push([x, mean + sd]);
+        }
+        if seeds.len() > 1 {
+            let label = format!("{}, \u{b1}1 sd", group.label);
+            chart.bands.push(Band { label, colour, low: low.into(), high: high.into() });
+        }
+        chart.lines.push(Line::new(group.label.clone(), colour, means).dots());
+    }
+
+    /// The selected head of every variant, as rings.
+    fn head_lines<'a>(cx: &ViewCx<'a>, chart: &mut Chart<'a>, statistic: Statistic) {
+        let Some(head) = cx.selection.head else { return };
+        for (variant, info) in cx.mirror.variants().iter().enumerate() {
+            let layers = measured(cx, variant).map_or(&[][..], |m| &m.value.layers);
+            let of = |(i, layer): (usize, &LayerStatistics)| Some([i as f64, *statistic.heads(layer).get(head)?]);
+            let points: Vec<[f64; 2]> = layers.iter().enumerate().filter_map(of).collect();
+            let label = format!("{}, head {head}", info.label);
+            let line = Line::new(label, variant_colour(cx.mirror, variant, cx.theme), points);
+            chart.lines.push(line.stroke(Stroke::Marks(Mark::Ring)).unnamed());
+        }
+    }
+
+    fn chart<'a>(&self, cx: &ViewCx<'a>, statistic: Statistic) -> Chart<'a> {
+        let x = if self.over_training { Axis::steps().include(&[0.0]) } else { Axis::new("layer").whole() };
+        let y = Axis::new(statistic.axis()).include(&[0.0]);
+        let mut chart = Chart::new(statistic.name(), x, y).empty(cx.why_nothing::<AttentionStatistics>(
+            "Not measured yet. A run measures its attention at the start: press Space.",
+        ));
+        for (place, group) in groups(cx.mirror).iter().enumerate() {
+            self.group_lines(cx, &mut chart, statistic, (place, group));
+        }
+        if chart.is_empty() {
+            return chart;
+        }
+        if self.over_training {
+            chart.marker = cx.marker();
+        } else {
+            Self::head_lines(cx, &mut chart, statistic);
+            let layers = shown(cx).map_or(&[][..], |m| &m.value.layers);
+            let points: Vec<[f64; 2]> =
+                layers.iter().enumerate().map(|(i, layer)| [i as f64, statistic.uniform(layer)]).collect();
+            chart.lines.push(Line::new("uniform", cx.theme.secondary, points).stroke(Stroke::Dashed));
+        }
+        if self.shows_paper(cx) {
+            for line in paper::lines(statistic) {
+                let colour = cx.theme.variant(line.variant, 0);
+                let mut line = Line::new(line.label, cx.theme.faint(colour), line.points).stroke(Stroke::Dashed);
+                line.width = 1.0;
+                chart.lines.push(line);
+            }
+        }
+        // One legend stands for all: the first chart's.
+        chart.legend = statistic == Statistic::ALL[0];
+        chart
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let heads = shown(cx).and_then(|m| m.value.layers.iter().map(|l| l.entropy.len()).max()).unwrap_or(0);
+        ui.horizontal(|ui| {
+            ui.selectable_value(&mut self.over_training, false, "by layer").on_hover_text("As of the shown step.");
+            ui.selectable_value(&mut self.over_training, true, "over training")
+                .on_hover_text("The selected layer, at every step that was measured.");
+            if !self.over_training && heads > 0 {
+                let words = cx.selection.head.map_or("head: none".to_owned(), |head| format!("head {head}"));
+                ui.menu_button(words, |ui| {
+                    ui.selectable_value(&mut cx.selection.head, None, "none");
+                    for head in 0..heads {
+                        ui.selectable_value(&mut cx.selection.head, Some(head), format!("head {head}"));
+                    }
+                })
+                .response
+                .on_hover_text("The head that the rings are of; lines are means over heads.");
+            }
+            if Self::is_papers(cx) && !self.over_training {
+                let mut shows = self.shows_paper(cx);
+                let words = "Dashed: what the paper measured of its 60M models at T = 512 (table 12, figure 3).";
+                if ui.toggle_value(&mut shows, "paper").on_hover_text(words).changed() {
+                    self.shows_paper = Some(shows);
+                }
+            }
+        });
+    }
+}
+
+impl View for AttentionByLayer {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let args = args(cx);
+        cx.keep_fresh::<AttentionStatistics>(None, args, Freshness::IfMissing);
+        let first = self.chart(cx, Statistic::ALL[0]);
+        if first.is_empty() {
+            first.show(ui, ui.available_size(), cx.theme, &mut self.states[0]);
+            return;
+        }
+        let room = ui.available_size() - vec2(0.0, cx.height_of_controls(32.0));
+        ui.spacing_mut().item_spacing = vec2(GAP, GAP);
+        let size = ((room - vec2(GAP, GAP)) / 2.0).floor();
+        for row in [0, 2] {
+            ui.horizontal(|ui| {
+                for k in [row, row + 1] {
+                    let mut chart = self.chart(cx, Statistic::ALL[k]);
+                    if row == 0 {
+                        // The axis is named once, under the last row.
+                        chart.x.label.clear();
+                    }
+                    if k > 0 {
+                        self.states[k].hidden = self.states[0].hidden.clone();
+                    }
+                    chart.show(ui, size, cx.theme, &mut self.states[k]);
+                }
+            });
+        }
+        if cx.has_controls {
+            self.controls_ui(ui, cx);
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let Some(m) = shown(cx) else { return "entropy, rank and sink of the attention".to_owned() };
+        let what = match self.over_training {
+            true => format!("{}, mean over heads", m.value.layers.get(place(cx)).map_or("", |l| &l.path)),
+            false => format!("step {}, mean over heads", m.sample.step),
+        };
+        let all = (0..cx.mirror.variants().len()).filter_map(|v| measured(cx, v));
+        let is_differential = all.into_iter().any(|m| m.value.layers.iter().any(|l| l.is_differential));
+        let note = if is_differential { " \u{b7} differential: entropy and sink of |w| / \u{3a3}|w|" } else { "" };
+        format!("{what} \u{b7} {}{note}", m.sample.about)
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        shown(cx)?;
+        let columns = ["variant", "step", "layer", "path", "head", "entropy", "effective_rank", "top_share", "sink"];
+        let mut table = Table::new(columns);
+        for (variant, info) in cx.mirror.variants().iter().enumerate() {
+            let Some(m) = measured(cx, variant) else { continue };
+            for (i, layer) in m.value.layers.iter().enumerate() {
+                for head in 0..layer.entropy.len() {
+                    let numbers =
+                        Statistic::ALL.map(|s| s.heads(layer).get(head).map_or(String::new(), f64::to_string));
+                    let [a, b, c, d] = numbers;
+                    let (step, i, head) = (m.sample.step.to_string(), i.to_string(), head.to_string());
+                    table.row([info.label.clone(), step, i, layer.path.clone(), head, a, b, c, d]);
+                }
+            }
+        }
+        Some(table.finish())
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        self.chart(cx, Statistic::ALL[0]).svg(&self.states[0], cx.theme)
+    }
+}

@@ -1,0 +1,55 @@
+//! What the coupled query-key paper (arXiv 2604.01683, appendix D) measured of its 60M models at T = 512. These numbers
+//! are the paper's, at its scale, and are drawn only in the lab of that paper.
+
+use super::by_layer::Statistic;
+
+/// Layers of the paper's model.
+pub(super) const LAYERS: usize = 8;
+
+/// A line of the paper.
+pub(super) struct PaperLine {
+    pub label: &'static str,
+    /// Id of the variant that it is of.
+    pub variant: &'static str,
+    /// Layer and value.
+    pub points: Vec<[f64; 2]>,
+}
+
+const STANDARD: (&str, &str) = ("paper, 60M, T = 512: standard", "standard");
+const COUPLED: (&str, &str) = ("paper, 60M, T = 512: coupled", "hamiltonian");
+const GQA: (&str, &str) = ("paper, 60M, T = 512: GQA", "gqa");
+
+/// Table 12: effective rank by layer, over 25 validation batches and 8 heads.
+const STANDARD_RANK: [f64; LAYERS] = [28.6, 179.5, 200.0, 176.8, 104.1, 100.1, 80.1, 40.4];
+const COUPLED_RANK: [f64; LAYERS] = [32.8, 185.0, 178.0, 175.9, 109.5, 111.1, 87.3, 49.8];
+/// The text below table 12: means over layers.
+const TOP_SHARES: [((&str, &str), f64); 2] = [(STANDARD, 0.056), (COUPLED, 0.050)];
+/// The caption of figure 3: entropy of layer 2, nats.
+const ENTROPIES: [((&str, &str), f64); 3] = [(GQA, 1.65), (STANDARD, 1.95), (COUPLED, 2.5)];
+
+/// What the paper gives of a statistic; of a sink it gives no number.
+pub(super) fn lines(statistic: Statistic) -> Vec<PaperLine> {
+    let line = |(label, variant): (&'static str, &'static str), points| PaperLine { label, variant, points };
+    let by_layer = |rank: [f64; LAYERS]| rank.iter().enumerate().map(|(i, r)| [i as f64, *r]).collect();
+    match statistic {
+        Statistic::EffectiveRank => {
+            vec![line(STANDARD, by_layer(STANDARD_RANK)), line(COUPLED, by_layer(COUPLED_RANK))]
+        }
+        // a value of one layer is a short line around it; a mean over layers is level
+        Statistic::Entropy => ENTROPIES.map(|(of, y)| line(of, vec![[1.6, y], [2.0, y], [2.4, y]])).into(),
+        Statistic::TopShare => TOP_SHARES.map(|(of, y)| line(of, vec![[0.0, y], [LAYERS as f64 - 1.0, y]])).into(),
+        Statistic::Sink => vec![],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_means_are_those_that_the_table_prints() {
+        for (rank, mean) in [(STANDARD_RANK, 113.7), (COUPLED_RANK, 116.2)] {
+            assert!((rank.iter().sum::<f64>() / LAYERS as f64 - mean).abs() < 0.051);
+        }
+    }
+}
