@@ -118,6 +118,9 @@ impl PhasePlane {
             side.add_space(6.0);
         }
         let has_room = caption_height(&side, cx, &caption, words.width()) <= side.available_height();
+        if !has_room && !cx.has_controls {
+            return; // in a picture there is no hand to open it
+        }
         let text = RichText::new(if has_room { &caption } else { "what is shown (hover)" });
         let label = Label::new(text.size(theme::SMALL).color(cx.theme.secondary)).wrap();
         let response = side.add(label.sense(Sense::hover()));
