@@ -1,10 +1,10 @@
 //! The picture in its tile: camera, field, paths, and what a hand does to them. It does not compute what is shown.
 
-use eframe::egui::{Align2, FontId, Painter, Pos2, Rect, Response, Sense, Ui, Vec2, WidgetInfo, accesskit::Role, vec2};
+use eframe::egui::{Painter, Pos2, Rect, Response, Sense, Ui, Vec2, WidgetInfo, accesskit::Role, vec2};
 
 use super::{PhasePlane, Source, scene::Scene, shown::Shown};
 use crate::ui::{
-    theme::{self, Theme},
+    theme::Theme,
     views::{
         ViewCx,
         flow::{
@@ -59,10 +59,7 @@ impl PhasePlane {
             self.follow_field(source, shown, patch);
             let flowing = self.behind == Behind::Flowing && !cx.still;
             self.streaks.flow(ui, flowing);
-            if let Err(words) = self.streaks.paint(ui, sheet, &frame, 0.0, flowing, cx.theme) {
-                let (at, font) = (sheet.right_top() + vec2(-4.0, 2.0), FontId::proportional(theme::SMALL));
-                painter.text(at, Align2::RIGHT_TOP, words, font, cx.theme.secondary);
-            }
+            self.no_field = self.streaks.paint(ui, sheet, &frame, 0.0, flowing, cx.theme).err();
         }
         paint(&painter, cx.theme, (sheet, &frame), shown, patch);
         self.point(&response, cx, &frame, (source, shown));

@@ -51,13 +51,13 @@ impl PhasePlane {
             }
             if mode == Mode::Learned {
                 ui.separator();
-                self.head_ui(ui, cx, measured);
+                Self::head_ui(ui, cx, measured);
             }
         });
         chosen
     }
 
-    fn head_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, measured: Option<&QueryKeyPaths>) {
+    fn head_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, measured: Option<&QueryKeyPaths>) {
         if let Some(m) = measured {
             let layers = (0..m.evolves.len()).map(|l| (l, m.evolves[l]));
             let shown = ComboBox::from_id_salt("layer").selected_text(format!("layer {}", m.layer)).width(64.0);
@@ -80,6 +80,10 @@ impl PhasePlane {
             });
             shown.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "head"));
         }
+    }
+
+    /// The text that is read.
+    pub(super) fn text_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
         let button = MenuButton::from_button(Button::new("text")).config(config);
         let (button, _) = button.ui(ui, |ui| {
@@ -135,7 +139,7 @@ impl PhasePlane {
     }
 
     /// The plane that is looked at, or a toy's start; and what is behind it.
-    pub(super) fn plane_ui(&mut self, ui: &mut Ui, mode: Mode, shown: (Option<usize>, usize)) {
+    pub(super) fn plane_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, mode: Mode, shown: (Option<usize>, usize)) {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
             match mode {
@@ -151,6 +155,10 @@ impl PhasePlane {
             ui.separator();
             if let Some(each) = self.behind.choice_ui(ui) {
                 self.chosen = Some(each);
+            }
+            if mode == Mode::Learned {
+                ui.separator();
+                self.text_ui(ui, cx);
             }
         });
     }

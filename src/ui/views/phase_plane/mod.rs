@@ -101,6 +101,8 @@ pub struct PhasePlane {
     chosen: Option<Behind>,
     behind: Behind,
     streaks: Streaks,
+    /// Why the field behind is not to be seen.
+    no_field: Option<String>,
     /// What the streaks are of, and their patch.
     field_of: Option<(Source, [f32; 4])>,
 }
@@ -122,6 +124,7 @@ impl PhasePlane {
             chosen: None,
             behind: Behind::Still,
             streaks: Streaks::quiet(),
+            no_field: None,
             field_of: None,
         })
     }
@@ -153,8 +156,10 @@ impl PhasePlane {
     /// What one variant answered, or its schedule measured: of the head that is selected if there is such, else the newer.
     fn of_variant<'a>(&self, cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, QueryKeyPaths>> {
         let answer = cx.answer_of::<QueryKeyPaths>(variant).filter(|m| m.sample.step <= cx.step);
-        if !self.text.is_empty() {
-            return answer.filter(|m| m.is_typed);
+        let is_between = [Some(variant), None].into_iter().any(|of| cx.is_waiting_for::<QueryKeyPaths>(of));
+        let typed = answer.filter(|m| m.is_typed && !self.text.is_empty());
+        if typed.is_some() || !self.text.is_empty() && !is_between {
+            return typed;
         }
         let scheduled = cx.scheduled::<QueryKeyPaths>(variant);
         let rank = |m: &Measured<'a, QueryKeyPaths>| ((m.layer, m.head) == wanted(cx), m.sample.step);

@@ -34,7 +34,8 @@ const DETERMINANT: &str = "Determinant of the Jacobian of one step at the start,
                            \u{394}t\u{b2} f\u{2032}) \u{2212} 1.";
 const VOLUME: &str = "What n steps multiply a small volume of phase space around the start by: the product of their \
                       determinants.";
-const AREA: &str = "Area of the blob after n steps, over its area before: the outline's enclosed area.";
+const AREA: &str = "Area of the blob after n steps, over its area before: what its outline of 720 corners encloses. Rough where \
+                    the outline is drawn out into a thread.";
 const BACK: &str = "How far from the start one arrives after n steps and n steps by \u{2212}\u{394}t. Leapfrog undoes itself \
                     up to rounding; Euler does not.";
 const DRIFT: &str = "The largest departure of |k|\u{b2}/2 + V(q) from its value at the start.";

@@ -95,7 +95,7 @@ impl Shown {
         let [q, k] = settings.start;
         let start = PhasePoint::new([q], [k]);
         let course = Course { plane: &plane, force: &force, dt: settings.dt, steps: settings.steps, start: &start };
-        let blob = Blob::around(settings.start);
+        let blob = toy.blob(settings.start);
         let tracks = Integrator::ALL.map(|integrator| course.track(integrator, Some(&blob)));
         let energy = course.evolution(Integrator::Leapfrog).energy(&start).unwrap_or(f64::NAN);
         Self {

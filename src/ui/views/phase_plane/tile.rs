@@ -71,13 +71,16 @@ impl PhasePlane {
     ) {
         let Some((source, shown)) = self.source(cx).and_then(|source| Some((source.clone(), self.compute(&source)?)))
         else {
+            if cx.has_controls && mode == Mode::Learned && !self.text.is_empty() {
+                self.text_ui(ui, cx);
+            }
             self.why_not_ui(ui, cx, measured);
             return;
         };
         if cx.has_controls {
             let learned = self.learned();
             self.step_ui(ui, mode, learned.as_deref());
-            self.plane_ui(ui, mode, (shown.plane.coordinate, learned.map_or(1, |l| l.width())));
+            self.plane_ui(ui, cx, mode, (shown.plane.coordinate, learned.map_or(1, |l| l.width())));
         }
         // What a slider set is drawn in this frame.
         let source = self.source(cx).unwrap_or(source);
@@ -96,7 +99,10 @@ impl PhasePlane {
             Source::Toy(..) => None,
         };
         let numbers = learned.as_ref().map(|(l, token)| (&**l, *token));
-        let caption = self.caption(source, shown);
+        let mut caption = self.caption(source, shown);
+        if let Some(why) = self.no_field.as_ref().filter(|_| self.behind != Behind::Nothing) {
+            let _ = write!(caption, " No streaks: {why}.");
+        }
         let room = ui.available_size();
         let is_beside = room.x > 1.3 * room.y || room.y < TABLE + 280.0;
         let size =

@@ -21,10 +21,8 @@ pub struct ToySettings {
     pub start: [f64; 2],
 }
 
-/// Half the width of a blob.
-const RADIUS: f64 = 0.3;
-/// Corners of its outline.
-const CORNERS: usize = 240;
+/// Corners of a blob's outline.
+const CORNERS: usize = 720;
 /// Points inside.
 const INSIDE: usize = 140;
 
@@ -62,8 +60,21 @@ impl Toy {
     pub fn settings(self) -> ToySettings {
         match self {
             Toy::Harmonic => ToySettings { dt: 0.12, steps: 120, start: [1.0, 0.0] },
-            Toy::DoubleWell => ToySettings { dt: 0.1, steps: 110, start: [1.3, 0.0] },
+            Toy::DoubleWell => ToySettings { dt: 0.1, steps: 110, start: [1.25, 0.0] },
         }
+    }
+
+    /// Half the width of its blob: in the double well small, so that all of it starts in one well.
+    fn radius(self) -> f64 {
+        match self {
+            Toy::Harmonic => 0.3,
+            Toy::DoubleWell => 0.1,
+        }
+    }
+
+    /// The blob of starts around a start.
+    pub fn blob(self, start: [f64; 2]) -> Blob {
+        Blob::around(start, self.radius())
     }
 
     /// What is always in the picture: left, right, low, high.
@@ -123,11 +134,11 @@ pub fn level(force: &Force, energy: f64) -> Vec<Vec<[f64; 2]>> {
 }
 
 impl Blob {
-    pub fn around([q, k]: [f64; 2]) -> Self {
-        let on = |angle: f64, radius: f64| [q + radius * angle.cos(), k + radius * angle.sin()];
-        let outline = (0..CORNERS).map(|i| on(TAU * i as f64 / CORNERS as f64, RADIUS)).collect();
+    fn around([q, k]: [f64; 2], radius: f64) -> Self {
+        let on = |angle: f64, share: f64| [q + radius * share * angle.cos(), k + radius * share * angle.sin()];
+        let outline = (0..CORNERS).map(|i| on(TAU * i as f64 / CORNERS as f64, 1.0)).collect();
         // a sunflower's seeds lie evenly
-        let seed = |i: usize| on(i as f64 * 2.399_963, RADIUS * ((i as f64 + 0.5) / INSIDE as f64).sqrt());
+        let seed = |i: usize| on(i as f64 * 2.399_963, ((i as f64 + 0.5) / INSIDE as f64).sqrt());
         Self { outline, inside: (0..INSIDE).map(seed).collect() }
     }
 
@@ -167,13 +178,19 @@ mod tests {
 
     #[test]
     fn a_blob_grows_under_euler_and_keeps_its_area_under_leapfrog() {
-        let (force, blob) = (Toy::Harmonic.force(), Blob::around([1.0, 0.0]));
-        let ratio = |integrator| {
-            let evolution = Evolution { force: &force, integrator, dt: 0.12 };
-            blob.evolved(&evolution, 120).unwrap().area() / blob.area()
-        };
-        assert!((ratio(Integrator::Leapfrog) - 1.0).abs() < 1e-9);
-        let known = (1.0 + 0.12f64.powi(2)).powi(120);
-        assert!((ratio(Integrator::Euler) / known - 1.0).abs() < 1e-9);
+        for toy in [Toy::Harmonic, Toy::DoubleWell] {
+            let (force, ToySettings { dt, steps, start }) = (toy.force(), toy.settings());
+            let blob = toy.blob(start);
+            let ratio = |integrator| {
+                let evolution = Evolution { force: &force, integrator, dt };
+                blob.evolved(&evolution, steps).unwrap().area() / blob.area()
+            };
+            let (euler, leapfrog) = (ratio(Integrator::Euler), ratio(Integrator::Leapfrog));
+            assert!((leapfrog - 1.0).abs() < 1e-3 && euler > 4.0, "{toy:?}: {euler} and {leapfrog}");
+            if toy == Toy::Harmonic {
+                let known = (1.0 + dt * dt).powi(steps as i32);
+                assert!((leapfrog - 1.0).abs() < 1e-9 && (euler / known - 1.0).abs() < 1e-9);
+            }
+        }
     }
 }
