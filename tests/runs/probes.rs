@@ -211,8 +211,9 @@ fn statistics_are_those_of_the_maps() -> Outcome {
                 let rows = weights.chunks(40).skip(1);
                 let sink = rows.map(|r| r[0].abs() / r.iter().map(|w| w.abs()).sum::<f32>()).sum::<f32>() / 39.0;
                 assert!((layer.sink[head] - f64::from(sink)).abs() < 1e-3, "{variant:?}: {sink}");
-                let negative = weights.iter().any(|w| *w < 0.0);
-                assert_eq!(negative, variant.is_differential(), "{variant:?} layer {} head {head}", layer.path);
+                let last: f32 = weights[39 * 40..].iter().sum();
+                let is_share = (last - 1.0).abs() < 1e-3 && weights.iter().all(|w| *w >= 0.0);
+                assert_eq!(is_share, !variant.is_differential(), "{variant:?} {} head {head}: {last}", layer.path);
             }
             assert!((layer.uniform.entropy - map.uniform_entropy[0]).abs() < 1e-6);
             let harmonic: f64 = (2..=40).map(|n| 1.0 / f64::from(n)).sum::<f64>() / 39.0;

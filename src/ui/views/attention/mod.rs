@@ -85,6 +85,8 @@ fn chosen<'h, 'a>(heads: &'h [Head<'a>], selection: &Selection) -> Option<&'h He
     heads.iter().find(is).or(heads.first())
 }
 
+/// Differential weights of at least this size have the last colour.
+const MOST_DIFFERENCE: f32 = 0.25;
 /// Smallest weight with a colour of its own on the logarithmic scale.
 const LEAST_WEIGHT: f32 = 1e-3;
 
@@ -93,7 +95,12 @@ impl Attention {
         Box::<Self>::default()
     }
 
-    fn colours(&self) -> Colours {
+    /// Differential weights may be negative, so that they have no logarithm: their colours diverge from 0.
+    fn colours(&self, layer: &AttentionLayer, theme: &Theme) -> Colours {
+        if layer.is_differential {
+            let map = ColourMap::Diverging { dark: theme.dark };
+            return Colours { map, range: [-MOST_DIFFERENCE, MOST_DIFFERENCE], log: false };
+        }
         let range = if self.linear { [0.0, 1.0] } else { [LEAST_WEIGHT, 1.0] };
         Colours { map: self.map, range, log: !self.linear }
     }
@@ -122,7 +129,7 @@ impl Attention {
             let cell = grid.cell(layer, h.head);
             let map = Rect::from_min_size(cell.min, Vec2::splat(grid.side));
             if let Some(held) = self.held.get(&h.name) {
-                paint_map(ui, map, held, self.colours(), cx.theme, None);
+                paint_map(ui, map, held, self.colours(h.layer, cx.theme), cx.theme, None);
             }
             entropy_bar(&painter, map, h, cx.theme);
             let id = ui.scope_id().with(("head", &h.name));
@@ -154,7 +161,7 @@ impl Attention {
         let map = MapUi {
             name: "attention map",
             held,
-            colours: self.colours(),
+            colours: self.colours(h.layer, cx.theme),
             row_label: "query",
             col_label: "key",
             describe: &describe,
@@ -191,6 +198,10 @@ impl Attention {
 /// A head in words: its entropy against uniform, and why a slow map is cheap.
 fn words_of(h: &Head<'_>) -> String {
     let entropy = format!(": entropy {:.2} of {:.2} nats (uniform)", h.entropy(), h.uniform_entropy());
+    let entropy = match h.layer.is_differential {
+        true => format!("{entropy}, of |w| / \u{3a3}|w|: differential weights may be negative"),
+        false => entropy,
+    };
     let cheap = if h.layer.tokens_per_position > 1 { "; P\u{b2} cheaper than a fast map" } else { "" };
     format!("{} head {}{entropy}{cheap}", h.layer.path, h.head)
 }
