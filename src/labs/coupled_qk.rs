@@ -222,6 +222,7 @@ fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
                 ("length".to_owned(), Value::Int(s.train.window as i64)),
             ]),
         ),
+        schedule("query_key_paths", ProbeSettings::query_key_paths_every, every.query_key_paths_every, Args::new()),
         schedule("step_lengths", ProbeSettings::step_lengths_every, every.step_lengths_every, Args::new()),
         schedule("next_tokens", ProbeSettings::next_tokens_every, every.next_tokens_every, Args::new()),
     ];

@@ -121,6 +121,9 @@ settings! {
         #[knob("Attention windows", range(1..=64), unit("windows"))]
         attention_windows: usize = 4,
         /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
+        #[knob("Phase plane every", range(0..=1_000_000), unit("steps"), live)]
+        query_key_paths_every: u64 = 100,
+        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
         #[knob("Step lengths every", range(0..=1_000_000), unit("steps"), live)]
         step_lengths_every: u64 = 10,
         /// Steps between two askings of this probe. 0 asks only at the start and when a view asks. Only texts of associative recall have pairs.

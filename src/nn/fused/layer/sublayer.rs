@@ -37,7 +37,7 @@ pub struct Sublayer<'a> {
 
 enum Body {
     /// Attention over texts of this many tokens, after the evolution of queries and keys, if there is one.
-    Attention(attention::Op, usize, Option<Kernel>),
+    Attention(attention::Op, usize, Option<Box<Kernel>>),
     Mlp(mlp::MlpKernel),
 }
 
@@ -102,7 +102,7 @@ impl<'a> Sublayer<'a> {
         let op = attention::Op::new(spec.attention, t, spec.qk_norms, needs_backward);
         let sizes = spec.sizes(d)[0];
         let [_, _, _, _, _, _, f, tau, _, _] = split(weights, sizes);
-        let evolution = spec.evolution.map(|evolution| Kernel::new(evolution, f, tau, needs_backward));
+        let evolution = spec.evolution.map(|evolution| Box::new(Kernel::new(evolution, f, tau, needs_backward)));
         Self::new(spec, sizes, d, weights, Body::Attention(op, t, evolution))
     }
 

@@ -6,6 +6,7 @@ use eframe::egui::{Ui, vec2};
 use super::{
     super::{Measured, View, ViewCx},
     paper,
+    statistic::Statistic,
 };
 use crate::{
     analysis::statistics::mean_sd,
@@ -24,62 +25,6 @@ use crate::{
 /// The lab of the paper whose numbers are drawn.
 const PAPERS_LAB: &str = "coupled_qk";
 const GAP: f32 = 6.0;
-
-/// What a chart is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Statistic {
-    Entropy,
-    EffectiveRank,
-    TopShare,
-    Sink,
-}
-
-impl Statistic {
-    const ALL: [Self; 4] = [Self::Entropy, Self::EffectiveRank, Self::TopShare, Self::Sink];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Entropy => "entropy",
-            Self::EffectiveRank => "effective rank",
-            Self::TopShare => "largest singular value's share",
-            Self::Sink => "sink",
-        }
-    }
-
-    /// Words of the axis.
-    fn axis(self) -> &'static str {
-        match self {
-            Self::Entropy => "entropy (nats)",
-            Self::EffectiveRank => "effective rank",
-            Self::TopShare => "s\u{2081} / \u{3a3} s",
-            Self::Sink => "weight on token 0",
-        }
-    }
-
-    /// One a head.
-    fn heads(self, layer: &LayerStatistics) -> &[f64] {
-        match self {
-            Self::Entropy => &layer.entropy,
-            Self::EffectiveRank => &layer.effective_rank,
-            Self::TopShare => &layer.top_share,
-            Self::Sink => &layer.sink,
-        }
-    }
-
-    fn mean(self, layer: &LayerStatistics) -> f64 {
-        let heads = self.heads(layer);
-        heads.iter().sum::<f64>() / heads.len() as f64
-    }
-
-    fn uniform(self, layer: &LayerStatistics) -> f64 {
-        match self {
-            Self::Entropy => layer.uniform.entropy,
-            Self::EffectiveRank => layer.uniform.effective_rank,
-            Self::TopShare => layer.uniform.top_share,
-            Self::Sink => layer.uniform.sink,
-        }
-    }
-}
 
 /// View `attention_by_layer`.
 #[derive(Default)]
@@ -208,7 +153,9 @@ impl AttentionByLayer {
         }
         if self.shows_paper(cx) {
             for line in paper::lines(statistic) {
-                let colour = cx.theme.variant(line.variant, 0);
+                let all = groups(cx.mirror);
+                let place = all.iter().position(|group| group.id == line.variant);
+                let colour = place.map_or(cx.theme.secondary, |place| all[place].colour(place, cx.theme));
                 let mut line = Line::new(line.label, cx.theme.faint(colour), line.points).stroke(Stroke::Dashed);
                 line.width = 1.0;
                 chart.lines.push(line);

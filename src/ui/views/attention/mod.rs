@@ -2,6 +2,7 @@
 
 mod by_layer;
 mod paper;
+mod statistic;
 
 use std::{collections::HashMap, sync::Arc};
 

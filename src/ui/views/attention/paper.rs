@@ -1,7 +1,7 @@
 //! What the coupled query-key paper (arXiv 2604.01683, appendix D) measured of its 60M models at T = 512. These numbers
 //! are the paper's, at its scale, and are drawn only in the lab of that paper.
 
-use super::by_layer::Statistic;
+use super::statistic::Statistic;
 
 /// Layers of the paper's model.
 pub(super) const LAYERS: usize = 8;
