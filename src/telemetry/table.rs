@@ -88,7 +88,7 @@ mod tests {
         let weights = find(&all, "layers.weights");
         assert_eq!(weights[1], (vec![0, 0, 0, 1], "0.25".to_owned()));
         assert_eq!(weights[2], (vec![0, 1, 0, 0], "1".to_owned()));
-        assert_eq!(all.len(), 1 + 1 + 4 + 2 + 2);
+        assert_eq!(all.len(), 1 + 1 + 1 + 4 + 2 + 2);
         let fields: Vec<&str> = all.iter().map(|c| c.field.as_str()).collect();
         assert!(fields.is_sorted(), "{fields:?}");
     }

@@ -59,7 +59,10 @@ impl View for StepLengths {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let label = Self::shown(cx).and_then(|v| cx.mirror.variants().get(v)).map(|v| v.label.as_str());
-        cx.subtitle(&label.map_or_else(String::new, |label| format!("{label}: a line a head, a colour a layer")))
+        cx.subtitle(&label.map_or_else(
+            || "by head and layer".to_owned(),
+            |label| format!("{label}: a line a head, a colour a layer"),
+        ))
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
