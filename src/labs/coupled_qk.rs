@@ -89,9 +89,9 @@ pub static LAB: Lab = Lab {
         Pane { view: "step_lengths", column: 0, share: 0.4, tab: false },
         Pane { view: "pair_attention", column: 0, share: 0.4, tab: true },
         Pane { view: "phase_plane", column: 1, share: 0.55, tab: false },
+        Pane { view: "next_tokens", column: 1, share: 0.55, tab: true },
         Pane { view: "attention", column: 1, share: 0.45, tab: false },
         Pane { view: "attention_by_layer", column: 1, share: 0.45, tab: true },
-        Pane { view: "next_tokens", column: 1, share: 0.45, tab: true },
     ],
     opens_with_run: true,
 };

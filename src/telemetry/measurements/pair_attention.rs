@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
-use crate::telemetry::number::Numbers;
+use crate::telemetry::number::{Float, Numbers};
 
 /// Attention from the questions of held-out examples to the pairs that answer them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,6 +25,7 @@ pub struct LayerPairAttention {
     /// By head: the same to the pair's key.
     pub to_key: Numbers,
     /// What attention spread evenly over the positions that a question sees gives one of them: the mean of 1/(t + 1).
+    #[serde(with = "Float")]
     pub uniform: f64,
 }
 
