@@ -31,6 +31,13 @@ impl SeedGroup {
     pub fn colour(&self, place: usize, theme: &Theme) -> Color32 {
         theme.variant(&self.id, place)
     }
+
+    /// Members of this group and of another that have the same seed, as pairs of variants.
+    pub fn pairs_by_seed(&self, other: &Self, mirror: &Mirror) -> Vec<(usize, usize)> {
+        let seed = |v: usize| mirror.variants().get(v).map(|i| i.seed);
+        let with = |a: usize| other.members.iter().filter(move |b| seed(**b) == seed(a)).map(move |b| (a, *b));
+        self.members.iter().flat_map(|a| with(*a)).collect()
+    }
 }
 
 /// The groups of a run in the order of their first variants.

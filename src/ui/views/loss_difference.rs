@@ -175,15 +175,9 @@ impl Contrast {
     }
 
     fn follow(&mut self, mirror: &Mirror, channel: &str, first: &SeedGroup, (other, place): (&SeedGroup, usize)) {
-        let seed = |v: usize| mirror.variants().get(v).map(|i| i.seed);
-        let mut pairs = vec![];
-        for a in &first.members {
-            for b in other.members.iter().filter(|b| seed(**b) == seed(*a)) {
-                if let (Some(a), Some(b)) = (mirror.curve(*a, channel), mirror.curve(*b, channel)) {
-                    pairs.push((a, b));
-                }
-            }
-        }
+        let curve = |v: usize| mirror.curve(v, channel);
+        let pairs: Vec<(&Curve, &Curve)> =
+            first.pairs_by_seed(other, mirror).into_iter().filter_map(|(a, b)| Some((curve(a)?, curve(b)?))).collect();
         self.label = format!("{} \u{2212} {}", first.label, other.label);
         self.place = place;
         self.pairs.resize_with(pairs.len(), Difference::default);

@@ -1,7 +1,9 @@
 //! The race: held-out loss of the variants over tokens, seconds or operations, what each needs to reach a loss, and a
 //! verdict in words with its interval.
 
-mod standing;
+mod results;
+
+use std::sync::Arc;
 
 use eframe::egui::{self, Grid, RichText, ScrollArea, Ui, vec2};
 
@@ -10,16 +12,18 @@ use crate::{
     telemetry::channels,
     ui::{
         kept::{Kept, RunNumber},
+        mirror::Mirror,
         plot::{Axis, Band, Chart, ChartState, Line, Reference, value_words},
         seed_series::groups,
         table::Table,
         theme,
     },
 };
-use standing::{Over, Racer, Verdict, standing};
+use results::{Mark, Over, Racer, Verdict, results};
 
-/// The run, the newest held-out measurement shown, and how many there are in all.
-type Key = (RunNumber, u64, usize);
+/// The run, the step of the newest held-out measurement shown, and the sum of those of all variants. Variants are
+/// measured one after the other at the same step, and the sum grows with each.
+type Key = (RunNumber, u64, u64);
 
 /// View `race`.
 #[derive(Default)]
@@ -28,7 +32,7 @@ pub struct Race {
     over: Over,
     /// The loss to reach; `None`: the one that the first variant has now.
     target: Option<f64>,
-    racers: Kept<Key, Vec<Racer>>,
+    racers: Kept<Key, Arc<Vec<Racer>>>,
 }
 
 /// Widths of the table's columns, points: names, loss, verdict, tokens and seconds to the target, parameters, operations.
@@ -45,22 +49,22 @@ impl Race {
         Box::<Self>::default()
     }
 
-    fn key(cx: &ViewCx<'_>) -> Key {
-        let curves = (0..cx.mirror.variants().len()).filter_map(|v| cx.mirror.curve(v, channels::LOSS_HELD_OUT));
-        let known = |c: &crate::ui::plot::Curve| c.point_at(cx.step).map_or((0, 0), |p| (p.0, 1));
-        let (newest, n) = curves.map(known).fold((0, 0), |(a, n), (b, m)| (a.max(b), n + m));
-        (cx.mirror.run, newest, n)
+    fn key(mirror: &Mirror, step: u64) -> Key {
+        let curves = (0..mirror.variants().len()).filter_map(|v| mirror.curve(v, channels::LOSS_HELD_OUT));
+        let known = curves.filter_map(|c| c.point_at(step)).map(|(at, _)| at);
+        let (newest, sum) = known.fold((0, 0), |(newest, sum), at| (at.max(newest), sum + at));
+        (mirror.run, newest, sum)
     }
 
-    fn follow(&mut self, cx: &ViewCx<'_>) {
-        let key = Self::key(cx);
-        if self.racers.get(&key).is_none_or(Vec::is_empty) {
-            *self.racers.at(key) = standing(cx.mirror, key.1);
+    fn follow(&mut self, mirror: &Mirror, step: u64) {
+        let key = Self::key(mirror, step);
+        if self.racers.get(&key).is_none_or(|racers| racers.is_empty()) {
+            *self.racers.at(key) = Arc::new(results(mirror, key.1));
         }
     }
 
-    fn racers(&self, cx: &ViewCx<'_>) -> &[Racer] {
-        self.racers.get(&Self::key(cx)).map_or(&[], Vec::as_slice)
+    fn racers(&self, cx: &ViewCx<'_>) -> Arc<Vec<Racer>> {
+        self.racers.get(&Self::key(cx.mirror, cx.step)).cloned().unwrap_or_default()
     }
 
     fn target(&self, racers: &[Racer]) -> Option<f64> {
@@ -76,9 +80,9 @@ impl Race {
         for racer in racers {
             let Some(group) = all.get(racer.place) else { continue };
             let colour = group.colour(racer.place, cx.theme);
-            let points = |of: fn(&standing::Mark) -> f64| -> Vec<[f64; 2]> {
+            let points = |of: fn(&Mark) -> f64| -> Vec<[f64; 2]> {
                 let untrained = usize::from(racer.marks.len() >= ENOUGH);
-                let at = |m: &standing::Mark| [m.along(self.over), of(m)];
+                let at = |m: &Mark| [m.along(self.over), of(m)];
                 racer.marks.iter().skip(untrained).map(at).filter(|p| p[0].is_finite()).collect()
             };
             if racer.seeds > 1 {
@@ -210,8 +214,8 @@ fn cell_ui(ui: &mut Ui, width: f32, words: RichText) {
 
 impl View for Race {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        self.follow(cx);
-        let racers = self.racers(cx).to_vec();
+        self.follow(cx.mirror, cx.step);
+        let racers = self.racers(cx);
         let chart = self.chart(&racers, cx);
         if racers.iter().all(|r| r.marks.is_empty()) {
             chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
@@ -244,7 +248,7 @@ impl View for Race {
             return None;
         }
         let mut table = Table::new(["variant", "seeds", "step", "tokens", "seconds", "gflop", "loss", "sd"]);
-        for racer in racers {
+        for racer in racers.iter() {
             for m in &racer.marks {
                 let numbers = [m.tokens, m.seconds, m.gflop, m.loss, m.sd].map(|v| v.to_string());
                 let [tokens, seconds, gflop, loss, sd] = numbers;
@@ -260,7 +264,47 @@ impl View for Race {
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let racers = self.racers(cx);
-        self.chart(racers, cx).svg(&self.state, cx.theme)
+        self.chart(&self.racers(cx), cx).svg(&self.state, cx.theme)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        config::Config,
+        telemetry::{Channel, Event, RunInfo, StepStats, VariantInfo},
+    };
+
+    #[test]
+    fn a_variant_that_is_measured_later_at_the_same_step_is_followed() {
+        let variant = |id: &str| VariantInfo { id: id.into(), label: id.into(), group: id.into(), seed: 0, params: 1 };
+        let info = RunInfo {
+            lab: String::new(),
+            config: Config::defaults("", &[]),
+            variants: vec![variant("a"), variant("b")],
+            total_steps: 20,
+            device: String::new(),
+            threads: 1,
+            corpus: String::new(),
+            vocab: 2,
+            tokens_per_step: 1,
+            folder: None,
+            inputs: vec![],
+            stages: vec![],
+        };
+        let mut mirror = Mirror { info: Some(info), ..Mirror::default() };
+        let mut race = Race::default();
+        let mut losses = |step, variant: usize, loss| {
+            let scalars = vec![(Channel::new(channels::LOSS_HELD_OUT), loss)];
+            mirror.apply(Event::Step(StepStats { step, variant, scalars, wall_secs: 0.0 }));
+            race.follow(&mirror, step);
+            let racers = race.racers.get(&Race::key(&mirror, step)).cloned().unwrap_or_default();
+            racers.iter().map(|r| r.last().map(|m| m.loss)).collect::<Vec<_>>()
+        };
+        assert_eq!(losses(10, 0, 3.0), [Some(3.0), None]);
+        assert_eq!(losses(10, 1, 2.0), [Some(3.0), Some(2.0)]);
+        assert_eq!(losses(20, 0, 2.5), [Some(2.5), Some(2.0)]);
+        assert_eq!(losses(20, 1, 1.5), [Some(2.5), Some(1.5)]);
     }
 }

@@ -112,8 +112,8 @@ impl Racer {
     }
 }
 
-/// Everybody, up to `step`.
-pub fn standing(mirror: &Mirror, step: u64) -> Vec<Racer> {
+/// Every group of seeds, up to `step`.
+pub fn results(mirror: &Mirror, step: u64) -> Vec<Racer> {
     let Some(info) = &mirror.info else { return vec![] };
     let flops = operations(mirror);
     let all = groups(mirror);
@@ -195,15 +195,12 @@ impl Clock {
 
 /// Of the newest measurement up to `step` that both have, by pairs of equal seeds.
 fn verdict(mirror: &Mirror, (first, other): (&SeedGroup, &SeedGroup), step: u64) -> Verdict {
-    let seed = |v: usize| mirror.variants().get(v).map(|i| i.seed);
     let mut differences = vec![];
-    for a in &first.members {
-        for b in other.members.iter().filter(|b| seed(**b) == seed(*a)) {
-            let (Some(a), Some(b)) = (held_out(mirror, *a), held_out(mirror, *b)) else { continue };
-            let (Some(a), Some(b)) = (a.point_at(step), b.point_at(step)) else { continue };
-            if a.0 == b.0 {
-                differences.push(b.1 - a.1);
-            }
+    for (a, b) in first.pairs_by_seed(other, mirror) {
+        let (Some(a), Some(b)) = (held_out(mirror, a), held_out(mirror, b)) else { continue };
+        let (Some(a), Some(b)) = (a.point_at(step), b.point_at(step)) else { continue };
+        if a.0 == b.0 {
+            differences.push(b.1 - a.1);
         }
     }
     let (difference, _) = mean_sd(&differences);
