@@ -1,11 +1,11 @@
 //! Attention maps of every layer and head along a sentence, with their entropies and that of uniform
 //! attention to compare with.
 
-use super::{Finding, Probe, ProbeContext, prompt::Prompt};
+use super::{Finding, Probe, ProbeContext, prompt::Prompt, tapped::attention_weights};
 use crate::{
     analysis::attention_rows::Rows,
     models::{Model, capabilities},
-    nn::{Result, Tap, Tensor, host},
+    nn::{Result, Tensor, host},
     telemetry::{
         Array,
         measurements::{self, AttentionLayer},
@@ -37,15 +37,10 @@ impl Probe for AttentionMaps {
         let passage = Prompt::of(cx, longest)?;
         let layer = cx.args.get("layer").map(ToString::to_string).unwrap_or_default();
         let known = cx.model.attention_layers();
-        let wanted: Vec<_> = known.iter().filter(|l| l.path.starts_with(&layer)).collect();
-        let paths: Vec<String> = wanted.iter().map(|l| l.tap_path()).collect();
-        let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
-        cx.model.logits(&passage.tensor(cx)?, &mut tap)?;
-        let mut layers = Vec::new();
-        for (layer, path) in wanted.iter().zip(&paths) {
-            let Some(weights) = tap.get(path) else { continue };
-            layers.push(attention_layer(layer, weights)?);
-        }
+        let wanted: Vec<_> = known.iter().filter(|l| l.path.starts_with(&layer)).cloned().collect();
+        let found = attention_weights(cx.model, &passage.tensor(cx)?, &wanted)?;
+        let layers =
+            found.iter().map(|(layer, weights)| attention_layer(layer, weights)).collect::<Result<Vec<_>>>()?;
         if layers.is_empty() {
             let known: Vec<&str> = known.iter().map(|l| l.path.as_str()).collect();
             candle_core::bail!("no layer's path begins with `{layer}`; there are {}", known.join(", "));

@@ -3,14 +3,14 @@
 
 use rayon::prelude::*;
 
-use super::{Finding, Probe, ProbeContext, Progress, attention_maps::rows_of};
+use super::{Finding, Probe, ProbeContext, Progress, attention_maps::rows_of, tapped::attention_weights};
 use crate::{
     analysis::{
         attention_rows::Rows,
         singular_values::{effective_rank, singular_values, top_share},
     },
     models::{Model, capabilities::AttentionLayer},
-    nn::{Result, Tap, Tensor, host},
+    nn::{Result, Tensor, host},
     telemetry::measurements::{self, LayerStatistics, UniformStatistics},
 };
 
@@ -37,10 +37,8 @@ impl Probe for AttentionStatistics {
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let arg = |name: &str, usual: usize, most: usize| {
-            cx.args.get(name).and_then(|v| v.as_f64()).map_or(usual, |v| (v as usize).clamp(1, most))
-        };
-        let (count, length) = (arg("windows", USUAL_WINDOWS, MOST_WINDOWS), arg("length", USUAL_LENGTH, LONGEST));
+        let count = cx.count("windows", USUAL_WINDOWS, 1..=MOST_WINDOWS);
+        let length = cx.count("length", USUAL_LENGTH, 1..=LONGEST);
         let windows = cx.corpus.held_out(count, length).map_err(candle_core::Error::wrap)?;
         let mut sums: Vec<Sums> = vec![];
         for (i, ids) in windows.inputs.chunks(windows.len.max(1)).enumerate() {
@@ -86,26 +84,21 @@ impl Sums {
 /// tokens `(1, T)`.
 fn add_window(model: &dyn Model, tokens: &Tensor, sums: &mut Vec<Sums>, progress: Progress<'_>) -> Result<()> {
     let layers = model.attention_layers();
-    let paths: Vec<String> = layers.iter().map(|l| l.tap_path()).collect();
-    let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
-    model.logits(tokens, &mut tap)?;
-    let mut place = 0;
-    for (i, (layer, path)) in layers.iter().zip(&paths).enumerate() {
-        progress.at(i + 1, layers.len() + 1)?;
-        let Some(weights) = tap.get(path) else { continue };
+    let found = attention_weights(model, tokens, &layers)?;
+    for (place, (layer, weights)) in found.iter().enumerate() {
+        progress.at(place + 1, found.len() + 1)?;
         let (_, heads, rows, cols) = weights.dims4()?;
         let values = host::to_f32(weights)?;
         if place == sums.len() {
             let known = sums.iter().find(|s| s.layer.has_uniform_of(layer));
             let uniform = known.map_or_else(|| four(&layer.uniform_weights(rows), cols, Rows::Shares), |s| s.uniform);
-            sums.push(Sums { layer: layer.clone(), heads: vec![[0.0; 4]; heads], uniform });
+            sums.push(Sums { layer: (*layer).clone(), heads: vec![[0.0; 4]; heads], uniform });
         }
         let kind = rows_of(layer);
         let of_heads: Vec<Four> = values.par_chunks((rows * cols).max(1)).map(|head| four(head, cols, kind)).collect();
         for (sum, found) in sums[place].heads.iter_mut().zip(of_heads) {
             sum.iter_mut().zip(found).for_each(|(s, v)| *s += v);
         }
-        place += 1;
     }
     Ok(())
 }

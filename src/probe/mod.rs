@@ -19,8 +19,12 @@ mod residual;
 mod staircase;
 mod step_lengths;
 pub mod synapses;
+mod tapped;
+
+use std::ops::RangeInclusive;
 
 use crate::{
+    config::Value,
     corpus::Corpus,
     models::Model,
     nn::{Device, Result},
@@ -68,6 +72,17 @@ impl<'a> ProbeContext<'a> {
     /// A model on its own, outside of any run: at step 0, with seed 0, and nobody waits for the answer.
     pub fn alone(model: &'a mut dyn Model, corpus: &'a Corpus, device: &'a Device, args: &'a Args) -> Self {
         Self { model, step: 0, corpus, texts: &[], device, seed: 0, args, progress: Progress::none() }
+    }
+
+    /// The argument of this name as a whole number in the range; `usual` where it is not given.
+    fn count(&self, name: &str, usual: usize, range: RangeInclusive<usize>) -> usize {
+        let asked = self.args.get(name).and_then(Value::as_f64).map_or(usual, |n| n as usize);
+        asked.clamp(*range.start(), *range.end())
+    }
+
+    /// Whether somebody typed the text that is asked about.
+    fn is_typed(&self) -> bool {
+        self.args.get("text").is_some_and(|text| !text.to_string().is_empty())
     }
 }
 

@@ -27,11 +27,8 @@ impl Probe for NextTokens {
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let number = |key: &str, default: usize, most: usize| {
-            cx.args.get(key).and_then(|v| v.as_f64()).map_or(default, |v| (v.max(1.0) as usize).min(most))
-        };
-        let (count, length) = (number("count", 8, 32), number("length", 24, 128));
-        let is_typed = cx.args.get("text").is_some_and(|t| !t.to_string().is_empty());
+        let (count, length) = (cx.count("count", 8, 1..=32), cx.count("length", 24, 1..=128));
+        let is_typed = cx.is_typed();
         let (prompt, truth) = if is_typed { (Prompt::of(cx, LONGEST)?, None) } else { held_out(cx)? };
         let rows = logits(cx, &prompt.ids)?;
         let mut ids = prompt.ids.clone();

@@ -1,11 +1,11 @@
 //! Where in a network a pair is found: attention from a question to the place where its answer was given, by layer and
 //! head. It does not know which task asks, only that a pair stands in the text and is asked for by its key.
 
-use super::{Finding, Probe, ProbeContext};
+use super::{Finding, Probe, ProbeContext, tapped::attention_weights};
 use crate::{
     corpus::Windows,
     models::{Model, capabilities::AttentionLayer},
-    nn::{Result, Tap, Tensor, host},
+    nn::{Result, Tensor, host},
     telemetry::measurements::{self, LayerPairAttention},
 };
 
@@ -29,10 +29,7 @@ impl Probe for PairAttention {
         if cx.corpus.guess().is_none() {
             return Ok(vec![]);
         }
-        let number = |key: &str, default: usize, most: usize| {
-            cx.args.get(key).and_then(|v| v.as_f64()).map_or(default, |v| (v.max(1.0) as usize).min(most))
-        };
-        let (window, examples) = (number("window", 64, 8192), number("examples", 16, 1024));
+        let (window, examples) = (cx.count("window", 64, 1..=8192), cx.count("examples", 16, 1..=1024));
         let windows = cx.corpus.held_out(examples, window).map_err(candle_core::Error::wrap)?;
         let questions = questions(&windows);
         if questions.is_empty() {
@@ -40,12 +37,27 @@ impl Probe for PairAttention {
                 "no question of this text repeats the key of a pair that stands before it: choose a corpus of associative recall, such as mqar_easy"
             )
         }
-        let layers = cx.model.attention_layers().into_iter().filter(|l| l.tokens_per_position == 1);
-        let mut sums: Vec<LayerSums> = layers.map(LayerSums::new).collect();
+        let layers: Vec<_> = cx.model.attention_layers().into_iter().filter(|l| l.tokens_per_position == 1).collect();
+        let mut sums: Vec<LayerSums> = layers.iter().cloned().map(LayerSums::new).collect();
         for first in (0..windows.rows).step_by(AT_ONCE) {
             let rows = first..(first + AT_ONCE).min(windows.rows);
             let asked: Vec<&Question> = questions.iter().filter(|q| rows.contains(&q.row)).collect();
-            add(cx, &windows, (rows.start, rows.len()), &asked, &mut sums)?;
+            let start = rows.start * windows.len;
+            let ids = &windows.inputs[start..start + rows.len() * windows.len];
+            let tokens = Tensor::from_slice(ids, (rows.len(), windows.len), cx.device)?;
+            let found = attention_weights(cx.model, &tokens, &layers)?;
+            if found.len() < layers.len() {
+                candle_core::bail!(
+                    "the model gives attention weights of {} layers, not of {}",
+                    found.len(),
+                    layers.len()
+                );
+            }
+            for (sum, (_, weights)) in sums.iter_mut().zip(&found) {
+                let (_, heads, _, _) = weights.dims4()?; // (B, H, T, T)
+                let asked = asked.iter().map(|q| (q.row - rows.start, **q));
+                sum.add(&host::to_f32(weights)?, (heads, windows.len), asked);
+            }
         }
         let count = questions.len();
         let layers = sums.into_iter().map(|s| s.mean(&questions)).collect();
@@ -78,27 +90,6 @@ fn questions(windows: &Windows) -> Vec<Question> {
         })
     };
     (0..windows.rows).flat_map(of_row).collect()
-}
-
-/// Reads some rows (the first, and how many) and adds what their questions attend to.
-fn add(
-    cx: &mut ProbeContext<'_>,
-    windows: &Windows,
-    (first, rows): (usize, usize),
-    asked: &[&Question],
-    sums: &mut [LayerSums],
-) -> Result<()> {
-    let len = windows.len;
-    let tokens = Tensor::from_slice(&windows.inputs[first * len..(first + rows) * len], (rows, len), cx.device)?;
-    let paths: Vec<String> = sums.iter().map(|s| s.layer.tap_path()).collect();
-    let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
-    cx.model.logits(&tokens, &mut tap)?;
-    for (sum, path) in sums.iter_mut().zip(&paths) {
-        let Some(weights) = tap.get(path) else { candle_core::bail!("the model gives no attention weights at {path}") };
-        let (_, heads, _, _) = weights.dims4()?; // (B, H, T, T)
-        sum.add(&host::to_f32(weights)?, (heads, len), asked.iter().map(|q| (q.row - first, **q)));
-    }
-    Ok(())
 }
 
 /// A layer's weights at the pairs, summed over questions.

@@ -36,16 +36,15 @@ impl Probe for QueryKeyPaths {
         let Some(dynamics) = cx.model.query_key_dynamics() else {
             candle_core::bail!("this model has no queries and keys that could evolve");
         };
-        let is_typed = cx.args.get("text").is_some_and(|t| !t.to_string().is_empty());
+        let is_typed = cx.is_typed();
         let prompt = Prompt::of(cx, if is_typed { LONGEST } else { USUAL })?;
-        let index = |key: &str| cx.args.get(key).and_then(|v| v.as_f64()).map_or(0, |v| v.max(0.0) as usize);
-        let layer = index("layer").min(dynamics.layers().saturating_sub(1));
+        let layer = cx.count("layer", 0, 0..=dynamics.layers().saturating_sub(1));
         let layers: Vec<Option<LayerDynamics>> =
             (0..dynamics.layers()).map(|l| dynamics.layer(l)).collect::<Result<_>>()?;
         let evolves: Vec<bool> = layers.iter().map(Option::is_some).collect();
         let of_layer = layers.into_iter().nth(layer).flatten();
         let heads = of_layer.as_ref().map_or(0, |d| d.dt.len());
-        let head = index("head").min(heads.saturating_sub(1));
+        let head = cx.count("head", 0, 0..=heads.saturating_sub(1));
         let evolution = match of_layer {
             Some(d) => Some(evolution(cx, &prompt, &d, At { layer, head })?),
             None => None,

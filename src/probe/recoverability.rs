@@ -4,7 +4,6 @@
 use super::{Finding, Probe, ProbeContext, Progress};
 use crate::{
     analysis::statistics::wilson,
-    config::Value,
     models::{Model, capabilities::RecoveryModel},
     nn::{Result, Tensor, host},
     telemetry::measurements,
@@ -31,11 +30,7 @@ impl Probe for Recoverability {
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let Some(reader) = cx.model.recovery() else { return Ok(vec![]) };
-        let number = |name: &str, otherwise: usize| match cx.args.get(name).and_then(Value::as_f64) {
-            Some(n) if n >= 1.0 => n as usize,
-            _ => otherwise,
-        };
-        let (count, len) = (number("windows", 24), number("window", 128));
+        let (count, len) = (cx.count("windows", 24, 1..=65536), cx.count("window", 128, 1..=65536));
         let windows = cx.corpus.held_out(count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
         let tally = Tally::of(reader, (&windows.inputs, len), cx.device, cx.progress)?;
         let about = format!("{} held-out windows, {} answers a distance", windows.rows, tally.asked);

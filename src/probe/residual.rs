@@ -34,10 +34,8 @@ impl Probe for Residual {
         let Some(model) = cx.model.fixed_point() else {
             candle_core::bail!("the equilibrium residual needs a model whose forward pass refines a state")
         };
-        let size = |name: &str, usual: usize| {
-            cx.args.get(name).and_then(|v| v.as_f64()).map_or(usual, |v| (v as usize).clamp(1, 4096))
-        };
-        let windows = cx.corpus.held_out(size("windows", 4), size("window", 128)).map_err(candle_core::Error::msg)?;
+        let (count, length) = (cx.count("windows", 4, 1..=4096), cx.count("window", 128, 1..=4096));
+        let windows = cx.corpus.held_out(count, length).map_err(candle_core::Error::msg)?;
         let tokens = Tensor::from_slice(&windows.inputs, (windows.rows, windows.len), cx.device)?;
         let mut tap = Tap::on(&[model.start_tap()]);
         cx.model.logits(&tokens, &mut tap)?;

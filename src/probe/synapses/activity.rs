@@ -3,7 +3,6 @@
 
 use super::{
     super::{Finding, Probe, ProbeContext},
-    count,
     firing::{self, Activation},
     model, random, synapses_of,
 };
@@ -27,7 +26,7 @@ impl Probe for Activity {
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let (count, len) = (count(cx, "windows", 4.0, 2.0, 4096.0), count(cx, "window", 128.0, 2.0, 4096.0));
+        let (count, len) = (cx.count("windows", 4, 2..=4096), cx.count("window", 128, 2..=4096));
         let windows = cx.corpus.held_out(count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
         let model = model(cx)?;
         let trained = shares(model, &windows.inputs, windows.len, cx)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{
     super::{Finding, Probe, ProbeContext},
-    count, model,
+    model,
 };
 use crate::{
     config::Value,
@@ -50,7 +50,7 @@ impl Probe for Merging {
             Some(Value::Text(path)) if !path.trim().is_empty() => path.trim().to_owned(),
             _ => return Ok(vec![]),
         };
-        let (count, len) = (count(cx, "windows", 8.0, 2.0, 4096.0), count(cx, "window", 128.0, 2.0, 4096.0));
+        let (count, len) = (cx.count("windows", 8, 2..=4096), cx.count("window", 128, 2..=4096));
         let (this, device) = (model(cx)?, cx.device);
         let weights = this.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().detach())).collect();
         let mine = Parent { name: "this model".into(), spec: this.spec().clone(), weights };

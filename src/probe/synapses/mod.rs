@@ -35,8 +35,3 @@ fn random(cx: &ProbeContext<'_>) -> Result<Box<dyn Model>> {
     // Not the run's own seed, which would give the weights that the model began with.
     cx.model.to_spec().build(cx.corpus.vocab(), cx.seed ^ hash("random weights"), cx.device)
 }
-
-/// An argument that is a count: `default` where it is not given, clamped to `least..=most`.
-fn count(cx: &ProbeContext<'_>, name: &str, default: f64, least: f64, most: f64) -> usize {
-    cx.args.get(name).and_then(|v| v.as_f64()).unwrap_or(default).clamp(least, most) as usize
-}

@@ -3,7 +3,6 @@
 
 use super::{
     super::{Finding, Probe, ProbeContext},
-    count,
     firing::{self, Activation, Chunk},
     model, random, synapses_of,
 };
@@ -33,7 +32,7 @@ impl Probe for Surprise {
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let periods = count(cx, "periods", 16.0, 2.0, 256.0);
+        let periods = cx.count("periods", 16, 2..=256);
         // Words that no training text of this seed has.
         let text = repeats::fresh(cx.seed, 2 * periods);
         let ids = cx.corpus.encode(&text);

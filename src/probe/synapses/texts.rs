@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{
     super::{Finding, Probe, ProbeContext},
-    count, model,
+    model,
 };
 use crate::{
     corpus::Windows,
@@ -41,9 +41,8 @@ impl Probe for Texts {
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let number = |name: &str, default: f64, least: f64| count(cx, name, default, least, 65536.0);
-        let (count, len, write) =
-            (number("windows", 8.0, 1.0), number("window", 128.0, 2.0), number("write", 0.0, 0.0));
+        let (count, len) = (cx.count("windows", 8, 1..=65536), cx.count("window", 128, 2..=65536));
+        let write = cx.count("write", 0, 0..=65536);
         let (this, device) = (model(cx)?, cx.device);
         let corpora = if cx.texts.is_empty() { std::slice::from_ref(cx.corpus) } else { cx.texts };
         let mut texts = vec![];
