@@ -116,7 +116,8 @@ impl CorpusSettings {
 
     /// Whether the text is one of associative recall: pairs of a key and a value, and then the keys again.
     pub fn asks_for_pairs(&self) -> bool {
-        matches!(self.spec().map(|spec| spec.source), Ok(Source::Task(task)) if task.id.starts_with("mqar_"))
+        let is_generated = self.folder.path().is_none() && self.file.path().is_none();
+        is_generated && self.source.0.asks_for_pairs()
     }
 
     /// This generated text, or this file if one is named, in the tokens of these settings.

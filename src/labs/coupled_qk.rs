@@ -9,7 +9,7 @@ use super::{
     experiment::{Experiment, Variant, arg, schedule},
 };
 use crate::{
-    config::{Config, ConfigError, Settings, Value},
+    config::{Config, ConfigError, Settings, Value, whole_numbers},
     models::{
         Spec,
         coupled_qk::{CoupledQkSpec, EvolvedLayers, QkVariant},
@@ -153,24 +153,8 @@ fn spec(s: &CoupledQkSettings, variant: QkVariant) -> CoupledQkSpec {
 
 /// The numbers of steps to compare, ascending and each once. Errors: not whole numbers from 1 to 16.
 fn compared_steps(text: &str) -> Result<Vec<usize>, ConfigError> {
-    let mut all = vec![];
-    for part in text.split([',', ' ']).filter(|p| !p.is_empty()) {
-        match part.parse::<usize>() {
-            Ok(n @ 1..=16) => all.push(n),
-            _ => {
-                return Err(ConfigError::WrongType {
-                    key: AblationSettings::steps.name.into(),
-                    got: format!("`{part}`"),
-                    want: "whole numbers from 1 to 16 with commas between them, such as `1, 3, 5, 7`; no steps at all \
-                           are the variant `standard`"
-                        .into(),
-                });
-            }
-        }
-    }
-    all.sort_unstable();
-    all.dedup();
-    Ok(all)
+    let example = "such as `1, 3, 5, 7`; no steps at all are the variant `standard`";
+    whole_numbers(AblationSettings::steps.name, text, 1..=16, example)
 }
 
 /// A variant, once for each evolution that is compared.

@@ -9,7 +9,7 @@ use super::{
     experiment::{Experiment, Variant, arg, schedule},
 };
 use crate::{
-    config::{Config, ConfigError, Settings, settings},
+    config::{Config, ConfigError, Settings, settings, whole_numbers},
     models::{
         Spec,
         recover::{Reader, RecoverSpec},
@@ -148,21 +148,7 @@ settings! {
 /// does not reach.
 fn distances(text: &str, window: usize) -> Result<Vec<usize>, ConfigError> {
     let key = RecoverabilitySettings::distances.name;
-    let mut all = vec![];
-    for part in text.split([',', ' ']).filter(|p| !p.is_empty()) {
-        match part.parse::<usize>() {
-            Ok(k) if k <= 4096 => all.push(k),
-            _ => {
-                return Err(ConfigError::WrongType {
-                    key: key.into(),
-                    got: format!("`{part}`"),
-                    want: "whole numbers from 0 to 4096 with commas between them, such as `1, 2, 4, 8`".into(),
-                });
-            }
-        }
-    }
-    all.sort_unstable();
-    all.dedup();
+    let all = whole_numbers(key, text, 0..=4096, "such as `1, 2, 4, 8`")?;
     let Some(&furthest) = all.last() else {
         let why = format!("`{key}` is empty; give at least one distance, such as `1, 2, 4, 8`");
         return Err(ConfigError::inconsistent(key, why));

@@ -141,6 +141,11 @@ impl Generated {
         }
     }
 
+    /// Whether this is associative recall: pairs of a key and a value, and then the keys again.
+    pub fn asks_for_pairs(&self) -> bool {
+        self.recall().is_some()
+    }
+
     pub(super) fn recall(&self) -> Option<Recall> {
         match self.recipe {
             Recipe::Recall(recall) => Some(recall),

@@ -1,0 +1,29 @@
+//! A text setting that lists whole numbers. It does not know what they count.
+
+use std::ops::RangeInclusive;
+
+use super::ConfigError;
+
+/// The numbers of a list such as `1, 3, 5`, ascending and each once. Errors: what is no whole number of the range;
+/// `example`, as in "such as `1, 3, 5`", says what to write instead.
+pub fn whole_numbers(
+    key: &str,
+    text: &str,
+    range: RangeInclusive<usize>,
+    example: &str,
+) -> Result<Vec<usize>, ConfigError> {
+    let (least, most) = (range.start(), range.end());
+    let number = |part: &str| match part.parse() {
+        Ok(n) if range.contains(&n) => Ok(n),
+        _ => Err(ConfigError::WrongType {
+            key: key.to_owned(),
+            got: format!("`{part}`"),
+            want: format!("whole numbers from {least} to {most} with commas between them, {example}"),
+        }),
+    };
+    let parts = text.split([',', ' ']).filter(|part| !part.is_empty());
+    let mut all = parts.map(number).collect::<Result<Vec<usize>, _>>()?;
+    all.sort_unstable();
+    all.dedup();
+    Ok(all)
+}
