@@ -51,7 +51,7 @@ impl Kernel {
             let (to_q, to_k) = saved.split_at_mut(q.len());
             to_q.copy_from_slice(&q);
             to_k.copy_from_slice(&k);
-            let end = field.forward(q, k);
+            let end = field.forward(q, k, false);
             join_queries_keys(rows, wide, &end.q, &end.k);
         });
     }
@@ -67,7 +67,7 @@ impl Kernel {
         threads::run_chunks2((grad, POSITIONS * 3 * wide), (&mut sums, each), |i, [grad, sums]| {
             let saved = &saved[i * piece..][..grad.len() / 3 * 2];
             let (q, k) = saved.split_at(saved.len() / 2);
-            let path = field.forward_for_backward(q.to_vec(), k.to_vec());
+            let path = field.forward(q.to_vec(), k.to_vec(), true);
             let (mut dq, mut dk) = split_queries_keys(grad, wide);
             let (f, dt) = sums.split_at_mut(of_f);
             field.backward(&path, &mut dq, &mut dk, &mut Gradients { f, dt });

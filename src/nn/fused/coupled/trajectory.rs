@@ -124,57 +124,41 @@ impl Field<'_> {
         Force { q: if keep { q.to_vec() } else { vec![] }, inner, slope, value }
     }
 
-    /// The end of the evolution of these queries and keys.
-    pub(super) fn forward(&self, q: Vec<f32>, k: Vec<f32>) -> Trajectory {
-        self.run(Trajectory { q, k, forces: vec![], moving_keys: vec![] }, false)
+    /// The end of the evolution of these queries and keys; with `keep`, all that the backward pass needs too.
+    pub(super) fn forward(&self, q: Vec<f32>, k: Vec<f32>, keep: bool) -> Trajectory {
+        let start = Trajectory { q, k, forces: vec![], moving_keys: vec![] };
+        match self.spec.scheme {
+            Scheme::Euler => self.euler(start, keep),
+            Scheme::Leapfrog => self.leapfrog(start, keep),
+        }
     }
 
-    /// As [`Field::forward`], with all that the backward pass needs.
-    pub(super) fn forward_for_backward(&self, q: Vec<f32>, k: Vec<f32>) -> Trajectory {
-        self.run(Trajectory { q, k, forces: vec![], moving_keys: vec![] }, true)
-    }
-
-    fn run(&self, mut path: Trajectory, keep: bool) -> Trajectory {
+    fn euler(&self, mut path: Trajectory, keep: bool) -> Trajectory {
         let d = self.spec.head_dim;
-        let Trajectory { q, k, forces, moving_keys } = &mut path;
-        // without a backward pass only the last force is of use
-        let add = |forces: &mut Vec<Force>, force: Force| {
-            if !keep {
-                forces.clear();
-            }
-            forces.push(force);
-        };
-        if self.spec.scheme == Scheme::Leapfrog {
-            add(forces, self.force(q, keep));
-        }
         for _ in 0..self.spec.steps {
-            match self.spec.scheme {
-                Scheme::Euler => {
-                    add(forces, self.force(q, keep));
-                    if keep {
-                        moving_keys.push(k.clone());
-                    }
-                    add_scaled(q, self.dt, k, d);
-                    if let Some(force) = forces.last() {
-                        add_scaled(k, self.dt, &force.value, d);
-                    }
-                }
-                Scheme::Leapfrog => {
-                    // f at the end of the last step is f at the beginning of this one
-                    if let Some(last) = forces.last() {
-                        add_scaled(k, self.half, &last.value, d);
-                    }
-                    add_scaled(q, self.dt, k, d);
-                    if keep {
-                        moving_keys.push(k.clone());
-                    }
-                    add(forces, self.force(q, keep));
-                    if let Some(force) = forces.last() {
-                        add_scaled(k, self.half, &force.value, d);
-                    }
-                }
-            }
+            let force = self.force(&path.q, keep);
+            let moving_key = keep.then(|| path.k.clone());
+            add_scaled(&mut path.q, self.dt, &path.k, d);
+            add_scaled(&mut path.k, self.dt, &force.value, d);
+            path.moving_keys.extend(moving_key);
+            path.forces.extend(keep.then_some(force));
         }
+        path
+    }
+
+    fn leapfrog(&self, mut path: Trajectory, keep: bool) -> Trajectory {
+        let d = self.spec.head_dim;
+        let mut force = self.force(&path.q, keep);
+        for _ in 0..self.spec.steps {
+            add_scaled(&mut path.k, self.half, &force.value, d);
+            add_scaled(&mut path.q, self.dt, &path.k, d);
+            path.moving_keys.extend(keep.then(|| path.k.clone()));
+            // f at the end of this step is f at the beginning of the next
+            let next = self.force(&path.q, keep);
+            add_scaled(&mut path.k, self.half, &next.value, d);
+            path.forces.extend(keep.then_some(std::mem::replace(&mut force, next)));
+        }
+        path.forces.extend(keep.then_some(force));
         path
     }
 
