@@ -148,10 +148,10 @@ impl QueryKeyDynamics for CoupledQk {
     }
 
     fn layer(&self, layer: usize) -> Result<Option<LayerDynamics>> {
-        let Some(evolution) = self.inference_net.evolutions.get(layer) else {
+        let Some(block) = self.inference_net.layers.get(layer) else {
             bail!("there is no layer {layer}, only {}", self.spec.layers)
         };
-        let Some(([first, second], tau, spec)) = evolution.as_ref().and_then(Evolution::coupled) else {
+        let Some((spec, [first, second, tau])) = block.evolution().and_then(Evolution::coupled) else {
             return Ok(None);
         };
         Ok(Some(LayerDynamics {

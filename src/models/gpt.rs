@@ -88,11 +88,7 @@ impl Net {
 
     /// tokens `(B, T)` -> normalised `(B, T, D)`
     fn encode(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        let x = embedding(&self.embed, tokens)?;
-        let x = match &self.positions {
-            Some(positions) => with_position(&x, positions)?,
-            None => x,
-        };
+        let x = embed_from(tokens, &self.embed, (self.positions.as_ref(), 0))?;
         let x = block::run(&self.layers, &x, tap, None)?;
         tap.offer("final", || Ok(x.clone()))?;
         self.ln.forward(&x)
@@ -103,13 +99,20 @@ impl Net {
     }
 }
 
-/// x `(B, T, D)` plus the first T of the learned positions `(P, D)`.
-pub(super) fn with_position(x: &Tensor, positions: &Tensor) -> Result<Tensor> {
+/// tokens `(B, T)` at the positions from `first` on -> their embeddings plus, where there are any, the learned positions
+/// `(P, D)`: `(B, T, D)`.
+pub(super) fn embed_from(
+    tokens: &Tensor,
+    embed: &Tensor,
+    (positions, first): (Option<&Tensor>, usize),
+) -> Result<Tensor> {
+    let x = embedding(embed, tokens)?;
+    let Some(positions) = positions else { return Ok(x) };
     let (t, most) = (x.dim(1)?, positions.dim(0)?);
-    if t > most {
-        candle_core::bail!("{t} tokens, but the model has learned positions for {most}");
+    if first + t > most {
+        candle_core::bail!("{} tokens, but the model has learned positions for {most}", first + t);
     }
-    x.broadcast_add(&positions.narrow(0, 0, t)?)
+    x.broadcast_add(&positions.narrow(0, first, t)?)
 }
 
 /// A GPT. Taps: `layers.i.attn.weights`, `final`.

@@ -14,7 +14,7 @@ pub use llama::{LlamaBlockSpec, llama_block};
 
 use super::{
     Tap,
-    attention::{Attention, KeyValueCache},
+    attention::{Attention, Evolution, KeyValueCache},
     fused::{
         add_row::add_row,
         axpy::axpy,
@@ -40,15 +40,13 @@ pub struct Block {
 
 impl Block {
     /// `path`: where the tap finds the block's activations.
-    pub fn new(
-        path: &str,
-        norm1: Norm,
-        attention: impl Attention + 'static,
-        norm2: Norm,
-        mlp: impl Mlp + 'static,
-    ) -> Self {
-        let (attention, mlp) = (Arc::new(attention), Arc::new(mlp));
-        Self { path: path.to_owned(), norm1, attention, norm2, mlp, flat: None }
+    pub fn new(path: &str, norm1: Norm, attention: Arc<dyn Attention>, norm2: Norm, mlp: impl Mlp + 'static) -> Self {
+        Self { path: path.to_owned(), norm1, attention, norm2, mlp: Arc::new(mlp), flat: None }
+    }
+
+    /// How queries and keys evolve before they are scored, if they do.
+    pub fn evolution(&self) -> Option<&Evolution> {
+        self.attention.evolution()
     }
 
     /// With its weights flattened and packed once, for all uses in a training step. The accumulator, if there is one,

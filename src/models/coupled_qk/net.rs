@@ -1,17 +1,20 @@
 //! The computation graph of the coupled query-key family. It does not know how it is trained.
 
+use std::sync::Arc;
+
 use candle_core::{Result, Tensor, bail};
 
 use super::CoupledQkSpec;
 use crate::{
-    models::gpt::with_position,
+    models::gpt::embed_from,
     nn::{
         Params, Tap,
         attention::{
-            DifferentialAttention, DifferentialSpec, Evolution, GroupedQueryAttention, GroupedQuerySpec, KeyValueCache,
+            Attention, DifferentialAttention, DifferentialSpec, Evolution, GroupedQueryAttention, GroupedQuerySpec,
+            KeyValueCache,
         },
         block::{self, Block},
-        fused::{GradAccumulator, embedding::embedding, mlp::Act},
+        fused::{GradAccumulator, mlp::Act},
         layers::{EMBEDDING_STD, Norm},
         mlp::{MlpKind, UnbiasedMlp},
     },
@@ -23,10 +26,8 @@ pub(super) struct Net {
     pub(super) embed: Tensor,  // (V, D)
     positions: Option<Tensor>, // (P, D)
     most: usize,               // P
-    layers: Vec<Block>,
+    pub(super) layers: Vec<Block>,
     norm: Norm,
-    /// Those of layers whose queries and keys evolve.
-    pub(super) evolutions: Vec<Option<Evolution>>,
 }
 
 impl Net {
@@ -39,16 +40,8 @@ impl Net {
             true => None,
             false => Some(p.normal("pos.weight", (spec.positions, spec.d_model), EMBEDDING_STD)?),
         };
-        let built = (0..spec.layers).map(|layer| block(p, spec, layer)).collect::<Result<Vec<_>>>()?;
-        let (layers, evolutions) = built.into_iter().unzip();
-        Ok(Self {
-            embed,
-            positions,
-            most: spec.positions,
-            layers,
-            norm: Norm::rms(p, "norm", spec.d_model)?,
-            evolutions,
-        })
+        let layers = (0..spec.layers).map(|layer| block(p, spec, layer)).collect::<Result<_>>()?;
+        Ok(Self { embed, positions, most: spec.positions, layers, norm: Norm::rms(p, "norm", spec.d_model)? })
     }
 
     /// For a training step, whose accumulator, if there is one, takes the weights of the blocks.
@@ -58,11 +51,7 @@ impl Net {
 
     /// tokens `(B, T)` -> normalised `(B, T, D)`
     pub(super) fn encode(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        let x = embedding(&self.embed, tokens)?;
-        let x = match &self.positions {
-            Some(positions) => with_position(&x, positions)?,
-            None => x,
-        };
+        let x = embed_from(tokens, &self.embed, (self.positions.as_ref(), 0))?;
         let x = block::run(&self.layers, &x, tap, None)?;
         tap.offer("final", || Ok(x.clone()))?;
         self.norm.forward(&x)
@@ -74,43 +63,35 @@ impl Net {
         if at >= self.most {
             bail!("{} tokens were read, and the model has positions for no more", self.most);
         }
-        let x = embedding(&self.embed, token)?;
-        let x = match &self.positions {
-            Some(positions) => x.broadcast_add(&positions.narrow(0, at, 1)?)?,
-            None => x,
-        };
+        let x = embed_from(token, &self.embed, (self.positions.as_ref(), at))?;
         let x = self.layers.iter().zip(caches).try_fold(x, |x, (layer, cache)| layer.read_next(&x, cache))?;
         self.norm.forward(&x)
     }
 }
 
 /// Block `layer` with the attention of the variant.
-fn block(p: &mut Params, spec: &CoupledQkSpec, layer: usize) -> Result<(Block, Option<Evolution>)> {
-    let (d_model, heads, writers) = (spec.d_model, spec.heads, 2 * spec.layers);
+fn block(p: &mut Params, spec: &CoupledQkSpec, layer: usize) -> Result<Block> {
     let path = format!("layers.{layer}");
-    let attn = format!("{path}.attn");
-    let norm1 = Norm::rms(p, &format!("{path}.norm1"), d_model)?;
+    let norm1 = Norm::rms(p, &format!("{path}.norm1"), spec.d_model)?;
+    let attention = attention(p, &format!("{path}.attn"), spec, layer)?;
+    let norm2 = Norm::rms(p, &format!("{path}.norm2"), spec.d_model)?;
+    let (kind, writers) = (MlpKind::Gated(Act::Silu), 2 * spec.layers);
+    let mlp = UnbiasedMlp::new(p, &format!("{path}.mlp"), (spec.d_model, spec.hidden), kind, writers)?;
+    Ok(Block::new(&path, norm1, attention, norm2, mlp))
+}
+
+fn attention(p: &mut Params, path: &str, spec: &CoupledQkSpec, layer: usize) -> Result<Arc<dyn Attention>> {
+    let CoupledQkSpec { d_model, heads, rotary, .. } = *spec;
+    let writers = 2 * spec.layers;
     let evolution = |p: &mut Params| match spec.evolution(layer) {
-        Some(evolution) => Evolution::new(p, &attn, (heads, d_model / heads.max(1)), evolution),
+        Some(evolution) => Evolution::new(p, path, (heads, d_model / heads.max(1)), evolution),
         None => Ok(None),
     };
-    let rest = |p: &mut Params| -> Result<(Norm, UnbiasedMlp)> {
-        let norm2 = Norm::rms(p, &format!("{path}.norm2"), d_model)?;
-        let kind = MlpKind::Gated(Act::Silu);
-        Ok((norm2, UnbiasedMlp::new(p, &format!("{path}.mlp"), (d_model, spec.hidden), kind, writers)?))
-    };
     if spec.variant.is_differential() {
-        let sizes = DifferentialSpec { d_model, heads, layer, rotary: spec.rotary, writers };
-        let attention = DifferentialAttention::new(p, &attn, &sizes)?;
-        let evolution = evolution(p)?;
-        let (norm2, mlp) = rest(p)?;
-        return Ok((Block::new(&path, norm1, attention.with_evolution(evolution.clone()), norm2, mlp), evolution));
+        let sizes = DifferentialSpec { d_model, heads, layer, rotary, writers };
+        return Ok(Arc::new(DifferentialAttention::new(p, path, &sizes)?.with_evolution(evolution(p)?)?));
     }
     let kv_heads = spec.kv_heads();
-    let sizes =
-        GroupedQuerySpec { d_model, heads, kv_heads, window: None, qk_norms: false, rotary: spec.rotary, writers };
-    let attention = GroupedQueryAttention::new(p, &attn, &sizes)?;
-    let evolution = evolution(p)?;
-    let (norm2, mlp) = rest(p)?;
-    Ok((Block::new(&path, norm1, attention.with_evolution(evolution.clone())?, norm2, mlp), evolution))
+    let sizes = GroupedQuerySpec { d_model, heads, kv_heads, window: None, qk_norms: false, rotary, writers };
+    Ok(Arc::new(GroupedQueryAttention::new(p, path, &sizes)?.with_evolution(evolution(p)?)?))
 }

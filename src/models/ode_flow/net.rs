@@ -5,12 +5,12 @@
 
 use candle_core::{Result, Tensor};
 
-use super::{super::capabilities::CONTROLS, super::gpt::with_position, spec::OdeFlowSpec};
+use super::{super::capabilities::CONTROLS, super::gpt::embed_from, spec::OdeFlowSpec};
 use crate::{
     nn::{
         Params, Tap,
         block::{self, Block, Gpt2BlockSpec, gpt2_block},
-        fused::{GradAccumulator, embedding::embedding, linear::linear, mlp::Act},
+        fused::{GradAccumulator, linear::linear, mlp::Act},
         layers::{Affine, EMBEDDING_STD, Norm},
     },
     ode::{self, Field, Options},
@@ -152,7 +152,7 @@ impl Net {
 
     /// tokens u32 `(B, T)` -> H at tau = 0, `(B, T, D)`.
     pub fn start(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        let x = with_position(&embedding(&self.embed, tokens)?, &self.pos)?;
+        let x = embed_from(tokens, &self.embed, (Some(&self.pos), 0))?;
         block::run(&self.head_layers, &x, tap, None)
     }
 

@@ -6,15 +6,15 @@
 
 use candle_core::{D, Result, Tensor, bail};
 
-use super::{Attention, Evolution, KeyValueCache, cache, evolution::evolved};
+use super::{Attention, Evolution, KeyValueCache, cache, projections::Projections};
 use crate::nn::{
     Params, Tap,
     fused::{
-        attention::{self, AttentionSpec, rotate, rotate_from},
+        attention::{self, AttentionSpec, rotate_from},
+        differential::{halve_queries, normalised_difference},
         linear::linear,
-        norm::rms_norm,
     },
-    layers::{EPS, THETA, input_proj, residual_out_proj},
+    layers::{EPS, THETA, residual_out_proj},
 };
 
 /// Sizes.
@@ -34,12 +34,9 @@ pub struct DifferentialSpec {
 /// weight, times 1 - lambda_0.
 #[derive(Debug, Clone)]
 pub struct DifferentialAttention {
-    wq: Tensor,  // (D, D)
-    wk: Tensor,  // (D, D)
-    wv: Tensor,  // (D, D)
+    projections: Projections,
     wo: Tensor,  // (D, D)
     lam: Tensor, // (H)
-    evolution: Option<Evolution>,
     heads: usize,
     head_dim: usize,
     rotary: bool,
@@ -56,12 +53,9 @@ impl DifferentialAttention {
         }
         let lambda_init = 0.8 - 0.6 * (-0.3 * s.layer as f64).exp();
         Ok(Self {
-            wq: input_proj(params, &format!("{path}.wq.weight"), d, d)?,
-            wk: input_proj(params, &format!("{path}.wk.weight"), d, d)?,
-            wv: input_proj(params, &format!("{path}.wv.weight"), d, d)?,
+            projections: Projections::new(params, path, d, [h, h])?,
             wo: residual_out_proj(params, &format!("{path}.wo.weight"), (d, d), s.writers)?,
             lam: params.constant(&format!("{path}.lam"), h, lambda_init)?,
-            evolution: None,
             heads: h,
             head_dim: d / h,
             rotary: s.rotary,
@@ -70,12 +64,8 @@ impl DifferentialAttention {
     }
 
     /// With queries and keys that evolve before they are rotated, split and scored.
-    pub fn with_evolution(self, evolution: Option<Evolution>) -> Self {
-        Self { evolution, ..self }
-    }
-
-    fn project(&self, x: &Tensor) -> Result<Tensor> {
-        linear(x, &Tensor::cat(&[&self.wq, &self.wk, &self.wv], 0)?) // (B,T,3D)
+    pub fn with_evolution(self, evolution: Option<Evolution>) -> Result<Self> {
+        Ok(Self { projections: self.projections.with_evolution(evolution)?, ..self })
     }
 
     /// Two query heads a key head.
@@ -84,25 +74,10 @@ impl DifferentialAttention {
         AttentionSpec { heads: 2 * heads, head_dim: d, ..AttentionSpec::plain(heads * d, heads) }
     }
 
-    /// q `(B, T, H, d)` -> `(B, T, 2 H, d)`: (q1, 0), (0, q2), of the next head, and so on, scaled so that a division by
-    /// sqrt(d) becomes one by sqrt(d / 2).
-    fn halved(&self, q: &Tensor) -> Result<Tensor> {
-        let (b, t, h, d) = q.dims4()?;
-        let half = (q * 2f64.sqrt())?;
-        let none = Tensor::zeros((b, t, h, d / 2), q.dtype(), q.device())?;
-        let (first, second) = (half.narrow(D::Minus1, 0, d / 2)?, half.narrow(D::Minus1, d / 2, d / 2)?);
-        Tensor::cat(&[&first, &none, &none, &second], D::Minus1)?.reshape((b, t, 2 * h, d))
-    }
-
-    /// What both maps read `(B, T, 2 H, d)`, one after the other of each head -> `(B, T, D)`.
+    /// What both maps read `(B, T, 2 D)`, one after the other of each head -> `(B, T, D)`.
     fn combined(&self, y: &Tensor) -> Result<Tensor> {
-        let (b, t, _, d) = y.dims4()?;
-        let y = y.reshape((b, t, self.heads, 2, d))?;
-        let of = |i: usize| y.narrow(3, i, 1)?.squeeze(3);
-        let difference = (of(0)? - of(1)?.broadcast_mul(&self.lam.reshape((self.heads, 1))?)?)?; // (B,T,H,d)
-        let ones = Tensor::ones(d, y.dtype(), y.device())?;
-        let y = (rms_norm(&difference.contiguous()?, &ones, EPS)? * (1.0 - self.lambda_init))?;
-        linear(&y.reshape((b, t, self.heads * d))?, &self.wo)
+        let difference = normalised_difference(y, &self.lam, EPS)?;
+        linear(&(difference * (1.0 - self.lambda_init))?, &self.wo)
     }
 
     /// The weights of both maps `(B, 2 H, ..)`, one after the other of each head -> their difference `(B, H, ..)`.
@@ -113,25 +88,25 @@ impl DifferentialAttention {
         of(0)? - of(1)?.broadcast_mul(&self.lam.reshape((1, h / 2, 1, 1))?)?
     }
 
-    /// Queries, keys or values of qkv `(B, T, 3 D)`: `(B, T, H, d)`.
-    fn part(&self, qkv: &Tensor, which: usize) -> Result<Tensor> {
+    /// qkv `(B, T, 3 D)` with its queries and keys turned, those of the positions from `first` on, where they are.
+    fn turned(&self, qkv: Tensor, first: usize) -> Result<Tensor> {
+        if !self.rotary {
+            return Ok(qkv);
+        }
         let (b, t, wide) = qkv.dims3()?;
-        qkv.narrow(D::Minus1, which * wide / 3, wide / 3)?.reshape((b, t, self.heads, self.head_dim))
+        let of = |which: usize| qkv.narrow(D::Minus1, which * wide / 3, wide / 3);
+        let turned = |x: Tensor| -> Result<Tensor> {
+            let by_head = x.reshape((b, t, self.heads, self.head_dim))?.transpose(1, 2)?.contiguous()?; // (B,H,T,d)
+            rotate_from(&by_head, first, THETA)?.transpose(1, 2)?.reshape((b, t, wide / 3))
+        };
+        Tensor::cat(&[&turned(of(0)?)?, &turned(of(1)?)?, &of(2)?], D::Minus1)
     }
 }
 
 impl Attention for DifferentialAttention {
     fn forward(&self, x: &Tensor, tap: &mut Tap, path: &str) -> Result<Tensor> {
-        let (b, t, _) = x.dims3()?;
-        let qkv = self.project(x)?;
-        let qkv = evolved(self.evolution.as_ref(), qkv, [self.heads; 2], (tap, path))?;
-        let (mut q, mut k, v) = (self.part(&qkv, 0)?, self.part(&qkv, 1)?, self.part(&qkv, 2)?);
-        if self.rotary {
-            let turned = |x: &Tensor| rotate(&x.transpose(1, 2)?.contiguous()?, THETA)?.transpose(1, 2);
-            (q, k) = (turned(&q)?, turned(&k)?);
-        }
-        let qkv = Tensor::cat(&[&self.halved(&q)?, &k.contiguous()?, &v.contiguous()?], 2)?; // (B,T,4H,d)
-        let qkv = qkv.reshape((b, t, 4 * self.heads * self.head_dim))?;
+        let qkv = self.turned(self.projections.forward_offering(x, tap, path)?, 0)?; // (B,T,3D)
+        let qkv = halve_queries(&qkv, self.heads)?; // (B,T,4D)
         let y = if tap.wants(path) {
             let (y, weights) = attention::reference_without_norms(&qkv, self.spec())?;
             tap.offer(path, || self.difference(&weights))?;
@@ -139,19 +114,21 @@ impl Attention for DifferentialAttention {
         } else {
             attention::without_norms(&qkv, self.spec())?
         };
-        self.combined(&y.reshape((b, t, 2 * self.heads, self.head_dim))?)
+        self.combined(&y)
     }
 
     fn read_next(&self, x: &Tensor, cache: &mut KeyValueCache) -> Result<Tensor> {
-        let t = cache.len();
-        let qkv = self.project(x)?;
-        let qkv = self.evolution.as_ref().map_or(Ok(qkv.clone()), |e| e.evolve(&qkv))?;
-        let part = |i: usize| self.part(&qkv, i)?.transpose(1, 2)?.contiguous(); // (B,H,1,d)
-        let turned = |x: Tensor| if self.rotary { rotate_from(&x, t, THETA) } else { Ok(x) };
-        let (q, k) = (turned(part(0)?)?, turned(part(1)?)?);
-        let [k, v] = cache.push(&k, &part(2)?)?;
-        let q = self.halved(&q.transpose(1, 2)?)?.transpose(1, 2)?; // (B,2H,1,d)
+        let (b, h, d) = (x.dim(0)?, self.heads, self.head_dim);
+        let qkv = self.turned(self.projections.forward(x)?, cache.len())?;
+        let qkv = halve_queries(&qkv, h)?; // (B,1,4D)
+        let part = |from: usize, n: usize| qkv.narrow(D::Minus1, from * d, n * d)?.reshape((b, n, 1, d));
+        let [k, v] = cache.push(&part(2 * h, h)?, &part(3 * h, h)?)?;
+        let q = part(0, 2 * h)?;
         let y = cache::read(&cache::weights(&q, &k, None)?, &v)?; // (B,2H,1,d)
-        self.combined(&y.transpose(1, 2)?.contiguous()?)
+        self.combined(&y.reshape((b, 1, 2 * h * d))?)
+    }
+
+    fn evolution(&self) -> Option<&Evolution> {
+        self.projections.evolution()
     }
 }

@@ -4,7 +4,7 @@
 use candle_core::{D, Result, Tensor};
 
 use crate::nn::{
-    Params, Tap,
+    Params,
     fused::{
         coupled::{CoupledSpec, Scheme, coupled},
         mlp::{Act, mlp},
@@ -75,43 +75,11 @@ impl Evolution {
         }
     }
 
-    /// Of coupled steps: f's two weights `(d, d)`, the step size of each head, and the sizes.
-    pub fn coupled(&self) -> Option<([&Tensor; 2], &Tensor, CoupledSpec)> {
-        match &self.dynamics {
-            Dynamics::QueryMlp => None,
-            Dynamics::Coupled { tau, spec } => Some(([&self.f1, &self.f2], tau, *spec)),
-        }
-    }
-
-    /// Of coupled steps, what the one operation of a block takes: sizes, and f1, f2, tau.
-    pub fn fused(&self) -> Option<(CoupledSpec, [&Tensor; 3])> {
+    /// Of coupled steps: their sizes, f's two weights `(d, d)`, and the logarithm of each head's step, tau `(H)`.
+    pub fn coupled(&self) -> Option<(CoupledSpec, [&Tensor; 3])> {
         match &self.dynamics {
             Dynamics::QueryMlp => None,
             Dynamics::Coupled { tau, spec } => Some((*spec, [&self.f1, &self.f2, tau])),
         }
     }
-}
-
-/// Evolves qkv `(B, T, (H + 2 Hkv) d)`, if there is an evolution, and offers queries and keys `(B, H, T, d)` before as
-/// `<path>.{q0,k0}` and after as `<path>.{q,k}`, path being that of `<path>.weights`.
-pub(super) fn evolved(
-    evolution: Option<&Evolution>,
-    qkv: Tensor,
-    [heads, kv_heads]: [usize; 2],
-    (tap, weights): (&mut Tap, &str),
-) -> Result<Tensor> {
-    let path = weights.strip_suffix(".weights").unwrap_or(weights).to_owned();
-    offer(&qkv, [heads, kv_heads], tap, [format!("{path}.q0"), format!("{path}.k0")])?;
-    let qkv = evolution.map_or_else(|| Ok(qkv.clone()), |evolution| evolution.evolve(&qkv))?;
-    offer(&qkv, [heads, kv_heads], tap, [format!("{path}.q"), format!("{path}.k")])?;
-    Ok(qkv)
-}
-
-fn offer(qkv: &Tensor, [heads, kv_heads]: [usize; 2], tap: &mut Tap, paths: [String; 2]) -> Result<()> {
-    let (b, t, wide) = qkv.dims3()?;
-    let d = wide / (heads + 2 * kv_heads);
-    for (path, (from, n)) in paths.iter().zip([(0, heads), (heads, kv_heads)]) {
-        tap.offer(path, || qkv.narrow(D::Minus1, from * d, n * d)?.reshape((b, t, n, d))?.transpose(1, 2))?;
-    }
-    Ok(())
 }

@@ -3,7 +3,7 @@
 
 use candle_core::{D, Result, Tensor, bail};
 
-use super::{Attention, Evolution, FusedAttention, KeyValueCache, cache, evolution::evolved};
+use super::{Attention, Evolution, FusedAttention, KeyValueCache, cache, projections::Projections};
 use crate::nn::{
     Params, Tap,
     fused::{
@@ -11,7 +11,7 @@ use crate::nn::{
         linear::linear,
         norm::rms_norm,
     },
-    layers::{EPS, THETA, input_proj, residual_out_proj},
+    layers::{EPS, THETA, residual_out_proj},
 };
 
 /// Sizes and switches.
@@ -58,12 +58,9 @@ impl GroupedQuerySpec {
 /// softmax(q k / sqrt(d)) v, each key head read by several query heads.
 #[derive(Debug, Clone)]
 pub struct GroupedQueryAttention {
-    wq: Tensor, // (H d, D)
-    wk: Tensor, // (Hkv d, D)
-    wv: Tensor, // (Hkv d, D)
+    projections: Projections,
     wo: Tensor, // (D, H d)
     qk_norms: Option<[Tensor; 2]>,
-    evolution: Option<Evolution>,
     spec: AttentionSpec,
 }
 
@@ -72,11 +69,9 @@ impl GroupedQueryAttention {
     /// the size that does not fit.
     pub fn new(params: &mut Params, path: &str, s: &GroupedQuerySpec) -> Result<Self> {
         let spec = s.check()?;
-        let (d, kv) = (s.d_model, spec.kv_heads * spec.head_dim);
+        let d = s.d_model;
         Ok(Self {
-            wq: input_proj(params, &format!("{path}.wq.weight"), d, d)?,
-            wk: input_proj(params, &format!("{path}.wk.weight"), kv, d)?,
-            wv: input_proj(params, &format!("{path}.wv.weight"), kv, d)?,
+            projections: Projections::new(params, path, d, [spec.heads, spec.kv_heads])?,
             wo: residual_out_proj(params, &format!("{path}.wo.weight"), (d, d), s.writers)?,
             qk_norms: match s.qk_norms {
                 true => Some([
@@ -85,7 +80,6 @@ impl GroupedQueryAttention {
                 ]),
                 false => None,
             },
-            evolution: None,
             spec,
         })
     }
@@ -93,21 +87,13 @@ impl GroupedQueryAttention {
     /// With queries and keys that evolve before they are normalised, rotated and scored. Errors: fewer key heads than
     /// query heads, since each query evolves with its own key.
     pub fn with_evolution(self, evolution: Option<Evolution>) -> Result<Self> {
-        if evolution.is_some() && self.spec.kv_heads != self.spec.heads {
-            bail!("{} query heads and {} key heads cannot evolve in pairs", self.spec.heads, self.spec.kv_heads);
-        }
-        Ok(Self { evolution, ..self })
-    }
-
-    fn project(&self, x: &Tensor) -> Result<Tensor> {
-        linear(x, &Tensor::cat(&[&self.wq, &self.wk, &self.wv], 0)?) // (B,T,(H+2Hkv)d)
+        Ok(Self { projections: self.projections.with_evolution(evolution)?, ..self })
     }
 }
 
 impl Attention for GroupedQueryAttention {
     fn forward(&self, x: &Tensor, tap: &mut Tap, path: &str) -> Result<Tensor> {
-        let qkv = self.project(x)?;
-        let qkv = evolved(self.evolution.as_ref(), qkv, [self.spec.heads, self.spec.kv_heads], (tap, path))?;
+        let qkv = self.projections.forward_offering(x, tap, path)?;
         let y = if tap.wants(path) {
             let (y, weights) = match &self.qk_norms {
                 Some([q, k]) => attention::reference(&qkv, q, k, self.spec)?,
@@ -127,8 +113,7 @@ impl Attention for GroupedQueryAttention {
     fn read_next(&self, x: &Tensor, cache: &mut KeyValueCache) -> Result<Tensor> {
         let s = self.spec;
         let (b, t, d) = (x.dim(0)?, cache.len(), s.head_dim);
-        let qkv = self.project(x)?;
-        let qkv = self.evolution.as_ref().map_or(Ok(qkv.clone()), |e| e.evolve(&qkv))?;
+        let qkv = self.projections.forward(x)?;
         let part = |from: usize, n: usize| qkv.narrow(D::Minus1, from * d, n * d)?.reshape((b, n, 1, d));
         let prepared = |x: Tensor, norm: Option<&Tensor>| -> Result<Tensor> {
             let x = norm.map_or(Ok(x.clone()), |norm| rms_norm(&x, norm, s.eps))?;
@@ -142,12 +127,16 @@ impl Attention for GroupedQueryAttention {
         linear(&y.reshape((b, 1, s.heads * d))?, &self.wo)
     }
 
+    fn evolution(&self) -> Option<&Evolution> {
+        self.projections.evolution()
+    }
+
     fn fused(&self) -> Option<FusedAttention<'_>> {
-        let evolution = match &self.evolution {
+        let evolution = match self.evolution() {
             None => None,
-            Some(evolution) => Some(evolution.fused()?),
+            Some(evolution) => Some(evolution.coupled()?),
         };
-        let projections = [&self.wq, &self.wk, &self.wv].into_iter().chain(self.qk_norms.iter().flatten());
+        let projections = self.projections.weights().into_iter().chain(self.qk_norms.iter().flatten());
         let of_evolution = evolution.iter().flat_map(|(_, weights)| *weights);
         Some(FusedAttention {
             spec: self.spec,

@@ -6,6 +6,7 @@ mod differential;
 mod evolution;
 mod grouped_query;
 mod packed;
+mod projections;
 
 use candle_core::{Result, Tensor, bail};
 
@@ -30,6 +31,11 @@ pub trait Attention: std::fmt::Debug + Send + Sync {
     /// error of a variant that cannot read so.
     fn read_next(&self, _x: &Tensor, _cache: &mut KeyValueCache) -> Result<Tensor> {
         bail!("this attention reads whole texts only")
+    }
+
+    /// How queries and keys evolve before they are scored, if they do.
+    fn evolution(&self) -> Option<&Evolution> {
+        None
     }
 
     /// What a block in one operation needs to compute this attention; `None` of a variant that the operation

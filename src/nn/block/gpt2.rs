@@ -1,6 +1,8 @@
 //! The block of GPT-2: LayerNorm, one product for queries, keys and values, a GELU MLP, biases everywhere, no
 //! rotation; with ALiBi for models without positions.
 
+use std::sync::Arc;
+
 use candle_core::Result;
 
 use super::Block;
@@ -26,5 +28,5 @@ pub fn gpt2_block(params: &mut Params, path: &str, s: &Gpt2BlockSpec) -> Result<
     let attention = if alibi { attention.with_alibi() } else { attention };
     let norm2 = Norm::layer(params, &format!("{path}.ln2"), d_model)?;
     let mlp = BiasedMlp::new(params, &format!("{path}.mlp"), d_model, writers)?;
-    Ok(Block::new(path, norm1, attention, norm2, mlp))
+    Ok(Block::new(path, norm1, Arc::new(attention), norm2, mlp))
 }

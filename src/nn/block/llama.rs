@@ -1,6 +1,8 @@
 //! The block of LLaMA-like models: RMSNorm, grouped-query attention with QK-norms and rotary embedding, an
 //! MLP without biases.
 
+use std::sync::Arc;
+
 use candle_core::Result;
 
 use super::Block;
@@ -41,5 +43,5 @@ pub fn llama_block(params: &mut Params, path: &str, s: &LlamaBlockSpec) -> Resul
     let attention = GroupedQueryAttention::new(params, &format!("{path}.attn"), &attention)?;
     let norm2 = Norm::rms(params, &format!("{path}.norm2"), s.d_model)?;
     let mlp = UnbiasedMlp::new(params, &format!("{path}.mlp"), (s.d_model, s.hidden), s.mlp, s.writers)?;
-    Ok(Block::new(path, norm1, attention, norm2, mlp))
+    Ok(Block::new(path, norm1, Arc::new(attention), norm2, mlp))
 }

@@ -10,6 +10,7 @@ pub mod axpy;
 pub mod balance;
 pub mod coupled;
 pub mod cross_entropy;
+pub mod differential;
 pub mod ema;
 pub mod embedding;
 pub mod grad_accumulator;

@@ -7,6 +7,7 @@ use orrery::nn::{
     fused::{
         balance::{self, balance},
         coupled::{self, CoupledSpec, Scheme, coupled},
+        differential::{self, halve_queries, normalised_difference},
         ema::{self, ema},
         top_k::{self, top_k},
     },
@@ -183,6 +184,38 @@ fn evolution_references_agree_with_finite_differences() {
 #[test]
 fn threads_change_no_evolution() {
     evolutions(2, 70, (2, 8), 3, &mut |fused, _, shapes| check_threads(fused, shapes).unwrap());
+}
+
+/// Both ends of differential attention.
+fn differences(b: usize, t: usize, (heads, head_dim): (usize, usize), run: Check) {
+    let wide = heads * head_dim;
+    run(
+        &|v| halve_queries(&v[0], heads),
+        &|v| differential::halve_queries_reference(&v[0], heads),
+        &[vec![b, t, 3 * wide]],
+    );
+    run(
+        &|v| normalised_difference(&v[0], &v[1], 1e-6),
+        &|v| differential::normalised_difference_reference(&v[0], &v[1], 1e-6),
+        &[vec![b, t, 2 * wide], vec![heads]],
+    );
+}
+
+#[test]
+fn differences_at_the_edges() {
+    for (b, t, sizes) in [(1, 1, (1, 2)), (2, 33, (3, 6)), (1, 64, (4, 32)), (2, 50, (2, 16))] {
+        differences(b, t, sizes, &mut |fused, reference, shapes| check(fused, reference, shapes).unwrap());
+    }
+    differences(2, 70, (2, 8), &mut |fused, _, shapes| check_threads(fused, shapes).unwrap());
+    differences(1, 3, (2, 4), &mut |_, reference, shapes| check_reference(reference, shapes).unwrap());
+}
+
+#[test]
+fn odd_heads_cannot_be_halved() -> Result<()> {
+    let qkv = random(1, &[1, 2, 9])?;
+    assert!(halve_queries(&qkv, 3).unwrap_err().to_string().contains("even width a head"));
+    assert!(normalised_difference(&qkv, &random(2, &[2])?, 1e-6).unwrap_err().to_string().contains("2 heads"));
+    Ok(())
 }
 
 #[test]
