@@ -44,7 +44,7 @@ pub fn coupled(qkv: &Tensor, f: &Tensor, tau: &Tensor, spec: CoupledSpec) -> Res
     if !storage::readable(&[&qkv, &f, tau]) {
         return reference(&qkv, &f, tau, spec);
     }
-    qkv.apply_op3(&f, tau, cpu::Evolution::new(spec))
+    qkv.apply_op3(&f, tau, cpu::Evolution { spec })
 }
 
 pub fn reference(qkv: &Tensor, f: &Tensor, tau: &Tensor, s: CoupledSpec) -> Result<Tensor> {

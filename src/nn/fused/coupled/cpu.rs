@@ -1,21 +1,12 @@
 //! The coupled evolution as a candle operation on the CPU in f32. It knows no arithmetic.
 
-use std::sync::OnceLock;
-
-use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
+use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor};
 
 use super::{super::storage, CoupledSpec, rows::Kernel};
 use crate::nn::kernels::buffers::build_vec;
 
 pub(super) struct Evolution {
     pub(super) spec: CoupledSpec,
-    saved_for_backward: OnceLock<Vec<f32>>,
-}
-
-impl Evolution {
-    pub(super) fn new(spec: CoupledSpec) -> Self {
-        Self { spec, saved_for_backward: OnceLock::new() }
-    }
 }
 
 impl CustomOp3 for Evolution {
@@ -33,11 +24,8 @@ impl CustomOp3 for Evolution {
         lt: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
         let (x, f, tau) = (storage::values(x, lx)?, storage::values(f, lf)?, storage::values(tau, lt)?);
-        let kernel = Kernel::new(self.spec, f, tau, false);
         let mut out = x.to_vec();
-        let positions = x.len() / (3 * self.spec.heads * self.spec.head_dim);
-        let saved = build_vec(kernel.saved_len(positions), |saved| kernel.forward(&mut out, saved));
-        let _ = self.saved_for_backward.set(saved); // an operation runs forward once
+        Kernel::new(self.spec, f, tau, false).evolve(&mut out);
         Ok((CpuStorage::F32(out), lx.shape().clone()))
     }
 
@@ -49,10 +37,12 @@ impl CustomOp3 for Evolution {
         _: &Tensor,
         grad: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let Some(saved) = self.saved_for_backward.get() else { bail!("coupled: backward before forward") };
-        let (dx, mut df) = storage::read_all(&[f, tau, grad], |[f, tau, grad]| {
+        let (dx, mut df) = storage::read_all(&[x, f, tau, grad], |[x, f, tau, grad]| {
+            let kernel = Kernel::new(self.spec, f, tau, true);
+            let positions = x.len() / (3 * self.spec.heads * self.spec.head_dim);
+            let starts = build_vec(kernel.saved_len(positions), |starts| kernel.save(x, starts));
             let mut dx = grad.to_vec();
-            let df = Kernel::new(self.spec, f, tau, true).backward(&mut dx, saved);
+            let df = kernel.backward(&mut dx, &starts);
             Ok((dx, df))
         })?;
         let dtau = df.split_off(f.elem_count());

@@ -5,7 +5,7 @@ use super::{
     CoupledSpec,
     trajectory::{Field, Gradients, PackedForce},
 };
-use crate::nn::kernels::{reduce::sum_rows, threads};
+use crate::nn::kernels::{buffers::build_vec, reduce::sum_rows, threads};
 
 /// Positions of a task.
 const POSITIONS: usize = 32;
@@ -41,16 +41,21 @@ impl Kernel {
         2 * positions * self.wide()
     }
 
-    /// Rows `(n, 3 H d)` become those at the end of the evolution; values stay. `saved` gets queries and keys as they
-    /// were, task by task.
-    pub fn forward(&self, rows: &mut [f32], saved: &mut [f32]) {
+    /// Writes the queries and keys of rows `(n, 3 H d)` as [`Kernel::backward`] reads them, task by task.
+    pub fn save(&self, rows: &[f32], saved: &mut [f32]) {
+        let wide = self.wide();
+        threads::run_chunks(saved, POSITIONS * 2 * wide, |i, saved| {
+            let rows = &rows[i * POSITIONS * 3 * wide..][..saved.len() / 2 * 3];
+            let (q, k) = saved.split_at_mut(saved.len() / 2);
+            copy_queries_keys(rows, wide, q, k);
+        });
+    }
+
+    /// Rows `(n, 3 H d)` become those at the end of the evolution; values stay.
+    pub fn evolve(&self, rows: &mut [f32]) {
         let (wide, field) = (self.wide(), self.field());
-        let sized = ((rows, POSITIONS * 3 * wide), (saved, POSITIONS * 2 * wide));
-        threads::run_chunks2(sized.0, sized.1, |_, [rows, saved]| {
+        threads::run_chunks(rows, POSITIONS * 3 * wide, |_, rows| {
             let (q, k) = split_queries_keys(rows, wide);
-            let (to_q, to_k) = saved.split_at_mut(q.len());
-            to_q.copy_from_slice(&q);
-            to_k.copy_from_slice(&k);
             let end = field.forward(q, k, false);
             join_queries_keys(rows, wide, &end.q, &end.k);
         });
@@ -81,13 +86,18 @@ impl Kernel {
 }
 
 /// Copies queries and keys out of rows of queries, keys and values, `wide` channels each.
+fn copy_queries_keys(rows: &[f32], wide: usize, q: &mut [f32], k: &mut [f32]) {
+    for (row, (q, k)) in rows.chunks_exact(3 * wide).zip(q.chunks_exact_mut(wide).zip(k.chunks_exact_mut(wide))) {
+        q.copy_from_slice(&row[..wide]);
+        k.copy_from_slice(&row[wide..2 * wide]);
+    }
+}
+
+/// As [`copy_queries_keys`], into vectors of their own.
 fn split_queries_keys(rows: &[f32], wide: usize) -> (Vec<f32>, Vec<f32>) {
-    let part = |from: usize| {
-        let mut out = Vec::with_capacity(rows.len() / 3);
-        rows.chunks_exact(3 * wide).for_each(|row| out.extend_from_slice(&row[from..from + wide]));
-        out
-    };
-    (part(0), part(wide))
+    let mut k = vec![];
+    let q = build_vec(rows.len() / 3, |q| k = build_vec(q.len(), |k| copy_queries_keys(rows, wide, q, k)));
+    (q, k)
 }
 
 /// The inverse of [`split_queries_keys`]; the values stay.

@@ -167,7 +167,8 @@ impl<'a> Sublayer<'a> {
                 maps[0].matmul_rows(qkv, &h, None);
                 if let Some(evolution) = evolution {
                     let (starts, rest) = saved.split_at_mut(evolution.saved_len(n));
-                    evolution.forward(qkv, starts);
+                    evolution.save(qkv, starts);
+                    evolution.evolve(qkv);
                     saved = rest;
                 }
                 op.forward_all(attention::Inputs { qkv, norms: self.qk_norms }, saved, found);

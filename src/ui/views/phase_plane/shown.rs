@@ -59,7 +59,7 @@ pub struct Shown {
 
 /// What a path is made with besides its integrator.
 #[derive(Clone, Copy)]
-struct Course<'a> {
+struct Motion<'a> {
     plane: &'a Plane,
     force: &'a Force,
     dt: f64,
@@ -67,7 +67,7 @@ struct Course<'a> {
     start: &'a PhasePoint,
 }
 
-impl Course<'_> {
+impl Motion<'_> {
     fn evolution(&self, integrator: Integrator) -> Evolution<'_> {
         Evolution { force: self.force, integrator, dt: self.dt }
     }
@@ -94,10 +94,10 @@ impl Shown {
         let (plane, force) = (Plane::whole(), toy.force());
         let [q, k] = settings.start;
         let start = PhasePoint::new([q], [k]);
-        let course = Course { plane: &plane, force: &force, dt: settings.dt, steps: settings.steps, start: &start };
+        let motion = Motion { plane: &plane, force: &force, dt: settings.dt, steps: settings.steps, start: &start };
         let blob = toy.blob(settings.start);
-        let tracks = Integrator::ALL.map(|integrator| course.track(integrator, Some(&blob)));
-        let energy = course.evolution(Integrator::Leapfrog).energy(&start).unwrap_or(f64::NAN);
+        let tracks = Integrator::ALL.map(|integrator| motion.track(integrator, Some(&blob)));
+        let energy = motion.evolution(Integrator::Leapfrog).energy(&start).unwrap_or(f64::NAN);
         Self {
             tracks,
             others: vec![],
@@ -114,8 +114,8 @@ impl Shown {
     pub fn of_token(learned: &Learned, token: usize, (dt, steps): (f64, usize), choice: PlaneChoice) -> Self {
         let plane = Plane::of(&learned.points(), learned.width(), choice);
         let force = &learned.force;
-        let course = Course { plane: &plane, force, dt, steps, start: &learned.starts[token] };
-        let tracks = Integrator::ALL.map(|integrator| course.track(integrator, None));
+        let motion = Motion { plane: &plane, force, dt, steps, start: &learned.starts[token] };
+        let tracks = Integrator::ALL.map(|integrator| motion.track(integrator, None));
         let other = |(token, start): (usize, &PhasePoint)| {
             let path = Evolution { force, integrator: learned.own.integrator, dt }.path(start, steps);
             Other { token, places: path.points.iter().map(|p| plane.place(p)).collect() }
