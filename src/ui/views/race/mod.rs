@@ -293,7 +293,8 @@ mod tests {
             inputs: vec![],
             stages: vec![],
         };
-        let mut mirror = Mirror { info: Some(info.into()), ..Mirror::default() };
+        let mut mirror = Mirror::default();
+        mirror.apply(Event::Started(info.into()));
         let mut race = Race::default();
         let mut losses = |step, variant: usize, loss| {
             let scalars = vec![(Channel::new(channels::LOSS_HELD_OUT), loss)];
