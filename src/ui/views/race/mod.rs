@@ -38,6 +38,10 @@ pub struct Race {
 /// Widths of the table's columns, points: names, loss, verdict, tokens and seconds to the target, parameters, operations.
 const WIDTHS: [f32; 7] = [150.0, 44.0, 212.0, 92.0, 54.0, 70.0, 78.0];
 const VERDICT: usize = 2;
+/// The longest verdict in full.
+const FULL_VERDICT: f32 = 330.0;
+/// Between two columns.
+const GAP: f32 = 10.0;
 /// Measurements from which on the first, made before any training, is left out: it would flatten the others.
 const ENOUGH: usize = 4;
 /// Height of a row, and of what is above the rows.
@@ -130,8 +134,9 @@ impl Race {
         let target = self.target(racers);
         let small = |words: String, colour| RichText::new(words).size(theme::SMALL).color(colour);
         let first = racers.first().map_or(String::new(), |r| r.label.clone());
+        let widths = widths_in(ui.available_width());
         ScrollArea::both().id_salt("race").auto_shrink([false, true]).show(ui, |ui| {
-            Grid::new("race").spacing([10.0, 3.0]).min_row_height(15.0).show(ui, |ui| {
+            Grid::new("race").spacing([GAP, 3.0]).min_row_height(15.0).show(ui, |ui| {
                 ui.spacing_mut().interact_size.y = 15.0;
                 let header = [
                     String::new(),
@@ -142,17 +147,17 @@ impl Race {
                     "parameters".to_owned(),
                     "MFLOP/token".to_owned(),
                 ];
-                for (words, width) in header.into_iter().zip(WIDTHS) {
+                for (words, width) in header.into_iter().zip(widths) {
                     cell_ui(ui, width, small(words, theme.secondary));
                 }
                 ui.end_row();
                 for racer in racers {
                     let Some(group) = all.get(racer.place) else { continue };
-                    cell_ui(ui, WIDTHS[0], small(racer.label.clone(), group.colour(racer.place, theme)).strong());
+                    cell_ui(ui, widths[0], small(racer.label.clone(), group.colour(racer.place, theme)).strong());
                     for (i, cell) in (1..).zip(self.cells(racer, target)) {
                         let face =
                             if i == VERDICT { egui::FontId::proportional(theme::SMALL) } else { theme::numbers() };
-                        cell_ui(ui, WIDTHS[i], RichText::new(cell).font(face).color(theme.text));
+                        cell_ui(ui, widths[i], RichText::new(cell).font(face).color(theme.text));
                     }
                     ui.end_row();
                 }
@@ -175,6 +180,14 @@ impl Race {
             racer.flops.map_or("\u{2013}".to_owned(), |f| short(1e-6 * f)),
         ]
     }
+}
+
+/// The verdict takes what room is left, as far as it needs it.
+fn widths_in(room: f32) -> [f32; 7] {
+    let taken = WIDTHS.iter().sum::<f32>() + GAP * (WIDTHS.len() - 1) as f32;
+    let mut widths = WIDTHS;
+    widths[VERDICT] = (WIDTHS[VERDICT] + room - taken).clamp(WIDTHS[VERDICT], FULL_VERDICT);
+    widths
 }
 
 /// With a letter for thousands and millions.
