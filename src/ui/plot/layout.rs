@@ -41,7 +41,9 @@ impl Layout {
         layout.place_frame(chart, size, measure);
         let columns = (layout.plot.width() * 1.0).max(16.0) as usize;
         let wanted = (layout.plot.width() / 72.0).floor().clamp(2.0, 8.0) as usize;
-        layout.x_ticks = x_scale.ticks(x[0], x[1], wanted);
+        // no more numbers than whole ones, so that none needs a digit after the point
+        let most = if chart.x.whole { ((x[1] - x[0]) as usize).max(1) } else { usize::MAX };
+        layout.x_ticks = x_scale.ticks(x[0], x[1], wanted.min(most));
         if chart.x.whole {
             layout.x_ticks.retain(|t| (x_scale.value(t.0) - x_scale.value(t.0).round()).abs() < 1e-6);
         }
@@ -455,6 +457,18 @@ mod tests {
             Layout::of(&chart, &ChartState::default(), [480.0, 300.0], &measure);
         }
         println!("smoothing a million points once: {smoothing:?}; laying them out: {:?}", begun.elapsed() / 10);
+    }
+
+    #[test]
+    fn whole_numbers_have_no_digits_after_the_point() {
+        for (last, width) in [(1.0, 480.0), (3.0, 480.0), (3.0, 900.0), (7.0, 900.0), (40.0, 480.0)] {
+            let data = vec![[0.0, 1.0], [last, 2.0]];
+            let lines = vec![Line::new("a", Color32::RED, data)];
+            let chart = Chart { lines, ..Chart::new("test", Axis::new("layer").whole(), Axis::new("loss")) };
+            let layout = Layout::of(&chart, &ChartState::default(), [width, 300.0], &measure);
+            let words: Vec<_> = layout.x_ticks.iter().map(|t| t.1.as_str()).collect();
+            assert!(!words.is_empty() && words.iter().all(|w| w.parse::<u32>().is_ok()), "{words:?}");
+        }
     }
 
     #[test]
