@@ -29,6 +29,7 @@ pub mod gpt;
 pub mod ode_flow;
 pub mod plane;
 pub mod recover;
+pub mod spen;
 pub mod step_memory;
 
 families! {
@@ -41,6 +42,7 @@ families! {
     Bdh(bdh::BdhSpec),
     AlibiGpt(gpt::AlibiGptSpec),
     CoupledQk(coupled_qk::CoupledQkSpec),
+    Spen(spen::SpenSpec),
 }
 
 impl Spec {

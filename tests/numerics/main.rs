@@ -14,3 +14,4 @@ mod op_checks;
 mod oracles;
 mod properties;
 mod query_key_flow;
+mod spen;

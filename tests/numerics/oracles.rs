@@ -19,6 +19,7 @@ use orrery::{
         fast_slow::{FastSlow, FastSlowSpec, Upsample},
         gpt::{Gpt, PlainGptSpec},
         ode_flow::{OdeFlow, OdeFlowSpec},
+        spen::{COEFFICIENTS, Spen, SpenSpec},
     },
     nn::{
         AdamW, Batch, Params, Tap,
@@ -196,6 +197,32 @@ fn coupled_qk(file: &str) -> Outcome {
             let off = distance(&found.i((.., head * heads / of_file))?, &wanted.i((.., head))?)?;
             assert!(off < LOGITS, "{ours} of head {head} is {off:e} off");
         }
+    }
+    compare(&oracle, &model)
+}
+
+#[test]
+fn spen() -> Outcome {
+    let oracle = Oracle::open("spen.safetensors")?;
+    let spec = SpenSpec {
+        d_model: oracle.must("d")?,
+        hidden: oracle.must("ff")?,
+        kept: oracle.must("k")?,
+        layers: oracle.must("layers")?,
+        ..SpenSpec::default()
+    };
+    let model = Spen::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?;
+    load(&oracle, model.params())?;
+    let batch = oracle.batch()?;
+    let balance = model.loss(&batch)?.parts.into_iter().find(|p| p.0 == "loss/balance").ok_or("no balance")?.1;
+    let off = (host::scalar(&balance)? - host::scalar(oracle.get("out.aux")?)?).abs();
+    assert!(off < LOSS * spec.layers as f64, "balance is {off:e} off");
+    let mut tap = Tap::on(&["blocks.0"]);
+    model.logits(&batch.tokens, &mut tap)?;
+    for (trace, a) in ["fast", "medium", "slow"].into_iter().zip(COEFFICIENTS) {
+        let found = tap.get(&format!("blocks.0.{trace}")).ok_or("a trace is not offered")?;
+        let off = distance(found, oracle.get(&format!("out.ema_{a}"))?)?;
+        assert!(off < LOSS, "the {trace} trace is {off:e} off");
     }
     compare(&oracle, &model)
 }

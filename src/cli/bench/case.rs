@@ -16,6 +16,7 @@ use crate::{
         dense::DenseSpec,
         fast_slow::FastSlowSpec,
         ode_flow::OdeFlowSpec,
+        spen::SpenSpec,
     },
     nn::{AdamW, Batch, fused::GradAccumulator, host, memory, optimiser::AdamWSpec},
 };
@@ -95,6 +96,14 @@ pub const CASES: &[Case] = &[
     Case { name: "qk_euler", spec: || coupled_qk(QkVariant::Euler), ..COUPLED_QK },
     Case { name: "qk_hamiltonian", spec: || coupled_qk(QkVariant::Hamiltonian), ..COUPLED_QK },
     Case { name: "qk_diff", spec: || coupled_qk(QkVariant::Diff), ..COUPLED_QK },
+    Case {
+        name: "spen",
+        spec: || Spec::Spen(SpenSpec::default()),
+        vocab: 256,
+        batch: 8,
+        tokens: 256,
+        flop: |c| (c.batch * c.tokens) as f64 * SpenSpec::default().training_flops(c.vocab, c.tokens),
+    },
 ];
 
 /// The coupled query-key paper's model at the lab's sizes.

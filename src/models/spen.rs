@@ -1,0 +1,126 @@
+//! A language model whose only context are exponential moving averages (SPEN, arXiv 2604.08556), and what it becomes when
+//! their coefficients are trained, gated by the input, or the error is that of an attention. It does not know which of
+//! them are compared.
+
+mod net;
+mod predictor;
+mod spec;
+mod traces;
+
+use candle_core::{DType, Device, Result, Tensor};
+
+pub use spec::{COEFFICIENTS, Predictor, PredictorValues, SpenSpec, TraceGate};
+
+use self::net::{BlockState, Net};
+use super::{
+    FamilySpec, Loss, Model, Spec,
+    step_memory::{self, StepMemory, StepSizes},
+};
+use crate::nn::{
+    Batch, Params, Tap,
+    fused::{GradAccumulator, cross_entropy::head_cross_entropy, linear::linear},
+};
+
+/// Weight of the load-balancing loss.
+const BALANCE: f64 = 0.01;
+
+impl FamilySpec for SpenSpec {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+        Ok(Box::new(Spen::new(self, vocab, seed, device)?))
+    }
+
+    fn memory(&self, step: &StepSizes) -> StepMemory {
+        let (d, hidden, layers, n) = (self.d_model as f64, self.hidden as f64, self.layers as f64, step.positions());
+        let attention = match self.predictor {
+            Predictor::Static => 0.0,
+            Predictor::LinearAttention => 6.0 * d + 4.0 * step.tokens,
+            Predictor::SoftmaxAttention => 10.0 * d + 6.0 * self.heads as f64 * step.tokens,
+        };
+        let gates = if self.gate == TraceGate::InputDependent { 9.0 * d } else { 0.0 };
+        let each = 20.0 * d + 4.0 * hidden + attention + gates;
+        StepMemory {
+            weights: self.parameters(step.vocab as usize) as f64,
+            shared: 0.0,
+            activations: layers * n * each + n * (6.0 * d + 3.0 * hidden) + step_memory::head(self.d_model, step),
+        }
+    }
+
+    fn flops_per_token(&self, vocab: usize, window: usize) -> Option<f64> {
+        Some(self.training_flops(vocab, window))
+    }
+
+    fn tiny() -> Self {
+        Self {
+            d_model: 16,
+            hidden: 32,
+            kept: 5,
+            gate: TraceGate::InputDependent,
+            predictor: Predictor::LinearAttention,
+            values: PredictorValues::Input,
+            ..Self::default()
+        }
+    }
+}
+
+/// The language model. Taps: `blocks.i.{fast,medium,slow,error,units}`, `final`.
+pub struct Spen {
+    spec: SpenSpec,
+    params: Params,
+    net: Net,
+    inference_net: Net,
+}
+
+impl Spen {
+    /// Weights are drawn from `seed`; errors name the size that does not fit.
+    pub fn new(spec: &SpenSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
+        let mut params = Params::new(seed, device, DType::F32);
+        let (net, inference_net) = params.build_twice(|p| Net::new(p, spec, vocab))?;
+        Ok(Self { spec: spec.clone(), params, net, inference_net })
+    }
+
+    /// A text that is read part by part.
+    pub fn stream(&self) -> Stream<'_> {
+        Stream { net: &self.inference_net, states: self.inference_net.start() }
+    }
+}
+
+/// Reads a text part by part. With the static predictor and with linear attention it keeps as much after any number of
+/// tokens; softmax attention keeps them all.
+pub struct Stream<'a> {
+    net: &'a Net,
+    states: Vec<BlockState>,
+}
+
+impl Stream<'_> {
+    /// The next tokens of each text, u32 `(B, T)` -> logits `(B, T, V)`, as if the whole text had been read at once.
+    pub fn read(&mut self, tokens: &Tensor) -> Result<Tensor> {
+        linear(&self.net.read(tokens, &mut self.states, &mut Tap::off())?.x, &self.net.embed)
+    }
+}
+
+impl Model for Spen {
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn to_spec(&self) -> Spec {
+        Spec::Spen(self.spec.clone())
+    }
+
+    fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
+        let encoded = self.net.read(&batch.tokens, &mut self.net.start(), &mut Tap::off())?;
+        let cross_entropy = head_cross_entropy(&encoded.x, &self.net.embed, &batch.targets)?;
+        let total = (&cross_entropy + (&encoded.balance * BALANCE)?)?;
+        Ok(Loss { total, cross_entropy, parts: vec![("loss/balance", encoded.balance.detach())] })
+    }
+
+    fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
+        let net = &self.inference_net;
+        head_cross_entropy(&net.read(&batch.tokens, &mut net.start(), &mut Tap::off())?.x, &net.embed, &batch.targets)
+    }
+
+    fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+        let net = &self.inference_net;
+        linear(&net.read(tokens, &mut net.start(), tap)?.x, &net.embed)
+    }
+}

@@ -1,0 +1,122 @@
+//! The computation graph of the SPEN family, over a whole text or from where an earlier part ended. It does not know how
+//! it is trained.
+
+use candle_core::{D, Result, Tensor, bail};
+
+use super::{
+    predictor::{Past, Prediction},
+    spec::SpenSpec,
+    traces::Traces,
+};
+use crate::nn::{
+    Params, Tap,
+    fused::{balance::balance, embedding::embedding, linear::linear, mlp::Act, top_k::top_k},
+    layers::{EMBEDDING_STD, Norm, input_proj, residual_out_proj},
+};
+
+/// Blocks without attention, a tied head.
+#[derive(Clone)]
+pub(super) struct Net {
+    pub(super) embed: Tensor, // (V, D)
+    blocks: Vec<Block>,
+    norm: Norm,
+}
+
+/// What a block keeps of the tokens that were read; nothing before the first.
+#[derive(Debug, Clone, Default)]
+pub(super) struct BlockState {
+    traces: Option<[Tensor; 3]>, // (B, D) each
+    past: Option<Past>,
+}
+
+/// What reading a text gives.
+pub(super) struct Encoded {
+    /// Normalised, `(B, T, D)`.
+    pub x: Tensor,
+    /// The load-balancing loss, summed over blocks.
+    pub balance: Tensor,
+}
+
+impl Net {
+    pub(super) fn new(p: &mut Params, spec: &SpenSpec, vocab: usize) -> Result<Self> {
+        if spec.kept == 0 || spec.kept > spec.hidden {
+            bail!("{} of {} units cannot be kept: give a number from 1 to {}", spec.kept, spec.hidden, spec.hidden);
+        }
+        Ok(Self {
+            embed: p.normal("embed.weight", (vocab, spec.d_model), EMBEDDING_STD)?,
+            blocks: (0..spec.layers).map(|i| Block::new(p, &format!("blocks.{i}"), spec)).collect::<Result<_>>()?,
+            norm: Norm::layer(p, "ln", spec.d_model)?,
+        })
+    }
+
+    /// What every block keeps before the first token.
+    pub(super) fn start(&self) -> Vec<BlockState> {
+        vec![BlockState::default(); self.blocks.len()]
+    }
+
+    /// tokens `(B, T)` that follow what `states` have read, one a block.
+    pub(super) fn read(&self, tokens: &Tensor, states: &mut [BlockState], tap: &mut Tap) -> Result<Encoded> {
+        let mut x = embedding(&self.embed, tokens)?;
+        let mut losses = vec![];
+        for (block, state) in self.blocks.iter().zip(states) {
+            let (next, loss) = block.forward(&x, state, tap)?;
+            x = next;
+            losses.push(loss);
+        }
+        tap.offer("final", || Ok(x.clone()))?;
+        Ok(Encoded { x: self.norm.forward(&x)?, balance: Tensor::stack(&losses, 0)?.sum_all()? })
+    }
+}
+
+/// Traces, prediction, its error, and a sparse feed-forward layer, added to the input.
+#[derive(Debug, Clone)]
+struct Block {
+    path: String,
+    traces: Traces,
+    prediction: Prediction,
+    context: [Tensor; 4], // of the traces and the error, (D, D) each
+    norm: Norm,
+    up: Tensor,   // (F, D)
+    down: Tensor, // (D, F)
+    kept: usize,
+}
+
+impl Block {
+    /// Parameters `<path>.{pred,wf,wm,ws,we,up,down}.weight`, `<path>.ln.{weight,bias}`, and those of the gate.
+    fn new(p: &mut Params, path: &str, spec: &SpenSpec) -> Result<Self> {
+        let (d, hidden) = (spec.d_model, spec.hidden);
+        let prediction = Prediction::new(p, path, spec)?;
+        let mut map = |name: &str| input_proj(p, &format!("{path}.{name}.weight"), d, d);
+        Ok(Self {
+            path: path.to_owned(),
+            prediction,
+            context: [map("wf")?, map("wm")?, map("ws")?, map("we")?],
+            norm: Norm::layer(p, &format!("{path}.ln"), d)?,
+            up: input_proj(p, &format!("{path}.up.weight"), hidden, d)?,
+            down: residual_out_proj(p, &format!("{path}.down.weight"), (d, hidden), spec.layers)?,
+            traces: Traces::new(p, path, d, spec.gate)?,
+            kept: spec.kept,
+        })
+    }
+
+    /// x `(B, T, D)` -> `(B, T, D)`, and the load-balancing loss. Offers `<path>.{fast,medium,slow}`, the traces,
+    /// `<path>.error` `(B, T, D)`, and `<path>.units` `(B, T, F)`, of which all but the kept are zero.
+    fn forward(&self, x: &Tensor, state: &mut BlockState, tap: &mut Tap) -> Result<(Tensor, Tensor)> {
+        let traces = self.traces.forward(x, state.traces.as_ref())?;
+        let [fast, medium, slow] = &traces;
+        let (prediction, past) = self.prediction.forward(slow, x, state.past.take())?;
+        let error = (x - prediction)?;
+        let read = Tensor::cat(&[fast, medium, slow, &error], D::Minus1)?; // (B,T,4D)
+        let context = (x + linear(&read, &Tensor::cat(&self.context, 1)?)?)?;
+        let z = Act::Gelu.apply(&linear(&self.norm.forward(&context)?, &self.up)?)?; // (B,T,F)
+        let units = top_k(&z, self.kept)?;
+        for (name, value) in [("fast", fast), ("medium", medium), ("slow", slow), ("error", &error)] {
+            tap.offer(&format!("{}.{name}", self.path), || Ok(value.clone()))?;
+        }
+        tap.offer(&format!("{}.units", self.path), || Ok(units.selected.clone()))?;
+        let last = x.dim(1)?.saturating_sub(1);
+        let [fast, medium, slow] = traces.map(|h| h.narrow(1, last, 1)?.squeeze(1));
+        *state = BlockState { traces: Some([fast?, medium?, slow?]), past };
+        Ok(((x + linear(&units.selected, &self.down)?)?, balance(&z, &units.counts, self.kept)?))
+    }
+}

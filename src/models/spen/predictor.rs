@@ -1,0 +1,119 @@
+//! What a block expects its input to be, from the slow trace, and from the past where it is an attention. All forms are
+//! strictly causal in what they look up: the present token is not among the values. It does not know what becomes of the
+//! error.
+
+use candle_core::{D, Result, Tensor, bail};
+
+use super::spec::{Predictor, PredictorValues, SpenSpec};
+use crate::nn::{Params, fused::linear::linear, layers::input_proj};
+
+/// Decay of linear attention's past at every token.
+const DECAY: f64 = 0.999;
+/// Least length that a trace is divided by.
+const LEAST: f64 = 1e-6;
+
+#[derive(Debug, Clone)]
+pub(super) enum Prediction {
+    Static(Tensor), // (D, D)
+    Attention { maps: [Tensor; 3], values: PredictorValues, heads: Option<usize> },
+}
+
+/// What of the past a predictor keeps while it streams.
+#[derive(Debug, Clone)]
+pub(super) enum Past {
+    /// Sum over the past of decayed k v^T, `(B, D, D)`.
+    Sum(Tensor),
+    /// Keys and values `(B, H, T, d)`.
+    All([Tensor; 2]),
+}
+
+impl Prediction {
+    /// Parameters `<path>.pred.weight`, or `<path>.pred.{wq,wk,wv}.weight`. Errors name the size that does not fit.
+    pub fn new(params: &mut Params, path: &str, spec: &SpenSpec) -> Result<Self> {
+        let d = spec.d_model;
+        let mut map = |name: &str| input_proj(params, &format!("{path}.{name}.weight"), d, d);
+        let heads = match spec.predictor {
+            Predictor::Static => return Ok(Self::Static(map("pred")?)),
+            Predictor::LinearAttention => None,
+            Predictor::SoftmaxAttention if spec.heads == 0 || !d.is_multiple_of(spec.heads) => {
+                bail!("d_model {d} must be a multiple of heads {}", spec.heads)
+            }
+            Predictor::SoftmaxAttention => Some(spec.heads),
+        };
+        Ok(Self::Attention { maps: [map("pred.wq")?, map("pred.wk")?, map("pred.wv")?], values: spec.values, heads })
+    }
+
+    /// Slow trace and input `(B, T, D)`, and what was kept of the past -> prediction `(B, T, D)`, and what to keep.
+    pub fn forward(&self, slow: &Tensor, x: &Tensor, past: Option<Past>) -> Result<(Tensor, Option<Past>)> {
+        let direction = unit(slow)?;
+        let (maps, values, heads) = match self {
+            Self::Static(map) => return Ok((linear(&direction, map)?, None)),
+            Self::Attention { maps, values, heads } => (maps, values, heads),
+        };
+        let [wq, wk, wv] = maps;
+        let source = match values {
+            PredictorValues::Traces => &direction,
+            PredictorValues::Input => x,
+        };
+        let (q, k, v) = (linear(&direction, wq)?, linear(&direction, wk)?, linear(source, wv)?);
+        let (prediction, past) = match heads {
+            None => linear_attention(&q, &k, &v, past)?,
+            Some(heads) => softmax_attention([&q, &k, &v], *heads, past)?,
+        };
+        Ok((prediction, Some(past)))
+    }
+}
+
+/// x `(.., D)` divided by its length, or by the least one.
+fn unit(x: &Tensor) -> Result<Tensor> {
+    let length = x.sqr()?.sum_keepdim(D::Minus1)?.maximum(LEAST * LEAST)?.sqrt()?;
+    x.broadcast_div(&length)
+}
+
+/// A table of numbers as `like` holds its own.
+fn constant(values: Vec<f32>, shape: (usize, usize), like: &Tensor) -> Result<Tensor> {
+    Tensor::from_vec(values, shape, like.device())?.to_dtype(like.dtype())
+}
+
+/// sum over s < t of decay^(t-1-s) (q_t . k_s) v_s, with q, k, v `(B, T, D)`.
+fn linear_attention(q: &Tensor, k: &Tensor, v: &Tensor, past: Option<Past>) -> Result<(Tensor, Past)> {
+    let (b, t, d) = q.dims3()?;
+    let before = match past {
+        Some(Past::Sum(sum)) => sum,
+        _ => Tensor::zeros((b, d, d), q.dtype(), q.device())?,
+    };
+    let power = |n: usize| DECAY.powi(n as i32) as f32;
+    let weight = |t: usize, s: usize| if s < t { power(t - 1 - s) } else { 0.0 };
+    let table: Vec<f32> = (0..t).flat_map(|row| (0..t).map(move |col| weight(row, col))).collect();
+    let table = constant(table, (t, t), q)?;
+    let scores = q.matmul(&k.t()?)?.broadcast_mul(&table)?; // (B,T,T)
+    let since = constant((0..t).map(power).collect(), (t, 1), q)?;
+    let y = (scores.matmul(v)? + q.matmul(&before)?.broadcast_mul(&since)?)?;
+    let until = constant((0..t).rev().map(power).collect(), (t, 1), q)?;
+    let added = k.broadcast_mul(&until)?.t()?.contiguous()?.matmul(v)?; // (B,D,D)
+    Ok((y, Past::Sum(((before * f64::from(power(t)))? + added)?)))
+}
+
+/// Softmax over the tokens before the present one; the first of all predicts nothing.
+fn softmax_attention([q, k, v]: [&Tensor; 3], heads: usize, past: Option<Past>) -> Result<(Tensor, Past)> {
+    let (b, t, wide) = q.dims3()?;
+    let d = wide / heads;
+    let by_head = |x: &Tensor| x.reshape((b, t, heads, d))?.transpose(1, 2)?.contiguous();
+    let (q, k, v) = (by_head(q)?, by_head(k)?, by_head(v)?);
+    let (k, v) = match past {
+        Some(Past::All([ks, vs])) => (Tensor::cat(&[&ks, &k], 2)?, Tensor::cat(&[&vs, &v], 2)?),
+        _ => (k, v),
+    };
+    let n = k.dim(2)?;
+    let sees = |row: usize, col: usize| col < n - t + row;
+    // A row that sees nothing would be 0 / 0: it sees itself, and what it then reads is taken away.
+    let hidden = |row: usize, col: usize| if sees(row, col) || (n - t + row == 0 && col == 0) { 0.0 } else { f32::MIN };
+    let mask: Vec<f32> = (0..t).flat_map(|row| (0..n).map(move |col| hidden(row, col))).collect();
+    let mask = constant(mask, (t, n), &q)?;
+    let reads: Vec<f32> = (0..t).map(|row| if n - t + row == 0 { 0.0 } else { 1.0 }).collect();
+    let reads = constant(reads, (t, 1), &q)?;
+    let scores = (q.matmul(&k.t()?)? / (d as f64).sqrt())?.broadcast_add(&mask)?; // (B,H,T,N)
+    let weights = candle_nn::ops::softmax(&scores, D::Minus1)?.broadcast_mul(&reads)?;
+    let y = weights.matmul(&v)?.transpose(1, 2)?.reshape((b, t, wide))?;
+    Ok((y, Past::All([k, v])))
+}

@@ -1,0 +1,117 @@
+//! Sizes and switches of the SPEN family, and what they cost. It builds nothing.
+
+use serde::{Deserialize, Serialize};
+
+/// Coefficients a of the three traces, fast to slow: those of the paper, and where learned ones begin.
+pub const COEFFICIENTS: [f64; 3] = [0.5, 0.1, 0.02];
+
+/// What determines how much of a trace a token replaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceGate {
+    /// The same number for every channel and token, never trained.
+    #[default]
+    Fixed,
+    /// A trained number for each channel.
+    Learned,
+    /// The sigmoid of a linear map of the token's state.
+    InputDependent,
+}
+
+/// How a block predicts its input from what came before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Predictor {
+    /// A linear map of the slow trace's direction.
+    #[default]
+    Static,
+    /// Strictly causal linear attention whose past decays; queries and keys from the slow trace.
+    LinearAttention,
+    /// Strictly causal softmax attention; queries and keys from the slow trace.
+    SoftmaxAttention,
+}
+
+/// What an attention predictor reads at the tokens that it finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PredictorValues {
+    /// The slow trace, as it was at that token.
+    #[default]
+    Traces,
+    /// The token's own state.
+    Input,
+}
+
+/// Sizes. At width 768, 3,072 units of which 184 are kept, 12 layers and 50,257 tokens: 130,629,888 parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SpenSpec {
+    pub d_model: usize,
+    /// Units of the feed-forward layer, and how many of them are kept for a token.
+    pub hidden: usize,
+    pub kept: usize,
+    pub layers: usize,
+    #[serde(default)]
+    pub gate: TraceGate,
+    #[serde(default)]
+    pub predictor: Predictor,
+    #[serde(default)]
+    pub values: PredictorValues,
+    /// Of softmax attention.
+    #[serde(default = "default_heads")]
+    pub heads: usize,
+}
+
+fn default_heads() -> usize {
+    4
+}
+
+impl Default for SpenSpec {
+    fn default() -> Self {
+        Self {
+            d_model: 128,
+            hidden: 512,
+            kept: 31,
+            layers: 2,
+            gate: TraceGate::Fixed,
+            predictor: Predictor::Static,
+            values: PredictorValues::Traces,
+            heads: default_heads(),
+        }
+    }
+}
+
+impl SpenSpec {
+    /// The paper's language model.
+    pub fn paper() -> Self {
+        Self { d_model: 768, hidden: 3072, kept: 184, layers: 12, heads: 12, ..Self::default() }
+    }
+
+    /// Squares of the width that a block's maps hold: four that read the traces and the error, the predictor's, the
+    /// gates'.
+    fn square_maps(&self) -> usize {
+        let predictor = if self.predictor == Predictor::Static { 1 } else { 3 };
+        let gates = if self.gate == TraceGate::InputDependent { 3 } else { 0 };
+        4 + predictor + gates
+    }
+
+    /// Weights of all blocks.
+    pub fn block_weights(&self) -> usize {
+        let (d, hidden) = (self.d_model, self.hidden);
+        let rates = if self.gate == TraceGate::Fixed { 0 } else { 3 * d };
+        self.layers * (self.square_maps() * d * d + rates + 2 * d + 2 * d * hidden)
+    }
+
+    /// Weights of the whole model, whose head is its embedding.
+    pub fn parameters(&self, vocab: usize) -> usize {
+        vocab * self.d_model + self.block_weights() + 2 * self.d_model
+    }
+
+    /// Floating-point operations of a training step for each token: three times those of the forward pass. An attention
+    /// predictor reads half of a window on average.
+    pub fn training_flops(&self, vocab: usize, window: usize) -> f64 {
+        let (d, hidden) = (self.d_model as f64, self.hidden as f64);
+        let maps = self.square_maps() as f64 * d * d + 2.0 * d * hidden;
+        let attention = if self.predictor == Predictor::Static { 0.0 } else { d * window as f64 };
+        6.0 * (self.layers as f64 * (maps + attention) + vocab as f64 * d)
+    }
+}

@@ -1,0 +1,123 @@
+//! What must hold of the SPEN family, whatever its weights: the published count, causality, and reading part by part.
+
+use candle_core::{Device, Tensor};
+use orrery::{
+    models::{
+        Model,
+        spen::{Predictor, PredictorValues, Spen, SpenSpec, TraceGate},
+    },
+    nn::{Batch, Result, Tap, host},
+};
+use proptest::prelude::*;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+const VOCAB: usize = 19;
+
+/// Every gate with every predictor and source of its values.
+fn specs() -> Vec<SpenSpec> {
+    let mut all = vec![];
+    for gate in [TraceGate::Fixed, TraceGate::Learned, TraceGate::InputDependent] {
+        for predictor in [Predictor::Static, Predictor::LinearAttention, Predictor::SoftmaxAttention] {
+            for values in [PredictorValues::Traces, PredictorValues::Input] {
+                if predictor == Predictor::Static && values == PredictorValues::Input {
+                    continue;
+                }
+                all.push(SpenSpec { d_model: 12, hidden: 20, kept: 4, gate, predictor, values, ..SpenSpec::default() });
+            }
+        }
+    }
+    all
+}
+
+fn ids(seed: u64, n: usize) -> Vec<u32> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    (0..n).map(|_| rng.random_range(0..VOCAB as u32)).collect()
+}
+
+fn row(ids: &[u32]) -> Result<Tensor> {
+    Tensor::from_slice(ids, (1, ids.len()), &Device::Cpu)
+}
+
+fn logits(model: &Spen, ids: &[u32]) -> Result<Vec<f32>> {
+    host::to_f32(&model.logits(&row(ids)?, &mut Tap::off())?)
+}
+
+#[test]
+fn the_parameter_count_is_the_papers() -> Result<()> {
+    assert_eq!(SpenSpec::paper().parameters(50_257), 130_629_888);
+    for spec in specs() {
+        let model = Spen::new(&spec, VOCAB, 1, &Device::Cpu)?;
+        assert_eq!(model.params().count(), spec.parameters(VOCAB), "{spec:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn gates_begin_where_the_fixed_coefficients_are() -> Result<()> {
+    let text = ids(2, 30);
+    for spec in specs().into_iter().filter(|s| s.gate != TraceGate::Fixed) {
+        let gated = Spen::new(&spec, VOCAB, 3, &Device::Cpu)?;
+        let fixed = Spen::new(&SpenSpec { gate: TraceGate::Fixed, ..spec }, VOCAB, 3, &Device::Cpu)?;
+        for (a, b) in logits(&gated, &text)?.iter().zip(logits(&fixed, &text)?) {
+            assert!((a - b).abs() < 1e-5, "{a} is not {b}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_later_token_changes_nothing_before_it() -> Result<()> {
+    let (text, at) = (ids(4, 24), 13);
+    let mut other = text.clone();
+    other[at] = (other[at] + 1) % VOCAB as u32;
+    for spec in specs() {
+        let model = Spen::new(&spec, VOCAB, 5, &Device::Cpu)?;
+        let (a, b) = (logits(&model, &text)?, logits(&model, &other)?);
+        assert_eq!(a[..at * VOCAB], b[..at * VOCAB], "{spec:?}");
+        assert_ne!(a[at * VOCAB..], b[at * VOCAB..], "{spec:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn more_kept_units_than_there_are_is_refused() {
+    for kept in [0, 21] {
+        let spec = SpenSpec { kept, hidden: 20, ..SpenSpec::default() };
+        let error = Spen::new(&spec, VOCAB, 1, &Device::Cpu).err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(error.contains("give a number from 1 to 20"), "{error}");
+    }
+}
+
+#[test]
+fn the_balance_is_part_of_what_is_minimised() -> Result<()> {
+    let model = Spen::new(&SpenSpec::default(), VOCAB, 1, &Device::Cpu)?;
+    let batch = Batch { tokens: row(&ids(1, 20))?, targets: row(&ids(2, 20))? };
+    let loss = model.loss(&batch)?;
+    let [total, cross_entropy] = [&loss.total, &loss.cross_entropy].map(host::scalar);
+    let (name, balance) = &loss.parts[0];
+    assert_eq!(*name, "loss/balance");
+    assert!((total? - cross_entropy? - 0.01 * host::scalar(balance)?).abs() < 1e-6);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Training reads whole windows, inference part by part.
+    #[test]
+    fn parts_equal_the_whole(seed in 0u64..1000, n in 1usize..70, cut in 1usize..12) {
+        let text = ids(seed, n);
+        for spec in specs() {
+            let model = Spen::new(&spec, VOCAB, seed, &Device::Cpu).unwrap();
+            let whole = logits(&model, &text).unwrap();
+            let mut stream = model.stream();
+            let mut parts = vec![];
+            for part in text.chunks(cut) {
+                parts.extend(host::to_f32(&stream.read(&row(part).unwrap()).unwrap()).unwrap());
+            }
+            let off = whole.iter().zip(&parts).map(|(a, b)| (a - b).abs()).fold(0f32, f32::max);
+            prop_assert!(parts.len() == whole.len() && off < 1e-4, "{spec:?}: {off:e} off");
+        }
+    }
+}
