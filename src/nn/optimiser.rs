@@ -55,10 +55,10 @@ impl AdamW {
     }
 
     /// One update; returns the global gradient norm before clipping. Frozen parameters stay as they
-    /// are and do not count in the norm.
+    /// are and do not count in the norm. Where the norm is no finite number, every weight is left as it was.
     ///
-    /// Errors, leaving every weight as it was: a parameter that no gradient reached, by name; a
-    /// gradient norm that is not a number.
+    /// # Errors
+    /// A parameter that no gradient reached, by name; every weight is left as it was.
     pub fn step(&mut self, params: &Params, grads: &GradStore, lr: f64) -> Result<f64> {
         let mut slots = Vec::with_capacity(self.moments.len());
         for ((name, var), moments) in learning(params).zip(&self.moments) {
@@ -72,10 +72,7 @@ impl AdamW {
         }
         let norm = adamw::global_norm(&slots.iter().map(|s| &s.grad).collect::<Vec<_>>())?;
         if !norm.is_finite() {
-            candle_core::bail!(
-                "the gradient norm is {norm} at update {}; weights were left as they were. Lower the learning rate",
-                self.step + 1
-            );
+            return Ok(norm);
         }
         self.step += 1;
         let s = self.spec;

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::nn::{
     Params, Tap,
-    fused::{balance::balance, embedding::embedding, linear::linear, mlp::Act, top_k::top_k},
+    fused::{activation::activation, balance::balance, embedding::embedding, linear::linear, mlp::Act, top_k::top_k},
     layers::{EMBEDDING_STD, Norm, input_proj, residual_out_proj},
 };
 
@@ -108,7 +108,7 @@ impl Block {
         let error = (x - prediction)?;
         let read = Tensor::cat(&[fast, medium, slow, &error], D::Minus1)?; // (B,T,4D)
         let context = (x + linear(&read, &Tensor::cat(&self.context, 1)?)?)?;
-        let z = Act::Gelu.apply(&linear(&self.norm.forward(&context)?, &self.up)?)?; // (B,T,F)
+        let z = activation(&linear(&self.norm.forward(&context)?, &self.up)?, Act::Gelu)?; // (B,T,F)
         let units = top_k(&z, self.kept)?;
         for (name, value) in [("fast", fast), ("medium", medium), ("slow", slow), ("error", &error)] {
             tap.offer(&format!("{}.{name}", self.path), || Ok(value.clone()))?;

@@ -3,6 +3,7 @@
 //! A layer calls the function named after the operation, which chooses the form. The reference form is public for tests
 //! and taps. The arithmetic on slices that operations share is in `kernels`.
 
+pub mod activation;
 pub mod adamw;
 pub mod add_row;
 pub mod attention;

@@ -5,6 +5,7 @@ use candle_core::{Tensor, Var};
 use orrery::nn::{
     Result,
     fused::{
+        activation,
         add_row::{self, add_row},
         axpy::{self, axpy},
         linear::{self, linear},
@@ -22,6 +23,9 @@ use crate::op_checks::{Check, check, check_reference, check_threads, random};
 fn every(b: usize, t: usize, (d, f, o): (usize, usize, usize), run: Check) {
     let x = vec![b, t, d];
     run(&|a| linear(&a[0], &a[1]), &|a| linear::reference(&a[0], &a[1]), &[x.clone(), vec![o, d]]);
+    for act in [Act::Gelu, Act::Silu] {
+        run(&|a| activation::activation(&a[0], act), &|a| activation::reference(&a[0], act), &[x.clone()]);
+    }
     run(
         &|a| linear::linear_transposed(&a[0], &a[1]),
         &|a| linear::reference(&a[0], &a[1].t()?),
