@@ -35,14 +35,9 @@ pub struct AttentionByLayer {
     over_training: bool,
 }
 
-/// The newest of what was measured of a variant at the shown step or before.
+/// What was measured of a variant at the shown step or before.
 fn measured<'a>(cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, AttentionStatistics>> {
-    let answer = cx.answer_of::<AttentionStatistics>(variant).filter(|m| m.sample.step <= cx.step);
-    let scheduled = cx.scheduled::<AttentionStatistics>(variant);
-    match (answer, scheduled) {
-        (Some(a), Some(s)) => Some(if a.sample.step > s.sample.step { a } else { s }),
-        (a, s) => a.or(s),
-    }
+    cx.measured(variant, |_| true)
 }
 
 /// The variant in focus, or the first of which something is known.
