@@ -12,6 +12,7 @@ use orrery::{
         ode_flow::OdeFlowSpec,
         plane::PlaneSpec,
         recover::{Reader, RecoverSpec},
+        spen::SpenSpec,
         step_memory::StepSizes,
     },
     nn::{AdamW, Batch, fused::GradAccumulator, optimiser::AdamWSpec},
@@ -69,6 +70,10 @@ fn cases(family: &Spec) -> [Case; 2] {
                 256,
                 [8, 96],
             ),
+        ],
+        Spec::Spen(_) => [
+            (Spec::Spen(SpenSpec::default()), 256, [4, 96]),
+            (Spec::Spen(SpenSpec { layers: 5, ..SpenSpec::default() }), 1000, [8, 64]),
         ],
         Spec::Bdh(_) => [
             (Spec::Bdh(BdhSpec::default()), 256, [4, 96]),
