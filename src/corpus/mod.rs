@@ -8,6 +8,7 @@
 mod file_bytes;
 mod folder;
 pub mod generated;
+mod grammar;
 mod permutation;
 mod recall;
 mod source;
@@ -27,6 +28,7 @@ use stream::Stream;
 use text_file::TextFile;
 use tokenizer::Tokenizer;
 
+pub use grammar::{GrammarRoles, SentenceSet};
 pub use source::Source;
 pub use steering::Steering;
 pub use task::Task;
@@ -57,6 +59,7 @@ impl Spec {
             TokenizerSpec::Word { max_vocab } | TokenizerSpec::Spaced { max_vocab } => {
                 (*max_vocab as u64).min(text / LETTERS)
             }
+            TokenizerSpec::Listed { words } => words.len() as u64,
             TokenizerSpec::HuggingFace(path) => source::length(path) / ENTRY,
         }
     }
@@ -65,7 +68,7 @@ impl Spec {
     /// takes of it.
     pub fn memory(&self) -> u64 {
         let copies = match self.tokenizer {
-            TokenizerSpec::Byte { .. } | TokenizerSpec::HuggingFace(_) => 1,
+            TokenizerSpec::Byte { .. } | TokenizerSpec::Listed { .. } | TokenizerSpec::HuggingFace(_) => 1,
             _ => 2,
         };
         self.source.bytes().min(MOST_HELD) * copies
@@ -106,6 +109,8 @@ pub enum TokenizerSpec {
     /// As `Word`, but white space is kept, each a token of its own: what comes after a word is then a bare
     /// space, whatever word is to come.
     Spaced { max_vocab: usize },
+    /// These words, each with its place as id, and no others.
+    Listed { words: Vec<String> },
     /// Byte-pair encoding trained on the training part.
     Bpe { vocab: usize },
     /// A Hugging Face `tokenizer.json`.
@@ -203,6 +208,11 @@ impl Corpus {
     /// has no unknown id to say it with.
     pub fn encode(&self, text: &str) -> Vec<u32> {
         self.tokenizer.encode(text).unwrap_or_default()
+    }
+
+    /// As [`Corpus::encode`], with an error that names what the tokeniser cannot say.
+    pub fn try_encode(&self, text: &str) -> Result<Vec<u32>, CorpusError> {
+        self.tokenizer.encode(text)
     }
 
     pub fn decode(&self, ids: &[u32]) -> String {

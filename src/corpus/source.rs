@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     CorpusError, Spec, folder,
     generated::{self, Generated, domains, parliament::Extent},
+    grammar::{GrammarRoles, SentenceStream},
     recall::RecallStream,
     steering::{self, Steering},
     stream::Stream,
@@ -26,6 +27,8 @@ pub enum Source {
     Task(Task),
     /// A steering run: the language of the corpus `steering` first, then prompts to steer at.
     Steering(Steering),
+    /// Sentences whose words have grammatical roles.
+    GrammarRoles(GrammarRoles),
     /// A text file of any size.
     File(PathBuf),
     /// The first so many of the generated domains, of 1 to [`generated::domains::MOST`].
@@ -52,6 +55,9 @@ impl Source {
             Self::Steering(steering) => {
                 let stream = steering::SteeringStream { spec: steering.clone(), seed: spec.seed };
                 Ok(Opened { name: generated("steering"), stream: Box::new(stream) })
+            }
+            Self::GrammarRoles(sets) => {
+                Ok(Opened { name: generated("grammar_roles"), stream: Box::new(SentenceStream::open(sets)?) })
             }
             Self::Generated(id) => match generated::by_id(id) {
                 Some(corpus) if corpus.is_task() => {
@@ -84,7 +90,7 @@ impl Source {
     /// either: opening it says why.
     pub(super) fn bytes(&self) -> u64 {
         match self {
-            Self::Task(_) | Self::Steering(_) => 0,
+            Self::Task(_) | Self::Steering(_) | Self::GrammarRoles(_) => 0,
             Self::Generated(_) | Self::Parliament(_) | Self::Domains(_) => generated::SIZE as u64,
             Self::File(path) => length(path),
             Self::Folder { path, .. } => folder::bytes(path),
@@ -95,7 +101,9 @@ impl Source {
         match self {
             Self::Task(_) | Self::Steering(_) => true,
             Self::Generated(id) => generated::by_id(id).is_some_and(|c| c.is_task()),
-            Self::Parliament(_) | Self::File(_) | Self::Domains(_) | Self::Folder { .. } => false,
+            Self::Parliament(_) | Self::GrammarRoles(_) | Self::File(_) | Self::Domains(_) | Self::Folder { .. } => {
+                false
+            }
         }
     }
 
@@ -104,7 +112,12 @@ impl Source {
         match self {
             Self::Parliament(extent) => Some(extent.clamped()),
             Self::Generated(id) => generated::by_id(id)?.extent(),
-            Self::Task(_) | Self::Steering(_) | Self::File(_) | Self::Domains(_) | Self::Folder { .. } => None,
+            Self::Task(_)
+            | Self::Steering(_)
+            | Self::GrammarRoles(_)
+            | Self::File(_)
+            | Self::Domains(_)
+            | Self::Folder { .. } => None,
         }
     }
 
@@ -116,6 +129,7 @@ impl Source {
         match self {
             Self::File(path) => Ok(vec![path.clone()]),
             Self::Folder { path, .. } => folder::files(path),
+            Self::GrammarRoles(sets) => Ok(sets.own.iter().cloned().collect()),
             Self::Generated(_) | Self::Parliament(_) | Self::Task(_) | Self::Steering(_) | Self::Domains(_) => {
                 Ok(vec![])
             }

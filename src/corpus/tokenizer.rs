@@ -10,6 +10,7 @@ pub(super) enum Tokenizer {
     Char(Inventory<char>),
     Word(Inventory<String>),
     Spaced(Inventory<String>),
+    Listed(WordList),
     Subword(Box<Subword>),
 }
 
@@ -40,6 +41,38 @@ impl<S: Clone + Eq + std::hash::Hash + Ord> Inventory<S> {
 
     fn symbol(&self, id: u32) -> Option<&S> {
         self.symbols.get((id as usize).checked_sub(1)?)
+    }
+}
+
+/// Words that are known beforehand; a word's id is its place.
+pub(super) struct WordList {
+    words: Vec<String>,
+    ids: HashMap<String, u32>,
+}
+
+impl WordList {
+    fn new(words: &[String]) -> Result<Self, CorpusError> {
+        let ids: HashMap<String, u32> = words.iter().cloned().zip(0..).collect();
+        if words.is_empty() || ids.len() < words.len() {
+            return Err(CorpusError::new("A list of words needs at least one word, and none of them twice."));
+        }
+        Ok(Self { words: words.to_vec(), ids })
+    }
+
+    fn encode(&self, text: &str) -> Result<Vec<u32>, CorpusError> {
+        let id = |word: &str| {
+            self.ids.get(word).copied().ok_or_else(|| {
+                let count = self.words.len();
+                CorpusError::new(format!(
+                    "`{word}` is none of the {count} words that are known here: take one of them."
+                ))
+            })
+        };
+        words(text).filter(|word| *word != "\n").map(id).collect()
+    }
+
+    fn word(&self, id: u32) -> Option<&str> {
+        self.words.get(id as usize).map(String::as_str)
     }
 }
 
@@ -74,6 +107,7 @@ impl Tokenizer {
                 at_least(*max_vocab, 3, "word-and-space")?;
                 Self::Spaced(Inventory::count(pieces(&sample()?).map(str::to_owned), *max_vocab))
             }
+            TokenizerSpec::Listed { words } => Self::Listed(WordList::new(words)?),
             TokenizerSpec::Bpe { vocab } => {
                 at_least(*vocab, 257, "byte-pair")?;
                 Self::Subword(Box::new(Subword::train(&sample()?, *vocab)?))
@@ -89,6 +123,7 @@ impl Tokenizer {
             Self::Char(_) => format!("characters ({})", self.vocab()),
             Self::Word(_) => format!("words ({})", self.vocab()),
             Self::Spaced(_) => format!("words and spaces ({})", self.vocab()),
+            Self::Listed(_) => format!("{} listed words", self.vocab()),
             Self::Subword(s) => format!("{} ({})", s.kind(), self.vocab()),
         }
     }
@@ -98,6 +133,7 @@ impl Tokenizer {
             Self::Byte { vocab, .. } => *vocab,
             Self::Char(i) => i.symbols.len() + 1,
             Self::Word(i) | Self::Spaced(i) => i.symbols.len() + 1,
+            Self::Listed(list) => list.words.len(),
             Self::Subword(s) => s.vocab(),
         }
     }
@@ -108,6 +144,7 @@ impl Tokenizer {
             Self::Char(i) => text.chars().map(|c| i.id(&c)).collect(),
             Self::Word(i) => words(text).map(|w| i.ids.get(w).copied().unwrap_or(0)).collect(),
             Self::Spaced(i) => pieces(text).map(|w| i.ids.get(w).copied().unwrap_or(0)).collect(),
+            Self::Listed(list) => list.encode(text)?,
             Self::Subword(s) => s.encode(text)?,
         })
     }
@@ -121,6 +158,7 @@ impl Tokenizer {
             Self::Char(i) => ids.iter().map(|&id| i.symbol(id).copied().unwrap_or('\u{FFFD}')).collect(),
             Self::Word(i) => join_words(ids.iter().map(|&id| i.symbol(id).map_or("\u{FFFD}", String::as_str))),
             Self::Spaced(i) => ids.iter().map(|&id| i.symbol(id).map_or("\u{FFFD}", String::as_str)).collect(),
+            Self::Listed(list) => join_words(ids.iter().map(|&id| list.word(id).unwrap_or("\u{FFFD}"))),
             Self::Subword(s) => s.decode(ids),
         }
     }
@@ -135,6 +173,7 @@ impl Tokenizer {
             },
             Self::Char(i) => i.symbol(id).map_or_else(|| unknown(id), |c| visible(&c.to_string())),
             Self::Word(i) | Self::Spaced(i) => i.symbol(id).map_or_else(|| unknown(id), |w| visible(w)),
+            Self::Listed(list) => list.word(id).map_or_else(|| format!("<{id}>"), visible),
             Self::Subword(s) => s.token_text(id),
         }
     }
@@ -254,6 +293,18 @@ mod tests {
             );
         }
         assert_eq!([t.token_text(32), t.token_text(10), t.token_text(0xE9)], ["·", "¶", "\\xe9"]);
+    }
+
+    #[test]
+    fn a_list_of_words_knows_those_alone() {
+        let list = |words: &[&str]| TokenizerSpec::Listed { words: words.iter().map(|w| (*w).to_owned()).collect() };
+        let t = open(list(&["the", "cat", "sleeps"]), "");
+        assert_eq!((t.encode("the cat\nsleeps").unwrap(), t.vocab()), (vec![0, 1, 2], 3));
+        assert_eq!((t.decode(&[2, 0]), t.token_text(1)), ("sleeps the".into(), "cat".into()));
+        let unknown = t.encode("the zebra sleeps").unwrap_err().to_string();
+        assert!(unknown.contains("`zebra`") && unknown.contains("3 words"), "{unknown}");
+        let open_twice = Tokenizer::open(&list(&["the", "the"]), Encoding::Utf8, || Ok(String::new()));
+        assert!(open_twice.err().unwrap().to_string().contains("twice"));
     }
 
     #[test]

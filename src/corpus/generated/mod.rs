@@ -3,6 +3,7 @@
 
 pub mod domains;
 mod garden;
+pub mod grammar_roles;
 mod harbour;
 mod kitchen;
 mod letters;
@@ -81,6 +82,7 @@ pub const CORPORA: &[&Generated] = &[
     &symbols::CORPUS,
     &steering::CORPUS,
     &repeats::CORPUS,
+    &grammar_roles::CORPUS,
     &parliament::corpora::ALL,
     &parliament::corpora::NAIVE,
     &parliament::corpora::EN_ES,

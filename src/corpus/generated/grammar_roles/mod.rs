@@ -1,0 +1,324 @@
+//! A grammar of six sentence structures whose words have twenty grammatical roles (arXiv 2604.08556, section 4): which
+//! role a word has depends on the words around it, on both sides, and never on the word alone. Two vocabularies share
+//! determiners and function words and have no content word in common, so that what is learned on one can be asked on the
+//! other. It knows neither ids of a tokeniser nor models.
+//!
+//! The paper names sizes, roles and structures; how noun phrases are drawn, and the words, are ours.
+
+mod words;
+
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use super::{Generated, Recipe};
+
+pub use words::{Vocabulary, WordClass, words};
+
+/// Corpus `grammar_roles`: both vocabularies in turn, a sentence a line.
+pub(in crate::corpus) const CORPUS: Generated = Generated {
+    id: "grammar_roles",
+    title: "Grammatical roles",
+    about: "Short sentences of 147 words in six structures: the language of the lab Grammar roles, of animals and of vehicles in turn.",
+    recipe: Recipe::Text(text),
+};
+
+/// The part that a word has in its sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    DetAgent,
+    AdjAgent,
+    NounAgent,
+    Verb,
+    DetPatient,
+    AdjPatient,
+    NounPatient,
+    Aux,
+    VerbPassive,
+    By,
+    DetRecipient,
+    NounRecipient,
+    VerbDitrans,
+    VerbIntrans,
+    RelPron,
+    VerbRel,
+    DetRel,
+    NounRel,
+    VerbMain,
+    Adverb,
+}
+
+impl Role {
+    /// In the order of their numbers.
+    pub const ALL: [Self; 20] = [
+        Self::DetAgent,
+        Self::AdjAgent,
+        Self::NounAgent,
+        Self::Verb,
+        Self::DetPatient,
+        Self::AdjPatient,
+        Self::NounPatient,
+        Self::Aux,
+        Self::VerbPassive,
+        Self::By,
+        Self::DetRecipient,
+        Self::NounRecipient,
+        Self::VerbDitrans,
+        Self::VerbIntrans,
+        Self::RelPron,
+        Self::VerbRel,
+        Self::DetRel,
+        Self::NounRel,
+        Self::VerbMain,
+        Self::Adverb,
+    ];
+
+    /// The paper's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::DetAgent => "det_agent",
+            Self::AdjAgent => "adj_agent",
+            Self::NounAgent => "noun_agent",
+            Self::Verb => "verb",
+            Self::DetPatient => "det_patient",
+            Self::AdjPatient => "adj_patient",
+            Self::NounPatient => "noun_patient",
+            Self::Aux => "aux",
+            Self::VerbPassive => "verb_passive",
+            Self::By => "by",
+            Self::DetRecipient => "det_recipient",
+            Self::NounRecipient => "noun_recipient",
+            Self::VerbDitrans => "verb_ditrans",
+            Self::VerbIntrans => "verb_intrans",
+            Self::RelPron => "rel_pron",
+            Self::VerbRel => "verb_rel",
+            Self::DetRel => "det_rel",
+            Self::NounRel => "noun_rel",
+            Self::VerbMain => "verb_main",
+            Self::Adverb => "adverb",
+        }
+    }
+
+    /// The words that can have it.
+    pub fn class(self) -> WordClass {
+        match self {
+            Self::DetAgent | Self::DetPatient | Self::DetRecipient | Self::DetRel => WordClass::Determiner,
+            Self::AdjAgent | Self::AdjPatient => WordClass::Adjective,
+            Self::NounAgent | Self::NounPatient | Self::NounRecipient | Self::NounRel => WordClass::Noun,
+            Self::Verb | Self::VerbRel | Self::VerbMain => WordClass::Transitive,
+            Self::Aux => WordClass::Auxiliary,
+            Self::VerbPassive => WordClass::Participle,
+            Self::By => WordClass::By,
+            Self::VerbDitrans => WordClass::Ditransitive,
+            Self::VerbIntrans => WordClass::Intransitive,
+            Self::RelPron => WordClass::RelativePronoun,
+            Self::Adverb => WordClass::Adverb,
+        }
+    }
+
+    /// Whether it belongs to the relative clause or to the verb behind it: what can only be told across the clause.
+    pub fn is_deep(self) -> bool {
+        matches!(self, Self::RelPron | Self::VerbRel | Self::DetRel | Self::NounRel | Self::VerbMain)
+    }
+}
+
+/// How a sentence is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Structure {
+    Transitive,
+    Passive,
+    Ditransitive,
+    Relative,
+    Intransitive,
+    Adverbial,
+}
+
+impl Structure {
+    pub const ALL: [Self; 6] =
+        [Self::Transitive, Self::Passive, Self::Ditransitive, Self::Relative, Self::Intransitive, Self::Adverbial];
+
+    /// The roles of its words in order. An adjective may be left out.
+    pub fn roles(self) -> &'static [Role] {
+        use Role::*;
+        match self {
+            Self::Transitive => &[DetAgent, AdjAgent, NounAgent, Verb, DetPatient, AdjPatient, NounPatient],
+            Self::Passive => {
+                &[DetPatient, AdjPatient, NounPatient, Aux, VerbPassive, By, DetAgent, AdjAgent, NounAgent]
+            }
+            Self::Ditransitive => &[
+                DetAgent,
+                AdjAgent,
+                NounAgent,
+                VerbDitrans,
+                DetRecipient,
+                NounRecipient,
+                DetPatient,
+                AdjPatient,
+                NounPatient,
+            ],
+            Self::Relative => &[
+                DetAgent,
+                AdjAgent,
+                NounAgent,
+                RelPron,
+                VerbRel,
+                DetRel,
+                NounRel,
+                VerbMain,
+                DetPatient,
+                AdjPatient,
+                NounPatient,
+            ],
+            Self::Intransitive => &[DetAgent, AdjAgent, NounAgent, VerbIntrans],
+            Self::Adverbial => &[DetAgent, AdjAgent, NounAgent, Verb, DetPatient, AdjPatient, NounPatient, Adverb],
+        }
+    }
+}
+
+/// Words of the longest sentence.
+pub const LONGEST: usize = 11;
+
+/// How sentences are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Grammar {
+    /// Share of passive sentences: at a half, the first word is as often the patient's as the agent's.
+    pub passive: f64,
+    /// Share of transitive sentences. The other four structures have what is left in equal shares.
+    pub transitive: f64,
+    /// How often a noun phrase that may have an adjective has one.
+    pub adjective: f64,
+}
+
+impl Default for Grammar {
+    fn default() -> Self {
+        Self { passive: 0.5, transitive: 0.1, adjective: 0.5 }
+    }
+}
+
+/// A sentence with what each of its words is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sentence {
+    pub structure: Structure,
+    /// Ids: places in [`words`].
+    pub words: Vec<u32>,
+    pub roles: Vec<Role>,
+}
+
+impl Grammar {
+    /// The share of sentences of a structure.
+    pub fn share(&self, structure: Structure) -> f64 {
+        match structure {
+            Structure::Transitive => self.transitive,
+            Structure::Passive => self.passive,
+            _ => (1.0 - self.transitive - self.passive).max(0.0) / 4.0,
+        }
+    }
+
+    /// One sentence of this vocabulary; draws are uniform within a class of words.
+    pub fn sentence(&self, vocabulary: Vocabulary, rng: &mut ChaCha8Rng) -> Sentence {
+        let mut left = rng.random::<f64>();
+        let found = Structure::ALL.into_iter().find(|s| {
+            left -= self.share(*s);
+            left < 0.0
+        });
+        // rounding may leave a little of the sum
+        let structure = found.unwrap_or(Structure::Adverbial);
+        let mut sentence = Sentence { structure, words: vec![], roles: vec![] };
+        for &role in structure.roles() {
+            let class = role.class();
+            if class == WordClass::Adjective && rng.random::<f64>() >= self.adjective {
+                continue;
+            }
+            sentence.words.push(rng.random_range(vocabulary.ids(class)));
+            sentence.roles.push(role);
+        }
+        sentence
+    }
+}
+
+/// At least `size` bytes of sentences, one a line.
+fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
+    let (all, grammar) = (words(), Grammar::default());
+    let mut text = String::with_capacity(size + 128);
+    let mut vocabulary = Vocabulary::Animals;
+    while text.len() < size {
+        let sentence = grammar.sentence(vocabulary, rng);
+        for (i, &word) in sentence.words.iter().enumerate() {
+            text.push_str(if i > 0 { " " } else { "" });
+            text.push_str(all[word as usize]);
+        }
+        text.push('\n');
+        vocabulary = if vocabulary == Vocabulary::Animals { Vocabulary::Vehicles } else { Vocabulary::Animals };
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use rand::SeedableRng;
+
+    use super::*;
+
+    fn draw(count: usize, vocabulary: Vocabulary) -> Vec<Sentence> {
+        let mut rng = ChaCha8Rng::seed_from_u64(11);
+        (0..count).map(|_| Grammar::default().sentence(vocabulary, &mut rng)).collect()
+    }
+
+    #[test]
+    fn structures_come_in_their_shares() {
+        let n = 20_000;
+        let mut counts: HashMap<Structure, usize> = HashMap::new();
+        draw(n, Vocabulary::Animals).iter().for_each(|s| *counts.entry(s.structure).or_default() += 1);
+        for structure in Structure::ALL {
+            let (share, want) = (counts[&structure] as f64 / n as f64, Grammar::default().share(structure));
+            // 4 standard deviations of a share of one half are 0.014
+            assert!((share - want).abs() < 0.014, "{structure:?}: {share} is not {want}");
+        }
+        let shares: f64 = Structure::ALL.iter().map(|s| Grammar::default().share(*s)).sum();
+        assert!((shares - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_first_word_is_the_agents_half_of_the_time() {
+        let all = draw(20_000, Vocabulary::Animals);
+        let agents = all.iter().filter(|s| s.roles[0] == Role::DetAgent).count() as f64 / all.len() as f64;
+        assert!((agents - 0.5).abs() < 0.014, "{agents}");
+        assert!(all.iter().all(|s| matches!(s.roles[0], Role::DetAgent | Role::DetPatient)));
+    }
+
+    #[test]
+    fn words_fit_their_roles_and_adjectives_come_half_of_the_time() {
+        for vocabulary in [Vocabulary::Animals, Vocabulary::Vehicles] {
+            let all = draw(4_000, vocabulary);
+            for sentence in &all {
+                assert!(sentence.words.len() <= LONGEST && sentence.words.len() == sentence.roles.len());
+                for (word, role) in sentence.words.iter().zip(&sentence.roles) {
+                    assert!(vocabulary.ids(role.class()).contains(word), "{word} cannot be {role:?}");
+                }
+                let all = sentence.structure.roles();
+                let kept: Vec<Role> = all.iter().copied().filter(|r| sentence.roles.contains(r)).collect();
+                assert_eq!(kept, sentence.roles, "in the structure's order");
+                let missing = all.iter().filter(|r| !sentence.roles.contains(r));
+                assert!(missing.into_iter().all(|r| r.class() == WordClass::Adjective));
+            }
+            let with = all.iter().filter(|s| s.roles.contains(&Role::AdjAgent)).count() as f64 / all.len() as f64;
+            assert!((with - 0.5).abs() < 0.032, "{with}");
+        }
+    }
+
+    #[test]
+    fn roles_are_twenty_and_five_of_them_deep() {
+        for (i, role) in Role::ALL.into_iter().enumerate() {
+            assert_eq!(role as usize, i);
+            assert!(Structure::ALL.iter().any(|s| s.roles().contains(&role)), "{} occurs", role.name());
+        }
+        let deep: Vec<&str> = Role::ALL.iter().filter(|r| r.is_deep()).map(|r| r.name()).collect();
+        assert_eq!(deep, ["rel_pron", "verb_rel", "det_rel", "noun_rel", "verb_main"]);
+        assert_eq!(Structure::ALL.iter().map(|s| s.roles().len()).max(), Some(LONGEST));
+    }
+}
