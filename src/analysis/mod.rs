@@ -2,6 +2,7 @@
 
 pub mod attention_rows;
 pub mod bdh_dynamics;
+pub mod cholesky;
 pub mod clustered_tests;
 pub mod ema;
 pub mod graph;
@@ -12,6 +13,7 @@ pub mod multiple_testing;
 pub mod pca;
 pub mod query_key_flow;
 pub mod rank_test;
+pub mod ridge;
 pub mod runge_kutta;
 pub mod singular_values;
 pub mod statistics;
