@@ -38,6 +38,9 @@
 //!   for it by its type, run folders hold its JSON, `orrery schema` prints its schema.
 //! - **Capability.** A model offers what it has, its attention, its flow, its synapses
 //!   ([`models::capabilities`]); probes ask for that and never for a family.
+//! - **Local learning.** A family whose update is a rule of its own rather than a gradient offers it
+//!   ([`models::capabilities::LocalLearning`]); the trainer hands it a batch where it would else differentiate a loss and
+//!   step an optimiser. What is learned lies in parameters and buffers, so that all else is as for any run.
 //! - **Part.** A block is given its attention and its MLP; a variant is a small file (`nn/attention`).
 //! - **Settings.** A lab's settings are one declaration, from which knobs, ranges, TOML, tooltips and the
 //!   plan derive ([`config`]).
@@ -65,7 +68,7 @@
 //!    banned (`clippy.toml`), as are its unseeded generators.
 //! 4. The interface thread never blocks: no `recv()`, `join()`, sleep or file reading in `ui`.
 //! 5. Watching changes nothing: same seed, same run, bit for bit on CPU, probes on or off.
-//! 6. Every weight of every family gets a finite gradient; fused operations equal their references.
+//! 6. Every weight of every family that learns by gradients gets a finite one; fused operations equal their references.
 //! 7. Every lab runs on CPU in the tests; panes name real views; every WGSL file validates.
 //! 8. A panic or error in a run becomes a message of that run; what was recorded stays on disk.
 //! 9. `cargo test` passes without GPU, display or network.

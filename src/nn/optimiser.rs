@@ -54,6 +54,11 @@ impl AdamW {
         Ok(Self { spec, step: 0, moments })
     }
 
+    /// For a model that learns by a rule of its own: it counts updates and holds no moments.
+    pub fn without_moments(spec: AdamWSpec) -> Self {
+        Self { spec, step: 0, moments: vec![] }
+    }
+
     /// One update; returns the global gradient norm before clipping. Frozen parameters stay as they
     /// are and do not count in the norm. Where the norm is no finite number, every weight is left as it was.
     ///

@@ -8,7 +8,7 @@ use crate::{
     config::Value,
     corpus::{Corpus, Position, Windows},
     models::Model,
-    nn::{AdamW, Batch, Device, IGNORE, Tap, device, fused::GradAccumulator, host},
+    nn::{AdamW, Batch, Device, IGNORE, Tap, device, fused::GradAccumulator, host, optimiser::AdamWSpec},
     probe::Progress,
     store::VariantWeights,
     telemetry::{Args, Channel, InputFile, RunInfo, Sample, StepStats, VariantInfo, channels},
@@ -19,8 +19,54 @@ pub struct Variant {
     pub spec: VariantSpec,
     pub model: Box<dyn Model>,
     pub optimiser: AdamW,
+    /// By a rule of its own rather than by gradients.
+    learns_locally: bool,
     /// The weights last copied, and of which version.
     pub(super) copied: Option<(Version, Arc<VariantWeights>)>,
+}
+
+impl Variant {
+    /// The model with the optimiser that it needs.
+    fn new(spec: &VariantSpec, mut model: Box<dyn Model>, adamw: AdamWSpec) -> candle_core::Result<Self> {
+        let learns_locally = model.local_learning().is_some();
+        let optimiser = match learns_locally {
+            true => AdamW::without_moments(adamw),
+            false => AdamW::new(model.params(), adamw)?,
+        };
+        Ok(Self { spec: spec.clone(), model, optimiser, learns_locally, copied: None })
+    }
+
+    /// One update by gradients, which leads to `step`.
+    ///
+    /// # Errors
+    /// If the loss or the gradient is no finite number.
+    fn gradient_update(&mut self, batch: &Batch, lr: f64, step: u64) -> Result<Vec<(Channel, f64)>, RunError> {
+        let diverged =
+            |what, value, advice| RunError::Diverged { what, variant: self.spec.id.clone(), value, step, advice };
+        let accumulator = GradAccumulator::default();
+        let loss = self.model.accumulated_loss(batch, &accumulator)?;
+        let mut scalars: Vec<(Channel, f64)> = vec![];
+        let cross_entropy = host::scalar(&loss.cross_entropy)?;
+        if !cross_entropy.is_finite() {
+            return Err(diverged("loss", cross_entropy, "A smaller learning rate or a longer warm-up usually helps"));
+        }
+        scalars.push((channels::LOSS_TRAIN.into(), cross_entropy));
+        for (name, part) in &loss.parts {
+            scalars.push(((*name).into(), host::scalar(part)?));
+        }
+        let grads = accumulator.backward(&loss.total)?;
+        drop(loss); // the forward graph lives until here
+        let norm = self.optimiser.step(self.model.params(), &grads, lr)?;
+        if !norm.is_finite() {
+            return Err(diverged("gradient", norm, "A smaller learning rate usually helps"));
+        }
+        scalars.push((channels::GRAD_NORM.into(), norm));
+        scalars.push((channels::LEARNING_RATE.into(), lr));
+        for (name, value) in self.model.scalars(Some(&grads))? {
+            scalars.push((name.into(), value));
+        }
+        Ok(scalars)
+    }
 }
 
 /// Everything that a step needs.
@@ -42,6 +88,8 @@ pub struct Run {
     held_out: Vec<Windows>,
     /// Batches of the present step, by text and seed.
     batches: Vec<((usize, u64), Batch)>,
+    /// What a person should know of the present step.
+    notes: Vec<String>,
 }
 
 impl Run {
@@ -65,8 +113,7 @@ impl Run {
                     .model
                     .build(vocab, spec.seed, &device)
                     .map_err(|source| RunError::Model { variant: spec.id.clone(), source })?;
-                let optimiser = AdamW::new(model.params(), plan.optimisation.adamw)?;
-                Ok(Variant { spec: spec.clone(), model, optimiser, copied: None })
+                Ok(Variant::new(spec, model, plan.optimisation.adamw)?)
             })
             .collect::<Result<Vec<_>, RunError>>()?;
         for param in &plan.runtime_params {
@@ -89,6 +136,7 @@ impl Run {
             inputs,
             held_out,
             batches: vec![],
+            notes: vec![],
         })
     }
 
@@ -135,42 +183,19 @@ impl Run {
         let text = stage.texts[own as usize % stage.texts.len()];
         let batch = self.batch(text, self.variants[i].spec.seed)?;
         let variant = &mut self.variants[i];
-        let lr = self.plan.optimisation.schedule.at(own, stage.until - stage.from) * stage.lr_share;
+        let share = stage.lr_share;
+        let lr = self.plan.optimisation.schedule.at(own, stage.until - stage.from) * share;
         variant.model.begin_step(own)?;
-        let accumulator = GradAccumulator::default();
-        let loss = variant.model.accumulated_loss(&batch, &accumulator)?;
-        let mut scalars: Vec<(Channel, f64)> = vec![];
-        let cross_entropy = host::scalar(&loss.cross_entropy)?;
-        if !cross_entropy.is_finite() {
-            return Err(RunError::Diverged {
-                what: "loss",
-                variant: variant.spec.id.clone(),
-                value: cross_entropy,
-                step,
-                advice: "A smaller learning rate or a longer warm-up usually helps",
-            });
-        }
-        scalars.push((channels::LOSS_TRAIN.into(), cross_entropy));
-        for (name, part) in &loss.parts {
-            scalars.push(((*name).into(), host::scalar(part)?));
-        }
-        let grads = accumulator.backward(&loss.total)?;
-        drop(loss); // the forward graph lives until here
-        let norm = variant.optimiser.step(variant.model.params(), &grads, lr)?;
-        if !norm.is_finite() {
-            return Err(RunError::Diverged {
-                what: "gradient",
-                variant: variant.spec.id.clone(),
-                value: norm,
-                step,
-                advice: "A smaller learning rate usually helps",
-            });
-        }
-        scalars.push((channels::GRAD_NORM.into(), norm));
-        scalars.push((channels::LEARNING_RATE.into(), lr));
-        for (name, value) in variant.model.scalars(Some(&grads))? {
-            scalars.push((name.into(), value));
-        }
+        let mut scalars = match variant.model.local_learning() {
+            Some(rule) => {
+                let update = rule.learn(&batch)?;
+                variant.optimiser.step += 1;
+                let label = &variant.spec.label;
+                self.notes.extend(update.divergence.map(|why| format!("{label}, step {step}: {why}")));
+                local_scalars(update.loss, update.scalars)
+            }
+            None => variant.gradient_update(&batch, lr, step)?,
+        };
         let secs = started.elapsed().as_secs_f64();
         self.wall_secs += secs;
         scalars.push((channels::STEP_MS.into(), secs * 1e3));
@@ -182,7 +207,9 @@ impl Run {
     pub fn finish_step(&mut self) -> Result<Vec<String>, RunError> {
         self.step += 1;
         self.batches.clear();
-        self.init_stages()
+        let mut notes = std::mem::take(&mut self.notes);
+        notes.extend(self.init_stages()?);
+        Ok(notes)
     }
 
     fn batch(&mut self, text: usize, seed: u64) -> Result<Batch, RunError> {
@@ -238,8 +265,12 @@ impl Run {
     /// The held-out loss at the end of a variant is its result.
     ///
     /// # Errors
-    /// If this evaluation is the variant's last and its loss is no finite number.
+    /// If this evaluation is the variant's last and its loss is no finite number. Of a model that learns by a rule of its
+    /// own that is a result as any other, and was said when it came about.
     pub fn check_last_evaluation(&self, stats: &StepStats) -> Result<(), RunError> {
+        if self.variants[stats.variant].learns_locally {
+            return Ok(());
+        }
         let loss = stats.scalars.iter().find(|(c, _)| c.as_str() == channels::LOSS_HELD_OUT).map(|(_, v)| *v);
         match loss.filter(|v| !v.is_finite() && stats.step >= self.plan.stage(stats.variant).until) {
             None => Ok(()),
@@ -335,6 +366,12 @@ impl Run {
         }
         has_any
     }
+}
+
+/// The scalars of an update by a model's own rule.
+fn local_scalars(loss: f64, more: Vec<(&'static str, f64)>) -> Vec<(Channel, f64)> {
+    let more = more.into_iter().map(|(name, value)| (name.into(), value));
+    std::iter::once((channels::LOSS_TRAIN.into(), loss)).chain(more).collect()
 }
 
 fn chunks(rows: usize, size: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
