@@ -11,8 +11,8 @@ use crate::nn::{
 };
 
 use capabilities::{
-    AttentionLayer, CouplingModel, FixedPointModel, FlowModel, QueryKeyDynamics, RecoveryModel, RuntimeParam,
-    TwoTimescales,
+    AttentionLayer, CouplingModel, FixedPointModel, FlowModel, LocalLearning, QueryKeyDynamics, RecoveryModel,
+    RuntimeParam, SentenceEncoder, SequenceTagger, SettlingModel, TwoTimescales,
 };
 use family::families;
 use step_memory::{StepMemory, StepSizes};
@@ -20,6 +20,7 @@ use step_memory::{StepMemory, StepSizes};
 pub use family::FamilySpec;
 
 pub mod bdh;
+pub mod bigru;
 pub mod capabilities;
 pub mod coupled_qk;
 pub mod dense;
@@ -29,6 +30,7 @@ pub mod gpt;
 pub mod ode_flow;
 pub mod plane;
 pub mod recover;
+pub mod spcn;
 pub mod spen;
 pub mod step_memory;
 
@@ -43,6 +45,8 @@ families! {
     AlibiGpt(gpt::AlibiGptSpec),
     CoupledQk(coupled_qk::CoupledQkSpec),
     Spen(spen::SpenSpec),
+    Spcn(spcn::SpcnSpec),
+    BiGru(bigru::BiGruSpec),
 }
 
 impl Spec {
@@ -129,6 +133,12 @@ pub trait Model: Send {
     /// in it.
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor>;
 
+    /// The model's own rule of learning, if it does not learn by gradients. The trainer then calls this for an update and
+    /// neither asks for a loss nor runs an optimiser.
+    fn local_learning(&mut self) -> Option<&mut dyn LocalLearning> {
+        None
+    }
+
     /// Cheap scalars of the present weights (and, right after a backward pass, their gradients), by
     /// channel: recorded every step.
     fn scalars(&self, _grads: Option<&GradStore>) -> Result<Vec<(&'static str, f64)>> {
@@ -199,6 +209,21 @@ pub trait Model: Send {
 
     /// How queries and keys evolve before they are scored, if those of any layer may.
     fn query_key_dynamics(&self) -> Option<&dyn QueryKeyDynamics> {
+        None
+    }
+
+    /// What represents every word of a sentence, if the model was made for that.
+    fn sentence_encoder(&self) -> Option<&dyn SentenceEncoder> {
+        None
+    }
+
+    /// How levels settle on a word, if they do.
+    fn settling(&self) -> Option<&dyn SettlingModel> {
+        None
+    }
+
+    /// What tags every word of a sentence, if the model was trained for that.
+    fn sequence_tagger(&self) -> Option<&dyn SequenceTagger> {
         None
     }
 }

@@ -8,6 +8,7 @@ pub mod device;
 pub mod dropout;
 pub mod fixed_point;
 pub mod fused;
+pub mod gru;
 pub mod host;
 pub(crate) mod kernels;
 pub mod layers;

@@ -5,6 +5,7 @@ use orrery::{
     models::{
         Spec,
         bdh::BdhSpec,
+        bigru::{BiGruSpec, WordInput},
         coupled_qk::{CoupledQkSpec, QkVariant},
         dense::DenseSpec,
         fast_slow::FastSlowSpec,
@@ -12,6 +13,7 @@ use orrery::{
         ode_flow::OdeFlowSpec,
         plane::PlaneSpec,
         recover::{Reader, RecoverSpec},
+        spcn::SpcnSpec,
         spen::SpenSpec,
         step_memory::StepSizes,
     },
@@ -72,8 +74,16 @@ fn cases(family: &Spec) -> [Case; 2] {
             ),
         ],
         Spec::Spen(_) => [
-            (Spec::Spen(SpenSpec::default()), 256, [4, 96]),
-            (Spec::Spen(SpenSpec { layers: 5, ..SpenSpec::default() }), 1000, [8, 64]),
+            (Spec::Spen(SpenSpec::default()), 256, [8, 96]),
+            (Spec::Spen(SpenSpec { layers: 4, ..SpenSpec::default() }), 256, [4, 64]),
+        ],
+        Spec::Spcn(_) => [
+            (Spec::Spcn(SpcnSpec::default()), 147, [20, 11]),
+            (Spec::Spcn(SpcnSpec { backward: false, ..SpcnSpec::default() }), 147, [50, 11]),
+        ],
+        Spec::BiGru(_) => [
+            (Spec::BiGru(BiGruSpec { tags: 147, ..BiGruSpec::default() }), 147, [32, 11]),
+            (Spec::BiGru(BiGruSpec { input: WordInput::OneHot, hidden: 128, tags: 147 }), 147, [64, 11]),
         ],
         Spec::Bdh(_) => [
             (Spec::Bdh(BdhSpec::default()), 256, [4, 96]),
@@ -83,11 +93,18 @@ fn cases(family: &Spec) -> [Case; 2] {
 }
 
 fn two_steps((spec, vocab, [rows, tokens]): &Case) -> Result<usize> {
-    let model = spec.build(*vocab, 0, &Device::Cpu)?;
-    let mut adam = AdamW::new(model.params(), AdamWSpec::default())?;
+    let mut model = spec.build(*vocab, 0, &Device::Cpu)?;
+    let mut adam = match model.local_learning() {
+        Some(_) => AdamW::without_moments(AdamWSpec::default()),
+        None => AdamW::new(model.params(), AdamWSpec::default())?,
+    };
     let ids: Vec<u32> = (0..rows * tokens).map(|i| (i * 7 % vocab) as u32).collect();
     for _ in 0..2 {
         let batch = Batch::from_ids(&ids, &ids, *rows, *tokens, &Device::Cpu)?;
+        if let Some(rule) = model.local_learning() {
+            rule.learn(&batch)?;
+            continue;
+        }
         let accumulator = GradAccumulator::default();
         let loss = model.accumulated_loss(&batch, &accumulator)?;
         let grads = accumulator.backward(&loss.total)?;

@@ -24,6 +24,7 @@ use orrery::{
     nn::{
         AdamW, Batch, Params, Tap,
         fused::{embedding::embedding, mlp::Act},
+        gru::BiGru,
         host,
         optimiser::AdamWSpec,
         pooling::{causal_pool, upsample},
@@ -396,12 +397,12 @@ fn numbers(value: &Value) -> Vec<f64> {
     }
 }
 
-/// The AdamW trajectory and the activations, in f64. The file's `gru` (a bidirectional GRU) and
-/// `gelu_tanh` belong to a lab that is not built yet and are not tested here.
+/// A bidirectional GRU, the AdamW trajectory and the activations, in f64. No model uses the file's `gelu_tanh`.
 #[test]
 fn layers() -> Outcome {
     let file: Value = serde_json::from_slice(&std::fs::read(path("layers.json"))?)?;
     adamw(&file["adamw"])?;
+    gru(&file["gru"])?;
     let activations = &file["activations"];
     let x = Tensor::new(numbers(&activations["x"]), &Device::Cpu)?;
     for (name, act) in [("gelu_erf", Act::Gelu), ("silu", Act::Silu)] {
@@ -409,6 +410,31 @@ fn layers() -> Outcome {
         let off = distance(&act.apply(&x)?, &expected)?;
         assert!(off < 1e-9, "{name} is {off:e} off");
     }
+    Ok(())
+}
+
+/// Every state, and that places which do not count change nothing before and after them.
+fn gru(file: &Value) -> Outcome {
+    let tensor = |value: &Value, shape: &[usize]| Tensor::from_vec(numbers(value), shape, &Device::Cpu);
+    let mut params = Params::new(0, &Device::Cpu, DType::F64);
+    let layer = BiGru::new(&mut params, "gru", 5, 6)?;
+    for (name, var) in params.iter() {
+        let of_file = &file["weights"][name.trim_start_matches("gru.")];
+        assert!(of_file.is_array(), "the oracle has no {name}");
+        var.set(&tensor(of_file, var.dims())?)?;
+    }
+    let (x, expected) = (tensor(&file["x"], &[2, 7, 5])?, tensor(&file["y"], &[2, 7, 12])?);
+    let found = layer.forward(&x, &Tensor::ones((2, 7, 1), DType::F64, &Device::Cpu)?)?;
+    let off = distance(&found, &expected)?;
+    assert!(off < 1e-12, "states are {off:e} off");
+    // two places more on the right that do not count
+    let longer = Tensor::cat(&[&x, &x.narrow(1, 0, 2)?], 1)?;
+    let counts = Tensor::cat(
+        &[Tensor::ones((2, 7, 1), DType::F64, &Device::Cpu)?, Tensor::zeros((2, 2, 1), DType::F64, &Device::Cpu)?],
+        1,
+    )?;
+    let off = distance(&layer.forward(&longer, &counts)?.narrow(1, 0, 7)?, &expected)?;
+    assert!(off < 1e-12, "with places that do not count, states are {off:e} off");
     Ok(())
 }
 

@@ -13,19 +13,27 @@
 //! | `fixed_point` | a map that refines the state | residual |
 //! | `recovery` | a reader that names past tokens | recoverability |
 //! | `query_key_dynamics` | queries and keys that evolve before they are scored | query and key paths |
+//! | `local_learning` | an update by a rule of its own, without gradients | the trainer |
+//! | `sentence_encoder` | vectors of every word of a sentence | grammatical roles |
+//! | `settling` | states of all levels while they settle on a word | settling |
+//! | `sequence_tagger` | tags of every word of a sentence | grammatical roles |
 
 mod attention;
 mod coupling;
 mod fixed_point;
 mod flow;
+mod local_learning;
 mod query_key_dynamics;
 mod recovery;
 mod runtime_param;
+mod sentences;
 
 pub use attention::AttentionLayer;
 pub use coupling::{CouplingModel, CouplingSettings, TwoTimescales};
 pub use fixed_point::FixedPointModel;
 pub use flow::{CONTROLS, FlowControl, FlowModel, LanguageFlow, PlanarField, PlanarFlow, Steering};
+pub use local_learning::{LocalLearning, LocalUpdate};
 pub use query_key_dynamics::{LayerDynamics, QueryKeyDynamics, Scheme};
 pub use recovery::RecoveryModel;
 pub use runtime_param::RuntimeParam;
+pub use sentences::{FrozenEncoder, LevelFeatures, SentenceEncoder, SequenceTagger, SettledLevel, SettlingModel};

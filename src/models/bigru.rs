@@ -1,0 +1,182 @@
+//! A bidirectional GRU that is trained to tag every word of a sentence: the supervised baseline of the paper on
+//! exponential moving averages (arXiv 2604.08556, section 4 and appendix A). It does not know what the tags mean.
+
+use candle_core::{DType, Device, Result, Tensor};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    FamilySpec, Loss, Model, Spec,
+    capabilities::SequenceTagger,
+    step_memory::{StepMemory, StepSizes},
+};
+use crate::nn::{
+    Batch, IGNORE, Params, Tap,
+    fused::{GradAccumulator, cross_entropy::head_cross_entropy, embedding::embedding, linear::linear},
+    gru::BiGru as Layer,
+    host,
+};
+
+/// How a word goes in.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WordInput {
+    /// A learned vector, normal with this standard deviation at first.
+    Embedding { width: usize, std: f64 },
+    /// The word itself.
+    OneHot,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BiGruSpec {
+    pub input: WordInput,
+    /// Units of each direction.
+    pub hidden: usize,
+    /// Tags.
+    pub tags: usize,
+}
+
+impl Default for BiGruSpec {
+    fn default() -> Self {
+        Self { input: WordInput::Embedding { width: 64, std: 1.0 }, hidden: 256, tags: 20 }
+    }
+}
+
+impl BiGruSpec {
+    fn width(&self, vocab: usize) -> usize {
+        match self.input {
+            WordInput::Embedding { width, .. } => width,
+            WordInput::OneHot => vocab,
+        }
+    }
+}
+
+impl FamilySpec for BiGruSpec {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+        Ok(Box::new(BiGru::new(self, vocab, seed, device)?))
+    }
+
+    fn memory(&self, step: &StepSizes) -> StepMemory {
+        let (h, tags) = (self.hidden as f64, self.tags as f64);
+        let (embedded, e) = match self.input {
+            WordInput::Embedding { width, .. } => (step.vocab * width as f64, width as f64),
+            WordInput::OneHot => (0.0, step.vocab),
+        };
+        let weights = embedded + 2.0 * 3.0 * h * (e + h + 2.0) + tags * 2.0 * h;
+        // of every place and direction the gates, what they are made of, and their gradients
+        StepMemory { weights, shared: 0.0, activations: step.positions() * (4.0 * e + 2.0 * 34.0 * h + 8.0 * h) }
+    }
+
+    fn tiny() -> Self {
+        Self { input: WordInput::Embedding { width: 6, std: 1.0 }, hidden: 8, tags: 23 }
+    }
+}
+
+#[derive(Clone)]
+struct Net {
+    /// `(V, E)`
+    words: Tensor,
+    gru: Layer,
+    /// `(tags, 2H)`
+    head: Tensor,
+}
+
+impl Net {
+    fn new(params: &mut Params, spec: &BiGruSpec, vocab: usize) -> Result<Self> {
+        let words = match spec.input {
+            WordInput::Embedding { width, std } => params.normal("embed.weight", (vocab, width), std)?,
+            WordInput::OneHot => Tensor::eye(vocab, DType::F32, params.device())?,
+        };
+        let gru = Layer::new(params, "gru", spec.width(vocab), spec.hidden)?;
+        let head =
+            params.normal("head.weight", (spec.tags, 2 * spec.hidden), 1.0 / (2.0 * spec.hidden as f64).sqrt())?;
+        Ok(Self { words, gru, head })
+    }
+
+    /// tokens `(B, T)`, counts `(B, T, 1)` -> `(B, T, 2H)`
+    fn encode(&self, tokens: &Tensor, counts: &Tensor) -> Result<Tensor> {
+        self.gru.forward(&embedding(&self.words, tokens)?, counts)
+    }
+
+    fn cross_entropy(&self, batch: &Batch) -> Result<Tensor> {
+        let counts = batch.targets.ne(IGNORE)?.to_dtype(DType::F32)?.unsqueeze(2)?;
+        head_cross_entropy(&self.encode(&batch.tokens, &counts)?, &self.head, &batch.targets)
+    }
+}
+
+/// Reads both ways and names a tag.
+pub struct BiGru {
+    spec: BiGruSpec,
+    params: Params,
+    net: Net,
+    inference_net: Net,
+}
+
+impl BiGru {
+    /// Weights are drawn from `seed`; errors name the size that does not fit.
+    pub fn new(spec: &BiGruSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
+        if spec.hidden == 0 || spec.tags == 0 || spec.width(vocab) == 0 {
+            candle_core::bail!("a tagger needs hidden units, tags, and an embedding that is not empty");
+        }
+        let mut params = Params::new(seed, device, DType::F32);
+        let (net, inference_net) = params.build_twice(|p| Net::new(p, spec, vocab))?;
+        Ok(Self { spec: spec.clone(), params, net, inference_net })
+    }
+}
+
+impl Model for BiGru {
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn to_spec(&self) -> Spec {
+        Spec::BiGru(self.spec.clone())
+    }
+
+    fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
+        let total = self.net.cross_entropy(batch)?;
+        Ok(Loss { cross_entropy: total.detach(), total, parts: vec![] })
+    }
+
+    fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
+        self.inference_net.cross_entropy(batch)
+    }
+
+    /// Scores of the tags, all places counted.
+    fn logits(&self, tokens: &Tensor, _: &mut Tap) -> Result<Tensor> {
+        let counts = tokens.ones_like()?.to_dtype(DType::F32)?.unsqueeze(2)?;
+        linear(&self.inference_net.encode(tokens, &counts)?, &self.inference_net.head)
+    }
+
+    fn sequence_tagger(&self) -> Option<&dyn SequenceTagger> {
+        Some(self)
+    }
+}
+
+/// Sentences that are read at once.
+const AT_ONCE: usize = 256;
+
+impl SequenceTagger for BiGru {
+    fn tags(&self, sentences: &[&[u32]]) -> Result<Vec<u8>> {
+        let device = self.params.device();
+        let mut tags = vec![];
+        for chunk in sentences.chunks(AT_ONCE) {
+            let len = chunk.iter().map(|s| s.len()).max().unwrap_or_default();
+            if len == 0 {
+                continue;
+            }
+            let at = |s: &[u32], i: usize| s.get(i).copied();
+            let words: Vec<u32> = chunk.iter().flat_map(|s| (0..len).map(|i| at(s, i).unwrap_or(0))).collect();
+            let counted: Vec<f32> =
+                chunk.iter().flat_map(|s| (0..len).map(|i| if i < s.len() { 1.0 } else { 0.0 })).collect();
+            let tokens = Tensor::from_vec(words, (chunk.len(), len), device)?;
+            let counts = Tensor::from_vec(counted, (chunk.len(), len, 1), device)?;
+            let scores = linear(&self.inference_net.encode(&tokens, &counts)?, &self.inference_net.head)?;
+            let best = host::to_u32(&scores.argmax(candle_core::D::Minus1)?)?; // (B, T)
+            for (sentence, row) in chunk.iter().zip(best.chunks(len)) {
+                tags.extend(row[..sentence.len()].iter().map(|tag| *tag as u8));
+            }
+        }
+        Ok(tags)
+    }
+}

@@ -1,0 +1,61 @@
+//! Models that say something of every word of a sentence: by vectors, which a probe reads, or by tags that they were
+//! trained for. It does not know what the tags mean.
+
+use std::ops::Range;
+
+use candle_core::Result;
+
+/// A model that represents every word of a sentence by vectors, level by level, without having been told what the words
+/// are.
+pub trait SentenceEncoder {
+    /// The encoder with the present weights, which reads any number of sentences and learns nothing.
+    fn freeze(&self) -> Result<Box<dyn FrozenEncoder>>;
+}
+
+/// An encoder whose weights stay as they are.
+pub trait FrozenEncoder: Send + Sync {
+    /// One a level, from below.
+    fn levels(&self) -> Vec<LevelFeatures>;
+
+    /// The features of all words of all sentences (ids), in order: for each level `(words, width)`, row by row.
+    fn encode(&self, sentences: &[&[u32]]) -> Vec<Vec<f32>>;
+}
+
+/// How the features of a level lie in a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LevelFeatures {
+    pub width: usize,
+    /// Columns of the present activation, of all directions.
+    pub activation: Range<usize>,
+    /// Columns of the traces, of all directions.
+    pub traces: Range<usize>,
+}
+
+/// A supervised model that tags every word of a sentence.
+pub trait SequenceTagger {
+    /// The tag of every word of every sentence (ids), in order.
+    fn tags(&self, sentences: &[&[u32]]) -> Result<Vec<u8>>;
+}
+
+/// A model whose levels settle on every word of a sentence before the next is read.
+pub trait SettlingModel {
+    /// How it settles on a sentence (ids) that is read from the left or from the right, with the present weights, learning
+    /// nothing. An error if it does not read in this direction.
+    fn settle(&self, sentence: &[u32], from_right: bool) -> Result<Vec<SettledLevel>>;
+}
+
+/// What one level did while a sentence was read; words in the order of the sentence, whichever way it was read.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SettledLevel {
+    pub units: usize,
+    /// x after every sweep, `(words, sweeps, units)`.
+    pub states: Vec<f32>,
+    /// x - W_fb x(l+1) once settled, `(words, units)`.
+    pub errors: Vec<f32>,
+    /// The fast trace and the slow one, `(words, units)` each.
+    pub traces: [Vec<f32>; 2],
+    /// pi, `(units)`.
+    pub precision: Vec<f32>,
+    /// W_fb, `(units above, units)`; empty at the top.
+    pub feedback: Vec<f32>,
+}

@@ -1,0 +1,247 @@
+//! Sparse predictive column networks (SPCN, arXiv 2604.08556, section 3): hierarchies of frozen random projections with
+//! sparse states, one reading from left to right and one from right to left, that learn only to predict each level from
+//! the one above, by a precision-gated Hebbian rule and without any gradient. It does not know what the words of a
+//! sentence are in it: roles are targets of its batches only so that they mark where a sentence ends.
+//!
+//! How a network without gradients fits the way of the data:
+//! - Its update is [`LocalLearning::learn`]: the trainer hands it a batch, whose rows are sentences, and it reads them one
+//!   after another, learning after each word. One pass over the training sentences is as many steps as there are batches;
+//!   then its stage ends, and it stays as it is.
+//! - What it learns (feedback weights) lies in parameters, and what the rule needs besides (running variances of errors)
+//!   in buffers, so that snapshots, checkpoints, resuming and time travel are those of any model.
+//! - It offers its vectors as a [`SentenceEncoder`]; what can be read off them is a probe's affair.
+//!
+//! Directions learn on threads of their own, since they share nothing. Once it is frozen, sentences do not depend on each
+//! other and are read by all threads. Neither changes a bit.
+
+mod hierarchy;
+mod reading;
+mod sparse;
+mod spec;
+
+use candle_core::{DType, Device, Result, Tensor};
+
+use super::{
+    Loss, Model, Spec,
+    capabilities::{FrozenEncoder, LocalLearning, LocalUpdate, SentenceEncoder, SettledLevel, SettlingModel},
+};
+use crate::nn::{Batch, IGNORE, Params, Tap, fused::GradAccumulator, host, kernels::threads};
+
+use hierarchy::{Hierarchy, Level};
+use reading::{Encoder, Reader};
+
+pub use spec::{LevelSpec, SpcnSpec};
+
+/// Left to right, and right to left.
+const DIRECTIONS: [&str; 2] = ["forward", "backward"];
+/// Prefix of the running variances.
+const VARIANCE: &str = "variance.";
+
+/// A network of one hierarchy or two.
+pub struct Spcn {
+    spec: SpcnSpec,
+    vocab: usize,
+    params: Params,
+}
+
+/// One direction's reading of a batch.
+struct Pass {
+    reader: Reader,
+    /// Sum of the squared errors of what level 0 was predicted to be, and words.
+    error: f64,
+    words: usize,
+}
+
+impl Spcn {
+    /// Frozen weights are drawn from `seed` and their names; errors name the size that does not fit.
+    pub fn new(spec: &SpcnSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
+        spec.check()?;
+        let mut params = Params::new(seed, device, DType::F32);
+        for direction in spec.directions() {
+            let mut inputs = vocab;
+            for (l, level) in spec.levels.iter().enumerate().filter(|_| spec.network) {
+                let d = level.units;
+                let name = |what: &str| format!("{direction}.{l}.{what}");
+                params.normal(&name("feedforward"), (inputs, d), 1.0 / (inputs as f64).sqrt())?;
+                params.normal(&name("lateral"), (d, d), 1.0 / (d as f64).sqrt())?;
+                if let Some(above) = spec.levels.get(l + 1) {
+                    params.zeros(&name("feedback"), (above.units, d))?;
+                    params.ones(&format!("{VARIANCE}{direction}.{l}"), d)?;
+                }
+                inputs = d;
+            }
+        }
+        params.register_buffers(VARIANCE);
+        Ok(Self { spec: spec.clone(), vocab, params })
+    }
+
+    pub fn spec(&self) -> &SpcnSpec {
+        &self.spec
+    }
+
+    fn values(&self, name: &str) -> Result<Vec<f32>> {
+        self.params.get(name).map_or_else(|| Ok(vec![]), |var| host::to_f32(var.as_tensor()))
+    }
+
+    /// What reads in this direction, with the present weights.
+    fn reader(&self, direction: &str) -> Result<Reader> {
+        if !self.spec.network {
+            return Ok(Reader::Words { vocab: self.vocab, traces: self.spec.traces(0) });
+        }
+        let level = |(l, level): (usize, &LevelSpec)| {
+            let name = |what: &str| self.values(&format!("{direction}.{l}.{what}"));
+            let variance = self.values(&format!("{VARIANCE}{direction}.{l}"))?;
+            let weights = [name("feedforward")?, name("lateral")?, name("feedback")?, variance];
+            Ok(Level::new(level.units, level.active, self.spec.traces(l), weights))
+        };
+        let levels = self.spec.levels.iter().enumerate().map(level).collect::<Result<Vec<_>>>()?;
+        Ok(Reader::Network(Box::new(Hierarchy::new(self.spec.rule(), levels))))
+    }
+
+    /// Reads a batch in every direction, learning or not.
+    fn read(&self, batch: &Batch, learns: bool) -> Result<Vec<Pass>> {
+        let sentences = sentences(batch, self.vocab)?;
+        let pass = |direction: &&str| Ok(Pass { reader: self.reader(direction)?, error: 0.0, words: 0 });
+        let mut passes = self.spec.directions().iter().map(pass).collect::<Result<Vec<_>>>()?;
+        threads::run_chunks(&mut passes, 1, |direction, pass| {
+            let [Pass { reader, error, words }] = pass else { return };
+            for sentence in &sentences {
+                *error += reader.read_through(sentence, direction == 1, learns);
+                *words += sentence.len();
+            }
+        });
+        Ok(passes)
+    }
+
+    /// Puts what a direction has learned into the parameters.
+    fn keep(&self, direction: &str, hierarchy: &mut Hierarchy) -> Result<()> {
+        for (l, level) in hierarchy.levels().iter().enumerate().filter(|(_, l)| !l.feedback.is_empty()) {
+            let (d, device) = (level.units, self.params.device());
+            let feedback = Tensor::from_slice(&level.feedback, (level.feedback.len() / d, d), device)?;
+            self.params.load(&format!("{direction}.{l}.feedback"), &feedback)?;
+            self.params
+                .load(&format!("{VARIANCE}{direction}.{l}"), &Tensor::from_slice(&level.variance, d, device)?)?;
+        }
+        Ok(())
+    }
+
+    /// Whether every feedback weight is a finite number.
+    fn is_finite(&self) -> Result<bool> {
+        for (name, var) in self.params.iter().filter(|(name, _)| name.ends_with("feedback")) {
+            if self.values(name)?.iter().any(|w| !w.is_finite()) {
+                return Ok(false);
+            }
+            debug_assert!(var.rank() == 2);
+        }
+        Ok(true)
+    }
+}
+
+/// Mean squared error of level 0's prediction a word, over all directions.
+fn mean_error(passes: &[Pass]) -> f64 {
+    let (error, words) = passes.iter().fold((0.0, 0), |(e, w), p| (e + p.error, w + p.words));
+    error / words.max(1) as f64
+}
+
+/// The words of each row, up to the first that has no target.
+fn sentences(batch: &Batch, vocab: usize) -> Result<Vec<Vec<u32>>> {
+    let (_, len) = batch.tokens.dims2()?;
+    let (tokens, targets) = (host::to_u32(&batch.tokens)?, host::to_u32(&batch.targets)?);
+    check_words(&tokens, vocab)?;
+    let rows = tokens.chunks(len).zip(targets.chunks(len));
+    let words = |(words, targets): (&[u32], &[u32])| {
+        words.iter().zip(targets).take_while(|(_, t)| **t != IGNORE).map(|(w, _)| *w).collect()
+    };
+    Ok(rows.map(words).collect())
+}
+
+fn check_words(words: &[u32], vocab: usize) -> Result<()> {
+    match words.iter().find(|w| **w as usize >= vocab) {
+        Some(word) => candle_core::bail!("word {word} is none of the {vocab} words that the network knows"),
+        None => Ok(()),
+    }
+}
+
+impl LocalLearning for Spcn {
+    fn learn(&mut self, batch: &Batch) -> Result<LocalUpdate> {
+        if !self.is_finite()? {
+            return Ok(LocalUpdate { loss: f64::NAN, scalars: vec![], divergence: None });
+        }
+        let mut passes = self.read(batch, true)?;
+        let loss = mean_error(&passes);
+        for (direction, pass) in self.spec.directions().iter().zip(&mut passes) {
+            if let Reader::Network(hierarchy) = &mut pass.reader {
+                self.keep(direction, hierarchy)?;
+            }
+        }
+        let diverges = !loss.is_finite() || !self.is_finite()?;
+        let divergence = diverges.then(|| {
+            format!(
+                "its numbers are no numbers any more. The update of the feedback weights has a gain of {} pi^2 |x|^2, which must stay below 2: unit norm keeps |x| at 1{}",
+                self.spec.rate,
+                if self.spec.unit_norm { ", and a smaller rate or largest precision helps" } else { " and is switched off" }
+            )
+        });
+        Ok(LocalUpdate { loss: if diverges { f64::NAN } else { loss }, scalars: vec![], divergence })
+    }
+}
+
+impl SentenceEncoder for Spcn {
+    fn freeze(&self) -> Result<Box<dyn FrozenEncoder>> {
+        let readers = self.spec.directions().iter().map(|d| self.reader(d)).collect::<Result<Vec<_>>>()?;
+        Ok(Box::new(Encoder { readers, traces: if self.spec.slow_trace { 2 } else { 1 } }))
+    }
+}
+
+impl SettlingModel for Spcn {
+    fn settle(&self, sentence: &[u32], from_right: bool) -> Result<Vec<SettledLevel>> {
+        check_words(sentence, self.vocab)?;
+        let Some(direction) = self.spec.directions().get(usize::from(from_right)) else {
+            candle_core::bail!("this network reads from the left alone; switch on the direction from the right")
+        };
+        match self.reader(direction)? {
+            Reader::Network(mut hierarchy) => Ok(reading::settle(&mut hierarchy, sentence, from_right)),
+            Reader::Words { .. } => candle_core::bail!("words without a network do not settle"),
+        }
+    }
+}
+
+impl Model for Spcn {
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn to_spec(&self) -> Spec {
+        Spec::Spcn(self.spec.clone())
+    }
+
+    fn local_learning(&mut self) -> Option<&mut dyn LocalLearning> {
+        Some(self)
+    }
+
+    fn loss_into(&self, _: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
+        candle_core::bail!(
+            "a network of predictive columns learns by a rule of its own and has no loss to differentiate"
+        )
+    }
+
+    /// Mean squared error of what level 0 was predicted to be, a word.
+    fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
+        Tensor::new(mean_error(&self.read(batch, false)?) as f32, self.params.device())
+    }
+
+    fn logits(&self, _: &Tensor, _: &mut Tap) -> Result<Tensor> {
+        candle_core::bail!("a network of predictive columns foretells no token")
+    }
+
+    fn sentence_encoder(&self) -> Option<&dyn SentenceEncoder> {
+        Some(self)
+    }
+
+    fn settling(&self) -> Option<&dyn SettlingModel> {
+        self.spec.network.then_some(self)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,322 @@
+//! One hierarchy of predictive columns that reads a sentence in one direction (arXiv 2604.08556, section 3): settling,
+//! the precision-gated Hebbian update of the feedback weights, and traces. Plain slices; it knows no tensor, no corpus
+//! and no role.
+//!
+//! What the paper leaves open is chosen so, level l from 0 (below) up, all of it in 32 bits:
+//! - A sweep goes through the levels bottom-up, in place. Within it, level l sees the new state of level l - 1, the old
+//!   one of level l + 1 and its own old one. Level 0 has the word's column of its feedforward weights as input.
+//! - States are carried from word to word; states, traces and episodic buffer are zero at a sentence's start.
+//! - The query of the buffer is the precision-weighted error before the level's update, pi (x - W_fb x(l+1)); the softmax
+//!   over the best scores has temperature 1, and of equal scores the older state is better.
+//! - After settling the error r is taken with the settled state above; precisions follow it before they gate the update.
+//! - While a network is frozen, neither feedback weights nor precisions change.
+
+use super::sparse::{Sparse, add_columns, axpy};
+
+/// How a hierarchy settles and learns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rule {
+    /// Settling sweeps a word.
+    pub sweeps: usize,
+    /// Weights of the three pathways (equation 1).
+    pub feedforward: f32,
+    pub feedback: f32,
+    pub lateral: f32,
+    pub retrieval: Retrieval,
+    /// Whether a state is divided by its length.
+    pub unit_norm: bool,
+    /// eta; 0 leaves the feedback weights as they are.
+    pub rate: f32,
+    /// lambda_d: what feedback weights lose at each word.
+    pub decay: f32,
+    pub precision: PrecisionRule,
+}
+
+/// How the episodic buffer is asked (sparse predictive attention, SPA).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Retrieval {
+    /// Settled states that are kept; 0 keeps none.
+    pub window: usize,
+    /// Of which so many are mixed.
+    pub best: usize,
+    /// Scores are cosines rather than dot products.
+    pub cosine: bool,
+    /// What the mixture is multiplied by.
+    pub gain: f32,
+}
+
+/// How precisions follow errors.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PrecisionRule {
+    /// Share of the new squared error in the running variance.
+    pub follow: f32,
+    pub min: f32,
+    pub max: f32,
+    /// 1 / (d v) rather than 1 / v, of d units.
+    pub per_unit: bool,
+}
+
+/// The weights and running variances of one level of `units` units over `inputs` inputs, columns one after another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Level {
+    pub units: usize,
+    /// Units that are kept.
+    pub active: usize,
+    /// Coefficient of the fast trace, and of the slow one.
+    pub traces: [f32; 2],
+    /// `(inputs, units)`, frozen.
+    pub feedforward: Vec<f32>,
+    /// `(units, units)`, frozen.
+    pub lateral: Vec<f32>,
+    /// `(units above, units)`, learned; empty at the top.
+    pub feedback: Vec<f32>,
+    /// v `(units)`; empty at the top, whose precision is 1.
+    pub variance: Vec<f32>,
+    /// pi `(units)`, from v.
+    precision: Vec<f32>,
+}
+
+impl Level {
+    /// pi, the inverse of the running variance of the error.
+    pub fn precision(&self) -> &[f32] {
+        &self.precision
+    }
+
+    /// The precisions follow from the variances.
+    pub fn new(
+        units: usize,
+        active: usize,
+        traces: [f32; 2],
+        [feedforward, lateral, feedback, variance]: [Vec<f32>; 4],
+    ) -> Self {
+        Self { units, active, traces, feedforward, lateral, feedback, variance, precision: vec![] }
+    }
+}
+
+/// The levels, from below.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hierarchy {
+    pub rule: Rule,
+    levels: Vec<Level>,
+    /// Feedback weights are the stored ones times this: decay multiplies one number rather than all.
+    scale: f32,
+}
+
+/// What a hierarchy holds while it reads a sentence, of one level.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LevelState {
+    /// x, the settled state.
+    pub x: Sparse,
+    /// The same with its zeros.
+    pub dense: Vec<f32>,
+    /// xhat = W_fb x(l+1), what the level above predicts.
+    pub predicted: Vec<f32>,
+    /// tau, the fast trace and the slow one.
+    pub traces: [Vec<f32>; 2],
+    /// Settled states of the words before, the oldest first.
+    buffer: Vec<Sparse>,
+}
+
+/// What a hierarchy holds while it reads a sentence.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct State {
+    pub levels: Vec<LevelState>,
+    /// u, the drive of a level, of the widest one.
+    drive: Vec<f32>,
+    keys: Vec<u32>,
+    scores: Vec<(f32, usize)>,
+}
+
+impl Hierarchy {
+    pub fn new(rule: Rule, levels: Vec<Level>) -> Self {
+        let mut hierarchy = Self { rule, levels, scale: 1.0 };
+        hierarchy.levels.iter_mut().for_each(|l| refresh_precision(l, &rule.precision));
+        hierarchy
+    }
+
+    /// The levels with their present weights.
+    pub fn levels(&mut self) -> &[Level] {
+        self.apply_scale();
+        &self.levels
+    }
+
+    /// The state at a sentence's start.
+    pub fn start(&self) -> State {
+        let widest = self.levels.iter().map(|l| l.units).max().unwrap_or_default();
+        let levels = self.levels.iter().map(|l| LevelState::new(l.units)).collect();
+        State { levels, drive: vec![0.0; widest], ..State::default() }
+    }
+
+    /// Settles on a word, calling `after_sweep` after each sweep; then the traces take the settled states up.
+    pub fn read(&self, state: &mut State, word: usize, after_sweep: &mut dyn FnMut(&State)) {
+        for _ in 0..self.rule.sweeps {
+            for l in 0..self.levels.len() {
+                self.settle(state, l, word);
+            }
+            after_sweep(state);
+        }
+        for l in 0..self.levels.len() {
+            self.predict(state, l);
+            state.levels[l].follow(self.levels[l].traces);
+        }
+    }
+
+    /// Ends a word: its settled states enter the buffers.
+    pub fn remember(&self, state: &mut State) {
+        let window = self.rule.retrieval.window;
+        if window == 0 {
+            return;
+        }
+        for held in &mut state.levels {
+            // the oldest state's memory is used for the new one
+            let mut newest = if held.buffer.len() < window { Sparse::default() } else { held.buffer.remove(0) };
+            newest.clone_from(&held.x);
+            held.buffer.push(newest);
+        }
+    }
+
+    /// xhat of level l from the state above it.
+    fn predict(&self, state: &mut State, l: usize) {
+        let (below, above) = state.levels.split_at_mut(l + 1);
+        let (Some(held), Some(above)) = (below.last_mut(), above.first()) else { return };
+        held.predicted.fill(0.0);
+        add_columns(&mut held.predicted, &self.levels[l].feedback, &above.x, self.scale);
+    }
+
+    /// One level's part of a sweep.
+    fn settle(&self, state: &mut State, l: usize, word: usize) {
+        self.predict(state, l);
+        let (level, rule) = (&self.levels[l], &self.rule);
+        let State { levels, drive, keys, scores } = state;
+        let (below, here) = levels.split_at_mut(l);
+        let Some(held) = here.first_mut() else { return };
+        let u = &mut drive[..level.units];
+        u.fill(0.0);
+        match below.last() {
+            None => axpy(u, rule.feedforward, &level.feedforward[word * level.units..][..level.units]),
+            Some(below) => add_columns(u, &level.feedforward, &below.x, rule.feedforward),
+        }
+        axpy(u, rule.feedback, &held.predicted);
+        add_columns(u, &level.lateral, &held.x, rule.lateral);
+        retrieve(level, held, &rule.retrieval, scores, u);
+        held.x.iter().for_each(|(unit, _)| held.dense[unit] = 0.0);
+        held.x.select(u, level.active, keys);
+        let length = held.x.norm();
+        if rule.unit_norm && length > 0.0 {
+            held.x.values.iter_mut().for_each(|v| *v /= length);
+        }
+        held.x.iter().for_each(|(unit, value)| held.dense[unit] = value);
+    }
+
+    /// Learns from the settled word: precisions follow the errors, then gate the update of the feedback weights
+    /// (equations 2 and 3; as printed, the precision enters twice).
+    pub fn learn(&mut self, state: &State) {
+        let Rule { rate, decay, precision, .. } = self.rule;
+        self.scale *= 1.0 - decay;
+        for (l, above) in (0..self.levels.len()).zip(state.levels.iter().skip(1)) {
+            let (level, held) = (&mut self.levels[l], &state.levels[l]);
+            let mut gated = vec![0.0; level.units]; // eta pi (pi r)
+            let variances = level.variance.iter_mut().zip(&mut level.precision);
+            for (((v, pi), gated), (x, xhat)) in variances.zip(&mut gated).zip(held.dense.iter().zip(&held.predicted)) {
+                let r = x - xhat;
+                *v += precision.follow * (r * r - *v);
+                *pi = precision.of(*v, level.units);
+                *gated = rate * *pi * (*pi * r);
+            }
+            if rate > 0.0 {
+                for (unit, value) in above.x.iter() {
+                    axpy(&mut level.feedback[unit * level.units..][..level.units], value / self.scale, &gated);
+                }
+            }
+        }
+        // stored weights grow as their scale falls: well before they lose digits they are brought back
+        if self.scale < 0.5 {
+            self.apply_scale();
+        }
+    }
+
+    fn apply_scale(&mut self) {
+        let scale = std::mem::replace(&mut self.scale, 1.0);
+        if scale != 1.0 {
+            self.levels.iter_mut().flat_map(|l| &mut l.feedback).for_each(|w| *w *= scale);
+        }
+    }
+
+    /// Sum of the squared errors of what level 0 was predicted to be.
+    pub fn error(&self, state: &State) -> f64 {
+        let Some(held) = state.levels.first() else { return 0.0 };
+        held.dense.iter().zip(&held.predicted).map(|(x, xhat)| f64::from((x - xhat) * (x - xhat))).sum()
+    }
+}
+
+impl LevelState {
+    fn new(units: usize) -> Self {
+        let zeros = || vec![0.0; units];
+        Self { dense: zeros(), predicted: zeros(), traces: [zeros(), zeros()], ..Self::default() }
+    }
+
+    /// tau <- tau + a (x - tau), of both traces.
+    fn follow(&mut self, coefficients: [f32; 2]) {
+        for (trace, a) in self.traces.iter_mut().zip(coefficients) {
+            trace.iter_mut().zip(&self.dense).for_each(|(tau, x)| *tau += a * (x - *tau));
+        }
+    }
+}
+
+impl State {
+    /// A single level whose units are words.
+    pub fn of_words(vocab: usize) -> Self {
+        Self { levels: vec![LevelState::new(vocab)], ..Self::default() }
+    }
+
+    /// Takes a word up as it is, one-hot.
+    pub fn take_word(&mut self, word: usize, traces: [f32; 2]) {
+        for held in &mut self.levels {
+            held.dense.fill(0.0);
+            held.dense[word] = 1.0;
+            held.follow(traces);
+        }
+    }
+}
+
+impl PrecisionRule {
+    fn of(&self, variance: f32, units: usize) -> f32 {
+        let v = if self.per_unit { variance * units as f32 } else { variance };
+        (1.0 / (v + 1e-8)).clamp(self.min, self.max)
+    }
+}
+
+fn refresh_precision(level: &mut Level, rule: &PrecisionRule) {
+    level.precision = match level.variance.is_empty() {
+        true => vec![1.0; level.units],
+        false => level.variance.iter().map(|v| rule.of(*v, level.units)).collect(),
+    };
+}
+
+/// Adds c, the mixture of the buffered states that are most like the precision-weighted error, to the drive.
+fn retrieve(level: &Level, held: &LevelState, rule: &Retrieval, scores: &mut Vec<(f32, usize)>, u: &mut [f32]) {
+    if held.buffer.is_empty() {
+        return;
+    }
+    let query = |unit: usize| level.precision[unit] * (held.dense[unit] - held.predicted[unit]);
+    let length = |q: f32| if q > 0.0 { q.sqrt() } else { 1.0 };
+    let query_length = match rule.cosine {
+        true => length((0..level.units).map(|unit| query(unit) * query(unit)).sum()),
+        false => 1.0,
+    };
+    scores.clear();
+    scores.extend(held.buffer.iter().enumerate().map(|(i, b)| {
+        let dot: f32 = b.iter().map(|(unit, value)| query(unit) * value).sum();
+        let own = if rule.cosine { query_length * length(b.values.iter().map(|v| v * v).sum()) } else { 1.0 };
+        (dot / own, i)
+    }));
+    // a stable sort: of equal scores the older state stays first
+    scores.sort_by(|a, b| b.0.total_cmp(&a.0));
+    scores.truncate(rule.best);
+    let Some(&(most, _)) = scores.first() else { return };
+    scores.iter_mut().for_each(|(score, _)| *score = (*score - most).exp());
+    let sum: f32 = scores.iter().map(|(weight, _)| weight).sum();
+    for &(weight, i) in scores.iter() {
+        held.buffer[i].add_to(u, rule.gain * weight / sum);
+    }
+}

@@ -1,0 +1,191 @@
+//! Sizes and switches of a network of predictive columns. It builds nothing.
+
+use candle_core::{Device, Result};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    DIRECTIONS, Spcn,
+    hierarchy::{PrecisionRule, Retrieval, Rule},
+};
+use crate::models::{
+    FamilySpec, Model,
+    step_memory::{StepMemory, StepSizes},
+};
+
+/// One level.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LevelSpec {
+    pub units: usize,
+    /// k, units that are kept.
+    pub active: usize,
+    /// a, the coefficient of the fast trace.
+    pub fast: f64,
+}
+
+/// The default is the preset that comes closest to the paper's table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SpcnSpec {
+    /// Without, the state is the word itself, one-hot, and nothing settles or learns: what traces alone can do.
+    pub network: bool,
+    /// From below.
+    pub levels: Vec<LevelSpec>,
+    /// Whether a second hierarchy reads from right to left.
+    pub backward: bool,
+    /// Whether there is a slow trace beside the fast one.
+    pub slow_trace: bool,
+    /// The slow coefficient as a share of the fast one.
+    pub slow_share: f64,
+    /// Settling sweeps a word.
+    pub sweeps: usize,
+    /// Weights of the pathways from below, from above and within a level.
+    pub feedforward: f64,
+    pub feedback: f64,
+    pub lateral: f64,
+    /// Settled states in the episodic buffer; 0 is no sparse predictive attention (SPA).
+    pub buffer: usize,
+    /// Of which so many are mixed.
+    pub retrieved: usize,
+    /// Whether the buffer is asked by cosine rather than dot product.
+    pub cosine: bool,
+    /// What the retrieved mixture is multiplied by.
+    pub gain: f64,
+    pub unit_norm: bool,
+    /// eta of the feedback weights; 0 learns nothing.
+    pub rate: f64,
+    /// What feedback weights lose at each word.
+    pub decay: f64,
+    /// Bounds of precisions.
+    pub precision: [f64; 2],
+    /// Precisions are 1 / (d v) rather than 1 / v.
+    pub precision_per_unit: bool,
+}
+
+impl Default for SpcnSpec {
+    fn default() -> Self {
+        let level = |(units, active, fast)| LevelSpec { units, active, fast };
+        Self {
+            network: true,
+            levels: [(512, 31, 0.5), (256, 15, 0.2), (128, 8, 0.1), (64, 4, 0.05)].map(level).to_vec(),
+            backward: true,
+            slow_trace: true,
+            slow_share: 0.15,
+            sweeps: 3,
+            feedforward: 1.0,
+            feedback: 0.5,
+            lateral: 0.3,
+            buffer: 8,
+            retrieved: 4,
+            cosine: false,
+            gain: 1.0,
+            unit_norm: true,
+            rate: 0.01,
+            decay: 0.001,
+            precision: [0.1, 10.0],
+            precision_per_unit: false,
+        }
+    }
+}
+
+impl SpcnSpec {
+    /// More kept units, relative precisions and a weak episodic buffer asked by cosine: how another trial filled what the
+    /// paper leaves open.
+    pub fn second() -> Self {
+        let level = |(units, active, fast)| LevelSpec { units, active, fast };
+        Self {
+            levels: [(512, 51, 0.5), (256, 26, 0.2), (128, 13, 0.1), (64, 6, 0.05)].map(level).to_vec(),
+            cosine: true,
+            gain: 0.3,
+            precision_per_unit: true,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn directions(&self) -> &'static [&'static str] {
+        if self.backward { &DIRECTIONS } else { &DIRECTIONS[..1] }
+    }
+
+    /// Coefficients of the fast and the slow trace of a level.
+    pub(super) fn traces(&self, level: usize) -> [f32; 2] {
+        let fast = self.levels.get(level).map_or(0.0, |l| l.fast);
+        [fast as f32, (self.slow_share * fast) as f32]
+    }
+
+    pub(super) fn rule(&self) -> Rule {
+        Rule {
+            sweeps: self.sweeps,
+            feedforward: self.feedforward as f32,
+            feedback: self.feedback as f32,
+            lateral: self.lateral as f32,
+            retrieval: Retrieval {
+                window: self.buffer,
+                best: self.retrieved,
+                cosine: self.cosine,
+                gain: self.gain as f32,
+            },
+            unit_norm: self.unit_norm,
+            rate: self.rate as f32,
+            decay: self.decay as f32,
+            precision: PrecisionRule {
+                follow: 0.01,
+                min: self.precision[0] as f32,
+                max: self.precision[1] as f32,
+                per_unit: self.precision_per_unit,
+            },
+        }
+    }
+
+    /// Errors say which size does not fit, and what would.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.levels.is_empty() || self.sweeps == 0 {
+            candle_core::bail!("a network of predictive columns needs at least one level and one settling sweep");
+        }
+        for (l, LevelSpec { units, active, fast }) in self.levels.iter().enumerate() {
+            if *active == 0 || active > units {
+                candle_core::bail!("level {l} has {units} units, of which {active} cannot be kept; keep 1 to {units}");
+            }
+            if !(*fast > 0.0 && *fast <= 1.0) {
+                candle_core::bail!(
+                    "the trace of level {l} has the coefficient {fast}; it must be above 0 and at most 1"
+                );
+            }
+        }
+        let [min, max] = self.precision;
+        if !(min > 0.0 && max >= min && max.is_finite()) {
+            candle_core::bail!("precisions from {min} to {max} are none; begin above 0 and end no lower");
+        }
+        if self.buffer > 0 && self.retrieved == 0 {
+            candle_core::bail!(
+                "of {} buffered states none is retrieved; retrieve at least 1, or buffer 0",
+                self.buffer
+            );
+        }
+        Ok(())
+    }
+
+    /// Numbers of one direction that are drawn or learned.
+    fn weights(&self, vocab: f64) -> f64 {
+        let units = || self.levels.iter().map(|l| l.units as f64);
+        let inputs = std::iter::once(vocab).chain(units());
+        let frozen: f64 = units().zip(inputs).map(|(d, inputs)| d * (d + inputs)).sum();
+        let learned: f64 = units().zip(units().skip(1)).map(|(d, above)| d * above).sum();
+        if self.network { frozen + learned } else { 0.0 }
+    }
+}
+
+impl FamilySpec for SpcnSpec {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+        Ok(Box::new(Spcn::new(self, vocab, seed, device)?))
+    }
+
+    /// An update works on copies of the weights; a batch of sentences is small beside them.
+    fn memory(&self, step: &StepSizes) -> StepMemory {
+        let weights = self.weights(step.vocab) * self.directions().len() as f64;
+        StepMemory { weights, shared: 0.0, activations: 4.0 * step.positions() }
+    }
+
+    fn tiny() -> Self {
+        let level = |(units, active, fast)| LevelSpec { units, active, fast };
+        Self { levels: [(24, 4, 0.5), (12, 2, 0.2), (8, 2, 0.1)].map(level).to_vec(), ..Self::default() }
+    }
+}
