@@ -16,6 +16,8 @@ mod prompt;
 mod query_key_paths;
 pub mod recoverability;
 mod residual;
+mod role_accuracy;
+mod settling;
 mod staircase;
 mod step_lengths;
 pub mod synapses;
@@ -114,6 +116,8 @@ pub static PROBES: &[&dyn Probe] = &[
     &next_tokens::NextTokens,
     &pair_attention::PairAttention,
     &recoverability::Recoverability,
+    &role_accuracy::RoleProbe,
+    &settling::Settling,
     &bdh_dynamics::BdhDynamics,
     &flow::FlowAnswer,
     &flow::FlowField,

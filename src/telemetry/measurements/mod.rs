@@ -28,6 +28,8 @@ mod query_key_paths;
 mod reading;
 mod recoverability;
 mod residual;
+mod role_accuracy;
+mod settling;
 mod staircase;
 mod step_lengths;
 mod surprise;
@@ -61,6 +63,8 @@ pub use query_key_paths::{IntegrationScheme, QueryKeyEvolution, QueryKeyPaths};
 pub use reading::{LayerFiring, NeuronTrace, Reading, SynapseTrace};
 pub use recoverability::Recoverability;
 pub use residual::{Residual, ResidualCurve, ResidualMethod};
+pub use role_accuracy::{RoleAccuracy, RoleCounts, RoleFeatures, RoleRepresentation};
+pub use settling::{Settling, SettlingLevel};
 pub use staircase::Staircase;
 pub use step_lengths::{LayerStepLengths, StepLengths};
 pub use surprise::{OctaveFiring, PeriodCurves, PeriodFiring, Surprise};
@@ -173,6 +177,8 @@ measurements! {
     StepLengths,
     NextTokens,
     Recoverability,
+    RoleAccuracy,
+    Settling,
     NeuronGraph,
     EntryHistogram,
     GraphDegrees,

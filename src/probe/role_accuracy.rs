@@ -1,0 +1,235 @@
+//! Which grammatical role a word has, read off a network's features by ridge regression, or named by a supervised tagger,
+//! in the same sentences: within the vocabulary that was learned, in the other one, and at deep roles. It knows neither
+//! how features come about nor how sentences are drawn.
+//!
+//! Probes are fitted to the training sentences with the weights as they are at the step: at step 0 to those of a network
+//! that has learned nothing.
+
+use std::{collections::HashSet, ops::Range};
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::{Finding, Probe, ProbeContext, Progress};
+use crate::{
+    analysis::ridge::{LinearMap, NormalEquations},
+    config::Value,
+    corpus::{
+        GrammarRoles, SentenceSet, Source,
+        generated::grammar_roles::{Role, Sentence},
+    },
+    models::{
+        Model,
+        capabilities::{FrozenEncoder, LevelFeatures, SequenceTagger},
+    },
+    nn::Result,
+    telemetry::measurements::{RoleAccuracy, RoleCounts, RoleFeatures, RoleRepresentation},
+};
+
+/// Sentences whose features are in memory at once.
+const AT_ONCE: usize = 128;
+const ROLES: usize = Role::ALL.len();
+
+/// Arguments: `lambda` (ridge penalty, 0.01), `levels` (how many levels are read, all if not given) and `project` (whether
+/// features of level 0 are also read projected to equal dimension).
+pub struct RoleProbe;
+
+impl Probe for RoleProbe {
+    fn id(&self) -> &'static str {
+        "role_accuracy"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        model.sentence_encoder().is_some() || model.sequence_tagger().is_some()
+    }
+
+    fn takes_long(&self) -> bool {
+        true
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let Source::GrammarRoles(sets) = cx.corpus.source() else { return Ok(vec![]) };
+        let sentences = Sentences::of(sets);
+        let number = |name: &str| cx.args.get(name).and_then(Value::as_f64);
+        let representations = match (cx.model.sentence_encoder(), cx.model.sequence_tagger()) {
+            (Some(encoder), _) => {
+                let asked = Asked {
+                    lambda: number("lambda").unwrap_or(0.01),
+                    levels: number("levels").map_or(usize::MAX, |n| n as usize),
+                    project: matches!(cx.args.get("project"), Some(Value::Switch(true))),
+                    seed: cx.seed,
+                };
+                read_features(encoder.freeze()?.as_ref(), &sentences, &asked, cx.progress)?
+            }
+            (None, Some(tagger)) => vec![read_tags(tagger, &sentences)?],
+            (None, None) => return Ok(vec![]),
+        };
+        let accuracy = RoleAccuracy {
+            roles: Role::ALL.iter().map(|r| r.name().to_owned()).collect(),
+            deep: Role::ALL.iter().map(|r| r.is_deep()).collect(),
+            train_sentences: sentences.train.len(),
+            representations,
+        }
+        .with_shares();
+        let about = format!("{} sentences of each test, {} to fit", sets.test, sets.train);
+        Ok(vec![Finding::new(accuracy, about, vec![])])
+    }
+}
+
+/// What is asked of features.
+struct Asked {
+    lambda: f64,
+    levels: usize,
+    project: bool,
+    /// Of projections.
+    seed: u64,
+}
+
+/// The three sets.
+struct Sentences {
+    train: Vec<Sentence>,
+    within: Vec<Sentence>,
+    transfer: Vec<Sentence>,
+    /// Of each sentence within, whether it does not occur in training.
+    is_new: Vec<bool>,
+}
+
+impl Sentences {
+    fn of(sets: &GrammarRoles) -> Self {
+        let (train, within) = (sets.sentences(SentenceSet::Train), sets.sentences(SentenceSet::TestWithin));
+        let known: HashSet<&[u32]> = train.iter().map(|s| s.words.as_slice()).collect();
+        let is_new = within.iter().map(|s| !known.contains(s.words.as_slice())).collect();
+        Self { is_new, transfer: sets.sentences(SentenceSet::TestTransfer), train, within }
+    }
+
+    /// Counts the named labels, which stand in the order of the words, from the sentence `from` on.
+    fn count(&self, set: SentenceSet, from: usize, named: &[u8], into: &mut RoleRepresentation) {
+        let sentences = if set == SentenceSet::TestTransfer { &self.transfer } else { &self.within };
+        let mut named = named.iter();
+        for (i, sentence) in sentences.iter().enumerate().skip(from) {
+            for (role, named) in sentence.roles.iter().zip(&mut named) {
+                let (role, is_right) = (*role as usize, *role as u8 == *named);
+                match set {
+                    SentenceSet::TestTransfer => into.transfer.add(role, is_right),
+                    _ => into.within.add(role, is_right),
+                }
+                if set == SentenceSet::TestWithin && self.is_new[i] {
+                    into.within_new.add(role, is_right);
+                }
+            }
+            if named.len() == 0 {
+                return;
+            }
+        }
+    }
+}
+
+fn words(sentences: &[Sentence]) -> Vec<&[u32]> {
+    sentences.iter().map(|s| s.words.as_slice()).collect()
+}
+
+fn representation(features: RoleFeatures, level: usize, dims: usize) -> RoleRepresentation {
+    let counts = || RoleCounts::new(ROLES);
+    RoleRepresentation {
+        features,
+        level,
+        dims,
+        projected: false,
+        finite: true,
+        within: counts(),
+        within_new: counts(),
+        transfer: counts(),
+        shares: vec![].into(),
+    }
+}
+
+fn read_tags(tagger: &dyn SequenceTagger, sentences: &Sentences) -> Result<RoleRepresentation> {
+    let mut found = representation(RoleFeatures::Tags, 0, 0);
+    for (set, of) in [(SentenceSet::TestWithin, &sentences.within), (SentenceSet::TestTransfer, &sentences.transfer)] {
+        sentences.count(set, 0, &tagger.tags(&words(of))?, &mut found);
+    }
+    Ok(found)
+}
+
+/// A linear map with what it reads.
+struct Reading {
+    map: Option<LinearMap>,
+    found: RoleRepresentation,
+}
+
+fn read_features(
+    encoder: &dyn FrozenEncoder,
+    sentences: &Sentences,
+    asked: &Asked,
+    progress: Progress<'_>,
+) -> Result<Vec<RoleRepresentation>> {
+    let levels: Vec<LevelFeatures> = encoder.levels().into_iter().take(asked.levels.max(1)).collect();
+    let total = sentences.train.len() + sentences.within.len() + sentences.transfer.len();
+    let mut equations: Vec<NormalEquations> = levels.iter().map(|l| NormalEquations::new(l.width, ROLES)).collect();
+    for (i, chunk) in sentences.train.chunks(AT_ONCE).enumerate() {
+        progress.at(i * AT_ONCE, total)?;
+        let labels: Vec<u8> = chunk.iter().flat_map(|s| s.roles.iter().map(|r| *r as u8)).collect();
+        for (equations, features) in equations.iter_mut().zip(encoder.encode(&words(chunk))) {
+            equations.add(&features, &labels);
+        }
+    }
+    let mut readings: Vec<Vec<Reading>> =
+        levels.iter().zip(&equations).enumerate().map(|(l, (level, sums))| fit(l, level, sums, asked)).collect();
+    drop(equations);
+    let mut done = sentences.train.len();
+    for (set, of) in [(SentenceSet::TestWithin, &sentences.within), (SentenceSet::TestTransfer, &sentences.transfer)] {
+        for (i, chunk) in of.chunks(AT_ONCE).enumerate() {
+            progress.at(done, total)?;
+            done += chunk.len();
+            for ((features, level), readings) in encoder.encode(&words(chunk)).iter().zip(&levels).zip(&mut readings) {
+                for Reading { map, found } in readings {
+                    let Some(map) = map else { continue };
+                    sentences.count(set, i * AT_ONCE, &map.labels(features, level.width), found);
+                }
+            }
+        }
+    }
+    Ok(readings.into_iter().flatten().map(|r| r.found).collect())
+}
+
+/// The maps of a level: each kind of features, and of the lowest level their projections, if asked.
+fn fit(l: usize, level: &LevelFeatures, sums: &NormalEquations, asked: &Asked) -> Vec<Reading> {
+    let parts: [(RoleFeatures, Range<usize>); 3] = [
+        (RoleFeatures::Activation, level.activation.clone()),
+        (RoleFeatures::Traces, level.traces.clone()),
+        (RoleFeatures::Both, 0..level.width),
+    ];
+    let reading = |map: Option<LinearMap>, found: RoleRepresentation| Reading {
+        found: RoleRepresentation { finite: map.is_some(), ..found },
+        map,
+    };
+    let mut readings: Vec<Reading> = parts
+        .iter()
+        .map(|(features, part)| {
+            let map = sums.solve(std::slice::from_ref(part), asked.lambda);
+            reading(map, representation(*features, l, part.len()))
+        })
+        .collect();
+    let equal = level.activation.len();
+    let projections = [(0, equal), (1, equal), (1, equal / 2)];
+    for (which, dims) in projections.into_iter().filter(|(_, dims)| asked.project && l == 0 && *dims > 0) {
+        let (features, part) = &parts[which];
+        let projection = gaussian(asked.seed ^ dims as u64, part.len(), dims);
+        let map = sums.solve_projected(std::slice::from_ref(part), &projection, asked.lambda);
+        readings.push(reading(map, RoleRepresentation { projected: true, ..representation(*features, l, dims) }));
+    }
+    readings
+}
+
+/// P `(features, dims)` with independent normal entries of variance 1 / dims.
+fn gaussian(seed: u64, features: usize, dims: usize) -> Vec<f32> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let std = 1.0 / (dims as f64).sqrt();
+    let pairs = (0..(features * dims).div_ceil(2)).flat_map(|_| {
+        // Box and Muller, from draws in (0, 1]
+        let r = (-2.0 * (1.0 - rng.random::<f64>()).ln()).sqrt() * std;
+        let angle = std::f64::consts::TAU * rng.random::<f64>();
+        [(r * angle.sin()) as f32, (r * angle.cos()) as f32]
+    });
+    pairs.take(features * dims).collect()
+}

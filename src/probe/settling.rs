@@ -1,0 +1,140 @@
+//! How a network's levels settle on a sentence: one of the run's own, whose roles are known, or one that somebody typed. It
+//! does not know how they settle.
+
+use super::{Finding, Probe, ProbeContext};
+use crate::{
+    config::Value,
+    corpus::{SentenceSet, Source},
+    models::{Model, capabilities::SettledLevel},
+    nn::{Error, Result},
+    telemetry::{
+        Array,
+        measurements::{self, SettlingLevel},
+    },
+};
+
+/// Most words of a typed sentence.
+const LONGEST: usize = 24;
+/// Most blocks of feedback weights on a side.
+const BLOCKS: usize = 32;
+
+/// Arguments: `text` (a sentence of known words), else `set` (`within`, `transfer`, `train`, or `own` for a file's) and `sentence` (its place
+/// there); `from_right`.
+pub struct Settling;
+
+impl Probe for Settling {
+    fn id(&self) -> &'static str {
+        "settling"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        model.settling().is_some()
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let Some(model) = cx.model.settling() else { return Ok(vec![]) };
+        let from_right = matches!(cx.args.get("from_right"), Some(Value::Switch(true)));
+        let Asked { ids, roles, about } = Asked::of(cx)?;
+        let levels = model.settle(&ids, from_right)?;
+        let sweeps = levels.first().map_or(0, |l| l.states.len() / (l.units * ids.len()).max(1));
+        let levels = levels.into_iter().map(|l| level(l, ids.len(), sweeps)).collect::<Result<_>>()?;
+        let tokens = ids.iter().map(|id| cx.corpus.token_text(*id)).collect();
+        Ok(vec![Finding::new(measurements::Settling { roles, from_right, sweeps, levels }, about, tokens)])
+    }
+}
+
+/// The sentence that is asked for.
+struct Asked {
+    ids: Vec<u32>,
+    roles: Vec<String>,
+    /// What it is, in words.
+    about: String,
+}
+
+impl Asked {
+    fn of(cx: &ProbeContext<'_>) -> Result<Self> {
+        let text = |name: &str| cx.args.get(name).map(ToString::to_string).filter(|t| !t.trim().is_empty());
+        let sets = match cx.corpus.source() {
+            Source::GrammarRoles(sets) => Some(sets),
+            _ => None,
+        };
+        match (text("text"), sets) {
+            (Some(typed), _) => {
+                let ids = cx.corpus.try_encode(&typed).map_err(Error::wrap)?;
+                if ids.is_empty() || ids.len() > LONGEST {
+                    candle_core::bail!("a sentence of {} words is none to settle on: type 1 to {LONGEST}", ids.len());
+                }
+                Ok(Self { ids, roles: vec![], about: "typed sentence".into() })
+            }
+            (None, Some(sets)) if text("set").as_deref() == Some("own") && sets.own.is_some() => {
+                let place = cx.args.get("sentence").and_then(Value::as_f64).unwrap_or(0.0).max(0.0) as u64;
+                let ids = cx.corpus.passage(place, LONGEST);
+                Ok(Self { ids, roles: vec![], about: format!("sentence {place} of the file") })
+            }
+            (None, Some(sets)) => {
+                let (set, what) = match text("set").as_deref() {
+                    Some("train") => (SentenceSet::Train, "training sentence"),
+                    Some("transfer") => (SentenceSet::TestTransfer, "sentence of the other vocabulary"),
+                    _ => (SentenceSet::TestWithin, "held-out sentence"),
+                };
+                let place = cx.args.get("sentence").and_then(Value::as_f64).unwrap_or(0.0).max(0.0) as usize;
+                let place = place.min(sets.count(set).saturating_sub(1));
+                let sentence = sets.sentence(set, place);
+                let roles = sentence.roles.iter().map(|r| r.name().to_owned()).collect();
+                Ok(Self { ids: sentence.words, roles, about: format!("{what} {place}") })
+            }
+            (None, None) => {
+                let ids = cx.corpus.passage(0, LONGEST);
+                Ok(Self { ids, roles: vec![], about: "held-out passage 0".into() })
+            }
+        }
+    }
+}
+
+fn level(settled: SettledLevel, words: usize, sweeps: usize) -> Result<SettlingLevel> {
+    let units = settled.units;
+    let array = |rows: usize, values: Vec<f32>| {
+        Array::new([rows, units], values).map(Array::half_precision).map_err(Error::wrap)
+    };
+    let [fast, slow] = settled.traces;
+    Ok(SettlingLevel {
+        units,
+        states: array(words * sweeps, settled.states)?,
+        errors: array(words, settled.errors)?,
+        fast: array(words, fast)?,
+        slow: array(words, slow)?,
+        precision: array(1, settled.precision)?,
+        feedback: blocks(&settled.feedback, units)?,
+    })
+}
+
+/// The root mean square of blocks of W_fb `(above, units)`, of as many blocks as divide each side, at most [`BLOCKS`].
+fn blocks(feedback: &[f32], units: usize) -> Result<Array> {
+    let above = feedback.len() / units.max(1);
+    let count = |side: usize| (1..=side.min(BLOCKS)).rev().find(|n| side.is_multiple_of(*n)).unwrap_or(0);
+    let (rows, cols) = (count(above), if above > 0 { count(units) } else { 0 });
+    let mut sums = vec![0f32; rows * cols];
+    for (i, row) in feedback.chunks_exact(units.max(1)).enumerate() {
+        for (j, w) in row.iter().enumerate() {
+            sums[i * rows / above * cols + j * cols / units] += w * w;
+        }
+    }
+    let entries = feedback.len() as f32 / sums.len().max(1) as f32;
+    let values = sums.into_iter().map(|s| (s / entries).sqrt()).collect();
+    Array::new([rows, cols], values).map_err(Error::wrap)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_keep_the_mean_square() {
+        let weights: Vec<f32> = (0..64 * 96).map(|i| (i % 7) as f32 - 3.0).collect();
+        let found = blocks(&weights, 96).unwrap();
+        assert_eq!(found.shape(), [32, 32]);
+        let mean = |v: &[f32]| v.iter().map(|w| w * w).sum::<f32>() / v.len() as f32;
+        assert!((mean(found.data()) - mean(&weights)).abs() < 1e-3);
+        assert_eq!(blocks(&[], 8).unwrap().shape(), [0, 0], "the top has none");
+    }
+}

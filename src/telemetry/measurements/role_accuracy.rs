@@ -1,0 +1,122 @@
+//! How often a word's grammatical role is named, from a network's features or by a supervised tagger.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::measurement;
+use crate::telemetry::number::Numbers;
+
+/// Right answers by role, for each of a model's representations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RoleAccuracy {
+    /// Names of the roles, in the order of all counts below.
+    pub roles: Vec<String>,
+    /// Whether a role belongs to a relative clause or to the verb behind it.
+    pub deep: Vec<bool>,
+    /// Sentences that probes are fitted to.
+    pub train_sentences: usize,
+    /// One for every kind of features that roles are read from, or the tagger's own answers.
+    pub representations: Vec<RoleRepresentation>,
+}
+
+/// What roles are read from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RoleRepresentation {
+    pub features: RoleFeatures,
+    /// Level of the hierarchy, from 0.
+    pub level: usize,
+    /// Features that the probe reads.
+    pub dims: usize,
+    /// Whether they are a random projection to so many.
+    pub projected: bool,
+    /// False where features are no finite numbers and nothing can be fitted; counts are then 0.
+    pub finite: bool,
+    /// Test sentences of the vocabulary that was learned from.
+    pub within: RoleCounts,
+    /// Those of them that do not occur among the training sentences.
+    pub within_new: RoleCounts,
+    /// Sentences of the other vocabulary.
+    pub transfer: RoleCounts,
+    /// Shares of right answers within, in transfer, and within at deep roles.
+    pub shares: Numbers,
+}
+
+/// Kinds of features.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RoleFeatures {
+    Activation,
+    Traces,
+    /// Activation and traces.
+    Both,
+    /// None: a supervised tagger names the roles itself.
+    Tags,
+}
+
+/// Words by role, and how many of them were named rightly.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RoleCounts {
+    /// Words that were named rightly.
+    pub right: Vec<u32>,
+    /// All words that have the role.
+    pub of: Vec<u32>,
+}
+
+impl RoleCounts {
+    pub fn new(roles: usize) -> Self {
+        Self { right: vec![0; roles], of: vec![0; roles] }
+    }
+
+    pub fn add(&mut self, role: usize, is_right: bool) {
+        self.right[role] += u32::from(is_right);
+        self.of[role] += 1;
+    }
+
+    /// Right answers and words over the roles of which this holds.
+    pub fn sum(&self, holds: impl Fn(usize) -> bool) -> (f64, f64) {
+        let roles = (0..self.of.len()).filter(|r| holds(*r));
+        roles.fold((0.0, 0.0), |(right, of), r| (right + f64::from(self.right[r]), of + f64::from(self.of[r])))
+    }
+
+    /// Share of right answers over the roles of which this holds; NaN of no words.
+    pub fn share(&self, holds: impl Fn(usize) -> bool) -> f64 {
+        let (right, of) = self.sum(holds);
+        right / of
+    }
+}
+
+impl RoleAccuracy {
+    /// The answers from these features, if they were asked for.
+    pub fn of_features(&self, features: RoleFeatures, level: usize) -> Option<&RoleRepresentation> {
+        self.representations.iter().find(|r| r.features == features && r.level == level && !r.projected)
+    }
+
+    /// Shares of right answers within the vocabulary, in the other one, and within at deep roles.
+    pub fn shares(&self, of: &RoleRepresentation) -> [f64; 3] {
+        [of.within.share(|_| true), of.transfer.share(|_| true), of.within.share(|r| self.deep[r])]
+    }
+
+    /// With every representation's shares computed from its counts.
+    pub fn with_shares(mut self) -> Self {
+        let shares: Vec<_> = self.representations.iter().map(|r| self.shares(r).to_vec()).collect();
+        self.representations.iter_mut().zip(shares).for_each(|(of, shares)| of.shares = shares.into());
+        self
+    }
+}
+
+measurement!(RoleAccuracy, channel: "grammar_roles.accuracy", probe: "role_accuracy");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_over_the_chosen_roles() {
+        let mut counts = RoleCounts::new(2);
+        for (role, is_right) in [(0, true), (0, false), (1, true)] {
+            counts.add(role, is_right);
+        }
+        assert_eq!((counts.share(|_| true), counts.share(|r| r == 0), counts.share(|r| r == 1)), (2.0 / 3.0, 0.5, 1.0));
+        assert!(RoleCounts::new(2).share(|_| true).is_nan());
+    }
+}
