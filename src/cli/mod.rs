@@ -19,6 +19,7 @@ mod merge;
 mod null_models;
 mod output;
 mod progress;
+mod roles;
 pub mod runs;
 mod schema;
 mod settings;
@@ -125,6 +126,8 @@ enum Command {
     Bench(bench::BenchArgs),
     /// Train several seeds and look for a synapse that stands for a concept, beside random weights
     Concepts(concepts::ConceptArgs),
+    /// Train the networks of the lab Grammar roles over several seeds and print which roles each names
+    Roles(roles::RoleArgs),
     /// Write a run's scalars as one CSV or as TensorBoard event files, or its weights as safetensors
     Export(export::ExportArgs),
     /// Print the JSON schema of measurements, for programs that read or write run folders
@@ -170,6 +173,7 @@ pub fn main() -> ExitCode {
         Some(Command::ViewGraph(args)) => graph_file::run(&args, began),
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Concepts(args)) => concepts::run(&args),
+        Some(Command::Roles(args)) => roles::run(&args),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Schema(args)) => schema::run(&args),
         Some(Command::Merge(args)) => merge::run(&args),

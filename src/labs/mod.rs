@@ -8,6 +8,7 @@ pub mod coupled_qk;
 pub mod drawing;
 pub mod experiment;
 pub mod fast_slow;
+pub mod grammar_roles;
 pub mod lesson;
 pub mod merging;
 pub mod neuron_graph;

@@ -7,6 +7,7 @@ mod concepts;
 mod coupled_qk;
 mod fused;
 mod grad_accumulator;
+mod grammar_roles;
 mod graphs;
 mod ode;
 mod ode_gradients;

@@ -12,6 +12,7 @@ mod faults;
 mod folders;
 mod foreign_files;
 mod foreign_folders;
+mod grammar_roles;
 mod graph_files;
 mod lessons;
 mod measurements;

@@ -1,0 +1,231 @@
+//! `orrery roles`: trains the networks and baselines of the lab Grammar roles over several seeds and prints how often
+//! each names a word's role, with mean and spread over the seeds.
+
+use std::{path::PathBuf, time::Instant};
+
+use clap::Args;
+use serde_json::json;
+
+use super::{failure::Failure, output, terminal::tell};
+use crate::{
+    analysis::statistics::{mean_sd, wilson},
+    config::{Config, Settings},
+    labs::grammar_roles::{self, settings::GrammarRolesSettings},
+    nn,
+    telemetry::{
+        Measurement,
+        measurements::{RoleAccuracy, RoleCounts, RoleFeatures, RoleRepresentation},
+    },
+    trainer::{self, Run},
+};
+
+#[derive(Args)]
+pub struct RoleArgs {
+    /// Seeds, each of sentences, weights and projections of its own
+    #[arg(long, value_delimiter = ',', default_value = "1,2,3")]
+    seeds: Vec<u64>,
+    /// Training sentences; half as many in each test, at most 3,000
+    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(20..=100_000))]
+    sentences: u64,
+    /// Every ablation beside the network
+    #[arg(long)]
+    ablations: bool,
+    /// The three supervised GRUs, for so many passes over the sentences
+    #[arg(long, value_name = "PASSES")]
+    bigru: Option<u64>,
+    /// The second preset: more units on, relative precisions, a weak buffer asked by cosine, fewer adjectives
+    #[arg(long)]
+    second: bool,
+    /// A setting of the lab, e.g. --set network.sweeps=1
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Also write every seed's counts as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+const ABLATIONS: [&str; 7] = [
+    "compare.forward_only",
+    "compare.no_slow_trace",
+    "compare.no_spa",
+    "compare.no_spa_no_slow",
+    "compare.no_learning",
+    "compare.one_sweep",
+    "compare.no_unit_norm",
+];
+const GRUS: [&str; 3] = ["compare.bigru", "compare.bigru_one_hot", "compare.bigru_small"];
+const SECOND: [(&str, &str); 5] = [
+    ("grammar.adjective", "0.3"),
+    ("network.kept", "0.1"),
+    ("network.cosine", "true"),
+    ("network.gain", "0.3"),
+    ("network.precision_per_unit", "true"),
+];
+/// Roles whose transfer the paper names.
+const NAMED: [&str; 4] = ["det_agent", "verb_rel", "noun_agent", "noun_patient"];
+
+/// What one model of one seed answers.
+struct Answer {
+    seed: u64,
+    label: String,
+    accuracy: RoleAccuracy,
+}
+
+pub fn run(args: &RoleArgs) -> Result<(), Failure> {
+    // backward recurses over the graph
+    let work = || args.seeds.iter().map(|seed| one_seed(args, *seed)).collect::<Result<Vec<_>, _>>();
+    let answers =
+        std::thread::scope(|scope| match std::thread::Builder::new().stack_size(64 << 20).spawn_scoped(scope, work) {
+            Ok(worker) => worker.join().unwrap_or_else(|_| Err(Failure::run("the table's thread panicked"))),
+            Err(e) => Err(Failure::run(format!("no thread for the table: {e}"))),
+        })?;
+    let answers: Vec<Answer> = answers.into_iter().flatten().collect();
+    print!("{}", table(&answers));
+    if let Some(path) = &args.json {
+        let all: Vec<_> =
+            answers.iter().map(|a| json!({ "seed": a.seed, "model": a.label, "accuracy": a.accuracy })).collect();
+        output::write(path, serde_json::to_string_pretty(&all).map_err(Failure::failed)?.as_bytes(), &[])?;
+    }
+    Ok(())
+}
+
+fn config(args: &RoleArgs, seed: u64) -> Result<Config, Failure> {
+    let pass = args.sentences / 20;
+    let steps = pass * args.bigru.unwrap_or(1).max(1);
+    let numbers = [
+        ("grammar.train", args.sentences.to_string()),
+        ("grammar.test", (args.sentences / 2).clamp(10, 3000).to_string()),
+        ("train.steps", steps.max(1).to_string()),
+        ("roles.project", "true".to_owned()),
+    ];
+    let mut settings: Vec<(&str, &str)> = numbers.iter().map(|(key, value)| (*key, value.as_str())).collect();
+    settings.extend(ABLATIONS.iter().filter(|_| args.ablations).map(|key| (*key, "true")));
+    settings.extend(GRUS.iter().filter(|_| args.bigru.is_some()).map(|key| (*key, "true")));
+    settings.extend(SECOND.iter().filter(|_| args.second));
+    for pair in &args.set {
+        let no_equals = || Failure::usage(format!("`--set {pair}` has no `=`; write --set key=value"));
+        settings.push(pair.split_once('=').ok_or_else(no_equals)?);
+    }
+    Ok(grammar_roles::config(&settings, seed)?)
+}
+
+/// Trains all models of a seed and asks each at the end of its stage.
+fn one_seed(args: &RoleArgs, seed: u64) -> Result<Vec<Answer>, Failure> {
+    let failed = |e: trainer::RunError| Failure::run(e.to_string());
+    let config = config(args, seed)?;
+    let mut plan = grammar_roles::plan(&config, &GrammarRolesSettings::read(&config)?)?;
+    // no window wants a core
+    plan.threads =
+        if plan.threads == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { plan.threads };
+    nn::set_threads(trainer::threads_of(&plan));
+    let mut run = Run::open(plan).map_err(failed)?;
+    let probe = run.plan.probes[0].clone();
+    let mut answers = vec![];
+    let mut learned = vec![0.0; run.variants.len()];
+    while run.step < run.plan.steps {
+        for (i, secs) in learned.iter_mut().enumerate() {
+            if run.plan.stage(i).makes(run.step + 1) {
+                let began = Instant::now();
+                run.update(i).map_err(failed)?;
+                *secs += began.elapsed().as_secs_f64();
+            }
+        }
+        run.finish_step().map_err(failed)?.iter().for_each(|note| tell!("seed {seed}: {note}"));
+        let ended: Vec<usize> = (0..learned.len()).filter(|i| run.plan.stage(*i).until == run.step).collect();
+        for i in ended {
+            let began = Instant::now();
+            let samples = run.ask(i, &probe.probe, &probe.args).map_err(failed)?;
+            let label = run.variants[i].spec.label.clone();
+            tell!("seed {seed}: {label}, {:.1} s to learn, {:.1} s to ask", learned[i], began.elapsed().as_secs_f64());
+            let accuracy = samples.iter().find_map(|s| RoleAccuracy::of(&s.payload)).cloned();
+            answers.extend(accuracy.map(|accuracy| Answer { seed, label, accuracy }));
+        }
+    }
+    Ok(answers)
+}
+
+/// The rows of one representation of one model, over seeds.
+struct Row<'a> {
+    name: String,
+    seeds: Vec<(&'a RoleAccuracy, &'a RoleRepresentation)>,
+}
+
+fn rows(answers: &[Answer]) -> Vec<Row<'_>> {
+    let mut rows: Vec<Row<'_>> = vec![];
+    for Answer { label, accuracy, .. } in answers {
+        for found in &accuracy.representations {
+            let name = format!("{label}{}", describe(found));
+            match rows.iter_mut().find(|r| r.name == name) {
+                Some(row) => row.seeds.push((accuracy, found)),
+                None => rows.push(Row { name, seeds: vec![(accuracy, found)] }),
+            }
+        }
+    }
+    rows
+}
+
+/// "L0 traces (2048)", or nothing of what a supervised tagger names.
+fn describe(found: &RoleRepresentation) -> String {
+    let what = match found.features {
+        RoleFeatures::Activation => "activation",
+        RoleFeatures::Traces => "traces",
+        RoleFeatures::Both => "both",
+        RoleFeatures::Tags => return String::new(),
+    };
+    let to = if found.projected { " to" } else { "" };
+    format!(", L{} {what}{to} {}", found.level, found.dims)
+}
+
+fn cell(values: &[f64]) -> String {
+    match values {
+        values if values.iter().any(|v| !v.is_finite()) => "NaN".to_owned(),
+        [one] => format!("{one:.3}"),
+        many => {
+            let (mean, sd) = mean_sd(many);
+            format!("{mean:.3} ± {sd:.3}")
+        }
+    }
+}
+
+fn table(answers: &[Answer]) -> String {
+    let rows = rows(answers);
+    let width = rows.iter().map(|r| r.name.chars().count()).max().unwrap_or_default();
+    let mut out = format!(
+        "{:<width$}{:>16}{:>16}{:>16}{:>16}\n",
+        "roles named rightly", "within", "transfer", "deep", "within, new"
+    );
+    for row in &rows {
+        let column = |of: &dyn Fn(&RoleAccuracy, &RoleRepresentation) -> f64| {
+            let values: Vec<f64> = row.seeds.iter().map(|(a, r)| of(a, r)).collect();
+            format!("{:>16}", cell(&values))
+        };
+        out.push_str(&format!("{:<width$}", row.name));
+        (0..3).for_each(|i| out.push_str(&column(&|a, r| a.shares(r)[i])));
+        out.push_str(&column(&|_, r| r.within_new.share(|_| true)));
+        out.push('\n');
+    }
+    out.push_str(&transfer_by_role(&rows, width));
+    out
+}
+
+/// The transfer of the roles that the paper names, over all seeds, with the 95% Wilson interval.
+fn transfer_by_role(rows: &[Row<'_>], width: usize) -> String {
+    let headings: String = NAMED.iter().map(|name| format!("{name:>24}")).collect();
+    let mut out = format!("\n{:<width$}{headings}\n", "transfer by role, 95%");
+    for row in rows.iter().filter(|r| r.seeds.iter().all(|(_, f)| f.finite)) {
+        let Some((first, found)) = row.seeds.first() else { continue };
+        if found.level > 0 || found.projected || matches!(found.features, RoleFeatures::Activation) {
+            continue;
+        }
+        out.push_str(&format!("{:<width$}", row.name));
+        for name in NAMED {
+            let Some(role) = first.roles.iter().position(|r| r == name) else { continue };
+            let sums = row.seeds.iter().map(|(_, f)| RoleCounts::sum(&f.transfer, |r| r == role));
+            let (right, of) = sums.fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
+            let (low, high) = wilson(right, of);
+            out.push_str(&format!("{:>24}", format!("{:.3} ({low:.3}..{high:.3})", right / of)));
+        }
+        out.push('\n');
+    }
+    out
+}

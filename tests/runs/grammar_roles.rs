@@ -1,0 +1,157 @@
+//! Runs of networks that learn by a rule of their own: the same bits whatever the threads and however often a run is
+//! stopped, stages that end with the one pass over the sentences, and a divergence that is told and ends nothing.
+
+use crossbeam::channel::bounded;
+use orrery::{
+    config::Settings,
+    labs::grammar_roles::{self, settings::GrammarRolesSettings},
+    nn,
+    telemetry::{Event, RunState, Sample, channels, measurements::RoleAccuracy},
+    trainer::{self, Options, Plan, Run},
+};
+
+use crate::record::Record;
+
+const SMALL: &[(&str, &str)] = &[
+    ("network.units", "32"),
+    ("network.levels", "3"),
+    ("network.kept", "0.15"),
+    ("grammar.train", "40"),
+    ("grammar.test", "20"),
+    ("train.batch", "8"),
+    ("compare.bigru", "true"),
+    ("compare.bigru_hidden", "8"),
+    ("compare.bigru_embedding", "6"),
+    ("run.eval_every", "2"),
+    ("run.eval_windows", "4"),
+    ("run.threads", "1"),
+];
+
+fn plan(more: &[(&str, &str)]) -> Plan {
+    let config = grammar_roles::config(&[SMALL, more].concat(), 3).unwrap();
+    grammar_roles::plan(&config, &GrammarRolesSettings::read(&config).unwrap()).unwrap()
+}
+
+/// Makes updates until this step, each of every variant whose stage it is.
+fn go_on(run: &mut Run, until: u64) {
+    while run.step < until {
+        for i in 0..run.variants.len() {
+            if run.plan.stage(i).makes(run.step + 1) {
+                run.update(i).unwrap();
+            }
+        }
+        run.finish_step().unwrap();
+    }
+}
+
+fn weights(run: &Run) -> Vec<(String, Vec<u32>)> {
+    let mut all = vec![];
+    for v in &run.variants {
+        for (name, p) in v.model.params().iter() {
+            let bits = nn::host::to_f32(p.as_tensor()).unwrap().into_iter().map(f32::to_bits);
+            all.push((format!("{} {name}", v.spec.id), bits.collect()));
+        }
+    }
+    all
+}
+
+#[test]
+fn a_resumed_run_has_the_bits_of_a_whole_one() {
+    let steps = [("train.steps", "8")];
+    let mut whole = Run::open(plan(&steps)).unwrap();
+    go_on(&mut whole, 8);
+    let mut first = Run::open(plan(&steps)).unwrap();
+    go_on(&mut first, 3);
+    let saved = first.checkpoint();
+    let mut second = Run::open(plan(&steps)).unwrap();
+    second.restore(&saved).unwrap();
+    go_on(&mut second, 8);
+    assert_eq!(weights(&whole), weights(&second));
+    assert_ne!(weights(&whole), weights(&first), "it goes on learning");
+}
+
+#[test]
+fn a_network_makes_one_pass_and_a_tagger_goes_on() {
+    let plan = plan(&[("train.steps", "12"), ("compare.no_spa", "true")]);
+    let ends: Vec<(&str, u64)> =
+        plan.variants.iter().zip(&plan.stages).map(|(v, s)| (v.id.as_str(), s.until)).collect();
+    assert_eq!(ends, [("network", 5), ("no_spa", 5), ("words", 5), ("bigru", 12)]);
+    let mut run = Run::open(plan).unwrap();
+    go_on(&mut run, 5);
+    let after_pass = weights(&run);
+    go_on(&mut run, 12);
+    let changed: Vec<bool> = after_pass.iter().zip(weights(&run)).map(|(a, b)| *a != b).collect();
+    for ((name, _), changed) in after_pass.iter().zip(changed) {
+        assert_eq!(changed, name.starts_with("bigru"), "{name}");
+    }
+    // without a tagger nothing is left to do after the pass
+    let alone = self::plan(&[("train.steps", "12"), ("compare.bigru", "false")]);
+    assert_eq!(alone.steps, 5);
+}
+
+fn drive(plan: Plan) -> (RunState, Vec<Event>) {
+    let record = Record::default();
+    let (_keep, commands) = bounded(1);
+    let options = Options { start: true, ..Options::default() };
+    let outcome = trainer::drive(plan, options, &commands, vec![Box::new(record.clone())]);
+    (outcome.state, record.events())
+}
+
+#[test]
+fn every_model_is_asked_at_the_end_of_its_stage() {
+    let (state, events) = drive(plan(&[("train.steps", "7")]));
+    assert_eq!(state, RunState::Finished);
+    let samples: Vec<&Sample> =
+        events.iter().filter_map(|e| if let Event::Sample(s) = e { Some(s) } else { None }).collect();
+    for (variant, end, representations) in [(0, 5, 9), (1, 5, 3), (2, 7, 1)] {
+        let last = samples.iter().rev().find(|s| s.variant == variant && s.measurement::<RoleAccuracy>().is_some());
+        let last = last.unwrap_or_else(|| panic!("variant {variant} was never asked"));
+        let accuracy = last.measurement::<RoleAccuracy>().unwrap();
+        assert_eq!((last.step, accuracy.representations.len()), (end, representations), "variant {variant}");
+        let words = accuracy.representations[0].within.sum(|_| true).1;
+        assert!(words > 60.0 && accuracy.representations.iter().all(|r| r.within.sum(|_| true).1 == words));
+        let new = accuracy.representations[0].within_new.sum(|_| true).1;
+        assert!(new > 0.0 && new <= words);
+    }
+}
+
+#[test]
+fn a_divergence_is_told_and_the_others_go_on() {
+    let without_norm = [("compare.no_unit_norm", "true"), ("network.rate", "1"), ("network.precision_max", "1000")];
+    let (state, events) =
+        drive(plan(&[&[("train.steps", "5"), ("compare.bigru", "false")], &without_norm[..]].concat()));
+    assert_eq!(state, RunState::Finished);
+    let told =
+        |words: &str| events.iter().filter(|e| matches!(e, Event::Notice { text, .. } if text.contains(words))).count();
+    assert_eq!(told("no unit norm, step"), 1, "{events:?}");
+    let last = |variant: usize| {
+        let of = events.iter().rev().find_map(|e| match e {
+            Event::Step(s) if s.variant == variant && s.step == 5 => {
+                s.scalars.iter().find(|(c, _)| c.as_str() == channels::LOSS_TRAIN).map(|(_, v)| *v)
+            }
+            _ => None,
+        });
+        of.unwrap()
+    };
+    assert!(last(1).is_nan(), "the diverged one's loss is no number");
+    let accuracy = events.iter().rev().find_map(|e| match e {
+        Event::Sample(s) if s.variant == 1 => s.measurement::<RoleAccuracy>().cloned(),
+        _ => None,
+    });
+    assert!(accuracy.unwrap().representations.iter().all(|r| !r.finite && r.within.share(|_| true).is_nan()));
+}
+
+#[test]
+fn settings_that_do_not_fit_are_named() {
+    for (setting, word) in [
+        (("grammar.passive", "0.95"), "grammar.transitive"),
+        (("train.batch", "41"), "grammar.train"),
+        (("train.window", "10"), "at least 11"),
+        (("network.precision_max", "0.01"), "network.precision_min"),
+    ] {
+        let config = grammar_roles::config(&[SMALL, &[setting]].concat(), 3).unwrap();
+        let settings = GrammarRolesSettings::read(&config).unwrap();
+        let error = grammar_roles::plan(&config, &settings).unwrap_err().to_string();
+        assert!(error.contains(word), "{error}");
+    }
+}
