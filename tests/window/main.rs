@@ -25,7 +25,6 @@ mod planted_graph;
 #[path = "../shared/record.rs"]
 mod record;
 mod recorded;
-mod side_by_side;
 mod snapshot;
 mod stub_host;
 mod synapses;

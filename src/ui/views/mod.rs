@@ -11,6 +11,7 @@ mod context;
 pub mod cost;
 pub mod flow;
 pub mod gate;
+pub mod grammar_roles;
 pub mod graph;
 pub mod loss_difference;
 pub mod losses;
@@ -147,14 +148,6 @@ pub static VIEWS: &[ViewEntry] = &[
         make: attention::AttentionByLayer::make,
     },
     ViewEntry {
-        id: "attention_side_by_side",
-        title: "Side by side",
-        about: "One layer and head of every variant on one text and one scale, and the weights of one variant less those of \
-                another. Point at a cell for its weight in every map; the small maps are all heads of one variant: a click \
-                chooses.",
-        make: attention::SideBySide::make,
-    },
-    ViewEntry {
         id: "residual",
         title: "Residual",
         about: "How far one more pass of the post block would still move the state, against the passes made, by \
@@ -225,6 +218,22 @@ pub static VIEWS: &[ViewEntry] = &[
         about: "How often a trained reader names the token k steps back, with 95% intervals. No reader of a trace can \
                 know more than the trace holds; the reader of the raw tokens shows what was thrown away.",
         make: recoverability::Recoverability::make,
+    },
+    ViewEntry {
+        id: "settling",
+        title: "Settling",
+        about: "A sentence read word by word: the units of every level after each sweep, then what the level above had \
+                wrong, how much each unit's error counts, and the feedback weights; traces grow under the sentence. Units \
+                that change between sweeps were moved by what is above, beside or remembered.",
+        make: grammar_roles::SettlingView::make,
+    },
+    ViewEntry {
+        id: "role_accuracy",
+        title: "Roles",
+        about: "How often the role of a word is named rightly, from the present activation, from traces and from both, with \
+                95% intervals: within the vocabulary that was learned, and in one that was never seen. A cross is a \
+                supervised tagger.",
+        make: grammar_roles::RoleAccuracyView::make,
     },
     ViewEntry {
         id: "steer",

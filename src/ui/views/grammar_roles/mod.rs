@@ -1,0 +1,38 @@
+//! Views of grammatical roles: which are named rightly, and how a network settles on a sentence.
+
+mod bitmap;
+mod role_accuracy;
+mod settling;
+
+pub use role_accuracy::RoleAccuracyView;
+pub use settling::SettlingView;
+
+use eframe::egui::Color32;
+
+use crate::ui::theme::Theme;
+
+/// The colour of a role: of the noun phrase that it belongs to, of verbs, or of the words between.
+fn role_colour(role: &str, theme: &Theme) -> Color32 {
+    let of = [("agent", 0), ("patient", 1), ("recipient", 2), ("rel", 4)];
+    match of.iter().find(|(part, _)| role.ends_with(&format!("_{part}")) || (*part == "rel" && role == "rel_pron")) {
+        Some((_, series)) => theme.series(*series),
+        None if role.starts_with("verb") || role == "aux" => theme.series(3),
+        None => theme.secondary,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phrase_has_one_colour() {
+        let theme = Theme::dark();
+        let colour = |role| role_colour(role, &theme);
+        assert_eq!(colour("det_agent"), colour("noun_agent"));
+        assert_eq!(colour("rel_pron"), colour("verb_rel"));
+        assert_eq!(colour("verb"), colour("verb_passive"));
+        assert_ne!(colour("det_agent"), colour("det_patient"));
+        assert_eq!(colour("by"), colour("adverb"));
+    }
+}

@@ -1,0 +1,324 @@
+//! How often each role is named rightly, within the vocabulary that was learned and in the other one: a mark with its 95%
+//! Wilson interval for what the probe reads, and one for every supervised tagger of the run. It does not know how probes
+//! are fitted.
+
+use std::fmt::Write as _;
+
+use eframe::egui::{
+    Align2, Color32, FontId, Painter, Pos2, Rect, ScrollArea, Sense, Shape, Stroke, Ui, Vec2, WidgetInfo,
+    accesskit::Role, pos2, vec2,
+};
+
+use crate::{
+    analysis::statistics::wilson,
+    telemetry::{
+        Args,
+        measurements::{RoleAccuracy, RoleCounts, RoleFeatures, RoleRepresentation},
+    },
+    ui::{
+        plot::empty_ui,
+        seed_series::variant_colour,
+        theme::{self, Theme},
+        views::{Measured, View, ViewCx},
+    },
+};
+
+/// Height of a role's row, and of the axis above, points.
+const ROW: f32 = 15.0;
+const AXIS: f32 = 18.0;
+const LEGEND: f32 = 18.0;
+const GAP: f32 = 24.0;
+const MARK: f32 = 3.5;
+
+/// View `role_accuracy`.
+#[derive(Default)]
+pub struct RoleAccuracyView {
+    /// Only test sentences that do not occur in training, on the left.
+    only_new: bool,
+}
+
+/// The shape of a mark, so that colour is not the only sign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Ring,
+    Diamond,
+    Disc,
+    Cross,
+}
+
+/// What is drawn in every row.
+struct Entry<'a> {
+    label: String,
+    colour: Color32,
+    sign: Sign,
+    /// Within, and in transfer.
+    counts: [&'a RoleCounts; 2],
+}
+
+/// A row: one role, or several together.
+struct Row {
+    name: String,
+    roles: Vec<usize>,
+}
+
+/// The newest of what was measured of a variant at the shown step or before.
+fn measured<'a>(cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, RoleAccuracy>> {
+    let answer = cx.answer_of::<RoleAccuracy>(variant).filter(|m| m.sample.step <= cx.step);
+    match (answer, cx.scheduled::<RoleAccuracy>(variant)) {
+        (Some(a), Some(s)) => Some(if a.sample.step > s.sample.step { a } else { s }),
+        (a, s) => a.or(s),
+    }
+}
+
+fn reads_features(of: &RoleAccuracy) -> bool {
+    of.representations.iter().any(|r| r.features != RoleFeatures::Tags)
+}
+
+/// The variant in focus if features of it are read, else the first of which they are.
+fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, RoleAccuracy>> {
+    let all = std::iter::once(cx.selection.variant).chain(0..cx.mirror.variants().len());
+    all.into_iter().filter_map(|v| measured(cx, v)).find(|m| reads_features(m.value))
+}
+
+/// As the run's schedule measures.
+fn args(cx: &ViewCx<'_>) -> Args {
+    let keys = [("lambda", "roles.lambda"), ("levels", "roles.levels"), ("project", "roles.project")];
+    keys.into_iter().filter_map(|(arg, key)| Some((arg.to_owned(), cx.setting(key)?))).collect()
+}
+
+impl RoleAccuracyView {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn entries<'a>(&self, cx: &ViewCx<'a>) -> Vec<Entry<'a>> {
+        let mut entries = vec![];
+        let counts =
+            |of: &'a RoleRepresentation| [if self.only_new { &of.within_new } else { &of.within }, &of.transfer];
+        if let Some(found) = shown(cx) {
+            for (features, label, colour, sign) in [
+                (RoleFeatures::Activation, "activation", cx.theme.secondary, Sign::Ring),
+                (RoleFeatures::Traces, "traces", cx.theme.trace(1), Sign::Diamond),
+                (RoleFeatures::Both, "both", cx.theme.text, Sign::Disc),
+            ] {
+                let Some(of) = found.value.of_features(features, 0).filter(|r| r.finite) else { continue };
+                entries.push(Entry { label: label.to_owned(), colour, sign, counts: counts(of) });
+            }
+        }
+        for (variant, info) in cx.mirror.variants().iter().enumerate() {
+            let Some(found) = measured(cx, variant) else { continue };
+            let Some(of) = found.value.of_features(RoleFeatures::Tags, 0) else { continue };
+            let colour = variant_colour(cx.mirror, variant, cx.theme);
+            entries.push(Entry { label: info.label.clone(), colour, sign: Sign::Cross, counts: counts(of) });
+        }
+        entries
+    }
+
+    fn rows(cx: &ViewCx<'_>) -> Vec<Row> {
+        let all = (0..cx.mirror.variants().len()).find_map(|v| measured(cx, v));
+        let Some(accuracy) = shown(cx).or(all).map(|m| m.value) else { return vec![] };
+        let roles = 0..accuracy.roles.len();
+        let deep = roles.clone().filter(|r| accuracy.deep[*r]).collect();
+        let mut rows = vec![
+            Row { name: "all roles".to_owned(), roles: roles.clone().collect() },
+            Row { name: "deep roles".to_owned(), roles: deep },
+        ];
+        rows.extend(roles.map(|r| Row { name: accuracy.roles[r].clone(), roles: vec![r] }));
+        rows
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        ui.horizontal_wrapped(|ui| {
+            ui.selectable_value(&mut self.only_new, false, "all sentences").on_hover_text("All test sentences.");
+            ui.selectable_value(&mut self.only_new, true, "only new ones").on_hover_text(
+                "Within: only test sentences that do not occur in training. Short ones often do, relative ones never.",
+            );
+            let tip = "Fits the probes anew to the network as it is at the shown step. It takes seconds.";
+            let may_ask = cx.can_ask() && !cx.is_waiting_for::<RoleAccuracy>(Some(cx.selection.variant));
+            if may_ask && ui.button("Measure now").on_hover_text(tip).clicked() {
+                let args = args(cx);
+                cx.request::<RoleAccuracy>(Some(cx.selection.variant), args);
+            }
+        });
+    }
+
+    fn canvas_ui(ui: &mut Ui, theme: &Theme, rows: &[Row], entries: &[Entry<'_>]) {
+        let names = rows.iter().map(|r| width_of(ui, &r.name)).fold(0.0, f32::max) + 10.0;
+        let width = ui.available_width();
+        let panels = if width > names + 300.0 { 2 } else { 1 };
+        let head = LEGEND * legend_lines(ui, entries, width) as f32 + AXIS;
+        let row = ((ui.available_height() - head - 4.0) / rows.len() as f32).clamp(ROW, 26.0);
+        ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+            let (rect, response) = ui.allocate_exact_size(vec2(width, head + row * rows.len() as f32), Sense::hover());
+            response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "accuracy by role"));
+            let painter = ui.painter_at(rect);
+            let below = legend(&painter, theme, entries, rect);
+            let one = (width - names - GAP * panels as f32) / panels as f32;
+            for panel in 0..panels {
+                let left = rect.left() + names + panel as f32 * (one + GAP);
+                let size = vec2(one - 2.0 * MARK, rect.bottom() - below);
+                let plot = Rect::from_min_size(pos2(left + MARK, below), size);
+                draw_axis(&painter, theme, plot, ["within", "transfer"][panel]);
+                for (i, of) in rows.iter().enumerate() {
+                    let y = plot.top() + AXIS + row * (i as f32 + 0.5);
+                    for (k, entry) in entries.iter().enumerate() {
+                        let apart = (k as f32 - (entries.len() as f32 - 1.0) / 2.0) * (row - 6.0).max(2.0)
+                            / entries.len() as f32;
+                        draw_share(
+                            &painter,
+                            entry,
+                            entry.counts[panel].sum(|r| of.roles.contains(&r)),
+                            (plot, y + apart),
+                        );
+                    }
+                }
+            }
+            for (i, of) in rows.iter().enumerate() {
+                let y = below + AXIS + row * (i as f32 + 0.5);
+                let font = FontId::proportional(theme::SMALL);
+                let colour = if of.roles.len() > 1 { theme.text } else { super::role_colour(&of.name, theme) };
+                painter.text(pos2(rect.left() + names - 10.0, y), Align2::RIGHT_CENTER, &of.name, font, colour);
+                if i == 2 {
+                    painter.hline(rect.x_range(), y - row / 2.0, Stroke::new(1.0, theme.line));
+                }
+            }
+            let under = response.hover_pos().map(|p| ((p.y - below - AXIS) / row).floor());
+            if let Some(of) = under.filter(|i| *i >= 0.0).and_then(|i| rows.get(i as usize)) {
+                response.on_hover_text_at_pointer(words(of, entries));
+            }
+        });
+    }
+}
+
+fn width_of(ui: &Ui, text: &str) -> f32 {
+    ui.painter().layout_no_wrap(text.to_owned(), FontId::proportional(theme::SMALL), Color32::WHITE).size().x
+}
+
+/// Lines of the legend at this width.
+fn legend_lines(ui: &Ui, entries: &[Entry<'_>], width: f32) -> usize {
+    let mut x = 0.0;
+    let mut lines = 1;
+    for entry in entries {
+        let wide = width_of(ui, &entry.label) + 30.0;
+        if x + wide > width && x > 0.0 {
+            (x, lines) = (0.0, lines + 1);
+        }
+        x += wide;
+    }
+    lines
+}
+
+/// Draws what each sign is; returns where it ends.
+fn legend(painter: &Painter, theme: &Theme, entries: &[Entry<'_>], rect: Rect) -> f32 {
+    let (mut x, mut y) = (rect.left(), rect.top() + LEGEND / 2.0);
+    for entry in entries {
+        let font = FontId::proportional(theme::SMALL);
+        let galley = painter.layout_no_wrap(entry.label.clone(), font, theme.text);
+        let wide = galley.size().x + 30.0;
+        if x + wide > rect.right() && x > rect.left() {
+            (x, y) = (rect.left(), y + LEGEND);
+        }
+        draw_sign(painter, entry, pos2(x + 6.0, y));
+        painter.galley(pos2(x + 14.0, y - galley.size().y / 2.0), galley, theme.text);
+        x += wide;
+    }
+    y + LEGEND / 2.0
+}
+
+fn draw_axis(painter: &Painter, theme: &Theme, plot: Rect, title: &str) {
+    let words = |at: Pos2, align, text: &str, colour| {
+        painter.text(at, align, text, FontId::proportional(theme::SMALL), colour);
+    };
+    for share in [0.0f32, 0.25, 0.5, 0.75, 1.0] {
+        let x = plot.left() + share * plot.width();
+        painter.vline(x, plot.top() + AXIS - 2.0..=plot.bottom(), Stroke::new(1.0, theme.line));
+    }
+    let y = plot.top() + AXIS / 2.0 - 1.0;
+    words(pos2(plot.left(), y), Align2::LEFT_CENTER, "0", theme.secondary);
+    words(pos2(plot.right(), y), Align2::RIGHT_CENTER, "1", theme.secondary);
+    words(pos2(plot.center().x, y), Align2::CENTER_CENTER, title, theme.text);
+}
+
+fn draw_share(painter: &Painter, entry: &Entry<'_>, (right, of): (f64, f64), (plot, y): (Rect, f32)) {
+    if of == 0.0 {
+        return;
+    }
+    let at = |share: f64| plot.left() + share as f32 * plot.width();
+    let (low, high) = wilson(right, of);
+    painter.hline(at(low)..=at(high), y, Stroke::new(1.5, entry.colour.gamma_multiply(0.6)));
+    draw_sign(painter, entry, pos2(at(right / of), y));
+}
+
+fn draw_sign(painter: &Painter, entry: &Entry<'_>, at: Pos2) {
+    let stroke = Stroke::new(1.5, entry.colour);
+    match entry.sign {
+        Sign::Ring => painter.circle_stroke(at, MARK - 0.5, stroke),
+        Sign::Disc => painter.circle_filled(at, MARK, entry.colour),
+        Sign::Diamond => {
+            let corners = [vec2(0.0, -1.0), vec2(1.0, 0.0), vec2(0.0, 1.0), vec2(-1.0, 0.0)];
+            let points = corners.map(|c: Vec2| at + c * (MARK + 0.5)).to_vec();
+            painter.add(Shape::convex_polygon(points, entry.colour, Stroke::NONE))
+        }
+        Sign::Cross => {
+            let d = vec2(MARK - 0.5, MARK - 0.5);
+            painter.line_segment([at - d, at + d], stroke);
+            painter.line_segment([at + vec2(d.x, -d.y), at + vec2(-d.x, d.y)], stroke)
+        }
+    };
+}
+
+/// The exact numbers of a row.
+fn words(row: &Row, entries: &[Entry<'_>]) -> String {
+    let mut words = row.name.clone();
+    for entry in entries {
+        let part = |counts: &RoleCounts| {
+            let (right, of) = counts.sum(|r| row.roles.contains(&r));
+            let (low, high) = wilson(right, of);
+            format!("{:.3} ({low:.3} to {high:.3})", right / of)
+        };
+        // writing to a string does not fail
+        let _ =
+            write!(words, "\n{}: within {}, transfer {}", entry.label, part(entry.counts[0]), part(entry.counts[1]));
+    }
+    words
+}
+
+impl View for RoleAccuracyView {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if cx.has_controls {
+            self.controls_ui(ui, cx);
+        }
+        let (rows, entries) = (Self::rows(cx), self.entries(cx));
+        if rows.is_empty() || entries.is_empty() {
+            let why = cx.why_nothing::<RoleAccuracy>(
+                "Not measured yet. A run asks at its first step and at the end of its pass over the sentences: press Space.",
+            );
+            let no_numbers = "This network's features are no numbers any more, and nothing can be read off them.";
+            empty_ui(ui, ui.available_size(), cx.theme, if rows.is_empty() { &why } else { no_numbers });
+            return;
+        }
+        Self::canvas_ui(ui, cx.theme, &rows, &entries);
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let Some(found) = shown(cx) else { return cx.subtitle("which role each word has") };
+        let label = cx.mirror.variants().get(found.variant).map_or("", |v| v.label.as_str());
+        format!("step {} \u{b7} {label} \u{b7} {}", found.sample.step, found.sample.about)
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let (rows, entries) = (Self::rows(cx), self.entries(cx));
+        let mut csv = "role,read_from,test,right,words,share,low,high\n".to_owned();
+        for row in &rows {
+            for entry in &entries {
+                for (counts, test) in entry.counts.iter().zip(["within", "transfer"]) {
+                    let (right, of) = counts.sum(|r| row.roles.contains(&r));
+                    let (low, high) = wilson(right, of);
+                    let label = entry.label.replace('"', "\"\"");
+                    let _ = writeln!(csv, "{},\"{label}\",{test},{right},{of},{},{low},{high}", row.name, right / of);
+                }
+            }
+        }
+        (!rows.is_empty() && !entries.is_empty()).then_some(csv)
+    }
+}

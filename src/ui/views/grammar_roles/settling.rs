@@ -1,0 +1,464 @@
+//! A sentence settled word by word: the levels' states after each sweep as pictures of their units, what was wrong with the
+//! prediction from above, how much each unit's error counts, the feedback weights, and the traces that grow under the
+//! sentence. It does not know how a level settles.
+
+use std::fmt::Write as _;
+
+use eframe::egui::{
+    Align2, Color32, ComboBox, FontId, Painter, Pos2, Rect, Response, Sense, Stroke, TextEdit, Ui, WidgetInfo,
+    accesskit::Role, pos2, vec2,
+};
+
+use super::{bitmap, role_colour};
+use crate::{
+    config::Value,
+    gpu::colour::ColourMap,
+    telemetry::{
+        Args,
+        measurements::{Settling, SettlingLevel},
+    },
+    ui::{
+        plot::empty_ui,
+        questions::Freshness,
+        theme::{self, Theme},
+        views::{Measured, View, ViewCx},
+        widgets::playhead::Playhead,
+    },
+};
+
+/// Seconds a sweep while it plays.
+const PACE: f64 = 0.35;
+/// Steps after which a running network is asked again.
+const EVERY: u64 = 10;
+/// Sweeps that have a column; of more the last ones do.
+const MOST_SWEEPS: usize = 4;
+const LEAST: eframe::egui::Vec2 = vec2(300.0, 220.0);
+const WORDS: f32 = 36.0;
+const LABEL: f32 = 44.0;
+const HEAD: f32 = 16.0;
+const GAP: f32 = 8.0;
+
+/// Which sentences are browsed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Set {
+    #[default]
+    Within,
+    Transfer,
+    Train,
+    Own,
+}
+
+impl Set {
+    const ALL: [(Self, &'static str, &'static str); 4] = [
+        (Self::Within, "within", "held-out"),
+        (Self::Transfer, "transfer", "other words"),
+        (Self::Train, "train", "training"),
+        (Self::Own, "own", "own file"),
+    ];
+
+    fn id(self) -> &'static str {
+        Self::ALL.iter().find(|(set, ..)| *set == self).map_or("", |(_, id, _)| id)
+    }
+}
+
+/// View `settling`.
+#[derive(Default)]
+pub struct SettlingView {
+    playhead: Playhead,
+    set: Set,
+    sentence: usize,
+    /// Typed; empty to browse.
+    text: String,
+    from_right: bool,
+    /// Place in (word, sweep) order of reading; the end while `None`.
+    cursor: Option<usize>,
+}
+
+/// Where reading has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Moment {
+    /// Place of the word in the sentence, and how many words have been read with it.
+    word: usize,
+    read: usize,
+    sweep: usize,
+}
+
+impl SettlingView {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn args(&self) -> Args {
+        let text = |name: &str, value: &str| (name.to_owned(), Value::Text(value.to_owned()));
+        let mut args: Args = [("from_right".to_owned(), Value::Switch(self.from_right))].into();
+        match self.text.trim() {
+            "" => {
+                args.extend([text("set", self.set.id())]);
+                args.insert("sentence".into(), Value::Int(i64::try_from(self.sentence).unwrap_or(0)));
+            }
+            typed => args.extend([text("text", typed)]),
+        }
+        args
+    }
+
+    fn moment(&self, found: &Settling, words: usize) -> Moment {
+        let frames = (words * found.sweeps).max(1);
+        let at = self.cursor.unwrap_or(frames - 1).min(frames - 1);
+        let (read, sweep) = (at / found.sweeps.max(1), at % found.sweeps.max(1));
+        let word = if found.from_right { words.saturating_sub(1 + read) } else { read };
+        Moment { word, read: read + 1, sweep }
+    }
+
+    /// Which sentence, read which way.
+    fn sentence_ui(&mut self, ui: &mut Ui, has_file: bool) {
+        ui.horizontal(|ui| {
+            let browsing = self.text.trim().is_empty();
+            ui.add_enabled_ui(browsing, |ui| {
+                let shown = Set::ALL.iter().find(|(set, ..)| *set == self.set).map_or("", |(.., name)| name);
+                ComboBox::from_id_salt("set of sentences").selected_text(shown).width(96.0).show_ui(ui, |ui| {
+                    for (set, _, name) in Set::ALL.into_iter().filter(|(set, ..)| *set != Set::Own || has_file) {
+                        ui.selectable_value(&mut self.set, set, name);
+                    }
+                });
+                if ui.button("\u{2039}").on_hover_text("The sentence before.").clicked() {
+                    (self.sentence, self.cursor) = (self.sentence.saturating_sub(1), None);
+                }
+                if ui.button("\u{203a}").on_hover_text("The next sentence.").clicked() {
+                    (self.sentence, self.cursor) = (self.sentence + 1, None);
+                }
+            });
+            let tip = "The other of the two hierarchies, which reads from right to left.";
+            ui.toggle_value(&mut self.from_right, "from the right").on_hover_text(tip);
+            let edit = TextEdit::singleline(&mut self.text)
+                .desired_width(f32::INFINITY)
+                .hint_text("or type a sentence: the big cat chases a dog");
+            let response = ui.add(edit);
+            response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "sentence"));
+            if response.changed() {
+                self.cursor = None;
+            }
+        });
+    }
+
+    fn canvas_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, found: &Measured<'_, Settling>) {
+        let (rect, response) = ui.allocate_exact_size(ui.available_size().max(LEAST), Sense::click_and_drag());
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "settling of a sentence"));
+        let words = &found.sample.tokens;
+        let stage = Stage::of(rect, found.value, words.len());
+        if (response.clicked() || response.dragged())
+            && let Some(word) = response.interact_pointer_pos().and_then(|p| stage.word_at(p, words.len()))
+        {
+            let read = if found.value.from_right { words.len() - 1 - word } else { word };
+            self.cursor = Some((read + 1) * found.value.sweeps.max(1) - 1);
+            self.playhead.stop();
+        }
+        let moment = self.moment(found.value, words.len());
+        let painter = ui.painter_at(rect);
+        draw_words(&painter, cx.theme, &stage, found, moment);
+        draw_traces(&painter, cx.theme, &stage, found.value, (words.len(), moment));
+        for (place, level) in found.value.levels.iter().enumerate().rev() {
+            draw_level(&painter, cx.theme, &stage, (place, level), (found.value.sweeps, moment));
+        }
+        draw_headings(&painter, cx.theme, &stage, found.value.sweeps);
+        explain(response, &stage, found, moment);
+    }
+}
+
+/// Where things stand on the canvas.
+struct Stage {
+    rect: Rect,
+    /// Width of a word's column.
+    column: f32,
+    /// Height of a trace.
+    strip: f32,
+    /// Size of a unit.
+    cell: f32,
+    /// First sweep that has a column, and how many have.
+    sweeps: (usize, usize),
+    /// Top of each level's pictures, from the lowest level.
+    tops: Vec<f32>,
+    /// Width of the widest level's picture.
+    picture: f32,
+}
+
+impl Stage {
+    fn of(rect: Rect, found: &Settling, words: usize) -> Self {
+        let shown = found.sweeps.min(MOST_SWEEPS);
+        let strip = (0.1 * rect.height()).clamp(16.0, 56.0);
+        let above = WORDS + 2.0 * strip + HEAD + 2.0 * GAP;
+        let columns = shown + 3;
+        let [widest, high] =
+            found.levels.iter().map(|l| bitmap::cells(l.units)).fold([1, 0], |[w, h], [c, r]| [w.max(c), h + r]);
+        let room = vec2(rect.width() - LABEL, rect.height() - above);
+        let across = (room.x - GAP * columns as f32) / (widest * columns) as f32;
+        let down = (room.y - GAP * found.levels.len() as f32) / high.max(1) as f32;
+        let cell = across.min(down).clamp(0.5, 7.0);
+        let mut top = rect.top() + above;
+        let mut tops: Vec<f32> = found
+            .levels
+            .iter()
+            .rev()
+            .map(|level| {
+                let at = top;
+                top += bitmap::size(level.units, cell).y + GAP;
+                at
+            })
+            .collect();
+        tops.reverse();
+        Self {
+            rect,
+            column: (rect.width() - LABEL) / words.max(1) as f32,
+            strip,
+            cell,
+            sweeps: (found.sweeps - shown, shown),
+            tops,
+            picture: widest as f32 * cell,
+        }
+    }
+
+    fn word_left(&self, word: usize) -> f32 {
+        self.rect.left() + LABEL + self.column * word as f32
+    }
+
+    fn word_at(&self, at: Pos2, words: usize) -> Option<usize> {
+        let bottom = self.rect.top() + WORDS + 2.0 * self.strip + GAP;
+        let place = ((at.x - self.rect.left() - LABEL) / self.column).floor();
+        (at.y < bottom && place >= 0.0 && (place as usize) < words).then_some(place as usize)
+    }
+
+    /// Left of a column of pictures: sweeps first, then error, precision and feedback.
+    fn left(&self, column: usize) -> f32 {
+        self.rect.left() + LABEL + (self.picture + GAP) * column as f32
+    }
+
+    fn corner(&self, level: usize, column: usize) -> Pos2 {
+        pos2(self.left(column), self.tops[level])
+    }
+}
+
+fn small() -> FontId {
+    FontId::proportional(theme::SMALL)
+}
+
+/// The words, each above its column, and below each its role where all have room; else in two rows by turns.
+fn draw_words(painter: &Painter, theme: &Theme, stage: &Stage, found: &Measured<'_, Settling>, moment: Moment) {
+    let (tokens, roles) = (&found.sample.tokens, &found.value.roles);
+    let width = |text: &str| painter.layout_no_wrap(text.to_owned(), small(), theme.text).size().x + 4.0;
+    let fit = |all: &[String], room: f32| all.iter().all(|text| width(text) <= room);
+    let (in_one_row, with_roles) = (fit(tokens, stage.column), fit(roles, stage.column));
+    for (i, word) in tokens.iter().enumerate() {
+        let (left, top) = (stage.word_left(i), stage.rect.top());
+        if i == moment.word {
+            let ground = Rect::from_min_size(pos2(left, top), vec2(stage.column, WORDS + 2.0 * stage.strip));
+            painter.rect_filled(ground, 2.0, theme.accent.gamma_multiply(0.16));
+        }
+        let role = roles.get(i).map_or("", String::as_str);
+        let colour = if role.is_empty() { theme.text } else { role_colour(role, theme) };
+        let y = top + if in_one_row || i.is_multiple_of(2) { 8.0 } else { 25.0 };
+        // what has no room even so is told under the pointer, and where reading stands
+        if in_one_row || width(word) <= 2.0 * stage.column || i == moment.word {
+            let half = width(word) / 2.0;
+            let least = stage.rect.left() + half;
+            let x = (left + stage.column / 2.0).clamp(least, (stage.rect.right() - half).max(least));
+            painter.text(pos2(x, y), Align2::CENTER_CENTER, word, small(), colour);
+        }
+        if in_one_row && with_roles {
+            let at = pos2(left + stage.column / 2.0, top + 25.0);
+            painter.text(at, Align2::CENTER_CENTER, role, small(), theme.secondary);
+        }
+    }
+}
+
+/// The traces of the lowest level, a column a word that has been read: units from top to bottom.
+fn draw_traces(painter: &Painter, theme: &Theme, stage: &Stage, found: &Settling, (words, moment): (usize, Moment)) {
+    let Some(level) = found.levels.first() else { return };
+    for (strip, (trace, name)) in [(&level.fast, "fast"), (&level.slow, "slow")].into_iter().enumerate() {
+        let top = stage.rect.top() + WORDS + stage.strip * strip as f32;
+        painter.text(
+            pos2(stage.rect.left(), top + stage.strip / 2.0),
+            Align2::LEFT_CENTER,
+            name,
+            small(),
+            theme.trace(2 * strip),
+        );
+        let most = trace.data().iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+        let rows = (stage.strip - 4.0).floor().max(1.0) as usize;
+        let is_read = |i: usize| if found.from_right { words - 1 - i < moment.read } else { i < moment.read };
+        for i in (0..words).filter(|i| is_read(*i)) {
+            let Some(values) = trace.row(i) else { continue };
+            let each = values.len().div_ceil(rows).max(1);
+            // of the units that share a line the strongest is seen
+            let lines: Vec<f32> = values.chunks(each).map(|c| c.iter().copied().fold(0.0, f32::max)).collect();
+            let height = (stage.strip - 4.0) / lines.len() as f32;
+            for (k, value) in lines.iter().enumerate().filter(|(_, v)| **v > 0.0) {
+                let at = pos2(stage.word_left(i) + 2.0, top + height * k as f32);
+                let strength = (value / most).sqrt();
+                let line = Rect::from_min_size(at, vec2(stage.column - 4.0, height));
+                painter.rect_filled(line, 0.0, theme.trace(2 * strip).gamma_multiply(strength));
+            }
+        }
+    }
+}
+
+fn colour_of(map: ColourMap, t: f32) -> Color32 {
+    let [r, g, b] = map.at(t);
+    Color32::from_rgb(r, g, b)
+}
+
+/// One level: its states after the sweeps so far, error, precision and feedback.
+fn draw_level(
+    painter: &Painter,
+    theme: &Theme,
+    stage: &Stage,
+    (place, level): (usize, &SettlingLevel),
+    (sweeps, moment): (usize, Moment),
+) {
+    let middle = stage.tops[place] + bitmap::size(level.units, stage.cell).y / 2.0;
+    let at = pos2(stage.rect.left(), middle);
+    painter.text(at, Align2::LEFT_CENTER, format!("L{place}"), small(), theme.text);
+    let ground = theme.raised;
+    let (first, shown) = stage.sweeps;
+    for column in 0..shown {
+        let sweep = first + column;
+        let corner = stage.corner(place, column);
+        let row = if sweep <= moment.sweep { level.states.row(moment.word * sweeps + sweep) } else { None };
+        let blank = vec![0.0; level.units];
+        let values = row.unwrap_or(&blank);
+        let most = values.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+        let colour = |v: f32| (v > 0.0).then(|| theme.accent.gamma_multiply(0.35 + 0.65 * v / most));
+        bitmap::draw(painter, corner, stage.cell, values, ground, colour);
+        if sweep == moment.sweep {
+            let frame = Rect::from_min_size(corner, bitmap::size(level.units, stage.cell)).expand(2.0);
+            painter.rect_stroke(frame, 1.0, Stroke::new(1.0, theme.accent), eframe::egui::StrokeKind::Inside);
+        }
+    }
+    let is_settled = moment.sweep + 1 == sweeps;
+    if let Some(errors) = level.errors.row(moment.word).filter(|_| is_settled) {
+        let most = errors.iter().fold(f32::MIN_POSITIVE, |m, e| m.max(e.abs()));
+        let map = ColourMap::Diverging { dark: theme.dark };
+        let colour = |e: f32| (e != 0.0).then(|| colour_of(map, 0.5 + 0.5 * e / most));
+        bitmap::draw(painter, stage.corner(place, shown), stage.cell, errors, ground, colour);
+    }
+    if level.feedback.rows() == 0 {
+        return;
+    }
+    // from a tenth to ten, logarithmic
+    let precision = |v: f32| Some(colour_of(ColourMap::Viridis, 0.5 + 0.5 * v.max(1e-6).log10()));
+    bitmap::draw(painter, stage.corner(place, shown + 1), stage.cell, level.precision.data(), ground, precision);
+    draw_feedback(painter, theme, stage, (place, level));
+}
+
+/// The feedback weights of a level in blocks, scaled to the level's height.
+fn draw_feedback(painter: &Painter, theme: &Theme, stage: &Stage, (place, level): (usize, &SettlingLevel)) {
+    let (rows, cols) = (level.feedback.rows(), level.feedback.cols());
+    let side = (bitmap::size(level.units, stage.cell).y / rows.max(1) as f32).min(stage.picture / cols.max(1) as f32);
+    let most = level.feedback.data().iter().copied().fold(0f32, f32::max);
+    let corner = stage.corner(place, stage.sweeps.1 + 2);
+    let whole = Rect::from_min_size(corner, vec2(cols as f32, rows as f32) * side);
+    painter.rect_filled(whole, 0.0, theme.raised);
+    if most > 0.0 {
+        let colour = |w: f32| Some(colour_of(ColourMap::Magma, w / most));
+        bitmap::grid(painter, corner, side, (cols, level.feedback.data()), colour);
+    }
+}
+
+fn draw_headings(painter: &Painter, theme: &Theme, stage: &Stage, sweeps: usize) {
+    let top = stage.tops.iter().copied().fold(f32::INFINITY, f32::min);
+    let (first, shown) = stage.sweeps;
+    let mut words: Vec<String> = (0..shown).map(|c| format!("sweep {}", first + c + 1)).collect();
+    words.extend(["error", "precision", "W_fb"].map(str::to_owned));
+    for (column, words) in words.into_iter().enumerate() {
+        let galley = painter.layout_no_wrap(words.clone(), small(), theme.secondary);
+        let words = match galley.size().x > stage.picture + GAP {
+            // a number alone where the word has no room
+            true if column < shown => format!("{}", first + column + 1),
+            true => words.chars().take(1).collect(),
+            false => words,
+        };
+        painter.text(pos2(stage.left(column), top - 3.0), Align2::LEFT_BOTTOM, words, small(), theme.secondary);
+    }
+    debug_assert!(sweeps >= shown);
+}
+
+/// What is under the pointer.
+fn explain(response: Response, stage: &Stage, found: &Measured<'_, Settling>, moment: Moment) {
+    let Some(at) = response.hover_pos() else { return };
+    let tokens = &found.sample.tokens;
+    if let Some(word) = stage.word_at(at, tokens.len()) {
+        let role = found.value.roles.get(word).map_or(String::new(), |r| format!(": {r}"));
+        response.on_hover_text_at_pointer(format!("\u{201c}{}\u{201d}{role}", tokens[word]));
+        return;
+    }
+    let level = found
+        .value
+        .levels
+        .iter()
+        .zip(&stage.tops)
+        .position(|(level, top)| (*top..top + bitmap::size(level.units, stage.cell).y).contains(&at.y));
+    let Some((place, level)) = level.map(|place| (place, &found.value.levels[place])) else { return };
+    let state = level.states.row(moment.word * found.value.sweeps + moment.sweep).unwrap_or_default();
+    let on = state.iter().filter(|v| **v > 0.0).count();
+    let error = level.errors.row(moment.word).unwrap_or_default().iter().map(|e| e * e).sum::<f32>();
+    response.on_hover_text_at_pointer(format!(
+        "Level {place}: {} units, {on} on. Squared error of the prediction from above, once settled: {error:.3}.",
+        level.units
+    ));
+}
+
+impl View for SettlingView {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if cx.has_controls {
+            let file = cx.setting("sentences.file").map(|v| v.to_string());
+            self.sentence_ui(ui, file.is_some_and(|f| !f.is_empty()));
+        }
+        cx.keep_fresh::<Settling>(None, self.args(), Freshness::Steps(EVERY));
+        let Some(found) = cx.answered::<Settling>() else {
+            let why = cx.why_nothing::<Settling>(
+                "A sentence settles here word by word, as soon as there is a network: press Space.",
+            );
+            empty_ui(ui, ui.available_size(), cx.theme, &why);
+            return;
+        };
+        if let Some(words) = cx.refusal_of::<Settling>(None) {
+            ui.colored_label(cx.theme.error, words);
+        }
+        if cx.has_controls {
+            let frames = (found.sample.tokens.len() * found.value.sweeps).max(1);
+            let cursor = self.cursor.unwrap_or(frames - 1).min(frames - 1);
+            let now = self.playhead.ui(ui, "sweep", PACE, cursor, frames - 1);
+            if now != cursor {
+                self.cursor = Some(now);
+            }
+        }
+        self.canvas_ui(ui, cx, &found);
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let Some(found) = cx.answered::<Settling>() else { return cx.subtitle("a sentence, settled word by word") };
+        let label = cx.mirror.variants().get(found.variant).map_or("", |v| v.label.as_str());
+        let way = if found.value.from_right { ", from the right" } else { "" };
+        format!("step {} \u{b7} {label} \u{b7} {}{way}", found.sample.step, found.sample.about)
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let found = cx.answered::<Settling>()?;
+        let mut csv = "place,word,role,level,sweep,units_on,changed,squared_error\n".to_owned();
+        for (place, word) in found.sample.tokens.iter().enumerate() {
+            let role = found.value.roles.get(place).map_or("", String::as_str);
+            for (l, level) in found.value.levels.iter().enumerate() {
+                let error: f32 = level.errors.row(place)?.iter().map(|e| e * e).sum();
+                let mut before: Option<&[f32]> = None;
+                for sweep in 0..found.value.sweeps {
+                    let state = level.states.row(place * found.value.sweeps + sweep)?;
+                    let on = state.iter().filter(|v| **v > 0.0).count();
+                    let is_other = |(a, b): (&f32, &f32)| (*a > 0.0) != (*b > 0.0);
+                    let changed = before.map(|b| b.iter().zip(state).filter(|p| is_other(*p)).count());
+                    let changed = changed.map_or(String::new(), |n| n.to_string());
+                    let _ = writeln!(csv, "{place},\"{word}\",{role},{l},{},{on},{changed},{error}", sweep + 1);
+                    before = Some(state);
+                }
+            }
+        }
+        Some(csv)
+    }
+}
