@@ -132,6 +132,13 @@ impl Model for CoupledQk {
         linear(&self.inference_net.encode(tokens, tap)?, &self.inference_net.embed)
     }
 
+    fn advice_on_divergence(&self) -> &'static str {
+        match (0..self.spec.layers).any(|layer| self.spec.evolution(layer).is_some()) {
+            true => "Shorter or fewer steps of queries and keys, or a smaller learning rate, usually help",
+            false => "A smaller learning rate or a longer warm-up usually helps",
+        }
+    }
+
     fn attention_layers(&self) -> Vec<AttentionLayer> {
         let layers = AttentionLayer::stack("layers", self.spec.layers, None).into_iter();
         layers.map(|layer| layer.with_differences(self.spec.variant.is_differential())).collect()

@@ -145,6 +145,11 @@ pub trait Model: Send {
         Ok(vec![])
     }
 
+    /// What usually helps where the loss or the gradient is no finite number any more, as a sentence without its end.
+    fn advice_on_divergence(&self) -> &'static str {
+        "A smaller learning rate or a longer warm-up usually helps"
+    }
+
     /// Every parameter that can be changed while the model runs, with its present value.
     fn runtime_params(&self) -> Vec<RuntimeParam> {
         vec![]

@@ -41,14 +41,14 @@ impl Variant {
     /// # Errors
     /// If the loss or the gradient is no finite number.
     fn gradient_update(&mut self, batch: &Batch, lr: f64, step: u64) -> Result<Vec<(Channel, f64)>, RunError> {
-        let diverged =
-            |what, value, advice| RunError::Diverged { what, variant: self.spec.id.clone(), value, step, advice };
+        let (variant, advice) = (self.spec.id.clone(), self.model.advice_on_divergence());
+        let diverged = |what, value| RunError::Diverged { what, variant, value, step, advice };
         let accumulator = GradAccumulator::default();
         let loss = self.model.accumulated_loss(batch, &accumulator)?;
         let mut scalars: Vec<(Channel, f64)> = vec![];
         let cross_entropy = host::scalar(&loss.cross_entropy)?;
         if !cross_entropy.is_finite() {
-            return Err(diverged("loss", cross_entropy, "A smaller learning rate or a longer warm-up usually helps"));
+            return Err(diverged("loss", cross_entropy));
         }
         scalars.push((channels::LOSS_TRAIN.into(), cross_entropy));
         for (name, part) in &loss.parts {
@@ -58,7 +58,7 @@ impl Variant {
         drop(loss); // the forward graph lives until here
         let norm = self.optimiser.step(self.model.params(), &grads, lr)?;
         if !norm.is_finite() {
-            return Err(diverged("gradient", norm, "A smaller learning rate usually helps"));
+            return Err(diverged("gradient", norm));
         }
         scalars.push((channels::GRAD_NORM.into(), norm));
         scalars.push((channels::LEARNING_RATE.into(), lr));

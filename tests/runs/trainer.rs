@@ -287,6 +287,28 @@ fn a_nan_ends_the_run_with_words_and_keeps_its_numbers() {
 }
 
 #[test]
+fn an_evolution_that_overflows_is_named_with_what_helps() {
+    let lab = labs::find("coupled_qk").unwrap();
+    let mut config = lab.config(None).unwrap();
+    let small = [
+        ("model.d_model", "16"),
+        ("model.layers", "2"),
+        ("model.hidden", "16"),
+        ("model.dt", "10"),
+        ("model.evolution_steps", "16"),
+        ("train.steps", "3"),
+        ("train.batch", "2"),
+        ("train.window", "24"),
+    ];
+    for (key, value) in small {
+        config.set_text(&(lab.knobs)(), key, value).unwrap();
+    }
+    let (outcome, _) = train(&config, started());
+    let RunState::Failed { message } = &outcome.state else { panic!("{outcome:?}") };
+    assert!(message.contains("of `euler` became") && message.contains("steps of queries and keys"), "{message}");
+}
+
+#[test]
 fn stopped_and_resumed_equals_never_stopped() {
     let dir = tempfile::tempdir().unwrap();
     let (_, config) = fast_slow(9, &[("run.checkpoint_every", "3")]);
