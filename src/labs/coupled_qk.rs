@@ -92,6 +92,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "next_tokens", column: 1, share: 0.55, tab: true },
         Pane { view: "attention", column: 1, share: 0.45, tab: false },
         Pane { view: "attention_by_layer", column: 1, share: 0.45, tab: true },
+        Pane { view: "attention_side_by_side", column: 1, share: 0.45, tab: true },
     ],
     opens_with_run: true,
 };

@@ -190,6 +190,16 @@ impl SeedSeries {
     }
 }
 
+/// x, mean and standard deviation over the seeds of a group, at the x that all of them have.
+pub fn spread_of(seeds: &[Vec<[f64; 2]>]) -> Vec<[f64; 3]> {
+    let at = |x: f64| -> Option<[f64; 3]> {
+        let all: Option<Vec<f64>> = seeds.iter().map(|s| s.iter().find(|p| p[0] == x).map(|p| p[1])).collect();
+        let (mean, sd) = mean_sd(&all?);
+        Some([x, mean, sd])
+    };
+    seeds.first().map_or(&[][..], Vec::as_slice).iter().filter_map(|p| at(p[0])).collect()
+}
+
 /// Mean and mean plus or minus one standard deviation over several curves, at the steps they all
 /// have; kept beside its sources as they grow.
 #[derive(Debug, Clone, Default)]
@@ -236,6 +246,13 @@ impl Spread {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn points_of_seeds_are_averaged_where_all_have_one() {
+        let seeds = [vec![[0.0, 1.0], [5.0, 2.0], [9.0, 3.0]], vec![[0.0, 3.0], [9.0, 3.0]]];
+        assert_eq!(spread_of(&seeds), [[0.0, 2.0, 2f64.sqrt()], [9.0, 3.0, 0.0]]);
+        assert!(spread_of(&[]).is_empty());
+    }
 
     #[test]
     fn mean_and_spread_are_over_common_steps_only() {

@@ -74,8 +74,8 @@ fn cases(family: &Spec) -> [Case; 2] {
             ),
         ],
         Spec::Spen(_) => [
-            (Spec::Spen(SpenSpec::default()), 256, [8, 96]),
-            (Spec::Spen(SpenSpec { layers: 4, ..SpenSpec::default() }), 256, [4, 64]),
+            (Spec::Spen(SpenSpec::default()), 256, [4, 96]),
+            (Spec::Spen(SpenSpec { layers: 5, ..SpenSpec::default() }), 1000, [8, 64]),
         ],
         Spec::Spcn(_) => [
             (Spec::Spcn(SpcnSpec::default()), 147, [20, 11]),

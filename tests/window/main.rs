@@ -25,6 +25,7 @@ mod planted_graph;
 #[path = "../shared/record.rs"]
 mod record;
 mod recorded;
+mod side_by_side;
 mod snapshot;
 mod stub_host;
 mod synapses;

@@ -17,8 +17,17 @@ use crate::{
     ui,
 };
 
-/// Views that are compared in the light theme too: lines, a map, bars, a graph, paths in a field.
-const IN_LIGHT: [&str; 6] = ["losses", "attention", "reading", "neuron_graph", "flow_paths", "phase_plane"];
+/// Views that are compared in the light theme too: lines, maps, bars, a graph, paths in a field.
+const IN_LIGHT: [&str; 8] = [
+    "losses",
+    "attention",
+    "attention_by_layer",
+    "attention_side_by_side",
+    "reading",
+    "neuron_graph",
+    "flow_paths",
+    "phase_plane",
+];
 /// Pages of the application: points and pixels.
 const PAGE: [f32; 2] = [1280.0, 800.0];
 

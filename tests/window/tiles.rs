@@ -27,6 +27,8 @@ pub struct Tile {
     pub commands: Vec<Command>,
     pub questions: Questions,
     pub exports: Vec<Export>,
+    /// Whether the table and the picture are written in every frame.
+    pub writes: bool,
     pub subtitle: String,
     pub csv: Option<String>,
     pub svg: Option<String>,
@@ -47,6 +49,7 @@ impl Tile {
             commands: vec![],
             questions: Questions::default(),
             exports: vec![],
+            writes: true,
             subtitle: String::new(),
             csv: None,
             svg: None,
@@ -60,7 +63,8 @@ impl Tile {
         harness
     }
 
-    fn ui(&mut self, ui: &mut egui::Ui) {
+    /// One frame.
+    pub fn ui(&mut self, ui: &mut egui::Ui) {
         theme::apply(&self.theme, true, ui.ctx());
         ui.painter().rect_filled(ui.max_rect().expand(20.0), 0.0, self.theme.panel);
         let mut settings = vec![];
@@ -83,8 +87,10 @@ impl Tile {
         };
         self.view.ui(ui, &mut cx);
         self.subtitle = self.view.subtitle(&cx);
-        self.csv = self.view.csv(&cx);
-        self.svg = self.view.svg(&cx);
+        if self.writes {
+            self.csv = self.view.csv(&cx);
+            self.svg = self.view.svg(&cx);
+        }
         // a view may stand in a lab without its settings
         for (key, value) in settings.into_iter().filter(|(key, _)| self.knobs.iter().any(|k| k.key == key)) {
             self.config.set(&self.knobs, &key, value).unwrap();

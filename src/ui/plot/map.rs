@@ -1,61 +1,20 @@
 //! A matrix on the screen: the GPU heatmap with axes, pan and zoom, the exact value under the
 //! pointer, and a colour bar with ticks. It does not know what the matrix means.
 
-use std::sync::Arc;
-
 use eframe::egui::{
-    self, Align2, Color32, CornerRadius, FontId, Mesh, Painter, Pos2, Rect, Sense, StrokeKind, Ui, Vec2, WidgetInfo,
-    accesskit::Role, pos2, vec2,
+    self, Align2, Color32, CornerRadius, EventFilter, FontId, Key, Painter, Pos2, Rect, Response, Sense, StrokeKind,
+    Ui, Vec2, WidgetInfo, accesskit::Role, pos2, text::LayoutJob, vec2,
 };
 
-use super::scale::{Scale, value_words};
+use super::{
+    colour_bar::{Colours, colour_bar},
+    held::Held,
+    scale::Scale,
+};
 use crate::{
-    gpu::{
-        self,
-        colour::ColourMap,
-        heatmap::{Cells, Heatmap},
-    },
-    telemetry::{MatrixView, Payload},
-    ui::{kept::unique, theme::Theme},
+    gpu::{self, heatmap::Heatmap},
+    ui::theme::Theme,
 };
-
-/// How values become colours.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Colours {
-    pub map: ColourMap,
-    /// Values of the first and the last colour.
-    pub range: [f32; 2],
-    pub log: bool,
-}
-
-/// The cells of one matrix, copied once for the GPU and held until another payload comes.
-#[derive(Debug, Clone, Default)]
-pub struct Held {
-    payload: Option<Arc<Payload>>,
-    part: String,
-    cells: Arc<Cells>,
-    /// No other cells have it: what the card holds outlives the view.
-    revision: u64,
-}
-
-impl Held {
-    /// Copies a matrix of `source`, which `part` names among its matrices, unless it is held already.
-    /// `has_value` says which cells have one; the others are drawn as missing.
-    pub fn hold(&mut self, source: &Arc<Payload>, part: &str, matrix: MatrixView<'_>, has_value: impl Fn(f32) -> bool) {
-        if self.part == part && self.payload.as_ref().is_some_and(|p| Arc::ptr_eq(p, source)) {
-            return;
-        }
-        let data = matrix.data.iter().map(|v| if has_value(*v) { *v } else { f32::NAN }).collect();
-        self.cells = Arc::new(Cells { rows: matrix.rows, cols: matrix.cols, data });
-        self.payload = Some(source.clone());
-        self.part = part.to_owned();
-        self.revision = unique();
-    }
-
-    pub fn cells(&self) -> &Cells {
-        &self.cells
-    }
-}
 
 /// What a person did to a map: the window they look at, in cells (left, top, right, bottom).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -84,13 +43,13 @@ pub fn paint_map(ui: &Ui, rect: Rect, held: &Held, colours: Colours, theme: &The
         }
         return;
     };
-    let cells = &held.cells;
+    let cells = held.cells();
     // The same cells may stand in several places at once.
-    let key = ui.scope_id().with((&held.part, rect.min.x as i32, rect.min.y as i32)).value();
+    let key = ui.scope_id().with((held.part(), rect.min.x as i32, rect.min.y as i32)).value();
     let heatmap = Heatmap {
         key,
-        revision: held.revision,
-        cells: cells.clone(),
+        revision: held.revision(),
+        cells: held.shared(),
         map: colours.map,
         range: colours.range,
         log: colours.log,
@@ -105,17 +64,46 @@ pub fn paint_map(ui: &Ui, rect: Rect, held: &Held, colours: Colours, theme: &The
     }
 }
 
-/// A map with axes and names, handled: scroll zooms, drag pans, double-click shows all.
+/// A map with axes and names, handled: scroll zooms, drag pans, double-click shows all; arrow keys choose the next cell.
 pub struct MapUi<'a> {
     pub name: &'a str,
     pub held: &'a Held,
     pub colours: Colours,
     pub row_label: &'a str,
     pub col_label: &'a str,
-    /// Words for a cell's row and column, for the readout.
+    /// Words for a cell under the pointer: its row, its column, its value.
     pub describe: &'a dyn Fn(usize, usize) -> String,
     /// A row and column to outline.
     pub marked: Option<usize>,
+    /// A cell to outline: row and column. Arrow keys start from it, or from the row that is marked.
+    pub cell: Option<(usize, usize)>,
+    pub dress: Dress,
+}
+
+/// What stands around a map.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dress {
+    /// Whether it has a colour bar of its own, or shares one.
+    pub has_bar: bool,
+    /// Whether rows and columns are numbered.
+    pub has_ticks: bool,
+    /// Stands over the map in place of what rows and columns are.
+    pub title: Option<Title>,
+}
+
+impl Default for Dress {
+    fn default() -> Self {
+        Self { has_bar: true, has_ticks: true, title: None }
+    }
+}
+
+/// Whose map it is, and a value that is read off it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Title {
+    pub words: String,
+    pub colour: Color32,
+    /// May be empty; its place is kept.
+    pub value: String,
 }
 
 /// Width of the colour bar with its words.
@@ -123,8 +111,48 @@ const BAR: f32 = 64.0;
 const LEFT: f32 = 34.0;
 const FOOT: f32 = 20.0;
 const HEAD: f32 = 18.0;
+/// Height of a title of two lines.
+const HIGH_HEAD: f32 = 34.0;
+/// Narrower than this, a title may have two lines, points.
+const NARROW: f32 = 120.0;
 /// Height of the colour bar with its words where it lies under the map.
 const BAR_BELOW: f32 = 36.0;
+
+impl Dress {
+    /// Room on the left, above and below that is no map; `width`: of all.
+    pub fn margins(&self, width: f32) -> (f32, f32, f32) {
+        let (left, foot) = if self.has_ticks { (LEFT, FOOT) } else { (1.0, 1.0) };
+        let head = if self.title.is_some() && width < NARROW { HIGH_HEAD } else { HEAD };
+        (left, head, foot)
+    }
+}
+
+/// Where the cells of a window lie on the screen.
+#[derive(Clone, Copy)]
+struct Placed {
+    rect: Rect,
+    window: [f32; 4],
+}
+
+impl Placed {
+    fn at(&self, p: Pos2, (rows, cols): (f32, f32)) -> Option<(usize, usize)> {
+        let Self { rect, window } = *self;
+        let x = window[0] + (p.x - rect.left()) / rect.width() * (window[2] - window[0]);
+        let y = window[1] + (p.y - rect.top()) / rect.height() * (window[3] - window[1]);
+        (x >= 0.0 && y >= 0.0 && x < cols && y < rows).then_some((y as usize, x as usize))
+    }
+
+    fn cell(&self, (row, col): (usize, usize)) -> Rect {
+        let Self { rect, window } = *self;
+        let place = |c: f32, r: f32| {
+            pos2(
+                rect.left() + (c - window[0]) / (window[2] - window[0]) * rect.width(),
+                rect.top() + (r - window[1]) / (window[3] - window[1]) * rect.height(),
+            )
+        };
+        Rect::from_two_pos(place(col as f32, row as f32), place(col as f32 + 1.0, row as f32 + 1.0))
+    }
+}
 
 impl MapUi<'_> {
     pub fn show(&self, ui: &mut Ui, size: Vec2, theme: &Theme, state: &mut MapState) -> MapPointed {
@@ -132,52 +160,113 @@ impl MapUi<'_> {
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, self.name));
         let cells = self.held.cells();
         let (cols, rows) = (cells.cols.max(1) as f32, cells.rows.max(1) as f32);
-        let room = |bar: Vec2| (size.x - LEFT - bar.x).min((size.y - HEAD - FOOT - bar.y) * cols / rows).max(16.0);
-        // The bar stands where it leaves the map larger: beside it, or under it in a high and narrow place.
-        let (beside, under) = (room(vec2(BAR, 0.0)), room(vec2(4.0, BAR_BELOW)));
-        let side = beside.max(under);
-        let rect = Rect::from_min_size(sheet.min + vec2(LEFT, HEAD), vec2(side, (side * rows / cols).max(8.0)));
+        let (rect, bar) = self.places(sheet, cols / rows);
         self.handle(ui, rect, &response, state);
         let window = state.window.unwrap_or([0.0, 0.0, cols, rows]);
         paint_map(ui, rect, self.held, self.colours, theme, Some(window));
         let painter = ui.painter_at(sheet);
-        painter.rect_stroke(rect, CornerRadius::ZERO, egui::Stroke::new(1.0, theme.line), StrokeKind::Outside);
-        self.axes(&painter, rect, window, theme);
-        let bar = if beside >= under {
-            Rect::from_min_size(pos2(rect.right() + 12.0, rect.top()), vec2(10.0, rect.height()))
-        } else {
-            Rect::from_min_size(pos2(rect.left(), rect.bottom() + FOOT + 4.0), vec2(rect.width(), 10.0))
-        };
-        colour_bar(&painter, bar, self.colours, theme);
-        let at = |p: Pos2| {
-            let x = window[0] + (p.x - rect.left()) / rect.width() * (window[2] - window[0]);
-            let y = window[1] + (p.y - rect.top()) / rect.height() * (window[3] - window[1]);
-            (x >= 0.0 && y >= 0.0 && x < cols && y < rows).then_some((y as usize, x as usize))
-        };
-        let hovered = response.hover_pos().filter(|p| rect.contains(*p)).and_then(at);
-        let cell_rect = |row: usize, col: usize| {
-            let place = |c: f32, r: f32| {
-                pos2(
-                    rect.left() + (c - window[0]) / (window[2] - window[0]) * rect.width(),
-                    rect.top() + (r - window[1]) / (window[3] - window[1]) * rect.height(),
-                )
-            };
-            Rect::from_two_pos(place(col as f32, row as f32), place(col as f32 + 1.0, row as f32 + 1.0))
-        };
-        let inside = painter.with_clip_rect(rect);
-        if let Some(marked) = self.marked.filter(|m| *m < cells.rows) {
-            let row = Rect::from_x_y_ranges(rect.x_range(), cell_rect(marked, 0).y_range());
-            inside.rect_stroke(row, 0.0, egui::Stroke::new(1.0, theme.accent), StrokeKind::Outside);
+        let edge = if response.has_focus() { theme.accent } else { theme.line };
+        painter.rect_stroke(rect, CornerRadius::ZERO, egui::Stroke::new(1.0, edge), StrokeKind::Outside);
+        self.head(&painter, sheet, rect, theme);
+        if self.dress.has_ticks {
+            self.axes(&painter, rect, window, theme);
         }
+        if self.dress.has_bar {
+            colour_bar(&painter, bar, self.colours, theme);
+        }
+        let placed = Placed { rect, window };
+        let hovered = response.hover_pos().filter(|p| rect.contains(*p)).and_then(|p| placed.at(p, (rows, cols)));
+        self.outlines(&painter.with_clip_rect(rect), placed, hovered, theme);
         if let Some((row, col)) = hovered {
-            inside.rect_stroke(cell_rect(row, col), 0.0, egui::Stroke::new(1.5, theme.text), StrokeKind::Outside);
-            let value = cells.data.get(row * cells.cols + col).copied().unwrap_or(f32::NAN);
-            let words = format!("{}\n{}", (self.describe)(row, col), value_words(f64::from(value)));
+            let words = (self.describe)(row, col);
             response.clone().on_hover_ui_at_pointer(|ui| {
                 ui.label(egui::RichText::new(words).font(FontId::monospace(12.0)));
             });
         }
-        MapPointed { hovered, clicked: if response.clicked() { hovered } else { None } }
+        let clicked = if response.clicked() { hovered } else { self.stepped(ui, &response) };
+        MapPointed { hovered, clicked }
+    }
+
+    /// Where the map and its bar stand. The bar stands where it leaves the map larger: beside it, or under it in a high
+    /// and narrow place.
+    fn places(&self, sheet: Rect, shape: f32) -> (Rect, Rect) {
+        let size = sheet.size();
+        let (left, head, foot) = self.dress.margins(size.x);
+        let room = |bar: Vec2| (size.x - left - bar.x).min((size.y - head - foot - bar.y) * shape).max(16.0);
+        let (beside, under) = match self.dress.has_bar {
+            true => (room(vec2(BAR, 0.0)), room(vec2(4.0, BAR_BELOW))),
+            false => (room(vec2(2.0, 0.0)), 0.0),
+        };
+        let side = beside.max(under);
+        let rect = Rect::from_min_size(sheet.min + vec2(left, head), vec2(side, (side / shape).max(8.0)));
+        let bar = if beside >= under {
+            Rect::from_min_size(pos2(rect.right() + 12.0, rect.top()), vec2(10.0, rect.height()))
+        } else {
+            Rect::from_min_size(pos2(rect.left(), rect.bottom() + foot + 4.0), vec2(rect.width(), 10.0))
+        };
+        (rect, bar)
+    }
+
+    /// The chosen row and cell, and the cell under the pointer.
+    fn outlines(&self, inside: &Painter, placed: Placed, hovered: Option<(usize, usize)>, theme: &Theme) {
+        let (rows, cols) = (self.held.cells().rows, self.held.cells().cols);
+        if let Some(marked) = self.marked.filter(|m| *m < rows) {
+            let row = Rect::from_x_y_ranges(placed.rect.x_range(), placed.cell((marked, 0)).y_range());
+            inside.rect_stroke(row, 0.0, egui::Stroke::new(1.0, theme.accent), StrokeKind::Outside);
+        }
+        if let Some(cell) = self.cell.filter(|(row, col)| *row < rows && *col < cols) {
+            // A cell of less than a few pixels is ringed with some room.
+            let at = placed.cell(cell);
+            let at = at.expand(((5.0 - at.width()) / 2.0).max(0.0));
+            inside.rect_stroke(at, 0.0, egui::Stroke::new(1.5, theme.accent), StrokeKind::Outside);
+        }
+        if let Some(cell) = hovered {
+            inside.rect_stroke(placed.cell(cell), 0.0, egui::Stroke::new(1.5, theme.text), StrokeKind::Outside);
+        }
+    }
+
+    /// The cell that arrow keys lead to from the chosen one while the map has the focus.
+    fn stepped(&self, ui: &Ui, response: &Response) -> Option<(usize, usize)> {
+        if !response.has_focus() {
+            return None;
+        }
+        let filter = EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
+        ui.memory_mut(|m| m.set_focus_lock_filter(response.id, filter));
+        let pressed = |key: Key| ui.input_mut(|i| i.count_and_consume_key(Default::default(), key)) as isize;
+        let down = pressed(Key::ArrowDown) - pressed(Key::ArrowUp);
+        let right = pressed(Key::ArrowRight) - pressed(Key::ArrowLeft);
+        let from = self.cell.or(self.marked.map(|row| (row, 0)));
+        let Some((row, col)) = from else { return (down != 0 || right != 0).then_some((0, 0)) };
+        let (rows, cols) = (self.held.cells().rows, self.held.cells().cols);
+        let moved = |at: usize, by: isize, of: usize| at.saturating_add_signed(by).min(of.saturating_sub(1));
+        (down != 0 || right != 0).then(|| (moved(row, down, rows), moved(col, right, cols)))
+    }
+
+    /// Above the map: its title with a value, or what rows and columns are.
+    fn head(&self, painter: &Painter, sheet: Rect, rect: Rect, theme: &Theme) {
+        let (left, head, _) = self.dress.margins(sheet.width());
+        let at = pos2(rect.left() - left + 2.0, rect.top() - head);
+        let Some(title) = &self.dress.title else {
+            let words = format!("rows: {}, columns: {}", self.row_label, self.col_label);
+            let galley = painter.layout_no_wrap(words, FontId::proportional(12.0), theme.secondary);
+            painter.galley(at, galley, theme.secondary);
+            return;
+        };
+        let wide = sheet.right() - rect.left();
+        let value = painter.layout_no_wrap(title.value.clone(), FontId::monospace(12.0), theme.text);
+        let mut job = LayoutJob::simple(title.words.clone(), FontId::proportional(12.0), title.colour, wide);
+        job.wrap.max_rows = if head < HIGH_HEAD { 1 } else { 2 };
+        let words = painter.layout_job(job);
+        let (size, said) = (value.size(), words.size());
+        painter.galley(pos2(rect.left(), rect.top() - 3.0 - said.y), words, title.colour);
+        // beside the title where there is room, else in the corner of what is masked
+        let is_beside = said.x + 8.0 + size.x <= rect.width();
+        let low = if is_beside { rect.top() - 3.0 - size.y } else { rect.top() + 2.0 };
+        let place = Rect::from_min_size(pos2(rect.right() - size.x - 2.0, low), size);
+        if !is_beside && !title.value.is_empty() {
+            painter.rect_filled(place.expand2(vec2(3.0, 1.0)), 2.0, theme.panel.gamma_multiply(0.85));
+        }
+        painter.galley(place.min, value, theme.text);
     }
 
     fn handle(&self, ui: &Ui, rect: Rect, response: &egui::Response, state: &mut MapState) {
@@ -213,7 +302,6 @@ impl MapUi<'_> {
     }
 
     fn axes(&self, painter: &Painter, rect: Rect, window: [f32; 4], theme: &Theme) {
-        let small = FontId::proportional(12.0);
         let mono = FontId::monospace(12.0);
         let ticks = |from: f32, to: f32, room: f32| {
             let wanted = (room / 48.0).floor().clamp(1.0, 8.0) as usize;
@@ -229,9 +317,6 @@ impl MapUi<'_> {
             let y = rect.top() + (value as f32 + 0.5 - window[1]) / (window[3] - window[1]) * rect.height();
             painter.text(pos2(rect.left() - 5.0, y), Align2::RIGHT_CENTER, words, mono.clone(), theme.secondary);
         }
-        let head = format!("rows: {}, columns: {}", self.row_label, self.col_label);
-        let galley = painter.layout_no_wrap(head, small, theme.secondary);
-        painter.galley(pos2(rect.left() - LEFT + 2.0, rect.top() - HEAD), galley, theme.secondary);
     }
 }
 
@@ -251,56 +336,6 @@ fn kept_inside(window: [f32; 4], all: [f32; 4]) -> Option<[f32; 4]> {
     (kept != all).then_some(kept)
 }
 
-/// The bar that says which colour is which value; it runs up, or to the right where it is wide.
-pub fn colour_bar(painter: &Painter, rect: Rect, colours: Colours, theme: &Theme) {
-    let lying = rect.width() > rect.height();
-    // Both edges of the bar at a share of its length.
-    let edges = |t: f32| match lying {
-        true => (pos2(rect.left() + t * rect.width(), rect.top()), pos2(rect.left() + t * rect.width(), rect.bottom())),
-        false => {
-            let y = rect.bottom() - t * rect.height();
-            (pos2(rect.left(), y), pos2(rect.right(), y))
-        }
-    };
-    let mut mesh = Mesh::default();
-    let n = 64;
-    for i in 0..=n {
-        let t = i as f32 / n as f32;
-        let [r, g, b] = colours.map.at(t);
-        let colour = Color32::from_rgb(r, g, b);
-        let (near, far) = edges(t);
-        mesh.colored_vertex(near, colour);
-        mesh.colored_vertex(far, colour);
-        if i > 0 {
-            let k = 2 * i as u32;
-            mesh.add_triangle(k - 2, k - 1, k);
-            mesh.add_triangle(k - 1, k, k + 1);
-        }
-    }
-    painter.add(mesh);
-    let scale = if colours.log { Scale::Log } else { Scale::Linear };
-    let [from, to] = colours.range.map(|v| scale.place(f64::from(v)));
-    let most = if colours.log { 4.0 } else { 6.0 };
-    let wanted = (rect.height().max(rect.width()) / 44.0).floor().clamp(2.0, most) as usize;
-    let mut free_from = f32::NEG_INFINITY;
-    for (place, words) in scale.ticks(from, to, wanted) {
-        let (_, far) = edges(((place - from) / (to - from)) as f32);
-        if lying {
-            // Words that would touch those before them are left out.
-            let wide = painter.layout_no_wrap(words.clone(), FontId::monospace(12.0), theme.secondary).size().x;
-            if far.x - wide / 2.0 < free_from {
-                continue;
-            }
-            free_from = far.x + wide / 2.0 + 6.0;
-        }
-        let (at, align) = match lying {
-            true => (pos2(far.x, far.y + 3.0), Align2::CENTER_TOP),
-            false => (pos2(far.x + 4.0, far.y.clamp(rect.top() + 5.0, rect.bottom() - 5.0)), Align2::LEFT_CENTER),
-        };
-        painter.text(at, align, words, FontId::monospace(12.0), theme.secondary);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -311,19 +346,5 @@ mod tests {
         assert_eq!(kept_inside([-3.0, 2.0, 2.0, 12.0], all), Some([0.0, 2.0, 5.0, 12.0]));
         assert_eq!(kept_inside([-5.0, -5.0, 40.0, 40.0], all), None);
         assert_eq!(kept_inside([f32::NEG_INFINITY, f32::NAN, f32::INFINITY, 3.0], all), None, "scrolled out at once");
-    }
-
-    #[test]
-    fn cells_are_copied_once_for_a_payload() {
-        let matrix = MatrixView { rows: 1, cols: 2, data: &[1.0, 2.0] };
-        let payload = Arc::new(Payload::Unknown(0.into()));
-        let mut held = Held::default();
-        held.hold(&payload, "", matrix, |v| v < 2.0);
-        let first = held.revision;
-        held.hold(&payload, "", matrix, |_| true);
-        assert_eq!(held.revision, first);
-        assert!(held.cells().data[1].is_nan());
-        held.hold(&Arc::new((*payload).clone()), "", matrix, |_| true);
-        assert!(held.revision > first);
     }
 }

@@ -9,11 +9,13 @@ use eframe::egui::{Color32, Vec2};
 pub use super::curve::{Curve, Smoothed};
 
 pub mod clip;
+pub mod colour_bar;
 mod drawing;
 mod events;
 mod export;
 mod geometry;
 mod guess;
+pub mod held;
 mod labels;
 mod layout;
 mod legend;

@@ -131,6 +131,19 @@ impl<'a> ViewCx<'a> {
         self.shown_answer::<M>(variant).and_then(|sample| Measured::of((variant, sample)))
     }
 
+    /// What is known of one variant at the shown step: the answer to what was asked, and what the schedule measured.
+    pub fn known<M: Measurement>(&self, variant: usize) -> impl Iterator<Item = Measured<'a, M>> + use<'a, M> {
+        let answer = self.answer_of::<M>(variant).filter(|m| m.sample.step <= self.step);
+        answer.into_iter().chain(self.scheduled::<M>(variant))
+    }
+
+    /// The newest that is known of one variant at the shown step, of what `fits`; an answer before what was scheduled at
+    /// the same step.
+    pub fn measured<M: Measurement>(&self, variant: usize, fits: impl Fn(&M) -> bool) -> Option<Measured<'a, M>> {
+        let newer = |a: Measured<'a, M>, b: Measured<'a, M>| if b.sample.step > a.sample.step { b } else { a };
+        self.known::<M>(variant).filter(|m| fits(m.value)).reduce(newer)
+    }
+
     /// Puts the question of `M` whenever its answer is due (see [`Freshness`]) and a model is there to
     /// answer. `variant`: `None` for all. Every view that shows `M` calls this in each frame; only the
     /// first one asks.

@@ -148,6 +148,14 @@ pub static VIEWS: &[ViewEntry] = &[
         make: attention::AttentionByLayer::make,
     },
     ViewEntry {
+        id: "attention_side_by_side",
+        title: "Side by side",
+        about: "One layer and head of every variant on one text and one scale, and the weights of one variant less those of \
+                another. Point at a cell for its weight in every map; the small maps are all heads of one variant: a click \
+                chooses.",
+        make: attention::SideBySide::make,
+    },
+    ViewEntry {
         id: "residual",
         title: "Residual",
         about: "How far one more pass of the post block would still move the state, against the passes made, by \

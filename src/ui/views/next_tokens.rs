@@ -42,16 +42,8 @@ impl NextTokens {
 
     /// Of each variant that answered: what was measured at the shown step, or the answer to what is typed.
     fn measured<'a>(&self, cx: &ViewCx<'a>) -> Vec<Measured<'a, Likely>> {
-        let of = |v: usize| {
-            let answer = cx.answer_of::<Likely>(v).filter(|m| m.sample.step <= cx.step);
-            let scheduled = cx.scheduled::<Likely>(v);
-            match (answer, scheduled) {
-                _ if !self.text.is_empty() => answer.filter(|m| m.is_typed),
-                (Some(a), Some(s)) if a.is_typed || s.sample.step > a.sample.step => Some(s),
-                (a, s) => a.filter(|m| !m.is_typed).or(s),
-            }
-        };
-        (0..cx.mirror.variants().len()).filter_map(of).collect()
+        let is_typed = !self.text.is_empty();
+        (0..cx.mirror.variants().len()).filter_map(|v| cx.measured(v, |m: &Likely| m.is_typed == is_typed)).collect()
     }
 
     fn sentence_ui(&mut self, ui: &mut Ui) {

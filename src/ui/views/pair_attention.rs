@@ -9,7 +9,7 @@ use crate::{
     telemetry::measurements::{LayerPairAttention, PairAttention as Measured},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Reference},
-        seed_series::groups,
+        seed_series::{groups, spread_of},
     },
 };
 
@@ -92,13 +92,10 @@ impl PairAttention {
                 cx.history::<Measured>(*v).iter().map(|(step, m)| [*step as f64, strongest(m)]).collect()
             };
             let seeds: Vec<Vec<[f64; 2]>> = group.members.iter().map(of_seed).filter(|s| !s.is_empty()).collect();
-            let Some(first) = seeds.first() else { continue };
-            let mean = |at: f64| -> Option<[f64; 2]> {
-                let found = seeds.iter().map(|s| s.iter().find(|p| p[0] == at).map(|p| p[1]));
-                let all: Vec<f64> = found.collect::<Option<_>>()?;
-                Some([at, all.iter().sum::<f64>() / all.len() as f64])
-            };
-            let means: Vec<[f64; 2]> = first.iter().filter_map(|p| mean(p[0])).collect();
+            if seeds.is_empty() {
+                continue;
+            }
+            let means: Vec<[f64; 2]> = spread_of(&seeds).into_iter().map(|[x, mean, _]| [x, mean]).collect();
             lines.push(Line::new(group.label.clone(), colour, means).dots());
             if seeds.len() > 1 {
                 lines.extend(seeds.into_iter().map(|seed| Line::new(group.label.clone(), colour, seed).faint()));

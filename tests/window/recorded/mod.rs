@@ -163,8 +163,16 @@ fn samples(mirror: &mut Mirror) {
             sample(mirror, step, channel, &about, payload, "", None);
         }
         measured(mirror, step, "held-out window 3", staircase(step), SENTENCE);
-        measured(mirror, step, "held-out window 3", attention(step), SENTENCE);
         for variant in 0..mirror.variants().len() {
+            mirror.apply(Event::Sample(Sample {
+                step,
+                variant,
+                channel: AttentionMaps::CHANNEL.into(),
+                request: None,
+                about: "held-out window 3".to_owned(),
+                tokens: SENTENCE.chars().map(String::from).collect(),
+                payload: Arc::new(attention(step, variant).into_payload()),
+            }));
             let payload = Arc::new(statistics(step, variant).into_payload());
             let (channel, about) = (AttentionStatistics::CHANNEL.into(), "4 held-out windows of 128 tokens".to_owned());
             mirror.apply(Event::Sample(Sample {
@@ -293,18 +301,20 @@ fn staircase(step: u64) -> Staircase {
     Staircase { pool: 4, round: 1, coordinate, explained: 0.34, fast: fast.into(), slow }
 }
 
-fn attention(step: u64) -> AttentionMaps {
+/// Variants look ever farther back.
+fn attention(step: u64, variant: usize) -> AttentionMaps {
     let sharp = 0.3 + step as f64 / 400.0;
+    let reach = 1.0 + 1.5 * (variant % 3) as f64;
     let layer = |(path, size, tokens_per_position): (&str, usize, usize)| {
         let (mut weights, mut entropies) = (vec![], vec![]);
         for head in 0..4 {
-            let mut noise = Noise::new(step + size as u64 * 7 + head);
+            let mut noise = Noise::new(step + size as u64 * 7 + head + 1000 * variant as u64);
             let mut data = vec![0f32; size * size];
             let mut entropy = 0.0;
             for row in 0..size {
                 let scores: Vec<f64> = (0..=row)
                     .map(|col| {
-                        let near = -((row - col) as f64) / (2.0 + 6.0 * head as f64);
+                        let near = -((row - col) as f64) / (2.0 + 6.0 * head as f64) / reach;
                         ((near + noise.next()) * sharp).exp()
                     })
                     .collect();

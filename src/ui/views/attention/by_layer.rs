@@ -9,7 +9,6 @@ use super::{
     statistic::Statistic,
 };
 use crate::{
-    analysis::statistics::mean_sd,
     telemetry::{
         Args,
         measurements::{AttentionStatistics, LayerStatistics},
@@ -17,7 +16,7 @@ use crate::{
     ui::{
         plot::{Axis, Band, Chart, ChartState, Line, Mark, Stroke},
         questions::Freshness,
-        seed_series::{SeedGroup, groups, variant_colour},
+        seed_series::{SeedGroup, groups, spread_of, variant_colour},
         table::Table,
     },
 };
@@ -35,14 +34,9 @@ pub struct AttentionByLayer {
     over_training: bool,
 }
 
-/// The newest of what was measured of a variant at the shown step or before.
+/// What was measured of a variant at the shown step or before.
 fn measured<'a>(cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, AttentionStatistics>> {
-    let answer = cx.answer_of::<AttentionStatistics>(variant).filter(|m| m.sample.step <= cx.step);
-    let scheduled = cx.scheduled::<AttentionStatistics>(variant);
-    match (answer, scheduled) {
-        (Some(a), Some(s)) => Some(if a.sample.step > s.sample.step { a } else { s }),
-        (a, s) => a.or(s),
-    }
+    cx.measured(variant, |_| true)
 }
 
 /// The variant in focus, or the first of which something is known.
@@ -101,18 +95,15 @@ impl AttentionByLayer {
         let colour = group.colour(place, cx.theme);
         let seeds: Vec<_> =
             group.members.iter().map(|v| self.points(cx, *v, statistic)).filter(|p| !p.is_empty()).collect();
-        let Some(first) = seeds.first() else { return };
-        let (mut means, mut low, mut high) = (vec![], vec![], vec![]);
-        for &[x, _] in first {
-            let at: Vec<f64> = seeds.iter().filter_map(|s| s.iter().find(|p| p[0] == x)).map(|p| p[1]).collect();
-            let (mean, sd) = mean_sd(&at);
-            means.push([x, mean]);
-            low.push([x, mean - sd]);
-            high.push([x, mean + sd]);
+        if seeds.is_empty() {
+            return;
         }
+        let spread = spread_of(&seeds);
+        let line = |side: f64| spread.iter().map(|[x, mean, sd]| [*x, mean + side * sd]).collect::<Vec<_>>();
+        let means = line(0.0);
         if seeds.len() > 1 {
             let label = format!("{}, \u{b1}1 sd", group.label);
-            chart.bands.push(Band { label, colour, low: low.into(), high: high.into() });
+            chart.bands.push(Band { label, colour, low: line(-1.0).into(), high: line(1.0).into() });
         }
         chart.lines.push(Line::new(group.label.clone(), colour, means).dots());
     }
@@ -206,14 +197,16 @@ impl View for AttentionByLayer {
         let room = ui.available_size() - vec2(0.0, cx.height_of_controls(32.0));
         ui.spacing_mut().item_spacing = vec2(GAP, GAP);
         let size = ((room - vec2(GAP, GAP)) / 2.0).floor();
-        for row in [0, 2] {
+        let others = Statistic::ALL[1..].iter().map(|statistic| self.chart(cx, *statistic));
+        let mut charts: Vec<Chart<'_>> = std::iter::once(first).chain(others).collect();
+        for (row, pair) in charts.chunks_mut(2).enumerate() {
             ui.horizontal(|ui| {
-                for k in [row, row + 1] {
-                    let mut chart = self.chart(cx, Statistic::ALL[k]);
+                for (col, chart) in pair.iter_mut().enumerate() {
                     if row == 0 {
                         // The axis is named once, under the last row.
                         chart.x.label.clear();
                     }
+                    let k = 2 * row + col;
                     if k > 0 {
                         self.states[k].hidden = self.states[0].hidden.clone();
                     }

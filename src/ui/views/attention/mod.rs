@@ -1,7 +1,9 @@
 //! Attention maps of every layer and head in a grid, with their entropies, and one of them large.
 
 mod by_layer;
+mod colours;
 mod paper;
+mod side_by_side;
 mod statistic;
 
 use std::{collections::HashMap, sync::Arc};
@@ -17,9 +19,11 @@ use crate::{
     },
     ui::{
         plot::{
+            colour_bar::Colours,
             empty_ui,
-            map::{Colours, Held, MapState, MapUi, paint_map},
-            quote,
+            held::Held,
+            map::{Dress, MapState, MapUi, paint_map},
+            quote, value_words,
         },
         questions::Freshness,
         theme::Theme,
@@ -27,6 +31,7 @@ use crate::{
 };
 
 pub use by_layer::AttentionByLayer;
+pub use side_by_side::SideBySide;
 
 /// View `attention`.
 #[derive(Default)]
@@ -86,24 +91,13 @@ fn chosen<'h, 'a>(heads: &'h [Head<'a>], selection: &Selection) -> Option<&'h He
     heads.iter().find(is).or(heads.first())
 }
 
-/// Differential weights of at least this size have the last colour.
-const MOST_DIFFERENCE: f32 = 0.25;
-/// Smallest weight with a colour of its own on the logarithmic scale.
-const LEAST_WEIGHT: f32 = 1e-3;
-
 impl Attention {
     pub fn make() -> Box<dyn View> {
         Box::<Self>::default()
     }
 
-    /// Differential weights may be negative, so that they have no logarithm: their colours diverge from 0.
     fn colours(&self, layer: &AttentionLayer, theme: &Theme) -> Colours {
-        if layer.is_differential {
-            let map = ColourMap::Diverging { dark: theme.dark };
-            return Colours { map, range: [-MOST_DIFFERENCE, MOST_DIFFERENCE], log: false };
-        }
-        let range = if self.linear { [0.0, 1.0] } else { [LEAST_WEIGHT, 1.0] };
-        Colours { map: self.map, range, log: !self.linear }
+        colours::of_weights(layer.is_differential, self.linear, self.map, theme)
     }
 
     fn hold(&mut self, payload: &Arc<Payload>, heads: &[Head<'_>]) {
@@ -158,7 +152,10 @@ impl Attention {
             Some(t) if !coarse => format!("{i} \u{201c}{}\u{201d}", t.replace('\n', "\u{ac}")),
             _ => format!("{i}"),
         };
-        let describe = |row: usize, col: usize| format!("{} looks at {}", token(row), token(col));
+        let describe = |row: usize, col: usize| {
+            let value = value_words(f64::from(held.value(row, col)));
+            format!("{} looks at {}\n{value}", token(row), token(col))
+        };
         let map = MapUi {
             name: "attention map",
             held,
@@ -167,6 +164,8 @@ impl Attention {
             col_label: "key",
             describe: &describe,
             marked: cx.selection.token.filter(|_| !coarse),
+            cell: None,
+            dress: Dress::default(),
         };
         let pointed = map.show(ui, size, cx.theme, &mut self.window);
         if let Some((row, _)) = pointed.clicked

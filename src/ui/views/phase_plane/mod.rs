@@ -155,19 +155,14 @@ impl PhasePlane {
 
     /// What one variant answered, or its schedule measured: of the head that is selected if there is such, else the newer.
     fn of_variant<'a>(&self, cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, QueryKeyPaths>> {
-        let answer = cx.answer_of::<QueryKeyPaths>(variant).filter(|m| m.sample.step <= cx.step);
         let is_between = [Some(variant), None].into_iter().any(|of| cx.is_waiting_for::<QueryKeyPaths>(of));
-        let typed = answer.filter(|m| m.is_typed && !self.text.is_empty());
+        let typed = cx.known(variant).find(|m: &Measured<'a, QueryKeyPaths>| m.is_typed && !self.text.is_empty());
         if typed.is_some() || !self.text.is_empty() && !is_between {
             return typed;
         }
-        let scheduled = cx.scheduled::<QueryKeyPaths>(variant);
         let rank = |m: &Measured<'a, QueryKeyPaths>| ((m.layer, m.head) == wanted(cx), m.sample.step);
-        answer
-            .filter(|m| !m.is_typed)
-            .into_iter()
-            .chain(scheduled)
-            .reduce(|a, b| if rank(&b) > rank(&a) { b } else { a })
+        let of_passage = cx.known(variant).filter(|m: &Measured<'a, QueryKeyPaths>| !m.is_typed);
+        of_passage.reduce(|a, b| if rank(&b) > rank(&a) { b } else { a })
     }
 
     /// Of the variant in focus; where its queries and keys do not evolve, of the first whose do.

@@ -1,0 +1,67 @@
+//! Colours for values, and the bar that says which colour is which value. It does not know what is coloured.
+
+use eframe::egui::{Align2, Color32, FontId, Mesh, Painter, Rect, pos2};
+
+use super::scale::Scale;
+use crate::{gpu::colour::ColourMap, ui::theme::Theme};
+
+/// How values become colours.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Colours {
+    pub map: ColourMap,
+    /// Values of the first and the last colour.
+    pub range: [f32; 2],
+    pub log: bool,
+}
+
+/// The bar that says which colour is which value; it runs up, or to the right where it is wide.
+pub fn colour_bar(painter: &Painter, rect: Rect, colours: Colours, theme: &Theme) {
+    let lying = rect.width() > rect.height();
+    // Both edges of the bar at a share of its length.
+    let edges = |t: f32| match lying {
+        true => (pos2(rect.left() + t * rect.width(), rect.top()), pos2(rect.left() + t * rect.width(), rect.bottom())),
+        false => {
+            let y = rect.bottom() - t * rect.height();
+            (pos2(rect.left(), y), pos2(rect.right(), y))
+        }
+    };
+    let mut mesh = Mesh::default();
+    let n = 64;
+    for i in 0..=n {
+        let t = i as f32 / n as f32;
+        let [r, g, b] = colours.map.at(t);
+        let colour = Color32::from_rgb(r, g, b);
+        let (near, far) = edges(t);
+        mesh.colored_vertex(near, colour);
+        mesh.colored_vertex(far, colour);
+        if i > 0 {
+            let k = 2 * i as u32;
+            mesh.add_triangle(k - 2, k - 1, k);
+            mesh.add_triangle(k - 1, k, k + 1);
+        }
+    }
+    painter.add(mesh);
+    let scale = if colours.log { Scale::Log } else { Scale::Linear };
+    let [from, to] = colours.range.map(|v| scale.place(f64::from(v)));
+    let most = if colours.log { 4.0 } else { 6.0 };
+    // words beside one another need more room than words on top of one another
+    let (room, each) = if lying { (rect.width(), 60.0) } else { (rect.height(), 44.0) };
+    let wanted = (room / each).floor().clamp(2.0, most) as usize;
+    let mut free_from = f32::NEG_INFINITY;
+    for (place, words) in scale.ticks(from, to, wanted) {
+        let (_, far) = edges(((place - from) / (to - from)) as f32);
+        if lying {
+            // Words that would touch those before them are left out.
+            let wide = painter.layout_no_wrap(words.clone(), FontId::monospace(12.0), theme.secondary).size().x;
+            if far.x - wide / 2.0 < free_from {
+                continue;
+            }
+            free_from = far.x + wide / 2.0 + 6.0;
+        }
+        let (at, align) = match lying {
+            true => (pos2(far.x, far.y + 3.0), Align2::CENTER_TOP),
+            false => (pos2(far.x + 4.0, far.y.clamp(rect.top() + 5.0, rect.bottom() - 5.0)), Align2::LEFT_CENTER),
+        };
+        painter.text(at, align, words, FontId::monospace(12.0), theme.secondary);
+    }
+}

@@ -1,0 +1,69 @@
+//! The cells of the maps that were looked at, kept between frames, so that nothing is copied or uploaded in a frame in
+//! which nothing changed. It does not know where they are drawn.
+
+use std::collections::HashMap;
+
+use super::source::Column;
+use crate::{telemetry::measurements::AttentionLayer, ui::plot::held::Held};
+
+/// Cells of all kept maps together, at most: 64 MB.
+const MOST_CELLS: usize = 16 << 20;
+
+/// Maps by variant, layer, head and size. Run and step are those of the payload that each was copied from.
+#[derive(Debug, Default)]
+pub struct Cache {
+    maps: HashMap<String, Held>,
+    /// What is subtracted from what, by the numbers of their cells; the difference, and its largest magnitude.
+    difference: Option<([u64; 2], Held, f32)>,
+}
+
+fn name_of(column: &Column<'_>, layer: &AttentionLayer, head: usize) -> String {
+    format!("{}.{}.h{head}.{}", column.variant, layer.path, layer.positions())
+}
+
+impl Cache {
+    /// Lets go what belongs to other answers than these, and everything once it has become too much.
+    pub fn follow(&mut self, columns: &[Column<'_>]) {
+        self.maps.retain(|_, held| columns.iter().any(|c| held.is_of(c.payload())));
+        let cells: usize = self.maps.values().map(|held| held.cells().data.len()).sum();
+        if cells > MOST_CELLS {
+            self.maps.clear();
+        }
+    }
+
+    /// Copies the map of a head, unless it is there.
+    pub fn hold(&mut self, column: &Column<'_>, layer: &AttentionLayer, head: usize) {
+        let Some(matrix) = layer.weights.matrix(head) else { return };
+        let name = name_of(column, layer, head);
+        // Weights that are exactly zero are masked: the future, or beyond the window.
+        self.maps.entry(name.clone()).or_default().hold(column.payload(), &name, matrix, |v| v != 0.0);
+    }
+
+    pub fn get(&self, column: &Column<'_>, layer: &AttentionLayer, head: usize) -> Option<&Held> {
+        self.maps.get(&name_of(column, layer, head))
+    }
+
+    /// Makes the difference of two maps that are held, unless it is there.
+    pub fn hold_difference(&mut self, from: Option<&str>, less: Option<&str>) {
+        let of = |name: Option<&str>| name.and_then(|name| self.maps.get(name));
+        let Some((from, less)) = of(from).zip(of(less)) else {
+            self.difference = None;
+            return;
+        };
+        let numbers = [from.revision(), less.revision()];
+        if self.difference.as_ref().is_none_or(|(made_of, ..)| *made_of != numbers) {
+            let made = Held::difference("difference", from, less);
+            self.difference = made.map(|held| (numbers, held.clone(), held.largest()));
+        }
+    }
+
+    /// The difference that was made last, and its largest magnitude.
+    pub fn difference(&self) -> Option<(&Held, f32)> {
+        self.difference.as_ref().map(|(_, held, most)| (held, *most))
+    }
+
+    /// The name by which a map is held.
+    pub fn name(&self, column: &Column<'_>, layer: &AttentionLayer, head: usize) -> Option<String> {
+        Some(name_of(column, layer, head)).filter(|name| self.maps.contains_key(name))
+    }
+}

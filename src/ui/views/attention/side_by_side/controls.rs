@@ -1,0 +1,141 @@
+//! The row above the maps: text, scale, whose small maps, which difference, which seed. It does not draw maps.
+
+use eframe::egui::{
+    PopupCloseBehavior, Response, TextEdit, Ui, WidgetInfo,
+    accesskit::Role,
+    containers::menu::{MenuButton, MenuConfig},
+};
+
+use super::{
+    SideBySide, is_differential,
+    source::{Column, Passage, members},
+};
+use crate::ui::{
+    seed_series::{SeedGroup, groups},
+    views::ViewCx,
+};
+
+/// Lengths of a held-out passage that may be asked for, tokens.
+const LENGTHS: [usize; 3] = [128, 256, 512];
+
+impl SideBySide {
+    pub(super) fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, columns: &[Column<'_>]) {
+        ui.horizontal_wrapped(|ui| {
+            self.text_ui(ui, cx);
+            self.scale_ui(ui, columns);
+            Self::focus_ui(ui, cx);
+            self.difference_ui(ui, cx);
+            Self::seed_ui(ui, cx);
+        });
+    }
+
+    fn text_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let words = |length: Option<usize>| length.map_or("as measured".to_owned(), |n| format!("{n} tokens"));
+        let before = self.passage.clone();
+        let shown = if before.own.is_empty() { words(before.length) } else { "own text".to_owned() };
+        let response = choices_ui(ui, shown, |ui| {
+            ui.label("held-out passage");
+            for length in std::iter::once(None).chain(LENGTHS.map(Some)) {
+                if ui.selectable_label(before.own.is_empty() && before.length == length, words(length)).clicked() {
+                    self.passage = Passage::of_length(length);
+                    ui.close();
+                }
+            }
+            ui.label("or a text of your own");
+            let edit = TextEdit::singleline(&mut self.passage.own).desired_width(240.0);
+            let response = ui.add(edit);
+            response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "text to attend in"));
+        });
+        response.on_hover_text(
+            "The text that every variant reads: as much of a held-out passage as the run measures by itself, more of it, or a \
+             text of your own.",
+        );
+        if (&before.own, before.length) != (&self.passage.own, self.passage.length) {
+            // another text has other positions
+            (cx.selection.token, self.pinned) = (None, None);
+        }
+    }
+
+    fn scale_ui(&mut self, ui: &mut Ui, columns: &[Column<'_>]) {
+        // negative weights have no logarithm: there is but one scale for them
+        ui.add_enabled_ui(!is_differential(columns), |ui| {
+            let why = "Differential weights may be negative, so that the scale of all maps is linear around 0.";
+            ui.selectable_value(&mut self.is_linear, false, "log")
+                .on_hover_text("Colours by the logarithm of the weight.")
+                .on_disabled_hover_text(why);
+            ui.selectable_value(&mut self.is_linear, true, "linear")
+                .on_hover_text("Colours by the weight itself.")
+                .on_disabled_hover_text(why);
+        });
+    }
+
+    /// Whose small maps are shown.
+    fn focus_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let all = members(cx);
+        if all.len() < 2 {
+            return;
+        }
+        let focus = cx.selection.variant;
+        let label = all.iter().find(|(_, v)| *v == focus).map_or("heads", |(g, _)| g.label.as_str());
+        ui.menu_button(format!("heads of {label}"), |ui| {
+            for (group, variant) in &all {
+                ui.selectable_value(&mut cx.selection.variant, *variant, &group.label);
+            }
+        })
+        .response
+        .on_hover_text("The variant whose heads are shown small. Other views show this variant too.");
+    }
+
+    fn difference_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>) {
+        let all: Vec<SeedGroup> = groups(cx.mirror);
+        if all.len() < 2 {
+            return;
+        }
+        let words = self.difference(cx).map_or("no difference".to_owned(), |(.., words)| words);
+        let response = choices_ui(ui, words, |ui| {
+            let mut is_shown = !self.minuend.is_hidden;
+            ui.checkbox(&mut is_shown, "difference map");
+            self.minuend.is_hidden = !is_shown;
+            ui.horizontal_top(|ui| {
+                let choice = |ui: &mut Ui, words: &str, chosen: &mut Option<String>, otherwise: &SeedGroup| {
+                    ui.vertical(|ui| {
+                        ui.label(words);
+                        for group in &all {
+                            let is_it = chosen.as_ref().unwrap_or(&otherwise.id) == &group.id;
+                            if ui.selectable_label(is_it, &group.label).clicked() {
+                                *chosen = Some(group.id.clone());
+                            }
+                        }
+                    });
+                };
+                let (Some(first), Some(last)) = (all.first(), all.last()) else { return };
+                choice(ui, "weights of", &mut self.minuend.from, last);
+                choice(ui, "less those of", &mut self.minuend.less, first);
+            });
+        });
+        response.on_hover_text("Which variant's weights are subtracted from which. Warm: the first attends more.");
+    }
+
+    fn seed_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let all = groups(cx.mirror);
+        let Some(group) = all.iter().find(|g| g.members.contains(&cx.selection.variant)) else { return };
+        if group.members.len() < 2 {
+            return;
+        }
+        let variants = cx.mirror.variants();
+        let words = |v: usize| variants.get(v).map_or(String::new(), |v| format!("seed {}", v.seed));
+        ui.menu_button(words(cx.selection.variant), |ui| {
+            for variant in &group.members {
+                ui.selectable_value(&mut cx.selection.variant, *variant, words(*variant));
+            }
+        })
+        .response
+        .on_hover_text("The seed that all maps are of.");
+    }
+}
+
+/// A button that opens a place for several choices, which stays open until a click outside.
+fn choices_ui(ui: &mut Ui, words: String, add: impl FnOnce(&mut Ui)) -> Response {
+    let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
+    MenuButton::new(words).config(config).ui(ui, add).0
+}

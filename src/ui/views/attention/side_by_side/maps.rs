@@ -1,0 +1,239 @@
+//! The large maps beside one another, what is read off them, and the scales under them. It does not know which text
+//! they are of, nor how it was asked for.
+
+use eframe::egui::{
+    Color32, FontId, Pos2, Rect, Ui, UiBuilder, pos2,
+    text::{LayoutJob, TextWrapping},
+    vec2,
+};
+
+use super::{
+    Cell, Chosen, SideBySide,
+    places::{GAP, dress},
+    source::Column,
+};
+use crate::{
+    telemetry::measurements::AttentionLayer,
+    ui::{
+        plot::{
+            colour_bar::{Colours, colour_bar},
+            held::Held,
+            map::{Dress, MapPointed, MapUi, Title},
+            value_words,
+        },
+        seed_series::{groups, variant_colour},
+        theme::{SMALL, Theme},
+        views::{
+            ViewCx,
+            attention::colours::{around_zero, rounded_up},
+        },
+    },
+};
+
+/// What is shown in one frame.
+pub struct Maps<'c, 'a> {
+    pub columns: &'c [Column<'a>],
+    pub chosen: &'c Chosen,
+    pub colours: Colours,
+    /// Variants of which the first is shown less the second, in words too.
+    pub difference: Option<(usize, usize, String)>,
+}
+
+/// One map of the row.
+struct Slot<'c> {
+    /// What its canvas is called.
+    name: String,
+    title: String,
+    colour: Color32,
+    held: Option<&'c Held>,
+    colours: Colours,
+    /// A difference has a sign before it.
+    is_difference: bool,
+}
+
+impl Maps<'_, '_> {
+    /// The layer of the first map, by which queries and keys are named.
+    fn first(&self) -> Option<(&Column<'_>, &AttentionLayer)> {
+        self.columns.iter().find_map(|c| Some((c, c.layer(&self.chosen.layer)?)))
+    }
+
+    /// A position in words.
+    fn position(&self, at: usize) -> String {
+        let Some((column, layer)) = self.first() else { return at.to_string() };
+        let width = layer.tokens_per_position;
+        match column.sample.tokens.get(at) {
+            Some(token) if width == 1 => format!("{at} \u{201c}{}\u{201d}", token.replace('\n', "\u{ac}")),
+            _ if width > 1 => format!("tokens {} to {}", at * width, (at + 1) * width - 1),
+            _ => at.to_string(),
+        }
+    }
+
+    fn cell(&self, cell: Cell) -> String {
+        format!("{} looks at {}", self.position(cell.row), self.position(cell.col))
+    }
+
+    /// Whether a position is a token.
+    fn is_fine(&self) -> bool {
+        self.first().is_some_and(|(_, layer)| layer.tokens_per_position == 1)
+    }
+}
+
+/// A weight in words.
+fn weight_words(held: Option<&Held>, cell: Option<Cell>, is_difference: bool) -> String {
+    let Some((held, cell)) = held.zip(cell) else { return String::new() };
+    if held.cells().rows != cell.positions {
+        return "other text".to_owned();
+    }
+    let value = f64::from(held.value(cell.row, cell.col));
+    match value {
+        v if v.is_nan() => "masked".to_owned(),
+        v if is_difference && v > 0.0 => format!("+{}", value_words(v)),
+        v => value_words(v),
+    }
+}
+
+impl SideBySide {
+    /// The cell whose weights are said: under the pointer, else the chosen one, whose query every view shares.
+    fn cell(&self, cx: &ViewCx<'_>, sheet: &Maps<'_, '_>) -> Option<Cell> {
+        let pinned = self.pinned.map(|cell| match cx.selection.token {
+            Some(row) if sheet.is_fine() && row < cell.positions => Cell { row, ..cell },
+            _ => cell,
+        });
+        let positions = sheet.first().map(|(_, layer)| layer.positions());
+        self.hovered.or(pinned).filter(|cell| Some(cell.positions) == positions)
+    }
+
+    fn slots<'c>(&'c self, cx: &ViewCx<'_>, sheet: &Maps<'c, '_>) -> Vec<Slot<'c>> {
+        let all = groups(cx.mirror);
+        let newest = sheet.columns.iter().map(|c| c.sample.step).max();
+        let of = |column: &Column<'_>| {
+            let group = all.iter().find(|g| g.members.contains(&column.variant));
+            let label = group.map_or("", |g| g.label.as_str());
+            let step = column.sample.step;
+            let is_alike = sheet.columns.iter().all(|c| c.sample.tokens == sheet.columns[0].sample.tokens);
+            let title = match column.sample.about.as_str() {
+                // while answers come in, some are still those before
+                about if !is_alike => format!("{label} ({about})"),
+                _ if Some(step) != newest => format!("{label} (step {step})"),
+                _ => label.to_owned(),
+            };
+            let held = column.layer(&sheet.chosen.layer).and_then(|l| self.cache.get(column, l, sheet.chosen.head));
+            Slot {
+                name: format!("attention of {label}"),
+                title,
+                colour: variant_colour(cx.mirror, column.variant, cx.theme),
+                held,
+                colours: sheet.colours,
+                is_difference: false,
+            }
+        };
+        let mut slots: Vec<Slot<'c>> = sheet.columns.iter().map(of).collect();
+        if let Some((.., words)) = &sheet.difference {
+            let made = self.cache.difference();
+            slots.push(Slot {
+                name: "difference of attention".to_owned(),
+                title: words.clone(),
+                colour: cx.theme.text,
+                held: made.map(|(held, _)| held),
+                colours: around_zero(made.map_or(1.0, |(_, most)| rounded_up(most)), cx.theme),
+                is_difference: true,
+            });
+        }
+        slots
+    }
+
+    /// All maps, each with its weight of the cell that is pointed at.
+    pub(super) fn maps_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, sheet: &Maps<'_, '_>, places: &[Rect]) {
+        let (cell, is_fine) = (self.cell(cx, sheet), sheet.is_fine());
+        let mut window = self.window;
+        let slots = self.slots(cx, sheet);
+        let words = |row: usize, col: usize, positions: usize| {
+            let cell = Cell { positions, row, col };
+            let weights = slots.iter().map(|s| (s, weight_words(s.held, Some(cell), s.is_difference)));
+            let lines: Vec<String> = weights.map(|(s, weight)| format!("{}: {weight}", s.title)).collect();
+            format!("{}\n{}", sheet.cell(cell), lines.join("\n"))
+        };
+        let (mut hovered, mut clicked) = (None, None);
+        for ((i, slot), place) in slots.iter().enumerate().zip(places) {
+            let mut ui = ui.new_child(UiBuilder::new().id_salt(("slot", i)).max_rect(*place));
+            let Some(held) = slot.held else {
+                nothing_ui(&ui, slot, sheet.chosen, cx.theme);
+                continue;
+            };
+            let positions = held.cells().rows;
+            let value = weight_words(Some(held), cell, slot.is_difference);
+            let title = Title { words: slot.title.clone(), colour: slot.colour, value };
+            let map = MapUi {
+                name: &slot.name,
+                held,
+                colours: slot.colours,
+                row_label: "query",
+                col_label: "key",
+                describe: &|row, col| words(row, col, positions),
+                marked: cx.selection.token.filter(|_| is_fine && cell.is_none()),
+                cell: cell.filter(|c| c.positions == positions).map(|c| (c.row, c.col)),
+                dress: Dress { title: Some(title), ..dress(place.width()) },
+            };
+            let MapPointed { hovered: over, clicked: on } = map.show(&mut ui, place.size(), cx.theme, &mut window);
+            let of = |(row, col)| Cell { positions, row, col };
+            (hovered, clicked) = (hovered.or(over.map(of)), clicked.or(on.map(of)));
+        }
+        self.window = window;
+        if self.hovered != hovered {
+            // the other maps show it in the next frame
+            self.hovered = hovered;
+            ui.ctx().request_repaint();
+        }
+        if let Some(cell) = clicked {
+            self.pinned = Some(cell);
+            if is_fine {
+                cx.selection.token = Some(cell.row);
+            }
+        }
+    }
+
+    /// What is pointed at in words, and which colour is which weight.
+    pub(super) fn foot_ui(&self, ui: &Ui, cx: &ViewCx<'_>, sheet: &Maps<'_, '_>) {
+        let (painter, rect, theme) = (ui.painter(), ui.max_rect(), cx.theme);
+        let words = match self.cell(cx, sheet) {
+            _ if self.passage.refusal(cx).is_some() => self.passage.refusal(cx).unwrap_or_default().to_owned(),
+            Some(cell) => sheet.cell(cell),
+            None if self.passage.is_waiting(cx) => "Asking the models.".to_owned(),
+            None if !sheet.is_fine() => "Rows and columns are means over blocks of tokens.".to_owned(),
+            None => "Rows look at columns. Point at a cell for its weight in every map.".to_owned(),
+        };
+        let font = FontId::proportional(SMALL);
+        let said = |at: Pos2, words: String, colour: Color32, most: f32| {
+            let mut job = LayoutJob::simple_singleline(words, font.clone(), colour);
+            job.wrap = TextWrapping::truncate_at_width(most);
+            painter.galley(at, painter.layout_job(job), colour);
+        };
+        said(rect.min + vec2(0.0, 4.0), words, theme.text, rect.width());
+        let half = ((rect.width() - GAP) / 2.0).clamp(40.0, 320.0);
+        let bar = |left: f32, words: String, colours: Colours| {
+            said(pos2(left, rect.top() + 22.0), words, theme.secondary, half);
+            // the numbers at both ends stand out by half of their widths
+            let place = Rect::from_min_size(pos2(left + 1.0, rect.top() + 38.0), vec2(half - 20.0, 9.0));
+            colour_bar(painter, place, colours, theme);
+        };
+        let [from, to] = sheet.colours.range.map(|v| value_words(f64::from(v)));
+        bar(rect.left(), format!("weight, {from} to {to}"), sheet.colours);
+        let difference = sheet.difference.as_ref().zip(self.cache.difference());
+        if let Some(((.., words), (_, most))) = difference {
+            let most = rounded_up(most);
+            let words = format!("{words}, \u{b1}{}", value_words(f64::from(most)));
+            bar(rect.left() + half + GAP, words, around_zero(most, theme));
+        }
+    }
+}
+
+/// In place of a map that there is none of.
+fn nothing_ui(ui: &Ui, slot: &Slot<'_>, chosen: &Chosen, theme: &Theme) {
+    let rect = ui.max_rect();
+    let words = match slot.is_difference {
+        true => format!("{}: maps of other sizes", slot.title),
+        false => format!("{}: no {} head {}", slot.title, chosen.layer, chosen.head),
+    };
+    let galley = ui.painter().layout(words, FontId::proportional(SMALL), theme.secondary, rect.width());
+    ui.painter().galley(rect.min, galley, theme.secondary);
+}

@@ -1,0 +1,188 @@
+//! The attention maps of one layer and head of all variants beside one another, on one text and one scale, with the
+//! difference of two of them and small maps of every head. It does not compute attention.
+
+mod cache;
+mod controls;
+mod maps;
+mod overview;
+mod places;
+mod source;
+
+use eframe::egui::{Rect, Sense, Ui, UiBuilder};
+
+use super::{
+    super::{View, ViewCx},
+    colours,
+};
+use crate::{
+    telemetry::{MatrixView, measurements::AttentionLayer},
+    ui::{
+        plot::{colour_bar::Colours, empty_ui, map::MapState},
+        seed_series::groups,
+        table::Table,
+    },
+};
+use cache::Cache;
+use places::Places;
+use source::{Column, Passage, members};
+
+/// View `attention_side_by_side`.
+#[derive(Default)]
+pub struct SideBySide {
+    passage: Passage,
+    is_linear: bool,
+    minuend: Difference,
+    cache: Cache,
+    /// One for all maps: they show the same queries and keys.
+    window: MapState,
+    /// Under the pointer in the last frame.
+    hovered: Option<Cell>,
+    /// Chosen by a click or by arrow keys.
+    pinned: Option<Cell>,
+}
+
+/// Which groups of variants are subtracted, by their ids; `None`: the last less the first.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Difference {
+    is_hidden: bool,
+    from: Option<String>,
+    less: Option<String>,
+}
+
+/// A query and a key of a text of so many positions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Cell {
+    positions: usize,
+    row: usize,
+    col: usize,
+}
+
+/// The layer and head whose maps are shown.
+#[derive(Debug, Clone, PartialEq)]
+struct Chosen {
+    layer: String,
+    head: usize,
+}
+
+impl Chosen {
+    /// What is selected where some variant has it, else the first.
+    fn of(cx: &ViewCx<'_>, columns: &[Column<'_>]) -> Option<Self> {
+        let layers = || columns.iter().flat_map(|c| c.thumbnails);
+        let is_selected = |l: &&AttentionLayer| Some(&l.path) == cx.selection.layer.as_ref();
+        let layer = layers().find(is_selected).or_else(|| layers().next())?;
+        let head = cx.selection.head.filter(|h| *h < layer.heads()).unwrap_or(0);
+        Some(Self { layer: layer.path.clone(), head })
+    }
+}
+
+impl SideBySide {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    /// One scale for all: it has negative colours as soon as one of the maps may be negative.
+    fn colours(&self, cx: &ViewCx<'_>, columns: &[Column<'_>]) -> Colours {
+        colours::of_weights(is_differential(columns), self.is_linear, Default::default(), cx.theme)
+    }
+
+    /// Indices of the variants that are subtracted, and the words for it.
+    fn difference(&self, cx: &ViewCx<'_>) -> Option<(usize, usize, String)> {
+        let all = members(cx);
+        let of = |id: &Option<String>| all.iter().find(|(g, _)| Some(&g.id) == id.as_ref());
+        let from = of(&self.minuend.from).or(all.last())?;
+        let less = of(&self.minuend.less).or(all.first())?;
+        let words = format!("{} \u{2212} {}", from.0.label, less.0.label);
+        (!self.minuend.is_hidden && from.1 != less.1).then_some((from.1, less.1, words))
+    }
+
+    /// Copies what this frame shows, unless it is there.
+    fn hold(&mut self, columns: &[Column<'_>], overview: &Column<'_>, chosen: &Chosen, subtracted: Option<[usize; 2]>) {
+        self.cache.follow(columns);
+        for layer in overview.thumbnails {
+            (0..layer.heads()).for_each(|head| self.cache.hold(overview, layer, head));
+        }
+        for column in columns {
+            if let Some(layer) = column.layer(&chosen.layer) {
+                self.cache.hold(column, layer, chosen.head);
+            }
+        }
+        let name = |variant: usize| {
+            let column = columns.iter().find(|c| c.variant == variant)?;
+            self.cache.name(column, column.layer(&chosen.layer)?, chosen.head)
+        };
+        let names = subtracted.map(|both| both.map(name)).unwrap_or_default();
+        let [from, less] = &names;
+        self.cache.hold_difference(from.as_deref(), less.as_deref());
+    }
+
+    fn shown_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, columns: &[Column<'_>], chosen: &Chosen) {
+        let focus = cx.selection.variant;
+        let Some(overview) = columns.iter().find(|c| c.variant == focus).or(columns.first()) else { return };
+        let difference = self.difference(cx);
+        self.hold(columns, overview, chosen, difference.as_ref().map(|(from, less, _)| [*from, *less]));
+        let (rect, _) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
+        let heads = overview.thumbnails.iter().map(AttentionLayer::heads).max().unwrap_or(1);
+        let count = columns.len() + usize::from(difference.is_some());
+        let places = Places::of(rect, (overview.thumbnails.len(), heads), count);
+        let colours = self.colours(cx, columns);
+        let scope = |ui: &mut Ui, rect: Rect| ui.new_child(UiBuilder::new().max_rect(rect));
+        self.overview_ui(&mut scope(ui, places.overview), cx, overview, chosen, colours);
+        let sheet = maps::Maps { columns, chosen, colours, difference };
+        self.maps_ui(ui, cx, &sheet, &places.slots);
+        self.foot_ui(&scope(ui, places.foot), cx, &sheet);
+    }
+}
+
+/// Whether weights may be negative in one of them.
+fn is_differential(columns: &[Column<'_>]) -> bool {
+    columns.iter().any(|c| c.thumbnails.iter().any(|l| l.is_differential))
+}
+
+impl View for SideBySide {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let chosen = Chosen::of(cx, &self.passage.columns(cx));
+        self.passage.ask(cx, chosen.as_ref().map(|c| c.layer.as_str()));
+        let columns = self.passage.columns(cx);
+        if cx.has_controls && !groups(cx.mirror).is_empty() {
+            self.controls_ui(ui, cx, &columns);
+        }
+        match Chosen::of(cx, &columns) {
+            Some(chosen) => self.shown_ui(ui, cx, &columns, &chosen),
+            None => drop(empty_ui(ui, ui.available_size(), cx.theme, &self.passage.why_nothing(cx))),
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let columns = self.passage.columns(cx);
+        let Some((first, chosen)) = columns.first().zip(Chosen::of(cx, &columns)) else {
+            return "maps of every variant on one text".to_owned();
+        };
+        let has_seeds = groups(cx.mirror).iter().any(|g| g.members.len() > 1);
+        let seed = cx.mirror.variants().get(first.variant).filter(|_| has_seeds);
+        let seed = seed.map_or(String::new(), |v| format!(" \u{b7} seed {}", v.seed));
+        let Chosen { layer, head } = chosen;
+        format!("step {} \u{b7} {layer} head {head}{seed} \u{b7} {}", first.sample.step, first.sample.about)
+    }
+
+    /// The large maps, cell by cell, a column a variant.
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let columns = self.passage.columns(cx);
+        let chosen = Chosen::of(cx, &columns)?;
+        let maps: Vec<_> =
+            columns.iter().filter_map(|c| Some((c, c.layer(&chosen.layer)?.weights.matrix(chosen.head)?))).collect();
+        let size = maps.first().map(|(_, m)| m.rows)?;
+        let label = |c: &Column<'_>| cx.mirror.variants().get(c.variant).map_or("", |v| v.label.as_str());
+        let names = ["layer", "head", "query", "key"].into_iter().chain(maps.iter().map(|(c, _)| label(c)));
+        let mut table = Table::new(names);
+        for (query, key) in (0..size).flat_map(|q| (0..size).map(move |k| (q, k))) {
+            let weight = |m: &MatrixView<'_>| m.data.get(query * m.cols + key).copied().filter(|_| m.rows == size);
+            let weights: Vec<Option<f32>> = maps.iter().map(|(_, m)| weight(m)).collect();
+            if weights.iter().any(|w| w.is_some_and(|w| w != 0.0)) {
+                let place = [chosen.layer.clone(), chosen.head.to_string(), query.to_string(), key.to_string()];
+                let weights = weights.into_iter().map(|w| w.map_or(String::new(), |w| w.to_string()));
+                table.row(place.into_iter().chain(weights));
+            }
+        }
+        Some(table.finish())
+    }
+}

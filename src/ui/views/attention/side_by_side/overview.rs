@@ -1,0 +1,122 @@
+//! Small maps of every layer and head of one variant; a click chooses. It does not know the other variants.
+
+use eframe::egui::{
+    Align2, FontId, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, WidgetInfo,
+    accesskit::Role,
+    pos2,
+    text::{LayoutJob, TextWrapping},
+    vec2,
+};
+
+use super::{Chosen, SideBySide, source::Column};
+use crate::{
+    telemetry::measurements::AttentionLayer,
+    ui::{
+        plot::{colour_bar::Colours, map::paint_map},
+        seed_series::{groups, variant_colour},
+        theme::SMALL,
+        views::ViewCx,
+    },
+};
+
+/// Height of the name of the variant, and of the numbers of the heads under it.
+const NAME: f32 = 17.0;
+const NUMBERS: f32 = 16.0;
+
+/// "2" where the path says no more than that.
+fn short(path: &str) -> &str {
+    path.strip_prefix("layers.").unwrap_or(path)
+}
+
+/// Where the small maps stand: a row a layer, a column a head.
+struct Grid {
+    corner: Pos2,
+    side: f32,
+    gap: f32,
+}
+
+impl Grid {
+    fn of(rect: Rect, names: f32, layers: usize, heads: usize) -> Self {
+        let corner = rect.min + vec2(names, NAME + NUMBERS);
+        let room = rect.max - corner;
+        let pitch = (room.x / heads.max(1) as f32).min(room.y / layers.max(1) as f32);
+        let gap = if pitch < 28.0 { 2.0 } else { 5.0 };
+        Self { corner, side: (pitch - gap).clamp(4.0, 160.0).floor(), gap }
+    }
+
+    fn cell(&self, layer: usize, head: usize) -> Rect {
+        let at = vec2(head as f32, layer as f32) * (self.side + self.gap);
+        Rect::from_min_size(self.corner + at, Vec2::splat(self.side))
+    }
+
+    /// Every so many are numbered, so that words of this size stand apart.
+    fn stride(&self, size: f32) -> usize {
+        (size / (self.side + self.gap)).ceil().max(1.0) as usize
+    }
+}
+
+impl SideBySide {
+    pub(super) fn overview_ui(
+        &self,
+        ui: &mut Ui,
+        cx: &mut ViewCx<'_>,
+        column: &Column<'_>,
+        chosen: &Chosen,
+        colours: Colours,
+    ) {
+        let (layers, rect, theme) = (column.thumbnails, ui.max_rect(), cx.theme);
+        let heads = layers.iter().map(AttentionLayer::heads).max().unwrap_or(1);
+        let mono = FontId::monospace(SMALL);
+        let names = layers
+            .iter()
+            .map(|l| ui.painter().layout_no_wrap(short(&l.path).to_owned(), mono.clone(), theme.secondary).size().x);
+        let grid = Grid::of(rect, names.fold(0.0, f32::max) + 6.0, layers.len(), heads);
+        self.names_ui(ui, cx, column, &grid);
+        for (i, layer) in layers.iter().enumerate() {
+            for head in 0..layer.heads() {
+                let cell = grid.cell(i, head);
+                if let Some(held) = self.cache.get(column, layer, head).filter(|_| ui.is_rect_visible(cell)) {
+                    paint_map(ui, cell, held, colours, theme, None);
+                }
+                let response = ui.interact(cell, ui.scope_id().with((&layer.path, head)), Sense::click());
+                let words = format!("{} head {head}", layer.path);
+                response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &words));
+                let is_chosen = chosen.layer == layer.path && chosen.head == head;
+                let stroke = match is_chosen {
+                    true => Stroke::new(2.0, theme.accent),
+                    false if response.hovered() || response.has_focus() => Stroke::new(1.0, theme.text),
+                    false => Stroke::new(1.0, theme.line),
+                };
+                ui.painter().rect_stroke(cell, 1.0, stroke, StrokeKind::Outside);
+                if response.clicked() {
+                    cx.selection.layer = Some(layer.path.clone());
+                    cx.selection.head = Some(head);
+                }
+                let entropy = layer.entropy.get(head).copied().unwrap_or(f64::NAN);
+                let uniform = layer.uniform_entropy.get(head).copied().unwrap_or(f64::NAN);
+                response.on_hover_text(format!("{words}: entropy {entropy:.2} of {uniform:.2} nats (uniform)"));
+            }
+        }
+    }
+
+    /// Whose maps they are, and the numbers of layers and heads.
+    fn names_ui(&self, ui: &Ui, cx: &ViewCx<'_>, column: &Column<'_>, grid: &Grid) {
+        let (rect, theme, painter) = (ui.max_rect(), cx.theme, ui.painter());
+        let group = groups(cx.mirror).into_iter().find(|g| g.members.contains(&column.variant));
+        let words = group.map_or(String::new(), |g| g.label);
+        let colour = variant_colour(cx.mirror, column.variant, theme);
+        let mut job = LayoutJob::simple_singleline(words, FontId::proportional(SMALL), colour);
+        job.wrap = TextWrapping::truncate_at_width(rect.width());
+        painter.galley(rect.min, painter.layout_job(job), colour);
+        let mono = FontId::monospace(SMALL);
+        let heads = column.thumbnails.iter().map(AttentionLayer::heads).max().unwrap_or(1);
+        for head in (0..heads).step_by(grid.stride(18.0)) {
+            let at = pos2(grid.cell(0, head).center().x, grid.corner.y - 3.0);
+            painter.text(at, Align2::CENTER_BOTTOM, head.to_string(), mono.clone(), theme.secondary);
+        }
+        for (i, layer) in column.thumbnails.iter().enumerate().step_by(grid.stride(14.0)) {
+            let at = pos2(grid.corner.x - 6.0, grid.cell(i, 0).center().y);
+            painter.text(at, Align2::RIGHT_CENTER, short(&layer.path), mono.clone(), theme.secondary);
+        }
+    }
+}

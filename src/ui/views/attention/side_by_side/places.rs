@@ -1,0 +1,104 @@
+//! Where the small maps, the large maps and their scales stand in a tile of any shape. It does not know what is in them.
+
+use eframe::egui::{Rect, Vec2, pos2, vec2};
+
+use crate::ui::plot::map::{Dress, Title};
+
+/// Height of the line of words and of the colour bars under the maps.
+pub const FOOT: f32 = 64.0;
+/// Between maps, and between the parts.
+pub const GAP: f32 = 12.0;
+/// Large maps at least so wide have numbers along their edges.
+const ROOM_FOR_TICKS: f32 = 190.0;
+/// The small maps take no more of the width than this share, and no less than so many points.
+const WIDEST: f32 = 0.42;
+const NARROWEST: f32 = 88.0;
+
+/// Where the parts stand.
+pub struct Places {
+    pub overview: Rect,
+    /// One for each large map.
+    pub slots: Vec<Rect>,
+    pub foot: Rect,
+}
+
+/// What stands around a large map of this width, without its words.
+pub fn dress(width: f32) -> Dress {
+    Dress { has_bar: false, has_ticks: width >= ROOM_FOR_TICKS, title: Some(Title::default()) }
+}
+
+/// The rows and columns in which squares with heads are largest.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Grid {
+    cols: usize,
+    /// Of the map alone.
+    side: f32,
+    /// With its head.
+    slot: Vec2,
+}
+
+impl Grid {
+    fn of(room: Vec2, count: usize) -> Self {
+        let of = |cols: usize| {
+            let rows = count.div_ceil(cols);
+            let wide = (room.x + GAP) / cols as f32 - GAP;
+            let (left, head, foot) = dress(wide).margins(wide);
+            let side = (wide - left - 2.0).min((room.y + 6.0) / rows as f32 - 6.0 - head - foot).max(16.0);
+            Self { cols, side, slot: vec2(side + left + 2.0, side + head + foot) }
+        };
+        let all = (1..=count.max(1)).map(of);
+        all.reduce(|a, b| if b.side > a.side { b } else { a }).unwrap_or(of(1))
+    }
+}
+
+impl Places {
+    /// `shape`: layers and heads of the small maps; `count`: large maps. The small maps get the room that the large ones
+    /// cannot use.
+    pub fn of(rect: Rect, (layers, heads): (usize, usize), count: usize) -> Self {
+        let shape = heads.max(1) as f32 / layers.max(1) as f32;
+        let most = (rect.height() * shape + 24.0).min(rect.width() * WIDEST).max(NARROWEST);
+        let room = |wide: f32| vec2(rect.width() - wide - GAP, rect.height() - FOOT);
+        let widths = (0..=16).map(|i| NARROWEST + (most - NARROWEST) * i as f32 / 16.0);
+        let all: Vec<(f32, Grid)> = widths.map(|wide| (wide, Grid::of(room(wide), count))).collect();
+        let largest = all.iter().map(|(_, grid)| grid.side).fold(0.0, f32::max);
+        let fits = all.into_iter().rev().find(|(_, grid)| grid.side >= 0.9 * largest);
+        let (wide, grid) = fits.unwrap_or((NARROWEST, Grid::of(room(NARROWEST), count)));
+        let left = rect.left() + wide + GAP;
+        let slot = |i: usize| {
+            let pitch = grid.slot + vec2(GAP, 6.0);
+            let at = vec2((i % grid.cols) as f32, (i / grid.cols) as f32) * pitch;
+            Rect::from_min_size(pos2(left, rect.top()) + at, grid.slot)
+        };
+        let slots: Vec<Rect> = (0..count).map(slot).collect();
+        let bottom = slots.last().map_or(rect.top(), Rect::bottom);
+        let foot = Rect::from_min_max(pos2(left, bottom), pos2(rect.right(), (bottom + FOOT).min(rect.bottom())));
+        Self { overview: rect.with_max_x(rect.left() + wide), slots, foot }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_stand_apart_and_inside_in_tiles_of_any_shape() {
+        for size in
+            [vec2(300.0, 200.0), vec2(600.0, 260.0), vec2(960.0, 540.0), vec2(500.0, 900.0), vec2(3000.0, 1400.0)]
+        {
+            let rect = Rect::from_min_size(pos2(10.0, 20.0), size);
+            for count in 1..=9 {
+                for shape in [(2, 4), (8, 12), (4, 4), (1, 1)] {
+                    let places = Places::of(rect, shape, count);
+                    assert_eq!(places.slots.len(), count);
+                    let mut all = places.slots.clone();
+                    all.extend([places.overview, places.foot]);
+                    for (i, a) in all.iter().enumerate() {
+                        assert!(rect.expand(0.5).contains_rect(*a), "{a:?} leaves {rect:?}, {count} maps");
+                        let overlaps = |b: &&Rect| a.intersect(**b).width() > 0.5 && a.intersect(**b).height() > 0.5;
+                        assert_eq!(all[i + 1..].iter().find(overlaps), None, "{a:?} in {rect:?}, {count} maps");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Along which text the maps are, whom they are of, and what is asked for them. It does not draw them.
+
+use std::sync::Arc;
+
+use crate::{
+    config::Value,
+    telemetry::{
+        Args, Payload, Sample,
+        measurements::{AttentionLayer, AttentionMaps, LongAttentionMaps},
+    },
+    ui::{
+        questions::Freshness,
+        seed_series::{SeedGroup, groups},
+        views::{Measured, ViewCx},
+    },
+};
+
+/// Training steps after which an answer is asked anew.
+const STALE: u64 = 50;
+
+/// The text along which attention is shown.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Passage {
+    /// Tokens of a held-out passage; `None`: those of the maps that the run measures by itself.
+    pub length: Option<usize>,
+    /// A text of one's own; empty reads the passage.
+    pub own: String,
+    /// The layer whose whole maps had to be asked for, since an answer has room for one alone.
+    layer: Option<String>,
+}
+
+/// The maps of one variant.
+#[derive(Debug, Clone, Copy)]
+pub struct Column<'a> {
+    pub variant: usize,
+    pub sample: &'a Sample,
+    /// Every layer, small where the text is long.
+    pub thumbnails: &'a [AttentionLayer],
+    /// The layers whose maps are whole.
+    whole: &'a [AttentionLayer],
+}
+
+impl<'a> Column<'a> {
+    fn of(m: Measured<'a, AttentionMaps>) -> Self {
+        let layers = &m.value.layers;
+        Self { variant: m.variant, sample: m.sample, thumbnails: layers, whole: layers }
+    }
+
+    fn of_long(m: Measured<'a, LongAttentionMaps>) -> Self {
+        let LongAttentionMaps { thumbnails, layers } = m.value;
+        Self { variant: m.variant, sample: m.sample, thumbnails, whole: layers }
+    }
+
+    pub fn payload(&self) -> &'a Arc<Payload> {
+        &self.sample.payload
+    }
+
+    /// The maps of a layer, whole if they are there, else small.
+    pub fn layer(&self, path: &str) -> Option<&'a AttentionLayer> {
+        let of = |all: &'a [AttentionLayer]| all.iter().find(|l| l.path == path);
+        of(self.whole).or_else(|| of(self.thumbnails))
+    }
+
+    /// Whether the answer had no room for the whole maps of this layer.
+    fn lacks(&self, path: &str) -> bool {
+        self.thumbnails.iter().any(|l| l.path == path) && !self.whole.iter().any(|l| l.path == path)
+    }
+}
+
+/// The groups of a run, each with its variant of the seed that is shown: that of the variant in focus.
+pub fn members(cx: &ViewCx<'_>) -> Vec<(SeedGroup, usize)> {
+    let all = groups(cx.mirror);
+    let place = |g: &SeedGroup| g.members.iter().position(|v| *v == cx.selection.variant);
+    let seed = all.iter().find_map(place).unwrap_or(0);
+    let member = |g: SeedGroup| {
+        let variant = g.members.get(seed).or(g.members.last()).copied()?;
+        Some((g, variant))
+    };
+    all.into_iter().filter_map(member).collect()
+}
+
+impl Passage {
+    /// The held-out passage.
+    pub fn of_length(length: Option<usize>) -> Self {
+        Self { length, ..Self::default() }
+    }
+
+    /// Whether the run does not measure it by itself.
+    pub fn is_asked(&self) -> bool {
+        self.length.is_some() || !self.own.is_empty()
+    }
+
+    fn args(&self) -> Args {
+        let mut args = Args::new();
+        if !self.own.is_empty() {
+            args.insert("text".to_owned(), Value::Text(self.own.clone()));
+        } else if let Some(length) = self.length {
+            args.insert("length".to_owned(), Value::Int(length as i64));
+        }
+        if let Some(layer) = &self.layer {
+            args.insert("layer".to_owned(), Value::Text(layer.clone()));
+        }
+        args
+    }
+
+    /// Asks whatever is missing of the maps of `layer`.
+    pub fn ask(&mut self, cx: &mut ViewCx<'_>, layer: Option<&str>) {
+        if !self.is_asked() {
+            self.layer = None;
+        } else if let Some(layer) = layer.filter(|path| self.columns(cx).iter().any(|c| c.lacks(path))) {
+            self.layer = Some(layer.to_owned());
+        }
+        for (_, variant) in members(cx) {
+            if self.is_asked() {
+                cx.keep_fresh::<LongAttentionMaps>(Some(variant), self.args(), Freshness::Steps(STALE));
+            } else {
+                // without a schedule nothing else would bring newer ones
+                let is_scheduled = cx.scheduled::<AttentionMaps>(variant).is_some();
+                let freshness = if is_scheduled { Freshness::IfMissing } else { Freshness::Steps(STALE) };
+                cx.keep_fresh::<AttentionMaps>(Some(variant), Args::new(), freshness);
+            }
+        }
+    }
+
+    /// What was measured of each variant of the shown seed.
+    pub fn columns<'a>(&self, cx: &ViewCx<'a>) -> Vec<Column<'a>> {
+        let of = |variant| match self.is_asked() {
+            true => cx.measured(variant, |_| true).map(Column::of_long),
+            false => cx.measured(variant, |_| true).map(Column::of),
+        };
+        members(cx).into_iter().filter_map(|(_, v)| of(v)).filter(|c| !c.thumbnails.is_empty()).collect()
+    }
+
+    /// Why some variant has no map of what was asked last.
+    pub fn refusal<'a>(&self, cx: &ViewCx<'a>) -> Option<&'a str> {
+        let of = |variant| match self.is_asked() {
+            true => cx.refusal_of::<LongAttentionMaps>(Some(variant)),
+            false => cx.refusal_of::<AttentionMaps>(Some(variant)),
+        };
+        members(cx).into_iter().find_map(|(_, v)| of(v))
+    }
+
+    /// Why there is no map.
+    pub fn why_nothing(&self, cx: &ViewCx<'_>) -> String {
+        let words = "No attention maps yet. A run measures them at its start: press Space.";
+        if let Some(refusal) = self.refusal(cx) {
+            return refusal.to_owned();
+        }
+        match self.is_asked() {
+            true => cx.why_nothing::<LongAttentionMaps>(words),
+            false => cx.why_nothing::<AttentionMaps>(words),
+        }
+    }
+
+    /// Whether some variant is still being asked.
+    pub fn is_waiting(&self, cx: &ViewCx<'_>) -> bool {
+        let of = |variant| cx.is_waiting_for::<LongAttentionMaps>(Some(variant));
+        self.is_asked() && members(cx).into_iter().any(|(_, v)| of(v))
+    }
+}
