@@ -78,6 +78,14 @@ impl Maps<'_, '_> {
     }
 }
 
+/// Where a scale begins and ends.
+fn range_words(colours: Colours) -> String {
+    match colours.range {
+        [from, to] if from == -to => format!("\u{b1}{to}"),
+        [from, to] => format!("{from} to {to}"),
+    }
+}
+
 /// A weight in words.
 fn weight_words(held: Option<&Held>, cell: Option<Cell>, is_difference: bool) -> String {
     let Some((held, cell)) = held.zip(cell) else { return String::new() };
@@ -216,13 +224,11 @@ impl SideBySide {
             let place = Rect::from_min_size(pos2(left + 1.0, rect.top() + 38.0), vec2(half - 20.0, 9.0));
             colour_bar(painter, place, colours, theme);
         };
-        let [from, to] = sheet.colours.range.map(|v| value_words(f64::from(v)));
-        bar(rect.left(), format!("weight, {from} to {to}"), sheet.colours);
+        bar(rect.left(), format!("weight, {}", range_words(sheet.colours)), sheet.colours);
         let difference = sheet.difference.as_ref().zip(self.cache.difference());
         if let Some(((.., words), (_, most))) = difference {
-            let most = rounded_up(most);
-            let words = format!("{words}, \u{b1}{}", value_words(f64::from(most)));
-            bar(rect.left() + half + GAP, words, around_zero(most, theme));
+            let colours = around_zero(rounded_up(most), theme);
+            bar(rect.left() + half + GAP, format!("{words}, {}", range_words(colours)), colours);
         }
     }
 }

@@ -123,7 +123,8 @@ impl SideBySide {
         let (rect, _) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
         let heads = overview.thumbnails.iter().map(AttentionLayer::heads).max().unwrap_or(1);
         let count = columns.len() + usize::from(difference.is_some());
-        let places = Places::of(rect, (overview.thumbnails.len(), heads), count);
+        let names = overview::names_width(ui, overview.thumbnails);
+        let places = Places::of(rect, (overview.thumbnails.len(), heads), names, count);
         let colours = self.colours(cx, columns);
         let scope = |ui: &mut Ui, rect: Rect| ui.new_child(UiBuilder::new().max_rect(rect));
         self.overview_ui(&mut scope(ui, places.overview), cx, overview, chosen, colours);

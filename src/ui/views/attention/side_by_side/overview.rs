@@ -1,7 +1,7 @@
 //! Small maps of every layer and head of one variant; a click chooses. It does not know the other variants.
 
 use eframe::egui::{
-    Align2, FontId, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, WidgetInfo,
+    Align2, Color32, FontId, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, WidgetInfo,
     accesskit::Role,
     pos2,
     text::{LayoutJob, TextWrapping},
@@ -26,6 +26,14 @@ const NUMBERS: f32 = 16.0;
 /// "2" where the path says no more than that.
 fn short(path: &str) -> &str {
     path.strip_prefix("layers.").unwrap_or(path)
+}
+
+/// What the names of the layers take beside the small maps, points.
+pub fn names_width(ui: &Ui, layers: &[AttentionLayer]) -> f32 {
+    let mono = FontId::monospace(SMALL);
+    let galley =
+        |l: &AttentionLayer| ui.painter().layout_no_wrap(short(&l.path).to_owned(), mono.clone(), Color32::WHITE);
+    layers.iter().map(|l| galley(l).size().x).fold(0.0, f32::max) + 6.0
 }
 
 /// Where the small maps stand: a row a layer, a column a head.
@@ -66,11 +74,7 @@ impl SideBySide {
     ) {
         let (layers, rect, theme) = (column.thumbnails, ui.max_rect(), cx.theme);
         let heads = layers.iter().map(AttentionLayer::heads).max().unwrap_or(1);
-        let mono = FontId::monospace(SMALL);
-        let names = layers
-            .iter()
-            .map(|l| ui.painter().layout_no_wrap(short(&l.path).to_owned(), mono.clone(), theme.secondary).size().x);
-        let grid = Grid::of(rect, names.fold(0.0, f32::max) + 6.0, layers.len(), heads);
+        let grid = Grid::of(rect, names_width(ui, layers), layers.len(), heads);
         self.names_ui(ui, cx, column, &grid);
         for (i, layer) in layers.iter().enumerate() {
             for head in 0..layer.heads() {

@@ -10,8 +10,10 @@ pub const FOOT: f32 = 64.0;
 pub const GAP: f32 = 12.0;
 /// Large maps at least so wide have numbers along their edges.
 const ROOM_FOR_TICKS: f32 = 190.0;
-/// The small maps take no more of the width than this share, and no less than so many points.
+/// The small maps take no more of the width than this share.
 const WIDEST: f32 = 0.42;
+/// A small map and its name take no less, points.
+const LEAST_SMALL: f32 = 15.0;
 const NARROWEST: f32 = 88.0;
 
 /// Where the parts stand.
@@ -52,17 +54,18 @@ impl Grid {
 }
 
 impl Places {
-    /// `shape`: layers and heads of the small maps; `count`: large maps. The small maps get the room that the large ones
-    /// cannot use.
-    pub fn of(rect: Rect, (layers, heads): (usize, usize), count: usize) -> Self {
+    /// `(layers, heads)`: of the small maps, left of which `names` points are taken by words; `count`: large maps. The
+    /// small maps get the room that the large ones cannot use.
+    pub fn of(rect: Rect, (layers, heads): (usize, usize), names: f32, count: usize) -> Self {
         let shape = heads.max(1) as f32 / layers.max(1) as f32;
-        let most = (rect.height() * shape + 24.0).min(rect.width() * WIDEST).max(NARROWEST);
+        let least = (names + heads as f32 * LEAST_SMALL).min(rect.width() * WIDEST).max(NARROWEST);
+        let most = (rect.height() * shape + names).min(rect.width() * WIDEST).max(least);
         let room = |wide: f32| vec2(rect.width() - wide - GAP, rect.height() - FOOT);
-        let widths = (0..=16).map(|i| NARROWEST + (most - NARROWEST) * i as f32 / 16.0);
+        let widths = (0..=16).map(|i| least + (most - least) * i as f32 / 16.0);
         let all: Vec<(f32, Grid)> = widths.map(|wide| (wide, Grid::of(room(wide), count))).collect();
         let largest = all.iter().map(|(_, grid)| grid.side).fold(0.0, f32::max);
         let fits = all.into_iter().rev().find(|(_, grid)| grid.side >= 0.9 * largest);
-        let (wide, grid) = fits.unwrap_or((NARROWEST, Grid::of(room(NARROWEST), count)));
+        let (wide, grid) = fits.unwrap_or((least, Grid::of(room(least), count)));
         let left = rect.left() + wide + GAP;
         let slot = |i: usize| {
             let pitch = grid.slot + vec2(GAP, 6.0);
@@ -88,7 +91,7 @@ mod tests {
             let rect = Rect::from_min_size(pos2(10.0, 20.0), size);
             for count in 1..=9 {
                 for shape in [(2, 4), (8, 12), (4, 4), (1, 1)] {
-                    let places = Places::of(rect, shape, count);
+                    let places = Places::of(rect, shape, 40.0, count);
                     assert_eq!(places.slots.len(), count);
                     let mut all = places.slots.clone();
                     all.extend([places.overview, places.foot]);
