@@ -114,7 +114,7 @@ const HEAD: f32 = 18.0;
 /// Height of a title of two lines.
 const HIGH_HEAD: f32 = 34.0;
 /// Narrower than this, a title may have two lines, points.
-const NARROW: f32 = 120.0;
+pub const NARROW: f32 = 120.0;
 /// Height of the colour bar with its words where it lies under the map.
 const BAR_BELOW: f32 = 36.0;
 

@@ -2,7 +2,7 @@
 
 use eframe::egui::{Rect, Vec2, pos2, vec2};
 
-use crate::ui::plot::map::{Dress, Title};
+use crate::ui::plot::map::{Dress, NARROW, Title};
 
 /// Height of the line of words and of the colour bars under the maps.
 pub const FOOT: f32 = 64.0;
@@ -44,9 +44,20 @@ impl Grid {
         let of = |cols: usize| {
             let rows = count.div_ceil(cols);
             let wide = (room.x + GAP) / cols as f32 - GAP;
-            let (left, head, foot) = dress(wide).margins(wide);
-            let side = (wide - left - 2.0).min((room.y + 6.0) / rows as f32 - 6.0 - head - foot).max(16.0);
-            Self { cols, side, slot: vec2(side + left + 2.0, side + head + foot) }
+            let high = (room.y + 6.0) / rows as f32 - 6.0;
+            // what stands around a map depends on the width of its slot, which is less where the height limits it
+            let widest = [wide, wide.min(ROOM_FOR_TICKS - 1.0), wide.min(NARROW - 1.0)];
+            let slots = widest.map(|widest| {
+                let margins = dress(widest).margins(widest);
+                let (left, head, foot) = margins;
+                let side = (widest - left - 2.0).min(high - head - foot).max(16.0);
+                let slot = vec2(side + left + 2.0, side + head + foot);
+                let is_so = dress(slot.x).margins(slot.x) == margins;
+                (is_so, Self { cols, side, slot })
+            });
+            let [.., (_, narrow)] = slots;
+            let so = slots.into_iter().filter(|(is_so, _)| *is_so).map(|(_, grid)| grid);
+            so.reduce(|a, b| if b.side > a.side { b } else { a }).unwrap_or(narrow)
         };
         let all = (1..=count.max(1)).map(of);
         all.reduce(|a, b| if b.side > a.side { b } else { a }).unwrap_or(of(1))
@@ -82,6 +93,18 @@ impl Places {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_slot_has_room_for_what_its_map_has_around_it() {
+        for room in [vec2(480.0, 190.0), vec2(900.0, 200.0), vec2(900.0, 420.0), vec2(260.0, 700.0)] {
+            for count in 1..=9 {
+                let Grid { side, slot, .. } = Grid::of(room, count);
+                let (left, head, foot) = dress(slot.x).margins(slot.x);
+                let left_over = slot - vec2(left + 2.0, head + foot);
+                assert!((left_over - vec2(side, side)).length() < 0.1, "{side} of {slot:?} for {count} in {room:?}");
+            }
+        }
+    }
 
     #[test]
     fn parts_stand_apart_and_inside_in_tiles_of_any_shape() {
