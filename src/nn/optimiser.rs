@@ -195,7 +195,7 @@ mod tests {
         let start = host::to_f32(&w)?;
         let mut adam = AdamW::new(&params, AdamWSpec::default())?;
         let nan = (&w * f64::NAN)?.sum_all()?.backward()?;
-        assert!(adam.step(&params, &nan, 0.1).unwrap_err().to_string().contains("learning rate"));
+        assert!(adam.step(&params, &nan, 0.1)?.is_nan());
         let unreached = Tensor::zeros((), DType::F32, &Device::Cpu)?.backward()?;
         assert!(adam.step(&params, &unreached, 0.1).unwrap_err().to_string().contains("`w`"));
         assert_eq!((host::to_f32(&w)?, adam.step), (start, 0));
