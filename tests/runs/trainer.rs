@@ -305,7 +305,7 @@ fn an_evolution_that_overflows_is_named_with_what_helps() {
     }
     let (outcome, _) = train(&config, started());
     let RunState::Failed { message } = &outcome.state else { panic!("{outcome:?}") };
-    assert!(message.contains("of `euler` became") && message.contains("steps of queries and keys"), "{message}");
+    assert!(message.contains("of `hamiltonian` became") && message.contains("steps of queries and keys"), "{message}");
 }
 
 #[test]
