@@ -235,6 +235,11 @@ fn tile_pairs(width: usize) -> impl Iterator<Item = (usize, usize)> {
 mod tests {
     use super::*;
 
+    /// These columns as the only part.
+    fn one(part: Range<usize>) -> [Range<usize>; 1] {
+        [part]
+    }
+
     fn noise(i: usize) -> f32 {
         ((i as f32 * 12.9898).sin() * 43_758.547).fract()
     }
@@ -254,7 +259,7 @@ mod tests {
         let mut equations = NormalEquations::new(5, 3);
         equations.add(&x[..5 * 80], &y[..80]);
         equations.add(&x[5 * 80..], &y[80..]);
-        for parts in [vec![0..5], vec![1..2, 3..5]] {
+        for parts in [one(0..5).to_vec(), vec![1..2, 3..5]] {
             let map = equations.solve(&parts, lambda).unwrap();
             let columns: Vec<usize> = parts.iter().cloned().flatten().collect();
             let d = columns.len();
@@ -286,8 +291,8 @@ mod tests {
         let mut equations = NormalEquations::new(5, 2);
         equations.add(&x, &y);
         let right = |map: &LinearMap| map.labels(&x, 5).iter().zip(&y).filter(|(a, b)| a == b).count();
-        assert!(right(&equations.solve(&[0..5], 1e-3).unwrap()) > 380);
-        assert!(right(&equations.solve(&[1..4], 1e-3).unwrap()) < 300, "the deciding features are left out");
+        assert!(right(&equations.solve(&one(0..5), 1e-3).unwrap()) > 380);
+        assert!(right(&equations.solve(&one(1..4), 1e-3).unwrap()) < 300, "the deciding features are left out");
     }
 
     #[test]
@@ -296,15 +301,16 @@ mod tests {
         let mut equations = NormalEquations::new(5, 3);
         equations.add(&x, &y);
         let identity: Vec<f32> = (0..9).map(|i| if i % 4 == 0 { 1.0 } else { 0.0 }).collect();
-        let (plain, projected) = (equations.solve(&[1..4], 0.1), equations.solve_projected(&[1..4], &identity, 0.1));
+        let (plain, projected) =
+            (equations.solve(&one(1..4), 0.1), equations.solve_projected(&one(1..4), &identity, 0.1));
         assert_eq!(plain, projected);
     }
 
     #[test]
     fn what_is_no_number_gives_no_map() {
         let mut equations = NormalEquations::new(2, 2);
-        assert_eq!(equations.solve(&[0..2], 0.1), None, "no rows");
+        assert_eq!(equations.solve(&one(0..2), 0.1), None, "no rows");
         equations.add(&[1.0, f32::NAN, 2.0, 1.0], &[0, 1]);
-        assert_eq!(equations.solve(&[0..2], 0.1), None);
+        assert_eq!(equations.solve(&one(0..2), 0.1), None);
     }
 }

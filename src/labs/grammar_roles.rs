@@ -4,9 +4,13 @@
 //! The networks make one pass over the training sentences, a batch a step, and then stay as they are: their stage ends
 //! there. Supervised taggers beside them go on to the run's last step, pass after pass.
 
+mod drawing;
 pub mod settings;
 
-use super::experiment::{Experiment, Variant, arg, schedule};
+use super::{
+    Lab, Pane, Preset,
+    experiment::{Experiment, Variant, arg, schedule},
+};
 use crate::{
     config::{Config, ConfigError, Settings},
     corpus::{self, GrammarRoles, Source, generated::grammar_roles::Grammar},
@@ -19,9 +23,65 @@ use crate::{
 };
 use settings::{CompareSettings, GrammarRolesSettings, GrammarSettings, NetworkSettings, RoleSettings};
 
-/// The lab's id.
-pub const ID: &str = "grammar_roles";
+pub static LAB: Lab = Lab {
+    id: "grammar_roles",
+    title: "Grammar roles",
+    question: "Can a network that is never told what an agent is tell who does what to whom, and does it take a network?",
+    source: "EMA is not all you need, arXiv 2604.08556, sections 3 and 4",
+    lesson: include_str!("../../assets/lessons/grammar_roles.md"),
+    groups: &[
+        ("grammar", "Grammar"),
+        ("network", "Network"),
+        ("compare", "Beside it"),
+        ("roles", "Probes"),
+        ("sentences", "Your sentences"),
+        ("train", "Training"),
+        ("run", "Run"),
+    ],
+    knobs: GrammarRolesSettings::schema,
+    presets: &[
+        Preset {
+            id: "grammar_roles",
+            title: "Live",
+            about: "The network reads 2,000 sentences once, beside traces of the bare words.",
+            toml: include_str!("../../configs/grammar_roles.toml"),
+        },
+        Preset {
+            id: "grammar_roles_ablations",
+            title: "Every switch",
+            about: "The network beside itself without one direction, the slow trace, the buffer, learning, sweeps or unit norm.",
+            toml: include_str!("../../configs/grammar_roles_ablations.toml"),
+        },
+        Preset {
+            id: "grammar_roles_bigru",
+            title: "Supervised taggers",
+            about: "Three bidirectional GRUs that are told the roles, one of them started badly, on the same axes.",
+            toml: include_str!("../../configs/grammar_roles_bigru.toml"),
+        },
+        Preset {
+            id: "grammar_roles_second",
+            title: "Filled otherwise",
+            about: "What the paper leaves open, chosen otherwise: more units on, relative precisions, a weak buffer.",
+            toml: include_str!("../../configs/grammar_roles_second.toml"),
+        },
+        Preset {
+            id: "grammar_roles_paper",
+            title: "As many as in the paper",
+            about: "5,000 sentences to learn from and 3,000 in each test.",
+            toml: include_str!("../../configs/grammar_roles_paper.toml"),
+        },
+    ],
+    plan: |config| plan(config, &GrammarRolesSettings::read(config)?),
+    drawing: drawing::draw,
+    panes: &[
+        Pane { view: "settling", column: 0, share: 1.0, tab: false },
+        Pane { view: "role_accuracy", column: 1, share: 1.0, tab: false },
+    ],
+    opens_with_run: true,
+};
 
+/// A row that holds any sentence has no use for more words.
+const MOST_WINDOW: usize = 64;
 /// Coefficients of the fast traces, level by level (the paper's).
 const FAST: [f64; 4] = [0.5, 0.2, 0.1, 0.05];
 
@@ -101,6 +161,12 @@ fn check(s: &GrammarRolesSettings) -> Result<(), ConfigError> {
         return Err(ConfigError::inconsistent(TrainSettings::batch.name, why));
     }
     let longest = corpus::generated::grammar_roles::LONGEST;
+    if window > MOST_WINDOW {
+        let why = format!(
+            "`train.window` = {window} is mostly empty: sentences have at most {longest} words; make it at most {MOST_WINDOW}"
+        );
+        return Err(ConfigError::inconsistent(TrainSettings::window.name, why));
+    }
     if window < longest {
         let why = format!(
             "`train.window` = {window} has no room for a sentence of {longest} words; make it at least {longest}"
@@ -149,7 +215,7 @@ pub fn plan(config: &Config, s: &GrammarRolesSettings) -> Result<Plan, ConfigErr
 /// The default settings, as a config.
 pub fn config(settings: &[(&str, &str)], seed: u64) -> Result<Config, ConfigError> {
     let knobs = GrammarRolesSettings::schema();
-    let mut config = Config::defaults(ID, &knobs);
+    let mut config = Config::defaults(LAB.id, &knobs);
     for (key, value) in settings {
         config.set_text(&knobs, key, value)?;
     }

@@ -73,6 +73,7 @@ pub struct Lab {
 pub static LABS: &[&Lab] = &[
     &fast_slow::LAB,
     &traces::LAB,
+    &grammar_roles::LAB,
     &ode_flow::LAB,
     &synapses::LAB,
     &neuron_graph::LAB,

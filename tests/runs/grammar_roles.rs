@@ -147,6 +147,7 @@ fn settings_that_do_not_fit_are_named() {
         (("grammar.passive", "0.95"), "grammar.transitive"),
         (("train.batch", "41"), "grammar.train"),
         (("train.window", "10"), "at least 11"),
+        (("train.window", "65"), "mostly empty"),
         (("network.precision_max", "0.01"), "network.precision_min"),
     ] {
         let config = grammar_roles::config(&[SMALL, &[setting]].concat(), 3).unwrap();

@@ -10,7 +10,11 @@ use std::{
 use crossbeam::channel::{Sender, bounded};
 use orrery::{
     config::{Config, Value},
-    labs::{self, LABS, Lab, merging::MergingSettings},
+    labs::{
+        self, LABS, Lab,
+        grammar_roles::settings::{GrammarSettings, NetworkSettings},
+        merging::MergingSettings,
+    },
     store::{Reader, Writer, checkpoint},
     telemetry::{Command, Event, Question, QuestionState, RunState, Sink, StepStats, channels},
     trainer::{self, Options, Outcome, TrainSettings},
@@ -106,6 +110,12 @@ fn every_lab_and_preset_runs_a_few_steps_without_a_window() {
             // a window of the paper's size takes minutes here
             if config.value(TrainSettings::window).is_ok_and(|window| window > 256) {
                 config.set_text(&knobs, TrainSettings::window.name, "32").unwrap();
+            }
+            // probes of roles read every sentence, and as many features as there are units
+            for key in [GrammarSettings::train.name, GrammarSettings::test.name, NetworkSettings::units.name] {
+                if config.get(key).is_some() {
+                    config.set_text(&knobs, key, "20").unwrap();
+                }
             }
             // children of a merging are other stages, as short
             if config.value(MergingSettings::tune).is_ok_and(|updates| updates > 0) {

@@ -33,6 +33,9 @@ const SMALL: &[(&str, &str)] = &[
     ("run.eval_windows", "1"),
     ("run.eval_every", "4"),
     ("steer.language_steps", "6"),
+    ("grammar.train", "40"),
+    ("grammar.test", "20"),
+    ("network.units", "32"),
 ];
 
 /// A page of the lab whose run has ended.

@@ -45,10 +45,10 @@ settings! {
         #[knob("Adjectives", range(0.0..=1.0))]
         adjective: f64 = 0.5,
         /// Sentences of animals that the network reads once, and that probes are fitted to. The paper has 5,000.
-        #[knob("Training sentences", range(20..=100_000), unit("sentences"))]
+        #[knob("Learn from", range(20..=100_000), unit("sentences"))]
         train: usize = 2000,
         /// Sentences of each test: one of animals, one of vehicles. The paper has 3,000.
-        #[knob("Test sentences", range(10..=100_000), unit("sentences"))]
+        #[knob("Test on", range(10..=100_000), unit("sentences"))]
         test: usize = 1000,
     }
 }

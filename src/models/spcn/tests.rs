@@ -22,6 +22,9 @@ fn batch(rows: &[&[u32]]) -> Batch {
 
 const SENTENCES: [&[u32]; 4] = [&[0, 3, 5, 1, 8], &[1, 2, 2, 7], &[4, 0, 6, 5, 3, 1, 8, 2, 0, 7, 4], &[6]];
 
+/// State and traces of a level after a word.
+type ReadLevel = (Vec<f64>, [Vec<f64>; 2]);
+
 /// The same network with full matrices, `[level][row][column]`.
 struct Dense {
     spec: SpcnSpec,
@@ -65,7 +68,7 @@ impl Dense {
     }
 
     /// Reads and learns; returns states and traces after each word, by level.
-    fn read(&mut self, sentence: &[u32]) -> Vec<Vec<(Vec<f64>, [Vec<f64>; 2])>> {
+    fn read(&mut self, sentence: &[u32]) -> Vec<Vec<ReadLevel>> {
         let s = self.spec.clone();
         let zeros: Vec<Vec<f64>> = s.levels.iter().map(|l| vec![0.0; l.units]).collect();
         let (mut x, mut buffers) = (zeros.clone(), vec![Vec::<Vec<f64>>::new(); zeros.len()]);

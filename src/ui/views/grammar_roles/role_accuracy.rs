@@ -127,8 +127,28 @@ impl RoleAccuracyView {
         rows
     }
 
+    /// Whose features are shown, where there are several.
+    fn variants_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let has_features = |v: &usize| measured(cx, *v).is_some_and(|m| reads_features(m.value));
+        let variants: Vec<usize> = (0..cx.mirror.variants().len()).filter(has_features).collect();
+        let Some(shown) = shown(cx).map(|m| m.variant).filter(|_| variants.len() > 1) else { return };
+        let label = |v: usize| cx.mirror.variants()[v].label.clone();
+        let labels: Vec<(usize, String)> = variants.into_iter().map(|v| (v, label(v))).collect();
+        ui.menu_button(label(shown), |ui| {
+            for (variant, label) in labels {
+                if ui.selectable_label(variant == shown, label).clicked() {
+                    cx.selection.variant = variant;
+                    ui.close();
+                }
+            }
+        })
+        .response
+        .on_hover_text("Whose features are shown. Taggers are always there.");
+    }
+
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.horizontal_wrapped(|ui| {
+            Self::variants_ui(ui, cx);
             ui.selectable_value(&mut self.only_new, false, "all sentences").on_hover_text("All test sentences.");
             ui.selectable_value(&mut self.only_new, true, "only new ones").on_hover_text(
                 "Within: only test sentences that do not occur in training. Short ones often do, relative ones never.",

@@ -5,8 +5,8 @@
 use std::fmt::Write as _;
 
 use eframe::egui::{
-    Align2, Color32, ComboBox, FontId, Painter, Pos2, Rect, Response, Sense, Stroke, TextEdit, Ui, WidgetInfo,
-    accesskit::Role, pos2, vec2,
+    Align2, Color32, FontId, Painter, Pos2, Rect, Response, Sense, Stroke, TextEdit, Ui, WidgetInfo, accesskit::Role,
+    pos2, vec2,
 };
 
 use super::{bitmap, role_colour};
@@ -115,11 +115,15 @@ impl SettlingView {
             let browsing = self.text.trim().is_empty();
             ui.add_enabled_ui(browsing, |ui| {
                 let shown = Set::ALL.iter().find(|(set, ..)| *set == self.set).map_or("", |(.., name)| name);
-                ComboBox::from_id_salt("set of sentences").selected_text(shown).width(96.0).show_ui(ui, |ui| {
+                ui.menu_button(shown, |ui| {
                     for (set, _, name) in Set::ALL.into_iter().filter(|(set, ..)| *set != Set::Own || has_file) {
-                        ui.selectable_value(&mut self.set, set, name);
+                        if ui.selectable_value(&mut self.set, set, name).clicked() {
+                            ui.close();
+                        }
                     }
-                });
+                })
+                .response
+                .on_hover_text("Which sentences are browsed.");
                 if ui.button("\u{2039}").on_hover_text("The sentence before.").clicked() {
                     (self.sentence, self.cursor) = (self.sentence.saturating_sub(1), None);
                 }
@@ -129,15 +133,15 @@ impl SettlingView {
             });
             let tip = "The other of the two hierarchies, which reads from right to left.";
             ui.toggle_value(&mut self.from_right, "from the right").on_hover_text(tip);
-            let edit = TextEdit::singleline(&mut self.text)
-                .desired_width(f32::INFINITY)
-                .hint_text("or type a sentence: the big cat chases a dog");
-            let response = ui.add(edit);
-            response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "sentence"));
-            if response.changed() {
-                self.cursor = None;
-            }
         });
+        let edit = TextEdit::singleline(&mut self.text)
+            .desired_width(f32::INFINITY)
+            .hint_text("or type a sentence: the big cat chases a dog");
+        let response = ui.add(edit);
+        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "sentence"));
+        if response.changed() {
+            self.cursor = None;
+        }
     }
 
     fn canvas_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, found: &Measured<'_, Settling>) {
@@ -292,12 +296,18 @@ fn draw_traces(painter: &Painter, theme: &Theme, stage: &Stage, found: &Settling
             let height = (stage.strip - 4.0) / lines.len() as f32;
             for (k, value) in lines.iter().enumerate().filter(|(_, v)| **v > 0.0) {
                 let at = pos2(stage.word_left(i) + 2.0, top + height * k as f32);
-                let strength = (value / most).sqrt();
+                let strength = share(*value, most).sqrt();
                 let line = Rect::from_min_size(at, vec2(stage.column - 4.0, height));
                 painter.rect_filled(line, 0.0, theme.trace(2 * strip).gamma_multiply(strength));
             }
         }
     }
+}
+
+/// A value as a share of the largest, 0 to 1; what is no number is as strong as can be, so that it is seen.
+fn share(value: f32, most: f32) -> f32 {
+    let share = value / most;
+    if share.is_finite() { share.clamp(0.0, 1.0) } else { 1.0 }
 }
 
 fn colour_of(map: ColourMap, t: f32) -> Color32 {
@@ -325,7 +335,7 @@ fn draw_level(
         let blank = vec![0.0; level.units];
         let values = row.unwrap_or(&blank);
         let most = values.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
-        let colour = |v: f32| (v > 0.0).then(|| theme.accent.gamma_multiply(0.35 + 0.65 * v / most));
+        let colour = |v: f32| (v > 0.0).then(|| theme.accent.gamma_multiply(0.35 + 0.65 * share(v, most)));
         bitmap::draw(painter, corner, stage.cell, values, ground, colour);
         if sweep == moment.sweep {
             let frame = Rect::from_min_size(corner, bitmap::size(level.units, stage.cell)).expand(2.0);
