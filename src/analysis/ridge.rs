@@ -233,6 +233,9 @@ fn tile_pairs(width: usize) -> impl Iterator<Item = (usize, usize)> {
 
 #[cfg(test)]
 mod tests {
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
     use super::*;
 
     /// These columns as the only part.
@@ -240,13 +243,11 @@ mod tests {
         [part]
     }
 
-    fn noise(i: usize) -> f32 {
-        ((i as f32 * 12.9898).sin() * 43_758.547).fract()
-    }
-
     /// Rows of 5 features with labels that a linear map of them decides.
     fn rows(n: usize) -> (Vec<f32>, Vec<u8>) {
-        let features: Vec<f32> = (0..5 * n).map(|i| noise(i) + if i % 5 == 3 { 2.0 } else { 0.0 }).collect();
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        let mut feature = |i: usize| rng.random_range(-1.0..1.0) + if i % 5 == 3 { 2.0 } else { 0.0 };
+        let features: Vec<f32> = (0..5 * n).map(&mut feature).collect();
         let labels = features.chunks(5).map(|x| if x[0] + x[1] > 0.3 { 2 } else { u8::from(x[2] > 0.0) }).collect();
         (features, labels)
     }
