@@ -24,7 +24,7 @@ fn every(b: usize, t: usize, (d, f, o): (usize, usize, usize), run: Check) {
     let x = vec![b, t, d];
     run(&|a| linear(&a[0], &a[1]), &|a| linear::reference(&a[0], &a[1]), &[x.clone(), vec![o, d]]);
     for act in [Act::Gelu, Act::Silu] {
-        run(&|a| activation::activation(&a[0], act), &|a| activation::reference(&a[0], act), &[x.clone()]);
+        run(&|a| activation::activation(&a[0], act), &|a| activation::reference(&a[0], act), std::slice::from_ref(&x));
     }
     run(
         &|a| linear::linear_transposed(&a[0], &a[1]),

@@ -16,6 +16,8 @@ use crate::{
 /// Ends of the sliders.
 const DT: std::ops::RangeInclusive<f64> = 0.001..=10.0;
 const TOY_DT: std::ops::RangeInclusive<f64> = 0.01..=3.0;
+/// A tile that is less wide has the controls of the plane in a menu: the picture needs their height.
+const NARROW: f32 = 440.0;
 const STEPS: usize = 16;
 const TOY_STEPS: usize = 400;
 
@@ -140,6 +142,17 @@ impl PhasePlane {
 
     /// The plane that is looked at, or a toy's start; and what is behind it.
     pub(super) fn plane_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, mode: Mode, shown: (Option<usize>, usize)) {
+        if ui.available_width() >= NARROW {
+            self.plane_row_ui(ui, cx, mode, shown);
+            return;
+        }
+        let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
+        let button = MenuButton::from_button(Button::new("plane \u{2026}")).config(config);
+        let (button, _) = button.ui(ui, |ui| self.plane_row_ui(ui, cx, mode, shown));
+        button.on_hover_text("Which plane is looked at, what is behind the paths, and which text is read.");
+    }
+
+    fn plane_row_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, mode: Mode, shown: (Option<usize>, usize)) {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
             match mode {

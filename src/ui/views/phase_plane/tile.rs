@@ -144,11 +144,7 @@ impl PhasePlane {
         let label = |v: usize| cx.mirror.variants().get(v).map_or(String::new(), |v| v.label.clone());
         let has = |v: &usize| self.of_variant(cx, *v).is_some_and(|m| evolves(m.value));
         let others: Vec<(usize, String)> = (0..cx.mirror.variants().len()).filter(has).map(|v| (v, label(v))).collect();
-        let words = format!(
-            "\u{201c}{}\u{201d} scores queries and keys as they are projected. These evolve theirs, and the first is \
-             shown:",
-            label(focus)
-        );
+        let words = format!("\u{201c}{}\u{201d} scores queries and keys as they are projected. Shown:", label(focus));
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
             ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
