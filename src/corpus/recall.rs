@@ -1,13 +1,12 @@
-//! Windows of associative recall, each one whole example, and each a pure function of seeds and index. It does not
+//! Windows of a task of recall, each one whole example, and each a pure function of seeds and index. It does not
 //! know how an example is made.
 
 use super::{
-    CorpusError, Position, Windows,
-    generated::recall::{self, Recall},
-    permutation::scramble,
-    stream::Stream,
+    CorpusError, Position, Windows, generated::examples::Examples, permutation::scramble, stream::Stream,
     tokenizer::Tokenizer,
 };
+use std::collections::{BTreeSet, HashMap};
+
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -16,7 +15,7 @@ const IGNORE: u32 = u32::MAX;
 
 /// An endless stream of examples. Only answers are targets: what follows anything else is chance.
 pub(super) struct RecallStream {
-    recall: Recall,
+    examples: &'static dyn Examples,
     seed: u64,
     /// Of each ASCII symbol, once the tokeniser is known.
     ids: [u32; 128],
@@ -29,14 +28,14 @@ enum Subset {
 }
 
 impl RecallStream {
-    pub(super) fn new(recall: Recall, seed: u64) -> Self {
-        Self { recall, seed, ids: [0; 128] }
+    pub(super) fn new(examples: &'static dyn Examples, seed: u64) -> Self {
+        Self { examples, seed, ids: [0; 128] }
     }
 
     /// `len + 1` ids, the first `len` of them an example, and the positions of its queries.
     fn row(&self, subset: Subset, seed: u64, index: u64, len: usize) -> (Vec<u32>, Vec<usize>) {
         let key = scramble(scramble(self.seed ^ scramble(seed)) ^ scramble(index) ^ subset as u64);
-        let mut example = self.recall.example(&mut ChaCha8Rng::seed_from_u64(key), len);
+        let mut example = self.examples.example(&mut ChaCha8Rng::seed_from_u64(key), len);
         // What comes after an example is never a target.
         example.symbols.extend(example.symbols.last().copied());
         let ids = example.symbols.iter().map(|s| self.ids[usize::from(s & 0x7f)]).collect();
@@ -44,11 +43,11 @@ impl RecallStream {
     }
 
     fn windows(&self, rows: impl Iterator<Item = (Subset, u64, u64)>, len: usize) -> Result<Windows, CorpusError> {
-        let least = self.recall.least();
+        let least = self.examples.least();
         if len < least {
             return Err(CorpusError::new(format!(
-                "A window of {len} tokens has no room for {} pairs and a question for each: make the window at least {least} long, or choose an easier recall corpus.",
-                self.recall.pairs
+                "A window of {len} tokens has no room for {}: make the window at least {least} long, or choose an easier recall corpus.",
+                self.examples.parts()
             )));
         }
         let mut windows = Windows { rows: 0, len, inputs: vec![], targets: vec![], answers: None };
@@ -68,26 +67,29 @@ impl RecallStream {
 
 impl Stream for RecallStream {
     fn describe(&self) -> String {
-        format!("endless, {} pairs and a question for each, learns from answers only", self.recall.pairs)
+        format!("endless, {}, learns from answers only", self.examples.parts())
     }
 
     fn sample(&self) -> Result<String, CorpusError> {
-        Ok(recall::every_symbol())
+        Ok(self.examples.every_symbol())
     }
 
     /// Looks the symbols up, each of which must be an id of its own.
     fn measure(&mut self, tokenizer: &Tokenizer) -> Result<(), CorpusError> {
-        let mut taken = std::collections::HashMap::new();
-        for symbol in recall::every_symbol().bytes() {
+        let mut taken = HashMap::new();
+        let symbols: BTreeSet<u8> = self.examples.every_symbol().bytes().collect();
+        for &symbol in &symbols {
             let ids = tokenizer.encode(char::from(symbol).encode_utf8(&mut [0; 4]))?;
             let other = ids.first().and_then(|&id| taken.insert(id, symbol)).filter(|other| *other != symbol);
             match ids.as_slice() {
                 [id] if other.is_none() => self.ids[usize::from(symbol & 0x7f)] = *id,
                 _ => {
                     return Err(CorpusError::new(format!(
-                        "The tokeniser, {}, has no id of its own for `{}`, which associative recall needs for each of its 63 symbols: choose characters and a vocabulary of 64.",
+                        "The tokeniser, {}, has no id of its own for `{}`, which recall needs for each of its {} symbols: choose characters and a vocabulary of {}.",
                         tokenizer.describe(),
-                        char::from(symbol)
+                        char::from(symbol),
+                        symbols.len(),
+                        symbols.len() + 1
                     )));
                 }
             }
@@ -96,7 +98,7 @@ impl Stream for RecallStream {
     }
 
     fn guess(&self) -> Option<f64> {
-        Some(1.0 / self.recall.pairs as f64)
+        Some(self.examples.guess())
     }
 
     fn batch(&self, _: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError> {
@@ -110,7 +112,7 @@ impl Stream for RecallStream {
 
     /// A held-out example, as long as it must be at least.
     fn passage(&self, _: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
-        let (mut ids, _) = self.row(Subset::HeldOut, 0, index, len.max(self.recall.least()));
+        let (mut ids, _) = self.row(Subset::HeldOut, 0, index, len.max(self.examples.least()));
         ids.pop();
         ids
     }

@@ -2,6 +2,7 @@
 //! Deterministic by seed. Knows no tokens.
 
 pub mod domains;
+pub(super) mod examples;
 mod garden;
 pub mod grammar_roles;
 mod harbour;
@@ -10,7 +11,8 @@ mod letters;
 mod mixture;
 mod observatory;
 pub mod parliament;
-pub(super) mod recall;
+mod recall;
+mod repeat_after_me;
 pub mod repeats;
 pub mod steering;
 pub(super) mod story;
@@ -18,10 +20,10 @@ mod symbols;
 mod writer;
 
 use super::permutation::scramble;
+use examples::Examples;
 use parliament::Extent;
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
-use recall::Recall;
 use story::FactStyle;
 use writer::{Domain, RecentUse};
 
@@ -56,8 +58,8 @@ enum Recipe {
     Prose(&'static [&'static Domain]),
     /// Windows made to order, with answers.
     Task(FactStyle),
-    /// Windows made to order, each of pairs and questions for them.
-    Recall(Recall),
+    /// Windows made to order, each a whole example.
+    Recall(&'static dyn Examples),
     /// Running text of at least so many bytes.
     Text(fn(&mut ChaCha8Rng, usize) -> String),
     Parliament(Extent),
@@ -79,6 +81,7 @@ pub const CORPORA: &[&Generated] = &[
     &recall::EASY,
     &recall::MEDIUM,
     &recall::HARD,
+    &repeat_after_me::CORPUS,
     &symbols::CORPUS,
     &steering::CORPUS,
     &repeats::CORPUS,
@@ -145,10 +148,11 @@ impl Generated {
 
     /// Whether this is associative recall: pairs of a key and a value, and then the keys again.
     pub fn asks_for_pairs(&self) -> bool {
-        self.recall().is_some()
+        self.recall().is_some_and(Examples::asks_for_pairs)
     }
 
-    pub(super) fn recall(&self) -> Option<Recall> {
+    /// What makes the examples of a task of recall.
+    pub(super) fn recall(&self) -> Option<&'static dyn Examples> {
         match self.recipe {
             Recipe::Recall(recall) => Some(recall),
             _ => None,

@@ -8,7 +8,10 @@
 //! vocabulary). The answer stands in the text after its query (there it is a label only), where nothing else could
 //! need it, since no key is asked for twice.
 
-use super::{Generated, Questions, Recipe};
+use super::{
+    Generated, Questions, Recipe,
+    examples::{Example, Examples},
+};
 use rand::{Rng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 
@@ -17,7 +20,7 @@ pub(in crate::corpus) const EASY: Generated = Generated {
     id: "mqar_easy",
     title: "Associative recall, easy",
     about: "A task: 4 pairs of a key and a value, then each key again, and its value must follow. Read in windows of 64 characters.",
-    recipe: Recipe::Recall(Recall { pairs: 4 }),
+    recipe: Recipe::Recall(&Recall { pairs: 4 }),
 };
 
 /// Corpus `mqar_medium`.
@@ -25,7 +28,7 @@ pub(in crate::corpus) const MEDIUM: Generated = Generated {
     id: "mqar_medium",
     title: "Associative recall, medium",
     about: "A task: 8 pairs of a key and a value, then each key again, and its value must follow. Read in windows of 128 characters.",
-    recipe: Recipe::Recall(Recall { pairs: 8 }),
+    recipe: Recipe::Recall(&Recall { pairs: 8 }),
 };
 
 /// Corpus `mqar_hard`.
@@ -33,7 +36,7 @@ pub(in crate::corpus) const HARD: Generated = Generated {
     id: "mqar_hard",
     title: "Associative recall, hard",
     about: "A task: 16 pairs of a key and a value, then each key again, and its value must follow. Read in windows of 256 characters.",
-    recipe: Recipe::Recall(Recall { pairs: 16 }),
+    recipe: Recipe::Recall(&Recall { pairs: 16 }),
 };
 
 /// The symbols: with the tokeniser's unknown one they are a vocabulary of 64.
@@ -46,27 +49,32 @@ const POWER: f64 = 0.01;
 
 /// How much an example has to remember.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::corpus) struct Recall {
+struct Recall {
     /// At most as many as there are keys.
-    pub pairs: usize,
+    pairs: usize,
 }
 
-/// One example.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::corpus) struct Example {
-    pub symbols: Vec<u8>,
-    /// Where the queries stand; the answer is the symbol after each.
-    pub queries: Vec<usize>,
-}
-
-impl Recall {
-    /// The fewest symbols of an example: every pair, and every query with its answer.
-    pub(in crate::corpus) fn least(self) -> usize {
+impl Examples for Recall {
+    /// Every pair, and every query with its answer.
+    fn least(&self) -> usize {
         4 * self.pairs
     }
 
+    fn parts(&self) -> String {
+        format!("{} pairs and a question for each", self.pairs)
+    }
+
+    fn asks_for_pairs(&self) -> bool {
+        true
+    }
+
+    /// Of a value among those of the text.
+    fn guess(&self) -> f64 {
+        1.0 / self.pairs as f64
+    }
+
     /// What a model that attends to the pairs, but not to the right one, gets; and one that reads nothing.
-    pub(super) fn questions(self) -> Questions {
+    fn questions(&self) -> Questions {
         Questions {
             guess: "guessing a value of the text",
             blind: Some(1.0 / VALUES.len() as f64),
@@ -75,8 +83,13 @@ impl Recall {
         }
     }
 
-    /// An example of `len` symbols, at least [`Self::least`].
-    pub(in crate::corpus) fn example(self, rng: &mut ChaCha8Rng, len: usize) -> Example {
+    fn every_symbol(&self) -> String {
+        let symbols = KEYS.iter().chain(VALUES);
+        // Between the others a blank ends a word, so that each is one.
+        symbols.flat_map(|&symbol| [char::from(symbol), char::from(BLANK)]).collect()
+    }
+
+    fn example(&self, rng: &mut ChaCha8Rng, len: usize) -> Example {
         let (mut keys, mut values) = (*KEYS, *VALUES);
         keys.partial_shuffle(rng, self.pairs);
         values.partial_shuffle(rng, self.pairs);
@@ -95,13 +108,6 @@ impl Recall {
         queries.sort_unstable();
         Example { symbols, queries }
     }
-}
-
-/// Text in which every symbol occurs, and nothing else: what a tokeniser learns from.
-pub(in crate::corpus) fn every_symbol() -> String {
-    let symbols = KEYS.iter().chain(VALUES);
-    // Between the others a blank ends a word, so that each is one.
-    symbols.flat_map(|&symbol| [char::from(symbol), char::from(BLANK)]).collect()
 }
 
 /// `count` of `0..places`, each once, in the order drawn, the x-th as likely as x^(a - 1).
@@ -170,7 +176,7 @@ mod tests {
 
     #[test]
     fn the_symbols_and_an_unknown_one_are_a_vocabulary_of_64() {
-        let symbols: HashSet<char> = every_symbol().chars().collect();
+        let symbols: HashSet<char> = Recall { pairs: 4 }.every_symbol().chars().collect();
         assert_eq!(symbols.len() + 1, 64);
     }
 }

@@ -1,0 +1,39 @@
+//! What a task of recall offers whose windows are whole examples, made to order. It does not know which task.
+
+use rand_chacha::ChaCha8Rng;
+
+use super::Questions;
+
+/// One example.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::corpus) struct Example {
+    /// ASCII.
+    pub symbols: Vec<u8>,
+    /// Where the queries stand, ascending; the answer is the symbol after each.
+    pub queries: Vec<usize>,
+}
+
+/// Makes the examples of a task.
+pub(in crate::corpus) trait Examples: Sync {
+    /// The fewest symbols of an example.
+    fn least(&self) -> usize;
+
+    /// What an example is made of, in words: "4 pairs and a question for each".
+    fn parts(&self) -> String;
+
+    /// Whether keys are asked for that stood beside a value.
+    fn asks_for_pairs(&self) -> bool {
+        false
+    }
+
+    /// The share of questions that guessing answers rightly.
+    fn guess(&self) -> f64;
+
+    fn questions(&self) -> Questions;
+
+    /// Text in which every symbol occurs, and nothing else: what a tokeniser learns from.
+    fn every_symbol(&self) -> String;
+
+    /// An example of `len` symbols, at least [`Self::least`].
+    fn example(&self, rng: &mut ChaCha8Rng, len: usize) -> Example;
+}
