@@ -12,7 +12,7 @@ use crate::nn::{
 
 use capabilities::{
     AttentionLayer, CouplingModel, FixedPointModel, FlowModel, LocalLearning, QueryKeyDynamics, RecoveryModel,
-    RuntimeParam, SentenceEncoder, SequenceTagger, SettlingModel, TwoTimescales,
+    RuntimeParam, SentenceEncoder, SequenceTagger, SettlingModel, TraceBlocks, TwoTimescales,
 };
 use family::families;
 use step_memory::{StepMemory, StepSizes};
@@ -189,6 +189,11 @@ pub trait Model: Send {
 
     /// The sizes of a fast and a slow stream, if the model has both.
     fn two_timescales(&self) -> Option<TwoTimescales> {
+        None
+    }
+
+    /// The sizes of blocks that read the past through moving averages, if the model is made of them.
+    fn trace_blocks(&self) -> Option<TraceBlocks> {
         None
     }
 

@@ -14,6 +14,7 @@ pub use spec::{COEFFICIENTS, Predictor, PredictorValues, SpenSpec, TraceGate};
 use self::net::{BlockState, Net};
 use super::{
     FamilySpec, Loss, Model, Spec,
+    capabilities::TraceBlocks,
     step_memory::{self, StepMemory, StepSizes},
 };
 use crate::nn::{
@@ -62,7 +63,7 @@ impl FamilySpec for SpenSpec {
     }
 }
 
-/// The language model. Taps: `blocks.i.{fast,medium,slow,error,units}`, `final`.
+/// The language model. Taps: those of [`TraceBlocks`], and `final`.
 pub struct Spen {
     spec: SpenSpec,
     params: Params,
@@ -122,5 +123,10 @@ impl Model for Spen {
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
         let net = &self.inference_net;
         linear(&net.read(tokens, &mut net.start(), tap)?.x, &net.embed)
+    }
+
+    fn trace_blocks(&self) -> Option<TraceBlocks> {
+        let s = &self.spec;
+        Some(TraceBlocks { blocks: s.layers, channels: s.d_model, units: s.hidden, kept: s.kept })
     }
 }

@@ -3,6 +3,7 @@
 
 mod attention_maps;
 mod attention_statistics;
+mod autocorrelation;
 mod bdh_dynamics;
 mod causality;
 pub mod concepts;
@@ -11,6 +12,7 @@ mod long_attention_maps;
 mod neuron_graph;
 mod next_tokens;
 mod pair_attention;
+mod position_losses;
 mod progress;
 mod prompt;
 mod query_key_paths;
@@ -22,6 +24,9 @@ mod staircase;
 mod step_lengths;
 pub mod synapses;
 mod tapped;
+mod token_baselines;
+mod trace_reading;
+mod unit_usage;
 
 use std::ops::RangeInclusive;
 
@@ -118,6 +123,11 @@ pub static PROBES: &[&dyn Probe] = &[
     &recoverability::Recoverability,
     &role_accuracy::RoleProbe,
     &settling::Settling,
+    &token_baselines::TokenBaselines,
+    &trace_reading::TraceReading,
+    &unit_usage::UnitUsage,
+    &autocorrelation::Autocorrelation,
+    &position_losses::PositionLosses,
     &bdh_dynamics::BdhDynamics,
     &flow::FlowAnswer,
     &flow::FlowField,

@@ -17,6 +17,7 @@
 //! | `sentence_encoder` | vectors of every word of a sentence | grammatical roles |
 //! | `settling` | states of all levels while they settle on a word | settling |
 //! | `sequence_tagger` | tags of every word of a sentence | grammatical roles |
+//! | `trace_blocks` | blocks that read the past through moving averages | trace readings, unit usage, autocorrelation |
 
 mod attention;
 mod coupling;
@@ -27,6 +28,7 @@ mod query_key_dynamics;
 mod recovery;
 mod runtime_param;
 mod sentences;
+mod trace_blocks;
 
 pub use attention::AttentionLayer;
 pub use coupling::{CouplingModel, CouplingSettings, TwoTimescales};
@@ -37,3 +39,4 @@ pub use query_key_dynamics::{LayerDynamics, QueryKeyDynamics, Scheme};
 pub use recovery::RecoveryModel;
 pub use runtime_param::RuntimeParam;
 pub use sentences::{FrozenEncoder, LevelFeatures, SentenceEncoder, SequenceTagger, SettledLevel, SettlingModel};
+pub use trace_blocks::TraceBlocks;

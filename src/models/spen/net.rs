@@ -99,10 +99,10 @@ impl Block {
         })
     }
 
-    /// x `(B, T, D)` -> `(B, T, D)`, and the load-balancing loss. Offers `<path>.{fast,medium,slow}`, the traces,
-    /// `<path>.error` `(B, T, D)`, and `<path>.units` `(B, T, F)`, of which all but the kept are zero.
+    /// x `(B, T, D)` -> `(B, T, D)`, and the load-balancing loss. Offers the taps of
+    /// [`TraceBlocks`](crate::models::capabilities::TraceBlocks).
     fn forward(&self, x: &Tensor, state: &mut BlockState, tap: &mut Tap) -> Result<(Tensor, Tensor)> {
-        let traces = self.traces.forward(x, state.traces.as_ref())?;
+        let traces = self.traces.forward(x, state.traces.as_ref(), &self.path, tap)?;
         let [fast, medium, slow] = &traces;
         let (prediction, past) = self.prediction.forward(slow, x, state.past.take())?;
         let error = (x - prediction)?;
@@ -110,7 +110,7 @@ impl Block {
         let context = (x + linear(&read, &Tensor::cat(&self.context, 1)?)?)?;
         let z = activation(&linear(&self.norm.forward(&context)?, &self.up)?, Act::Gelu)?; // (B,T,F)
         let units = top_k(&z, self.kept)?;
-        for (name, value) in [("fast", fast), ("medium", medium), ("slow", slow), ("error", &error)] {
+        for (name, value) in [("input", x), ("fast", fast), ("medium", medium), ("slow", slow), ("error", &error)] {
             tap.offer(&format!("{}.{name}", self.path), || Ok(value.clone()))?;
         }
         tap.offer(&format!("{}.units", self.path), || Ok(units.selected.clone()))?;

@@ -3,9 +3,12 @@
 use candle_core::{Result, Tensor};
 
 use super::spec::{COEFFICIENTS, TraceGate};
-use crate::nn::{
-    Params,
-    fused::{ema::ema, linear::linear_biased},
+use crate::{
+    models::capabilities::TraceBlocks,
+    nn::{
+        Params, Tap,
+        fused::{ema::ema, linear::linear_biased},
+    },
 };
 
 /// h_t = (1 - a) h_{t-1} + a x_t, once for each coefficient, fast to slow.
@@ -42,14 +45,15 @@ impl Traces {
     }
 
     /// x `(B, T, D)`, after what was read before: the last row of each trace `(B, D)`, if there is one -> the traces
-    /// `(B, T, D)`.
-    pub fn forward(&self, x: &Tensor, before: Option<&[Tensor; 3]>) -> Result<[Tensor; 3]> {
-        let trace = |i: usize| {
+    /// `(B, T, D)`. Offers the coefficients.
+    pub fn forward(&self, x: &Tensor, before: Option<&[Tensor; 3]>, path: &str, tap: &mut Tap) -> Result<[Tensor; 3]> {
+        let mut trace = |i: usize| {
             let a = match &self.rates[i] {
                 Rate::Fixed(a) => a.clone(),
                 Rate::Learned(logit) => candle_nn::ops::sigmoid(logit)?,
                 Rate::InputDependent { weight, bias } => candle_nn::ops::sigmoid(&linear_biased(x, weight, bias)?)?,
             };
+            tap.offer(&format!("{path}.rate_{}", TraceBlocks::TRACES[i]), || Ok(a.clone()))?;
             ema(x, &a, before.map(|before| &before[i]))
         };
         Ok([trace(0)?, trace(1)?, trace(2)?])

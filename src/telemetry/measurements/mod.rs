@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
 mod activity;
 mod attention_maps;
 mod attention_statistics;
+mod autocorrelation;
 mod bdh_dynamics;
 mod causality;
 mod concept_search;
@@ -24,6 +25,7 @@ mod merging;
 mod neuron_graph;
 mod next_tokens;
 mod pair_attention;
+mod position_losses;
 mod query_key_paths;
 mod reading;
 mod recoverability;
@@ -34,10 +36,14 @@ mod staircase;
 mod step_lengths;
 mod surprise;
 mod text_losses;
+mod token_baselines;
+mod trace_reading;
+mod unit_usage;
 
 pub use activity::{Activity, FiringShare, LayerActivity};
 pub use attention_maps::{AttentionLayer, AttentionMaps, LongAttentionMaps};
 pub use attention_statistics::{AttentionStatistics, LayerStatistics, UniformStatistics};
+pub use autocorrelation::{Autocorrelation, BlockAutocorrelation};
 pub use bdh_dynamics::{BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck};
 pub use causality::{Causality, LeakyUpsample, LikelyToken, Predictions};
 pub use concept_search::{
@@ -59,6 +65,7 @@ pub use neuron_graph::{
 };
 pub use next_tokens::NextTokens;
 pub use pair_attention::{LayerPairAttention, PairAttention};
+pub use position_losses::PositionLosses;
 pub use query_key_paths::{IntegrationScheme, QueryKeyEvolution, QueryKeyPaths};
 pub use reading::{LayerFiring, NeuronTrace, Reading, SynapseTrace};
 pub use recoverability::Recoverability;
@@ -69,6 +76,9 @@ pub use staircase::Staircase;
 pub use step_lengths::{LayerStepLengths, StepLengths};
 pub use surprise::{OctaveFiring, PeriodCurves, PeriodFiring, Surprise};
 pub use text_losses::{TextLoss, TextLosses};
+pub use token_baselines::TokenBaselines;
+pub use trace_reading::{BlockReading, TraceReading};
+pub use unit_usage::{BlockUsage, UnitUsage};
 
 /// A typed measurement. One struct a channel; the list is [`MEASUREMENTS`].
 pub trait Measurement:
@@ -193,6 +203,11 @@ measurements! {
     Merging,
     TextLosses,
     ConceptSearch,
+    TokenBaselines,
+    TraceReading,
+    UnitUsage,
+    Autocorrelation,
+    PositionLosses,
     FlowAnswer,
     FlowField,
     FlowAlong,

@@ -1,0 +1,30 @@
+//! Blocks whose only view of the past are exponential moving averages of their input, and where they are tapped. It does
+//! not know who reads them.
+
+/// A stack of blocks with three traces, a prediction from them, and a sparse feed-forward layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TraceBlocks {
+    pub blocks: usize,
+    /// Of a token's state and of each trace.
+    pub channels: usize,
+    /// Of the feed-forward layer, and how many of them are kept for a token.
+    pub units: usize,
+    pub kept: usize,
+}
+
+impl TraceBlocks {
+    /// The traces, fast to slow, as taps and legends call them.
+    pub const TRACES: [&str; 3] = ["fast", "medium", "slow"];
+
+    /// Where a block's part of this name is tapped: `input`, `fast`, `medium`, `slow`, `error` `(B, T, D)`; `units`
+    /// `(B, T, F)`, of which all but the kept are zero; `rate_fast`, `rate_medium`, `rate_slow`, the coefficients `(D)`
+    /// or `(B, T, D)`.
+    pub fn tap_path(&self, block: usize, part: &str) -> String {
+        format!("{}.{part}", Self::path(block))
+    }
+
+    /// What a block is called.
+    pub fn path(block: usize) -> String {
+        format!("blocks.{block}")
+    }
+}

@@ -1,0 +1,107 @@
+//! The loss of a language model by how much it has read. It does not know families.
+
+use super::{Finding, Probe, ProbeContext};
+use crate::{
+    analysis::statistics::mean_sd,
+    models::Model,
+    nn::{Result, Tap, Tensor, host},
+    telemetry::measurements::PositionLosses as Measured,
+};
+
+/// Arguments: `window` (tokens of a training window, 128), `times` (the texts are so many windows long, 8), `texts` (at
+/// most, 16). Makes a [`Measured`]; nothing where the text is a task.
+pub struct PositionLosses;
+
+/// Tokens of a text at most.
+const LONGEST: usize = 1024;
+/// Each bin is so much wider than the one before.
+const WIDER: f64 = 1.4;
+
+impl Probe for PositionLosses {
+    fn id(&self) -> &'static str {
+        "position_losses"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        model.trace_blocks().is_some()
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        if cx.corpus.guess().is_some() {
+            return Ok(vec![]);
+        }
+        let (window, texts) = (cx.count("window", 128, 1..=8192), cx.count("texts", 16, 1..=256));
+        let len = (window * cx.count("times", 8, 1..=64)).min(LONGEST.max(window));
+        let held_out = cx.corpus.held_out(texts, len).map_err(candle_core::Error::wrap)?;
+        let edges = edges(len);
+        let mut by_text: Vec<Vec<f64>> = vec![];
+        for (inputs, targets) in held_out.inputs.chunks(len).zip(held_out.targets.chunks(len)) {
+            cx.progress.at(by_text.len(), held_out.rows)?;
+            let tokens = Tensor::from_slice(inputs, (1, len), cx.device)?;
+            let losses = losses(&cx.model.logits(&tokens, &mut Tap::off())?, targets)?;
+            by_text.push(edges.windows(2).map(|bin| mean_sd(&losses[bin[0]..bin[1]]).0).collect());
+        }
+        let of_bin = |bin: usize| mean_sd(&by_text.iter().map(|text| text[bin]).collect::<Vec<_>>());
+        let means: Vec<(f64, f64)> = (0..edges.len() - 1).map(of_bin).collect();
+        let measured = Measured {
+            window,
+            texts: by_text.len(),
+            edges,
+            loss: means.iter().map(|(mean, _)| *mean).collect(),
+            error: means.iter().map(|(_, sd)| sd / (by_text.len() as f64).sqrt()).collect(),
+        };
+        let about = format!("{} held-out texts of {len} tokens", held_out.rows);
+        Ok(vec![Finding::new(measured, about, vec![])])
+    }
+}
+
+/// Edges of bins over 0..len, the first one token wide.
+fn edges(len: usize) -> Vec<usize> {
+    let mut edges = vec![0];
+    let mut width = 1.0f64;
+    while let Some(last) = edges.last().copied().filter(|last| *last < len) {
+        let next = last + width.round() as usize;
+        // A remainder that is less than a bin belongs to the last one.
+        let is_last = next as f64 + WIDER * width > len as f64;
+        edges.push(if is_last { len } else { next });
+        width *= WIDER;
+    }
+    edges
+}
+
+/// -ln p of every target from logits `(1, T, V)`, nats.
+fn losses(logits: &Tensor, targets: &[u32]) -> Result<Vec<f64>> {
+    let vocab = logits.dim(2)?;
+    let logits = host::to_f32(logits)?;
+    Ok(logits.chunks(vocab).zip(targets).map(|(row, target)| surprise(row, *target)).collect())
+}
+
+/// -ln p of a token whose logits these are, nats.
+pub(super) fn surprise(row: &[f32], token: u32) -> f64 {
+    let top = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let sum: f64 = row.iter().map(|v| f64::from(v - top).exp()).sum();
+    sum.ln() - row.get(token as usize).map_or(f64::NAN, |v| f64::from(v - top))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn bins_cover_all_places_once(len in 1usize..5000) {
+            let edges = edges(len);
+            prop_assert_eq!((edges[0], *edges.last().unwrap()), (0, len));
+            prop_assert!(edges.windows(2).all(|bin| bin[0] < bin[1]));
+        }
+    }
+
+    #[test]
+    fn surprise_is_the_logarithm_of_a_share() {
+        let row = [0.0f32, 2.0f32.ln(), 1.0f32.ln()];
+        assert!((surprise(&row, 1) - 2.0f64.ln()).abs() < 1e-6);
+        assert!(surprise(&row, 7).is_nan());
+    }
+}

@@ -1,0 +1,133 @@
+//! What a predictor without a memory loses on the held-out text: counts of tokens and of pairs. It looks at no model.
+
+use std::collections::HashMap;
+
+use super::{Finding, Probe, ProbeContext};
+use crate::{
+    corpus::{Corpus, Position, Windows},
+    models::Model,
+    nn::Result,
+    telemetry::measurements::TokenBaselines as Measured,
+};
+
+/// Arguments: `window` (tokens of a held-out window, 128), `windows` (held-out windows, 16). Makes a [`Measured`].
+pub struct TokenBaselines;
+
+/// Windows that are counted in one batch, and tokens after which counting ends.
+const ROWS: usize = 64;
+const ENOUGH: usize = 200_000;
+
+impl Probe for TokenBaselines {
+    fn id(&self) -> &'static str {
+        "token_baselines"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        model.recovery().is_none()
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let (window, windows) = (cx.count("window", 128, 1..=8192), cx.count("windows", 16, 1..=4096));
+        let held_out = cx.corpus.held_out(windows, window).map_err(candle_core::Error::wrap)?;
+        let counts = counted(cx.corpus, window)?;
+        let [unigram, bigram] = counts.cross_entropies(&held_out);
+        let targets = targets_of(&held_out).count();
+        let measured =
+            Measured { uniform: (counts.vocab as f64).ln(), unigram, bigram, counted: counts.total as usize, targets };
+        Ok(vec![Finding::new(measured, format!("{targets} held-out tokens"), vec![])])
+    }
+}
+
+/// How often tokens came, and after which.
+#[derive(Default)]
+struct Counts {
+    vocab: usize,
+    total: u64,
+    of: HashMap<u32, u64>,
+    after: HashMap<u32, u64>,
+    pairs: HashMap<(u32, u32), u64>,
+}
+
+/// Every token that has a target, with it. What asks nothing has none.
+fn targets_of(windows: &Windows) -> impl Iterator<Item = (u32, u32)> {
+    windows.inputs.iter().copied().zip(windows.targets.iter().copied()).filter(|(_, target)| *target != u32::MAX)
+}
+
+/// The training text from its first batches on.
+fn counted(corpus: &Corpus, window: usize) -> Result<Counts> {
+    let mut counts = Counts { vocab: corpus.vocab(), ..Counts::default() };
+    for drawn in 0..(ENOUGH / (ROWS * window)).max(1) as u64 {
+        let at = Position { seed: 0, drawn };
+        counts.add(&corpus.batch(&at, ROWS, window).map_err(candle_core::Error::wrap)?);
+    }
+    Ok(counts)
+}
+
+impl Counts {
+    fn add(&mut self, windows: &Windows) {
+        for (before, token) in targets_of(windows) {
+            self.total += 1;
+            *self.of.entry(token).or_default() += 1;
+            *self.after.entry(before).or_default() += 1;
+            *self.pairs.entry((before, token)).or_default() += 1;
+        }
+    }
+
+    /// One is added to the count of every token of the vocabulary, so that what never came is not impossible.
+    fn unigram(&self, token: u32) -> f64 {
+        let count = self.of.get(&token).copied().unwrap_or(0);
+        (count as f64 + 1.0) / (self.total as f64 + self.vocab as f64)
+    }
+
+    /// One token, spread as unigrams are, is added to what came after each.
+    fn bigram(&self, before: u32, token: u32) -> f64 {
+        let pair = self.pairs.get(&(before, token)).copied().unwrap_or(0);
+        let after = self.after.get(&before).copied().unwrap_or(0);
+        (pair as f64 + self.unigram(token)) / (after as f64 + 1.0)
+    }
+
+    /// Of unigrams and of bigrams, nats a token; NaN without targets.
+    fn cross_entropies(&self, windows: &Windows) -> [f64; 2] {
+        let mut sums = [0.0; 2];
+        let mut count = 0;
+        for (before, token) in targets_of(windows) {
+            sums[0] -= self.unigram(token).ln();
+            sums[1] -= self.bigram(before, token).ln();
+            count += 1;
+        }
+        sums.map(|sum| if count == 0 { f64::NAN } else { sum / f64::from(count) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn windows(inputs: &[u32], targets: &[u32]) -> Windows {
+        let (inputs, targets) = (inputs.to_vec(), targets.to_vec());
+        Windows { rows: 1, len: inputs.len(), inputs, targets, answers: None }
+    }
+
+    #[test]
+    fn counts_become_cross_entropies() {
+        let mut counts = Counts { vocab: 2, ..Counts::default() };
+        counts.add(&windows(&[0, 1, 0, 1], &[1, 0, 1, u32::MAX]));
+        // Three targets: token 1 twice, after 0 both times; token 0 once, after 1.
+        let (p1, p0) = (3.0 / 5.0, 2.0 / 5.0);
+        let [unigram, bigram] = counts.cross_entropies(&windows(&[0, 1], &[1, 0]));
+        assert!((unigram + (f64::ln(p1) + f64::ln(p0)) / 2.0).abs() < 1e-12);
+        let pairs = [(2.0 + p1) / 3.0, (1.0 + p0) / 2.0];
+        assert!((bigram + (f64::ln(pairs[0]) + f64::ln(pairs[1])) / 2.0).abs() < 1e-12);
+        assert!(counts.cross_entropies(&windows(&[0], &[u32::MAX]))[0].is_nan());
+    }
+
+    #[test]
+    fn probabilities_add_up_to_one() {
+        let mut counts = Counts { vocab: 5, ..Counts::default() };
+        counts.add(&windows(&[0, 1, 2, 1], &[1, 2, 1, 4]));
+        for before in 0..5 {
+            let sum: f64 = (0..5).map(|token| counts.bigram(before, token)).sum();
+            assert!((sum - 1.0).abs() < 1e-12, "after {before}: {sum}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! A text read by a model of trace blocks, token by token: surprise, prediction error and traces, and what the model
+//! writes after it. It does not know how it is drawn.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::{Finding, Probe, ProbeContext, position_losses::surprise, prompt::Prompt};
+use crate::{
+    config::Value,
+    models::{Model, capabilities::TraceBlocks},
+    nn::{Result, Tap, Tensor, host},
+    telemetry::{
+        Array,
+        measurements::{BlockReading, TraceReading as Measured},
+    },
+};
+
+/// Arguments: `text` (else a held-out passage), `length` (tokens to write, 32), `temperature` (0.8; 0 takes the likeliest).
+/// Makes a [`Measured`].
+pub struct TraceReading;
+
+/// Ids of a prompt at most, and of a held-out one.
+const LONGEST: usize = 256;
+const USUAL: usize = 96;
+/// Channels of a trace that are kept at most.
+const CHANNELS: usize = 128;
+
+impl Probe for TraceReading {
+    fn id(&self) -> &'static str {
+        "trace_reading"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        model.trace_blocks().is_some()
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let Some(sizes) = cx.model.trace_blocks() else { return Ok(vec![]) };
+        let length = cx.count("length", 32, 0..=128);
+        let temperature = cx.args.get("temperature").and_then(Value::as_f64).unwrap_or(0.8).clamp(0.0, 5.0);
+        let is_typed = cx.is_typed();
+        let prompt = Prompt::of(cx, if is_typed { LONGEST } else { USUAL })?;
+        let mut rng = ChaCha8Rng::seed_from_u64(cx.seed);
+        let mut ids = prompt.ids.clone();
+        for _ in 0..length {
+            let row = last_row(&read(cx, &ids, &mut Tap::off())?)?;
+            let Some(next) = drawn(&row, temperature, &mut rng) else { break };
+            ids.push(next);
+        }
+        let mut tap = Tap::on(&["blocks."]);
+        let logits = read(cx, &ids, &mut tap)?;
+        let blocks = (0..sizes.blocks).map(|block| of_block(&tap, &sizes, block)).collect::<Result<_>>()?;
+        let vocab = logits.dim(2)?;
+        let rows = host::to_f32(&logits)?;
+        let later = rows.chunks(vocab).zip(&ids[1..]).map(|(row, id)| surprise(row, *id));
+        let measured = Measured {
+            is_typed,
+            prompt: prompt.ids.len(),
+            temperature,
+            surprise: std::iter::once(f64::NAN).chain(later).collect(),
+            blocks,
+        };
+        let tokens = ids.iter().map(|id| cx.corpus.token_text(*id)).collect();
+        let written = ids.len() - prompt.ids.len();
+        let about = match written {
+            0 => prompt.about,
+            _ => format!("{}, then {written} that it wrote", prompt.about),
+        };
+        Ok(vec![Finding::new(measured, about, tokens)])
+    }
+}
+
+/// Logits `(1, T, V)`.
+fn read(cx: &ProbeContext<'_>, ids: &[u32], tap: &mut Tap) -> Result<Tensor> {
+    cx.model.logits(&Tensor::from_slice(ids, (1, ids.len()), cx.device)?, tap)
+}
+
+fn last_row(logits: &Tensor) -> Result<Vec<f32>> {
+    let (_, tokens, _) = logits.dims3()?;
+    host::to_f32(&logits.narrow(1, tokens - 1, 1)?)
+}
+
+/// The token that these logits give at a temperature; the likeliest at 0; none where no logit is finite.
+fn drawn(row: &[f32], temperature: f64, rng: &mut ChaCha8Rng) -> Option<u32> {
+    let finite = || row.iter().enumerate().filter(|(_, v)| v.is_finite());
+    let (best, top) = finite().max_by(|a, b| a.1.total_cmp(b.1))?;
+    if temperature <= 0.0 {
+        return Some(best as u32);
+    }
+    let weight = |v: &f32| (f64::from(v - top) / temperature).exp();
+    let mut left = rng.random::<f64>() * finite().map(|(_, v)| weight(v)).sum::<f64>();
+    let passed = |(_, v): &(usize, &f32)| {
+        left -= weight(v);
+        left < 0.0
+    };
+    // Rounding may leave a little of the sum.
+    Some(finite().find(passed).map_or(best, |(id, _)| id) as u32)
+}
+
+fn of_block(tap: &Tap, sizes: &TraceBlocks, block: usize) -> Result<BlockReading> {
+    let values = |part: &str| -> Result<Vec<f32>> {
+        let path = sizes.tap_path(block, part);
+        let found = tap.get(&path);
+        host::to_f32(found.ok_or_else(|| candle_core::Error::Msg(format!("the model gave nothing at {path}")))?)
+    };
+    let width = sizes.channels;
+    let trace = |part: &str| -> Result<(Array, Vec<f64>)> {
+        let all = values(part)?;
+        let shown = width.min(CHANNELS);
+        let kept: Vec<f32> = all.chunks(width).flat_map(|token| &token[..shown]).copied().collect();
+        let array = Array::new([all.len() / width, shown], kept).map_err(candle_core::Error::wrap)?;
+        Ok((array.half_precision(), lengths(&all, width)))
+    };
+    let [fast, medium, slow] = TraceBlocks::TRACES;
+    let [(fast, of_fast), (medium, of_medium), (slow, of_slow)] = [trace(fast)?, trace(medium)?, trace(slow)?];
+    let inputs = lengths(&values("input")?, width);
+    let errors = lengths(&values("error")?, width);
+    Ok(BlockReading {
+        path: TraceBlocks::path(block),
+        error: errors.iter().zip(inputs).map(|(error, input)| error / input).collect(),
+        traces: [fast, medium, slow],
+        norms: [of_fast.into(), of_medium.into(), of_slow.into()],
+        channels: width,
+    })
+}
+
+/// Length of every row of `(tokens, width)`.
+fn lengths(x: &[f32], width: usize) -> Vec<f64> {
+    x.chunks(width).map(|row| row.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_temperature_the_likeliest_is_taken() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        assert_eq!(drawn(&[0.0, f32::NAN, 3.0, 1.0], 0.0, &mut rng), Some(2));
+        assert_eq!(drawn(&[f32::NAN; 3], 1.0, &mut rng), None);
+    }
+
+    #[test]
+    fn with_temperature_tokens_come_as_often_as_they_are_probable() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let row = [0.0, 3.0f32.ln()];
+        let ones = (0..4000).filter(|_| drawn(&row, 1.0, &mut rng) == Some(1)).count();
+        // 3 of 4; the standard deviation is 27.
+        assert!((2890..3110).contains(&ones), "{ones}");
+    }
+}

@@ -1,0 +1,71 @@
+//! How often each unit of the sparse layers is kept. It does not know which training made it so.
+
+use super::{Finding, Probe, ProbeContext};
+use crate::{
+    models::{Model, capabilities::TraceBlocks},
+    nn::{Result, Tap, Tensor, host},
+    telemetry::measurements::{BlockUsage, UnitUsage as Measured},
+};
+
+/// Arguments: `window` (tokens of a held-out window, 128), `windows` (16). Makes a [`Measured`].
+pub struct UnitUsage;
+
+/// Windows that are read at once.
+const AT_ONCE: usize = 4;
+
+impl Probe for UnitUsage {
+    fn id(&self) -> &'static str {
+        "unit_usage"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        model.trace_blocks().is_some()
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let Some(sizes) = cx.model.trace_blocks() else { return Ok(vec![]) };
+        let (window, windows) = (cx.count("window", 128, 1..=8192), cx.count("windows", 16, 1..=1024));
+        let held_out = cx.corpus.held_out(windows, window).map_err(candle_core::Error::wrap)?;
+        let paths: Vec<String> = (0..sizes.blocks).map(|block| sizes.tap_path(block, "units")).collect();
+        let mut counts = vec![vec![0u64; sizes.units]; sizes.blocks];
+        for rows in held_out.inputs.chunks(AT_ONCE * held_out.len) {
+            let tokens = Tensor::from_slice(rows, (rows.len() / held_out.len, held_out.len), cx.device)?;
+            let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
+            cx.model.logits(&tokens, &mut tap)?;
+            for (path, counts) in paths.iter().zip(&mut counts) {
+                let Some(units) = tap.get(path) else { continue };
+                count(&host::to_f32(units)?, counts);
+            }
+        }
+        let tokens = held_out.rows * held_out.len;
+        let share = |count: u64| count as f64 / tokens as f64;
+        let block = |(block, counts): (usize, Vec<u64>)| BlockUsage {
+            path: TraceBlocks::path(block),
+            usage: counts.into_iter().map(share).collect(),
+        };
+        let blocks = counts.into_iter().enumerate().map(block).collect();
+        let measured = Measured { kept: sizes.kept, tokens, blocks };
+        Ok(vec![Finding::new(measured, format!("{tokens} held-out tokens"), vec![])])
+    }
+}
+
+/// Adds, unit by unit, the tokens for which it is not zero. `units`: `(tokens, units)`.
+fn count(units: &[f32], counts: &mut [u64]) {
+    for token in units.chunks(counts.len().max(1)) {
+        for (count, unit) in counts.iter_mut().zip(token) {
+            *count += u64::from(*unit != 0.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_that_are_not_zero_are_counted() {
+        let mut counts = [0; 3];
+        count(&[0.0, 1.0, -2.0, 0.0, 3.0, 0.0], &mut counts);
+        assert_eq!(counts, [0, 2, 1]);
+    }
+}

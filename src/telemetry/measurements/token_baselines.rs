@@ -1,0 +1,27 @@
+//! What is lost by somebody who knows only how often tokens come.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::measurement;
+use crate::telemetry::number::Float;
+
+/// Cross-entropies of predictors without a memory, nats a token, on the held-out text that models are measured on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TokenBaselines {
+    /// ln V: every token of the vocabulary alike.
+    #[serde(with = "Float")]
+    pub uniform: f64,
+    /// Every token as often as it came in the training text.
+    #[serde(with = "Float")]
+    pub unigram: f64,
+    /// As often as it came after the present token: what a model knows that sees no token before it.
+    #[serde(with = "Float")]
+    pub bigram: f64,
+    /// Tokens of the training text that were counted.
+    pub counted: usize,
+    /// Held-out tokens that the means are over.
+    pub targets: usize,
+}
+
+measurement!(TokenBaselines, channel: "text.baselines", probe: "token_baselines");
