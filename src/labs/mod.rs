@@ -13,6 +13,7 @@ pub mod lesson;
 pub mod merging;
 pub mod neuron_graph;
 pub mod ode_flow;
+pub mod spen;
 pub mod synapses;
 pub mod traces;
 
@@ -74,6 +75,7 @@ pub static LABS: &[&Lab] = &[
     &fast_slow::LAB,
     &traces::LAB,
     &grammar_roles::LAB,
+    &spen::LAB,
     &ode_flow::LAB,
     &synapses::LAB,
     &neuron_graph::LAB,

@@ -1,0 +1,111 @@
+//! The settings of the EMA language model's lab. They do not know what a plan is.
+
+use crate::{
+    config::settings,
+    labs::corpus::CorpusSettings,
+    trainer::{RunSettings, TrainSettings},
+};
+
+settings! {
+    pub struct SpenSettings {
+        model: ModelSettings,
+        mechanism: MechanismSettings,
+        predictor: PredictorSettings,
+        compare: CompareSettings,
+        corpus: CorpusSettings = CorpusSettings { vocab: 256, ..CorpusSettings::default() },
+        train: TrainSettings =
+            TrainSettings { steps: 400, lr: 3e-3, batch: 8, window: 128, ..TrainSettings::default() },
+        probe: ProbeSettings,
+        run: RunSettings = RunSettings { eval_every: 25, eval_windows: 16, checkpoint_every: 200, ..RunSettings::default() },
+    }
+}
+
+settings! {
+    /// Sizes of the models.
+    pub struct ModelSettings in "model" {
+        /// Channels of every token, and of each of a block's three traces.
+        #[knob("Width", range(8..=1024), symbol("D"), unit("channels"))]
+        d_model: usize = 128,
+        /// Units of each block's feed-forward layer.
+        #[knob("Units", range(8..=8192), symbol("F"), unit("units"))]
+        hidden: usize = 512,
+        /// Units that are kept for a token; all others are set to zero. The paper keeps 6% of them.
+        #[knob("Kept units", range(1..=8192), symbol("k"), unit("units"))]
+        kept: usize = 31,
+        /// Blocks of traces, prediction and sparse feed-forward layer.
+        #[knob("Blocks", range(1..=32), symbol("L"))]
+        layers: usize = 2,
+        /// Heads of the softmax attention predictor. Must divide the width where that is compared.
+        #[knob("Heads", range(1..=64), symbol("H"))]
+        heads: usize = 4,
+    }
+}
+
+settings! {
+    /// The staircase: each step adds one mechanism to the one before.
+    pub struct MechanismSettings in "mechanism" {
+        /// The paper's model: traces with the same coefficients (0.5, 0.1, 0.02) in every channel, a static predictor.
+        #[knob("Fixed traces")]
+        fixed: bool = true,
+        /// Every channel of every trace learns its coefficient.
+        #[knob("+ learned coefficients")]
+        learned: bool = false,
+        /// The coefficient is a sigmoid of the token's state: the input decides what is kept.
+        #[knob("+ input-dependent gate")]
+        gated: bool = true,
+        /// The predictor looks values of the input up by linear attention whose past decays.
+        #[knob("+ linear attention")]
+        linear: bool = false,
+        /// The predictor looks them up by softmax attention, which forgets nothing.
+        #[knob("Softmax attention")]
+        softmax: bool = true,
+    }
+}
+
+settings! {
+    /// The ablation: the fixed traces with another predictor.
+    pub struct PredictorSettings in "predictor" {
+        /// Linear attention over the past, whose values are slow traces: nothing that the traces have lost comes back.
+        #[knob("Linear, from traces")]
+        linear_traces: bool = false,
+        /// Linear attention whose values are the tokens' own states.
+        #[knob("Linear, from input")]
+        linear_input: bool = false,
+        /// Softmax attention over the past, whose values are slow traces.
+        #[knob("Softmax, from traces")]
+        softmax_traces: bool = false,
+        /// Softmax attention whose values are the tokens' own states.
+        #[knob("Softmax, from input")]
+        softmax_input: bool = false,
+    }
+}
+
+settings! {
+    /// What else is compared, over how many seeds.
+    pub struct CompareSettings in "compare" {
+        /// Fixed traces with more units, until they have as many parameters as the largest model beside them: what size alone gives.
+        #[knob("Fixed, as large")]
+        as_large: bool = false,
+        /// Repeats every variant with further seeds, of weights and batches. Curves then show mean and spread.
+        #[knob("Seeds", range(1..=8))]
+        seeds: u64 = 1,
+    }
+}
+
+settings! {
+    /// How often each probe is asked without a view's asking.
+    pub struct ProbeSettings in "probe" {
+        /// Steps between two readings of a passage: error, traces and continuation. 0 asks only at the start and when a view asks.
+        #[knob("Reading every", range(0..=1_000_000), unit("steps"), live)]
+        trace_reading_every: u64 = 200,
+        /// Steps between two counts of how often each unit is kept. 0 asks only at the start and when a view asks.
+        #[knob("Unit usage every", range(0..=1_000_000), unit("steps"), live)]
+        unit_usage_every: u64 = 100,
+        /// Steps between two measurements of how the blocks' input correlates with its own past. 0 asks only at the start and when a view asks.
+        #[knob("Autocorrelation every", range(0..=1_000_000), unit("steps"), live)]
+        autocorrelation_every: u64 = 200,
+        /// Steps between two asks of the loss at each position of a long text. 0 asks only at the start and when a view asks.
+        #[knob("Loss by position every", range(0..=1_000_000), unit("steps"), live)]
+        position_losses_every: u64 = 200,
+    }
+}
