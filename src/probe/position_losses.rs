@@ -8,7 +8,7 @@ use crate::{
     telemetry::measurements::PositionLosses as Measured,
 };
 
-/// Arguments: `window` (tokens of a training window, 128), `times` (the texts are so many windows long, 8), `texts` (at
+/// Arguments: `window` (tokens of a training window, 128), `times` (the texts are so many windows long, 4), `texts` (at
 /// most, 16). Makes a [`Measured`]; nothing where the text is a task.
 pub struct PositionLosses;
 
@@ -31,7 +31,7 @@ impl Probe for PositionLosses {
             return Ok(vec![]);
         }
         let (window, texts) = (cx.count("window", 128, 1..=8192), cx.count("texts", 16, 1..=256));
-        let len = (window * cx.count("times", 8, 1..=64)).min(LONGEST.max(window));
+        let len = (window * cx.count("times", 4, 1..=64)).min(LONGEST.max(window));
         let held_out = cx.corpus.held_out(texts, len).map_err(candle_core::Error::wrap)?;
         let edges = edges(len);
         let mut by_text: Vec<Vec<f64>> = vec![];

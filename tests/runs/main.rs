@@ -28,6 +28,7 @@ mod recall;
 mod record;
 mod recording;
 mod released;
+mod spen;
 mod store;
 mod time_travel;
 mod trainer;

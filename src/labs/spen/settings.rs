@@ -104,8 +104,8 @@ settings! {
         /// Steps between two measurements of how the blocks' input correlates with its own past. 0 asks only at the start and when a view asks.
         #[knob("Autocorrelation every", range(0..=1_000_000), unit("steps"), live)]
         autocorrelation_every: u64 = 200,
-        /// Steps between two asks of the loss at each position of a long text. 0 asks only at the start and when a view asks.
+        /// Steps between two measurements of the loss at each position of a long text. 0 asks only at the start and when a view asks.
         #[knob("Loss by position every", range(0..=1_000_000), unit("steps"), live)]
-        position_losses_every: u64 = 200,
+        position_losses_every: u64 = 400,
     }
 }

@@ -8,6 +8,7 @@ use eframe::egui::Rect;
 use super::Selection;
 use crate::{
     config::{Config, Knob, Value},
+    labs::TrainSettings,
     telemetry::{Args, Command, Measurement, Question, RunState, Sample},
     ui::{
         mirror::Mirror,
@@ -242,6 +243,13 @@ impl<'a> ViewCx<'a> {
         let focus = self.selection.variant;
         let others = (0..self.mirror.variants().len()).filter(|v| *v != focus);
         std::iter::once(focus).chain(others).find_map(|v| Some((v, find(v)?)))
+    }
+
+    /// The argument `window` of a question: as long as the run's training windows.
+    pub fn window_args(&self) -> Args {
+        let config = self.mirror.info.as_ref().map_or(self.config, |info| &info.config);
+        let window = config.get(TrainSettings::window.name).cloned();
+        window.map(|window| ("window".to_owned(), window)).into_iter().collect()
     }
 
     /// Whether there is a model that answers questions.

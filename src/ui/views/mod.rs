@@ -15,9 +15,11 @@ pub mod grammar_roles;
 pub mod graph;
 pub mod loss_difference;
 pub mod losses;
+pub mod mechanisms;
 pub mod next_tokens;
 pub mod pair_attention;
 pub mod phase_plane;
+pub mod position_losses;
 pub mod race;
 pub mod recoverability;
 mod residual;
@@ -25,6 +27,7 @@ pub mod staircase;
 mod step_lengths;
 pub mod synapses;
 mod task;
+pub mod trace_blocks;
 pub mod traces;
 
 pub use context::{Export, Measured, ViewCx};
@@ -242,6 +245,43 @@ pub static VIEWS: &[ViewEntry] = &[
                 95% intervals: within the vocabulary that was learned, and in one that was never seen. A cross is a \
                 supervised tagger.",
         make: grammar_roles::RoleAccuracyView::make,
+    },
+    ViewEntry {
+        id: "mechanisms",
+        title: "Mechanisms",
+        about: "What each variant reaches, a tread a variant, with the spread of its seeds: every step adds one mechanism to \
+                the one before, and the dashed tread is the first model made as large as the largest. Below are size, work \
+                and the change of the loss; a step inside the band of the one before has gained nothing that is known.",
+        make: mechanisms::Mechanisms::make,
+    },
+    ViewEntry {
+        id: "trace_reading",
+        title: "Reading",
+        about: "A text token by token in the heat of its prediction error or surprise, and what the model writes after it; \
+                below, the three traces of a block, a row a channel. The slow trace smears: whatever two texts share there \
+                stays alike long after they differ.",
+        make: trace_blocks::TraceReadingView::make,
+    },
+    ViewEntry {
+        id: "unit_usage",
+        title: "Unit usage",
+        about: "For what share of tokens each unit of a sparse layer is among the kept, most used first. A level line is an \
+                even load; a cliff means a few units that fire always and many that never do.",
+        make: trace_blocks::UnitUsage::make,
+    },
+    ViewEntry {
+        id: "autocorrelation",
+        title: "Autocorrelation",
+        about: "How much a block's input has to do with itself k tokens before, and, dashed, how much of a token each trace \
+                still holds after as many. A trace that decays far more slowly than the line mostly keeps what no longer tells.",
+        make: trace_blocks::Autocorrelation::make,
+    },
+    ViewEntry {
+        id: "position_losses",
+        title: "Loss by position",
+        about: "Held-out loss against how much of a long text was read, far beyond the window of training. A line that is \
+                level after a few tokens belongs to a model that makes nothing of a longer past.",
+        make: position_losses::PositionLosses::make,
     },
     ViewEntry {
         id: "steer",

@@ -17,6 +17,17 @@ pub fn short(v: f64) -> String {
     trimmed(&format!("{v:.decimals$}")).to_owned()
 }
 
+/// With a letter for thousands, millions and more.
+pub fn abbreviated(v: f64) -> String {
+    match v.abs() {
+        a if a >= 1e9 => format!("{:.2} G", 1e-9 * v),
+        a if a >= 1e6 => format!("{:.2} M", 1e-6 * v),
+        a if a >= 1e4 => format!("{:.0} k", 1e-3 * v),
+        a if a >= 100.0 => format!("{v:.0}"),
+        _ => format!("{v:.1}"),
+    }
+}
+
 /// A share between 0 and 1 to draw with: of what is no number, none.
 pub fn share(v: f32) -> f32 {
     if v.is_nan() { 0.0 } else { v.clamp(0.0, 1.0) }

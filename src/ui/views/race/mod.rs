@@ -1,7 +1,7 @@
 //! The race: held-out loss of the variants over tokens, seconds or operations, what each needs to reach a loss, and a
 //! verdict in words with its interval.
 
-mod results;
+pub(in crate::ui::views) mod results;
 
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use crate::{
         seed_series::groups,
         table::Table,
         theme,
+        widgets::number::abbreviated,
     },
 };
 use results::{Mark, Over, Racer, Verdict, results};
@@ -168,7 +169,7 @@ impl Race {
     /// Loss, verdict, tokens and seconds to the target, parameters, operations.
     fn cells(&self, racer: &Racer, target: Option<f64>) -> [String; 6] {
         let reach = |over| match target.and_then(|t| racer.reach(t, over)) {
-            Some(v) => short(v),
+            Some(v) => abbreviated(v),
             None => "not yet".to_owned(),
         };
         [
@@ -176,8 +177,8 @@ impl Race {
             verdict_words(racer.verdict),
             reach(Over::Tokens),
             reach(Over::Seconds),
-            short(racer.params as f64),
-            racer.flops.map_or("\u{2013}".to_owned(), |f| short(1e-6 * f)),
+            abbreviated(racer.params as f64),
+            racer.flops.map_or("\u{2013}".to_owned(), |f| abbreviated(1e-6 * f)),
         ]
     }
 }
@@ -188,17 +189,6 @@ fn widths_in(room: f32) -> [f32; 7] {
     let mut widths = WIDTHS;
     widths[VERDICT] = (WIDTHS[VERDICT] + room - taken).clamp(WIDTHS[VERDICT], FULL_VERDICT);
     widths
-}
-
-/// With a letter for thousands and millions.
-fn short(v: f64) -> String {
-    match v.abs() {
-        a if a >= 1e9 => format!("{:.2} G", 1e-9 * v),
-        a if a >= 1e6 => format!("{:.2} M", 1e-6 * v),
-        a if a >= 1e4 => format!("{:.0} k", 1e-3 * v),
-        a if a >= 100.0 => format!("{v:.0}"),
-        _ => format!("{v:.1}"),
-    }
 }
 
 fn verdict_words(verdict: Verdict) -> String {

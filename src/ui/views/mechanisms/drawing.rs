@@ -1,0 +1,266 @@
+//! The drawing of a staircase: a column a step, a tread at what it reaches, a riser from the one before. It does not know
+//! where the numbers come from.
+
+use eframe::egui::{
+    Align, Align2, Color32, FontId, Painter, Rect, RichText, Sense, Stroke, Ui, Vec2, WidgetInfo, accesskit::Role,
+    pos2, text::LayoutJob, vec2,
+};
+
+use super::steps::{Change, Reached, Score, Step};
+use crate::ui::{
+    mirror::Mirror,
+    plot::{Scale, value_words},
+    seed_series::groups,
+    theme,
+    theme::Theme,
+    widgets::number::abbreviated,
+};
+
+/// A level to compare with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Level {
+    pub words: &'static str,
+    pub at: f64,
+}
+
+/// One score's staircase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Panel {
+    pub score: Score,
+    pub levels: Vec<Level>,
+    /// Whether the axis goes as far as the levels.
+    pub shows_levels: bool,
+}
+
+/// Room left of a panel for its axis, between panels, and below for each line of words.
+const LEFT: f32 = 58.0;
+const RIGHT: f32 = 12.0;
+const TOP: f32 = 18.0;
+const GAP: f32 = 10.0;
+const LINE: f32 = 15.0;
+/// Narrower than this a column has no room for numbers, points.
+const NARROW: f32 = 62.0;
+
+/// Values to heights.
+struct HeightScale {
+    rect: Rect,
+    range: [f64; 2],
+    is_inverted: bool,
+}
+
+impl HeightScale {
+    fn of(rect: Rect, panel: &Panel, steps: &[Step]) -> Self {
+        let reached = steps.iter().filter_map(|s| s.of(panel.score));
+        let mut values: Vec<f64> =
+            reached.flat_map(|r| r.seeds.iter().copied().chain([r.mean - r.sd, r.mean + r.sd])).collect();
+        if panel.shows_levels {
+            values.extend(panel.levels.iter().map(|level| level.at));
+        }
+        if panel.score == Score::Recall {
+            values.extend([0.0, 1.0]);
+        }
+        let finite = || values.iter().copied().filter(|v| v.is_finite() && v.abs() < 1e100);
+        let (low, high) = finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+        let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
+        let pad = match panel.score {
+            Score::Recall => 0.02,
+            Score::Loss => ((high - low) * 0.12).max(1e-3 * high.abs()).max(1e-9),
+        };
+        Self { rect, range: [low - pad, high + pad], is_inverted: panel.score == Score::Loss }
+    }
+
+    fn y(&self, value: f64) -> f32 {
+        let share = ((value - self.range[0]) / (self.range[1] - self.range[0])) as f32;
+        let share = if share.is_finite() { share.clamp(-0.05, 1.05) } else { 0.0 };
+        let up = if self.is_inverted { 1.0 - share } else { share };
+        self.rect.bottom() - up * self.rect.height()
+    }
+
+    fn has(&self, value: f64) -> bool {
+        (self.range[0]..=self.range[1]).contains(&value)
+    }
+}
+
+/// Fills `size`.
+pub fn staircase_ui(ui: &mut Ui, size: Vec2, theme: &Theme, mirror: &Mirror, steps: &[Step], panels: &[Panel]) {
+    let (sheet, response) = ui.allocate_exact_size(size.max(vec2(160.0, 120.0)), Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, words_of(steps)));
+    let painter = ui.painter_at(sheet);
+    let column = (sheet.width() - LEFT - RIGHT) / steps.len().max(1) as f32;
+    let foot = if column < NARROW { 2.0 * LINE } else { 6.0 * LINE };
+    let each = (sheet.height() - foot - (TOP + GAP) * panels.len() as f32) / panels.len().max(1) as f32;
+    let all = groups(mirror);
+    let colour = |step: &Step| all.get(step.place).map_or(theme.text, |group| group.colour(step.place, theme));
+    let across = |i: usize| {
+        let left = sheet.left() + LEFT + i as f32 * column;
+        left..=left + column
+    };
+    for (k, panel) in panels.iter().enumerate() {
+        let top = sheet.top() + TOP + k as f32 * (each + TOP + GAP);
+        let rect =
+            Rect::from_min_max(pos2(sheet.left() + LEFT, top), pos2(sheet.right() - RIGHT, top + each.max(20.0)));
+        let scale = HeightScale::of(rect, panel, steps);
+        axis(&painter, theme, panel, &scale);
+        let mut before: Option<f32> = None;
+        for (i, step) in steps.iter().enumerate() {
+            let Some(reached) = step.of(panel.score).filter(|r| r.mean.is_finite()) else {
+                before = None;
+                continue;
+            };
+            let (x, y) = (across(i), scale.y(reached.mean));
+            if let Some(before) = before.filter(|_| !step.is_control) {
+                painter.vline(*x.start(), before.min(y)..=before.max(y), Stroke::new(1.0, theme.secondary));
+            }
+            tread(&painter, &scale, (*x.start(), *x.end()), reached, (colour(step), step.is_control));
+            before = Some(y);
+        }
+    }
+    for (i, step) in steps.iter().enumerate() {
+        let x = across(i);
+        let place = Rect::from_min_max(
+            pos2(*x.start() + 2.0, sheet.bottom() - foot + 4.0),
+            pos2(*x.end() - 2.0, sheet.bottom()),
+        );
+        foot_of(&painter, theme, place, step, colour(step), column >= NARROW);
+    }
+    if let Some(p) = response.hover_pos() {
+        let under = steps.iter().enumerate().find(|(i, _)| across(*i).contains(&p.x));
+        if let Some((_, step)) = under {
+            let words = explained(step);
+            response.on_hover_ui_at_pointer(|ui| {
+                ui.label(RichText::new(words).size(theme::SMALL));
+            });
+        }
+    }
+}
+
+/// The mean as a tread, one standard deviation as a band, each seed as a dot. A control's tread is dashed.
+fn tread(
+    painter: &Painter,
+    scale: &HeightScale,
+    (left, right): (f32, f32),
+    of: &Reached,
+    (colour, is_control): (Color32, bool),
+) {
+    let y = scale.y(of.mean);
+    let inside = left + 1.0..=right - 1.0;
+    if of.sd > 0.0 {
+        let (a, b) = (scale.y(of.mean - of.sd), scale.y(of.mean + of.sd));
+        let band = Rect::from_x_y_ranges(inside.clone(), a.min(b)..=a.max(b));
+        painter.rect_filled(band, 0.0, colour.gamma_multiply(0.2));
+    }
+    let stroke = Stroke::new(2.5, colour);
+    if is_control {
+        let ends = [pos2(*inside.start(), y), pos2(*inside.end(), y)];
+        painter.extend(eframe::egui::Shape::dashed_line(&ends, stroke, 6.0, 4.0));
+    } else {
+        painter.hline(inside, y, stroke);
+    }
+    if of.seeds.len() > 1 {
+        let middle = 0.5 * (left + right);
+        let apart = (0.5 * (right - left) / of.seeds.len() as f32).min(9.0);
+        for (i, seed) in of.seeds.iter().enumerate().filter(|(_, seed)| seed.is_finite()) {
+            let x = middle + apart * (i as f32 - 0.5 * (of.seeds.len() - 1) as f32);
+            painter.circle_filled(pos2(x, scale.y(*seed)), 2.5, colour);
+        }
+    }
+}
+
+fn axis(painter: &Painter, theme: &Theme, panel: &Panel, scale: &HeightScale) {
+    let HeightScale { rect, range, .. } = scale;
+    let font = FontId::proportional(theme::SMALL);
+    let title = pos2(rect.left() - LEFT + 4.0, rect.top() - TOP + 2.0);
+    painter.text(title, Align2::LEFT_TOP, panel.score.axis(), font.clone(), theme.secondary);
+    let wanted = ((rect.height() / 34.0) as usize).clamp(2, 8);
+    for (at, words) in Scale::Linear.ticks(range[0], range[1], wanted) {
+        let y = scale.y(at);
+        painter.hline(rect.x_range(), y, Stroke::new(1.0, theme.line));
+        painter.text(pos2(rect.left() - 6.0, y), Align2::RIGHT_CENTER, words, theme::numbers(), theme.secondary);
+    }
+    let mut beyond: Vec<String> = vec![];
+    for level in &panel.levels {
+        let words = format!("{} {}", level.words, value_words(level.at));
+        if !scale.has(level.at) {
+            beyond.push(words);
+            continue;
+        }
+        let y = scale.y(level.at);
+        let ends = [pos2(rect.left(), y), pos2(rect.right(), y)];
+        painter.extend(eframe::egui::Shape::dashed_line(&ends, Stroke::new(1.0, theme.secondary), 5.0, 4.0));
+        let (side, high) = if y - rect.top() > 18.0 { (Align2::RIGHT_BOTTOM, -2.0) } else { (Align2::RIGHT_TOP, 2.0) };
+        painter.text(pos2(rect.right(), y + high), side, words, font.clone(), theme.secondary);
+    }
+    if !beyond.is_empty() {
+        let words = format!("\u{2193} {}", beyond.join(", "));
+        painter.text(rect.right_bottom() - vec2(2.0, 2.0), Align2::RIGHT_BOTTOM, words, font, theme.secondary);
+    }
+}
+
+/// Under a column: the step's name, what it reaches, and what it takes.
+fn foot_of(painter: &Painter, theme: &Theme, place: Rect, step: &Step, colour: Color32, has_numbers: bool) {
+    let mut job = LayoutJob::simple(step.label.clone(), FontId::proportional(theme::SMALL), colour, place.width());
+    job.wrap.max_rows = 2;
+    job.halign = Align::Center;
+    let galley = painter.layout_job(job);
+    let under = place.top() + galley.rows.len() as f32 * LINE;
+    painter.galley(pos2(place.center().x, place.top()), galley, colour);
+    if !has_numbers {
+        return;
+    }
+    let lines = [
+        step.loss.as_ref().map_or("\u{2013}".to_owned(), |r| format!("{:.3}", r.mean)),
+        step.change.map_or(String::new(), |change| signed(change.mean)),
+        format!("{} params", abbreviated(step.params as f64)),
+        step.flops.map_or(String::new(), |flops| format!("{} FLOP", abbreviated(flops))),
+    ];
+    for (i, line) in lines.into_iter().enumerate() {
+        let at = pos2(place.center().x, under + i as f32 * LINE);
+        let ink = if i == 0 { theme.text } else { theme.secondary };
+        painter.text(at, Align2::CENTER_TOP, line, FontId::monospace(11.0), ink);
+    }
+}
+
+fn signed(v: f64) -> String {
+    format!("{v:+.3}").replace('-', "\u{2212}")
+}
+
+/// In words, for the pointer.
+fn explained(step: &Step) -> String {
+    let spread = |r: &Reached| match r.seeds.len() {
+        0 | 1 => value_words(r.mean),
+        n => format!("{} \u{b1} {} over {n} seeds", value_words(r.mean), value_words(r.sd)),
+    };
+    let mut words = step.label.clone();
+    if let Some(loss) = &step.loss {
+        words.push_str(&format!("\nheld-out loss {} nats a token", spread(loss)));
+    }
+    if let Some(recall) = &step.recall {
+        words.push_str(&format!("\nrecall {}", spread(recall)));
+    }
+    if let Some(Change { mean, interval }) = step.change {
+        let whom = if step.is_control { "the first step" } else { "the step before" };
+        let told = match interval {
+            None => "one seed cannot tell".to_owned(),
+            Some((low, high)) => {
+                let verdict = match (low, high) {
+                    (_, high) if high < 0.0 => "better",
+                    (low, _) if low > 0.0 => "worse",
+                    _ => "cannot be told apart",
+                };
+                format!("95% [{}, {}], {verdict}", signed(low), signed(high))
+            }
+        };
+        words.push_str(&format!("\nloss against {whom}: {} ({told})", signed(mean)));
+    }
+    words.push_str(&format!("\n{} parameters", step.params));
+    if let Some(flops) = step.flops {
+        words.push_str(&format!(", {} operations a token of training", abbreviated(flops)));
+    }
+    words
+}
+
+/// For a screen reader.
+fn words_of(steps: &[Step]) -> String {
+    let each = steps.iter().map(|s| explained(s).replace('\n', ", "));
+    format!("staircase: {}", each.collect::<Vec<_>>().join("; "))
+}

@@ -1,0 +1,123 @@
+//! What each step of the staircase reaches: loss and recall with their spread, size, work, and the difference from the
+//! step before. It does not know how that is drawn.
+
+use crate::{
+    analysis::statistics::{mean_sd, t_interval},
+    telemetry::channels,
+    ui::{
+        mirror::Mirror,
+        seed_series::{SeedGroup, groups},
+        views::race::results::{self, Racer},
+    },
+};
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Score {
+    /// Held-out loss; less is better.
+    Loss,
+    /// Share of the asked positions that are right; more is better.
+    Recall,
+}
+
+impl Score {
+    pub fn channel(self) -> &'static str {
+        match self {
+            Score::Loss => channels::LOSS_HELD_OUT,
+            Score::Recall => channels::ACCURACY,
+        }
+    }
+
+    pub fn axis(self) -> &'static str {
+        match self {
+            Score::Loss => "held-out loss (nats a token), lower is higher",
+            Score::Recall => "recall (share right)",
+        }
+    }
+}
+
+/// What the seeds of a variant reached at the newest step that all have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reached {
+    pub seeds: Vec<f64>,
+    pub mean: f64,
+    pub sd: f64,
+}
+
+/// The difference from the step before, by pairs of equal seeds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Change {
+    pub mean: f64,
+    /// 95%; `None` of one seed.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// A variant of the run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    pub label: String,
+    /// Place of its group in the run, for its colour.
+    pub place: usize,
+    pub params: usize,
+    /// Floating-point operations of a training step for each token.
+    pub flops: Option<f64>,
+    pub loss: Option<Reached>,
+    pub recall: Option<Reached>,
+    /// Of the loss, from the step before; of the control, from the first.
+    pub change: Option<Change>,
+    /// Not a step but a control: the first one, made as large as the largest.
+    pub is_control: bool,
+}
+
+impl Step {
+    pub fn of(&self, score: Score) -> Option<&Reached> {
+        match score {
+            Score::Loss => self.loss.as_ref(),
+            Score::Recall => self.recall.as_ref(),
+        }
+    }
+}
+
+/// Every group of seeds, as of `step`.
+pub fn steps(mirror: &Mirror, step: u64) -> Vec<Step> {
+    let all = groups(mirror);
+    let mut steps: Vec<Step> = vec![];
+    for Racer { label, place, params, flops, .. } in results::results(mirror, step) {
+        let Some(group) = all.get(place) else { continue };
+        let is_control = group.id == "as_large";
+        let before = if is_control { all.first() } else { place.checked_sub(1).and_then(|before| all.get(before)) };
+        steps.push(Step {
+            label,
+            place,
+            params,
+            flops,
+            loss: reached(mirror, group, Score::Loss, step),
+            recall: reached(mirror, group, Score::Recall, step),
+            change: before.and_then(|before| change(mirror, before, group, step)),
+            is_control,
+        });
+    }
+    steps
+}
+
+/// At the newest step up to `step` of the first seed; `None` where another seed has not come as far.
+fn reached(mirror: &Mirror, group: &SeedGroup, score: Score, step: u64) -> Option<Reached> {
+    let (at, _) = mirror.curve(*group.members.first()?, score.channel())?.point_at(step)?;
+    let of = |v: &usize| mirror.curve(*v, score.channel())?.point_at(at).filter(|p| p.0 == at).map(|p| p.1);
+    let seeds: Vec<f64> = group.members.iter().map(of).collect::<Option<_>>()?;
+    let (mean, sd) = mean_sd(&seeds);
+    Some(Reached { seeds, mean, sd })
+}
+
+fn change(mirror: &Mirror, before: &SeedGroup, group: &SeedGroup, step: u64) -> Option<Change> {
+    let newest = |v: usize| mirror.curve(v, channels::LOSS_HELD_OUT)?.point_at(step);
+    let pairs = before.pairs_by_seed(group, mirror);
+    let differences: Vec<f64> = pairs
+        .into_iter()
+        .filter_map(|(a, b)| newest(a).zip(newest(b)))
+        .filter(|(a, b)| a.0 == b.0)
+        .map(|(a, b)| b.1 - a.1)
+        .collect();
+    let (mean, _) = mean_sd(&differences);
+    mean.is_finite().then(|| Change { mean, interval: t_interval(&differences) })
+}

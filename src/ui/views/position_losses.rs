@@ -1,0 +1,116 @@
+//! The loss of every variant against how much of a long text it has read. It sees no model.
+
+use eframe::egui::Ui;
+
+use super::{View, ViewCx};
+use crate::{
+    analysis::statistics::mean_sd,
+    telemetry::measurements::PositionLosses as Measured,
+    ui::{
+        plot::{Axis, Band, Chart, ChartState, Line, Reference},
+        questions::Freshness,
+        seed_series::groups,
+        table::Table,
+    },
+};
+
+/// View `position_losses`.
+#[derive(Default)]
+pub struct PositionLosses {
+    state: ChartState,
+    is_perplexity: bool,
+}
+
+impl PositionLosses {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn chart<'a>(&self, cx: &ViewCx<'a>) -> Chart<'a> {
+        let y = if self.is_perplexity { "perplexity" } else { "held-out loss (nats a token)" };
+        let mut chart =
+            Chart::new("loss by position", Axis::new("tokens read before").log(), Axis::new(y))
+                .empty(cx.why_nothing::<Measured>(
+                "Not measured yet. Held-out texts of four windows are read at the start and as it trains: press Space. \
+                 Tasks have no such texts.",
+            ));
+        let shown = |nats: f64| if self.is_perplexity { nats.exp() } else { nats };
+        let mut window = None;
+        for (place, group) in groups(cx.mirror).iter().enumerate() {
+            let colour = group.colour(place, cx.theme);
+            let seeds: Vec<&Measured> =
+                group.members.iter().filter_map(|v| cx.measured::<Measured>(*v, |_| true)).map(|m| m.value).collect();
+            let Some(first) = seeds.first() else { continue };
+            window = Some(first.window);
+            let fitting: Vec<&&Measured> = seeds.iter().filter(|m| m.edges == first.edges).collect();
+            let (mut means, mut low, mut high) = (vec![], vec![], vec![]);
+            for (bin, edge) in first.edges.windows(2).enumerate() {
+                // The geometric middle of a bin whose first place has no token before it.
+                let x = ((edge[0] as f64 + 1.0) * edge[1] as f64).sqrt();
+                let of = |list: fn(&Measured) -> &Vec<f64>| -> Vec<f64> {
+                    fitting.iter().filter_map(|m| list(m).get(bin).copied()).collect()
+                };
+                let (mean, _) = mean_sd(&of(|m| &m.loss));
+                let (error, _) = mean_sd(&of(|m| &m.error));
+                means.push([x, shown(mean)]);
+                low.push([x, shown(mean - 1.96 * error)]);
+                high.push([x, shown(mean + 1.96 * error)]);
+            }
+            let label = format!("{}, 95% over texts", group.label);
+            chart.bands.push(Band { label, colour, low: low.into(), high: high.into() });
+            chart.lines.push(Line::new(group.label.clone(), colour, means).dots());
+        }
+        if let Some(window) = window {
+            let label = format!("trained on {window}");
+            chart.references.push(Reference { label, at: window as f64, vertical: true });
+        }
+        chart
+    }
+}
+
+impl View for PositionLosses {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if cx.has_controls {
+            ui.horizontal(|ui| {
+                ui.selectable_value(&mut self.is_perplexity, false, "loss");
+                ui.selectable_value(&mut self.is_perplexity, true, "perplexity");
+            });
+        }
+        cx.keep_fresh::<Measured>(None, cx.window_args(), Freshness::IfMissing);
+        self.chart(cx).show(ui, ui.available_size(), cx.theme, &mut self.state);
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let about = cx.latest::<Measured>().map(|m| (m.sample.step, &m.sample.about));
+        about.map_or("loss by position in a text".to_owned(), |(step, about)| format!("step {step} \u{b7} {about}"))
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let mut table = Table::new(["variant", "step", "from", "until", "loss", "standard_error"]);
+        let mut is_empty = true;
+        for (variant, info) in cx.mirror.variants().iter().enumerate() {
+            let Some(m) = cx.measured::<Measured>(variant, |_| true) else { continue };
+            is_empty = false;
+            for ((edge, loss), error) in m.edges.windows(2).zip(m.loss.iter()).zip(m.error.iter()) {
+                let [from, until] = [edge[0].to_string(), edge[1].to_string()];
+                table.row([
+                    info.label.clone(),
+                    m.sample.step.to_string(),
+                    from,
+                    until,
+                    loss.to_string(),
+                    error.to_string(),
+                ]);
+            }
+        }
+        (!is_empty).then(|| table.finish())
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        self.chart(cx).svg(&self.state, cx.theme)
+    }
+}

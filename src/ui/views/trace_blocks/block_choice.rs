@@ -1,0 +1,30 @@
+//! Which block of a model is shown: one button a block, or a list where there are many. It does not know what is shown of
+//! it.
+
+use eframe::egui::{ComboBox, Ui, WidgetInfo, accesskit::Role};
+
+/// As many have a button each.
+const BUTTONS: usize = 4;
+
+/// Chooses one of the blocks with these paths.
+pub fn block_ui(ui: &mut Ui, chosen: &mut usize, paths: &[&str]) {
+    *chosen = (*chosen).min(paths.len().saturating_sub(1));
+    if paths.len() <= BUTTONS {
+        for (block, path) in paths.iter().enumerate() {
+            ui.selectable_value(chosen, block, name(path));
+        }
+        return;
+    }
+    let now = paths.get(*chosen).map_or(String::new(), |path| name(path));
+    let list = ComboBox::from_id_salt("block").selected_text(now).width(90.0).show_ui(ui, |ui| {
+        for (block, path) in paths.iter().enumerate() {
+            ui.selectable_value(chosen, block, name(path));
+        }
+    });
+    list.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "block"));
+}
+
+/// "block 2" where the path says no more than that.
+pub fn name(path: &str) -> String {
+    path.strip_prefix("blocks.").map_or_else(|| path.to_owned(), |place| format!("block {place}"))
+}

@@ -1,0 +1,114 @@
+//! Three traces of a block as maps over the same tokens: a row a channel, a column a token. It does not know which model
+//! they are of.
+
+use std::sync::Arc;
+
+use eframe::egui::{
+    Align2, FontId, Rect, RichText, Sense, Stroke, StrokeKind, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
+};
+
+use crate::{
+    gpu::colour::ColourMap,
+    models::capabilities::TraceBlocks,
+    telemetry::{Array, MatrixView, Payload},
+    ui::{
+        plot::{
+            colour_bar::{Colours, colour_bar},
+            held::Held,
+            map::paint_map,
+            value_words,
+        },
+        theme,
+        theme::Theme,
+    },
+};
+
+/// Room for the names on the left, and for the colour bars on the right.
+pub const LEFT: f32 = 60.0;
+pub const BAR: f32 = 58.0;
+const GAP: f32 = 8.0;
+
+/// The maps, copied for the graphics card once.
+#[derive(Default)]
+pub struct Heat {
+    held: [Held; 3],
+}
+
+/// What the maps are of.
+pub struct HeatOf<'a> {
+    /// `(tokens, channels)` each, fast to slow.
+    pub traces: &'a [Array; 3],
+    pub payload: &'a Arc<Payload>,
+    /// Tells these maps from others of the payload.
+    pub part: String,
+    pub tokens: &'a [String],
+    /// The token that is outlined.
+    pub cursor: usize,
+}
+
+impl Heat {
+    fn hold(&mut self, of: &HeatOf<'_>) {
+        for ((held, array), name) in self.held.iter_mut().zip(of.traces).zip(TraceBlocks::TRACES) {
+            let (part, &[tokens, channels]) = (format!("{}.{name}", of.part), array.shape()) else { continue };
+            let turned: Vec<f32> = (0..channels)
+                .flat_map(|channel| (0..tokens).map(move |token| token * channels + channel))
+                .map(|at| array.data().get(at).copied().unwrap_or(f32::NAN))
+                .collect();
+            held.hold(of.payload, &part, MatrixView { rows: channels, cols: tokens, data: &turned }, |v| v.is_finite());
+        }
+    }
+
+    /// Fills `height`; returns the token that was clicked.
+    pub fn ui(&mut self, ui: &mut Ui, theme: &Theme, height: f32, of: &HeatOf<'_>) -> Option<usize> {
+        self.hold(of);
+        let size = vec2(ui.available_width(), height);
+        let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "traces by token and channel"));
+        let each = (sheet.height() - 2.0 * GAP) / 3.0;
+        let columns = of.tokens.len().max(1);
+        let map = |trace: usize| {
+            let top = sheet.top() + trace as f32 * (each + GAP);
+            Rect::from_min_max(pos2(sheet.left() + LEFT, top), pos2(sheet.right() - BAR, top + each))
+        };
+        let column = (map(0).width() / columns as f32).max(0.1);
+        for (trace, held) in self.held.iter().enumerate() {
+            let rect = map(trace);
+            let most = held.largest().max(f32::MIN_POSITIVE);
+            let colours = Colours { map: ColourMap::Diverging { dark: theme.dark }, range: [-most, most], log: false };
+            paint_map(ui, rect, held, colours, theme, None);
+            let painter = ui.painter_at(sheet);
+            painter.rect_stroke(rect, 0.0, Stroke::new(1.0, theme.line), StrokeKind::Outside);
+            let name = TraceBlocks::TRACES[trace];
+            let font = FontId::proportional(theme::SMALL);
+            painter.text(pos2(sheet.left(), rect.top()), Align2::LEFT_TOP, name, font, theme.trace(trace));
+            let bar = Rect::from_min_size(pos2(rect.right() + 10.0, rect.top() + 4.0), vec2(8.0, each - 8.0));
+            colour_bar(&painter, bar, colours, theme);
+            let left = rect.left() + of.cursor as f32 * column;
+            let at = Rect::from_min_max(pos2(left, rect.top()), pos2(left + column, rect.bottom()));
+            painter.with_clip_rect(rect).rect_stroke(at, 0.0, Stroke::new(1.0, theme.accent), StrokeKind::Outside);
+        }
+        let under = |p: eframe::egui::Pos2| {
+            let trace = (0..3).find(|trace| map(*trace).contains(p))?;
+            let rect = map(trace);
+            let rows = self.held[trace].cells().rows;
+            let token = (((p.x - rect.left()) / column) as usize).min(columns - 1);
+            let channel = (((p.y - rect.top()) / rect.height() * rows as f32) as usize).min(rows.saturating_sub(1));
+            Some((trace, channel, token))
+        };
+        let clicked = (response.clicked() || response.dragged()).then(|| response.interact_pointer_pos()).flatten();
+        let clicked = clicked.and_then(under).map(|(_, _, token)| token);
+        if let Some((trace, channel, token)) = response.hover_pos().and_then(under) {
+            let value = f64::from(self.held[trace].value(channel, token));
+            let words = format!(
+                "{} trace, channel {channel}, after \u{201c}{}\u{201d} ({token}): {}",
+                TraceBlocks::TRACES[trace],
+                of.tokens.get(token).map_or("", String::as_str),
+                value_words(value)
+            );
+            response.on_hover_ui_at_pointer(|ui| {
+                ui.label(RichText::new(words).font(theme::numbers()));
+            });
+        }
+        clicked
+    }
+}

@@ -1,0 +1,12 @@
+//! The views of models whose blocks read the past through traces: a text read, how often units are kept, and what the
+//! traces keep beside what there is to keep.
+
+mod autocorrelation;
+mod block_choice;
+mod heat;
+mod reading;
+mod unit_usage;
+
+pub use autocorrelation::Autocorrelation;
+pub use reading::TraceReadingView;
+pub use unit_usage::UnitUsage;

@@ -1,0 +1,275 @@
+//! A text read by a model of traces, and what it writes after it: surprise or prediction error as heat under the tokens,
+//! the three traces of a block channel by channel, and their lengths. It sees no model.
+
+use eframe::egui::{Color32, RichText, Slider, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
+
+use super::{
+    block_choice::{block_ui, name},
+    heat::{self, Heat, HeatOf},
+};
+use crate::{
+    config::Value,
+    gpu::colour::ColourMap,
+    models::capabilities::TraceBlocks,
+    telemetry::{
+        Args,
+        measurements::{BlockReading, TraceReading as Reading},
+    },
+    ui::{
+        plot::{Axis, Chart, ChartState, Line, empty_ui, value_words},
+        questions::Freshness,
+        table::Table,
+        theme,
+        theme::Theme,
+        views::{Measured, View, ViewCx},
+        widgets::{
+            playhead::Playhead,
+            token_strip::{Mark, token_strip_ui},
+        },
+    },
+};
+
+/// Training steps after which a text is read anew.
+const STALE: u64 = 50;
+/// Seconds a token takes while playing.
+const PACE: f64 = 0.12;
+/// Height of the chart of lengths, as a share of what is left.
+const LENGTHS: f32 = 0.3;
+/// Temperature of a run's own readings.
+const TEMPERATURE: f64 = 0.8;
+
+/// What colours a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum TokenHeat {
+    #[default]
+    Error,
+    Surprise,
+}
+
+/// View `trace_reading`.
+pub struct TraceReadingView {
+    /// A text of one's own; empty reads a held-out passage.
+    text: String,
+    temperature: f64,
+    block: usize,
+    token_heat: TokenHeat,
+    playhead: Playhead,
+    heat: Heat,
+    lengths: ChartState,
+}
+
+impl Default for TraceReadingView {
+    fn default() -> Self {
+        Self {
+            text: String::new(),
+            temperature: TEMPERATURE,
+            block: 0,
+            token_heat: TokenHeat::default(),
+            playhead: Playhead::default(),
+            heat: Heat::default(),
+            lengths: ChartState::default(),
+        }
+    }
+}
+
+impl TraceReadingView {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn args(&self) -> Args {
+        let mut args = Args::from([("temperature".to_owned(), Value::Float(self.temperature))]);
+        let text = self.text.trim_end_matches('\n');
+        if !text.is_empty() {
+            args.insert("text".to_owned(), Value::Text(text.to_owned()));
+        }
+        args
+    }
+
+    /// Of the variant in focus: the reading of what is asked for, in as far as it is known.
+    fn shown<'a>(&self, cx: &ViewCx<'a>) -> Option<Measured<'a, Reading>> {
+        let is_typed = !self.text.is_empty();
+        let fits = |m: &Reading| m.is_typed == is_typed && m.temperature == self.temperature;
+        cx.measured(cx.selection.variant, fits)
+    }
+
+    fn block<'a>(&self, m: &Measured<'a, Reading>) -> Option<&'a BlockReading> {
+        m.value.blocks.get(self.block).or(m.value.blocks.last())
+    }
+
+    fn heat_of(&self, m: &Measured<'_, Reading>, token: usize) -> f64 {
+        match self.token_heat {
+            TokenHeat::Surprise => m.value.surprise.get(token).copied().unwrap_or(f64::NAN),
+            TokenHeat::Error => self.block(m).and_then(|b| b.error.get(token).copied()).unwrap_or(f64::NAN),
+        }
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, paths: &[&str]) {
+        let hint = "a held-out passage; type a text of your own";
+        let edit = TextEdit::singleline(&mut self.text).desired_width(f32::INFINITY).hint_text(hint);
+        let response = ui.add(edit).on_hover_text("The text that is read; the model then goes on by itself.");
+        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "text to read"));
+        ui.horizontal_wrapped(|ui| {
+            block_ui(ui, &mut self.block, paths);
+            ui.separator();
+            ui.selectable_value(&mut self.token_heat, TokenHeat::Error, "prediction error")
+                .on_hover_text("Length of what the prediction missed over that of the block's input.");
+            ui.selectable_value(&mut self.token_heat, TokenHeat::Surprise, "surprise")
+                .on_hover_text("\u{2212}ln p of each token, given those before it.");
+            ui.separator();
+            ui.spacing_mut().slider_width = 70.0;
+            let label = ui.label("temperature").id;
+            let slider = Slider::new(&mut self.temperature, 0.0..=2.0).step_by(0.1).max_decimals(1);
+            ui.add(slider).labelled_by(label).on_hover_text("Of what the model writes; 0 takes the likeliest token.");
+        });
+    }
+
+    /// The tokens that were read, and those that the model wrote, in their heat. Returns the token that was clicked.
+    fn tokens_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, Reading>, cursor: usize) -> Option<usize> {
+        let tokens = &m.sample.tokens;
+        let prompt = m.value.prompt.min(tokens.len());
+        let all: Vec<f64> = (0..tokens.len()).map(|token| self.heat_of(m, token)).collect();
+        let [least, most] = range(&all);
+        let share = |token: usize| (all.get(token).copied().unwrap_or(f64::NAN) - least) / (most - least);
+        let mark = |token: usize| Mark {
+            ground: ground(cx.theme, share(token)),
+            outline: (token == cursor).then_some(cx.theme.accent),
+        };
+        let mut clicked = token_strip_ui(ui, cx.theme, &tokens[..prompt], mark).clicked;
+        if prompt < tokens.len() {
+            let words = format!("and goes on, at temperature {:.1}:", m.value.temperature);
+            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+            let later = token_strip_ui(ui, cx.theme, &tokens[prompt..], |token| mark(prompt + token)).clicked;
+            clicked = clicked.or(later.map(|token| prompt + token));
+        }
+        clicked
+    }
+
+    /// What is known of the token at the cursor, and what the heat of the tokens means.
+    fn words_of(&self, m: &Measured<'_, Reading>, cursor: usize) -> String {
+        let token = m.sample.tokens.get(cursor).map_or("", String::as_str);
+        let number = |v: Option<f64>| v.filter(|v| v.is_finite()).map_or("\u{2013}".to_owned(), value_words);
+        let surprise = number(m.value.surprise.get(cursor).copied());
+        let errors = m.value.blocks.iter().map(|b| number(b.error.get(cursor).copied()));
+        let all: Vec<f64> = (0..m.sample.tokens.len()).map(|token| self.heat_of(m, token)).collect();
+        let [least, most] = range(&all).map(value_words);
+        let heat = match self.token_heat {
+            TokenHeat::Error => "error / input",
+            TokenHeat::Surprise => "surprise (nats)",
+        };
+        format!(
+            "{} \u{201c}{token}\u{201d} \u{b7} surprise {surprise} nats \u{b7} error / input by block: {} \u{b7} colours: {heat}, {least} \
+             to {most}",
+            cursor + 1,
+            errors.collect::<Vec<_>>().join(", ")
+        )
+    }
+
+    fn lengths<'a>(&self, cx: &ViewCx<'a>, m: &Measured<'a, Reading>, cursor: usize) -> Chart<'a> {
+        let mut chart = Chart::new("trace lengths", Axis::new("token"), Axis::new("length").include(&[0.0]));
+        let Some(block) = self.block(m) else { return chart };
+        for (trace, (words, norms)) in TraceBlocks::TRACES.into_iter().zip(&block.norms).enumerate() {
+            let points: Vec<[f64; 2]> = norms.iter().enumerate().map(|(i, v)| [i as f64 + 1.0, *v]).collect();
+            chart.lines.push(Line::new(words, cx.theme.trace(trace), points));
+        }
+        chart.marker = Some(cursor as f64 + 1.0);
+        // It stands under the maps, column under column.
+        let last = m.sample.tokens.len() as f64;
+        chart.x = chart.x.fixed(0.5, last + 0.5);
+        chart.margins = Some([heat::LEFT, heat::BAR]);
+        chart
+    }
+}
+
+/// The least and the greatest finite value; 0 and 1 where there is none.
+fn range(values: &[f64]) -> [f64; 2] {
+    let finite = values.iter().copied().filter(|v| v.is_finite());
+    let [least, most] = finite.fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], v| [a.min(v), b.max(v)]);
+    if least <= most { [least, most] } else { [0.0, 1.0] }
+}
+
+/// The ground of a token whose heat is this share of the way from the least to the most; text stays legible on it.
+fn ground(theme: &Theme, share: f64) -> Option<Color32> {
+    if !share.is_finite() {
+        return None;
+    }
+    let [r, g, b] = ColourMap::Diverging { dark: theme.dark }.at(0.5 + 0.5 * share.clamp(0.0, 1.0) as f32);
+    Some(Color32::from_rgb(r, g, b).gamma_multiply(0.75))
+}
+
+impl View for TraceReadingView {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let variant = cx.selection.variant;
+        cx.keep_fresh::<Reading>(Some(variant), self.args(), Freshness::Steps(STALE));
+        ui.spacing_mut().item_spacing.y = 4.0;
+        let shown = self.shown(cx);
+        if cx.has_controls {
+            let paths: Vec<&str> = shown.map_or(vec![], |m| m.value.blocks.iter().map(|b| b.path.as_str()).collect());
+            self.controls_ui(ui, &paths);
+        }
+        let Some(m) = shown.filter(|m| !m.sample.tokens.is_empty()) else {
+            let words = cx.why_nothing::<Reading>("Nothing read yet. A run reads a passage at its start: press Space.");
+            empty_ui(ui, ui.available_size(), cx.theme, &words);
+            return;
+        };
+        let last = m.sample.tokens.len() - 1;
+        let mut cursor = cx.selection.token.unwrap_or(m.value.prompt.saturating_sub(1)).min(last);
+        if cx.has_controls {
+            let moved = self.playhead.ui(ui, "token", PACE, cursor, last);
+            if moved != cursor {
+                cx.selection.token = Some(moved);
+                cursor = moved;
+            }
+        }
+        let mut clicked = self.tokens_ui(ui, cx, &m, cursor);
+        ui.label(RichText::new(self.words_of(&m, cursor)).size(theme::SMALL).color(cx.theme.secondary));
+        let Some(block) = self.block(&m) else { return };
+        let room = ui.available_height() - ui.spacing().item_spacing.y;
+        let of = HeatOf {
+            traces: &block.traces,
+            payload: &m.sample.payload,
+            part: block.path.clone(),
+            tokens: &m.sample.tokens,
+            cursor,
+        };
+        clicked = self.heat.ui(ui, cx.theme, (room * (1.0 - LENGTHS)).max(90.0), &of).or(clicked);
+        let chart = self.lengths(cx, &m, cursor);
+        let size = vec2(ui.available_width(), ui.available_height());
+        chart.show(ui, size, cx.theme, &mut self.lengths);
+        if let Some(token) = clicked {
+            cx.selection.token = Some(token);
+            self.playhead.stop();
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let Some(m) = self.shown(cx) else { return "a text, token by token".to_owned() };
+        let label = cx.mirror.variants().get(m.variant).map_or("", |v| v.label.as_str());
+        let block = self.block(&m).map_or(String::new(), |b| format!(" \u{b7} {}", shown_channels(b)));
+        format!("step {} \u{b7} {label} \u{b7} {}{block}", m.sample.step, m.sample.about)
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let m = self.shown(cx)?;
+        let block = self.block(&m)?;
+        let columns = ["place", "token", "is_written", "surprise", "error", "fast", "medium", "slow"];
+        let mut table = Table::new(columns);
+        let at = |values: &[f64], token: usize| values.get(token).copied().unwrap_or(f64::NAN).to_string();
+        for (token, words) in m.sample.tokens.iter().enumerate() {
+            let [fast, medium, slow] = block.norms.each_ref().map(|norms| at(norms, token));
+            let is_written = (token >= m.value.prompt).to_string();
+            let (surprise, error) = (at(&m.value.surprise, token), at(&block.error, token));
+            table.row([(token + 1).to_string(), words.clone(), is_written, surprise, error, fast, medium, slow]);
+        }
+        Some(table.finish())
+    }
+}
+
+/// "block 1", and how many of its channels are shown where that is not all.
+fn shown_channels(block: &BlockReading) -> String {
+    let shown = block.traces[0].shape().get(1).copied().unwrap_or(0);
+    match shown < block.channels {
+        true => format!("{}, channels 0 to {} of {}", name(&block.path), shown.saturating_sub(1), block.channels),
+        false => name(&block.path),
+    }
+}

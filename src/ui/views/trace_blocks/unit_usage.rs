@@ -1,0 +1,149 @@
+//! How often the units of each block are kept, from the most used to the least, or the share that is never kept over
+//! training. It sees no model.
+
+use eframe::egui::Ui;
+
+use super::block_choice::name;
+use crate::{
+    telemetry::measurements::{BlockUsage, UnitUsage as Measured},
+    ui::{
+        plot::{Axis, Chart, ChartState, Line, Reference},
+        questions::Freshness,
+        seed_series::variant_colour,
+        table::Table,
+        views::{View, ViewCx},
+    },
+};
+
+/// View `unit_usage`.
+#[derive(Default)]
+pub struct UnitUsage {
+    state: ChartState,
+    over_training: bool,
+}
+
+/// The share of a block's units that were never kept.
+fn never(block: &BlockUsage) -> f64 {
+    block.usage.iter().filter(|share| **share == 0.0).count() as f64 / block.usage.len().max(1) as f64
+}
+
+/// How many units used alike would have the entropy of these: exp of it.
+fn effective(block: &BlockUsage) -> f64 {
+    let total: f64 = block.usage.iter().sum();
+    let entropy = |share: &f64| if *share > 0.0 { -share / total * (share / total).ln() } else { 0.0 };
+    block.usage.iter().map(entropy).sum::<f64>().exp()
+}
+
+impl UnitUsage {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn sorted<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
+        let x = Axis::new("unit, most used first");
+        let y = Axis::new("kept for a share of tokens").include(&[0.0]);
+        let mut chart = Chart::new("unit usage", x, y).empty(cx.why_nothing::<Measured>(
+            "Not measured yet. A run counts its units at the start and as it trains: press Space.",
+        ));
+        let Some(m) = cx.latest::<Measured>() else { return chart };
+        for (place, block) in m.value.blocks.iter().enumerate() {
+            let mut usage: Vec<f64> = block.usage.iter().copied().filter(|share| share.is_finite()).collect();
+            usage.sort_by(|a, b| b.total_cmp(a));
+            let points: Vec<[f64; 2]> = usage.into_iter().enumerate().map(|(i, share)| [i as f64, share]).collect();
+            chart.lines.push(Line::new(name(&block.path), cx.theme.series(place), points));
+        }
+        let units = m.value.blocks.first().map_or(0, |b| b.usage.len());
+        if units > 0 && !chart.is_empty() {
+            let at = m.value.kept as f64 / units as f64;
+            chart.references.push(Reference { label: format!("all alike: {at:.3}"), at, vertical: false });
+        }
+        chart
+    }
+
+    /// The share of units that were never kept, over training: a line a variant and block.
+    fn over_training<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
+        let y = Axis::new("units never kept (share)").include(&[0.0]);
+        let mut chart = Chart::new("unused units", Axis::steps().include(&[0.0]), y)
+            .empty("Not measured yet. A run counts its units at the start and as it trains: press Space.");
+        for (variant, info) in cx.mirror.variants().iter().enumerate() {
+            let history = cx.history::<Measured>(variant);
+            let mean = |m: &Measured| m.blocks.iter().map(never).sum::<f64>() / m.blocks.len().max(1) as f64;
+            let points: Vec<[f64; 2]> = history.iter().map(|(step, m)| [*step as f64, mean(m)]).collect();
+            if points.is_empty() {
+                continue;
+            }
+            chart.lines.push(Line::new(&info.label, variant_colour(cx.mirror, variant, cx.theme), points).dots());
+        }
+        chart.marker = cx.marker();
+        chart
+    }
+
+    fn chart<'a>(&self, cx: &ViewCx<'a>) -> Chart<'a> {
+        if self.over_training { Self::over_training(cx) } else { Self::sorted(cx) }
+    }
+}
+
+impl View for UnitUsage {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        cx.keep_fresh::<Measured>(None, cx.window_args(), Freshness::IfMissing);
+        if cx.has_controls {
+            ui.horizontal(|ui| {
+                ui.selectable_value(&mut self.over_training, false, "by unit").on_hover_text("As of the shown step.");
+                ui.selectable_value(&mut self.over_training, true, "over training")
+                    .on_hover_text("The share that was never kept, mean over blocks, of every variant.");
+            });
+        }
+        self.chart(cx).show(ui, ui.available_size(), cx.theme, &mut self.state);
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        if self.over_training {
+            return cx.subtitle("units that no token of the held-out text keeps");
+        }
+        let Some(m) = cx.latest::<Measured>() else { return "how often units are kept".to_owned() };
+        let blocks = &m.value.blocks;
+        let share = blocks.iter().map(never).sum::<f64>() / blocks.len().max(1) as f64;
+        let alike = blocks.iter().map(effective).sum::<f64>() / blocks.len().max(1) as f64;
+        let units = blocks.first().map_or(0, |b| b.usage.len());
+        cx.subtitle_of::<Measured>(&format!(
+            "{} of {units} kept; {:.0}% never, as spread as {alike:.0} used alike",
+            m.value.kept,
+            100.0 * share
+        ))
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        if self.over_training {
+            return self.chart(cx).csv(&self.state);
+        }
+        let m = cx.latest::<Measured>()?;
+        let mut table = Table::new(["block", "unit", "usage"]);
+        for block in &m.value.blocks {
+            for (unit, share) in block.usage.iter().enumerate() {
+                table.row([block.path.clone(), unit.to_string(), share.to_string()]);
+            }
+        }
+        Some(table.finish())
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        self.chart(cx).svg(&self.state, cx.theme)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_used_alike_count_as_many_as_they_are() {
+        let block = |usage: &[f64]| BlockUsage { path: "blocks.0".to_owned(), usage: usage.to_vec().into() };
+        assert!((effective(&block(&[0.5, 0.5, 0.5, 0.5])) - 4.0).abs() < 1e-12);
+        assert!((effective(&block(&[1.0, 0.0])) - 1.0).abs() < 1e-12);
+        assert_eq!(never(&block(&[1.0, 0.0, 0.0, 0.5])), 0.5);
+    }
+}

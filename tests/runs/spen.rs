@@ -1,0 +1,156 @@
+//! Runs of the EMA language model's lab: settings that do not fit are named, every probe answers of every variant, and a
+//! text that is too short, empty or of one symbol gives a sentence or a run, never a panic.
+
+use std::{fs, path::Path};
+
+use orrery::{
+    config::Value,
+    labs::spen::LAB,
+    models::Spec,
+    nn,
+    telemetry::{
+        Args, Measurement,
+        measurements::{Autocorrelation, PositionLosses, TokenBaselines, TraceReading, UnitUsage},
+    },
+    trainer::{Plan, Run},
+};
+
+const SMALL: &[(&str, &str)] = &[
+    ("model.d_model", "16"),
+    ("model.hidden", "32"),
+    ("model.kept", "4"),
+    ("train.steps", "3"),
+    ("train.batch", "2"),
+    ("train.window", "16"),
+    ("run.eval_windows", "4"),
+    ("run.threads", "1"),
+];
+const ALL: &[(&str, &str)] = &[
+    ("mechanism.learned", "true"),
+    ("mechanism.linear", "true"),
+    ("predictor.linear_traces", "true"),
+    ("predictor.linear_input", "true"),
+    ("predictor.softmax_traces", "true"),
+    ("predictor.softmax_input", "true"),
+    ("compare.as_large", "true"),
+];
+
+fn plan(more: &[(&str, &str)]) -> Result<Plan, String> {
+    let knobs = (LAB.knobs)();
+    let mut config = LAB.config(None).unwrap();
+    for (key, value) in [SMALL, more].concat() {
+        config.set_text(&knobs, key, value).map_err(|e| e.to_string())?;
+    }
+    (LAB.plan)(&config).map_err(|e| e.to_string())
+}
+
+fn of<M: Measurement>(run: &mut Run, variant: usize, args: &Args) -> Vec<M> {
+    let samples = run.ask(variant, M::PROBE, args).unwrap();
+    samples.iter().filter_map(|s| s.measurement::<M>().cloned()).collect()
+}
+
+#[test]
+fn every_probe_answers_of_every_variant() {
+    let plan = plan(ALL).unwrap();
+    let probes = plan.probes.clone();
+    let args = |probe: &str| probes.iter().find(|p| p.probe == probe).unwrap().args.clone();
+    let mut run = Run::open(plan).unwrap();
+    assert_eq!(run.variants.len(), 10);
+    for variant in 0..run.variants.len() {
+        run.update(variant).unwrap();
+        let [usage] = of::<UnitUsage>(&mut run, variant, &args("unit_usage")).try_into().unwrap();
+        for block in &usage.blocks {
+            let sum: f64 = block.usage.iter().sum();
+            assert!((sum - usage.kept as f64).abs() < 1e-9, "{variant}: {sum} units are kept, not {}", usage.kept);
+        }
+        let [found] = of::<Autocorrelation>(&mut run, variant, &args("autocorrelation")).try_into().unwrap();
+        for block in &found.blocks {
+            assert!((block.input[0] - 1.0).abs() < 1e-9);
+            for (kept, a) in block.retention.iter().zip([0.5, 0.1, 0.02]) {
+                assert!((kept[1] - (1.0 - a)).abs() < 0.05, "{variant}: {} of a {a} trace is left", kept[1]);
+            }
+        }
+        let [losses] = of::<PositionLosses>(&mut run, variant, &args("position_losses")).try_into().unwrap();
+        assert_eq!(losses.edges.last(), Some(&64));
+        assert!(losses.loss.iter().all(|v| (1.0..8.0).contains(v)), "{:?}", losses.loss);
+        let reading =
+            Args::from([("text".to_owned(), Value::Text("The sea.".to_owned())), ("length".to_owned(), Value::Int(5))]);
+        let [read] = of::<TraceReading>(&mut run, variant, &reading).try_into().unwrap();
+        assert!(read.is_typed && read.prompt == 8 && read.surprise.len() == 13);
+        assert!(read.surprise[0].is_nan() && read.surprise[1..].iter().all(|v| *v > 0.0));
+        assert!(read.blocks.iter().all(|b| b.traces.iter().all(|t| t.shape() == [13, 16])));
+    }
+}
+
+#[test]
+fn baselines_are_between_what_is_known_and_nothing() {
+    let plan = plan(&[]).unwrap();
+    let args = plan.probes.iter().find(|p| p.probe == "token_baselines").unwrap().args.clone();
+    let mut run = Run::open(plan).unwrap();
+    let [found] = of::<TokenBaselines>(&mut run, 0, &args).try_into().unwrap();
+    assert!((found.uniform - 256f64.ln()).abs() < 1e-12);
+    assert!(1.0 < found.bigram && found.bigram < found.unigram && found.unigram < found.uniform, "{found:?}");
+    assert_eq!(found.targets, 4 * 16);
+}
+
+#[test]
+fn the_control_is_as_large_as_the_largest() {
+    let plan = plan(ALL).unwrap();
+    let parameters: Vec<(String, usize)> = plan
+        .variants
+        .iter()
+        .map(|v| match &v.model {
+            Spec::Spen(spec) => (v.id.clone(), spec.parameters(256)),
+            other => panic!("{other:?} is not of this lab"),
+        })
+        .collect();
+    let largest = parameters.iter().filter(|(id, _)| id != "as_large").map(|(_, n)| *n).max().unwrap();
+    let control = parameters.iter().find(|(id, _)| id == "as_large").unwrap().1;
+    assert!(control.abs_diff(largest) < largest / 50, "{control} parameters, the largest has {largest}");
+}
+
+#[test]
+fn settings_that_do_not_fit_are_named() {
+    let off = ["mechanism.fixed", "mechanism.gated", "mechanism.softmax"].map(|key| (key, "false"));
+    for (settings, words) in [
+        (&[("model.kept", "33")][..], ["`model.kept` = 33", "at most 32"]),
+        (&[("model.heads", "3")], ["`model.heads` = 3", "try 15"]),
+        (&off, ["no variant", "`mechanism.fixed`"]),
+        (&[("corpus.vocab", "100")], ["corpus.vocab", "at least 256"]),
+    ] {
+        let error = plan(settings).map(|_| ()).unwrap_err();
+        assert!(words.iter().all(|word| error.contains(word)), "{error}");
+    }
+}
+
+#[test]
+fn texts_that_are_too_little_are_told_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let open = |path: &Path| {
+        let plan = plan(&[("corpus.file", path.to_str().unwrap())])?;
+        let mut run = Run::open(plan).map_err(|e| e.to_string())?;
+        run.update(0).map_err(|e| e.to_string())?;
+        Ok::<Run, String>(run)
+    };
+    let error = open(&write("empty.txt", "")).map(|_| ()).unwrap_err();
+    assert!(error.contains("empty"), "{error}");
+    let error = open(&write("short.txt", "too short")).map(|_| ()).unwrap_err();
+    assert!(error.contains("short.txt") && error.contains("16"), "{error}");
+    // One symbol can be learned by heart; nothing divides by what never varies.
+    let mut run = open(&write("one.txt", &"a".repeat(4000))).unwrap();
+    let args = Args::from([("window".to_owned(), Value::Int(16))]);
+    for probe in ["unit_usage", "autocorrelation", "position_losses", "trace_reading", "token_baselines"] {
+        let samples = run.ask(0, probe, &args).unwrap();
+        assert_eq!(samples.len(), 1, "{probe}");
+    }
+    assert!(nn::host::scalar(&run.variants[0].model.evaluate(&batch()).unwrap()).unwrap().is_finite());
+}
+
+fn batch() -> nn::Batch {
+    nn::Batch::from_ids(&[97; 16], &[97; 16], 1, 16, &nn::Device::Cpu).unwrap()
+}
