@@ -79,13 +79,13 @@ pub static LAB: Lab = Lab {
     panes: &[
         Pane { view: "mechanisms", column: 0, share: 0.5, tab: false },
         Pane { view: "race", column: 0, share: 0.5, tab: true },
-        Pane { view: "losses", column: 0, share: 0.5, tab: true },
         Pane { view: "accuracy", column: 0, share: 0.5, tab: true },
         Pane { view: "unit_usage", column: 0, share: 0.5, tab: false },
         Pane { view: "autocorrelation", column: 0, share: 0.5, tab: true },
         Pane { view: "position_losses", column: 0, share: 0.5, tab: true },
-        Pane { view: "trace_reading", column: 1, share: 1.0, tab: false },
-        Pane { view: "next_tokens", column: 1, share: 1.0, tab: true },
+        Pane { view: "trace_reading", column: 1, share: 0.65, tab: false },
+        Pane { view: "next_tokens", column: 1, share: 0.65, tab: true },
+        Pane { view: "losses", column: 1, share: 0.35, tab: false },
     ],
     opens_with_run: true,
 };

@@ -140,7 +140,7 @@ fn texts_that_are_too_little_are_told_in_words() {
     let error = open(&write("empty.txt", "")).map(|_| ()).unwrap_err();
     assert!(error.contains("empty"), "{error}");
     let error = open(&write("short.txt", "too short")).map(|_| ()).unwrap_err();
-    assert!(error.contains("short.txt") && error.contains("16"), "{error}");
+    assert!(error.contains("short.txt is too short"), "{error}");
     // One symbol can be learned by heart; nothing divides by what never varies.
     let mut run = open(&write("one.txt", &"a".repeat(4000))).unwrap();
     let args = Args::from([("window".to_owned(), Value::Int(16))]);

@@ -102,9 +102,24 @@ pub const CASES: &[Case] = &[
         vocab: 256,
         batch: 8,
         tokens: 256,
-        flop: |c| (c.batch * c.tokens) as f64 * SpenSpec::default().training_flops(c.vocab, c.tokens),
+        flop: spen_flop,
+    },
+    Case {
+        name: "spen_wide",
+        spec: || Spec::Spen(SpenSpec { layers: 2, ..SpenSpec::paper() }),
+        vocab: 256,
+        batch: 2,
+        tokens: 256,
+        flop: spen_flop,
     },
 ];
+
+fn spen_flop(case: &Case) -> f64 {
+    match (case.spec)() {
+        Spec::Spen(s) => (case.batch * case.tokens) as f64 * s.training_flops(case.vocab, case.tokens),
+        _ => f64::NAN,
+    }
+}
 
 /// The coupled query-key paper's model at the lab's sizes.
 const COUPLED_QK: Case = Case {

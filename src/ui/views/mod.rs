@@ -278,7 +278,7 @@ pub static VIEWS: &[ViewEntry] = &[
     },
     ViewEntry {
         id: "position_losses",
-        title: "Loss by position",
+        title: "By position",
         about: "Held-out loss against how much of a long text was read, far beyond the window of training. A line that is \
                 level after a few tokens belongs to a model that makes nothing of a longer past.",
         make: position_losses::PositionLosses::make,

@@ -27,6 +27,8 @@ use crate::{
 pub const LEFT: f32 = 60.0;
 pub const BAR: f32 = 58.0;
 const GAP: f32 = 8.0;
+/// A map must be as high for the words of its colour bar to stand apart.
+const LEAST_BAR: f32 = 48.0;
 
 /// The maps, copied for the graphics card once.
 #[derive(Default)]
@@ -81,8 +83,10 @@ impl Heat {
             let name = TraceBlocks::TRACES[trace];
             let font = FontId::proportional(theme::SMALL);
             painter.text(pos2(sheet.left(), rect.top()), Align2::LEFT_TOP, name, font, theme.trace(trace));
-            let bar = Rect::from_min_size(pos2(rect.right() + 10.0, rect.top() + 4.0), vec2(8.0, each - 8.0));
-            colour_bar(&painter, bar, colours, theme);
+            if each >= LEAST_BAR {
+                let bar = Rect::from_min_size(pos2(rect.right() + 10.0, rect.top() + 4.0), vec2(8.0, each - 8.0));
+                colour_bar(&painter, bar, colours, theme);
+            }
             let left = rect.left() + of.cursor as f32 * column;
             let at = Rect::from_min_max(pos2(left, rect.top()), pos2(left + column, rect.bottom()));
             painter.with_clip_rect(rect).rect_stroke(at, 0.0, Stroke::new(1.0, theme.accent), StrokeKind::Outside);
