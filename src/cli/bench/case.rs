@@ -96,14 +96,7 @@ pub const CASES: &[Case] = &[
     Case { name: "qk_euler", spec: || coupled_qk(QkVariant::Euler), ..COUPLED_QK },
     Case { name: "qk_hamiltonian", spec: || coupled_qk(QkVariant::Hamiltonian), ..COUPLED_QK },
     Case { name: "qk_diff", spec: || coupled_qk(QkVariant::Diff), ..COUPLED_QK },
-    Case {
-        name: "spen",
-        spec: || Spec::Spen(SpenSpec::default()),
-        vocab: 256,
-        batch: 8,
-        tokens: 256,
-        flop: spen_flop,
-    },
+    Case { name: "spen", spec: || Spec::Spen(SpenSpec::default()), vocab: 256, batch: 8, tokens: 256, flop: spen_flop },
     Case {
         name: "spen_wide",
         spec: || Spec::Spen(SpenSpec { layers: 2, ..SpenSpec::paper() }),

@@ -35,11 +35,12 @@ pub struct Panel {
 /// Room left of a panel for its axis, between panels, and below for each line of words.
 const LEFT: f32 = 58.0;
 const RIGHT: f32 = 12.0;
-const TOP: f32 = 18.0;
+const TOP: f32 = 24.0;
 const GAP: f32 = 10.0;
 const LINE: f32 = 15.0;
-/// Narrower than this a column has no room for numbers, points.
+/// Narrower than this a column has no room for numbers, points; lower than this, the drawing none for all of them.
 const NARROW: f32 = 62.0;
+const LOW: f32 = 300.0;
 
 /// Values to heights.
 struct HeightScale {
@@ -87,7 +88,12 @@ pub fn staircase_ui(ui: &mut Ui, size: Vec2, theme: &Theme, mirror: &Mirror, ste
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, words_of(steps)));
     let painter = ui.painter_at(sheet);
     let column = (sheet.width() - LEFT - RIGHT) / steps.len().max(1) as f32;
-    let foot = if column < NARROW { 2.0 * LINE } else { 6.0 * LINE };
+    let numbers = match (column < NARROW, sheet.height() < LOW) {
+        (true, _) => 0,
+        (false, true) => 1,
+        (false, false) => 4,
+    };
+    let foot = 8.0 + (if column < 2.0 * NARROW { 2.0 } else { 1.0 } + numbers as f32) * LINE;
     let each = (sheet.height() - foot - (TOP + GAP) * panels.len() as f32) / panels.len().max(1) as f32;
     let all = groups(mirror);
     let colour = |step: &Step| all.get(step.place).map_or(theme.text, |group| group.colour(step.place, theme));
@@ -121,7 +127,7 @@ pub fn staircase_ui(ui: &mut Ui, size: Vec2, theme: &Theme, mirror: &Mirror, ste
             pos2(*x.start() + 2.0, sheet.bottom() - foot + 4.0),
             pos2(*x.end() - 2.0, sheet.bottom()),
         );
-        foot_of(&painter, theme, place, step, colour(step), column >= NARROW);
+        foot_of(&painter, theme, place, step, (colour(step), numbers));
     }
     if let Some(p) = response.hover_pos() {
         let under = steps.iter().enumerate().find(|(i, _)| across(*i).contains(&p.x));
@@ -170,7 +176,7 @@ fn axis(painter: &Painter, theme: &Theme, panel: &Panel, scale: &HeightScale) {
     let HeightScale { rect, range, .. } = scale;
     let font = FontId::proportional(theme::SMALL);
     let title = pos2(rect.left() - LEFT + 4.0, rect.top() - TOP + 2.0);
-    painter.text(title, Align2::LEFT_TOP, panel.score.axis(), font.clone(), theme.secondary);
+    let title = painter.text(title, Align2::LEFT_TOP, panel.score.axis(), font.clone(), theme.secondary);
     let wanted = ((rect.height() / 34.0) as usize).clamp(2, 8);
     for (at, words) in Scale::Linear.ticks(range[0], range[1], wanted) {
         let y = scale.y(at);
@@ -190,30 +196,33 @@ fn axis(painter: &Painter, theme: &Theme, panel: &Panel, scale: &HeightScale) {
         let (side, high) = if y - rect.top() > 18.0 { (Align2::RIGHT_BOTTOM, -2.0) } else { (Align2::RIGHT_TOP, 2.0) };
         painter.text(pos2(rect.right(), y + high), side, words, font.clone(), theme.secondary);
     }
-    if !beyond.is_empty() {
-        let words = format!("\u{2193} {}", beyond.join(", "));
-        painter.text(rect.right_bottom() - vec2(2.0, 2.0), Align2::RIGHT_BOTTOM, words, font, theme.secondary);
+    // As many as there is room for beside the title, the nearest first.
+    beyond.reverse();
+    let fitting = (1..=beyond.len()).rev().map(|n| format!("below: {}", beyond[..n].join(", ")));
+    let mut laid = fitting.map(|words| painter.layout_no_wrap(words, font.clone(), theme.secondary));
+    let room = rect.right() - title.right() - 12.0;
+    if !beyond.is_empty()
+        && let Some(galley) = laid.find(|galley| galley.size().x <= room)
+    {
+        painter.galley(pos2(rect.right() - galley.size().x, title.top()), galley, theme.secondary);
     }
 }
 
-/// Under a column: the step's name, what it reaches, and what it takes.
-fn foot_of(painter: &Painter, theme: &Theme, place: Rect, step: &Step, colour: Color32, has_numbers: bool) {
+/// Under a column: the step's name, and so many of: what it reaches, the change, and what it takes.
+fn foot_of(painter: &Painter, theme: &Theme, place: Rect, step: &Step, (colour, numbers): (Color32, usize)) {
     let mut job = LayoutJob::simple(step.label.clone(), FontId::proportional(theme::SMALL), colour, place.width());
     job.wrap.max_rows = 2;
     job.halign = Align::Center;
     let galley = painter.layout_job(job);
     let under = place.top() + galley.rows.len() as f32 * LINE;
     painter.galley(pos2(place.center().x, place.top()), galley, colour);
-    if !has_numbers {
-        return;
-    }
     let lines = [
         step.loss.as_ref().map_or("\u{2013}".to_owned(), |r| format!("{:.3}", r.mean)),
         step.change.map_or(String::new(), |change| signed(change.mean)),
         format!("{} params", abbreviated(step.params as f64)),
         step.flops.map_or(String::new(), |flops| format!("{} FLOP", abbreviated(flops))),
     ];
-    for (i, line) in lines.into_iter().enumerate() {
+    for (i, line) in lines.into_iter().take(numbers).enumerate() {
         let at = pos2(place.center().x, under + i as f32 * LINE);
         let ink = if i == 0 { theme.text } else { theme.secondary };
         painter.text(at, Align2::CENTER_TOP, line, FontId::monospace(11.0), ink);

@@ -30,7 +30,7 @@ impl Score {
 
     pub fn axis(self) -> &'static str {
         match self {
-            Score::Loss => "held-out loss (nats a token), lower is higher",
+            Score::Loss => "held-out loss (nats), lower is higher",
             Score::Recall => "recall (share right)",
         }
     }

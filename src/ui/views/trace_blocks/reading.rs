@@ -1,7 +1,7 @@
 //! A text read by a model of traces, and what it writes after it: surprise or prediction error as heat under the tokens,
 //! the three traces of a block channel by channel, and their lengths. It sees no model.
 
-use eframe::egui::{Color32, RichText, Slider, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
+use eframe::egui::{Color32, DragValue, RichText, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
 
 use super::{
     block_choice::{block_ui, name},
@@ -110,17 +110,20 @@ impl TraceReadingView {
         let response = ui.add(edit).on_hover_text("The text that is read; the model then goes on by itself.");
         response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "text to read"));
         ui.horizontal_wrapped(|ui| {
-            block_ui(ui, &mut self.block, paths);
-            ui.separator();
+            if !paths.is_empty() {
+                block_ui(ui, &mut self.block, paths);
+                ui.separator();
+            }
             ui.selectable_value(&mut self.token_heat, TokenHeat::Error, "prediction error")
                 .on_hover_text("Length of what the prediction missed over that of the block's input.");
             ui.selectable_value(&mut self.token_heat, TokenHeat::Surprise, "surprise")
                 .on_hover_text("\u{2212}ln p of each token, given those before it.");
             ui.separator();
-            ui.spacing_mut().slider_width = 70.0;
             let label = ui.label("temperature").id;
-            let slider = Slider::new(&mut self.temperature, 0.0..=2.0).step_by(0.1).max_decimals(1);
-            ui.add(slider).labelled_by(label).on_hover_text("Of what the model writes; 0 takes the likeliest token.");
+            let drag = DragValue::new(&mut self.temperature).range(0.0..=2.0).speed(0.02).fixed_decimals(1);
+            let hover = "Of what the model writes; 0 takes the likeliest token.";
+            ui.add(drag).labelled_by(label).on_hover_text(hover);
+            self.temperature = (self.temperature * 10.0).round() / 10.0;
         });
     }
 
