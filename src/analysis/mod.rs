@@ -14,6 +14,7 @@ pub mod pca;
 pub mod query_key_flow;
 pub mod rank_test;
 pub mod ridge;
+pub mod roc;
 pub mod runge_kutta;
 pub mod singular_values;
 pub mod statistics;

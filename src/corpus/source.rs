@@ -107,6 +107,21 @@ impl Source {
         }
     }
 
+    /// Whether it is a text that goes on: not windows made to order.
+    pub fn is_running_text(&self) -> bool {
+        !self.asks_questions() && !matches!(self, Self::GrammarRoles(_))
+    }
+
+    /// Whether its text has some of this generated domain, as far as one knows: of files nobody does.
+    pub fn has_domain(&self, domain: usize) -> bool {
+        match self {
+            Self::Domains(count) => domain < *count,
+            Self::Generated(id) => generated::by_id(id).is_some_and(|corpus| corpus.has_domain(domain)),
+            Self::Parliament(_) => Generated::has_debates(domain),
+            Self::Task(_) | Self::Steering(_) | Self::GrammarRoles(_) | Self::File(_) | Self::Folder { .. } => false,
+        }
+    }
+
     /// How much of the parliament the text has, if it is one.
     pub fn parliament(&self) -> Option<Extent> {
         match self {

@@ -11,8 +11,9 @@ use crate::nn::{
 };
 
 use capabilities::{
-    AttentionLayer, CouplingModel, FixedPointModel, FlowModel, LocalLearning, QueryKeyDynamics, RecoveryModel,
-    RuntimeParam, SentenceEncoder, SequenceTagger, SettlingModel, TraceBlocks, TwoTimescales,
+    AttentionLayer, CouplingModel, FastWeightModel, FixedPointModel, FlowModel, LocalLearning, QueryKeyDynamics,
+    RecoveryModel, RuntimeParam, SentenceEncoder, SequenceTagger, SettlingModel, StreamingModel, TraceBlocks,
+    TwoTimescales,
 };
 use family::families;
 use step_memory::{StepMemory, StepSizes};
@@ -234,6 +235,16 @@ pub trait Model: Send {
 
     /// What tags every word of a sentence, if the model was trained for that.
     fn sequence_tagger(&self) -> Option<&dyn SequenceTagger> {
+        None
+    }
+
+    /// What reads texts part by part, if the model does.
+    fn streaming(&self) -> Option<&dyn StreamingModel> {
+        None
+    }
+
+    /// What reads texts with fast weights, if its predictors can have some.
+    fn fast_weights(&self) -> Option<&dyn FastWeightModel> {
         None
     }
 }

@@ -2,6 +2,7 @@
 //! their coefficients are trained, gated by the input, or the error is that of an attention. It does not know which of
 //! them are compared.
 
+mod fast_weights;
 mod net;
 mod predictor;
 mod spec;
@@ -14,7 +15,7 @@ pub use spec::{COEFFICIENTS, Predictor, PredictorValues, SpenSpec, TraceGate};
 use self::net::{BlockState, Net};
 use super::{
     FamilySpec, Loss, Model, Spec,
-    capabilities::TraceBlocks,
+    capabilities::{FastWeightModel, FastWeightRule, StreamingModel, TextStream, TraceBlocks},
     step_memory::{self, StepMemory, StepSizes},
 };
 use crate::nn::{
@@ -99,6 +100,39 @@ impl Stream<'_> {
     }
 }
 
+impl TextStream for Stream<'_> {
+    fn read(&mut self, tokens: &Tensor) -> Result<Tensor> {
+        Stream::read(self, tokens)
+    }
+
+    fn uncertainty(&self) -> Vec<f32> {
+        let blocks: Vec<&[f32]> = self.states.iter().filter_map(BlockState::inverse_precision).collect();
+        let tokens = blocks.first().map_or(0, |of| of.len());
+        (0..tokens).map(|t| blocks.iter().map(|of| of[t]).sum::<f32>() / blocks.len() as f32).collect()
+    }
+}
+
+impl StreamingModel for Spen {
+    fn stream(&self) -> Box<dyn TextStream + '_> {
+        Box::new(Spen::stream(self))
+    }
+
+    fn keeps_all_tokens(&self) -> bool {
+        self.spec.predictor == Predictor::SoftmaxAttention
+    }
+
+    fn slowest_rate(&self) -> Option<f64> {
+        (self.spec.gate == TraceGate::Fixed).then_some(COEFFICIENTS[2])
+    }
+}
+
+impl FastWeightModel for Spen {
+    fn stream_with_fast_weights(&self, rule: &FastWeightRule) -> Box<dyn TextStream + '_> {
+        let net = &self.inference_net;
+        Box::new(Stream { net, states: net.start_with_fast_weights(rule) })
+    }
+}
+
 impl Model for Spen {
     fn params(&self) -> &Params {
         &self.params
@@ -128,5 +162,13 @@ impl Model for Spen {
     fn trace_blocks(&self) -> Option<TraceBlocks> {
         let s = &self.spec;
         Some(TraceBlocks { blocks: s.layers, channels: s.d_model, units: s.hidden, kept: s.kept })
+    }
+
+    fn streaming(&self) -> Option<&dyn StreamingModel> {
+        Some(self)
+    }
+
+    fn fast_weights(&self) -> Option<&dyn FastWeightModel> {
+        (self.spec.predictor == Predictor::Static).then_some(self)
     }
 }

@@ -22,6 +22,7 @@ mod role_accuracy;
 mod settling;
 mod staircase;
 mod step_lengths;
+mod streaming;
 pub mod synapses;
 mod tapped;
 mod token_baselines;
@@ -128,6 +129,9 @@ pub static PROBES: &[&dyn Probe] = &[
     &unit_usage::UnitUsage,
     &autocorrelation::Autocorrelation,
     &position_losses::PositionLosses,
+    &streaming::WarmUpProbe,
+    &streaming::FastWeightSweep,
+    &streaming::UncertaintyProbe,
     &bdh_dynamics::BdhDynamics,
     &flow::FlowAnswer,
     &flow::FlowField,

@@ -122,6 +122,21 @@ impl Generated {
         matches!(self.recipe, Recipe::Domains)
     }
 
+    /// Whether this has some of the domain of this place in [`domains::NAMES`]: all prose counts as stories.
+    pub fn has_domain(&self, domain: usize) -> bool {
+        match self.recipe {
+            Recipe::Domains => true,
+            Recipe::Prose(_) => domain == domains::STORIES,
+            Recipe::Parliament(_) => Self::has_debates(domain),
+            Recipe::Task(_) | Recipe::Recall(_) | Recipe::Text(_) => false,
+        }
+    }
+
+    /// Whether the domain of this place is debates, as the parliament has them.
+    pub(super) fn has_debates(domain: usize) -> bool {
+        domains::DEBATES.contains(&domain)
+    }
+
     /// How much of the parliament this is, if it is one.
     pub fn extent(&self) -> Option<Extent> {
         match self.recipe {

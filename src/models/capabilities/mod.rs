@@ -18,6 +18,8 @@
 //! | `settling` | states of all levels while they settle on a word | settling |
 //! | `sequence_tagger` | tags of every word of a sentence | grammatical roles |
 //! | `trace_blocks` | blocks that read the past through moving averages | trace readings, unit usage, autocorrelation |
+//! | `streaming` | texts read part by part | warm-up |
+//! | `fast_weights` | a predictor that learns while it reads | fast weights, uncertainty |
 
 mod attention;
 mod coupling;
@@ -28,6 +30,7 @@ mod query_key_dynamics;
 mod recovery;
 mod runtime_param;
 mod sentences;
+mod streaming;
 mod trace_blocks;
 
 pub use attention::AttentionLayer;
@@ -39,4 +42,5 @@ pub use query_key_dynamics::{LayerDynamics, QueryKeyDynamics, Scheme};
 pub use recovery::RecoveryModel;
 pub use runtime_param::RuntimeParam;
 pub use sentences::{FrozenEncoder, LevelFeatures, SentenceEncoder, SequenceTagger, SettledLevel, SettlingModel};
+pub use streaming::{FastWeightModel, FastWeightRule, StreamingModel, TextStream};
 pub use trace_blocks::TraceBlocks;

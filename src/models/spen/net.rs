@@ -4,14 +4,18 @@
 use candle_core::{D, Result, Tensor, bail};
 
 use super::{
-    predictor::{Past, Prediction},
+    fast_weights::FastWeights,
+    predictor::{Past, Prediction, unit},
     spec::SpenSpec,
     traces::Traces,
 };
-use crate::nn::{
-    Params, Tap,
-    fused::{activation::activation, balance::balance, embedding::embedding, linear::linear, mlp::Act, top_k::top_k},
-    layers::{EMBEDDING_STD, Norm, input_proj, residual_out_proj},
+use crate::{
+    models::capabilities::FastWeightRule,
+    nn::{
+        Params, Tap,
+        fused::{activation::activation, balance::balance, embedding::embedding, linear::linear, mlp::Act, top_k::top_k},
+        layers::{EMBEDDING_STD, Norm, input_proj, residual_out_proj},
+    },
 };
 
 /// Blocks without attention, a tied head.
@@ -27,6 +31,14 @@ pub(super) struct Net {
 pub(super) struct BlockState {
     traces: Option<[Tensor; 3]>, // (B, D) each
     past: Option<Past>,
+    fast: Option<FastWeights>,
+}
+
+impl BlockState {
+    /// Mean of 1 / pi over channels at every token that was read last, `(B, T)`, if the block has fast weights.
+    pub(super) fn inverse_precision(&self) -> Option<&[f32]> {
+        self.fast.as_ref().map(FastWeights::inverse_precision)
+    }
 }
 
 /// What reading a text gives.
@@ -52,6 +64,12 @@ impl Net {
     /// What every block keeps before the first token.
     pub(super) fn start(&self) -> Vec<BlockState> {
         vec![BlockState::default(); self.blocks.len()]
+    }
+
+    /// As [`Net::start`], where every static predictor goes on learning.
+    pub(super) fn start_with_fast_weights(&self, rule: &FastWeightRule) -> Vec<BlockState> {
+        let fast = |block: &Block| block.prediction.trained_map().map(|map| FastWeights::new(rule, map));
+        self.blocks.iter().map(|block| BlockState { fast: fast(block), ..BlockState::default() }).collect()
     }
 
     /// tokens `(B, T)` that follow what `states` have read, one a block.
@@ -104,8 +122,13 @@ impl Block {
     fn forward(&self, x: &Tensor, state: &mut BlockState, tap: &mut Tap) -> Result<(Tensor, Tensor)> {
         let traces = self.traces.forward(x, state.traces.as_ref(), &self.path, tap)?;
         let [fast, medium, slow] = &traces;
-        let (prediction, past) = self.prediction.forward(slow, x, state.past.take())?;
-        let error = (x - prediction)?;
+        let (error, past) = match &mut state.fast {
+            Some(fast) => (fast.error(&unit(slow)?, x)?, None),
+            None => {
+                let (prediction, past) = self.prediction.forward(slow, x, state.past.take())?;
+                ((x - prediction)?, past)
+            }
+        };
         let read = Tensor::cat(&[fast, medium, slow, &error], D::Minus1)?; // (B,T,4D)
         let context = (x + linear(&read, &Tensor::cat(&self.context, 1)?)?)?;
         let z = activation(&linear(&self.norm.forward(&context)?, &self.up)?, Act::Gelu)?; // (B,T,F)
@@ -116,7 +139,7 @@ impl Block {
         tap.offer(&format!("{}.units", self.path), || Ok(units.selected.clone()))?;
         let last = x.dim(1)?.saturating_sub(1);
         let [fast, medium, slow] = traces.map(|h| h.narrow(1, last, 1)?.squeeze(1));
-        *state = BlockState { traces: Some([fast?, medium?, slow?]), past };
+        *state = BlockState { traces: Some([fast?, medium?, slow?]), past, fast: state.fast.take() };
         Ok(((x + linear(&units.selected, &self.down)?)?, balance(&z, &units.counts, self.kept)?))
     }
 }

@@ -43,6 +43,14 @@ impl Prediction {
         Ok(Self::Attention { maps: [map("pred.wq")?, map("pred.wk")?, map("pred.wv")?], values: spec.values, heads })
     }
 
+    /// The map `(D, D)` of the static predictor.
+    pub fn trained_map(&self) -> Option<&Tensor> {
+        match self {
+            Self::Static(map) => Some(map),
+            Self::Attention { .. } => None,
+        }
+    }
+
     /// Slow trace and input `(B, T, D)`, and what was kept of the past -> prediction `(B, T, D)`, and what to keep.
     pub fn forward(&self, slow: &Tensor, x: &Tensor, past: Option<Past>) -> Result<(Tensor, Option<Past>)> {
         let direction = unit(slow)?;
@@ -65,7 +73,7 @@ impl Prediction {
 }
 
 /// x `(.., D)` divided by its length, or by the least one.
-fn unit(x: &Tensor) -> Result<Tensor> {
+pub(super) fn unit(x: &Tensor) -> Result<Tensor> {
     let length = x.sqr()?.sum_keepdim(D::Minus1)?.maximum(LEAST * LEAST)?.sqrt()?;
     x.broadcast_div(&length)
 }

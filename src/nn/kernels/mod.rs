@@ -5,6 +5,7 @@
 
 pub mod buffers;
 pub mod elementwise;
+pub mod fast_weights;
 pub mod matmul;
 pub mod matrix;
 pub mod packed;

@@ -18,6 +18,7 @@ mod autocorrelation;
 mod bdh_dynamics;
 mod causality;
 mod concept_search;
+mod fast_weights;
 mod flow;
 mod graph_modularity;
 mod graph_neuron;
@@ -39,6 +40,8 @@ mod text_losses;
 mod token_baselines;
 mod trace_reading;
 mod unit_usage;
+mod uncertainty;
+mod warm_up;
 
 pub use activity::{Activity, FiringShare, LayerActivity};
 pub use attention_maps::{AttentionLayer, AttentionMaps, LongAttentionMaps};
@@ -49,6 +52,7 @@ pub use causality::{Causality, LeakyUpsample, LikelyToken, Predictions};
 pub use concept_search::{
     ConceptNoun, ConceptSearch, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch, SplitCorrelations,
 };
+pub use fast_weights::{FastWeightSetting, FastWeights};
 pub use flow::{
     ClaimedContinuations, ClassCurves, ClassShares, ClassTokens, ControlCurve, FieldExtent, FlowAlong, FlowAnswer,
     FlowClaims, FlowControl, FlowField, FlowMotion, FlowOutcome, FlowPaths, FlowSweepClass, FlowSweepGradientError,
@@ -79,6 +83,8 @@ pub use text_losses::{TextLoss, TextLosses};
 pub use token_baselines::TokenBaselines;
 pub use trace_reading::{BlockReading, TraceReading};
 pub use unit_usage::{BlockUsage, UnitUsage};
+pub use uncertainty::{Auroc, Uncertainty, UncertaintyText};
+pub use warm_up::{Retention, WarmUp, WarmUpText};
 
 /// A typed measurement. One struct a channel; the list is [`MEASUREMENTS`].
 pub trait Measurement:
@@ -189,6 +195,9 @@ measurements! {
     Recoverability,
     RoleAccuracy,
     Settling,
+    WarmUp,
+    FastWeights,
+    Uncertainty,
     NeuronGraph,
     EntryHistogram,
     GraphDegrees,

@@ -39,6 +39,14 @@ const DOMAINS: [Write; 8] = [
 /// The most domains that a text mixes.
 pub const MOST: usize = DOMAINS.len();
 
+/// Places of the stories and of the debates.
+pub(super) const STORIES: usize = 0;
+pub(super) const DEBATES: [usize; 2] = [2, 6];
+
+/// What the domains are called, in their order.
+pub const NAMES: [&str; MOST] =
+    ["harbour stories", "code", "French debates", "a log", "tunes", "sums", "German debates", "a catalogue"];
+
 /// A document has at least so many bytes, and at most half as many again and a little.
 const DOCUMENT: usize = 500;
 const LONGEST: usize = 900;
@@ -49,11 +57,15 @@ const BETWEEN: &str = "\n\n";
 /// depends on the seed alone and not on which others there are.
 pub fn text(seed: u64, size: usize, count: usize) -> String {
     let count = count.clamp(1, MOST);
-    let texts = DOMAINS.iter().zip(1..).take(count).map(|(write, domain)| {
-        let mut rng = ChaCha8Rng::seed_from_u64(scramble(seed ^ scramble(domain)));
-        write(&mut rng, size / count + 2 * LONGEST)
-    });
+    let texts = (0..count).map(|domain| alone(seed, size / count + 2 * LONGEST, domain));
     mixed(seed, size, &texts.collect::<Vec<_>>())
+}
+
+/// At least `size` bytes of one domain, of 0 to [`MOST`] - 1 (the last of them for more).
+pub fn alone(seed: u64, size: usize, domain: usize) -> String {
+    let domain = domain.min(MOST - 1);
+    let mut rng = ChaCha8Rng::seed_from_u64(scramble(seed ^ scramble(domain as u64 + 1)));
+    DOMAINS[domain](&mut rng, size)
 }
 
 /// At most `size` bytes of these texts, cut into documents of some hundred letters and mixed in rounds: in each,

@@ -1,0 +1,44 @@
+//! Models that read a text part by part, with weights that stay as they are or with fast weights that a text changes. It
+//! does not know what a model keeps between the parts.
+
+use candle_core::{Result, Tensor};
+
+/// A model that reads texts part by part.
+pub trait StreamingModel {
+    /// Texts that are read from their beginnings.
+    fn stream(&self) -> Box<dyn TextStream + '_>;
+
+    /// Whether it keeps every token that was read, so that a token costs more the later it comes.
+    fn keeps_all_tokens(&self) -> bool;
+
+    /// The coefficient of the slowest moving average, if it is the same for every channel and token and never trained.
+    fn slowest_rate(&self) -> Option<f64>;
+}
+
+/// A model whose predictors can go on learning while it reads.
+pub trait FastWeightModel {
+    /// Texts that are read from their beginnings, each with fast weights of its own.
+    fn stream_with_fast_weights(&self, rule: &FastWeightRule) -> Box<dyn TextStream + '_>;
+}
+
+/// Texts that are being read, side by side.
+pub trait TextStream {
+    /// The next tokens of each text, u32 `(B, T)` -> logits `(B, T, V)`.
+    fn read(&mut self, tokens: &Tensor) -> Result<Tensor>;
+
+    /// Mean over channels and blocks of 1 / pi at every token that was read last, `(B, T)`; empty without fast weights.
+    fn uncertainty(&self) -> Vec<f32> {
+        vec![]
+    }
+}
+
+/// How fast weights learn from the tokens of a text: W <- W + eta pi e h^T.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FastWeightRule {
+    /// eta.
+    pub rate: f64,
+    /// pi_max, the largest precision 1 / v of the error.
+    pub most_precision: f64,
+    /// Whether they add to the trained weights, or to nothing.
+    pub has_base: bool,
+}

@@ -1,0 +1,132 @@
+//! Fast weights that go on learning while a model reads: a sweep over their learning rate and the limit of precisions, and
+//! what remains of the model without the trained weights. It does not know how fast weights learn.
+
+use super::{
+    reading::{Reader, TokenCosts, mean},
+    texts::StreamTexts,
+};
+use crate::{
+    analysis::statistics::t_interval,
+    config::Value,
+    models::{
+        Model,
+        capabilities::{FastWeightModel, FastWeightRule},
+    },
+    nn::Result,
+    probe::{Finding, Probe, ProbeContext, Progress},
+    telemetry::measurements::{FastWeightSetting, FastWeights},
+};
+
+/// eta and pi_max; 0.001 with 100 is what the paper began with, and 1 what it ended with.
+const RATES: [f64; 4] = [1e-5, 1e-4, 1e-3, 1e-2];
+const LIMITS: [f64; 3] = [1.0, 10.0, 100.0];
+/// With W_base = 0: nothing learned, and the paper's tuned setting.
+const WITHOUT_BASE: [(f64, f64); 2] = [(0.0, 1.0), (1e-4, 1.0)];
+const FOREIGN: usize = 1;
+const LEAST_TOKENS: usize = 50;
+const MOST_VALUES: usize = 8;
+
+/// Arguments: `tokens` (of each stream, 1000), `streams` (of each text, 8), `rates` and `limits` (numbers with commas
+/// between them; at most 8 each). Makes a [`FastWeights`].
+pub struct FastWeightSweep;
+
+impl Probe for FastWeightSweep {
+    fn id(&self) -> &'static str {
+        "fast_weights"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        model.fast_weights().is_some() && model.streaming().is_some()
+    }
+
+    fn takes_long(&self) -> bool {
+        true
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let (Some(model), Some(plain)) = (cx.model.fast_weights(), cx.model.streaming()) else { return Ok(vec![]) };
+        let (rates, limits) = (numbers(cx, "rates", &RATES)?, numbers(cx, "limits", &LIMITS)?);
+        let sizes = (cx.count("streams", 8, 1..=64), cx.count("tokens", 1000, LEAST_TOKENS..=50_000));
+        let texts = StreamTexts::of(cx, sizes, LEAST_TOKENS, FOREIGN)?;
+        let reader = Reader { texts: &texts, device: cx.device };
+        let (n, all) = (texts.texts.len(), rates.len() * limits.len() + WITHOUT_BASE.len() + 1);
+        let mut baseline: Vec<TokenCosts> = vec![];
+        for text in 0..n {
+            baseline.push(reader.read_all(text, plain.stream().as_mut(), cx.progress.piece(text, all * n))?);
+        }
+        let sweep = Sweep { reader: &reader, model, baseline: &baseline };
+        let progress = |i: usize| cx.progress.piece(i + 1, all);
+        let grid = rates.iter().flat_map(|rate| limits.iter().map(move |limit| (*rate, *limit)));
+        let of = |(rate, most_precision), has_base| FastWeightRule { rate, most_precision, has_base };
+        let with_base =
+            grid.enumerate().map(|(i, at)| sweep.measure(&of(at, true), progress(i))).collect::<Result<Vec<_>>>()?;
+        let from = with_base.len();
+        let without_base = WITHOUT_BASE.into_iter().enumerate();
+        let without_base =
+            without_base.map(|(i, at)| sweep.measure(&of(at, false), progress(from + i))).collect::<Result<Vec<_>>>()?;
+        let found = FastWeights {
+            texts: texts.texts.iter().map(|t| t.name.clone()).collect(),
+            streams: texts.rows,
+            tokens: texts.len,
+            baseline: baseline.iter().map(TokenCosts::perplexity).collect(),
+            rates: rates.into(),
+            limits: limits.into(),
+            sweep: with_base,
+            without_base,
+            notes: texts.notes.clone(),
+        };
+        Ok(vec![Finding::new(found, texts.about(), vec![])])
+    }
+}
+
+/// Positive numbers of an argument, ascending; these where it is not given.
+fn numbers(cx: &ProbeContext<'_>, name: &str, usual: &[f64]) -> Result<Vec<f64>> {
+    let Some(given) = cx.args.get(name).map(Value::to_string).filter(|text| !text.trim().is_empty()) else {
+        return Ok(usual.to_vec());
+    };
+    let values: Option<Vec<f64>> = given.split(',').map(|v| v.trim().parse().ok()).collect();
+    let is_fit = |v: &f64| v.is_finite() && *v > 0.0;
+    match values {
+        Some(mut values) if values.len() <= MOST_VALUES && values.iter().all(is_fit) => {
+            values.sort_by(f64::total_cmp);
+            values.dedup();
+            Ok(values)
+        }
+        _ => candle_core::bail!(
+            "`{given}` is no list of {name}: give up to {MOST_VALUES} positive numbers with commas between them"
+        ),
+    }
+}
+
+struct Sweep<'a> {
+    reader: &'a Reader<'a>,
+    model: &'a dyn FastWeightModel,
+    /// One a text.
+    baseline: &'a [TokenCosts],
+}
+
+impl Sweep<'_> {
+    /// All texts with one rule.
+    fn measure(&self, rule: &FastWeightRule, progress: Progress<'_>) -> Result<FastWeightSetting> {
+        let mut found = FastWeightSetting {
+            rate: rule.rate,
+            most_precision: rule.most_precision,
+            perplexity: vec![].into(),
+            change: vec![].into(),
+            change_low: vec![].into(),
+            change_high: vec![].into(),
+        };
+        for (text, baseline) in self.baseline.iter().enumerate() {
+            let mut stream = self.model.stream_with_fast_weights(rule);
+            let costs = self.reader.read_all(text, stream.as_mut(), progress.piece(text, self.baseline.len()))?;
+            let differences: Vec<f64> =
+                costs.by_stream().iter().zip(baseline.by_stream()).map(|(now, plain)| now - plain).collect();
+            let (low, high) = t_interval(&differences).unwrap_or((f64::NAN, f64::NAN));
+            found.perplexity.0.push(costs.perplexity());
+            found.change.0.push(mean(&differences).exp() - 1.0);
+            found.change_low.0.push(low.exp() - 1.0);
+            found.change_high.0.push(high.exp() - 1.0);
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,143 @@
+//! The texts that are streamed: the run's own held-out text, and generated domains that it has nothing of. It does not know
+//! who reads them.
+
+use crate::{
+    corpus::{Corpus, generated::domains},
+    nn::{Error, Result},
+    probe::ProbeContext,
+};
+
+/// Of all generated domains, which are taken first: those least like prose.
+const FOREIGN: [usize; 8] = [1, 5, 4, 3, 7, 2, 6, 0];
+/// Of the foreign texts; they are the same for every run.
+const SEED: u64 = 0x0f0e_1c7e;
+/// Bytes that are tried for each token that is wanted.
+const BYTES: [usize; 3] = [2, 8, 32];
+/// A text of which more cannot be said says nothing of the model.
+const MOST_UNKNOWN: f64 = 0.05;
+
+/// Streams of one domain: `rows` texts of `len` tokens.
+pub(super) struct StreamText {
+    pub name: String,
+    /// `(rows, len)`.
+    pub inputs: Vec<u32>,
+    /// What comes after each, `(rows, len)`.
+    pub targets: Vec<u32>,
+}
+
+/// As many streams of each domain, equally long.
+pub(super) struct StreamTexts {
+    /// The run's own text first.
+    pub texts: Vec<StreamText>,
+    pub rows: usize,
+    pub len: usize,
+    /// Domains that were left out, and why.
+    pub notes: Vec<String>,
+}
+
+impl StreamTexts {
+    /// `rows` streams of `len` tokens of the run's own text and of `foreign` others. Where the held-out text is shorter,
+    /// streams are halved until they fit, down to `least` tokens.
+    ///
+    /// # Errors
+    /// If the corpus is not running text, or shorter still.
+    pub fn of(cx: &ProbeContext<'_>, (rows, len): (usize, usize), least: usize, foreign: usize) -> Result<Self> {
+        let own = own(cx.corpus, rows, len, least)?;
+        let (rows, len) = (own.0, own.1);
+        let mut texts = vec![own.2];
+        let mut notes = vec![];
+        for domain in FOREIGN {
+            if texts.len() > foreign {
+                break;
+            }
+            if cx.corpus.source().has_domain(domain) {
+                continue;
+            }
+            match foreign_text(cx.corpus, domain, rows, len) {
+                Ok(text) => texts.push(text),
+                Err(why) => notes.push(why),
+            }
+        }
+        if texts.len() == 1 && notes.is_empty() {
+            notes.push("The run's own text mixes all generated domains, so that none of them is foreign.".to_owned());
+        }
+        Ok(Self { texts, rows, len, notes })
+    }
+
+    /// Cuts every stream to a whole number of windows.
+    pub fn cut_to_windows(&mut self, window: usize) {
+        let (old, len) = (self.len, self.len - self.len % window);
+        for text in &mut self.texts {
+            for ids in [&mut text.inputs, &mut text.targets] {
+                *ids = ids.chunks(old).flat_map(|row| &row[..len]).copied().collect();
+            }
+        }
+        self.len = len;
+    }
+
+    /// What was read, in words.
+    pub fn about(&self) -> String {
+        format!("{} streams of {} tokens a text", self.rows, self.len)
+    }
+}
+
+/// Rows, tokens, and the streams of the run's own held-out text.
+fn own(corpus: &Corpus, rows: usize, len: usize, least: usize) -> Result<(usize, usize, StreamText)> {
+    if !corpus.source().is_running_text() {
+        return Err(Error::Msg(format!(
+            "{} is made window by window, and no text of it goes on: choose running text as the corpus.",
+            corpus.name()
+        )));
+    }
+    let mut len = len.max(least);
+    loop {
+        match corpus.held_out(rows, len) {
+            Ok(w) => {
+                let text = StreamText { name: own_name(corpus), inputs: w.inputs, targets: w.targets };
+                return Ok((w.rows, w.len, text));
+            }
+            Err(_) if len > least => len = (len / 2).max(least),
+            Err(e) => return Err(Error::Msg(e.to_string())),
+        }
+    }
+}
+
+fn own_name(corpus: &Corpus) -> String {
+    let name = corpus.name().split(" (").next().unwrap_or_default();
+    format!("own text ({name})")
+}
+
+/// Streams of a generated domain; an error says why there are none.
+fn foreign_text(corpus: &Corpus, domain: usize, rows: usize, len: usize) -> std::result::Result<StreamText, String> {
+    let name = domains::NAMES[domain].to_owned();
+    let needed = rows * len + 1;
+    let mut ids = vec![];
+    for bytes in BYTES {
+        ids = corpus
+            .try_encode(&domains::alone(SEED, needed * bytes, domain))
+            .map_err(|e| format!("{name} left out: {e}"))?;
+        if ids.len() >= needed {
+            break;
+        }
+    }
+    if ids.len() < needed {
+        return Err(format!("{name} left out: it has too few tokens"));
+    }
+    ids.truncate(needed);
+    let unknown = unknown_share(corpus, &ids);
+    if unknown > MOST_UNKNOWN {
+        return Err(format!("{name} left out: the tokeniser does not know {:.0}% of its tokens", 100.0 * unknown));
+    }
+    Ok(StreamText { name, inputs: ids[..needed - 1].to_vec(), targets: ids[1..].to_vec() })
+}
+
+/// The share of tokens that stand for whatever the tokeniser cannot say.
+fn unknown_share(corpus: &Corpus, ids: &[u32]) -> f64 {
+    if corpus.token_text(0) != UNKNOWN {
+        return 0.0;
+    }
+    ids.iter().filter(|id| **id == 0).count() as f64 / ids.len().max(1) as f64
+}
+
+/// How a tokeniser shows what it cannot say.
+const UNKNOWN: &str = "<unk>";

@@ -1,0 +1,144 @@
+//! How much better a model reads once its traces hold the text: perplexity along streams, beside that of the same tokens
+//! read with empty traces. What is merely easier text is easier for both.
+
+use super::{
+    reading::{Reader, TokenCosts, mean},
+    texts::StreamTexts,
+};
+use crate::{
+    analysis::statistics::t_interval,
+    models::{Model, capabilities::StreamingModel},
+    nn::Result,
+    probe::{Finding, Probe, ProbeContext, Progress},
+    telemetry::measurements::{Retention, WarmUp, WarmUpText},
+};
+
+/// Tokens after which what the slowest trace still holds is told.
+const MARKS: [usize; 2] = [50, 200];
+/// The longest stream of a model that keeps every token.
+const MOST_KEPT: usize = 1000;
+const FOREIGN: usize = 2;
+
+/// Arguments: `tokens` (of each stream, 4000), `window` (tokens of a window, 200) and `streams` (of each text, 8). Makes a
+/// [`WarmUp`]. A model that keeps every token reads at most 1,000 of each stream.
+pub struct WarmUpProbe;
+
+impl Probe for WarmUpProbe {
+    fn id(&self) -> &'static str {
+        "warm_up"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        model.streaming().is_some()
+    }
+
+    fn takes_long(&self) -> bool {
+        true
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let Some(model) = cx.model.streaming() else { return Ok(vec![]) };
+        let window = cx.count("window", 200, 10..=2000);
+        let most = if model.keeps_all_tokens() { MOST_KEPT.max(2 * window) } else { 50_000 };
+        let tokens = cx.count("tokens", 4000, 2 * window..=most);
+        let sizes = (cx.count("streams", 8, 1..=64), tokens - tokens % window);
+        let mut texts = StreamTexts::of(cx, sizes, window, FOREIGN)?;
+        texts.cut_to_windows(window);
+        let reader = Reader { texts: &texts, device: cx.device };
+        let mut found = vec![];
+        for (i, text) in texts.texts.iter().enumerate() {
+            let progress = cx.progress.piece(i, texts.texts.len());
+            let streamed = reader.read_all(i, model.stream().as_mut(), progress.piece(0, 2))?;
+            let reset = read_by_window(&reader, i, window, model, progress.piece(1, 2))?;
+            found.push(compare(text.name.clone(), window, &streamed, &reset));
+        }
+        let left = |a: f64| MARKS.map(|tokens| Retention { tokens, share: (1.0 - a).powi(tokens as i32) }).to_vec();
+        let warm_up = WarmUp {
+            window,
+            streams: texts.rows,
+            texts: found,
+            retention: model.slowest_rate().map_or(vec![], left),
+            notes: texts.notes.clone(),
+        };
+        Ok(vec![Finding::new(warm_up, texts.about(), vec![])])
+    }
+}
+
+/// Every window of a text by a reader that begins there.
+fn read_by_window(
+    reader: &Reader<'_>,
+    text: usize,
+    window: usize,
+    model: &dyn StreamingModel,
+    progress: Progress<'_>,
+) -> Result<TokenCosts> {
+    let (rows, len) = (reader.texts.rows, reader.texts.len);
+    let mut all = TokenCosts { len, nats: vec![0.0; rows * len], uncertainty: vec![] };
+    let windows = len / window;
+    for w in 0..windows {
+        let span = (w * window, (w + 1) * window);
+        let costs = reader.read(text, span, model.stream().as_mut(), progress.piece(w, windows))?;
+        for (row, costs) in costs.nats.chunks(window).enumerate() {
+            all.nats[row * len + span.0..row * len + span.1].copy_from_slice(costs);
+        }
+    }
+    Ok(all)
+}
+
+/// Both readings of the same tokens.
+fn compare(name: String, window: usize, streamed: &TokenCosts, reset: &TokenCosts) -> WarmUpText {
+    let windows = streamed.len / window;
+    // The tokens of window w, and those at a position of all windows but the first, of all streams.
+    let in_window = |of: &TokenCosts, w: usize| -> Vec<f64> {
+        of.nats.chunks(of.len).flat_map(|row| &row[w * window..(w + 1) * window]).copied().collect()
+    };
+    let at_position = |of: &TokenCosts, p: usize| -> Vec<f64> {
+        of.nats.chunks(of.len).flat_map(|row| (1..windows).map(|w| row[w * window + p]).collect::<Vec<_>>()).collect()
+    };
+    let perplexities = |of: &TokenCosts| (0..windows).map(|w| mean(&in_window(of, w)).exp()).collect();
+    let by_position = |of: &TokenCosts| match windows {
+        0 | 1 => vec![].into(),
+        _ => (0..window).map(|p| mean(&at_position(of, p))).collect(),
+    };
+    let later = |of: &TokenCosts| -> Vec<f64> { of.nats.chunks(of.len).map(|row| mean(&row[window..])).collect() };
+    let saved: Vec<f64> = later(reset).iter().zip(later(streamed)).map(|(r, s)| r - s).collect();
+    let (saved_low, saved_high) = t_interval(&saved).unwrap_or((f64::NAN, f64::NAN));
+    WarmUpText {
+        name,
+        streamed: perplexities(streamed),
+        reset: perplexities(reset),
+        reset_by_position: by_position(reset),
+        streamed_by_position: by_position(streamed),
+        saved: mean(&saved),
+        saved_low,
+        saved_high,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two streams of three windows of two tokens.
+    #[test]
+    fn windows_and_positions_are_means_over_the_same_tokens() {
+        let costs = |nats: [f64; 12]| TokenCosts { len: 6, nats: nats.to_vec(), uncertainty: vec![] };
+        let streamed = costs([4.0, 3.0, 2.0, 1.0, 2.0, 1.0, 4.0, 3.0, 2.0, 2.0, 2.0, 2.0]);
+        let reset = costs([4.0, 3.0, 5.0, 1.0, 3.0, 1.0, 4.0, 3.0, 4.0, 2.0, 4.0, 3.0]);
+        let found = compare("own text".into(), 2, &streamed, &reset);
+        let close = |a: &[f64], b: &[f64]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12);
+        assert!(close(&found.streamed, &[3.5f64.exp(), 1.75f64.exp(), 1.75f64.exp()]), "{found:?}");
+        assert!(close(&found.reset, &[3.5f64.exp(), 3.0f64.exp(), 2.75f64.exp()]));
+        assert!(close(&found.reset_by_position, &[4.0, 1.75]), "the first window is the same for both");
+        assert!(close(&found.streamed_by_position, &[2.0, 1.5]));
+        // by stream: 10/4 - 6/4 = 1 and 13/4 - 8/4 = 5/4
+        assert!((found.saved - 1.125).abs() < 1e-12 && found.saved_low < 1.0 && found.saved_high > 1.25);
+    }
+
+    #[test]
+    fn one_window_tells_nothing_about_later_ones() {
+        let costs = || TokenCosts { len: 2, nats: vec![1.0, 2.0], uncertainty: vec![] };
+        let found = compare("own text".into(), 2, &costs(), &costs());
+        assert!(found.saved.is_nan() && found.reset_by_position.is_empty() && found.streamed.len() == 1);
+    }
+}
