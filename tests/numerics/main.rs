@@ -5,6 +5,7 @@ mod alibi_gpt;
 mod bdh;
 mod concepts;
 mod coupled_qk;
+mod fast_weights;
 mod fused;
 mod grad_accumulator;
 mod grammar_roles;

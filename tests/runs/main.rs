@@ -30,5 +30,6 @@ mod recording;
 mod released;
 mod spen;
 mod store;
+mod streaming;
 mod time_travel;
 mod trainer;

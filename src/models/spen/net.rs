@@ -13,7 +13,9 @@ use crate::{
     models::capabilities::FastWeightRule,
     nn::{
         Params, Tap,
-        fused::{activation::activation, balance::balance, embedding::embedding, linear::linear, mlp::Act, top_k::top_k},
+        fused::{
+            activation::activation, balance::balance, embedding::embedding, linear::linear, mlp::Act, top_k::top_k,
+        },
         layers::{EMBEDDING_STD, Norm, input_proj, residual_out_proj},
     },
 };

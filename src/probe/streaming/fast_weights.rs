@@ -62,8 +62,9 @@ impl Probe for FastWeightSweep {
             grid.enumerate().map(|(i, at)| sweep.measure(&of(at, true), progress(i))).collect::<Result<Vec<_>>>()?;
         let from = with_base.len();
         let without_base = WITHOUT_BASE.into_iter().enumerate();
-        let without_base =
-            without_base.map(|(i, at)| sweep.measure(&of(at, false), progress(from + i))).collect::<Result<Vec<_>>>()?;
+        let without_base = without_base
+            .map(|(i, at)| sweep.measure(&of(at, false), progress(from + i)))
+            .collect::<Result<Vec<_>>>()?;
         let found = FastWeights {
             texts: texts.texts.iter().map(|t| t.name.clone()).collect(),
             streams: texts.rows,

@@ -39,8 +39,8 @@ mod surprise;
 mod text_losses;
 mod token_baselines;
 mod trace_reading;
-mod unit_usage;
 mod uncertainty;
+mod unit_usage;
 mod warm_up;
 
 pub use activity::{Activity, FiringShare, LayerActivity};
@@ -82,8 +82,8 @@ pub use surprise::{OctaveFiring, PeriodCurves, PeriodFiring, Surprise};
 pub use text_losses::{TextLoss, TextLosses};
 pub use token_baselines::TokenBaselines;
 pub use trace_reading::{BlockReading, TraceReading};
-pub use unit_usage::{BlockUsage, UnitUsage};
 pub use uncertainty::{Auroc, Uncertainty, UncertaintyText};
+pub use unit_usage::{BlockUsage, UnitUsage};
 pub use warm_up::{Retention, WarmUp, WarmUpText};
 
 /// A typed measurement. One struct a channel; the list is [`MEASUREMENTS`].
