@@ -62,16 +62,13 @@ impl Reader<'_> {
             let (inputs, targets) = (self.part(text, begin, end, true), self.part(text, begin, end, false));
             let tokens = Tensor::from_vec(inputs, (rows, end - begin), self.device)?;
             let nats = nats(&stream.read(&tokens)?, &targets)?;
-            let uncertainty = stream.uncertainty();
+            let uncertainty: Vec<f64> = stream.uncertainty().into_iter().map(f64::from).collect();
             if !uncertainty.is_empty() {
                 costs.uncertainty.resize(rows * len, 0.0);
             }
-            for row in 0..rows {
-                let (there, here) = (row * len + begin - from, row * (end - begin));
-                let part = |all: &[f64]| all[here..here + end - begin].to_vec();
-                costs.nats[there..there + end - begin].copy_from_slice(&part(&nats));
-                for (to, from) in costs.uncertainty.iter_mut().skip(there).zip(&uncertainty[here..]).take(end - begin) {
-                    *to = f64::from(*from);
+            for (part, all) in [(&nats, &mut costs.nats), (&uncertainty, &mut costs.uncertainty)] {
+                for (row, part) in part.chunks(end - begin).enumerate() {
+                    all[row * len + begin - from..row * len + end - from].copy_from_slice(part);
                 }
             }
         }

@@ -25,6 +25,7 @@ pub mod recoverability;
 mod residual;
 pub mod staircase;
 mod step_lengths;
+pub mod streaming;
 pub mod synapses;
 mod task;
 pub mod trace_blocks;
@@ -282,6 +283,28 @@ pub static VIEWS: &[ViewEntry] = &[
         about: "Held-out loss against how much of a long text was read, far beyond the window of training. A line that is \
                 level after a few tokens belongs to a model that makes nothing of a longer past.",
         make: position_losses::PositionLosses::make,
+        id: "warm_up",
+        title: "Warm-up",
+        about: "Perplexity along texts that are read on with frozen weights, and (dashed) of the same windows read with empty \
+                traces; beside it what empty traces cost, by tokens since. Only where solid lies below dashed has reading \
+                on helped: what is merely easier text is easier for both.",
+        make: streaming::WarmUpView::make,
+    },
+    ViewEntry {
+        id: "fast_weights",
+        title: "Fast weights",
+        about: "Predictors go on learning while they read, W + \u{3b7} \u{3c0} e h\u{1d40}: what that does to perplexity, a cell for each \
+                rate \u{3b7} and limit of the precision \u{3c0}, warm where it is worse. \u{2248}: the 95% interval over streams holds no change. \
+                Below, the same without the trained weights to add to.",
+        make: streaming::FastWeightsView::make,
+    },
+    ViewEntry {
+        id: "uncertainty",
+        title: "Uncertainty",
+        about: "U, the mean inverse precision of the predictions' errors, in windows of the run's own text and of foreign ones, \
+                and how often a foreign window has the larger one (AUROC; the paper: 0.74, 0.28 and 0.03). Below 0.5 foreign \
+                text looks the more certain; rings are the model's own surprise, which needs no such machinery.",
+        make: streaming::UncertaintyView::make,
     },
     ViewEntry {
         id: "steer",

@@ -25,6 +25,7 @@ mod neurons;
 mod pairs;
 pub mod query_keys;
 mod roles;
+mod streaming;
 mod trace_blocks;
 
 /// The settings that views read.
@@ -203,6 +204,7 @@ fn samples(mirror: &mut Mirror) {
     neurons::tell(mirror, &[0, 325, STEPS]);
     roles::tell(mirror, &[0, 325, STEPS]);
     trace_blocks::tell(mirror, &[0, 325, STEPS]);
+    streaming::tell(mirror, &[0, 325, STEPS]);
     for step in (0..=STEPS).step_by(50) {
         for (variant, half) in [(0, 240.0), (1, 420.0)] {
             let payload = pairs::at(step, half).into_payload();

@@ -1,0 +1,67 @@
+//! Changes of a perplexity as words and colours. It does not know what made them.
+
+use eframe::egui::Color32;
+
+use crate::{
+    gpu::colour::ColourMap,
+    ui::{theme::Theme, widgets::number::short},
+};
+
+/// A change of this size has half of the colours' range or more; one of 100% has all of it.
+const VISIBLE: f64 = 0.01;
+
+/// 0.045 is "+4.5%"; what is more than ten times as much is a factor; what is no number has diverged.
+pub fn change_words(change: f64) -> String {
+    match change {
+        c if !c.is_finite() => "diverged".to_owned(),
+        c if c.abs() < 9.995 => format!("{:+.1}%", 100.0 * c).replace('-', "\u{2212}"),
+        c => format!("\u{d7}{}", short(1.0 + c)),
+    }
+}
+
+/// As [`change_words`], with a sign where the interval holds no change.
+pub fn cell_words(change: f64, low: f64, high: f64) -> String {
+    let is_told = !(low <= 0.0 && high >= 0.0);
+    let words = change_words(change);
+    if is_told || !change.is_finite() { words } else { format!("\u{2248} {words}") }
+}
+
+/// Cool where perplexity falls, warm where it rises, in logarithmic steps.
+pub fn change_colour(change: f64, theme: &Theme) -> Color32 {
+    let change = if change.is_nan() { f64::INFINITY } else { change };
+    let size = ((1.0 + change.abs() / VISIBLE).ln() / (1.0 + 1.0 / VISIBLE).ln()).min(1.0);
+    let place = 0.5 + 0.5 * size * change.signum();
+    let [r, g, b] = ColourMap::Diverging { dark: theme.dark }.at(place as f32);
+    Color32::from_rgb(r, g, b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_percent_factors_or_divergence() {
+        for (change, words) in [
+            (0.045, "+4.5%"),
+            (-0.022, "\u{2212}2.2%"),
+            (0.0, "+0.0%"),
+            (219.0, "\u{d7}220"),
+            (f64::NAN, "diverged"),
+            (f64::INFINITY, "diverged"),
+        ] {
+            assert_eq!(change_words(change), words);
+        }
+        assert_eq!(cell_words(0.01, -0.01, 0.03), "\u{2248} +1.0%");
+        assert_eq!(cell_words(0.01, 0.005, 0.03), "+1.0%");
+        assert_eq!(cell_words(0.01, f64::NAN, f64::NAN), "+1.0%", "one stream has no interval");
+    }
+
+    #[test]
+    fn better_and_worse_differ_in_colour() {
+        let theme = Theme::dark();
+        let middle = change_colour(0.0, &theme);
+        assert!(change_colour(0.1, &theme) != middle && change_colour(-0.1, &theme) != middle);
+        assert_ne!(change_colour(0.1, &theme), change_colour(-0.1, &theme));
+        assert_eq!(change_colour(f64::NAN, &theme), change_colour(5.0, &theme));
+    }
+}

@@ -1,0 +1,222 @@
+//! What fast weights do to the perplexity of the run's own text and of a foreign one: a cell for each learning rate and
+//! limit of precisions, and what is left without the trained weights. It does not know how fast weights learn.
+
+use eframe::egui::{
+    Align2, CornerRadius, FontId, Painter, Pos2, Rect, ScrollArea, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
+};
+
+use super::{
+    CONTROLS,
+    change::{cell_words, change_colour, change_words},
+    measure_ui, shown, subtitle_of, tokens_ui, variants_ui, why_nothing, with_tokens,
+};
+use crate::{
+    telemetry::measurements::{FastWeightSetting, FastWeights},
+    ui::{
+        plot::empty_ui,
+        table::Table,
+        theme::{self, Theme, contrast},
+        views::{View, ViewCx},
+        widgets::number::short,
+    },
+};
+
+const CHOICES: [usize; 4] = [500, 1000, 4000, 10_000];
+/// Wider tiles have the texts side by side, points.
+const WIDE: f32 = 560.0;
+const GAP: f32 = 12.0;
+/// Heights of a panel's head, of what the columns are, and of the space above what has no base.
+const HEAD: f32 = 17.0;
+const COLUMNS: f32 = 15.0;
+const ABOVE: f32 = 5.0;
+/// Least and greatest height of a cell.
+const ROW: [f32; 2] = [15.0, 34.0];
+/// Width of the names of rows.
+const NAMES: f32 = 104.0;
+
+/// View `fast_weights`.
+pub struct FastWeightsView {
+    tokens: usize,
+}
+
+/// One cell and where it is drawn.
+struct Cell<'a> {
+    rect: Rect,
+    setting: &'a FastWeightSetting,
+    has_base: bool,
+    text: usize,
+}
+
+impl Cell<'_> {
+    fn of(&self, list: &[f64]) -> f64 {
+        list.get(self.text).copied().unwrap_or(f64::NAN)
+    }
+
+    fn interval(&self) -> (f64, f64) {
+        (self.of(&self.setting.change_low), self.of(&self.setting.change_high))
+    }
+
+    fn draw(&self, painter: &Painter, theme: &Theme) {
+        let change = self.of(&self.setting.change);
+        let ground = change_colour(change, theme);
+        painter.rect_filled(self.rect.shrink(1.0), CornerRadius::same(2), ground);
+        let (light, dark) = (theme.text, theme.page);
+        let ink = if contrast(light, ground) >= contrast(dark, ground) { light } else { dark };
+        let (low, high) = self.interval();
+        let words = cell_words(change, low, high);
+        painter.text(self.rect.center(), Align2::CENTER_CENTER, words, FontId::monospace(theme::SMALL), ink);
+    }
+
+    /// The exact numbers.
+    fn words(&self, name: &str) -> String {
+        let s = self.setting;
+        let base = if self.has_base { "" } else { ", W_base = 0" };
+        let (low, high) = self.interval();
+        let interval = match low.is_finite() && high.is_finite() {
+            true => format!(" ({} to {})", change_words(low), change_words(high)),
+            false => String::new(),
+        };
+        let (perplexity, change) = (self.of(&s.perplexity), change_words(self.of(&s.change)));
+        let setting = format!("\u{3b7} = {}, \u{3c0} at most {}", short(s.rate), short(s.most_precision));
+        format!("{name}\n{setting}{base}\nperplexity {}: {change}{interval}", short(perplexity))
+    }
+}
+
+/// Height of a panel whose cells are so high.
+fn panel_height(found: &FastWeights, row: f32) -> f32 {
+    HEAD + COLUMNS + ABOVE + row * (found.rates.len() + found.without_base.len()) as f32
+}
+
+/// The cells of one text in a panel.
+fn cells<'a>(found: &'a FastWeights, text: usize, panel: Rect, row: f32) -> Vec<Cell<'a>> {
+    let columns = found.limits.len().max(1);
+    let left = panel.left() + NAMES;
+    let wide = (panel.right() - left) / columns as f32;
+    let top = panel.top() + HEAD + COLUMNS;
+    let at = |i: usize, y: f32, width: f32| Rect::from_min_size(pos2(left + i as f32 * wide, y), vec2(width, row));
+    let grid = found.sweep.iter().enumerate().map(|(i, setting)| {
+        let rect = at(i % columns, top + row * (i / columns) as f32, wide);
+        Cell { rect, setting, has_base: true, text }
+    });
+    let below = top + row * found.rates.len() as f32 + ABOVE;
+    let without = found.without_base.iter().enumerate().map(|(i, setting)| {
+        let rect = at(0, below + row * i as f32, wide * columns as f32);
+        Cell { rect, setting, has_base: false, text }
+    });
+    grid.chain(without).collect()
+}
+
+/// What rows and columns of a panel are.
+fn draw_names(painter: &Painter, theme: &Theme, found: &FastWeights, text: usize, (panel, row): (Rect, f32)) {
+    let small = FontId::proportional(theme::SMALL);
+    let words = |at: Pos2, align, words: String, colour| painter.text(at, align, words, small.clone(), colour);
+    let name = found.texts.get(text).map_or("", String::as_str);
+    let baseline = found.baseline.get(text).copied().unwrap_or(f64::NAN);
+    let title = format!("{name}: {} without", short(baseline));
+    words(panel.min + vec2(0.0, HEAD / 2.0), Align2::LEFT_CENTER, title, theme.text);
+    let columns = found.limits.len().max(1);
+    let wide = (panel.width() - NAMES) / columns as f32;
+    let y = panel.top() + HEAD + COLUMNS / 2.0;
+    for (i, limit) in found.limits.iter().enumerate() {
+        let at = pos2(panel.left() + NAMES + (i as f32 + 0.5) * wide, y);
+        words(at, Align2::CENTER_CENTER, format!("\u{3c0} \u{2264} {}", short(*limit)), theme.secondary);
+    }
+    let right = panel.left() + NAMES - 8.0;
+    let top = panel.top() + HEAD + COLUMNS;
+    for (i, rate) in found.rates.iter().enumerate() {
+        let at = pos2(right, top + row * (i as f32 + 0.5));
+        words(at, Align2::RIGHT_CENTER, format!("\u{3b7} {}", short(*rate)), theme.secondary);
+    }
+    let below = top + row * found.rates.len() as f32 + ABOVE;
+    for (i, setting) in found.without_base.iter().enumerate() {
+        let at = pos2(right, below + row * (i as f32 + 0.5));
+        let name = format!("no base, \u{3b7} {}", short(setting.rate));
+        words(at, Align2::RIGHT_CENTER, name, theme.secondary);
+    }
+}
+
+fn canvas_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) {
+    let (n, width) = (found.texts.len().max(1), ui.available_width());
+    let across = if width > WIDE { n.min(2) } else { 1 };
+    let down = n.div_ceil(across);
+    let rows = (found.rates.len() + found.without_base.len()).max(1) as f32;
+    let room = (height - GAP * (down as f32 - 1.0)) / down as f32;
+    let row = ((room - HEAD - COLUMNS - ABOVE) / rows).clamp(ROW[0], ROW[1]);
+    let high = panel_height(found, row);
+    ScrollArea::vertical().max_height(height).auto_shrink([false, false]).show(ui, |ui| {
+        let size = vec2(width, (high + GAP) * down as f32 - GAP);
+        let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "perplexity with fast weights"));
+        let painter = ui.painter_at(rect);
+        let one = (width - GAP * (across as f32 - 1.0)) / across as f32;
+        let mut under = None;
+        for text in 0..n {
+            let at = vec2((text % across) as f32 * (one + GAP), (text / across) as f32 * (high + GAP));
+            let panel = Rect::from_min_size(rect.min + at, vec2(one, high));
+            draw_names(&painter, theme, found, text, (panel, row));
+            for cell in cells(found, text, panel, row) {
+                cell.draw(&painter, theme);
+                if response.hover_pos().is_some_and(|p| cell.rect.contains(p)) {
+                    under = Some(cell.words(found.texts.get(text).map_or("", String::as_str)));
+                }
+            }
+        }
+        if let Some(words) = under {
+            response.on_hover_text_at_pointer(words);
+        }
+    });
+}
+
+impl FastWeightsView {
+    pub fn make() -> Box<dyn View> {
+        Box::new(Self { tokens: 1000 })
+    }
+}
+
+impl View for FastWeightsView {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let height = ui.available_height() - cx.height_of_controls(CONTROLS + 6.0);
+        match shown::<FastWeights>(cx) {
+            Some(m) => canvas_ui(ui, cx.theme, m.value, height),
+            None => {
+                let otherwise = "Not measured yet. Press Space to train, and then Measure: the predictors go on learning \
+                                 while texts are read, at several rates, and perplexity is held against that of frozen \
+                                 weights.";
+                let absent =
+                    "its predictor is an attention, and fast weights add to a static one. Choose another variant.";
+                let words = why_nothing::<FastWeights>(cx, otherwise, absent);
+                empty_ui(ui, vec2(ui.available_width(), height), cx.theme, &words);
+            }
+        }
+        if cx.has_controls {
+            ui.horizontal(|ui| {
+                let tip = "Reads the texts once for every cell. It takes some seconds.";
+                measure_ui::<FastWeights>(ui, cx, with_tokens(self.tokens), tip);
+                tokens_ui(ui, &mut self.tokens, &CHOICES);
+                variants_ui(ui, cx);
+            });
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        subtitle_of::<FastWeights>(cx, "perplexity with fast weights", |m| &m.notes)
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let found = shown::<FastWeights>(cx)?.value;
+        let columns = ["text", "base", "rate", "most_precision", "perplexity", "change", "low", "high"];
+        let mut table = Table::new(columns);
+        for (text, name) in found.texts.iter().enumerate() {
+            let of = |list: &[f64]| list.get(text).map_or(String::new(), f64::to_string);
+            let plain = [name.clone(), "no fast weights".to_owned(), String::new(), String::new(), of(&found.baseline)];
+            table.row(plain.into_iter().chain(["0".to_owned(), String::new(), String::new()]));
+            let all = found.sweep.iter().map(|s| ("W_pred", s)).chain(found.without_base.iter().map(|s| ("0", s)));
+            for (base, s) in all {
+                let setting = [name.clone(), base.to_owned(), s.rate.to_string(), s.most_precision.to_string()];
+                let numbers = [&s.perplexity, &s.change, &s.change_low, &s.change_high].map(|list| of(list));
+                table.row(setting.into_iter().chain(numbers));
+            }
+        }
+        Some(table.finish())
+    }
+}

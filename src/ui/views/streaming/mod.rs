@@ -1,0 +1,101 @@
+//! Views of texts that a model reads on and on: warm-up, fast weights and uncertainty. What they show takes seconds to
+//! measure and is asked by a button. They do not know how it is measured.
+
+mod change;
+mod fast_weights;
+mod roc;
+mod uncertainty;
+mod warm_up;
+
+pub use fast_weights::FastWeightsView;
+pub use uncertainty::UncertaintyView;
+pub use warm_up::WarmUpView;
+
+use eframe::egui::{Button, ProgressBar, Ui, WidgetInfo, accesskit::Role};
+
+use super::{Measured, ViewCx};
+use crate::{
+    config::Value,
+    telemetry::{Args, Measurement, QuestionState},
+    ui::widgets::number::grouped,
+};
+
+/// Height of the row of controls, points.
+const CONTROLS: f32 = 26.0;
+
+/// What was measured of the variant in focus at the shown step or before.
+fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
+    cx.measured(cx.selection.variant, |_| true)
+}
+
+/// Why nothing is shown; `where_absent`: what a model lacks that was asked and had nothing to say.
+fn why_nothing<M: Measurement>(cx: &ViewCx<'_>, otherwise: &str, where_absent: &str) -> String {
+    let variant = cx.selection.variant;
+    let asked = cx.questions.request((M::PROBE, Some(variant)));
+    let is_answered = asked.is_some_and(|r| matches!(cx.mirror.question(r), Some(QuestionState::Answered)));
+    let label = cx.mirror.variants().get(variant).map_or("", |v| v.label.as_str());
+    if is_answered && cx.mirror.answer(variant, M::CHANNEL).is_none() {
+        return format!("{label}: {where_absent}");
+    }
+    cx.why_nothing::<M>(otherwise)
+}
+
+/// Step, variant, and what was measured on; what was left out follows.
+fn subtitle_of<M: Measurement>(cx: &ViewCx<'_>, what: &str, notes: fn(&M) -> &Vec<String>) -> String {
+    let Some(m) = shown::<M>(cx) else { return what.to_owned() };
+    let whose = match cx.mirror.variants() {
+        [] | [_] => String::new(),
+        all => all.get(m.variant).map_or(String::new(), |v| format!("{} \u{b7} ", v.label)),
+    };
+    let notes: String = notes(m.value).iter().map(|note| format!(" \u{b7} {note}")).collect();
+    format!("step {} \u{b7} {whose}{}{notes}", m.sample.step, m.sample.about)
+}
+
+/// The variant that is asked and shown, where there are several.
+fn variants_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    let mirror = cx.mirror;
+    let [_, _, ..] = mirror.variants() else { return };
+    let label = mirror.variants().get(cx.selection.variant).map_or("", |v| v.label.as_str());
+    ui.menu_button(label, |ui| {
+        for (i, variant) in mirror.variants().iter().enumerate() {
+            ui.selectable_value(&mut cx.selection.variant, i, &variant.label);
+        }
+    })
+    .response
+    .on_hover_text("The variant that is asked and shown.");
+}
+
+/// How many tokens of each stream are read next time.
+fn tokens_ui(ui: &mut Ui, tokens: &mut usize, choices: &[usize]) {
+    ui.menu_button(format!("{} tokens", grouped(*tokens as u64)), |ui| {
+        for choice in choices {
+            ui.selectable_value(tokens, *choice, grouped(*choice as u64));
+        }
+    })
+    .response
+    .on_hover_text("Tokens of each stream that the next measurement reads. Longer ones take longer.");
+}
+
+/// Arguments of one number.
+fn with_tokens(tokens: usize) -> Args {
+    Args::from([("tokens".to_owned(), Value::Int(tokens as i64))])
+}
+
+/// The button that measures, or how far it is.
+fn measure_ui<M: Measurement>(ui: &mut Ui, cx: &mut ViewCx<'_>, args: Args, tip: &str) {
+    let variant = Some(cx.selection.variant);
+    if cx.is_waiting_for::<M>(variant) {
+        let state = cx.questions.request((M::PROBE, variant)).and_then(|r| cx.mirror.question(r));
+        let share = if let Some(QuestionState::Working(Some(share))) = state { *share } else { 0.0 };
+        let bar = ui.add(ProgressBar::new(share).desired_width(80.0).desired_height(14.0));
+        bar.widget_info(|| WidgetInfo::labeled(Role::ProgressIndicator, true, format!("measured: {share:.2}")));
+        if ui.button("cancel").on_hover_text("Stops measuring; what was measured before stays.").clicked() {
+            cx.cancel::<M>(variant);
+        }
+        return;
+    }
+    let words = if shown::<M>(cx).is_some() { "measure again" } else { "measure" };
+    if ui.add_enabled(cx.can_ask(), Button::new(words)).on_hover_text(tip).clicked() {
+        cx.request::<M>(variant, args);
+    }
+}

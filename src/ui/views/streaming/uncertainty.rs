@@ -1,0 +1,170 @@
+//! How U, the inverse precision of a prediction's error, is spread over windows of the run's own text and of foreign ones,
+//! and how well it tells them apart beside the model's own surprise. It does not know how U comes about.
+
+use eframe::egui::{Ui, vec2};
+
+use super::{
+    CONTROLS, measure_ui,
+    roc::{Row, roc_ui, wanted_height},
+    shown, subtitle_of, variants_ui, why_nothing,
+};
+use crate::{
+    telemetry::{
+        Args,
+        measurements::{Uncertainty, UncertaintyText},
+    },
+    ui::{
+        plot::{Axis, Chart, ChartState, Line, Stroke},
+        table::Table,
+        views::{View, ViewCx},
+    },
+};
+
+const GAP: f32 = 8.0;
+/// Wider tiles have the areas beside the histogram, points.
+const WIDE: f32 = 620.0;
+const BINS: usize = 24;
+
+/// View `uncertainty`.
+#[derive(Default)]
+pub struct UncertaintyView {
+    state: ChartState,
+    /// Whether the histogram is that of the model's surprise.
+    of_surprise: bool,
+}
+
+fn values(text: &UncertaintyText, of_surprise: bool) -> &[f64] {
+    if of_surprise { &text.surprise } else { &text.uncertainty }
+}
+
+/// Shares of values in equal bins from `low` to `high`, as steps: the left edge of each bin, and the end.
+fn histogram(values: &[f64], low: f64, high: f64) -> Vec<[f64; 2]> {
+    let width = (high - low) / BINS as f64;
+    let mut counts = [0usize; BINS];
+    let finite = values.iter().filter(|v| v.is_finite());
+    finite.for_each(|v| counts[(((v - low) / width) as usize).min(BINS - 1)] += 1);
+    let all = values.len().max(1) as f64;
+    let steps = counts.iter().enumerate().map(|(i, n)| [low + i as f64 * width, *n as f64 / all]);
+    steps.chain([[high, 0.0]]).collect()
+}
+
+impl UncertaintyView {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn chart(&self, cx: &ViewCx<'_>) -> Chart<'static> {
+        let x = if self.of_surprise { "surprise of a window (nats a token)" } else { "U of a window" };
+        let mut chart =
+            Chart::new("windows by uncertainty", Axis::new(x), Axis::new("share of windows").include(&[0.0]));
+        let Some(m) = shown::<Uncertainty>(cx) else {
+            let otherwise = "Not measured yet. Press Space to train, and then Measure: the run's own text and three foreign \
+                             ones are read, and the variance of the predictions' errors is kept on the way.";
+            let absent = "its predictor is an attention, and U is that of a static one. Choose another variant.";
+            return chart.empty(why_nothing::<Uncertainty>(cx, otherwise, absent));
+        };
+        let all = m.value.texts.iter().flat_map(|t| values(t, self.of_surprise)).filter(|v| v.is_finite());
+        let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(*v), b.max(*v)));
+        if !(low <= high) {
+            return chart.empty("Nothing was measured that is a finite number: the model has diverged.");
+        }
+        // values that are all the same, or farther apart than numbers go
+        let (low, high) = (low.max(-1e300), high.min(1e300));
+        let high = if high > low { high } else { low + low.abs().max(1e-3) * 0.1 };
+        for (i, text) in m.value.texts.iter().enumerate() {
+            let points = histogram(values(text, self.of_surprise), low, high);
+            chart.lines.push(Line::new(&text.name, cx.theme.series(i), points).stroke(Stroke::Stairs));
+        }
+        chart
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        ui.horizontal(|ui| {
+            let tip = "Weights stay frozen. It takes some seconds.";
+            measure_ui::<Uncertainty>(ui, cx, Args::new(), tip);
+            ui.selectable_value(&mut self.of_surprise, false, "U").on_hover_text("Mean of 1 / \u{3c0} over channels.");
+            ui.selectable_value(&mut self.of_surprise, true, "surprise")
+                .on_hover_text("The model's own cross-entropy.");
+            variants_ui(ui, cx);
+        });
+    }
+}
+
+impl View for UncertaintyView {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let chart = self.chart(cx);
+        let room = ui.available_size() - vec2(0.0, cx.height_of_controls(CONTROLS + GAP));
+        ui.spacing_mut().item_spacing = vec2(GAP, GAP);
+        let found = shown::<Uncertainty>(cx).filter(|_| !chart.is_empty()).map(|m| m.value);
+        let rows = found.map_or(vec![], rows);
+        if rows.is_empty() {
+            chart.show(ui, room, cx.theme, &mut self.state);
+        } else if room.x > WIDE {
+            ui.horizontal(|ui| {
+                let wide = ((room.x - GAP) * 0.58).floor();
+                chart.show(ui, vec2(wide, room.y), cx.theme, &mut self.state);
+                roc_ui(ui, cx.theme, vec2(room.x - GAP - wide, room.y), &rows);
+            });
+        } else {
+            let high = wanted_height(rows.len()).min(((room.y - GAP) / 2.0).floor());
+            chart.show(ui, vec2(room.x, room.y - GAP - high), cx.theme, &mut self.state);
+            roc_ui(ui, cx.theme, vec2(room.x, high), &rows);
+        }
+        if cx.has_controls {
+            self.controls_ui(ui, cx);
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        subtitle_of::<Uncertainty>(cx, "what tells foreign text from the run's own", |m| &m.notes)
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let found = shown::<Uncertainty>(cx)?.value;
+        let columns = ["text", "told_by", "auroc", "low", "high", "window", "value"];
+        let mut table = Table::new(columns);
+        for text in &found.texts {
+            let both = [
+                ("uncertainty", &text.uncertainty, text.by_uncertainty),
+                ("surprise", &text.surprise, text.by_surprise),
+            ];
+            for (name, values, area) in both {
+                for (window, value) in values.iter().enumerate() {
+                    let area = [area.value, area.low, area.high].map(|v| v.to_string());
+                    let head = [text.name.clone(), name.to_owned()].into_iter().chain(area);
+                    table.row(head.chain([window.to_string(), value.to_string()]));
+                }
+            }
+        }
+        Some(table.finish())
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        self.chart(cx).svg(&self.state, cx.theme)
+    }
+}
+
+/// Foreign texts first; the own one is held against itself.
+fn rows(found: &Uncertainty) -> Vec<Row<'_>> {
+    let of = |name, text: &UncertaintyText| Row { name, areas: [text.by_uncertainty, text.by_surprise] };
+    let foreign = found.texts.iter().skip(1).map(|text| of(&text.name, text));
+    foreign.chain(found.texts.first().map(|own| of("own text, halves", own))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_finite_value_has_a_bin() {
+        let steps = histogram(&[0.0, 1.0, 0.5, f64::NAN], 0.0, 1.0);
+        assert_eq!(steps.len(), BINS + 1);
+        let sum: f64 = steps.iter().map(|s| s[1]).sum();
+        assert!((sum - 0.75).abs() < 1e-12, "the fourth is no number");
+        assert_eq!((steps[0][1], steps[BINS - 1][1]), (0.25, 0.25));
+    }
+}

@@ -1,0 +1,176 @@
+//! Perplexity along streamed texts, beside that of the same windows read with empty traces, and how the gap closes after
+//! traces were emptied. It does not know how a model reads.
+
+use eframe::egui::{Ui, vec2};
+
+use super::{CONTROLS, measure_ui, shown, subtitle_of, tokens_ui, variants_ui, why_nothing, with_tokens};
+use crate::{
+    telemetry::measurements::{WarmUp, WarmUpText},
+    ui::{
+        plot::{Axis, Chart, ChartState, Line, Reference, Stroke},
+        table::Table,
+        views::{View, ViewCx},
+    },
+};
+
+const CHOICES: [usize; 4] = [1000, 2000, 4000, 10_000];
+const GAP: f32 = 6.0;
+/// Wider tiles have the charts side by side, points.
+const WIDE: f32 = 700.0;
+/// Each bin of positions ends so many times as far as the one before.
+const RATIO: f64 = 1.4;
+
+/// View `warm_up`.
+pub struct WarmUpView {
+    along: ChartState,
+    after: ChartState,
+    tokens: usize,
+}
+
+/// The difference of two lists, averaged over bins whose widths grow: the middle of each bin on a logarithmic axis,
+/// counted from 1, and the mean.
+fn binned_difference(of: &[f64], less: &[f64]) -> Vec<[f64; 2]> {
+    let n = of.len().min(less.len());
+    let (mut points, mut from) = (vec![], 0);
+    while from < n {
+        let to = (((from + 1) as f64 * RATIO).floor() as usize).clamp(from + 1, n);
+        let sum: f64 = (from..to).map(|i| of[i] - less[i]).sum();
+        let middle = ((from + 1) as f64 * to as f64).sqrt();
+        points.push([middle, sum / (to - from) as f64]);
+        from = to;
+    }
+    points
+}
+
+/// What streaming saves, in words.
+fn saved(text: &WarmUpText) -> String {
+    match text.saved.is_finite() {
+        true => format!("{}: {:.3} nats ({:.3} to {:.3})", text.name, text.saved, text.saved_low, text.saved_high),
+        false => text.name.clone(),
+    }
+}
+
+impl WarmUpView {
+    pub fn make() -> Box<dyn View> {
+        Box::new(Self { along: ChartState::default(), after: ChartState::default(), tokens: 4000 })
+    }
+
+    /// Perplexity window by window.
+    fn along(cx: &ViewCx<'_>) -> Chart<'static> {
+        let x = Axis::new("tokens read").include(&[0.0]);
+        let mut chart = Chart::new("perplexity along the text", x, Axis::new("perplexity").log());
+        let Some(m) = shown::<WarmUp>(cx) else {
+            let otherwise = "Not measured yet. Press Space to train, and then Measure: texts of the run's own domain and of \
+                             two others are read on and on, and once more with empty traces at every window.";
+            return chart.empty(why_nothing::<WarmUp>(cx, otherwise, "this model does not read part by part."));
+        };
+        for (i, text) in m.value.texts.iter().enumerate() {
+            let points = |values: &[f64]| -> Vec<[f64; 2]> {
+                values.iter().zip(1..).map(|(p, w)| [(w * m.value.window) as f64, *p]).collect()
+            };
+            let colour = cx.theme.series(i);
+            chart.lines.push(Line::new(&text.name, colour, points(&text.streamed)).dots());
+            let label = format!("{}, traces emptied", text.name);
+            chart.lines.push(Line::new(label, colour, points(&text.reset)).stroke(Stroke::Dashed).unnamed());
+        }
+        chart
+    }
+
+    /// What reading with empty traces costs, by tokens since.
+    fn after(cx: &ViewCx<'_>) -> Chart<'static> {
+        let x = Axis::new("tokens since traces were emptied").log();
+        let mut chart = Chart::new("what empty traces cost", x, Axis::new("nats above streaming").include(&[0.0]));
+        let Some(m) = shown::<WarmUp>(cx) else { return chart };
+        for (i, text) in m.value.texts.iter().enumerate() {
+            let points = binned_difference(&text.reset_by_position, &text.streamed_by_position);
+            let mut line = Line::new(saved(text), cx.theme.series(i), points).dots();
+            line.short = Some(text.name.clone());
+            chart.lines.push(line);
+        }
+        if chart.is_empty() {
+            return chart.empty("One window only: nothing was streamed into it.");
+        }
+        chart.references.push(Reference { label: String::new(), at: 0.0, vertical: false });
+        for mark in m.value.retention.iter().filter(|mark| mark.tokens <= m.value.window) {
+            let label = format!("{:.2} of the slow trace is older", mark.share);
+            chart.references.push(Reference { label, at: mark.tokens as f64, vertical: true });
+        }
+        chart
+    }
+}
+
+impl View for WarmUpView {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let (along, after) = (Self::along(cx), Self::after(cx));
+        let room = ui.available_size() - vec2(0.0, cx.height_of_controls(CONTROLS + GAP));
+        ui.spacing_mut().item_spacing = vec2(GAP, GAP);
+        if along.is_empty() {
+            along.show(ui, room, cx.theme, &mut self.along);
+        } else if room.x > WIDE {
+            ui.horizontal(|ui| {
+                let size = vec2(((room.x - GAP) / 2.0).floor(), room.y);
+                along.show(ui, size, cx.theme, &mut self.along);
+                after.show(ui, size, cx.theme, &mut self.after);
+            });
+        } else {
+            let size = vec2(room.x, ((room.y - GAP) / 2.0).floor());
+            along.show(ui, size, cx.theme, &mut self.along);
+            let mut after = after;
+            after.legend = false;
+            after.show(ui, size, cx.theme, &mut self.after);
+        }
+        if cx.has_controls {
+            ui.horizontal(|ui| {
+                measure_ui::<WarmUp>(ui, cx, with_tokens(self.tokens), "Weights stay frozen. It takes some seconds.");
+                tokens_ui(ui, &mut self.tokens, &CHOICES);
+                variants_ui(ui, cx);
+            });
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let what = "dashed: the same windows with empty traces";
+        let subtitle = subtitle_of::<WarmUp>(cx, "perplexity of texts that are read on", |m| &m.notes);
+        if shown::<WarmUp>(cx).is_some() { format!("{subtitle} \u{b7} {what}") } else { subtitle }
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let m = shown::<WarmUp>(cx)?;
+        let mut table = Table::new(["text", "measure", "tokens", "streamed", "traces_emptied"]);
+        for text in &m.value.texts {
+            let mut rows = |measure: &str, tokens: usize, streamed: &[f64], reset: &[f64]| {
+                for (i, (streamed, reset)) in streamed.iter().zip(reset).enumerate() {
+                    let at = ((i + 1) * tokens).to_string();
+                    table.row([text.name.clone(), measure.to_owned(), at, streamed.to_string(), reset.to_string()]);
+                }
+            };
+            rows("perplexity of a window", m.value.window, &text.streamed, &text.reset);
+            rows("nats by position", 1, &text.streamed_by_position, &text.reset_by_position);
+        }
+        Some(table.finish())
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Self::along(cx).svg(&self.along, cx.theme)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_grow_and_hold_every_position_once() {
+        let of: Vec<f64> = (0..200).map(f64::from).collect();
+        let points = binned_difference(&of, &[0.0; 200]);
+        assert_eq!(points[..2], [[1.0, 0.0], [2.0, 1.0]]);
+        assert!(points.windows(2).all(|p| p[1][0] > p[0][0]) && points.len() < 20, "{points:?}");
+        let last = points[points.len() - 1];
+        assert!(last[0] < 200.0 && last[1] < 199.0 && last[1] > 150.0, "{last:?}");
+        assert!(binned_difference(&[], &[]).is_empty());
+    }
+}
