@@ -283,6 +283,8 @@ pub static VIEWS: &[ViewEntry] = &[
         about: "Held-out loss against how much of a long text was read, far beyond the window of training. A line that is \
                 level after a few tokens belongs to a model that makes nothing of a longer past.",
         make: position_losses::PositionLosses::make,
+    },
+    ViewEntry {
         id: "warm_up",
         title: "Warm-up",
         about: "Perplexity along texts that are read on with frozen weights, and (dashed) of the same windows read with empty \
