@@ -7,6 +7,7 @@ mod graph_product;
 mod ode;
 mod readers;
 mod reading;
+mod streaming;
 mod training;
 
 use std::{

@@ -16,6 +16,7 @@ mod operations;
 mod peer;
 mod products;
 mod solvers;
+mod streaming;
 mod timing;
 
 #[derive(Args)]
@@ -54,6 +55,9 @@ pub struct BenchArgs {
     /// is how many frames
     #[arg(long, conflicts_with_all = ["case", "operations", "solvers", "vs_torch", "json"])]
     graph_picture: bool,
+    /// Time a streamed token of the EMA language model after 1,000, 10,000 and 100,000 others
+    #[arg(long, conflicts_with_all = ["case", "operations", "products", "solvers", "latency", "communities", "graph_picture", "vs_torch", "json"])]
+    streaming: bool,
     /// Interleave with this Python running this script (benches/torch_bench.py) and print ratios
     #[arg(long, num_args = 2, value_names = ["PYTHON", "SCRIPT"])]
     vs_torch: Option<Vec<String>>,
@@ -111,7 +115,11 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     nn::set_threads(args.threads());
     // backward recurses over the graph
     let worker = std::thread::scope(|scope| {
-        let body = || if args.operations { operations::report() } else { measure(args, &cases) };
+        let body = || match (args.operations, args.streaming) {
+            (true, _) => operations::report(),
+            (_, true) => streaming::report(),
+            _ => measure(args, &cases),
+        };
         match std::thread::Builder::new().stack_size(64 << 20).spawn_scoped(scope, body) {
             Ok(worker) => worker.join().unwrap_or_else(|_| Err(candle_core::Error::Msg("the bench panicked".into()))),
             Err(e) => Err(e.into()),

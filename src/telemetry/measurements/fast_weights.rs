@@ -42,8 +42,9 @@ pub struct FastWeightSetting {
     pub perplexity: Numbers,
     /// Change of the perplexity against the baseline, by text; 0.1 for 10% more.
     pub change: Numbers,
-    /// Ends of the change's 95% interval over streams (Student's t, paired, in nats); NaN for one stream.
+    /// Lower end of the change's 95% interval over streams (Student's t, paired, in nats), by text; NaN for one stream.
     pub change_low: Numbers,
+    /// Upper end of the same interval.
     pub change_high: Numbers,
 }
 

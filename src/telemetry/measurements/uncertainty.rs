@@ -30,6 +30,7 @@ pub struct Uncertainty {
 /// One domain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UncertaintyText {
+    /// What the text is called.
     pub name: String,
     /// Mean U of each window, stream by stream.
     pub uncertainty: Numbers,
@@ -48,8 +49,10 @@ pub struct Auroc {
     /// The chance that a foreign window has the larger value; 0.5 tells nothing.
     #[serde(with = "Float")]
     pub value: f64,
+    /// Lower end of the interval.
     #[serde(with = "Float")]
     pub low: f64,
+    /// Upper end of the interval.
     #[serde(with = "Float")]
     pub high: f64,
 }

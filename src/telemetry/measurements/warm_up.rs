@@ -24,6 +24,7 @@ pub struct WarmUp {
 /// One domain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WarmUpText {
+    /// What the text is called.
     pub name: String,
     /// Perplexity of each window while the text is streamed.
     pub streamed: Numbers,
@@ -36,9 +37,10 @@ pub struct WarmUpText {
     /// Nats a token that streaming saves, over all windows but the first; NaN where there is one window only.
     #[serde(with = "Float")]
     pub saved: f64,
-    /// Ends of its 95% interval over streams (Student's t); NaN for one stream.
+    /// Lower end of its 95% interval over streams (Student's t); NaN for one stream.
     #[serde(with = "Float")]
     pub saved_low: f64,
+    /// Upper end of the same interval.
     #[serde(with = "Float")]
     pub saved_high: f64,
 }

@@ -1,0 +1,40 @@
+//! A text that is streamed: a token costs as much memory however much was read, but with softmax attention.
+
+use std::sync::atomic::Ordering::SeqCst;
+
+use candle_core::{Device, Tensor};
+use orrery::{
+    models::spen::{Predictor, Spen, SpenSpec},
+    nn::Result,
+};
+
+use super::{ALIVE, alone};
+
+/// Bytes held more after `tokens` further tokens than after the first hundred.
+fn held(predictor: Predictor, tokens: u32) -> Result<i64> {
+    let spec = SpenSpec { d_model: 32, hidden: 64, kept: 8, predictor, ..SpenSpec::default() };
+    let model = Spen::new(&spec, 64, 1, &Device::Cpu)?;
+    let mut stream = model.stream();
+    let mut read = |n: u32| -> Result<()> {
+        for token in 0..n {
+            stream.read(&Tensor::new(&[[token % 64]], &Device::Cpu)?)?;
+        }
+        Ok(())
+    };
+    read(100)?;
+    let before = ALIVE.load(SeqCst);
+    read(tokens)?;
+    Ok(ALIVE.load(SeqCst) as i64 - before as i64)
+}
+
+#[test]
+fn what_a_stream_holds_does_not_grow() -> Result<()> {
+    let _alone = alone();
+    for predictor in [Predictor::Static, Predictor::LinearAttention] {
+        let grown = held(predictor, 2000)?;
+        assert!(grown.abs() < 16 << 10, "{predictor:?} holds {grown} bytes more after 2,000 tokens");
+    }
+    let grown = held(Predictor::SoftmaxAttention, 500)?;
+    assert!(grown > 500 * 2 * 32 * 4, "softmax attention keeps keys and values: {grown}");
+    Ok(())
+}
