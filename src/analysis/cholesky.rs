@@ -7,6 +7,8 @@
 
 use rayon::prelude::*;
 
+use super::dense::{Placed, Update, multiply};
+
 /// Columns of a block.
 const BLOCK: usize = 64;
 /// Rows of a task.
@@ -43,27 +45,9 @@ fn subtract_settled(rows: &mut [f64], n: usize, from: usize, left: &[f64]) {
     // SAFETY: `rows` holds `count` rows of n values. Columns `from..from + width` of them are written, columns `..from`
     // are read, and the two do not overlap; `left` holds `width` rows of `from` values.
     unsafe {
-        gemm::gemm(
-            count,
-            width,
-            from,
-            at.add(from),
-            1,
-            n as isize,
-            true,
-            at.cast_const(),
-            1,
-            n as isize,
-            left.as_ptr(),
-            from as isize,
-            1,
-            1.0,
-            -1.0,
-            false,
-            false,
-            false,
-            gemm::Parallelism::None,
-        );
+        let (out, settled) = (Placed::rows(at.add(from), n), Placed::rows(at.cast_const(), n));
+        let left = Placed::rows(left.as_ptr(), from).transposed();
+        multiply(out, settled, left, [count, from, width], Update::Add(-1.0));
     }
 }
 
@@ -121,50 +105,10 @@ pub fn solve(l: &[f64], n: usize, b: &mut [f64], columns: usize) {
     }
 }
 
-/// a `(m, k)` times b `(k, n)`, row by row.
-pub fn product(a: &[f64], b: &[f64], [m, k, n]: [usize; 3]) -> Vec<f64> {
-    debug_assert!(a.len() == m * k && b.len() == k * n);
-    let mut out = vec![0.0; m * n];
-    if out.is_empty() || k == 0 {
-        return out;
-    }
-    out.par_chunks_mut(TASK * n).zip(a.par_chunks(TASK * k)).for_each(|(out, a)| {
-        // SAFETY: `out` holds as many rows of n values as `a` of k, and b holds k rows of n.
-        unsafe {
-            gemm::gemm(
-                out.len() / n,
-                n,
-                k,
-                out.as_mut_ptr(),
-                1,
-                n as isize,
-                false,
-                a.as_ptr(),
-                1,
-                k as isize,
-                b.as_ptr(),
-                1,
-                n as isize,
-                0.0,
-                1.0,
-                false,
-                false,
-                false,
-                gemm::Parallelism::None,
-            );
-        }
-    });
-    out
-}
-
-/// The transpose of a `(rows, columns)`.
-pub fn transposed(a: &[f64], rows: usize, columns: usize) -> Vec<f64> {
-    (0..columns).flat_map(|j| (0..rows).map(move |i| a[i * columns + j])).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::dense::{product, transposed};
 
     fn noise(i: usize) -> f64 {
         ((i as f64 * 12.9898).sin() * 43_758.545_3).fract()

@@ -4,6 +4,7 @@ pub mod attention_rows;
 pub mod bdh_dynamics;
 pub mod cholesky;
 pub mod clustered_tests;
+pub mod dense;
 pub mod ema;
 pub mod graph;
 pub mod graph_file;

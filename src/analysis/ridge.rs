@@ -10,7 +10,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::cholesky;
+use super::{
+    cholesky,
+    dense::{self, Placed, Update, multiply},
+};
 
 /// Rows and columns of a tile of the Gram matrix.
 const TILE: usize = 256;
@@ -65,27 +68,11 @@ impl NormalEquations {
             // SAFETY: the product holds `rows` rows of `cols` values; the features hold n rows of `width` values, of
             // which both ranges are columns.
             unsafe {
-                gemm::gemm(
-                    rows.len(),
-                    cols.len(),
-                    n,
-                    product.as_mut_ptr(),
-                    1,
-                    cols.len() as isize,
-                    false,
-                    features.as_ptr().add(rows.start),
-                    width as isize,
-                    1,
-                    features.as_ptr().add(cols.start),
-                    1,
-                    width as isize,
-                    0.0,
-                    1.0,
-                    false,
-                    false,
-                    false,
-                    gemm::Parallelism::None,
-                );
+                let sizes = [rows.len(), n, cols.len()];
+                let out = Placed::rows(product.as_mut_ptr(), cols.len());
+                let left = Placed::rows(features.as_ptr().add(rows.start), width).transposed();
+                let right = Placed::rows(features.as_ptr().add(cols.start), width);
+                multiply(out, left, right, sizes, Update::Replace);
             }
             sum.iter_mut().zip(product).for_each(|(s, p)| *s += f64::from(p));
         });
@@ -118,12 +105,12 @@ impl NormalEquations {
         let features: usize = parts.iter().map(Range::len).sum();
         let columns = projection.len() / features.max(1);
         let p: Vec<f64> = projection.iter().map(|v| f64::from(*v)).collect();
-        let pt = cholesky::transposed(&p, features, columns);
-        let half = cholesky::product(&pt, &gram, [columns, features, features]);
-        let gram = cholesky::product(&half, &p, [columns, features, columns]);
-        let cross = cholesky::product(&pt, &cross, [columns, features, self.classes]);
+        let pt = dense::transposed(&p, features, columns);
+        let half = dense::product(&pt, &gram, [columns, features, features]);
+        let gram = dense::product(&half, &p, [columns, features, columns]);
+        let cross = dense::product(&pt, &cross, [columns, features, self.classes]);
         let solved = solve(gram, cross, self.classes, lambda)?;
-        self.map(parts, cholesky::product(&p, &solved, [features, columns, self.classes]))
+        self.map(parts, dense::product(&p, &solved, [features, columns, self.classes]))
     }
 
     /// Gram matrix and cross products of these features about their means, row by row.
@@ -175,27 +162,11 @@ impl LinearMap {
             // SAFETY: the scores hold `rows` rows of `classes` values, the features as many of `width` values, of which
             // the part is columns, and the weights one row of `classes` values for each column.
             unsafe {
-                gemm::gemm(
-                    rows,
-                    self.classes,
-                    part.len(),
-                    scores.as_mut_ptr(),
-                    1,
-                    self.classes as isize,
-                    true,
-                    features.as_ptr().add(part.start),
-                    1,
-                    width as isize,
-                    self.weights[from * self.classes..][..part.len() * self.classes].as_ptr(),
-                    1,
-                    self.classes as isize,
-                    1.0,
-                    1.0,
-                    false,
-                    false,
-                    false,
-                    gemm::Parallelism::None,
-                );
+                let weights = &self.weights[from * self.classes..][..part.len() * self.classes];
+                let out = Placed::rows(scores.as_mut_ptr(), self.classes);
+                let read = Placed::rows(features.as_ptr().add(part.start), width);
+                let weights = Placed::rows(weights.as_ptr(), self.classes);
+                multiply(out, read, weights, [rows, part.len(), self.classes], Update::Add(1.0));
             }
             from += part.len();
         }

@@ -8,6 +8,8 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 
+use crate::analysis::dense::{Placed, Update, multiply};
+
 /// G[i, j] = a[i] . b[j]: effect of i on j. Factors `(rows, width)` and `(cols, width)`, row-major.
 #[derive(Debug, Clone, Copy)]
 pub struct Product<'a> {
@@ -86,27 +88,9 @@ impl<'a> Product<'a> {
             let (a, b) = (&self.a[from * w..][..rows * w], &self.b[left * w..][..cols * w]);
             // SAFETY: the tile holds `rows` rows of `cols` values, a and b as many rows of w values.
             unsafe {
-                gemm::gemm(
-                    rows,
-                    cols,
-                    w,
-                    tile.as_mut_ptr(),
-                    1,
-                    cols as isize,
-                    false,
-                    a.as_ptr(),
-                    1,
-                    w as isize,
-                    b.as_ptr(),
-                    w as isize,
-                    1,
-                    0.0,
-                    1.0,
-                    false,
-                    false,
-                    false,
-                    gemm::Parallelism::None,
-                );
+                let out = Placed::rows(tile.as_mut_ptr(), cols);
+                let (a, b) = (Placed::rows(a.as_ptr(), w), Placed::rows(b.as_ptr(), w).transposed());
+                multiply(out, a, b, [rows, w, cols], Update::Replace);
             }
             for (r, row) in tile[..rows * cols].chunks_exact(cols).enumerate() {
                 let i = from + r;
