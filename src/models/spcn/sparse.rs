@@ -3,6 +3,8 @@
 
 use pulp::Arch;
 
+use crate::nn::kernels::order::ordered;
+
 /// The entries that are not zero, by ascending index.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sparse {
@@ -62,12 +64,6 @@ impl Sparse {
             }
         }
     }
-}
-
-/// Numbers whose order is that of the values.
-fn ordered(value: f32) -> u32 {
-    let bits = value.to_bits();
-    if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
 }
 
 /// out `(d)` <- out + scale W x, with column j of W in `columns[j d..]`. Columns are added one after another, so that

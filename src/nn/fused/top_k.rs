@@ -8,6 +8,7 @@ use pulp::{Arch, Simd, WithSimd};
 use super::storage;
 use crate::nn::kernels::{
     buffers::build_vec,
+    order::ordered,
     reduce::{self, TASK_ROWS},
     threads,
 };
@@ -87,13 +88,6 @@ impl WithSimd for Select<'_> {
             }
         }
     }
-}
-
-/// An integer that orders as the value does; NaN is above or below all.
-#[inline(always)]
-fn ordered(x: f32) -> u32 {
-    let bits = x.to_bits();
-    bits ^ if bits >> 31 == 1 { u32::MAX } else { 1 << 31 }
 }
 
 /// (t, n): the k largest are those above t and the first n that equal it. Found by bisection over the bits; most rows end

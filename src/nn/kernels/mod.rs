@@ -8,6 +8,7 @@ pub mod elementwise;
 pub mod fast_weights;
 pub mod matmul;
 pub mod matrix;
+pub mod order;
 pub mod packed;
 pub mod reduce;
 pub mod simd;
