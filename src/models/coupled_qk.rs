@@ -10,7 +10,7 @@ pub use spec::{CoupledQkSpec, EvolvedLayers, QkVariant};
 
 use self::net::Net;
 use super::{
-    FamilySpec, Loss, Model, Spec,
+    FamilySpec, Loss, Model, Spec, USUAL_ADVICE,
     capabilities::{AttentionLayer, LayerDynamics, QueryKeyDynamics},
     step_memory::{self, BlockSizes, StepMemory, StepSizes},
 };
@@ -135,7 +135,7 @@ impl Model for CoupledQk {
     fn advice_on_divergence(&self) -> &'static str {
         match (0..self.spec.layers).any(|layer| self.spec.evolution(layer).is_some()) {
             true => "Shorter or fewer steps of queries and keys, or a smaller learning rate, usually help",
-            false => "A smaller learning rate or a longer warm-up usually helps",
+            false => USUAL_ADVICE,
         }
     }
 

@@ -97,6 +97,9 @@ pub struct AccumulatedLoss {
     pub parts: Vec<(&'static str, Tensor)>,
 }
 
+/// What usually helps a training that diverges, as a sentence without its end.
+pub const USUAL_ADVICE: &str = "A smaller learning rate or a longer warm-up usually helps";
+
 /// A model that a trainer can drive and a probe can question.
 pub trait Model: Send {
     fn params(&self) -> &Params;
@@ -148,7 +151,7 @@ pub trait Model: Send {
 
     /// What usually helps where the loss or the gradient is no finite number any more, as a sentence without its end.
     fn advice_on_divergence(&self) -> &'static str {
-        "A smaller learning rate or a longer warm-up usually helps"
+        USUAL_ADVICE
     }
 
     /// Every parameter that can be changed while the model runs, with its present value.
