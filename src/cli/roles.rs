@@ -44,23 +44,10 @@ pub struct RoleArgs {
     json: Option<PathBuf>,
 }
 
-const ABLATIONS: [&str; 7] = [
-    "compare.forward_only",
-    "compare.no_slow_trace",
-    "compare.no_spa",
-    "compare.no_spa_no_slow",
-    "compare.no_learning",
-    "compare.one_sweep",
-    "compare.no_unit_norm",
-];
-const GRUS: [&str; 3] = ["compare.bigru", "compare.bigru_one_hot", "compare.bigru_small"];
-const SECOND: [(&str, &str); 5] = [
-    ("grammar.adjective", "0.3"),
-    ("network.kept", "0.1"),
-    ("network.cosine", "true"),
-    ("network.gain", "0.3"),
-    ("network.precision_per_unit", "true"),
-];
+/// Presets whose settings a switch adds.
+const ABLATIONS: &str = "grammar_roles_ablations";
+const GRUS: &str = "grammar_roles_bigru";
+const SECOND: &str = "grammar_roles_second";
 /// Roles whose transfer the paper names.
 const NAMED: [&str; 4] = ["det_agent", "verb_rel", "noun_agent", "noun_patient"];
 
@@ -89,6 +76,14 @@ pub fn run(args: &RoleArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The settings in which a preset differs from the lab's defaults, by key. Numbers of the table itself come after them.
+fn changed_by(preset: &str) -> Result<Vec<(String, String)>, Failure> {
+    let (usual, changed) = (grammar_roles::config(&[], 0)?, grammar_roles::LAB.config(Some(preset))?);
+    let keys = (grammar_roles::LAB.knobs)().into_iter().map(|knob| knob.key);
+    let differing = keys.filter(|key| usual.get(key) != changed.get(key));
+    Ok(differing.filter_map(|key| changed.get(&key).map(|value| (key.to_string(), value.to_string()))).collect())
+}
+
 fn config(args: &RoleArgs, seed: u64) -> Result<Config, Failure> {
     let pass = args.sentences / 20;
     let steps = pass * args.bigru.unwrap_or(1).max(1);
@@ -98,10 +93,14 @@ fn config(args: &RoleArgs, seed: u64) -> Result<Config, Failure> {
         ("train.steps", steps.max(1).to_string()),
         ("roles.project", "true".to_owned()),
     ];
-    let mut settings: Vec<(&str, &str)> = numbers.iter().map(|(key, value)| (*key, value.as_str())).collect();
-    settings.extend(ABLATIONS.iter().filter(|_| args.ablations).map(|key| (*key, "true")));
-    settings.extend(GRUS.iter().filter(|_| args.bigru.is_some()).map(|key| (*key, "true")));
-    settings.extend(SECOND.iter().filter(|_| args.second));
+    let switches = [(ABLATIONS, args.ablations), (GRUS, args.bigru.is_some()), (SECOND, args.second)];
+    let mut added = vec![];
+    for (preset, _) in switches.into_iter().filter(|(_, is_on)| *is_on) {
+        added.extend(changed_by(preset)?);
+    }
+    let added = added.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    let mut settings: Vec<(&str, &str)> =
+        added.chain(numbers.iter().map(|(key, value)| (*key, value.as_str()))).collect();
     for pair in &args.set {
         let no_equals = || Failure::usage(format!("`--set {pair}` has no `=`; write --set key=value"));
         settings.push(pair.split_once('=').ok_or_else(no_equals)?);
