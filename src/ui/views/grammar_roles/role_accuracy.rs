@@ -63,11 +63,7 @@ struct Row {
 
 /// The newest of what was measured of a variant at the shown step or before.
 fn measured<'a>(cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, RoleAccuracy>> {
-    let answer = cx.answer_of::<RoleAccuracy>(variant).filter(|m| m.sample.step <= cx.step);
-    match (answer, cx.scheduled::<RoleAccuracy>(variant)) {
-        (Some(a), Some(s)) => Some(if a.sample.step > s.sample.step { a } else { s }),
-        (a, s) => a.or(s),
-    }
+    cx.measured(variant, |_| true)
 }
 
 fn reads_features(of: &RoleAccuracy) -> bool {
