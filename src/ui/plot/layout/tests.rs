@@ -1,0 +1,121 @@
+//! Layouts of charts without a screen.
+
+use eframe::egui::Color32;
+
+use super::{
+    super::{Axis, Line, Smoothed, geometry::place_of},
+    *,
+};
+
+fn measure(text: &str, _mono: bool) -> f32 {
+    text.chars().count() as f32 * 7.0
+}
+
+fn chart<'a>(lines: Vec<Line<'a>>) -> Chart<'a> {
+    Chart { lines, ..Chart::new("test", Axis::new("step"), Axis::new("loss")) }
+}
+
+#[test]
+fn a_million_points_become_two_a_column() {
+    let mut c = Curve::default();
+    (0..1_000_000u64).for_each(|i| c.push(i, (i as f64 * 0.01).sin()));
+    let layout =
+        Layout::of(&chart(vec![Line::new("a", Color32::RED, &c)]), &ChartState::default(), [480.0, 300.0], &measure);
+    let points: usize = layout.traces.iter().map(|t| t.points.len()).sum();
+    assert!(points <= 1000, "{points}");
+    let highest = layout.traces.iter().flat_map(|t| &t.points).map(|p| p[1]).fold(f64::MIN, f64::max);
+    assert!(place_of(highest, layout.y) > 0.9999, "the extremes survive");
+    let begun = std::time::Instant::now();
+    let mut smoothed = Smoothed::default();
+    smoothed.follow(&c, 0.9);
+    let chart = chart(vec![Line::new("a", Color32::RED, smoothed.curve()).raw(&c)]);
+    let smoothing = begun.elapsed();
+    let begun = std::time::Instant::now();
+    for _ in 0..10 {
+        Layout::of(&chart, &ChartState::default(), [480.0, 300.0], &measure);
+    }
+    println!("smoothing a million points once: {smoothing:?}; laying them out: {:?}", begun.elapsed() / 10);
+}
+
+#[test]
+fn whole_numbers_have_no_digits_after_the_point() {
+    for (last, width) in [(1.0, 480.0), (3.0, 480.0), (3.0, 900.0), (7.0, 900.0), (40.0, 480.0)] {
+        let data = vec![[0.0, 1.0], [last, 2.0]];
+        let lines = vec![Line::new("a", Color32::RED, data)];
+        let chart = Chart { lines, ..Chart::new("test", Axis::new("layer").whole(), Axis::new("loss")) };
+        let layout = Layout::of(&chart, &ChartState::default(), [width, 300.0], &measure);
+        // one that the axis' name covers has no words
+        let words: Vec<_> = layout.x_ticks.iter().map(|t| t.1.as_str()).filter(|w| !w.is_empty()).collect();
+        assert!(!words.is_empty() && words.iter().all(|w| w.parse::<u32>().is_ok()), "{words:?}");
+    }
+}
+
+#[test]
+fn values_that_are_not_finite_leave_gaps() {
+    let data = vec![[0.0, 1.0], [1.0, 2.0], [2.0, f64::NAN], [3.0, 1.0], [4.0, f64::INFINITY], [5.0, 3.0]];
+    let layout =
+        Layout::of(&chart(vec![Line::new("a", Color32::RED, data)]), &ChartState::default(), [480.0, 300.0], &measure);
+    assert_eq!(layout.traces.len(), 3);
+}
+
+#[test]
+fn names_at_ends_do_not_overlap_and_stay_inside() {
+    let lines =
+        (0..8).map(|i| Line::new(format!("line {i}"), Color32::RED, vec![[0.0, 1.0], [1.0, 2.0 + i as f64 * 1e-3]]));
+    let layout = Layout::of(&chart(lines.collect()), &ChartState::default(), [480.0, 300.0], &measure);
+    assert_eq!(layout.names.len(), 8);
+    for pair in layout.names.windows(2) {
+        assert!(pair[1].at.y - pair[0].at.y >= ROW - 1.5);
+    }
+    for n in &layout.names {
+        assert!(n.at.y > 0.0 && n.at.y < 300.0 && n.at.x > layout.plot.right());
+    }
+}
+
+#[test]
+fn long_names_go_above() {
+    let long = "a name far too long to stand at the end of a line in a small tile";
+    let lines = (0..3).map(|i| Line::new(format!("{long} {i}"), Color32::RED, vec![[0.0, 1.0], [1.0, i as f64]]));
+    let layout = Layout::of(&chart(lines.collect()), &ChartState::default(), [480.0, 300.0], &measure);
+    assert!(layout.names.iter().all(|n| n.at.y < layout.plot.top()));
+}
+
+/// Every line is named or counted, and neither leaves the tile.
+#[test]
+fn lines_without_room_for_a_name_are_counted() {
+    for wide in 90..400u16 {
+        let lines = (0..6).map(|i| Line::new(format!("a model {i}"), Color32::RED, vec![[0.0, 1.0], [1.0, 2.0]]));
+        let size = [f32::from(wide), 180.0];
+        let layout = Layout::of(&chart(lines.collect()), &ChartState::default(), size, &measure);
+        let (count, at) = layout.unnamed.unwrap_or((0, Pos2::ZERO));
+        assert_eq!(layout.names.len() + count, 6, "{wide}");
+        assert!(at.x + measure(&format!("+ {count} more"), false) <= size[0] || count == 0, "{wide}: {at}");
+        let clear = layout.names.iter().all(|n| count == 0 || n.at.y < at.y || n.at.x < at.x);
+        assert!(clear, "{wide}: a name in its place");
+    }
+}
+
+#[test]
+fn a_first_step_has_none_before_it() {
+    let lines = vec![Line::new("a", Color32::RED, vec![[0.0, 0.3]])];
+    let layout = Layout::of(&chart(lines), &ChartState::default(), [480.0, 300.0], &measure);
+    assert_eq!(layout.x_values(), [0.0, 1.0]);
+}
+
+#[test]
+fn a_zoom_is_what_is_shown() {
+    let data: Vec<[f64; 2]> = (0..100).map(|i| [i as f64, i as f64]).collect();
+    let state = ChartState { zoom_x: Some([10.0, 20.0]), ..Default::default() };
+    let layout = Layout::of(&chart(vec![Line::new("a", Color32::RED, data)]), &state, [480.0, 300.0], &measure);
+    assert_eq!(layout.x_values(), [10.0, 20.0]);
+    assert!(layout.y[0] > 8.0 && layout.y[1] < 22.0, "y fits what is in sight: {:?}", layout.y);
+}
+
+#[test]
+fn what_comes_after_the_marker_is_faint() {
+    let data: Vec<[f64; 2]> = (0..10).map(|i| [i as f64, 1.0]).collect();
+    let mut c = chart(vec![Line::new("a", Color32::RED, data)]);
+    c.marker = Some(4.0);
+    let layout = Layout::of(&c, &ChartState::default(), [480.0, 300.0], &measure);
+    assert_eq!(layout.traces.iter().map(|t| t.strength).collect::<Vec<_>>(), [1.0, 0.25]);
+}
