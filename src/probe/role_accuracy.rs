@@ -53,7 +53,7 @@ impl Probe for RoleProbe {
         let number = |name: &str| cx.args.get(name).and_then(Value::as_f64);
         let representations = match (cx.model.sentence_encoder(), cx.model.sequence_tagger()) {
             (Some(encoder), _) => {
-                let asked = Asked {
+                let asked = FeatureQuestion {
                     lambda: number("lambda").unwrap_or(0.01),
                     levels: number("levels").map_or(usize::MAX, |n| n as usize),
                     project: matches!(cx.args.get("project"), Some(Value::Switch(true))),
@@ -77,7 +77,7 @@ impl Probe for RoleProbe {
 }
 
 /// What is asked of features.
-struct Asked {
+struct FeatureQuestion {
     lambda: f64,
     levels: usize,
     project: bool,
@@ -160,7 +160,7 @@ struct Reading {
 fn read_features(
     encoder: &dyn FrozenEncoder,
     sentences: &Sentences,
-    asked: &Asked,
+    asked: &FeatureQuestion,
     progress: Progress<'_>,
 ) -> Result<Vec<RoleRepresentation>> {
     let levels: Vec<LevelFeatures> = encoder.levels().into_iter().take(asked.levels.max(1)).collect();
@@ -193,7 +193,7 @@ fn read_features(
 }
 
 /// The maps of a level: each kind of features, and of the lowest level their projections, if asked.
-fn fit(l: usize, level: &LevelFeatures, sums: &NormalEquations, asked: &Asked) -> Vec<Reading> {
+fn fit(l: usize, level: &LevelFeatures, sums: &NormalEquations, asked: &FeatureQuestion) -> Vec<Reading> {
     let parts: [(RoleFeatures, Range<usize>); 3] = [
         (RoleFeatures::Activation, level.activation.clone()),
         (RoleFeatures::Traces, level.traces.clone()),

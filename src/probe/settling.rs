@@ -34,7 +34,7 @@ impl Probe for Settling {
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let Some(model) = cx.model.settling() else { return Ok(vec![]) };
         let from_right = matches!(cx.args.get("from_right"), Some(Value::Switch(true)));
-        let Asked { ids, roles, about } = Asked::of(cx)?;
+        let SettledSentence { ids, roles, about } = SettledSentence::of(cx)?;
         let levels = model.settle(&ids, from_right)?;
         let sweeps = levels.first().map_or(0, |l| l.states.len() / (l.units * ids.len()).max(1));
         let levels = levels.into_iter().map(|l| level(l, ids.len(), sweeps)).collect::<Result<_>>()?;
@@ -44,14 +44,14 @@ impl Probe for Settling {
 }
 
 /// The sentence that is asked for.
-struct Asked {
+struct SettledSentence {
     ids: Vec<u32>,
     roles: Vec<String>,
     /// What it is, in words.
     about: String,
 }
 
-impl Asked {
+impl SettledSentence {
     fn of(cx: &ProbeContext<'_>) -> Result<Self> {
         let text = |name: &str| cx.args.get(name).map(ToString::to_string).filter(|t| !t.trim().is_empty());
         let sets = match cx.corpus.source() {

@@ -22,7 +22,7 @@ use orrery::{
     },
     ui::{
         mirror::Mirror,
-        plot::{map::Dress, value_words},
+        plot::{map::MapFrame, value_words},
     },
 };
 
@@ -97,8 +97,8 @@ fn says(harness: &Harness<'_, Tile>, wanted: &str) -> bool {
 /// The middle of a cell.
 fn cell(harness: &Harness<'_, Tile>, canvas: &str, (query, key): (usize, usize)) -> Pos2 {
     let sheet = rect_of(harness, canvas);
-    let dress = Dress { has_bar: false, has_ticks: sheet.width() >= 190.0, title: Some(Default::default()) };
-    let (left, head, foot) = dress.margins(sheet.width());
+    let frame = MapFrame { has_bar: false, has_ticks: sheet.width() >= 190.0, title: Some(Default::default()) };
+    let (left, head, foot) = frame.margins(sheet.width());
     let side = (sheet.width() - left - 2.0).min(sheet.height() - head - foot);
     let at = |i: usize| (i as f32 + 0.5) * side / TOKENS as f32;
     sheet.min + vec2(left + at(key), head + at(query))

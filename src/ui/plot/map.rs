@@ -77,12 +77,12 @@ pub struct MapUi<'a> {
     pub marked: Option<usize>,
     /// A cell to outline: row and column. Arrow keys start from it, or from the row that is marked.
     pub cell: Option<(usize, usize)>,
-    pub dress: Dress,
+    pub frame: MapFrame,
 }
 
 /// What stands around a map.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Dress {
+pub struct MapFrame {
     /// Whether it has a colour bar of its own, or shares one.
     pub has_bar: bool,
     /// Whether rows and columns are numbered.
@@ -91,7 +91,7 @@ pub struct Dress {
     pub title: Option<Title>,
 }
 
-impl Default for Dress {
+impl Default for MapFrame {
     fn default() -> Self {
         Self { has_bar: true, has_ticks: true, title: None }
     }
@@ -118,7 +118,7 @@ pub const NARROW: f32 = 120.0;
 /// Height of the colour bar with its words where it lies under the map.
 const BAR_BELOW: f32 = 36.0;
 
-impl Dress {
+impl MapFrame {
     /// Room on the left, above and below that is no map; `width`: of all.
     pub fn margins(&self, width: f32) -> (f32, f32, f32) {
         let (left, foot) = if self.has_ticks { (LEFT, FOOT) } else { (1.0, 1.0) };
@@ -168,10 +168,10 @@ impl MapUi<'_> {
         let edge = if response.has_focus() { theme.accent } else { theme.line };
         painter.rect_stroke(rect, CornerRadius::ZERO, egui::Stroke::new(1.0, edge), StrokeKind::Outside);
         self.head(&painter, sheet, rect, theme);
-        if self.dress.has_ticks {
+        if self.frame.has_ticks {
             self.axes(&painter, rect, window, theme);
         }
-        if self.dress.has_bar {
+        if self.frame.has_bar {
             colour_bar(&painter, bar, self.colours, theme);
         }
         let placed = Placed { rect, window };
@@ -191,9 +191,9 @@ impl MapUi<'_> {
     /// and narrow place.
     fn places(&self, sheet: Rect, shape: f32) -> (Rect, Rect) {
         let size = sheet.size();
-        let (left, head, foot) = self.dress.margins(size.x);
+        let (left, head, foot) = self.frame.margins(size.x);
         let room = |bar: Vec2| (size.x - left - bar.x).min((size.y - head - foot - bar.y) * shape).max(16.0);
-        let (beside, under) = match self.dress.has_bar {
+        let (beside, under) = match self.frame.has_bar {
             true => (room(vec2(BAR, 0.0)), room(vec2(4.0, BAR_BELOW))),
             false => (room(vec2(2.0, 0.0)), 0.0),
         };
@@ -244,9 +244,9 @@ impl MapUi<'_> {
 
     /// Above the map: its title with a value, or what rows and columns are.
     fn head(&self, painter: &Painter, sheet: Rect, rect: Rect, theme: &Theme) {
-        let (left, head, _) = self.dress.margins(sheet.width());
+        let (left, head, _) = self.frame.margins(sheet.width());
         let at = pos2(rect.left() - left + 2.0, rect.top() - head);
-        let Some(title) = &self.dress.title else {
+        let Some(title) = &self.frame.title else {
             let words = format!("rows: {}, columns: {}", self.row_label, self.col_label);
             let galley = painter.layout_no_wrap(words, FontId::proportional(12.0), theme.secondary);
             painter.galley(at, galley, theme.secondary);

@@ -119,7 +119,7 @@ fn fused(a: &[Tensor], s: LayerSpec, join: Join) -> Result<Tensor> {
 /// A layer, and the shapes of x, the row, the weights and the scale.
 type Dressed = ((LayerSpec, Join), Vec<Vec<usize>>);
 
-/// In the dress that models give them.
+/// With the norms, gates and biases that models give them.
 fn all([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -> Vec<Dressed> {
     let (d, kv) = (heads * head, heads / group);
     let windowed = AttentionSpec {

@@ -22,7 +22,7 @@ use crate::{
             colour_bar::Colours,
             empty_ui,
             held::Held,
-            map::{Dress, MapState, MapUi, paint_map},
+            map::{MapFrame, MapState, MapUi, paint_map},
             quote, value_words,
         },
         questions::Freshness,
@@ -165,7 +165,7 @@ impl Attention {
             describe: &describe,
             marked: cx.selection.token.filter(|_| !coarse),
             cell: None,
-            dress: Dress::default(),
+            frame: MapFrame::default(),
         };
         let pointed = map.show(ui, size, cx.theme, &mut self.window);
         if let Some((row, _)) = pointed.clicked

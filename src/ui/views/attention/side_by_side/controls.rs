@@ -8,7 +8,7 @@ use eframe::egui::{
 
 use super::{
     SideBySide, is_differential,
-    source::{Column, Passage, members},
+    source::{Column, PromptChoice, members},
 };
 use crate::ui::{
     seed_series::{SeedGroup, groups},
@@ -31,18 +31,18 @@ impl SideBySide {
 
     fn text_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let words = |length: Option<usize>| length.map_or("as measured".to_owned(), |n| format!("{n} tokens"));
-        let before = self.passage.clone();
+        let before = self.prompt.clone();
         let shown = if before.own.is_empty() { words(before.length) } else { "own text".to_owned() };
         let response = choices_ui(ui, shown, |ui| {
             ui.label("held-out passage");
             for length in std::iter::once(None).chain(LENGTHS.map(Some)) {
                 if ui.selectable_label(before.own.is_empty() && before.length == length, words(length)).clicked() {
-                    self.passage = Passage::of_length(length);
+                    self.prompt = PromptChoice::of_length(length);
                     ui.close();
                 }
             }
             ui.label("or a text of your own");
-            let edit = TextEdit::singleline(&mut self.passage.own).desired_width(240.0);
+            let edit = TextEdit::singleline(&mut self.prompt.own).desired_width(240.0);
             let response = ui.add(edit);
             response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "text to attend in"));
         });
@@ -50,7 +50,7 @@ impl SideBySide {
             "The text that every variant reads: as much of a held-out passage as the run measures by itself, more of it, or a \
              text of your own.",
         );
-        if (&before.own, before.length) != (&self.passage.own, self.passage.length) {
+        if (&before.own, before.length) != (&self.prompt.own, self.prompt.length) {
             // another text has other positions
             (cx.selection.token, self.pinned) = (None, None);
         }

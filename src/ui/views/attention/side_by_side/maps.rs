@@ -9,7 +9,7 @@ use eframe::egui::{
 
 use super::{
     Cell, Chosen, SideBySide,
-    places::{GAP, dress},
+    places::{GAP, frame},
     source::Column,
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
         plot::{
             colour_bar::{Colours, colour_bar},
             held::Held,
-            map::{Dress, MapPointed, MapUi, Title},
+            map::{MapFrame, MapPointed, MapUi, Title},
             value_words,
         },
         seed_series::{groups, variant_colour},
@@ -180,7 +180,7 @@ impl SideBySide {
                 describe: &|row, col| words(row, col, positions),
                 marked: cx.selection.token.filter(|_| is_fine && cell.is_none()),
                 cell: cell.filter(|c| c.positions == positions).map(|c| (c.row, c.col)),
-                dress: Dress { title: Some(title), ..dress(place.width()) },
+                frame: MapFrame { title: Some(title), ..frame(place.width()) },
             };
             let MapPointed { hovered: over, clicked: on } = map.show(&mut ui, place.size(), cx.theme, &mut window);
             let of = |(row, col)| Cell { positions, row, col };
@@ -204,9 +204,9 @@ impl SideBySide {
     pub(super) fn foot_ui(&self, ui: &Ui, cx: &ViewCx<'_>, sheet: &Maps<'_, '_>) {
         let (painter, rect, theme) = (ui.painter(), ui.max_rect(), cx.theme);
         let words = match self.cell(cx, sheet) {
-            _ if self.passage.refusal(cx).is_some() => self.passage.refusal(cx).unwrap_or_default().to_owned(),
+            _ if self.prompt.refusal(cx).is_some() => self.prompt.refusal(cx).unwrap_or_default().to_owned(),
             Some(cell) => sheet.cell(cell),
-            None if self.passage.is_waiting(cx) => "Asking the models.".to_owned(),
+            None if self.prompt.is_waiting(cx) => "Asking the models.".to_owned(),
             None if !sheet.is_fine() => "Rows and columns are means over blocks of tokens.".to_owned(),
             None => "Rows look at columns. Point at a cell for its weight in every map.".to_owned(),
         };

@@ -24,12 +24,12 @@ use crate::{
 };
 use cache::Cache;
 use places::Places;
-use source::{Column, Passage, members};
+use source::{Column, PromptChoice, members};
 
 /// View `attention_side_by_side`.
 #[derive(Default)]
 pub struct SideBySide {
-    passage: Passage,
+    prompt: PromptChoice,
     is_linear: bool,
     minuend: Difference,
     cache: Cache,
@@ -141,20 +141,20 @@ fn is_differential(columns: &[Column<'_>]) -> bool {
 
 impl View for SideBySide {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let chosen = Chosen::of(cx, &self.passage.columns(cx));
-        self.passage.ask(cx, chosen.as_ref().map(|c| c.layer.as_str()));
-        let columns = self.passage.columns(cx);
+        let chosen = Chosen::of(cx, &self.prompt.columns(cx));
+        self.prompt.ask(cx, chosen.as_ref().map(|c| c.layer.as_str()));
+        let columns = self.prompt.columns(cx);
         if cx.has_controls && !groups(cx.mirror).is_empty() {
             self.controls_ui(ui, cx, &columns);
         }
         match Chosen::of(cx, &columns) {
             Some(chosen) => self.shown_ui(ui, cx, &columns, &chosen),
-            None => drop(empty_ui(ui, ui.available_size(), cx.theme, &self.passage.why_nothing(cx))),
+            None => drop(empty_ui(ui, ui.available_size(), cx.theme, &self.prompt.why_nothing(cx))),
         }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let columns = self.passage.columns(cx);
+        let columns = self.prompt.columns(cx);
         let Some((first, chosen)) = columns.first().zip(Chosen::of(cx, &columns)) else {
             return "maps of every variant on one text".to_owned();
         };
@@ -167,7 +167,7 @@ impl View for SideBySide {
 
     /// The large maps, cell by cell, a column a variant.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let columns = self.passage.columns(cx);
+        let columns = self.prompt.columns(cx);
         let chosen = Chosen::of(cx, &columns)?;
         let maps: Vec<_> =
             columns.iter().filter_map(|c| Some((c, c.layer(&chosen.layer)?.weights.matrix(chosen.head)?))).collect();

@@ -2,7 +2,7 @@
 
 use eframe::egui::{Rect, Vec2, pos2, vec2};
 
-use crate::ui::plot::map::{Dress, NARROW, Title};
+use crate::ui::plot::map::{MapFrame, NARROW, Title};
 
 /// Height of the line of words and of the colour bars under the maps.
 pub const FOOT: f32 = 64.0;
@@ -25,8 +25,8 @@ pub struct Places {
 }
 
 /// What stands around a large map of this width, without its words.
-pub fn dress(width: f32) -> Dress {
-    Dress { has_bar: false, has_ticks: width >= ROOM_FOR_TICKS, title: Some(Title::default()) }
+pub fn frame(width: f32) -> MapFrame {
+    MapFrame { has_bar: false, has_ticks: width >= ROOM_FOR_TICKS, title: Some(Title::default()) }
 }
 
 /// The rows and columns in which squares with heads are largest.
@@ -48,11 +48,11 @@ impl Grid {
             // what stands around a map depends on the width of its slot, which is less where the height limits it
             let widest = [wide, wide.min(ROOM_FOR_TICKS - 1.0), wide.min(NARROW - 1.0)];
             let slots = widest.map(|widest| {
-                let margins = dress(widest).margins(widest);
+                let margins = frame(widest).margins(widest);
                 let (left, head, foot) = margins;
                 let side = (widest - left - 2.0).min(high - head - foot).max(16.0);
                 let slot = vec2(side + left + 2.0, side + head + foot);
-                let is_so = dress(slot.x).margins(slot.x) == margins;
+                let is_so = frame(slot.x).margins(slot.x) == margins;
                 (is_so, Self { cols, side, slot })
             });
             let [.., (_, narrow)] = slots;
@@ -99,7 +99,7 @@ mod tests {
         for room in [vec2(480.0, 190.0), vec2(900.0, 200.0), vec2(900.0, 420.0), vec2(260.0, 700.0)] {
             for count in 1..=9 {
                 let Grid { side, slot, .. } = Grid::of(room, count);
-                let (left, head, foot) = dress(slot.x).margins(slot.x);
+                let (left, head, foot) = frame(slot.x).margins(slot.x);
                 let left_over = slot - vec2(left + 2.0, head + foot);
                 assert!((left_over - vec2(side, side)).length() < 0.1, "{side} of {slot:?} for {count} in {room:?}");
             }

@@ -20,7 +20,7 @@ const STALE: u64 = 50;
 
 /// The text along which attention is shown.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Passage {
+pub struct PromptChoice {
     /// Tokens of a held-out passage; `None`: those of the maps that the run measures by itself.
     pub length: Option<usize>,
     /// A text of one's own; empty reads the passage.
@@ -79,7 +79,7 @@ pub fn members(cx: &ViewCx<'_>) -> Vec<(SeedGroup, usize)> {
     all.into_iter().filter_map(member).collect()
 }
 
-impl Passage {
+impl PromptChoice {
     /// The held-out passage.
     pub fn of_length(length: Option<usize>) -> Self {
         Self { length, ..Self::default() }
