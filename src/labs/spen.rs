@@ -64,8 +64,14 @@ pub static LAB: Lab = Lab {
         Preset {
             id: "spen_predictors",
             title: "Predictors",
-            about: "Fixed traces with five predictors: attention over traces gains next to nothing, over the input it does.",
+            about: "Fixed traces with five predictors repeat after you: attention over traces recalls no more, over the input it does.",
             toml: include_str!("../../configs/spen_predictors.toml"),
+        },
+        Preset {
+            id: "spen_predictors_prose",
+            title: "Predictors on prose",
+            about: "The same five predictors on prose, where three seeds can hardly tell them apart.",
+            toml: include_str!("../../configs/spen_predictors_prose.toml"),
         },
         Preset {
             id: "spen_paper",
