@@ -24,13 +24,13 @@ use crate::{
 const CHOICES: [usize; 4] = [500, 1000, 4000, 10_000];
 /// Wider tiles have the texts side by side, points.
 const WIDE: f32 = 560.0;
-const GAP: f32 = 12.0;
+const GAP: f32 = 8.0;
 /// Heights of a panel's head, of what the columns are, and of the space above what has no base.
 const HEAD: f32 = 17.0;
 const COLUMNS: f32 = 15.0;
 const ABOVE: f32 = 5.0;
 /// Least and greatest height of a cell.
-const ROW: [f32; 2] = [15.0, 34.0];
+const ROW: [f32; 2] = [14.0, 48.0];
 /// Width of the names of rows.
 const NAMES: f32 = 104.0;
 
@@ -112,7 +112,7 @@ fn draw_names(painter: &Painter, theme: &Theme, found: &FastWeights, text: usize
     let words = |at: Pos2, align, words: String, colour| painter.text(at, align, words, small.clone(), colour);
     let name = found.texts.get(text).map_or("", String::as_str);
     let baseline = found.baseline.get(text).copied().unwrap_or(f64::NAN);
-    let title = format!("{name}: {} without", short(baseline));
+    let title = format!("{name}: perplexity {} without", short(baseline));
     words(panel.min + vec2(0.0, HEAD / 2.0), Align2::LEFT_CENTER, title, theme.text);
     let columns = found.limits.len().max(1);
     let wide = (panel.width() - NAMES) / columns as f32;

@@ -90,9 +90,10 @@ impl WarmUpView {
         if chart.is_empty() {
             return chart.empty("One window only: nothing was streamed into it.");
         }
+        chart.x.include.push(m.value.window as f64);
         chart.references.push(Reference { label: String::new(), at: 0.0, vertical: false });
         for mark in m.value.retention.iter().filter(|mark| mark.tokens <= m.value.window) {
-            let label = format!("{:.2} of the slow trace is older", mark.share);
+            let label = format!("{:.2} of a slow trace is older", mark.share);
             chart.references.push(Reference { label, at: mark.tokens as f64, vertical: true });
         }
         chart
