@@ -81,7 +81,7 @@ fn changed_by(preset: &str) -> Result<Vec<(String, String)>, Failure> {
     let (usual, changed) = (grammar_roles::config(&[], 0)?, grammar_roles::LAB.config(Some(preset))?);
     let keys = (grammar_roles::LAB.knobs)().into_iter().map(|knob| knob.key);
     let differing = keys.filter(|key| usual.get(key) != changed.get(key));
-    Ok(differing.filter_map(|key| changed.get(&key).map(|value| (key.to_string(), value.to_string()))).collect())
+    Ok(differing.filter_map(|key| changed.get(key).map(|value| (key.to_string(), value.to_string()))).collect())
 }
 
 fn config(args: &RoleArgs, seed: u64) -> Result<Config, Failure> {

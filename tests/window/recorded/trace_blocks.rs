@@ -90,7 +90,7 @@ fn reading(learned: f64, variant: usize) -> TraceReading {
     let mut block = |place: usize| {
         let x: Vec<f64> = (0..tokens * CHANNELS).map(|_| noise.next()).collect();
         let trace = |a: f64| -> (Array, Vec<f64>) {
-            let mut h = vec![0.0; CHANNELS];
+            let mut h = [0.0; CHANNELS];
             let mut all = vec![];
             let mut lengths = vec![];
             for token in x.chunks(CHANNELS) {

@@ -9,7 +9,7 @@ use eframe::egui::{
 use super::steps::{Change, Reached, Score, Step};
 use crate::ui::{
     mirror::Mirror,
-    plot::{Scale, value_words},
+    plot::{Scale, clip, value_words},
     seed_series::groups,
     theme,
     theme::Theme,
@@ -158,7 +158,7 @@ fn tread(
     let stroke = Stroke::new(2.5, colour);
     if is_control {
         let ends = [pos2(*inside.start(), y), pos2(*inside.end(), y)];
-        painter.extend(eframe::egui::Shape::dashed_line(&ends, stroke, 6.0, 4.0));
+        clip::paint_dashed(painter, &ends, stroke, 6.0, 4.0);
     } else {
         painter.hline(inside, y, stroke);
     }
@@ -192,7 +192,7 @@ fn axis(painter: &Painter, theme: &Theme, panel: &Panel, scale: &HeightScale) {
         }
         let y = scale.y(level.at);
         let ends = [pos2(rect.left(), y), pos2(rect.right(), y)];
-        painter.extend(eframe::egui::Shape::dashed_line(&ends, Stroke::new(1.0, theme.secondary), 5.0, 4.0));
+        clip::paint_dashed(painter, &ends, Stroke::new(1.0, theme.secondary), 5.0, 4.0);
         let (side, high) = if y - rect.top() > 18.0 { (Align2::RIGHT_BOTTOM, -2.0) } else { (Align2::RIGHT_TOP, 2.0) };
         painter.text(pos2(rect.right(), y + high), side, words, font.clone(), theme.secondary);
     }

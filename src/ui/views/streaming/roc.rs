@@ -4,12 +4,15 @@
 use std::fmt::Write as _;
 
 use eframe::egui::{
-    Align2, Color32, FontId, Painter, Pos2, Rect, Sense, Shape, Stroke, Ui, Vec2, WidgetInfo, accesskit::Role, pos2,
+    Align2, Color32, FontId, Painter, Pos2, Rect, Sense, Stroke, Ui, Vec2, WidgetInfo, accesskit::Role, pos2,
 };
 
 use crate::{
     telemetry::measurements::Auroc,
-    ui::theme::{self, Theme},
+    ui::{
+        plot::clip,
+        theme::{self, Theme},
+    },
 };
 
 /// Height of a row, and of what stands above the rows.
@@ -94,7 +97,7 @@ fn draw_head(painter: &Painter, theme: &Theme, rect: Rect, plot: Rect) {
         let x = plot.left() + share * plot.width();
         let line = [pos2(x, plot.top() - 2.0), pos2(x, plot.bottom())];
         match share == 0.5 {
-            true => painter.extend(Shape::dashed_line(&line, Stroke::new(1.0, theme.secondary), 4.0, 3.0)),
+            true => clip::paint_dashed(painter, &line, Stroke::new(1.0, theme.secondary), 4.0, 3.0),
             false => {
                 painter.line_segment(line, Stroke::new(1.0, theme.line));
             }

@@ -65,7 +65,7 @@ impl UncertaintyView {
         };
         let all = m.value.texts.iter().flat_map(|t| values(t, self.of_surprise)).filter(|v| v.is_finite());
         let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(*v), b.max(*v)));
-        if !(low <= high) {
+        if !low.is_finite() {
             return chart.empty("Nothing was measured that is a finite number: the model has diverged.");
         }
         // values that are all the same, or farther apart than numbers go

@@ -3,9 +3,11 @@
 
 use eframe::egui::Ui;
 
-use super::block_choice::{block_ui, name};
+use super::{
+    TRACES,
+    block_choice::{block_ui, name},
+};
 use crate::{
-    models::capabilities::TraceBlocks,
     telemetry::measurements::Autocorrelation as Measured,
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke, Zone},
@@ -35,7 +37,7 @@ impl Autocorrelation {
         let Some(m) = cx.latest::<Measured>() else { return chart };
         let Some(block) = m.value.blocks.get(self.block).or(m.value.blocks.first()) else { return chart };
         let points = |y: &[f64]| -> Vec<[f64; 2]> { y.iter().enumerate().map(|(lag, y)| [lag as f64, *y]).collect() };
-        for (trace, (words, kept)) in TraceBlocks::TRACES.into_iter().zip(&block.retention).enumerate() {
+        for (trace, (words, kept)) in TRACES.into_iter().zip(&block.retention).enumerate() {
             let line = Line::new(format!("kept by {words}"), cx.theme.trace(trace), points(kept));
             chart.lines.push(line.stroke(Stroke::Dashed));
         }

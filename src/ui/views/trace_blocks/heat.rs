@@ -7,9 +7,9 @@ use eframe::egui::{
     Align2, FontId, Rect, RichText, Sense, Stroke, StrokeKind, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
 };
 
+use super::TRACES;
 use crate::{
     gpu::colour::ColourMap,
-    models::capabilities::TraceBlocks,
     telemetry::{Array, MatrixView, Payload},
     ui::{
         plot::{
@@ -50,7 +50,7 @@ pub struct HeatOf<'a> {
 
 impl Heat {
     fn hold(&mut self, of: &HeatOf<'_>) {
-        for ((held, array), name) in self.held.iter_mut().zip(of.traces).zip(TraceBlocks::TRACES) {
+        for ((held, array), name) in self.held.iter_mut().zip(of.traces).zip(TRACES) {
             let (part, &[tokens, channels]) = (format!("{}.{name}", of.part), array.shape()) else { continue };
             let turned: Vec<f32> = (0..channels)
                 .flat_map(|channel| (0..tokens).map(move |token| token * channels + channel))
@@ -80,7 +80,7 @@ impl Heat {
             paint_map(ui, rect, held, colours, theme, None);
             let painter = ui.painter_at(sheet);
             painter.rect_stroke(rect, 0.0, Stroke::new(1.0, theme.line), StrokeKind::Outside);
-            let name = TraceBlocks::TRACES[trace];
+            let name = TRACES[trace];
             let font = FontId::proportional(theme::SMALL);
             painter.text(pos2(sheet.left(), rect.top()), Align2::LEFT_TOP, name, font, theme.trace(trace));
             if each >= LEAST_BAR {
@@ -105,7 +105,7 @@ impl Heat {
             let value = f64::from(self.held[trace].value(channel, token));
             let words = format!(
                 "{} trace, channel {channel}, after \u{201c}{}\u{201d} ({token}): {}",
-                TraceBlocks::TRACES[trace],
+                TRACES[trace],
                 of.tokens.get(token).map_or("", String::as_str),
                 value_words(value)
             );

@@ -4,13 +4,13 @@
 use eframe::egui::{Color32, DragValue, RichText, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
 
 use super::{
+    TRACES,
     block_choice::{block_ui, name},
     heat::{self, Heat, HeatOf},
 };
 use crate::{
     config::Value,
     gpu::colour::ColourMap,
-    models::capabilities::TraceBlocks,
     telemetry::{
         Args,
         measurements::{BlockReading, TraceReading as Reading},
@@ -35,6 +35,8 @@ const STALE: u64 = 50;
 const PACE: f64 = 0.12;
 /// Height of the chart of lengths, as a share of what is left.
 const LENGTHS: f32 = 0.3;
+/// With less room there is none for the lengths, points.
+const HIGH: f32 = 260.0;
 /// Temperature of a run's own readings.
 const TEMPERATURE: f64 = 0.8;
 
@@ -171,7 +173,7 @@ impl TraceReadingView {
     fn lengths<'a>(&self, cx: &ViewCx<'a>, m: &Measured<'a, Reading>, cursor: usize) -> Chart<'a> {
         let mut chart = Chart::new("trace lengths", Axis::new("token"), Axis::new("length").include(&[0.0]));
         let Some(block) = self.block(m) else { return chart };
-        for (trace, (words, norms)) in TraceBlocks::TRACES.into_iter().zip(&block.norms).enumerate() {
+        for (trace, (words, norms)) in TRACES.into_iter().zip(&block.norms).enumerate() {
             let points: Vec<[f64; 2]> = norms.iter().enumerate().map(|(i, v)| [i as f64 + 1.0, *v]).collect();
             chart.lines.push(Line::new(words, cx.theme.trace(trace), points));
         }
@@ -235,10 +237,13 @@ impl View for TraceReadingView {
             tokens: &m.sample.tokens,
             cursor,
         };
-        clicked = self.heat.ui(ui, cx.theme, (room * (1.0 - LENGTHS)).max(90.0), &of).or(clicked);
-        let chart = self.lengths(cx, &m, cursor);
-        let size = vec2(ui.available_width(), ui.available_height());
-        chart.show(ui, size, cx.theme, &mut self.lengths);
+        let has_lengths = room >= HIGH;
+        let share = if has_lengths { 1.0 - LENGTHS } else { 1.0 };
+        clicked = self.heat.ui(ui, cx.theme, (room * share).max(90.0), &of).or(clicked);
+        if has_lengths {
+            let size = vec2(ui.available_width(), ui.available_height());
+            self.lengths(cx, &m, cursor).show(ui, size, cx.theme, &mut self.lengths);
+        }
         if let Some(token) = clicked {
             cx.selection.token = Some(token);
             self.playhead.stop();
