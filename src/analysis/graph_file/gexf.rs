@@ -103,7 +103,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
                 }
                 "color" | "position" | "size" => {
                     if let Some(node) = &mut node {
-                        frame(node, &name, &at, line)?;
+                        node_style(node, &name, &at, line)?;
                     }
                 }
                 "edge" => {
@@ -151,7 +151,7 @@ fn needed<'a>(
         .ok_or_else(|| GraphFileError::new(line, format!("{whose} has no `{name}`; every one needs it")))
 }
 
-fn frame(node: &mut FileNode, name: &str, at: &[(String, String)], line: usize) -> Result<(), GraphFileError> {
+fn node_style(node: &mut FileNode, name: &str, at: &[(String, String)], line: usize) -> Result<(), GraphFileError> {
     let value = |key: &str| attribute(at, key).map(|v| number(v, &format!("a {name}'s `{key}`"), line)).transpose();
     match name {
         "position" => {
