@@ -61,16 +61,25 @@ impl Described {
 /// Name of the description among the file's metadata.
 const VARIANTS: &str = "orrery.variants";
 
-/// Writes the weights of one step.
+/// Makes the folder that [`write()`] writes in, for a run that was recorded without one.
+///
+/// # Errors
+/// If the system refuses, or something else has its name.
+pub(super) fn make_folder(run: &Path) -> Result<(), StoreError> {
+    let folder = run.join(SNAPSHOTS);
+    match fs::create_dir(&folder) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e).at("make", &folder),
+        _ => folder_inside(run, SNAPSHOTS).map(|_| ()).at("write in", &folder),
+    }
+}
+
+/// Writes the weights of one step. Makes no folder: another one that took the place of the run's stays as it is.
 ///
 /// # Errors
 /// If the system refuses. Nothing is left then.
 pub fn write(run: &Path, step: u64, variants: &[&VariantWeights]) -> Result<(), StoreError> {
     let folder = run.join(SNAPSHOTS);
-    match fs::create_dir(&folder) {
-        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e).at("make", &folder),
-        _ => folder_inside(run, SNAPSHOTS).map(|_| ()).at("write in", &folder)?,
-    }
+    folder_inside(run, SNAPSHOTS).map(|_| ()).at("write in", &folder)?;
     let named = |v: &VariantWeights| {
         let name = |(tensor, value): &(String, _)| (format!("{}/{tensor}", v.variant), Clone::clone(value));
         v.tensors.iter().map(name).collect::<Named>()
@@ -155,6 +164,7 @@ mod tests {
     #[test]
     fn weights_come_back_with_their_live_parameters() {
         let run = tempfile::tempdir().unwrap();
+        make_folder(run.path()).unwrap();
         write(run.path(), 40, &[&weights("x", 40, 1.5), &weights("x/y", 30, 2.5)]).unwrap();
         write(run.path(), 80, &[&weights("x", 80, 3.5)]).unwrap();
         let kept = list(run.path());
@@ -172,8 +182,16 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_that_took_the_place_of_the_run_is_left_alone() {
+        let run = tempfile::tempdir().unwrap();
+        assert!(write(run.path(), 40, &[&weights("x", 40, 1.5)]).is_err());
+        assert_eq!(fs::read_dir(run.path()).unwrap().count(), 0);
+    }
+
+    #[test]
     fn a_damaged_file_is_noticed() {
         let run = tempfile::tempdir().unwrap();
+        make_folder(run.path()).unwrap();
         write(run.path(), 40, &[&weights("x", 40, 1.5)]).unwrap();
         let path = list(run.path()).remove(&40).unwrap();
         let mut bytes = fs::read(&path).unwrap();

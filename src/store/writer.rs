@@ -26,7 +26,7 @@ use super::{
     description::describe,
     error::{At, StoreError},
     log_file::Log,
-    names::{self, CHECKPOINTS, CONFIG, EVENTS, FIGURES, LOCK, MAKING, METRICS, MOST_RUN, RUN, SAMPLES},
+    names::{self, CHECKPOINTS, CONFIG, EVENTS, FIGURES, LOCK, MAKING, METRICS, MOST_RUN, RUN, SAMPLES, SNAPSHOTS},
     record::{self, EventOut, FORMAT, MetricsOut, Resumed, SampleOut},
     snapshots,
 };
@@ -119,6 +119,7 @@ impl Writer {
         let lengths = from.map_or_else(Lengths::default, |c| c.lengths);
         checkpoint::put_aside_after(folder, step)?;
         snapshots::remove_after(folder, step);
+        snapshots::make_folder(folder)?;
         let mut open = OpenFolder::around(folder.to_owned(), lock, lengths)?;
         open.step = step.unwrap_or(0);
         open.resumed_from = Some(open.step);
@@ -389,7 +390,7 @@ pub fn check_writable(out: &Path) -> Result<(), StoreError> {
 
 /// The files and folders of a run that has not begun.
 fn fill(folder: &Path, info: &RunInfo) -> Result<(), StoreError> {
-    for inner in [folder.join(CHECKPOINTS), folder.join(FIGURES)] {
+    for inner in [CHECKPOINTS, SNAPSHOTS, FIGURES].map(|name| folder.join(name)) {
         fs::create_dir(&inner).at("make the run folder", &inner)?;
     }
     for log in [METRICS, SAMPLES, EVENTS] {

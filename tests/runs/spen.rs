@@ -141,8 +141,10 @@ fn texts_that_are_too_little_are_told_in_words() {
     assert!(error.contains("empty"), "{error}");
     let error = open(&write("short.txt", "too short")).map(|_| ()).unwrap_err();
     assert!(error.contains("short.txt is too short"), "{error}");
-    // One symbol can be learned by heart; nothing divides by what never varies.
-    let mut run = open(&write("one.txt", &"a".repeat(4000))).unwrap();
+    let error = open(&write("one.txt", &"a".repeat(4000))).map(|_| ()).unwrap_err();
+    assert!(error.contains("one symbol only"), "{error}");
+    // A text of almost one symbol can be learned by heart; nothing divides by what hardly ever varies.
+    let mut run = open(&write("two.txt", &("a".repeat(2000) + "b" + &"a".repeat(2000)))).unwrap();
     let args = Args::from([("window".to_owned(), Value::Int(16))]);
     for probe in ["unit_usage", "autocorrelation", "position_losses", "trace_reading", "token_baselines"] {
         let samples = run.ask(0, probe, &args).unwrap();

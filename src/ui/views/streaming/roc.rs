@@ -69,7 +69,9 @@ pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[Row<'_>]) {
             }
             let at = |v: f64| plot.left() + v.clamp(0.0, 1.0) as f32 * plot.width();
             let y = y + if which == 0 { -row / 6.0 } else { row / 6.0 };
-            painter.hline(at(area.low)..=at(area.high), y, Stroke::new(1.5, colour.gamma_multiply(0.6)));
+            if area.low.is_finite() && area.high.is_finite() {
+                painter.hline(at(area.low)..=at(area.high), y, Stroke::new(1.5, colour.gamma_multiply(0.6)));
+            }
             draw_mark(&painter, which, pos2(at(area.value), y), colour);
         }
         let value = of.areas[0].value;
