@@ -88,6 +88,11 @@ impl<'a> ProbeContext<'a> {
         asked.clamp(*range.start(), *range.end())
     }
 
+    /// The argument of this name as text, if anything but blanks is given.
+    fn text(&self, name: &str) -> Option<String> {
+        self.args.get(name).map(ToString::to_string).filter(|text| !text.trim().is_empty())
+    }
+
     /// Whether somebody typed the text that is asked about.
     fn is_typed(&self) -> bool {
         self.args.get("text").is_some_and(|text| !text.to_string().is_empty())

@@ -53,12 +53,11 @@ struct SettledSentence {
 
 impl SettledSentence {
     fn of(cx: &ProbeContext<'_>) -> Result<Self> {
-        let text = |name: &str| cx.args.get(name).map(ToString::to_string).filter(|t| !t.trim().is_empty());
         let sets = match cx.corpus.source() {
             Source::GrammarRoles(sets) => Some(sets),
             _ => None,
         };
-        match (text("text"), sets) {
+        match (cx.text("text"), sets) {
             (Some(typed), _) => {
                 let ids = cx.corpus.try_encode(&typed).map_err(Error::wrap)?;
                 if ids.is_empty() || ids.len() > LONGEST {
@@ -66,13 +65,13 @@ impl SettledSentence {
                 }
                 Ok(Self { ids, roles: vec![], about: "typed sentence".into() })
             }
-            (None, Some(sets)) if text("set").as_deref() == Some("own") && sets.own.is_some() => {
+            (None, Some(sets)) if cx.text("set").as_deref() == Some("own") && sets.own.is_some() => {
                 let place = cx.args.get("sentence").and_then(Value::as_f64).unwrap_or(0.0).max(0.0) as u64;
                 let ids = cx.corpus.passage(place, LONGEST);
                 Ok(Self { ids, roles: vec![], about: format!("sentence {place} of the file") })
             }
             (None, Some(sets)) => {
-                let (set, what) = match text("set").as_deref() {
+                let (set, what) = match cx.text("set").as_deref() {
                     Some("train") => (SentenceSet::Train, "training sentence"),
                     Some("transfer") => (SentenceSet::TestTransfer, "sentence of the other vocabulary"),
                     _ => (SentenceSet::TestWithin, "held-out sentence"),

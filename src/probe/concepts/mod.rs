@@ -142,10 +142,9 @@ impl Probe for Concepts {
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let text = |name: &str| cx.args.get(name).map(ToString::to_string).filter(|t| !t.trim().is_empty());
-        let question = match (text("with"), text("without")) {
+        let question = match (cx.text("with"), cx.text("without")) {
             (None, None) => {
-                let id = text("preset").unwrap_or("currency".to_owned());
+                let id = cx.text("preset").unwrap_or("currency".to_owned());
                 match Question::preset(&id, cx.corpus, false) {
                     Some(question) => question,
                     None => candle_core::bail!("there is no concept `{id}`"),

@@ -123,7 +123,7 @@ impl<'a> FlowInput<'a> {
             None => candle_core::bail!("this is a question for a model with a flow in it"),
         };
         let params = SolveParams::of(cx.args, model.control())?;
-        let prompt = match cx.args.get("prompt").map(ToString::to_string).filter(|t| !t.trim().is_empty()) {
+        let prompt = match cx.text("prompt") {
             Some(typed) => typed,
             None if model.steering().is_some() => PROMPT.to_owned(),
             None => cx.corpus.decode(&cx.corpus.passage(0, 16)),

@@ -7,7 +7,6 @@ use super::{
 };
 use crate::{
     analysis::statistics::t_interval,
-    config::Value,
     models::{
         Model,
         capabilities::{FastWeightModel, FastWeightRule},
@@ -82,7 +81,7 @@ impl Probe for FastWeightSweep {
 
 /// Positive numbers of an argument, ascending; these where it is not given.
 fn numbers(cx: &ProbeContext<'_>, name: &str, usual: &[f64]) -> Result<Vec<f64>> {
-    let Some(given) = cx.args.get(name).map(Value::to_string).filter(|text| !text.trim().is_empty()) else {
+    let Some(given) = cx.text(name) else {
         return Ok(usual.to_vec());
     };
     let values: Option<Vec<f64>> = given.split(',').map(|v| v.trim().parse().ok()).collect();

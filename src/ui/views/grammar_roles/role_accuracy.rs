@@ -162,13 +162,18 @@ impl RoleAccuracyView {
         let names = rows.iter().map(|r| width_of(ui, &r.name)).fold(0.0, f32::max) + 10.0;
         let width = ui.available_width();
         let panels = if width > names + 300.0 { 2 } else { 1 };
-        let head = LEGEND * legend_lines(ui, entries, width) as f32 + AXIS;
+        let places = legend_places(ui, entries, width);
+        let legend_height = places.last().map_or(0.0, |place| place.y) + LEGEND;
+        let head = legend_height + AXIS;
         let row = ((ui.available_height() - head - 4.0) / rows.len() as f32).clamp(ROW, 26.0);
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
             let (rect, response) = ui.allocate_exact_size(vec2(width, head + row * rows.len() as f32), Sense::hover());
             response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "accuracy by role"));
             let painter = ui.painter_at(rect);
-            let below = legend(&painter, theme, entries, rect);
+            for (entry, place) in entries.iter().zip(&places) {
+                draw_entry(&painter, theme, entry, rect.min + *place);
+            }
+            let below = rect.top() + legend_height;
             let one = (width - names - GAP * panels as f32) / panels as f32;
             for panel in 0..panels {
                 let left = rect.left() + names + panel as f32 * (one + GAP);
@@ -210,35 +215,27 @@ fn width_of(ui: &Ui, text: &str) -> f32 {
     ui.painter().layout_no_wrap(text.to_owned(), FontId::proportional(theme::SMALL), Color32::WHITE).size().x
 }
 
-/// Lines of the legend at this width.
-fn legend_lines(ui: &Ui, entries: &[Entry<'_>], width: f32) -> usize {
-    let mut x = 0.0;
-    let mut lines = 1;
-    for entry in entries {
+/// Where the legend's entries begin, row by row, in so much width.
+fn legend_places(ui: &Ui, entries: &[Entry<'_>], width: f32) -> Vec<Vec2> {
+    let mut next = Vec2::ZERO;
+    let place = |entry: &Entry<'_>| {
         let wide = width_of(ui, &entry.label) + 30.0;
-        if x + wide > width && x > 0.0 {
-            (x, lines) = (0.0, lines + 1);
+        if next.x + wide > width && next.x > 0.0 {
+            next = vec2(0.0, next.y + LEGEND);
         }
-        x += wide;
-    }
-    lines
+        let here = next;
+        next.x += wide;
+        here
+    };
+    entries.iter().map(place).collect()
 }
 
-/// Draws what each sign is; returns where it ends.
-fn legend(painter: &Painter, theme: &Theme, entries: &[Entry<'_>], rect: Rect) -> f32 {
-    let (mut x, mut y) = (rect.left(), rect.top() + LEGEND / 2.0);
-    for entry in entries {
-        let font = FontId::proportional(theme::SMALL);
-        let galley = painter.layout_no_wrap(entry.label.clone(), font, theme.text);
-        let wide = galley.size().x + 30.0;
-        if x + wide > rect.right() && x > rect.left() {
-            (x, y) = (rect.left(), y + LEGEND);
-        }
-        draw_sign(painter, entry, pos2(x + 6.0, y));
-        painter.galley(pos2(x + 14.0, y - galley.size().y / 2.0), galley, theme.text);
-        x += wide;
-    }
-    y + LEGEND / 2.0
+/// Draws what one sign is.
+fn draw_entry(painter: &Painter, theme: &Theme, entry: &Entry<'_>, at: Pos2) {
+    let middle = at.y + LEGEND / 2.0;
+    draw_sign(painter, entry, pos2(at.x + 6.0, middle));
+    let font = FontId::proportional(theme::SMALL);
+    painter.text(pos2(at.x + 14.0, middle), Align2::LEFT_CENTER, &entry.label, font, theme.text);
 }
 
 fn draw_axis(painter: &Painter, theme: &Theme, plot: Rect, title: &str) {

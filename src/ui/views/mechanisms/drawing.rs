@@ -1,9 +1,11 @@
 //! The drawing of a staircase: a column a step, a tread at what it reaches, a riser from the one before. It does not know
 //! where the numbers come from.
 
+use std::sync::Arc;
+
 use eframe::egui::{
-    Align, Align2, Color32, FontId, Painter, Rect, RichText, Sense, Stroke, Ui, Vec2, WidgetInfo, accesskit::Role,
-    pos2, text::LayoutJob, vec2,
+    Align, Align2, Color32, FontId, Galley, Painter, Pos2, Rect, RichText, Sense, Stroke, Ui, Vec2, WidgetInfo,
+    accesskit::Role, pos2, text::LayoutJob, vec2,
 };
 
 use super::steps::{Change, Reached, Score, Step};
@@ -93,10 +95,12 @@ pub fn staircase_ui(ui: &mut Ui, size: Vec2, theme: &Theme, mirror: &Mirror, ste
         (false, true) => 1,
         (false, false) => 4,
     };
-    let foot = 8.0 + (if column < 2.0 * NARROW { 2.0 } else { 1.0 } + numbers as f32) * LINE;
-    let each = (sheet.height() - foot - (TOP + GAP) * panels.len() as f32) / panels.len().max(1) as f32;
     let all = groups(mirror);
     let colour = |step: &Step| all.get(step.place).map_or(theme.text, |group| group.colour(step.place, theme));
+    let names: Vec<_> = steps.iter().map(|step| name_of(&painter, step, colour(step), column - 4.0)).collect();
+    let name_rows = names.iter().map(|name| name.rows.len()).max().unwrap_or(1);
+    let foot = 8.0 + (name_rows + numbers) as f32 * LINE;
+    let each = (sheet.height() - foot - (TOP + GAP) * panels.len() as f32) / panels.len().max(1) as f32;
     let across = |i: usize| {
         let left = sheet.left() + LEFT + i as f32 * column;
         left..=left + column
@@ -121,13 +125,11 @@ pub fn staircase_ui(ui: &mut Ui, size: Vec2, theme: &Theme, mirror: &Mirror, ste
             before = Some(y);
         }
     }
-    for (i, step) in steps.iter().enumerate() {
+    for (i, (step, name)) in steps.iter().zip(names).enumerate() {
         let x = across(i);
-        let place = Rect::from_min_max(
-            pos2(*x.start() + 2.0, sheet.bottom() - foot + 4.0),
-            pos2(*x.end() - 2.0, sheet.bottom()),
-        );
-        foot_of(&painter, theme, place, step, (colour(step), numbers));
+        let at = pos2((*x.start() + *x.end()) / 2.0, sheet.bottom() - foot + 4.0);
+        painter.galley(at, name, colour(step));
+        numbers_ui(&painter, theme, at + vec2(0.0, name_rows as f32 * LINE), step, numbers);
     }
     if let Some(p) = response.hover_pos() {
         let under = steps.iter().enumerate().find(|(i, _)| across(*i).contains(&p.x));
@@ -208,14 +210,16 @@ fn axis(painter: &Painter, theme: &Theme, panel: &Panel, scale: &HeightScale) {
     }
 }
 
-/// Under a column: the step's name, and so many of: what it reaches, the change, and what it takes.
-fn foot_of(painter: &Painter, theme: &Theme, place: Rect, step: &Step, (colour, numbers): (Color32, usize)) {
-    let mut job = LayoutJob::simple(step.label.clone(), FontId::proportional(theme::SMALL), colour, place.width());
-    job.wrap.max_rows = 2;
+/// The step's name, in as many lines as a narrow column takes.
+fn name_of(painter: &Painter, step: &Step, colour: Color32, width: f32) -> Arc<Galley> {
+    let mut job = LayoutJob::simple(step.label.clone(), FontId::proportional(theme::SMALL), colour, width);
+    job.wrap.max_rows = 3;
     job.halign = Align::Center;
-    let galley = painter.layout_job(job);
-    let under = place.top() + galley.rows.len() as f32 * LINE;
-    painter.galley(pos2(place.center().x, place.top()), galley, colour);
+    painter.layout_job(job)
+}
+
+/// Under a step's name, so many of: what it reaches, the change, and what it takes.
+fn numbers_ui(painter: &Painter, theme: &Theme, top: Pos2, step: &Step, numbers: usize) {
     let lines = [
         step.loss.as_ref().map_or("\u{2013}".to_owned(), |r| format!("{:.3}", r.mean)),
         step.change.map_or(String::new(), |change| signed(change.mean)),
@@ -223,7 +227,7 @@ fn foot_of(painter: &Painter, theme: &Theme, place: Rect, step: &Step, (colour, 
         step.flops.map_or(String::new(), |flops| format!("{} FLOP", abbreviated(flops))),
     ];
     for (i, line) in lines.into_iter().take(numbers).enumerate() {
-        let at = pos2(place.center().x, under + i as f32 * LINE);
+        let at = top + vec2(0.0, i as f32 * LINE);
         let ink = if i == 0 { theme.text } else { theme.secondary };
         painter.text(at, Align2::CENTER_TOP, line, FontId::monospace(11.0), ink);
     }

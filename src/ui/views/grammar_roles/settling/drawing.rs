@@ -1,0 +1,289 @@
+//! The canvas of a settling: words, traces under them, and each level's pictures, with where they stand. It does not know
+//! which sentence is shown, or why.
+
+use eframe::egui::{Align2, Color32, FontId, Painter, Pos2, Rect, Response, Stroke, pos2, vec2};
+
+use super::super::{bitmap, role_colour};
+use crate::{
+    gpu::colour::ColourMap,
+    telemetry::measurements::{Settling, SettlingLevel},
+    ui::{
+        theme::{self, Theme},
+        views::Measured,
+    },
+};
+
+/// Sweeps that have a column; of more the last ones do.
+const MOST_SWEEPS: usize = 4;
+const WORDS: f32 = 36.0;
+const LABEL: f32 = 44.0;
+const HEAD: f32 = 16.0;
+const GAP: f32 = 8.0;
+
+/// Where reading has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Moment {
+    /// Place of the word in the sentence, and how many words have been read with it.
+    pub(super) word: usize,
+    pub(super) read: usize,
+    pub(super) sweep: usize,
+}
+
+/// Where things stand on the canvas.
+pub(super) struct Stage {
+    rect: Rect,
+    /// Width of a word's column.
+    column: f32,
+    /// Height of a trace.
+    strip: f32,
+    /// Size of a unit.
+    cell: f32,
+    /// First sweep that has a column, and how many have.
+    sweeps: (usize, usize),
+    /// Top of each level's pictures, from the lowest level.
+    tops: Vec<f32>,
+    /// Width of the widest level's picture.
+    picture: f32,
+}
+
+impl Stage {
+    pub(super) fn of(rect: Rect, found: &Settling, words: usize) -> Self {
+        let shown = found.sweeps.min(MOST_SWEEPS);
+        let strip = (0.1 * rect.height()).clamp(16.0, 56.0);
+        let above = WORDS + 2.0 * strip + HEAD + 2.0 * GAP;
+        let columns = shown + 3;
+        let [widest, high] =
+            found.levels.iter().map(|l| bitmap::cells(l.units)).fold([1, 0], |[w, h], [c, r]| [w.max(c), h + r]);
+        let room = vec2(rect.width() - LABEL, rect.height() - above);
+        let across = (room.x - GAP * columns as f32) / (widest * columns) as f32;
+        let down = (room.y - GAP * found.levels.len() as f32) / high.max(1) as f32;
+        let cell = across.min(down).clamp(0.5, 7.0);
+        let mut top = rect.top() + above;
+        let mut tops: Vec<f32> = found
+            .levels
+            .iter()
+            .rev()
+            .map(|level| {
+                let at = top;
+                top += bitmap::size(level.units, cell).y + GAP;
+                at
+            })
+            .collect();
+        tops.reverse();
+        Self {
+            rect,
+            column: (rect.width() - LABEL) / words.max(1) as f32,
+            strip,
+            cell,
+            sweeps: (found.sweeps - shown, shown),
+            tops,
+            picture: widest as f32 * cell,
+        }
+    }
+
+    fn word_left(&self, word: usize) -> f32 {
+        self.rect.left() + LABEL + self.column * word as f32
+    }
+
+    pub(super) fn word_at(&self, at: Pos2, words: usize) -> Option<usize> {
+        let bottom = self.rect.top() + WORDS + 2.0 * self.strip + GAP;
+        let place = ((at.x - self.rect.left() - LABEL) / self.column).floor();
+        (at.y < bottom && place >= 0.0 && (place as usize) < words).then_some(place as usize)
+    }
+
+    /// Left of a column of pictures: sweeps first, then error, precision and feedback.
+    fn left(&self, column: usize) -> f32 {
+        self.rect.left() + LABEL + (self.picture + GAP) * column as f32
+    }
+
+    fn corner(&self, level: usize, column: usize) -> Pos2 {
+        pos2(self.left(column), self.tops[level])
+    }
+}
+
+fn small() -> FontId {
+    FontId::proportional(theme::SMALL)
+}
+
+/// The words, each above its column, and below each its role where all have room; else in two rows by turns.
+pub(super) fn draw_words(
+    painter: &Painter,
+    theme: &Theme,
+    stage: &Stage,
+    found: &Measured<'_, Settling>,
+    moment: Moment,
+) {
+    let (tokens, roles) = (&found.sample.tokens, &found.value.roles);
+    let width = |text: &str| painter.layout_no_wrap(text.to_owned(), small(), theme.text).size().x + 4.0;
+    let fit = |all: &[String], room: f32| all.iter().all(|text| width(text) <= room);
+    let (in_one_row, with_roles) = (fit(tokens, stage.column), fit(roles, stage.column));
+    for (i, word) in tokens.iter().enumerate() {
+        let (left, top) = (stage.word_left(i), stage.rect.top());
+        if i == moment.word {
+            let ground = Rect::from_min_size(pos2(left, top), vec2(stage.column, WORDS + 2.0 * stage.strip));
+            painter.rect_filled(ground, 2.0, theme.accent.gamma_multiply(0.16));
+        }
+        let role = roles.get(i).map_or("", String::as_str);
+        let colour = if role.is_empty() { theme.text } else { role_colour(role, theme) };
+        let y = top + if in_one_row || i.is_multiple_of(2) { 8.0 } else { 25.0 };
+        // what has no room even so is told under the pointer, and where reading stands
+        if in_one_row || width(word) <= 2.0 * stage.column || i == moment.word {
+            let half = width(word) / 2.0;
+            let least = stage.rect.left() + half;
+            let x = (left + stage.column / 2.0).clamp(least, (stage.rect.right() - half).max(least));
+            painter.text(pos2(x, y), Align2::CENTER_CENTER, word, small(), colour);
+        }
+        if in_one_row && with_roles {
+            let at = pos2(left + stage.column / 2.0, top + 25.0);
+            painter.text(at, Align2::CENTER_CENTER, role, small(), theme.secondary);
+        }
+    }
+}
+
+/// The traces of the lowest level, a column a word that has been read: units from top to bottom.
+pub(super) fn draw_traces(
+    painter: &Painter,
+    theme: &Theme,
+    stage: &Stage,
+    found: &Settling,
+    (words, moment): (usize, Moment),
+) {
+    let Some(level) = found.levels.first() else { return };
+    for (strip, (trace, name)) in [(&level.fast, "fast"), (&level.slow, "slow")].into_iter().enumerate() {
+        let top = stage.rect.top() + WORDS + stage.strip * strip as f32;
+        painter.text(
+            pos2(stage.rect.left(), top + stage.strip / 2.0),
+            Align2::LEFT_CENTER,
+            name,
+            small(),
+            theme.trace(2 * strip),
+        );
+        let most = trace.data().iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+        let rows = (stage.strip - 4.0).floor().max(1.0) as usize;
+        let is_read = |i: usize| if found.from_right { words - 1 - i < moment.read } else { i < moment.read };
+        for i in (0..words).filter(|i| is_read(*i)) {
+            let Some(values) = trace.row(i) else { continue };
+            let each = values.len().div_ceil(rows).max(1);
+            // of the units that share a line the strongest is seen
+            let lines: Vec<f32> = values.chunks(each).map(|c| c.iter().copied().fold(0.0, f32::max)).collect();
+            let height = (stage.strip - 4.0) / lines.len() as f32;
+            for (k, value) in lines.iter().enumerate().filter(|(_, v)| **v > 0.0) {
+                let at = pos2(stage.word_left(i) + 2.0, top + height * k as f32);
+                let strength = share(*value, most).sqrt();
+                let line = Rect::from_min_size(at, vec2(stage.column - 4.0, height));
+                painter.rect_filled(line, 0.0, theme.trace(2 * strip).gamma_multiply(strength));
+            }
+        }
+    }
+}
+
+/// A value as a share of the largest, 0 to 1; what is no number is as strong as can be, so that it is seen.
+fn share(value: f32, most: f32) -> f32 {
+    let share = value / most;
+    if share.is_finite() { share.clamp(0.0, 1.0) } else { 1.0 }
+}
+
+fn colour_of(map: ColourMap, t: f32) -> Color32 {
+    let [r, g, b] = map.at(t);
+    Color32::from_rgb(r, g, b)
+}
+
+/// One level: its states after the sweeps so far, error, precision and feedback.
+pub(super) fn draw_level(
+    painter: &Painter,
+    theme: &Theme,
+    stage: &Stage,
+    (place, level): (usize, &SettlingLevel),
+    (sweeps, moment): (usize, Moment),
+) {
+    let middle = stage.tops[place] + bitmap::size(level.units, stage.cell).y / 2.0;
+    let at = pos2(stage.rect.left(), middle);
+    painter.text(at, Align2::LEFT_CENTER, format!("L{place}"), small(), theme.text);
+    let ground = theme.raised;
+    let (first, shown) = stage.sweeps;
+    for column in 0..shown {
+        let sweep = first + column;
+        let corner = stage.corner(place, column);
+        let row = if sweep <= moment.sweep { level.states.row(moment.word * sweeps + sweep) } else { None };
+        let blank = vec![0.0; level.units];
+        let values = row.unwrap_or(&blank);
+        let most = values.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+        let colour = |v: f32| (v > 0.0).then(|| theme.accent.gamma_multiply(0.35 + 0.65 * share(v, most)));
+        bitmap::draw(painter, corner, stage.cell, values, ground, colour);
+        if sweep == moment.sweep {
+            let frame = Rect::from_min_size(corner, bitmap::size(level.units, stage.cell)).expand(2.0);
+            painter.rect_stroke(frame, 1.0, Stroke::new(1.0, theme.accent), eframe::egui::StrokeKind::Inside);
+        }
+    }
+    let is_settled = moment.sweep + 1 == sweeps;
+    if let Some(errors) = level.errors.row(moment.word).filter(|_| is_settled) {
+        let most = errors.iter().fold(f32::MIN_POSITIVE, |m, e| m.max(e.abs()));
+        let map = ColourMap::Diverging { dark: theme.dark };
+        let colour = |e: f32| (e != 0.0).then(|| colour_of(map, 0.5 + 0.5 * e / most));
+        bitmap::draw(painter, stage.corner(place, shown), stage.cell, errors, ground, colour);
+    }
+    if level.feedback.rows() == 0 {
+        return;
+    }
+    // from a tenth to ten, logarithmic
+    let precision = |v: f32| Some(colour_of(ColourMap::Viridis, 0.5 + 0.5 * v.max(1e-6).log10()));
+    bitmap::draw(painter, stage.corner(place, shown + 1), stage.cell, level.precision.data(), ground, precision);
+    draw_feedback(painter, theme, stage, (place, level));
+}
+
+/// The feedback weights of a level in blocks, scaled to the level's height.
+fn draw_feedback(painter: &Painter, theme: &Theme, stage: &Stage, (place, level): (usize, &SettlingLevel)) {
+    let (rows, cols) = (level.feedback.rows(), level.feedback.cols());
+    let side = (bitmap::size(level.units, stage.cell).y / rows.max(1) as f32).min(stage.picture / cols.max(1) as f32);
+    let most = level.feedback.data().iter().copied().fold(0f32, f32::max);
+    let corner = stage.corner(place, stage.sweeps.1 + 2);
+    let whole = Rect::from_min_size(corner, vec2(cols as f32, rows as f32) * side);
+    painter.rect_filled(whole, 0.0, theme.raised);
+    if most > 0.0 {
+        let colour = |w: f32| Some(colour_of(ColourMap::Magma, w / most));
+        bitmap::grid(painter, corner, side, (cols, level.feedback.data()), colour);
+    }
+}
+
+pub(super) fn draw_headings(painter: &Painter, theme: &Theme, stage: &Stage, sweeps: usize) {
+    let top = stage.tops.iter().copied().fold(f32::INFINITY, f32::min);
+    let (first, shown) = stage.sweeps;
+    let mut words: Vec<String> = (0..shown).map(|c| format!("sweep {}", first + c + 1)).collect();
+    words.extend(["error", "precision", "W_fb"].map(str::to_owned));
+    for (column, words) in words.into_iter().enumerate() {
+        let galley = painter.layout_no_wrap(words.clone(), small(), theme.secondary);
+        let words = match galley.size().x > stage.picture + GAP {
+            // a number alone where the word has no room
+            true if column < shown => format!("{}", first + column + 1),
+            true => words.chars().take(1).collect(),
+            false => words,
+        };
+        painter.text(pos2(stage.left(column), top - 3.0), Align2::LEFT_BOTTOM, words, small(), theme.secondary);
+    }
+    debug_assert!(sweeps >= shown);
+}
+
+/// What is under the pointer.
+pub(super) fn explain(response: Response, stage: &Stage, found: &Measured<'_, Settling>, moment: Moment) {
+    let Some(at) = response.hover_pos() else { return };
+    let tokens = &found.sample.tokens;
+    if let Some(word) = stage.word_at(at, tokens.len()) {
+        let role = found.value.roles.get(word).map_or(String::new(), |r| format!(": {r}"));
+        response.on_hover_text_at_pointer(format!("\u{201c}{}\u{201d}{role}", tokens[word]));
+        return;
+    }
+    let level = found
+        .value
+        .levels
+        .iter()
+        .zip(&stage.tops)
+        .position(|(level, top)| (*top..top + bitmap::size(level.units, stage.cell).y).contains(&at.y));
+    let Some((place, level)) = level.map(|place| (place, &found.value.levels[place])) else { return };
+    let state = level.states.row(moment.word * found.value.sweeps + moment.sweep).unwrap_or_default();
+    let on = state.iter().filter(|v| **v > 0.0).count();
+    let error = level.errors.row(moment.word).unwrap_or_default().iter().map(|e| e * e).sum::<f32>();
+    response.on_hover_text_at_pointer(format!(
+        "Level {place}: {} units, {on} on. Squared error of the prediction from above, once settled: {error:.3}.",
+        level.units
+    ));
+}
