@@ -8,7 +8,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -109,20 +109,16 @@ struct VariantRecord {
     moments: FileRecord,
 }
 
-/// Writes the checkpoint into the run's folder and drops those beyond the newest [`KEPT`].
-/// Returns where it lies.
+/// Writes the checkpoint into the run's folder of checkpoints and drops those beyond the newest [`KEPT`].
+/// Returns where it lies. Makes no folder of checkpoints: another folder that took the place of the run's stays as
+/// it is.
 ///
 /// # Errors
 /// If a weight or moment is not finite, or the system refuses. The checkpoints that were there stay.
 pub fn save(run: &Path, checkpoint: &Checkpoint) -> Result<PathBuf, StoreError> {
     check_finite(checkpoint)?;
     let folder = run.join(CHECKPOINTS);
-    match fs::create_dir(&folder) {
-        // Not the run's folder with it: one that was moved away must not come back empty.
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(StoreError::moved(run, e)),
-        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(StoreError::io("make", &folder, e)),
-        _ => check_folder(run)?,
-    }
+    folder_inside(run, CHECKPOINTS).map(|_| ()).at("write in", &folder)?;
     sweep(&folder);
     let making = folder_beside(&folder, MAKING).at("write in", &folder)?;
     let mut taken = vec![];
@@ -177,14 +173,6 @@ fn check_finite(checkpoint: &Checkpoint) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A run folder may come from somebody else: its checkpoints are in it, not behind a link.
-fn check_folder(run: &Path) -> Result<(), StoreError> {
-    match folder_inside(run, CHECKPOINTS) {
-        Err(e) if !e.is_missing() => Err(e).at("read", &run.join(CHECKPOINTS)),
-        _ => Ok(()),
-    }
-}
-
 /// Where the newest checkpoint lies, whole or not.
 pub fn latest(run: &Path) -> Option<PathBuf> {
     all(run).pop()
@@ -222,7 +210,11 @@ pub fn load_to_go_on(run: &Path, device: &Device) -> Result<Option<Loaded>, Stor
 }
 
 fn newest(run: &Path, load: impl Fn(&Path) -> Result<Checkpoint, StoreError>) -> Result<Option<Loaded>, StoreError> {
-    check_folder(run)?;
+    // A run folder may come from somebody else: its checkpoints are in it, not behind a link.
+    match folder_inside(run, CHECKPOINTS) {
+        Err(e) if !e.is_missing() => return Err(e).at("read", &run.join(CHECKPOINTS)),
+        _ => {}
+    }
     let mut notices = vec![];
     for path in all(run).into_iter().rev() {
         match load(&path) {

@@ -1,8 +1,13 @@
-//! The names of a run folder's files, and writing one into a folder that nobody sees yet.
+//! The names of a run folder's files and folders, and making them.
 
-use std::{fs::OpenOptions, io::Write, path::Path};
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    path::Path,
+};
 
 use super::error::{At, StoreError};
+use crate::files::folder_inside;
 
 pub(super) const METRICS: &str = "metrics.jsonl";
 pub(super) const SAMPLES: &str = "samples.jsonl";
@@ -27,6 +32,18 @@ pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path).at("write", path)?;
     file.write_all(bytes).at("write", path)?;
     file.sync_all().at("write", path)
+}
+
+/// Makes a folder of a run, if it is not there.
+///
+/// # Errors
+/// If the system refuses, or something else has its name.
+pub(super) fn make_folder(run: &Path, name: &str) -> Result<(), StoreError> {
+    let folder = run.join(name);
+    match fs::create_dir(&folder) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e).at("make", &folder),
+        _ => folder_inside(run, name).map(|_| ()).at("write in", &folder),
+    }
 }
 
 /// Whether an absolute path leads into a run folder, to something that its writer keeps there: a log, a

@@ -61,18 +61,6 @@ impl Described {
 /// Name of the description among the file's metadata.
 const VARIANTS: &str = "orrery.variants";
 
-/// Makes the folder that [`write()`] writes in, for a run that was recorded without one.
-///
-/// # Errors
-/// If the system refuses, or something else has its name.
-pub(super) fn make_folder(run: &Path) -> Result<(), StoreError> {
-    let folder = run.join(SNAPSHOTS);
-    match fs::create_dir(&folder) {
-        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e).at("make", &folder),
-        _ => folder_inside(run, SNAPSHOTS).map(|_| ()).at("write in", &folder),
-    }
-}
-
 /// Writes the weights of one step. Makes no folder: another one that took the place of the run's stays as it is.
 ///
 /// # Errors
@@ -153,7 +141,7 @@ mod tests {
     use candle_core::Tensor;
 
     use super::*;
-    use crate::nn::host;
+    use crate::{nn::host, store::names::make_folder};
 
     fn weights(variant: &str, step: u64, value: f32) -> VariantWeights {
         let tensor = Tensor::full(value, (2, 3), &Device::Cpu).unwrap();
@@ -164,7 +152,7 @@ mod tests {
     #[test]
     fn weights_come_back_with_their_live_parameters() {
         let run = tempfile::tempdir().unwrap();
-        make_folder(run.path()).unwrap();
+        make_folder(run.path(), SNAPSHOTS).unwrap();
         write(run.path(), 40, &[&weights("x", 40, 1.5), &weights("x/y", 30, 2.5)]).unwrap();
         write(run.path(), 80, &[&weights("x", 80, 3.5)]).unwrap();
         let kept = list(run.path());
@@ -191,7 +179,7 @@ mod tests {
     #[test]
     fn a_damaged_file_is_noticed() {
         let run = tempfile::tempdir().unwrap();
-        make_folder(run.path()).unwrap();
+        make_folder(run.path(), SNAPSHOTS).unwrap();
         write(run.path(), 40, &[&weights("x", 40, 1.5)]).unwrap();
         let path = list(run.path()).remove(&40).unwrap();
         let mut bytes = fs::read(&path).unwrap();

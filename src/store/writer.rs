@@ -119,7 +119,7 @@ impl Writer {
         let lengths = from.map_or_else(Lengths::default, |c| c.lengths);
         checkpoint::put_aside_after(folder, step)?;
         snapshots::remove_after(folder, step);
-        snapshots::make_folder(folder)?;
+        [CHECKPOINTS, SNAPSHOTS].into_iter().try_for_each(|name| names::make_folder(folder, name))?;
         let mut open = OpenFolder::around(folder.to_owned(), lock, lengths)?;
         open.step = step.unwrap_or(0);
         open.resumed_from = Some(open.step);
@@ -149,6 +149,11 @@ impl Writer {
         let mut inner = self.lock();
         let open = inner.open()?;
         checkpoint.lengths = open.sync()?;
+        if !open.path.join(CHECKPOINTS).exists() {
+            // Deleted by hand, if the run's folder is still this one.
+            open.events.check_place()?;
+            names::make_folder(&open.path, CHECKPOINTS)?;
+        }
         // A folder that is gone is the reason, whatever could not be written in it first.
         checkpoint::save(&open.path, &checkpoint).map_err(|e| open.events.check_place().err().unwrap_or(e))
     }

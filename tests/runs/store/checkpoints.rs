@@ -45,9 +45,16 @@ fn bits(named: &tensors::Named) -> Vec<(String, Vec<usize>, Vec<u32>)> {
     named.iter().map(|(n, t)| (n.clone(), t.dims().to_vec(), bits(t))).collect()
 }
 
+/// A run's folder with its folder of checkpoints.
+fn run_folder() -> tempfile::TempDir {
+    let run = tempfile::tempdir().unwrap();
+    fs::create_dir(run.path().join("checkpoints")).unwrap();
+    run
+}
+
 #[test]
 fn a_checkpoint_comes_back_with_the_same_bits() {
-    let run = tempfile::tempdir().unwrap();
+    let run = run_folder();
     let odd = [0.1, -0.0, f32::MIN_POSITIVE / 3.0, f32::from_bits(1), f32::MAX, f32::MIN];
     let saved = checkpoint(12, &odd);
     let path = checkpoint::save(run.path(), &saved).unwrap();
@@ -96,7 +103,7 @@ fn every_type_and_layout_goes_through_a_file() {
 
 #[test]
 fn the_newest_three_stay() {
-    let run = tempfile::tempdir().unwrap();
+    let run = run_folder();
     for step in [2, 4, 6, 8, 10] {
         checkpoint::save(run.path(), &checkpoint(step, &[step as f32])).unwrap();
     }
@@ -110,7 +117,7 @@ fn the_newest_three_stay() {
 
 #[test]
 fn the_same_step_again_replaces_it() {
-    let run = tempfile::tempdir().unwrap();
+    let run = run_folder();
     checkpoint::save(run.path(), &checkpoint(4, &[1.0])).unwrap();
     checkpoint::save(run.path(), &checkpoint(4, &[2.0])).unwrap();
     let newest = load(run.path());
@@ -121,7 +128,7 @@ fn the_same_step_again_replaces_it() {
 
 #[test]
 fn what_a_crash_left_half_made_is_ignored_and_swept() {
-    let run = tempfile::tempdir().unwrap();
+    let run = run_folder();
     assert!(checkpoint::load(run.path(), &Device::Cpu).unwrap().is_none(), "none is not an error");
     let whole = checkpoint::save(run.path(), &checkpoint(4, &[1.0])).unwrap();
     let half = run.path().join("checkpoints/.making-00000008");
@@ -138,7 +145,7 @@ fn what_a_crash_left_half_made_is_ignored_and_swept() {
 
 /// Damages the newest of two checkpoints; what is said must hold these words, and the older is used.
 fn damaged(words: &[&str], damage: impl FnOnce(&Path)) {
-    let run = tempfile::tempdir().unwrap();
+    let run = run_folder();
     checkpoint::save(run.path(), &checkpoint(4, &[1.0, 2.0])).unwrap();
     let newest = checkpoint::save(run.path(), &checkpoint(8, &[3.0, 4.0])).unwrap();
     damage(&newest);
@@ -188,7 +195,7 @@ fn damage_is_named_and_the_checkpoint_before_is_used() {
 #[test]
 fn weights_that_are_not_finite_are_neither_written_nor_read() {
     for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-        let run = tempfile::tempdir().unwrap();
+        let run = run_folder();
         checkpoint::save(run.path(), &checkpoint(4, &[1.0, 2.0])).unwrap();
         let said = checkpoint::save(run.path(), &checkpoint(8, &[1.0, value])).expect_err("not finite").to_string();
         assert!(said.contains("post.0.w") && said.contains("step 8"), "{said}");
@@ -199,7 +206,7 @@ fn weights_that_are_not_finite_are_neither_written_nor_read() {
 
 #[test]
 fn a_state_without_a_checksum_is_of_the_version_that_had_none() {
-    let run = tempfile::tempdir().unwrap();
+    let run = run_folder();
     let path = checkpoint::save(run.path(), &checkpoint(4, &[1.0])).unwrap().join("state.json");
     let mut state: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     state.as_object_mut().unwrap().remove("crc32c").unwrap();
@@ -209,6 +216,13 @@ fn a_state_without_a_checksum_is_of_the_version_that_had_none() {
     state["format"] = 1.into();
     fs::write(&path, state.to_string()).unwrap();
     assert_eq!(load(run.path()).checkpoint.step, 4);
+}
+
+#[test]
+fn a_folder_that_took_the_place_of_the_run_gets_no_checkpoint() {
+    let run = tempfile::tempdir().unwrap();
+    assert!(checkpoint::save(run.path(), &checkpoint(4, &[1.0])).is_err());
+    assert_eq!(fs::read_dir(run.path()).unwrap().count(), 0);
 }
 
 #[cfg(unix)]
@@ -240,7 +254,7 @@ fn a_tensor_file_cut_anywhere_is_named() {
 
 #[test]
 fn when_no_checkpoint_can_be_read_the_error_says_what_to_do() {
-    let run = tempfile::tempdir().unwrap();
+    let run = run_folder();
     for step in [4, 8] {
         let c = checkpoint::save(run.path(), &checkpoint(step, &[1.0])).unwrap();
         fs::remove_file(c.join("state.json")).unwrap();
