@@ -5,6 +5,7 @@ pub mod bdh_dynamics;
 pub mod cholesky;
 pub mod clustered_tests;
 pub mod dense;
+pub mod eigenvalues;
 pub mod ema;
 pub mod graph;
 pub mod graph_file;
