@@ -12,8 +12,8 @@ use crate::nn::{
 
 use capabilities::{
     AttentionLayer, CouplingModel, FastWeightModel, FixedPointModel, FlowModel, LocalLearning, QueryKeyDynamics,
-    RecoveryModel, RuntimeParam, SentenceEncoder, SequenceTagger, SettlingModel, StreamingModel, TraceBlocks,
-    TwoTimescales,
+    RecoveryModel, RuntimeParam, SentenceEncoder, SequenceTagger, SettlingModel, StationaryMap, StreamingModel,
+    TraceBlocks, TwoTimescales,
 };
 use family::families;
 use step_memory::{StepMemory, StepSizes};
@@ -33,6 +33,7 @@ pub mod plane;
 pub mod recover;
 pub mod spcn;
 pub mod spen;
+pub mod stationary;
 pub mod step_memory;
 
 families! {
@@ -48,6 +49,7 @@ families! {
     Spen(spen::SpenSpec),
     Spcn(spcn::SpcnSpec),
     BiGru(bigru::BiGruSpec),
+    Stationary(stationary::StationarySpec),
 }
 
 impl Spec {
@@ -183,6 +185,11 @@ pub trait Model: Send {
 
     /// The flow over depth, if the model has one.
     fn flow(&self) -> Option<FlowModel<'_>> {
+        None
+    }
+
+    /// The learned map to stationary distributions, if the model is one.
+    fn stationary_map(&self) -> Option<&dyn StationaryMap> {
         None
     }
 

@@ -8,6 +8,7 @@ mod bdh_dynamics;
 mod causality;
 pub mod concepts;
 pub mod flow;
+mod generator;
 mod long_attention_maps;
 mod neuron_graph;
 mod next_tokens;
@@ -143,6 +144,10 @@ pub static PROBES: &[&dyn Probe] = &[
     &flow::FlowAlong,
     &flow::FlowSweep,
     &flow::FlowClaims,
+    &generator::GeneratorProbe,
+    &generator::GeneratorFlowProbe,
+    &generator::StationaryMapProbe,
+    &generator::GapBySizeProbe,
     &synapses::Activity,
     &synapses::Reading,
     &synapses::Surprise,

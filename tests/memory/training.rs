@@ -15,6 +15,7 @@ use orrery::{
         recover::{Reader, RecoverSpec},
         spcn::SpcnSpec,
         spen::SpenSpec,
+        stationary::StationarySpec,
         step_memory::StepSizes,
     },
     nn::{AdamW, Batch, fused::GradAccumulator, optimiser::AdamWSpec},
@@ -52,6 +53,10 @@ fn cases(family: &Spec) -> [Case; 2] {
         Spec::Plane(_) => [
             (Spec::Plane(PlaneSpec { hidden: 512, ..PlaneSpec::default() }), 256, [4, 64]),
             (Spec::Plane(PlaneSpec { hidden: 1024, ..PlaneSpec::default() }), 256, [4, 64]),
+        ],
+        Spec::Stationary(_) => [
+            (Spec::Stationary(StationarySpec { hidden: 512, ..StationarySpec::default() }), 256, [256, 4]),
+            (Spec::Stationary(StationarySpec { hidden: 256, ..StationarySpec::default() }), 256, [1024, 4]),
         ],
         Spec::OdeFlow(_) => [
             (Spec::OdeFlow(OdeFlowSpec::default()), 256, [8, 64]),

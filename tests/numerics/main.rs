@@ -7,6 +7,7 @@ mod concepts;
 mod coupled_qk;
 mod fast_weights;
 mod fused;
+mod generator;
 mod grad_accumulator;
 mod grammar_roles;
 mod graphs;

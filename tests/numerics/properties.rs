@@ -339,7 +339,7 @@ fn attention_layers_are_what_a_forward_pass_offers() -> Result<()> {
             assert!(!layers.is_empty(), "{spec:?} offers no attention");
         }
         let mut tap = Tap::on(&[""]);
-        if !matches!(spec, Spec::Plane(_) | Spec::Spcn(_)) {
+        if !matches!(spec, Spec::Plane(_) | Spec::Stationary(_) | Spec::Spcn(_)) {
             model.logits(&tokens, &mut tap)?;
         }
         let tapped = tap.found().iter().filter(|(path, _)| path.ends_with(".attn.weights"));
@@ -398,7 +398,7 @@ fn evaluating_records_no_graph() -> Result<()> {
             assert!(model.loss(&batch)?.total.track_op(), "{spec:?} learns");
         }
         assert!(!model.evaluate(&batch)?.track_op(), "{spec:?} records a graph to evaluate");
-        if !matches!(spec, Spec::Plane(_) | Spec::Spcn(_)) {
+        if !matches!(spec, Spec::Plane(_) | Spec::Stationary(_) | Spec::Spcn(_)) {
             assert!(!model.logits(&batch.tokens, &mut Tap::off())?.track_op(), "{spec:?} records a graph for logits");
         }
     }

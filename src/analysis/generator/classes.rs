@@ -44,8 +44,7 @@ pub fn classes(a: &Generator) -> Vec<Class> {
 fn stationary(a: &Generator, states: &[usize]) -> Vec<f64> {
     let m = states.len();
     // q[i][j]: the rate from the class's i-th state to its j-th
-    let mut q: Vec<Vec<f64>> =
-        states.iter().map(|from| states.iter().map(|to| a.rate(*from, *to)).collect()).collect();
+    let mut q: Vec<Vec<f64>> = states.iter().map(|from| states.iter().map(|to| a.rate(*from, *to)).collect()).collect();
     for k in (1..m).rev() {
         let left: f64 = q[k][..k].iter().sum();
         let (before, rest) = q.split_at_mut(k);

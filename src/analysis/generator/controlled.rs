@@ -4,7 +4,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Generator, GeneratorError};
+use super::{Generator, GeneratorError, classes, limit};
 
 /// How a slow control enters.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,6 +57,15 @@ impl ControlledGenerator {
         let tilt = |at: usize| -> f64 { self.tilts.iter().zip(y).map(|(tilt, y)| tilt[at] * y).sum() };
         let tilted = |(at, rate): (usize, &f64)| if *rate == 0.0 { 0.0 } else { rate * tilt(at).exp() };
         Generator::from_rates(self.base.len(), self.base.matrix().iter().enumerate().map(tilted).collect())
+    }
+
+    /// The stationary distribution at y; of a reducible generator, where the flow from the uniform distribution leads.
+    ///
+    /// # Errors
+    /// As [`ControlledGenerator::at`].
+    pub fn uniform_limit(&self, y: &[f64]) -> Result<Vec<f64>, GeneratorError> {
+        let a = self.at(y)?;
+        Ok(limit(&a, &classes(&a), &vec![1.0 / a.len() as f64; a.len()]))
     }
 }
 

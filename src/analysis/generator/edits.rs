@@ -43,9 +43,8 @@ pub fn read_edits(text: &str) -> Result<Vec<Edit>, GeneratorError> {
 
 /// The same as text; of two changes of the same rate the later stands.
 pub fn write_edits(edits: &[Edit]) -> String {
-    let is_last = |(k, edit): &(usize, &Edit)| {
-        !edits[k + 1..].iter().any(|later| (later.from, later.to) == (edit.from, edit.to))
-    };
+    let is_last =
+        |(k, edit): &(usize, &Edit)| !edits[k + 1..].iter().any(|later| (later.from, later.to) == (edit.from, edit.to));
     let kept = edits.iter().enumerate().filter(is_last);
     kept.map(|(_, e)| format!("{}>{}={}", e.from + 1, e.to + 1, e.rate)).collect::<Vec<_>>().join(", ")
 }

@@ -24,9 +24,9 @@ pub fn read_matrix(text: &str, kind: MatrixKind) -> Result<Generator, GeneratorE
         let fields = line.split([',', ';', '\t', ' ']).map(str::trim).filter(|field| !field.is_empty());
         let before = values.len();
         for field in fields {
-            let value = field.parse::<f64>().map_err(|_| {
-                GeneratorError::text(format!("line {}: `{field}` is no number", at + 1))
-            })?;
+            let value = field
+                .parse::<f64>()
+                .map_err(|_| GeneratorError::text(format!("line {}: `{field}` is no number", at + 1)))?;
             values.push(value);
         }
         rows.push((at + 1, values.len() - before));

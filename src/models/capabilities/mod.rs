@@ -19,6 +19,7 @@
 //! | `sequence_tagger` | tags of every word of a sentence | grammatical roles |
 //! | `trace_blocks` | blocks that read the past through moving averages | trace readings, unit usage, autocorrelation |
 //! | `streaming` | texts read part by part | warm-up |
+//! | `stationary_map` | a learned map from a control to a stationary distribution | generator, its map |
 //! | `fast_weights` | a predictor that learns while it reads | fast weights, uncertainty |
 
 mod attention;
@@ -30,6 +31,7 @@ mod query_key_dynamics;
 mod recovery;
 mod runtime_param;
 mod sentences;
+mod stationary_map;
 mod streaming;
 mod trace_blocks;
 
@@ -42,5 +44,6 @@ pub use query_key_dynamics::{LayerDynamics, QueryKeyDynamics, Scheme};
 pub use recovery::RecoveryModel;
 pub use runtime_param::RuntimeParam;
 pub use sentences::{FrozenEncoder, LevelFeatures, SentenceEncoder, SequenceTagger, SettledLevel, SettlingModel};
+pub use stationary_map::StationaryMap;
 pub use streaming::{FastWeightModel, FastWeightRule, StreamingModel, TextStream};
 pub use trace_blocks::TraceBlocks;

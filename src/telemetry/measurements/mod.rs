@@ -20,6 +20,7 @@ mod causality;
 mod concept_search;
 mod fast_weights;
 mod flow;
+mod generator;
 mod graph_modularity;
 mod graph_neuron;
 mod merging;
@@ -59,6 +60,9 @@ pub use flow::{
     FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance,
     GradientCurve, GradientMethod, LanguageOutcome, NextToken, NfeCurve, PlanarOutcome, SolverAttempt, SolverTrace,
     SolverUse, SteeringClass, SteeringClasses, StepPolicy, SweepProgress, ToleranceCurve,
+};
+pub use generator::{
+    GapBySize, GeneratorFlow, GeneratorState, RelaxationCurves, StateClass, StationaryMapError, TopologyGaps,
 };
 pub use graph_modularity::{GraphModularity, ModularityAtStep};
 pub use graph_neuron::{GraphNeuron, Partner, TokenScore};
@@ -206,6 +210,10 @@ measurements! {
     GraphNeuron,
     BdhDynamicsWeights,
     BdhDynamicsChecks,
+    GeneratorState,
+    GeneratorFlow,
+    StationaryMapError,
+    GapBySize,
     Activity,
     Reading,
     Surprise,

@@ -1,0 +1,254 @@
+//! A small network that learns the stationary distribution of a generator from the slow control that sets its rates
+//! (arXiv 2606.16730, Corollary 29 and Remark 31). Its batches are controls of its own; the corpus plays no part.
+
+use candle_core::{D, DType, Device, Result, Tensor};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    FamilySpec, Loss, Model, Spec,
+    capabilities::StationaryMap,
+    step_memory::{StepMemory, StepSizes},
+};
+use crate::{
+    analysis::generator::{self, Control, ControlledGenerator, Generator, Topology, TopologySettings},
+    nn::{
+        Batch, Params, Tap,
+        fused::{GradAccumulator, linear::linear, mlp::Act},
+        host, layers,
+    },
+};
+
+/// Controls of a held-out measurement; an update has as many as its batch has rows.
+const HELD_OUT: usize = 512;
+
+/// What a generator's rates are made of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum RateSource {
+    /// Drawn from the seed.
+    Drawn { topology: GeneratorTopology, states: usize, sparsity: f64 },
+    /// Given, row by row: `rates[to * states + from]`.
+    Given { states: usize, rates: Vec<f64> },
+}
+
+/// As [`Topology`], with its name in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GeneratorTopology {
+    Random,
+    Ring,
+    BirthDeath,
+    TwoClusters,
+}
+
+impl From<GeneratorTopology> for Topology {
+    fn from(topology: GeneratorTopology) -> Self {
+        match topology {
+            GeneratorTopology::Random => Topology::Random,
+            GeneratorTopology::Ring => Topology::Ring,
+            GeneratorTopology::BirthDeath => Topology::BirthDeath,
+            GeneratorTopology::TwoClusters => Topology::TwoClusters,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StationarySpec {
+    pub rates: RateSource,
+    /// Numbers of the slow control y.
+    pub controls: usize,
+    /// Each log rate is tilted by up to so much for a control of 1.
+    pub strength: f64,
+    /// The network is trained on controls from minus this to this.
+    pub range: f64,
+    /// Hidden units of each of its two layers.
+    pub hidden: usize,
+}
+
+impl Default for StationarySpec {
+    fn default() -> Self {
+        let rates = RateSource::Drawn { topology: GeneratorTopology::Random, states: 12, sparsity: 0.0 };
+        Self { rates, controls: 2, strength: 1.0, range: 1.0, hidden: 64 }
+    }
+}
+
+impl StationarySpec {
+    /// The generator that is controlled: rates and tilts drawn from `seed`.
+    ///
+    /// # Errors
+    /// If a size does not fit, or the given rates are none.
+    pub fn generator(&self, seed: u64) -> std::result::Result<ControlledGenerator, generator::GeneratorError> {
+        let base = match &self.rates {
+            RateSource::Drawn { topology, states, sparsity } => {
+                TopologySettings { topology: (*topology).into(), states: *states, sparsity: *sparsity }.draw(seed)?
+            }
+            RateSource::Given { states, rates } => Generator::from_rates(*states, rates.clone())?,
+        };
+        Ok(ControlledGenerator::new(base, Control { dims: self.controls, strength: self.strength }, seed))
+    }
+
+    fn states(&self) -> usize {
+        match &self.rates {
+            RateSource::Drawn { states, .. } | RateSource::Given { states, .. } => *states,
+        }
+    }
+}
+
+impl FamilySpec for StationarySpec {
+    fn build(&self, _vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+        Ok(Box::new(Stationary::new(self, seed, device)?))
+    }
+
+    /// The controls of an update are the model's own, one for each row of the batch.
+    fn memory(&self, step: &StepSizes) -> StepMemory {
+        let (h, n, c, points) = (self.hidden as f64, self.states() as f64, self.controls as f64, step.rows);
+        let weights = h * (c + 1.0) + h * (h + 1.0) + n * (h + 1.0);
+        StepMemory { weights, shared: 0.0, activations: points * (12.0 * h + 8.0 * n) }
+    }
+
+    fn tiny() -> Self {
+        Self { hidden: 8, ..Self::default() }
+    }
+}
+
+/// Weights and biases of c -> H -> H -> n.
+struct Net([(Tensor, Tensor); 3]);
+
+impl Net {
+    fn new(params: &mut Params, [c, h, n]: [usize; 3]) -> Result<Self> {
+        let mut layer = |name: &str, outputs: usize, inputs: usize, spread: f64| -> Result<(Tensor, Tensor)> {
+            let w = layers::input_proj(params, &format!("{name}.weight"), outputs, inputs)?;
+            let b = params.normal(&format!("{name}.bias"), outputs, spread)?;
+            Ok((w, b))
+        };
+        // The first biases spread over the range of y, so that the units do not all bend at its middle.
+        Ok(Net([layer("first", h, c, 1.0)?, layer("second", h, h, 0.1)?, layer("last", n, h, 0.02)?]))
+    }
+
+    /// y `(N, c)` -> log phi `(N, n)`
+    fn log_distribution(&self, y: &Tensor) -> Result<Tensor> {
+        let [first, second, last] = &self.0;
+        let through = |x: &Tensor, (w, b): &(Tensor, Tensor)| linear(x, w)?.broadcast_add(b);
+        let hidden = Act::Silu.apply(&through(y, first)?)?; // (N, H)
+        let hidden = Act::Silu.apply(&through(&hidden, second)?)?; // (N, H)
+        let scores = through(&hidden, last)?; // (N, n)
+        scores.broadcast_sub(&scores.log_sum_exp(D::Minus1)?.unsqueeze(D::Minus1)?)
+    }
+}
+
+/// The network with the generator that it learns.
+pub struct Stationary {
+    spec: StationarySpec,
+    seed: u64,
+    step: u64,
+    generator: ControlledGenerator,
+    params: Params,
+    net: Net,
+    inference_net: Net,
+    notes: Vec<String>,
+}
+
+impl Stationary {
+    /// Rates, tilts and weights are drawn from `seed`.
+    ///
+    /// # Errors
+    /// If a size does not fit, or the given rates are none.
+    pub fn new(spec: &StationarySpec, seed: u64, device: &Device) -> Result<Self> {
+        if spec.hidden == 0 || spec.controls == 0 || !(spec.range > 0.0 && spec.range.is_finite()) {
+            candle_core::bail!("a learned stationary distribution needs hidden units, a control and a range above 0");
+        }
+        let generator = spec.generator(seed).map_err(candle_core::Error::wrap)?;
+        let sizes = [spec.controls, spec.hidden, generator.base().len()];
+        let mut params = Params::new(seed, device, DType::F32);
+        let (net, inference_net) = params.build_twice(|p| Net::new(p, sizes))?;
+        let closed = generator::classes(generator.base()).iter().filter(|c| c.stationary.is_some()).count();
+        let notes = match closed {
+            0 | 1 => vec![],
+            _ => vec![format!(
+                "the generator is reducible, with {closed} closed classes: there is no one stationary distribution, and \
+                 the network learns where the uniform distribution ends"
+            )],
+        };
+        Ok(Self { spec: spec.clone(), seed, step: 0, generator, params, net, inference_net, notes })
+    }
+
+    /// Mean relative entropy of the network's distribution to the true one, nats.
+    fn error(&self, net: &Net, draw: u64, controls: usize) -> Result<Tensor> {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed ^ draw.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let (c, n, range) = (self.spec.controls, self.generator.base().len(), self.spec.range);
+        let (mut ys, mut wanted, mut entropy) = (vec![], vec![], 0.0);
+        for _ in 0..controls {
+            let y: Vec<f64> = (0..c).map(|_| rng.random_range(-range..=range)).collect();
+            let p = self.generator.uniform_limit(&y).map_err(candle_core::Error::wrap)?;
+            entropy += p.iter().filter(|p| **p > 0.0).map(|p| p * p.ln()).sum::<f64>();
+            ys.extend(y.into_iter().map(|v| v as f32));
+            wanted.extend(p.into_iter().map(|v| v as f32));
+        }
+        let device = self.params.device();
+        let y = Tensor::from_vec(ys, (controls, c), device)?;
+        let wanted = Tensor::from_vec(wanted, (controls, n), device)?;
+        let cross = (wanted * net.log_distribution(&y)?)?.sum_all()?.affine(-1.0 / controls as f64, 0.0)?;
+        cross.affine(1.0, entropy / controls as f64)
+    }
+}
+
+impl Model for Stationary {
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn begin_step(&mut self, step: u64) -> Result<()> {
+        self.step = step;
+        Ok(())
+    }
+
+    /// The relative entropy on this update's controls, nats; reported as the loss.
+    fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
+        let total = self.error(&self.net, self.step, batch.tokens.dim(0)?)?;
+        Ok(Loss { cross_entropy: total.detach(), total, parts: vec![] })
+    }
+
+    /// The same on controls that no update draws.
+    fn evaluate(&self, _: &Batch) -> Result<Tensor> {
+        self.error(&self.inference_net, u64::MAX, HELD_OUT)
+    }
+
+    fn logits(&self, _: &Tensor, _: &mut Tap) -> Result<Tensor> {
+        candle_core::bail!("a map to stationary distributions foretells no token")
+    }
+
+    fn to_spec(&self) -> Spec {
+        Spec::Stationary(self.spec.clone())
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    fn stationary_map(&self) -> Option<&dyn StationaryMap> {
+        Some(self)
+    }
+}
+
+impl StationaryMap for Stationary {
+    fn generator(&self) -> &ControlledGenerator {
+        &self.generator
+    }
+
+    fn range(&self) -> f64 {
+        self.spec.range
+    }
+
+    fn predict(&self, ys: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
+        if ys.is_empty() {
+            return Ok(vec![]);
+        }
+        let (c, n) = (self.spec.controls, self.generator.base().len());
+        let flat: Vec<f32> = ys.iter().flatten().map(|v| *v as f32).collect();
+        let y = Tensor::from_vec(flat, (ys.len(), c), self.params.device())?;
+        let log = host::to_f64(&self.inference_net.log_distribution(&y)?)?;
+        Ok(log.chunks(n).map(|row| row.iter().map(|l| l.exp()).collect()).collect())
+    }
+}

@@ -1,0 +1,94 @@
+//! How a distribution relaxes under a generator: forward Euler, the exact flow, and single particles.
+
+use super::{Asked, applies};
+use crate::{
+    analysis::generator::{Relaxation, classes, euler, exact, limit, paths, second_modulus, spectrum},
+    config::Value,
+    models::Model,
+    nn::Result,
+    probe::{Finding, Probe, ProbeContext},
+    telemetry::{
+        Array,
+        measurements::{GeneratorFlow, RelaxationCurves},
+    },
+};
+
+/// Particles that are followed, and those whose paths are told.
+const PARTICLES: usize = 500;
+const TOLD: usize = 3;
+
+/// Arguments: those of `generator`, and `dt` (a share of the bound, 0.5), `start` (the state that all mass starts in, counted
+/// from 1; 0: all alike; 1) and `steps` (100). Makes a [`GeneratorFlow`].
+pub struct GeneratorFlowProbe;
+
+impl Probe for GeneratorFlowProbe {
+    fn id(&self) -> &'static str {
+        "generator_flow"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        applies(model)
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let asked = Asked::of(cx)?;
+        let (a, n) = (&asked.generator, asked.generator.len());
+        let share = cx.args.get("dt").and_then(Value::as_f64).filter(|x| x.is_finite()).unwrap_or(0.5);
+        let steps = cx.count("steps", 100, 1..=2000);
+        let start = cx.count("start", 1, 0..=n).checked_sub(1);
+        let x0: Vec<f64> = match start {
+            Some(state) => (0..n).map(|k| f64::from(u8::from(k == state))).collect(),
+            None => vec![1.0 / n as f64; n],
+        };
+        // Without any rate nothing moves, whatever the step.
+        let bound = a.step_bound();
+        let dt = share.clamp(1e-3, 100.0) * if bound.is_finite() { bound } else { 1.0 };
+        let classes = classes(a);
+        let kernel = classes.iter().filter(|c| c.stationary.is_some()).count();
+        let limit = limit(a, &classes, &x0);
+        let spectrum = spectrum(a, kernel);
+        let (stepped, flow) = (euler(a, &x0, dt, steps, &limit), exact(a, &x0, dt, steps, &limit));
+        let particles = paths(a, &x0, dt, steps, PARTICLES, cx.seed);
+        let about = format!("{}, {} steps of {share:.2} of the bound", asked.about(), steps);
+        let measured = GeneratorFlow {
+            dt,
+            step_bound: bound,
+            start,
+            kernel,
+            limit: limit.into(),
+            euler_slope: spectrum.as_ref().map_or(f64::NAN, |s| second_modulus(s, dt).ln()),
+            exact_slope: spectrum.map_or(f64::NAN, |s| -s.gap * dt),
+            euler: curves(&stepped),
+            sampling_error: sampling_error(&particles, &flow).into(),
+            distributions: distributions(&flow, n)?,
+            exact: curves(&flow),
+            particles: PARTICLES,
+            paths: particles.into_iter().take(TOLD).collect(),
+        };
+        Ok(vec![Finding::new(measured, about, vec![])])
+    }
+}
+
+fn curves(of: &Relaxation) -> RelaxationCurves {
+    RelaxationCurves {
+        error: of.error.clone().into(),
+        residual: of.residual.clone().into(),
+        entropy: of.entropy.clone().into(),
+        excess_mass: of.mass.iter().map(|mass| mass - 1.0).collect(),
+    }
+}
+
+fn distributions(flow: &Relaxation, n: usize) -> Result<Array> {
+    let all: Vec<f32> = flow.states.iter().flatten().map(|p| *p as f32).collect();
+    Array::new([flow.states.len(), n], all).map_err(candle_core::Error::wrap)
+}
+
+/// By step, the largest difference between the share of the particles in a state and its probability.
+fn sampling_error(particles: &[Vec<usize>], flow: &Relaxation) -> Vec<f64> {
+    let at_step = |(k, p): (usize, &Vec<f64>)| {
+        let mut counts = vec![0.0; p.len()];
+        particles.iter().for_each(|path| counts[path[k]] += 1.0 / particles.len() as f64);
+        counts.iter().zip(p).map(|(share, p)| (share - p).abs()).fold(0.0, f64::max)
+    };
+    flow.states.iter().enumerate().map(at_step).collect()
+}

@@ -1,0 +1,114 @@
+//! Where a learned map to stationary distributions is wrong: over a plane of controls, inside of what it was trained on and
+//! beyond.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::{applies, control};
+use crate::{
+    models::{Model, capabilities::StationaryMap},
+    nn::Result,
+    probe::{Finding, Probe, ProbeContext},
+    telemetry::{Array, measurements::StationaryMapError},
+};
+
+/// Held-out controls.
+const HELD_OUT: usize = 512;
+/// The map reaches so many times as far as the training did.
+const REACH: f64 = 2.0;
+
+/// Arguments: `cells` (of a side of the map, 33), and `y2`, `y3`: the numbers of the control that the map holds. Makes a
+/// [`StationaryMapError`].
+pub struct StationaryMapProbe;
+
+impl Probe for StationaryMapProbe {
+    fn id(&self) -> &'static str {
+        "stationary_map"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        applies(model)
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let Some(map) = cx.model.stationary_map() else { return Ok(vec![]) };
+        let (cells, dims, range) = (cx.count("cells", 33, 3..=129), map.generator().dims(), map.range());
+        let (reach, held) = (REACH * range, control(cx, dims));
+        let rows = if dims > 1 { cells } else { 1 };
+        let at = |i: usize| reach * (2.0 * i as f64 / (cells - 1) as f64 - 1.0);
+        let plane: Vec<Vec<f64>> = (0..rows * cells)
+            .map(|cell| {
+                let mut y = held.clone();
+                y[0] = at(cell % cells);
+                if dims > 1 {
+                    y[1] = at(cell / cells);
+                }
+                y
+            })
+            .collect();
+        let over_plane = errors(map, &plane)?;
+        let mut rng = ChaCha8Rng::seed_from_u64(cx.seed ^ 0x6865_6C64);
+        let inside: Vec<Vec<f64>> =
+            (0..HELD_OUT).map(|_| (0..dims).map(|_| rng.random_range(-range..=range)).collect()).collect();
+        let outside: Vec<Vec<f64>> = (0..HELD_OUT).map(|_| between(&mut rng, dims, range, reach)).collect();
+        let within = errors(map, &inside)?;
+        let measured = StationaryMapError {
+            range,
+            reach,
+            error: Array::new([rows, cells], over_plane.iter().map(|e| e.sum as f32).collect())
+                .map_err(candle_core::Error::wrap)?,
+            held_out: mean(within.iter().map(|e| e.sum)),
+            held_out_largest: mean(within.iter().map(|e| e.largest)),
+            outside: mean(errors(map, &outside)?.iter().map(|e| e.sum)),
+            ignoring: ignoring(map, &inside)?,
+        };
+        let about = format!("{} states, {HELD_OUT} held-out controls", map.generator().base().len());
+        Ok(vec![Finding::new(measured, about, vec![])])
+    }
+}
+
+/// A control with a number beyond the range.
+fn between(rng: &mut ChaCha8Rng, dims: usize, range: f64, reach: f64) -> Vec<f64> {
+    loop {
+        let y: Vec<f64> = (0..dims).map(|_| rng.random_range(-reach..=reach)).collect();
+        if y.iter().any(|v| v.abs() > range) {
+            return y;
+        }
+    }
+}
+
+struct MapError {
+    /// sum_i |phi_i - p_i|
+    sum: f64,
+    /// max_i |phi_i - p_i|
+    largest: f64,
+}
+
+impl MapError {
+    fn of(phi: &[f64], p: &[f64]) -> Self {
+        let apart = || phi.iter().zip(p).map(|(phi, p)| (phi - p).abs());
+        Self { sum: apart().sum(), largest: apart().fold(0.0, f64::max) }
+    }
+}
+
+fn errors(map: &dyn StationaryMap, ys: &[Vec<f64>]) -> Result<Vec<MapError>> {
+    let predicted = map.predict(ys)?;
+    let error = |(y, phi): (&Vec<f64>, &Vec<f64>)| {
+        let p = map.generator().uniform_limit(y).map_err(candle_core::Error::wrap)?;
+        Ok(MapError::of(phi, &p))
+    };
+    ys.iter().zip(&predicted).map(error).collect()
+}
+
+/// The mean error of the stationary distribution at y = 0.
+fn ignoring(map: &dyn StationaryMap, ys: &[Vec<f64>]) -> Result<f64> {
+    let at = |y: &[f64]| map.generator().uniform_limit(y).map_err(candle_core::Error::wrap);
+    let middle = at(&vec![0.0; map.generator().dims()])?;
+    let sums: Result<Vec<f64>> = ys.iter().map(|y| Ok(MapError::of(&middle, &at(y)?).sum)).collect();
+    Ok(mean(sums?.into_iter()))
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let n = values.len() as f64;
+    values.sum::<f64>() / n
+}

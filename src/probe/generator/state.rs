@@ -1,0 +1,59 @@
+//! A generator at a control: its rates, its classes with their stationary distributions, its spectrum.
+
+use super::{Asked, applies};
+use crate::{
+    analysis::generator::{classes, spectrum},
+    models::Model,
+    nn::Result,
+    probe::{Finding, Probe, ProbeContext},
+    telemetry::{
+        Array,
+        measurements::{GeneratorState, StateClass},
+    },
+};
+
+/// Arguments: `y0`, `y1`, .. (control), `edits`, `cut`. Makes a [`GeneratorState`].
+pub struct GeneratorProbe;
+
+impl Probe for GeneratorProbe {
+    fn id(&self) -> &'static str {
+        "generator"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        applies(model)
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let asked = Asked::of(cx)?;
+        let (a, n) = (&asked.generator, asked.generator.len());
+        let classes = classes(a);
+        let closed = classes.iter().filter(|c| c.stationary.is_some()).count();
+        let Some(spectrum) = spectrum(a, closed) else {
+            candle_core::bail!(
+                "the eigenvalues of this generator were not found: bring its rates nearer to each other"
+            );
+        };
+        let predicted = if asked.is_edited {
+            vec![]
+        } else {
+            asked.map.predict(std::slice::from_ref(&asked.control))?.pop().unwrap_or_default()
+        };
+        let matrix = a.matrix().iter().map(|v| *v as f32).collect();
+        let state = GeneratorState {
+            control: asked.control.clone().into(),
+            is_edited: asked.is_edited,
+            matrix: Array::new([n, n], matrix).map_err(candle_core::Error::wrap)?,
+            step_bound: a.step_bound(),
+            classes: classes
+                .into_iter()
+                .map(|c| StateClass { states: c.states, stationary: c.stationary.unwrap_or_default().into() })
+                .collect(),
+            eigenvalues: spectrum.eigenvalues.iter().flatten().copied().collect(),
+            gap: spectrum.gap,
+            predicted: predicted.into(),
+            range: asked.map.range(),
+        };
+        Ok(vec![Finding::new(state, asked.about(), vec![])])
+    }
+}
