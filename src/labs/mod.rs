@@ -6,6 +6,7 @@ pub mod bdh_physics;
 pub mod corpus;
 pub mod coupled_qk;
 pub mod drawing;
+pub mod equilibrium;
 pub mod experiment;
 pub mod fast_slow;
 pub mod grammar_roles;
@@ -73,6 +74,7 @@ pub struct Lab {
 /// Every lab.
 pub static LABS: &[&Lab] = &[
     &fast_slow::LAB,
+    &equilibrium::LAB,
     &traces::LAB,
     &grammar_roles::LAB,
     &spen::LAB,

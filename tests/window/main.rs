@@ -10,6 +10,7 @@ mod end_to_end;
 mod extreme_values;
 mod flow_end_to_end;
 mod flow_views;
+mod generator_views;
 mod gestures;
 mod graph_view;
 mod heatmap;

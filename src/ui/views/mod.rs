@@ -9,6 +9,7 @@ pub mod causality;
 pub mod connectivity;
 mod context;
 pub mod cost;
+pub mod equilibrium;
 pub mod flow;
 pub mod gate;
 pub mod grammar_roles;
@@ -113,6 +114,36 @@ pub static VIEWS: &[ViewEntry] = &[
         about: "Share of the asked positions that each variant answers rightly, over training. The dashed line is \
                 what guessing reaches.",
         make: accuracy::Accuracy::make,
+    },
+    ViewEntry {
+        id: "generator",
+        title: "Generator",
+        about: "Rates between states as a matrix and as a graph, and the stationary distribution that they lead to. Drag a \
+                cell or a line up or down to change a rate, double-click to remove it; where states can no longer reach \
+                one another, it says so.",
+        make: equilibrium::GeneratorView::make,
+    },
+    ViewEntry {
+        id: "generator_flow",
+        title: "Relaxation",
+        about: "How mass that starts in one state relaxes: by forward Euler, whose step may be pushed over its bound, by the \
+                exact flow, and as single particles. Straight lines on the logarithmic axis are the slopes that the second \
+                eigenvalue gives.",
+        make: equilibrium::RelaxationView::make,
+    },
+    ViewEntry {
+        id: "generator_spectrum",
+        title: "Spectrum",
+        about: "Eigenvalues in the complex plane, each inside one of the discs of the columns, which all touch 0. Forward \
+                Euler converges while all but the kernel lie in the orange circle; the gap to 0 sets the pace.",
+        make: equilibrium::SpectrumView::make,
+    },
+    ViewEntry {
+        id: "stationary_map",
+        title: "Learned map",
+        about: "How far a network's answer is from the stationary distribution, over the control that sets the rates. The box \
+                is what it was trained on; outside of it the network extrapolates. Click to set the control.",
+        make: equilibrium::StationaryMapView::make,
     },
     ViewEntry {
         id: "staircase",

@@ -21,6 +21,7 @@ pub mod bdh_dynamics;
 mod concepts;
 mod connectivity;
 pub mod flow;
+mod generators;
 mod neurons;
 mod pairs;
 pub mod query_keys;
@@ -205,6 +206,7 @@ fn samples(mirror: &mut Mirror) {
     roles::tell(mirror, &[0, 325, STEPS]);
     trace_blocks::tell(mirror, &[0, 325, STEPS]);
     streaming::tell(mirror, &[0, 325, STEPS]);
+    generators::tell(mirror, &[0, 325, STEPS]);
     for step in (0..=STEPS).step_by(50) {
         for (variant, half) in [(0, 240.0), (1, 420.0)] {
             let payload = pairs::at(step, half).into_payload();

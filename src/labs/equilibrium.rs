@@ -1,0 +1,103 @@
+//! The Equilibrium lab (arXiv 2606.16730, sections 5 to 8): the quasi-steady state of a fast linear flow with generator
+//! structure is a stationary distribution, and what breaks that.
+//!
+//! **The way of its data.** The model owns a generator whose log rates a slow control tilts, and a network that learns the
+//! stationary distribution from that control; its batches are controls of its own, and the corpus plays no part. What a
+//! person changes (the control, single rates, the step of forward Euler) is read by views alone and goes to the probes as
+//! arguments, so that every picture is an answer of the run's own generator.
+
+mod drawing;
+pub mod settings;
+
+use super::{
+    Lab, Pane, Preset,
+    corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
+    experiment::{Experiment, Variant, schedule},
+};
+use crate::{
+    config::{Config, ConfigError, Settings},
+    models::{
+        Spec,
+        stationary::{RateSource, StationarySpec},
+    },
+    telemetry::Args,
+    trainer::Plan,
+};
+use settings::{EquilibriumSettings, GeneratorSettings, MapSettings, ProbeSettings};
+
+pub static LAB: Lab = Lab {
+    id: "equilibrium",
+    title: "Equilibrium",
+    question: "A fast flow settles wherever the slow context sends it. When is that place a stationary distribution, and who can foretell it?",
+    source: "Fast-slow gates, arXiv 2606.16730",
+    lesson: include_str!("../../assets/lessons/equilibrium.md"),
+    groups: &[
+        ("control", "Slow control"),
+        ("generator", "Generator"),
+        ("flow", "Flow"),
+        ("map", "Learned map"),
+        ("train", "Training"),
+        ("probe", "Probes"),
+        ("run", "Run"),
+    ],
+    knobs: EquilibriumSettings::schema,
+    presets: &[
+        Preset {
+            id: "equilibrium",
+            title: "Twelve states",
+            about: "A random generator of twelve states, as in the paper's check, and a network that learns where its flow settles.",
+            toml: include_str!("../../configs/equilibrium.toml"),
+        },
+        Preset {
+            id: "equilibrium_bridge",
+            title: "Two clusters and a bridge",
+            about: "Mass spreads at once inside a cluster and crosses a weak bridge only slowly: the spectral gap is small, and the map is hard to learn.",
+            toml: include_str!("../../configs/equilibrium_bridge.toml"),
+        },
+        Preset {
+            id: "equilibrium_ring",
+            title: "A ring",
+            about: "Sixteen states in a circle: complex eigenvalues, and a gap that shrinks with the square of the circle's length.",
+            toml: include_str!("../../configs/equilibrium_ring.toml"),
+        },
+        Preset {
+            id: "equilibrium_reducible",
+            title: "Cut in two",
+            about: "No rate joins the two halves: the kernel has two dimensions, and where the flow ends depends on where it began.",
+            toml: include_str!("../../configs/equilibrium_reducible.toml"),
+        },
+    ],
+    plan: |config| plan(config, &EquilibriumSettings::read(config)?),
+    drawing: drawing::draw,
+    panes: &[
+        Pane { view: "generator", column: 0, share: 0.6, tab: false },
+        Pane { view: "stationary_map", column: 0, share: 0.4, tab: false },
+        Pane { view: "losses", column: 0, share: 0.4, tab: true },
+        Pane { view: "generator_flow", column: 1, share: 0.55, tab: false },
+        Pane { view: "generator_spectrum", column: 1, share: 0.45, tab: false },
+    ],
+    opens_with_run: true,
+};
+
+fn plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigError> {
+    let GeneratorSettings { topology, states, sparsity, controls, strength, .. } = s.generator;
+    let MapSettings { hidden, range } = s.map;
+    let rates = RateSource::Drawn { topology, states, sparsity };
+    let spec = StationarySpec { rates, controls, strength, range, hidden };
+    // The trainer counts in windows of a text, which this model does not read.
+    let corpus = CorpusSettings {
+        source: GeneratedCorpus::of("symbols"),
+        tokenizer: TokenKind::Char,
+        vocab: 64,
+        ..CorpusSettings::default()
+    };
+    let variants = [Variant::new("network", "network", Spec::Stationary(spec))];
+    let probes = vec![
+        schedule("stationary_map", ProbeSettings::map_every, s.probe.map_every, s.map_args()),
+        schedule("generator", ProbeSettings::map_every, s.probe.map_every, s.args()),
+        schedule("generator_flow", ProbeSettings::map_every, s.probe.map_every, s.flow_args()),
+        // The same at every step: at the start and the end.
+        schedule("gap_by_size", ProbeSettings::map_every, s.train.steps, Args::new()),
+    ];
+    Ok(Experiment::new(config, &s.train, &s.run).plan(corpus.spec()?, &variants, probes))
+}

@@ -1,0 +1,90 @@
+//! A painted picture with two axes: cells of colour, words at its edges, places for values. It does not know what is
+//! painted.
+
+use eframe::egui::{Align2, Color32, FontId, Mesh, Painter, Pos2, Rect, Stroke, StrokeKind, Vec2, pos2, vec2};
+
+use crate::{
+    gpu::colour::ColourMap,
+    ui::{plot::colour_bar::Colours, theme::Theme},
+};
+
+/// Room around a picture for its axes' words, points.
+pub const LEFT: f32 = 30.0;
+pub const FOOT: f32 = 20.0;
+pub const HEAD: f32 = 20.0;
+/// Width of a colour bar with its words.
+pub const BAR: f32 = 56.0;
+
+/// A rectangle of the plane and where it lies on the screen.
+#[derive(Debug, Clone, Copy)]
+pub struct Plane {
+    pub rect: Rect,
+    /// Least and most x, least and most y, which runs up.
+    pub x: [f64; 2],
+    pub y: [f64; 2],
+}
+
+impl Plane {
+    pub fn at(&self, x: f64, y: f64) -> Pos2 {
+        let share = |v: f64, [from, to]: [f64; 2]| ((v - from) / (to - from)) as f32;
+        pos2(
+            self.rect.left() + share(x, self.x) * self.rect.width(),
+            self.rect.bottom() - share(y, self.y) * self.rect.height(),
+        )
+    }
+
+    pub fn value(&self, at: Pos2) -> [f64; 2] {
+        let along = |share: f32, [from, to]: [f64; 2]| from + f64::from(share) * (to - from);
+        [
+            along((at.x - self.rect.left()) / self.rect.width(), self.x),
+            along((self.rect.bottom() - at.y) / self.rect.height(), self.y),
+        ]
+    }
+}
+
+/// The part of `sheet` that the axes' words leave, in this shape (width over height) if one is given.
+pub fn inner(sheet: Rect, shape: Option<f32>) -> Rect {
+    let room = Rect::from_min_max(sheet.min + vec2(LEFT, HEAD), sheet.max - vec2(6.0, FOOT));
+    let Some(shape) = shape else { return room };
+    let height = room.height().min(room.width() / shape).max(8.0);
+    let size = Vec2::new(height * shape, height);
+    Rect::from_min_size(pos2(room.left() + (room.width() - size.x) / 2.0, room.top()), size)
+}
+
+/// The colour of a value.
+pub fn colour_of(colours: Colours, value: f64) -> Color32 {
+    let [from, to] = colours.range.map(f64::from);
+    let share = if to > from { (value - from) / (to - from) } else { 0.0 };
+    let [r, g, b] = colours.map.at(share as f32);
+    Color32::from_rgb(r, g, b)
+}
+
+/// Fills a rectangle with cells, row 0 at the top; a value that is no number is left open.
+pub fn paint_cells(
+    painter: &Painter,
+    rect: Rect,
+    (rows, cols): (usize, usize),
+    colour: impl Fn(usize, usize) -> Option<Color32>,
+) {
+    let mut mesh = Mesh::default();
+    let edge = |n: usize, of: usize, from: f32, to: f32| from + (to - from) * n as f32 / of.max(1) as f32;
+    for (row, col) in (0..rows * cols).map(|at| (at / cols, at % cols)) {
+        let Some(colour) = colour(row, col) else { continue };
+        let corner = |r, c| pos2(edge(c, cols, rect.left(), rect.right()), edge(r, rows, rect.top(), rect.bottom()));
+        mesh.add_colored_rect(Rect::from_min_max(corner(row, col), corner(row + 1, col + 1)), colour);
+    }
+    painter.add(mesh);
+}
+
+/// An outline, a name over it and what runs along its sides.
+pub fn frame(painter: &Painter, rect: Rect, theme: &Theme, title: &str, along: &str) {
+    painter.rect_stroke(rect, 0.0, Stroke::new(1.0, theme.line), StrokeKind::Outside);
+    let font = FontId::proportional(12.0);
+    painter.text(rect.left_top() - vec2(0.0, 4.0), Align2::LEFT_BOTTOM, title, font.clone(), theme.secondary);
+    painter.text(pos2(rect.right(), rect.bottom() + 4.0), Align2::RIGHT_TOP, along, font, theme.secondary);
+}
+
+/// Values in the order of their size: light to dark on a light page, dark to light on a dark one.
+pub fn sequential(range: [f32; 2]) -> Colours {
+    Colours { map: ColourMap::Viridis, range, log: false }
+}

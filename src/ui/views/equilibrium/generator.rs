@@ -1,0 +1,195 @@
+//! A generator: its rates as a matrix and as a graph, both changed by hand, and where they lead: the stationary
+//! distribution of each closed class, beside what the network answers.
+
+use eframe::egui::{Ui, vec2};
+
+use super::{
+    GAP, control_ui,
+    graph::graph_ui,
+    keep_fresh,
+    matrix::{Rate, Touch, matrix_ui},
+    settings, subtitle, why_nothing,
+};
+use crate::{
+    analysis::generator::{Edit, read_edits, write_edits},
+    config::Value,
+    labs::equilibrium::settings::{EquilibriumSettings, GeneratorSettings},
+    telemetry::measurements::GeneratorState,
+    ui::{
+        plot::{Axis, Chart, ChartState, Line, Stroke},
+        table::Table,
+        views::{View, ViewCx},
+        widgets::number,
+    },
+};
+
+/// Points of a drag that multiply a rate by e.
+const PACE: f64 = 50.0;
+/// A rate that a hand can set.
+const RATES: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
+
+/// View `generator`.
+#[derive(Default)]
+pub struct GeneratorView {
+    chart: ChartState,
+    /// The rate that is dragged, as it was when the drag began.
+    dragged: Option<(Rate, f64)>,
+    /// The cell under the pointer.
+    marked: Option<Rate>,
+}
+
+impl GeneratorView {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    /// Where the flow leads: one line a closed class, and the network's answer.
+    fn chart(cx: &ViewCx<'_>, state: &GeneratorState) -> Chart<'static> {
+        let x = Axis::new("state").whole().include(&[1.0, state.states() as f64]);
+        let mut chart = Chart::new("stationary distribution", x, Axis::new("probability").include(&[0.0]));
+        let points = |values: &[f64]| -> Vec<[f64; 2]> {
+            values.iter().enumerate().map(|(s, p)| [(s + 1) as f64, *p]).collect()
+        };
+        let closed: Vec<_> = state.classes.iter().enumerate().filter(|(_, c)| c.is_closed()).collect();
+        for (rank, class) in &closed {
+            let name = match closed.len() {
+                1 => "stationary".to_owned(),
+                _ => format!("of class {}", rank + 1),
+            };
+            chart.lines.push(Line::new(name, cx.theme.group(*rank), points(&class.stationary)).dots());
+        }
+        if !state.predicted.is_empty() {
+            let line = Line::new("network", cx.theme.text, points(&state.predicted)).stroke(Stroke::Dashed).dots();
+            chart.lines.push(line);
+        }
+        chart
+    }
+
+    /// Changes the rate that a hand holds.
+    fn hold(&mut self, cx: &mut ViewCx<'_>, state: &GeneratorState, touched: Option<(Rate, Touch)>) {
+        let Some(((from, to), touch)) = touched else {
+            self.dragged = None;
+            return;
+        };
+        let n = state.states();
+        if from.max(to) >= n {
+            return;
+        }
+        let now = f64::from(state.matrix.data()[to * n + from]);
+        let rate = match touch {
+            Touch::Removed => 0.0,
+            Touch::Dragged(up) => {
+                let held = self.dragged.filter(|(rate, _)| *rate == (from, to));
+                let (_, start) = *self.dragged.insert(held.unwrap_or(((from, to), now)));
+                let moved =
+                    (start.max(*RATES.start()) * (f64::from(up) / PACE).exp()).clamp(*RATES.start(), *RATES.end());
+                // Three digits are as many as a hand has.
+                let unit = f64::powf(10.0, moved.log10().floor() - 2.0);
+                (moved / unit).round() * unit
+            }
+        };
+        set_rate(cx, Edit { from, to, rate: format!("{rate:.6}").parse().unwrap_or(rate) });
+    }
+
+    fn controls_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let s = settings(cx);
+        ui.horizontal(|ui| {
+            control_ui(ui, cx, 2);
+            ui.separator();
+            let mut cut = s.generator.cut;
+            let tip = "Takes away every rate between the first half of the states and the second.";
+            if ui.toggle_value(&mut cut, "Cut in two").on_hover_text(tip).changed() {
+                cx.set(GeneratorSettings::cut.name, Value::Switch(cut));
+            }
+            let is_changed = !s.generator.edits.trim().is_empty();
+            let undo = ui.add_enabled(is_changed, eframe::egui::Button::new("Undo changes"));
+            if undo.on_hover_text("Puts every rate that you changed back to what it was.").clicked() {
+                cx.set(GeneratorSettings::edits.name, Value::Text(String::new()));
+            }
+        });
+    }
+}
+
+/// Adds one changed rate to the settings.
+fn set_rate(cx: &mut ViewCx<'_>, edit: Edit) {
+    let text = settings(cx).generator.edits;
+    let mut edits = read_edits(&text).unwrap_or_default();
+    edits.push(edit);
+    cx.set(GeneratorSettings::edits.name, Value::Text(write_edits(&edits)));
+}
+
+/// What the classes say of the kernel.
+fn verdict(state: &GeneratorState) -> String {
+    let transient: usize = state.classes.iter().filter(|c| !c.is_closed()).map(|c| c.states.len()).sum();
+    let left = match transient {
+        0 => String::new(),
+        1 => ", and 1 state that is left for good".to_owned(),
+        n => format!(", and {n} states that are left for good"),
+    };
+    match (state.kernel(), state.classes.len()) {
+        (1, 1) => format!("Irreducible: one stationary distribution. Spectral gap {}.", number::short(state.gap)),
+        (1, _) => format!("Reducible, with one closed class{left}: still one stationary distribution, zero there."),
+        (k, _) => format!(
+            "Reducible: {k} closed classes{left}. The kernel has {k} dimensions; there is no one stationary distribution."
+        ),
+    }
+}
+
+impl View for GeneratorView {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        keep_fresh::<GeneratorState>(cx, EquilibriumSettings::args);
+        ui.spacing_mut().item_spacing = vec2(GAP, GAP);
+        if cx.has_controls {
+            Self::controls_ui(ui, cx);
+        }
+        let Some(measured) = cx.answered::<GeneratorState>() else {
+            let words = why_nothing::<GeneratorState>(cx);
+            crate::ui::plot::empty_ui(ui, ui.available_size(), cx.theme, &words);
+            return;
+        };
+        let state = measured.value;
+        if let Some(words) = cx.refusal_of::<GeneratorState>(None) {
+            ui.colored_label(cx.theme.error, words);
+        }
+        ui.label(verdict(state));
+        let room = ui.available_size();
+        let pictures = vec2(((room.x - GAP) / 2.0).floor(), (0.62 * room.y).floor().max(60.0));
+        let (mut marked, mut touched) = (None, None);
+        ui.horizontal(|ui| {
+            (marked, touched) = matrix_ui(ui, cx.theme, pictures, state);
+            touched = graph_ui(ui, cx.theme, pictures, state, self.marked).or(touched);
+        });
+        self.marked = marked;
+        self.hold(cx, state, touched);
+        let rest = vec2(room.x, (room.y - pictures.y - GAP).max(40.0));
+        Self::chart(cx, state).show(ui, rest, cx.theme, &mut self.chart);
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        subtitle::<GeneratorState>(cx, "discs: stationary, rings: network")
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let state = cx.answered::<GeneratorState>()?.value;
+        let n = state.states();
+        let columns: Vec<String> = (1..=n).map(|s| format!("from_{s}")).collect();
+        let mut table =
+            Table::new(["state", "stationary", "network"].into_iter().chain(columns.iter().map(String::as_str)));
+        for (s, rates) in state.matrix.data().chunks(n.max(1)).enumerate() {
+            let class = state.classes.iter().find(|c| c.states.contains(&s));
+            let p = class.and_then(|c| c.stationary.get(s)).map_or(String::new(), f64::to_string);
+            let phi = state.predicted.get(s).map_or(String::new(), f64::to_string);
+            table.row([(s + 1).to_string(), p, phi].into_iter().chain(rates.iter().map(f32::to_string)));
+        }
+        Some(table.finish())
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let state = cx.answered::<GeneratorState>()?.value;
+        Self::chart(cx, state).svg(&self.chart, cx.theme)
+    }
+}

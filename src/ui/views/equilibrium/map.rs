@@ -1,0 +1,169 @@
+//! What a network has learned of the stationary distribution: where over the control its answer is wrong, inside of what it
+//! was trained on and beyond, and how the error falls over training.
+
+use eframe::egui::{Rect, Sense, Stroke as Pen, StrokeKind, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2};
+
+use super::{
+    GAP, Y,
+    canvas::{BAR, Plane, colour_of, frame, inner, paint_cells, sequential},
+    keep_fresh, settings, subtitle, why_nothing,
+};
+use crate::{
+    config::Value,
+    labs::equilibrium::settings::{ControlSettings, EquilibriumSettings},
+    telemetry::measurements::StationaryMapError,
+    ui::{
+        plot::{Axis, Chart, ChartState, Line, Reference, Stroke, colour_bar::colour_bar, empty_ui},
+        table::Table,
+        views::{View, ViewCx},
+        widgets::number,
+    },
+};
+
+/// The paper's held-out mean error at n = 12 (Remark 31).
+const PAPER: f64 = 0.031;
+/// Wider tiles have the map and its history side by side, points.
+const WIDE: f32 = 420.0;
+
+/// View `stationary_map`.
+#[derive(Default)]
+pub struct StationaryMapView {
+    history: ChartState,
+}
+
+impl StationaryMapView {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    /// The error over training, beside what a map that ignores the control makes.
+    fn history(cx: &ViewCx<'_>) -> Chart<'static> {
+        let mut chart = Chart::new(
+            "error of the map",
+            Axis::steps().include(&[0.0]),
+            Axis::new("mean |\u{3c6} \u{2212} p|\u{2081}").log(),
+        );
+        let history = cx.history::<StationaryMapError>(0);
+        let line = |of: fn(&StationaryMapError) -> f64| -> Vec<[f64; 2]> {
+            history.iter().map(|(step, m)| [*step as f64, of(m)]).filter(|p| p[1] > 0.0).collect()
+        };
+        chart.lines.push(Line::new("held out", cx.theme.series(0), line(|m| m.held_out)).dots());
+        chart.lines.push(Line::new("beyond the range", cx.theme.series(1), line(|m| m.outside)).dots());
+        let ignoring = line(|m| m.ignoring);
+        chart.lines.push(Line::new("ignoring y", cx.theme.grey(), ignoring).stroke(Stroke::Dashed));
+        if !chart.is_empty() {
+            chart.references.push(Reference { label: "paper: .031, n = 12".into(), at: PAPER, vertical: false });
+        }
+        chart.marker = cx.marker();
+        chart.empty("Measured while it trains: press Space.")
+    }
+
+    /// The error over the first two numbers of the control; a click sets them.
+    fn map_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, size: Vec2, map: &StationaryMapError) {
+        let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "error of the network over the control"));
+        let painter = ui.painter_at(sheet);
+        let room = Rect::from_min_max(sheet.min, pos2(sheet.right() - BAR, sheet.bottom()));
+        let [rows, cols] = match map.error.shape() {
+            [rows, cols] if *rows > 0 && *cols > 0 => [*rows, *cols],
+            _ => return,
+        };
+        let is_plane = rows > 1;
+        let rect = inner(room, is_plane.then_some(1.0));
+        let reach = if map.reach > 0.0 && map.reach.is_finite() { map.reach } else { 1.0 };
+        let plane = Plane { rect, x: [-reach, reach], y: [-reach, reach] };
+        let values = map.error.data();
+        let largest = values.iter().filter(|v| v.is_finite()).fold(1e-6f32, |a, b| a.max(*b));
+        let colours = sequential([0.0, largest]);
+        // Row 0 is the least number of the control, which stands below.
+        let value = |row: usize, col: usize| f64::from(values[(rows - 1 - row) * cols + col]);
+        paint_cells(&painter, rect, (rows, cols), |row, col| {
+            Some(value(row, col)).filter(|v| v.is_finite()).map(|v| colour_of(colours, v))
+        });
+        let inside = painter.with_clip_rect(rect);
+        let range = if map.range.is_finite() { map.range.clamp(-reach, reach) } else { reach };
+        let (low, high) = if is_plane { (-range, range) } else { (-reach, reach) };
+        let trained = Rect::from_two_pos(plane.at(-range, low), plane.at(range, high));
+        inside.rect_stroke(trained, 0.0, Pen::new(1.5, cx.theme.page), StrokeKind::Outside);
+        let s = settings(cx);
+        let here = plane.at(s.control.y0, if is_plane { s.control.y1 } else { 0.0 });
+        for pen in [Pen::new(4.0, cx.theme.page), Pen::new(2.0, cx.theme.accent)] {
+            inside.circle_stroke(here, 6.0, pen);
+        }
+        let bar = Rect::from_min_max(pos2(rect.right() + 8.0, rect.top()), pos2(rect.right() + 18.0, rect.bottom()));
+        colour_bar(&painter, bar, colours, cx.theme);
+        let along =
+            if is_plane { format!("{} \u{2192}, {} \u{2191}", Y[0], Y[1]) } else { format!("{} \u{2192}", Y[0]) };
+        frame(&painter, rect, cx.theme, "|\u{3c6} \u{2212} p|\u{2081}, box: trained", &along);
+        if let Some(at) = response.interact_pointer_pos().filter(|_| response.clicked() || response.dragged()) {
+            let tidy = |v: f64| (v.clamp(-reach, reach).clamp(-4.0, 4.0) * 100.0).round() / 100.0;
+            let [y0, y1] = plane.value(at).map(tidy);
+            cx.set(ControlSettings::y0.name, Value::Float(y0));
+            if is_plane {
+                cx.set(ControlSettings::y1.name, Value::Float(y1));
+            }
+        }
+    }
+}
+
+/// What the network has learned, in words.
+fn verdict(map: &StationaryMapError) -> String {
+    let short = number::short;
+    format!(
+        "Held out {} (largest entry {}), beyond the range {}, ignoring y {}.",
+        short(map.held_out),
+        short(map.held_out_largest),
+        short(map.outside),
+        short(map.ignoring)
+    )
+}
+
+impl View for StationaryMapView {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        keep_fresh::<StationaryMapError>(cx, EquilibriumSettings::map_args);
+        ui.spacing_mut().item_spacing = vec2(GAP, GAP);
+        let Some(measured) = cx.answered::<StationaryMapError>() else {
+            let words = why_nothing::<StationaryMapError>(cx);
+            empty_ui(ui, ui.available_size(), cx.theme, &words);
+            return;
+        };
+        let map = measured.value;
+        ui.label(verdict(map));
+        let room = ui.available_size();
+        if room.x > WIDE {
+            ui.horizontal(|ui| {
+                let size = vec2(((room.x - GAP) / 2.0).floor(), room.y);
+                Self::map_ui(ui, cx, size, map);
+                Self::history(cx).show(ui, size, cx.theme, &mut self.history);
+            });
+        } else {
+            let size = vec2(room.x, ((room.y - GAP) / 2.0).floor());
+            Self::map_ui(ui, cx, size, map);
+            Self::history(cx).show(ui, size, cx.theme, &mut self.history);
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        subtitle::<StationaryMapError>(cx, "sum of |\u{3c6} \u{2212} p| over states")
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let map = cx.answered::<StationaryMapError>()?.value;
+        let cols = map.error.shape().get(1).copied().unwrap_or(1).max(1);
+        let rows = map.error.data().len() / cols;
+        let mut table = Table::new(["y0", "y1", "error"]);
+        let at = |i: usize, n: usize| if n > 1 { map.reach * (2.0 * i as f64 / (n - 1) as f64 - 1.0) } else { 0.0 };
+        for (i, error) in map.error.data().iter().enumerate() {
+            table.row([at(i % cols, cols).to_string(), at(i / cols, rows).to_string(), error.to_string()]);
+        }
+        Some(table.finish())
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Self::history(cx).svg(&self.history, cx.theme)
+    }
+}

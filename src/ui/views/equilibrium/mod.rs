@@ -1,0 +1,71 @@
+//! Views of a generator that a person holds: its rates and where they lead, how distributions relax, its spectrum, and what
+//! a network has learned of it. They share one set of settings, so that one question serves them all.
+
+use eframe::egui::{Slider, Ui};
+
+use super::{Measured, ViewCx};
+use crate::{
+    config::{Config, Value},
+    labs::equilibrium::settings::{ControlSettings, EquilibriumSettings},
+    telemetry::Measurement,
+    ui::questions::Freshness,
+};
+
+mod canvas;
+mod generator;
+mod graph;
+mod map;
+mod matrix;
+mod relaxation;
+mod spectrum;
+
+pub use generator::GeneratorView;
+pub use map::StationaryMapView;
+pub use relaxation::RelaxationView;
+pub use spectrum::SpectrumView;
+
+/// Training steps after which an answer is asked anew: the network has learned on.
+const STALE: u64 = 50;
+const GAP: f32 = 6.0;
+
+/// The settings as they are in this frame.
+fn settings(cx: &ViewCx<'_>) -> EquilibriumSettings {
+    let config: &Config = &cx.config_now();
+    EquilibriumSettings::of(config)
+}
+
+/// Asks with the present settings whenever they change, or the network has learned on.
+fn keep_fresh<M: Measurement>(cx: &mut ViewCx<'_>, args: impl Fn(&EquilibriumSettings) -> crate::telemetry::Args) {
+    let args = args(&settings(cx));
+    cx.keep_fresh::<M>(None, args, Freshness::Steps(STALE));
+}
+
+/// A subtitle: what is shown, of which step, of what.
+fn subtitle<M: Measurement>(cx: &ViewCx<'_>, what: &str) -> String {
+    match cx.answered::<M>() {
+        Some(Measured { sample, .. }) => format!("step {} \u{b7} {what} \u{b7} {}", sample.step, sample.about),
+        None => what.to_owned(),
+    }
+}
+
+/// What stands where there is no answer.
+fn why_nothing<M: Measurement>(cx: &ViewCx<'_>) -> String {
+    cx.why_nothing::<M>("This run has no generator. The lab Equilibrium opens with one.")
+}
+
+/// Names of the numbers of the control.
+const Y: [&str; 4] = ["y\u{2080}", "y\u{2081}", "y\u{2082}", "y\u{2083}"];
+
+/// Sliders for the first numbers of the control.
+fn control_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, most: usize) {
+    let s = settings(cx);
+    let ControlSettings { y0, y1, y2, y3 } = s.control;
+    let keys = [ControlSettings::y0, ControlSettings::y1, ControlSettings::y2, ControlSettings::y3];
+    for (i, mut y) in [y0, y1, y2, y3].into_iter().enumerate().take(s.generator.controls.min(most)) {
+        ui.spacing_mut().slider_width = 90.0;
+        let slider = Slider::new(&mut y, -4.0..=4.0).fixed_decimals(2).text(Y[i]);
+        if ui.add(slider).on_hover_text("The slow control: it tilts every log rate.").changed() {
+            cx.set(keys[i].name, Value::Float(y));
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! How distributions relax under a generator: distances on a logarithmic axis beside the theorem's slopes, relative entropy,
+//! mass, and single particles over the distribution that they are drawn from.
+
+use eframe::egui::{
+    Align2, FontId, Sense, Shape, Slider, Stroke as Pen, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2,
+};
+
+use super::{
+    GAP,
+    canvas::{Plane, colour_of, frame, inner, paint_cells, sequential},
+    keep_fresh, settings, subtitle, why_nothing,
+};
+use crate::{
+    config::Value,
+    labs::equilibrium::settings::{EquilibriumSettings, RelaxationSettings},
+    telemetry::measurements::{GeneratorFlow, RelaxationCurves},
+    ui::{
+        plot::{Axis, Chart, ChartState, Line, Reference, Stroke, empty_ui},
+        table::Table,
+        theme::Theme,
+        views::{View, ViewCx},
+        widgets::number,
+    },
+};
+
+/// Wider tiles have two pictures side by side, points.
+const WIDE: f32 = 420.0;
+/// Columns of the picture of particles: more steps are thinned.
+const COLUMNS: usize = 240;
+/// Where a line of the theorem's slope begins, as a share of the steps before the error is lost in rounding.
+const ANCHOR: f64 = 0.3;
+/// Errors below this are rounding.
+const ROUNDING: f64 = 1e-13;
+
+/// What stands beside the distances.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Beside {
+    #[default]
+    Particles,
+    Entropy,
+    Mass,
+}
+
+/// View `generator_flow`.
+#[derive(Default)]
+pub struct RelaxationView {
+    distances: ChartState,
+    other: ChartState,
+    beside: Beside,
+}
+
+/// k against a value a step.
+fn by_step(values: &[f64]) -> Vec<[f64; 2]> {
+    values.iter().enumerate().map(|(k, v)| [k as f64, *v]).collect()
+}
+
+/// A line of this slope through an error before it is lost in rounding.
+fn slope_line(errors: &[f64], slope: f64) -> Vec<[f64; 2]> {
+    let lasts = errors.iter().take_while(|e| **e > ROUNDING && e.is_finite()).count();
+    let anchor = (ANCHOR * lasts as f64) as usize;
+    let Some(at) = errors.get(anchor).filter(|e| slope.is_finite() && **e > ROUNDING) else { return vec![] };
+    let value = |k: usize| at * (slope * (k as f64 - anchor as f64)).exp();
+    let line = (0..errors.len()).map(|k| [k as f64, value(k)]);
+    line.filter(|[_, v]| *v > 1e-17 && *v < 1e12).collect()
+}
+
+impl RelaxationView {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn distances(cx: &ViewCx<'_>, flow: &GeneratorFlow) -> Chart<'static> {
+        let mut chart =
+            Chart::new("distance to the limit", Axis::new("step k").whole(), Axis::new("max |\u{b7}|").log());
+        let line = |name: &str, colour, values: &[f64]| {
+            // A logarithmic axis has no zero.
+            let points = by_step(values).into_iter().filter(|p| p[1] > 0.0).collect::<Vec<_>>();
+            Line::new(name, colour, points)
+        };
+        let (euler, exact) = (cx.theme.fast, cx.theme.slow);
+        chart.lines.push(line("Euler |x \u{2212} p|", euler, &flow.euler.error));
+        chart.lines.push(line("Euler |Ax|", cx.theme.faint(euler), &flow.euler.residual));
+        chart.lines.push(line("exact |x \u{2212} p|", exact, &flow.exact.error));
+        for (name, colour, errors, slope) in [
+            ("slope log|\u{3bb}\u{2082}|", cx.theme.text, &flow.euler.error, flow.euler_slope),
+            ("slope \u{2212}gap \u{394}t", cx.theme.secondary, &flow.exact.error, flow.exact_slope),
+        ] {
+            let points = slope_line(errors, slope);
+            if !points.is_empty() {
+                chart.lines.push(Line::new(name, colour, points).stroke(Stroke::Dashed));
+            }
+        }
+        chart
+    }
+
+    fn entropy(cx: &ViewCx<'_>, flow: &GeneratorFlow) -> Chart<'static> {
+        let y = Axis::new("nats").log();
+        let mut chart = Chart::new("relative entropy to the limit", Axis::new("step k").whole(), y);
+        for (name, colour, of) in [("Euler", cx.theme.fast, &flow.euler), ("exact", cx.theme.slow, &flow.exact)] {
+            let points: Vec<_> = by_step(&of.entropy).into_iter().filter(|p| p[1] > 1e-16).collect();
+            chart.lines.push(Line::new(name, colour, points));
+        }
+        chart
+    }
+
+    fn mass(cx: &ViewCx<'_>, flow: &GeneratorFlow) -> Chart<'static> {
+        let y = Axis::new("sum of x less 1").include(&[-1e-14, 1e-14]);
+        let mut chart = Chart::new("mass", Axis::new("step k").whole(), y);
+        chart.references.push(Reference { label: String::new(), at: 0.0, vertical: false });
+        for (name, colour, of) in [("Euler", cx.theme.fast, &flow.euler), ("exact", cx.theme.slow, &flow.exact)] {
+            chart.lines.push(Line::new(name, colour, by_step(&of.excess_mass)));
+        }
+        chart
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let s = settings(cx);
+        ui.horizontal(|ui| {
+            ui.spacing_mut().slider_width = 110.0;
+            let mut dt = s.flow.dt;
+            let slider = Slider::new(&mut dt, 0.02..=4.0).fixed_decimals(2).text("\u{394}t of bound");
+            let tip = "Step of forward Euler as a share of 1 / max |A\u{2c7c}\u{2c7c}|. Up to 1 the theorem holds.";
+            if ui.add(slider).on_hover_text(tip).changed() {
+                cx.set(RelaxationSettings::dt.name, Value::Float(dt));
+            }
+            ui.separator();
+            for (beside, words) in
+                [(Beside::Particles, "particles"), (Beside::Entropy, "entropy"), (Beside::Mass, "mass")]
+            {
+                ui.selectable_value(&mut self.beside, beside, words);
+            }
+        });
+    }
+}
+
+/// Probability by state and step, and the paths of single particles.
+fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) {
+    let (sheet, response) = ui.allocate_exact_size(size, Sense::hover());
+    let words = format!("probability of each state by step, and {} particles", flow.paths.len());
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &words));
+    let painter = ui.painter_at(sheet);
+    let rect = inner(sheet, None);
+    let [steps, n] = match flow.distributions.shape() {
+        [steps, n] if *steps > 1 && *n > 0 => [*steps, *n],
+        _ => return,
+    };
+    let values = flow.distributions.data();
+    let largest = values.iter().filter(|v| v.is_finite()).fold(1e-9f32, |a, b| a.max(*b));
+    // Most of the mass is where it starts; the colours are for what it spreads to.
+    let colours = sequential([0.0, largest.min(4.0 / n as f32)]);
+    let columns = steps.min(COLUMNS);
+    paint_cells(&painter, rect, (n, columns), |state, column| {
+        let p = values[column * steps / columns * n + state];
+        p.is_finite().then(|| colour_of(colours, f64::from(p)))
+    });
+    let plane = Plane { rect, x: [0.0, steps as f64], y: [n as f64, 0.0] };
+    let middle = |k: usize, state: usize| plane.at(k as f64 + 0.5, state as f64 + 0.5);
+    for path in &flow.paths {
+        let mut points = vec![];
+        for (k, state) in path.iter().enumerate().filter(|(k, state)| *k < steps && **state < n) {
+            if let Some(before) = k.checked_sub(1).map(|k| path[k]).filter(|before| before != state && *before < n) {
+                points.push(middle(k, before));
+            }
+            points.push(middle(k, *state));
+        }
+        painter.add(Shape::line(points, Pen::new(1.5, theme.page)));
+    }
+    frame(&painter, rect, theme, "probability of a state, and single particles", &format!("step {}", steps - 1));
+    let font = FontId::proportional(12.0);
+    for (state, align) in [(0, Align2::RIGHT_TOP), (n - 1, Align2::RIGHT_BOTTOM)] {
+        let y = if state == 0 { rect.top() } else { rect.bottom() };
+        painter.text(pos2(rect.left() - 4.0, y), align, (state + 1).to_string(), font.clone(), theme.secondary);
+    }
+}
+
+/// What the step does, in words.
+fn verdict(flow: &GeneratorFlow) -> String {
+    let share = flow.dt / flow.step_bound;
+    let factor = flow.euler_slope.exp();
+    let pace = match factor {
+        f if !f.is_finite() => "nothing outside of the kernel moves".to_owned(),
+        f if f < 1.0 => format!("each step leaves {f:.3} of the error"),
+        f => format!("each step makes the error {f:.3} times as large"),
+    };
+    let bound = match share {
+        s if s <= 1.0 => "inside the bound",
+        _ => "over the bound: the theorem promises nothing here",
+    };
+    let limit = if flow.kernel == 1 { "" } else { ". The limit is that of this start" };
+    let noise = flow.sampling_error.last().map_or(String::new(), |e| {
+        format!(" \u{b7} {} particles: within {} at the end", flow.particles, number::short(*e))
+    });
+    format!("{share:.2} of the bound, {bound}; {pace}{limit}{noise}.")
+}
+
+impl View for RelaxationView {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        keep_fresh::<GeneratorFlow>(cx, EquilibriumSettings::flow_args);
+        ui.spacing_mut().item_spacing = vec2(GAP, GAP);
+        if cx.has_controls {
+            self.controls_ui(ui, cx);
+        }
+        let Some(measured) = cx.answered::<GeneratorFlow>() else {
+            let words = why_nothing::<GeneratorFlow>(cx);
+            empty_ui(ui, ui.available_size(), cx.theme, &words);
+            return;
+        };
+        let flow = measured.value;
+        ui.label(verdict(flow));
+        let room = ui.available_size();
+        let is_wide = room.x > WIDE;
+        let size = match is_wide {
+            true => vec2(((room.x - GAP) / 2.0).floor(), room.y),
+            false => vec2(room.x, ((room.y - GAP) / 2.0).floor()),
+        };
+        let mut both = |ui: &mut Ui| {
+            Self::distances(cx, flow).show(ui, size, cx.theme, &mut self.distances);
+            match self.beside {
+                Beside::Particles => particles_ui(ui, cx.theme, size, flow),
+                Beside::Entropy => drop(Self::entropy(cx, flow).show(ui, size, cx.theme, &mut self.other)),
+                Beside::Mass => drop(Self::mass(cx, flow).show(ui, size, cx.theme, &mut self.other)),
+            }
+        };
+        if is_wide {
+            ui.horizontal(both);
+        } else {
+            both(ui);
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        subtitle::<GeneratorFlow>(cx, "forward Euler and e^(At) from one start")
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let flow = cx.answered::<GeneratorFlow>()?.value;
+        let mut table = Table::new(["flow", "step", "error", "residual", "relative_entropy", "excess_mass"]);
+        for (name, of) in [("euler", &flow.euler), ("exact", &flow.exact)] {
+            let RelaxationCurves { error, residual, entropy, excess_mass } = of;
+            let rows = error.iter().zip(residual).zip(entropy).zip(excess_mass).enumerate();
+            for (k, (((error, residual), entropy), mass)) in rows {
+                let numbers = [error, residual, entropy, mass].map(f64::to_string);
+                table.row([name.to_owned(), k.to_string()].into_iter().chain(numbers));
+            }
+        }
+        Some(table.finish())
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let flow = cx.answered::<GeneratorFlow>()?.value;
+        Self::distances(cx, flow).svg(&self.distances, cx.theme)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slope_line_follows_a_geometric_error_and_none_is_drawn_through_rounding() {
+        let errors: Vec<f64> = (0..50).map(|k| 0.5 * 0.8f64.powi(k)).collect();
+        let line = slope_line(&errors, 0.8f64.ln());
+        assert!(line.iter().zip(&errors).all(|(p, e)| (p[1] / e - 1.0).abs() < 1e-9));
+        assert!(slope_line(&[1e-16; 10], -0.1).is_empty() && slope_line(&errors, f64::NAN).is_empty());
+        assert!(slope_line(&[], -0.1).is_empty());
+    }
+}

@@ -1,0 +1,178 @@
+//! The eigenvalues of a generator in the complex plane with the discs that hold them, and the spectral gap by the number of
+//! states.
+
+use eframe::egui::{Align2, FontId, Painter, Sense, Stroke as Pen, Ui, Vec2, WidgetInfo, accesskit::Role, vec2};
+
+use super::{
+    GAP,
+    canvas::{Plane, frame, inner},
+    keep_fresh, settings, subtitle, why_nothing,
+};
+use crate::{
+    labs::equilibrium::settings::EquilibriumSettings,
+    telemetry::{
+        Args,
+        measurements::{GapBySize, GeneratorState},
+    },
+    ui::{
+        plot::{Axis, Chart, ChartState, Line, Reference, empty_ui},
+        questions::Freshness,
+        table::Table,
+        theme::Theme,
+        views::{View, ViewCx},
+        widgets::number,
+    },
+};
+
+/// Wider tiles have the two pictures side by side, points.
+const WIDE: f32 = 420.0;
+
+/// View `generator_spectrum`.
+#[derive(Default)]
+pub struct SpectrumView {
+    gaps: ChartState,
+}
+
+impl SpectrumView {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn gaps(cx: &ViewCx<'_>, gap: f64) -> Chart<'static> {
+        let x = Axis::new("states n").log();
+        let mut chart = Chart::new("spectral gap by size", x, Axis::new("gap, y = 0").log());
+        let Some(measured) = cx.answered::<GapBySize>() else {
+            return chart.empty(cx.why_nothing::<GapBySize>("Not measured yet."));
+        };
+        for (i, of) in measured.topologies.iter().enumerate() {
+            let points: Vec<[f64; 2]> = measured.sizes.iter().zip(&of.gaps).map(|(n, gap)| [*n as f64, *gap]).collect();
+            chart.lines.push(Line::new(&of.name, cx.theme.series(i), points).dots());
+        }
+        if gap > 0.0 && gap.is_finite() {
+            let label = format!("this one: {}", number::short(gap));
+            chart.references.push(Reference { label, at: gap, vertical: false });
+        }
+        chart
+    }
+}
+
+/// The plane of the eigenvalues, the discs of the columns, and the circle inside which forward Euler converges.
+fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: f64) {
+    let (sheet, response) = ui.allocate_exact_size(size, Sense::hover());
+    let n = state.states();
+    response.widget_info(|| {
+        WidgetInfo::labeled(Role::Canvas, true, format!("{n} eigenvalues and the discs that hold them"))
+    });
+    let painter = ui.painter_at(sheet);
+    let discs: Vec<f64> = (0..n).map(|j| f64::from(state.matrix.data()[j * n + j])).filter(|d| d.is_finite()).collect();
+    let deepest = discs.iter().fold(0.0f64, |a, d| a.min(*d));
+    if deepest >= 0.0 {
+        painter.text(sheet.center(), Align2::CENTER_CENTER, "no rates", FontId::proportional(12.0), theme.secondary);
+        return;
+    }
+    let rect = inner(sheet, None);
+    // The largest disc fills the height; the axis of imaginary numbers keeps some room on its right.
+    let scale = (1.1 * 2.0 * -deepest / f64::from(rect.height())).max(1.25 * 2.0 * -deepest / f64::from(rect.width()));
+    let (width, height) = (scale * f64::from(rect.width()), scale * f64::from(rect.height()));
+    let right = 0.12 * 2.0 * -deepest;
+    let plane = Plane { rect, x: [right - width, right], y: [-0.5 * height, 0.5 * height] };
+    let inside = painter.with_clip_rect(rect);
+    axes(&inside, plane, theme);
+    let points = |length: f64| (length / scale) as f32;
+    for d in &discs {
+        inside.circle(
+            plane.at(*d, 0.0),
+            points(-d),
+            theme.fast.gamma_multiply(0.05),
+            Pen::new(1.0, theme.fast.gamma_multiply(0.5)),
+        );
+    }
+    if dt > 0.0 && dt.is_finite() {
+        inside.circle_stroke(plane.at(-1.0 / dt, 0.0), points(1.0 / dt), Pen::new(1.5, theme.warm));
+    }
+    let kernel = state.kernel();
+    for (k, pair) in state.eigenvalues.chunks_exact(2).enumerate() {
+        let at = plane.at(pair[0], pair[1]);
+        if k < kernel {
+            inside.circle_stroke(at, 5.0 + 2.5 * k as f32, Pen::new(2.0, theme.accent));
+        } else if pair.iter().all(|v| v.is_finite()) {
+            let is_held = dt.is_nan() || (1.0 + dt * pair[0]).hypot(dt * pair[1]) < 1.0;
+            inside.circle_filled(at, 3.5, if is_held { theme.text } else { theme.error });
+        }
+    }
+    frame(
+        &painter,
+        rect,
+        theme,
+        "eigenvalues, Gershgorin's discs",
+        &format!("Re from \u{2212}{}", number::short(-plane.x[0])),
+    );
+}
+
+fn axes(painter: &Painter, plane: Plane, theme: &Theme) {
+    let pen = Pen::new(1.0, theme.line);
+    painter.line_segment([plane.at(plane.x[0], 0.0), plane.at(plane.x[1], 0.0)], pen);
+    painter.line_segment([plane.at(0.0, plane.y[0]), plane.at(0.0, plane.y[1])], pen);
+}
+
+/// What the picture says, in words.
+fn verdict(state: &GeneratorState, dt: f64) -> String {
+    let (kernel, gap) = (state.kernel(), number::short(state.gap));
+    let all = state.eigenvalues.chunks_exact(2).skip(kernel);
+    let outside = all.filter(|l| (1.0 + dt * l[0]).hypot(dt * l[1]) >= 1.0).count();
+    let zero = match kernel {
+        1 => "one eigenvalue is 0".to_owned(),
+        k => format!("{k} eigenvalues are 0: as many as closed classes"),
+    };
+    let euler = match outside {
+        0 => "all others lie in Euler's circle".to_owned(),
+        1 => "one lies outside of Euler's circle".to_owned(),
+        k => format!("{k} lie outside of Euler's circle"),
+    };
+    format!("Gap {gap}; {zero}; {euler}.")
+}
+
+impl View for SpectrumView {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        keep_fresh::<GeneratorState>(cx, EquilibriumSettings::args);
+        cx.keep_fresh::<GapBySize>(None, Args::new(), Freshness::IfMissing);
+        ui.spacing_mut().item_spacing = vec2(GAP, GAP);
+        let Some(measured) = cx.answered::<GeneratorState>() else {
+            let words = why_nothing::<GeneratorState>(cx);
+            empty_ui(ui, ui.available_size(), cx.theme, &words);
+            return;
+        };
+        let state = measured.value;
+        let dt = settings(cx).flow.dt * state.step_bound;
+        ui.label(verdict(state, dt));
+        let room = ui.available_size();
+        let is_wide = room.x > WIDE;
+        let size = match is_wide {
+            true => vec2(((room.x - GAP) / 2.0).floor(), room.y),
+            false => vec2(room.x, ((room.y - GAP) / 2.0).floor()),
+        };
+        let mut both = |ui: &mut Ui| {
+            plane_ui(ui, cx.theme, size, state, dt);
+            Self::gaps(cx, state.gap).show(ui, size, cx.theme, &mut self.gaps);
+        };
+        if is_wide {
+            ui.horizontal(both);
+        } else {
+            both(ui);
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        subtitle::<GeneratorState>(cx, "rings: kernel, orange: Euler's circle")
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let state = cx.answered::<GeneratorState>()?.value;
+        let mut table = Table::new(["eigenvalue", "real", "imaginary", "is_kernel"]);
+        for (k, pair) in state.eigenvalues.chunks_exact(2).enumerate() {
+            let is_kernel = (k < state.kernel()).to_string();
+            table.row([(k + 1).to_string(), pair[0].to_string(), pair[1].to_string(), is_kernel]);
+        }
+        Some(table.finish())
+    }
+}

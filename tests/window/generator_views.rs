@@ -1,0 +1,127 @@
+//! The lab Equilibrium as it ships: the real application, its host, its probes. What a hand changes comes back as the answer
+//! of the run's own generator.
+
+use std::time::{Duration, Instant};
+
+use eframe::egui::{PointerButton, Pos2, Rect, accesskit::Role, vec2};
+use egui_kittest::{Harness, kittest::Queryable};
+use orrery::{
+    cli::{host::DesktopHost, runs::Runs},
+    labs,
+    telemetry::{
+        Measurement,
+        measurements::{GeneratorFlow, GeneratorState},
+    },
+    ui::app::{App, Opening, Start},
+};
+
+fn until<R>(harness: &mut Harness<'_, App>, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
+    let begun = Instant::now();
+    loop {
+        harness.step();
+        if let Some(r) = found(harness.state()) {
+            return r;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(120), "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn answer<M: Measurement>(app: &App) -> Option<&M> {
+    app.page()?.run.as_ref()?.mirror.answer(0, M::CHANNEL)?.measurement()
+}
+
+fn state(app: &App) -> Option<&GeneratorState> {
+    answer(app)
+}
+
+fn rate(app: &App, from: usize, to: usize) -> Option<f32> {
+    let state = state(app)?;
+    Some(state.matrix.data()[to * state.states() + from])
+}
+
+/// A folder, and the application in it with the lab open.
+fn opened() -> (tempfile::TempDir, Harness<'static, App>) {
+    let config = labs::find("equilibrium").unwrap().config(None).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
+    let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
+    let mut harness = Harness::builder().with_size([1440.0, 900.0]).build_eframe(move |cc| App::new(cc, host, start));
+    until(&mut harness, "a first answer", |app| state(app).map(drop));
+    (folder, harness)
+}
+
+/// The middle of a cell of the matrix, whose canvas leaves 30 points on the left, 20 above and below, and 62 on the right.
+fn cell(canvas: Rect, from: usize, to: usize) -> Pos2 {
+    let room = Rect::from_min_max(canvas.min + vec2(30.0, 20.0), canvas.max - vec2(62.0, 20.0));
+    let side = room.width().min(room.height());
+    let left = room.left() + (room.width() - side) / 2.0;
+    let at = |k: usize| side * (k as f32 + 0.5) / 12.0;
+    Pos2::new(left + at(from), room.top() + at(to))
+}
+
+#[test]
+fn a_control_that_is_moved_moves_the_distribution() {
+    let (_folder, mut harness) = opened();
+    let before = state(harness.state()).unwrap().classes[0].stationary.clone();
+    harness.get_by_role_and_label(Role::Slider, "y\u{2080}").set_value_accesskit(1.0);
+    let after = until(&mut harness, "the generator at y0 = 1", |app| {
+        state(app).filter(|s| s.control[0] == 1.0).map(|s| s.classes[0].stationary.clone())
+    });
+    assert!(before.iter().zip(&after).any(|(a, b)| (a - b).abs() > 0.01), "{before:?} {after:?}");
+}
+
+#[test]
+fn a_cell_that_is_dragged_up_is_a_larger_rate_and_undone_is_as_it_was() {
+    let (_folder, mut harness) = opened();
+    let before = rate(harness.state(), 2, 5).unwrap();
+    let canvas = harness.get_by_label_contains("rates between 12 states").rect();
+    let from = cell(canvas, 2, 5);
+    let event = |harness: &mut Harness<'_, App>, event| {
+        harness.event(event);
+        harness.step();
+    };
+    use eframe::egui::Event;
+    let button = |pos, pressed| Event::PointerButton {
+        pos,
+        button: PointerButton::Primary,
+        pressed,
+        modifiers: Default::default(),
+    };
+    event(&mut harness, Event::PointerMoved(from));
+    event(&mut harness, button(from, true));
+    for k in 1..=5 {
+        event(&mut harness, Event::PointerMoved(from - vec2(0.0, 10.0 * k as f32)));
+    }
+    // 50 points multiply a rate by e.
+    let wanted = f64::from(before) * std::f64::consts::E;
+    let is_near = |v: f32| (f64::from(v) / wanted - 1.0).abs() < 0.02;
+    until(&mut harness, "the rate, e times as large", |app| rate(app, 2, 5).filter(|v| is_near(*v)));
+    event(&mut harness, button(from - vec2(0.0, 50.0), false));
+    let state = state(harness.state()).unwrap();
+    assert!(state.is_edited && state.predicted.is_empty(), "the network has not learned this generator");
+    harness.get_by_label("Undo changes").click();
+    until(&mut harness, "the rate as it was", |app| rate(app, 2, 5).filter(|v| *v == before));
+}
+
+#[test]
+fn cut_in_two_there_are_two_answers_and_it_is_said() {
+    let (_folder, mut harness) = opened();
+    harness.get_by_label("Cut in two").click();
+    until(&mut harness, "a kernel of two dimensions", |app| state(app).filter(|s| s.kernel() == 2).map(drop));
+    harness.step();
+    assert!(harness.query_all_by_label_contains("there is no one stationary distribution").count() > 0);
+}
+
+#[test]
+fn a_step_over_the_bound_lets_the_error_grow_and_keeps_the_mass() {
+    let (_folder, mut harness) = opened();
+    harness.get_by_role_and_label(Role::Slider, "\u{394}t of bound").set_value_accesskit(4.0);
+    let flow = until(&mut harness, "four times the bound", |app| {
+        answer::<GeneratorFlow>(app).filter(|f| f.dt > 3.9 * f.step_bound).cloned()
+    });
+    assert!(flow.euler_slope > 0.0 && flow.euler.error[60] > flow.euler.error[10], "{:?}", flow.euler.error);
+    assert!(flow.exact.error[60] < flow.exact.error[10] && flow.exact_slope < 0.0);
+    until(&mut harness, "words", |_| Some(()));
+    assert!(harness.query_all_by_label_contains("the theorem promises nothing here").count() > 0);
+}
