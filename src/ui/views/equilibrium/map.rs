@@ -70,7 +70,7 @@ impl StationaryMapView {
         };
         let is_plane = rows > 1;
         let rect = inner(room, is_plane.then_some(1.0));
-        let reach = if map.reach > 0.0 && map.reach.is_finite() { map.reach } else { 1.0 };
+        let reach = if map.reach > 0.0 { map.reach.clamp(1e-6, 1e6) } else { 1.0 };
         let plane = Plane { rect, x: [-reach, reach], y: [-reach, reach] };
         let values = map.error.data();
         let largest = values.iter().filter(|v| v.is_finite()).fold(1e-6f32, |a, b| a.max(*b));

@@ -26,6 +26,8 @@ use crate::{
 
 /// Wider tiles have the two pictures side by side, points.
 const WIDE: f32 = 420.0;
+/// Circles with a larger radius are left out, points.
+const WIDEST: f32 = 1e5;
 
 /// View `generator_spectrum`.
 #[derive(Default)]
@@ -87,15 +89,18 @@ fn plane_ui(ui: &mut Ui, theme: &Theme, size: Vec2, state: &GeneratorState, dt: 
             Pen::new(1.0, theme.fast.gamma_multiply(0.5)),
         );
     }
-    if dt > 0.0 && dt.is_finite() {
+    if dt > 0.0 && points(1.0 / dt) < WIDEST {
         inside.circle_stroke(plane.at(-1.0 / dt, 0.0), points(1.0 / dt), Pen::new(1.5, theme.warm));
     }
     let kernel = state.kernel();
     for (k, pair) in state.eigenvalues.chunks_exact(2).enumerate() {
         let at = plane.at(pair[0], pair[1]);
+        if !rect.expand(20.0).contains(at) {
+            continue;
+        }
         if k < kernel {
             inside.circle_stroke(at, 5.0 + 2.5 * k as f32, Pen::new(2.0, theme.accent));
-        } else if pair.iter().all(|v| v.is_finite()) {
+        } else {
             let is_held = dt.is_nan() || (1.0 + dt * pair[0]).hypot(dt * pair[1]) < 1.0;
             inside.circle_filled(at, 3.5, if is_held { theme.text } else { theme.error });
         }
