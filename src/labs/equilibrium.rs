@@ -18,12 +18,13 @@ use crate::{
     config::{Config, ConfigError, Settings},
     models::{
         Spec,
+        fast_slow::FastSlowSpec,
         stationary::{RateSource, StationarySpec},
     },
     telemetry::Args,
     trainer::Plan,
 };
-use settings::{EquilibriumSettings, GeneratorSettings, MapSettings, ProbeSettings};
+use settings::{EquilibriumSettings, GeneratorSettings, MapSettings, ProbeSettings, Task};
 
 pub static LAB: Lab = Lab {
     id: "equilibrium",
@@ -32,10 +33,12 @@ pub static LAB: Lab = Lab {
     source: "Fast-slow gates, arXiv 2606.16730",
     lesson: include_str!("../../assets/lessons/equilibrium.md"),
     groups: &[
+        ("task", "Task"),
         ("control", "Slow control"),
         ("generator", "Generator"),
         ("flow", "Flow"),
         ("map", "Learned map"),
+        ("corpus", "Text"),
         ("train", "Training"),
         ("probe", "Probes"),
         ("run", "Run"),
@@ -66,20 +69,35 @@ pub static LAB: Lab = Lab {
             about: "No rate joins the two halves: the kernel has two dimensions, and where the flow ends depends on where it began.",
             toml: include_str!("../../configs/equilibrium_reducible.toml"),
         },
+        Preset {
+            id: "equilibrium_block",
+            title: "A trained block",
+            about: "A fast-slow model learns a text. Its block has a quasi-steady state, and nothing makes it a generator: how far it is from one, before training and after.",
+            toml: include_str!("../../configs/equilibrium_block.toml"),
+        },
     ],
-    plan: |config| plan(config, &EquilibriumSettings::read(config)?),
+    plan: |config| {
+        let settings = EquilibriumSettings::read(config)?;
+        match settings.task.kind {
+            Task::Map => map_plan(config, &settings),
+            Task::Block => block_plan(config, &settings),
+        }
+    },
     drawing: drawing::draw,
     panes: &[
         Pane { view: "generator", column: 0, share: 0.6, tab: false },
         Pane { view: "stationary_map", column: 0, share: 0.4, tab: false },
         Pane { view: "losses", column: 0, share: 0.4, tab: true },
+        Pane { view: "residual", column: 0, share: 0.4, tab: true },
         Pane { view: "generator_flow", column: 1, share: 0.55, tab: false },
         Pane { view: "generator_spectrum", column: 1, share: 0.45, tab: false },
+        Pane { view: "attention", column: 1, share: 0.45, tab: true },
     ],
     opens_with_run: true,
 };
 
-fn plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigError> {
+/// The network with its generator, on a text that plays no part.
+fn map_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigError> {
     let GeneratorSettings { topology, states, sparsity, controls, strength, .. } = s.generator;
     let MapSettings { hidden, range } = s.map;
     let rates = RateSource::Drawn { topology, states, sparsity };
@@ -92,12 +110,21 @@ fn plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigError> {
         ..CorpusSettings::default()
     };
     let variants = [Variant::new("network", "network", Spec::Stationary(spec))];
+    let (key, every) = (ProbeSettings::map_every, s.probe.map_every);
     let probes = vec![
-        schedule("stationary_map", ProbeSettings::map_every, s.probe.map_every, s.map_args()),
-        schedule("generator", ProbeSettings::map_every, s.probe.map_every, s.args()),
-        schedule("generator_flow", ProbeSettings::map_every, s.probe.map_every, s.flow_args()),
+        schedule("stationary_map", key, every, s.map_args()),
+        schedule("generator", key, every, s.args()),
+        schedule("generator_flow", key, every, s.flow_args()),
         // The same at every step: at the start and the end.
-        schedule("gap_by_size", ProbeSettings::map_every, s.train.steps, Args::new()),
+        schedule("gap_by_size", key, s.train.steps, Args::new()),
     ];
     Ok(Experiment::new(config, &s.train, &s.run).plan(corpus.spec()?, &variants, probes))
+}
+
+/// A fast-slow model at the paper's sizes, which learns a text.
+fn block_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigError> {
+    let variants = [Variant::new("coupled", "coupled", Spec::FastSlow(FastSlowSpec::default()))];
+    let (key, every) = (ProbeSettings::block_every, s.probe.block_every);
+    let probes = ["residual", "attention_maps"].map(|probe| schedule(probe, key, every, Args::new()));
+    Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &variants, probes.into()))
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     config::{Config, Settings, Value, choices, settings},
-    labs::experiment::arg,
+    labs::{corpus::CorpusSettings, experiment::arg},
     models::stationary::GeneratorTopology,
     telemetry::Args,
     trainer::{RunSettings, TrainSettings},
@@ -10,10 +10,12 @@ use crate::{
 
 settings! {
     pub struct EquilibriumSettings {
+        task: TaskSettings,
         control: ControlSettings,
         generator: GeneratorSettings,
         flow: RelaxationSettings,
         map: MapSettings,
+        corpus: CorpusSettings,
         train: TrainSettings = TrainSettings {
             steps: 3000,
             lr: 5e-3,
@@ -25,6 +27,25 @@ settings! {
         },
         probe: ProbeSettings,
         run: RunSettings = RunSettings { checkpoint_every: 1000, ..RunSettings::default() },
+    }
+}
+
+choices! {
+    /// What a run trains.
+    pub enum Task {
+        /// The network that learns a generator's stationary distribution.
+        Map = "map",
+        /// A fast-slow model on text, whose block is no generator.
+        Block = "block",
+    }
+}
+
+settings! {
+    /// What a run is about.
+    pub struct TaskSettings in "task" {
+        /// Map: a network learns the stationary distribution of a generator; no text is read. Block: a fast-slow model learns a text, to see how far its trained block is from a generator.
+        #[knob("Task")]
+        kind: Task = Task::Map,
     }
 }
 
@@ -110,6 +131,9 @@ settings! {
         /// Steps between two measurements of the learned map's error. 0 measures when a view asks.
         #[knob("Map error every", range(0..=1_000_000), unit("steps"), live)]
         map_every: u64 = 100,
+        /// Steps between two measurements of a fast-slow model: its residual and its attention. 0 measures at the start and when a view asks.
+        #[knob("Block every", range(0..=1_000_000), unit("steps"), live)]
+        block_every: u64 = 50,
     }
 }
 
