@@ -7,6 +7,7 @@ pub mod clustered_tests;
 pub mod dense;
 pub mod eigenvalues;
 pub mod ema;
+pub mod fast_slow_plane;
 pub mod generator;
 pub mod graph;
 pub mod graph_file;

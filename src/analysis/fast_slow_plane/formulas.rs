@@ -1,0 +1,116 @@
+//! A field of two formulas in x, y and a, with exact derivatives; and why a field cannot be drawn. It parses by a crate
+//! and draws nothing.
+
+use exmex::{Differentiate, ExError, Express, FlatEx};
+
+use super::jacobian::Jacobian;
+
+/// The names that a formula may use, in the order in which they are given values.
+const NAMES: [&str; 3] = ["a", "x", "y"];
+/// A formula that is longer is refused: no formula that a person reads is.
+const LONGEST: usize = 200;
+
+/// Why a field is not drawn, with what to do about it.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PlaneError {
+    #[error("the formula {formula} is empty: write one in x, y and a, such as x - x^3/3 - y")]
+    Empty { formula: &'static str },
+    #[error("the formula {formula} has {length} characters: shorten it to at most {LONGEST}")]
+    TooLong { formula: &'static str, length: usize },
+    #[error("the formula {formula} cannot be read: check its brackets and signs, and write products with *")]
+    Parse { formula: &'static str, source: ExError },
+    #[error("the formula {formula} uses `{name}`: only x (fast), y (slow) and a (the parameter) have values here")]
+    UnknownName { formula: &'static str, name: String },
+    #[error("the formula {formula} has no derivative that can be written down: use functions such as sin, exp, tanh")]
+    NoDerivative { formula: &'static str, source: ExError },
+    #[error(
+        "{formula} is not finite at x = {x:.2}, y = {y:.2}: add something to a denominator, or keep roots and \
+         logarithms above zero, for x from {from:.1} to {to:.1}"
+    )]
+    NotFinite { formula: &'static str, x: f64, y: f64, from: f64, to: f64 },
+    #[error(
+        "{formula} jumps from one sign to the other near x = {x:.2}, y = {y:.2}, as where a denominator is zero: add \
+         something to it, such as x^2 + 0.1 for x"
+    )]
+    Pole { formula: &'static str, x: f64, y: f64 },
+    #[error("f does not depend on x here, so nothing is fast: put x into f")]
+    NothingFast,
+}
+
+/// A formula, with where its variables stand among [`NAMES`].
+#[derive(Debug, Clone, PartialEq)]
+struct Formula {
+    expression: FlatEx<f64>,
+    places: Vec<usize>,
+}
+
+impl Formula {
+    fn of(expression: FlatEx<f64>, formula: &'static str) -> Result<Self, PlaneError> {
+        let mut places = vec![];
+        for name in expression.var_names() {
+            let place = NAMES.iter().position(|known| known == name);
+            places.push(place.ok_or_else(|| PlaneError::UnknownName { formula, name: name.clone() })?);
+        }
+        Ok(Self { expression, places })
+    }
+
+    /// NaN where it has no value.
+    fn at(&self, values: [f64; 3]) -> f64 {
+        let mut given = [0.0; 3];
+        for (slot, place) in given.iter_mut().zip(&self.places) {
+            *slot = values[*place];
+        }
+        self.expression.eval(&given[..self.places.len()]).unwrap_or(f64::NAN)
+    }
+
+    fn derivative(&self, name: &str, formula: &'static str) -> Result<Self, PlaneError> {
+        let no_derivative = |source| PlaneError::NoDerivative { formula, source };
+        let derivative = match self.expression.var_names().iter().position(|known| known == name) {
+            Some(index) => self.expression.clone().partial(index),
+            None => exmex::parse("0"),
+        };
+        Self::of(derivative.map_err(no_derivative)?, formula)
+    }
+}
+
+/// f and g as a person wrote them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Formulas {
+    /// f, f_x, f_y.
+    f: [Formula; 3],
+    /// g, g_x, g_y.
+    g: [Formula; 3],
+}
+
+impl Formulas {
+    pub fn parse(f: &str, g: &str) -> Result<Self, PlaneError> {
+        Ok(Self { f: with_derivatives(f, "f")?, g: with_derivatives(g, "g")? })
+    }
+
+    pub fn f(&self, x: f64, y: f64, a: f64) -> f64 {
+        self.f[0].at([a, x, y])
+    }
+
+    pub fn g(&self, x: f64, y: f64, a: f64) -> f64 {
+        self.g[0].at([a, x, y])
+    }
+
+    pub fn jacobian(&self, x: f64, y: f64, a: f64) -> Jacobian {
+        let at = |formula: &Formula| formula.at([a, x, y]);
+        Jacobian { f_x: at(&self.f[1]), f_y: at(&self.f[2]), g_x: at(&self.g[1]), g_y: at(&self.g[2]) }
+    }
+}
+
+fn with_derivatives(text: &str, formula: &'static str) -> Result<[Formula; 3], PlaneError> {
+    let length = text.chars().count();
+    if text.trim().is_empty() {
+        return Err(PlaneError::Empty { formula });
+    }
+    if length > LONGEST {
+        return Err(PlaneError::TooLong { formula, length });
+    }
+    let expression = exmex::parse::<f64>(text).map_err(|source| PlaneError::Parse { formula, source })?;
+    let value = Formula::of(expression, formula)?;
+    let (by_x, by_y) = (value.derivative("x", formula)?, value.derivative("y", formula)?);
+    Ok([value, by_x, by_y])
+}

@@ -1,0 +1,10 @@
+//! Derivatives of both right-hand sides. It does not know what they are of.
+
+/// Partial derivatives at a point.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Jacobian {
+    pub f_x: f64,
+    pub f_y: f64,
+    pub g_x: f64,
+    pub g_y: f64,
+}

@@ -1,0 +1,77 @@
+//! What a trajectory does in the long run: rest, or a cycle with its period and amplitude. It draws nothing.
+
+use super::{
+    system::{FastSlowPlane, Point},
+    trajectory::{End, SolveLimits, Trajectory, solve},
+};
+
+/// Slow time after which a trajectory is taken to have settled, and over which it is then looked at.
+const SETTLING: f64 = 24.0;
+const WATCHED: f64 = 24.0;
+/// A smaller range of x is rest.
+const REST: f64 = 1e-3;
+
+/// The long run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum LongTerm {
+    Rest(Point),
+    Cycle {
+        /// Slow time.
+        period: f64,
+        /// Largest x less least.
+        amplitude: f64,
+    },
+    /// It leaves the plane that is looked at.
+    Leaves,
+    /// Neither rest nor a whole cycle in the time that is watched.
+    Undecided,
+}
+
+/// The a of the canard explosion of [`super::Equations::VanDerPol`]: 1 - eps/8 - 3 eps^2/32 + O(eps^3) (Zvonkin and
+/// Shubin, Russ. Math. Surv. 39 (1984) 69; Krupa and Szmolyan 2001). Cycles grow from small to relaxation oscillations
+/// in an interval of a that is exponentially short in 1/eps about it.
+pub fn canard_value(epsilon: f64) -> f64 {
+    1.0 - epsilon / 8.0 - 3.0 * epsilon * epsilon / 32.0
+}
+
+/// Follows the trajectory through `start` for a long time.
+pub fn long_term(plane: &FastSlowPlane, start: Point, epsilon: f64) -> LongTerm {
+    let limits = |until: f64| SolveLimits {
+        epsilon,
+        tolerance: 1e-7,
+        until,
+        longest_step: 0.05,
+        most_steps: 60_000,
+        bounds: plane.bounds().expanded(2.0),
+    };
+    let settling = solve(plane, start, &limits(SETTLING));
+    let Some(settled) = settling.points.last().copied().filter(|_| settling.end == End::TimeIsUp) else {
+        return if settling.end == End::LeftBounds { LongTerm::Leaves } else { LongTerm::Undecided };
+    };
+    let watched = solve(plane, settled, &limits(WATCHED));
+    if watched.end == End::LeftBounds { LongTerm::Leaves } else { cycle(&watched) }
+}
+
+fn cycle(watched: &Trajectory) -> LongTerm {
+    let xs = || watched.points.iter().map(|p| p[0]);
+    let (least, most) = (xs().fold(f64::INFINITY, f64::min), xs().fold(f64::NEG_INFINITY, f64::max));
+    let last = watched.points[watched.points.len() - 1];
+    if most - least < REST {
+        return LongTerm::Rest(last);
+    }
+    let middle = f64::midpoint(least, most);
+    let mut crossed = vec![];
+    for (points, times) in watched.points.windows(2).zip(watched.times.windows(2)) {
+        let (before, after) = (points[0][0] - middle, points[1][0] - middle);
+        if before < 0.0 && after >= 0.0 {
+            crossed.push(times[0] + (times[1] - times[0]) * before / (before - after));
+        }
+    }
+    match crossed[..] {
+        [first, .., last] => {
+            let period = (last - first) / (crossed.len() - 1) as f64;
+            LongTerm::Cycle { period, amplitude: most - least }
+        }
+        _ => LongTerm::Undecided,
+    }
+}

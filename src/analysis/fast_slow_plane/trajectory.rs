@@ -1,0 +1,106 @@
+//! Trajectories of a stiff system: Rodas3, a Rosenbrock method of order 3 that is L-stable and stiffly accurate, with
+//! steps chosen by its embedded error estimate (Sandu et al., Atmospheric Environment 31 (1997) 3459; coefficients in
+//! the form of Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.7). An explicit method would
+//! need steps of the size of eps all along the slow manifold; this one does not. It draws nothing.
+
+use super::system::{Bounds, FastSlowPlane, Point};
+
+const GAMMA: f64 = 0.5;
+const MOST_GROWTH: f64 = 5.0;
+const LEAST_GROWTH: f64 = 0.2;
+/// A step shorter than this share of the span is no step.
+const SHORTEST: f64 = 1e-15;
+
+/// How a trajectory is solved, and where it ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SolveLimits {
+    pub epsilon: f64,
+    /// Error of a step, absolute and relative to the state.
+    pub tolerance: f64,
+    /// Slow time.
+    pub until: f64,
+    /// Longest step, in slow time.
+    pub longest_step: f64,
+    pub most_steps: usize,
+    /// Outside of these it ends.
+    pub bounds: Bounds,
+}
+
+/// Why a trajectory ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    TimeIsUp,
+    LeftBounds,
+    /// The step budget is spent, or no step is short enough.
+    GaveUp,
+}
+
+/// Points of a trajectory, one an accepted step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trajectory {
+    pub times: Vec<f64>,
+    pub points: Vec<Point>,
+    pub end: End,
+}
+
+/// The trajectory through `start`.
+pub fn solve(plane: &FastSlowPlane, start: Point, limits: &SolveLimits) -> Trajectory {
+    let mut trajectory = Trajectory { times: vec![0.0], points: vec![start], end: End::TimeIsUp };
+    let (mut time, mut point) = (0.0, start);
+    let mut step = (1e-3 * limits.epsilon).min(limits.longest_step);
+    for _ in 0..limits.most_steps {
+        if time >= limits.until {
+            return trajectory;
+        }
+        step = step.min(limits.longest_step).min(limits.until - time);
+        let (next, error) = rodas3(plane, point, step, limits);
+        let growth = if error.is_finite() { 0.9 * error.max(1e-10).powf(-1.0 / 3.0) } else { LEAST_GROWTH };
+        if error <= 1.0 {
+            (time, point) = (time + step, next);
+            trajectory.times.push(time);
+            trajectory.points.push(point);
+            if !limits.bounds.contains(point) {
+                trajectory.end = End::LeftBounds;
+                return trajectory;
+            }
+        } else if step < SHORTEST * limits.until {
+            break;
+        }
+        step *= growth.clamp(LEAST_GROWTH, MOST_GROWTH);
+    }
+    if time < limits.until {
+        trajectory.end = End::GaveUp;
+    }
+    trajectory
+}
+
+/// dx/dt and dy/dt in slow time.
+fn velocity(plane: &FastSlowPlane, p: Point, epsilon: f64) -> Point {
+    [plane.f(p) / epsilon, plane.g(p)]
+}
+
+/// One step: where it leads, and the estimated error in units of the tolerance (NaN where there is no value).
+fn rodas3(plane: &FastSlowPlane, p: Point, step: f64, limits: &SolveLimits) -> (Point, f64) {
+    let epsilon = limits.epsilon;
+    let j = plane.jacobian(p);
+    // I / (step gamma) - J, inverted by Cramer's rule.
+    let diagonal = 1.0 / (step * GAMMA);
+    let [a, b] = [diagonal - j.f_x / epsilon, -j.f_y / epsilon];
+    let [c, d] = [-j.g_x, diagonal - j.g_y];
+    let determinant = a * d - b * c;
+    let solved = |[u, v]: Point| [(d * u - b * v) / determinant, (a * v - c * u) / determinant];
+    let sum = |terms: &[(f64, Point)]| {
+        terms.iter().fold([0.0; 2], |[x, y], (weight, [u, v])| [x + weight * u, y + weight * v])
+    };
+    let slope = velocity(plane, p, epsilon);
+    let k1 = solved(slope);
+    let k2 = solved(sum(&[(1.0, slope), (4.0 / step, k1)]));
+    let third = sum(&[(1.0, p), (2.0, k1)]);
+    let k3 = solved(sum(&[(1.0, velocity(plane, third, epsilon)), (1.0 / step, k1), (-1.0 / step, k2)]));
+    let fourth = sum(&[(1.0, third), (1.0, k3)]);
+    let slope = velocity(plane, fourth, epsilon);
+    let k4 = solved(sum(&[(1.0, slope), (1.0 / step, k1), (-1.0 / step, k2), (-8.0 / (3.0 * step), k3)]));
+    let next = sum(&[(1.0, fourth), (1.0, k4)]);
+    let share = |k: usize| k4[k] / (limits.tolerance * (1.0 + p[k].abs().max(next[k].abs())));
+    (next, ((share(0).powi(2) + share(1).powi(2)) / 2.0).sqrt())
+}
