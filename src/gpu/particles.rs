@@ -16,11 +16,35 @@ mod device;
 
 /// Particles that are moved; how many of them are drawn is up to the picture.
 pub const COUNT: u32 = 32_768;
+/// Particles of a field that is stiff ([`Stepping::StiffAlongX`]), of which only those that are drawn are moved.
+pub const MOST_STIFF: u32 = 65_536;
 /// Steps that a particle lives.
 pub const LIFE: u32 = 96;
 /// Share of the way that a streak's end catches up in a step: streaks are about 1/CATCH_UP steps long.
 const CATCH_UP: f32 = 0.09;
 const WORKGROUP: u32 = 64;
+
+/// How a particle is moved in a step.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Stepping {
+    /// By the explicit midpoint rule.
+    #[default]
+    Midpoint,
+    /// Exactly for what is linear in x (the exponential Rosenbrock-Euler rule), so that a field that is stiff along x
+    /// carries particles onto its zero and not past it. A step goes at most `longest` of a side along x: a particle that
+    /// would be faster stays on its path and takes more steps. Only what is drawn is moved.
+    StiffAlongX { longest: f32 },
+}
+
+impl Stepping {
+    /// As in the shader; 0 for the midpoint rule.
+    fn longest(self) -> f32 {
+        match self {
+            Stepping::Midpoint => 0.0,
+            Stepping::StiffAlongX { longest } => longest.max(1e-6),
+        }
+    }
+}
 
 /// A vector field over the unit square: `data.len() == rows * cols`, row 0 at y = 0, samples on the
 /// edges; velocities in sides of the square a unit of time. What is not a number does not move.
@@ -45,7 +69,8 @@ pub struct Particles {
     pub settled: bool,
     /// Time of a step, in the field's units of time.
     pub dt: f32,
-    /// The number of particles drawn, at most [`COUNT`].
+    pub stepping: Stepping,
+    /// The number of particles drawn, at most [`COUNT`], or [`MOST_STIFF`] of a stiff field.
     pub drawn: u32,
     /// Points for one side of the square: along its x and along its y.
     pub across: [f32; 2],
@@ -69,6 +94,14 @@ pub enum ParticlesError {
 }
 
 impl Particles {
+    /// The number of particles that are moved.
+    fn moved(&self) -> u32 {
+        match self.stepping {
+            Stepping::Midpoint => COUNT,
+            Stepping::StiffAlongX { .. } => self.drawn.min(MOST_STIFF),
+        }
+    }
+
     /// The shape that paints them into `rect`.
     pub fn shape(self, rect: Rect, target: Target) -> Result<Shape, ParticlesError> {
         let VectorField { rows, cols, data } = &*self.field;
@@ -93,7 +126,8 @@ struct Flow {
     count: u32,
     dt: f32,
     catch_up: f32,
-    padding: [f32; 2],
+    longest: f32,
+    padding: f32,
 }
 
 /// As in the shader.
@@ -156,6 +190,8 @@ struct Entry {
     revision: u64,
     /// Step that the particles are at.
     done: Option<u32>,
+    /// The number of them that are there.
+    moved: u32,
     field: wgpu::Texture,
     particles: wgpu::Buffer,
     flow: wgpu::Buffer,
@@ -205,7 +241,7 @@ impl CallbackTrait for Paint {
         pass.set_pipeline(&pipelines.draw);
         pass.set_bind_group(0, &entry.drawing, &[]);
         pass.set_vertex_buffer(0, entry.particles.slice(..));
-        pass.draw(0..4, 0..self.particles.drawn.min(COUNT));
+        pass.draw(0..4, 0..self.particles.drawn.min(self.particles.moved()));
     }
 }
 
@@ -238,15 +274,20 @@ impl Pipelines {
             }
         }
         queue.write_buffer(&entry.look, 0, bytemuck::bytes_of(&paint.look(pixels_per_point)));
+        let count = wanted.moved();
+        if count > entry.moved {
+            entry.done = None;
+        }
         let Some((done, to)) = steps_to_make(entry.done, shader_step(wanted.step)) else { return };
+        let longest = wanted.stepping.longest();
         let flow =
-            Flow { done, wanted: to, life: LIFE, count: COUNT, dt: wanted.dt, catch_up: CATCH_UP, padding: [0.0; 2] };
+            Flow { done, wanted: to, life: LIFE, count, dt: wanted.dt, catch_up: CATCH_UP, longest, padding: 0.0 };
         queue.write_buffer(&entry.flow, 0, bytemuck::bytes_of(&flow));
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
         pass.set_pipeline(&self.advance);
         pass.set_bind_group(0, &entry.moving, &[]);
-        pass.dispatch_workgroups(COUNT.div_ceil(WORKGROUP), 1, 1);
-        entry.done = Some(to);
+        pass.dispatch_workgroups(count.div_ceil(WORKGROUP), 1, 1);
+        (entry.done, entry.moved) = (Some(to), count);
         self.steps += u64::from(to - done);
     }
 }

@@ -8,7 +8,7 @@ use eframe::egui::{Rect, pos2, vec2};
 use orrery::gpu::{
     self,
     offscreen::{Image, Offscreen, Sheet},
-    particles::{COUNT, LIFE, Particles, ParticlesError, VectorField, steps_made},
+    particles::{COUNT, LIFE, Particles, ParticlesError, Stepping, VectorField, steps_made},
 };
 
 const SIDE: f32 = 256.0;
@@ -29,6 +29,7 @@ fn particles(key: u64, field: VectorField, step: u64) -> Particles {
         step,
         settled: false,
         dt: 0.02,
+        stepping: Stepping::Midpoint,
         drawn: 4096,
         across: [SIDE, 0.0],
         along: [0.0, -SIDE],
@@ -112,6 +113,33 @@ fn they_go_where_the_field_points() {
     assert!(foot * 3 < middle, "{foot} at the foot, {middle} in the middle");
 }
 
+/// Where x relaxes to the middle a thousand times faster than a step takes, the midpoint rule throws everything out of the
+/// square; the stiff rule carries it onto the middle line.
+#[test]
+fn a_stiff_field_carries_them_onto_its_zero() {
+    let Some(mut offscreen) = offscreen() else { return };
+    let n = 65;
+    let data = (0..n * n).map(|i| [-5e4 * ((i % n) as f32 / (n - 1) as f32 - 0.5), 0.02]).collect();
+    let field = VectorField { rows: n, cols: n, data };
+    let lit = |image: &Image| -> [u64; 2] {
+        let mut light = [0; 2];
+        for (i, pixel) in image.rgba.chunks(4).enumerate() {
+            let x = i as u32 % image.width;
+            light[usize::from(!(96..160).contains(&x))] += u64::from(pixel[0]);
+        }
+        light
+    };
+    let stiff = Particles { stepping: Stepping::StiffAlongX { longest: 0.05 }, ..particles(1, field.clone(), 300) };
+    let [middle, elsewhere] = lit(&draw(&mut offscreen, &stiff));
+    assert!(middle > 3 * elsewhere && middle > 0, "{middle} in the middle, {elsewhere} elsewhere");
+    let [lost, _] = lit(&draw(&mut offscreen, &particles(2, field, 300)));
+    assert!(lost * 10 < middle, "{lost} by the midpoint rule");
+    // More of them are where they belong at once.
+    let fewer = Particles { drawn: 64, key: 3, ..stiff.clone() };
+    draw(&mut offscreen, &fewer);
+    assert!(draw(&mut offscreen, &Particles { key: 3, ..stiff.clone() }) == draw(&mut offscreen, &stiff));
+}
+
 #[test]
 fn a_new_field_is_shown_as_settled_where_that_is_wanted() {
     let Some(mut offscreen) = offscreen() else { return };
@@ -131,8 +159,11 @@ fn a_new_field_is_shown_as_settled_where_that_is_wanted() {
 fn all_of_them_in_a_frame() {
     let Some(mut offscreen) = offscreen() else { return };
     let mut p = particles(1, van_der_pol(64), 1000);
-    for (drawn, moving) in [(0, false), (0, true), (COUNT / 5, true), (COUNT, true)] {
-        p.drawn = drawn;
+    let stiff = Stepping::StiffAlongX { longest: 0.05 };
+    let (plain, few, most) = (Stepping::Midpoint, 5_000, 50_000);
+    let cases = [(0, false, plain), (0, true, plain), (COUNT / 5, true, plain), (COUNT, true, plain)];
+    for (drawn, moving, stepping) in cases.into_iter().chain([(few, true, stiff), (most, true, stiff)]) {
+        (p.drawn, p.stepping) = (drawn, stepping);
         draw(&mut offscreen, &p);
         let (begun, before) = (Instant::now(), made(&offscreen));
         for _ in 0..10 {
@@ -140,7 +171,7 @@ fn all_of_them_in_a_frame() {
             draw(&mut offscreen, &p);
         }
         let each = begun.elapsed().as_secs_f64() * 100.0;
-        println!("{}: {drawn} drawn, moving {moving}: {each:.1} ms a picture", offscreen.adapter());
+        println!("{}: {drawn} drawn, moving {moving}, {stepping:?}: {each:.1} ms a picture", offscreen.adapter());
         assert_eq!(made(&offscreen) - before, if moving { 10 } else { 0 });
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use eframe::egui_wgpu::wgpu;
 
-use super::{COUNT, Entry, Flow, Look, Pipelines};
+use super::{Entry, Flow, Look, MOST_STIFF, Pipelines};
 
 impl Pipelines {
     pub(super) fn new(device: &wgpu::Device, format: wgpu::TextureFormat) -> Self {
@@ -108,7 +108,7 @@ impl Pipelines {
                 mapped_at_creation: false,
             })
         };
-        let particles = buffer(COUNT as usize * 16, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX);
+        let particles = buffer(MOST_STIFF as usize * 16, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX);
         let flow = buffer(size_of::<Flow>(), wgpu::BufferUsages::UNIFORM);
         let look = buffer(size_of::<Look>(), wgpu::BufferUsages::UNIFORM);
         let view = field.create_view(&wgpu::TextureViewDescriptor::default());
@@ -127,7 +127,7 @@ impl Pipelines {
             layout: &self.drawing,
             entries: &[entry(0, look.as_entire_binding())],
         });
-        Entry { revision: 0, done: None, field, particles, flow, look, moving, drawing, used: self.turn }
+        Entry { revision: 0, done: None, moved: 0, field, particles, flow, look, moving, drawing, used: self.turn }
     }
 }
 

@@ -9,7 +9,7 @@ use super::camera::Frame;
 use crate::{
     gpu::{
         self,
-        particles::{COUNT, LIFE, Particles, VectorField},
+        particles::{COUNT, LIFE, Particles, Stepping, VectorField},
     },
     telemetry::{Payload, measurements::FlowField},
     ui::{kept::unique, plot::clip, theme::Theme, views::Measured},
@@ -167,6 +167,7 @@ impl Streaks {
             step: self.step(),
             settled: !flowing,
             dt: self.dt,
+            stepping: Stepping::Midpoint,
             drawn: ((area * pixels / SPARSE) as u32).clamp(64, COUNT),
             across: flat(across),
             along: flat(along),
