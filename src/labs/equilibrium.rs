@@ -8,6 +8,7 @@
 
 mod drawing;
 pub mod settings;
+pub mod slow_manifold;
 
 use super::{
     Lab, Pane, Preset,
@@ -38,6 +39,7 @@ pub static LAB: Lab = Lab {
         ("generator", "Generator"),
         ("flow", "Flow"),
         ("map", "Learned map"),
+        ("slow_manifold", "Slow manifold"),
         ("corpus", "Text"),
         ("train", "Training"),
         ("probe", "Probes"),
@@ -75,6 +77,12 @@ pub static LAB: Lab = Lab {
             about: "A fast-slow model learns a text. Its block has a quasi-steady state, and nothing makes it a generator: how far it is from one, before training and after.",
             toml: include_str!("../../configs/equilibrium_block.toml"),
         },
+        Preset {
+            id: "equilibrium_slow_manifold",
+            title: "Slow manifold",
+            about: "Van der Pol's oscillator: particles collapse on the slow manifold and jump where it folds. Move the timescale ratio, the parameter and the start.",
+            toml: include_str!("../../configs/equilibrium_slow_manifold.toml"),
+        },
     ],
     plan: |config| {
         let settings = EquilibriumSettings::read(config)?;
@@ -86,6 +94,7 @@ pub static LAB: Lab = Lab {
     drawing: drawing::draw,
     panes: &[
         Pane { view: "generator", column: 0, share: 0.6, tab: false },
+        Pane { view: "slow_manifold", column: 0, share: 0.6, tab: true },
         Pane { view: "stationary_map", column: 0, share: 0.4, tab: false },
         Pane { view: "losses", column: 0, share: 0.4, tab: true },
         Pane { view: "residual", column: 0, share: 0.4, tab: true },

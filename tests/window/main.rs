@@ -27,6 +27,7 @@ mod planted_graph;
 mod record;
 mod recorded;
 mod side_by_side;
+mod slow_manifold;
 mod snapshot;
 mod stub_host;
 mod synapses;

@@ -51,7 +51,8 @@ impl Draw<'_> {
 }
 
 /// Views that answer from settings alone: they are never empty, and a run may change nothing in them.
-const NEEDS_NO_RUN: &[&str] = &["cost", "oscillators", "phase_plane", "trace_decay", "trace_strips", "word_swap"];
+const NEEDS_NO_RUN: &[&str] =
+    &["cost", "oscillators", "phase_plane", "slow_manifold", "trace_decay", "trace_strips", "word_swap"];
 
 #[test]
 fn every_view_draws_its_empty_state_and_recorded_runs_in_both_modes() {

@@ -1,5 +1,6 @@
 //! The settings of the Equilibrium lab. They do not know what a plan is.
 
+use super::slow_manifold::SlowManifoldSettings;
 use crate::{
     config::{Config, Settings, Value, choices, settings},
     labs::{corpus::CorpusSettings, experiment::arg},
@@ -15,6 +16,7 @@ settings! {
         generator: GeneratorSettings,
         flow: RelaxationSettings,
         map: MapSettings,
+        slow_manifold: SlowManifoldSettings,
         corpus: CorpusSettings,
         train: TrainSettings = TrainSettings {
             steps: 3000,

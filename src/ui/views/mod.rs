@@ -24,6 +24,7 @@ pub mod position_losses;
 pub mod race;
 pub mod recoverability;
 mod residual;
+pub mod slow_manifold;
 pub mod staircase;
 mod step_lengths;
 pub mod streaming;
@@ -173,6 +174,15 @@ pub static VIEWS: &[ViewEntry] = &[
                 the field that the model learned or in a toy whose true paths are known. Euler's blob of starts grows \
                 and its path spirals outwards; leapfrog's keeps its area, and can be undone.",
         make: phase_plane::PhasePlane::make,
+    },
+    ViewEntry {
+        id: "slow_manifold",
+        title: "Slow manifold",
+        about: "Particles of \u{3b5} dx/dt = f, dy/dt = g (x fast) collapse on f = 0: a solid line where it attracts, dashed \
+                where it repels, rings at the folds where a trajectory must jump. Beside it the distance of the true motion \
+                to f = 0 and to Fenichel\u{2019}s h\u{2080} + \u{3b5}h\u{2081}: slopes 1 and 2 are the theorem. M1 and M2 are the two \
+                other things called a manifold. (Equation (1) of the paper puts \u{3b5} before dy/dt, against its own text.)",
+        make: slow_manifold::SlowManifold::make,
     },
     ViewEntry {
         id: "attention_by_layer",

@@ -1,0 +1,80 @@
+//! The distance of the true motion to the manifold against eps, and the facts beside the picture in words. It computes
+//! nothing.
+
+use super::shown::{Field, Run};
+use crate::{
+    analysis::fast_slow_plane::{End, LongTerm, canard_value},
+    labs::equilibrium::slow_manifold::PlanarSystem,
+    ui::{
+        plot::{Axis, Chart, Line, Reference, Stroke},
+        theme::Theme,
+        widgets::number::short,
+    },
+};
+
+/// A canard stays on the repelling branch for at least this share of the time.
+const CANARD: f64 = 0.15;
+
+/// Distances on log axes with the theorem's slopes, and the present eps.
+pub fn distance_chart(field: &Field, epsilon: f64, theme: &Theme) -> Chart<'static> {
+    let mut chart =
+        Chart::new("distance to the slow manifold", Axis::new("\u{3b5}").log(), Axis::new("distance in x").log())
+            .empty("No attracting branch is long enough here to measure along: change a, or the formulas.");
+    let Some(distances) = &field.distances else { return chart };
+    let [to_critical, to_first_order] = distances.slopes;
+    let measured = [
+        (
+            "to f = 0",
+            to_critical,
+            theme.text,
+            1.0,
+            distances.points.iter().map(|p| [p.epsilon, p.to_critical]).collect(),
+        ),
+        (
+            "to h\u{2080} + \u{3b5}h\u{2081}",
+            to_first_order,
+            theme.series(2),
+            2.0,
+            distances.points.iter().map(|p| [p.epsilon, p.to_first_order]).collect::<Vec<[f64; 2]>>(),
+        ),
+    ];
+    for (label, slope, colour, theorem, points) in measured {
+        let points: Vec<[f64; 2]> = points.into_iter().filter(|p| p[1] > 0.0).collect();
+        if let Some([from, foot]) = points.first().copied() {
+            let line = points.iter().map(|[e, _]| [*e, foot * (e / from).powf(theorem)]).collect::<Vec<_>>();
+            let name = format!("{label}: slope {theorem:.0} is the theorem");
+            chart.lines.push(Line::new(name, theme.grey(), line).stroke(Stroke::Dashed).unnamed());
+        }
+        chart.lines.push(Line::new(format!("{label}: slope {slope:.2}"), colour, points).dots());
+    }
+    chart.references.push(Reference { label: "now".to_owned(), at: epsilon, vertical: true });
+    chart
+}
+
+/// What can be said of the trajectory and of the parameter.
+pub fn facts(field: &Field, run: &Run) -> Vec<String> {
+    let mut facts = vec![];
+    facts.push(match run.long_term {
+        LongTerm::Rest([x, y]) => format!("In the long run it rests at ({x:.3}, {y:.3})."),
+        LongTerm::Cycle { period, amplitude } => {
+            format!("In the long run a cycle: period {} in slow time, x over {}.", short(period), short(amplitude))
+        }
+        LongTerm::Leaves => "In the long run it leaves the plane that is shown.".to_owned(),
+        LongTerm::Undecided => "No whole cycle in the time that was solved.".to_owned(),
+    });
+    if run.trajectory.end == End::GaveUp {
+        facts
+            .push("The trajectory ends where its steps became too short: the field may be unbounded there.".to_owned());
+    }
+    let share = 100.0 * run.repelling_share;
+    if run.repelling_share > CANARD {
+        facts.push(format!("A canard: {share:.0}% of the time is spent along the repelling branch."));
+    }
+    if field.system == PlanarSystem::VanDerPol {
+        facts.push(format!(
+            "Canards near a = 1 \u{2212} \u{3b5}/8 \u{2212} 3\u{3b5}\u{b2}/32 = {:.5}; the Hopf point is a = 1.",
+            canard_value(run.epsilon)
+        ));
+    }
+    facts
+}

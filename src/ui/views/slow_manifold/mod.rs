@@ -1,0 +1,119 @@
+//! The slow manifold: particles of a planar fast-slow system that collapse on f = 0, a trajectory with its pace, and how far
+//! the true motion is from the manifold as eps shrinks. It computes from settings alone and sees no model.
+
+use std::sync::Arc;
+
+use eframe::egui::{Vec2, vec2};
+
+use super::{View, ViewCx, flow::streaks::Behind};
+use crate::{
+    analysis::fast_slow_plane::Point,
+    config::{Setting, SettingKey},
+    labs::equilibrium::slow_manifold::{PlanarSystem, SlowManifoldSettings},
+    ui::{kept::Kept, plot::ChartState},
+};
+
+mod charts;
+mod meanings;
+mod particles;
+mod scene;
+mod sheet;
+mod shown;
+mod tile;
+
+use particles::ParticleLayer;
+use shown::{Field, Run, Source};
+
+/// A field with what it was made of.
+#[derive(Clone)]
+struct Made {
+    source: Source,
+    field: Arc<Field>,
+}
+
+/// View `slow_manifold`.
+pub struct SlowManifold {
+    /// As a person chose it, and for which system.
+    start: Option<(PlanarSystem, Point)>,
+    fields: Kept<Source, Option<Result<Arc<Field>, String>>>,
+    runs: Kept<(Source, f64, Point), Option<Arc<Run>>>,
+    /// The last that could be drawn: it stays while a formula is being typed.
+    made: Option<Made>,
+    chosen: Option<Behind>,
+    particles: ParticleLayer,
+    chart: ChartState,
+    /// Of the canvas when it was last shown, points.
+    size: Vec2,
+}
+
+impl SlowManifold {
+    pub fn make() -> Box<dyn View> {
+        Box::new(Self {
+            start: None,
+            fields: Kept::default(),
+            runs: Kept::default(),
+            made: None,
+            chosen: None,
+            particles: ParticleLayer::default(),
+            chart: ChartState::default(),
+            size: vec2(480.0, 320.0),
+        })
+    }
+
+    /// Computes what is shown, once for each source; a sentence where it cannot be.
+    fn make_field(&mut self, settings: &SlowManifoldSettings) -> Option<String> {
+        let source = Source::of(settings);
+        let kept = self.fields.at(source.clone());
+        match kept.get_or_insert_with(|| Field::of(&source).map(Arc::new).map_err(|e| sentence(&e))) {
+            Ok(field) => {
+                self.made = Some(Made { source, field: field.clone() });
+                None
+            }
+            Err(words) => Some(words.clone()),
+        }
+    }
+
+    fn start(&self, field: &Field) -> Point {
+        let chosen = self.start.filter(|(system, _)| *system == field.system);
+        chosen.map_or_else(|| field.usual_start(), |(_, start)| start)
+    }
+
+    /// The trajectory at this eps, solved once.
+    fn run(&mut self, made: &Made, epsilon: f64) -> Arc<Run> {
+        let start = self.start(&made.field);
+        let kept = self.runs.at((made.source.clone(), epsilon, start));
+        kept.get_or_insert_with(|| Arc::new(Run::of(&made.field, epsilon, start))).clone()
+    }
+
+    /// What was last computed.
+    fn last_run(&self, cx: &ViewCx<'_>) -> Option<(&Made, Arc<Run>)> {
+        let made = self.made.as_ref()?;
+        let key = (made.source.clone(), settings(cx).epsilon, self.start(&made.field));
+        Some((made, self.runs.get(&key)?.clone()?))
+    }
+}
+
+/// An error with what caused it.
+fn sentence(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error} ({source})."),
+        None => format!("{error}."),
+    }
+}
+
+/// The settings as they are in this frame; a lab without them has their defaults.
+fn settings(cx: &ViewCx<'_>) -> SlowManifoldSettings {
+    fn read<T: Setting>(cx: &ViewCx<'_>, key: &SettingKey<T>, field: &mut T) {
+        if let Some(value) = cx.setting(key.name).and_then(|v| T::from_value(&v)) {
+            *field = value;
+        }
+    }
+    let mut settings = SlowManifoldSettings::default();
+    read(cx, SlowManifoldSettings::meaning, &mut settings.meaning);
+    read(cx, SlowManifoldSettings::system, &mut settings.system);
+    read(cx, SlowManifoldSettings::epsilon, &mut settings.epsilon);
+    read(cx, SlowManifoldSettings::a, &mut settings.a);
+    read(cx, SlowManifoldSettings::f, &mut settings.f);
+    read(cx, SlowManifoldSettings::g, &mut settings.g);
+    settings
+}

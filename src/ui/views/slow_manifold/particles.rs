@@ -1,0 +1,206 @@
+//! Particles over the plane: the field as the GPU takes it, the time of the particles, and the pointer that stirs them. It
+//! does not know what else is drawn.
+
+use std::{sync::Arc, time::Duration};
+
+use eframe::egui::{Ui, Vec2};
+
+use super::{
+    sheet::Sheet,
+    shown::{Field, Source},
+};
+use crate::{
+    gpu::{
+        self,
+        particles::{LIFE, Particles, Stepping, VectorField},
+    },
+    ui::{kept::unique, theme::Theme},
+};
+
+/// Steps a second.
+const PACE: f64 = 30.0;
+/// Samples of the field along each side.
+const SAMPLES: usize = 97;
+/// What the quicker slow motion crosses in a life, as a share of the height.
+const REACH: f64 = 0.5;
+/// The longest way along x in a step, as a share of the width: what is faster is drawn slower, on its own path.
+const LONGEST: f32 = 0.05;
+/// One is drawn for so many pixels, by a graphics card and by the processor.
+const SPARSE: f32 = 16.0;
+const SPARSE_SOFTWARE: f32 = 34.0;
+/// Most of them on a card, where the processor draws, and where it must bring all of them up to date at once.
+const MOST: u32 = 50_000;
+const MOST_SOFTWARE: u32 = 5_000;
+const MOST_SOFTWARE_STILL: u32 = 2_500;
+/// Standard deviation of the pointer's influence, as a share of a side.
+const STIR_RADIUS: f32 = 0.06;
+
+/// A pointer among the particles: its place and velocity, in sides of the square and sides a unit of time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stir {
+    pub at: [f32; 2],
+    pub velocity: [f32; 2],
+}
+
+/// The particles of a view.
+#[derive(Debug, Clone, Default)]
+pub struct ParticleLayer {
+    of: Option<(Source, f64)>,
+    field: Arc<VectorField>,
+    stirred: Arc<VectorField>,
+    stir: Option<Stir>,
+    revision: u64,
+    /// Slow time of a step.
+    dt: f64,
+    flowed: f64,
+    seen_at: Option<f64>,
+    /// When it was last stirred, in seconds of the window.
+    stirred_at: Option<f64>,
+}
+
+impl ParticleLayer {
+    /// Takes a system at an eps, unless it has it.
+    pub fn take(&mut self, source: &Source, field: &Field, epsilon: f64) {
+        if self.of.as_ref().is_some_and(|(s, e)| s == source && *e == epsilon) {
+            return;
+        }
+        self.of = Some((source.clone(), epsilon));
+        self.field = Arc::new(sampled(field, epsilon));
+        self.dt = step_of(&self.field);
+        (self.stirred, self.stir, self.revision) = (self.field.clone(), None, unique());
+    }
+
+    /// A pointer that moves through them with this velocity in points a second; `None` lets go.
+    pub fn stir(&mut self, ui: &Ui, sheet: &Sheet, pointer: Option<(eframe::egui::Pos2, Vec2)>) {
+        let stir = pointer.map(|(at, velocity)| {
+            let (wide, high) = (sheet.rect.width(), sheet.rect.height());
+            let passing = (PACE * self.dt) as f32;
+            Stir {
+                at: [(at.x - sheet.rect.left()) / wide, (sheet.rect.bottom() - at.y) / high],
+                velocity: [velocity.x / wide / passing, -velocity.y / high / passing],
+            }
+        });
+        if stir.is_some() {
+            self.stirred_at = Some(ui.input(|i| i.time));
+        }
+        if stir == self.stir {
+            return;
+        }
+        self.stirred = stir.map_or_else(|| self.field.clone(), |s| Arc::new(stirred(&self.field, s)));
+        (self.stir, self.revision) = (stir, unique());
+    }
+
+    /// Whether some of them are still where the pointer put them.
+    pub fn is_stirred(&self, ui: &Ui) -> bool {
+        let life = f64::from(LIFE) / PACE;
+        self.seen_at.is_some() && self.stirred_at.is_some_and(|at| ui.input(|i| i.time) - at < life)
+    }
+
+    /// Lets time pass, and asks for the next frame, while they flow.
+    pub fn flow(&mut self, ui: &Ui, flowing: bool) {
+        let now = ui.input(|i| i.time);
+        if !flowing || self.dt == 0.0 {
+            self.seen_at = None;
+            return;
+        }
+        if let Some(before) = self.seen_at.replace(now) {
+            self.flowed += (now - before).clamp(0.0, 0.25);
+        }
+        ui.ctx().request_repaint_after(Duration::from_secs_f64(1.0 / PACE));
+    }
+
+    /// Paints them; `Err` says why there are none.
+    pub fn paint(&self, ui: &Ui, sheet: &Sheet, flowing: bool, theme: &Theme) -> Result<(), String> {
+        if self.dt == 0.0 {
+            return Ok(());
+        }
+        let target = gpu::target(ui.ctx()).ok_or("no graphics adapter, so no particles")?;
+        let rect = sheet.rect;
+        let (sparse, most) = match (target.software, flowing) {
+            (false, _) => (SPARSE, MOST),
+            (true, true) => (SPARSE_SOFTWARE, MOST_SOFTWARE),
+            (true, false) => (SPARSE_SOFTWARE, MOST_SOFTWARE_STILL),
+        };
+        let pixels = ui.pixels_per_point();
+        let particles = Particles {
+            key: ui.scope_id().with("slow manifold particles").value(),
+            revision: self.revision,
+            field: self.stirred.clone(),
+            step: u64::from(LIFE) + (self.flowed * PACE) as u64,
+            settled: !flowing,
+            dt: self.dt as f32,
+            stepping: Stepping::StiffAlongX { longest: LONGEST },
+            drawn: ((rect.area() * pixels * pixels / sparse) as u32).clamp(64, most),
+            across: [rect.width(), 0.0],
+            along: [0.0, -rect.height()],
+            origin: [0.0, rect.height()],
+            colour: [theme.secondary.r(), theme.secondary.g(), theme.secondary.b()],
+            strength: if theme.dark { 0.5 } else { 0.6 },
+            width: 1.2,
+        };
+        ui.painter().add(particles.shape(rect, target).map_err(|e| e.to_string())?);
+        Ok(())
+    }
+}
+
+/// (f / eps, g) in sides of the square a unit of slow time.
+fn sampled(field: &Field, epsilon: f64) -> VectorField {
+    let share = |i: usize| i as f64 / (SAMPLES - 1) as f64;
+    let at = |i: usize| {
+        let p = field.bounds.at(share(i % SAMPLES), share(i / SAMPLES));
+        let across = field.plane.f(p) / epsilon / field.bounds.width();
+        [across as f32, (field.plane.g(p) / field.bounds.height()) as f32]
+    };
+    VectorField { rows: SAMPLES, cols: SAMPLES, data: (0..SAMPLES * SAMPLES).map(at).collect() }
+}
+
+/// Slow time of a step, such that the quicker slow motion crosses [`REACH`] in a life; 0 where nothing moves.
+fn step_of(field: &VectorField) -> f64 {
+    let mut speeds: Vec<f32> = field.data.iter().map(|v| v[1].abs()).filter(|v| v.is_finite()).collect();
+    speeds.sort_by(f32::total_cmp);
+    let quick = speeds.get(speeds.len() * 9 / 10).copied().unwrap_or(0.0);
+    // Where y rests, only the fast motion is left to pace them by.
+    if quick > 1e-9 { REACH / f64::from(quick) / f64::from(LIFE) } else { 1.0 / f64::from(LIFE) }
+}
+
+/// The field, with what is near the pointer carried along by it.
+fn stirred(field: &VectorField, stir: Stir) -> VectorField {
+    let mut field = field.clone();
+    let share = |i: usize| i as f32 / (SAMPLES - 1) as f32;
+    for (i, v) in field.data.iter_mut().enumerate() {
+        let (x, y) = (share(i % SAMPLES) - stir.at[0], share(i / SAMPLES) - stir.at[1]);
+        let weight = (-(x * x + y * y) / (2.0 * STIR_RADIUS * STIR_RADIUS)).exp();
+        if weight > 0.01 {
+            // Sharp, so that even a very fast flow does not leak in: what is held is held.
+            let held = (2.0 * weight).min(1.0);
+            *v = std::array::from_fn(|k| v[k] * (1.0 - held) + stir.velocity[k] * held);
+        }
+    }
+    field
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::labs::equilibrium::slow_manifold::SlowManifoldSettings;
+
+    #[test]
+    fn the_pointer_carries_what_is_near_and_nothing_else() {
+        let source = Source::of(&SlowManifoldSettings::default());
+        let field = sampled(&Field::of(&source).unwrap(), 0.05);
+        let moved = stirred(&field, Stir { at: [0.5, 0.5], velocity: [3.0, -2.0] });
+        assert_eq!(moved.data[SAMPLES * (SAMPLES / 2) + SAMPLES / 2], [3.0, -2.0]);
+        assert_eq!(moved.data[..SAMPLES * 10], field.data[..SAMPLES * 10], "far away nothing is changed");
+    }
+
+    #[test]
+    fn smaller_eps_makes_only_x_faster() {
+        let source = Source::of(&SlowManifoldSettings::default());
+        let field = Field::of(&source).unwrap();
+        let (one, tenth) = (sampled(&field, 0.1), sampled(&field, 0.01));
+        for (a, b) in one.data.iter().zip(&tenth.data) {
+            assert!((a[0] * 10.0 - b[0]).abs() <= 1e-4 * b[0].abs() && a[1] == b[1]);
+        }
+        assert_eq!(step_of(&one), step_of(&tenth));
+    }
+}

@@ -1,0 +1,219 @@
+//! The picture of the dynamical manifold: branches, folds, the first-order slow manifold, and a trajectory with its pace.
+//! It does not compute them.
+
+use eframe::egui::{Align2, Color32, FontId, Painter, Pos2, Rect, Stroke, Ui, pos2, vec2};
+
+use super::{
+    sheet::Sheet,
+    shown::{Field, Run},
+};
+use crate::{
+    analysis::fast_slow_plane::Point,
+    ui::{
+        plot::{Mark, clip, paint_mark},
+        theme::{self, Theme},
+    },
+};
+
+/// Fast parts of a trajectory that carry a double arrow; later rounds lie on the first.
+const ARROWS: usize = 4;
+/// A fast part shorter than this has no room for an arrow, points.
+const SHORT: f32 = 36.0;
+
+/// What it is painted with.
+pub struct Scene<'a> {
+    pub painter: &'a Painter,
+    pub theme: &'a Theme,
+    pub sheet: Sheet,
+}
+
+/// Signs of the legend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sample {
+    Attracting,
+    Repelling,
+    FirstOrder,
+    Slow,
+    Fast,
+    Fold,
+    Rest,
+}
+
+const LEGEND: [(Sample, &str, &str); 7] = [
+    (Sample::Attracting, "attracting", "f = 0 where f_x < 0: x falls onto it."),
+    (Sample::Repelling, "repelling", "f = 0 where f_x > 0: x leaves it."),
+    (Sample::Fold, "fold", "f = f_x = 0: both branches meet and end, and a trajectory must jump."),
+    (
+        Sample::FirstOrder,
+        "h\u{2080} + \u{3b5}h\u{2081}",
+        "Fenichel\u{2019}s slow manifold to first order in \u{3b5}, with h\u{2081} = \u{2212}f_y g / f_x\u{b2}. Near a fold it \
+         is no small correction and is not drawn.",
+    ),
+    (Sample::Slow, "slow", "The trajectory where x moves as slowly as y."),
+    (
+        Sample::Fast,
+        "fast",
+        "The trajectory where |f| is above \u{221a}\u{3b5} of its largest: x moves on the fast timescale.",
+    ),
+    (Sample::Rest, "rest", "f = g = 0."),
+];
+
+impl Scene<'_> {
+    pub fn paint(&self, field: &Field, run: Option<&Run>) {
+        for branch in &field.manifold.branches {
+            self.branch(branch.is_stable, &branch.points);
+        }
+        if let Some(run) = run {
+            for (is_stable, line) in field.first_order_manifold(run.epsilon) {
+                self.first_order(is_stable, &line);
+            }
+            self.trajectory(run);
+        }
+        for at in &field.equilibria {
+            paint_mark(self.painter, self.sheet.at(*at), Mark::Cross, self.theme.text);
+        }
+        let mut named: Vec<Rect> = vec![];
+        for fold in &field.manifold.folds {
+            named.extend(self.fold(*fold, &named));
+        }
+        if let Some(start) = run.and_then(|r| r.trajectory.points.first()) {
+            self.painter.circle(self.sheet.at(*start), 4.5, self.theme.panel, Stroke::new(2.0, self.theme.text));
+        }
+    }
+
+    fn branch(&self, is_stable: bool, points: &[Point]) {
+        let line = self.sheet.line(points);
+        if is_stable {
+            clip::paint_line(self.painter, &line, Stroke::new(2.5, self.theme.text));
+        } else {
+            clip::paint_dashed(self.painter, &line, Stroke::new(2.0, self.theme.secondary), 7.0, 5.0);
+        }
+    }
+
+    fn first_order(&self, is_stable: bool, points: &[Point]) {
+        let (line, stroke) = (self.sheet.line(points), Stroke::new(1.5, first_order_colour(self.theme)));
+        if is_stable {
+            clip::paint_line(self.painter, &line, stroke);
+        } else {
+            clip::paint_dashed(self.painter, &line, stroke, 2.0, 3.0);
+        }
+    }
+
+    fn trajectory(&self, run: &Run) {
+        let line = self.sheet.line(&run.trajectory.points);
+        let mut arrows = 0;
+        let mut from = 0;
+        for part in run.is_fast.chunk_by(|a, b| a == b) {
+            let to = from + part.len();
+            let places = &line[from..=to];
+            if part[0] {
+                clip::paint_line(self.painter, places, Stroke::new(1.4, self.theme.fast));
+                if arrows < ARROWS && self.arrow(places) {
+                    arrows += 1;
+                }
+            } else {
+                clip::paint_line(self.painter, places, Stroke::new(3.2, self.theme.slow));
+            }
+            from = to;
+        }
+    }
+
+    /// A double arrow in the middle of a line, where it is long enough.
+    fn arrow(&self, line: &[Pos2]) -> bool {
+        let length: f32 = line.windows(2).map(|w| (w[1] - w[0]).length()).sum();
+        if length.is_nan() || length < SHORT {
+            return false;
+        }
+        let mut left = length / 2.0;
+        for pair in line.windows(2) {
+            let way = pair[1] - pair[0];
+            if way.length() >= left && way.length() > 0.0 {
+                let (ahead, tip) = (way.normalized(), pair[0] + way.normalized() * left);
+                for shift in [0.0, 6.0] {
+                    let tip = tip + ahead * shift;
+                    for side in [1.0, -1.0] {
+                        let end = tip - ahead * 5.0 + vec2(-ahead.y, ahead.x) * (4.0 * side);
+                        self.painter.line_segment([tip, end], Stroke::new(1.4, self.theme.fast));
+                    }
+                }
+                return true;
+            }
+            left -= way.length();
+        }
+        false
+    }
+
+    /// A ring, and its coordinates away from the curve where there is room beside those that are `named`; their place.
+    fn fold(&self, point: Point, named: &[Rect]) -> Option<Rect> {
+        let at = self.sheet.at(point);
+        self.painter.circle(at, 5.5, self.theme.panel, Stroke::new(2.0, self.theme.accent));
+        if self.sheet.rect.height() < 140.0 {
+            return None;
+        }
+        let words = format!("({:.2}, {:.2})", point[0], point[1]);
+        let galley = self.painter.layout_no_wrap(words, FontId::monospace(theme::SMALL), self.theme.secondary);
+        let is_high = at.y < self.sheet.rect.center().y;
+        let beside = at + vec2(0.0, if is_high { -18.0 } else { 18.0 });
+        let mut place = Align2::CENTER_CENTER.anchor_size(beside, galley.size());
+        let rect = self.sheet.rect.shrink(2.0);
+        let shift = (rect.left() - place.left()).max(0.0) + (rect.right() - place.right()).min(0.0);
+        place = place.translate(vec2(shift, 0.0));
+        if !rect.contains_rect(place) || named.iter().any(|other| other.intersects(place)) {
+            return None;
+        }
+        self.painter.rect_filled(place.expand(1.0), 2.0, self.theme.panel.gamma_multiply(0.85));
+        self.painter.galley(place.min, galley, self.theme.secondary);
+        Some(place)
+    }
+}
+
+fn first_order_colour(theme: &Theme) -> Color32 {
+    theme.series(2)
+}
+
+/// What each line and sign is, in a row that wraps; a tooltip says more.
+pub fn legend_ui(ui: &mut Ui, theme: &Theme) {
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing = vec2(4.0, 2.0);
+        for (sample, words, tip) in LEGEND {
+            let galley =
+                ui.painter().layout_no_wrap(words.to_owned(), FontId::proportional(theme::SMALL), theme.secondary);
+            let size = vec2(28.0 + galley.size().x + 6.0, galley.size().y);
+            let (rect, response) = ui.allocate_exact_size(size, eframe::egui::Sense::hover());
+            paint_sample(ui.painter(), theme, sample, rect);
+            let at = pos2(rect.left() + 28.0, rect.center().y - galley.size().y / 2.0);
+            ui.painter().galley(at, galley, theme.secondary);
+            response.on_hover_text(tip);
+        }
+    });
+}
+
+fn paint_sample(painter: &Painter, theme: &Theme, sample: Sample, rect: Rect) {
+    let (from, to) = (rect.left_center() + vec2(2.0, 0.0), rect.left_center() + vec2(24.0, 0.0));
+    let middle = rect.left_center() + vec2(14.0, 0.0);
+    let line = |width: f32, colour: Color32| painter.line_segment([from, to], Stroke::new(width, colour));
+    match sample {
+        Sample::Attracting => {
+            line(2.5, theme.text);
+        }
+        Sample::Repelling => clip::paint_dashed(painter, &[from, to], Stroke::new(2.0, theme.secondary), 7.0, 5.0),
+        Sample::FirstOrder => {
+            line(1.5, first_order_colour(theme));
+        }
+        Sample::Slow => {
+            line(3.2, theme.slow);
+        }
+        Sample::Fast => {
+            line(1.4, theme.fast);
+            for tip in [middle, middle + vec2(6.0, 0.0)] {
+                for side in [4.0, -4.0] {
+                    painter.line_segment([tip, tip + vec2(-5.0, side)], Stroke::new(1.4, theme.fast));
+                }
+            }
+        }
+        Sample::Fold => {
+            painter.circle(middle, 5.0, theme.panel, Stroke::new(2.0, theme.accent));
+        }
+        Sample::Rest => paint_mark(painter, middle, Mark::Cross, theme.text),
+    }
+}

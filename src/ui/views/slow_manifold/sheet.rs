@@ -1,0 +1,90 @@
+//! From the plane to a rectangle of the screen and back; ticks and names of its axes. It does not know what is drawn.
+
+use eframe::egui::{Align2, FontId, Painter, Pos2, Rect, Stroke, StrokeKind, pos2, vec2};
+
+use crate::{
+    analysis::fast_slow_plane::{Bounds, Point},
+    ui::{
+        plot::Scale,
+        theme::{self, Theme},
+    },
+};
+
+/// A part of the plane on the screen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sheet {
+    pub rect: Rect,
+    pub bounds: Bounds,
+}
+
+/// Room for figures and names: left, above, right, below; points.
+const LEFT: f32 = 34.0;
+const ABOVE: f32 = 18.0;
+const RIGHT: f32 = 10.0;
+const BELOW: f32 = 18.0;
+
+impl Sheet {
+    /// Inside of what is given, with room for the axes.
+    pub fn inside(outer: Rect, bounds: Bounds) -> Self {
+        let size = outer.size() - vec2(LEFT + RIGHT, ABOVE + BELOW);
+        let rect = Rect::from_min_size(outer.min + vec2(LEFT, ABOVE), size.max(vec2(8.0, 8.0)));
+        Self { rect, bounds }
+    }
+
+    pub fn at(&self, [x, y]: Point) -> Pos2 {
+        let across = ((x - self.bounds.x[0]) / self.bounds.width()) as f32;
+        let up = ((y - self.bounds.y[0]) / self.bounds.height()) as f32;
+        pos2(self.rect.left() + across * self.rect.width(), self.rect.bottom() - up * self.rect.height())
+    }
+
+    /// The point under a place of the screen, moved into the bounds.
+    pub fn point_at(&self, at: Pos2) -> Point {
+        let at = self.rect.clamp(at);
+        let across = f64::from((at.x - self.rect.left()) / self.rect.width());
+        let up = f64::from((self.rect.bottom() - at.y) / self.rect.height());
+        self.bounds.at(across, up)
+    }
+
+    pub fn line(&self, points: &[Point]) -> Vec<Pos2> {
+        points.iter().map(|p| self.at(*p)).collect()
+    }
+
+    /// Outline, ticks, and the axes' names.
+    pub fn axes(&self, painter: &Painter, theme: &Theme, [across, up]: [&str; 2]) {
+        let (mono, small) = (FontId::monospace(theme::SMALL), FontId::proportional(theme::SMALL));
+        let (rect, colour) = (self.rect, theme.secondary);
+        painter.rect_stroke(rect, 0.0, Stroke::new(1.0, theme.line), StrokeKind::Inside);
+        let wanted = |room: f32| (room / 80.0).clamp(2.0, 6.0) as usize;
+        let name =
+            painter.text(pos2(rect.right(), rect.bottom() + 3.0), Align2::RIGHT_TOP, across, small.clone(), colour);
+        for (value, words) in Scale::Linear.ticks(self.bounds.x[0], self.bounds.x[1], wanted(rect.width())) {
+            let x = self.at([value, 0.0]).x;
+            if x > rect.left() + 8.0 && x < name.left() - 14.0 {
+                painter.text(pos2(x, rect.bottom() + 3.0), Align2::CENTER_TOP, words, mono.clone(), colour);
+            }
+        }
+        painter.text(pos2(rect.left(), rect.top() - 3.0), Align2::LEFT_BOTTOM, up, small, colour);
+        for (value, words) in Scale::Linear.ticks(self.bounds.y[0], self.bounds.y[1], wanted(rect.height() * 1.4)) {
+            let y = self.at([0.0, value]).y;
+            if y > rect.top() + 5.0 && y < rect.bottom() - 5.0 {
+                painter.text(pos2(rect.left() - 5.0, y), Align2::RIGHT_CENTER, words, mono.clone(), colour);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_on_the_screen_is_the_point_that_is_drawn_there() {
+        let bounds = Bounds { x: [-2.0, 3.0], y: [-1.0, 1.0] };
+        let sheet = Sheet::inside(Rect::from_min_size(pos2(10.0, 20.0), vec2(400.0, 300.0)), bounds);
+        for p in [[-2.0, -1.0], [0.5, 0.25], [3.0, 1.0]] {
+            let [x, y] = sheet.point_at(sheet.at(p));
+            assert!((x - p[0]).abs() < 1e-4 && (y - p[1]).abs() < 1e-4, "{x} {y}");
+        }
+        assert_eq!(sheet.point_at(pos2(-50.0, 0.0)), [-2.0, 1.0], "outside is moved to the edge");
+    }
+}

@@ -1,0 +1,323 @@
+//! The tile: the switch of meanings, the picture with the pointer in it, the chart and the facts beside it, and what is
+//! written of them into files.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use eframe::egui::{
+    Align, EventFilter, Key, Label, Layout, Pos2, Rect, Response, RichText, Sense, Stroke, StrokeKind, Ui, UiBuilder,
+    WidgetInfo, accesskit::Role, vec2,
+};
+
+use super::{
+    Made, SlowManifold, charts, meanings,
+    scene::{Scene, legend_ui},
+    settings,
+    sheet::Sheet,
+    shown::Run,
+};
+use crate::{
+    analysis::fast_slow_plane::{Point, canard_value},
+    config::Setting,
+    labs::equilibrium::slow_manifold::{ManifoldMeaning, PlanarSystem, SlowManifoldSettings},
+    ui::{
+        plot::{drawing, empty_ui},
+        theme,
+        views::{View, ViewCx, flow::streaks::Behind},
+        widgets::number::short,
+    },
+};
+
+const MEANINGS: [(ManifoldMeaning, &str); 3] = [
+    (ManifoldMeaning::Operator, "M1 operator"),
+    (ManifoldMeaning::Sphere, "M2 sphere"),
+    (ManifoldMeaning::Dynamical, "M3 dynamical"),
+];
+/// Width of what stands beside the picture, as a share; and the least room for it, points.
+const SIDE: f32 = 0.38;
+const LEAST_SIDE: f32 = 230.0;
+/// A lower chart says nothing.
+const LEAST_CHART: f32 = 110.0;
+/// What an arrow key moves the start by, as a share of the plane.
+const KEY_STEP: f64 = 0.02;
+const HINT: &str = "A click starts the trajectory there, and a drag takes it along; particles that flow go with the pointer until \
+                    you let go. Arrow keys move the start. Motion that is faster than the screen can follow is drawn slower, \
+                    on its own path.";
+
+impl SlowManifold {
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, settings: &SlowManifoldSettings, behind: Behind) {
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing.x = 4.0;
+            for (meaning, words) in MEANINGS {
+                let is_shown = settings.meaning == meaning;
+                if ui.selectable_label(is_shown, words).on_hover_text(meanings::words_of(meaning)).clicked() {
+                    cx.set(SlowManifoldSettings::meaning.name, meaning.to_value());
+                }
+            }
+            if settings.meaning != ManifoldMeaning::Dynamical {
+                return;
+            }
+            ui.separator();
+            if let Some(each) = behind.choice_ui(ui) {
+                self.chosen = Some(each);
+            }
+            if settings.system == PlanarSystem::VanDerPol {
+                ui.separator();
+                let tip = "Sets a to 1 \u{2212} \u{3b5}/8 \u{2212} 3\u{3b5}\u{b2}/32, where cycles grow from small to large \
+                           within an interval that is exponentially short in 1/\u{3b5}.";
+                if ui.button("to the canard").on_hover_text(tip).clicked() {
+                    let value = (canard_value(settings.epsilon) * 1e6).round() / 1e6;
+                    cx.set(SlowManifoldSettings::a.name, value.to_value());
+                }
+            }
+        });
+    }
+
+    /// M1 or M2.
+    fn constraint_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, meaning: ManifoldMeaning) {
+        ui.add(
+            Label::new(RichText::new(meanings::words_of(meaning)).size(theme::SMALL).color(cx.theme.secondary)).wrap(),
+        );
+        let words = match meaning {
+            ManifoldMeaning::Operator => {
+                "2 \u{d7} 2 matrices by their diagonal. Line: doubly stochastic, from swap (0, 0) to identity (1, 1). \
+                 Rings: positive matrices; discs: where Sinkhorn ends."
+            }
+            _ => "Circle: |y| = 1. Rings: states; discs: y/|y|.",
+        };
+        ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary)).wrap());
+        let room = ui.available_size().max(vec2(40.0, 40.0));
+        let (outer, response) = ui.allocate_exact_size(room, Sense::hover());
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, meanings::words_of(meaning)));
+        self.size = room;
+        paint_constraint(ui, cx, outer, meaning);
+    }
+
+    fn dynamical_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, epsilon: f64, behind: Behind) {
+        let Some(made) = self.made.clone() else {
+            let size = ui.available_size();
+            empty_ui(
+                ui,
+                size,
+                cx.theme,
+                "No picture yet: mend the formulas f and g under Slow manifold in the settings.",
+            );
+            return;
+        };
+        legend_ui(ui, cx.theme);
+        let room = ui.available_size();
+        let is_beside = room.x > 1.1 * room.y && room.x > 2.0 * LEAST_SIDE;
+        let has_side = is_beside || room.y > 2.0 * LEAST_CHART + 120.0;
+        let folded = if has_side { 0.0 } else { cx.height_of_controls(22.0) };
+        let (outer, _) = ui.allocate_exact_size(room - vec2(0.0, folded), Sense::hover());
+        let (canvas, side) = match (has_side, is_beside) {
+            (false, _) => (outer, None),
+            (true, true) => {
+                let width = (room.x * SIDE).max(LEAST_SIDE);
+                let cut = outer.right() - width;
+                (outer.with_max_x(cut - 8.0), Some(outer.with_min_x(cut)))
+            }
+            (true, false) => {
+                let cut = outer.bottom() - (room.y * SIDE).max(LEAST_CHART + 60.0);
+                (outer.with_max_y(cut - 6.0), Some(outer.with_min_y(cut)))
+            }
+        };
+        let run = self.canvas_ui(ui, cx, &made, canvas, (epsilon, behind));
+        if let Some(side) = side {
+            let mut side = ui.new_child(UiBuilder::new().max_rect(side).layout(Layout::top_down(Align::Min)));
+            self.side_ui(&mut side, cx, &made, &run);
+        } else if cx.has_controls {
+            let words = charts::facts(&made.field, &run).join(" ");
+            let text = RichText::new("what happens here (hover)").size(theme::SMALL).color(cx.theme.secondary);
+            let tip = format!("{words} Maximise the tile for the distances against \u{3b5}.\n\n{HINT}");
+            ui.add(Label::new(text).sense(Sense::hover())).on_hover_text(tip);
+        }
+    }
+
+    fn side_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, made: &Made, run: &Run) {
+        let mut words = charts::facts(&made.field, run);
+        if self.particles.is_stirred(ui) {
+            words.push("Stirred: the pointer carried particles off their paths.".to_owned());
+        }
+        if cx.has_controls {
+            words.push("Click or drag in the plane (hover here for more).".to_owned());
+        }
+        let words = words.join(" ");
+        let font = eframe::egui::FontId::proportional(theme::SMALL);
+        let high = ui.painter().layout(words.clone(), font, cx.theme.secondary, ui.available_width()).size().y + 6.0;
+        let has_room = ui.available_height() - high >= LEAST_CHART;
+        let size = vec2(ui.available_width(), ui.available_height() - if has_room { high } else { 20.0 });
+        charts::distance_chart(&made.field, run.epsilon, cx.theme).show(ui, size, cx.theme, &mut self.chart);
+        if !has_room && !cx.has_controls {
+            return; // in a picture there is no hand to open it
+        }
+        let text = RichText::new(if has_room { &words } else { "what happens here (hover)" });
+        let label = Label::new(text.size(theme::SMALL).color(cx.theme.secondary)).wrap().sense(Sense::hover());
+        ui.add(label).on_hover_text(if has_room { HINT.to_owned() } else { format!("{words}\n\n{HINT}") });
+    }
+
+    /// The plane, answered to the pointer in this frame.
+    fn canvas_ui(
+        &mut self,
+        ui: &mut Ui,
+        cx: &ViewCx<'_>,
+        made: &Made,
+        outer: Rect,
+        (epsilon, behind): (f64, Behind),
+    ) -> Arc<Run> {
+        self.size = outer.size();
+        let sheet = Sheet::inside(outer, made.field.bounds);
+        let response = ui.interact(sheet.rect, ui.scope_id().with("plane"), Sense::click_and_drag());
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "slow manifold plane"));
+        let flowing = behind == Behind::Flowing && !cx.still;
+        self.point(ui, &response, &sheet, made);
+        let run = self.run(made, epsilon);
+        let painter = ui.painter_at(outer);
+        if behind != Behind::Nothing {
+            self.particles.take(&made.source, &made.field, epsilon);
+            let held = response.interact_pointer_pos().filter(|_| response.dragged() && flowing);
+            let velocity = ui.input(|i| i.pointer.velocity());
+            self.particles.stir(ui, &sheet, held.map(|at| (at, velocity)));
+            self.particles.flow(ui, flowing);
+            // Without an adapter there are no particles, and all else is there.
+            let _ = self.particles.paint(ui, &sheet, flowing, cx.theme);
+        }
+        paint_plane(&painter, cx, &sheet, made, Some(&run));
+        if response.has_focus() {
+            painter.rect_stroke(sheet.rect, 0.0, Stroke::new(1.5, cx.theme.accent), StrokeKind::Inside);
+        }
+        run
+    }
+
+    /// A press or a drag starts the trajectory where it is; arrow keys move the start.
+    fn point(&mut self, ui: &Ui, response: &Response, sheet: &Sheet, made: &Made) {
+        let field = &made.field;
+        let mut chosen = None;
+        if response.clicked() || response.dragged() {
+            response.request_focus();
+            chosen = response.interact_pointer_pos().map(|at| sheet.point_at(at));
+        }
+        if response.has_focus() {
+            let filter = EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
+            ui.memory_mut(|m| m.set_focus_lock_filter(response.id, filter));
+            let pressed =
+                |key: Key| ui.input_mut(|i| i.count_and_consume_key(Default::default(), key)) as f64 * KEY_STEP;
+            let across = pressed(Key::ArrowRight) - pressed(Key::ArrowLeft);
+            let up = pressed(Key::ArrowUp) - pressed(Key::ArrowDown);
+            if across != 0.0 || up != 0.0 {
+                let [x, y] = self.start(field);
+                let at = [x + across * field.bounds.width(), y + up * field.bounds.height()];
+                chosen = Some(sheet.point_at(sheet.at(at)));
+            }
+        }
+        if let Some(start) = chosen {
+            self.start = Some((field.system, start));
+        }
+    }
+}
+
+fn paint_plane(painter: &eframe::egui::Painter, cx: &ViewCx<'_>, sheet: &Sheet, made: &Made, run: Option<&Run>) {
+    let inside = painter.with_clip_rect(sheet.rect.intersect(painter.clip_rect()));
+    Scene { painter: &inside, theme: cx.theme, sheet: *sheet }.paint(&made.field, run);
+    sheet.axes(painter, cx.theme, meanings::axes_of(ManifoldMeaning::Dynamical));
+}
+
+/// A square sheet, so that a circle is one.
+fn paint_constraint(ui: &Ui, cx: &ViewCx<'_>, outer: Rect, meaning: ManifoldMeaning) {
+    let side = outer.width().min(outer.height());
+    let square = Rect::from_min_size(outer.min, vec2(side + 8.0, side).min(outer.size()));
+    let sheet = Sheet::inside(square, meanings::bounds_of(meaning));
+    let painter = ui.painter_at(outer);
+    meanings::paint(&painter.with_clip_rect(sheet.rect.expand(4.0)), cx.theme, &sheet, meaning);
+    sheet.axes(&painter, cx.theme, meanings::axes_of(meaning));
+}
+
+impl View for SlowManifold {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let before = settings(cx);
+        let behind = self.chosen.unwrap_or_else(|| Behind::usual(ui));
+        ui.spacing_mut().item_spacing.y = 4.0;
+        if cx.has_controls {
+            self.controls_ui(ui, cx, &before, behind);
+        }
+        let settings = settings(cx);
+        if settings.meaning != ManifoldMeaning::Dynamical {
+            self.constraint_ui(ui, cx, settings.meaning);
+            return;
+        }
+        if let Some(words) = self.make_field(&settings) {
+            let kept = if self.made.is_some() { " The last picture stays." } else { "" };
+            let text = RichText::new(format!("! {words}{kept}")).size(theme::SMALL).color(cx.theme.error);
+            ui.add(Label::new(text).wrap());
+        }
+        self.dynamical_ui(ui, cx, settings.epsilon, behind);
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let settings = settings(cx);
+        let system = match settings.system {
+            PlanarSystem::VanDerPol => "van der Pol",
+            PlanarSystem::FitzHughNagumo => "FitzHugh\u{2013}Nagumo",
+            PlanarSystem::CubicFold => "cubic fold",
+            PlanarSystem::Formulas => "own formulas",
+        };
+        match settings.meaning {
+            ManifoldMeaning::Operator => "computed, no model: doubly stochastic 2 \u{d7} 2 matrices".to_owned(),
+            ManifoldMeaning::Sphere => "computed, no model: states on |y| = 1".to_owned(),
+            ManifoldMeaning::Dynamical => format!(
+                "computed, no model: {system}, \u{3b5} = {} (P = {}), a = {}",
+                short(settings.epsilon),
+                short(1.0 / settings.epsilon),
+                short(settings.a)
+            ),
+        }
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let mut out = "line,part,x,y\n".to_owned();
+        let mut rows = |line: &str, part: usize, points: &[Point]| {
+            points.iter().for_each(|[x, y]| {
+                let _ = writeln!(out, "{line},{part},{x},{y}");
+            });
+        };
+        let meaning = settings(cx).meaning;
+        if meaning != ManifoldMeaning::Dynamical {
+            meanings::projections(meaning).iter().enumerate().for_each(|(i, path)| rows("projection", i, path));
+            return Some(out);
+        }
+        let (made, run) = self.last_run(cx)?;
+        for (i, branch) in made.field.manifold.branches.iter().enumerate() {
+            rows(if branch.is_stable { "attracting" } else { "repelling" }, i, &branch.points);
+        }
+        rows("fold", 0, &made.field.manifold.folds);
+        for (i, (_, line)) in made.field.first_order_manifold(run.epsilon).iter().enumerate() {
+            rows("first order", i, line);
+        }
+        rows("trajectory", 0, &run.trajectory.points);
+        if let Some(distances) = &made.field.distances {
+            let column = |of: fn(&crate::analysis::fast_slow_plane::DistanceAt) -> f64| {
+                distances.points.iter().map(|p| [p.epsilon, of(p)]).collect::<Vec<Point>>()
+            };
+            rows("distance to f = 0 (y) by eps (x)", 0, &column(|p| p.to_critical));
+            rows("distance to first order (y) by eps (x)", 0, &column(|p| p.to_first_order));
+        }
+        Some(out)
+    }
+
+    /// The picture without particles.
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let outer = Rect::from_min_size(Pos2::ZERO, self.size);
+        let meaning = settings(cx).meaning;
+        if meaning != ManifoldMeaning::Dynamical {
+            return Some(drawing("slow manifold", self.size, cx.theme, |ui| paint_constraint(ui, cx, outer, meaning)));
+        }
+        let (made, run) = self.last_run(cx)?;
+        let sheet = Sheet::inside(outer, made.field.bounds);
+        Some(drawing("slow manifold", self.size, cx.theme, |ui| {
+            paint_plane(ui.painter(), cx, &sheet, made, Some(&run));
+        }))
+    }
+}

@@ -1,0 +1,176 @@
+//! What hands do to the slow manifold: a start that follows the pointer, settings answered in the next frame, the switch of
+//! meanings, formulas that cannot be drawn; and that nothing repaints when nothing moves.
+
+use eframe::egui::{Modifiers, PointerButton, Pos2, Shape, accesskit::Role, vec2};
+use egui_kittest::{Harness, kittest::Queryable};
+use orrery::{
+    config::{Config, Group, Value},
+    labs::equilibrium::slow_manifold::SlowManifoldSettings,
+    ui::mirror::Mirror,
+};
+
+use crate::{
+    tessellation::unseen,
+    tiles::{Tile, click, rect_of, sized},
+};
+
+const PLANE: &str = "slow manifold plane";
+
+fn tile() -> Tile {
+    let knobs = SlowManifoldSettings::default().knobs();
+    Tile { config: Config::defaults("", &knobs), knobs, ..Tile::new("slow_manifold", Mirror::default()) }
+}
+
+fn shown() -> Harness<'static, Tile> {
+    tile().shown(unseen(sized(900.0, 520.0)))
+}
+
+fn set(harness: &mut Harness<'_, Tile>, key: &str, value: Value) {
+    let tile = harness.state_mut();
+    tile.config.set(&tile.knobs.clone(), &format!("slow_manifold.{key}"), value).unwrap();
+    harness.step();
+}
+
+fn rows(harness: &Harness<'_, Tile>, line: &str) -> Vec<[f64; 2]> {
+    let table = harness.state().csv.clone().unwrap_or_default();
+    let of_line = table.lines().filter(|l| l.split(',').next() == Some(line));
+    let number = |l: &str, k: usize| l.split(',').nth(k).and_then(|v| v.parse().ok()).unwrap_or(f64::NAN);
+    of_line.map(|l| [number(l, 2), number(l, 3)]).collect()
+}
+
+/// All words of the last frame.
+fn words(harness: &Harness<'_, Tile>) -> String {
+    fn read(shape: &Shape, into: &mut String) {
+        match shape {
+            Shape::Vec(all) => all.iter().for_each(|s| read(s, into)),
+            Shape::Text(text) => {
+                into.push_str(text.galley.text());
+                into.push('\n');
+            }
+            _ => {}
+        }
+    }
+    let mut all = String::new();
+    harness.output().shapes.iter().for_each(|s| read(&s.shape, &mut all));
+    all
+}
+
+#[test]
+fn both_branches_and_their_folds_are_there_without_a_run() {
+    let harness = shown();
+    assert!(harness.state().subtitle.contains("van der Pol, \u{3b5} = 0.05 (P = 20)"), "{}", harness.state().subtitle);
+    assert_eq!(rows(&harness, "fold").len(), 2);
+    assert!(rows(&harness, "attracting").iter().all(|[x, _]| x.abs() > 0.999));
+    assert!(rows(&harness, "repelling").iter().all(|[x, _]| x.abs() < 1.001));
+    for part in ["attracting", "repelling", "fold", "a cycle", "slope 1", "(1.00, 0.67)"] {
+        assert!(words(&harness).contains(part), "{part} in {}", words(&harness));
+    }
+    assert!(harness.state().commands.is_empty(), "nothing is asked of a model");
+}
+
+#[test]
+fn a_setting_is_answered_in_the_next_frame() {
+    let mut harness = shown();
+    let before = rows(&harness, "first order");
+    set(&mut harness, "epsilon", Value::Float(0.01));
+    let after = rows(&harness, "first order");
+    assert!(before != after && harness.state().subtitle.contains("P = 100"));
+    set(&mut harness, "system", Value::Text("cubic_fold".into()));
+    set(&mut harness, "a", Value::Float(1.44));
+    let mut folds = rows(&harness, "fold");
+    folds.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    assert!((folds[0][0] + 1.2).abs() < 1e-6 && (folds[1][0] - 1.2).abs() < 1e-6, "{folds:?}");
+    set(&mut harness, "a", Value::Float(-1.0));
+    assert!(rows(&harness, "fold").is_empty(), "beyond the cusp there is no fold");
+}
+
+#[test]
+fn a_click_starts_the_trajectory_there_and_a_drag_takes_it_along() {
+    let mut harness = shown();
+    let first = rows(&harness, "trajectory")[0];
+    let rect = rect_of(&harness, PLANE);
+    click(&mut harness, rect.center());
+    let [x, y] = rows(&harness, "trajectory")[0];
+    assert!(x.abs() < 0.02 && y.abs() < 0.02 && [x, y] != first, "{x} {y}");
+    let press = |harness: &mut Harness<'_, Tile>, at: Pos2, pressed: bool| {
+        harness.event(eframe::egui::Event::PointerMoved(at));
+        let (button, modifiers) = (PointerButton::Primary, Modifiers::NONE);
+        harness.event(eframe::egui::Event::PointerButton { pos: at, button, pressed, modifiers });
+        harness.step();
+    };
+    press(&mut harness, rect.center(), true);
+    let right = rect.center() + vec2(rect.width() / 4.0, 0.0);
+    for share in [0.5, 1.0] {
+        harness.event(eframe::egui::Event::PointerMoved(rect.center() + vec2(rect.width() / 4.0 * share, 0.0)));
+        harness.step();
+    }
+    let [x, _] = rows(&harness, "trajectory")[0];
+    assert!((x - 1.25).abs() < 0.05, "{x}");
+    press(&mut harness, right, false);
+    harness.key_press(eframe::egui::Key::ArrowLeft);
+    harness.step();
+    assert!(rows(&harness, "trajectory")[0][0] < x, "an arrow key moves it too");
+}
+
+#[test]
+fn three_meanings_are_three_pictures() {
+    let mut harness = shown();
+    harness.get_by_label("M1 operator").click();
+    harness.step();
+    harness.step();
+    assert!(harness.state().subtitle.contains("doubly stochastic"), "{}", harness.state().subtitle);
+    assert!(words(&harness).contains("constrains an operator"));
+    harness.get_by_label("M2 sphere").click();
+    harness.step();
+    harness.step();
+    let ends: Vec<[f64; 2]> = rows(&harness, "projection").chunks(2).map(|pair| pair[1]).collect();
+    assert!(!ends.is_empty() && ends.iter().all(|[x, y]| (x.hypot(*y) - 1.0).abs() < 1e-9));
+    harness.get_by_label("M3 dynamical").click();
+    harness.step();
+    harness.step();
+    assert_eq!(rows(&harness, "fold").len(), 2);
+}
+
+#[test]
+fn a_formula_that_cannot_be_drawn_is_said_and_the_last_picture_stays() {
+    let mut harness = shown();
+    set(&mut harness, "system", Value::Text("formulas".into()));
+    set(&mut harness, "f", Value::Text("y - x^2".into()));
+    let good = rows(&harness, "attracting");
+    assert!(!good.is_empty());
+    for (f, said) in [
+        ("y - (x", "cannot be read"),
+        ("y - b*x", "`b`"),
+        ("y - 1/x", "not finite"),
+        ("y", "does not depend on x"),
+        ("", "is empty"),
+    ] {
+        set(&mut harness, "f", Value::Text(f.into()));
+        assert!(words(&harness).contains(said), "{f}: {}", words(&harness));
+        assert!(words(&harness).contains("The last picture stays"), "{f}");
+        harness.get_by_role_and_label(Role::Canvas, PLANE);
+    }
+    set(&mut harness, "f", Value::Text("y - x^2".into()));
+    assert!(rows(&harness, "attracting") == good && !words(&harness).contains("stays"));
+}
+
+#[test]
+fn canards_are_a_click_away() {
+    let mut harness = shown();
+    harness.get_by_label("to the canard").click();
+    harness.step();
+    harness.step();
+    let a = harness.state().config.get("slow_manifold.a").and_then(|v| v.as_f64()).unwrap();
+    assert!((a - 0.993_516).abs() < 1e-6, "{a}");
+    assert!(words(&harness).contains("A canard: "), "{}", words(&harness));
+}
+
+#[test]
+fn nothing_repaints_when_nothing_moves() {
+    let mut harness = shown();
+    for _ in 0..4 {
+        harness.step();
+    }
+    let delay = harness.output().viewport_output.values().map(|v| v.repaint_delay).min().unwrap();
+    assert!(delay > std::time::Duration::from_secs(1), "{delay:?}");
+}
