@@ -107,7 +107,7 @@ fn a_cell_that_is_dragged_up_is_a_larger_rate_and_undone_is_as_it_was() {
 #[test]
 fn cut_in_two_there_are_two_answers_and_it_is_said() {
     let (_folder, mut harness) = opened();
-    harness.get_by_label("Cut in two").click();
+    harness.get_by_label("Cut").click();
     until(&mut harness, "a kernel of two dimensions", |app| state(app).filter(|s| s.kernel() == 2).map(drop));
     harness.step();
     assert!(harness.query_all_by_label_contains("there is no one stationary distribution").count() > 0);

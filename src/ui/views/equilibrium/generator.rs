@@ -93,12 +93,11 @@ impl GeneratorView {
 
     fn controls_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let s = settings(cx);
-        ui.horizontal(|ui| {
+        ui.horizontal_wrapped(|ui| {
             control_ui(ui, cx, 2);
-            ui.separator();
             let mut cut = s.generator.cut;
             let tip = "Takes away every rate between the first half of the states and the second.";
-            if ui.toggle_value(&mut cut, "Cut in two").on_hover_text(tip).changed() {
+            if ui.toggle_value(&mut cut, "Cut").on_hover_text(tip).changed() {
                 cx.set(GeneratorSettings::cut.name, Value::Switch(cut));
             }
             let is_changed = !s.generator.edits.trim().is_empty();

@@ -115,7 +115,7 @@ impl RelaxationView {
 
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let s = settings(cx);
-        ui.horizontal(|ui| {
+        ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().slider_width = 110.0;
             let mut dt = s.flow.dt;
             let slider = Slider::new(&mut dt, 0.02..=4.0).fixed_decimals(2).text("\u{394}t of bound");
@@ -123,7 +123,6 @@ impl RelaxationView {
             if ui.add(slider).on_hover_text(tip).changed() {
                 cx.set(RelaxationSettings::dt.name, Value::Float(dt));
             }
-            ui.separator();
             for (beside, words) in
                 [(Beside::Particles, "particles"), (Beside::Entropy, "entropy"), (Beside::Mass, "mass")]
             {
