@@ -29,7 +29,7 @@ pub fn tell(mirror: &mut Mirror, steps: &[u64]) {
 }
 
 fn generator() -> orrery::analysis::generator::Generator {
-    TopologySettings { topology: Topology::Random, states: STATES, sparsity: 0.6 }.draw(4).unwrap()
+    TopologySettings { topology: Topology::Random, states: STATES, sparsity: 0.3 }.draw(4).unwrap()
 }
 
 fn state(step: u64) -> GeneratorState {
