@@ -90,6 +90,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "pair_attention", column: 0, share: 0.4, tab: true },
         Pane { view: "phase_plane", column: 1, share: 0.55, tab: false },
         Pane { view: "next_tokens", column: 1, share: 0.55, tab: true },
+        Pane { view: "attention_chain", column: 1, share: 0.55, tab: true },
         Pane { view: "attention", column: 1, share: 0.45, tab: false },
         Pane { view: "attention_by_layer", column: 1, share: 0.45, tab: true },
         Pane { view: "attention_side_by_side", column: 1, share: 0.45, tab: true },

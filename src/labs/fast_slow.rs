@@ -71,6 +71,8 @@ pub static LAB: Lab = Lab {
     drawing: drawing::draw,
     panes: &[
         Pane { view: "gate", column: 0, share: 0.5, tab: false },
+        Pane { view: "token_residuals", column: 0, share: 0.5, tab: true },
+        Pane { view: "generator_distance", column: 0, share: 0.5, tab: true },
         Pane { view: "staircase", column: 0, share: 0.5, tab: false },
         Pane { view: "causality", column: 0, share: 0.5, tab: true },
         Pane { view: "residual", column: 0, share: 0.5, tab: true },
@@ -79,6 +81,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "accuracy", column: 1, share: 0.5, tab: true },
         Pane { view: "next_tokens", column: 1, share: 0.5, tab: false },
         Pane { view: "attention", column: 1, share: 0.5, tab: true },
+        Pane { view: "attention_chain", column: 1, share: 0.5, tab: true },
         Pane { view: "cost", column: 1, share: 0.5, tab: true },
     ],
     opens_with_run: true,
@@ -177,6 +180,13 @@ fn plan(config: &Config, s: &FastSlowSettings) -> Result<Plan, ConfigError> {
         schedule("staircase", ProbeSettings::staircase_every, every.staircase_every, Args::new()),
         schedule("attention_maps", ProbeSettings::attention_maps_every, every.attention_maps_every, Args::new()),
         schedule("residual", ProbeSettings::residual_every, every.residual_every, Args::new()),
+        schedule("token_residuals", ProbeSettings::residual_every, every.residual_every, Args::new()),
+        schedule(
+            "generator_distance",
+            ProbeSettings::generator_distance_every,
+            every.generator_distance_every,
+            Args::new(),
+        ),
         schedule("next_tokens", ProbeSettings::next_tokens_every, every.next_tokens_every, Args::new()),
         schedule("causality", ProbeSettings::causality_every, every.causality_every, Args::new()),
     ];

@@ -1,6 +1,7 @@
 //! A question put to a model: what to tap, what to compute, which channel it answers on.
 //! One question a file; this file holds the one list.
 
+mod attention_chain;
 mod attention_maps;
 mod attention_statistics;
 mod autocorrelation;
@@ -9,6 +10,7 @@ mod causality;
 pub mod concepts;
 pub mod flow;
 mod generator;
+mod generator_distance;
 mod long_attention_maps;
 mod neuron_graph;
 mod next_tokens;
@@ -27,6 +29,7 @@ mod streaming;
 pub mod synapses;
 mod tapped;
 mod token_baselines;
+mod token_residuals;
 mod trace_reading;
 mod unit_usage;
 
@@ -123,7 +126,10 @@ pub static PROBES: &[&dyn Probe] = &[
     &query_key_paths::QueryKeyPaths,
     &long_attention_maps::LongAttentionMaps,
     &attention_statistics::AttentionStatistics,
+    &attention_chain::AttentionChain,
     &residual::Residual,
+    &generator_distance::GeneratorDistance,
+    &token_residuals::TokenResiduals,
     &step_lengths::StepLengths,
     &next_tokens::NextTokens,
     &pair_attention::PairAttention,

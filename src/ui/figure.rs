@@ -134,7 +134,7 @@ impl Figure<'_> {
 
     /// A context in which asking and setting lead nowhere.
     fn with_cx<R>(&self, selection: &mut Selection, f: impl FnOnce(&mut ViewCx<'_>) -> R) -> R {
-        let (mut commands, mut settings, mut exports) = (vec![], vec![], vec![]);
+        let (mut commands, mut settings, mut exports, mut fronts) = (vec![], vec![], vec![], vec![]);
         let mut questions = Questions::default();
         let mut cx = ViewCx {
             mirror: self.mirror,
@@ -149,6 +149,7 @@ impl Figure<'_> {
             settings: &mut settings,
             questions: &mut questions,
             exports: &mut exports,
+            fronts: &mut fronts,
             still: true,
             has_controls: false,
         };

@@ -27,6 +27,8 @@ pub struct Tile {
     pub commands: Vec<Command>,
     pub questions: Questions,
     pub exports: Vec<Export>,
+    /// Views that were to be brought to the front.
+    pub fronts: Vec<&'static str>,
     /// Whether the table and the picture are written in every frame.
     pub writes: bool,
     pub subtitle: String,
@@ -49,6 +51,7 @@ impl Tile {
             commands: vec![],
             questions: Questions::default(),
             exports: vec![],
+            fronts: vec![],
             writes: true,
             subtitle: String::new(),
             csv: None,
@@ -82,6 +85,7 @@ impl Tile {
             settings: &mut settings,
             questions: &mut self.questions,
             exports: &mut self.exports,
+            fronts: &mut self.fronts,
             still: self.still,
             has_controls: true,
         };

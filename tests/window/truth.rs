@@ -219,6 +219,7 @@ fn table(page: &mut Page, theme: &Theme) -> Option<String> {
         settings: &mut vec![],
         questions: &mut page.questions,
         exports: &mut vec![],
+        fronts: &mut vec![],
         still: true,
         has_controls: true,
     };

@@ -134,6 +134,9 @@ settings! {
         #[knob("Residual every", range(0..=1_000_000), unit("steps"), live)]
         residual_every: u64 = 50,
         /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
+        #[knob("Generator every", range(0..=1_000_000), unit("steps"), live)]
+        generator_distance_every: u64 = 50,
+        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
         #[knob("Next tokens every", range(0..=1_000_000), unit("steps"), live)]
         next_tokens_every: u64 = 50,
         /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.

@@ -57,7 +57,7 @@ impl AttentionLayer {
     }
 
     /// How many positions query `t` may see.
-    fn seen(&self, t: usize) -> usize {
+    pub fn seen(&self, t: usize) -> usize {
         (t + 1).min(self.window.unwrap_or(usize::MAX)).max(1)
     }
 }

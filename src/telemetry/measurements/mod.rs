@@ -12,6 +12,7 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
 
 mod activity;
+mod attention_chain;
 mod attention_maps;
 mod attention_statistics;
 mod autocorrelation;
@@ -21,6 +22,7 @@ mod concept_search;
 mod fast_weights;
 mod flow;
 mod generator;
+mod generator_distance;
 mod graph_modularity;
 mod graph_neuron;
 mod merging;
@@ -39,12 +41,14 @@ mod step_lengths;
 mod surprise;
 mod text_losses;
 mod token_baselines;
+mod token_residuals;
 mod trace_reading;
 mod uncertainty;
 mod unit_usage;
 mod warm_up;
 
 pub use activity::{Activity, FiringShare, LayerActivity};
+pub use attention_chain::{AttentionChain, ChainLumping, ChainProperties, NullError};
 pub use attention_maps::{AttentionLayer, AttentionMaps, LongAttentionMaps};
 pub use attention_statistics::{AttentionStatistics, LayerStatistics, UniformStatistics};
 pub use autocorrelation::{Autocorrelation, BlockAutocorrelation};
@@ -64,6 +68,7 @@ pub use flow::{
 pub use generator::{
     GapBySize, GeneratorFlow, GeneratorState, RelaxationCurves, StateClass, StationaryMapError, TopologyGaps,
 };
+pub use generator_distance::{ColumnSums, GeneratorDistance, NullDistance};
 pub use graph_modularity::{GraphModularity, ModularityAtStep};
 pub use graph_neuron::{GraphNeuron, Partner, TokenScore};
 pub use merging::{Merging, ModelLosses};
@@ -85,6 +90,7 @@ pub use step_lengths::{LayerStepLengths, StepLengths};
 pub use surprise::{OctaveFiring, PeriodCurves, PeriodFiring, Surprise};
 pub use text_losses::{TextLoss, TextLosses};
 pub use token_baselines::TokenBaselines;
+pub use token_residuals::TokenResiduals;
 pub use trace_reading::{BlockReading, TraceReading};
 pub use uncertainty::{Auroc, Uncertainty, UncertaintyText};
 pub use unit_usage::{BlockUsage, UnitUsage};
@@ -192,7 +198,10 @@ measurements! {
     QueryKeyPaths,
     LongAttentionMaps,
     AttentionStatistics,
+    AttentionChain,
     Residual,
+    GeneratorDistance,
+    TokenResiduals,
     PairAttention,
     StepLengths,
     NextTokens,

@@ -104,8 +104,9 @@ impl Page {
             here.layout = Some(self.tiling.replace(layout));
         }
         if let Some(selection) = was.selection {
-            let flow = self.selection.flow.clone();
-            here.selection = Some(std::mem::replace(&mut self.selection, Selection { flow, ..selection }));
+            let (flow, chain_text) = (self.selection.flow.clone(), self.selection.chain_text.clone());
+            let selection = Selection { flow, chain_text, ..selection };
+            here.selection = Some(std::mem::replace(&mut self.selection, selection));
             let variants = self.mirror().map_or(0, |m| m.variants().len());
             self.selection.variant = self.selection.variant.min(variants.saturating_sub(1));
         }

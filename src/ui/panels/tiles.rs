@@ -49,7 +49,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         plot::set_step_events(ui.ctx(), step_events::of(mirror, &page.knobs).into());
     }
     page.lend_guess(ui.ctx());
-    let (mut commands, mut settings, mut exports) = (vec![], vec![], vec![]);
+    let (mut commands, mut settings, mut exports, mut fronts) = (vec![], vec![], vec![], vec![]);
     if let Some(run) = &page.run {
         page.questions.follow_run(&run.mirror);
     }
@@ -69,6 +69,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
             settings: &mut settings,
             questions: &mut page.questions,
             exports: &mut exports,
+            fronts: &mut fronts,
             still: shell.session.still,
             has_controls: true,
         },
@@ -106,6 +107,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         }
     }
     send(shell, page, commands, settings);
+    fronts.into_iter().for_each(|view| shell.act(Action::ShowView(view)));
     for export in exports {
         shell.act(match export {
             Export::Picture { rect, name } => Action::Record(rect, name),

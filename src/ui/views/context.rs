@@ -38,6 +38,8 @@ pub struct ViewCx<'a> {
     pub questions: &'a mut Questions,
     /// Files to write into the export folder, after the frame.
     pub exports: &'a mut Vec<Export>,
+    /// Views to bring to the front, after the frame.
+    pub fronts: &'a mut Vec<&'static str>,
     /// Reduced motion is wanted.
     pub still: bool,
     /// Whether there is a hand: a picture has no buttons.

@@ -12,6 +12,7 @@ pub mod cost;
 pub mod equilibrium;
 pub mod flow;
 pub mod gate;
+mod generator_distance;
 pub mod grammar_roles;
 pub mod graph;
 pub mod loss_difference;
@@ -30,6 +31,7 @@ mod step_lengths;
 pub mod streaming;
 pub mod synapses;
 mod task;
+mod token_residuals;
 pub mod trace_blocks;
 pub mod traces;
 
@@ -49,6 +51,8 @@ pub struct Selection {
     pub variant: usize,
     /// The synapse in focus.
     pub synapse: Option<synapses::Synapse>,
+    /// A text of one's own along which attention is read as a Markov chain; empty: a held-out passage.
+    pub chain_text: String,
     /// How what the ODE flow is asked with changes.
     pub flow: flow::FlowSettings,
 }
@@ -201,11 +205,35 @@ pub static VIEWS: &[ViewEntry] = &[
         make: attention::SideBySide::make,
     },
     ViewEntry {
+        id: "attention_chain",
+        title: "Markov step",
+        about: "An attention matrix as one step of a Markov chain: its eigenvalues, where walks end and linger, how widely rows \
+                look, and how far blocks of P positions are from a chain of their own. Of causal attention every walk ends on \
+                the first token; the nulls say what chance alone would give.",
+        make: attention::AttentionChainView::make,
+    },
+    ViewEntry {
         id: "residual",
         title: "Residual",
         about: "How far one more pass of the post block would still move the state, against the passes made, by \
                 method. A line that falls straight on this axis converges at a steady rate.",
         make: residual::Residual::make,
+    },
+    ViewEntry {
+        id: "generator_distance",
+        title: "Not a generator",
+        about: "Column sums of the post block's one-step matrix I + J at a token, which are all 1 for a generator of a Markov \
+                chain, and how far the nearest generator is from J, over training. Beside both: the same entries in random \
+                places, and the random map of the paper.",
+        make: generator_distance::GeneratorDistanceView::make,
+    },
+    ViewEntry {
+        id: "token_residuals",
+        title: "By token",
+        about: "How far each token's fast state is from its quasi-steady state after 0, 1, 2, 4 and 8 passes, and below the same \
+                over training beside the gate. If the gate opened where the fast path is close, it would rise as the lines \
+                fall; a selected token is the one of the lower lines.",
+        make: token_residuals::TokenResidualsView::make,
     },
     ViewEntry {
         id: "next_tokens",

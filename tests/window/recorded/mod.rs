@@ -18,6 +18,7 @@ use orrery::{
 };
 
 pub mod bdh_dynamics;
+pub mod chains;
 mod concepts;
 mod connectivity;
 pub mod flow;
@@ -176,6 +177,8 @@ fn samples(mirror: &mut Mirror) {
                 tokens: SENTENCE.chars().map(String::from).collect(),
                 payload: Arc::new(attention(step, variant).into_payload()),
             }));
+            let chain = chains::chain(&attention(step, variant), 0).into_payload();
+            sample_of(mirror, variant, step, chain);
             let payload = Arc::new(statistics(step, variant).into_payload());
             let (channel, about) = (AttentionStatistics::CHANNEL.into(), "4 held-out windows of 128 tokens".to_owned());
             mirror.apply(Event::Sample(Sample {
@@ -246,10 +249,26 @@ fn samples(mirror: &mut Mirror) {
         payload: Arc::new(of_twin.into_payload()),
     }));
     for step in (0..=STEPS).step_by(50) {
+        let about = "token 31 \u{201c}y\u{201d} of a held-out passage 0, 32 tokens";
+        measured(mirror, step, about, chains::generator_distance(step), "");
+        measured(mirror, step, "held-out passage 0, 48 tokens, y held", chains::token_residuals(step), &SENTENCE[..48]);
         measured(mirror, step, "the model's weights", step_lengths(step), "");
     }
     let causality = causality().into_payload();
     sample(mirror, STEPS, Causality::CHANNEL, "the sentence as typed", causality, SENTENCE, Some(1));
+}
+
+/// A scheduled sample along the sentence.
+fn sample_of(mirror: &mut Mirror, variant: usize, step: u64, payload: Payload) {
+    mirror.apply(Event::Sample(Sample {
+        step,
+        variant,
+        channel: payload.channel().unwrap_or_default().into(),
+        about: "held-out passage 0, 76 tokens".into(),
+        tokens: SENTENCE.chars().map(String::from).collect(),
+        request: None,
+        payload: Arc::new(payload),
+    }));
 }
 
 /// A scheduled sample without a text.

@@ -1,6 +1,7 @@
 //! Attention maps of every layer and head in a grid, with their entropies, and one of them large.
 
 mod by_layer;
+mod chain;
 mod colours;
 mod paper;
 mod side_by_side;
@@ -31,6 +32,7 @@ use crate::{
 };
 
 pub use by_layer::AttentionByLayer;
+pub use chain::AttentionChainView;
 pub use side_by_side::SideBySide;
 
 /// View `attention`.
@@ -175,7 +177,7 @@ impl Attention {
         }
     }
 
-    fn controls_ui(&mut self, ui: &mut Ui, heads: &[Head<'_>], cx: &ViewCx<'_>) {
+    fn controls_ui(&mut self, ui: &mut Ui, heads: &[Head<'_>], cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
             ui.selectable_value(&mut self.linear, false, "log")
                 .on_hover_text("Colours by the logarithm of the weight.");
@@ -188,6 +190,15 @@ impl Attention {
             .response
             .on_hover_text("Colours of the maps.");
             if let Some(h) = chosen(heads, cx.selection) {
+                let button = ui.button("As a Markov step").on_hover_text(
+                    "Shows this map as a step of a Markov chain: eigenvalues, where walks end and linger, lumping into blocks.",
+                );
+                if button.clicked() {
+                    (cx.selection.layer, cx.selection.head) = (Some(h.layer.path.clone()), Some(h.head));
+                    // the maps are of the held-out passage
+                    cx.selection.chain_text.clear();
+                    cx.fronts.push("attention_chain");
+                }
                 let words = egui::RichText::new(words_of(h)).color(cx.theme.secondary).size(12.0);
                 ui.add(egui::Label::new(words).truncate());
             }

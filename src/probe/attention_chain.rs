@@ -1,0 +1,191 @@
+//! One attention matrix read as a step of a Markov chain: what becomes of it when it is applied again and again, and
+//! whether its positions can be lumped into blocks. It does not know how the weights are computed.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::{Finding, Probe, ProbeContext, prompt::Prompt, tapped::attention_weights};
+use crate::{
+    analysis::{
+        markov_chain::{
+            MarkovChain, least_mixing_time,
+            lumping::{Partition, with_shuffled_rows},
+            stochasticity,
+        },
+        statistics::mean_sd,
+    },
+    models::{Model, capabilities::AttentionLayer},
+    nn::{Result, host},
+    telemetry::{
+        Array,
+        measurements::{self, ChainLumping, ChainProperties, NullError},
+    },
+};
+
+/// Arguments: `text` (else a held-out passage), `layer` (its path; the first), `head` (0), `width` (positions lumped into a
+/// block; 4). Makes a [`measurements::AttentionChain`], which says so where the weights are no Markov chain.
+pub struct AttentionChain;
+
+/// Longest typed text.
+const LONGEST: usize = 96;
+/// Length of the held-out passage, that of the attention maps, so that a token is the same one there.
+const USUAL: usize = 48;
+const USUAL_WIDTH: usize = 4;
+/// Draws of each null model.
+const DRAWS: usize = 40;
+/// Rounds of the search for better blocks.
+const ROUNDS: usize = 4;
+/// Rows of 32-bit softmax weights sum to 1 up to rounding, far within this.
+const TOLERANCE: f64 = 1e-4;
+
+impl Probe for AttentionChain {
+    fn id(&self) -> &'static str {
+        "attention_chain"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        !model.attention_layers().is_empty()
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let is_typed = cx.is_typed();
+        let prompt = Prompt::of(cx, if is_typed { LONGEST } else { USUAL })?;
+        let known = cx.model.attention_layers();
+        let asked = cx.text("layer");
+        let Some(layer) = known.iter().find(|l| asked.as_ref().is_none_or(|path| *path == l.path)) else {
+            let paths: Vec<&str> = known.iter().map(|l| l.path.as_str()).collect();
+            candle_core::bail!(
+                "there is no attention in `{}`; choose one of {}",
+                asked.unwrap_or_default(),
+                paths.join(", ")
+            );
+        };
+        let found = attention_weights(cx.model, &prompt.tensor(cx)?, std::slice::from_ref(layer))?;
+        let Some((_, weights)) = found.first() else {
+            candle_core::bail!("the layer `{}` gave no weights along this text", layer.path)
+        };
+        let (_, heads, n, _) = weights.dims4()?;
+        let head = cx.count("head", 0, 0..=heads.saturating_sub(1));
+        let width = cx.count("width", USUAL_WIDTH, 1..=n.max(1));
+        let values = host::to_f32(&weights.narrow(0, 0, 1)?.narrow(1, head, 1)?.contiguous()?)?;
+        let p: Vec<f64> = values.iter().map(|v| f64::from(*v)).collect();
+        let (check, chain) = (stochasticity(n, &p), MarkovChain::new(n, &p, TOLERANCE));
+        let measured = measurements::AttentionChain {
+            path: layer.path.clone(),
+            head,
+            heads,
+            layers: known.iter().map(|l| l.path.clone()).collect(),
+            tokens_per_position: layer.tokens_per_position,
+            is_typed,
+            weights: Array::new([n, n], values).map_err(candle_core::Error::wrap)?,
+            row_sum_error: check.row_sum_error,
+            smallest: check.smallest,
+            problem: chain.as_ref().err().map(|e| match layer.is_differential {
+                true => format!("differential weights may be negative: {e}"),
+                false => e.to_string(),
+            }),
+            chain: chain.ok().map(|chain| properties(&chain, layer, width, cx.seed)),
+        };
+        Ok(vec![Finding::new(measured, prompt.about, prompt.tokens)])
+    }
+}
+
+fn properties(chain: &MarkovChain, layer: &AttentionLayer, width: usize, seed: u64) -> ChainProperties {
+    let mut stationary = chain.stationary();
+    let moduli = chain.moduli().unwrap_or_default();
+    let quasi = chain.quasi_stationary();
+    let uniform = |t: usize| (layer.seen(t) as f64).ln();
+    ChainProperties {
+        is_causal: chain.is_triangular(),
+        closed_classes: stationary.len(),
+        mixing_time: chain.mixing_time(),
+        least_mixing_time: moduli.get(1).map_or(0.0, |m| least_mixing_time(*m)),
+        moduli: moduli.into(),
+        row_entropy: chain.row_entropies().into(),
+        uniform_entropy: (0..chain.states()).map(uniform).collect(),
+        steps_to_absorption: chain.steps_to_absorption().into(),
+        survival: quasi.as_ref().map_or(f64::NAN, |q| q.survival),
+        quasi_stationary: quasi.map(|q| q.distribution.into()),
+        stationary: stationary.pop().filter(|_| stationary.is_empty()).map(Into::into),
+        lumping: lumping(chain, width, seed),
+    }
+}
+
+fn lumping(chain: &MarkovChain, width: usize, seed: u64) -> ChainLumping {
+    let blocks = Partition::consecutive(chain.states(), width);
+    let error = blocks.error(chain);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let rows: Vec<f64> = (0..DRAWS).map(|_| blocks.error(&with_shuffled_rows(chain, &mut rng)).mean).collect();
+    let drawn: Vec<f64> = (0..DRAWS).map(|_| blocks.shuffled(&mut rng).error(chain).mean).collect();
+    let best = blocks.improved(chain, ROUNDS);
+    ChainLumping {
+        width,
+        mean: error.mean,
+        largest: error.largest,
+        error: error.of_block.into(),
+        shuffled_rows: null_of(&rows),
+        random_blocks: null_of(&drawn),
+        best_mean: best.error(chain).mean,
+        best: best.labels().to_vec(),
+    }
+}
+
+fn null_of(values: &[f64]) -> NullError {
+    let (mean, sd) = mean_sd(values);
+    NullError { mean, sd, draws: values.len() }
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::Device;
+
+    use super::*;
+    use crate::{
+        config::Value,
+        corpus::{self, Corpus},
+        models::{Spec, fast_slow::FastSlowSpec},
+        telemetry::{Args, Measurement},
+    };
+
+    fn ask(args: &[(&str, Value)]) -> Result<measurements::AttentionChain> {
+        let source = corpus::Source::Generated("harbour".into());
+        let tokenizer = corpus::TokenizerSpec::Byte { vocab: 320 };
+        let corpus = Corpus::open(&corpus::Spec { source, tokenizer, held_out: 0.1, seed: 1 });
+        let corpus = corpus.map_err(candle_core::Error::wrap)?;
+        let spec = Spec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() });
+        let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
+        let args: Args = args.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let found = AttentionChain.ask(&mut ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
+        Ok(measurements::AttentionChain::of(&found[0].payload).cloned().unwrap())
+    }
+
+    fn text(words: &str) -> Value {
+        Value::Text(words.to_owned())
+    }
+
+    #[test]
+    fn fast_and_slow_attention_are_causal_chains() -> Result<()> {
+        for (layer, positions) in [("pre.0", USUAL), ("slow.1.r1", USUAL / 4), ("post.0.r1", USUAL)] {
+            let found = ask(&[("layer", text(layer)), ("head", Value::Int(3))])?;
+            assert_eq!((found.path.as_str(), found.head, found.weights.rows()), (layer, 3, positions));
+            assert!(found.row_sum_error < 1e-5 && found.smallest == 0.0);
+            let chain = found.chain.unwrap();
+            assert!(chain.is_causal && chain.closed_classes == 1);
+            assert_eq!(chain.stationary.unwrap()[0], 1.0);
+            assert!(chain.mixing_time.unwrap() as f64 >= chain.least_mixing_time);
+            assert!((chain.moduli[1] - chain.survival).abs() < 1e-12);
+            assert!(chain.lumping.best_mean <= chain.lumping.mean);
+            assert!(chain.row_entropy.iter().zip(&chain.uniform_entropy).all(|(h, most)| *h <= most + 1e-6));
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn one_token_is_a_chain_of_one_state_and_a_wrong_layer_is_named() {
+        let found = ask(&[("text", text("a"))]).unwrap();
+        assert!(found.is_typed && found.weights.rows() == 1);
+        assert_eq!(found.chain.unwrap().mixing_time, Some(0));
+        let words = ask(&[("layer", text("post.7"))]).unwrap_err().to_string();
+        assert!(words.contains("post.7") && words.contains("slow.0.r0"), "{words}");
+    }
+}

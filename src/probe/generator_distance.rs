@@ -1,0 +1,178 @@
+//! How far the Jacobian of a model's refining map is from a generator: column sums, signs, the nearest generator. It does
+//! not know how the map is built.
+
+use candle_core::Var;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::{Finding, Probe, ProbeContext, prompt::Prompt};
+use crate::{
+    analysis::{
+        nearest_generator::{GeneratorDistance as Found, generator_distance, permuted, random_map},
+        statistics::mean_sd,
+    },
+    models::{Model, capabilities::FixedPointModel},
+    nn::{Result, Tap, Tensor, host},
+    telemetry::measurements::{self, ColumnSums, NullDistance},
+};
+
+/// Arguments: `text` (else a held-out passage), `position` (the last), `round` (0). Makes a
+/// [`measurements::GeneratorDistance`].
+pub struct GeneratorDistance;
+
+/// Tokens of the text that are read.
+const LONGEST: usize = 32;
+/// States of a backward pass, which bounds its memory.
+const MOST_STATES: usize = 4096;
+/// Draws of the null model.
+const DRAWS: usize = 20;
+/// The paper's random map: its size, and a step with which column sums of normal entries scatter as the paper's do, which
+/// does not say how its own were drawn.
+const STATES: usize = 12;
+const DT: f64 = 0.018;
+const MAPS: usize = 1000;
+
+impl Probe for GeneratorDistance {
+    fn id(&self) -> &'static str {
+        "generator_distance"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        model.fixed_point().is_some()
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let Some(model) = cx.model.fixed_point() else {
+            candle_core::bail!("the distance from a generator needs a model whose forward pass refines a state")
+        };
+        let prompt = Prompt::of(cx, LONGEST)?;
+        let position = cx.count("position", usize::MAX, 0..=prompt.ids.len() - 1);
+        let mut tap = Tap::on(&[model.start_tap()]);
+        cx.model.logits(&prompt.tensor(cx)?, &mut tap)?;
+        let states = tap.found();
+        let round = cx.count("round", 0, 0..=states.len().saturating_sub(1));
+        let Some((_, x)) = states.get(round) else {
+            candle_core::bail!("the model's forward pass has no round that refines a state")
+        };
+        let (n, map) = token_jacobian(model, x, position)?;
+        let j: Vec<f64> = map.iter().enumerate().map(|(at, v)| v - f64::from(u8::from(at / n == at % n))).collect();
+        let found = generator_distance(n, &j);
+        let measured = measurements::GeneratorDistance {
+            position,
+            round,
+            norm: j.iter().map(|v| v * v).sum::<f64>().sqrt(),
+            column_sums: found.column_sums.into(),
+            negative_share: found.negative_share,
+            distance: found.distance,
+            permuted: null(n, &j, cx.seed),
+            random_map: paper_map(),
+        };
+        let token = prompt.tokens.get(position).map_or("", String::as_str);
+        let about = format!("token {position} \u{201c}{token}\u{201d} of a {}", prompt.about);
+        Ok(vec![Finding::new(measured, about, prompt.tokens)])
+    }
+}
+
+/// dG(x)_t / dx_t `(D, D)`, row by row, for the token t = `position` of x `(1, T, D)`: a row is the product of the
+/// transposed Jacobian with a unit vector, and many are one backward pass over as many copies of the text.
+fn token_jacobian(model: &dyn FixedPointModel, x: &Tensor, position: usize) -> Result<(usize, Vec<f64>)> {
+    let (_, t, d) = x.dims3()?;
+    // A causal map has nothing to do with later tokens.
+    let (x, t) = (x.narrow(1, 0, (position + 1).min(t))?, (position + 1).min(t));
+    let units = Tensor::eye(d, x.dtype(), x.device())?;
+    let most = (MOST_STATES / t).clamp(1, d);
+    let mut rows = Vec::with_capacity(d * d);
+    for from in (0..d).step_by(most) {
+        let n = most.min(d - from);
+        let copies = Var::from_tensor(&x.detach().broadcast_as((n, t, d))?.contiguous()?)?;
+        let images = model.refine(&copies)?.narrow(1, t - 1, 1)?.squeeze(1)?; // (n, D)
+        let grads = (images * units.narrow(0, from, n)?)?.sum_all()?.backward()?;
+        let Some(of_copies) = grads.get(&copies) else {
+            candle_core::bail!("the refining map does not depend on its state")
+        };
+        rows.extend(host::to_f64(&of_copies.narrow(1, t - 1, 1)?.contiguous()?)?);
+    }
+    Ok((d, rows))
+}
+
+/// Smallest and largest.
+fn ends(values: &[f64]) -> (f64, f64) {
+    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)))
+}
+
+fn mean_ends(all: &[Vec<f64>]) -> (f64, f64) {
+    let (low, high): (Vec<f64>, Vec<f64>) = all.iter().map(|sums| ends(sums)).unzip();
+    (mean_sd(&low).0, mean_sd(&high).0)
+}
+
+fn null(n: usize, j: &[f64], seed: u64) -> NullDistance {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let drawn: Vec<Found> = (0..DRAWS).map(|_| generator_distance(n, &permuted(j, &mut rng))).collect();
+    let (distance, distance_sd) = mean_sd(&drawn.iter().map(|f| f.distance).collect::<Vec<_>>());
+    let (smallest, largest) = mean_ends(&drawn.into_iter().map(|f| f.column_sums).collect::<Vec<_>>());
+    NullDistance { draws: DRAWS, distance, distance_sd, smallest, largest }
+}
+
+/// The same for every model: a figure to compare with.
+fn paper_map() -> ColumnSums {
+    let mut rng = ChaCha8Rng::seed_from_u64(0);
+    let all: Vec<Vec<f64>> = (0..MAPS).map(|_| random_map(STATES, DT, &mut rng)).collect();
+    let (smallest, largest) = mean_ends(&all);
+    ColumnSums { states: STATES, dt: DT, draws: MAPS, smallest, largest }
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::{DType, Device};
+
+    use super::*;
+    use crate::models::fast_slow::{FastSlow, FastSlowSpec};
+
+    fn model() -> Result<FastSlow> {
+        let spec = FastSlowSpec { d_model: 8, heads: 2, kv_heads: 1, ..FastSlowSpec::default() };
+        FastSlow::with_dtype(&spec, 11, 3, &Device::Cpu, DType::F64)
+    }
+
+    fn states(model: &FastSlow) -> Result<Tensor> {
+        let ids: Vec<u32> = (0..9).map(|i| (i * 5 + 2) % 11).collect();
+        let mut tap = Tap::on(&[model.start_tap()]);
+        model.logits(&Tensor::from_slice(&ids, (1, 9), &Device::Cpu)?, &mut tap)?;
+        Ok(tap.found()[0].1.clone())
+    }
+
+    #[test]
+    fn the_jacobian_is_that_of_central_differences() -> Result<()> {
+        const H: f64 = 1e-5;
+        let model = model()?;
+        let x = states(&model)?;
+        for position in [0, 5, 8] {
+            let (n, rows) = token_jacobian(&model, &x, position)?;
+            assert_eq!((n, rows.len()), (8, 64));
+            for channel in 0..n {
+                let moved = |by: f64| -> Result<Vec<f64>> {
+                    let mut values = host::to_f64(&x)?;
+                    values[position * n + channel] += by;
+                    let image = model.refine(&Tensor::from_slice(&values, (1, 9, n), &Device::Cpu)?)?;
+                    host::to_f64(&image.narrow(1, position, 1)?.contiguous()?)
+                };
+                for (i, (up, down)) in moved(H)?.iter().zip(&moved(-H)?).enumerate() {
+                    let known = (up - down) / (2.0 * H);
+                    let found = rows[i * n + channel];
+                    assert!(
+                        (found - known).abs() < 1e-7 * (1.0 + known.abs()),
+                        "{position} {i} {channel}: {found} {known}"
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The paper says [.892, 1.096] of one draw.
+    #[test]
+    fn a_random_map_scatters_as_the_papers() {
+        let map = paper_map();
+        assert!((map.smallest - 0.892).abs() < 0.01 && (map.largest - 1.096).abs() < 0.01, "{map:?}");
+        assert!((map.smallest + map.largest - 2.0).abs() < 0.005, "{map:?}");
+    }
+}

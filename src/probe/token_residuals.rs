@@ -1,0 +1,57 @@
+//! How far the state of every token of a text is from the equilibrium of its refining map, pass by pass. It does not know
+//! whether the forward pass makes as many.
+
+use super::{Finding, Probe, ProbeContext, prompt::Prompt};
+use crate::{
+    models::Model,
+    nn::{Result, Tap, Tensor, host},
+    telemetry::measurements,
+};
+
+/// Arguments: `text` (else a held-out passage). Makes a [`measurements::TokenResiduals`] of the last round.
+pub struct TokenResiduals;
+
+/// Longest text, that of the attention maps, so that a token is the same one there.
+const LONGEST: usize = 48;
+/// Passes after which the residual is taken.
+const PASSES: [usize; 5] = [0, 1, 2, 4, 8];
+
+impl Probe for TokenResiduals {
+    fn id(&self) -> &'static str {
+        "token_residuals"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        model.fixed_point().is_some()
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let Some(model) = cx.model.fixed_point() else {
+            candle_core::bail!("residuals need a model whose forward pass refines a state")
+        };
+        let prompt = Prompt::of(cx, LONGEST)?;
+        let mut tap = Tap::on(&[model.start_tap()]);
+        cx.model.logits(&prompt.tensor(cx)?, &mut tap)?;
+        let states = tap.found();
+        let Some((_, start)) = states.last() else {
+            candle_core::bail!("the model's forward pass has no round that refines a state")
+        };
+        let (mut x, mut residual) = (start.clone(), vec![]);
+        for pass in 0..=PASSES[PASSES.len() - 1] {
+            let image = model.refine(&x)?;
+            if PASSES.contains(&pass) {
+                residual.push(by_token(&x, &image)?.into());
+            }
+            x = image;
+        }
+        let measured = measurements::TokenResiduals { round: states.len() - 1, passes: PASSES.to_vec(), residual };
+        Ok(vec![Finding::new(measured, format!("{}, y held", prompt.about), prompt.tokens)])
+    }
+}
+
+/// |a - b| / |a| of every token; a, b `(1, T, D)`.
+fn by_token(a: &Tensor, b: &Tensor) -> Result<Vec<f64>> {
+    let norms = |t: &Tensor| -> Result<Vec<f64>> { host::to_f64(&t.sqr()?.sum(2)?.sqrt()?) };
+    let (off, size) = (norms(&(a - b)?)?, norms(a)?);
+    Ok(off.iter().zip(size).map(|(off, size)| off / size.max(f64::MIN_POSITIVE)).collect())
+}

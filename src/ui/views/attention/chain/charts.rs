@@ -1,0 +1,141 @@
+//! What is drawn of a chain, by position or by block. It does not know what is said in words.
+
+use crate::{
+    telemetry::measurements::{AttentionChain, ChainProperties},
+    ui::{
+        plot::{Axis, Chart, Line, Reference, Stroke, Zone},
+        seed_series::variant_colour,
+        views::{Measured, ViewCx},
+    },
+};
+
+/// What is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantity {
+    Entropy,
+    Stationary,
+    Steps,
+    Lumping,
+}
+
+impl Quantity {
+    pub const ALL: [Self; 4] = [Self::Entropy, Self::Stationary, Self::Steps, Self::Lumping];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Entropy => "entropy",
+            Self::Stationary => "stationary",
+            Self::Steps => "steps",
+            Self::Lumping => "lumping",
+        }
+    }
+
+    pub fn tip(self) -> &'static str {
+        match self {
+            Self::Entropy => {
+                "How widely each query looks: \u{2212}\u{3a3} \u{3b1} ln \u{3b1} of its row, beside that of looking everywhere \
+                 alike. It is no entropy that the chain must raise or lower: a diagnostic of the weights alone."
+            }
+            Self::Stationary => {
+                "Where walks are in the end (\u{3c0} = \u{3c0} \u{3b1}), and where those are that have not yet been absorbed \
+                 (the quasi-stationary distribution)."
+            }
+            Self::Steps => "Expected applications of \u{3b1} until a walk from each position is absorbed.",
+            Self::Lumping => {
+                "For each block of P positions: how much its positions' weights on one block differ, for the block where they \
+                 differ most. Kemeny and Snell: only if all are 0 is the lumped chain a Markov chain."
+            }
+        }
+    }
+
+    fn axes(self, m: Option<&AttentionChain>) -> (Axis, Axis) {
+        let unit = if m.is_some_and(|m| m.tokens_per_position > 1) {
+            "position (blocks of tokens)"
+        } else {
+            "position (tokens)"
+        };
+        let x = Axis::new(unit).whole();
+        match self {
+            Self::Entropy => (x, Axis::new("entropy of a row (nats)").include(&[0.0])),
+            Self::Stationary => (x, Axis::new("probability").include(&[0.0])),
+            Self::Steps => (x, Axis::new("steps until absorbed").include(&[0.0])),
+            Self::Lumping => {
+                (Axis::new("block of P positions").whole(), Axis::new("spread of weights on a block").include(&[0.0]))
+            }
+        }
+    }
+
+    pub fn chart(self, cx: &ViewCx<'_>, m: Option<Measured<'_, AttentionChain>>) -> Chart<'static> {
+        let (x, y) = self.axes(m.map(|m| m.value));
+        let mut chart = Chart::new(format!("attention chain, {}", self.name()), x, y);
+        let Some(m) = m else { return chart };
+        let Some(chain) = &m.chain else { return chart.empty("It is no Markov chain, so none of this is defined.") };
+        chart.x = chart.x.include(&[-0.5, self.positions(chain) as f64 - 0.5]);
+        let colour = variant_colour(cx.mirror, m.variant, cx.theme);
+        let grey = cx.theme.secondary;
+        match self {
+            Self::Entropy => {
+                chart.lines.push(
+                    Line::new("looking everywhere alike", grey, points(&chain.uniform_entropy)).stroke(Stroke::Dashed),
+                );
+                chart.lines.push(Line::new("this head", colour, points(&chain.row_entropy)));
+            }
+            Self::Stationary => {
+                if let Some(quasi) = &chain.quasi_stationary {
+                    let label = "not yet absorbed";
+                    chart.lines.push(Line::new(label, colour, points(quasi)).stroke(Stroke::Stems));
+                }
+                if let Some(pi) = &chain.stationary {
+                    chart.lines.push(Line::new("stationary", grey, points(pi)).stroke(Stroke::Stems));
+                }
+                if chart.lines.is_empty() {
+                    return chart.empty("Several closed classes and nothing outside of them: no single distribution.");
+                }
+            }
+            Self::Steps => {
+                chart
+                    .lines
+                    .push(Line::new("this head", colour, points(&chain.steps_to_absorption)).stroke(Stroke::Stems));
+            }
+            Self::Lumping => {
+                chart.lines.push(Line::new("blocks of P", colour, points(&chain.lumping.error)).stroke(Stroke::Stems));
+                self.lumping(&mut chart, chain, cx);
+            }
+        }
+        let is_fine = m.tokens_per_position == 1 && self != Self::Lumping;
+        if let Some(token) = cx.selection.token.filter(|t| is_fine && *t < chain.row_entropy.len()) {
+            let label = m
+                .sample
+                .tokens
+                .get(token)
+                .map_or(String::new(), |t| format!("\u{201c}{}\u{201d}", t.replace('\n', "\u{ac}")));
+            chart.references.push(Reference { label, at: token as f64, vertical: true });
+        }
+        chart
+    }
+
+    fn positions(self, chain: &ChainProperties) -> usize {
+        if self == Self::Lumping { chain.lumping.error.len() } else { chain.row_entropy.len() }
+    }
+
+    /// The means to compare with.
+    fn lumping(self, chart: &mut Chart<'static>, chain: &ChainProperties, cx: &ViewCx<'_>) {
+        let lumping = &chain.lumping;
+        let at = |label: &str, at: f64| Reference { label: label.to_owned(), at, vertical: false };
+        chart.references.push(at("mean", lumping.mean));
+        let null = lumping.shuffled_rows;
+        if null.mean.is_finite() && null.sd.is_finite() {
+            let (from, to) = (null.mean - null.sd, null.mean + null.sd);
+            chart.zones.push(Zone {
+                label: "mean with rows shuffled".to_owned(),
+                colour: cx.theme.secondary,
+                from,
+                to,
+            });
+        }
+    }
+}
+
+fn points(values: &[f64]) -> Vec<[f64; 2]> {
+    values.iter().enumerate().map(|(t, v)| [t as f64, *v]).collect()
+}

@@ -1,0 +1,172 @@
+//! What a chain is, in a sentence and in numbers. It draws no chart.
+
+use eframe::egui::{Label, Sense, Ui, text::LayoutJob, text::TextFormat};
+
+use super::charts::Quantity;
+use crate::{
+    telemetry::measurements::{AttentionChain, ChainProperties},
+    ui::{
+        plot::value_words,
+        theme::{SMALL, Theme, numbers},
+    },
+};
+
+/// A number with its name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fact {
+    pub name: &'static str,
+    pub value: String,
+    pub tip: &'static str,
+}
+
+/// What kind of chain it is.
+pub fn sentence(m: &AttentionChain) -> String {
+    let Some(chain) = &m.chain else {
+        let why = m.problem.as_deref().unwrap_or("its rows do not sum to 1");
+        return format!("No step of a Markov chain: {why}.");
+    };
+    let positions = chain.row_entropy.len();
+    let first = if m.tokens_per_position > 1 { "block 0" } else { "token 0" };
+    match (chain.closed_classes, chain.is_causal) {
+        _ if positions < 2 => {
+            "One position alone, which can only step to itself: give a text of two tokens or more.".to_owned()
+        }
+        (1, true) => format!(
+            "Causal: nothing looks ahead, so every walk ends on {first}, and all of the stationary distribution is there. What \
+             tells instead is how long that takes and where walks linger before."
+        ),
+        (1, false) => "One closed class: a single stationary distribution.".to_owned(),
+        (n, _) => format!(
+            "Reducible: {n} closed classes, each with a stationary distribution of its own; every mixture of them is \
+             stationary, so there is no single one and no mixing time."
+        ),
+    }
+}
+
+/// The numbers that go with a quantity, or with all of them; the check first.
+fn facts(m: &AttentionChain, of: Option<Quantity>) -> Vec<Fact> {
+    let mut facts = vec![Fact {
+        name: "rows sum to 1 within",
+        value: value_words(m.row_sum_error),
+        tip: "The largest |row sum \u{2212} 1|, and in brackets the smallest entry: softmax in 32 bits leaves about 1e-7.",
+    }];
+    facts[0].value += &format!(" (least \u{3b1} {})", value_words(m.smallest));
+    if let Some(chain) = &m.chain {
+        let is_shown = |quantity| of.is_none_or(|of| of == quantity);
+        of_spectrum(chain, &mut facts);
+        if is_shown(Quantity::Entropy) {
+            of_rows(chain, &mut facts);
+        }
+        if is_shown(Quantity::Stationary) || is_shown(Quantity::Steps) {
+            of_walks(chain, &mut facts);
+        }
+        if is_shown(Quantity::Lumping) {
+            of_lumping(chain, &mut facts);
+        }
+    }
+    facts
+}
+
+fn of_spectrum(chain: &ChainProperties, facts: &mut Vec<Fact>) {
+    if let Some(second) = chain.moduli.get(1) {
+        facts.push(Fact {
+            name: "|\u{3bb}\u{2082}|",
+            value: format!("{second:.4}"),
+            tip: "The second largest modulus of an eigenvalue: what is not stationary shrinks by it in each step, in the end. Of \
+                  a causal matrix the eigenvalues are its diagonal, so this is the largest weight of a position on itself.",
+        });
+    }
+    let bound = match chain.least_mixing_time {
+        least if least.is_finite() => format!(" (at least {})", least.ceil()),
+        _ => String::new(),
+    };
+    facts.push(Fact {
+        name: "mixed after",
+        value: chain.mixing_time.map_or("never".to_owned(), |k| format!("{k}{bound}")),
+        tip: "Steps until every start is within 1/4 of the stationary distribution, in total variation. In brackets what \
+              |\u{3bb}\u{2082}| alone allows: ln 2 / ln(1/|\u{3bb}\u{2082}|).",
+    });
+}
+
+fn of_rows(chain: &ChainProperties, facts: &mut Vec<Fact>) {
+    // The first query of causal attention has no choice.
+    let free = || chain.row_entropy.iter().zip(&chain.uniform_entropy).filter(|(_, uniform)| **uniform > 0.0);
+    let n = free().count() as f64;
+    if n > 0.0 {
+        let (mean, share) =
+            free().fold((0.0, 0.0), |(sum, shares), (h, uniform)| (sum + h / n, shares + h / uniform / n));
+        facts.push(Fact {
+            name: "entropy of a row",
+            value: format!("{mean:.2} nats, {:.0}% of even", 100.0 * share),
+            tip: "Mean over queries that have a choice, and the mean share of the entropy of looking everywhere alike. A \
+                  diagnostic of the weights; not the relative entropy that a chain brings down.",
+        });
+    }
+}
+
+fn of_walks(chain: &ChainProperties, facts: &mut Vec<Fact>) {
+    if let Some(most) = chain.steps_to_absorption.iter().copied().reduce(f64::max).filter(|most| *most > 0.0) {
+        facts.push(Fact {
+            name: "absorbed after at most",
+            value: format!("{} steps", value_words(most)),
+            tip: "Expected applications of the matrix until a walk from the position where that takes longest is in a closed \
+                  class: for causal attention, on the first token.",
+        });
+    }
+    if chain.survival.is_finite() {
+        facts.push(Fact {
+            name: "lingers with",
+            value: format!("{:.4} a step", chain.survival),
+            tip: "Probability that a walk which has not been absorbed for long is not absorbed by the next step either. Where it \
+                  is by then is the quasi-stationary distribution.",
+        });
+    }
+}
+
+fn of_lumping(chain: &ChainProperties, facts: &mut Vec<Fact>) {
+    let l = &chain.lumping;
+    let null = |n: crate::telemetry::measurements::NullError| format!("{:.3} \u{b1} {:.3}", n.mean, n.sd);
+    facts.push(Fact {
+        name: "lumping error",
+        value: format!("{:.3} (largest {:.3})", l.mean, l.largest),
+        tip: "Blocks of P consecutive positions, as pooling makes them: mean over blocks of how much positions of a block differ \
+              in their weight on a block. 0 is Kemeny and Snell's condition, from 0 to 1.",
+    });
+    facts.push(Fact {
+        name: "rows shuffled",
+        value: null(l.shuffled_rows),
+        tip: "The same error when the weights of every row stand in random places among those that it may see: mean and \
+              standard deviation over draws.",
+    });
+    facts.push(Fact {
+        name: "random blocks",
+        value: null(l.random_blocks),
+        tip: "The same error of blocks of the same sizes, of positions drawn at random: mean and standard deviation over draws.",
+    });
+    facts.push(Fact {
+        name: "best blocks found",
+        value: format!("{:.3}", l.best_mean),
+        tip: "The least error of blocks of the same sizes that a search by swapping two positions found. There may be better \
+              ones.",
+    });
+}
+
+/// As many to a row as fit.
+pub fn facts_ui(ui: &mut Ui, theme: &Theme, m: &AttentionChain, of: Option<Quantity>) {
+    ui.spacing_mut().interact_size.y = 15.0;
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing = eframe::egui::vec2(12.0, 1.0);
+        for fact in facts(m, of) {
+            let mut job = LayoutJob::default();
+            let name = TextFormat {
+                color: theme.secondary,
+                font_id: eframe::egui::FontId::proportional(SMALL),
+                ..Default::default()
+            };
+            job.append(fact.name, 0.0, name);
+            job.append(&fact.value, 6.0, TextFormat { color: theme.text, font_id: numbers(), ..Default::default() });
+            job.wrap.max_width = f32::INFINITY;
+            ui.add(Label::new(job).extend().sense(Sense::hover())).on_hover_text(fact.tip);
+        }
+    });
+}

@@ -1,0 +1,224 @@
+//! One attention matrix as a step of a Markov chain: where walks end and linger, how long they take, and whether positions
+//! can be lumped into blocks. It does not compute any of it.
+
+mod charts;
+mod facts;
+
+use eframe::egui::{DragValue, Label, RichText, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
+
+use super::super::{Export, Measured, View, ViewCx};
+use crate::{
+    config::Value,
+    telemetry::{
+        Args, Measurement, QuestionState,
+        measurements::{AttentionChain, AttentionMaps},
+    },
+    ui::{plot::ChartState, questions::Freshness, table::Table, theme::SMALL},
+};
+use charts::Quantity;
+
+/// Training steps after which the answer is asked anew.
+const STALE: u64 = 50;
+/// Higher tiles show every number, points.
+const ROOMY: f32 = 440.0;
+/// Most positions of a block.
+const WIDEST: usize = 48;
+const EMPTY: &str = "No attention was read yet. A run answers as soon as it has a model: press Space.";
+
+/// View `attention_chain`.
+pub struct AttentionChainView {
+    /// Positions that are lumped into a block.
+    width: usize,
+    quantity: Quantity,
+    state: ChartState,
+}
+
+/// The newest answer of the variant in focus, else of the first that has attention.
+fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, AttentionChain>> {
+    let all = std::iter::once(cx.selection.variant).chain(0..cx.mirror.variants().len());
+    all.into_iter().find_map(|variant| cx.measured(variant, |_| true))
+}
+
+/// Whether the selected layer is one of those that have attention, as far as is known.
+fn has_layer(cx: &ViewCx<'_>, path: &str) -> bool {
+    let maps = || cx.latest::<AttentionMaps>().is_some_and(|m| m.layers.iter().any(|l| l.path == path));
+    shown(cx).map_or_else(maps, |m| m.layers.iter().any(|l| l == path))
+}
+
+/// Whether the variant in focus was asked and had nothing to say: a model without attention.
+fn is_without_attention(cx: &ViewCx<'_>) -> bool {
+    let variant = cx.selection.variant;
+    let request = cx.questions.request((AttentionChain::PROBE, Some(variant)));
+    let is_answered = request.is_some_and(|r| matches!(cx.mirror.question(r), Some(QuestionState::Answered)));
+    is_answered && cx.mirror.answer(variant, AttentionChain::CHANNEL).is_none()
+}
+
+impl AttentionChainView {
+    pub fn make() -> Box<dyn View> {
+        Box::new(Self { width: 4, quantity: Quantity::Entropy, state: ChartState::default() })
+    }
+
+    fn args(&self, cx: &ViewCx<'_>) -> Args {
+        let mut args = Args::from([("width".to_owned(), Value::Int(self.width as i64))]);
+        if let Some(path) = cx.selection.layer.as_ref().filter(|path| has_layer(cx, path)) {
+            args.insert("layer".to_owned(), Value::Text(path.clone()));
+        }
+        if let Some(head) = cx.selection.head {
+            args.insert("head".to_owned(), Value::Int(head as i64));
+        }
+        if !cx.selection.chain_text.is_empty() {
+            args.insert("text".to_owned(), Value::Text(cx.selection.chain_text.clone()));
+        }
+        args
+    }
+
+    fn why_nothing(cx: &ViewCx<'_>) -> String {
+        let is_answered = cx.questions.request((AttentionChain::PROBE, None)).is_some();
+        let label = cx.mirror.variants().get(cx.selection.variant).map_or("", |v| v.label.as_str());
+        match is_without_attention(cx) && (is_answered || cx.mirror.variants().len() < 2) {
+            true => format!("{label} has no softmax attention, so there is no step of a Markov chain to look at."),
+            false => cx.why_nothing::<AttentionChain>(EMPTY),
+        }
+    }
+
+    fn text_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let hint = "a held-out passage; type a sentence of your own";
+        let edit = TextEdit::singleline(&mut cx.selection.chain_text).desired_width(f32::INFINITY).hint_text(hint);
+        let response = ui.add(edit).on_hover_text(
+            "The text along which the model attends. Empty takes the passage of the attention maps; at most 96 tokens of \
+             a typed text are read.",
+        );
+        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "text to attend in"));
+        if response.changed() {
+            // another text has other positions
+            cx.selection.token = None;
+        }
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, m: Measured<'_, AttentionChain>) {
+        ui.horizontal_wrapped(|ui| {
+            for quantity in Quantity::ALL {
+                ui.selectable_value(&mut self.quantity, quantity, quantity.name()).on_hover_text(quantity.tip());
+            }
+            ui.menu_button(&m.path, |ui| {
+                for path in &m.layers {
+                    if ui.selectable_label(*path == m.path, path).clicked() {
+                        cx.selection.layer = Some(path.clone());
+                        ui.close();
+                    }
+                }
+            })
+            .response
+            .on_hover_text("The layer whose attention is shown. Other views show this one too.");
+            ui.menu_button(format!("head {}", m.head), |ui| {
+                for head in 0..m.heads {
+                    if ui.selectable_label(head == m.head, format!("head {head}")).clicked() {
+                        cx.selection.layer = Some(m.path.clone());
+                        cx.selection.head = Some(head);
+                        ui.close();
+                    }
+                }
+            })
+            .response
+            .on_hover_text("The head whose attention is shown. Other views show this one too.");
+            let label = ui.label("P").on_hover_text("Positions that are lumped into one block.").id;
+            ui.add(DragValue::new(&mut self.width).range(1..=WIDEST)).labelled_by(label);
+            let save = ui.button("save \u{3b1}").on_hover_text(
+                "Writes the matrix into the export folder, a row a line and without a header. \u{3b1}\u{1d40} \u{2212} I is a \
+                 generator: the Equilibrium lab opens such a file.",
+            );
+            if save.clicked() {
+                let name = format!("attention-{}-h{}-step{}.csv", m.path, m.head, m.sample.step);
+                cx.exports.push(Export::Text { name, text: matrix_csv(m.value) });
+            }
+        });
+    }
+}
+
+/// alpha, a row a line.
+fn matrix_csv(m: &AttentionChain) -> String {
+    let line = |row: &[f32]| row.iter().map(f32::to_string).collect::<Vec<_>>().join(",") + "\n";
+    m.weights.data().chunks(m.weights.cols().max(1)).map(line).collect()
+}
+
+impl View for AttentionChainView {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let args = self.args(cx);
+        cx.keep_fresh::<AttentionChain>(Some(cx.selection.variant), args.clone(), Freshness::Steps(STALE));
+        if is_without_attention(cx) && cx.mirror.variants().len() > 1 {
+            // some other variant may have what this one lacks
+            cx.keep_fresh::<AttentionChain>(None, args, Freshness::Steps(STALE));
+        }
+        ui.spacing_mut().item_spacing = vec2(8.0, 4.0);
+        let height = ui.available_height();
+        if cx.has_controls && cx.mirror.info.is_some() {
+            Self::text_ui(ui, cx);
+        }
+        let Some(m) = shown(cx) else {
+            self.quantity.chart(cx, None).empty(Self::why_nothing(cx)).show(
+                ui,
+                ui.available_size(),
+                cx.theme,
+                &mut self.state,
+            );
+            return;
+        };
+        if let Some(words) = cx.refusal_of::<AttentionChain>(Some(cx.selection.variant)) {
+            ui.add(Label::new(RichText::new(words).size(SMALL).color(cx.theme.error)).wrap());
+        }
+        if cx.has_controls {
+            self.controls_ui(ui, cx, m);
+        }
+        ui.add(Label::new(RichText::new(facts::sentence(m.value)).size(SMALL).color(cx.theme.text)).wrap());
+        // A low tile has room for what goes with the chart.
+        let of = (height < ROOMY).then_some(self.quantity);
+        ui.scope(|ui| facts::facts_ui(ui, cx.theme, m.value, of));
+        let room = ui.available_size().max(vec2(140.0, 100.0));
+        self.quantity.chart(cx, Some(m)).show(ui, room, cx.theme, &mut self.state);
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        match shown(cx) {
+            Some(m) => {
+                let label = cx.mirror.variants().get(m.variant).filter(|_| cx.mirror.variants().len() > 1);
+                let whose = label.map_or(String::new(), |v| format!("{} \u{b7} ", v.label));
+                let (step, about) = (m.sample.step, &m.sample.about);
+                format!("step {step} \u{b7} {whose}{} head {} \u{b7} {about}", m.path, m.head)
+            }
+            None => "an attention matrix applied again and again".to_owned(),
+        }
+    }
+
+    /// What is known of each position.
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let m = shown(cx)?;
+        let chain = m.chain.as_ref()?;
+        let columns = ["position", "token", "entropy", "uniform_entropy", "stationary", "quasi_stationary"];
+        let mut table = Table::new(columns.into_iter().chain(["steps_to_absorption", "block", "best_block"]));
+        let is_fine = m.tokens_per_position == 1;
+        for t in 0..m.weights.rows() {
+            let of = |numbers: Option<&Vec<f64>>| numbers.and_then(|n| n.get(t)).map_or(String::new(), f64::to_string);
+            let token = m.sample.tokens.get(t).filter(|_| is_fine).cloned().unwrap_or_default();
+            table.row([
+                t.to_string(),
+                token,
+                of(Some(&chain.row_entropy)),
+                of(Some(&chain.uniform_entropy)),
+                of(chain.stationary.as_deref()),
+                of(chain.quasi_stationary.as_deref()),
+                of(Some(&chain.steps_to_absorption)),
+                (t / chain.lumping.width.max(1)).to_string(),
+                chain.lumping.best.get(t).map_or(String::new(), usize::to_string),
+            ]);
+        }
+        Some(table.finish())
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        self.quantity.chart(cx, Some(shown(cx)?)).svg(&self.state, cx.theme)
+    }
+}

@@ -1,0 +1,157 @@
+//! How far a refining map is from a step of a Markov chain: the column sums of its one-step matrix, and its distance from
+//! the nearest generator over training. It does not compute a Jacobian.
+
+use eframe::egui::{Label, RichText, Ui, vec2};
+
+use super::{Measured, View, ViewCx};
+use crate::{
+    telemetry::{Args, measurements::GeneratorDistance},
+    ui::{
+        plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, Zone, value_words},
+        questions::Freshness,
+        seed_series::variant_colour,
+        theme::SMALL,
+    },
+};
+
+/// Column sums of the paper's random map of 12 states (arXiv 2606.16730, remark 30).
+const PAPER: [f64; 2] = [0.892, 1.096];
+/// Wider tiles have the charts side by side, points.
+const WIDE: f32 = 420.0;
+const GAP: f32 = 6.0;
+
+/// View `generator_distance`.
+#[derive(Default)]
+pub struct GeneratorDistanceView {
+    sums: ChartState,
+    distances: ChartState,
+}
+
+/// Of the variant in focus, else of the first that has such a map.
+fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, GeneratorDistance>> {
+    let all = std::iter::once(cx.selection.variant).chain(0..cx.mirror.variants().len());
+    all.into_iter().find_map(|variant| cx.measured(variant, |_| true))
+}
+
+fn sorted(m: &GeneratorDistance) -> Vec<f64> {
+    let mut sums = m.column_sums.to_vec();
+    sums.sort_by(f64::total_cmp);
+    sums
+}
+
+/// What the numbers say.
+fn sentence(m: &GeneratorDistance) -> String {
+    let sums = sorted(m);
+    let mean = sums.iter().sum::<f64>() / sums.len().max(1) as f64;
+    let [low, high] =
+        [sums.first(), sums.last()].map(|v| v.copied().map_or("\u{2013}".to_owned(), |v| format!("{v:.3}")));
+    let null = &m.permuted;
+    format!(
+        "Columns of I + J sum to {low} to {high}, {mean:.3} in the mean (generator: 1). {:.0}% of the entries off the diagonal \
+         are negative (generator: none). The nearest generator leaves {:.3} of |J| = {}; of the same entries in random \
+         places {:.3} \u{b1} {:.3}.",
+        100.0 * m.negative_share,
+        m.distance,
+        value_words(m.norm),
+        null.distance,
+        null.distance_sd,
+    )
+}
+
+impl GeneratorDistanceView {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn sums<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
+        let x = Axis::new("channel, by column sum").whole();
+        let y = Axis::new("column sum of I + J").include(&[1.0, PAPER[0], PAPER[1]]);
+        let mut chart = Chart::new("column sums", x, y).empty(cx.why_nothing::<GeneratorDistance>(
+            "Not measured yet. It is asked of a fast-slow model at the start of a run: press Space.",
+        ));
+        let Some(m) = shown(cx) else { return chart };
+        let points: Vec<[f64; 2]> = sorted(m.value).into_iter().enumerate().map(|(i, v)| [i as f64, v]).collect();
+        chart.x = chart.x.include(&[-0.5, points.len() as f64 - 0.5]);
+        let colour = variant_colour(cx.mirror, m.variant, cx.theme);
+        chart.lines.push(Line::new("this model", colour, points).stroke(Stroke::Marks(Mark::Ring)));
+        let null = &m.permuted;
+        let zone = |label: &str, colour, [from, to]: [f64; 2]| Zone { label: label.to_owned(), colour, from, to };
+        if null.smallest.is_finite() && null.largest.is_finite() {
+            chart.zones.push(zone("entries in random places", cx.theme.secondary, [null.smallest, null.largest]));
+        }
+        chart.zones.push(zone("paper\u{2019}s random map", cx.theme.warm, PAPER));
+        chart.references.push(Reference { label: "generator".to_owned(), at: 1.0, vertical: false });
+        chart
+    }
+
+    fn distances<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
+        let y = Axis::new("|J \u{2212} nearest generator| / |J|").include(&[0.0, 1.0]);
+        let mut chart = Chart::new("distance from a generator", Axis::steps().include(&[0.0]), y);
+        chart.empty = "Measured at one step only so far.".to_owned();
+        for (variant, info) in cx.mirror.variants().iter().enumerate() {
+            let history = cx.history::<GeneratorDistance>(variant);
+            let points = |of: fn(&GeneratorDistance) -> f64| -> Vec<[f64; 2]> {
+                history.iter().map(|(step, m)| [*step as f64, of(m)]).collect()
+            };
+            if history.is_empty() {
+                continue;
+            }
+            let colour = variant_colour(cx.mirror, variant, cx.theme);
+            chart.lines.push(Line::new(&info.label, colour, points(|m| m.distance)).dots());
+            let null =
+                Line::new(format!("{}, entries in random places", info.label), colour, points(|m| m.permuted.distance));
+            chart.lines.push(null.stroke(Stroke::Dashed).unnamed());
+        }
+        chart.references.push(Reference { label: "generator".to_owned(), at: 0.0, vertical: false });
+        chart.marker = cx.marker();
+        chart
+    }
+}
+
+impl View for GeneratorDistanceView {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        cx.keep_fresh::<GeneratorDistance>(Some(cx.selection.variant), Args::new(), Freshness::IfMissing);
+        let sums = Self::sums(cx);
+        let Some(m) = shown(cx) else {
+            sums.show(ui, ui.available_size(), cx.theme, &mut self.sums);
+            return;
+        };
+        ui.spacing_mut().item_spacing = vec2(GAP, GAP);
+        ui.add(Label::new(RichText::new(sentence(m.value)).size(SMALL).color(cx.theme.text)).wrap());
+        let distances = Self::distances(cx);
+        let room = ui.available_size();
+        if distances.is_empty() {
+            sums.show(ui, room, cx.theme, &mut self.sums);
+        } else if room.x > WIDE {
+            ui.horizontal(|ui| {
+                let size = vec2(((room.x - GAP) / 2.0).floor(), room.y);
+                sums.show(ui, size, cx.theme, &mut self.sums);
+                distances.show(ui, size, cx.theme, &mut self.distances);
+            });
+        } else {
+            let size = vec2(room.x, ((room.y - GAP) / 2.0).floor());
+            sums.show(ui, size, cx.theme, &mut self.sums);
+            distances.show(ui, size, cx.theme, &mut self.distances);
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let Some(m) = shown(cx) else { return "the post block's Jacobian against generators".to_owned() };
+        let label = cx.mirror.variants().get(m.variant).filter(|_| cx.mirror.variants().len() > 1);
+        let whose = label.map_or(String::new(), |v| format!("{} \u{b7} ", v.label));
+        format!("step {} \u{b7} {whose}round {} \u{b7} {}", m.sample.step, m.round, m.sample.about)
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        shown(cx)?;
+        Self::sums(cx).csv(&self.sums)
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Self::sums(cx).svg(&self.sums, cx.theme)
+    }
+}

@@ -1,0 +1,146 @@
+//! How far every token's state is from the quasi-steady state as training goes on, and the gate beside it: does it open
+//! where the fast path is close? It does not apply the refining map.
+
+use eframe::egui::{Ui, vec2};
+
+use super::{Measured, View, ViewCx};
+use crate::{
+    telemetry::{Args, channels, measurements::TokenResiduals},
+    ui::{
+        plot::{Axis, Chart, ChartState, Line, Reference},
+        questions::Freshness,
+        seed_series::variant_colour,
+        theme::Theme,
+        widgets::stacked_charts::stacked_within_ui,
+    },
+};
+
+const GAP: f32 = 6.0;
+/// The chart over tokens has this share of the height.
+const BY_TOKEN: f32 = 0.45;
+
+/// View `token_residuals`.
+#[derive(Default)]
+pub struct TokenResidualsView {
+    by_token: ChartState,
+    over_steps: ChartState,
+    gate: ChartState,
+}
+
+/// Of the variant in focus, else of the first that refines a state.
+fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, TokenResiduals>> {
+    let all = std::iter::once(cx.selection.variant).chain(0..cx.mirror.variants().len());
+    all.into_iter().find_map(|variant| cx.measured(variant, |_| true))
+}
+
+/// "2 passes".
+fn passes_words(passes: usize) -> String {
+    if passes == 1 { "1 pass".to_owned() } else { format!("{passes} passes") }
+}
+
+/// More passes are fainter.
+fn colour(theme: &Theme, place: usize) -> eframe::egui::Color32 {
+    theme.series(place)
+}
+
+/// The selected token, if the text has it.
+fn token(cx: &ViewCx<'_>, m: &TokenResiduals) -> Option<usize> {
+    let tokens = m.residual.first().map_or(0, |r| r.len());
+    cx.selection.token.filter(|t| *t < tokens)
+}
+
+impl TokenResidualsView {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn by_token<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
+        let y = Axis::new("|x \u{2212} Post(x)| / |x|").log();
+        let mut chart = Chart::new("residual by token", Axis::new("position (tokens)").whole(), y).empty(
+            cx.why_nothing::<TokenResiduals>(
+                "Not measured yet. It is asked of a fast-slow model at the start of a run: press Space.",
+            ),
+        );
+        let Some(m) = shown(cx) else { return chart };
+        for (place, (passes, residual)) in m.passes.iter().zip(&m.residual).enumerate() {
+            let points: Vec<[f64; 2]> = residual.iter().enumerate().map(|(t, r)| [t as f64, *r]).collect();
+            chart.lines.push(Line::new(passes_words(*passes), colour(cx.theme, place), points));
+        }
+        if let Some(token) = token(cx, m.value) {
+            let words = m.sample.tokens.get(token).map_or("", String::as_str).replace('\n', "\u{ac}");
+            chart.references.push(Reference {
+                label: format!("\u{201c}{words}\u{201d}"),
+                at: token as f64,
+                vertical: true,
+            });
+        }
+        chart
+    }
+
+    fn over_steps<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
+        let Some(m) = shown(cx) else { return Chart::new("residual over steps", Axis::steps(), Axis::new("")) };
+        let token = token(cx, m.value);
+        let label = token.map_or("residual, mean".to_owned(), |t| format!("residual, token {t}"));
+        let mut chart = Chart::new("residual over steps", Axis::steps().include(&[0.0]), Axis::new(label).log());
+        let history = cx.history::<TokenResiduals>(m.variant);
+        for (place, passes) in m.passes.iter().enumerate() {
+            let points: Vec<[f64; 2]> = history.iter().map(|(step, m)| [*step as f64, m.after(place, token)]).collect();
+            chart.lines.push(Line::new(passes_words(*passes), colour(cx.theme, place), points).dots());
+        }
+        chart.marker = cx.marker();
+        chart.legend = false;
+        chart
+    }
+
+    fn gate<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
+        let mut chart = Chart::new("gate", Axis::steps().include(&[0.0]), Axis::new("|tanh \u{3b3}|").include(&[0.0]));
+        let Some(m) = shown(cx) else { return chart };
+        if let Some(curve) = cx.mirror.curve(m.variant, channels::GATE) {
+            let points: Vec<[f64; 2]> =
+                curve.points(0, u64::MAX).map(|(step, gate)| [step as f64, gate.abs()]).collect();
+            let label = cx.mirror.variants().get(m.variant).map_or("gate", |v| v.label.as_str());
+            chart.lines.push(Line::new(label, variant_colour(cx.mirror, m.variant, cx.theme), points));
+        }
+        chart.marker = cx.marker();
+        chart.legend = false;
+        chart
+    }
+}
+
+impl View for TokenResidualsView {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        cx.keep_fresh::<TokenResiduals>(Some(cx.selection.variant), Args::new(), Freshness::IfMissing);
+        let by_token = Self::by_token(cx);
+        let room = ui.available_size();
+        if by_token.is_empty() {
+            by_token.show(ui, room, cx.theme, &mut self.by_token);
+            return;
+        }
+        ui.spacing_mut().item_spacing = vec2(GAP, GAP);
+        let high = (room.y * BY_TOKEN).floor();
+        by_token.show(ui, vec2(room.x, high), cx.theme, &mut self.by_token);
+        let charts = [(Self::over_steps(cx), 0.5), (Self::gate(cx), 0.5)];
+        let states = &mut [&mut self.over_steps, &mut self.gate];
+        stacked_within_ui(ui, cx.theme, room.y - high - 2.0 * GAP, charts, states);
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let Some(m) = shown(cx) else { return "residual of every token, and the gate".to_owned() };
+        let label = cx.mirror.variants().get(m.variant).filter(|_| cx.mirror.variants().len() > 1);
+        let whose = label.map_or(String::new(), |v| format!("{} \u{b7} ", v.label));
+        format!("step {} \u{b7} {whose}round {} \u{b7} {}", m.sample.step, m.round, m.sample.about)
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        shown(cx)?;
+        Self::by_token(cx).csv(&self.by_token)
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Self::by_token(cx).svg(&self.by_token, cx.theme)
+    }
+}

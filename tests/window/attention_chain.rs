@@ -1,0 +1,126 @@
+//! What hands do to attention as a Markov step, and that what is no such step is said in a sentence.
+
+use std::sync::Arc;
+
+use eframe::egui::{Shape, accesskit::Role};
+use egui_kittest::{
+    Harness,
+    kittest::{NodeT, Queryable},
+};
+use orrery::{
+    telemetry::{Event, Measurement, Sample, measurements::AttentionChain},
+    ui::{mirror::Mirror, views::Export},
+};
+
+use crate::{
+    recorded::{self, chains},
+    tiles::{Tile, sized},
+};
+
+fn with(measured: AttentionChain) -> Mirror {
+    let mut mirror = recorded::twins();
+    for variant in 0..3 {
+        mirror.apply(Event::Sample(Sample {
+            step: recorded::STEPS,
+            variant,
+            channel: AttentionChain::CHANNEL.into(),
+            about: "typed text".into(),
+            tokens: vec!["a".into(); measured.weights.rows()],
+            request: None,
+            payload: Arc::new(measured.clone().into_payload()),
+        }));
+    }
+    mirror
+}
+
+/// All words that are painted, a space between.
+fn words(harness: &Harness<'_, Tile>) -> String {
+    fn read(shape: &Shape, out: &mut String) {
+        match shape {
+            Shape::Vec(all) => all.iter().for_each(|s| read(s, out)),
+            Shape::Text(text) => {
+                out.push_str(&text.galley.job.text);
+                out.push(' ');
+            }
+            _ => {}
+        }
+    }
+    let mut out = String::new();
+    harness.output().shapes.iter().for_each(|s| read(&s.shape, &mut out));
+    out
+}
+
+fn press(harness: &mut Harness<'_, Tile>, button: &str) {
+    let found = harness.query_all_by_label(button).find(|node| node.accesskit_node().role() == Role::Button);
+    found.unwrap_or_else(|| panic!("no button {button}")).click();
+    harness.run_steps(3);
+}
+
+fn said_of(measured: AttentionChain) -> String {
+    words(&Tile::new("attention_chain", with(measured)).shown(sized(640.0, 420.0)))
+}
+
+#[test]
+fn the_maps_send_their_layer_and_head() {
+    let mut tile = Tile::new("attention", recorded::twins());
+    tile.selection.layer = Some("post.0.r0".into());
+    tile.selection.head = Some(2);
+    tile.selection.chain_text = "of another view".into();
+    let mut harness = tile.shown(sized(640.0, 420.0));
+    press(&mut harness, "As a Markov step");
+    let tile = harness.state();
+    assert_eq!(tile.fronts, ["attention_chain"]);
+    assert_eq!((tile.selection.layer.as_deref(), tile.selection.head), (Some("post.0.r0"), Some(2)));
+    assert_eq!(tile.selection.chain_text, "");
+}
+
+#[test]
+fn a_causal_head_says_where_walks_end_and_is_saved_whole() {
+    let mut harness = Tile::new("attention_chain", recorded::twins()).shown(sized(640.0, 520.0));
+    let said = words(&harness);
+    assert!(said.contains("every walk ends on token 0"), "{said}");
+    for name in ["|\u{3bb}\u{2082}|", "mixed after", "best blocks found", "rows shuffled", "random blocks"] {
+        assert!(said.contains(name), "{name}: {said}");
+    }
+    press(&mut harness, "save \u{3b1}");
+    let [Export::Text { name, text }] = harness.state().exports.as_slice() else { panic!("nothing was saved") };
+    assert!(name.starts_with("attention-post.0.r1-h0-step650") && name.ends_with(".csv"), "{name}");
+    let rows: Vec<Vec<f64>> = text.lines().map(|line| line.split(',').map(|v| v.parse().unwrap()).collect()).collect();
+    assert!(rows.len() == 76 && rows.iter().all(|row| row.len() == 76));
+    assert!(rows.iter().all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 0.01));
+}
+
+#[test]
+fn every_quantity_has_its_chart() {
+    let mut harness = Tile::new("attention_chain", recorded::twins()).shown(sized(640.0, 420.0));
+    for (button, axis) in [
+        ("stationary", "probability"),
+        ("steps", "steps until absorbed"),
+        ("lumping", "spread of weights on a block"),
+        ("entropy", "entropy of a row (nats)"),
+    ] {
+        press(&mut harness, button);
+        let said = words(&harness);
+        assert!(said.contains(axis), "{button}: {said}");
+    }
+}
+
+#[test]
+fn what_is_no_single_chain_is_said() {
+    let said = said_of(chains::of_weights(2, &[1.0, 0.0, -0.25, 1.25]));
+    assert!(said.contains("No step of a Markov chain: row 1, column 0 holds -0.25"), "{said}");
+    let said = said_of(chains::of_weights(1, &[1.0]));
+    assert!(said.contains("give a text of two tokens or more"), "{said}");
+    let said = said_of(chains::of_weights(3, &[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.5, 0.25, 0.25]));
+    assert!(said.contains("Reducible: 2 closed classes") && said.contains("never"), "{said}");
+}
+
+#[test]
+fn the_distance_from_a_generator_is_that_of_the_shown_step() {
+    let harness = Tile::new("generator_distance", recorded::twins()).shown(sized(480.0, 320.0));
+    let said = words(&harness);
+    let of = chains::generator_distance(recorded::STEPS);
+    assert!(said.contains(&format!("leaves {:.3} of |J|", of.distance)), "{said}");
+    assert!(harness.state().subtitle.starts_with("step 650"), "{}", harness.state().subtitle);
+    assert_eq!(harness.state().csv.as_ref().unwrap().lines().count(), 129);
+}
