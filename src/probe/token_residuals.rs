@@ -55,3 +55,27 @@ fn by_token(a: &Tensor, b: &Tensor) -> Result<Vec<f64>> {
     let (off, size) = (norms(&(a - b)?)?, norms(a)?);
     Ok(off.iter().zip(size).map(|(off, size)| off / size.max(f64::MIN_POSITIVE)).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use candle_core::Device;
+
+    use super::*;
+
+    #[test]
+    fn each_token_has_its_own_distance() -> Result<()> {
+        let a = Tensor::new(&[[[3.0f64, 4.0], [0.0, 2.0], [0.0, 0.0]]], &Device::Cpu)?;
+        let b = Tensor::new(&[[[3.0f64, 4.0], [0.0, 1.0], [0.0, 0.0]]], &Device::Cpu)?;
+        assert_eq!(by_token(&a, &b)?, [0.0, 0.5, 0.0]);
+        Ok(())
+    }
+
+    #[test]
+    fn the_mean_is_geometric_and_a_token_may_be_missing() {
+        let residual = vec![vec![0.1, 0.001].into(), vec![0.2, 0.2].into()];
+        let m = measurements::TokenResiduals { round: 0, passes: vec![0, 1], residual };
+        assert!((m.after(0, None) - 0.01).abs() < 1e-12);
+        assert_eq!(m.after(1, Some(1)), 0.2);
+        assert!(m.after(1, Some(2)).is_nan() && m.after(2, None).is_nan());
+    }
+}

@@ -124,3 +124,13 @@ fn the_distance_from_a_generator_is_that_of_the_shown_step() {
     assert!(harness.state().subtitle.starts_with("step 650"), "{}", harness.state().subtitle);
     assert_eq!(harness.state().csv.as_ref().unwrap().lines().count(), 129);
 }
+
+#[test]
+fn a_selected_token_is_the_one_over_training() {
+    let mut tile = Tile::new("token_residuals", recorded::twins());
+    let said = words(&Tile::new("token_residuals", recorded::twins()).shown(sized(480.0, 360.0)));
+    assert!(said.contains("residual, mean") && said.contains("8 passes") && said.contains("|tanh \u{3b3}|"), "{said}");
+    tile.selection.token = Some(4);
+    let said = words(&tile.shown(sized(480.0, 360.0)));
+    assert!(said.contains("residual, token 4"), "{said}");
+}

@@ -16,6 +16,8 @@ use crate::{
 };
 
 const GAP: f32 = 6.0;
+/// Wider tiles have the chart over tokens beside those over steps, points.
+const WIDE: f32 = 420.0;
 /// The chart over tokens has this share of the height.
 const BY_TOKEN: f32 = 0.45;
 
@@ -117,11 +119,18 @@ impl View for TokenResidualsView {
             return;
         }
         ui.spacing_mut().item_spacing = vec2(GAP, GAP);
-        let high = (room.y * BY_TOKEN).floor();
-        by_token.show(ui, vec2(room.x, high), cx.theme, &mut self.by_token);
         let charts = [(Self::over_steps(cx), 0.5), (Self::gate(cx), 0.5)];
         let states = &mut [&mut self.over_steps, &mut self.gate];
-        stacked_within_ui(ui, cx.theme, room.y - high - 2.0 * GAP, charts, states);
+        if room.x > WIDE {
+            ui.horizontal_top(|ui| {
+                by_token.show(ui, vec2(((room.x - GAP) / 2.0).floor(), room.y), cx.theme, &mut self.by_token);
+                ui.vertical(|ui| stacked_within_ui(ui, cx.theme, room.y, charts, states));
+            });
+        } else {
+            let high = (room.y * BY_TOKEN).floor();
+            by_token.show(ui, vec2(room.x, high), cx.theme, &mut self.by_token);
+            stacked_within_ui(ui, cx.theme, room.y - high - 2.0 * GAP, charts, states);
+        }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
