@@ -1,7 +1,7 @@
 //! The picture of the dynamical manifold: branches, folds, the first-order slow manifold, and a trajectory with its pace.
 //! It does not compute them.
 
-use eframe::egui::{Align2, Color32, FontId, Painter, Pos2, Rect, Stroke, Ui, pos2, vec2};
+use eframe::egui::{Color32, FontId, Painter, Pos2, Rect, Stroke, Ui, pos2, vec2};
 
 use super::{
     sheet::Sheet,
@@ -72,9 +72,9 @@ impl Scene<'_> {
         for at in &field.equilibria {
             paint_mark(self.painter, self.sheet.at(*at), Mark::Cross, self.theme.text);
         }
-        let mut named: Vec<Rect> = vec![];
         for fold in &field.manifold.folds {
-            named.extend(self.fold(*fold, &named));
+            let at = self.sheet.at(*fold);
+            self.painter.circle(at, 5.5, self.theme.panel, Stroke::new(2.0, self.theme.accent));
         }
         if let Some(start) = run.and_then(|r| r.trajectory.points.first()) {
             self.painter.circle(self.sheet.at(*start), 4.5, self.theme.panel, Stroke::new(2.0, self.theme.text));
@@ -141,29 +141,6 @@ impl Scene<'_> {
             left -= way.length();
         }
         false
-    }
-
-    /// A ring, and its coordinates away from the curve where there is room beside those that are `named`; their place.
-    fn fold(&self, point: Point, named: &[Rect]) -> Option<Rect> {
-        let at = self.sheet.at(point);
-        self.painter.circle(at, 5.5, self.theme.panel, Stroke::new(2.0, self.theme.accent));
-        if self.sheet.rect.height() < 140.0 {
-            return None;
-        }
-        let words = format!("({:.2}, {:.2})", point[0], point[1]);
-        let galley = self.painter.layout_no_wrap(words, FontId::monospace(theme::SMALL), self.theme.secondary);
-        let is_high = at.y < self.sheet.rect.center().y;
-        let beside = at + vec2(0.0, if is_high { -18.0 } else { 18.0 });
-        let mut place = Align2::CENTER_CENTER.anchor_size(beside, galley.size());
-        let rect = self.sheet.rect.shrink(2.0);
-        let shift = (rect.left() - place.left()).max(0.0) + (rect.right() - place.right()).min(0.0);
-        place = place.translate(vec2(shift, 0.0));
-        if !rect.contains_rect(place) || named.iter().any(|other| other.intersects(place)) {
-            return None;
-        }
-        self.painter.rect_filled(place.expand(1.0), 2.0, self.theme.panel.gamma_multiply(0.85));
-        self.painter.galley(place.min, galley, self.theme.secondary);
-        Some(place)
     }
 }
 

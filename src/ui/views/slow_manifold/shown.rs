@@ -46,7 +46,7 @@ pub struct Run {
 /// Slow time that a drawn trajectory takes.
 const UNTIL: f64 = 10.0;
 /// A first-order manifold further from f = 0 than this share of the width is not drawn: eps h1 is no small correction.
-const FAR: f64 = 0.1;
+const FAR: f64 = 0.04;
 
 impl Source {
     pub fn of(settings: &SlowManifoldSettings) -> Self {
