@@ -1,7 +1,7 @@
 //! The critical manifold f = 0, traced by marching squares and parted at its folds into attracting and repelling
 //! branches. It does not know eps, which does not enter.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 
 use super::{
     formulas::PlaneError,
@@ -110,8 +110,8 @@ fn crossings(plane: &FastSlowPlane, bounds: &Bounds) -> Result<Crossings, PlaneE
         let mut crossed = vec![];
         for (edge, from, to) in around {
             if is_above(from.0, from.1) != is_above(to.0, to.1) {
-                if !found.places.contains_key(&edge) {
-                    found.places.insert(edge, root_between(plane, corner(from.0, from.1), corner(to.0, to.1))?);
+                if let Entry::Vacant(place) = found.places.entry(edge) {
+                    place.insert(root_between(plane, corner(from.0, from.1), corner(to.0, to.1))?);
                 }
                 crossed.push(edge);
             }
