@@ -31,7 +31,7 @@ pub static LAB: Lab = Lab {
     id: "equilibrium",
     title: "Equilibrium",
     question: "A fast flow settles wherever the slow context sends it. When is that place a stationary distribution, and who can foretell it?",
-    source: "Fast-slow gates, arXiv 2606.16730",
+    source: "Fast-slow hierarchical pretraining, arXiv 2606.16730, sections 5 to 8",
     lesson: include_str!("../../assets/lessons/equilibrium.md"),
     groups: &[
         ("task", "Task"),

@@ -23,6 +23,8 @@ use crate::{
     },
 };
 
+/// Narrower tiles have a slider for the first number of the control alone, points.
+const NARROW: f32 = 460.0;
 /// Points of a drag that multiply a rate by e.
 const PACE: f64 = 50.0;
 /// A rate that a hand can set.
@@ -94,7 +96,8 @@ impl GeneratorView {
     fn controls_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let s = settings(cx);
         ui.horizontal_wrapped(|ui| {
-            control_ui(ui, cx, 2);
+            let controls = if ui.available_width() < NARROW { 1 } else { 2 };
+            control_ui(ui, cx, controls);
             let mut cut = s.generator.cut;
             let tip = "Takes away every rate between the first half of the states and the second.";
             if ui.toggle_value(&mut cut, "Cut").on_hover_text(tip).changed() {

@@ -50,7 +50,7 @@ fn subtitle<M: Measurement>(cx: &ViewCx<'_>, what: &str) -> String {
 
 /// What stands where there is no answer.
 fn why_nothing<M: Measurement>(cx: &ViewCx<'_>) -> String {
-    cx.why_nothing::<M>("This run has no generator. The lab Equilibrium opens with one.")
+    cx.why_nothing::<M>("Nothing to show yet. A run of the task map has a generator as soon as it is made; one of the task block has none.")
 }
 
 /// Names of the numbers of the control.

@@ -116,9 +116,9 @@ impl RelaxationView {
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let s = settings(cx);
         ui.horizontal_wrapped(|ui| {
-            ui.spacing_mut().slider_width = 110.0;
+            ui.spacing_mut().slider_width = 70.0;
             let mut dt = s.flow.dt;
-            let slider = Slider::new(&mut dt, 0.02..=4.0).fixed_decimals(2).text("\u{394}t of bound");
+            let slider = Slider::new(&mut dt, 0.02..=4.0).fixed_decimals(2).text("\u{394}t");
             let tip = "Step of forward Euler as a share of 1 / max |A\u{2c7c}\u{2c7c}|. Up to 1 the theorem holds.";
             if ui.add(slider).on_hover_text(tip).changed() {
                 cx.set(RelaxationSettings::dt.name, Value::Float(dt));
