@@ -51,9 +51,11 @@ fn opened() -> (tempfile::TempDir, Harness<'static, App>) {
     (folder, harness)
 }
 
-/// The middle of a cell of the matrix, whose canvas leaves 30 points on the left, 20 above and below, and 62 on the right.
+/// The middle of a cell of the matrix, whose canvas leaves 30 points on the left, 20 above and below, 6 on the right, and 56
+/// more for a colour bar where it is wide.
 fn cell(canvas: Rect, from: usize, to: usize) -> Pos2 {
-    let room = Rect::from_min_max(canvas.min + vec2(30.0, 20.0), canvas.max - vec2(62.0, 20.0));
+    let right = if canvas.width() >= 220.0 { 62.0 } else { 6.0 };
+    let room = Rect::from_min_max(canvas.min + vec2(30.0, 20.0), canvas.max - vec2(right, 20.0));
     let side = room.width().min(room.height());
     let left = room.left() + (room.width() - side) / 2.0;
     let at = |k: usize| side * (k as f32 + 0.5) / 12.0;

@@ -8,7 +8,7 @@ use super::{
     graph::graph_ui,
     keep_fresh,
     matrix::{Rate, Touch, matrix_ui},
-    settings, subtitle, why_nothing,
+    settings, subtitle, verdict_ui, why_nothing,
 };
 use crate::{
     analysis::generator::{Edit, read_edits, write_edits},
@@ -153,7 +153,7 @@ impl View for GeneratorView {
         if let Some(words) = cx.refusal_of::<GeneratorState>(None) {
             ui.colored_label(cx.theme.error, words);
         }
-        ui.label(verdict(state));
+        verdict_ui(ui, cx.theme, verdict(state));
         let room = ui.available_size();
         let pictures = vec2(((room.x - GAP) / 2.0).floor(), (0.62 * room.y).floor().max(60.0));
         let (mut marked, mut touched) = (None, None);

@@ -4,9 +4,9 @@
 use eframe::egui::{Rect, Sense, Stroke as Pen, StrokeKind, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2};
 
 use super::{
-    GAP, Y,
+    GAP, WIDE, Y,
     canvas::{BAR, Plane, colour_of, frame, inner, paint_cells, sequential},
-    keep_fresh, settings, subtitle, why_nothing,
+    keep_fresh, picture_ui, settings, subtitle, verdict_ui, why_nothing,
 };
 use crate::{
     config::Value,
@@ -22,13 +22,20 @@ use crate::{
 
 /// The paper's held-out mean error at n = 12 (Remark 31).
 const PAPER: f64 = 0.031;
-/// Wider tiles have the map and its history side by side, points.
-const WIDE: f32 = 420.0;
+
+/// What a narrow tile shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Shown {
+    #[default]
+    Map,
+    History,
+}
 
 /// View `stationary_map`.
 #[derive(Default)]
 pub struct StationaryMapView {
     history: ChartState,
+    shown: Shown,
 }
 
 impl StationaryMapView {
@@ -128,7 +135,10 @@ impl View for StationaryMapView {
             return;
         };
         let map = measured.value;
-        ui.label(verdict(map));
+        if cx.has_controls && ui.available_width() <= WIDE {
+            picture_ui(ui, &mut self.shown, &[(Shown::Map, "over the control"), (Shown::History, "over steps")]);
+        }
+        verdict_ui(ui, cx.theme, verdict(map));
         let room = ui.available_size();
         if room.x > WIDE {
             ui.horizontal(|ui| {
@@ -136,10 +146,10 @@ impl View for StationaryMapView {
                 Self::map_ui(ui, cx, size, map);
                 Self::history(cx).show(ui, size, cx.theme, &mut self.history);
             });
+        } else if self.shown == Shown::Map {
+            Self::map_ui(ui, cx, room, map);
         } else {
-            let size = vec2(room.x, ((room.y - GAP) / 2.0).floor());
-            Self::map_ui(ui, cx, size, map);
-            Self::history(cx).show(ui, size, cx.theme, &mut self.history);
+            Self::history(cx).show(ui, room, cx.theme, &mut self.history);
         }
     }
 

@@ -8,6 +8,9 @@ use crate::{
     ui::{plot::colour_bar::colour_bar, theme::Theme, widgets::number},
 };
 
+/// A narrower picture has no colour bar, points.
+const NARROW: f32 = 220.0;
+
 /// A rate: the state that is left and the state that is gone to.
 pub type Rate = (usize, usize);
 
@@ -31,7 +34,9 @@ pub fn matrix_ui(
     let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
     let words = format!("rates between {n} states: drag a cell up or down, double-click to remove");
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &words));
-    let rect = inner(Rect::from_min_max(sheet.min, sheet.max - Vec2::new(BAR, 0.0)), Some(1.0));
+    let has_bar = size.x >= NARROW;
+    let right = if has_bar { BAR } else { 0.0 };
+    let rect = inner(Rect::from_min_max(sheet.min, sheet.max - Vec2::new(right, 0.0)), Some(1.0));
     let painter = ui.painter_at(sheet);
     let values = state.matrix.data();
     let rate = |to: usize, from: usize| f64::from(values[to * n + from]);
@@ -42,8 +47,10 @@ pub fn matrix_ui(
         _ => None,
     });
     frame(&painter, rect, theme, "rates A, to state \u{2193}", "from state \u{2192}");
-    let bar = Rect::from_min_max(pos2(rect.right() + 8.0, rect.top()), pos2(rect.right() + 18.0, rect.bottom()));
-    colour_bar(&painter, bar, colours, theme);
+    if has_bar {
+        let bar = Rect::from_min_max(pos2(rect.right() + 8.0, rect.top()), pos2(rect.right() + 18.0, rect.bottom()));
+        colour_bar(&painter, bar, colours, theme);
+    }
     let at = |p: eframe::egui::Pos2| -> Option<Rate> {
         let share = (p - rect.min) / rect.size();
         let (col, row) = ((share.x * n as f32).floor(), (share.y * n as f32).floor());

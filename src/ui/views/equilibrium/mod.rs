@@ -1,14 +1,17 @@
 //! Views of a generator that a person holds: its rates and where they lead, how distributions relax, its spectrum, and what
 //! a network has learned of it. They share one set of settings, so that one question serves them all.
 
-use eframe::egui::{Slider, Ui};
+use eframe::egui::{ComboBox, RichText, Slider, Ui, WidgetInfo, accesskit::Role};
 
 use super::{Measured, ViewCx};
 use crate::{
     config::{Config, Value},
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings},
     telemetry::Measurement,
-    ui::questions::Freshness,
+    ui::{
+        questions::Freshness,
+        theme::{self, Theme},
+    },
 };
 
 mod canvas;
@@ -51,6 +54,25 @@ fn subtitle<M: Measurement>(cx: &ViewCx<'_>, what: &str) -> String {
 /// What stands where there is no answer.
 fn why_nothing<M: Measurement>(cx: &ViewCx<'_>) -> String {
     cx.why_nothing::<M>("Nothing to show yet. A run of the task map has a generator as soon as it is made; one of the task block has none.")
+}
+
+/// Wider tiles have both of a view's pictures side by side, points; narrower ones the one that is chosen.
+const WIDE: f32 = 420.0;
+
+/// What a picture says, in words.
+fn verdict_ui(ui: &mut Ui, theme: &Theme, words: String) {
+    ui.label(RichText::new(words).size(theme::SMALL).color(theme.secondary));
+}
+
+/// A choice among pictures.
+fn picture_ui<T: Copy + PartialEq>(ui: &mut Ui, chosen: &mut T, of: &[(T, &'static str)]) {
+    let name = of.iter().find(|(one, _)| one == chosen).map_or("", |(_, name)| name);
+    let shown = ComboBox::from_id_salt("picture").selected_text(name).width(100.0).show_ui(ui, |ui| {
+        for (one, name) in of {
+            ui.selectable_value(chosen, *one, *name);
+        }
+    });
+    shown.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "picture"));
 }
 
 /// Names of the numbers of the control.

@@ -6,9 +6,9 @@ use eframe::egui::{
 };
 
 use super::{
-    GAP,
+    GAP, WIDE,
     canvas::{Plane, colour_of, frame, inner, paint_cells, sequential},
-    keep_fresh, settings, subtitle, why_nothing,
+    keep_fresh, picture_ui, settings, subtitle, verdict_ui, why_nothing,
 };
 use crate::{
     config::Value,
@@ -23,8 +23,6 @@ use crate::{
     },
 };
 
-/// Wider tiles have two pictures side by side, points.
-const WIDE: f32 = 420.0;
 /// Columns of the picture of particles: more steps are thinned.
 const COLUMNS: usize = 240;
 /// Where a line of the theorem's slope begins, as a share of the steps before the error is lost in rounding.
@@ -32,21 +30,29 @@ const ANCHOR: f64 = 0.3;
 /// Errors below this are rounding.
 const ROUNDING: f64 = 1e-13;
 
-/// What stands beside the distances.
+/// What is shown; a wide tile has the distances besides.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Beside {
+enum Shown {
     #[default]
+    Distances,
     Particles,
     Entropy,
     Mass,
 }
+
+const PICTURES: [(Shown, &str); 4] = [
+    (Shown::Distances, "distances"),
+    (Shown::Particles, "particles"),
+    (Shown::Entropy, "entropy"),
+    (Shown::Mass, "mass"),
+];
 
 /// View `generator_flow`.
 #[derive(Default)]
 pub struct RelaxationView {
     distances: ChartState,
     other: ChartState,
-    beside: Beside,
+    shown: Shown,
 }
 
 /// k against a value a step.
@@ -113,6 +119,15 @@ impl RelaxationView {
         chart
     }
 
+    fn picture(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, size: Vec2, flow: &GeneratorFlow, shown: Shown) {
+        match shown {
+            Shown::Distances => drop(Self::distances(cx, flow).show(ui, size, cx.theme, &mut self.distances)),
+            Shown::Particles => particles_ui(ui, cx.theme, size, flow),
+            Shown::Entropy => drop(Self::entropy(cx, flow).show(ui, size, cx.theme, &mut self.other)),
+            Shown::Mass => drop(Self::mass(cx, flow).show(ui, size, cx.theme, &mut self.other)),
+        }
+    }
+
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let s = settings(cx);
         ui.horizontal_wrapped(|ui| {
@@ -123,11 +138,7 @@ impl RelaxationView {
             if ui.add(slider).on_hover_text(tip).changed() {
                 cx.set(RelaxationSettings::dt.name, Value::Float(dt));
             }
-            for (beside, words) in
-                [(Beside::Particles, "particles"), (Beside::Entropy, "entropy"), (Beside::Mass, "mass")]
-            {
-                ui.selectable_value(&mut self.beside, beside, words);
-            }
+            picture_ui(ui, &mut self.shown, &PICTURES);
         });
     }
 }
@@ -205,26 +216,18 @@ impl View for RelaxationView {
             return;
         };
         let flow = measured.value;
-        ui.label(verdict(flow));
+        verdict_ui(ui, cx.theme, verdict(flow));
         let room = ui.available_size();
-        let is_wide = room.x > WIDE;
-        let size = match is_wide {
-            true => vec2(((room.x - GAP) / 2.0).floor(), room.y),
-            false => vec2(room.x, ((room.y - GAP) / 2.0).floor()),
-        };
-        let mut both = |ui: &mut Ui| {
-            Self::distances(cx, flow).show(ui, size, cx.theme, &mut self.distances);
-            match self.beside {
-                Beside::Particles => particles_ui(ui, cx.theme, size, flow),
-                Beside::Entropy => drop(Self::entropy(cx, flow).show(ui, size, cx.theme, &mut self.other)),
-                Beside::Mass => drop(Self::mass(cx, flow).show(ui, size, cx.theme, &mut self.other)),
-            }
-        };
-        if is_wide {
-            ui.horizontal(both);
-        } else {
-            both(ui);
+        if room.x <= WIDE {
+            self.picture(ui, cx, room, flow, self.shown);
+            return;
         }
+        let beside = if self.shown == Shown::Distances { Shown::Particles } else { self.shown };
+        let size = vec2(((room.x - GAP) / 2.0).floor(), room.y);
+        ui.horizontal(|ui| {
+            self.picture(ui, cx, size, flow, Shown::Distances);
+            self.picture(ui, cx, size, flow, beside);
+        });
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

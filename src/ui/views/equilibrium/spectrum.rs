@@ -4,9 +4,9 @@
 use eframe::egui::{Align2, FontId, Painter, Sense, Stroke as Pen, Ui, Vec2, WidgetInfo, accesskit::Role, vec2};
 
 use super::{
-    GAP,
+    GAP, WIDE,
     canvas::{Plane, frame, inner},
-    keep_fresh, settings, subtitle, why_nothing,
+    keep_fresh, picture_ui, settings, subtitle, verdict_ui, why_nothing,
 };
 use crate::{
     labs::equilibrium::settings::EquilibriumSettings,
@@ -24,15 +24,22 @@ use crate::{
     },
 };
 
-/// Wider tiles have the two pictures side by side, points.
-const WIDE: f32 = 420.0;
 /// Circles with a larger radius are left out, points.
 const WIDEST: f32 = 1e5;
+
+/// What a narrow tile shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Shown {
+    #[default]
+    Plane,
+    Gaps,
+}
 
 /// View `generator_spectrum`.
 #[derive(Default)]
 pub struct SpectrumView {
     gaps: ChartState,
+    shown: Shown,
 }
 
 impl SpectrumView {
@@ -149,21 +156,21 @@ impl View for SpectrumView {
         };
         let state = measured.value;
         let dt = settings(cx).flow.dt * state.step_bound;
-        ui.label(verdict(state, dt));
+        if cx.has_controls && ui.available_width() <= WIDE {
+            picture_ui(ui, &mut self.shown, &[(Shown::Plane, "eigenvalues"), (Shown::Gaps, "gap by size")]);
+        }
+        verdict_ui(ui, cx.theme, verdict(state, dt));
         let room = ui.available_size();
-        let is_wide = room.x > WIDE;
-        let size = match is_wide {
-            true => vec2(((room.x - GAP) / 2.0).floor(), room.y),
-            false => vec2(room.x, ((room.y - GAP) / 2.0).floor()),
-        };
-        let mut both = |ui: &mut Ui| {
-            plane_ui(ui, cx.theme, size, state, dt);
-            Self::gaps(cx, state.gap).show(ui, size, cx.theme, &mut self.gaps);
-        };
-        if is_wide {
-            ui.horizontal(both);
+        if room.x > WIDE {
+            let size = vec2(((room.x - GAP) / 2.0).floor(), room.y);
+            ui.horizontal(|ui| {
+                plane_ui(ui, cx.theme, size, state, dt);
+                Self::gaps(cx, state.gap).show(ui, size, cx.theme, &mut self.gaps);
+            });
+        } else if self.shown == Shown::Plane {
+            plane_ui(ui, cx.theme, room, state, dt);
         } else {
-            both(ui);
+            Self::gaps(cx, state.gap).show(ui, room, cx.theme, &mut self.gaps);
         }
     }
 
