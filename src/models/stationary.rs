@@ -105,7 +105,7 @@ impl FamilySpec for StationarySpec {
     fn memory(&self, step: &StepSizes) -> StepMemory {
         let (h, n, c, points) = (self.hidden as f64, self.states() as f64, self.controls as f64, step.rows);
         let weights = h * (c + 1.0) + h * (h + 1.0) + n * (h + 1.0);
-        StepMemory { weights, shared: 0.0, activations: points * (12.0 * h + 8.0 * n) }
+        StepMemory { weights, shared: 0.0, activations: points * (18.0 * h + 8.0 * n) }
     }
 
     fn tiny() -> Self {
