@@ -15,6 +15,7 @@ use crate::telemetry::{
 pub struct AttentionChain {
     /// The layer's path among the model's parameters: `post.0.r1`.
     pub path: String,
+    /// The head, counted from 0.
     pub head: usize,
     /// Heads of the layer.
     pub heads: usize,
@@ -101,6 +102,7 @@ pub struct NullError {
     /// Standard deviation over draws.
     #[serde(with = "Float")]
     pub sd: f64,
+    /// How many were drawn.
     pub draws: usize,
 }
 

@@ -142,12 +142,14 @@ pub struct StationaryMapError {
 pub struct GapBySize {
     /// Numbers of states.
     pub sizes: Vec<usize>,
+    /// One entry a topology.
     pub topologies: Vec<TopologyGaps>,
 }
 
 /// Of one topology.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TopologyGaps {
+    /// What the topology is called.
     pub name: String,
     /// By the number of states, the mean over draws; NaN where a draw is reducible.
     pub gaps: Numbers,

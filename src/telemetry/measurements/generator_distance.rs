@@ -34,6 +34,7 @@ pub struct GeneratorDistance {
 /// What matrices of the same entries in random places have.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NullDistance {
+    /// How many were drawn.
     pub draws: usize,
     #[serde(with = "Float")]
     pub distance: f64,
@@ -50,9 +51,11 @@ pub struct NullDistance {
 /// Column sums of I + dt W, W `(states, states)` with independent standard normal entries.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ColumnSums {
+    /// Rows and columns of W.
     pub states: usize,
     #[serde(with = "Float")]
     pub dt: f64,
+    /// How many were drawn.
     pub draws: usize,
     /// Mean over draws of the smallest and of the largest column sum.
     #[serde(with = "Float")]
