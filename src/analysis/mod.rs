@@ -4,6 +4,7 @@ pub mod attention_rows;
 pub mod bdh_dynamics;
 pub mod cholesky;
 pub mod clustered_tests;
+pub mod communicating_classes;
 pub mod dense;
 pub mod eigenvalues;
 pub mod ema;

@@ -5,14 +5,14 @@ use candle_core::Var;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{Finding, Probe, ProbeContext, prompt::Prompt};
+use super::{Finding, Probe, ProbeContext, prompt::Prompt, tapped::round_starts};
 use crate::{
     analysis::{
         nearest_generator::{GeneratorDistance as Found, generator_distance, permuted, random_map},
         statistics::mean_sd,
     },
     models::{Model, capabilities::FixedPointModel},
-    nn::{Result, Tap, Tensor, host},
+    nn::{Result, Tensor, host},
     telemetry::measurements::{self, ColumnSums, NullDistance},
 };
 
@@ -47,11 +47,9 @@ impl Probe for GeneratorDistance {
         };
         let prompt = Prompt::of(cx, LONGEST)?;
         let position = cx.count("position", usize::MAX, 0..=prompt.ids.len() - 1);
-        let mut tap = Tap::on(&[model.start_tap()]);
-        cx.model.logits(&prompt.tensor(cx)?, &mut tap)?;
-        let states = tap.found();
+        let states = round_starts(cx.model, model, &prompt.tensor(cx)?)?;
         let round = cx.count("round", 0, 0..=states.len().saturating_sub(1));
-        let Some((_, x)) = states.get(round) else {
+        let Some(x) = states.get(round) else {
             candle_core::bail!("the model's forward pass has no round that refines a state")
         };
         let (n, map) = token_jacobian(model, x, position)?;
@@ -135,9 +133,7 @@ mod tests {
 
     fn states(model: &FastSlow) -> Result<Tensor> {
         let ids: Vec<u32> = (0..9).map(|i| (i * 5 + 2) % 11).collect();
-        let mut tap = Tap::on(&[model.start_tap()]);
-        model.logits(&Tensor::from_slice(&ids, (1, 9), &Device::Cpu)?, &mut tap)?;
-        Ok(tap.found()[0].1.clone())
+        Ok(round_starts(model, model, &Tensor::from_slice(&ids, (1, 9), &Device::Cpu)?)?.swap_remove(0))
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! How far the fast state is from equilibrium: |x - Post(x)| / |x| against passes, by method, each
 //! round's slow state held.
 
-use super::{Finding, Probe, ProbeContext};
+use super::{Finding, Probe, ProbeContext, tapped::round_starts};
 use crate::{
     models::{Model, capabilities::FixedPointModel},
     nn::{
-        Result, Tap, Tensor,
+        Result, Tensor,
         fixed_point::{Anderson, relative_distance},
     },
     telemetry::measurements::{self, ResidualCurve, ResidualMethod},
@@ -37,10 +37,8 @@ impl Probe for Residual {
         let (count, length) = (cx.count("windows", 4, 1..=4096), cx.count("window", 128, 1..=4096));
         let windows = cx.corpus.held_out(count, length).map_err(candle_core::Error::msg)?;
         let tokens = Tensor::from_slice(&windows.inputs, (windows.rows, windows.len), cx.device)?;
-        let mut tap = Tap::on(&[model.start_tap()]);
-        cx.model.logits(&tokens, &mut tap)?;
         let mut curves = Vec::new();
-        for (round, (_, x0)) in tap.found().iter().enumerate() {
+        for (round, x0) in round_starts(cx.model, model, &tokens)?.iter().enumerate() {
             of_round(model, x0, round, &mut curves)?;
         }
         let about = format!("{} held-out windows of {} tokens, y held within a round", windows.rows, windows.len);

@@ -1,7 +1,10 @@
-//! The attention weights that a model's layers give while they read. It does not know what is made of them.
+//! What a model's layers give while they read: attention weights, and the states that a fixed-point map refines. It does not know what is made of them.
 
 use crate::{
-    models::{Model, capabilities::AttentionLayer},
+    models::{
+        Model,
+        capabilities::{AttentionLayer, FixedPointModel},
+    },
     nn::{Result, Tap, Tensor},
 };
 
@@ -16,4 +19,11 @@ pub(super) fn attention_weights<'a>(
     model.logits(tokens, &mut tap)?;
     let found = layers.iter().zip(&paths).filter_map(|(layer, path)| Some((layer, tap.get(path)?.clone())));
     Ok(found.collect())
+}
+
+/// Reads tokens `(B, T)`; returns the state `(B, T, D)` that each round begins to refine, in order.
+pub(super) fn round_starts(model: &dyn Model, map: &dyn FixedPointModel, tokens: &Tensor) -> Result<Vec<Tensor>> {
+    let mut tap = Tap::on(&[map.start_tap()]);
+    model.logits(tokens, &mut tap)?;
+    Ok(tap.found().iter().map(|(_, state)| state.clone()).collect())
 }

@@ -1,10 +1,10 @@
 //! How far the state of every token of a text is from the equilibrium of its refining map, pass by pass. It does not know
 //! whether the forward pass makes as many.
 
-use super::{Finding, Probe, ProbeContext, prompt::Prompt};
+use super::{Finding, Probe, ProbeContext, prompt::Prompt, tapped::round_starts};
 use crate::{
     models::Model,
-    nn::{Result, Tap, Tensor, host},
+    nn::{Result, Tensor, host},
     telemetry::measurements,
 };
 
@@ -30,10 +30,8 @@ impl Probe for TokenResiduals {
             candle_core::bail!("residuals need a model whose forward pass refines a state")
         };
         let prompt = Prompt::of(cx, LONGEST)?;
-        let mut tap = Tap::on(&[model.start_tap()]);
-        cx.model.logits(&prompt.tensor(cx)?, &mut tap)?;
-        let states = tap.found();
-        let Some((_, start)) = states.last() else {
+        let states = round_starts(cx.model, model, &prompt.tensor(cx)?)?;
+        let Some(start) = states.last() else {
             candle_core::bail!("the model's forward pass has no round that refines a state")
         };
         let (mut x, mut residual) = (start.clone(), vec![]);

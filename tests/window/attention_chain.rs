@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eframe::egui::{Shape, accesskit::Role};
+use eframe::egui::accesskit::Role;
 use egui_kittest::{
     Harness,
     kittest::{NodeT, Queryable},
@@ -14,7 +14,7 @@ use orrery::{
 
 use crate::{
     recorded::{self, chains},
-    tiles::{Tile, sized},
+    tiles::{Tile, painted, sized},
 };
 
 fn with(measured: AttentionChain) -> Mirror {
@@ -35,19 +35,7 @@ fn with(measured: AttentionChain) -> Mirror {
 
 /// All words that are painted, a space between.
 fn words(harness: &Harness<'_, Tile>) -> String {
-    fn read(shape: &Shape, out: &mut String) {
-        match shape {
-            Shape::Vec(all) => all.iter().for_each(|s| read(s, out)),
-            Shape::Text(text) => {
-                out.push_str(&text.galley.job.text);
-                out.push(' ');
-            }
-            _ => {}
-        }
-    }
-    let mut out = String::new();
-    harness.output().shapes.iter().for_each(|s| read(&s.shape, &mut out));
-    out
+    painted(harness).join(" ")
 }
 
 fn press(harness: &mut Harness<'_, Tile>, button: &str) {

@@ -22,16 +22,10 @@ use orrery::{
     },
 };
 
+use crate::waiting::until_within;
+
 fn until<R>(harness: &mut Harness<'_, App>, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
-    let begun = Instant::now();
-    loop {
-        harness.step();
-        if let Some(r) = found(harness.state()) {
-            return r;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(240), "waited in vain: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until_within(Duration::from_secs(240), harness, what, found)
 }
 
 fn answer<M: Measurement>(app: &App) -> Option<&Sample> {

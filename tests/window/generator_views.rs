@@ -1,7 +1,7 @@
 //! The lab Equilibrium as it ships: the real application, its host, its probes. What a hand changes comes back as the answer
 //! of the run's own generator.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use eframe::egui::{PointerButton, Pos2, Rect, accesskit::Role, vec2};
 use egui_kittest::{Harness, kittest::Queryable};
@@ -15,16 +15,10 @@ use orrery::{
     ui::app::{App, Opening, Start},
 };
 
+use crate::waiting::until_within;
+
 fn until<R>(harness: &mut Harness<'_, App>, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
-    let begun = Instant::now();
-    loop {
-        harness.step();
-        if let Some(r) = found(harness.state()) {
-            return r;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(120), "waited in vain: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until_within(Duration::from_secs(120), harness, what, found)
 }
 
 fn answer<M: Measurement>(app: &App) -> Option<&M> {

@@ -9,9 +9,9 @@ use crate::{
         query_keys::{Steps, TEXT, as_projected, paths},
     },
     tessellation::unseen,
-    tiles::{Tile, click, press, questions, rect_of, sized},
+    tiles::{Tile, click, painted, press, questions, rect_of, sized},
 };
-use eframe::egui::{Event, Shape, accesskit::Role, vec2};
+use eframe::egui::{Event, accesskit::Role, vec2};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     config::Value,
@@ -57,19 +57,7 @@ fn answered(by: Steps) -> Harness<'static, Tile> {
 
 /// All words of the last frame.
 fn words(harness: &Harness<'_, Tile>) -> String {
-    fn read(shape: &Shape, into: &mut String) {
-        match shape {
-            Shape::Vec(all) => all.iter().for_each(|s| read(s, into)),
-            Shape::Text(text) => {
-                into.push_str(text.galley.text());
-                into.push('\n');
-            }
-            _ => {}
-        }
-    }
-    let mut all = String::new();
-    harness.output().shapes.iter().for_each(|s| read(&s.shape, &mut all));
-    all
+    painted(harness).join("\n")
 }
 
 fn table(harness: &Harness<'_, Tile>) -> String {

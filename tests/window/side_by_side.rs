@@ -6,9 +6,9 @@ use std::{sync::Arc, time::Instant};
 use crate::{
     adapter, recorded,
     tessellation::unseen,
-    tiles::{Tile, click, questions, rect_of, sized},
+    tiles::{Tile, click, painted, questions, rect_of, sized},
 };
-use eframe::egui::{Event, Key, Modifiers, Pos2, Shape, accesskit::Role, vec2};
+use eframe::egui::{Event, Key, Modifiers, Pos2, accesskit::Role, vec2};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     config::Value,
@@ -77,21 +77,8 @@ fn shown(mirror: Mirror) -> Harness<'static, Tile> {
     harness
 }
 
-fn words(harness: &Harness<'_, Tile>) -> Vec<String> {
-    fn read(shape: &Shape, into: &mut Vec<String>) {
-        match shape {
-            Shape::Vec(all) => all.iter().for_each(|s| read(s, into)),
-            Shape::Text(text) => into.push(text.galley.text().to_owned()),
-            _ => {}
-        }
-    }
-    let mut all = vec![];
-    harness.output().shapes.iter().for_each(|s| read(&s.shape, &mut all));
-    all
-}
-
 fn says(harness: &Harness<'_, Tile>, wanted: &str) -> bool {
-    words(harness).iter().any(|w| w == wanted)
+    painted(harness).iter().any(|w| w == wanted)
 }
 
 /// The middle of a cell.
@@ -132,13 +119,13 @@ fn a_cell_is_chosen_in_every_map_at_once() {
     harness.remove_cursor();
     harness.run_steps(3);
     assert_eq!(harness.state().selection.token, Some(5));
-    assert!(says(&harness, "5 \u{201c}f\u{201d} looks at 2 \u{201c}c\u{201d}"), "{:?}", words(&harness));
+    assert!(says(&harness, "5 \u{201c}f\u{201d} looks at 2 \u{201c}c\u{201d}"), "{:?}", painted(&harness));
     for variant in 0..3 {
-        assert!(says(&harness, &said(weight(variant, 0, 0, (5, 2)))), "{variant}: {:?}", words(&harness));
+        assert!(says(&harness, &said(weight(variant, 0, 0, (5, 2)))), "{variant}: {:?}", painted(&harness));
     }
     let last_less_first = weight(2, 0, 0, (5, 2)) - weight(0, 0, 0, (5, 2));
     assert!(last_less_first > 0.0 && says(&harness, &format!("+{}", said(last_less_first))));
-    assert!(says(&harness, "dense D=128 \u{2212} coupled"), "{:?}", words(&harness));
+    assert!(says(&harness, "dense D=128 \u{2212} coupled"), "{:?}", painted(&harness));
     // the other way round
     harness.get_by_label("dense D=128 \u{2212} coupled").click();
     harness.run_steps(3);
@@ -154,7 +141,7 @@ fn a_cell_is_chosen_in_every_map_at_once() {
     harness.remove_cursor();
     harness.run_steps(3);
     let negative = weight(0, 0, 0, (5, 2)) - weight(1, 0, 0, (5, 2));
-    assert!(negative < 0.0 && says(&harness, &said(negative)), "{:?}", words(&harness));
+    assert!(negative < 0.0 && says(&harness, &said(negative)), "{:?}", painted(&harness));
     assert!(says(&harness, "coupled \u{2212} frozen"));
 }
 
@@ -164,7 +151,7 @@ fn words_under_the_pointer_name_the_weight_of_every_variant() {
     let at = cell(&harness, "attention of coupled", (6, 3));
     harness.event(Event::PointerMoved(at));
     harness.run_steps(60);
-    let all = words(&harness).join("\n");
+    let all = painted(&harness).join("\n");
     for (variant, label) in ["coupled", "frozen", "dense D=128"].into_iter().enumerate() {
         let line = format!("{label}: {}", said(weight(variant, 0, 0, (6, 3))));
         assert!(all.contains(&line), "{line} is not in {all}");
@@ -173,7 +160,7 @@ fn words_under_the_pointer_name_the_weight_of_every_variant() {
     let masked = cell(&harness, "difference of attention", (3, 6));
     harness.event(Event::PointerMoved(masked));
     harness.run_steps(60);
-    assert!(words(&harness).join("\n").contains("frozen: masked"), "the future has no weight");
+    assert!(painted(&harness).join("\n").contains("frozen: masked"), "the future has no weight");
 }
 
 #[test]
@@ -186,7 +173,7 @@ fn keys_choose_a_cell() {
         harness.run_steps(2);
     }
     assert_eq!(harness.state().selection.token, Some(1));
-    assert!(says(&harness, "1 \u{201c}b\u{201d} looks at 1 \u{201c}b\u{201d}"), "{:?}", words(&harness));
+    assert!(says(&harness, "1 \u{201c}b\u{201d} looks at 1 \u{201c}b\u{201d}"), "{:?}", painted(&harness));
     assert!(says(&harness, &said(weight(2, 0, 0, (1, 1)))));
 }
 
@@ -255,7 +242,7 @@ fn a_text_of_ones_own_is_asked() {
 #[test]
 fn without_maps_it_says_how_to_get_them() {
     let harness = shown(Mirror::default());
-    assert!(words(&harness).join(" ").contains("press Space"), "{:?}", words(&harness));
+    assert!(painted(&harness).join(" ").contains("press Space"), "{:?}", painted(&harness));
 }
 
 /// 8 layers of 12 heads along 512 tokens: the paper's depth, and more heads.

@@ -1,7 +1,7 @@
 //! What hands do to the slow manifold: a start that follows the pointer, settings answered in the next frame, the switch of
 //! meanings, formulas that cannot be drawn; and that nothing repaints when nothing moves.
 
-use eframe::egui::{Modifiers, PointerButton, Pos2, Shape, accesskit::Role, vec2};
+use eframe::egui::{Modifiers, PointerButton, Pos2, accesskit::Role, vec2};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     config::{Config, Group, Value},
@@ -11,7 +11,7 @@ use orrery::{
 
 use crate::{
     tessellation::unseen,
-    tiles::{Tile, click, rect_of, sized},
+    tiles::{Tile, click, painted, rect_of, sized},
 };
 
 const PLANE: &str = "slow manifold plane";
@@ -40,19 +40,7 @@ fn rows(harness: &Harness<'_, Tile>, line: &str) -> Vec<[f64; 2]> {
 
 /// All words of the last frame.
 fn words(harness: &Harness<'_, Tile>) -> String {
-    fn read(shape: &Shape, into: &mut String) {
-        match shape {
-            Shape::Vec(all) => all.iter().for_each(|s| read(s, into)),
-            Shape::Text(text) => {
-                into.push_str(text.galley.text());
-                into.push('\n');
-            }
-            _ => {}
-        }
-    }
-    let mut all = String::new();
-    harness.output().shapes.iter().for_each(|s| read(&s.shape, &mut all));
-    all
+    painted(harness).join("\n")
 }
 
 #[test]

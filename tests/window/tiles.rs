@@ -133,3 +133,17 @@ pub fn click(harness: &mut Harness<'_, Tile>, at: Pos2) {
     press(harness, at, false);
     harness.step();
 }
+
+/// Every text of the last frame, in the order in which they were painted.
+pub fn painted(harness: &Harness<'_, Tile>) -> Vec<String> {
+    fn read(shape: &egui::Shape, into: &mut Vec<String>) {
+        match shape {
+            egui::Shape::Vec(all) => all.iter().for_each(|s| read(s, into)),
+            egui::Shape::Text(text) => into.push(text.galley.text().to_owned()),
+            _ => {}
+        }
+    }
+    let mut all = vec![];
+    harness.output().shapes.iter().for_each(|s| read(&s.shape, &mut all));
+    all
+}

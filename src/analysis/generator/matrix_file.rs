@@ -1,9 +1,12 @@
 //! A matrix as text: a row a line, numbers parted by commas, semicolons, tabs or blanks. It opens no file.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Generator, GeneratorError};
 
 /// What the numbers of a matrix are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MatrixKind {
     /// Rates from the column's state to the row's; the diagonal is not looked at.
     Rates,

@@ -6,7 +6,8 @@
 
 use std::fmt::Display;
 
-mod classes;
+use super::communicating_classes::communicating_classes;
+
 mod controlled;
 mod edits;
 mod matrix_file;
@@ -15,7 +16,7 @@ mod relaxation;
 mod spectrum;
 mod topology;
 
-pub use classes::{Class, classes};
+pub use super::communicating_classes::{Class, closed_classes};
 pub use controlled::{Control, ControlledGenerator};
 pub use edits::{Edit, read_edits, write_edits};
 pub use matrix_file::{MatrixKind, read_matrix};
@@ -44,6 +45,12 @@ impl GeneratorError {
     fn text(words: impl Display) -> Self {
         Self::Text(words.to_string())
     }
+}
+
+/// All classes of a generator: its kernel has as many dimensions as there are closed ones, and an irreducible generator has
+/// one class.
+pub fn classes(a: &Generator) -> Vec<Class> {
+    communicating_classes(a.len(), |from, to| a.rate(from, to))
 }
 
 /// Rates between n states, with the diagonal that makes the columns sum to zero.

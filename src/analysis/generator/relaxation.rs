@@ -78,7 +78,7 @@ pub fn limit(a: &Generator, classes: &[Class], start: &[f64]) -> Vec<f64> {
     let closed: Vec<(&Class, &Vec<f64>)> =
         classes.iter().filter_map(|class| Some((class, class.stationary.as_ref()?))).collect();
     let transient: Vec<usize> =
-        classes.iter().filter(|c| c.stationary.is_none()).flat_map(|c| c.states.iter().copied()).collect();
+        classes.iter().filter(|c| !c.is_closed()).flat_map(|c| c.states.iter().copied()).collect();
     let mut all = vec![0.0; a.len()];
     for (class, stationary) in closed {
         let inside: f64 = class.states.iter().map(|s| start[*s]).sum();

@@ -6,10 +6,13 @@
 //! Markov Chains (1960).
 
 use nalgebra::{DMatrix, DVector};
-use petgraph::{algo::tarjan_scc, graph::DiGraph};
 use thiserror::Error;
 
-use super::{dense::product, eigenvalues::eigenvalues};
+use super::{
+    communicating_classes::{Class, communicating_classes},
+    dense::product,
+    eigenvalues::eigenvalues,
+};
 
 pub mod lumping;
 #[cfg(test)]
@@ -47,15 +50,6 @@ pub enum ChainError {
     Entry { row: usize, column: usize, value: f64 },
     #[error("row {row} sums to {sum}, and each row of a Markov chain sums to 1")]
     RowSum { row: usize, sum: f64 },
-}
-
-/// States that can all be reached from one another.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Class {
-    /// Ascending.
-    pub states: Vec<usize>,
-    /// No step leads out of it.
-    pub is_closed: bool,
 }
 
 /// What is left of a chain that has not yet been absorbed, in the long run.
@@ -118,56 +112,13 @@ impl MarkovChain {
 
     /// Communicating classes, by their first states.
     pub fn classes(&self) -> Vec<Class> {
-        let mut graph = DiGraph::<(), ()>::with_capacity(self.n, self.n);
-        let nodes: Vec<_> = (0..self.n).map(|_| graph.add_node(())).collect();
-        for from in 0..self.n {
-            for to in (0..self.n).filter(|to| self.at(from, *to) > 0.0) {
-                graph.add_edge(nodes[from], nodes[to], ());
-            }
-        }
-        let mut classes: Vec<Class> = tarjan_scc(&graph).into_iter().map(|all| self.class(&all)).collect();
-        classes.sort_by_key(|class| class.states[0]);
-        classes
-    }
-
-    fn class(&self, nodes: &[petgraph::graph::NodeIndex]) -> Class {
-        let mut states: Vec<usize> = nodes.iter().map(|node| node.index()).collect();
-        states.sort_unstable();
-        let leaves = |from: usize| (0..self.n).any(|to| self.at(from, to) > 0.0 && states.binary_search(&to).is_err());
-        let is_closed = !states.iter().any(|state| leaves(*state));
-        Class { states, is_closed }
+        communicating_classes(self.n, |from, to| self.at(from, to))
     }
 
     /// pi = pi P of each closed class, over all states, by the first state of the class. Where there is more than one,
     /// every mixture of them is stationary, and none is *the* stationary distribution.
     pub fn stationary(&self) -> Vec<Vec<f64>> {
-        self.classes().iter().filter(|class| class.is_closed).map(|class| self.stationary_of(&class.states)).collect()
-    }
-
-    /// By the algorithm of Grassmann, Taksar and Heyman (Operations Research 33, 1985): elimination without a
-    /// subtraction, so that every entry keeps its relative precision.
-    fn stationary_of(&self, states: &[usize]) -> Vec<f64> {
-        let m = states.len();
-        let mut a: Vec<f64> = states.iter().flat_map(|i| states.iter().map(|j| self.at(*i, *j))).collect();
-        for k in (1..m).rev() {
-            let leaving: f64 = a[k * m..k * m + k].iter().sum();
-            for i in 0..k {
-                a[i * m + k] /= leaving;
-                let share = a[i * m + k];
-                for j in 0..k {
-                    a[i * m + j] += share * a[k * m + j];
-                }
-            }
-        }
-        let mut pi = vec![0.0; m];
-        pi[0] = 1.0;
-        for k in 1..m {
-            pi[k] = (0..k).map(|i| pi[i] * a[i * m + k]).sum();
-        }
-        let total: f64 = pi.iter().sum();
-        let mut all = vec![0.0; self.n];
-        states.iter().zip(&pi).for_each(|(state, mass)| all[*state] = mass / total);
-        all
+        self.classes().into_iter().filter_map(|class| class.stationary).collect()
     }
 
     /// |lambda| of all eigenvalues, falling; those of a triangular matrix are its diagonal. `None` where the iteration
@@ -232,7 +183,7 @@ impl MarkovChain {
     /// States of no closed class, ascending.
     fn transient(&self) -> Vec<usize> {
         let mut states: Vec<usize> =
-            self.classes().into_iter().filter(|class| !class.is_closed).flat_map(|class| class.states).collect();
+            self.classes().into_iter().filter(|class| !class.is_closed()).flat_map(|class| class.states).collect();
         states.sort_unstable();
         states
     }

@@ -85,7 +85,7 @@ fn two_closed_classes_have_no_single_stationary_distribution() {
     }
     let ruin = chain(n, &p);
     let classes = ruin.classes();
-    assert_eq!(classes.iter().filter(|c| c.is_closed).count(), 2);
+    assert_eq!(classes.iter().filter(|c| c.is_closed()).count(), 2);
     assert_eq!(classes.len(), 3);
     assert_eq!((ruin.stationary().len(), ruin.mixing_time()), (2, None));
     // The gambler's ruin: i (N - i) games.
@@ -168,7 +168,7 @@ proptest! {
         states.sort_unstable();
         prop_assert_eq!(states, (0..n).collect::<Vec<_>>());
         let all = c.stationary();
-        prop_assert_eq!(all.len(), classes.iter().filter(|class| class.is_closed).count());
+        prop_assert_eq!(all.len(), classes.iter().filter(|class| class.is_closed()).count());
         prop_assert!(!all.is_empty());
         for pi in &all {
             prop_assert!(pi.iter().all(|m| *m >= 0.0));
@@ -207,7 +207,7 @@ proptest! {
         prop_assert_eq!(quasi.is_none(), c.transient().is_empty());
         if let Some(quasi) = quasi {
             let mut next = step(&quasi.distribution, &c);
-            for class in c.classes().iter().filter(|class| class.is_closed) {
+            for class in c.classes().iter().filter(|class| class.is_closed()) {
                 class.states.iter().for_each(|state| next[*state] = 0.0);
             }
             let expected: Vec<f64> = quasi.distribution.iter().map(|m| m * quasi.survival).collect();

@@ -2,7 +2,7 @@
 
 use super::{Asked, applies};
 use crate::{
-    analysis::generator::{Relaxation, classes, euler, exact, limit, paths, second_modulus, spectrum},
+    analysis::generator::{Relaxation, classes, closed_classes, euler, exact, limit, paths, second_modulus, spectrum},
     config::Value,
     models::Model,
     nn::Result,
@@ -44,7 +44,7 @@ impl Probe for GeneratorFlowProbe {
         let bound = a.step_bound();
         let dt = share.clamp(1e-3, 100.0) * if bound.is_finite() { bound } else { 1.0 };
         let classes = classes(a);
-        let kernel = classes.iter().filter(|c| c.stationary.is_some()).count();
+        let kernel = closed_classes(&classes);
         let limit = limit(a, &classes, &x0);
         let spectrum = spectrum(a, kernel);
         let (stepped, flow) = (euler(a, &x0, dt, steps, &limit), exact(a, &x0, dt, steps, &limit));

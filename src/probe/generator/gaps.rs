@@ -2,7 +2,7 @@
 
 use super::applies;
 use crate::{
-    analysis::generator::{Topology, TopologySettings, classes, spectrum},
+    analysis::generator::{Topology, TopologySettings, classes, closed_classes, spectrum},
     models::Model,
     nn::Result,
     probe::{Finding, Probe, ProbeContext},
@@ -28,7 +28,7 @@ impl Probe for GapBySizeProbe {
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let gap = |topology: Topology, states: usize, draw: u64| {
             let a = TopologySettings { topology, states, sparsity: 0.0 }.draw(cx.seed.wrapping_add(draw)).ok()?;
-            let closed = classes(&a).iter().filter(|c| c.stationary.is_some()).count();
+            let closed = closed_classes(&classes(&a));
             (closed == 1).then(|| spectrum(&a, closed)).flatten().map(|s| s.gap)
         };
         let mean = |topology: Topology, states: usize| {

@@ -46,12 +46,15 @@ impl Probe for StationaryMapProbe {
                 y
             })
             .collect();
-        let over_plane = errors(map, &plane)?;
+        let over_plane = errors(map, &plane, &wanted(map, &plane)?)?;
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed ^ 0x6865_6C64);
         let inside: Vec<Vec<f64>> =
             (0..HELD_OUT).map(|_| (0..dims).map(|_| rng.random_range(-range..=range)).collect()).collect();
         let outside: Vec<Vec<f64>> = (0..HELD_OUT).map(|_| between(&mut rng, dims, range, reach)).collect();
-        let within = errors(map, &inside)?;
+        let inside_wanted = wanted(map, &inside)?;
+        let within = errors(map, &inside, &inside_wanted)?;
+        // What a map answers that does not look at y.
+        let middle = wanted(map, &[vec![0.0; dims]])?.swap_remove(0);
         let measured = StationaryMapError {
             range,
             reach,
@@ -59,8 +62,8 @@ impl Probe for StationaryMapProbe {
                 .map_err(candle_core::Error::wrap)?,
             held_out: mean(within.iter().map(|e| e.sum)),
             held_out_largest: mean(within.iter().map(|e| e.largest)),
-            outside: mean(errors(map, &outside)?.iter().map(|e| e.sum)),
-            ignoring: ignoring(map, &inside)?,
+            outside: mean(errors(map, &outside, &wanted(map, &outside)?)?.iter().map(|e| e.sum)),
+            ignoring: mean(inside_wanted.iter().map(|p| MapError::of(&middle, p).sum)),
         };
         let about = format!("{} states, {HELD_OUT} held-out controls", map.generator().base().len());
         Ok(vec![Finding::new(measured, about, vec![])])
@@ -91,21 +94,13 @@ impl MapError {
     }
 }
 
-fn errors(map: &dyn StationaryMap, ys: &[Vec<f64>]) -> Result<Vec<MapError>> {
-    let predicted = map.predict(ys)?;
-    let error = |(y, phi): (&Vec<f64>, &Vec<f64>)| {
-        let p = map.generator().uniform_limit(y).map_err(candle_core::Error::wrap)?;
-        Ok(MapError::of(phi, &p))
-    };
-    ys.iter().zip(&predicted).map(error).collect()
+/// The stationary distribution at each control.
+fn wanted(map: &dyn StationaryMap, ys: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
+    ys.iter().map(|y| map.generator().uniform_limit(y).map_err(candle_core::Error::wrap)).collect()
 }
 
-/// The mean error of the stationary distribution at y = 0.
-fn ignoring(map: &dyn StationaryMap, ys: &[Vec<f64>]) -> Result<f64> {
-    let at = |y: &[f64]| map.generator().uniform_limit(y).map_err(candle_core::Error::wrap);
-    let middle = at(&vec![0.0; map.generator().dims()])?;
-    let sums: Result<Vec<f64>> = ys.iter().map(|y| Ok(MapError::of(&middle, &at(y)?).sum)).collect();
-    Ok(mean(sums?.into_iter()))
+fn errors(map: &dyn StationaryMap, ys: &[Vec<f64>], wanted: &[Vec<f64>]) -> Result<Vec<MapError>> {
+    Ok(map.predict(ys)?.iter().zip(wanted).map(|(phi, p)| MapError::of(phi, p)).collect())
 }
 
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {

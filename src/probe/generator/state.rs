@@ -2,7 +2,7 @@
 
 use super::{Asked, applies};
 use crate::{
-    analysis::generator::{classes, spectrum},
+    analysis::generator::{classes, closed_classes, spectrum},
     models::Model,
     nn::Result,
     probe::{Finding, Probe, ProbeContext},
@@ -28,7 +28,7 @@ impl Probe for GeneratorProbe {
         let asked = Asked::of(cx)?;
         let (a, n) = (&asked.generator, asked.generator.len());
         let classes = classes(a);
-        let closed = classes.iter().filter(|c| c.stationary.is_some()).count();
+        let closed = closed_classes(&classes);
         let Some(spectrum) = spectrum(a, closed) else {
             candle_core::bail!(
                 "the eigenvalues of this generator were not found: bring its rates nearer to each other"

@@ -1,6 +1,6 @@
 //! The lab as it ships: the real application, a real model that learns.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use eframe::egui::Key;
 use egui_kittest::{Harness, kittest::Queryable};
@@ -11,16 +11,10 @@ use orrery::{
     ui::app::{App, Opening, Start},
 };
 
+use crate::waiting::until_within;
+
 fn until<R>(harness: &mut Harness<'_, App>, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
-    let begun = Instant::now();
-    loop {
-        harness.step();
-        if let Some(r) = found(harness.state()) {
-            return r;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(120), "waited in vain: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until_within(Duration::from_secs(120), harness, what, found)
 }
 
 fn told_at(app: &App) -> Option<u64> {

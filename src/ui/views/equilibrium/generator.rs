@@ -86,11 +86,10 @@ impl GeneratorView {
                 let moved =
                     (start.max(*RATES.start()) * (f64::from(up) / PACE).exp()).clamp(*RATES.start(), *RATES.end());
                 // Three digits are as many as a hand has.
-                let unit = f64::powf(10.0, moved.log10().floor() - 2.0);
-                (moved / unit).round() * unit
+                format!("{moved:.2e}").parse().unwrap_or(moved)
             }
         };
-        set_rate(cx, Edit { from, to, rate: format!("{rate:.6}").parse().unwrap_or(rate) });
+        set_rate(cx, Edit { from, to, rate });
     }
 
     fn controls_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {

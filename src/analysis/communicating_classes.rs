@@ -1,50 +1,57 @@
-//! The communicating classes of a generator and the stationary distribution of each closed one. It follows no flow.
+//! Which states of a Markov chain can reach one another, and where mass stays that has come into a class that cannot be
+//! left. It takes rates and probabilities alike: what stands on the diagonal plays no part.
 
 use petgraph::{algo::tarjan_scc, graph::DiGraph};
 
-use super::Generator;
-
-/// States that can all be reached from each other.
+/// States that can all be reached from one another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Class {
-    /// Smallest first.
+    /// Ascending.
     pub states: Vec<usize>,
     /// Where the class cannot be left: its stationary distribution over all n states, zero outside of the class.
     pub stationary: Option<Vec<f64>>,
 }
 
-/// All classes, by their smallest state. The kernel of the generator has as many dimensions as there are closed classes;
-/// an irreducible generator has one class.
-pub fn classes(a: &Generator) -> Vec<Class> {
-    let n = a.len();
-    let mut graph = DiGraph::<(), ()>::with_capacity(n, n * n);
+impl Class {
+    /// Whether it cannot be left.
+    pub fn is_closed(&self) -> bool {
+        self.stationary.is_some()
+    }
+}
+
+/// All classes of n states, by their first states; `rate(from, to)`: how often, or how probably, one is left for the other.
+pub fn communicating_classes(n: usize, rate: impl Fn(usize, usize) -> f64) -> Vec<Class> {
+    let mut graph = DiGraph::<(), ()>::with_capacity(n, n);
     let nodes: Vec<_> = (0..n).map(|_| graph.add_node(())).collect();
     for (from, to) in (0..n * n).map(|at| (at / n, at % n)) {
-        if from != to && a.rate(from, to) > 0.0 {
+        if from != to && rate(from, to) > 0.0 {
             graph.add_edge(nodes[from], nodes[to], ());
         }
     }
-    let mut found: Vec<Class> = tarjan_scc(&graph)
-        .into_iter()
-        .map(|nodes| {
-            let mut states: Vec<usize> = nodes.into_iter().map(|node| node.index()).collect();
-            states.sort_unstable();
-            let is_left = |from: &usize| (0..n).any(|to| a.rate(*from, to) > 0.0 && !states.contains(&to));
-            let is_closed = !states.iter().any(is_left);
-            let stationary = is_closed.then(|| stationary(a, &states));
-            Class { states, stationary }
-        })
-        .collect();
+    let class = |nodes: Vec<petgraph::graph::NodeIndex>| {
+        let mut states: Vec<usize> = nodes.iter().map(|node| node.index()).collect();
+        states.sort_unstable();
+        let is_left = |from: usize| (0..n).any(|to| rate(from, to) > 0.0 && states.binary_search(&to).is_err());
+        let is_closed = !states.iter().any(|from| is_left(*from));
+        let stationary = is_closed.then(|| stationary(n, &states, &rate));
+        Class { states, stationary }
+    };
+    let mut found: Vec<Class> = tarjan_scc(&graph).into_iter().map(class).collect();
     found.sort_by_key(|class| class.states[0]);
     found
 }
 
+/// How many of them cannot be left: the dimension of the space of stationary vectors.
+pub fn closed_classes(classes: &[Class]) -> usize {
+    classes.iter().filter(|class| class.is_closed()).count()
+}
+
 /// The stationary distribution of a closed class, by the elimination of Grassmann, Taksar and Heyman (Operations Research
 /// 33 (1985) 1107): it subtracts nothing, so that each entry has full relative precision.
-fn stationary(a: &Generator, states: &[usize]) -> Vec<f64> {
+fn stationary(n: usize, states: &[usize], rate: impl Fn(usize, usize) -> f64) -> Vec<f64> {
     let m = states.len();
-    // q[i][j]: the rate from the class's i-th state to its j-th
-    let mut q: Vec<Vec<f64>> = states.iter().map(|from| states.iter().map(|to| a.rate(*from, *to)).collect()).collect();
+    // q[i][j]: from the class's i-th state to its j-th
+    let mut q: Vec<Vec<f64>> = states.iter().map(|from| states.iter().map(|to| rate(*from, *to)).collect()).collect();
     for k in (1..m).rev() {
         let left: f64 = q[k][..k].iter().sum();
         let (before, rest) = q.split_at_mut(k);
@@ -61,7 +68,7 @@ fn stationary(a: &Generator, states: &[usize]) -> Vec<f64> {
         weights[k] = (0..k).map(|i| weights[i] * q[i][k]).sum();
     }
     let total: f64 = weights.iter().sum();
-    let mut all = vec![0.0; a.len()];
+    let mut all = vec![0.0; n];
     for (state, weight) in states.iter().zip(weights) {
         all[*state] = weight / total;
     }
@@ -70,7 +77,7 @@ fn stationary(a: &Generator, states: &[usize]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::analysis::generator::{Generator, classes};
 
     #[test]
     fn a_birth_death_chain_has_its_products() {
