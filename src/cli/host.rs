@@ -107,6 +107,9 @@ impl Host for DesktopHost {
                     let graphs = Format::ALL.map(Format::ending);
                     chooser.set_title("Open a graph").add_filter("Graphs", &graphs).pick_file()
                 }
+                DialogKind::OpenMatrix => {
+                    chooser.set_title("Open a matrix").add_filter("Numbers", &["csv", "tsv", "txt"]).pick_file()
+                }
                 DialogKind::OpenRun => chooser.set_title("Open a run folder").pick_folder(),
                 DialogKind::OpenTokenizer => {
                     chooser.set_title("Open a tokenizer.json").add_filter("JSON", &["json"]).pick_file()

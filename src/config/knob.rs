@@ -33,6 +33,8 @@ pub enum FileKind {
     Checkpoint,
     /// A folder of texts to learn from.
     TextFolder,
+    /// A square matrix of numbers, a row a line.
+    Matrix,
 }
 
 /// When a changed setting acts.

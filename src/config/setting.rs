@@ -161,7 +161,9 @@ files!(
     /// The path of trained weights, or none.
     CheckpointFile,
     /// The path of a folder of texts to learn from, or none.
-    TextFolder
+    TextFolder,
+    /// The path of a matrix of numbers, or none.
+    MatrixFile
 );
 
 impl TextFile {
@@ -178,6 +180,10 @@ impl TokenizerFile {
 
 impl CheckpointFile {
     const KIND: FileKind = FileKind::Checkpoint;
+}
+
+impl MatrixFile {
+    const KIND: FileKind = FileKind::Matrix;
 }
 
 /// Makes an enum, or one that exists, the choices of a setting, each with its id in files:

@@ -109,9 +109,12 @@ pub static LAB: Lab = Lab {
 
 /// The network with its generator, on a text that plays no part.
 fn map_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigError> {
-    let GeneratorSettings { topology, states, sparsity, controls, strength, .. } = s.generator;
+    let GeneratorSettings { topology, states, sparsity, file_holds, controls, strength, .. } = s.generator;
     let MapSettings { hidden, range } = s.map;
-    let rates = RateSource::Drawn { topology, states, sparsity };
+    let rates = match s.generator.file.path() {
+        Some(path) => RateSource::File { path, holds: file_holds },
+        None => RateSource::Drawn { topology, states, sparsity },
+    };
     let spec = StationarySpec { rates, controls, strength, range, hidden };
     // The trainer counts in windows of a text, which this model does not read.
     let corpus = CorpusSettings {

@@ -1,6 +1,8 @@
 //! A small network that learns the stationary distribution of a generator from the slow control that sets its rates
 //! (arXiv 2606.16730, Corollary 29 and Remark 31). Its batches are controls of its own; the corpus plays no part.
 
+use std::path::{Path, PathBuf};
+
 use candle_core::{D, DType, Device, Result, Tensor};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -12,7 +14,10 @@ use super::{
     step_memory::{StepMemory, StepSizes},
 };
 use crate::{
-    analysis::generator::{self, Control, ControlledGenerator, Generator, Topology, TopologySettings},
+    analysis::generator::{
+        self, Control, ControlledGenerator, Generator, MOST_STATES, MatrixKind, Topology, TopologySettings,
+    },
+    files,
     nn::{
         Batch, Params, Tap,
         fused::{GradAccumulator, linear::linear, mlp::Act},
@@ -28,31 +33,15 @@ const HELD_OUT: usize = 512;
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RateSource {
     /// Drawn from the seed.
-    Drawn { topology: GeneratorTopology, states: usize, sparsity: f64 },
+    Drawn { topology: Topology, states: usize, sparsity: f64 },
     /// Given, row by row: `rates[to * states + from]`.
     Given { states: usize, rates: Vec<f64> },
+    /// Read from a file when the model is built, which from then on has them given.
+    File { path: PathBuf, holds: MatrixKind },
 }
 
-/// As [`Topology`], with its name in a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GeneratorTopology {
-    Random,
-    Ring,
-    BirthDeath,
-    TwoClusters,
-}
-
-impl From<GeneratorTopology> for Topology {
-    fn from(topology: GeneratorTopology) -> Self {
-        match topology {
-            GeneratorTopology::Random => Topology::Random,
-            GeneratorTopology::Ring => Topology::Ring,
-            GeneratorTopology::BirthDeath => Topology::BirthDeath,
-            GeneratorTopology::TwoClusters => Topology::TwoClusters,
-        }
-    }
-}
+/// No more bytes than this are read of a matrix.
+const LONGEST_MATRIX: u64 = 1 << 20;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StationarySpec {
@@ -69,7 +58,7 @@ pub struct StationarySpec {
 
 impl Default for StationarySpec {
     fn default() -> Self {
-        let rates = RateSource::Drawn { topology: GeneratorTopology::Random, states: 12, sparsity: 0.0 };
+        let rates = RateSource::Drawn { topology: Topology::Random, states: 12, sparsity: 0.0 };
         Self { rates, controls: 2, strength: 1.0, range: 1.0, hidden: 64 }
     }
 }
@@ -78,22 +67,34 @@ impl StationarySpec {
     /// The generator that is controlled: rates and tilts drawn from `seed`.
     ///
     /// # Errors
-    /// If a size does not fit, or the given rates are none.
-    pub fn generator(&self, seed: u64) -> std::result::Result<ControlledGenerator, generator::GeneratorError> {
+    /// If a size does not fit, or the rates that are given or in the file are none.
+    pub fn generator(&self, seed: u64) -> Result<ControlledGenerator> {
         let base = match &self.rates {
             RateSource::Drawn { topology, states, sparsity } => {
-                TopologySettings { topology: (*topology).into(), states: *states, sparsity: *sparsity }.draw(seed)?
+                TopologySettings { topology: *topology, states: *states, sparsity: *sparsity }.draw(seed)
             }
-            RateSource::Given { states, rates } => Generator::from_rates(*states, rates.clone())?,
+            RateSource::Given { states, rates } => Generator::from_rates(*states, rates.clone()),
+            RateSource::File { path, holds } => Ok(read_matrix(path, *holds)?),
         };
+        let base = base.map_err(candle_core::Error::wrap)?;
         Ok(ControlledGenerator::new(base, Control { dims: self.controls, strength: self.strength }, seed))
     }
 
+    /// How many states there are; the most that there can be where a file says how many.
     fn states(&self) -> usize {
         match &self.rates {
             RateSource::Drawn { states, .. } | RateSource::Given { states, .. } => *states,
+            RateSource::File { .. } => MOST_STATES,
         }
     }
+}
+
+/// The generator in a file. Errors name the file, say what is wrong with it, and where.
+fn read_matrix(path: &Path, holds: MatrixKind) -> Result<Generator> {
+    let refused =
+        |why: String| candle_core::Error::Msg(format!("the matrix `{}` cannot be used: {why}", path.display()));
+    let text = files::read_text(path, LONGEST_MATRIX).map_err(|e| refused(e.to_string()))?;
+    generator::read_matrix(&text, holds).map_err(|e| refused(e.to_string()))
 }
 
 impl FamilySpec for StationarySpec {
@@ -110,6 +111,20 @@ impl FamilySpec for StationarySpec {
 
     fn tiny() -> Self {
         Self { hidden: 8, ..Self::default() }
+    }
+
+    fn check_files(&self) -> Result<()> {
+        match &self.rates {
+            RateSource::File { path, holds } => read_matrix(path, *holds).map(drop),
+            RateSource::Drawn { .. } | RateSource::Given { .. } => Ok(()),
+        }
+    }
+
+    fn files(&self) -> Vec<&Path> {
+        match &self.rates {
+            RateSource::File { path, .. } => vec![path],
+            RateSource::Drawn { .. } | RateSource::Given { .. } => vec![],
+        }
     }
 }
 
@@ -154,16 +169,21 @@ impl Stationary {
     /// Rates, tilts and weights are drawn from `seed`.
     ///
     /// # Errors
-    /// If a size does not fit, or the given rates are none.
+    /// If a size does not fit, or the rates that are given or in the file are none.
     pub fn new(spec: &StationarySpec, seed: u64, device: &Device) -> Result<Self> {
         if spec.hidden == 0 || spec.controls == 0 || !(spec.range > 0.0 && spec.range.is_finite()) {
             candle_core::bail!("a learned stationary distribution needs hidden units, a control and a range above 0");
         }
-        let generator = spec.generator(seed).map_err(candle_core::Error::wrap)?;
+        let generator = spec.generator(seed)?;
+        let mut spec = spec.clone();
+        if let RateSource::File { .. } = spec.rates {
+            let base = generator.base();
+            spec.rates = RateSource::Given { states: base.len(), rates: base.matrix().to_vec() };
+        }
         let sizes = [spec.controls, spec.hidden, generator.base().len()];
         let mut params = Params::new(seed, device, DType::F32);
         let (net, inference_net) = params.build_twice(|p| Net::new(p, sizes))?;
-        let closed = generator::classes(generator.base()).iter().filter(|c| c.stationary.is_some()).count();
+        let closed = generator::closed_classes(&generator::classes(generator.base()));
         let notes = match closed {
             0 | 1 => vec![],
             _ => vec![format!(
@@ -171,7 +191,7 @@ impl Stationary {
                  the network learns where the uniform distribution ends"
             )],
         };
-        Ok(Self { spec: spec.clone(), seed, step: 0, generator, params, net, inference_net, notes })
+        Ok(Self { spec, seed, step: 0, generator, params, net, inference_net, notes })
     }
 
     /// Mean relative entropy of the network's distribution to the true one, nats.

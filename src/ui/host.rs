@@ -17,6 +17,8 @@ pub enum DialogKind {
     OpenGraph,
     OpenTokenizer,
     OpenCheckpoint,
+    /// A matrix of numbers.
+    OpenMatrix,
     SaveAs {
         suggested: String,
     },

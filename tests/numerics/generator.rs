@@ -1,7 +1,15 @@
 //! Generators against the oracle, and what the theorem says of every one of them, over a thousand random ones.
 
-use orrery::analysis::generator::{
-    Control, ControlledGenerator, Generator, Topology, TopologySettings, classes, euler, exact, limit, spectrum,
+use candle_core::Device;
+use orrery::{
+    analysis::generator::{
+        Control, ControlledGenerator, Generator, MatrixKind, Topology, TopologySettings, classes, euler, exact, limit,
+        spectrum,
+    },
+    models::{
+        Model, Spec,
+        stationary::{RateSource, StationarySpec},
+    },
 };
 use proptest::{prelude::*, test_runner::TestCaseError};
 
@@ -115,4 +123,26 @@ proptest! {
         let states = |a: &Generator| classes(a).into_iter().map(|c| c.states).collect::<Vec<_>>();
         prop_assert_eq!(states(&a.at(&[y0, y1]).unwrap()), states(a.base()));
     }
+}
+
+#[test]
+fn a_matrix_in_a_file_is_the_generator_and_stays_it_when_the_file_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("attention.csv");
+    std::fs::write(&path, "0.5,0.5,0\n0.25,0.5,0.25\n0,1,0\n").unwrap();
+    let file =
+        |holds| StationarySpec { rates: RateSource::File { path: path.clone(), holds }, ..StationarySpec::default() };
+    let built = |spec: &StationarySpec| Spec::Stationary(spec.clone()).build(256, 3, &Device::Cpu);
+    let model = built(&file(MatrixKind::Transitions)).unwrap();
+    let matrix = |model: &dyn Model| model.stationary_map().unwrap().generator().base().matrix().to_vec();
+    // from state 1 (row 0) to state 2 with probability 1/2: column 0, row 1
+    assert_eq!(matrix(model.as_ref()), [-0.5, 0.25, 0.0, 0.5, -0.5, 1.0, 0.0, 0.25, -1.0]);
+    std::fs::remove_file(&path).unwrap();
+    let Spec::Stationary(kept) = model.to_spec() else { panic!("another family") };
+    assert_eq!(matrix(built(&kept).unwrap().as_ref()), matrix(model.as_ref()));
+    let said = built(&file(MatrixKind::Rates)).err().unwrap().to_string();
+    assert!(said.contains("attention.csv"), "{said}");
+    std::fs::write(&path, "0,1\n-2,0\n").unwrap();
+    let said = built(&file(MatrixKind::Rates)).err().unwrap().to_string();
+    assert!(said.contains("attention.csv") && said.contains("from state 1 to state 2 is -2"), "{said}");
 }

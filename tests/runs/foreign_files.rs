@@ -12,7 +12,7 @@ fn said(output: &Output) -> String {
 }
 
 /// Every way to give a file, with the file's name at `FILE`.
-const WAYS: [(&str, &str); 8] = [
+const WAYS: [(&str, &str); 9] = [
     ("run FILE --no-figures", "toml"),
     ("run FILE --no-figures", "txt"),
     ("run synapses --steps 1 --no-figures --set model.checkpoint=FILE", "pt"),
@@ -24,6 +24,7 @@ const WAYS: [(&str, &str); 8] = [
     ),
     ("view-graph FILE --layout out.gexf", "gexf"),
     ("view-graph FILE --layout out.gexf", "csv"),
+    ("run equilibrium --steps 1 --no-figures --set generator.file=FILE", "csv"),
 ];
 
 fn refused(here: &Path, way: &str, file: &str, parts: &[&str]) {

@@ -2,9 +2,9 @@
 
 use super::slow_manifold::SlowManifoldSettings;
 use crate::{
-    config::{Config, Settings, Value, choices, settings},
+    analysis::generator::{MatrixKind, Topology},
+    config::{Config, MatrixFile, Settings, Value, choices, settings},
     labs::{corpus::CorpusSettings, experiment::arg},
-    models::stationary::GeneratorTopology,
     telemetry::Args,
     trainer::{RunSettings, TrainSettings},
 };
@@ -52,7 +52,11 @@ settings! {
 }
 
 choices! {
-    for GeneratorTopology { Random = "random", Ring = "ring", BirthDeath = "birth_death", TwoClusters = "two_clusters" }
+    for Topology { Random = "random", Ring = "ring", BirthDeath = "birth_death", TwoClusters = "two_clusters" }
+}
+
+choices! {
+    for MatrixKind { Rates = "rates", Transitions = "transitions" }
 }
 
 settings! {
@@ -78,13 +82,19 @@ settings! {
     pub struct GeneratorSettings in "generator" {
         /// Which states are joined. Ring: each with the next, in a circle. Birth-death: in a line. Two clusters: two halves and one weak bridge.
         #[knob("Topology")]
-        topology: GeneratorTopology = GeneratorTopology::Random,
+        topology: Topology = Topology::Random,
         /// Number of states. The paper's check has 12.
         #[knob("States", range(2..=64), symbol("n"), unit("states"))]
         states: usize = 12,
         /// Share of the pairs without a rate, for the topology Random. When so many are missing that some states cannot be reached, the lab says so.
         #[knob("Sparsity", range(0.0..=0.98))]
         sparsity: f64 = 0.0,
+        /// A square matrix of your own, a row a line, with commas, tabs or blanks between the numbers. It takes the place of Topology, States and Sparsity.
+        #[knob("Matrix file")]
+        file: MatrixFile = MatrixFile::default(),
+        /// Rates: row i, column j is the rate from state j to state i. Transitions: row i, column j is the probability of a step from state i to state j, as attention has it; each row sums to 1.
+        #[knob("The file holds")]
+        file_holds: MatrixKind = MatrixKind::Rates,
         /// How many numbers the slow control has. Each tilts all rates.
         #[knob("Controls", range(1..=4), symbol("c"))]
         controls: usize = 2,

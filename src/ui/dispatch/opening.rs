@@ -210,6 +210,7 @@ impl App {
             FileKind::Checkpoint => "checkpoint",
             FileKind::Text => "text file of your own",
             FileKind::TextFolder => "folder of texts",
+            FileKind::Matrix => "matrix of numbers",
         };
         match self.open.and_then(|id| self.pages.get_mut(id)) {
             None => {
