@@ -74,6 +74,16 @@ impl Spec {
         self.source.bytes().min(MOST_HELD) * copies
     }
 
+    /// Gives bytes as many rows of the embedding as a model has that is already there; tokens whose number their own text or
+    /// file decides stay as they are.
+    pub fn fit_vocab(&mut self, rows: usize) {
+        if let TokenizerSpec::Byte { vocab } = &mut self.tokenizer
+            && rows >= 256
+        {
+            *vocab = rows;
+        }
+    }
+
     /// Whether its windows ask questions, so that answers are looked at one by one.
     pub fn asks_questions(&self) -> bool {
         self.source.asks_questions()

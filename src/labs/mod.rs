@@ -17,6 +17,7 @@ pub mod ode_flow;
 pub mod spen;
 pub mod synapses;
 pub mod traces;
+pub mod trained_bdh;
 
 pub use crate::trainer::{RunSettings, TrainSettings};
 
@@ -79,6 +80,7 @@ pub static LABS: &[&Lab] = &[
     &grammar_roles::LAB,
     &spen::LAB,
     &ode_flow::LAB,
+    &trained_bdh::LAB,
     &synapses::LAB,
     &neuron_graph::LAB,
     &bdh_physics::LAB,

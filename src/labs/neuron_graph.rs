@@ -134,7 +134,7 @@ settings! {
 
 impl GraphSettings {
     /// `graph.edges` as `edges` and so on.
-    fn args(&self) -> Args {
+    pub(super) fn args(&self) -> Args {
         [
             arg(Self::edges, &self.edges),
             arg(Self::matrix, &self.matrix),

@@ -89,7 +89,7 @@ impl ParliamentSettings {
 }
 
 impl ReadingSettings {
-    fn args(&self) -> Args {
+    pub(super) fn args(&self) -> Args {
         [
             arg(Self::text, &self.text),
             arg(Self::layer, &self.layer),

@@ -3,6 +3,7 @@
 
 mod export_state_dict;
 pub mod import_state_dict;
+mod intervention;
 pub mod merge;
 mod net;
 mod spec;
@@ -15,12 +16,13 @@ use candle_core::{DType, Device, Result, Tensor, bail};
 
 pub use self::{
     export_state_dict::{StateDict, export_state_dict},
+    intervention::{Action, Intervention, Part},
     spec::{BdhSpec, Carry, Form, Position},
     state::State,
     synapse_model::SynapseModel,
 };
 
-use self::net::Net;
+use self::net::{Change, Net};
 use super::{
     FamilySpec, Loss, Model, Spec,
     step_memory::{StepMemory, StepSizes},
@@ -52,6 +54,10 @@ impl FamilySpec for BdhSpec {
 
     fn files(&self) -> Vec<&Path> {
         self.weights.as_deref().into_iter().collect()
+    }
+
+    fn vocab_of_file(&self) -> Option<usize> {
+        Some(import_state_dict::open(self.weights.as_deref()?, self).ok()?.vocab)
     }
 }
 
@@ -113,13 +119,13 @@ impl Bdh {
     }
 
     /// What this update drops: other values in each, the same whenever it is made again.
-    fn dropout(&self) -> Option<Dropout> {
+    fn dropout(&self) -> Change {
         let seed = hash("dropout") ^ self.seed.rotate_left(32) ^ self.update;
-        (self.spec.dropout > 0.0).then_some(Dropout { share: self.spec.dropout, seed })
+        if self.spec.dropout > 0.0 { Change::Drop(Dropout { share: self.spec.dropout, seed }) } else { Change::Nothing }
     }
 
-    fn cross_entropy(&self, net: &Net, batch: &Batch, drop: Option<Dropout>) -> Result<Tensor> {
-        let v = net.encode(&batch.tokens, &mut Tap::off(), None, drop)?;
+    fn cross_entropy(&self, net: &Net, batch: &Batch, change: &Change) -> Result<Tensor> {
+        let v = net.encode(&batch.tokens, &mut Tap::off(), None, change)?;
         head_cross_entropy(&v, &net.lm_head.t()?.contiguous()?, &batch.targets)
     }
 }
@@ -137,7 +143,7 @@ impl Bdh {
         }
         let layers = self.carried.iter().map(Tensor::detach).collect();
         let mut state = State { layers, at: self.since as usize * t };
-        let v = self.net.encode(&batch.tokens, &mut Tap::off(), Some(&mut state), self.dropout())?;
+        let v = self.net.encode(&batch.tokens, &mut Tap::off(), Some(&mut state), &self.dropout())?;
         let loss = head_cross_entropy(&v, &self.net.lm_head.t()?.contiguous()?, &batch.targets)?;
         self.remember(&state.layers)?;
         Ok(loss)
@@ -166,17 +172,17 @@ impl Model for Bdh {
     fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
         let cross_entropy = match self.spec.carry {
             Some(_) => self.continued_loss(batch)?,
-            None => self.cross_entropy(&self.net, batch, self.dropout())?,
+            None => self.cross_entropy(&self.net, batch, &self.dropout())?,
         };
         Ok(Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] })
     }
 
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
-        self.cross_entropy(&self.inference_net, batch, None)
+        self.cross_entropy(&self.inference_net, batch, &Change::Nothing)
     }
 
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        linear_transposed(&self.inference_net.encode(tokens, tap, None, None)?, &self.inference_net.lm_head)
+        linear_transposed(&self.inference_net.encode(tokens, tap, None, &Change::Nothing)?, &self.inference_net.lm_head)
     }
 
     fn notes(&self) -> &[String] {
@@ -221,7 +227,18 @@ impl SynapseModel for Bdh {
     }
 
     fn read(&self, tokens: &Tensor, state: &mut State, tap: &mut Tap) -> Result<Tensor> {
-        linear_transposed(&self.inference_net.encode(tokens, tap, Some(state), None)?, &self.inference_net.lm_head)
+        let v = self.inference_net.encode(tokens, tap, Some(state), &Change::Nothing)?;
+        linear_transposed(&v, &self.inference_net.lm_head)
+    }
+
+    fn read_changed(&self, tokens: &Tensor, state: &mut State, change: &Intervention) -> Result<Tensor> {
+        let change = Change::Edit(change.edit(&self.spec, self.params.device())?);
+        let v = self.inference_net.encode(tokens, &mut Tap::off(), Some(state), &change)?;
+        linear_transposed(&v, &self.inference_net.lm_head)
+    }
+
+    fn head(&self, v: &Tensor) -> Result<Tensor> {
+        linear_transposed(v, &self.inference_net.lm_head)
     }
 }
 

@@ -38,6 +38,11 @@ pub trait FamilySpec {
     fn files(&self) -> Vec<&Path> {
         vec![]
     }
+
+    /// How many tokens the model in its file knows; nothing where there is no file, or none that can be read.
+    fn vocab_of_file(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// `Family(its sizes)`, one a line: the enum of them all, and what is the same for each.

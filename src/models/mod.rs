@@ -63,6 +63,11 @@ impl Spec {
         self.sizes().files()
     }
 
+    /// As [`FamilySpec::vocab_of_file`].
+    pub fn vocab_of_file(&self) -> Option<usize> {
+        self.sizes().vocab_of_file()
+    }
+
     /// As [`FamilySpec::memory`].
     pub fn memory(&self, step: &StepSizes) -> StepMemory {
         self.sizes().memory(step)

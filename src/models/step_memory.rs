@@ -46,6 +46,16 @@ impl StepMemory {
         BYTES * 3.0 * self.weights
     }
 
+    /// Bytes of a model that is only asked: its weights.
+    pub fn weights_bytes(&self) -> f64 {
+        BYTES * self.weights
+    }
+
+    /// Bytes that one forward pass takes at most.
+    pub fn forward_bytes(&self) -> f64 {
+        BYTES * (self.shared + self.activations)
+    }
+
     /// Bytes at the peak of a step, those that stay included.
     pub fn peak_bytes(&self) -> f64 {
         BESIDES + BYTES * (PER_WEIGHT * self.weights + PER_SHARED * self.shared + self.activations)

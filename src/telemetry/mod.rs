@@ -10,6 +10,7 @@ mod event;
 mod handle;
 mod inbox;
 pub mod measurements;
+mod neuron;
 pub mod number;
 pub mod table;
 
@@ -22,3 +23,4 @@ pub use event::{
 pub use handle::RunHandle;
 pub use inbox::{Batch as InboxBatch, Inbox};
 pub use measurements::{MEASUREMENTS, Measurement, MeasurementEntry, Payload};
+pub use neuron::{neuron_name, read_neurons};

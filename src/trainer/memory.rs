@@ -34,8 +34,12 @@ impl MemoryEstimate {
         let logits = if plan.texts().any(|t| t.asks_questions()) { 2.0 * step.positions() * step.vocab } else { 0.0 };
         for variant in &plan.variants {
             let memory = variant.model.memory(&step);
-            let resting = memory.resting_bytes();
-            let working = (memory.peak_bytes() - resting).max(BYTES * logits).max(resting);
+            // a model that makes no update has no gradients and no moments: its weights, and what reading them in takes
+            let (resting, step) = match plan.steps {
+                0 => (memory.weights_bytes(), memory.forward_bytes()),
+                _ => (memory.resting_bytes(), memory.peak_bytes() - memory.resting_bytes()),
+            };
+            let working = step.max(BYTES * logits).max(resting);
             estimate.models += resting;
             estimate.working = estimate.working.max(working);
         }

@@ -26,10 +26,10 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// The model with the optimiser that it needs.
-    fn new(spec: &VariantSpec, mut model: Box<dyn Model>, adamw: AdamWSpec) -> candle_core::Result<Self> {
+    /// The model with the optimiser that it needs: none of gradients where it makes no update.
+    fn new(spec: &VariantSpec, mut model: Box<dyn Model>, adamw: AdamWSpec, steps: u64) -> candle_core::Result<Self> {
         let learns_locally = model.local_learning().is_some();
-        let optimiser = match learns_locally {
+        let optimiser = match learns_locally || steps == 0 {
             true => AdamW::without_moments(adamw),
             false => AdamW::new(model.params(), adamw)?,
         };
@@ -94,9 +94,13 @@ pub struct Run {
 
 impl Run {
     /// Opens the corpus and device and builds every variant.
-    pub fn open(plan: Plan) -> Result<Self, RunError> {
+    pub fn open(mut plan: Plan) -> Result<Self, RunError> {
         let device = device::open(&plan.device).map_err(RunError::Plan)?;
         let inputs = inputs::identify(&plan)?;
+        if let Some(rows) = plan.variants.iter().find_map(|v| v.model.vocab_of_file()) {
+            plan.corpus.fit_vocab(rows);
+            plan.more_texts.iter_mut().for_each(|text| text.fit_vocab(rows));
+        }
         let texts = plan.texts().map(Corpus::open).collect::<Result<Arc<[_]>, _>>()?;
         let vocab = texts.first().map_or(0, Corpus::vocab);
         if let Some(other) = texts.iter().find(|t| t.vocab() != vocab) {
@@ -113,7 +117,7 @@ impl Run {
                     .model
                     .build(vocab, spec.seed, &device)
                     .map_err(|source| RunError::Model { variant: spec.id.clone(), source })?;
-                Ok(Variant::new(spec, model, plan.optimisation.adamw)?)
+                Ok(Variant::new(spec, model, plan.optimisation.adamw, plan.steps)?)
             })
             .collect::<Result<Vec<_>, RunError>>()?;
         for param in &plan.runtime_params {

@@ -9,8 +9,8 @@ use crate::{config::settings, nn::optimiser::AdamWSpec};
 settings! {
     /// How long, how fast and on how much at a time a model learns.
     pub struct TrainSettings in "train" {
-        /// How many updates the run makes. The schedule's cosine ends at the last one.
-        #[knob("Steps", range(1..=10_000_000), unit("updates"))]
+        /// How many updates the run makes. The schedule's cosine ends at the last one. 0 makes none: the models are only looked at.
+        #[knob("Steps", range(0..=10_000_000), unit("updates"))]
         steps: u64 = 600,
         /// Windows of text in one update. All variants see the same ones.
         #[knob("Batch", range(1..=1024), symbol("B"), unit("windows"))]

@@ -197,12 +197,6 @@ impl Worker {
             if !self.running {
                 continue;
             }
-            if self.run.step >= self.run.plan.steps {
-                if !self.finish()? {
-                    return Ok(());
-                }
-                continue;
-            }
             if !begun {
                 if let Some(writer) = &self.options.writer {
                     writer.begin()?;
@@ -211,6 +205,12 @@ impl Worker {
                 self.measure_all(true)?;
                 self.keep_snapshot();
                 begun = true;
+            }
+            if self.run.step >= self.run.plan.steps {
+                if !self.finish()? {
+                    return Ok(());
+                }
+                continue;
             }
             let started = Instant::now();
             if matches!(self.step(commands)?, Next::Stop) {

@@ -20,6 +20,8 @@ pub enum Action {
     Space,
     /// Trains, or pauses the training.
     RunPause,
+    /// Trains a model that was only looked at, by as many updates as such training on begins with.
+    TrainOn,
     /// Plays what was recorded, or pauses that.
     Play,
     /// Seconds in which the whole run is played.

@@ -100,7 +100,7 @@ impl App {
         };
         let host = self.host.as_mut();
         let mut outcome = Ok(());
-        if matches!(action, Action::RunPause | Action::StepOnce) {
+        if matches!(action, Action::RunPause | Action::TrainOn | Action::StepOnce) {
             self.milestones.run_asked();
         }
         match action {
@@ -108,6 +108,7 @@ impl App {
             Action::PlaySpeed(seconds) => page.play.seconds = seconds,
             Action::PlayLoops(loops) => page.play.loops = loops,
             Action::RunPause => outcome = page.run_or_pause(host, ctx),
+            Action::TrainOn => outcome = page.train_on(host, ctx),
             Action::StepOnce => outcome = page.step_once(host, ctx),
             Action::Reset => page.launch(host, ctx),
             Action::Follow => page.follow(),

@@ -29,12 +29,14 @@ use super::{
 };
 use crate::{
     config::{Applies, Config, ConfigError, FileKind, Knob, Value, file_key},
-    labs::Lab,
+    labs::{Lab, TrainSettings},
     telemetry::{Command, Level, RunState},
 };
 
 /// Changes made closer together than this are applied at once, seconds.
 const SETTLE: f64 = 0.3;
+/// Updates by which a model that was only looked at is trained on at first.
+const TRAIN_ON: i64 = 200;
 
 /// An open lab.
 pub struct Page {
@@ -219,6 +221,9 @@ impl Page {
         if run.has_ended() {
             let why = match (&run.mirror.state, &run.replayed) {
                 (_, Some(_)) => "this is a replay: Space plays it, R begins a new run with these settings",
+                (Some(RunState::Finished), _) if self.is_only_looked_at() => {
+                    "this model is only looked at; Train on, beside the step, begins to train it"
+                }
                 (Some(RunState::Finished), _) => "all steps are done; R begins again, or raise Steps and reset",
                 _ => "this run has ended; R begins a new one",
             };
@@ -226,6 +231,24 @@ impl Page {
         }
         let command = if run.is_running() { Command::Pause } else { Command::Run };
         run.send(command).map_err(Into::into)
+    }
+
+    /// Whether the run makes no update: its models are there to be asked.
+    pub fn is_only_looked_at(&self) -> bool {
+        self.run
+            .as_ref()
+            .filter(|r| r.replayed.is_none())
+            .and_then(|r| r.mirror.info.as_ref())
+            .is_some_and(|i| i.total_steps == 0)
+    }
+
+    /// Begins to train a model that was only looked at; the losses before and after stand in the view Loss.
+    pub fn train_on(&mut self, host: &mut dyn Host, ctx: &egui::Context) -> Result<(), String> {
+        if self.is_only_looked_at() {
+            self.change(TrainSettings::steps.name, Value::Int(TRAIN_ON), ctx.input(|i| i.time));
+            self.launch(host, ctx);
+        }
+        self.run_or_pause(host, ctx)
     }
 
     pub fn step_once(&mut self, host: &mut dyn Host, ctx: &egui::Context) -> Result<(), String> {

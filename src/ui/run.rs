@@ -102,6 +102,7 @@ impl Run {
             (Some(RunState::Running), _) => "running",
             (Some(RunState::Paused), _) if self.mirror.step == 0 => "ready",
             (Some(RunState::Paused), _) => "paused",
+            (Some(RunState::Finished), _) if self.mirror.info.as_ref().is_some_and(|i| i.total_steps == 0) => "looking",
             (Some(RunState::Finished), _) => "finished",
             (Some(RunState::Stopped), _) => "stopped",
         }

@@ -196,7 +196,7 @@ fn a_verdict_needs_everything() {
         holm,
         by_noun: vec![0.0],
     };
-    let of = |s: Synapse| SearchResult { searched: 10, synapses: vec![s] };
+    let of = |s: Synapse| SearchResult { searched: 10, per_head: 64, synapses: vec![s] };
     let random = [of(synapse(0.2, 0.3, [0.5, 0.5]))];
     let confirmed = |s: Synapse| Verdict::of(&question, &of(s), &random).confirmed == [0];
     assert!(confirmed(synapse(0.7, 0.01, [0.01, 0.04])));

@@ -32,4 +32,5 @@ mod spen;
 mod store;
 mod streaming;
 mod time_travel;
+mod trained_bdh;
 mod trainer;

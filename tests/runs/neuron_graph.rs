@@ -119,7 +119,7 @@ fn edges_are_the_largest_entries_between_the_neurons_they_name() -> Outcome {
                 for (k, v) in graph.neurons.iter().enumerate() {
                     let v = *v as usize;
                     assert_eq!(head[k], Some((v / n) as u32));
-                    assert_eq!(graph.labels[k], format!("h{} n{}", v / n, v % n));
+                    assert_eq!(graph.labels[k], format!("{}:{}", v / n, v % n));
                     // its turn takes 65536^(2 floor(j/2) / N) times as long as the fastest's
                     let slower = 65536f64.powf((v % n / 2 * 2) as f64 / n as f64);
                     assert_eq!(octave[k], Some(slower.log2().floor() as u32));

@@ -35,6 +35,8 @@ mod synapses;
 mod tessellation;
 mod tiles;
 mod traces;
+mod trained_bdh;
 mod truth;
 mod ui;
 mod views;
+mod waiting;

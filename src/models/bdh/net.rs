@@ -4,6 +4,7 @@
 use candle_core::{D, Result, Tensor};
 
 use super::{
+    intervention::{Edit, Part},
     spec::{BdhSpec, Form},
     state::State,
 };
@@ -33,6 +34,15 @@ struct Gates {
     weight: Tensor, // (nh, D)
     bias: Tensor,   // (nh)
     merge: Tensor,  // (L)
+}
+
+/// What is done to activations on their way.
+pub(super) enum Change {
+    Nothing,
+    /// Some of y is dropped, while training.
+    Drop(Dropout),
+    /// Somebody intervenes.
+    Edit(Edit),
 }
 
 /// One set of weights for all layers. Named as in the public code.
@@ -70,21 +80,21 @@ impl Net {
 
     /// tokens `(B, T)` -> `(B, T, D)`, what the head reads. Offers `layers.l.x`, `layers.l.y`
     /// `(B, nh, T, N)` and `layers.l.v` `(B, T, D)`, the layer's input. A given state is read and then
-    /// written to, without gradients through it. What `drop` takes from y, no later weight sees.
+    /// written to, without gradients through it. What `change` drops from y or does to neurons, every later weight sees.
     pub(super) fn encode(
         &self,
         tokens: &Tensor,
         tap: &mut Tap,
         mut state: Option<&mut State>,
-        drop: Option<Dropout>,
+        change: &Change,
     ) -> Result<Tensor> {
         let mut v = ln(&embedding(&self.embed, tokens)?)?; // (B,T,D)
         let mut x = None;
         let mut merged: Option<Tensor> = None;
         let mut encoders = None; // (2 nh, D, N), for all layers
         for layer in 0..self.spec.layers {
-            // the one operation keeps its y to itself, and dropout wants it
-            let read = if drop.is_none() && self.fuses(layer, tap, state.is_some()) {
+            // the one operation keeps its x and y to itself, and a change wants them
+            let read = if matches!(change, Change::Nothing) && self.fuses(layer, tap, state.is_some()) {
                 let both = match encoders.take() {
                     Some(both) => both,
                     None => Tensor::cat(&[&self.encoder, &self.encoder_v], 0)?,
@@ -93,10 +103,10 @@ impl Net {
                 encoders = Some(both);
                 read
             } else {
-                let y = self.composed(layer, &v, &mut x, tap, state.as_deref_mut())?; // (B,T,n)
-                let y = match drop {
-                    Some(drop) => drop.apply(&y, layer as u64)?,
-                    None => y,
+                let y = self.composed(layer, &v, &mut x, tap, state.as_deref_mut(), change)?; // (B,T,n)
+                let y = match change {
+                    Change::Drop(drop) => drop.apply(&y, layer as u64)?,
+                    Change::Nothing | Change::Edit(_) => y,
                 };
                 linear_transposed(&y, &self.decoder)?
             }; // (B,T,D)
@@ -133,6 +143,7 @@ impl Net {
         before: &mut Option<Tensor>,
         tap: &mut Tap,
         state: Option<&mut State>,
+        change: &Change,
     ) -> Result<Tensor> {
         let (b, t, d) = v.dims3()?;
         let alone = v.unsqueeze(1)?; // (B,1,T,D)
@@ -141,6 +152,11 @@ impl Net {
             if let Some(before) = before.take() {
                 x = (x + before)?;
             }
+        }
+        if let Change::Edit(edit) = change {
+            x = edit.apply(Part::X, layer, x)?;
+        }
+        if self.spec.form != Form::Code {
             *before = Some(x.clone());
         }
         let values = match &self.gates {
@@ -158,7 +174,10 @@ impl Net {
             state.layers[layer] = after;
         }
         let a = ln(&a)?; // (B,nh,T,D)
-        let y = (a.broadcast_matmul(&self.encoder_v.unsqueeze(0)?)?.relu()? * &x)?; // (B,nh,T,N)
+        let mut y = (a.broadcast_matmul(&self.encoder_v.unsqueeze(0)?)?.relu()? * &x)?; // (B,nh,T,N)
+        if let Change::Edit(edit) = change {
+            y = edit.apply(Part::Y, layer, y)?;
+        }
         tap.offer(&format!("layers.{layer}.v"), || Ok(v.clone()))?;
         tap.offer(&format!("layers.{layer}.x"), || Ok(x))?;
         tap.offer(&format!("layers.{layer}.y"), || Ok(y.clone()))?;

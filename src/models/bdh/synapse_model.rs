@@ -3,7 +3,7 @@
 
 use candle_core::{Result, Tensor};
 
-use super::{super::Model, spec::BdhSpec, state::State};
+use super::{super::Model, intervention::Intervention, spec::BdhSpec, state::State};
 use crate::nn::Tap;
 
 /// A model of the BDH kind.
@@ -17,4 +17,13 @@ pub trait SynapseModel: Model {
 
     /// Reads tokens u32 `(B, T)` after all that `state` has read and adds them to it: logits `(B, T, V)`.
     fn read(&self, tokens: &Tensor, state: &mut State, tap: &mut Tap) -> Result<Tensor>;
+
+    /// As [`SynapseModel::read`], while something is done to chosen neurons.
+    ///
+    /// # Errors
+    /// If there is no such neuron or layer, or the amount is not finite.
+    fn read_changed(&self, tokens: &Tensor, state: &mut State, change: &Intervention) -> Result<Tensor>;
+
+    /// v `(B, T, D)` of any layer -> the logits `(B, T, V)` that it would give were it the last.
+    fn head(&self, v: &Tensor) -> Result<Tensor>;
 }

@@ -33,6 +33,7 @@ pub(super) fn concept_search(
         concept: question.concept.clone(),
         verdict: verdict.words,
         searched: search.searched,
+        per_head: search.per_head,
         synapses,
         random_weights: random.iter().map(random_search).collect(),
         nouns: question.nouns.iter().map(noun).collect(),

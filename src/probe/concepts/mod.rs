@@ -35,6 +35,7 @@ use crate::{
     corpus::{Corpus, generated::parliament::labelled::SplitSide},
     models::Model,
     nn::{Device, Result},
+    telemetry::neuron_name,
 };
 
 /// What the paper reports (section 6.3): one trained model, no random-weights baseline.
@@ -97,14 +98,15 @@ impl Verdict {
         let words = match confirmed.first() {
             Some(&k) => {
                 let s = &search.synapses[k];
+                let name = |neuron| neuron_name(neuron, search.per_head);
                 format!(
                     "Confirmed: {} of {} synapses tell {}. The first, from y {} to x {} in layer {}, has {:.2} on new nouns in \
                      new frames and is told in {} of {} languages; the best of {} random models has {best_random:.2}.",
                     confirmed.len(),
                     search.synapses.len(),
                     question.concept,
-                    s.site.y,
-                    s.site.x,
+                    name(s.site.y),
+                    name(s.site.x),
                     s.site.layer,
                     s.r(SplitSide::BothNew),
                     s.significant_languages(),

@@ -81,6 +81,8 @@ impl Synapse {
 pub struct SearchResult {
     /// How many pairs were ranked.
     pub searched: usize,
+    /// Neurons N of a head.
+    pub per_head: usize,
     /// In the order of the ranking.
     pub synapses: Vec<Synapse>,
 }
@@ -124,7 +126,8 @@ pub(super) fn search(
     let searched = ranked.len();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let sites = varied(&ranked, how.confirmed);
-    Ok(SearchResult { searched, synapses: confirm(reader, question, &sites, how, progress.piece(3, 4))? })
+    let per_head = reader.model.spec().per_head();
+    Ok(SearchResult { searched, per_head, synapses: confirm(reader, question, &sites, how, progress.piece(3, 4))? })
 }
 
 /// The first of a ranking with no neuron of a side more than twice: ten synapses of one neuron would be one

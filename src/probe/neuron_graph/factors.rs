@@ -13,6 +13,7 @@ use crate::{
         bdh::{BdhSpec, Position},
     },
     nn::{Result, Tensor, host},
+    telemetry::neuron_name,
 };
 
 /// G = a b^T between some neurons and some others.
@@ -162,9 +163,9 @@ impl Factors {
         neuron / self.spec.per_head().max(1)
     }
 
-    /// "h2 n153": head and place in the head, both from 0 as in the tensors.
+    /// `2:153`: head and place in the head, both from 0 as in the tensors.
     pub fn label(&self, neuron: usize) -> String {
-        format!("h{} n{}", self.head(neuron), neuron % self.spec.per_head().max(1))
+        neuron_name(neuron, self.spec.per_head().max(1))
     }
 }
 

@@ -49,6 +49,8 @@ impl Probe for GraphNeuron {
         let measured = measurements::GraphNeuron {
             neuron: i as u32,
             head: factors.head(i) as u32,
+            heads: factors.spec.heads as u32,
+            per_head: factors.spec.per_head() as u32,
             octave: factors.octave(i).map(|o| o as u32),
             acts_on: partners(to),
             acted_on_by: partners(from),

@@ -2,16 +2,22 @@
 
 mod activity;
 mod firing;
+mod intervention;
+mod logit_lens;
 mod merging;
 mod reading;
 mod surprise;
 mod texts;
+mod trained_bdh;
 
 pub use activity::Activity;
+pub use intervention::InterventionProbe;
+pub use logit_lens::LogitLensProbe;
 pub use merging::Merging;
 pub use reading::Reading;
 pub use surprise::Surprise;
 pub use texts::Texts;
+pub use trained_bdh::TrainedBdhProbe;
 
 use super::ProbeContext;
 use crate::{

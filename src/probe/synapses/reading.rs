@@ -57,6 +57,7 @@ impl Probe for Reading {
         let trace = |s: &Synapse| SynapseTrace { i: s.i, j: s.j, sigma: paths.sigma(*s, rotation(s.j)).into() };
         let reading = measurements::Reading {
             layer,
+            per_head: spec.per_head(),
             synapses: chosen.iter().map(trace).collect(),
             y: paths.traces(End::Y, chosen.iter().map(|s| s.i).collect()),
             x: paths.traces(End::X, chosen.iter().map(|s| s.j).collect()),

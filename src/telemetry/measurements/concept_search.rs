@@ -17,6 +17,9 @@ pub struct ConceptSearch {
     pub verdict: String,
     /// How many pairs of neurons were ranked.
     pub searched: usize,
+    /// Neurons N of a head; 0 in runs of earlier versions, which do not say.
+    #[serde(default)]
+    pub per_head: usize,
     /// In the order of the ranking.
     pub synapses: Vec<ConceptSynapse>,
     /// The same search in models with random weights, one entry a model.

@@ -13,6 +13,12 @@ pub struct GraphNeuron {
     pub neuron: u32,
     /// Its attention head, from 0.
     pub head: u32,
+    /// Heads of the model; 0 in runs of earlier versions, which do not say.
+    #[serde(default)]
+    pub heads: u32,
+    /// Neurons N of a head; 0 in runs of earlier versions.
+    #[serde(default)]
+    pub per_head: u32,
     /// Octave of its RoPE frequency, 0 the fastest; absent where neurons do not turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub octave: Option<u32>,

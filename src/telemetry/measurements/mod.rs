@@ -25,6 +25,8 @@ mod generator;
 mod generator_distance;
 mod graph_modularity;
 mod graph_neuron;
+mod intervention;
+mod logit_lens;
 mod merging;
 mod neuron_graph;
 mod next_tokens;
@@ -43,6 +45,7 @@ mod text_losses;
 mod token_baselines;
 mod token_residuals;
 mod trace_reading;
+mod trained_bdh;
 mod uncertainty;
 mod unit_usage;
 mod warm_up;
@@ -71,6 +74,8 @@ pub use generator::{
 pub use generator_distance::{ColumnSums, GeneratorDistance, NullDistance};
 pub use graph_modularity::{GraphModularity, ModularityAtStep};
 pub use graph_neuron::{GraphNeuron, Partner, TokenScore};
+pub use intervention::InterventionEffect;
+pub use logit_lens::LogitLens;
 pub use merging::{Merging, ModelLosses};
 pub use neuron_graph::{
     DegreeDistribution, EntriesAbove, EntryHistogram, GraphDegrees, GraphEdges, GraphSummary, LognormalFit,
@@ -92,6 +97,7 @@ pub use text_losses::{TextLoss, TextLosses};
 pub use token_baselines::TokenBaselines;
 pub use token_residuals::TokenResiduals;
 pub use trace_reading::{BlockReading, TraceReading};
+pub use trained_bdh::TrainedBdh;
 pub use uncertainty::{Auroc, Uncertainty, UncertaintyText};
 pub use unit_usage::{BlockUsage, UnitUsage};
 pub use warm_up::{Retention, WarmUp, WarmUpText};
@@ -226,6 +232,9 @@ measurements! {
     Activity,
     Reading,
     Surprise,
+    InterventionEffect,
+    LogitLens,
+    TrainedBdh,
     Merging,
     TextLosses,
     ConceptSearch,

@@ -15,7 +15,7 @@ use crate::telemetry::{
 pub struct NeuronGraph {
     /// The neuron's number in the model, counted over all heads.
     pub neurons: Vec<u32>,
-    /// "h2 n153": head, and neuron of the head. Empty: no neuron has a label.
+    /// `2:153`: head, and neuron of the head, both from 0. Empty: no neuron has a label.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
     pub edges: GraphEdges,

@@ -11,6 +11,9 @@ use crate::telemetry::number::Numbers;
 pub struct Reading {
     /// l: the synapses lead from y of layer l - 1 to x of layer l.
     pub layer: usize,
+    /// Neurons N of a head; 0 in runs of earlier versions, which do not say.
+    #[serde(default)]
+    pub per_head: usize,
     /// The synapse that was asked for comes first, then those of the highest rank.
     pub synapses: Vec<SynapseTrace>,
     /// The neurons of y at which the synapses begin, ascending numbers.

@@ -39,6 +39,14 @@ pub fn transport_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
 }
 
 fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+    if page.is_only_looked_at() {
+        let words = "Begins to train this model: the view Loss has its loss before and after. How long and how fast stands \
+                     under Training on.";
+        if ui.button("Train on").on_hover_text(words).clicked() {
+            shell.act(Action::TrainOn);
+        }
+        return;
+    }
     let running = page.run.as_ref().is_some_and(Run::is_running);
     let (icon, name) = if running { (Icon::Pause, "Pause") } else { (Icon::Play, "Run") };
     let run = icon_button_in(ui, shell.theme, icon, name, Look::Primary);

@@ -34,6 +34,7 @@ mod task;
 mod token_residuals;
 pub mod trace_blocks;
 pub mod traces;
+mod trained_bdh;
 
 pub use context::{Export, Measured, ViewCx};
 
@@ -440,6 +441,28 @@ pub static VIEWS: &[ViewEntry] = &[
         about: "The share of neurons above zero in each layer, over training. Dashed, the same with random weights: \
                 what lies below it was learned.",
         make: synapses::Activity::make,
+    },
+    ViewEntry {
+        id: "trained_bdh",
+        title: "Model",
+        about: "What an opened BDH is, as its tensors have it: no setting decides its sizes. Its loss on held-out text beside \
+                what the tokens' frequencies alone would cost; a model that does not stay below reads other tokens than it was \
+                trained on, or learned nothing.",
+        make: trained_bdh::Card::make,
+    },
+    ViewEntry {
+        id: "logit_lens",
+        title: "Layer by layer",
+        about: "The model's head applied after every layer (the logit lens): in each cell the likeliest next token, brighter the \
+                surer it is, outlined where the text has it. The top row is the whole model; click a cell for its likely tokens.",
+        make: trained_bdh::LogitLensView::make,
+    },
+    ViewEntry {
+        id: "intervention",
+        title: "Intervention",
+        about: "Chosen neurons are silenced, scaled or held at a value while a text is read. The line says how far the next token's \
+                distribution moves; the dashed one is the same for random neurons of the same head that fire as often.",
+        make: trained_bdh::Intervention::make,
     },
     ViewEntry {
         id: "surprise",

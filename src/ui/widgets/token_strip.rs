@@ -56,7 +56,7 @@ pub fn token_strip_ui(ui: &mut Ui, theme: &Theme, tokens: &[String], mark: impl 
         if let Some(outline) = outline {
             painter.rect_stroke(at.shrink2(vec2(0.0, 1.0)), 2.0, Stroke::new(1.5, outline), StrokeKind::Inside);
         }
-        let shown: String = token.chars().map(visible).collect();
+        let shown = visible_text(token);
         let colour = if shown == *token { theme.text } else { theme.secondary };
         painter.text(at.left_center(), Align2::LEFT_CENTER, shown, font.clone(), colour);
     }
@@ -71,6 +71,11 @@ fn are_words(tokens: &[String]) -> bool {
     let has_space = |t: &String| t.contains([' ', '\u{b7}', '\u{2581}', '\u{120}']);
     let long = tokens.iter().filter(|t| t.chars().filter(|c| c.is_alphabetic()).count() > 1).count();
     long * 2 > tokens.len() && !tokens.iter().any(has_space)
+}
+
+/// A token or a text with its spaces and line ends as signs.
+pub fn visible_text(text: &str) -> String {
+    text.chars().map(visible).collect()
 }
 
 /// Spaces and line ends as signs that take no attention.

@@ -21,12 +21,13 @@ pub fn search() -> ConceptSearch {
         }
     }
     let random = |search, first, best| RandomSearch { search, first, best };
-    let words = "Confirmed: 4 of 10 synapses tell currency. The first, from y 31 to x 77 in layer 1, has 0.81 on new nouns \
+    let words = "Confirmed: 4 of 10 synapses tell currency. The first, from y 0:31 to x 1:13 in layer 1, has 0.81 on new nouns \
                  in new frames and is told in 4 of 4 languages; the best of 3 random models has 0.30.";
     ConceptSearch {
         concept: "currency".into(),
         verdict: words.into(),
         searched: 12_288,
+        per_head: 64,
         synapses: (0..RANKS).map(|rank| synapse(rank, nouns.len())).collect(),
         random_weights: vec![random(0.5, 0.1, 0.22), random(0.55, -0.05, 0.18), random(0.48, 0.2, 0.3)],
         nouns,

@@ -1,6 +1,6 @@
 //! In- and out-degrees on logarithmic axes, with the likeliest power law and lognormal of their tails.
 
-use eframe::egui::{RichText, Ui, vec2};
+use eframe::egui::{FontId, RichText, Ui, vec2};
 
 use super::{EMPTY, keep_fresh, points, shown, subtitle};
 use crate::{
@@ -94,15 +94,20 @@ impl View for Degrees {
         }
         let beside = room.x > 1.2 * room.y;
         let wide = if beside { ((room.x - 12.0) / 2.0).floor() } else { room.x };
-        let words_high = if beside && wide < 420.0 { 38.0 } else { 22.0 };
+        // as high as the longer of the two verdicts, however often it wraps
+        let words = [0, 1].map(|k| Self::words(cx, &SIDES[k]));
+        let tall = |words: &String| {
+            let font = FontId::proportional(theme::SMALL);
+            ui.painter().layout(words.clone(), font, cx.theme.secondary, wide).size().y
+        };
+        let words_high = words.iter().map(tall).fold(0.0, f32::max) + 4.0;
         let high = if beside { room.y - words_high } else { (room.y / 2.0).floor() - words_high - 4.0 };
         let mut one = |ui: &mut Ui, k: usize| {
             ui.vertical(|ui| {
                 ui.set_width(wide);
                 ui.spacing_mut().item_spacing.y = 2.0;
                 charts[k].show(ui, vec2(wide, high), cx.theme, &mut self.states[k]);
-                let words = Self::words(cx, &SIDES[k]);
-                ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+                ui.label(RichText::new(&words[k]).size(theme::SMALL).color(cx.theme.secondary));
             });
         };
         if beside {

@@ -59,9 +59,11 @@ fn newest(cx: &ViewCx<'_>) -> Option<u64> {
     cx.mirror.samples(cx.selection.variant, EntryHistogram::CHANNEL).last().map(|s| s.step)
 }
 
-/// Asks again when the settings differ from the run's own, and when the run has gone on since.
+/// Asks when nothing is known, again when the settings differ from the run's own, and when the run has gone on since.
 pub(super) fn keep_fresh(cx: &mut ViewCx<'_>) {
-    if !as_planned(cx) {
+    // a model that is only looked at has measured nothing by itself
+    let is_unknown = cx.latest::<EntryHistogram>().is_none();
+    if is_unknown || !as_planned(cx) {
         let (variant, args) = (Some(cx.selection.variant), args(cx.config));
         cx.keep_fresh::<EntryHistogram>(variant, args, Freshness::WithSchedule);
     }

@@ -9,12 +9,16 @@ use super::args;
 use crate::{
     config::Value,
     labs::bdh::BdhSettings,
-    telemetry::measurements::{GraphNeuron, NeuronGraph, Partner, TokenScore},
+    telemetry::{
+        measurements::{GraphNeuron, NeuronGraph, Partner, TokenScore},
+        neuron_name, read_neurons,
+    },
     ui::{
         plot::{empty_ui, quote},
         questions::Freshness,
         theme,
         views::{Measured, View, ViewCx},
+        widgets::token_strip::visible_text,
     },
 };
 
@@ -102,26 +106,42 @@ impl Neuron {
         cx.keep_fresh::<GraphNeuron>(Some(cx.selection.variant), args, Freshness::WithSchedule);
     }
 
-    fn partner_rows(partners: &[Partner]) -> Vec<Row> {
-        let row =
-            |p: &Partner| Row { label: format!("{} h{}", p.neuron, p.head), value: p.entry, neuron: Some(p.neuron) };
+    fn partner_rows(shown: &GraphNeuron, partners: &[Partner]) -> Vec<Row> {
+        let name = |p: &Partner| neuron_name(p.neuron as usize, shown.per_head as usize);
+        let row = |p: &Partner| Row { label: name(p), value: p.entry, neuron: Some(p.neuron) };
         partners.iter().map(row).collect()
     }
 
     fn token_rows(tokens: &[TokenScore]) -> Vec<Row> {
-        tokens.iter().map(|t| Row { label: visible(&t.token), value: t.score, neuron: None }).collect()
+        tokens.iter().map(|t| Row { label: visible_text(&t.token), value: t.score, neuron: None }).collect()
     }
 
     fn head_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &GraphNeuron) {
         let mut neuron = shown.neuron;
-        let most = cx.config.value(BdhSettings::neurons).unwrap_or(1_000_000) as u32;
+        let (heads, per_head) = (shown.heads as usize, shown.per_head as usize);
+        let most = match shown.heads * shown.per_head {
+            0 => cx.config.value(BdhSettings::neurons).unwrap_or(1_000_000) as u32,
+            known => known,
+        };
         ui.horizontal_wrapped(|ui| {
-            let label = ui.label("neuron").on_hover_text("Its number in the model, over all heads.").id;
-            let drag = DragValue::new(&mut neuron).range(0..=most.saturating_sub(1)).speed(0.2);
+            let label = ui
+                .label("neuron")
+                .on_hover_text(
+                    "head:index, both counted from 0. Drag it, or click and type: 2:517, or its number over all heads.",
+                )
+                .id;
+            let drag = DragValue::new(&mut neuron)
+                .range(0..=most.saturating_sub(1))
+                .speed(0.2)
+                .custom_formatter(|n, _| neuron_name(n as usize, per_head))
+                .custom_parser(|text| match read_neurons(text, heads, per_head) {
+                    Ok(neurons) => neurons.first().map(|n| *n as f64),
+                    Err(_) => text.trim().parse().ok(),
+                });
             if ui.add_enabled(cx.can_ask(), drag).labelled_by(label).changed() {
                 cx.selection.neuron = Some(neuron);
             }
-            let mut words = vec![format!("head {}", shown.head)];
+            let mut words = vec![];
             words.extend(shown.octave.map(|o| format!("RoPE octave {o} of 16")));
             words.extend(Self::in_graph(cx, neuron));
             let words = words.join(" \u{b7} ");
@@ -182,16 +202,6 @@ impl Neuron {
     }
 }
 
-/// A token one can see.
-fn visible(token: &str) -> String {
-    match token {
-        " " => "\u{2423}".to_owned(),
-        "\n" => "\u{23ce}".to_owned(),
-        "\t" => "\u{21e5}".to_owned(),
-        t => t.replace('\n', "\u{23ce}"),
-    }
-}
-
 impl View for Neuron {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         Self::keep_fresh(cx);
@@ -208,7 +218,7 @@ impl View for Neuron {
             ui.spacing_mut().item_spacing.x = 20.0;
             ui.columns(columns, |ui| {
                 for (k, PartnerList { heading, about, of }) in PARTNERS.iter().enumerate() {
-                    let rows = Self::partner_rows(of(&shown));
+                    let rows = Self::partner_rows(&shown, of(&shown));
                     picked = picked.or(Self::list_ui(&mut ui[k], cx, heading, about, &rows));
                 }
                 for (k, TokenList { heading, about, of }) in TOKENS.iter().enumerate() {
@@ -232,7 +242,7 @@ impl View for Neuron {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let shown = Self::shown(cx)?;
         let mut out = "list,name,value\n".to_owned();
-        let partners = PARTNERS.iter().map(|list| (list.heading, Self::partner_rows((list.of)(&shown))));
+        let partners = PARTNERS.iter().map(|list| (list.heading, Self::partner_rows(&shown, (list.of)(&shown))));
         let tokens = TOKENS.iter().map(|list| (list.heading, Self::token_rows((list.of)(&shown))));
         for (heading, rows) in partners.chain(tokens) {
             for row in rows {

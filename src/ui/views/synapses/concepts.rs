@@ -16,6 +16,7 @@ use crate::{
     telemetry::{
         Args,
         measurements::{ConceptSearch, ConceptSynapse, RandomSearch},
+        neuron_name,
     },
     ui::{
         plot::{empty_ui, quote},
@@ -64,10 +65,11 @@ fn synapse(s: &ConceptSynapse) -> Synapse {
     Synapse { layer: s.layer, i: s.i, j: s.j }
 }
 
-fn row(s: &ConceptSynapse) -> Row {
+fn row(search: &ConceptSearch, s: &ConceptSynapse) -> Row {
     let r = &s.correlation;
+    let name = |neuron| neuron_name(neuron, search.per_head);
     Row {
-        name: format!("layer {}  y {} \u{2192} x {}", s.layer, s.i, s.j),
+        name: format!("layer {}  y {} \u{2192} x {}", s.layer, name(s.i), name(s.j)),
         search: r.search,
         new: r.both_new,
         interval: (s.interval.low, s.interval.high),
@@ -187,7 +189,7 @@ impl View for Concepts {
             small_ui(ui, cx.theme, &words);
         }
         Self::verdict_ui(ui, cx, search);
-        let rows: Vec<Row> = search.synapses.iter().map(row).collect();
+        let rows: Vec<Row> = search.synapses.iter().map(|s| row(search, s)).collect();
         let focus = search.synapses.iter().position(|s| cx.selection.synapse == Some(synapse(s))).unwrap_or(0);
         let below = if ui.available_height() > 260.0 { 116.0 } else { 0.0 };
         let scale = Scale { random: [best_random(search, |r| r.search), best_random(search, |r| r.best)] };

@@ -10,9 +10,9 @@ use crate::ui::{
     widgets::number::share,
 };
 
-/// A neuron at one side: its number, and its value as a share of its largest value in this text.
+/// A neuron at one side: its name, and its value as a share of its largest value in this text.
 pub struct Node {
-    pub neuron: usize,
+    pub name: String,
     pub fires: f32,
 }
 
@@ -79,7 +79,7 @@ pub fn pulse_ui(
             );
             let (x, align) = if side == 0 { (-10.0, Align2::RIGHT_CENTER) } else { (10.0, Align2::LEFT_CENTER) };
             let tone = if full > 0.0 { theme.text } else { theme.secondary };
-            painter.text(centre + vec2(x, 0.0), align, node.neuron, FontId::monospace(theme::SMALL), tone);
+            painter.text(centre + vec2(x, 0.0), align, &node.name, FontId::monospace(theme::SMALL), tone);
         }
     }
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("{} synapses as a graph", edges.len())));

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use eframe::egui::{RichText, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
+use eframe::egui::{RichText, Ui, vec2};
 
 use super::{
     Synapse, points,
@@ -12,12 +12,16 @@ use super::{
 use crate::{
     config::Value,
     labs::synapses::settings::ReadingSettings,
-    telemetry::measurements::{self, NeuronTrace},
+    telemetry::{
+        measurements::{self, NeuronTrace},
+        neuron_name,
+    },
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Mark as Sign, Stroke, quote},
+        plot::{Axis, Chart, ChartState, Line, Mark as Sign, Stroke},
         questions::Freshness,
+        table::Table,
         theme::{self, GRID},
-        views::{Measured, View, ViewCx},
+        views::{Measured, View, ViewCx, trained_bdh::text_ui},
         widgets::{
             playhead::Playhead,
             token_strip::{Mark, token_strip_ui},
@@ -107,10 +111,13 @@ fn synapse(reading: &measurements::Reading, k: usize) -> Option<Synapse> {
 }
 
 /// Neurons of one end, each as full as it fires at the cursor compared with its largest value.
-fn nodes(traces: &[NeuronTrace], cursor: usize) -> Vec<Node> {
+fn nodes(traces: &[NeuronTrace], per_head: usize, cursor: usize) -> Vec<Node> {
     let node = |t: &NeuronTrace| {
         let peak = t.values.iter().copied().fold(1e-12, f64::max);
-        Node { neuron: t.neuron, fires: (t.values.get(cursor).copied().unwrap_or(0.0) / peak) as f32 }
+        Node {
+            name: neuron_name(t.neuron, per_head),
+            fires: (t.values.get(cursor).copied().unwrap_or(0.0) / peak) as f32,
+        }
     };
     traces.iter().map(node).collect()
 }
@@ -133,23 +140,6 @@ impl Reading {
         }
         let variant = Some(cx.selection.variant);
         cx.keep_fresh::<measurements::Reading>(variant, args, Freshness::Steps(STALE_AFTER));
-    }
-
-    fn text_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let Ok(set) = cx.config.value(ReadingSettings::text) else { return };
-        let mut text = self.typed.clone().unwrap_or(set);
-        let edit = TextEdit::singleline(&mut text)
-            .desired_width(f32::INFINITY)
-            .hint_text("type a text to read; empty for a held-out passage");
-        let response = ui.add(edit);
-        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "text to read"));
-        if response.changed() {
-            cx.settings.push((ReadingSettings::text.name.to_owned(), Value::Text(text.clone())));
-            self.typed = Some(text);
-        }
-        if response.lost_focus() {
-            self.typed = None;
-        }
     }
 
     /// A page of tokens about the cursor; each as bright as the synapse gains there.
@@ -175,7 +165,8 @@ impl Reading {
 
     fn chart<'a>(cx: &ViewCx<'a>, shown: Shown<'a>, cursor: usize) -> Chart<'a> {
         let synapses = &shown.reading().synapses;
-        let ends = synapses.get(shown.focus).map_or(String::new(), |s| format!("{}, {}", s.i, s.j));
+        let name = |neuron| neuron_name(neuron, shown.reading().per_head);
+        let ends = synapses.get(shown.focus).map_or(String::new(), |s| format!("{}, {}", name(s.i), name(s.j)));
         let y = Axis::new(format!("\u{3c3}({ends})")).include(&[0.0]);
         let mut chart = Chart::new("the synapse along the text", Axis::new("position (tokens)").whole(), y);
         for (k, other) in synapses.iter().enumerate().filter(|(k, _)| *k != shown.focus) {
@@ -196,10 +187,11 @@ impl Reading {
         let reading = shown.reading();
         let all = reading.synapses.iter().flat_map(|s| s.sigma.iter());
         let most = all.fold(1e-12, |m: f64, v| m.max(v.abs()));
-        let (ys, xs) = (nodes(&reading.y, cursor), nodes(&reading.x, cursor));
+        let per_head = reading.per_head;
+        let (ys, xs) = (nodes(&reading.y, per_head, cursor), nodes(&reading.x, per_head, cursor));
         let edge = |(k, s): (usize, &measurements::SynapseTrace)| {
-            let from = ys.iter().position(|n| n.neuron == s.i)?;
-            let to = xs.iter().position(|n| n.neuron == s.j)?;
+            let from = reading.y.iter().position(|n| n.neuron == s.i)?;
+            let to = reading.x.iter().position(|n| n.neuron == s.j)?;
             let strength = (s.sigma.get(cursor).copied().unwrap_or(0.0) / most) as f32;
             let gains = ys[from].fires > 0.0 && xs[to].fires > 0.0;
             Some(Edge { from, to, strength, gains, chosen: k == shown.focus })
@@ -234,7 +226,7 @@ impl Reading {
 impl View for Reading {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if cx.has_controls {
-            self.text_ui(ui, cx);
+            text_ui(ui, cx, &mut self.typed);
         }
         Self::ask(cx);
         let Some(shown) = Shown::of(cx).filter(|s| !s.tokens().is_empty()) else {
@@ -270,15 +262,22 @@ impl View for Reading {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let shown = Shown::of(cx)?;
-        let synapses = &shown.reading().synapses;
-        let names: Vec<String> = synapses.iter().map(|s| quote(&format!("sigma {}>{}", s.i, s.j))).collect();
-        let mut csv = format!("position,token,{}\n", names.join(","));
+        let reading = shown.reading();
+        let name = |neuron| neuron_name(neuron, reading.per_head);
+        let of_synapses = reading.synapses.iter().map(|s| (format!("sigma {}>{}", name(s.i), name(s.j)), &s.sigma));
+        let loss = std::iter::once(("surprise (nats)".to_owned(), &reading.loss));
+        let columns: Vec<_> = loss
+            .chain(of_synapses)
+            .chain(reading.y.iter().map(|t| (format!("y {}", name(t.neuron)), &t.values)))
+            .chain(reading.x.iter().map(|t| (format!("x {}", name(t.neuron)), &t.values)))
+            .collect();
+        let mut table =
+            Table::new(["position", "token"].into_iter().chain(columns.iter().map(|(name, _)| name.as_str())));
         for (t, token) in shown.tokens().iter().enumerate() {
-            let values: Vec<String> =
-                synapses.iter().map(|s| s.sigma.get(t).map_or(String::new(), f64::to_string)).collect();
-            let _ = writeln!(csv, "{t},{},{}", quote(token), values.join(","));
+            let values = columns.iter().map(|(_, values)| values.get(t).map_or(String::new(), f64::to_string));
+            table.row([t.to_string(), token.clone()].into_iter().chain(values));
         }
-        Some(csv)
+        Some(table.finish())
     }
 
     fn draws_svg(&self) -> bool {

@@ -1,0 +1,129 @@
+//! The settings of the lab of a trained BDH. They do not know what a plan is.
+
+use crate::{
+    config::{CheckpointFile, choices, settings},
+    labs::{
+        bdh::{BdhSettings, corpus_settings},
+        corpus::CorpusSettings,
+        experiment::arg,
+        neuron_graph::GraphSettings,
+        synapses::settings::ReadingSettings,
+    },
+    models::bdh::{Form, Position},
+    telemetry::Args,
+    trainer::{RunSettings, TrainSettings},
+};
+
+settings! {
+    pub struct TrainedBdhSettings {
+        model: FileSettings,
+        reading: ReadingSettings = ReadingSettings { longest: 128, ..ReadingSettings::default() },
+        change: ChangeSettings,
+        graph: GraphSettings,
+        // The file says how many tokens it knows.
+        #[fixed(vocab, domains, answers_only, spacing)]
+        corpus: CorpusSettings = corpus_settings("mixture"),
+        train: TrainSettings = TrainSettings { steps: 0, lr: 1e-3, batch: 1, window: 128, ..TrainSettings::default() },
+        probe: ProbeSettings,
+        run: RunSettings = RunSettings { eval_windows: 4, ..RunSettings::default() },
+    }
+}
+
+settings! {
+    /// The model, which brings its own sizes.
+    pub struct FileSettings in "model" {
+        /// A trained BDH: .safetensors, .pt or .pth, of the public PyTorch code, of `orrery export` or of `orrery merge`. Its sizes are the file's; without one the weights are random.
+        #[knob("Checkpoint")]
+        checkpoint: CheckpointFile = CheckpointFile::default(),
+        /// How often a token passes through. 0 takes what the file says, and 6 (the public code's) where it says nothing: layers share one set of weights, which do not tell. The view Model says what the model has.
+        #[knob("Layers", range(0..=64), symbol("L"))]
+        layers: usize = 0,
+        /// What time does to a synapse, where the file does not say. The public code has rope.
+        #[knob("Time", symbol("U"))]
+        position: Position = Position::Rope,
+        /// Which residuals it has, where the file does not say: those of the public code, of equations (4) and (8) of the paper, or both.
+        #[knob("Form")]
+        form: Form = Form::Code,
+    }
+}
+
+/// Layers of the public code, whose files do not say.
+const USUAL_LAYERS: usize = 6;
+
+impl FileSettings {
+    /// As the labs that train a BDH have it; without a file their usual sizes.
+    pub fn bdh(&self) -> BdhSettings {
+        let usual = BdhSettings::default();
+        let layers = match (self.layers, self.checkpoint.path()) {
+            (0, Some(_)) => USUAL_LAYERS,
+            (0, None) => usual.layers,
+            (layers, _) => layers,
+        };
+        let (checkpoint, position, form) = (self.checkpoint.clone(), self.position, self.form);
+        BdhSettings { layers, checkpoint, position, form, ..usual }
+    }
+}
+
+choices! {
+    /// What is done to neurons.
+    pub enum ActionKind {
+        Silence = "silence",
+        Scale = "scale",
+        Clamp = "clamp",
+    }
+}
+
+choices! {
+    /// Which activation it is done to.
+    pub enum ChangedPart {
+        X = "x",
+        Y = "y",
+    }
+}
+
+settings! {
+    /// What is done to neurons while the model reads the text under Reading.
+    pub struct ChangeSettings in "change" {
+        /// The neurons, as head:index, both counted from 0, parted by commas: 0:12, 2:517. None leaves the model as it is.
+        #[knob("Neurons", in_views)]
+        neurons: String = String::new(),
+        /// Silence: the activation is 0. Scale: it is multiplied by the amount. Clamp: it is the amount at every token.
+        #[knob("What is done", in_views)]
+        action: ActionKind = ActionKind::Silence,
+        /// The factor of Scale, or the value of Clamp. Silence needs none.
+        #[knob("Amount", range(-100.0..=100.0), in_views)]
+        amount: f64 = 2.0,
+        /// x: the neuron as a key and a query, and with it y, which is a multiple of x. y: only what the neuron writes.
+        #[knob("Activation", in_views)]
+        part: ChangedPart = ChangedPart::X,
+        /// The one layer where it is done, counted from 0. -1 does it in every layer.
+        #[knob("In layer", range(-1..=63), in_views)]
+        layer: i64 = -1,
+    }
+}
+
+settings! {
+    /// How often everything is measured without a view's asking.
+    pub struct ProbeSettings in "probe" {
+        /// Steps between two measurements while it trains on. 0 measures at the start and the end.
+        #[knob("Measure every", range(0..=1_000_000), unit("steps"), live)]
+        every: u64 = 100,
+    }
+}
+
+impl TrainedBdhSettings {
+    /// What the intervention is asked with.
+    pub fn intervention_args(&self) -> Args {
+        let c = &self.change;
+        [
+            arg(ReadingSettings::text, &self.reading.text),
+            arg(ReadingSettings::longest, &self.reading.longest),
+            arg(ChangeSettings::neurons, &c.neurons),
+            arg(ChangeSettings::action, &c.action),
+            arg(ChangeSettings::amount, &c.amount),
+            arg(ChangeSettings::part, &c.part),
+            arg(ChangeSettings::layer, &c.layer),
+        ]
+        .into()
+    }
+}

@@ -1,0 +1,81 @@
+//! What an opened BDH is, and whether it can read the text at hand.
+
+use std::collections::HashMap;
+
+use super::{
+    super::{Finding, Probe, ProbeContext},
+    model,
+};
+use crate::{
+    models::Model,
+    nn::{Batch, Result, host},
+    telemetry::measurements::TrainedBdh,
+};
+
+/// Arguments: `windows` (4) held-out windows of `window` (128) tokens. Makes a [`TrainedBdh`].
+pub struct TrainedBdhProbe;
+
+impl Probe for TrainedBdhProbe {
+    fn id(&self) -> &'static str {
+        "trained_bdh"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        model.synapses().is_some()
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let (count, len) = (cx.count("windows", 4, 1..=4096), cx.count("window", 128, 2..=4096));
+        let windows = cx.corpus.held_out(count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
+        let mut loss = 0.0;
+        for row in 0..windows.rows {
+            cx.progress.at(row, windows.rows)?;
+            let span = row * windows.len..(row + 1) * windows.len;
+            let (inputs, targets) = (&windows.inputs[span.clone()], &windows.targets[span]);
+            let batch = Batch::from_ids(inputs, targets, 1, windows.len, cx.device)?;
+            loss += host::scalar(&cx.model.evaluate(&batch)?)? / windows.rows as f64;
+        }
+        let spec = model(cx)?.spec();
+        let measured = TrainedBdh {
+            neurons: spec.neurons,
+            heads: spec.heads,
+            d_model: spec.d_model,
+            layers: spec.layers,
+            vocab: cx.corpus.vocab(),
+            parameters: spec.parameters(cx.corpus.vocab()),
+            position: spec.position.id().to_owned(),
+            form: spec.form.id().to_owned(),
+            notes: cx.model.notes().to_vec(),
+            tokens: cx.corpus.describe(),
+            loss,
+            frequency_loss: frequency_loss(&windows.targets),
+            read: windows.rows * windows.len,
+        };
+        let about = format!("{} held-out windows of {} tokens", windows.rows, windows.len);
+        Ok(vec![Finding::new(measured, about, vec![])])
+    }
+}
+
+/// Entropy of the tokens' frequencies, nats: the mean of -ln of each token's share of all.
+fn frequency_loss(ids: &[u32]) -> f64 {
+    let mut counts: HashMap<u32, f64> = HashMap::new();
+    for id in ids {
+        *counts.entry(*id).or_default() += 1.0;
+    }
+    let all = ids.len().max(1) as f64;
+    let mut shares: Vec<f64> = counts.into_values().map(|n| n / all).collect();
+    // added up in an order of their own, not in that of a hash table
+    shares.sort_by(f64::total_cmp);
+    -shares.iter().map(|p| p * p.ln()).sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::frequency_loss;
+
+    #[test]
+    fn guessing_by_frequency_costs_the_entropy_of_the_frequencies() {
+        assert!((frequency_loss(&[1, 2, 3, 4]) - 4f64.ln()).abs() < 1e-12);
+        assert_eq!(frequency_loss(&[7, 7, 7]), 0.0);
+    }
+}

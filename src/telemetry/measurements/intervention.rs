@@ -1,0 +1,58 @@
+//! What an intervention on neurons changes in what a model says.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{LikelyToken, measurement};
+use crate::telemetry::number::{Float, Numbers};
+
+/// A text read twice, as the model is and while chosen neurons are silenced, scaled or held at a value; and the same done
+/// to random neurons that are as active.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InterventionEffect {
+    /// Somebody typed the text; else it is a held-out passage.
+    pub is_typed: bool,
+    /// The changed neurons, `head:index`, counted from 0.
+    pub neurons: Vec<String>,
+    /// What is done to them, in words.
+    pub action: String,
+    /// How often they fire as the model is: the share of tokens and layers where y of a neuron is above 0.
+    #[serde(with = "Float")]
+    pub firing: f64,
+    /// The same of the random neurons.
+    #[serde(with = "Float")]
+    pub null_firing: f64,
+    /// -ln p of each token as the model is, nats, `(T)`; NaN at the first.
+    pub loss_before: Numbers,
+    /// The same with the change, `(T)`.
+    pub loss_after: Numbers,
+    /// Relative entropy of the next token's distribution as the model is to that with the change, nats, `(T)`.
+    pub divergence: Numbers,
+    /// The same for random neurons, mean over draws, `(T)`.
+    pub null_divergence: Numbers,
+    /// Mean over the text of each draw of random neurons, nats.
+    pub null_draws: Numbers,
+    /// The likeliest tokens after the text as the model is.
+    pub before: Vec<LikelyToken>,
+    /// The likeliest with the change.
+    pub after: Vec<LikelyToken>,
+    /// How the text goes on as the model is, each token the likeliest.
+    pub continuation_before: String,
+    /// The same with the change.
+    pub continuation_after: String,
+}
+
+impl InterventionEffect {
+    /// Mean of the divergence over the text, nats.
+    pub fn mean_divergence(&self) -> f64 {
+        self.divergence.iter().sum::<f64>() / self.divergence.len().max(1) as f64
+    }
+
+    /// Draws of random neurons that change the text at least as much.
+    pub fn draws_above(&self) -> usize {
+        let own = self.mean_divergence();
+        self.null_draws.iter().filter(|draw| **draw >= own).count()
+    }
+}
+
+measurement!(InterventionEffect, channel: "synapses.intervention", probe: "intervention");

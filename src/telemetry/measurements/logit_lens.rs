@@ -1,0 +1,40 @@
+//! What a model would say if it ended earlier.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{LikelyToken, measurement};
+use crate::telemetry::{Array, number::Numbers};
+
+/// The next token's distribution that the head reads off the state v after each layer, and before the first (the logit
+/// lens). Of a model whose layers share their weights, the row after l layers is what the model of l layers says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LogitLens {
+    /// Somebody typed the text; else it is a held-out passage.
+    pub is_typed: bool,
+    /// Layers L of the model; rows of the arrays are 0 layers, 1 layer, .., L layers.
+    pub layers: usize,
+    /// Probability of the likeliest token, `(L + 1, T)`.
+    pub top: Array,
+    /// Probability of the token that the text has next, `(L + 1, T)`; NaN at the last.
+    pub next: Array,
+    /// Entropy of the distribution, nats, `(L + 1, T)`.
+    pub entropy: Array,
+    /// The likeliest tokens, row by row, `(L + 1) T` lists.
+    pub likely: Vec<Vec<LikelyToken>>,
+    /// Mean of -ln p of the next token by row, nats, `(L + 1)`.
+    pub loss: Numbers,
+}
+
+impl LogitLens {
+    /// The likeliest tokens after `layers` layers at a position; nothing where there is no such place.
+    pub fn likely_at(&self, layers: usize, position: usize) -> &[LikelyToken] {
+        let tokens = self.likely.len() / (self.layers + 1).max(1);
+        if position >= tokens {
+            return &[];
+        }
+        self.likely.get(layers * tokens + position).map_or(&[], Vec::as_slice)
+    }
+}
+
+measurement!(LogitLens, channel: "synapses.logit_lens", probe: "logit_lens");

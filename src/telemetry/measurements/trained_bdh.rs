@@ -1,0 +1,41 @@
+//! What an opened BDH is, and whether it can read the text at hand.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::measurement;
+use crate::telemetry::number::Float;
+
+/// Sizes of the model as it stands in memory, whatever any setting says, and its loss on the text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrainedBdh {
+    /// Neurons n of all heads.
+    pub neurons: usize,
+    pub heads: usize,
+    /// Width D.
+    pub d_model: usize,
+    /// Layers L; all share one set of weights.
+    pub layers: usize,
+    /// Rows V of the embedding.
+    pub vocab: usize,
+    pub parameters: usize,
+    /// What time does to a synapse: `rope`, `alibi`, `both` or `nothing`.
+    pub position: String,
+    /// Which residuals it has: `code`, `paper` or `both`.
+    pub form: String,
+    /// What the file did not say or is different here, in words.
+    pub notes: Vec<String>,
+    /// The tokens that the text is read in, in words.
+    pub tokens: String,
+    /// Mean loss on held-out windows of the text, nats a token.
+    #[serde(with = "Float")]
+    pub loss: f64,
+    /// What guessing by the frequencies of the tokens in these very windows costs, nats a token: whoever reads the text in
+    /// the tokens that it was trained on stays below.
+    #[serde(with = "Float")]
+    pub frequency_loss: f64,
+    /// Tokens that were read for it.
+    pub read: usize,
+}
+
+measurement!(TrainedBdh, channel: "synapses.trained_bdh", probe: "trained_bdh");

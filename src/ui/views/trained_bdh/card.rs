@@ -1,0 +1,102 @@
+//! What an opened BDH is, as its tensors have it, and whether it can read the text at hand. It sees no model.
+
+use eframe::egui::{Grid, RichText, ScrollArea, Ui};
+
+use crate::{
+    telemetry::measurements::TrainedBdh,
+    ui::{
+        plot::empty_ui,
+        questions::Freshness,
+        table::Table,
+        theme,
+        views::{View, ViewCx},
+        widgets::number::grouped,
+    },
+};
+
+/// View `trained_bdh`.
+#[derive(Default)]
+pub struct Card;
+
+/// Rows: what it is called, its symbol, its value.
+fn rows(m: &TrainedBdh) -> Vec<(&'static str, &'static str, String)> {
+    let per_head = m.neurons / m.heads.max(1);
+    vec![
+        ("Parameters", "", grouped(m.parameters as u64)),
+        ("Neurons", "n", format!("{} in {} heads of {}", grouped(m.neurons as u64), m.heads, grouped(per_head as u64))),
+        ("Width", "D", grouped(m.d_model as u64)),
+        ("Layers, one set of weights", "L", m.layers.to_string()),
+        ("Vocabulary", "V", format!("{} ({})", grouped(m.vocab as u64), m.tokens)),
+        ("Time", "U", m.position.clone()),
+        ("Form", "", m.form.clone()),
+    ]
+}
+
+/// What the loss says of the text and its tokens, and whether it is a warning.
+fn verdict(m: &TrainedBdh) -> (String, bool) {
+    let uniform = (m.vocab as f64).ln();
+    let costs = format!(
+        "Held-out loss {:.3} nats a token. By the frequencies of these tokens alone: {:.3}; by guessing evenly: {uniform:.3}.",
+        m.loss, m.frequency_loss
+    );
+    if m.loss.is_finite() && m.loss < m.frequency_loss {
+        return (costs, false);
+    }
+    let why = "It reads this text no better than its letters' frequencies tell it. Random weights do so, and so does a model \
+               that was trained on other tokens: under Text, choose those that it was trained on.";
+    (format!("{costs} {why}"), true)
+}
+
+impl Card {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+}
+
+impl View for Card {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let args = cx.window_args();
+        cx.keep_fresh::<TrainedBdh>(Some(cx.selection.variant), args, Freshness::WithSchedule);
+        let Some(m) = cx.latest::<TrainedBdh>() else {
+            let words =
+                cx.why_nothing::<TrainedBdh>("No model is open yet: name a checkpoint under Model, or drop one.");
+            empty_ui(ui, ui.available_size(), cx.theme, &words);
+            return;
+        };
+        ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+            Grid::new("trained bdh").num_columns(2).spacing([18.0, 4.0]).show(ui, |ui| {
+                for (name, symbol, value) in rows(m.value) {
+                    ui.horizontal(|ui| {
+                        ui.label(RichText::new(name).color(cx.theme.secondary));
+                        ui.label(RichText::new(symbol).italics().color(cx.theme.secondary));
+                    });
+                    ui.label(RichText::new(value).font(theme::numbers()));
+                    ui.end_row();
+                }
+            });
+            ui.add_space(8.0);
+            let (words, is_warning) = verdict(m.value);
+            let colour = if is_warning { cx.theme.warm } else { cx.theme.text };
+            ui.label(RichText::new(words).color(colour));
+            for note in &m.notes {
+                ui.add_space(6.0);
+                ui.label(RichText::new(note).size(theme::SMALL).color(cx.theme.secondary));
+            }
+        });
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        cx.subtitle_of::<TrainedBdh>("as its tensors have it")
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let m = cx.latest::<TrainedBdh>()?;
+        let mut table = Table::new(["what", "value"]);
+        for (name, _, value) in rows(m.value) {
+            table.row([name.to_owned(), value]);
+        }
+        table.row(["held-out loss, nats a token".to_owned(), m.loss.to_string()]);
+        table.row(["loss by token frequencies, nats a token".to_owned(), m.frequency_loss.to_string()]);
+        Some(table.finish())
+    }
+}

@@ -1,0 +1,232 @@
+//! What a text becomes while chosen neurons are silenced, scaled or held at a value, beside random neurons that fire as
+//! often. It sees no model.
+
+use eframe::egui::{RichText, ScrollArea, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
+
+use super::text_ui;
+use crate::{
+    config::{Choice, Settings, Value},
+    labs::trained_bdh::settings::{ActionKind, ChangeSettings, TrainedBdhSettings},
+    telemetry::measurements::{InterventionEffect, LikelyToken},
+    ui::{
+        plot::{Axis, Chart, ChartState, Line, Stroke, empty_ui},
+        questions::Freshness,
+        table::Table,
+        theme,
+        views::{Measured, View, ViewCx},
+        widgets::{
+            bars::{Bar, bars_ui},
+            number::short,
+            token_strip::{Mark, token_strip_ui, visible_text},
+        },
+    },
+};
+
+/// View `intervention`.
+#[derive(Default)]
+pub struct Intervention {
+    chart: ChartState,
+    typed: Option<String>,
+    neurons: Option<String>,
+}
+
+/// Training steps after which a running model is asked again.
+const STALE: u64 = 50;
+/// The chart has this share of what the words leave, and no less than so many points.
+const CHART: f32 = 0.5;
+const LEAST: f32 = 110.0;
+
+/// Whether it is known beyond the random draws: as often as a random set reaches it.
+fn verdict(m: &InterventionEffect) -> String {
+    let (own, draws) = (m.mean_divergence(), m.null_draws.len());
+    if draws == 0 {
+        return format!("The next token\u{2019}s distribution moves by {} nats a token.", short(own));
+    }
+    let random = m.null_draws.iter().sum::<f64>() / draws as f64;
+    let ratio = match own / random {
+        r if r.is_finite() => format!(", {} times as far", short(r)),
+        _ => String::new(),
+    };
+    format!(
+        "The next token\u{2019}s distribution moves by {} nats a token; without random neurons that fire as often by {}{ratio}. \
+         {} of {draws} random sets move it as far.",
+        short(own),
+        short(random),
+        m.draws_above()
+    )
+}
+
+/// Mean over the tokens that have a loss, nats.
+fn mean_loss(loss: &[f64]) -> f64 {
+    let finite: Vec<f64> = loss.iter().copied().filter(|l| l.is_finite()).collect();
+    finite.iter().sum::<f64>() / finite.len().max(1) as f64
+}
+
+impl Intervention {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    /// What is done, as one sentence of controls.
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        text_ui(ui, cx, &mut self.typed);
+        let Ok(set) = cx.config.value(ChangeSettings::neurons) else { return };
+        ui.horizontal_wrapped(|ui| {
+            let name = ui.label("neurons").on_hover_text("head:index, both counted from 0, parted by commas.").id;
+            let mut text = self.neurons.clone().unwrap_or(set.clone());
+            let edit = TextEdit::singleline(&mut text).desired_width(140.0).hint_text("0:12, 2:517");
+            let response = ui.add(edit).labelled_by(name);
+            response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "neurons to change"));
+            if response.changed() {
+                self.neurons = Some(text.clone());
+            }
+            if response.lost_focus() {
+                if text != set {
+                    cx.set(ChangeSettings::neurons.name, Value::Text(text));
+                }
+                self.neurons = None;
+            }
+            let action = cx.config.value(ChangeSettings::action).unwrap_or(ActionKind::Silence);
+            for kind in ActionKind::all() {
+                if ui.selectable_label(kind == action, kind.id()).clicked() {
+                    cx.set(ChangeSettings::action.name, Value::Text(kind.id().to_owned()));
+                }
+            }
+            if let Some(neuron) = cx.selection.neuron {
+                let words = "the neuron in focus";
+                let hint = "Takes the neuron that is selected in the graph.";
+                if ui.button(words).on_hover_text(hint).clicked() {
+                    self.neurons = None;
+                    cx.set(ChangeSettings::neurons.name, Value::Text(neuron.to_string()));
+                }
+            }
+        });
+    }
+
+    fn chart<'a>(cx: &ViewCx<'a>, m: &Measured<'a, InterventionEffect>) -> Chart<'a> {
+        let x = Axis::new("position (tokens)").whole();
+        let y = Axis::new("relative entropy (nats)").include(&[0.0]);
+        let points = |values: &[f64]| -> Vec<[f64; 2]> {
+            values.iter().enumerate().filter(|(_, v)| v.is_finite()).map(|(t, v)| [t as f64, *v]).collect()
+        };
+        let mut chart = Chart::new("what changes at each token", x, y);
+        let random = format!("random neurons, mean of {}", m.null_draws.len());
+        chart.lines.push(Line::new("these neurons", cx.theme.accent, points(&m.divergence)));
+        if !m.null_draws.is_empty() {
+            let null = Line::new(random, cx.theme.secondary, points(&m.null_divergence));
+            chart.lines.push(null.stroke(Stroke::Dashed));
+        }
+        chart.marker = cx.selection.token.map(|t| t as f64);
+        chart
+    }
+
+    fn likely_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &InterventionEffect) {
+        let (theme, mut shown) = (cx.theme, m.after.clone());
+        // what was likely before and is no longer stands below what is
+        let lost = m.before.iter().filter(|b| !m.after.iter().any(|a| a.token == b.token));
+        shown.extend(lost.map(|b| LikelyToken { token: b.token.clone(), probability: f64::NAN }));
+        let before = |token: &str| m.before.iter().find(|b| b.token == token).map(|b| b.probability);
+        let bar = |likely: &LikelyToken| Bar {
+            name: visible_text(&likely.token),
+            sign: "",
+            colour: theme.accent,
+            value: likely.probability,
+            before: before(&likely.token),
+        };
+        let bars: Vec<Bar> = shown.iter().filter(|l| l.probability.is_finite()).map(bar).collect();
+        ui.label(
+            RichText::new("what comes next; a line across marks the model as it is")
+                .size(theme::SMALL)
+                .color(theme.secondary),
+        );
+        bars_ui(ui, theme, "next tokens with the change", &bars, 1.0);
+        for (name, text) in [("as it is", &m.continuation_before), ("with the change", &m.continuation_after)] {
+            let words = RichText::new(format!("goes on {name}: {}", visible_text(text))).size(theme::SMALL);
+            ui.add(eframe::egui::Label::new(words.color(theme.secondary)).wrap());
+        }
+    }
+}
+
+impl View for Intervention {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        ui.spacing_mut().item_spacing.y = 4.0;
+        if cx.has_controls {
+            self.controls_ui(ui, cx);
+        }
+        let named = cx.setting(ChangeSettings::neurons.name).map(|value| value.to_string());
+        if named.as_ref().is_some_and(|n| !n.trim().is_empty()) {
+            let args = TrainedBdhSettings::read(&cx.config_now()).unwrap_or_default().intervention_args();
+            cx.keep_fresh::<InterventionEffect>(Some(cx.selection.variant), args, Freshness::Steps(STALE));
+        }
+        // a picture of a lab without the setting shows what was recorded
+        let is_named = named.is_none_or(|n| !n.trim().is_empty());
+        let Some(m) = cx.answered::<InterventionEffect>().filter(|_| is_named) else {
+            let words = match is_named {
+                true => cx.why_nothing::<InterventionEffect>("Not measured yet."),
+                false => {
+                    "No neuron is changed. Name some above, or click one in the graph and take the neuron in focus."
+                        .to_owned()
+                }
+            };
+            empty_ui(ui, ui.available_size(), cx.theme, &words);
+            return;
+        };
+        ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+            ui.label(RichText::new(verdict(m.value)).size(theme::SMALL));
+            let (before, after) = (mean_loss(&m.loss_before), mean_loss(&m.loss_after));
+            let words = format!(
+                "{}: {}. They fire at {:.1}% of tokens and layers, the random ones at {:.1}%. Loss of the text {before:.3} \u{2192} {after:.3} nats a token.",
+                m.neurons.join(", "), m.action, 100.0 * m.firing, 100.0 * m.null_firing
+            );
+            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+            let most = m.divergence.iter().copied().fold(1e-12, f64::max);
+            let pointed = token_strip_ui(ui, cx.theme, &m.sample.tokens, |t| {
+                let share = m.divergence.get(t).map_or(0.0, |d| d / most) as f32;
+                Mark {
+                    ground: (share > 0.02).then(|| cx.theme.accent.gamma_multiply(0.08 + 0.6 * share)),
+                    outline: (cx.selection.token == Some(t)).then_some(cx.theme.text),
+                }
+            });
+            if let Some(token) = pointed.clicked {
+                cx.selection.token = Some(token);
+            }
+            let high = (ui.available_height() * CHART).max(LEAST);
+            Self::chart(cx, &m).show(ui, vec2(ui.available_width(), high), cx.theme, &mut self.chart);
+            Self::likely_ui(ui, cx, m.value);
+        });
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        match cx.answered::<InterventionEffect>() {
+            Some(m) => format!("step {} \u{b7} {} \u{b7} {}", m.sample.step, m.neurons.join(", "), m.sample.about),
+            None => "what the model says without some of its neurons".to_owned(),
+        }
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let m = cx.answered::<InterventionEffect>()?;
+        let mut table =
+            Table::new(["position", "token", "loss_before", "loss_after", "divergence", "divergence_random"]);
+        for (t, token) in m.sample.tokens.iter().enumerate() {
+            let at = |values: &[f64]| values.get(t).map_or(String::new(), f64::to_string);
+            table.row([
+                t.to_string(),
+                token.clone(),
+                at(&m.loss_before),
+                at(&m.loss_after),
+                at(&m.divergence),
+                at(&m.null_divergence),
+            ]);
+        }
+        Some(table.finish())
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let m = cx.answered::<InterventionEffect>()?;
+        Self::chart(cx, &m).svg(&self.chart, cx.theme)
+    }
+}

@@ -1,0 +1,236 @@
+//! What the model would say if it ended after fewer layers, at every place of a text. It sees no model.
+
+use eframe::egui::{
+    Align2, Color32, FontId, Rect, RichText, ScrollArea, Sense, Stroke, StrokeKind, Ui, WidgetInfo, accesskit::Role,
+    pos2, vec2,
+};
+
+use super::text_ui;
+use crate::{
+    labs::synapses::settings::ReadingSettings,
+    telemetry::measurements::{LikelyToken, LogitLens},
+    ui::{
+        plot::empty_ui,
+        questions::Freshness,
+        table::Table,
+        theme,
+        views::{Measured, View, ViewCx},
+        widgets::{
+            bars::{Bar, bars_ui},
+            token_strip::visible_text,
+        },
+    },
+};
+
+/// View `logit_lens`.
+#[derive(Default)]
+pub struct LogitLensView {
+    /// The row that is looked at: after so many layers; the last where none was chosen.
+    layers: Option<usize>,
+    typed: Option<String>,
+}
+
+/// Training steps after which a running model is asked again.
+const STALE: u64 = 25;
+/// A cell, points.
+const CELL: [f32; 2] = [30.0, 22.0];
+/// What the rows' names and losses take at the sides, points.
+const NAMES: f32 = 58.0;
+const LOSSES: f32 = 56.0;
+/// What the bars of a cell take at the bottom, points, and the least that the grid has.
+const BARS: f32 = 150.0;
+const LEAST: f32 = 120.0;
+/// Bars of a cell.
+const LIKELY: usize = 6;
+
+const SETTINGS: [&str; 2] = [ReadingSettings::text.name, ReadingSettings::longest.name];
+
+/// What is selected in the grid: rows from the top, layers falling.
+#[derive(Clone, Copy, PartialEq)]
+struct Cell {
+    layers: usize,
+    token: usize,
+}
+
+/// "1 layer".
+fn layers_words(layers: usize) -> String {
+    if layers == 1 { "1 layer".to_owned() } else { format!("{layers} layers") }
+}
+
+impl LogitLensView {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn cell(&self, cx: &ViewCx<'_>, m: &Measured<'_, LogitLens>) -> Cell {
+        let last = m.sample.tokens.len().saturating_sub(1);
+        Cell {
+            layers: self.layers.unwrap_or(m.layers).min(m.layers),
+            token: cx.selection.token.unwrap_or(last).min(last),
+        }
+    }
+
+    /// The grid; gives the cell that was clicked.
+    fn grid_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, LogitLens>, chosen: Cell, height: f32) -> Option<Cell> {
+        let (theme, tokens) = (cx.theme, &m.sample.tokens);
+        let rows = m.layers + 2; // the text itself under the layers
+        let high = (height / rows as f32).clamp(15.0, CELL[1]);
+        let mut clicked = None;
+        let scroll = ScrollArea::both().auto_shrink([false, false]).max_height(height).id_salt("logit lens");
+        scroll.show(ui, |ui| {
+            let wide = ((ui.available_width() - NAMES - LOSSES) / tokens.len().max(1) as f32).max(CELL[0]).floor();
+            let size = vec2(NAMES + LOSSES + wide * tokens.len() as f32, high * rows as f32);
+            let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+            let painter = ui.painter_at(rect);
+            let small = FontId::proportional(11.0);
+            let place = |row: usize, token: usize| {
+                let corner = rect.min + vec2(NAMES + wide * token as f32, high * row as f32);
+                Rect::from_min_size(corner, vec2(wide, high)).shrink(0.5)
+            };
+            for row in 0..=m.layers {
+                let layers = m.layers - row;
+                let y = rect.top() + high * (row as f32 + 0.5);
+                let at = pos2(rect.left(), y);
+                painter.text(at, Align2::LEFT_CENTER, layers_words(layers), small.clone(), theme.secondary);
+                let loss = m.loss.get(layers).map_or(String::new(), |l| format!("{l:.3}"));
+                let right = rect.left() + NAMES + wide * tokens.len() as f32 + LOSSES - 4.0;
+                painter.text(pos2(right, y), Align2::RIGHT_CENTER, loss, FontId::monospace(11.0), theme.secondary);
+                for token in 0..tokens.len() {
+                    let likely = m.likely_at(layers, token);
+                    let Some(first) = likely.first() else { continue };
+                    let cell = place(row, token);
+                    let p = first.probability.clamp(0.0, 1.0) as f32;
+                    painter.rect_filled(cell, 1.0, theme.accent.gamma_multiply(0.06 + 0.62 * p));
+                    let inside = painter.with_clip_rect(cell);
+                    inside.text(
+                        cell.center(),
+                        Align2::CENTER_CENTER,
+                        visible_text(&first.token),
+                        small.clone(),
+                        theme.text,
+                    );
+                    if tokens.get(token + 1) == Some(&first.token) {
+                        painter.rect_stroke(cell, 1.0, Stroke::new(1.5, theme.warm), StrokeKind::Inside);
+                    }
+                    if (Cell { layers, token }) == chosen {
+                        painter.rect_stroke(cell, 1.0, Stroke::new(2.0, theme.text), StrokeKind::Outside);
+                    }
+                }
+            }
+            for (token, text) in tokens.iter().enumerate() {
+                let cell = place(m.layers + 1, token);
+                let inside = painter.with_clip_rect(cell);
+                let font = FontId::monospace(12.0);
+                inside.text(cell.center(), Align2::CENTER_CENTER, visible_text(text), font, theme.secondary);
+            }
+            let y = rect.top() + high * (m.layers as f32 + 1.5);
+            painter.text(pos2(rect.left(), y), Align2::LEFT_CENTER, "the text", small.clone(), theme.secondary);
+            let right = rect.left() + NAMES + wide * tokens.len() as f32 + LOSSES - 4.0;
+            painter.text(pos2(right, y), Align2::RIGHT_CENTER, "loss", small, theme.secondary);
+            if let Some(at) = response.clicked().then(|| response.interact_pointer_pos()).flatten() {
+                let (token, row) = ((at.x - rect.left() - NAMES) / wide, (at.y - rect.top()) / high);
+                let fits = token >= 0.0 && (token as usize) < tokens.len() && (row as usize) <= m.layers;
+                clicked = fits.then(|| Cell { layers: m.layers - row as usize, token: token as usize });
+            }
+            response.widget_info(|| {
+                let of = |layers: usize| m.loss.get(layers).map_or(String::new(), |l| format!("{layers}: {l:.3}"));
+                let all: Vec<String> = (0..=m.layers).map(of).collect();
+                WidgetInfo::labeled(Role::Canvas, true, format!("likeliest tokens; loss by layers {}", all.join(", ")))
+            });
+        });
+        clicked
+    }
+
+    fn cell_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, LogitLens>, cell: Cell) {
+        let theme = cx.theme;
+        let read = m.sample.tokens.get(cell.token).map_or(String::new(), |t| visible_text(t));
+        let words = format!(
+            "after {}, at token {} \u{201c}{read}\u{201d}; a line across marks the whole model\u{2019}s",
+            layers_words(cell.layers),
+            cell.token
+        );
+        ui.label(RichText::new(words).size(theme::SMALL).color(theme.secondary));
+        let whole = m.likely_at(m.layers, cell.token);
+        let before = |token: &LikelyToken| whole.iter().find(|w| w.token == token.token).map(|w| w.probability);
+        let next = m.sample.tokens.get(cell.token + 1);
+        let bar = |likely: &LikelyToken| Bar {
+            name: visible_text(&likely.token),
+            sign: if next == Some(&likely.token) { "\u{2713}" } else { "" },
+            colour: theme.accent,
+            value: likely.probability,
+            before: before(likely),
+        };
+        let bars: Vec<Bar> = m.likely_at(cell.layers, cell.token).iter().take(LIKELY).map(bar).collect();
+        bars_ui(ui, theme, "likely tokens of the cell", &bars, 1.0);
+    }
+
+    fn legend_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
+        ui.horizontal_wrapped(|ui| {
+            let patch = |ui: &mut Ui, fill: Color32, line: Option<Color32>, words: &str| {
+                let (rect, _) = ui.allocate_exact_size(vec2(12.0, 12.0), Sense::hover());
+                ui.painter().rect_filled(rect, 1.0, fill);
+                if let Some(line) = line {
+                    ui.painter().rect_stroke(rect, 1.0, Stroke::new(1.5, line), StrokeKind::Inside);
+                }
+                ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+            };
+            patch(ui, cx.theme.accent.gamma_multiply(0.06), None, "unsure");
+            patch(ui, cx.theme.accent.gamma_multiply(0.68), None, "sure");
+            patch(ui, Color32::TRANSPARENT, Some(cx.theme.warm), "what the text has next");
+        });
+    }
+}
+
+impl View for LogitLensView {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let args = cx.config.args(&SETTINGS);
+        cx.keep_fresh::<LogitLens>(Some(cx.selection.variant), args, Freshness::Steps(STALE));
+        ui.spacing_mut().item_spacing.y = 4.0;
+        if cx.has_controls {
+            text_ui(ui, cx, &mut self.typed);
+        }
+        let Some(m) = cx.answered::<LogitLens>() else {
+            let words = cx.why_nothing::<LogitLens>("Nothing was read yet: open a model, and type a text.");
+            empty_ui(ui, ui.available_size(), cx.theme, &words);
+            return;
+        };
+        Self::legend_ui(ui, cx);
+        let cell = self.cell(cx, &m);
+        let room = ui.available_height();
+        let with_bars = room > BARS + LEAST;
+        let height = if with_bars { room - BARS } else { room };
+        if let Some(clicked) = Self::grid_ui(ui, cx, &m, cell, height) {
+            self.layers = Some(clicked.layers);
+            cx.selection.token = Some(clicked.token);
+        }
+        if with_bars {
+            Self::cell_ui(ui, cx, &m, self.cell(cx, &m));
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        match cx.answered::<LogitLens>() {
+            Some(m) => format!("step {} \u{b7} the head after every layer \u{b7} {}", m.sample.step, m.sample.about),
+            None => "what the model would say if it ended earlier".to_owned(),
+        }
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let m = cx.answered::<LogitLens>()?;
+        let mut table = Table::new(["layers", "position", "token", "likely", "probability"]);
+        for layers in 0..=m.layers {
+            for (position, token) in m.sample.tokens.iter().enumerate() {
+                for likely in m.likely_at(layers, position) {
+                    table.row([
+                        layers.to_string(),
+                        position.to_string(),
+                        token.clone(),
+                        likely.token.clone(),
+                        likely.probability.to_string(),
+                    ]);
+                }
+            }
+        }
+        Some(table.finish())
+    }
+}

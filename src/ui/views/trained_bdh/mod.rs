@@ -1,0 +1,33 @@
+//! Views of a trained BDH that is looked at: what it is, what it says after every layer, what it says without some
+//! neurons. They share the text under Reading.
+
+mod card;
+mod intervention;
+mod logit_lens;
+
+pub use card::Card;
+pub use intervention::Intervention;
+pub use logit_lens::LogitLensView;
+
+use eframe::egui::{TextEdit, Ui, WidgetInfo, accesskit::Role};
+
+use super::ViewCx;
+use crate::{config::Value, labs::synapses::settings::ReadingSettings};
+
+/// The line in which the text under Reading is typed; nothing in a lab without that setting. `typed` holds it meanwhile.
+pub(super) fn text_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, typed: &mut Option<String>) {
+    let Ok(set) = cx.config.value(ReadingSettings::text) else { return };
+    let mut text = typed.clone().unwrap_or(set);
+    let edit = TextEdit::singleline(&mut text)
+        .desired_width(f32::INFINITY)
+        .hint_text("type a text to read; empty for a held-out passage");
+    let response = ui.add(edit);
+    response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "text to read"));
+    if response.changed() {
+        cx.settings.push((ReadingSettings::text.name.to_owned(), Value::Text(text.clone())));
+        *typed = Some(text);
+    }
+    if response.lost_focus() {
+        *typed = None;
+    }
+}

@@ -1,0 +1,100 @@
+//! A trained BDH that is only looked at: its sizes are the file's, whatever the settings say, nothing is trained, and
+//! what is asked of it is answered.
+
+use std::{path::Path, sync::Arc};
+
+use candle_core::Device;
+use orrery::{
+    config::Value,
+    labs::trained_bdh::LAB,
+    models::{
+        Spec,
+        bdh::{BdhSpec, export_state_dict},
+    },
+    store::tensors,
+    telemetry::{
+        Args, Event, Inbox, Measurement, RunState, Sink, channels,
+        measurements::{InterventionEffect, LogitLens, TrainedBdh},
+    },
+    trainer::{self, MemoryEstimate, Options, Plan, Run},
+    ui::mirror::Mirror,
+};
+
+const VOCAB: usize = 300;
+
+/// Weights of a model that no setting describes.
+fn write(path: &Path) {
+    let spec = BdhSpec { d_model: 12, heads: 3, neurons: 60, layers: 2, ..BdhSpec::default() };
+    let model = Spec::Bdh(spec.clone()).build(VOCAB, 5, &Device::Cpu).unwrap();
+    let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
+    let out = export_state_dict(&spec, &weights).unwrap();
+    tensors::write(path, &out.tensors, &out.metadata).unwrap();
+}
+
+fn plan(set: &[(&str, &str)]) -> Plan {
+    let mut config = LAB.config(None).unwrap();
+    for (key, value) in [&[("run.threads", "1"), ("run.device", "cpu")], set].concat() {
+        config.set_text(&(LAB.knobs)(), key, value).unwrap();
+    }
+    (LAB.plan)(&config).unwrap()
+}
+
+fn of<M: Measurement>(run: &mut Run, args: &Args) -> Result<M, String> {
+    let samples = run.ask(0, M::PROBE, args).map_err(|e| e.to_string())?;
+    samples.iter().find_map(|s| s.measurement::<M>().cloned()).ok_or_else(|| "no answer".to_owned())
+}
+
+#[test]
+fn its_sizes_are_the_files_and_it_holds_no_optimiser() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    write(&path);
+    let path = path.display().to_string();
+    let plan = plan(&[("model.checkpoint", &path)]);
+    let training = Plan { steps: 10, ..plan.clone() };
+    let (looked_at, trained) = (MemoryEstimate::of(&plan), MemoryEstimate::of(&training));
+    assert!(looked_at.models < 0.5 * trained.models, "{looked_at:?} {trained:?}");
+    let mut run = Run::open(plan).unwrap();
+    let m: TrainedBdh = of(&mut run, &Args::new()).unwrap();
+    assert_eq!((m.neurons, m.heads, m.d_model, m.layers, m.vocab), (60, 3, 12, 2, VOCAB));
+    assert!(m.loss > m.frequency_loss && m.loss.is_finite(), "random weights know nothing: {m:?}");
+    let lens: LogitLens = of(&mut run, &Args::from([("longest".to_owned(), Value::Int(12))])).unwrap();
+    assert_eq!((lens.layers, lens.loss.len(), lens.likely.len()), (2, 3, 3 * 12));
+    let args = |neurons: &str| {
+        let text = |t: &str| Value::Text(t.to_owned());
+        Args::from([("neurons".to_owned(), text(neurons)), ("text".to_owned(), text("the yen is old"))])
+    };
+    let effect: InterventionEffect = of(&mut run, &args("2:19, 0:0")).unwrap();
+    assert_eq!(effect.neurons, ["2:19", "0:0"]);
+    assert_eq!((effect.divergence.len(), effect.null_draws.len()), (14, 8));
+    assert!(effect.divergence.iter().all(|d| *d >= 0.0));
+    assert!(of::<InterventionEffect>(&mut run, &args("3:0")).unwrap_err().contains("3 heads of 20 neurons"));
+}
+
+#[test]
+fn a_run_without_steps_measures_once_and_is_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    write(&path);
+    let path = path.display().to_string();
+    let plan = plan(&[("model.checkpoint", &path), ("graph.edges", "100"), ("change.neurons", "1:4")]);
+    let inbox = Arc::new(Inbox::default());
+    let (_, receiver) = crossbeam::channel::unbounded();
+    let sinks: Vec<Box<dyn Sink>> = vec![Box::new(Arc::clone(&inbox))];
+    let outcome = trainer::drive(plan, Options { start: true, ..Options::default() }, &receiver, sinks);
+    assert_eq!((outcome.state, outcome.step), (RunState::Finished, 0));
+    let mut mirror = Mirror::default();
+    let heard = inbox.take();
+    heard.events.into_iter().chain(heard.samples.into_iter().map(Event::Sample)).for_each(|e| mirror.apply(e));
+    assert!(mirror.sample_at(0, TrainedBdh::CHANNEL, 0).is_some(), "the model was measured");
+    assert!(mirror.sample_at(0, InterventionEffect::CHANNEL, 0).is_some(), "without a neuron as well");
+    assert!(mirror.curve(0, channels::LOSS_HELD_OUT).is_some());
+}
+
+#[test]
+fn without_a_file_the_weights_are_random_and_said_to_read_no_better_than_chance() {
+    let mut run = Run::open(plan(&[])).unwrap();
+    let m: TrainedBdh = of(&mut run, &Args::new()).unwrap();
+    assert_eq!((m.neurons, m.layers), (2048, 4));
+    assert!(m.loss > m.frequency_loss);
+}

@@ -1,0 +1,111 @@
+//! What hands do to a trained BDH that is looked at: the text is one for all views, neurons are named and changed, a cell of
+//! the lens is looked at.
+
+use eframe::egui::accesskit::Role;
+use egui_kittest::{Harness, kittest::Queryable};
+use orrery::{
+    config::Value,
+    labs,
+    telemetry::{
+        Measurement,
+        measurements::{InterventionEffect, LogitLens},
+    },
+    ui::mirror::Mirror,
+};
+
+use crate::{
+    recorded,
+    tiles::{Tile, painted, questions, rect_of, sized},
+};
+
+fn tile(view: &str, mirror: Mirror) -> Tile {
+    let lab = labs::find("trained_bdh").unwrap();
+    let mut tile = Tile::new(view, mirror);
+    tile.knobs = (lab.knobs)();
+    tile.config = lab.config(None).unwrap();
+    tile
+}
+
+fn words(harness: &Harness<'_, Tile>) -> String {
+    painted(harness).join(" ")
+}
+
+#[test]
+fn a_neuron_is_named_changed_and_asked_about() {
+    let mut harness = tile("intervention", recorded::twins()).shown(sized(640.0, 520.0));
+    assert!(words(&harness).contains("No neuron is changed"), "{}", words(&harness));
+    assert!(questions(&harness).is_empty(), "nothing is asked of nobody");
+    let field = harness.get_by_role_and_label(Role::TextInput, "neurons to change");
+    field.focus();
+    harness.run_steps(2);
+    harness.get_by_role_and_label(Role::TextInput, "neurons to change").type_text("1:9");
+    harness.run_steps(2);
+    harness.key_press(eframe::egui::Key::Enter);
+    harness.run_steps(3);
+    let named = harness.state().config.get("change.neurons").cloned();
+    assert_eq!(named, Some(Value::Text("1:9".into())));
+    let asked = questions(&harness);
+    let question = asked.iter().find(|q| q.probe == InterventionEffect::PROBE).expect("it is asked");
+    assert_eq!(question.args["neurons"], Value::Text("1:9".into()));
+    assert_eq!(question.args["action"], Value::Text("silence".into()));
+    harness.get_by_label("clamp").click();
+    harness.run_steps(3);
+    let last = questions(&harness).pop().unwrap();
+    assert_eq!(last.args["action"], Value::Text("clamp".into()));
+}
+
+#[test]
+fn the_selected_neuron_is_taken_over() {
+    let mut tile = tile("intervention", recorded::twins());
+    tile.selection.neuron = Some(77);
+    let mut harness = tile.shown(sized(640.0, 520.0));
+    harness.get_by_label("the neuron in focus").click();
+    harness.run_steps(3);
+    assert_eq!(harness.state().config.get("change.neurons"), Some(&Value::Text("77".into())));
+}
+
+#[test]
+fn the_effect_stands_beside_that_of_random_neurons() {
+    let mut tile = tile("intervention", recorded::twins());
+    tile.config.set(&tile.knobs, "change.neurons", Value::Text("0:12, 1:3".into())).unwrap();
+    let harness = tile.shown(sized(640.0, 620.0));
+    let said = words(&harness);
+    for part in
+        ["random sets move it as far", "0:12, 1:3", "Loss of the text", "goes on as it is", "random neurons, mean of 8"]
+    {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let csv = harness.state().csv.clone().unwrap();
+    assert!(csv.starts_with("position,token,loss_before,loss_after,divergence,divergence_random"), "{csv}");
+}
+
+#[test]
+fn a_cell_of_the_lens_is_looked_at() {
+    let mut tile = tile("logit_lens", recorded::twins());
+    tile.selection.token = Some(3);
+    let mut harness = tile.shown(sized(640.0, 520.0));
+    assert!(words(&harness).contains("after 3 layers, at token 3"), "{}", words(&harness));
+    let measured: LogitLens = recorded::twins()
+        .answer(0, LogitLens::CHANNEL)
+        .or(recorded::twins().sample_at(0, LogitLens::CHANNEL, recorded::STEPS))
+        .and_then(|s| s.measurement::<LogitLens>().cloned())
+        .unwrap();
+    let losses: Vec<String> = measured.loss.iter().enumerate().map(|(l, v)| format!("{l}: {v:.3}")).collect();
+    let rect = rect_of(&harness, &format!("likeliest tokens; loss by layers {}", losses.join(", ")));
+    // the third row from the top is one layer, after the names
+    let at = rect.left_top() + eframe::egui::vec2(58.0 + 5.0, rect.height() / 5.0 * 2.5);
+    crate::tiles::press(&mut harness, at, true);
+    crate::tiles::press(&mut harness, at, false);
+    harness.run_steps(3);
+    assert_eq!(harness.state().selection.token, Some(0));
+    assert!(words(&harness).contains("after 1 layer, at token 0"), "{}", words(&harness));
+}
+
+#[test]
+fn a_model_that_reads_no_better_than_frequencies_is_warned_of() {
+    let harness = tile("trained_bdh", recorded::twins()).shown(sized(480.0, 360.0));
+    let said = words(&harness);
+    for part in ["128 in 2 heads of 64", "Layers, one set of weights", "choose those that it was trained on"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
