@@ -33,6 +33,8 @@ pub enum FileKind {
     Checkpoint,
     /// A folder of texts to learn from.
     TextFolder,
+    /// Characters with their ids: a JSON list or object, or a text.
+    Vocabulary,
 }
 
 /// When a changed setting acts.

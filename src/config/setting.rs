@@ -161,7 +161,9 @@ files!(
     /// The path of trained weights, or none.
     CheckpointFile,
     /// The path of a folder of texts to learn from, or none.
-    TextFolder
+    TextFolder,
+    /// The path of a list of characters or of a text to take them from, or none.
+    VocabularyFile
 );
 
 impl TextFile {
@@ -174,6 +176,10 @@ impl TextFolder {
 
 impl TokenizerFile {
     const KIND: FileKind = FileKind::Tokenizer;
+}
+
+impl VocabularyFile {
+    const KIND: FileKind = FileKind::Vocabulary;
 }
 
 impl CheckpointFile {

@@ -210,6 +210,7 @@ impl App {
             FileKind::Checkpoint => "checkpoint",
             FileKind::Text => "text file of your own",
             FileKind::TextFolder => "folder of texts",
+            FileKind::Vocabulary => "list of characters",
         };
         match self.open.and_then(|id| self.pages.get_mut(id)) {
             None => {

@@ -260,6 +260,7 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
                 FileKind::Checkpoint => DialogKind::OpenCheckpoint,
                 FileKind::Text => DialogKind::OpenText,
                 FileKind::TextFolder => DialogKind::OpenTextFolder,
+                FileKind::Vocabulary => DialogKind::OpenVocabulary,
             }));
         }
     });
@@ -270,7 +271,9 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
     let hint = match file {
         None => "",
         Some(FileKind::TextFolder) => "none: type or browse for a folder",
-        Some(FileKind::Text | FileKind::Tokenizer | FileKind::Checkpoint) => "none: type or drop a path",
+        Some(FileKind::Text | FileKind::Tokenizer | FileKind::Checkpoint | FileKind::Vocabulary) => {
+            "none: type or drop a path"
+        }
     };
     let hint = RichText::new(hint).small().color(shell.theme.secondary);
     let field = TextEdit::singleline(draft).hint_text(hint).desired_width(f32::INFINITY);
