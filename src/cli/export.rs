@@ -1,10 +1,10 @@
-//! `orrery export`: a run's scalars and weights for other programs.
+//! `orrery export`: a run's scalars, weights and graph of neurons for other programs.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{failure::Failure, lab_config::recorded, output};
+use super::{failure::Failure, graph_export::GraphArgs, lab_config::recorded, output};
 use crate::{
     models::{
         Spec,
@@ -16,7 +16,7 @@ use crate::{
 
 #[derive(Args)]
 pub struct ExportArgs {
-    /// A run folder
+    /// A run folder; for --gexf and --graphml also a trained BDH (.safetensors, .pt, .pth)
     run: PathBuf,
     /// Write all scalars into this CSV file
     #[arg(long, value_name = "FILE")]
@@ -33,15 +33,25 @@ pub struct ExportArgs {
     /// Whose weights, where a run has several models
     #[arg(long, value_name = "ID")]
     variant: Option<String>,
+    #[command(flatten)]
+    graph: GraphArgs,
 }
 
 pub fn run(args: &ExportArgs) -> Result<(), Failure> {
-    if args.csv.is_none() && args.samples.is_none() && args.tensorboard.is_none() && args.safetensors.is_none() {
-        let words = "say what to write: --csv FILE, --samples DIR, --tensorboard DIR, --safetensors FILE";
+    let records = [&args.csv, &args.samples, &args.tensorboard, &args.safetensors];
+    let of_record = records.iter().any(|path| path.is_some());
+    if !of_record && !args.graph.is_wanted() {
+        let words = "say what to write: --csv FILE, --samples DIR, --tensorboard DIR, --safetensors FILE, --gexf FILE, --graphml FILE";
         return Err(Failure::usage(words));
     }
-    let outputs = [&args.csv, &args.samples, &args.tensorboard, &args.safetensors];
-    outputs.into_iter().flatten().try_for_each(|path| output::check(path, &[&args.run]))?;
+    let graphs = [&args.graph.gexf, &args.graph.graphml];
+    records.into_iter().chain(graphs).flatten().try_for_each(|path| output::check(path, &[&args.run]))?;
+    if args.graph.is_wanted() {
+        args.graph.write(&args.run, args.variant.as_deref())?;
+    }
+    if !of_record {
+        return Ok(());
+    }
     let words = |e: store::StoreError| Failure::failed(e);
     store::summary(&args.run).map_err(Failure::wrong)?;
     if let Some(file) = &args.csv {
