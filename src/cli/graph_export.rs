@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::{export::newest, failure::Failure, output, terminal::tell};
+use super::{failure::Failure, output, terminal::tell, trained_run::newest};
 use crate::{
     analysis::graph_file::{FileEdge, FileNode, Format, GraphFile},
     config::Value,

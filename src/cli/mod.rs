@@ -30,6 +30,7 @@ mod settings;
 mod summary;
 mod terminal;
 mod trained;
+mod trained_run;
 mod window;
 
 use std::{
