@@ -21,6 +21,7 @@
 //! | [`gpu`] | wgpu pipelines and the off-screen renderer; knows no lab | nothing |
 //! | [`models`] | one family a file; the one list of families | analysis, files, nn, ode |
 //! | [`probe`] | a question put to a model; one question a file | analysis, config, corpus, models, nn, ode, telemetry |
+//! | [`inference`] | a trained BDH of a file, read without training: its tokens and layers, losses, activations, text | corpus, files, models, nn |
 //! | [`store`] | a run folder: writer, reader, checkpoints, exports | config, files, nn, telemetry |
 //! | [`trainer`] | drives one run: one thread trains, others answer with models of their own | config, corpus, files, models, nn, probe, store, telemetry |
 //! | [`labs`] | a lab is a value: question, settings, presets, plan, panes, drawing | analysis, config, corpus, models, nn, ode, probe, telemetry, trainer (plain configuration) |
@@ -82,6 +83,7 @@ pub mod nn;
 pub mod ode;
 pub mod telemetry;
 
+pub mod inference;
 pub mod models;
 pub mod probe;
 pub mod store;

@@ -50,12 +50,17 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
         let known: Vec<&str> = views::VIEWS.iter().map(|v| v.id).collect();
         return Err(Failure::usage(format!("there is no view `{}`; the views are {}", args.view, known.join(", "))));
     }
+    check_png(&args.out)?;
     if !(0.25..=8.0).contains(&args.scale) {
         return Err(Failure::usage("--scale goes from 0.25 to 8 pixels a point"));
     }
     let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
     let (lab, config) = recorded(&args.run)?;
     let mirror = replay(&args.run)?;
+    if let Some(step) = args.step.filter(|step| *step > mirror.step) {
+        let (shown, last) = (args.run.display(), mirror.step);
+        return Err(Failure::usage(format!("{shown} has no step {step}: its last one is {last}")));
+    }
     let theme = if args.light { Theme::light() } else { Theme::dark() };
     let figure = Figure {
         view: &args.view,
@@ -71,6 +76,17 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     output::write(&args.out, &png, &[])?;
     println!("{}", args.out.display());
     Ok(())
+}
+
+/// Whether a picture may have this name: a PNG is written, and its name says so.
+///
+/// # Errors
+/// If it ends in anything but `.png`.
+pub fn check_png(path: &Path) -> Result<(), Failure> {
+    match path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
+        true => Ok(()),
+        false => Err(Failure::usage(format!("{} should end in .png: pictures are written as PNG", path.display()))),
+    }
 }
 
 /// A run folder as the interface would know it.

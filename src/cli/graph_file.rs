@@ -51,6 +51,9 @@ pub struct ViewGraphArgs {
 }
 
 pub fn run(args: &ViewGraphArgs, began: Instant) -> Result<(), Failure> {
+    if let Some(out) = &args.out {
+        figures::check_png(out)?;
+    }
     if let Some(out) = &args.layout {
         lay_out(&args.file, out)?;
     }

@@ -114,6 +114,7 @@ impl Host for DesktopHost {
                 DialogKind::OpenTokenizer => {
                     chooser.set_title("Open a tokenizer.json").add_filter("JSON", &["json"]).pick_file()
                 }
+                DialogKind::OpenVocabulary => chooser.set_title("Open a list of characters, or a text").pick_file(),
                 DialogKind::OpenCheckpoint => chooser
                     .set_title("Open a trained BDH")
                     .add_filter("Weights", &["safetensors", "pt", "pth"])

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::{
-    export::{self, state_dict_of},
     failure::Failure,
     output,
     terminal::tell,
+    trained_run::{self, state_dict_of},
 };
 use crate::{
     models::{
@@ -69,7 +69,7 @@ fn write(a: &Parent, b: &Parent, out: &Path) -> Result<Merged, Failure> {
 fn parent(path: &Path, variant: &str, layers: Option<usize>) -> Result<Parent, Failure> {
     let name = path.display().to_string();
     if path.is_dir() {
-        let found = export::newest(path, Some(variant))?;
+        let found = trained_run::newest(path, Some(variant))?;
         return match found.spec {
             Spec::Bdh(spec) => Ok(Parent { name, spec: spec.resolved().map_err(usage)?, weights: found.weights }),
             _ => Err(Failure::usage(format!("`{variant}` of {name} is no BDH; only BDHs can be merged"))),

@@ -1,14 +1,18 @@
 //! The commands; the only module that wires everything: labs to trainer, trainer to store and
 //! window, run folders to pictures.
 
+mod activations;
 pub mod bench;
 mod concepts;
 mod continuation;
 mod display;
+mod eval;
 mod export;
 mod failure;
 mod figures;
+mod generate;
 mod graph_events;
+mod graph_export;
 mod graph_file;
 mod headless;
 pub mod host;
@@ -25,6 +29,8 @@ mod schema;
 mod settings;
 mod summary;
 mod terminal;
+mod trained;
+mod trained_run;
 mod window;
 
 use std::{
@@ -128,8 +134,14 @@ enum Command {
     Concepts(concepts::ConceptArgs),
     /// Train the networks of the lab Grammar roles over several seeds and print which roles each names
     Roles(roles::RoleArgs),
-    /// Write a run's scalars as one CSV or as TensorBoard event files, or its weights as safetensors
+    /// Write a run's scalars as one CSV or as TensorBoard event files, its weights as safetensors, or a BDH's graph
     Export(export::ExportArgs),
+    /// Read a text with a trained BDH: its loss, in nats a token and bits a byte, and token by token
+    Eval(eval::EvalArgs),
+    /// Write what a trained BDH's neurons do while it reads a text, as safetensors or npz
+    Activations(activations::ActivationArgs),
+    /// Let a trained BDH go on after a prompt
+    Generate(generate::GenerateArgs),
     /// Print the JSON schema of measurements, for programs that read or write run folders
     Schema(schema::SchemaArgs),
     /// Put two trained BDHs side by side into one with the neurons of both
@@ -175,6 +187,9 @@ pub fn main() -> ExitCode {
         Some(Command::Concepts(args)) => concepts::run(&args),
         Some(Command::Roles(args)) => roles::run(&args),
         Some(Command::Export(args)) => export::run(&args),
+        Some(Command::Eval(args)) => eval::run(&args),
+        Some(Command::Activations(args)) => activations::run(&args),
+        Some(Command::Generate(args)) => generate::run(&args),
         Some(Command::Schema(args)) => schema::run(&args),
         Some(Command::Merge(args)) => merge::run(&args),
         Some(Command::MergeStory(args)) => merge::story(&args),

@@ -35,6 +35,8 @@ pub enum FileKind {
     TextFolder,
     /// A square matrix of numbers, a row a line.
     Matrix,
+    /// Characters with their ids: a JSON list or object, or a text.
+    Vocabulary,
 }
 
 /// When a changed setting acts.

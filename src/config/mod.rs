@@ -14,7 +14,9 @@ mod whole_numbers;
 
 pub use error::ConfigError;
 pub use knob::{Applies, FileKind, Knob, Range, file_key};
-pub use setting::{CheckpointFile, Choice, MatrixFile, Number, Setting, TextFile, TextFolder, TokenizerFile};
+pub use setting::{
+    CheckpointFile, Choice, MatrixFile, Number, Setting, TextFile, TextFolder, TokenizerFile, VocabularyFile,
+};
 pub use settings::{Checked, Field, Group, SettingKey, Settings, fix, narrow};
 pub use value::Value;
 pub use whole_numbers::whole_numbers;

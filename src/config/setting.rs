@@ -163,7 +163,9 @@ files!(
     /// The path of a folder of texts to learn from, or none.
     TextFolder,
     /// The path of a matrix of numbers, or none.
-    MatrixFile
+    MatrixFile,
+    /// The path of a list of characters or of a text to take them from, or none.
+    VocabularyFile
 );
 
 impl TextFile {
@@ -176,6 +178,10 @@ impl TextFolder {
 
 impl TokenizerFile {
     const KIND: FileKind = FileKind::Tokenizer;
+}
+
+impl VocabularyFile {
+    const KIND: FileKind = FileKind::Vocabulary;
 }
 
 impl CheckpointFile {

@@ -5,6 +5,7 @@
 //! part, and a task ([`Task`], [`Steering`]) has no text, its windows are made to order. Which window comes
 //! when is a pure function of its position.
 
+mod characters;
 mod file_bytes;
 mod folder;
 pub mod generated;
@@ -18,6 +19,7 @@ mod subword;
 mod task;
 mod text;
 mod text_file;
+mod text_tokenizer;
 mod tokenizer;
 mod visible;
 mod windows;
@@ -32,6 +34,7 @@ pub use grammar::{GrammarRoles, SentenceSet};
 pub use source::Source;
 pub use steering::Steering;
 pub use task::Task;
+pub use text_tokenizer::TextTokenizer;
 
 /// What to train on: plain data, enough to open the corpus again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,10 +58,13 @@ impl Spec {
         };
         match &self.tokenizer {
             TokenizerSpec::Byte { vocab } | TokenizerSpec::Bpe { vocab } => *vocab as u64,
-            TokenizerSpec::Char { max_vocab } => (*max_vocab as u64).min(text),
+            TokenizerSpec::Char { max_vocab } | TokenizerSpec::SortedChar { max_vocab } => {
+                (*max_vocab as u64).min(text)
+            }
             TokenizerSpec::Word { max_vocab } | TokenizerSpec::Spaced { max_vocab } => {
                 (*max_vocab as u64).min(text / LETTERS)
             }
+            TokenizerSpec::Characters(path) => source::length(path).min(MANY_CHARS),
             TokenizerSpec::Listed { words } => words.len() as u64,
             TokenizerSpec::HuggingFace(path) => source::length(path) / ENTRY,
         }
@@ -68,8 +74,15 @@ impl Spec {
     /// takes of it.
     pub fn memory(&self) -> u64 {
         let copies = match self.tokenizer {
-            TokenizerSpec::Byte { .. } | TokenizerSpec::Listed { .. } | TokenizerSpec::HuggingFace(_) => 1,
-            _ => 2,
+            TokenizerSpec::Byte { .. }
+            | TokenizerSpec::SortedChar { .. }
+            | TokenizerSpec::Characters(_)
+            | TokenizerSpec::Listed { .. }
+            | TokenizerSpec::HuggingFace(_) => 1,
+            TokenizerSpec::Char { .. }
+            | TokenizerSpec::Word { .. }
+            | TokenizerSpec::Spaced { .. }
+            | TokenizerSpec::Bpe { .. } => 2,
         };
         self.source.bytes().min(MOST_HELD) * copies
     }
@@ -93,7 +106,7 @@ impl Spec {
     /// and whether it can say the beginning of the text.
     pub fn check_file(&self) -> Result<(), CorpusError> {
         match (&self.tokenizer, &self.source) {
-            (TokenizerSpec::HuggingFace(_), _) => Corpus::open(self).map(drop),
+            (TokenizerSpec::HuggingFace(_) | TokenizerSpec::Characters(_), _) => Corpus::open(self).map(drop),
             (_, Source::File(path)) => TextFile::open(path).map(drop),
             (_, Source::Folder { path, domains }) => folder::open(path, *domains, self.seed).map(drop),
             _ => Ok(()),
@@ -103,6 +116,8 @@ impl Spec {
 
 /// Letters that words which are all different have at least, on average.
 const LETTERS: u64 = 4;
+/// Distinct characters that a file's vocabulary seldom exceeds.
+const MANY_CHARS: u64 = 1 << 12;
 /// Bytes of a tokenizer.json for each of its tokens, at least.
 const ENTRY: u64 = 24;
 
@@ -113,6 +128,12 @@ pub enum TokenizerSpec {
     Byte { vocab: usize },
     /// Characters of the training part by frequency, at most this many, one for all others.
     Char { max_vocab: usize },
+    /// The distinct characters of the whole text by code point, ids from 0 (as in char-rnn and nanoGPT), no id for any
+    /// other; a text with more than this many is refused.
+    SortedChar { max_vocab: usize },
+    /// The characters of this file and no others: a JSON list, a JSON object from character to id, or a text whose
+    /// distinct characters are taken by code point.
+    Characters(std::path::PathBuf),
     /// Words and marks of the training part by frequency, at most this many, one for all others. White
     /// space but line breaks is not kept.
     Word { max_vocab: usize },
@@ -138,6 +159,11 @@ pub struct CorpusError {
 impl CorpusError {
     fn new(words: impl Into<String>) -> Self {
         Self { words: words.into(), source: None }
+    }
+
+    /// With the name of what the error is about before it.
+    fn about(self, name: &str) -> Self {
+        Self { words: format!("{name}: {}", self.words), ..self }
     }
 
     /// With the error of the system or library behind it.
@@ -185,7 +211,15 @@ impl Corpus {
             )));
         }
         let source::Opened { name, mut stream } = spec.source.open(spec)?;
-        let tokenizer = Tokenizer::open(&spec.tokenizer, stream.encoding(), || stream.sample())?;
+        let tokenizer = Tokenizer::open(&spec.tokenizer, stream.encoding(), || match spec.tokenizer {
+            TokenizerSpec::SortedChar { .. } => stream.alphabet(),
+            _ => stream.sample(),
+        })?;
+        if let Tokenizer::Characters(known) = &tokenizer
+            && let Some(unknown) = stream.find_char(&mut |c| !known.knows(c))?
+        {
+            return Err(known.unknown(unknown).about(&name));
+        }
         stream.measure(&tokenizer)?;
         Ok(Self { source: spec.source.clone(), name, tokenizer, stream })
     }

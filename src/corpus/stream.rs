@@ -1,6 +1,12 @@
 //! What every kind of source offers a corpus: windows of ids, each a pure function of its position.
 
-use super::{CorpusError, Position, Windows, text_file::Encoding, tokenizer::Tokenizer};
+use std::collections::BTreeSet;
+
+use super::{
+    CorpusError, Position, Windows,
+    text_file::{CharCursor, CharPlace, Encoding},
+    tokenizer::Tokenizer,
+};
 
 /// An opened source. Windows are `rows` of `len` ids with as many targets.
 pub(super) trait Stream: Send + Sync {
@@ -9,6 +15,21 @@ pub(super) trait Stream: Send + Sync {
 
     /// Text that a tokeniser learns its symbols from.
     fn sample(&self) -> Result<String, CorpusError>;
+
+    /// The first character of the source that is wanted, in the order of the text.
+    fn find_char(&self, wanted: &mut dyn FnMut(char) -> bool) -> Result<Option<CharPlace>, CorpusError> {
+        Ok(CharCursor::default().find(&self.sample()?, wanted))
+    }
+
+    /// Every character of the source once, by code point.
+    fn alphabet(&self) -> Result<String, CorpusError> {
+        let mut distinct = BTreeSet::new();
+        self.find_char(&mut |c| {
+            distinct.insert(c);
+            false
+        })?;
+        Ok(distinct.into_iter().collect())
+    }
 
     fn encoding(&self) -> Encoding {
         Encoding::Utf8

@@ -4,7 +4,7 @@
 use super::{
     CorpusError, Position, Windows,
     stream::Stream,
-    text_file::{Encoding, Stretch, TextFile},
+    text_file::{CharPlace, Encoding, Stretch, TextFile},
     tokenizer::Tokenizer,
     windows::{self, TextPart},
 };
@@ -64,6 +64,11 @@ impl Stream for Text {
 
     fn sample(&self) -> Result<String, CorpusError> {
         windows::sample(self.file.stretch(0, self.split), self.file.encoding)
+    }
+
+    /// Of the whole text, its held-out part too.
+    fn find_char(&self, wanted: &mut dyn FnMut(char) -> bool) -> Result<Option<CharPlace>, CorpusError> {
+        self.unchanged(|| self.file.whole().find_char(self.file.encoding, wanted))
     }
 
     fn encoding(&self) -> Encoding {

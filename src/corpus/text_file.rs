@@ -18,6 +18,9 @@ const PROBE: usize = 64 << 10;
 /// More control characters than one in this many, and the file is not text.
 const CONTROL_ONE_IN: usize = 20;
 
+/// Bytes whose characters are looked at in one go.
+const CHARS_AT_ONCE: usize = 1 << 20;
+
 /// How bytes become characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
@@ -85,6 +88,29 @@ impl<'a> Stretch<'a> {
         self.to - self.from
     }
 
+    /// The first character that is wanted, in the order of the text; it is read part by part.
+    pub(super) fn find_char(
+        &self,
+        encoding: Encoding,
+        wanted: &mut dyn FnMut(char) -> bool,
+    ) -> Result<Option<CharPlace>, CorpusError> {
+        let (mut cursor, mut from) = (CharCursor::default(), 0);
+        while from < self.len() {
+            let bytes = self.bytes(from, from + CHARS_AT_ONCE)?;
+            let mut end = bytes.len();
+            // a character is not cut between two parts
+            while from + bytes.len() < self.len() && end > 1 && !encoding.begins(bytes[end - 1]) {
+                end -= 1;
+            }
+            let end = if from + bytes.len() < self.len() && end > 1 { end - 1 } else { bytes.len() };
+            if let Some(place) = cursor.find(&encoding.text(&bytes[..end]), wanted) {
+                return Ok(Some(place));
+            }
+            from += end;
+        }
+        Ok(None)
+    }
+
     /// The bytes from one place of the part to another, or to its end if that comes first.
     pub(super) fn bytes(&self, from: usize, to: usize) -> Result<Cow<'a, [u8]>, CorpusError> {
         let to = to.min(self.len());
@@ -92,7 +118,43 @@ impl<'a> Stretch<'a> {
     }
 }
 
+/// A character and where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CharPlace {
+    pub char: char,
+    /// Characters before it.
+    pub at: usize,
+    /// From 1.
+    pub line: usize,
+}
+
+/// Counts characters and lines of a text that comes part by part.
+#[derive(Debug, Default)]
+pub(super) struct CharCursor {
+    chars: usize,
+    line_breaks: usize,
+}
+
+impl CharCursor {
+    /// The first character of the next part that is wanted.
+    pub(super) fn find(&mut self, text: &str, wanted: &mut dyn FnMut(char) -> bool) -> Option<CharPlace> {
+        for char in text.chars() {
+            if wanted(char) {
+                return Some(CharPlace { char, at: self.chars, line: self.line_breaks + 1 });
+            }
+            self.chars += 1;
+            self.line_breaks += usize::from(char == '\n');
+        }
+        None
+    }
+}
+
 impl TextFile {
+    /// All of it.
+    pub(super) fn whole(&self) -> Stretch<'_> {
+        self.stretch(0, self.len())
+    }
+
     /// Text made in memory, UTF-8.
     pub(super) fn made(text: String) -> Self {
         Self { store: Store::Made(text.into_bytes()), start: 0, encoding: Encoding::Utf8 }

@@ -1,13 +1,16 @@
-//! Text to ids and back: bytes, characters, words; byte pairs and Hugging Face files stand in
+//! Text to ids and back: bytes, characters, words; characters of fixed ids stand in [`super::characters`], byte pairs and Hugging Face files stand in
 //! [`super::subword`]. Knows no windows and no files of text.
 
-use super::{CorpusError, TokenizerSpec, subword::Subword, text_file::Encoding, visible::visible};
+use super::{
+    CorpusError, TokenizerSpec, characters::Characters, subword::Subword, text_file::Encoding, visible::visible,
+};
 use std::collections::HashMap;
 
 /// A tokeniser ready to use.
 pub(super) enum Tokenizer {
     Byte { vocab: usize, encoding: Encoding },
     Char(Inventory<char>),
+    Characters(Characters),
     Word(Inventory<String>),
     Spaced(Inventory<String>),
     Listed(WordList),
@@ -99,6 +102,18 @@ impl Tokenizer {
                 at_least(*max_vocab, 2, "character")?;
                 Self::Char(Inventory::count(sample()?.chars(), *max_vocab))
             }
+            TokenizerSpec::SortedChar { max_vocab } => {
+                let all = Characters::sorted(sample()?.chars());
+                let has = all.len();
+                if has > *max_vocab {
+                    return Err(CorpusError::new(format!(
+                        "The text has {has} distinct characters, and the vocabulary may have {max_vocab}: allow more \
+                         (`corpus.vocab`), or read bytes."
+                    )));
+                }
+                Self::Characters(all)
+            }
+            TokenizerSpec::Characters(path) => Self::Characters(Characters::load(path)?),
             TokenizerSpec::Word { max_vocab } => {
                 at_least(*max_vocab, 2, "word")?;
                 Self::Word(Inventory::count(words(&sample()?).map(str::to_owned), *max_vocab))
@@ -121,6 +136,7 @@ impl Tokenizer {
         match self {
             Self::Byte { .. } => "bytes".into(),
             Self::Char(_) => format!("characters ({})", self.vocab()),
+            Self::Characters(all) => format!("{} characters by code point or list", all.len()),
             Self::Word(_) => format!("words ({})", self.vocab()),
             Self::Spaced(_) => format!("words and spaces ({})", self.vocab()),
             Self::Listed(_) => format!("{} listed words", self.vocab()),
@@ -132,6 +148,7 @@ impl Tokenizer {
         match self {
             Self::Byte { vocab, .. } => *vocab,
             Self::Char(i) => i.symbols.len() + 1,
+            Self::Characters(all) => all.len(),
             Self::Word(i) | Self::Spaced(i) => i.symbols.len() + 1,
             Self::Listed(list) => list.words.len(),
             Self::Subword(s) => s.vocab(),
@@ -142,6 +159,7 @@ impl Tokenizer {
         Ok(match self {
             Self::Byte { encoding, .. } => encoding.bytes(text).into_iter().map(u32::from).collect(),
             Self::Char(i) => text.chars().map(|c| i.id(&c)).collect(),
+            Self::Characters(all) => all.encode(text)?,
             Self::Word(i) => words(text).map(|w| i.ids.get(w).copied().unwrap_or(0)).collect(),
             Self::Spaced(i) => pieces(text).map(|w| i.ids.get(w).copied().unwrap_or(0)).collect(),
             Self::Listed(list) => list.encode(text)?,
@@ -156,6 +174,7 @@ impl Tokenizer {
                 encoding.text(&bytes).into_owned()
             }
             Self::Char(i) => ids.iter().map(|&id| i.symbol(id).copied().unwrap_or('\u{FFFD}')).collect(),
+            Self::Characters(all) => ids.iter().map(|&id| all.symbol(id).unwrap_or("\u{FFFD}")).collect(),
             Self::Word(i) => join_words(ids.iter().map(|&id| i.symbol(id).map_or("\u{FFFD}", String::as_str))),
             Self::Spaced(i) => ids.iter().map(|&id| i.symbol(id).map_or("\u{FFFD}", String::as_str)).collect(),
             Self::Listed(list) => join_words(ids.iter().map(|&id| list.word(id).unwrap_or("\u{FFFD}"))),
@@ -172,6 +191,7 @@ impl Tokenizer {
                 Err(_) => format!("<{id}>"),
             },
             Self::Char(i) => i.symbol(id).map_or_else(|| unknown(id), |c| visible(&c.to_string())),
+            Self::Characters(all) => all.symbol(id).map_or_else(|| format!("<{id}>"), visible),
             Self::Word(i) | Self::Spaced(i) => i.symbol(id).map_or_else(|| unknown(id), |w| visible(w)),
             Self::Listed(list) => list.word(id).map_or_else(|| format!("<{id}>"), visible),
             Self::Subword(s) => s.token_text(id),

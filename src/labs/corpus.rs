@@ -1,7 +1,7 @@
 //! The settings of what a lab's models read: `corpus.*`, and their way into a [`corpus::Spec`].
 
 use crate::{
-    config::{Choice, Config, ConfigError, TextFile, TextFolder, TokenizerFile, choices, settings},
+    config::{Choice, Config, ConfigError, TextFile, TextFolder, TokenizerFile, VocabularyFile, choices, settings},
     corpus::{
         Source, Spec, Task, TokenizerSpec,
         generated::{self, CORPORA, Generated, Questions, domains},
@@ -46,6 +46,8 @@ choices! {
     pub enum TokenKind {
         Byte = "byte",
         Char = "char",
+        /// By code point, as in char-rnn and nanoGPT; or those of `corpus.vocabulary_file`.
+        SortedChar = "sorted_char",
         Word = "word",
         Spaced = "spaced",
         Bpe = "bpe",
@@ -68,7 +70,7 @@ settings! {
         /// How many domains the text mixes; 1 is coherent. Acts on the corpus `domains` and on a folder, where the first files by name are used; the text is as long whatever the number.
         #[knob("Domains", range(1..=domains::MOST))]
         domains: usize = domains::MOST,
-        /// What one token is. Bytes need no vocabulary; characters and words are easier to read; spaced has words and the spaces between them; BPE is learned from the text.
+        /// What one token is. Bytes need no vocabulary; characters and words are easier to read; sorted_char numbers the characters of the whole text by code point, as char-rnn and nanoGPT do, or as the vocabulary file below lists them; spaced has words and the spaces between them; BPE is learned from the text.
         #[knob("Tokens")]
         tokenizer: TokenKind = TokenKind::Byte,
         /// Rows of the embedding. Bytes use 256 of them (the paper keeps 320); for characters, words and BPE this is the most there may be.
@@ -77,6 +79,9 @@ settings! {
         /// A Hugging Face tokenizer.json, used when Tokens is `huggingface`. The vocabulary is then the file's.
         #[knob("tokenizer.json")]
         tokenizer_file: TokenizerFile = TokenizerFile::default(),
+        /// The characters that a model trained elsewhere knows, used when Tokens is `sorted_char`: a .json list of characters, a .json object from character to id (or one with `stoi`), or the text that it was trained on. A text with any other character is refused.
+        #[knob("Vocabulary file")]
+        vocabulary_file: VocabularyFile = VocabularyFile::default(),
         /// The last part of the text, never trained on. Held-out losses are measured there; the paper keeps a tenth.
         #[knob("Held out", range(0.01..=0.5))]
         held_out: f64 = 0.1,
@@ -151,6 +156,10 @@ impl CorpusSettings {
             }
             TokenKind::Byte => TokenizerSpec::Byte { vocab },
             TokenKind::Char => TokenizerSpec::Char { max_vocab: vocab },
+            TokenKind::SortedChar => match self.vocabulary_file.path() {
+                Some(path) => TokenizerSpec::Characters(path),
+                None => TokenizerSpec::SortedChar { max_vocab: vocab },
+            },
             TokenKind::Word => TokenizerSpec::Word { max_vocab: vocab },
             TokenKind::Spaced => TokenizerSpec::Spaced { max_vocab: vocab },
             TokenKind::Bpe => TokenizerSpec::Bpe { vocab },

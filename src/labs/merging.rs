@@ -91,11 +91,12 @@ impl Merging<'_> {
         }
         match corpus.tokenizer {
             TokenKind::Byte | TokenKind::HuggingFace => Ok(()),
-            made @ (TokenKind::Char | TokenKind::Word | TokenKind::Spaced | TokenKind::Bpe) => {
+            TokenKind::SortedChar if corpus.vocabulary_file.path().is_some() => Ok(()),
+            made @ (TokenKind::Char | TokenKind::SortedChar | TokenKind::Word | TokenKind::Spaced | TokenKind::Bpe) => {
                 Err(ConfigError::inconsistent(
                     CorpusSettings::tokenizer.name,
                     format!(
-                        "`corpus.tokenizer` = {} is made anew for each text, and merged models must read the same tokens; choose byte or huggingface",
+                        "`corpus.tokenizer` = {} is made anew for each text, and merged models must read the same tokens; choose byte, huggingface, or sorted_char with `corpus.vocabulary_file`",
                         made.id()
                     ),
                 ))

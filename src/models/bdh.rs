@@ -49,6 +49,10 @@ impl FamilySpec for BdhSpec {
     }
 
     fn check_files(&self) -> Result<()> {
+        // values too: what is no number, or damaged, is the file's fault and not the run's
+        if let Some(path) = &self.weights {
+            import_state_dict::open(path, self)?.load(&Device::Cpu)?;
+        }
         self.resolved().map(drop)
     }
 
@@ -90,7 +94,7 @@ impl Bdh {
         let file = import_state_dict::open(path, spec)?;
         if file.vocab != vocab {
             bail!(
-                "the checkpoint `{}` knows {} tokens and this corpus has {vocab}: choose the tokens it was trained on (`corpus.tokenizer`; with bytes, `corpus.vocab` = {})",
+                "the checkpoint `{}` knows {} tokens and this corpus has {vocab}: choose the tokens it was trained on (`corpus.tokenizer`; with bytes, `corpus.vocab` = {}; with characters, `sorted_char` and the text or list that it was trained on as `corpus.vocabulary_file`)",
                 path.display(),
                 file.vocab,
                 file.vocab.max(256)

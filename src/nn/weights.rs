@@ -65,6 +65,34 @@ pub(super) struct Entry {
     kind_name: String,
     /// Where the first value lies, bytes from the file's start.
     at: u64,
+    /// Of the part of the file that it lies in, where the format has one.
+    checksum: Option<Checksum>,
+}
+
+/// What a part of a zip must add up to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Checksum {
+    /// Bytes from the file's start.
+    from: u64,
+    to: u64,
+    crc32: u32,
+}
+
+impl Checksum {
+    /// Whether the part is as it was written.
+    fn holds(self, file: &mut File) -> std::io::Result<bool> {
+        file.seek(SeekFrom::Start(self.from))?;
+        let mut part = file.take(self.to.saturating_sub(self.from));
+        let (mut hasher, mut bytes) = (crc32fast::Hasher::new(), vec![0u8; 1 << 20]);
+        loop {
+            match part.read(&mut bytes) {
+                Ok(0) => return Ok(hasher.finalize() == self.crc32),
+                Ok(n) => hasher.update(&bytes[..n]),
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
 }
 
 /// A file's table of contents.
@@ -144,6 +172,12 @@ impl Weights {
 
     fn values(&self, entry: &Entry, kind: FloatKind) -> std::io::Result<Vec<f32>> {
         let mut file = files::open(&self.path)?;
+        if let Some(checksum) = entry.checksum
+            && !checksum.holds(&mut file)?
+        {
+            let words = "its bytes are not those that were written (their CRC-32 differs): the file is damaged; copy it anew, or save it with its checksums on";
+            return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, words));
+        }
         file.seek(SeekFrom::Start(entry.at))?;
         let size = kind.bytes() as usize;
         let count = span(&entry.shape, &entry.strides).unwrap_or_default();
@@ -217,7 +251,7 @@ fn placed(
     let size = span(&shape, &strides).and_then(|n| (n as u64).checked_mul(bytes));
     match size {
         Some(n) if at.checked_add(n).is_some_and(|last| last <= end) => {
-            Ok(Entry { name, shape, strides, kind, kind_name, at })
+            Ok(Entry { name, shape, strides, kind, kind_name, at, checksum: None })
         }
         Some(n) => Err(format!(
             "tensor `{name}` {shape:?} needs {n} bytes and the file holds {} for it: it is cut off or damaged; copy it anew",

@@ -12,7 +12,7 @@ pub mod flow;
 mod generator;
 mod generator_distance;
 mod long_attention_maps;
-mod neuron_graph;
+pub mod neuron_graph;
 mod next_tokens;
 mod pair_attention;
 mod position_losses;

@@ -8,7 +8,9 @@ use std::{
 
 use csv::Writer;
 
-use super::{Reader, StoreError, description, error::At, listing, names, tensorboard::EventFile};
+use super::{
+    Reader, StoreError, description, error::At, listing, names, sample_scalars::sample_scalars, tensorboard::EventFile,
+};
 use crate::files::Replacement;
 use crate::telemetry::{Channel, Event, StepStats, table};
 
@@ -168,8 +170,33 @@ fn each_event(run: &Path, mut each: impl FnMut(Event) -> Result<(), StoreError>)
     result
 }
 
+/// Hands every step's scalars to `each`, those of scheduled measurements among them: in the first of a step's and
+/// variant's, or alone where the step has none.
 fn each_step(run: &Path, mut each: impl FnMut(StepStats) -> Result<(), StoreError>) -> Result<(), StoreError> {
-    each_event(run, |event| if let Event::Step(stats) = event { each(stats) } else { Ok(()) })
+    let mut measured: BTreeMap<(u64, usize), Vec<(Channel, f64)>> = BTreeMap::new();
+    each_event(run, |event| {
+        if let Event::Sample(sample) = event {
+            let scalars = sample_scalars(&sample);
+            if !scalars.is_empty() {
+                measured.entry((sample.step, sample.variant)).or_default().extend(scalars);
+            }
+        }
+        Ok(())
+    })?;
+    let mut wall = 0.0;
+    each_event(run, |event| {
+        let Event::Step(mut stats) = event else { return Ok(()) };
+        let later = measured.split_off(&(stats.step, 0));
+        for ((step, variant), scalars) in std::mem::replace(&mut measured, later) {
+            each(StepStats { step, variant, scalars, wall_secs: wall })?;
+        }
+        stats.scalars.extend(measured.remove(&(stats.step, stats.variant)).unwrap_or_default());
+        wall = stats.wall_secs;
+        each(stats)
+    })?;
+    measured
+        .into_iter()
+        .try_for_each(|((step, variant), scalars)| each(StepStats { step, variant, scalars, wall_secs: wall }))
 }
 
 fn variant_ids(run: &Path) -> Result<Vec<String>, StoreError> {

@@ -1,7 +1,7 @@
 //! Named tensors in a safetensors file, with errors that name the file and the tensor.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     fs::File,
     path::Path,
 };
@@ -78,8 +78,9 @@ pub(super) fn encode(
         .map_err(|e| broken(&e))?;
     // "pt" is what PyTorch tools ask for before they open a file.
     let format = ("format".to_owned(), "pt".to_owned());
-    let metadata: HashMap<String, String> = metadata.iter().cloned().chain([format]).collect();
-    let bytes = safetensors::serialize(on_host.iter().map(|(n, t)| (*n, t)), Some(metadata)).map_err(|e| broken(&e))?;
+    let metadata: BTreeMap<String, String> = metadata.iter().cloned().chain([format]).collect();
+    let mut bytes = safetensors::serialize(on_host.iter().map(|(n, t)| (*n, t)), None).map_err(|e| broken(&e))?;
+    put_metadata(&mut bytes, &metadata).map_err(|e| broken(&e))?;
     let record = FileRecord {
         file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         bytes: bytes.len() as u64,
@@ -95,6 +96,24 @@ pub(super) fn encode(
     };
     Ok((bytes, record))
 }
+
+/// Puts the words into the header of a file without any, by their keys: the crate's own map has another order in every
+/// process, and equal tensors should give equal bytes.
+fn put_metadata(bytes: &mut Vec<u8>, metadata: &BTreeMap<String, String>) -> Result<(), serde_json::Error> {
+    let length: [u8; LENGTH] = std::array::from_fn(|i| bytes.get(i).copied().unwrap_or_default());
+    let end = LENGTH + u64::from_le_bytes(length) as usize;
+    let tensors = String::from_utf8_lossy(bytes.get(LENGTH..end).unwrap_or_default()).trim().to_owned();
+    let rest = tensors.strip_prefix('{').unwrap_or("}");
+    let comma = if rest == "}" { "" } else { "," };
+    let mut header = format!("{{\"__metadata__\":{}{comma}{rest}", serde_json::to_string(metadata)?).into_bytes();
+    header.resize(header.len().next_multiple_of(LENGTH), b' ');
+    let length = (header.len() as u64).to_le_bytes();
+    bytes.splice(..end, length.into_iter().chain(header));
+    Ok(())
+}
+
+/// Bytes of a file's first number, the length of its header, whose end lies at a multiple of as many.
+const LENGTH: usize = 8;
 
 /// All tensors of a file, by name.
 pub fn read(path: &Path, device: &Device) -> Result<Named, StoreError> {

@@ -19,7 +19,7 @@ pub fn paths(plan: &Plan) -> Result<Vec<PathBuf>, RunError> {
     };
     for text in plan.texts() {
         text.source.files()?.iter().for_each(|path| add(path));
-        if let TokenizerSpec::HuggingFace(path) = &text.tokenizer {
+        if let TokenizerSpec::HuggingFace(path) | TokenizerSpec::Characters(path) = &text.tokenizer {
             add(path);
         }
     }

@@ -16,6 +16,8 @@ pub enum DialogKind {
     /// A graph's file.
     OpenGraph,
     OpenTokenizer,
+    /// A list of characters, or a text to take them from.
+    OpenVocabulary,
     OpenCheckpoint,
     /// A matrix of numbers.
     OpenMatrix,

@@ -112,8 +112,21 @@ fn a_tensor_that_is_missing_too_many_misshapen_or_no_number_is_named() -> Outcom
     says(complaint(|t| drop(t.insert("model.encoder".into(), zeros(&[16, 12]))))?, &["`model.encoder`", "three sides"]);
     says(
         complaint(|t| drop(t.insert("model.encoder".into(), zeros(&[2, 8, 0]))))?,
-        &["model.encoder_v", "must be [2, 8, 0]"],
+        &["`model.encoder`", "beside `model.encoder_v`", "must be [2, 8, 12]"],
     );
+    // a tensor lies the wrong way round, and is blamed itself
+    for (name, turned, right) in [
+        ("encoder", vec![2, 12, 8], "[2, 8, 12]"),
+        ("encoder_v", vec![2, 12, 8], "[2, 8, 12]"),
+        ("embed.weight", vec![8, 256], "[256, 8]"),
+        ("lm_head", vec![256, 8], "[8, 256]"),
+        ("decoder", vec![8, 24], "[24, 8]"),
+    ] {
+        says(
+            complaint(|t| drop(t.insert(format!("model.{name}"), zeros(&turned))))?,
+            &[&format!("tensor `model.{name}` has shape {turned:?}"), &format!("must be {right}")],
+        );
+    }
     says(complaint(|t| t.clear())?, &["holds no BDH", "encoder_v"]);
     let whole = Tensor::zeros((8, 256), DType::U32, &Device::Cpu)?;
     says(complaint(|t| drop(t.insert("model.lm_head".into(), whole)))?, &["`model.lm_head`", "U32", "float16"]);
@@ -156,7 +169,7 @@ fn what_a_file_claims_and_does_not_hold_is_never_set_aside() -> Outcome {
         ((1u64 << 24).to_le_bytes().to_vec(), "cut off in its header"),
         (vec![1, 2, 3], "cut off after 3 bytes"),
         (vec![], "cut off after 0 bytes"),
-        (b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.".to_vec(), "before version 1.6"),
+        (b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.".to_vec(), "weights_only=True"),
         (b"PK\x03\x04 and no more".to_vec(), "torch.save"),
         (b"it was a dark and stormy night; the rain fell".to_vec(), "neither"),
     ] {
@@ -165,6 +178,31 @@ fn what_a_file_claims_and_does_not_hold_is_never_set_aside() -> Outcome {
     }
     assert!(Weights::open(&folder.path().join("none.pt")).unwrap_err().to_string().contains("none.pt"));
     assert!(Weights::open(folder.path()).unwrap_err().to_string().contains("folder"));
+    Ok(())
+}
+
+/// One changed byte of a weight is still a number, and another model.
+#[test]
+fn a_changed_byte_of_a_weight_in_a_file_of_torch_is_noticed() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("changed.pt");
+    let whole = fs::read(at("bare.pth"))?;
+    let mut zip = zip::ZipArchive::new(std::io::Cursor::new(&whole))?;
+    let mut changed = 0;
+    for i in 0..zip.len() {
+        let part = zip.by_index(i)?;
+        if part.size() < 300 || !part.name()?.contains("/data/") {
+            continue;
+        }
+        let at = part.data_start().ok_or("no place")? as usize + 101;
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        fs::write(&path, bytes)?;
+        let words = from(&path).err().ok_or("it opened")?.to_string();
+        assert!(words.contains("CRC-32") && words.contains("damaged") && words.contains("changed.pt"), "{words}");
+        changed += 1;
+    }
+    assert_eq!(changed, 5);
     Ok(())
 }
 

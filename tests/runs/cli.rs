@@ -49,6 +49,7 @@ fn what_is_wrong_is_said_and_nothing_is_left_behind() {
         ("replay folder", 2, "folder"),
         ("render folder --view gate --out x.png", 2, "`folder` is not a run folder"),
         ("export folder", 2, "--csv"),
+        ("render folder --view gate --out x.jpg", 2, "x.jpg should end in .png"),
         ("list --knobs nothing", 2, "nothing"),
         ("frob", 2, "frob"),
     ] {

@@ -227,6 +227,40 @@ fn a_tokenizer_json_is_read_and_a_broken_one_refused() {
     assert!(error(&none).contains("none.json does not exist"), "{}", error(&none));
 }
 
+#[test]
+fn characters_are_numbered_by_code_point_over_the_whole_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("book.txt");
+    // the held-out part alone has the last character, and a part of the file ends inside one
+    let text = format!("{}\u{1F600}", "bca\u{e9} \n".repeat(300_000));
+    fs::write(&path, &text).unwrap();
+    let corpus = open(&path, TokenizerSpec::SortedChar { max_vocab: 7 }).unwrap();
+    assert_eq!((corpus.vocab(), corpus.encode("\n abc\u{e9}\u{1F600}")), (7, vec![0, 1, 2, 3, 4, 5, 6]));
+    assert_eq!(corpus.batch(&at(1, 0), 2, 16).unwrap().inputs.len(), 32);
+    let unknown = corpus.try_encode("ab\nz").unwrap_err().to_string();
+    assert!(unknown.contains("'z' (U+007A), character 4 of the text (line 2)"), "{unknown}");
+    assert!(corpus.encode("abz").is_empty(), "never another id");
+    assert!(made("harbour", TokenizerSpec::SortedChar { max_vocab: 256 }).vocab() > 20);
+    let few = open(&path, TokenizerSpec::SortedChar { max_vocab: 6 }).err().unwrap().to_string();
+    assert!(few.contains("7 distinct characters") && few.contains("corpus.vocab"), "{few}");
+}
+
+#[test]
+fn a_vocabulary_file_fixes_the_ids_and_refuses_what_it_has_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let (book, list) = (folder.path().join("book.txt"), folder.path().join("list.json"));
+    fs::write(&book, "abc ab\n".repeat(2000)).unwrap();
+    fs::write(&list, r#"{"stoi": {"c": 0, "b": 1, "a": 2, " ": 4, "\n": 5, "q": 9}}"#).unwrap();
+    let corpus = open(&book, TokenizerSpec::Characters(list.clone())).unwrap();
+    assert_eq!((corpus.vocab(), corpus.encode("cab q\n")), (10, vec![0, 2, 1, 4, 9, 5]));
+    assert_eq!(corpus.decode(&[0, 2, 1]), "cab");
+    fs::write(&book, "abc ab\n".repeat(2000) + "abd\n").unwrap();
+    let refused = open(&book, TokenizerSpec::Characters(list)).err().unwrap().to_string();
+    for part in ["book.txt", "'d' (U+0064)", "line 2001", "none of the 6"] {
+        assert!(refused.contains(part), "`{part}`: {refused}");
+    }
+}
+
 // Splits and batches
 
 #[test]

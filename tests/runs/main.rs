@@ -7,6 +7,7 @@ mod checkpoints;
 mod cli;
 mod corpus;
 mod domains;
+mod eval;
 #[cfg(target_os = "linux")]
 mod faults;
 mod folders;

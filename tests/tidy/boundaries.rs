@@ -21,6 +21,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("telemetry", &["config"]),
     ("gpu", &[]),
     ("models", &["analysis", "files", "nn", "ode"]),
+    ("inference", &["corpus", "files", "models", "nn"]),
     ("probe", &["analysis", "config", "corpus", "models", "nn", "ode", "telemetry"]),
     ("store", &["config", "files", "nn", "telemetry"]),
     ("trainer", &["config", "corpus", "files", "models", "nn", "probe", "store", "telemetry"]),

@@ -11,9 +11,9 @@ use serde::Serialize;
 
 use super::super::{
     Settings,
-    export::{self, Model, state_dict_of},
     failure::Failure,
     headless, output, settings,
+    trained_run::{self, Model, state_dict_of},
 };
 use crate::{
     labs::{
@@ -102,7 +102,7 @@ fn collect(run: &Path, out: &Path) -> Result<Story, Failure> {
     let mut story = Story { run: run.to_owned(), texts: vec![], prompts: vec![], models: vec![] };
     for (variant, TextLosses { texts }) in newest {
         let name = merging::IDS.get(variant).copied().unwrap_or_default().to_owned();
-        let Model { spec, weights } = export::newest(run, Some(&name))?;
+        let Model { spec, weights } = trained_run::newest(run, Some(&name))?;
         let Spec::Bdh(spec) = spec else { continue };
         let file = out.join(format!("{name}.safetensors"));
         let state_dict = state_dict_of(&spec, &weights)?;

@@ -4,7 +4,7 @@ use crate::{
     config::{CheckpointFile, choices, settings},
     labs::{
         bdh::{BdhSettings, corpus_settings},
-        corpus::CorpusSettings,
+        corpus::{CorpusSettings, TokenKind},
         experiment::arg,
         neuron_graph::GraphSettings,
         synapses::settings::ReadingSettings,
@@ -22,6 +22,7 @@ settings! {
         graph: GraphSettings,
         // The file says how many tokens it knows.
         #[fixed(vocab, domains, answers_only, spacing)]
+        #[only(tokenizer: TokenKind::Byte, TokenKind::SortedChar, TokenKind::HuggingFace)]
         corpus: CorpusSettings = corpus_settings("mixture"),
         train: TrainSettings = TrainSettings { steps: 0, lr: 1e-3, batch: 1, window: 128, ..TrainSettings::default() },
         probe: ProbeSettings,

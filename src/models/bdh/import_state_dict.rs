@@ -75,30 +75,9 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
         bail!("`{shown}` has a tensor `{name}` {shape:?} that BDH has not: {why}")
     }
 
-    let [embed, encoder, encoder_v, decoder, lm_head] = names.each_ref().map(|n| (n.as_str(), shape(n).unwrap_or(&[])));
-    let &[heads, d_model, n] = encoder.1 else {
-        bail!(
-            "tensor `{}` of `{shown}` has shape {:?}; it must have three sides, (heads, width, neurons a head)",
-            encoder.0,
-            encoder.1
-        )
-    };
-    let &[vocab, _] = embed.1 else {
-        bail!("tensor `{}` of `{shown}` has shape {:?}; it must have two sides, (vocabulary, width)", embed.0, embed.1)
-    };
-    let Some(neurons) = heads.checked_mul(n) else { bail!("`{shown}` claims an impossible size") };
-    let expected = [
-        (embed, vec![vocab, d_model]),
-        (encoder_v, vec![heads, d_model, n]),
-        (decoder, vec![neurons, d_model]),
-        (lm_head, vec![d_model, vocab]),
-    ];
-    for ((name, found), wanted) in expected {
-        if found != wanted {
-            let encoder = format!("`{}` {:?}", encoder.0, encoder.1);
-            bail!("tensor `{name}` of `{shown}` has shape {found:?}; beside {encoder} it must be {wanted:?}")
-        }
-    }
+    let tensors = names.each_ref().map(|n| (n.as_str(), shape(n).unwrap_or(&[])));
+    let Sizes { heads, d_model, n, vocab, neurons } =
+        Sizes::of(&tensors).map_err(|why| candle_core::Error::Msg(format!("{why} (`{shown}`)")))?;
 
     let mut notes = vec![];
     let said_layers = said_layers(&file);
@@ -164,6 +143,61 @@ impl ImportedStateDict {
             "encoder" | "encoder_v" => value.index_select(&order, 2),
             "decoder" => value.reshape((h, n, d))?.index_select(&order, 1)?.reshape((h * n, d)),
             _ => Ok(value.clone()),
+        }
+    }
+}
+
+/// What the shapes of the weights tell.
+struct Sizes {
+    heads: usize,
+    d_model: usize,
+    /// A head
+    n: usize,
+    vocab: usize,
+    /// Of all heads
+    neurons: usize,
+}
+
+impl Sizes {
+    /// The sizes that the most of the five weights, in the order of [`NAMES`], agree with.
+    ///
+    /// # Errors
+    /// In words, and names the tensor that does not fit beside the others.
+    fn of(tensors: &[(&str, &[usize]); 5]) -> std::result::Result<Self, String> {
+        let [embed, encoder, encoder_v, _, lm_head] = tensors;
+        for (sides, (name, shape), what) in
+            [(3, encoder, "three sides, (heads, width, neurons a head)"), (2, embed, "two sides, (vocabulary, width)")]
+        {
+            if shape.len() != sides {
+                return Err(format!("tensor `{name}` has shape {shape:?}; it must have {what}"));
+            }
+        }
+        // One of them may be the one that is wrong, so that the sizes are read off another.
+        let mut best: Option<(Self, Vec<String>)> = None;
+        for (base, vocab) in [(encoder, embed), (encoder, lm_head), (encoder_v, embed), (encoder_v, lm_head)] {
+            let (&[heads, d_model, n], &[_, _]) = (base.1, vocab.1) else { continue };
+            let vocab = if vocab.0 == lm_head.0 { vocab.1[1] } else { vocab.1[0] };
+            let Some(neurons) = heads.checked_mul(n) else { return Err("its sizes are impossible".to_owned()) };
+            let wanted = [
+                vec![vocab, d_model],
+                vec![heads, d_model, n],
+                vec![heads, d_model, n],
+                vec![neurons, d_model],
+                vec![d_model, vocab],
+            ];
+            let misfits = tensors.iter().zip(wanted).filter(|((_, found), wanted)| found != wanted);
+            let beside = format!("`{}` {:?}", base.0, base.1);
+            let misfits = misfits.map(|((name, found), wanted)| {
+                format!("tensor `{name}` has shape {found:?}; beside {beside} it must be {wanted:?}")
+            });
+            let (sizes, misfits) = (Self { heads, d_model, n, vocab, neurons }, misfits.collect::<Vec<_>>());
+            if best.as_ref().is_none_or(|(_, fewest)| misfits.len() < fewest.len()) {
+                best = Some((sizes, misfits));
+            }
+        }
+        match best {
+            Some((sizes, misfits)) => misfits.into_iter().next().map_or(Ok(sizes), Err),
+            None => Err("its weights have other numbers of sides than BDH's".to_owned()),
         }
     }
 }

@@ -120,7 +120,7 @@ impl Header {
 pub(super) fn contents(file: impl Read, length: u64, first: &[u8; 4]) -> Result<Contents, String> {
     let header = Header::read(file, length).map_err(|e| match (e, first) {
         (HeaderError::OtherFormat, [0x80, 2..=5, ..]) => {
-            "it is a PyTorch file of before version 1.6; write it anew with torch.save(torch.load(path), path)"
+            "it is a PyTorch file of before version 1.6, a pickle that could run code: read it with torch.load(path, weights_only=True) and save its state_dict with safetensors.torch.save_file"
                 .to_owned()
         }
         (HeaderError::OtherFormat, _) => {

@@ -10,7 +10,7 @@ use std::{
 use zip::{CompressionMethod, ZipArchive};
 
 use super::{
-    Contents, Entry, FloatKind, MOST_SIDES,
+    Checksum, Contents, Entry, FloatKind, MOST_SIDES,
     metadata::Metadata,
     pickle::{self, Node, Pickle},
     placed,
@@ -37,7 +37,7 @@ pub(super) fn contents(file: File, length: u64) -> Result<Contents, String> {
             zip.len()
         ));
     }
-    let mut places = HashMap::new(); // name -> first byte, end
+    let mut places = HashMap::new();
     let mut pickle = None;
     for i in 0..zip.len() {
         let mut part = zip.by_index(i).map_err(|e| cut(&e))?;
@@ -59,7 +59,7 @@ pub(super) fn contents(file: File, length: u64) -> Result<Contents, String> {
             part.read_to_end(&mut bytes).map_err(|e| cut(&e))?;
             pickle = Some((folder.to_owned(), bytes));
         }
-        places.insert(name, (at, end));
+        places.insert(name, Checksum { from: at, to: end, crc32: part.crc32() });
     }
     let Some((folder, bytes)) = pickle else {
         return Err("it is a zip without the pickle of torch.save".into());
@@ -73,7 +73,8 @@ pub(super) fn contents(file: File, length: u64) -> Result<Contents, String> {
 struct Walk<'a> {
     pickle: &'a Pickle<'a>,
     folder: String,
-    places: HashMap<String, (u64, u64)>,
+    /// Of every part by its name.
+    places: HashMap<String, Checksum>,
     nodes: usize,
     entries: Vec<Entry>,
     metadata: Metadata,
@@ -176,15 +177,17 @@ impl Walk<'_> {
             _ => None,
         };
         let file = format!("{}data/{key}", self.folder);
-        let Some(&(at, end)) = self.places.get(&file) else {
+        let Some(&checksum) = self.places.get(&file) else {
             return Err(format!(
                 "tensor `{path}` lies in `{file}`, which the file does not hold: it is damaged; copy it anew"
             ));
         };
         let bytes = kind.map_or(1, FloatKind::bytes);
-        let from = (offset as u64).checked_mul(bytes).and_then(|n| at.checked_add(n)).ok_or_else(damaged)?;
+        let from = (offset as u64).checked_mul(bytes).and_then(|n| checksum.from.checked_add(n)).ok_or_else(damaged)?;
         let kind = (kind, class.trim_end_matches("Storage").to_lowercase());
-        self.entries.push(placed(path, kind, (shape, strides), (from, end))?);
+        let entry = placed(path, kind, (shape, strides), (from, checksum.to))?;
+        // torch.save can be told to leave checksums out; then they are 0
+        self.entries.push(Entry { checksum: Some(checksum).filter(|c| c.crc32 != 0), ..entry });
         Ok(())
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     nn::Result,
     probe::{Finding, Probe, ProbeContext},
     telemetry::{
+        Args,
         measurements::{self, GraphEdges, GraphSummary, NeuronGroups},
         number::Number,
     },
@@ -49,6 +50,22 @@ impl Probe for NeuronGraph {
             Finding::new(degrees::measured(&counted.0, &counted.1), about, vec![]),
         ])
     }
+}
+
+/// The graph of these arguments, and what it is in words, of a model outside of any run.
+///
+/// # Errors
+/// If the model is no BDH, or a head is not there.
+pub fn neuron_graph(model: &dyn Model, args: &Args, seed: u64) -> Result<(measurements::NeuronGraph, String)> {
+    let question = Question::of(args);
+    let factors = Factors::of(model, &question)?;
+    let entries = factors.product()?.spread();
+    let found = factors.edges(&question, &entries)?;
+    let compact = Compact::of(&weighed(&found.edges, question.weighted));
+    let counted = count(compact.neurons.len(), &compact.edges);
+    let cut = Cut { factors: &factors, question: &question, entries: &entries, found: &found };
+    let about = format!("{}, entries above {:.4}", question.words(), found.beta);
+    Ok((neurons(&cut, &compact, &counted, seed)?, about))
 }
 
 /// What a graph was cut from.

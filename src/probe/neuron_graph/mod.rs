@@ -11,7 +11,7 @@ mod null_models;
 mod spread;
 
 pub use curve::GraphCurve;
-pub use full_graph::NeuronGraph;
+pub use full_graph::{NeuronGraph, neuron_graph};
 pub use neuron::GraphNeuron;
 pub use null_models::GraphModularity;
 
@@ -55,7 +55,7 @@ struct Question {
 }
 
 /// More would neither be drawn nor fit a message.
-const MOST_EDGES: usize = 400_000;
+pub const MOST_EDGES: usize = 400_000;
 
 impl Question {
     fn of(args: &Args) -> Self {

@@ -33,6 +33,7 @@ impl App {
                     DialogKind::OpenText => self.set_picked(FileKind::Text, &path, ctx),
                     DialogKind::OpenTextFolder => self.set_picked(FileKind::TextFolder, &path, ctx),
                     DialogKind::OpenTokenizer => self.set_picked(FileKind::Tokenizer, &path, ctx),
+                    DialogKind::OpenVocabulary => self.set_picked(FileKind::Vocabulary, &path, ctx),
                     DialogKind::OpenCheckpoint => self.set_picked(FileKind::Checkpoint, &path, ctx),
                     DialogKind::OpenMatrix => self.set_picked(FileKind::Matrix, &path, ctx),
                     DialogKind::OpenConfig => self.host.read_text(path),

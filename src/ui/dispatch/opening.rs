@@ -211,6 +211,7 @@ impl App {
             FileKind::Text => "text file of your own",
             FileKind::TextFolder => "folder of texts",
             FileKind::Matrix => "matrix of numbers",
+            FileKind::Vocabulary => "list of characters",
         };
         match self.open.and_then(|id| self.pages.get_mut(id)) {
             None => {

@@ -261,6 +261,7 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
                 FileKind::Text => DialogKind::OpenText,
                 FileKind::TextFolder => DialogKind::OpenTextFolder,
                 FileKind::Matrix => DialogKind::OpenMatrix,
+                FileKind::Vocabulary => DialogKind::OpenVocabulary,
             }));
         }
     });
@@ -271,7 +272,7 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
     let hint = match file {
         None => "",
         Some(FileKind::TextFolder) => "none: type or browse for a folder",
-        Some(FileKind::Text | FileKind::Tokenizer | FileKind::Checkpoint | FileKind::Matrix) => {
+        Some(FileKind::Text | FileKind::Tokenizer | FileKind::Checkpoint | FileKind::Vocabulary | FileKind::Matrix) => {
             "none: type or drop a path"
         }
     };

@@ -1,0 +1,100 @@
+//! `orrery activations`: what a trained BDH's neurons do while it reads a text, as tensors for other programs.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::{
+    failure::Failure,
+    output,
+    trained::{self, TrainedArgs, grouped},
+};
+use crate::{
+    inference::{ReadingForm, Recording, choose, fitting, record},
+    store::{npz, tensors},
+};
+
+#[derive(Args)]
+pub struct ActivationArgs {
+    /// A trained BDH (.safetensors, .pt, .pth)
+    checkpoint: PathBuf,
+    /// The text to read
+    text: PathBuf,
+    /// The file to write: .safetensors or .npz
+    #[arg(short, long, value_name = "FILE")]
+    out: PathBuf,
+    /// What to write: x and y (heads, tokens, neurons a head), sigma (heads, neurons a head, neurons a head) after the
+    /// text, logits (tokens, vocabulary)
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "x,y")]
+    what: Vec<What>,
+    /// Layers from 0; all if not given
+    #[arg(long, value_delimiter = ',', value_name = "LAYERS")]
+    layers: Vec<usize>,
+    /// How many layers the model has, where the file does not say it; if not given, 1 to 12 are tried
+    #[arg(long, value_name = "N", value_parser = trained::layers)]
+    depth: Option<usize>,
+    #[command(flatten)]
+    trained: TrainedArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    X,
+    Y,
+    Sigma,
+    Logits,
+}
+
+/// The formats.
+enum Format {
+    Safetensors,
+    Npz,
+}
+
+pub fn run(args: &ActivationArgs) -> Result<(), Failure> {
+    let format = match args.out.extension().and_then(|e| e.to_str()) {
+        Some("safetensors") => Format::Safetensors,
+        Some("npz") => Format::Npz,
+        _ => {
+            return Err(Failure::usage(format!("{} should end in .safetensors or .npz", args.out.display())));
+        }
+    };
+    output::check(&args.out, &[&args.checkpoint, &args.text])?;
+    let checkpoint = args.trained.open(&args.checkpoint, args.depth)?;
+    let text = trained::text(&args.text)?;
+    let tokenizers = fitting(&args.trained.tokenizers(), &text, checkpoint.vocab)?;
+    let choice = choose(&checkpoint, &tokenizers, &text, args.depth, ReadingForm::Streamed)?;
+    let tokenizer = &tokenizers[choice.tokenizer];
+    let ids = tokenizer.tokenizer.encode(&text).map_err(Failure::wrong)?;
+    let model = checkpoint.model(choice.layers).map_err(Failure::failed)?;
+    let wants = |what: What| args.what.contains(&what);
+    let recording = Recording {
+        x: wants(What::X),
+        y: wants(What::Y),
+        sigma: wants(What::Sigma),
+        logits: wants(What::Logits),
+        layers: args.layers.clone(),
+    };
+    let found = record(&model, &ids, &recording)?;
+    match format {
+        Format::Safetensors => {
+            let spec = &checkpoint.spec;
+            let pair = |key: &str, value: String| (key.to_owned(), value);
+            let metadata = [
+                pair("n_layer", choice.layers.to_string()),
+                pair("n_head", spec.heads.to_string()),
+                pair("n_embd", spec.d_model.to_string()),
+                pair("tokenizer", tokenizer.words()),
+            ];
+            tensors::write(&args.out, &found, &metadata).map_err(Failure::failed)?;
+        }
+        Format::Npz => npz::write(&args.out, &found).map_err(Failure::failed)?,
+    }
+    println!("{}", trained::described(&checkpoint, choice.layers, args.depth));
+    println!("{} tokens ({})", grouped(ids.len()), tokenizer.words());
+    for (name, tensor) in &found {
+        println!("{name} {:?}", tensor.dims());
+    }
+    println!("{}", args.out.display());
+    Ok(())
+}

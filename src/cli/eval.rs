@@ -1,0 +1,123 @@
+//! `orrery eval`: what a text costs a trained BDH, as a number and token by token.
+
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use csv::Writer;
+
+use super::{
+    failure::Failure,
+    output,
+    progress::StepProgress,
+    trained::{self, TrainedArgs, grouped},
+};
+use crate::inference::{Choice, NamedTokenizer, PROBED_BYTES, ReadingForm, TextLoss, choose, fitting, token_losses};
+
+#[derive(Args)]
+pub struct EvalArgs {
+    /// A trained BDH (.safetensors, .pt, .pth)
+    checkpoint: PathBuf,
+    /// The text to read
+    text: PathBuf,
+    /// Layers of a file that does not say how many it has; if not given, 1 to 12 are tried
+    #[arg(long, value_name = "N", value_parser = trained::layers)]
+    layers: Option<usize>,
+    #[command(flatten)]
+    trained: TrainedArgs,
+    /// Read in windows of so many tokens, each from an empty state; one stream if not given
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..=65_536))]
+    window: Option<u64>,
+    /// Write position, token and loss (nats) of every token into this CSV file
+    #[arg(long, value_name = "FILE")]
+    per_token: Option<PathBuf>,
+}
+
+pub fn run(args: &EvalArgs) -> Result<(), Failure> {
+    if let Some(file) = &args.per_token {
+        output::check(file, &[&args.checkpoint, &args.text])?;
+    }
+    let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
+    let text = trained::text(&args.text)?;
+    let tokenizers = fitting(&args.trained.tokenizers(), &text, checkpoint.vocab)?;
+    let form = args.window.map_or(ReadingForm::Streamed, |n| ReadingForm::Windows(n as usize));
+    let choice = choose(&checkpoint, &tokenizers, &text, args.layers, form)?;
+    if !choice.tried.is_empty() {
+        println!("{}", table(&choice, &tokenizers, text.len()));
+    }
+    let tokenizer = &tokenizers[choice.tokenizer];
+    let ids = tokenizer.tokenizer.encode(&text).map_err(Failure::wrong)?;
+    if ids.len() < 2 {
+        let words = format!("{} has {} token: a loss needs at least two", args.text.display(), ids.len());
+        return Err(Failure::usage(words));
+    }
+    let model = checkpoint.model(choice.layers).map_err(Failure::failed)?;
+    let mut progress = StepProgress::new("reading, a step a token", ids.len() as u64 - 1);
+    let nats = token_losses(&model, &ids, form, &mut |n| progress.step(n as u64)).map_err(Failure::failed)?;
+    if let Some(at) = nats.iter().position(|v| !v.is_finite()) {
+        let words = format!("the loss of token {} is {}: the weights overflow on this text", at + 1, nats[at]);
+        return Err(Failure::run(words));
+    }
+    let loss = TextLoss::of(tokenizer, &ids, &text, nats.iter().sum());
+    println!("{}", trained::described(&checkpoint, choice.layers, args.layers));
+    println!(
+        "{}: {} bytes, {} tokens ({}); {} scored, all but the first",
+        args.text.display(),
+        grouped(text.len()),
+        grouped(ids.len()),
+        tokenizer.words(),
+        grouped(loss.tokens)
+    );
+    println!("read {}", form.words());
+    println!(
+        "loss {:.6} nats a token, {:.6} bits a byte (uniform guessing: {:.3} nats)",
+        loss.nats_per_token(),
+        loss.bits_per_byte(),
+        (checkpoint.vocab as f64).ln()
+    );
+    if loss.nats_per_token() > (checkpoint.vocab as f64).ln() {
+        println!("this is worse than guessing: most likely the model was trained with other tokens or layers");
+    }
+    if let Some(file) = &args.per_token {
+        write_per_token(file, tokenizer, &ids, &nats, &[&args.checkpoint, &args.text])?;
+        println!("{}", file.display());
+    }
+    Ok(())
+}
+
+/// Losses of all candidates, and which is used.
+fn table(choice: &Choice, tokenizers: &[NamedTokenizer], bytes: usize) -> String {
+    let width = tokenizers.iter().map(|t| t.words().chars().count()).max().unwrap_or(0).max("tokens".len());
+    let mut out = format!("candidates on the first {} bytes of the text\n", grouped(bytes.min(PROBED_BYTES)));
+    let _ = writeln!(out, "{:<width$} {:>7} {:>12} {:>10}", "tokens", "layers", "nats/token", "bits/byte");
+    for one in &choice.tried {
+        let is_best = (one.tokenizer, one.layers) == (choice.tokenizer, choice.layers);
+        let name = tokenizers[one.tokenizer].words();
+        let (nats, bits) = (one.loss.nats_per_token(), one.loss.bits_per_byte());
+        let mark = if is_best { "  used" } else { "" };
+        let _ = writeln!(out, "{name:<width$} {:>7} {nats:>12.4} {bits:>10.4}{mark}", one.layers);
+    }
+    out
+}
+
+/// Every token with its place from 0; the first has no loss.
+fn write_per_token(
+    file: &Path,
+    tokenizer: &NamedTokenizer,
+    ids: &[u32],
+    nats: &[f64],
+    inputs: &[&Path],
+) -> Result<(), Failure> {
+    let broken = |e: &dyn std::fmt::Display| Failure::run(format!("{} cannot be written: {e}", file.display()));
+    let mut out = Writer::from_writer(vec![]);
+    out.write_record(["position", "token", "loss"]).map_err(|e| broken(&e))?;
+    let losses = std::iter::once(String::new()).chain(nats.iter().map(f64::to_string));
+    for ((position, id), loss) in ids.iter().enumerate().zip(losses) {
+        let row = [position.to_string(), tokenizer.tokenizer.token_text(*id), loss];
+        out.write_record(row).map_err(|e| broken(&e))?;
+    }
+    let bytes = out.into_inner().map_err(|e| broken(&e))?;
+    output::write(file, &bytes, inputs)
+}

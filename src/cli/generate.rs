@@ -1,0 +1,149 @@
+//! `orrery generate`: text that a trained BDH writes after a prompt.
+
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+    time::Instant,
+};
+
+use clap::Args;
+
+use super::{
+    failure::Failure,
+    terminal::tell,
+    trained::{self, TrainedArgs},
+};
+use crate::{
+    corpus::TextTokenizer,
+    inference::{Sampling, fitting, generate},
+};
+
+#[derive(Args)]
+pub struct GenerateArgs {
+    /// A trained BDH (.safetensors, .pt, .pth)
+    checkpoint: PathBuf,
+    /// What the text begins with
+    prompt: String,
+    /// How many tokens to write
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    tokens: u64,
+    /// Divides the logits; 0 takes the likeliest token always
+    #[arg(long, default_value_t = 1.0)]
+    temperature: f64,
+    /// Seed of the draws
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Layers of a file that does not say how many it has
+    #[arg(long, value_name = "N", value_parser = trained::layers)]
+    layers: Option<usize>,
+    #[command(flatten)]
+    trained: TrainedArgs,
+}
+
+/// Tokens of one character at most.
+const LONGEST_CHAR: usize = 8;
+/// Tokens before those that are shown: some decoders put a space between two.
+const CONTEXT: usize = 4;
+
+/// Text on standard output as it comes, character by whole character.
+struct Printer<'a> {
+    tokenizer: &'a TextTokenizer,
+    /// The prompt's and those that were written.
+    ids: Vec<u32>,
+    /// How many of them are shown.
+    shown: usize,
+    /// Why standard output takes no more.
+    error: Option<io::Error>,
+}
+
+impl Printer<'_> {
+    fn show(&mut self, bytes: &[u8]) -> bool {
+        let mut out = io::stdout().lock();
+        self.error = out.write_all(bytes).and_then(|()| out.flush()).err();
+        self.error.is_none()
+    }
+
+    /// Shows the token, unless it is a part of a character; whether more can be shown.
+    fn add(&mut self, id: u32) -> bool {
+        self.ids.push(id);
+        let bytes = self.unseen();
+        if is_cut(&bytes) && self.ids.len() - self.shown < LONGEST_CHAR {
+            return true;
+        }
+        self.shown = self.ids.len();
+        self.show(&bytes)
+    }
+
+    fn show_rest(&mut self) {
+        let rest = self.unseen();
+        if self.error.is_none() && self.show(&rest) {
+            self.show(b"\n");
+        }
+    }
+
+    /// The bytes that the ids that are not shown add to those before them.
+    fn unseen(&self) -> Vec<u8> {
+        let from = self.shown.saturating_sub(CONTEXT);
+        let before = self.tokenizer.decode(&self.ids[from..self.shown]);
+        let all = self.tokenizer.decode(&self.ids[from..]);
+        let added = all.strip_prefix(before.as_slice()).map(<[u8]>::to_vec);
+        added.unwrap_or_else(|| self.tokenizer.decode(&self.ids[self.shown..]))
+    }
+}
+
+/// Whether the text ends inside a character.
+fn is_cut(bytes: &[u8]) -> bool {
+    bytes.ends_with("\u{fffd}".as_bytes()) || bytes.utf8_chunks().any(|chunk| !chunk.invalid().is_empty())
+}
+
+pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
+    if !(args.temperature.is_finite() && args.temperature >= 0.0) {
+        return Err(Failure::usage("--temperature is a number from 0"));
+    }
+    if args.prompt.is_empty() {
+        return Err(Failure::usage("the prompt is empty: the first token needs one before it"));
+    }
+    let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
+    let Some(layers) = args.layers.or(checkpoint.layers) else {
+        let words = format!(
+            "{} does not say how many layers its model has: give --layers (`orrery eval` on a text finds out)",
+            args.checkpoint.display()
+        );
+        return Err(Failure::usage(words));
+    };
+    let tokenizers = fitting(&args.trained.tokenizers(), args.prompt.as_bytes(), checkpoint.vocab)?;
+    // a file that is given is meant, and stands after bytes
+    let Some(tokenizer) = tokenizers.last() else { return Err(Failure::usage("no tokens fit the model")) };
+    tell!("{}", trained::described(&checkpoint, layers, args.layers));
+    tell!("tokens: {}", tokenizer.words());
+    let prompt = tokenizer.tokenizer.encode(args.prompt.as_bytes()).map_err(Failure::wrong)?;
+    let model = checkpoint.model(layers).map_err(Failure::failed)?;
+    let mut printer =
+        Printer { tokenizer: &tokenizer.tokenizer, ids: prompt.clone(), shown: prompt.len(), error: None };
+    let (began, mut first) = (Instant::now(), None);
+    if printer.show(args.prompt.as_bytes()) {
+        let sampling = Sampling { temperature: args.temperature, seed: args.seed };
+        let count = args.tokens as usize;
+        let result = generate(&model, &prompt, count, sampling, tokenizer.writable(), &mut |id| {
+            first.get_or_insert_with(Instant::now);
+            printer.add(id)
+        });
+        result.map_err(Failure::failed)?;
+        printer.show_rest();
+    }
+    if let Some(e) = printer.error {
+        return match e.kind() {
+            io::ErrorKind::BrokenPipe => Ok(()),
+            _ => Err(Failure::run(format!("the text cannot be printed: {e}"))),
+        };
+    }
+    let written = printer.ids.len() - prompt.len();
+    let read = first.map_or(0.0, |at| (at - began).as_secs_f64());
+    let wrote = first.map_or(0.0, |at| at.elapsed().as_secs_f64());
+    tell!(
+        "{} tokens read in {read:.2} s; {written} written, {:.1} tokens/s",
+        prompt.len(),
+        written.saturating_sub(1) as f64 / wrote.max(1e-9)
+    );
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! `orrery export --gexf` and `--graphml`: the graph that a BDH's weights draw between its neurons, as a file. It does
+//! not lay it out.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use super::{failure::Failure, output, terminal::tell, trained_run::newest};
+use crate::{
+    analysis::graph_file::{FileEdge, FileNode, Format, GraphFile},
+    config::Value,
+    inference::Checkpoint,
+    models::{
+        Model, Spec,
+        bdh::{Bdh, BdhSpec},
+    },
+    nn::{Device, Error},
+    probe::neuron_graph::{self, MOST_EDGES},
+    telemetry::{Args as ProbeArgs, measurements::NeuronGraph},
+};
+
+/// Of the search for communities.
+const SEED: u64 = 0;
+
+#[derive(Args)]
+pub struct GraphArgs {
+    /// Write the graph of the neurons into this GEXF file
+    #[arg(long, value_name = "FILE")]
+    pub gexf: Option<PathBuf>,
+    /// Write the graph of the neurons into this GraphML file
+    #[arg(long, value_name = "FILE")]
+    pub graphml: Option<PathBuf>,
+    /// Through which decoder neurons act on each other: x is G_x = E D_x, y is G_y = E D_y
+    #[arg(long, value_enum, default_value = "x")]
+    matrix: Through,
+    /// Which entries make edges
+    #[arg(long, value_enum, default_value = "excitatory")]
+    sign: Sign,
+    /// How many edges, the strongest
+    #[arg(long, default_value_t = 16_000, value_parser = clap::value_parser!(u64).range(1..=MOST_EDGES as u64))]
+    edges: u64,
+    /// All entries above this instead, if there are not too many
+    #[arg(long, value_name = "THRESHOLD", conflicts_with = "edges")]
+    beta: Option<f64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Through {
+    X,
+    Y,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Sign {
+    Excitatory,
+    Inhibitory,
+    Both,
+}
+
+impl GraphArgs {
+    /// Whether a graph is wanted.
+    pub fn is_wanted(&self) -> bool {
+        self.gexf.is_some() || self.graphml.is_some()
+    }
+
+    fn probe_args(&self) -> Result<ProbeArgs, Failure> {
+        let sign = match self.sign {
+            Sign::Excitatory => "excitatory",
+            Sign::Inhibitory => "inhibitory",
+            Sign::Both => "both",
+        };
+        let matrix = if self.matrix == Through::Y { "y" } else { "x" };
+        if let Some(beta) = self.beta.filter(|b| !(b.is_finite() && *b > 0.0)) {
+            return Err(Failure::usage(format!("--beta {beta} should be a number above 0")));
+        }
+        let pairs = [
+            ("matrix", Value::Text(matrix.to_owned())),
+            ("sign", Value::Text(sign.to_owned())),
+            ("edges", Value::Int(self.edges as i64)),
+            ("beta", Value::Float(self.beta.unwrap_or(0.0))),
+        ];
+        Ok(pairs.into_iter().map(|(k, v)| (k.to_owned(), v)).collect())
+    }
+
+    /// Writes the files; `from` is a run folder, of whose newest checkpoint the variant's model is taken, or a file.
+    pub fn write(&self, from: &Path, variant: Option<&str>) -> Result<(), Failure> {
+        let args = self.probe_args()?;
+        let model = model(from, variant)?;
+        let (found, about) = neuron_graph::neuron_graph(&model, &args, SEED).map_err(Failure::failed)?;
+        if self.beta.is_some() && found.edges.len() >= MOST_EDGES {
+            tell!("note: more entries are above the threshold; the {MOST_EDGES} strongest are written");
+        }
+        if found.edges.is_empty() {
+            return Err(Failure::usage("no entry is above the threshold, so that the graph is empty: lower --beta"));
+        }
+        let graph = graph_of(&found, about);
+        for (path, format) in [(&self.gexf, Format::Gexf), (&self.graphml, Format::GraphMl)] {
+            if let Some(path) = path {
+                output::write(path, format.write(&graph).as_bytes(), &[from])?;
+                println!("{} ({} neurons, {} edges)", path.display(), graph.nodes.len(), graph.edges.len());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The model whose graph it is. The graph is of the weights, so that the number of layers does not matter.
+fn model(from: &Path, variant: Option<&str>) -> Result<Bdh, Failure> {
+    let wrong = |e: Error| Failure::usage(e.to_string());
+    if !from.is_dir() {
+        let checkpoint = Checkpoint::open(from, &BdhSpec::default(), &Device::Cpu)?;
+        return checkpoint.model(checkpoint.layers.unwrap_or(1)).map_err(Failure::failed);
+    }
+    let found = newest(from, variant)?;
+    let Spec::Bdh(spec) = found.spec else {
+        return Err(Failure::usage(format!("{} holds no BDH; only BDHs have a graph of neurons", from.display())));
+    };
+    let spec = BdhSpec { weights: None, twofold: false, carry: None, ..spec.resolved().map_err(wrong)? };
+    let vocab =
+        found.weights.iter().find(|(name, _)| name == "embed.weight").and_then(|(_, t)| t.dims().first().copied());
+    let vocab = vocab.ok_or_else(|| Failure::usage("the checkpoint lacks the tensor `embed.weight`"))?;
+    let model = Bdh::new(&spec, vocab, 0, &Device::Cpu).map_err(wrong)?;
+    for (name, value) in found.weights.iter().filter(|(name, _)| model.params().get(name).is_some()) {
+        model.params().load(name, value).map_err(wrong)?;
+    }
+    Ok(model)
+}
+
+/// The measurement as a file's graph; a neuron is called by its number in the model.
+fn graph_of(found: &NeuronGraph, title: String) -> GraphFile {
+    let groups = [
+        ("community", &found.groups.community),
+        ("head", &found.groups.head),
+        ("octave", &found.groups.octave),
+        ("provenance", &found.groups.provenance),
+    ];
+    let counts = [("in", &found.in_degree), ("out", &found.out_degree), ("core", &found.core)];
+    let node = |(i, neuron): (usize, &u32)| {
+        let grouped = groups.iter().filter_map(|(name, of)| {
+            let group = of.as_ref()?.get(i).copied().flatten()?;
+            Some(((*name).to_owned(), f64::from(group)))
+        });
+        let counted = counts.iter().filter_map(|(name, of)| Some(((*name).to_owned(), f64::from(*of.get(i)?))));
+        FileNode {
+            id: neuron.to_string(),
+            label: found.labels.get(i).cloned().unwrap_or_default(),
+            values: grouped.chain(counted).collect(),
+            ..FileNode::default()
+        }
+    };
+    let edges = found.edges.iter().map(|(from, to, weight)| FileEdge {
+        from: from as usize,
+        to: to as usize,
+        weight: f64::from(weight),
+    });
+    GraphFile {
+        title,
+        directed: true,
+        nodes: found.neurons.iter().enumerate().map(node).collect(),
+        edges: edges.collect(),
+    }
+}

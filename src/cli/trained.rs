@@ -1,0 +1,147 @@
+//! Arguments of the commands that read a trained BDH of a file, and the file opened by them. It does not know what is
+//! asked of the model.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use super::{failure::Failure, terminal::tell};
+use crate::{
+    files,
+    inference::{Checkpoint, InferenceError, TokenizerChoice, TokenizerKind},
+    models::bdh::{BdhSpec, Form, Position},
+    nn::device,
+};
+
+/// The longest text that is read whole.
+const MOST_TEXT: u64 = 4 << 30;
+
+#[derive(Args)]
+pub struct TrainedArgs {
+    /// What one token is; if not given, every kind that fits the model is tried
+    #[arg(long, value_enum, value_name = "KIND")]
+    tokenizer: Option<Kind>,
+    /// The characters that the model knows: a .json list, a .json object from character to id (or one with `stoi`), or
+    /// the text that it was trained on
+    #[arg(long, value_name = "FILE")]
+    vocabulary: Option<PathBuf>,
+    /// The model's Hugging Face tokenizer.json
+    #[arg(long, value_name = "FILE")]
+    tokenizer_json: Option<PathBuf>,
+    /// Residuals, where the file does not say them: code, paper, both
+    #[arg(long, value_parser = form)]
+    form: Option<Form>,
+    /// What time does, where the file does not say it: rope, alibi, both, nothing
+    #[arg(long, value_parser = position)]
+    position: Option<Position>,
+    /// Device: auto, cpu, cuda:0, metal
+    #[arg(long, default_value = "cpu")]
+    device: String,
+}
+
+/// What one token is.
+#[derive(Clone, Copy, ValueEnum)]
+enum Kind {
+    Byte,
+    /// The distinct characters of the text by code point
+    #[value(name = "sorted_char")]
+    SortedChar,
+    /// The characters of --vocabulary
+    Vocabulary,
+    /// --tokenizer-json
+    #[value(name = "huggingface")]
+    HuggingFace,
+}
+
+fn form(id: &str) -> Result<Form, String> {
+    Form::from_id(id).ok_or_else(|| format!("choose one of {}", Form::IDS.join(", ")))
+}
+
+fn position(id: &str) -> Result<Position, String> {
+    Position::from_id(id).ok_or_else(|| format!("choose one of {}", Position::IDS.join(", ")))
+}
+
+impl From<InferenceError> for Failure {
+    fn from(e: InferenceError) -> Self {
+        if e.is_of_input() { Self::wrong(e) } else { Self::failed(e) }
+    }
+}
+
+impl TrainedArgs {
+    /// The file's weights, to be read with so many layers; its notes are told.
+    pub fn open(&self, path: &Path, layers: Option<usize>) -> Result<Checkpoint, Failure> {
+        let device = device::open(&self.device).map_err(Failure::usage)?;
+        let mut asked = BdhSpec::default();
+        asked.form = self.form.unwrap_or(asked.form);
+        asked.position = self.position.unwrap_or(asked.position);
+        let checkpoint = Checkpoint::open(path, &asked, &device)?;
+        checkpoint.notes.iter().for_each(|note| tell!("note: {note}"));
+        if let (Some(said), Some(asked)) = (checkpoint.layers, layers)
+            && said != asked
+        {
+            tell!("note: the file says {said} layers, and {asked} are read as asked");
+        }
+        Ok(checkpoint)
+    }
+
+    pub fn tokenizers(&self) -> TokenizerChoice {
+        TokenizerChoice {
+            kind: self.tokenizer.map(|kind| match kind {
+                Kind::Byte => TokenizerKind::Byte,
+                Kind::SortedChar => TokenizerKind::SortedChar,
+                Kind::Vocabulary => TokenizerKind::Vocabulary,
+                Kind::HuggingFace => TokenizerKind::HuggingFace,
+            }),
+            vocabulary: self.vocabulary.clone(),
+            json: self.tokenizer_json.clone(),
+        }
+    }
+}
+
+/// A number of layers.
+pub fn layers(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|n| (1..=1024).contains(n));
+    number.ok_or_else(|| "the number of layers goes from 1 to 1024".to_owned())
+}
+
+/// The bytes of a text.
+pub fn text(path: &Path) -> Result<Vec<u8>, Failure> {
+    let bytes = files::read(path, MOST_TEXT)
+        .map_err(|e| Failure::usage(format!("the text {} cannot be read: {e}", path.display())))?;
+    match bytes.is_empty() {
+        true => Err(Failure::usage(format!("the text {} is empty: give one with at least two tokens", path.display()))),
+        false => Ok(bytes),
+    }
+}
+
+/// A whole number with a comma between thousands.
+pub fn grouped(n: usize) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// The model in words: its sizes, and where the number of layers comes from.
+pub fn described(checkpoint: &Checkpoint, layers: usize, asked: Option<usize>) -> String {
+    let spec = &checkpoint.spec;
+    let from = match (checkpoint.layers, asked) {
+        (_, Some(_)) => "as asked",
+        (Some(_), None) => "as the file says",
+        (None, None) => "chosen by its loss",
+    };
+    format!(
+        "{}: {} parameters, V {}, D {}, n {} in {} heads, {layers} layers ({from})",
+        checkpoint.path.display(),
+        grouped(spec.parameters(checkpoint.vocab)),
+        checkpoint.vocab,
+        spec.d_model,
+        grouped(spec.neurons),
+        spec.heads
+    )
+}

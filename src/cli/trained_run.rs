@@ -1,0 +1,46 @@
+//! The trained models of a run folder: the weights of its newest checkpoint.
+
+use std::path::Path;
+
+use super::{failure::Failure, lab_config::recorded};
+use crate::{
+    models::{
+        Spec,
+        bdh::{BdhSpec, StateDict, export_state_dict},
+    },
+    nn::{Device, Tensor},
+    store::checkpoint,
+};
+
+/// A trained model of a run.
+pub struct Model {
+    pub spec: Spec,
+    pub weights: Vec<(String, Tensor)>,
+}
+
+/// The weights in a run's newest checkpoint, of the named variant or the only one.
+pub fn newest(run: &Path, variant: Option<&str>) -> Result<Model, Failure> {
+    let words = |e: &dyn std::fmt::Display| Failure::usage(e.to_string());
+    let (lab, config) = recorded(run)?;
+    let plan = (lab.plan)(&config)?;
+    let loaded = checkpoint::load(run, &Device::Cpu).map_err(|e| words(&e))?;
+    let loaded = loaded.ok_or_else(|| {
+        Failure::usage(format!("{} has no checkpoint yet; `orrery resume` makes one at its end", run.display()))
+    })?;
+    let ids = || plan.variants.iter().map(|v| v.id.as_str()).collect::<Vec<_>>().join(", ");
+    let of_variant = |id: &str| plan.variants.iter().find(|v| v.id == id);
+    let chosen = match (variant, plan.variants.as_slice()) {
+        (Some(id), _) => of_variant(id),
+        (None, [only]) => Some(only),
+        (None, _) => None,
+    };
+    let chosen = chosen.ok_or_else(|| Failure::usage(format!("say whose weights: --variant ID, one of {}", ids())))?;
+    let kept = loaded.checkpoint.variants.into_iter().find(|v| v.id == chosen.id);
+    let kept = kept.ok_or_else(|| Failure::usage(format!("the checkpoint does not hold `{}`", chosen.id)))?;
+    Ok(Model { spec: chosen.model.clone(), weights: kept.weights })
+}
+
+pub fn state_dict_of(spec: &BdhSpec, weights: &[(String, Tensor)]) -> Result<StateDict, Failure> {
+    let words = |e: crate::nn::Error| Failure::usage(e.to_string());
+    export_state_dict(&spec.resolved().map_err(words)?, weights).map_err(words)
+}
