@@ -70,9 +70,13 @@ fn the_effect_stands_beside_that_of_random_neurons() {
     tile.config.set(&tile.knobs, "change.neurons", Value::Text("0:12, 1:3".into())).unwrap();
     let harness = tile.shown(sized(640.0, 620.0));
     let said = words(&harness);
-    for part in
-        ["random sets move it as far", "0:12, 1:3", "Loss of the text", "goes on as it is", "random neurons, mean of 8"]
-    {
+    for part in [
+        "Random sets that move it as far",
+        "0:12, 1:3",
+        "Loss of the text",
+        "goes on as it is",
+        "random neurons, mean of 8",
+    ] {
         assert!(said.contains(part), "{part}: {said}");
     }
     let csv = harness.state().csv.clone().unwrap();
@@ -92,8 +96,8 @@ fn a_cell_of_the_lens_is_looked_at() {
         .unwrap();
     let losses: Vec<String> = measured.loss.iter().enumerate().map(|(l, v)| format!("{l}: {v:.3}")).collect();
     let rect = rect_of(&harness, &format!("likeliest tokens; loss by layers {}", losses.join(", ")));
-    // the third row from the top is one layer, after the names
-    let at = rect.left_top() + eframe::egui::vec2(58.0 + 5.0, rect.height() / 5.0 * 2.5);
+    // the third row from the top is one layer
+    let at = rect.left_top() + eframe::egui::vec2(5.0, rect.height() / 5.0 * 2.5);
     crate::tiles::press(&mut harness, at, true);
     crate::tiles::press(&mut harness, at, false);
     harness.run_steps(3);
@@ -105,7 +109,7 @@ fn a_cell_of_the_lens_is_looked_at() {
 fn a_model_that_reads_no_better_than_frequencies_is_warned_of() {
     let harness = tile("trained_bdh", recorded::twins()).shown(sized(480.0, 360.0));
     let said = words(&harness);
-    for part in ["128 in 2 heads of 64", "Layers, one set of weights", "choose those that it was trained on"] {
+    for part in ["128 in 2 heads of 64", "Layers, sharing weights", "choose those that it was trained on"] {
         assert!(said.contains(part), "{part}: {said}");
     }
 }

@@ -8,7 +8,8 @@ use super::spec::BdhSpec;
 /// Which of a neuron's two activations is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// x, right after its ReLU: the neuron as a key and a query, and with it y, which is a multiple of x.
+    /// x, right after its ReLU: the neuron as a key and a query, and with it y, which is a multiple of x. Where x is carried
+    /// from layer to layer (forms `paper` and `both`), it is carried as it was before the change.
     X,
     /// y alone: what the neuron writes to the layers above.
     Y,

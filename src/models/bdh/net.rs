@@ -152,12 +152,10 @@ impl Net {
             if let Some(before) = before.take() {
                 x = (x + before)?;
             }
+            *before = Some(x.clone());
         }
         if let Change::Edit(edit) = change {
             x = edit.apply(Part::X, layer, x)?;
-        }
-        if self.spec.form != Form::Code {
-            *before = Some(x.clone());
         }
         let values = match &self.gates {
             // (B,1,T,D) x (nh,D) -> (B,nh,T,1)

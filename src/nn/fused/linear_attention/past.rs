@@ -31,7 +31,10 @@ pub fn past(
     let of_state = q.broadcast_mul(&column(&|d, i| d.powi(i as i32))?)?.matmul(state)?;
     let keys = k.detach().broadcast_mul(&column(&|d, i| d.powi((t - i) as i32))?)?;
     let fresh = keys.t()?.contiguous()?.broadcast_matmul(&values.detach())?; // (B,H,N,D)
-    let left = table(&|d, _| d.powi(t as i32), 1)?.reshape((heads, 1, 1))?;
-    let after = (state.broadcast_mul(&left)? + fresh)?.detach();
+    let kept = match spec.damped {
+        true => state.broadcast_mul(&table(&|d, _| d.powi(t as i32), 1)?.reshape((heads, 1, 1))?)?,
+        false => state.clone(),
+    };
+    let after = (kept + fresh)?.detach();
     Ok(((found + of_state)?, Some(after)))
 }

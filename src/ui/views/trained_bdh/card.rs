@@ -1,6 +1,6 @@
 //! What an opened BDH is, as its tensors have it, and whether it can read the text at hand. It sees no model.
 
-use eframe::egui::{Grid, RichText, ScrollArea, Ui};
+use eframe::egui::{Align2, FontId, Label, RichText, ScrollArea, Sense, Ui, vec2};
 
 use crate::{
     telemetry::measurements::TrainedBdh,
@@ -14,6 +14,10 @@ use crate::{
     },
 };
 
+/// Width of the rows' names and height of a row, points.
+const NAMES: f32 = 170.0;
+const ROW: f32 = 18.0;
+
 /// View `trained_bdh`.
 #[derive(Default)]
 pub struct Card;
@@ -25,10 +29,11 @@ fn rows(m: &TrainedBdh) -> Vec<(&'static str, &'static str, String)> {
         ("Parameters", "", grouped(m.parameters as u64)),
         ("Neurons", "n", format!("{} in {} heads of {}", grouped(m.neurons as u64), m.heads, grouped(per_head as u64))),
         ("Width", "D", grouped(m.d_model as u64)),
-        ("Layers, one set of weights", "L", m.layers.to_string()),
-        ("Vocabulary", "V", format!("{} ({})", grouped(m.vocab as u64), m.tokens)),
+        ("Layers, sharing weights", "L", m.layers.to_string()),
+        ("Vocabulary", "V", grouped(m.vocab as u64)),
         ("Time", "U", m.position.clone()),
         ("Form", "", m.form.clone()),
+        ("Text at hand", "", m.tokens.clone()),
     ]
 }
 
@@ -64,16 +69,15 @@ impl View for Card {
             return;
         };
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-            Grid::new("trained bdh").num_columns(2).spacing([18.0, 4.0]).show(ui, |ui| {
-                for (name, symbol, value) in rows(m.value) {
-                    ui.horizontal(|ui| {
-                        ui.label(RichText::new(name).color(cx.theme.secondary));
-                        ui.label(RichText::new(symbol).italics().color(cx.theme.secondary));
-                    });
-                    ui.label(RichText::new(value).font(theme::numbers()));
-                    ui.end_row();
-                }
-            });
+            for (name, symbol, value) in rows(m.value) {
+                ui.horizontal(|ui| {
+                    let (place, _) = ui.allocate_exact_size(vec2(NAMES, ROW), Sense::hover());
+                    let words = if symbol.is_empty() { name.to_owned() } else { format!("{name}  {symbol}") };
+                    let font = FontId::proportional(theme::SMALL);
+                    ui.painter().text(place.left_center(), Align2::LEFT_CENTER, words, font, cx.theme.secondary);
+                    ui.add(Label::new(RichText::new(value).font(theme::numbers())).wrap());
+                });
+            }
             ui.add_space(8.0);
             let (words, is_warning) = verdict(m.value);
             let colour = if is_warning { cx.theme.warm } else { cx.theme.text };

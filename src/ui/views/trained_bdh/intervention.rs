@@ -16,7 +16,7 @@ use crate::{
         views::{Measured, View, ViewCx},
         widgets::{
             bars::{Bar, bars_ui},
-            number::short,
+            number::share,
             token_strip::{Mark, token_strip_ui, visible_text},
         },
     },
@@ -40,18 +40,16 @@ const LEAST: f32 = 110.0;
 fn verdict(m: &InterventionEffect) -> String {
     let (own, draws) = (m.mean_divergence(), m.null_draws.len());
     if draws == 0 {
-        return format!("The next token\u{2019}s distribution moves by {} nats a token.", short(own));
+        return format!("The next token\u{2019}s distribution moves by {own:.2e} nats a token.");
     }
     let random = m.null_draws.iter().sum::<f64>() / draws as f64;
     let ratio = match own / random {
-        r if r.is_finite() => format!(", {} times as far", short(r)),
-        _ => String::new(),
+        r if r.is_finite() => format!(", {r:.1} times as far as"),
+        _ => "; it is".to_owned(),
     };
     format!(
-        "The next token\u{2019}s distribution moves by {} nats a token; without random neurons that fire as often by {}{ratio}. \
-         {} of {draws} random sets move it as far.",
-        short(own),
-        short(random),
+        "The next token\u{2019}s distribution moves by {own:.2e} nats a token{ratio} \
+         with random neurons that fire as often ({random:.2e}). Random sets that move it as far: {} of {draws}.",
         m.draws_above()
     )
 }
@@ -181,7 +179,7 @@ impl View for Intervention {
             ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
             let most = m.divergence.iter().copied().fold(1e-12, f64::max);
             let pointed = token_strip_ui(ui, cx.theme, &m.sample.tokens, |t| {
-                let share = m.divergence.get(t).map_or(0.0, |d| d / most) as f32;
+                let share = share(m.divergence.get(t).map_or(0.0, |d| d / most) as f32);
                 Mark {
                     ground: (share > 0.02).then(|| cx.theme.accent.gamma_multiply(0.08 + 0.6 * share)),
                     outline: (cx.selection.token == Some(t)).then_some(cx.theme.text),

@@ -17,6 +17,7 @@ use crate::{
         views::{Measured, View, ViewCx},
         widgets::{
             bars::{Bar, bars_ui},
+            number::share,
             token_strip::visible_text,
         },
     },
@@ -34,9 +35,10 @@ pub struct LogitLensView {
 const STALE: u64 = 25;
 /// A cell, points.
 const CELL: [f32; 2] = [30.0, 22.0];
-/// What the rows' names and losses take at the sides, points.
-const NAMES: f32 = 58.0;
-const LOSSES: f32 = 56.0;
+/// What the rows' names with their losses take at the left, points.
+const NAMES: f32 = 104.0;
+/// What a scroll bar takes.
+const BAR: f32 = 10.0;
 /// What the bars of a cell take at the bottom, points, and the least that the grid has.
 const BARS: f32 = 150.0;
 const LEAST: f32 = 120.0;
@@ -72,73 +74,77 @@ impl LogitLensView {
 
     /// The grid; gives the cell that was clicked.
     fn grid_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, LogitLens>, chosen: Cell, height: f32) -> Option<Cell> {
-        let (theme, tokens) = (cx.theme, &m.sample.tokens);
         let rows = m.layers + 2; // the text itself under the layers
-        let high = (height / rows as f32).clamp(15.0, CELL[1]);
+        let high = ((height - BAR) / rows as f32).clamp(15.0, CELL[1]);
         let mut clicked = None;
-        let scroll = ScrollArea::both().auto_shrink([false, false]).max_height(height).id_salt("logit lens");
-        scroll.show(ui, |ui| {
-            let wide = ((ui.available_width() - NAMES - LOSSES) / tokens.len().max(1) as f32).max(CELL[0]).floor();
-            let size = vec2(NAMES + LOSSES + wide * tokens.len() as f32, high * rows as f32);
-            let (rect, response) = ui.allocate_exact_size(size, Sense::click());
-            let painter = ui.painter_at(rect);
-            let small = FontId::proportional(11.0);
-            let place = |row: usize, token: usize| {
-                let corner = rect.min + vec2(NAMES + wide * token as f32, high * row as f32);
-                Rect::from_min_size(corner, vec2(wide, high)).shrink(0.5)
-            };
-            for row in 0..=m.layers {
-                let layers = m.layers - row;
-                let y = rect.top() + high * (row as f32 + 0.5);
-                let at = pos2(rect.left(), y);
-                painter.text(at, Align2::LEFT_CENTER, layers_words(layers), small.clone(), theme.secondary);
-                let loss = m.loss.get(layers).map_or(String::new(), |l| format!("{l:.3}"));
-                let right = rect.left() + NAMES + wide * tokens.len() as f32 + LOSSES - 4.0;
-                painter.text(pos2(right, y), Align2::RIGHT_CENTER, loss, FontId::monospace(11.0), theme.secondary);
-                for token in 0..tokens.len() {
-                    let likely = m.likely_at(layers, token);
-                    let Some(first) = likely.first() else { continue };
-                    let cell = place(row, token);
-                    let p = first.probability.clamp(0.0, 1.0) as f32;
-                    painter.rect_filled(cell, 1.0, theme.accent.gamma_multiply(0.06 + 0.62 * p));
-                    let inside = painter.with_clip_rect(cell);
-                    inside.text(
-                        cell.center(),
-                        Align2::CENTER_CENTER,
-                        visible_text(&first.token),
-                        small.clone(),
-                        theme.text,
-                    );
-                    if tokens.get(token + 1) == Some(&first.token) {
-                        painter.rect_stroke(cell, 1.0, Stroke::new(1.5, theme.warm), StrokeKind::Inside);
-                    }
-                    if (Cell { layers, token }) == chosen {
-                        painter.rect_stroke(cell, 1.0, Stroke::new(2.0, theme.text), StrokeKind::Outside);
-                    }
-                }
-            }
-            for (token, text) in tokens.iter().enumerate() {
-                let cell = place(m.layers + 1, token);
-                let inside = painter.with_clip_rect(cell);
-                let font = FontId::monospace(12.0);
-                inside.text(cell.center(), Align2::CENTER_CENTER, visible_text(text), font, theme.secondary);
-            }
-            let y = rect.top() + high * (m.layers as f32 + 1.5);
-            painter.text(pos2(rect.left(), y), Align2::LEFT_CENTER, "the text", small.clone(), theme.secondary);
-            let right = rect.left() + NAMES + wide * tokens.len() as f32 + LOSSES - 4.0;
-            painter.text(pos2(right, y), Align2::RIGHT_CENTER, "loss", small, theme.secondary);
-            if let Some(at) = response.clicked().then(|| response.interact_pointer_pos()).flatten() {
-                let (token, row) = ((at.x - rect.left() - NAMES) / wide, (at.y - rect.top()) / high);
-                let fits = token >= 0.0 && (token as usize) < tokens.len() && (row as usize) <= m.layers;
-                clicked = fits.then(|| Cell { layers: m.layers - row as usize, token: token as usize });
-            }
-            response.widget_info(|| {
-                let of = |layers: usize| m.loss.get(layers).map_or(String::new(), |l| format!("{layers}: {l:.3}"));
-                let all: Vec<String> = (0..=m.layers).map(of).collect();
-                WidgetInfo::labeled(Role::Canvas, true, format!("likeliest tokens; loss by layers {}", all.join(", ")))
+        ScrollArea::vertical().auto_shrink([false, false]).max_height(height).id_salt("logit lens").show(ui, |ui| {
+            ui.horizontal_top(|ui| {
+                ui.spacing_mut().item_spacing.x = 0.0;
+                Self::names_ui(ui, cx, m, high);
+                ScrollArea::horizontal().auto_shrink([false, true]).id_salt("tokens").show(ui, |ui| {
+                    clicked = Self::cells_ui(ui, cx, m, chosen, high);
+                });
             });
         });
         clicked
+    }
+
+    /// The rows' names and losses, which stand still while the text moves.
+    fn names_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &LogitLens, high: f32) {
+        let size = vec2(NAMES, high * (m.layers + 2) as f32);
+        let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+        let (painter, tone) = (ui.painter_at(rect), cx.theme.secondary);
+        let row = |row: usize, name: &str, loss: &str| {
+            let y = rect.top() + high * (row as f32 + 0.5);
+            painter.text(pos2(rect.left(), y), Align2::LEFT_CENTER, name, FontId::proportional(11.0), tone);
+            let at = pos2(rect.right() - 8.0, y);
+            painter.text(at, Align2::RIGHT_CENTER, loss, FontId::monospace(11.0), tone);
+        };
+        for layers in 0..=m.layers {
+            let loss = m.loss.get(layers).map_or(String::new(), |l| format!("{l:.3}"));
+            row(m.layers - layers, &layers_words(layers), &loss);
+        }
+        row(m.layers + 1, "the text", "nats");
+        response.on_hover_text("Loss of the text after so many layers, nats a token.");
+    }
+
+    fn cells_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, LogitLens>, chosen: Cell, high: f32) -> Option<Cell> {
+        let (theme, tokens) = (cx.theme, &m.sample.tokens);
+        let wide = (ui.available_width() / tokens.len().max(1) as f32).max(CELL[0]).floor();
+        let size = vec2(wide * tokens.len() as f32, high * (m.layers + 2) as f32);
+        let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+        let painter = ui.painter_at(rect);
+        let place = |row: usize, token: usize| {
+            let corner = rect.min + vec2(wide * token as f32, high * row as f32);
+            Rect::from_min_size(corner, vec2(wide, high)).shrink(1.0)
+        };
+        let words = |cell: Rect, text: &str, font: FontId, colour| {
+            painter.with_clip_rect(cell).text(cell.center(), Align2::CENTER_CENTER, visible_text(text), font, colour);
+        };
+        for (token, text) in tokens.iter().enumerate() {
+            for layers in 0..=m.layers {
+                let Some(first) = m.likely_at(layers, token).first() else { continue };
+                let cell = place(m.layers - layers, token);
+                let p = share(first.probability as f32);
+                painter.rect_filled(cell, 1.0, theme.accent.gamma_multiply(0.06 + 0.62 * p));
+                words(cell, &first.token, FontId::proportional(11.0), theme.text);
+                if tokens.get(token + 1) == Some(&first.token) {
+                    painter.rect_stroke(cell, 1.0, Stroke::new(1.5, theme.warm), StrokeKind::Inside);
+                }
+                if (Cell { layers, token }) == chosen {
+                    painter.rect_stroke(cell, 1.0, Stroke::new(2.0, theme.text), StrokeKind::Inside);
+                }
+            }
+            words(place(m.layers + 1, token), text, FontId::monospace(12.0), theme.secondary);
+        }
+        response.widget_info(|| {
+            let of = |layers: usize| m.loss.get(layers).map_or(String::new(), |l| format!("{layers}: {l:.3}"));
+            let all: Vec<String> = (0..=m.layers).map(of).collect();
+            WidgetInfo::labeled(Role::Canvas, true, format!("likeliest tokens; loss by layers {}", all.join(", ")))
+        });
+        let at = response.interact_pointer_pos().filter(|_| response.clicked())?;
+        let (token, row) = (((at.x - rect.left()) / wide) as usize, ((at.y - rect.top()) / high) as usize);
+        (token < tokens.len() && row <= m.layers).then(|| Cell { layers: m.layers - row, token })
     }
 
     fn cell_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, LogitLens>, cell: Cell) {
