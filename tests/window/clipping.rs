@@ -15,7 +15,7 @@ use egui_tiles::Tile;
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
     gpu,
-    labs::{LABS, Lab},
+    labs::{LABS, Lab, TrainSettings},
     ui::{
         app::{App, Opening, Start},
         views,
@@ -70,6 +70,7 @@ impl Desk {
                 config.set_text(&knobs, key, &least.to_string()).unwrap();
             }
         }
+        let steps = config.value(TrainSettings::steps).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
         let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
@@ -83,7 +84,7 @@ impl Desk {
         gpu::install_target(&harness.ctx, target);
         let mut desk = Self { harness, _folder: folder };
         desk.until("a page", |app| app.page().is_some());
-        desk.train(4);
+        desk.train(steps.min(4));
         desk
     }
 

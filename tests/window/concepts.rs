@@ -15,7 +15,7 @@ use egui_kittest::{
 use orrery::{
     config::Config,
     labs::{self, Lab},
-    telemetry::{Command, Event, Measurement, QuestionState, Sink, measurements::ConceptSearch},
+    telemetry::{Command, Event, Measurement, QuestionState, Sink, measurements::ConceptSearch, neuron_name},
     trainer::{self, Options},
     ui::{figure::Figure, mirror::Mirror, theme::Theme, views::synapses::Synapse},
 };
@@ -152,7 +152,8 @@ fn a_search_is_asked_answered_followed_and_refused() {
     assert!(drawn.len() >= 5, "{drawn:?}");
     for (k, (label, rect)) in drawn.iter().enumerate() {
         let s = &search.synapses[k];
-        let begin = format!("layer {}  y {} \u{2192} x {}, searched ", s.layer, s.i, s.j);
+        let [y, x] = [s.i, s.j].map(|neuron| neuron_name(neuron, search.per_head));
+        let begin = format!("layer {}  y {y} \u{2192} x {x}, searched ", s.layer);
         assert!(label.starts_with(&begin), "{label}");
         assert!(label.contains(&format!("new {:.2}", s.correlation.both_new)), "{label}");
         assert!(rect.left() >= 0.0 && rect.right() <= TILE[0], "the tile cuts a row off: {rect:?}");
@@ -168,7 +169,8 @@ fn a_search_is_asked_answered_followed_and_refused() {
     harness.run_steps(2);
     let s = &search.synapses[2];
     assert_eq!(harness.state().selection.synapse, Some(Synapse { layer: s.layer, i: s.i, j: s.j }));
-    let drives = format!("what drives layer {}  y {} \u{2192} x {}", s.layer, s.i, s.j);
+    let [y, x] = [s.i, s.j].map(|neuron| neuron_name(neuron, search.per_head));
+    let drives = format!("what drives layer {}  y {y} \u{2192} x {x}", s.layer);
     let canvas = harness.get_by(|n| n.role() == Role::Canvas && n.label().is_some_and(|l| l.starts_with(&drives)));
     assert!(canvas.rect().height() > 60.0);
 

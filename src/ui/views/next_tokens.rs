@@ -13,7 +13,7 @@ use crate::{
         theme,
         widgets::{
             bars::{Bar, bars_ui},
-            token_strip::{Mark, token_strip_ui},
+            token_strip::{Mark, drawable_text, token_strip_ui},
         },
     },
 };
@@ -69,7 +69,7 @@ fn variant_ui(ui: &mut Ui, cx: &ViewCx<'_>, measured: Measured<'_, Likely>) {
     };
     let bars: Vec<Bar> = measured.likely.iter().map(bar).collect();
     bars_ui(ui, theme, &format!("next tokens of {label}"), &bars, 1.0);
-    let words = RichText::new(format!("goes on: {}", measured.continuation.replace('\n', "\u{b6} ")));
+    let words = RichText::new(format!("goes on: {}", drawable_text(ui, &measured.continuation)));
     ui.add(eframe::egui::Label::new(words.size(theme::SMALL).color(theme.secondary)).wrap());
 }
 

@@ -78,6 +78,15 @@ pub fn visible_text(text: &str) -> String {
     text.chars().map(visible).collect()
 }
 
+/// As [`visible_text`], with the replacement character for what none of the installed fonts can draw.
+pub fn drawable_text(ui: &Ui, text: &str) -> String {
+    let font = FontId::proportional(SIZE);
+    ui.fonts_mut(|fonts| {
+        let drawn = |c: char| if fonts.has_glyph(&font, c) { c } else { char::REPLACEMENT_CHARACTER };
+        visible_text(text).chars().map(drawn).collect()
+    })
+}
+
 /// Spaces and line ends as signs that take no attention.
 fn visible(c: char) -> char {
     match c {

@@ -17,7 +17,7 @@ use crate::{
         widgets::{
             bars::{Bar, bars_ui},
             number::share,
-            token_strip::{Mark, token_strip_ui, visible_text},
+            token_strip::{Mark, drawable_text, token_strip_ui, visible_text},
         },
     },
 };
@@ -139,7 +139,7 @@ impl Intervention {
         );
         bars_ui(ui, theme, "next tokens with the change", &bars, 1.0);
         for (name, text) in [("as it is", &m.continuation_before), ("with the change", &m.continuation_after)] {
-            let words = RichText::new(format!("goes on {name}: {}", visible_text(text))).size(theme::SMALL);
+            let words = RichText::new(format!("goes on {name}: {}", drawable_text(ui, text))).size(theme::SMALL);
             ui.add(eframe::egui::Label::new(words.color(theme.secondary)).wrap());
         }
     }
