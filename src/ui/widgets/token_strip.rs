@@ -78,12 +78,16 @@ pub fn visible_text(text: &str) -> String {
     text.chars().map(visible).collect()
 }
 
-/// As [`visible_text`], with the replacement character for what none of the installed fonts can draw.
+/// A text in one line: line ends as pilcrows, and the replacement character for what none of the installed fonts can draw.
 pub fn drawable_text(ui: &Ui, text: &str) -> String {
     let font = FontId::proportional(SIZE);
     ui.fonts_mut(|fonts| {
-        let drawn = |c: char| if fonts.has_glyph(&font, c) { c } else { char::REPLACEMENT_CHARACTER };
-        visible_text(text).chars().map(drawn).collect()
+        let drawn = |c: char| match c {
+            '\n' => '\u{b6}',
+            c if fonts.has_glyph(&font, c) => c,
+            _ => char::REPLACEMENT_CHARACTER,
+        };
+        text.chars().map(drawn).collect()
     })
 }
 
