@@ -94,10 +94,9 @@ impl Bdh {
         let file = import_state_dict::open(path, spec)?;
         if file.vocab != vocab {
             bail!(
-                "the checkpoint `{}` knows {} tokens and this corpus has {vocab}: choose the tokens it was trained on (`corpus.tokenizer`; with bytes, `corpus.vocab` = {}; with characters, `sorted_char` and the text or list that it was trained on as `corpus.vocabulary_file`)",
+                "the checkpoint `{}` knows {} tokens and this corpus has {vocab}: choose the tokens it was trained on (`corpus.tokenizer`; with characters, `sorted_char` and the text or list that it was trained on as `corpus.vocabulary_file`)",
                 path.display(),
-                file.vocab,
-                file.vocab.max(256)
+                file.vocab
             )
         }
         let model = Self::drawn(file.spec.clone(), vocab, seed, device)?;

@@ -297,9 +297,11 @@ fn the_lab_begins_from_a_file_and_trains_on() -> Outcome {
 }
 
 #[test]
-fn another_vocabulary_is_an_error_that_says_what_to_set() -> Outcome {
-    let words = run("compiled.pt", &[("corpus.vocab", "300")]).err().ok_or("it opened")?.to_string();
-    for part in ["256 tokens", "has 300", "`corpus.vocab` = 256", "compiled.pt"] {
+fn bytes_take_the_files_vocabulary_and_other_tokens_are_refused() -> Outcome {
+    assert_eq!(run("compiled.pt", &[("corpus.vocab", "300")])?.corpus().vocab(), 256);
+    let characters = [("corpus.tokenizer", "char"), ("corpus.vocab", "20")];
+    let words = run("compiled.pt", &characters).err().ok_or("it opened")?.to_string();
+    for part in ["256 tokens", "has 20", "`corpus.tokenizer`", "compiled.pt"] {
         assert!(words.contains(part), "`{part}` is not in: {words}");
     }
     Ok(())

@@ -11,6 +11,7 @@ use crate::telemetry::number::Float;
 pub struct TrainedBdh {
     /// Neurons n of all heads.
     pub neurons: usize,
+    /// Heads, each with as many neurons.
     pub heads: usize,
     /// Width D.
     pub d_model: usize,
@@ -18,6 +19,7 @@ pub struct TrainedBdh {
     pub layers: usize,
     /// Rows V of the embedding.
     pub vocab: usize,
+    /// Weights of the model, gates included.
     pub parameters: usize,
     /// What time does to a synapse: `rope`, `alibi`, `both` or `nothing`.
     pub position: String,

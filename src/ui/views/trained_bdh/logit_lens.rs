@@ -118,10 +118,16 @@ impl LogitLensView {
             let corner = rect.min + vec2(wide * token as f32, high * row as f32);
             Rect::from_min_size(corner, vec2(wide, high)).shrink(1.0)
         };
+        let seen = painter.clip_rect();
+        // a cell at the edge of what is scrolled to has no words rather than half a word
         let words = |cell: Rect, text: &str, font: FontId, colour| {
+            if !seen.contains_rect(cell) {
+                return;
+            }
             painter.with_clip_rect(cell).text(cell.center(), Align2::CENTER_CENTER, visible_text(text), font, colour);
         };
-        for (token, text) in tokens.iter().enumerate() {
+        let is_seen = |token: &(usize, &String)| place(0, token.0).x_range().intersection(seen.x_range()).span() > 0.0;
+        for (token, text) in tokens.iter().enumerate().filter(is_seen) {
             for layers in 0..=m.layers {
                 let Some(first) = m.likely_at(layers, token).first() else { continue };
                 let cell = place(m.layers - layers, token);
