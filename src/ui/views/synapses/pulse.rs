@@ -67,6 +67,7 @@ pub fn pulse_ui(
         painter.add(shape);
     }
     for (side, nodes) in nodes.iter().enumerate() {
+        let mut below = f32::NEG_INFINITY;
         for (at, node) in nodes.iter().enumerate() {
             let centre = place(side, at);
             let full = share(node.fires);
@@ -79,7 +80,11 @@ pub fn pulse_ui(
             );
             let (x, align) = if side == 0 { (-10.0, Align2::RIGHT_CENTER) } else { (10.0, Align2::LEFT_CENTER) };
             let tone = if full > 0.0 { theme.text } else { theme.secondary };
-            painter.text(centre + vec2(x, 0.0), align, &node.name, FontId::monospace(theme::SMALL), tone);
+            // in a low tile, names that would lie on one another are left out
+            if centre.y >= below {
+                let font = FontId::monospace(theme::SMALL);
+                below = centre.y + painter.text(centre + vec2(x, 0.0), align, &node.name, font, tone).height();
+            }
         }
     }
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("{} synapses as a graph", edges.len())));
