@@ -7,7 +7,7 @@ use egui_kittest::{
 };
 use orrery::{
     labs::LABS,
-    ui::{App, Start, app::Opening, lists::Lists, panels::CONTROLS},
+    ui::{App, Start, app::Opening, lists::Lists, panels::CONTROLS, views::{VIEWS, ViewEntry}},
 };
 
 use crate::ui::{Desktop, Pretender, Worker};
@@ -16,16 +16,22 @@ use crate::ui::{Desktop, Pretender, Worker};
 const SIZE: [f32; 2] = [1280.0, 4000.0];
 const MOVES: usize = 8;
 
-/// The lab's page without views, with a run that has made a step: most changes wait for a reset.
-fn desk(lab: &str) -> Desktop {
-    let (host, asked, deliver) = Pretender::with(Worker::Steps);
+/// The lab's page as it opens.
+fn opened(lab: &str, worker: Worker, views: &'static [ViewEntry]) -> Desktop {
+    let (host, asked, deliver) = Pretender::with(worker);
     let start = Start { opening: Some(Opening::Lab(lab.to_owned())), ..Start::default() };
     let harness = Harness::builder()
         .with_size(SIZE)
         .with_step_dt(1.0 / 60.0)
-        .build_eframe(move |cc| App::with_lists(cc, host, start, Lists { labs: LABS, views: &[] }));
+        .build_eframe(move |cc| App::with_lists(cc, host, start, Lists { labs: LABS, views }));
     let mut d = Desktop { harness, asked, deliver };
     d.steps(3);
+    d
+}
+
+/// The lab's page without views, with a run that has made a step: most changes wait for a reset.
+fn desk(lab: &str) -> Desktop {
+    let mut d = opened(lab, Worker::Steps, &[]);
     d.press(Key::ArrowRight);
     d.until("a step", |d| d.page().newest() > 0);
     d
@@ -89,4 +95,16 @@ fn every_slider_of_every_lab_is_dragged_from_end_to_end() {
         }
         assert!(d.shows("at reset"), "{}: changes wait for a reset", lab.id);
     }
+}
+
+/// A drag belongs to the widget of one name, which a mark in the tile's header must not change.
+#[test]
+fn what_is_dragged_keeps_its_name_when_its_question_has_been_open_for_long() {
+    let mut d = opened("equilibrium", Worker::Stalled, VIEWS);
+    let name = |d: &Desktop| d.harness.get_by_role_and_label(Role::Slider, "\u{394}t").accesskit_node().id();
+    let before = name(&d);
+    assert!(!d.shows("Cancel"));
+    d.until("the mark of an open question", |d| d.shows("Cancel"));
+    d.steps(2);
+    assert_eq!(before, name(&d));
 }

@@ -195,7 +195,9 @@ impl Stage<'_> {
         }
         let body = Rect::from_min_max(pos2(rect.left() + 8.0, header.bottom()), rect.max - vec2(8.0, 8.0));
         if body.is_positive() {
-            let mut inner = ui.new_child(UiBuilder::new().max_rect(body).id_salt(("view", self.lab, &pane.view, id.0)));
+            // Its widgets keep their names, and a drag goes on, whatever the header has beside them.
+            let name = ui.scope_id().with(("view", self.lab, &pane.view, id.0));
+            let mut inner = ui.new_child(UiBuilder::new().max_rect(body).scope_id(name));
             inner.set_clip_rect(body.expand(2.0).intersect(ui.clip_rect()));
             match Tiling::view_of(self.views, id, entry) {
                 Some(view) => {
