@@ -7,7 +7,13 @@ use egui_kittest::{
 };
 use orrery::{
     labs::LABS,
-    ui::{App, Start, app::Opening, lists::Lists, panels::CONTROLS, views::{VIEWS, ViewEntry}},
+    ui::{
+        App, Start,
+        app::Opening,
+        lists::Lists,
+        panels::CONTROLS,
+        views::{VIEWS, ViewEntry},
+    },
 };
 
 use crate::ui::{Desktop, Pretender, Worker};
