@@ -31,24 +31,27 @@ impl Probe for TraceReading {
     }
 
     fn applies(&self, model: &dyn Model) -> bool {
-        model.trace_blocks().is_some()
+        model.trace_blocks().is_some() && model.streaming().is_some()
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let Some(sizes) = cx.model.trace_blocks() else { return Ok(vec![]) };
+        let (Some(sizes), Some(model)) = (cx.model.trace_blocks(), cx.model.streaming()) else { return Ok(vec![]) };
         let length = cx.count("length", 32, 0..=128);
         let temperature = cx.args.get("temperature").and_then(Value::as_f64).unwrap_or(0.8).clamp(0.0, 5.0);
         let is_typed = cx.is_typed();
         let prompt = Prompt::of(cx, if is_typed { LONGEST } else { USUAL })?;
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed);
         let mut ids = prompt.ids.clone();
+        let mut text = model.stream();
+        let mut read = 0;
         for _ in 0..length {
-            let row = last_row(&read(cx, &ids, &mut Tap::off())?)?;
+            let row = last_row(&text.read(&as_batch(cx, &ids[read..])?)?)?;
+            read = ids.len();
             let Some(next) = drawn(&row, temperature, &mut rng) else { break };
             ids.push(next);
         }
         let mut tap = Tap::on(&["blocks."]);
-        let logits = read(cx, &ids, &mut tap)?;
+        let logits = cx.model.logits(&as_batch(cx, &ids)?, &mut tap)?;
         let blocks = (0..sizes.blocks).map(|block| of_block(&tap, &sizes, block)).collect::<Result<_>>()?;
         let vocab = logits.dim(2)?;
         let rows = host::to_f32(&logits)?;
@@ -70,9 +73,9 @@ impl Probe for TraceReading {
     }
 }
 
-/// Logits `(1, T, V)`.
-fn read(cx: &ProbeContext<'_>, ids: &[u32], tap: &mut Tap) -> Result<Tensor> {
-    cx.model.logits(&Tensor::from_slice(ids, (1, ids.len()), cx.device)?, tap)
+/// One text of these tokens, `(1, T)`.
+fn as_batch(cx: &ProbeContext<'_>, ids: &[u32]) -> Result<Tensor> {
+    Tensor::from_slice(ids, (1, ids.len()), cx.device)
 }
 
 fn last_row(logits: &Tensor) -> Result<Vec<f32>> {

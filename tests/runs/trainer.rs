@@ -111,6 +111,10 @@ fn every_lab_and_preset_runs_a_few_steps_without_a_window() {
             if config.value(TrainSettings::window).is_ok_and(|window| window > 256) {
                 config.set_text(&knobs, TrainSettings::window.name, "32").unwrap();
             }
+            // and so do the probes of a deep model of the paper's width
+            if config.get("model.layers").and_then(Value::as_f64).is_some_and(|layers| layers >= 8.0) {
+                config.set_text(&knobs, "model.layers", "1").unwrap();
+            }
             // probes of roles read every sentence, and as many features as there are units
             for key in [GrammarSettings::train.name, GrammarSettings::test.name, NetworkSettings::units.name] {
                 if config.get(key).is_some() {
