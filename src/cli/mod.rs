@@ -15,6 +15,7 @@ mod graph_events;
 mod graph_export;
 mod graph_file;
 mod headless;
+pub mod headlines;
 pub mod host;
 mod interrupt;
 mod lab_config;
@@ -24,6 +25,8 @@ mod null_models;
 mod output;
 mod progress;
 mod roles;
+pub mod run_rows;
+mod run_table;
 pub mod runs;
 mod schema;
 mod settings;
@@ -115,6 +118,8 @@ impl Settings {
 enum Command {
     /// List labs, presets, views, settings or past runs
     List(list::ListArgs),
+    /// List past runs with their results: filtered, sorted, as CSV or JSON; name, note, pin, archive, delete them
+    Runs(run_table::RunsArgs),
     /// Run a lab without a window, into a run folder with figures
     Run(headless::RunArgs),
     /// Go on with a run that was stopped or killed, exactly where its last checkpoint stands
@@ -173,6 +178,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
         None => window::open(&cli.open, began),
+        Some(Command::Runs(args)) => run_table::run(&args),
         Some(Command::List(args)) => list::run(&args),
         Some(Command::Run(args)) => headless::run(&args),
         Some(Command::Resume(args)) => headless::resume(&args),

@@ -1,92 +1,110 @@
-//! Where a run ended, as a small table for the terminal: the last value of what was measured, for
-//! each variant, or mean and standard deviation over its seeds. It does not know what a lab is about.
+//! The headline numbers of a run as a small table for the terminal, for each variant, or mean and standard deviation over its
+//! seeds. It does not know what a lab is about.
 
-use std::{
-    collections::{HashMap, HashSet},
-    path::Path,
-};
+use std::{collections::HashSet, path::Path};
 
+use super::headlines::{self, RunHeadlines};
 use crate::{
-    analysis::statistics::mean_sd,
-    store::{Reader, StoreError},
-    telemetry::{Event, RunInfo, channels},
+    labs::headline::{Group, Headline, Value},
+    store::StoreError,
 };
 
-/// A column: a channel and its heading.
-struct Column {
-    channel: &'static str,
-    heading: &'static str,
-    /// A gate may open to either side; its size is what seeds can agree on.
-    size_only: bool,
-}
-
-const COLUMNS: &[Column] = &[
-    Column { channel: channels::LOSS_HELD_OUT, heading: "held-out loss (nats)", size_only: false },
-    Column { channel: channels::ACCURACY, heading: "accuracy", size_only: false },
-    Column { channel: channels::GATE, heading: "|tanh γ|", size_only: true },
-];
+/// A table that would be wider than this has a row for each number instead of a column.
+const WIDEST: usize = 120;
+/// Between columns.
+const GAP: usize = 3;
 
 /// The table of a run folder; empty if nothing of it was measured.
 pub fn table(folder: &Path) -> Result<String, StoreError> {
-    let reader = Reader::open(folder)?;
-    let Some(info) = reader.info() else { return Ok(String::new()) };
-    let mut last: HashMap<(usize, &str), f64> = HashMap::new();
-    reader.read_through(|event| {
-        let Event::Step(stats) = event else { return };
-        for (channel, value) in &stats.scalars {
-            if let Some(c) = COLUMNS.iter().find(|c| c.channel == channel.as_str()) {
-                last.insert((stats.variant, c.channel), if c.size_only { value.abs() } else { *value });
-            }
-        }
-    })?;
-    Ok(words(&info, &last))
+    Ok(words(&headlines::read(folder, |_| ())?))
 }
 
-fn words(info: &RunInfo, last: &HashMap<(usize, &str), f64>) -> String {
-    let columns: Vec<&Column> = COLUMNS.iter().filter(|c| last.keys().any(|(_, name)| *name == c.channel)).collect();
-    if columns.is_empty() {
+/// The newest step that one of the numbers is of.
+fn last_step(values: &[Value]) -> u64 {
+    values.iter().map(|v| v.step).max().unwrap_or(0)
+}
+
+fn words(run: &RunHeadlines) -> String {
+    let RunHeadlines { info, lab: Some(lab), found } = run else { return String::new() };
+    if found.values.is_empty() {
         return String::new();
     }
+    let columns: Vec<(&str, &Headline)> =
+        found.keys().into_iter().filter_map(|key| Some((key, lab.headline(key)?))).collect();
     let mut groups: Vec<&str> = info.variants.iter().map(|v| v.group.as_str()).collect();
     let mut seen = HashSet::new();
     groups.retain(|g| seen.insert(*g));
 
-    let headings: String = columns.iter().map(|c| format!("{:>24}", c.heading)).collect();
-    let mut rows = vec![("at the last step".to_owned(), headings)];
+    let corner = format!("at step {}", last_step(&found.values));
+    let mut rows =
+        vec![std::iter::once(corner).chain(columns.iter().map(|(key, h)| h.heading(key))).collect::<Vec<_>>()];
     for group in groups {
-        let members: Vec<usize> = (0..info.variants.len()).filter(|&v| info.variants[v].group == group).collect();
+        let members: Vec<_> = info.variants.iter().filter(|v| v.group == group).collect();
         let name = match members.as_slice() {
-            [one] => info.variants[*one].label.clone(),
+            [one] => one.label.clone(),
             many => format!("{group}, {} seeds", many.len()),
         };
-        let values =
-            |c: &Column| -> Vec<f64> { members.iter().filter_map(|v| last.get(&(*v, c.channel)).copied()).collect() };
-        rows.push((name, columns.iter().map(|c| format!("{:>24}", cell(&values(c)))).collect()));
+        let cells = columns.iter().map(|(key, headline)| cell(headline, found.group(key, group).as_ref()));
+        rows.push(std::iter::once(name).chain(cells).collect());
     }
-    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
-    let lines: Vec<String> = rows.into_iter().map(|(name, cells)| format!("{name:<width$}{cells}")).collect();
+    let mut lines = laid_out(&rows);
+    if lines.iter().any(|line| line.chars().count() > WIDEST) {
+        let turned: Vec<Vec<String>> =
+            (0..rows[0].len()).map(|i| rows.iter().map(|row| row[i].clone()).collect()).collect();
+        lines = laid_out(&turned);
+    }
+    let missing = found.missing.iter().filter_map(|m| Some(format!("no {}: {}", lab.headline(&m.id)?.name, m.why)));
+    lines.extend(missing);
     lines.join("\n")
 }
 
-fn cell(values: &[f64]) -> String {
-    match values {
-        [] => "-".to_owned(),
-        [one] => format!("{one:.4}"),
-        many => {
-            let (mean, sd) = mean_sd(many);
-            format!("{mean:.4} ± {sd:.4}")
+/// The first column to the left, the others to the right.
+fn laid_out(rows: &[Vec<String>]) -> Vec<String> {
+    let width = |i: usize| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).enumerate().map(|(i, (cell, width))| match i {
+            0 => format!("{cell:<width$}"),
+            _ => format!("{cell:>w$}", w = width + GAP),
+        });
+        cells.collect::<String>().trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
+/// Of seeds the mean with the standard deviation, or of a paired difference its 95% interval.
+pub(super) fn cell(headline: &Headline, group: Option<&Group>) -> String {
+    let digits = headline.digits;
+    match group {
+        None => "-".to_owned(),
+        Some(Group { mean, seeds: 1, .. }) => digits.words(*mean),
+        Some(Group { mean, interval: Some((low, high)), .. }) if headline.is_paired() => {
+            format!("{} [{}, {}]", digits.words(*mean), digits.words(*low), digits.words(*high))
         }
+        Some(Group { mean, sd, .. }) => format!("{} ± {}", digits.words(*mean), digits.words(*sd)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::labs::headline::common::{BESIDE_FIRST, LOSS};
+
+    fn of(values: &[f64]) -> Option<Group> {
+        let (mean, sd) = crate::analysis::statistics::mean_sd(values);
+        let interval = crate::analysis::statistics::t_interval(values);
+        (!values.is_empty()).then_some(Group { mean, sd, interval, seeds: values.len() })
+    }
 
     #[test]
     fn seeds_become_mean_and_spread_and_gaps_a_dash() {
-        assert_eq!(cell(&[]), "-");
-        assert_eq!(cell(&[0.25]), "0.2500");
-        assert_eq!(cell(&[1.0, 3.0]), "2.0000 ± 1.4142");
+        assert_eq!(cell(&LOSS, of(&[]).as_ref()), "-");
+        assert_eq!(cell(&LOSS, of(&[0.25]).as_ref()), "0.2500");
+        assert_eq!(cell(&LOSS, of(&[1.0, 3.0]).as_ref()), "2.0000 ± 1.4142");
+    }
+
+    #[test]
+    fn a_paired_difference_has_its_interval() {
+        assert_eq!(cell(&BESIDE_FIRST, of(&[1.0, 2.0, 3.0]).as_ref()), "2.0000 [-0.4843, 4.4843]");
     }
 }

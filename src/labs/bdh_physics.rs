@@ -2,6 +2,7 @@
 //! weights become the wires, prods and synapses of a system of local rules that a person steps through.
 
 mod drawing;
+mod headlines;
 
 use super::{
     Lab, Pane, Preset,
@@ -56,6 +57,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "bdh_checks", column: 1, share: 0.44, tab: false },
         Pane { view: "losses", column: 1, share: 0.44, tab: true },
     ],
+    headlines: headlines::ALL,
     opens_with_run: true,
 };
 

@@ -2,6 +2,7 @@
 //! model, and when?
 
 mod drawing;
+mod headlines;
 pub mod settings;
 
 use super::{
@@ -95,6 +96,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "attention_by_layer", column: 1, share: 0.45, tab: true },
         Pane { view: "attention_side_by_side", column: 1, share: 0.45, tab: true },
     ],
+    headlines: headlines::ALL,
     opens_with_run: true,
 };
 

@@ -7,6 +7,7 @@
 //! arguments, so that every picture is an answer of the run's own generator.
 
 mod drawing;
+mod headlines;
 pub mod settings;
 pub mod slow_manifold;
 
@@ -104,6 +105,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "attention", column: 1, share: 0.45, tab: true },
         Pane { view: "attention_chain", column: 1, share: 0.45, tab: true },
     ],
+    headlines: headlines::ALL,
     opens_with_run: true,
 };
 

@@ -1,6 +1,7 @@
 //! The fast-slow gate lab (arXiv 2606.16730): does a slow path that starts closed open by itself?
 
 mod drawing;
+mod headlines;
 pub mod settings;
 
 use super::{
@@ -84,6 +85,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "attention_chain", column: 1, share: 0.5, tab: true },
         Pane { view: "cost", column: 1, share: 0.5, tab: true },
     ],
+    headlines: headlines::ALL,
     opens_with_run: true,
 };
 

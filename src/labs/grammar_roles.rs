@@ -5,6 +5,7 @@
 //! there. Supervised taggers beside them go on to the run's last step, pass after pass.
 
 mod drawing;
+mod headlines;
 pub mod settings;
 
 use super::{
@@ -77,6 +78,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "settling", column: 0, share: 1.0, tab: false },
         Pane { view: "role_accuracy", column: 1, share: 1.0, tab: false },
     ],
+    headlines: headlines::ALL,
     opens_with_run: true,
 };
 

@@ -10,10 +10,12 @@ pub mod equilibrium;
 pub mod experiment;
 pub mod fast_slow;
 pub mod grammar_roles;
+pub mod headline;
 pub mod lesson;
 pub mod merging;
 pub mod neuron_graph;
 pub mod ode_flow;
+pub mod run_table;
 pub mod spen;
 pub mod synapses;
 pub mod traces;
@@ -26,6 +28,7 @@ use crate::{
     trainer::Plan,
 };
 use drawing::{Canvas, Drawing};
+use headline::Headline;
 
 /// A ready-made config, shipped as a file of `configs/`.
 pub struct Preset {
@@ -68,6 +71,8 @@ pub struct Lab {
     /// What moves on its card in the gallery.
     pub drawing: fn(&Canvas) -> Drawing,
     pub panes: &'static [Pane],
+    /// The few numbers that are its result, in order.
+    pub headlines: &'static [Headline],
     /// Whether opening the lab makes a run at once (paused, models ready to be asked).
     pub opens_with_run: bool,
 }

@@ -2,6 +2,7 @@
 //! graph between its neurons, cut at a threshold, while communities form.
 
 mod drawing;
+mod headlines;
 
 use super::{
     Lab, Pane, Preset,
@@ -54,6 +55,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "losses", column: 1, share: 0.5, tab: true },
         Pane { view: "graph_neuron", column: 1, share: 0.5, tab: false },
     ],
+    headlines: headlines::ALL,
     opens_with_run: false,
 };
 

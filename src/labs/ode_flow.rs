@@ -10,6 +10,7 @@
 //! the unsteered field of the first stage is kept with the weights, and so a resumed run goes on exactly.
 
 mod drawing;
+mod headlines;
 pub mod settings;
 
 use super::{
@@ -96,6 +97,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "flow_solver", column: 1, share: 0.45, tab: false },
         Pane { view: "flow_along", column: 1, share: 0.45, tab: true },
     ],
+    headlines: headlines::ALL,
     opens_with_run: true,
 };
 

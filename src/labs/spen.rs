@@ -2,6 +2,7 @@
 //! moving averages, and which mechanism buys the rest?
 
 mod drawing;
+mod headlines;
 pub mod settings;
 
 use super::{
@@ -96,6 +97,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "warm_up", column: 1, share: 0.35, tab: true },
         Pane { view: "uncertainty", column: 1, share: 0.35, tab: true },
     ],
+    headlines: headlines::ALL,
     opens_with_run: true,
 };
 

@@ -2,6 +2,7 @@
 //! synapses between neurons, read token by token.
 
 mod drawing;
+mod headlines;
 pub mod settings;
 
 use super::{
@@ -78,6 +79,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "surprise", column: 1, share: 0.65, tab: true },
         Pane { view: "merging", column: 1, share: 0.65, tab: true },
     ],
+    headlines: headlines::ALL,
     opens_with_run: false,
 };
 

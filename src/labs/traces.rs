@@ -2,6 +2,7 @@
 //! reader can still name from it.
 
 mod drawing;
+mod headlines;
 
 use super::{
     Lab, Pane, Preset,
@@ -60,6 +61,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "recoverability", column: 1, share: 0.5, tab: false },
         Pane { view: "losses", column: 1, share: 0.5, tab: true },
     ],
+    headlines: headlines::ALL,
     opens_with_run: false,
 };
 

@@ -6,6 +6,7 @@
 //! BDH, and views ask them when they are looked at. Training on is the same plan with steps.
 
 mod drawing;
+mod headlines;
 pub mod settings;
 
 use super::{
@@ -68,6 +69,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "intervention", column: 1, share: 0.5, tab: true },
         Pane { view: "next_tokens", column: 1, share: 0.5, tab: true },
     ],
+    headlines: headlines::ALL,
     opens_with_run: true,
 };
 

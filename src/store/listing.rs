@@ -73,7 +73,8 @@ pub(super) fn began(folder: &Path, started_at: Option<&str>) -> jiff::Timestamp 
         .unwrap_or(jiff::Timestamp::UNIX_EPOCH)
 }
 
-fn local_text(t: jiff::Timestamp) -> String {
+/// "2026-01-31 14:25", in the time of this place.
+pub fn local_text(t: jiff::Timestamp) -> String {
     t.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
 }
 

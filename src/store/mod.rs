@@ -16,6 +16,7 @@
 //!     <variant>.optimiser.safetensors the optimiser's moments
 //!   snapshots/       weights at some steps, to ask about the past; a run never goes on from them
 //!   figures/         PNG
+//!   note.toml        a person's name and note of it; nothing of the run depends on it
 //! ```
 //!
 //! **Numbers.** NaN and the infinities are the strings `"NaN"`, `"Infinity"`, `"-Infinity"`
@@ -36,21 +37,24 @@ pub mod export;
 mod listing;
 mod log_file;
 mod names;
+pub mod note;
 pub mod npz;
 mod reader;
 mod record;
+pub mod run_index;
 mod sample_scalars;
 pub mod snapshots;
 mod tensorboard;
 pub mod tensors;
+pub mod trash;
 mod writer;
 
 pub use checkpoint::{Checkpoint, DataPosition, Lengths, Loaded};
 pub use environment::Environment;
 pub use error::StoreError;
-pub use listing::{RunSummary, list, summary};
+pub use listing::{RunSummary, list, local_text, summary};
 pub use names::is_record;
 pub use reader::Reader;
 pub use record::{FORMAT, RunRecord};
 pub use snapshots::VariantWeights;
-pub use writer::{Writer, check_writable};
+pub use writer::{Writer, check_writable, is_being_written};

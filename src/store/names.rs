@@ -15,6 +15,7 @@ pub(super) const EVENTS: &str = "events.jsonl";
 pub(super) const CONFIG: &str = "config.toml";
 pub(super) const RUN: &str = "run.json";
 pub(super) const LOCK: &str = ".lock";
+pub(super) const NOTE: &str = "note.toml";
 pub(super) const CHECKPOINTS: &str = "checkpoints";
 pub(super) const SNAPSHOTS: &str = "snapshots";
 pub(super) const FIGURES: &str = "figures";
@@ -26,6 +27,15 @@ pub(super) const MOST_RUN: u64 = 4 << 20;
 
 /// Begins the name of a folder that is not whole yet.
 pub(super) const MAKING: &str = ".making-";
+
+/// # Errors
+/// If nothing in the folder is of a run.
+pub(super) fn check_run(folder: &Path) -> Result<(), StoreError> {
+    match [RUN, CONFIG, METRICS].iter().any(|part| folder.join(part).is_file()) {
+        true => Ok(()),
+        false => Err(StoreError::new(format!("`{}` is not a run folder: give the folder of a run", folder.display()))),
+    }
+}
 
 /// Makes a file that must not exist, and forces it to the disk.
 pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
@@ -59,7 +69,7 @@ fn is_kept(within_run: &Path) -> bool {
     first.is_some_and(|name| {
         name.starts_with('.')
             || name.ends_with(".jsonl")
-            || [CONFIG, RUN, CHECKPOINTS, SNAPSHOTS].contains(&name.as_str())
+            || [CONFIG, RUN, NOTE, CHECKPOINTS, SNAPSHOTS].contains(&name.as_str())
     })
 }
 

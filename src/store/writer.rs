@@ -31,7 +31,7 @@ use super::{
     snapshots,
 };
 use crate::{
-    files::{self, WatchedFile, folder_beside},
+    files::{self, WatchedFile, folder_beside, open_inside},
     telemetry::{Channel, Event, Level, RunInfo, Sample, Sink},
 };
 
@@ -441,6 +441,12 @@ fn put_in_place(making: &Path, out: &Path, name: &str) -> Result<PathBuf, StoreE
 }
 
 /// One process writes a run folder. Systems that cannot lock are trusted.
+/// Whether an Orrery, this one or another, is writing in this run folder now.
+pub fn is_being_written(folder: &Path) -> bool {
+    let lock = open_inside(folder, LOCK);
+    lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
 fn lock_folder(folder: &Path) -> Result<WatchedFile, StoreError> {
     let path = folder.join(LOCK);
     let file = WatchedFile::open(folder, LOCK).at("write in", &path)?;

@@ -11,6 +11,7 @@ mod handle;
 mod inbox;
 pub mod measurements;
 mod neuron;
+mod note;
 pub mod number;
 pub mod table;
 
@@ -24,3 +25,4 @@ pub use handle::RunHandle;
 pub use inbox::{Batch as InboxBatch, Inbox};
 pub use measurements::{MEASUREMENTS, Measurement, MeasurementEntry, Payload};
 pub use neuron::{neuron_name, read_neurons};
+pub use note::RunNote;

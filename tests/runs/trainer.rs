@@ -2,6 +2,7 @@
 //! folders. Small sizes; the mathematics is checked elsewhere.
 
 use std::{
+    collections::BTreeSet,
     path::Path,
     process::{Command as Process, Stdio},
     time::{Duration, Instant},
@@ -20,7 +21,7 @@ use orrery::{
     trainer::{self, Options, Outcome, TrainSettings},
 };
 
-use crate::record::Record;
+use crate::{headlines, record::Record};
 
 impl Record {
     fn steps(&self) -> Vec<StepStats> {
@@ -99,6 +100,7 @@ pub fn spawn(config: &Config) -> (Sender<Command>, Record) {
 #[test]
 fn every_lab_and_preset_runs_a_few_steps_without_a_window() {
     for lab in LABS {
+        let mut told = BTreeSet::from(headlines::ASKED_FOR);
         for preset in lab.presets {
             let knobs = (lab.knobs)();
             let mut config = lab.config(Some(preset.id)).unwrap();
@@ -134,7 +136,10 @@ fn every_lab_and_preset_runs_a_few_steps_without_a_window() {
                 .filter(|(c, _)| c.as_str() == channels::LOSS_TRAIN)
                 .count();
             assert!(losses >= 2, "{} told {losses} losses", preset.id);
+            told.extend(headlines::check(lab, preset.id, &record.events()));
         }
+        let never: Vec<&str> = lab.headlines.iter().map(|h| h.id).filter(|id| !told.contains(id)).collect();
+        assert!(never.is_empty(), "no preset of {} tells {never:?}", lab.id);
     }
 }
 

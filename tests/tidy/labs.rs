@@ -32,6 +32,10 @@ fn listing(lab: &Lab) -> String {
     }
     text.push('\n');
     (lab.knobs)().iter().for_each(|knob| setting(&mut text, knob));
+    text.push('\n');
+    for h in lab.headlines {
+        writeln!(text, "headline {}: {}, {}\n    {}", h.id, h.heading(h.id), h.better.words(), h.about).unwrap();
+    }
     for preset in lab.presets {
         let config = lab.config(Some(preset.id)).unwrap();
         write!(text, "\n--- {}: {}\n{}", preset.id, preset.title, config.to_toml()).unwrap();

@@ -82,6 +82,7 @@ static LAB: Lab = Lab {
         Pane { view: "teller", column: 0, share: 1.0, tab: false },
         Pane { view: "other", column: 1, share: 1.0, tab: false },
     ],
+    headlines: &[],
     opens_with_run: true,
 };
 

@@ -1,0 +1,231 @@
+//! The rows of the table of runs: what each run folder holds in short, read once and kept in an index beside them until it
+//! changes. It does not know how rows are drawn.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
+
+use super::headlines::{self, RunHeadlines};
+use crate::{
+    labs::{
+        LABS,
+        run_table::{self, RowState, RunRow},
+    },
+    store::{
+        self, StoreError, note,
+        run_index::{self, RunIndex, Stamp},
+    },
+    telemetry::{Event, Level, RunInfo, RunState, channels},
+};
+
+/// Words about a folder that a row keeps.
+const PROBLEMS: usize = 3;
+/// Folders are read by at most so many threads, which a training beside them should not feel.
+const READERS: usize = 4;
+
+/// The rows of a folder of runs.
+pub struct Listing {
+    /// Newest first.
+    pub rows: Vec<RunRow>,
+    /// Folders whose logs were read, because no index had them as they are.
+    pub read: usize,
+}
+
+/// What is made of a folder depends on the version and on the numbers that labs declare.
+fn version() -> String {
+    let ids = LABS.iter().flat_map(|lab| std::iter::once(lab.id).chain(lab.headlines.iter().map(|h| h.id)));
+    format!("{} 1 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
+}
+
+/// Every run in `runs`. A folder that cannot be read is a row that says so. `told` is called with what is known at once,
+/// before anything is read.
+///
+/// # Errors
+/// If the folder of runs itself cannot be listed.
+pub fn list(runs: &Path, told: impl FnOnce(&[RunRow])) -> Result<Listing, StoreError> {
+    let names = run_index::run_folders(runs)?;
+    let mut index = RunIndex::<RunRow>::open(runs, &version());
+    let (mut rows, mut stale) = (vec![], vec![]);
+    for name in &names {
+        let stamp = Stamp::of(&runs.join(name));
+        match index.get(name, &stamp) {
+            Some(row) => rows.push(row.clone()),
+            None => stale.push((name.clone(), stamp)),
+        }
+    }
+    rows.iter_mut().for_each(|row| finish(row, runs));
+    if !stale.is_empty() {
+        sort(&mut rows);
+        told(&rows);
+    }
+    let read = stale.len();
+    let fresh = read_all(runs, stale);
+    for (name, stamp, row) in fresh {
+        if let Some(stamp) = stamp {
+            index.set(name, stamp, row.clone());
+        }
+        let mut row = row;
+        finish(&mut row, runs);
+        rows.push(row);
+    }
+    if index.keep_only(&names) || read > 0 {
+        // It is only a cache: a folder that cannot be written is listed all the same.
+        if let Err(e) = index.save(runs) {
+            log::debug!("the index of runs was not kept: {e}");
+        }
+    }
+    sort(&mut rows);
+    Ok(Listing { rows, read })
+}
+
+fn sort(rows: &mut [RunRow]) {
+    rows.sort_by(|a, b| (b.began, &b.folder).cmp(&(a.began, &a.folder)));
+}
+
+/// Each with its stamp, or without one where it could not be read and must be tried again.
+fn read_all(runs: &Path, stale: Vec<(String, Stamp)>) -> Vec<(String, Option<Stamp>, RunRow)> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(READERS).min(stale.len());
+    let (waiting, made) = (Mutex::new(stale.into_iter()), Mutex::new(vec![]));
+    let lock = |waiting: &Mutex<std::vec::IntoIter<(String, Stamp)>>| {
+        waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next()
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some((name, stamp)) = lock(&waiting) {
+                    let row = row(runs, &name);
+                    let stamp = (row.state != RowState::Unreadable).then_some(stamp);
+                    made.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((name, stamp, row));
+                }
+            });
+        }
+    });
+    made.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// What no index keeps: where it lies, what a person says of it, and whether it is being written now.
+fn finish(row: &mut RunRow, runs: &Path) {
+    row.path = runs.join(&row.folder);
+    match note::read(&row.path) {
+        Ok(note) => row.note = note,
+        Err(e) => row.problems.push(e.to_string()),
+    }
+    if row.state == RowState::Killed && store::is_being_written(&row.path) {
+        row.state = RowState::Running;
+    }
+}
+
+/// One folder, read whole.
+fn row(runs: &Path, name: &str) -> RunRow {
+    let path = runs.join(name);
+    let mut gathered = Gathered::default();
+    match headlines::read(&path, |event| gathered.event(event)) {
+        Ok(run) => gathered.row(&path, name, run),
+        Err(e) => RunRow {
+            folder: name.to_owned(),
+            problems: vec![e.to_string()],
+            began: changed_at(&path),
+            when: local(changed_at(&path)),
+            bytes: run_index::bytes(&path),
+            ..RunRow::default()
+        },
+    }
+}
+
+fn changed_at(path: &PathBuf) -> i64 {
+    let time = std::fs::metadata(path).and_then(|m| m.modified()).ok().and_then(|t| jiff::Timestamp::try_from(t).ok());
+    time.map_or(0, jiff::Timestamp::as_second)
+}
+
+fn local(seconds: i64) -> String {
+    store::local_text(jiff::Timestamp::from_second(seconds).unwrap_or_default())
+}
+
+/// What a row needs of a run's events besides its headline numbers.
+#[derive(Default)]
+struct Gathered {
+    steps: u64,
+    state: Option<RunState>,
+    /// By variant: the last training and held-out loss.
+    losses: HashMap<usize, (f64, f64)>,
+    problems: Vec<String>,
+}
+
+impl Gathered {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Step(stats) => {
+                self.steps = self.steps.max(stats.step);
+                let last = self.losses.entry(stats.variant).or_insert((f64::NAN, f64::NAN));
+                for (channel, value) in &stats.scalars {
+                    match channel.as_str() {
+                        channels::LOSS_TRAIN => last.0 = *value,
+                        channels::LOSS_HELD_OUT => last.1 = *value,
+                        _ => {}
+                    }
+                }
+            }
+            Event::State(state) => self.state = Some(state.clone()),
+            Event::Notice { level: Level::Warning | Level::Error, text } if self.problems.len() < PROBLEMS => {
+                self.problems.push(text.clone());
+            }
+            _ => {}
+        }
+    }
+
+    fn row(self, path: &Path, name: &str, run: RunHeadlines) -> RunRow {
+        let RunHeadlines { info, lab, found } = run;
+        let began = store::summary(path).map_or(0, |s| s.began);
+        let state = match self.state {
+            Some(RunState::Finished) => RowState::Finished,
+            Some(RunState::Stopped) => RowState::Stopped,
+            Some(RunState::Failed { message }) => RowState::Failed(message),
+            Some(RunState::Paused | RunState::Running) | None => RowState::Killed,
+        };
+        let mut problems = self.problems;
+        if lab.is_none() {
+            problems.push(format!("this version has no lab `{}`: its headline numbers are not known", info.lab));
+        }
+        RunRow {
+            folder: name.to_owned(),
+            problems,
+            lab: info.lab.clone(),
+            preset: info.config.preset.clone(),
+            seed: info.config.seed,
+            settings: info.config.iter().map(|(key, value)| (key.to_owned(), value.clone())).collect(),
+            changed: lab.map_or_else(BTreeMap::new, |lab| run_table::changed(lab, &info.config)),
+            began,
+            when: local(began),
+            steps: self.steps,
+            total_steps: info.total_steps,
+            losses: losses(&info, &self.losses),
+            headlines: found,
+            state,
+            bytes: run_index::bytes(path),
+            ..RunRow::default()
+        }
+    }
+}
+
+/// Over the seeds of each group, in the order of the run's variants.
+fn losses(info: &RunInfo, last: &HashMap<usize, (f64, f64)>) -> Vec<run_table::GroupLoss> {
+    let mut groups: Vec<&str> = vec![];
+    for variant in &info.variants {
+        if !groups.contains(&variant.group.as_str()) {
+            groups.push(&variant.group);
+        }
+    }
+    let of = |group: &&str| {
+        let members: Vec<usize> = (0..info.variants.len()).filter(|i| info.variants[*i].group == **group).collect();
+        let label = match members.as_slice() {
+            [one] => info.variants[*one].label.as_str(),
+            _ => group,
+        };
+        let values: Vec<(f64, f64)> = members.iter().filter_map(|i| last.get(i)).copied().collect();
+        let (train, held_out): (Vec<f64>, Vec<f64>) = values.into_iter().unzip();
+        run_table::group_loss(group, label, &train, &held_out)
+    };
+    groups.iter().map(of).collect()
+}

@@ -1,0 +1,241 @@
+//! `orrery runs`: the table of past runs, and what a person says of each. Rows come from `run_rows`; nothing here reads a log.
+
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use serde_json::json;
+
+use super::{RUNS, failure::Failure, run_rows, terminal::tell};
+use crate::{
+    files::memory::size,
+    labs::{
+        headline::split,
+        run_table::{RunRow, filter::Filter, order::Order},
+    },
+    store::{note, trash},
+};
+
+/// Of a cell on the terminal.
+const WIDEST: usize = 36;
+
+#[derive(Args)]
+pub struct RunsArgs {
+    /// Which: words in a name, a note or a folder, `lab:fast_slow`, `state:killed`, `lr<1e-3`, `gate>0.1`, `is:pinned`,
+    /// `is:archived`; `!` before a term leaves out. All must hold
+    #[arg(value_name = "FILTER")]
+    filter: Vec<String>,
+    /// By began, name, lab, preset, state, steps, seed, size, loss, a setting or a headline number; `-steps` falls
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
+    sort: Option<String>,
+    /// As JSON, everything about each run
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+    /// As CSV, one row a run, one column a headline number and variant
+    #[arg(long)]
+    csv: bool,
+    /// The folder of runs
+    #[arg(long, value_name = "DIR", default_value = RUNS)]
+    out: PathBuf,
+    #[command(flatten)]
+    edit: Edit,
+}
+
+/// What is changed of the run that is named.
+#[derive(Args)]
+#[group(multiple = true)]
+struct Edit {
+    /// A run's folder, to be changed by the options below
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["filter", "sort", "json", "csv"])]
+    edit: Option<PathBuf>,
+    /// Give it this name; empty: none
+    #[arg(long, requires = "edit")]
+    name: Option<String>,
+    /// Write this note beside it; empty: none
+    #[arg(long, requires = "edit")]
+    note: Option<String>,
+    /// Pin it above all others, or not
+    #[arg(long, requires = "edit", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    pin: Option<bool>,
+    /// List it no more unless `is:archived` is asked for, or list it again
+    #[arg(long, requires = "edit", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    archive: Option<bool>,
+    /// Move it to the trash, a folder `.trash` beside the runs
+    #[arg(long, requires = "edit")]
+    delete: bool,
+    /// Take a run back out of the trash, by its folder there
+    #[arg(long, value_name = "RUN", conflicts_with = "edit")]
+    restore: Option<PathBuf>,
+}
+
+pub fn run(args: &RunsArgs) -> Result<(), Failure> {
+    if let Some(place) = &args.edit.restore {
+        println!("{}", trash::restore(place).map_err(Failure::wrong)?.display());
+        return Ok(());
+    }
+    if let Some(run) = &args.edit.edit {
+        return edit(run, &args.edit);
+    }
+    let filter = Filter::parse(&args.filter.join(" ")).map_err(Failure::usage)?;
+    let order = args.sort.as_deref().map_or_else(Order::default, Order::parse);
+    let listing = run_rows::list(&args.out, |_| ()).map_err(Failure::wrong)?;
+    let all = &listing.rows;
+    if let Some(words) = filter.unknown(all.iter()).filter(|_| !all.is_empty()) {
+        return Err(Failure::usage(words));
+    }
+    if !all.is_empty() && !order.is_known(all.iter()) {
+        return Err(Failure::usage(format!("no run here has `{}` to sort by", order.key)));
+    }
+    let mut rows: Vec<&RunRow> = all.iter().filter(|row| filter.wants(row)).collect();
+    order.sort(&mut rows);
+    let text = match (args.json, args.csv) {
+        (true, _) => as_json(&rows)?,
+        (_, true) => as_csv(&rows)?,
+        _ => return tell_table(&rows, all, &args.out),
+    };
+    // A reader that has gone, as of `orrery runs --csv | head`, has what it wanted.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    Ok(())
+}
+
+fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
+    if edit.delete {
+        let place = trash::discard(run).map_err(Failure::wrong)?;
+        tell!("in the trash; `orrery runs --restore {}` takes it back", place.display());
+        println!("{}", place.display());
+        return Ok(());
+    }
+    let mut kept = note::read(run).map_err(Failure::wrong)?;
+    let before = kept.clone();
+    if let Some(name) = &edit.name {
+        kept.name.clone_from(name);
+    }
+    if let Some(words) = &edit.note {
+        kept.note.clone_from(words);
+    }
+    kept.pinned = edit.pin.unwrap_or(kept.pinned);
+    kept.archived = edit.archive.unwrap_or(kept.archived);
+    if kept == before {
+        return Err(Failure::usage("say what to change: --name, --note, --pin, --archive or --delete"));
+    }
+    note::write(run, &kept).map_err(Failure::wrong)
+}
+
+fn tell_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failure> {
+    let archived = all.iter().filter(|r| r.note.archived).count();
+    if all.is_empty() {
+        println!("no runs in {}; `orrery run LAB` makes one", out.display());
+        return Ok(());
+    }
+    let headings =
+        ["began", "run", "preset", "what differs", "seed", "steps", "loss (nats)", "result", "state", "size"];
+    let mut table = vec![headings.map(str::to_owned)];
+    table.extend(rows.iter().map(|row| cells(row)));
+    let widths: Vec<usize> =
+        (0..headings.len()).map(|i| table.iter().map(|row| row[i].chars().count()).max().unwrap_or(0)).collect();
+    for row in &table {
+        let line = row.iter().zip(&widths).enumerate().map(|(i, (cell, width))| match i {
+            4 | 5 | 9 => format!("{cell:>width$}  "),
+            _ => format!("{cell:<width$}  "),
+        });
+        println!("{}", line.collect::<String>().trim_end());
+    }
+    for row in rows.iter().filter(|r| !r.problems.is_empty()) {
+        tell!("{}: {}", row.folder, row.problems.join("; "));
+    }
+    let put_away =
+        if archived > 0 { format!(", {archived} archived (`is:archived` shows them)") } else { String::new() };
+    tell!("{} of {} runs in {}{put_away}", rows.len(), all.len(), out.display());
+    Ok(())
+}
+
+fn cells(row: &RunRow) -> [String; 10] {
+    let pin = if row.note.pinned { "* " } else { "" };
+    let note = if row.note.note.is_empty() { String::new() } else { format!(" ({})", first_line(&row.note.note)) };
+    [
+        row.when.clone(),
+        short(&format!("{pin}{}{note}", row.title()), WIDEST + 16),
+        if row.preset.is_empty() { row.lab.clone() } else { row.preset.clone() },
+        short(&row.changed_words(), WIDEST),
+        row.seed.to_string(),
+        row.steps.to_string(),
+        row.loss_words(),
+        short(&results(row), WIDEST),
+        short(&row.state_words(), WIDEST),
+        size(row.bytes),
+    ]
+}
+
+/// The headline numbers that are no losses, in few words.
+fn results(row: &RunRow) -> String {
+    const SHOWN: usize = 2;
+    let told = row.headlines.keys().into_iter().filter(|key| !split(key).0.ends_with("loss") && *key != "perplexity");
+    let words = told.take(SHOWN).filter_map(|key| {
+        let name = row.headline_of(key)?.heading(key);
+        Some(format!("{} {}", name.split(" (").next().unwrap_or(&name), row.headline_words(key)))
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+fn short(text: &str, most: usize) -> String {
+    match text.chars().count() > most {
+        true => text.chars().take(most - 1).chain(['…']).collect(),
+        false => text.to_owned(),
+    }
+}
+
+fn as_json(rows: &[&RunRow]) -> Result<String, Failure> {
+    let all: Vec<_> = rows.iter().map(|row| json!({ "path": row.path, "note": row.note, "run": row })).collect();
+    let mut text = serde_json::to_string_pretty(&all).map_err(Failure::failed)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// A column a headline number and group of variants, in the order of first appearance.
+fn as_csv(rows: &[&RunRow]) -> Result<String, Failure> {
+    let mut columns: Vec<(String, String)> = vec![];
+    for row in rows {
+        for value in &row.headlines.values {
+            let column = (value.key.clone(), value.group.clone());
+            if !columns.contains(&column) {
+                columns.push(column);
+            }
+        }
+    }
+    let fixed = "folder,name,note,pinned,archived,lab,preset,changed,seed,began,steps,total_steps,state,bytes,problems";
+    let header = fixed.split(',').map(str::to_owned).chain(columns.iter().map(|(key, group)| format!("{key}:{group}")));
+    let mut out = csv::Writer::from_writer(vec![]);
+    out.write_record(header).map_err(Failure::failed)?;
+    for row in rows {
+        let note = &row.note;
+        let own = [
+            row.folder.clone(),
+            note.name.clone(),
+            note.note.clone(),
+            note.pinned.to_string(),
+            note.archived.to_string(),
+            row.lab.clone(),
+            row.preset.clone(),
+            row.changed_words(),
+            row.seed.to_string(),
+            row.when.clone(),
+            row.steps.to_string(),
+            row.total_steps.to_string(),
+            row.state.id().to_owned(),
+            row.bytes.to_string(),
+            row.problems.join("; "),
+        ];
+        let numbers = columns
+            .iter()
+            .map(|(key, group)| row.headlines.group(key, group).map_or(String::new(), |group| group.mean.to_string()));
+        out.write_record(own.into_iter().chain(numbers)).map_err(Failure::failed)?;
+    }
+    let bytes = out.into_inner().map_err(|e| Failure::run(e.to_string()))?;
+    String::from_utf8(bytes).map_err(Failure::failed)
+}

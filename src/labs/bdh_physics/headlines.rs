@@ -1,0 +1,75 @@
+//! The lab's result: how far the two sides of each of the paper's equivalences are apart.
+
+use crate::{
+    labs::headline::{Better, Digits, Headline, common::LOSS, measured},
+    telemetry::measurements::{BdhDynamicsChecks, BdhDynamicsWeights},
+};
+
+const ERROR: Headline = Headline {
+    id: "error",
+    name: "error",
+    unit: "of the largest value",
+    about: "The largest difference between the two sides of an equivalence, as a share of the largest value compared.",
+    better: Better::Lower,
+    digits: Digits::Scientific,
+    absent: "the equivalences were not measured yet (`probe.bdh_dynamics_every`)",
+    source: measured!(BdhDynamicsChecks, errors),
+};
+
+pub static ALL: &[Headline] = &[
+    LOSS,
+    ERROR,
+    Headline {
+        id: "largest_share",
+        name: "error over bound",
+        unit: "",
+        about: "The largest share that an error has of what rounding alone could explain: at most 1 if all equivalences hold.",
+        digits: Digits::Decimals(3),
+        source: measured!(BdhDynamicsChecks, |m| largest(shares(m).into_iter().map(|(_, share)| share))),
+        ..ERROR
+    },
+    Headline {
+        id: "agreement",
+        name: "letters agreed on",
+        unit: "",
+        about: "Share of the text's letters after which the rules without LayerNorms name the model's likeliest next one.",
+        better: Better::Higher,
+        digits: Digits::Decimals(3),
+        source: measured!(BdhDynamicsWeights, |m| {
+            let letters = m.model_predictions.len();
+            (letters > 0).then(|| m.agreements as f64 / letters as f64)
+        }),
+        ..ERROR
+    },
+];
+
+fn errors(m: &BdhDynamicsChecks) -> Vec<(String, f64)> {
+    let by_token =
+        [("rules", &m.rules), ("normfree", &m.normfree), ("attention", &m.attention), ("two_steps", &m.two_steps)];
+    let by_token = by_token.into_iter().map(|(name, check)| (name, largest(check.error.iter().copied())));
+    let of_circuits = [("wires", &m.wires), ("prods", &m.prods)].map(|(name, check)| (name, check.error));
+    by_token.chain(of_circuits).map(|(name, error)| (name.to_owned(), error)).collect()
+}
+
+fn shares(m: &BdhDynamicsChecks) -> Vec<(&'static str, f64)> {
+    let by_token =
+        [("rules", &m.rules), ("normfree", &m.normfree), ("attention", &m.attention), ("two_steps", &m.two_steps)];
+    let by_token = by_token.into_iter().map(|(name, check)| (name, largest(check.share.iter().copied())));
+    by_token.chain([("wires", m.wires.share), ("prods", m.prods.share)]).collect()
+}
+
+/// NaN if any is: a check that is no number does not pass.
+fn largest(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, |a: f64, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_number_is_the_largest() {
+        assert_eq!(largest([0.5, 2.0, 1.0].into_iter()), 2.0);
+        assert!(largest([0.5, f64::NAN, 1.0].into_iter()).is_nan());
+    }
+}

@@ -1,0 +1,8 @@
+//! The lab's result: the race's losses, and whether seeds tell a variant from the first.
+
+use crate::labs::headline::{
+    Headline,
+    common::{ACCURACY, BESIDE_FIRST, LOSS},
+};
+
+pub static ALL: &[Headline] = &[LOSS, BESIDE_FIRST, ACCURACY];

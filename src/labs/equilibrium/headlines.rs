@@ -1,0 +1,55 @@
+//! The lab's result: how well a network foretells where a generator settles, and how far a trained block is from one.
+
+use crate::{
+    labs::headline::{Better, Digits, Headline, common::LOSS, measured},
+    telemetry::measurements::{GeneratorDistance, StationaryMapError},
+};
+
+const MAP: Headline = Headline {
+    id: "map_error",
+    name: "map's error",
+    unit: "",
+    about: "Mean of sum_i |phi_i(y) - p_i(y)| over controls inside of the range that no update drew, 0 to 2.",
+    better: Better::Lower,
+    digits: Digits::Decimals(4),
+    absent: "no map to stationary distributions was learned, or it was not measured yet (`probe.every`)",
+    source: measured!(StationaryMapError, |m| m.held_out),
+};
+
+const DISTANCE: Headline = Headline {
+    id: "generator_distance",
+    name: "distance from a generator",
+    about: "|J - A| / |J|, A the generator nearest to the Jacobian J of the trained block: 0 for a generator.",
+    better: Better::Neither,
+    absent: "no block was trained, or its Jacobian was not measured yet (`probe.block_every`)",
+    source: measured!(GeneratorDistance, |m| m.distance),
+    ..MAP
+};
+
+pub static ALL: &[Headline] = &[
+    MAP,
+    Headline {
+        id: "map_error_outside",
+        name: "error outside",
+        about: "The same error over controls beyond the range: extrapolation.",
+        source: measured!(StationaryMapError, |m| m.outside),
+        ..MAP
+    },
+    Headline {
+        id: "map_error_ignoring",
+        name: "error of ignoring y",
+        about: "The same error of one that answers the stationary distribution at y = 0 to every control.",
+        better: Better::Neither,
+        source: measured!(StationaryMapError, |m| m.ignoring),
+        ..MAP
+    },
+    DISTANCE,
+    Headline {
+        id: "generator_distance_permuted",
+        name: "distance, entries permuted",
+        about: "The same distance of matrices with J's entries in random places.",
+        source: measured!(GeneratorDistance, |m| m.permuted.distance),
+        ..DISTANCE
+    },
+    LOSS,
+];

@@ -1,0 +1,41 @@
+//! The lab's result: how many words' roles are named rightly, and where.
+
+use crate::{
+    labs::headline::{Better, Digits, Headline, measured},
+    telemetry::measurements::{RoleAccuracy, RoleFeatures},
+};
+
+const WITHIN: Headline = Headline {
+    id: "within",
+    name: "within",
+    unit: "",
+    about: "Share of words whose role is named rightly, in sentences of the vocabulary that was learned from, 0 to 1.",
+    better: Better::Higher,
+    digits: Digits::Decimals(3),
+    absent: "roles were not asked for yet (`roles.every`)",
+    source: measured!(RoleAccuracy, |m| share(m, 0)),
+};
+
+pub static ALL: &[Headline] = &[
+    WITHIN,
+    Headline {
+        id: "transfer",
+        name: "transfer",
+        about: "The same in sentences of the other vocabulary, whose words were never learned from.",
+        source: measured!(RoleAccuracy, |m| share(m, 1)),
+        ..WITHIN
+    },
+    Headline {
+        id: "deep",
+        name: "deep",
+        about: "The same within the vocabulary, at the roles of relative clauses and of the verb behind them.",
+        source: measured!(RoleAccuracy, |m| share(m, 2)),
+        ..WITHIN
+    },
+];
+
+/// Of a tagger's own answers, or read from activation and traces of the lowest level.
+fn share(m: &RoleAccuracy, which: usize) -> Option<f64> {
+    let named = m.of_features(RoleFeatures::Tags, 0).or_else(|| m.of_features(RoleFeatures::Both, 0))?;
+    named.finite.then(|| m.shares(named)[which])
+}

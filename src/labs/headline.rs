@@ -1,0 +1,194 @@
+//! Headline numbers: the few numbers that are a lab's result. A lab declares them as data ([`Headline`]); from a run's
+//! events they are read by [`reading::Reading`], whoever tells them. It does not know where a run is kept nor how its numbers
+//! are laid out.
+
+pub mod common;
+mod reading;
+
+pub use reading::{Found, Group, Missing, Reading, Value};
+
+use crate::{labs::Lab, telemetry::Payload};
+
+/// A number that is a lab's result, one for every variant of a run.
+#[derive(Debug)]
+pub struct Headline {
+    /// What a filter, a sweep's axis or its objective calls it: `held_out_loss`. One of several has its place behind an `@`:
+    /// `accuracy@16`.
+    pub id: &'static str,
+    /// As a heading: "held-out loss".
+    pub name: &'static str,
+    /// "nats"; empty without one.
+    pub unit: &'static str,
+    /// What it is, in one sentence.
+    pub about: &'static str,
+    pub better: Better,
+    pub digits: Digits,
+    /// Why a run may have none: "its text asks no question".
+    pub absent: &'static str,
+    pub source: Source,
+}
+
+/// Which way a number is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    Lower,
+    Higher,
+    /// A fact, neither good nor bad.
+    Neither,
+}
+
+impl Better {
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Lower => "lower is better",
+            Self::Higher => "higher is better",
+            Self::Neither => "neither way is better",
+        }
+    }
+}
+
+/// How a number is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Digits {
+    /// With so many decimals.
+    Decimals(usize),
+    /// As 3.2e-9.
+    Scientific,
+}
+
+impl Digits {
+    pub fn words(self, value: f64) -> String {
+        match self {
+            _ if !value.is_finite() => format!("{value}"),
+            Self::Decimals(n) => format!("{value:.n$}"),
+            Self::Scientific => format!("{value:.1e}"),
+        }
+    }
+}
+
+/// Numbers of one measurement, each with the place that tells it from the others (empty where there is one alone).
+pub type Read = fn(&Payload) -> Vec<(String, f64)>;
+
+/// Where a headline number stands in a run's record.
+#[derive(Debug, Clone, Copy)]
+pub enum Source {
+    /// The newest value of a scalar channel, changed by a function.
+    Scalar { channel: &'static str, value: fn(f64) -> f64 },
+    /// The newest value of a scalar channel, less that of the run's first variant with the same seed.
+    BesideFirst { channel: &'static str },
+    /// From the newest measurement of this type, made by schedule.
+    Measured { channel: &'static str, read: Read },
+    /// From the newest measurement of this type, whoever asked for it.
+    Asked { channel: &'static str, read: Read },
+}
+
+impl Source {
+    /// The channel of scalars or of measurements that it is read from.
+    pub fn channel(&self) -> &'static str {
+        match self {
+            Self::Scalar { channel, .. }
+            | Self::BesideFirst { channel }
+            | Self::Measured { channel, .. }
+            | Self::Asked { channel, .. } => channel,
+        }
+    }
+
+    /// Whether it is read from a measurement rather than from a step's scalars.
+    pub fn is_measured(&self) -> bool {
+        matches!(self, Self::Measured { .. } | Self::Asked { .. })
+    }
+}
+
+/// A [`Read`] of a measurement by its type.
+macro_rules! read {
+    ($measurement:ty, $read:expr) => {
+        |payload| match <$measurement as $crate::telemetry::Measurement>::of(payload) {
+            Some(measured) => {
+                let read: fn(&$measurement) -> _ = $read;
+                $crate::labs::headline::Places::places(read(measured))
+            }
+            None => vec![],
+        }
+    };
+}
+pub(crate) use read;
+
+/// What is read from a measurement by schedule: `measured!(Type, |m| number)`, `Some(number)` or numbers by place.
+macro_rules! measured {
+    ($measurement:ty, $read:expr) => {
+        $crate::labs::headline::Source::Measured {
+            channel: <$measurement as $crate::telemetry::Measurement>::CHANNEL,
+            read: $crate::labs::headline::read!($measurement, $read),
+        }
+    };
+}
+pub(crate) use measured;
+
+/// As [`measured!`], also of measurements that a person asked for.
+macro_rules! asked {
+    ($measurement:ty, $read:expr) => {
+        $crate::labs::headline::Source::Asked {
+            channel: <$measurement as $crate::telemetry::Measurement>::CHANNEL,
+            read: $crate::labs::headline::read!($measurement, $read),
+        }
+    };
+}
+pub(crate) use asked;
+
+/// One number, perhaps none, or several by place.
+pub trait Places {
+    fn places(self) -> Vec<(String, f64)>;
+}
+
+impl Places for f64 {
+    fn places(self) -> Vec<(String, f64)> {
+        vec![(String::new(), self)]
+    }
+}
+
+impl Places for Option<f64> {
+    fn places(self) -> Vec<(String, f64)> {
+        self.map(f64::places).unwrap_or_default()
+    }
+}
+
+impl Places for Vec<(String, f64)> {
+    fn places(self) -> Vec<(String, f64)> {
+        self
+    }
+}
+
+/// The id and the place of a key: `accuracy@16` is `accuracy` at `16`.
+pub fn split(key: &str) -> (&str, &str) {
+    key.split_once('@').unwrap_or((key, ""))
+}
+
+impl Headline {
+    /// The key of its number at a place.
+    fn key(&self, place: &str) -> String {
+        if place.is_empty() { self.id.to_owned() } else { format!("{}@{place}", self.id) }
+    }
+
+    /// The heading of a key: "accuracy at 16 (share)".
+    pub fn heading(&self, key: &str) -> String {
+        let place = match split(key).1 {
+            "" => String::new(),
+            place => format!(" at {place}"),
+        };
+        let unit = if self.unit.is_empty() { String::new() } else { format!(" ({})", self.unit) };
+        format!("{}{place}{unit}", self.name)
+    }
+
+    /// Whether it compares variants of one seed, so that its spread over seeds is that of a paired difference.
+    pub fn is_paired(&self) -> bool {
+        matches!(self.source, Source::BesideFirst { .. })
+    }
+}
+
+impl Lab {
+    /// The headline number that a key names, with or without a place.
+    pub fn headline(&self, key: &str) -> Option<&'static Headline> {
+        let id = split(key).0;
+        self.headlines.iter().find(|h| h.id == id)
+    }
+}

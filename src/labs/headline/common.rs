@@ -1,0 +1,48 @@
+//! Headline numbers of every lab whose models learn a text.
+
+use super::{Better, Digits, Headline, Source};
+use crate::telemetry::channels;
+
+pub const LOSS: Headline = Headline {
+    id: "held_out_loss",
+    name: "held-out loss",
+    unit: "nats",
+    about: "Cross-entropy of the next token on text that no update saw, nats a token.",
+    better: Better::Lower,
+    digits: Digits::Decimals(4),
+    absent: "no held-out loss was measured yet (`run.eval_every`)",
+    source: Source::Scalar { channel: channels::LOSS_HELD_OUT, value: |v| v },
+};
+
+pub const PERPLEXITY: Headline = Headline {
+    id: "perplexity",
+    name: "perplexity",
+    unit: "tokens",
+    about: "exp of the held-out loss: as many tokens, all as likely, would leave one as unsure.",
+    digits: Digits::Decimals(3),
+    source: Source::Scalar { channel: channels::LOSS_HELD_OUT, value: f64::exp },
+    ..LOSS
+};
+
+pub const ACCURACY: Headline = Headline {
+    id: "accuracy",
+    name: "accuracy",
+    unit: "",
+    about: "Share of right answers where a held-out text asks, 0 to 1.",
+    better: Better::Higher,
+    digits: Digits::Decimals(4),
+    absent: "the text asks no question",
+    source: Source::Scalar { channel: channels::ACCURACY, value: |v| v },
+};
+
+/// A race's verdict: the paired difference of losses.
+pub const BESIDE_FIRST: Headline = Headline {
+    id: "loss_beside_first",
+    name: "loss less the first's",
+    unit: "nats",
+    about: "Held-out loss less that of the run's first variant with the same seed; over seeds with its 95% interval.",
+    better: Better::Lower,
+    digits: Digits::Decimals(4),
+    absent: "there is one variant, and nothing to compare it with",
+    source: Source::BesideFirst { channel: channels::LOSS_HELD_OUT },
+};

@@ -1,0 +1,200 @@
+//! Reads a lab's headline numbers from the events of a run.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Headline, Source};
+use crate::{
+    analysis::statistics::{mean_sd, t_interval},
+    labs::Lab,
+    telemetry::{Event, RunInfo, Sample, StepStats, VariantInfo, number},
+};
+
+/// A headline number of one variant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Value {
+    /// The headline's id, with its place if there are several: `accuracy@16`.
+    pub key: String,
+    /// Id of the variant.
+    pub variant: String,
+    /// Variants that differ only by seed share a group.
+    pub group: String,
+    /// Updates of the model that it was measured of.
+    pub step: u64,
+    #[serde(with = "number::one")]
+    pub value: f64,
+}
+
+/// A headline number that a run has of no variant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    pub id: String,
+    /// In words: "the text asks no question".
+    pub why: String,
+}
+
+/// What a run holds of its lab's headline numbers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    /// In the lab's order, then by place, then by variant.
+    pub values: Vec<Value>,
+    pub missing: Vec<Missing>,
+}
+
+/// A headline number of all seeds of a variant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    pub mean: f64,
+    /// Standard deviation over seeds; 0 of one seed.
+    pub sd: f64,
+    /// The 95% interval of the mean by Student's t; `None` of one seed.
+    pub interval: Option<(f64, f64)>,
+    pub seeds: usize,
+}
+
+impl Found {
+    /// The keys in order, each once.
+    pub fn keys(&self) -> Vec<&str> {
+        let mut keys: Vec<&str> = vec![];
+        for value in &self.values {
+            if !keys.contains(&value.key.as_str()) {
+                keys.push(&value.key);
+            }
+        }
+        keys
+    }
+
+    /// The number of one variant.
+    pub fn of(&self, key: &str, variant: &str) -> Option<f64> {
+        self.values.iter().find(|v| v.key == key && v.variant == variant).map(|v| v.value)
+    }
+
+    /// The number of all seeds of a group.
+    pub fn group(&self, key: &str, group: &str) -> Option<Group> {
+        let of_group = self.values.iter().filter(|v| v.key == key && v.group == group);
+        let values: Vec<f64> = of_group.map(|v| v.value).collect();
+        let (mean, sd) = mean_sd(&values);
+        (!values.is_empty()).then(|| Group { mean, sd, interval: t_interval(&values), seeds: values.len() })
+    }
+}
+
+/// What one channel said last of a variant.
+type Newest<T> = HashMap<(usize, &'static str), (u64, T)>;
+
+/// Takes a run's events and keeps what headline numbers are read from.
+pub struct Reading {
+    headlines: &'static [Headline],
+    variants: Vec<VariantInfo>,
+    scalars: Newest<f64>,
+    /// Numbers by place, for every measured headline by its place in the list.
+    measured: HashMap<(usize, usize), (u64, Vec<(String, f64)>)>,
+}
+
+impl Reading {
+    pub fn new(lab: &Lab, info: &RunInfo) -> Self {
+        Self {
+            headlines: lab.headlines,
+            variants: info.variants.clone(),
+            scalars: HashMap::new(),
+            measured: HashMap::new(),
+        }
+    }
+
+    /// Channels of the measurements that it reads; others need not be told.
+    pub fn measurements(lab: &Lab) -> Vec<&'static str> {
+        lab.headlines.iter().filter(|h| h.source.is_measured()).map(|h| h.source.channel()).collect()
+    }
+
+    pub fn event(&mut self, event: &Event) {
+        match event {
+            Event::Step(stats) => self.step(stats),
+            Event::Sample(sample) => self.sample(sample),
+            _ => {}
+        }
+    }
+
+    fn step(&mut self, stats: &StepStats) {
+        for (channel, value) in &stats.scalars {
+            let wanted = |h: &&Headline| !h.source.is_measured() && h.source.channel() == channel.as_str();
+            if let Some(headline) = self.headlines.iter().find(wanted) {
+                self.scalars.insert((stats.variant, headline.source.channel()), (stats.step, *value));
+            }
+        }
+    }
+
+    fn sample(&mut self, sample: &Sample) {
+        for (i, headline) in self.headlines.iter().enumerate() {
+            let read = match headline.source {
+                Source::Measured { channel, read } if sample.request.is_none() => Some((channel, read)),
+                Source::Asked { channel, read } => Some((channel, read)),
+                _ => None,
+            };
+            let Some((_, read)) = read.filter(|(channel, _)| *channel == sample.channel.as_str()) else { continue };
+            let numbers = read(&sample.payload);
+            if !numbers.is_empty() {
+                self.measured.insert((i, sample.variant), (sample.step, numbers));
+            }
+        }
+    }
+
+    /// The numbers, of the newest step that has each.
+    pub fn finish(self) -> Found {
+        let mut found = Found::default();
+        for (i, headline) in self.headlines.iter().enumerate() {
+            let before = found.values.len();
+            self.values(i, headline, &mut found.values);
+            if found.values.len() == before {
+                found.missing.push(Missing { id: headline.id.to_owned(), why: headline.absent.to_owned() });
+            }
+        }
+        found
+    }
+
+    fn values(&self, i: usize, headline: &Headline, values: &mut Vec<Value>) {
+        let before = values.len();
+        for (v, variant) in self.variants.iter().enumerate() {
+            let (step, numbers) = match headline.source {
+                Source::Scalar { channel, value } => match self.scalars.get(&(v, channel)) {
+                    Some((step, x)) => (*step, vec![(String::new(), value(*x))]),
+                    None => continue,
+                },
+                Source::BesideFirst { channel } => match self.beside_first(v, channel) {
+                    Some((step, x)) => (step, vec![(String::new(), x)]),
+                    None => continue,
+                },
+                Source::Measured { .. } | Source::Asked { .. } => match self.measured.get(&(i, v)) {
+                    Some((step, numbers)) => (*step, numbers.clone()),
+                    None => continue,
+                },
+            };
+            values.extend(numbers.into_iter().map(|(place, value)| Value {
+                key: headline.key(&place),
+                variant: variant.id.clone(),
+                group: variant.group.clone(),
+                step,
+                value,
+            }));
+        }
+        // Places of several variants stand together.
+        let mut order: Vec<String> = vec![];
+        for value in &values[before..] {
+            if !order.contains(&value.key) {
+                order.push(value.key.clone());
+            }
+        }
+        values[before..].sort_by_key(|value| order.iter().position(|key| *key == value.key));
+    }
+
+    /// Less the value of the first variant's group with the same seed, at the same step.
+    fn beside_first(&self, variant: usize, channel: &'static str) -> Option<(u64, f64)> {
+        let (this, first) = (self.variants.get(variant)?, self.variants.first()?);
+        if this.group == first.group {
+            return None;
+        }
+        let partner = self.variants.iter().position(|v| v.group == first.group && v.seed == this.seed)?;
+        let (step, value) = self.scalars.get(&(variant, channel))?;
+        let (at, reference) = self.scalars.get(&(partner, channel))?;
+        (at == step).then_some((*step, value - reference))
+    }
+}

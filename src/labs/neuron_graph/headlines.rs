@@ -1,0 +1,71 @@
+//! The lab's result: modularity of the neurons' graph beside what chance gives.
+
+use crate::{
+    labs::headline::{Better, Digits, Headline, common::LOSS, measured},
+    telemetry::measurements::{GraphModularity, ModularityAtStep},
+};
+
+const MODULARITY: Headline = Headline {
+    id: "modularity",
+    name: "Q",
+    unit: "",
+    about: "Newman's modularity of the strongest entries of E D_x as a graph, at the number of edges of the settings.",
+    better: Better::Neither,
+    digits: Digits::Decimals(3),
+    absent: "the graph was not measured yet (`probe.graph_curve_every`)",
+    source: measured!(ModularityAtStep, |m| m.model),
+};
+
+pub static ALL: &[Headline] = &[
+    LOSS,
+    MODULARITY,
+    Headline {
+        id: "modularity_rewired",
+        name: "Q, degrees kept",
+        about: "Modularity of the same graph with its edges rewired and every degree as it was.",
+        source: measured!(ModularityAtStep, |m| m.degree_preserving),
+        ..MODULARITY
+    },
+    Headline {
+        id: "modularity_beyond_nulls",
+        name: "Q less the highest null",
+        about: "At the largest number of edges measured: Q less that of the most modular of all four null models.",
+        absent: "the graph was not held against its null models yet (`probe.graph_modularity_every`)",
+        source: measured!(GraphModularity, beyond_nulls),
+        ..MODULARITY
+    },
+    Headline {
+        id: "carrying",
+        name: "neurons with an edge",
+        about: "Share of the neurons that have an edge, 0 to 1: fewer carry a graph whose edges fall on few neurons.",
+        source: measured!(ModularityAtStep, |m| m.carrying),
+        ..MODULARITY
+    },
+];
+
+fn beyond_nulls(m: &GraphModularity) -> Option<f64> {
+    let i = (0..m.edges.len()).max_by_key(|i| m.edges[*i])?;
+    let nulls = [&m.degree_preserving, &m.low_rank_same_norms, &m.low_rank, &m.uniform];
+    let highest = nulls.iter().filter_map(|q| q.get(i)).copied().fold(f64::NEG_INFINITY, f64::max);
+    m.model.get(i).map(|q| q - highest).filter(|q| q.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_highest_null_at_most_edges_counts() {
+        let two = |a: f64, b: f64| vec![a, b].into();
+        let m = GraphModularity {
+            edges: vec![4000, 1000],
+            model: two(0.5, 0.1),
+            degree_preserving: two(0.2, 0.9),
+            low_rank_same_norms: two(0.25, 0.9),
+            low_rank: two(0.375, 0.9),
+            uniform: two(0.3, 0.9),
+            carrying: two(1.0, 1.0),
+        };
+        assert_eq!(beyond_nulls(&m), Some(0.125));
+    }
+}

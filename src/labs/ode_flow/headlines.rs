@@ -1,0 +1,86 @@
+//! The lab's result: what a steered flow says at each end of the slider, and what a solve of it costs.
+
+use crate::{
+    labs::headline::{Better, Digits, Headline, common::LOSS, measured},
+    telemetry::measurements::{FlowAnswer, FlowSweepClass},
+};
+
+const NOT_STEERED: &str = "the flow is not steered, or its classes were not measured yet (`probe.flow_sweep_every`)";
+
+/// A class's share of the next word on nouns that no steering prompt had.
+const STEERED: Headline = Headline {
+    id: "steered_plus",
+    name: "class + at u₀ = +1",
+    unit: "",
+    about: "Share of the next word's probability on the class that u₀ = +1 was trained to lead to, on held-out nouns.",
+    better: Better::Higher,
+    digits: Digits::Decimals(3),
+    absent: NOT_STEERED,
+    source: measured!(FlowSweepClass, |m| at(m, &m.held_out.plus, 1.0)),
+};
+
+pub static ALL: &[Headline] = &[
+    LOSS,
+    STEERED,
+    Headline {
+        id: "steered_minus",
+        name: "class − at u₀ = −1",
+        about: "Share of the next word's probability on the class that u₀ = −1 was trained to lead to, on held-out nouns.",
+        source: measured!(FlowSweepClass, |m| at(m, &m.held_out.minus, -1.0)),
+        ..STEERED
+    },
+    Headline {
+        id: "unsteered_plus",
+        name: "class + at u₀ = 0",
+        about: "The share of class + without steering, on the same nouns: what steering is compared with.",
+        better: Better::Neither,
+        source: measured!(FlowSweepClass, |m| at(m, &m.held_out.plus, 0.0)),
+        ..STEERED
+    },
+    Headline {
+        id: "unsteered_minus",
+        name: "class − at u₀ = 0",
+        about: "The share of class − without steering, on the same nouns: what steering is compared with.",
+        better: Better::Neither,
+        source: measured!(FlowSweepClass, |m| at(m, &m.held_out.minus, 0.0)),
+        ..STEERED
+    },
+    Headline {
+        id: "nfe",
+        name: "NFE",
+        unit: "evaluations",
+        about: "Evaluations of the field that one solve takes, by the method and the control of the settings.",
+        better: Better::Lower,
+        digits: Digits::Decimals(0),
+        absent: "the flow was not measured yet (`probe.flow_every`)",
+        source: measured!(FlowAnswer, |m| m.trace.nfe as f64),
+    },
+];
+
+/// A curve's value at a control, once it is measured.
+fn at(sweep: &FlowSweepClass, curve: &[f64], u0: f64) -> Option<f64> {
+    let i = sweep.u0.iter().position(|u| (u - u0).abs() < 1e-9)?;
+    curve.get(i).copied().filter(|share| share.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::measurements::{ClassCurves, SweepProgress};
+
+    #[test]
+    fn shares_are_those_at_the_ends_and_the_middle_of_the_slider() {
+        let curves =
+            |plus: [f64; 3], minus: [f64; 3]| ClassCurves { plus: plus.to_vec().into(), minus: minus.to_vec().into() };
+        let sweep = FlowSweepClass {
+            progress: SweepProgress { done: 2, total: 3 },
+            u0: vec![-1.0, 0.0, 1.0].into(),
+            held_out: curves([0.1, 0.2, f64::NAN], [0.9, 0.3, f64::NAN]),
+            trained: curves([0.0; 3], [0.0; 3]),
+            neutral: vec![0.0; 3].into(),
+        };
+        assert_eq!(at(&sweep, &sweep.held_out.minus, -1.0), Some(0.9));
+        assert_eq!(at(&sweep, &sweep.held_out.plus, 0.0), Some(0.2));
+        assert_eq!(at(&sweep, &sweep.held_out.plus, 1.0), None, "it is not measured yet");
+    }
+}

@@ -1,0 +1,196 @@
+//! The table of runs: a row a run folder, what a filter asks of it, and in which order rows stand. It does not know where
+//! rows come from nor how they are drawn.
+
+pub mod filter;
+pub mod order;
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::headline::{Found, Headline};
+use crate::{
+    analysis::statistics::mean_sd,
+    config::{Config, Value},
+    labs::{self, Lab},
+    telemetry::{RunNote, number},
+};
+
+/// How a run stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowState {
+    /// Some process is writing it.
+    Running,
+    Finished,
+    /// Ended by a person, with a checkpoint.
+    Stopped,
+    Failed(String),
+    /// No end is recorded and nobody writes it.
+    Killed,
+    /// Its folder cannot be read.
+    #[default]
+    Unreadable,
+}
+
+impl RowState {
+    /// One word, for a filter.
+    pub fn id(&self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Finished => "finished",
+            Self::Stopped => "stopped",
+            Self::Failed(_) => "failed",
+            Self::Killed => "killed",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}
+
+/// The last losses of one variant's seeds, nats a token; NaN where there is none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupLoss {
+    pub group: String,
+    /// As a legend has it.
+    pub label: String,
+    #[serde(with = "number::one")]
+    pub train: f64,
+    #[serde(with = "number::one")]
+    pub held_out: f64,
+}
+
+/// A run folder in the table.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunRow {
+    /// The folder's name.
+    pub folder: String,
+    /// Where it lies; not kept in any index.
+    #[serde(skip)]
+    pub path: PathBuf,
+    #[serde(skip)]
+    pub note: RunNote,
+    /// What is wrong with the folder, a sentence each.
+    pub problems: Vec<String>,
+    pub lab: String,
+    pub preset: String,
+    pub seed: u64,
+    /// Every setting, by key.
+    pub settings: BTreeMap<String, Value>,
+    /// What differs from the preset, by key.
+    pub changed: BTreeMap<String, Value>,
+    /// Seconds since 1970.
+    pub began: i64,
+    /// The same as local text: "2026-01-31 14:25".
+    pub when: String,
+    /// Newest recorded step.
+    pub steps: u64,
+    pub total_steps: u64,
+    /// In the order of the run's variants.
+    pub losses: Vec<GroupLoss>,
+    pub headlines: Found,
+    pub state: RowState,
+    /// Of everything in the folder.
+    pub bytes: u64,
+}
+
+/// Settings in which a config differs from its preset, or from the lab's defaults where the preset is not known.
+pub fn changed(lab: &Lab, config: &Config) -> BTreeMap<String, Value> {
+    let preset = lab.presets.iter().find(|p| p.id == config.preset).map(|p| p.id);
+    let usual = preset.and_then(|id| lab.config(Some(id)).ok());
+    let usual = usual.unwrap_or_else(|| Config::defaults(lab.id, &(lab.knobs)()));
+    // A setting that this version no longer has differs from nothing.
+    let known = |key: &str| usual.get(key).is_some();
+    let keys = config.changed_keys(&usual).into_iter().filter(|key| known(key));
+    keys.filter_map(|key| config.get(&key).map(|value| (key.clone(), value.clone()))).collect()
+}
+
+impl RunRow {
+    /// What it is called.
+    pub fn title(&self) -> &str {
+        if self.note.name.is_empty() { &self.folder } else { &self.note.name }
+    }
+
+    /// How it stands: "killed at step 412".
+    pub fn state_words(&self) -> String {
+        match &self.state {
+            RowState::Running => format!("running, step {} of {}", self.steps, self.total_steps),
+            RowState::Finished => "finished".to_owned(),
+            RowState::Failed(_) => format!("failed at step {}", self.steps),
+            RowState::Stopped | RowState::Killed => format!("{} at step {}", self.state.id(), self.steps),
+            RowState::Unreadable => "cannot be read".to_owned(),
+        }
+    }
+
+    /// What differs from the preset: "train.lr 0.001, train.steps 200"; empty where nothing does.
+    pub fn changed_words(&self) -> String {
+        let all: Vec<String> = self.changed.iter().map(|(key, value)| format!("{key} {value}")).collect();
+        all.join(", ")
+    }
+
+    /// The headline number of each group of variants, mean over seeds, in the order of the run's variants.
+    pub fn headline(&self, key: &str) -> Vec<(&str, f64)> {
+        let groups = self.losses.iter().map(|l| (l.label.as_str(), l.group.as_str()));
+        groups.filter_map(|(label, group)| Some((label, self.headlines.group(key, group)?.mean))).collect()
+    }
+
+    /// A headline number of every variant in few words: "0.0001 / 2.3145".
+    pub fn headline_words(&self, key: &str) -> String {
+        const SHOWN: usize = 3;
+        let Some(headline) = self.headline_of(key) else { return String::new() };
+        let all = self.headline(key);
+        let mut words: Vec<String> = all.iter().take(SHOWN).map(|(_, v)| headline.digits.words(*v)).collect();
+        if all.len() > SHOWN {
+            words.push("…".to_owned());
+        }
+        words.join(" / ")
+    }
+
+    /// What declares a headline number of this run's lab.
+    pub fn headline_of(&self, key: &str) -> Option<&'static Headline> {
+        labs::find(&self.lab)?.headline(key)
+    }
+
+    /// The last loss of every variant: held-out where it was measured, else that of training. In words: "1.37 / 1.37".
+    pub fn loss_words(&self) -> String {
+        const SHOWN: usize = 3;
+        let last = |l: &GroupLoss| if l.held_out.is_nan() { l.train } else { l.held_out };
+        let known: Vec<f64> = self.losses.iter().map(last).filter(|l| !l.is_nan()).collect();
+        let mut words: Vec<String> = known.iter().take(SHOWN).map(|l| format!("{l:.4}")).collect();
+        if known.len() > SHOWN {
+            words.push("…".to_owned());
+        }
+        words.join(" / ")
+    }
+
+    /// The numbers that a key names, one a variant where variants have their own: `steps`, `seed`, `size`, `loss`, a
+    /// setting by its whole key or its last part, a headline number. `None`: the run has none of that name.
+    pub fn numbers(&self, key: &str) -> Option<Vec<f64>> {
+        let last = |l: &GroupLoss| if l.held_out.is_nan() { l.train } else { l.held_out };
+        let known: Vec<f64> = match key {
+            "steps" => vec![self.steps as f64],
+            "seed" => vec![self.seed as f64],
+            "size" => vec![self.bytes as f64],
+            "loss" => self.losses.iter().map(last).collect(),
+            key => {
+                let of_headline: Vec<f64> = self.headline(key).into_iter().map(|(_, v)| v).collect();
+                match of_headline.is_empty() {
+                    false => of_headline,
+                    true => vec![self.setting(key)?.as_f64()?],
+                }
+            }
+        };
+        Some(known)
+    }
+
+    /// A setting by its key, or by the key's last part.
+    pub fn setting(&self, key: &str) -> Option<&Value> {
+        let by_name = || self.settings.iter().find(|(k, _)| k.rsplit('.').next() == Some(key)).map(|(_, v)| v);
+        self.settings.get(key).or_else(by_name)
+    }
+}
+
+/// The losses of a group from those of its seeds.
+pub fn group_loss(group: &str, label: &str, train: &[f64], held_out: &[f64]) -> GroupLoss {
+    let mean = |values: &[f64]| mean_sd(values).0;
+    GroupLoss { group: group.to_owned(), label: label.to_owned(), train: mean(train), held_out: mean(held_out) }
+}

@@ -1,0 +1,91 @@
+//! In which order the rows of the table stand. It knows rows alone.
+
+use std::cmp::Ordering;
+
+use super::RunRow;
+
+/// By a column, a setting or a headline number; pinned runs stand above all others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    pub key: String,
+    pub falling: bool,
+}
+
+impl Default for Order {
+    /// Newest first.
+    fn default() -> Self {
+        Self { key: "began".to_owned(), falling: true }
+    }
+}
+
+impl Order {
+    /// `steps` rises, `-steps` falls.
+    pub fn parse(text: &str) -> Self {
+        match text.strip_prefix('-') {
+            Some(key) => Self { key: key.to_owned(), falling: true },
+            None => Self { key: text.to_owned(), falling: false },
+        }
+    }
+
+    /// The same column again turns it round.
+    pub fn click(&mut self, key: &str) {
+        self.falling = if self.key == key { !self.falling } else { key == "began" };
+        key.clone_into(&mut self.key);
+    }
+
+    /// Whether some row has what it sorts by.
+    pub fn is_known<'a>(&self, mut rows: impl Iterator<Item = &'a RunRow>) -> bool {
+        matches!(self.key.as_str(), "began" | "name" | "lab" | "preset" | "state" | "folder" | "changed")
+            || rows.any(|r| r.numbers(&self.key).is_some() || r.setting(&self.key).is_some())
+    }
+
+    pub fn sort(&self, rows: &mut [&RunRow]) {
+        // Keys are made once for each row, not once for each comparison.
+        let mut keyed: Vec<(Key, &RunRow)> = rows.iter().map(|row| (self.key_of(row), *row)).collect();
+        keyed.sort_by(|(a, x), (b, y)| {
+            let pinned = y.note.pinned.cmp(&x.note.pinned);
+            pinned
+                .then_with(|| a.compare(b, self.falling))
+                .then_with(|| (y.began, &y.folder).cmp(&(x.began, &x.folder)))
+        });
+        rows.iter_mut().zip(keyed).for_each(|(place, (_, row))| *place = row);
+    }
+
+    fn key_of(&self, row: &RunRow) -> Key {
+        match self.key.as_str() {
+            "began" => Key::Number(row.began as f64),
+            "name" => Key::Text(row.title().to_lowercase()),
+            "folder" => Key::Text(row.folder.clone()),
+            "lab" => Key::Text(format!("{} {}", row.lab, row.preset)),
+            "preset" => Key::Text(row.preset.clone()),
+            "state" => Key::Text(row.state_words()),
+            "changed" => Key::Text(row.changed_words()),
+            key => match row.numbers(key).and_then(|all| all.into_iter().find(|v| !v.is_nan())) {
+                Some(number) => Key::Number(number),
+                None => row.setting(key).map_or(Key::None, |value| Key::Text(value.to_string())),
+            },
+        }
+    }
+}
+
+enum Key {
+    Number(f64),
+    Text(String),
+    /// Last in either order.
+    None,
+}
+
+impl Key {
+    fn compare(&self, other: &Self, falling: bool) -> Ordering {
+        let rising = match (self, other) {
+            (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
+            (Self::Text(a), Self::Text(b)) => a.cmp(b),
+            (Self::Number(_), Self::Text(_)) => Ordering::Less,
+            (Self::Text(_), Self::Number(_)) => Ordering::Greater,
+            (Self::None, Self::None) => return Ordering::Equal,
+            (Self::None, _) => return Ordering::Greater,
+            (_, Self::None) => return Ordering::Less,
+        };
+        if falling { rising.reverse() } else { rising }
+    }
+}

@@ -1,0 +1,80 @@
+//! The lab's result: how few neurons fire, and whether a synapse stands for a concept.
+
+use crate::{
+    labs::headline::{Better, Digits, Headline, asked, common::LOSS, measured},
+    telemetry::measurements::{Activity, ConceptSearch, FiringShare, LayerActivity, TextLosses},
+};
+
+const FIRING: Headline = Headline {
+    id: "firing_x",
+    name: "x that fires",
+    unit: "",
+    about: "Share of the neurons of x above zero on held-out text, mean over layers, 0 to 1.",
+    better: Better::Neither,
+    digits: Digits::Decimals(3),
+    absent: "no BDH's activity was measured yet (`probe.activity_every`)",
+    source: measured!(Activity, |m| mean(m, |l| l.trained, |s| s.x)),
+};
+
+const CONCEPT: Headline = Headline {
+    id: "concept_effect",
+    name: "concept correlation",
+    unit: "",
+    about: "Rank-biserial correlation of the synapse that a search ranked first, on nouns and frames that it never saw.",
+    better: Better::Higher,
+    digits: Digits::Decimals(2),
+    absent: "nobody searched this run for a concept (view *Concepts*, or `orrery concepts`)",
+    source: asked!(ConceptSearch, |m| m.synapses.first().map(|s| s.correlation.both_new)),
+};
+
+pub static ALL: &[Headline] = &[
+    LOSS,
+    FIRING,
+    Headline {
+        id: "firing_y",
+        name: "y that fires",
+        about: "Share of the neurons of y above zero on held-out text, mean over layers, 0 to 1.",
+        source: measured!(Activity, |m| mean(m, |l| l.trained, |s| s.y)),
+        ..FIRING
+    },
+    Headline {
+        id: "firing_x_random",
+        name: "x, random weights",
+        about: "The share of x that fires in a model of the same sizes with random weights.",
+        source: measured!(Activity, |m| mean(m, |l| l.random_weights, |s| s.x)),
+        ..FIRING
+    },
+    Headline {
+        id: "firing_y_random",
+        name: "y, random weights",
+        about: "The share of y that fires in a model of the same sizes with random weights.",
+        source: measured!(Activity, |m| mean(m, |l| l.random_weights, |s| s.y)),
+        ..FIRING
+    },
+    CONCEPT,
+    Headline {
+        id: "concept_effect_random",
+        name: "concept, random weights",
+        about: "The largest such correlation of the synapse ranked first in a model of random weights.",
+        better: Better::Neither,
+        source: asked!(ConceptSearch, |m| {
+            m.random_weights.iter().map(|r| r.first).filter(|r| r.is_finite()).reduce(f64::max)
+        }),
+        ..CONCEPT
+    },
+    Headline {
+        id: "loss_on",
+        name: "loss",
+        unit: "nats",
+        about: "Held-out cross-entropy on each text of a run that merges models, nats a token.",
+        better: Better::Lower,
+        digits: Digits::Decimals(3),
+        absent: "the run has one text (`merging.tune` is 0)",
+        source: measured!(TextLosses, |m| m.texts.iter().map(|t| (t.name.clone(), t.loss)).collect::<Vec<_>>()),
+    },
+];
+
+fn mean(m: &Activity, of: fn(&LayerActivity) -> FiringShare, part: fn(&FiringShare) -> f64) -> Option<f64> {
+    let shares: Vec<f64> = m.layers.iter().map(|l| part(&of(l))).collect();
+    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+}

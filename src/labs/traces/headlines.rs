@@ -1,0 +1,77 @@
+//! The lab's result: how far back trained readers still name a word.
+
+use crate::{
+    labs::headline::{Better, Digits, Headline, common::LOSS, measured},
+    telemetry::measurements::Recoverability,
+};
+
+/// Distances whose accuracy is told, where they were measured.
+const TOLD: [usize; 4] = [1, 4, 16, 64];
+
+const READERS: &str = "the readers were not measured yet (`recoverability.every`)";
+
+pub static ALL: &[Headline] = &[
+    Headline {
+        id: "reach",
+        name: "reach",
+        unit: "tokens",
+        about: "The farthest k up to which a reader names the token k back better than the most common token would (95%).",
+        better: Better::Higher,
+        digits: Digits::Decimals(0),
+        absent: READERS,
+        source: measured!(Recoverability, |m| reach(m)),
+    },
+    Headline {
+        id: "accuracy",
+        name: "accuracy",
+        unit: "",
+        about: "Share of right answers of a reader that names the token so many steps back, 0 to 1.",
+        better: Better::Higher,
+        digits: Digits::Decimals(3),
+        absent: READERS,
+        source: measured!(Recoverability, accuracies),
+    },
+    Headline {
+        id: "most_common",
+        name: "most common token",
+        unit: "",
+        about: "What naming the most common token reaches without reading, 0 to 1.",
+        better: Better::Neither,
+        digits: Digits::Decimals(3),
+        absent: READERS,
+        source: measured!(Recoverability, |m| m.most_common),
+    },
+    Headline { about: "Cross-entropy of the readers on text that no update saw, nats a question.", ..LOSS },
+];
+
+/// 0 where not even the nearest is told.
+fn reach(m: &Recoverability) -> f64 {
+    let mut near: Vec<(usize, f64)> = m.distances.iter().copied().zip(m.low.iter().copied()).collect();
+    near.sort_by_key(|(k, _)| *k);
+    near.into_iter().take_while(|(_, low)| *low > m.most_common).last().map_or(0.0, |(k, _)| k as f64)
+}
+
+fn accuracies(m: &Recoverability) -> Vec<(String, f64)> {
+    let told = m.distances.iter().zip(m.accuracy.iter()).filter(|(k, _)| TOLD.contains(k));
+    told.map(|(k, share)| (format!("k={k}"), *share)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reach_ends_at_the_first_distance_that_is_not_told() {
+        let m = Recoverability {
+            distances: vec![1, 2, 4, 8],
+            accuracy: vec![0.9, 0.5, 0.2, 0.4].into(),
+            low: vec![0.8, 0.4, 0.1, 0.3].into(),
+            high: vec![1.0, 0.6, 0.3, 0.5].into(),
+            most_common: 0.125,
+            uniform: 0.1,
+        };
+        assert_eq!(reach(&m), 2.0);
+        assert_eq!(accuracies(&m), [("k=1".to_owned(), 0.9), ("k=4".to_owned(), 0.2)]);
+        assert_eq!(reach(&Recoverability { most_common: 0.95, ..m }), 0.0);
+    }
+}

@@ -1,0 +1,29 @@
+//! The lab's result: whether an opened model can read the text at hand.
+
+use crate::{
+    labs::headline::{Better, Digits, Headline, measured},
+    telemetry::measurements::TrainedBdh,
+};
+
+const LOSS: Headline = Headline {
+    id: "loss",
+    name: "loss",
+    unit: "nats",
+    about: "Mean loss of the model on held-out windows of the text, nats a token.",
+    better: Better::Lower,
+    digits: Digits::Decimals(4),
+    absent: "the model was not measured yet (`probe.every`)",
+    source: measured!(TrainedBdh, |m| m.loss),
+};
+
+pub static ALL: &[Headline] = &[
+    LOSS,
+    Headline {
+        id: "frequency_loss",
+        name: "loss of frequencies",
+        about: "What guessing by the frequencies of the tokens costs on the same windows: who reads the text stays below.",
+        better: Better::Neither,
+        source: measured!(TrainedBdh, |m| m.frequency_loss),
+        ..LOSS
+    },
+];

@@ -1,0 +1,66 @@
+//! `note.toml`: a person's name and note of a run, beside its record.
+
+use std::path::Path;
+
+use super::{
+    StoreError,
+    error::At,
+    names::{self, NOTE},
+};
+use crate::{
+    files::{read_text_inside, replace},
+    telemetry::RunNote,
+};
+
+/// Longer ones are not ours.
+const MOST_NOTE: u64 = 256 << 10;
+
+/// The note of a run folder; an empty one where nobody wrote any.
+///
+/// # Errors
+/// If the file is there and cannot be read, or is no note.
+pub fn read(folder: &Path) -> Result<RunNote, StoreError> {
+    let path = folder.join(NOTE);
+    match read_text_inside(folder, NOTE, MOST_NOTE) {
+        Ok(text) => toml::from_str(&text).map_err(|e| {
+            StoreError::new(format!("`{}` is no note ({}): mend or delete it", path.display(), e.message()))
+        }),
+        Err(e) if e.is_missing() => Ok(RunNote::default()),
+        Err(e) => Err(e).at("read", &path),
+    }
+}
+
+/// Writes it whole, or leaves what was there.
+///
+/// # Errors
+/// If this is no run folder, the note is too long, or the system refuses.
+pub fn write(folder: &Path, note: &RunNote) -> Result<(), StoreError> {
+    names::check_run(folder)?;
+    let path = folder.join(NOTE);
+    let text = toml::to_string(note).map_err(|e| StoreError::because(format!("cannot write a note: {e}"), e))?;
+    if text.len() as u64 > MOST_NOTE {
+        return Err(StoreError::new(format!(
+            "a note of {} bytes is too long: at most {MOST_NOTE} are kept",
+            text.len()
+        )));
+    }
+    replace(&path, text.as_bytes()).at("write", &path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_comes_back_and_a_damaged_one_is_told_of() {
+        let dir = tempfile::tempdir().unwrap();
+        let note = RunNote { name: "wide \"one\"".into(), note: "two\nlines".into(), pinned: true, archived: false };
+        assert!(write(dir.path(), &note).unwrap_err().to_string().contains("not a run folder"));
+        std::fs::write(dir.path().join("config.toml"), "lab = \"x\"").unwrap();
+        assert!(read(dir.path()).unwrap().is_empty());
+        write(dir.path(), &note).unwrap();
+        assert_eq!(read(dir.path()).unwrap(), note);
+        std::fs::write(dir.path().join(NOTE), "name = ").unwrap();
+        assert!(read(dir.path()).unwrap_err().to_string().contains("note.toml"));
+    }
+}

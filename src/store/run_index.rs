@@ -1,0 +1,119 @@
+//! An index of the runs in a folder: what was made of each, until one of its files changes. It is a cache and nothing more:
+//! deleted, damaged or of another version it is made again. It does not know what is made.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    time::UNIX_EPOCH,
+};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::{
+    StoreError,
+    error::At,
+    names::{CHECKPOINTS, CONFIG, EVENTS, FIGURES, METRICS, RUN, SAMPLES, SNAPSHOTS},
+};
+use crate::files::{Replacement, read_inside};
+
+const INDEX: &str = ".index.json";
+/// A longer one is not ours: a run takes some kilobytes.
+const MOST_INDEX: u64 = 1 << 30;
+
+/// When each part of a run folder changed last, and how long it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp(Vec<(u64, u64)>);
+
+impl Stamp {
+    /// Of the folder as it stands; nothing of it is opened.
+    pub fn of(run: &Path) -> Self {
+        let parts = [RUN, CONFIG, METRICS, SAMPLES, EVENTS, CHECKPOINTS, SNAPSHOTS, FIGURES];
+        Self(parts.map(|part| changed(&run.join(part))).into())
+    }
+}
+
+/// Nanoseconds since 1970 and bytes; zeros of what is not there.
+fn changed(path: &Path) -> (u64, u64) {
+    let Ok(data) = fs::symlink_metadata(path) else { return (0, 0) };
+    let since = data.modified().ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok());
+    (since.map_or(1, |s| s.as_nanos() as u64), data.len())
+}
+
+/// What was made of each run, by the name of its folder.
+#[derive(Serialize, Deserialize)]
+#[serde(bound(deserialize = "T: DeserializeOwned"))]
+pub struct RunIndex<T> {
+    /// What is made of a run depends on this too.
+    version: String,
+    runs: BTreeMap<String, (Stamp, T)>,
+}
+
+impl<T: Serialize + DeserializeOwned> RunIndex<T> {
+    /// That of a folder of runs; an empty one where there is none that can be used.
+    pub fn open(runs: &Path, version: &str) -> Self {
+        let bytes = read_inside(runs, INDEX, MOST_INDEX).ok();
+        let kept = bytes.and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
+        kept.filter(|index| index.version == version)
+            .unwrap_or_else(|| Self { version: version.to_owned(), runs: BTreeMap::new() })
+    }
+
+    /// What was made of this run, if nothing has changed since.
+    pub fn get(&self, name: &str, stamp: &Stamp) -> Option<&T> {
+        self.runs.get(name).filter(|(kept, _)| kept == stamp).map(|(_, made)| made)
+    }
+
+    pub fn set(&mut self, name: String, stamp: Stamp, made: T) {
+        self.runs.insert(name, (stamp, made));
+    }
+
+    /// Forgets runs that are not among these; whether there were any.
+    pub fn keep_only(&mut self, names: &[String]) -> bool {
+        let before = self.runs.len();
+        let names: std::collections::HashSet<&str> = names.iter().map(String::as_str).collect();
+        self.runs.retain(|name, _| names.contains(name.as_str()));
+        self.runs.len() < before
+    }
+
+    /// Writes it whole, or leaves what was there.
+    ///
+    /// # Errors
+    /// If the system refuses: the next list then takes longer, and nothing else is lost.
+    pub fn save(&self, runs: &Path) -> Result<(), StoreError> {
+        let path = runs.join(INDEX);
+        let mut file = Replacement::create(&path).at("write", &path)?;
+        serde_json::to_writer(std::io::BufWriter::new(&mut file), self)
+            .map_err(|e| StoreError::because(format!("cannot write `{}`: {e}", path.display()), e))?;
+        // A damaged one is made again, so nobody waits for the disk.
+        file.commit_unforced().at("write", &path)
+    }
+}
+
+/// The names of the run folders in `runs`, in the order of their names: whatever has a description, settings or logs of a
+/// run. A missing folder has none.
+///
+/// # Errors
+/// If the system refuses to list it.
+pub fn run_folders(runs: &Path) -> Result<Vec<String>, StoreError> {
+    if !runs.exists() {
+        return Ok(vec![]);
+    }
+    let entries = fs::read_dir(runs).at("list the runs in", runs)?.flatten();
+    let is_run = |path: &PathBuf| [RUN, CONFIG, METRICS].iter().any(|part| path.join(part).is_file());
+    let mut names: Vec<String> = entries
+        .filter(|e| !e.file_name().to_string_lossy().starts_with('.') && is_run(&e.path()))
+        .filter_map(|e| e.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+/// Bytes on disk of everything in a run folder. What cannot be looked at counts nothing; links are not followed.
+pub fn bytes(run: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(run) else { return 0 };
+    let of = |e: fs::DirEntry| match e.file_type() {
+        Ok(kind) if kind.is_dir() => bytes(&e.path()),
+        _ => e.metadata().map_or(0, |data| data.len()),
+    };
+    entries.flatten().map(of).sum()
+}

@@ -1,0 +1,52 @@
+//! Runs that were deleted lie in a folder beside the others until somebody takes them back or empties it by hand. It does
+//! not know what is in a run.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::{StoreError, error::At, names, writer::is_being_written};
+
+/// Its folder within the folder of runs.
+pub const TRASH: &str = ".trash";
+
+/// Moves a run to the trash beside it; where it lies now.
+///
+/// # Errors
+/// If it is no run folder, is being written, or the system refuses. Then it lies where it was.
+pub fn discard(run: &Path) -> Result<PathBuf, StoreError> {
+    names::check_run(run)?;
+    let shown = run.display();
+    if is_being_written(run) {
+        return Err(StoreError::new(format!("`{shown}` is being written: stop the run first, then delete it")));
+    }
+    let run = run.canonicalize().at("delete", run)?;
+    let (Some(runs), Some(name)) = (run.parent(), run.file_name().map(|n| n.to_string_lossy().into_owned())) else {
+        return Err(StoreError::new(format!("`{shown}` lies in no folder")));
+    };
+    let trash = runs.join(TRASH);
+    fs::create_dir_all(&trash).at("make", &trash)?;
+    let free =
+        (1..).map(|n| if n == 1 { name.clone() } else { format!("{name}.{n}") }).find(|n| !trash.join(n).exists());
+    let place = trash.join(free.unwrap_or(name));
+    fs::rename(&run, &place).at("delete", &run)?;
+    Ok(place)
+}
+
+/// Moves a run out of the trash, to where it was; where it lies now.
+///
+/// # Errors
+/// If it is not in a trash, something else has its place, or the system refuses. Then it stays in the trash.
+pub fn restore(place: &Path) -> Result<PathBuf, StoreError> {
+    let shown = place.display();
+    let no_trash = || StoreError::new(format!("`{shown}` is not in the trash: give a folder within `{TRASH}`"));
+    let trash = place.parent().filter(|t| t.file_name().is_some_and(|n| n == TRASH)).ok_or_else(no_trash)?;
+    let name = place.file_name().ok_or_else(no_trash)?;
+    let run = trash.parent().unwrap_or(Path::new(".")).join(name);
+    if run.exists() {
+        return Err(StoreError::new(format!("`{}` is there already: move it away first", run.display())));
+    }
+    fs::rename(place, &run).at("take back", place)?;
+    Ok(run)
+}

@@ -1,0 +1,23 @@
+//! What a person has said of a run: a name, a note, and whether it is pinned or put away.
+
+use serde::{Deserialize, Serialize};
+
+/// Kept beside the run's record, which it does not change.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunNote {
+    /// Empty: the run goes by its folder.
+    pub name: String,
+    pub note: String,
+    /// It stands above all others.
+    pub pinned: bool,
+    /// It is not listed unless asked for.
+    pub archived: bool,
+}
+
+impl RunNote {
+    /// Nothing was said.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}

@@ -1,0 +1,279 @@
+//! The table of runs: rows from folders whole and broken, the index that is only a cache, filters and orders, notes and the
+//! trash, by the command that a person uses.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command as Process, Output},
+    time::Instant,
+};
+
+use orrery::{
+    cli::run_rows,
+    config::Value,
+    labs::{
+        headline::{Found, Value as HeadlineValue},
+        run_table::{GroupLoss, RowState, RunRow, filter::Filter, order::Order},
+    },
+    store::{Writer, note, trash},
+    telemetry::RunNote,
+    trainer::Options,
+};
+
+use crate::trainer::{fast_slow, started, train};
+
+/// A run of a few steps in `runs`.
+fn recorded(runs: &Path, more: &[(&str, &str)]) -> PathBuf {
+    let (_, config) = fast_slow(3, more);
+    let writer = Writer::at_once(runs);
+    train(&config, Options { writer: Some(writer.clone()), ..started() });
+    writer.folder().unwrap()
+}
+
+/// The logs and descriptions of a run under another name.
+fn copied(run: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for file in fs::read_dir(run).unwrap().flatten().filter(|f| f.file_type().unwrap().is_file()) {
+        fs::copy(file.path(), to.join(file.file_name())).unwrap();
+    }
+}
+
+fn orrery(args: &[&str], runs: &Path) -> Output {
+    Process::new(env!("CARGO_BIN_EXE_orrery")).arg("runs").args(args).arg("--out").arg(runs).output().unwrap()
+}
+
+fn told(out: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr))
+}
+
+#[test]
+fn a_row_says_what_the_run_was_and_how_it_stands() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = recorded(dir.path(), &[("train.lr", "0.002")]);
+    let rows = run_rows::list(dir.path(), |_| ()).unwrap().rows;
+    let [row] = rows.as_slice() else { panic!("{} rows", rows.len()) };
+    assert_eq!((row.lab.as_str(), row.preset.as_str(), row.steps, &row.path), ("fast_slow", "fast_slow", 3, &run));
+    assert_eq!(row.state, RowState::Finished);
+    assert_eq!(row.changed.get("train.lr"), Some(&Value::Float(0.002)));
+    assert!(!row.changed.contains_key("train.weight_decay"), "{:?}", row.changed);
+    assert_eq!(row.losses.iter().map(|l| l.group.as_str()).collect::<Vec<_>>(), ["coupled", "frozen"]);
+    assert!(row.losses.iter().all(|l| l.train > 0.0 && l.held_out > 0.0), "{:?}", row.losses);
+    assert_eq!(row.headline("held_out_loss")[0].1, row.losses[0].held_out);
+    assert!(row.bytes > 1000 && row.problems.is_empty());
+}
+
+/// Time is printed; what the test holds is that nothing is read again.
+#[test]
+fn a_thousand_folders_are_read_once() {
+    const MANY: usize = 1000;
+    let dir = tempfile::tempdir().unwrap();
+    let run = recorded(dir.path(), &[]);
+    (1..MANY).for_each(|i| copied(&run, &dir.path().join(format!("run-{i:04}"))));
+    let listed = |what: &str| {
+        let began = Instant::now();
+        let listing = run_rows::list(dir.path(), |_| ()).unwrap();
+        eprintln!("{what}: {} rows, {} read, {:.3} s", listing.rows.len(), listing.read, began.elapsed().as_secs_f64());
+        listing
+    };
+    let first = listed("without an index");
+    assert_eq!((first.rows.len(), first.read), (MANY, MANY));
+    let again = listed("with it");
+    assert_eq!(again.read, 0);
+    assert_eq!(again.rows, first.rows);
+    // One grows, one is put away, one is new.
+    let metrics = dir.path().join("run-0500/metrics.jsonl");
+    let grown = fs::read_to_string(&metrics).unwrap().replace("\"step\":3", "\"step\":9");
+    fs::write(&metrics, grown + "\n").unwrap();
+    fs::remove_dir_all(dir.path().join("run-0501")).unwrap();
+    copied(&run, &dir.path().join("run-new"));
+    let changed = listed("after three changes");
+    assert_eq!((changed.rows.len(), changed.read), (MANY, 2));
+    assert_eq!(changed.rows.iter().find(|r| r.folder == "run-0500").unwrap().steps, 9);
+    assert!(!changed.rows.iter().any(|r| r.folder == "run-0501"));
+    // Damaged or gone, it is made again.
+    let index = dir.path().join(".index.json");
+    let half = fs::read(&index).unwrap();
+    fs::write(&index, &half[..half.len() / 2]).unwrap();
+    let mended = listed("with a damaged index");
+    assert_eq!((mended.read, &mended.rows), (MANY, &changed.rows));
+    fs::remove_file(&index).unwrap();
+    assert_eq!(listed("with a deleted index").rows, changed.rows);
+}
+
+#[test]
+fn a_broken_folder_is_a_row_with_a_sentence() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = recorded(dir.path(), &[]);
+    let broken = |name: &str, file: &str, change: &dyn Fn(String) -> String| {
+        let to = dir.path().join(name);
+        copied(&run, &to);
+        let text = fs::read_to_string(to.join(file)).unwrap();
+        fs::write(to.join(file), change(text)).unwrap();
+    };
+    broken("later", "run.json", &|t| t.replace("\"format\": 2", "\"format\": 99"));
+    broken("cut", "metrics.jsonl", &|t| t[..t.len() - 30].to_owned());
+    broken("killed", "events.jsonl", &|t| {
+        t.lines().filter(|l| !l.contains("finished")).map(|l| format!("{l}\n")).collect()
+    });
+    broken("torn", "run.json", &|_| "{".into());
+    fs::create_dir(dir.path().join("no run")).unwrap();
+    fs::create_dir(dir.path().join("empty")).unwrap();
+    fs::write(dir.path().join("empty/metrics.jsonl"), "").unwrap();
+    copied(&run, &dir.path().join("noted"));
+    fs::write(dir.path().join("noted/note.toml"), "name = [").unwrap();
+    let rows = run_rows::list(dir.path(), |_| ()).unwrap().rows;
+    let row = |name: &str| rows.iter().find(|r| r.folder == name).unwrap_or_else(|| panic!("no row {name}"));
+    let says = |name: &str, words: &str| {
+        let problems = row(name).problems.join(" ");
+        assert!(problems.contains(words), "{name}: {problems}");
+    };
+    assert_eq!(rows.len(), 7, "{:?}", rows.iter().map(|r| &r.folder).collect::<Vec<_>>());
+    assert_eq!(row("later").state, RowState::Unreadable);
+    says("later", "format 99");
+    says("cut", "cut short");
+    assert_eq!(row("cut").state, RowState::Finished);
+    assert_eq!(row("killed").state_words(), "killed at step 3");
+    says("torn", "run.json is damaged");
+    assert_eq!(row("empty").state, RowState::Unreadable);
+    says("noted", "note.toml");
+    let out = orrery(&[], dir.path());
+    assert!(out.status.success() && told(&out).contains("later: "), "{}", told(&out));
+}
+
+fn row(folder: &str, lr: f64, gate: f64) -> RunRow {
+    let value = |variant: &str, value| HeadlineValue {
+        key: "gate".into(),
+        variant: variant.into(),
+        group: variant.into(),
+        step: 5,
+        value,
+    };
+    let loss = |group: &str| GroupLoss { group: group.into(), label: group.into(), train: 2.0, held_out: f64::NAN };
+    RunRow {
+        folder: folder.into(),
+        lab: "fast_slow".into(),
+        preset: "fast_slow_needed".into(),
+        settings: BTreeMap::from([
+            ("train.lr".to_owned(), Value::Float(lr)),
+            ("corpus.source".to_owned(), Value::Text("recall".into())),
+        ]),
+        losses: vec![loss("coupled"), loss("frozen")],
+        headlines: Found { values: vec![value("coupled", gate), value("frozen", 0.0)], missing: vec![] },
+        state: RowState::Finished,
+        steps: 5,
+        ..RunRow::default()
+    }
+}
+
+#[test]
+fn filters_ask_words_settings_and_results() {
+    let wide = RunRow { note: RunNote { name: "Wide one".into(), ..RunNote::default() }, ..row("a", 1e-4, 0.5) };
+    let put_away = RunRow { note: RunNote { archived: true, ..RunNote::default() }, ..row("c", 1e-3, 0.1) };
+    let rows = [wide, row("b", 1e-2, 0.01), put_away];
+    let found = |line: &str| -> String {
+        let filter = Filter::parse(line).unwrap();
+        assert_eq!(filter.unknown(rows.iter()), None, "{line}");
+        rows.iter().filter(|r| filter.wants(r)).map(|r| r.folder.as_str()).collect()
+    };
+    for (line, folders) in [
+        ("", "ab"),
+        ("wide", "a"),
+        ("!wide", "b"),
+        ("lr<1e-3", "a"),
+        ("lr<=1e-3 is:archived", "c"),
+        ("train.lr>=0.01", "b"),
+        ("lab:fast_slow lr<1", "ab"),
+        ("lab:ode", ""),
+        ("gate>0.1", "a"),
+        ("gate=0", "ab"),
+        ("corpus.source=recall", "ab"),
+        ("corpus.source!=recall", ""),
+        ("state:finished -name:wide", "b"),
+        ("loss<2.5 steps=5", "ab"),
+    ] {
+        assert_eq!(found(line), folders, "{line}");
+    }
+    let refused = Filter::parse("lr<small").unwrap_err();
+    assert!(refused.contains("`small` is no number"), "{refused}");
+    assert!(Filter::parse("lab:").is_err());
+    let unknown = Filter::parse("ler<1").unwrap().unknown(rows.iter()).unwrap();
+    assert!(unknown.contains("`ler`") && unknown.contains("train.lr"), "{unknown}");
+}
+
+#[test]
+fn orders_put_pinned_first_and_gaps_last() {
+    let pinned = RunRow { note: RunNote { pinned: true, ..RunNote::default() }, ..row("p", 0.5, 0.9) };
+    let without = RunRow { folder: "n".into(), ..RunRow::default() };
+    let rows = [row("a", 0.2, 0.3), without, row("b", 0.1, 0.4), pinned];
+    let sorted = |key: &str| -> String {
+        let mut all: Vec<&RunRow> = rows.iter().collect();
+        Order::parse(key).sort(&mut all);
+        all.iter().map(|r| r.folder.as_str()).collect()
+    };
+    assert_eq!(sorted("lr"), "pban");
+    assert_eq!(sorted("-lr"), "pabn");
+    assert_eq!(sorted("-gate"), "pban");
+    assert!(!Order::parse("gote").is_known(rows.iter()));
+}
+
+#[test]
+fn runs_are_named_deleted_and_taken_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = recorded(dir.path(), &[("train.lr", "0.0005")]);
+    let shown = run.to_str().unwrap();
+    let out = orrery(&["--edit", shown, "--name", "the small one", "--note", "why not", "--pin"], dir.path());
+    assert!(out.status.success(), "{}", told(&out));
+    let kept = note::read(&run).unwrap();
+    assert_eq!((kept.name.as_str(), kept.note.as_str(), kept.pinned), ("the small one", "why not", true));
+    let out = orrery(&["lr<1e-3", "small"], dir.path());
+    assert!(told(&out).contains("* the small one (why not)"), "{}", told(&out));
+    let out = orrery(&["--csv"], dir.path());
+    let text = String::from_utf8(out.stdout).unwrap();
+    let mut lines = text.lines();
+    assert!(lines.next().unwrap().ends_with("held_out_loss:frozen,gate:coupled,gate:frozen"), "{text}");
+    assert!(lines.next().unwrap().contains(",the small one,why not,true,false,fast_slow,"), "{text}");
+    let json: serde_json::Value = serde_json::from_slice(&orrery(&["--json"], dir.path()).stdout).unwrap();
+    assert_eq!(json[0]["note"]["name"], "the small one");
+    assert_eq!(json[0]["run"]["settings"]["train.lr"], 0.0005);
+
+    let out = orrery(&["--edit", shown, "--delete"], dir.path());
+    let place = PathBuf::from(String::from_utf8_lossy(&out.stdout).trim());
+    assert!(
+        place.starts_with(dir.path().canonicalize().unwrap().join(trash::TRASH)) && place.is_dir(),
+        "{}",
+        told(&out)
+    );
+    assert!(told(&orrery(&[], dir.path())).contains("no runs in"));
+    let out = orrery(&["--restore", place.to_str().unwrap()], dir.path());
+    assert!(out.status.success() && run.is_dir(), "{}", told(&out));
+    assert_eq!(note::read(&run).unwrap(), kept);
+    for (args, words) in [
+        (vec!["--restore", shown], "not in the trash"),
+        (vec!["lr<x"], "is no number"),
+        (vec!["nothing>1"], "no run here has"),
+        (vec!["--sort", "nothing"], "to sort by"),
+        (vec!["--edit", "/nowhere", "--pin"], "not a run folder"),
+        (vec!["--edit", shown], "say what to change"),
+    ] {
+        let out = orrery(&args, dir.path());
+        assert!(out.status.code() == Some(2) && told(&out).contains(words), "{args:?}: {}", told(&out));
+    }
+}
+
+#[test]
+fn what_is_being_written_is_running_and_is_not_deleted() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = recorded(dir.path(), &[]);
+    let events = fs::read_to_string(run.join("events.jsonl")).unwrap();
+    let without_end: String = events.lines().filter(|l| !l.contains("finished")).map(|l| format!("{l}\n")).collect();
+    fs::write(run.join("events.jsonl"), without_end).unwrap();
+    let lock = fs::File::create(run.join(".lock")).unwrap();
+    lock.lock().unwrap();
+    let state = || run_rows::list(dir.path(), |_| ()).unwrap().rows[0].state.clone();
+    assert_eq!(state(), RowState::Running);
+    assert!(trash::discard(&run).unwrap_err().to_string().contains("is being written"));
+    drop(lock);
+    assert_eq!(state(), RowState::Killed, "nothing of it was kept");
+    trash::discard(&run).unwrap();
+}
