@@ -4,6 +4,7 @@
 mod activations;
 pub mod bench;
 mod concepts;
+mod contexts;
 mod continuation;
 mod display;
 mod eval;
@@ -145,6 +146,8 @@ enum Command {
     Eval(eval::EvalArgs),
     /// Write what a trained BDH's neurons do while it reads a text, as safetensors or npz
     Activations(activations::ActivationArgs),
+    /// Find the passages of a text that drive a neuron or a synapse of a trained BDH most
+    Contexts(contexts::ContextArgs),
     /// Let a trained BDH go on after a prompt
     Generate(generate::GenerateArgs),
     /// Print the JSON schema of measurements, for programs that read or write run folders
@@ -195,6 +198,7 @@ pub fn main() -> ExitCode {
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Eval(args)) => eval::run(&args),
         Some(Command::Activations(args)) => activations::run(&args),
+        Some(Command::Contexts(args)) => contexts::run(&args),
         Some(Command::Generate(args)) => generate::run(&args),
         Some(Command::Schema(args)) => schema::run(&args),
         Some(Command::Merge(args)) => merge::run(&args),

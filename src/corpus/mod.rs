@@ -11,6 +11,7 @@ mod folder;
 pub mod generated;
 mod grammar;
 mod permutation;
+mod pieces;
 mod recall;
 mod source;
 mod steering;
@@ -31,6 +32,7 @@ use text_file::TextFile;
 use tokenizer::Tokenizer;
 
 pub use grammar::{GrammarRoles, SentenceSet};
+pub use pieces::{TextPiece, TextSpan};
 pub use source::Source;
 pub use steering::Steering;
 pub use task::Task;
@@ -290,6 +292,31 @@ impl Corpus {
     /// The first `count` held-out windows (fewer if there are fewer; at least one or an error).
     pub fn held_out(&self, count: usize, len: usize) -> Result<Windows, CorpusError> {
         self.stream.held_out(&self.tokenizer, count.max(1), len)
+    }
+
+    /// Bytes of a span of the text; 0 where windows are made to order.
+    pub fn span_bytes(&self, span: TextSpan) -> usize {
+        self.stream.span_bytes(span)
+    }
+
+    /// The ids from byte `from` of a span on, some tens of thousands of them; `None` at its end, and where windows are made
+    /// to order. A tokeniser of byte pairs may cut two words apart at a piece's end that it would else have joined.
+    ///
+    /// # Errors
+    /// If the file cannot be read or has changed since it was opened.
+    pub fn piece(&self, span: TextSpan, from: usize) -> Result<Option<TextPiece>, CorpusError> {
+        self.stream.piece(&self.tokenizer, span, from)
+    }
+
+    /// How each id of a text is shown, as [`Corpus::token_text`]; where tokens are bytes and several make a character, the
+    /// first shows it and the others are empty.
+    pub fn token_texts(&self, ids: &[u32]) -> Vec<String> {
+        self.tokenizer.token_texts(ids)
+    }
+
+    /// Ids below this can stand in a text: of bytes 256, however many rows the embedding has.
+    pub fn writable(&self) -> usize {
+        self.tokenizer.writable()
     }
 
     /// A held-out passage to look at, about `len` ids, beginning at a sentence; `index` picks which.

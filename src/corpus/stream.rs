@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     CorpusError, Position, Windows,
+    pieces::{TextPiece, TextSpan},
     text_file::{CharCursor, CharPlace, Encoding},
     tokenizer::Tokenizer,
 };
@@ -64,4 +65,14 @@ pub(super) trait Stream: Send + Sync {
 
     /// About `len` held-out ids that begin at a sentence; `index` picks which.
     fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32>;
+
+    /// Bytes of a span of the text; 0 where there is no running text.
+    fn span_bytes(&self, _span: TextSpan) -> usize {
+        0
+    }
+
+    /// The ids from a byte of a span on; `None` at its end, and where there is no running text.
+    fn piece(&self, _tokenizer: &Tokenizer, _span: TextSpan, _from: usize) -> Result<Option<TextPiece>, CorpusError> {
+        Ok(None)
+    }
 }

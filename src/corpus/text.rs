@@ -3,6 +3,7 @@
 
 use super::{
     CorpusError, Position, Windows,
+    pieces::{self, TextPiece, TextSpan},
     stream::Stream,
     text_file::{CharPlace, Encoding, Stretch, TextFile},
     tokenizer::Tokenizer,
@@ -33,6 +34,14 @@ impl Text {
 
     fn kept_back<'a>(&'a self, tokenizer: &'a Tokenizer) -> TextPart<'a> {
         self.part("held-out", self.file.stretch(self.split, self.file.len()), tokenizer)
+    }
+
+    fn span(&self, span: TextSpan) -> Stretch<'_> {
+        match span {
+            TextSpan::Training => self.file.stretch(0, self.split),
+            TextSpan::HeldOut => self.file.stretch(self.split, self.file.len()),
+            TextSpan::Whole => self.file.whole(),
+        }
     }
 
     /// What is read, if the text was the same before and after.
@@ -108,6 +117,14 @@ impl Stream for Text {
 
     fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
         self.unchanged(|| self.kept_back(tokenizer).passage(index, len)).unwrap_or_default()
+    }
+
+    fn span_bytes(&self, span: TextSpan) -> usize {
+        self.span(span).len()
+    }
+
+    fn piece(&self, tokenizer: &Tokenizer, span: TextSpan, from: usize) -> Result<Option<TextPiece>, CorpusError> {
+        self.unchanged(|| pieces::piece(self.span(span), from, self.file.encoding, tokenizer))
     }
 }
 

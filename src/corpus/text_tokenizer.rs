@@ -50,6 +50,12 @@ impl TextTokenizer {
         }
     }
 
+    /// How each id of a text is shown; where tokens are bytes and several make a character, the first shows it and the others
+    /// are empty.
+    pub fn token_texts(&self, ids: &[u32]) -> Vec<String> {
+        self.0.token_texts(ids)
+    }
+
     /// How one id is shown: a space as a visible mark, a newline as its sign.
     pub fn token_text(&self, id: u32) -> String {
         self.0.token_text(id)

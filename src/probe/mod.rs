@@ -8,6 +8,7 @@ mod autocorrelation;
 mod bdh_dynamics;
 mod causality;
 pub mod concepts;
+pub mod contexts;
 pub mod flow;
 mod generator;
 mod generator_distance;
@@ -161,6 +162,7 @@ pub static PROBES: &[&dyn Probe] = &[
     &synapses::InterventionProbe,
     &synapses::TrainedBdhProbe,
     &concepts::Concepts,
+    &contexts::TopContextsProbe,
     &synapses::Merging,
     &synapses::Texts,
     &neuron_graph::NeuronGraph,

@@ -5,6 +5,7 @@ mod bdh_dynamics;
 mod carried_state;
 mod checkpoints;
 mod cli;
+mod contexts;
 mod corpus;
 mod domains;
 mod eval;

@@ -18,6 +18,7 @@ settings! {
     pub struct TrainedBdhSettings {
         model: FileSettings,
         reading: ReadingSettings = ReadingSettings { longest: 128, ..ReadingSettings::default() },
+        contexts: ContextSettings,
         change: ChangeSettings,
         graph: GraphSettings,
         // The file says how many tokens it knows.
@@ -62,6 +63,51 @@ impl FileSettings {
         };
         let (checkpoint, position, form) = (self.checkpoint.clone(), self.position, self.form);
         BdhSettings { layers, checkpoint, position, form, ..usual }
+    }
+}
+
+choices! {
+    /// What is followed through a text.
+    pub enum FollowedKind {
+        Y = "y",
+        X = "x",
+        Synapse = "synapse",
+    }
+}
+
+choices! {
+    /// Which part of the text.
+    pub enum SpanKind {
+        HeldOut = "held-out",
+        Training = "training",
+        Whole = "whole",
+    }
+}
+
+settings! {
+    /// Where the passages are looked for that drive a neuron or a synapse most; also arguments of the probe `top_contexts`.
+    pub struct ContextSettings in "contexts" {
+        /// The neuron, as head:index, both counted from 0. Where one is selected in the graph, it is that one.
+        #[knob("Neuron", in_views)]
+        neuron: String = "0:0".to_owned(),
+        /// y: what the neuron writes. x: the neuron as a key and a query. Synapse: what each token adds to the synapse in focus, y(i) x(j).
+        #[knob("What is followed", in_views)]
+        of: FollowedKind = FollowedKind::Y,
+        /// The layer of a neuron's activation, counted from 0. -1 takes the greatest of all layers at each token.
+        #[knob("In layer", range(-1..=63), in_views)]
+        layer: i64 = -1,
+        /// Which part of the text under Text is read: what is held out of training, what a model would be trained on, or all of it.
+        #[knob("Read", in_views)]
+        span: SpanKind = SpanKind::HeldOut,
+        /// Reading ends after so many tokens. 0 reads to the end; memory does not grow with the text.
+        #[knob("At most", range(0..=1_000_000_000), in_views, unit("tokens"))]
+        tokens: usize = 65_536,
+        /// Each window is read by itself, from an empty state, so that a passage read alone gives the same values.
+        #[knob("Window", range(2..=4096), in_views, unit("tokens"))]
+        window: usize = 128,
+        /// How many windows with the greatest values are shown.
+        #[knob("Passages", range(1..=200), in_views)]
+        top: usize = 20,
     }
 }
 
@@ -113,6 +159,21 @@ settings! {
 }
 
 impl TrainedBdhSettings {
+    /// What the top contexts are asked with.
+    pub fn context_args(&self) -> Args {
+        let c = &self.contexts;
+        [
+            arg(ContextSettings::neuron, &c.neuron),
+            arg(ContextSettings::of, &c.of),
+            arg(ContextSettings::layer, &c.layer),
+            arg(ContextSettings::span, &c.span),
+            arg(ContextSettings::tokens, &c.tokens),
+            arg(ContextSettings::window, &c.window),
+            arg(ContextSettings::top, &c.top),
+        ]
+        .into()
+    }
+
     /// What the intervention is asked with.
     pub fn intervention_args(&self) -> Args {
         let c = &self.change;

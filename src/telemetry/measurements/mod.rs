@@ -44,6 +44,7 @@ mod surprise;
 mod text_losses;
 mod token_baselines;
 mod token_residuals;
+mod top_contexts;
 mod trace_reading;
 mod trained_bdh;
 mod uncertainty;
@@ -96,6 +97,7 @@ pub use surprise::{OctaveFiring, PeriodCurves, PeriodFiring, Surprise};
 pub use text_losses::{TextLoss, TextLosses};
 pub use token_baselines::TokenBaselines;
 pub use token_residuals::TokenResiduals;
+pub use top_contexts::{DrivingToken, TopContext, TopContexts};
 pub use trace_reading::{BlockReading, TraceReading};
 pub use trained_bdh::TrainedBdh;
 pub use uncertainty::{Auroc, Uncertainty, UncertaintyText};
@@ -238,6 +240,7 @@ measurements! {
     Merging,
     TextLosses,
     ConceptSearch,
+    TopContexts,
     TokenBaselines,
     TraceReading,
     UnitUsage,

@@ -465,6 +465,14 @@ pub static VIEWS: &[ViewEntry] = &[
         make: trained_bdh::Intervention::make,
     },
     ViewEntry {
+        id: "top_contexts",
+        title: "Top contexts",
+        about: "The passages of a text that drive a neuron or a synapse most, one a line, the token that does it in the middle; \
+                below, how its values are spread and which tokens it answers to, beside how often the text has them. Click a \
+                passage to read it.",
+        make: trained_bdh::TopContextsView::make,
+    },
+    ViewEntry {
         id: "surprise",
         title: "Surprise",
         about: "A word of eight random letters is met and then repeated seven times. Where the solid line falls from \

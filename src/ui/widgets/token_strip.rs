@@ -33,9 +33,12 @@ pub fn token_strip_ui(ui: &mut Ui, theme: &Theme, tokens: &[String], mark: impl 
     let (mut x, mut row) = (0.0, 0.0);
     let apart = are_words(tokens);
     for token in tokens {
-        let wide = advance * token.chars().count().max(1) as f32;
+        let wide = match token.chars().count() {
+            0 => narrow_token(advance),
+            n => advance * n as f32,
+        };
         // Words stand apart, as in print; their tokens hold no spaces.
-        if apart && x > 0.0 && !token.starts_with(|c: char| c.is_ascii_punctuation()) {
+        if apart && x > 0.0 && !token.is_empty() && !token.starts_with(|c: char| c.is_ascii_punctuation()) {
             x += advance * 0.7;
         }
         if x + wide > width && x > 0.0 {
@@ -66,8 +69,13 @@ pub fn token_strip_ui(ui: &mut Ui, theme: &Theme, tokens: &[String], mark: impl 
     Pointed { hovered, clicked: if response.clicked() { hovered } else { None } }
 }
 
+/// The width of a token that shows nothing, a byte inside a character whose first byte shows it.
+pub fn narrow_token(advance: f32) -> f32 {
+    0.3 * advance
+}
+
 /// Whether these are words without the spaces between them: where spaces are tokens or parts of tokens they are seen.
-fn are_words(tokens: &[String]) -> bool {
+pub fn are_words(tokens: &[String]) -> bool {
     let has_space = |t: &String| t.contains([' ', '\u{b7}', '\u{2581}', '\u{120}']);
     let long = tokens.iter().filter(|t| t.chars().filter(|c| c.is_alphabetic()).count() > 1).count();
     long * 2 > tokens.len() && !tokens.iter().any(has_space)

@@ -12,7 +12,8 @@ use orrery::{
 };
 
 /// Probes whose answers are recorded; asked once a process.
-const PROBES: &[&str] = &["activity", "reading", "surprise", "merging", "trained_bdh", "logit_lens", "intervention"];
+const PROBES: &[&str] =
+    &["activity", "reading", "surprise", "merging", "trained_bdh", "logit_lens", "intervention", "top_contexts"];
 
 /// Puts the answers into a mirror, as told at these steps.
 pub fn tell(mirror: &mut Mirror, steps: &[u64]) {
@@ -36,6 +37,8 @@ fn answers() -> Vec<Sample> {
     let mut model = Spec::Bdh(spec).build(corpus.vocab(), 3, &Device::Cpu).unwrap();
     let args = Args::from([
         ("longest".to_owned(), orrery::config::Value::Int(160)),
+        ("neuron".to_owned(), orrery::config::Value::Text("0:12".to_owned())),
+        ("tokens".to_owned(), orrery::config::Value::Int(8192)),
         ("neurons".to_owned(), orrery::config::Value::Text("0:12, 1:3".to_owned())),
         ("with".to_owned(), orrery::config::Value::Text(other_model(corpus.vocab()).display().to_string())),
     ]);

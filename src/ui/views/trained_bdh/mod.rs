@@ -1,13 +1,15 @@
-//! Views of a trained BDH that is looked at: what it is, what it says after every layer, what it says without some
-//! neurons. They share the text under Reading.
+//! Views of a trained BDH that is looked at: what it is, what it says after every layer, what drives a neuron, what it
+//! says without some. They share the text under Reading.
 
 mod card;
 mod intervention;
 mod logit_lens;
+mod top_contexts;
 
 pub use card::Card;
 pub use intervention::Intervention;
 pub use logit_lens::LogitLensView;
+pub use top_contexts::TopContextsView;
 
 use eframe::egui::{TextEdit, Ui, WidgetInfo, accesskit::Role};
 

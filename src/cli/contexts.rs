@@ -1,0 +1,203 @@
+//! `orrery contexts`: the passages of a text that drive a neuron or a synapse of a trained BDH most.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use csv::Writer;
+
+use super::{
+    failure::Failure,
+    output,
+    progress::StepProgress,
+    trained::{self, TrainedArgs, grouped},
+};
+use crate::{
+    inference::{NamedTokenizer, ReadingForm, choose, fitting},
+    models::bdh::{BdhSpec, Part, SynapseModel},
+    probe::contexts::{ContextSearch, Followed, ShownText, search, top_contexts},
+    telemetry::{
+        measurements::{TopContext, TopContexts},
+        read_neurons,
+    },
+};
+
+#[derive(Args)]
+pub struct ContextArgs {
+    /// A trained BDH (.safetensors, .pt, .pth)
+    checkpoint: PathBuf,
+    /// The text to read
+    text: PathBuf,
+    /// The neuron, as head:index, both counted from 0
+    #[arg(long, value_name = "HEAD:INDEX", required_unless_present = "synapse")]
+    neuron: Option<String>,
+    /// A synapse instead: from y of neuron I in the layer before L to x of neuron J in layer L, such as 2:0:12:1:7
+    /// or, by numbers over all heads, 2:12:519
+    #[arg(long, value_name = "L:I:J", conflicts_with_all = ["neuron", "part", "layer"])]
+    synapse: Option<String>,
+    /// Which activation of the neuron
+    #[arg(long, value_enum, default_value_t = PartArg::Y)]
+    part: PartArg,
+    /// The layer of the neuron's activation, from 0; the greatest of all layers at each token if not given
+    #[arg(long)]
+    layer: Option<usize>,
+    /// How many passages
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    top: u64,
+    /// Tokens of a window; each is read from an empty state
+    #[arg(long, value_name = "TOKENS", default_value_t = 128, value_parser = clap::value_parser!(u64).range(2..=65_536))]
+    window: u64,
+    /// Stop after so many tokens; all are read if not given
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
+    tokens: Option<u64>,
+    /// Write rank, value, layer, position, token and passage into this CSV file
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// How many layers the model has, where the file does not say it; if not given, 1 to 12 are tried
+    #[arg(long, value_name = "N", value_parser = trained::layers)]
+    depth: Option<usize>,
+    #[command(flatten)]
+    trained: TrainedArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PartArg {
+    X,
+    Y,
+}
+
+/// Ids that are handed on at once.
+const PIECE: usize = 1 << 16;
+/// Characters of a passage on a line of the terminal, before its token and after.
+const BEFORE: usize = 44;
+const AFTER: usize = 20;
+
+pub fn run(args: &ContextArgs) -> Result<(), Failure> {
+    if let Some(file) = &args.csv {
+        output::check(file, &[&args.checkpoint, &args.text])?;
+    }
+    let checkpoint = args.trained.open(&args.checkpoint, args.depth)?;
+    let text = trained::text(&args.text)?;
+    let tokenizers = fitting(&args.trained.tokenizers(), &text, checkpoint.vocab)?;
+    let choice = choose(&checkpoint, &tokenizers, &text, args.depth, ReadingForm::Streamed)?;
+    let tokenizer = &tokenizers[choice.tokenizer];
+    let ids = tokenizer.tokenizer.encode(&text).map_err(Failure::wrong)?;
+    let model = checkpoint.model(choice.layers).map_err(Failure::failed)?;
+    let most = args.tokens.map_or(usize::MAX, |n| n as usize);
+    let how = ContextSearch {
+        followed: followed(args, model.spec())?,
+        window: args.window as usize,
+        top: args.top as usize,
+        most,
+    };
+    how.followed.check(model.spec()).map_err(Failure::wrong)?;
+    let found = read(&model, &ids, &how, tokenizer)?;
+    println!("{}", trained::described(&checkpoint, choice.layers, args.depth));
+    println!(
+        "{}: {} of {} tokens read ({}), in windows of {} from an empty state",
+        args.text.display(),
+        grouped(found.read),
+        grouped(ids.len()),
+        tokenizer.words(),
+        found.window
+    );
+    print(&found);
+    if let Some(file) = &args.csv {
+        output::write(file, &table(&found).map_err(|e| Failure::run(e.to_string()))?, &[&args.checkpoint, &args.text])?;
+        println!("{}", file.display());
+    }
+    Ok(())
+}
+
+fn read(
+    model: &dyn SynapseModel,
+    ids: &[u32],
+    how: &ContextSearch,
+    tokenizer: &NamedTokenizer,
+) -> Result<TopContexts, Failure> {
+    let mut pieces = ids.chunks(PIECE);
+    let total = ids.len().min(how.most);
+    let mut progress = StepProgress::new("reading, a step a token", total as u64);
+    let mut told = |done: usize| {
+        progress.step(done as u64);
+        Ok(())
+    };
+    let device = model.params().device();
+    let tally = search(model, how, device, &mut || Ok(pieces.next().map(<[u32]>::to_vec)), &mut told)
+        .map_err(Failure::failed)?;
+    let shown = ShownText {
+        tokens: &|ids| tokenizer.tokenizer.token_texts(ids),
+        decode: &|ids| String::from_utf8_lossy(&tokenizer.tokenizer.decode(ids)).into_owned(),
+        encode: &|text| tokenizer.tokenizer.encode(text.as_bytes()).unwrap_or_default(),
+    };
+    Ok(top_contexts(&tally, how, model.spec().per_head(), &shown, tally.read < ids.len()))
+}
+
+fn followed(args: &ContextArgs, spec: &BdhSpec) -> Result<Followed, Failure> {
+    let (heads, per_head) = (spec.heads, spec.per_head());
+    let one = |text: &str| match read_neurons(text, heads, per_head).map_err(Failure::usage)?[..] {
+        [neuron] => Ok(neuron),
+        _ => Err(Failure::usage(format!("`{text}` is not one neuron: write head:index, such as 0:12"))),
+    };
+    let Some(synapse) = &args.synapse else {
+        let part = if args.part == PartArg::X { Part::X } else { Part::Y };
+        let neuron = one(args.neuron.as_deref().unwrap_or_default())?;
+        return Ok(Followed::Neuron { neuron, part, layer: args.layer });
+    };
+    let numbers: Option<Vec<usize>> = synapse.split(':').map(|n| n.parse().ok()).collect();
+    match numbers.as_deref() {
+        Some([layer, i, j]) => Ok(Followed::Synapse { layer: *layer, i: *i, j: *j }),
+        Some([layer, head_i, i, head_j, j]) => {
+            let (i, j) = (one(&format!("{head_i}:{i}"))?, one(&format!("{head_j}:{j}"))?);
+            Ok(Followed::Synapse { layer: *layer, i, j })
+        }
+        _ => Err(Failure::usage(format!(
+            "`{synapse}` is no synapse: write the layer and both neurons, such as 2:12:519 or 2:0:12:1:7"
+        ))),
+    }
+}
+
+/// What was found, passages with the token between bars.
+fn print(m: &TopContexts) {
+    let share = 100.0 * m.fires as f64 / m.read.max(1) as f64;
+    println!("{}: above zero at {} tokens ({share:.3}%)", m.followed, grouped(m.fires));
+    println!("mean {:.6}, greatest {:.6}", m.mean, m.greatest);
+    if !m.tokens.is_empty() {
+        println!("\n{:<12}{:>22}{:>18}{:>18}", "token", "share of activation", "share of text", "above zero at");
+    }
+    for token in &m.tokens {
+        let [share, frequency, fires] =
+            [token.share, token.frequency, token.fires].map(|v| format!("{:.2}%", 100.0 * v));
+        println!("{:<12}{share:>22}{frequency:>18}{fires:>18}", token.token);
+    }
+    if !m.contexts.is_empty() {
+        println!("\n{:>10} {:>5} {:>10}  passage", "value", "layer", "position");
+    }
+    for c in &m.contexts {
+        println!("{:>10.4} {:>5} {:>10}  {}", c.value, c.layer, c.position, line(c));
+    }
+}
+
+/// A passage with its token between bars, in as much as a line holds.
+fn line(c: &TopContext) -> String {
+    let before: String = c.tokens[..c.token].concat();
+    let skipped = before.chars().count().saturating_sub(BEFORE);
+    let before: String = before.chars().skip(skipped).collect();
+    let after: String = c.tokens[c.token + 1..].concat().chars().take(AFTER).collect();
+    format!("{before:>BEFORE$}|{}|{after}", c.tokens[c.token])
+}
+
+fn table(m: &TopContexts) -> Result<Vec<u8>, csv::Error> {
+    let mut out = Writer::from_writer(vec![]);
+    out.write_record(["rank", "value", "layer", "position", "token", "text"])?;
+    for (rank, c) in m.contexts.iter().enumerate() {
+        out.write_record([
+            (rank + 1).to_string(),
+            c.value.to_string(),
+            c.layer.to_string(),
+            c.position.to_string(),
+            c.tokens[c.token].clone(),
+            c.text.clone(),
+        ])?;
+    }
+    out.into_inner().map_err(|e| e.into_error().into())
+}

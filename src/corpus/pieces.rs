@@ -1,0 +1,119 @@
+//! A text read from one end to the other, piece by piece, so that it may be larger than the memory. It does not know what is
+//! measured on it.
+
+use super::{CorpusError, text_file::Encoding, text_file::Stretch, tokenizer::Tokenizer};
+
+/// Which part of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextSpan {
+    /// What is learned from.
+    Training,
+    /// What is held out of the training.
+    HeldOut,
+    /// All of it.
+    Whole,
+}
+
+/// Some ids in the order of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextPiece {
+    pub ids: Vec<u32>,
+    /// The byte of the span at which the next piece begins.
+    pub end: usize,
+}
+
+/// Bytes of a piece.
+const PIECE: usize = 64 << 10;
+/// How far before the end of a piece white space is looked for, bytes.
+const REACH: usize = 256;
+
+/// The ids from byte `from` of a span on, about so many bytes of them; `None` at its end. A piece ends before white space
+/// where there is some near, else at a character, so that no token of bytes, characters or words is cut.
+pub(super) fn piece(
+    span: Stretch<'_>,
+    from: usize,
+    encoding: Encoding,
+    tokenizer: &Tokenizer,
+) -> Result<Option<TextPiece>, CorpusError> {
+    if from >= span.len() {
+        return Ok(None);
+    }
+    let bytes = span.bytes(from, from + PIECE)?;
+    let is_last = from + bytes.len() >= span.len();
+    let taken = if is_last { bytes.len() } else { end_of(&bytes, encoding) };
+    let ids = match tokenizer {
+        Tokenizer::Byte { .. } => bytes[..taken].iter().map(|b| u32::from(*b)).collect(),
+        _ => tokenizer.encode(&encoding.text(&bytes[..taken]))?,
+    };
+    Ok(Some(TextPiece { ids, end: from + taken }))
+}
+
+/// Where a piece ends that is cut out of a longer text.
+fn end_of(bytes: &[u8], encoding: Encoding) -> usize {
+    let near = bytes.len().saturating_sub(REACH).max(1);
+    let gap = |at: &usize| bytes[*at].is_ascii_whitespace() && !bytes[at - 1].is_ascii_whitespace();
+    let char = |at: &usize| encoding.begins(bytes[*at]);
+    let backwards = || (near..bytes.len()).rev();
+    backwards().find(gap).or_else(|| backwards().find(char)).unwrap_or(bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::{Corpus, Source, Spec, TokenizerSpec};
+
+    fn open(path: &std::path::Path, tokenizer: TokenizerSpec) -> Corpus {
+        Corpus::open(&Spec { source: Source::File(path.to_owned()), tokenizer, held_out: 0.2, seed: 1 }).unwrap()
+    }
+
+    fn all(corpus: &Corpus, span: TextSpan) -> Vec<u32> {
+        let (mut ids, mut from) = (vec![], 0);
+        while let Some(piece) = corpus.piece(span, from).unwrap() {
+            assert!(piece.end > from);
+            from = piece.end;
+            ids.extend(piece.ids);
+        }
+        assert_eq!(from, corpus.span_bytes(span));
+        ids
+    }
+
+    #[test]
+    fn pieces_are_the_text_whatever_its_length_and_tokens() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text.txt");
+        let text: String = (0..30_000).map(|i| format!("w\u{e9}{} \u{4e2d}. ", i * 7 % 997)).collect();
+        std::fs::write(&path, &text).unwrap();
+        for tokenizer in [
+            TokenizerSpec::Byte { vocab: 256 },
+            TokenizerSpec::Char { max_vocab: 99 },
+            TokenizerSpec::Word { max_vocab: 400 },
+        ] {
+            let corpus = open(&path, tokenizer);
+            assert_eq!(all(&corpus, TextSpan::Whole), corpus.encode(&text));
+            let parts = [all(&corpus, TextSpan::Training), all(&corpus, TextSpan::HeldOut)].concat();
+            assert_eq!(parts, corpus.encode(&text));
+        }
+    }
+
+    #[test]
+    fn a_text_without_white_space_is_cut_at_characters() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text.txt");
+        let text = "\u{4e2d}\u{56fd}".repeat(40_000);
+        std::fs::write(&path, &text).unwrap();
+        let corpus = open(&path, TokenizerSpec::Char { max_vocab: 9 });
+        assert_eq!(all(&corpus, TextSpan::Whole), corpus.encode(&text));
+    }
+
+    #[test]
+    fn windows_made_to_order_have_no_pieces() {
+        let spec = Spec {
+            source: Source::Generated("recall".into()),
+            tokenizer: TokenizerSpec::Byte { vocab: 256 },
+            held_out: 0.1,
+            seed: 1,
+        };
+        let Ok(corpus) = Corpus::open(&spec) else { return };
+        assert_eq!((corpus.piece(TextSpan::Whole, 0).unwrap(), corpus.span_bytes(TextSpan::Whole)), (None, 0));
+    }
+}

@@ -1,0 +1,186 @@
+//! The tokens and passages of a text that drive a neuron or a synapse most (top activating contexts).
+//!
+//! The text is read in windows that follow one another, each from an empty state: what a window's values are, its own tokens
+//! decide, so that a passage that is read by itself gives them again. At a window's first token y is 0 by construction, since
+//! nothing comes before it. Memory does not grow with the text: the greatest values, a histogram and a count a token are kept.
+
+mod search;
+mod tally;
+
+pub use search::{ContextSearch, Followed, search};
+pub use tally::{BINS, FoundWindow, ReadWindow, Tally, TokenTally, bin_edge};
+
+use super::{Finding, Probe, ProbeContext};
+use crate::{
+    corpus::TextSpan,
+    models::{
+        Model,
+        bdh::{BdhSpec, Part},
+    },
+    nn::{Error, Result},
+    telemetry::{
+        Args,
+        measurements::{DrivingToken, TopContext, TopContexts},
+        read_neurons,
+    },
+};
+
+/// Tokens in the measurement.
+const TOKENS: usize = 12;
+
+/// Arguments: what is followed, `of` (`y`, `x` or `synapse`), `neuron` (head:index or its number) and `layer` (-1: the greatest
+/// of all), or of a synapse `layer`, `i` and `j`; where, `span` (`held-out`, `training`, `whole`), `tokens` (65,536 at most;
+/// 0: all), in windows of `window` (128); and `top` (20 passages). Makes a [`TopContexts`].
+pub struct TopContextsProbe;
+
+impl Probe for TopContextsProbe {
+    fn id(&self) -> &'static str {
+        "top_contexts"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        model.synapses().is_some()
+    }
+
+    fn takes_long(&self) -> bool {
+        true
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let Some(model) = cx.model.synapses() else { return Ok(vec![]) };
+        let spec = model.spec();
+        let most = match cx.count("tokens", 1 << 16, 0..=usize::MAX) {
+            0 => usize::MAX,
+            most => most,
+        };
+        let (window, top) = (cx.count("window", 128, 2..=4096), cx.count("top", 20, 1..=200));
+        let how = ContextSearch { followed: followed(cx.args, spec)?, window, top, most };
+        let (span, what) = span(cx.args);
+        let bytes = cx.corpus.span_bytes(span);
+        if bytes == 0 {
+            candle_core::bail!("{} is made window by window and has no running text: choose a text", cx.corpus.name())
+        }
+        let (read, total) = (std::cell::Cell::new((0usize, 0usize)), |(from, ids): (usize, usize)| {
+            (bytes as f64 * ids as f64 / from.max(1) as f64) as usize
+        });
+        let mut next = || {
+            let (from, ids) = read.get();
+            let piece = cx.corpus.piece(span, from).map_err(|e| Error::Msg(e.to_string()))?;
+            Ok(piece.map(|piece| {
+                read.set((piece.end, ids + piece.ids.len()));
+                piece.ids
+            }))
+        };
+        let mut told = |done: usize| cx.progress.at(done, total(read.get()).min(most));
+        let tally = search(model, &how, cx.device, &mut next, &mut told)?;
+        let texts = ShownText {
+            tokens: &|ids| cx.corpus.token_texts(ids),
+            decode: &|ids| cx.corpus.decode(ids),
+            encode: &|text| cx.corpus.encode(text),
+        };
+        let is_cut = tally.read >= most && tally.read < total(read.get());
+        let measured = top_contexts(&tally, &how, spec.per_head(), &texts, is_cut);
+        let about = format!(
+            "{}{} tokens of the {what} of {}, in windows of {window}",
+            if is_cut { "the first " } else { "all " },
+            tally.read,
+            cx.corpus.name()
+        );
+        Ok(vec![Finding::new(measured, about, vec![])])
+    }
+}
+
+/// What is asked about.
+fn followed(args: &Args, spec: &BdhSpec) -> Result<Followed> {
+    let text = |name: &str| args.get(name).map(ToString::to_string).unwrap_or_default();
+    let number = |name: &str| args.get(name).and_then(|v| v.as_f64()).filter(|v| *v >= 0.0).map(|v| v as usize);
+    if text("of") == "synapse" {
+        let all = number("layer").zip(number("i")).zip(number("j"));
+        let Some(((layer, i), j)) = all else {
+            candle_core::bail!("no synapse is chosen: pick one in Reading or Concepts, or give layer, i and j")
+        };
+        return Ok(Followed::Synapse { layer, i, j });
+    }
+    let part = if text("of") == "x" { Part::X } else { Part::Y };
+    let named = read_neurons(&text("neuron"), spec.heads, spec.per_head()).map_err(Error::Msg)?;
+    let [neuron] = named[..] else {
+        candle_core::bail!(
+            "one neuron is followed at a time: select one in the graph, or write head:index, such as 0:12"
+        )
+    };
+    Ok(Followed::Neuron { neuron, part, layer: number("layer") })
+}
+
+/// Which part of the text, and what it is called.
+fn span(args: &Args) -> (TextSpan, &'static str) {
+    match args.get("span").map(ToString::to_string).as_deref() {
+        Some("training") => (TextSpan::Training, "training part"),
+        Some("whole") => (TextSpan::Whole, "whole"),
+        _ => (TextSpan::HeldOut, "held-out part"),
+    }
+}
+
+/// How ids are shown and become text.
+pub struct ShownText<'a> {
+    pub tokens: &'a dyn Fn(&[u32]) -> Vec<String>,
+    pub decode: &'a dyn Fn(&[u32]) -> String,
+    pub encode: &'a dyn Fn(&str) -> Vec<u32>,
+}
+
+/// The measurement of a search. `is_cut`: the text goes on after what was read.
+pub fn top_contexts(
+    tally: &Tally,
+    how: &ContextSearch,
+    per_head: usize,
+    shown: &ShownText<'_>,
+    is_cut: bool,
+) -> TopContexts {
+    let context = |found: &FoundWindow| {
+        let text = (shown.decode)(&found.ids);
+        TopContext {
+            value: f64::from(found.value),
+            layer: found.layer,
+            position: found.from + found.token,
+            token: found.token,
+            tokens: (shown.tokens)(&found.ids),
+            values: found.values.iter().map(|v| f64::from(*v)).collect(),
+            is_exact: (shown.encode)(&text) == found.ids,
+            text,
+        }
+    };
+    let read = tally.read.max(1) as f64;
+    let driving = |(id, token): &(u32, TokenTally)| DrivingToken {
+        token: (shown.tokens)(&[*id]).concat(),
+        share: token.sum / tally.sum.max(f64::MIN_POSITIVE),
+        frequency: token.count as f64 / read,
+        fires: token.fires as f64 / token.count.max(1) as f64,
+    };
+    let (symbol, neuron) = match how.followed {
+        Followed::Neuron { neuron, part: Part::X, .. } => ("x", Some(neuron)),
+        Followed::Neuron { neuron, part: Part::Y, .. } => ("y", Some(neuron)),
+        Followed::Synapse { .. } => ("y x", None),
+    };
+    let (bin_edges, bin_counts) = histogram(&tally.bins);
+    TopContexts {
+        followed: how.followed.words(per_head),
+        symbol: symbol.to_owned(),
+        neuron,
+        read: tally.read,
+        is_cut,
+        window: how.window,
+        fires: tally.fires,
+        mean: tally.sum / read,
+        greatest: f64::from(tally.greatest),
+        bin_edges: bin_edges.into(),
+        bin_counts,
+        contexts: tally.windows().iter().map(context).collect(),
+        tokens: tally.tokens().iter().take(TOKENS).map(driving).collect(),
+    }
+}
+
+/// Edges and counts of the bins from the first to the last that is not empty.
+fn histogram(bins: &[u64]) -> (Vec<f64>, Vec<u64>) {
+    let Some(first) = bins.iter().position(|n| *n > 0) else { return (vec![], vec![]) };
+    let last = bins.iter().rposition(|n| *n > 0).unwrap_or(first);
+    ((first..=last + 1).map(bin_edge).collect(), bins[first..=last].to_vec())
+}

@@ -1,0 +1,187 @@
+//! Reads a text in windows and tallies one activation of it. It does not know where the text comes from, nor how what is found
+//! is recorded.
+
+use super::tally::{ReadWindow, Tally};
+use crate::{
+    models::bdh::{BdhSpec, Part, SynapseModel},
+    nn::{Device, Result, Tap, Tensor, host},
+    telemetry::neuron_name,
+};
+
+/// What is followed through the text. Neuron i of head h has number h N + i.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Followed {
+    /// A neuron's activation in one layer, or the greatest of all layers.
+    Neuron { neuron: usize, part: Part, layer: Option<usize> },
+    /// What a token adds to the synapse (i, j): y(i) of layer l - 1 times x(j) of layer l.
+    Synapse { layer: usize, i: usize, j: usize },
+}
+
+/// How it is searched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContextSearch {
+    pub followed: Followed,
+    /// Tokens of a window; each is read from an empty state.
+    pub window: usize,
+    /// How many windows are kept.
+    pub top: usize,
+    /// Reading ends after so many tokens.
+    pub most: usize,
+}
+
+/// Values of one activation of one layer that a batch may hold.
+const AT_ONCE: usize = 1 << 22;
+/// Windows that are read side by side at most.
+const ROWS: usize = 32;
+
+impl Followed {
+    /// # Errors
+    /// If the model has no such neuron or layer.
+    pub fn check(self, spec: &BdhSpec) -> Result<()> {
+        let (n, layers) = (spec.neurons, spec.layers);
+        let is_neuron = |i: usize| match i < n {
+            true => Ok(()),
+            false => candle_core::bail!("there is no neuron {i}: the model has {n}, counted from 0"),
+        };
+        match self {
+            Self::Neuron { neuron, layer, .. } => {
+                if let Some(layer) = layer.filter(|l| *l >= layers) {
+                    candle_core::bail!("there is no layer {layer}: the model has layers 0 to {}", layers - 1)
+                }
+                is_neuron(neuron)
+            }
+            Self::Synapse { layer, i, j } => {
+                if layer == 0 || layer >= layers {
+                    candle_core::bail!(
+                        "no synapse ends in layer {layer}: synapses join a layer to the one before, and the model has \
+                         layers 0 to {}",
+                        layers - 1
+                    )
+                }
+                is_neuron(i).and_then(|()| is_neuron(j))
+            }
+        }
+    }
+
+    /// In words: "y of neuron 0:12, greatest of all layers".
+    pub fn words(self, per_head: usize) -> String {
+        let name = |neuron| neuron_name(neuron, per_head);
+        match self {
+            Self::Neuron { neuron, part, layer } => {
+                let part = if part == Part::X { "x" } else { "y" };
+                let of = layer.map_or("greatest of all layers".to_owned(), |l| format!("layer {l}"));
+                format!("{part} of neuron {}, {of}", name(neuron))
+            }
+            Self::Synapse { layer, i, j } => {
+                format!("synapse from y {} of layer {} to x {} of layer {layer}", name(i), layer - 1, name(j))
+            }
+        }
+    }
+
+    /// What is measured: the greatest of these products of activations, layer by layer.
+    fn products(self, layers: usize) -> Vec<Vec<Factor>> {
+        match self {
+            Self::Neuron { neuron, part, layer } => {
+                let of = layer.map_or(0..layers, |l| l..l + 1);
+                of.map(|layer| vec![Factor { layer, part, neuron }]).collect()
+            }
+            Self::Synapse { layer, i, j } => {
+                let y = Factor { layer: layer - 1, part: Part::Y, neuron: i };
+                vec![vec![Factor { layer, part: Part::X, neuron: j }, y]]
+            }
+        }
+    }
+}
+
+/// One activation.
+struct Factor {
+    layer: usize,
+    part: Part,
+    neuron: usize,
+}
+
+impl Factor {
+    fn path(&self) -> String {
+        format!("layers.{}.{}", self.layer, if self.part == Part::X { "x" } else { "y" })
+    }
+
+    /// Its value at every token of every row, `(B T)`.
+    fn column(&self, tap: &Tap, per_head: usize) -> Result<Tensor> {
+        let path = self.path();
+        let Some(found) = tap.get(&path) else { candle_core::bail!("the model offers no `{path}`") };
+        let (head, index) = (self.neuron / per_head, self.neuron % per_head);
+        found.narrow(1, head, 1)?.narrow(3, index, 1)?.contiguous()?.flatten_all()
+    }
+}
+
+/// A window's values, and the layers that they are of.
+type Values = (Vec<f32>, Vec<usize>);
+
+/// Reads windows of equal length side by side, each from an empty state.
+fn values(model: &dyn SynapseModel, rows: &[&[u32]], followed: Followed, device: &Device) -> Result<Vec<Values>> {
+    let t = rows.first().map_or(0, |row| row.len());
+    let products = followed.products(model.spec().layers);
+    let paths: Vec<String> = products.iter().flatten().map(Factor::path).collect();
+    let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
+    model.logits(&Tensor::from_slice(&rows.concat(), (rows.len(), t), device)?, &mut tap)?;
+    let per_head = model.spec().per_head();
+    let (mut all, mut layers) = (vec![0f32; rows.len() * t], vec![0; rows.len() * t]);
+    for factors in &products {
+        let Some((first, others)) = factors.split_first() else { continue };
+        let mut found = first.column(&tap, per_head)?;
+        for factor in others {
+            found = (found * factor.column(&tap, per_head)?)?;
+        }
+        for ((value, of), new) in all.iter_mut().zip(&mut layers).zip(host::to_f32(&found)?) {
+            if new > *value {
+                (*value, *of) = (new, first.layer);
+            }
+        }
+    }
+    Ok(all.chunks(t).zip(layers.chunks(t)).map(|(v, l)| (v.to_vec(), l.to_vec())).collect())
+}
+
+/// Reads what `next` gives, piece by piece until it gives nothing, in windows that follow one another; the last may be
+/// shorter. `told` learns after each batch how many tokens were read, and may end the search.
+///
+/// # Errors
+/// If there is no such neuron; those of `next`, of `told` and of the device.
+pub fn search(
+    model: &dyn SynapseModel,
+    how: &ContextSearch,
+    device: &Device,
+    next: &mut dyn FnMut() -> Result<Option<Vec<u32>>>,
+    told: &mut dyn FnMut(usize) -> Result<()>,
+) -> Result<Tally> {
+    how.followed.check(model.spec())?;
+    let window = how.window.max(1);
+    let rows = (AT_ONCE / model.spec().neurons.max(1) / window).clamp(1, ROWS);
+    let mut tally = Tally::new(how.top.max(1));
+    let (mut waiting, mut taken, mut is_over) = (vec![], 0, false);
+    while !is_over {
+        match next()?.filter(|_| taken < how.most) {
+            Some(ids) => {
+                let room = (how.most - taken).min(ids.len());
+                taken += room;
+                waiting.extend_from_slice(&ids[..room]);
+            }
+            None => is_over = true,
+        }
+        let mut done = 0;
+        while waiting.len() - done >= window * rows || (is_over && done < waiting.len()) {
+            let left = &waiting[done..];
+            let whole = (left.len() / window).min(rows);
+            let batch: Vec<&[u32]> = match whole {
+                0 => vec![left],
+                n => left[..n * window].chunks(window).collect(),
+            };
+            for (ids, (values, layers)) in batch.iter().zip(values(model, &batch, how.followed, device)?) {
+                tally.add(&ReadWindow { from: tally.read, ids, values: &values, layers: &layers });
+            }
+            done += batch.iter().map(|row| row.len()).sum::<usize>();
+            told(tally.read)?;
+        }
+        waiting.drain(..done);
+    }
+    Ok(tally)
+}

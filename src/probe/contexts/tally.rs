@@ -1,0 +1,202 @@
+//! What is kept of an activation over a text of any length: how often it fires, how its values are spread, which tokens drive
+//! it, and the windows with the greatest. Memory does not grow with the text. It sees no model.
+
+use std::{
+    cmp::{Ordering, Reverse},
+    collections::{BinaryHeap, HashMap},
+};
+
+/// Bins of values above zero: a quarter of an octave each, from 2^-20 to 2^20. What lies outside counts in the first or the
+/// last.
+pub const BINS: usize = 160;
+const PER_OCTAVE: f64 = 4.0;
+const LOWEST: f64 = -20.0;
+
+/// The value at which bin `i` begins, and the one before it ends.
+pub fn bin_edge(i: usize) -> f64 {
+    (LOWEST + i as f64 / PER_OCTAVE).exp2()
+}
+
+fn bin_of(value: f64) -> usize {
+    (((value.log2() - LOWEST) * PER_OCTAVE).floor().max(0.0) as usize).min(BINS - 1)
+}
+
+/// A window that was read, and what was measured at each of its tokens.
+pub struct ReadWindow<'a> {
+    /// Place of its first token in the text.
+    pub from: usize,
+    pub ids: &'a [u32],
+    pub values: &'a [f32],
+    /// The layer that each value is of.
+    pub layers: &'a [usize],
+}
+
+/// A window that holds one of the greatest values, and where it does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundWindow {
+    pub value: f32,
+    /// Of the value.
+    pub layer: usize,
+    /// Place of the window's first token in the text.
+    pub from: usize,
+    /// Place of the value in the window.
+    pub token: usize,
+    pub ids: Vec<u32>,
+    /// At each token of the window.
+    pub values: Vec<f32>,
+}
+
+impl FoundWindow {
+    /// The greatest value is first; of equal ones that which the text has first.
+    fn rank(&self) -> (f32, Reverse<usize>) {
+        (self.value, Reverse(self.from))
+    }
+}
+
+impl Eq for FoundWindow {}
+
+impl PartialOrd for FoundWindow {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for FoundWindow {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let ((a, first), (b, second)) = (self.rank(), other.rank());
+        a.total_cmp(&b).then(first.cmp(&second))
+    }
+}
+
+/// What one token drives, over the text.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct TokenTally {
+    /// How often the text has it.
+    pub count: usize,
+    /// At how many of these the value is above zero.
+    pub fires: usize,
+    pub sum: f64,
+}
+
+/// Over all windows so far.
+pub struct Tally {
+    most: usize,
+    pub read: usize,
+    pub fires: usize,
+    pub sum: f64,
+    pub greatest: f32,
+    pub bins: Vec<u64>,
+    tokens: HashMap<u32, TokenTally>,
+    /// The least of the greatest is on top.
+    heap: BinaryHeap<Reverse<FoundWindow>>,
+}
+
+impl Tally {
+    /// Keeps the `most` windows with the greatest values.
+    pub fn new(most: usize) -> Self {
+        Self {
+            most,
+            read: 0,
+            fires: 0,
+            sum: 0.0,
+            greatest: 0.0,
+            bins: vec![0; BINS],
+            tokens: HashMap::new(),
+            heap: BinaryHeap::with_capacity(most + 1),
+        }
+    }
+
+    /// Takes a window into account. Of each the greatest value counts as a context, and if it is above zero.
+    pub fn add(&mut self, window: &ReadWindow<'_>) {
+        let mut best: Option<usize> = None;
+        for (at, (id, value)) in window.ids.iter().zip(window.values).enumerate() {
+            let token = self.tokens.entry(*id).or_default();
+            self.read += 1;
+            token.count += 1;
+            if *value > 0.0 {
+                self.fires += 1;
+                token.fires += 1;
+                self.sum += f64::from(*value);
+                token.sum += f64::from(*value);
+                self.bins[bin_of(f64::from(*value))] += 1;
+                if best.is_none_or(|b| *value > window.values[b]) {
+                    best = Some(at);
+                }
+            }
+        }
+        let Some(token) = best else { return };
+        let value = window.values[token];
+        self.greatest = self.greatest.max(value);
+        // an equal value later in the text does not replace one before it
+        let is_full = self.heap.len() >= self.most;
+        if is_full && self.heap.peek().is_none_or(|Reverse(least)| value <= least.value) {
+            return;
+        }
+        self.heap.push(Reverse(FoundWindow {
+            value,
+            layer: window.layers[token],
+            from: window.from,
+            token,
+            ids: window.ids.to_vec(),
+            values: window.values.to_vec(),
+        }));
+        if self.heap.len() > self.most {
+            self.heap.pop();
+        }
+    }
+
+    /// The windows with the greatest values, greatest first.
+    pub fn windows(&self) -> Vec<FoundWindow> {
+        let mut all: Vec<FoundWindow> = self.heap.iter().map(|Reverse(w)| w.clone()).collect();
+        all.sort_by(|a, b| b.cmp(a));
+        all
+    }
+
+    /// Tokens by their share of the sum, the greatest first; only those that fire.
+    pub fn tokens(&self) -> Vec<(u32, TokenTally)> {
+        let mut all: Vec<(u32, TokenTally)> =
+            self.tokens.iter().filter(|(_, t)| t.fires > 0).map(|(id, t)| (*id, *t)).collect();
+        all.sort_by(|a, b| b.1.sum.total_cmp(&a.1.sum).then(a.0.cmp(&b.0)));
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(windows: &[&[f32]], most: usize) -> Tally {
+        let mut tally = Tally::new(most);
+        let mut from = 0;
+        for values in windows {
+            let ids: Vec<u32> = (from..from + values.len()).map(|i| i as u32 % 3).collect();
+            let layers = vec![1; values.len()];
+            tally.add(&ReadWindow { from, ids: &ids, values, layers: &layers });
+            from += values.len();
+        }
+        tally
+    }
+
+    #[test]
+    fn the_greatest_are_kept_and_of_equal_ones_the_first() {
+        let tally = told(&[&[0.0, 2.0], &[1.0, 2.0], &[5.0, 0.5], &[0.0, 0.0], &[2.0, 0.0]], 2);
+        let found: Vec<(f32, usize, usize)> = tally.windows().iter().map(|w| (w.value, w.from, w.token)).collect();
+        assert_eq!(found, [(5.0, 4, 0), (2.0, 0, 1)]);
+        assert_eq!((tally.read, tally.fires, tally.sum, tally.greatest), (10, 6, 12.5, 5.0));
+        // ids 0, 1, 2, 0, 1, ..
+        let first = tally.tokens()[0];
+        assert_eq!(first.0, 1);
+        assert_eq!(first.1, TokenTally { count: 3, fires: 2, sum: 7.0 });
+        assert_eq!(tally.tokens().iter().map(|t| t.1.sum).sum::<f64>(), tally.sum);
+    }
+
+    #[test]
+    fn a_value_lies_between_the_edges_of_its_bin() {
+        for value in [1e-6, 0.03, 0.5, 1.0, 1.18, 7.0, 900.0] {
+            let bin = bin_of(value);
+            assert!(bin_edge(bin) <= value && value < bin_edge(bin + 1), "{value} in {bin}");
+        }
+        assert_eq!((bin_of(1e-30), bin_of(1e30)), (0, BINS - 1));
+        assert_eq!(told(&[&[1.0, 1.1, 0.0, 2.0]], 1).bins.iter().sum::<u64>(), 3);
+    }
+}

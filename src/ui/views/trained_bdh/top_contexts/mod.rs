@@ -1,0 +1,282 @@
+//! The passages of a text that drive a neuron or a synapse most, how its values are spread, and the tokens that it answers to.
+//! It sees no model.
+
+mod passages;
+
+use eframe::egui::{Button, DragValue, RichText, ScrollArea, Ui, Vec2, vec2};
+
+use self::passages::passages_ui;
+use crate::{
+    config::{Choice, Settings, Value},
+    labs::{
+        synapses::settings::ReadingSettings,
+        trained_bdh::settings::{ContextSettings, FollowedKind, TrainedBdhSettings},
+    },
+    telemetry::{
+        Args,
+        measurements::{TopContext, TopContexts, TrainedBdh},
+        neuron_name, read_neurons,
+    },
+    ui::{
+        plot::{Axis, Chart, ChartState, Line, Stroke, empty_ui},
+        table::Table,
+        theme,
+        views::{Measured, View, ViewCx},
+        widgets::{
+            bars::{Bar, bars_ui},
+            number::grouped,
+            token_strip::visible_text,
+        },
+    },
+};
+
+/// View `top_contexts`.
+#[derive(Default)]
+pub struct TopContextsView {
+    chart: ChartState,
+}
+
+/// What the charts take at the bottom, points, and a height with room for them.
+const BELOW: f32 = 150.0;
+const ROOMY: f32 = 270.0;
+/// Tokens in the list of those that drive it.
+const TOKENS: usize = 6;
+
+/// How often it fires, and how strongly.
+fn verdict(m: &TopContexts) -> String {
+    let read = grouped(m.read as u64);
+    if m.fires == 0 {
+        return format!("{} is above zero at none of {read} tokens.", m.followed);
+    }
+    let share = 100.0 * m.fires as f64 / m.read.max(1) as f64;
+    format!(
+        "{} is above zero at {} of {read} tokens ({share:.2}%). Mean {:.4}, greatest {:.3}.",
+        m.followed,
+        grouped(m.fires as u64),
+        m.mean,
+        m.greatest
+    )
+}
+
+/// Heads of the model and neurons of each, if it was looked at.
+fn sizes(cx: &ViewCx<'_>) -> Option<(usize, usize)> {
+    let model = cx.latest::<TrainedBdh>()?;
+    Some((model.heads, model.neurons / model.heads.max(1)))
+}
+
+impl TopContextsView {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    /// The neuron that is asked about: the one that is selected, else that of the settings.
+    fn neuron(cx: &ViewCx<'_>) -> usize {
+        let (heads, per_head) = sizes(cx).unwrap_or((usize::MAX >> 32, 1));
+        let set = || cx.setting(ContextSettings::neuron.name).map(|v| v.to_string()).unwrap_or_default();
+        let read = |text: String| read_neurons(&text, heads, per_head).ok()?.first().copied();
+        cx.selection.neuron.map_or_else(|| read(set()).unwrap_or(0), |n| n as usize)
+    }
+
+    fn followed(cx: &ViewCx<'_>) -> FollowedKind {
+        let set = cx.setting(ContextSettings::of.name).map(|v| v.to_string());
+        set.and_then(|id| FollowedKind::all().into_iter().find(|k| k.id() == id)).unwrap_or(FollowedKind::Y)
+    }
+
+    fn args(cx: &ViewCx<'_>) -> Args {
+        let mut args = TrainedBdhSettings::read(&cx.config_now()).unwrap_or_default().context_args();
+        let int = |n: usize| Value::Int(n as i64);
+        match (Self::followed(cx), cx.selection.synapse) {
+            (FollowedKind::Synapse, Some(s)) => {
+                args.extend([("layer", s.layer), ("i", s.i), ("j", s.j)].map(|(name, n)| (name.to_owned(), int(n))));
+            }
+            (FollowedKind::Synapse, None) => {}
+            _ if cx.selection.neuron.is_some() => {
+                args.insert("neuron".to_owned(), Value::Text(Self::neuron(cx).to_string()));
+            }
+            _ => {}
+        }
+        args
+    }
+
+    /// What is followed, and the button that reads.
+    fn controls_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if cx.config.value(ContextSettings::of).is_err() {
+            return;
+        }
+        ui.horizontal_wrapped(|ui| {
+            let now = Self::followed(cx);
+            for kind in FollowedKind::all() {
+                let tip = match kind {
+                    FollowedKind::Y => "What the neuron writes: the sparser of its two activations.",
+                    FollowedKind::X => "The neuron as a key and a query.",
+                    FollowedKind::Synapse => "What each token adds to the synapse in focus, y(i) x(j).",
+                };
+                if ui.selectable_label(kind == now, kind.id()).on_hover_text(tip).clicked() {
+                    cx.set(ContextSettings::of.name, Value::Text(kind.id().to_owned()));
+                }
+            }
+            match Self::followed(cx) {
+                FollowedKind::Synapse => Self::synapse_ui(ui, cx),
+                FollowedKind::X | FollowedKind::Y => Self::neuron_ui(ui, cx),
+            }
+            let is_waiting = cx.is_waiting_for::<TopContexts>(Some(cx.selection.variant));
+            let is_chosen = Self::followed(cx) != FollowedKind::Synapse || cx.selection.synapse.is_some();
+            let find = ui.add_enabled(cx.can_ask() && is_chosen && !is_waiting, Button::new("Find"));
+            let tip = "Reads the text of the settings (Top contexts: which part of it, and how much) and keeps the passages \
+                       with the greatest values. The page stays at hand meanwhile.";
+            if find.on_hover_text(tip).clicked() {
+                let args = Self::args(cx);
+                cx.request::<TopContexts>(Some(cx.selection.variant), args);
+            }
+        });
+    }
+
+    fn neuron_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let tip = "head:index, both counted from 0. Drag it, or click and type: 2:517, or its number over all heads.";
+        let label = ui.label("neuron").on_hover_text(tip).id;
+        let (mut neuron, sizes) = (Self::neuron(cx), sizes(cx));
+        let per_head = sizes.map_or(0, |s| s.1);
+        let most = sizes.map_or(u32::MAX as usize, |(heads, per_head)| (heads * per_head).max(1)) - 1;
+        let drag = DragValue::new(&mut neuron)
+            .range(0..=most)
+            .speed(0.2)
+            .custom_formatter(|n, _| neuron_name(n as usize, per_head))
+            .custom_parser(|text| match sizes.map(|(heads, per_head)| read_neurons(text, heads, per_head)) {
+                Some(Ok(neurons)) => neurons.first().map(|n| *n as f64),
+                _ => text.trim().parse().ok(),
+            });
+        if ui.add(drag).labelled_by(label).changed() {
+            cx.selection.neuron = u32::try_from(neuron).ok();
+        }
+    }
+
+    fn synapse_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
+        let per_head = sizes(cx).map_or(0, |s| s.1);
+        let words = match cx.selection.synapse {
+            Some(s) => {
+                let name = |neuron| neuron_name(neuron, per_head);
+                format!("layer {}, y {} \u{2192} x {}", s.layer, name(s.i), name(s.j))
+            }
+            None => "none in focus: click one in Reading or Concepts".to_owned(),
+        };
+        ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+    }
+
+    fn chart<'a>(cx: &ViewCx<'a>, m: &TopContexts) -> Chart<'a> {
+        let x = Axis::new(format!("{} where above zero", m.symbol)).log();
+        let mut chart = Chart::new("spread of the values", x, Axis::new("tokens").include(&[0.0]));
+        let counts = m.bin_counts.iter().map(|n| *n as f64);
+        // the last step ends at the last edge
+        let heights = counts.chain(m.bin_counts.last().map(|n| *n as f64));
+        let points: Vec<[f64; 2]> = m.bin_edges.iter().zip(heights).map(|(edge, n)| [*edge, n]).collect();
+        chart.lines.push(Line::new("tokens", cx.theme.accent, points).stroke(Stroke::Stairs));
+        chart.legend = false;
+        chart
+    }
+
+    fn tokens_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &TopContexts) {
+        let words = "share of all activation by token; a line across: its share of the text";
+        ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+        let bar = |token: &crate::telemetry::measurements::DrivingToken| Bar {
+            name: visible_text(&token.token),
+            sign: "",
+            colour: cx.theme.accent,
+            value: token.share,
+            before: Some(token.frequency),
+        };
+        let bars: Vec<Bar> = m.tokens.iter().take(TOKENS).map(bar).collect();
+        let most = bars.iter().map(|b| b.value.max(b.before.unwrap_or(0.0))).fold(1e-12, f64::max);
+        bars_ui(ui, cx.theme, "tokens that drive it", &bars, most);
+    }
+
+    fn below_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, m: &TopContexts, size: Vec2) {
+        let chart = Self::chart(cx, m);
+        ui.horizontal_top(|ui| {
+            let half = ((size.x - 12.0) / 2.0).max(120.0);
+            ui.allocate_ui(vec2(half, size.y), |ui| {
+                chart.show(ui, vec2(half, size.y), cx.theme, &mut self.chart);
+            });
+            ui.allocate_ui(vec2(half, size.y), |ui| ui.vertical(|ui| Self::tokens_ui(ui, cx, m)));
+        });
+    }
+
+    /// The passage becomes the text that all views read, and its token is selected.
+    fn read(cx: &mut ViewCx<'_>, context: &TopContext) {
+        cx.set(ReadingSettings::text.name, Value::Text(context.text.clone()));
+        let longest = cx.setting(ReadingSettings::longest.name).and_then(|v| v.as_f64()).unwrap_or(0.0);
+        if longest < context.tokens.len() as f64 {
+            cx.set(ReadingSettings::longest.name, Value::Int(context.tokens.len() as i64));
+        }
+        cx.selection.token = Some(context.token);
+    }
+}
+
+impl View for TopContextsView {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        ui.spacing_mut().item_spacing.y = 4.0;
+        if cx.has_controls {
+            Self::controls_ui(ui, cx);
+        }
+        let variant = Some(cx.selection.variant);
+        if let Some(words) = cx.refusal_of::<TopContexts>(variant) {
+            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.error));
+        }
+        let Some(m) = cx.answered::<TopContexts>() else {
+            let words = match cx.is_waiting_for::<TopContexts>(variant) {
+                true => "Reading: the passages come when the text was read.",
+                false => {
+                    "Which passages drive a neuron most? Select one in the graph, or name one above, and press Find."
+                }
+            };
+            empty_ui(ui, ui.available_size(), cx.theme, words);
+            return;
+        };
+        ui.label(RichText::new(verdict(m.value)).size(theme::SMALL));
+        let room = ui.available_size();
+        let below = if room.y > ROOMY && m.fires > 0 { BELOW } else { 0.0 };
+        let clicked = ScrollArea::vertical()
+            .id_salt("passages")
+            .auto_shrink([false, false])
+            .max_height(room.y - below - 4.0)
+            .show(ui, |ui| passages_ui(ui, cx.theme, &m.contexts))
+            .inner;
+        if let Some(k) = clicked {
+            Self::read(cx, &m.contexts[k]);
+        }
+        if below > 0.0 {
+            self.below_ui(ui, cx, m.value, vec2(room.x, below));
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        match cx.answered::<TopContexts>() {
+            Some(m) => format!("step {} \u{b7} {}", m.sample.step, m.sample.about),
+            None => "the passages of a text that drive a neuron most".to_owned(),
+        }
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let m: Measured<'_, TopContexts> = cx.answered()?;
+        let mut table = Table::new(["rank", "value", "layer", "position", "token", "text"]);
+        for (rank, c) in m.contexts.iter().enumerate() {
+            table.row([
+                (rank + 1).to_string(),
+                c.value.to_string(),
+                c.layer.to_string(),
+                c.position.to_string(),
+                c.tokens.get(c.token).cloned().unwrap_or_default(),
+                c.text.clone(),
+            ]);
+        }
+        Some(table.finish())
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let m = cx.answered::<TopContexts>()?;
+        Self::chart(cx, m.value).svg(&self.chart, cx.theme)
+    }
+}
