@@ -15,7 +15,8 @@ use super::{
 };
 use crate::{
     corpus::TextTokenizer,
-    inference::{Sampling, fitting, generate},
+    inference::fitting,
+    models::bdh::{Sampling, generate},
 };
 
 #[derive(Args)]

@@ -1,11 +1,11 @@
 //! What neurons do while a text is read: x and y of every token, the synapses that they write, and the logits.
 
-use super::{InferenceError, loss::stretch};
+use super::InferenceError;
 use crate::{
     files::{check_memory, memory::size},
     models::{
         Model,
-        bdh::{Bdh, BdhSpec, State, SynapseModel},
+        bdh::{Bdh, BdhSpec, State, SynapseModel, stretch},
     },
     nn::{Tap, Tensor},
 };
@@ -75,7 +75,7 @@ pub fn record(model: &Bdh, ids: &[u32], wanted: &Recording) -> Result<Activation
     }
     let prefixes: Vec<&str> = paths.iter().map(String::as_str).collect();
     let (mut state, mut kept) = (State::empty(spec, 1, device)?, Kept::default());
-    for part in ids.chunks(stretch(model)) {
+    for part in ids.chunks(stretch(model.spec())) {
         let mut tap = Tap::on(&prefixes);
         let logits = model.read(&Tensor::from_slice(part, (1, part.len()), device)?, &mut state, &mut tap)?;
         layers.iter().try_for_each(|layer| kept.layer(*layer, &tap, wanted))?;

@@ -4,7 +4,7 @@ use super::NamedTokenizer;
 use crate::{
     models::{
         Model,
-        bdh::{Bdh, State, SynapseModel},
+        bdh::{Bdh, State, SynapseModel, stretch},
     },
     nn::{Result, Tap, Tensor, host},
 };
@@ -18,11 +18,6 @@ pub enum ReadingForm {
     /// each of its own, the first of the next window included, so that every token but the text's first is scored once.
     Windows(usize),
 }
-
-/// Neurons times tokens of one stretch of a stream, and of windows that are read side by side.
-const AT_ONCE: usize = 1 << 22;
-const LEAST_AT_ONCE: usize = 16;
-const MOST_AT_ONCE: usize = 256;
 
 impl ReadingForm {
     /// In words.
@@ -65,11 +60,6 @@ impl TextLoss {
     }
 }
 
-/// Tokens of a stretch of a stream.
-pub(super) fn stretch(model: &Bdh) -> usize {
-    (AT_ONCE / model.spec().neurons.max(1)).clamp(LEAST_AT_ONCE, MOST_AT_ONCE)
-}
-
 /// Calls `each` with the first token's place, the logits `(rows, T, V)` and the tap of every stretch of all ids but
 /// the last.
 fn read(
@@ -87,7 +77,7 @@ fn read(
         ReadingForm::Streamed => {
             let mut state = State::empty(model.spec(), 1, device)?;
             while from < last {
-                let n = stretch(model).min(last - from);
+                let n = stretch(model.spec()).min(last - from);
                 let (tokens, mut tap) = (Tensor::from_slice(&ids[from..from + n], (1, n), device)?, tap());
                 let logits = model.read(&tokens, &mut state, &mut tap)?;
                 each(from, &logits, &tap)?;
@@ -96,7 +86,7 @@ fn read(
         }
         ReadingForm::Windows(window) => {
             let window = window.max(1);
-            let rows = (stretch(model) / window).max(1);
+            let rows = (stretch(model.spec()) / window).max(1);
             while from < last {
                 // the last window is as long as the text has tokens left
                 let (rows, n) = match (last - from) / window {

@@ -5,14 +5,12 @@
 mod activations;
 mod checkpoint;
 mod choice;
-mod generation;
 mod loss;
 mod tokenizers;
 
 pub use activations::{Activations, Recording, record};
 pub use checkpoint::Checkpoint;
 pub use choice::{Candidate, Choice, MOST_LAYERS, PROBED_BYTES, choose};
-pub use generation::{Sampling, generate};
 pub use loss::{ReadingForm, TextLoss, token_losses};
 pub use tokenizers::{NamedTokenizer, TokenizerChoice, TokenizerKind, fitting};
 

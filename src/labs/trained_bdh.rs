@@ -67,6 +67,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "graph_degrees", column: 1, share: 0.5, tab: true },
         Pane { view: "losses", column: 1, share: 0.5, tab: true },
         Pane { view: "logit_lens", column: 1, share: 0.5, tab: false },
+        Pane { view: "query_key_maps", column: 1, share: 0.5, tab: true },
         Pane { view: "top_contexts", column: 1, share: 0.5, tab: true },
         Pane { view: "intervention", column: 1, share: 0.5, tab: true },
         Pane { view: "next_tokens", column: 1, share: 0.5, tab: true },

@@ -2,6 +2,7 @@
 //! positive neurons each, and linear attention whose state is the strength of synapses.
 
 mod export_state_dict;
+mod generation;
 pub mod import_state_dict;
 mod intervention;
 pub mod merge;
@@ -16,6 +17,7 @@ use candle_core::{DType, Device, Result, Tensor, bail};
 
 pub use self::{
     export_state_dict::{StateDict, export_state_dict},
+    generation::{Sampling, generate, stretch},
     intervention::{Action, Intervention, Part},
     spec::{BdhSpec, Carry, Form, Position},
     state::State,

@@ -159,6 +159,7 @@ pub static PROBES: &[&dyn Probe] = &[
     &synapses::Reading,
     &synapses::Surprise,
     &synapses::LogitLensProbe,
+    &synapses::QueryKeyMapsProbe,
     &synapses::InterventionProbe,
     &synapses::TrainedBdhProbe,
     &concepts::Concepts,

@@ -1,6 +1,7 @@
 //! Runs without a window: corpora, trainer, probes, run folders, checkpoints and the commands, with the
 //! real binary where a person would use it.
 
+mod asking;
 mod bdh_dynamics;
 mod carried_state;
 mod checkpoints;

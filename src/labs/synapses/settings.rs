@@ -53,6 +53,12 @@ settings! {
         /// Where reading stops. Memory does not grow with it but for the numbers that are shown.
         #[knob("Longest text", range(8..=100_000), in_views, unit("tokens"))]
         longest: usize = 256,
+        /// How many tokens the model writes after the text; they are read like it, and marked. 0 writes none.
+        #[knob("Write on", range(0..=2000), in_views, unit("tokens"))]
+        write: usize = 0,
+        /// Of what the model writes. 0 takes the likeliest token always; 1 draws as the model's probabilities say.
+        #[knob("Temperature", range(0.0..=5.0), in_views)]
+        temperature: f64 = 0.0,
     }
 }
 

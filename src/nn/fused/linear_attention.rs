@@ -12,7 +12,7 @@ mod past;
 mod rows;
 mod saved;
 
-pub use past::past;
+pub use past::{past, query_key_products};
 
 /// Epsilon of the LayerNorm between the two layers.
 const EPS: f64 = 1e-5;

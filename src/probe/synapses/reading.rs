@@ -9,7 +9,10 @@ use super::{
 };
 use crate::{
     config::Value,
-    models::{Model, bdh::BdhSpec},
+    models::{
+        Model,
+        bdh::{BdhSpec, Sampling, generate},
+    },
     nn::{Result, fused::linear_attention::decays},
     telemetry::{
         Args,
@@ -19,7 +22,8 @@ use crate::{
 
 /// Arguments: `text` (else a held-out passage, `passage` its number), `longest` (512 tokens), `layer` (that
 /// of x; the last), `rotated` (true), `rank` (`sudden`, by the largest gain at one token, or `strong`, by the
-/// raw value at the end), and `i`, `j`: a synapse to follow whatever its rank. Makes a
+/// raw value at the end), `i`, `j`: a synapse to follow whatever its rank, and `write` (0): so many tokens that the model
+/// writes after the text, drawn at `temperature` (0: the likeliest), and that are read like it. Makes a
 /// [`measurements::Reading`].
 pub struct Reading;
 
@@ -39,10 +43,11 @@ impl Probe for Reading {
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let spec = model(cx)?.spec().clone();
-        let options = Options::of(cx.args, &spec)?;
+        let options = Options::of(cx.args, &spec, cx.seed)?;
         let passage = Prompt::of(cx, options.longest)?;
         let layer = options.layer;
-        let (peaks, tokens) = first_pass(cx, &passage.ids, layer)?;
+        let ids = written_on(cx, &passage.ids, &options)?;
+        let (peaks, tokens) = first_pass(cx, &ids, layer)?;
         let mut ends = peaks.map(|p| highest(&p, FOLLOWED));
         if let Some(synapse) = options.synapse {
             for (end, neuron) in ends.iter_mut().zip([synapse.i, synapse.j]) {
@@ -51,13 +56,15 @@ impl Probe for Reading {
                 }
             }
         }
-        let paths = second_pass(cx, &passage.ids, layer, &ends)?;
+        let paths = second_pass(cx, &ids, layer, &ends)?;
         let chosen = paths.choose(options.rank, options.synapse);
         let rotation = |j: usize| if options.rotated { Rotation::of(&spec, j) } else { Rotation::NONE };
         let trace = |s: &Synapse| SynapseTrace { i: s.i, j: s.j, sigma: paths.sigma(*s, rotation(s.j)).into() };
         let reading = measurements::Reading {
             layer,
             per_head: spec.per_head(),
+            written: ids.len() - passage.ids.len(),
+            temperature: options.sampling.temperature,
             synapses: chosen.iter().map(trace).collect(),
             y: paths.traces(End::Y, chosen.iter().map(|s| s.i).collect()),
             x: paths.traces(End::X, chosen.iter().map(|s| s.j).collect()),
@@ -65,9 +72,28 @@ impl Probe for Reading {
             loss: tokens.loss.into(),
         };
         let how = if options.rotated { "as the model sees it" } else { "without rotation" };
-        let about = format!("{}, synapses from y of layer {} to x of layer {layer}, {how}", passage.about, layer - 1);
-        Ok(vec![Finding::new(reading, about, passage.tokens)])
+        let read = match reading.written {
+            0 => passage.about,
+            written => format!("{}, then {written} that it wrote", passage.about),
+        };
+        let about = format!("{read}, synapses from y of layer {} to x of layer {layer}, {how}", layer - 1);
+        Ok(vec![Finding::new(reading, about, cx.corpus.token_texts(&ids))])
     }
+}
+
+/// The text and what the model writes after it.
+fn written_on(cx: &ProbeContext<'_>, prompt: &[u32], options: &Options) -> Result<Vec<u32>> {
+    let mut ids = prompt.to_vec();
+    if options.write == 0 {
+        return Ok(ids);
+    }
+    let mut wanted = Ok(());
+    generate(model(cx)?, prompt, options.write, options.sampling, cx.corpus.writable(), &mut |id| {
+        ids.push(id);
+        wanted = cx.progress.at(ids.len() - prompt.len(), options.write);
+        wanted.is_ok()
+    })?;
+    wanted.map(|()| ids)
 }
 
 /// A synapse from neuron i of y to neuron j of x.
@@ -95,12 +121,15 @@ struct Options {
     rank: Rank,
     /// The synapse to follow whatever its rank.
     synapse: Option<Synapse>,
+    /// Tokens that the model writes after the text.
+    write: usize,
+    sampling: Sampling,
 }
 
 impl Options {
     /// # Errors
     /// If a neuron is not one of the model's.
-    fn of(args: &Args, spec: &BdhSpec) -> Result<Self> {
+    fn of(args: &Args, spec: &BdhSpec, seed: u64) -> Result<Self> {
         let number = |name: &str| args.get(name).and_then(|v| v.as_f64());
         let neuron = |name: &str| match number(name) {
             Some(v) if v >= 0.0 && (v as usize) < spec.neurons => Ok(Some(v as usize)),
@@ -115,6 +144,8 @@ impl Options {
             rotated: !matches!(args.get("rotated"), Some(Value::Switch(false))),
             rank: if is_strong { Rank::Strong } else { Rank::Sudden },
             synapse: neuron("i")?.zip(neuron("j")?).map(|(i, j)| Synapse { i, j }),
+            write: number("write").unwrap_or(0.0).clamp(0.0, 10_000.0) as usize,
+            sampling: Sampling { temperature: number("temperature").unwrap_or(0.0).clamp(0.0, 5.0), seed },
         })
     }
 }

@@ -32,6 +32,7 @@ mod neuron_graph;
 mod next_tokens;
 mod pair_attention;
 mod position_losses;
+mod query_key_maps;
 mod query_key_paths;
 mod reading;
 mod recoverability;
@@ -85,6 +86,7 @@ pub use neuron_graph::{
 pub use next_tokens::NextTokens;
 pub use pair_attention::{LayerPairAttention, PairAttention};
 pub use position_losses::PositionLosses;
+pub use query_key_maps::{QueryKeyLayer, QueryKeyMaps};
 pub use query_key_paths::{IntegrationScheme, QueryKeyEvolution, QueryKeyPaths};
 pub use reading::{LayerFiring, NeuronTrace, Reading, SynapseTrace};
 pub use recoverability::Recoverability;
@@ -236,6 +238,7 @@ measurements! {
     Surprise,
     InterventionEffect,
     LogitLens,
+    QueryKeyMaps,
     TrainedBdh,
     Merging,
     TextLosses,

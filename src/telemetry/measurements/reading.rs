@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
-use crate::telemetry::number::Numbers;
+use crate::telemetry::number::{Float, Numbers};
 
 /// A text read token by token. Every list of values has one entry a token.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -14,6 +14,12 @@ pub struct Reading {
     /// Neurons N of a head; 0 in runs of earlier versions, which do not say.
     #[serde(default)]
     pub per_head: usize,
+    /// How many of the tokens, at the end, the model wrote itself after the text; 0 in runs of earlier versions.
+    #[serde(default)]
+    pub written: usize,
+    /// Temperature at which they were drawn; 0: the likeliest.
+    #[serde(default, with = "Float")]
+    pub temperature: f64,
     /// The synapse that was asked for comes first, then those of the highest rank.
     pub synapses: Vec<SynapseTrace>,
     /// The neurons of y at which the synapses begin, ascending numbers.

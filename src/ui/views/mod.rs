@@ -465,6 +465,14 @@ pub static VIEWS: &[ViewEntry] = &[
         make: trained_bdh::Intervention::make,
     },
     ViewEntry {
+        id: "query_key_maps",
+        title: "Query \u{b7} key",
+        about: "How well each token\u{2019}s neurons answer to those of the tokens before it: the products of queries and keys of BDH\u{2019}s \
+                linear attention, by layer and head, neither scaled nor normalised. Rows ask, columns answer; blue is negative, \
+                which only rotation makes. Click a row or a token for the tokens that it answers to.",
+        make: trained_bdh::QueryKeyMapsView::make,
+    },
+    ViewEntry {
         id: "top_contexts",
         title: "Top contexts",
         about: "The passages of a text that drive a neuron or a synapse most, one a line, the token that does it in the middle; \

@@ -15,6 +15,11 @@ impl Playhead {
         self.playing = None;
     }
 
+    /// Plays from where the cursor stands; `now`: seconds.
+    pub fn start(&mut self, now: f64) {
+        self.playing = Some(now);
+    }
+
     /// The controls in one row, and the cursor moved by them or by time: one token each `pace` seconds.
     /// `what` names a token: "word".
     pub fn ui(&mut self, ui: &mut Ui, what: &str, pace: f64, cursor: usize, last: usize) -> usize {

@@ -26,6 +26,17 @@ const ROW: f32 = 20.0;
 
 /// Draws `tokens` in rows over the available width, marked by `mark`.
 pub fn token_strip_ui(ui: &mut Ui, theme: &Theme, tokens: &[String], mark: impl Fn(usize) -> Mark) -> Pointed {
+    written_strip_ui(ui, theme, tokens, tokens.len(), mark)
+}
+
+/// As [`token_strip_ui`]; those from `written` on, which a model wrote, are underlined.
+pub fn written_strip_ui(
+    ui: &mut Ui,
+    theme: &Theme,
+    tokens: &[String],
+    written: usize,
+    mark: impl Fn(usize) -> Mark,
+) -> Pointed {
     let font = FontId::monospace(SIZE);
     let advance = ui.painter().layout_no_wrap("m".to_owned(), font.clone(), theme.text).size().x;
     let width = ui.available_width().max(advance * 8.0);
@@ -59,13 +70,20 @@ pub fn token_strip_ui(ui: &mut Ui, theme: &Theme, tokens: &[String], mark: impl 
         if let Some(outline) = outline {
             painter.rect_stroke(at.shrink2(vec2(0.0, 1.0)), 2.0, Stroke::new(1.5, outline), StrokeKind::Inside);
         }
+        if i >= written {
+            painter.hline(at.x_range(), at.bottom() - 2.0, Stroke::new(1.0, theme.secondary));
+        }
         let shown = visible_text(token);
         let colour = if shown == *token { theme.text } else { theme.secondary };
         painter.text(at.left_center(), Align2::LEFT_CENTER, shown, font.clone(), colour);
     }
     let under = |p: eframe::egui::Pos2| places.iter().position(|r| r.translate(corner).contains(p));
     let hovered = response.hover_pos().and_then(under);
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("tokens: {}", tokens.concat())));
+    let words = || match written < tokens.len() {
+        true => format!("tokens: {}; written: {}", tokens[..written].concat(), tokens[written..].concat()),
+        false => format!("tokens: {}", tokens.concat()),
+    };
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, words()));
     Pointed { hovered, clicked: if response.clicked() { hovered } else { None } }
 }
 

@@ -12,8 +12,17 @@ use orrery::{
 };
 
 /// Probes whose answers are recorded; asked once a process.
-const PROBES: &[&str] =
-    &["activity", "reading", "surprise", "merging", "trained_bdh", "logit_lens", "intervention", "top_contexts"];
+const PROBES: &[&str] = &[
+    "activity",
+    "reading",
+    "surprise",
+    "merging",
+    "trained_bdh",
+    "logit_lens",
+    "intervention",
+    "top_contexts",
+    "query_key_maps",
+];
 
 /// Puts the answers into a mirror, as told at these steps.
 pub fn tell(mirror: &mut Mirror, steps: &[u64]) {

@@ -5,6 +5,23 @@ use candle_core::{Result, Tensor};
 
 use super::{LinearAttentionSpec, decays, rotate};
 
+/// What the query of each token gives the key of each before it, q = k = x turned by position, neither scaled nor normalised:
+/// x `(B, H, T, N)` -> `(B, H, T, T)`, exactly 0 where the key is not before the query.
+pub fn query_key_products(x: &Tensor, spec: &LinearAttentionSpec) -> Result<Tensor> {
+    let q = if spec.rotary { rotate(x, 0, spec)? } else { x.clone() };
+    seen(&q, &q, spec)
+}
+
+/// q k^T `(B, H, T, T)` of the tokens before each, decayed by how far they are apart.
+fn seen(q: &Tensor, k: &Tensor, spec: &LinearAttentionSpec) -> Result<Tensor> {
+    let (_, heads, t, _) = q.dims4()?;
+    let decays = if spec.damped { decays(heads) } else { vec![1.0; heads] };
+    let kept = |d: f32, i: usize| if i % t < i / t { d.powi((i / t - i % t) as i32) } else { 0.0 };
+    let all: Vec<f32> = decays.iter().flat_map(|d| (0..t * t).map(|i| kept(*d, i)).collect::<Vec<_>>()).collect();
+    let kept = Tensor::from_vec(all, (heads, t, t), q.device())?.to_dtype(q.dtype())?;
+    q.matmul(&k.t()?)?.broadcast_mul(&kept)
+}
+
 /// x `(B, H, T, N)`, values `(B, 1 or H, T, D)` -> `(B, H, T, D)`, not yet normalised. `before`: a state
 /// `(B, H, N, D)` and the number of tokens it summarises; the state after these tokens is returned, detached.
 pub fn past(
@@ -21,10 +38,7 @@ pub fn past(
         let all: Vec<f32> = decays.iter().flat_map(|d| (0..n).map(|i| left(*d, i)).collect::<Vec<_>>()).collect();
         Tensor::from_vec(all, (heads, n), x.device())?.to_dtype(x.dtype())
     };
-    let seen = |d: f32, i: usize| if i % t < i / t { d.powi((i / t - i % t) as i32) } else { 0.0 };
-    let seen = table(&seen, t * t)?.reshape((heads, t, t))?;
-    let scores = q.matmul(&k.t()?)?.broadcast_mul(&seen)?; // (B,H,T,T)
-    let found = scores.broadcast_matmul(&values)?; // (B,H,T,D)
+    let found = seen(&q, &k, spec)?.broadcast_matmul(&values)?; // (B,H,T,D)
     let Some((state, _)) = before else { return Ok((found, None)) };
     // token i comes i tokens after the state before, and T - i tokens before the state after
     let column = |left: &dyn Fn(f32, usize) -> f32| table(left, t)?.reshape((heads, t, 1));

@@ -2,7 +2,7 @@
 
 mod by_layer;
 mod chain;
-mod colours;
+pub(super) mod colours;
 mod paper;
 mod side_by_side;
 mod statistic;
@@ -228,7 +228,7 @@ fn entropy_bar(painter: &egui::Painter, map: Rect, h: &Head<'_>, theme: &Theme) 
 }
 
 /// Where the small maps stand.
-struct Grid {
+pub(super) struct Grid {
     corner: egui::Pos2,
     side: f32,
     /// Layers run to the right (with their names above) or down (names to the left).
@@ -240,7 +240,7 @@ const NAME_WIDTH: f32 = 56.0;
 const NAME_HEIGHT: f32 = 18.0;
 
 impl Grid {
-    fn of(rect: Rect, layers: usize, heads: usize) -> Self {
+    pub fn of(rect: Rect, layers: usize, heads: usize) -> Self {
         let (l, h) = (layers.max(1) as f32, heads.max(1) as f32);
         let across = (rect.width() / l - GAP).min((rect.height() - NAME_HEIGHT) / h - GAP);
         let down = ((rect.width() - NAME_WIDTH) / h - GAP).min(rect.height() / l - GAP);
@@ -250,13 +250,18 @@ impl Grid {
         Self { corner, side: side.clamp(8.0, 220.0).floor(), across: is_across }
     }
 
-    fn cell(&self, layer: usize, head: usize) -> Rect {
+    /// The side of a map, points.
+    pub fn side(&self) -> f32 {
+        self.side
+    }
+
+    pub fn cell(&self, layer: usize, head: usize) -> Rect {
         let (l, h) = (layer as f32 * (self.side + GAP), head as f32 * (self.side + GAP));
         let at = self.corner + if self.across { vec2(l, h) } else { vec2(h, l) };
         Rect::from_min_size(at, vec2(self.side, self.side + 6.0))
     }
 
-    fn layer_name(&self, layer: usize) -> (egui::Pos2, Align2) {
+    pub fn layer_name(&self, layer: usize) -> (egui::Pos2, Align2) {
         let cell = self.cell(layer, 0);
         if self.across {
             (pos2(cell.left(), self.corner.y - 3.0), Align2::LEFT_BOTTOM)

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use eframe::egui::{RichText, Ui, vec2};
+use eframe::egui::{DragValue, Response, RichText, Ui, vec2};
 
 use super::{
     Synapse, points,
@@ -13,18 +13,19 @@ use crate::{
     config::Value,
     labs::synapses::settings::ReadingSettings,
     telemetry::{
+        RunState,
         measurements::{self, NeuronTrace},
         neuron_name,
     },
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Mark as Sign, Stroke},
+        plot::{Axis, Chart, ChartState, Line, Mark as Sign, Span, Stroke},
         questions::Freshness,
         table::Table,
         theme::{self, GRID},
         views::{Measured, View, ViewCx, trained_bdh::text_ui},
         widgets::{
             playhead::Playhead,
-            token_strip::{Mark, token_strip_ui},
+            token_strip::{Mark, written_strip_ui},
         },
     },
 };
@@ -36,6 +37,11 @@ pub struct Reading {
     playhead: Playhead,
     /// The text while it is typed.
     typed: Option<String>,
+    /// How much the model writes, and at which temperature, while they are dragged or typed.
+    write: Option<f64>,
+    temperature: Option<f64>,
+    /// The question whose answer was played last.
+    played: Option<u64>,
 }
 
 /// Seconds a token takes while playing.
@@ -48,13 +54,17 @@ const STAR: f64 = 0.5;
 const STALE_AFTER: u64 = 25;
 
 /// The settings that the probe is asked with.
-const SETTINGS: [&str; 5] = [
+const SETTINGS: [&str; 7] = [
     ReadingSettings::text.name,
     ReadingSettings::layer.name,
     ReadingSettings::rotated.name,
     ReadingSettings::rank.name,
     ReadingSettings::longest.name,
+    ReadingSettings::write.name,
+    ReadingSettings::temperature.name,
 ];
+/// The most tokens that are written from here.
+const MOST_WRITTEN: f64 = 2000.0;
 
 /// The reading that is shown, and the synapse in focus within it.
 #[derive(Clone, Copy)]
@@ -88,6 +98,11 @@ impl<'a> Shown<'a> {
 
     fn tokens(&self) -> &'a [String] {
         &self.measured.sample.tokens
+    }
+
+    /// The first of the tokens that the model wrote; past the last where it wrote none.
+    fn first_written(&self) -> usize {
+        self.tokens().len().saturating_sub(self.reading().written)
     }
 
     fn sigma(&self) -> &'a [f64] {
@@ -142,6 +157,46 @@ impl Reading {
         cx.keep_fresh::<measurements::Reading>(variant, args, Freshness::Steps(STALE_AFTER));
     }
 
+    /// How many tokens the model writes after the text, and at which temperature.
+    fn write_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let (Ok(set), Ok(warm)) =
+            (cx.config.value(ReadingSettings::write), cx.config.value(ReadingSettings::temperature))
+        else {
+            return;
+        };
+        ui.horizontal_wrapped(|ui| {
+            let tip =
+                "So many tokens the model writes by itself after the text; they are underlined, and read like it.";
+            let label = ui.label("and writes on").on_hover_text(tip).id;
+            let mut count = self.write.unwrap_or(set as f64);
+            let drag = DragValue::new(&mut count).range(0.0..=MOST_WRITTEN).fixed_decimals(0).suffix(" tokens");
+            if let Some(count) = settled(&ui.add(drag).labelled_by(label), count, &mut self.write) {
+                cx.set(ReadingSettings::write.name, Value::Int(count as i64));
+            }
+            let tip = "0 takes the likeliest token always; 1 draws as the model's probabilities say.";
+            let label = ui.label("at temperature").on_hover_text(tip).id;
+            let mut heat = self.temperature.unwrap_or(warm);
+            let drag = DragValue::new(&mut heat).range(0.0..=5.0).speed(0.01).max_decimals(2);
+            if let Some(heat) = settled(&ui.add(drag).labelled_by(label), heat, &mut self.temperature) {
+                cx.set(ReadingSettings::temperature.name, Value::Float(heat));
+            }
+        });
+    }
+
+    /// Plays what the model wrote as soon as it is there, from the end of the text on: once for each answer, and not while a
+    /// model trains, whose answers follow one another.
+    fn play_written(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, shown: &Shown<'_>) {
+        let request = shown.measured.sample.request;
+        if request == self.played || !cx.has_controls {
+            return;
+        }
+        self.played = request;
+        if shown.reading().written > 0 && !cx.still && cx.mirror.state != Some(RunState::Running) {
+            cx.selection.token = Some(shown.first_written().saturating_sub(1));
+            self.playhead.start(ui.input(|i| i.time));
+        }
+    }
+
     /// A page of tokens about the cursor; each as bright as the synapse gains there.
     fn strip_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, shown: Shown<'_>, cursor: usize) {
         let tokens = shown.tokens();
@@ -150,7 +205,8 @@ impl Reading {
         let gains = shown.gains();
         let most = gains.iter().copied().fold(1e-12, f64::max);
         let theme = cx.theme;
-        let pointed = token_strip_ui(ui, theme, page, |k| {
+        let written = shown.first_written().saturating_sub(from).min(page.len());
+        let pointed = written_strip_ui(ui, theme, page, written, |k| {
             let at = from + k;
             let share = gains.get(at).map_or(0.0, |g| (g / most).clamp(0.0, 1.0)) as f32;
             let read = at <= cursor;
@@ -180,6 +236,10 @@ impl Reading {
         chart.lines.push(Line::new("in focus", cx.theme.accent, own));
         chart.lines.push(Line::new("gains", cx.theme.warm, stars).stroke(Stroke::Marks(Sign::Cross)));
         chart.marker = Some(cursor as f64);
+        if shown.reading().written > 0 {
+            let (from, to) = (shown.first_written() as f64 - 0.5, shown.tokens().len() as f64 - 0.5);
+            chart.spans.push(Span { label: "written".into(), colour: cx.theme.secondary, from, to });
+        }
         chart
     }
 
@@ -223,10 +283,20 @@ impl Reading {
     }
 }
 
+/// What a field is set to once nobody drags it or types in it any more; `meanwhile` holds it until then.
+fn settled(response: &Response, value: f64, meanwhile: &mut Option<f64>) -> Option<f64> {
+    if response.changed() {
+        *meanwhile = Some(value);
+    }
+    let is_busy = response.dragged() || response.has_focus();
+    if is_busy { None } else { meanwhile.take() }
+}
+
 impl View for Reading {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if cx.has_controls {
             text_ui(ui, cx, &mut self.typed);
+            self.write_ui(ui, cx);
         }
         Self::ask(cx);
         let Some(shown) = Shown::of(cx).filter(|s| !s.tokens().is_empty()) else {
@@ -239,6 +309,7 @@ impl View for Reading {
             );
             return;
         };
+        self.play_written(ui, cx, &shown);
         let last = shown.tokens().len() - 1;
         let cursor = cx.selection.token.unwrap_or(last).min(last);
         let now = if cx.has_controls { self.playhead.ui(ui, "token", PACE, cursor, last) } else { cursor };
@@ -271,11 +342,13 @@ impl View for Reading {
             .chain(reading.y.iter().map(|t| (format!("y {}", name(t.neuron)), &t.values)))
             .chain(reading.x.iter().map(|t| (format!("x {}", name(t.neuron)), &t.values)))
             .collect();
-        let mut table =
-            Table::new(["position", "token"].into_iter().chain(columns.iter().map(|(name, _)| name.as_str())));
+        let mut table = Table::new(
+            ["position", "token", "written"].into_iter().chain(columns.iter().map(|(name, _)| name.as_str())),
+        );
         for (t, token) in shown.tokens().iter().enumerate() {
             let values = columns.iter().map(|(_, values)| values.get(t).map_or(String::new(), f64::to_string));
-            table.row([t.to_string(), token.clone()].into_iter().chain(values));
+            let written = u8::from(t >= shown.first_written()).to_string();
+            table.row([t.to_string(), token.clone(), written].into_iter().chain(values));
         }
         Some(table.finish())
     }

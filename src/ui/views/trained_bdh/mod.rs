@@ -4,11 +4,13 @@
 mod card;
 mod intervention;
 mod logit_lens;
+mod query_key_maps;
 mod top_contexts;
 
 pub use card::Card;
 pub use intervention::Intervention;
 pub use logit_lens::LogitLensView;
+pub use query_key_maps::QueryKeyMapsView;
 pub use top_contexts::TopContextsView;
 
 use eframe::egui::{TextEdit, Ui, WidgetInfo, accesskit::Role};

@@ -208,6 +208,7 @@ impl TopContextsView {
             cx.set(ReadingSettings::longest.name, Value::Int(context.tokens.len() as i64));
         }
         cx.selection.token = Some(context.token);
+        cx.fronts.push("reading");
     }
 }
 

@@ -1,17 +1,12 @@
 //! What a model writes after a prompt, token by token, by its recurrent form: the state is of fixed size, so that a
 //! token costs the same however many came before.
 
+use candle_core::{Result, Tensor};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::loss::stretch;
-use crate::{
-    models::{
-        Model,
-        bdh::{Bdh, State, SynapseModel},
-    },
-    nn::{Result, Tap, Tensor, host},
-};
+use super::{BdhSpec, State, SynapseModel};
+use crate::nn::{Tap, host};
 
 /// How the next token is drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,7 +23,7 @@ pub struct Sampling {
 /// # Errors
 /// If the prompt is empty, or the device fails.
 pub fn generate(
-    model: &Bdh,
+    model: &dyn SynapseModel,
     prompt: &[u32],
     count: usize,
     sampling: Sampling,
@@ -38,7 +33,7 @@ pub fn generate(
     let device = model.params().device();
     let mut state = State::empty(model.spec(), 1, device)?;
     let mut logits = vec![];
-    for part in prompt.chunks(stretch(model)) {
+    for part in prompt.chunks(stretch(model.spec())) {
         logits = last_logits(&model.read(
             &Tensor::from_slice(part, (1, part.len()), device)?,
             &mut state,
@@ -58,6 +53,16 @@ pub fn generate(
         logits = last_logits(&model.read(&Tensor::from_slice(&[id], (1, 1), device)?, &mut state, &mut Tap::off())?)?;
     }
     Ok(())
+}
+
+/// Neurons times tokens of one stretch of a text that is read as a stream.
+const AT_ONCE: usize = 1 << 22;
+const LEAST_AT_ONCE: usize = 16;
+const MOST_AT_ONCE: usize = 256;
+
+/// Tokens of one stretch of a text that is read as a stream.
+pub fn stretch(spec: &BdhSpec) -> usize {
+    (AT_ONCE / spec.neurons.max(1)).clamp(LEAST_AT_ONCE, MOST_AT_ONCE)
 }
 
 /// Of the last position of `(1, T, V)`.

@@ -1,0 +1,72 @@
+//! The products of queries and keys of every layer and head along a text.
+
+use super::{
+    super::{Finding, Probe, ProbeContext, prompt::Prompt},
+    model,
+};
+use crate::{
+    config::Value,
+    models::Model,
+    nn::{
+        Error, Result, Tap, Tensor,
+        fused::linear_attention::{LinearAttentionSpec, query_key_products},
+        host,
+    },
+    telemetry::{
+        Array,
+        measurements::{QueryKeyLayer, QueryKeyMaps},
+    },
+};
+
+/// Arguments: `text` (else a held-out passage, `passage` its number), `longest` (96 tokens, at most 192) and `rotated` (true:
+/// as the model sees it). Makes a [`QueryKeyMaps`].
+pub struct QueryKeyMapsProbe;
+
+/// Magnitudes up to this are kept in half precision.
+const HALF_MOST: f32 = 6e4;
+
+impl Probe for QueryKeyMapsProbe {
+    fn id(&self) -> &'static str {
+        "query_key_maps"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        model.synapses().is_some()
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let is_rotated = !matches!(cx.args.get("rotated"), Some(Value::Switch(false)));
+        let prompt = Prompt::of(cx, cx.count("longest", 96, 2..=192))?;
+        let bdh = model(cx)?;
+        let layers = bdh.spec().layers;
+        let seen = bdh.spec().attention();
+        let spec = if is_rotated { seen } else { LinearAttentionSpec { rotary: false, damped: false, ..seen } };
+        let paths: Vec<String> = (0..layers).map(|l| format!("layers.{l}.x")).collect();
+        let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
+        bdh.logits(&prompt.tensor(cx)?, &mut tap)?;
+        let mut all = vec![];
+        for (layer, path) in paths.iter().enumerate() {
+            cx.progress.at(layer, layers)?;
+            let Some(x) = tap.get(path) else { candle_core::bail!("the model offers no `{path}`") };
+            all.push(query_key_layer(&query_key_products(x, &spec)?)?);
+        }
+        let how = if is_rotated { "as the model sees them" } else { "without rotation" };
+        let about = format!("{}, {how}", prompt.about);
+        let tokens = cx.corpus.token_texts(&prompt.ids);
+        Ok(vec![Finding::new(QueryKeyMaps { is_rotated, layers: all }, about, tokens)])
+    }
+}
+
+/// products `(1, H, T, T)` of one layer.
+fn query_key_layer(products: &Tensor) -> Result<QueryKeyLayer> {
+    let (_, heads, t, _) = products.dims4()?;
+    let values = host::to_f32(products)?;
+    let most = |map: &[f32]| map.iter().fold(0f32, |most, v| most.max(v.abs()));
+    let greatest: Vec<f32> = values.chunks((t * t).max(1)).map(most).collect();
+    let fits = greatest.iter().all(|g| *g < HALF_MOST);
+    let products = Array::new([heads, t, t], values).map_err(Error::wrap)?;
+    Ok(QueryKeyLayer {
+        products: if fits { products.half_precision() } else { products },
+        greatest: greatest.into_iter().map(f64::from).collect(),
+    })
+}

@@ -1,0 +1,28 @@
+//! How well each token's neurons answer to those of the tokens before it, in a model of linear attention.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::measurement;
+use crate::telemetry::{Array, number::Numbers};
+
+/// Products of queries and keys along a text. In BDH both are x; the product of tokens t and s is the weight with which what
+/// token s wrote reaches token t, neither scaled nor normalised.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct QueryKeyMaps {
+    /// As the model sees them: turned by rotary position, or damped, by how far apart the tokens are. Else the bare x x^T.
+    pub is_rotated: bool,
+    /// From the first to the last.
+    pub layers: Vec<QueryKeyLayer>,
+}
+
+/// The heads of one layer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct QueryKeyLayer {
+    /// `(H, T, T)`: head, query, key; exactly 0 where the key is not before the query.
+    pub products: Array,
+    /// Greatest magnitude of each head's map, `(H)`.
+    pub greatest: Numbers,
+}
+
+measurement!(QueryKeyMaps, channel: "synapses.query_key_maps", probe: "query_key_maps");

@@ -1,0 +1,258 @@
+//! Products of queries and keys of every layer and head along the text that is read: small maps of all, one of them large, and
+//! the keys that the selected token answers to. It sees no model.
+
+use std::{collections::HashMap, sync::Arc};
+
+use eframe::egui::{
+    self, Align2, FontId, Rect, RichText, ScrollArea, Sense, StrokeKind, Ui, UiBuilder, Vec2, WidgetInfo,
+    accesskit::Role,
+};
+
+use super::text_ui;
+use crate::{
+    labs::synapses::settings::ReadingSettings,
+    telemetry::{MatrixView, Payload, measurements::QueryKeyMaps},
+    ui::{
+        plot::{
+            colour_bar::Colours,
+            empty_ui,
+            held::Held,
+            map::{MapFrame, MapState, MapUi, paint_map},
+            value_words,
+        },
+        questions::Freshness,
+        table::Table,
+        theme::{self, Theme},
+        views::{
+            Measured, Selection, View, ViewCx,
+            attention::{Grid, colours},
+        },
+        widgets::{
+            number::share,
+            token_strip::{Mark, token_strip_ui, visible_text},
+        },
+    },
+};
+
+/// View `query_key_maps`.
+#[derive(Default)]
+pub struct QueryKeyMapsView {
+    held: HashMap<[usize; 2], Held>,
+    window: MapState,
+    typed: Option<String>,
+}
+
+const SETTINGS: [&str; 3] = [ReadingSettings::text.name, ReadingSettings::longest.name, ReadingSettings::rotated.name];
+/// Training steps after which a running model is asked again.
+const STALE: u64 = 25;
+/// The strip of tokens is at most so high, points.
+const STRIP: f32 = 84.0;
+
+/// A map: its layer and head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    layer: usize,
+    head: usize,
+}
+
+impl Place {
+    fn path(self) -> String {
+        format!("layers.{}", self.layer)
+    }
+
+    fn key(self) -> [usize; 2] {
+        [self.layer, self.head]
+    }
+
+    fn words(self) -> String {
+        format!("layer {} head {}", self.layer, self.head)
+    }
+}
+
+fn places(maps: &QueryKeyMaps) -> Vec<Place> {
+    let heads = |(layer, of): (usize, &crate::telemetry::measurements::QueryKeyLayer)| {
+        (0..of.products.rows()).map(move |head| Place { layer, head })
+    };
+    maps.layers.iter().enumerate().flat_map(heads).collect()
+}
+
+fn matrix(maps: &QueryKeyMaps, at: Place) -> Option<MatrixView<'_>> {
+    maps.layers.get(at.layer)?.products.matrix(at.head)
+}
+
+/// The one that is shown large: the selected one, else the last layer's first head.
+fn chosen(maps: &QueryKeyMaps, selection: &Selection) -> Option<Place> {
+    let all = places(maps);
+    let is = |p: &&Place| Some(p.path()) == selection.layer && Some(p.head) == selection.head;
+    let last = || all.iter().find(|p| p.layer + 1 == maps.layers.len());
+    all.iter().find(is).or_else(last).copied()
+}
+
+impl QueryKeyMapsView {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    /// A map's own scale, around zero: what turns may be negative.
+    fn colours(maps: &QueryKeyMaps, at: Place, theme: &Theme) -> Colours {
+        let greatest = maps.layers.get(at.layer).and_then(|l| l.greatest.get(at.head)).copied().unwrap_or(0.0);
+        colours::around_zero(colours::rounded_up(greatest as f32), theme)
+    }
+
+    fn hold(&mut self, payload: &Arc<Payload>, maps: &QueryKeyMaps) {
+        let all = places(maps);
+        self.held.retain(|key, _| all.iter().any(|p| p.key() == *key));
+        for at in all {
+            let Some(matrix) = matrix(maps, at) else { continue };
+            // exactly zero: the key is not before the query
+            self.held.entry(at.key()).or_default().hold(payload, &at.words(), matrix, |v| v != 0.0);
+        }
+    }
+
+    /// Small maps, a column a layer and a row a head, or turned.
+    fn grid_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>, maps: &QueryKeyMaps, rect: Rect) {
+        let all = places(maps);
+        let heads = all.iter().map(|p| p.head + 1).max().unwrap_or(1);
+        let grid = Grid::of(rect, maps.layers.len(), heads);
+        let picked = chosen(maps, cx.selection);
+        let painter = ui.painter_at(rect.expand(2.0));
+        for layer in 0..maps.layers.len() {
+            let (at, align) = grid.layer_name(layer);
+            painter.text(at, align, format!("layer {layer}"), FontId::proportional(12.0), cx.theme.secondary);
+        }
+        for at in all {
+            let map = Rect::from_min_size(grid.cell(at.layer, at.head).min, Vec2::splat(grid.side()));
+            if let Some(held) = self.held.get(&at.key()) {
+                paint_map(ui, map, held, Self::colours(maps, at, cx.theme), cx.theme, None);
+            }
+            let response = ui.interact(map, ui.scope_id().with(("map", at.key())), Sense::click());
+            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, at.words()));
+            let edge = match (picked == Some(at), response.hovered()) {
+                (true, _) => Some(egui::Stroke::new(2.0, cx.theme.accent)),
+                (_, true) => Some(egui::Stroke::new(1.0, cx.theme.text)),
+                _ => None,
+            };
+            if let Some(edge) = edge {
+                painter.rect_stroke(map, 2.0, edge, StrokeKind::Outside);
+            }
+            if response.on_hover_text(at.words()).clicked() {
+                cx.selection.layer = Some(at.path());
+                cx.selection.head = Some(at.head);
+            }
+        }
+    }
+
+    fn large_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, m: &Measured<'_, QueryKeyMaps>, size: Vec2) {
+        let Some(at) = chosen(m.value, cx.selection) else { return };
+        let Some(held) = self.held.get(&at.key()) else { return };
+        let token = |i: usize| {
+            let text = m.sample.tokens.get(i).map_or(String::new(), |t| visible_text(t));
+            format!("{i} \u{201c}{text}\u{201d}")
+        };
+        let describe = |row: usize, col: usize| match row > col {
+            true => {
+                format!("{} asks, {} answers\n{}", token(row), token(col), value_words(f64::from(held.value(row, col))))
+            }
+            false => format!("{} is not before {}", token(col), token(row)),
+        };
+        let map = MapUi {
+            name: "products of queries and keys",
+            held,
+            colours: Self::colours(m.value, at, cx.theme),
+            row_label: "query",
+            col_label: "key",
+            describe: &describe,
+            marked: cx.selection.token,
+            cell: None,
+            frame: MapFrame::default(),
+        };
+        if let Some((row, _)) = map.show(ui, size, cx.theme, &mut self.window).clicked {
+            cx.selection.token = Some(row);
+        }
+    }
+
+    /// The text; each token before the selected one as bright as its key answers.
+    fn strip_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, m: &Measured<'_, QueryKeyMaps>) {
+        let Some(matrix) = chosen(m.value, cx.selection).and_then(|at| matrix(m.value, at)) else { return };
+        let last = m.sample.tokens.len().saturating_sub(1);
+        let query = cx.selection.token.unwrap_or(last).min(last);
+        let row = matrix.data.get(query * matrix.cols..(query + 1) * matrix.cols).unwrap_or_default();
+        let most = row.iter().fold(1e-12f32, |most, v| most.max(v.abs()));
+        let theme = cx.theme;
+        let mark = |t: usize| {
+            let value = row.get(t).copied().unwrap_or(0.0) / most;
+            let tone = if value < 0.0 { theme.cool } else { theme.warm };
+            let strength = share(value.abs());
+            Mark {
+                ground: (strength > 0.02).then(|| tone.gamma_multiply(0.08 + 0.62 * strength)),
+                outline: (t == query).then_some(theme.accent),
+            }
+        };
+        let clicked = ScrollArea::vertical()
+            .id_salt("tokens of the map")
+            .max_height(STRIP)
+            .show(ui, |ui| token_strip_ui(ui, theme, &m.sample.tokens, mark).clicked)
+            .inner;
+        if clicked.is_some() {
+            cx.selection.token = clicked;
+        }
+    }
+}
+
+impl View for QueryKeyMapsView {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        ui.spacing_mut().item_spacing.y = 4.0;
+        if cx.has_controls {
+            text_ui(ui, cx, &mut self.typed);
+        }
+        let args = cx.config.args(&SETTINGS);
+        cx.keep_fresh::<QueryKeyMaps>(Some(cx.selection.variant), args, Freshness::Steps(STALE));
+        let Some(m) = cx.answered::<QueryKeyMaps>().filter(|m| !m.layers.is_empty()) else {
+            let words = cx.why_nothing::<QueryKeyMaps>("Nothing was read yet: open a model, and type a text.");
+            empty_ui(ui, ui.available_size(), cx.theme, &words);
+            return;
+        };
+        self.hold(&m.sample.payload, m.value);
+        Self::strip_ui(ui, cx, &m);
+        let words = chosen(m.value, cx.selection).map_or(String::new(), |at| {
+            format!("{}; every map has its own scale, around zero; empty: not before the query", at.words())
+        });
+        ui.add(egui::Label::new(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary)).truncate());
+        let room = ui.available_size();
+        let large = (room.x * 0.5).min(room.y + 56.0).max(120.0);
+        let (rect, _) = ui.allocate_exact_size(room, Sense::hover());
+        let (left, right) = rect.split_left_right_at_x(rect.right() - large);
+        self.grid_ui(ui, cx, m.value, left.with_max_x(left.right() - 8.0));
+        let mut inner = ui.new_child(UiBuilder::new().max_rect(right).id_salt("large map"));
+        self.large_ui(&mut inner, cx, &m, right.size());
+        if m.value.layers.iter().all(|l| l.greatest.iter().all(|g| *g == 0.0)) {
+            let at = right.center();
+            let font = FontId::proportional(theme::SMALL);
+            ui.painter().text(at, Align2::CENTER_CENTER, "no neuron fires twice", font, cx.theme.secondary);
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        match cx.answered::<QueryKeyMaps>() {
+            Some(m) => format!("step {} \u{b7} rows ask, columns answer \u{b7} {}", m.sample.step, m.sample.about),
+            None => "which tokens' neurons answer to which".to_owned(),
+        }
+    }
+
+    /// The large map, cell by cell.
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let m = cx.answered::<QueryKeyMaps>()?;
+        let at = chosen(m.value, cx.selection)?;
+        let matrix = matrix(m.value, at)?;
+        let mut table = Table::new(["layer", "head", "query", "query_token", "key", "key_token", "product"]);
+        let token = |t: usize| m.sample.tokens.get(t).cloned().unwrap_or_default();
+        for query in 0..matrix.rows {
+            for key in 0..query.min(matrix.cols) {
+                let product = matrix.data[query * matrix.cols + key].to_string();
+                let [layer, head, q, k] = [at.layer, at.head, query, key].map(|n| n.to_string());
+                table.row([layer, head, q, token(query), k, token(key), product]);
+            }
+        }
+        Some(table.finish())
+    }
+}

@@ -1,0 +1,156 @@
+//! What a trained BDH is asked while it reads: products of queries and keys against plain arithmetic on recorded x, and text
+//! that it writes on, against what `orrery generate` writes.
+
+use std::{f64::consts::TAU, fs, path::Path, process::Command};
+
+use candle_core::Device;
+use orrery::{
+    config::Value,
+    corpus::{Corpus, Source, Spec, TokenizerSpec},
+    inference::{Recording, record},
+    models::{
+        Model,
+        bdh::{Bdh, BdhSpec, Position, export_state_dict},
+    },
+    nn::host,
+    probe::{self, ProbeContext},
+    store::tensors,
+    telemetry::{
+        Args, Measurement,
+        measurements::{QueryKeyMaps, Reading},
+    },
+};
+
+const HEADS: usize = 2;
+const PER_HEAD: usize = 16;
+
+fn model(position: Position) -> Bdh {
+    let spec =
+        BdhSpec { d_model: 12, heads: HEADS, neurons: HEADS * PER_HEAD, layers: 3, position, ..BdhSpec::default() };
+    let model = Bdh::new(&spec, 256, 3, &Device::Cpu).unwrap();
+    for (_, var) in model.params().iter() {
+        var.set(&(var.as_tensor() * 6.0).unwrap().detach()).unwrap();
+    }
+    model
+}
+
+fn corpus(folder: &Path) -> Corpus {
+    let path = folder.join("text.txt");
+    fs::write(&path, "The tide turned, and the harbour filled again.\n".repeat(40)).unwrap();
+    let tokenizer = TokenizerSpec::Byte { vocab: 256 };
+    Corpus::open(&Spec { source: Source::File(path), tokenizer, held_out: 0.2, seed: 1 }).unwrap()
+}
+
+fn ask<M: Measurement>(model: &mut dyn Model, corpus: &Corpus, args: &[(&str, Value)]) -> (M, Vec<String>) {
+    let args: Args = args.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    let mut cx = ProbeContext::alone(model, corpus, &Device::Cpu, &args);
+    let found = probe::find(M::PROBE).unwrap().ask(&mut cx).unwrap();
+    (M::of(&found[0].payload).unwrap().clone(), found[0].tokens.clone())
+}
+
+fn text(t: &str) -> Value {
+    Value::Text(t.to_owned())
+}
+
+/// x of neuron pairs turned to position `at`, as the paper has it.
+fn turned(x: &[f64], at: usize) -> Vec<f64> {
+    let pairs = x.chunks(2).enumerate().flat_map(|(pair, v)| {
+        let cycles = 65536f64.powf(-((2 * pair) as f64) / PER_HEAD as f64) / TAU;
+        let (sin, cos) = ((at as f64 * cycles).fract() * TAU).sin_cos();
+        [v[0] * cos - v[1] * sin, v[1] * cos + v[0] * sin]
+    });
+    pairs.collect()
+}
+
+#[test]
+fn products_are_those_of_recorded_x() {
+    let folder = tempfile::tempdir().unwrap();
+    let corpus = corpus(folder.path());
+    let read = "the harbour filled";
+    let ids = corpus.encode(read);
+    for (position, is_rotated) in [(Position::Rope, true), (Position::Rope, false), (Position::Alibi, true)] {
+        let mut model = model(position);
+        let args = [("text", text(read)), ("rotated", Value::Switch(is_rotated))];
+        let (maps, tokens): (QueryKeyMaps, _) = ask(&mut model, &corpus, &args);
+        assert_eq!((maps.is_rotated, maps.layers.len(), tokens.len()), (is_rotated, 3, ids.len()));
+        let all = record(&model, &ids, &Recording { x: true, ..Recording::default() }).unwrap();
+        for (layer, found) in maps.layers.iter().enumerate() {
+            let x = host::to_f64(&all.iter().find(|(n, _)| *n == format!("layers.{layer}.x")).unwrap().1).unwrap();
+            for head in 0..HEADS {
+                let row = |t: usize| &x[(head * ids.len() + t) * PER_HEAD..][..PER_HEAD];
+                let greatest = found.greatest[head];
+                let mut most = 0f64;
+                for query in 0..ids.len() {
+                    for key in 0..ids.len() {
+                        let (q, k) = match (position, is_rotated) {
+                            (Position::Rope, true) => (turned(row(query), query), turned(row(key), key)),
+                            _ => (row(query).to_vec(), row(key).to_vec()),
+                        };
+                        let dot: f64 = q.iter().zip(&k).map(|(a, b)| a * b).sum();
+                        let slope = 2f64.powf(-8.0 * (head + 1) as f64 / HEADS as f64);
+                        let wanted = match (key < query, position) {
+                            (false, _) => 0.0,
+                            (true, Position::Alibi) => dot * (-slope * (query - key) as f64).exp(),
+                            (true, _) => dot,
+                        };
+                        most = most.max(wanted.abs());
+                        let value = f64::from(found.products.at(&[head, query, key]).unwrap());
+                        // half precision has 11 bits
+                        assert!(
+                            (value - wanted).abs() < 1e-3 * greatest + 1e-12,
+                            "{layer} {head} {query} {key}: {value} {wanted}"
+                        );
+                    }
+                }
+                assert!(most > 0.0 && (greatest - most).abs() < 1e-4 * most, "{greatest} {most}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_written_on_is_what_generate_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut model, corpus) = (model(Position::Rope), corpus(folder.path()));
+    let args = |write: i64, temperature: f64| {
+        vec![("text", text("the tide")), ("write", Value::Int(write)), ("temperature", Value::Float(temperature))]
+    };
+    let (reading, tokens): (Reading, _) = ask(&mut model, &corpus, &args(40, 0.0));
+    assert_eq!((reading.written, reading.temperature, tokens.len()), (40, 0.0, 48));
+    for values in reading.synapses.iter().map(|s| &s.sigma).chain([&reading.loss]) {
+        assert_eq!(values.len(), 48);
+    }
+    // what is likeliest costs less than guessing
+    assert!(reading.loss[8..].iter().all(|l| *l < 256f64.ln() + 1e-3), "{:?}", reading.loss);
+    let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
+    let spec = orrery::models::bdh::SynapseModel::spec(&model).clone();
+    let out = export_state_dict(&spec, &weights).unwrap();
+    tensors::write(&folder.path().join("model.safetensors"), &out.tensors, &out.metadata).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_orrery"))
+        .args(["generate", "model.safetensors", "the tide", "--tokens", "40", "--temperature", "0"])
+        .args(["--tokenizer", "byte"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let ids: Vec<u32> = output.stdout[..48].iter().map(|b| u32::from(*b)).collect();
+    assert_eq!(tokens, corpus.token_texts(&ids), "{:?}", String::from_utf8_lossy(&output.stdout));
+    let (warm, other): (Reading, _) = ask(&mut model, &corpus, &args(40, 1.5));
+    assert_eq!((warm.written, other[..8].to_vec()), (40, tokens[..8].to_vec()));
+    assert_ne!(other, tokens);
+    assert_eq!(ask::<Reading>(&mut model, &corpus, &args(40, 1.5)).1, other, "drawn from the run's seed");
+    let (none, tokens): (Reading, _) = ask(&mut model, &corpus, &args(0, 0.0));
+    assert_eq!((none.written, tokens.len()), (0, 8));
+}
+
+#[test]
+fn characters_of_several_bytes_are_shown_as_characters() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut model, corpus) = (model(Position::Rope), corpus(folder.path()));
+    let (_, tokens): (Reading, _) = ask(&mut model, &corpus, &[("text", text("\u{e9}t\u{e9} \u{20ac}"))]);
+    assert_eq!(tokens, ["\u{e9}", "", "t", "\u{e9}", "", "\u{b7}", "\u{20ac}", "", ""]);
+    // a text that is cut inside a character shows what is left of it as bytes
+    let args = [("text", text("\u{e9}t\u{20ac}")), ("longest", Value::Int(4))];
+    let (_, tokens): (Reading, _) = ask(&mut model, &corpus, &args);
+    assert_eq!(tokens, ["\u{e9}", "", "t", "\\xe2"]);
+}
