@@ -6,7 +6,7 @@ use clap::Args;
 use crossbeam::channel::bounded;
 
 use super::{
-    Settings,
+    Settings, checkpoint_series,
     continuation::{self, Continuation},
     failure::Failure,
     figures, interrupt,
@@ -28,7 +28,8 @@ use crate::{
 
 #[derive(Args)]
 pub struct RunArgs {
-    /// A lab, a preset, a config file, a text file, or a trained BDH (.safetensors, .pt, .pth)
+    /// A lab, a preset, a config file, a text file, a trained BDH (.safetensors, .pt, .pth), or a folder of checkpoints
+    /// whose names have their steps, which is recorded as a run
     what: String,
     #[command(flatten)]
     set: Settings,
@@ -64,6 +65,10 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
                 "`{link}` is a step of a lesson; `orrery '{link}'` opens it in the window"
             )));
         }
+        Named::Series(folder) => {
+            let run = record_series(&folder, &args.set)?;
+            return present(&run, !args.no_figures).map(|()| println!("{}", run.display()));
+        }
         Named::Run(folder) => {
             let shown = folder.display();
             return Err(Failure::usage(format!("{shown} is a run; `orrery resume {shown}` goes on with it")));
@@ -72,6 +77,14 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     settings::apply(&args.set, lab, &mut config)?;
     let wishes = RunWishes { with_figures: !args.no_figures, insist_memory: args.insist_memory };
     train(lab, &config, &args.set.out, wishes).map(|_| ())
+}
+
+/// Records a folder of checkpoints as a run; gives its folder.
+pub fn record_series(folder: &Path, set: &Settings) -> Result<PathBuf, Failure> {
+    let (lab, mut config) = checkpoint_series::configured(folder)?;
+    settings::apply(set, lab, &mut config)?;
+    let sinks: Vec<Box<dyn Sink>> = vec![Box::new(checkpoint_series::Told)];
+    checkpoint_series::record(folder, (lab, &config), &set.out, sinks, &|| true)
 }
 
 /// What is wanted of a run besides its settings.

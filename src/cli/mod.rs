@@ -3,6 +3,7 @@
 
 mod activations;
 pub mod bench;
+mod checkpoint_series;
 mod concepts;
 mod contexts;
 mod continuation;
@@ -19,6 +20,7 @@ mod headless;
 pub mod headlines;
 pub mod host;
 mod interrupt;
+mod intervene;
 mod lab_config;
 mod list;
 mod merge;
@@ -72,7 +74,8 @@ struct Cli {
 /// What the window opens with.
 #[derive(Args)]
 struct Open {
-    /// A lab, a preset, a config file, a text file to train on, a trained BDH, or a run folder
+    /// A lab, a preset, a config file, a text file to train on, a trained BDH, a folder of checkpoints whose names have
+    /// their steps, or a run folder
     what: Option<String>,
     /// Print when the first frame and the first training step came, and frame times at the end
     #[arg(long)]
@@ -148,6 +151,8 @@ enum Command {
     Activations(activations::ActivationArgs),
     /// Find the passages of a text that drive a neuron or a synapse of a trained BDH most
     Contexts(contexts::ContextArgs),
+    /// Read a text while neurons or synapses of a trained BDH are silenced, scaled or held, beside random ones
+    Intervene(intervene::InterveneArgs),
     /// Let a trained BDH go on after a prompt
     Generate(generate::GenerateArgs),
     /// Print the JSON schema of measurements, for programs that read or write run folders
@@ -199,6 +204,7 @@ pub fn main() -> ExitCode {
         Some(Command::Eval(args)) => eval::run(&args),
         Some(Command::Activations(args)) => activations::run(&args),
         Some(Command::Contexts(args)) => contexts::run(&args),
+        Some(Command::Intervene(args)) => intervene::run(&args),
         Some(Command::Generate(args)) => generate::run(&args),
         Some(Command::Schema(args)) => schema::run(&args),
         Some(Command::Merge(args)) => merge::run(&args),

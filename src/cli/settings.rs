@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Settings, failure::Failure};
+use super::{Settings, checkpoint_series, failure::Failure};
 use crate::{
     config::{Config, ConfigError, FileKind},
     files::{self, FileError},
@@ -20,6 +20,8 @@ pub enum Named {
     Lesson(LessonLink),
     /// A run folder.
     Run(PathBuf),
+    /// A folder of checkpoints, each of a step.
+    Series(PathBuf),
     /// A text file to train on.
     Text(PathBuf),
 }
@@ -27,7 +29,7 @@ pub enum Named {
 /// Why a name or a setting on the command line means nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    #[error("`{}` is a folder, but not of a run: it has no config.toml", .0.display())]
+    #[error("`{}` is a folder, but neither of a run (it has no config.toml) nor of checkpoints (.safetensors, .pt, .pth)", .0.display())]
     NoRunFolder(PathBuf),
     #[error(
         "`{name}` is no lab, preset, file or run folder. Labs: {}. `orrery list` shows the presets", .labs.join(", ")
@@ -72,6 +74,10 @@ pub fn resolve(name: &str) -> Result<Named, SettingsError> {
     if path.is_dir() {
         return if path.join("config.toml").is_file() || path.join("run.json").is_file() {
             Ok(Named::Run(path.to_owned()))
+        } else if let Some(run) = run_of_checkpoints(path) {
+            Ok(Named::Run(run))
+        } else if checkpoint_series::is_series(path) {
+            Ok(Named::Series(path.to_owned()))
         } else {
             Err(SettingsError::NoRunFolder(path.to_owned()))
         };
@@ -87,6 +93,13 @@ pub fn resolve(name: &str) -> Result<Named, SettingsError> {
         return with_checkpoint(path);
     }
     Ok(Named::Text(path.to_owned()))
+}
+
+/// The run whose `checkpoints` or `snapshots` this folder is: its weights are asked through the run.
+fn run_of_checkpoints(folder: &Path) -> Option<PathBuf> {
+    let is_part = folder.file_name().is_some_and(|n| n == "checkpoints" || n == "snapshots");
+    let run = folder.parent().filter(|run| is_part && run.join("run.json").is_file())?;
+    Some(run.to_owned())
 }
 
 /// The first lab that takes trained weights, with these.

@@ -33,12 +33,18 @@ pub fn open(open: &Open, began: Instant) -> Result<(), Failure> {
     if let Some(file) = open.what.as_deref().map(Path::new).filter(|p| is_certainly_graph(p)) {
         return open_graph(file.to_owned(), open, began);
     }
-    let named = open.what.as_deref().map(settings::resolve).transpose()?;
+    let mut named = open.what.as_deref().map(settings::resolve).transpose()?;
+    // with settings, or without a window, it is recorded first; else the window shows it while it is
+    if let Some(Named::Series(folder)) = &named
+        && (display::check().is_err() || !open.set.is_empty())
+    {
+        named = Some(Named::Run(headless::record_series(folder, &open.set)?));
+    }
     if let Err(why) = display::check() {
         return without_window(&why, open, named);
     }
     let opening = match named {
-        Some(Named::Run(folder)) => Some(Opening::Run(folder)),
+        Some(Named::Run(folder) | Named::Series(folder)) => Some(Opening::Run(folder)),
         Some(Named::Lesson(link)) => Some(Opening::Lesson(link)),
         None if open.set.is_empty() => None,
         named => Some(Opening::Config(configured(open, named)?.1)),
@@ -76,7 +82,7 @@ fn configured(open: &Open, named: Option<Named>) -> Result<(&'static Lab, Config
     let (lab, mut config) = match named {
         Some(Named::Config(lab, config)) => (lab, config),
         Some(Named::Text(path)) => with_text(path)?,
-        Some(Named::Run(_) | Named::Lesson(_)) | None => {
+        Some(Named::Run(_) | Named::Series(_) | Named::Lesson(_)) | None => {
             let lab = default_lab()?;
             (lab, lab.config(None)?)
         }

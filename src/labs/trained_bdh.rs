@@ -4,6 +4,11 @@
 //! **The way of its data.** The plan has one variant, whose weights and sizes are those of the file, and no steps: such a
 //! run holds no optimiser and stands ready as soon as it is open. Its probes are those of the three labs that train a
 //! BDH, and views ask them when they are looked at. Training on is the same plan with steps.
+//!
+//! **Time.** A folder of checkpoints is recorded as a run whose steps are theirs ([`crate::trainer::record_series`]): the plan is
+//! made for each file, its schedule is measured once at each, its weights are the run's snapshot of that step. From there
+//! on it is a run like any other: the scrubber, every question at any step, the layout of the graph, the curves of loss and
+//! modularity, `orrery render` and `orrery export` know nothing of where it comes from.
 
 mod drawing;
 mod headlines;
@@ -52,6 +57,12 @@ pub static LAB: Lab = Lab {
             about: "A neuron is silenced while the model reads, beside random neurons that fire as often: is it missed more than they are?",
             toml: include_str!("../../configs/trained_bdh_intervention.toml"),
         },
+        Preset {
+            id: "trained_bdh_synapse",
+            title: "Without a synapse",
+            about: "What one synapse holds is silenced while the model reads, beside random synapses that hold as much: does the text notice?",
+            toml: include_str!("../../configs/trained_bdh_synapse.toml"),
+        },
     ],
     plan: |config| plan(config, &TrainedBdhSettings::read(config)?),
     drawing: drawing::draw,
@@ -59,6 +70,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "neuron_graph", column: 0, share: 0.6, tab: false },
         Pane { view: "reading", column: 0, share: 0.6, tab: true },
         Pane { view: "concepts", column: 0, share: 0.6, tab: true },
+        Pane { view: "concept_effect", column: 0, share: 0.6, tab: true },
         Pane { view: "graph_neuron", column: 0, share: 0.4, tab: false },
         Pane { view: "graph_threshold", column: 0, share: 0.4, tab: true },
         Pane { view: "trained_bdh", column: 1, share: 0.5, tab: false },
@@ -93,9 +105,10 @@ fn probes(s: &TrainedBdhSettings) -> Vec<ProbeSchedule> {
         schedule("logit_lens", key, every, s.reading.args()),
         schedule("reading", key, every, s.reading.args()),
         schedule("neuron_graph", key, every, s.graph.args()),
+        schedule("graph_curve", key, every, s.graph.args()),
         schedule("graph_neuron", key, every, s.graph.args()),
     ];
-    if !s.change.neurons.trim().is_empty() {
+    if !s.change.named().is_empty() {
         probes.push(schedule("intervention", key, every, s.intervention_args()));
     }
     probes

@@ -7,8 +7,10 @@ pub mod import_state_dict;
 mod intervention;
 pub mod merge;
 mod net;
+mod rotation;
 mod spec;
 mod state;
+mod synapse_edit;
 mod synapse_model;
 
 use std::path::Path;
@@ -18,9 +20,11 @@ use candle_core::{DType, Device, Result, Tensor, bail};
 pub use self::{
     export_state_dict::{StateDict, export_state_dict},
     generation::{Sampling, generate, stretch},
-    intervention::{Action, Intervention, Part},
+    intervention::{Action, Intervention, Part, Target},
+    rotation::Rotation,
     spec::{BdhSpec, Carry, Form, Position},
     state::State,
+    synapse_edit::Synapse,
     synapse_model::SynapseModel,
 };
 
@@ -74,6 +78,8 @@ pub struct Bdh {
     net: Net,
     inference_net: Net,
     notes: Vec<String>,
+    /// A file that the weights came from did not say how many layers they had.
+    layers_unsaid: bool,
     /// What rows have read before the batch to come, by layer: memories among `params`, so that
     /// checkpoints hold them. Empty where nothing is carried.
     carried: Vec<Tensor>, // (rows, nh, N, D)
@@ -105,7 +111,7 @@ impl Bdh {
         for (name, value) in file.load(device)? {
             model.params.load(name, &value)?;
         }
-        Ok(Self { notes: file.notes, ..model })
+        Ok(Self { notes: file.notes, layers_unsaid: file.layers_unsaid, ..model })
     }
 
     fn drawn(spec: BdhSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
@@ -120,7 +126,18 @@ impl Bdh {
             }
             params.register_buffers(CARRIED);
         }
-        Ok(Self { spec, params, net, inference_net, notes: vec![], carried, since: 0, seed, update: 0 })
+        Ok(Self {
+            spec,
+            params,
+            net,
+            inference_net,
+            notes: vec![],
+            layers_unsaid: false,
+            carried,
+            since: 0,
+            seed,
+            update: 0,
+        })
     }
 
     /// What this update drops: other values in each, the same whenever it is made again.
@@ -147,7 +164,7 @@ impl Bdh {
             bail!("a batch of {rows} rows cannot go on with the state of {wanted}; `train.batch` must stay");
         }
         let layers = self.carried.iter().map(Tensor::detach).collect();
-        let mut state = State { layers, at: self.since as usize * t };
+        let mut state = State { layers, at: self.since as usize * t, traces: vec![] };
         let v = self.net.encode(&batch.tokens, &mut Tap::off(), Some(&mut state), &self.dropout())?;
         let loss = head_cross_entropy(&v, &self.net.lm_head.t()?.contiguous()?, &batch.targets)?;
         self.remember(&state.layers)?;
@@ -229,6 +246,10 @@ impl SynapseModel for Bdh {
     /// With the sizes of the file, where the weights came from one.
     fn spec(&self) -> &BdhSpec {
         &self.spec
+    }
+
+    fn layers_are_known(&self) -> bool {
+        !self.layers_unsaid
     }
 
     fn read(&self, tokens: &Tensor, state: &mut State, tap: &mut Tap) -> Result<Tensor> {

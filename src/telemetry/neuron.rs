@@ -1,4 +1,7 @@
-//! How a neuron of a BDH is written everywhere: `head:index`, both counted from 0, as in the tensors.
+//! How a neuron and a synapse of a BDH are written everywhere: `head:index`, and `layer y>x` with two such neurons, all
+//! counted from 0, as in the tensors.
+
+use std::collections::HashSet;
 
 /// The name of a neuron by its number in the model: neuron i of head h is number h N + i, N neurons a head. Its number where
 /// N is not known (0), as in runs of earlier versions.
@@ -32,10 +35,61 @@ pub fn read_neurons(text: &str, heads: usize, per_head: usize) -> Result<Vec<usi
         })
     };
     let mut all = vec![];
+    // a community may be thousands
+    let mut seen = HashSet::new();
     for word in text.split([',', ';', ' ', '\n', '\t']).filter(|word| !word.is_empty()) {
         let neuron = read(word)?;
-        if !all.contains(&neuron) {
+        if seen.insert(neuron) {
             all.push(neuron);
+        }
+    }
+    Ok(all)
+}
+
+/// A synapse: from neuron i of y in the layer before to neuron j of x in this layer; numbers over all heads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SynapsePlace {
+    pub layer: usize,
+    pub i: usize,
+    pub j: usize,
+}
+
+impl SynapsePlace {
+    /// `2 0:517>3:33`: layer, y, x.
+    pub fn name(self, per_head: usize) -> String {
+        format!("{} {}>{}", self.layer, neuron_name(self.i, per_head), neuron_name(self.j, per_head))
+    }
+}
+
+/// The synapses that a person wrote, parted by commas: `2 0:517>3:33`, or layer and two numbers in the model, `2:517:1569`.
+///
+/// # Errors
+/// In words, if one is no synapse of a model with so many layers, heads and neurons a head.
+pub fn read_synapses(
+    text: &str,
+    layers: usize,
+    (heads, per_head): (usize, usize),
+) -> Result<Vec<SynapsePlace>, String> {
+    let mut all = vec![];
+    for item in text.split([',', ';', '\n']).map(str::trim).filter(|item| !item.is_empty()) {
+        let form = || format!("`{item}` is no synapse: write layer:i:j, such as 2:517:1569, or `2 0:517>3:33`");
+        let parts = item.split([' ', ':', '>', '/']).filter(|part| !part.is_empty());
+        let numbers = parts.map(str::parse).collect::<Result<Vec<usize>, _>>().map_err(|_| form())?;
+        let (layer, y, x) = match *numbers.as_slice() {
+            [layer, i, j] => (layer, i.to_string(), j.to_string()),
+            [layer, a, i, b, j] => (layer, format!("{a}:{i}"), format!("{b}:{j}")),
+            _ => return Err(form()),
+        };
+        if layer == 0 || layer >= layers {
+            return Err(format!(
+                "`{item}` ends in layer {layer}: a synapse ends in a layer from 1 to {}, for no y comes before layer 0",
+                layers.saturating_sub(1)
+            ));
+        }
+        let one = |text: &str| Ok::<_, String>(read_neurons(text, heads, per_head)?.first().copied().unwrap_or(0));
+        let synapse = SynapsePlace { layer, i: one(&y)?, j: one(&x)? };
+        if !all.contains(&synapse) {
+            all.push(synapse);
         }
     }
     Ok(all)
@@ -44,6 +98,24 @@ pub fn read_neurons(text: &str, heads: usize, per_head: usize) -> Result<Vec<usi
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn synapses_are_read_as_they_are_written() {
+        let synapse = SynapsePlace { layer: 2, i: 9, j: 31 };
+        assert_eq!(synapse.name(8), "2 1:1>3:7");
+        for text in ["2 1:1>3:7", "2:9:31", "2:1:1:3:7", " 2:9:31, 2 1:1>3:7 "] {
+            assert_eq!(read_synapses(text, 3, (4, 8)), Ok(vec![synapse]), "{text}");
+        }
+        for (text, part) in [
+            ("0:1:2", "from 1 to 2"),
+            ("3:1:2", "from 1 to 2"),
+            ("2:40:1", "4 heads"),
+            ("2:1", "layer:i:j"),
+            ("2:1:x", "layer:i:j"),
+        ] {
+            assert!(read_synapses(text, 3, (4, 8)).unwrap_err().contains(part), "{text}");
+        }
+    }
 
     #[test]
     fn names_are_read_as_they_are_written() {

@@ -6,6 +6,7 @@
 
 mod answering;
 mod asking;
+mod checkpoint_series;
 mod checkpointing;
 mod copying;
 mod error;
@@ -21,6 +22,7 @@ mod thread;
 mod weights;
 mod worker;
 
+pub use checkpoint_series::{SeriesStep, record_series};
 pub use error::RunError;
 pub use memory::{MemoryEstimate, TooLittleMemory, check_memory, check_memory_against};
 pub use plan::{Optimisation, Plan, ProbeSchedule, RuntimeParam, Schedule, Stage, VariantSpec};

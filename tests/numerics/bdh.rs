@@ -6,7 +6,7 @@ use orrery::{
     models::{
         Model,
         bdh::SynapseModel,
-        bdh::{Action, Bdh, BdhSpec, Form, Intervention, Part, Position, State},
+        bdh::{Bdh, BdhSpec, Form, Position, State},
     },
     nn::{Batch, Tap, host},
     trainer::Run,
@@ -15,15 +15,15 @@ use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-type Outcome = Result<(), Box<dyn std::error::Error>>;
+pub(crate) type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-const VOCAB: usize = 31;
+pub(crate) const VOCAB: usize = 31;
 
-fn small() -> BdhSpec {
+pub(crate) fn small() -> BdhSpec {
     BdhSpec { d_model: 16, heads: 2, neurons: 96, layers: 3, ..BdhSpec::default() }
 }
 
-fn variants() -> Vec<BdhSpec> {
+pub(crate) fn variants() -> Vec<BdhSpec> {
     let positions = [Position::Rope, Position::Alibi, Position::Both, Position::Nothing];
     let mut all: Vec<_> = positions.into_iter().map(|position| BdhSpec { position, ..small() }).collect();
     all.push(BdhSpec { form: Form::Paper, ..small() });
@@ -34,7 +34,7 @@ fn variants() -> Vec<BdhSpec> {
     all
 }
 
-fn model(spec: &BdhSpec) -> candle_core::Result<Bdh> {
+pub(crate) fn model(spec: &BdhSpec) -> candle_core::Result<Bdh> {
     let model = Bdh::new(spec, VOCAB, 3, &Device::Cpu)?;
     // far from its small start, so that a difference would be seen
     for (_, var) in model.params().iter() {
@@ -43,13 +43,13 @@ fn model(spec: &BdhSpec) -> candle_core::Result<Bdh> {
     Ok(model)
 }
 
-fn tokens(seed: u64, rows: usize, t: usize) -> candle_core::Result<Tensor> {
+pub(crate) fn tokens(seed: u64, rows: usize, t: usize) -> candle_core::Result<Tensor> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let ids: Vec<u32> = (0..rows * t).map(|_| rng.random_range(0..VOCAB as u32)).collect();
     Tensor::from_vec(ids, (rows, t), &Device::Cpu)
 }
 
-fn distance(a: &Tensor, b: &Tensor) -> candle_core::Result<f64> {
+pub(crate) fn distance(a: &Tensor, b: &Tensor) -> candle_core::Result<f64> {
     let (a, b) = (host::to_f64(a)?, host::to_f64(b)?);
     assert_eq!(a.len(), b.len());
     Ok(a.iter().zip(&b).fold(0.0, |m, (a, b)| if a.is_finite() { f64::max(m, (a - b).abs()) } else { f64::NAN }))
@@ -244,83 +244,6 @@ proptest! {
     fn any_chunks_stream(chunks in prop::collection::vec(1usize..30, 1..6), which in 0usize..8, rows in 1usize..3) {
         streams(&variants()[which], rows, &chunks).unwrap();
     }
-}
-
-/// The same model with some weights changed on the host.
-fn edited(spec: &BdhSpec, name: &str, edit: impl Fn(&mut [f32])) -> Result<Bdh, Box<dyn std::error::Error>> {
-    let model = model(spec)?;
-    let var = model.params().get(name).ok_or("no such weight")?;
-    let mut values = host::to_f32(var.as_tensor())?;
-    edit(&mut values);
-    var.set(&Tensor::from_vec(values, var.shape(), &Device::Cpu)?)?;
-    Ok(model)
-}
-
-fn changed(model: &Bdh, tokens: &Tensor, change: &Intervention) -> candle_core::Result<Tensor> {
-    let mut state = State::empty(model.spec(), 1, &Device::Cpu)?;
-    model.read_changed(tokens, &mut state, change)
-}
-
-#[test]
-fn an_intervention_on_a_neuron_is_an_edit_of_its_weights() -> Outcome {
-    for spec in variants() {
-        let (d, n) = (spec.d_model, spec.per_head());
-        let (model, tokens) = (model(&spec)?, tokens(5, 1, 40)?);
-        let usual = model.logits(&tokens, &mut Tap::off())?;
-        // neuron 7 of head 1: its column of D_x is (head, d, index), its row of E is head N + index
-        let neuron = n + 7;
-        for scale in [0.0, 0.5, 3.0] {
-            let column = edited(&spec, "encoder", |w| (0..d).for_each(|k| w[(d + k) * n + 7] *= scale as f32))?;
-            let row = edited(&spec, "decoder", |w| {
-                w[neuron * d..(neuron + 1) * d].iter_mut().for_each(|v| *v *= scale as f32)
-            })?;
-            for (part, edited) in [(Part::X, column), (Part::Y, row)] {
-                let change = Intervention { neurons: vec![neuron], part, action: Action::Scale(scale), layer: None };
-                let found = changed(&model, &tokens, &change)?;
-                let off = distance(&found, &edited.logits(&tokens, &mut Tap::off())?)?;
-                assert!(off < 2e-4, "{spec:?} {part:?} {scale}: {off:e}");
-                assert!(distance(&found, &usual)? > 1e-3, "{spec:?} {part:?} {scale}: nothing happens");
-            }
-        }
-    }
-    Ok(())
-}
-
-#[test]
-fn an_intervention_in_one_layer_leaves_those_before_it() -> Outcome {
-    let spec = BdhSpec { layers: 1, ..small() };
-    let (one, tokens) = (model(&spec)?, tokens(5, 1, 20)?);
-    let three = model(&small())?;
-    let change =
-        |layer| Intervention { neurons: vec![3], part: Part::Y, action: Action::Clamp(5.0), layer: Some(layer) };
-    let first = changed(&one, &tokens, &change(0))?;
-    assert!(distance(&first, &one.logits(&tokens, &mut Tap::off())?)? > 1e-2);
-    // in its last layer alone, a change is that of the head's input: equal to the usual model up to there
-    let last = changed(&three, &tokens, &change(2))?;
-    let all = changed(&three, &tokens, &Intervention { layer: None, ..change(0) })?;
-    assert!(distance(&last, &all)? > 1e-2);
-    for (change, words) in [
-        (Intervention { neurons: vec![96], ..change(0) }, "neuron 96"),
-        (change(3), "layer 3"),
-        (Intervention { action: Action::Clamp(f64::NAN), ..change(0) }, "finite"),
-    ] {
-        let said = changed(&three, &tokens, &change).unwrap_err().to_string();
-        assert!(said.contains(words), "{said}");
-    }
-    Ok(())
-}
-
-#[test]
-fn what_is_changed_reads_in_parts_as_it_reads_whole() -> Outcome {
-    let (model, tokens) = (model(&small())?, tokens(8, 1, 30)?);
-    let change = Intervention { neurons: vec![1, 50], part: Part::X, action: Action::Clamp(0.7), layer: Some(1) };
-    let whole = changed(&model, &tokens, &change)?;
-    let mut state = State::empty(model.spec(), 1, &Device::Cpu)?;
-    for (from, len) in [(0, 11), (11, 1), (12, 18)] {
-        let part = model.read_changed(&tokens.narrow(1, from, len)?, &mut state, &change)?;
-        assert!(distance(&part, &whole.narrow(1, from, len)?)? < 1e-4, "from {from}");
-    }
-    Ok(())
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod alibi_gpt;
 mod bdh;
+mod bdh_interventions;
 mod concepts;
 mod coupled_qk;
 mod fast_weights;

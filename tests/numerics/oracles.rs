@@ -49,26 +49,39 @@ fn path(file: &str) -> PathBuf {
 }
 
 /// One model file: its sizes and its tensors.
-struct Oracle {
+pub(crate) struct Oracle {
     config: Value,
     tensors: HashMap<String, Tensor>,
 }
 
 impl Oracle {
-    fn open(file: &str) -> Result<Self, Box<dyn std::error::Error>> {
+    pub(crate) fn open(file: &str) -> Result<Self, Box<dyn std::error::Error>> {
+        let (config, tensors) = Self::read(file, "config")?;
+        Ok(Self { config, tensors })
+    }
+
+    /// A file whose metadata holds a list under `key`.
+    pub(crate) fn open_list(
+        file: &str,
+        key: &str,
+    ) -> Result<(Vec<Value>, HashMap<String, Tensor>), Box<dyn std::error::Error>> {
+        let (list, tensors) = Self::read(file, key)?;
+        Ok((list.as_array().ok_or("no list")?.clone(), tensors))
+    }
+
+    fn read(file: &str, key: &str) -> Result<(Value, HashMap<String, Tensor>), Box<dyn std::error::Error>> {
         let path = path(file);
         let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let (_, header) = safetensors::SafeTensors::read_metadata(&bytes)?;
-        let config = header.metadata().as_ref().and_then(|m| m.get("config")).ok_or("no config in the metadata")?;
-        let config = serde_json::from_str(config)?;
-        Ok(Self { config, tensors: candle_core::safetensors::load_buffer(&bytes, &Device::Cpu)? })
+        let value = header.metadata().as_ref().and_then(|m| m.get(key)).ok_or(format!("no {key} in the metadata"))?;
+        Ok((serde_json::from_str(value)?, candle_core::safetensors::load_buffer(&bytes, &Device::Cpu)?))
     }
 
     fn size(&self, name: &str) -> Option<usize> {
         self.config[name].as_u64().map(|v| v as usize)
     }
 
-    fn must(&self, name: &str) -> Result<usize, String> {
+    pub(crate) fn must(&self, name: &str) -> Result<usize, String> {
         self.size(name).ok_or(format!("the config has no whole number `{name}`"))
     }
 
@@ -76,7 +89,7 @@ impl Oracle {
         self.tensors.get(name).ok_or(format!("the file has no tensor `{name}`"))
     }
 
-    fn under<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a Tensor)> {
+    pub(crate) fn under<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a Tensor)> {
         self.tensors.iter().filter_map(move |(n, t)| Some((n.strip_prefix(prefix)?, t)))
     }
 

@@ -10,7 +10,7 @@ use std::{
 use candle_core::{Device, Tensor};
 use orrery::{analysis::graph_file::Format, nn::host, store::tensors};
 
-type Outcome = Result<(), Box<dyn std::error::Error>>;
+pub type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 /// What the oracle's tokens are called: `!` is 0, and so on by code point.
 const FIRST: u32 = 33;
@@ -21,7 +21,7 @@ fn character(id: u32) -> char {
 }
 
 /// The oracle's model as a file of its own, its texts of 24 tokens and the one after them, and what PyTorch says.
-struct Oracle {
+pub struct Oracle {
     folder: tempfile::TempDir,
     texts: [String; 2],
     /// `(24, V)` each.
@@ -31,7 +31,7 @@ struct Oracle {
 }
 
 impl Oracle {
-    fn new() -> Result<Self, Box<dyn std::error::Error>> {
+    pub fn new() -> Result<Self, Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracles/bdh.safetensors");
         let all = tensors::read(&path, &Device::Cpu)?;
@@ -61,15 +61,19 @@ impl Oracle {
         Ok(Self { logits: [logits(0)?, logits(1)?], texts, loss, folder, all })
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// -ln p of every token of a text but the first.
-    fn nats(&self, row: usize) -> Vec<f64> {
-        let targets = self.texts[row].chars().skip(1).map(|c| (u32::from(c) - FIRST) as usize);
-        let rows = self.logits[row].iter().zip(targets);
+    pub fn nats(&self, row: usize) -> Vec<f64> {
+        let rows = self.logits[row].iter().zip(self.targets(row));
         rows.map(|(logits, t)| logits.iter().map(|v| v.exp()).sum::<f64>().ln() - logits[t]).collect()
+    }
+
+    /// The tokens of a text but the first.
+    pub fn targets(&self, row: usize) -> Vec<usize> {
+        self.texts[row].chars().skip(1).map(|c| (u32::from(c) - FIRST) as usize).collect()
     }
 
     fn run(&self, words: &str) -> Output {
@@ -78,13 +82,13 @@ impl Oracle {
         p.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().unwrap()
     }
 
-    fn done(&self, words: &str) -> String {
+    pub fn done(&self, words: &str) -> String {
         let output = self.run(words);
         assert_eq!(output.status.code(), Some(0), "{words}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    fn refused(&self, words: &str, code: i32, parts: &[&str]) {
+    pub fn refused(&self, words: &str, code: i32, parts: &[&str]) {
         let output = self.run(words);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(code), "{words}: {said}");

@@ -4,6 +4,7 @@
 mod asking;
 mod bdh_dynamics;
 mod carried_state;
+mod checkpoint_series;
 mod checkpoints;
 mod cli;
 mod contexts;
@@ -18,6 +19,7 @@ mod foreign_folders;
 mod grammar_roles;
 mod graph_files;
 mod headlines;
+mod intervene;
 mod lessons;
 mod measurements;
 mod memory;

@@ -14,7 +14,7 @@ use orrery::{
     store::tensors,
     telemetry::{
         Args, Event, Inbox, Measurement, RunState, Sink, channels,
-        measurements::{InterventionEffect, LogitLens, TrainedBdh},
+        measurements::{ConceptEffect, InterventionEffect, LogitLens, ReadingCandidates, TrainedBdh},
     },
     trainer::{self, MemoryEstimate, Options, Plan, Run},
     ui::mirror::Mirror,
@@ -69,6 +69,88 @@ fn its_sizes_are_the_files_and_it_holds_no_optimiser() {
     assert_eq!((effect.divergence.len(), effect.null_draws.len()), (14, 8));
     assert!(effect.divergence.iter().all(|d| *d >= 0.0));
     assert!(of::<InterventionEffect>(&mut run, &args("3:0")).unwrap_err().contains("3 heads of 20 neurons"));
+}
+
+#[test]
+fn synapses_are_changed_and_concepts_tested() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    write(&path);
+    let path = path.display().to_string();
+    let mut run = Run::open(plan(&[("model.checkpoint", &path)])).unwrap();
+    let text = |name: &str, t: &str| (name.to_owned(), Value::Text(t.to_owned()));
+    let base = [text("target", "synapses"), text("text", "the yen is old and the yen is new")];
+    let with = |more: &[(String, Value)]| base.iter().cloned().chain(more.iter().cloned()).collect::<Args>();
+    let scaled =
+        [text("synapses", "1 0:3>2:7, 1:5:41"), text("action", "scale"), ("amount".into(), Value::Float(50.0))];
+    let effect: InterventionEffect = of(&mut run, &with(&scaled)).unwrap();
+    assert_eq!((effect.synapses, effect.neurons), (vec!["1 0:3>2:7".to_owned(), "1 0:5>2:1".to_owned()], vec![]));
+    assert!(effect.firing.is_nan() && effect.sigma.is_some() && effect.null_sigma.is_some());
+    assert_eq!(effect.null_draws.len(), 8);
+    assert!(
+        of::<InterventionEffect>(&mut run, &with(&[text("synapses", "2:1:1")])).unwrap_err().contains("from 1 to 1")
+    );
+
+    // a community is silenced beside sets of as many that fire as often
+    let all: Vec<String> = (0..8).map(|i| format!("0:{i}")).collect();
+    let community = Args::from([text("neurons", &all.join(",")), text("text", "the yen is old and the yen is new")]);
+    let effect: InterventionEffect = of(&mut run, &community).unwrap();
+    assert_eq!((effect.neurons.len(), effect.null_draws.len()), (8, 8));
+    assert!((effect.firing - effect.null_firing).abs() < 0.2, "{} {}", effect.firing, effect.null_firing);
+    // more than half of a head leaves too few others to compare with, and that is no answer about it
+    let most: Vec<String> = (0..15).map(|i| format!("0:{i}")).collect();
+    let effect: InterventionEffect = of(&mut run, &Args::from([text("neurons", &most.join(","))])).unwrap();
+    assert!(effect.null_draws.is_empty() && effect.null_firing.is_nan());
+
+    for (args, sentences) in
+        [(vec![text("preset", "currency")], 16), (vec![text("with", &lines("yen")), text("without", &lines("sea"))], 4)]
+    {
+        let args = with(&[args, vec![text("synapses", "1:3:47"), ("draws".into(), Value::Int(3))]].concat());
+        let m: ConceptEffect = of(&mut run, &args).unwrap();
+        assert_eq!((m.with.loss.len(), m.without.loss.len()), (sentences, sentences));
+        assert_eq!((m.with.null_draws.len(), m.confirmed), (3, false), "{}", m.verdict);
+        assert!(m.with.loss.iter().chain(m.without.change.iter()).all(|v| v.is_finite()));
+        assert!(m.verdict.starts_with("Nothing found") && m.p_with >= 0.25, "random weights: {}", m.verdict);
+    }
+}
+
+#[test]
+fn candidates_are_compared_where_the_file_does_not_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    write(&path);
+    let said = path.display().to_string();
+    let known: ReadingCandidates =
+        of(&mut Run::open(plan(&[("model.checkpoint", &said)])).unwrap(), &Args::new()).unwrap();
+    assert_eq!(
+        (known.layers_known, known.candidates.len()),
+        (true, 1),
+        "the file says two layers, and bytes alone fit"
+    );
+    let weights = tensors::read(&path, &Device::Cpu).unwrap();
+    let bare = folder.path().join("bare.safetensors");
+    tensors::write(&bare, &weights, &[]).unwrap();
+    let bare = bare.display().to_string();
+    let mut run = Run::open(plan(&[("model.checkpoint", &bare)])).unwrap();
+    let tried: ReadingCandidates = of(&mut run, &Args::new()).unwrap();
+    let layers: Vec<usize> = tried.candidates.iter().map(|c| c.layers).collect();
+    assert_eq!(layers, (1..=12).collect::<Vec<_>>());
+    let used: Vec<usize> = tried.candidates.iter().filter(|c| c.is_used).map(|c| c.layers).collect();
+    assert_eq!(used, [6], "the public code's, where nobody says");
+    // each is the loss of the model that has so many layers
+    for layers in [2, 6] {
+        let set = [("model.checkpoint", bare.as_str()), ("model.layers", if layers == 2 { "2" } else { "6" })];
+        let m: TrainedBdh = of(&mut Run::open(plan(&set)).unwrap(), &Args::new()).unwrap();
+        let found = tried.candidates[layers - 1].loss;
+        assert!((m.loss - found).abs() < 1e-4, "{layers}: {} and {found}", m.loss);
+    }
+    let best = tried.best().unwrap();
+    assert!(tried.candidates.iter().all(|c| c.bits_per_byte >= best.bits_per_byte));
+}
+
+/// Eight sentences about a noun.
+fn lines(noun: &str) -> String {
+    (0..8).map(|k| format!("Sentence {k} is about the {noun}.\n")).collect()
 }
 
 #[test]

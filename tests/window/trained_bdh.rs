@@ -8,7 +8,7 @@ use orrery::{
     labs,
     telemetry::{
         Measurement,
-        measurements::{InterventionEffect, LogitLens},
+        measurements::{InterventionEffect, LogitLens, NeuronGraph},
     },
     ui::mirror::Mirror,
 };
@@ -33,7 +33,7 @@ fn words(harness: &Harness<'_, Tile>) -> String {
 #[test]
 fn a_neuron_is_named_changed_and_asked_about() {
     let mut harness = tile("intervention", recorded::twins()).shown(sized(640.0, 520.0));
-    assert!(words(&harness).contains("No neuron is changed"), "{}", words(&harness));
+    assert!(words(&harness).contains("Nothing is changed"), "{}", words(&harness));
     assert!(questions(&harness).is_empty(), "nothing is asked of nobody");
     let field = harness.get_by_role_and_label(Role::TextInput, "neurons to change");
     field.focus();
@@ -62,6 +62,52 @@ fn the_selected_neuron_is_taken_over() {
     harness.get_by_label("the neuron in focus").click();
     harness.run_steps(3);
     assert_eq!(harness.state().config.get("change.neurons"), Some(&Value::Text("77".into())));
+}
+
+#[test]
+fn a_synapse_is_taken_over_and_asked_about() {
+    let mut tile = tile("intervention", recorded::twins());
+    tile.selection.synapse = Some(orrery::ui::views::synapses::Synapse { layer: 2, i: 12, j: 70 });
+    let mut harness = tile.shown(sized(640.0, 520.0));
+    harness.get_by_label("synapses").click();
+    harness.run_steps(3);
+    harness.get_by_label("the synapse in focus").click();
+    harness.run_steps(3);
+    assert_eq!(harness.state().config.get("change.synapses"), Some(&Value::Text("2:12:70".into())));
+    let asked = questions(&harness).pop().expect("it is asked");
+    assert_eq!(asked.args["target"], Value::Text("synapses".into()));
+    assert_eq!(asked.args["synapses"], Value::Text("2:12:70".into()));
+}
+
+#[test]
+fn what_a_search_found_is_tested() {
+    let harness = tile("concept_effect", recorded::twins()).shown(sized(700.0, 620.0));
+    let said = words(&harness);
+    for part in ["Nothing found", "with it", "without it", "nats a token", "We spoke of the pound."] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let csv = harness.state().csv.clone().unwrap();
+    assert!(csv.starts_with("what,concept,text,loss_before,change\nsentence,1,"), "{csv}");
+}
+
+#[test]
+fn a_community_is_taken_over_from_the_graph() {
+    let mut tile = tile("neuron_graph", recorded::twins());
+    let twins = recorded::twins();
+    let graph =
+        twins.sample_at(0, NeuronGraph::CHANNEL, recorded::STEPS).unwrap().measurement::<NeuronGraph>().unwrap();
+    let communities = graph.groups.community.as_ref().unwrap();
+    let at = communities.iter().position(Option::is_some).unwrap();
+    let community = communities[at].unwrap();
+    let members = communities.iter().filter(|c| **c == Some(community)).count();
+    tile.selection.neuron = Some(graph.neurons[at]);
+    let mut harness = tile.shown(sized(900.0, 600.0));
+    harness.run_steps(3);
+    harness.get_by_label(&format!("community {community} ({members})")).click();
+    harness.run_steps(3);
+    let Some(Value::Text(taken)) = harness.state().config.get("change.neurons").cloned() else { panic!("none") };
+    assert_eq!(taken.split(", ").count(), members, "{taken}");
+    assert_eq!(harness.state().config.get("change.target"), Some(&Value::Text("neurons".into())));
 }
 
 #[test]

@@ -76,6 +76,14 @@ choices! {
 }
 
 choices! {
+    /// What is changed.
+    pub enum TargetKind {
+        Neurons = "neurons",
+        Synapses = "synapses",
+    }
+}
+
+choices! {
     /// Which part of the text.
     pub enum SpanKind {
         HeldOut = "held-out",
@@ -112,7 +120,7 @@ settings! {
 }
 
 choices! {
-    /// What is done to neurons.
+    /// What is done to them.
     pub enum ActionKind {
         Silence = "silence",
         Scale = "scale",
@@ -129,21 +137,27 @@ choices! {
 }
 
 settings! {
-    /// What is done to neurons while the model reads the text under Reading.
+    /// What is done to neurons or synapses while the model reads the text under Reading.
     pub struct ChangeSettings in "change" {
+        /// Neurons: what they are at each token. Synapses: what they hold of all that was read.
+        #[knob("What is changed", in_views)]
+        target: TargetKind = TargetKind::Neurons,
         /// The neurons, as head:index, both counted from 0, parted by commas: 0:12, 2:517. None leaves the model as it is.
         #[knob("Neurons", in_views)]
         neurons: String = String::new(),
-        /// Silence: the activation is 0. Scale: it is multiplied by the amount. Clamp: it is the amount at every token.
+        /// The synapses, as layer y>x, parted by commas: 2 0:517>3:33 runs from neuron 0:517 of y in layer 1 to neuron 3:33 of x in layer 2. Layer and two numbers over all heads will do: 2:517:1569.
+        #[knob("Synapses", in_views)]
+        synapses: String = String::new(),
+        /// Silence: the activation, or what the synapse holds, is 0. Scale: it is multiplied by the amount. Clamp: it is the amount at every token.
         #[knob("What is done", in_views)]
         action: ActionKind = ActionKind::Silence,
         /// The factor of Scale, or the value of Clamp. Silence needs none.
         #[knob("Amount", range(-100.0..=100.0), in_views)]
         amount: f64 = 2.0,
-        /// x: the neuron as a key and a query, and with it y, which is a multiple of x. y: only what the neuron writes.
+        /// Of neurons. x: the neuron as a key and a query, and with it y, which is a multiple of x. y: only what the neuron writes.
         #[knob("Activation", in_views)]
         part: ChangedPart = ChangedPart::X,
-        /// The one layer where it is done, counted from 0. -1 does it in every layer.
+        /// Of neurons: the one layer where it is done, counted from 0. -1 does it in every layer. A synapse has its own.
         #[knob("In layer", range(-1..=63), in_views)]
         layer: i64 = -1,
     }
@@ -155,6 +169,16 @@ settings! {
         /// Steps between two measurements while it trains on. 0 measures at the start and the end.
         #[knob("Measure every", range(0..=1_000_000), unit("steps"), live)]
         every: u64 = 100,
+    }
+}
+
+impl ChangeSettings {
+    /// The named neurons or synapses.
+    pub fn named(&self) -> &str {
+        match self.target {
+            TargetKind::Neurons => self.neurons.trim(),
+            TargetKind::Synapses => self.synapses.trim(),
+        }
     }
 }
 
@@ -180,7 +204,9 @@ impl TrainedBdhSettings {
         [
             arg(ReadingSettings::text, &self.reading.text),
             arg(ReadingSettings::longest, &self.reading.longest),
+            arg(ChangeSettings::target, &c.target),
             arg(ChangeSettings::neurons, &c.neurons),
+            arg(ChangeSettings::synapses, &c.synapses),
             arg(ChangeSettings::action, &c.action),
             arg(ChangeSettings::amount, &c.amount),
             arg(ChangeSettings::part, &c.part),

@@ -7,6 +7,7 @@ use super::{
     intervention::{Edit, Part},
     spec::{BdhSpec, Form},
     state::State,
+    synapse_edit::{Attended, Written},
 };
 use crate::nn::{
     Params, Tap,
@@ -36,6 +37,15 @@ struct Gates {
     merge: Tensor,  // (L)
 }
 
+/// What the layers hand on to one another beside v.
+#[derive(Default)]
+struct Carried {
+    /// x of the layer before, in the forms that add it up.
+    x: Option<Tensor>, // (B, nh, T, N)
+    /// What the layer before wrote, where a synapse from it is changed.
+    written: Option<Written>,
+}
+
 /// What is done to activations on their way.
 pub(super) enum Change {
     Nothing,
@@ -43,6 +53,13 @@ pub(super) enum Change {
     Drop(Dropout),
     /// Somebody intervenes.
     Edit(Edit),
+}
+
+impl Change {
+    /// Whether a synapse that ends in this layer is changed.
+    fn wants_written(&self, layer: usize) -> bool {
+        matches!(self, Self::Edit(Edit::Synapses(edit)) if edit.changes(layer))
+    }
 }
 
 /// One set of weights for all layers. Named as in the public code.
@@ -89,11 +106,12 @@ impl Net {
         change: &Change,
     ) -> Result<Tensor> {
         let mut v = ln(&embedding(&self.embed, tokens)?)?; // (B,T,D)
-        let mut x = None;
+        let mut carried = Carried::default();
         let mut merged: Option<Tensor> = None;
         let mut encoders = None; // (2 nh, D, N), for all layers
         for layer in 0..self.spec.layers {
             // the one operation keeps its x and y to itself, and a change wants them
+            let mut wrote = None;
             let read = if matches!(change, Change::Nothing) && self.fuses(layer, tap, state.is_some()) {
                 let both = match encoders.take() {
                     Some(both) => both,
@@ -103,17 +121,21 @@ impl Net {
                 encoders = Some(both);
                 read
             } else {
-                let y = self.composed(layer, &v, &mut x, tap, state.as_deref_mut(), change)?; // (B,T,n)
+                let y = self.composed(layer, &v, &mut carried, tap, state.as_deref_mut(), change)?; // (B,T,n)
                 let y = match change {
                     Change::Drop(drop) => drop.apply(&y, layer as u64)?,
                     Change::Nothing | Change::Edit(_) => y,
                 };
-                linear_transposed(&y, &self.decoder)?
+                let read = linear_transposed(&y, &self.decoder)?;
+                wrote = change.wants_written(layer + 1).then_some(y);
+                read
             }; // (B,T,D)
-            v = match self.spec.form {
-                Form::Code | Form::Both => ln(&(&v + ln(&read)?)?)?,
-                Form::Paper => ln(&read)?,
+            let sum = match self.spec.form {
+                Form::Code | Form::Both => (&v + ln(&read)?)?,
+                Form::Paper => read.clone(),
             };
+            v = ln(&sum)?;
+            carried.written = wrote.map(|y| Written::new(y, &read, &sum, (self.spec.form, EPS))).transpose()?;
             if let Some(gates) = &self.gates {
                 let share = candle_nn::ops::softmax(&gates.merge, D::Minus1)?.narrow(0, layer, 1)?;
                 let part = v.broadcast_mul(&share)?;
@@ -135,46 +157,56 @@ impl Net {
         self.spec.form == Form::Code && self.gates.is_none() && !carries && !looked_at
     }
 
-    /// v `(B, T, D)` and, in the paper's form, the layer's x before `(B, nh, T, N)` -> y `(B, T, n)`.
+    /// v `(B, T, D)` and what the layer before hands on -> y `(B, T, n)`.
     fn composed(
         &self,
         layer: usize,
         v: &Tensor,
-        before: &mut Option<Tensor>,
+        carried: &mut Carried,
         tap: &mut Tap,
-        state: Option<&mut State>,
+        mut state: Option<&mut State>,
         change: &Change,
     ) -> Result<Tensor> {
         let (b, t, d) = v.dims3()?;
         let alone = v.unsqueeze(1)?; // (B,1,T,D)
         let mut x = alone.broadcast_matmul(&self.encoder.unsqueeze(0)?)?.relu()?; // (B,nh,T,N)
         if self.spec.form != Form::Code {
-            if let Some(before) = before.take() {
+            if let Some(before) = carried.x.take() {
                 x = (x + before)?;
             }
-            *before = Some(x.clone());
+            carried.x = Some(x.clone());
         }
         if let Change::Edit(edit) = change {
-            x = edit.apply(Part::X, layer, x)?;
+            x = edit.activation(Part::X, layer, x)?;
         }
-        let values = match &self.gates {
-            // (B,1,T,D) x (nh,D) -> (B,nh,T,1)
+        let open = match &self.gates {
+            // (B,T,D) x (nh,D) -> (B,nh,T,1)
             Some(g) => {
                 let open = v.reshape((b * t, d))?.matmul(&g.weight.t()?)?.broadcast_add(&g.bias)?;
                 let open = candle_nn::ops::sigmoid(&open)?.reshape((b, t, self.spec.heads))?;
-                alone.broadcast_mul(&open.transpose(1, 2)?.unsqueeze(3)?)?
+                Some(open.transpose(1, 2)?.unsqueeze(3)?)
             }
+            None => None,
+        };
+        let values = match &open {
+            Some(open) => alone.broadcast_mul(open)?,
             None => alone,
         };
         let before = state.as_ref().map(|s| (&s.layers[layer], s.at));
-        let (a, after) = past(&x, &values, before, &self.spec.attention())?;
+        let (mut a, after) = past(&x, &values, before, &self.spec.attention())?;
+        if let (Change::Edit(Edit::Synapses(edit)), Some(written)) = (change, &carried.written) {
+            let attended = Attended { x: &x, open: open.as_ref(), decoder: &self.decoder };
+            let mut none = vec![];
+            let traces = state.as_mut().map_or(&mut none, |s| &mut s.traces);
+            a = edit.attention((layer, a), written, &attended, traces)?;
+        }
         if let (Some(state), Some(after)) = (state, after) {
             state.layers[layer] = after;
         }
         let a = ln(&a)?; // (B,nh,T,D)
         let mut y = (a.broadcast_matmul(&self.encoder_v.unsqueeze(0)?)?.relu()? * &x)?; // (B,nh,T,N)
         if let Change::Edit(edit) = change {
-            y = edit.apply(Part::Y, layer, y)?;
+            y = edit.activation(Part::Y, layer, y)?;
         }
         tap.offer(&format!("layers.{layer}.v"), || Ok(v.clone()))?;
         tap.offer(&format!("layers.{layer}.x"), || Ok(x))?;

@@ -11,6 +11,9 @@ pub struct State {
     pub layers: Vec<Tensor>, // (B, nh, N, D)
     /// Tokens read.
     pub at: usize,
+    /// Of synapses that are changed, by synapse and row: what the synapse holds, and what the one that turns with it
+    /// does. Empty until such a change is read under.
+    pub traces: Vec<[f64; 2]>,
 }
 
 impl State {
@@ -18,6 +21,6 @@ impl State {
     pub fn empty(spec: &BdhSpec, rows: usize, device: &Device) -> Result<Self> {
         let shape = (rows, spec.heads, spec.per_head(), spec.d_model);
         let zeros = || Tensor::zeros(shape, candle_core::DType::F32, device);
-        Ok(Self { layers: (0..spec.layers).map(|_| zeros()).collect::<Result<_>>()?, at: 0 })
+        Ok(Self { layers: (0..spec.layers).map(|_| zeros()).collect::<Result<_>>()?, at: 0, traces: vec![] })
     }
 }

@@ -15,6 +15,9 @@ pub trait SynapseModel: Model {
     /// Neurons, heads, layers, and what time does to a trace.
     fn spec(&self) -> &BdhSpec;
 
+    /// Whether the number of layers is certain, rather than taken where a file does not say it.
+    fn layers_are_known(&self) -> bool;
+
     /// Reads tokens u32 `(B, T)` after all that `state` has read and adds them to it: logits `(B, T, V)`.
     fn read(&self, tokens: &Tensor, state: &mut State, tap: &mut Tap) -> Result<Tensor>;
 

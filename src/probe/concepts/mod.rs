@@ -18,12 +18,14 @@
 //! 7. **Verdict.** A synapse is confirmed if its corrected p is at most 0.05, it is significant in at least
 //!    two languages, and it lies at least 0.4 above the best that any of ten has in any random model.
 
+mod effect;
 mod knowledge;
 mod measurement;
 mod question;
 mod reading;
 mod search;
 
+pub use effect::ConceptEffectProbe;
 pub use knowledge::knows;
 pub use question::{Item, Noun, PRESETS, Question};
 pub use reading::{Scalar, Site};

@@ -1,6 +1,7 @@
 //! Probes of BDH: which neurons fire, and what a synapse holds while a text is read.
 
 mod activity;
+mod candidates;
 mod firing;
 mod intervention;
 mod logit_lens;
@@ -12,7 +13,9 @@ mod texts;
 mod trained_bdh;
 
 pub use activity::Activity;
-pub use intervention::InterventionProbe;
+pub use candidates::Candidates;
+pub use intervention::{Effect, EffectOptions, InterventionProbe, Request, effect, request};
+pub(super) use intervention::{Null, continuation, read_rows};
 pub use logit_lens::LogitLensProbe;
 pub use merging::Merging;
 pub use query_key_maps::QueryKeyMapsProbe;

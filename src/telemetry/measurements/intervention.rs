@@ -1,36 +1,46 @@
-//! What an intervention on neurons changes in what a model says.
+//! What an intervention on neurons or synapses changes in what a model says.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{LikelyToken, measurement};
-use crate::telemetry::number::{Float, Numbers};
+use crate::telemetry::number::{Float, Number, Numbers};
 
-/// A text read twice, as the model is and while chosen neurons are silenced, scaled or held at a value; and the same done
-/// to random neurons that are as active.
+/// A text read twice, as the model is and while chosen neurons or synapses are silenced, scaled or held at a value; and the
+/// same done to random ones that are as active.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InterventionEffect {
     /// Somebody typed the text; else it is a held-out passage.
     pub is_typed: bool,
-    /// The changed neurons, `head:index`, counted from 0.
+    /// The changed neurons, `head:index`, counted from 0; none where synapses are changed.
     pub neurons: Vec<String>,
+    /// The changed synapses, `layer y>x`: from a neuron of y in the layer before to one of x in this layer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub synapses: Vec<String>,
     /// What is done to them, in words.
     pub action: String,
-    /// How often they fire as the model is: the share of tokens and layers where y of a neuron is above 0.
+    /// How often the neurons fire as the model is: the share of tokens and layers where y of a neuron is above 0; NaN for
+    /// synapses.
     #[serde(with = "Float")]
     pub firing: f64,
     /// The same of the random neurons.
     #[serde(with = "Float")]
     pub null_firing: f64,
+    /// Mean sigma of the synapses after the text, the sum of y(i) x(j) over its tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sigma: Option<Number<f64>>,
+    /// The same of the random synapses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub null_sigma: Option<Number<f64>>,
     /// -ln p of each token as the model is, nats, `(T)`; NaN at the first.
     pub loss_before: Numbers,
     /// The same with the change, `(T)`.
     pub loss_after: Numbers,
     /// Relative entropy of the next token's distribution as the model is to that with the change, nats, `(T)`.
     pub divergence: Numbers,
-    /// The same for random neurons, mean over draws, `(T)`.
+    /// The same for random neurons or synapses, mean over draws, `(T)`.
     pub null_divergence: Numbers,
-    /// Mean over the text of each draw of random neurons, nats.
+    /// Mean over the text of each draw of random ones, nats.
     pub null_draws: Numbers,
     /// The likeliest tokens after the text as the model is.
     pub before: Vec<LikelyToken>,
@@ -42,13 +52,30 @@ pub struct InterventionEffect {
     pub continuation_after: String,
 }
 
+/// Names that are written out.
+const NAMED: usize = 6;
+
 impl InterventionEffect {
+    /// The changed neurons or synapses, the first few by name.
+    pub fn names(&self) -> String {
+        let all = if self.synapses.is_empty() { &self.neurons } else { &self.synapses };
+        match all.len().saturating_sub(NAMED) {
+            0 => all.join(", "),
+            more => format!("{} and {more} more", all[..NAMED].join(", ")),
+        }
+    }
+
+    /// "neurons" or "synapses".
+    pub fn kind(&self) -> &'static str {
+        if self.synapses.is_empty() { "neurons" } else { "synapses" }
+    }
+
     /// Mean of the divergence over the text, nats.
     pub fn mean_divergence(&self) -> f64 {
         self.divergence.iter().sum::<f64>() / self.divergence.len().max(1) as f64
     }
 
-    /// Draws of random neurons that change the text at least as much.
+    /// Draws of random ones that change the text at least as much.
     pub fn draws_above(&self) -> usize {
         let own = self.mean_divergence();
         self.null_draws.iter().filter(|draw| **draw >= own).count()

@@ -18,6 +18,7 @@ mod attention_statistics;
 mod autocorrelation;
 mod bdh_dynamics;
 mod causality;
+mod concept_effect;
 mod concept_search;
 mod fast_weights;
 mod flow;
@@ -35,6 +36,7 @@ mod position_losses;
 mod query_key_maps;
 mod query_key_paths;
 mod reading;
+mod reading_candidates;
 mod recoverability;
 mod residual;
 mod role_accuracy;
@@ -59,6 +61,7 @@ pub use attention_statistics::{AttentionStatistics, LayerStatistics, UniformStat
 pub use autocorrelation::{Autocorrelation, BlockAutocorrelation};
 pub use bdh_dynamics::{BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck};
 pub use causality::{Causality, LeakyUpsample, LikelyToken, Predictions};
+pub use concept_effect::{ConceptEffect, ConceptSide};
 pub use concept_search::{
     ConceptNoun, ConceptSearch, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch, SplitCorrelations,
 };
@@ -89,6 +92,7 @@ pub use position_losses::PositionLosses;
 pub use query_key_maps::{QueryKeyLayer, QueryKeyMaps};
 pub use query_key_paths::{IntegrationScheme, QueryKeyEvolution, QueryKeyPaths};
 pub use reading::{LayerFiring, NeuronTrace, Reading, SynapseTrace};
+pub use reading_candidates::{ReadingCandidate, ReadingCandidates};
 pub use recoverability::Recoverability;
 pub use residual::{Residual, ResidualCurve, ResidualMethod};
 pub use role_accuracy::{RoleAccuracy, RoleCounts, RoleFeatures, RoleRepresentation};
@@ -242,6 +246,8 @@ measurements! {
     TrainedBdh,
     Merging,
     TextLosses,
+    ConceptEffect,
+    ReadingCandidates,
     ConceptSearch,
     TopContexts,
     TokenBaselines,

@@ -460,8 +460,8 @@ pub static VIEWS: &[ViewEntry] = &[
     ViewEntry {
         id: "intervention",
         title: "Intervention",
-        about: "Chosen neurons are silenced, scaled or held at a value while a text is read. The line says how far the next token's \
-                distribution moves; the dashed one is the same for random neurons of the same head that fire as often.",
+        about: "Chosen neurons or synapses are silenced, scaled or held at a value while a text is read. The line says how far the \
+                next token's distribution moves; the dashed one is the same for random ones of the same heads that are as active.",
         make: trained_bdh::Intervention::make,
     },
     ViewEntry {
@@ -493,6 +493,14 @@ pub static VIEWS: &[ViewEntry] = &[
         about: "Synapses that tell sentences with a concept from others, searched on one half and confirmed on new nouns in \
                 new frames. A mark on each bar is the best that random weights reach; a full dot is a language it is told in.",
         make: synapses::Concepts::make,
+    },
+    ViewEntry {
+        id: "concept_effect",
+        title: "Concept test",
+        about: "A synapse that tells a concept need not be used for it. It is silenced while fresh sentences are read: the bars say \
+                what that adds to the loss of what follows sentences with the concept and without it, the fine lines what \
+                random synapses as active add.",
+        make: synapses::ConceptEffectView::make,
     },
     ViewEntry {
         id: "neuron_graph",

@@ -1,6 +1,7 @@
 """Makes the oracle files: the numbers of PyTorch, torchdiffeq, networkx, leidenalg and scipy that tests compare with.
 
     python make.py models [--only NAME]     # NAME.safetensors, one for each model
+    python make.py interventions            # bdh_interventions.safetensors
     python make.py layers                   # layers.json
     python make.py solvers                  # solvers.json
     python make.py communities              # communities.json
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from generators import communities, layers, models, solvers, statistics
+from generators import communities, interventions, layers, models, solvers, statistics
 
 # Drawn from one stream in this order, whichever of them are wanted.
 STREAM = {
@@ -35,7 +36,7 @@ def write(out: Path, name: str, content: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["models", "layers", *STREAM, "all"])
+    parser.add_argument("what", choices=["models", "interventions", "layers", *STREAM, "all"])
     parser.add_argument("--only", choices=models.ORACLES, metavar="NAME", help="with models: this one alone")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--out", type=Path, default=Path("made"), help="folder to write to (made)")
@@ -45,6 +46,8 @@ def main() -> None:
 
     if args.what in ("models", "all"):
         models.make(args.seed, args.out, args.only)
+    if args.what in ("interventions", "all"):
+        interventions.make(args.seed, args.out)
     if args.what in ("layers", "all"):
         write(args.out, "layers", layers.make(args.seed))
     rng = np.random.default_rng(args.seed)

@@ -22,6 +22,8 @@ const PROBES: &[&str] = &[
     "intervention",
     "top_contexts",
     "query_key_maps",
+    "concept_effect",
+    "candidates",
 ];
 
 /// Puts the answers into a mirror, as told at these steps.
@@ -53,6 +55,7 @@ fn answers() -> Vec<Sample> {
     ]);
     let mut all = vec![];
     for id in PROBES {
+        let args = if *id == "concept_effect" { concept_args() } else { args.clone() };
         let mut subject = ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args);
         for f in probe::find(id).unwrap().ask(&mut subject).unwrap() {
             all.push(Sample {
@@ -67,6 +70,18 @@ fn answers() -> Vec<Sample> {
         }
     }
     all
+}
+
+/// Two lists of sentences, and a synapse to silence.
+fn concept_args() -> Args {
+    let lines = |nouns: &[&str]| nouns.iter().map(|n| format!("We spoke of the {n}.")).collect::<Vec<_>>().join("\n");
+    let text = |name: &str, text: String| (name.to_owned(), orrery::config::Value::Text(text));
+    Args::from([
+        text("target", "synapses".to_owned()),
+        text("synapses", "2:12:70".to_owned()),
+        text("with", lines(&["euro", "pound", "yen", "franc", "peso", "krone", "rouble", "dollar"])),
+        text("without", lines(&["wheat", "timber", "coal", "butter", "copper", "river", "harbour", "paper"])),
+    ])
 }
 
 /// Another model of the same width in a file, for the one that is recorded to be merged with.

@@ -17,7 +17,10 @@ use crate::{
         plot::{empty_ui, quote},
         questions::Freshness,
         theme,
-        views::{Measured, View, ViewCx},
+        views::{
+            Measured, View, ViewCx,
+            trained_bdh::{NeuronSet, take_over_ui},
+        },
         widgets::token_strip::visible_text,
     },
 };
@@ -160,6 +163,23 @@ impl Neuron {
         Some(format!("community {community} \u{b7} {into} edges in, {out} out"))
     }
 
+    /// The neuron, and its community where the graph has one.
+    fn sets(cx: &ViewCx<'_>, shown: &GraphNeuron) -> Vec<NeuronSet> {
+        let name = |neuron: u32| neuron_name(neuron as usize, shown.per_head as usize);
+        let mut sets = vec![NeuronSet { name: "it".to_owned(), neurons: vec![name(shown.neuron)] }];
+        let Some(graph) = super::shown::<NeuronGraph>(cx) else { return sets };
+        let Some(communities) = graph.groups.community.as_ref() else { return sets };
+        let at = graph.neurons.iter().position(|n| *n == shown.neuron);
+        if let Some(community) = at.and_then(|at| communities.get(at).copied().flatten()) {
+            let of = graph.neurons.iter().zip(communities).filter(|(_, c)| **c == Some(community));
+            sets.push(NeuronSet {
+                name: format!("community {community}"),
+                neurons: of.map(|(n, _)| name(*n)).collect(),
+            });
+        }
+        sets
+    }
+
     /// A list with a bar a row; gives the neuron that was clicked.
     fn list_ui(ui: &mut Ui, cx: &ViewCx<'_>, heading: &str, about: &str, rows: &[Row]) -> Option<u32> {
         let mut picked = None;
@@ -211,6 +231,8 @@ impl View for Neuron {
         };
         ui.spacing_mut().item_spacing.y = 2.0;
         Self::head_ui(ui, cx, &shown);
+        let sets = Self::sets(cx, &shown);
+        take_over_ui(ui, cx, &sets);
         let columns = if ui.available_width() > 720.0 { 4 } else { 2 };
         let mut picked = None;
         ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {

@@ -3,8 +3,19 @@
 
 use eframe::egui::{Align2, Color32, FontId, Rect, RichText, Stroke, Ui, UiBuilder, pos2, vec2};
 
-use super::{NeuronGraph, canvas::swell, network::Network};
-use crate::ui::{plot::value_words, theme, views::ViewCx};
+use super::{
+    NeuronGraph,
+    canvas::swell,
+    network::{Network, NeuronGrouping},
+};
+use crate::ui::{
+    plot::value_words,
+    theme,
+    views::{
+        ViewCx,
+        trained_bdh::{NeuronSet, take_over_ui},
+    },
+};
 
 /// Size of the card, and the canvas that has room for one.
 const CARD: (f32, f32) = (228.0, 250.0);
@@ -81,6 +92,7 @@ impl NeuronGraph {
         if !kinds.is_empty() {
             ui.label(small(kinds.join(" \u{b7} "), cx.theme.secondary));
         }
+        take_over_ui(ui, cx, &sets(network, node));
         for (out, words) in [(true, "acts on"), (false, "is acted on by")] {
             let degree = if out { &network.degree_out } else { &network.degree_in };
             let count = degree.get(node as usize).copied().unwrap_or(0);
@@ -107,4 +119,17 @@ impl NeuronGraph {
             }
         }
     }
+}
+
+/// The neuron, and its community.
+fn sets(network: &Network, node: u32) -> Vec<NeuronSet> {
+    let label = |node: u32| network.labels.get(node as usize).cloned().unwrap_or_default();
+    let mut sets = vec![NeuronSet { name: "it".to_owned(), neurons: vec![label(node)] }];
+    if let Some(community) = network.group(NeuronGrouping::Community, node) {
+        let all = 0..network.len() as u32;
+        let is_of = |n: &u32| network.group(NeuronGrouping::Community, *n) == Some(community);
+        let neurons = all.filter(is_of).map(label).collect();
+        sets.push(NeuronSet { name: format!("community {community}"), neurons });
+    }
+    sets
 }

@@ -189,6 +189,7 @@ impl View for Concepts {
             small_ui(ui, cx.theme, &words);
         }
         Self::verdict_ui(ui, cx, search);
+        super::concept_effect::test_ui(ui, cx, search);
         let rows: Vec<Row> = search.synapses.iter().map(|s| row(search, s)).collect();
         let focus = search.synapses.iter().position(|s| cx.selection.synapse == Some(synapse(s))).unwrap_or(0);
         let below = if ui.available_height() > 260.0 { 116.0 } else { 0.0 };

@@ -1,6 +1,7 @@
 //! Views of BDH: which neurons fire, what synapses hold, what merging keeps, what stands for a concept.
 
 mod activity;
+mod concept_effect;
 mod concepts;
 mod merging;
 mod pulse;
@@ -9,6 +10,7 @@ mod stages;
 mod surprise;
 
 pub use activity::Activity;
+pub use concept_effect::ConceptEffectView;
 pub use concepts::Concepts;
 pub use merging::Merging;
 pub use reading::Reading;

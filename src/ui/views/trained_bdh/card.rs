@@ -1,9 +1,11 @@
 //! What an opened BDH is, as its tensors have it, and whether it can read the text at hand. It sees no model.
 
-use eframe::egui::{Align2, FontId, Label, RichText, ScrollArea, Sense, Ui, vec2};
+use eframe::egui::{Align2, Button, FontId, Label, RichText, ScrollArea, Sense, Ui, vec2};
 
 use crate::{
-    telemetry::measurements::TrainedBdh,
+    config::Value,
+    labs::{corpus::CorpusSettings, trained_bdh::settings::FileSettings},
+    telemetry::measurements::{ReadingCandidates, TrainedBdh},
     ui::{
         plot::empty_ui,
         questions::Freshness,
@@ -52,6 +54,61 @@ fn verdict(m: &TrainedBdh) -> (String, bool) {
     (format!("{costs} {why}"), true)
 }
 
+/// Losses under other numbers of layers and in other tokens; a click takes a candidate over for the next reset.
+fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    let variant = Some(cx.selection.variant);
+    ui.add_space(8.0);
+    let Some(m) = cx.answered::<ReadingCandidates>() else {
+        if cx.has_controls {
+            let waits = cx.is_waiting_for::<ReadingCandidates>(variant);
+            let words = if waits { "comparing \u{2026}" } else { "Compare layers and tokens" };
+            let tip = "Reads the same text with 1 to 12 layers, where the file does not say how many it has, and in other tokens \
+                       that fit the model's number of them. The least loss tells which it was trained with.";
+            let button = ui.add_enabled(cx.can_ask() && !waits, Button::new(words).small());
+            if button.on_hover_text(tip).clicked() {
+                let args = cx.window_args();
+                cx.request::<ReadingCandidates>(variant, args);
+            }
+            if let Some(words) = cx.refusal_of::<ReadingCandidates>(variant) {
+                ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.error));
+            }
+        }
+        return;
+    };
+    let known = if m.layers_known { "; the file says its layers" } else { "" };
+    let words = format!("loss of the same text by layers and tokens{known}");
+    ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+    let best = m.best();
+    for candidate in &m.candidates {
+        let marks = [(candidate.is_used, "used"), (best == Some(candidate), "least")];
+        let marks: Vec<&str> = marks.iter().filter(|(is, _)| *is).map(|(_, words)| *words).collect();
+        let line = format!(
+            "{:>2} layers  {:.4} nats a token  {:.4} bits a byte  {}",
+            candidate.layers,
+            candidate.loss,
+            candidate.bits_per_byte,
+            marks.join(", ")
+        );
+        let tone = if marks.is_empty() { cx.theme.secondary } else { cx.theme.text };
+        ui.horizontal_wrapped(|ui| {
+            ui.label(RichText::new(line).font(theme::numbers()).color(tone)).on_hover_text(&candidate.tokens);
+            if !candidate.tokenizer.is_empty() {
+                ui.label(RichText::new(&candidate.tokenizer).size(theme::SMALL).color(tone));
+            }
+            if best == Some(candidate) && !candidate.is_used && cx.has_controls {
+                let tip =
+                    "Takes this number of layers and these tokens over; press R to open the model anew with them.";
+                if ui.small_button("take it").on_hover_text(tip).clicked() {
+                    cx.set(FileSettings::layers.name, Value::Int(candidate.layers as i64));
+                    if !candidate.tokenizer.is_empty() {
+                        cx.set(CorpusSettings::tokenizer.name, Value::Text(candidate.tokenizer.clone()));
+                    }
+                }
+            }
+        });
+    }
+}
+
 impl Card {
     pub fn make() -> Box<dyn View> {
         Box::<Self>::default()
@@ -82,6 +139,7 @@ impl View for Card {
             let (words, is_warning) = verdict(m.value);
             let colour = if is_warning { cx.theme.warm } else { cx.theme.text };
             ui.label(RichText::new(words).color(colour));
+            candidates_ui(ui, cx);
             for note in &m.notes {
                 ui.add_space(6.0);
                 ui.label(RichText::new(note).size(theme::SMALL).color(cx.theme.secondary));

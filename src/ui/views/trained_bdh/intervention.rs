@@ -1,12 +1,12 @@
-//! What a text becomes while chosen neurons are silenced, scaled or held at a value, beside random neurons that fire as
-//! often. It sees no model.
+//! What a text becomes while chosen neurons or synapses are silenced, scaled or held at a value, beside random ones that
+//! are as active. It sees no model.
 
 use eframe::egui::{RichText, ScrollArea, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
 
 use super::text_ui;
 use crate::{
     config::{Choice, Settings, Value},
-    labs::trained_bdh::settings::{ActionKind, ChangeSettings, TrainedBdhSettings},
+    labs::trained_bdh::settings::{ActionKind, ChangeSettings, TargetKind, TrainedBdhSettings},
     telemetry::measurements::{InterventionEffect, LikelyToken},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke, empty_ui},
@@ -27,7 +27,8 @@ use crate::{
 pub struct Intervention {
     chart: ChartState,
     typed: Option<String>,
-    neurons: Option<String>,
+    /// The names of neurons or synapses while they are typed.
+    names: Option<String>,
 }
 
 /// Training steps after which a running model is asked again.
@@ -39,19 +40,43 @@ const LEAST: f32 = 110.0;
 /// Whether it is known beyond the random draws: as often as a random set reaches it.
 fn verdict(m: &InterventionEffect) -> String {
     let (own, draws) = (m.mean_divergence(), m.null_draws.len());
+    if m.sigma.is_some_and(|s| s.0 == 0.0) && own == 0.0 {
+        return "Nothing happens: on this text these synapses hold nothing.".to_owned();
+    }
     if draws == 0 {
-        return format!("The next token\u{2019}s distribution moves by {own:.2e} nats a token.");
+        return format!(
+            "The next token\u{2019}s distribution moves by {own:.2e} nats a token. There are too few others of the same heads \
+             for a random set to compare with."
+        );
     }
     let random = m.null_draws.iter().sum::<f64>() / draws as f64;
     let ratio = match own / random {
         r if r.is_finite() => format!(", {r:.1} times as far as"),
         _ => "; it is".to_owned(),
     };
+    let alike = if m.synapses.is_empty() { "neurons that fire as often" } else { "synapses that hold as much" };
     format!(
         "The next token\u{2019}s distribution moves by {own:.2e} nats a token{ratio} \
-         with random neurons that fire as often ({random:.2e}). Random sets that move it as far: {} of {draws}.",
+         with random {alike} ({random:.2e}). Random sets that move it as far: {} of {draws}.",
         m.draws_above()
     )
+}
+
+/// What is changed, how active it and the random ones are, and what the text costs.
+fn details(m: &InterventionEffect) -> String {
+    let (before, after) = (mean_loss(&m.loss_before), mean_loss(&m.loss_after));
+    let activity = match (m.sigma, m.null_sigma) {
+        (Some(own), Some(random)) => {
+            format!("They hold {:.3} after the text, the random ones {:.3}.", own.0, random.0)
+        }
+        (Some(own), None) => format!("They hold {:.3} after the text.", own.0),
+        _ => format!(
+            "They fire at {:.1}% of tokens and layers, the random ones at {:.1}%.",
+            100.0 * m.firing,
+            100.0 * m.null_firing
+        ),
+    };
+    format!("{}: {}. {activity} Loss of the text {before:.3} \u{2192} {after:.3} nats a token.", m.names(), m.action)
 }
 
 /// Mean over the tokens that have a loss, nats.
@@ -68,37 +93,77 @@ impl Intervention {
     /// What is done, as one sentence of controls.
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         text_ui(ui, cx, &mut self.typed);
-        let Ok(set) = cx.config.value(ChangeSettings::neurons) else { return };
+        let Ok(target) = cx.config.value(ChangeSettings::target) else { return };
         ui.horizontal_wrapped(|ui| {
-            let name = ui.label("neurons").on_hover_text("head:index, both counted from 0, parted by commas.").id;
-            let mut text = self.neurons.clone().unwrap_or(set.clone());
-            let edit = TextEdit::singleline(&mut text).desired_width(140.0).hint_text("0:12, 2:517");
-            let response = ui.add(edit).labelled_by(name);
-            response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "neurons to change"));
-            if response.changed() {
-                self.neurons = Some(text.clone());
-            }
-            if response.lost_focus() {
-                if text != set {
-                    cx.set(ChangeSettings::neurons.name, Value::Text(text));
+            for kind in TargetKind::all() {
+                if ui.selectable_label(kind == target, kind.id()).clicked() {
+                    self.names = None;
+                    cx.set(ChangeSettings::target.name, Value::Text(kind.id().to_owned()));
                 }
-                self.neurons = None;
             }
+            self.names_ui(ui, cx, target);
             let action = cx.config.value(ChangeSettings::action).unwrap_or(ActionKind::Silence);
             for kind in ActionKind::all() {
                 if ui.selectable_label(kind == action, kind.id()).clicked() {
                     cx.set(ChangeSettings::action.name, Value::Text(kind.id().to_owned()));
                 }
             }
-            if let Some(neuron) = cx.selection.neuron {
-                let words = "the neuron in focus";
-                let hint = "Takes the neuron that is selected in the graph.";
-                if ui.button(words).on_hover_text(hint).clicked() {
-                    self.neurons = None;
-                    cx.set(ChangeSettings::neurons.name, Value::Text(neuron.to_string()));
-                }
-            }
+            self.focus_ui(ui, cx, target);
         });
+    }
+
+    /// The line in which neurons or synapses are named.
+    fn names_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, target: TargetKind) {
+        let (setting, hint, tip, name) = match target {
+            TargetKind::Neurons => (
+                ChangeSettings::neurons,
+                "0:12, 2:517",
+                "head:index, both counted from 0, parted by commas.",
+                "neurons to change",
+            ),
+            TargetKind::Synapses => (
+                ChangeSettings::synapses,
+                "2 0:517>3:33",
+                "layer y>x, parted by commas: from a neuron of y in the layer before to one of x in this layer.",
+                "synapses to change",
+            ),
+        };
+        let set = cx.config.value(setting).unwrap_or_default();
+        let mut text = self.names.clone().unwrap_or(set.clone());
+        let response = ui.add(TextEdit::singleline(&mut text).desired_width(140.0).hint_text(hint));
+        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, name));
+        if response.changed() {
+            self.names = Some(text.clone());
+        }
+        if response.lost_focus() {
+            if text != set {
+                cx.set(setting.name, Value::Text(text));
+            }
+            self.names = None;
+        }
+        response.on_hover_text(tip);
+    }
+
+    /// Takes over what other views have in focus.
+    fn focus_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, target: TargetKind) {
+        let (taken, setting, words, hint) = match target {
+            TargetKind::Neurons => (
+                cx.selection.neuron.map(|neuron| neuron.to_string()),
+                ChangeSettings::neurons,
+                "the neuron in focus",
+                "Takes the neuron that is selected in the graph.",
+            ),
+            TargetKind::Synapses => (
+                cx.selection.synapse.map(|s| format!("{}:{}:{}", s.layer, s.i, s.j)),
+                ChangeSettings::synapses,
+                "the synapse in focus",
+                "Takes the synapse that is selected under Reading or Concepts.",
+            ),
+        };
+        if let Some(taken) = taken.filter(|_| ui.button(words).on_hover_text(hint).clicked()) {
+            self.names = None;
+            cx.set(setting.name, Value::Text(taken));
+        }
     }
 
     fn chart<'a>(cx: &ViewCx<'a>, m: &Measured<'a, InterventionEffect>) -> Chart<'a> {
@@ -108,8 +173,8 @@ impl Intervention {
             values.iter().enumerate().filter(|(_, v)| v.is_finite()).map(|(t, v)| [t as f64, *v]).collect()
         };
         let mut chart = Chart::new("what changes at each token", x, y);
-        let random = format!("random neurons, mean of {}", m.null_draws.len());
-        chart.lines.push(Line::new("these neurons", cx.theme.accent, points(&m.divergence)));
+        let random = format!("random {}, mean of {}", m.kind(), m.null_draws.len());
+        chart.lines.push(Line::new(format!("these {}", m.kind()), cx.theme.accent, points(&m.divergence)));
         if !m.null_draws.is_empty() {
             let null = Line::new(random, cx.theme.secondary, points(&m.null_divergence));
             chart.lines.push(null.stroke(Stroke::Dashed));
@@ -151,18 +216,19 @@ impl View for Intervention {
         if cx.has_controls {
             self.controls_ui(ui, cx);
         }
-        let named = cx.setting(ChangeSettings::neurons.name).map(|value| value.to_string());
-        if named.as_ref().is_some_and(|n| !n.trim().is_empty()) {
-            let args = TrainedBdhSettings::read(&cx.config_now()).unwrap_or_default().intervention_args();
+        let settings = cx.setting(ChangeSettings::neurons.name).is_some();
+        let settings = settings.then(|| TrainedBdhSettings::read(&cx.config_now()).unwrap_or_default());
+        if let Some(settings) = settings.as_ref().filter(|s| !s.change.named().is_empty()) {
+            let args = settings.intervention_args();
             cx.keep_fresh::<InterventionEffect>(Some(cx.selection.variant), args, Freshness::Steps(STALE));
         }
         // a picture of a lab without the setting shows what was recorded
-        let is_named = named.is_none_or(|n| !n.trim().is_empty());
+        let is_named = settings.is_none_or(|s| !s.change.named().is_empty());
         let Some(m) = cx.answered::<InterventionEffect>().filter(|_| is_named) else {
             let words = match is_named {
                 true => cx.why_nothing::<InterventionEffect>("Not measured yet."),
                 false => {
-                    "No neuron is changed. Name some above, or click one in the graph and take the neuron in focus."
+                    "Nothing is changed. Name neurons or synapses above, or click one in another view and take what is in focus."
                         .to_owned()
                 }
             };
@@ -171,12 +237,7 @@ impl View for Intervention {
         };
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
             ui.label(RichText::new(verdict(m.value)).size(theme::SMALL));
-            let (before, after) = (mean_loss(&m.loss_before), mean_loss(&m.loss_after));
-            let words = format!(
-                "{}: {}. They fire at {:.1}% of tokens and layers, the random ones at {:.1}%. Loss of the text {before:.3} \u{2192} {after:.3} nats a token.",
-                m.neurons.join(", "), m.action, 100.0 * m.firing, 100.0 * m.null_firing
-            );
-            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+            ui.label(RichText::new(details(m.value)).size(theme::SMALL).color(cx.theme.secondary));
             let most = m.divergence.iter().copied().fold(1e-12, f64::max);
             let pointed = token_strip_ui(ui, cx.theme, &m.sample.tokens, |t| {
                 let share = share(m.divergence.get(t).map_or(0.0, |d| d / most) as f32);
@@ -196,7 +257,7 @@ impl View for Intervention {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         match cx.answered::<InterventionEffect>() {
-            Some(m) => format!("step {} \u{b7} {} \u{b7} {}", m.sample.step, m.neurons.join(", "), m.sample.about),
+            Some(m) => format!("step {} \u{b7} {} \u{b7} {}", m.sample.step, m.names(), m.sample.about),
             None => "what the model says without some of its neurons".to_owned(),
         }
     }

@@ -5,12 +5,14 @@ mod card;
 mod intervention;
 mod logit_lens;
 mod query_key_maps;
+mod take_over;
 mod top_contexts;
 
 pub use card::Card;
 pub use intervention::Intervention;
 pub use logit_lens::LogitLensView;
 pub use query_key_maps::QueryKeyMapsView;
+pub(super) use take_over::{NeuronSet, take_over_ui};
 pub use top_contexts::TopContextsView;
 
 use eframe::egui::{TextEdit, Ui, WidgetInfo, accesskit::Role};

@@ -148,11 +148,16 @@ def train(model: nn.Module, inputs: tuple[Tensor, ...], targets: Tensor) -> Tens
     return torch.tensor(seen)
 
 
-def make_one(name: str, oracle: ModelOracle, seed: int, out: Path) -> None:
+def drawn(oracle: ModelOracle, seed: int) -> tuple[nn.Module, Tensor]:
+    """The model with its weights, and ids (sequences, tokens + 1)."""
     generator = torch.Generator().manual_seed(seed)
     model = oracle.family(**oracle.config)
     draw(model, oracle.scalars, generator)
-    ids = torch.randint(0, oracle.config["vocab"], (SEQUENCES, oracle.tokens + 1), generator=generator)
+    return model, torch.randint(0, oracle.config["vocab"], (SEQUENCES, oracle.tokens + 1), generator=generator)
+
+
+def make_one(name: str, oracle: ModelOracle, seed: int, out: Path) -> None:
+    model, ids = drawn(oracle, seed)
     tokens, targets = ids[:, :-1], ids[:, 1:]
     inputs = (tokens, torch.tensor(CONTROLS)) if oracle.control else (tokens,)
 

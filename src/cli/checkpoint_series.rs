@@ -1,0 +1,174 @@
+//! A folder of checkpoints as a time axis: which of its files are checkpoints, of which step, and the run that is recorded of
+//! them. The lab makes a plan of each; the trainer records them.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::{failure::Failure, terminal::tell};
+use crate::{
+    config::{Config, FileKind},
+    labs::{LABS, Lab},
+    store::Writer,
+    telemetry::{Event, Sink, channels},
+    trainer::{SeriesStep, record_series},
+};
+
+/// A checkpoint and how many updates it had behind it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StepFile {
+    pub step: u64,
+    pub path: PathBuf,
+}
+
+/// No more are taken: each is copied into the run.
+const MOST: usize = 500;
+
+/// Whether a folder that is no run's has checkpoints in it.
+pub fn is_series(folder: &Path) -> bool {
+    folder.is_dir()
+        && !folder.join("config.toml").is_file()
+        && !folder.join("run.json").is_file()
+        && checkpoints(folder).next().is_some()
+}
+
+fn checkpoints(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|e| e.path()).filter(|path| {
+        let ending = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+        path.is_file() && ending.is_some_and(|e| ["safetensors", "pt", "pth"].contains(&e.as_str()))
+    })
+}
+
+/// The step in a file's name: its last number. `ckpt_0500.pt`, `step-500-epoch.pt` and `model500.safetensors` are of step 500.
+fn step_of(path: &Path) -> Option<u64> {
+    let stem = path.file_stem()?.to_str()?;
+    stem.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty()).next_back()?.parse().ok()
+}
+
+/// The checkpoints of a folder by step.
+///
+/// # Errors
+/// If a file's name has no number, two have the same, or there are too many.
+pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
+    let mut files = vec![];
+    for path in checkpoints(folder) {
+        let Some(step) = step_of(&path) else {
+            return Err(Failure::usage(format!(
+                "the name of {} has no step: name the checkpoints of a folder by their steps, such as step-500.pt, or open it \
+                 alone",
+                path.display()
+            )));
+        };
+        files.push(StepFile { step, path });
+    }
+    files.sort();
+    if let Some(w) = files.windows(2).find(|w| w[0].step == w[1].step) {
+        return Err(Failure::usage(format!(
+            "{} and {} are both of step {}: the last number of a name is its step",
+            w[0].path.display(),
+            w[1].path.display(),
+            w[0].step
+        )));
+    }
+    match files.len() {
+        0 => Err(Failure::usage(format!("{} has no checkpoint (.safetensors, .pt, .pth)", folder.display()))),
+        n if n > MOST => Err(Failure::usage(format!(
+            "{} has {n} checkpoints, and each is copied into the run: give a folder of at most {MOST}",
+            folder.display()
+        ))),
+        _ => Ok(files),
+    }
+}
+
+/// The lab of trained models with the newest checkpoint of the folder.
+///
+/// # Errors
+/// As [`step_files`], or if no lab takes checkpoints.
+pub fn configured(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
+    let files = step_files(folder)?;
+    let lab = LABS.iter().find(|l| l.file_key(FileKind::Checkpoint).is_some());
+    let lab = lab.ok_or_else(|| Failure::run("no lab of this build takes trained weights"))?;
+    let newest = files.last().map(|f| f.path.as_path()).unwrap_or(folder);
+    Ok((lab, with_file(lab, &lab.config(None)?, newest)?))
+}
+
+fn with_file(lab: &Lab, config: &Config, path: &Path) -> Result<Config, Failure> {
+    let mut config = config.clone();
+    let absolute = std::path::absolute(path).map_err(Failure::wrong)?;
+    let text = absolute.to_str().ok_or_else(|| {
+        Failure::usage(format!("the path {} is not UTF-8, and settings are: rename the file", absolute.display()))
+    })?;
+    if let Some(key) = lab.file_key(FileKind::Checkpoint) {
+        config.set_text(&(lab.knobs)(), key, text)?;
+    }
+    Ok(config)
+}
+
+/// Records the checkpoints of `folder` as a run in `out`, with the settings of `config`, whose paths are absolute; gives the
+/// run's folder.
+///
+/// # Errors
+/// If a file is none of a step, cannot be opened, or is of other sizes than the first.
+pub fn record(
+    folder: &Path,
+    (lab, config): (&Lab, &Config),
+    out: &Path,
+    mut sinks: Vec<Box<dyn Sink>>,
+    is_wanted: &dyn Fn() -> bool,
+) -> Result<PathBuf, Failure> {
+    let mut steps = vec![];
+    for file in step_files(folder)? {
+        let config = with_file(lab, config, &file.path)?;
+        let plan = (lab.plan)(&config)?;
+        if plan.steps > 0 {
+            return Err(Failure::usage("a folder of checkpoints is looked at and not trained on: leave out the steps"));
+        }
+        for variant in &plan.variants {
+            variant.model.check_files().map_err(Failure::wrong)?;
+        }
+        steps.push(SeriesStep { step: file.step, plan, name: file.path.display().to_string() });
+    }
+    crate::store::check_writable(out).map_err(Failure::failed)?;
+    let writer = Writer::at_once(out);
+    record_series(steps, &writer, &mut sinks, is_wanted).map_err(Failure::wrong)?;
+    writer.folder().ok_or_else(|| Failure::run("the run's folder was not made"))
+}
+
+/// Tells a person on the terminal.
+pub struct Told;
+
+impl Sink for Told {
+    fn event(&mut self, event: &Event) -> Result<(), String> {
+        match event {
+            Event::Notice { text, .. } => tell!("{text}"),
+            Event::Step(stats) => {
+                let loss = stats.scalars.iter().find(|(c, _)| c.as_str() == channels::LOSS_HELD_OUT);
+                if let Some((_, loss)) = loss {
+                    tell!("step {}: held-out loss {loss:.4} nats a token", stats.step);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_number_of_a_name_is_its_step() {
+        for (name, step) in [
+            ("ckpt_0500.pt", Some(500)),
+            ("run2-step-1500.safetensors", Some(1500)),
+            ("model7.pth", Some(7)),
+            ("model.pt", None),
+            ("99999999999999999999.pt", None),
+        ] {
+            assert_eq!(step_of(Path::new(name)), step, "{name}");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! `orrery intervene`: what a text costs a trained BDH while neurons or synapses of it are silenced, scaled or held at a
+//! value, beside random ones that are as active.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use csv::Writer;
+
+use super::{
+    failure::Failure,
+    output,
+    progress::StepProgress,
+    trained::{self, TrainedArgs, grouped},
+};
+use crate::{
+    config::Value,
+    inference::{NamedTokenizer, ReadingForm, choose, fitting},
+    models::{Model, bdh::SynapseModel},
+    probe::{
+        Progress,
+        synapses::{Effect, EffectOptions, Request, effect, request},
+    },
+    telemetry,
+};
+
+#[derive(Args)]
+pub struct InterveneArgs {
+    /// A trained BDH (.safetensors, .pt, .pth)
+    checkpoint: PathBuf,
+    /// The text to read
+    text: PathBuf,
+    /// Neurons to change, as head:index from 0, parted by commas: 0:12,2:517
+    #[arg(long, required_unless_present = "synapse", conflicts_with = "synapse")]
+    neurons: Option<String>,
+    /// A synapse to change, as layer:i:j: from y of neuron i in the layer before to x of neuron j in this layer, numbers
+    /// over all heads; or 2:0:517:3:33, with heads. May be given several times
+    #[arg(long, value_name = "L:I:J")]
+    synapse: Vec<String>,
+    /// What is done to the activation, or to what the synapse holds
+    #[arg(long, value_enum, default_value = "silence")]
+    action: Action,
+    /// The factor of scale, or the value of clamp
+    #[arg(long, required_if_eq_any = [("action", "scale"), ("action", "clamp")], allow_negative_numbers = true)]
+    amount: Option<f64>,
+    /// Of neurons: x (the neuron as key and query, and with it y) or y (what it writes)
+    #[arg(long, value_enum, conflicts_with = "synapse")]
+    part: Option<Part>,
+    /// Of neurons: the one layer where it is done, from 0; every layer if not given
+    #[arg(long, conflicts_with = "synapse")]
+    layer: Option<u32>,
+    /// Random sets of neurons or synapses to compare with
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(0..=1000))]
+    draws: u64,
+    /// Seed of the random sets
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Tokens of the continuations, each the likeliest
+    #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u64).range(0..=4096))]
+    tokens: u64,
+    /// Write losses and relative entropies of every token into this CSV file
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Layers of a file that does not say how many it has; if not given, 1 to 12 are tried
+    #[arg(long, value_name = "N", value_parser = trained::layers)]
+    layers: Option<usize>,
+    #[command(flatten)]
+    trained: TrainedArgs,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Action {
+    Silence,
+    Scale,
+    Clamp,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Part {
+    X,
+    Y,
+}
+
+impl InterveneArgs {
+    /// As the probe takes it.
+    fn probe_args(&self) -> telemetry::Args {
+        let text = |name: &str, value: String| (name.to_owned(), Value::Text(value));
+        let action = match self.action {
+            Action::Silence => "silence",
+            Action::Scale => "scale",
+            Action::Clamp => "clamp",
+        };
+        let part = if matches!(self.part, Some(Part::Y)) { "y" } else { "x" };
+        let mut args = telemetry::Args::from([
+            text("target", if self.synapse.is_empty() { "neurons" } else { "synapses" }.to_owned()),
+            text("neurons", self.neurons.clone().unwrap_or_default()),
+            text("synapses", self.synapse.join(",")),
+            text("action", action.to_owned()),
+            text("part", part.to_owned()),
+            ("amount".to_owned(), Value::Float(self.amount.unwrap_or(0.0))),
+        ]);
+        args.extend(self.layer.map(|layer| ("layer".to_owned(), Value::Int(i64::from(layer)))));
+        args
+    }
+}
+
+/// Who names nothing has made a mistake.
+const NOTHING: &str = "no neuron or synapse is named: --neurons 0:12,2:517 or --synapse 2:517:1569";
+
+pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
+    if let Some(file) = &args.csv {
+        output::check(file, &[&args.checkpoint, &args.text])?;
+    }
+    let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
+    let text = trained::text(&args.text)?;
+    let tokenizers = fitting(&args.trained.tokenizers(), &text, checkpoint.vocab)?;
+    let choice = choose(&checkpoint, &tokenizers, &text, args.layers, ReadingForm::Streamed)?;
+    let tokenizer = &tokenizers[choice.tokenizer];
+    let ids = tokenizer.tokenizer.encode(&text).map_err(Failure::wrong)?;
+    if ids.len() < 2 {
+        let words = format!("{} has {} token: a loss needs at least two", args.text.display(), ids.len());
+        return Err(Failure::usage(words));
+    }
+    let model = checkpoint.model(choice.layers).map_err(Failure::failed)?;
+    let asked = request(&args.probe_args(), model.spec()).map_err(Failure::wrong)?;
+    if asked.is_empty() {
+        return Err(Failure::usage(NOTHING));
+    }
+    let options = EffectOptions { draws: args.draws as usize, length: args.tokens as usize, seed: args.seed };
+    let shown = std::cell::RefCell::new(StepProgress::new("reading", STEPS));
+    let report = |share: f32| shown.borrow_mut().step((f64::from(share) * STEPS as f64) as u64);
+    let cancelled = std::sync::atomic::AtomicBool::new(false);
+    let progress = Progress::new(&report, &cancelled);
+    let found = effect(&model, &ids, &asked, options, (model.params().device(), progress)).map_err(Failure::wrong)?;
+    drop(shown);
+    println!("{}", trained::described(&checkpoint, choice.layers, args.layers));
+    println!("{}: {} tokens ({})", args.text.display(), grouped(ids.len()), tokenizer.words());
+    print(&found, &asked, tokenizer, model.spec().per_head());
+    if let Some(file) = &args.csv {
+        write_csv(file, (tokenizer, &ids), &found, &[&args.checkpoint, &args.text])?;
+        println!("{}", file.display());
+    }
+    Ok(())
+}
+
+/// Steps of the progress bar.
+const STEPS: u64 = 1000;
+/// Names that are written out.
+const NAMED: usize = 12;
+
+/// Mean of what is a number.
+fn mean(values: &[f64]) -> f64 {
+    let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+    finite.iter().sum::<f64>() / finite.len() as f64
+}
+
+fn print(found: &Effect, asked: &Request, tokenizer: &NamedTokenizer, per_head: usize) {
+    let names = [asked.neuron_names(per_head), asked.synapse_names(per_head)].concat();
+    let more = names.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    println!("{}{more}: {}", names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", "), asked.words);
+    if found.sigma.is_nan() {
+        let percent = |share: f64| format!("{:.2}% of tokens and layers", 100.0 * share);
+        println!("they fire at {}; the random ones at {}", percent(found.firing), percent(found.null_firing));
+    } else {
+        println!("sigma after the text {:.6}; of the random ones {:.6}", found.sigma, found.null_sigma);
+    }
+    let (before, after) = (mean(&found.loss_before), mean(&found.loss_after));
+    println!("loss {before:.6} nats a token, with the change {after:.6} ({:+.6})", after - before);
+    let own = mean(&found.divergence);
+    println!("mean relative entropy of the next token {own:.6e} nats");
+    match found.null_draws.len() {
+        0 => println!(
+            "no random sets to compare with: none were asked for, or too few others of the same heads are left"
+        ),
+        draws => {
+            let at_least = found.null_draws.iter().filter(|d| **d >= own).count();
+            println!(
+                "of {draws} random sets as active {:.6e} nats on average; {at_least} of {draws} reach as far",
+                mean(&found.null_draws)
+            );
+        }
+    }
+    let text = |ids: &[u32]| format!("{:?}", String::from_utf8_lossy(&tokenizer.tokenizer.decode(ids)));
+    if !found.continuation_before.is_empty() {
+        println!("goes on as it is        {}", text(&found.continuation_before));
+        println!("goes on with the change {}", text(&found.continuation_after));
+    }
+}
+
+/// Every token with its place from 0; the first has no loss. The last column is the mean over random sets.
+fn write_csv(
+    file: &Path,
+    (tokenizer, ids): (&NamedTokenizer, &[u32]),
+    found: &Effect,
+    inputs: &[&Path],
+) -> Result<(), Failure> {
+    let broken = |e: &dyn std::fmt::Display| Failure::run(format!("{} cannot be written: {e}", file.display()));
+    let mut out = Writer::from_writer(vec![]);
+    let header = ["position", "token", "loss_before", "loss_after", "divergence", "divergence_random"];
+    out.write_record(header).map_err(|e| broken(&e))?;
+    let number = |values: &[f64], at: usize| match values.get(at) {
+        Some(v) if v.is_finite() => v.to_string(),
+        _ => String::new(),
+    };
+    for (position, id) in ids.iter().enumerate() {
+        let row = [
+            position.to_string(),
+            tokenizer.tokenizer.token_text(*id),
+            number(&found.loss_before, position),
+            number(&found.loss_after, position),
+            number(&found.divergence, position),
+            number(&found.null_divergence, position),
+        ];
+        out.write_record(row).map_err(|e| broken(&e))?;
+    }
+    let bytes = out.into_inner().map_err(|e| broken(&e))?;
+    output::write(file, &bytes, inputs)
+}

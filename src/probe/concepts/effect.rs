@@ -1,0 +1,310 @@
+//! Tests what a search found: whether an intervention changes what follows sentences with the concept, and nothing else.
+//! Sentences are those of the confirmation, which no synapse was chosen by.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::{
+    super::{
+        Finding, Probe, ProbeContext, Progress,
+        synapses::{Null, continuation, read_rows, request},
+    },
+    LEVEL, PRESETS, Question,
+    question::extent,
+};
+use crate::{
+    corpus::{
+        Corpus,
+        generated::parliament::labelled::{Sentence, SplitSide, follow_ups, sentences},
+    },
+    models::{
+        Model,
+        bdh::{Intervention, SynapseModel},
+    },
+    nn::{Device, Error, Result, Tensor, host},
+    telemetry::measurements::{ConceptEffect, ConceptSide},
+};
+
+/// Arguments: those of [`Concepts`](super::Concepts) that say which sentences (`preset`, or `with` and `without`), those of
+/// the probe `intervention` that say what is changed, `sentences` of each side (16), `draws` of random targets (39), `length`
+/// of what the model itself says (16 tokens), where the corpus does not say what follows. Makes a [`ConceptEffect`]; nothing
+/// where nothing is changed.
+pub struct ConceptEffectProbe;
+
+/// Sentences read at once.
+const ROWS: usize = 8;
+
+/// A sentence and what follows it.
+struct Followed {
+    ids: Vec<u32>,
+    /// Where what follows begins.
+    from: usize,
+    with: bool,
+}
+
+impl Probe for ConceptEffectProbe {
+    fn id(&self) -> &'static str {
+        "concept_effect"
+    }
+
+    fn applies(&self, model: &dyn Model) -> bool {
+        model.synapses().is_some()
+    }
+
+    fn takes_long(&self) -> bool {
+        true
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let (count, draws) = (cx.count("sentences", 16, 2..=1024), cx.count("draws", 39, 0..=999));
+        let length = cx.count("length", 16, 1..=256);
+        let Some(model) = cx.model.synapses() else { candle_core::bail!("a concept is tested in a BDH model") };
+        let asked = request(cx.args, model.spec())?;
+        if asked.is_empty() {
+            return Ok(vec![]);
+        }
+        let (concept, rows, follows) = followed(cx, model, count, length)?;
+        let run = Test { model, rows: &rows, device: cx.device, readings: draws + 3, progress: cx.progress };
+        let before = run.losses(None, 0)?;
+        let own = changes(&before, &run.losses(Some(&asked.change), 1)?);
+        let texts: Vec<&[u32]> = rows.iter().map(|r| r.ids.as_slice()).collect();
+        let null = Null::of(model, &texts, &asked.change, cx.device)?;
+        let mut rng = ChaCha8Rng::seed_from_u64(cx.seed ^ 0x636f_6e63);
+        let mut drawn = vec![];
+        for draw in 0..draws {
+            let Some(random) = null.draw(&asked.change.target, &mut rng) else { break };
+            let change = Intervention { target: random.target, ..asked.change.clone() };
+            drawn.push(changes(&before, &run.losses(Some(&change), draw + 3)?));
+        }
+        let side = |with: bool| ConceptSide {
+            sentences: rows.iter().filter(|r| r.with == with).map(|r| shown(cx.corpus, r)).collect(),
+            loss: of_side(&rows, &before, with).into(),
+            change: of_side(&rows, &own, with).into(),
+            null_draws: drawn.iter().map(|d| mean(&of_side(&rows, d, with))).collect::<Vec<_>>().into(),
+        };
+        let per_head = model.spec().per_head();
+        let mut measured = ConceptEffect {
+            concept,
+            names: [asked.neuron_names(per_head), asked.synapse_names(per_head)].concat(),
+            action: asked.words,
+            follows,
+            with: side(true),
+            without: side(false),
+            p_with: f64::NAN,
+            p_without: f64::NAN,
+            p_difference: f64::NAN,
+            verdict: String::new(),
+            confirmed: false,
+        };
+        judge(&mut measured);
+        let about = format!(
+            "{}, {} sentences with it and {} without that took no part in the search",
+            measured.concept,
+            measured.with.loss.len(),
+            measured.without.loss.len()
+        );
+        Ok(vec![Finding::new(measured, about, vec![])])
+    }
+}
+
+fn shown(corpus: &Corpus, row: &Followed) -> String {
+    format!("{} | {}", corpus.decode(&row.ids[..row.from]), corpus.decode(&row.ids[row.from..]))
+}
+
+/// The rows read as the model is, or under a change.
+struct Test<'a> {
+    model: &'a dyn SynapseModel,
+    rows: &'a [Followed],
+    device: &'a Device,
+    /// How often all rows are read.
+    readings: usize,
+    progress: Progress<'a>,
+}
+
+impl Test<'_> {
+    /// Mean loss of what follows each row, nats a token. `number`: which of all readings this is.
+    fn losses(&self, change: Option<&Intervention>, number: usize) -> Result<Vec<f64>> {
+        let progress = self.progress.piece(number, self.readings);
+        let mut all = vec![];
+        for part in self.rows.chunks(ROWS) {
+            progress.at(all.len(), self.rows.len())?;
+            let ids: Vec<&[u32]> = part.iter().map(|r| r.ids.as_slice()).collect();
+            let log_probs = read_rows(self.model, &ids, change, self.device)?; // (B, T, V)
+            for (k, row) in part.iter().enumerate() {
+                // position s tells of token s + 1
+                let tokens = row.ids.len() - row.from;
+                let targets = Tensor::from_slice(&row.ids[row.from..], (tokens, 1), self.device)?;
+                let found = log_probs.get(k)?.narrow(0, row.from - 1, tokens)?.gather(&targets, 1)?;
+                all.push(-mean(&host::to_f64(&found)?));
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn changes(before: &[f64], after: &[f64]) -> Vec<f64> {
+    before.iter().zip(after).map(|(b, a)| a - b).collect()
+}
+
+fn of_side(rows: &[Followed], values: &[f64], with: bool) -> Vec<f64> {
+    rows.iter().zip(values).filter(|(r, _)| r.with == with).map(|(_, v)| *v).collect()
+}
+
+/// The concept's name, its sentences with what follows them, and in words what that is.
+fn followed(
+    cx: &ProbeContext<'_>,
+    model: &dyn SynapseModel,
+    count: usize,
+    length: usize,
+) -> Result<(String, Vec<Followed>, String)> {
+    let question = match (cx.text("with"), cx.text("without")) {
+        (None, None) => {
+            let id = cx.text("preset").unwrap_or("currency".to_owned());
+            let known = PRESETS.iter().find(|p| p.0 == id);
+            let Some(&(_, class, naive)) = known else { candle_core::bail!("there is no concept `{id}`") };
+            if !naive {
+                let extent = extent(cx.corpus, false);
+                let all = sentences(class, &extent);
+                let rows = spread(all.iter().filter(|s| s.part == SplitSide::BothNew), |s| s.with, count)
+                    .into_iter()
+                    .enumerate()
+                    .filter_map(|(k, s)| with_follow_up(cx.corpus, s, k, &follow_ups(s, &extent)))
+                    .collect();
+                return Ok((class.name().to_owned(), rows, "the text's own follow-up".to_owned()));
+            }
+            Question::preset(&id, cx.corpus, false).ok_or_else(|| Error::Msg(format!("there is no concept `{id}`")))?
+        }
+        (with, without) => {
+            Question::own(&with.unwrap_or_default(), &without.unwrap_or_default(), cx.corpus).map_err(Error::Msg)?
+        }
+    };
+    let mut rows = vec![];
+    for item in spread(question.of(SplitSide::BothNew), |i| i.with, count) {
+        let said = continuation(model, &item.ids, length, (cx.device, cx.progress))?;
+        let ids = [item.ids.as_slice(), &said].concat();
+        if !said.is_empty() {
+            rows.push(Followed { from: item.ids.len(), ids, with: item.with });
+        }
+    }
+    let follows = format!("the {length} tokens that the model itself says, each the likeliest");
+    Ok((question.concept, rows, follows))
+}
+
+/// The sentence with one of the follow-ups of its own class.
+fn with_follow_up(
+    corpus: &Corpus,
+    sentence: &Sentence,
+    k: usize,
+    all: &[(crate::corpus::generated::parliament::Class, Vec<String>)],
+) -> Option<Followed> {
+    let own = &all.iter().find(|(class, _)| *class == sentence.class)?.1;
+    let follow_up = own.get(k % own.len().max(1))?;
+    let from = corpus.encode(&sentence.text).len();
+    let ids = corpus.encode(&format!("{} {follow_up}", sentence.text));
+    (from > 0 && ids.len() > from).then_some(Followed { ids, from, with: sentence.with })
+}
+
+/// At most `count` of each side, evenly from all.
+fn spread<T>(all: impl Iterator<Item = T>, is_with: impl Fn(&T) -> bool, count: usize) -> Vec<T> {
+    let (with, without): (Vec<T>, Vec<T>) = all.partition(is_with);
+    let some = |side: Vec<T>| {
+        let n = side.len();
+        let is_taken = move |k: usize| n <= count || (k * count) / n != ((k + 1) * count) / n;
+        side.into_iter().enumerate().filter(move |(k, _)| is_taken(*k)).map(|(_, v)| v)
+    };
+    some(with).chain(some(without)).collect()
+}
+
+/// (1 + hits) / (1 + draws); NaN without draws.
+fn share_at_least(own: f64, draws: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let all = draws.len();
+    let hits = draws.filter(|d| *d >= own).count();
+    if all == 0 { f64::NAN } else { (1 + hits) as f64 / (1 + all) as f64 }
+}
+
+/// Fills in the shares and the verdict.
+fn judge(m: &mut ConceptEffect) {
+    let (with, without) = (m.with.mean_change(), m.without.mean_change());
+    m.p_with = share_at_least(with, m.with.null_draws.iter().copied());
+    m.p_without = share_at_least(without.abs(), m.without.null_draws.iter().map(|d| d.abs()));
+    let pairs = m.with.null_draws.iter().zip(m.without.null_draws.iter());
+    let differences: Vec<f64> = pairs.map(|(a, b)| a - b).collect();
+    m.p_difference = share_at_least(with - without, differences.into_iter());
+    let draws = m.with.null_draws.len();
+    let numbers = format!(
+        "Loss of what follows: {} nats a token with the concept (p {:.3}), {} without it (p {:.3}); the difference has p {:.3} \
+         among {draws} random ones as active.",
+        signed(with),
+        m.p_with,
+        signed(without),
+        m.p_without,
+        m.p_difference
+    );
+    let raises = with > 0.0 && m.p_with <= LEVEL && m.p_difference <= LEVEL;
+    m.confirmed = raises && m.p_without > LEVEL;
+    m.verdict = match (draws, raises, m.confirmed) {
+        (0, ..) => format!("Not tested: there are too few others as active to compare with. {numbers}"),
+        (_, _, true) => format!("It is used for the concept, and for nothing else that was looked at. {numbers}"),
+        (_, true, false) => format!("It is used for the concept, but not for that alone. {numbers}"),
+        _ => format!("Nothing found: what follows the concept is told as well without it. {numbers}"),
+    };
+}
+
+/// "+2.98e-8", "0".
+fn signed(value: f64) -> String {
+    if value == 0.0 { "0".to_owned() } else { format!("{value:+.2e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn effect(with: f64, without: f64) -> ConceptEffect {
+        let side = |change: f64| ConceptSide {
+            sentences: vec!["a | b".to_owned(); 2],
+            loss: vec![1.0, 1.0].into(),
+            change: vec![change; 2].into(),
+            null_draws: (0..39).map(|k| 0.001 * f64::from(k % 7 - 3)).collect::<Vec<_>>().into(),
+        };
+        let mut m = ConceptEffect {
+            concept: "currency".into(),
+            names: vec!["2 0:1>0:2".into()],
+            action: String::new(),
+            follows: String::new(),
+            with: side(with),
+            without: side(without),
+            p_with: 0.0,
+            p_without: 0.0,
+            p_difference: 0.0,
+            verdict: String::new(),
+            confirmed: false,
+        };
+        judge(&mut m);
+        m
+    }
+
+    #[test]
+    fn only_what_changes_the_concept_alone_is_confirmed() {
+        let alone = effect(0.1, 0.0);
+        assert!(alone.confirmed && (alone.p_with - 1.0 / 40.0).abs() < 1e-12, "{}", alone.verdict);
+        let broad = effect(0.1, 0.02);
+        assert!(!broad.confirmed && broad.verdict.contains("not for that alone"), "{}", broad.verdict);
+        for (with, without) in [(0.0, 0.0), (0.1, 0.1), (-0.1, 0.0)] {
+            let none = effect(with, without);
+            assert!(!none.confirmed && none.verdict.starts_with("Nothing found"), "{}", none.verdict);
+        }
+    }
+
+    #[test]
+    fn both_sides_are_taken_evenly() {
+        let taken = spread((0..100).map(|k| (k, k % 2 == 0)), |v| v.1, 5);
+        assert_eq!(taken.iter().filter(|v| v.1).count(), 5);
+        assert_eq!(taken.len(), 10);
+        assert!(taken[0].0 < 20 && taken[4].0 > 80, "{taken:?}");
+        assert_eq!(spread(0..3, |_| true, 5), [0, 1, 2]);
+    }
+}

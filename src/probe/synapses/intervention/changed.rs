@@ -1,0 +1,166 @@
+//! Texts read as a model is, or while something is changed: log-probabilities, losses and continuations. It does not
+//! compare them.
+
+use candle_core::{D, bail};
+
+use super::super::super::Progress;
+use crate::{
+    models::bdh::{Intervention, State, SynapseModel},
+    nn::{Device, Result, Tap, Tensor, host},
+};
+
+/// Tokens read at once.
+const CHUNK: usize = 128;
+/// Numbers of a text's log-probabilities that are held at once: half a gigabyte.
+const MOST: usize = 1 << 27;
+/// Rows of log-probabilities that are compared at once.
+const ROWS: usize = 512;
+
+/// Tokens `(B, T)` after what `state` has read: logits `(B, T, V)`.
+fn read(model: &dyn SynapseModel, tokens: &Tensor, state: &mut State, change: Option<&Intervention>) -> Result<Tensor> {
+    match change {
+        Some(change) => model.read_changed(tokens, state, change),
+        None => model.read(tokens, state, &mut Tap::off()),
+    }
+}
+
+/// A text read once.
+pub(super) struct Reading {
+    logits: Tensor, // (T, V)
+    /// Logits after the last token.
+    pub last: Vec<f32>,
+    /// -ln p of each token, nats; NaN at the first.
+    pub loss: Vec<f64>,
+    /// Each the likeliest.
+    pub continuation: Vec<u32>,
+}
+
+impl Reading {
+    /// `length`: tokens to write after the text.
+    ///
+    /// # Errors
+    /// If the text is empty or too long to be compared, or the change fits no model of this kind.
+    pub fn of(
+        model: &dyn SynapseModel,
+        ids: &[u32],
+        (change, length): (Option<&Intervention>, usize),
+        (device, progress): (&Device, Progress<'_>),
+    ) -> Result<Self> {
+        let mut state = State::empty(model.spec(), 1, device)?;
+        let mut next = |ids: &[u32]| -> Result<Tensor> {
+            read(model, &Tensor::from_slice(ids, (1, ids.len()), device)?, &mut state, change)?.squeeze(0) // (T, V)
+        };
+        let (mut parts, mut last) = (vec![], vec![]);
+        for (k, part) in ids.chunks(CHUNK).enumerate() {
+            progress.at(k * CHUNK, ids.len())?;
+            let logits = next(part)?;
+            let vocab = logits.dim(1)?;
+            if ids.len().saturating_mul(vocab) > MOST {
+                let most = MOST / vocab.max(1);
+                bail!("a text of {} tokens is too long to be compared token by token: give at most {most}", ids.len())
+            }
+            last = host::to_f32(&logits.get(part.len() - 1)?)?;
+            parts.push(logits);
+        }
+        if parts.is_empty() {
+            bail!("the text has no tokens")
+        }
+        let logits = Tensor::cat(&parts, 0)?; // (T, V)
+        let mut loss = vec![f64::NAN];
+        if let Some((_, targets)) = ids.split_first().filter(|(_, targets)| !targets.is_empty()) {
+            let targets = Tensor::from_slice(targets, (targets.len(), 1), device)?;
+            let log_probs = candle_nn::ops::log_softmax(&logits.narrow(0, 0, ids.len() - 1)?, D::Minus1)?;
+            let found = log_probs.gather(&targets, 1)?;
+            loss.extend(host::to_f64(&found)?.iter().map(|l| -l));
+        }
+        let (mut row, mut continuation) = (last.clone(), vec![]);
+        while continuation.len() < length {
+            progress.at(0, 1)?;
+            let Some(id) = likeliest(&row) else { break };
+            continuation.push(id);
+            if continuation.len() < length {
+                row = host::to_f32(&next(&[id])?)?;
+            }
+        }
+        Ok(Self { logits, last, loss, continuation })
+    }
+
+    /// KL(self || other) of the next token's distribution at each position, nats. In double precision from the logits on, where
+    /// rounding of the logits counts by its square alone, so that the least of changes is told from it.
+    pub fn divergence(&self, other: &Self) -> Result<Vec<f64>> {
+        let (mut all, (tokens, vocab)) = (vec![], self.logits.dims2()?);
+        for from in (0..tokens).step_by(ROWS) {
+            let rows = |of: &Tensor| host::to_f64(&of.narrow(0, from, ROWS.min(tokens - from))?);
+            let (own, other) = (rows(&self.logits)?, rows(&other.logits)?);
+            all.extend(own.chunks(vocab).zip(other.chunks(vocab)).map(|(a, b)| relative_entropy(a, b)));
+        }
+        Ok(all)
+    }
+}
+
+/// KL(softmax(a) || softmax(b)), nats.
+fn relative_entropy(a: &[f64], b: &[f64]) -> f64 {
+    let sum = |row: &[f64]| {
+        let most = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        (most, row.iter().map(|v| (v - most).exp()).sum::<f64>())
+    };
+    let ((most, total), (other, other_total)) = (sum(a), sum(b));
+    let mean: f64 = a.iter().zip(b).map(|(x, y)| (x - most).exp() / total * ((x - most) - (y - other))).sum();
+    (mean - total.ln() + other_total.ln()).max(0.0)
+}
+
+/// The tokens that the model says after a text, each the likeliest.
+pub(in crate::probe) fn continuation(
+    model: &dyn SynapseModel,
+    ids: &[u32],
+    length: usize,
+    at: (&Device, Progress<'_>),
+) -> Result<Vec<u32>> {
+    Ok(Reading::of(model, ids, (None, length), at)?.continuation)
+}
+
+/// The first of the greatest.
+fn likeliest(row: &[f32]) -> Option<u32> {
+    let finite = row.iter().enumerate().filter(|(_, v)| v.is_finite());
+    finite.max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0))).map(|(id, _)| id as u32)
+}
+
+/// Log-probabilities `(B, T, V)` of rows that begin anew, each padded at its end to the longest: what pads changes nothing
+/// before it.
+pub(in crate::probe) fn read_rows(
+    model: &dyn SynapseModel,
+    rows: &[&[u32]],
+    change: Option<&Intervention>,
+    device: &Device,
+) -> Result<Tensor> {
+    let t = rows.iter().map(|r| r.len()).max().unwrap_or(0);
+    let ids: Vec<u32> =
+        rows.iter().flat_map(|r| r.iter().copied().chain(std::iter::repeat_n(0, t - r.len()))).collect();
+    let mut state = State::empty(model.spec(), rows.len(), device)?;
+    let logits = read(model, &Tensor::from_vec(ids, (rows.len(), t), device)?, &mut state, change)?;
+    candle_nn::ops::log_softmax(&logits, D::Minus1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::relative_entropy;
+
+    #[test]
+    fn the_least_of_changes_is_told_from_rounding() {
+        let a: Vec<f64> = (0..50).map(|i| f64::from(i * 37 % 11) / 3.0).collect();
+        let moved = |by: f64| -> Vec<f64> { a.iter().enumerate().map(|(i, v)| v + by * (i as f64).sin()).collect() };
+        assert_eq!(relative_entropy(&a, &a), 0.0);
+        // of a small step half of the variance of what is added, under softmax(a)
+        let total: f64 = a.iter().map(|v| v.exp()).sum();
+        let p = |i: usize| a[i].exp() / total;
+        let mean: f64 = (0..50).map(|i| p(i) * (i as f64).sin()).sum();
+        let variance: f64 = (0..50).map(|i| p(i) * ((i as f64).sin() - mean).powi(2)).sum();
+        for by in [1e-3, 1e-5] {
+            let (found, wanted) = (relative_entropy(&a, &moved(by)), by * by * variance / 2.0);
+            assert!((found - wanted).abs() < 0.01 * wanted, "{by}: {found:e} and {wanted:e}");
+        }
+        let (p, q) = ([0.0, 3f64.ln()], [0.0, 0.0]);
+        let wanted = 0.25 * (0.25f64 / 0.5).ln() + 0.75 * (0.75f64 / 0.5).ln();
+        assert!((relative_entropy(&p, &q) - wanted).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,108 @@
+//! An intervention on one text against the model as it is, and against random targets. It knows no corpus: ids in, numbers
+//! out.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::{
+    super::super::Progress,
+    changed::Reading,
+    null::{Draw, Null},
+    request::Request,
+};
+use crate::{
+    models::bdh::{Intervention, SynapseModel, Target},
+    nn::{Device, Result},
+};
+
+/// What else is done than to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EffectOptions {
+    /// Random targets.
+    pub draws: usize,
+    /// Tokens of the continuations.
+    pub length: usize,
+    pub seed: u64,
+}
+
+/// Lists have an entry a token.
+pub struct Effect {
+    /// Share of tokens and layers where y of the neurons is above 0; NaN for synapses.
+    pub firing: f64,
+    /// The same of the random neurons.
+    pub null_firing: f64,
+    /// Mean sigma of the synapses after the text, without rotation; NaN for neurons.
+    pub sigma: f64,
+    /// The same of the random synapses.
+    pub null_sigma: f64,
+    /// -ln p of each token, nats; NaN at the first.
+    pub loss_before: Vec<f64>,
+    /// The same with the change.
+    pub loss_after: Vec<f64>,
+    /// Relative entropy of the next token's distribution as the model is to that with the change, nats.
+    pub divergence: Vec<f64>,
+    /// The same for random targets, mean over draws; NaN where there are none.
+    pub null_divergence: Vec<f64>,
+    /// Mean over the text of each draw, nats.
+    pub null_draws: Vec<f64>,
+    /// Logits after the text.
+    pub last_before: Vec<f32>,
+    /// The same with the change.
+    pub last_after: Vec<f32>,
+    /// Ids, each the likeliest.
+    pub continuation_before: Vec<u32>,
+    /// The same with the change.
+    pub continuation_after: Vec<u32>,
+}
+
+/// Reads the text as the model is, with the change, and with random targets changed likewise.
+///
+/// # Errors
+/// If the text is empty or too long, the change is none of the model's, or nobody waits any more.
+pub fn effect(
+    model: &dyn SynapseModel,
+    ids: &[u32],
+    asked: &Request,
+    options: EffectOptions,
+    (device, progress): (&Device, Progress<'_>),
+) -> Result<Effect> {
+    let readings = options.draws + 3;
+    let read = |change: Option<&Intervention>, length: usize, at: usize| {
+        Reading::of(model, ids, (change, length), (device, progress.piece(at, readings)))
+    };
+    let before = read(None, options.length, 0)?;
+    let after = read(Some(&asked.change), options.length, 1)?;
+    let null = Null::of(model, &[ids], &asked.change, device)?;
+    let mut rng = ChaCha8Rng::seed_from_u64(options.seed ^ 0x6e75_6c6c);
+    let (mut null_divergence, mut null_draws, mut activity) = (vec![0.0; ids.len()], vec![], 0.0);
+    for draw in 0..options.draws {
+        let Some(Draw { target, activity: own }) = null.draw(&asked.change.target, &mut rng) else { break };
+        activity += own / options.draws as f64;
+        let random = read(Some(&Intervention { target, ..asked.change.clone() }), 0, draw + 3)?;
+        let divergence = before.divergence(&random)?;
+        null_draws.push(divergence.iter().sum::<f64>() / divergence.len() as f64);
+        null_divergence.iter_mut().zip(divergence).for_each(|(sum, d)| *sum += d / options.draws as f64);
+    }
+    if null_draws.len() < options.draws || options.draws == 0 {
+        null_draws.clear();
+        null_divergence.fill(f64::NAN);
+        activity = f64::NAN;
+    }
+    let of_neurons = matches!(asked.change.target, Target::Neurons { .. });
+    let only = |is_wanted: bool, value: f64| if is_wanted { value } else { f64::NAN };
+    Ok(Effect {
+        firing: only(of_neurons, null.activity()),
+        null_firing: only(of_neurons, activity),
+        sigma: only(!of_neurons, null.activity()),
+        null_sigma: only(!of_neurons, activity),
+        divergence: before.divergence(&after)?,
+        null_divergence,
+        null_draws,
+        last_before: before.last,
+        last_after: after.last,
+        continuation_before: before.continuation,
+        continuation_after: after.continuation,
+        loss_before: before.loss,
+        loss_after: after.loss,
+    })
+}

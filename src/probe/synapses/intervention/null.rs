@@ -1,0 +1,273 @@
+//! Random neurons and synapses that are as active on a text as those that are changed: the null of an intervention.
+
+use rand::seq::IndexedRandom;
+use rand_chacha::ChaCha8Rng;
+
+use super::super::firing::{self, Activation};
+use crate::{
+    models::bdh::{BdhSpec, Intervention, Synapse, SynapseModel, Target},
+    nn::{Device, Result, Tensor, host},
+};
+
+/// A random neuron or synapse is one of so many that are nearest in activity.
+const ALIKE: usize = 32;
+/// Neurons at either end of the synapses that are looked through.
+const ENDS: usize = 256;
+
+/// What is as active as the target of a change, and how active both are.
+pub(in crate::probe) enum Null {
+    Neurons {
+        neurons: Vec<usize>,
+        firing: Vec<f64>,
+        ranks: Ranks,
+    },
+    Synapses {
+        synapses: Vec<Synapse>,
+        /// sigma of each.
+        sigma: Vec<f64>,
+        /// Of each, the nearest others with their sigma, nearest first.
+        nearest: Vec<Vec<(Synapse, f64)>>,
+    },
+}
+
+/// A random target like the given one, and its mean activity.
+pub(in crate::probe) struct Draw {
+    pub target: Target,
+    /// Firing share of neurons, or sigma of synapses.
+    pub activity: f64,
+}
+
+impl Null {
+    /// Reads the texts, each from an empty state, to learn how active everything is.
+    pub fn of(model: &dyn SynapseModel, texts: &[&[u32]], change: &Intervention, device: &Device) -> Result<Self> {
+        match &change.target {
+            Target::Neurons { neurons, .. } => {
+                let firing = firing_shares(model, texts, device)?;
+                let ranks = Ranks::new(&firing, model.spec());
+                Ok(Self::Neurons { neurons: neurons.clone(), firing, ranks })
+            }
+            Target::Synapses(synapses) => {
+                let mut nearest = vec![];
+                let mut sigma = vec![];
+                for synapse in synapses {
+                    let (own, others) = synapses_alike(model, texts, *synapse, device)?;
+                    sigma.push(own);
+                    nearest.push(others);
+                }
+                Ok(Self::Synapses { synapses: synapses.clone(), sigma, nearest })
+            }
+        }
+    }
+
+    /// Mean activity of what is changed: the share of tokens and layers where y of the neurons is above 0, or sigma of
+    /// the synapses.
+    pub fn activity(&self) -> f64 {
+        match self {
+            Self::Neurons { neurons, firing, .. } => mean_of(firing, neurons),
+            Self::Synapses { sigma, .. } => sigma.iter().sum::<f64>() / sigma.len().max(1) as f64,
+        }
+    }
+
+    /// As many others as `target` has, each of the same heads and about as active; nothing if there are too few others.
+    pub fn draw(&self, target: &Target, rng: &mut ChaCha8Rng) -> Option<Draw> {
+        match (self, target) {
+            (Self::Neurons { neurons, firing, ranks }, Target::Neurons { part, layer, .. }) => {
+                let neurons = ranks.alike(neurons, firing, rng)?;
+                let activity = mean_of(firing, &neurons);
+                Some(Draw { target: Target::Neurons { neurons, part: *part, layer: *layer }, activity })
+            }
+            (Self::Synapses { synapses, nearest, .. }, _) => {
+                let (mut drawn, mut sum): (Vec<Synapse>, f64) = (vec![], 0.0);
+                for others in nearest {
+                    let is_free = |(s, _): &&(Synapse, f64)| !synapses.contains(s) && !drawn.contains(s);
+                    let free: Vec<&(Synapse, f64)> = others.iter().filter(is_free).take(ALIKE).collect();
+                    let (synapse, sigma) = free.choose(rng)?;
+                    sum += sigma;
+                    drawn.push(*synapse);
+                }
+                let activity = sum / drawn.len().max(1) as f64;
+                Some(Draw { target: Target::Synapses(drawn), activity })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Share of tokens and layers where y of each neuron is above zero, `(n)`.
+fn firing_shares(model: &dyn SynapseModel, texts: &[&[u32]], device: &Device) -> Result<Vec<f64>> {
+    let mut counts = vec![0.0; model.spec().neurons];
+    for ids in texts {
+        firing::read(model, ids, device, |chunk| {
+            for (layer, token) in chunk.layers.iter().flat_map(|l| (0..chunk.tokens).map(move |t| (l, t))) {
+                let on = layer.row(Activation::Y, token).map(|v| f64::from(u8::from(v > 0.0)));
+                counts.iter_mut().zip(on).for_each(|(count, on)| *count += on);
+            }
+            Ok(())
+        })?;
+    }
+    let tokens: usize = texts.iter().map(|ids| ids.len()).sum();
+    let all = (tokens * model.spec().layers).max(1) as f64;
+    Ok(counts.into_iter().map(|count| count / all).collect())
+}
+
+fn mean_of(values: &[f64], at: &[usize]) -> f64 {
+    at.iter().map(|i| values[*i]).sum::<f64>() / at.len().max(1) as f64
+}
+
+/// The neurons of each head by how often they fire.
+pub(in crate::probe) struct Ranks {
+    per_head: usize,
+    by_firing: Vec<Vec<usize>>,
+    /// Place of each neuron in its head's list.
+    place: Vec<usize>,
+}
+
+impl Ranks {
+    fn new(firing: &[f64], spec: &BdhSpec) -> Self {
+        let per_head = spec.per_head();
+        let mut place = vec![0; firing.len()];
+        let mut by_firing = vec![];
+        for head in 0..spec.heads {
+            let mut all: Vec<usize> = (head * per_head..(head + 1) * per_head).collect();
+            all.sort_by(|a, b| firing[*a].total_cmp(&firing[*b]).then(a.cmp(b)));
+            all.iter().enumerate().for_each(|(at, neuron)| place[*neuron] = at);
+            by_firing.push(all);
+        }
+        Self { per_head, by_firing, place }
+    }
+
+    /// As many other neurons, each of the same head as one of these and about as active; none if there are too few others.
+    fn alike(&self, neurons: &[usize], firing: &[f64], rng: &mut ChaCha8Rng) -> Option<Vec<usize>> {
+        let mut taken = vec![false; self.place.len()];
+        neurons.iter().for_each(|n| taken[*n] = true);
+        let mut drawn = vec![];
+        for &neuron in neurons {
+            let near = self.nearest(neuron, firing, |other| !taken[other], ALIKE);
+            let chosen = *near.choose(rng)?;
+            taken[chosen] = true;
+            drawn.push(chosen);
+        }
+        Some(drawn)
+    }
+
+    /// The `count` free neurons of its head that fire most nearly as often, nearest first.
+    fn nearest(&self, neuron: usize, firing: &[f64], is_free: impl Fn(usize) -> bool, count: usize) -> Vec<usize> {
+        let list = &self.by_firing[neuron / self.per_head];
+        let (mut below, mut above) = (self.place[neuron], self.place[neuron] + 1);
+        let apart = |other: usize| (firing[other] - firing[neuron]).abs();
+        let mut found = vec![];
+        while found.len() < count {
+            let (low, high) = (below.checked_sub(1).map(|at| list[at]), list.get(above).copied());
+            let takes_low = match (low, high) {
+                (None, None) => break,
+                (Some(low), Some(high)) => apart(low) <= apart(high),
+                (low, _) => low.is_some(),
+            };
+            let next = if takes_low { low } else { high };
+            if takes_low {
+                below -= 1
+            } else {
+                above += 1
+            }
+            found.extend(next.filter(|n| is_free(*n)));
+        }
+        found
+    }
+}
+
+/// sigma of a synapse after the texts, sum over s of y_{s, l-1}(i) x_{s, l}(j) (without rotation), and the synapses between
+/// the same heads whose sigma is nearest to it, among those of the neurons that are as active as its ends.
+fn synapses_alike(
+    model: &dyn SynapseModel,
+    texts: &[&[u32]],
+    synapse: Synapse,
+    device: &Device,
+) -> Result<(f64, Vec<(Synapse, f64)>)> {
+    let (spec, layer) = (model.spec(), synapse.layer);
+    let mut sums = [vec![0f64; spec.neurons], vec![0f64; spec.neurons]];
+    for ids in texts {
+        firing::read(model, ids, device, |chunk| {
+            for token in 0..chunk.tokens {
+                let rows = [(layer - 1, Activation::Y), (layer, Activation::X)];
+                for (sum, (layer, which)) in sums.iter_mut().zip(rows) {
+                    let values = chunk.layers[layer].row(which, token);
+                    sum.iter_mut().zip(values).for_each(|(sum, v)| *sum += f64::from(v));
+                }
+            }
+            Ok(())
+        })?;
+    }
+    let ends: Vec<Vec<usize>> = [synapse.i, synapse.j]
+        .into_iter()
+        .zip(&sums)
+        .map(|(neuron, sums)| {
+            let near = Ranks::new(sums, spec).nearest(neuron, sums, |_| true, ENDS);
+            std::iter::once(neuron).chain(near).collect()
+        })
+        .collect();
+    let sigma = sigmas(model, texts, layer, (&ends[0], &ends[1]), device)?;
+    let own = sigma[0];
+    let mut others = vec![];
+    for (a, &i) in ends[0].iter().enumerate() {
+        for (b, &j) in ends[1].iter().enumerate().filter(|(b, _)| (a, *b) != (0, 0)) {
+            others.push((Synapse { layer, i, j }, sigma[a * ends[1].len() + b]));
+        }
+    }
+    others.sort_by(|a, b| (a.1 - own).abs().total_cmp(&(b.1 - own).abs()).then(a.0.cmp(&b.0)));
+    // some of them may be taken by other synapses of the same change
+    others.truncate(4 * ALIKE);
+    Ok((own, others))
+}
+
+/// sigma of every pair of the given neurons after the texts, row-major.
+fn sigmas(
+    model: &dyn SynapseModel,
+    texts: &[&[u32]],
+    layer: usize,
+    (ys, xs): (&[usize], &[usize]),
+    device: &Device,
+) -> Result<Vec<f64>> {
+    let mut all = Tensor::zeros((ys.len(), xs.len()), candle_core::DType::F32, device)?;
+    for ids in texts {
+        firing::read(model, ids, device, |chunk| {
+            let columns = |layer: usize, which: Activation, of: &[usize]| -> Result<Tensor> {
+                let values: Vec<f32> = (0..chunk.tokens)
+                    .flat_map(|t| of.iter().map(move |n| (t, *n)))
+                    .map(|(t, n)| chunk.layers[layer].at(which, t, n))
+                    .collect();
+                Tensor::from_vec(values, (chunk.tokens, of.len()), device)
+            };
+            let (y, x) = (columns(layer - 1, Activation::Y, ys)?, columns(layer, Activation::X, xs)?);
+            all = (&all + y.t()?.contiguous()?.matmul(&x)?)?;
+            Ok(())
+        })?;
+    }
+    host::to_f64(&all)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+
+    #[test]
+    fn random_neurons_are_others_of_the_same_head_and_as_active() {
+        let spec = BdhSpec { heads: 2, neurons: 200, ..BdhSpec::default() };
+        let firing: Vec<f64> = (0..200).map(|i| f64::from(i * 37 % 100) / 100.0).collect();
+        let ranks = Ranks::new(&firing, &spec);
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let community: Vec<usize> = (0..30).chain(110..120).collect();
+        let drawn = ranks.alike(&community, &firing, &mut rng).unwrap();
+        let mut distinct = drawn.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert_eq!(distinct.len(), 40);
+        assert!(drawn.iter().all(|n| !community.contains(n)));
+        assert!(drawn.iter().zip(&community).all(|(a, b)| a / 100 == b / 100));
+        let off = mean_of(&firing, &drawn) - mean_of(&firing, &community);
+        assert!(off.abs() < 0.1, "{off}");
+        let all: Vec<usize> = (0..60).collect();
+        assert!(ranks.alike(&all, &firing, &mut rng).is_none(), "forty others are too few");
+    }
+}

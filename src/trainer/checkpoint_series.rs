@@ -1,0 +1,146 @@
+//! Checkpoints of one training, made elsewhere, recorded as a run whose steps are theirs. At each of them the run's held-out
+//! loss is taken and its scheduled probes are asked, and the weights become the run's snapshot of that step; the last one
+//! is its checkpoint. So whatever can be asked of a run at a step can be asked of them, by the same code: a series is no
+//! special case of anything that comes after. Nothing is trained. It does not know where the checkpoints come from: a
+//! plan stands for each.
+
+use std::sync::Arc;
+
+use super::{Plan, Run, RunError, thread::guard, threads_of};
+use crate::{
+    models::Spec,
+    store::{Writer, snapshots},
+    telemetry::{Event, Level, RunState, Sink, StepStats},
+};
+
+/// The models of one checkpoint.
+pub struct SeriesStep {
+    /// Updates that the checkpoint had behind it.
+    pub step: u64,
+    /// What is read and asked; its models are those of the checkpoint.
+    pub plan: Plan,
+    /// What the checkpoint is, in words: its path.
+    pub name: String,
+}
+
+/// Records the steps, which rise, with `writer`, and tells `sinks` of the same.
+///
+/// # Errors
+/// If a checkpoint cannot be opened or its sizes are others than those of the first; the message names it. What was recorded
+/// before stays.
+pub fn record_series(
+    steps: Vec<SeriesStep>,
+    writer: &Writer,
+    sinks: &mut [Box<dyn Sink>],
+    is_wanted: &dyn Fn() -> bool,
+) -> Result<(), RunError> {
+    let Some(newest) = steps.last() else { return Err(RunError::Plan("a series needs a checkpoint".to_owned())) };
+    // the run is that of its newest weights
+    let (config, inputs, count) = (newest.plan.config.clone(), super::inputs::identify(&newest.plan)?, steps.len());
+    let threads = threads_of(&newest.plan);
+    crate::nn::set_threads(threads);
+    let mut tell = |event: Event| -> Result<(), RunError> {
+        writer.record(&event)?;
+        sinks.iter_mut().try_for_each(|sink| sink.event(&event)).map_err(RunError::Refused)
+    };
+    let mut first: Option<Sizes> = None;
+    let mut kept = vec![];
+    for (k, SeriesStep { step, plan, name }) in steps.into_iter().enumerate() {
+        if !is_wanted() {
+            return Err(RunError::Refused(format!("stopped before `{name}`")));
+        }
+        let mut run = guard(|| Run::open(plan))?;
+        run.step = step;
+        run.variants.iter_mut().for_each(|v| v.optimiser.step = step);
+        let sizes = Sizes::of(&run, &name);
+        match &first {
+            None => {
+                let mut info = run.info(threads, None);
+                (info.config, info.inputs) = (config.clone(), inputs.clone());
+                tell(Event::Started(Arc::new(info)))?;
+                writer.begin()?;
+                first = Some(sizes);
+            }
+            Some(first) => first.check(&sizes)?,
+        }
+        tell(Event::Notice { level: Level::Info, text: format!("step {step} is `{name}`") })?;
+        for event in measured(&mut run)? {
+            tell(event)?;
+        }
+        let weights = run.all_weights()?;
+        if let Some(folder) = writer.folder() {
+            let of_step: Vec<_> = weights.iter().flatten().map(Arc::as_ref).collect();
+            snapshots::write(&folder, step, &of_step)?;
+            kept.push(step);
+            tell(Event::Snapshots(Arc::new(kept.clone())))?;
+        }
+        if k + 1 == count {
+            writer.checkpoint(run.checkpoint())?;
+            tell(Event::Checkpoint { step })?;
+        }
+    }
+    tell(Event::State(RunState::Finished))?;
+    Ok(writer.sync()?)
+}
+
+/// The held-out loss and what the schedule asks, at the run's step.
+fn measured(run: &mut Run) -> Result<Vec<Event>, RunError> {
+    let mut events = vec![];
+    for i in 0..run.variants.len() {
+        let stats: StepStats = guard(|| run.evaluate(i))?;
+        events.push(Event::Step(stats));
+        for schedule in run.plan.probes.clone().iter().filter(|s| s.every > 0) {
+            match guard(|| run.ask(i, &schedule.probe, &schedule.args)) {
+                Ok(samples) => events.extend(samples.into_iter().map(Event::Sample)),
+                Err(e) => {
+                    let text = format!("the probe `{}` could not answer: {e}", schedule.probe);
+                    events.push(Event::Notice { level: Level::Warning, text });
+                }
+            }
+        }
+    }
+    Ok(events)
+}
+
+/// What must be the same in every checkpoint.
+struct Sizes {
+    name: String,
+    specs: Vec<Spec>,
+    vocab: usize,
+    /// Name and shape of every weight.
+    shapes: Vec<(String, Vec<usize>)>,
+}
+
+impl Sizes {
+    fn of(run: &Run, name: &str) -> Self {
+        let shapes = run.variants.iter().flat_map(|v| v.model.params().iter());
+        Self {
+            name: name.to_owned(),
+            specs: run.variants.iter().map(|v| v.model.to_spec()).collect(),
+            vocab: run.corpus().vocab(),
+            shapes: shapes.map(|(n, p)| (n.to_owned(), p.dims().to_vec())).collect(),
+        }
+    }
+
+    /// # Errors
+    /// If another is of other sizes.
+    fn check(&self, other: &Self) -> Result<(), RunError> {
+        let refused = |what: String| {
+            let (a, b) = (&other.name, &self.name);
+            Err(RunError::Refused(format!(
+                "`{a}` is no later state of the model in `{b}`: {what}. Leave it out of the folder, or open it alone"
+            )))
+        };
+        let differs = other.shapes.iter().zip(&self.shapes).find(|(a, b)| a != b);
+        if let Some(((name, here), (_, there))) = differs {
+            return refused(format!("`{name}` is {here:?} in it and {there:?} in the other"));
+        }
+        if other.shapes.len() != self.shapes.len() || other.vocab != self.vocab {
+            return refused("it has other weights".to_owned());
+        }
+        if other.specs != self.specs {
+            return refused("it has another number of layers, form, position or rotary frequencies".to_owned());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,244 @@
+//! Whether the model uses what a search for a concept found: what silencing it changes after sentences with the concept, and
+//! after others, beside random ones as active. It does not know how that is measured.
+
+use eframe::egui::{
+    Align2, Button, Color32, FontId, Painter, Rect, RichText, ScrollArea, Sense, Stroke, Ui, WidgetInfo,
+    accesskit::Role, pos2, vec2,
+};
+
+use super::Synapse;
+use crate::{
+    config::Value,
+    telemetry::{
+        Args,
+        measurements::{ConceptEffect, ConceptSearch, ConceptSide},
+    },
+    ui::{
+        plot::{empty_ui, value_words},
+        table::Table,
+        theme::{self, Theme},
+        views::{View, ViewCx},
+    },
+};
+
+/// View `concept_effect`.
+#[derive(Default)]
+pub struct ConceptEffectView;
+
+/// Height of a side's row, and width of its name, points.
+const HIGH: f32 = 52.0;
+const NAMES: f32 = 92.0;
+
+/// The synapse of the search that is in focus; the first where none is.
+fn in_focus(cx: &ViewCx<'_>, search: &ConceptSearch) -> Option<Synapse> {
+    let mut all = search.synapses.iter().map(|s| Synapse { layer: s.layer, i: s.i, j: s.j });
+    all.clone().find(|s| cx.selection.synapse == Some(*s)).or_else(|| all.next())
+}
+
+/// The sentences of the search, and its synapse silenced or its two neurons.
+fn args(search: &ConceptSearch, synapse: Synapse, neurons: bool) -> Args {
+    let text = |name: &str, t: String| (name.to_owned(), Value::Text(t));
+    let Synapse { layer, i, j } = synapse;
+    let mut args = Args::from([
+        text("target", if neurons { "neurons" } else { "synapses" }.to_owned()),
+        text("neurons", format!("{i}, {j}")),
+        text("synapses", format!("{layer}:{i}:{j}")),
+    ]);
+    let of = |class: &str| {
+        let sentences = search.nouns.iter().filter(|n| n.class == class).map(|n| n.name.as_str());
+        sentences.collect::<Vec<_>>().join("\n")
+    };
+    match (of("with"), of("without")) {
+        (with, without) if !with.is_empty() => args.extend([text("with", with), text("without", without)]),
+        _ => {
+            let naive = if search.concept.ends_with("naive corpus") { "_naive" } else { "" };
+            let concept = search.concept.split(',').next().unwrap_or_default();
+            args.extend([text("preset", format!("{concept}{naive}"))]);
+        }
+    }
+    args
+}
+
+/// Buttons that put the test of what a search found.
+pub(super) fn test_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, search: &ConceptSearch) {
+    let Some(synapse) = in_focus(cx, search).filter(|_| cx.has_controls) else { return };
+    let variant = Some(cx.selection.variant);
+    ui.horizontal_wrapped(|ui| {
+        let small = |words: String| RichText::new(words).size(theme::SMALL);
+        let waits = cx.can_ask() && cx.is_waiting_for::<ConceptEffect>(variant);
+        let tip = "Silences it while sentences are read that took no part in the search, and measures the loss of what follows \
+                   them, beside 39 random ones as active. The view Concept test shows each sentence.";
+        ui.label(small("Is it used? Silence".to_owned()).color(cx.theme.secondary));
+        for (words, neurons) in [("the synapse", false), ("its two neurons", true)] {
+            let button = ui.add_enabled(cx.can_ask() && !waits, Button::new(words).small());
+            if button.on_hover_text(tip).clicked() {
+                cx.request::<ConceptEffect>(variant, args(search, synapse, neurons));
+            }
+        }
+        if waits {
+            ui.label(small("testing \u{2026}".to_owned()).color(cx.theme.secondary));
+        } else if let Some(words) = cx.refusal_of::<ConceptEffect>(variant) {
+            ui.label(small(words.to_owned()).color(cx.theme.error));
+        } else if let Some(m) = cx.answered::<ConceptEffect>() {
+            let tone = if m.confirmed { cx.theme.text } else { cx.theme.secondary };
+            let first = m.verdict.split_inclusive(". ").next().unwrap_or_default().trim().to_owned();
+            ui.label(small(format!("{}: {first}", m.names.join(", "))).color(tone)).on_hover_text(&m.verdict);
+        }
+    });
+}
+
+/// Where a change lies across a row.
+struct Across {
+    range: [f64; 2],
+    left: f32,
+    right: f32,
+}
+
+impl Across {
+    fn of(rect: Rect, m: &ConceptEffect) -> Self {
+        let all = [&m.with, &m.without].into_iter().flat_map(|s| s.change.iter().chain(s.null_draws.iter()));
+        let (low, high) = all.filter(|v| v.is_finite()).fold((0f64, 0f64), |(l, h), v| (l.min(*v), h.max(*v)));
+        let pad = ((high - low) * 0.05).max(1e-12);
+        Self { range: [low - pad, high + pad], left: rect.left() + NAMES, right: rect.right() - 12.0 }
+    }
+
+    fn at(&self, value: f64) -> f32 {
+        let share = (value - self.range[0]) / (self.range[1] - self.range[0]);
+        self.left + (share.clamp(0.0, 1.0) as f32) * (self.right - self.left)
+    }
+}
+
+/// Above the line each sentence, below it each random target's mean; a bar marks the mean.
+fn side_painted(painter: &Painter, theme: &Theme, across: &Across, rect: Rect, (name, side, colour): Side<'_>) {
+    let (small, y) = (FontId::proportional(theme::SMALL), rect.center().y);
+    painter.text(pos2(rect.left() + 4.0, y - 10.0), Align2::LEFT_CENTER, name, small.clone(), theme.text);
+    let count = format!("{} sentences", side.change.len());
+    painter.text(
+        pos2(rect.left() + 4.0, y + 8.0),
+        Align2::LEFT_CENTER,
+        count,
+        FontId::proportional(11.0),
+        theme.secondary,
+    );
+    painter.hline(across.left..=across.right, y, Stroke::new(1.0, theme.line));
+    for (k, change) in side.change.iter().enumerate().filter(|(_, v)| v.is_finite()) {
+        // spread over three heights, so that equal ones are seen
+        let up = 8.0 + 5.0 * (k % 3) as f32;
+        painter.circle_filled(pos2(across.at(*change), y - up), 2.5, colour.gamma_multiply(0.7));
+    }
+    for draw in side.null_draws.iter().filter(|v| v.is_finite()) {
+        painter.vline(across.at(*draw), y + 6.0..=y + 16.0, Stroke::new(1.0, theme.secondary));
+    }
+    let mean = side.mean_change();
+    if mean.is_finite() {
+        painter.vline(across.at(mean), y - 22.0..=y + 18.0, Stroke::new(2.5, colour));
+    }
+}
+
+/// Name, values, colour.
+type Side<'a> = (&'a str, &'a ConceptSide, Color32);
+
+fn sides_ui(ui: &mut Ui, theme: &Theme, m: &ConceptEffect) {
+    let size = vec2(ui.available_width(), 2.0 * HIGH + 22.0);
+    let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+    let (painter, across) = (ui.painter_at(rect), Across::of(rect, m));
+    let sides: [Side<'_>; 2] = [("with it", &m.with, theme.accent), ("without it", &m.without, theme.cool)];
+    painter.vline(across.at(0.0), rect.top()..=rect.top() + 2.0 * HIGH, Stroke::new(1.0, theme.grey()));
+    for (k, side) in sides.into_iter().enumerate() {
+        let row = Rect::from_min_size(rect.min + vec2(0.0, HIGH * k as f32), vec2(rect.width(), HIGH));
+        side_painted(&painter, theme, &across, row, side);
+    }
+    let below = rect.top() + 2.0 * HIGH + 11.0;
+    let tick = |x: f32, align: Align2, words: String| {
+        painter.text(pos2(x, below), align, words, FontId::monospace(11.0), theme.secondary);
+    };
+    tick(across.left, Align2::LEFT_CENTER, value_words(across.range[0]));
+    tick(across.right, Align2::RIGHT_CENTER, format!("{} nats a token", value_words(across.range[1])));
+    let zero = across.at(0.0);
+    if zero > across.left + 70.0 && zero < across.right - 150.0 {
+        tick(zero, Align2::CENTER_CENTER, "0".to_owned());
+    }
+    response.widget_info(|| {
+        let means = format!("with it {:+.2e}, without it {:+.2e}", m.with.mean_change(), m.without.mean_change());
+        WidgetInfo::labeled(Role::Canvas, true, format!("what the change adds to the loss of what follows: {means}"))
+    });
+}
+
+impl ConceptEffectView {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn sentences_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &ConceptEffect) {
+        let small = |words: String, colour| RichText::new(words).size(theme::SMALL).color(colour);
+        for (side, colour) in [(&m.with, cx.theme.accent), (&m.without, cx.theme.cool)] {
+            for ((sentence, loss), change) in side.sentences.iter().zip(side.loss.iter()).zip(side.change.iter()) {
+                ui.horizontal_wrapped(|ui| {
+                    ui.label(RichText::new(format!("{change:+.2e}")).font(theme::numbers()).color(colour));
+                    ui.label(RichText::new(format!("{loss:.3}")).font(theme::numbers()).color(cx.theme.secondary));
+                    ui.label(small(crate::ui::widgets::token_strip::drawable_text(ui, sentence), cx.theme.text));
+                });
+            }
+        }
+    }
+}
+
+impl View for ConceptEffectView {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        ui.spacing_mut().item_spacing.y = 4.0;
+        if let Some(search) = cx.answered::<ConceptSearch>().filter(|s| !s.synapses.is_empty()) {
+            test_ui(ui, cx, search.value);
+        }
+        let Some(m) = cx.answered::<ConceptEffect>() else {
+            let words = cx.why_nothing::<ConceptEffect>(
+                "A synapse that tells a concept need not be used for it. Find one under Concepts, and silence it here: does \
+                 that change what follows sentences with the concept, and nothing else?",
+            );
+            empty_ui(ui, ui.available_size(), cx.theme, &words);
+            return;
+        };
+        ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+            let colour = if m.confirmed { cx.theme.text } else { cx.theme.secondary };
+            let sign = if m.confirmed { "\u{2714} " } else { "\u{2013} " };
+            let (first, numbers) = m.verdict.split_once(". ").unwrap_or((&m.verdict, ""));
+            ui.label(RichText::new(format!("{sign}{first}.")).color(colour));
+            ui.label(RichText::new(numbers).size(theme::SMALL).color(cx.theme.text));
+            let words = format!(
+                "{}: {}. What follows: {}. A dot is a sentence, a bar the mean; the fine lines below are the means of random ones.",
+                m.names.join(", "),
+                m.action,
+                m.follows
+            );
+            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+            sides_ui(ui, cx.theme, m.value);
+            ui.add_space(4.0);
+            let words = "change, loss before (nats a token), the sentence | what follows";
+            ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
+            Self::sentences_ui(ui, cx, m.value);
+        });
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        match cx.answered::<ConceptEffect>() {
+            Some(m) => format!("step {} \u{b7} {}", m.sample.step, m.sample.about),
+            None => "whether what tells a concept is used for it".to_owned(),
+        }
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let m = cx.answered::<ConceptEffect>()?;
+        let mut table = Table::new(["what", "concept", "text", "loss_before", "change"]);
+        for (side, is) in [(&m.with, "1"), (&m.without, "0")] {
+            for ((sentence, loss), change) in side.sentences.iter().zip(side.loss.iter()).zip(side.change.iter()) {
+                let row =
+                    ["sentence".to_owned(), is.to_owned(), sentence.clone(), loss.to_string(), change.to_string()];
+                table.row(row);
+            }
+            for (k, draw) in side.null_draws.iter().enumerate() {
+                let row = ["random".to_owned(), is.to_owned(), k.to_string(), String::new(), draw.to_string()];
+                table.row(row);
+            }
+        }
+        Some(table.finish())
+    }
+}

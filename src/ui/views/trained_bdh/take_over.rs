@@ -1,0 +1,39 @@
+//! Takes neurons of other views over into the intervention. It does not know why they belong together.
+
+use eframe::egui::{RichText, Ui};
+
+use crate::{
+    config::Value,
+    labs::trained_bdh::settings::ChangeSettings,
+    ui::{theme, views::ViewCx, widgets::number::grouped},
+};
+
+/// Neurons that can be taken over together.
+pub(in crate::ui::views) struct NeuronSet {
+    /// "neuron 0:12", "community 3".
+    pub name: String,
+    /// `head:index`, or numbers in the model.
+    pub neurons: Vec<String>,
+}
+
+/// A button for each set, in a lab that intervenes; nothing in another.
+pub(in crate::ui::views) fn take_over_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, sets: &[NeuronSet]) {
+    if !cx.has_controls || cx.setting(ChangeSettings::neurons.name).is_none() || sets.is_empty() {
+        return;
+    }
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new("intervene on").size(theme::SMALL).color(cx.theme.secondary));
+        for set in sets {
+            let words = match set.neurons.len() {
+                1 => set.name.clone(),
+                n => format!("{} ({})", set.name, grouped(n as u64)),
+            };
+            let tip = "Takes it over into the view Intervention, where it is silenced, scaled or held beside random neurons \
+                       that fire as often.";
+            if ui.small_button(words).on_hover_text(tip).clicked() {
+                cx.set(ChangeSettings::target.name, Value::Text("neurons".to_owned()));
+                cx.set(ChangeSettings::neurons.name, Value::Text(set.neurons.join(", ")));
+            }
+        }
+    });
+}

@@ -1,0 +1,159 @@
+//! A folder of checkpoints as a time axis: recorded as a run whose steps are theirs, and asked at each of them; the real
+//! binary.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use candle_core::Device;
+use orrery::{
+    config::Value,
+    labs,
+    models::{
+        Spec,
+        bdh::{BdhSpec, export_state_dict},
+    },
+    store::{Reader, checkpoint, snapshots, tensors},
+    telemetry::{
+        self, Event, Measurement, Question, QuestionState, channels,
+        measurements::{ModularityAtStep, TrainedBdh},
+    },
+    trainer::{self, Options},
+};
+
+use crate::record::Record;
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+fn write(path: &Path, seed: u64, neurons: usize) {
+    let spec = BdhSpec { d_model: 8, heads: 2, neurons, layers: 2, ..BdhSpec::default() };
+    let model = Spec::Bdh(spec.clone()).build(256, seed, &Device::Cpu).unwrap();
+    let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
+    let out = export_state_dict(&spec, &weights).unwrap();
+    tensors::write(path, &out.tensors, &out.metadata).unwrap();
+}
+
+fn orrery(folder: &Path, words: &str) -> Output {
+    let mut p = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    p.args(words.split_whitespace()).current_dir(folder);
+    p.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().unwrap()
+}
+
+const QUIET: &str = "--no-figures --set graph.edges=100 --set run.threads=1 --device cpu";
+
+/// A folder with checkpoints of steps 0, 50 and 200, and the run that is recorded of it.
+fn recorded(folder: &Path) -> PathBuf {
+    fs::create_dir(folder.join("made")).unwrap();
+    for (seed, step) in [(3, 200), (1, 0), (2, 50)] {
+        write(&folder.join(format!("made/ckpt-{step:04}.safetensors")), seed, 32);
+    }
+    let output = orrery(folder, &format!("run made {QUIET}"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let run = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    folder.join(run)
+}
+
+#[test]
+fn its_steps_are_those_of_the_files() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let run = recorded(folder.path());
+    assert_eq!(snapshots::list(&run).keys().copied().collect::<Vec<_>>(), [0, 50, 200]);
+    let (mut losses, mut modularity, mut models) = (vec![], vec![], vec![]);
+    for event in Reader::open(&run)? {
+        match event {
+            Event::Step(stats) => {
+                losses.extend(
+                    stats
+                        .scalars
+                        .iter()
+                        .filter(|(c, _)| c.as_str() == channels::LOSS_HELD_OUT)
+                        .map(|(_, v)| (stats.step, *v)),
+                );
+            }
+            Event::Sample(s) => {
+                modularity.extend(s.measurement::<ModularityAtStep>().map(|m| (s.step, m.model)));
+                models.extend(s.measurement::<TrainedBdh>().map(|m| (s.step, m.loss)));
+            }
+            _ => {}
+        }
+    }
+    let steps = |of: &[(u64, f64)]| of.iter().map(|(s, _)| *s).collect::<Vec<_>>();
+    assert_eq!(steps(&losses), [0, 50, 200]);
+    assert_eq!(steps(&modularity), [0, 50, 200]);
+    assert_eq!(steps(&models), [0, 50, 200]);
+    assert!(losses[0].1 != losses[1].1 && modularity[1].1 != modularity[2].1, "{losses:?} {modularity:?}");
+    // the loss of each is that of the file alone
+    let alone = orrery(folder.path(), &format!("run made/ckpt-0050.safetensors {QUIET}"));
+    let alone = folder.path().join(String::from_utf8_lossy(&alone.stdout).trim());
+    let found = Reader::open(&alone)?.find_map(|e| match e {
+        Event::Step(s) => s.scalars.iter().find(|(c, _)| c.as_str() == channels::LOSS_HELD_OUT).map(|(_, v)| *v),
+        _ => None,
+    });
+    assert_eq!(found.map(f64::to_bits), Some(losses[1].1.to_bits()));
+    Ok(())
+}
+
+#[test]
+fn a_replay_answers_at_each_of_them() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let run = recorded(folder.path());
+    let info = Reader::open(&run)?.info().ok_or("no description")?;
+    let lab = labs::find(&info.lab).ok_or("no lab")?;
+    let plan = (lab.plan)(&info.config)?;
+    let from = checkpoint::load(&run, &Device::Cpu)?.ok_or("no checkpoint")?.checkpoint;
+    assert_eq!(from.step, 200);
+    let (commands, receiver) = crossbeam::channel::bounded(8);
+    let record = Record::default();
+    let options = Options { stay: true, from: Some(from), replayed: Some(run.clone()), ..Options::default() };
+    let sink = record.clone();
+    let thread = std::thread::Builder::new().stack_size(64 << 20);
+    let thread = thread.spawn(move || trainer::drive(plan, options, &receiver, vec![Box::new(sink)]))?;
+    let mut losses = vec![];
+    for (request, at) in [(1, Some(0)), (2, Some(120)), (3, None)] {
+        let args = telemetry::Args::from([("windows".to_owned(), Value::Int(2))]);
+        let question = Question { request, probe: TrainedBdh::PROBE.into(), variant: Some(0), args, at };
+        commands.send(telemetry::Command::Measure(question))?;
+        let is_end = |e: &Event| matches!(e, Event::Question { request: r, state } if *r == request && !matches!(state, QuestionState::Working(_)));
+        record.wait("answer", is_end);
+        let sample = record.events().into_iter().find_map(|e| match e {
+            Event::Sample(s) if s.request == Some(request) => Some(s),
+            _ => None,
+        });
+        let sample = sample.ok_or("no answer")?;
+        losses.push((sample.step, sample.measurement::<TrainedBdh>().ok_or("another answer")?.loss));
+    }
+    assert_eq!(losses.iter().map(|(s, _)| *s).collect::<Vec<_>>(), [0, 50, 200]);
+    assert!(losses[0].1 != losses[1].1 && losses[1].1 != losses[2].1, "{losses:?}");
+    drop(commands);
+    let _ = thread.join();
+    Ok(())
+}
+
+#[test]
+fn what_is_no_series_is_said_with_its_file() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let refused = |what: &str, parts: &[&str]| {
+        let output = orrery(folder.path(), &format!("run {what} {QUIET}"));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        parts.iter().for_each(|part| assert!(said.contains(part), "{part}: {said}"));
+    };
+    fs::create_dir(folder.path().join("empty"))?;
+    refused("empty", &["neither of a run"]);
+    fs::create_dir(folder.path().join("nameless"))?;
+    write(&folder.path().join("nameless/model.safetensors"), 1, 32);
+    refused("nameless", &["model.safetensors", "has no step"]);
+    fs::create_dir(folder.path().join("twice"))?;
+    write(&folder.path().join("twice/a-10.safetensors"), 1, 32);
+    write(&folder.path().join("twice/b-10.safetensors"), 1, 32);
+    refused("twice", &["a-10.safetensors", "b-10.safetensors", "both of step 10"]);
+    fs::create_dir(folder.path().join("sizes"))?;
+    write(&folder.path().join("sizes/m-1.safetensors"), 1, 32);
+    write(&folder.path().join("sizes/m-2.safetensors"), 1, 48);
+    refused("sizes", &["m-2.safetensors", "m-1.safetensors", "encoder"]);
+    fs::write(folder.path().join("sizes/m-2.safetensors"), "no")?;
+    refused("sizes", &["m-2.safetensors"]);
+    Ok(())
+}
