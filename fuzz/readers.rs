@@ -9,6 +9,7 @@ use std::{
 
 use orrery::{
     analysis::graph_file::Format,
+    cli::run_rows,
     config::Config,
     corpus::{Corpus, Source, Spec, TokenizerSpec},
     labs,
@@ -119,7 +120,7 @@ fn toml(bytes: &[u8]) {
 
 /// Files of a run folder, one behind the other, each after a line `== name`.
 fn run_folder(bytes: &[u8]) {
-    const FILES: [&str; 5] = ["run.json", "config.toml", "metrics.jsonl", "samples.jsonl", "events.jsonl"];
+    const FILES: [&str; 6] = ["run.json", "config.toml", "metrics.jsonl", "samples.jsonl", "events.jsonl", "note.toml"];
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut open: Option<(&str, Vec<u8>)> = None;
     let close = |open: Option<(&str, Vec<u8>)>| {
@@ -140,6 +141,7 @@ fn run_folder(bytes: &[u8]) {
     let Ok(events) = Reader::open(folder.path()) else { return };
     events.for_each(drop);
     let _ = store::summary(folder.path());
+    let _ = run_rows::row_of(folder.path());
     let _ = store::export::csv(folder.path(), &folder.path().join("out.csv"));
 }
 

@@ -9,9 +9,9 @@ use std::{
 use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 
 use super::{
-    checkpoint_series,
+    checkpoint_series, compare,
     continuation::{self, Continuation},
-    graph_events, output,
+    graph_events, output, run_rows,
     runs::Runs,
     settings::{self, MOST_CONFIG},
 };
@@ -19,10 +19,10 @@ use crate::{
     analysis::graph_file::Format,
     config::Config,
     files::{memory::size, read_text},
-    labs,
+    labs::{self, run_table::RunRow},
     nn::device,
-    store::{self, Reader, Writer},
-    telemetry::{Event, Inbox, Level, RunHandle, RunState, Sink},
+    store::{self, Reader, StoreError, Writer},
+    telemetry::{Event, Inbox, Level, RunHandle, RunNote, RunState, Sink},
     trainer::{self, Options, Process},
     ui::host::{Delivery, DialogKind, Host, MemoryNeed, PastRun, Wake},
 };
@@ -43,13 +43,24 @@ impl DesktopHost {
         Self { out, sender, arrived, wake: Arc::new(|| {}), runs }
     }
 
+    /// As [`Self::aside`], of work that may have nothing to tell.
+    fn told(&self, work: impl FnOnce() -> Result<Option<Delivery>, StoreError> + Send + 'static) {
+        self.aside_quietly(move || work().unwrap_or_else(|e| Some(Delivery::Failed { what: e.to_string() })));
+    }
+
     /// Does `work` on another thread and delivers what comes of it.
     fn aside(&self, work: impl FnOnce() -> Delivery + Send + 'static) {
+        self.aside_quietly(|| Some(work()));
+    }
+
+    fn aside_quietly(&self, work: impl FnOnce() -> Option<Delivery> + Send + 'static) {
         let (sender, wake) = (self.sender.clone(), Arc::clone(&self.wake));
         let spawned = std::thread::Builder::new().name("host".to_owned()).spawn(move || {
-            // the window may have closed meanwhile; then nobody needs the answer
-            let _ = sender.send(work());
-            wake();
+            if let Some(delivery) = work() {
+                // the window may have closed meanwhile; then nobody needs the answer
+                let _ = sender.send(delivery);
+                wake();
+            }
         });
         if let Err(e) = spawned {
             let _ = self.sender.send(Delivery::Failed { what: format!("no thread could be started: {e}") });
@@ -162,6 +173,36 @@ impl Host for DesktopHost {
             });
             Delivery::Runs(past.collect())
         });
+    }
+
+    fn list_run_table(&mut self) {
+        let (out, sender, wake) = (self.out.clone(), self.sender.clone(), Arc::clone(&self.wake));
+        self.aside(move || {
+            let early = |rows: &[RunRow]| {
+                let _ = sender.send(Delivery::RunTable { rows: rows.to_vec(), whole: false });
+                wake();
+            };
+            match run_rows::list(&out, early) {
+                Ok(listing) => Delivery::RunTable { rows: listing.rows, whole: true },
+                Err(e) => Delivery::Failed { what: e.to_string() },
+            }
+        });
+    }
+
+    fn compare_runs(&mut self, runs: Vec<PathBuf>) {
+        self.aside(move || Delivery::Compared(compare::compared(&runs).map(Box::new)));
+    }
+
+    fn write_note(&mut self, run: PathBuf, note: RunNote) {
+        self.told(move || store::note::write(&run, &note).map(|()| None));
+    }
+
+    fn discard_run(&mut self, run: PathBuf) {
+        self.told(move || store::trash::discard(&run).map(|place| Some(Delivery::Discarded { run, place })));
+    }
+
+    fn restore_run(&mut self, place: PathBuf) {
+        self.told(move || store::trash::restore(&place).map(|_| Some(Delivery::Restored)));
     }
 
     fn deliveries(&mut self) -> Vec<Delivery> {

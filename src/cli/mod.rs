@@ -4,6 +4,7 @@
 mod activations;
 pub mod bench;
 mod checkpoint_series;
+mod compare;
 mod concepts;
 mod contexts;
 mod continuation;
@@ -124,6 +125,8 @@ enum Command {
     List(list::ListArgs),
     /// List past runs with their results: filtered, sorted, as CSV or JSON; name, note, pin, archive, delete them
     Runs(run_table::RunsArgs),
+    /// Set runs beside each other: curves overlaid, settings that differ, headline numbers
+    Compare(compare::CompareArgs),
     /// Run a lab without a window, into a run folder with figures
     Run(headless::RunArgs),
     /// Go on with a run that was stopped or killed, exactly where its last checkpoint stands
@@ -187,6 +190,7 @@ pub fn main() -> ExitCode {
     let result = match cli.command {
         None => window::open(&cli.open, began),
         Some(Command::Runs(args)) => run_table::run(&args),
+        Some(Command::Compare(args)) => compare::run(&args),
         Some(Command::List(args)) => list::run(&args),
         Some(Command::Run(args)) => headless::run(&args),
         Some(Command::Resume(args)) => headless::resume(&args),

@@ -51,7 +51,8 @@ pub fn list(runs: &Path, told: impl FnOnce(&[RunRow])) -> Result<Listing, StoreE
     for name in &names {
         let stamp = Stamp::of(&runs.join(name));
         match index.get(name, &stamp) {
-            Some(row) => rows.push(row.clone()),
+            // The index is believed on what a folder holds, not on where it lies.
+            Some(row) => rows.push(RunRow { folder: name.clone(), ..row.clone() }),
             None => stale.push((name.clone(), stamp)),
         }
     }
@@ -115,6 +116,20 @@ fn finish(row: &mut RunRow, runs: &Path) {
     if row.state == RowState::Killed && store::is_being_written(&row.path) {
         row.state = RowState::Running;
     }
+}
+
+/// The row of one run folder, wherever it lies.
+///
+/// # Errors
+/// If it is no run folder, or the system refuses to read it.
+pub fn row_of(folder: &Path) -> Result<RunRow, StoreError> {
+    let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let name = whole.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let mut gathered = Gathered::default();
+    let run = headlines::read(folder, |event| gathered.event(event))?;
+    let mut row = gathered.row(folder, &name, run);
+    finish(&mut row, whole.parent().unwrap_or(Path::new(".")));
+    Ok(row)
 }
 
 /// One folder, read whole.
@@ -211,12 +226,6 @@ impl Gathered {
 
 /// Over the seeds of each group, in the order of the run's variants.
 fn losses(info: &RunInfo, last: &HashMap<usize, (f64, f64)>) -> Vec<run_table::GroupLoss> {
-    let mut groups: Vec<&str> = vec![];
-    for variant in &info.variants {
-        if !groups.contains(&variant.group.as_str()) {
-            groups.push(&variant.group);
-        }
-    }
     let of = |group: &&str| {
         let members: Vec<usize> = (0..info.variants.len()).filter(|i| info.variants[*i].group == **group).collect();
         let label = match members.as_slice() {
@@ -227,5 +236,5 @@ fn losses(info: &RunInfo, last: &HashMap<usize, (f64, f64)>) -> Vec<run_table::G
         let (train, held_out): (Vec<f64>, Vec<f64>) = values.into_iter().unzip();
         run_table::group_loss(group, label, &train, &held_out)
     };
-    groups.iter().map(of).collect()
+    info.groups().iter().map(of).collect()
 }

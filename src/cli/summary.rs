@@ -1,7 +1,7 @@
 //! The headline numbers of a run as a small table for the terminal, for each variant, or mean and standard deviation over its
 //! seeds. It does not know what a lab is about.
 
-use std::{collections::HashSet, path::Path};
+use std::path::Path;
 
 use super::headlines::{self, RunHeadlines};
 use crate::{
@@ -31,14 +31,10 @@ fn words(run: &RunHeadlines) -> String {
     }
     let columns: Vec<(&str, &Headline)> =
         found.keys().into_iter().filter_map(|key| Some((key, lab.headline(key)?))).collect();
-    let mut groups: Vec<&str> = info.variants.iter().map(|v| v.group.as_str()).collect();
-    let mut seen = HashSet::new();
-    groups.retain(|g| seen.insert(*g));
-
     let corner = format!("at step {}", last_step(&found.values));
     let mut rows =
         vec![std::iter::once(corner).chain(columns.iter().map(|(key, h)| h.heading(key))).collect::<Vec<_>>()];
-    for group in groups {
+    for group in info.groups() {
         let members: Vec<_> = info.variants.iter().filter(|v| v.group == group).collect();
         let name = match members.as_slice() {
             [one] => one.label.clone(),
@@ -59,7 +55,7 @@ fn words(run: &RunHeadlines) -> String {
 }
 
 /// The first column to the left, the others to the right.
-fn laid_out(rows: &[Vec<String>]) -> Vec<String> {
+pub(super) fn laid_out(rows: &[Vec<String>]) -> Vec<String> {
     let width = |i: usize| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or_default();
     let widths: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).map(width).collect();
     let line = |row: &Vec<String>| {

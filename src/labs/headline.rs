@@ -5,7 +5,7 @@
 pub mod common;
 mod reading;
 
-pub use reading::{Found, Group, Missing, Reading, Value};
+pub use reading::{Found, Group, Missing, Reading, Told, Value, told};
 
 use crate::{labs::Lab, telemetry::Payload};
 

@@ -4,7 +4,10 @@
 pub mod filter;
 pub mod order;
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -187,6 +190,28 @@ impl RunRow {
         let by_name = || self.settings.iter().find(|(k, _)| k.rsplit('.').next() == Some(key)).map(|(_, v)| v);
         self.settings.get(key).or_else(by_name)
     }
+}
+
+/// A setting in which runs differ, with each one's value; empty where a run has no such setting.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    pub key: String,
+    pub values: Vec<String>,
+}
+
+/// Lab, preset, seed and settings in which these runs differ, by key.
+pub fn differences(rows: &[&RunRow]) -> Vec<Difference> {
+    let own = [
+        ("lab", rows.iter().map(|r| r.lab.clone()).collect::<Vec<_>>()),
+        ("preset", rows.iter().map(|r| r.preset.clone()).collect()),
+        ("seed", rows.iter().map(|r| r.seed.to_string()).collect()),
+    ];
+    let keys: BTreeSet<&String> = rows.iter().flat_map(|r| r.settings.keys()).collect();
+    let value = |row: &RunRow, key: &str| row.settings.get(key).map_or(String::new(), Value::to_string);
+    let settings = keys.into_iter().map(|key| (key.as_str(), rows.iter().map(|r| value(r, key)).collect()));
+    let all = own.into_iter().chain(settings);
+    let differs = |values: &Vec<String>| values.windows(2).any(|pair| pair[0] != pair[1]);
+    all.filter(|(_, v)| differs(v)).map(|(key, values)| Difference { key: key.to_owned(), values }).collect()
 }
 
 /// The losses of a group from those of its seeds.

@@ -15,11 +15,15 @@ use super::{
     error::At,
     names::{CHECKPOINTS, CONFIG, EVENTS, FIGURES, METRICS, RUN, SAMPLES, SNAPSHOTS},
 };
-use crate::files::{Replacement, read_inside};
+use crate::files::{Replacement, check_memory, read_inside};
 
 const INDEX: &str = ".index.json";
 /// A longer one is not ours: a run takes some kilobytes.
-const MOST_INDEX: u64 = 1 << 30;
+const MOST_INDEX: u64 = 256 << 20;
+/// What is made of it takes at most so many times its bytes.
+const GROWTH: u64 = 16;
+/// Folders of a run lie no deeper.
+const DEEPEST: usize = 16;
 
 /// When each part of a run folder changed last, and how long it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +57,7 @@ impl<T: Serialize + DeserializeOwned> RunIndex<T> {
     /// That of a folder of runs; an empty one where there is none that can be used.
     pub fn open(runs: &Path, version: &str) -> Self {
         let bytes = read_inside(runs, INDEX, MOST_INDEX).ok();
+        let bytes = bytes.filter(|bytes| check_memory(GROWTH * bytes.len() as u64).is_ok());
         let kept = bytes.and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
         kept.filter(|index| index.version == version)
             .unwrap_or_else(|| Self { version: version.to_owned(), runs: BTreeMap::new() })
@@ -110,9 +115,14 @@ pub fn run_folders(runs: &Path) -> Result<Vec<String>, StoreError> {
 
 /// Bytes on disk of everything in a run folder. What cannot be looked at counts nothing; links are not followed.
 pub fn bytes(run: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(run) else { return 0 };
+    bytes_within(run, DEEPEST)
+}
+
+fn bytes_within(folder: &Path, depth: usize) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
     let of = |e: fs::DirEntry| match e.file_type() {
-        Ok(kind) if kind.is_dir() => bytes(&e.path()),
+        Ok(kind) if kind.is_dir() && depth > 0 => bytes_within(&e.path(), depth - 1),
+        Ok(kind) if kind.is_dir() => 0,
         _ => e.metadata().map_or(0, |data| data.len()),
     };
     entries.flatten().map(of).sum()

@@ -44,6 +44,19 @@ pub struct RunInfo {
     pub stages: Vec<StageStart>,
 }
 
+impl RunInfo {
+    /// The groups of its variants, in the order of their first members: seeds of one variant are one group.
+    pub fn groups(&self) -> Vec<&str> {
+        let mut groups: Vec<&str> = vec![];
+        for variant in &self.variants {
+            if !groups.contains(&variant.group.as_str()) {
+                groups.push(&variant.group);
+            }
+        }
+        groups
+    }
+}
+
 /// The step after which a stage of a run begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageStart {

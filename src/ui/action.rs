@@ -10,7 +10,7 @@ use eframe::egui::{Key, Modifiers, Rect};
 use egui_tiles::TileId;
 
 use super::{host::DialogKind, picture_order::PictureOrder};
-use crate::{config::Value, labs::lesson::LessonLink};
+use crate::{config::Value, labs::lesson::LessonLink, telemetry::RunNote};
 
 /// Something to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,6 +53,8 @@ pub enum Action {
     Refused(String, String),
     // Places.
     Home,
+    /// The table of runs; there already, it looks again.
+    Runs,
     OpenLab(&'static str),
     /// A lab by its id, with one of its presets.
     OpenPreset(&'static str, &'static str),
@@ -92,6 +94,15 @@ pub enum Action {
     /// As `Save`, without asking, into the export folder.
     SaveInExports(String, Vec<u8>),
     FindControl(&'static str),
+    // Runs in the table.
+    /// Sets runs beside each other.
+    CompareRuns(Vec<PathBuf>),
+    /// Keeps what a person says of a run.
+    Note(PathBuf, RunNote),
+    /// Moves a run to the trash.
+    Discard(PathBuf),
+    /// Takes a run back out of the trash, by its place there.
+    TakeBack(PathBuf),
     // Sessions and messages.
     CopySession,
     PasteSession,

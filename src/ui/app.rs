@@ -21,7 +21,7 @@ use super::{
     keys,
     lists::Lists,
     page::Page,
-    panels::{self, Overlay, Shell, home::PastRuns, toasts::Toasts},
+    panels::{self, Overlay, Shell, home::PastRuns, runs::RunsPage, toasts::Toasts},
     run::{Run, patience_id},
     session::Session,
     theme::{self, Theme},
@@ -85,6 +85,7 @@ pub struct App {
     /// A person has agreed.
     pub(super) has_agreed: bool,
     pub(super) past_runs: PastRuns,
+    pub(super) runs: RunsPage,
     pub(super) overlay: Option<Overlay>,
     /// Whether an overlay was open in the previous frame.
     covered: bool,
@@ -139,6 +140,7 @@ impl App {
             waiting: None,
             has_agreed: false,
             past_runs: PastRuns::default(),
+            runs: RunsPage::default(),
             overlay: None,
             covered: false,
             toasts: Toasts::default(),
@@ -279,6 +281,7 @@ impl App {
         };
         let page = self.open.and_then(|id| self.pages.get_mut(id));
         match page {
+            None if self.runs.is_open => panels::runs::runs_ui(ui, &mut shell, &mut self.runs),
             None => panels::home::home_ui(ui, &mut shell, &self.pages, &mut self.past_runs),
             Some(page) => panels::lab_page_ui(ui, &mut shell, page),
         }

@@ -25,6 +25,14 @@ impl App {
     pub(super) fn dispatch(&mut self, action: Action, ctx: &Context) {
         match action {
             Action::Home => self.go_home(),
+            Action::Runs => self.open_runs(),
+            Action::Note(run, note) => {
+                self.runs.noted(&run, &note);
+                self.host.write_note(run, note);
+            }
+            Action::CompareRuns(runs) => self.host.compare_runs(runs),
+            Action::Discard(run) => self.host.discard_run(run),
+            Action::TakeBack(place) => self.host.restore_run(place),
             Action::OpenLab(id) => self.open_lab(id, ctx),
             Action::OpenLesson(link) => self.open_lesson(&link, ctx),
             Action::OpenPreset(lab, preset) => {

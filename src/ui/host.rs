@@ -3,7 +3,12 @@
 
 use std::path::PathBuf;
 
-use crate::{config::Config, telemetry::RunHandle};
+use super::comparison::ComparedRuns;
+use crate::{
+    config::Config,
+    labs::run_table::RunRow,
+    telemetry::{RunHandle, RunNote},
+};
 
 /// The purpose of a file dialog.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +50,20 @@ pub enum Delivery {
     },
     /// Past runs found on disk, newest first: (folder, lab, summary).
     Runs(Vec<PastRun>),
+    /// The table of runs; where it is not whole, more of it is being read.
+    RunTable {
+        rows: Vec<RunRow>,
+        whole: bool,
+    },
+    /// A run was moved to this place in the trash.
+    Discarded {
+        run: PathBuf,
+        place: PathBuf,
+    },
+    /// Runs beside each other, or why not.
+    Compared(Result<Box<ComparedRuns>, String>),
+    /// A run was taken back out of the trash.
+    Restored,
     Failed {
         what: String,
     },
@@ -96,6 +115,16 @@ pub trait Host {
     /// The folder of exports that no dialog asks about.
     fn export_folder(&self) -> PathBuf;
     fn list_runs(&mut self);
+    /// Asks for the table of runs: at once what is known of it, then the whole.
+    fn list_run_table(&mut self) {}
+    /// Reads runs to be set beside each other.
+    fn compare_runs(&mut self, _runs: Vec<PathBuf>) {}
+    /// Keeps what a person says of a run.
+    fn write_note(&mut self, _run: PathBuf, _note: RunNote) {}
+    /// Moves a run to the trash.
+    fn discard_run(&mut self, _run: PathBuf) {}
+    /// Takes a run back out of the trash.
+    fn restore_run(&mut self, _place: PathBuf) {}
     /// The deliveries that have arrived since the last call. It never waits.
     fn deliveries(&mut self) -> Vec<Delivery>;
     /// Devices for the device menu: (name for the config, words, available).

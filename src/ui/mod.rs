@@ -7,6 +7,7 @@
 pub mod action;
 pub mod app;
 pub mod close_request;
+pub mod comparison;
 pub mod curve;
 mod dispatch;
 pub mod figure;

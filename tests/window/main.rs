@@ -27,6 +27,7 @@ mod planted_graph;
 #[path = "../shared/record.rs"]
 mod record;
 mod recorded;
+mod runs;
 mod side_by_side;
 mod slow_manifold;
 mod snapshot;

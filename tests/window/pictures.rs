@@ -12,7 +12,7 @@ use orrery::{
 };
 
 use crate::{
-    adapter, recorded,
+    adapter, recorded, runs,
     snapshot::{self, Comparison},
     ui,
 };
@@ -30,6 +30,10 @@ const IN_LIGHT: [&str; 8] = [
 ];
 /// Pages of the application: points and pixels.
 const PAGE: [f32; 2] = [1280.0, 800.0];
+/// Runs beside each other.
+const COMPARED: &str = "runs-compared";
+/// The table of runs, and whether it is dark.
+const RUNS: [(&str, bool); 2] = [("runs-dark", true), ("runs-light", false)];
 
 fn view_name(view: &str, dark: bool) -> String {
     format!("view-{view}-{}", if dark { "dark" } else { "light" })
@@ -102,6 +106,10 @@ fn gallery_and_every_labs_page_look_as_stored() {
         let dark = name != "gallery-light";
         comparison.check(&name, &over(Theme::of(dark).page, ui::picture_of(lab, PAGE, key)));
     }
+    comparison.check(COMPARED, &over(Theme::of(true).page, runs::comparison_picture()));
+    for (name, dark) in RUNS {
+        comparison.check(name, &over(Theme::of(dark).page, runs::picture(dark)));
+    }
     comparison.finish();
 }
 
@@ -109,7 +117,9 @@ fn gallery_and_every_labs_page_look_as_stored() {
 #[test]
 fn stored_pictures_are_those_compared_and_small() {
     let views = VIEWS.iter().flat_map(|v| themes(v.id).iter().map(|dark| view_name(v.id, *dark)));
-    let expected: BTreeSet<String> = views.chain(pages().into_iter().map(|(name, ..)| name)).collect();
+    let pages = pages().into_iter().map(|(name, ..)| name).chain(RUNS.map(|(name, _)| name.to_owned()));
+    let pages = pages.chain([COMPARED.to_owned()]);
+    let expected: BTreeSet<String> = views.chain(pages).collect();
     let mut bytes = 0;
     let mut stored = BTreeSet::new();
     for entry in fs::read_dir(snapshot::folder()).unwrap() {

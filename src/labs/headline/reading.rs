@@ -79,6 +79,41 @@ impl Found {
     }
 }
 
+/// A headline number that one event tells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    pub key: String,
+    /// By its place among the run's variants.
+    pub variant: usize,
+    pub step: u64,
+    pub value: f64,
+}
+
+/// The headline numbers that one event tells, each of one variant; those that compare variants are told by no event alone.
+pub fn told(lab: &Lab, event: &Event) -> Vec<Told> {
+    let of = |headline: &Headline, place: &str, variant, step, value| Told {
+        key: headline.key(place),
+        variant,
+        step,
+        value,
+    };
+    let of_headline = |headline: &'static Headline| -> Vec<Told> {
+        match (headline.source, event) {
+            (Source::Scalar { channel, value }, Event::Step(s)) => {
+                let of_channel = s.scalars.iter().filter(|(name, _)| name.as_str() == channel);
+                of_channel.map(|(_, v)| of(headline, "", s.variant, s.step, value(*v))).collect()
+            }
+            (Source::Measured { channel, read }, Event::Sample(s))
+                if s.request.is_none() && s.channel.as_str() == channel =>
+            {
+                read(&s.payload).into_iter().map(|(place, v)| of(headline, &place, s.variant, s.step, v)).collect()
+            }
+            _ => vec![],
+        }
+    };
+    lab.headlines.iter().flat_map(of_headline).collect()
+}
+
 /// What one channel said last of a variant.
 type Newest<T> = HashMap<(usize, &'static str), (u64, T)>;
 

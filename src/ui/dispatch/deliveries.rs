@@ -52,6 +52,19 @@ impl App {
                     }
                 }
                 Delivery::Runs(runs) => self.past_runs.set(runs),
+                Delivery::RunTable { rows, whole } => self.runs.set(rows, whole),
+                Delivery::Discarded { run, place } => {
+                    self.runs.discarded(&run);
+                    let name = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                    let back = ("Undo".to_owned(), Action::TakeBack(place));
+                    self.toasts.push_with(Level::Info, format!("{name} is in the trash."), back);
+                }
+                Delivery::Compared(Ok(runs)) => self.runs.compared(Some(*runs)),
+                Delivery::Compared(Err(words)) => {
+                    self.runs.compared(None);
+                    self.toasts.push(Level::Error, words);
+                }
+                Delivery::Restored => self.host.list_run_table(),
                 Delivery::Failed { what } => self.toasts.push(Level::Error, what),
             }
         }

@@ -18,13 +18,27 @@ use crate::{
 impl App {
     pub(in crate::ui) fn go_home(&mut self) {
         self.open = None;
+        self.runs.is_open = false;
         self.host.list_runs();
+    }
+
+    pub(in crate::ui) fn open_runs(&mut self) {
+        self.open = None;
+        self.overlay = None;
+        self.runs.open();
+        self.host.list_run_table();
     }
 
     /// Escape: out of the innermost thing.
     pub(in crate::ui) fn back(&mut self) {
         if self.overlay.take().is_some() {
             self.waiting = None;
+            return;
+        }
+        if self.open.is_none() && self.runs.is_open {
+            if !self.runs.back() {
+                self.go_home();
+            }
             return;
         }
         let presenting = self.presenter;

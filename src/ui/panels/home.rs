@@ -44,7 +44,7 @@ pub fn home_ui(ui: &mut Ui, shell: &mut Shell<'_>, pages: &BTreeMap<&'static str
         .exact_size(TOP_BAR)
         .show_separator_line(false)
         .frame(ground(shell.theme, Margin::symmetric(12, 0)))
-        .show(ui, |ui| top_bar::top_bar_ui(ui, shell, None));
+        .show(ui, |ui| top_bar::top_bar_ui(ui, shell, top_bar::Place::Home));
     let page = Frame::NONE.fill(shell.theme.page);
     egui::CentralPanel::default().frame(page).show(ui, |ui| {
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
@@ -78,6 +78,10 @@ fn intro_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
             let open = ui.button("Open…").on_hover_text("A text of your own, a config, a run folder (Ctrl O)");
             if open.clicked() {
                 shell.act(Action::OpenSheet);
+            }
+            let words = "Every run with its result: find, sort, name, pin, put away, delete.";
+            if ui.button("Runs").on_hover_text(words).clicked() {
+                shell.act(Action::Runs);
             }
         });
     });

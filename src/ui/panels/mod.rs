@@ -21,6 +21,7 @@ pub mod open_sheet;
 pub mod palette;
 pub mod picture;
 pub mod picture_sheet;
+pub mod runs;
 pub mod sketch;
 pub mod stop_sheet;
 pub mod tiles;
@@ -65,7 +66,7 @@ pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         .exact_size(TOP_BAR)
         .show_separator_line(false)
         .frame(ground(shell.theme, bar))
-        .show(ui, |ui| top_bar::top_bar_ui(ui, shell, Some(page)));
+        .show(ui, |ui| top_bar::top_bar_ui(ui, shell, top_bar::Place::Lab(page)));
     Panel::bottom("transport")
         .exact_size(TRANSPORT)
         .show_separator_line(false)

@@ -135,6 +135,7 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
         ("Layout as the lab began", "", Action::ResetLayout),
         ("Reduced motion on or off", "", Action::ToggleStill),
         ("Home: every lab", "", Action::Home),
+        ("Runs: every run with its result", "", Action::Runs),
         ("Normal size", "Ctrl 0", Action::Zoom(1.0)),
     ];
     all.extend(more.map(|(words, key, action)| Entry { kind: "do", words: words.to_owned(), key, action }));

@@ -12,14 +12,27 @@ use crate::{
     ui::{NAME, action::Action, page::Page, theme},
 };
 
+/// Where the bar stands.
+pub enum Place<'a> {
+    Home,
+    /// A page of its own that is no lab's.
+    Titled(&'static str),
+    Lab(&'a mut Page),
+}
+
 /// What stands at the right has its place first; the rest has what is left, and what does not fit is in the menu.
-pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>) {
+pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, place: Place<'_>) {
+    let (page, title) = match place {
+        Place::Home => (None, None),
+        Place::Titled(title) => (None, Some(title)),
+        Place::Lab(page) => (Some(page), None),
+    };
     ui.horizontal_centered(|ui| {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let wide = ui.available_width() > WITH_DEVICE;
             right_ui(ui, shell, page.as_deref(), wide);
             ui.add_space(8.0);
-            ui.with_layout(Layout::left_to_right(Align::Center), |ui| left_ui(ui, shell, page, wide));
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| left_ui(ui, shell, page, (title, wide)));
         });
     });
 }
@@ -27,7 +40,7 @@ pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>) {
 /// Width from which a bar has room for the device, points.
 const WITH_DEVICE: f32 = 1080.0;
 
-fn left_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, wide: bool) {
+fn left_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, (title, wide): (Option<&'static str>, bool)) {
     if page.is_some() && !shell.presenter {
         let icon = if shell.session.controls_open { Icon::Left } else { Icon::Right };
         let fold = icon_button(ui, shell.theme, icon, "Fold or open the controls");
@@ -35,27 +48,27 @@ fn left_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, wide: bo
             shell.act(Action::FoldControls);
         }
     }
-    crumbs_ui(ui, shell, page.as_deref());
+    crumbs_ui(ui, shell, title.or(page.as_ref().map(|page| page.lab.title)));
     if let Some(page) = page {
         ui.add_space(8.0);
         settings_ui(ui, shell, page, wide);
     }
 }
 
-fn crumbs_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>) {
+fn crumbs_ui(ui: &mut Ui, shell: &mut Shell<'_>, title: Option<&'static str>) {
     let name = RichText::new(NAME).text_style(theme::title_style()).color(shell.theme.text);
-    match page {
+    match title {
         None => {
             ui.label(name);
         }
-        Some(page) => {
+        Some(title) => {
             let home = ui.add(Button::new(name).frame(false)).on_hover_text("Home: every lab (Esc)");
             home.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Link, true, "Home"));
             if home.clicked() {
                 shell.act(Action::Home);
             }
             ui.label(RichText::new("›").color(shell.theme.secondary));
-            ui.add(egui::Label::new(RichText::new(page.lab.title).text_style(theme::title_style())).truncate());
+            ui.add(egui::Label::new(RichText::new(title).text_style(theme::title_style())).truncate());
         }
     }
 }

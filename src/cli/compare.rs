@@ -1,0 +1,223 @@
+//! `orrery compare`: runs beside each other, as figures of curves overlaid, a table of the settings that differ, and one of
+//! their headline numbers. It does not know what a number means.
+
+mod series;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use self::series::{Series, TRAIN_LOSS};
+use super::{failure::Failure, output, run_rows, summary::laid_out, terminal::tell};
+use crate::{
+    gpu::offscreen::Offscreen,
+    labs::run_table::{Difference, RunRow, differences},
+    ui::{
+        comparison::{ComparedLine, ComparedRuns, Comparison},
+        theme::Theme,
+    },
+};
+
+/// More lines than this in one figure are not told apart.
+const MOST: usize = 30;
+/// Width of the terminal's table from which it has a row for each number instead of a column.
+const WIDEST: usize = 120;
+
+#[derive(Args)]
+pub struct CompareArgs {
+    /// Two to thirty run folders
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+    /// The folder to write figures (SVG, and PNG where a graphics adapter is) and tables (CSV) into
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Runs that differ in nothing but their seed are one line: their mean, with a band of one standard deviation
+    #[arg(long)]
+    fold: bool,
+    /// On paper instead of the dark ground
+    #[arg(long)]
+    light: bool,
+}
+
+/// A run that is compared.
+struct Run {
+    row: RunRow,
+    series: Series,
+}
+
+pub fn run(args: &CompareArgs) -> Result<(), Failure> {
+    if !(2..=MOST).contains(&args.runs.len()) {
+        let n = args.runs.len();
+        return Err(Failure::usage(format!("{n} runs were given: two to {MOST} can be set beside each other")));
+    }
+    if let Some(out) = &args.out {
+        let inputs: Vec<&Path> = args.runs.iter().map(PathBuf::as_path).collect();
+        output::check(out, &inputs)?;
+    }
+    let runs: Vec<Run> = args.runs.iter().map(|folder| read(folder)).collect::<Result<_, _>>()?;
+    for run in runs.iter().filter(|r| !r.row.problems.is_empty()) {
+        tell!("{}: {}", run.row.folder, run.row.problems.join("; "));
+    }
+    let rows: Vec<&RunRow> = runs.iter().map(|r| &r.row).collect();
+    let differing = differences(&rows);
+    let names = names(&rows, &differing);
+    let [settings, numbers] = [settings_table(&names, &differing), numbers_table(&names, &rows)];
+    for (title, table) in [("settings that differ", &settings), ("headline numbers", &numbers)] {
+        println!("{title}\n{}\n", on_terminal(table));
+    }
+    let Some(out) = &args.out else { return Ok(()) };
+    std::fs::create_dir_all(out).map_err(|e| Failure::run(format!("{} cannot be made: {e}", out.display())))?;
+    for (name, table) in [("settings.csv", &settings), ("numbers.csv", &numbers)] {
+        output::write(&out.join(name), &as_csv(table)?, &[])?;
+    }
+    let figures = comparisons(&runs, &names);
+    let figures = if args.fold { folded(figures) } else { figures };
+    let theme = if args.light { Theme::light() } else { Theme::dark() };
+    let pictures = draw(&figures, &theme, out)?;
+    tell!("{} figures and 2 tables in {}{pictures}", figures.len(), out.display());
+    println!("{}", out.display());
+    Ok(())
+}
+
+fn read(folder: &Path) -> Result<Run, Failure> {
+    let row = run_rows::row_of(folder).map_err(Failure::wrong)?;
+    let series = series::read(folder).map_err(Failure::wrong)?;
+    Ok(Run { row, series })
+}
+
+/// What each run is called in a legend: the name a person gave it, or the settings that tell it from the others, if they are
+/// short; else its folder.
+fn names(rows: &[&RunRow], differing: &[Difference]) -> Vec<String> {
+    const LONG: usize = 48;
+    let by_settings = |i: usize| {
+        let words = |d: &Difference| format!("{} {}", d.key.rsplit('.').next().unwrap_or(&d.key), d.values[i]);
+        differing.iter().filter(|d| d.key != "preset").map(words).collect::<Vec<_>>().join(", ")
+    };
+    let all: Vec<String> = (0..rows.len()).map(by_settings).collect();
+    let is_plain = all.iter().all(|name| !name.is_empty() && name.chars().count() <= LONG);
+    let is_unique = |name: &String| all.iter().filter(|n| *n == name).count() == 1;
+    let of = |(row, settings): (&&RunRow, &String)| match () {
+        () if !row.note.name.is_empty() => row.note.name.clone(),
+        () if is_plain && is_unique(settings) => settings.clone(),
+        () => row.folder.clone(),
+    };
+    rows.iter().zip(&all).map(of).collect()
+}
+
+type Table = Vec<Vec<String>>;
+
+fn settings_table(names: &[String], differing: &[Difference]) -> Table {
+    let head = std::iter::once("run".to_owned()).chain(differing.iter().map(|d| d.key.clone())).collect();
+    let row = |(i, name): (usize, &String)| {
+        std::iter::once(name.clone()).chain(differing.iter().map(|d| d.values[i].clone())).collect()
+    };
+    std::iter::once(head).chain(names.iter().enumerate().map(row)).collect()
+}
+
+/// A row for each run and variant.
+fn numbers_table(names: &[String], rows: &[&RunRow]) -> Table {
+    let mut keys: Vec<&str> = vec![];
+    for key in rows.iter().flat_map(|r| r.headlines.keys()) {
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    let heading =
+        |key: &&str| rows.iter().find_map(|r| r.headline_of(key)).map_or((*key).to_owned(), |h| h.heading(key));
+    let head = ["run", "variant"].map(str::to_owned).into_iter().chain(keys.iter().map(heading)).collect();
+    let mut table: Table = vec![head];
+    for (name, row) in names.iter().zip(rows) {
+        for loss in &row.losses {
+            let cell = |key: &&str| match (row.headlines.group(key, &loss.group), row.headline_of(key)) {
+                (Some(group), Some(headline)) => super::summary::cell(headline, Some(&group)),
+                _ => String::new(),
+            };
+            let own = [name.clone(), loss.label.clone()].into_iter();
+            table.push(own.chain(keys.iter().map(cell)).collect());
+        }
+    }
+    table
+}
+
+fn on_terminal(table: &Table) -> String {
+    let lines = laid_out(table);
+    if lines.iter().all(|line| line.chars().count() <= WIDEST) || table.is_empty() {
+        return lines.join("\n");
+    }
+    let turned: Table = (0..table[0].len()).map(|i| table.iter().map(|row| row[i].clone()).collect()).collect();
+    laid_out(&turned).join("\n")
+}
+
+fn as_csv(table: &Table) -> Result<Vec<u8>, Failure> {
+    let mut out = csv::Writer::from_writer(vec![]);
+    table.iter().try_for_each(|row| out.write_record(row)).map_err(Failure::failed)?;
+    out.into_inner().map_err(|e| Failure::run(e.to_string()))
+}
+
+/// A figure for each number and variant that at least one run measured more than once.
+fn comparisons(runs: &[Run], names: &[String]) -> Vec<Comparison> {
+    let mut figures: Vec<Comparison> = vec![];
+    for (i, (run, name)) in runs.iter().zip(names).enumerate() {
+        let like = first_but_for_seed(runs, i);
+        for (key, groups) in &run.series {
+            for (group, points) in groups {
+                let title = match (run.row.headline_of(key), key.as_str()) {
+                    (Some(headline), _) => headline.heading(key),
+                    (None, TRAIN_LOSS) => "training loss (nats)".to_owned(),
+                    (None, other) => other.to_owned(),
+                };
+                let found = figures.iter().position(|f| f.key == *key && f.variant == *group);
+                let at = found.unwrap_or_else(|| {
+                    figures.push(Comparison { key: key.clone(), variant: group.clone(), title, lines: vec![] });
+                    figures.len() - 1
+                });
+                let points = points.iter().map(|p| [p.step as f64, p.mean, p.sd]).collect();
+                figures[at].lines.push(ComparedLine::new(name.clone(), i, like, points));
+            }
+        }
+    }
+    figures.retain(|f| f.lines.iter().any(|l| l.len() > 1));
+    figures
+}
+
+/// Runs that differ in nothing but the seed become one line in each.
+fn folded(mut figures: Vec<Comparison>) -> Vec<Comparison> {
+    figures.iter_mut().for_each(Comparison::fold);
+    figures
+}
+
+/// Runs beside each other for the window. Errors are in words.
+pub fn compared(folders: &[PathBuf]) -> Result<ComparedRuns, String> {
+    let runs: Vec<Run> = folders.iter().map(|f| read(f)).collect::<Result<_, _>>().map_err(|e| e.words)?;
+    let rows: Vec<&RunRow> = runs.iter().map(|r| &r.row).collect();
+    let differences = differences(&rows);
+    let names = names(&rows, &differences);
+    let figures = comparisons(&runs, &names);
+    Ok(ComparedRuns { names, differences, folded: folded(figures.clone()), figures })
+}
+
+/// The first run that differs from this one in nothing but the seed.
+fn first_but_for_seed(runs: &[Run], i: usize) -> usize {
+    let this = &runs[i].row;
+    let same = |r: &Run| r.row.lab == this.lab && r.row.settings == this.settings;
+    runs.iter().position(same).unwrap_or(i)
+}
+
+/// Writes every figure; words on what could not be drawn.
+fn draw(figures: &[Comparison], theme: &Theme, out: &Path) -> Result<String, Failure> {
+    let (mut offscreen, words) = match Offscreen::new() {
+        Ok(offscreen) => (Some(offscreen), String::new()),
+        Err(e) => (None, format!(" (as SVG alone: {e})")),
+    };
+    for figure in figures {
+        let stem = figure.file_stem();
+        if let Some(svg) = figure.svg(theme) {
+            output::write(&out.join(format!("{stem}.svg")), svg.as_bytes(), &[])?;
+        }
+        if let Some(offscreen) = &mut offscreen {
+            let png = figure.png(offscreen, theme).map_err(Failure::run)?;
+            output::write(&out.join(format!("{stem}.png")), &png, &[])?;
+        }
+    }
+    Ok(words)
+}

@@ -1,0 +1,211 @@
+//! One number of several runs over their steps, as one chart: a colour a run, or folded, mean and band over seeds. It does not
+//! know where runs come from.
+
+use std::collections::BTreeMap;
+
+use eframe::egui::{self, Align2, FontId, Rect, UiBuilder, pos2, vec2};
+
+use super::{
+    plot::{Axis, Band, Chart, ChartState, Curve, Line, Stroke},
+    theme::{self, Theme},
+};
+use crate::{
+    analysis::statistics::mean_sd,
+    gpu::offscreen::{Offscreen, Sheet},
+    labs::run_table::Difference,
+};
+
+const SIZE: [f32; 2] = [960.0, 600.0];
+const MARGIN: f32 = 16.0;
+const HEAD: f32 = 48.0;
+/// Colours of their own that lines have; further ones are dashed.
+const COLOURS: usize = 7;
+
+/// One run's curve.
+#[derive(Debug, Clone)]
+pub struct ComparedLine {
+    pub name: String,
+    /// Its place among the runs, for its colour.
+    pub place: usize,
+    /// The first run that differs from it in nothing but the seed.
+    pub like: usize,
+    /// The runs that it is of: one, or all seeds.
+    pub runs: Vec<usize>,
+    /// Step, mean and standard deviation over seeds.
+    points: Vec<[f64; 3]>,
+    /// The means, with a pyramid over them, so that any number draws fast.
+    mean: Curve,
+    /// One standard deviation below and above, if there is a spread.
+    band: Option<[Curve; 2]>,
+}
+
+impl ComparedLine {
+    /// From steps, means and standard deviations, by rising step.
+    pub fn new(name: String, place: usize, like: usize, points: Vec<[f64; 3]>) -> Self {
+        let curve = |sign: f64| {
+            let mut curve = Curve::default();
+            points.iter().for_each(|p| curve.push(p[0] as u64, p[1] + sign * p[2]));
+            curve
+        };
+        let has_band = points.iter().any(|p| p[2] > 0.0);
+        let (mean, band) = (curve(0.0), has_band.then(|| [curve(-1.0), curve(1.0)]));
+        Self { name, place, like, runs: vec![place], points, mean, band }
+    }
+
+    pub fn last_step(&self) -> Option<u64> {
+        self.mean.last_step()
+    }
+
+    /// The newest value at or before a step.
+    pub fn at(&self, step: u64) -> Option<f64> {
+        self.mean.value_at(step)
+    }
+
+    pub fn len(&self) -> usize {
+        self.points.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.points.is_empty()
+    }
+}
+
+/// Runs beside each other, ready to be shown.
+#[derive(Debug, Clone, Default)]
+pub struct ComparedRuns {
+    /// What each is called.
+    pub names: Vec<String>,
+    pub differences: Vec<Difference>,
+    /// One number of one variant each.
+    pub figures: Vec<Comparison>,
+    /// The same with runs that differ in nothing but the seed as one line.
+    pub folded: Vec<Comparison>,
+}
+
+/// One number of one variant, of several runs.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    pub key: String,
+    pub variant: String,
+    /// The number's heading, with its unit.
+    pub title: String,
+    pub lines: Vec<ComparedLine>,
+}
+
+impl Comparison {
+    /// Letters and digits, for a file's name: `gate-coupled`.
+    pub fn file_stem(&self) -> String {
+        let words = format!("{}-{}", self.key, self.variant);
+        words.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
+    }
+
+    /// Lines of one place become their mean, with the spread over them.
+    pub fn fold(&mut self) {
+        let mut folded: BTreeMap<usize, Vec<ComparedLine>> = BTreeMap::new();
+        for line in std::mem::take(&mut self.lines) {
+            folded.entry(line.like).or_default().push(line);
+        }
+        self.lines = folded.into_values().map(mean_line).collect();
+        // Colours by what is left.
+        self.lines.iter_mut().enumerate().for_each(|(place, line)| line.place = place);
+    }
+
+    pub fn chart(&self, theme: &Theme) -> Chart<'_> {
+        let mut chart = Chart::new(self.key.clone(), Axis::new("step"), Axis::new(self.title.clone()));
+        for line in &self.lines {
+            let colour = theme.series(line.place);
+            let stroke = if (line.place / COLOURS).is_multiple_of(2) { Stroke::Solid } else { Stroke::Dashed };
+            let drawn = Line::new(line.name.clone(), colour, &line.mean).stroke(stroke);
+            // A few measurements are seen as such.
+            chart = chart.line(if line.points.len() < 40 { drawn.dots() } else { drawn });
+            if let Some([low, high]) = &line.band {
+                chart.bands.push(Band { label: line.name.clone(), colour, low: low.into(), high: high.into() });
+            }
+        }
+        chart
+    }
+
+    fn subtitle(&self) -> String {
+        let band = if self.chart_has_band() { "; band: one standard deviation over seeds" } else { "" };
+        format!("{} of {} runs{band}", self.variant, self.lines.len())
+    }
+
+    fn chart_has_band(&self) -> bool {
+        self.lines.iter().any(|l| l.band.is_some())
+    }
+
+    /// Needs no adapter. `None` without points.
+    pub fn svg(&self, theme: &Theme) -> Option<String> {
+        self.chart(theme).svg(&ChartState::default(), theme)
+    }
+
+    /// The bytes of a PNG file. Errors are in words.
+    pub fn png(&self, offscreen: &mut Offscreen, theme: &Theme) -> Result<Vec<u8>, String> {
+        let sheet = Sheet { size: SIZE, pixels_per_point: 2.0 };
+        let prepare = |ctx: &egui::Context| theme::apply(theme, true, ctx);
+        let mut state = ChartState::default();
+        let image = offscreen.draw(sheet, prepare, |ui| self.draw(ui, theme, &mut state)).map_err(|e| e.to_string())?;
+        image.png().map_err(|e| e.to_string())
+    }
+
+    fn draw(&self, ui: &mut egui::Ui, theme: &Theme, state: &mut ChartState) {
+        let sheet = ui.max_rect();
+        let painter = ui.painter().clone();
+        painter.rect_filled(sheet, 0.0, theme.panel);
+        let at = sheet.min + vec2(MARGIN, MARGIN - 4.0);
+        painter.text(at, Align2::LEFT_TOP, &self.title, FontId::proportional(theme::TITLE), theme.text);
+        let at = at + vec2(0.0, 21.0);
+        painter.text(at, Align2::LEFT_TOP, self.subtitle(), FontId::proportional(theme::SMALL), theme.secondary);
+        let inside = Rect::from_min_max(
+            pos2(sheet.left() + MARGIN, sheet.top() + MARGIN + HEAD - 8.0),
+            sheet.right_bottom() - vec2(MARGIN, MARGIN),
+        );
+        let mut inner = ui.new_child(UiBuilder::new().max_rect(inside));
+        self.chart(theme).show(&mut inner, inside.size(), theme, state);
+    }
+}
+
+/// At each step over the lines that have it. One line stays as it is.
+fn mean_line(lines: Vec<ComparedLine>) -> ComparedLine {
+    let mut lines = lines;
+    if lines.len() == 1 {
+        return lines.remove(0);
+    }
+    let mut by_step: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for point in lines.iter().flat_map(|l| &l.points) {
+        by_step.entry(point[0] as u64).or_default().push(point[1]);
+    }
+    let (seeds, runs) = (lines.len(), lines.iter().flat_map(|l| l.runs.clone()).collect());
+    let first = lines.remove(0);
+    let without_seed: Vec<&str> = first.name.split(", ").filter(|part| !part.starts_with("seed ")).collect();
+    let name = match without_seed.is_empty() {
+        true => format!("{seeds} seeds"),
+        false => format!("{}, {seeds} seeds", without_seed.join(", ")),
+    };
+    let point = |(step, values): (u64, Vec<f64>)| {
+        let (mean, sd) = mean_sd(&values);
+        [step as f64, mean, sd]
+    };
+    let points = by_step.into_iter().map(point).collect();
+    ComparedLine { runs, ..ComparedLine::new(name, first.place, first.like, points) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_become_mean_and_spread_where_both_have_a_step() {
+        let line = |seed: u64, points: &[[f64; 3]]| {
+            ComparedLine::new(format!("lr 0.001, seed {seed}"), seed as usize, 1, points.to_vec())
+        };
+        let lines = vec![line(1, &[[1.0, 2.0, 0.0], [2.0, 1.0, 0.0]]), line(2, &[[1.0, 4.0, 0.0]])];
+        let mut figure = Comparison { key: "a b".into(), variant: "c".into(), title: "t".into(), lines };
+        figure.fold();
+        let [folded] = figure.lines.as_slice() else { panic!("{figure:?}") };
+        assert_eq!((folded.name.as_str(), folded.place), ("lr 0.001, 2 seeds", 0));
+        assert_eq!(folded.points, [[1.0, 3.0, 2f64.sqrt()], [2.0, 1.0, 0.0]]);
+        assert_eq!(figure.file_stem(), "a_b-c");
+        assert!(figure.svg(&Theme::dark()).is_some_and(|svg| svg.contains("2 seeds")));
+    }
+}

@@ -1,0 +1,283 @@
+//! The page with the table of runs: what was asked of it, and its parts in order. Rows come from the host; nothing here reads
+//! a file.
+
+mod compare;
+mod details;
+mod table;
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    path::{Path, PathBuf},
+};
+
+use eframe::egui::{self, Button, ComboBox, Frame, Margin, Panel, RichText, TextEdit, Ui};
+
+use super::{Shell, TOP_BAR, ground, top_bar};
+use crate::{
+    labs::{
+        LABS,
+        headline::split,
+        run_table::{RunRow, filter::Filter, order::Order},
+    },
+    telemetry::RunNote,
+    ui::{action::Action, comparison::ComparedRuns, theme, widgets::number},
+};
+
+/// Width of the panel about one run, points.
+const DETAILS: f32 = 312.0;
+/// More lines are not told apart in one chart.
+const MOST_COMPARED: usize = 30;
+
+/// What a person is writing about a run, until it is kept.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Draft {
+    folder: String,
+    note: RunNote,
+}
+
+/// The page: rows as the host found them, and what is asked of them.
+#[derive(Debug, Default)]
+pub struct RunsPage {
+    /// In front, where no lab is.
+    pub is_open: bool,
+    rows: Vec<RunRow>,
+    /// Some are still being read.
+    is_reading: bool,
+    /// Nothing has arrived yet.
+    has_arrived: bool,
+    filter: String,
+    /// Why the filter finds nothing, in words.
+    complaint: Option<String>,
+    order: Order,
+    /// Rows that are shown, in order, by their place among all.
+    shown: Vec<usize>,
+    /// The shown rows must be found again.
+    is_stale: bool,
+    /// Folder of the run that is looked at.
+    selected: Option<String>,
+    /// Folders of the runs that are ticked.
+    ticked: BTreeSet<String>,
+    /// Ticked runs are being read.
+    is_comparing: bool,
+    comparison: Option<compare::ComparePage>,
+    draft: Draft,
+}
+
+impl RunsPage {
+    /// The page comes to the front; its rows are on the way.
+    pub fn open(&mut self) {
+        (self.is_open, self.is_reading) = (true, true);
+    }
+
+    /// What the host found; more may follow.
+    pub fn set(&mut self, rows: Vec<RunRow>, whole: bool) {
+        (self.rows, self.is_reading, self.has_arrived, self.is_stale) = (rows, !whole, true, true);
+    }
+
+    /// A note was written.
+    pub fn noted(&mut self, path: &Path, note: &RunNote) {
+        if let Some(row) = self.rows.iter_mut().find(|r| r.path == path) {
+            row.note.clone_from(note);
+            self.is_stale = true;
+        }
+    }
+
+    /// A run lies in the trash.
+    pub fn discarded(&mut self, path: &Path) {
+        self.rows.retain(|r| r.path != path);
+        (self.selected, self.is_stale) = (None, true);
+    }
+
+    /// Ticked runs have been read, or could not be.
+    pub fn compared(&mut self, runs: Option<ComparedRuns>) {
+        self.is_comparing = false;
+        self.comparison = runs.map(compare::ComparePage::new);
+    }
+
+    /// Back from a comparison to the table; false if there is none.
+    pub fn back(&mut self) -> bool {
+        self.comparison.take().is_some()
+    }
+
+    fn ticked(&self) -> Vec<PathBuf> {
+        self.rows.iter().filter(|r| self.ticked.contains(&r.folder)).map(|r| r.path.clone()).collect()
+    }
+
+    fn selected(&self) -> Option<&RunRow> {
+        let folder = self.selected.as_ref()?;
+        self.rows.iter().find(|r| r.folder == *folder)
+    }
+
+    /// Finds the shown rows again, if anything changed.
+    fn refresh(&mut self) {
+        if !std::mem::take(&mut self.is_stale) {
+            return;
+        }
+        let filter = match Filter::parse(&self.filter) {
+            Ok(filter) => filter,
+            Err(words) => {
+                // What was found before stays, while the term is still being typed.
+                self.complaint = Some(words);
+                return;
+            }
+        };
+        self.complaint = filter.unknown(self.rows.iter()).filter(|_| !self.rows.is_empty());
+        let places: HashMap<&str, usize> = self.rows.iter().enumerate().map(|(i, r)| (r.folder.as_str(), i)).collect();
+        let mut wanted: Vec<&RunRow> = self.rows.iter().filter(|row| filter.wants(row)).collect();
+        self.order.sort(&mut wanted);
+        self.shown = wanted.iter().filter_map(|row| places.get(row.folder.as_str()).copied()).collect();
+    }
+
+    /// Columns, settings and headline numbers that rows can be sorted by: those that some shown run has.
+    fn keys(&self) -> Vec<String> {
+        let columns = ["began", "name", "lab", "state", "steps", "seed", "loss", "size"];
+        let mut keys: Vec<String> = columns.map(str::to_owned).into();
+        let shown = self.shown.iter().filter_map(|i| self.rows.get(*i));
+        for key in shown.flat_map(|r| r.headlines.keys().into_iter().chain(r.changed.keys().map(String::as_str))) {
+            if !keys.iter().any(|k| k == key) {
+                keys.push(key.to_owned());
+            }
+        }
+        keys
+    }
+}
+
+/// What a key is called in a menu.
+fn key_words(key: &str) -> String {
+    match key {
+        "began" => "when it began".to_owned(),
+        "loss" => "last loss".to_owned(),
+        "size" => "size on disk".to_owned(),
+        key => {
+            let headline = LABS.iter().find_map(|lab| lab.headline(split(key).0).map(|h| h.heading(key)));
+            headline.unwrap_or_else(|| key.to_owned())
+        }
+    }
+}
+
+pub fn runs_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
+    page.refresh();
+    Panel::top("top bar")
+        .exact_size(TOP_BAR)
+        .show_separator_line(false)
+        .frame(ground(shell.theme, Margin::symmetric(12, 0)))
+        .show(ui, |ui| top_bar::top_bar_ui(ui, shell, top_bar::Place::Titled("Runs")));
+    if let Some(comparison) = &mut page.comparison {
+        let ground = Frame::NONE.fill(shell.theme.page).inner_margin(Margin::same(16));
+        let is_left =
+            egui::CentralPanel::default().frame(ground).show(ui, |ui| compare::compare_ui(ui, shell, comparison));
+        if is_left.inner {
+            page.comparison = None;
+        }
+        return;
+    }
+    if page.selected().is_some() {
+        Panel::right("about a run")
+            .exact_size(DETAILS)
+            .show_separator_line(false)
+            .frame(ground(shell.theme, Margin::same(16)))
+            .show(ui, |ui| details::details_ui(ui, shell, page));
+    }
+    egui::CentralPanel::default().frame(Frame::NONE.fill(shell.theme.page).inner_margin(Margin::same(16))).show(
+        ui,
+        |ui| {
+            head_ui(ui, shell, page);
+            ui.add_space(8.0);
+            if let Some(words) = empty_words(page) {
+                ui.label(RichText::new(words).color(shell.theme.secondary));
+                return;
+            }
+            table::table_ui(ui, shell, page);
+        },
+    );
+}
+
+fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
+    ui.horizontal(|ui| {
+        let label = ui.label(RichText::new("filter").small().color(shell.theme.secondary));
+        let hint = "lab:fast_slow lr<1e-3 state:killed !wide";
+        let field = TextEdit::singleline(&mut page.filter).hint_text(hint).desired_width(360.0);
+        let field = ui.add(field).labelled_by(label.id).on_hover_text(
+            "Words in a name, a note or a folder; lab:, preset:, state:, is:pinned, is:archived; a setting or a headline \
+             number compared, such as lr<1e-3 or gate>0.1; ! before a term leaves out. All must hold.",
+        );
+        page.is_stale |= field.changed();
+        let label = ui.label(RichText::new("sort by").small().color(shell.theme.secondary));
+        let mut chosen = None;
+        let combo = ComboBox::from_id_salt("sort").selected_text(key_words(&page.order.key)).width(176.0).truncate();
+        let combo = combo.show_ui(ui, |ui| {
+            for key in page.keys() {
+                if ui.selectable_label(key == page.order.key, key_words(&key)).clicked() {
+                    chosen = Some(key);
+                }
+            }
+        });
+        combo.response.labelled_by(label.id);
+        let words = if page.order.falling { "falling" } else { "rising" };
+        if ui.add(Button::new(words)).on_hover_text("Turns the order round.").clicked() {
+            (page.order.falling, page.is_stale) = (!page.order.falling, true);
+        }
+        if let Some(key) = chosen {
+            page.order = Order { falling: key == "began", key };
+            page.is_stale = true;
+        }
+        compare_button_ui(ui, shell, page);
+        if ui.button("Look again").on_hover_text("Reads what has changed on the disk.").clicked() {
+            shell.act(Action::Runs);
+        }
+    });
+    let (words, colour) = match &page.complaint {
+        Some(words) => (words.clone(), shell.theme.error),
+        None => (count_words(page), shell.theme.secondary),
+    };
+    ui.label(RichText::new(words).small().color(colour));
+}
+
+fn compare_button_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
+    let ticked = page.ticked();
+    let words = match (page.is_comparing, ticked.len()) {
+        (true, _) => "Reading…".to_owned(),
+        (false, 0) => "Compare".to_owned(),
+        (false, n) => format!("Compare {n}"),
+    };
+    let can = !page.is_comparing && (2..=MOST_COMPARED).contains(&ticked.len());
+    let about = format!("Sets the ticked runs beside each other: two to {MOST_COMPARED}, curves in one chart.");
+    let button = ui.add_enabled(can, Button::new(words));
+    if button.on_hover_text(&about).on_disabled_hover_text(&about).clicked() {
+        page.is_comparing = true;
+        shell.act(Action::CompareRuns(ticked));
+    }
+}
+
+fn count_words(page: &RunsPage) -> String {
+    let archived = page.rows.iter().filter(|r| r.note.archived).count();
+    let archived = if archived > 0 { format!(" · {archived} archived (is:archived)") } else { String::new() };
+    let reading = if page.is_reading { " · reading…" } else { "" };
+    let [shown, all] = [page.shown.len(), page.rows.len()].map(|n| number::grouped(n as u64));
+    format!("{shown} of {all} runs{archived}{reading}")
+}
+
+fn empty_words(page: &RunsPage) -> Option<String> {
+    if !page.shown.is_empty() {
+        return None;
+    }
+    Some(match (page.has_arrived, page.rows.is_empty()) {
+        (false, _) => "Looking for runs…".to_owned(),
+        (true, true) if page.is_reading => "Reading runs…".to_owned(),
+        (true, true) => "None yet. Every run that trains is kept in a folder of its own and stands here.".to_owned(),
+        (true, false) => "No run is asked for: change the filter above, or empty it.".to_owned(),
+    })
+}
+
+/// Cut to a width, on one line.
+fn cut(ui: &Ui, text: &str, font: egui::FontId, colour: egui::Color32, width: f32) -> std::sync::Arc<egui::Galley> {
+    let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), font, colour);
+    job.wrap = egui::text::TextWrapping::truncate_at_width(width.max(8.0));
+    ui.painter().layout_job(job)
+}
+
+/// A small word over something.
+fn caption(ui: &mut Ui, theme: &theme::Theme, words: &str) {
+    ui.add_space(8.0);
+    super::heading(ui, theme, words);
+}

@@ -1,0 +1,139 @@
+//! The panel about one run: its name and note, its result, what differs, and what can be done with it.
+
+use eframe::egui::{self, Align, Grid, Layout, RichText, ScrollArea, TextEdit, Ui};
+
+use super::{Draft, RunsPage, caption, table};
+use crate::{
+    labs::run_table::{RowState, RunRow},
+    telemetry::RunNote,
+    ui::{action::Action, panels::Shell, theme, widgets::number},
+};
+
+pub fn details_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
+    let Some(row) = page.selected().cloned() else { return };
+    if page.draft.folder != row.folder {
+        page.draft = Draft { folder: row.folder.clone(), note: row.note.clone() };
+    }
+    ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+        note_ui(ui, shell, page, &row);
+        buttons_ui(ui, shell, page, &row);
+        facts_ui(ui, shell, &row);
+        result_ui(ui, shell, &row);
+        changed_ui(ui, shell, &row);
+    });
+}
+
+/// Name and note, kept when one leaves the field.
+fn note_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row: &RunRow) {
+    let theme = shell.theme;
+    let label = ui.label(RichText::new("name").small().color(theme.secondary));
+    let draft = &mut page.draft.note;
+    let name = TextEdit::singleline(&mut draft.name).hint_text(row.folder.as_str()).desired_width(f32::INFINITY);
+    let name = ui.add(name).labelled_by(label.id);
+    let label = ui.label(RichText::new("note").small().color(theme.secondary));
+    let note = TextEdit::multiline(&mut draft.note).desired_rows(3).hint_text("What it was for, what came of it");
+    let note = ui.add(note.desired_width(f32::INFINITY)).labelled_by(label.id);
+    if (name.lost_focus() || note.lost_focus()) && *draft != row.note {
+        shell.act(Action::Note(row.path.clone(), draft.clone()));
+    }
+}
+
+fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row: &RunRow) {
+    ui.add_space(8.0);
+    let note = &mut page.draft.note;
+    ui.horizontal_wrapped(|ui| {
+        let replay = egui::Button::new("Replay");
+        let readable = row.state != RowState::Unreadable;
+        if ui.add_enabled(readable, replay).on_hover_text("Opens it in its lab (double click on its row).").clicked() {
+            shell.act(Action::OpenRun(row.path.clone()));
+        }
+        let mut keep = |note: &RunNote| shell.act(Action::Note(row.path.clone(), note.clone()));
+        if ui.toggle_value(&mut note.pinned, "Pin").on_hover_text("Stands above all others.").changed() {
+            keep(note);
+        }
+        let words = "Is not listed unless is:archived is asked for.";
+        if ui.toggle_value(&mut note.archived, "Archive").on_hover_text(words).changed() {
+            keep(note);
+        }
+        let words = "Moves the folder to the trash beside the runs (.trash); it can be taken back.";
+        let idle = row.state != RowState::Running;
+        if ui.add_enabled(idle, egui::Button::new("Delete")).on_hover_text(words).clicked() {
+            shell.act(Action::Discard(row.path.clone()));
+        }
+    });
+}
+
+fn facts_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
+    let theme = shell.theme;
+    ui.add_space(8.0);
+    let lab = shell.lists.lab(&row.lab).map_or(row.lab.as_str(), |l| l.title);
+    let mut facts = vec![];
+    if row.state != RowState::Unreadable {
+        let steps = format!("{} of {} steps", number::grouped(row.steps), number::grouped(row.total_steps));
+        facts.push(format!("{lab}, preset {}, seed {}", row.preset, row.seed));
+        facts.push(format!("{steps}, {}", row.state_words()));
+    }
+    facts.push(format!("{}, {} on disk", row.when, table::size(row.bytes)));
+    for fact in facts {
+        ui.label(RichText::new(fact).color(theme.text));
+    }
+    if let RowState::Failed(why) = &row.state {
+        ui.label(RichText::new(why).color(theme.error));
+    }
+    for problem in &row.problems {
+        ui.label(RichText::new(problem).color(theme.error));
+    }
+    ui.label(RichText::new(row.path.display().to_string()).small().color(theme.secondary));
+}
+
+/// Every headline number, by variant.
+fn result_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
+    let theme = shell.theme;
+    if row.headlines.values.is_empty() && row.headlines.missing.is_empty() {
+        return;
+    }
+    caption(ui, theme, "Headline numbers");
+    for key in row.headlines.keys() {
+        let Some(headline) = row.headline_of(key) else { continue };
+        let about = format!("{} {}.", headline.about, capital(headline.better.words()));
+        ui.label(headline.heading(key)).on_hover_text(about);
+        let of_variants = row.headline(key);
+        Grid::new(("headline", key)).num_columns(2).spacing([16.0, 2.0]).show(ui, |ui| {
+            for (label, value) in of_variants {
+                ui.add(egui::Label::new(RichText::new(label).small().color(theme.secondary)).truncate());
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    ui.label(RichText::new(headline.digits.words(value)).font(theme::numbers()));
+                });
+                ui.end_row();
+            }
+        });
+    }
+    for missing in &row.headlines.missing {
+        let Some(headline) = row.headline_of(&missing.id) else { continue };
+        let words = format!("no {}: {}", headline.name, missing.why);
+        ui.label(RichText::new(words).small().color(theme.secondary));
+    }
+}
+
+fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn changed_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
+    let theme = shell.theme;
+    if row.settings.is_empty() {
+        return;
+    }
+    caption(ui, theme, "Differs from the preset");
+    if row.changed.is_empty() {
+        ui.label(RichText::new("nothing").color(theme.secondary));
+    }
+    Grid::new("changed").num_columns(2).spacing([16.0, 2.0]).show(ui, |ui| {
+        for (key, value) in &row.changed {
+            ui.add(egui::Label::new(RichText::new(key).color(theme.secondary)).truncate());
+            ui.label(RichText::new(value.to_string()).font(theme::numbers()));
+            ui.end_row();
+        }
+    });
+}

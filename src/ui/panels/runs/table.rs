@@ -1,0 +1,198 @@
+//! The rows of the table of runs, of which only those in sight are drawn.
+
+use eframe::egui::{self, Rect, ScrollArea, Sense, Stroke, Ui, pos2, vec2};
+
+use super::{RunsPage, cut};
+use crate::{
+    labs::{
+        headline::split,
+        run_table::{RowState, RunRow},
+    },
+    ui::{action::Action, panels::Shell, theme, widgets::number},
+};
+
+const ROW: f32 = 44.0;
+const HEAD: f32 = 24.0;
+const PAD: f32 = 8.0;
+
+/// A column: heading, what it sorts by, share of the width.
+const COLUMNS: [(&str, &str, f32); 7] = [
+    ("run", "name", 0.25),
+    ("lab, preset", "lab", 0.15),
+    ("differs from preset", "changed", 0.18),
+    ("step, seed", "steps", 0.09),
+    ("loss, result", "loss", 0.16),
+    ("began, state", "began", 0.17),
+    ("size", "size", 0.0),
+];
+/// Width of the last column, points.
+const SIZE: f32 = 64.0;
+/// Width of the ticks before the first column, points.
+const TICK: f32 = 24.0;
+
+/// Left end and width of each column.
+fn places(left: f32, width: f32) -> [(f32, f32); COLUMNS.len()] {
+    let shared = width - SIZE - TICK;
+    let mut x = left + TICK;
+    COLUMNS.map(|(_, _, share)| {
+        let wide = if share > 0.0 { share * shared } else { SIZE };
+        let place = (x, wide);
+        x += wide;
+        place
+    })
+}
+
+pub fn table_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
+    head_ui(ui, shell, page);
+    let (mut selected, mut opened, mut ticked) = (None, None, None);
+    ui.spacing_mut().item_spacing.y = 0.0;
+    ScrollArea::vertical().auto_shrink([false, false]).show_rows(ui, ROW, page.shown.len(), |ui, range| {
+        for row in page.shown.get(range).unwrap_or_default().iter().filter_map(|i| page.rows.get(*i)) {
+            let is_selected = page.selected.as_ref() == Some(&row.folder);
+            let is_ticked = page.ticked.contains(&row.folder);
+            let response = row_ui(ui, shell, row, is_selected);
+            if tick_ui(ui, shell, row, (response.rect, is_ticked)) {
+                ticked = Some(row.folder.clone());
+                continue;
+            }
+            if response.double_clicked() && row.state != RowState::Unreadable {
+                opened = Some(row.path.clone());
+            } else if response.clicked() {
+                selected = Some(row.folder.clone());
+            }
+        }
+    });
+    if let Some(folder) = ticked
+        && !page.ticked.remove(&folder)
+    {
+        page.ticked.insert(folder);
+    }
+    if let Some(folder) = selected {
+        page.selected = if page.selected.as_ref() == Some(&folder) { None } else { Some(folder) };
+    }
+    if let Some(path) = opened {
+        shell.act(Action::OpenRun(path));
+    }
+}
+
+fn head_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut RunsPage) {
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEAD), Sense::hover());
+    for ((words, key, _), (x, width)) in COLUMNS.iter().zip(places(rect.left(), rect.width())) {
+        let place = Rect::from_min_size(pos2(x, rect.top()), vec2(width, HEAD));
+        let response = ui.interact(place, ui.scope_id().with(key), Sense::click());
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Sort by {words}")));
+        let is_sorted = page.order.key == *key;
+        let sign = match (is_sorted, page.order.falling) {
+            (true, true) => " ▾",
+            (true, false) => " ▴",
+            _ => "",
+        };
+        let colour = if is_sorted || response.hovered() { shell.theme.text } else { shell.theme.secondary };
+        let galley = cut(ui, &format!("{words}{sign}"), egui::FontId::proportional(theme::SMALL), colour, width - PAD);
+        let at_right = *key == "size";
+        let left = if at_right { x + width - galley.size().x - PAD } else { x + PAD };
+        ui.painter().galley(pos2(left, rect.center().y - galley.size().y / 2.0), galley, colour);
+        if response.on_hover_cursor(egui::CursorIcon::PointingHand).clicked() {
+            page.order.click(key);
+            page.is_stale = true;
+        }
+    }
+    ui.painter().hline(rect.x_range(), rect.bottom(), Stroke::new(1.0, shell.theme.line));
+}
+
+fn row_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow, is_selected: bool) -> egui::Response {
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
+    let name = format!("{}, {}, {}", row.title(), row.lab, row.state_words());
+    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, is_selected, &name));
+    let theme = shell.theme;
+    if is_selected {
+        ui.painter().rect_filled(rect, theme::CORNER, theme.raised);
+        let edge = Rect::from_min_size(rect.min, vec2(2.0, ROW));
+        ui.painter().rect_filled(edge, 0.0, theme.accent);
+    } else if response.hovered() {
+        ui.painter().rect_filled(rect, theme::CORNER, theme.panel);
+    }
+    ui.painter().hline(rect.x_range(), rect.bottom(), Stroke::new(1.0, theme.line));
+    let lines = cells(shell, row);
+    for (i, ((first, second), (x, width))) in lines.into_iter().zip(places(rect.left(), rect.width())).enumerate() {
+        let is_number = (3..=4).contains(&i) || i == 6;
+        let colours = [if i == 0 { theme.text } else { state_colour(shell, row, i) }, theme.secondary];
+        for (line, (text, colour)) in [first, second].into_iter().zip(colours).enumerate() {
+            let font = if is_number {
+                theme::numbers()
+            } else {
+                egui::FontId::proportional(if line == 0 { theme::BODY } else { theme::SMALL })
+            };
+            let galley = cut(ui, &text, font, colour, width - PAD - 4.0);
+            let left = if i == 6 { x + width - galley.size().x - PAD } else { x + PAD };
+            let middle = rect.top() + if line == 0 { 14.0 } else { 31.0 };
+            ui.painter().galley(pos2(left, middle - galley.size().y / 2.0), galley, colour);
+        }
+    }
+    response.on_hover_cursor(egui::CursorIcon::PointingHand)
+}
+
+/// The tick of a row, for comparing; whether it was clicked.
+fn tick_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow, (rect, is_ticked): (Rect, bool)) -> bool {
+    let place = Rect::from_min_size(rect.min, vec2(TICK, ROW));
+    let response = ui.interact(place, ui.scope_id().with(("tick", &row.folder)), Sense::click());
+    let name = format!("Compare {}", row.title());
+    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, is_ticked, &name));
+    let square = Rect::from_center_size(place.center() + vec2(2.0, 0.0), vec2(12.0, 12.0));
+    let hot = response.hovered() || response.has_focus();
+    let edge = if hot || is_ticked { shell.theme.accent } else { shell.theme.secondary };
+    ui.painter().rect_stroke(square, 2.0, Stroke::new(1.0, edge), egui::StrokeKind::Inside);
+    if is_ticked {
+        ui.painter().rect_filled(square.shrink(3.0), 1.0, edge);
+    }
+    response.clicked()
+}
+
+fn state_colour(shell: &Shell<'_>, row: &RunRow, column: usize) -> egui::Color32 {
+    match (&row.state, column) {
+        (RowState::Failed(_) | RowState::Unreadable, 5) => shell.theme.error,
+        (RowState::Running, 5) => shell.theme.accent,
+        _ => shell.theme.text,
+    }
+}
+
+/// Two lines of each column.
+fn cells(shell: &Shell<'_>, row: &RunRow) -> [(String, String); COLUMNS.len()] {
+    let pin = if row.note.pinned { "▸ " } else { "" };
+    let second = match (row.note.note.lines().next(), row.problems.first(), row.note.name.is_empty()) {
+        (_, Some(problem), _) => problem.clone(),
+        (Some(note), ..) if !note.is_empty() => note.to_owned(),
+        (.., false) => row.folder.clone(),
+        _ => String::new(),
+    };
+    let lab = shell.lists.lab(&row.lab).map_or(row.lab.as_str(), |l| l.title);
+    let mut changed = row.changed.iter().map(|(key, value)| format!("{key} {value}"));
+    let first_changed =
+        changed.next().unwrap_or_else(|| if row.settings.is_empty() { String::new() } else { "nothing".into() });
+    let archived = if row.note.archived { "archived, " } else { "" };
+    [
+        (format!("{pin}{}", row.title()), second),
+        (lab.to_owned(), row.preset.clone()),
+        (first_changed, changed.collect::<Vec<_>>().join(", ")),
+        (number::grouped(row.steps), format!("seed {}", row.seed)),
+        (row.loss_words(), result(row)),
+        (row.when.clone(), format!("{archived}{}", row.state_words())),
+        (size(row.bytes), String::new()),
+    ]
+}
+
+/// The first headline number that is no loss.
+fn result(row: &RunRow) -> String {
+    let keys = row.headlines.keys();
+    let key = keys.into_iter().find(|key| !split(key).0.ends_with("loss") && *key != "perplexity");
+    key.and_then(|key| Some(format!("{} {}", row.headline_of(key)?.name, row.headline_words(key)))).unwrap_or_default()
+}
+
+/// "1.3 MB".
+pub fn size(bytes: u64) -> String {
+    match bytes as f64 {
+        b if b >= 1e9 => format!("{:.1} GB", b * 1e-9),
+        b if b >= 1e6 => format!("{:.1} MB", b * 1e-6),
+        b => format!("{:.0} kB", (b * 1e-3).ceil()),
+    }
+}

@@ -1,0 +1,361 @@
+//! The page with the table of runs, driven by hand at a host that pretends: what it shows, finds, sorts, keeps and deletes.
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
+
+use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
+use eframe::egui::{Key, accesskit::Role};
+use egui_kittest::{Harness, kittest::Queryable};
+use image::RgbaImage;
+use orrery::{
+    config::{Config, Value},
+    labs::{
+        LABS,
+        headline::{Found, Missing, Value as HeadlineValue},
+        run_table::{Difference, GroupLoss, RowState, RunRow},
+    },
+    telemetry::{RunHandle, RunNote},
+    ui::{
+        app::{App, Start},
+        comparison::{ComparedLine, ComparedRuns, Comparison},
+        host::{Delivery, DialogKind, Host},
+        lists::Lists,
+        views::VIEWS,
+    },
+};
+
+/// What the page asked of the host.
+#[derive(Default)]
+struct Asked {
+    notes: Vec<(PathBuf, RunNote)>,
+    discarded: Vec<PathBuf>,
+    restored: Vec<PathBuf>,
+    opened: Vec<PathBuf>,
+    compared: Vec<PathBuf>,
+}
+
+struct Shelf {
+    rows: Vec<RunRow>,
+    asked: Arc<Mutex<Asked>>,
+    sender: Sender<Delivery>,
+    arrived: Receiver<Delivery>,
+}
+
+impl Host for Shelf {
+    fn launch(&mut self, _: &Config, _: bool) -> Result<RunHandle, String> {
+        Err("nothing is launched here".into())
+    }
+
+    fn open_run(&mut self, folder: PathBuf) -> RunHandle {
+        self.asked.lock().unwrap().opened.push(folder);
+        RunHandle { commands: bounded(1).0, inbox: Default::default() }
+    }
+
+    fn pick(&mut self, _: DialogKind) {}
+    fn read_text(&mut self, _: PathBuf) {}
+    fn write(&mut self, _: PathBuf, _: Vec<u8>) {}
+    fn list_runs(&mut self) {}
+
+    fn list_run_table(&mut self) {
+        self.sender.send(Delivery::RunTable { rows: self.rows.clone(), whole: true }).unwrap();
+    }
+
+    fn write_note(&mut self, run: PathBuf, note: RunNote) {
+        self.asked.lock().unwrap().notes.push((run, note));
+    }
+
+    fn discard_run(&mut self, run: PathBuf) {
+        self.asked.lock().unwrap().discarded.push(run.clone());
+        self.sender.send(Delivery::Discarded { run, place: "runs/.trash/gone".into() }).unwrap();
+    }
+
+    fn restore_run(&mut self, place: PathBuf) {
+        self.asked.lock().unwrap().restored.push(place);
+        self.sender.send(Delivery::Restored).unwrap();
+    }
+
+    fn compare_runs(&mut self, runs: Vec<PathBuf>) {
+        let compared = compared(runs.len());
+        self.asked.lock().unwrap().compared = runs;
+        self.sender.send(Delivery::Compared(Ok(Box::new(compared)))).unwrap();
+    }
+
+    fn export_folder(&self) -> PathBuf {
+        "exports".into()
+    }
+
+    fn deliveries(&mut self) -> Vec<Delivery> {
+        self.arrived.try_iter().collect()
+    }
+
+    fn devices(&self) -> Vec<(String, String, bool)> {
+        vec![]
+    }
+}
+
+/// Curves that fall, each a little faster; of the last two runs only the seed differs.
+fn compared(runs: usize) -> ComparedRuns {
+    let names: Vec<String> = (0..runs).map(|i| format!("lr {}, seed {i}", 1e-3 * i as f64)).collect();
+    let like = |i: usize| if i + 1 == runs { i - 1 } else { i };
+    let line = |i: usize, scale: f64| {
+        let point = |step: u64| [step as f64, scale * (1.0 + (-(step as f64) * 0.002 * (i + 1) as f64).exp()), 0.0];
+        ComparedLine::new(names[i].clone(), i, like(i), (1..=400).map(point).collect())
+    };
+    let figure = |key: &str, title: &str, scale: f64| Comparison {
+        key: key.into(),
+        variant: "coupled".into(),
+        title: title.into(),
+        lines: (0..runs).map(|i| line(i, scale)).collect(),
+    };
+    let figures = vec![figure("gate", "|tanh γ|", 0.1), figure("held_out_loss", "held-out loss (nats)", 1.5)];
+    let mut folded = figures.clone();
+    folded.iter_mut().for_each(Comparison::fold);
+    let rates = (0..runs).map(|i| format!("{}", 1e-3 * like(i) as f64)).collect();
+    let differences = vec![Difference { key: "train.lr".into(), values: rates }];
+    ComparedRuns { names, differences, figures, folded }
+}
+
+fn loss(group: &str, held_out: f64) -> GroupLoss {
+    GroupLoss { group: group.into(), label: group.into(), train: held_out + 0.1, held_out }
+}
+
+fn value(key: &str, variant: &str, value: f64) -> HeadlineValue {
+    HeadlineValue { key: key.into(), variant: variant.into(), group: variant.into(), step: 400, value }
+}
+
+fn gate_run(i: u64, lr: f64, gate: f64) -> RunRow {
+    let folder = format!("20260131-14250{i}-fast_slow-fast_slow_needed-s{i}");
+    let values = vec![
+        value("held_out_loss", "coupled", 0.0001),
+        value("held_out_loss", "frozen", 2.3145),
+        value("gate", "coupled", gate),
+        value("gate", "frozen", 0.0),
+    ];
+    let missing = vec![Missing { id: "accuracy".into(), why: "the text asks no question".into() }];
+    RunRow {
+        path: PathBuf::from("runs").join(&folder),
+        folder,
+        lab: "fast_slow".into(),
+        preset: "fast_slow_needed".into(),
+        seed: i,
+        settings: BTreeMap::from([("train.lr".to_owned(), Value::Float(lr))]),
+        changed: BTreeMap::from([
+            ("train.lr".to_owned(), Value::Float(lr)),
+            ("model.d_model".to_owned(), Value::Int(96)),
+            ("variants.dense_swiglu".to_owned(), Value::Switch(true)),
+        ]),
+        began: 1_769_800_000 + i as i64 * 60,
+        when: format!("2026-01-31 14:2{i}"),
+        steps: 400,
+        total_steps: 400,
+        losses: vec![loss("coupled", 0.0001), loss("frozen", 2.3145)],
+        headlines: Found { values, missing },
+        state: RowState::Finished,
+        bytes: 4_300_000,
+        ..RunRow::default()
+    }
+}
+
+/// As different as they come.
+fn rows() -> Vec<RunRow> {
+    let note = |name: &str, note: &str| RunNote { name: name.into(), note: note.into(), ..RunNote::default() };
+    let named = RunRow {
+        note: RunNote { pinned: true, ..note("Wide gate", "For the talk: opens within a minute") },
+        ..gate_run(1, 1e-3, 0.2)
+    };
+    let killed = RunRow { state: RowState::Killed, steps: 112, ..gate_run(2, 3e-4, 0.01) };
+    let running = RunRow { state: RowState::Running, steps: 250, total_steps: 12_000, ..gate_run(3, 1e-2, 0.3) };
+    let failed = "the loss is not a number at step 7; lower train.lr and reset";
+    let failed = RunRow { state: RowState::Failed(failed.into()), steps: 7, ..gate_run(4, 0.5, f64::NAN) };
+    let put_away = RunRow { note: RunNote { archived: true, ..note("Old", "") }, ..gate_run(5, 2e-3, 0.1) };
+    let later = RunRow {
+        folder: "of-a-later-version".into(),
+        path: "runs/of-a-later-version".into(),
+        problems: vec![
+            "it was written by Orrery 9.0.0 in format 99, and this one reads up to format 2: update Orrery".into(),
+        ],
+        when: "2026-01-30 09:00".into(),
+        bytes: 12_000,
+        ..RunRow::default()
+    };
+    vec![failed, running, killed, named, put_away, later]
+}
+
+struct Desk {
+    harness: Harness<'static, App>,
+    asked: Arc<Mutex<Asked>>,
+}
+
+fn desk(rows: Vec<RunRow>, with_pictures: bool) -> Desk {
+    let asked = Arc::<Mutex<Asked>>::default();
+    let (sender, arrived) = unbounded();
+    let host = Box::new(Shelf { rows, asked: asked.clone(), sender, arrived });
+    let builder = Harness::builder().with_size([1280.0, 800.0]).with_step_dt(1.0 / 60.0);
+    let builder = if with_pictures { builder.wgpu() } else { builder };
+    let lists = Lists { labs: LABS, views: VIEWS };
+    let harness = builder.build_eframe(move |cc| App::with_lists(cc, host, Start::default(), lists));
+    let mut desk = Desk { harness, asked };
+    desk.steps(3);
+    desk.click("Runs");
+    desk
+}
+
+impl Desk {
+    fn steps(&mut self, n: usize) {
+        (0..n).for_each(|_| self.harness.step());
+    }
+
+    fn click(&mut self, label: &str) {
+        self.harness.get_by_label(label).click();
+        self.steps(3);
+    }
+
+    fn rows(&self) -> Vec<String> {
+        let mut rows: Vec<(f32, String)> = self
+            .harness
+            .query_all_by_role(Role::ListItem)
+            .filter_map(|node| Some((node.rect().top(), egui_kittest::kittest::NodeT::accesskit_node(&node).label()?)))
+            .collect();
+        rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+        rows.into_iter().map(|(_, label)| label.split(',').next().unwrap_or_default().to_owned()).collect()
+    }
+
+    fn select(&mut self, name: &str) {
+        self.harness.get_by_role_and_label(Role::ListItem, name).click();
+        self.steps(3);
+    }
+
+    fn shows(&self, words: &str) -> bool {
+        self.harness.query_all_by_label_contains(words).next().is_some()
+    }
+
+    fn filter(&mut self, text: &str) {
+        let field = self.harness.get_by_role_and_label(Role::TextInput, "filter");
+        field.focus();
+        self.steps(2);
+        self.harness.key_press_modifiers(eframe::egui::Modifiers::COMMAND, Key::A);
+        self.steps(1);
+        self.harness.get_by_role_and_label(Role::TextInput, "filter").type_text(text);
+        self.steps(3);
+    }
+}
+
+#[test]
+fn runs_are_listed_found_and_sorted() {
+    let mut d = desk(rows(), false);
+    let all = d.rows();
+    assert_eq!(all.len(), 5, "the archived one is not listed: {all:?}");
+    assert_eq!(all[0], "Wide gate", "pinned runs stand first");
+    assert!(all[1].ends_with("-s4") && all[4] == "of-a-later-version", "then the newest: {all:?}");
+    assert!(d.shows("5 of 6 runs · 1 archived"));
+    d.click("Sort by step, seed");
+    assert!(d.rows()[2].ends_with("-s4"), "7 steps come before 112: {:?}", d.rows());
+    d.filter("lr<1e-3");
+    assert_eq!(d.rows().len(), 1, "{:?}", d.rows());
+    d.filter("lr<none");
+    assert!(d.shows("`none` is no number"));
+    assert_eq!(d.rows().len(), 1, "what was found stays while one types");
+    d.filter("nothing-like-it");
+    assert!(d.shows("No run is asked for"));
+    d.harness.key_press(Key::Escape);
+    d.steps(2);
+    d.harness.key_press(Key::Escape);
+    d.steps(3);
+    assert!(d.shows("What moves inside a small model while it learns?"), "Escape leads back to the gallery");
+}
+
+#[test]
+fn a_run_is_named_pinned_deleted_and_taken_back() {
+    let mut d = desk(rows(), false);
+    d.select("Wide gate, fast_slow, finished");
+    assert!(d.shows("no accuracy: the text asks no question") && d.shows("variants.dense_swiglu"));
+    let field = d.harness.get_by_role_and_label(Role::TextInput, "name");
+    field.focus();
+    d.steps(2);
+    d.harness.key_press(Key::End);
+    d.harness.get_by_role_and_label(Role::TextInput, "name").type_text(" two");
+    d.steps(2);
+    d.harness.get_by_role_and_label(Role::MultilineTextInput, "note").focus();
+    d.steps(3);
+    let (path, note) =
+        d.asked.lock().unwrap().notes.last().cloned().expect("the name is kept when one leaves the field");
+    assert!(path.ends_with("20260131-142501-fast_slow-fast_slow_needed-s1"));
+    assert_eq!((note.name.as_str(), note.pinned), ("Wide gate two", true));
+    assert_eq!(d.rows()[0], "Wide gate two", "and shown at once");
+    d.click("Pin");
+    assert!(!d.asked.lock().unwrap().notes.last().unwrap().1.pinned);
+    d.click("Delete");
+    assert_eq!(d.asked.lock().unwrap().discarded, [path]);
+    assert!(d.shows("is in the trash.") && !d.rows().contains(&"Wide gate two".to_owned()));
+    d.click("Undo");
+    assert_eq!(d.asked.lock().unwrap().restored, [PathBuf::from("runs/.trash/gone")]);
+    d.steps(2);
+    assert_eq!(d.rows().len(), 5);
+    d.select("of-a-later-version, , cannot be read");
+    assert!(d.shows("this one reads up to format 2"));
+}
+
+#[test]
+fn ticked_runs_are_set_beside_each_other() {
+    let mut d = desk(rows(), false);
+    for name in ["Compare Wide gate", "Compare 20260131-142502-fast_slow-fast_slow_needed-s2"] {
+        d.click(name);
+    }
+    d.click("Compare 20260131-142503-fast_slow-fast_slow_needed-s3");
+    d.click("Compare 3");
+    assert_eq!(d.asked.lock().unwrap().compared.len(), 3);
+    assert!(d.shows("held-out loss (nats) at step 400") && d.shows("train.lr"), "the loss is shown first");
+    assert!(d.shows("lr 0.001, seed 1"));
+    let at_end = d.harness.query_all_by_label_contains("2.1").count();
+    assert!(at_end > 0, "values stand in the table");
+    d.click("fold seeds");
+    d.click("‹ Table");
+    assert_eq!(d.rows().len(), 5, "back at the table");
+    d.click("Compare 3");
+    d.harness.key_press(Key::Escape);
+    d.steps(3);
+    assert_eq!(d.rows().len(), 5, "Escape leads back too");
+}
+
+/// Only rows in sight are drawn, so that thousands cost no more than a few.
+#[test]
+fn ten_thousand_rows_are_drawn_as_a_few() {
+    let many = (0..10_000).map(|i| RunRow { folder: format!("run-{i}"), began: i, ..gate_run(1, 1e-3, 0.2) });
+    let d = desk(many.collect(), false);
+    assert!(d.shows("10\u{a0}000 of 10\u{a0}000 runs"));
+    let drawn = d.rows().len();
+    assert!((5..40).contains(&drawn), "{drawn} rows were drawn");
+}
+
+#[test]
+fn an_empty_table_says_how_it_fills() {
+    let d = desk(vec![], false);
+    assert!(d.shows("None yet. Every run that trains is kept"));
+}
+
+/// Runs beside each other, as drawn.
+pub fn comparison_picture() -> RgbaImage {
+    let mut d = desk(rows(), true);
+    for name in
+        ["Wide gate", "20260131-142502-fast_slow-fast_slow_needed-s2", "20260131-142503-fast_slow-fast_slow_needed-s3"]
+    {
+        d.click(&format!("Compare {name}"));
+    }
+    d.click("Compare 3");
+    d.steps(30);
+    d.harness.render().expect("rendered")
+}
+
+/// The page with one run looked at, as drawn.
+pub fn picture(dark: bool) -> RgbaImage {
+    let mut d = desk(rows(), true);
+    d.select("Wide gate, fast_slow, finished");
+    if !dark {
+        d.harness.key_press(Key::D);
+    }
+    d.steps(30);
+    d.harness.render().expect("rendered")
+}
