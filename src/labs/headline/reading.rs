@@ -117,13 +117,16 @@ pub fn told(lab: &Lab, event: &Event) -> Vec<Told> {
 /// What one channel said last of a variant.
 type Newest<T> = HashMap<(usize, &'static str), (u64, T)>;
 
+/// Numbers by place.
+type Numbers = Vec<(String, f64)>;
+
 /// Takes a run's events and keeps what headline numbers are read from.
 pub struct Reading {
     headlines: &'static [Headline],
     variants: Vec<VariantInfo>,
     scalars: Newest<f64>,
     /// Numbers by place, for every measured headline by its place in the list.
-    measured: HashMap<(usize, usize), (u64, Vec<(String, f64)>)>,
+    measured: HashMap<(usize, usize), (u64, Numbers)>,
 }
 
 impl Reading {
