@@ -11,7 +11,7 @@ use orrery::{
     analysis::graph_file::Format,
     cli::run_rows,
     config::Config,
-    corpus::{Corpus, Source, Spec, TokenizerSpec},
+    corpus::{Corpus, LabelledLines, Source, Spec, TokenizerSpec},
     labs,
     nn::{Device, weights::Weights},
     store::{self, Reader, checkpoint, tensors},
@@ -34,6 +34,7 @@ pub const READERS: &[FuzzedReader] = &[
     FuzzedReader { name: "toml", read: toml },
     FuzzedReader { name: "run_folder", read: run_folder },
     FuzzedReader { name: "state", read: state },
+    FuzzedReader { name: "sentences", read: sentences },
 ];
 
 /// Reads with the reader of this name.
@@ -155,4 +156,14 @@ fn state(bytes: &[u8]) {
     let weights = [&(header.len() as u64).to_le_bytes()[..], header, &[0; 8]].concat();
     fs::write(at.join("a.safetensors"), weights).expect("a temporary file");
     let _ = checkpoint::load(folder.path(), &Device::Cpu);
+}
+
+/// A file of labelled sentences, and which of its labels could be a concept.
+fn sentences(bytes: &[u8]) {
+    let (_folder, path) = file("sentences.tsv", bytes);
+    let Ok(lines) = LabelledLines::read(&path) else { return };
+    assert!(lines.lines.iter().all(|l| !l.label.is_empty() && !l.group.is_empty() && !l.sentence.is_empty()));
+    let labels = lines.labels();
+    assert!(labels.len() > 1);
+    labels.iter().for_each(|(label, _)| drop(lines.concept(Some(label))));
 }

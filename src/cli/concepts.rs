@@ -161,7 +161,7 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
             })?,
         };
         let model = run.variants[0].model.as_ref();
-        let random = concepts::random(model, run.corpus(), config.seed, &run.device).map_err(wrong)?;
+        let random = concepts::random(model, run.corpus().vocab(), config.seed, &run.device).map_err(wrong)?;
         let mut of_model = vec![];
         for how in procedures {
             let one = |model| concepts::find(model, &question, how, &run.device, Progress::none()).map_err(wrong);

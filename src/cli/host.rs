@@ -127,6 +127,9 @@ impl Host for DesktopHost {
                     chooser.set_title("Open a tokenizer.json").add_filter("JSON", &["json"]).pick_file()
                 }
                 DialogKind::OpenVocabulary => chooser.set_title("Open a list of characters, or a text").pick_file(),
+                DialogKind::OpenSentences => {
+                    chooser.set_title("Open labelled sentences").add_filter("Text", &["tsv", "txt"]).pick_file()
+                }
                 DialogKind::OpenCheckpoint => chooser
                     .set_title("Open a trained BDH")
                     .add_filter("Weights", &["safetensors", "pt", "pth"])

@@ -13,6 +13,7 @@ mod eval;
 mod export;
 mod failure;
 mod figures;
+mod find_concept;
 mod generate;
 mod graph_events;
 mod graph_export;
@@ -144,6 +145,8 @@ enum Command {
     Bench(bench::BenchArgs),
     /// Train several seeds and look for a synapse that stands for a concept, beside random weights
     Concepts(concepts::ConceptArgs),
+    /// Look in a trained BDH for a synapse that tells one label of your own sentences from the others, beside random weights
+    FindConcept(find_concept::FindConceptArgs),
     /// Train the networks of the lab Grammar roles over several seeds and print which roles each names
     Roles(roles::RoleArgs),
     /// Write a run's scalars as one CSV or as TensorBoard event files, its weights as safetensors, or a BDH's graph
@@ -203,6 +206,7 @@ pub fn main() -> ExitCode {
         Some(Command::ViewGraph(args)) => graph_file::run(&args, began),
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Concepts(args)) => concepts::run(&args),
+        Some(Command::FindConcept(args)) => find_concept::run(&args),
         Some(Command::Roles(args)) => roles::run(&args),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Eval(args)) => eval::run(&args),

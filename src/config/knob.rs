@@ -37,6 +37,8 @@ pub enum FileKind {
     Matrix,
     /// Characters with their ids: a JSON list or object, or a text.
     Vocabulary,
+    /// Labelled sentences, one a line.
+    Sentences,
 }
 
 /// When a changed setting acts.

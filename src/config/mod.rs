@@ -15,7 +15,8 @@ mod whole_numbers;
 pub use error::ConfigError;
 pub use knob::{Applies, FileKind, Knob, Range, file_key};
 pub use setting::{
-    CheckpointFile, Choice, MatrixFile, Number, Setting, TextFile, TextFolder, TokenizerFile, VocabularyFile,
+    CheckpointFile, Choice, MatrixFile, Number, SentenceFile, Setting, TextFile, TextFolder, TokenizerFile,
+    VocabularyFile,
 };
 pub use settings::{Checked, Field, Group, SettingKey, Settings, fix, narrow};
 pub use value::Value;

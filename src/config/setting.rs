@@ -165,7 +165,9 @@ files!(
     /// The path of a matrix of numbers, or none.
     MatrixFile,
     /// The path of a list of characters or of a text to take them from, or none.
-    VocabularyFile
+    VocabularyFile,
+    /// The path of labelled sentences, or none.
+    SentenceFile
 );
 
 impl TextFile {
@@ -182,6 +184,10 @@ impl TokenizerFile {
 
 impl VocabularyFile {
     const KIND: FileKind = FileKind::Vocabulary;
+}
+
+impl SentenceFile {
+    const KIND: FileKind = FileKind::Sentences;
 }
 
 impl CheckpointFile {

@@ -10,6 +10,7 @@ mod file_bytes;
 mod folder;
 pub mod generated;
 mod grammar;
+mod labelled_lines;
 mod permutation;
 mod pieces;
 mod recall;
@@ -32,6 +33,7 @@ use text_file::TextFile;
 use tokenizer::Tokenizer;
 
 pub use grammar::{GrammarRoles, SentenceSet};
+pub use labelled_lines::{LEAST_GROUPS, LabelledLine, LabelledLines};
 pub use pieces::{TextPiece, TextSpan};
 pub use source::Source;
 pub use steering::Steering;

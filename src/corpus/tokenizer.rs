@@ -2,7 +2,11 @@
 //! [`super::subword`]. Knows no windows and no files of text.
 
 use super::{
-    CorpusError, TokenizerSpec, characters::Characters, subword::Subword, text_file::Encoding, visible::visible,
+    CorpusError, TokenizerSpec,
+    characters::Characters,
+    subword::Subword,
+    text_file::Encoding,
+    visible::{join_bytes, visible},
 };
 use std::collections::HashMap;
 
@@ -202,21 +206,8 @@ impl Tokenizer {
     /// the first shows it and the others are empty.
     pub(super) fn token_texts(&self, ids: &[u32]) -> Vec<String> {
         let mut shown: Vec<String> = ids.iter().map(|id| self.token_text(*id)).collect();
-        if !matches!(self, Self::Byte { encoding: Encoding::Utf8, .. }) {
-            return shown;
-        }
-        // an id that is no byte cannot be part of a character
-        let bytes: Vec<u8> = ids.iter().map(|id| u8::try_from(*id).unwrap_or(0xFF)).collect();
-        let mut at = 0;
-        for chunk in bytes.utf8_chunks() {
-            for c in chunk.valid().chars() {
-                if c.len_utf8() > 1 {
-                    shown[at] = visible(&c.to_string());
-                    shown[at + 1..at + c.len_utf8()].iter_mut().for_each(String::clear);
-                }
-                at += c.len_utf8();
-            }
-            at += chunk.invalid().len();
+        if matches!(self, Self::Byte { encoding: Encoding::Utf8, .. }) {
+            join_bytes(ids, &mut shown);
         }
         shown
     }
@@ -351,11 +342,6 @@ mod tests {
         let t = open(TokenizerSpec::Byte { vocab: 320 }, "");
         let ids = t.encode("a \u{e9}\u{20ac}.").unwrap();
         assert_eq!(t.token_texts(&ids), ["a", "\u{b7}", "\u{e9}", "", "\u{20ac}", "", "", "."]);
-        // a part of a character is its byte, before, between and after whole ones, and so is an id that is no byte
-        assert_eq!(
-            t.token_texts(&[0xA9, 0xC3, 0xC3, 0xA9, 300, 0xE2, 0x82]),
-            ["\\xa9", "\\xc3", "\u{e9}", "", "<300>", "\\xe2", "\\x82"]
-        );
         let latin =
             Tokenizer::open(&TokenizerSpec::Byte { vocab: 256 }, Encoding::Latin1, || Ok(String::new())).unwrap();
         assert_eq!(latin.token_texts(&[0xE9]), ["\u{e9}"]);

@@ -16,3 +16,35 @@ pub(super) fn visible(text: &str) -> String {
     }
     out
 }
+
+/// Where the bytes `ids` make a character of several together, the first shows it and the others show nothing; `shown` is how
+/// each would be shown by itself.
+pub(super) fn join_bytes(ids: &[u32], shown: &mut [String]) {
+    // an id that is no byte cannot be part of a character
+    let bytes: Vec<u8> = ids.iter().map(|id| u8::try_from(*id).unwrap_or(0xFF)).collect();
+    let mut at = 0;
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if c.len_utf8() > 1 {
+                shown[at] = visible(&c.to_string());
+                shown[at + 1..at + c.len_utf8()].iter_mut().for_each(String::clear);
+            }
+            at += c.len_utf8();
+        }
+        at += chunk.invalid().len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A part of a character stays as it is, before, between and after whole ones, and so does an id that is no byte.
+    #[test]
+    fn only_whole_characters_are_joined() {
+        let ids = [0xA9, 0xC3, 0xC3, 0xA9, 300, 0xE2, 0x82];
+        let mut shown: Vec<String> = ids.iter().map(|id| format!("<{id}>")).collect();
+        join_bytes(&ids, &mut shown);
+        assert_eq!(shown, ["<169>", "<195>", "\u{e9}", "", "<300>", "<226>", "<130>"]);
+    }
+}

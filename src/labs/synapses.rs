@@ -27,6 +27,7 @@ pub static LAB: Lab = Lab {
     lesson: include_str!("../../assets/lessons/synapses.md"),
     groups: &[
         ("reading", "Reading"),
+        ("concepts", "Concepts"),
         ("model", "Model"),
         ("variants", "Beside it"),
         ("merging", "Merging"),
@@ -98,6 +99,8 @@ impl ReadingSettings {
             arg(Self::rotated, &self.rotated),
             arg(Self::rank, &self.rank),
             arg(Self::longest, &self.longest),
+            arg(Self::write, &self.write),
+            arg(Self::temperature, &self.temperature),
         ]
         .into()
     }

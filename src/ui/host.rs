@@ -23,6 +23,7 @@ pub enum DialogKind {
     OpenTokenizer,
     /// A list of characters, or a text to take them from.
     OpenVocabulary,
+    OpenSentences,
     OpenCheckpoint,
     /// A matrix of numbers.
     OpenMatrix,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use orrery::{
     corpus::{
-        Corpus, Source, Spec as CorpusSpec, TokenizerSpec,
+        Corpus, LabelledLines, Source, Spec as CorpusSpec, TokenizerSpec,
         generated::parliament::{
             Class, Extent,
             labelled::{SplitSide, follow_ups, sentences},
@@ -15,7 +15,8 @@ use orrery::{
     probe::{
         ProbeContext, Progress,
         concepts::{
-            self, Item, Noun, PRESETS, Procedure, Question, Scalar, SearchResult, Site, Strength, Synapse, Verdict,
+            self, Item, Noun, PRESETS, Procedure, Question, Scalar, SearchResult, SentenceOrigin, Site, Strength,
+            Synapse, Verdict,
         },
         find,
     },
@@ -179,8 +180,10 @@ fn random_weights_confirm_nothing() {
 fn a_verdict_needs_everything() {
     let question = Question {
         concept: "currency".into(),
+        contrast: vec![],
+        origin: SentenceOrigin::Parliament,
         languages: vec!["en".into(), "fr".into()],
-        nouns: vec![Noun { name: "euro".into(), class: "currency", with: true }],
+        nouns: vec![Noun { name: "euro".into(), class: "currency".into(), with: true }],
         items: vec![],
     };
     let synapse = |r: f64, holm: f64, by: [f64; 2]| Synapse {
@@ -251,4 +254,104 @@ fn the_probe_answers_and_says_what_is_missing() {
     let few = ask(&[("with", "one euro"), own[1]]).err().unwrap().to_string();
     assert!(few.contains("at least 4 are needed"), "{few}");
     assert!(ask(&[("preset", "weather")]).err().unwrap().to_string().contains("no concept `weather`"));
+}
+
+fn sets(content: &str) -> LabelledLines {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sets.tsv");
+    std::fs::write(&path, content).unwrap();
+    LabelledLines::read(&path).unwrap()
+}
+
+/// Sentences with a `$` under `money`, without one under two other labels; every group has two sentences.
+fn money() -> String {
+    let line = |i: usize| {
+        let [a, c] = ["a", "c"].map(|s| s.repeat(1 + i % 3));
+        let of = |label: &str, sign: char| format!("{label}\tgroup {}\t{a}{sign}b{c}{i}\n", i / 2);
+        of("food", 'd') + &of("money", '$') + &of("sport", 'e')
+    };
+    (0..24).map(line).collect()
+}
+
+fn of_lines(lines: &LabelledLines, concept: &str) -> Question {
+    Question::of_lines(lines, concept, &|text| Ok(text.bytes().map(u32::from).collect())).unwrap()
+}
+
+#[test]
+fn own_sentences_are_halved_by_group_within_each_label() {
+    let lines = sets(&money());
+    let question = of_lines(&lines, "money");
+    assert_eq!((question.concept.as_str(), question.contrast.join(" ")), ("money", "food sport".to_owned()));
+    assert_eq!((question.items.len(), question.nouns.len()), (72, 36));
+    assert!(question.nouns[..12].iter().all(|n| n.with && n.class == "money"), "the concept stands first");
+    for (noun, of) in question.nouns.iter().enumerate() {
+        let own: Vec<&Item> = question.items.iter().filter(|i| i.noun == noun).collect();
+        assert_eq!(own.len(), 2, "{of:?}");
+        assert!(own[0].part == own[1].part && own.iter().all(|i| i.with == of.with), "a group is not cut");
+    }
+    for class in ["money", "food", "sport"] {
+        let count = |part| question.of(part).filter(|i| question.nouns[i.noun].class == class).count();
+        assert_eq!((count(SplitSide::Search), count(SplitSide::BothNew)), (12, 12), "{class}");
+    }
+    assert_eq!(
+        question.describe(),
+        "\u{201c}money\u{201d} against food, sport: searched with 12 + 24 sentences, confirmed with 12 + 24"
+    );
+}
+
+/// A planted synapse is confirmed, in the words of the sets; untrained models confirm nothing.
+#[test]
+fn a_verdict_speaks_of_ones_own_sets() {
+    let spec = BdhSpec { d_model: 4, heads: 1, neurons: 16, layers: 2, ..BdhSpec::default() };
+    let planted = Spec::Bdh(spec).build(256, 3, &Device::Cpu).unwrap();
+    let var = |name: &str| planted.params().get(name).unwrap();
+    let mut embed = host::to_f32(var("embed.weight").as_tensor()).unwrap();
+    embed[usize::from(b'$') * 4..][..4].copy_from_slice(&[9.0, -9.0, 0.1, 0.0]);
+    var("embed.weight").set(&Tensor::from_vec(embed, (256, 4), &Device::Cpu).unwrap()).unwrap();
+    let question = of_lines(&sets(&money()), "money");
+    let how = Procedure { per_side: 8, draws: 1999, ..quick() };
+    let search = |model: &dyn Model| concepts::find(model, &question, &how, &Device::Cpu, Progress::none()).unwrap();
+    let found = search(planted.as_ref());
+    let random: Vec<SearchResult> =
+        (0..2).map(|k| search(concepts::random(planted.as_ref(), 256, k, &Device::Cpu).unwrap().as_ref())).collect();
+    assert!(found.first() > 0.9 && found.synapses[0].holm <= 0.05, "{}", found.first());
+    let verdict = Verdict::of(&question, &found, &random);
+    for words in [&verdict.words, &Verdict::of(&question, &random[0], &random[1..]).words] {
+        assert!(words.contains("\u{201c}money\u{201d} against food, sport"), "{words}");
+        assert!(words.contains("on sentences that took no part in the search"), "{words}");
+        assert!(!words.contains("language") && !words.contains("noun") && !words.contains("frame"), "{words}");
+    }
+    assert!(Verdict::of(&question, &random[0], &random[1..]).words.starts_with("No synapse confirmed"));
+    // the margin decides what is confirmed, as for the built-in sets
+    let best = random.iter().map(SearchResult::best).fold(f64::NAN, f64::max);
+    let passes = |s: &Synapse| s.holm <= 0.05 && s.r(SplitSide::BothNew) >= best + concepts::MARGIN;
+    let wanted: Vec<usize> = (0..found.synapses.len()).filter(|k| passes(&found.synapses[*k])).collect();
+    assert_eq!(verdict.confirmed, wanted);
+}
+
+#[test]
+fn the_probe_reads_a_file_of_sentences() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sets.tsv");
+    std::fs::write(&path, money()).unwrap();
+    let corpus = corpus("harbour");
+    let mut model = small(2);
+    let mut ask = |args: &[(&str, &str)]| {
+        let args: Args =
+            args.iter().map(|(k, v)| ((*k).to_owned(), orrery::config::Value::parse(v, *k != "random"))).collect();
+        let mut cx = ProbeContext { seed: 1, ..ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args) };
+        find("concepts").unwrap().ask(&mut cx)
+    };
+    let path = path.display().to_string();
+    let found = ask(&[("sentences", &path), ("label", "sport"), ("random", "1")]).unwrap();
+    let search = ConceptSearch::of(&found[0].payload).unwrap();
+    assert_eq!(
+        (search.concept.as_str(), search.contrast.join(" "), search.is_own),
+        ("sport", "food money".to_owned(), true)
+    );
+    assert!(found[0].about.contains("sport") && !search.verdict.contains("language"), "{}", search.verdict);
+    let refused = ask(&[("sentences", &path), ("label", "snow")]).err().unwrap().to_string();
+    assert!(refused.contains("choose one of food, money, sport"), "{refused}");
+    let missing = ask(&[("sentences", "none.tsv")]).err().unwrap().to_string();
+    assert!(missing.contains("none.tsv does not exist"), "{missing}");
 }

@@ -154,3 +154,60 @@ fn characters_of_several_bytes_are_shown_as_characters() {
     let (_, tokens): (Reading, _) = ask(&mut model, &corpus, &args);
     assert_eq!(tokens, ["\u{e9}", "", "t", "\\xe2"]);
 }
+
+/// Sentences of two labels, of which those of money alone have a sign.
+fn sets() -> String {
+    let line = |i: usize| format!("money\ta{}$ is {i}\nfood\ta{} is {i}\n", "c".repeat(i % 3), "c".repeat(1 + i % 3));
+    (0..24).map(line).collect()
+}
+
+#[test]
+fn any_checkpoint_is_searched_with_sentences_of_ones_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = model(Position::Rope);
+    let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
+    let out = export_state_dict(orrery::models::bdh::SynapseModel::spec(&model), &weights).unwrap();
+    tensors::write(&folder.path().join("model.safetensors"), &out.tensors, &out.metadata).unwrap();
+    fs::write(folder.path().join("sets.tsv"), sets()).unwrap();
+    fs::write(folder.path().join("one.tsv"), "a\tb\n".repeat(30)).unwrap();
+    fs::write(folder.path().join("few.tsv"), "a\tb\nc\td\n").unwrap();
+    fs::write(folder.path().join("latin.tsv"), b"a\tb\nc\t\xe9t\xe9\n").unwrap();
+    let run = |words: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
+        command.args(words.split_whitespace()).current_dir(folder.path());
+        let output = command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().unwrap();
+        let said = [output.stdout, output.stderr].map(|b| String::from_utf8_lossy(&b).into_owned());
+        (output.status.code(), said.concat())
+    };
+    let usual = "find-concept model.safetensors sets.tsv --tokenizer byte --per-side 8 --random 2";
+    let (code, said) = run(&format!("{usual} --concept food --json a.json"));
+    assert_eq!(code, Some(0), "{said}");
+    for part in [
+        "\u{201c}food\u{201d} against money: searched with 12 + 12 sentences, confirmed with 12 + 12",
+        "128 pairs searched",
+        "of 2 random models",
+        "on sentences that took no part in the search",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!said.contains("language"), "{said}");
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(folder.path().join("a.json")).unwrap()).unwrap();
+    assert_eq!((json["concept"].as_str(), json["random"].as_array().map(Vec::len)), (Some("food"), Some(2)));
+    assert!(said.contains(json["verdict"].as_str().unwrap()));
+    run(&format!("{usual} --concept food --json b.json"));
+    let bytes = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    assert_eq!(bytes("a.json"), bytes("b.json"), "equal input, equal bytes");
+    for (words, part) in [
+        ("model.safetensors sets.tsv --concept snow", "choose one of money, food"),
+        ("model.safetensors one.tsv", "has one label, `a`"),
+        ("model.safetensors few.tsv", "at least 10 are needed"),
+        ("model.safetensors latin.tsv", "Line 2 of latin.tsv is not UTF-8"),
+        ("model.safetensors none.tsv", "does not exist"),
+        ("sets.tsv sets.tsv", "sets.tsv"),
+        ("model.safetensors sets.tsv --json sets.tsv", "is what is read"),
+    ] {
+        let (code, said) = run(&format!("find-concept {words}"));
+        assert_eq!(code, Some(2), "{words}: {said}");
+        assert!(said.contains(part) && !said.contains("panicked"), "{words}: {said}");
+    }
+}

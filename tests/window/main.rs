@@ -2,6 +2,7 @@
 //! pipelines draw. Needs no display; what needs a graphics adapter says so where there is none.
 
 mod adapter;
+mod asking;
 mod attention_chain;
 mod bdh_dynamics;
 mod clipping;

@@ -1,7 +1,7 @@
 //! The settings of the Synapses lab. They do not know what a plan is.
 
 use crate::{
-    config::{choices, settings},
+    config::{SentenceFile, choices, settings},
     corpus::generated::parliament::Extent,
     labs::{
         bdh::{BdhSettings, BesideSettings, CarrySettings, corpus_settings, train_settings},
@@ -14,6 +14,7 @@ use crate::{
 settings! {
     pub struct SynapsesSettings {
         reading: ReadingSettings,
+        concepts: ConceptSettings,
         model: BdhSettings,
         variants: BesideSettings,
         merging: MergingSettings,
@@ -59,6 +60,18 @@ settings! {
         /// Of what the model writes. 0 takes the likeliest token always; 1 draws as the model's probabilities say.
         #[knob("Temperature", range(0.0..=5.0), in_views)]
         temperature: f64 = 0.0,
+    }
+}
+
+settings! {
+    /// Sentences of one's own for the search for a concept.
+    pub struct ConceptSettings in "concepts" {
+        /// A text file with a label, a tab and a sentence on each line (or label, tab, group, tab, sentence where several are about one thing). In the view Concepts choose *file*; at least ten sentences have the concept, and ten another label.
+        #[knob("Sentences", in_views)]
+        sentences: SentenceFile = SentenceFile::default(),
+        /// The label that is the concept; all others are what it is told from. Empty takes the first of the file.
+        #[knob("Label", in_views)]
+        label: String = String::new(),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
         corpus::{CorpusSettings, TokenKind},
         experiment::arg,
         neuron_graph::GraphSettings,
-        synapses::settings::ReadingSettings,
+        synapses::settings::{ConceptSettings, ReadingSettings},
     },
     models::bdh::{Form, Position},
     telemetry::Args,
@@ -19,6 +19,7 @@ settings! {
         model: FileSettings,
         reading: ReadingSettings = ReadingSettings { longest: 128, ..ReadingSettings::default() },
         contexts: ContextSettings,
+        concepts: ConceptSettings,
         change: ChangeSettings,
         graph: GraphSettings,
         // The file says how many tokens it knows.

@@ -1,6 +1,6 @@
 //! Turns a search into the measurement that a run records. It computes no statistics of its own.
 
-use super::{Question, SearchResult, Strength, Synapse, Verdict};
+use super::{Question, SearchResult, SentenceOrigin, Strength, Synapse, Verdict};
 use crate::{
     corpus::generated::parliament::labelled::SplitSide,
     nn::{Error, Result},
@@ -28,9 +28,11 @@ pub(super) fn concept_search(
         first: r.first(),
         best: r.best(),
     };
-    let noun = |n: &super::Noun| ConceptNoun { name: n.name.clone(), class: n.class.to_owned() };
+    let noun = |n: &super::Noun| ConceptNoun { name: n.name.clone(), class: n.class.clone() };
     Ok(ConceptSearch {
         concept: question.concept.clone(),
+        contrast: question.contrast.clone(),
+        is_own: question.origin == SentenceOrigin::Own,
         verdict: verdict.words,
         searched: search.searched,
         per_head: search.per_head,

@@ -16,7 +16,7 @@
 //!    sentences; p by shuffling whole nouns; corrected for ten (Holm). By language likewise.
 //! 6. **Random weights.** The same search in untrained models of the same sizes.
 //! 7. **Verdict.** A synapse is confirmed if its corrected p is at most 0.05, it is significant in at least
-//!    two languages, and it lies at least 0.4 above the best that any of ten has in any random model.
+//!    two languages (where the sentences name several), and it lies at least 0.4 above the best that any of ten has in any random model.
 
 mod effect;
 mod knowledge;
@@ -27,16 +27,18 @@ mod search;
 
 pub use effect::ConceptEffectProbe;
 pub use knowledge::knows;
-pub use question::{Item, Noun, PRESETS, Question};
+pub use question::{Item, Noun, PRESETS, Question, SentenceOrigin};
 pub use reading::{Scalar, Site};
 pub use search::{Procedure, SearchResult, Strength, Synapse};
+
+use std::path::Path;
 
 use super::{Finding, Probe, ProbeContext, Progress};
 use crate::{
     config::Value,
-    corpus::{Corpus, generated::parliament::labelled::SplitSide},
+    corpus::{CorpusError, LabelledLines, generated::parliament::labelled::SplitSide},
     models::Model,
-    nn::{Device, Result},
+    nn::{Device, Error, Result},
     telemetry::neuron_name,
 };
 
@@ -67,11 +69,11 @@ pub fn find(
     search::search(&reading::Reader { model, device }, question, how, progress)
 }
 
-/// An untrained model of the same sizes.
-pub fn random(model: &dyn Model, corpus: &Corpus, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+/// An untrained model of the same sizes and as many tokens.
+pub fn random(model: &dyn Model, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
     let Some(model) = model.synapses() else { candle_core::bail!("synapses are looked for in a BDH model") };
     // Far from seeds that a person types.
-    model.to_spec().build(corpus.vocab(), seed.wrapping_add(1_000_003), device)
+    model.to_spec().build(vocab, seed.wrapping_add(1_000_003), device)
 }
 
 /// The outcome of a search against the same search in random models.
@@ -97,38 +99,46 @@ impl Verdict {
                     && s.r(SplitSide::BothNew) >= best_random + MARGIN
             })
             .collect();
-        let words = match confirmed.first() {
-            Some(&k) => {
-                let s = &search.synapses[k];
-                let name = |neuron| neuron_name(neuron, search.per_head);
-                format!(
-                    "Confirmed: {} of {} synapses tell {}. The first, from y {} to x {} in layer {}, has {:.2} on new nouns in \
-                     new frames and is told in {} of {} languages; the best of {} random models has {best_random:.2}.",
-                    confirmed.len(),
-                    search.synapses.len(),
-                    question.concept,
-                    name(s.site.y),
-                    name(s.site.x),
-                    s.site.layer,
-                    s.r(SplitSide::BothNew),
-                    s.significant_languages(),
-                    question.languages.len(),
-                    random.len(),
-                )
-            }
-            None => format!(
-                "No synapse confirmed for {}. The first of the ranking has {:.2} on new nouns in new frames, the best of \
-                 {} random models {best_random:.2}; a corrected p of at most {LEVEL}, two languages and a margin of {MARGIN} are asked for.",
-                question.concept,
-                search.first(),
-                random.len(),
-            ),
-        };
+        let words = verdict_words(question, search, &confirmed, random.len(), best_random);
         Self { confirmed, random: best_random, words }
     }
 }
 
-/// Arguments: `preset` (of [`PRESETS`]), or `with` and `without` (sentences, one a line); `random` (how many
+/// The verdict in a sentence or two, in the words of whose sentences they are.
+fn verdict_words(q: &Question, search: &SearchResult, confirmed: &[usize], models: usize, random: f64) -> String {
+    let kept = match q.origin {
+        SentenceOrigin::Parliament => "on new nouns in new frames",
+        SentenceOrigin::Own => "on sentences that took no part in the search",
+    };
+    let (concept, many) = (q.words(), q.languages.len() > 1);
+    let Some(&k) = confirmed.first() else {
+        let languages = if many { "two languages and " } else { "" };
+        return format!(
+            "No synapse confirmed for {concept}. The first of the ranking has {:.2} {kept}, the best of {models} random models \
+             {random:.2}; a corrected p of at most {LEVEL}, {languages}a margin of {MARGIN} are asked for.",
+            search.first(),
+        );
+    };
+    let s = &search.synapses[k];
+    let name = |neuron| neuron_name(neuron, search.per_head);
+    let told = match many {
+        true => format!(" and is told in {} of {} languages", s.significant_languages(), q.languages.len()),
+        false => String::new(),
+    };
+    format!(
+        "Confirmed: {} of {} synapses tell {concept}. The first, from y {} to x {} in layer {}, has {:.2} {kept}{told}; the best \
+         of {models} random models has {random:.2}.",
+        confirmed.len(),
+        search.synapses.len(),
+        name(s.site.y),
+        name(s.site.x),
+        s.site.layer,
+        s.r(SplitSide::BothNew),
+    )
+}
+
+/// Arguments: `preset` (of [`PRESETS`]), or `with` and `without` (sentences, one a line), or `sentences` (a file of
+/// [`LabelledLines`]) and `label` (of them the concept; the first of the file); `random` (how many
 /// untrained models are searched too). Makes a [`ConceptSearch`](crate::telemetry::measurements::ConceptSearch).
 pub struct Concepts;
 
@@ -146,17 +156,7 @@ impl Probe for Concepts {
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let question = match (cx.text("with"), cx.text("without")) {
-            (None, None) => {
-                let id = cx.text("preset").unwrap_or("currency".to_owned());
-                match Question::preset(&id, cx.corpus, false) {
-                    Some(question) => question,
-                    None => candle_core::bail!("there is no concept `{id}`"),
-                }
-            }
-            (with, without) => Question::own(&with.unwrap_or_default(), &without.unwrap_or_default(), cx.corpus)
-                .map_err(candle_core::Error::Msg)?,
-        };
+        let question = question(cx)?;
         let how = Procedure::default();
         let count = match cx.args.get("random").and_then(Value::as_f64) {
             Some(n) if n >= 0.0 => (n as usize).min(16),
@@ -165,12 +165,35 @@ impl Probe for Concepts {
         let search = find(cx.model, &question, &how, cx.device, cx.progress.piece(0, count + 1))?;
         let mut random_searches = vec![];
         for k in 0..count {
-            let model = random(cx.model, cx.corpus, cx.seed.wrapping_add(k as u64), cx.device)?;
+            let model = random(cx.model, cx.corpus.vocab(), cx.seed.wrapping_add(k as u64), cx.device)?;
             let progress = cx.progress.piece(k + 1, count + 1);
             random_searches.push(find(model.as_ref(), &question, &how, cx.device, progress)?);
         }
         let measurement = measurement::concept_search(&question, &search, &random_searches)?;
         let about = format!("{}, {count} random models", question.describe());
         Ok(vec![Finding::new(measurement, about, vec![])])
+    }
+}
+
+/// What is asked about.
+fn question(cx: &ProbeContext<'_>) -> Result<Question> {
+    if let Some(path) = cx.text("sentences") {
+        let words = |e: CorpusError| Error::Msg(e.to_string());
+        let lines = LabelledLines::read(Path::new(path.trim())).map_err(words)?;
+        let label = cx.text("label");
+        let concept = lines.concept(label.as_deref().map(str::trim)).map_err(words)?;
+        return Question::of_lines(&lines, concept, &|text| cx.corpus.try_encode(text)).map_err(Error::Msg);
+    }
+    match (cx.text("with"), cx.text("without")) {
+        (None, None) => {
+            let id = cx.text("preset").unwrap_or("currency".to_owned());
+            match Question::preset(&id, cx.corpus, false) {
+                Some(question) => Ok(question),
+                None => candle_core::bail!("there is no concept `{id}`"),
+            }
+        }
+        (with, without) => {
+            Question::own(&with.unwrap_or_default(), &without.unwrap_or_default(), cx.corpus).map_err(Error::Msg)
+        }
     }
 }

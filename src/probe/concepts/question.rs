@@ -1,8 +1,10 @@
 //! Sentences with and without a concept, each on a side of the split: made from the parliament's labelled
-//! sentences, or from two lists of a person's own. It knows no model.
+//! sentences, from two lists of a person's own, or from a file of labelled sentences. It knows no model.
+
+use std::collections::HashMap;
 
 use crate::corpus::{
-    Corpus,
+    Corpus, CorpusError, LabelledLines,
     generated::parliament::{
         CODES, Class, Extent,
         labelled::{SplitSide, sentences},
@@ -39,18 +41,30 @@ pub struct Item {
 /// What sentences are about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Noun {
-    /// In the first language that has it.
+    /// In the first language that has it; of own sentences the sentence or its group.
     pub name: String,
-    /// Kind of noun: "currency"; of own sentences "with" or "without".
-    pub class: &'static str,
+    /// Kind of noun: "currency"; of own sentences "with" or "without", or their label.
+    pub class: String,
     pub with: bool,
+}
+
+/// Whose sentences they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SentenceOrigin {
+    /// Those of the parliament: nouns in frames, of each of which half confirm.
+    Parliament,
+    /// Somebody's own, of which every second one, or every second group, confirms.
+    Own,
 }
 
 /// A concept and its sentences.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// In words: "currency", "own sentences".
+    /// In words: "currency", "own sentences", the label of a file.
     pub concept: String,
+    /// What it is told from: the other labels of a file; empty where the concept says it.
+    pub contrast: Vec<String>,
+    pub origin: SentenceOrigin,
     pub languages: Vec<String>,
     pub nouns: Vec<Noun>,
     pub items: Vec<Item>,
@@ -65,6 +79,8 @@ impl Question {
         let extent = extent(corpus, naive);
         let mut question = Self {
             concept: concept.name().to_owned() + if naive { ", naive corpus" } else { "" },
+            contrast: vec![],
+            origin: SentenceOrigin::Parliament,
             languages: CODES.iter().take(extent.languages).map(|c| (*c).to_owned()).collect(),
             nouns: vec![],
             items: vec![],
@@ -73,7 +89,7 @@ impl Question {
         for s in sentences(concept, &extent) {
             let noun = known.iter().position(|k| *k == (s.class, s.entity)).unwrap_or_else(|| {
                 known.push((s.class, s.entity));
-                question.nouns.push(Noun { name: s.name.to_owned(), class: s.class.name(), with: s.with });
+                question.nouns.push(Noun { name: s.name.to_owned(), class: s.class.name().to_owned(), with: s.with });
                 known.len() - 1
             });
             let part = match (rehearsal, s.part) {
@@ -101,8 +117,7 @@ impl Question {
     /// # Errors
     /// If a list has fewer than four sentences or a sentence has no tokens.
     pub fn own(with: &str, without: &str, corpus: &Corpus) -> Result<Self, String> {
-        let mut question =
-            Self { concept: "own sentences".to_owned(), languages: vec![], nouns: vec![], items: vec![] };
+        let mut question = Self::empty("own sentences");
         for (text, with) in [(with, true), (without, false)] {
             let lines: Vec<&str> = text.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
             let name = if with { "with" } else { "without" };
@@ -113,20 +128,75 @@ impl Question {
                 ));
             }
             for (i, line) in lines.iter().enumerate() {
-                let code = line.strip_prefix("<F:").and_then(|l| l.split_once('>')).map_or("all", |(code, _)| code);
-                let language = question.languages.iter().position(|l| l == code).unwrap_or_else(|| {
-                    question.languages.push(code.to_owned());
-                    question.languages.len() - 1
-                });
+                let language = question.language_of(line);
                 let ids = corpus.encode(line);
                 if ids.is_empty() {
                     return Err(format!("\"{line}\" has no tokens that this corpus's tokeniser can say."));
                 }
                 let part = if i % 2 == 0 { SplitSide::Search } else { SplitSide::BothNew };
                 let noun = question.nouns.len();
-                question.nouns.push(Noun { name: (*line).to_owned(), class: name, with });
+                question.nouns.push(Noun { name: (*line).to_owned(), class: name.to_owned(), with });
                 question.items.push(Item { ids, language, noun, part, with });
             }
+        }
+        Ok(question)
+    }
+
+    fn empty(concept: &str) -> Self {
+        Self {
+            concept: concept.to_owned(),
+            contrast: vec![],
+            origin: SentenceOrigin::Own,
+            languages: vec![],
+            nouns: vec![],
+            items: vec![],
+        }
+    }
+
+    /// The place of the language that a sentence names as the corpus does (`<F:en>...`); one for all that name none.
+    fn language_of(&mut self, sentence: &str) -> usize {
+        let code = sentence.strip_prefix("<F:").and_then(|l| l.split_once('>')).map_or("all", |(code, _)| code);
+        self.languages.iter().position(|l| l == code).unwrap_or_else(|| {
+            self.languages.push(code.to_owned());
+            self.languages.len() - 1
+        })
+    }
+
+    /// The question of a file: sentences with this label against those with any other. Of each label every second group, in
+    /// the order of the file, confirms; sentences of a group stand on one side and are drawn together.
+    ///
+    /// # Errors
+    /// If the tokeniser cannot say a sentence.
+    pub fn of_lines(
+        lines: &LabelledLines,
+        concept: &str,
+        encode: &dyn Fn(&str) -> Result<Vec<u32>, CorpusError>,
+    ) -> Result<Self, String> {
+        let mut question = Self::empty(concept);
+        // of each noun its label and group, and its place among those of its label
+        let mut known: HashMap<(&str, &str), usize> = HashMap::new();
+        let mut of_label: HashMap<&str, usize> = HashMap::new();
+        let mut part_of: Vec<SplitSide> = vec![];
+        // the concept stands first, wherever the file has it
+        let (own, others): (Vec<_>, Vec<_>) = lines.lines.iter().partition(|line| line.label == concept);
+        for line in own.into_iter().chain(others) {
+            let with = line.label == concept;
+            if !with && !question.contrast.contains(&line.label) {
+                question.contrast.push(line.label.clone());
+            }
+            let noun = *known.entry((&line.label, &line.group)).or_insert_with(|| {
+                let place = of_label.entry(&line.label).or_default();
+                part_of.push(if place.is_multiple_of(2) { SplitSide::Search } else { SplitSide::BothNew });
+                *place += 1;
+                question.nouns.push(Noun { name: line.group.clone(), class: line.label.clone(), with });
+                question.nouns.len() - 1
+            });
+            let ids = encode(&line.sentence).map_err(|e| format!("\"{}\": {e}", line.sentence))?;
+            if ids.is_empty() {
+                return Err(format!("\"{}\" has no tokens that the tokeniser can say.", line.sentence));
+            }
+            let language = question.language_of(&line.sentence);
+            question.items.push(Item { ids, language, noun, part: part_of[noun], with });
         }
         Ok(question)
     }
@@ -135,10 +205,18 @@ impl Question {
         self.items.iter().filter(move |i| i.part == part)
     }
 
+    /// The concept in words: "currency", "weather against sport, food".
+    pub fn words(&self) -> String {
+        match self.contrast.as_slice() {
+            [] => self.concept.clone(),
+            some => format!("\u{201c}{}\u{201d} against {}", self.concept, some.join(", ")),
+        }
+    }
+
     /// In words, for `about`.
     pub fn describe(&self) -> String {
         let count = |part| (self.of(part).filter(|i| i.with).count(), self.of(part).filter(|i| !i.with).count());
         let ((a, b), (c, d)) = (count(SplitSide::Search), count(SplitSide::BothNew));
-        format!("{}: searched with {a} + {b} sentences, confirmed with {c} + {d}", self.concept)
+        format!("{}: searched with {a} + {b} sentences, confirmed with {c} + {d}", self.words())
     }
 }

@@ -25,12 +25,14 @@ use crate::{
     },
 };
 
-/// Tokens in the measurement.
+/// Tokens in the list of those that drive it.
 const TOKENS: usize = 12;
+/// Tokens of all passages together.
+const MOST_SHOWN: usize = 1 << 16;
 
 /// Arguments: what is followed, `of` (`y`, `x` or `synapse`), `neuron` (head:index or its number) and `layer` (-1: the greatest
 /// of all), or of a synapse `layer`, `i` and `j`; where, `span` (`held-out`, `training`, `whole`), `tokens` (65,536 at most;
-/// 0: all), in windows of `window` (128); and `top` (20 passages). Makes a [`TopContexts`].
+/// 0: all), in windows of `window` (128); and `top` (20 passages; of all together no more than 65,536 tokens). Makes a [`TopContexts`].
 pub struct TopContextsProbe;
 
 impl Probe for TopContextsProbe {
@@ -53,7 +55,8 @@ impl Probe for TopContextsProbe {
             0 => usize::MAX,
             most => most,
         };
-        let (window, top) = (cx.count("window", 128, 2..=4096), cx.count("top", 20, 1..=200));
+        let window = cx.count("window", 128, 2..=4096);
+        let top = cx.count("top", 20, 1..=200).min(MOST_SHOWN / window);
         let how = ContextSearch { followed: followed(cx.args, spec)?, window, top, most };
         let (span, what) = span(cx.args);
         let bytes = cx.corpus.span_bytes(span);

@@ -11,8 +11,14 @@ use crate::telemetry::{Array, number::Float};
 /// without.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConceptSearch {
-    /// What was looked for: "currency", "own sentences".
+    /// What was looked for: "currency", "own sentences", the label of a file.
     pub concept: String,
+    /// What it was told from: the other labels of a file; empty otherwise.
+    #[serde(default)]
+    pub contrast: Vec<String>,
+    /// The sentences are somebody's own: `both_new` is of those that took no part in the search, and other parts have none.
+    #[serde(default)]
+    pub is_own: bool,
     /// What was found, in a sentence or two.
     pub verdict: String,
     /// How many pairs of neurons were ranked.
@@ -115,9 +121,9 @@ pub struct RandomSearch {
 /// What some of the sentences are about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConceptNoun {
-    /// In the first language that has it: "euro"; of own sentences the sentence.
+    /// In the first language that has it: "euro"; of own sentences the sentence or its group.
     pub name: String,
-    /// Its kind: "currency"; of own sentences "with" or "without".
+    /// Its kind: "currency"; of own sentences "with" or "without", or their label.
     pub class: String,
 }
 

@@ -34,6 +34,7 @@ impl App {
                     DialogKind::OpenTextFolder => self.set_picked(FileKind::TextFolder, &path, ctx),
                     DialogKind::OpenTokenizer => self.set_picked(FileKind::Tokenizer, &path, ctx),
                     DialogKind::OpenVocabulary => self.set_picked(FileKind::Vocabulary, &path, ctx),
+                    DialogKind::OpenSentences => self.set_picked(FileKind::Sentences, &path, ctx),
                     DialogKind::OpenCheckpoint => self.set_picked(FileKind::Checkpoint, &path, ctx),
                     DialogKind::OpenMatrix => self.set_picked(FileKind::Matrix, &path, ctx),
                     DialogKind::OpenConfig => self.host.read_text(path),

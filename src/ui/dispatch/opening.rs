@@ -226,6 +226,7 @@ impl App {
             FileKind::TextFolder => "folder of texts",
             FileKind::Matrix => "matrix of numbers",
             FileKind::Vocabulary => "list of characters",
+            FileKind::Sentences => "file of labelled sentences",
         };
         match self.open.and_then(|id| self.pages.get_mut(id)) {
             None => {

@@ -262,6 +262,7 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
                 FileKind::TextFolder => DialogKind::OpenTextFolder,
                 FileKind::Matrix => DialogKind::OpenMatrix,
                 FileKind::Vocabulary => DialogKind::OpenVocabulary,
+                FileKind::Sentences => DialogKind::OpenSentences,
             }));
         }
     });
@@ -272,6 +273,7 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
     let hint = match file {
         None => "",
         Some(FileKind::TextFolder) => "none: type or browse for a folder",
+        Some(FileKind::Sentences) => "none: type or browse for a file",
         Some(FileKind::Text | FileKind::Tokenizer | FileKind::Checkpoint | FileKind::Vocabulary | FileKind::Matrix) => {
             "none: type or drop a path"
         }

@@ -25,12 +25,35 @@ pub fn search() -> ConceptSearch {
                  in new frames and is told in 4 of 4 languages; the best of 3 random models has 0.30.";
     ConceptSearch {
         concept: "currency".into(),
+        contrast: vec![],
+        is_own: false,
         verdict: words.into(),
         searched: 12_288,
         per_head: 64,
         synapses: (0..RANKS).map(|rank| synapse(rank, nouns.len())).collect(),
         random_weights: vec![random(0.5, 0.1, 0.22), random(0.55, -0.05, 0.18), random(0.48, 0.2, 0.3)],
         nouns,
+    }
+}
+
+/// The same numbers, of sentences of somebody's own.
+pub fn own() -> ConceptSearch {
+    let all = search();
+    let label = |class: &str| match class {
+        "currency" => "weather",
+        "goods" | "country" => "sport",
+        _ => "food",
+    };
+    let nouns = all.nouns.iter().map(|n| ConceptNoun { class: label(&n.class).to_owned(), ..n.clone() }).collect();
+    let in_one = |s: &ConceptSynapse| ConceptSynapse { languages: s.languages[..1].to_vec(), ..s.clone() };
+    ConceptSearch {
+        concept: "weather".into(),
+        contrast: vec!["sport".into(), "food".into()],
+        is_own: true,
+        verdict: "No synapse confirmed for \u{201c}weather\u{201d} against sport, food.".into(),
+        synapses: all.synapses.iter().map(in_one).collect(),
+        nouns,
+        ..all
     }
 }
 

@@ -30,6 +30,9 @@ mod roles;
 mod streaming;
 mod trace_blocks;
 
+pub use concepts::own as own_concept;
+pub use neurons::written;
+
 /// The settings that views read.
 pub fn knobs() -> Vec<Knob> {
     vec![

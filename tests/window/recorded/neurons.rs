@@ -11,6 +11,9 @@ use orrery::{
     ui::mirror::Mirror,
 };
 
+/// Of the bytes that the model reads.
+const VOCAB: usize = 256;
+
 /// Probes whose answers are recorded; asked once a process.
 const PROBES: &[&str] = &[
     "activity",
@@ -36,25 +39,43 @@ pub fn tell(mirror: &mut Mirror, steps: &[u64]) {
     }
 }
 
+/// A mirror whose reading goes on after its text with what the model wrote.
+pub fn written() -> Mirror {
+    let mut mirror = super::twins();
+    let args = Args::from([
+        ("text".to_owned(), orrery::config::Value::Text("the tide".to_owned())),
+        ("write".to_owned(), orrery::config::Value::Int(24)),
+    ]);
+    for sample in asked(&["reading"], &args) {
+        mirror.apply(Event::Sample(Sample { step: super::STEPS, ..sample }));
+    }
+    mirror
+}
+
 fn answers() -> Vec<Sample> {
+    let args = Args::from([
+        ("longest".to_owned(), orrery::config::Value::Int(160)),
+        ("neuron".to_owned(), orrery::config::Value::Text("0:12".to_owned())),
+        ("tokens".to_owned(), orrery::config::Value::Int(8192)),
+        ("neurons".to_owned(), orrery::config::Value::Text("0:12, 1:3".to_owned())),
+        ("with".to_owned(), orrery::config::Value::Text(other_model(VOCAB).display().to_string())),
+    ]);
+    asked(PROBES, &args)
+}
+
+/// What a model of random weights answers to these questions.
+fn asked(probes: &[&str], args: &Args) -> Vec<Sample> {
     let corpus = Corpus::open(&corpus::Spec {
         source: corpus::Source::Generated("harbour".into()),
-        tokenizer: corpus::TokenizerSpec::Byte { vocab: 256 },
+        tokenizer: corpus::TokenizerSpec::Byte { vocab: VOCAB },
         held_out: 0.1,
         seed: 1,
     })
     .unwrap();
     let spec = BdhSpec { d_model: 16, heads: 2, neurons: 128, layers: 3, ..BdhSpec::default() };
     let mut model = Spec::Bdh(spec).build(corpus.vocab(), 3, &Device::Cpu).unwrap();
-    let args = Args::from([
-        ("longest".to_owned(), orrery::config::Value::Int(160)),
-        ("neuron".to_owned(), orrery::config::Value::Text("0:12".to_owned())),
-        ("tokens".to_owned(), orrery::config::Value::Int(8192)),
-        ("neurons".to_owned(), orrery::config::Value::Text("0:12, 1:3".to_owned())),
-        ("with".to_owned(), orrery::config::Value::Text(other_model(corpus.vocab()).display().to_string())),
-    ]);
     let mut all = vec![];
-    for id in PROBES {
+    for id in probes {
         let args = if *id == "concept_effect" { concept_args() } else { args.clone() };
         let mut subject = ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args);
         for f in probe::find(id).unwrap().ask(&mut subject).unwrap() {

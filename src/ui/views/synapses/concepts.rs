@@ -12,7 +12,7 @@ use self::drawing::{Row, Scale, nouns_ui, rows_ui};
 use super::Synapse;
 use crate::{
     config::{Choice, Value},
-    labs::corpus::CorpusSettings,
+    labs::{corpus::CorpusSettings, synapses::settings::ConceptSettings},
     telemetry::{
         Args,
         measurements::{ConceptSearch, ConceptSynapse, RandomSearch},
@@ -25,8 +25,8 @@ use crate::{
     },
 };
 
-/// What can be looked for: id for the probe, name, tip. The last is one's own sentences.
-const CONCEPTS: [(&str, &str, &str); 3] = [
+/// What can be looked for: id for the probe, name, tip. The last two are one's own sentences, typed and of a file.
+const CONCEPTS: [(&str, &str, &str); 4] = [
     (
         "currency",
         "currency",
@@ -42,7 +42,15 @@ const CONCEPTS: [(&str, &str, &str); 3] = [
         "own sentences",
         "Two lists of yours, one sentence a line. Every second one is kept to confirm with; write <F:en> before a sentence to name its language.",
     ),
+    (
+        "",
+        "file",
+        "The file under Concepts: a label, a tab and a sentence on each line. One label is the concept, the others are what it is told from; every second sentence of each is kept to confirm with.",
+    ),
 ];
+/// Places of one's own sentences among these: typed, and of a file.
+const TYPED: usize = 2;
+const FILE: usize = 3;
 
 const WITH: &str = "The euro is weak.\nWe paid in dollars.\nThe pound fell again.\nNobody wants the yen.\nThe franc was strong.\nThe peso is old.\nHe kept the rouble.\nThe krone rose.";
 const WITHOUT: &str = "The wheat is weak.\nWe paid in March.\nThe timber fell again.\nNobody wants the coal.\nThe butter was strong.\nThe harbour is old.\nHe kept the copper.\nThe river rose.";
@@ -76,8 +84,23 @@ fn row(search: &ConceptSearch, s: &ConceptSynapse) -> Row {
         p: s.p_holm,
         confirmed: s.confirmed,
         languages: s.languages.iter().map(|l| (l.language.clone(), l.correlation, l.p)).collect(),
-        details: format!("new nouns in known frames {:.2}, known nouns in new frames {:.2}", r.new_nouns, r.new_frames),
+        details: match search.is_own {
+            true => "new: sentences that took no part in the search".to_owned(),
+            false => {
+                format!("new nouns in known frames {:.2}, known nouns in new frames {:.2}", r.new_nouns, r.new_frames)
+            }
+        },
     }
+}
+
+/// The file of labelled sentences, if one is named.
+fn file(cx: &ViewCx<'_>) -> Option<String> {
+    cx.setting(ConceptSettings::sentences.name).map(|v| v.to_string()).filter(|path| !path.trim().is_empty())
+}
+
+/// The label that is the concept, if one is named.
+fn label(cx: &ViewCx<'_>) -> Option<String> {
+    cx.setting(ConceptSettings::label.name).map(|v| v.to_string()).filter(|label| !label.trim().is_empty())
 }
 
 /// The greatest value that any model with random weights reaches; NaN without one.
@@ -105,12 +128,14 @@ impl Concepts {
 
     fn choice_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.horizontal_wrapped(|ui| {
-            for (k, (_, name, tip)) in CONCEPTS.iter().enumerate() {
+            let has_file = cx.config.value(ConceptSettings::sentences).is_ok();
+            for (k, (_, name, tip)) in CONCEPTS.iter().enumerate().filter(|(k, _)| *k != FILE || has_file) {
                 ui.selectable_value(&mut self.chosen, k, *name).on_hover_text(*tip);
             }
             let tip = "Searches this model and three untrained ones beside the training, for a minute or two. \
                        What is found is confirmed on sentences that took no part in the search.";
-            let button = ui.add_enabled(cx.can_ask() && !Self::is_searching(cx), Button::new("Find"));
+            let can_find = cx.can_ask() && !Self::is_searching(cx) && (self.chosen != FILE || file(cx).is_some());
+            let button = ui.add_enabled(can_find, Button::new("Find"));
             if button.on_hover_text(tip).clicked() {
                 cx.request::<ConceptSearch>(Some(cx.selection.variant), self.args(cx));
             }
@@ -121,10 +146,16 @@ impl Concepts {
             small_ui(ui, cx.theme, SEARCHING);
         } else if let Some(words) = cx.refusal_of::<ConceptSearch>(Some(cx.selection.variant)) {
             ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.error));
-        } else if !parliament && !CONCEPTS[self.chosen].0.is_empty() {
+        } else if !parliament && self.chosen < TYPED {
             small_ui(ui, cx.theme, "This model learns from another text: it has read no sentence of the parliament.");
+        } else if self.chosen == FILE {
+            let words = file(cx).map_or_else(
+                || "No file yet: name one under Concepts, Sentences.".to_owned(),
+                |path| format!("{path}, concept: {}", label(cx).unwrap_or_else(|| "its first label".to_owned())),
+            );
+            small_ui(ui, cx.theme, &words);
         }
-        if CONCEPTS[self.chosen].0.is_empty() {
+        if self.chosen == TYPED {
             ui.columns(2, |columns| {
                 let lists = [("with the concept", &mut self.with), ("without it", &mut self.without)];
                 for (ui, (name, list)) in columns.iter_mut().zip(lists) {
@@ -143,12 +174,21 @@ impl Concepts {
 
     /// Whether what is shown answers what is chosen.
     fn shows(&self, search: &ConceptSearch) -> bool {
-        search.concept.starts_with(CONCEPTS[self.chosen].1)
+        let is_file = search.is_own && !search.contrast.is_empty();
+        match self.chosen {
+            FILE => is_file,
+            TYPED => search.is_own && !is_file,
+            built_in => !search.is_own && search.concept.starts_with(CONCEPTS[built_in].1),
+        }
     }
 
     fn args(&self, cx: &ViewCx<'_>) -> Args {
         let text = |t: &str| Value::Text(t.to_owned());
         let id = CONCEPTS[self.chosen].0;
+        if self.chosen == FILE {
+            let all = [("sentences", file(cx)), ("label", label(cx))];
+            return all.into_iter().filter_map(|(name, of)| Some((name.to_owned(), Value::Text(of?)))).collect();
+        }
         if id.is_empty() {
             return Args::from([("with".to_owned(), text(&self.with)), ("without".to_owned(), text(&self.without))]);
         }
@@ -204,14 +244,16 @@ impl View for Concepts {
             cx.selection.synapse = Some(synapse(&search.synapses[k]));
         }
         if below > 0.0 {
-            nouns_ui(ui, cx.theme, &rows[focus].name, search.synapses[focus].by_noun.data(), &search.nouns);
+            let what = if search.is_own { "sentence" } else { "noun" };
+            let title = format!("what drives {}, by {what}", rows[focus].name);
+            nouns_ui(ui, cx.theme, &title, search.synapses[focus].by_noun.data(), &search.nouns);
         }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         match cx.answered::<ConceptSearch>() {
             Some(m) => format!("step {} \u{b7} {}", m.sample.step, m.sample.about),
-            None => "one synapse for a concept, confirmed on new nouns in new frames".to_owned(),
+            None => "one synapse for a concept, confirmed on sentences that took no part in the search".to_owned(),
         }
     }
 

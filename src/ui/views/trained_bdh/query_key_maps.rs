@@ -96,7 +96,7 @@ impl QueryKeyMapsView {
     /// A map's own scale, around zero: what turns may be negative.
     fn colours(maps: &QueryKeyMaps, at: Place, theme: &Theme) -> Colours {
         let greatest = maps.layers.get(at.layer).and_then(|l| l.greatest.get(at.head)).copied().unwrap_or(0.0);
-        colours::around_zero(colours::rounded_up(greatest as f32), theme)
+        colours::around_zero((greatest as f32).max(f32::MIN_POSITIVE), theme)
     }
 
     fn hold(&mut self, payload: &Arc<Payload>, maps: &QueryKeyMaps) {
@@ -214,10 +214,9 @@ impl View for QueryKeyMapsView {
         };
         self.hold(&m.sample.payload, m.value);
         Self::strip_ui(ui, cx, &m);
-        let words = chosen(m.value, cx.selection).map_or(String::new(), |at| {
-            format!("{}; every map has its own scale, around zero; empty: not before the query", at.words())
-        });
-        ui.add(egui::Label::new(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary)).truncate());
+        let words = chosen(m.value, cx.selection)
+            .map_or(String::new(), |at| format!("{}; each map has a scale of its own", at.words()));
+        ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
         let room = ui.available_size();
         let large = (room.x * 0.5).min(room.y + 56.0).max(120.0);
         let (rect, _) = ui.allocate_exact_size(room, Sense::hover());

@@ -3,7 +3,11 @@
 //! It does not know how any of it was measured.
 
 use eframe::egui::{
-    Align2, Color32, FontId, Painter, Rect, Sense, Stroke, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
+    Align2, Color32, FontId, Painter, Rect, Sense, Stroke, Ui, WidgetInfo,
+    accesskit::Role,
+    pos2,
+    text::{LayoutJob, TextWrapping},
+    vec2,
 };
 
 use crate::{
@@ -40,6 +44,10 @@ const ROOMY: f32 = 600.0;
 /// A row narrower than this has its name and figures above its bars.
 const NARROW: f32 = 440.0;
 const LINE: f32 = 18.0;
+
+/// The least height of a line of dots, points, and what the line of several classes is called.
+const LEAST_LINE: f32 = 14.0;
+const OTHERS: &str = "others";
 
 /// Horizontal layout of a row, in points.
 struct Columns {
@@ -184,32 +192,48 @@ fn row_painted(painter: &Painter, theme: &Theme, rect: Rect, row: &Row, scale: S
 }
 
 /// One synapse's mean over each noun's sentences: a line of dots for each kind of noun, the strongest named.
-pub fn nouns_ui(ui: &mut Ui, theme: &Theme, name: &str, values: &[f32], nouns: &[ConceptNoun]) {
+pub fn nouns_ui(ui: &mut Ui, theme: &Theme, title: &str, values: &[f32], nouns: &[ConceptNoun]) {
     let (rect, response) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
     let painter = ui.painter_at(rect);
     let small = FontId::proportional(theme::SMALL);
-    let title = format!("what drives {name}, by noun");
-    painter.text(rect.left_top(), Align2::LEFT_TOP, &title, small.clone(), theme.secondary);
+    painter.text(rect.left_top(), Align2::LEFT_TOP, title, small.clone(), theme.secondary);
     let mut classes: Vec<&str> = vec![];
     for noun in nouns {
         if !classes.contains(&noun.class.as_str()) {
             classes.push(&noun.class);
         }
     }
+    // where there is no room for all, those without the concept share a line
+    let rooms = ((rect.height() - 18.0) / LEAST_LINE).max(2.0) as usize;
+    let is_crowded = classes.len() > rooms;
+    if is_crowded {
+        classes = vec![classes[0], OTHERS];
+    }
+    let first = classes.first().copied().unwrap_or_default();
+    let row_of =
+        |noun: &ConceptNoun| if is_crowded && noun.class != first { OTHERS.to_owned() } else { noun.class.clone() };
     let most = values.iter().copied().filter(|v| v.is_finite()).fold(1e-12, f32::max);
-    let (top, left, right) = (rect.top() + 18.0, rect.left() + 74.0, rect.right() - 8.0);
+    let name = |class: &str| {
+        let mut job = LayoutJob::simple_singleline(class.to_owned(), small.clone(), theme.text);
+        job.wrap = TextWrapping::truncate_at_width(rect.width() * 0.3);
+        painter.layout_job(job)
+    };
+    let names: Vec<_> = classes.iter().map(|class| name(class)).collect();
+    let widest = names.iter().map(|n| n.size().x).fold(60.0, f32::max);
+    let (top, left, right) = (rect.top() + 18.0, rect.left() + widest + 14.0, rect.right() - 8.0);
     let step = (rect.bottom() - top) / classes.len().max(1) as f32;
     let mut words = vec![];
     let mut pointed: Option<(f32, String)> = None;
     for (row, class) in classes.iter().enumerate() {
         let y = top + step * (row as f32 + 0.5);
-        painter.text(pos2(rect.left() + 4.0, y), Align2::LEFT_CENTER, *class, small.clone(), theme.text);
+        let named = names[row].clone();
+        painter.galley(pos2(rect.left() + 4.0, y - named.size().y / 2.0), named, theme.text);
         painter.hline(left..=right, y, Stroke::new(1.0, theme.line));
         let colour = if row == 0 { theme.accent } else { theme.cool };
         let mut own: Vec<(f32, &str)> = values
             .iter()
             .zip(nouns)
-            .filter(|(v, n)| n.class == *class && v.is_finite())
+            .filter(|(v, n)| row_of(n) == *class && v.is_finite())
             .map(|(v, n)| (*v, n.name.as_str()))
             .collect();
         own.sort_by(|a, b| b.0.total_cmp(&a.0));

@@ -1,0 +1,160 @@
+//! `orrery find-concept`: looks in any trained BDH for a synapse that tells one label of a file of sentences from the others, and
+//! in untrained models of its sizes, and prints what held on sentences that took no part in the search.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use super::{
+    failure::Failure,
+    output,
+    progress::StepProgress,
+    trained::{self, TrainedArgs, grouped},
+};
+use crate::{
+    corpus::{LabelledLines, generated::parliament::labelled::SplitSide},
+    inference::{ReadingForm, choose, fitting},
+    models::Model,
+    probe::{
+        Progress,
+        concepts::{self, Procedure, Question, SearchResult, Synapse, Verdict},
+    },
+    telemetry::neuron_name,
+};
+
+#[derive(Args)]
+pub struct FindConceptArgs {
+    /// A trained BDH (.safetensors, .pt, .pth)
+    checkpoint: PathBuf,
+    /// Sentences, one a line: label, tab, sentence; or label, tab, group, tab, sentence where several are about one thing.
+    /// Lines that begin with # are left out
+    sentences: PathBuf,
+    /// The label that is the concept, told from all others; the first of the file if not given
+    #[arg(long, value_name = "LABEL")]
+    concept: Option<String>,
+    /// How many untrained models are searched too
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=16))]
+    random: u64,
+    /// Seed of the untrained models
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Neurons a side and layer whose pairs are searched
+    #[arg(long, value_name = "K", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=1024))]
+    per_side: u64,
+    /// Layers of a file that does not say how many it has; if not given, 1 to 12 are tried on the sentences
+    #[arg(long, value_name = "N", value_parser = trained::layers)]
+    layers: Option<usize>,
+    /// Also write everything as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    #[command(flatten)]
+    trained: TrainedArgs,
+}
+
+/// Steps of a search that are told.
+const STEPS: u64 = 1000;
+
+pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
+    if let Some(file) = &args.json {
+        output::check(file, &[&args.checkpoint, &args.sentences])?;
+    }
+    let lines = LabelledLines::read(&args.sentences).map_err(Failure::wrong)?;
+    let label = lines.concept(args.concept.as_deref()).map_err(Failure::wrong)?;
+    let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
+    let text: String = lines.lines.iter().flat_map(|l| [l.sentence.as_str(), "\n"]).collect();
+    let tokenizers = fitting(&args.trained.tokenizers(), text.as_bytes(), checkpoint.vocab)?;
+    let choice = choose(&checkpoint, &tokenizers, text.as_bytes(), args.layers, ReadingForm::Streamed)?;
+    let tokenizer = &tokenizers[choice.tokenizer];
+    let encode = |sentence: &str| tokenizer.tokenizer.encode(sentence.as_bytes());
+    let question = Question::of_lines(&lines, label, &encode).map_err(Failure::usage)?;
+    let model = checkpoint.model(choice.layers).map_err(Failure::failed)?;
+    println!("{}", trained::described(&checkpoint, choice.layers, args.layers));
+    println!("{}: {} sentences ({})", args.sentences.display(), grouped(lines.lines.len()), tokenizer.words());
+    println!("{}", question.describe());
+    let how = Procedure { per_side: args.per_side as usize, ..Procedure::default() };
+    let mut searched = Searches::new(&question, &how, 1 + args.random as usize);
+    let found = searched.of(&model)?;
+    let mut random = vec![];
+    for k in 0..args.random {
+        let device = model.params().device();
+        let untrained = concepts::random(&model, checkpoint.vocab, args.seed.wrapping_add(k), device);
+        random.push(searched.of(untrained.map_err(Failure::failed)?.as_ref())?);
+    }
+    let verdict = Verdict::of(&question, &found, &random);
+    print(&found, &verdict);
+    if let Some(file) = &args.json {
+        let whole = json(&question, &found, &random, &verdict);
+        let text = serde_json::to_string_pretty(&whole).map_err(Failure::failed)?;
+        output::write(file, text.as_bytes(), &[&args.checkpoint, &args.sentences])?;
+    }
+    Ok(())
+}
+
+/// Searches of several models, and how far all of them are.
+struct Searches<'a> {
+    question: &'a Question,
+    how: &'a Procedure,
+    done: usize,
+    all: usize,
+    told: std::cell::RefCell<StepProgress>,
+}
+
+impl<'a> Searches<'a> {
+    fn new(question: &'a Question, how: &'a Procedure, all: usize) -> Self {
+        let told = StepProgress::new("searching", STEPS);
+        Self { question, how, done: 0, all, told: told.into() }
+    }
+
+    fn of(&mut self, model: &dyn Model) -> Result<SearchResult, Failure> {
+        let report = |share: f32| self.told.borrow_mut().step((share * STEPS as f32) as u64);
+        let never = std::sync::atomic::AtomicBool::new(false);
+        let progress = Progress::new(&report, &never).piece(self.done, self.all);
+        let device = model.params().device();
+        let found = concepts::find(model, self.question, self.how, device, progress).map_err(Failure::wrong)?;
+        self.done += 1;
+        if self.done == self.all {
+            self.told.borrow_mut().step(STEPS);
+        }
+        Ok(found)
+    }
+}
+
+/// The synapses of the search with what they reach on sentences that took no part in it, and the verdict.
+fn print(found: &SearchResult, verdict: &Verdict) {
+    println!("{} pairs searched; the first, confirmed once:", grouped(found.searched));
+    println!("{:>6} {:>10} {:>10} {:>8} {:>24} {:>9}", "layer", "y", "x", "search", "new sentences, 95%", "p, Holm");
+    let name = |neuron| neuron_name(neuron, found.per_head);
+    for (k, s) in found.synapses.iter().enumerate() {
+        let (low, high) = s.strength(SplitSide::BothNew).map_or((f64::NAN, f64::NAN), |b| b.interval);
+        println!(
+            "{:>6} {:>10} {:>10} {:>8.2} {:>24} {:>9.4}{}",
+            s.site.layer,
+            name(s.site.y),
+            name(s.site.x),
+            s.r(SplitSide::Search),
+            format!("{:.2} ({low:.2}..{high:.2})", s.r(SplitSide::BothNew)),
+            s.holm,
+            if verdict.confirmed.contains(&k) { "  confirmed" } else { "" }
+        );
+    }
+    println!("best of any synapse of the untrained models on new sentences: {:.2}", verdict.random);
+    println!("{}", verdict.words);
+}
+
+fn json(question: &Question, found: &SearchResult, random: &[SearchResult], verdict: &Verdict) -> serde_json::Value {
+    let synapse = |(k, s): (usize, &Synapse)| {
+        let new = s.strength(SplitSide::BothNew);
+        json!({
+            "layer": s.site.layer, "y": s.site.y, "x": s.site.x, "search": s.r(SplitSide::Search),
+            "new": s.r(SplitSide::BothNew), "interval": new.map(|n| [n.interval.0, n.interval.1]),
+            "p": new.map(|n| n.p), "holm": s.holm, "confirmed": verdict.confirmed.contains(&k),
+        })
+    };
+    let of_random = |r: &SearchResult| json!({ "first": r.first(), "best": r.best() });
+    json!({
+        "concept": question.concept, "question": question.describe(), "searched": found.searched,
+        "synapses": found.synapses.iter().enumerate().map(synapse).collect::<Vec<_>>(),
+        "random": random.iter().map(of_random).collect::<Vec<_>>(), "verdict": verdict.words,
+    })
+}

@@ -1,0 +1,216 @@
+//! Sentences of a file of one's own, each under a label: `label<TAB>sentence`, or `label<TAB>group<TAB>sentence` where several
+//! sentences are about the same thing. It does not know what the labels are for.
+
+use std::{collections::HashMap, fmt::Display, path::Path};
+
+use super::{CorpusError, text_file::refused};
+use crate::files;
+
+/// A sentence with its label.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LabelledLine {
+    pub label: String,
+    /// What it is about, which other sentences of its label may be about too; the sentence itself where the line does not say.
+    pub group: String,
+    pub sentence: String,
+}
+
+/// The sentences of a file in its order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LabelledLines {
+    pub lines: Vec<LabelledLine>,
+    /// What the file is called.
+    pub name: String,
+}
+
+/// Bytes of a file, its lines, and bytes of one of them.
+const MOST_BYTES: u64 = 4 << 20;
+const MOST_LINES: usize = 4000;
+const LONGEST: usize = 2000;
+/// Labels of a file, and characters of one.
+const MOST_LABELS: usize = 64;
+const LONGEST_LABEL: usize = 60;
+/// The least groups of a label, and of all others together. Half of them confirm, and with five on either side there are 252
+/// ways to draw them: with fewer nothing could be told from chance once ten synapses are tried.
+pub const LEAST_GROUPS: usize = 10;
+
+impl LabelledLines {
+    /// Empty lines and those that begin with `#` are left out.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is too large; if a line is no UTF-8, has no tab or too many, an empty field or too many
+    /// bytes; if there are fewer than two labels or more than 64. The message says which line and what to do.
+    pub fn read(path: &Path) -> Result<Self, CorpusError> {
+        let name = path.display().to_string();
+        let bytes = files::read(path, MOST_BYTES).map_err(|e| refused(path, e))?;
+        let text = std::str::from_utf8(&bytes).map_err(|e| {
+            let line = bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
+            CorpusError::because(format!("Line {line} of {name} is not UTF-8: save the file as UTF-8."), e)
+        })?;
+        let mut lines = vec![];
+        for (i, line) in text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate() {
+            if line.trim().is_empty() || line.starts_with('#') {
+                continue;
+            }
+            lines.push(labelled_line(line).map_err(|why| CorpusError::new(format!("Line {} of {name} {why}", i + 1)))?);
+            if lines.len() > MOST_LINES {
+                return Err(CorpusError::new(format!("{name} has more than {MOST_LINES} sentences: take fewer.")));
+            }
+        }
+        let all = Self { lines, name };
+        match all.labels().len() {
+            0 => Err(all.wrong(format!("has no sentence: {FORM}"))),
+            1 => Err(all.wrong(format!(
+                "has one label, `{}`: a concept is told from something else, so add sentences of at least one other label.",
+                all.lines[0].label
+            ))),
+            n if n > MOST_LABELS => Err(all.wrong(format!("has {n} labels, and at most {MOST_LABELS} are told apart: {FORM}"))),
+            _ => Ok(all),
+        }
+    }
+
+    fn wrong(&self, why: impl Display) -> CorpusError {
+        CorpusError::new(format!("{} {why}", self.name))
+    }
+
+    /// Every label in the order of the file, with how many groups of sentences it has.
+    pub fn labels(&self) -> Vec<(&str, usize)> {
+        let mut all: Vec<(&str, usize)> = vec![];
+        let mut place: HashMap<&str, usize> = HashMap::new();
+        let mut known = std::collections::HashSet::new();
+        for line in &self.lines {
+            let at = *place.entry(&line.label).or_insert_with(|| {
+                all.push((&line.label, 0));
+                all.len() - 1
+            });
+            if known.insert((at, line.group.as_str())) {
+                all[at].1 += 1;
+            }
+        }
+        all
+    }
+
+    /// The label that is the concept: the one that is asked for, or the first.
+    ///
+    /// # Errors
+    /// If the file has no such label, or too few groups of sentences with it or without it.
+    pub fn concept(&self, asked: Option<&str>) -> Result<&str, CorpusError> {
+        let labels = self.labels();
+        let Some(&(concept, with)) = labels.iter().find(|(label, _)| asked.is_none_or(|asked| asked == *label)) else {
+            let known: Vec<&str> = labels.iter().map(|l| l.0).collect();
+            let words = format!("has no label `{}`: choose one of {}.", asked.unwrap_or_default(), known.join(", "));
+            return Err(self.wrong(words));
+        };
+        let without: usize = labels.iter().filter(|l| l.0 != concept).map(|l| l.1).sum();
+        for (groups, which) in
+            [(with, format!("with the label `{concept}`")), (without, "with other labels".to_owned())]
+        {
+            if groups < LEAST_GROUPS {
+                let words = format!(
+                    "has {groups} different sentences (or groups) {which}: at least {LEAST_GROUPS} are needed, half to search with and \
+                     half to confirm with."
+                );
+                return Err(self.wrong(words));
+            }
+        }
+        Ok(concept)
+    }
+}
+
+/// What a line is, in words.
+const FORM: &str = "write a label, a tab and a sentence on each line.";
+
+/// One line in its fields, or what is wrong with it.
+fn labelled_line(line: &str) -> Result<LabelledLine, String> {
+    if line.len() > LONGEST {
+        let bytes = line.len();
+        return Err(format!("has {bytes} bytes, and at most {LONGEST} are read: cut it, or make sentences of it."));
+    }
+    let fields: Vec<&str> = line.split('\t').map(str::trim).collect();
+    let (label, group, sentence) = match fields[..] {
+        [label, sentence] => (label, sentence, sentence),
+        [label, group, sentence] => (label, group, sentence),
+        [_] => return Err(format!("has no tab: {FORM}")),
+        _ => {
+            let tabs = fields.len() - 1;
+            return Err(format!(
+                "has {tabs} tabs: write a label, a tab, if need be a group and a tab, and a sentence."
+            ));
+        }
+    };
+    if [label, group, sentence].contains(&"") {
+        return Err(format!("has an empty field: {FORM}"));
+    }
+    if label.chars().count() > LONGEST_LABEL {
+        return Err(format!("has a label of more than {LONGEST_LABEL} characters: {FORM}"));
+    }
+    let own = |text: &str| text.to_owned();
+    Ok(LabelledLine { label: own(label), group: own(group), sentence: own(sentence) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(content: impl AsRef<[u8]>) -> Result<LabelledLines, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sets.tsv");
+        std::fs::write(&path, content).unwrap();
+        LabelledLines::read(&path).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn labels_groups_and_sentences_are_read() {
+        let all = read("\u{feff}# weather\n\nrain\tIt pours.\nsport\tmatch\tThey won.\r\nsport\tmatch\tThey lost.\nrain\tIt pours.\n").unwrap();
+        let fields: Vec<_> =
+            all.lines.iter().map(|l| (l.label.as_str(), l.group.as_str(), l.sentence.as_str())).collect();
+        assert_eq!(fields[0], ("rain", "It pours.", "It pours."));
+        assert_eq!(fields[1], ("sport", "match", "They won."));
+        assert_eq!(all.labels(), [("rain", 1), ("sport", 1)]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        let long = format!("a\tb\na\t{}\n", "x".repeat(2001));
+        for (content, words) in [
+            (&b"a\tb\nno tab here\n"[..], "Line 2 of"),
+            (b"a\tb\nno tab here\n", "has no tab: write a label, a tab and a sentence"),
+            (b"a\tb\n\n\tc\n", "Line 3 of"),
+            (b"a\tb\n\n\tc\n", "has an empty field"),
+            (b"a\tb\tc\td\n", "has 3 tabs"),
+            (b"a\tb\na\tc\n", "has one label, `a`"),
+            (b"# nothing\n", "has no sentence"),
+            (b"a\tb\nb\t\xff\n", "Line 2 of"),
+            (b"a\tb\nb\t\xff\n", "is not UTF-8: save the file as UTF-8"),
+            (long.as_bytes(), "Line 2 of"),
+            (long.as_bytes(), "has 2003 bytes, and at most 2000 are read"),
+        ] {
+            let said = read(content).unwrap_err();
+            assert!(said.contains(words) && said.contains("sets.tsv"), "{words}: {said}");
+        }
+        let many: String = (0..65).map(|i| format!("{i}\tx\n")).collect();
+        assert!(read(many).unwrap_err().contains("has 65 labels"));
+        assert!(read("x".repeat(5 << 20)).unwrap_err().contains("cannot be read"));
+        let missing = LabelledLines::read(Path::new("none.tsv")).unwrap_err().to_string();
+        assert!(missing.contains("does not exist"), "{missing}");
+    }
+
+    #[test]
+    fn a_concept_needs_enough_on_both_sides() {
+        let lines = |a: usize, b: usize| -> String {
+            let side = |label: &'static str, n: usize| (0..n).map(move |i| format!("{label}\tsentence {i}\n"));
+            side("rain", a).chain(side("sport", b)).collect()
+        };
+        let all = read(lines(10, 12)).unwrap();
+        assert_eq!((all.concept(None).unwrap(), all.concept(Some("sport")).unwrap()), ("rain", "sport"));
+        let none = all.concept(Some("snow")).unwrap_err().to_string();
+        assert!(none.contains("no label `snow`: choose one of rain, sport"), "{none}");
+        for (a, b, words) in [(9, 30, "has 9 different sentences"), (30, 9, "with other labels")] {
+            let said = read(lines(a, b)).unwrap().concept(None).unwrap_err().to_string();
+            assert!(said.contains(words) && said.contains("at least 10 are needed"), "{said}");
+        }
+        // the same sentence again is no other one
+        let again = format!("{}{}", "rain\tIt rains.\n".repeat(20), lines(0, 20));
+        assert!(read(again).unwrap().concept(None).unwrap_err().to_string().contains("has 1 different"));
+    }
+}

@@ -1,0 +1,192 @@
+//! What hands do to what a trained BDH is asked: a neuron's passages are looked for and read, a token of the map is selected,
+//! a model writes on.
+
+use std::sync::Arc;
+
+use eframe::egui::{Key, accesskit::Role};
+use egui_kittest::{Harness, kittest::Queryable};
+use orrery::{
+    config::Value,
+    labs,
+    telemetry::{
+        Event, Measurement, Sample,
+        measurements::{ConceptSearch, QueryKeyMaps, Reading, TopContexts},
+    },
+    ui::{mirror::Mirror, views::synapses::Synapse},
+};
+
+use crate::{
+    recorded,
+    tiles::{Tile, painted, questions, sized},
+};
+
+fn tile(view: &str, mirror: Mirror) -> Tile {
+    let lab = labs::find("trained_bdh").unwrap();
+    let mut tile = Tile::new(view, mirror);
+    tile.knobs = (lab.knobs)();
+    tile.config = lab.config(None).unwrap();
+    tile
+}
+
+fn words(harness: &Harness<'_, Tile>) -> String {
+    painted(harness).join(" ")
+}
+
+fn found() -> TopContexts {
+    let twins = recorded::twins();
+    twins.sample_at(0, TopContexts::CHANNEL, recorded::STEPS).and_then(|s| s.measurement().cloned()).unwrap()
+}
+
+#[test]
+fn the_selected_neuron_or_synapse_is_asked_about() {
+    let mut tile = tile("top_contexts", recorded::twins());
+    tile.selection.neuron = Some(77);
+    tile.selection.synapse = Some(Synapse { layer: 2, i: 5, j: 70 });
+    let mut harness = tile.shown(sized(640.0, 520.0));
+    assert!(questions(&harness).is_empty(), "nothing long is asked without a hand");
+    harness.get_by_label("x").click();
+    harness.run_steps(3);
+    harness.get_by_label("Find").click();
+    harness.run_steps(3);
+    let asked = questions(&harness).pop().unwrap();
+    assert_eq!(asked.probe, TopContexts::PROBE);
+    assert_eq!(
+        (asked.args["neuron"].clone(), asked.args["of"].clone()),
+        (Value::Text("77".into()), Value::Text("x".into()))
+    );
+    assert_eq!((asked.args["span"].to_string(), asked.args["tokens"].clone()), ("held-out".into(), Value::Int(65_536)));
+}
+
+#[test]
+fn a_synapse_in_focus_is_asked_about() {
+    let mut tile = tile("top_contexts", recorded::twins());
+    tile.selection.synapse = Some(Synapse { layer: 2, i: 5, j: 70 });
+    tile.config.set(&tile.knobs, "contexts.of", Value::Text("synapse".into())).unwrap();
+    let mut harness = tile.shown(sized(640.0, 520.0));
+    assert!(words(&harness).contains("layer 2, y 0:5 \u{2192} x 1:6"), "{}", words(&harness));
+    harness.get_by_label("Find").click();
+    harness.run_steps(3);
+    let asked = questions(&harness).pop().unwrap();
+    let named: Vec<_> = ["layer", "i", "j"].map(|name| asked.args[name].clone()).into();
+    assert_eq!(named, [Value::Int(2), Value::Int(5), Value::Int(70)]);
+}
+
+#[test]
+fn a_passage_that_is_clicked_is_read() {
+    let found = found();
+    assert!(found.fires > 0 && found.contexts.len() > 3);
+    let mut harness = tile("top_contexts", recorded::twins()).shown(sized(640.0, 520.0));
+    assert!(words(&harness).contains("is above zero at"), "{}", words(&harness));
+    let second = &found.contexts[1];
+    let token = orrery::ui::widgets::token_strip::visible_text(&second.tokens[second.token]);
+    let label = format!("passage 2: {:.3} at {token}, position {}", second.value, second.position);
+    harness.get_by_role_and_label(Role::Button, &label).click();
+    harness.run_steps(3);
+    let tile = harness.state();
+    assert_eq!(tile.config.get("reading.text"), Some(&Value::Text(second.text.clone())));
+    assert_eq!(tile.selection.token, Some(second.token));
+    let csv = tile.csv.clone().unwrap();
+    assert_eq!(csv::Reader::from_reader(csv.as_bytes()).records().count(), found.contexts.len());
+}
+
+#[test]
+fn a_head_and_a_token_of_the_map_are_selected() {
+    let mut harness = tile("query_key_maps", recorded::twins()).shown(sized(640.0, 520.0));
+    assert!(words(&harness).contains("layer 2 head 0; each map has a scale of its own"), "{}", words(&harness));
+    harness.get_by_role_and_label(Role::Button, "layer 1 head 1").click();
+    harness.run_steps(3);
+    let selection = &harness.state().selection;
+    assert_eq!((selection.layer.as_deref(), selection.head), (Some("layers.1"), Some(1)));
+    assert!(words(&harness).contains("layer 1 head 1; each map"), "{}", words(&harness));
+    let asked = questions(&harness);
+    assert!(
+        asked.iter().any(|q| q.probe == QueryKeyMaps::PROBE && q.args.contains_key("text")),
+        "it reads what is typed"
+    );
+    let csv = harness.state().csv.clone().unwrap();
+    let tokens = recorded::twins().sample_at(0, QueryKeyMaps::CHANNEL, recorded::STEPS).unwrap().tokens.len();
+    assert_eq!(csv.lines().count(), 1 + tokens * (tokens - 1) / 2, "a row for each pair");
+    assert!(csv.starts_with("layer,head,query,query_token,key,key_token,product\n1,1,1,"), "{}", &csv[..80]);
+}
+
+#[test]
+fn how_much_the_model_writes_on_is_typed_and_asked() {
+    let mut harness = tile("reading", recorded::twins()).shown(sized(640.0, 520.0));
+    let asked = |harness: &Harness<'_, Tile>| {
+        questions(harness).into_iter().rfind(|q| q.probe == Reading::PROBE).map(|q| q.args["write"].clone())
+    };
+    assert_eq!(asked(&harness), Some(Value::Int(0)));
+    harness.get_by_role_and_label(Role::SpinButton, "and writes on").click();
+    harness.run_steps(3);
+    harness.get_by_role_and_label(Role::TextInput, "and writes on").type_text("40");
+    harness.run_steps(2);
+    assert_eq!(asked(&harness), Some(Value::Int(0)), "nothing is asked while it is typed");
+    harness.key_press(Key::Enter);
+    harness.run_steps(4);
+    assert_eq!(harness.state().config.get("reading.write"), Some(&Value::Int(40)));
+    assert_eq!(asked(&harness), Some(Value::Int(40)));
+}
+
+#[test]
+fn what_was_written_is_told_apart() {
+    let harness = tile("reading", recorded::written()).shown(sized(640.0, 520.0));
+    let strip = harness.query_all_by_role(Role::Canvas);
+    use egui_kittest::kittest::NodeT;
+    let labels: Vec<String> = strip.filter_map(|n| n.accesskit_node().label()).collect();
+    assert!(labels.iter().any(|l| l.starts_with("tokens: ") && l.contains("; written: ")), "{labels:?}");
+    assert!(words(&harness).contains("written"), "the chart marks it");
+    let csv = harness.state().csv.clone().unwrap();
+    let mut rows = csv::Reader::from_reader(csv.as_bytes());
+    assert!(rows.headers().unwrap().iter().take(3).eq(["position", "token", "written"]));
+    let written = rows.records().filter(|r| &r.as_ref().unwrap()[2] == "1").count();
+    assert_eq!(written, 24);
+}
+
+#[test]
+fn a_file_of_ones_own_sentences_is_searched() {
+    let mut tile = tile("concepts", recorded::twins());
+    let path = Value::Text("my/sets.tsv".into());
+    let mut harness = {
+        tile.config.set(&tile.knobs, "concepts.label", Value::Text("weather".into())).unwrap();
+        tile.shown(sized(640.0, 520.0))
+    };
+    harness.get_by_label("file").click();
+    harness.run_steps(3);
+    assert!(words(&harness).contains("No file yet: name one under Concepts"), "{}", words(&harness));
+    harness.get_by_label("Find").click();
+    harness.run_steps(3);
+    assert!(questions(&harness).is_empty(), "there is nothing to read");
+    let tile = harness.state_mut();
+    tile.config.set(&tile.knobs, "concepts.sentences", path.clone()).unwrap();
+    harness.run_steps(3);
+    assert!(words(&harness).contains("my/sets.tsv, concept: weather"), "{}", words(&harness));
+    harness.get_by_label("Find").click();
+    harness.run_steps(3);
+    let asked = questions(&harness).pop().unwrap();
+    assert_eq!(asked.probe, ConceptSearch::PROBE);
+    assert_eq!(
+        (asked.args.len(), &asked.args["sentences"], asked.args["label"].to_string()),
+        (2, &path, "weather".into())
+    );
+}
+
+#[test]
+fn what_is_told_of_ones_own_sets_is_in_their_words() {
+    let mut mirror = recorded::twins();
+    let search = recorded::own_concept();
+    mirror.apply(Event::Sample(Sample {
+        step: recorded::STEPS,
+        variant: 0,
+        channel: ConceptSearch::CHANNEL.into(),
+        about: "weather against sport, food".into(),
+        tokens: vec![],
+        request: None,
+        payload: Arc::new(search.into_payload()),
+    }));
+    let harness = tile("concepts", mirror).shown(sized(640.0, 520.0));
+    let said = words(&harness);
+    for part in ["weather", "by sentence", "food", "sport"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!said.contains("noun") && !said.contains("language"), "{said}");
+}
