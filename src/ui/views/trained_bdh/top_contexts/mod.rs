@@ -258,7 +258,7 @@ impl View for TopContextsView {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let m: Measured<'_, TopContexts> = cx.answered()?;
-        let mut table = Table::new(["rank", "value", "layer", "position", "token", "text"]);
+        let mut table = Table::new(["rank", "value", "layer", "position", "token", "passage"]);
         for (rank, c) in m.contexts.iter().enumerate() {
             table.row([
                 (rank + 1).to_string(),
@@ -266,7 +266,8 @@ impl View for TopContextsView {
                 c.layer.to_string(),
                 c.position.to_string(),
                 c.tokens.get(c.token).cloned().unwrap_or_default(),
-                c.text.clone(),
+                // line ends as signs: a passage a line
+                c.tokens.concat(),
             ]);
         }
         Some(table.finish())
