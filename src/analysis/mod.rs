@@ -19,6 +19,7 @@ pub mod multiple_testing;
 pub mod nearest_generator;
 pub mod pca;
 pub mod query_key_flow;
+pub mod rank_correlation;
 pub mod rank_test;
 pub mod ridge;
 pub mod roc;

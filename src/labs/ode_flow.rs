@@ -96,6 +96,8 @@ pub static LAB: Lab = Lab {
         Pane { view: "flow_paths", column: 1, share: 0.55, tab: false },
         Pane { view: "flow_solver", column: 1, share: 0.45, tab: false },
         Pane { view: "flow_along", column: 1, share: 0.45, tab: true },
+        Pane { view: "attention", column: 1, share: 0.45, tab: true },
+        Pane { view: "attention_chain", column: 1, share: 0.45, tab: true },
     ],
     headlines: headlines::ALL,
     opens_with_run: true,

@@ -266,10 +266,8 @@ impl Model for FastSlow {
         for round in 0..s.n_rounds {
             let path = |name: &str, i: usize| format!("{name}.{i}.r{round}");
             layers.extend((0..s.n_slow).map(|i| AttentionLayer {
-                path: path("slow", i),
                 tokens_per_position: s.pool,
-                window: None,
-                is_differential: false,
+                ..AttentionLayer::of_tokens(path("slow", i), None)
             }));
             layers.extend((0..s.n_post).map(|i| AttentionLayer::of_tokens(path("post", i), s.fast_window)));
         }

@@ -15,7 +15,7 @@ pub use spec::{COEFFICIENTS, Predictor, PredictorValues, SpenSpec, TraceGate};
 use self::net::{BlockState, Net};
 use super::{
     FamilySpec, Loss, Model, Spec,
-    capabilities::{FastWeightModel, FastWeightRule, StreamingModel, TextStream, TraceBlocks},
+    capabilities::{AttentionLayer, FastWeightModel, FastWeightRule, StreamingModel, TextStream, TraceBlocks},
     step_memory::{self, StepMemory, StepSizes},
 };
 use crate::nn::{
@@ -64,7 +64,7 @@ impl FamilySpec for SpenSpec {
     }
 }
 
-/// The language model. Taps: those of [`TraceBlocks`], and `final`.
+/// The language model. Taps: those of [`TraceBlocks`], `final`, and `blocks.i.attn.weights` of softmax attention.
 pub struct Spen {
     spec: SpenSpec,
     params: Params,
@@ -157,6 +157,16 @@ impl Model for Spen {
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
         let net = &self.inference_net;
         linear(&net.read(tokens, &mut net.start(), tap)?.x, &net.embed)
+    }
+
+    fn attention_layers(&self) -> Vec<AttentionLayer> {
+        match self.spec.predictor {
+            Predictor::SoftmaxAttention => {
+                let blocks = AttentionLayer::stack("blocks", self.spec.layers, None);
+                blocks.into_iter().map(AttentionLayer::strictly_causal).collect()
+            }
+            Predictor::Static | Predictor::LinearAttention => vec![],
+        }
     }
 
     fn trace_blocks(&self) -> Option<TraceBlocks> {

@@ -68,7 +68,12 @@ impl Probe for AttentionChain {
         let head = cx.count("head", 0, 0..=heads.saturating_sub(1));
         let width = cx.count("width", USUAL_WIDTH, 1..=n.max(1));
         let values = host::to_f32(&weights.narrow(0, 0, 1)?.narrow(1, head, 1)?.contiguous()?)?;
-        let p: Vec<f64> = values.iter().map(|v| f64::from(*v)).collect();
+        let mut p: Vec<f64> = values.iter().map(|v| f64::from(*v)).collect();
+        let first_sees_nothing = !layer.sees_itself && p.iter().take(n).all(|w| *w == 0.0);
+        if first_sees_nothing && n > 0 {
+            // a walk that has come to the first token has nowhere to go
+            p[0] = 1.0;
+        }
         let (check, chain) = (stochasticity(n, &p), MarkovChain::new(n, &p, TOLERANCE));
         let measured = measurements::AttentionChain {
             path: layer.path.clone(),
@@ -77,6 +82,7 @@ impl Probe for AttentionChain {
             layers: known.iter().map(|l| l.path.clone()).collect(),
             tokens_per_position: layer.tokens_per_position,
             is_typed,
+            first_sees_nothing,
             weights: Array::new([n, n], values).map_err(candle_core::Error::wrap)?,
             row_sum_error: check.row_sum_error,
             smallest: check.smallest,
@@ -94,7 +100,6 @@ fn properties(chain: &MarkovChain, layer: &AttentionLayer, width: usize, seed: u
     let mut stationary = chain.stationary();
     let moduli = chain.moduli().unwrap_or_default();
     let quasi = chain.quasi_stationary();
-    let uniform = |t: usize| (layer.seen(t) as f64).ln();
     ChainProperties {
         is_causal: chain.is_triangular(),
         closed_classes: stationary.len(),
@@ -102,7 +107,7 @@ fn properties(chain: &MarkovChain, layer: &AttentionLayer, width: usize, seed: u
         least_mixing_time: moduli.get(1).map_or(0.0, |m| least_mixing_time(*m)),
         moduli: moduli.into(),
         row_entropy: chain.row_entropies().into(),
-        uniform_entropy: (0..chain.states()).map(uniform).collect(),
+        uniform_entropy: (0..chain.states()).map(|t| layer.uniform_row_entropy(t)).collect(),
         steps_to_absorption: chain.steps_to_absorption().into(),
         survival: quasi.as_ref().map_or(f64::NAN, |q| q.survival),
         quasi_stationary: quasi.map(|q| q.distribution.into()),

@@ -120,7 +120,7 @@ impl LayerSums {
 
     fn mean(self, questions: &[Question]) -> LayerPairAttention {
         let count = questions.len().max(1) as f64;
-        let seen = |q: &Question| (q.at + 1).min(self.layer.window.unwrap_or(usize::MAX)) as f64;
+        let seen = |q: &Question| self.layer.seen(q.at).max(1) as f64;
         let mean = |sums: Vec<f64>| sums.into_iter().map(|sum| sum / count).collect::<Vec<f64>>().into();
         LayerPairAttention {
             uniform: questions.iter().map(|q| 1.0 / seen(q)).sum::<f64>() / count,

@@ -38,7 +38,7 @@ impl Probe for PositionLosses {
         for (inputs, targets) in held_out.inputs.chunks(len).zip(held_out.targets.chunks(len)) {
             cx.progress.at(by_text.len(), held_out.rows)?;
             let tokens = Tensor::from_slice(inputs, (1, len), cx.device)?;
-            let losses = losses(&cx.model.logits(&tokens, &mut Tap::off())?, targets)?;
+            let losses = token_losses(&cx.model.logits(&tokens, &mut Tap::off())?, targets)?;
             by_text.push(edges.windows(2).map(|bin| mean_sd(&losses[bin[0]..bin[1]]).0).collect());
         }
         let of_bin = |bin: usize| mean_sd(&by_text.iter().map(|text| text[bin]).collect::<Vec<_>>());
@@ -69,8 +69,8 @@ fn edges(len: usize) -> Vec<usize> {
     edges
 }
 
-/// -ln p of every target from logits `(1, T, V)`, nats.
-fn losses(logits: &Tensor, targets: &[u32]) -> Result<Vec<f64>> {
+/// -ln p of every target `(B T)` from logits `(B, T, V)`, nats.
+pub(super) fn token_losses(logits: &Tensor, targets: &[u32]) -> Result<Vec<f64>> {
     let vocab = logits.dim(2)?;
     let logits = host::to_f32(logits)?;
     Ok(logits.chunks(vocab).zip(targets).map(|(row, target)| surprise(row, *target)).collect())

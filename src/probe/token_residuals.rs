@@ -1,11 +1,15 @@
 //! How far the state of every token of a text is from the equilibrium of its refining map, pass by pass. It does not know
 //! whether the forward pass makes as many.
 
-use super::{Finding, Probe, ProbeContext, prompt::Prompt, tapped::round_starts};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::{Finding, Probe, ProbeContext, position_losses::token_losses, prompt::Prompt, tapped::round_starts};
 use crate::{
-    models::Model,
-    nn::{Result, Tensor, host},
-    telemetry::measurements,
+    analysis::rank_correlation::shift_test,
+    models::{Model, capabilities::CouplingSettings},
+    nn::{Result, Tap, Tensor, host},
+    telemetry::measurements::{self, GateBenefit},
 };
 
 /// Arguments: `text` (else a held-out passage). Makes a [`measurements::TokenResiduals`] of the last round.
@@ -15,6 +19,11 @@ pub struct TokenResiduals;
 const LONGEST: usize = 48;
 /// Passes after which the residual is taken.
 const PASSES: [usize; 5] = [0, 1, 2, 4, 8];
+/// Held-out windows over which the gate's benefit is set beside the residual, and their tokens.
+const WINDOWS: usize = 8;
+const WINDOW: usize = 64;
+/// Rotations of the null model.
+const ROTATIONS: usize = 499;
 
 impl Probe for TokenResiduals {
     fn id(&self) -> &'static str {
@@ -42,12 +51,69 @@ impl Probe for TokenResiduals {
             }
             x = image;
         }
-        let measured = measurements::TokenResiduals { round: states.len() - 1, passes: PASSES.to_vec(), residual };
+        let (round, gate) = (states.len() - 1, gate_benefit(cx)?);
+        let measured = measurements::TokenResiduals { round, passes: PASSES.to_vec(), residual, gate };
         Ok(vec![Finding::new(measured, format!("{}, y held", prompt.about), prompt.tokens)])
     }
 }
 
-/// |a - b| / |a| of every token; a, b `(1, T, D)`.
+/// Nothing where the model has no gate, or no window is longer than a block.
+fn gate_benefit(cx: &mut ProbeContext<'_>) -> Result<Option<GateBenefit>> {
+    let (Some(coupling), Some(streams)) = (cx.model.coupling(), cx.model.two_timescales()) else { return Ok(None) };
+    let gate = coupling.effective_gate()?;
+    let held_out = cx.corpus.held_out(WINDOWS, WINDOW).map_err(candle_core::Error::wrap)?;
+    let (len, first) = (held_out.len, streams.pool);
+    if len < first + 2 {
+        return Ok(None);
+    }
+    let tokens = Tensor::from_slice(&held_out.inputs, (held_out.rows, len), cx.device)?; // (B, T)
+    let residual = residual_after_one_pass(cx.model, &tokens)?;
+    let open = token_losses(&cx.model.logits(&tokens, &mut Tap::off())?, &held_out.targets)?;
+    let shut = token_losses(&logits_with_gate_shut(cx.model, &tokens)?, &held_out.targets)?;
+    let benefit: Vec<f64> = shut.iter().zip(&open).map(|(shut, open)| shut - open).collect();
+    // a next token that the training does not ask for has no loss
+    let counts = |at: usize| at % len >= first && benefit[at].is_finite();
+    let counted =
+        |values: &[f64]| -> Vec<f64> { (0..values.len()).filter(|at| counts(*at)).map(|at| values[at]).collect() };
+    let tokens: Vec<usize> =
+        (0..held_out.rows).map(|row| (row * len..(row + 1) * len).filter(|at| counts(*at)).count()).collect();
+    let (residual, benefit) = (counted(&residual), counted(&benefit));
+    let mut rng = ChaCha8Rng::seed_from_u64(cx.seed);
+    let test = shift_test(&residual, &benefit, &tokens, ROTATIONS, &mut rng);
+    let (null_mean, null_sd) = test.null;
+    Ok(Some(GateBenefit {
+        gate,
+        tokens,
+        residual: residual.into(),
+        benefit: benefit.into(),
+        correlation: test.rho,
+        null_mean,
+        null_sd,
+        p: test.p,
+    }))
+}
+
+/// Of every token `(B T)`, in the last round.
+fn residual_after_one_pass(model: &dyn Model, tokens: &Tensor) -> Result<Vec<f64>> {
+    let Some(map) = model.fixed_point() else { candle_core::bail!("the model's forward pass refines no state") };
+    let Some(start) = round_starts(model, map, tokens)?.pop() else {
+        candle_core::bail!("the model's forward pass has no round that refines a state")
+    };
+    let x = map.refine(&start)?;
+    by_token(&x, &map.refine(&x)?)
+}
+
+/// `(B, T, V)`; the model is left as it was found, whatever happens.
+fn logits_with_gate_shut(model: &mut dyn Model, tokens: &Tensor) -> Result<Tensor> {
+    let Some(coupling) = model.coupling_mut() else { candle_core::bail!("the model has no gate") };
+    let settings = coupling.coupling_settings();
+    coupling.set_coupling_settings(CouplingSettings { gate: Some(0.0), ..settings });
+    let logits = coupling.logits(tokens, &mut Tap::off());
+    coupling.set_coupling_settings(settings);
+    logits
+}
+
+/// |a - b| / |a| of every token `(B T)`; a, b `(B, T, D)`.
 fn by_token(a: &Tensor, b: &Tensor) -> Result<Vec<f64>> {
     let norms = |t: &Tensor| -> Result<Vec<f64>> { host::to_f64(&t.sqr()?.sum(2)?.sqrt()?) };
     let (off, size) = (norms(&(a - b)?)?, norms(a)?);
@@ -59,6 +125,41 @@ mod tests {
     use candle_core::Device;
 
     use super::*;
+    use crate::{
+        corpus::{self, Corpus},
+        models::{Spec, capabilities::CouplingModel, fast_slow::FastSlowSpec},
+        telemetry::{Args, Measurement},
+    };
+
+    /// As a gate of this size makes it; the settings that the model was given are there afterwards.
+    fn benefit(gate: f64) -> Result<GateBenefit> {
+        let source = corpus::Source::Generated("harbour".into());
+        let tokenizer = corpus::TokenizerSpec::Byte { vocab: 320 };
+        let corpus = Corpus::open(&corpus::Spec { source, tokenizer, held_out: 0.1, seed: 1 });
+        let corpus = corpus.map_err(candle_core::Error::wrap)?;
+        let spec = Spec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() });
+        let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
+        let settings = |m: &dyn CouplingModel| CouplingSettings { gate: Some(gate), ..m.coupling_settings() };
+        let coupling = model.coupling_mut().expect("a gate");
+        let given = settings(coupling);
+        coupling.set_coupling_settings(given);
+        let args = Args::new();
+        let found = TokenResiduals.ask(&mut ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
+        assert_eq!(model.coupling().map(CouplingModel::coupling_settings), Some(given));
+        Ok(measurements::TokenResiduals::of(&found[0].payload).and_then(|m| m.gate.clone()).expect("a gate"))
+    }
+
+    #[test]
+    fn a_shut_gate_helps_nowhere_and_an_open_one_somewhere() -> Result<()> {
+        let shut = benefit(0.0)?;
+        assert!(shut.benefit.iter().all(|b| *b == 0.0) && shut.correlation.is_nan() && shut.p.is_nan());
+        let open = benefit(0.8)?;
+        assert_eq!(open.tokens, [WINDOW - 4; WINDOWS], "the first block of each window is left out");
+        assert_eq!((open.benefit.len(), open.residual.len()), (480, 480));
+        assert!(open.benefit.iter().any(|b| *b > 0.0) && open.benefit.iter().any(|b| *b < 0.0));
+        assert!(open.correlation.abs() <= 1.0 && open.p > 0.0 && open.p <= 1.0 && (open.gate - 0.8).abs() < 1e-6);
+        Ok(())
+    }
 
     #[test]
     fn each_token_has_its_own_distance() -> Result<()> {
@@ -71,7 +172,7 @@ mod tests {
     #[test]
     fn the_mean_is_geometric_and_a_token_may_be_missing() {
         let residual = vec![vec![0.1, 0.001].into(), vec![0.2, 0.2].into()];
-        let m = measurements::TokenResiduals { round: 0, passes: vec![0, 1], residual };
+        let m = measurements::TokenResiduals { round: 0, passes: vec![0, 1], residual, gate: None };
         assert!((m.after(0, None) - 0.01).abs() < 1e-12);
         assert_eq!(m.after(1, Some(1)), 0.2);
         assert!(m.after(1, Some(2)).is_nan() && m.after(2, None).is_nan());

@@ -93,6 +93,8 @@ pub enum Action {
     Save(String, Vec<u8>),
     /// As `Save`, without asking, into the export folder.
     SaveInExports(String, Vec<u8>),
+    /// As `SaveInExports`, of a matrix of transition probabilities, which then opens as a generator.
+    OpenTransitions(String, Vec<u8>),
     FindControl(&'static str),
     // Runs in the table.
     /// Sets runs beside each other.

@@ -104,6 +104,8 @@ pub struct App {
     pub(super) pictures: panels::picture::Pictures,
     /// Files of a recording that are being written; no message announces them.
     pub(super) recorded: BTreeSet<PathBuf>,
+    /// A matrix of transition probabilities that is being written, to be opened as a generator.
+    pub(super) transitions: Option<PathBuf>,
     dragged_over: bool,
     /// A text field had the focus at the end of the last frame.
     was_typing: bool,
@@ -154,6 +156,7 @@ impl App {
             homeless_file: None,
             pictures: panels::picture::Pictures::default(),
             recorded: BTreeSet::new(),
+            transitions: None,
             dragged_over: false,
             was_typing: false,
             close_request: Arc::clone(&start.close_request),

@@ -62,6 +62,11 @@ impl App {
                 let path = self.host.export_folder().join(name);
                 self.host.write(path, bytes);
             }
+            Action::OpenTransitions(name, bytes) => {
+                let path = self.host.export_folder().join(name);
+                self.transitions = Some(path.clone());
+                self.host.write(path, bytes);
+            }
             Action::StopAndGoOn => self.stop_and_go_on(ctx),
             Action::Presenter
             | Action::ToggleTheme

@@ -121,3 +121,28 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn softmax_attention_shows_strictly_causal_weights() -> Result<()> {
+    let text = ids(9, 11);
+    for spec in specs() {
+        let model = Spen::new(&spec, VOCAB, 5, &Device::Cpu)?;
+        let layers = model.attention_layers();
+        let has_softmax = spec.predictor == Predictor::SoftmaxAttention;
+        assert_eq!(layers.len(), if has_softmax { spec.layers } else { 0 });
+        let paths: Vec<String> = layers.iter().map(|l| l.tap_path()).collect();
+        let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
+        model.logits(&row(&text)?, &mut tap)?;
+        for (layer, path) in layers.iter().zip(&paths) {
+            let weights = tap.get(path).expect("offered");
+            assert_eq!(weights.dims(), [1, spec.heads, text.len(), text.len()]);
+            for (at, row) in host::to_f32(weights)?.chunks(text.len()).enumerate() {
+                let (t, sum) = (at % text.len(), row.iter().sum::<f32>());
+                assert!(row[t..].iter().all(|w| *w == 0.0), "token {t} looks at itself or ahead");
+                let expected = if layer.seen(t) == 0 { 0.0 } else { 1.0 };
+                assert!((sum - expected).abs() < 1e-5, "row {t} sums to {sum}");
+            }
+        }
+    }
+    Ok(())
+}

@@ -8,7 +8,10 @@ use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
     labs,
-    telemetry::{Measurement, measurements::Causality},
+    telemetry::{
+        Measurement,
+        measurements::{Causality, GeneratorState},
+    },
     ui::app::{App, Opening, Start},
 };
 
@@ -84,4 +87,28 @@ fn a_model_trains_and_a_slider_changes_its_answer() {
     let wide = lab.until("it answers at the new scale", |app| answered_gate(app).filter(|g| *g != open));
     assert!((wide / open - 10.0).abs() < 1e-5, "{open} became {wide}");
     assert_eq!(lab.newest(), stood, "asking is not training");
+}
+
+#[test]
+fn an_attention_map_opens_as_a_generator() {
+    let mut lab = lab();
+    lab.until("models are ready", |app| (state(app) == Some("ready")).then_some(()));
+    lab.harness.get_by_label_contains("  Markov step").click();
+    let button = "in Equilibrium";
+    let begun = Instant::now();
+    while lab.harness.query_by_role_and_label(Role::Button, button).is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no attention came");
+        lab.harness.step();
+    }
+    lab.harness.get_by_role_and_label(Role::Button, button).click();
+    let generator = lab.until("the generator is measured", |app| {
+        let page = app.page().filter(|page| page.lab.id == "equilibrium")?;
+        page.run.as_ref()?.mirror.answer(0, GeneratorState::CHANNEL)?.measurement::<GeneratorState>().cloned()
+    });
+    assert_eq!(generator.matrix.rows(), 48, "a state a token of the passage");
+    assert_eq!(
+        generator.classes.iter().filter(|class| class.is_closed()).count(),
+        1,
+        "causal attention ends on its first token"
+    );
 }

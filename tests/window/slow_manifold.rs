@@ -162,3 +162,33 @@ fn nothing_repaints_when_nothing_moves() {
     let delay = harness.output().viewport_output.values().map(|v| v.repaint_delay).min().unwrap();
     assert!(delay > std::time::Duration::from_secs(1), "{delay:?}");
 }
+
+#[test]
+fn scrolling_zooms_about_the_pointer_and_a_double_click_shows_all() {
+    let mut harness = shown();
+    let rect = rect_of(&harness, PLANE);
+    let at = rect.center() + vec2(rect.width() / 4.0, -rect.height() / 8.0);
+    let start_at = |harness: &mut Harness<'_, Tile>, at: Pos2| {
+        click(harness, at);
+        rows(harness, "trajectory")[0]
+    };
+    let (there, right) = (start_at(&mut harness, at), start_at(&mut harness, at + vec2(20.0, 0.0)));
+    harness.hover_at(at);
+    harness.step();
+    for _ in 0..8 {
+        harness.event(eframe::egui::Event::MouseWheel {
+            unit: eframe::egui::MouseWheelUnit::Point,
+            delta: vec2(0.0, 60.0),
+            phase: eframe::egui::TouchPhase::Move,
+            modifiers: Modifiers::NONE,
+            source: eframe::egui::MouseWheelSource::Unknown,
+        });
+        harness.run_steps(4);
+    }
+    let (zoomed, beside) = (start_at(&mut harness, at), start_at(&mut harness, at + vec2(20.0, 0.0)));
+    assert!((zoomed[0] - there[0]).abs() < 1e-3 && (zoomed[1] - there[1]).abs() < 1e-3, "{there:?} became {zoomed:?}");
+    assert!((beside[0] - zoomed[0]) < 0.5 * (right[0] - there[0]), "as far on the screen is less in the plane");
+    harness.key_press(eframe::egui::Key::Num0);
+    harness.step();
+    assert_eq!(start_at(&mut harness, at + vec2(20.0, 0.0)), right, "0 shows the whole plane");
+}

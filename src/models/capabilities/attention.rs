@@ -10,6 +10,9 @@ pub struct AttentionLayer {
     pub tokens_per_position: usize,
     /// Position t sees positions t-window+1..=t; `None` sees the whole past.
     pub window: Option<usize>,
+    /// Position t sees t. Where it does not, attention is strictly causal: the first position sees nothing, and its row
+    /// is 0.
+    pub sees_itself: bool,
     /// A weight is the difference of two softmax weights: it may be negative, and rows do not sum to 1.
     pub is_differential: bool,
 }
@@ -17,7 +20,7 @@ pub struct AttentionLayer {
 impl AttentionLayer {
     /// A layer at token rate.
     pub fn of_tokens(path: impl Into<String>, window: Option<usize>) -> Self {
-        Self { path: path.into(), tokens_per_position: 1, window, is_differential: false }
+        Self { path: path.into(), tokens_per_position: 1, window, sees_itself: true, is_differential: false }
     }
 
     /// Layers `<name>.0`, `<name>.1`, ... at token rate.
@@ -30,6 +33,11 @@ impl AttentionLayer {
         Self { is_differential, ..self }
     }
 
+    /// The layer, said to look only at positions before the present one.
+    pub fn strictly_causal(self) -> Self {
+        Self { sees_itself: false, ..self }
+    }
+
     /// Path under which a [`Tap`](crate::nn::Tap) finds the weights.
     pub fn tap_path(&self) -> String {
         format!("{}.attn.weights", self.path)
@@ -38,27 +46,38 @@ impl AttentionLayer {
     /// Entropy (nats, mean over `rows` queries) of attention spread evenly over the positions that each
     /// query may see.
     pub fn uniform_entropy(&self, rows: usize) -> f64 {
-        (0..rows).map(|t| (self.seen(t) as f64).ln()).sum::<f64>() / rows.max(1) as f64
+        (0..rows).map(|t| self.uniform_row_entropy(t)).sum::<f64>() / rows.max(1) as f64
+    }
+
+    /// Entropy (nats) of query `t`'s attention spread so; 0 where it sees nothing.
+    pub fn uniform_row_entropy(&self, t: usize) -> f64 {
+        (self.seen(t).max(1) as f64).ln()
     }
 
     /// Weights `(rows, rows)` of attention spread so.
     pub fn uniform_weights(&self, rows: usize) -> Vec<f32> {
         let mut weights = vec![0.0; rows * rows];
         for (t, row) in weights.chunks_mut(rows.max(1)).enumerate() {
-            let seen = self.seen(t);
-            row[t + 1 - seen..=t].fill(1.0 / seen as f32);
+            let (seen, end) = (self.seen(t), self.end_of_sight(t));
+            row[end - seen..end].fill(1.0 / seen as f32);
         }
         weights
     }
 
     /// Whether uniform attention is the same in both, along the same text.
     pub fn has_uniform_of(&self, other: &Self) -> bool {
-        (self.tokens_per_position, self.window) == (other.tokens_per_position, other.window)
+        let seen = |layer: &Self| (layer.tokens_per_position, layer.window, layer.sees_itself);
+        seen(self) == seen(other)
     }
 
     /// How many positions query `t` may see.
     pub fn seen(&self, t: usize) -> usize {
-        (t + 1).min(self.window.unwrap_or(usize::MAX)).max(1)
+        self.end_of_sight(t).min(self.window.unwrap_or(usize::MAX).max(1))
+    }
+
+    /// The first position that query `t` does not see any more.
+    fn end_of_sight(&self, t: usize) -> usize {
+        t + usize::from(self.sees_itself)
     }
 }
 
@@ -73,5 +92,14 @@ mod tests {
         assert!((layer(None).uniform_entropy(3) - 6f64.ln() / 3.0).abs() < 1e-12);
         assert_eq!(layer(None).uniform_entropy(0), 0.0);
         assert_eq!(layer(Some(2)).uniform_weights(3), [1.0, 0.0, 0.0, 0.5, 0.5, 0.0, 0.0, 0.5, 0.5]);
+    }
+
+    #[test]
+    fn strictly_causal_attention_sees_the_past_alone() {
+        let layer = AttentionLayer::of_tokens("blocks.0", None).strictly_causal();
+        assert_eq!((layer.seen(0), layer.seen(3)), (0, 3));
+        assert_eq!(layer.uniform_weights(3), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.5, 0.5, 0.0]);
+        assert!((layer.uniform_entropy(3) - 2f64.ln() / 3.0).abs() < 1e-12);
+        assert!(!layer.has_uniform_of(&AttentionLayer::of_tokens("blocks.0", None)));
     }
 }

@@ -127,7 +127,8 @@ impl Block {
         let (error, past) = match &mut state.fast {
             Some(fast) => (fast.error(&unit(slow)?, x)?, None),
             None => {
-                let (prediction, past) = self.prediction.forward(slow, x, state.past.take())?;
+                let (prediction, past) =
+                    self.prediction.forward(slow, x, state.past.take(), (&self.path, &mut *tap))?;
                 ((x - prediction)?, past)
             }
         };

@@ -5,7 +5,7 @@
 use candle_core::{D, Result, Tensor, bail};
 
 use super::spec::{Predictor, PredictorValues, SpenSpec};
-use crate::nn::{Params, fused::linear::linear, layers::input_proj};
+use crate::nn::{Params, Tap, fused::linear::linear, layers::input_proj};
 
 /// Decay of linear attention's past at every token.
 const DECAY: f64 = 0.999;
@@ -52,7 +52,15 @@ impl Prediction {
     }
 
     /// Slow trace and input `(B, T, D)`, and what was kept of the past -> prediction `(B, T, D)`, and what to keep.
-    pub fn forward(&self, slow: &Tensor, x: &Tensor, past: Option<Past>) -> Result<(Tensor, Option<Past>)> {
+    /// Softmax attention offers its weights `(B, H, T, N)` over the N tokens that were read so far as `<path>.attn.weights`;
+    /// the row of the first token of all, which sees nothing, is 0.
+    pub fn forward(
+        &self,
+        slow: &Tensor,
+        x: &Tensor,
+        past: Option<Past>,
+        (path, tap): (&str, &mut Tap),
+    ) -> Result<(Tensor, Option<Past>)> {
         let direction = unit(slow)?;
         let (maps, values, heads) = match self {
             Self::Static(map) => return Ok((linear(&direction, map)?, None)),
@@ -66,7 +74,11 @@ impl Prediction {
         let (q, k, v) = (linear(&direction, wq)?, linear(&direction, wk)?, linear(source, wv)?);
         let (prediction, past) = match heads {
             None => linear_attention(&q, &k, &v, past)?,
-            Some(heads) => softmax_attention([&q, &k, &v], *heads, past)?,
+            Some(heads) => {
+                let (prediction, past, weights) = softmax_attention([&q, &k, &v], *heads, past)?;
+                tap.offer(&format!("{path}.attn.weights"), || Ok(weights))?;
+                (prediction, past)
+            }
         };
         Ok((prediction, Some(past)))
     }
@@ -102,8 +114,9 @@ fn linear_attention(q: &Tensor, k: &Tensor, v: &Tensor, past: Option<Past>) -> R
     Ok((y, Past::Sum(((before * f64::from(power(t)))? + added)?)))
 }
 
-/// Softmax over the tokens before the present one; the first of all predicts nothing.
-fn softmax_attention([q, k, v]: [&Tensor; 3], heads: usize, past: Option<Past>) -> Result<(Tensor, Past)> {
+/// Softmax over the tokens before the present one; the first of all predicts nothing. Returns the weights `(B, H, T, N)`
+/// too.
+fn softmax_attention([q, k, v]: [&Tensor; 3], heads: usize, past: Option<Past>) -> Result<(Tensor, Past, Tensor)> {
     let (b, t, wide) = q.dims3()?;
     let d = wide / heads;
     let by_head = |x: &Tensor| x.reshape((b, t, heads, d))?.transpose(1, 2)?.contiguous();
@@ -123,5 +136,5 @@ fn softmax_attention([q, k, v]: [&Tensor; 3], heads: usize, past: Option<Past>) 
     let scores = (q.matmul(&k.t()?)? / (d as f64).sqrt())?.broadcast_add(&mask)?; // (B,H,T,N)
     let weights = candle_nn::ops::softmax(&scores, D::Minus1)?.broadcast_mul(&reads)?;
     let y = weights.matmul(&v)?.transpose(1, 2)?.reshape((b, t, wide))?;
-    Ok((y, Past::All([k, v])))
+    Ok((y, Past::All([k, v]), weights))
 }

@@ -25,7 +25,10 @@ pub struct AttentionChain {
     pub tokens_per_position: usize,
     /// Whether the text was typed.
     pub is_typed: bool,
-    /// alpha `(T, T)`, row-stochastic unless attention is differential.
+    /// Attention is strictly causal, so that the row of the first position is 0; the chain stays there.
+    #[serde(default)]
+    pub first_sees_nothing: bool,
+    /// alpha `(T, T)`, row-stochastic unless attention is differential; of strictly causal attention from the second row on.
     pub weights: Array,
     /// Largest |row sum - 1|.
     #[serde(with = "Float")]

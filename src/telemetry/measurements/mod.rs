@@ -102,7 +102,7 @@ pub use step_lengths::{LayerStepLengths, StepLengths};
 pub use surprise::{OctaveFiring, PeriodCurves, PeriodFiring, Surprise};
 pub use text_losses::{TextLoss, TextLosses};
 pub use token_baselines::TokenBaselines;
-pub use token_residuals::TokenResiduals;
+pub use token_residuals::{GateBenefit, TokenResiduals};
 pub use top_contexts::{DrivingToken, TopContext, TopContexts};
 pub use trace_reading::{BlockReading, TraceReading};
 pub use trained_bdh::TrainedBdh;

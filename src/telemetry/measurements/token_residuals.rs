@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
-use crate::telemetry::number::Numbers;
+use crate::telemetry::number::{Float, Numbers};
 
 /// |x_t - Post(x)_t| / |x_t| of every token t of a text, after some passes of Post, the slow state held.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -15,6 +15,38 @@ pub struct TokenResiduals {
     pub passes: Vec<usize>,
     /// For each of these, one residual a token, without unit.
     pub residual: Vec<Numbers>,
+    /// Whether the gate helps where the state is close; nothing where the model has no gate.
+    #[serde(default)]
+    pub gate: Option<GateBenefit>,
+}
+
+/// What the gate does for each next token, beside how close the fast state is there: tokens of held-out windows, without the
+/// first block of each, where the slow path has nothing to say yet.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GateBenefit {
+    /// s tanh(gamma).
+    #[serde(with = "Float")]
+    pub gate: f64,
+    /// Tokens of each window that count: those whose next token the training asks for.
+    pub tokens: Vec<usize>,
+    /// |x_t - Post(x)_t| / |x_t| after one pass, of the windows one after another.
+    pub residual: Numbers,
+    /// Loss of the next token with the gate shut less the loss as the model is, nats: positive where the
+    /// open gate helps.
+    pub benefit: Numbers,
+    /// Spearman's rank correlation of the two: negative if the gate helps more where the state is close. NaN where the gate
+    /// changes nothing.
+    #[serde(with = "Float")]
+    pub correlation: f64,
+    /// Mean of the correlation when every window's losses are rotated against its residuals.
+    #[serde(with = "Float")]
+    pub null_mean: f64,
+    /// Its standard deviation.
+    #[serde(with = "Float")]
+    pub null_sd: f64,
+    /// Two-sided share of the rotations that are as far from their mean.
+    #[serde(with = "Float")]
+    pub p: f64,
 }
 
 impl TokenResiduals {

@@ -51,6 +51,9 @@ impl App {
                     if !self.recorded.remove(&path) {
                         self.toasts.push(Level::Info, format!("Saved {}", path.display()));
                     }
+                    if self.transitions.take_if(|waiting| *waiting == path).is_some() {
+                        self.open_transitions(&path, ctx);
+                    }
                 }
                 Delivery::Runs(runs) => self.past_runs.set(runs),
                 Delivery::RunTable { rows, whole } => self.runs.set(rows, whole),

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use eframe::egui::Context;
 
 use crate::{
-    analysis::graph_file::Format,
-    config::{Config, FileKind, Value},
-    labs::lesson::LessonLink,
+    analysis::{generator::MatrixKind, graph_file::Format},
+    config::{Config, FileKind, Setting, Value},
+    labs::{
+        equilibrium::{self, settings::GeneratorSettings},
+        lesson::LessonLink,
+    },
     telemetry::{Level, RunState},
     ui::{
         action::Action, app::App, mirror::Mirror, page::Page, panels::Overlay, run::Run, session::LabSession,
@@ -103,6 +106,20 @@ impl App {
             page.launch(host, ctx);
         }
         true
+    }
+
+    /// Opens a file of transition probabilities in the lab of generators, with that lab's usual settings.
+    pub(in crate::ui) fn open_transitions(&mut self, path: &Path, ctx: &Context) {
+        let (lab, knobs) = (&equilibrium::LAB, (equilibrium::LAB.knobs)());
+        let config = lab.config(None).and_then(|mut config| {
+            config.set(&knobs, GeneratorSettings::file.name, Value::Text(path.display().to_string()))?;
+            config.set(&knobs, GeneratorSettings::file_holds.name, MatrixKind::Transitions.to_value())?;
+            Ok(config)
+        });
+        match config {
+            Ok(config) => self.open_config(config, ctx),
+            Err(e) => self.toasts.push(Level::Error, format!("{} was not opened: {e}", path.display())),
+        }
     }
 
     /// Begins to open a run folder; its page opens once it is known of which lab it is.

@@ -112,6 +112,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         shell.act(match export {
             Export::Picture { rect, name } => Action::Record(rect, name),
             Export::Text { name, text } => Action::SaveInExports(name, text.into_bytes()),
+            Export::Transitions { name, text } => Action::OpenTransitions(name, text.into_bytes()),
         });
     }
 }

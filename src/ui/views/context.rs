@@ -53,6 +53,9 @@ pub enum Export {
     Picture { rect: Rect, name: String },
     /// Text, said to have been saved.
     Text { name: String, text: String },
+    /// A matrix of transition probabilities as text, saved likewise and then opened in the lab that takes a generator from
+    /// a file.
+    Transitions { name: String, text: String },
 }
 
 impl<'a> ViewCx<'a> {

@@ -67,7 +67,8 @@ impl GeneratorDistanceView {
         let x = Axis::new("channel, by column sum").whole();
         let y = Axis::new("column sum of I + J").include(&[1.0, PAPER[0], PAPER[1]]);
         let mut chart = Chart::new("column sums", x, y).empty(cx.why_nothing::<GeneratorDistance>(
-            "Not measured yet. It is asked of a fast-slow model at the start of a run: press Space.",
+            "Not measured yet. It is asked of a fast-slow model: press Space in Fast-slow gate, or here with the preset \
+                 \u{201c}A trained block\u{201d}, or open a run of either (Ctrl O).",
         ));
         let Some(m) = shown(cx) else { return chart };
         let points: Vec<[f64; 2]> = sorted(m.value).into_iter().enumerate().map(|(i, v)| [i as f64, v]).collect();

@@ -1,16 +1,19 @@
-//! How far every token's state is from the quasi-steady state as training goes on, and the gate beside it: does it open
+//! How far every token's state is from the quasi-steady state as training goes on, and the gate beside it: does it help
 //! where the fast path is close? It does not apply the refining map.
 
-use eframe::egui::{Ui, vec2};
+use eframe::egui::{Label, RichText, Ui, vec2};
 
 use super::{Measured, View, ViewCx};
 use crate::{
-    telemetry::{Args, channels, measurements::TokenResiduals},
+    telemetry::{
+        Args, channels,
+        measurements::{GateBenefit, TokenResiduals},
+    },
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Reference},
+        plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke},
         questions::Freshness,
         seed_series::variant_colour,
-        theme::Theme,
+        theme::{SMALL, Theme},
         widgets::stacked_charts::stacked_within_ui,
     },
 };
@@ -27,6 +30,7 @@ pub struct TokenResidualsView {
     by_token: ChartState,
     over_steps: ChartState,
     gate: ChartState,
+    benefit: ChartState,
 }
 
 /// Of the variant in focus, else of the first that refines a state.
@@ -51,6 +55,27 @@ fn token(cx: &ViewCx<'_>, m: &TokenResiduals) -> Option<usize> {
     cx.selection.token.filter(|t| *t < tokens)
 }
 
+/// Whether the gate helps where the state is close, with its null model.
+fn sentence(b: &GateBenefit) -> String {
+    let n = b.benefit.len();
+    if b.correlation.is_nan() {
+        return format!(
+            "The gate is {:.4} and changes the loss of none of {n} tokens: there is nothing to compare.",
+            b.gate
+        );
+    }
+    let verdict = match (b.p < 0.05, b.correlation < b.null_mean) {
+        (false, _) => "no more than by chance",
+        (true, true) => "it helps more where the state is close",
+        (true, false) => "it helps more where the state is far off",
+    };
+    format!(
+        "Over {n} held-out tokens the open gate's help and the residual have the rank correlation {:+.2} (rotated texts \
+         {:+.2} \u{b1} {:.2}, p = {:.3}): {verdict}.",
+        b.correlation, b.null_mean, b.null_sd, b.p
+    )
+}
+
 impl TokenResidualsView {
     pub fn make() -> Box<dyn View> {
         Box::<Self>::default()
@@ -60,7 +85,8 @@ impl TokenResidualsView {
         let y = Axis::new("|x \u{2212} Post(x)| / |x|").log();
         let mut chart = Chart::new("residual by token", Axis::new("position (tokens)").whole(), y).empty(
             cx.why_nothing::<TokenResiduals>(
-                "Not measured yet. It is asked of a fast-slow model at the start of a run: press Space.",
+                "Not measured yet. It is asked of a fast-slow model: press Space in Fast-slow gate, or here with the preset \
+                 \u{201c}A trained block\u{201d}, or open a run of either (Ctrl O).",
             ),
         );
         let Some(m) = shown(cx) else { return chart };
@@ -109,6 +135,18 @@ impl TokenResidualsView {
     }
 }
 
+/// The gate's help by residual, a ring a token.
+fn benefit_chart<'a>(cx: &ViewCx<'a>, b: &GateBenefit) -> Chart<'a> {
+    let x = Axis::new("residual after 1 pass").log();
+    let mut chart =
+        Chart::new("help of the gate by token", x, Axis::new("loss shut \u{2212} open (nats)").include(&[0.0]));
+    let points: Vec<[f64; 2]> = b.residual.iter().zip(b.benefit.iter()).map(|(r, d)| [*r, *d]).collect();
+    chart.lines.push(Line::new("held-out token", cx.theme.text, points).stroke(Stroke::Marks(Mark::Ring)));
+    chart.references.push(Reference { label: String::new(), at: 0.0, vertical: false });
+    chart.legend = false;
+    chart
+}
+
 impl View for TokenResidualsView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         cx.keep_fresh::<TokenResiduals>(Some(cx.selection.variant), Args::new(), Freshness::IfMissing);
@@ -119,11 +157,29 @@ impl View for TokenResidualsView {
             return;
         }
         ui.spacing_mut().item_spacing = vec2(GAP, GAP);
+        let gate = shown(cx).and_then(|m| m.value.gate.as_ref());
+        if let Some(benefit) = gate {
+            ui.add(Label::new(RichText::new(sentence(benefit)).size(SMALL).color(cx.theme.text)).wrap());
+        }
+        let room = ui.available_size();
         let charts = [(Self::over_steps(cx), 0.5), (Self::gate(cx), 0.5)];
         let states = &mut [&mut self.over_steps, &mut self.gate];
         if room.x > WIDE {
             ui.horizontal_top(|ui| {
-                by_token.show(ui, vec2(((room.x - GAP) / 2.0).floor(), room.y), cx.theme, &mut self.by_token);
+                let half = vec2(((room.x - GAP) / 2.0).floor(), room.y);
+                match gate {
+                    Some(benefit) => {
+                        let quarter = vec2(half.x, ((room.y - GAP) / 2.0).floor());
+                        ui.vertical(|ui| {
+                            ui.set_width(half.x);
+                            by_token.show(ui, quarter, cx.theme, &mut self.by_token);
+                            benefit_chart(cx, benefit).show(ui, quarter, cx.theme, &mut self.benefit);
+                        });
+                    }
+                    None => {
+                        by_token.show(ui, half, cx.theme, &mut self.by_token);
+                    }
+                }
                 ui.vertical(|ui| stacked_within_ui(ui, cx.theme, room.y, charts, states));
             });
         } else {

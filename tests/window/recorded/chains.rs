@@ -5,8 +5,8 @@ use orrery::{
     telemetry::{
         Array,
         measurements::{
-            AttentionChain, AttentionMaps, ChainLumping, ChainProperties, ColumnSums, GeneratorDistance, NullDistance,
-            NullError, TokenResiduals,
+            AttentionChain, AttentionMaps, ChainLumping, ChainProperties, ColumnSums, GateBenefit, GeneratorDistance,
+            NullDistance, NullError, TokenResiduals,
         },
     },
 };
@@ -32,6 +32,7 @@ pub fn of_weights(n: usize, weights: &[f32]) -> AttentionChain {
         layers: vec!["layers.0".into()],
         tokens_per_position: 1,
         is_typed: false,
+        first_sees_nothing: false,
         weights: Array::new([n, n], weights.to_vec()).unwrap(),
         row_sum_error: check.row_sum_error,
         smallest: check.smallest,
@@ -76,7 +77,18 @@ pub fn token_residuals(step: u64) -> TokenResiduals {
     let rate = 0.6 + step as f64 / 3000.0;
     let after = |passes: usize| size.iter().map(|s| 0.3 * s * rate.powi(passes as i32)).collect();
     let passes = vec![0, 1, 2, 4, 8];
-    TokenResiduals { round: 1, residual: passes.iter().map(|p| after(*p)).collect(), passes }
+    let gate = GateBenefit {
+        gate: 0.0004 * step as f64,
+        tokens: vec![60; 4],
+        residual: (0..240).map(|_| 0.2 * (0.3 * noise.next()).exp()).collect(),
+        benefit: (0..240).map(|_| 0.05 + 0.1 * noise.next()).collect(),
+        correlation: -0.11,
+        null_mean: 0.01,
+        null_sd: 0.06,
+        p: 0.048,
+    };
+    let gate = (step > 0).then_some(gate);
+    TokenResiduals { round: 1, residual: passes.iter().map(|p| after(*p)).collect(), passes, gate }
 }
 
 /// Of a block that leaves the neighbourhood of the identity.

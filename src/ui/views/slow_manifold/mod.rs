@@ -7,7 +7,7 @@ use eframe::egui::{Vec2, vec2};
 
 use super::{View, ViewCx, flow::streaks::Behind};
 use crate::{
-    analysis::fast_slow_plane::Point,
+    analysis::fast_slow_plane::{Bounds, Point},
     config::{Setting, SettingKey},
     labs::equilibrium::slow_manifold::{PlanarSystem, SlowManifoldSettings},
     ui::{kept::Kept, plot::ChartState},
@@ -35,6 +35,8 @@ struct Made {
 pub struct SlowManifold {
     /// As a person chose it, and for which system.
     start: Option<(PlanarSystem, Point)>,
+    /// The part of the plane that is shown, where it is not all of it, and of which system.
+    window: Option<(PlanarSystem, Bounds)>,
     fields: Kept<Source, Option<Result<Arc<Field>, String>>>,
     runs: Kept<(Source, f64, Point), Option<Arc<Run>>>,
     /// The last that could be drawn: it stays while a formula is being typed.
@@ -50,6 +52,7 @@ impl SlowManifold {
     pub fn make() -> Box<dyn View> {
         Box::new(Self {
             start: None,
+            window: None,
             fields: Kept::default(),
             runs: Kept::default(),
             made: None,
@@ -76,6 +79,12 @@ impl SlowManifold {
     fn start(&self, field: &Field) -> Point {
         let chosen = self.start.filter(|(system, _)| *system == field.system);
         chosen.map_or_else(|| field.usual_start(), |(_, start)| start)
+    }
+
+    /// The part of the plane that is shown.
+    fn bounds(&self, field: &Field) -> Bounds {
+        let window = self.window.filter(|(system, _)| *system == field.system);
+        window.map_or(field.bounds, |(_, bounds)| bounds)
     }
 
     /// The trajectory at this eps, solved once.

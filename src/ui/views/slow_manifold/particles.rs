@@ -10,6 +10,7 @@ use super::{
     shown::{Field, Source},
 };
 use crate::{
+    analysis::fast_slow_plane::Bounds,
     gpu::{
         self,
         particles::{LIFE, Particles, Stepping, VectorField},
@@ -45,7 +46,7 @@ pub struct Stir {
 /// The particles of a view.
 #[derive(Debug, Clone, Default)]
 pub struct ParticleLayer {
-    of: Option<(Source, f64)>,
+    of: Option<(Source, f64, Bounds)>,
     field: Arc<VectorField>,
     stirred: Arc<VectorField>,
     stir: Option<Stir>,
@@ -59,13 +60,13 @@ pub struct ParticleLayer {
 }
 
 impl ParticleLayer {
-    /// Takes a system at an eps, unless it has it.
-    pub fn take(&mut self, source: &Source, field: &Field, epsilon: f64) {
-        if self.of.as_ref().is_some_and(|(s, e)| s == source && *e == epsilon) {
+    /// Takes a part of a system's plane at an eps, unless it has it.
+    pub fn take(&mut self, source: &Source, field: &Field, epsilon: f64, bounds: &Bounds) {
+        if self.of.as_ref().is_some_and(|(s, e, b)| s == source && *e == epsilon && b == bounds) {
             return;
         }
-        self.of = Some((source.clone(), epsilon));
-        self.field = Arc::new(sampled(field, epsilon));
+        self.of = Some((source.clone(), epsilon, *bounds));
+        self.field = Arc::new(sampled(field, epsilon, bounds));
         self.dt = step_of(&self.field);
         (self.stirred, self.stir, self.revision) = (self.field.clone(), None, unique());
     }
@@ -143,13 +144,13 @@ impl ParticleLayer {
     }
 }
 
-/// (f / eps, g) in sides of the square a unit of slow time.
-fn sampled(field: &Field, epsilon: f64) -> VectorField {
+/// (f / eps, g) in sides of the part that is shown a unit of slow time.
+fn sampled(field: &Field, epsilon: f64, bounds: &Bounds) -> VectorField {
     let share = |i: usize| i as f64 / (SAMPLES - 1) as f64;
     let at = |i: usize| {
-        let p = field.bounds.at(share(i % SAMPLES), share(i / SAMPLES));
-        let across = field.plane.f(p) / epsilon / field.bounds.width();
-        [across as f32, (field.plane.g(p) / field.bounds.height()) as f32]
+        let p = bounds.at(share(i % SAMPLES), share(i / SAMPLES));
+        let across = field.plane.f(p) / epsilon / bounds.width();
+        [across as f32, (field.plane.g(p) / bounds.height()) as f32]
     };
     VectorField { rows: SAMPLES, cols: SAMPLES, data: (0..SAMPLES * SAMPLES).map(at).collect() }
 }
@@ -187,7 +188,8 @@ mod tests {
     #[test]
     fn the_pointer_carries_what_is_near_and_nothing_else() {
         let source = Source::of(&SlowManifoldSettings::default());
-        let field = sampled(&Field::of(&source).unwrap(), 0.05);
+        let of = Field::of(&source).unwrap();
+        let field = sampled(&of, 0.05, &of.bounds);
         let moved = stirred(&field, Stir { at: [0.5, 0.5], velocity: [3.0, -2.0] });
         assert_eq!(moved.data[SAMPLES * (SAMPLES / 2) + SAMPLES / 2], [3.0, -2.0]);
         assert_eq!(moved.data[..SAMPLES * 10], field.data[..SAMPLES * 10], "far away nothing is changed");
@@ -197,7 +199,7 @@ mod tests {
     fn smaller_eps_makes_only_x_faster() {
         let source = Source::of(&SlowManifoldSettings::default());
         let field = Field::of(&source).unwrap();
-        let (one, tenth) = (sampled(&field, 0.1), sampled(&field, 0.01));
+        let (one, tenth) = (sampled(&field, 0.1, &field.bounds), sampled(&field, 0.01, &field.bounds));
         for (a, b) in one.data.iter().zip(&tenth.data) {
             assert!((a[0] * 10.0 - b[0]).abs() <= 1e-4 * b[0].abs() && a[1] == b[1]);
         }

@@ -17,6 +17,8 @@ pub struct Sheet {
     pub bounds: Bounds,
 }
 
+/// The least part of the plane that is shown is so many times smaller, along each axis.
+const MOST_ZOOM: f64 = 200.0;
 /// Room for figures and names: left, above, right, below; points.
 const LEFT: f32 = 34.0;
 const ABOVE: f32 = 18.0;
@@ -43,6 +45,17 @@ impl Sheet {
         let across = f64::from((at.x - self.rect.left()) / self.rect.width());
         let up = f64::from((self.rect.bottom() - at.y) / self.rect.height());
         self.bounds.at(across, up)
+    }
+
+    /// The part that is `factor` times as wide and as high, with `about` where it is on the screen as far as `all` reaches.
+    pub fn zoomed(&self, about: Point, factor: f64, all: &Bounds) -> Bounds {
+        let along = |now: [f64; 2], all: [f64; 2], at: f64| {
+            let (before, whole) = (now[1] - now[0], all[1] - all[0]);
+            let after = (before * factor).clamp(whole / MOST_ZOOM, whole);
+            let from = (at - (at - now[0]) / before * after).min(all[1] - after).max(all[0]);
+            [from, from + after]
+        };
+        Bounds { x: along(self.bounds.x, all.x, about[0]), y: along(self.bounds.y, all.y, about[1]) }
     }
 
     pub fn line(&self, points: &[Point]) -> Vec<Pos2> {
@@ -86,5 +99,19 @@ mod tests {
             assert!((x - p[0]).abs() < 1e-4 && (y - p[1]).abs() < 1e-4, "{x} {y}");
         }
         assert_eq!(sheet.point_at(pos2(-50.0, 0.0)), [-2.0, 1.0], "outside is moved to the edge");
+    }
+
+    #[test]
+    fn a_zoom_holds_its_point_and_stays_inside() {
+        let all = Bounds { x: [-2.0, 3.0], y: [-1.0, 1.0] };
+        let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(400.0, 300.0));
+        let sheet = |bounds| Sheet::inside(rect, bounds);
+        let about = [1.0, 0.5];
+        let near = sheet(sheet(all).zoomed(about, 0.1, &all));
+        let moved = near.at(about) - sheet(all).at(about);
+        assert!(moved.length() < 1e-3 && (near.bounds.width() - 0.5).abs() < 1e-12, "{near:?}");
+        assert_eq!(near.zoomed(about, 100.0, &all), all);
+        let corner = sheet(all).zoomed([3.0, -1.0], 1e-9, &all);
+        assert!((corner.width() - 0.025).abs() < 1e-12 && corner.x[1] <= 3.0 && corner.y[0] >= -1.0, "{corner:?}");
     }
 }

@@ -39,8 +39,11 @@ const LEAST_SIDE: f32 = 230.0;
 const LEAST_CHART: f32 = 110.0;
 /// What an arrow key moves the start by, as a share of the plane.
 const KEY_STEP: f64 = 0.02;
+/// Zoom of one press of + or -.
+const KEY_ZOOM: f64 = 1.25;
 const HINT: &str = "A click starts the trajectory there, and a drag takes it along; particles that flow go with the pointer until \
-                    you let go. Arrow keys move the start. Motion that is faster than the screen can follow is drawn slower, \
+                    you let go. Arrow keys move the start. \
+                    Scrolling, + and \u{2212} zoom; a double click or 0 shows the whole plane. Motion that is faster than the screen can follow is drawn slower, \
                     on its own path.";
 
 impl SlowManifold {
@@ -165,15 +168,16 @@ impl SlowManifold {
         (epsilon, behind): (f64, Behind),
     ) -> Arc<Run> {
         self.size = outer.size();
-        let sheet = Sheet::inside(outer, made.field.bounds);
+        let sheet = Sheet::inside(outer, self.bounds(&made.field));
         let response = ui.interact(sheet.rect, ui.scope_id().with("plane"), Sense::click_and_drag());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "slow manifold plane"));
         let flowing = behind == Behind::Flowing && !cx.still;
         self.point(ui, &response, &sheet, made);
+        self.zoom(ui, &response, &sheet, made);
         let run = self.run(made, epsilon);
         let painter = ui.painter_at(outer);
         if behind != Behind::Nothing {
-            self.particles.take(&made.source, &made.field, epsilon);
+            self.particles.take(&made.source, &made.field, epsilon, &sheet.bounds);
             let held = response.interact_pointer_pos().filter(|_| response.dragged() && flowing);
             let velocity = ui.input(|i| i.pointer.velocity());
             self.particles.stir(ui, &sheet, held.map(|at| (at, velocity)));
@@ -186,6 +190,31 @@ impl SlowManifold {
             painter.rect_stroke(sheet.rect, 0.0, Stroke::new(1.5, cx.theme.accent), StrokeKind::Inside);
         }
         run
+    }
+
+    /// Scrolling zooms about the pointer, + and - about the middle; a double click and 0 show all of the plane.
+    fn zoom(&mut self, ui: &Ui, response: &Response, sheet: &Sheet, made: &Made) {
+        let all = made.field.bounds;
+        let mut factor = 1.0;
+        let mut about = sheet.bounds.at(0.5, 0.5);
+        let mut shows_all = response.double_clicked();
+        if let Some(at) = response.hover_pos() {
+            let (scroll, pinch) = ui.input(|i| (i.smooth_scroll_delta().y, i.zoom_delta()));
+            (factor, about) = (1.0 / f64::from(pinch * (scroll / 240.0).exp()), sheet.point_at(at));
+        }
+        if response.has_focus() {
+            let presses = |key: Key| ui.input_mut(|i| i.count_and_consume_key(Default::default(), key)) as i32;
+            let closer = presses(Key::Plus) + presses(Key::Equals) - presses(Key::Minus);
+            factor *= KEY_ZOOM.powi(-closer);
+            shows_all |= presses(Key::Num0) > 0;
+        }
+        if shows_all {
+            self.window = None;
+        } else if factor != 1.0 {
+            let zoomed = sheet.zoomed(about, factor, &all);
+            self.window = (zoomed != all).then_some((made.field.system, zoomed));
+            ui.ctx().request_repaint();
+        }
     }
 
     /// A press or a drag starts the trajectory where it is; arrow keys move the start.
@@ -205,7 +234,7 @@ impl SlowManifold {
             let up = pressed(Key::ArrowUp) - pressed(Key::ArrowDown);
             if across != 0.0 || up != 0.0 {
                 let [x, y] = self.start(field);
-                let at = [x + across * field.bounds.width(), y + up * field.bounds.height()];
+                let at = [x + across * sheet.bounds.width(), y + up * sheet.bounds.height()];
                 chosen = Some(sheet.point_at(sheet.at(at)));
             }
         }
@@ -315,7 +344,7 @@ impl View for SlowManifold {
             return Some(drawing("slow manifold", self.size, cx.theme, |ui| paint_constraint(ui, cx, outer, meaning)));
         }
         let (made, run) = self.last_run(cx)?;
-        let sheet = Sheet::inside(outer, made.field.bounds);
+        let sheet = Sheet::inside(outer, self.bounds(&made.field));
         Some(drawing("slow manifold", self.size, cx.theme, |ui| {
             paint_plane(ui.painter(), cx, &sheet, made, Some(&run));
         }))

@@ -31,6 +31,10 @@ pub fn sentence(m: &AttentionChain) -> String {
         _ if positions < 2 => {
             "One position alone, which can only step to itself: give a text of two tokens or more.".to_owned()
         }
+        (1, true) if m.first_sees_nothing => format!(
+            "Strictly causal: {first} looks at nothing, and a walk that has come there stays. All of the stationary \
+             distribution is there. What tells instead is how long that takes and where walks linger before."
+        ),
         (1, true) => format!(
             "Causal: nothing looks ahead, so every walk ends on {first}, and all of the stationary distribution is there. What \
              tells instead is how long that takes and where walks linger before."

@@ -123,16 +123,38 @@ impl AttentionChainView {
             .on_hover_text("The head whose attention is shown. Other views show this one too.");
             let label = ui.label("P").on_hover_text("Positions that are lumped into one block.").id;
             ui.add(DragValue::new(&mut self.width).range(1..=WIDEST)).labelled_by(label);
+            if m.chain.is_some() {
+                let open = ui.button("in Equilibrium").on_hover_text(
+                    "Opens the matrix in the lab Equilibrium as a generator, \u{3b1}\u{1d40} \u{2212} I: its flow, its spectrum and \
+                     its rates, which can be changed there. The matrix is saved into the export folder first.",
+                );
+                if open.clicked() {
+                    cx.exports.push(Export::Transitions { name: file_name(m), text: transitions_csv(m.value) });
+                }
+            }
             let save = ui.button("save \u{3b1}").on_hover_text(
-                "Writes the matrix into the export folder, a row a line and without a header. \u{3b1}\u{1d40} \u{2212} I is a \
-                 generator: the Equilibrium lab opens such a file.",
+                "Writes the matrix into the export folder, a row a line and without a header.",
             );
             if save.clicked() {
-                let name = format!("attention-{}-h{}-step{}.csv", m.path, m.head, m.sample.step);
-                cx.exports.push(Export::Text { name, text: matrix_csv(m.value) });
+                cx.exports.push(Export::Text { name: file_name(m), text: matrix_csv(m.value) });
             }
         });
     }
+}
+
+fn file_name(m: Measured<'_, AttentionChain>) -> String {
+    format!("attention-{}-h{}-step{}.csv", m.path, m.head, m.sample.step)
+}
+
+/// The chain, a row a line; it stays on a first position that sees nothing.
+fn transitions_csv(m: &AttentionChain) -> String {
+    let alpha = matrix_csv(m);
+    if !m.first_sees_nothing {
+        return alpha;
+    }
+    let stays: Vec<&str> = (0..m.weights.cols()).map(|col| if col == 0 { "1" } else { "0" }).collect();
+    let rest = alpha.split_once('\n').map_or("", |(_, rest)| rest);
+    format!("{}\n{rest}", stays.join(","))
 }
 
 /// alpha, a row a line.
