@@ -4,7 +4,7 @@
 //! was known at s. It does not know where the events come from.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -143,6 +143,11 @@ impl Mirror {
     /// The scheduled samples that are kept, oldest first.
     pub fn samples(&self, variant: usize, channel: &str) -> &[Sample] {
         self.samples.get(&(variant, Channel::new(channel))).map_or(&[], Vec::as_slice)
+    }
+
+    /// Steps at which anything was measured by schedule.
+    pub fn sampled_steps(&self) -> BTreeSet<u64> {
+        self.samples.values().flatten().map(|sample| sample.step).collect()
     }
 
     /// The newest answer to an asked question.

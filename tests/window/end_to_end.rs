@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use eframe::egui::{Key, Role};
+use eframe::egui::{Event, Key, Modifiers, Role};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
@@ -93,7 +93,11 @@ fn a_model_trains_and_a_slider_changes_its_answer() {
 fn an_attention_map_opens_as_a_generator() {
     let mut lab = lab();
     lab.until("models are ready", |app| (state(app) == Some("ready")).then_some(()));
-    lab.harness.get_by_label_contains("  Markov step").click();
+    lab.harness.key_press_modifiers(Modifiers::COMMAND, Key::P);
+    lab.harness.run_steps(3);
+    lab.harness.event(Event::Text("Markov step".into()));
+    lab.harness.run_steps(3);
+    lab.harness.key_press(Key::Enter);
     let button = "in Equilibrium";
     let begun = Instant::now();
     while lab.harness.query_by_role_and_label(Role::Button, button).is_none() {

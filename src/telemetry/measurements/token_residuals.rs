@@ -27,9 +27,9 @@ pub struct GateBenefit {
     /// s tanh(gamma).
     #[serde(with = "Float")]
     pub gate: f64,
-    /// Tokens of each window that count: those whose next token the training asks for.
-    pub tokens: Vec<usize>,
-    /// |x_t - Post(x)_t| / |x_t| after one pass, of the windows one after another.
+    /// Held-out windows that were read.
+    pub windows: usize,
+    /// |x_t - Post(x)_t| / |x_t| after one pass, of the tokens whose next token the training asks for, window after window.
     pub residual: Numbers,
     /// Loss of the next token with the gate shut less the loss as the model is, nats: positive where the
     /// open gate helps.
@@ -38,7 +38,7 @@ pub struct GateBenefit {
     /// changes nothing.
     #[serde(with = "Float")]
     pub correlation: f64,
-    /// Mean of the correlation when every window's losses are rotated against its residuals.
+    /// Mean of the correlation when the benefits are rotated against the residuals by a random number of tokens.
     #[serde(with = "Float")]
     pub null_mean: f64,
     /// Its standard deviation.

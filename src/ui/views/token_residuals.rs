@@ -19,6 +19,8 @@ use crate::{
 };
 
 const GAP: f32 = 6.0;
+/// Higher tiles show the gate's help token by token, points.
+const ROOMY: f32 = 340.0;
 /// Wider tiles have the chart over tokens beside those over steps, points.
 const WIDE: f32 = 420.0;
 /// The chart over tokens has this share of the height.
@@ -70,8 +72,8 @@ fn sentence(b: &GateBenefit) -> String {
         (true, false) => "it helps more where the state is far off",
     };
     format!(
-        "Over {n} held-out tokens the open gate's help and the residual have the rank correlation {:+.2} (rotated texts \
-         {:+.2} \u{b1} {:.2}, p = {:.3}): {verdict}.",
+        "Over {n} held-out tokens the open gate's help and the residual have the rank correlation {:+.2} (rotated against each \
+         other {:+.2} \u{b1} {:.2}, p = {:.3}): {verdict}.",
         b.correlation, b.null_mean, b.null_sd, b.p
     )
 }
@@ -167,7 +169,7 @@ impl View for TokenResidualsView {
         if room.x > WIDE {
             ui.horizontal_top(|ui| {
                 let half = vec2(((room.x - GAP) / 2.0).floor(), room.y);
-                match gate {
+                match gate.filter(|_| room.y > ROOMY) {
                     Some(benefit) => {
                         let quarter = vec2(half.x, ((room.y - GAP) / 2.0).floor());
                         ui.vertical(|ui| {

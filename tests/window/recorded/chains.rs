@@ -79,7 +79,7 @@ pub fn token_residuals(step: u64) -> TokenResiduals {
     let passes = vec![0, 1, 2, 4, 8];
     let gate = GateBenefit {
         gate: 0.0004 * step as f64,
-        tokens: vec![60; 4],
+        windows: 4,
         residual: (0..240).map(|_| 0.2 * (0.3 * noise.next()).exp()).collect(),
         benefit: (0..240).map(|_| 0.05 + 0.1 * noise.next()).collect(),
         correlation: -0.11,
