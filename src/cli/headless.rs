@@ -56,6 +56,13 @@ pub struct ResumeArgs {
     insist_memory: bool,
 }
 
+impl ResumeArgs {
+    /// To go on with a run as far as it was to go, without figures.
+    pub fn of(run: PathBuf) -> Self {
+        Self { run, steps: None, no_figures: true, insist_memory: false }
+    }
+}
+
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let (lab, mut config) = match settings::resolve(&args.what)? {
         Named::Config(lab, config) => (lab, config),

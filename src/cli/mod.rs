@@ -29,6 +29,7 @@ mod merge;
 mod null_models;
 mod output;
 mod progress;
+mod report;
 mod roles;
 pub mod run_rows;
 mod run_table;
@@ -36,6 +37,7 @@ pub mod runs;
 mod schema;
 mod settings;
 mod summary;
+mod sweep;
 mod terminal;
 mod trained;
 mod trained_run;
@@ -147,6 +149,10 @@ enum Command {
     Concepts(concepts::ConceptArgs),
     /// Look in a trained BDH for a synapse that tells one label of your own sentences from the others, beside random weights
     FindConcept(find_concept::FindConceptArgs),
+    /// Run one preset over values of some settings and over seeds: here, under Slurm, or by printed commands
+    Sweep(sweep::SweepArgs),
+    /// Write a run as one HTML file that opens without a network and without Orrery
+    Report(report::ReportArgs),
     /// Train the networks of the lab Grammar roles over several seeds and print which roles each names
     Roles(roles::RoleArgs),
     /// Write a run's scalars as one CSV or as TensorBoard event files, its weights as safetensors, or a BDH's graph
@@ -207,6 +213,8 @@ pub fn main() -> ExitCode {
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Concepts(args)) => concepts::run(&args),
         Some(Command::FindConcept(args)) => find_concept::run(&args),
+        Some(Command::Sweep(args)) => sweep::run(&args),
+        Some(Command::Report(args)) => report::run(&args),
         Some(Command::Roles(args)) => roles::run(&args),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Eval(args)) => eval::run(&args),

@@ -39,6 +39,7 @@ mod run_table;
 mod spen;
 mod store;
 mod streaming;
+mod sweep;
 mod time_travel;
 mod trained_bdh;
 mod trainer;

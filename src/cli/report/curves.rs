@@ -1,0 +1,81 @@
+//! Every scalar of a run as data for the page: the numbers that `orrery export --csv` writes.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::{
+    telemetry::{Channel, Event},
+    ui::{mirror::Mirror, seed_series::variant_colour, theme::Theme},
+};
+
+/// Points of a report; of longer runs every so-manieth step is taken.
+const MOST_POINTS: usize = 300_000;
+
+/// The scalars, in the order of their first appearance.
+#[derive(Default)]
+pub struct Curves {
+    channels: Vec<Channel>,
+    points: HashMap<(usize, usize), Vec<(u64, f64)>>,
+}
+
+/// A chart of the page.
+#[derive(Debug, Serialize)]
+pub struct CurveData {
+    pub name: String,
+    pub series: Vec<SeriesData>,
+}
+
+/// A line of a chart.
+#[derive(Debug, Serialize)]
+pub struct SeriesData {
+    pub label: String,
+    pub colour: String,
+    pub steps: Vec<u64>,
+    /// `None` for what is not finite.
+    pub values: Vec<Option<f64>>,
+}
+
+/// The charts, and which steps they show.
+#[derive(Debug)]
+pub struct CurvesData {
+    pub charts: Vec<CurveData>,
+    /// 1: every step.
+    pub every: usize,
+}
+
+impl Curves {
+    pub fn event(&mut self, event: &Event) {
+        let Event::Step(stats) = event else { return };
+        for (channel, value) in &stats.scalars {
+            let place = self.channels.iter().position(|c| c == channel).unwrap_or_else(|| {
+                self.channels.push(channel.clone());
+                self.channels.len() - 1
+            });
+            self.points.entry((place, stats.variant)).or_default().push((stats.step, *value));
+        }
+    }
+
+    /// With the colours of the run's variants.
+    pub fn data(&self, mirror: &Mirror, theme: &Theme) -> CurvesData {
+        let all: usize = self.points.values().map(Vec::len).sum();
+        let every = all.div_ceil(MOST_POINTS).max(1);
+        let series = |place: usize, (variant, label): (usize, &str)| {
+            let points = self.points.get(&(place, variant))?;
+            // the last one is always there
+            let last = points.len().saturating_sub(1);
+            let shown = points.iter().enumerate().filter(|(i, _)| i % every == 0 || *i == last).map(|(_, p)| *p);
+            let (steps, values): (Vec<u64>, Vec<f64>) = shown.unzip();
+            let [r, g, b, _] = variant_colour(mirror, variant, theme).to_array();
+            let values = values.into_iter().map(|v| v.is_finite().then_some(v)).collect();
+            Some(SeriesData { label: label.to_owned(), colour: format!("#{r:02x}{g:02x}{b:02x}"), steps, values })
+        };
+        let labels: Vec<(usize, &str)> = mirror.variants().iter().map(|v| v.label.as_str()).enumerate().collect();
+        let chart = |(place, channel): (usize, &Channel)| CurveData {
+            name: channel.as_str().to_owned(),
+            series: labels.iter().filter_map(|variant| series(place, *variant)).collect(),
+        };
+        let charts = self.channels.iter().enumerate().map(chart).filter(|c| !c.series.is_empty()).collect();
+        CurvesData { charts, every }
+    }
+}

@@ -1,0 +1,71 @@
+//! `orrery report`: a run as one HTML file that opens from a mail, without a network and without Orrery. It draws with the
+//! window's views and computes nothing of its own.
+
+mod curves;
+mod page;
+mod pictures;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{failure::Failure, headlines, lab_config::recorded, output, terminal::tell};
+use crate::{
+    gpu::offscreen::Offscreen,
+    telemetry::Event,
+    ui::{mirror::Mirror, theme::Theme},
+};
+use curves::Curves;
+use pictures::Pictures;
+
+/// A mail takes as much, bytes.
+const MOST: usize = 10 << 20;
+/// Steps that the scrubber stops at; fewer where the file would become too large.
+const STEPS: [usize; 4] = [12, 6, 3, 1];
+
+#[derive(Args)]
+pub struct ReportArgs {
+    /// A run folder
+    run: PathBuf,
+    /// The HTML file to write
+    #[arg(short, long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+pub fn run(args: &ReportArgs) -> Result<(), Failure> {
+    if !args.out.extension().is_some_and(|e| e.eq_ignore_ascii_case("html")) {
+        return Err(Failure::usage(format!("{} should end in .html: a report is a web page", args.out.display())));
+    }
+    output::check(&args.out, &[&args.run])?;
+    let (lab, config) = recorded(&args.run)?;
+    let (mut mirror, mut curves, mut state) = (Mirror::default(), Curves::default(), None);
+    let found = headlines::read(&args.run, |event| {
+        curves.event(event);
+        if let Event::State(s) = event {
+            state = Some(s.clone());
+        }
+    });
+    let found = found.map_err(Failure::wrong)?;
+    let reader = crate::store::Reader::open(&args.run).map_err(Failure::wrong)?;
+    reader.read_through(|event| mirror.apply(event)).map_err(Failure::failed)?;
+    let theme = Theme::light();
+    let mut offscreen = Offscreen::new();
+    if let Err(e) = &offscreen {
+        tell!("maps and graphs are left out, which need a graphics adapter: {e}");
+    }
+    let report = page::Report { lab, config: &config, mirror: &mirror, found: &found.found, state: state.as_ref() };
+    let curves = curves.data(&mirror, &theme);
+    for steps in STEPS {
+        let pictures = Pictures::draw((lab, &config), &mirror, &theme, steps, offscreen.as_mut().ok())?;
+        let html = report.html(&curves, &pictures);
+        if html.len() <= MOST || steps == 1 {
+            if html.len() > MOST {
+                tell!("the report has {:.1} MB, more than some mails take", html.len() as f64 / 1e6);
+            }
+            output::write(&args.out, html.as_bytes(), &[&args.run])?;
+            println!("{}", args.out.display());
+            return Ok(());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! The views of a lab at some steps of a run, as they are put into a page: drawings where a view has them, else pictures.
+
+use std::collections::{BTreeSet, HashMap};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+
+use super::super::failure::Failure;
+use crate::{
+    config::Config,
+    gpu::offscreen::Offscreen,
+    labs::Lab,
+    ui::{
+        figure::Figure,
+        mirror::Mirror,
+        theme::Theme,
+        views::{self, ViewEntry},
+    },
+};
+
+/// Points, title included.
+const SIZE: [f32; 2] = [720.0, 460.0];
+const PIXELS_PER_POINT: f32 = 1.5;
+
+/// A view over the run.
+pub struct ViewPictures {
+    pub view: &'static ViewEntry,
+    /// `data:` addresses, each picture once.
+    pub pictures: Vec<String>,
+    /// Which of them stands for each step of the scrubber.
+    pub at: Vec<usize>,
+}
+
+/// All views at the same steps.
+pub struct Pictures {
+    pub steps: Vec<u64>,
+    pub views: Vec<ViewPictures>,
+}
+
+impl Pictures {
+    /// Draws what a lab's page has, at up to `count` of the steps at which something was measured, the last among them.
+    ///
+    /// # Errors
+    /// If the adapter fails.
+    pub fn draw(
+        (lab, config): (&Lab, &Config),
+        mirror: &Mirror,
+        theme: &Theme,
+        count: usize,
+        mut offscreen: Option<&mut Offscreen>,
+    ) -> Result<Self, Failure> {
+        let (knobs, steps) = ((lab.knobs)(), chosen(&mirror.sampled_steps(), mirror.step, count));
+        let mut all = vec![];
+        for pane in lab.panes {
+            let Some(view) = views::find(pane.view) else { continue };
+            let mut drawn = ViewPictures { view, pictures: vec![], at: vec![] };
+            let mut places: HashMap<String, usize> = HashMap::new();
+            for step in &steps {
+                let (size, pixels_per_point) = (SIZE, PIXELS_PER_POINT);
+                let figure = Figure {
+                    view: pane.view,
+                    mirror,
+                    step: *step,
+                    config,
+                    knobs: &knobs,
+                    theme,
+                    size,
+                    pixels_per_point,
+                };
+                let Some(picture) = picture(&figure, offscreen.as_deref_mut())? else { break };
+                let place = *places.entry(picture.clone()).or_insert_with(|| {
+                    drawn.pictures.push(picture);
+                    drawn.pictures.len() - 1
+                });
+                drawn.at.push(place);
+            }
+            if drawn.at.len() == steps.len() && !drawn.pictures.is_empty() {
+                all.push(drawn);
+            }
+        }
+        Ok(Self { steps, views: all })
+    }
+}
+
+/// A `data:` address; nothing where the view shows nothing, or cannot be drawn here.
+fn picture(figure: &Figure<'_>, offscreen: Option<&mut Offscreen>) -> Result<Option<String>, Failure> {
+    if let Some(svg) = figure.svg().map_err(Failure::run)? {
+        return Ok(Some(format!("data:image/svg+xml;base64,{}", STANDARD.encode(svg))));
+    }
+    if figure.csv().map_err(Failure::run)?.is_none() {
+        return Ok(None);
+    }
+    let Some(offscreen) = offscreen else { return Ok(None) };
+    let png = figure.png(offscreen).map_err(Failure::run)?;
+    Ok(Some(format!("data:image/png;base64,{}", STANDARD.encode(png))))
+}
+
+/// Evenly by place, the first and the last among them, and the run's last step.
+fn chosen(measured: &BTreeSet<u64>, last: u64, count: usize) -> Vec<u64> {
+    let mut all: Vec<u64> = measured.iter().copied().filter(|step| *step < last).collect();
+    all.push(last);
+    let n = all.len();
+    if n <= count {
+        return all;
+    }
+    let place = |i: usize| if count == 1 { n - 1 } else { i * (n - 1) / (count - 1) };
+    (0..count).map(|i| all[place(i)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ends_are_among_the_chosen_steps() {
+        let measured: BTreeSet<u64> = (0..=100).step_by(10).collect();
+        assert_eq!(chosen(&measured, 105, 3), [0, 50, 105]);
+        assert_eq!(chosen(&measured, 100, 1), [100]);
+        assert_eq!(chosen(&BTreeSet::new(), 7, 12), [7]);
+        assert_eq!(chosen(&measured, 100, 20).len(), 11);
+    }
+}

@@ -1,0 +1,171 @@
+//! The folder of a sweep: its specification, the settings that its points share, and its runs. Which run is which is told
+//! by the settings that each recorded.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::super::{
+    failure::Failure,
+    run_rows,
+    settings::{self, MOST_CONFIG, Named},
+};
+use crate::{
+    config::Config,
+    files::{self, replace},
+    labs::{
+        run_table::{RowState, RunRow},
+        sweep::{Sweep, SweepFile, SweepTask},
+    },
+};
+
+/// The specification, as it was given.
+const SPEC: &str = "sweep.toml";
+/// What its points share.
+const BASE: &str = "base.toml";
+/// The folders of its runs.
+const RUNS: &str = "runs";
+/// What each run said, by its number.
+pub const LOGS: &str = "logs";
+
+/// A sweep with its folder.
+pub struct SweepFolder {
+    /// Absolute.
+    pub path: PathBuf,
+    pub sweep: Sweep,
+}
+
+/// A run of a sweep as its folder has it.
+pub struct TaskState {
+    pub task: SweepTask,
+    /// Nothing where it has not begun. Of several, the one that has come furthest.
+    pub row: Option<RunRow>,
+}
+
+impl TaskState {
+    /// It has no end, and nobody is making it.
+    pub fn is_to_run(&self) -> bool {
+        !matches!(self.row.as_ref().map(|row| &row.state), Some(RowState::Finished | RowState::Running))
+    }
+}
+
+impl SweepFolder {
+    /// The folder under `out` that a specification makes; made, if it is not there.
+    ///
+    /// # Errors
+    /// If the specification is none, or the folder is that of another one.
+    pub fn make(spec: &Path, out: &Path) -> Result<Self, Failure> {
+        let text = read(spec)?;
+        let file = SweepFile::parse(&text).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))?;
+        let base = base(&file.base, spec)?;
+        let sweep = sweep(&file, &base, spec)?;
+        let stem = spec.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = file.name.clone().unwrap_or(stem);
+        let is_plain = |c: char| c.is_alphanumeric() || "-_. ".contains(c);
+        if name.is_empty() || name.starts_with('.') || !name.chars().all(is_plain) {
+            return Err(Failure::usage(format!("`{name}` is no name for a folder: give letters, digits, - and _")));
+        }
+        let path = std::path::absolute(out.join(name)).map_err(Failure::wrong)?;
+        let folder = Self { path, sweep };
+        if folder.path.join(SPEC).exists() {
+            let (known, held) = (read(&folder.path.join(SPEC))?, read(&folder.path.join(BASE))?);
+            if known != text || held != base.to_toml() {
+                return Err(Failure::usage(format!(
+                    "{} holds a sweep of another specification: give this one another `name`",
+                    folder.path.display()
+                )));
+            }
+            return Ok(folder);
+        }
+        for inner in [RUNS, LOGS] {
+            fs::create_dir_all(folder.path.join(inner)).map_err(|e| folder.unwritable(&e))?;
+        }
+        for (name, text) in [(BASE, base.to_toml()), (SPEC, text)] {
+            replace(&folder.path.join(name), text.as_bytes()).map_err(Failure::failed)?;
+        }
+        Ok(folder)
+    }
+
+    /// A folder that was made before.
+    ///
+    /// # Errors
+    /// If it is none, or what it holds makes no sweep.
+    pub fn open(path: &Path) -> Result<Self, Failure> {
+        let path = std::path::absolute(path).map_err(Failure::wrong)?;
+        let spec = path.join(SPEC);
+        if !spec.is_file() {
+            return Err(Failure::usage(format!("`{}` is not the folder of a sweep: it has no {SPEC}", path.display())));
+        }
+        let file = SweepFile::parse(&read(&spec)?).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))?;
+        let held = path.join(BASE);
+        let (_, base) = settings::config_of(&held, files::read_text(&held, MOST_CONFIG))?;
+        let sweep = sweep(&file, &base, &spec)?;
+        Ok(Self { path, sweep })
+    }
+
+    pub fn runs(&self) -> PathBuf {
+        self.path.join(RUNS)
+    }
+
+    fn unwritable(&self, error: &io::Error) -> Failure {
+        Failure::usage(format!("no folder can be made at {}: {error}", self.path.display()))
+    }
+
+    /// Every run of the sweep, by its number.
+    pub fn states(&self) -> Result<Vec<TaskState>, Failure> {
+        let rows = run_rows::list(&self.runs(), |_| {}).map_err(Failure::failed)?.rows;
+        let state = |task| {
+            let config = self.sweep.config(task);
+            let own = rows.iter().filter(|row| is_of(row, &config));
+            // rows are newest first, and of equals the last of `max_by_key` wins
+            let row = own.rev().max_by_key(|row| progress(row)).cloned();
+            TaskState { task, row }
+        };
+        Ok(self.sweep.tasks().into_iter().map(state).collect())
+    }
+}
+
+/// Whether a run was made with these settings.
+fn is_of(row: &RunRow, config: &Config) -> bool {
+    let is_same = |(key, value)| row.settings.get(key) == Some(value);
+    row.lab == config.lab && row.seed == config.seed && config.iter().all(is_same)
+}
+
+/// What counts of several runs of the same settings.
+fn progress(row: &RunRow) -> (u8, u64) {
+    let rank = match row.state {
+        RowState::Finished => 3,
+        RowState::Running => 2,
+        RowState::Stopped | RowState::Killed | RowState::Failed(_) => 1,
+        RowState::Unreadable => 0,
+    };
+    (rank, row.steps)
+}
+
+/// "p3-s7": the point, from 1, and the seed.
+pub fn task_name(task: SweepTask) -> String {
+    format!("p{}-s{}", task.point + 1, task.seed)
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    files::read_text(path, MOST_CONFIG).map_err(|e| Failure::usage(format!("{} cannot be read: {e}", path.display())))
+}
+
+fn sweep(file: &SweepFile, base: &Config, spec: &Path) -> Result<Sweep, Failure> {
+    let lab = crate::labs::known(crate::labs::LABS, &base.lab)?;
+    Sweep::new(file, lab, base).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))
+}
+
+/// What a specification builds on: a config file is looked for beside it first.
+fn base(name: &str, spec: &Path) -> Result<Config, Failure> {
+    let beside = spec.parent().map(|folder| folder.join(name)).filter(|path| path.is_file());
+    let name = beside.as_ref().and_then(|path| path.to_str()).unwrap_or(name);
+    match settings::resolve(name)? {
+        Named::Config(lab, config) => Ok(settings::with_absolute_paths(lab, &config)?),
+        _ => Err(Failure::usage(format!(
+            "{}: the base `{name}` is no lab, preset or config file; a text is given under [set], as corpus.file",
+            spec.display()
+        ))),
+    }
+}

@@ -1,0 +1,137 @@
+//! `orrery sweep`: one preset over values of some settings and over seeds. The folders are the truth: what has run is read
+//! from them, no process must stay alive, and `--missing` runs what has no end and resumes what was cut off.
+
+mod folder;
+mod pool;
+mod slurm;
+mod table;
+mod task;
+
+use std::{
+    path::{Path, PathBuf},
+    thread,
+};
+
+use clap::{Args, ValueEnum};
+
+use self::folder::SweepFolder;
+use super::{failure::Failure, terminal::tell};
+
+/// The folder in which sweeps are made by default.
+const SWEEPS: &str = "sweeps";
+
+#[derive(Args)]
+pub struct SweepArgs {
+    /// A specification (.toml), or the folder of a sweep that was begun
+    what: PathBuf,
+    /// Where the runs are made
+    #[arg(long, value_enum, default_value_t = On::Here)]
+    on: On,
+    /// Processes at once, with --on here; as many as there are cores by default
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// Go on with a sweep: run what has no end, resume what was cut off
+    #[arg(long)]
+    missing: bool,
+    /// Minutes that one run takes, by which short ones are packed into one task of Slurm; else those of the runs that have
+    /// ended, else it is timed here
+    #[arg(long)]
+    minutes: Option<f64>,
+    /// Make these runs alone, by their numbers, one after another in this process
+    #[arg(long, value_delimiter = ',')]
+    task: Vec<usize>,
+    /// Print the table of what has run, and run nothing
+    #[arg(long)]
+    table: bool,
+    /// Where the folder of the sweep is made
+    #[arg(long, value_name = "DIR", default_value = SWEEPS)]
+    out: PathBuf,
+}
+
+/// Where runs are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum On {
+    /// By processes of this machine
+    Here,
+    /// As an array job of Slurm
+    Slurm,
+    /// By whoever takes the printed commands: GNU parallel, Snakemake, ...
+    Print,
+}
+
+pub fn run(args: &SweepArgs) -> Result<(), Failure> {
+    let sweep = open(args)?;
+    if args.table {
+        return present(&sweep);
+    }
+    if !args.task.is_empty() {
+        return args.task.iter().try_for_each(|number| task::run(&sweep, *number));
+    }
+    let states = sweep.states()?;
+    let waiting: Vec<usize> = (0..states.len()).filter(|i| states[*i].is_to_run()).collect();
+    let has_begun = states.iter().any(|state| state.row.is_some());
+    let shown = sweep.path.display();
+    if has_begun && !args.missing {
+        return Err(Failure::usage(format!(
+            "{shown} holds {} of {} runs already: --missing makes the others, --table shows what there is",
+            states.iter().filter(|state| state.row.is_some()).count(),
+            states.len()
+        )));
+    }
+    if waiting.is_empty() {
+        tell!("every run of {shown} has ended or is being made");
+        return present(&sweep);
+    }
+    tell!("{shown}: {} runs, {} to make", states.len(), waiting.len());
+    match args.on {
+        On::Here => {
+            let cores = thread::available_parallelism().map_or(1, usize::from);
+            let failed = pool::run(&sweep, &waiting, args.jobs.map_or(cores, usize::from))?;
+            present(&sweep)?;
+            match failed {
+                0 => Ok(()),
+                n => Err(Failure::run(format!(
+                    "{n} of {} runs failed; what each said is in {}",
+                    waiting.len(),
+                    sweep.path.join(folder::LOGS).display()
+                ))),
+            }
+        }
+        On::Slurm => slurm::submit(&sweep, &waiting, args.minutes),
+        On::Print => {
+            for number in waiting {
+                println!("{}", task::command_line(&sweep, number)?);
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The folder that is named, or the one that the specification makes.
+fn open(args: &SweepArgs) -> Result<SweepFolder, Failure> {
+    if args.what.is_dir() {
+        return SweepFolder::open(&args.what);
+    }
+    let is_spec = args.what.extension().is_some_and(|e| e == "toml");
+    match args.what.exists() {
+        true if is_spec => SweepFolder::make(&args.what, &args.out),
+        true => Err(wrong_kind(&args.what)),
+        false => Err(Failure::usage(format!(
+            "there is no `{}`: give a specification (.toml) or the folder of a sweep",
+            args.what.display()
+        ))),
+    }
+}
+
+fn wrong_kind(path: &Path) -> Failure {
+    Failure::usage(format!("`{}` is neither a specification (.toml) nor the folder of a sweep", path.display()))
+}
+
+/// Writes the table and prints it.
+fn present(sweep: &SweepFolder) -> Result<(), Failure> {
+    let table = table::Table::of(sweep, &sweep.states()?);
+    let path = table.write(sweep)?;
+    println!("{}", table.words());
+    tell!("{}", path.display());
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! What a sweep has found: a row a point, with its headline numbers as mean and standard deviation over seeds. It does not
+//! depend on where or in which order the runs were made.
+
+use std::path::PathBuf;
+
+use super::{
+    super::failure::Failure,
+    folder::{SweepFolder, TaskState},
+};
+use crate::{
+    analysis::statistics::mean_sd,
+    files::replace,
+    labs::{
+        headline::{Better, Digits},
+        run_table::{RowState, RunRow},
+    },
+};
+
+const FILE: &str = "table.csv";
+
+/// A headline number of one group of variants.
+#[derive(Debug, Clone, PartialEq)]
+struct Column {
+    key: String,
+    group: String,
+    /// "held-out loss (nats), coupled".
+    heading: String,
+    digits: Digits,
+}
+
+/// A point.
+struct Row {
+    values: Vec<String>,
+    /// Runs that have ended.
+    finished: usize,
+    /// Mean, standard deviation, number of runs; by column.
+    numbers: Vec<Option<(f64, f64, usize)>>,
+}
+
+/// The table of a sweep.
+pub struct Table {
+    axes: Vec<String>,
+    columns: Vec<Column>,
+    rows: Vec<Row>,
+    seeds: usize,
+    /// The column that ranks points, with its best row.
+    best: Option<(usize, usize)>,
+}
+
+impl Table {
+    pub fn of(folder: &SweepFolder, states: &[TaskState]) -> Self {
+        let sweep = &folder.sweep;
+        let finished =
+            |state: &TaskState| -> Option<RunRow> { state.row.clone().filter(|row| row.state == RowState::Finished) };
+        let columns = columns(states.iter().filter_map(|s| s.row.as_ref()).filter(|r| r.state == RowState::Finished));
+        let row = |(point, config)| {
+            let runs: Vec<RunRow> = states.iter().filter(|s| s.task.point == point).filter_map(finished).collect();
+            let number = |column: &Column| {
+                let group = |run: &RunRow| run.headlines.group(&column.key, &column.group).map(|g| g.mean);
+                let values: Vec<f64> = runs.iter().filter_map(group).collect();
+                let (mean, sd) = mean_sd(&values);
+                (!values.is_empty()).then_some((mean, sd, values.len()))
+            };
+            Row {
+                values: sweep.axes.iter().map(|axis| sweep.value(config, axis)).collect(),
+                finished: runs.len(),
+                numbers: columns.iter().map(number).collect(),
+            }
+        };
+        let rows: Vec<Row> = sweep.points.iter().enumerate().map(row).collect();
+        let axes = sweep.axes.iter().map(|axis| axis.key.clone()).collect();
+        let mut table = Self { axes, columns, rows, seeds: sweep.seeds.len(), best: None };
+        table.best = table.best(folder);
+        table
+    }
+
+    fn best(&self, folder: &SweepFolder) -> Option<(usize, usize)> {
+        let objective = folder.sweep.objective.as_ref()?;
+        let is_meant = |c: &Column| {
+            let is_key = c.key == objective.key || c.key.split('@').next() == Some(objective.key.as_str());
+            is_key && objective.group.as_ref().is_none_or(|group| c.group == *group)
+        };
+        let column = self.columns.iter().position(is_meant)?;
+        let sign = match folder.sweep.lab.headline(&objective.key)?.better {
+            Better::Lower => 1.0,
+            Better::Higher => -1.0,
+            Better::Neither => return None,
+        };
+        let known = self.rows.iter().enumerate().filter_map(|(i, row)| Some((i, sign * row.numbers[column]?.0)));
+        let best = known.filter(|(_, v)| v.is_finite()).min_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some((column, best.0))
+    }
+
+    /// For a terminal.
+    pub fn words(&self) -> String {
+        let mut lines = vec![["point".to_owned()].into_iter().chain(self.axes.clone()).collect::<Vec<String>>()];
+        lines[0].push("runs".to_owned());
+        lines[0].extend(self.columns.iter().map(|c| c.heading.clone()));
+        for (i, row) in self.rows.iter().enumerate() {
+            let mark = if self.best.is_some_and(|(_, best)| best == i) { "*" } else { "" };
+            let mut line = vec![format!("{}{mark}", i + 1)];
+            line.extend(row.values.clone());
+            line.push(format!("{}/{}", row.finished, self.seeds));
+            line.extend(row.numbers.iter().zip(&self.columns).map(|(n, c)| cell(*n, c.digits)));
+            lines.push(line);
+        }
+        let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
+        let padded = |line: &Vec<String>| {
+            let cells: Vec<String> = line.iter().zip(&widths).map(|(cell, w)| format!("{cell:>w$}")).collect();
+            cells.join("  ")
+        };
+        let mut words: Vec<String> = lines.iter().map(padded).collect();
+        if let Some((column, _)) = self.best {
+            words.push(format!("* best by {}", self.columns[column].heading));
+        }
+        words.join("\n")
+    }
+
+    /// Writes it as CSV; returns where.
+    pub fn write(&self, folder: &SweepFolder) -> Result<PathBuf, Failure> {
+        let path = folder.path.join(FILE);
+        replace(&path, &self.csv().map_err(Failure::failed)?).map_err(Failure::failed)?;
+        Ok(path)
+    }
+
+    fn csv(&self) -> Result<Vec<u8>, csv::Error> {
+        let mut out = csv::Writer::from_writer(vec![]);
+        let of_column = |c: &Column| [c.heading.clone(), format!("{}, sd", c.heading)];
+        let mut head = vec!["point".to_owned()];
+        head.extend(self.axes.clone());
+        head.extend(["finished".to_owned(), "seeds".to_owned()]);
+        head.extend(self.columns.iter().flat_map(of_column));
+        out.write_record(&head)?;
+        for (i, row) in self.rows.iter().enumerate() {
+            let mut line = vec![(i + 1).to_string()];
+            line.extend(row.values.clone());
+            line.extend([row.finished.to_string(), self.seeds.to_string()]);
+            for number in &row.numbers {
+                line.extend(
+                    number.map_or([String::new(), String::new()], |(mean, sd, _)| [mean.to_string(), sd.to_string()]),
+                );
+            }
+            out.write_record(&line)?;
+        }
+        out.into_inner().map_err(|e| e.into_error().into())
+    }
+}
+
+/// Of all runs together, in the lab's order.
+fn columns<'a>(runs: impl Iterator<Item = &'a RunRow>) -> Vec<Column> {
+    let mut columns: Vec<Column> = vec![];
+    for run in runs {
+        for key in run.headlines.keys() {
+            let Some(headline) = run.headline_of(key) else { continue };
+            for loss in run.losses.iter().filter(|l| run.headlines.group(key, &l.group).is_some()) {
+                let of = if run.losses.len() > 1 { format!(", {}", loss.label) } else { String::new() };
+                let column = Column {
+                    key: key.to_owned(),
+                    group: loss.group.clone(),
+                    heading: format!("{}{of}", headline.heading(key)),
+                    digits: headline.digits,
+                };
+                if !columns.iter().any(|c| c.key == column.key && c.group == column.group) {
+                    columns.push(column);
+                }
+            }
+        }
+    }
+    columns
+}
+
+fn cell(number: Option<(f64, f64, usize)>, digits: Digits) -> String {
+    match number {
+        None => "-".to_owned(),
+        Some((mean, _, 1)) => digits.words(mean),
+        Some((mean, sd, _)) => format!("{} ± {}", digits.words(mean), digits.words(sd)),
+    }
+}

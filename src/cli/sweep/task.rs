@@ -1,0 +1,77 @@
+//! One run of a sweep: made, resumed, or left as it is, as its folder says.
+
+use std::path::Path;
+
+use super::{
+    super::{
+        failure::Failure,
+        headless::{self, ResumeArgs, RunWishes},
+        terminal::tell,
+    },
+    folder::{SweepFolder, task_name},
+};
+use crate::labs::run_table::RowState;
+
+/// Makes the run of this number, unless it has ended or somebody is making it.
+///
+/// # Errors
+/// If there is no such run, or it fails.
+pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
+    let mut states = sweep.states()?;
+    let count = states.len();
+    if number >= count {
+        return Err(Failure::usage(format!(
+            "there is no run {number}: the sweep has 0 to {}",
+            count.saturating_sub(1)
+        )));
+    }
+    let state = states.swap_remove(number);
+    let (name, config) = (task_name(state.task), sweep.sweep.config(state.task));
+    let words = sweep.sweep.values_words(&config);
+    match state.row {
+        Some(row) if matches!(row.state, RowState::Finished | RowState::Running) => {
+            tell!("{name} ({words}): {}", row.state_words());
+            return Ok(());
+        }
+        Some(row) => {
+            tell!("{name} ({words}): {}; going on", row.state_words());
+            match headless::resume(&ResumeArgs::of(row.path.clone())) {
+                // what cannot go on is made anew; what was asked to stop is not
+                Err(failure) if failure.code == 2 => tell!("{}: {}; making it anew", row.folder, failure.words),
+                ended => return ended,
+            }
+        }
+        None => tell!("{name}: {words}"),
+    }
+    headless::train(sweep.sweep.lab, &config, &sweep.runs(), RunWishes::default()).map(|_| ())
+}
+
+/// What makes the run of this number, for a shell.
+///
+/// # Errors
+/// If the system does not tell where this program is.
+pub fn command_line(sweep: &SweepFolder, number: usize) -> Result<String, Failure> {
+    let program = std::env::current_exe().map_err(Failure::failed)?;
+    Ok(format!("{} sweep {} --task {number}", quoted(&program), quoted(&sweep.path)))
+}
+
+/// For a POSIX shell.
+pub fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.into_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_survives_a_shell() {
+        assert_eq!(quoted(Path::new("/a/b-c_1.toml")), "/a/b-c_1.toml");
+        assert_eq!(quoted(Path::new("my runs/it's")), r"'my runs/it'\''s'");
+    }
+}

@@ -1,0 +1,343 @@
+//! A sweep: one preset over values of some of its settings and over seeds. From its file it is made into points, each a
+//! complete config. It does not know where or by whom they are run.
+
+mod design;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::{Lab, RunSettings};
+use crate::config::{Config, ConfigError, Setting, Value};
+
+/// Seeds of a sweep that says nothing of them: so many, from that of its base on.
+const USUAL_SEEDS: u64 = 3;
+/// Points of a sweep over more than two settings that says nothing of them.
+const USUAL_SAMPLES: usize = 32;
+/// More runs than this are a slip of the pen.
+pub const MOST_RUNS: usize = 10_000;
+/// Values of an axis.
+const MOST_VALUES: usize = 1000;
+
+/// A sweep as its file has it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SweepFile {
+    /// What all points share: a lab, a preset or a config file.
+    pub base: String,
+    /// The folder's name; that of the file without one.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// How many seeds, from that of the base on, or which.
+    #[serde(default)]
+    pub seeds: Option<Seeds>,
+    /// The headline number that ranks the points: `accuracy`, `accuracy@16`, or `accuracy of coupled` for one variant.
+    #[serde(default)]
+    pub objective: Option<String>,
+    /// Points drawn between the ends of the axes; a grid of one or two axes without it.
+    #[serde(default)]
+    pub samples: Option<usize>,
+    /// Settings that differ from the base at every point.
+    #[serde(default)]
+    pub set: BTreeMap<String, Value>,
+    /// The settings that vary.
+    pub axes: BTreeMap<String, AxisFile>,
+}
+
+/// Seeds in a file.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Seeds {
+    Count(u64),
+    Each(Vec<u64>),
+}
+
+/// An axis in a file: its values one by one, or a range of numbers.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum AxisFile {
+    List(Vec<Value>),
+    Range(AxisRange),
+}
+
+/// Numbers from one end to another.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AxisRange {
+    pub from: f64,
+    pub to: f64,
+    /// Values of a grid, both ends among them.
+    #[serde(default = "usual_points")]
+    pub points: usize,
+    #[serde(default)]
+    pub scale: AxisScale,
+}
+
+fn usual_points() -> usize {
+    5
+}
+
+/// How values lie between the ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AxisScale {
+    #[default]
+    Linear,
+    Log,
+}
+
+/// Why a sweep is none.
+#[derive(Debug, thiserror::Error)]
+pub enum SweepError {
+    #[error("the specification cannot be read: {0}")]
+    Syntax(toml::de::Error),
+    #[error("a sweep needs an axis: write the settings that vary under [axes], such as \"train.lr\" = [1e-3, 1e-2]")]
+    NoAxis,
+    #[error("the axis `{key}`: {source}")]
+    Axis { key: String, source: ConfigError },
+    #[error("the axis `{key}` {why}")]
+    Values { key: String, why: String },
+    #[error("`seeds` is empty: give a number of seeds, or some seeds")]
+    NoSeeds,
+    #[error("`samples` is 0: give a number of points, or leave it out")]
+    NoSamples,
+    #[error("{runs} runs are too many; {MOST_RUNS} is the most: give fewer values, samples or seeds")]
+    TooMany { runs: usize },
+    #[error("point {point} ({values}) cannot be run: {source}")]
+    Point { point: usize, values: String, source: ConfigError },
+    #[error("no headline number of the lab {lab} is called `{asked}`; it has {known}")]
+    Objective { lab: &'static str, asked: String, known: String },
+    #[error(transparent)]
+    Base(#[from] ConfigError),
+}
+
+/// A setting that varies, with the values or the range that it takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    pub key: String,
+    pub values: AxisValues,
+}
+
+/// What an axis takes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AxisValues {
+    List(Vec<Value>),
+    Range(AxisRange),
+}
+
+/// The headline number that ranks points.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Objective {
+    /// Its key, with a place if there are several.
+    pub key: String,
+    /// Of this group of variants; the first that has it without one.
+    pub group: Option<String>,
+}
+
+/// A sweep whose every point can be run.
+pub struct Sweep {
+    pub lab: &'static Lab,
+    pub axes: Vec<Axis>,
+    pub seeds: Vec<u64>,
+    pub objective: Option<Objective>,
+    /// Of the first seed.
+    pub points: Vec<Config>,
+}
+
+/// One run of a sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SweepTask {
+    /// From 0.
+    pub point: usize,
+    pub seed: u64,
+}
+
+impl SweepFile {
+    /// # Errors
+    /// If the text is no TOML, or holds what no sweep has; the message has the line.
+    pub fn parse(text: &str) -> Result<Self, SweepError> {
+        toml::from_str(text).map_err(SweepError::Syntax)
+    }
+}
+
+impl Sweep {
+    /// The sweep of a file whose `base` is this config.
+    ///
+    /// # Errors
+    /// If a setting is unknown or takes no such value, a point cannot be run, or the objective is no headline number.
+    pub fn new(file: &SweepFile, lab: &'static Lab, base: &Config) -> Result<Self, SweepError> {
+        let knobs = (lab.knobs)();
+        let mut base = base.clone();
+        // The runs of a sweep share the cores; a point or the base may say otherwise.
+        if base.value(RunSettings::threads).is_ok_and(|threads| threads == 0) {
+            base.set(&knobs, RunSettings::threads.name, 1usize.to_value())?;
+        }
+        for (key, value) in &file.set {
+            base.set(&knobs, key, value.clone())?;
+        }
+        let axes: Vec<Axis> =
+            file.axes.iter().map(|(key, axis)| Axis::new(key, axis, lab, &base)).collect::<Result<_, _>>()?;
+        if axes.is_empty() {
+            return Err(SweepError::NoAxis);
+        }
+        let seeds = match &file.seeds {
+            None => (base.seed..base.seed.saturating_add(USUAL_SEEDS)).collect(),
+            Some(Seeds::Count(count)) => {
+                (base.seed..base.seed.saturating_add((*count).min(MOST_RUNS as u64 + 1))).collect()
+            }
+            Some(Seeds::Each(each)) => distinct(each),
+        };
+        let objective = file.objective.as_deref().map(|asked| objective(asked, lab)).transpose()?;
+        if seeds.is_empty() {
+            return Err(SweepError::NoSeeds);
+        }
+        let samples = match file.samples {
+            Some(0) => return Err(SweepError::NoSamples),
+            None if axes.len() > 2 => Some(USUAL_SAMPLES),
+            samples => samples,
+        };
+        let count = samples.unwrap_or_else(|| axes.iter().map(Axis::len).fold(1, usize::saturating_mul));
+        let runs = count.saturating_mul(seeds.len());
+        if runs > MOST_RUNS {
+            return Err(SweepError::TooMany { runs });
+        }
+        let places = samples.map_or_else(|| design::grid(&axes, &base), |n| design::quasi_random(&axes, &base, n));
+        let mut sweep = Self { lab, axes, seeds, objective, points: vec![] };
+        for values in places {
+            sweep.add(values, &base)?;
+        }
+        Ok(sweep)
+    }
+
+    /// A point with these values, unless there is one like it.
+    fn add(&mut self, values: Vec<Value>, base: &Config) -> Result<(), SweepError> {
+        let knobs = (self.lab.knobs)();
+        let mut config = base.clone();
+        config.seed = self.seeds[0];
+        for (axis, value) in self.axes.iter().zip(values) {
+            let set = config.set(&knobs, &axis.key, value);
+            set.map_err(|source| SweepError::Axis { key: axis.key.clone(), source })?;
+        }
+        if self.points.contains(&config) {
+            return Ok(());
+        }
+        if let Err(source) = (self.lab.plan)(&config) {
+            let values = self.values_words(&config);
+            return Err(SweepError::Point { point: self.points.len() + 1, values, source });
+        }
+        self.points.push(config);
+        Ok(())
+    }
+
+    /// "train.lr = 0.001, model.d_model = 64".
+    pub fn values_words(&self, config: &Config) -> String {
+        let word = |axis: &Axis| format!("{} = {}", axis.key, self.value(config, axis));
+        self.axes.iter().map(word).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What a config has on an axis, as text.
+    pub fn value(&self, config: &Config, axis: &Axis) -> String {
+        config.get(&axis.key).map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// Every run, point by point.
+    pub fn tasks(&self) -> Vec<SweepTask> {
+        let of_point = |point| self.seeds.iter().map(move |seed| SweepTask { point, seed: *seed });
+        (0..self.points.len()).flat_map(of_point).collect()
+    }
+
+    /// The settings of a run.
+    pub fn config(&self, task: SweepTask) -> Config {
+        let mut config = self.points[task.point].clone();
+        config.seed = task.seed;
+        config
+    }
+}
+
+fn distinct(seeds: &[u64]) -> Vec<u64> {
+    let mut each = vec![];
+    seeds.iter().for_each(|seed| {
+        if !each.contains(seed) {
+            each.push(*seed);
+        }
+    });
+    each
+}
+
+/// "accuracy of coupled".
+fn objective(asked: &str, lab: &'static Lab) -> Result<Objective, SweepError> {
+    let (key, group) = match asked.split_once(" of ") {
+        Some((key, group)) => (key.trim(), Some(group.trim().to_owned())),
+        None => (asked.trim(), None),
+    };
+    if lab.headline(key).is_none() {
+        let known = lab.headlines.iter().map(|h| h.id).collect::<Vec<_>>().join(", ");
+        return Err(SweepError::Objective { lab: lab.title, asked: asked.to_owned(), known });
+    }
+    Ok(Objective { key: key.to_owned(), group })
+}
+
+impl Axis {
+    fn new(key: &str, file: &AxisFile, lab: &Lab, base: &Config) -> Result<Self, SweepError> {
+        let wrong = |why: &str| SweepError::Values { key: key.to_owned(), why: why.to_owned() };
+        let values = match file {
+            AxisFile::List(list) if list.is_empty() => return Err(wrong("has no values: give at least one")),
+            AxisFile::List(list) if list.len() > MOST_VALUES => return Err(wrong("has more than 1,000 values")),
+            AxisFile::List(list) => AxisValues::List(list.clone()),
+            AxisFile::Range(r) if !(r.from.is_finite() && r.to.is_finite()) => {
+                return Err(wrong("needs ends that are numbers: from = 1e-4, to = 1e-2"));
+            }
+            AxisFile::Range(r) if r.scale == AxisScale::Log && (r.from <= 0.0 || r.to <= 0.0) => {
+                return Err(wrong("is logarithmic and must lie above 0"));
+            }
+            AxisFile::Range(r) if !(2..=MOST_VALUES).contains(&r.points) => {
+                return Err(wrong("needs 2 to 1,000 points"));
+            }
+            AxisFile::Range(r) => AxisValues::Range(*r),
+        };
+        let axis = Self { key: key.to_owned(), values };
+        // each value by itself, so that the message names the axis
+        let knobs = (lab.knobs)();
+        for value in (0..axis.len()).map(|i| axis.at(i, base)) {
+            let set = base.clone().set(&knobs, key, value);
+            set.map_err(|source| SweepError::Axis { key: key.to_owned(), source })?;
+        }
+        Ok(axis)
+    }
+
+    /// Values of a grid.
+    fn len(&self) -> usize {
+        match &self.values {
+            AxisValues::List(values) => values.len(),
+            AxisValues::Range(range) => range.points,
+        }
+    }
+
+    /// A value of the grid.
+    fn at(&self, i: usize, base: &Config) -> Value {
+        match &self.values {
+            AxisValues::List(values) => values[i].clone(),
+            AxisValues::Range(range) => {
+                range.value(i as f64 / (range.points - 1) as f64, matches!(base.get(&self.key), Some(Value::Int(_))))
+            }
+        }
+    }
+}
+
+impl AxisRange {
+    /// At a share of the way from one end to the other; `is_whole` for whole numbers.
+    fn value(&self, share: f64, is_whole: bool) -> Value {
+        let between = match self.scale {
+            AxisScale::Linear => self.from + share * (self.to - self.from),
+            AxisScale::Log => (self.from.ln() + share * (self.to.ln() - self.from.ln())).exp(),
+        };
+        match is_whole {
+            true => Value::Int(between.round() as i64),
+            // twelve digits, so that both ends are what was written
+            false => Value::Float(format!("{between:.11e}").parse().unwrap_or(between)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,175 @@
+//! Sweeps as a person makes them: by processes here, by printed commands, by a Slurm where one is installed; cut off and
+//! completed. The real binary and real training.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    time::{Duration, Instant},
+};
+
+/// Small models, short runs, a checkpoint at every other step.
+const SPEC: &str = r#"
+base = "fast_slow"
+seeds = [7, 8]
+objective = "held_out_loss of coupled"
+
+[set]
+"model.d_model" = 16
+"train.steps" = 12
+"train.window" = 32
+"train.batch" = 2
+"run.eval_every" = 6
+"run.checkpoint_every" = 2
+
+[axes]
+"train.lr" = [1e-3, 1e-2]
+"model.pool" = [2, 4]
+"#;
+
+fn command(here: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    command.args(words).current_dir(here).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+    command
+}
+
+fn orrery(here: &Path, words: &[&str]) -> Output {
+    command(here, words).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+fn done(here: &Path, words: &[&str]) -> Output {
+    let output = orrery(here, words);
+    assert!(output.status.success(), "{words:?}: {}", said(&output));
+    output
+}
+
+fn with_spec(text: &str) -> tempfile::TempDir {
+    let here = tempfile::tempdir().unwrap();
+    fs::write(here.path().join("rates.toml"), text).unwrap();
+    here
+}
+
+fn runs(here: &Path) -> Vec<PathBuf> {
+    let mut runs: Vec<PathBuf> = fs::read_dir(here.join("sweeps/rates/runs"))
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .filter(|p| p.join("config.toml").is_file())
+        .collect();
+    runs.sort();
+    runs
+}
+
+/// What every run recorded, by its settings: the numbers, and when it was last written.
+fn records(here: &Path) -> BTreeMap<String, (PathBuf, std::time::SystemTime)> {
+    let of = |run: PathBuf| {
+        let changed = fs::metadata(run.join("metrics.jsonl")).unwrap().modified().unwrap();
+        (fs::read_to_string(run.join("config.toml")).unwrap(), (run, changed))
+    };
+    runs(here).into_iter().map(of).collect()
+}
+
+fn table(here: &Path) -> String {
+    done(here, &["sweep", "sweeps/rates", "--table"]);
+    fs::read_to_string(here.join("sweeps/rates/table.csv")).unwrap()
+}
+
+#[test]
+fn a_sweep_that_was_cut_off_is_completed_and_says_the_same() {
+    let whole = with_spec(SPEC);
+    let output = done(whole.path(), &["sweep", "rates.toml", "--jobs", "2"]);
+    assert!(said(&output).contains("* best by held-out loss"), "{}", said(&output));
+    assert_eq!(runs(whole.path()).len(), 8);
+    let expected = table(whole.path());
+    assert_eq!(expected.lines().count(), 5, "{expected}");
+
+    let cut = with_spec(SPEC);
+    let here = cut.path();
+    let printed = done(here, &["sweep", "rates.toml", "--on", "print"]);
+    let commands = String::from_utf8(printed.stdout).unwrap();
+    assert_eq!(commands.lines().count(), 8, "{commands}");
+    for line in commands.lines().take(3) {
+        let status = Command::new("bash").args(["-c", line]).output().unwrap();
+        assert!(status.status.success(), "{line}: {}", said(&status));
+    }
+    // the fourth is killed as soon as it has a checkpoint
+    let mut killed = command(here, &["sweep", "sweeps/rates", "--task", "3"]).spawn().unwrap();
+    let begun = Instant::now();
+    let has_checkpoint = |run: &PathBuf| fs::read_dir(run.join("checkpoints")).is_ok_and(|mut c| c.next().is_some());
+    while !(runs(here).len() == 4 && runs(here).iter().all(has_checkpoint)) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint came");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+
+    let refused = orrery(here, &["sweep", "rates.toml"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+    assert!(said(&refused).contains("--missing"), "{}", said(&refused));
+    let before = records(here);
+    done(here, &["sweep", "sweeps/rates", "--missing"]);
+    let after = records(here);
+    assert_eq!(after.len(), 8, "none was made twice");
+    let same = before.iter().filter(|(config, record)| after[*config] == **record).count();
+    assert!((3..=4).contains(&same), "those that had ended are as they were: {same}");
+    assert!(before.iter().all(|(config, (run, _))| after[config].0 == *run), "what was cut off went on");
+    assert_eq!(table(here), expected);
+    let again = done(here, &["sweep", "rates.toml", "--missing"]);
+    assert!(said(&again).contains("every run of"), "{}", said(&again));
+}
+
+#[test]
+fn what_is_no_sweep_is_said_before_anything_is_made() {
+    let here = with_spec(&SPEC.replace("\"train.lr\" = [1e-3, 1e-2]", "\"train.lr\" = [-1.0]"));
+    fs::write(here.path().join("two.toml"), SPEC.replace("1e-2", "2e-2")).unwrap();
+    fs::write(here.path().join("text.txt"), "no specification").unwrap();
+    fs::create_dir(here.path().join("folder")).unwrap();
+    for (words, part) in [
+        (vec!["sweep", "rates.toml"], "the axis `train.lr`"),
+        (vec!["sweep", "missing.toml"], "there is no `missing.toml`"),
+        (vec!["sweep", "text.txt"], "neither a specification"),
+        (vec!["sweep", "folder"], "is not the folder of a sweep"),
+        (vec!["sweep", "two.toml", "--task", "99"], "there is no run 99"),
+        (vec!["sweep", "two.toml", "--on", "slurm", "--minutes", "0"], "above 0"),
+    ] {
+        let output = orrery(here.path(), &words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", said(&output));
+        assert!(said(&output).contains(part), "{words:?}: {}", said(&output));
+    }
+    assert!(!here.path().join("sweeps/rates").exists());
+    // another specification of the same name does not mix with the first
+    fs::write(here.path().join("two.toml"), SPEC).unwrap();
+    let output = orrery(here.path(), &["sweep", "two.toml", "--on", "print"]);
+    assert!(said(&output).contains("another specification"), "{}", said(&output));
+}
+
+/// Needs a Slurm that runs (scripts/slurm makes one); without it nothing is tested.
+#[test]
+fn slurm_makes_the_same_table() {
+    let has_slurm = Command::new("timeout")
+        .args(["10", "sinfo", "--noheader"])
+        .output()
+        .is_ok_and(|o| o.status.success() && !o.stdout.is_empty());
+    if !has_slurm {
+        eprintln!("no Slurm here: scripts/slurm installs and starts one");
+        return;
+    }
+    let (local, array) = (with_spec(SPEC), with_spec(SPEC));
+    done(local.path(), &["sweep", "rates.toml"]);
+    let output = done(array.path(), &["sweep", "rates.toml", "--on", "slurm", "--minutes", "4"]);
+    assert!(said(&output).contains("8 runs in 3 tasks"), "{}", said(&output));
+    let begun = Instant::now();
+    loop {
+        let states = done(array.path(), &["runs", "--out", "sweeps/rates/runs", "--json"]);
+        if String::from_utf8_lossy(&states.stdout).matches("\"finished\"").count() == 8 {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(180), "{}", said(&states));
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    assert_eq!(table(array.path()), table(local.path()));
+}
