@@ -99,6 +99,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "stationary_map", column: 0, share: 0.4, tab: false },
         Pane { view: "losses", column: 0, share: 0.4, tab: true },
         Pane { view: "residual", column: 0, share: 0.4, tab: true },
+        Pane { view: "token_residuals", column: 0, share: 0.4, tab: true },
         Pane { view: "generator_flow", column: 1, share: 0.55, tab: false },
         Pane { view: "generator_distance", column: 1, share: 0.55, tab: true },
         Pane { view: "generator_spectrum", column: 1, share: 0.45, tab: false },
@@ -141,7 +142,7 @@ fn map_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigErro
 fn block_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigError> {
     let variants = [Variant::new("coupled", "coupled", Spec::FastSlow(FastSlowSpec::default()))];
     let (key, every) = (ProbeSettings::block_every, s.probe.block_every);
-    let probes = ["residual", "attention_maps", "generator_distance", "token_residuals"];
+    let probes = ["residual", "attention_maps", "attention_chain", "generator_distance", "token_residuals"];
     let probes = probes.map(|probe| schedule(probe, key, every, Args::new()));
     Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &variants, probes.into()))
 }

@@ -35,6 +35,7 @@ mod recall;
 mod record;
 mod recording;
 mod released;
+mod report;
 mod run_table;
 mod spen;
 mod store;

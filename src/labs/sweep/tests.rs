@@ -1,3 +1,5 @@
+//! Sweeps from their files: which points they have, and what is refused.
+
 use super::*;
 use crate::labs;
 
@@ -55,6 +57,15 @@ fn three_axes_are_filled_evenly_and_the_same_every_time() {
     assert_eq!(parts, (0..32).collect::<Vec<_>>());
     let more = sweep(&text.replace("samples = 32", "samples = 40")).unwrap();
     assert_eq!(first.points[..], more.points[..32]);
+}
+
+#[test]
+fn the_documented_sweep_is_one() {
+    let page = include_str!("../../../docs/sweeps.md");
+    let text = page.split("```toml").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let sweep = sweep(text).unwrap();
+    assert_eq!((sweep.points.len(), sweep.tasks().len()), (8, 24));
+    assert_eq!(sweep.objective, Some(Objective { key: "accuracy".into(), group: Some("coupled".into()) }));
 }
 
 #[test]

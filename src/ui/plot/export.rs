@@ -269,6 +269,16 @@ impl Svg {
                     hex(colour)
                 );
             }
+            Mark::Dot => {
+                let r = super::mark::DOT;
+                let _ = writeln!(
+                    self.out,
+                    "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{r}\" fill=\"{}\"/>",
+                    at.x,
+                    at.y,
+                    hex(colour)
+                );
+            }
         }
     }
 

@@ -6,12 +6,14 @@ use super::Mark;
 
 /// Half the size of a sign, points.
 pub(super) const MARK: f32 = 4.5;
+/// Radius of a disc that is one of many, points.
+pub(super) const DOT: f32 = 2.0;
 
 pub(super) fn shape_of(mark: Mark) -> egui_plot::MarkerShape {
     match mark {
         Mark::Cross => egui_plot::MarkerShape::Cross,
         Mark::Up => egui_plot::MarkerShape::Up,
-        Mark::Ring => egui_plot::MarkerShape::Circle,
+        Mark::Ring | Mark::Dot => egui_plot::MarkerShape::Circle,
     }
 }
 
@@ -29,6 +31,9 @@ pub fn paint_mark(painter: &egui::Painter, at: egui::Pos2, mark: Mark, colour: C
         }
         Mark::Ring => {
             painter.circle_stroke(at, MARK - 0.5, stroke);
+        }
+        Mark::Dot => {
+            painter.circle_filled(at, DOT, colour);
         }
     }
 }

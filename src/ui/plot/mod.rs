@@ -91,6 +91,8 @@ pub enum Mark {
     /// A triangle that points up.
     Up,
     Ring,
+    /// A small disc: one of many.
+    Dot,
 }
 
 /// A named line.

@@ -12,7 +12,7 @@ use super::{
     geometry::{Label, Layout, ROW, TEXT},
     guess::{Guess, guess_on},
     labels::kept_in,
-    mark::{MARK, shape_of},
+    mark::{DOT, MARK, shape_of},
 };
 use crate::ui::theme::Theme;
 
@@ -287,8 +287,9 @@ impl Canvas<'_> {
                 let colour = trace.colour.gamma_multiply(trace.strength);
                 if let Some(mark) = trace.mark {
                     let points = egui_plot::Points::new("", trace.points.clone()).shape(shape_of(mark));
-                    let filled = mark == Mark::Up;
-                    plot.points(points.color(colour).radius(MARK).filled(filled).allow_hover(false));
+                    let filled = matches!(mark, Mark::Up | Mark::Dot);
+                    let radius = if mark == Mark::Dot { DOT } else { MARK };
+                    plot.points(points.color(colour).radius(radius).filled(filled).allow_hover(false));
                 } else if trace.stems {
                     for [x, y] in &trace.points {
                         let stem = vec![[*x, 0.0], [*x, *y]];

@@ -72,7 +72,7 @@ impl GeneratorDistanceView {
         ));
         let Some(m) = shown(cx) else { return chart };
         let points: Vec<[f64; 2]> = sorted(m.value).into_iter().enumerate().map(|(i, v)| [i as f64, v]).collect();
-        chart.x = chart.x.include(&[-0.5, points.len() as f64 - 0.5]);
+        chart.x = chart.x.include(&[-2.0, points.len() as f64 + 1.0]);
         let colour = variant_colour(cx.mirror, m.variant, cx.theme);
         chart.lines.push(Line::new("this model", colour, points).stroke(Stroke::Marks(Mark::Ring)));
         let null = &m.permuted;

@@ -143,7 +143,7 @@ fn benefit_chart<'a>(cx: &ViewCx<'a>, b: &GateBenefit) -> Chart<'a> {
     let mut chart =
         Chart::new("help of the gate by token", x, Axis::new("loss shut \u{2212} open (nats)").include(&[0.0]));
     let points: Vec<[f64; 2]> = b.residual.iter().zip(b.benefit.iter()).map(|(r, d)| [*r, *d]).collect();
-    chart.lines.push(Line::new("held-out token", cx.theme.text, points).stroke(Stroke::Marks(Mark::Ring)));
+    chart.lines.push(Line::new("held-out token", cx.theme.text, points).stroke(Stroke::Marks(Mark::Dot)));
     chart.references.push(Reference { label: String::new(), at: 0.0, vertical: false });
     chart.legend = false;
     chart

@@ -1,0 +1,99 @@
+//! A run as one page: what it holds, that its numbers are the exported ones, and that it asks nothing of a network.
+
+use std::{collections::BTreeMap, fs, path::Path, process::Command};
+
+use serde_json::Value;
+
+fn orrery(here: &Path, words: &str) -> (Option<i32>, String) {
+    let mut p = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    p.args(words.split_whitespace()).current_dir(here).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+    let output = p.output().unwrap();
+    let said = [&output.stdout, &output.stderr].map(|s| String::from_utf8_lossy(s).into_owned()).concat();
+    (output.status.code(), said)
+}
+
+/// A short run, as `run` in the folder.
+fn with_run() -> tempfile::TempDir {
+    let here = tempfile::tempdir().unwrap();
+    let text = here.path().join("secret-place");
+    fs::create_dir(&text).unwrap();
+    fs::write(text.join("tale.txt"), "once upon a time there was a <b>tale</b> & no end. ".repeat(400)).unwrap();
+    let words = "run fast_slow --steps 6 --out out --no-figures --text secret-place/tale.txt --set model.d_model=16 \
+                 --set train.window=32 --set run.eval_every=3 --set probe.attention_every=2";
+    let (code, said) = orrery(here.path(), words);
+    assert_eq!(code, Some(0), "{said}");
+    let run = fs::read_dir(here.path().join("out")).unwrap().next().unwrap().unwrap().path();
+    fs::rename(run, here.path().join("run")).unwrap();
+    here
+}
+
+/// What a script element of the page holds.
+fn data(page: &str, id: &str) -> Value {
+    let begin = format!("id=\"{id}\">");
+    let rest = page.split_once(&begin).unwrap().1;
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+#[test]
+fn a_page_has_the_exported_numbers_and_needs_no_network() {
+    let here = with_run();
+    let (code, said) = orrery(here.path(), "report run -o run.html");
+    assert_eq!(code, Some(0), "{said}");
+    let page = fs::read_to_string(here.path().join("run.html")).unwrap();
+    assert!(page.len() < 10 << 20);
+    for outside in ["src=\"http", "href=\"http://", "<link", "@import", "url(", "fetch(", "secret-place"] {
+        assert!(!page.contains(outside), "the page holds {outside}");
+    }
+    for part in ["Fast-slow gate", "held-out loss", "tale.txt", "id=\"view-gate\"", "data:image/svg+xml;base64,"] {
+        assert!(page.contains(part), "the page lacks {part}");
+    }
+
+    let (code, said) = orrery(here.path(), "export run --csv run.csv");
+    assert_eq!(code, Some(0), "{said}");
+    let mut exported: BTreeMap<(String, String, String), String> = BTreeMap::new();
+    let mut table = csv::Reader::from_path(here.path().join("run.csv")).unwrap();
+    let head = table.headers().unwrap().clone();
+    for row in table.records().map(Result::unwrap) {
+        for (channel, value) in head.iter().zip(&row).skip(3).filter(|(_, value)| !value.is_empty()) {
+            exported.insert((channel.into(), row[1].into(), row[0].into()), value.into());
+        }
+    }
+    let mut found = 0;
+    for chart in data(&page, "curve-data").as_array().unwrap() {
+        for series in chart["series"].as_array().unwrap() {
+            for (step, value) in series["steps"].as_array().unwrap().iter().zip(series["values"].as_array().unwrap()) {
+                let of = |key: &Value| key.as_str().unwrap().to_owned();
+                let place = (of(&chart["name"]), of(&series["label"]), step.to_string());
+                let expected: f64 = exported[&place].parse().unwrap();
+                assert_eq!(value.as_f64(), expected.is_finite().then_some(expected), "{place:?}");
+                found += 1;
+            }
+        }
+    }
+    assert_eq!(found, exported.len(), "nothing is left out");
+
+    let views = data(&page, "view-data");
+    let steps = views["steps"].as_array().unwrap();
+    assert!(steps.len() > 2 && steps.last().unwrap() == 6, "{steps:?}");
+    for (view, pictures) in views["views"].as_object().unwrap() {
+        let count = pictures["pictures"].as_array().unwrap().len() as u64;
+        let at = pictures["at"].as_array().unwrap();
+        assert!(at.len() == steps.len() && at.iter().all(|place| place.as_u64().unwrap() < count), "{view}");
+    }
+}
+
+#[test]
+fn what_cannot_be_reported_is_said() {
+    let here = tempfile::tempdir().unwrap();
+    fs::create_dir(here.path().join("folder")).unwrap();
+    for (words, part) in [
+        ("report folder -o x.html", "is not a run folder"),
+        ("report missing -o x.html", "is not a run folder"),
+        ("report folder -o x.pdf", "should end in .html"),
+        ("report folder -o folder", "should end in .html"),
+    ] {
+        let (code, said) = orrery(here.path(), words);
+        assert_eq!(code, Some(2), "{words}: {said}");
+        assert!(said.contains(part), "{words}: {said}");
+    }
+}
