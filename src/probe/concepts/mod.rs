@@ -112,10 +112,10 @@ fn verdict_words(q: &Question, search: &SearchResult, confirmed: &[usize], model
     };
     let (concept, many) = (q.words(), q.languages.len() > 1);
     let Some(&k) = confirmed.first() else {
-        let languages = if many { "two languages and " } else { "" };
+        let languages = if many { ", two languages" } else { "" };
         return format!(
             "No synapse confirmed for {concept}. The first of the ranking has {:.2} {kept}, the best of {models} random models \
-             {random:.2}; a corrected p of at most {LEVEL}, {languages}a margin of {MARGIN} are asked for.",
+             {random:.2}; a corrected p of at most {LEVEL}{languages} and a margin of {MARGIN} are asked for.",
             search.first(),
         );
     };
