@@ -294,7 +294,7 @@ impl Feed {
                 }
                 Ok(Line::Whole { ended }) => self.take_line(ended, names, notices),
                 Ok(Line::TooLong) => {
-                    let limit = size(self.longest());
+                    let limit = size(longest(self.name));
                     self.skip(
                         &format!("it is longer than {limit}, the most that is read of a line of this file"),
                         notices,
@@ -333,30 +333,36 @@ impl Feed {
         }
     }
 
-    /// Bytes of a line that are held in memory; fewer where there is little of it.
-    fn longest(&self) -> u64 {
-        match self.name {
-            SAMPLES => LONGEST_SAMPLE.min(reading_budget() / SAMPLE_GROWTH).max(LONGEST_LINE),
-            _ => LONGEST_LINE,
-        }
-    }
-
     fn next_line(&mut self) -> io::Result<Line> {
         self.line.clear();
         self.line.shrink_to(1 << 20);
-        let longest = self.longest();
         let Some(file) = &mut self.file else { return Ok(Line::End) };
-        let n = file.by_ref().take(longest).read_until(b'\n', &mut self.line)?;
+        let is_ended = |line: &[u8]| line.last() == Some(&b'\n');
+        let mut most = LONGEST_LINE;
+        let mut n = file.by_ref().take(most).read_until(b'\n', &mut self.line)? as u64;
+        if n == most && !is_ended(&self.line) {
+            // How much memory is free is asked for long lines alone.
+            most = longest(self.name);
+            n += file.by_ref().take(most - n).read_until(b'\n', &mut self.line)? as u64;
+        }
         if n == 0 {
             return Ok(Line::End);
         }
         self.line_number += 1;
-        let ended = self.line.last() == Some(&b'\n');
-        if !ended && n as u64 == longest {
+        let ended = is_ended(&self.line);
+        if !ended && n == most {
             skip_line(file)?;
             return Ok(Line::TooLong);
         }
         Ok(Line::Whole { ended })
+    }
+}
+
+/// Bytes of a line that are held in memory; fewer where there is little of it.
+fn longest(log: &str) -> u64 {
+    match log {
+        SAMPLES => LONGEST_SAMPLE.min(reading_budget() / SAMPLE_GROWTH).max(LONGEST_LINE),
+        _ => LONGEST_LINE,
     }
 }
 

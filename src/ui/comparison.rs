@@ -111,7 +111,7 @@ impl Comparison {
     }
 
     pub fn chart(&self, theme: &Theme) -> Chart<'_> {
-        let mut chart = Chart::new(self.key.clone(), Axis::new("step"), Axis::new(self.title.clone()));
+        let mut chart = Chart::new(self.key.clone(), Axis::new("step").whole(), Axis::new(self.title.clone()));
         for line in &self.lines {
             let colour = theme.series(line.place);
             let stroke = if (line.place / COLOURS).is_multiple_of(2) { Stroke::Solid } else { Stroke::Dashed };

@@ -98,8 +98,9 @@ impl Host for Shelf {
 
 /// Curves that fall, each a little faster; of the last two runs only the seed differs.
 fn compared(runs: usize) -> ComparedRuns {
-    let names: Vec<String> = (0..runs).map(|i| format!("lr {}, seed {i}", 1e-3 * i as f64)).collect();
     let like = |i: usize| if i + 1 == runs { i - 1 } else { i };
+    let rate = |i: usize| 1e-3 * (like(i) + 1) as f64;
+    let names: Vec<String> = (0..runs).map(|i| format!("lr {}, seed {i}", rate(i))).collect();
     let line = |i: usize, scale: f64| {
         let point = |step: u64| [step as f64, scale * (1.0 + (-(step as f64) * 0.002 * (i + 1) as f64).exp()), 0.0];
         ComparedLine::new(names[i].clone(), i, like(i), (1..=400).map(point).collect())
@@ -113,7 +114,7 @@ fn compared(runs: usize) -> ComparedRuns {
     let figures = vec![figure("gate", "|tanh γ|", 0.1), figure("held_out_loss", "held-out loss (nats)", 1.5)];
     let mut folded = figures.clone();
     folded.iter_mut().for_each(Comparison::fold);
-    let rates = (0..runs).map(|i| format!("{}", 1e-3 * like(i) as f64)).collect();
+    let rates = (0..runs).map(|i| rate(i).to_string()).collect();
     let differences = vec![Difference { key: "train.lr".into(), values: rates }];
     ComparedRuns { names, differences, figures, folded }
 }
@@ -308,7 +309,7 @@ fn ticked_runs_are_set_beside_each_other() {
     d.click("Compare 3");
     assert_eq!(d.asked.lock().unwrap().compared.len(), 3);
     assert!(d.shows("held-out loss (nats) at step 400") && d.shows("train.lr"), "the loss is shown first");
-    assert!(d.shows("lr 0.001, seed 1"));
+    assert!(d.shows("lr 0.002, seed 1"));
     let at_end = d.harness.query_all_by_label_contains("2.1").count();
     assert!(at_end > 0, "values stand in the table");
     d.click("fold seeds");
@@ -345,6 +346,7 @@ pub fn comparison_picture() -> RgbaImage {
         d.click(&format!("Compare {name}"));
     }
     d.click("Compare 3");
+    d.harness.remove_cursor();
     d.steps(30);
     d.harness.render().expect("rendered")
 }
@@ -356,6 +358,7 @@ pub fn picture(dark: bool) -> RgbaImage {
     if !dark {
         d.harness.key_press(Key::D);
     }
+    d.harness.remove_cursor();
     d.steps(30);
     d.harness.render().expect("rendered")
 }

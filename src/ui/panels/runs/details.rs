@@ -1,6 +1,6 @@
 //! The panel about one run: its name and note, its result, what differs, and what can be done with it.
 
-use eframe::egui::{self, Align, Grid, Layout, RichText, ScrollArea, TextEdit, Ui};
+use eframe::egui::{self, Align, Layout, RichText, ScrollArea, TextEdit, Ui};
 
 use super::{Draft, RunsPage, caption, table};
 use crate::{
@@ -97,16 +97,9 @@ fn result_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
         let Some(headline) = row.headline_of(key) else { continue };
         let about = format!("{} {}.", headline.about, capital(headline.better.words()));
         ui.label(headline.heading(key)).on_hover_text(about);
-        let of_variants = row.headline(key);
-        Grid::new(("headline", key)).num_columns(2).spacing([16.0, 2.0]).show(ui, |ui| {
-            for (label, value) in of_variants {
-                ui.add(egui::Label::new(RichText::new(label).small().color(theme.secondary)).truncate());
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    ui.label(RichText::new(headline.digits.words(value)).font(theme::numbers()));
-                });
-                ui.end_row();
-            }
-        });
+        for (label, value) in row.headline(key) {
+            pair_ui(ui, shell, label, &headline.digits.words(value));
+        }
     }
     for missing in &row.headlines.missing {
         let Some(headline) = row.headline_of(&missing.id) else { continue };
@@ -129,11 +122,19 @@ fn changed_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
     if row.changed.is_empty() {
         ui.label(RichText::new("nothing").color(theme.secondary));
     }
-    Grid::new("changed").num_columns(2).spacing([16.0, 2.0]).show(ui, |ui| {
-        for (key, value) in &row.changed {
-            ui.add(egui::Label::new(RichText::new(key).color(theme.secondary)).truncate());
-            ui.label(RichText::new(value.to_string()).font(theme::numbers()));
-            ui.end_row();
-        }
+    for (key, value) in &row.changed {
+        pair_ui(ui, shell, key, &value.to_string());
+    }
+}
+
+/// A word at the left, its value at the right; the word is cut where both have no room.
+fn pair_ui(ui: &mut Ui, shell: &Shell<'_>, word: &str, value: &str) {
+    ui.horizontal(|ui| {
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            ui.add(egui::Label::new(RichText::new(value).font(theme::numbers())).truncate());
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                ui.add(egui::Label::new(RichText::new(word).small().color(shell.theme.secondary)).truncate());
+            });
+        });
     });
 }

@@ -17,11 +17,11 @@ const PAD: f32 = 8.0;
 
 /// A column: heading, what it sorts by, share of the width.
 const COLUMNS: [(&str, &str, f32); 7] = [
-    ("run", "name", 0.25),
-    ("lab, preset", "lab", 0.15),
-    ("differs from preset", "changed", 0.18),
+    ("run", "name", 0.24),
+    ("lab, preset", "lab", 0.14),
+    ("differs from preset", "changed", 0.17),
     ("step, seed", "steps", 0.09),
-    ("loss, result", "loss", 0.16),
+    ("loss, result", "loss", 0.19),
     ("began, state", "began", 0.17),
     ("size", "size", 0.0),
 ];
@@ -116,12 +116,12 @@ fn row_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow, is_selected: bool) -> eg
     let lines = cells(shell, row);
     for (i, ((first, second), (x, width))) in lines.into_iter().zip(places(rect.left(), rect.width())).enumerate() {
         let is_number = (3..=4).contains(&i) || i == 6;
-        let colours = [if i == 0 { theme.text } else { state_colour(shell, row, i) }, theme.secondary];
+        let colours = [theme.text, if i == 5 { state_colour(shell, row) } else { theme.secondary }];
         for (line, (text, colour)) in [first, second].into_iter().zip(colours).enumerate() {
-            let font = if is_number {
-                theme::numbers()
-            } else {
-                egui::FontId::proportional(if line == 0 { theme::BODY } else { theme::SMALL })
+            let font = match (is_number, line) {
+                (true, 0) => theme::numbers(),
+                (false, 0) => egui::FontId::proportional(theme::BODY),
+                _ => egui::FontId::proportional(theme::SMALL),
             };
             let galley = cut(ui, &text, font, colour, width - PAD - 4.0);
             let left = if i == 6 { x + width - galley.size().x - PAD } else { x + PAD };
@@ -148,17 +148,17 @@ fn tick_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow, (rect, is_ticked): (Rec
     response.clicked()
 }
 
-fn state_colour(shell: &Shell<'_>, row: &RunRow, column: usize) -> egui::Color32 {
-    match (&row.state, column) {
-        (RowState::Failed(_) | RowState::Unreadable, 5) => shell.theme.error,
-        (RowState::Running, 5) => shell.theme.accent,
-        _ => shell.theme.text,
+fn state_colour(shell: &Shell<'_>, row: &RunRow) -> egui::Color32 {
+    match &row.state {
+        RowState::Failed(_) | RowState::Unreadable => shell.theme.error,
+        RowState::Running => shell.theme.accent,
+        _ => shell.theme.secondary,
     }
 }
 
 /// Two lines of each column.
 fn cells(shell: &Shell<'_>, row: &RunRow) -> [(String, String); COLUMNS.len()] {
-    let pin = if row.note.pinned { "▸ " } else { "" };
+    let pin = if row.note.pinned { "★ " } else { "" };
     let second = match (row.note.note.lines().next(), row.problems.first(), row.note.name.is_empty()) {
         (_, Some(problem), _) => problem.clone(),
         (Some(note), ..) if !note.is_empty() => note.to_owned(),
@@ -169,12 +169,16 @@ fn cells(shell: &Shell<'_>, row: &RunRow) -> [(String, String); COLUMNS.len()] {
     let mut changed = row.changed.iter().map(|(key, value)| format!("{key} {value}"));
     let first_changed =
         changed.next().unwrap_or_else(|| if row.settings.is_empty() { String::new() } else { "nothing".into() });
+    let steps = match row.state {
+        RowState::Unreadable => Default::default(),
+        _ => (number::grouped(row.steps), format!("seed {}", row.seed)),
+    };
     let archived = if row.note.archived { "archived, " } else { "" };
     [
         (format!("{pin}{}", row.title()), second),
         (lab.to_owned(), row.preset.clone()),
         (first_changed, changed.collect::<Vec<_>>().join(", ")),
-        (number::grouped(row.steps), format!("seed {}", row.seed)),
+        steps,
         (row.loss_words(), result(row)),
         (row.when.clone(), format!("{archived}{}", row.state_words())),
         (size(row.bytes), String::new()),
