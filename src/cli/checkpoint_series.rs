@@ -44,7 +44,7 @@ fn checkpoints(folder: &Path) -> impl Iterator<Item = PathBuf> {
 /// The step in a file's name: its last number. `ckpt_0500.pt`, `step-500-epoch.pt` and `model500.safetensors` are of step 500.
 fn step_of(path: &Path) -> Option<u64> {
     let stem = path.file_stem()?.to_str()?;
-    stem.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty()).next_back()?.parse().ok()
+    stem.split(|c: char| !c.is_ascii_digit()).rfind(|digits| !digits.is_empty())?.parse().ok()
 }
 
 /// The checkpoints of a folder by step.

@@ -48,6 +48,9 @@ fn path(file: &str) -> PathBuf {
     if nested.exists() { nested } else { folder.join(file) }
 }
 
+/// What a file's metadata hold under a key, and its tensors.
+type Read<T> = Result<(T, HashMap<String, Tensor>), Box<dyn std::error::Error>>;
+
 /// One model file: its sizes and its tensors.
 pub(crate) struct Oracle {
     config: Value,
@@ -61,15 +64,12 @@ impl Oracle {
     }
 
     /// A file whose metadata holds a list under `key`.
-    pub(crate) fn open_list(
-        file: &str,
-        key: &str,
-    ) -> Result<(Vec<Value>, HashMap<String, Tensor>), Box<dyn std::error::Error>> {
+    pub(crate) fn open_list(file: &str, key: &str) -> Read<Vec<Value>> {
         let (list, tensors) = Self::read(file, key)?;
         Ok((list.as_array().ok_or("no list")?.clone(), tensors))
     }
 
-    fn read(file: &str, key: &str) -> Result<(Value, HashMap<String, Tensor>), Box<dyn std::error::Error>> {
+    fn read(file: &str, key: &str) -> Read<Value> {
         let path = path(file);
         let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let (_, header) = safetensors::SafeTensors::read_metadata(&bytes)?;
