@@ -30,6 +30,8 @@ pub const READERS: &[FuzzedReader] = &[
     FuzzedReader { name: "tokenizer", read: tokenizer },
     FuzzedReader { name: "gexf", read: |bytes| graph(Format::Gexf, bytes) },
     FuzzedReader { name: "graphml", read: |bytes| graph(Format::GraphMl, bytes) },
+    FuzzedReader { name: "gml", read: |bytes| graph(Format::Gml, bytes) },
+    FuzzedReader { name: "node_link", read: |bytes| graph(Format::NodeLinkJson, bytes) },
     FuzzedReader { name: "csv", read: |bytes| graph(Format::Csv, bytes) },
     FuzzedReader { name: "toml", read: toml },
     FuzzedReader { name: "run_folder", read: run_folder },

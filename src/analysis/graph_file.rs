@@ -1,12 +1,18 @@
-//! Graphs as files that other programs read: GEXF 1.3 (Gephi, with places and colours), GraphML and
-//! a table of edges. Strings in, strings out; it does not know what the nodes are.
+//! Graphs as files that other programs read: GEXF 1.3 (Gephi, with places and colours), GraphML, GML, node-link JSON
+//! and a table of edges. Strings in, strings out; it does not know what the nodes are.
 
 use std::collections::{HashMap, HashSet};
 
 mod edge_table;
 mod gexf;
+mod gml;
 mod graphml;
+mod node_link;
+mod values;
 mod xml;
+
+pub use values::{AttributeType, AttributeValue, Named};
+use values::{ValueColumns, ValueNames, give, value};
 
 /// A graph of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -16,28 +22,37 @@ pub struct GraphFile {
     pub directed: bool,
     pub nodes: Vec<FileNode>,
     pub edges: Vec<FileEdge>,
+    /// Named values of the graph itself.
+    pub values: Vec<Named>,
 }
 
 /// A node of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FileNode {
     pub id: String,
-    pub label: String,
+    /// The id is a JSON value other than a string: 7, or [0,1].
+    pub is_json_id: bool,
+    /// `None`: it is called by its id.
+    pub label: Option<String>,
     /// x to the right, y upwards.
     pub place: Option<[f64; 2]>,
     /// sRGB.
     pub colour: Option<[u8; 3]>,
     pub size: Option<f64>,
-    /// Named numbers: "community", "head", ..
-    pub values: Vec<(String, f64)>,
+    /// Named values: "community", "head", ..
+    pub values: Vec<Named>,
 }
 
 /// An edge between two places in [`GraphFile::nodes`].
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct FileEdge {
     pub from: usize,
     pub to: usize,
+    /// 1 where the file gives none.
     pub weight: f64,
+    /// The file gives no weight.
+    pub is_unweighted: bool,
+    pub values: Vec<Named>,
 }
 
 /// The formats.
@@ -45,6 +60,9 @@ pub struct FileEdge {
 pub enum Format {
     Gexf,
     GraphMl,
+    Gml,
+    /// As networkx and d3 write it.
+    NodeLinkJson,
     Csv,
 }
 
@@ -65,21 +83,28 @@ impl GraphFileError {
 /// No file has more of either; beyond it a graph is no picture.
 pub const MOST_NODES: usize = 1_000_000;
 pub const MOST_EDGES: usize = 8_000_000;
-/// Named numbers of one node, and names of them in one file.
+/// Named values of one item, and names of them in one file.
 pub const MOST_VALUES: usize = 1024;
 /// Bytes of such a name.
 const LONGEST_NAME: usize = 256;
 
 impl Format {
-    pub const ALL: [Self; 3] = [Self::Gexf, Self::GraphMl, Self::Csv];
+    pub const ALL: [Self; 5] = [Self::Gexf, Self::GraphMl, Self::Gml, Self::NodeLinkJson, Self::Csv];
 
     /// The ending of a file's name.
     pub fn ending(self) -> &'static str {
         match self {
             Self::Gexf => "gexf",
             Self::GraphMl => "graphml",
+            Self::Gml => "gml",
+            Self::NodeLinkJson => "json",
             Self::Csv => "csv",
         }
+    }
+
+    /// All endings, in words.
+    pub fn endings() -> &'static str {
+        ".gexf, .graphml, .gml, .json (node-link) or .csv"
     }
 
     /// By the ending of a file's name.
@@ -88,10 +113,17 @@ impl Format {
         Self::ALL.into_iter().find(|f| name.ends_with(&format!(".{}", f.ending())))
     }
 
+    /// Whether a file of this ending is a graph and nothing else.
+    pub fn is_of_graphs_alone(self) -> bool {
+        !matches!(self, Self::Csv | Self::NodeLinkJson)
+    }
+
     pub fn write(self, graph: &GraphFile) -> String {
         match self {
             Self::Gexf => gexf::write(graph),
             Self::GraphMl => graphml::write(graph),
+            Self::Gml => gml::write(graph),
+            Self::NodeLinkJson => node_link::write(graph),
             Self::Csv => edge_table::write(graph),
         }
     }
@@ -101,6 +133,8 @@ impl Format {
         let graph = match self {
             Self::Gexf => gexf::read(text),
             Self::GraphMl => graphml::read(text),
+            Self::Gml => gml::read(text),
+            Self::NodeLinkJson => node_link::read(text),
             Self::Csv => edge_table::read(text),
         }?;
         if graph.nodes.is_empty() {
@@ -111,16 +145,41 @@ impl Format {
 }
 
 impl FileNode {
-    pub fn value(&self, name: &str) -> Option<f64> {
-        self.values.iter().find(|(n, _)| n == name).map(|(_, v)| *v)
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        self.label.as_deref().unwrap_or(&self.id)
     }
-}
 
-/// Names of the nodes' numbers, in the order of their first appearance.
-fn value_names(graph: &GraphFile) -> Vec<&str> {
-    let mut seen = HashSet::new();
-    let names = graph.nodes.iter().flat_map(|n| &n.values).map(|(name, _)| name.as_str());
-    names.filter(|name| seen.insert(*name)).collect()
+    /// The number under a name.
+    pub fn value(&self, name: &str) -> Option<f64> {
+        value(&self.values, name).and_then(AttributeValue::number)
+    }
+
+    /// Takes x, y and size as what they are; `values` are all that the file gives.
+    fn with_values(mut self, values: Vec<Named>) -> Self {
+        let number = |name: &str| value(&values, name).filter(|v| v.is_number()).and_then(AttributeValue::number);
+        self.place = number("x").zip(number("y")).map(|(x, y)| [x, y]);
+        self.size = number("size");
+        let channel = |name| number(name).filter(|v| v.fract() == 0.0 && (0.0..=255.0).contains(v)).map(|v| v as u8);
+        self.colour = channel("r").zip(channel("g")).zip(channel("b")).map(|((r, g), b)| [r, g, b]);
+        let (placed, sized, coloured) = (self.place.is_some(), self.size.is_some(), self.colour.is_some());
+        let is_taken = |name: &str| match name {
+            "x" | "y" => placed,
+            "size" => sized,
+            "r" | "g" | "b" => coloured,
+            _ => false,
+        };
+        self.values = values.into_iter().filter(|(name, _)| !is_taken(name)).collect();
+        self
+    }
+
+    /// The numbers that [`Self::with_values`] took, under their names.
+    fn taken(&self) -> Vec<(&'static str, f64)> {
+        let place = self.place.iter().flat_map(|p| ["x", "y"].into_iter().zip(*p));
+        let size = self.size.iter().map(|s| ("size", *s));
+        let colour = self.colour.iter().flat_map(|c| ["r", "g", "b"].into_iter().zip(c.map(f64::from)));
+        place.chain(size).chain(colour).collect()
+    }
 }
 
 /// The nodes' ids as XML can say them. What it cannot say is left out; an id that another node has then is told
@@ -142,11 +201,6 @@ fn xml_ids(graph: &GraphFile) -> Vec<String> {
     ids.collect()
 }
 
-/// Whether all values of a name are whole.
-fn is_whole(graph: &GraphFile, name: &str) -> bool {
-    graph.nodes.iter().filter_map(|n| n.value(name)).all(|v| v.fract() == 0.0 && v.abs() < 9e15)
-}
-
 /// Nodes being read, by their ids.
 #[derive(Default)]
 struct Nodes {
@@ -161,26 +215,16 @@ impl Nodes {
         }
         let place = self.all.len();
         if self.places.insert(node.id.clone(), place).is_some() {
-            return Err(GraphFileError::new(line, format!("a second node `{}`; give each its own id", node.id)));
+            let words = format!("a second node `{}`; give each its own id", short(&node.id));
+            return Err(GraphFileError::new(line, words));
         }
         self.all.push(node);
         Ok(place)
     }
 
-    /// Gives a node one more named number.
-    fn give(node: &mut FileNode, name: &str, value: f64, line: usize) -> Result<(), GraphFileError> {
-        if node.values.len() >= MOST_VALUES {
-            return Err(GraphFileError::new(
-                line,
-                format!("a node has more than {MOST_VALUES} values; leave some out"),
-            ));
-        }
-        node.values.push((name.to_owned(), value));
-        Ok(())
-    }
-
     fn find(&self, id: &str, end: &str, line: usize) -> Result<usize, GraphFileError> {
         self.places.get(id).copied().ok_or_else(|| {
+            let id = short(id);
             GraphFileError::new(
                 line,
                 format!("an edge's {end} is `{id}`, and there is no such node; list it or correct the edge"),
@@ -189,34 +233,54 @@ impl Nodes {
     }
 }
 
-/// Names of values by what the file calls them.
-#[derive(Default)]
-struct ValueNames(HashMap<String, String>);
+/// An edge being read, whose nodes may come later.
+struct PendingEdge {
+    ends: [String; 2],
+    weight: Option<f64>,
+    values: Vec<Named>,
+    line: usize,
+}
 
-impl ValueNames {
-    fn add(&mut self, id: &str, name: &str, line: usize) -> Result<(), GraphFileError> {
-        if name.len() > LONGEST_NAME || id.len() > LONGEST_NAME {
-            let words =
-                format!("`{}` is too long a name ({} bytes); shorten it", short(name), name.len().max(id.len()));
-            return Err(GraphFileError::new(line, words));
+impl PendingEdge {
+    fn found(self, nodes: &Nodes) -> Result<FileEdge, GraphFileError> {
+        let Self { ends: [from, to], weight, values, line } = self;
+        let (from, to) = (nodes.find(&from, "source", line)?, nodes.find(&to, "target", line)?);
+        Ok(FileEdge { from, to, weight: weight.unwrap_or(1.0), is_unweighted: weight.is_none(), values })
+    }
+}
+
+/// Edges being read, and whether they have a direction: a graph has edges of one kind.
+#[derive(Default)]
+struct Edges {
+    all: Vec<PendingEdge>,
+    /// `None` before the first.
+    directed: Option<bool>,
+}
+
+impl Edges {
+    fn add(&mut self, edge: PendingEdge) -> Result<(), GraphFileError> {
+        if self.all.len() >= MOST_EDGES {
+            return Err(GraphFileError::new(edge.line, format!("more than {MOST_EDGES} edges")));
         }
-        if self.0.len() >= MOST_VALUES && !self.0.contains_key(id) {
-            return Err(GraphFileError::new(line, format!("more than {MOST_VALUES} kinds of values; leave some out")));
-        }
-        self.0.insert(id.to_owned(), name.to_owned());
+        self.all.push(edge);
         Ok(())
     }
 
-    /// The name of what the file may not have named: then it is called as it is.
-    fn get_or_add(&mut self, id: &str, line: usize) -> Result<&str, GraphFileError> {
-        if !self.0.contains_key(id) {
-            self.add(id, id, line)?;
+    /// Whether the edge about to be added has a direction.
+    fn tell(&mut self, directed: bool, line: usize) -> Result<(), GraphFileError> {
+        if *self.directed.get_or_insert(directed) != directed {
+            let words = "some edges are directed and some are not; make them of one kind (an undirected edge is one \
+                         each way)";
+            return Err(GraphFileError::new(line, words));
         }
-        Ok(self.get(id).unwrap_or_default())
+        Ok(())
     }
 
-    fn get(&self, id: &str) -> Option<&str> {
-        self.0.get(id).map(String::as_str)
+    fn finish(self, graph: &mut GraphFile, nodes: Nodes) -> Result<(), GraphFileError> {
+        graph.directed = self.directed.unwrap_or(graph.directed);
+        graph.edges = self.all.into_iter().map(|edge| edge.found(&nodes)).collect::<Result<_, _>>()?;
+        graph.nodes = nodes.all;
+        Ok(())
     }
 }
 

@@ -1,16 +1,28 @@
 //! Graphs from files as the events of a run that has ended, so that the neuron graph's lab shows them as it
 //! shows its own. It does not know who asks: the command, or the window on which a file was dropped.
 
-use std::{collections::HashSet, path::Path, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    path::Path,
+    sync::Arc,
+};
 
 use crate::{
-    analysis::graph_file::{FileNode, Format, GraphFile},
+    analysis::{
+        graph::{
+            Edge, Graph,
+            communities::{self, Communities, Search},
+            components, cores, degrees,
+        },
+        graph_file::{AttributeValue, FileNode, Format, GraphFile, Named},
+    },
     config::Config,
     files::{FileError, check_memory, open, read_all},
     labs,
     telemetry::{
         Array, Event, Measurement, RunInfo, RunState, Sample, VariantInfo,
-        measurements::{GraphEdges, NeuronGraph, NeuronGroups},
+        measurements::{ColumnType, FileGraph, GraphColumn, GraphEdges, NeuronGraph, NeuronGroups},
+        number::Number,
     },
 };
 
@@ -20,16 +32,18 @@ pub const LAB: &str = "neuron_graph";
 const MOST_BYTES: u64 = 1 << 30;
 /// A graph takes at most so many times the bytes of its file.
 const GROWTH: u64 = 32;
+/// Communities and cores of graphs of more edges are not looked for when a file is opened.
+const MOST_SEARCHED: usize = 2_000_000;
 
 /// Whether a path is a graph's, by its ending.
 pub fn is_graph(path: &Path) -> bool {
     path.file_name().is_some_and(|name| Format::of(&name.to_string_lossy()).is_some())
 }
 
-/// As [`is_graph`], where a table could as well be a text to train on.
+/// As [`is_graph`], where a table could as well be a text to train on, and JSON a tokeniser.
 pub fn is_certainly_graph(path: &Path) -> bool {
     let format = path.file_name().and_then(|name| Format::of(&name.to_string_lossy()));
-    format.is_some_and(|f| f != Format::Csv) && path.is_file()
+    format.is_some_and(Format::is_of_graphs_alone) && path.is_file()
 }
 
 /// Reads a graph file of at most 1 GiB, in the format that its name ends in.
@@ -39,9 +53,8 @@ pub fn is_certainly_graph(path: &Path) -> bool {
 pub fn read(path: &Path) -> Result<GraphFile, String> {
     let shown = path.display();
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let format = Format::of(&name).ok_or_else(|| {
-        format!("{shown} is no graph that can be read: its name should end in .gexf, .graphml or .csv")
-    })?;
+    let format = Format::of(&name)
+        .ok_or_else(|| format!("{shown} is no graph that can be read: its name should end in {}", Format::endings()))?;
     let wrong = |e: FileError| format!("{shown} cannot be read: {e}");
     let file = open(path).map_err(wrong)?;
     let length = file.metadata().map_err(|e| wrong(e.into()))?.len();
@@ -52,9 +65,46 @@ pub fn read(path: &Path) -> Result<GraphFile, String> {
     format.read(&text).map_err(|e| format!("{shown}, {e}"))
 }
 
+/// How the graph of a file is taken.
+#[derive(Debug, Clone, Copy, Default, PartialEq, clap::Args)]
+pub struct GraphReading {
+    /// Take edges as leading from source to target, whatever the file says (a .csv that says nothing is taken so)
+    #[arg(long, conflicts_with = "undirected")]
+    directed: bool,
+    /// Take edges as joining two nodes, whatever the file says
+    #[arg(long)]
+    undirected: bool,
+    /// Leave out edges whose weight is nearer to 0 than this
+    #[arg(long, value_name = "WEIGHT")]
+    threshold: Option<f64>,
+}
+
+impl GraphReading {
+    /// Reads a file and takes it so.
+    ///
+    /// # Errors
+    /// As [`read`], and if the threshold is no number or leaves no edge.
+    pub fn read(self, path: &Path) -> Result<GraphFile, String> {
+        let mut graph = read(path)?;
+        if self.directed || self.undirected {
+            graph.directed = self.directed;
+        }
+        let Some(least) = self.threshold else { return Ok(graph) };
+        if !(least.is_finite() && least >= 0.0) {
+            return Err(format!("--threshold {least} should be a number of 0 or more"));
+        }
+        let most = graph.edges.iter().map(|e| e.weight.abs()).fold(0.0, f64::max);
+        graph.edges.retain(|e| e.weight.abs() >= least);
+        if graph.edges.is_empty() {
+            return Err(format!("--threshold {least} leaves no edge: the greatest weight is {most}"));
+        }
+        Ok(graph)
+    }
+}
+
 /// A graph file as the events of a run that has ended.
-pub fn events(path: &Path) -> Result<Vec<Event>, String> {
-    read(path).map(|graph| events_of(&graph, path))
+pub fn events(path: &Path, reading: GraphReading) -> Result<Vec<Event>, String> {
+    reading.read(path).map(|graph| events_of(&graph, path))
 }
 
 /// The graph of a file as the events of a run that has ended.
@@ -94,27 +144,36 @@ pub fn events_of(graph: &GraphFile, path: &Path) -> Vec<Event> {
     vec![Event::Started(Arc::new(info)), Event::Sample(sample), Event::State(RunState::Stopped)]
 }
 
-/// What the view reads: the graph, and what is known of its nodes.
+/// What the view reads: the graph, what is known of its nodes, and what is measured of it once.
 fn neuron_graph(graph: &GraphFile) -> NeuronGraph {
     let numbers: Option<Vec<u32>> = graph.nodes.iter().map(|n| n.id.trim().parse().ok()).collect();
     let distinct = |all: &Vec<u32>| all.iter().collect::<HashSet<_>>().len() == all.len();
     let neurons = numbers.filter(distinct).unwrap_or_else(|| (0..graph.nodes.len() as u32).collect());
-    let counts = |names: &[&str]| values(graph, names).map_or(vec![], |v| v.iter().map(|c| c.unwrap_or(0)).collect());
+    let all: Vec<Edge> = graph.edges.iter().map(|e| (e.from as u32, e.to as u32, e.weight)).collect();
+    let (out_degree, in_degree) = degrees::degrees(graph.nodes.len(), &all);
     // Positions count only if every node has one.
     let places: Option<Vec<[f64; 2]>> = graph.nodes.iter().map(|n| n.place).collect();
     let positions = places.and_then(|places| {
         let flat: Vec<f32> = places.iter().flatten().map(|v| *v as f32).collect();
         Array::new([places.len(), 2], flat).ok()
     });
+    let own = values(graph, &["community", "modularity_class", "modularity class", "group"]);
+    let found = if own.is_none() { communities_of(graph, &all) } else { None };
+    let modularity = found.as_ref().map(|found| Number(found.modularity));
+    let community = own.or_else(|| found.map(|found| found.of.into_iter().map(Some).collect()));
+    let core = match positive(graph, &all) {
+        Some(graph) => cores::coreness(&graph),
+        None => vec![],
+    };
     NeuronGraph {
         neurons,
-        labels: graph.nodes.iter().map(|n| n.label.clone()).collect(),
-        edges: GraphEdges::new(graph.edges.iter().map(|e| (e.from as u32, e.to as u32, e.weight as f32))),
-        in_degree: counts(&["in"]),
-        out_degree: counts(&["out"]),
-        core: vec![],
+        labels: graph.nodes.iter().map(|n| n.name().to_owned()).collect(),
+        edges: GraphEdges::new(all.iter().map(|(from, to, weight)| (*from, *to, *weight as f32))),
+        in_degree,
+        out_degree,
+        core,
         groups: NeuronGroups {
-            community: values(graph, &["community", "modularity_class", "modularity class", "group"]),
+            community,
             head: values(graph, &["head"]),
             octave: values(graph, &["octave"]),
             // `heritage` is what files of earlier versions call it.
@@ -122,14 +181,111 @@ fn neuron_graph(graph: &GraphFile) -> NeuronGraph {
         },
         positions,
         summary: None,
+        file: Some(file_graph(graph, &all, modularity)),
     }
+}
+
+/// Gives every node what is measured of it, under names that the file does not use.
+pub fn measure(graph: &mut GraphFile) {
+    let measured = neuron_graph(graph);
+    let file = measured.file.unwrap_or_default();
+    let community: Vec<u32> = measured.groups.community.iter().flatten().map(|c| c.unwrap_or(0)).collect();
+    let degree: Vec<u32> = measured.in_degree.iter().zip(&measured.out_degree).map(|(i, o)| i + o).collect();
+    let mut all = vec![("degree", &degree), ("community", &community), ("core", &measured.core)];
+    all.push(("component", &file.component));
+    if graph.directed {
+        all.extend([("in_degree", &measured.in_degree), ("out_degree", &measured.out_degree)]);
+        all.push(("strong_component", &file.strong_component));
+    }
+    let taken: HashSet<String> = graph.nodes.iter().flat_map(|n| &n.values).map(|(name, _)| name.clone()).collect();
+    for (name, values) in all.into_iter().filter(|(name, _)| !taken.contains(*name)) {
+        for (node, value) in graph.nodes.iter_mut().zip(values) {
+            node.values.push((name.to_owned(), AttributeValue::Integer(i64::from(*value))));
+        }
+    }
+}
+
+fn file_graph(graph: &GraphFile, all: &[Edge], modularity: Option<Number<f64>>) -> FileGraph {
+    let (nodes, ends) = (graph.nodes.len(), || all.iter().map(|(a, b, _)| (*a, *b)));
+    FileGraph {
+        directed: graph.directed,
+        weighted: graph.edges.iter().any(|e| !e.is_unweighted),
+        ids: graph.nodes.iter().map(|n| n.id.clone()).collect(),
+        are_ids_numbers: graph.nodes.iter().all(|n| n.is_json_id),
+        node_values: node_columns(graph),
+        edge_values: columns(graph.edges.len(), graph.edges.iter().map(|e| e.values.as_slice())),
+        component: components::weak(nodes, ends()),
+        strong_component: if graph.directed { components::strong(nodes, ends()) } else { vec![] },
+        modularity,
+    }
+}
+
+/// The graph of the edges of positive weight, unless it is too large to search while somebody waits.
+fn positive(graph: &GraphFile, all: &[Edge]) -> Option<Graph> {
+    let positive: Vec<Edge> = all.iter().copied().filter(|(_, _, weight)| *weight > 0.0).collect();
+    if positive.is_empty() || positive.len() > MOST_SEARCHED {
+        return None;
+    }
+    Graph::new(graph.nodes.len(), &positive, graph.directed).ok()
+}
+
+fn communities_of(graph: &GraphFile, all: &[Edge]) -> Option<Communities> {
+    Some(communities::communities(&positive(graph, all)?, Search::default()))
+}
+
+/// The values of the nodes, and their sizes and colours where the file gives them.
+fn node_columns(graph: &GraphFile) -> Vec<GraphColumn> {
+    let nodes = &graph.nodes;
+    let mut all = columns(nodes.len(), nodes.iter().map(|n| n.values.as_slice()));
+    let mut given = |name: &str, of: ColumnType, value: &dyn Fn(&FileNode) -> Option<f64>| {
+        let is_taken = all.iter().any(|column| column.name == name);
+        if !is_taken && nodes.iter().any(|n| value(n).is_some()) {
+            let numbers = nodes.iter().map(|n| value(n).unwrap_or(f64::NAN)).collect();
+            all.push(GraphColumn { name: name.to_owned(), of, numbers, texts: vec![] });
+        }
+    };
+    given("size", ColumnType::Float, &|n| n.size);
+    for (k, name) in ["r", "g", "b"].into_iter().enumerate() {
+        given(name, ColumnType::Integer, &|n| n.colour.map(|c| f64::from(c[k])));
+    }
+    all
+}
+
+/// Named values as lists, one a name and type, in the order of their first appearance.
+fn columns<'a>(count: usize, items: impl Iterator<Item = &'a [Named]>) -> Vec<GraphColumn> {
+    let (mut all, mut places) = (Vec::<GraphColumn>::new(), HashMap::<(&str, ColumnType), usize>::new());
+    for (i, values) in items.enumerate() {
+        for (name, value) in values {
+            let of = match value {
+                AttributeValue::Integer(_) => ColumnType::Integer,
+                AttributeValue::Float(_) => ColumnType::Float,
+                AttributeValue::Boolean(_) => ColumnType::Boolean,
+                AttributeValue::Text(_) => ColumnType::Text,
+                AttributeValue::Json(_) => ColumnType::Json,
+            };
+            let place = *places.entry((name.as_str(), of)).or_insert_with(|| {
+                let is_text = matches!(of, ColumnType::Text | ColumnType::Json);
+                let (numbers, texts) = if is_text { (0, count) } else { (count, 0) };
+                let numbers = vec![f64::NAN; numbers].into();
+                all.push(GraphColumn { name: name.clone(), of, numbers, texts: vec![None; texts] });
+                all.len() - 1
+            });
+            let column = &mut all[place];
+            match value.number() {
+                Some(number) => column.numbers.0[i] = number,
+                None => column.texts[i] = Some(value.to_string()),
+            }
+        }
+    }
+    all
 }
 
 /// A value that a file gives under one of these names, by node; `None` if no node has it.
 fn values(graph: &GraphFile, names: &[&str]) -> Option<Vec<Option<u32>>> {
     let value = |node: &FileNode| {
         let (_, v) = node.values.iter().find(|(n, _)| names.contains(&n.to_lowercase().as_str()))?;
-        (*v >= 0.0 && *v < f64::from(u32::MAX)).then_some(*v as u32)
+        let v = if v.is_number() { v.number()? } else { return None };
+        (v.fract() == 0.0 && v >= 0.0 && v < f64::from(u32::MAX)).then_some(v as u32)
     };
     let all: Vec<Option<u32>> = graph.nodes.iter().map(value).collect();
     all.iter().any(Option::is_some).then_some(all)

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::{failure::Failure, output, terminal::tell, trained_run::newest};
 use crate::{
-    analysis::graph_file::{FileEdge, FileNode, Format, GraphFile},
+    analysis::graph_file::{AttributeValue, FileEdge, FileNode, Format, GraphFile},
     config::Value,
     inference::Checkpoint,
     models::{
@@ -138,12 +138,13 @@ fn graph_of(found: &NeuronGraph, title: String) -> GraphFile {
     let node = |(i, neuron): (usize, &u32)| {
         let grouped = groups.iter().filter_map(|(name, of)| {
             let group = of.as_ref()?.get(i).copied().flatten()?;
-            Some(((*name).to_owned(), f64::from(group)))
+            Some(((*name).to_owned(), AttributeValue::Integer(i64::from(group))))
         });
-        let counted = counts.iter().filter_map(|(name, of)| Some(((*name).to_owned(), f64::from(*of.get(i)?))));
+        let count = |of: &Vec<u32>| of.get(i).map(|n| AttributeValue::Integer(i64::from(*n)));
+        let counted = counts.iter().filter_map(|(name, of)| Some(((*name).to_owned(), count(of)?)));
         FileNode {
             id: neuron.to_string(),
-            label: found.labels.get(i).cloned().unwrap_or_default(),
+            label: found.labels.get(i).cloned(),
             values: grouped.chain(counted).collect(),
             ..FileNode::default()
         }
@@ -152,11 +153,13 @@ fn graph_of(found: &NeuronGraph, title: String) -> GraphFile {
         from: from as usize,
         to: to as usize,
         weight: f64::from(weight),
+        ..FileEdge::default()
     });
     GraphFile {
         title,
         directed: true,
         nodes: found.neurons.iter().enumerate().map(node).collect(),
         edges: edges.collect(),
+        ..GraphFile::default()
     }
 }

@@ -11,7 +11,7 @@ use super::{
     Open, RUNS, Settings,
     failure::Failure,
     figures,
-    graph_events::{LAB, events_of, read},
+    graph_events::{GraphReading, LAB, events_of, measure},
     output,
     progress::StepProgress,
     window,
@@ -31,14 +31,22 @@ const VIEW: &str = "neuron_graph";
 
 #[derive(Args)]
 pub struct ViewGraphArgs {
-    /// A graph: .gexf, .graphml, or .csv with source, target and perhaps weight
+    /// A graph: .gexf, .graphml, .gml, .json (node-link), or .csv with source, target and perhaps weight
     file: PathBuf,
+    #[command(flatten)]
+    reading: GraphReading,
     /// Draw it into this PNG instead of opening the window
     #[arg(long, value_name = "PNG")]
     out: Option<PathBuf>,
-    /// Lay it out and write it, with places, into this file (.gexf or .graphml)
+    /// Lay it out and write it, with places, into this file (.gexf, .graphml, .gml or .json)
     #[arg(long, value_name = "FILE")]
     layout: Option<PathBuf>,
+    /// Write it into this file, in the format that its name ends in
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Write degrees, communities, components and cores of the nodes with it
+    #[arg(long)]
+    measures: bool,
     /// Width and height in points
     #[arg(long, default_value = "960x600", value_parser = figures::size)]
     size: (f32, f32),
@@ -54,19 +62,25 @@ pub fn run(args: &ViewGraphArgs, began: Instant) -> Result<(), Failure> {
     if let Some(out) = &args.out {
         figures::check_png(out)?;
     }
+    if args.measures && args.save.is_none() && args.layout.is_none() {
+        return Err(Failure::usage("--measures are written into a file: say --save FILE or --layout FILE"));
+    }
+    if let Some(out) = &args.save {
+        save(args, out)?;
+    }
     if let Some(out) = &args.layout {
-        lay_out(&args.file, out)?;
+        lay_out(args, out)?;
     }
     if let Some(out) = &args.out {
         draw(args, out)?;
     }
-    if args.layout.is_some() || args.out.is_some() {
+    if args.layout.is_some() || args.out.is_some() || args.save.is_some() {
         return Ok(());
     }
     // Wrong files are named here and not first in the window.
-    read(&args.file).map_err(Failure::usage)?;
+    args.reading.read(&args.file).map_err(Failure::usage)?;
     let set = Settings { out: PathBuf::from(RUNS), ..Settings::default() };
-    window::open_graph(args.file.clone(), &Open { what: None, timings: false, set }, began)
+    window::open_graph(args.file.clone(), args.reading, &Open { what: None, timings: false, set }, began)
 }
 
 /// Graphs of more nodes are laid out before they are drawn, step by step, so that one sees how far it is.
@@ -74,16 +88,35 @@ const LARGE: usize = 20_000;
 /// Seed of the layout, as the view begins with.
 const SEED: u64 = 1;
 
-fn lay_out(file: &Path, out: &Path) -> Result<(), Failure> {
+fn save(args: &ViewGraphArgs, out: &Path) -> Result<(), Failure> {
+    let format = Format::of(&out.to_string_lossy())
+        .ok_or_else(|| Failure::usage(format!("{} should end in {}", out.display(), Format::endings())))?;
+    let graph = graph_of(args)?;
+    output::write(out, format.write(&graph).as_bytes(), &[&args.file])?;
+    println!("{} ({} nodes, {} edges)", out.display(), graph.nodes.len(), graph.edges.len());
+    Ok(())
+}
+
+/// The graph as it is to be written.
+fn graph_of(args: &ViewGraphArgs) -> Result<GraphFile, Failure> {
+    let mut graph = args.reading.read(&args.file).map_err(Failure::usage)?;
+    if args.measures {
+        measure(&mut graph);
+    }
+    Ok(graph)
+}
+
+fn lay_out(args: &ViewGraphArgs, out: &Path) -> Result<(), Failure> {
     let format = Format::of(&out.to_string_lossy()).filter(|f| *f != Format::Csv);
     let format = format.ok_or_else(|| {
-        Failure::usage(format!("{} should end in .gexf or .graphml: those hold places", out.display()))
+        let shown = out.display();
+        Failure::usage(format!("{shown} should end in .gexf, .graphml, .gml or .json: those hold places"))
     })?;
-    let mut graph = read(file).map_err(Failure::usage)?;
+    let mut graph = graph_of(args)?;
     let begun = Instant::now();
     place_nodes(&mut graph);
     let secs = begun.elapsed().as_secs_f64();
-    output::write(out, format.write(&graph).as_bytes(), &[file])?;
+    output::write(out, format.write(&graph).as_bytes(), &[&args.file])?;
     println!("{} ({} steps on the processor, {secs:.2} s)", out.display(), layout::STEPS);
     Ok(())
 }
@@ -106,7 +139,7 @@ fn draw(args: &ViewGraphArgs, out: &Path) -> Result<(), Failure> {
         return Err(Failure::usage("--scale goes from 0.25 to 8 pixels a point"));
     }
     let mut mirror = Mirror::default();
-    let mut graph = read(&args.file).map_err(Failure::usage)?;
+    let mut graph = args.reading.read(&args.file).map_err(Failure::usage)?;
     if graph.nodes.len() > LARGE && graph.nodes.iter().any(|node| node.place.is_none()) {
         place_nodes(&mut graph);
     }

@@ -11,7 +11,8 @@ use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 use super::{
     checkpoint_series, compare,
     continuation::{self, Continuation},
-    graph_events, output, run_rows,
+    graph_events::{self, GraphReading},
+    output, run_rows,
     runs::Runs,
     settings::{self, MOST_CONFIG},
 };
@@ -34,13 +35,15 @@ pub struct DesktopHost {
     arrived: Receiver<Delivery>,
     wake: Wake,
     runs: Arc<Runs>,
+    /// A graph file of the command line, and how it is taken.
+    pub(super) graph: Option<(PathBuf, GraphReading)>,
 }
 
 impl DesktopHost {
     /// Run folders are made in `out`, exports in `out/exports`. Every run joins `runs`.
     pub fn new(out: PathBuf, runs: Arc<Runs>) -> Self {
         let (sender, arrived) = unbounded();
-        Self { out, sender, arrived, wake: Arc::new(|| {}), runs }
+        Self { out, sender, arrived, wake: Arc::new(|| {}), runs, graph: None }
     }
 
     /// As [`Self::aside`], of work that may have nothing to tell.
@@ -96,8 +99,13 @@ impl Host for DesktopHost {
         let inbox = Arc::new(Inbox::default());
         let sink = Arc::clone(&inbox);
         let (process, out) = (self.runs.process(), self.out.clone());
+        let reading = self.graph.as_ref().filter(|(file, _)| *file == folder).map_or_else(Default::default, |g| g.1);
         let spawned = std::thread::Builder::new().name("replay".to_owned()).stack_size(64 << 20).spawn(move || {
-            if let Err(text) = replay((&folder, &out), &sink, &receiver, process) {
+            let told = match graph_events::is_graph(&folder) && folder.is_file() {
+                true => graph_events::events(&folder, reading).map(|events| sink.deliver_recorded(events)),
+                false => replay((&folder, &out), &sink, &receiver, process),
+            };
+            if let Err(text) = told {
                 sink.deliver(Event::Notice { level: Level::Error, text: text.clone() });
                 sink.deliver(Event::State(RunState::Failed { message: text }));
             }
@@ -249,10 +257,6 @@ fn replay(
     commands: &Receiver<crate::telemetry::Command>,
     process: Option<Process>,
 ) -> Result<(), String> {
-    if graph_events::is_graph(folder) && folder.is_file() {
-        inbox.deliver_recorded(graph_events::events(folder)?);
-        return Ok(());
-    }
     let recorded = match checkpoint_series::is_series(folder) {
         true => Some(record_series(folder, out, inbox, process.as_ref())?),
         false => None,

@@ -141,7 +141,7 @@ enum Command {
         /// A run folder
         run: PathBuf,
     },
-    /// Open a graph file (.gexf, .graphml, .csv) in the window, or draw it or lay it out without one
+    /// Open a graph file (.gexf, .graphml, .gml, .json, .csv) in the window, or draw, lay out or convert it without one
     ViewGraph(graph_file::ViewGraphArgs),
     /// Time training steps, alone or against PyTorch
     Bench(bench::BenchArgs),

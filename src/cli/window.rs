@@ -10,7 +10,7 @@ use std::{
 use super::{
     Open, display,
     failure::Failure,
-    graph_events::is_certainly_graph,
+    graph_events::{GraphReading, is_certainly_graph},
     headless,
     host::DesktopHost,
     interrupt,
@@ -31,7 +31,7 @@ use crate::{
 /// Opens the window with what was named, or runs the lab without one and says why.
 pub fn open(open: &Open, began: Instant) -> Result<(), Failure> {
     if let Some(file) = open.what.as_deref().map(Path::new).filter(|p| is_certainly_graph(p)) {
-        return open_graph(file.to_owned(), open, began);
+        return open_graph(file.to_owned(), GraphReading::default(), open, began);
     }
     let mut named = open.what.as_deref().map(settings::resolve).transpose()?;
     // with settings, or without a window, it is recorded first; else the window shows it while it is
@@ -49,18 +49,23 @@ pub fn open(open: &Open, began: Instant) -> Result<(), Failure> {
         None if open.set.is_empty() => None,
         named => Some(Opening::Config(configured(open, named)?.1)),
     };
-    show(open, opening, began)
+    show(open, opening, None, began)
         .map_err(|e| Failure::run(format!("{e}\n`orrery run {}` trains without a window", default_id())))
 }
 
 /// The window, until it closes and every run in it has ended its record: also when the display goes away.
-fn show(open: &Open, opening: Option<Opening>, began: Instant) -> Result<(), String> {
+fn show(
+    open: &Open,
+    opening: Option<Opening>,
+    graph: Option<(PathBuf, GraphReading)>,
+    began: Instant,
+) -> Result<(), String> {
     let close_request = Arc::<CloseRequest>::default();
     let asked = Arc::clone(&close_request);
     interrupt::on_interrupt(move || asked.ask());
     let runs = Runs::new();
     runs.end_at_exit();
-    let host = DesktopHost::new(open.set.out.clone(), Arc::clone(&runs));
+    let host = DesktopHost { graph, ..DesktopHost::new(open.set.out.clone(), Arc::clone(&runs)) };
     let start = Start { opening, timings: open.timings, started: began, close_request };
     // Libraries of the window panic where they lose the display.
     let shown = catch_unwind(AssertUnwindSafe(|| app::run(Box::new(host), start)));
@@ -69,12 +74,12 @@ fn show(open: &Open, opening: Option<Opening>, began: Instant) -> Result<(), Str
 }
 
 /// A graph file, in the window.
-pub fn open_graph(file: PathBuf, open: &Open, began: Instant) -> Result<(), Failure> {
+pub fn open_graph(file: PathBuf, reading: GraphReading, open: &Open, began: Instant) -> Result<(), Failure> {
     display::check().map_err(|why| {
         let shown = file.display();
         Failure::run(format!("{why}. `orrery view-graph {shown} --out x.png` draws it without a window"))
     })?;
-    show(open, Some(Opening::Run(file)), began).map_err(Failure::run)
+    show(open, Some(Opening::Run(file.clone())), Some((file, reading)), began).map_err(Failure::run)
 }
 
 /// The lab and settings that the command line names.

@@ -1,29 +1,37 @@
 //! Graphs to files and back: all that is written is read again, in every format; what is wrong is
 //! named with its line; and no text makes a reader fail otherwise.
 
-use orrery::analysis::graph_file::{FileEdge, FileNode, Format, GraphFile};
+use orrery::analysis::graph_file::{AttributeValue, FileEdge, FileNode, Format, GraphFile};
 use proptest::prelude::*;
 
 fn small() -> GraphFile {
     let node = |i: usize| FileNode {
         id: format!("{}", 40 + i),
-        label: format!("head 0 \u{b7} \"neuron\" <{i}> & co"),
+        label: Some(format!("head 0 \u{b7} \"neuron\" <{i}> & co")),
         place: Some([1.5 * i as f64, -0.25]),
         colour: Some([10, 20, 30 + i as u8]),
         size: Some(2.5),
-        values: vec![("community".into(), i as f64), ("octave".into(), 7.0)],
+        values: vec![
+            ("community".into(), AttributeValue::Integer(i as i64)),
+            ("octave".into(), AttributeValue::Float(7.0)),
+            ("kind".into(), AttributeValue::Text("a < b".into())),
+            ("ripe".into(), AttributeValue::Boolean(i == 1)),
+        ],
+        ..FileNode::default()
     };
+    let edge = |from, to, weight| FileEdge { from, to, weight, ..FileEdge::default() };
     GraphFile {
         title: "step 40, G_x > 0.1 & more".into(),
         directed: true,
         nodes: (0..3).map(node).collect(),
-        edges: vec![FileEdge { from: 0, to: 1, weight: 0.125 }, FileEdge { from: 2, to: 0, weight: -3.5 }],
+        edges: vec![edge(0, 1, 0.125), edge(2, 0, -3.5)],
+        ..GraphFile::default()
     }
 }
 
 #[test]
 fn what_is_written_is_read_again() {
-    for format in [Format::Gexf, Format::GraphMl] {
+    for format in [Format::Gexf, Format::GraphMl, Format::NodeLinkJson] {
         let text = format.write(&small());
         assert_eq!(format.read(&text).unwrap(), small(), "{format:?}\n{text}");
     }
@@ -38,9 +46,9 @@ fn what_is_written_is_read_again() {
 
 #[test]
 fn ids_that_xml_cannot_tell_apart_are_told_apart() {
-    let node = |id: &str| FileNode { id: id.into(), label: id.into(), ..FileNode::default() };
+    let node = |id: &str| FileNode { id: id.into(), ..FileNode::default() };
     let ids = ["a\u{1}", "a\u{2}", "a", "a-2", "b"];
-    let edges = (0..5).map(|i| FileEdge { from: i, to: 4 - i, weight: 1.0 }).collect();
+    let edges = (0..5).map(|i| FileEdge { from: i, to: 4 - i, weight: 1.0, ..FileEdge::default() }).collect();
     let graph = GraphFile { nodes: ids.map(node).into(), edges, ..GraphFile::default() };
     for format in [Format::Gexf, Format::GraphMl] {
         let back = format.read(&format.write(&graph)).unwrap();
@@ -66,9 +74,16 @@ fn what_others_write_is_read() {
     let a = &graph.nodes[0];
     assert_eq!(
         (a.place, a.colour, a.values.as_slice()),
-        (Some([-1.0, 2.0]), Some([1, 2, 255]), &[("Modularity Class".to_owned(), 3.0)][..])
+        (
+            Some([-1.0, 2.0]),
+            Some([1, 2, 255]),
+            &[
+                ("Modularity Class".to_owned(), AttributeValue::Integer(3)),
+                ("nickname".to_owned(), AttributeValue::Text("x".to_owned())),
+            ][..]
+        )
     );
-    assert_eq!((graph.nodes[1].label.as_str(), graph.edges[0].weight), ("b", 1.0));
+    assert_eq!((graph.nodes[1].name(), graph.edges[0].weight, graph.edges[0].is_unweighted), ("b", 1.0, true));
     let nx = r#"<?xml version='1.0' encoding='utf-8'?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="d1" for="edge" attr.name="weight" attr.type="double"/>
 <key id="d0" for="node" attr.name="community" attr.type="long"/>
@@ -144,14 +159,18 @@ fn any_graph() -> impl Strategy<Value = GraphFile> {
                 .enumerate()
                 .map(|(i, (name, place, colour))| FileNode {
                     id: format!("{name}{i}"),
-                    label: name.clone(),
+                    label: Some(name.clone()),
                     place: place.map(|(x, y)| [x, y]),
                     colour: *colour,
-                    size: None,
-                    values: vec![("community".into(), i as f64 * 0.5)],
+                    values: vec![("community".into(), AttributeValue::Float(i as f64 * 0.5))],
+                    ..FileNode::default()
                 })
                 .collect(),
-            edges: edges.iter().map(|(from, to, weight)| FileEdge { from: *from, to: *to, weight: *weight }).collect(),
+            edges: edges
+                .iter()
+                .map(|(from, to, weight)| FileEdge { from: *from, to: *to, weight: *weight, ..FileEdge::default() })
+                .collect(),
+            ..GraphFile::default()
         })
     })
 }
@@ -160,8 +179,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_graph_comes_back_from_xml(graph in any_graph()) {
-        for format in [Format::Gexf, Format::GraphMl] {
+    fn any_graph_comes_back_from_xml_and_json(graph in any_graph()) {
+        for format in [Format::Gexf, Format::GraphMl, Format::NodeLinkJson] {
             let back = format.read(&format.write(&graph));
             prop_assert_eq!(back.as_ref(), Ok(&graph), "{:?}", format);
         }
@@ -196,7 +215,7 @@ mod opened {
     use std::{fs, path::Path, process::Command, time::Duration};
 
     use orrery::{
-        analysis::graph_file::{FileEdge, FileNode, Format, GraphFile},
+        analysis::graph_file::{AttributeValue, FileEdge, FileNode, Format, GraphFile},
         cli::{host::DesktopHost, runs::Runs},
         telemetry::{Measurement, RunState, measurements::NeuronGraph},
         ui::{host::Host, mirror::Mirror},
@@ -205,16 +224,17 @@ mod opened {
     fn graph() -> GraphFile {
         let node = |i: usize| FileNode {
             id: format!("{}", 500 + i),
-            label: format!("n{i}"),
+            label: Some(format!("n{i}")),
             place: Some([i as f64, (i * i % 7) as f64]),
-            values: vec![("modularity_class".into(), (i % 2) as f64)],
+            values: vec![("modularity_class".into(), AttributeValue::Integer(i as i64 % 2))],
             ..FileNode::default()
         };
         GraphFile {
             title: "a test".into(),
             directed: true,
             nodes: (0..9).map(node).collect(),
-            edges: (0..8).map(|i| FileEdge { from: i, to: i + 1, weight: 1.0 }).collect(),
+            edges: (0..8).map(|i| FileEdge { from: i, to: i + 1, weight: 1.0, ..FileEdge::default() }).collect(),
+            ..GraphFile::default()
         }
     }
 
@@ -245,7 +265,11 @@ mod opened {
             assert_eq!((read.neurons.len(), read.edges.len()), (9, 8));
             assert_eq!(read.neurons[3], 503, "numbers that are names stay");
             let has_more = format != Format::Csv;
-            assert_eq!((read.groups.community.is_some(), read.positions.is_some()), (has_more, has_more));
+            assert_eq!(read.positions.is_some(), has_more);
+            let file = read.file.as_ref().unwrap();
+            assert_eq!(file.modularity.is_some(), !has_more, "its own communities, or those that are found");
+            assert_eq!(file.component, [0; 9]);
+            assert_eq!(read.groups.community.as_ref().unwrap().len(), 9);
             assert_eq!(read.groups.head, None);
         }
         let broken = folder.path().join("broken.gexf");

@@ -19,6 +19,7 @@ mod foreign_files;
 mod foreign_folders;
 mod grammar_roles;
 mod graph_files;
+mod graph_formats;
 mod headlines;
 mod intervene;
 mod lessons;

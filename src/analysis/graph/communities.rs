@@ -20,7 +20,7 @@ pub struct Communities {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Search {
     pub seed: u64,
-    /// Independent runs, of which the best is kept.
+    /// Independent runs, of which the best is kept; small graphs take more.
     pub restarts: usize,
     /// Rounds of one run at most; a run ends early when a round gains nothing.
     pub rounds: usize,
@@ -32,13 +32,20 @@ impl Default for Search {
     }
 }
 
+/// Small graphs are searched more often: restarts are added until all of them together look at so many arcs, so that what
+/// they cost stays well below a second.
+const ARCS_SEARCHED: usize = 160_000;
+/// And never more often than this.
+const MOST_RESTARTS: usize = 40;
+
 /// Rounds that gain less than this much modularity are the last.
 const LEAST_GAIN: f64 = 1e-5;
 
 /// The best partition found. The same for the same graph and search, however many threads there are.
 pub fn communities(graph: &Graph, search: Search) -> Communities {
     let whole = Level::of(graph);
-    let runs: Vec<Vec<u32>> = (0..search.restarts.max(1) as u64)
+    let affordable = (ARCS_SEARCHED / graph.arcs().max(1)).min(MOST_RESTARTS);
+    let runs: Vec<Vec<u32>> = (0..search.restarts.max(affordable).max(1) as u64)
         .into_par_iter()
         .map(|run| {
             let mut rng = ChaCha8Rng::seed_from_u64(search.seed);
@@ -53,7 +60,7 @@ pub fn communities(graph: &Graph, search: Search) -> Communities {
 }
 
 /// Labels by falling size, equal sizes by first node.
-fn by_size(of: &[u32]) -> (Vec<u32>, usize) {
+pub(super) fn by_size(of: &[u32]) -> (Vec<u32>, usize) {
     let of = modularity::dense(of);
     let count = of.iter().max().map_or(0, |c| *c as usize + 1);
     let mut sizes = vec![0usize; count];

@@ -2,6 +2,7 @@
 //! how their degrees are spread, and what chance alone would give. It does not know what the nodes are.
 
 pub mod communities;
+pub mod components;
 pub mod cores;
 pub mod degrees;
 pub mod modularity;

@@ -1,33 +1,79 @@
 //! A table of edges: a line each, source, target and, if there is one, weight; with or without a
-//! header; comma, semicolon or tab. Reading needs more than the csv crate tells: which fields were quoted (a
+//! header, whose other columns are values of the edges and whose column `type` may say Directed or Undirected, as
+//! Gephi writes; comma, semicolon or tab. Reading needs more than the csv crate tells: which fields were quoted (a
 //! quoted `#` or header is a name), and where a quote began that never ends.
+
+use std::collections::HashSet;
 
 use csv::{QuoteStyle, WriterBuilder};
 
-use super::{FileEdge, FileNode, GraphFile, GraphFileError, MOST_EDGES, Nodes, number, short};
+use super::{
+    AttributeValue, Edges, FileNode, GraphFile, GraphFileError, LONGEST_NAME, Nodes, PendingEdge, give, number, short,
+    value,
+};
 
 /// Columns of a line.
 const MOST_COLUMNS: usize = 1024;
 
 pub fn write(graph: &GraphFile) -> String {
     let id = |i: usize| graph.nodes.get(i).map_or("", |n| n.id.as_str());
+    let mut seen = HashSet::new();
+    let names = graph.edges.iter().flat_map(|e| &e.values).map(|(name, _)| name.as_str());
+    // a second column of these names would be taken for the first
+    let names: Vec<&str> = names.filter(|name| Column::named(name).is_none() && seen.insert(*name)).collect();
     // A reader would trim a bare name, or take it for a comment: then every name is quoted.
-    let plain = graph.nodes.iter().all(|n| n.id.trim() == n.id && !n.id.contains([';', '\t', '#']));
+    let is_plain = |words: &str| words.trim() == words && !words.contains([';', '\t', '#']);
+    let plain = graph.nodes.iter().all(|n| is_plain(&n.id)) && names.iter().all(|n| is_plain(n) && !n.is_empty());
     let style = if plain { QuoteStyle::Necessary } else { QuoteStyle::NonNumeric };
-    let mut rows = WriterBuilder::new().quote_style(style).from_writer(b"source,target,weight\n".to_vec());
+    let mut rows = WriterBuilder::new().quote_style(style).from_writer(vec![]);
+    let mut header = vec!["source", "target", "weight"];
+    header.extend(names.iter().copied());
+    // the first three are bare, or nobody would know them for a header
+    let mut out = header[..3].join(",");
+    for name in &header[3..] {
+        out.push_str(&format!(",\"{}\"", name.replace('"', "\"\"")));
+    }
+    out.push('\n');
     for e in &graph.edges {
-        let written = rows.write_record([id(e.from), id(e.to), &e.weight.to_string()]);
+        let weight = if e.is_unweighted { String::new() } else { e.weight.to_string() };
+        let mut row = vec![id(e.from).to_owned(), id(e.to).to_owned(), weight];
+        row.extend(names.iter().map(|name| value(&e.values, name).map_or(String::new(), |v| v.to_string())));
+        let written = rows.write_record(&row);
         debug_assert!(written.is_ok(), "writing into memory failed: {written:?}");
     }
-    String::from_utf8(rows.into_inner().unwrap_or_default()).unwrap_or_default()
+    out + &String::from_utf8(rows.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+/// What a column holds that the header names.
+#[derive(Debug, Clone, PartialEq)]
+enum Column {
+    Source,
+    Target,
+    Weight,
+    /// Directed or Undirected.
+    Direction,
+    Value(String),
+}
+
+impl Column {
+    /// One of those that have a meaning here.
+    fn named(name: &str) -> Option<Self> {
+        Some(match name.trim().to_lowercase().as_str() {
+            "source" | "from" => Self::Source,
+            "target" | "to" => Self::Target,
+            "weight" => Self::Weight,
+            "type" => Self::Direction,
+            _ => return None,
+        })
+    }
 }
 
 pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
     let mut graph = GraphFile { directed: true, ..GraphFile::default() };
-    let mut nodes = Nodes::default();
+    let (mut nodes, mut edges) = (Nodes::default(), Edges::default());
     let first = text.lines().find(|l| !l.trim().is_empty()).unwrap_or_default();
     let separator = [',', ';', '\t'].into_iter().max_by_key(|c| first.matches(*c).count()).unwrap_or(',');
-    let (mut columns, mut begun) = ([0usize, 1, 2], false);
+    let (mut columns, mut begun) = (vec![Column::Source, Column::Target, Column::Weight], false);
     for (line, fields) in (Rows { text, separator, line: 1 }) {
         let fields = fields?;
         let empty = fields.iter().all(|f| f.text.is_empty() && !f.quoted);
@@ -35,46 +81,85 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
             continue;
         }
         if !std::mem::replace(&mut begun, true)
-            && let Some(found) = header(&fields)
+            && let Some(found) = header(&fields, line)?
         {
             columns = found;
             continue;
         }
-        let field = |k: usize| fields.get(columns[k]).map(|f| f.text.as_str());
-        let (Some(from), Some(to)) = (field(0), field(1)) else {
-            let found = short(&fields.iter().map(|f| f.text.as_str()).collect::<Vec<_>>().join(" "));
-            let words = format!("`{found}` names no two nodes; write source, target and perhaps weight on each line");
-            return Err(GraphFileError::new(line, words));
-        };
-        let weight = field(2).filter(|w| !w.trim().is_empty());
-        let weight = weight.map_or(Ok(1.0), |w| number(w, "the weight", line))?;
-        if graph.edges.len() >= MOST_EDGES {
-            return Err(GraphFileError::new(line, format!("more than {MOST_EDGES} edges")));
+        let (edge, directed) = edge(&fields, &columns, line)?;
+        edges.tell(directed.unwrap_or(graph.directed), line)?;
+        for id in &edge.ends {
+            if !nodes.places.contains_key(id) {
+                nodes.add(FileNode { id: id.clone(), ..FileNode::default() }, line)?;
+            }
         }
-        let mut ends = [0; 2];
-        for (end, id) in ends.iter_mut().zip([from, to]) {
-            *end = match nodes.places.get(id) {
-                Some(place) => *place,
-                None => {
-                    let node = FileNode { id: id.to_owned(), label: id.to_owned(), ..FileNode::default() };
-                    nodes.add(node, line)?
-                }
-            };
-        }
-        graph.edges.push(FileEdge { from: ends[0], to: ends[1], weight });
+        edges.add(edge)?;
     }
-    graph.nodes = nodes.all;
+    edges.finish(&mut graph, nodes)?;
     Ok(graph)
 }
 
-/// Where source, target and weight stand, if this line names them.
-fn header(fields: &[Field]) -> Option<[usize; 3]> {
-    let names: Vec<String> =
-        fields.iter().map(|f| if f.quoted { String::new() } else { f.text.trim().to_lowercase() }).collect();
-    let find = |words: &[&str]| names.iter().position(|n| words.contains(&n.as_str()));
-    let source = find(&["source", "from"])?;
-    let target = find(&["target", "to"])?;
-    Some([source, target, find(&["weight"]).unwrap_or(usize::MAX)])
+/// An edge, and whether it says that it is directed.
+fn edge(fields: &[Field], columns: &[Column], line: usize) -> Result<(PendingEdge, Option<bool>), GraphFileError> {
+    let (mut from, mut to, mut weight, mut values, mut directed) = (None, None, None, vec![], None);
+    for (field, column) in fields.iter().zip(columns) {
+        let is_given = field.quoted || !field.text.trim().is_empty();
+        match column {
+            Column::Source => from = Some(field.text.clone()),
+            Column::Target => to = Some(field.text.clone()),
+            Column::Weight if is_given => weight = Some(number(&field.text, "the weight", line)?),
+            Column::Direction if is_given => {
+                directed = Some(match field.text.trim().to_lowercase().as_str() {
+                    "directed" => true,
+                    "undirected" => false,
+                    _ => {
+                        let words = format!("the type `{}` should be Directed or Undirected", short(&field.text));
+                        return Err(GraphFileError::new(line, words));
+                    }
+                });
+            }
+            Column::Value(name) if is_given => {
+                let value = match field.quoted {
+                    true => AttributeValue::Text(field.text.clone()),
+                    false => AttributeValue::guess(&field.text),
+                };
+                give(&mut values, name, value, line)?;
+            }
+            Column::Weight | Column::Direction | Column::Value(_) => {}
+        }
+    }
+    let (Some(from), Some(to)) = (from, to) else {
+        let found = short(&fields.iter().map(|f| f.text.as_str()).collect::<Vec<_>>().join(" "));
+        let words = format!("`{found}` names no two nodes; write source, target and perhaps weight on each line");
+        return Err(GraphFileError::new(line, words));
+    };
+    Ok((PendingEdge { ends: [from, to], weight, values, line }, directed))
+}
+
+/// What the columns hold, if this line names source and target. Of two columns of one meaning the first has it.
+fn header(fields: &[Field], line: usize) -> Result<Option<Vec<Column>>, GraphFileError> {
+    let mut columns: Vec<Column> = vec![];
+    for field in fields {
+        let known = Column::named(&field.text).filter(|column| !field.quoted && !columns.contains(column));
+        if field.text.len() > LONGEST_NAME {
+            // no header, or none that can be shown
+            return Ok(None);
+        }
+        columns.push(known.unwrap_or_else(|| Column::Value(field.text.clone())));
+    }
+    if !(columns.contains(&Column::Source) && columns.contains(&Column::Target)) {
+        return Ok(None);
+    }
+    let mut seen = HashSet::new();
+    for column in &columns {
+        if let Column::Value(name) = column
+            && !seen.insert(name)
+        {
+            let words = format!("two columns are called `{}`; give each its own name", short(name));
+            return Err(GraphFileError::new(line, words));
+        }
+    }
+    Ok(Some(columns))
 }
 
 struct Field {

@@ -1,14 +1,16 @@
-//! GEXF 1.3 (gexf.net): nodes and edges with places, colours, sizes and named numbers. Of what it
+//! GEXF 1.3 (gexf.net): nodes and edges with places, colours, sizes and named values. Of what it
 //! reads, 1.1 and 1.2 are alike.
 
 use super::{
-    FileEdge, FileNode, GraphFile, GraphFileError, MOST_EDGES, Nodes, ValueNames, is_whole, number, value_names,
+    AttributeType, AttributeValue, Edges, FileEdge, FileNode, GraphFile, GraphFileError, Named, Nodes, PendingEdge,
+    ValueColumns, ValueNames, give, number, value,
     xml::{Xml, XmlPart, XmlWriter, attribute},
     xml_ids,
 };
 
 pub fn write(graph: &GraphFile) -> String {
-    let names = value_names(graph);
+    let of_nodes = ValueColumns::of(graph.nodes.iter().flat_map(|n| &n.values));
+    let of_edges = ValueColumns::of(graph.edges.iter().flat_map(|e| &e.values).filter(|v| !is_of_element(v)));
     let mut xml = XmlWriter::new();
     let namespaces = [("xmlns", "http://gexf.net/1.3"), ("xmlns:viz", "http://gexf.net/1.3/viz"), ("version", "1.3")];
     xml.open("gexf", &namespaces);
@@ -18,23 +20,24 @@ pub fn write(graph: &GraphFile) -> String {
     xml.close("meta");
     let edge_type = if graph.directed { "directed" } else { "undirected" };
     xml.open("graph", &[("defaultedgetype", edge_type), ("mode", "static")]);
-    if !names.is_empty() {
-        xml.open("attributes", &[("class", "node"), ("mode", "static")]);
-        for (i, name) in names.iter().enumerate() {
-            let value_type = if is_whole(graph, name) { "long" } else { "double" };
-            xml.empty("attribute", &[("id", &i.to_string()), ("title", name), ("type", value_type)]);
+    for (class, columns) in [("node", &of_nodes), ("edge", &of_edges)] {
+        if columns.all.is_empty() {
+            continue;
+        }
+        xml.open("attributes", &[("class", class), ("mode", "static")]);
+        for (i, (name, value_type)) in columns.all.iter().enumerate() {
+            xml.empty("attribute", &[("id", &i.to_string()), ("title", name), ("type", value_type.name())]);
         }
         xml.close("attributes");
     }
     xml.open("nodes", &[]);
     let ids = xml_ids(graph);
-    graph.nodes.iter().zip(&ids).for_each(|(node, id)| write_node(&mut xml, node, id, &names));
+    graph.nodes.iter().zip(&ids).for_each(|(node, id)| write_node(&mut xml, node, id, &of_nodes));
     xml.close("nodes");
     xml.open("edges", &[]);
     let id = |i: usize| ids.get(i).map_or("", String::as_str);
-    for (i, e) in graph.edges.iter().enumerate() {
-        let (number, weight) = (i.to_string(), e.weight.to_string());
-        xml.empty("edge", &[("id", &number), ("source", id(e.from)), ("target", id(e.to)), ("weight", &weight)]);
+    for (i, edge) in graph.edges.iter().enumerate() {
+        write_edge(&mut xml, edge, &[&i.to_string(), id(edge.from), id(edge.to)], &of_edges);
     }
     xml.close("edges");
     xml.close("graph");
@@ -42,17 +45,27 @@ pub fn write(graph: &GraphFile) -> String {
     xml.finish()
 }
 
-fn write_node(xml: &mut XmlWriter, node: &FileNode, id: &str, names: &[&str]) {
-    xml.open("node", &[("id", id), ("label", &node.label)]);
-    if !node.values.is_empty() {
-        xml.open("attvalues", &[]);
-        for (i, name) in names.iter().enumerate() {
-            if let Some(v) = node.value(name) {
-                xml.empty("attvalue", &[("for", &i.to_string()), ("value", &v.to_string())]);
-            }
-        }
-        xml.close("attvalues");
+/// Whether an edge's value stands in its element rather than among its attributes.
+fn is_of_element((name, value): &Named) -> bool {
+    matches!((name.as_str(), value), ("id" | "label", AttributeValue::Text(_)))
+}
+
+fn write_values<'a>(xml: &mut XmlWriter, values: impl Iterator<Item = &'a Named>, columns: &ValueColumns<'_>) {
+    let mut values = values.peekable();
+    if values.peek().is_none() {
+        return;
     }
+    xml.open("attvalues", &[]);
+    for named in values {
+        let (place, words) = (columns.place(named).to_string(), named.1.to_string());
+        xml.empty("attvalue", &[("for", &place), ("value", &words)]);
+    }
+    xml.close("attvalues");
+}
+
+fn write_node(xml: &mut XmlWriter, node: &FileNode, id: &str, columns: &ValueColumns<'_>) {
+    xml.open("node", &[("id", id), ("label", node.name())]);
+    write_values(xml, node.values.iter(), columns);
     if let Some([r, g, b]) = node.colour.map(|c| c.map(|v| v.to_string())) {
         xml.empty("viz:color", &[("r", &r), ("g", &g), ("b", &b)]);
     }
@@ -65,80 +78,164 @@ fn write_node(xml: &mut XmlWriter, node: &FileNode, id: &str, names: &[&str]) {
     xml.close("node");
 }
 
+/// `ids`: of the edge by its number, where it has none of its own, and of both ends.
+fn write_edge(xml: &mut XmlWriter, edge: &FileEdge, ids: &[&str; 3], columns: &ValueColumns<'_>) {
+    let own = |name: &str| match value(&edge.values, name) {
+        Some(AttributeValue::Text(words)) => Some(words.as_str()),
+        _ => None,
+    };
+    let weight = edge.weight.to_string();
+    let mut at = vec![("id", own("id").unwrap_or(ids[0])), ("source", ids[1]), ("target", ids[2])];
+    at.extend(own("label").map(|label| ("label", label)));
+    if !edge.is_unweighted {
+        at.push(("weight", &weight));
+    }
+    if edge.values.iter().all(is_of_element) {
+        xml.empty("edge", &at);
+        return;
+    }
+    xml.open("edge", &at);
+    write_values(xml, edge.values.iter().filter(|v| !is_of_element(v)), columns);
+    xml.close("edge");
+}
+
+/// What is being read.
+#[derive(Default)]
+struct Reading {
+    graph: GraphFile,
+    nodes: Nodes,
+    edges: Edges,
+    node_names: ValueNames,
+    edge_names: ValueNames,
+    /// Of which class attributes are being declared.
+    class: Option<Class>,
+    node: Option<FileNode>,
+    edge: Option<PendingEdge>,
+    is_gexf: bool,
+    in_title: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Class {
+    Node,
+    Edge,
+}
+
 pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
-    let mut xml = Xml::new(text);
-    let (mut graph, mut nodes) = (GraphFile { directed: false, ..GraphFile::default() }, Nodes::default());
-    // Titles of attributes by their ids, of nodes only.
-    let mut titles = ValueNames::default();
-    let (mut of_nodes, mut in_title, mut is_gexf) = (false, false, false);
-    let mut node: Option<FileNode> = None;
-    let mut ends: Vec<(String, String, f64, usize)> = vec![];
+    let (mut xml, mut reading) = (Xml::new(text), Reading::default());
     while let Some(piece) = xml.next()? {
         let line = xml.line();
         match piece {
-            XmlPart::Open(name, at) => match name.as_str() {
-                "gexf" => is_gexf = true,
-                "graph" => graph.directed = attribute(&at, "defaultedgetype") == Some("directed"),
-                "description" => in_title = true,
-                "attributes" => of_nodes = attribute(&at, "class") == Some("node"),
-                "attribute" if of_nodes => {
-                    if let (Some(id), Some(title)) = (attribute(&at, "id"), attribute(&at, "title")) {
-                        titles.add(id, title, line)?;
-                    }
-                }
-                "node" => {
-                    let id = needed(&at, "id", "a node", line)?;
-                    let label = attribute(&at, "label").unwrap_or(id);
-                    node = Some(FileNode { id: id.to_owned(), label: label.to_owned(), ..FileNode::default() });
-                }
-                "attvalue" => {
-                    let id = attribute(&at, "for").or(attribute(&at, "id")).unwrap_or_default();
-                    // Attributes in words are not shown, so they are not read.
-                    if let (Some(node), Some(title)) = (&mut node, titles.get(id))
-                        && let Some(v) = attribute(&at, "value").and_then(|v| v.trim().parse::<f64>().ok())
-                        && v.is_finite()
-                    {
-                        Nodes::give(node, title, v, line)?;
-                    }
-                }
-                "color" | "position" | "size" => {
-                    if let Some(node) = &mut node {
-                        node_style(node, &name, &at, line)?;
-                    }
-                }
-                "edge" => {
-                    let (from, to) = (needed(&at, "source", "an edge", line)?, needed(&at, "target", "an edge", line)?);
-                    let weight = attribute(&at, "weight").map_or(Ok(1.0), |w| number(w, "an edge's weight", line))?;
-                    if ends.len() >= MOST_EDGES {
-                        return Err(GraphFileError::new(line, format!("more than {MOST_EDGES} edges")));
-                    }
-                    ends.push((from.to_owned(), to.to_owned(), weight, line));
-                }
-                _ => {}
-            },
-            XmlPart::Text(words) if in_title => graph.title.push_str(&words),
-            XmlPart::Close(name) => match name.as_str() {
-                "node" => {
-                    if let Some(node) = node.take() {
-                        nodes.add(node, line)?;
-                    }
-                }
-                "description" => in_title = false,
-                "attributes" => of_nodes = false,
-                _ => {}
-            },
+            XmlPart::Open(name, at) => reading.open(&name, &at, line)?,
+            XmlPart::Text(words) if reading.in_title => reading.graph.title.push_str(&words),
             XmlPart::Text(_) => {}
+            XmlPart::Close(name) => reading.close(&name, line)?,
         }
     }
+    let Reading { mut graph, nodes, mut edges, is_gexf, .. } = reading;
     if !is_gexf {
         return Err(GraphFileError::new(1, "there is no <gexf> element; is this a GEXF file?"));
     }
-    for (from, to, weight, line) in ends {
-        let (from, to) = (nodes.find(&from, "source", line)?, nodes.find(&to, "target", line)?);
-        graph.edges.push(FileEdge { from, to, weight });
+    // ids that only count the edges say nothing
+    let counted = |(i, edge): (usize, &PendingEdge)| match value(&edge.values, "id") {
+        Some(AttributeValue::Text(id)) => *id == i.to_string(),
+        _ => true,
+    };
+    if edges.all.iter().enumerate().all(counted) {
+        edges.all.iter_mut().for_each(|edge| edge.values.retain(|(name, _)| name != "id"));
     }
-    graph.nodes = nodes.all;
+    edges.finish(&mut graph, nodes)?;
     Ok(graph)
+}
+
+impl Reading {
+    fn open(&mut self, name: &str, at: &[(String, String)], line: usize) -> Result<(), GraphFileError> {
+        match name {
+            "gexf" => self.is_gexf = true,
+            "graph" => self.graph.directed = attribute(at, "defaultedgetype") == Some("directed"),
+            "description" => self.in_title = true,
+            "attributes" => {
+                self.class = match attribute(at, "class") {
+                    Some("node") => Some(Class::Node),
+                    Some("edge") => Some(Class::Edge),
+                    _ => None,
+                }
+            }
+            "attribute" => {
+                let names = match self.class {
+                    Some(Class::Node) => &mut self.node_names,
+                    Some(Class::Edge) => &mut self.edge_names,
+                    None => return Ok(()),
+                };
+                if let (Some(id), Some(title)) = (attribute(at, "id"), attribute(at, "title")) {
+                    let of_type = attribute(at, "type");
+                    // lists and other types are kept as they are written
+                    let of_type = of_type.map(|t| AttributeType::named(t).unwrap_or(AttributeType::Text));
+                    names.add(id, title, of_type, line)?;
+                }
+            }
+            "node" => {
+                let id = needed(at, "id", "a node", line)?;
+                let label = attribute(at, "label").filter(|label| *label != id).map(str::to_owned);
+                self.node = Some(FileNode { id: id.to_owned(), label, ..FileNode::default() });
+            }
+            "attvalue" => self.value(at, line)?,
+            "color" | "position" | "size" => {
+                if let Some(node) = &mut self.node {
+                    node_style(node, name, at, line)?;
+                }
+            }
+            "edge" => self.edge = Some(self.edge(at, line)?),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, name: &str, line: usize) -> Result<(), GraphFileError> {
+        match name {
+            "node" => {
+                if let Some(node) = self.node.take() {
+                    self.nodes.add(node, line)?;
+                }
+            }
+            "edge" => {
+                if let Some(edge) = self.edge.take() {
+                    self.edges.add(edge)?;
+                }
+            }
+            "description" => self.in_title = false,
+            "attributes" => self.class = None,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn edge(&mut self, at: &[(String, String)], line: usize) -> Result<PendingEdge, GraphFileError> {
+        let ends = [needed(at, "source", "an edge", line)?, needed(at, "target", "an edge", line)?];
+        let weight = attribute(at, "weight").map(|w| number(w, "an edge's weight", line)).transpose()?;
+        let own = attribute(at, "type").map(|t| t == "directed");
+        self.edges.tell(own.unwrap_or(self.graph.directed), line)?;
+        let text = |name: &str| Some((name.to_owned(), AttributeValue::Text(attribute(at, name)?.to_owned())));
+        let values = ["id", "label"].into_iter().filter_map(text).collect();
+        Ok(PendingEdge { ends: ends.map(str::to_owned), weight, values, line })
+    }
+
+    /// A value of the node or the edge that is open; what was not declared is left out.
+    fn value(&mut self, at: &[(String, String)], line: usize) -> Result<(), GraphFileError> {
+        let id = attribute(at, "for").or(attribute(at, "id")).unwrap_or_default();
+        let names = if self.edge.is_some() { &self.edge_names } else { &self.node_names };
+        let (Some(words), true) = (attribute(at, "value"), names.get(id).is_some()) else { return Ok(()) };
+        let Some((name, value)) = names.read(id, words, line)? else { return Ok(()) };
+        match (&mut self.edge, &mut self.node) {
+            (Some(edge), _) if name == "weight" && edge.weight.is_none() && value.is_number() => {
+                edge.weight = value.number();
+            }
+            (Some(edge), _) => give(&mut edge.values, &name, value, line)?,
+            (None, Some(node)) => give(&mut node.values, &name, value, line)?,
+            (None, None) => {}
+        }
+        Ok(())
+    }
 }
 
 fn needed<'a>(

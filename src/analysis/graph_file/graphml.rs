@@ -2,182 +2,223 @@
 //! as networkx, igraph and Gephi write them.
 
 use super::{
-    FileEdge, FileNode, GraphFile, GraphFileError, MOST_EDGES, Nodes, ValueNames, is_whole, number, value_names,
+    AttributeType, AttributeValue, Edges, FileEdge, FileNode, GraphFile, GraphFileError, Named, Nodes, PendingEdge,
+    ValueColumns, ValueNames, give, number, value,
     xml::{Xml, XmlPart, XmlWriter, attribute},
     xml_ids,
 };
 
 pub fn write(graph: &GraphFile) -> String {
-    let names = value_names(graph);
+    let of_graph = ValueColumns::of(graph.values.iter());
+    let of_nodes = ValueColumns::of(graph.nodes.iter().flat_map(|n| &n.values));
+    let of_edges = ValueColumns::of(graph.edges.iter().flat_map(|e| &e.values).filter(|v| !is_id(v)));
     let mut xml = XmlWriter::new();
     xml.open("graphml", &[("xmlns", "http://graphml.graphdrawing.org/xmlns")]);
-    write_keys(&mut xml, graph, &names);
+    write_keys(&mut xml, graph);
+    for (of, prefix, columns) in [("graph", "g", &of_graph), ("node", "v", &of_nodes), ("edge", "e", &of_edges)] {
+        for (i, (name, value_type)) in columns.all.iter().enumerate() {
+            write_key(&mut xml, [&format!("{prefix}{i}"), of, name, value_type.name()]);
+        }
+    }
     let edge_type = if graph.directed { "directed" } else { "undirected" };
     xml.open("graph", &[("id", "G"), ("edgedefault", edge_type)]);
-    xml.words("data", &[("key", "title")], &graph.title);
+    if !graph.title.is_empty() {
+        xml.words("data", &[("key", "title")], &graph.title);
+    }
+    write_values(&mut xml, &graph.values, "g", &of_graph);
     let ids = xml_ids(graph);
     for (node, id) in graph.nodes.iter().zip(&ids) {
         xml.open("node", &[("id", id)]);
-        write_data(&mut xml, node, &names);
+        if let Some(label) = &node.label {
+            xml.words("data", &[("key", "label")], label);
+        }
+        for (key, v) in node.taken() {
+            xml.words("data", &[("key", key)], &v.to_string());
+        }
+        write_values(&mut xml, &node.values, "v", &of_nodes);
         xml.close("node");
     }
     let id = |i: usize| ids.get(i).map_or("", String::as_str);
-    for e in &graph.edges {
-        xml.open("edge", &[("source", id(e.from)), ("target", id(e.to))]);
-        xml.words("data", &[("key", "weight")], &e.weight.to_string());
-        xml.close("edge");
+    for edge in &graph.edges {
+        write_edge(&mut xml, edge, [id(edge.from), id(edge.to)], &of_edges);
     }
     xml.close("graph");
     xml.close("graphml");
     xml.finish()
 }
 
-/// The data that nodes and edges may have.
-fn write_keys(xml: &mut XmlWriter, graph: &GraphFile, names: &[&str]) {
-    let mut key = |id: &str, of: &str, name: &str, value_type: &str| {
-        xml.empty("key", &[("id", id), ("for", of), ("attr.name", name), ("attr.type", value_type)]);
-    };
-    key("title", "graph", "description", "string");
-    key("label", "node", "label", "string");
-    for name in ["x", "y", "size"] {
-        key(name, "node", name, "double");
-    }
-    for name in ["r", "g", "b"] {
-        key(name, "node", name, "int");
-    }
-    for (i, name) in names.iter().enumerate() {
-        key(&format!("v{i}"), "node", name, if is_whole(graph, name) { "long" } else { "double" });
-    }
-    key("weight", "edge", "weight", "double");
+/// Whether an edge's value is the id of its element.
+fn is_id((name, value): &Named) -> bool {
+    matches!((name.as_str(), value), ("id", AttributeValue::Text(_)))
 }
 
-fn write_data(xml: &mut XmlWriter, node: &FileNode, names: &[&str]) {
-    let mut data = |key: &str, value: &str| xml.words("data", &[("key", key)], value);
-    data("label", &node.label);
-    if let Some([x, y]) = node.place {
-        data("x", &x.to_string());
-        data("y", &y.to_string());
+/// `key`: its id, whose it is, its name and its type.
+fn write_key(xml: &mut XmlWriter, key: [&str; 4]) {
+    let names = ["id", "for", "attr.name", "attr.type"];
+    xml.empty("key", &[0, 1, 2, 3].map(|i| (names[i], key[i])));
+}
+
+/// The data that have a place of their own here, where the graph has them.
+fn write_keys(xml: &mut XmlWriter, graph: &GraphFile) {
+    let any = |has: fn(&FileNode) -> bool| graph.nodes.iter().any(has);
+    let known = [
+        (!graph.title.is_empty(), "title", "graph", "description", "string"),
+        (any(|n| n.label.is_some()), "label", "node", "label", "string"),
+        (any(|n| n.place.is_some()), "x", "node", "x", "double"),
+        (any(|n| n.place.is_some()), "y", "node", "y", "double"),
+        (any(|n| n.size.is_some()), "size", "node", "size", "double"),
+        (any(|n| n.colour.is_some()), "r", "node", "r", "int"),
+        (any(|n| n.colour.is_some()), "g", "node", "g", "int"),
+        (any(|n| n.colour.is_some()), "b", "node", "b", "int"),
+        (graph.edges.iter().any(|e| !e.is_unweighted), "weight", "edge", "weight", "double"),
+    ];
+    for (_, id, of, name, value_type) in known.into_iter().filter(|key| key.0) {
+        write_key(xml, [id, of, name, value_type]);
     }
-    if let Some(size) = node.size {
-        data("size", &size.to_string());
+}
+
+fn write_values(xml: &mut XmlWriter, values: &[Named], prefix: &str, columns: &ValueColumns<'_>) {
+    for named in values {
+        let key = format!("{prefix}{}", columns.place(named));
+        xml.words("data", &[("key", &key)], &named.1.to_string());
     }
-    for (key, v) in node.colour.iter().flat_map(|c| ["r", "g", "b"].into_iter().zip(c)) {
-        data(key, &v.to_string());
+}
+
+fn write_edge(xml: &mut XmlWriter, edge: &FileEdge, ends: [&str; 2], columns: &ValueColumns<'_>) {
+    let mut at = vec![];
+    if let Some(AttributeValue::Text(id)) = value(&edge.values, "id") {
+        at.push(("id", id.as_str()));
     }
-    for (i, name) in names.iter().enumerate() {
-        if let Some(v) = node.value(name) {
-            data(&format!("v{i}"), &v.to_string());
-        }
+    at.extend([("source", ends[0]), ("target", ends[1])]);
+    if edge.is_unweighted && edge.values.iter().all(is_id) {
+        xml.empty("edge", &at);
+        return;
     }
+    xml.open("edge", &at);
+    if !edge.is_unweighted {
+        xml.words("data", &[("key", "weight")], &edge.weight.to_string());
+    }
+    for named in edge.values.iter().filter(|v| !is_id(v)) {
+        let key = format!("e{}", columns.place(named));
+        xml.words("data", &[("key", &key)], &named.1.to_string());
+    }
+    xml.close("edge");
 }
 
 /// What is being read.
-enum Open {
-    Graph,
-    Node(FileNode),
-    Edge(String, String, f64),
+#[derive(Default)]
+struct Reading {
+    graph: GraphFile,
+    nodes: Nodes,
+    edges: Edges,
+    /// Names of data by their keys.
+    keys: ValueNames,
+    /// The node that is open, with all that it is given.
+    node: Option<(FileNode, Vec<Named>)>,
+    edge: Option<PendingEdge>,
+    /// The datum that is open.
+    data: Option<(String, String)>,
+    is_graphml: bool,
 }
 
 pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
-    let mut xml = Xml::new(text);
-    let (mut graph, mut nodes) = (GraphFile::default(), Nodes::default());
-    // Names of data by their keys.
-    let mut keys = ValueNames::default();
-    let (mut open, mut data, mut is_graphml) = (Open::Graph, None::<(String, String)>, false);
-    let mut ends: Vec<(String, String, f64, usize)> = vec![];
+    let (mut xml, mut reading) = (Xml::new(text), Reading::default());
     while let Some(piece) = xml.next()? {
         let line = xml.line();
         match piece {
-            XmlPart::Open(name, at) => {
-                let needed = |key: &str| {
-                    let words = || format!("a <{name}> has no `{key}`; every one needs it");
-                    attribute(&at, key).map(str::to_owned).ok_or_else(|| GraphFileError::new(line, words()))
-                };
-                match name.as_str() {
-                    "graphml" => is_graphml = true,
-                    "graph" => graph.directed = attribute(&at, "edgedefault") == Some("directed"),
-                    "key" => {
-                        let id = needed("id")?;
-                        keys.add(&id, attribute(&at, "attr.name").unwrap_or(&id), line)?;
-                    }
-                    "node" => {
-                        let id = needed("id")?;
-                        open = Open::Node(FileNode { label: id.clone(), id, ..FileNode::default() });
-                    }
-                    "edge" => open = Open::Edge(needed("source")?, needed("target")?, 1.0),
-                    "data" => {
-                        let key = attribute(&at, "key").unwrap_or_default();
-                        data = Some((keys.get_or_add(key, line)?.to_owned(), String::new()));
-                    }
-                    _ => {}
-                }
-            }
+            XmlPart::Open(name, at) => reading.open(&name, &at, line)?,
             XmlPart::Text(words) => {
-                if let Some((_, text)) = &mut data {
+                if let Some((_, text)) = &mut reading.data {
                     text.push_str(&words);
                 }
             }
-            XmlPart::Close(name) => match name.as_str() {
-                "data" => {
-                    if let Some((key, value)) = data.take() {
-                        take(&mut open, &mut graph, &key, &value, line)?;
-                    }
-                }
-                "node" => {
-                    if let Open::Node(node) = std::mem::replace(&mut open, Open::Graph) {
-                        nodes.add(node, line)?;
-                    }
-                }
-                "edge" => {
-                    if let Open::Edge(from, to, weight) = std::mem::replace(&mut open, Open::Graph) {
-                        if ends.len() >= MOST_EDGES {
-                            return Err(GraphFileError::new(line, format!("more than {MOST_EDGES} edges")));
-                        }
-                        ends.push((from, to, weight, line));
-                    }
-                }
-                _ => {}
-            },
+            XmlPart::Close(name) => reading.close(&name, line)?,
         }
     }
+    let Reading { mut graph, nodes, edges, is_graphml, .. } = reading;
     if !is_graphml {
         return Err(GraphFileError::new(1, "there is no <graphml> element; is this a GraphML file?"));
     }
-    for (from, to, weight, line) in ends {
-        let (from, to) = (nodes.find(&from, "source", line)?, nodes.find(&to, "target", line)?);
-        graph.edges.push(FileEdge { from, to, weight });
-    }
-    graph.nodes = nodes.all;
+    edges.finish(&mut graph, nodes)?;
     Ok(graph)
 }
 
-/// A datum of what is open.
-fn take(open: &mut Open, graph: &mut GraphFile, key: &str, value: &str, line: usize) -> Result<(), GraphFileError> {
-    match open {
-        Open::Graph if key == "description" => value.clone_into(&mut graph.title),
-        Open::Graph => {}
-        Open::Edge(_, _, weight) if key == "weight" => *weight = number(value, "an edge's weight", line)?,
-        Open::Edge(..) => {}
-        Open::Node(node) => {
-            let parsed = value.trim().parse::<f64>().ok().filter(|v| v.is_finite());
-            let channel = |v: f64| v.clamp(0.0, 255.0) as u8;
-            match (key, parsed) {
-                ("label", _) => value.clone_into(&mut node.label),
-                ("x", Some(x)) => node.place = Some([x, node.place.map_or(0.0, |p| p[1])]),
-                ("y", Some(y)) => node.place = Some([node.place.map_or(0.0, |p| p[0]), y]),
-                ("x" | "y", None) => {
-                    number(value, &format!("a node's {key}"), line)?;
-                }
-                ("size", Some(size)) => node.size = Some(size),
-                ("r" | "g" | "b", Some(v)) => {
-                    let k = ["r", "g", "b"].iter().position(|c| *c == key).unwrap_or(0);
-                    node.colour.get_or_insert([0; 3])[k] = channel(v);
-                }
-                // Data in words are not shown, so they are not read.
-                (_, None) => {}
-                (_, Some(v)) => Nodes::give(node, key, v, line)?,
+impl Reading {
+    fn open(&mut self, name: &str, at: &[(String, String)], line: usize) -> Result<(), GraphFileError> {
+        let needed = |key: &str| {
+            let words = || format!("a <{name}> has no `{key}`; every one needs it");
+            attribute(at, key).map(str::to_owned).ok_or_else(|| GraphFileError::new(line, words()))
+        };
+        match name {
+            "graphml" => self.is_graphml = true,
+            "graph" => self.graph.directed = attribute(at, "edgedefault") == Some("directed"),
+            "key" => {
+                let id = needed("id")?;
+                let of_type = attribute(at, "attr.type");
+                // other types are kept as they are written
+                let of_type = of_type.map(|t| AttributeType::named(t).unwrap_or(AttributeType::Text));
+                self.keys.add(&id, attribute(at, "attr.name").unwrap_or(&id), of_type, line)?;
             }
+            "node" => {
+                let id = needed("id")?;
+                self.node = Some((FileNode { id, ..FileNode::default() }, vec![]));
+            }
+            "edge" => {
+                let own = attribute(at, "directed").map(|d| d == "true");
+                self.edges.tell(own.unwrap_or(self.graph.directed), line)?;
+                let id = attribute(at, "id").map(|id| ("id".to_owned(), AttributeValue::Text(id.to_owned())));
+                let ends = [needed("source")?, needed("target")?];
+                self.edge = Some(PendingEdge { ends, weight: None, values: id.into_iter().collect(), line });
+            }
+            "data" => {
+                let key = attribute(at, "key").unwrap_or_default();
+                if self.keys.get(key).is_none() {
+                    self.keys.add(key, key, None, line)?;
+                }
+                self.data = Some((key.to_owned(), String::new()));
+            }
+            _ => {}
         }
+        Ok(())
     }
-    Ok(())
+
+    fn close(&mut self, name: &str, line: usize) -> Result<(), GraphFileError> {
+        match name {
+            "data" => {
+                if let Some((key, text)) = self.data.take() {
+                    self.take(&key, &text, line)?;
+                }
+            }
+            "node" => {
+                if let Some((node, values)) = self.node.take() {
+                    self.nodes.add(node.with_values(values), line)?;
+                }
+            }
+            "edge" => {
+                if let Some(edge) = self.edge.take() {
+                    self.edges.add(edge)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A datum of what is open.
+    fn take(&mut self, key: &str, text: &str, line: usize) -> Result<(), GraphFileError> {
+        let Some((name, value)) = self.keys.read(key, text, line)? else { return Ok(()) };
+        let words = || value.to_string();
+        match (&mut self.edge, &mut self.node, name.as_str()) {
+            (Some(edge), _, "weight") => edge.weight = Some(number(&words(), "an edge's weight", line)?),
+            (Some(edge), ..) => give(&mut edge.values, &name, value, line)?,
+            (None, Some((node, _)), "label") => node.label = Some(words()).filter(|label| *label != node.id),
+            (None, Some(_), "x" | "y") if !value.is_number() => {
+                number(&words(), &format!("a node's {name}"), line)?;
+            }
+            (None, Some((_, values)), _) => give(values, &name, value, line)?,
+            (None, None, "description") => self.graph.title = words(),
+            (None, None, _) => give(&mut self.graph.values, &name, value, line)?,
+        }
+        Ok(())
+    }
 }

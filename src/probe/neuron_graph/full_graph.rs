@@ -128,6 +128,7 @@ fn neurons(
             provenance: provenance.as_deref().map(all),
         },
         positions: None,
+        file: None,
         summary: Some(summary),
     })
 }

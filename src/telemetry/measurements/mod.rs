@@ -83,8 +83,8 @@ pub use intervention::InterventionEffect;
 pub use logit_lens::LogitLens;
 pub use merging::{Merging, ModelLosses};
 pub use neuron_graph::{
-    DegreeDistribution, EntriesAbove, EntryHistogram, GraphDegrees, GraphEdges, GraphSummary, LognormalFit,
-    NeuronGraph, NeuronGroups, PowerLawFit,
+    ColumnType, DegreeDistribution, EntriesAbove, EntryHistogram, FileGraph, GraphColumn, GraphDegrees, GraphEdges,
+    GraphSummary, LognormalFit, NeuronGraph, NeuronGroups, PowerLawFit,
 };
 pub use next_tokens::NextTokens;
 pub use pair_attention::{LayerPairAttention, PairAttention};

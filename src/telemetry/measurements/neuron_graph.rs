@@ -32,12 +32,72 @@ pub struct NeuronGraph {
     /// `(neurons, 2)`: x and y, upwards, where a file says where its nodes are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub positions: Option<Array>,
+    /// What a file says of its graph beyond nodes and edges. Absent: the nodes are neurons of a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<FileGraph>,
     /// Numbers of the whole graph, where it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<GraphSummary>,
 }
 
-/// Directed, weighted edges in three lists of one length.
+/// What a file says of its graph, and what was measured of it when it was opened.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FileGraph {
+    /// Whether edges lead from source to target; else they join two nodes.
+    pub directed: bool,
+    /// Whether the file gives its edges weights; else all are 1.
+    pub weighted: bool,
+    /// What the file calls its nodes.
+    pub ids: Vec<String>,
+    /// Whether the ids are numbers rather than texts.
+    pub are_ids_numbers: bool,
+    /// Values of the nodes, one list a name.
+    pub node_values: Vec<GraphColumn>,
+    /// Values of the edges, one list a name.
+    pub edge_values: Vec<GraphColumn>,
+    /// Component of each node, whatever the direction of edges; 0 is the largest.
+    pub component: Vec<u32>,
+    /// Strongly connected component of each node of a directed graph; 0 is the largest. Empty: undirected.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub strong_component: Vec<u32>,
+    /// Q of the communities that were looked for; absent where the file has its own, or the graph is too large.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modularity: Option<Number<f64>>,
+}
+
+/// Values under one name, one a node or an edge.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GraphColumn {
+    /// As the file calls it.
+    pub name: String,
+    /// What its values are.
+    pub of: ColumnType,
+    /// Of numbers and booleans (true is 1); `null` where there is none. Empty: texts.
+    #[serde(default, skip_serializing_if = "no_numbers")]
+    pub numbers: Numbers,
+    /// Of texts; `null` where there is none. Empty: numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub texts: Vec<Option<String>>,
+}
+
+fn no_numbers(numbers: &Numbers) -> bool {
+    numbers.0.is_empty()
+}
+
+/// The type that a file gives values.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ColumnType {
+    #[default]
+    Integer,
+    Float,
+    Boolean,
+    Text,
+    /// Lists and objects, as JSON.
+    Json,
+}
+
+/// Weighted edges in three lists of one length; directed unless a file says otherwise.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GraphEdges {
     /// Place of the neuron that acts.

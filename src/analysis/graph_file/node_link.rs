@@ -1,0 +1,268 @@
+//! Node-link JSON, as networkx and d3 write it: an object with `nodes` and with `edges` (networkx from 3.4 on) or `links`.
+//! It is read as it streams by, so that a file of any shape takes memory for what it says and no more.
+
+use std::{collections::HashSet, fmt::Write as _};
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::{
+    AttributeValue, FileEdge, FileNode, GraphFile, GraphFileError, MOST_EDGES, Named, Nodes, PendingEdge, give, value,
+};
+
+mod json;
+
+use json::{JsonValue, quoted, values_json};
+
+pub fn write(graph: &GraphFile) -> String {
+    let mut pairs = HashSet::new();
+    let ends = |e: &FileEdge| if graph.directed || e.from < e.to { (e.from, e.to) } else { (e.to, e.from) };
+    let is_multigraph = graph.edges.iter().any(|e| !pairs.insert(ends(e)) || value(&e.values, "key").is_some());
+    let mut out = format!("{{\"directed\":{},\"multigraph\":{is_multigraph},\"graph\":{{", graph.directed);
+    let title = (!graph.title.is_empty() && value(&graph.values, TITLE).is_none())
+        .then(|| (TITLE.to_owned(), AttributeValue::Text(graph.title.clone())));
+    values_json(&mut out, title.iter().chain(&graph.values));
+    out.push_str("},\"nodes\":[");
+    let id = |node: &FileNode| if node.is_json_id { node.id.clone() } else { quoted(&node.id) };
+    for (i, node) in graph.nodes.iter().enumerate() {
+        let _ = write!(out, "{}{{\"id\":{}", if i == 0 { "\n" } else { ",\n" }, id(node));
+        let label = node.label.clone().map(|label| ("label".to_owned(), AttributeValue::Text(label)));
+        let taken: Vec<Named> =
+            node.taken().into_iter().map(|(key, v)| (key.to_owned(), AttributeValue::Float(v))).collect();
+        let all = label.iter().chain(&taken).chain(&node.values).filter(|(name, _)| name != "id");
+        out.push(',');
+        values_json(&mut out, all);
+        close(&mut out);
+    }
+    out.push_str("\n],\"edges\":[");
+    for (i, edge) in graph.edges.iter().enumerate() {
+        let end = |at: usize| graph.nodes.get(at).map_or_else(String::new, id);
+        let separator = if i == 0 { "\n" } else { ",\n" };
+        let _ = write!(out, "{separator}{{\"source\":{},\"target\":{}", end(edge.from), end(edge.to));
+        if !edge.is_unweighted {
+            let _ = write!(out, ",\"weight\":{}", edge.weight);
+        }
+        out.push(',');
+        values_json(&mut out, edge.values.iter().filter(|(name, _)| !OF_EDGES.contains(&name.as_str())));
+        close(&mut out);
+    }
+    out.push_str("\n]}\n");
+    out
+}
+
+/// Closes an object, of which the last comma may be too much.
+fn close(out: &mut String) {
+    if out.ends_with(',') {
+        out.pop();
+    }
+    out.push('}');
+}
+
+/// The name of what the graph is, in its own values.
+const TITLE: &str = "description";
+const OF_EDGES: [&str; 3] = ["source", "target", "weight"];
+
+pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let mut reading = Reading::default();
+    let read = DeserializeSeed::deserialize(Whole(&mut reading), &mut json).and_then(|()| json.end());
+    read.map_err(|e| {
+        let words = e.to_string();
+        let said = words.rsplit_once(" at line ").map_or(words.as_str(), |(said, _)| said);
+        let words = match e.is_data() {
+            true => said.to_owned(),
+            false => format!("this is not well-formed JSON ({said}); the file may be cut off"),
+        };
+        GraphFileError::new(e.line().max(1), words)
+    })?;
+    let Reading { mut graph, nodes, edges, found, .. } = reading;
+    if !found.nodes || !found.edges {
+        return Err(GraphFileError::new(1, NO_GRAPH));
+    }
+    graph.edges = edges.into_iter().map(|edge| edge.found(&nodes)).collect::<Result<_, _>>()?;
+    graph.nodes = nodes.all;
+    Ok(graph)
+}
+
+const NO_GRAPH: &str = "this JSON is no node-link graph: write {\"nodes\": [{\"id\": ..}, ..], \"edges\": [{\"source\": .., \
+                        \"target\": ..}, ..]}, as networkx.node_link_data does (`links` for `edges` is read too)";
+
+#[derive(Default)]
+struct Reading {
+    graph: GraphFile,
+    nodes: Nodes,
+    edges: Vec<PendingEdge>,
+    found: Found,
+}
+
+#[derive(Default)]
+struct Found {
+    nodes: bool,
+    edges: bool,
+}
+
+/// The object that a file is.
+struct Whole<'a>(&'a mut Reading);
+
+impl<'de> DeserializeSeed<'de> for Whole<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Whole<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object with `nodes` and `edges`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let reading = self.0;
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "directed" => {
+                    let said: JsonValue = map.next_value()?;
+                    match said.0 {
+                        Some(AttributeValue::Boolean(directed)) => reading.graph.directed = directed,
+                        _ => return Err(A::Error::custom("`directed` should be true or false")),
+                    }
+                }
+                "nodes" if !std::mem::replace(&mut reading.found.nodes, true) => {
+                    map.next_value_seed(Items { reading: &mut *reading, take: Reading::take_node })?
+                }
+                "edges" | "links" if !std::mem::replace(&mut reading.found.edges, true) => {
+                    map.next_value_seed(Items { reading: &mut *reading, take: Reading::take_edge })?
+                }
+                "nodes" | "edges" | "links" => {
+                    return Err(A::Error::custom(format!("there is a second list of {key}; leave one out")));
+                }
+                "graph" => {
+                    let mut values = vec![];
+                    map.next_value_seed(Fields(&mut values))?;
+                    if let Some(AttributeValue::Text(title)) = value(&values, TITLE) {
+                        reading.graph.title = title.clone();
+                        values.retain(|(name, _)| name != TITLE);
+                    }
+                    reading.graph.values = values;
+                }
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A list of objects, each of which is taken by itself.
+struct Items<'a> {
+    reading: &'a mut Reading,
+    take: fn(&mut Reading, Vec<Named>) -> Result<(), String>,
+}
+
+impl<'de> DeserializeSeed<'de> for Items<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Items<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a list of objects")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        loop {
+            let mut values = vec![];
+            if items.next_element_seed(Fields(&mut values))?.is_none() {
+                return Ok(());
+            }
+            (self.take)(self.reading, values).map_err(A::Error::custom)?;
+        }
+    }
+}
+
+/// The fields of an object, without those that are null.
+struct Fields<'a>(&'a mut Vec<Named>);
+
+impl<'de> DeserializeSeed<'de> for Fields<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Fields<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object, {\"id\": ..} for a node and {\"source\": .., \"target\": ..} for an edge")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key::<String>()? {
+            if name.len() > super::LONGEST_NAME {
+                return Err(A::Error::custom(format!("`{}` is too long a name; shorten it", super::short(&name))));
+            }
+            let JsonValue(read) = map.next_value()?;
+            if let Some(read) = read {
+                // a key that is there twice: as everywhere in JSON, the last one counts
+                self.0.retain(|(n, _)| *n != name);
+                give(self.0, &name, read, 0).map_err(|e| A::Error::custom(e.words))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An id as text, and whether it was no string.
+fn id_of(value: AttributeValue) -> (String, bool) {
+    match value {
+        AttributeValue::Text(id) => (id, false),
+        other => (other.to_string(), true),
+    }
+}
+
+fn take(values: &mut Vec<Named>, name: &str) -> Option<AttributeValue> {
+    let at = values.iter().position(|(n, _)| n == name)?;
+    Some(values.remove(at).1)
+}
+
+impl Reading {
+    /// A node without an id is called by its place, as d3 does.
+    fn take_node(&mut self, mut values: Vec<Named>) -> Result<(), String> {
+        let place = AttributeValue::Integer(self.nodes.all.len() as i64);
+        let (id, is_json_id) = id_of(take(&mut values, "id").unwrap_or(place));
+        let label = take(&mut values, "label").map(|label| label.to_string()).filter(|label| *label != id);
+        let node = FileNode { id, is_json_id, label, ..FileNode::default() }.with_values(values);
+        self.nodes.add(node, 0).map(|_| ()).map_err(|e| e.words)
+    }
+
+    fn take_edge(&mut self, mut values: Vec<Named>) -> Result<(), String> {
+        if self.edges.len() >= MOST_EDGES {
+            return Err(format!("more than {MOST_EDGES} edges"));
+        }
+        let mut end = |name: &str| {
+            let id = take(&mut values, name).map(|id| id_of(id).0);
+            id.ok_or_else(|| format!("an edge has no `{name}`; every one needs it"))
+        };
+        let ends = [end("source")?, end("target")?];
+        let is_weight = value(&values, "weight").is_some_and(AttributeValue::is_number);
+        let weight = if is_weight { take(&mut values, "weight").and_then(|v| v.number()) } else { None };
+        let edge = PendingEdge { ends, weight, values, line: 1 };
+        if self.found.nodes {
+            for (id, end) in edge.ends.iter().zip(["source", "target"]) {
+                self.nodes.find(id, end, 0).map_err(|e| e.words)?;
+            }
+        }
+        self.edges.push(edge);
+        Ok(())
+    }
+}

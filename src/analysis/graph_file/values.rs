@@ -1,0 +1,216 @@
+//! What files say of nodes and edges beyond their ends: named values of four types, which come back in the type that
+//! they were written in. It does not know any format.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+};
+
+use super::{GraphFileError, LONGEST_NAME, MOST_VALUES, short};
+
+/// A value that a file gives a node, an edge or the graph.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AttributeValue {
+    Integer(i64),
+    /// Finite.
+    Float(f64),
+    Boolean(bool),
+    Text(String),
+    /// A list or an object of a JSON file, as compact JSON.
+    Json(String),
+}
+
+/// Its type, as XML formats name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AttributeType {
+    Integer,
+    Float,
+    Boolean,
+    Text,
+}
+
+/// A value and its name.
+pub type Named = (String, AttributeValue);
+
+impl AttributeValue {
+    /// As a number; true is 1.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Integer(v) => Some(*v as f64),
+            Self::Float(v) => Some(*v),
+            Self::Boolean(v) => Some(f64::from(u8::from(*v))),
+            Self::Text(_) | Self::Json(_) => None,
+        }
+    }
+
+    pub fn is_number(&self) -> bool {
+        matches!(self, Self::Integer(_) | Self::Float(_))
+    }
+
+    pub fn attribute_type(&self) -> AttributeType {
+        match self {
+            Self::Integer(_) => AttributeType::Integer,
+            Self::Float(_) => AttributeType::Float,
+            Self::Boolean(_) => AttributeType::Boolean,
+            Self::Text(_) | Self::Json(_) => AttributeType::Text,
+        }
+    }
+
+    /// What a text without a type most likely is: an integer, a finite number, else the text.
+    pub fn guess(text: &str) -> Self {
+        let trimmed = text.trim();
+        if let Ok(v) = trimmed.parse::<i64>() {
+            return Self::Integer(v);
+        }
+        let is_numeric = trimmed.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.'));
+        match trimmed.parse::<f64>() {
+            Ok(v) if is_numeric && v.is_finite() => Self::Float(v),
+            _ => Self::Text(text.to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for AttributeValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(v) => write!(f, "{v}"),
+            Self::Float(v) => write!(f, "{v}"),
+            Self::Boolean(v) => write!(f, "{v}"),
+            Self::Text(v) | Self::Json(v) => f.write_str(v),
+        }
+    }
+}
+
+impl AttributeType {
+    /// By the name that GEXF, GraphML or XML Schema gives it; `None` for one that is none of the four.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name.to_lowercase().as_str() {
+            "integer" | "int" | "long" | "short" | "byte" | "biginteger" => Self::Integer,
+            "double" | "float" | "real" | "bigdecimal" => Self::Float,
+            "boolean" | "bool" => Self::Boolean,
+            "string" | "anyuri" | "char" | "character" => Self::Text,
+            _ => return None,
+        })
+    }
+
+    /// As GEXF and GraphML both name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Integer => "long",
+            Self::Float => "double",
+            Self::Boolean => "boolean",
+            Self::Text => "string",
+        }
+    }
+
+    /// A text as a value of this type; `Ok(None)` for a number that is not finite, which nothing here can show.
+    ///
+    /// # Errors
+    /// What the text should have been.
+    pub fn read(self, text: &str) -> Result<Option<AttributeValue>, &'static str> {
+        let trimmed = text.trim();
+        match self {
+            Self::Text => Ok(Some(AttributeValue::Text(text.to_owned()))),
+            Self::Boolean => match trimmed.to_lowercase().as_str() {
+                "true" | "1" => Ok(Some(AttributeValue::Boolean(true))),
+                "false" | "0" => Ok(Some(AttributeValue::Boolean(false))),
+                _ => Err("true or false"),
+            },
+            Self::Integer => match trimmed.parse() {
+                Ok(v) => Ok(Some(AttributeValue::Integer(v))),
+                // more digits than there is room for
+                Err(_) => match trimmed.parse::<f64>() {
+                    Ok(v) => Ok(v.is_finite().then_some(AttributeValue::Float(v))),
+                    Err(_) => Err("a number"),
+                },
+            },
+            Self::Float => match trimmed.parse::<f64>() {
+                Ok(v) => Ok(v.is_finite().then_some(AttributeValue::Float(v))),
+                Err(_) => Err("a number"),
+            },
+        }
+    }
+}
+
+/// The value under a name.
+pub fn value<'a>(values: &'a [Named], name: &str) -> Option<&'a AttributeValue> {
+    values.iter().find(|(n, _)| n == name).map(|(_, v)| v)
+}
+
+/// Adds a named value to those of one item.
+pub fn give(values: &mut Vec<Named>, name: &str, value: AttributeValue, line: usize) -> Result<(), GraphFileError> {
+    if values.len() >= MOST_VALUES {
+        let words = format!("one item has more than {MOST_VALUES} values; leave some out");
+        return Err(GraphFileError::new(line, words));
+    }
+    values.push((name.to_owned(), value));
+    Ok(())
+}
+
+/// Names of values with their types, in the order of their first appearance. A name whose values are of two types is
+/// there twice, so that each value comes back as it was.
+pub struct ValueColumns<'a> {
+    pub all: Vec<(&'a str, AttributeType)>,
+    places: HashMap<(&'a str, AttributeType), usize>,
+}
+
+impl<'a> ValueColumns<'a> {
+    pub fn of(values: impl Iterator<Item = &'a Named>) -> Self {
+        let mut columns = Self { all: vec![], places: HashMap::new() };
+        let mut seen = HashSet::new();
+        for (name, value) in values {
+            let column = (name.as_str(), value.attribute_type());
+            if seen.insert(column) {
+                columns.places.insert(column, columns.all.len());
+                columns.all.push(column);
+            }
+        }
+        columns
+    }
+
+    /// The place of a value's column.
+    pub fn place(&self, (name, value): &Named) -> usize {
+        self.places.get(&(name.as_str(), value.attribute_type())).copied().unwrap_or_default()
+    }
+}
+
+/// What a file calls its values, with their types.
+#[derive(Default)]
+pub struct ValueNames(HashMap<String, (String, Option<AttributeType>)>);
+
+impl ValueNames {
+    pub fn add(
+        &mut self,
+        id: &str,
+        name: &str,
+        of_type: Option<AttributeType>,
+        line: usize,
+    ) -> Result<(), GraphFileError> {
+        if name.len() > LONGEST_NAME || id.len() > LONGEST_NAME {
+            let words =
+                format!("`{}` is too long a name ({} bytes); shorten it", short(name), name.len().max(id.len()));
+            return Err(GraphFileError::new(line, words));
+        }
+        if self.0.len() >= MOST_VALUES && !self.0.contains_key(id) {
+            return Err(GraphFileError::new(line, format!("more than {MOST_VALUES} kinds of values; leave some out")));
+        }
+        self.0.insert(id.to_owned(), (name.to_owned(), of_type));
+        Ok(())
+    }
+
+    pub fn get(&self, id: &str) -> Option<(&str, Option<AttributeType>)> {
+        self.0.get(id).map(|(name, of_type)| (name.as_str(), *of_type))
+    }
+
+    /// A text as the value that `id` names; what the file has not named is called by its id.
+    pub fn read(&self, id: &str, text: &str, line: usize) -> Result<Option<Named>, GraphFileError> {
+        let (name, of_type) = self.get(id).unwrap_or((id, None));
+        let read = match of_type {
+            Some(of_type) => of_type.read(text).map_err(|wanted| {
+                GraphFileError::new(line, format!("the value `{}` of `{name}` should be {wanted}", short(text)))
+            })?,
+            None => Some(AttributeValue::guess(text)),
+        };
+        Ok(read.map(|value| (name.to_owned(), value)))
+    }
+}
