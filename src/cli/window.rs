@@ -65,7 +65,8 @@ fn show(
     interrupt::on_interrupt(move || asked.ask());
     let runs = Runs::new();
     runs.end_at_exit();
-    let host = DesktopHost { graph, ..DesktopHost::new(open.set.out.clone(), Arc::clone(&runs)) };
+    let mut host = DesktopHost::new(open.set.out.clone(), Arc::clone(&runs));
+    host.graph = graph;
     let start = Start { opening, timings: open.timings, started: began, close_request };
     // Libraries of the window panic where they lose the display.
     let shown = catch_unwind(AssertUnwindSafe(|| app::run(Box::new(host), start)));

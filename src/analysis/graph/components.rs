@@ -17,7 +17,9 @@ pub fn weak(nodes: usize, edges: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
 /// The strongly connected component of each node; 0 has the most nodes. Edges to no node are left out.
 pub fn strong(nodes: usize, edges: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
     let mut graph = DiGraph::<(), ()>::with_capacity(nodes, 0);
-    (0..nodes).for_each(|_| drop(graph.add_node(())));
+    for _ in 0..nodes {
+        graph.add_node(());
+    }
     for (a, b) in edges.filter(|(a, b)| (*a.max(b) as usize) < nodes) {
         graph.add_edge(a.into(), b.into(), ());
     }
