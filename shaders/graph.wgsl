@@ -1,4 +1,4 @@
-// A graph as a picture: edges as one batch of thin quads, nodes as one batch of discs, both smooth at
+// A graph as a picture: edges as one batch of thin quads (loops as rings), their heads as triangles, nodes as one batch of discs, both smooth at
 // their rims, into a texture of their own; a last pass lays that texture onto the page. Where the
 // nodes are comes from a texture, so that it does not matter who computed it.
 
@@ -14,7 +14,8 @@ struct Look {
     columns: u32,
     // A node's number, or more than there are.
     selected: u32,
-    padding: u32,
+    // Length of arrowheads in points; below zero only the selected node's edges have them, at 0 none has.
+    arrow: f32,
     // Factor on radii; strength and pixel width of edges; what is left of edges that are not of the
     // selected node; how much light rather than paint edges are; length from which they grow fainter.
     swell: f32,
@@ -36,6 +37,8 @@ struct Look {
 @group(0) @binding(1) var places: texture_2d<f32>;
 // Colour of each node, and how much it stands out.
 @group(0) @binding(2) var colours: texture_2d<f32>;
+// Radius of each node in points.
+@group(0) @binding(3) var radii: texture_2d<f32>;
 
 fn texel(i: u32) -> vec2<i32> {
     return vec2<i32>(i32(i % look.columns), i32(i / look.columns));
@@ -43,6 +46,11 @@ fn texel(i: u32) -> vec2<i32> {
 
 fn place(i: u32) -> vec2<f32> {
     return textureLoad(places, texel(i), 0).xy;
+}
+
+// Radius in pixels of the picture.
+fn radius_of(i: u32) -> f32 {
+    return textureLoad(radii, texel(i), 0).x * look.swell * look.pixel;
 }
 
 // Place to pixels of the picture.
@@ -68,8 +76,42 @@ const NOWHERE = vec4<f32>(-2.0, -2.0, 0.0, 1.0);
 struct EdgeCorner {
     @builtin(position) position: vec4<f32>,
     @location(0) colour: vec4<f32>,
-    // Pixels from the middle line, and half the width.
+    // Pixels from the middle line, and half the width; of a loop, pixels from its middle.
     @location(1) across: vec2<f32>,
+    // Of a loop: its radius and half the width of its line. Of a line: 0.
+    @location(2) ring: vec2<f32>,
+}
+
+// How strongly an edge is drawn, and half its width.
+fn ink_of(ends: vec2<u32>, ink: f32, far: f32) -> vec2<f32> {
+    let chosen = look.selected < look.count;
+    let weight = abs(ink);
+    if (chosen && (ends.x == look.selected || ends.y == look.selected)) {
+        // Of the node's own edges the strong ones stand out among themselves.
+        return vec2<f32>(0.25 + 0.6 * weight, 0.5 * look.pixel * (1.0 + 1.2 * weight));
+    }
+    // A long edge is as visible as a short one if it is fainter.
+    let fainter = clamp(look.fade / max(far, 1.0), 0.12, 1.0);
+    let alpha = look.strength * (0.3 + 0.7 * weight) * fainter;
+    return vec2<f32>(select(alpha, alpha * look.dim, chosen), 0.5 * look.width * (0.7 + 0.6 * weight));
+}
+
+// An edge from a node to itself: a ring above it.
+fn loop_corner(corner: u32, node: u32, ink: f32) -> EdgeCorner {
+    var out: EdgeCorner;
+    let own = radius_of(node);
+    let radius = max(0.8 * own, 3.5 * look.pixel);
+    let drawn = ink_of(vec2<u32>(node, node), ink, 0.0);
+    let middle = pixels(place(node)) - vec2<f32>(0.0, own + 0.7 * radius);
+    let at = vec2<f32>(f32(corner & 1u), f32(corner >> 1u)) * 2.0 - 1.0;
+    let half = max(drawn.y, 0.5 * look.pixel);
+    out.across = at * (radius + half + 1.0);
+    out.position = clip(middle + out.across);
+    let colour = textureLoad(colours, texel(node), 0).rgb;
+    // Few edges are loops, and short ones are easily overseen.
+    out.colour = vec4<f32>(select(colour, look.negative.rgb, ink < 0.0), max(drawn.x, min(2.5 * drawn.x, 0.5)));
+    out.ring = vec2<f32>(radius, half);
+    return out;
 }
 
 @vertex
@@ -78,10 +120,14 @@ fn vs_edge(
     @location(0) ends: vec2<u32>,
     @location(1) ink: f32,
 ) -> EdgeCorner {
+    if (ends.x == ends.y) {
+        return loop_corner(corner, ends.x, ink);
+    }
     var out: EdgeCorner;
     out.position = NOWHERE;
     out.colour = vec4<f32>(0.0);
     out.across = vec2<f32>(0.0);
+    out.ring = vec2<f32>(0.0);
     let a = pixels(place(ends.x));
     let b = pixels(place(ends.y));
     let way = b - a;
@@ -91,37 +137,80 @@ fn vs_edge(
     if (off || far < 0.5) {
         return out;
     }
-    let chosen = look.selected < look.count;
-    let own = chosen && (ends.x == look.selected || ends.y == look.selected);
     let at_end = (corner & 1u) == 1u;
-    let dress = textureLoad(colours, texel(select(ends.x, ends.y, at_end)), 0);
-    var colour = select(dress.rgb, look.negative.rgb, ink < 0.0);
-    let weight = abs(ink);
-    // A long edge is as visible as a short one if it is fainter.
-    let fainter = clamp(look.fade / far, 0.12, 1.0);
-    var alpha = look.strength * (0.3 + 0.7 * weight) * fainter;
-    var half = 0.5 * look.width * (0.7 + 0.6 * weight);
-    if (own) {
-        // Of the node's own edges the strong ones stand out among themselves.
-        alpha = 0.25 + 0.6 * weight;
-        half = 0.5 * look.pixel * (1.0 + 1.2 * weight);
-    } else if (chosen) {
-        alpha *= look.dim;
-    }
+    let style = textureLoad(colours, texel(select(ends.x, ends.y, at_end)), 0);
+    let colour = select(style.rgb, look.negative.rgb, ink < 0.0);
+    let drawn = ink_of(ends, ink, far);
+    let half = drawn.y;
     let direction = way / far;
     let side = vec2<f32>(-direction.y, direction.x) * (f32(corner >> 1u) * 2.0 - 1.0);
     let reach = half + 0.5;
     out.position = clip(select(a, b, at_end) + side * reach);
-    out.colour = vec4<f32>(colour, alpha);
+    out.colour = vec4<f32>(colour, drawn.x);
     out.across = vec2<f32>((f32(corner >> 1u) * 2.0 - 1.0) * reach, half);
     return out;
 }
 
 @fragment
 fn fs_edge(in: EdgeCorner) -> @location(0) vec4<f32> {
-    let cover = clamp(in.across.y + 0.5 - abs(in.across.x), 0.0, 1.0) * min(2.0 * in.across.y, 1.0);
+    let is_loop = in.ring.x > 0.0;
+    let off = select(abs(in.across.x), abs(length(in.across) - in.ring.x), is_loop);
+    let half = select(in.across.y, in.ring.y, is_loop);
+    let cover = clamp(half + 0.5 - off, 0.0, 1.0) * min(2.0 * half, 1.0);
     let alpha = in.colour.a * cover;
     return vec4<f32>(in.colour.rgb * alpha, alpha * (1.0 - look.glow));
+}
+
+struct ArrowCorner {
+    @builtin(position) position: vec4<f32>,
+    @location(0) colour: vec4<f32>,
+    // Pixels back from the tip and to the side, and the length.
+    @location(1) at: vec3<f32>,
+}
+
+// Half the width of an arrowhead for its length.
+const ARROW = 0.42;
+
+// The head of an edge, whose tip touches the rim of the node that it leads to.
+@vertex
+fn vs_arrow(
+    @builtin(vertex_index) corner: u32,
+    @location(0) ends: vec2<u32>,
+    @location(1) ink: f32,
+) -> ArrowCorner {
+    var out: ArrowCorner;
+    out.position = NOWHERE;
+    out.colour = vec4<f32>(0.0);
+    out.at = vec3<f32>(0.0);
+    let own = look.selected < look.count && (ends.x == look.selected || ends.y == look.selected);
+    let a = pixels(place(ends.x));
+    let b = pixels(place(ends.y));
+    let far = length(b - a);
+    let free = far - radius_of(ends.x) - radius_of(ends.y);
+    let head = min(abs(look.arrow) * look.pixel * (0.85 + 0.3 * abs(ink)), 0.7 * free);
+    if (ends.x == ends.y || (look.arrow < 0.0 && !own) || head < 2.0) {
+        return out;
+    }
+    let direction = (b - a) / far;
+    let across = vec2<f32>(-direction.y, direction.x);
+    let tip = b - direction * (radius_of(ends.y) + 0.5);
+    let back = select(-1.0, head + 1.0, (corner & 1u) == 1u);
+    let side = (ARROW * head + 1.0) * (f32(corner >> 1u) * 2.0 - 1.0);
+    out.position = clip(tip - direction * back + across * side);
+    out.at = vec3<f32>(back, side, head);
+    let drawn = ink_of(ends, ink, far);
+    let colour = select(textureLoad(colours, texel(ends.y), 0).rgb, look.negative.rgb, ink < 0.0);
+    // A head says which way, however faint its line is.
+    let faint = look.selected < look.count && !own;
+    out.colour = vec4<f32>(colour, select(clamp(1.8 * drawn.x, 0.35, 0.95), drawn.x, faint));
+    return out;
+}
+
+@fragment
+fn fs_arrow(in: ArrowCorner) -> @location(0) vec4<f32> {
+    let inside = clamp(ARROW * in.at.x - abs(in.at.y) + 0.5, 0.0, 1.0) * clamp(in.at.z - in.at.x + 0.5, 0.0, 1.0);
+    let alpha = in.colour.a * inside;
+    return vec4<f32>(in.colour.rgb * alpha, alpha);
 }
 
 struct NodeCorner {

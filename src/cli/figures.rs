@@ -72,6 +72,10 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
         size: [args.size.0, args.size.1],
         pixels_per_point: args.scale,
     };
+    if let Some(words) = figure.nothing().map_err(Failure::run)? {
+        let (view, shown) = (&args.view, args.run.display());
+        return Err(Failure::usage(format!("the view `{view}` has nothing to show of {shown}: {words}")));
+    }
     let png = figure.png(&mut offscreen).map_err(Failure::run)?;
     output::write(&args.out, &png, &[])?;
     println!("{}", args.out.display());
@@ -110,12 +114,18 @@ pub fn check_folder(folder: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Draws every pane of the run's lab into `figures/`. `Ok(Ok(..))` is how many; `Ok(Err(..))` why this machine
+/// How many figures were drawn, and the views that had nothing to show.
+pub struct Drawn {
+    pub figures: usize,
+    pub empty: Vec<&'static str>,
+}
+
+/// Draws every pane of the run's lab that has something to show into `figures/`; `Ok(Err(..))` is why this machine
 /// can draw none.
 ///
 /// # Errors
 /// If the run cannot be read or a figure cannot be written.
-pub fn draw_all(folder: &Path) -> Result<Result<usize, String>, Failure> {
+pub fn draw_all(folder: &Path) -> Result<Result<Drawn, String>, Failure> {
     let mut offscreen = match Offscreen::new() {
         Ok(offscreen) => offscreen,
         Err(e) => return Ok(Err(e.to_string())),
@@ -126,6 +136,7 @@ pub fn draw_all(folder: &Path) -> Result<Result<usize, String>, Failure> {
     let into = folder.join(FIGURES);
     std::fs::create_dir_all(&into).map_err(|e| Failure::run(format!("{} cannot be made: {e}", into.display())))?;
     check_folder(folder)?;
+    let mut drawn = Drawn { figures: 0, empty: vec![] };
     for pane in lab.panes {
         let figure = Figure {
             view: pane.view,
@@ -137,8 +148,13 @@ pub fn draw_all(folder: &Path) -> Result<Result<usize, String>, Failure> {
             size: [960.0, 600.0],
             pixels_per_point: 2.0,
         };
+        if figure.nothing().map_err(Failure::run)?.is_some() {
+            drawn.empty.push(pane.view);
+            continue;
+        }
         let png = figure.png(&mut offscreen).map_err(Failure::run)?;
+        drawn.figures += 1;
         output::write(&into.join(format!("{}.png", pane.view)), &png, &[])?;
     }
-    Ok(Ok(lab.panes.len()))
+    Ok(Ok(drawn))
 }

@@ -192,7 +192,12 @@ fn finish(outcome: Outcome, folder: Option<PathBuf>, with_figures: bool) -> Resu
 fn present(folder: &Path, with_figures: bool) -> Result<(), Failure> {
     if with_figures {
         match figures::draw_all(folder)? {
-            Ok(n) => tell!("{n} figures in {}", folder.join("figures").display()),
+            Ok(drawn) => {
+                tell!("{} figures in {}", drawn.figures, folder.join("figures").display());
+                if !drawn.empty.is_empty() {
+                    tell!("nothing to show yet, so not drawn: {}", drawn.empty.join(", "));
+                }
+            }
             Err(why) => tell!("no figures were drawn: {why}"),
         }
     }

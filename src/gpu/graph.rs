@@ -76,6 +76,8 @@ pub struct Look {
     pub glow: f32,
     /// Length in points from which edges grow fainter.
     pub fade: f32,
+    /// Length of arrowheads in points; below zero only the selected node's edges have them, at 0 none has.
+    pub arrow: f32,
     pub ground: [u8; 3],
     pub accent: [u8; 3],
     pub negative: [u8; 3],
@@ -116,8 +118,10 @@ pub struct Graph {
     pub style_revision: u64,
     pub camera: Camera,
     pub look: Look,
-    /// Only so many of the strongest edges are drawn.
+    /// The others are too weak to be seen: only so many of the strongest edges are.
     pub edges: usize,
+    /// Of these so many are drawn, the strongest, and all of the selected node's.
+    pub drawn: usize,
     pub told: Arc<Mutex<ReadBack>>,
 }
 
@@ -161,7 +165,7 @@ struct Uniform {
     count: u32,
     columns: u32,
     selected: u32,
-    padding: u32,
+    arrow: f32,
     swell: f32,
     strength: f32,
     width: f32,
@@ -201,7 +205,7 @@ impl Paint {
             count: g.shape.nodes.len() as u32,
             columns: COLUMNS,
             selected: look.selected.unwrap_or(u32::MAX),
-            padding: 0,
+            arrow: look.arrow,
             swell: look.swell,
             strength: look.strength,
             width: look.width * pixels_per_point,

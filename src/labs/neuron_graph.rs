@@ -50,6 +50,7 @@ pub static LAB: Lab = Lab {
     panes: &[
         Pane { view: "neuron_graph", column: 0, share: 0.68, tab: false },
         Pane { view: "graph_threshold", column: 0, share: 0.32, tab: false },
+        Pane { view: "graph_table", column: 0, share: 0.32, tab: true },
         Pane { view: "graph_modularity", column: 1, share: 0.5, tab: false },
         Pane { view: "graph_degrees", column: 1, share: 0.5, tab: true },
         Pane { view: "losses", column: 1, share: 0.5, tab: true },

@@ -84,6 +84,14 @@ impl Figure<'_> {
         Ok(self.with_cx(&mut selection, |cx| view.svg(cx)))
     }
 
+    /// Why the view has nothing to show, in its own words; `None` where it shows something. Needs no adapter.
+    pub fn nothing(&self) -> Result<Option<String>, String> {
+        let (mut view, mut selection) = (self.make()?, Selection::default());
+        let words = self.pass(view.as_mut(), &mut selection);
+        let has_data = self.with_cx(&mut selection, |cx| view.csv(cx).is_some());
+        Ok(words.filter(|_| !has_data))
+    }
+
     /// The view after one pass of its interface code that nobody paints: it has caught up with the
     /// run and knows its size.
     fn laid_out(&self) -> Result<(Box<dyn View>, Selection), String> {
@@ -93,13 +101,14 @@ impl Figure<'_> {
         Ok((view, selection))
     }
 
-    /// One pass of a view's interface code that nobody paints.
-    fn pass(&self, view: &mut dyn View, selection: &mut Selection) {
+    /// One pass of a view's interface code that nobody paints; why a part of it had nothing to show, if one had not.
+    fn pass(&self, view: &mut dyn View, selection: &mut Selection) -> Option<String> {
         let ctx = egui::Context::default();
         theme::apply(self.theme, true, &ctx);
         let screen = Rect::from_min_size(pos2(0.0, 0.0), vec2(self.size[0], self.size[1]));
         let input = egui::RawInput { screen_rect: Some(screen), ..Default::default() };
         ctx.run_ui(input, |ui| self.draw(ui, "", view, selection)).drop_without_applying_deltas();
+        plot::nothing_shown(&ctx)
     }
 
     fn make(&self) -> Result<Box<dyn View>, String> {

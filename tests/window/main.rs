@@ -14,6 +14,7 @@ mod flow_end_to_end;
 mod flow_views;
 mod generator_views;
 mod gestures;
+mod graph_file_view;
 mod graph_view;
 mod heatmap;
 mod interaction;

@@ -1,5 +1,5 @@
 //! A partition of high modularity: Leiden (Traag, Waltman and van Eck, arXiv 1810.08473), for directed
-//! and weighted graphs, from several seeds, the best kept.
+//! and weighted graphs, from several seeds, the best kept; in small graphs each is perturbed and searched on.
 
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
@@ -20,23 +20,36 @@ pub struct Communities {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Search {
     pub seed: u64,
-    /// Independent runs, of which the best is kept; small graphs take more.
+    /// Independent runs, of which the best is kept.
     pub restarts: usize,
     /// Rounds of one run at most; a run ends early when a round gains nothing.
     pub rounds: usize,
+    /// How often each run then dissolves some of its communities and searches on, keeping what is better; `None`: as often
+    /// as costs well below a second, which is often for small graphs and never for large ones.
+    pub perturbations: Option<usize>,
 }
 
 impl Default for Search {
     fn default() -> Self {
-        Self { seed: 0, restarts: 5, rounds: 8 }
+        Self { seed: 0, restarts: 5, rounds: 8, perturbations: None }
     }
 }
 
-/// Small graphs are searched more often: restarts are added until all of them together look at so many arcs, so that what
-/// they cost stays well below a second.
-const ARCS_SEARCHED: usize = 160_000;
-/// And never more often than this.
-const MOST_RESTARTS: usize = 40;
+/// Arcs that all perturbations of a run look at together.
+const ARCS_PERTURBED: usize = 60_000;
+const MOST_PERTURBATIONS: usize = 60;
+/// Graphs of more arcs are searched without.
+const SMALL: usize = 8_000;
+
+impl Search {
+    fn perturbations(&self, arcs: usize) -> usize {
+        let affordable = if arcs > SMALL { 0 } else { (ARCS_PERTURBED / arcs.max(1)).min(MOST_PERTURBATIONS) };
+        self.perturbations.unwrap_or(affordable)
+    }
+}
+
+/// Communities that a perturbation dissolves.
+const DISSOLVED: usize = 2;
 
 /// Rounds that gain less than this much modularity are the last.
 const LEAST_GAIN: f64 = 1e-5;
@@ -44,13 +57,12 @@ const LEAST_GAIN: f64 = 1e-5;
 /// The best partition found. The same for the same graph and search, however many threads there are.
 pub fn communities(graph: &Graph, search: Search) -> Communities {
     let whole = Level::of(graph);
-    let affordable = (ARCS_SEARCHED / graph.arcs().max(1)).min(MOST_RESTARTS);
-    let runs: Vec<Vec<u32>> = (0..search.restarts.max(affordable).max(1) as u64)
+    let runs: Vec<Vec<u32>> = (0..search.restarts.max(1) as u64)
         .into_par_iter()
         .map(|run| {
             let mut rng = ChaCha8Rng::seed_from_u64(search.seed);
             rng.set_stream(run);
-            one_run(graph, &whole, search.rounds.max(1), &mut rng)
+            one_run(graph, &whole, search, &mut rng)
         })
         .collect();
     let scored = runs.into_iter().map(|of| (modularity::modularity(graph, &of).unwrap_or(0.0), of));
@@ -174,18 +186,50 @@ impl Nearby {
     }
 }
 
-fn one_run(graph: &Graph, whole: &Level, rounds: usize, rng: &mut ChaCha8Rng) -> Vec<u32> {
-    let mut of: Vec<u32> = (0..whole.nodes() as u32).collect();
+fn one_run(graph: &Graph, whole: &Level, search: Search, rng: &mut ChaCha8Rng) -> Vec<u32> {
+    let alone = (0..whole.nodes() as u32).collect();
+    let (mut best, mut most) = improved(graph, whole, alone, search.rounds, rng);
+    for _ in 0..search.perturbations(graph.arcs()) {
+        let (of, modularity) = improved(graph, whole, dissolved(&best, rng), search.rounds, rng);
+        if modularity > most {
+            (best, most) = (of, modularity);
+        }
+    }
+    best
+}
+
+/// Rounds from a partition on, until one gains nothing; and the modularity then.
+fn improved(graph: &Graph, whole: &Level, mut of: Vec<u32>, rounds: usize, rng: &mut ChaCha8Rng) -> (Vec<u32>, f64) {
     let mut last = f64::NEG_INFINITY;
-    for _ in 0..rounds {
+    for _ in 0..rounds.max(1) {
         of = one_round(whole, &of, rng);
         let now = modularity::modularity(graph, &of).unwrap_or(0.0);
         if now - last < LEAST_GAIN {
+            last = last.max(now);
             break;
         }
         last = now;
     }
-    of
+    (of, last)
+}
+
+/// A partition of which two communities are dissolved into single nodes: what was put together wrongly early on can come
+/// together otherwise.
+fn dissolved(of: &[u32], rng: &mut ChaCha8Rng) -> Vec<u32> {
+    let mut communities: Vec<u32> = of.to_vec();
+    communities.sort_unstable();
+    communities.dedup();
+    communities.shuffle(rng);
+    communities.truncate(DISSOLVED);
+    let mut free = of.iter().max().map_or(0, |most| most + 1);
+    let alone = |c: &u32| {
+        if !communities.contains(c) {
+            return *c;
+        }
+        free += 1;
+        free - 1
+    };
+    of.iter().map(alone).collect()
 }
 
 /// Moves, refines and merges until nothing moves. Algorithm A.1 of the paper.

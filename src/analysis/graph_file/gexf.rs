@@ -26,6 +26,8 @@ pub fn write(graph: &GraphFile) -> String {
         }
         xml.open("attributes", &[("class", class), ("mode", "static")]);
         for (i, (name, value_type)) in columns.all.iter().enumerate() {
+            // networkx has an edge's key among parallel ones under a name of its own
+            let name = if class == "edge" && *name == "key" { NETWORKX_KEY } else { name };
             xml.empty("attribute", &[("id", &i.to_string()), ("title", name), ("type", value_type.name())]);
         }
         xml.close("attributes");
@@ -44,6 +46,8 @@ pub fn write(graph: &GraphFile) -> String {
     xml.close("gexf");
     xml.finish()
 }
+
+const NETWORKX_KEY: &str = "networkx_key";
 
 /// Whether an edge's value stands in its element rather than among its attributes.
 fn is_of_element((name, value): &Named) -> bool {
@@ -225,7 +229,10 @@ impl Reading {
         let id = attribute(at, "for").or(attribute(at, "id")).unwrap_or_default();
         let names = if self.edge.is_some() { &self.edge_names } else { &self.node_names };
         let (Some(words), true) = (attribute(at, "value"), names.get(id).is_some()) else { return Ok(()) };
-        let Some((name, value)) = names.read(id, words, line)? else { return Ok(()) };
+        let Some((mut name, value)) = names.read(id, words, line)? else { return Ok(()) };
+        if self.edge.is_some() && name == NETWORKX_KEY {
+            "key".clone_into(&mut name);
+        }
         match (&mut self.edge, &mut self.node) {
             (Some(edge), _) if name == "weight" && edge.weight.is_none() && value.is_number() => {
                 edge.weight = value.number();

@@ -136,7 +136,18 @@ fn read_graph(tokens: &mut Tokens<'_>) -> Result<GraphFile, GraphFileError> {
         }
     }
     edges.finish(&mut graph, nodes)?;
+    name_by_labels(&mut graph);
     Ok(graph)
+}
+
+/// Nodes whose labels differ are called by them, as networkx does: the ids of GML are mere numbers.
+fn name_by_labels(graph: &mut GraphFile) {
+    let distinct: HashSet<&str> = graph.nodes.iter().map(FileNode::name).collect();
+    if distinct.len() == graph.nodes.len() {
+        for node in &mut graph.nodes {
+            node.id = node.label.take().unwrap_or(std::mem::take(&mut node.id));
+        }
+    }
 }
 
 /// The values of one list, under `prefix.` where there is a prefix, until it closes.

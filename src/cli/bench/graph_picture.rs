@@ -90,11 +90,13 @@ fn graph_of(springs: &Springs, edges: &[(u32, u32, f32)], read_back: &Arc<Mutex<
             dim: 0.12,
             glow: 0.55,
             fade: 110.0,
+            arrow: 0.0,
             ground: [22, 27, 34],
             accent: [240, 169, 59],
             negative: [111, 168, 245],
         },
         edges: usize::MAX,
+        drawn: usize::MAX,
         told: read_back.clone(),
     }
 }
@@ -147,10 +149,10 @@ pub fn report(frames: usize) -> Result<(), Failure> {
             times[1].push(picture(&mut offscreen, Some(&graph))?);
             graph.wanted += 10;
             times[2].push(picture(&mut offscreen, Some(&graph))?);
-            graph.edges = 6_000;
+            graph.drawn = 6_000;
             graph.camera = Camera::Fit { margin: 28.005 + 0.01 * k as f32 };
             times[3].push(picture(&mut offscreen, Some(&graph))?);
-            graph.edges = usize::MAX;
+            graph.drawn = usize::MAX;
         }
         let [drawn, idle, moved, fewer] = times.map(median);
         let made = steps_made(&offscreen.render_state().renderer.read().callback_resources);

@@ -6,10 +6,27 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use eframe::egui_wgpu::wgpu;
+use eframe::egui_wgpu::wgpu::{self, util::DeviceExt as _};
 
 use super::{COLUMNS, Graph, NodeStyle, Uniform, pipelines::Pipelines};
 use crate::gpu::graph_layout::{GraphLayout, Kernels, MOST_STEPS};
+
+/// Which edges are drawn, of all in the order of their strength.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Drawn {
+    /// From here on they are strong enough to be seen.
+    seen: usize,
+    /// From here on all are drawn; before, only the selected node's.
+    all: usize,
+}
+
+impl Drawn {
+    pub fn of(graph: &Graph) -> Self {
+        let edges = graph.shape.edges.len();
+        let seen = edges - graph.edges.min(edges);
+        Self { seen, all: seen.max(edges - graph.drawn.min(edges)) }
+    }
+}
 
 /// One graph.
 pub(super) struct Entry {
@@ -23,14 +40,14 @@ pub(super) struct Entry {
     pub version: u64,
     places: wgpu::Texture,
     colours: wgpu::Texture,
+    radii: wgpu::Texture,
     edges: wgpu::Buffer,
     nodes: wgpu::Buffer,
     pub uniform: wgpu::Buffer,
     pub drawing: wgpu::BindGroup,
     pub sheet: Option<(wgpu::TextureView, wgpu::BindGroup)>,
-    /// What the sheet was drawn from: its size, the uniform, the versions of positions and style, and the number
-    /// of edges.
-    pub shown: Option<([u32; 2], Uniform, u64, u64, usize)>,
+    /// What the sheet was drawn from: its size, the uniform, the versions of positions and style, and the edges.
+    pub shown: Option<([u32; 2], Uniform, u64, u64, Drawn)>,
     put: Vec<(u32, [f32; 2])>,
     held: Vec<bool>,
     back: Back,
@@ -119,9 +136,32 @@ impl Entry {
         missing
     }
 
-    /// Draws the strongest `edges` and all nodes into the sheet.
-    pub fn draw(&self, pipelines: &Pipelines, encoder: &mut wgpu::CommandEncoder, graph: &Graph, edges: usize) {
+    /// The selected node's edges that are not drawn with the strong ones.
+    fn own_edges(&self, device: &wgpu::Device, graph: &Graph, drawn: Drawn) -> Option<(wgpu::Buffer, u32)> {
+        let selected = graph.look.selected?;
+        let weak = graph.shape.edges.get(drawn.seen..drawn.all)?;
+        let own: Vec<_> = weak.iter().filter(|edge| edge.ends.contains(&selected)).copied().collect();
+        let buffer = (!own.is_empty()).then(|| {
+            device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+                label: Some("graph, own edges"),
+                contents: bytemuck::cast_slice(&own),
+                usage: wgpu::BufferUsages::VERTEX,
+            })
+        })?;
+        Some((buffer, own.len() as u32))
+    }
+
+    /// Draws edges and all nodes into the sheet.
+    pub fn draw(
+        &self,
+        pipelines: &Pipelines,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        graph: &Graph,
+        drawn: Drawn,
+    ) {
         let Some((view, _)) = &self.sheet else { return };
+        let own = self.own_edges(device, graph, drawn);
         let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
             label: Some("graph"),
             color_attachments: &[Some(wgpu::RenderPassColorAttachment {
@@ -136,11 +176,15 @@ impl Entry {
             ..Default::default()
         });
         pass.set_bind_group(0, &self.drawing, &[]);
-        let all = graph.shape.edges.len();
-        if edges > 0 {
-            pass.set_pipeline(&pipelines.edges);
+        let has_arrows = graph.look.arrow != 0.0;
+        for pipeline in [Some(&pipelines.edges), has_arrows.then_some(&pipelines.arrows)].into_iter().flatten() {
+            pass.set_pipeline(pipeline);
             pass.set_vertex_buffer(0, self.edges.slice(..));
-            pass.draw(0..4, (all - edges) as u32..all as u32);
+            pass.draw(0..4, drawn.all as u32..graph.shape.edges.len() as u32);
+            if let Some((buffer, count)) = &own {
+                pass.set_vertex_buffer(0, buffer.slice(..));
+                pass.draw(0..4, 0..*count);
+            }
         }
         pass.set_pipeline(&pipelines.nodes);
         pass.set_vertex_buffer(0, self.nodes.slice(..));
@@ -171,12 +215,13 @@ impl Entry {
         };
         let places = texture("graph, places", wgpu::TextureFormat::Rg32Float);
         let colours = texture("graph, colours", wgpu::TextureFormat::Rgba8Unorm);
+        let radii = texture("graph, radii", wgpu::TextureFormat::R32Float);
         let edges = buffer("graph, edges", graph.shape.edges.len() as u64 * 12, wgpu::BufferUsages::VERTEX);
         queue.write_buffer(&edges, 0, bytemuck::cast_slice(&graph.shape.edges));
         let nodes = buffer("graph, nodes", u64::from(n) * 12, wgpu::BufferUsages::VERTEX);
         let uniform = buffer("graph, look", size_of::<Uniform>() as u64, wgpu::BufferUsages::UNIFORM);
         let view = |t: &wgpu::Texture| t.create_view(&wgpu::TextureViewDescriptor::default());
-        let (place_view, colour_view) = (view(&places), view(&colours));
+        let (place_view, colour_view, radius_view) = (view(&places), view(&colours), view(&radii));
         let entry = |binding, resource| wgpu::BindGroupEntry { binding, resource };
         let drawing = device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("graph"),
@@ -185,6 +230,7 @@ impl Entry {
                 entry(0, uniform.as_entire_binding()),
                 entry(1, wgpu::BindingResource::TextureView(&place_view)),
                 entry(2, wgpu::BindingResource::TextureView(&colour_view)),
+                entry(3, wgpu::BindingResource::TextureView(&radius_view)),
             ],
         });
         Self {
@@ -196,6 +242,7 @@ impl Entry {
             version: 0,
             places,
             colours,
+            radii,
             edges,
             nodes,
             uniform,
@@ -223,6 +270,9 @@ impl Entry {
         let mut colours: Vec<[u8; 4]> = graph.styles.iter().map(|d| d.colour).collect();
         colours.resize((self.colours.width() * self.colours.height()) as usize, [0; 4]);
         upload(queue, &self.colours, &colours);
+        let mut radii: Vec<f32> = graph.styles.iter().map(|d| d.radius).collect();
+        radii.resize(colours.len(), 0.0);
+        upload(queue, &self.radii, &radii);
         let mut order: Vec<u32> = (0..graph.styles.len() as u32).collect();
         let rank = |i: &u32| graph.styles.get(*i as usize).map_or((0, 0), |d| (d.colour[3], (d.radius * 64.0) as u32));
         order.sort_by_key(rank);

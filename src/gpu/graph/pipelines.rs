@@ -12,6 +12,7 @@ const PICTURE: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
 pub(super) struct Pipelines {
     pub kernels: Option<Kernels>,
     pub edges: wgpu::RenderPipeline,
+    pub arrows: wgpu::RenderPipeline,
     pub nodes: wgpu::RenderPipeline,
     pub page: wgpu::RenderPipeline,
     pub drawing: wgpu::BindGroupLayout,
@@ -48,7 +49,7 @@ impl Pipelines {
         let group = |entries: &[wgpu::BindGroupLayoutEntry]| {
             device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some("graph"), entries })
         };
-        let drawing = group(&[uniform, texture(1, vertex), texture(2, vertex)]);
+        let drawing = group(&[uniform, texture(1, vertex), texture(2, vertex), texture(3, vertex)]);
         let laying = group(&[texture(0, fragment)]);
         let make = |name: (&str, &str), format, attributes: &[wgpu::VertexAttribute], stride: u64| {
             let groups: &[Option<&wgpu::BindGroupLayout>] =
@@ -98,6 +99,7 @@ impl Pipelines {
         Self {
             kernels: target.compute.then(|| Kernels::new(device)),
             edges: make(("vs_edge", "fs_edge"), PICTURE, &edge, size_of::<Edge>() as u64),
+            arrows: make(("vs_arrow", "fs_arrow"), PICTURE, &edge, size_of::<Edge>() as u64),
             nodes: make(("vs_node", "fs_node"), PICTURE, &node, 12),
             page: make(("vs_page", "fs_page"), target.format, &[], 0),
             drawing,

@@ -5,7 +5,11 @@ use std::collections::HashMap;
 
 use eframe::egui_wgpu::{CallbackResources, wgpu};
 
-use super::{Paint, entry::Entry, pipelines::Pipelines};
+use super::{
+    Paint,
+    entry::{Drawn, Entry},
+    pipelines::Pipelines,
+};
 use crate::gpu::Target;
 
 /// A graph is dropped after this many paints of other graphs.
@@ -57,7 +61,7 @@ impl Renderer {
         entry.used = turn;
         self.steps += entry.advance(self.pipelines.kernels.as_ref(), device, queue, encoder, graph);
         entry.styles(queue, graph);
-        let (size, edges) = (paint.size(pixels_per_point), graph.edges.min(graph.shape.edges.len()));
+        let (size, edges) = (paint.size(pixels_per_point), Drawn::of(graph));
         let uniform = paint.uniform(size, pixels_per_point);
         let wanted = (size, uniform, entry.version, graph.style_revision, edges);
         if entry.shown.as_ref() != Some(&wanted) {
@@ -65,7 +69,7 @@ impl Renderer {
                 entry.sheet = Some(self.pipelines.sheet(device, size));
             }
             queue.write_buffer(&entry.uniform, 0, bytemuck::bytes_of(&uniform));
-            entry.draw(&self.pipelines, encoder, graph, edges);
+            entry.draw(&self.pipelines, device, encoder, graph, edges);
             entry.shown = Some(wanted);
             self.drawn += 1;
         }

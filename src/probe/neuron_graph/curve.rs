@@ -35,7 +35,7 @@ impl Probe for GraphCurve {
         let edges = weighed(&found.edges, question.weighted);
         let model = Compact::of(&edges);
         let other = Compact::of(&null_models::degree_preserving(&edges, cx.seed ^ 3));
-        let modularity = |c: &Compact| c.communities(RESTARTS, cx.seed).map(|found| found.modularity);
+        let modularity = |c: &Compact| c.communities(RESTARTS, Some(0), cx.seed).map(|found| found.modularity);
         let measured = ModularityAtStep {
             edges: edges.len(),
             model: modularity(&model)?,

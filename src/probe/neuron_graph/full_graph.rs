@@ -84,7 +84,7 @@ fn neurons(
     seed: u64,
 ) -> Result<measurements::NeuronGraph> {
     let Cut { factors, question, entries, found } = cut;
-    let communities = compact.communities(question.restarts, seed)?;
+    let communities = compact.communities(question.restarts, None, seed)?;
     let csr = Csr::new(compact.neurons.len(), &compact.edges, true).map_err(candle_core::Error::wrap)?;
     let core = coreness(&csr);
     let ids = || compact.neurons.iter().map(|v| *v as usize);

@@ -111,10 +111,10 @@ impl Compact {
         Self { neurons, edges }
     }
 
-    /// Best of `restarts` searches; neurons without edges would change nothing.
-    fn communities(&self, restarts: usize, seed: u64) -> Result<Communities> {
+    /// Best of `restarts` searches, each perturbed so often; neurons without edges would change nothing.
+    fn communities(&self, restarts: usize, perturbations: Option<usize>, seed: u64) -> Result<Communities> {
         let graph = Graph::new(self.neurons.len(), &self.edges, true).map_err(candle_core::Error::wrap)?;
-        Ok(communities(&graph, Search { seed, restarts, ..Search::default() }))
+        Ok(communities(&graph, Search { seed, restarts, perturbations, ..Search::default() }))
     }
 }
 

@@ -76,7 +76,7 @@ fn measured(
     let (work, done) = (5 * sizes.iter().sum::<usize>(), Cell::new(0));
     let q = |edges: &[Edge]| -> Result<f64> {
         progress.at(done.get(), work)?;
-        let communities = Compact::of(edges).communities(question.restarts, seed)?;
+        let communities = Compact::of(edges).communities(question.restarts, Some(0), seed)?;
         done.set(done.get() + edges.len());
         Ok(communities.modularity)
     };

@@ -34,7 +34,7 @@ pub use export::{escape, hex, quote};
 pub use guess::{Guess, guess, set_guess};
 pub use legend::begin_tile;
 pub use mark::paint_mark;
-pub use paint::{ChartResponse, empty_ui};
+pub use paint::{ChartResponse, empty_ui, nothing_shown};
 pub use scale::{Scale, value_words};
 
 /// Smallest size at which a chart is legible, points.

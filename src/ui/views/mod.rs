@@ -510,6 +510,13 @@ pub static VIEWS: &[ViewEntry] = &[
         make: graph::NeuronGraph::make,
     },
     ViewEntry {
+        id: "graph_table",
+        title: "Table of the graph",
+        about: "The nodes and the edges of the graph with all that is known of them, to sort by a column and to filter by words \
+                and conditions such as degree>5. A click selects the node in the picture, and the other way round.",
+        make: graph::GraphTable::make,
+    },
+    ViewEntry {
         id: "merging",
         title: "Merging",
         about: "Two models side by side as one with the neurons of both: a base, two children of it tuned on texts of \

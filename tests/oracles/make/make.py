@@ -6,6 +6,8 @@
     python make.py solvers                  # solvers.json
     python make.py communities              # communities.json
     python make.py statistics               # statistics.json
+    python make.py directed_blocks          # directed_blocks.json
+    python make.py graph_files              # graph_files/
     python make.py all
 
 Every number follows from --seed (7, that of the stored files) and the versions in requirements.txt.
@@ -19,7 +21,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from generators import communities, interventions, layers, models, solvers, statistics
+from generators import (
+    communities,
+    directed_blocks,
+    graph_files,
+    interventions,
+    layers,
+    models,
+    solvers,
+    statistics,
+)
 
 # Drawn from one stream in this order, whichever of them are wanted.
 STREAM = {
@@ -36,7 +47,8 @@ def write(out: Path, name: str, content: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["models", "interventions", "layers", *STREAM, "all"])
+    alone = ["models", "interventions", "layers", "directed_blocks", "graph_files"]
+    parser.add_argument("what", choices=[*alone, *STREAM, "all"])
     parser.add_argument("--only", choices=models.ORACLES, metavar="NAME", help="with models: this one alone")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--out", type=Path, default=Path("made"), help="folder to write to (made)")
@@ -50,6 +62,10 @@ def main() -> None:
         interventions.make(args.seed, args.out)
     if args.what in ("layers", "all"):
         write(args.out, "layers", layers.make(args.seed))
+    if args.what in ("directed_blocks", "all"):
+        write(args.out, "directed_blocks", directed_blocks.make())
+    if args.what in ("graph_files", "all"):
+        graph_files.make(args.out)
     rng = np.random.default_rng(args.seed)
     for name, (draw, compute) in STREAM.items():
         inputs = draw(rng, args.seed)

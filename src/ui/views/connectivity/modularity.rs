@@ -10,7 +10,7 @@ use crate::{
         measurements::{GraphModularity, ModularityAtStep},
     },
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Reference, Stroke},
+        plot::{Axis, Chart, ChartState, Line, Stroke},
         theme,
         views::{Measured, View, ViewCx},
     },
@@ -109,9 +109,15 @@ impl Modularity {
         let measured = Self::shown(cx);
         let at = measured.and_then(|m| m.edges.iter().position(|n| Some(*n) == edges));
         if let (Some(measured), Some(at)) = (measured, at) {
-            for (label, values) in [("G(n, m)", &measured.uniform), ("random product", &measured.low_rank)] {
+            let (first, last) = (steps().map(|(x, _)| x).fold(f64::INFINITY, f64::min), steps().map(|(x, _)| x));
+            let ends = [first, last.fold(first + 1.0, f64::max)];
+            // as lines with names beside the others': a label of their own would lie on the curves
+            let [_, _, thin, uniform] = &NULL_MODELS;
+            for (null, values) in [(uniform, &measured.uniform), (thin, &measured.low_rank)] {
                 let Some(q) = values.get(at).filter(|q| q.is_finite()) else { continue };
-                chart.references.push(Reference { label: format!("{label}: {q:.3}"), at: *q, vertical: false });
+                let colour = null.colour.map_or(cx.theme.secondary, |c| cx.theme.series(c));
+                let still = Line::new(null.label, colour, ends.map(|x| [x, *q]).to_vec()).stroke(Stroke::Dashed);
+                chart.lines.push(Line { short: Some(null.short.to_owned()), ..still });
             }
         }
         chart.marker = cx.marker();

@@ -23,6 +23,10 @@ const KEY_PAN: f32 = 40.0;
 const MOVING_EDGES: usize = 6_000;
 /// Frames without motion after which all edges are drawn again.
 const QUIET: u8 = 2;
+/// Points of an arrowhead.
+const ARROW: f32 = 8.0;
+/// More edges than this have no arrowheads but those of the selected node: they would hide one another.
+const MOST_ARROWS: usize = 3_000;
 
 /// The graph as the card takes it.
 pub fn shape_of(network: &Network) -> GraphShape {
@@ -32,7 +36,7 @@ pub fn shape_of(network: &Network) -> GraphShape {
     let mut edges: Vec<Edge> = network
         .edges
         .iter()
-        .filter(|e| e.0 != e.1 && e.2 != 0.0)
+        .filter(|e| e.2 != 0.0)
         .map(|(from, to, w)| Edge { ends: [*from, *to], ink: (w.abs() / strongest).sqrt().copysign(*w) })
         .collect();
     edges.sort_by(|a, b| a.ink.abs().total_cmp(&b.ink.abs()));
@@ -84,6 +88,11 @@ impl NeuronGraph {
         self.menu(&response, network, cx);
     }
 
+    /// Whether all edges that are seen have heads.
+    pub(super) fn has_arrows(&self, network: &Network) -> bool {
+        network.is_directed() && network.edges_above(self.threshold) <= MOST_ARROWS
+    }
+
     fn paint(&mut self, ui: &Ui, network: &Network, rect: Rect, cx: &ViewCx<'_>) -> Result<(), String> {
         self.styles(network, rect, cx);
         let target = gpu::target(ui.ctx()).ok_or("There is no graphics adapter, so the graph cannot be drawn.")?;
@@ -104,7 +113,13 @@ impl NeuronGraph {
             ground: flat(theme.panel),
             accent: flat(theme.accent),
             negative: flat(theme.cool),
+            arrow: match (self.has_arrows(network), network.is_directed()) {
+                (true, _) => ARROW,
+                (false, true) => -ARROW,
+                (false, false) => 0.0,
+            },
         };
+        let seen = if self.threshold > 0.0 { network.edges_above(self.threshold) } else { usize::MAX };
         let resting = self.picture.quiet >= QUIET || gpu::is_still(ui.ctx());
         let graph = Graph {
             key: ui.scope_id().with("graph").value(),
@@ -120,7 +135,8 @@ impl NeuronGraph {
             style_revision: self.picture.style_revision,
             camera: self.camera.for_picture(),
             look,
-            edges: if target.software && !resting { MOVING_EDGES } else { usize::MAX },
+            edges: seen,
+            drawn: if target.software && !resting { MOVING_EDGES } else { usize::MAX },
             told: self.motion.told.clone(),
         };
         let shape = graph.shape(rect, target).map_err(|e| e.to_string())?;
@@ -132,20 +148,19 @@ impl NeuronGraph {
     fn styles(&mut self, network: &Network, rect: Rect, cx: &ViewCx<'_>) {
         let emphasis =
             node_style::Emphasis { selected: self.selected(cx), group: self.group, found: self.found.clone() };
-        let (kind, radius) = (self.kind(), radius(network, rect));
+        let wanted = node_style::Wanted { kind: self.kind(), size: self.size, radius: radius(network, rect) };
         let of = (
             emphasis,
-            kind,
+            wanted,
             cx.theme.dark,
             self.motion.held_revision,
             self.motion.dragged.map_or(0, |d| u64::from(d.0) + 1),
-            radius.to_bits(),
         );
         if self.picture.styled_for.as_ref() == Some(&of) {
             return;
         }
         let held = |node| self.motion.holds(network, node);
-        let all = node_style::node_styles(network, kind, &self.palette, &of.0, held, radius);
+        let all = node_style::node_styles(network, wanted, &self.palette, &of.0, held);
         self.picture.styles = Arc::new(all);
         self.picture.style_revision = unique();
         self.picture.styled_for = Some(of);
@@ -254,13 +269,13 @@ impl NeuronGraph {
             match name {
                 Some(name) => {
                     let words = if self.motion.pinned.contains(&name) { "Let it go" } else { "Pin it here" };
-                    if ui.button(format!("{words}: neuron {name} (P)")).clicked() {
+                    if ui.button(format!("{words}: {} {name} (P)", network.noun())).clicked() {
                         self.toggle_pin(name, network.len());
                         ui.close();
                     }
                 }
                 None => {
-                    ui.label("Click a neuron to pin it.");
+                    ui.label(format!("Click a {} to pin it.", network.noun()));
                 }
             }
             let any = !self.motion.pinned.is_empty();

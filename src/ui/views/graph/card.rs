@@ -6,7 +6,7 @@ use eframe::egui::{Align2, Color32, FontId, Rect, RichText, Stroke, Ui, UiBuilde
 use super::{
     NeuronGraph,
     canvas::swell,
-    network::{Network, NeuronGrouping},
+    network::{ColourBy, Network},
 };
 use crate::ui::{
     plot::value_words,
@@ -22,6 +22,8 @@ const CARD: (f32, f32) = (228.0, 250.0);
 const ROOM: (f32, f32) = (560.0, 300.0);
 /// Partners named.
 const PARTNERS: usize = 4;
+/// Values of a file's node that are listed; the table has all.
+const VALUES: usize = 8;
 
 impl NeuronGraph {
     /// Beside the node under the pointer, or the selected one: its name, groups and degree.
@@ -33,11 +35,19 @@ impl NeuronGraph {
         let out = network.degree_out.get(node as usize).copied().unwrap_or(0);
         let into = network.degree_in.get(node as usize).copied().unwrap_or(0);
         let label = network.labels.get(node as usize).map_or("", String::as_str);
-        let mut words = format!("{label}\n{out} out, {into} in");
+        let mut words = match network.is_directed() {
+            true => format!("{label}\n{out} out, {into} in"),
+            false => format!("{label}\n{} edges", out + into),
+        };
+        if let Some(kind) = self.kind()
+            && let Some(column) = network.numbers(kind)
+        {
+            words = format!("{words} \u{b7} {} {}", column.name, column.words(node as usize));
+        }
         if let Some(kind) = self.kind()
             && let Some(group) = network.group(kind, node)
         {
-            words = format!("{words} \u{b7} {} {group}", kind.name());
+            words = format!("{words} \u{b7} {}", network.group_name(kind, group));
         }
         if network.names.get(node as usize).is_some_and(|n| self.motion.pinned.contains(n)) {
             words.push_str(" \u{b7} pinned");
@@ -60,7 +70,8 @@ impl NeuronGraph {
     pub(super) fn card_ui(&mut self, ui: &mut Ui, network: &Network, rect: Rect, cx: &mut ViewCx<'_>) {
         let Some(node) = self.selected(cx) else {
             if cx.selection.neuron.is_some() {
-                let words = format!("neuron {} has no edge here", cx.selection.neuron.unwrap_or_default());
+                let noun = network.noun();
+                let words = format!("{noun} {} has no edge here", cx.selection.neuron.unwrap_or_default());
                 let font = FontId::proportional(theme::SMALL);
                 let at = rect.right_top() + vec2(-8.0, 8.0);
                 ui.painter().text(at, Align2::RIGHT_TOP, words, font, cx.theme.secondary);
@@ -83,28 +94,50 @@ impl NeuronGraph {
         ui.painter().set(back, eframe::egui::Shape::rect_filled(ground, theme::CORNER, fill));
     }
 
+    /// What a file says of the node.
+    fn card_values_ui(&self, ui: &mut Ui, network: &Network, node: u32, cx: &ViewCx<'_>) {
+        if network.file.is_none() {
+            return;
+        }
+        let given = network.columns.iter().map(|c| (&c.name, c.words(node as usize))).filter(|(_, w)| !w.is_empty());
+        for (name, words) in given.take(VALUES) {
+            let font = FontId::proportional(theme::SMALL);
+            let words = format!("{name} {words}");
+            let line = super::drawing::one_line(ui, words, font, cx.theme.secondary, CARD.0 - 20.0);
+            ui.label(line);
+        }
+    }
+
     fn card_lines_ui(&mut self, ui: &mut Ui, network: &Network, node: u32, cx: &mut ViewCx<'_>) {
         let small = |words: String, colour: Color32| RichText::new(words).size(theme::SMALL).color(colour);
         let label = network.labels.get(node as usize).cloned().unwrap_or_default();
         ui.label(RichText::new(label).size(theme::BODY).color(cx.theme.text));
+        let known = network.kinds().filter(|k| !matches!(k, ColourBy::Groups(_)));
         let kinds: Vec<String> =
-            network.kinds().filter_map(|k| Some(format!("{} {}", k.name(), network.group(k, node)?))).collect();
+            known.filter_map(|k| Some(format!("{} {}", network.kind_name(k), network.group(k, node)?))).collect();
         if !kinds.is_empty() {
             ui.label(small(kinds.join(" \u{b7} "), cx.theme.secondary));
         }
-        take_over_ui(ui, cx, &sets(network, node));
-        for (out, words) in [(true, "acts on"), (false, "is acted on by")] {
+        if network.file.is_none() {
+            take_over_ui(ui, cx, &sets(network, node));
+        }
+        self.card_values_ui(ui, network, node, cx);
+        let sides: &[(bool, &str)] = match (&network.file, network.is_directed()) {
+            (None, _) => &[(true, "acts on"), (false, "is acted on by")],
+            (Some(_), true) => &[(true, "edges to"), (false, "edges from")],
+            (Some(_), false) => &[(true, "edges with")],
+        };
+        for &(out, words) in sides {
             let degree = if out { &network.degree_out } else { &network.degree_in };
-            let count = degree.get(node as usize).copied().unwrap_or(0);
+            let directed = degree.get(node as usize).copied().unwrap_or(0);
+            let count = if network.is_directed() { directed } else { network.degree(node) };
             ui.add_space(4.0);
             ui.label(small(format!("{words} {count}"), cx.theme.secondary));
             for (partner, weight) in network.partners(node, out, PARTNERS) {
                 let Some(name) = network.names.get(partner as usize).copied() else { continue };
                 ui.horizontal(|ui| {
                     let who = network.labels.get(partner as usize).cloned().unwrap_or_default();
-                    let group = self.kind().and_then(|k| network.group(k, partner));
-                    let colour =
-                        self.palette.groups.get(self.palette.place(group)).map_or(cx.theme.grey(), |g| g.colour);
+                    let colour = self.palette.colour(network, self.kind(), partner).unwrap_or(cx.theme.grey());
                     let (dot, _) = ui.allocate_exact_size(vec2(8.0, 14.0), eframe::egui::Sense::hover());
                     ui.painter().circle_filled(dot.center(), 3.5, colour);
                     let text = small(who, cx.theme.text);

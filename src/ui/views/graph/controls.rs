@@ -1,8 +1,14 @@
 //! The row of controls over the canvas.
 
-use eframe::egui::{Button, ComboBox, Key, Popup, Rect, TextEdit, Ui, WidgetInfo, accesskit::Role};
+use eframe::egui::{
+    Button, ComboBox, DragValue, Key, Popup, PopupCloseBehavior, Rect, TextEdit, Ui, WidgetInfo, accesskit::Role,
+};
 
-use super::{NeuronGraph, file, network::Network};
+use super::{
+    NeuronGraph, file,
+    network::{ColourBy, Network},
+    node_style::SizeBy,
+};
 use crate::ui::{
     views::{Export, ViewCx},
     widgets::number::grouped,
@@ -42,10 +48,15 @@ impl NeuronGraph {
             if fit.on_hover_text("Fits everything in (0, or double-click).").clicked() {
                 self.camera.fit();
             }
+            self.look_ui(ui, network);
+            let tip = "All nodes and edges with their values, to sort and to filter.";
+            if network.file.is_some() && ui.add(Button::new("table").frame(false)).on_hover_text(tip).clicked() {
+                cx.fronts.push("graph_table");
+            }
             let export = ui.add(Button::new("export").frame(false));
             export.clone().on_hover_text(
-                "Writes the graph into the export folder: GEXF and GraphML with places, colours and groups for Gephi or \
-                 networkx, or the edges alone as CSV. All three can be opened here again.",
+                "Writes the graph into the export folder: GEXF, GraphML, GML and node-link JSON with places and values, \
+                 for Gephi, networkx or d3, or the edges alone as CSV. All of them can be opened here again.",
             );
             Popup::menu(&export).show(|ui| self.export_ui(ui, network, cx));
             // Where motion is not wanted, a small graph is at rest within a frame.
@@ -59,15 +70,20 @@ impl NeuronGraph {
 
     fn colour_ui(&mut self, ui: &mut Ui, network: &Network) {
         let kind = self.kind();
-        let shown = kind.map_or("one colour", |k| k.name());
-        let combo = ComboBox::from_id_salt("graph colours").selected_text(shown).width(104.0).show_ui(ui, |ui| {
+        let shown = kind.map_or("one colour", |k| network.kind_name(k));
+        let combo = ComboBox::from_id_salt("graph colours").selected_text(shown).width(104.0).truncate();
+        let combo = combo.show_ui(ui, |ui| {
             for k in network.kinds() {
-                if ui.selectable_label(kind == Some(k), k.name()).on_hover_text(k.about()).clicked() {
+                let words = match k {
+                    ColourBy::Numbers(_) => format!("{} (number)", network.kind_name(k)),
+                    _ => network.kind_name(k).to_owned(),
+                };
+                if ui.selectable_label(kind == Some(k), words).on_hover_text(k.about()).clicked() {
                     self.chosen = Some(k);
                 }
             }
             if network.kinds().next().is_none() {
-                ui.label("Nothing is known of these neurons but their edges.");
+                ui.label(format!("Nothing is known of these {}s but their edges.", network.noun()));
             }
         });
         combo.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "colour by"));
@@ -75,9 +91,37 @@ impl NeuronGraph {
         combo.response.on_hover_text(tip);
     }
 
+    /// What is seldom changed: sizes, and which edges are seen.
+    fn look_ui(&mut self, ui: &mut Ui, network: &Network) {
+        let look = ui.add(Button::new("look").frame(false));
+        let look = look.on_hover_text("What sizes stand for, and from which weight on edges are drawn.");
+        Popup::menu(&look).close_behavior(PopupCloseBehavior::CloseOnClickOutside).show(|ui| {
+            ui.label("size by");
+            ui.radio_value(&mut self.size, SizeBy::Degree, "degree");
+            for (at, column) in network.columns.iter().enumerate().skip(1) {
+                if column.range().is_some_and(|[low, high]| low < high) {
+                    ui.radio_value(&mut self.size, SizeBy::Numbers(at), column.name.as_str());
+                }
+            }
+            ui.radio_value(&mut self.size, SizeBy::Same, "one size");
+            let Some(most) = network.greatest_weight() else { return };
+            ui.separator();
+            let label = ui.label("draw edges from |weight|").id;
+            ui.horizontal(|ui| {
+                let drag = DragValue::new(&mut self.threshold).range(0.0..=most).speed(most / 300.0);
+                ui.add(drag).labelled_by(label).on_hover_text(
+                    "Weaker edges are not drawn. Degrees, communities and components stay those of all edges; \
+                     `orrery view-graph --threshold` cuts the graph itself.",
+                );
+                let seen = grouped(network.edges_above(self.threshold) as u64);
+                ui.label(format!("{seen} of {}", grouped(network.edges.len() as u64)));
+            });
+        });
+    }
+
     fn search_ui(&mut self, ui: &mut Ui, network: &Network, canvas: Rect, cx: &mut ViewCx<'_>, width: f32) {
         let field = TextEdit::singleline(&mut self.search)
-            .hint_text(if width < 120.0 { "find" } else { "find a neuron" })
+            .hint_text(if width < 120.0 { "find".to_owned() } else { format!("find a {}", network.noun()) })
             .desired_width(width);
         let field = ui.add(field);
         field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "find a neuron"));
@@ -111,11 +155,22 @@ impl NeuronGraph {
         for (words, format) in [
             ("GEXF (Gephi, networkx)", file::Format::Gexf),
             ("GraphML", file::Format::GraphMl),
+            ("GML", file::Format::Gml),
+            ("JSON, node-link (networkx, d3)", file::Format::NodeLinkJson),
             ("Edges as CSV", file::Format::Csv),
         ] {
             if ui.add(Button::new(words).frame(false)).clicked() {
-                let graph = file::graph_of(network, &self.motion.places, &self.picture.styles, self.title(cx));
-                let name = format!("neuron-graph-step{}.{}", cx.step, format.ending());
+                let shown = file::ShownGraph {
+                    network,
+                    places: &self.motion.places,
+                    styles: &self.picture.styles,
+                    title: self.title(cx),
+                };
+                let graph = shown.to_file(format);
+                let name = match network.file {
+                    None => format!("neuron-graph-step{}.{}", cx.step, format.ending()),
+                    Some(_) => format!("graph.{}", format.ending()),
+                };
                 cx.exports.push(Export::Text { name, text: format.write(&graph) });
                 ui.close();
             }

@@ -1,19 +1,23 @@
 //! The picture as SVG: the nodes where they are now, in their colours and sizes, the edges under them, and
 //! the legend. The camera is left out: a drawing shows the whole graph.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
-use eframe::egui::{Color32, Rect, pos2, vec2};
+use eframe::egui::{
+    Color32, FontId, Galley, Pos2, Rect, Ui, pos2,
+    text::{LayoutJob, TextWrapping},
+    vec2,
+};
 
 use super::{
     NeuronGraph,
     camera::Window,
     canvas,
     network::Network,
-    node_style::{self, Emphasis},
+    node_style::{self, Emphasis, Wanted},
 };
 use crate::ui::{
-    plot::{escape, hex},
+    plot::{colour_bar::Colours, escape, hex, value_words},
     views::ViewCx,
     widgets::number::grouped,
 };
@@ -25,6 +29,13 @@ const MOST_EDGES: usize = 20_000;
 /// Edges of one colour are drawn in so many strengths.
 const STRENGTHS: f32 = 6.0;
 const ROW: f32 = 18.0;
+
+/// Words on one line, cut off with an ellipsis where they are too long.
+pub(super) fn one_line(ui: &Ui, words: String, font: FontId, colour: Color32, wide: f32) -> Arc<Galley> {
+    let mut job = LayoutJob::simple_singleline(words, font, colour);
+    job.wrap = TextWrapping::truncate_at_width(wide);
+    ui.painter().layout_job(job)
+}
 
 impl NeuronGraph {
     /// `None` until there is a graph that has been laid out.
@@ -39,7 +50,8 @@ impl NeuronGraph {
         let at = |node: u32| window.at(places[node as usize], sheet);
         let radius = canvas::radius(network, sheet);
         let nobody = Emphasis::default();
-        let styles = node_style::node_styles(network, self.kind(), &self.palette, &nobody, |_| false, radius);
+        let wanted = Wanted { kind: self.kind(), size: self.size, radius };
+        let styles = node_style::node_styles(network, wanted, &self.palette, &nobody, |_| false);
         let mut svg = String::new();
         let _ = write!(
             svg,
@@ -51,12 +63,21 @@ impl NeuronGraph {
             w = SHEET[0],
             h = SHEET[1],
         );
-        let (edges, left_out) = edges(network, cx, |node| styles[node as usize].colour);
+        let (edges, left_out) = edges(network, self.threshold, cx, |node| styles[node as usize].colour);
         for ((strength, colour), ends) in edges {
             let share = canvas::strength(network, sheet) * strength as f32 / STRENGTHS;
             let _ = write!(svg, "<path stroke=\"{colour}\" stroke-opacity=\"{share:.3}\" d=\"");
-            for (a, b) in ends.into_iter().map(|(a, b)| (at(a), at(b))) {
+            for (from, to) in ends {
+                let (a, b, r) = (at(from), at(to), styles[to as usize].radius);
+                if from == to {
+                    let (y, ring) = (a.y - r, (0.8 * r).max(3.5));
+                    let _ = write!(svg, "M{:.1} {y:.1}a{ring:.1} {ring:.1} 0 1 1 0.1 0", a.x);
+                    continue;
+                }
                 let _ = write!(svg, "M{:.1} {:.1}L{:.1} {:.1}", a.x, a.y, b.x, b.y);
+                if self.has_arrows(network) {
+                    svg.push_str(&head(a, b, r));
+                }
             }
             svg.push_str("\"/>\n");
         }
@@ -76,14 +97,28 @@ impl NeuronGraph {
         Some(svg)
     }
 
+    /// Five steps of the scale, where colours stand for numbers.
+    fn scale_words(&self) -> Vec<(Option<String>, String)> {
+        let Some(Colours { map, range: [low, high], log }) = self.palette.scale else { return vec![] };
+        let network = self.shown.network.as_ref();
+        let name = self.kind().zip(network).map_or("", |(kind, network)| network.kind_name(kind));
+        let value = |t: f32| if log { low * (high / low).powf(t) } else { low + t * (high - low) };
+        let line = |t: f32| {
+            let [r, g, b] = map.at(t);
+            (Some(hex(Color32::from_rgb(r, g, b))), format!("{name} {}", value_words(f64::from(value(t)))))
+        };
+        [1.0, 0.75, 0.5, 0.25, 0.0].map(line).into()
+    }
+
     fn legend_svg(&self, cx: &ViewCx<'_>, left_out: usize, svg: &mut String) {
         let words = hex(cx.theme.secondary);
-        let mut lines: Vec<(Option<String>, String)> = self
+        let mut lines: Vec<(Option<String>, String)> = self.scale_words();
+        let groups = self
             .palette
             .groups
             .iter()
-            .map(|g| (Some(hex(g.colour)), format!("{}  {}", g.name, grouped(g.count as u64))))
-            .collect();
+            .map(|g| (Some(hex(g.colour)), format!("{}  {}", g.name, grouped(g.count as u64))));
+        lines.extend(groups);
         if left_out > 0 {
             lines.push((None, format!("{} weaker edges are left out", grouped(left_out as u64))));
         }
@@ -100,14 +135,26 @@ impl NeuronGraph {
 
 type Ends = Vec<(u32, u32)>;
 
+/// The head of an edge from `a` to `b`, whose tip touches the rim of `b`.
+fn head(a: Pos2, b: Pos2, radius: f32) -> String {
+    let way = b - a;
+    if way.length() < radius + 8.0 {
+        return String::new();
+    }
+    let (along, tip) = (way.normalized(), b - way.normalized() * radius);
+    let [left, right] = [1.0, -1.0].map(|side| tip - along * 7.0 + along.rot90() * 3.0 * side);
+    format!("M{:.1} {:.1}L{:.1} {:.1}L{:.1} {:.1}", left.x, left.y, tip.x, tip.y, right.x, right.y)
+}
+
 /// The strongest edges by strength (1 to [`STRENGTHS`]) and colour, weak ones first, and how many are left
 /// out. An edge has the colour of where it begins, an inhibitory one that of inhibition.
 fn edges(
     network: &Network,
+    threshold: f32,
     cx: &ViewCx<'_>,
     colour_of: impl Fn(u32) -> [u8; 4],
 ) -> (BTreeMap<(u32, String), Ends>, usize) {
-    let mut all: Vec<_> = network.edges.iter().filter(|e| e.0 != e.1 && e.2 != 0.0).collect();
+    let mut all: Vec<_> = network.edges.iter().filter(|e| e.2 != 0.0 && e.2.abs() >= threshold).collect();
     all.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
     let strongest = all.first().map_or(1.0, |e| e.2.abs());
     let left_out = all.len().saturating_sub(MOST_EDGES);

@@ -3,19 +3,50 @@
 use eframe::egui::{self, Align2, Color32, FontId, Rect, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2};
 
 use super::{NeuronGraph, network::Network};
-use crate::ui::{theme, views::ViewCx, widgets::number::grouped};
+use crate::ui::{
+    plot::colour_bar::{Colours, colour_bar},
+    theme,
+    views::ViewCx,
+    widgets::number::grouped,
+};
 
 const ROW: f32 = 18.0;
 
 impl NeuronGraph {
+    /// The bar of a sequential map, with the name of what it colours.
+    fn scale_ui(&self, ui: &Ui, network: &Network, rect: Rect, scale: Colours, cx: &ViewCx<'_>) {
+        let missing = self.palette.groups.first();
+        let words = self.kind().map_or("", |kind| network.kind_name(kind)).to_owned();
+        let words = words + if scale.log { " (log)" } else { "" };
+        let under = if missing.is_some() { ROW } else { 0.0 };
+        let bar = Rect::from_min_size(rect.left_bottom() + vec2(14.0, -36.0 - under), vec2(180.0, 10.0));
+        let ground = Rect::from_min_max(bar.min - vec2(12.0, 22.0), bar.max + vec2(24.0, 22.0 + under));
+        let painter = ui.painter();
+        painter.rect_filled(ground, 4.0, cx.theme.panel.gamma_multiply(0.85));
+        let small = FontId::proportional(theme::SMALL);
+        let galley = super::drawing::one_line(ui, words, small.clone(), cx.theme.text, bar.width() + 20.0);
+        painter.galley(bar.min - vec2(0.0, 19.0), galley, cx.theme.text);
+        colour_bar(painter, bar, scale, cx.theme);
+        if let Some(none) = missing {
+            let at = bar.left_bottom() + vec2(4.0, 22.0 + ROW / 2.0);
+            painter.circle_filled(at, 4.5, none.colour);
+            let words = format!("none  {}", grouped(none.count as u64));
+            painter.text(at + vec2(12.0, 0.0), Align2::LEFT_CENTER, words, small, cx.theme.secondary);
+        }
+    }
+
     pub(super) fn legend_ui(&mut self, ui: &mut Ui, network: &Network, rect: Rect, cx: &ViewCx<'_>) {
         let fit = ((rect.height() - 24.0) / ROW) as usize;
         let all = &self.palette.groups;
         let negative = network.edges.iter().any(|e| e.2 < 0.0);
-        let lines = all.len() + usize::from(negative);
         if rect.width() < 360.0 || fit < 2 {
             return;
         }
+        if let Some(scale) = self.palette.scale {
+            self.scale_ui(ui, network, rect, scale, cx);
+            return;
+        }
+        let lines = all.len() + usize::from(negative);
         let shown = if lines > fit { fit - 1 } else { lines };
         let corner = pos2(rect.left() + 6.0, rect.bottom() - 6.0 - ROW * (shown + usize::from(shown < lines)) as f32);
         let small = FontId::proportional(theme::SMALL);
@@ -23,7 +54,7 @@ impl NeuronGraph {
         for (i, group) in all.iter().take(shown).enumerate() {
             let place = Rect::from_min_size(corner + vec2(0.0, ROW * i as f32), vec2(170.0, ROW));
             let text = format!("{}  {}", group.name, grouped(group.count as u64));
-            let galley = ui.painter().layout_no_wrap(text.clone(), small.clone(), Color32::WHITE);
+            let galley = super::drawing::one_line(ui, text.clone(), small.clone(), Color32::WHITE, 0.4 * rect.width());
             let place = Rect::from_min_size(place.min, vec2(galley.size().x + 26.0, ROW));
             let id = ui.scope_id().with(("legend", i));
             let response = ui.interact(place, id, Sense::click());
@@ -51,7 +82,7 @@ impl NeuronGraph {
             ui.painter().text(
                 next + vec2(20.0, 0.0),
                 Align2::LEFT_CENTER,
-                "inhibitory edges",
+                if network.file.is_some() { "negative edges" } else { "inhibitory edges" },
                 small,
                 cx.theme.secondary,
             );

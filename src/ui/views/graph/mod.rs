@@ -1,15 +1,15 @@
 //! The picture of the neuron graph: a layout that finds its own rest, colours by community, head,
 //! octave or provenance, and a hand that hovers, selects, drags, pins, searches and zooms.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::sync::Arc;
 
 use eframe::egui::{self, Rect, Ui, UiBuilder, pos2, vec2};
 
 use self::{
     camera::Camera,
     motion::{Maker, Motion},
-    network::{Network, NeuronGrouping, Shown},
-    node_style::{Emphasis, Palette},
+    network::{ColourBy, Network, Shown},
+    node_style::{Emphasis, Palette, SizeBy, Wanted},
 };
 use super::{View, ViewCx, connectivity};
 use crate::{
@@ -17,13 +17,15 @@ use crate::{
     telemetry::measurements,
     ui::{
         kept::{RunNumber, unique},
-        plot::{empty_ui, quote},
+        plot::empty_ui,
+        table::Table,
     },
 };
 
 mod camera;
 mod canvas;
 mod card;
+mod columns;
 mod controls;
 mod drawing;
 mod file;
@@ -31,9 +33,13 @@ mod legend;
 mod motion;
 mod network;
 mod node_style;
+mod table;
+mod table_filter;
 
-const EMPTY: &str = "No graph has been measured yet. Open the Neuron graph lab and press Space, or drop a .gexf, .graphml \
-                     or edge .csv file on the window.";
+pub use table::GraphTable;
+
+const EMPTY: &str = "No graph has been measured yet. Open the Neuron graph lab and press Space, or drop a .gexf, .graphml, \
+                     .gml, node-link .json or edge .csv file on the window.";
 /// Height of the controls.
 const HEAD: f32 = 30.0;
 
@@ -44,12 +50,12 @@ pub struct NeuronGraph {
     /// Of which what is shown is.
     run: Option<RunNumber>,
     /// As a person chose it; until then the first kind that was measured.
-    chosen: Option<NeuronGrouping>,
+    chosen: Option<ColourBy>,
     palette: Palette,
     /// What the palette was made for.
-    palette_of: Option<(Option<NeuronGrouping>, bool)>,
+    palette_of: Option<(Option<ColourBy>, bool)>,
     /// What its colours stood for last.
-    palette_kind: Option<Option<NeuronGrouping>>,
+    palette_kind: Option<Option<ColourBy>>,
     motion: Motion,
     camera: Camera,
     hovered: Option<u32>,
@@ -57,6 +63,9 @@ pub struct NeuronGraph {
     group: Option<usize>,
     search: String,
     found: Vec<u32>,
+    size: SizeBy,
+    /// Edges whose weight is nearer to 0 are not drawn.
+    threshold: f32,
     picture: Picture,
 }
 
@@ -69,7 +78,7 @@ struct Picture {
     styles: Arc<Vec<gpu::graph::NodeStyle>>,
     style_revision: u64,
     /// What the styles was made for.
-    styled_for: Option<(Emphasis, Option<NeuronGrouping>, bool, u64, u64, u32)>,
+    styled_for: Option<(Emphasis, Wanted, bool, u64, u64)>,
     /// Frames since something moved: pictures at rest are drawn in full.
     quiet: u8,
 }
@@ -93,15 +102,19 @@ impl NeuronGraph {
         self.palette_of = None;
         self.picture.styled_for = None;
         let Some(network) = &self.shown.network else { return };
+        // a threshold or a size may mean nothing in another graph
+        if before.as_ref().is_none_or(|before| before.columns.len() != network.columns.len()) {
+            (self.size, self.threshold) = (SizeBy::default(), 0.0);
+        }
         self.motion.take(before.as_deref(), network);
         self.picture.shape = Arc::new(canvas::shape_of(network));
         self.picture.shape_revision = unique();
         self.found = network.find(&self.search);
     }
 
-    fn kind(&self) -> Option<NeuronGrouping> {
+    fn kind(&self) -> Option<ColourBy> {
         let network = self.shown.network.as_ref()?;
-        self.chosen.filter(|k| network.groups(*k).is_some()).or_else(|| network.kinds().next())
+        self.chosen.filter(|k| network.kinds().any(|known| known == *k)).or_else(|| network.kinds().next())
     }
 
     /// The node of the selected neuron.
@@ -156,7 +169,13 @@ impl View for NeuronGraph {
         };
         let sample = measured.sample;
         let Some(network) = &self.shown.network else { return format!("step {} \u{b7} {}", sample.step, sample.about) };
-        format!("step {} \u{b7} {} \u{b7} {}", sample.step, network.size_words(), sample.about)
+        match &network.file {
+            None => format!("step {} \u{b7} {} \u{b7} {}", sample.step, network.size_words(), sample.about),
+            Some(file) => {
+                let found = file.modularity.map_or(String::new(), |q| format!(" \u{b7} communities of Q = {q:.3}"));
+                format!("{} \u{b7} {}{found}", sample.about, network.size_words())
+            }
+        }
     }
 
     fn draws_svg(&self) -> bool {
@@ -170,12 +189,17 @@ impl View for NeuronGraph {
     /// The edges, and of both ends what is known of them.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let network = Network::of(connectivity::shown(cx)?.value)?;
-        let mut out = String::from("source,target,weight,source_label,target_label\n");
-        let label = |i: u32| network.labels.get(i as usize).map_or(String::new(), |l| quote(l));
-        for (from, to, weight) in &network.edges {
-            let (a, b) = (network.names[*from as usize], network.names[*to as usize]);
-            let _ = writeln!(out, "{a},{b},{weight},{},{}", label(*from), label(*to));
+        let mut out = Table::new(
+            ["source", "target", "weight", "source_label", "target_label"]
+                .into_iter()
+                .chain(network.edge_columns.iter().map(|c| c.name.as_str())),
+        );
+        let label = |i: u32| network.labels.get(i as usize).cloned().unwrap_or_default();
+        for (at, (from, to, weight)) in network.edges.iter().enumerate() {
+            let ends = [*from, *to].map(|i| network.id(i));
+            let words = [weight.to_string(), label(*from), label(*to)];
+            out.row(ends.into_iter().chain(words).chain(network.edge_columns.iter().map(|c| c.words(at))));
         }
-        (!network.edges.is_empty()).then_some(out)
+        (!network.edges.is_empty()).then(|| out.finish())
     }
 }

@@ -3,36 +3,33 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use super::columns::{Column, ColumnValues};
 use crate::{
     analysis::layout::Springs,
     telemetry::{
         Payload,
-        measurements::{NeuronGraph, NeuronGroups},
+        measurements::{GraphColumn, NeuronGraph, NeuronGroups},
     },
     ui::views::Measured,
 };
 
-/// What neurons can be coloured by, in the order they are offered.
+/// What nodes can be coloured by, in the order it is offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum NeuronGrouping {
+pub enum ColourBy {
     Community,
     Head,
     Octave,
     Provenance,
+    /// Of a file's graph: nodes that are joined at all.
+    Component,
+    /// The groups of one of [`Network::columns`].
+    Groups(usize),
+    /// The numbers of one of [`Network::columns`].
+    Numbers(usize),
 }
 
-impl NeuronGrouping {
-    pub const ALL: [Self; 4] = [Self::Community, Self::Head, Self::Octave, Self::Provenance];
-
-    /// The word for one of its groups.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Community => "community",
-            Self::Head => "head",
-            Self::Octave => "octave",
-            Self::Provenance => "provenance",
-        }
-    }
+impl ColourBy {
+    const NEURONS: [Self; 4] = [Self::Community, Self::Head, Self::Octave, Self::Provenance];
 
     /// Each node's group, if it is known.
     fn of(self, groups: &NeuronGroups) -> Option<&[Option<u32>]> {
@@ -41,6 +38,7 @@ impl NeuronGrouping {
             Self::Head => &groups.head,
             Self::Octave => &groups.octave,
             Self::Provenance => &groups.provenance,
+            Self::Component | Self::Groups(_) | Self::Numbers(_) => &None,
         };
         of_nodes.as_deref()
     }
@@ -48,15 +46,33 @@ impl NeuronGrouping {
     pub fn about(self) -> &'static str {
         match self {
             Self::Community => {
-                "Communities that share more edges than their degrees would give by chance. Found from the edges alone."
+                "Communities that share more edges than their degrees would give by chance. Found from the edges alone, \
+                 unless the file gives them."
             }
             Self::Head => "The head that the neuron belongs to, h of h\u{b7}N + i.",
             Self::Octave => {
                 "How fast RoPE turns the neuron's pair: octave 0 turns fastest, each next one half as fast."
             }
             Self::Provenance => "Which of the merged models the neuron comes from.",
+            Self::Component => "Nodes that are joined by edges at all, whatever their direction.",
+            Self::Groups(_) => "A value of the nodes: the most frequent ones have colours of their own.",
+            Self::Numbers(_) => "A number of the nodes, from low (dark) to high (bright).",
         }
     }
+}
+
+/// What is known of a file's graph beyond nodes and edges.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct FileWords {
+    pub directed: bool,
+    pub weighted: bool,
+    /// What the file calls the nodes, in their order.
+    pub ids: Vec<String>,
+    pub are_ids_numbers: bool,
+    /// Values of nodes and of edges, in the types that the file gives them.
+    pub node_values: Vec<GraphColumn>,
+    pub edge_values: Vec<GraphColumn>,
+    pub modularity: Option<f64>,
 }
 
 /// A graph ready for the picture. Nodes are counted from 0 in the order of the payload; their names
@@ -71,7 +87,17 @@ pub struct Network {
     pub degree_in: Vec<u32>,
     pub degree_out: Vec<u32>,
     /// For each kind that is known, each node's group.
-    groups: HashMap<NeuronGrouping, Vec<Option<u32>>>,
+    groups: HashMap<ColourBy, Vec<Option<u32>>>,
+    /// Names of the groups of [`ColourBy::Groups`].
+    group_names: HashMap<usize, Vec<String>>,
+    /// Values of the nodes: what was counted, then what a file says.
+    pub columns: Vec<Column>,
+    /// Values of the edges, where a file gives them.
+    pub edge_columns: Vec<Column>,
+    /// `None`: the nodes are neurons of a model.
+    pub file: Option<FileWords>,
+    /// |weight| of the edges that are drawn, rising.
+    strengths: Vec<f32>,
     /// Where a file says the nodes are.
     pub places: Option<Vec<[f32; 2]>>,
     /// Node of a name.
@@ -86,11 +112,7 @@ impl Network {
             return None;
         }
         let is_edge = |e: &(u32, u32, f32)| (e.0.max(e.1) as usize) < n && e.2.is_finite();
-        let edges: Vec<_> = graph.edges.iter().filter(is_edge).collect();
-        let groups = NeuronGrouping::ALL.into_iter().filter_map(|kind| {
-            let of_nodes = kind.of(&graph.groups)?;
-            (of_nodes.len() == n).then(|| (kind, of_nodes.to_vec()))
-        });
+        let (kept, edges): (Vec<usize>, Vec<_>) = graph.edges.iter().enumerate().filter(|(_, e)| is_edge(e)).unzip();
         let (mut counted_in, mut counted_out) = (vec![0u32; n], vec![0u32; n]);
         for (from, to, _) in &edges {
             counted_out[*from as usize] += 1;
@@ -103,17 +125,108 @@ impl Network {
         } else {
             names.iter().map(|name| format!("neuron {name}")).collect()
         };
-        Some(Self {
+        let mut strengths: Vec<f32> = edges.iter().map(|e| e.2.abs()).filter(|w| *w > 0.0).collect();
+        strengths.sort_by(f32::total_cmp);
+        let mut network = Self {
             springs: Springs::new(n, &edges),
             degree_in: given(&graph.in_degree, counted_in),
             degree_out: given(&graph.out_degree, counted_out),
-            groups: groups.collect(),
             places: graph.positions.as_ref().filter(|p| *p.shape() == [n, 2]).and_then(|p| spread(p.data())),
             nodes: names.iter().zip(0..).map(|(name, i)| (*name, i)).collect(),
             names,
             labels,
             edges,
-        })
+            strengths,
+            ..Self::default()
+        };
+        network.take_groups(graph);
+        network.take_columns(graph, &kept);
+        Some(network)
+    }
+
+    fn take_groups(&mut self, graph: &NeuronGraph) {
+        let n = self.len();
+        for kind in ColourBy::NEURONS {
+            if let Some(of_nodes) = kind.of(&graph.groups).filter(|of_nodes| of_nodes.len() == n) {
+                self.groups.insert(kind, of_nodes.to_vec());
+            }
+        }
+        let component = graph.file.as_ref().map(|file| &file.component).filter(|component| component.len() == n);
+        if let Some(component) = component {
+            self.groups.insert(ColourBy::Component, component.iter().map(|c| Some(*c)).collect());
+        }
+    }
+
+    /// `kept`: places of the edges that are shown among those of the measurement.
+    fn take_columns(&mut self, graph: &NeuronGraph, kept: &[usize]) {
+        let n = self.len();
+        let degrees: Vec<u32> = (0..n as u32).map(|i| self.degree(i)).collect();
+        self.columns.push(Column::counted("degree", &degrees));
+        if graph.file.as_ref().is_none_or(|f| f.directed) {
+            self.columns.push(Column::counted("in-degree", &self.degree_in));
+            self.columns.push(Column::counted("out-degree", &self.degree_out));
+        }
+        let weighted = graph.file.as_ref().is_none_or(|f| f.weighted);
+        if weighted {
+            let mut strength = vec![0.0; n];
+            for (from, to, weight) in &self.edges {
+                strength[*from as usize] += f64::from(*weight);
+                strength[*to as usize] += f64::from(*weight);
+            }
+            self.columns.push(Column { name: "strength".into(), values: ColumnValues::Numbers(strength) });
+        }
+        if graph.core.len() == n {
+            self.columns.push(Column::counted("core", &graph.core));
+        }
+        let Some(file) = &graph.file else { return };
+        let all: Vec<usize> = (0..n).collect();
+        for column in &file.node_values {
+            let column = Column::of(column, &all);
+            if let Some((of, names)) = column.groups() {
+                let at = self.columns.len();
+                self.groups.insert(ColourBy::Groups(at), of);
+                self.group_names.insert(at, names);
+            }
+            self.columns.push(column);
+        }
+        self.edge_columns = file.edge_values.iter().map(|column| Column::of(column, kept)).collect();
+        self.file = Some(FileWords {
+            directed: file.directed,
+            weighted: file.weighted,
+            ids: if file.ids.len() == n { file.ids.clone() } else { self.names.iter().map(u32::to_string).collect() },
+            are_ids_numbers: file.are_ids_numbers,
+            node_values: file.node_values.clone(),
+            // values of edges that are not shown would be given to others
+            edge_values: if kept.len() == graph.edges.len() { file.edge_values.clone() } else { vec![] },
+            modularity: file.modularity.map(|q| q.0),
+        });
+    }
+
+    /// Whether edges lead from one node to the other.
+    pub fn is_directed(&self) -> bool {
+        self.file.as_ref().is_none_or(|file| file.directed)
+    }
+
+    /// What a node is called in a file.
+    pub fn id(&self, node: u32) -> String {
+        let own = self.file.as_ref().and_then(|file| file.ids.get(node as usize)).cloned();
+        own.or_else(|| self.names.get(node as usize).map(u32::to_string)).unwrap_or_default()
+    }
+
+    /// The word for one of its nodes.
+    pub fn noun(&self) -> &'static str {
+        if self.file.is_some() { "node" } else { "neuron" }
+    }
+
+    /// How many of the edges that are drawn are at least this far from 0.
+    pub fn edges_above(&self, threshold: f32) -> usize {
+        self.strengths.len() - self.strengths.partition_point(|w| *w < threshold)
+    }
+
+    /// The greatest |weight|, where weights differ.
+    pub fn greatest_weight(&self) -> Option<f32> {
+        let (least, most) = (self.strengths.first()?, self.strengths.last()?);
+        (least < most).then_some(*most)
     }
 
     pub fn len(&self) -> usize {
@@ -126,16 +239,51 @@ impl Network {
     }
 
     /// Each node's group, if this kind is known.
-    pub fn groups(&self, kind: NeuronGrouping) -> Option<&[Option<u32>]> {
+    pub fn groups(&self, kind: ColourBy) -> Option<&[Option<u32>]> {
         self.groups.get(&kind).map(Vec::as_slice)
     }
 
-    pub fn group(&self, kind: NeuronGrouping, node: u32) -> Option<u32> {
+    pub fn group(&self, kind: ColourBy, node: u32) -> Option<u32> {
         self.groups(kind).and_then(|g| g.get(node as usize).copied().flatten())
     }
 
-    pub fn kinds(&self) -> impl Iterator<Item = NeuronGrouping> + '_ {
-        NeuronGrouping::ALL.into_iter().filter(|k| self.groups.contains_key(k))
+    /// Groups that nodes are known to be in, then numbers that they are known to have.
+    pub fn kinds(&self) -> impl Iterator<Item = ColourBy> + '_ {
+        let fixed = ColourBy::NEURONS.into_iter().chain([ColourBy::Component]);
+        let places = || 0..self.columns.len();
+        let all = fixed.chain(places().map(ColourBy::Groups));
+        let numbers = places().filter(|at| self.columns[*at].range().is_some_and(|[low, high]| low < high));
+        all.filter(|k| self.groups.contains_key(k)).chain(numbers.map(ColourBy::Numbers))
+    }
+
+    /// What a kind is called.
+    pub fn kind_name(&self, kind: ColourBy) -> &str {
+        match kind {
+            ColourBy::Community => "community",
+            ColourBy::Head => "head",
+            ColourBy::Octave => "octave",
+            ColourBy::Provenance => "provenance",
+            ColourBy::Component => "component",
+            ColourBy::Groups(at) | ColourBy::Numbers(at) => self.columns.get(at).map_or("", |c| c.name.as_str()),
+        }
+    }
+
+    /// What one of the groups of a kind is called.
+    pub fn group_name(&self, kind: ColourBy, group: u32) -> String {
+        let named = match kind {
+            ColourBy::Groups(at) => self.group_names.get(&at).and_then(|names| names.get(group as usize)),
+            _ => None,
+        };
+        let kind = self.kind_name(kind);
+        named.map_or_else(|| format!("{kind} {group}"), |name| format!("{kind} {name}"))
+    }
+
+    /// A number of the nodes.
+    pub fn numbers(&self, kind: ColourBy) -> Option<&Column> {
+        match kind {
+            ColourBy::Numbers(at) => self.columns.get(at),
+            _ => None,
+        }
     }
 
     pub fn degree(&self, node: u32) -> u32 {
@@ -145,7 +293,14 @@ impl Network {
 
     /// The strongest edges out of a node, or into it: (partner, weight), strongest first.
     pub fn partners(&self, node: u32, out: bool, most: usize) -> Vec<(u32, f32)> {
-        let end = |e: &(u32, u32, f32)| if out { (e.0 == node).then_some(e.1) } else { (e.1 == node).then_some(e.0) };
+        let directed = self.is_directed();
+        let end = |e: &(u32, u32, f32)| match (out, e.0 == node, e.1 == node) {
+            (true, true, _) => Some(e.1),
+            (false, _, true) => Some(e.0),
+            // an undirected edge is one out of either end
+            (true, _, true) if !directed => Some(e.0),
+            _ => None,
+        };
         let mut all: Vec<(u32, f32)> = self.edges.iter().filter_map(|e| Some((end(e)?, e.2))).collect();
         all.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
         all.truncate(most);
@@ -169,7 +324,13 @@ impl Network {
     /// "2,000 neurons, 20,000 edges".
     pub fn size_words(&self) -> String {
         use crate::ui::widgets::number::grouped;
-        format!("{} neurons \u{b7} {} edges", grouped(self.len() as u64), grouped(self.edges.len() as u64))
+        let (nodes, edges) = (grouped(self.len() as u64), grouped(self.edges.len() as u64));
+        let kind = match &self.file {
+            None => "",
+            Some(file) if file.directed => "directed ",
+            Some(_) => "undirected ",
+        };
+        format!("{nodes} {}s \u{b7} {edges} {kind}edges", self.noun())
     }
 }
 

@@ -1,12 +1,18 @@
-//! Who wears which colour and how large: by group, the largest groups first, the rest in grey; size
-//! by degree; who stands out when one neuron or one group is looked at.
+//! Which colour a node has and how large it is: by group, the largest groups first, the rest in grey, or by a number;
+//! size by degree or by a number; who stands out when one node or one group is looked at.
 
 use std::{cmp::Reverse, collections::HashMap};
 
 use eframe::egui::Color32;
 
-use super::network::{Network, NeuronGrouping};
-use crate::{gpu::graph::NodeStyle, ui::theme::Theme};
+use super::{
+    columns::Column,
+    network::{ColourBy, Network},
+};
+use crate::{
+    gpu::{colour::ColourMap, graph::NodeStyle},
+    ui::{plot::colour_bar::Colours, theme::Theme},
+};
 
 /// A line of the legend.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,15 +32,35 @@ pub struct Palette {
     places: HashMap<u32, usize>,
     /// Which colour each neuron wears, by name.
     worn: HashMap<u32, usize>,
+    /// Colours of numbers, where they are of numbers.
+    pub scale: Option<Colours>,
+}
+
+/// Numbers that are over so many times one another are coloured by their logarithms.
+const LOGARITHMIC: f64 = 200.0;
+
+/// What nodes' sizes stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SizeBy {
+    #[default]
+    Degree,
+    /// All have one size.
+    Same,
+    /// One of the columns of numbers.
+    Numbers(usize),
 }
 
 impl Palette {
     /// `before` is what was worn until now: communities are counted anew in every sample, and one that
     /// shares most of its neurons with an earlier one keeps that one's colour.
-    pub fn new(network: &Network, kind: Option<NeuronGrouping>, theme: &Theme, before: Option<&Self>) -> Self {
+    pub fn new(network: &Network, kind: Option<ColourBy>, theme: &Theme, before: Option<&Self>) -> Self {
+        if let Some(column) = kind.and_then(|k| network.numbers(k)) {
+            return Self::of_numbers(column, network.len(), theme);
+        }
         let groups = kind.and_then(|k| network.groups(k).map(|g| (k, g)));
         let Some((kind, of_nodes)) = groups else {
-            let all = Group { id: None, name: "neurons".into(), count: network.len(), colour: theme.group(0) };
+            let all =
+                Group { id: None, name: format!("{}s", network.noun()), count: network.len(), colour: theme.group(0) };
             return Self { groups: vec![all], ..Self::default() };
         };
         let mut counts: HashMap<u32, usize> = HashMap::new();
@@ -42,18 +68,18 @@ impl Palette {
         let mut sorted: Vec<(u32, usize)> = counts.into_iter().collect();
         // Octaves and heads have an order of their own; communities are known by their size.
         match kind {
-            NeuronGrouping::Community => sorted.sort_by_key(|(id, count)| (Reverse(*count), *id)),
+            ColourBy::Community => sorted.sort_by_key(|(id, count)| (Reverse(*count), *id)),
             _ => sorted.sort_by_key(|(id, _)| *id),
         }
         let coloured = sorted.len().min(Theme::GROUPS);
-        let worn = before.filter(|_| kind == NeuronGrouping::Community).map(|b| &b.worn);
+        let worn = before.filter(|_| kind == ColourBy::Community).map(|b| &b.worn);
         let ranks = ranks(network, of_nodes, &sorted[..coloured], worn);
         let mut groups: Vec<Group> = sorted[..coloured]
             .iter()
             .enumerate()
             .map(|(i, (id, count))| Group {
                 id: Some(*id),
-                name: format!("{} {id}", kind.name()),
+                name: network.group_name(kind, *id),
                 count: *count,
                 colour: theme.group(ranks.get(i).copied().unwrap_or(i)),
             })
@@ -74,7 +100,33 @@ impl Palette {
         let places: HashMap<u32, usize> = groups.iter().enumerate().filter_map(|(i, g)| Some((g.id?, i))).collect();
         let rank = |g: &Option<u32>| places.get(&(*g)?).and_then(|place| ranks.get(*place)).copied();
         let worn = network.names.iter().zip(of_nodes).filter_map(|(name, g)| Some((*name, rank(g)?))).collect();
-        Self { groups, places, worn }
+        Self { groups, places, worn, scale: None }
+    }
+
+    /// A sequential map over the numbers' range; nodes without one are grey.
+    fn of_numbers(column: &Column, nodes: usize, theme: &Theme) -> Self {
+        let [low, high] = column.range().unwrap_or([0.0, 1.0]);
+        let log = low > 0.0 && high > LOGARITHMIC * low;
+        let scale = Colours { map: ColourMap::Viridis, range: [low as f32, high as f32], log };
+        let missing = (0..nodes).filter(|i| column.number(*i).is_nan()).count();
+        let none = Group { id: None, name: "none".into(), count: missing, colour: theme.grey() };
+        let groups = if missing > 0 { vec![none] } else { vec![] };
+        Self { groups, scale: Some(scale), ..Self::default() }
+    }
+
+    /// The colour of a node.
+    pub fn colour(&self, network: &Network, kind: Option<ColourBy>, node: u32) -> Option<Color32> {
+        let number = kind.and_then(|k| network.numbers(k)).map(|column| column.number(node as usize));
+        if let (Some(Colours { map, range: [low, high], log }), Some(number)) = (self.scale, number)
+            && number.is_finite()
+        {
+            let place = |v: f32| if log { v.ln() } else { v };
+            let share = (place(number as f32) - place(low)) / (place(high) - place(low));
+            let [r, g, b] = map.at(if share.is_finite() { share } else { 0.5 });
+            return Some(Color32::from_rgb(r, g, b));
+        }
+        let place = self.place(kind.and_then(|k| network.group(k, node)));
+        self.groups.get(place).map(|g| g.colour)
     }
 
     /// Which line of the legend a group stands in.
@@ -126,15 +178,39 @@ pub struct Emphasis {
 /// What is left of those that do not stand out, of 255.
 const FAINT: u8 = 46;
 
-/// Every node's colour and size. `radius`: points of a node of mean degree.
+/// What nodes look like.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Wanted {
+    pub kind: Option<ColourBy>,
+    pub size: SizeBy,
+    /// Points of a node of mean degree.
+    pub radius: f32,
+}
+
+/// How much larger than usual a node is.
+fn share(network: &Network, size: SizeBy, node: u32, mean: f32) -> f32 {
+    let numbers = match size {
+        SizeBy::Numbers(at) => network.columns.get(at),
+        SizeBy::Degree | SizeBy::Same => None,
+    };
+    let (Some(column), Some([low, high])) = (numbers, numbers.and_then(Column::range)) else {
+        let by_degree = (network.degree(node) as f32 / mean).powf(0.45).clamp(0.6, 3.2);
+        return if size == SizeBy::Same { 1.0 } else { by_degree };
+    };
+    let along = (column.number(node as usize) - low) / (high - low).max(f64::MIN_POSITIVE);
+    // areas tell, not radii
+    if along.is_nan() { 0.6 } else { 0.6 + 2.6 * along.clamp(0.0, 1.0).sqrt() as f32 }
+}
+
+/// Every node's colour and size.
 pub fn node_styles(
     network: &Network,
-    kind: Option<NeuronGrouping>,
+    wanted: Wanted,
     palette: &Palette,
     emphasis: &Emphasis,
     held: impl Fn(u32) -> bool,
-    radius: f32,
 ) -> Vec<NodeStyle> {
+    let Wanted { kind, size, radius } = wanted;
     let n = network.len();
     let mut out = vec![true; n];
     if let Some(selected) = emphasis.selected {
@@ -150,12 +226,12 @@ pub fn node_styles(
     (0..n as u32)
         .map(|i| {
             let place = palette.place(kind.and_then(|k| network.group(k, i)));
-            let colour = palette.groups.get(place).map_or(Color32::GRAY, |g| g.colour);
+            let colour = palette.colour(network, kind, i).unwrap_or(Color32::GRAY);
             let shown = out[i as usize] && emphasis.group.is_none_or(|g| g == place);
-            let share = (network.degree(i) as f32 / mean).powf(0.45);
+            let share = share(network, size, i, mean);
             NodeStyle {
                 colour: [colour.r(), colour.g(), colour.b(), if shown { 255 } else { FAINT }],
-                radius: radius * share.clamp(0.6, 3.2),
+                radius: radius * share,
                 held: held(i),
             }
         })

@@ -1,0 +1,148 @@
+//! Values of nodes and edges, one list a name: what a file says and what was measured, as the picture colours by and the
+//! table lists. It does not know which nodes they are of.
+
+use std::collections::HashMap;
+
+use crate::{
+    telemetry::measurements::{ColumnType, GraphColumn},
+    ui::plot::value_words,
+};
+
+/// Groups of numbers: with so many different ones or fewer, whole numbers are names.
+const MOST_NAMES: usize = 10;
+
+/// Values under one name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    pub name: String,
+    pub values: ColumnValues,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum ColumnValues {
+    /// NaN where there is none.
+    Numbers(Vec<f64>),
+    /// Place in the names; the most frequent first.
+    Names { of: Vec<Option<u32>>, names: Vec<String> },
+}
+
+impl Column {
+    /// What was counted of every node.
+    pub fn counted(name: &str, counts: &[u32]) -> Self {
+        let numbers = counts.iter().map(|c| f64::from(*c)).collect();
+        Self { name: name.to_owned(), values: ColumnValues::Numbers(numbers) }
+    }
+
+    /// What a file says of the items at these places.
+    pub fn of(column: &GraphColumn, places: &[usize]) -> Self {
+        let name = column.name.clone();
+        let is_text = matches!(column.of, ColumnType::Text | ColumnType::Json);
+        let number = |at: &usize| column.numbers.get(*at).copied().unwrap_or(f64::NAN);
+        let numbers: Vec<f64> = if is_text { vec![] } else { places.iter().map(number).collect() };
+        let text = |at: usize| match column.of {
+            ColumnType::Text | ColumnType::Json => column.texts.get(places[at]).and_then(Option::as_deref),
+            ColumnType::Boolean if numbers[at].is_nan() => None,
+            _ => Some(if numbers[at] > 0.0 { "true" } else { "false" }),
+        };
+        let values = match column.of {
+            ColumnType::Integer | ColumnType::Float => ColumnValues::Numbers(numbers),
+            _ => names(places.len(), text),
+        };
+        Self { name, values }
+    }
+
+    /// The number of an item; NaN where there is none.
+    pub fn number(&self, at: usize) -> f64 {
+        match &self.values {
+            ColumnValues::Numbers(numbers) => numbers.get(at).copied().unwrap_or(f64::NAN),
+            ColumnValues::Names { .. } => f64::NAN,
+        }
+    }
+
+    pub fn is_numeric(&self) -> bool {
+        matches!(self.values, ColumnValues::Numbers(_))
+    }
+
+    /// The value of an item in words; empty where there is none.
+    pub fn words(&self, at: usize) -> String {
+        match &self.values {
+            ColumnValues::Numbers(numbers) => {
+                let number = numbers.get(at).copied().unwrap_or(f64::NAN);
+                let is_whole = number.fract() == 0.0 && number.abs() < 1e15;
+                match number {
+                    v if v.is_nan() => String::new(),
+                    v if is_whole => format!("{v}"),
+                    v => value_words(v),
+                }
+            }
+            ColumnValues::Names { of, names } => {
+                let place = of.get(at).copied().flatten();
+                place.and_then(|place| names.get(place as usize)).cloned().unwrap_or_default()
+            }
+        }
+    }
+
+    /// Least and greatest number; `None` where there are none.
+    pub fn range(&self) -> Option<[f64; 2]> {
+        let ColumnValues::Numbers(numbers) = &self.values else { return None };
+        let finite = || numbers.iter().copied().filter(|v| v.is_finite());
+        let (low, high) = (finite().fold(f64::INFINITY, f64::min), finite().fold(f64::NEG_INFINITY, f64::max));
+        (low <= high).then_some([low, high])
+    }
+
+    /// As groups with names: of texts, and of whole numbers of which there are few different ones.
+    pub fn groups(&self) -> Option<(Vec<Option<u32>>, Vec<String>)> {
+        match &self.values {
+            ColumnValues::Names { of, names } => Some((of.clone(), names.clone())),
+            ColumnValues::Numbers(numbers) => {
+                let mut different: Vec<f64> = vec![];
+                for v in numbers.iter().copied().filter(|v| v.is_finite()) {
+                    if v.fract() != 0.0 || v.abs() > 1e9 {
+                        return None;
+                    }
+                    if !different.contains(&v) {
+                        different.push(v);
+                    }
+                    if different.len() > MOST_NAMES {
+                        return None;
+                    }
+                }
+                different.sort_by(f64::total_cmp);
+                let place = |v: &f64| different.iter().position(|d| d == v).map(|at| at as u32);
+                let words = different.iter().map(|v| format!("{v}")).collect();
+                (!different.is_empty()).then(|| (numbers.iter().map(place).collect(), words))
+            }
+        }
+    }
+}
+
+/// Texts as places among their different ones, the most frequent first.
+fn names<'a>(count: usize, text: impl Fn(usize) -> Option<&'a str>) -> ColumnValues {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    (0..count).filter_map(&text).for_each(|words| *counts.entry(words).or_default() += 1);
+    let mut sorted: Vec<(&str, usize)> = counts.into_iter().collect();
+    sorted.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    let places: HashMap<&str, u32> = sorted.iter().zip(0..).map(|((words, _), at)| (*words, at)).collect();
+    let of = (0..count).map(|at| text(at).and_then(|words| places.get(words).copied())).collect();
+    ColumnValues::Names { of, names: sorted.iter().map(|(words, _)| (*words).to_owned()).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_named_by_frequency_and_few_whole_numbers_are_groups() {
+        let texts = ["b", "a", "b"].map(|t| Some(t.to_owned())).into_iter().chain([None]).collect();
+        let column = GraphColumn { name: "kind".into(), of: ColumnType::Text, numbers: vec![].into(), texts };
+        let column = Column::of(&column, &[0, 1, 2, 3]);
+        let (of, names) = column.groups().unwrap();
+        assert_eq!((of, names), (vec![Some(0), Some(1), Some(0), None], vec!["b".to_owned(), "a".to_owned()]));
+        let numbers = |v: &[f64]| Column { name: "n".into(), values: ColumnValues::Numbers(v.to_vec()) };
+        let (of, names) = numbers(&[3.0, -1.0, f64::NAN]).groups().unwrap();
+        assert_eq!((of, names), (vec![Some(1), Some(0), None], vec!["-1".to_owned(), "3".to_owned()]));
+        assert_eq!(numbers(&[0.5, 1.0]).groups(), None);
+        assert_eq!(numbers(&[0.5, f64::NAN, -1.0]).range(), Some([-1.0, 0.5]));
+        assert_eq!((column.words(3), numbers(&[12.0]).words(0)), (String::new(), "12".to_owned()));
+    }
+}

@@ -1,0 +1,337 @@
+//! The nodes and the edges of the graph as a table: sorted by a column, filtered by words and conditions. A click selects
+//! the node in the picture, and what is selected there is marked here.
+
+use eframe::egui::{
+    Align2, Color32, FontId, Rect, Response, RichText, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, accesskit::Role,
+    pos2, vec2,
+};
+
+use super::{
+    drawing::one_line,
+    network::{Network, Shown},
+    table_filter::{Condition, Row},
+};
+use crate::{
+    telemetry::measurements,
+    ui::{
+        plot::empty_ui,
+        table::Table,
+        theme,
+        views::{View, ViewCx, connectivity},
+        widgets::number::grouped,
+    },
+};
+
+const ROW: f32 = 20.0;
+const EMPTY: &str = "No graph to list yet. Open a graph file, or a run of the neuron graph lab.";
+/// Rows whose words decide how wide a column is.
+const SAMPLED: usize = 200;
+const WIDTHS: (f32, f32) = (52.0, 240.0);
+
+/// Which things are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Listed {
+    #[default]
+    Nodes,
+    Edges,
+}
+
+/// View `graph_table`.
+#[derive(Default)]
+pub struct GraphTable {
+    shown: Shown,
+    listed: Listed,
+    filter: String,
+    /// Column, and whether it falls.
+    sort: Option<(usize, bool)>,
+    /// What the rows were made for.
+    made_for: Option<(Listed, String, Option<(usize, bool)>)>,
+    /// Places of the rows that are shown, in their order.
+    rows: Vec<u32>,
+    widths: Vec<f32>,
+    /// Why the filter means nothing.
+    complaint: Option<String>,
+    /// The neuron that was selected last.
+    selected: Option<u32>,
+}
+
+/// One row of either list.
+struct Item<'a> {
+    network: &'a Network,
+    listed: Listed,
+    at: usize,
+}
+
+/// Columns of a list before those of values.
+fn fixed(listed: Listed) -> &'static [&'static str] {
+    match listed {
+        Listed::Nodes => &["id", "label", "community", "component"],
+        Listed::Edges => &["source", "target", "weight"],
+    }
+}
+
+fn columns(network: &Network, listed: Listed) -> Vec<&str> {
+    let more = if listed == Listed::Nodes { &network.columns } else { &network.edge_columns };
+    fixed(listed).iter().copied().chain(more.iter().map(|c| c.name.as_str())).collect()
+}
+
+impl Item<'_> {
+    fn group(&self, column: usize) -> Option<u32> {
+        use super::network::ColourBy::{Community, Component};
+        self.network.group(if column == 2 { Community } else { Component }, self.at as u32)
+    }
+}
+
+impl Row for Item<'_> {
+    fn number(&self, column: usize) -> f64 {
+        let (network, at) = (self.network, self.at);
+        match (self.listed, column) {
+            (Listed::Nodes, 0) => network.id(at as u32).parse().unwrap_or(f64::NAN),
+            (Listed::Nodes, 1) => f64::NAN,
+            (Listed::Nodes, 2 | 3) => self.group(column).map_or(f64::NAN, f64::from),
+            (Listed::Nodes, c) => network.columns.get(c - 4).map_or(f64::NAN, |c| c.number(at)),
+            (Listed::Edges, 0 | 1) => self.words(column).parse().unwrap_or(f64::NAN),
+            (Listed::Edges, 2) => network.edges.get(at).map_or(f64::NAN, |e| f64::from(e.2)),
+            (Listed::Edges, c) => network.edge_columns.get(c - 3).map_or(f64::NAN, |c| c.number(at)),
+        }
+    }
+
+    fn words(&self, column: usize) -> String {
+        let (network, at) = (self.network, self.at);
+        let name = |node: u32| network.labels.get(node as usize).cloned().unwrap_or_default();
+        match (self.listed, column) {
+            (Listed::Nodes, 0) => network.id(at as u32),
+            (Listed::Nodes, 1) => name(at as u32),
+            (Listed::Nodes, 2 | 3) => self.group(column).map_or(String::new(), |g| g.to_string()),
+            (Listed::Nodes, c) => network.columns.get(c - 4).map_or(String::new(), |c| c.words(at)),
+            (Listed::Edges, 0) => network.edges.get(at).map_or(String::new(), |e| name(e.0)),
+            (Listed::Edges, 1) => network.edges.get(at).map_or(String::new(), |e| name(e.1)),
+            (Listed::Edges, 2) => network.edges.get(at).map_or(String::new(), |e| e.2.to_string()),
+            (Listed::Edges, c) => network.edge_columns.get(c - 3).map_or(String::new(), |c| c.words(at)),
+        }
+    }
+}
+
+impl GraphTable {
+    pub fn make() -> Box<dyn View> {
+        Box::<Self>::default()
+    }
+
+    fn count(&self, network: &Network) -> usize {
+        if self.listed == Listed::Nodes { network.len() } else { network.edges.len() }
+    }
+
+    /// Finds and sorts the rows when what they depend on has changed.
+    fn keep_rows(&mut self, network: &Network) {
+        let of = (self.listed, self.filter.clone(), self.sort);
+        if self.made_for.as_ref() == Some(&of) {
+            return;
+        }
+        let names = columns(network, self.listed);
+        let item = |at: u32| Item { network, listed: self.listed, at: at as usize };
+        let conditions = Condition::read(&self.filter, &names);
+        self.complaint = conditions.as_ref().err().cloned();
+        let conditions = conditions.unwrap_or_default();
+        let shown = |at: &u32| conditions.iter().all(|c| c.holds(&item(*at), names.len()));
+        let mut rows: Vec<u32> = (0..self.count(network) as u32).filter(shown).collect();
+        if let Some((column, falls)) = self.sort.filter(|(column, _)| *column < names.len()) {
+            sort(&mut rows, |at| (item(at).number(column), item(at).words(column)), falls);
+        }
+        let wide = |column: usize| {
+            let sampled = rows.iter().take(SAMPLED).map(|at| item(*at).words(column).chars().count());
+            let most = sampled.max().unwrap_or(0).max(names[column].chars().count() + 2);
+            (most as f32 * 7.4 + 16.0).clamp(WIDTHS.0, WIDTHS.1)
+        };
+        self.widths = (0..names.len()).map(wide).collect();
+        self.rows = rows;
+        self.made_for = Some(of);
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, network: &Network, cx: &ViewCx<'_>) {
+        ui.horizontal_wrapped(|ui| {
+            for (listed, words) in [(Listed::Nodes, format!("{}s", network.noun())), (Listed::Edges, "edges".into())] {
+                if ui.selectable_label(self.listed == listed, words).clicked() {
+                    (self.listed, self.sort) = (listed, None);
+                }
+            }
+            let field = TextEdit::singleline(&mut self.filter).hint_text("words, degree>5").desired_width(180.0);
+            let field = ui.add(field);
+            field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "filter"));
+            field.on_hover_text(
+                "Words that a row has, and conditions on columns: degree>5, kind=salt, \"net mass\"<=0.5, label!=x. \
+                 All of them must hold.",
+            );
+            match &self.complaint {
+                Some(words) => ui.label(RichText::new(words).color(cx.theme.error)),
+                None => {
+                    let (some, all) = (self.rows.len() as u64, self.count(network) as u64);
+                    ui.label(format!("{} of {}", grouped(some), grouped(all)))
+                }
+            };
+        });
+    }
+
+    /// Names of the columns; a click sorts by one.
+    fn header_ui(&mut self, ui: &mut Ui, network: &Network, cx: &ViewCx<'_>) {
+        let (row, _) = ui.allocate_exact_size(vec2(self.widths.iter().sum(), ROW), Sense::hover());
+        let mut left = row.left();
+        for (column, name) in columns(network, self.listed).into_iter().enumerate() {
+            let place = Rect::from_min_size(pos2(left, row.top()), vec2(self.widths[column], ROW));
+            left += self.widths[column];
+            let response = ui.interact(place, ui.scope_id().with(("column", column)), Sense::click());
+            let mark = match self.sort {
+                Some((sorted, falls)) if sorted == column => {
+                    if falls {
+                        " \u{2193}"
+                    } else {
+                        " \u{2191}"
+                    }
+                }
+                _ => "",
+            };
+            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("sort by {name}")));
+            let colour = if response.hovered() { cx.theme.accent } else { cx.theme.secondary };
+            cell(ui, place, &format!("{name}{mark}"), false, colour);
+            if response.on_hover_text("Click to sort by it, again for the other way round.").clicked() {
+                // numbers are looked for at their large end
+                self.sort = Some((column, self.sort.is_none_or(|(sorted, falls)| sorted != column || !falls)));
+            }
+        }
+        ui.painter().hline(row.x_range(), row.bottom(), (1.0, cx.theme.line));
+    }
+
+    fn row_ui(&self, ui: &mut Ui, network: &Network, at: u32, cx: &ViewCx<'_>) -> Response {
+        let item = Item { network, listed: self.listed, at: at as usize };
+        let (row, response) = ui.allocate_exact_size(vec2(self.widths.iter().sum(), ROW), Sense::click());
+        let name = format!("{} {}", item.words(0), item.words(1));
+        let is_selected = cx.selection.neuron.is_some_and(|neuron| self.neurons(network, at).contains(&Some(neuron)));
+        response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_selected, &name));
+        if is_selected || response.hovered() {
+            let fill =
+                if is_selected { cx.theme.accent.gamma_multiply(0.18) } else { cx.theme.line.gamma_multiply(0.5) };
+            ui.painter().rect_filled(row, 2.0, fill);
+        }
+        let mut left = row.left();
+        for (column, wide) in self.widths.iter().enumerate() {
+            let place = Rect::from_min_size(pos2(left, row.top()), vec2(*wide, ROW));
+            left += wide;
+            cell(ui, place, &item.words(column), !item.number(column).is_nan(), cx.theme.text);
+        }
+        response
+    }
+
+    /// The numbers of the neurons that a row is of.
+    fn neurons(&self, network: &Network, at: u32) -> Vec<Option<u32>> {
+        let name = |node: u32| network.names.get(node as usize).copied();
+        match self.listed {
+            Listed::Nodes => vec![name(at)],
+            Listed::Edges => {
+                network.edges.get(at as usize).map_or(vec![], |(from, to, _)| vec![name(*from), name(*to)])
+            }
+        }
+    }
+
+    fn rows_ui(&mut self, ui: &mut Ui, network: &Network, cx: &mut ViewCx<'_>) {
+        // What was selected elsewhere comes into sight; what was clicked here is there already.
+        let news = self.selected != cx.selection.neuron;
+        self.selected = cx.selection.neuron;
+        let wanted = self.selected.filter(|_| news);
+        let at = wanted.and_then(|neuron| {
+            self.rows.iter().position(|at| self.neurons(network, *at).first() == Some(&Some(neuron)))
+        });
+        let mut area = ScrollArea::vertical().id_salt(("rows", self.listed == Listed::Nodes)).auto_shrink(false);
+        if let Some(at) = at {
+            area = area.vertical_scroll_offset((at as f32 - 3.0).max(0.0) * ROW);
+        }
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let mut clicked = None;
+        area.show_rows(ui, ROW, self.rows.len(), |ui, range| {
+            for at in self.rows.get(range).unwrap_or_default() {
+                if self.row_ui(ui, network, *at, cx).clicked() {
+                    clicked = Some(*at);
+                }
+            }
+        });
+        if let Some(at) = clicked {
+            let neuron = self.neurons(network, at).first().copied().flatten();
+            cx.selection.neuron = if neuron == cx.selection.neuron { None } else { neuron };
+            self.selected = cx.selection.neuron;
+        }
+    }
+
+    fn csv_of(&self, network: &Network, rows: &[u32]) -> String {
+        let names = columns(network, self.listed);
+        let mut out = Table::new(names.iter().copied());
+        for at in rows {
+            let item = Item { network, listed: self.listed, at: *at as usize };
+            out.row((0..names.len()).map(|column| item.words(column)));
+        }
+        out.finish()
+    }
+}
+
+/// By number where both have one, else by words; what has neither comes last, whichever way it is sorted.
+fn sort(rows: &mut Vec<u32>, key: impl Fn(u32) -> (f64, String), falls: bool) {
+    let mut keyed: Vec<(u32, (f64, String))> = rows.iter().map(|at| (*at, key(*at))).collect();
+    keyed.sort_by(|(_, a), (_, b)| {
+        let by = match (a.0.is_nan(), b.0.is_nan()) {
+            (false, false) => a.0.total_cmp(&b.0),
+            (true, true) if a.1.is_empty() != b.1.is_empty() => return a.1.is_empty().cmp(&b.1.is_empty()),
+            (true, true) => a.1.cmp(&b.1),
+            (a, b) => return a.cmp(&b),
+        };
+        if falls { by.reverse() } else { by }
+    });
+    *rows = keyed.into_iter().map(|(at, _)| at).collect();
+}
+
+/// Words in a cell: numbers to the right, cut off where they are too long.
+fn cell(ui: &Ui, place: Rect, words: &str, is_number: bool, colour: Color32) {
+    let inner = place.shrink2(vec2(6.0, 0.0));
+    let font = if is_number { theme::numbers() } else { FontId::proportional(theme::SMALL) };
+    let galley = one_line(ui, words.to_owned(), font, colour, inner.width());
+    let align = if is_number { Align2::RIGHT_CENTER } else { Align2::LEFT_CENTER };
+    let at = align.align_size_within_rect(galley.size(), inner).min;
+    ui.painter().galley(at, galley, colour);
+}
+
+impl View for GraphTable {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if self.shown.take(connectivity::shown(cx)) {
+            self.made_for = None;
+        }
+        let Some(network) = self.shown.network.clone() else {
+            empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
+            return;
+        };
+        self.keep_rows(&network);
+        if cx.has_controls {
+            self.controls_ui(ui, &network, cx);
+            self.keep_rows(&network);
+        }
+        ScrollArea::horizontal().auto_shrink(false).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            ui.vertical(|ui| {
+                self.header_ui(ui, &network, cx);
+                self.rows_ui(ui, &network, cx);
+            });
+        });
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        match connectivity::shown::<measurements::NeuronGraph>(cx) {
+            Some(graph) => graph.sample.about.clone(),
+            None => "nodes and edges with their values".to_owned(),
+        }
+    }
+
+    /// The rows that are shown, in their order.
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let network = match &self.shown.network {
+            Some(network) => network.clone(),
+            None => Network::of(connectivity::shown(cx)?.value)?.into(),
+        };
+        let all: Vec<u32> = (0..self.count(&network) as u32).collect();
+        Some(self.csv_of(&network, if self.made_for.is_some() { &self.rows } else { &all }))
+    }
+}

@@ -1,0 +1,202 @@
+//! Graphs of files in the window: colours and sizes by what the file says, arrowheads and loops, the table beside the
+//! picture, and exports that give back what the file said.
+
+use std::sync::Arc;
+
+use crate::{
+    adapter,
+    tiles::{Tile, sized},
+};
+use egui_kittest::{Harness, kittest::Queryable};
+use orrery::{
+    analysis::graph_file::{AttributeValue, Format},
+    config::Config,
+    telemetry::{
+        Array, Event, Measurement, RunInfo, RunState, Sample, VariantInfo,
+        measurements::{ColumnType, FileGraph, GraphColumn, GraphEdges, NeuronGraph},
+    },
+    ui::{figure::Figure, mirror::Mirror, theme::Theme, views::Export},
+};
+
+fn column(name: &str, of: ColumnType, numbers: &[f64], texts: &[&str]) -> GraphColumn {
+    let texts = texts.iter().map(|t| (!t.is_empty()).then(|| (*t).to_owned())).collect();
+    GraphColumn { name: name.into(), of, numbers: numbers.to_vec().into(), texts }
+}
+
+/// Four corners and what lies between; `b` acts on itself.
+fn square(directed: bool) -> NeuronGraph {
+    let positions = vec![0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.5, 0.6];
+    NeuronGraph {
+        neurons: (0..5).collect(),
+        labels: ["a", "b", "c", "d", "e"].map(String::from).into(),
+        edges: GraphEdges::new([(0, 1, 1.0), (1, 2, 2.0), (1, 1, 3.0), (3, 0, 0.5), (4, 2, 1.0), (4, 3, 1.5)]),
+        positions: Some(Array::new([5, 2], positions).unwrap()),
+        file: Some(FileGraph {
+            directed,
+            weighted: true,
+            ids: ["a", "b", "c", "d", "e"].map(String::from).into(),
+            node_values: vec![
+                column("mass", ColumnType::Float, &[0.25, 0.5, f64::NAN, 0.75, 1.25], &[]),
+                column("kind", ColumnType::Text, &[], &["salt", "salt", "oil", "", "oil"]),
+                column("ripe", ColumnType::Boolean, &[1.0, 0.0, 1.0, f64::NAN, 0.0], &[]),
+            ],
+            edge_values: vec![column("age", ColumnType::Integer, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[])],
+            component: vec![0; 5],
+            ..FileGraph::default()
+        }),
+        ..NeuronGraph::default()
+    }
+}
+
+fn mirror(graph: NeuronGraph) -> Mirror {
+    let mut mirror = Mirror::default();
+    mirror.apply(Event::Started(Arc::new(RunInfo {
+        lab: "neuron_graph".into(),
+        config: Config::defaults("neuron_graph", &[]),
+        variants: vec![VariantInfo { id: "file".into(), label: "g".into(), group: "file".into(), seed: 0, params: 0 }],
+        total_steps: 0,
+        device: "no device".into(),
+        threads: 1,
+        corpus: "the file g".into(),
+        vocab: 0,
+        tokens_per_step: 0,
+        folder: None,
+        inputs: vec![],
+        stages: vec![],
+    })));
+    mirror.apply(Event::Sample(Sample {
+        step: 0,
+        variant: 0,
+        channel: NeuronGraph::CHANNEL.into(),
+        about: "g".into(),
+        tokens: vec![],
+        request: None,
+        payload: Arc::new(graph.into_payload()),
+    }));
+    mirror.apply(Event::State(RunState::Stopped));
+    mirror
+}
+
+fn tile(view: &'static str, graph: NeuronGraph) -> Harness<'static, Tile> {
+    let (config, theme) = (Config::defaults("neuron_graph", &[]), Theme::of(true));
+    Tile { config, theme, still: true, ..Tile::new(view, mirror(graph)) }.shown(sized(760.0, 560.0))
+}
+
+fn click(harness: &mut Harness<'_, Tile>, label: &str) {
+    harness.get_by_label(label).click();
+    harness.step();
+    harness.step();
+}
+
+/// The text of an export by its line in the menu.
+fn exported(harness: &mut Harness<'_, Tile>, line: &str) -> String {
+    harness.state_mut().exports.clear();
+    click(harness, "export");
+    click(harness, line);
+    match harness.state().exports.first() {
+        Some(Export::Text { text, .. }) => text.clone(),
+        _ => panic!("nothing exported"),
+    }
+}
+
+#[test]
+fn exports_give_back_what_the_file_said() {
+    let mut harness = tile("neuron_graph", square(false));
+    for (line, format) in [
+        ("GEXF (Gephi, networkx)", Format::Gexf),
+        ("GraphML", Format::GraphMl),
+        ("JSON, node-link (networkx, d3)", Format::NodeLinkJson),
+    ] {
+        let back = format.read(&exported(&mut harness, line)).unwrap();
+        assert!(!back.directed, "{format:?}");
+        let text = |words: &str| AttributeValue::Text(words.into());
+        let named = |name: &str, value| (name.to_owned(), value);
+        let [a, _, c, d, _] = back.nodes.as_slice() else { panic!("{format:?}") };
+        let of_a = [
+            named("mass", AttributeValue::Float(0.25)),
+            named("kind", text("salt")),
+            named("ripe", AttributeValue::Boolean(true)),
+        ];
+        assert_eq!((a.id.as_str(), a.values.as_slice()), ("a", &of_a[..]), "{format:?}");
+        assert_eq!(c.values, [named("kind", text("oil")), named("ripe", AttributeValue::Boolean(true))]);
+        assert_eq!(d.values, [named("mass", AttributeValue::Float(0.75))]);
+        assert_eq!(back.edges[2].values, [named("age", AttributeValue::Integer(3))], "{format:?}");
+        assert_eq!((back.edges[3].weight, back.edges[2].from, back.edges[2].to), (0.5, 1, 1));
+    }
+}
+
+#[test]
+fn a_number_colours_from_low_to_high() {
+    let mut harness = tile("neuron_graph", square(true));
+    click(&mut harness, "colour by");
+    click(&mut harness, "mass (number)");
+    let graph = Format::Gexf.read(&exported(&mut harness, "GEXF (Gephi, networkx)")).unwrap();
+    let colour = |i: usize| graph.nodes[i].colour.unwrap();
+    assert_eq!((colour(0), colour(4)), ([0x44, 0x01, 0x54], [0xfd, 0xe7, 0x25]), "the ends of viridis");
+    let grey = Theme::of(true).grey();
+    assert_eq!(colour(2), [grey.r(), grey.g(), grey.b()], "it has no mass");
+    click(&mut harness, "colour by");
+    click(&mut harness, "kind");
+    let graph = Format::Gexf.read(&exported(&mut harness, "GEXF (Gephi, networkx)")).unwrap();
+    let colour = |i: usize| graph.nodes[i].colour.unwrap();
+    assert!(colour(0) == colour(1) && colour(2) == colour(4) && colour(0) != colour(2));
+    harness.get_by_label_contains("kind salt");
+}
+
+#[test]
+fn the_table_filters_sorts_and_selects() {
+    let mut harness = tile("graph_table", square(true));
+    harness.get_by_label("5 of 5");
+    harness.get_by_label("filter").click();
+    harness.step();
+    harness.get_by_label("filter").type_text("degree>=2 kind!=oil");
+    harness.step();
+    harness.step();
+    // a has 2, b 4 with its loop twice, d 2 and no kind
+    harness.get_by_label("3 of 5");
+    click(&mut harness, "b b");
+    assert_eq!(harness.state().selection.neuron, Some(1));
+    click(&mut harness, "sort by degree");
+    let csv = harness.state().csv.clone().unwrap();
+    let first = csv.lines().nth(1).unwrap().to_owned();
+    assert!(csv.starts_with("id,label,community,component,degree,") && first.starts_with("b,b,"), "{csv}");
+    harness.get_by_label("filter").type_text(" size>1");
+    harness.step();
+    harness.step();
+    harness.get_by_label_contains("no column");
+}
+
+/// Drawn with and without direction: only the heads of edges differ; and the loop stands over its node.
+#[test]
+fn arrowheads_and_loops_are_seen() {
+    let Some(mut offscreen) = adapter::offscreen() else { return };
+    let mut image = |graph: NeuronGraph| {
+        let mirror = mirror(graph);
+        let figure = Figure {
+            view: "neuron_graph",
+            mirror: &mirror,
+            step: 0,
+            config: &Config::defaults("neuron_graph", &[]),
+            knobs: &[],
+            theme: &Theme::of(true),
+            size: [480.0, 400.0],
+            pixels_per_point: 1.0,
+        };
+        figure.image(&mut offscreen).unwrap()
+    };
+    let without_loop = |directed: bool| {
+        let mut graph = square(directed);
+        let edges: Vec<_> = graph.edges.iter().filter(|e| e.0 != e.1).collect();
+        graph.edges = GraphEdges::new(edges);
+        graph.file.as_mut().unwrap().edge_values.clear();
+        graph
+    };
+    let (with, without) = (image(square(true)), image(without_loop(true)));
+    let plain = image(without_loop(false));
+    // below the title, which says what kind of edges there are
+    let differing = |a: &[u8], b: &[u8]| a.chunks(4).zip(b.chunks(4)).skip(480 * 60).filter(|(a, b)| a != b).count();
+    let heads = differing(&without.rgba, &plain.rgba);
+    assert!((40..2500).contains(&heads), "{heads} pixels differ");
+    let ring = differing(&with.rgba, &without.rgba);
+    assert!((20..4000).contains(&ring), "{ring} pixels differ");
+}
