@@ -233,6 +233,12 @@ impl Reading {
         let most = gains.iter().copied().fold(1e-12, f64::max);
         let stars: Vec<[f64; 2]> =
             own.iter().zip(&gains).filter(|(_, g)| **g >= STAR * most).map(|(p, _)| *p).collect();
+        // the axis is that of the synapse in focus: another's values may be a hundred times as large
+        let [low, high] = own.iter().fold([0.0f64; 2], |[low, high], p| [low.min(p[1]), high.max(p[1])]);
+        if high > low {
+            let room = 0.08 * (high - low);
+            chart.y = chart.y.fixed(if low < 0.0 { low - room } else { 0.0 }, high + room);
+        }
         chart.lines.push(Line::new("in focus", cx.theme.accent, own));
         chart.lines.push(Line::new("gains", cx.theme.warm, stars).stroke(Stroke::Marks(Sign::Cross)));
         chart.marker = Some(cursor as f64);
