@@ -34,12 +34,12 @@ const NOTHING: &str = "nothing to show";
 
 /// Why something that was drawn in this context had nothing to show, if anything had not.
 pub fn nothing_shown(ctx: &egui::Context) -> Option<String> {
-    ctx.data(|data| data.get_temp(Id::new(NOTHING)))
+    ctx.data(|data| data.get_temp(Id::unique(NOTHING)))
 }
 
 /// Words in the middle of an empty tile: what to do to fill it.
 pub fn empty_ui(ui: &mut Ui, size: Vec2, theme: &Theme, words: &str) -> Response {
-    ui.data_mut(|data| data.insert_temp(Id::new(NOTHING), words.to_owned()));
+    ui.data_mut(|data| data.insert_temp(Id::unique(NOTHING), words.to_owned()));
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
     let galley = |size: f32, margin: f32, most: f32| {
         let width = (rect.width() - 2.0 * margin).clamp(60.0, most);

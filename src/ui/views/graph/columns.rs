@@ -59,10 +59,6 @@ impl Column {
         }
     }
 
-    pub fn is_numeric(&self) -> bool {
-        matches!(self.values, ColumnValues::Numbers(_))
-    }
-
     /// The value of an item in words; empty where there is none.
     pub fn words(&self, at: usize) -> String {
         match &self.values {
