@@ -71,7 +71,8 @@ impl NeuronGraph {
     fn colour_ui(&mut self, ui: &mut Ui, network: &Network) {
         let kind = self.kind();
         let shown = kind.map_or("one colour", |k| network.kind_name(k));
-        let combo = ComboBox::from_id_salt("graph colours").selected_text(shown).width(104.0).truncate();
+        let combo = ComboBox::from_id_salt("graph colours").selected_text(shown).width(104.0).height(420.0);
+        let combo = combo.truncate();
         let combo = combo.show_ui(ui, |ui| {
             for k in network.kinds() {
                 let words = match k {

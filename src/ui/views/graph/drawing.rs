@@ -66,6 +66,7 @@ impl NeuronGraph {
         let (edges, left_out) = edges(network, self.threshold, cx, |node| styles[node as usize].colour);
         for ((strength, colour), ends) in edges {
             let share = canvas::strength(network, sheet) * strength as f32 / STRENGTHS;
+            let mut heads = String::new();
             let _ = write!(svg, "<path stroke=\"{colour}\" stroke-opacity=\"{share:.3}\" d=\"");
             for (from, to) in ends {
                 let (a, b, r) = (at(from), at(to), styles[to as usize].radius);
@@ -76,10 +77,13 @@ impl NeuronGraph {
                 }
                 let _ = write!(svg, "M{:.1} {:.1}L{:.1} {:.1}", a.x, a.y, b.x, b.y);
                 if self.has_arrows(network) {
-                    svg.push_str(&head(a, b, r));
+                    heads.push_str(&head(a, b, r));
                 }
             }
             svg.push_str("\"/>\n");
+            if !heads.is_empty() {
+                let _ = writeln!(svg, "<g fill=\"{colour}\" fill-opacity=\"{:.3}\">{heads}</g>", share.max(0.35));
+            }
         }
         svg.push_str("</g>\n<g>\n");
         for (node, style) in (0..).zip(&styles) {
@@ -143,7 +147,8 @@ fn head(a: Pos2, b: Pos2, radius: f32) -> String {
     }
     let (along, tip) = (way.normalized(), b - way.normalized() * radius);
     let [left, right] = [1.0, -1.0].map(|side| tip - along * 7.0 + along.rot90() * 3.0 * side);
-    format!("M{:.1} {:.1}L{:.1} {:.1}L{:.1} {:.1}", left.x, left.y, tip.x, tip.y, right.x, right.y)
+    let [(a, b), (c, d), (e, f)] = [left, tip, right].map(|p| (p.x, p.y));
+    format!("<polygon points=\"{a:.1},{b:.1} {c:.1},{d:.1} {e:.1},{f:.1}\"/>")
 }
 
 /// The strongest edges by strength (1 to [`STRENGTHS`]) and colour, weak ones first, and how many are left
