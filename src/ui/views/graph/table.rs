@@ -8,7 +8,7 @@ use eframe::egui::{
 
 use super::{
     drawing::one_line,
-    network::{ColourBy, Network, Shown},
+    network::{Network, Shown},
     table_filter::{Condition, Row},
 };
 use crate::{
@@ -36,16 +36,18 @@ enum Listed {
     Edges,
 }
 
+/// Column that is sorted by, and whether it falls.
+type Sort = Option<(usize, bool)>;
+
 /// View `graph_table`.
 #[derive(Default)]
 pub struct GraphTable {
     shown: Shown,
     listed: Listed,
     filter: String,
-    /// Column, and whether it falls.
-    sort: Option<(usize, bool)>,
+    sort: Sort,
     /// What the rows were made for.
-    made_for: Option<(Listed, String, Option<(usize, bool)>)>,
+    made_for: Option<(Listed, String, Sort)>,
     /// Places of the rows that are shown, in their order.
     rows: Vec<u32>,
     widths: Vec<f32>,
@@ -70,15 +72,6 @@ fn fixed(listed: Listed) -> &'static [&'static str] {
     }
 }
 
-/// The groups that a column of nodes lists.
-fn group_of(column: usize) -> Option<ColourBy> {
-    match column {
-        2 => Some(ColourBy::Community),
-        3 => Some(ColourBy::Component),
-        _ => None,
-    }
-}
-
 fn columns(network: &Network, listed: Listed) -> Vec<&str> {
     let more = if listed == Listed::Nodes { &network.columns } else { &network.edge_columns };
     fixed(listed).iter().copied().chain(more.iter().map(|c| c.name.as_str())).collect()
@@ -86,7 +79,8 @@ fn columns(network: &Network, listed: Listed) -> Vec<&str> {
 
 impl Item<'_> {
     fn group(&self, column: usize) -> Option<u32> {
-        self.network.group(group_of(column)?, self.at as u32)
+        use super::network::ColourBy::{Community, Component};
+        self.network.group(if column == 2 { Community } else { Component }, self.at as u32)
     }
 }
 
@@ -146,9 +140,6 @@ impl GraphTable {
             sort(&mut rows, |at| (item(at).number(column), item(at).words(column)), falls);
         }
         let wide = |column: usize| {
-            if self.listed == Listed::Nodes && group_of(column).is_some_and(|kind| network.groups(kind).is_none()) {
-                return 0.0;
-            }
             let sampled = rows.iter().take(SAMPLED).map(|at| item(*at).words(column).chars().count());
             let most = sampled.max().unwrap_or(0).max(names[column].chars().count() + 2);
             (most as f32 * 7.4 + 16.0).clamp(WIDTHS.0, WIDTHS.1)
@@ -189,11 +180,6 @@ impl GraphTable {
         for (column, name) in columns(network, self.listed).into_iter().enumerate() {
             let place = Rect::from_min_size(pos2(left, row.top()), vec2(self.widths[column], ROW));
             left += self.widths[column];
-            if self.widths[column] <= 0.0 {
-                continue;
-            }
-            let first = self.rows.first().map(|at| Item { network, listed: self.listed, at: *at as usize });
-            let is_number = first.is_some_and(|item| !item.number(column).is_nan());
             let response = ui.interact(place, ui.scope_id().with(("column", column)), Sense::click());
             let mark = match self.sort {
                 Some((sorted, falls)) if sorted == column => {
@@ -207,7 +193,7 @@ impl GraphTable {
             };
             response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("sort by {name}")));
             let colour = if response.hovered() { cx.theme.accent } else { cx.theme.secondary };
-            cell(ui, place, &format!("{name}{mark}"), (is_number, false), colour);
+            cell(ui, place, &format!("{name}{mark}"), false, colour);
             if response.on_hover_text("Click to sort by it, again for the other way round.").clicked() {
                 // numbers are looked for at their large end
                 self.sort = Some((column, self.sort.is_none_or(|(sorted, falls)| sorted != column || !falls)));
@@ -231,10 +217,7 @@ impl GraphTable {
         for (column, wide) in self.widths.iter().enumerate() {
             let place = Rect::from_min_size(pos2(left, row.top()), vec2(*wide, ROW));
             left += wide;
-            if *wide > 0.0 {
-                let is_number = !item.number(column).is_nan();
-                cell(ui, place, &item.words(column), (is_number, is_number), cx.theme.text);
-            }
+            cell(ui, place, &item.words(column), !item.number(column).is_nan(), cx.theme.text);
         }
         response
     }
@@ -304,12 +287,12 @@ fn sort(rows: &mut Vec<u32>, key: impl Fn(u32) -> (f64, String), falls: bool) {
     *rows = keyed.into_iter().map(|(at, _)| at).collect();
 }
 
-/// Words in a cell, cut off where they are too long; whether they stand at its right, and whether they are digits.
-fn cell(ui: &Ui, place: Rect, words: &str, (is_right, is_number): (bool, bool), colour: Color32) {
+/// Words in a cell: numbers to the right, cut off where they are too long.
+fn cell(ui: &Ui, place: Rect, words: &str, is_number: bool, colour: Color32) {
     let inner = place.shrink2(vec2(6.0, 0.0));
     let font = if is_number { theme::numbers() } else { FontId::proportional(theme::SMALL) };
     let galley = one_line(ui, words.to_owned(), font, colour, inner.width());
-    let align = if is_right { Align2::RIGHT_CENTER } else { Align2::LEFT_CENTER };
+    let align = if is_number { Align2::RIGHT_CENTER } else { Align2::LEFT_CENTER };
     let at = align.align_size_within_rect(galley.size(), inner).min;
     ui.painter().galley(at, galley, colour);
 }
