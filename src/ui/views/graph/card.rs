@@ -158,9 +158,9 @@ impl NeuronGraph {
 fn sets(network: &Network, node: u32) -> Vec<NeuronSet> {
     let label = |node: u32| network.labels.get(node as usize).cloned().unwrap_or_default();
     let mut sets = vec![NeuronSet { name: "it".to_owned(), neurons: vec![label(node)] }];
-    if let Some(community) = network.group(NeuronGrouping::Community, node) {
+    if let Some(community) = network.group(ColourBy::Community, node) {
         let all = 0..network.len() as u32;
-        let is_of = |n: &u32| network.group(NeuronGrouping::Community, *n) == Some(community);
+        let is_of = |n: &u32| network.group(ColourBy::Community, *n) == Some(community);
         let neurons = all.filter(is_of).map(label).collect();
         sets.push(NeuronSet { name: format!("community {community}"), neurons });
     }
