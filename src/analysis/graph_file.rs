@@ -259,9 +259,7 @@ struct Edges {
 
 impl Edges {
     fn add(&mut self, edge: PendingEdge) -> Result<(), GraphFileError> {
-        if self.all.len() >= MOST_EDGES {
-            return Err(GraphFileError::new(edge.line, format!("more than {MOST_EDGES} edges")));
-        }
+        check_count(self.all.len(), edge.line)?;
         self.all.push(edge);
         Ok(())
     }
@@ -282,6 +280,14 @@ impl Edges {
         graph.nodes = nodes.all;
         Ok(())
     }
+}
+
+/// Whether one more edge may be read.
+fn check_count(edges: usize, line: usize) -> Result<(), GraphFileError> {
+    if edges >= MOST_EDGES {
+        return Err(GraphFileError::new(line, format!("more than {MOST_EDGES} edges")));
+    }
+    Ok(())
 }
 
 /// A finite number.

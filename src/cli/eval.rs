@@ -14,7 +14,7 @@ use super::{
     progress::StepProgress,
     trained::{self, TrainedArgs, grouped},
 };
-use crate::inference::{Choice, NamedTokenizer, PROBED_BYTES, ReadingForm, TextLoss, choose, fitting, token_losses};
+use crate::inference::{Choice, NamedTokenizer, ReadingForm, TextLoss, choose, fitting, token_losses};
 
 #[derive(Args)]
 pub struct EvalArgs {
@@ -45,7 +45,7 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     let form = args.window.map_or(ReadingForm::Streamed, |n| ReadingForm::Windows(n as usize));
     let choice = choose(&checkpoint, &tokenizers, &text, args.layers, form)?;
     if !choice.tried.is_empty() {
-        println!("{}", table(&choice, &tokenizers, text.len()));
+        println!("{}", table(&choice, &tokenizers));
     }
     let tokenizer = &tokenizers[choice.tokenizer];
     let ids = tokenizer.tokenizer.encode(&text).map_err(Failure::wrong)?;
@@ -88,9 +88,9 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
 }
 
 /// Losses of all candidates, and which is used.
-fn table(choice: &Choice, tokenizers: &[NamedTokenizer], bytes: usize) -> String {
+fn table(choice: &Choice, tokenizers: &[NamedTokenizer]) -> String {
     let width = tokenizers.iter().map(|t| t.words().chars().count()).max().unwrap_or(0).max("tokens".len());
-    let mut out = format!("candidates on the first {} bytes of the text\n", grouped(bytes.min(PROBED_BYTES)));
+    let mut out = format!("candidates on the first {} bytes of the text\n", grouped(choice.bytes));
     let _ = writeln!(out, "{:<width$} {:>7} {:>12} {:>10}", "tokens", "layers", "nats/token", "bits/byte");
     for one in &choice.tried {
         let is_best = (one.tokenizer, one.layers) == (choice.tokenizer, choice.layers);

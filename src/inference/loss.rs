@@ -4,7 +4,7 @@ use super::NamedTokenizer;
 use crate::{
     models::{
         Model,
-        bdh::{Bdh, State, SynapseModel, stretch},
+        bdh::{Bdh, BdhSpec, State, SynapseModel, stretch},
     },
     nn::{Result, Tap, Tensor, host},
 };
@@ -12,7 +12,8 @@ use crate::{
 /// How a text is read that may be longer than what the model was trained on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadingForm {
-    /// As one text by the exact recurrence: every token sees all that came before it.
+    /// As one text: every token sees all that came before it. A short text is read by the parallel form, a longer one by the
+    /// exact recurrence.
     Streamed,
     /// In windows of so many tokens by the parallel form, each from an empty state. A window predicts the token after
     /// each of its own, the first of the next window included, so that every token but the text's first is scored once.
@@ -23,7 +24,7 @@ impl ReadingForm {
     /// In words.
     pub fn words(self) -> String {
         match self {
-            Self::Streamed => "as one stream by the recurrent form, every token after all before it".to_owned(),
+            Self::Streamed => "as one stream, every token after all before it".to_owned(),
             Self::Windows(n) => format!(
                 "in windows of {n} tokens by the parallel form, each from an empty state and without the others' past"
             ),
@@ -60,6 +61,16 @@ impl TextLoss {
     }
 }
 
+/// Activations of one kind, neurons times tokens, that the parallel form may hold at once.
+const ACTIVATIONS: usize = 1 << 25;
+/// Tokens at which the recurrent form takes no longer than the parallel one.
+const LONGEST_AT_ONCE: usize = 2048;
+
+/// Tokens of the longest text that the parallel form reads whole: there it is the faster one, with the same result.
+fn longest_at_once(spec: &BdhSpec) -> usize {
+    (ACTIVATIONS / spec.neurons.max(1)).min(LONGEST_AT_ONCE)
+}
+
 /// Calls `each` with the first token's place, the logits `(rows, T, V)` and the tap of every stretch of all ids but
 /// the last.
 fn read(
@@ -74,6 +85,11 @@ fn read(
     let tap = || if paths.is_empty() { Tap::off() } else { Tap::on(paths) };
     let mut from = 0;
     match form {
+        ReadingForm::Streamed if last > 0 && last <= longest_at_once(model.spec()) => {
+            let (tokens, mut tap) = (Tensor::from_slice(&ids[..last], (1, last), device)?, tap());
+            let logits = model.logits(&tokens, &mut tap)?;
+            each(0, &logits, &tap)?;
+        }
         ReadingForm::Streamed => {
             let mut state = State::empty(model.spec(), 1, device)?;
             while from < last {
@@ -157,7 +173,7 @@ pub(super) fn nats_by_depth(model: &Bdh, ids: &[u32], form: ReadingForm) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{models::bdh::BdhSpec, nn::Device};
+    use crate::nn::Device;
 
     fn model(layers: usize) -> Bdh {
         let spec = BdhSpec { d_model: 16, heads: 2, neurons: 64, layers, ..BdhSpec::default() };
@@ -174,10 +190,12 @@ mod tests {
 
     #[test]
     fn a_long_window_is_the_stream() {
-        let (model, ids) = (model(3), ids(600));
+        // longer than what the parallel form reads at once
+        let (model, ids) = (model(3), ids(2100));
+        assert!(longest_at_once(model.spec()) < 2099);
         let streamed = token_losses(&model, &ids, ReadingForm::Streamed, &mut |_| ()).unwrap();
-        let whole = token_losses(&model, &ids, ReadingForm::Windows(600), &mut |_| ()).unwrap();
-        assert_eq!((streamed.len(), whole.len()), (599, 599));
+        let whole = token_losses(&model, &ids, ReadingForm::Windows(2100), &mut |_| ()).unwrap();
+        assert_eq!((streamed.len(), whole.len()), (2099, 2099));
         let off = streamed.iter().zip(&whole).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(off < 1e-3, "{off:e}");
     }

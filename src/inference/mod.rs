@@ -10,7 +10,7 @@ mod tokenizers;
 
 pub use activations::{Activations, Recording, record};
 pub use checkpoint::Checkpoint;
-pub use choice::{Candidate, Choice, MOST_LAYERS, PROBED_BYTES, choose};
+pub use choice::{Candidate, Choice, MOST_LAYERS, choose};
 pub use loss::{ReadingForm, TextLoss, token_losses};
 pub use tokenizers::{NamedTokenizer, TokenizerChoice, TokenizerKind, fitting};
 

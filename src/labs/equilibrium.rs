@@ -99,7 +99,6 @@ pub static LAB: Lab = Lab {
         Pane { view: "stationary_map", column: 0, share: 0.4, tab: false },
         Pane { view: "losses", column: 0, share: 0.4, tab: true },
         Pane { view: "residual", column: 0, share: 0.4, tab: true },
-        Pane { view: "token_residuals", column: 0, share: 0.4, tab: true },
         Pane { view: "generator_flow", column: 1, share: 0.55, tab: false },
         Pane { view: "generator_distance", column: 1, share: 0.55, tab: true },
         Pane { view: "generator_spectrum", column: 1, share: 0.45, tab: false },

@@ -93,8 +93,6 @@ pub static LAB: Lab = Lab {
         Pane { view: "trace_reading", column: 1, share: 0.65, tab: false },
         Pane { view: "next_tokens", column: 1, share: 0.65, tab: true },
         Pane { view: "fast_weights", column: 1, share: 0.65, tab: true },
-        Pane { view: "attention", column: 1, share: 0.65, tab: true },
-        Pane { view: "attention_chain", column: 1, share: 0.65, tab: true },
         Pane { view: "position_losses", column: 1, share: 0.35, tab: false },
         Pane { view: "warm_up", column: 1, share: 0.35, tab: true },
         Pane { view: "uncertainty", column: 1, share: 0.35, tab: true },

@@ -199,12 +199,14 @@ mod tests {
         let line = |seed: u64, points: &[[f64; 3]]| {
             ComparedLine::new(format!("lr 0.001, seed {seed}"), seed as usize, 1, points.to_vec())
         };
-        let lines = vec![line(1, &[[1.0, 2.0, 0.0], [2.0, 1.0, 0.0]]), line(2, &[[1.0, 4.0, 0.0]])];
+        let other = ComparedLine::new("lr 0.1, seed 1".into(), 3, 2, vec![[1.0, 5.0, 0.0], [2.0, 4.0, 0.0]]);
+        let lines = vec![line(1, &[[1.0, 2.0, 0.0], [2.0, 1.0, 0.0]]), line(2, &[[1.0, 4.0, 0.0]]), other];
         let mut figure = Comparison { key: "a b".into(), variant: "c".into(), title: "t".into(), lines };
         figure.fold();
-        let [folded] = figure.lines.as_slice() else { panic!("{figure:?}") };
+        let [folded, alone] = figure.lines.as_slice() else { panic!("{figure:?}") };
         assert_eq!((folded.name.as_str(), folded.place), ("lr 0.001, 2 seeds", 0));
         assert_eq!(folded.points, [[1.0, 3.0, 2f64.sqrt()], [2.0, 1.0, 0.0]]);
+        assert_eq!((alone.name.as_str(), alone.place), ("lr 0.1, seed 1", 1));
         assert_eq!(figure.file_stem(), "a_b-c");
         assert!(figure.svg(&Theme::dark()).is_some_and(|svg| svg.contains("2 seeds")));
     }

@@ -5,6 +5,7 @@ use std::{
     collections::BTreeSet,
     path::Path,
     process::{Command as Process, Stdio},
+    sync::Mutex,
     time::{Duration, Instant},
 };
 
@@ -97,50 +98,64 @@ pub fn spawn(config: &Config) -> (Sender<Command>, Record) {
     (handle.commands, record)
 }
 
+/// It takes minutes, so the labs share the cores.
 #[test]
 fn every_lab_and_preset_runs_a_few_steps_without_a_window() {
-    for lab in LABS {
-        let mut told = BTreeSet::from(headlines::ASKED_FOR);
-        for preset in lab.presets {
-            let knobs = (lab.knobs)();
-            let mut config = lab.config(Some(preset.id)).unwrap();
-            for (key, value) in
-                [("train.steps", "2"), ("run.eval_windows", "1"), ("train.batch", "1"), ("run.threads", "1")]
-            {
-                config.set_text(&knobs, key, value).unwrap();
-            }
-            // a window of the paper's size takes minutes here
-            if config.value(TrainSettings::window).is_ok_and(|window| window > 256) {
-                config.set_text(&knobs, TrainSettings::window.name, "32").unwrap();
-            }
-            // and so do the probes of a deep model of the paper's width
-            if config.get("model.layers").and_then(Value::as_f64).is_some_and(|layers| layers >= 8.0) {
-                config.set_text(&knobs, "model.layers", "1").unwrap();
-            }
-            // probes of roles read every sentence, and as many features as there are units
-            for key in [GrammarSettings::train.name, GrammarSettings::test.name, NetworkSettings::units.name] {
-                if config.get(key).is_some() {
-                    config.set_text(&knobs, key, "20").unwrap();
+    let labs = Mutex::new(LABS.iter());
+    let next = || labs.lock().unwrap().next();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                while let Some(lab) = next() {
+                    every_preset_runs(lab);
                 }
-            }
-            // children of a merging are other stages, as short
-            if config.value(MergingSettings::tune).is_ok_and(|updates| updates > 0) {
-                config.set_text(&knobs, MergingSettings::tune.name, "2").unwrap();
-            }
-            let (outcome, record) = train(&config, started());
-            assert_eq!(outcome.state, RunState::Finished, "{}", preset.id);
-            let losses = record
-                .steps()
-                .iter()
-                .flat_map(|s| s.scalars.clone())
-                .filter(|(c, _)| c.as_str() == channels::LOSS_TRAIN)
-                .count();
-            assert!(losses >= 2, "{} told {losses} losses", preset.id);
-            told.extend(headlines::check(lab, preset.id, &record.events()));
+            });
         }
-        let never: Vec<&str> = lab.headlines.iter().map(|h| h.id).filter(|id| !told.contains(id)).collect();
-        assert!(never.is_empty(), "no preset of {} tells {never:?}", lab.id);
+    });
+}
+
+fn every_preset_runs(lab: &Lab) {
+    let mut told = BTreeSet::from(headlines::ASKED_FOR);
+    for preset in lab.presets {
+        let knobs = (lab.knobs)();
+        let mut config = lab.config(Some(preset.id)).unwrap();
+        for (key, value) in
+            [("train.steps", "2"), ("run.eval_windows", "1"), ("train.batch", "1"), ("run.threads", "1")]
+        {
+            config.set_text(&knobs, key, value).unwrap();
+        }
+        // a window of the paper's size takes minutes here
+        if config.value(TrainSettings::window).is_ok_and(|window| window > 256) {
+            config.set_text(&knobs, TrainSettings::window.name, "32").unwrap();
+        }
+        // and so do the probes of a deep model of the paper's width
+        if config.get("model.layers").and_then(Value::as_f64).is_some_and(|layers| layers >= 8.0) {
+            config.set_text(&knobs, "model.layers", "1").unwrap();
+        }
+        // probes of roles read every sentence, and as many features as there are units
+        for key in [GrammarSettings::train.name, GrammarSettings::test.name, NetworkSettings::units.name] {
+            if config.get(key).is_some() {
+                config.set_text(&knobs, key, "20").unwrap();
+            }
+        }
+        // children of a merging are other stages, as short
+        if config.value(MergingSettings::tune).is_ok_and(|updates| updates > 0) {
+            config.set_text(&knobs, MergingSettings::tune.name, "2").unwrap();
+        }
+        let (outcome, record) = train(&config, started());
+        assert_eq!(outcome.state, RunState::Finished, "{}", preset.id);
+        let losses = record
+            .steps()
+            .iter()
+            .flat_map(|s| s.scalars.clone())
+            .filter(|(c, _)| c.as_str() == channels::LOSS_TRAIN)
+            .count();
+        assert!(losses >= 2, "{} told {losses} losses", preset.id);
+        told.extend(headlines::check(lab, preset.id, &record.events()));
     }
+    let never: Vec<&str> = lab.headlines.iter().map(|h| h.id).filter(|id| !told.contains(id)).collect();
+    assert!(never.is_empty(), "no preset of {} tells {never:?}", lab.id);
 }
 
 #[test]

@@ -84,8 +84,8 @@ fn tile(view: &'static str, graph: NeuronGraph) -> Harness<'static, Tile> {
 
 fn click(harness: &mut Harness<'_, Tile>, label: &str) {
     harness.get_by_label(label).click();
-    harness.step();
-    harness.step();
+    // a menu finds its size and its place before it can be clicked
+    harness.run_steps(4);
 }
 
 /// The text of an export by its line in the menu.

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use csv::{QuoteStyle, WriterBuilder};
 
 use super::{
-    AttributeValue, Edges, FileNode, GraphFile, GraphFileError, LONGEST_NAME, Nodes, PendingEdge, give, number, short,
-    value,
+    AttributeValue, Edges, FileNode, GraphFile, GraphFileError, LONGEST_NAME, Nodes, PendingEdge, check_count, give,
+    number, short, value,
 };
 
 /// Columns of a line.
@@ -70,7 +70,7 @@ impl Column {
 
 pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
     let mut graph = GraphFile { directed: true, ..GraphFile::default() };
-    let (mut nodes, mut edges) = (Nodes::default(), Edges::default());
+    let (mut nodes, mut kind) = (Nodes::default(), Edges::default());
     let first = text.lines().find(|l| !l.trim().is_empty()).unwrap_or_default();
     let separator = [',', ';', '\t'].into_iter().max_by_key(|c| first.matches(*c).count()).unwrap_or(',');
     let (mut columns, mut begun) = (vec![Column::Source, Column::Target, Column::Weight], false);
@@ -87,15 +87,18 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
             continue;
         }
         let (edge, directed) = edge(&fields, &columns, line)?;
-        edges.tell(directed.unwrap_or(graph.directed), line)?;
+        kind.tell(directed.unwrap_or(graph.directed), line)?;
+        check_count(graph.edges.len(), line)?;
+        // every line brings its nodes, so that nothing waits for them
         for id in &edge.ends {
             if !nodes.places.contains_key(id) {
                 nodes.add(FileNode { id: id.clone(), ..FileNode::default() }, line)?;
             }
         }
-        edges.add(edge)?;
+        graph.edges.push(edge.found(&nodes)?);
     }
-    edges.finish(&mut graph, nodes)?;
+    graph.directed = kind.directed.unwrap_or(graph.directed);
+    graph.nodes = nodes.all;
     Ok(graph)
 }
 
@@ -107,7 +110,7 @@ fn edge(fields: &[Field], columns: &[Column], line: usize) -> Result<(PendingEdg
         match column {
             Column::Source => from = Some(field.text.clone()),
             Column::Target => to = Some(field.text.clone()),
-            Column::Weight if is_given => weight = Some(number(&field.text, "the weight", line)?),
+            Column::Weight if !field.text.trim().is_empty() => weight = Some(number(&field.text, "the weight", line)?),
             Column::Direction if is_given => {
                 directed = Some(match field.text.trim().to_lowercase().as_str() {
                     "directed" => true,

@@ -110,6 +110,7 @@ impl Net {
         let mut merged: Option<Tensor> = None;
         let mut encoders = None; // (2 nh, D, N), for all layers
         for layer in 0..self.spec.layers {
+            tap.offer(&format!("layers.{layer}.v"), || Ok(v.clone()))?;
             // the one operation keeps its x and y to itself, and a change wants them
             let mut wrote = None;
             let read = if matches!(change, Change::Nothing) && self.fuses(layer, tap, state.is_some()) {
@@ -153,7 +154,7 @@ impl Net {
 
     /// Whether the one operation gives all that is wanted of this layer.
     fn fuses(&self, layer: usize, tap: &Tap, carries: bool) -> bool {
-        let looked_at = tap.is_on() && ["x", "y", "v"].iter().any(|part| tap.wants(&format!("layers.{layer}.{part}")));
+        let looked_at = tap.is_on() && ["x", "y"].iter().any(|part| tap.wants(&format!("layers.{layer}.{part}")));
         self.spec.form == Form::Code && self.gates.is_none() && !carries && !looked_at
     }
 
@@ -208,7 +209,6 @@ impl Net {
         if let Change::Edit(edit) = change {
             y = edit.activation(Part::Y, layer, y)?;
         }
-        tap.offer(&format!("layers.{layer}.v"), || Ok(v.clone()))?;
         tap.offer(&format!("layers.{layer}.x"), || Ok(x))?;
         tap.offer(&format!("layers.{layer}.y"), || Ok(y.clone()))?;
         y.transpose(1, 2)?.reshape((b, t, self.spec.neurons))
