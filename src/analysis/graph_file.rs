@@ -205,7 +205,8 @@ fn xml_ids(graph: &GraphFile) -> Vec<String> {
 #[derive(Default)]
 struct Nodes {
     all: Vec<FileNode>,
-    places: HashMap<String, usize>,
+    /// By id; at most [`MOST_NODES`] of them.
+    places: HashMap<Box<str>, u32>,
 }
 
 impl Nodes {
@@ -214,7 +215,7 @@ impl Nodes {
             return Err(GraphFileError::new(line, format!("more than {MOST_NODES} nodes; open a part of the graph")));
         }
         let place = self.all.len();
-        if self.places.insert(node.id.clone(), place).is_some() {
+        if self.places.insert(node.id.as_str().into(), place as u32).is_some() {
             let words = format!("a second node `{}`; give each its own id", short(&node.id));
             return Err(GraphFileError::new(line, words));
         }
@@ -223,7 +224,7 @@ impl Nodes {
     }
 
     fn find(&self, id: &str, end: &str, line: usize) -> Result<usize, GraphFileError> {
-        self.places.get(id).copied().ok_or_else(|| {
+        self.places.get(id).map(|place| *place as usize).ok_or_else(|| {
             let id = short(id);
             GraphFileError::new(
                 line,

@@ -91,7 +91,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
         check_count(graph.edges.len(), line)?;
         // every line brings its nodes, so that nothing waits for them
         for id in &edge.ends {
-            if !nodes.places.contains_key(id) {
+            if !nodes.places.contains_key(id.as_str()) {
                 nodes.add(FileNode { id: id.clone(), ..FileNode::default() }, line)?;
             }
         }

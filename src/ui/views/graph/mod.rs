@@ -150,13 +150,14 @@ impl View for NeuronGraph {
             empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
             return;
         };
-        self.keep_palette(&network, cx);
         let room = ui.available_rect_before_wrap();
         let head = Rect::from_min_size(room.min, vec2(room.width(), cx.height_of_controls(HEAD)));
         let body = Rect::from_min_max(pos2(room.left(), head.bottom()), room.max);
         if cx.has_controls {
             ui.scope_builder(UiBuilder::new().max_rect(head), |ui| self.controls_ui(ui, &network, body, cx));
         }
+        // what is coloured by may have been chosen just now, and styles are made with the palette of it
+        self.keep_palette(&network, cx);
         if body.height() > 40.0 {
             ui.scope_builder(UiBuilder::new().max_rect(body), |ui| self.canvas_ui(ui, &network, body, cx));
         }
