@@ -132,7 +132,7 @@ fn a_number_colours_from_low_to_high() {
     click(&mut harness, "mass (number)");
     let graph = Format::Gexf.read(&exported(&mut harness, "GEXF (Gephi, networkx)")).unwrap();
     let colour = |i: usize| graph.nodes[i].colour.unwrap();
-    assert_eq!((colour(0), colour(4)), ([0x44, 0x01, 0x54], [0xfd, 0xe7, 0x25]), "the ends of viridis");
+    assert_eq!((colour(0), colour(4)), ([0x44, 0x01, 0x54], [0xfd, 0xe7, 0x24]), "the ends of viridis");
     let grey = Theme::of(true).grey();
     assert_eq!(colour(2), [grey.r(), grey.g(), grey.b()], "it has no mass");
     click(&mut harness, "colour by");
