@@ -10,7 +10,7 @@ use crate::{
     files,
     inference::{Checkpoint, InferenceError, TokenizerChoice, TokenizerKind},
     models::bdh::{BdhSpec, Form, Position},
-    nn::device,
+    nn::{self, device},
 };
 
 /// The longest text that is read whole.
@@ -71,6 +71,8 @@ impl TrainedArgs {
     /// The file's weights, to be read with so many layers; its notes are told.
     pub fn open(&self, path: &Path, layers: Option<usize>) -> Result<Checkpoint, Failure> {
         let device = device::open(&self.device).map_err(Failure::usage)?;
+        // nobody else is at work in this process, and the numbers are the same with any number of threads
+        nn::set_threads(std::thread::available_parallelism().map_or(1, usize::from));
         let mut asked = BdhSpec::default();
         asked.form = self.form.unwrap_or(asked.form);
         asked.position = self.position.unwrap_or(asked.position);
