@@ -243,7 +243,7 @@ struct PendingEdge {
 }
 
 impl PendingEdge {
-    fn found(self, nodes: &Nodes) -> Result<FileEdge, GraphFileError> {
+    fn resolve(self, nodes: &Nodes) -> Result<FileEdge, GraphFileError> {
         let Self { ends: [from, to], weight, values, line } = self;
         let (from, to) = (nodes.find(&from, "source", line)?, nodes.find(&to, "target", line)?);
         Ok(FileEdge { from, to, weight: weight.unwrap_or(1.0), is_unweighted: weight.is_none(), values })
@@ -277,7 +277,7 @@ impl Edges {
 
     fn finish(self, graph: &mut GraphFile, nodes: Nodes) -> Result<(), GraphFileError> {
         graph.directed = self.directed.unwrap_or(graph.directed);
-        graph.edges = self.all.into_iter().map(|edge| edge.found(&nodes)).collect::<Result<_, _>>()?;
+        graph.edges = self.all.into_iter().map(|edge| edge.resolve(&nodes)).collect::<Result<_, _>>()?;
         graph.nodes = nodes.all;
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::{
     trained::{self, TrainedArgs, grouped},
 };
 use crate::{
-    inference::{ReadingForm, Recording, choose, fitting, record},
+    inference::{ReadingForm, Recording, record},
     store::{npz, tensors},
 };
 
@@ -62,11 +62,10 @@ pub fn run(args: &ActivationArgs) -> Result<(), Failure> {
     output::check(&args.out, &[&args.checkpoint, &args.text])?;
     let checkpoint = args.trained.open(&args.checkpoint, args.depth)?;
     let text = trained::text(&args.text)?;
-    let tokenizers = fitting(&args.trained.tokenizers(), &text, checkpoint.vocab)?;
-    let choice = choose(&checkpoint, &tokenizers, &text, args.depth, ReadingForm::Streamed)?;
-    let tokenizer = &tokenizers[choice.tokenizer];
-    let ids = tokenizer.tokenizer.encode(&text).map_err(Failure::wrong)?;
-    let model = checkpoint.model(choice.layers).map_err(Failure::failed)?;
+    let chosen = args.trained.choose(checkpoint, &text, args.depth, ReadingForm::Streamed)?;
+    let tokenizer = chosen.tokenizer();
+    let ids = chosen.encode(&text)?;
+    let model = chosen.model()?;
     let wants = |what: What| args.what.contains(&what);
     let recording = Recording {
         x: wants(What::X),
@@ -78,10 +77,10 @@ pub fn run(args: &ActivationArgs) -> Result<(), Failure> {
     let found = record(&model, &ids, &recording)?;
     match format {
         Format::Safetensors => {
-            let spec = &checkpoint.spec;
+            let spec = &chosen.checkpoint.spec;
             let pair = |key: &str, value: String| (key.to_owned(), value);
             let metadata = [
-                pair("n_layer", choice.layers.to_string()),
+                pair("n_layer", chosen.choice.layers.to_string()),
                 pair("n_head", spec.heads.to_string()),
                 pair("n_embd", spec.d_model.to_string()),
                 pair("tokenizer", tokenizer.words()),
@@ -90,7 +89,7 @@ pub fn run(args: &ActivationArgs) -> Result<(), Failure> {
         }
         Format::Npz => npz::write(&args.out, &found).map_err(Failure::failed)?,
     }
-    println!("{}", trained::described(&checkpoint, choice.layers, args.depth));
+    println!("{}", chosen.described());
     println!("{} tokens ({})", grouped(ids.len()), tokenizer.words());
     for (name, tensor) in &found {
         println!("{name} {:?}", tensor.dims());

@@ -137,9 +137,9 @@ pub fn record(
 }
 
 /// Tells a person on the terminal.
-pub struct Told;
+pub struct StepReport;
 
-impl Sink for Told {
+impl Sink for StepReport {
     fn event(&mut self, event: &Event) -> Result<(), String> {
         match event {
             Event::Notice { text, .. } => tell!("{text}"),

@@ -12,7 +12,7 @@ use super::{
     trained::{self, TrainedArgs, grouped},
 };
 use crate::{
-    inference::{NamedTokenizer, ReadingForm, choose, fitting},
+    inference::{NamedTokenizer, ReadingForm},
     models::bdh::{BdhSpec, Part, SynapseModel},
     probe::contexts::{ContextSearch, Followed, ShownText, search, top_contexts},
     telemetry::{
@@ -77,11 +77,10 @@ pub fn run(args: &ContextArgs) -> Result<(), Failure> {
     }
     let checkpoint = args.trained.open(&args.checkpoint, args.depth)?;
     let text = trained::text(&args.text)?;
-    let tokenizers = fitting(&args.trained.tokenizers(), &text, checkpoint.vocab)?;
-    let choice = choose(&checkpoint, &tokenizers, &text, args.depth, ReadingForm::Streamed)?;
-    let tokenizer = &tokenizers[choice.tokenizer];
-    let ids = tokenizer.tokenizer.encode(&text).map_err(Failure::wrong)?;
-    let model = checkpoint.model(choice.layers).map_err(Failure::failed)?;
+    let chosen = args.trained.choose(checkpoint, &text, args.depth, ReadingForm::Streamed)?;
+    let tokenizer = chosen.tokenizer();
+    let ids = chosen.encode(&text)?;
+    let model = chosen.model()?;
     let most = args.tokens.map_or(usize::MAX, |n| n as usize);
     let how = ContextSearch {
         followed: followed(args, model.spec())?,
@@ -91,7 +90,7 @@ pub fn run(args: &ContextArgs) -> Result<(), Failure> {
     };
     how.followed.check(model.spec()).map_err(Failure::wrong)?;
     let found = read(&model, &ids, &how, tokenizer)?;
-    println!("{}", trained::described(&checkpoint, choice.layers, args.depth));
+    println!("{}", chosen.described());
     println!(
         "{}: {} of {} tokens read ({}), in windows of {} from an empty state",
         args.text.display(),

@@ -14,7 +14,7 @@ use super::{
     progress::StepProgress,
     trained::{self, TrainedArgs, grouped},
 };
-use crate::inference::{Choice, NamedTokenizer, ReadingForm, TextLoss, choose, fitting, token_losses};
+use crate::inference::{Choice, NamedTokenizer, ReadingForm, TextLoss, token_losses};
 
 #[derive(Args)]
 pub struct EvalArgs {
@@ -41,19 +41,15 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     }
     let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
     let text = trained::text(&args.text)?;
-    let tokenizers = fitting(&args.trained.tokenizers(), &text, checkpoint.vocab)?;
     let form = args.window.map_or(ReadingForm::Streamed, |n| ReadingForm::Windows(n as usize));
-    let choice = choose(&checkpoint, &tokenizers, &text, args.layers, form)?;
-    if !choice.tried.is_empty() {
-        println!("{}", table(&choice, &tokenizers));
+    let chosen = args.trained.choose(checkpoint, &text, args.layers, form)?;
+    if !chosen.choice.tried.is_empty() {
+        println!("{}", table(&chosen.choice, &chosen.tokenizers));
     }
-    let tokenizer = &tokenizers[choice.tokenizer];
-    let ids = tokenizer.tokenizer.encode(&text).map_err(Failure::wrong)?;
-    if ids.len() < 2 {
-        let words = format!("{} has {} token: a loss needs at least two", args.text.display(), ids.len());
-        return Err(Failure::usage(words));
-    }
-    let model = checkpoint.model(choice.layers).map_err(Failure::failed)?;
+    let tokenizer = chosen.tokenizer();
+    let ids = chosen.encode_to_score(&text, &args.text)?;
+    let model = chosen.model()?;
+    let uniform = (chosen.checkpoint.vocab as f64).ln();
     let mut progress = StepProgress::new("reading, a step a token", ids.len() as u64 - 1);
     let nats = token_losses(&model, &ids, form, &mut |n| progress.step(n as u64)).map_err(Failure::failed)?;
     if let Some(at) = nats.iter().position(|v| !v.is_finite()) {
@@ -61,7 +57,7 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
         return Err(Failure::run(words));
     }
     let loss = TextLoss::of(tokenizer, &ids, &text, nats.iter().sum());
-    println!("{}", trained::described(&checkpoint, choice.layers, args.layers));
+    println!("{}", chosen.described());
     println!(
         "{}: {} bytes, {} tokens ({}); {} scored, all but the first",
         args.text.display(),
@@ -75,9 +71,9 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
         "loss {:.6} nats a token, {:.6} bits a byte (uniform guessing: {:.3} nats)",
         loss.nats_per_token(),
         loss.bits_per_byte(),
-        (checkpoint.vocab as f64).ln()
+        uniform
     );
-    if loss.nats_per_token() > (checkpoint.vocab as f64).ln() {
+    if loss.nats_per_token() > uniform {
         println!("this is worse than guessing: most likely the model was trained with other tokens or layers");
     }
     if let Some(file) = &args.per_token {

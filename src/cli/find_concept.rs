@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     corpus::{LabelledLines, generated::parliament::labelled::SplitSide},
-    inference::{ReadingForm, choose, fitting},
+    inference::ReadingForm,
     models::Model,
     probe::{
         Progress,
@@ -63,13 +63,12 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
     let label = lines.concept(args.concept.as_deref()).map_err(Failure::wrong)?;
     let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
     let text: String = lines.lines.iter().flat_map(|l| [l.sentence.as_str(), "\n"]).collect();
-    let tokenizers = fitting(&args.trained.tokenizers(), text.as_bytes(), checkpoint.vocab)?;
-    let choice = choose(&checkpoint, &tokenizers, text.as_bytes(), args.layers, ReadingForm::Streamed)?;
-    let tokenizer = &tokenizers[choice.tokenizer];
+    let chosen = args.trained.choose(checkpoint, text.as_bytes(), args.layers, ReadingForm::Streamed)?;
+    let tokenizer = chosen.tokenizer();
     let encode = |sentence: &str| tokenizer.tokenizer.encode(sentence.as_bytes());
     let question = Question::of_lines(&lines, label, &encode).map_err(Failure::usage)?;
-    let model = checkpoint.model(choice.layers).map_err(Failure::failed)?;
-    println!("{}", trained::described(&checkpoint, choice.layers, args.layers));
+    let model = chosen.model()?;
+    println!("{}", chosen.described());
     println!("{}: {} sentences ({})", args.sentences.display(), grouped(lines.lines.len()), tokenizer.words());
     println!("{}", question.describe());
     let how = Procedure { per_side: args.per_side as usize, ..Procedure::default() };
@@ -78,7 +77,7 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
     let mut random = vec![];
     for k in 0..args.random {
         let device = model.params().device();
-        let untrained = concepts::random(&model, checkpoint.vocab, args.seed.wrapping_add(k), device);
+        let untrained = concepts::random(&model, chosen.checkpoint.vocab, args.seed.wrapping_add(k), device);
         random.push(searched.of(untrained.map_err(Failure::failed)?.as_ref())?);
     }
     let verdict = Verdict::of(&question, &found, &random);

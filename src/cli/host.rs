@@ -47,7 +47,7 @@ impl DesktopHost {
     }
 
     /// As [`Self::aside`], of work that may have nothing to tell.
-    fn told(&self, work: impl FnOnce() -> Result<Option<Delivery>, StoreError> + Send + 'static) {
+    fn try_aside(&self, work: impl FnOnce() -> Result<Option<Delivery>, StoreError> + Send + 'static) {
         self.aside_quietly(move || work().unwrap_or_else(|e| Some(Delivery::Failed { what: e.to_string() })));
     }
 
@@ -205,15 +205,15 @@ impl Host for DesktopHost {
     }
 
     fn write_note(&mut self, run: PathBuf, note: RunNote) {
-        self.told(move || store::note::write(&run, &note).map(|()| None));
+        self.try_aside(move || store::note::write(&run, &note).map(|()| None));
     }
 
     fn discard_run(&mut self, run: PathBuf) {
-        self.told(move || store::trash::discard(&run).map(|place| Some(Delivery::Discarded { run, place })));
+        self.try_aside(move || store::trash::discard(&run).map(|place| Some(Delivery::Discarded { run, place })));
     }
 
     fn restore_run(&mut self, place: PathBuf) {
-        self.told(move || store::trash::restore(&place).map(|_| Some(Delivery::Restored)));
+        self.try_aside(move || store::trash::restore(&place).map(|_| Some(Delivery::Restored)));
     }
 
     fn deliveries(&mut self) -> Vec<Delivery> {

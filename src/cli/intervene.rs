@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     config::Value,
-    inference::{NamedTokenizer, ReadingForm, choose, fitting},
+    inference::{NamedTokenizer, ReadingForm},
     models::{Model, bdh::SynapseModel},
     probe::{
         Progress,
@@ -112,15 +112,10 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     }
     let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
     let text = trained::text(&args.text)?;
-    let tokenizers = fitting(&args.trained.tokenizers(), &text, checkpoint.vocab)?;
-    let choice = choose(&checkpoint, &tokenizers, &text, args.layers, ReadingForm::Streamed)?;
-    let tokenizer = &tokenizers[choice.tokenizer];
-    let ids = tokenizer.tokenizer.encode(&text).map_err(Failure::wrong)?;
-    if ids.len() < 2 {
-        let words = format!("{} has {} token: a loss needs at least two", args.text.display(), ids.len());
-        return Err(Failure::usage(words));
-    }
-    let model = checkpoint.model(choice.layers).map_err(Failure::failed)?;
+    let chosen = args.trained.choose(checkpoint, &text, args.layers, ReadingForm::Streamed)?;
+    let tokenizer = chosen.tokenizer();
+    let ids = chosen.encode_to_score(&text, &args.text)?;
+    let model = chosen.model()?;
     let asked = request(&args.probe_args(), model.spec()).map_err(Failure::wrong)?;
     if asked.is_empty() {
         return Err(Failure::usage(NOTHING));
@@ -132,7 +127,7 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     let progress = Progress::new(&report, &cancelled);
     let found = effect(&model, &ids, &asked, options, (model.params().device(), progress)).map_err(Failure::wrong)?;
     drop(shown);
-    println!("{}", trained::described(&checkpoint, choice.layers, args.layers));
+    println!("{}", chosen.described());
     println!("{}: {} tokens ({})", args.text.display(), grouped(ids.len()), tokenizer.words());
     print(&found, &asked, tokenizer, model.spec().per_head());
     if let Some(file) = &args.csv {

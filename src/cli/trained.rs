@@ -8,8 +8,11 @@ use clap::{Args, ValueEnum};
 use super::{failure::Failure, terminal::tell};
 use crate::{
     files,
-    inference::{Checkpoint, InferenceError, TokenizerChoice, TokenizerKind},
-    models::bdh::{BdhSpec, Form, Position},
+    inference::{
+        Checkpoint, Choice, InferenceError, NamedTokenizer, ReadingForm, TokenizerChoice, TokenizerKind, choose,
+        fitting,
+    },
+    models::bdh::{Bdh, BdhSpec, Form, Position},
     nn::{self, device},
 };
 
@@ -86,6 +89,19 @@ impl TrainedArgs {
         Ok(checkpoint)
     }
 
+    /// With the tokens and the number of layers that fit a text best, where neither the file nor anybody says them.
+    pub fn choose(
+        &self,
+        checkpoint: Checkpoint,
+        text: &[u8],
+        layers: Option<usize>,
+        form: ReadingForm,
+    ) -> Result<Chosen, Failure> {
+        let tokenizers = fitting(&self.tokenizers(), text, checkpoint.vocab)?;
+        let choice = choose(&checkpoint, &tokenizers, text, layers, form)?;
+        Ok(Chosen { checkpoint, tokenizers, choice, asked: layers })
+    }
+
     pub fn tokenizers(&self) -> TokenizerChoice {
         TokenizerChoice {
             kind: self.tokenizer.map(|kind| match kind {
@@ -97,6 +113,44 @@ impl TrainedArgs {
             vocabulary: self.vocabulary.clone(),
             json: self.tokenizer_json.clone(),
         }
+    }
+}
+
+/// A file with the tokens and the number of layers that fit a text best.
+pub struct Chosen {
+    pub checkpoint: Checkpoint,
+    pub tokenizers: Vec<NamedTokenizer>,
+    pub choice: Choice,
+    asked: Option<usize>,
+}
+
+impl Chosen {
+    pub fn tokenizer(&self) -> &NamedTokenizer {
+        &self.tokenizers[self.choice.tokenizer]
+    }
+
+    /// The text in the model's tokens.
+    pub fn encode(&self, text: &[u8]) -> Result<Vec<u32>, Failure> {
+        self.tokenizer().tokenizer.encode(text).map_err(Failure::wrong)
+    }
+
+    /// As [`Chosen::encode`], of the text of a file that is to have a loss.
+    pub fn encode_to_score(&self, text: &[u8], path: &Path) -> Result<Vec<u32>, Failure> {
+        let ids = self.encode(text)?;
+        if ids.len() < 2 {
+            let words = format!("{} has {} token: a loss needs at least two", path.display(), ids.len());
+            return Err(Failure::usage(words));
+        }
+        Ok(ids)
+    }
+
+    pub fn model(&self) -> Result<Bdh, Failure> {
+        self.checkpoint.model(self.choice.layers).map_err(Failure::failed)
+    }
+
+    /// The model in words: its sizes, and where the number of layers comes from.
+    pub fn described(&self) -> String {
+        described(&self.checkpoint, self.choice.layers, self.asked)
     }
 }
 

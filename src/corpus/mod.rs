@@ -6,13 +6,13 @@
 //! when is a pure function of its position.
 
 mod characters;
+mod chunks;
 mod file_bytes;
 mod folder;
 pub mod generated;
 mod grammar;
 mod labelled_lines;
 mod permutation;
-mod pieces;
 mod recall;
 mod source;
 mod steering;
@@ -32,9 +32,9 @@ use stream::Stream;
 use text_file::TextFile;
 use tokenizer::Tokenizer;
 
+pub use chunks::{TextChunk, TextSpan};
 pub use grammar::{GrammarRoles, SentenceSet};
 pub use labelled_lines::{LEAST_GROUPS, LabelledLine, LabelledLines};
-pub use pieces::{TextPiece, TextSpan};
 pub use source::Source;
 pub use steering::Steering;
 pub use task::Task;
@@ -302,12 +302,12 @@ impl Corpus {
     }
 
     /// The ids from byte `from` of a span on, some tens of thousands of them; `None` at its end, and where windows are made
-    /// to order. A tokeniser of byte pairs may cut two words apart at a piece's end that it would else have joined.
+    /// to order. A tokeniser of byte pairs may cut two words apart at a chunk's end that it would else have joined.
     ///
     /// # Errors
     /// If the file cannot be read or has changed since it was opened.
-    pub fn piece(&self, span: TextSpan, from: usize) -> Result<Option<TextPiece>, CorpusError> {
-        self.stream.piece(&self.tokenizer, span, from)
+    pub fn chunk(&self, span: TextSpan, from: usize) -> Result<Option<TextChunk>, CorpusError> {
+        self.stream.chunk(&self.tokenizer, span, from)
     }
 
     /// How each id of a text is shown, as [`Corpus::token_text`]; where tokens are bytes and several make a character, the

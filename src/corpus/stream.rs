@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     CorpusError, Position, Windows,
-    pieces::{TextPiece, TextSpan},
+    chunks::{TextChunk, TextSpan},
     text_file::{CharCursor, CharPlace, Encoding},
     tokenizer::Tokenizer,
 };
@@ -72,7 +72,7 @@ pub(super) trait Stream: Send + Sync {
     }
 
     /// The ids from a byte of a span on; `None` at its end, and where there is no running text.
-    fn piece(&self, _tokenizer: &Tokenizer, _span: TextSpan, _from: usize) -> Result<Option<TextPiece>, CorpusError> {
+    fn chunk(&self, _tokenizer: &Tokenizer, _span: TextSpan, _from: usize) -> Result<Option<TextChunk>, CorpusError> {
         Ok(None)
     }
 }

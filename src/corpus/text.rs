@@ -3,7 +3,7 @@
 
 use super::{
     CorpusError, Position, Windows,
-    pieces::{self, TextPiece, TextSpan},
+    chunks::{self, TextChunk, TextSpan},
     stream::Stream,
     text_file::{CharPlace, Encoding, Stretch, TextFile},
     tokenizer::Tokenizer,
@@ -123,8 +123,8 @@ impl Stream for Text {
         self.span(span).len()
     }
 
-    fn piece(&self, tokenizer: &Tokenizer, span: TextSpan, from: usize) -> Result<Option<TextPiece>, CorpusError> {
-        self.unchanged(|| pieces::piece(self.span(span), from, self.file.encoding, tokenizer))
+    fn chunk(&self, tokenizer: &Tokenizer, span: TextSpan, from: usize) -> Result<Option<TextChunk>, CorpusError> {
+        self.unchanged(|| chunks::chunk(self.span(span), from, self.file.encoding, tokenizer))
     }
 }
 

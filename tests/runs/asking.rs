@@ -21,6 +21,8 @@ use orrery::{
     },
 };
 
+use crate::command::orrery;
+
 const HEADS: usize = 2;
 const PER_HEAD: usize = 16;
 
@@ -172,13 +174,7 @@ fn any_checkpoint_is_searched_with_sentences_of_ones_own() {
     fs::write(folder.path().join("one.tsv"), "a\tb\n".repeat(30)).unwrap();
     fs::write(folder.path().join("few.tsv"), "a\tb\nc\td\n").unwrap();
     fs::write(folder.path().join("latin.tsv"), b"a\tb\nc\t\xe9t\xe9\n").unwrap();
-    let run = |words: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
-        command.args(words.split_whitespace()).current_dir(folder.path());
-        let output = command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().unwrap();
-        let said = [output.stdout, output.stderr].map(|b| String::from_utf8_lossy(&b).into_owned());
-        (output.status.code(), said.concat())
-    };
+    let run = |words: &str| orrery(folder.path(), words);
     let usual = "find-concept model.safetensors sets.tsv --tokenizer byte --per-side 8 --random 2";
     let (code, said) = run(&format!("{usual} --concept food --json a.json"));
     assert_eq!(code, Some(0), "{said}");

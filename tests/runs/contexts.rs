@@ -5,7 +5,6 @@ use std::{
     cell::Cell,
     fs,
     path::Path,
-    process::Command,
     sync::atomic::{AtomicBool, Ordering},
 };
 
@@ -23,6 +22,8 @@ use orrery::{
     store::tensors,
     telemetry::{Args, Measurement, measurements::TopContexts},
 };
+
+use crate::command::orrery;
 
 const WINDOW: usize = 48;
 const HEADS: usize = 2;
@@ -230,13 +231,7 @@ fn the_command_line_says_the_same() {
     let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
     let out = export_state_dict(&spec(), &weights).unwrap();
     tensors::write(&folder.path().join("model.safetensors"), &out.tensors, &out.metadata).unwrap();
-    let run = |words: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
-        command.args(words.split_whitespace()).current_dir(folder.path());
-        let output = command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().unwrap();
-        let said = [output.stdout, output.stderr].map(|b| String::from_utf8_lossy(&b).into_owned());
-        (output.status.code(), said.concat())
-    };
+    let run = |words: &str| orrery(folder.path(), words);
     let usual = "contexts model.safetensors text.txt --tokenizer byte --window 48 --top 7";
     let (code, said) = run(&format!("{usual} --neuron 1:5 --csv a.csv"));
     assert_eq!(code, Some(0), "{said}");

@@ -7,6 +7,7 @@ mod carried_state;
 mod checkpoint_series;
 mod checkpoints;
 mod cli;
+mod command;
 mod compare;
 mod contexts;
 mod corpus;

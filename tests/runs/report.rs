@@ -1,16 +1,10 @@
 //! A run as one page: what it holds, that its numbers are the exported ones, and that it asks nothing of a network.
 
-use std::{collections::BTreeMap, fs, path::Path, process::Command};
+use std::{collections::BTreeMap, fs};
 
 use serde_json::Value;
 
-fn orrery(here: &Path, words: &str) -> (Option<i32>, String) {
-    let mut p = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    p.args(words.split_whitespace()).current_dir(here).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
-    let output = p.output().unwrap();
-    let said = [&output.stdout, &output.stderr].map(|s| String::from_utf8_lossy(s).into_owned()).concat();
-    (output.status.code(), said)
-}
+use crate::command::orrery;
 
 /// A short run, as `run` in the folder.
 fn with_run() -> tempfile::TempDir {

@@ -95,7 +95,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
                 nodes.add(FileNode { id: id.clone(), ..FileNode::default() }, line)?;
             }
         }
-        graph.edges.push(edge.found(&nodes)?);
+        graph.edges.push(edge.resolve(&nodes)?);
     }
     graph.directed = kind.directed.unwrap_or(graph.directed);
     graph.nodes = nodes.all;

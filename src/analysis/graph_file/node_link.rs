@@ -78,7 +78,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
     if !found.nodes || !found.edges {
         return Err(GraphFileError::new(1, NO_GRAPH));
     }
-    graph.edges = edges.into_iter().map(|edge| edge.found(&nodes)).collect::<Result<_, _>>()?;
+    graph.edges = edges.into_iter().map(|edge| edge.resolve(&nodes)).collect::<Result<_, _>>()?;
     graph.nodes = nodes.all;
     Ok(graph)
 }

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     analysis::statistics::mean_sd,
-    labs::{self, headline::told},
+    labs::{self, headline::points_of},
     store::{Reader, StoreError},
     telemetry::{Event, RunInfo, channels},
 };
@@ -36,12 +36,12 @@ pub fn read(folder: &Path) -> Result<Series, StoreError> {
     let reader = Reader::open(folder)?;
     let Some(info) = reader.info() else { return Ok(Series::new()) };
     let lab = labs::find(&info.lab);
-    // By key, group and step, a value a seed; what is told again of a step takes the place of what was told.
+    // By key, group and step, a value a seed; what comes again for a step takes the place of what was there.
     let mut values: HashMap<(String, usize), BTreeMap<u64, f64>> = HashMap::new();
     let wanted = lab.map(labs::headline::Reading::measurements).unwrap_or_default();
     reader.only(wanted).read_through(|event| {
-        for told in lab.map(|lab| told(lab, &event)).unwrap_or_default() {
-            values.entry((told.key, told.variant)).or_default().insert(told.step, told.value);
+        for point in lab.map(|lab| points_of(lab, &event)).unwrap_or_default() {
+            values.entry((point.key, point.variant)).or_default().insert(point.step, point.value);
         }
         if let Event::Step(stats) = &event {
             for (_, loss) in stats.scalars.iter().filter(|(c, _)| c.as_str() == channels::LOSS_TRAIN) {

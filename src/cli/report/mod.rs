@@ -9,9 +9,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{failure::Failure, headlines, lab_config::recorded, output, terminal::tell};
+use super::{failure::Failure, lab_config::recorded, output, terminal::tell};
 use crate::{
     gpu::offscreen::Offscreen,
+    labs::headline::Reading,
+    store::Reader,
     telemetry::Event,
     ui::{mirror::Mirror, theme::Theme},
 };
@@ -38,22 +40,24 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     }
     output::check(&args.out, &[&args.run])?;
     let (lab, config) = recorded(&args.run)?;
-    let (mut mirror, mut curves, mut state) = (Mirror::default(), Curves::default(), None);
-    let found = headlines::read(&args.run, |event| {
-        curves.event(event);
-        if let Event::State(s) = event {
-            state = Some(s.clone());
+    let reader = Reader::open(&args.run).map_err(Failure::wrong)?;
+    let (mut mirror, mut curves) = (Mirror::default(), Curves::default());
+    let mut reading = reader.info().map(|info| Reading::new(lab, &info));
+    let each = |event: Event| {
+        curves.event(&event);
+        if let Some(reading) = &mut reading {
+            reading.event(&event);
         }
-    });
-    let found = found.map_err(Failure::wrong)?;
-    let reader = crate::store::Reader::open(&args.run).map_err(Failure::wrong)?;
-    reader.read_through(|event| mirror.apply(event)).map_err(Failure::failed)?;
+        mirror.apply(event);
+    };
+    reader.read_through(each).map_err(Failure::failed)?;
+    let found = reading.map(Reading::finish).unwrap_or_default();
     let theme = Theme::light();
     let mut offscreen = Offscreen::new();
     if let Err(e) = &offscreen {
         tell!("maps and graphs are left out, which need a graphics adapter: {e}");
     }
-    let report = page::Report { lab, config: &config, mirror: &mirror, found: &found.found, state: state.as_ref() };
+    let report = page::Report { lab, config: &config, mirror: &mirror, found: &found };
     let curves = curves.data(&mirror, &theme);
     for steps in STEPS {
         let pictures = Pictures::draw((lab, &config), &mirror, &theme, steps, offscreen.as_mut().ok())?;

@@ -4,15 +4,10 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::{curves::CurvesData, pictures::Pictures};
+use super::{super::summary, curves::CurvesData, pictures::Pictures};
 use crate::{
     config::{Config, Knob},
-    labs::{
-        Lab,
-        headline::Found,
-        lesson::Lesson,
-        run_table::{self},
-    },
+    labs::{Lab, headline::Found, lesson::Lesson, run_table},
     telemetry::RunState,
     ui::mirror::Mirror,
 };
@@ -26,7 +21,6 @@ pub struct Report<'a> {
     pub config: &'a Config,
     pub mirror: &'a Mirror,
     pub found: &'a Found,
-    pub state: Option<&'a RunState>,
 }
 
 /// Text inside of an element or an attribute.
@@ -74,7 +68,7 @@ impl Report<'_> {
     /// One line: seed, steps, how it ended, when and where.
     fn facts(&self) -> String {
         let info = self.mirror.info.as_ref();
-        let state = match self.state {
+        let state = match &self.mirror.state {
             Some(RunState::Finished) => "finished".to_owned(),
             Some(RunState::Failed { message }) => format!("failed: {message}"),
             Some(RunState::Stopped) => "stopped".to_owned(),
@@ -106,11 +100,7 @@ impl Report<'_> {
             let Some(headline) = self.lab.headline(key) else { continue };
             let _ = write!(out, "<tr><th>{}</th>", escaped(&headline.heading(key)));
             for (group, _) in &groups {
-                let cell = match self.found.group(key, group) {
-                    None => "\u{2013}".to_owned(),
-                    Some(g) if g.seeds == 1 => headline.digits.words(g.mean),
-                    Some(g) => format!("{} \u{b1} {}", headline.digits.words(g.mean), headline.digits.words(g.sd)),
-                };
+                let cell = summary::cell(headline, self.found.group(key, group).as_ref());
                 let _ = write!(out, "<td class=\"number\">{}</td>", escaped(&cell));
             }
             let about = format!("{} ({})", headline.about, headline.better.words());
@@ -119,17 +109,15 @@ impl Report<'_> {
         out.push_str("</table>\n");
     }
 
-    /// Groups of variants with their labels, in the run's order.
-    fn groups(&self) -> Vec<(String, String)> {
-        let mut groups: Vec<(String, String)> = vec![];
-        for variant in self.mirror.variants() {
-            match groups.iter_mut().find(|(group, _)| *group == variant.group) {
-                // of several seeds the group's own name
-                Some((group, label)) => label.clone_from(group),
-                None => groups.push((variant.group.clone(), variant.label.clone())),
-            }
-        }
-        groups
+    /// Groups of variants with their labels, in the run's order; of several seeds the label is the group's name.
+    fn groups(&self) -> Vec<(&str, &str)> {
+        let variants = self.mirror.variants();
+        let label = |group| match variants.iter().filter(|v| v.group == group).collect::<Vec<_>>().as_slice() {
+            [one] => one.label.as_str(),
+            _ => group,
+        };
+        let info = self.mirror.info.as_ref();
+        info.map(|info| info.groups().into_iter().map(|group| (group, label(group))).collect()).unwrap_or_default()
     }
 
     fn views(&self, pictures: &Pictures, out: &mut String) {

@@ -83,11 +83,11 @@ impl Pictures {
 
 /// A `data:` address; nothing where the view shows nothing, or cannot be drawn here.
 fn picture(figure: &Figure<'_>, offscreen: Option<&mut Offscreen>) -> Result<Option<String>, Failure> {
+    if figure.nothing().map_err(Failure::run)?.is_some() {
+        return Ok(None);
+    }
     if let Some(svg) = figure.svg().map_err(Failure::run)? {
         return Ok(Some(format!("data:image/svg+xml;base64,{}", STANDARD.encode(svg))));
-    }
-    if figure.csv().map_err(Failure::run)?.is_none() {
-        return Ok(None);
     }
     let Some(offscreen) = offscreen else { return Ok(None) };
     let png = figure.png(offscreen).map_err(Failure::run)?;

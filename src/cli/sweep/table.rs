@@ -4,14 +4,14 @@
 use std::path::PathBuf;
 
 use super::{
-    super::failure::Failure,
+    super::{failure::Failure, summary},
     folder::{SweepFolder, TaskState},
 };
 use crate::{
-    analysis::statistics::mean_sd,
+    analysis::statistics::{mean_sd, t_interval},
     files::replace,
     labs::{
-        headline::{Better, Digits},
+        headline::{Better, Group, Headline},
         run_table::{RowState, RunRow},
     },
 };
@@ -19,13 +19,12 @@ use crate::{
 const FILE: &str = "table.csv";
 
 /// A headline number of one group of variants.
-#[derive(Debug, Clone, PartialEq)]
 struct Column {
+    headline: &'static Headline,
     key: String,
     group: String,
     /// "held-out loss (nats), coupled".
     heading: String,
-    digits: Digits,
 }
 
 /// A point.
@@ -33,8 +32,8 @@ struct Row {
     values: Vec<String>,
     /// Runs that have ended.
     finished: usize,
-    /// Mean, standard deviation, number of runs; by column.
-    numbers: Vec<Option<(f64, f64, usize)>>,
+    /// Over the runs, by column.
+    numbers: Vec<Option<Group>>,
 }
 
 /// The table of a sweep.
@@ -59,7 +58,7 @@ impl Table {
                 let group = |run: &RunRow| run.headlines.group(&column.key, &column.group).map(|g| g.mean);
                 let values: Vec<f64> = runs.iter().filter_map(group).collect();
                 let (mean, sd) = mean_sd(&values);
-                (!values.is_empty()).then_some((mean, sd, values.len()))
+                (!values.is_empty()).then(|| Group { mean, sd, interval: t_interval(&values), seeds: values.len() })
             };
             Row {
                 values: sweep.axes.iter().map(|axis| sweep.value(config, axis)).collect(),
@@ -86,7 +85,8 @@ impl Table {
             Better::Higher => -1.0,
             Better::Neither => return None,
         };
-        let known = self.rows.iter().enumerate().filter_map(|(i, row)| Some((i, sign * row.numbers[column]?.0)));
+        let known =
+            self.rows.iter().enumerate().filter_map(|(i, row)| Some((i, sign * row.numbers[column].as_ref()?.mean)));
         let best = known.filter(|(_, v)| v.is_finite()).min_by(|a, b| a.1.total_cmp(&b.1))?;
         Some((column, best.0))
     }
@@ -101,16 +101,10 @@ impl Table {
             let mut line = vec![format!("{}{mark}", i + 1)];
             line.extend(row.values.clone());
             line.push(format!("{}/{}", row.finished, self.seeds));
-            line.extend(row.numbers.iter().zip(&self.columns).map(|(n, c)| cell(*n, c.digits)));
+            line.extend(row.numbers.iter().zip(&self.columns).map(|(n, c)| summary::cell(c.headline, n.as_ref())));
             lines.push(line);
         }
-        let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
-        let padded = |line: &Vec<String>| {
-            let cells: Vec<String> = line.iter().zip(&widths).map(|(cell, w)| format!("{cell:>w$}")).collect();
-            cells.join("  ")
-        };
-        let mut words: Vec<String> = lines.iter().map(padded).collect();
+        let mut words = summary::laid_out(&lines);
         if let Some((column, _)) = self.best {
             words.push(format!("* best by {}", self.columns[column].heading));
         }
@@ -137,9 +131,8 @@ impl Table {
             line.extend(row.values.clone());
             line.extend([row.finished.to_string(), self.seeds.to_string()]);
             for number in &row.numbers {
-                line.extend(
-                    number.map_or([String::new(), String::new()], |(mean, sd, _)| [mean.to_string(), sd.to_string()]),
-                );
+                let words = |n: &Group| [n.mean.to_string(), n.sd.to_string()];
+                line.extend(number.as_ref().map_or([String::new(), String::new()], words));
             }
             out.write_record(&line)?;
         }
@@ -156,10 +149,10 @@ fn columns<'a>(runs: impl Iterator<Item = &'a RunRow>) -> Vec<Column> {
             for loss in run.losses.iter().filter(|l| run.headlines.group(key, &l.group).is_some()) {
                 let of = if run.losses.len() > 1 { format!(", {}", loss.label) } else { String::new() };
                 let column = Column {
+                    headline,
                     key: key.to_owned(),
                     group: loss.group.clone(),
                     heading: format!("{}{of}", headline.heading(key)),
-                    digits: headline.digits,
                 };
                 if !columns.iter().any(|c| c.key == column.key && c.group == column.group) {
                     columns.push(column);
@@ -168,12 +161,4 @@ fn columns<'a>(runs: impl Iterator<Item = &'a RunRow>) -> Vec<Column> {
         }
     }
     columns
-}
-
-fn cell(number: Option<(f64, f64, usize)>, digits: Digits) -> String {
-    match number {
-        None => "-".to_owned(),
-        Some((mean, _, 1)) => digits.words(mean),
-        Some((mean, sd, _)) => format!("{} ± {}", digits.words(mean), digits.words(sd)),
-    }
 }

@@ -81,7 +81,7 @@ impl Found {
 
 /// A headline number that one event tells.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct HeadlinePoint {
     pub key: String,
     /// By its place among the run's variants.
     pub variant: usize,
@@ -90,14 +90,14 @@ pub struct Told {
 }
 
 /// The headline numbers that one event tells, each of one variant; those that compare variants are told by no event alone.
-pub fn told(lab: &Lab, event: &Event) -> Vec<Told> {
-    let of = |headline: &Headline, place: &str, variant, step, value| Told {
+pub fn points_of(lab: &Lab, event: &Event) -> Vec<HeadlinePoint> {
+    let of = |headline: &Headline, place: &str, variant, step, value| HeadlinePoint {
         key: headline.key(place),
         variant,
         step,
         value,
     };
-    let of_headline = |headline: &'static Headline| -> Vec<Told> {
+    let of_headline = |headline: &'static Headline| -> Vec<HeadlinePoint> {
         match (headline.source, event) {
             (Source::Scalar { channel, value }, Event::Step(s)) => {
                 let of_channel = s.scalars.iter().filter(|(name, _)| name.as_str() == channel);

@@ -68,10 +68,10 @@ impl Probe for TopContextsProbe {
         });
         let mut next = || {
             let (from, ids) = read.get();
-            let piece = cx.corpus.piece(span, from).map_err(|e| Error::Msg(e.to_string()))?;
-            Ok(piece.map(|piece| {
-                read.set((piece.end, ids + piece.ids.len()));
-                piece.ids
+            let chunk = cx.corpus.chunk(span, from).map_err(|e| Error::Msg(e.to_string()))?;
+            Ok(chunk.map(|chunk| {
+                read.set((chunk.end, ids + chunk.ids.len()));
+                chunk.ids
             }))
         };
         let mut told = |done: usize| cx.progress.at(done, total(read.get()).min(most));

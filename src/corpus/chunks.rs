@@ -1,4 +1,4 @@
-//! A text read from one end to the other, piece by piece, so that it may be larger than the memory. It does not know what is
+//! A text read from one end to the other, chunk by chunk, so that it may be larger than the memory. It does not know what is
 //! measured on it.
 
 use super::{CorpusError, text_file::Encoding, text_file::Stretch, tokenizer::Tokenizer};
@@ -16,39 +16,39 @@ pub enum TextSpan {
 
 /// Some ids in the order of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TextPiece {
+pub struct TextChunk {
     pub ids: Vec<u32>,
-    /// The byte of the span at which the next piece begins.
+    /// The byte of the span at which the next chunk begins.
     pub end: usize,
 }
 
-/// Bytes of a piece.
-const PIECE: usize = 64 << 10;
-/// How far before the end of a piece white space is looked for, bytes.
+/// Bytes of a chunk.
+const CHUNK: usize = 64 << 10;
+/// How far before the end of a chunk white space is looked for, bytes.
 const REACH: usize = 256;
 
-/// The ids from byte `from` of a span on, about so many bytes of them; `None` at its end. A piece ends before white space
+/// The ids from byte `from` of a span on, about so many bytes of them; `None` at its end. A chunk ends before white space
 /// where there is some near, else at a character, so that no token of bytes, characters or words is cut.
-pub(super) fn piece(
+pub(super) fn chunk(
     span: Stretch<'_>,
     from: usize,
     encoding: Encoding,
     tokenizer: &Tokenizer,
-) -> Result<Option<TextPiece>, CorpusError> {
+) -> Result<Option<TextChunk>, CorpusError> {
     if from >= span.len() {
         return Ok(None);
     }
-    let bytes = span.bytes(from, from + PIECE)?;
+    let bytes = span.bytes(from, from + CHUNK)?;
     let is_last = from + bytes.len() >= span.len();
     let taken = if is_last { bytes.len() } else { end_of(&bytes, encoding) };
     let ids = match tokenizer {
         Tokenizer::Byte { .. } => bytes[..taken].iter().map(|b| u32::from(*b)).collect(),
         _ => tokenizer.encode(&encoding.text(&bytes[..taken]))?,
     };
-    Ok(Some(TextPiece { ids, end: from + taken }))
+    Ok(Some(TextChunk { ids, end: from + taken }))
 }
 
-/// Where a piece ends that is cut out of a longer text.
+/// Where a chunk ends that is cut out of a longer text.
 fn end_of(bytes: &[u8], encoding: Encoding) -> usize {
     let near = bytes.len().saturating_sub(REACH).max(1);
     let gap = |at: &usize| bytes[*at].is_ascii_whitespace() && !bytes[at - 1].is_ascii_whitespace();
@@ -68,10 +68,10 @@ mod tests {
 
     fn all(corpus: &Corpus, span: TextSpan) -> Vec<u32> {
         let (mut ids, mut from) = (vec![], 0);
-        while let Some(piece) = corpus.piece(span, from).unwrap() {
-            assert!(piece.end > from);
-            from = piece.end;
-            ids.extend(piece.ids);
+        while let Some(chunk) = corpus.chunk(span, from).unwrap() {
+            assert!(chunk.end > from);
+            from = chunk.end;
+            ids.extend(chunk.ids);
         }
         assert_eq!(from, corpus.span_bytes(span));
         ids
@@ -114,6 +114,6 @@ mod tests {
             seed: 1,
         };
         let Ok(corpus) = Corpus::open(&spec) else { return };
-        assert_eq!((corpus.piece(TextSpan::Whole, 0).unwrap(), corpus.span_bytes(TextSpan::Whole)), (None, 0));
+        assert_eq!((corpus.chunk(TextSpan::Whole, 0).unwrap(), corpus.span_bytes(TextSpan::Whole)), (None, 0));
     }
 }
