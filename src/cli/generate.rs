@@ -15,7 +15,6 @@ use super::{
 };
 use crate::{
     corpus::TextTokenizer,
-    inference::fitting,
     models::bdh::{Sampling, generate},
 };
 
@@ -112,7 +111,7 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
         );
         return Err(Failure::usage(words));
     };
-    let tokenizers = fitting(&args.trained.tokenizers(), args.prompt.as_bytes(), checkpoint.vocab)?;
+    let tokenizers = args.trained.fitting(&checkpoint, args.prompt.as_bytes())?;
     // a file that is given is meant, and stands after bytes
     let Some(tokenizer) = tokenizers.last() else { return Err(Failure::usage("no tokens fit the model")) };
     tell!("{}", trained::described(&checkpoint, layers, args.layers));

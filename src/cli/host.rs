@@ -12,6 +12,7 @@ use super::{
     checkpoint_series, compare,
     continuation::{self, Continuation},
     graph_events::{self, GraphReading},
+    json_kind::{self, JsonKind},
     output, run_rows,
     runs::Runs,
     settings::{self, MOST_CONFIG},
@@ -25,7 +26,7 @@ use crate::{
     store::{self, Reader, StoreError, Writer},
     telemetry::{Event, Inbox, Level, RunHandle, RunNote, RunState, Sink},
     trainer::{self, Options, Process},
-    ui::host::{Delivery, DialogKind, Host, MemoryNeed, PastRun, Wake},
+    ui::host::{Delivery, DialogKind, FileContent, Host, MemoryNeed, PastRun, Wake},
 };
 
 /// The host of the window on a desktop computer.
@@ -150,6 +151,20 @@ impl Host for DesktopHost {
 
     fn read_text(&mut self, path: PathBuf) {
         self.aside(move || read_config(&path).unwrap_or_else(|what| Delivery::Failed { what }));
+    }
+
+    fn identify(&mut self, path: PathBuf) {
+        self.aside(move || match json_kind::kind_of(&path) {
+            Ok(kind) => {
+                let content = match kind {
+                    JsonKind::Graph => FileContent::Graph,
+                    JsonKind::Tokenizer => FileContent::Tokenizer,
+                    JsonKind::Characters => FileContent::Characters,
+                };
+                Delivery::Identified { path, content }
+            }
+            Err(what) => Delivery::Failed { what },
+        });
     }
 
     fn write(&mut self, path: PathBuf, bytes: Vec<u8>) {

@@ -23,6 +23,7 @@ pub mod headlines;
 pub mod host;
 mod interrupt;
 mod intervene;
+mod json_kind;
 mod lab_config;
 mod list;
 mod merge;

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::{failure::Failure, terminal::tell};
 use crate::{
+    corpus::{self, TokenizerSpec},
     files,
     inference::{
         Checkpoint, Choice, InferenceError, NamedTokenizer, ReadingForm, TokenizerChoice, TokenizerKind, choose,
@@ -24,8 +25,8 @@ pub struct TrainedArgs {
     /// What one token is; if not given, every kind that fits the model is tried
     #[arg(long, value_enum, value_name = "KIND")]
     tokenizer: Option<Kind>,
-    /// The characters that the model knows: a .json list, a .json object from character to id (or one with `stoi`), or
-    /// the text that it was trained on
+    /// The characters that the model knows: a .json list, a .json object from character to id (or one with `stoi`),
+    /// nanoGPT's meta.pkl, or the text that it was trained on
     #[arg(long, value_name = "FILE")]
     vocabulary: Option<PathBuf>,
     /// The model's Hugging Face tokenizer.json
@@ -97,12 +98,28 @@ impl TrainedArgs {
         layers: Option<usize>,
         form: ReadingForm,
     ) -> Result<Chosen, Failure> {
-        let tokenizers = fitting(&self.tokenizers(), text, checkpoint.vocab)?;
+        let tokenizers = self.fitting(&checkpoint, text)?;
         let choice = choose(&checkpoint, &tokenizers, text, layers, form)?;
         Ok(Chosen { checkpoint, tokenizers, choice, asked: layers })
     }
 
-    pub fn tokenizers(&self) -> TokenizerChoice {
+    /// The tokens that the file's model may have been trained with; a list of them beside the file is told and taken, if nothing
+    /// else is asked for.
+    pub fn fitting(&self, checkpoint: &Checkpoint, text: &[u8]) -> Result<Vec<NamedTokenizer>, Failure> {
+        let mut choice = self.tokenizers();
+        if choice.kind.is_none() && choice.vocabulary.is_none() && choice.json.is_none() {
+            match corpus::list_beside(&checkpoint.path, checkpoint.vocab) {
+                Some(TokenizerSpec::Characters(path)) => choice.vocabulary = Some(path),
+                Some(TokenizerSpec::HuggingFace(path)) => choice.json = Some(path),
+                _ => {}
+            }
+            let found = choice.vocabulary.iter().chain(&choice.json);
+            found.for_each(|path| tell!("note: {}, beside the checkpoint, lists its tokens", path.display()));
+        }
+        Ok(fitting(&choice, text, checkpoint.vocab)?)
+    }
+
+    fn tokenizers(&self) -> TokenizerChoice {
         TokenizerChoice {
             kind: self.tokenizer.map(|kind| match kind {
                 Kind::Byte => TokenizerKind::Byte,

@@ -14,6 +14,7 @@ use super::{
     headless,
     host::DesktopHost,
     interrupt,
+    json_kind::{self, JsonKind},
     lab_config::{default_lab, with_text},
     runs::Runs,
     settings::{self, Named},
@@ -30,7 +31,8 @@ use crate::{
 
 /// Opens the window with what was named, or runs the lab without one and says why.
 pub fn open(open: &Open, began: Instant) -> Result<(), Failure> {
-    if let Some(file) = open.what.as_deref().map(Path::new).filter(|p| is_certainly_graph(p)) {
+    let is_graph = |path: &&Path| is_certainly_graph(path) || is_graph_json(path);
+    if let Some(file) = open.what.as_deref().map(Path::new).filter(is_graph) {
         return open_graph(file.to_owned(), GraphReading::default(), open, began);
     }
     let mut named = open.what.as_deref().map(settings::resolve).transpose()?;
@@ -51,6 +53,13 @@ pub fn open(open: &Open, began: Instant) -> Result<(), Failure> {
     };
     show(open, opening, None, began)
         .map_err(|e| Failure::run(format!("{e}\n`orrery run {}` trains without a window", default_id())))
+}
+
+/// JSON with nodes and links; any other is something else.
+fn is_graph_json(path: &Path) -> bool {
+    path.is_file()
+        && path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"))
+        && json_kind::kind_of(path) == Ok(JsonKind::Graph)
 }
 
 /// The window, until it closes and every run in it has ended its record: also when the display goes away.

@@ -66,6 +66,13 @@ impl Config {
         Ok(())
     }
 
+    /// Puts a value of the same kind in the place of one that is there, as a run found it; a key that is not there stays so.
+    pub fn replace(&mut self, key: &str, value: Value) {
+        if let Some(old) = self.values.get_mut(key) {
+            *old = value;
+        }
+    }
+
     /// The settings under a group: `control` gives `control.u0` and its like.
     pub fn under<'a>(&'a self, group: &'a str) -> impl Iterator<Item = (&'a str, &'a Value)> {
         let named = move |key: &'a str| key.strip_prefix(group)?.strip_prefix('.');

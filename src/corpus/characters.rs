@@ -7,18 +7,10 @@ use std::{
     path::Path,
 };
 
-use serde_json::Value;
-
 use super::{
-    CorpusError,
-    text_file::{CharCursor, CharPlace, TextFile, refused},
+    CorpusError, character_list,
+    text_file::{CharCursor, CharPlace, TextFile},
 };
-use crate::files::{self, FileError};
-
-/// A list of characters is no longer than this; Unicode has some 300,000.
-const LARGEST_JSON: u64 = 32 << 20;
-/// No vocabulary of characters has a larger id.
-const MOST_IDS: u64 = 1 << 21;
 
 /// Characters and their ids, and no id for any other.
 #[derive(Debug)]
@@ -36,55 +28,29 @@ impl Characters {
         Self { symbols: distinct.into_iter().map(String::from).collect(), ids }
     }
 
-    /// Those of a file: `.json` holds a list of characters (a character's place is its id), an object from character
-    /// to id, or an object with such an object as `stoi`; any other file is a text, whose distinct characters are
-    /// taken in the order of their code points.
+    /// Those of a file: a list of characters ([`character_list`]), or any other file as a text, whose distinct characters
+    /// are taken in the order of their code points.
     ///
     /// # Errors
-    /// If the file cannot be read, is no such JSON, or gives two characters one id.
+    /// If the file cannot be read, is no such list, or gives two characters one id.
     pub fn load(path: &Path) -> Result<Self, CorpusError> {
-        if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json")) {
-            let text = TextFile::open(path)?;
-            let mut distinct = BTreeSet::new();
-            text.whole().find_char(text.encoding, &mut |c| {
-                distinct.insert(c);
-                false
-            })?;
-            return Ok(Self::sorted(distinct.into_iter()));
+        if character_list::is_list(path) {
+            return character_list::read(path, Self::listed);
         }
-        let here = path.display();
-        let wrong = |why: &str| {
-            CorpusError::new(format!(
-                "{here} is no list of characters: {why}. It should hold [\"a\", \"b\", ..] or {{\"a\": 0, \"b\": 1, ..}}, \
-                 alone or as `stoi`; or give the text that the model was trained on."
-            ))
-        };
-        let bytes = files::read(path, LARGEST_JSON).map_err(|e| match e {
-            e @ (FileError::Io(_) | FileError::Memory(_)) => refused(path, e),
-            e => CorpusError::because(format!("{here} cannot be read as a list of characters: {e}."), e),
+        let text = TextFile::open(path)?;
+        let mut distinct = BTreeSet::new();
+        text.whole().find_char(text.encoding, &mut |c| {
+            distinct.insert(c);
+            false
         })?;
-        let json: Value = serde_json::from_slice(&bytes).map_err(|e| wrong(&format!("it is no JSON ({e})")))?;
-        Self::of_json(json.get("stoi").unwrap_or(&json)).map_err(|why| wrong(&why))
+        Ok(Self::sorted(distinct.into_iter()))
     }
 
-    fn of_json(json: &Value) -> Result<Self, String> {
-        let pairs: Vec<(String, u64)> = match json {
-            Value::Array(all) => {
-                let symbols = all.iter().zip(0..).map(|(symbol, id)| match symbol {
-                    Value::String(s) => Ok((s.clone(), id)),
-                    other => Err(format!("entry {id} is {other}, not a character")),
-                });
-                symbols.collect::<Result<_, _>>()?
-            }
-            Value::Object(all) => {
-                let pairs = all.iter().map(|(symbol, id)| match id.as_u64() {
-                    Some(id) if id < MOST_IDS => Ok((symbol.clone(), id)),
-                    _ => Err(format!("the id of `{symbol}` is {id}, not a whole number from 0")),
-                });
-                pairs.collect::<Result<_, _>>()?
-            }
-            _ => return Err("it is neither a list nor an object".to_owned()),
-        };
+    /// Symbols and their ids, as a list has them.
+    ///
+    /// # Errors
+    /// In words, if two symbols have one id, one symbol has two, or none is a character.
+    fn listed(pairs: Vec<(String, u64)>) -> Result<Self, String> {
         let mut symbols: Vec<String> = vec![];
         let mut ids = HashMap::new();
         for (symbol, id) in pairs {
@@ -175,6 +141,28 @@ mod tests {
         ] {
             let listed = file("list.JSON", json).unwrap();
             assert_eq!((listed.symbols.as_slice(), &listed.ids), (text.symbols.as_slice(), &text.ids), "{json}");
+        }
+    }
+
+    /// `pickle.dumps({'vocab_size': 4, 'itos': ..}, protocol=4)` of nanoGPT's `meta.pkl`, as Python 3.11 writes it.
+    #[test]
+    fn a_pickle_of_nanogpt_gives_the_same_ids() {
+        let pickle = b"\x80\x04\x95<\x00\x00\x00\x00\x00\x00\x00}\x94(\x8c\nvocab_size\x94K\x04\x8c\x04stoi\x94}\x94(\x8c\x01\n\x94K\x00\x8c\x01a\x94K\x01\x8c\x01b\x94K\x02\x8c\x01c\x94K\x03uu.";
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("meta.pkl");
+        std::fs::write(&path, pickle).unwrap();
+        let (text, listed) = (file("text.txt", "cab\nabc\n").unwrap(), Characters::load(&path).unwrap());
+        assert_eq!((&listed.symbols, &listed.ids), (&text.symbols, &text.ids));
+        for (bytes, words) in [
+            (&b"\x80\x04\x95"[..], "damaged"),
+            (&b"\x80\x04}."[..], "no character"),
+            (&b"\x80\x04K\x03."[..], "neither"),
+            (&b"\x80\x04}\x8c\x01aK\xffJ\xff\xff\xff\xff0s."[..], "a.pkl"),
+        ] {
+            let path = folder.path().join("a.pkl");
+            std::fs::write(&path, bytes).unwrap();
+            let said = Characters::load(&path).err().unwrap().to_string();
+            assert!(said.contains(words), "{words}: {said}");
         }
     }
 

@@ -5,9 +5,11 @@
 //! part, and a task ([`Task`], [`Steering`]) has no text, its windows are made to order. Which window comes
 //! when is a pure function of its position.
 
+mod character_list;
 mod characters;
 mod chunks;
 mod file_bytes;
+mod fitting;
 mod folder;
 pub mod generated;
 mod grammar;
@@ -33,6 +35,7 @@ use text_file::TextFile;
 use tokenizer::Tokenizer;
 
 pub use chunks::{TextChunk, TextSpan};
+pub use fitting::{is_character_list, list_beside};
 pub use grammar::{GrammarRoles, SentenceSet};
 pub use labelled_lines::{LEAST_GROUPS, LabelledLine, LabelledLines};
 pub use source::Source;
@@ -91,16 +94,6 @@ impl Spec {
         self.source.bytes().min(MOST_HELD) * copies
     }
 
-    /// Gives bytes as many rows of the embedding as a model has that is already there; tokens whose number their own text or
-    /// file decides stay as they are.
-    pub fn fit_vocab(&mut self, rows: usize) {
-        if let TokenizerSpec::Byte { vocab } = &mut self.tokenizer
-            && rows >= 256
-        {
-            *vocab = rows;
-        }
-    }
-
     /// Whether its windows ask questions, so that answers are looked at one by one.
     pub fn asks_questions(&self) -> bool {
         self.source.asks_questions()
@@ -135,8 +128,8 @@ pub enum TokenizerSpec {
     /// The distinct characters of the whole text by code point, ids from 0 (as in char-rnn and nanoGPT), no id for any
     /// other; a text with more than this many is refused.
     SortedChar { max_vocab: usize },
-    /// The characters of this file and no others: a JSON list, a JSON object from character to id, or a text whose
-    /// distinct characters are taken by code point.
+    /// The characters of this file and no others: a list or an object from character to id, as JSON or as a pickle, or a text
+    /// whose distinct characters are taken by code point.
     Characters(std::path::PathBuf),
     /// Words and marks of the training part by frequency, at most this many, one for all others. White
     /// space but line breaks is not kept.
@@ -150,6 +143,21 @@ pub enum TokenizerSpec {
     Bpe { vocab: usize },
     /// A Hugging Face `tokenizer.json`.
     HuggingFace(std::path::PathBuf),
+}
+
+impl TokenizerSpec {
+    /// What one token is, as settings name it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Byte { .. } => "byte",
+            Self::Char { .. } => "char",
+            Self::SortedChar { .. } | Self::Characters(_) => "sorted_char",
+            Self::Word { .. } | Self::Listed { .. } => "word",
+            Self::Spaced { .. } => "spaced",
+            Self::Bpe { .. } => "bpe",
+            Self::HuggingFace(_) => "huggingface",
+        }
+    }
 }
 
 /// Why a corpus cannot be opened or read: a sentence that says what is wrong, where, and what to do.

@@ -1,10 +1,11 @@
 //! Files as a careful program opens and writes them. What is read comes from others: it may be a pipe, a
-//! device, a link, longer than memory, or cut while it is read. What is written is whole or not there. Knows
-//! no format.
+//! device, a link, longer than memory, or cut while it is read. What is written is whole or not there. Of
+//! formats it knows one alone, Python's pickle, which weights and vocabularies share.
 
 pub mod fingerprint;
 pub mod memory;
 pub mod opening;
+pub mod pickle;
 pub mod replacement;
 pub mod watched;
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::InferenceError;
-use crate::corpus::{CorpusError, TextTokenizer, TokenizerSpec};
+use crate::corpus::{self, CorpusError, TextTokenizer, TokenizerSpec};
 
 /// What one token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +141,7 @@ fn of_file(kind: TokenizerKind, path: Option<&Path>, vocab: usize) -> Result<Tex
     let tokenizer = TextTokenizer::open(&spec, "")?;
     let has = tokenizer.vocab();
     // a list may leave out what pads the embedding; a text without all characters gives each another id
-    let is_list = is_json || path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
+    let is_list = is_json || corpus::is_character_list(path);
     if has > vocab || (has < vocab && !is_list) {
         return Err(Misfit::Wrong(InferenceError::Mismatch(format!(
             "{} has {has} tokens and the model knows {vocab}: it is not what the model was trained with",

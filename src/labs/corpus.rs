@@ -6,6 +6,7 @@ use crate::{
         Source, Spec, Task, TokenizerSpec,
         generated::{self, CORPORA, Generated, Questions, domains},
     },
+    trainer::TokenKeys,
 };
 
 /// A generated corpus, chosen by its id: those of [`CORPORA`], each and in that order.
@@ -79,7 +80,7 @@ settings! {
         /// A Hugging Face tokenizer.json, used when Tokens is `huggingface`. The vocabulary is then the file's.
         #[knob("tokenizer.json")]
         tokenizer_file: TokenizerFile = TokenizerFile::default(),
-        /// The characters that a model trained elsewhere knows, used when Tokens is `sorted_char`: a .json list of characters, a .json object from character to id (or one with `stoi`), or the text that it was trained on. A text with any other character is refused.
+        /// The characters that a model trained elsewhere knows, used when Tokens is `sorted_char`: a .json list of characters, a .json object from character to id (or one with `stoi`), nanoGPT's meta.pkl, or the text that it was trained on. A text with any other character is refused.
         #[knob("Vocabulary file")]
         vocabulary_file: VocabularyFile = VocabularyFile::default(),
         /// The last part of the text, never trained on. Held-out losses are measured there; the paper keeps a tenth.
@@ -107,6 +108,15 @@ pub fn questions(config: &Config) -> Option<Questions> {
 }
 
 impl CorpusSettings {
+    /// The settings that say in which tokens a text is read.
+    pub fn token_keys() -> TokenKeys {
+        TokenKeys {
+            kind: Self::tokenizer.name.into(),
+            characters: Self::vocabulary_file.name.into(),
+            huggingface: Self::tokenizer_file.name.into(),
+        }
+    }
+
     /// The corpus that these settings name. Errors name the key.
     pub fn spec(&self) -> Result<Spec, ConfigError> {
         let Some(path) = self.folder.path() else { return self.spec_of(self.source, &self.file) };
@@ -177,6 +187,23 @@ impl CorpusSettings {
 mod tests {
     use super::*;
     use crate::config::{Range, Settings};
+
+    /// A run records the tokens that it fits to a trained model under the names that the settings know.
+    #[test]
+    fn kinds_of_tokens_are_called_alike_in_settings_and_texts() {
+        let knobs = CorpusSettings::schema();
+        let mut config = Config::defaults("any", &knobs);
+        config.set_text(&knobs, CorpusSettings::tokenizer_file.name, "tokenizer.json").unwrap();
+        for kind in TokenKind::all() {
+            config.set_text(&knobs, CorpusSettings::tokenizer.name, kind.id()).unwrap();
+            let settings: CorpusSettings = config.group().unwrap();
+            assert_eq!(settings.tokenizer_spec().unwrap().kind(), kind.id());
+        }
+        let keys = CorpusSettings::token_keys();
+        for key in [keys.kind, keys.characters, keys.huggingface] {
+            assert!(knobs.iter().any(|k| k.key == key), "{key}");
+        }
+    }
 
     #[test]
     fn every_generated_corpus_is_a_choice() {

@@ -1,6 +1,7 @@
 //! From what a lab compares to a [`Plan`]: variants times seeds, training and run settings. It does not
 //! know which lab.
 
+use super::corpus::CorpusSettings;
 use crate::{
     config::{Config, Setting, SettingKey, Value},
     corpus,
@@ -43,6 +44,7 @@ impl<'a> Experiment<'a> {
         Plan {
             config: self.config.clone(),
             corpus,
+            token_keys: CorpusSettings::token_keys(),
             more_texts: vec![],
             stages: vec![],
             batch: self.train.batch,

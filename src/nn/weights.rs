@@ -4,7 +4,6 @@
 
 mod header;
 mod metadata;
-mod pickle;
 mod pytorch;
 
 use std::{

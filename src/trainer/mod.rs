@@ -19,13 +19,14 @@ mod settings;
 mod snapshots;
 mod stage_init;
 mod thread;
+mod tokens;
 mod weights;
 mod worker;
 
 pub use checkpoint_series::{SeriesStep, record_series};
 pub use error::RunError;
 pub use memory::{MemoryEstimate, TooLittleMemory, check_memory, check_memory_against};
-pub use plan::{Optimisation, Plan, ProbeSchedule, RuntimeParam, Schedule, Stage, VariantSpec};
+pub use plan::{Optimisation, Plan, ProbeSchedule, RuntimeParam, Schedule, Stage, TokenKeys, VariantSpec};
 pub use run::Run;
 pub use settings::{RunSettings, TrainSettings};
 pub use worker::{Options, Outcome, Process, drive, spawn};

@@ -100,10 +100,24 @@ impl Stage {
     }
 }
 
+/// Names of the settings that say in which tokens a text is read. Tokens that are fitted to a trained model are recorded
+/// there.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TokenKeys {
+    /// As [`corpus::TokenizerSpec::kind`] has it.
+    pub kind: String,
+    /// A file that lists characters.
+    pub characters: String,
+    /// A Hugging Face `tokenizer.json`.
+    pub huggingface: String,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     pub config: Config,
     pub corpus: corpus::Spec,
+    #[serde(default)]
+    pub token_keys: TokenKeys,
     /// Further texts that stages read, in the same tokens.
     #[serde(default)]
     pub more_texts: Vec<corpus::Spec>,

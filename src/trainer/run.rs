@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
-use super::{Plan, RunError, RunSettings, TrainSettings, VariantSpec, asking, inputs, weights::Version};
+use super::{Plan, RunError, RunSettings, TrainSettings, VariantSpec, asking, inputs, tokens, weights::Version};
 use crate::{
     config::Value,
     corpus::{Corpus, Position, Windows},
@@ -90,17 +90,16 @@ pub struct Run {
     batches: Vec<((usize, u64), Batch)>,
     /// What a person should know of the present step.
     notes: Vec<String>,
+    /// In words, if nobody chose the tokens of a trained model.
+    pub chosen_tokens: Option<String>,
 }
 
 impl Run {
     /// Opens the corpus and device and builds every variant.
     pub fn open(mut plan: Plan) -> Result<Self, RunError> {
         let device = device::open(&plan.device).map_err(RunError::Plan)?;
+        let chosen_tokens = tokens::fit(&mut plan)?;
         let inputs = inputs::identify(&plan)?;
-        if let Some(rows) = plan.variants.iter().find_map(|v| v.model.vocab_of_file()) {
-            plan.corpus.fit_vocab(rows);
-            plan.more_texts.iter_mut().for_each(|text| text.fit_vocab(rows));
-        }
         let texts = plan.texts().map(Corpus::open).collect::<Result<Arc<[_]>, _>>()?;
         let vocab = texts.first().map_or(0, Corpus::vocab);
         if let Some(other) = texts.iter().find(|t| t.vocab() != vocab) {
@@ -141,6 +140,7 @@ impl Run {
             held_out,
             batches: vec![],
             notes: vec![],
+            chosen_tokens,
         })
     }
 

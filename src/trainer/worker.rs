@@ -172,7 +172,8 @@ impl Worker {
             let info = self.run.info(self.threads, folder.map(|f| f.to_string_lossy().into_owned()));
             self.outlets.tell(Event::Started(Arc::new(info)));
         }
-        let notes: Vec<String> = self.run.variants.iter().flat_map(|v| v.model.notes().iter().cloned()).collect();
+        let of_models = self.run.variants.iter().flat_map(|v| v.model.notes().iter().cloned());
+        let notes: Vec<String> = self.run.chosen_tokens.iter().cloned().chain(of_models).collect();
         for text in notes {
             self.outlets.notice(Level::Info, text);
         }

@@ -45,6 +45,11 @@ pub enum Delivery {
         path: PathBuf,
         content: String,
     },
+    /// What a dropped file is by what it holds.
+    Identified {
+        path: PathBuf,
+        content: FileContent,
+    },
     /// Something was written.
     Saved {
         path: PathBuf,
@@ -68,6 +73,16 @@ pub enum Delivery {
     Failed {
         what: String,
     },
+}
+
+/// What a file whose name may stand for several things holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileContent {
+    Graph,
+    /// A Hugging Face `tokenizer.json`.
+    Tokenizer,
+    /// A list of characters.
+    Characters,
 }
 
 /// A run folder in a list.
@@ -112,6 +127,8 @@ pub trait Host {
     /// Shows a dialog on another thread.
     fn pick(&mut self, dialog: DialogKind);
     fn read_text(&mut self, path: PathBuf);
+    /// Finds out what a JSON file holds; [`Delivery::Identified`] says it.
+    fn identify(&mut self, path: PathBuf);
     fn write(&mut self, path: PathBuf, bytes: Vec<u8>);
     /// The folder of exports that no dialog asks about.
     fn export_folder(&self) -> PathBuf;

@@ -2,6 +2,7 @@
 
 mod lesson;
 pub mod play;
+mod tokens;
 mod undo;
 
 pub use play::Play;
@@ -280,7 +281,24 @@ impl Page {
         {
             self.take_recorded(&info.config);
         }
+        if news.started {
+            self.take_found();
+        }
         news
+    }
+
+    /// What a run found out about its settings as it began, such as the tokens of a trained model, is what the controls say,
+    /// unless a person changed them meanwhile.
+    fn take_found(&mut self) {
+        let Some(run) = self.run.as_ref().filter(|run| run.replayed.is_none()) else { return };
+        let (Some(info), Some(launched)) = (&run.mirror.info, &mut self.launched) else { return };
+        for key in info.config.changed_keys(launched) {
+            let Some(found) = info.config.get(&key) else { continue };
+            if self.config.get(&key) == launched.get(&key) {
+                self.config.replace(&key, found.clone());
+            }
+            launched.replace(&key, found.clone());
+        }
     }
 
     /// The settings of a replayed run, so that R makes one like it.

@@ -160,6 +160,21 @@ fn candidates_are_all_tried_and_the_least_loss_is_used() -> Outcome {
 }
 
 #[test]
+fn a_list_of_tokens_beside_the_checkpoint_is_taken_and_said() -> Outcome {
+    let oracle = Oracle::new()?;
+    let given = loss_of(&oracle.done("eval three.safetensors 0.txt --vocabulary list.json"));
+    fs::copy(oracle.path("list.json"), oracle.path("vocab.json"))?;
+    let output = oracle.run("eval three.safetensors 0.txt");
+    let [said, noted] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert_eq!(loss_of(&said), given);
+    assert!(noted.contains("vocab.json") && noted.contains("beside the checkpoint"), "{noted}");
+    // a list of another length is of another model
+    fs::write(oracle.path("vocab.json"), r#"["a", "b"]"#)?;
+    oracle.refused("eval three.safetensors 0.txt", 2, &["48 tokens", "vocabulary"]);
+    Ok(())
+}
+
+#[test]
 fn what_does_not_fit_is_said_in_words() -> Outcome {
     let oracle = Oracle::new()?;
     fs::write(oracle.path("accent.txt"), "!!\u{e9}!")?;

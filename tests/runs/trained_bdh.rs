@@ -24,8 +24,12 @@ const VOCAB: usize = 300;
 
 /// Weights of a model that no setting describes.
 fn write(path: &Path) {
+    write_of(path, VOCAB);
+}
+
+fn write_of(path: &Path, vocab: usize) {
     let spec = BdhSpec { d_model: 12, heads: 3, neurons: 60, layers: 2, ..BdhSpec::default() };
-    let model = Spec::Bdh(spec.clone()).build(VOCAB, 5, &Device::Cpu).unwrap();
+    let model = Spec::Bdh(spec.clone()).build(vocab, 5, &Device::Cpu).unwrap();
     let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
     let out = export_state_dict(&spec, &weights).unwrap();
     tensors::write(path, &out.tensors, &out.metadata).unwrap();
@@ -69,6 +73,28 @@ fn its_sizes_are_the_files_and_it_holds_no_optimiser() {
     assert_eq!((effect.divergence.len(), effect.null_draws.len()), (14, 8));
     assert!(effect.divergence.iter().all(|d| *d >= 0.0));
     assert!(of::<InterventionEffect>(&mut run, &args("3:0")).unwrap_err().contains("3 heads of 20 neurons"));
+}
+
+/// A model of characters needs no setting where the text has as many: they are found, said, and recorded, so that the run
+/// goes on with them.
+#[test]
+fn the_characters_of_the_text_are_found_and_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    let [model, text, other] = ["model.safetensors", "text.txt", "other.txt"].map(|name| folder.path().join(name));
+    write_of(&model, 5);
+    std::fs::write(&text, "abcd\n".repeat(900)).unwrap();
+    std::fs::write(&other, "abcde\n".repeat(900)).unwrap();
+    let [model, text, other] = [model, text, other].map(|path| path.display().to_string());
+    let run = Run::open(plan(&[("model.checkpoint", &model), ("corpus.file", &text)])).unwrap();
+    assert!(run.chosen_tokens.as_deref().is_some_and(|words| words.contains("code point")), "{:?}", run.chosen_tokens);
+    let recorded = run.info(1, None).config;
+    assert_eq!(recorded.get("corpus.tokenizer"), Some(&Value::Text("sorted_char".into())));
+    let again = Run::open((LAB.plan)(&recorded).unwrap()).unwrap();
+    assert_eq!((again.corpus().vocab(), again.chosen_tokens), (5, None));
+    let refusal = Run::open(plan(&[("model.checkpoint", &model), ("corpus.file", &other)])).err().unwrap().to_string();
+    for part in ["knows 5 tokens", "6 distinct characters", "corpus.vocabulary_file"] {
+        assert!(refusal.contains(part), "{part}: {refusal}");
+    }
 }
 
 #[test]

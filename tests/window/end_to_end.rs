@@ -1,15 +1,26 @@
 //! The whole of it as it ships, but for the window: the real application, its real host, a real lab
 //! with a small model, real training on its own thread. A person's hands are played by egui_kittest.
 
-use std::time::{Duration, Instant};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
+use candle_core::Device;
 use eframe::egui::{Event, Key, Modifiers, Role};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
+    config::Value,
     labs,
+    models::{
+        Spec,
+        bdh::{BdhSpec, export_state_dict},
+    },
+    store::tensors,
     telemetry::{
-        Measurement,
+        Measurement, RunState,
         measurements::{Causality, GeneratorState},
     },
     ui::app::{App, Opening, Start},
@@ -87,6 +98,70 @@ fn a_model_trains_and_a_slider_changes_its_answer() {
     let wide = lab.until("it answers at the new scale", |app| answered_gate(app).filter(|g| *g != open));
     assert!((wide / open - 10.0).abs() < 1e-5, "{open} became {wide}");
     assert_eq!(lab.newest(), stood, "asking is not training");
+}
+
+#[derive(Debug)]
+struct Dropped(PathBuf);
+
+impl eframe::egui::DroppedFile for Dropped {
+    fn path(&self) -> &Path {
+        &self.0
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, String> {
+        Err("the window never reads files".into())
+    }
+}
+
+/// A trained model of five characters, and then a text of five: dropping them is all there is to do. A text of six is
+/// refused in words, and the right one mends it.
+#[test]
+fn a_model_of_characters_opens_with_the_text_that_is_dropped_on_it() {
+    let mut lab = lab();
+    lab.until("models are ready", |app| (state(app) == Some("ready")).then_some(()));
+    let folder = tempfile::tempdir().unwrap();
+    let [model, right, wrong] = ["model.safetensors", "right.txt", "wrong.txt"].map(|name| folder.path().join(name));
+    let spec = BdhSpec { d_model: 12, heads: 2, neurons: 64, layers: 2, ..BdhSpec::default() };
+    let built = Spec::Bdh(spec.clone()).build(5, 5, &Device::Cpu).unwrap();
+    let weights: Vec<_> = built.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
+    let out = export_state_dict(&spec, &weights).unwrap();
+    tensors::write(&model, &out.tensors, &out.metadata).unwrap();
+    std::fs::write(&right, "abcd\n".repeat(900)).unwrap();
+    std::fs::write(&wrong, "abcde\n".repeat(900)).unwrap();
+    let drop = |lab: &mut Lab, path: &Path| {
+        lab.harness.input_mut().dropped_files.push(Arc::new(Dropped(path.to_owned())));
+        lab.harness.step();
+    };
+    let opened = |app: &App| {
+        let page = app.page().filter(|page| page.lab.id == "trained_bdh")?;
+        let vocab = page.run.as_ref()?.mirror.info.as_ref()?.vocab;
+        (vocab == 5 && state(app) != Some("failed")).then(|| page.config.get("corpus.tokenizer").cloned())
+    };
+    drop(&mut lab, &model);
+    lab.until("the built-in text does not fit", |app| (state(app) == Some("failed")).then_some(()));
+    drop(&mut lab, &wrong);
+    lab.until("nor does this one", |app| {
+        let Some(RunState::Failed { message }) = &app.page()?.run.as_ref()?.mirror.state else { return None };
+        message.contains("6 distinct characters").then_some(())
+    });
+    drop(&mut lab, &right);
+    let tokens = lab.until("it opens", opened);
+    assert_eq!(tokens, Some(Value::Text("sorted_char".into())), "the control says what was found");
+    // a list of characters that is dropped is one, and no tokenizer
+    let list = folder.path().join("list.json");
+    std::fs::write(&list, r#"["\n", "a", "b", "c", "d"]"#).unwrap();
+    drop(&mut lab, &list);
+    let set = |app: &App| {
+        let file = app.page()?.config.get("corpus.vocabulary_file")?.to_string();
+        file.ends_with("list.json").then_some(())
+    };
+    lab.until("it is the vocabulary", set);
+    // and a graph is a graph
+    let graph = folder.path().join("graph.json");
+    let links = r#"{"directed": true, "nodes": [{"id": "a"}, {"id": "b"}], "links": [{"source": "a", "target": "b"}]}"#;
+    std::fs::write(&graph, links).unwrap();
+    drop(&mut lab, &graph);
+    lab.until("it is shown", |app| (app.page()?.lab.id == "neuron_graph").then_some(()));
 }
 
 #[test]

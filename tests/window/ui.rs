@@ -280,6 +280,7 @@ impl Host for Pretender {
         self.asked.picked.lock().unwrap().push(dialog);
     }
 
+    fn identify(&mut self, _: PathBuf) {}
     fn read_text(&mut self, path: PathBuf) {
         let content = "lab = \"pretend\"\n[model]\nwidht = 3\n".to_owned();
         self.sender.send(Delivery::Text { path, content }).unwrap();

@@ -9,12 +9,8 @@ use std::{
 
 use zip::{CompressionMethod, ZipArchive};
 
-use super::{
-    Checksum, Contents, Entry, FloatKind, MOST_SIDES,
-    metadata::Metadata,
-    pickle::{self, Node, Pickle},
-    placed,
-};
+use super::{Checksum, Contents, Entry, FloatKind, MOST_SIDES, metadata::Metadata, placed};
+use crate::files::pickle::{self, Node, Pickle};
 
 /// Larger pickles hold more than names: a model's is some kilobytes, with an optimiser's state some more.
 const MOST_PICKLE: u64 = 64 << 20;

@@ -12,7 +12,7 @@ use crate::{
         action::Action,
         app::App,
         figure::Figure,
-        host::{Delivery, DialogKind},
+        host::{Delivery, DialogKind, FileContent},
         mirror::Mirror,
         panels::picture::{Destination, Picture},
         theme::Theme,
@@ -47,6 +47,11 @@ impl App {
                         .into(),
                 ),
                 Delivery::Text { path, content } => self.open_config_text(&path, &content, ctx),
+                Delivery::Identified { path, content } => match content {
+                    FileContent::Graph => self.open_run(path, ctx),
+                    FileContent::Tokenizer => self.set_path(FileKind::Tokenizer, &path, ctx),
+                    FileContent::Characters => self.set_path(FileKind::Vocabulary, &path, ctx),
+                },
                 Delivery::Saved { path } => {
                     if !self.recorded.remove(&path) {
                         self.toasts.push(Level::Info, format!("Saved {}", path.display()));

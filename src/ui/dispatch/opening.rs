@@ -176,7 +176,9 @@ impl App {
         if name.ends_with(".toml") {
             self.host.read_text(path);
         } else if name.ends_with(".json") {
-            self.set_path(FileKind::Tokenizer, &path, ctx);
+            self.host.identify(path);
+        } else if [".pkl", ".pickle"].iter().any(|e| name.ends_with(e)) {
+            self.set_path(FileKind::Vocabulary, &path, ctx);
         } else if [".safetensors", ".pt", ".pth"].iter().any(|e| name.ends_with(e)) {
             self.open_checkpoint(&path, ctx);
         } else if !name.contains('.') || name == "events.jsonl" || Format::of(&name).is_some() {
@@ -206,6 +208,10 @@ impl App {
         {
             self.waiting = Some(Waiting::Action(Action::OpenPath(path.to_owned())));
             return;
+        }
+        let now = ctx.input(|i| i.time);
+        if let Some(page) = self.open.and_then(|id| self.pages.get_mut(id)) {
+            page.forget_tokens(now);
         }
         self.set_path(FileKind::Checkpoint, path, ctx);
         let host = self.host.as_mut();
@@ -254,7 +260,13 @@ impl App {
                 Some(key) => {
                     page.drafts.remove(key);
                     page.change(key, Value::Text(path.display().to_string()), now);
-                    let waits = page.run.as_ref().is_some_and(|r| !r.is_untouched());
+                    page.choose_tokens_of(kind, now);
+                    // what could not be opened before is tried with the new file
+                    let is_tried_again = page.lab.opens_with_run && page.has_failed();
+                    if is_tried_again {
+                        page.launch(self.host.as_mut(), ctx);
+                    }
+                    let waits = !is_tried_again && page.run.as_ref().is_some_and(|r| !r.is_untouched());
                     let then = if waits { " It is used after a reset (R)." } else { "" };
                     self.toasts.push(Level::Info, format!("{} is set.{then}", path.display()));
                     self.overlay = None;

@@ -1,0 +1,90 @@
+//! What a JSON file is, by its outermost keys: read through once, nothing of it is kept.
+
+use std::{collections::HashSet, fmt, io::BufReader, path::Path};
+
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::files;
+
+/// What a JSON file may be to Orrery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JsonKind {
+    /// Nodes and links.
+    Graph,
+    /// A Hugging Face `tokenizer.json`.
+    Tokenizer,
+    /// A list of characters.
+    Characters,
+}
+
+/// Keys that tell one kind from another.
+const TELLING: [&str; 7] = ["nodes", "links", "edges", "adjacency", "model", "added_tokens", "pre_tokenizer"];
+
+/// # Errors
+/// In words, if the file cannot be read or is no JSON.
+pub fn kind_of(path: &Path) -> Result<JsonKind, String> {
+    let shown = path.display();
+    let file = files::open(path).map_err(|e| format!("{shown} cannot be read: {e}"))?;
+    let mut reader = serde_json::Deserializer::from_reader(BufReader::new(file));
+    let found = reader.deserialize_any(Outermost);
+    let found =
+        found.map_err(|e| format!("{shown} is no JSON of a graph, a tokenizer or a list of characters: {e}"))?;
+    let has = |key: &str| found.contains(key);
+    Ok(if has("nodes") && (has("links") || has("edges") || has("adjacency")) {
+        JsonKind::Graph
+    } else if has("model") && (has("added_tokens") || has("pre_tokenizer")) {
+        JsonKind::Tokenizer
+    } else {
+        JsonKind::Characters
+    })
+}
+
+/// The telling keys of an object; none of a list.
+struct Outermost;
+
+impl<'de> Visitor<'de> for Outermost {
+    type Value = HashSet<String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object or a list")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut keys = HashSet::new();
+        while let Some((key, IgnoredAny)) = map.next_entry::<String, _>()? {
+            if TELLING.contains(&key.as_str()) {
+                keys.insert(key);
+            }
+        }
+        Ok(keys)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(HashSet::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_known_by_its_outermost_keys() {
+        let folder = tempfile::tempdir().unwrap();
+        let kind = |text: &str| {
+            let path = folder.path().join("a.json");
+            std::fs::write(&path, text).unwrap();
+            kind_of(&path)
+        };
+        assert_eq!(kind(r#"{"directed": true, "nodes": [{"id": 0}], "edges": []}"#), Ok(JsonKind::Graph));
+        assert_eq!(kind(r#"{"nodes": [], "links": []}"#), Ok(JsonKind::Graph));
+        assert_eq!(kind(r#"{"version": "1", "added_tokens": [], "model": {"nodes": 1}}"#), Ok(JsonKind::Tokenizer));
+        assert_eq!(kind(r#"{"stoi": {"a": 0}}"#), Ok(JsonKind::Characters));
+        assert_eq!(kind(r#"["a", "b"]"#), Ok(JsonKind::Characters));
+        for (text, words) in [("{", "no JSON"), ("3", "an object or a list"), ("", "no JSON")] {
+            let said = kind(text).unwrap_err();
+            assert!(said.contains(words) && said.contains("a.json"), "{text}: {said}");
+        }
+    }
+}

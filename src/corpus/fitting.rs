@@ -1,0 +1,118 @@
+//! The tokens of a text that is read by a model which is already there: as many as the model knows. Nothing is guessed:
+//! only what fits exactly is taken, and it is said in words.
+
+use std::path::{Path, PathBuf};
+
+use super::{Corpus, CorpusError, Spec, TextTokenizer, TokenizerSpec, character_list};
+
+/// A model's bytes have at least so many ids.
+const BYTES: usize = 256;
+/// Rows of the embedding up to which bytes may have been padded: 320 in the paper of the fast-slow gate.
+const PADDED_BYTES: usize = 320;
+/// What files that list a model's tokens are commonly called.
+const LISTS: [&str; 7] =
+    ["meta.pkl", "stoi.json", "vocab.json", "vocabulary.json", "characters.json", "chars.json", "tokenizer.json"];
+
+/// The file beside a checkpoint that lists as many tokens as the model knows, as a tokeniser.
+pub fn list_beside(checkpoint: &Path, rows: usize) -> Option<TokenizerSpec> {
+    let folder = checkpoint.parent()?;
+    LISTS.iter().map(|name| folder.join(name)).filter(|path| path.is_file()).find_map(|path| {
+        let spec = of_list(path);
+        let knows = TextTokenizer::open(&spec, "").ok()?.vocab();
+        (knows == rows).then_some(spec)
+    })
+}
+
+fn of_list(path: PathBuf) -> TokenizerSpec {
+    match path.file_name().is_some_and(|name| name == "tokenizer.json") {
+        true => TokenizerSpec::HuggingFace(path),
+        false => TokenizerSpec::Characters(path),
+    }
+}
+
+/// Whether a file lists characters, by its name; any other is a text that has them.
+pub fn is_character_list(path: &Path) -> bool {
+    character_list::is_list(path)
+}
+
+impl Spec {
+    /// Fits tokens that nobody chose, which are bytes, to a model of `rows` tokens: bytes get as many rows of the embedding as
+    /// the model has; a model that knows too few for bytes, or too many, reads the tokens that a file beside its checkpoint
+    /// lists, or the characters of the text where there are as many. Gives what was chosen in words.
+    ///
+    /// # Errors
+    /// If the model knows too few tokens for bytes and nothing else fits.
+    pub fn fit_model(&mut self, rows: usize, checkpoint: Option<&Path>) -> Result<Option<String>, CorpusError> {
+        if !matches!(self.tokenizer, TokenizerSpec::Byte { .. }) {
+            return Ok(None);
+        }
+        let listed = || list_beside(checkpoint?, rows);
+        if !(BYTES..=PADDED_BYTES).contains(&rows)
+            && let Some(list) = listed()
+        {
+            let words = match &list {
+                TokenizerSpec::HuggingFace(path) | TokenizerSpec::Characters(path) => path.display().to_string(),
+                _ => String::new(),
+            };
+            self.tokenizer = list;
+            return Ok(Some(format!("the model knows {rows} tokens: those of {words}, beside it, are read")));
+        }
+        if rows >= BYTES {
+            self.tokenizer = TokenizerSpec::Byte { vocab: rows };
+            return Ok(None);
+        }
+        let characters = Self { tokenizer: TokenizerSpec::SortedChar { max_vocab: usize::MAX }, ..self.clone() };
+        let has = Corpus::open(&characters)?.vocab();
+        if has != rows {
+            return Err(CorpusError::new(format!(
+                "The model knows {rows} tokens, too few for bytes, and this text has {has} distinct characters: give the text \
+                 that it was trained on (`corpus.file`, or drop it on the window), or its list of characters \
+                 (`corpus.vocabulary_file`: .json or meta.pkl, with `corpus.tokenizer` = sorted_char)."
+            )));
+        }
+        self.tokenizer = characters.tokenizer;
+        Ok(Some(format!(
+            "the model knows {rows} tokens, and the text has {rows} distinct characters: they are read by code point, as \
+             char-rnn and nanoGPT number them"
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::Source;
+
+    fn bytes_of(text: &str, folder: &Path) -> Spec {
+        let path = folder.join("text.txt");
+        std::fs::write(&path, text.repeat(400)).unwrap();
+        Spec { source: Source::File(path), tokenizer: TokenizerSpec::Byte { vocab: 256 }, held_out: 0.1, seed: 1 }
+    }
+
+    #[test]
+    fn only_what_fits_exactly_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoint = folder.path().join("ckpt.pt");
+        let fresh = || bytes_of("abc\n", folder.path());
+        let mut spec = fresh();
+        let said = spec.fit_model(4, Some(&checkpoint)).unwrap().unwrap();
+        assert!(said.contains("code point"), "{said}");
+        assert_eq!(spec.tokenizer, TokenizerSpec::SortedChar { max_vocab: usize::MAX });
+        let said = fresh().fit_model(5, Some(&checkpoint)).unwrap_err().to_string();
+        assert!(said.contains("knows 5 tokens") && said.contains("4 distinct"), "{said}");
+        let mut spec = fresh();
+        assert_eq!(spec.fit_model(300, Some(&checkpoint)).unwrap(), None);
+        assert_eq!(spec.tokenizer, TokenizerSpec::Byte { vocab: 300 });
+        // a list beside the checkpoint is nearer to the model than the text at hand
+        let list = folder.path().join("vocab.json");
+        std::fs::write(&list, r#"{"c": 0, "b": 1, "a": 2, "\n": 3}"#).unwrap();
+        let mut spec = fresh();
+        let said = spec.fit_model(4, Some(&checkpoint)).unwrap().unwrap();
+        assert!(said.contains("vocab.json"), "{said}");
+        assert_eq!(spec.tokenizer, TokenizerSpec::Characters(list));
+        // what somebody chose stays
+        let chosen = TokenizerSpec::SortedChar { max_vocab: 256 };
+        let mut spec = Spec { tokenizer: chosen.clone(), ..fresh() };
+        assert_eq!((spec.fit_model(4, Some(&checkpoint)).unwrap(), spec.tokenizer), (None, chosen));
+    }
+}
