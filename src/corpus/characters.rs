@@ -157,7 +157,7 @@ mod tests {
             (&b"\x80\x04\x95"[..], "damaged"),
             (&b"\x80\x04}."[..], "no character"),
             (&b"\x80\x04K\x03."[..], "neither"),
-            (&b"\x80\x04}\x8c\x01aK\xffJ\xff\xff\xff\xff0s."[..], "a.pkl"),
+            (&b"\x80\x04}\x8c\x01aJ\xff\xff\xff\xffs."[..], "is -1"),
         ] {
             let path = folder.path().join("a.pkl");
             std::fs::write(&path, bytes).unwrap();
