@@ -35,12 +35,14 @@ impl Probe for TrainedBdhProbe {
             let batch = Batch::from_ids(inputs, targets, 1, windows.len, cx.device)?;
             loss += host::scalar(&cx.model.evaluate(&batch)?)? / windows.rows as f64;
         }
-        let spec = model(cx)?.spec();
+        let synapses = model(cx)?;
+        let (spec, layers_unsaid) = (synapses.spec(), !synapses.layers_are_known());
         let measured = TrainedBdh {
             neurons: spec.neurons,
             heads: spec.heads,
             d_model: spec.d_model,
             layers: spec.layers,
+            layers_unsaid,
             vocab: cx.corpus.vocab(),
             parameters: spec.parameters(cx.corpus.vocab()),
             position: spec.position.id().to_owned(),

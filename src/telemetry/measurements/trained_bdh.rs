@@ -17,6 +17,9 @@ pub struct TrainedBdh {
     pub d_model: usize,
     /// Layers L; all share one set of weights.
     pub layers: usize,
+    /// The file does not say how many layers there are: `layers` is what somebody chose, or as many as the public model has.
+    #[serde(default)]
+    pub layers_unsaid: bool,
     /// Rows V of the embedding.
     pub vocab: usize,
     /// Weights of the model, gates included.

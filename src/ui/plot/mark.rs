@@ -8,6 +8,8 @@ use super::Mark;
 pub(super) const MARK: f32 = 4.5;
 /// Radius of a disc that is one of many, points.
 pub(super) const DOT: f32 = 2.0;
+/// Radius of a value that no line joins to another, points.
+pub(super) const LONE: f32 = 3.5;
 
 pub(super) fn shape_of(mark: Mark) -> egui_plot::MarkerShape {
     match mark {

@@ -56,6 +56,15 @@ impl Data<'_> {
             Data::Points(p) => p.is_empty(),
         }
     }
+
+    /// One value, which nothing joins to another.
+    pub fn is_single(&self) -> bool {
+        let len = match self {
+            Data::Curve(c) => c.len(),
+            Data::Points(p) => p.len(),
+        };
+        len == 1
+    }
 }
 
 impl<'a> From<&'a Curve> for Data<'a> {
@@ -223,7 +232,7 @@ impl Axis {
 
     /// The axis of training steps.
     pub fn steps() -> Self {
-        Self { counts_steps: true, ..Self::new("step") }
+        Self { counts_steps: true, whole: true, ..Self::new("step") }
     }
 
     pub fn log(mut self) -> Self {

@@ -12,7 +12,7 @@ use super::{
     geometry::{Label, Layout, ROW, TEXT},
     guess::{Guess, guess_on},
     labels::kept_in,
-    mark::{DOT, MARK, shape_of},
+    mark::{DOT, LONE, MARK, shape_of},
 };
 use crate::ui::theme::Theme;
 
@@ -320,9 +320,12 @@ impl Canvas<'_> {
                     );
                 }
                 if trace.dots {
-                    plot.points(
-                        egui_plot::Points::new("", trace.points.clone()).color(colour).radius(2.0).allow_hover(false),
-                    );
+                    // a value that nothing joins is all there is of its line
+                    let line = trace.line.and_then(|line| self.chart.lines.get(line));
+                    let is_single = line.is_some_and(|line| line.data.is_single());
+                    let points = egui_plot::Points::new("", trace.points.clone());
+                    let points = points.radius(if is_single { LONE } else { DOT }).filled(!(is_single && trace.dashed));
+                    plot.points(points.color(colour).allow_hover(false));
                 }
             }
         })

@@ -31,12 +31,19 @@ fn rows(m: &TrainedBdh) -> Vec<(&'static str, &'static str, String)> {
         ("Parameters", "", grouped(m.parameters as u64)),
         ("Neurons", "n", format!("{} in {} heads of {}", grouped(m.neurons as u64), m.heads, grouped(per_head as u64))),
         ("Width", "D", grouped(m.d_model as u64)),
-        ("Layers, sharing weights", "L", m.layers.to_string()),
+        ("Layers, sharing weights", "L", layers(m)),
         ("Vocabulary", "V", grouped(m.vocab as u64)),
         ("Time", "U", m.position.clone()),
         ("Form", "", m.form.clone()),
         ("Text at hand", "", m.tokens.clone()),
     ]
+}
+
+fn layers(m: &TrainedBdh) -> String {
+    match m.layers_unsaid {
+        true => format!("{} (the file does not say)", m.layers),
+        false => m.layers.to_string(),
+    }
 }
 
 /// What the loss says of the text and its tokens, and whether it is a warning.
@@ -57,7 +64,6 @@ fn verdict(m: &TrainedBdh) -> (String, bool) {
 /// Losses under other numbers of layers and in other tokens; a click takes a candidate over for the next reset.
 fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     let variant = Some(cx.selection.variant);
-    ui.add_space(8.0);
     let Some(m) = cx.answered::<ReadingCandidates>() else {
         if cx.has_controls {
             let waits = cx.is_waiting_for::<ReadingCandidates>(variant);
@@ -126,6 +132,11 @@ impl View for Card {
             return;
         };
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+            // what only a comparison can tell stands first, so that nobody looks at a model of another depth unaware
+            if m.layers_unsaid {
+                candidates_ui(ui, cx);
+                ui.add_space(8.0);
+            }
             for (name, symbol, value) in rows(m.value) {
                 ui.horizontal(|ui| {
                     let (place, _) = ui.allocate_exact_size(vec2(NAMES, ROW), Sense::hover());
@@ -139,7 +150,10 @@ impl View for Card {
             let (words, is_warning) = verdict(m.value);
             let colour = if is_warning { cx.theme.warm } else { cx.theme.text };
             ui.label(RichText::new(words).color(colour));
-            candidates_ui(ui, cx);
+            if !m.layers_unsaid {
+                ui.add_space(8.0);
+                candidates_ui(ui, cx);
+            }
             for note in &m.notes {
                 ui.add_space(6.0);
                 ui.label(RichText::new(note).size(theme::SMALL).color(cx.theme.secondary));
