@@ -1,6 +1,7 @@
-//! `orrery compare`: runs beside each other, as figures of curves overlaid, a table of the settings that differ, and one of
-//! their headline numbers. It does not know what a number means.
+//! `orrery compare`: runs beside each other, as figures of curves overlaid, views as small multiples, a table of the settings
+//! that differ, and one of their headline numbers. It does not know what a number means.
 
+mod multiples;
 mod series;
 
 use std::path::{Path, PathBuf};
@@ -8,12 +9,16 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use self::series::{Series, TRAIN_LOSS};
-use super::{failure::Failure, output, run_rows, summary::laid_out, terminal::tell};
+use super::{failure::Failure, figures, output, run_rows, summary::laid_out, terminal::tell};
 use crate::{
     gpu::offscreen::Offscreen,
-    labs::run_table::{Difference, RunRow, differences},
+    labs::{
+        self, Lab,
+        run_table::{Difference, RunRow, differences},
+    },
     ui::{
         comparison::{ComparedLine, ComparedRuns, Comparison},
+        multiples::{ReplayedRuns, shared_views},
         theme::Theme,
     },
 };
@@ -34,6 +39,13 @@ pub struct CompareArgs {
     /// Runs that differ in nothing but their seed are one line: their mean, with a band of one standard deviation
     #[arg(long)]
     fold: bool,
+    /// Also draws this view of every run into one picture, and of two runs the difference where the view has one; may be
+    /// given more than once (`orrery list --views`)
+    #[arg(long = "view", value_name = "VIEW", requires = "out")]
+    views: Vec<String>,
+    /// Views as of this step; the last one if not given
+    #[arg(long, requires = "views")]
+    step: Option<u64>,
     /// On paper instead of the dark ground
     #[arg(long)]
     light: bool,
@@ -50,6 +62,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
         let n = args.runs.len();
         return Err(Failure::usage(format!("{n} runs were given: two to {MOST} can be set beside each other")));
     }
+    let views = args.views.iter().map(|id| figures::view(id)).collect::<Result<Vec<_>, _>>()?;
     if let Some(out) = &args.out {
         let inputs: Vec<&Path> = args.runs.iter().map(PathBuf::as_path).collect();
         output::check(out, &inputs)?;
@@ -73,8 +86,17 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
     let figures = comparisons(&runs, &names);
     let figures = if args.fold { folded(figures) } else { figures };
     let theme = if args.light { Theme::light() } else { Theme::dark() };
-    let pictures = draw(&figures, &theme, out)?;
-    tell!("{} figures and 2 tables in {}{pictures}", figures.len(), out.display());
+    let (mut offscreen, words) = match Offscreen::new() {
+        Ok(offscreen) => (Some(offscreen), String::new()),
+        Err(e) => (None, format!(" (as SVG alone: {e})")),
+    };
+    draw(&figures, &theme, out, offscreen.as_mut())?;
+    tell!("{} figures and 2 tables in {}{words}", figures.len(), out.display());
+    if !views.is_empty() {
+        let replayed = multiples::of(&args.runs, &names)?;
+        let sheet = multiples::Sheet { views: &views, step: args.step, theme: &theme, out };
+        multiples::write(&sheet, &replayed, offscreen.as_mut())?;
+    }
     println!("{}", out.display());
     Ok(())
 }
@@ -193,7 +215,23 @@ pub fn compared(folders: &[PathBuf]) -> Result<ComparedRuns, String> {
     let differences = differences(&rows);
     let names = names(&rows, &differences);
     let figures = comparisons(&runs, &names);
-    Ok(ComparedRuns { names, differences, folded: folded(figures.clone()), figures })
+    let labs: Vec<&Lab> = rows.iter().filter_map(|row| labs::find(&row.lab)).collect();
+    let views = if labs.len() == rows.len() { shared_views(&labs) } else { vec![] };
+    let views = views.into_iter().map(|view| view.id).collect();
+    let folders = folders.to_vec();
+    Ok(ComparedRuns { names, folders, views, differences, folded: folded(figures.clone()), figures })
+}
+
+/// The same runs read whole, with the views that have something to show.
+pub fn replayed(folders: &[PathBuf]) -> Result<ReplayedRuns, Failure> {
+    let rows: Vec<RunRow> =
+        folders.iter().map(|f| run_rows::row_of(f)).collect::<Result<_, _>>().map_err(Failure::wrong)?;
+    let rows: Vec<&RunRow> = rows.iter().collect();
+    let labs: Vec<&Lab> = rows.iter().filter_map(|row| labs::find(&row.lab)).collect();
+    let runs = multiples::of(folders, &names(&rows, &differences(&rows)))?;
+    let views = shared_views(&labs).into_iter().map(|view| view.id);
+    let views = views.filter(|id| runs.iter().any(|run| multiples::shows(run, id))).collect();
+    Ok(ReplayedRuns { folders: folders.to_vec(), runs, views })
 }
 
 /// The first run that differs from this one in nothing but the seed.
@@ -203,12 +241,9 @@ fn first_but_for_seed(runs: &[Run], i: usize) -> usize {
     runs.iter().position(same).unwrap_or(i)
 }
 
-/// Writes every figure; words on what could not be drawn.
-fn draw(figures: &[Comparison], theme: &Theme, out: &Path) -> Result<String, Failure> {
-    let (mut offscreen, words) = match Offscreen::new() {
-        Ok(offscreen) => (Some(offscreen), String::new()),
-        Err(e) => (None, format!(" (as SVG alone: {e})")),
-    };
+/// Writes every figure.
+fn draw(figures: &[Comparison], theme: &Theme, out: &Path, offscreen: Option<&mut Offscreen>) -> Result<(), Failure> {
+    let mut offscreen = offscreen;
     for figure in figures {
         let stem = figure.file_stem();
         if let Some(svg) = figure.svg(theme) {
@@ -219,5 +254,5 @@ fn draw(figures: &[Comparison], theme: &Theme, out: &Path) -> Result<String, Fai
             output::write(&out.join(format!("{stem}.png")), &png, &[])?;
         }
     }
-    Ok(words)
+    Ok(())
 }

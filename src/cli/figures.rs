@@ -9,7 +9,12 @@ use crate::{
     files::folder_inside,
     gpu::offscreen::Offscreen,
     store::Reader,
-    ui::{figure::Figure, mirror::Mirror, theme::Theme, views},
+    ui::{
+        figure::Figure,
+        mirror::Mirror,
+        theme::Theme,
+        views::{self, ViewEntry},
+    },
 };
 
 const FIGURES: &str = "figures";
@@ -46,10 +51,7 @@ pub fn size(text: &str) -> Result<(f32, f32), String> {
 }
 
 pub fn run(args: &RenderArgs) -> Result<(), Failure> {
-    if views::find(&args.view).is_none() {
-        let known: Vec<&str> = views::VIEWS.iter().map(|v| v.id).collect();
-        return Err(Failure::usage(format!("there is no view `{}`; the views are {}", args.view, known.join(", "))));
-    }
+    view(&args.view)?;
     check_png(&args.out)?;
     if !(0.25..=8.0).contains(&args.scale) {
         return Err(Failure::usage("--scale goes from 0.25 to 8 pixels a point"));
@@ -82,6 +84,17 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The view with this id.
+///
+/// # Errors
+/// If there is none; names those that there are.
+pub fn view(id: &str) -> Result<&'static ViewEntry, Failure> {
+    views::find(id).ok_or_else(|| {
+        let known: Vec<&str> = views::VIEWS.iter().map(|v| v.id).collect();
+        Failure::usage(format!("there is no view `{id}`; the views are {}", known.join(", ")))
+    })
+}
+
 /// Whether a picture may have this name: a PNG is written, and its name says so.
 ///
 /// # Errors
@@ -94,7 +107,7 @@ pub fn check_png(path: &Path) -> Result<(), Failure> {
 }
 
 /// A run folder as the interface would know it.
-fn replay(folder: &Path) -> Result<Mirror, Failure> {
+pub fn replay(folder: &Path) -> Result<Mirror, Failure> {
     let events = Reader::open(folder).map_err(Failure::wrong)?;
     let mut mirror = Mirror::default();
     events.read_through(|e| mirror.apply(e)).map_err(Failure::failed)?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use crossbeam::channel::bounded;
+use crossbeam::channel::{Sender, bounded};
 
 use super::{
     Settings, checkpoint_series,
@@ -22,7 +22,7 @@ use crate::{
     files::memory::size,
     labs::Lab,
     store::{self, Writer},
-    telemetry::{Command, RunState, Sink},
+    telemetry::{Command, Event, RunState, Sink},
     trainer::{self, Options, Outcome, Plan},
 };
 
@@ -64,8 +64,13 @@ impl ResumeArgs {
 }
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
+    let mut until = None;
     let (lab, mut config) = match settings::resolve(&args.what)? {
         Named::Config(lab, config) => (lab, config),
+        Named::Page(lab, link) => {
+            until = link.step;
+            (lab, link.config)
+        }
         Named::Text(path) => with_text(path)?,
         Named::Lesson(link) => {
             return Err(Failure::usage(format!(
@@ -82,7 +87,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         }
     };
     settings::apply(&args.set, lab, &mut config)?;
-    let wishes = RunWishes { with_figures: !args.no_figures, insist_memory: args.insist_memory };
+    let wishes = RunWishes { with_figures: !args.no_figures, insist_memory: args.insist_memory, until };
     train(lab, &config, &args.set.out, wishes).map(|_| ())
 }
 
@@ -100,6 +105,24 @@ pub struct RunWishes {
     pub with_figures: bool,
     /// Begin although the estimate is that memory does not suffice.
     pub insist_memory: bool,
+    /// End at this step, as a link wants it, and not at the last one of the settings.
+    pub until: Option<u64>,
+}
+
+/// Ends a run at a step, as Ctrl-C would.
+struct EndAt {
+    step: u64,
+    commands: Sender<Command>,
+}
+
+impl Sink for EndAt {
+    fn event(&mut self, event: &Event) -> Result<(), String> {
+        if matches!(event, Event::Step(stats) if stats.step >= self.step) {
+            // it is heard before the next step; one such command is enough
+            let _ = self.commands.try_send(Command::Stop);
+        }
+        Ok(())
+    }
 }
 
 /// Runs a config from the start into a new folder under `out`; returns the folder.
@@ -119,7 +142,16 @@ pub fn train(lab: &Lab, config: &Config, out: &Path, wishes: RunWishes) -> Resul
         insist_memory: wishes.insist_memory,
         ..Options::default()
     };
-    let outcome = drive(plan, options);
+    let until = wishes.until.filter(|step| *step < plan.steps);
+    if let Some(step) = wishes.until.filter(|step| *step > plan.steps) {
+        let steps = plan.steps;
+        return Err(Failure::usage(format!("the link is of step {step}, and its settings have {steps} steps")));
+    }
+    let mut outcome = drive(plan, options, until);
+    if until.is_some_and(|step| step == outcome.step) && outcome.state == RunState::Stopped {
+        tell!("stopped at step {}, as the link wants it; `orrery resume` goes on", outcome.step);
+        outcome.state = RunState::Finished;
+    }
     finish(outcome, writer.folder(), wishes.with_figures)
 }
 
@@ -147,13 +179,17 @@ pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
     let writer = Writer::resume(&args.run, from.as_ref()).map_err(Failure::wrong)?;
     let options =
         Options { start: true, writer: Some(writer), from, insist_memory: args.insist_memory, ..Options::default() };
-    let outcome = drive(plan, options);
+    let outcome = drive(plan, options, None);
     finish(outcome, Some(args.run.clone()), !args.no_figures).map(|_| ())
 }
 
-fn drive(plan: Plan, options: Options) -> Outcome {
-    let sinks: Vec<Box<dyn Sink>> = vec![Box::new(Progress::new())];
+/// `until`: the step to end at, if it is not the last one.
+fn drive(plan: Plan, options: Options, until: Option<u64>) -> Outcome {
+    let mut sinks: Vec<Box<dyn Sink>> = vec![Box::new(Progress::new())];
     let (keep, commands) = bounded(1);
+    if let Some(step) = until {
+        sinks.push(Box::new(EndAt { step, commands: keep.clone() }));
+    }
     interrupt::on_interrupt(move || {
         // A run that has ended needs no command.
         let _ = keep.try_send(Command::Stop);

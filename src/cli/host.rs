@@ -21,7 +21,7 @@ use crate::{
     analysis::graph_file::Format,
     config::Config,
     files::{memory::size, read_text},
-    labs::{self, run_table::RunRow},
+    labs::{self, permalink::Permalink, run_table::RunRow},
     nn::device,
     store::{self, Reader, StoreError, Writer},
     telemetry::{Event, Inbox, Level, RunHandle, RunNote, RunState, Sink},
@@ -219,6 +219,19 @@ impl Host for DesktopHost {
         self.aside(move || Delivery::Compared(compare::compared(&runs).map(Box::new)));
     }
 
+    fn replay_runs(&mut self, runs: Vec<PathBuf>) {
+        self.aside(move || Delivery::Replayed(compare::replayed(&runs).map(Arc::new).map_err(|e| e.words)));
+    }
+
+    fn find_run(&mut self, link: &Permalink) -> bool {
+        let (out, link) = (self.out.clone(), Box::new(link.clone()));
+        self.aside(move || match run_rows::list(&out, |_| {}) {
+            Ok(listing) => Delivery::Found { run: run_of(&link, &listing.rows), link },
+            Err(e) => Delivery::Failed { what: e.to_string() },
+        });
+        true
+    }
+
     fn write_note(&mut self, run: PathBuf, note: RunNote) {
         self.try_aside(move || store::note::write(&run, &note).map(|()| None));
     }
@@ -238,6 +251,18 @@ impl Host for DesktopHost {
     fn devices(&self) -> Vec<(String, String, bool)> {
         device::choices()
     }
+}
+
+/// The longest run of exactly the link's settings that has its step.
+fn run_of(link: &Permalink, rows: &[RunRow]) -> Option<PathBuf> {
+    let lab = labs::find(&link.config.lab)?;
+    let config = settings::with_absolute_paths(lab, &link.config).ok()?;
+    let is_like = |row: &&RunRow| {
+        let is_same = row.lab == config.lab && row.seed == config.seed && row.settings.len() == config.iter().count();
+        is_same && config.iter().all(|(key, value)| row.settings.get(key) == Some(value))
+    };
+    let has_step = |row: &&RunRow| link.step.is_none_or(|step| row.steps >= step);
+    rows.iter().filter(is_like).filter(has_step).max_by_key(|row| row.steps).map(|row| row.path.clone())
 }
 
 fn read_config(path: &Path) -> Result<Delivery, String> {

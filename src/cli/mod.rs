@@ -79,8 +79,8 @@ struct Cli {
 /// What the window opens with.
 #[derive(Args)]
 struct Open {
-    /// A lab, a preset, a config file, a text file to train on, a trained BDH, a folder of checkpoints whose names have
-    /// their steps, or a run folder
+    /// A lab, a preset, a link (orrery:LAB?..), a config file, a text file to train on, a trained BDH, a folder of
+    /// checkpoints whose names have their steps, or a run folder
     what: Option<String>,
     /// Print when the first frame and the first training step came, and frame times at the end
     #[arg(long)]
@@ -131,6 +131,9 @@ enum Command {
     Runs(run_table::RunsArgs),
     /// Set runs beside each other: curves overlaid, settings that differ, headline numbers
     Compare(compare::CompareArgs),
+    /// Open a link that the window copied (orrery:LAB?..), or anything that `orrery` alone opens; without a display run
+    /// it to the link's step
+    Open(Open),
     /// Run a lab without a window, into a run folder with figures
     Run(headless::RunArgs),
     /// Go on with a run that was stopped or killed, exactly where its last checkpoint stands
@@ -202,6 +205,7 @@ pub fn main() -> ExitCode {
         Some(Command::Runs(args)) => run_table::run(&args),
         Some(Command::Compare(args)) => compare::run(&args),
         Some(Command::List(args)) => list::run(&args),
+        Some(Command::Open(args)) => window::open(&args, began),
         Some(Command::Run(args)) => headless::run(&args),
         Some(Command::Resume(args)) => headless::resume(&args),
         Some(Command::Render(args)) => figures::run(&args),

@@ -6,7 +6,12 @@ use super::{Settings, checkpoint_series, failure::Failure};
 use crate::{
     config::{Config, ConfigError, FileKind},
     files::{self, FileError},
-    labs::{self, LABS, Lab, RunSettings, TrainSettings, lesson::LessonLink},
+    labs::{
+        self, LABS, Lab, RunSettings, TrainSettings,
+        lesson::LessonLink,
+        permalink::{Link, Permalink},
+    },
+    ui::views,
 };
 
 /// Bytes of a config file; a longer one is none.
@@ -18,6 +23,8 @@ pub enum Named {
     Config(&'static Lab, Config),
     /// A step of a lab's lesson.
     Lesson(LessonLink),
+    /// Settings, and what is looked at.
+    Page(&'static Lab, Box<Permalink>),
     /// A run folder.
     Run(PathBuf),
     /// A folder of checkpoints, each of a step.
@@ -61,8 +68,8 @@ impl From<SettingsError> for Failure {
 
 /// Resolves a lab id, a preset id, a config file, a run folder, trained weights or a text file, in this order.
 pub fn resolve(name: &str) -> Result<Named, SettingsError> {
-    if let Some(link) = LessonLink::parse(name) {
-        return link.map(Named::Lesson).map_err(SettingsError::Link);
+    if let Some(link) = Link::parse(name, LABS) {
+        return linked(link.map_err(SettingsError::Link)?);
     }
     if let Some(lab) = labs::find(name) {
         return Ok(Named::Config(lab, lab.config(None)?));
@@ -93,6 +100,20 @@ pub fn resolve(name: &str) -> Result<Named, SettingsError> {
         return with_checkpoint(path);
     }
     Ok(Named::Text(path.to_owned()))
+}
+
+/// # Errors
+/// If the link names a view that there is not.
+fn linked(link: Link) -> Result<Named, SettingsError> {
+    let link = match link {
+        Link::Lesson(link) => return Ok(Named::Lesson(link)),
+        Link::Page(link) => link,
+    };
+    if let Some(view) = link.views.iter().find(|id| views::find(id).is_none()) {
+        let words = format!("the link names a view `{view}`, which there is not; `orrery list --views` names them");
+        return Err(SettingsError::Link(words));
+    }
+    Ok(Named::Page(labs::known(LABS, &link.config.lab)?, link))
 }
 
 /// The run whose `checkpoints` or `snapshots` this folder is: its weights are asked through the run.

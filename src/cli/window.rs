@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     config::Config,
-    labs::{self, Lab},
+    labs::{self, Lab, permalink::Permalink},
     ui::{
         app::{self, Opening, Start},
         close_request::CloseRequest,
@@ -48,6 +48,7 @@ pub fn open(open: &Open, began: Instant) -> Result<(), Failure> {
     let opening = match named {
         Some(Named::Run(folder) | Named::Series(folder)) => Some(Opening::Run(folder)),
         Some(Named::Lesson(link)) => Some(Opening::Lesson(link)),
+        Some(Named::Page(lab, link)) => Some(Opening::Page(Box::new(linked(open, lab, *link)?))),
         None if open.set.is_empty() => None,
         named => Some(Opening::Config(configured(open, named)?.1)),
     };
@@ -96,6 +97,7 @@ pub fn open_graph(file: PathBuf, reading: GraphReading, open: &Open, began: Inst
 fn configured(open: &Open, named: Option<Named>) -> Result<(&'static Lab, Config), Failure> {
     let (lab, mut config) = match named {
         Some(Named::Config(lab, config)) => (lab, config),
+        Some(Named::Page(lab, link)) => (lab, link.config),
         Some(Named::Text(path)) => with_text(path)?,
         Some(Named::Run(_) | Named::Series(_) | Named::Lesson(_)) | None => {
             let lab = default_lab()?;
@@ -104,6 +106,13 @@ fn configured(open: &Open, named: Option<Named>) -> Result<(&'static Lab, Config
     };
     settings::apply(&open.set, lab, &mut config)?;
     Ok((lab, config))
+}
+
+/// The link with what the command line sets beside it.
+fn linked(open: &Open, lab: &Lab, link: Permalink) -> Result<Permalink, Failure> {
+    let mut link = link;
+    settings::apply(&open.set, lab, &mut link.config)?;
+    Ok(link)
 }
 
 fn default_id() -> &'static str {
@@ -123,12 +132,13 @@ fn without_window(why: &str, open: &Open, named: Option<Named>) -> Result<(), Fa
     }
     tell!("orrery: {why}.");
     tell!("The lab runs without a window instead; its numbers and figures go to a folder.");
+    let until = if let Some(Named::Page(_, link)) = &named { link.step } else { None };
     let (lab, config) = configured(open, named)?;
     let folder = headless::train(
         lab,
         &config,
         &open.set.out,
-        headless::RunWishes { with_figures: true, ..headless::RunWishes::default() },
+        headless::RunWishes { with_figures: true, until, ..headless::RunWishes::default() },
     )?;
     let shown = folder.display();
     tell!("`orrery render {shown} --view gate --out gate.png` draws one view of it.");

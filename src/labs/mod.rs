@@ -15,6 +15,7 @@ pub mod lesson;
 pub mod merging;
 pub mod neuron_graph;
 pub mod ode_flow;
+pub mod permalink;
 pub mod run_table;
 pub mod spen;
 pub mod sweep;

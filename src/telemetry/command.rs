@@ -33,6 +33,8 @@ pub enum Command {
     Pause,
     /// One step of every variant, then pause.
     StepOnce,
+    /// Start or go on, and pause at this step; of a step that is past, nothing.
+    RunTo(u64),
     /// End the run (keeps its folder). Dropping the sender does the same.
     Stop,
     /// A live setting: learning rate, coupling scale, a probe's cadence.

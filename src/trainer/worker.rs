@@ -118,8 +118,8 @@ struct Worker {
     answering: Answering,
     snapshots: Snapshots,
     running: bool,
-    /// Pause after the present step.
-    once: bool,
+    /// Pause at this step.
+    pause_at: Option<u64>,
     /// Least time a step may take ([`Command::Pace`]).
     min_step: Duration,
     threads: usize,
@@ -158,7 +158,7 @@ impl Worker {
             answering: Answering::new(shared),
             snapshots,
             running: false,
-            once: false,
+            pause_at: None,
             min_step: Duration::ZERO,
             threads,
             kept,
@@ -289,18 +289,23 @@ impl Worker {
         match command {
             Command::Run if self.run.step < self.run.plan.steps => {
                 if self.may_train() {
+                    self.pause_at = None;
                     self.set_running(true);
                 }
             }
             Command::Run => self.outlets.tell(Event::State(RunState::Finished)),
-            Command::Pause => self.set_running(false),
-            Command::StepOnce if self.run.step < self.run.plan.steps => {
+            Command::Pause => {
+                self.pause_at = None;
+                self.set_running(false);
+            }
+            Command::StepOnce => return self.obey(Command::RunTo(self.run.step + 1)),
+            Command::RunTo(step) if self.run.step < step.min(self.run.plan.steps) => {
                 if self.may_train() {
-                    self.once = true;
+                    self.pause_at = Some(step);
                     self.set_running(true);
                 }
             }
-            Command::StepOnce => {}
+            Command::RunTo(_) => {}
             Command::Stop => return Next::Stop,
             Command::Set { key, value } => match self.run.set(&key, &value) {
                 Ok(()) => self.outlets.tell(Event::Changed { step: self.run.step, key, value }),
@@ -383,7 +388,7 @@ impl Worker {
         if every > 0 && self.run.step.is_multiple_of(every) {
             self.checkpoint()?;
         }
-        if std::mem::take(&mut self.once) {
+        if self.pause_at.take_if(|at| *at <= self.run.step).is_some() {
             self.set_running(false);
         }
         for command in waiting {

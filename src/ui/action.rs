@@ -28,6 +28,8 @@ pub enum Action {
     PlaySpeed(f64),
     PlayLoops(bool),
     StepOnce,
+    /// Trains up to this step, then pauses.
+    RunTo(u64),
     Reset,
     Follow,
     /// Look at this step, whatever the run does.
@@ -99,6 +101,8 @@ pub enum Action {
     // Runs in the table.
     /// Sets runs beside each other.
     CompareRuns(Vec<PathBuf>),
+    /// Reads compared runs whole, to be shown by views.
+    ReplayRuns(Vec<PathBuf>),
     /// Keeps what a person says of a run.
     Note(PathBuf, RunNote),
     /// Moves a run to the trash.
@@ -108,6 +112,9 @@ pub enum Action {
     // Sessions and messages.
     CopySession,
     PasteSession,
+    /// A link to what is shown: settings, seed, step, selection and views.
+    CopyLink,
+    OpenLink(String),
     CopyText(String),
     Dismiss(u64),
     Toast(String),

@@ -30,7 +30,10 @@ use super::{
 use crate::{
     config::Config,
     gpu,
-    labs::lesson::{Lesson, LessonLink},
+    labs::{
+        lesson::{Lesson, LessonLink},
+        permalink::Permalink,
+    },
     telemetry::Level,
 };
 
@@ -41,6 +44,8 @@ pub enum Opening {
     Lab(String),
     /// A lab at a step of its lesson.
     Lesson(LessonLink),
+    /// A page by its link.
+    Page(Box<Permalink>),
     /// Settings; their lab opens.
     Config(Config),
     /// A text file, or anything else that could be dropped on the window.
@@ -80,6 +85,8 @@ pub struct App {
     pub(super) open: Option<&'static str>,
     /// Run folders being opened, until they say which lab they are of.
     pub(super) opening: Vec<Run>,
+    /// A run folder that is being opened because a link leads to it.
+    pub(super) sought: Option<(PathBuf, Permalink)>,
     /// What is done once a person has agreed that a training ends.
     pub(super) waiting: Option<Waiting>,
     /// A person has agreed.
@@ -139,6 +146,7 @@ impl App {
             pages: BTreeMap::new(),
             open: None,
             opening: vec![],
+            sought: None,
             waiting: None,
             has_agreed: false,
             past_runs: PastRuns::default(),
@@ -179,6 +187,7 @@ impl App {
                 None => self.toasts.push(Level::Error, format!("There is no lab `{id}`. The labs are on this page.")),
             },
             Some(Opening::Lesson(link)) => self.open_lesson(&link, ctx),
+            Some(Opening::Page(link)) => self.open_page(*link, ctx),
             Some(Opening::Config(config)) => self.open_config(config, ctx),
             Some(Opening::Run(folder)) => self.open_run(folder, ctx),
             Some(Opening::Text(path)) => {

@@ -1,7 +1,7 @@
 //! One number of several runs over their steps, as one chart: a colour a run, or folded, mean and band over seeds. It does not
 //! know where runs come from.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use eframe::egui::{self, Align2, FontId, Rect, UiBuilder, pos2, vec2};
 
@@ -75,6 +75,9 @@ impl ComparedLine {
 pub struct ComparedRuns {
     /// What each is called.
     pub names: Vec<String>,
+    pub folders: Vec<PathBuf>,
+    /// The views that the pages of all of them have, to be read when one is asked for.
+    pub views: Vec<&'static str>,
     pub differences: Vec<Difference>,
     /// One number of one variant each.
     pub figures: Vec<Comparison>,

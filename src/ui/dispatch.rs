@@ -13,10 +13,7 @@ use super::{
     session::{Shared, adopt},
     tiling::Tiling,
 };
-use crate::{
-    labs::lesson::LessonLink,
-    telemetry::{Command, Level},
-};
+use crate::telemetry::{Command, Level};
 
 /// The scale of the interface in presenter mode.
 const PRESENTER_SCALE: f32 = 1.5;
@@ -31,6 +28,7 @@ impl App {
                 self.host.write_note(run, note);
             }
             Action::CompareRuns(runs) => self.host.compare_runs(runs),
+            Action::ReplayRuns(runs) => self.host.replay_runs(runs),
             Action::Discard(run) => self.host.discard_run(run),
             Action::TakeBack(place) => self.host.restore_run(place),
             Action::OpenLab(id) => self.open_lab(id, ctx),
@@ -47,6 +45,12 @@ impl App {
             Action::Help => self.overlay = Some(Overlay::Help),
             Action::Back => self.back(),
             Action::CopySession => self.copy_session(ctx),
+            Action::CopyLink => self.copy_link(ctx),
+            Action::OpenLink(text) => {
+                if let Some(link) = self.link_of(&text) {
+                    self.open_link(link, ctx);
+                }
+            }
             Action::PasteSession => ctx.send_viewport_cmd(egui::ViewportCommand::RequestPaste),
             Action::CopyText(text) => ctx.copy_text(text),
             Action::Dismiss(id) => self.toasts.dismiss(id),
@@ -113,7 +117,7 @@ impl App {
         };
         let host = self.host.as_mut();
         let mut outcome = Ok(());
-        if matches!(action, Action::RunPause | Action::TrainOn | Action::StepOnce) {
+        if matches!(action, Action::RunPause | Action::TrainOn | Action::StepOnce | Action::RunTo(_)) {
             self.milestones.run_asked();
         }
         match action {
@@ -122,7 +126,8 @@ impl App {
             Action::PlayLoops(loops) => page.play.loops = loops,
             Action::RunPause => outcome = page.run_or_pause(host, ctx),
             Action::TrainOn => outcome = page.train_on(host, ctx),
-            Action::StepOnce => outcome = page.step_once(host, ctx),
+            Action::StepOnce => outcome = page.train(Command::StepOnce, host, ctx),
+            Action::RunTo(step) => outcome = page.train(Command::RunTo(step), host, ctx),
             Action::Reset => page.launch(host, ctx),
             Action::Follow => page.follow(),
             Action::Scrub(step) => page.scrub_to(step),
@@ -201,7 +206,7 @@ impl App {
     }
 
     pub(super) fn paste_session(&mut self, text: &str, ctx: &Context) {
-        if let Some(link) = LessonLink::parse(text) {
+        if let Some(link) = self.link_of(text) {
             return self.open_link(link, ctx);
         }
         let shared = match Shared::from_text(text) {

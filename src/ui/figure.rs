@@ -1,7 +1,7 @@
 //! A view as a picture, with title and subtitle, off screen: what `orrery render`, headless runs,
 //! tests and the window's PNG export use. It is the same view code as in the window.
 
-use eframe::egui::{self, Align2, FontId, Rect, UiBuilder, pos2, vec2};
+use eframe::egui::{self, Color32, FontId, Painter, Pos2, Rect, UiBuilder, pos2, vec2};
 
 use super::{
     mirror::Mirror,
@@ -40,6 +40,17 @@ pub struct Figure<'a> {
     pub pixels_per_point: f32,
 }
 
+/// Title and subtitle, each on a line that is cut where it is too long.
+pub fn head(painter: &Painter, at: Pos2, (title, subtitle): (&str, &str), width: f32, theme: &Theme) {
+    let line = |at: Pos2, text: &str, size: f32, colour: Color32| {
+        let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), FontId::proportional(size), colour);
+        job.wrap = egui::text::TextWrapping::truncate_at_width(width);
+        painter.galley(at, painter.layout_job(job), colour);
+    };
+    line(at, title, theme::TITLE, theme.text);
+    line(at + vec2(0.0, 21.0), subtitle, theme::SMALL, theme.secondary);
+}
+
 impl Figure<'_> {
     /// The picture. Errors are in words.
     pub fn image(&self, offscreen: &mut Offscreen) -> Result<Image, String> {
@@ -49,7 +60,7 @@ impl Figure<'_> {
         let prepare = |ctx: &egui::Context| theme::apply(self.theme, true, ctx);
         let title = views::find(self.view).map_or("", |v| v.title);
         offscreen
-            .draw(sheet, prepare, |ui| self.draw(ui, title, view.as_mut(), &mut selection))
+            .draw(sheet, prepare, |ui| self.show(ui, title, view.as_mut(), &mut selection))
             .map_err(|e| e.to_string())
     }
 
@@ -58,7 +69,7 @@ impl Figure<'_> {
         let sheet = Sheet { size: self.size, pixels_per_point: self.pixels_per_point };
         let prepare = |ctx: &egui::Context| theme::apply(self.theme, true, ctx);
         let title = views::find(self.view).map_or("", |v| v.title);
-        lay_out(sheet, target, prepare, |ui| self.draw(ui, title, view, selection))
+        lay_out(sheet, target, prepare, |ui| self.show(ui, title, view, selection))
     }
 
     /// SVG of a given view, at the figure's size.
@@ -107,7 +118,7 @@ impl Figure<'_> {
         theme::apply(self.theme, true, &ctx);
         let screen = Rect::from_min_size(pos2(0.0, 0.0), vec2(self.size[0], self.size[1]));
         let input = egui::RawInput { screen_rect: Some(screen), ..Default::default() };
-        ctx.run_ui(input, |ui| self.draw(ui, "", view, selection)).drop_without_applying_deltas();
+        ctx.run_ui(input, |ui| self.show(ui, "", view, selection)).drop_without_applying_deltas();
         plot::nothing_shown(&ctx)
     }
 
@@ -118,20 +129,14 @@ impl Figure<'_> {
         })
     }
 
-    fn draw(&self, ui: &mut egui::Ui, title: &str, view: &mut dyn View, selection: &mut Selection) {
+    /// The figure in the place that `ui` is, in the look of a picture: without controls.
+    pub fn show(&self, ui: &mut egui::Ui, title: &str, view: &mut dyn View, selection: &mut Selection) {
         let sheet = ui.max_rect();
         let painter = ui.painter().clone();
         painter.rect_filled(sheet, 0.0, self.theme.panel);
         let subtitle = self.with_cx(selection, |cx| view.subtitle(cx));
         let at = pos2(sheet.left() + MARGIN, sheet.top() + MARGIN - 4.0);
-        painter.text(at, Align2::LEFT_TOP, title, FontId::proportional(16.0), self.theme.text);
-        let at = at + vec2(0.0, 21.0);
-        let wide = sheet.width() - 2.0 * MARGIN;
-        let mut job =
-            egui::text::LayoutJob::simple_singleline(subtitle, FontId::proportional(12.0), self.theme.secondary);
-        job.wrap = egui::text::TextWrapping::truncate_at_width(wide);
-        let galley = painter.layout_job(job);
-        painter.galley(at, galley, self.theme.secondary);
+        head(&painter, at, (title, &subtitle), sheet.width() - 2.0 * MARGIN, self.theme);
         let inside = Rect::from_min_max(
             pos2(sheet.left() + MARGIN, sheet.top() + MARGIN + HEAD - 8.0),
             sheet.right_bottom() - vec2(MARGIN, MARGIN),

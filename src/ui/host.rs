@@ -1,12 +1,12 @@
 //! The interface between the window and the operating system: files, dialogs and runs. Every call returns at
 //! once, and its result arrives later as a [`Delivery`], so that the interface thread never waits.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
-use super::comparison::ComparedRuns;
+use super::{comparison::ComparedRuns, multiples::ReplayedRuns};
 use crate::{
     config::Config,
-    labs::run_table::RunRow,
+    labs::{permalink::Permalink, run_table::RunRow},
     telemetry::{RunHandle, RunNote},
 };
 
@@ -68,8 +68,15 @@ pub enum Delivery {
     },
     /// Runs beside each other, or why not.
     Compared(Result<Box<ComparedRuns>, String>),
+    /// Compared runs read whole, to be shown by views, or why not.
+    Replayed(Result<Arc<ReplayedRuns>, String>),
     /// A run was taken back out of the trash.
     Restored,
+    /// A run of exactly a link's settings that has its step, if there is one.
+    Found {
+        link: Box<Permalink>,
+        run: Option<PathBuf>,
+    },
     Failed {
         what: String,
     },
@@ -106,7 +113,7 @@ pub struct MemoryNeed {
 }
 
 /// Asks the window for a frame; may be called from any thread.
-pub type Wake = std::sync::Arc<dyn Fn() + Send + Sync>;
+pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// Provided by `cli`; tests provide their own.
 pub trait Host {
@@ -137,6 +144,12 @@ pub trait Host {
     fn list_run_table(&mut self) {}
     /// Reads runs to be set beside each other.
     fn compare_runs(&mut self, _runs: Vec<PathBuf>) {}
+    /// Reads compared runs whole, with all that they measured.
+    fn replay_runs(&mut self, _runs: Vec<PathBuf>) {}
+    /// Looks among the runs for one of exactly these settings that has the step; false where nobody can look.
+    fn find_run(&mut self, _link: &Permalink) -> bool {
+        false
+    }
     /// Keeps what a person says of a run.
     fn write_note(&mut self, _run: PathBuf, _note: RunNote) {}
     /// Moves a run to the trash.

@@ -6,14 +6,6 @@ use super::{action::Action, app::App, session::Tab};
 use crate::{labs::lesson::LessonLink, telemetry::Level};
 
 impl App {
-    /// Opens what a link says, or says what is wrong with it.
-    pub(super) fn open_link(&mut self, link: Result<LessonLink, String>, ctx: &Context) {
-        match link {
-            Ok(link) => self.open_lesson(&link, ctx),
-            Err(words) => self.toasts.push(Level::Error, words),
-        }
-    }
-
     pub(super) fn open_lesson(&mut self, link: &LessonLink, ctx: &Context) {
         let Some(lab) = self.lists.lab(&link.lab) else {
             let known = self.lists.labs.iter().map(|l| l.id).collect::<Vec<_>>().join(", ");

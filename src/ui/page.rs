@@ -252,13 +252,14 @@ impl Page {
         self.run_or_pause(host, ctx)
     }
 
-    pub fn step_once(&mut self, host: &mut dyn Host, ctx: &egui::Context) -> Result<(), String> {
+    /// Sends the run a command that trains by so much and pauses; makes the run first if there is none.
+    pub fn train(&mut self, command: Command, host: &mut dyn Host, ctx: &egui::Context) -> Result<(), String> {
         if self.run.is_none() {
             self.launch(host, ctx);
         }
         match &self.run {
             Some(run) if run.has_ended() => Err("this run has ended; R begins a new one".into()),
-            Some(run) => run.send(Command::StepOnce).map_err(Into::into),
+            Some(run) => run.send(command).map_err(Into::into),
             None => Err(self.problem.clone().unwrap_or_else(|| "no run could be made".into())),
         }
     }

@@ -159,6 +159,27 @@ impl Tiling {
         self.selected = Some(id);
     }
 
+    /// Ids of the views in front, in reading order.
+    pub fn in_front(&self) -> Vec<String> {
+        let active = self.tree.active_tiles();
+        let front = self.in_order().into_iter().filter(|(id, _)| active.contains(id));
+        front.map(|(_, view)| view).collect()
+    }
+
+    /// Brings these views to the front, opens those that are not on the page, and closes what else would be in front.
+    pub fn bring_in_front(&mut self, views: &[String]) {
+        views.iter().for_each(|view| self.show(view));
+        let is_wanted = |id: TileId| self.tree.tiles.get_pane(&id).is_some_and(|p| views.contains(&p.view));
+        let stands_behind = |id: TileId| match self.tree.tiles.parent_of(id).and_then(|p| self.tree.tiles.get(p)) {
+            Some(Tile::Container(Container::Tabs(tabs))) => tabs.children.iter().any(|tab| is_wanted(*tab)),
+            _ => false,
+        };
+        let others = self.in_order().into_iter().map(|(id, _)| id);
+        let closed: Vec<TileId> = others.filter(|id| !is_wanted(*id) && !stands_behind(*id)).collect();
+        closed.into_iter().for_each(|id| self.close(id));
+        self.selected = None;
+    }
+
     /// Brings a view's tab to the front, if the view is on the page.
     pub fn bring_forward(&mut self, view: &str) {
         self.tree.make_active(|_, tile| matches!(tile, Tile::Pane(p) if p.view == view));
@@ -310,6 +331,27 @@ mod tests {
         t.show("d");
         t.number();
         assert_eq!(of(&t), ["1d", "2b", "3c"], "a new one has the lowest that is free");
+    }
+
+    #[test]
+    fn what_is_in_front_is_so_again_by_its_names() {
+        let mut panes = panes();
+        panes.push(LabPane { view: "d", column: 1, share: 1.0, tab: true });
+        let mut t = Tiling::new("x", &panes);
+        assert_eq!(t.in_front().len(), 3, "a tab is behind");
+        t.show("d");
+        let (id, _) = t.in_order().into_iter().find(|(_, v)| v == "a").unwrap();
+        t.close(id);
+        t.show("e");
+        let sorted = |t: &Tiling| {
+            let mut front = t.in_front();
+            front.sort();
+            front
+        };
+        assert_eq!(sorted(&t), ["b", "d", "e"]);
+        let mut again = Tiling::new("x", &panes);
+        again.bring_in_front(&t.in_front());
+        assert_eq!(sorted(&again), ["b", "d", "e"]);
     }
 
     #[test]

@@ -6,7 +6,14 @@ use std::{
     process::{Command as Process, Output},
 };
 
-use orrery::{store::Writer, trainer::Options};
+use orrery::{
+    store::{Reader, Writer},
+    telemetry::{
+        Event, Measurement, Sample,
+        measurements::{AttentionMaps, NextTokens},
+    },
+    trainer::Options,
+};
 
 use crate::trainer::{fast_slow, started, train};
 
@@ -51,6 +58,89 @@ fn runs_are_set_beside_each_other() {
     assert!(out.status.success(), "{}", told(&out));
     let svg = fs::read_to_string(folded.join("held_out_loss-coupled.svg")).unwrap();
     assert!(svg.contains("lr 0.001, 2 seeds") && svg.contains("seed 1, lr 0.01<"), "{svg}");
+}
+
+/// The newest sample of a run's first variant, as its folder has it.
+fn last_sample<M: Measurement>(run: &Path) -> Sample {
+    let mut found = None;
+    Reader::open(run)
+        .unwrap()
+        .read_through(|event| match event {
+            Event::Sample(sample) if sample.variant == 0 && sample.measurement::<M>().is_some() => found = Some(sample),
+            _ => {}
+        })
+        .unwrap();
+    found.unwrap()
+}
+
+const MEASURED: [(&str, &str); 2] = [("probe.attention_maps_every", "3"), ("probe.next_tokens_every", "3")];
+
+#[test]
+fn views_stand_side_by_side_and_two_runs_are_subtracted() {
+    let dir = tempfile::tempdir().unwrap();
+    let with = |lr: &'static str| [MEASURED[0], MEASURED[1], ("train.lr", lr)];
+    let [a, b] = ["0.001", "0.03"].map(|lr| recorded(dir.path(), &with(lr)));
+    let to = dir.path().join("compared");
+    let views = ["--view", "attention", "--view", "next_tokens", "--view", "losses", "--out", to.to_str().unwrap()];
+    let out = compare(&[&a, &b], &views);
+    assert!(out.status.success(), "{}", told(&out));
+    assert!(!to.join("losses-step-9-difference.csv").exists(), "curves lie over each other already");
+    if !told(&out).contains("as SVG alone") {
+        for file in
+            ["attention-step-9", "attention-step-9-difference", "next_tokens-step-9-difference", "losses-step-9"]
+        {
+            assert!(to.join(format!("{file}.png")).is_file(), "{file}");
+        }
+    }
+
+    let [first, second] = [&a, &b].map(|run| last_sample::<AttentionMaps>(run));
+    assert_eq!(first.tokens, second.tokens, "the same held-out text");
+    let layers = [&first, &second].map(|s| &s.measurement::<AttentionMaps>().unwrap().layers[0]);
+    let maps = layers.map(|l| l.weights.matrix(0).unwrap());
+    let csv = fs::read_to_string(to.join("attention-step-9-difference.csv")).unwrap();
+    let mut rows = csv.lines();
+    assert_eq!(rows.next().unwrap(), "query,key,lr 0.001,lr 0.03,difference");
+    let mut seen = 0;
+    for row in rows {
+        let fields: Vec<f64> = row.split(',').map(|f| f.parse().unwrap_or(0.0)).collect();
+        let at = fields[0] as usize * maps[0].cols + fields[1] as usize;
+        let less = f64::from(maps[1].data[at]) - f64::from(maps[0].data[at]);
+        assert!((fields[4] - less).abs() < 1e-6, "{row}: {less}");
+        seen += 1;
+    }
+    let open = (0..maps[0].data.len()).filter(|i| maps[0].data[*i] != 0.0 || maps[1].data[*i] != 0.0).count();
+    assert_eq!(seen, open, "every weight that is not masked");
+
+    let likely = [&a, &b].map(|run| last_sample::<NextTokens>(run));
+    let lists = likely.each_ref().map(|s| &s.measurement::<NextTokens>().unwrap().likely);
+    let mut csv = csv::Reader::from_path(to.join("next_tokens-step-9-difference.csv")).unwrap();
+    let rows: Vec<csv::StringRecord> = csv.records().map(Result::unwrap).collect();
+    assert!(rows.len() >= lists[0].len());
+    for (list, column) in [(lists[0], 1), (lists[1], 3)] {
+        for (i, likely) in list.iter().enumerate() {
+            let row = rows.iter().find(|row| row[0] == likely.token).unwrap();
+            assert_eq!((&row[column], &row[column + 1]), (&*(i + 1).to_string(), &*likely.probability.to_string()));
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_subtracted_or_shown_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let with = |key, value| [MEASURED[0], MEASURED[1], (key, value)];
+    let [a, b] = [("seed", "1"), ("corpus.seed", "77")].map(|(key, value)| recorded(dir.path(), &with(key, value)));
+    let to = dir.path().join("compared");
+    let to = to.to_str().unwrap();
+    let out = compare(&[&a, &b], &["--view", "attention", "--out", to]);
+    assert!(out.status.success() && told(&out).contains("are of different texts"), "{}", told(&out));
+    for (more, words) in [
+        (vec!["--view", "nothing", "--out", to], "there is no view `nothing`"),
+        (vec!["--view", "attention", "--step", "10", "--out", to], "no run has a step 10: the last one of any is 9"),
+        (vec!["--view", "neuron_graph", "--out", to], "has nothing to show of these runs at step 9"),
+    ] {
+        let out = compare(&[&a, &b], &more);
+        assert!(out.status.code() == Some(2) && told(&out).contains(words), "{}", told(&out));
+    }
 }
 
 #[test]

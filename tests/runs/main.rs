@@ -30,6 +30,7 @@ mod merging;
 mod neuron_graph;
 mod ode_flow;
 mod parliament;
+mod permalink;
 mod probes;
 mod query_key_paths;
 mod recall;

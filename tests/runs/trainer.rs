@@ -44,7 +44,7 @@ impl Record {
     }
 }
 
-fn numbers(steps: &[StepStats]) -> Vec<(u64, usize, String, u64)> {
+pub fn numbers(steps: &[StepStats]) -> Vec<(u64, usize, String, u64)> {
     let mut all: Vec<_> = steps
         .iter()
         .flat_map(|s| s.scalars.iter().map(move |(c, v)| (s.step, s.variant, c.to_string(), v.to_bits())))

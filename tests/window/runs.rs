@@ -117,7 +117,7 @@ fn compared(runs: usize) -> ComparedRuns {
     folded.iter_mut().for_each(Comparison::fold);
     let rates = (0..runs).map(|i| rate(i).to_string()).collect();
     let differences = vec![Difference { key: "train.lr".into(), values: rates }];
-    ComparedRuns { names, differences, figures, folded }
+    ComparedRuns { names, differences, figures, folded, ..ComparedRuns::default() }
 }
 
 fn loss(group: &str, held_out: f64) -> GroupLoss {

@@ -73,6 +73,12 @@ impl App {
                     self.runs.compared(None);
                     self.toasts.push(Level::Error, words);
                 }
+                Delivery::Replayed(runs) => {
+                    if let Some(words) = self.runs.replayed(runs) {
+                        self.toasts.push(Level::Error, words);
+                    }
+                }
+                Delivery::Found { link, run } => self.found_run(*link, run, ctx),
                 Delivery::Restored => self.host.list_run_table(),
                 Delivery::Failed { what } => self.toasts.push(Level::Error, what),
             }

@@ -7,10 +7,7 @@ use eframe::egui::Context;
 use crate::{
     analysis::{generator::MatrixKind, graph_file::Format},
     config::{Config, FileKind, Setting, Value},
-    labs::{
-        equilibrium::{self, settings::GeneratorSettings},
-        lesson::LessonLink,
-    },
+    labs::equilibrium::{self, settings::GeneratorSettings},
     telemetry::{Level, RunState},
     ui::{
         action::Action, app::App, mirror::Mirror, page::Page, panels::Overlay, run::Run, session::LabSession,
@@ -165,11 +162,12 @@ impl App {
         let page = self.pages.entry(lab.id).or_insert_with(|| Page::restore(lab, &LabSession::default()).0);
         page.replay(run);
         self.open = Some(lab.id);
+        self.lead_to_step();
     }
 
     /// Opens what a person dropped, picked or typed, by its name.
     pub(in crate::ui) fn open_path(&mut self, path: PathBuf, ctx: &Context) {
-        if let Some(link) = path.to_str().and_then(LessonLink::parse) {
+        if let Some(link) = path.to_str().and_then(|text| self.link_of(text)) {
             return self.open_link(link, ctx);
         }
         let name = path.file_name().map(|n| n.to_string_lossy().to_lowercase()).unwrap_or_default();

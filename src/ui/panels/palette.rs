@@ -130,7 +130,8 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
     }
     let more = [
         ("Copy session: settings, seed and layout", "Ctrl C", Action::CopySession),
-        ("Paste session", "Ctrl V", Action::PasteSession),
+        ("Copy link: settings, seed, step, selection and views", "", Action::CopyLink),
+        ("Paste session or link", "Ctrl V", Action::PasteSession),
         ("Write a checkpoint now", "", Action::Checkpoint),
         ("Layout as the lab began", "", Action::ResetLayout),
         ("Reduced motion on or off", "", Action::ToggleStill),

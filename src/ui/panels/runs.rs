@@ -8,6 +8,7 @@ mod table;
 use std::{
     collections::{BTreeSet, HashMap},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use eframe::egui::{self, Button, ComboBox, Frame, Margin, Panel, RichText, TextEdit, Ui};
@@ -20,7 +21,7 @@ use crate::{
         run_table::{RunRow, filter::Filter, order::Order},
     },
     telemetry::RunNote,
-    ui::{action::Action, comparison::ComparedRuns, theme, widgets::number},
+    ui::{action::Action, comparison::ComparedRuns, multiples::ReplayedRuns, theme, widgets::number},
 };
 
 /// Width of the panel about one run, points.
@@ -92,6 +93,19 @@ impl RunsPage {
     pub fn compared(&mut self, runs: Option<ComparedRuns>) {
         self.is_comparing = false;
         self.comparison = runs.map(compare::ComparePage::new);
+    }
+
+    /// Compared runs have been read whole, or could not be; the words on why not.
+    pub fn replayed(&mut self, runs: Result<Arc<ReplayedRuns>, String>) -> Option<String> {
+        let comparison = self.comparison.as_mut()?;
+        match runs {
+            Ok(runs) => comparison.replayed(runs),
+            Err(words) => {
+                comparison.give_up();
+                return Some(words);
+            }
+        }
+        None
     }
 
     /// Back from a comparison to the table; false if there is none.

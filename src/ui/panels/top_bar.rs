@@ -221,10 +221,11 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) 
         entry(ui, "Open…", "Ctrl O", Action::OpenSheet);
         if page.is_some() {
             entry(ui, "Copy session", "Ctrl C", Action::CopySession);
+            entry(ui, "Copy link to this page", "", Action::CopyLink);
             entry(ui, "Write a checkpoint now", "", Action::Checkpoint);
             entry(ui, "Layout as it was", "", Action::ResetLayout);
         }
-        entry(ui, "Paste session", "Ctrl V", Action::PasteSession);
+        entry(ui, "Paste session or link", "Ctrl V", Action::PasteSession);
         ui.separator();
         entry(ui, if shell.session.dark { "Light" } else { "Dark" }, "D", Action::ToggleTheme);
         entry(ui, "Presenter mode", "P", Action::Presenter);

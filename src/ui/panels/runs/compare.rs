@@ -1,19 +1,25 @@
-//! Runs of the table beside each other: one number at a time, all runs in one chart under one scrubber, and the settings that
-//! differ. What is shown was read elsewhere.
+//! Runs of the table beside each other: one number of all in one chart, or one view of each, under one scrubber, and the
+//! settings that differ. What is shown was read elsewhere.
+
+use std::sync::Arc;
 
 use eframe::egui::{self, ComboBox, Grid, RichText, ScrollArea, Slider, Ui, vec2};
 
 use super::caption;
 use crate::ui::{
+    action::Action,
     comparison::{ComparedRuns, Comparison},
+    multiples::{Multiples, ReplayedRuns},
     panels::Shell,
     plot::ChartState,
-    theme,
+    theme, views,
     widgets::number,
 };
 
 /// Height of what stands under the chart, points.
 const TABLE: f32 = 216.0;
+/// Height of the scrubber with its gap, points.
+const SCRUBBER: f32 = 40.0;
 
 /// What is looked at.
 #[derive(Debug, Default)]
@@ -25,6 +31,11 @@ pub struct ComparePage {
     /// All runs as of this step; `None`: the last.
     step: Option<u64>,
     chart: ChartState,
+    /// The view of each run that is shown in place of curves.
+    multiples: Multiples,
+    /// All that the runs measured, once a view was asked for.
+    replayed: Option<Arc<ReplayedRuns>>,
+    is_reading: bool,
 }
 
 impl ComparePage {
@@ -33,6 +44,23 @@ impl ComparePage {
         let first = runs.figures.iter().find(|f| f.key == "held_out_loss").or(runs.figures.first());
         let shown = first.map(|f| (f.key.clone(), f.variant.clone()));
         Self { runs, shown, ..Self::default() }
+    }
+
+    /// Read whole, if they are the ones that are compared.
+    pub fn replayed(&mut self, runs: Arc<ReplayedRuns>) {
+        if runs.folders == self.runs.folders {
+            (self.replayed, self.is_reading) = (Some(runs), false);
+        }
+    }
+
+    /// They could not be read: back to the curves.
+    pub fn give_up(&mut self) {
+        (self.multiples, self.is_reading) = (Multiples::default(), false);
+    }
+
+    /// The views that can be chosen: those of all pages, once read those with something to show.
+    fn views(&self) -> &[&'static str] {
+        self.replayed.as_ref().map_or(&self.runs.views, |runs| &runs.views)
     }
 
     fn figures(&self) -> &[Comparison] {
@@ -45,7 +73,9 @@ impl ComparePage {
     }
 
     fn last_step(&self) -> u64 {
-        self.runs.figures.iter().flat_map(|f| &f.lines).filter_map(|l| l.last_step()).max().unwrap_or(0)
+        let of_curves = self.runs.figures.iter().flat_map(|f| &f.lines).filter_map(|l| l.last_step()).max();
+        let of_runs = self.replayed.iter().flat_map(|r| &r.runs).map(|run| run.mirror.step).max();
+        of_curves.max(of_runs).unwrap_or(0)
     }
 }
 
@@ -54,13 +84,26 @@ pub fn compare_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage) ->
     let is_left = ui
         .horizontal(|ui| {
             let back = ui.button("‹ Table").on_hover_text("Back to the table of runs (Esc)").clicked();
-            choice_ui(ui, shell, page);
+            show_ui(ui, shell, page);
+            match page.multiples.view() {
+                None => choice_ui(ui, shell, page),
+                Some(_) => difference_ui(ui, shell, page),
+            }
             back
         })
         .inner;
     ui.add_space(8.0);
     let last = page.last_step();
     let step = page.step.unwrap_or(last).min(last);
+    match page.multiples.view() {
+        None => curves_ui(ui, shell, page, step),
+        Some(_) => multiples_ui(ui, shell, page, step),
+    }
+    is_left
+}
+
+/// One number of all runs, and a table of its values and of the settings that differ.
+fn curves_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage, step: u64) {
     let mut state = std::mem::take(&mut page.chart);
     match page.figure() {
         None => {
@@ -75,10 +118,84 @@ pub fn compare_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage) ->
         }
     }
     page.chart = state;
-    scrubber_ui(ui, shell, page, last);
+    scrubber_ui(ui, shell, page);
     ui.add_space(8.0);
     table_ui(ui, shell, page, step);
-    is_left
+}
+
+/// One view of every run at the step.
+fn multiples_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage, step: u64) {
+    let room = vec2(ui.available_width(), (ui.available_height() - SCRUBBER).max(120.0));
+    let about = page.multiples.view().map_or("", |v| v.about);
+    ui.allocate_ui(room, |ui| match page.replayed.clone() {
+        Some(runs) => page.multiples.show(ui, &runs.runs, step, shell.theme),
+        None => {
+            ui.set_min_size(room);
+            ui.label(RichText::new("Reading the runs…").color(shell.theme.secondary)).on_hover_text(about);
+        }
+    });
+    ui.add_space(8.0);
+    scrubber_ui(ui, shell, page);
+}
+
+/// Curves, or a view of each run.
+fn show_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage) {
+    let label = ui.label(RichText::new("show").small().color(shell.theme.secondary));
+    let selected = page.multiples.view().map_or("Curves", |v| v.title);
+    let mut chosen = None;
+    let combo = ComboBox::from_id_salt("show").selected_text(selected).width(176.0).truncate();
+    let combo = combo.show_ui(ui, |ui| {
+        if ui.selectable_label(page.multiples.view().is_none(), "Curves").clicked() {
+            chosen = Some(None);
+        }
+        for view in page.views().iter().filter_map(|id| views::find(id)) {
+            let is_shown = page.multiples.view().is_some_and(|v| v.id == view.id);
+            if ui.selectable_label(is_shown, view.title).on_hover_text(view.about).clicked() {
+                chosen = Some(Some(view));
+            }
+        }
+    });
+    combo.response.labelled_by(label.id).on_hover_text("One chart with a curve a run, or a picture of each run.");
+    match chosen {
+        None => {}
+        Some(None) => page.multiples = Multiples::default(),
+        Some(Some(view)) => {
+            page.multiples.take(view, page.runs.names.len());
+            if page.replayed.is_none() && !page.is_reading {
+                page.is_reading = true;
+                shell.act(Action::ReplayRuns(page.runs.folders.clone()));
+            }
+        }
+    }
+}
+
+/// Whether the difference of two runs is shown, and of which, where the view has one.
+fn difference_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
+    if page.multiples.kind().is_none() || page.runs.names.len() < 2 {
+        return;
+    }
+    let names = &page.runs.names;
+    let ([first, second], is_hidden) = page.multiples.difference_choice();
+    let mut is_shown = !*is_hidden;
+    let about = "What the second of two runs has more than the first. Of the same text, or of the same nodes, alone.";
+    ui.checkbox(&mut is_shown, "difference").on_hover_text(about);
+    *is_hidden = !is_shown;
+    if names.len() == 2 || !is_shown {
+        return;
+    }
+    let choice = |ui: &mut Ui, what: &str, place: &mut usize| {
+        let label = ui.label(RichText::new(what).small().color(shell.theme.secondary));
+        let selected = names.get(*place).map_or("", String::as_str);
+        let combo = ComboBox::from_id_salt(what).selected_text(selected).width(150.0).truncate();
+        let combo = combo.show_ui(ui, |ui| {
+            for (i, name) in names.iter().enumerate() {
+                ui.selectable_value(place, i, name);
+            }
+        });
+        combo.response.labelled_by(label.id);
+    };
+    choice(ui, "of", second);
+    choice(ui, "less", first);
 }
 
 fn choice_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
@@ -104,13 +221,14 @@ fn choice_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
     ui.checkbox(&mut page.folded, "fold seeds").on_hover_text(about);
 }
 
-fn scrubber_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage, last: u64) {
+fn scrubber_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
+    let last = page.last_step();
     ui.horizontal(|ui| {
         let label = ui.label(RichText::new("step").small().color(shell.theme.secondary));
         ui.spacing_mut().slider_width = (ui.available_width() - 160.0).max(80.0);
         let mut step = page.step.unwrap_or(last).min(last);
         let slider = Slider::new(&mut step, 0..=last.max(1)).integer();
-        if ui.add(slider).labelled_by(label.id).on_hover_text("The values below are those of this step.").changed() {
+        if ui.add(slider).labelled_by(label.id).on_hover_text("Everything is shown as of this step.").changed() {
             page.step = (step < last).then_some(step);
         }
     });

@@ -2,7 +2,7 @@
 
 mod by_layer;
 mod chain;
-pub(super) mod colours;
+pub(in crate::ui) mod colours;
 mod paper;
 mod side_by_side;
 mod statistic;

@@ -1,0 +1,103 @@
+//! Runs read whole, their views as small multiples, and the difference of two, as files. It draws nothing itself.
+
+use std::path::{Path, PathBuf};
+
+use super::super::{failure::Failure, figures::replay, lab_config::recorded, output, terminal::tell};
+use crate::{
+    gpu::offscreen::Offscreen,
+    ui::{
+        multiples::{
+            Multiple, ReplayedRun,
+            difference::{Difference, Kind},
+            difference_png, png,
+        },
+        theme::Theme,
+        views::{Selection, ViewEntry},
+    },
+};
+
+/// What is drawn, and where it is written.
+pub struct Sheet<'a> {
+    pub views: &'a [&'static ViewEntry],
+    /// `None`: the last step of any run.
+    pub step: Option<u64>,
+    pub theme: &'a Theme,
+    pub out: &'a Path,
+}
+
+/// Reads runs whole.
+pub fn of(folders: &[PathBuf], names: &[String]) -> Result<Vec<ReplayedRun>, Failure> {
+    let read = |(folder, name): (&PathBuf, &String)| {
+        let (lab, config) = recorded(folder)?;
+        Ok(ReplayedRun { name: name.clone(), config, knobs: (lab.knobs)(), mirror: replay(folder)? })
+    };
+    folders.iter().zip(names).map(read).collect()
+}
+
+/// Whether a view has something to show of a run.
+pub fn shows(run: &ReplayedRun, view: &str) -> bool {
+    run.figure(view, u64::MAX, &Theme::dark()).nothing().is_ok_and(|words| words.is_none())
+}
+
+/// Writes a picture of each view, and of two runs the difference as a picture and as CSV.
+///
+/// # Errors
+/// If no run has the step, or no run has anything to show of a view; and if a file cannot be written.
+pub fn write(sheet: &Sheet<'_>, runs: &[ReplayedRun], offscreen: Option<&mut Offscreen>) -> Result<(), Failure> {
+    let mut offscreen = offscreen;
+    let last = runs.iter().map(|r| r.mirror.step).max().unwrap_or(0);
+    let step = sheet.step.unwrap_or(last);
+    if step > last {
+        return Err(Failure::usage(format!("no run has a step {step}: the last one of any is {last}")));
+    }
+    for view in sheet.views {
+        check_shown(view, step, runs, sheet.theme)?;
+        let multiple = Multiple { view, step, theme: sheet.theme };
+        if let Some(offscreen) = &mut offscreen {
+            let picture = png(offscreen, multiple, runs).map_err(Failure::run)?;
+            output::write(&sheet.out.join(format!("{}-step-{step}.png", view.id)), &picture, &[])?;
+        }
+        if let ([a, b], Some(kind)) = (runs, Kind::of_view(view.id)) {
+            write_difference(sheet, multiple, (kind, [a, b]), offscreen.as_deref_mut())?;
+        }
+    }
+    Ok(())
+}
+
+/// # Errors
+/// If the view has nothing to show of any run.
+fn check_shown(view: &ViewEntry, step: u64, runs: &[ReplayedRun], theme: &Theme) -> Result<(), Failure> {
+    let mut whys = vec![];
+    for run in runs {
+        match run.figure(view.id, step, theme).nothing().map_err(Failure::run)? {
+            None => return Ok(()),
+            Some(why) => whys.push(format!("{}: {why}", run.name)),
+        }
+    }
+    let whys = whys.join("; ");
+    Err(Failure::usage(format!("the view `{}` has nothing to show of these runs at step {step}: {whys}", view.id)))
+}
+
+fn write_difference(
+    sheet: &Sheet<'_>,
+    of: Multiple<'_>,
+    (kind, [a, b]): (Kind, [&ReplayedRun; 2]),
+    offscreen: Option<&mut Offscreen>,
+) -> Result<(), Failure> {
+    let names = [a.name.as_str(), b.name.as_str()];
+    let made = match Difference::of(kind, [a, b], of.step, &Selection::default()) {
+        Ok(made) => made,
+        Err(words) => {
+            tell!("{}: {words}", of.view.id);
+            return Ok(());
+        }
+    };
+    tell!("({}) less ({}): {}", names[1], names[0], made.subtitle());
+    let file = |ending: &str| sheet.out.join(format!("{}-step-{}-difference.{ending}", of.view.id, of.step));
+    output::write(&file("csv"), made.csv(names).as_bytes(), &[])?;
+    if let Some(offscreen) = offscreen {
+        let picture = difference_png(offscreen, &made, names, sheet.theme).map_err(Failure::run)?;
+        output::write(&file("png"), &picture, &[])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,311 @@
+//! A page as one link: `orrery:LAB?key=value&...#step=..&view=..`. Before `#` stand the preset, the seed and every setting that
+//! differs from the preset's, after it what is looked at. It opens nothing, and does not know which views there are.
+
+use std::fmt::{self, Write as _};
+
+use super::{
+    Lab, known,
+    lesson::{LINK, LessonLink},
+};
+use crate::config::{Config, Range, Value};
+
+/// What is selected, in words that mean the same in another window.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LinkSelection {
+    /// Id of the variant in focus.
+    pub variant: Option<String>,
+    /// Path of a layer.
+    pub layer: Option<String>,
+    pub head: Option<u64>,
+    pub token: Option<u64>,
+    /// A neuron by its number in the model.
+    pub neuron: Option<u64>,
+}
+
+/// Settings, seed, step, selection and the views that are in sight.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Permalink {
+    pub config: Config,
+    /// The step that is looked at; `None`: nothing need be trained.
+    pub step: Option<u64>,
+    /// Ids of the views in front, in reading order; empty: the lab's own layout.
+    pub views: Vec<String>,
+    pub selection: LinkSelection,
+}
+
+/// What an `orrery:` link leads to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Link {
+    Lesson(LessonLink),
+    Page(Box<Permalink>),
+}
+
+const PARTS: [&str; 7] = ["step", "view", "variant", "layer", "head", "token", "neuron"];
+
+impl Link {
+    /// Reads a link into one of these labs; `None` if the text is none, an error in words if it is a broken one.
+    pub fn parse(text: &str, labs: &[&'static Lab]) -> Option<Result<Self, String>> {
+        let body = text.trim().strip_prefix(LINK)?;
+        if body.contains("?lesson=") {
+            return LessonLink::parse(text).map(|link| link.map(Self::Lesson));
+        }
+        let broken = |why: String| format!("The link `{}` was not opened: {why}", text.trim());
+        Some(Permalink::read(body, labs).map(|link| Self::Page(Box::new(link))).map_err(broken))
+    }
+}
+
+impl Permalink {
+    /// The part after `orrery:`.
+    fn read(body: &str, labs: &[&'static Lab]) -> Result<Self, String> {
+        let (settings, place) = body.split_once('#').unwrap_or((body, ""));
+        let (lab, settings) = settings.split_once('?').unwrap_or((settings, ""));
+        let lab = known(labs, &decoded(lab)?).map_err(|e| e.to_string())?;
+        let mut link = Self {
+            config: settings_of(lab, &pairs(settings)?)?,
+            step: None,
+            views: vec![],
+            selection: LinkSelection::default(),
+        };
+        for (key, value) in pairs(place)? {
+            link.take(&key, &value)?;
+        }
+        Ok(link)
+    }
+
+    /// One `key=value` of the place.
+    fn take(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let number = || {
+            let number = value.parse::<u64>();
+            number.map(Some).map_err(|_| format!("`{key}` = `{value}` is no whole number from 0"))
+        };
+        let text = || Some(value.to_owned());
+        match key {
+            "step" => self.step = number()?,
+            "view" => self.views = value.split(',').filter(|v| !v.is_empty()).map(str::to_owned).collect(),
+            "variant" => self.selection.variant = text(),
+            "layer" => self.selection.layer = text(),
+            "head" => self.selection.head = number()?,
+            "token" => self.selection.token = number()?,
+            "neuron" => self.selection.neuron = number()?,
+            _ => return Err(format!("after `#` there is no `{key}`; there are {}", PARTS.join(", "))),
+        }
+        Ok(())
+    }
+
+    /// `key=value` of all that is looked at.
+    fn place(&self) -> Vec<(&'static str, String)> {
+        let Self { step, views, selection, .. } = self;
+        let number = |n: &Option<u64>| n.map(|n| n.to_string());
+        let values = [
+            number(step),
+            (!views.is_empty()).then(|| views.join(",")),
+            selection.variant.clone(),
+            selection.layer.clone(),
+            number(&selection.head),
+            number(&selection.token),
+            number(&selection.neuron),
+        ];
+        PARTS.into_iter().zip(values).filter_map(|(key, value)| Some((key, value?))).collect()
+    }
+
+    /// The lab's settings that files of this machine stand behind, so that the link leads to less elsewhere.
+    pub fn files(&self, lab: &Lab) -> Vec<&'static str> {
+        let is_given = |key: &str| self.config.get(key).is_some_and(|v| !v.to_string().is_empty());
+        (lab.knobs)().iter().filter(|k| k.file_kind().is_some() && is_given(k.key)).map(|k| k.key).collect()
+    }
+}
+
+impl fmt::Display for Permalink {
+    /// The same page is the same text: settings stand in the order of their keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let config = &self.config;
+        let (preset, base) = match super::find(&config.lab) {
+            Some(lab) => base_of(lab, &config.preset),
+            None => (config.preset.as_str(), Config::defaults(&config.lab, &[])),
+        };
+        write!(f, "{LINK}{}?preset={}&seed={}", encoded(&config.lab), encoded(preset), config.seed)?;
+        for (key, value) in config.iter().filter(|(key, value)| base.get(key) != Some(*value)) {
+            write!(f, "&{}={}", encoded(key), encoded(&value.to_string()))?;
+        }
+        for (i, (key, value)) in self.place().into_iter().enumerate() {
+            write!(f, "{}{key}={}", if i == 0 { '#' } else { '&' }, encoded(&value))?;
+        }
+        Ok(())
+    }
+}
+
+/// The settings that a link's differ from, with the name under which it says so: a preset of the lab, or the defaults.
+fn base_of<'a>(lab: &Lab, preset: &'a str) -> (&'a str, Config) {
+    match lab.presets.iter().any(|p| p.id == preset).then(|| lab.config(Some(preset))) {
+        Some(Ok(config)) => (preset, config),
+        _ => ("", Config::defaults(lab.id, &(lab.knobs)())),
+    }
+}
+
+fn settings_of(lab: &Lab, given: &[(String, String)]) -> Result<Config, String> {
+    let knobs = (lab.knobs)();
+    let preset = given.iter().find(|(key, _)| key == "preset").map(|(_, value)| value.as_str());
+    let mut config = match preset {
+        Some("") => Config::defaults(lab.id, &knobs),
+        preset => lab.config(preset).map_err(|e| e.to_string())?,
+    };
+    for (key, value) in given.iter().filter(|(key, _)| key != "preset") {
+        let is_text = knobs.iter().any(|k| k.key == key && matches!(k.range, Range::Text | Range::File(_)));
+        let set = match is_text {
+            // as it stands: spaces at its ends belong to it
+            true => config.set(&knobs, key, Value::Text(value.clone())),
+            false => config.set_text(&knobs, key, value),
+        };
+        set.map_err(|e| e.to_string())?;
+    }
+    Ok(config)
+}
+
+/// `a=1&b=2` with both sides decoded; each key once.
+fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
+    let mut found: Vec<(String, String)> = vec![];
+    for part in text.split('&').filter(|part| !part.is_empty()) {
+        let Some((key, value)) = part.split_once('=') else { return Err(format!("`{part}` has no `=`")) };
+        let (key, value) = (decoded(key)?, decoded(value)?);
+        if found.iter().any(|(k, _)| *k == key) {
+            return Err(format!("`{key}` is given twice"));
+        }
+        found.push((key, value));
+    }
+    Ok(found)
+}
+
+/// Percent-encoded (RFC 3986), but for what needs no encoding where a value stands.
+fn encoded(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut out, byte| {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b',' | b':' => {
+                out.push(char::from(byte));
+            }
+            // a String takes all that is written to it
+            _ => drop(write!(out, "%{byte:02X}")),
+        }
+        out
+    })
+}
+
+fn decoded(text: &str) -> Result<String, String> {
+    let broken = || format!("`{text}` is not percent-encoded: after % stand two hexadecimal digits of UTF-8");
+    let (bytes, mut out, mut i) = (text.as_bytes(), vec![], 0);
+    while i < bytes.len() {
+        match bytes[i] {
+            b'%' => {
+                let digits = bytes.get(i + 1..i + 3).filter(|d| d.iter().all(u8::is_ascii_hexdigit));
+                let digits = digits.and_then(|d| std::str::from_utf8(d).ok()).ok_or_else(broken)?;
+                out.push(u8::from_str_radix(digits, 16).map_err(|_| broken())?);
+                i += 3;
+            }
+            byte => {
+                out.push(byte);
+                i += 1;
+            }
+        }
+    }
+    String::from_utf8(out).map_err(|_| broken())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{config::Knob, labs::LABS};
+
+    fn page(text: &str) -> Result<Permalink, String> {
+        match Link::parse(text, LABS).expect("a link") {
+            Ok(Link::Page(link)) => Ok(*link),
+            Ok(Link::Lesson(link)) => panic!("{link} is a lesson's"),
+            Err(words) => Err(words),
+        }
+    }
+
+    /// Some value that the knob takes.
+    fn value(knob: &Knob, share: f64, text: &str) -> Value {
+        match &knob.range {
+            Range::Int { min, max } => Value::Int(min + ((max - min) as f64 * share) as i64),
+            Range::Float { min, max, .. } => Value::Float((min + (max - min) * share).clamp(*min, *max)),
+            Range::Choice(of) => Value::Text(of[((of.len() - 1) as f64 * share) as usize].to_owned()),
+            Range::Switch => Value::Switch(share > 0.5),
+            Range::Text | Range::File(_) => Value::Text(text.to_owned()),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_page_survives_its_link(
+            at in 0usize..1000,
+            seed in 0u64..=crate::config::MOST_SEED,
+            given in prop::collection::vec((0usize..1000, 0.0f64..=1.0, any::<String>()), 0..12),
+            (step, head) in (any::<Option<u64>>(), any::<Option<u64>>()),
+            views in prop::collection::vec("[a-z_]{1,12}", 0..5),
+            layer in any::<Option<String>>(),
+        ) {
+            let lab = LABS[at % LABS.len()];
+            let knobs = (lab.knobs)();
+            let presets: Vec<Option<&str>> = lab.presets.iter().map(|p| Some(p.id)).chain([None]).collect();
+            let mut config = match presets[at % presets.len()] {
+                Some(preset) => lab.config(Some(preset)).unwrap(),
+                None => Config::defaults(lab.id, &knobs),
+            };
+            config.seed = seed;
+            for (place, share, text) in &given {
+                let knob = &knobs[place % knobs.len()];
+                config.set(&knobs, knob.key, value(knob, *share, text)).unwrap();
+            }
+            let selection = LinkSelection { layer, head, ..LinkSelection::default() };
+            let link = Permalink { config, step, views, selection };
+            let text = link.to_string();
+            prop_assert!(text.is_ascii() && !text.contains(char::is_whitespace), "{}", text);
+            let back = page(&text).unwrap();
+            prop_assert_eq!(&back, &link);
+            prop_assert_eq!(back.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn only_what_differs_from_the_preset_is_written_in_the_order_of_the_keys() {
+        let lab = LABS[0];
+        let mut config = lab.config(None).unwrap();
+        for (key, value) in [("train.lr", "0.01"), ("model.d_model", "64")] {
+            config.set_text(&(lab.knobs)(), key, value).unwrap();
+        }
+        let selection = LinkSelection { variant: Some("coupled".into()), head: Some(2), ..LinkSelection::default() };
+        let views = vec!["gate".to_owned(), "attention".to_owned()];
+        let link = Permalink { config, step: Some(40), views, selection };
+        let preset = &link.config.preset;
+        let text = format!(
+            "orrery:fast_slow?preset={preset}&seed=7&model.d_model=64&train.lr=0.01#step=40&view=gate,attention&variant=coupled&head=2"
+        );
+        assert_eq!(link.to_string(), text);
+        assert_eq!(page(&format!("  {text}\n")).unwrap(), link);
+        let by_hand = page("orrery:fast_slow?train.lr=1e-2").unwrap();
+        assert_eq!((by_hand.config.preset.as_str(), by_hand.step), (preset.as_str(), None), "the default preset");
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (link, words) in [
+            ("orrery:nowhere?seed=1", "there is no lab `nowhere`; the labs are fast_slow"),
+            ("orrery:fast_slow?train.lrr=1", "did you mean `train.lr`"),
+            ("orrery:fast_slow?train.lr=high", "`train.lr` = `high`"),
+            ("orrery:fast_slow?preset=none", "has no preset `none`"),
+            ("orrery:fast_slow?seed=-1", "`seed`"),
+            ("orrery:fast_slow?seed", "`seed` has no `=`"),
+            ("orrery:fast_slow?seed=1&seed=2", "`seed` is given twice"),
+            ("orrery:fast_slow#stop=1", "there is no `stop`; there are step, view"),
+            ("orrery:fast_slow#step=late", "`step` = `late` is no whole number"),
+            ("orrery:fast_slow?corpus.file=%zz", "not percent-encoded"),
+            ("orrery:fast_slow?corpus.file=%ff", "not percent-encoded"),
+        ] {
+            let error = page(link).expect_err(link);
+            assert!(error.contains(words) && error.contains(link), "{link}: {error}");
+        }
+        assert!(Link::parse("orrery1:abc", LABS).is_none());
+        assert!(matches!(Link::parse("orrery:x?lesson=2", LABS), Some(Ok(Link::Lesson(_)))));
+    }
+}

@@ -1,0 +1,129 @@
+//! Attention weights of one run less those of another, cell by cell. It does not compute attention.
+
+use eframe::egui::Ui;
+
+use super::Pair;
+use crate::{
+    telemetry::measurements::{AttentionLayer, AttentionMaps},
+    ui::{
+        plot::{
+            held::Held,
+            map::{MapFrame, MapState, MapUi},
+            value_words,
+        },
+        table::Table,
+        theme::Theme,
+        views::{
+            Selection,
+            attention::colours::{around_zero, rounded_up},
+        },
+    },
+};
+
+/// One head's map of two runs along the same text.
+#[derive(Debug, Clone)]
+pub struct AttentionDifference {
+    about: String,
+    /// Layer and head in words.
+    place: String,
+    maps: [Held; 2],
+    /// The second less the first; what is masked in both is missing.
+    difference: Held,
+    /// Where the colours end.
+    most: f32,
+    tokens: Vec<String>,
+    tokens_per_position: usize,
+}
+
+impl AttentionDifference {
+    pub(super) fn of(pair: Pair<'_, AttentionMaps>, selection: &Selection) -> Result<Self, String> {
+        pair.check_text("attention maps")?;
+        let [a, b] = pair.values;
+        let in_b = |layer: &AttentionLayer| b.layers.iter().find(|l| l.path == layer.path);
+        let is_selected = |l: &&AttentionLayer| Some(&l.path) == selection.layer.as_ref();
+        let chosen = a.layers.iter().find(is_selected).filter(|l| in_b(l).is_some());
+        let first = chosen.or_else(|| a.layers.iter().find(|l| in_b(l).is_some()));
+        let Some((first, second)) = first.and_then(|l| Some((l, in_b(l)?))) else {
+            return Err("No difference: the two models have no layer of attention with the same name.".to_owned());
+        };
+        let head = selection.head.filter(|h| *h < first.heads().min(second.heads())).unwrap_or(0);
+        let place = format!("{} head {head}", first.path);
+        let held = |layer: &AttentionLayer, i: usize| {
+            let mut held = Held::default();
+            let matrix = layer.weights.matrix(head)?;
+            // Weights that are exactly zero are masked: the future, or beyond the window.
+            held.hold(&pair.samples[i].payload, &format!("{place} {i}"), matrix, |v| v != 0.0);
+            Some(held)
+        };
+        let maps = held(first, 0).zip(held(second, 1)).ok_or_else(|| format!("No difference: {place} has no map."))?;
+        let difference = Held::difference("difference", &maps.1, &maps.0)
+            .ok_or_else(|| format!("No difference: the maps of {place} have other sizes."))?;
+        Ok(Self {
+            about: pair.about(),
+            place,
+            most: rounded_up(difference.largest()),
+            difference,
+            maps: [maps.0, maps.1],
+            tokens: pair.samples[0].tokens.clone(),
+            tokens_per_position: first.tokens_per_position,
+        })
+    }
+
+    pub(super) fn subtitle(&self) -> String {
+        format!(
+            "{} \u{b7} {} \u{b7} largest |difference| {}, colours \u{b1}{}",
+            self.about,
+            self.place,
+            value_words(f64::from(self.difference.largest())),
+            self.most
+        )
+    }
+
+    fn position(&self, at: usize) -> String {
+        let width = self.tokens_per_position;
+        match self.tokens.get(at) {
+            Some(token) if width == 1 => format!("{at} \u{201c}{}\u{201d}", token.replace('\n', "\u{ac}")),
+            _ if width > 1 => format!("tokens {} to {}", at * width, (at + 1) * width - 1),
+            _ => at.to_string(),
+        }
+    }
+
+    pub(super) fn ui(&self, ui: &mut Ui, names: [&str; 2], theme: &Theme, state: &mut MapState) {
+        let value = |held: &Held, row: usize, col: usize| match f64::from(held.value(row, col)) {
+            v if v.is_nan() => "masked".to_owned(),
+            v => value_words(v),
+        };
+        let describe = |row: usize, col: usize| {
+            let [a, b] = [0, 1].map(|i| value(&self.maps[i], row, col));
+            let less = value(&self.difference, row, col);
+            let (query, key) = (self.position(row), self.position(col));
+            format!("{query} looks at {key}\n{}: {a}\n{}: {b}\ndifference: {less}", names[0], names[1])
+        };
+        let map = MapUi {
+            name: "difference of attention",
+            held: &self.difference,
+            colours: around_zero(self.most, theme),
+            row_label: "query",
+            col_label: "key",
+            describe: &describe,
+            marked: None,
+            cell: None,
+            frame: MapFrame::default(),
+        };
+        map.show(ui, ui.available_size(), theme, state);
+    }
+
+    pub(super) fn csv(&self, names: [&str; 2]) -> String {
+        let mut table = Table::new(["query", "key", names[0], names[1], "difference"]);
+        let words = |v: f32| if v.is_nan() { String::new() } else { v.to_string() };
+        let (rows, cols) = (self.difference.cells().rows, self.difference.cells().cols);
+        for (row, col) in (0..rows).flat_map(|row| (0..cols).map(move |col| (row, col))) {
+            let less = self.difference.value(row, col);
+            if !less.is_nan() {
+                let values = [&self.maps[0], &self.maps[1], &self.difference].map(|held| words(held.value(row, col)));
+                table.row([row.to_string(), col.to_string()].into_iter().chain(values));
+            }
+        }
+        table.finish()
+    }
+}

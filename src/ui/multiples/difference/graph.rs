@@ -1,0 +1,255 @@
+//! The edges that two graphs of the same nodes share, and those that one has alone. It lays nothing out: an edge is a point of
+//! the adjacency matrix.
+
+use std::collections::BTreeMap;
+
+use eframe::egui::{
+    Align2, Color32, FontId, Mesh, Painter, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, WidgetInfo,
+    accesskit::Role,
+    pos2,
+    text::{LayoutJob, TextWrapping},
+    vec2,
+};
+
+use super::{Pair, sides};
+use crate::{
+    telemetry::measurements::NeuronGraph,
+    ui::{
+        plot::{Scale, empty_ui, value_words},
+        table::Table,
+        theme::{SMALL, Theme},
+        widgets::number::grouped,
+    },
+};
+
+/// Room for the numbers of rows, points.
+const LEFT: f32 = 40.0;
+
+/// Two graphs of the same nodes.
+#[derive(Debug, Clone)]
+pub struct GraphDifference {
+    about: String,
+    /// By both ends, their places on the axes: the weight in either.
+    edges: BTreeMap<(u32, u32), [Option<f32>; 2]>,
+    /// What nodes are called, where they have no numbers of a model.
+    ids: Vec<String>,
+    /// Edges there could be.
+    entries: u64,
+    directed: bool,
+}
+
+/// Nodes of both graphs, as numbers that mean the same in both.
+struct Nodes {
+    /// Of each node of either graph.
+    number: [Vec<u32>; 2],
+    ids: Vec<String>,
+    entries: u64,
+    directed: bool,
+}
+
+/// # Errors
+/// In words, if they are not of the same nodes.
+fn nodes(a: &NeuronGraph, b: &NeuronGraph) -> Result<Nodes, String> {
+    let others = |words: String| Err(format!("No difference: the graphs are of different nodes ({words})."));
+    match (&a.file, &b.file) {
+        (None, None) => {
+            let sizes = [a, b].map(|g| g.summary.as_ref().map(|s| (s.neurons, s.entries)));
+            match sizes {
+                [Some((n, _)), Some((m, _))] if n != m => others(format!("{n} neurons and {m}")),
+                [Some((_, entries)), Some(_)] => {
+                    let number = [a.neurons.clone(), b.neurons.clone()];
+                    Ok(Nodes { number, ids: vec![], entries, directed: true })
+                }
+                _ => others("how many neurons the models have was not recorded".to_owned()),
+            }
+        }
+        (Some(file), Some(other)) => {
+            let ids: BTreeMap<&str, u32> = file.ids.iter().map(String::as_str).zip(0..).collect();
+            let second: Option<Vec<u32>> = other.ids.iter().map(|id| ids.get(id.as_str()).copied()).collect();
+            let second = second.filter(|s| s.len() == file.ids.len() && ids.len() == s.len());
+            let Some(second) = second else { return others("their ids differ".to_owned()) };
+            if file.directed != other.directed {
+                return others("one has directions, and one has not".to_owned());
+            }
+            let n = file.ids.len() as u64;
+            let entries = if file.directed { n * n.saturating_sub(1) } else { n * n.saturating_sub(1) / 2 };
+            let number = [(0..n as u32).collect(), second];
+            Ok(Nodes { number, ids: file.ids.clone(), entries, directed: file.directed })
+        }
+        _ => others("one is a model's, and one is a file's".to_owned()),
+    }
+}
+
+impl GraphDifference {
+    pub(super) fn of(pair: Pair<'_, NeuronGraph>) -> Result<Self, String> {
+        let nodes = nodes(pair.values[0], pair.values[1])?;
+        let mut edges: BTreeMap<(u32, u32), [Option<f32>; 2]> = BTreeMap::new();
+        for (side, graph) in pair.values.iter().enumerate() {
+            let of = |place: u32| nodes.number[side].get(place as usize).copied();
+            for (from, to, weight) in graph.edges.iter() {
+                let Some((from, to)) = of(from).zip(of(to)) else { continue };
+                let ends = if nodes.directed || from <= to { (from, to) } else { (to, from) };
+                edges.entry(ends).or_default()[side] = Some(weight);
+            }
+        }
+        let Nodes { ids, entries, directed, .. } = nodes;
+        Ok(Self { about: pair.about(), edges, ids, entries, directed })
+    }
+
+    /// Edges of the first alone, of the second alone, of both.
+    pub fn counts(&self) -> [usize; 3] {
+        let mut counts = [0; 3];
+        for weights in self.edges.values() {
+            counts[class(weights)] += 1;
+        }
+        counts
+    }
+
+    /// Edges that two graphs with as many edges would share by chance.
+    fn expected(&self) -> f64 {
+        let [a, b, both] = self.counts().map(|n| n as f64);
+        if self.entries == 0 { f64::NAN } else { (a + both) * (b + both) / self.entries as f64 }
+    }
+
+    pub(super) fn subtitle(&self) -> String {
+        let [a, b, both] = self.counts().map(|n| grouped(n as u64));
+        let chance = value_words(self.expected());
+        format!(
+            "{} \u{b7} {b} edges only in the second, {a} only in the first, {both} in both (by chance {chance})",
+            self.about
+        )
+    }
+
+    /// Every edge as a sign at its place in the adjacency matrix, whatever their number: one mesh.
+    pub(super) fn ui(&self, ui: &mut Ui, names: [&str; 2], theme: &Theme) {
+        let (sheet, response) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "difference of graphs"));
+        if self.edges.is_empty() {
+            empty_ui(ui, sheet.size(), theme, "Neither graph has an edge.");
+            return;
+        }
+        let painter = ui.painter_at(sheet);
+        let foot = self.legend(&painter, sheet, names, theme);
+        let [rows, columns] = if self.directed { ["target", "source"] } else { ["node", "node"] };
+        let of = if self.ids.is_empty() { "neurons" } else { "nodes by their place" };
+        let words = format!("rows: {rows}, columns: {columns} ({of})");
+        painter.text(pos2(sheet.left(), foot), Align2::LEFT_TOP, words, FontId::proportional(SMALL), theme.secondary);
+        let corner = pos2(sheet.left() + LEFT, foot + 20.0);
+        let side = (sheet.right() - corner.x - 4.0).min(sheet.bottom() - corner.y - 20.0).max(16.0);
+        let rect = Rect::from_min_size(corner, vec2(side, side));
+        painter.rect_stroke(rect, 0.0, Stroke::new(1.0, theme.line), StrokeKind::Outside);
+        let most = self.edges.keys().map(|(a, b)| (*a).max(*b)).max().unwrap_or(0);
+        let place = |n: f32| (n + 0.5) / (most as f32 + 1.0) * side;
+        for (value, words) in Scale::Linear.ticks(0.0, f64::from(most), (side / 64.0).clamp(1.0, 8.0) as usize) {
+            let (at, mono) = (place(value as f32), FontId::monospace(SMALL));
+            painter.text(
+                pos2(rect.left() + at, rect.bottom() + 3.0),
+                Align2::CENTER_TOP,
+                &words,
+                mono.clone(),
+                theme.secondary,
+            );
+            painter.text(pos2(rect.left() - 5.0, rect.top() + at), Align2::RIGHT_CENTER, words, mono, theme.secondary);
+        }
+        let mut mesh = Mesh::default();
+        for class_shown in [0, 1, 2] {
+            for ((from, to), _) in self.edges.iter().filter(|(_, weights)| class(weights) == class_shown) {
+                let at = rect.min + vec2(place(*from as f32), place(*to as f32));
+                sign(&mut mesh, at, class_shown, theme);
+            }
+        }
+        painter.add(mesh);
+    }
+
+    /// What the signs are, and how many of each there are; returns where it ends.
+    fn legend(&self, painter: &Painter, sheet: Rect, names: [&str; 2], theme: &Theme) -> f32 {
+        let counts = self.counts();
+        let words = [format!("only {}", names[0]), format!("only {}", names[1]), "in both".to_owned()];
+        let mut y = sheet.top();
+        for (i, words) in words.into_iter().enumerate() {
+            let mut mesh = Mesh::default();
+            sign(&mut mesh, pos2(sheet.left() + 5.0, y + 8.0), i, theme);
+            painter.add(mesh);
+            let words = format!("{words}: {}", grouped(counts[i] as u64));
+            let mut job = LayoutJob::simple_singleline(words, FontId::proportional(SMALL), theme.text);
+            job.wrap = TextWrapping::truncate_at_width(sheet.width() - 16.0);
+            painter.galley(pos2(sheet.left() + 16.0, y), painter.layout_job(job), theme.text);
+            y += 18.0;
+        }
+        y + 4.0
+    }
+
+    pub(super) fn csv(&self, names: [&str; 2]) -> String {
+        let weights = names.map(|name| format!("weight in {name}"));
+        let mut table = Table::new(["source", "target", "in", &weights[0], &weights[1]]);
+        let id = |n: u32| self.ids.get(n as usize).cloned().unwrap_or_else(|| n.to_string());
+        for ((from, to), both) in &self.edges {
+            let of = ["first", "second", "both"][class(both)];
+            let words = both.map(|w| w.map_or(String::new(), |w| w.to_string()));
+            table.row([id(*from), id(*to), of.to_owned()].into_iter().chain(words));
+        }
+        table.finish()
+    }
+}
+
+/// A dash for an edge of the first alone, an upright one for the second; both together are a plus.
+fn sign(mesh: &mut Mesh, at: Pos2, class: usize, theme: &Theme) {
+    let [first, second] = sides(theme);
+    let (long, thin) = (5.0, 1.5);
+    let mut dash = |size: Vec2, colour: Color32| mesh.add_colored_rect(Rect::from_center_size(at, size), colour);
+    match class {
+        0 => dash(vec2(long, thin), first),
+        1 => dash(vec2(thin, long), second),
+        _ => {
+            dash(vec2(long + 2.0, thin), theme.text);
+            dash(vec2(thin, long + 2.0), theme.text);
+        }
+    }
+}
+
+/// 0: of the first alone; 1: of the second alone; 2: of both.
+fn class(weights: &[Option<f32>; 2]) -> usize {
+    match weights {
+        [_, None] => 0,
+        [None, _] => 1,
+        _ => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::measurements::{FileGraph, GraphEdges};
+
+    fn graph(ids: &[&str], edges: &[(u32, u32, f32)], directed: bool) -> NeuronGraph {
+        let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
+        let file = Some(FileGraph { ids, directed, ..FileGraph::default() });
+        NeuronGraph { edges: GraphEdges::new(edges.iter().copied()), file, ..NeuronGraph::default() }
+    }
+
+    #[test]
+    fn nodes_are_told_by_their_ids() {
+        let a = graph(&["x", "y", "z"], &[(0, 1, 1.0), (1, 2, 0.5)], true);
+        let b = graph(&["z", "y", "x"], &[(2, 1, 2.0), (0, 1, 1.0)], true);
+        let nodes = nodes(&a, &b).unwrap();
+        assert_eq!((nodes.number[1].as_slice(), nodes.entries), ([2, 1, 0].as_slice(), 6));
+        for (other, words) in [
+            (graph(&["x", "y", "w"], &[], true), "their ids differ"),
+            (graph(&["x", "y"], &[], true), "their ids differ"),
+            (graph(&["x", "y", "z"], &[], false), "one has directions"),
+            (NeuronGraph::default(), "one is a model's"),
+        ] {
+            assert!(super::nodes(&a, &other).err().is_some_and(|e| e.contains(words)), "{words}");
+        }
+    }
+
+    #[test]
+    fn chance_is_the_product_of_both_shares() {
+        let edges = [((0, 1), [Some(1.0), None]), ((0, 2), [None, Some(1.0)]), ((1, 2), [Some(1.0), Some(2.0)])];
+        let difference =
+            GraphDifference { about: String::new(), edges: edges.into(), ids: vec![], entries: 8, directed: true };
+        assert_eq!(difference.counts(), [1, 1, 1]);
+        assert_eq!(difference.expected(), 0.5, "two of eight, twice");
+        assert_eq!(difference.csv(["a", "b"]).lines().nth(2), Some("0,2,second,,1"));
+    }
+}

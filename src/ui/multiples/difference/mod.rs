@@ -1,0 +1,206 @@
+//! What one run has more than another of what a view shows: attention weights, edges of a graph, next words. Only of what is
+//! alike: the same text, the same nodes; else it says why there is none. It reads nothing.
+
+mod attention;
+mod graph;
+mod words;
+
+use eframe::egui::{Color32, Rect, Ui, UiBuilder, Vec2, pos2, vec2};
+
+use super::ReplayedRun;
+use crate::{
+    telemetry::{Measurement, Sample},
+    ui::{
+        figure,
+        plot::{empty_ui, map::MapState},
+        theme::Theme,
+        views::Selection,
+    },
+};
+
+pub use attention::AttentionDifference;
+pub use graph::GraphDifference;
+pub use words::WordsDifference;
+
+/// Margin of the picture, points.
+const MARGIN: f32 = 16.0;
+/// Height of title and subtitle, points.
+const HEAD: f32 = 48.0;
+
+/// What there is a difference of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Attention,
+    Graph,
+    Words,
+}
+
+impl Kind {
+    /// What the difference of this view is of, if it has one.
+    pub fn of_view(view: &str) -> Option<Self> {
+        match view {
+            "attention" | "attention_by_layer" | "attention_side_by_side" => Some(Self::Attention),
+            "neuron_graph" | "graph_table" => Some(Self::Graph),
+            "next_tokens" => Some(Self::Words),
+            _ => None,
+        }
+    }
+}
+
+/// The second of two runs less the first.
+#[derive(Debug, Clone)]
+pub enum Difference {
+    Attention(AttentionDifference),
+    Graph(GraphDifference),
+    Words(WordsDifference),
+}
+
+/// What a person did to the picture of a difference.
+#[derive(Debug, Clone, Default)]
+pub struct DifferenceState {
+    map: MapState,
+}
+
+impl Difference {
+    /// Of two runs at a step, of what is selected.
+    ///
+    /// # Errors
+    /// In words, where the two cannot be subtracted: nothing was measured, or it is of other texts, layers or nodes.
+    pub fn of(kind: Kind, runs: [&ReplayedRun; 2], step: u64, selection: &Selection) -> Result<Self, String> {
+        Ok(match kind {
+            Kind::Attention => {
+                Self::Attention(AttentionDifference::of(pair(runs, step, selection.variant)?, selection)?)
+            }
+            Kind::Graph => Self::Graph(GraphDifference::of(pair(runs, step, selection.variant)?)?),
+            Kind::Words => Self::Words(WordsDifference::of(pair(runs, step, selection.variant)?)?),
+        })
+    }
+
+    /// What is subtracted, at which steps, and the numbers of it.
+    pub fn subtitle(&self) -> String {
+        match self {
+            Self::Attention(d) => d.subtitle(),
+            Self::Graph(d) => d.subtitle(),
+            Self::Words(d) => d.subtitle(),
+        }
+    }
+
+    /// Every number of it; the columns of the two runs are named after them.
+    pub fn csv(&self, names: [&str; 2]) -> String {
+        match self {
+            Self::Attention(d) => d.csv(names),
+            Self::Graph(d) => d.csv(names),
+            Self::Words(d) => d.csv(names),
+        }
+    }
+
+    /// Width and height at which it is seen well as a picture of its own, points.
+    pub fn size(&self) -> Vec2 {
+        match self {
+            Self::Attention(_) => vec2(720.0, 640.0),
+            Self::Graph(_) => vec2(680.0, 760.0),
+            Self::Words(d) => vec2(760.0, HEAD + 2.0 * MARGIN + d.height()),
+        }
+    }
+
+    fn ui(&self, ui: &mut Ui, names: [&str; 2], theme: &Theme, state: &mut DifferenceState) {
+        match self {
+            Self::Attention(d) => d.ui(ui, names, theme, &mut state.map),
+            Self::Graph(d) => d.ui(ui, names, theme),
+            Self::Words(d) => d.ui(ui, names, theme),
+        }
+    }
+}
+
+/// What both runs measured, the first one's before the second one's.
+struct Pair<'a, M> {
+    values: [&'a M; 2],
+    samples: [&'a Sample; 2],
+    /// Whose they are, in words; empty where each run has one variant.
+    variants: [String; 2],
+}
+
+impl<M> Pair<'_, M> {
+    /// "step 40", or both steps; and of which variants.
+    fn about(&self) -> String {
+        let [a, b] = [self.samples[0].step, self.samples[1].step];
+        let steps = if a == b { format!("step {a}") } else { format!("step {b} less step {a}") };
+        match &self.variants {
+            [a, b] if a.is_empty() && b.is_empty() => steps,
+            [a, b] if a == b => format!("{steps} \u{b7} {a}"),
+            [a, b] => format!("{steps} \u{b7} {b} less {a}"),
+        }
+    }
+
+    /// # Errors
+    /// In words, if the two are not of the same text.
+    fn check_text(&self, what: &str) -> Result<(), String> {
+        let [a, b] = self.samples;
+        let is_same = a.tokens == b.tokens && (!a.tokens.is_empty() || a.about == b.about);
+        if is_same {
+            return Ok(());
+        }
+        Err(format!(
+            "No difference: the {what} are of different texts ({}; {}). Runs with the same text and seed of the text have one.",
+            a.about, b.about
+        ))
+    }
+}
+
+/// What both have of `M` at a step: of the variant in focus in the first run, and of the variant with its name in the
+/// second.
+fn pair<'a, M: Measurement>(runs: [&'a ReplayedRun; 2], step: u64, focus: usize) -> Result<Pair<'a, M>, String> {
+    let [a, b] = runs;
+    let nothing = |run: &ReplayedRun| {
+        format!("No difference: {} has measured nothing of it by step {}.", run.name, step.min(run.mirror.step))
+    };
+    let (of_a, sample_a, value_a) = measured::<M>(a, step, Some(focus)).ok_or_else(|| nothing(a))?;
+    let id = a.mirror.variants().get(of_a).map(|v| v.id.as_str());
+    let same = b.mirror.variants().iter().position(|v| Some(v.id.as_str()) == id);
+    let (of_b, sample_b, value_b) = measured::<M>(b, step, same).ok_or_else(|| nothing(b))?;
+    let label = |run: &ReplayedRun, variant: usize| match run.mirror.variants() {
+        [] | [_] => String::new(),
+        all => all.get(variant).map_or(String::new(), |v| v.label.clone()),
+    };
+    Ok(Pair { values: [value_a, value_b], samples: [sample_a, sample_b], variants: [label(a, of_a), label(b, of_b)] })
+}
+
+/// The newest at or before a step: of the variant in focus if it has it, else of the first that has.
+fn measured<M: Measurement>(run: &ReplayedRun, step: u64, focus: Option<usize>) -> Option<(usize, &Sample, &M)> {
+    let all = 0..run.mirror.variants().len();
+    let of = |variant: usize| {
+        let scheduled = run.mirror.sample_at(variant, M::CHANNEL, step);
+        let answered = run.mirror.answer(variant, M::CHANNEL).filter(|s| s.step <= step);
+        let sample = scheduled.or(answered)?;
+        Some((variant, sample, sample.measurement::<M>()?))
+    };
+    focus.into_iter().chain(all).find_map(of)
+}
+
+/// The picture of a difference with its title, or why there is none. `names`: what is subtracted, and from what.
+pub fn cell_ui(
+    ui: &mut Ui,
+    made: Result<&Difference, &String>,
+    names: [&str; 2],
+    theme: &Theme,
+    state: &mut DifferenceState,
+) {
+    let sheet = ui.max_rect();
+    ui.painter().rect_filled(sheet, 0.0, theme.panel);
+    let subtitle = made.map_or(String::new(), Difference::subtitle);
+    let title = format!("Difference: ({}) \u{2212} ({})", names[1], names[0]);
+    let at = sheet.min + vec2(MARGIN, MARGIN - 4.0);
+    figure::head(&ui.painter().clone(), at, (&title, &subtitle), sheet.width() - 2.0 * MARGIN, theme);
+    let from = pos2(sheet.left() + MARGIN, sheet.top() + MARGIN + HEAD - 8.0);
+    let inside = Rect::from_min_max(from, sheet.max - vec2(MARGIN, MARGIN));
+    let mut inner = ui.new_child(UiBuilder::new().id_salt("difference").max_rect(inside));
+    match made {
+        Ok(difference) => difference.ui(&mut inner, names, theme, state),
+        Err(words) => drop(empty_ui(&mut inner, inside.size(), theme, words)),
+    }
+}
+
+/// The colours of what only one of two runs has: the first's, the second's.
+fn sides(theme: &Theme) -> [Color32; 2] {
+    [theme.series(0), theme.series(1)]
+}

@@ -1,0 +1,191 @@
+//! The next words whose probability differs most between two runs that read the same text. A run records its likeliest words
+//! alone, so of a word that only one has, the difference is known between bounds.
+
+use eframe::egui::{
+    Align2, FontId, Rect, ScrollArea, Sense, Stroke, Ui, WidgetInfo,
+    accesskit::Role,
+    pos2,
+    text::{LayoutJob, TextWrapping},
+    vec2,
+};
+
+use super::{Pair, sides};
+use crate::{
+    telemetry::measurements::{LikelyToken, NextTokens},
+    ui::{table::Table, theme::Theme},
+};
+
+const ROW: f32 = 20.0;
+
+/// A word in both lists, or in one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WordDifference {
+    pub token: String,
+    /// Rank from 1 and probability in either list.
+    pub at: [Option<(usize, f64)>; 2],
+    /// The second probability less the first, at least and at most: equal where both lists have the word.
+    pub bounds: [f64; 2],
+}
+
+impl WordDifference {
+    /// What the two differ by for certain.
+    fn certain(&self) -> f64 {
+        match self.bounds {
+            [low, _] if low > 0.0 => low,
+            [_, high] if high < 0.0 => high,
+            _ => 0.0,
+        }
+    }
+
+    fn words(&self) -> String {
+        match self.bounds {
+            [low, high] if low == high => format!("{low:+.4}"),
+            [low, high] => format!("{low:+.3} .. {high:+.3}"),
+        }
+    }
+}
+
+/// What two runs take to come next.
+#[derive(Debug, Clone)]
+pub struct WordsDifference {
+    about: String,
+    prompt: String,
+    /// The largest difference first.
+    words: Vec<WordDifference>,
+}
+
+impl WordsDifference {
+    pub(super) fn of(pair: Pair<'_, NextTokens>) -> Result<Self, String> {
+        pair.check_text("next words")?;
+        let words = differences(&pair.values[0].likely, &pair.values[1].likely);
+        Ok(Self { about: pair.about(), prompt: pair.values[0].prompt.clone(), words })
+    }
+
+    pub(super) fn subtitle(&self) -> String {
+        let end: String = {
+            let all: Vec<char> = self.prompt.replace('\n', "\u{ac}").chars().collect();
+            all[all.len().saturating_sub(24)..].iter().collect()
+        };
+        format!("{} \u{b7} probability of what comes after \u{201c}\u{2026}{end}\u{201d}", self.about)
+    }
+
+    /// Of all rows, points.
+    pub(super) fn height(&self) -> f32 {
+        ROW * (self.words.len() + 1) as f32
+    }
+
+    pub(super) fn ui(&self, ui: &mut Ui, names: [&str; 2], theme: &Theme) {
+        ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+            let size = vec2(ui.available_width().max(240.0), self.height());
+            let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+            self.paint(ui, rect, names, theme);
+            let said = || {
+                let all: Vec<String> = self.words.iter().map(|w| format!("{} {}", w.token, w.words())).collect();
+                WidgetInfo::labeled(Role::Canvas, true, format!("difference of next words: {}", all.join(", ")))
+            };
+            response.widget_info(said);
+        });
+    }
+
+    /// A row a word: both probabilities with their ranks, and the difference as a bar from the middle.
+    fn paint(&self, ui: &Ui, rect: Rect, names: [&str; 2], theme: &Theme) {
+        let painter = ui.painter_at(rect);
+        let (font, mono) = (FontId::proportional(12.0), FontId::monospace(12.0));
+        let [name, first, second, number] = [0.22, 0.38, 0.54, 0.80].map(|share| rect.left() + share * rect.width());
+        let (middle, half) = ((second + number) / 2.0, (number - second) / 2.0 - 8.0);
+        let most = self.words.iter().flat_map(|w| w.bounds).fold(1e-6_f64, |most, b| most.max(b.abs()));
+        let colours = sides(theme);
+        for ((words, x), colour) in names.into_iter().zip([first, second]).zip(colours) {
+            let mut job = LayoutJob::simple_singleline(words.to_owned(), font.clone(), colour);
+            job.wrap = TextWrapping::truncate_at_width(second - first - 12.0);
+            let cut = painter.layout_job(job);
+            painter.galley(pos2(x - cut.size().x, rect.top() + 2.0), cut, colour);
+        }
+        let across = |v: f64| middle + (v / most) as f32 * half;
+        for (i, word) in self.words.iter().enumerate() {
+            let y = rect.top() + ROW * (i as f32 + 1.5);
+            let inside = painter.with_clip_rect(Rect::from_x_y_ranges(rect.left()..=name - 4.0, y - ROW..=y + ROW));
+            inside.text(pos2(rect.left(), y), Align2::LEFT_CENTER, &word.token, font.clone(), theme.text);
+            for (at, x) in word.at.iter().zip([first, second]) {
+                let words = at.map_or("\u{2013}".to_owned(), |(rank, p)| format!("{p:.4} #{rank}"));
+                painter.text(pos2(x, y), Align2::RIGHT_CENTER, words, mono.clone(), theme.text);
+            }
+            painter.vline(middle, y - ROW / 2.0..=y + ROW / 2.0, Stroke::new(1.0, theme.line));
+            let colour = if word.certain() < 0.0 { colours[0] } else { colours[1] };
+            let bar = |from: f64, to: f64| Rect::from_x_y_ranges(across(from)..=across(to), y - 5.0..=y + 5.0);
+            let [low, high] = word.bounds;
+            painter.rect_filled(bar(0f64.min(word.certain()), 0f64.max(word.certain())), 1.0, colour);
+            if low < high {
+                // what it may be beyond what is certain
+                painter.hline(across(low)..=across(high), y, Stroke::new(2.0, theme.faint(theme.text)));
+            }
+            painter.text(pos2(rect.right(), y), Align2::RIGHT_CENTER, word.words(), mono.clone(), theme.text);
+        }
+    }
+
+    pub(super) fn csv(&self, names: [&str; 2]) -> String {
+        let of = |what: &str| names.map(|name| format!("{what} in {name}"));
+        let ([rank_a, rank_b], [p_a, p_b]) = (of("rank"), of("probability"));
+        let head = ["token", &rank_a, &p_a, &rank_b, &p_b, "difference at least", "difference at most"];
+        let mut table = Table::new(head);
+        for word in &self.words {
+            let at = |i: usize| {
+                let (rank, p) = word.at[i].unzip();
+                [rank.map_or(String::new(), |r| r.to_string()), p.map_or(String::new(), |p| p.to_string())]
+            };
+            let numbers = at(0).into_iter().chain(at(1)).chain(word.bounds.map(|b| b.to_string()));
+            table.row(std::iter::once(word.token.clone()).chain(numbers));
+        }
+        table.finish()
+    }
+}
+
+/// Of the words of either list, the largest certain difference first.
+fn differences(a: &[LikelyToken], b: &[LikelyToken]) -> Vec<WordDifference> {
+    let place = |list: &[LikelyToken], token: &str| {
+        let at = list.iter().position(|l| l.token == token)?;
+        Some((at + 1, list[at].probability))
+    };
+    // What is not in a list is no likelier than its last, nor than what the list leaves over.
+    let beyond = |list: &[LikelyToken]| {
+        let least = list.iter().map(|l| l.probability).fold(1.0, f64::min);
+        let left_over = 1.0 - list.iter().map(|l| l.probability).sum::<f64>();
+        least.min(left_over.max(0.0))
+    };
+    let most = [beyond(a), beyond(b)];
+    let mut words: Vec<WordDifference> = vec![];
+    for token in a.iter().chain(b).map(|l| &l.token) {
+        if words.iter().any(|w| w.token == *token) {
+            continue;
+        }
+        let at = [place(a, token), place(b, token)];
+        let range = |i: usize| at[i].map_or([0.0, most[i]], |(_, p)| [p, p]);
+        let ([a_low, a_high], [b_low, b_high]) = (range(0), range(1));
+        words.push(WordDifference { token: token.clone(), at, bounds: [b_low - a_high, b_high - a_low] });
+    }
+    words.sort_by(|x, y| y.certain().abs().total_cmp(&x.certain().abs()));
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(words: &[(&str, f64)]) -> Vec<LikelyToken> {
+        words.iter().map(|(token, p)| LikelyToken { token: (*token).to_owned(), probability: *p }).collect()
+    }
+
+    #[test]
+    fn a_word_of_one_list_is_known_between_bounds() {
+        let a = list(&[("the", 0.5), ("a", 0.25)]);
+        let b = list(&[("a", 0.75), ("an", 0.125)]);
+        let found = differences(&a, &b);
+        let words: Vec<&str> = found.iter().map(|w| w.token.as_str()).collect();
+        assert_eq!(words, ["a", "the", "an"]);
+        assert_eq!((found[0].at, found[0].bounds), ([Some((2, 0.25)), Some((1, 0.75))], [0.5, 0.5]));
+        // not among b's two, which leave 0.125 over
+        assert_eq!(found[1].bounds, [-0.5, 0.125 - 0.5]);
+        // beyond a's least, 0.25: it may be likelier there
+        assert_eq!((found[2].bounds, found[2].certain()), ([0.125 - 0.25, 0.125], 0.0));
+    }
+}

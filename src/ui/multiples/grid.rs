@@ -1,0 +1,85 @@
+//! The rows and columns in which so many pictures are largest. It does not know what they show.
+
+use eframe::egui::{Pos2, Rect, Vec2, vec2};
+
+/// Between pictures.
+const GAP: f32 = 8.0;
+/// A picture is no smaller, points.
+const LEAST: Vec2 = vec2(340.0, 260.0);
+/// Width of a picture for its height, where there is a choice.
+const SHAPE: f32 = 1.5;
+
+/// Where pictures stand.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Grid {
+    pub cols: usize,
+    pub rows: usize,
+    pub cell: Vec2,
+}
+
+impl Grid {
+    /// As large as the room allows; where even the smallest do not fit, it is higher than the room.
+    pub fn in_room(room: Vec2, count: usize) -> Self {
+        let count = count.max(1);
+        let of = |cols: usize| {
+            let rows = count.div_ceil(cols);
+            let width = (room.x + GAP) / cols as f32 - GAP;
+            let height = ((room.y + GAP) / rows as f32 - GAP).max(LEAST.y);
+            Self { cols, rows, cell: vec2(width.floor(), height.floor()) }
+        };
+        let size = |grid: &Self| grid.cell.x.min(grid.cell.y * SHAPE);
+        let fitting = (1..=count).map(of).filter(|grid| grid.cols == 1 || grid.cell.x >= LEAST.x);
+        fitting.reduce(|a, b| if size(&b) > size(&a) { b } else { a }).unwrap_or_else(|| of(1))
+    }
+
+    /// Of pictures of this size, about as many rows as columns.
+    pub fn of_cells(cell: Vec2, count: usize) -> Self {
+        let count = count.max(1);
+        let cols = (1..=count).find(|cols| cols * cols >= count).unwrap_or(count);
+        Self { cols, rows: count.div_ceil(cols), cell }
+    }
+
+    pub fn size(&self) -> Vec2 {
+        let gaps = vec2((self.cols - 1) as f32, (self.rows - 1) as f32) * GAP;
+        vec2(self.cols as f32, self.rows as f32) * self.cell + gaps
+    }
+
+    /// The place of a picture by its number, row by row.
+    pub fn cell(&self, from: Pos2, i: usize) -> Rect {
+        let step = self.cell + Vec2::splat(GAP);
+        Rect::from_min_size(from + vec2((i % self.cols) as f32, (i / self.cols) as f32) * step, self.cell)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_stand_apart_and_are_wide_enough() {
+        for room in [vec2(1248.0, 620.0), vec2(400.0, 900.0), vec2(3800.0, 2000.0), vec2(300.0, 200.0)] {
+            for count in 1..=31 {
+                let grid = Grid::in_room(room, count);
+                assert!(
+                    grid.cols * grid.rows >= count && grid.size().x <= room.x + 0.5,
+                    "{count} in {room:?}: {grid:?}"
+                );
+                assert!(
+                    grid.cell.x >= LEAST.x.min(room.x.floor()) && grid.cell.y >= LEAST.y,
+                    "{count} in {room:?}: {grid:?}"
+                );
+                let cells: Vec<Rect> = (0..count).map(|i| grid.cell(Pos2::ZERO, i)).collect();
+                for (i, a) in cells.iter().enumerate() {
+                    assert!(cells[i + 1..].iter().all(|b| !a.intersects(*b)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn two_stand_beside_each_other_where_the_room_is_wide() {
+        assert_eq!(Grid::in_room(vec2(1248.0, 500.0), 2).cols, 2);
+        assert_eq!(Grid::in_room(vec2(500.0, 1248.0), 2).cols, 1);
+        assert_eq!((Grid::of_cells(LEAST, 5).cols, Grid::of_cells(LEAST, 5).rows), (3, 2));
+    }
+}

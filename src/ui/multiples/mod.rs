@@ -1,0 +1,203 @@
+//! One view of several runs as small multiples at one step, and the difference of two of them where the view has one. Runs
+//! come as they were read elsewhere.
+
+pub mod difference;
+mod grid;
+mod sheet;
+
+use std::{fmt, path::PathBuf};
+
+use eframe::egui::{Rect, ScrollArea, Sense, Ui, UiBuilder, pos2, vec2};
+
+use self::difference::{Difference, DifferenceState, Kind};
+use super::{
+    figure::Figure,
+    mirror::Mirror,
+    theme::Theme,
+    views::{self, Selection, View, ViewEntry},
+};
+use crate::{
+    config::{Config, Knob},
+    labs::Lab,
+};
+
+pub use sheet::{Multiple, difference_png, png};
+
+/// A run read whole.
+pub struct ReplayedRun {
+    /// What it is called beside the others.
+    pub name: String,
+    pub config: Config,
+    pub knobs: Vec<Knob>,
+    pub mirror: Mirror,
+}
+
+/// Runs read whole, to be shown by views.
+#[derive(Default)]
+pub struct ReplayedRuns {
+    /// Where they were read.
+    pub folders: Vec<PathBuf>,
+    pub runs: Vec<ReplayedRun>,
+    /// The views that have something to show of at least one of them.
+    pub views: Vec<&'static str>,
+}
+
+impl fmt::Debug for ReplayedRuns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReplayedRuns")
+            .field("folders", &self.folders)
+            .field("views", &self.views)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The views that stand on the pages of all these labs, in the first one's order.
+pub fn shared_views(labs: &[&Lab]) -> Vec<&'static ViewEntry> {
+    let Some((first, others)) = labs.split_first() else { return vec![] };
+    let has = |lab: &&Lab, view: &str| lab.panes.iter().any(|p| p.view == view);
+    let mut found: Vec<&'static ViewEntry> = vec![];
+    for view in first.panes.iter().filter_map(|p| views::find(p.view)) {
+        if others.iter().all(|lab| has(lab, view.id)) && !found.iter().any(|f| f.id == view.id) {
+            found.push(view);
+        }
+    }
+    found
+}
+
+impl ReplayedRun {
+    /// The run as a view shows it at a step, or at its last one if that came before.
+    pub fn figure<'a>(&'a self, view: &'a str, step: u64, theme: &'a Theme) -> Figure<'a> {
+        Figure {
+            view,
+            mirror: &self.mirror,
+            step: step.min(self.mirror.step),
+            config: &self.config,
+            knobs: &self.knobs,
+            theme,
+            size: sheet::CELL,
+            pixels_per_point: 2.0,
+        }
+    }
+
+    fn title(&self, step: u64) -> String {
+        match self.mirror.step < step {
+            true => format!("{} (its last step is {})", self.name, self.mirror.step),
+            false => self.name.clone(),
+        }
+    }
+}
+
+/// What is looked at of several runs: a view, what is selected in all of its pictures, and whose difference.
+#[derive(Default)]
+pub struct Multiples {
+    view: Option<&'static ViewEntry>,
+    cells: Vec<Box<dyn View>>,
+    selection: Selection,
+    /// The second less the first, by their places.
+    pair: [usize; 2],
+    is_difference_hidden: bool,
+    /// The difference, with what it is of.
+    difference: Option<(DifferenceKey, Result<Difference, String>)>,
+    state: DifferenceState,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct DifferenceKey {
+    kind: Kind,
+    pair: [usize; 2],
+    step: u64,
+    selection: Selection,
+}
+
+impl fmt::Debug for Multiples {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Multiples")
+            .field("view", &self.view.map(|v| v.id))
+            .field("pair", &self.pair)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Multiples {
+    /// Shows this view of so many runs from now on.
+    pub fn take(&mut self, view: &'static ViewEntry, runs: usize) {
+        *self = Self {
+            view: Some(view),
+            cells: (0..runs).map(|_| (view.make)()).collect(),
+            pair: [0, runs.saturating_sub(1)],
+            ..Self::default()
+        };
+    }
+
+    pub fn view(&self) -> Option<&'static ViewEntry> {
+        self.view
+    }
+
+    /// What the shown view has a difference of.
+    pub fn kind(&self) -> Option<Kind> {
+        self.view.and_then(|v| Kind::of_view(v.id))
+    }
+
+    /// The runs whose difference is shown (the second less the first), and whether it is.
+    pub fn difference_choice(&mut self) -> (&mut [usize; 2], &mut bool) {
+        (&mut self.pair, &mut self.is_difference_hidden)
+    }
+
+    /// All pictures in the room there is, which scroll where there are too many.
+    pub fn show(&mut self, ui: &mut Ui, runs: &[ReplayedRun], step: u64, theme: &Theme) {
+        let Some(view) = self.view else { return };
+        self.keep_difference(runs, step);
+        let count = self.cells.len().min(runs.len()) + usize::from(self.difference.is_some());
+        ScrollArea::vertical().id_salt("multiples").auto_shrink([false, false]).show(ui, |ui| {
+            let room = vec2(ui.available_width(), ui.clip_rect().height().min(ui.available_height()));
+            let grid = grid::Grid::in_room(room, count);
+            let (rect, _) = ui.allocate_exact_size(grid.size(), Sense::hover());
+            for ((i, run), cell) in runs.iter().enumerate().zip(&mut self.cells) {
+                let place = grid.cell(rect.min, i);
+                if ui.is_rect_visible(place) {
+                    let mut ui = cell_ui(ui, place, i);
+                    run.figure(view.id, step, theme).show(
+                        &mut ui,
+                        &run.title(step),
+                        cell.as_mut(),
+                        &mut self.selection,
+                    );
+                    swatch(&ui, place, theme, i);
+                }
+            }
+            if let Some((key, made)) = &self.difference {
+                let mut ui = cell_ui(ui, grid.cell(rect.min, count - 1), count);
+                let names = key.pair.map(|i| runs.get(i).map_or("", |r| r.name.as_str()));
+                difference::cell_ui(&mut ui, made.as_ref(), names, theme, &mut self.state);
+            }
+        });
+    }
+
+    /// Makes the difference of what is shown, unless it is there.
+    fn keep_difference(&mut self, runs: &[ReplayedRun], step: u64) {
+        let [a, b] = self.pair;
+        let kind = self.kind().filter(|_| !self.is_difference_hidden && a != b);
+        let Some(((kind, a), b)) = kind.zip(runs.get(a)).zip(runs.get(b)) else {
+            self.difference = None;
+            return;
+        };
+        let key = DifferenceKey { kind, pair: self.pair, step, selection: self.selection.clone() };
+        if self.difference.as_ref().is_none_or(|(of, _)| *of != key) {
+            let made = Difference::of(kind, [a, b], step, &self.selection);
+            self.difference = Some((key, made));
+        }
+    }
+}
+
+/// A place of its own for one picture.
+fn cell_ui(ui: &mut Ui, place: Rect, i: usize) -> Ui {
+    let mut inner = ui.new_child(UiBuilder::new().id_salt(("run", i)).max_rect(place));
+    inner.set_clip_rect(place.intersect(ui.clip_rect()));
+    inner
+}
+
+/// The colour that the run has among curves.
+fn swatch(ui: &Ui, place: Rect, theme: &Theme, i: usize) {
+    let at = Rect::from_min_size(pos2(place.right() - 24.0, place.top() + 16.0), vec2(10.0, 10.0));
+    ui.painter().rect_filled(at, 2.0, theme.series(i));
+}

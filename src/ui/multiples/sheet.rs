@@ -1,0 +1,81 @@
+//! Small multiples as files: one picture of all runs, and one of the difference of two. It reads no run.
+
+use eframe::egui::{self, Align2, FontId, Ui, pos2, vec2};
+
+use super::{
+    ReplayedRun, cell_ui,
+    difference::{self, Difference, DifferenceState},
+    grid::Grid,
+    swatch,
+};
+use crate::{
+    gpu::offscreen::{Offscreen, Sheet},
+    ui::{
+        theme::{self, Theme},
+        views::{Selection, View, ViewEntry},
+    },
+};
+
+/// Width and height of one run's picture, points.
+pub const CELL: [f32; 2] = [640.0, 440.0];
+/// Height of the line over all pictures, points.
+const HEAD: f32 = 44.0;
+const MARGIN: f32 = 16.0;
+/// The longest side of a sheet, in pixels; what is larger is drawn with fewer pixels a point.
+const MOST_PIXELS: f32 = 8000.0;
+
+/// A view of runs at a step.
+#[derive(Clone, Copy)]
+pub struct Multiple<'a> {
+    pub view: &'static ViewEntry,
+    pub step: u64,
+    pub theme: &'a Theme,
+}
+
+/// The bytes of a PNG file with the view of every run. Errors are in words.
+pub fn png(offscreen: &mut Offscreen, of: Multiple<'_>, runs: &[ReplayedRun]) -> Result<Vec<u8>, String> {
+    let mut cells: Vec<Box<dyn View>> = runs.iter().map(|_| (of.view.make)()).collect();
+    let mut selection = Selection::default();
+    let grid = Grid::of_cells(CELL.into(), runs.len());
+    let size = grid.size() + vec2(2.0 * MARGIN, HEAD + MARGIN);
+    let title = format!("{} of {} runs at step {}", of.view.title, runs.len(), of.step);
+    drawn(offscreen, of.theme, size, |ui| {
+        let sheet = ui.max_rect();
+        ui.painter().rect_filled(sheet, 0.0, of.theme.page);
+        let at = sheet.min + vec2(MARGIN, 12.0);
+        ui.painter().text(at, Align2::LEFT_TOP, &title, FontId::proportional(theme::TITLE), of.theme.text);
+        let from = pos2(sheet.left() + MARGIN, sheet.top() + HEAD);
+        for ((i, run), cell) in runs.iter().enumerate().zip(&mut cells) {
+            let place = grid.cell(from, i);
+            let mut ui = cell_ui(ui, place, i);
+            let figure = run.figure(of.view.id, of.step, of.theme);
+            figure.show(&mut ui, &run.title(of.step), cell.as_mut(), &mut selection);
+            swatch(&ui, place, of.theme, i);
+        }
+    })
+}
+
+/// The bytes of a PNG file of a difference; `names`: what is subtracted, and what it is subtracted from. Errors are in
+/// words.
+pub fn difference_png(
+    offscreen: &mut Offscreen,
+    difference: &Difference,
+    names: [&str; 2],
+    theme: &Theme,
+) -> Result<Vec<u8>, String> {
+    let mut state = DifferenceState::default();
+    drawn(offscreen, theme, difference.size(), |ui| difference::cell_ui(ui, Ok(difference), names, theme, &mut state))
+}
+
+fn drawn(
+    offscreen: &mut Offscreen,
+    theme: &Theme,
+    size: egui::Vec2,
+    ui: impl FnMut(&mut Ui),
+) -> Result<Vec<u8>, String> {
+    let pixels_per_point = (MOST_PIXELS / size.max_elem()).min(2.0);
+    let prepare = |ctx: &egui::Context| theme::apply(theme, true, ctx);
+    let sheet = Sheet { size: size.into(), pixels_per_point };
+    let image = offscreen.draw(sheet, prepare, ui).map_err(|e| e.to_string())?;
+    image.png().map_err(|e| e.to_string())
+}

@@ -1,0 +1,87 @@
+//! A link opened without a display: it runs exactly as the run it was copied from, to its step.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command as Process, Output},
+};
+
+use orrery::{
+    labs::permalink::{LinkSelection, Permalink},
+    store::{Reader, Writer},
+    telemetry::{Event, StepStats},
+    trainer::Options,
+};
+
+use crate::trainer::{fast_slow, numbers, started, train};
+
+fn orrery(args: &[&str]) -> Output {
+    let mut process = Process::new(env!("CARGO_BIN_EXE_orrery"));
+    process.args(args).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().unwrap()
+}
+
+fn told(out: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr))
+}
+
+/// The scalars of a run folder, bit by bit, of steps up to this one.
+fn recorded(run: &Path, until: u64) -> Vec<(u64, usize, String, u64)> {
+    let mut steps: Vec<StepStats> = vec![];
+    let keep = |event: Event| {
+        if let Event::Step(stats) = event
+            && stats.step <= until
+        {
+            steps.push(stats);
+        }
+    };
+    Reader::open(run).unwrap().read_through(keep).unwrap();
+    numbers(&steps)
+}
+
+fn only_run(runs: &Path) -> PathBuf {
+    let folders: Vec<PathBuf> =
+        std::fs::read_dir(runs).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir()).collect();
+    let [folder] = folders.as_slice() else { panic!("{folders:?}") };
+    folder.clone()
+}
+
+#[test]
+fn a_run_under_a_link_equals_the_run_that_it_was_copied_from() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, config) = fast_slow(9, &[("train.lr", "0.0123"), ("seed", "41"), ("corpus.seed", "3")]);
+    let writer = Writer::at_once(dir.path());
+    train(&config, Options { writer: Some(writer.clone()), ..started() });
+    let original = writer.folder().unwrap();
+
+    let link = Permalink { config, step: Some(6), views: vec!["gate".into()], selection: LinkSelection::default() };
+    let out_folder = dir.path().join("linked");
+    let out_words = out_folder.to_str().unwrap();
+    let out = orrery(&["open", &link.to_string(), "--out", out_words]);
+    assert!(out.status.success() && told(&out).contains("stopped at step 6, as the link wants it"), "{}", told(&out));
+    let run = only_run(&out_folder);
+    let (first, again) = (recorded(&original, 6), recorded(&run, u64::MAX));
+    assert_eq!(again, first, "the same losses, bit for bit, and no step more");
+    assert!(first.iter().any(|(step, ..)| *step == 6));
+
+    let out = orrery(&["resume", run.to_str().unwrap(), "--no-figures"]);
+    assert!(out.status.success(), "{}", told(&out));
+    assert_eq!(recorded(&run, u64::MAX), recorded(&original, u64::MAX), "and so on to the end");
+}
+
+#[test]
+fn a_link_that_leads_nowhere_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let out_folder = dir.path().join("none");
+    let out_words = out_folder.to_str().unwrap();
+    for (link, words) in [
+        ("orrery:fast_slow?train.lrr=1", "did you mean `train.lr`"),
+        ("orrery:nowhere", "there is no lab `nowhere`"),
+        ("orrery:fast_slow#view=nothing", "the link names a view `nothing`, which there is not"),
+        ("orrery:fast_slow?train.steps=5#step=6", "the link is of step 6, and its settings have 5 steps"),
+    ] {
+        for command in [vec!["open", link], vec![link], vec!["run", link]] {
+            let out = orrery(&[&command[..], &["--out", out_words]].concat());
+            assert!(out.status.code() == Some(2) && told(&out).contains(words), "{command:?}: {}", told(&out));
+        }
+    }
+    assert!(!out_folder.exists(), "nothing was begun");
+}

@@ -1,0 +1,140 @@
+//! Runs compared view by view in the window: two real runs in real folders, read by the real host.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use crossbeam::channel::bounded;
+use eframe::egui::accesskit::Role;
+use egui_kittest::{Harness, kittest::Queryable};
+use orrery::{
+    cli::{host::DesktopHost, runs::Runs},
+    config::Config,
+    labs,
+    store::Writer,
+    trainer::{self, Options},
+    ui::app::{App, Start},
+};
+
+const SMALL: &[(&str, &str)] = &[
+    ("model.d_model", "16"),
+    ("model.heads", "2"),
+    ("model.kv_heads", "1"),
+    ("train.window", "24"),
+    ("train.batch", "2"),
+    ("train.steps", "9"),
+    ("run.eval_every", "4"),
+    ("run.eval_windows", "2"),
+    ("run.threads", "1"),
+    ("run.device", "cpu"),
+    ("probe.attention_maps_every", "3"),
+    ("probe.next_tokens_every", "3"),
+];
+
+/// The settings of a run that takes a moment.
+pub fn small(lr: &str) -> Config {
+    let lab = labs::find("fast_slow").unwrap();
+    let mut config = lab.config(None).unwrap();
+    for (key, value) in SMALL.iter().chain(&[("train.lr", lr)]) {
+        config.set_text(&(lab.knobs)(), key, value).unwrap();
+    }
+    config
+}
+
+/// Trains it to its end, into a folder there.
+pub fn record(runs: &Path, config: &Config) {
+    let lab = labs::find(&config.lab).unwrap();
+    let (_keep, commands) = bounded(1);
+    let options = Options { start: true, writer: Some(Writer::at_once(runs)), ..Options::default() };
+    trainer::drive((lab.plan)(config).unwrap(), options, &commands, vec![]);
+}
+
+struct Desk {
+    harness: Harness<'static, App>,
+    _folder: tempfile::TempDir,
+}
+
+impl Desk {
+    /// The page that compares runs with these rates, in front.
+    fn comparing(rates: &[&str], with_pictures: bool) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        rates.iter().for_each(|lr| record(folder.path(), &small(lr)));
+        let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
+        let builder = Harness::builder().with_size([1280.0, 800.0]).with_step_dt(1.0 / 60.0);
+        let builder = if with_pictures { builder.wgpu() } else { builder };
+        let harness = builder.build_eframe(move |cc| App::new(cc, host, Start::default()));
+        let mut desk = Self { harness, _folder: folder };
+        desk.click("Runs");
+        let count = rates.len();
+        desk.until(&format!("{count} of {count} runs"));
+        let ticks: Vec<String> = desk
+            .harness
+            .query_all_by_label_contains("Compare 20")
+            .filter_map(|node| egui_kittest::kittest::NodeT::accesskit_node(&node).label())
+            .collect();
+        ticks.iter().for_each(|label| desk.click(label));
+        desk.click(&format!("Compare {count}"));
+        desk.until("the settings that differ");
+        desk
+    }
+
+    fn click(&mut self, label: &str) {
+        self.harness.get_by_label(label).click();
+        self.harness.run_steps(3);
+    }
+
+    fn shows(&self, words: &str) -> bool {
+        self.harness.query_all_by_label_contains(words).next().is_some()
+    }
+
+    fn until(&mut self, words: &str) {
+        let begun = Instant::now();
+        while !self.shows(words) {
+            assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain for: {words}");
+            self.harness.step();
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn choose(&mut self, menu: &str, entry: &str) {
+        self.harness.get_by_role_and_label(Role::ComboBox, menu).click();
+        self.harness.run_steps(3);
+        self.harness.get_by_role_and_label(Role::Button, entry).click();
+        self.harness.run_steps(3);
+    }
+
+    fn count(&self, label: &str) -> usize {
+        self.harness.query_all_by_label(label).count()
+    }
+}
+
+#[test]
+fn a_view_of_every_run_stands_under_one_scrubber() {
+    let mut desk = Desk::comparing(&["0.001", "0.03"], false);
+    desk.choose("show", "Attention");
+    desk.until("difference of attention");
+    let large = "post.0 head 0";
+    let buttons = desk.harness.query_all_by_label_contains(large).count();
+    assert!(buttons >= 2, "a map of each run: {buttons}");
+    desk.choose("show", "Next tokens");
+    desk.until("difference of next words");
+    assert_eq!(desk.harness.query_all_by_label_contains("next tokens of coupled").count(), 2, "one a run");
+    desk.click("difference");
+    assert!(!desk.shows("difference of next words"), "it can be put away");
+    desk.choose("show", "Curves");
+    assert!(desk.shows("the settings that differ"), "back at the curves");
+    assert_eq!(desk.count("difference"), 0);
+}
+
+#[test]
+fn of_three_runs_a_person_says_which_two_are_subtracted() {
+    let mut desk = Desk::comparing(&["0.001", "0.01", "0.03"], false);
+    desk.choose("show", "Attention");
+    desk.until("difference of attention");
+    desk.choose("less", "lr 0.03");
+    desk.harness.run_steps(3);
+    assert!(!desk.shows("difference of attention"), "a run less itself is nothing");
+    desk.choose("of", "lr 0.01");
+    desk.until("difference of attention");
+}

@@ -1,0 +1,137 @@
+//! Links copied and opened in the window, with real runs and the real host.
+
+use std::time::{Duration, Instant};
+
+use eframe::egui::{Event, Key, Modifiers, OutputCommand};
+use egui_kittest::{Harness, kittest::Queryable};
+use orrery::{
+    cli::{host::DesktopHost, runs::Runs},
+    config::Config,
+    labs::{
+        LABS,
+        permalink::{Link, LinkSelection, Permalink},
+    },
+    ui::{
+        app::{App, Opening, Start},
+        page::Page,
+    },
+};
+
+use crate::multiples::{record, small};
+
+struct Desk {
+    harness: Harness<'static, App>,
+    _folder: tempfile::TempDir,
+}
+
+fn link(config: Config, step: Option<u64>) -> Permalink {
+    let selection = LinkSelection {
+        variant: Some("frozen".into()),
+        layer: Some("post.0".into()),
+        head: Some(1),
+        ..Default::default()
+    };
+    Permalink { config, step, views: vec!["gate".into(), "attention".into()], selection }
+}
+
+impl Desk {
+    /// A window that the link opens, where these runs are recorded.
+    fn open(link: Option<Permalink>, recorded: &[Config]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        recorded.iter().for_each(|config| record(folder.path(), config));
+        let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
+        let start = Start { opening: link.map(|link| Opening::Page(Box::new(link))), ..Start::default() };
+        let builder = Harness::builder().with_size([1280.0, 800.0]);
+        Self { harness: builder.build_eframe(move |cc| App::new(cc, host, start)), _folder: folder }
+    }
+
+    fn page(&self) -> &Page {
+        self.harness.state().page().expect("a lab is open")
+    }
+
+    fn shows(&self, words: &str) -> bool {
+        self.harness.query_all_by_label_contains(words).next().is_some()
+    }
+
+    fn until(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) {
+        let begun = Instant::now();
+        while !is_so(self) {
+            assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
+            self.harness.step();
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// What the command of the palette with these words copies.
+    fn copied(&mut self) -> String {
+        self.harness.key_press_modifiers(Modifiers::COMMAND, Key::P);
+        self.harness.run_steps(3);
+        self.harness.event(Event::Text("Copy link".into()));
+        self.harness.run_steps(3);
+        self.harness.key_press(Key::Enter);
+        for _ in 0..4 {
+            self.harness.step();
+            let commands = &self.harness.output().platform_output.commands;
+            let text =
+                commands.iter().find_map(|c| if let OutputCommand::CopyText(t) = c { Some(t.clone()) } else { None });
+            if let Some(text) = text {
+                return text;
+            }
+        }
+        panic!("nothing was copied")
+    }
+}
+
+#[test]
+fn a_link_opens_the_page_and_trains_nothing() {
+    let config = small("0.0123");
+    let mut desk = Desk::open(Some(link(config.clone(), None)), &[]);
+    desk.until("the models are ready", |d| d.page().run.as_ref().is_some_and(|r| r.state_words() == "ready"));
+    assert!(desk.shows("The link's page is open. Space runs it."));
+    assert_eq!((&desk.page().config, desk.page().newest()), (&config, 0));
+    let selection = &desk.page().selection;
+    assert_eq!((selection.variant, selection.layer.as_deref(), selection.head), (1, Some("post.0"), Some(1)));
+    let mut front = desk.page().tiling.in_front();
+    front.sort();
+    assert_eq!(front, ["attention", "gate"], "the views in front, and no others");
+    let copied = desk.copied();
+    let Some(Ok(Link::Page(copied))) = Link::parse(&copied, LABS) else { panic!("{copied}") };
+    assert_eq!(copied.config, config);
+    assert_eq!((copied.step, copied.selection), (None, link(config, None).selection));
+}
+
+#[test]
+fn a_link_of_a_step_offers_to_run_to_it() {
+    let mut desk = Desk::open(Some(link(small("0.0123"), Some(6))), &[small("0.02")]);
+    desk.until("it looks for a run", |d| d.shows("which is 6 steps away"));
+    assert_eq!(desk.page().newest(), 0, "nothing is trained before it is wanted");
+    desk.until("the models are ready", |d| d.page().run.as_ref().is_some_and(|r| r.state_words() == "ready"));
+    desk.harness.get_by_label("Run to step 6").click();
+    desk.until("it runs", |d| d.page().newest() >= 6);
+    desk.until("it pauses", |d| d.page().run.as_ref().is_some_and(|r| r.state_words() == "paused"));
+    assert_eq!(desk.page().newest(), 6);
+    let copied = desk.copied();
+    assert!(copied.contains("train.lr=0.0123") && copied.contains("#step=6&view="), "{copied}");
+}
+
+#[test]
+fn a_link_finds_the_run_of_its_settings() {
+    let mut desk = Desk::open(Some(link(small("0.0123"), Some(6))), &[small("0.02"), small("0.0123")]);
+    desk.until("the run is found", |d| d.shows("A run of the link's settings was here: it is shown at step 6"));
+    desk.until("it is read", |d| d.page().newest() == 9);
+    assert_eq!((desk.page().shown_step(), desk.page().selection.variant), (6, 1));
+    assert!(desk.page().run.as_ref().is_some_and(|r| r.replayed.is_some()));
+}
+
+#[test]
+fn a_link_is_pasted_and_a_broken_one_says_why() {
+    let mut desk = Desk::open(None, &[]);
+    desk.harness.run_steps(2);
+    desk.harness.event(Event::Paste("orrery:fast_slow?train.lrr=1".into()));
+    desk.until("the complaint", |d| d.shows("did you mean `train.lr`"));
+    desk.harness.event(Event::Paste("orrery:fast_slow#view=nothing".into()));
+    desk.until("the complaint", |d| d.shows("names a view `nothing`"));
+    desk.harness.event(Event::Paste(link(small("0.0123"), None).to_string()));
+    desk.until("the page", |d| d.harness.state().page().is_some());
+    assert_eq!(desk.page().config, small("0.0123"));
+}
