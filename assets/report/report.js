@@ -43,7 +43,8 @@ class Curve {
 
   draw() {
     const { series } = this.channel, f = this.log ? Math.log10 : (v) => v;
-    const known = series.flatMap((s) => s.values.filter((v) => v !== null).map(f));
+    const ends = (s, i) => (s.sd ? [s.values[i] - s.sd[i], s.values[i] + s.sd[i]] : [s.values[i]]);
+    const known = series.flatMap((s) => s.values.flatMap((v, i) => (v === null ? [] : ends(s, i)))).map(f).filter(Number.isFinite);
     const steps = series.flatMap((s) => [s.steps[0], s.steps[s.steps.length - 1]]);
     let [low, high] = known.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
     if (!(high > low)) { low = (Number.isFinite(low) ? low : 0) - 0.5; high = low + 1; }
@@ -59,6 +60,14 @@ class Curve {
     }
     for (const v of ticks(first, last, 6)) make("text", { x: this.x(v), y: 246, "text-anchor": "middle" }, this.svg).textContent = v;
     make("text", { x: 628, y: 258, "text-anchor": "end" }, this.svg).textContent = "step";
+    // One standard deviation on either side; below what a logarithm has, to the foot of the chart.
+    const kept = (v) => { const y = this.y(v); return Number.isFinite(y) ? Math.min(Math.max(y, 16), 228) : 228; };
+    for (const s of series.filter((s) => s.sd)) {
+      const at = s.values.map((v, i) => i).filter((i) => s.values[i] !== null);
+      const edge = (i, sign) => `${this.x(s.steps[i]).toFixed(1)} ${kept(s.values[i] + sign * s.sd[i]).toFixed(1)}`;
+      const path = at.map((i) => edge(i, 1)).concat(at.reverse().map((i) => edge(i, -1))).join("L");
+      if (path) make("path", { d: `M${path}Z`, fill: s.colour, "fill-opacity": 0.18, stroke: "none" }, this.svg);
+    }
     for (const s of series) {
       let path = "", pen = false;
       s.values.forEach((v, i) => {
@@ -93,7 +102,7 @@ class Curve {
       }
       const entry = document.createElement("span"), mark = document.createElement("i");
       mark.style.background = s.colour;
-      entry.append(mark, `${s.label} ${words(s.values[i])} (step ${s.steps[i]})`);
+      entry.append(mark, `${s.label} ${words(s.values[i])}${s.sd ? ` ± ${words(s.sd[i])}` : ""} (step ${s.steps[i]})`);
       entry.title = s.values[i] === null ? "not a number" : String(s.values[i]);
       this.legend.append(entry);
     }

@@ -208,6 +208,33 @@ fn folded(mut figures: Vec<Comparison>) -> Vec<Comparison> {
     figures
 }
 
+/// Every number over the steps of runs of which each is of a point, with its name: a line a point, over its seeds.
+///
+/// # Errors
+/// If a run cannot be read.
+pub fn over_seeds<'a>(runs: impl Iterator<Item = (&'a Path, usize, String)>) -> Result<Vec<Comparison>, Failure> {
+    let (mut read_runs, mut points, mut names) = (vec![], vec![], vec![]);
+    for (folder, point, name) in runs {
+        read_runs.push(read(folder)?);
+        points.push(point);
+        names.push(name);
+    }
+    let mut figures = comparisons(&read_runs, &names);
+    for line in figures.iter_mut().flat_map(|f| &mut f.lines) {
+        // its place is still that of its run
+        line.like = points[line.place];
+    }
+    figures.iter_mut().for_each(Comparison::fold);
+    for line in figures.iter_mut().flat_map(|f| &mut f.lines) {
+        // a point has one colour, whatever else was measured
+        line.place = line.like;
+        if let Some(i) = line.runs.first() {
+            line.name.clone_from(&names[*i]);
+        }
+    }
+    Ok(figures)
+}
+
 /// Runs beside each other for the window. Errors are in words.
 pub fn compared(folders: &[PathBuf]) -> Result<ComparedRuns, String> {
     let runs: Vec<Run> = folders.iter().map(|f| read(f)).collect::<Result<_, _>>().map_err(|e| e.words)?;

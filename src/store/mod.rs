@@ -39,6 +39,7 @@ mod log_file;
 mod names;
 pub mod note;
 pub mod npz;
+mod parquet;
 mod reader;
 mod record;
 pub mod run_index;

@@ -61,6 +61,11 @@ impl ComparedLine {
         self.mean.value_at(step)
     }
 
+    /// Step, mean and standard deviation over seeds, by rising step.
+    pub fn points(&self) -> &[[f64; 3]] {
+        &self.points
+    }
+
     pub fn len(&self) -> usize {
         self.points.len()
     }

@@ -28,6 +28,7 @@ mod measurements;
 mod memory;
 mod merging;
 mod neuron_graph;
+mod notebooks;
 mod ode_flow;
 mod parliament;
 mod permalink;

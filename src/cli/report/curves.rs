@@ -34,6 +34,9 @@ pub struct SeriesData {
     pub steps: Vec<u64>,
     /// `None` for what is not finite.
     pub values: Vec<Option<f64>>,
+    /// Standard deviations, for a band.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sd: Option<Vec<f64>>,
 }
 
 /// The charts, and which steps they show.
@@ -68,7 +71,13 @@ impl Curves {
             let (steps, values): (Vec<u64>, Vec<f64>) = shown.unzip();
             let [r, g, b, _] = variant_colour(mirror, variant, theme).to_array();
             let values = values.into_iter().map(|v| v.is_finite().then_some(v)).collect();
-            Some(SeriesData { label: label.to_owned(), colour: format!("#{r:02x}{g:02x}{b:02x}"), steps, values })
+            Some(SeriesData {
+                label: label.to_owned(),
+                colour: format!("#{r:02x}{g:02x}{b:02x}"),
+                steps,
+                values,
+                sd: None,
+            })
         };
         let labels: Vec<(usize, &str)> = mirror.variants().iter().map(|v| v.label.as_str()).enumerate().collect();
         let chart = |(place, channel): (usize, &Channel)| CurveData {

@@ -1,15 +1,17 @@
-//! `orrery report`: a run as one HTML file that opens from a mail, without a network and without Orrery. It draws with the
+//! `orrery report`: a run or a sweep as one HTML file that opens from a mail, without a network and without Orrery. It draws with the
 //! window's views and computes nothing of its own.
 
 mod curves;
 mod page;
 mod pictures;
+mod sweep;
+mod sweep_figures;
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{failure::Failure, lab_config::recorded, output, terminal::tell};
+use super::{failure::Failure, lab_config::recorded, output, sweep::folder::SPEC, terminal::tell};
 use crate::{
     gpu::offscreen::Offscreen,
     labs::headline::Reading,
@@ -27,7 +29,7 @@ const STEPS: [usize; 4] = [12, 6, 3, 1];
 
 #[derive(Args)]
 pub struct ReportArgs {
-    /// A run folder
+    /// A run folder, or the folder of a sweep
     run: PathBuf,
     /// The HTML file to write
     #[arg(short, long, value_name = "FILE")]
@@ -39,6 +41,9 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
         return Err(Failure::usage(format!("{} should end in .html: a report is a web page", args.out.display())));
     }
     output::check(&args.out, &[&args.run])?;
+    if args.run.join(SPEC).is_file() {
+        return sweep::write(&args.run, &args.out);
+    }
     let (lab, config) = recorded(&args.run)?;
     let reader = Reader::open(&args.run).map_err(Failure::wrong)?;
     let (mut mirror, mut curves) = (Mirror::default(), Curves::default());

@@ -33,14 +33,34 @@ fn embedded(value: &Value) -> String {
     value.to_string().replace("</", "<\\/")
 }
 
+/// The beginning of a page, up to its heading; the title is escaped.
+pub fn head(title: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
+         content=\"width=device-width\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <h1>{title}</h1>\n"
+    )
+}
+
+/// The end of a page: what its script draws, and the script.
+pub fn finish(out: &mut String, curves: &Value, views: &Value) {
+    let _ = write!(
+        out,
+        "<script type=\"application/json\" id=\"curve-data\">{}</script>\n<script \
+         type=\"application/json\" id=\"view-data\">{}</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+        embedded(curves),
+        embedded(views)
+    );
+}
+
 impl Report<'_> {
     /// The whole file.
     pub fn html(&self, curves: &CurvesData, pictures: &Pictures) -> String {
         let title = escaped(&format!("{}: {}", self.lab.title, self.preset_title()));
-        let mut out = format!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
-             content=\"width=device-width\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
-             <h1>{title}</h1>\n<p class=\"question\">{}</p>\n<p class=\"note\">{}</p>\n",
+        let mut out = head(&title);
+        let _ = write!(
+            out,
+            "<p class=\"question\">{}</p>\n<p class=\"note\">{}</p>\n",
             escaped(self.lab.question),
             escaped(&self.facts())
         );
@@ -50,13 +70,7 @@ impl Report<'_> {
         self.settings(&mut out);
         self.lesson(&mut out);
         let data: Vec<Value> = curves.charts.iter().map(|c| json!(c)).collect();
-        let _ = write!(
-            out,
-            "<script type=\"application/json\" id=\"curve-data\">{}</script>\n<script \
-             type=\"application/json\" id=\"view-data\">{}</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
-            embedded(&Value::Array(data)),
-            embedded(&view_data(pictures))
-        );
+        finish(&mut out, &Value::Array(data), &view_data(pictures));
         out
     }
 
@@ -215,7 +229,7 @@ fn lowered(event: pulldown_cmark::Event<'_>) -> pulldown_cmark::Event<'_> {
 }
 
 /// A file is named without the folders that lead to it: the page goes to others.
-fn shared_words(knob: &Knob, value: &str) -> String {
+pub fn shared_words(knob: &Knob, value: &str) -> String {
     match knob.file_kind() {
         Some(_) => std::path::Path::new(value).file_name().map_or(String::new(), |n| n.to_string_lossy().into_owned()),
         None => value.to_owned(),

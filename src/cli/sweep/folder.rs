@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The specification, as it was given.
-const SPEC: &str = "sweep.toml";
+pub const SPEC: &str = "sweep.toml";
 /// What its points share.
 const BASE: &str = "base.toml";
 /// The folders of its runs.

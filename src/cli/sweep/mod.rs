@@ -1,10 +1,10 @@
 //! `orrery sweep`: one preset over values of some settings and over seeds. The folders are the truth: what has run is read
 //! from them, no process must stay alive, and `--missing` runs what has no end and resumes what was cut off.
 
-mod folder;
+pub mod folder;
 mod pool;
 mod slurm;
-mod table;
+pub mod table;
 mod task;
 
 use std::{

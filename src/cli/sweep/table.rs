@@ -19,31 +19,34 @@ use crate::{
 const FILE: &str = "table.csv";
 
 /// A headline number of one group of variants.
-struct Column {
-    headline: &'static Headline,
+pub struct Column {
+    pub headline: &'static Headline,
     key: String,
     group: String,
     /// "held-out loss (nats), coupled".
-    heading: String,
+    pub heading: String,
 }
 
 /// A point.
-struct Row {
-    values: Vec<String>,
+pub struct Row {
+    /// By axis.
+    pub values: Vec<String>,
     /// Runs that have ended.
-    finished: usize,
+    pub finished: usize,
     /// Over the runs, by column.
-    numbers: Vec<Option<Group>>,
+    pub numbers: Vec<Option<Group>>,
 }
 
 /// The table of a sweep.
 pub struct Table {
-    axes: Vec<String>,
-    columns: Vec<Column>,
-    rows: Vec<Row>,
-    seeds: usize,
+    /// Keys.
+    pub axes: Vec<String>,
+    pub columns: Vec<Column>,
+    /// By point.
+    pub rows: Vec<Row>,
+    pub seeds: usize,
     /// The column that ranks points, with its best row.
-    best: Option<(usize, usize)>,
+    pub best: Option<(usize, usize)>,
 }
 
 impl Table {

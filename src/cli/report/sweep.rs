@@ -1,0 +1,277 @@
+//! The report of a sweep: its axes, the table of its points, curves with bands over seeds, and what each axis does. The numbers
+//! are those of its table; it makes no run.
+
+use std::{fmt::Write as _, path::Path};
+
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        compare,
+        failure::Failure,
+        output, summary,
+        sweep::{
+            folder::{SweepFolder, TaskState, task_name},
+            table::Table,
+        },
+        terminal::tell,
+    },
+    MOST,
+    curves::{CurveData, SeriesData},
+    page::{self, escaped},
+    sweep_figures,
+};
+use crate::{
+    labs::run_table::{RowState, RunRow, changed},
+    ui::{comparison::Comparison, theme::Theme},
+};
+
+/// Points whose curves are drawn; more are not told apart.
+const MOST_CURVES: usize = 30;
+/// Points of all curves together; fewer where the file would become too large.
+const POINTS: [usize; 3] = [100_000, 30_000, 5_000];
+/// Runs without an end that are named one by one.
+const MOST_NAMED: usize = 60;
+
+/// A sweep as its folder has it.
+pub struct SweepReport {
+    folder: SweepFolder,
+    states: Vec<TaskState>,
+    table: Table,
+}
+
+/// Writes the report of the sweep in a folder.
+///
+/// # Errors
+/// If it is no sweep's, or the file cannot be written.
+pub fn write(folder: &Path, out: &Path) -> Result<(), Failure> {
+    let folder = SweepFolder::open(folder)?;
+    let states = folder.states()?;
+    let table = Table::of(&folder, &states);
+    let report = SweepReport { folder, states, table };
+    let theme = Theme::light();
+    let figures = report.figures()?;
+    for points in POINTS {
+        let html = report.html(&figures, points, &theme);
+        if html.len() > MOST && points != POINTS[POINTS.len() - 1] {
+            continue;
+        }
+        if html.len() > MOST {
+            tell!("the report has {:.1} MB, more than some mails take", html.len() as f64 / 1e6);
+        }
+        output::write(out, html.as_bytes(), &[&report.folder.path])?;
+        println!("{}", out.display());
+        return Ok(());
+    }
+    Ok(())
+}
+
+impl SweepReport {
+    fn finished(&self) -> impl Iterator<Item = (&TaskState, &RunRow)> {
+        let rows = self.states.iter().filter_map(|state| Some((state, state.row.as_ref()?)));
+        rows.filter(|(_, row)| row.state == RowState::Finished)
+    }
+
+    /// Every number over the steps, a line a point: the mean over its seeds.
+    fn figures(&self) -> Result<Vec<Comparison>, Failure> {
+        let sweep = &self.folder.sweep;
+        let shown: Vec<_> = self.finished().filter(|(state, _)| state.task.point < MOST_CURVES).collect();
+        let named = shown.iter().map(|(state, row)| {
+            let values = sweep.values_words(&sweep.points[state.task.point]);
+            (row.path.as_path(), state.task.point, values)
+        });
+        compare::over_seeds(named)
+    }
+
+    fn html(&self, figures: &[Comparison], points: usize, theme: &Theme) -> String {
+        let sweep = &self.folder.sweep;
+        let name = self.folder.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let title = escaped(&format!("Sweep {name}: {}", sweep.lab.title));
+        let charts = charts(figures, points, theme);
+        let mut out = page::head(&title);
+        let _ = write!(
+            out,
+            "<p class=\"question\">{}</p>\n<p class=\"note\">{}</p>\n",
+            escaped(sweep.lab.question),
+            escaped(&self.facts())
+        );
+        self.troubles(&mut out);
+        self.points(&mut out);
+        sweep_figures::axes(&mut out, &self.folder.sweep, &self.table, theme);
+        curves(&mut out, &charts, sweep.points.len());
+        self.settings(&mut out);
+        let data: Vec<Value> = charts.0.iter().map(|c| json!(c)).collect();
+        page::finish(&mut out, &Value::Array(data), &Value::Null);
+        out
+    }
+
+    /// One line: how many points and runs, and how many have ended.
+    fn facts(&self) -> String {
+        let sweep = &self.folder.sweep;
+        let (points, seeds, finished) = (sweep.points.len(), sweep.seeds.len(), self.finished().count());
+        let all = self.states.len();
+        let version = env!("CARGO_PKG_VERSION");
+        format!(
+            "{points} points \u{d7} {seeds} seeds \u{b7} {finished} of {all} runs finished \u{b7} written by Orrery {version} \u{b7} {}",
+            sweep.lab.source
+        )
+    }
+
+    /// Every run that has no end, and why, as far as it is known.
+    fn troubles(&self, out: &mut String) {
+        let open: Vec<String> = self.states.iter().filter_map(trouble).collect();
+        if open.is_empty() {
+            return;
+        }
+        let sweep =
+            escaped(&self.folder.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default());
+        let _ = writeln!(
+            out,
+            "<h2>Without an end</h2>\n<p>{} of {} runs are not in the numbers below. <code>orrery sweep {sweep} \
+             --missing</code> makes them.</p>\n<ul>",
+            open.len(),
+            self.states.len()
+        );
+        open.iter().take(MOST_NAMED).for_each(|words| {
+            let _ = writeln!(out, "<li>{}</li>", escaped(words));
+        });
+        if let Some(more) = open.len().checked_sub(MOST_NAMED).filter(|n| *n > 0) {
+            let _ = writeln!(out, "<li>and {more} more</li>");
+        }
+        out.push_str("</ul>\n");
+    }
+
+    /// The table of points; a cell's exact numbers are its title, and its data for programs.
+    fn points(&self, out: &mut String) {
+        let table = &self.table;
+        out.push_str("<h2>Points</h2>\n<table id=\"points\">\n<tr><th class=\"number\">point</th>");
+        for axis in &table.axes {
+            let _ = write!(out, "<th class=\"number\"><code>{}</code></th>", escaped(axis));
+        }
+        out.push_str("<th class=\"number\">runs</th>");
+        for column in &table.columns {
+            let _ = write!(out, "<th class=\"number\">{}</th>", escaped(&column.heading));
+        }
+        out.push_str("</tr>\n");
+        for (i, row) in table.rows.iter().enumerate() {
+            let is_best = table.best.is_some_and(|(_, best)| best == i);
+            let mark = if is_best { " \u{2605}" } else { "" };
+            let _ = write!(out, "<tr><td class=\"number\">{}{mark}</td>", i + 1);
+            for value in &row.values {
+                let _ = write!(out, "<td class=\"number\"><code>{}</code></td>", escaped(value));
+            }
+            let _ = write!(out, "<td class=\"number\">{}/{}</td>", row.finished, table.seeds);
+            for (number, column) in row.numbers.iter().zip(&table.columns) {
+                let exact = number.as_ref().map_or(String::new(), |n| {
+                    let (mean, sd) = (n.mean, n.sd);
+                    format!(" data-mean=\"{mean}\" data-sd=\"{sd}\" title=\"mean {mean}, sd {sd}\"")
+                });
+                let cell = escaped(&summary::cell(column.headline, number.as_ref()));
+                let _ = write!(out, "<td class=\"number\"{exact}>{cell}</td>");
+            }
+            out.push_str("</tr>\n");
+        }
+        out.push_str("</table>\n<p class=\"note\">Mean and standard deviation over the seeds that have finished");
+        if let Some(column) = table.best.and_then(|(column, _)| table.columns.get(column)) {
+            let _ = write!(out, "; \u{2605} best by {}", escaped(&column.heading));
+        }
+        out.push_str(". The numbers are those of <code>table.csv</code>; point at one to read it in full.</p>\n");
+    }
+
+    /// What all points share, and what varies.
+    fn settings(&self, out: &mut String) {
+        let sweep = &self.folder.sweep;
+        let Some(first) = sweep.points.first() else { return };
+        let seeds: Vec<String> = sweep.seeds.iter().map(ToString::to_string).collect();
+        let _ = writeln!(
+            out,
+            "<h2>Settings</h2>\n<p>Preset <code>{}</code>, seeds {}.</p>\n<table>\n<tr><th>axis</th><th>values</th></tr>",
+            escaped(&first.preset),
+            seeds.join(", ")
+        );
+        let knobs = (sweep.lab.knobs)();
+        for (i, axis) in sweep.axes.iter().enumerate() {
+            let mut values: Vec<&str> = vec![];
+            for row in &self.table.rows {
+                if !values.contains(&row.values[i].as_str()) {
+                    values.push(&row.values[i]);
+                }
+            }
+            let label = knobs.iter().find(|k| k.key == axis.key).map_or("", |k| k.label);
+            let (key, values) = (escaped(&axis.key), escaped(&values.join(", ")));
+            let _ = writeln!(
+                out,
+                "<tr><td><code>{key}</code> <span class=\"note\">{label}</span></td><td>{values}</td></tr>"
+            );
+        }
+        out.push_str("</table>\n");
+        let shared = changed(sweep.lab, first);
+        let shared: Vec<_> = shared.iter().filter(|(key, _)| !sweep.axes.iter().any(|a| a.key == **key)).collect();
+        if !shared.is_empty() {
+            out.push_str("<p>Every point differs from the preset in:</p>\n<table>\n");
+            for (key, value) in shared {
+                let shown = knobs.iter().find(|k| k.key == key.as_str()).map_or_else(
+                    || value.to_string(),
+                    // a file is named without the folders that lead to it
+                    |knob| page::shared_words(knob, &value.to_string()),
+                );
+                let (key, value) = (escaped(key), escaped(&shown));
+                let _ =
+                    writeln!(out, "<tr><td><code>{key}</code></td><td class=\"number\"><code>{value}</code></td></tr>");
+            }
+            out.push_str("</table>\n");
+        }
+    }
+}
+
+/// Why a run is not among the numbers; nothing if it has finished.
+fn trouble(state: &TaskState) -> Option<String> {
+    let name = task_name(state.task);
+    Some(match &state.row {
+        None => format!("{name}: not begun"),
+        Some(RunRow { state: RowState::Finished, .. }) => return None,
+        Some(RunRow { state: RowState::Failed(why), steps, .. }) => format!("{name}: failed at step {steps}: {why}"),
+        Some(row) if row.problems.is_empty() => format!("{name}: {}", row.state_words()),
+        Some(row) => format!("{name}: {}: {}", row.state_words(), row.problems.join("; ")),
+    })
+}
+
+/// The curves as the page draws them, and every so-manieth point that they have.
+fn charts(figures: &[Comparison], most: usize, theme: &Theme) -> (Vec<CurveData>, usize) {
+    let all: usize = figures.iter().flat_map(|f| &f.lines).map(|l| l.len()).sum();
+    let every = all.div_ceil(most).max(1);
+    let chart = |figure: &Comparison| CurveData {
+        name: format!("{}, {}", figure.title, figure.variant),
+        series: figure.lines.iter().map(|line| series(line, every, theme)).collect(),
+    };
+    (figures.iter().map(chart).collect(), every)
+}
+
+fn series(line: &crate::ui::comparison::ComparedLine, every: usize, theme: &Theme) -> SeriesData {
+    let [r, g, b, _] = theme.series(line.place).to_array();
+    let last = line.len().saturating_sub(1);
+    let shown = line.points().iter().enumerate().filter(|(i, _)| i % every == 0 || *i == last).map(|(_, p)| *p);
+    let (mut steps, mut values, mut sd) = (vec![], vec![], vec![]);
+    for [step, mean, spread] in shown {
+        steps.push(step as u64);
+        values.push(mean.is_finite().then_some(mean));
+        sd.push(if spread.is_finite() { spread } else { 0.0 });
+    }
+    let sd = sd.iter().any(|sd| *sd > 0.0).then_some(sd);
+    SeriesData { label: line.name.clone(), colour: format!("#{r:02x}{g:02x}{b:02x}"), steps, values, sd }
+}
+
+fn curves(out: &mut String, (charts, every): &(Vec<CurveData>, usize), points: usize) {
+    if charts.is_empty() {
+        return;
+    }
+    let every = if *every > 1 { format!(" Every {every}th recorded step is here.") } else { String::new() };
+    let more =
+        if points > MOST_CURVES { format!(" Of the first {MOST_CURVES} points of {points}.") } else { String::new() };
+    let _ = writeln!(
+        out,
+        "<h2>Curves</h2>\n<p class=\"note\">A line a point: the mean over its finished seeds, with a band of one standard \
+         deviation.{more}{every} Point at a curve to read it.</p>\n<div class=\"grid\" id=\"curves\"></div>\n\
+         <noscript><p>Scripts are off, so the curves are not drawn.</p></noscript>"
+    );
+}
