@@ -129,6 +129,10 @@ impl Sink for EndAt {
 pub fn train(lab: &Lab, config: &Config, out: &Path, wishes: RunWishes) -> Result<PathBuf, Failure> {
     let config = &settings::with_absolute_paths(lab, config)?;
     let plan = (lab.plan)(config)?;
+    if let Some(step) = wishes.until.filter(|step| *step > plan.steps) {
+        let steps = plan.steps;
+        return Err(Failure::usage(format!("the link is of step {step}, and its settings have {steps} steps")));
+    }
     plan.texts().try_for_each(|t| t.check_file()).map_err(Failure::wrong)?;
     for variant in &plan.variants {
         variant.model.check_files().map_err(Failure::wrong)?;
@@ -143,10 +147,6 @@ pub fn train(lab: &Lab, config: &Config, out: &Path, wishes: RunWishes) -> Resul
         ..Options::default()
     };
     let until = wishes.until.filter(|step| *step < plan.steps);
-    if let Some(step) = wishes.until.filter(|step| *step > plan.steps) {
-        let steps = plan.steps;
-        return Err(Failure::usage(format!("the link is of step {step}, and its settings have {steps} steps")));
-    }
     let mut outcome = drive(plan, options, until);
     if until.is_some_and(|step| step == outcome.step) && outcome.state == RunState::Stopped {
         tell!("stopped at step {}, as the link wants it; `orrery resume` goes on", outcome.step);
