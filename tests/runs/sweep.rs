@@ -173,3 +173,65 @@ fn slurm_makes_the_same_table() {
     }
     assert_eq!(table(array.path()), table(local.path()));
 }
+
+/// Attributes of the cells of the report's table, a point a list: mean and standard deviation of each number.
+fn cells(page: &str) -> Vec<Vec<[f64; 2]>> {
+    let table = page.split_once("<table id=\"points\">").unwrap().1.split_once("</table>").unwrap().0;
+    let rows = table.split("<tr>").skip(2);
+    let number = |cell: &str, name: &str| -> f64 {
+        let rest = cell.split_once(&format!("{name}=\"")).unwrap().1;
+        rest.split_once('"').unwrap().0.parse().unwrap()
+    };
+    let cell = |cell: &str| cell.contains("data-mean").then(|| [number(cell, "data-mean"), number(cell, "data-sd")]);
+    rows.map(|row| row.split("<td").filter_map(cell).collect()).collect()
+}
+
+#[test]
+fn a_report_has_the_numbers_of_the_table_and_says_what_is_missing() {
+    let with = with_spec(SPEC);
+    let here = with.path();
+    done(here, &["sweep", "rates.toml", "--jobs", "2"]);
+    done(here, &["report", "sweeps/rates", "-o", "sweep.html"]);
+    let page = fs::read_to_string(here.join("sweep.html")).unwrap();
+    assert!(page.len() < 10 << 20);
+    for outside in ["src=\"http", "href=\"http://", "<link", "@import", "url(", "fetch(", here.to_str().unwrap()] {
+        assert!(!page.contains(outside), "the page holds {outside}");
+    }
+    for part in
+        ["Sweep rates: Fast-slow gate", "8 of 8 runs finished", "along train.lr", "along model.pool", "table.csv"]
+    {
+        assert!(page.contains(part), "the page lacks {part}");
+    }
+    assert!(!page.contains("Without an end"));
+
+    let text = table(here);
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let first = reader.headers().unwrap().iter().position(|h| h == "seeds").unwrap() + 1;
+    let expected: Vec<Vec<[f64; 2]>> = reader
+        .records()
+        .map(|row| {
+            let numbers: Vec<f64> = row.unwrap().iter().skip(first).map(|v| v.parse().unwrap()).collect();
+            numbers.chunks(2).map(|pair| [pair[0], pair[1]]).collect()
+        })
+        .collect();
+    assert!(expected.len() == 4 && expected[0].len() >= 4, "{text}");
+    assert_eq!(cells(&page), expected);
+
+    // the last value of a curve is the mean over seeds that the table has
+    let data = page.split_once("id=\"curve-data\">").unwrap().1.split_once("</script>").unwrap().0;
+    let charts: serde_json::Value = serde_json::from_str(data).unwrap();
+    let charts = charts.as_array().unwrap();
+    let chart = charts.iter().find(|c| c["name"] == "held-out loss (nats), coupled").unwrap();
+    let series = chart["series"].as_array().unwrap();
+    assert_eq!(series.len(), 4, "a line a point");
+    for (line, point) in series.iter().zip(&expected) {
+        let last = |key: &str| line[key].as_array().unwrap().last().unwrap().as_f64().unwrap();
+        assert!((last("values") - point[0][0]).abs() < 1e-12 && (last("sd") - point[0][1]).abs() < 1e-12, "{line}");
+    }
+
+    fs::remove_dir_all(runs(here).first().unwrap()).unwrap();
+    done(here, &["report", "sweeps/rates", "-o", "sweep.html"]);
+    let page = fs::read_to_string(here.join("sweep.html")).unwrap();
+    assert!(page.contains("7 of 8 runs finished") && page.contains("Without an end"), "what is missing is said");
+    assert!(page.contains(": not begun</li>") && page.contains(">1/2</td>"));
+}
