@@ -143,7 +143,7 @@ fn show_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage) {
     let label = ui.label(RichText::new("show").small().color(shell.theme.secondary));
     let selected = page.multiples.view().map_or("Curves", |v| v.title);
     let mut chosen = None;
-    let combo = ComboBox::from_id_salt("show").selected_text(selected).width(176.0).truncate();
+    let combo = ComboBox::from_id_salt("show").selected_text(selected).width(176.0).height(480.0).truncate();
     let combo = combo.show_ui(ui, |ui| {
         if ui.selectable_label(page.multiples.view().is_none(), "Curves").clicked() {
             chosen = Some(None);
