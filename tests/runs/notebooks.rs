@@ -12,7 +12,7 @@ use orrery::{
     labs,
     store::{Reader, Writer},
     telemetry::{
-        Event, Measurement,
+        Event,
         measurements::{AttentionMaps, NeuronGraph},
     },
     trainer::Options,

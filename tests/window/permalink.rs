@@ -68,17 +68,13 @@ impl Desk {
         self.harness.run_steps(3);
         self.harness.event(Event::Text("Copy link".into()));
         self.harness.run_steps(3);
-        self.harness.key_press(Key::Enter);
-        for _ in 0..4 {
-            self.harness.step();
-            let commands = &self.harness.output().platform_output.commands;
-            let text =
-                commands.iter().find_map(|c| if let OutputCommand::CopyText(t) = c { Some(t.clone()) } else { None });
-            if let Some(text) = text {
-                return text;
-            }
-        }
-        panic!("nothing was copied")
+        let modifiers = Modifiers::NONE;
+        self.harness.event(Event::Key { key: Key::Enter, physical_key: None, pressed: true, repeat: false, modifiers });
+        self.harness.step();
+        let commands = &self.harness.output().platform_output.commands;
+        let text =
+            commands.iter().find_map(|c| if let OutputCommand::CopyText(t) = c { Some(t.clone()) } else { None });
+        text.expect("something is copied")
     }
 }
 
@@ -86,8 +82,8 @@ impl Desk {
 fn a_link_opens_the_page_and_trains_nothing() {
     let config = small("0.0123");
     let mut desk = Desk::open(Some(link(config.clone(), None)), &[]);
+    desk.until("it says so", |d| d.shows("The link's page is open. Space runs it."));
     desk.until("the models are ready", |d| d.page().run.as_ref().is_some_and(|r| r.state_words() == "ready"));
-    assert!(desk.shows("The link's page is open. Space runs it."));
     assert_eq!((&desk.page().config, desk.page().newest()), (&config, 0));
     let selection = &desk.page().selection;
     assert_eq!((selection.variant, selection.layer.as_deref(), selection.head), (1, Some("post.0"), Some(1)));
