@@ -144,7 +144,17 @@ fn the_graph_is_that_of_the_run() {
     let dir = tempfile::tempdir().unwrap();
     let lab = labs::find("neuron_graph").unwrap();
     let mut config = lab.config(None).unwrap();
-    for (key, value) in [("train.steps", "2"), ("run.device", "cpu"), ("graph.edges", "500")] {
+    let small = [
+        ("model.neurons", "128"),
+        ("model.d_model", "16"),
+        ("model.layers", "2"),
+        ("train.window", "32"),
+        ("train.steps", "2"),
+        ("run.device", "cpu"),
+        ("probe.neuron_graph_every", "1"),
+        ("probe.graph_modularity_searches", "1"),
+    ];
+    for (key, value) in small {
         config.set_text(&(lab.knobs)(), key, value).unwrap();
     }
     let run = recorded(&config, dir.path());

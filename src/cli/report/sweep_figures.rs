@@ -111,6 +111,8 @@ fn slice(table: &Table, column: usize, axis: usize, theme: &Theme) -> Option<Str
             .filter_map(|row| row.numbers[column].as_ref().map(|n| [place(&row.values[axis]), n.mean, n.sd]))
             .collect();
         points.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        // every point is in sight, and its spread
+        chart.y.include.extend(points.iter().flat_map(|p| [p[1] - p[2], p[1] + p[2]]));
         let of = |sign: f64| points.iter().map(|p| [p[0], p[1] + sign * p[2]]).collect::<Vec<_>>();
         if !is_grid {
             dots.extend(of(0.0));

@@ -44,6 +44,18 @@ pub struct Trace {
     pub mark: Option<Mark>,
 }
 
+/// A line that is longer than this many times the plot's side goes up and down so often that its dashes would not be seen as
+/// such, and would be a hundred thousand.
+const MOST_DASHED: f64 = 8.0;
+
+impl Trace {
+    /// Whether it is drawn in dashes.
+    pub fn is_in_dashes(&self) -> bool {
+        let length = |ends: &[[f64; 2]]| (ends[1][0] - ends[0][0]).hypot(ends[1][1] - ends[0][1]);
+        self.dashed && self.points.windows(2).map(length).sum::<f64>() <= MOST_DASHED
+    }
+}
+
 /// An area between two thinned lines, cut to what is in sight: (x, low, high) as shares of the plot.
 #[derive(Debug, Clone)]
 pub struct Area {
@@ -135,4 +147,27 @@ pub(super) fn share_of(place: f64, [a, b]: [f64; 2]) -> f64 {
 
 pub(super) fn place_of(share: f64, [a, b]: [f64; 2]) -> f64 {
     (a * 0.5 + share * (b * 0.5 - a * 0.5)) * 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_without_rest_is_drawn_without_dashes() {
+        let trace = |points: Vec<[f64; 2]>| Trace {
+            line: None,
+            points,
+            colour: Color32::WHITE,
+            strength: 1.0,
+            width: 1.5,
+            dashed: true,
+            dots: false,
+            stems: false,
+            mark: None,
+        };
+        assert!(trace(vec![[0.0, 1.0], [0.5, 0.2], [1.0, 0.1]]).is_in_dashes());
+        let noise = (0..1000).map(|i| [f64::from(i) / 1000.0, f64::from(i % 2) * 0.2]).collect();
+        assert!(!trace(noise).is_in_dashes());
+    }
 }

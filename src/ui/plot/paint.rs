@@ -305,7 +305,7 @@ impl Canvas<'_> {
                         plot.line(egui_plot::Line::new("", stem).color(colour).width(2.0).allow_hover(false));
                     }
                 } else if trace.points.len() > 1 {
-                    let style = if trace.dashed {
+                    let style = if trace.is_in_dashes() {
                         egui_plot::LineStyle::Dashed { length: 7.0 }
                     } else {
                         egui_plot::LineStyle::Solid
