@@ -11,7 +11,6 @@ use crate::{
         permalink::{Link, LinkSelection, Permalink},
     },
     telemetry::Level,
-    trainer::Plan,
     ui::widgets::number::grouped,
 };
 
@@ -54,10 +53,13 @@ impl Page {
         words.join(" ")
     }
 
-    /// Selects what a link selects; the plan says the variants.
-    fn select(&mut self, selected: &LinkSelection, plan: Option<&Plan>) {
+    /// Selects what a link selects.
+    fn select(&mut self, link: &Permalink) {
+        let selected = &link.selection;
+        let plan = (self.lab.plan)(&link.config);
+        let variants = plan.as_ref().map_or(&[][..], |plan| &plan.variants);
         let narrow = |n: Option<u64>| n.and_then(|n| usize::try_from(n).ok());
-        let of_id = |id: &String| plan?.variants.iter().position(|v| v.id == *id);
+        let of_id = |id: &String| variants.iter().position(|v| v.id == *id);
         self.selection = Selection {
             variant: selected.variant.as_ref().and_then(of_id).unwrap_or(0),
             layer: selected.layer.clone(),
@@ -118,9 +120,8 @@ impl App {
         if !self.open_settings(link.config.clone(), layout, ctx) {
             return;
         }
-        let plan = (lab.plan)(&link.config).ok();
         if let Some(page) = self.page_mut() {
-            page.select(&link.selection, plan.as_ref());
+            page.select(&link);
         }
         match link.step {
             Some(step) if step > 0 => {
@@ -163,8 +164,7 @@ impl App {
         let Some(page) = self.open.and_then(|id| self.pages.get_mut(id)) else { return };
         let folder = page.run.as_ref().and_then(|run| run.replayed.clone());
         let Some((_, link)) = self.sought.take_if(|(sought, _)| Some(&*sought) == folder.as_ref()) else { return };
-        let plan = (page.lab.plan)(&link.config).ok();
-        page.select(&link.selection, plan.as_ref());
+        page.select(&link);
         if let Some(step) = link.step {
             page.scrub_to(step);
             let words = format!("A run of the link's settings was here: it is shown at step {}.", grouped(step));
