@@ -4,10 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::InferenceError;
 use crate::{
-    models::{
-        Model,
-        bdh::{Bdh, BdhSpec, import_state_dict},
-    },
+    models::bdh::{Bdh, BdhSpec, import_state_dict},
     nn::{Device, Result, Tensor},
 };
 
@@ -51,8 +48,7 @@ impl Checkpoint {
     /// # Errors
     /// If the sizes are impossible or the device has no room.
     pub fn model(&self, layers: usize) -> Result<Bdh> {
-        let model = Bdh::new(&BdhSpec { layers, ..self.spec.clone() }, self.vocab, 0, &self.device)?;
-        self.weights.iter().try_for_each(|(name, value)| model.params().load(name, value))?;
-        Ok(model)
+        let spec = BdhSpec { layers, weights: None, ..self.spec.clone() };
+        Bdh::with_weights(&spec, self.vocab, &self.weights, 0, &self.device)
     }
 }

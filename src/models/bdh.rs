@@ -12,6 +12,7 @@ mod spec;
 mod state;
 mod synapse_edit;
 mod synapse_model;
+mod token_reader;
 
 use std::path::Path;
 
@@ -26,6 +27,7 @@ pub use self::{
     state::State,
     synapse_edit::Synapse,
     synapse_model::SynapseModel,
+    token_reader::TokenReader,
 };
 
 use self::net::{Change, Net};
@@ -96,9 +98,11 @@ impl Bdh {
     /// then; errors name the size or tensor that does not fit.
     pub fn new(spec: &BdhSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         if spec.twofold {
-            return Self::drawn(spec.resolved()?, vocab, seed, device);
+            return Self::drawn(spec.resolved()?, vocab, Params::new(seed, device, DType::F32), seed);
         }
-        let Some(path) = &spec.weights else { return Self::drawn(spec.clone(), vocab, seed, device) };
+        let Some(path) = &spec.weights else {
+            return Self::drawn(spec.clone(), vocab, Params::new(seed, device, DType::F32), seed);
+        };
         let file = import_state_dict::open(path, spec)?;
         if file.vocab != vocab {
             bail!(
@@ -107,16 +111,35 @@ impl Bdh {
                 file.vocab
             )
         }
-        let model = Self::drawn(file.spec.clone(), vocab, seed, device)?;
-        for (name, value) in file.load(device)? {
-            model.params.load(name, &value)?;
-        }
+        let model = Self::with_weights(&file.spec, vocab, &file.load(device)?, seed, device)?;
         Ok(Self { notes: file.notes, layers_unsaid: file.layers_unsaid, ..model })
     }
 
-    fn drawn(spec: BdhSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
-        spec.check()?;
+    /// With these weights, by the public code's names; those that are missing are drawn from `seed`.
+    ///
+    /// # Errors
+    /// Names the weight that does not fit.
+    pub fn with_weights(
+        spec: &BdhSpec,
+        vocab: usize,
+        weights: &[(&'static str, Tensor)],
+        seed: u64,
+        device: &Device,
+    ) -> Result<Self> {
         let mut params = Params::new(seed, device, DType::F32);
+        params.give(weights.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+        let model = Self::drawn(spec.clone(), vocab, params, seed)?;
+        for (name, value) in weights {
+            match model.params.get(name) {
+                Some(var) if var.shape() == value.shape() => {}
+                _ => model.params.load(name, value)?,
+            }
+        }
+        Ok(model)
+    }
+
+    fn drawn(spec: BdhSpec, vocab: usize, mut params: Params, seed: u64) -> Result<Self> {
+        spec.check()?;
         let (net, inference_net) = params.build_twice(|p| Net::new(p, &spec, vocab))?;
         let mut carried = vec![];
         if let Some(Carry { rows, .. }) = spec.carry {

@@ -10,6 +10,7 @@ mod case;
 mod communities;
 mod families;
 mod graph_picture;
+mod inference;
 mod latency;
 mod line_peer;
 mod operations;
@@ -58,6 +59,10 @@ pub struct BenchArgs {
     /// Time a streamed token of the EMA language model after 1,000, 10,000 and 100,000 others
     #[arg(long, conflicts_with_all = ["case", "operations", "products", "solvers", "latency", "communities", "graph_picture", "vs_torch", "json"])]
     streaming: bool,
+    /// Time how a BDH of the public size (25 million weights) reads a text of 1,000 tokens, and tokens one by one; with
+    /// --vs-torch PYTHON benches/bdh_inference_bench.py in turn with PyTorch
+    #[arg(long, conflicts_with_all = ["case", "operations", "products", "solvers", "latency", "communities", "graph_picture", "streaming", "json"])]
+    inference: bool,
     /// Interleave with this Python running this script (benches/torch_bench.py) and print ratios
     #[arg(long, num_args = 2, value_names = ["PYTHON", "SCRIPT"])]
     vs_torch: Option<Vec<String>>,
@@ -98,13 +103,17 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     if args.latency {
         return latency::report(args.threads());
     }
-    if args.solvers || args.communities {
+    if args.solvers || args.communities || args.inference {
         if args.steps == 0 {
             return Err(Failure::usage("--steps 0 times nothing; use 1 or more"));
         }
         nn::set_threads(args.threads());
         let peer = args.vs_torch.as_deref().and_then(|v| Some((v.first()?.as_str(), v.get(1)?.as_str())));
-        return if args.solvers { solvers::report(args, peer) } else { communities::report(args, peer) };
+        return match (args.solvers, args.communities) {
+            (true, _) => solvers::report(args, peer),
+            (_, true) => communities::report(args, peer),
+            _ => inference::report(args, peer),
+        };
     }
     if let Some([python, script]) = args.vs_torch.as_deref() {
         return peer::compare(args, &cases, python, script);

@@ -5,7 +5,7 @@ use candle_core::{Result, Tensor};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{BdhSpec, State, SynapseModel};
+use super::{BdhSpec, State, SynapseModel, TokenReader};
 use crate::nn::{Tap, host};
 
 /// How the next token is drawn.
@@ -44,13 +44,23 @@ pub fn generate(
         candle_core::bail!("the prompt is empty: the first token needs one before it");
     }
     let mut rng = ChaCha8Rng::seed_from_u64(sampling.seed);
+    let mut reader = TokenReader::after(model, &state)?;
+    if reader.is_some() {
+        // it has a copy of its own
+        state.layers.clear();
+    }
     for written in 1..=count {
         logits.truncate(known.max(1));
         let id = draw(&logits, sampling.temperature, &mut rng);
         if !each(id) || written == count {
             break;
         }
-        logits = last_logits(&model.read(&Tensor::from_slice(&[id], (1, 1), device)?, &mut state, &mut Tap::off())?)?;
+        logits = match &mut reader {
+            Some(reader) => reader.read(id)?,
+            None => {
+                last_logits(&model.read(&Tensor::from_slice(&[id], (1, 1), device)?, &mut state, &mut Tap::off())?)?
+            }
+        };
     }
     Ok(())
 }

@@ -9,10 +9,13 @@ use super::{norm, storage};
 
 mod cpu;
 mod past;
+mod reading;
+mod recurrent;
 mod rows;
 mod saved;
 
 pub use past::{past, query_key_products};
+pub use recurrent::Recurrence;
 
 /// Epsilon of the LayerNorm between the two layers.
 const EPS: f64 = 1e-5;

@@ -14,4 +14,4 @@ pub mod reduce;
 pub mod simd;
 pub mod threads;
 mod tile;
-mod transpose;
+pub mod transpose;

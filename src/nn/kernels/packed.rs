@@ -74,6 +74,15 @@ impl Packed {
         self.strips(dst, a, (rows, cols), scale, Init::Addends([None; 2]));
     }
 
+    /// dst = a b, or, to accumulate, dst += a b, with all rows and these columns of the packed matrix.
+    ///
+    /// # Panics
+    /// When the sizes do not fit.
+    pub fn matmul_part_or_accumulate(&self, dst: &mut [f32], a: View, cols: Range<usize>, accumulate: bool) {
+        let init = if accumulate { Init::Accumulate } else { Init::Addends([None; 2]) };
+        self.strips(dst, a, (0..self.k, cols), 1.0, init);
+    }
+
     /// As [`Packed::matmul_part`], into the rows of a panel from `row` on.
     ///
     /// # Panics

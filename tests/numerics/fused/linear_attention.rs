@@ -10,7 +10,7 @@ use orrery::nn::{
     Result,
     fused::{
         linear,
-        linear_attention::{LinearAttentionSpec, linear_attention, reference, rotate},
+        linear_attention::{LinearAttentionSpec, Recurrence, linear_attention, reference, rotate},
     },
     host,
 };
@@ -183,6 +183,43 @@ fn without_gradients_the_values_are_the_same() -> Result<()> {
     let both = Tensor::cat(&[&free[1], &free[2]], 0)?;
     let wrong = linear_attention(&free[0], &both, &small, LinearAttentionSpec::default()).unwrap_err().to_string();
     assert!(wrong.contains("do not fit"), "{wrong}");
+    Ok(())
+}
+
+/// More neurons than a block has, a last block that is shorter, and more tokens than a block of scores.
+#[test]
+fn reading_in_blocks_gives_the_bits_of_the_form_that_saves() -> Result<()> {
+    let vars = inputs((1, 150, 6, 2, 300))?;
+    let free: Vec<Tensor> = vars.iter().map(|v| v.as_tensor().detach()).collect();
+    for spec in specs(300) {
+        let op = |a: &[Tensor]| neurons(&a[0], &a[1], &a[2], spec.clone());
+        assert_eq!(host::to_f32(&op(&free)?)?, host::to_f32(&derive(&op, &vars)?[0])?, "{spec:?}");
+    }
+    Ok(())
+}
+
+/// Token by token, with a state of its own, a layer writes what it writes of the whole text.
+#[test]
+fn one_token_after_another_writes_what_the_text_does() -> Result<()> {
+    for (t, d, h, n) in [(40, 6, 2, 20), (30, 17, 3, 128), (9, 32, 1, 2 * 67)] {
+        let (e, ev) = (random(2, &[h, d, n])?, random(3, &[h, d, n])?);
+        let (v, decoder) = (random(1, &[1, t, d])?, random(4, &[h * n, d + 3])?);
+        for spec in specs(n) {
+            let wanted = linear_attention(&v, &Tensor::cat(&[&e, &ev], 0)?, &decoder, spec.clone())?;
+            let Some(recurrence) = Recurrence::new(&e, &ev, &decoder, spec.clone())? else { panic!("f32 on the CPU") };
+            let mut state = vec![0.0; h * n * d];
+            for (at, wanted) in host::to_f32(&wanted)?.chunks_exact(d + 3).enumerate() {
+                let (cos, sin) = recurrence.rotation(at);
+                let token = host::to_f32(&v.narrow(1, at, 1)?)?;
+                let found = recurrence.step(&token, &mut state, (&cos, &sin))?;
+                let size = wanted.iter().fold(1f32, |a, v| a.max(v.abs()));
+                for (f, w) in found.iter().zip(wanted) {
+                    assert!((f - w).abs() < 2e-4 * size, "token {at}: {f} is not {w} ({spec:?})");
+                }
+            }
+            assert!(recurrence.step(&[0.0], &mut state, (&[], &[])).is_err());
+        }
+    }
     Ok(())
 }
 

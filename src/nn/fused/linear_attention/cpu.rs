@@ -13,6 +13,7 @@ use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
 use super::{
     super::storage,
     LinearAttentionSpec, angles, decays,
+    reading::Inputs,
     rows::{gate, gate_backward, normalise, normalise_backward, relu, relu_backward, rope},
     saved::{Saved, Sizes, Weights},
 };
@@ -62,10 +63,10 @@ fn rope_table(t: usize, n: usize, spec: &LinearAttentionSpec) -> RopeTable {
     cache.entry((t, n, at)).or_insert_with(|| (Arc::new(angles(0..t, &spec.pair_frequencies(n))), table)).0.clone()
 }
 
-struct Op {
+pub(super) struct Op {
     spec: LinearAttentionSpec,
-    sizes: Sizes,
-    rope_table: Option<RopeTable>,
+    pub(super) sizes: Sizes,
+    pub(super) rope_table: Option<RopeTable>,
     /// By head, the powers 0, 1, 2 .. of its decay factor; empty without decay.
     decay_powers: Vec<Vec<f32>>,
     needs_backward: bool,
@@ -81,7 +82,7 @@ impl Op {
     }
 
     /// Multiplies a row of scores (or of their gradients), of the token at `row` with all before it, by the decay.
-    fn apply_decay(&self, i: usize, row: usize, scores: &mut [f32]) {
+    pub(super) fn apply_decay(&self, i: usize, row: usize, scores: &mut [f32]) {
         if let Some(powers) = self.decay_powers.get(i % self.sizes.h) {
             let left = powers[1..=row].iter().rev();
             scores[..row].iter_mut().zip(left).for_each(|(s, left)| *s *= left);
@@ -258,11 +259,16 @@ impl CustomOp3 for Op {
         l3: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
         let s = self.sizes;
-        let weights = Weights::of_heads(storage::values(s2, l2)?, storage::values(s3, l3)?, s, false);
-        let (v, weights) = (storage::values(s1, l1)?, &weights[..]);
+        let (v, encoders, decoder) = (storage::values(s1, l1)?, storage::values(s2, l2)?, storage::values(s3, l3)?);
         let (tasks, found, read) = (s.b * s.h, s.saved_len(), s.t * s.o);
         let mut saved = vec![];
         let reads = build_vec(tasks * read, |reads| {
+            if !self.needs_backward && s.reads_in_blocks() {
+                let inputs = Inputs { v, encoders, decoder };
+                threads::run_chunks(reads, read, |i, read| self.read(i, inputs, read));
+                return;
+            }
+            let weights = &Weights::of_heads(encoders, decoder, s, false)[..];
             if self.needs_backward {
                 saved = build_vec(tasks * found, |saved| {
                     threads::run_chunks2((reads, read), (saved, found), |i, [read, room]| {

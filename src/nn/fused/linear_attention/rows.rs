@@ -23,6 +23,41 @@ impl WithSimd for Relu<'_> {
     }
 }
 
+/// x = relu(x), in place, rows of `width` neurons. With a table, `rotated` gets x turned by position: cosines and sines of a
+/// row's first pair on, and the distance from one row's to the next's.
+pub fn relu_and_rope(x: &mut [f32], rotated: &mut [f32], width: usize, table: Option<((&[f32], &[f32]), usize)>) {
+    let Some(((cos, sin), step)) = table else { return relu(x) };
+    Arch::new().dispatch(ReluAndRope { x, rotated, width, cos, sin, step });
+}
+
+struct ReluAndRope<'a> {
+    x: &'a mut [f32],
+    rotated: &'a mut [f32],
+    width: usize,
+    cos: &'a [f32],
+    sin: &'a [f32],
+    step: usize,
+}
+
+impl WithSimd for ReluAndRope<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let rows = self.x.chunks_exact_mut(self.width).zip(self.rotated.chunks_exact_mut(self.width));
+        for (row, (x, out)) in rows.enumerate() {
+            let (cos, sin) = (&self.cos[row * self.step..], &self.sin[row * self.step..]);
+            for x in &mut *x {
+                *x = if *x > 0.0 { *x } else { 0.0 };
+            }
+            for ((x, out), (cos, sin)) in x.chunks_exact(2).zip(out.chunks_exact_mut(2)).zip(cos.iter().zip(sin)) {
+                out[0] = x[0] * cos - x[1] * sin;
+                out[1] = x[1] * cos + x[0] * sin;
+            }
+        }
+    }
+}
+
 /// Rotates each pair of x by its angle, or, for backward, by minus its angle. `rope_table`: cosines and sines of each pair.
 pub fn rope(x: &[f32], out: &mut [f32], rope_table: (&[f32], &[f32]), backward: bool) {
     Arch::new().dispatch(Rope { x, out, rope_table, sign: if backward { -1.0 } else { 1.0 } });
