@@ -2,6 +2,7 @@
 //! them. The lab makes a plan of each; the trainer records them.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -10,6 +11,7 @@ use super::{failure::Failure, terminal::tell};
 use crate::{
     config::{Config, FileKind},
     labs::{LABS, Lab},
+    nn::weights::Weights,
     store::Writer,
     telemetry::{Event, Sink, channels},
     trainer::{SeriesStep, record_series},
@@ -20,7 +22,14 @@ use crate::{
 pub struct StepFile {
     pub step: u64,
     pub path: PathBuf,
+    /// The key in the file that says the step; `None` where its name does.
+    pub key: Option<&'static str>,
 }
+
+/// What files call the number of updates behind them, on their top level; the first that all files of a folder have, and no
+/// two with one value, is taken. An epoch is a step where nothing finer is said.
+const STEP_KEYS: [&str; 9] =
+    ["step", "global_step", "iter", "iteration", "iter_num", "num_updates", "steps", "train_step", "epoch"];
 
 /// No more are taken: each is copied into the run.
 const MOST: usize = 500;
@@ -47,26 +56,59 @@ fn step_of(path: &Path) -> Option<u64> {
     stem.split(|c: char| !c.is_ascii_digit()).rfind(|digits| !digits.is_empty())?.parse().ok()
 }
 
-/// The checkpoints of a folder by step.
+/// What a file says of each of [`STEP_KEYS`]; nothing of one that cannot be read, which is said when it is opened.
+fn said_steps(path: &Path) -> [Option<u64>; STEP_KEYS.len()] {
+    let Ok(file) = Weights::open(path) else { return Default::default() };
+    let metadata: Vec<(&str, &str)> = file.metadata().collect();
+    STEP_KEYS.map(|key| {
+        let (_, said) = metadata.iter().find(|(path, _)| *path == key)?;
+        // some write it as a float
+        said.parse()
+            .ok()
+            .or_else(|| said.parse::<f64>().ok().filter(|v| v.fract() == 0.0 && *v >= 0.0).map(|v| v as u64))
+    })
+}
+
+/// The first key by which the files are told apart, with the step of each.
+fn steps_inside(paths: &[PathBuf]) -> Option<(&'static str, Vec<u64>)> {
+    let said: Vec<_> = paths.iter().map(|path| said_steps(path)).collect();
+    STEP_KEYS.iter().enumerate().find_map(|(place, key)| {
+        let steps = said.iter().map(|said| said[place]).collect::<Option<Vec<u64>>>()?;
+        let distinct: BTreeSet<u64> = steps.iter().copied().collect();
+        (distinct.len() == steps.len()).then_some((*key, steps))
+    })
+}
+
+/// The checkpoints of a folder by step: the one that all of them say inside, or else that in their names.
 ///
 /// # Errors
-/// If a file's name has no number, two have the same, or there are too many.
+/// If no key tells them apart and a file's name has no number or two have the same, or if there are too many.
 pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
+    let paths: Vec<PathBuf> = checkpoints(folder).take(MOST + 1).collect();
     let mut files = vec![];
-    for path in checkpoints(folder) {
-        let Some(step) = step_of(&path) else {
-            return Err(Failure::usage(format!(
-                "the name of {} has no step: name the checkpoints of a folder by their steps, such as step-500.pt, or open it \
-                 alone",
-                path.display()
-            )));
-        };
-        files.push(StepFile { step, path });
+    match steps_inside(&paths).filter(|_| paths.len() <= MOST) {
+        Some((key, steps)) => {
+            let each = paths.into_iter().zip(steps);
+            files.extend(each.map(|(path, step)| StepFile { step, path, key: Some(key) }));
+        }
+        None => {
+            for path in paths {
+                let Some(step) = step_of(&path) else {
+                    return Err(Failure::usage(format!(
+                        "neither the name of {} nor, in every file of the folder, one of {} says its step: name the checkpoints \
+                         of a folder by their steps, such as step-500.pt, or open it alone",
+                        path.display(),
+                        STEP_KEYS.join(", ")
+                    )));
+                };
+                files.push(StepFile { step, path, key: None });
+            }
+        }
     }
     files.sort();
     if let Some(w) = files.windows(2).find(|w| w[0].step == w[1].step) {
         return Err(Failure::usage(format!(
-            "{} and {} are both of step {}: the last number of a name is its step",
+            "{} and {} are both of step {}: where the files do not say it inside, the last number of a name is its step",
             w[0].path.display(),
             w[1].path.display(),
             w[0].step
@@ -75,7 +117,7 @@ pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
     match files.len() {
         0 => Err(Failure::usage(format!("{} has no checkpoint (.safetensors, .pt, .pth)", folder.display()))),
         n if n > MOST => Err(Failure::usage(format!(
-            "{} has {n} checkpoints, and each is copied into the run: give a folder of at most {MOST}",
+            "{} has more than {MOST} checkpoints, and each is copied into the run: give a folder of fewer",
             folder.display()
         ))),
         _ => Ok(files),
@@ -128,7 +170,8 @@ pub fn record(
         for variant in &plan.variants {
             variant.model.check_files().map_err(Failure::wrong)?;
         }
-        steps.push(SeriesStep { step: file.step, plan, name: file.path.display().to_string() });
+        let source = file.key.map_or_else(|| "its name".to_owned(), |key| format!("its `{key}`"));
+        steps.push(SeriesStep { step: file.step, plan, name: file.path.display().to_string(), source });
     }
     crate::store::check_writable(out).map_err(Failure::failed)?;
     let writer = Writer::at_once(out);

@@ -3,7 +3,11 @@
 
 use std::path::Path;
 
-use super::{failure::Failure, lab_config::recorded};
+use super::{
+    failure::Failure,
+    lab_config::recorded,
+    moved_inputs::{self, MovedInput},
+};
 use crate::{
     config::{Config, ConfigError},
     labs::{Lab, TrainSettings},
@@ -34,6 +38,8 @@ pub enum Refusal {
     Store(#[from] StoreError),
     #[error(transparent)]
     Input(#[from] RunError),
+    #[error(transparent)]
+    Moved(#[from] MovedInput),
     #[error("config.toml was edited after the run began ({}): `orrery run {settings}` begins a new run with it", .keys.join(", "))]
     EditedSettings { keys: Vec<String>, settings: String },
     #[error("the checkpoint of step {step} holds a live setting that this lab does not take: {source}")]
@@ -69,8 +75,9 @@ pub fn decide(folder: &Path, steps: Option<u64>) -> Result<Continuation, Refusal
     if let Some(steps) = steps {
         config.set_text(&(lab.knobs)(), TrainSettings::steps.name, &steps.to_string())?;
     }
+    let mut recorded_inputs = info.map(|i| i.inputs.clone()).unwrap_or_default();
+    notices.extend(moved_inputs::find(folder, lab, &mut config, &mut recorded_inputs)?);
     let plan = (lab.plan)(&config)?;
-    let recorded_inputs = info.map(|i| i.inputs.clone()).unwrap_or_default();
     inputs::verify(&plan, &recorded_inputs)?;
     if recorded_inputs.is_empty() && !inputs::paths(&plan)?.is_empty() {
         notices.push(

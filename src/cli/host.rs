@@ -149,6 +149,10 @@ impl Host for DesktopHost {
         });
     }
 
+    fn know(&mut self, path: PathBuf) {
+        self.aside(move || Delivery::Known { is_folder: path.is_dir(), path });
+    }
+
     fn read_text(&mut self, path: PathBuf) {
         self.aside(move || read_config(&path).unwrap_or_else(|what| Delivery::Failed { what }));
     }

@@ -27,6 +27,7 @@ mod json_kind;
 mod lab_config;
 mod list;
 mod merge;
+mod moved_inputs;
 mod null_models;
 mod output;
 mod progress;
@@ -80,7 +81,7 @@ struct Cli {
 #[derive(Args)]
 struct Open {
     /// A lab, a preset, a link (orrery:LAB?..), a config file, a text file to train on, a trained BDH, a folder of
-    /// checkpoints whose names have their steps, or a run folder
+    /// checkpoints, each of a step, or a run folder
     what: Option<String>,
     /// Print when the first frame and the first training step came, and frame times at the end
     #[arg(long)]

@@ -21,6 +21,8 @@ pub struct SeriesStep {
     pub plan: Plan,
     /// What the checkpoint is, in words: its path.
     pub name: String,
+    /// What says that it is of this step: a key in the file, or its name.
+    pub source: String,
 }
 
 /// Records the steps, which rise, with `writer`, and tells `sinks` of the same.
@@ -45,7 +47,7 @@ pub fn record_series(
     };
     let mut first: Option<Sizes> = None;
     let mut kept = vec![];
-    for (k, SeriesStep { step, plan, name }) in steps.into_iter().enumerate() {
+    for (k, SeriesStep { step, plan, name, source }) in steps.into_iter().enumerate() {
         if !is_wanted() {
             return Err(RunError::Refused(format!("stopped before `{name}`")));
         }
@@ -63,7 +65,7 @@ pub fn record_series(
             }
             Some(first) => first.check(&sizes)?,
         }
-        tell(Event::Notice { level: Level::Info, text: format!("step {step} is `{name}`") })?;
+        tell(Event::Notice { level: Level::Info, text: format!("step {step} is `{name}`, as {source} says") })?;
         for event in measured(&mut run)? {
             tell(event)?;
         }

@@ -40,6 +40,11 @@ pub enum Delivery {
         dialog: DialogKind,
         path: Option<PathBuf>,
     },
+    /// What a path leads to, which its name does not tell.
+    Known {
+        path: PathBuf,
+        is_folder: bool,
+    },
     /// A small text file's content (a config).
     Text {
         path: PathBuf,
@@ -133,6 +138,8 @@ pub trait Host {
     fn open_run(&mut self, folder: PathBuf) -> RunHandle;
     /// Shows a dialog on another thread.
     fn pick(&mut self, dialog: DialogKind);
+    /// Finds out whether a path is a folder's: names of folders may end as files' do.
+    fn know(&mut self, path: PathBuf);
     fn read_text(&mut self, path: PathBuf);
     /// Finds out what a JSON file holds; [`Delivery::Identified`] says it.
     fn identify(&mut self, path: PathBuf);

@@ -28,10 +28,15 @@ use crate::record::Record;
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn write(path: &Path, seed: u64, neurons: usize) {
+    write_with(path, (seed, neurons), &[]);
+}
+
+fn write_with(path: &Path, (seed, neurons): (u64, usize), said: &[(&str, &str)]) {
     let spec = BdhSpec { d_model: 8, heads: 2, neurons, layers: 2, ..BdhSpec::default() };
     let model = Spec::Bdh(spec.clone()).build(256, seed, &Device::Cpu).unwrap();
     let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
-    let out = export_state_dict(&spec, &weights).unwrap();
+    let mut out = export_state_dict(&spec, &weights).unwrap();
+    out.metadata.extend(said.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())));
     tensors::write(path, &out.tensors, &out.metadata).unwrap();
 }
 
@@ -92,6 +97,29 @@ fn its_steps_are_those_of_the_files() -> Outcome {
         _ => None,
     });
     assert_eq!(found.map(f64::to_bits), Some(losses[1].1.to_bits()));
+    Ok(())
+}
+
+/// The names tell nothing, the epochs are all the same, and the folder's name has a dot.
+#[test]
+fn what_the_files_say_of_their_step_goes_before_their_names() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    fs::create_dir(folder.path().join("made.v2"))?;
+    for (name, seed, step) in [("early", 1, "40"), ("best", 2, "700.0"), ("final", 3, "1000")] {
+        let said = [("iter_num", step), ("epoch", "1")];
+        write_with(&folder.path().join(format!("made.v2/{name}.safetensors")), (seed, 32), &said);
+    }
+    let output = orrery(folder.path(), &format!("run made.v2 {QUIET}"));
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{told}");
+    assert!(told.contains("best.safetensors`, as its `iter_num` says"), "{told}");
+    let run = folder.path().join(String::from_utf8_lossy(&output.stdout).trim());
+    assert_eq!(snapshots::list(&run).keys().copied().collect::<Vec<_>>(), [40, 700, 1000]);
+    // one file that does not say it, and the names count for all
+    write(&folder.path().join("made.v2/last.safetensors"), 4, 32);
+    let output = orrery(folder.path(), &format!("run made.v2 {QUIET}"));
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && told.contains("such as step-500.pt"), "{told}");
     Ok(())
 }
 

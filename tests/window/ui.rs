@@ -281,6 +281,12 @@ impl Host for Pretender {
     }
 
     fn identify(&mut self, _: PathBuf) {}
+    fn know(&mut self, path: PathBuf) {
+        let is_folder =
+            path.to_str().is_some_and(|p| ["runs-", "checkpoints."].iter().any(|start| p.starts_with(start)));
+        self.sender.send(Delivery::Known { path, is_folder }).unwrap();
+    }
+
     fn read_text(&mut self, path: PathBuf) {
         let content = "lab = \"pretend\"\n[model]\nwidht = 3\n".to_owned();
         self.sender.send(Delivery::Text { path, content }).unwrap();
@@ -877,6 +883,17 @@ fn a_dropped_file_goes_where_it_belongs() {
     d.harness.get_by_role_and_label(Role::Slider, "Step shown").set_value_accesskit(7.0);
     d.steps(3);
     assert_eq!(d.page().shown_step(), 7, "a replay can be scrubbed");
+}
+
+#[test]
+fn a_dropped_folder_is_opened_whatever_its_name_ends_in() {
+    let mut d = desk(Worker::Steps);
+    for (i, name) in ["checkpoints.v2", "checkpoints.pt", "runs-2026.11.20"].into_iter().enumerate() {
+        drop_file(&mut d, name);
+        d.until("the folder", |d| d.asked.opened.lock().unwrap().len() == i + 1);
+        assert_eq!(d.asked.opened.lock().unwrap()[i], PathBuf::from(name));
+    }
+    assert_eq!(d.asked.launched.lock().unwrap().len(), 1, "none was taken for weights");
 }
 
 #[test]

@@ -165,11 +165,16 @@ impl App {
         self.lead_to_step();
     }
 
-    /// Opens what a person dropped, picked or typed, by its name.
+    /// Opens what a person dropped or typed: a folder, or a file by its name. Which of them it is the host finds out.
     pub(in crate::ui) fn open_path(&mut self, path: PathBuf, ctx: &Context) {
-        if let Some(link) = path.to_str().and_then(|text| self.link_of(text)) {
-            return self.open_link(link, ctx);
+        match path.to_str().and_then(|text| self.link_of(text)) {
+            Some(link) => self.open_link(link, ctx),
+            None => self.host.know(path),
         }
+    }
+
+    /// Opens a file by its name.
+    pub(in crate::ui) fn open_file(&mut self, path: PathBuf, ctx: &Context) {
         let name = path.file_name().map(|n| n.to_string_lossy().to_lowercase()).unwrap_or_default();
         if name.ends_with(".toml") {
             self.host.read_text(path);
