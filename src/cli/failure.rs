@@ -27,6 +27,11 @@ impl Failure {
         Self { words: words.into(), code: INTERRUPTED, source: None }
     }
 
+    /// With these words at its end, where they help.
+    pub fn with(self, words: String, helps: bool) -> Self {
+        if helps { Self { words: self.words + &words, ..self } } else { self }
+    }
+
     /// A file, a setting or an argument that is wrong, as the error says.
     pub fn wrong(error: impl Error + Send + Sync + 'static) -> Self {
         Self { words: error.to_string(), code: 2, source: Some(Box::new(error)) }

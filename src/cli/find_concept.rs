@@ -1,24 +1,32 @@
-//! `orrery find-concept`: looks in any trained BDH for a synapse that tells one label of a file of sentences from the others, and
-//! in untrained models of its sizes, and prints what held on sentences that took no part in the search.
+//! `orrery find-concept`: looks in any trained BDH for a synapse that tells one label of a file of sentences, or a concept of the
+//! built-in ones, from the others, and in untrained models of its sizes, and prints what held on sentences that took no part in the search.
 
-use std::path::PathBuf;
+use std::{
+    cell::RefCell,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use clap::Args;
 use serde_json::json;
 
 use super::{
     failure::Failure,
-    output,
+    interrupt, output,
     progress::StepProgress,
+    terminal::tell,
     trained::{self, TrainedArgs, grouped},
 };
 use crate::{
-    corpus::{LabelledLines, generated::parliament::labelled::SplitSide},
+    corpus::{CorpusError, LabelledLines, generated::parliament::labelled::SplitSide},
     inference::ReadingForm,
     models::Model,
     probe::{
         Progress,
-        concepts::{self, Procedure, Question, SearchResult, Synapse, Verdict},
+        concepts::{self, PRESETS, Procedure, Question, SearchResult, Synapse, Verdict},
     },
     telemetry::neuron_name,
 };
@@ -27,10 +35,11 @@ use crate::{
 pub struct FindConceptArgs {
     /// A trained BDH (.safetensors, .pt, .pth)
     checkpoint: PathBuf,
-    /// Sentences, one a line: label, tab, sentence; or label, tab, group, tab, sentence where several are about one thing.
-    /// Lines that begin with # are left out
+    /// A file of sentences, one a line: label, tab, sentence; or label, tab, group, tab, sentence where several are about one
+    /// thing; lines that begin with # are left out. Or a built-in set, of the lab Synapses: currency, country (in English,
+    /// French, Spanish and German), currency_naive, country_naive
     sentences: PathBuf,
-    /// The label that is the concept, told from all others; the first of the file if not given
+    /// Of a file the label that is the concept, told from all others; its first if not given
     #[arg(long, value_name = "LABEL")]
     concept: Option<String>,
     /// How many untrained models are searched too
@@ -59,17 +68,14 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
     if let Some(file) = &args.json {
         output::check(file, &[&args.checkpoint, &args.sentences])?;
     }
-    let lines = LabelledLines::read(&args.sentences).map_err(Failure::wrong)?;
-    let label = lines.concept(args.concept.as_deref()).map_err(Failure::wrong)?;
+    let sentences = Sentences::of(args)?;
     let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
-    let text: String = lines.lines.iter().flat_map(|l| [l.sentence.as_str(), "\n"]).collect();
-    let chosen = args.trained.choose(checkpoint, text.as_bytes(), args.layers, ReadingForm::Streamed)?;
+    let chosen = args.trained.choose(checkpoint, sentences.text().as_bytes(), args.layers, ReadingForm::Streamed)?;
     let tokenizer = chosen.tokenizer();
-    let encode = |sentence: &str| tokenizer.tokenizer.encode(sentence.as_bytes());
-    let question = Question::of_lines(&lines, label, &encode).map_err(Failure::usage)?;
+    let question = sentences.question(&|sentence| tokenizer.tokenizer.encode(sentence.as_bytes()))?;
     let model = chosen.model()?;
     println!("{}", chosen.described());
-    println!("{}: {} sentences ({})", args.sentences.display(), grouped(lines.lines.len()), tokenizer.words());
+    println!("{}: {} sentences ({})", sentences.name(), grouped(question.items.len()), tokenizer.words());
     println!("{}", question.describe());
     let how = Procedure { per_side: args.per_side as usize, ..Procedure::default() };
     let mut searched = Searches::new(&question, &how, 1 + args.random as usize);
@@ -90,27 +96,97 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What is searched with.
+enum Sentences {
+    /// A file, and the label that is the concept.
+    File(LabelledLines, String),
+    /// The id of a preset.
+    BuiltIn(&'static str),
+}
+
+impl Sentences {
+    /// A file of that name goes before a set of that name.
+    fn of(args: &FindConceptArgs) -> Result<Self, Failure> {
+        let ids = PRESETS.map(|preset| preset.0);
+        let named = ids.into_iter().find(|id| args.sentences.to_str() == Some(id));
+        match named.filter(|_| !args.sentences.exists()) {
+            Some(id) if args.concept.is_some() => Err(Failure::usage(format!(
+                "`{id}` is a built-in set of one concept: leave out --concept, or give a file of labelled sentences"
+            ))),
+            Some(id) => Ok(Self::BuiltIn(id)),
+            None => {
+                let lines = LabelledLines::read(&args.sentences).map_err(|e| {
+                    Failure::wrong(e).with(format!(" (built-in sets are {})", ids.join(", ")), !args.sentences.exists())
+                })?;
+                let label = lines.concept(args.concept.as_deref()).map_err(Failure::wrong)?.to_owned();
+                Ok(Self::File(lines, label))
+            }
+        }
+    }
+
+    /// All of them, to choose tokens and layers by.
+    fn text(&self) -> String {
+        match self {
+            Self::File(lines, _) => lines.lines.iter().flat_map(|l| [l.sentence.as_str(), "\n"]).collect(),
+            // Plain letters first: a model that lacks a language's letters is still asked in the others.
+            Self::BuiltIn(id) => concepts::english(id),
+        }
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Self::File(lines, _) => lines.name.clone(),
+            Self::BuiltIn(id) => format!("built-in sentences `{id}`"),
+        }
+    }
+
+    fn question(&self, encode: &dyn Fn(&str) -> Result<Vec<u32>, CorpusError>) -> Result<Question, Failure> {
+        match self {
+            Self::File(lines, label) => Question::of_lines(lines, label, encode).map_err(Failure::usage),
+            Self::BuiltIn(id) => {
+                let (question, out) = Question::built_in(id, encode)
+                    .ok_or_else(|| Failure::usage(format!("there is no built-in set `{id}`")))?
+                    .map_err(Failure::wrong)?;
+                if !out.is_empty() {
+                    tell!("note: {} are left out: the model's tokens have not all of their letters", out.join(", "));
+                }
+                Ok(question)
+            }
+        }
+    }
+}
+
 /// Searches of several models, and how far all of them are.
 struct Searches<'a> {
     question: &'a Question,
     how: &'a Procedure,
     done: usize,
     all: usize,
-    told: std::cell::RefCell<StepProgress>,
+    told: RefCell<StepProgress>,
+    cancelled: Arc<AtomicBool>,
 }
 
 impl<'a> Searches<'a> {
     fn new(question: &'a Question, how: &'a Procedure, all: usize) -> Self {
-        let told = StepProgress::new("searching", STEPS);
-        Self { question, how, done: 0, all, told: told.into() }
+        let told = StepProgress::new("searching", STEPS).into();
+        let cancelled = Arc::<AtomicBool>::default();
+        let asked = Arc::clone(&cancelled);
+        interrupt::on_interrupt(move || asked.store(true, Ordering::Relaxed));
+        Self { question, how, done: 0, all, told, cancelled }
     }
 
     fn of(&mut self, model: &dyn Model) -> Result<SearchResult, Failure> {
         let report = |share: f32| self.told.borrow_mut().step((share * STEPS as f32) as u64);
-        let never = std::sync::atomic::AtomicBool::new(false);
-        let progress = Progress::new(&report, &never).piece(self.done, self.all);
+        let progress = Progress::new(&report, &self.cancelled).piece(self.done, self.all);
         let device = model.params().device();
-        let found = concepts::find(model, self.question, self.how, device, progress).map_err(Failure::wrong)?;
+        let found = concepts::find(model, self.question, self.how, device, progress);
+        if self.cancelled.load(Ordering::Relaxed) {
+            let (done, all) = (self.done, self.all);
+            return Err(Failure::interrupted(format!(
+                "the search was stopped after {done} of {all} models: nothing is concluded and nothing was written"
+            )));
+        }
+        let found = found.map_err(Failure::wrong)?;
         self.done += 1;
         if self.done == self.all {
             self.told.borrow_mut().step(STEPS);

@@ -207,3 +207,87 @@ fn any_checkpoint_is_searched_with_sentences_of_ones_own() {
         assert!(said.contains(part) && !said.contains("panicked"), "{words}: {said}");
     }
 }
+
+/// The trained model of this file's tests, in a folder.
+fn saved(folder: &Path) {
+    let model = model(Position::Rope);
+    let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
+    let out = export_state_dict(orrery::models::bdh::SynapseModel::spec(&model), &weights).unwrap();
+    tensors::write(&folder.join("model.safetensors"), &out.tensors, &out.metadata).unwrap();
+}
+
+#[test]
+fn any_checkpoint_is_searched_with_the_built_in_sentences() {
+    let folder = tempfile::tempdir().unwrap();
+    saved(folder.path());
+    let usual = "find-concept model.safetensors currency_naive --per-side 4 --random 1";
+    let (code, said) = orrery(folder.path(), &format!("{usual} --tokenizer byte --json a.json"));
+    assert_eq!(code, Some(0), "{said}");
+    for part in ["built-in sentences `currency_naive`", "currency, naive corpus: searched with", "of 1 random models"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!said.contains("are left out"), "bytes say every letter: {said}");
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(folder.path().join("a.json")).unwrap()).unwrap();
+    assert_eq!(json["concept"].as_str(), Some("currency, naive corpus"));
+    // a file of that name goes before the set
+    fs::write(folder.path().join("currency"), sets()).unwrap();
+    let (code, said) =
+        orrery(folder.path(), "find-concept model.safetensors currency --tokenizer byte --per-side 4 --random 1");
+    assert!(code == Some(0) && said.contains("\u{201c}money\u{201d} against food"), "{said}");
+    for (words, part) in [
+        ("model.safetensors country --concept x", "leave out --concept"),
+        ("model.safetensors nothing", "built-in sets are currency, country"),
+    ] {
+        let (code, said) = orrery(folder.path(), &format!("find-concept {words}"));
+        assert!(code == Some(2) && said.contains(part), "{words}: {said}");
+    }
+}
+
+#[test]
+fn languages_whose_letters_a_model_has_not_are_left_out() {
+    use orrery::{
+        corpus::{LabelledLines, TextTokenizer},
+        probe::concepts::Question,
+    };
+    let bytes = TextTokenizer::open(&TokenizerSpec::Byte { vocab: 256 }, "").unwrap();
+    let refused = || LabelledLines::read(Path::new("no such file")).unwrap_err();
+    let plain = |text: &str| match text.is_ascii() {
+        true => bytes.encode(text.as_bytes()),
+        false => Err(refused()),
+    };
+    let (question, out) = Question::built_in("currency", &plain).unwrap().unwrap();
+    assert!(question.languages.contains(&"en".to_owned()) && out.contains(&"fr"), "{out:?}");
+    assert_eq!(question.languages.len() + out.len(), 4);
+    assert!(question.items.iter().all(|i| i.language < question.languages.len() && !i.ids.is_empty()));
+    let none = |_: &str| Err(refused());
+    assert!(Question::built_in("currency", &none).unwrap().is_err());
+    assert!(Question::built_in("snow", &plain).is_none());
+}
+
+/// A search that takes long is ended by Ctrl-C, with a sentence, a code of its own, and no file.
+#[cfg(unix)]
+#[test]
+fn a_search_is_stopped_by_the_keyboard() {
+    use std::{
+        io::{BufRead as _, BufReader, Read as _},
+        process::Stdio,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    saved(folder.path());
+    let mut child = Command::new(env!("CARGO_BIN_EXE_orrery"))
+        .args("find-concept model.safetensors currency --tokenizer byte --random 16 --json a.json".split(' '))
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    while !lines.next().expect("the question is told").unwrap().contains("searched with") {}
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
+    assert!(said.contains("the search was stopped after") && !said.contains("panicked"), "{said}");
+    assert!(!folder.path().join("a.json").exists());
+}

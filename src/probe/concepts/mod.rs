@@ -27,7 +27,7 @@ mod search;
 
 pub use effect::ConceptEffectProbe;
 pub use knowledge::knows;
-pub use question::{Item, Noun, PRESETS, Question, SentenceOrigin};
+pub use question::{Item, Noun, PRESETS, Question, SentenceOrigin, english};
 pub use reading::{Scalar, Site};
 pub use search::{Procedure, SearchResult, Strength, Synapse};
 
@@ -187,8 +187,13 @@ fn question(cx: &ProbeContext<'_>) -> Result<Question> {
     match (cx.text("with"), cx.text("without")) {
         (None, None) => {
             let id = cx.text("preset").unwrap_or("currency".to_owned());
-            match Question::preset(&id, cx.corpus, false) {
-                Some(question) => Ok(question),
+            let built_in = match cx.corpus.source().parliament() {
+                Some(_) => Question::preset(&id, cx.corpus, false).map(Ok),
+                // a model of other texts may not have all letters of all languages
+                None => Question::built_in(&id, &|text| cx.corpus.try_encode(text)).map(|found| found.map(|q| q.0)),
+            };
+            match built_in {
+                Some(question) => question.map_err(|e| Error::Msg(e.to_string())),
                 None => candle_core::bail!("there is no concept `{id}`"),
             }
         }

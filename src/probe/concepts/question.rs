@@ -25,6 +25,13 @@ pub const PRESETS: [(&str, Class, bool); 4] = [
     ("country_naive", Class::Country, true),
 ];
 
+/// The English sentences of a preset, a line each; empty where there is no such preset.
+pub fn english(id: &str) -> String {
+    let Some(&(_, concept, naive)) = PRESETS.iter().find(|p| p.0 == id) else { return String::new() };
+    let all = sentences(concept, if naive { &Extent::NAIVE } else { &Extent::WHOLE });
+    all.iter().filter(|s| s.language == 0).flat_map(|s| [s.text.as_str(), "\n"]).collect()
+}
+
 /// One sentence as the search sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
@@ -75,8 +82,43 @@ impl Question {
     /// more, nouns by nouns and frames of the training text against fresh ones, so that a procedure can be
     /// chosen without looking. None if there is no such preset.
     pub fn preset(id: &str, corpus: &Corpus, rehearsal: bool) -> Option<Self> {
+        let &(_, _, naive) = PRESETS.iter().find(|p| p.0 == id)?;
+        Self::of_parliament(id, &extent(corpus, naive), rehearsal, &|text| corpus.encode(text))
+    }
+
+    /// The question of a preset in the languages whose every character `encode` knows, and the codes of those that are left
+    /// out, or `None` if there is no such preset.
+    ///
+    /// # Errors
+    /// If no language is left, with what is missing.
+    pub fn built_in(
+        id: &str,
+        encode: &dyn Fn(&str) -> Result<Vec<u32>, CorpusError>,
+    ) -> Option<Result<(Self, Vec<&'static str>), CorpusError>> {
         let &(_, concept, naive) = PRESETS.iter().find(|p| p.0 == id)?;
-        let extent = extent(corpus, naive);
+        let extent = if naive { Extent::NAIVE } else { Extent::WHOLE };
+        let mut unsaid: Vec<Option<CorpusError>> = (0..extent.languages).map(|_| None).collect();
+        for s in sentences(concept, &extent) {
+            if unsaid[s.language].is_none() {
+                unsaid[s.language] = encode(&s.text).err();
+            }
+        }
+        let left: Vec<&str> = (0..extent.languages).filter(|l| unsaid[*l].is_none()).map(|l| CODES[l]).collect();
+        let out: Vec<&str> = (0..extent.languages).filter(|l| unsaid[*l].is_some()).map(|l| CODES[l]).collect();
+        if left.is_empty() {
+            return unsaid.into_iter().flatten().next().map(Err);
+        }
+        let mut question = Self::of_parliament(id, &extent, false, &|text| encode(text).unwrap_or_default())?;
+        question.items.retain(|item| left.contains(&CODES[item.language]));
+        question.items.iter_mut().for_each(|item| {
+            item.language = left.iter().position(|l| *l == CODES[item.language]).unwrap_or_default();
+        });
+        question.languages = left.into_iter().map(str::to_owned).collect();
+        Some(Ok((question, out)))
+    }
+
+    fn of_parliament(id: &str, extent: &Extent, rehearsal: bool, encode: &dyn Fn(&str) -> Vec<u32>) -> Option<Self> {
+        let &(_, concept, naive) = PRESETS.iter().find(|p| p.0 == id)?;
         let mut question = Self {
             concept: concept.name().to_owned() + if naive { ", naive corpus" } else { "" },
             contrast: vec![],
@@ -86,7 +128,7 @@ impl Question {
             items: vec![],
         };
         let mut known = vec![];
-        for s in sentences(concept, &extent) {
+        for s in sentences(concept, extent) {
             let noun = known.iter().position(|k| *k == (s.class, s.entity)).unwrap_or_else(|| {
                 known.push((s.class, s.entity));
                 question.nouns.push(Noun { name: s.name.to_owned(), class: s.class.name().to_owned(), with: s.with });
@@ -103,7 +145,7 @@ impl Question {
                 },
                 (true, _) => continue,
             };
-            let ids = corpus.encode(&s.text);
+            let ids = encode(&s.text);
             if !ids.is_empty() {
                 question.items.push(Item { ids, language: s.language, noun, part, with: s.with });
             }
