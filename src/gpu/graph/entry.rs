@@ -8,7 +8,7 @@ use std::sync::{
 
 use eframe::egui_wgpu::wgpu::{self, util::DeviceExt as _};
 
-use super::{COLUMNS, Graph, NodeStyle, Uniform, pipelines::Pipelines};
+use super::{COLUMNS, Edge, Graph, NodeStyle, Uniform, pipelines::Pipelines};
 use crate::gpu::graph_layout::{GraphLayout, Kernels, MOST_STEPS};
 
 /// Which edges are drawn, of all in the order of their strength.
@@ -22,9 +22,19 @@ pub(super) struct Drawn {
 
 impl Drawn {
     pub fn of(graph: &Graph) -> Self {
-        let edges = graph.shape.edges.len();
-        let seen = edges - graph.edges.min(edges);
-        Self { seen, all: seen.max(edges - graph.drawn.min(edges)) }
+        Self::strongest(graph.shape.edges.len(), graph.edges, graph.drawn)
+    }
+
+    /// Of so many edges the strongest `seen` may be seen, and the strongest `drawn` of them are drawn whosever they are.
+    fn strongest(edges: usize, seen: usize, drawn: usize) -> Self {
+        let seen = edges - seen.min(edges);
+        Self { seen, all: seen.max(edges - drawn.min(edges)) }
+    }
+
+    /// The edges of a node that are drawn although they are not among the strong ones.
+    fn own(self, edges: &[Edge], node: u32) -> Vec<Edge> {
+        let weak = edges.get(self.seen..self.all).unwrap_or_default();
+        weak.iter().filter(|edge| edge.ends.contains(&node)).copied().collect()
     }
 }
 
@@ -139,8 +149,7 @@ impl Entry {
     /// The selected node's edges that are not drawn with the strong ones.
     fn own_edges(&self, device: &wgpu::Device, graph: &Graph, drawn: Drawn) -> Option<(wgpu::Buffer, u32)> {
         let selected = graph.look.selected?;
-        let weak = graph.shape.edges.get(drawn.seen..drawn.all)?;
-        let own: Vec<_> = weak.iter().filter(|edge| edge.ends.contains(&selected)).copied().collect();
+        let own = drawn.own(&graph.shape.edges, selected);
         let buffer = (!own.is_empty()).then(|| {
             device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
                 label: Some("graph, own edges"),
@@ -349,4 +358,43 @@ fn upload<T: bytemuck::Pod>(queue: &wgpu::Queue, texture: &wgpu::Texture, data: 
         rows_per_image: None,
     };
     queue.write_texture(texture.as_image_copy(), bytemuck::cast_slice(data), layout, texture.size());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 20,000 edges, of which every 183rd is one of node 7: 110 of all strengths.
+    fn edges() -> Vec<Edge> {
+        let end = |k: u32| if k.is_multiple_of(183) { 7 } else { 8 + k % 1000 };
+        (0..20_000).map(|k| Edge { ends: [end(k), 2000 + k % 500], ink: k as f32 / 20_000.0 }).collect()
+    }
+
+    fn is_of(node: u32) -> impl Fn(&&Edge) -> bool {
+        move |edge| edge.ends.contains(&node)
+    }
+
+    #[test]
+    fn while_the_layout_moves_every_edge_of_the_selected_node_is_drawn() {
+        let edges = edges();
+        let all = edges.iter().filter(is_of(7)).count();
+        // at rest, while it moves, and where the motion allows none
+        for drawn in [usize::MAX, 6_000, 0] {
+            let which = Drawn::strongest(edges.len(), usize::MAX, drawn);
+            let strong = edges[which.all..].iter().filter(is_of(7)).count();
+            let own = which.own(&edges, 7);
+            assert_eq!((strong + own.len(), all), (all, 110), "{drawn}");
+            assert!(own.iter().all(|edge| is_of(7)(&edge)), "and of no other beyond the strong ones");
+            assert!(drawn != 6_000 || strong < all, "some are weak, or the test tells nothing");
+        }
+    }
+
+    #[test]
+    fn what_is_too_weak_to_be_seen_stays_unseen() {
+        let edges = edges();
+        let which = Drawn::strongest(edges.len(), 10_000, 6_000);
+        let seen = edges[10_000..].iter().filter(is_of(7)).count();
+        assert_eq!(edges[which.all..].iter().filter(is_of(7)).count() + which.own(&edges, 7).len(), seen);
+        assert_eq!(Drawn::strongest(edges.len(), 100, 6_000), Drawn { seen: 19_900, all: 19_900 });
+    }
 }

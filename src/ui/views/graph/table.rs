@@ -173,7 +173,13 @@ impl GraphTable {
         });
     }
 
-    /// Names of the columns; a click sorts by one.
+    /// Whether the first of the listed rows that says anything in a column says a number.
+    fn holds_numbers(&self, network: &Network, column: usize) -> bool {
+        let mut items = self.rows.iter().map(|at| Item { network, listed: self.listed, at: *at as usize });
+        items.find(|item| !item.words(column).is_empty()).is_some_and(|item| !item.number(column).is_nan())
+    }
+
+    /// Names of the columns, over numbers to the right as they are; a click sorts by one.
     fn header_ui(&mut self, ui: &mut Ui, network: &Network, cx: &ViewCx<'_>) {
         let (row, _) = ui.allocate_exact_size(vec2(self.widths.iter().sum(), ROW), Sense::hover());
         let mut left = row.left();
@@ -193,7 +199,8 @@ impl GraphTable {
             };
             response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("sort by {name}")));
             let colour = if response.hovered() { cx.theme.accent } else { cx.theme.secondary };
-            cell(ui, place, &format!("{name}{mark}"), false, colour);
+            let side = if self.holds_numbers(network, column) { Side::Right } else { Side::Left };
+            cell(ui, place, format!("{name}{mark}"), (side, FontId::proportional(theme::SMALL)), colour);
             if response.on_hover_text("Click to sort by it, again for the other way round.").clicked() {
                 // numbers are looked for at their large end
                 self.sort = Some((column, self.sort.is_none_or(|(sorted, falls)| sorted != column || !falls)));
@@ -217,7 +224,11 @@ impl GraphTable {
         for (column, wide) in self.widths.iter().enumerate() {
             let place = Rect::from_min_size(pos2(left, row.top()), vec2(*wide, ROW));
             left += wide;
-            cell(ui, place, &item.words(column), !item.number(column).is_nan(), cx.theme.text);
+            let how = match item.number(column).is_nan() {
+                true => (Side::Left, FontId::proportional(theme::SMALL)),
+                false => (Side::Right, theme::numbers()),
+            };
+            cell(ui, place, item.words(column), how, cx.theme.text);
         }
         response
     }
@@ -287,12 +298,18 @@ fn sort(rows: &mut Vec<u32>, key: impl Fn(u32) -> (f64, String), falls: bool) {
     *rows = keyed.into_iter().map(|(at, _)| at).collect();
 }
 
-/// Words in a cell: numbers to the right, cut off where they are too long.
-fn cell(ui: &Ui, place: Rect, words: &str, is_number: bool, colour: Color32) {
+/// Where the words of a cell stand: numbers and what is over them to the right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Left,
+    Right,
+}
+
+/// Words in a cell, cut off where they are too long.
+fn cell(ui: &Ui, place: Rect, words: String, (side, font): (Side, FontId), colour: Color32) {
     let inner = place.shrink2(vec2(6.0, 0.0));
-    let font = if is_number { theme::numbers() } else { FontId::proportional(theme::SMALL) };
-    let galley = one_line(ui, words.to_owned(), font, colour, inner.width());
-    let align = if is_number { Align2::RIGHT_CENTER } else { Align2::LEFT_CENTER };
+    let galley = one_line(ui, words, font, colour, inner.width());
+    let align = if side == Side::Right { Align2::RIGHT_CENTER } else { Align2::LEFT_CENTER };
     let at = align.align_size_within_rect(galley.size(), inner).min;
     ui.painter().galley(at, galley, colour);
 }
