@@ -56,6 +56,9 @@ pub struct ViewGraphArgs {
     /// On paper instead of the dark ground
     #[arg(long)]
     light: bool,
+    /// Print when the first frame of the window came, and frame times at the end
+    #[arg(long)]
+    timings: bool,
 }
 
 pub fn run(args: &ViewGraphArgs, began: Instant) -> Result<(), Failure> {
@@ -80,7 +83,7 @@ pub fn run(args: &ViewGraphArgs, began: Instant) -> Result<(), Failure> {
     // Wrong files are named here and not first in the window.
     args.reading.read(&args.file).map_err(Failure::usage)?;
     let set = Settings { out: PathBuf::from(RUNS), ..Settings::default() };
-    window::open_graph(args.file.clone(), args.reading, &Open { what: None, timings: false, set }, began)
+    window::open_graph(args.file.clone(), args.reading, &Open { what: None, timings: args.timings, set }, began)
 }
 
 /// Graphs of more nodes are laid out before they are drawn, step by step, so that one sees how far it is.
