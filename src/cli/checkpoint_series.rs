@@ -95,8 +95,8 @@ pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
             for path in paths {
                 let Some(step) = step_of(&path) else {
                     return Err(Failure::usage(format!(
-                        "neither the name of {} nor, in every file of the folder, one of {} says its step: name the checkpoints \
-                         of a folder by their steps, such as step-500.pt, or open it alone",
+                        "the name of {} has no step, and not every file of the folder says one inside (as {}): name the checkpoints of a \
+                         folder by their steps, such as step-500.pt, or open it alone",
                         path.display(),
                         STEP_KEYS.join(", ")
                     )));
