@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::Finding;
 use crate::nn::Result;
 
 /// Reported to by a probe between the pieces of its work.
@@ -12,6 +13,8 @@ pub struct Progress<'a> {
     /// The part of the whole that reports are of: where it begins, and its size.
     from: f32,
     size: f32,
+    /// Who is shown what is known so far.
+    show: Option<&'a dyn Fn(Finding)>,
 }
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -19,7 +22,7 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 impl<'a> Progress<'a> {
     /// `report` is told shares from 0 to 1; `cancelled` ends the work at its next report.
     pub fn new(report: &'a dyn Fn(f32), cancelled: &'a AtomicBool) -> Self {
-        Self { report, cancelled, from: 0.0, size: 1.0 }
+        Self { report, cancelled, from: 0.0, size: 1.0, show: None }
     }
 
     /// Nobody is told, and nobody cancels.
@@ -31,6 +34,23 @@ impl<'a> Progress<'a> {
     pub fn piece(&self, i: usize, n: usize) -> Self {
         let size = self.size / n.max(1) as f32;
         Self { from: self.from + i as f32 * size, size, ..*self }
+    }
+
+    /// What is known before the end is shown too.
+    pub fn showing(self, show: &'a dyn Fn(Finding)) -> Self {
+        Self { show: Some(show), ..self }
+    }
+
+    /// Whether anybody looks before the end.
+    pub fn is_watched(&self) -> bool {
+        self.show.is_some()
+    }
+
+    /// Shows what is known so far; the next one takes its place.
+    pub fn show(&self, so_far: Finding) {
+        if let Some(show) = self.show {
+            show(so_far);
+        }
     }
 
     /// `done` of `total` is done.

@@ -191,6 +191,9 @@ pub enum Event {
         request: u64,
         state: QuestionState,
     },
+    /// What is known so far of an answer that is still being worked on; the next one, or the answer, takes its place. It is
+    /// not recorded.
+    Partial(Sample),
     /// The steps whose weights are kept, ascending: those that can be asked about. It is not recorded.
     Snapshots(Arc<Vec<u64>>),
     /// A live setting was changed at this step.

@@ -45,7 +45,7 @@ impl Inbox {
         {
             let mut unread = lock(&self.unread);
             match event {
-                Event::Sample(s) => {
+                Event::Sample(s) | Event::Partial(s) => {
                     let place = if s.request.is_some() { &mut unread.answers } else { &mut unread.samples };
                     place.insert((s.channel.clone(), s.variant), s);
                 }
@@ -108,6 +108,21 @@ mod tests {
             request,
             payload: Arc::new(Payload::Unknown(step.into())),
         })
+    }
+
+    #[test]
+    fn of_what_is_known_so_far_of_an_answer_the_newest_is_kept() {
+        let inbox = Inbox::default();
+        let partial = |event| match event {
+            Event::Sample(s) => Event::Partial(s),
+            other => other,
+        };
+        (1..=500).for_each(|step| inbox.deliver(partial(sample(step, Some(4)))));
+        assert_eq!(inbox.take().samples.iter().map(|s| s.step).collect::<Vec<_>>(), [500]);
+        inbox.deliver(partial(sample(501, Some(4))));
+        inbox.deliver(sample(502, Some(4)));
+        let batch = inbox.take();
+        assert_eq!((batch.events.len(), batch.samples.len(), batch.samples[0].step), (0, 1, 502), "the answer itself");
     }
 
     #[test]

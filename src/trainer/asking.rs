@@ -53,18 +53,31 @@ impl Context<'_> {
             args: request.args,
             progress: request.progress,
         };
-        let sample = |f: Finding| {
-            let untyped = || RunError::Refused(format!("the probe `{}` answered with no measurement", probe.id()));
-            Ok(Sample {
-                step: f.step.unwrap_or(request.step),
-                variant: request.variant,
-                channel: f.payload.channel().ok_or_else(untyped)?.into(),
-                about: f.about,
-                tokens: f.tokens,
-                request: request.request,
-                payload: Arc::new(f.payload),
-            })
-        };
-        probe.ask(&mut context)?.into_iter().map(sample).collect()
+        let of = Asked { step: request.step, variant: request.variant, request: request.request };
+        let untyped = || RunError::Refused(format!("the probe `{}` answered with no measurement", probe.id()));
+        probe.ask(&mut context)?.into_iter().map(|f| of.sample(f).ok_or_else(untyped)).collect()
+    }
+}
+
+/// What an answer is of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked {
+    pub step: u64,
+    pub variant: usize,
+    pub request: Option<u64>,
+}
+
+impl Asked {
+    /// `None` for a finding that is no measurement.
+    pub fn sample(self, f: Finding) -> Option<Sample> {
+        Some(Sample {
+            step: f.step.unwrap_or(self.step),
+            variant: self.variant,
+            channel: f.payload.channel()?.into(),
+            about: f.about,
+            tokens: f.tokens,
+            request: self.request,
+            payload: Arc::new(f.payload),
+        })
     }
 }

@@ -74,7 +74,7 @@ impl Mirror {
                     self.scalars.entry((s.variant, channel)).or_default().push(s.step, value);
                 }
             }
-            Event::Sample(s) => self.apply_sample(s),
+            Event::Sample(s) | Event::Partial(s) => self.apply_sample(s),
             Event::Question { request, state } => {
                 self.questions.insert(request, state);
                 if self.questions.len() > KEPT_QUESTIONS {

@@ -9,7 +9,7 @@ use orrery::{
     config::Value,
     labs,
     telemetry::{
-        Event, Measurement, Sample,
+        Event, Measurement, QuestionState, Sample,
         measurements::{ConceptSearch, QueryKeyMaps, Reading, TopContexts},
     },
     ui::{mirror::Mirror, views::synapses::Synapse},
@@ -135,6 +135,38 @@ fn what_was_written_is_told_apart() {
     assert!(rows.headers().unwrap().iter().take(3).eq(["position", "token", "written"]));
     let written = rows.records().filter(|r| &r.as_ref().unwrap()[2] == "1").count();
     assert_eq!(written, 24);
+}
+
+/// An answer that comes token by token is followed at its newest token, and not played again once it is whole.
+#[test]
+fn what_a_model_writes_is_followed_while_it_comes() {
+    let mirror = recorded::written();
+    let whole = mirror.sample_at(0, Reading::CHANNEL, recorded::STEPS).unwrap().clone();
+    let so_far = |tokens: usize| {
+        let reading = whole.measurement::<Reading>().unwrap().clone();
+        let given = whole.tokens.len() - reading.written;
+        let reading = Reading { written: tokens - given, synapses: vec![], y: vec![], x: vec![], ..reading };
+        let payload = std::sync::Arc::new(reading.into_payload());
+        Sample { tokens: whole.tokens[..tokens].to_vec(), request: Some(1), payload, ..whole.clone() }
+    };
+    let mut tile = tile("reading", mirror);
+    tile.still = false;
+    tile.config.set(&tile.knobs, "reading.write", Value::Int(24)).unwrap();
+    let mut harness = tile.shown(sized(640.0, 520.0));
+    let request = questions(&harness).into_iter().rfind(|q| q.probe == Reading::PROBE).unwrap().request;
+    let rows = |harness: &Harness<'_, Tile>| harness.state().csv.clone().unwrap().lines().count() - 1;
+    let last = whole.tokens.len();
+    for tokens in [last - 23, last - 10, last - 1] {
+        let state = QuestionState::Working(Some(0.5));
+        harness.state_mut().mirror.apply(Event::Question { request, state });
+        harness.state_mut().mirror.apply(Event::Partial(Sample { request: Some(request), ..so_far(tokens) }));
+        harness.run_steps(2);
+        assert_eq!((rows(&harness), harness.state().selection.token), (tokens, None), "the newest token is in sight");
+    }
+    harness.state_mut().mirror.apply(Event::Sample(Sample { request: Some(request), ..whole.clone() }));
+    harness.state_mut().mirror.apply(Event::Question { request, state: QuestionState::Answered });
+    harness.run_steps(4);
+    assert_eq!((rows(&harness), harness.state().selection.token), (last, None), "it is not played once more");
 }
 
 #[test]

@@ -2,6 +2,8 @@
 //! y_{s, l-1}(i) x_{s, l}(j) (the paper's equation (16)), turned by U^(t-s) or raw. The full sigma has n^2
 //! entries and is never formed: the pairs of a few dozen neurons with large values are followed.
 
+use std::time::{Duration, Instant};
+
 use super::{
     super::{Finding, Probe, ProbeContext, prompt::Prompt},
     firing::{self, Activation, LayerActivations},
@@ -45,55 +47,121 @@ impl Probe for Reading {
         let spec = model(cx)?.spec().clone();
         let options = Options::of(cx.args, &spec, cx.seed)?;
         let passage = Prompt::of(cx, options.longest)?;
-        let layer = options.layer;
-        let ids = written_on(cx, &passage.ids, &options)?;
-        let (peaks, tokens) = first_pass(cx, &ids, layer)?;
-        let mut ends = peaks.map(|p| highest(&p, FOLLOWED));
-        if let Some(synapse) = options.synapse {
-            for (end, neuron) in ends.iter_mut().zip([synapse.i, synapse.j]) {
-                if !end.contains(&neuron) {
-                    end.push(neuron);
-                }
-            }
-        }
-        let paths = second_pass(cx, &ids, layer, &ends)?;
-        let chosen = paths.choose(options.rank, options.synapse);
-        let rotation = |j: usize| if options.rotated { Rotation::of(&spec, j) } else { Rotation::NONE };
-        let trace = |s: &Synapse| SynapseTrace { i: s.i, j: s.j, sigma: paths.sigma(*s, rotation(s.j)).into() };
-        let reading = measurements::Reading {
-            layer,
-            per_head: spec.per_head(),
-            written: ids.len() - passage.ids.len(),
-            temperature: options.sampling.temperature,
-            synapses: chosen.iter().map(trace).collect(),
-            y: paths.traces(End::Y, chosen.iter().map(|s| s.i).collect()),
-            x: paths.traces(End::X, chosen.iter().map(|s| s.j).collect()),
-            firing: tokens.firing,
-            loss: tokens.loss.into(),
-        };
-        let how = if options.rotated { "as the model sees it" } else { "without rotation" };
-        let read = match reading.written {
-            0 => passage.about,
-            written => format!("{}, then {written} that it wrote", passage.about),
-        };
-        let about = format!("{read}, synapses from y of layer {} to x of layer {layer}, {how}", layer - 1);
-        Ok(vec![Finding::new(reading, about, cx.corpus.token_texts(&ids))])
+        let ids = written_on(cx, &passage, &options)?;
+        Ok(vec![finding(read(cx, &ids, passage.ids.len(), &options)?, cx, &passage, &ids)])
     }
 }
 
-/// The text and what the model writes after it.
-fn written_on(cx: &ProbeContext<'_>, prompt: &[u32], options: &Options) -> Result<Vec<u32>> {
-    let mut ids = prompt.to_vec();
+/// What synapses hold while these tokens are read, of which the first `given` are the text.
+fn read(cx: &ProbeContext<'_>, ids: &[u32], given: usize, options: &Options) -> Result<measurements::Reading> {
+    let (spec, layer) = (model(cx)?.spec().clone(), options.layer);
+    let (peaks, tokens) = first_pass(cx, ids, layer)?;
+    let mut ends = peaks.map(|p| highest(&p, FOLLOWED));
+    if let Some(synapse) = options.synapse {
+        for (end, neuron) in ends.iter_mut().zip([synapse.i, synapse.j]) {
+            if !end.contains(&neuron) {
+                end.push(neuron);
+            }
+        }
+    }
+    let paths = second_pass(cx, ids, layer, &ends)?;
+    let chosen = paths.choose(options.rank, options.synapse);
+    let rotation = |j: usize| if options.rotated { Rotation::of(&spec, j) } else { Rotation::NONE };
+    let trace = |s: &Synapse| SynapseTrace { i: s.i, j: s.j, sigma: paths.sigma(*s, rotation(s.j)).into() };
+    Ok(measurements::Reading {
+        layer,
+        per_head: spec.per_head(),
+        written: ids.len() - given,
+        temperature: options.sampling.temperature,
+        synapses: chosen.iter().map(trace).collect(),
+        y: paths.traces(End::Y, chosen.iter().map(|s| s.i).collect()),
+        x: paths.traces(End::X, chosen.iter().map(|s| s.j).collect()),
+        firing: tokens.firing,
+        loss: tokens.loss.into(),
+    })
+}
+
+/// A reading of these tokens, in words.
+fn finding(reading: measurements::Reading, cx: &ProbeContext<'_>, passage: &Prompt, ids: &[u32]) -> Finding {
+    let how = match cx.args.get("rotated") {
+        Some(Value::Switch(false)) => "without rotation",
+        _ => "as the model sees it",
+    };
+    let read = match reading.written {
+        0 => passage.about.clone(),
+        written => format!("{}, then {written} that it wrote", passage.about),
+    };
+    let layer = reading.layer;
+    let about = format!("{read}, synapses from y of layer {} to x of layer {layer}, {how}", layer - 1);
+    Finding::new(reading, about, cx.corpus.token_texts(ids))
+}
+
+/// The text and what the model writes after it, which is shown as it comes.
+fn written_on(cx: &ProbeContext<'_>, passage: &Prompt, options: &Options) -> Result<Vec<u32>> {
+    let mut ids = passage.ids.clone();
     if options.write == 0 {
         return Ok(ids);
     }
+    let mut shown = WrittenSoFar::default();
     let mut wanted = Ok(());
-    generate(model(cx)?, prompt, options.write, options.sampling, cx.corpus.writable(), &mut |id| {
+    generate(model(cx)?, &passage.ids, options.write, options.sampling, cx.corpus.writable(), &mut |id| {
         ids.push(id);
-        wanted = cx.progress.at(ids.len() - prompt.len(), options.write);
+        let written = ids.len() - passage.ids.len();
+        wanted = cx.progress.at(written, options.write).and_then(|()| match written < options.write {
+            true => shown.show(cx, passage, &ids, options),
+            false => Ok(()),
+        });
         wanted.is_ok()
     })?;
     wanted.map(|()| ids)
+}
+
+/// Between two showings of what was written so far.
+const SHOWN_EVERY: Duration = Duration::from_millis(100);
+/// Reading what was written so far may take this share of the time, or the text would wait for it.
+const READING_SHARE: f64 = 0.25;
+
+/// What is shown of a text while it is written: every token, and what synapses held when it was last read.
+#[derive(Default)]
+struct WrittenSoFar {
+    shown: Option<Instant>,
+    /// What was read last, and when and how long that took.
+    read: Option<(measurements::Reading, Instant, Duration)>,
+}
+
+impl WrittenSoFar {
+    /// The first token at once and without a reading, which takes longer than to write it.
+    fn show(&mut self, cx: &ProbeContext<'_>, passage: &Prompt, ids: &[u32], options: &Options) -> Result<()> {
+        if !cx.progress.is_watched() || self.shown.is_some_and(|at| at.elapsed() < SHOWN_EVERY) {
+            return Ok(());
+        }
+        let is_due = |(_, at, took): &(_, Instant, Duration)| {
+            took.as_secs_f64() < READING_SHARE * (at.elapsed().as_secs_f64() + took.as_secs_f64())
+        };
+        if self.shown.is_some() && self.read.as_ref().is_none_or(is_due) {
+            let began = Instant::now();
+            let reading = read(cx, ids, passage.ids.len(), options)?;
+            self.read = Some((reading, Instant::now(), began.elapsed()));
+        }
+        let reading = match &self.read {
+            Some((reading, ..)) => reading.clone(),
+            None => measurements::Reading {
+                layer: options.layer,
+                per_head: model(cx)?.spec().per_head(),
+                written: 0,
+                temperature: options.sampling.temperature,
+                synapses: vec![],
+                y: vec![],
+                x: vec![],
+                firing: vec![],
+                loss: vec![].into(),
+            },
+        };
+        let written = ids.len() - passage.ids.len();
+        cx.progress.show(finding(measurements::Reading { written, ..reading }, cx, passage, ids));
+        self.shown = Some(Instant::now());
+        Ok(())
+    }
 }
 
 /// A synapse from neuron i of y to neuron j of x.
@@ -291,6 +359,50 @@ impl Paths {
 mod tests {
     use super::*;
     use crate::nn::{Device, Tensor, fused::linear_attention::rotate, host};
+
+    #[test]
+    fn what_is_written_is_shown_before_its_end() -> Result<()> {
+        use std::{cell::RefCell, sync::atomic::AtomicBool};
+
+        use crate::{
+            corpus::{Corpus, Source, Spec, TokenizerSpec},
+            models::bdh::Bdh,
+            probe::Progress,
+            telemetry::Measurement,
+        };
+        let folder = tempfile::tempdir()?;
+        std::fs::write(folder.path().join("text.txt"), "The tide turned, and the harbour filled again.\n".repeat(40))?;
+        let source = Source::File(folder.path().join("text.txt"));
+        let spec = Spec { source, tokenizer: TokenizerSpec::Byte { vocab: 256 }, held_out: 0.2, seed: 1 };
+        let corpus = Corpus::open(&spec).map_err(candle_core::Error::msg)?;
+        let sizes = BdhSpec { heads: 2, neurons: 64, d_model: 16, layers: 3, ..BdhSpec::default() };
+        let mut model = Bdh::new(&sizes, 256, 3, &Device::Cpu)?;
+        let args: Args = [("text", Value::Text("the tide".into())), ("write", Value::Int(4000))]
+            .map(|(name, value)| (name.to_owned(), value))
+            .into();
+        let (shown, never) = (RefCell::new(vec![]), AtomicBool::new(false));
+        let report = |_| ();
+        let show = |so_far: Finding| {
+            let reading = measurements::Reading::of(&so_far.payload).cloned().unwrap();
+            shown.borrow_mut().push((reading, so_far.tokens));
+            // long enough for more than one of them, however fast the model writes
+            std::thread::sleep(SHOWN_EVERY / 2);
+        };
+        let mut cx = ProbeContext::alone(&mut model, &corpus, &Device::Cpu, &args);
+        cx.progress = Progress::new(&report, &never).showing(&show);
+        let whole = Reading.ask(&mut cx)?.remove(0);
+        cx.progress = Progress::none();
+        assert_eq!(Reading.ask(&mut cx)?.remove(0).tokens, whole.tokens, "who looks changes nothing");
+        let shown = shown.into_inner();
+        assert!((2..200).contains(&shown.len()), "{} times", shown.len());
+        let (first, tokens) = &shown[0];
+        assert_eq!((first.written, tokens.len(), first.synapses.len()), (1, 9, 0), "the first token at once");
+        assert!(shown.windows(2).all(|w| w[0].1.len() < w[1].1.len()), "each shows more than the one before");
+        assert!(shown.iter().all(|(reading, tokens)| tokens.len() == 8 + reading.written));
+        assert!(shown.iter().all(|(_, tokens)| tokens[..] == whole.tokens[..tokens.len()]), "what comes stays");
+        assert!(shown[1..].iter().all(|(reading, _)| !reading.synapses.is_empty()), "sigma moves with the text");
+        Ok(())
+    }
 
     /// The state of linear attention, sum over s of q_t^T k_s, is the rotated trace read at neuron j alone.
     #[test]

@@ -13,7 +13,7 @@ use crate::{
     config::Value,
     labs::synapses::settings::ReadingSettings,
     telemetry::{
-        RunState,
+        QuestionState, RunState,
         measurements::{self, NeuronTrace},
         neuron_name,
     },
@@ -183,14 +183,20 @@ impl Reading {
         });
     }
 
-    /// Plays what the model wrote as soon as it is there, from the end of the text on: once for each answer, and not while a
-    /// model trains, whose answers follow one another.
+    /// Follows what the model writes while it comes, its newest token in sight. What was there at once is played instead, from
+    /// the end of the text on: once for each answer, and not while a model trains, whose answers follow one another.
     fn play_written(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, shown: &Shown<'_>) {
         let request = shown.measured.sample.request;
         if request == self.played || !cx.has_controls {
             return;
         }
         self.played = request;
+        let state = request.and_then(|request| cx.mirror.question(request));
+        if matches!(state, Some(QuestionState::Working(_))) {
+            self.playhead.stop();
+            cx.selection.token = None;
+            return;
+        }
         if shown.reading().written > 0 && !cx.still && cx.mirror.state != Some(RunState::Running) {
             cx.selection.token = Some(shown.first_written().saturating_sub(1));
             self.playhead.start(ui.input(|i| i.time));
