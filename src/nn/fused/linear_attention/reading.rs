@@ -4,7 +4,7 @@
 
 use super::{
     cpu::Op,
-    rows::{gate, normalise, relu_and_rope},
+    rows::{PairAngles, gate, normalise, relu_and_rope},
     saved::Sizes,
 };
 use crate::nn::kernels::{
@@ -68,9 +68,14 @@ impl Op {
         for (from, width) in self.sizes.neurons() {
             let x = &mut x[from * t..][..t * width];
             gemm(x, v, e.part(0, from, d, width), 1.0, false);
-            let table = self.rope_table.as_ref().map(|table| (&table.0[from / 2..], &table.1[from / 2..]));
-            relu_and_rope(x, &mut rotated, width, table.map(|table| (table, n / 2)));
-            let q: &[f32] = if table.is_some() { &rotated[..t * width] } else { x };
+            let pair = from / 2;
+            let angles = self.rope_table.as_ref().map(|table| PairAngles {
+                cos: &table.0[pair..],
+                sin: &table.1[pair..],
+                step: n / 2,
+            });
+            relu_and_rope(x, &mut rotated, width, angles);
+            let q: &[f32] = if angles.is_some() { &rotated[..t * width] } else { x };
             let across = Packed::new(View::new(q, t, width).t()); // (width, T)
             for (start, end, at) in self.sizes.blocks() {
                 let rows = View::new(&q[start * width..], end - start, width);

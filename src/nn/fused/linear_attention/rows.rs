@@ -23,20 +23,26 @@ impl WithSimd for Relu<'_> {
     }
 }
 
-/// x = relu(x), in place, rows of `width` neurons. With a table, `rotated` gets x turned by position: cosines and sines of a
-/// row's first pair on, and the distance from one row's to the next's.
-pub fn relu_and_rope(x: &mut [f32], rotated: &mut [f32], width: usize, table: Option<((&[f32], &[f32]), usize)>) {
-    let Some(((cos, sin), step)) = table else { return relu(x) };
-    Arch::new().dispatch(ReluAndRope { x, rotated, width, cos, sin, step });
+/// Cosines and sines of some pairs of neurons: from those of a row's first pair on, and the distance from one row's to the
+/// next's.
+#[derive(Clone, Copy)]
+pub struct PairAngles<'a> {
+    pub cos: &'a [f32],
+    pub sin: &'a [f32],
+    pub step: usize,
+}
+
+/// x = relu(x), in place, rows of `width` neurons. With angles, `rotated` gets x turned by position.
+pub fn relu_and_rope(x: &mut [f32], rotated: &mut [f32], width: usize, angles: Option<PairAngles>) {
+    let Some(angles) = angles else { return relu(x) };
+    Arch::new().dispatch(ReluAndRope { x, rotated, width, angles });
 }
 
 struct ReluAndRope<'a> {
     x: &'a mut [f32],
     rotated: &'a mut [f32],
     width: usize,
-    cos: &'a [f32],
-    sin: &'a [f32],
-    step: usize,
+    angles: PairAngles<'a>,
 }
 
 impl WithSimd for ReluAndRope<'_> {
@@ -46,7 +52,8 @@ impl WithSimd for ReluAndRope<'_> {
     fn with_simd<S: Simd>(self, _: S) {
         let rows = self.x.chunks_exact_mut(self.width).zip(self.rotated.chunks_exact_mut(self.width));
         for (row, (x, out)) in rows.enumerate() {
-            let (cos, sin) = (&self.cos[row * self.step..], &self.sin[row * self.step..]);
+            let from = row * self.angles.step;
+            let (cos, sin) = (&self.angles.cos[from..], &self.angles.sin[from..]);
             for x in &mut *x {
                 *x = if *x > 0.0 { *x } else { 0.0 };
             }
