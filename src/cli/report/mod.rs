@@ -1,11 +1,11 @@
-//! `orrery report`: a run or a sweep as one HTML file that opens from a mail, without a network and without Orrery. It draws with the
-//! window's views and computes nothing of its own.
+//! `orrery report`: a run or a sweep as one HTML file that opens from a mail, without a network and without Orrery. It draws
+//! with the window's views and computes nothing of its own.
 
 mod curves;
 mod page;
 mod pictures;
-mod sweep;
 mod sweep_figures;
+mod sweep_page;
 
 use std::path::PathBuf;
 
@@ -42,7 +42,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     }
     output::check(&args.out, &[&args.run])?;
     if args.run.join(SPEC).is_file() {
-        return sweep::write(&args.run, &args.out);
+        return sweep_page::write(&args.run, &args.out);
     }
     let (lab, config) = recorded(&args.run)?;
     let reader = Reader::open(&args.run).map_err(Failure::wrong)?;
