@@ -81,6 +81,12 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
             let run = record_series(&folder, &args.set)?;
             return present(&run, !args.no_figures).map(|()| println!("{}", run.display()));
         }
+        Named::Sweep(folder) => {
+            let shown = folder.display();
+            return Err(Failure::usage(format!(
+                "{shown} is a sweep; `orrery sweep {shown} --missing` goes on with it"
+            )));
+        }
         Named::Run(folder) => {
             let shown = folder.display();
             return Err(Failure::usage(format!("{shown} is a run; `orrery resume {shown}` goes on with it")));

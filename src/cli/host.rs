@@ -16,12 +16,14 @@ use super::{
     output, run_rows,
     runs::Runs,
     settings::{self, MOST_CONFIG},
+    sweep::{self, background::Background, series::SeriesCache},
+    sweep_names::is_sweep,
 };
 use crate::{
     analysis::graph_file::Format,
     config::Config,
     files::{memory::size, read_text},
-    labs::{self, permalink::Permalink, run_table::RunRow},
+    labs::{self, permalink::Permalink, run_table::RunRow, sweep::SweepFile},
     nn::device,
     store::{self, Reader, StoreError, Writer},
     telemetry::{Event, Inbox, Level, RunHandle, RunNote, RunState, Sink},
@@ -36,6 +38,9 @@ pub struct DesktopHost {
     arrived: Receiver<Delivery>,
     wake: Wake,
     runs: Arc<Runs>,
+    sweeps: Arc<Background>,
+    /// What was read of the runs of sweeps.
+    series: Arc<SeriesCache>,
     /// A graph file of the command line, and how it is taken.
     pub(super) graph: Option<(PathBuf, GraphReading)>,
 }
@@ -44,7 +49,21 @@ impl DesktopHost {
     /// Run folders are made in `out`, exports in `out/exports`. Every run joins `runs`.
     pub fn new(out: PathBuf, runs: Arc<Runs>) -> Self {
         let (sender, arrived) = unbounded();
-        Self { out, sender, arrived, wake: Arc::new(|| {}), runs, graph: None }
+        Self {
+            out,
+            sender,
+            arrived,
+            wake: Arc::new(|| {}),
+            runs,
+            sweeps: Arc::default(),
+            series: Arc::default(),
+            graph: None,
+        }
+    }
+
+    /// Makes sweeps by this program, where the one that asks is another.
+    pub fn with_program(self, program: PathBuf) -> Self {
+        Self { sweeps: Arc::new(Background::of_program(program)), ..self }
     }
 
     /// As [`Self::aside`], of work that may have nothing to tell.
@@ -100,8 +119,13 @@ impl Host for DesktopHost {
         let inbox = Arc::new(Inbox::default());
         let sink = Arc::clone(&inbox);
         let (process, out) = (self.runs.process(), self.out.clone());
+        let (sender, wake) = (self.sender.clone(), Arc::clone(&self.wake));
         let reading = self.graph.as_ref().filter(|(file, _)| *file == folder).map_or_else(Default::default, |g| g.1);
         let spawned = std::thread::Builder::new().name("replay".to_owned()).stack_size(64 << 20).spawn(move || {
+            if is_sweep(&folder) {
+                let _ = sender.send(Delivery::SweepFolder(folder));
+                return wake();
+            }
             let told = match graph_events::is_graph(&folder) && folder.is_file() {
                 true => graph_events::events(&folder, reading).map(|events| sink.deliver_recorded(events)),
                 false => replay((&folder, &out), &sink, &receiver, process),
@@ -236,6 +260,42 @@ impl Host for DesktopHost {
         true
     }
 
+    fn list_sweeps(&mut self) {
+        let out = self.out.clone();
+        self.aside(move || Delivery::Sweeps(sweep::results::beside(&out)));
+    }
+
+    fn read_sweep(&mut self, folder: PathBuf) {
+        let (sweeps, series) = (Arc::clone(&self.sweeps), Arc::clone(&self.series));
+        self.aside(move || read_sweep(folder, &sweeps, &series));
+    }
+
+    fn make_sweep(&mut self, file: SweepFile, is_begun: bool) {
+        let (sweeps, out) = (Arc::clone(&self.sweeps), self.out.clone());
+        self.aside(move || Delivery::SweepMade(sweep::make::make(&file, &out, is_begun.then_some(&*sweeps))));
+    }
+
+    fn complete_sweep(&mut self, folder: PathBuf) {
+        let (sweeps, series) = (Arc::clone(&self.sweeps), Arc::clone(&self.series));
+        self.aside(move || match std::path::absolute(&folder).map_err(|e| e.to_string()) {
+            Ok(path) => match sweeps.begin(&path) {
+                Ok(()) => read_sweep(folder, &sweeps, &series),
+                Err(e) => Delivery::Failed { what: e.words },
+            },
+            Err(what) => Delivery::Failed { what },
+        });
+    }
+
+    fn stop_sweep(&mut self, folder: PathBuf) {
+        let sweeps = Arc::clone(&self.sweeps);
+        self.aside_quietly(move || {
+            if let Ok(path) = std::path::absolute(&folder) {
+                sweeps.stop(&path);
+            }
+            None
+        });
+    }
+
     fn write_note(&mut self, run: PathBuf, note: RunNote) {
         self.try_aside(move || store::note::write(&run, &note).map(|()| None));
     }
@@ -267,6 +327,16 @@ fn run_of(link: &Permalink, rows: &[RunRow]) -> Option<PathBuf> {
     };
     let has_step = |row: &&RunRow| link.step.is_none_or(|step| row.steps >= step);
     rows.iter().filter(is_like).filter(has_step).max_by_key(|row| row.steps).map(|row| row.path.clone())
+}
+
+/// A sweep as it stands, and whether this window makes it.
+fn read_sweep(folder: PathBuf, sweeps: &Background, series: &SeriesCache) -> Delivery {
+    let read = sweep::results::read(&folder, series).map(|mut results| {
+        results.is_being_made = sweeps.is_running(&results.folder);
+        results.complaint = sweeps.complaint(&results.folder);
+        Arc::new(results)
+    });
+    Delivery::Sweep { folder, read: read.map_err(|e| e.words) }
 }
 
 fn read_config(path: &Path) -> Result<Delivery, String> {

@@ -40,6 +40,7 @@ mod schema;
 mod settings;
 mod summary;
 mod sweep;
+mod sweep_names;
 mod terminal;
 mod trained;
 mod trained_run;
@@ -81,7 +82,7 @@ struct Cli {
 #[derive(Args)]
 struct Open {
     /// A lab, a preset, a link (orrery:LAB?..), a config file, a text file to train on, a trained BDH, a folder of
-    /// checkpoints, each of a step, or a run folder
+    /// checkpoints, each of a step, a run folder, or the folder of a sweep
     what: Option<String>,
     /// Print when the first frame and the first training step came, and frame times at the end
     #[arg(long)]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Settings, checkpoint_series, failure::Failure};
+use super::{Settings, checkpoint_series, failure::Failure, sweep_names::is_sweep};
 use crate::{
     config::{Config, ConfigError, FileKind},
     files::{self, FileError},
@@ -29,6 +29,8 @@ pub enum Named {
     Run(PathBuf),
     /// A folder of checkpoints, each of a step.
     Series(PathBuf),
+    /// The folder of a sweep.
+    Sweep(PathBuf),
     /// A text file to train on.
     Text(PathBuf),
 }
@@ -36,7 +38,7 @@ pub enum Named {
 /// Why a name or a setting on the command line means nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    #[error("`{}` is a folder, but neither of a run (it has no config.toml) nor of checkpoints (.safetensors, .pt, .pth)", .0.display())]
+    #[error("`{}` is a folder, but neither of a run (it has no config.toml), of a sweep (sweep.toml) nor of checkpoints (.safetensors, .pt, .pth)", .0.display())]
     NoRunFolder(PathBuf),
     #[error(
         "`{name}` is no lab, preset, file or run folder. Labs: {}. `orrery list` shows the presets", .labs.join(", ")
@@ -81,6 +83,8 @@ pub fn resolve(name: &str) -> Result<Named, SettingsError> {
     if path.is_dir() {
         return if path.join("config.toml").is_file() || path.join("run.json").is_file() {
             Ok(Named::Run(path.to_owned()))
+        } else if is_sweep(path) {
+            Ok(Named::Sweep(path.to_owned()))
         } else if let Some(run) = run_of_checkpoints(path) {
             Ok(Named::Run(run))
         } else if checkpoint_series::is_series(path) {

@@ -47,6 +47,7 @@ pub fn open(open: &Open, began: Instant) -> Result<(), Failure> {
     }
     let opening = match named {
         Some(Named::Run(folder) | Named::Series(folder)) => Some(Opening::Run(folder)),
+        Some(Named::Sweep(folder)) => Some(Opening::Sweep(folder)),
         Some(Named::Lesson(link)) => Some(Opening::Lesson(link)),
         Some(Named::Page(lab, link)) => Some(Opening::Page(Box::new(linked(open, lab, *link)?))),
         None if open.set.is_empty() => None,
@@ -99,7 +100,7 @@ fn configured(open: &Open, named: Option<Named>) -> Result<(&'static Lab, Config
         Some(Named::Config(lab, config)) => (lab, config),
         Some(Named::Page(lab, link)) => (lab, link.config),
         Some(Named::Text(path)) => with_text(path)?,
-        Some(Named::Run(_) | Named::Series(_) | Named::Lesson(_)) | None => {
+        Some(Named::Run(_) | Named::Series(_) | Named::Sweep(_) | Named::Lesson(_)) | None => {
             let lab = default_lab()?;
             (lab, lab.config(None)?)
         }
@@ -126,6 +127,10 @@ fn without_window(why: &str, open: &Open, named: Option<Named>) -> Result<(), Fa
         return Err(Failure::run(format!(
             "{why}. `orrery render {shown} --view VIEW --out x.png` draws a view of this run without a window"
         )));
+    }
+    if let Some(Named::Sweep(folder)) = named {
+        let shown = folder.display();
+        return Err(Failure::run(format!("{why}. `orrery sweep {shown} --pictures DIR` draws it without a window")));
     }
     if let Some(Named::Lesson(link)) = named {
         return Err(Failure::run(format!("{why}. `{link}` is a step of a lesson, which is read in the window")));

@@ -2,10 +2,12 @@
 //! complete config. It does not know where or by whom they are run.
 
 mod design;
+pub mod draft;
+pub mod results;
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Lab, RunSettings};
 use crate::config::{Config, ConfigError, Setting, Value};
@@ -20,32 +22,32 @@ pub const MOST_RUNS: usize = 10_000;
 const MOST_VALUES: usize = 1000;
 
 /// A sweep as its file has it.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SweepFile {
     /// What all points share: a lab, a preset or a config file.
     pub base: String,
     /// The folder's name; that of the file without one.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// How many seeds, from that of the base on, or which.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seeds: Option<Seeds>,
     /// The headline number that ranks the points: `accuracy`, `accuracy@16`, or `accuracy of coupled` for one variant.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objective: Option<String>,
     /// Points drawn between the ends of the axes; a grid of one or two axes without it.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<usize>,
     /// Settings that differ from the base at every point.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, Value>,
     /// The settings that vary.
     pub axes: BTreeMap<String, AxisFile>,
 }
 
 /// Seeds in a file.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Seeds {
     Count(u64),
@@ -53,7 +55,7 @@ pub enum Seeds {
 }
 
 /// An axis in a file: its values one by one, or a range of numbers.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum AxisFile {
     List(Vec<Value>),
@@ -61,7 +63,7 @@ pub enum AxisFile {
 }
 
 /// Numbers from one end to another.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AxisRange {
     pub from: f64,
@@ -78,7 +80,7 @@ fn usual_points() -> usize {
 }
 
 /// How values lie between the ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AxisScale {
     #[default]
@@ -157,6 +159,14 @@ impl SweepFile {
     /// If the text is no TOML, or holds what no sweep has; the message has the line.
     pub fn parse(text: &str) -> Result<Self, SweepError> {
         toml::from_str(text).map_err(SweepError::Syntax)
+    }
+
+    /// The text that [`SweepFile::parse`] reads as this.
+    ///
+    /// # Errors
+    /// If a value cannot stand in TOML, in words.
+    pub fn to_toml(&self) -> Result<String, String> {
+        toml::to_string(self).map_err(|e| e.to_string())
     }
 }
 

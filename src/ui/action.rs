@@ -10,7 +10,11 @@ use eframe::egui::{Key, Modifiers, Rect};
 use egui_tiles::TileId;
 
 use super::{host::DialogKind, picture_order::PictureOrder};
-use crate::{config::Value, labs::lesson::LessonLink, telemetry::RunNote};
+use crate::{
+    config::Value,
+    labs::{lesson::LessonLink, sweep::SweepFile},
+    telemetry::RunNote,
+};
 
 /// Something to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,6 +107,17 @@ pub enum Action {
     CompareRuns(Vec<PathBuf>),
     /// Reads compared runs whole, to be shown by views.
     ReplayRuns(Vec<PathBuf>),
+    /// Begins to make a sweep of the open lab's settings, or leaves that.
+    DraftSweep,
+    /// Writes a sweep and, if true, begins its runs.
+    MakeSweep(Box<SweepFile>, bool),
+    /// The page of a sweep, by its folder.
+    OpenSweep(PathBuf),
+    /// Reads a sweep's runs again.
+    ReadSweep(PathBuf),
+    /// Makes what a sweep has no end of, in the background.
+    CompleteSweep(PathBuf),
+    StopSweep(PathBuf),
     /// Keeps what a person says of a run.
     Note(PathBuf, RunNote),
     /// Moves a run to the trash.

@@ -21,7 +21,7 @@ use super::{
     keys,
     lists::Lists,
     page::Page,
-    panels::{self, Overlay, Shell, home::PastRuns, runs::RunsPage, toasts::Toasts},
+    panels::{self, Overlay, Shell, home::PastRuns, runs::RunsPage, sweep::SweepPage, toasts::Toasts},
     run::{Run, patience_id},
     session::Session,
     theme::{self, Theme},
@@ -52,6 +52,8 @@ pub enum Opening {
     Text(PathBuf),
     /// A run folder to replay.
     Run(PathBuf),
+    /// The folder of a sweep.
+    Sweep(PathBuf),
 }
 
 /// What to open with, and how.
@@ -93,6 +95,7 @@ pub struct App {
     pub(super) has_agreed: bool,
     pub(super) past_runs: PastRuns,
     pub(super) runs: RunsPage,
+    pub(super) sweep: SweepPage,
     pub(super) overlay: Option<Overlay>,
     /// Whether an overlay was open in the previous frame.
     covered: bool,
@@ -151,6 +154,7 @@ impl App {
             has_agreed: false,
             past_runs: PastRuns::default(),
             runs: RunsPage::default(),
+            sweep: SweepPage::default(),
             overlay: None,
             covered: false,
             toasts: Toasts::default(),
@@ -190,6 +194,7 @@ impl App {
             Some(Opening::Page(link)) => self.open_page(*link, ctx),
             Some(Opening::Config(config)) => self.open_config(config, ctx),
             Some(Opening::Run(folder)) => self.open_run(folder, ctx),
+            Some(Opening::Sweep(folder)) => self.open_sweep(folder),
             Some(Opening::Text(path)) => {
                 if let Some(lab) = self.lists.labs.iter().find(|l| panels::open_sheet::takes_files(l)) {
                     self.open_lab(lab.id, ctx);
@@ -293,6 +298,7 @@ impl App {
         };
         let page = self.open.and_then(|id| self.pages.get_mut(id));
         match page {
+            None if self.sweep.is_open => panels::sweep::sweep_ui(ui, &mut shell, &mut self.sweep),
             None if self.runs.is_open => panels::runs::runs_ui(ui, &mut shell, &mut self.runs),
             None => panels::home::home_ui(ui, &mut shell, &self.pages, &mut self.past_runs),
             Some(page) => panels::lab_page_ui(ui, &mut shell, page),

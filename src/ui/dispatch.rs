@@ -11,6 +11,7 @@ use super::{
     page::Back,
     panels::Overlay,
     session::{Shared, adopt},
+    sweep_draft::SweepDraftState,
     tiling::Tiling,
 };
 use crate::telemetry::{Command, Level};
@@ -29,6 +30,11 @@ impl App {
             }
             Action::CompareRuns(runs) => self.host.compare_runs(runs),
             Action::ReplayRuns(runs) => self.host.replay_runs(runs),
+            Action::MakeSweep(file, is_begun) => self.host.make_sweep(*file, is_begun),
+            Action::OpenSweep(folder) => self.open_sweep(folder),
+            Action::ReadSweep(folder) => self.host.read_sweep(folder),
+            Action::CompleteSweep(folder) => self.host.complete_sweep(folder),
+            Action::StopSweep(folder) => self.host.stop_sweep(folder),
             Action::Discard(run) => self.host.discard_run(run),
             Action::TakeBack(place) => self.host.restore_run(place),
             Action::OpenLab(id) => self.open_lab(id, ctx),
@@ -172,6 +178,13 @@ impl App {
             Action::ResetLayout => {
                 page.tiling.replace(Tiling::new(page.lab.id, page.lab.panes).tree);
                 page.tiling.forget_numbers();
+            }
+            Action::DraftSweep => {
+                page.sweep = match page.sweep {
+                    Some(_) => None,
+                    None => Some(SweepDraftState::new(page.lab, &page.config)),
+                };
+                self.session.controls_open = true;
             }
             Action::FindControl(key) => {
                 page.sought = Some(key);

@@ -6,7 +6,11 @@ use std::{path::PathBuf, sync::Arc};
 use super::{comparison::ComparedRuns, multiples::ReplayedRuns};
 use crate::{
     config::Config,
-    labs::{permalink::Permalink, run_table::RunRow},
+    labs::{
+        permalink::Permalink,
+        run_table::RunRow,
+        sweep::{SweepFile, results::SweepResults},
+    },
     telemetry::{RunHandle, RunNote},
 };
 
@@ -75,6 +79,17 @@ pub enum Delivery {
     Compared(Result<Box<ComparedRuns>, String>),
     /// Compared runs read whole, to be shown by views, or why not.
     Replayed(Result<Arc<ReplayedRuns>, String>),
+    /// The sweeps beside the runs.
+    Sweeps(Vec<FoundSweep>),
+    /// What the runs of a sweep have recorded so far, or why it cannot be read.
+    Sweep {
+        folder: PathBuf,
+        read: Result<Arc<SweepResults>, String>,
+    },
+    /// A sweep was made, and where; or why not.
+    SweepMade(Result<PathBuf, String>),
+    /// A folder that was opened as a run is that of a sweep.
+    SweepFolder(PathBuf),
     /// A run was taken back out of the trash.
     Restored,
     /// A run of exactly a link's settings that has its step, if there is one.
@@ -106,6 +121,15 @@ pub struct PastRun {
     pub steps: u64,
     /// When it began, as local text.
     pub when: String,
+}
+
+/// The folder of a sweep in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundSweep {
+    pub folder: PathBuf,
+    pub name: String,
+    /// Runs that have begun.
+    pub runs: usize,
 }
 
 /// What a run of some settings would hold.
@@ -157,6 +181,16 @@ pub trait Host {
     fn find_run(&mut self, _link: &Permalink) -> bool {
         false
     }
+    /// Asks for the sweeps that lie beside the runs.
+    fn list_sweeps(&mut self) {}
+    /// Reads what the runs of a sweep have recorded so far.
+    fn read_sweep(&mut self, _folder: PathBuf) {}
+    /// Writes the folder of a sweep after every point of it was tried; its runs are begun, if that is wanted.
+    fn make_sweep(&mut self, _file: SweepFile, _is_begun: bool) {}
+    /// Makes what a sweep has no end of, in the background, and reads it.
+    fn complete_sweep(&mut self, _folder: PathBuf) {}
+    /// Stops a sweep that was begun so; its runs write a checkpoint first.
+    fn stop_sweep(&mut self, _folder: PathBuf) {}
     /// Keeps what a person says of a run.
     fn write_note(&mut self, _run: PathBuf, _note: RunNote) {}
     /// Moves a run to the trash.

@@ -33,6 +33,8 @@ pub mod seed_series;
 pub mod session;
 pub mod step_events;
 mod stop_first;
+pub mod sweep_draft;
+pub mod sweep_pictures;
 pub mod table;
 pub mod theme;
 pub mod tiling;

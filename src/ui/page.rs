@@ -25,6 +25,7 @@ use super::{
     questions::{Key, Questions},
     run::{News, Run},
     session::{LabSession, Shared, adopt, adopt_recorded},
+    sweep_draft::SweepDraftState,
     tiling::{Layout, Tiling},
     views::Selection,
 };
@@ -80,6 +81,8 @@ pub struct Page {
     pub filter: String,
     /// A control to scroll to and light up.
     pub sought: Option<&'static str>,
+    /// A sweep of these settings that is being made.
+    pub sweep: Option<SweepDraftState>,
     /// The control that a file is being picked for.
     pub picking: Option<&'static str>,
     dirty_since: Option<f64>,
@@ -121,6 +124,7 @@ impl Page {
             drafts: BTreeMap::new(),
             filter: String::new(),
             sought: None,
+            sweep: None,
             picking: None,
             dirty_since: None,
             told_notices: 0,

@@ -235,3 +235,88 @@ fn a_report_has_the_numbers_of_the_table_and_says_what_is_missing() {
     assert!(page.contains("7 of 8 runs finished") && page.contains("Without an end"), "what is missing is said");
     assert!(page.contains(": not begun</li>") && page.contains(">1/2</td>"));
 }
+
+#[test]
+fn pictures_of_a_sweep_are_written_and_what_has_no_number_says_so() {
+    let here = with_spec(SPEC);
+    done(here.path(), &["sweep", "rates.toml", "--on", "print"]);
+    let none = orrery(here.path(), &["sweep", "sweeps/rates", "--pictures", "out"]);
+    assert_eq!(none.status.code(), Some(1), "{}", said(&none));
+    assert!(said(&none).contains("has recorded a number yet") && said(&none).contains("--missing"), "{}", said(&none));
+    done(here.path(), &["sweep", "sweeps/rates", "--task", "0,1,2,3,4,5"]);
+    let output = done(here.path(), &["sweep", "sweeps/rates", "--pictures", "out", "--number", "gate of coupled"]);
+    assert!(said(&output).contains("6 of 8 runs finished, 2 not begun"), "{}", said(&output));
+    for name in ["curves", "slice-train.lr", "slice-model.pool", "parallel", "heat-map"] {
+        let svg = fs::read_to_string(here.path().join(format!("out/{name}.svg"))).unwrap();
+        assert!(svg.contains("tanh"), "{name} says what it shows");
+    }
+    // the numbers of the table stand in the cells of the map
+    let table = table(here.path());
+    let head: Vec<String> = csv_line(table.lines().next().unwrap());
+    let column = head.iter().position(|h| h.contains("tanh") && h.contains("coupled") && !h.ends_with("sd")).unwrap();
+    let mean: f64 = csv_line(table.lines().nth(1).unwrap())[column].parse().unwrap();
+    let map = fs::read_to_string(here.path().join("out/heat-map.svg")).unwrap();
+    assert!(map.contains(&format!(">{mean:.4}<")), "{mean}: {map}");
+    assert!(map.contains(">–<"), "the point that was not run has no value, and is no zero");
+    let early = done(here.path(), &["sweep", "sweeps/rates", "--pictures", "early", "--step", "7", "--light"]);
+    assert!(said(&early).contains("held-out loss"), "the objective without another number: {}", said(&early));
+    let slice = fs::read_to_string(here.path().join("early/slice-train.lr.svg")).unwrap();
+    assert!(slice.contains("at step 6"), "the newest recorded step at or before 7: {slice}");
+    let unknown = orrery(here.path(), &["sweep", "sweeps/rates", "--pictures", "out", "--number", "horoscope"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(said(&unknown).contains("`horoscope`; there are"), "{}", said(&unknown));
+}
+
+fn csv_line(line: &str) -> Vec<String> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(line.as_bytes());
+    reader.records().next().unwrap().unwrap().iter().map(str::to_owned).collect()
+}
+
+/// A small disk in a namespace of its own, made full in the middle, then larger. Needs `unshare`; where it may not be used
+/// nothing is tested, unless ORRERY_REQUIRE_UNSHARE is set.
+#[test]
+fn a_disk_that_fills_in_the_middle_is_named_and_the_sweep_completed_after() {
+    let can = Command::new("unshare").args(["-rm", "true"]).status().is_ok_and(|s| s.success());
+    assert!(can || std::env::var_os("ORRERY_REQUIRE_UNSHARE").is_none(), "unshare is missing or may not be used");
+    if !can {
+        eprintln!("no namespaces here: a full disk is not tested");
+        return;
+    }
+    let here = with_spec(SPEC);
+    let folder = here.path();
+    fs::create_dir(folder.join("sweeps")).unwrap();
+    // three runs are made first, so that there is something to be lost
+    let script = r#"
+        set -u
+        mount -t tmpfs -o size=64m none sweeps || exit 90
+        "$1" sweep rates.toml --on print > /dev/null 2>&1
+        "$1" sweep sweeps/rates --task 0,1,2 > made.txt 2>&1 || exit 91
+        ls sweeps/rates/runs > before.txt
+        cat sweeps/rates/runs/*/metrics.jsonl > metrics-before.txt
+        mount -o remount,size="$(( $(du -sk sweeps | cut -f1) + 120 ))k" sweeps || exit 92
+        "$1" sweep sweeps/rates --missing --jobs 2 > full.txt 2>&1; echo $? > full.code
+        for run in $(cat before.txt); do cat "sweeps/rates/runs/$run/metrics.jsonl"; done > metrics-after.txt
+        mount -o remount,size=64m sweeps || exit 93
+        "$1" sweep sweeps/rates --missing > completed.txt 2>&1; echo $? > completed.code
+        cp sweeps/rates/table.csv table.csv
+    "#;
+    let output = Command::new("unshare")
+        .args(["-rm", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_orrery")])
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
+    assert!(output.status.success(), "{}{}{}", said(&output), read("made.txt"), read("full.txt"));
+    let full = read("full.txt");
+    assert_eq!(read("full.code").trim(), "1", "{full}");
+    let sentence = full.lines().find(|line| line.contains("is full")).unwrap_or_else(|| panic!("{full}"));
+    assert!(sentence.contains("sweeps/rates") && sentence.contains("runs have ended and stay as they are"), "{full}");
+    assert!(sentence.contains("Make room there") && sentence.contains("--missing` completes it"), "{full}");
+    assert!(full.lines().count() < 12, "no further runs are begun on a full disk: {full}");
+    assert!(!full.contains("panicked"), "{full}");
+    assert_eq!(read("metrics-before.txt"), read("metrics-after.txt"), "what was there stays");
+    assert_eq!(read("completed.code").trim(), "0", "{}", read("completed.txt"));
+    let whole = with_spec(SPEC);
+    done(whole.path(), &["sweep", "rates.toml"]);
+    assert_eq!(read("table.csv"), table(whole.path()), "and the table is that of a sweep that nothing disturbed");
+}

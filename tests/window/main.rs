@@ -36,6 +36,7 @@ mod side_by_side;
 mod slow_manifold;
 mod snapshot;
 mod stub_host;
+mod sweep;
 mod synapses;
 mod tessellation;
 mod tiles;

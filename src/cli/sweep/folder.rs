@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub use super::super::sweep_names::SPEC;
 use super::super::{
     failure::Failure,
     run_rows,
@@ -20,12 +21,10 @@ use crate::{
     },
 };
 
-/// The specification, as it was given.
-pub const SPEC: &str = "sweep.toml";
 /// What its points share.
 const BASE: &str = "base.toml";
 /// The folders of its runs.
-const RUNS: &str = "runs";
+pub const RUNS: &str = "runs";
 /// What each run said, by its number.
 pub const LOGS: &str = "logs";
 
@@ -56,8 +55,16 @@ impl SweepFolder {
     /// # Errors
     /// If the specification is none, or the folder is that of another one.
     pub fn make(spec: &Path, out: &Path) -> Result<Self, Failure> {
-        let text = read(spec)?;
-        let file = SweepFile::parse(&text).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))?;
+        Self::of_text(&read(spec)?, spec, out)
+    }
+
+    /// As [`SweepFolder::make`], of the text of a specification that need not be a file yet; its base is looked for beside
+    /// `spec`, and its name is that of `spec` where it says none.
+    ///
+    /// # Errors
+    /// As [`SweepFolder::make`].
+    pub fn of_text(text: &str, spec: &Path, out: &Path) -> Result<Self, Failure> {
+        let file = SweepFile::parse(text).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))?;
         let base = base(&file.base, spec)?;
         let sweep = sweep(&file, &base, spec)?;
         let stem = spec.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -81,8 +88,10 @@ impl SweepFolder {
         for inner in [RUNS, LOGS] {
             fs::create_dir_all(folder.path.join(inner)).map_err(|e| folder.unwritable(&e))?;
         }
-        for (name, text) in [(BASE, base.to_toml()), (SPEC, text)] {
-            replace(&folder.path.join(name), text.as_bytes()).map_err(Failure::failed)?;
+        for (name, text) in [(BASE, base.to_toml().as_str()), (SPEC, text)] {
+            let path = folder.path.join(name);
+            let unwritten = |e: io::Error| Failure::run(format!("{} cannot be written: {e}", path.display()));
+            replace(&path, text.as_bytes()).map_err(unwritten)?;
         }
         Ok(folder)
     }
@@ -110,6 +119,13 @@ impl SweepFolder {
 
     fn unwritable(&self, error: &io::Error) -> Failure {
         Failure::usage(format!("no folder can be made at {}: {error}", self.path.display()))
+    }
+
+    /// Why a run that has left nothing was not made, as it said itself.
+    pub fn refusal(&self, task: SweepTask) -> Option<String> {
+        let log = self.path.join(LOGS).join(format!("{}.txt", task_name(task)));
+        let said = files::read_text(&log, MOST_CONFIG).ok()?;
+        said.lines().rev().find_map(|line| line.strip_prefix("orrery: ")).map(str::to_owned)
     }
 
     /// Every run of the sweep, by its number.

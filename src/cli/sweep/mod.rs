@@ -1,8 +1,13 @@
 //! `orrery sweep`: one preset over values of some settings and over seeds. The folders are the truth: what has run is read
 //! from them, no process must stay alive, and `--missing` runs what has no end and resumes what was cut off.
 
+pub mod background;
 pub mod folder;
+pub mod make;
+mod pictures;
 mod pool;
+pub mod results;
+pub mod series;
 mod slurm;
 pub mod table;
 mod task;
@@ -14,7 +19,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 
-use self::folder::SweepFolder;
+use self::{folder::SweepFolder, pictures::PictureWishes};
 use super::{failure::Failure, terminal::tell};
 
 /// The folder in which sweeps are made by default.
@@ -46,6 +51,19 @@ pub struct SweepArgs {
     /// Where the folder of the sweep is made
     #[arg(long, value_name = "DIR", default_value = SWEEPS)]
     out: PathBuf,
+    /// Write the pictures of what has run into this folder (SVG, and PNG where a graphics adapter is), and run nothing
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["missing", "task", "table"])]
+    pictures: Option<PathBuf>,
+    /// The number that the pictures show: a headline number or a scalar's channel, `gate` or `gate of coupled`; the objective
+    /// without it
+    #[arg(long, requires = "pictures", value_name = "KEY")]
+    number: Option<String>,
+    /// The pictures as of this step; the newest without it
+    #[arg(long, requires = "pictures")]
+    step: Option<u64>,
+    /// The pictures on paper instead of the dark ground
+    #[arg(long, requires = "pictures")]
+    light: bool,
 }
 
 /// Where runs are made.
@@ -63,6 +81,10 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     let sweep = open(args)?;
     if args.table {
         return present(&sweep);
+    }
+    if let Some(out) = &args.pictures {
+        let number = args.number.as_deref();
+        return pictures::write(&sweep, out, &PictureWishes { number, step: args.step, is_light: args.light });
     }
     if !args.task.is_empty() {
         return args.task.iter().try_for_each(|number| task::run(&sweep, *number));

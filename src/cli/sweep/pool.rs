@@ -1,7 +1,10 @@
-//! The runs of a sweep by processes of this machine, so many at once. A run that is killed takes no other with it.
+//! The runs of a sweep by processes of this machine, so many at once. A run that is killed takes no other with it; where the
+//! disk is full no further one is begun.
 
 use std::{
     fs::File,
+    io::{self, Write as _},
+    path::Path,
     process::{Command, ExitStatus, Stdio},
     sync::{
         Arc, Mutex, PoisonError,
@@ -15,15 +18,30 @@ use super::{
         interrupt::{self, INTERRUPTED},
         terminal::tell,
     },
-    folder::{LOGS, SweepFolder, task_name},
+    folder::{LOGS, SweepFolder, TaskState, task_name},
 };
+use crate::labs::run_table::RowState;
+
+/// What must fit on the disk for another run to be begun, bytes.
+const ROOM: usize = 256 << 10;
+
+/// Whether the disk of a folder has no room left. What cannot be told counts as room.
+pub fn is_full(folder: &Path) -> bool {
+    let written = tempfile::NamedTempFile::new_in(folder)
+        .and_then(|mut file| file.write_all(&vec![1; ROOM]).and_then(|()| file.as_file().sync_data()));
+    written.is_err_and(|e| is_no_room(&e))
+}
+
+fn is_no_room(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
 
 /// Makes the runs of these numbers; returns how many failed.
 ///
 /// # Errors
-/// If the process was asked to end: what was being made has a checkpoint then.
+/// If the process was asked to end, or the disk is full: what was being made has a checkpoint then, as far as there was room.
 pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize, Failure> {
-    let stopping = Arc::new(AtomicBool::new(false));
+    let (stopping, full) = (Arc::new(AtomicBool::new(false)), AtomicBool::new(false));
     let asked = stopping.clone();
     // The processes of the runs are told by the terminal as this one is.
     interrupt::on_interrupt(move || asked.store(true, Ordering::SeqCst));
@@ -33,7 +51,9 @@ pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize,
     std::thread::scope(|scope| {
         for _ in 0..jobs.min(numbers.len()) {
             scope.spawn(|| {
-                while let Some(number) = next().filter(|_| !stopping.load(Ordering::SeqCst)) {
+                while let Some(number) =
+                    next().filter(|_| !stopping.load(Ordering::SeqCst) && !full.load(Ordering::SeqCst))
+                {
                     let name = tasks.get(*number).map(|task| task_name(*task)).unwrap_or_default();
                     let outcome = make(sweep, *number, &name);
                     let count = ended.fetch_add(1, Ordering::SeqCst) + 1;
@@ -42,6 +62,7 @@ pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize,
                         Ok(status) if status.code() == Some(i32::from(INTERRUPTED)) => "stopped".to_owned(),
                         outcome => {
                             failed.fetch_add(1, Ordering::SeqCst);
+                            full.fetch_or(is_full(&sweep.path), Ordering::SeqCst);
                             outcome
                                 .map_or_else(|e| format!("was not begun: {e}"), |status| format!("failed ({status})"))
                         }
@@ -55,7 +76,22 @@ pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize,
         let shown = sweep.path.display();
         return Err(Failure::interrupted(format!("stopped; `orrery sweep {shown} --missing` goes on")));
     }
+    if full.load(Ordering::SeqCst) {
+        return Err(Failure::run(full_words(sweep)));
+    }
     Ok(failed.load(Ordering::SeqCst))
+}
+
+/// What a full disk means, and what to do.
+fn full_words(sweep: &SweepFolder) -> String {
+    let states = sweep.states().unwrap_or_default();
+    let is_finished = |s: &&TaskState| s.row.as_ref().is_some_and(|row| row.state == RowState::Finished);
+    let (ended, shown) = (states.iter().filter(is_finished).count(), sweep.path.display());
+    format!(
+        "the disk of {shown} is full: {ended} of {} runs have ended and stay as they are. Make room there; then `orrery sweep \
+         {shown} --missing` completes it",
+        sweep.sweep.tasks().len()
+    )
 }
 
 fn make(sweep: &SweepFolder, number: usize, name: &str) -> std::io::Result<ExitStatus> {

@@ -117,7 +117,8 @@ impl Table {
     /// Writes it as CSV; returns where.
     pub fn write(&self, folder: &SweepFolder) -> Result<PathBuf, Failure> {
         let path = folder.path.join(FILE);
-        replace(&path, &self.csv().map_err(Failure::failed)?).map_err(Failure::failed)?;
+        let unwritten = |e: std::io::Error| Failure::run(format!("{} cannot be written: {e}", path.display()));
+        replace(&path, &self.csv().map_err(Failure::failed)?).map_err(unwritten)?;
         Ok(path)
     }
 

@@ -81,6 +81,22 @@ impl App {
                     }
                 }
                 Delivery::Found { link, run } => self.found_run(*link, run, ctx),
+                Delivery::Sweeps(sweeps) => self.runs.sweeps = sweeps,
+                Delivery::Sweep { folder, read } => self.sweep.set(&folder, read),
+                Delivery::SweepMade(Ok(folder)) => {
+                    if let Some(page) = self.page_mut() {
+                        page.sweep = None;
+                    }
+                    self.open_sweep(folder);
+                }
+                Delivery::SweepMade(Err(words)) => match self.page_mut().and_then(|page| page.sweep.as_mut()) {
+                    Some(draft) => draft.refuse(words),
+                    None => self.toasts.push(Level::Error, words),
+                },
+                Delivery::SweepFolder(folder) => {
+                    self.opening.retain(|run| run.replayed.as_ref() != Some(&folder));
+                    self.open_sweep(folder);
+                }
                 Delivery::Restored => self.host.list_run_table(),
                 Delivery::Failed { what } => self.toasts.push(Level::Error, what),
             }

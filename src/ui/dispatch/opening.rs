@@ -18,21 +18,37 @@ use crate::{
 impl App {
     pub(in crate::ui) fn go_home(&mut self) {
         self.open = None;
-        self.runs.is_open = false;
+        (self.runs.is_open, self.sweep.is_open) = (false, false);
         self.host.list_runs();
+    }
+
+    /// The page of a sweep, in front of the table of runs.
+    pub(in crate::ui) fn open_sweep(&mut self, folder: PathBuf) {
+        self.open = None;
+        self.overlay = None;
+        self.sweep.open(folder.clone());
+        self.host.read_sweep(folder);
     }
 
     pub(in crate::ui) fn open_runs(&mut self) {
         self.open = None;
         self.overlay = None;
+        self.sweep.is_open = false;
         self.runs.open();
         self.host.list_run_table();
+        self.host.list_sweeps();
     }
 
     /// Escape: out of the innermost thing.
     pub(in crate::ui) fn back(&mut self) {
         if self.overlay.take().is_some() {
             self.waiting = None;
+            return;
+        }
+        if self.open.is_none() && self.sweep.is_open {
+            if !self.sweep.back() {
+                self.open_runs();
+            }
             return;
         }
         if self.open.is_none() && self.runs.is_open {
@@ -42,10 +58,15 @@ impl App {
             return;
         }
         let presenting = self.presenter;
+        let from_sweep = self.sweep.is_open.then(|| self.sweep.folder().clone());
         match self.page_mut() {
             Some(page) if page.tiling.maximised.is_some() => page.tiling.maximised = None,
             Some(page) if page.tiling.selected.is_some() && !presenting => page.tiling.selected = None,
-            Some(_) => self.go_home(),
+            // a run that was opened from a sweep's page leads back to it
+            Some(_) => match from_sweep {
+                Some(folder) => self.open_sweep(folder),
+                None => self.go_home(),
+            },
             None => {}
         }
     }

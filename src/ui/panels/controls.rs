@@ -3,7 +3,7 @@
 use eframe::egui::{self, CollapsingHeader, Frame, Margin, Panel, RichText, ScrollArea, TextEdit, Ui, UiBuilder};
 
 use super::{
-    Shell, hairline, knob_row,
+    Shell, hairline, knob_row, sweep_draft,
     top_bar::{DEVICE, THREADS},
 };
 use crate::{
@@ -13,7 +13,10 @@ use crate::{
 
 pub fn controls_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     search_ui(ui, shell.theme, page);
-    footer_ui(ui, shell, page);
+    match page.sweep.is_some() {
+        true => sweep_draft::foot_ui(ui, shell, page),
+        false => footer_ui(ui, shell, page),
+    }
     focus_ui(ui, shell.theme, page);
     // Named outright: what appears beside the controls must not make others of them while one is held.
     let place = UiBuilder::new().scope_id(egui::Id::unique(("controls", page.lab.id)));
@@ -95,7 +98,10 @@ fn group_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, heading: &str, 
     let header = header.show_unindented(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 4.0;
         for knob in knobs {
-            knob_row::knob_ui(ui, shell, page, knob);
+            match &mut page.sweep {
+                Some(draft) => sweep_draft::knob_ui(ui, shell.theme, (draft, &page.config), knob),
+                None => knob_row::knob_ui(ui, shell, page, knob),
+            }
         }
         ui.add_space(8.0);
     });

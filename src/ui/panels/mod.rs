@@ -24,6 +24,8 @@ pub mod picture_sheet;
 pub mod runs;
 pub mod sketch;
 pub mod stop_sheet;
+pub mod sweep;
+pub mod sweep_draft;
 pub mod tiles;
 pub mod toasts;
 pub mod top_bar;

@@ -21,7 +21,7 @@ use crate::{
         run_table::{RunRow, filter::Filter, order::Order},
     },
     telemetry::RunNote,
-    ui::{action::Action, comparison::ComparedRuns, multiples::ReplayedRuns, theme, widgets::number},
+    ui::{action::Action, comparison::ComparedRuns, host::FoundSweep, multiples::ReplayedRuns, theme, widgets::number},
 };
 
 /// Width of the panel about one run, points.
@@ -58,6 +58,8 @@ pub struct RunsPage {
     selected: Option<String>,
     /// Folders of the runs that are ticked.
     ticked: BTreeSet<String>,
+    /// The sweeps beside the runs.
+    pub sweeps: Vec<FoundSweep>,
     /// Ticked runs are being read.
     is_comparing: bool,
     comparison: Option<compare::ComparePage>,
@@ -245,6 +247,41 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         None => (count_words(page), shell.theme.secondary),
     };
     ui.label(RichText::new(words).small().color(colour));
+    sweeps_ui(ui, shell, page);
+}
+
+/// The sweeps beside the runs; a click opens one's page.
+fn sweeps_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &RunsPage) {
+    const SHOWN: usize = 6;
+    if page.sweeps.is_empty() {
+        return;
+    }
+    let words = |sweep: &FoundSweep| format!("{} · {} runs", sweep.name, number::grouped(sweep.runs as u64));
+    let mut opened = None;
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new("sweeps").small().color(shell.theme.secondary));
+        for sweep in page.sweeps.iter().take(SHOWN) {
+            let button =
+                ui.button(words(sweep)).on_hover_text(format!("Opens the page of {}.", sweep.folder.display()));
+            if button.clicked() {
+                opened = Some(sweep.folder.clone());
+            }
+        }
+        if page.sweeps.len() > SHOWN {
+            ui.menu_button(format!("{} more", page.sweeps.len() - SHOWN), |ui| {
+                egui::ScrollArea::vertical().max_height(360.0).show(ui, |ui| {
+                    for sweep in page.sweeps.iter().skip(SHOWN) {
+                        if ui.button(words(sweep)).clicked() {
+                            opened = Some(sweep.folder.clone());
+                        }
+                    }
+                });
+            });
+        }
+    });
+    if let Some(folder) = opened {
+        shell.act(Action::OpenSweep(folder));
+    }
 }
 
 fn compare_button_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {

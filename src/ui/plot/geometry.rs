@@ -121,6 +121,16 @@ impl Layout {
         self.plot.bottom() - share as f32 * self.plot.height()
     }
 
+    /// The line that passes nearest to a position, if one is under it.
+    pub fn line_at(&self, at: Pos2) -> Option<usize> {
+        let distance = |trace: &Trace| {
+            let points: Vec<Pos2> = trace.points.iter().map(|p| self.at_shares(*p)).collect();
+            distance_to(&points, at)
+        };
+        let lines = self.traces.iter().filter_map(|t| Some((t.line?, distance(t))));
+        lines.filter(|(_, far)| *far <= REACH).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(line, _)| line)
+    }
+
     /// The value under a position in points.
     pub fn x_value(&self, x: f32) -> f64 {
         self.x_scale.value(place_of(((x - self.plot.left()) / self.plot.width()) as f64, self.x))
@@ -134,6 +144,20 @@ impl Layout {
     pub fn x_values(&self) -> [f64; 2] {
         self.x.map(|p| self.x_scale.value(p))
     }
+}
+
+/// What is so near a pointer is under it, points.
+pub const REACH: f32 = 8.0;
+
+/// How far a position lies from a path, points; infinite from an empty one.
+pub fn distance_to(path: &[Pos2], at: Pos2) -> f32 {
+    let alone = path.first().filter(|_| path.len() == 1).map(|p| p.distance(at));
+    let to_segment = |pair: &[Pos2]| {
+        let along = pair[1] - pair[0];
+        let share = ((at - pair[0]).dot(along) / along.length_sq().max(f32::MIN_POSITIVE)).clamp(0.0, 1.0);
+        (pair[0] + along * share).distance(at)
+    };
+    path.windows(2).map(to_segment).chain(alone).filter(|far| far.is_finite()).fold(f32::INFINITY, f32::min)
 }
 
 /// Positions lie at most so many times the plot's size away from it.
@@ -169,5 +193,14 @@ mod tests {
         assert!(trace(vec![[0.0, 1.0], [0.5, 0.2], [1.0, 0.1]]).is_in_dashes());
         let noise = (0..1000).map(|i| [f64::from(i) / 1000.0, f64::from(i % 2) * 0.2]).collect();
         assert!(!trace(noise).is_in_dashes());
+    }
+
+    #[test]
+    fn a_path_is_as_far_as_its_nearest_part() {
+        let path = [pos2(0.0, 0.0), pos2(10.0, 0.0), pos2(10.0, 10.0)];
+        assert_eq!(distance_to(&path, pos2(5.0, 3.0)), 3.0);
+        assert_eq!(distance_to(&path, pos2(14.0, 20.0)), (16.0f32 + 100.0).sqrt());
+        assert_eq!(distance_to(&path[..1], pos2(3.0, 4.0)), 5.0);
+        assert_eq!(distance_to(&[], pos2(0.0, 0.0)), f32::INFINITY);
     }
 }

@@ -31,6 +31,7 @@ mod weave;
 pub use drawing::drawing;
 pub use events::{StepEvent, StepEvents, near, set_step_events};
 pub use export::{escape, hex, quote};
+pub use geometry::{REACH, distance_to};
 pub use guess::{Guess, guess, set_guess};
 pub use legend::begin_tile;
 pub use mark::paint_mark;

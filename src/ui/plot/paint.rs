@@ -27,6 +27,8 @@ pub struct ChartResponse {
     pub margins: [f32; 2],
     /// Where the data are, screen points.
     pub area: Rect,
+    /// The line under the pointer, by its place among the chart's.
+    pub hovered_line: Option<usize>,
 }
 
 /// Where a context keeps why it had nothing to show.
@@ -80,6 +82,7 @@ impl Chart<'_> {
                 clicked_x: None,
                 margins: [0.0; 2],
                 area: Rect::NOTHING,
+                hovered_line: None,
             };
         }
         let size = size.max(super::LEAST);
@@ -118,7 +121,8 @@ impl Chart<'_> {
         }
         state.events = events;
         let clicked_x = if response.clicked() { hovered_x } else { None };
-        ChartResponse { response, hovered_x, clicked_x, margins: layout.margins, area }
+        let hovered_line = pointer.and_then(|p| layout.line_at(p));
+        ChartResponse { response, hovered_x, clicked_x, margins: layout.margins, area, hovered_line }
     }
 
     /// The strips of ticks: a click turns linear into logarithmic and back.

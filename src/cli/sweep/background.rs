@@ -1,0 +1,103 @@
+//! Sweeps that the window has begun: each a process of its own that makes the runs, outlives the window, and can be asked to
+//! stop. It does not know what runs are.
+
+use std::{
+    collections::HashMap,
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::{Mutex, PoisonError},
+};
+
+use super::{super::failure::Failure, folder::LOGS};
+
+/// What the process says, in the folder of what runs said.
+const LOG: &str = "sweep.txt";
+/// Of which the end is told.
+const MOST_SAID: u64 = 1 << 20;
+
+/// The processes, by the sweep's folder.
+#[derive(Default)]
+pub struct Background {
+    children: Mutex<HashMap<PathBuf, Child>>,
+    /// What is run in place of this program.
+    program: Option<PathBuf>,
+}
+
+impl Background {
+    /// Runs this program, where the one that asks is another.
+    pub fn of_program(program: PathBuf) -> Self {
+        Self { program: Some(program), ..Self::default() }
+    }
+
+    /// Makes what a sweep has no end of, as `orrery sweep FOLDER --missing` does.
+    ///
+    /// # Errors
+    /// If it is being made already, or the process cannot be begun.
+    pub fn begin(&self, folder: &Path) -> Result<(), Failure> {
+        if self.is_running(folder) {
+            return Err(Failure::usage(format!("the runs of {} are being made already", folder.display())));
+        }
+        let program = self.program.clone().map_or_else(std::env::current_exe, Ok);
+        let spawned = program.and_then(|program| spawn(&program, folder));
+        let child =
+            spawned.map_err(|e| Failure::run(format!("the runs of {} were not begun: {e}", folder.display())))?;
+        self.children.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned(), child);
+        Ok(())
+    }
+
+    pub fn is_running(&self, folder: &Path) -> bool {
+        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        children.get_mut(folder).is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+    }
+
+    /// What the process of this window said last, if it ended without having made every run.
+    pub fn complaint(&self, folder: &Path) -> Option<String> {
+        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        let status = children.get_mut(folder)?.try_wait().ok()??;
+        if status.success() {
+            return None;
+        }
+        let said = crate::files::read_text(&folder.join(LOGS).join(LOG), MOST_SAID).unwrap_or_default();
+        let last = said.lines().rev().find(|line| !line.trim().is_empty());
+        Some(last.map_or_else(|| format!("ended ({status})"), |line| line.trim_start_matches("orrery: ").to_owned()))
+    }
+
+    /// Asks it to stop, as Ctrl-C in a terminal does: its runs write a checkpoint first.
+    pub fn stop(&self, folder: &Path) {
+        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(child) = children.get_mut(folder)
+            && matches!(child.try_wait(), Ok(None))
+        {
+            interrupt(child);
+        }
+    }
+}
+
+/// In a group of its own, so that a signal to the window's does not reach it and one to it reaches its runs.
+fn spawn(program: &Path, folder: &Path) -> io::Result<Child> {
+    let logs = folder.join(LOGS);
+    fs::create_dir_all(&logs)?;
+    let log = File::create(logs.join(LOG))?;
+    let mut command = Command::new(program);
+    command.arg("sweep").arg(folder).arg("--missing").stdin(Stdio::null());
+    command.stdout(log.try_clone()?).stderr(log);
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command.spawn()
+}
+
+#[cfg(unix)]
+fn interrupt(child: &mut Child) {
+    if let Ok(group) = i32::try_from(child.id()) {
+        // SAFETY: a signal is sent to the group of a child that was not waited for, so that its number is still its own.
+        unsafe { libc::kill(-group, libc::SIGINT) };
+    }
+}
+
+#[cfg(not(unix))]
+fn interrupt(child: &mut Child) {
+    // what was being made goes on from its last checkpoint
+    let _ = child.kill();
+}

@@ -1,0 +1,91 @@
+//! The pictures of a sweep as files, without a window: what its page shows.
+
+use std::{path::Path, sync::Arc};
+
+use super::{
+    super::{failure::Failure, output, terminal::tell},
+    folder::SweepFolder,
+    results,
+    series::SeriesCache,
+};
+use crate::{
+    gpu::offscreen::Offscreen,
+    labs::{headline::split, sweep::results::SweepResults},
+    ui::{
+        sweep_pictures::{Look, Prepared, figures},
+        theme::Theme,
+    },
+};
+
+/// What the pictures show.
+pub struct PictureWishes<'a> {
+    /// A headline number's key or a scalar's channel, with ` of GROUP` for one of several variants.
+    pub number: Option<&'a str>,
+    /// The newest without one.
+    pub step: Option<u64>,
+    pub is_light: bool,
+}
+
+/// Writes them into a folder.
+///
+/// # Errors
+/// If no run has recorded such a number, or the folder cannot be written.
+pub fn write(sweep: &SweepFolder, out: &Path, wishes: &PictureWishes<'_>) -> Result<(), Failure> {
+    output::check(out, &[&sweep.path])?;
+    let results = Arc::new(results::read(&sweep.path, &SeriesCache::default())?);
+    let number = number(&results, wishes.number)?;
+    let theme = Theme::of(!wishes.is_light);
+    let beside = results
+        .numbers
+        .iter()
+        .enumerate()
+        .filter(|(i, n)| *i != number && n.digits.is_some() && n.id.group == results.numbers[number].id.group);
+    let look = Look {
+        number,
+        others: beside.map(|(i, _)| i).take(2).collect(),
+        step: wishes.step.unwrap_or_else(|| results.last_step()),
+        brush: Default::default(),
+        is_dark: theme.dark,
+    };
+    let prepared = Prepared::new(&results, look);
+    std::fs::create_dir_all(out).map_err(|e| Failure::run(format!("{} cannot be made: {e}", out.display())))?;
+    let (mut offscreen, words) = match Offscreen::new() {
+        Ok(offscreen) => (Some(offscreen), String::new()),
+        Err(e) => (None, format!(" (as SVG alone: {e})")),
+    };
+    let all = figures(&prepared, &theme);
+    for figure in &all {
+        if let Some(svg) = figure.svg(&prepared, &theme) {
+            output::write(&out.join(format!("{}.svg", figure.stem)), svg.as_bytes(), &[])?;
+        }
+        if let Some(offscreen) = &mut offscreen {
+            let png = figure.png(offscreen, &prepared, &theme).map_err(Failure::run)?;
+            output::write(&out.join(format!("{}.png", figure.stem)), &png, &[])?;
+        }
+    }
+    tell!("{}; {}", results.numbers[number].heading, results.progress_words());
+    tell!("{} pictures in {}{words}", all.len(), out.display());
+    println!("{}", out.display());
+    Ok(())
+}
+
+/// The number that is asked for, by its place; the objective without one.
+fn number(results: &SweepResults, asked: Option<&str>) -> Result<usize, Failure> {
+    let none = || {
+        Failure::run(format!(
+            "no run of {} has recorded a number yet: `{}` makes them",
+            results.folder.display(),
+            results.command
+        ))
+    };
+    let first = results.first_number().ok_or_else(none)?;
+    let Some(asked) = asked else { return Ok(first) };
+    let (key, group) = asked.split_once(" of ").map_or((asked, None), |(key, group)| (key.trim(), Some(group.trim())));
+    let is_meant = |n: &crate::labs::sweep::results::Number| {
+        (n.id.key == key || split(&n.id.key).0 == key) && group.is_none_or(|group| n.id.group == group)
+    };
+    results.numbers.iter().position(is_meant).ok_or_else(|| {
+        let known: Vec<String> = results.numbers.iter().map(|n| format!("{} of {}", n.id.key, n.id.group)).collect();
+        Failure::usage(format!("no run has recorded a number `{asked}`; there are {}", known.join(", ")))
+    })
+}

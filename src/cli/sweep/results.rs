@@ -1,0 +1,154 @@
+//! A sweep's folder as its pictures need it: every run with its state and its numbers over steps; and the sweeps that lie
+//! beside a folder of runs. It does not know how they are drawn.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    super::{failure::Failure, sweep_names::is_sweep, terminal},
+    SWEEPS,
+    folder::SweepFolder,
+    series::{RunSeries, SeriesCache},
+    task::quoted,
+};
+use crate::{
+    labs::{
+        headline::{Better, Headline, split},
+        sweep::results::{MadeRun, Number, NumberId, ResultAxis, Series, SweepResults, SweepRun},
+    },
+    store::run_index::run_folders,
+    telemetry::channels,
+    ui::host::FoundSweep,
+};
+
+/// Everything that the runs of a sweep have recorded so far.
+///
+/// # Errors
+/// If the folder is no sweep's, or its runs cannot be listed.
+pub fn read(path: &Path, cache: &SeriesCache) -> Result<SweepResults, Failure> {
+    let folder = SweepFolder::open(path)?;
+    let sweep = &folder.sweep;
+    let states = folder.states()?;
+    let (axes, points) = ResultAxis::of(sweep);
+    let series: Vec<Option<Arc<RunSeries>>> =
+        states.iter().map(|s| s.row.as_ref().map(|row| cache.read(sweep.lab, &row.path, states.len()))).collect();
+    let made =
+        |row: crate::labs::run_table::RunRow| MadeRun { words: row.state_words(), path: row.path, state: row.state };
+    let runs: Vec<SweepRun> = states
+        .into_iter()
+        .map(|s| SweepRun {
+            point: s.task.point,
+            seed: s.task.seed,
+            refusal: if s.row.is_none() { folder.refusal(s.task) } else { None },
+            made: s.row.map(made),
+        })
+        .collect();
+    let numbers = numbers(sweep.lab.headlines, &series);
+    let objective = sweep.objective.as_ref().and_then(|objective| {
+        let is_key = |key: &str| key == objective.key || split(key).0 == objective.key;
+        let is_meant =
+            |n: &Number| is_key(&n.id.key) && objective.group.as_ref().is_none_or(|group| n.id.group == *group);
+        numbers.iter().position(is_meant)
+    });
+    Ok(SweepResults {
+        name: folder.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        command: format!("orrery sweep {} --missing", quoted(&shown(&folder.path))),
+        lab: sweep.lab.id.to_owned(),
+        seeds: sweep.seeds.clone(),
+        every: series.iter().flatten().map(|s| s.every).max().unwrap_or(1),
+        folder: folder.path,
+        axes,
+        points,
+        runs,
+        numbers,
+        objective,
+        is_being_made: false,
+        complaint: None,
+    })
+}
+
+/// From where one is, if it lies there.
+fn shown(path: &Path) -> PathBuf {
+    let here = std::env::current_dir().ok();
+    here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned)).unwrap_or_else(|| path.to_owned())
+}
+
+/// Headline numbers in the lab's order, then the training loss, then scalars by name.
+fn numbers(headlines: &'static [Headline], series: &[Option<Arc<RunSeries>>]) -> Vec<Number> {
+    let mut groups: Vec<(String, String)> = vec![];
+    for group in series.iter().flatten().flat_map(|s| &s.groups) {
+        if !groups.iter().any(|(known, _)| *known == group.0) {
+            groups.push(group.clone());
+        }
+    }
+    let ids: BTreeSet<&NumberId> = series.iter().flatten().flat_map(|s| s.numbers.iter().map(|(id, _)| id)).collect();
+    let rank = |id: &NumberId| {
+        let headline = headlines.iter().position(|h| h.id == split(&id.key).0);
+        let scalar = if id.key == channels::LOSS_TRAIN { 0 } else { 1 };
+        let group = groups.iter().position(|(known, _)| *known == id.group);
+        (headline.map_or((1, scalar), |h| (0, h)), place_order(&id.key), id.key.clone(), group)
+    };
+    let mut ids: Vec<&NumberId> = ids.into_iter().collect();
+    ids.sort_by_cached_key(|id| rank(id));
+    let number = |id: &NumberId| {
+        let headline = headlines.iter().find(|h| h.id == split(&id.key).0);
+        let label = groups.iter().find(|(group, _)| *group == id.group).map_or("", |(_, label)| label);
+        let of = if groups.len() > 1 { format!(", {label}") } else { String::new() };
+        let heading = match (headline, id.key.as_str()) {
+            (Some(h), key) => h.heading(key),
+            (None, channels::LOSS_TRAIN) => "training loss (nats)".to_owned(),
+            (None, channels::STEP_MS) => "time of a step (ms)".to_owned(),
+            (None, channel) => channel.to_owned(),
+        };
+        let of_run = |run: &Option<Arc<RunSeries>>| {
+            let found = run.as_ref().and_then(|run| run.numbers.iter().find(|(known, _)| known == id));
+            found.map_or_else(Series::default, |(_, series)| Arc::clone(series))
+        };
+        Number {
+            id: id.clone(),
+            heading: format!("{heading}{of}"),
+            better: match (headline, id.key.as_str()) {
+                (Some(h), _) => h.better,
+                (None, channels::LOSS_TRAIN) => Better::Lower,
+                _ => Better::Neither,
+            },
+            digits: headline.map(|h| h.digits),
+            series: series.iter().map(of_run).collect(),
+        }
+    };
+    ids.into_iter().map(number).collect()
+}
+
+/// `accuracy@8` stands before `accuracy@16`.
+fn place_order(key: &str) -> u64 {
+    split(key).1.parse().unwrap_or(0)
+}
+
+/// The sweeps in `sweeps` beside a folder of runs, and the one whose runs these are, by name.
+pub fn beside(runs: &Path) -> Vec<FoundSweep> {
+    let runs = std::path::absolute(runs).unwrap_or_else(|_| runs.to_owned());
+    let Some(parent) = runs.parent() else { return vec![] };
+    let mut folders: Vec<PathBuf> = match fs::read_dir(parent.join(SWEEPS)) {
+        Ok(entries) => entries.flatten().map(|e| e.path()).filter(|p| is_sweep(p)).collect(),
+        Err(e) => {
+            if e.kind() != std::io::ErrorKind::NotFound {
+                terminal::tell!("{} cannot be listed: {e}", parent.join(SWEEPS).display());
+            }
+            vec![]
+        }
+    };
+    folders.sort();
+    if is_sweep(parent) {
+        folders.insert(0, parent.to_owned());
+    }
+    let found = |folder: PathBuf| FoundSweep {
+        name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        runs: run_folders(&folder.join(super::folder::RUNS)).map_or(0, |runs| runs.len()),
+        folder,
+    };
+    folders.into_iter().map(found).collect()
+}

@@ -1,0 +1,258 @@
+//! A sweep as one makes it by hand: settings that are ticked, each with values as they are typed, seeds, an objective. It is
+//! checked while it is made, and becomes the same file that one would write. It does not know how it is drawn.
+
+use std::collections::BTreeMap;
+
+use super::{Axis, AxisFile, AxisRange, AxisScale, Seeds, Sweep, SweepError, SweepFile, USUAL_SAMPLES, USUAL_SEEDS};
+use crate::{
+    config::{Config, Knob, Range, Value},
+    labs::{
+        Lab,
+        headline::{Better, Source},
+    },
+};
+
+/// So many points are tried while one types; more of them before they are written.
+const TRIED: usize = 256;
+
+/// A setting that is to vary.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DraftAxis {
+    pub key: String,
+    pub is_range: bool,
+    /// Values with commas between them, as typed.
+    pub list: String,
+    /// Ends of a range, as typed.
+    pub from: String,
+    pub to: String,
+    pub points: usize,
+    pub is_log: bool,
+}
+
+/// A sweep that is being made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SweepDraft {
+    pub name: String,
+    pub axes: Vec<DraftAxis>,
+    pub seeds: u64,
+    /// Points of a sweep over more than two settings.
+    pub samples: usize,
+    /// Empty: none.
+    pub objective: String,
+}
+
+/// What is to be said of a draft.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DraftCheck {
+    /// What is wrong with an axis, by its key.
+    pub axes: BTreeMap<String, String>,
+    /// What is wrong with the whole.
+    pub whole: Option<String>,
+    pub points: usize,
+    pub runs: usize,
+    /// Whether every point was tried; else they are before anything is written.
+    pub is_tried: bool,
+    /// The specification, where nothing is wrong.
+    pub file: Option<SweepFile>,
+}
+
+impl DraftAxis {
+    /// A setting with values around the one it has.
+    fn new(knob: &Knob, value: &Value) -> Self {
+        let (list, ends) = match (&knob.range, value) {
+            (Range::Switch, _) => ("true, false".to_owned(), None),
+            (Range::Choice(of), _) => (of.join(", "), None),
+            (Range::Int { min, max }, Value::Int(v)) => {
+                let around = [(v / 2).max(*min), *v, v.saturating_mul(2).min(*max)];
+                (joined(&around), Some([around[0] as f64, around[2] as f64]))
+            }
+            (Range::Float { min, max, log }, Value::Float(v)) => {
+                let around = match *log && *v > 0.0 {
+                    true => [(v / 3.0).max(*min), (v * 3.0).min(*max)],
+                    false => [(v * 0.5).max(*min), if *v == 0.0 { *max } else { (v * 1.5).min(*max) }],
+                };
+                let around = around.map(rounded);
+                (joined(&[around[0], *v, around[1]]), Some(around))
+            }
+            (_, value) => (value.to_string(), None),
+        };
+        let is_log = matches!(knob.range, Range::Float { log: true, .. });
+        let [from, to] = ends.map_or([String::new(), String::new()], |ends| ends.map(|v| v.to_string()));
+        let is_range = matches!(knob.range, Range::Float { .. }) && from != to;
+        Self { key: knob.key.to_owned(), is_range, list, from, to, points: 4, is_log }
+    }
+
+    /// Whether it may be a range.
+    pub fn is_number(knob: &Knob) -> bool {
+        matches!(knob.range, Range::Int { .. } | Range::Float { .. })
+    }
+
+    /// As a file has it.
+    fn file(&self, knob: &Knob) -> Result<AxisFile, String> {
+        if !self.is_range {
+            let is_text = matches!(knob.range, Range::Text | Range::File(_) | Range::Choice(_));
+            let words = self.list.split(',').map(str::trim).filter(|word| !word.is_empty());
+            return Ok(AxisFile::List(words.map(|word| Value::parse(word, is_text)).collect()));
+        }
+        let end = |text: &str| text.trim().parse::<f64>().map_err(|_| format!("`{}` is no number", text.trim()));
+        let scale = if self.is_log { AxisScale::Log } else { AxisScale::Linear };
+        Ok(AxisFile::Range(AxisRange { from: end(&self.from)?, to: end(&self.to)?, points: self.points, scale }))
+    }
+}
+
+fn joined(values: &[impl ToString + PartialEq]) -> String {
+    let distinct = values.iter().enumerate().filter(|(i, v)| !values[..*i].contains(v));
+    distinct.map(|(_, v)| v.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// Two digits, as one would type it.
+fn rounded(v: f64) -> f64 {
+    format!("{v:.1e}").parse().unwrap_or(v)
+}
+
+impl SweepDraft {
+    /// Without an axis yet, named after the settings' preset.
+    pub fn new(lab: &Lab, config: &Config) -> Self {
+        let name = if config.preset.is_empty() { lab.id } else { config.preset.as_str() };
+        let objective = objectives(lab, config).into_iter().next().unwrap_or_default();
+        Self { name: name.to_owned(), axes: vec![], seeds: USUAL_SEEDS, samples: USUAL_SAMPLES, objective }
+    }
+
+    pub fn axis(&self, key: &str) -> Option<&DraftAxis> {
+        self.axes.iter().find(|axis| axis.key == key)
+    }
+
+    /// Ticks a setting, or takes its tick away.
+    pub fn toggle(&mut self, knob: &Knob, value: &Value) {
+        match self.axes.iter().position(|axis| axis.key == knob.key) {
+            Some(place) => {
+                self.axes.remove(place);
+            }
+            None => self.axes.push(DraftAxis::new(knob, value)),
+        }
+    }
+
+    /// As it stands, and what is wrong with it.
+    pub fn check(&self, lab: &'static Lab, config: &Config) -> DraftCheck {
+        let mut check = DraftCheck::default();
+        let knobs = (lab.knobs)();
+        let (base, base_name) = match lab.config(Some(&config.preset)) {
+            Ok(base) => (base, config.preset.as_str()),
+            Err(_) => match lab.config(None) {
+                Ok(base) => (base, lab.id),
+                Err(e) => return DraftCheck { whole: Some(e.to_string()), ..check },
+            },
+        };
+        let mut axes = BTreeMap::new();
+        let mut count = 1usize;
+        for draft in &self.axes {
+            let Some(knob) = knobs.iter().find(|knob| knob.key == draft.key) else { continue };
+            let made = draft.file(knob).and_then(|file| {
+                let axis = Axis::new(&draft.key, &file, lab, config).map_err(|e| e.about_axis())?;
+                Ok((file, axis.len()))
+            });
+            match made {
+                Ok((file, len)) => {
+                    count = count.saturating_mul(len);
+                    axes.insert(draft.key.clone(), file);
+                }
+                Err(words) => {
+                    check.axes.insert(draft.key.clone(), words);
+                }
+            }
+        }
+        let samples = (self.axes.len() > 2).then_some(self.samples);
+        check.points = samples.unwrap_or(count);
+        check.runs = check.points.saturating_mul(self.seeds as usize);
+        if !check.axes.is_empty() || self.axes.is_empty() {
+            return check;
+        }
+        let changed = config.changed_keys(&base).into_iter().filter(|key| !axes.contains_key(key));
+        let set = changed.filter_map(|key| config.get(&key).map(|value| (key.clone(), value.clone()))).collect();
+        let each = || (config.seed..config.seed.saturating_add(self.seeds)).collect();
+        let file = SweepFile {
+            base: base_name.to_owned(),
+            name: Some(self.name.trim().to_owned()),
+            seeds: Some(if config.seed == base.seed { Seeds::Count(self.seeds) } else { Seeds::Each(each()) }),
+            objective: (!self.objective.is_empty()).then(|| self.objective.clone()),
+            samples,
+            set,
+            axes,
+        };
+        check.try_points(file, lab, &base);
+        check
+    }
+}
+
+impl DraftCheck {
+    /// Tries the points, if they are few.
+    fn try_points(&mut self, file: SweepFile, lab: &'static Lab, base: &Config) {
+        self.is_tried = self.points <= TRIED;
+        let made = if self.is_tried {
+            Sweep::new(&file, lab, base).map(|s| (s.points.len(), s.seeds.len()))
+        } else {
+            Ok((self.points, self.runs / self.points.max(1)))
+        };
+        match made {
+            Ok((points, seeds)) => {
+                (self.points, self.runs) = (points, points * seeds);
+                self.file = Some(file);
+            }
+            Err(e) => match e.axis() {
+                Some(key) => {
+                    self.axes.insert(key.to_owned(), e.about_axis());
+                }
+                None => self.whole = Some(e.to_string()),
+            },
+        }
+    }
+
+    /// How many runs it is: "4 points × 3 seeds = 12 runs".
+    pub fn words(&self) -> String {
+        let plural = |n: usize, one: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") };
+        let seeds = self.runs / self.points.max(1);
+        format!("{} × {} = {}", plural(self.points, "point"), plural(seeds, "seed"), plural(self.runs, "run"))
+    }
+}
+
+impl SweepError {
+    /// The axis that it is about.
+    fn axis(&self) -> Option<&str> {
+        match self {
+            Self::Axis { key, .. } | Self::Values { key, .. } => Some(key),
+            _ => None,
+        }
+    }
+
+    /// Without the axis' name, where that stands beside it.
+    fn about_axis(&self) -> String {
+        match self {
+            Self::Axis { source, .. } => source.to_string(),
+            Self::Values { why, .. } => format!("it {why}"),
+            other => other.to_string(),
+        }
+    }
+}
+
+/// What may rank the points of a sweep of these settings: headline numbers that have a better way, of each group of variants.
+pub fn objectives(lab: &Lab, config: &Config) -> Vec<String> {
+    let mut groups: Vec<String> = vec![];
+    for variant in (lab.plan)(config).map(|plan| plan.variants).unwrap_or_default() {
+        if !groups.contains(&variant.group) {
+            groups.push(variant.group);
+        }
+    }
+    let ranks = lab.headlines.iter().filter(|h| h.better != Better::Neither);
+    let of = |h: &crate::labs::headline::Headline| -> Vec<String> {
+        let compares = matches!(h.source, Source::BesideFirst { .. });
+        match groups.len() {
+            0 | 1 if compares => vec![],
+            0 | 1 => vec![h.id.to_owned()],
+            _ => groups.iter().skip(usize::from(compares)).map(|group| format!("{} of {group}", h.id)).collect(),
+        }
+    };
+    ranks.flat_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,383 @@
+//! What the runs of a sweep have recorded: their numbers over steps, as of any step, and as means over seeds. It does not
+//! know where runs are kept nor how anything is drawn.
+
+pub mod brush;
+pub mod order;
+pub mod plane;
+
+use std::{path::PathBuf, sync::Arc};
+
+use super::{Axis, AxisScale, AxisValues, Sweep};
+use crate::{
+    analysis::statistics::mean_sd,
+    config::{Config, Knob, Range, Value},
+    labs::{
+        headline::{Better, Digits},
+        run_table::RowState,
+    },
+};
+
+/// Steps, rising, each with its value.
+pub type Series = Arc<Vec<(u64, f64)>>;
+
+/// A setting that varies, for pictures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResultAxis {
+    /// `train.lr`.
+    pub key: String,
+    pub kind: AxisKind,
+}
+
+/// How the values of an axis lie beside each other.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AxisKind {
+    Numbers {
+        is_log: bool,
+    },
+    /// Words or switches, in the order of the specification.
+    Words(Vec<String>),
+}
+
+/// A point of the sweep.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResultPoint {
+    /// Its value on each axis, as text.
+    pub values: Vec<String>,
+    /// The same as a number: that of a number, the place among the words of a word.
+    pub places: Vec<f64>,
+}
+
+/// A run of the sweep, made or not.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SweepRun {
+    pub point: usize,
+    pub seed: u64,
+    /// Nothing where it has not begun.
+    pub made: Option<MadeRun>,
+    /// Why it has not begun, where that was tried.
+    pub refusal: Option<String>,
+}
+
+/// What there is of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MadeRun {
+    pub path: PathBuf,
+    pub state: RowState,
+    /// "killed at step 412".
+    pub words: String,
+}
+
+/// Which number: a headline number's key or a scalar's channel, and of which variants.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct NumberId {
+    pub key: String,
+    /// Variants that differ only by seed.
+    pub group: String,
+}
+
+/// A number that runs have recorded over their steps.
+#[derive(Debug, Clone)]
+pub struct Number {
+    pub id: NumberId,
+    /// "held-out loss (nats), coupled".
+    pub heading: String,
+    pub better: Better,
+    /// Nothing for a scalar that is no headline number.
+    pub digits: Option<Digits>,
+    /// By run; empty where a run has none.
+    pub series: Vec<Series>,
+}
+
+/// A sweep with what its runs have recorded.
+#[derive(Debug, Clone, Default)]
+pub struct SweepResults {
+    pub name: String,
+    pub folder: PathBuf,
+    /// The lab's id.
+    pub lab: String,
+    pub axes: Vec<ResultAxis>,
+    pub points: Vec<ResultPoint>,
+    pub seeds: Vec<u64>,
+    /// Point by point, seed by seed.
+    pub runs: Vec<SweepRun>,
+    /// Headline numbers first, in the lab's order; then scalars.
+    pub numbers: Vec<Number>,
+    /// The number that ranks the points, by its place.
+    pub objective: Option<usize>,
+    /// The command that completes the sweep.
+    pub command: String,
+    /// Whether a process of this window is making runs.
+    pub is_being_made: bool,
+    /// What that process said last, if it ended without having made every run.
+    pub complaint: Option<String>,
+    /// Of long series every so-manieth step is kept, and the last; 1: all.
+    pub every: usize,
+}
+
+/// A number of a point as of a step, over its seeds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PointValue {
+    pub mean: f64,
+    /// Standard deviation over seeds; 0 of one.
+    pub sd: f64,
+    /// Each seed's, by its run.
+    pub each: Vec<(usize, f64)>,
+    /// The oldest and the newest step that a value is of.
+    pub steps: [u64; 2],
+}
+
+/// A number of every point as of a step.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AsOf {
+    pub step: u64,
+    /// By point; nothing where no seed has recorded a value so far.
+    pub values: Vec<Option<PointValue>>,
+}
+
+/// How many runs stand how.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    pub finished: usize,
+    pub running: usize,
+    /// Stopped or killed before their end.
+    pub unfinished: usize,
+    pub failed: usize,
+    pub missing: usize,
+}
+
+/// The value at the newest step at or before this one.
+pub fn value_at(series: &[(u64, f64)], step: u64) -> Option<(u64, f64)> {
+    series.partition_point(|(s, _)| *s <= step).checked_sub(1).map(|i| series[i])
+}
+
+/// At each step the mean and the standard deviation over the series that have it.
+pub fn folded(series: &[&[(u64, f64)]]) -> Vec<[f64; 3]> {
+    let mut at = vec![0usize; series.len()];
+    let (mut points, mut here) = (vec![], vec![]);
+    while let Some(step) = series.iter().zip(&at).filter_map(|(s, i)| s.get(*i)).map(|(step, _)| *step).min() {
+        here.clear();
+        for (s, i) in series.iter().zip(&mut at) {
+            if let Some((_, value)) = s.get(*i).filter(|(found, _)| *found == step) {
+                here.push(*value);
+                *i += 1;
+            }
+        }
+        let (mean, sd) = mean_sd(&here);
+        points.push([step as f64, mean, sd]);
+    }
+    points
+}
+
+/// Every so-manieth point and the last, so that at most about `most` are left; how many each stands for.
+pub fn thinned(series: Vec<(u64, f64)>, most: usize) -> (Vec<(u64, f64)>, usize) {
+    let every = series.len().div_ceil(most.max(2)).max(1);
+    let last = series.len().saturating_sub(1);
+    let kept = series.into_iter().enumerate().filter(|(i, _)| i % every == 0 || *i == last).map(|(_, p)| p);
+    (kept.collect(), every)
+}
+
+impl ResultAxis {
+    /// The axes of a sweep, and what each point has on them.
+    pub fn of(sweep: &Sweep) -> (Vec<Self>, Vec<ResultPoint>) {
+        let knobs = (sweep.lab.knobs)();
+        let axes: Vec<Self> = sweep.axes.iter().map(|axis| Self::new(axis, &knobs, &sweep.points)).collect();
+        let point = |config: &Config| {
+            let values: Vec<String> = sweep.axes.iter().map(|axis| sweep.value(config, axis)).collect();
+            let place = |(axis, text): (&Self, &String)| match &axis.kind {
+                AxisKind::Numbers { .. } => config.get(&axis.key).and_then(Value::as_f64).unwrap_or(f64::NAN),
+                AxisKind::Words(words) => words.iter().position(|w| w == text).map_or(f64::NAN, |i| i as f64),
+            };
+            ResultPoint { places: axes.iter().zip(&values).map(place).collect(), values }
+        };
+        let points = sweep.points.iter().map(point).collect();
+        (axes, points)
+    }
+
+    fn new(axis: &Axis, knobs: &[Knob], points: &[Config]) -> Self {
+        let values: Vec<&Value> = points.iter().filter_map(|config| config.get(&axis.key)).collect();
+        let numbers: Vec<f64> = values.iter().filter_map(|value| value.as_f64()).collect();
+        let kind = if numbers.len() == points.len() {
+            let is_positive = numbers.iter().all(|v| *v > 0.0);
+            let is_log = match &axis.values {
+                AxisValues::Range(range) => range.scale == AxisScale::Log,
+                AxisValues::List(_) => {
+                    let range = knobs.iter().find(|k| k.key == axis.key).map(|k| &k.range);
+                    matches!(range, Some(Range::Float { log: true, .. })) && is_positive
+                }
+            };
+            AxisKind::Numbers { is_log }
+        } else {
+            let mut words: Vec<String> = vec![];
+            for word in values.iter().map(ToString::to_string) {
+                if !words.contains(&word) {
+                    words.push(word);
+                }
+            }
+            AxisKind::Words(words)
+        };
+        Self { key: axis.key.clone(), kind }
+    }
+
+    /// The last part of its key: "lr".
+    pub fn name(&self) -> &str {
+        self.key.rsplit('.').next().unwrap_or(&self.key)
+    }
+
+    pub fn is_log(&self) -> bool {
+        matches!(self.kind, AxisKind::Numbers { is_log: true })
+    }
+}
+
+impl AsOf {
+    /// The oldest and the newest step that some value is of.
+    pub fn steps(&self) -> Option<[u64; 2]> {
+        let known = self.values.iter().flatten().map(|v| v.steps);
+        known.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])])
+    }
+
+    /// Points without a value so far.
+    pub fn without(&self) -> Vec<usize> {
+        (0..self.values.len()).filter(|i| self.values[*i].is_none()).collect()
+    }
+
+    pub fn mean(&self, point: usize) -> Option<f64> {
+        self.values.get(point)?.as_ref().map(|v| v.mean).filter(|v| v.is_finite())
+    }
+
+    /// The smallest and the largest value of a seed that is a number.
+    pub fn extent(&self) -> Option<[f64; 2]> {
+        let each = self.values.iter().flatten().flat_map(|v| v.each.iter().map(|(_, x)| *x)).filter(|x| x.is_finite());
+        each.fold(None, |ends: Option<[f64; 2]>, x| Some(ends.map_or([x, x], |[a, b]| [a.min(x), b.max(x)])))
+    }
+}
+
+impl SweepResults {
+    pub fn number(&self, id: &NumberId) -> Option<usize> {
+        self.numbers.iter().position(|n| n.id == *id)
+    }
+
+    /// What is shown first: the objective, else the first headline number.
+    pub fn first_number(&self) -> Option<usize> {
+        self.objective.or((!self.numbers.is_empty()).then_some(0))
+    }
+
+    /// The newest step that some run has recorded a number of.
+    pub fn last_step(&self) -> u64 {
+        let series = self.numbers.iter().flat_map(|n| &n.series);
+        series.filter_map(|s| s.last()).map(|(step, _)| *step).max().unwrap_or(0)
+    }
+
+    /// The runs of a point, by their places.
+    pub fn runs_of(&self, point: usize) -> impl Iterator<Item = (usize, &SweepRun)> {
+        self.runs.iter().enumerate().filter(move |(_, run)| run.point == point)
+    }
+
+    /// A number of every point at the newest recorded step at or before `step`.
+    pub fn as_of(&self, number: usize, step: u64) -> AsOf {
+        let mut each: Vec<Vec<(usize, u64, f64)>> = vec![vec![]; self.points.len()];
+        if let Some(number) = self.numbers.get(number) {
+            for (i, (run, series)) in self.runs.iter().zip(&number.series).enumerate() {
+                if let (Some(place), Some((at, value))) = (each.get_mut(run.point), value_at(series, step)) {
+                    place.push((i, at, value));
+                }
+            }
+        }
+        let value = |each: Vec<(usize, u64, f64)>| {
+            let steps = || each.iter().map(|(_, step, _)| *step);
+            let (first, last) = (steps().min()?, steps().max()?);
+            let (mean, sd) = mean_sd(&each.iter().map(|(.., v)| *v).collect::<Vec<_>>());
+            let each = each.into_iter().map(|(i, _, v)| (i, v)).collect();
+            Some(PointValue { mean, sd, each, steps: [first, last] })
+        };
+        AsOf { step, values: each.into_iter().map(value).collect() }
+    }
+
+    /// Step, mean and standard deviation over the seeds of a point.
+    pub fn curve(&self, number: usize, point: usize) -> Vec<[f64; 3]> {
+        let Some(number) = self.numbers.get(number) else { return vec![] };
+        let of_point = self.runs_of(point).filter_map(|(i, _)| number.series.get(i));
+        folded(&of_point.map(|s| s.as_slice()).collect::<Vec<_>>())
+    }
+
+    /// What a point is called: "lr 0.001, pool 4".
+    pub fn point_name(&self, point: usize) -> String {
+        let word = |(i, axis): (usize, &ResultAxis)| format!("{} {}", axis.name(), self.value_words(point, i));
+        self.axes.iter().enumerate().map(word).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What a point has on an axis, a number in four digits at most.
+    pub fn value_words(&self, point: usize, axis: usize) -> String {
+        const SHORT: usize = 7;
+        let Some(found) = self.points.get(point) else { return String::new() };
+        let text = found.values.get(axis).map_or("", String::as_str);
+        let place = found.places.get(axis).copied().unwrap_or(f64::NAN);
+        let is_number = matches!(self.axes.get(axis).map(|a| &a.kind), Some(AxisKind::Numbers { .. }));
+        if text.len() <= SHORT || !is_number {
+            return text.to_owned();
+        }
+        let scientific = format!("{place:.3e}");
+        let plain = scientific.parse::<f64>().unwrap_or(place).to_string();
+        if plain.len() <= scientific.len() { plain } else { scientific }
+    }
+
+    /// The point that the number is best at; nothing where neither way is better.
+    pub fn best(&self, number: usize, as_of: &AsOf) -> Option<usize> {
+        let sign = match self.numbers.get(number)?.better {
+            Better::Lower => 1.0,
+            Better::Higher => -1.0,
+            Better::Neither => return None,
+        };
+        let known = (0..self.points.len()).filter_map(|i| Some((i, sign * as_of.mean(i)?)));
+        known.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(i, _)| i)
+    }
+
+    pub fn progress(&self) -> Progress {
+        let mut progress = Progress::default();
+        for run in &self.runs {
+            let count = match run.made.as_ref().map(|m| &m.state) {
+                None => &mut progress.missing,
+                Some(RowState::Finished) => &mut progress.finished,
+                Some(RowState::Running) => &mut progress.running,
+                Some(RowState::Stopped | RowState::Killed) => &mut progress.unfinished,
+                Some(RowState::Failed(_) | RowState::Unreadable) => &mut progress.failed,
+            };
+            *count += 1;
+        }
+        progress
+    }
+
+    /// How the runs stand: "5 of 8 runs finished, 1 running, 2 not begun".
+    pub fn progress_words(&self) -> String {
+        let p = self.progress();
+        let others =
+            [(p.running, "running"), (p.unfinished, "cut off"), (p.failed, "failed"), (p.missing, "not begun")];
+        let others = others.into_iter().filter(|(n, _)| *n > 0).map(|(n, words)| format!(", {n} {words}"));
+        format!("{} of {} runs finished{}", p.finished, self.runs.len(), others.collect::<String>())
+    }
+
+    /// Why runs failed, each reason once.
+    pub fn failures(&self) -> Vec<String> {
+        let mut reasons: Vec<String> = vec![];
+        for run in &self.runs {
+            let why = match run.made.as_ref().map(|m| &m.state) {
+                Some(RowState::Failed(why)) => Some(why),
+                Some(_) => None,
+                None => run.refusal.as_ref(),
+            };
+            if let Some(why) = why.filter(|why| !reasons.contains(why)) {
+                reasons.push(why.clone());
+            }
+        }
+        reasons
+    }
+}
+
+impl Progress {
+    /// Runs that `--missing` would make or go on with.
+    pub fn to_make(&self) -> usize {
+        self.unfinished + self.failed + self.missing
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+//! In which order the points of a sweep stand in its table. It knows values alone.
+
+use std::cmp::Ordering;
+
+use super::{AsOf, NumberId, SweepResults};
+
+/// A column of the table.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Column {
+    /// The points' own order.
+    #[default]
+    Point,
+    Axis(usize),
+    /// How many of its runs have ended.
+    Runs,
+    Number(NumberId),
+}
+
+/// By a column, rising or falling.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PointOrder {
+    pub column: Column,
+    pub is_falling: bool,
+}
+
+impl PointOrder {
+    /// The same column again turns it round.
+    pub fn click(&mut self, column: Column) {
+        self.is_falling = self.column == column && !self.is_falling;
+        self.column = column;
+    }
+
+    /// The points in order; those without a value stand last either way.
+    pub fn sorted(&self, results: &SweepResults, as_of: Option<&AsOf>) -> Vec<usize> {
+        let key = |point: usize| match &self.column {
+            Column::Point => Some(point as f64),
+            Column::Axis(axis) => results.points.get(point)?.places.get(*axis).copied(),
+            Column::Runs => Some(results.finished(point) as f64),
+            Column::Number(_) => as_of?.mean(point),
+        };
+        let mut order: Vec<(usize, Option<f64>)> = (0..results.points.len()).map(|p| (p, key(p))).collect();
+        order.sort_by(|a, b| match (a.1, b.1) {
+            (Some(x), Some(y)) if self.is_falling => y.total_cmp(&x).then(a.0.cmp(&b.0)),
+            (Some(x), Some(y)) => x.total_cmp(&y).then(a.0.cmp(&b.0)),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => a.0.cmp(&b.0),
+        });
+        order.into_iter().map(|(point, _)| point).collect()
+    }
+}
+
+impl SweepResults {
+    /// Runs of a point that have ended.
+    pub fn finished(&self, point: usize) -> usize {
+        let is_finished = |run: &super::SweepRun| {
+            run.made.as_ref().is_some_and(|made| made.state == crate::labs::run_table::RowState::Finished)
+        };
+        self.runs_of(point).filter(|(_, run)| is_finished(run)).count()
+    }
+}

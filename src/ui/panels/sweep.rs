@@ -1,0 +1,248 @@
+//! The page of a sweep: its pictures under one slider of steps, its table, and what is left to make. What is shown was read
+//! elsewhere; nothing here reads a file.
+
+mod head;
+mod pictures;
+mod table;
+
+use std::{path::PathBuf, sync::Arc};
+
+use eframe::egui::{self, Frame, Margin, Panel, Pos2, RichText, Ui};
+
+use super::{Shell, TOP_BAR, ground, top_bar};
+use crate::{
+    labs::sweep::results::{
+        NumberId, SweepResults,
+        brush::{Brush, Dimension},
+        order::PointOrder,
+    },
+    ui::{
+        action::Action,
+        plot::ChartState,
+        sweep_pictures::{Look, PointedAt, Prepared},
+    },
+};
+
+/// While runs are being made, they are read again after so many seconds.
+const AGAIN: f64 = 2.0;
+
+/// A point that was clicked, and where its seeds are offered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct SeedMenu {
+    point: usize,
+    at: Pos2,
+    /// Opened in this frame, whose click does not close it.
+    is_new: bool,
+}
+
+/// The page: a sweep as the host read it, and what is asked of it.
+#[derive(Debug, Default)]
+pub struct SweepPage {
+    /// In front, where no lab is.
+    pub is_open: bool,
+    folder: PathBuf,
+    results: Option<Arc<SweepResults>>,
+    /// Why it could not be read.
+    complaint: Option<String>,
+    is_reading: bool,
+    /// When it was asked for last, egui's clock.
+    asked: f64,
+    number: Option<NumberId>,
+    /// Numbers beside it, in parallel coordinates and the table.
+    others: Vec<NumberId>,
+    /// All pictures as of this step; `None`: the newest.
+    step: Option<u64>,
+    selected: Option<usize>,
+    brush: Brush,
+    order: PointOrder,
+    chart: ChartState,
+    prepared: Option<Prepared>,
+    menu: Option<SeedMenu>,
+}
+
+impl SweepPage {
+    /// The page of a sweep comes to the front; what its runs recorded is on the way.
+    pub fn open(&mut self, folder: PathBuf) {
+        if self.folder != folder {
+            *self = Self { folder, ..Self::default() };
+        }
+        (self.is_open, self.is_reading, self.complaint) = (true, true, None);
+    }
+
+    pub fn folder(&self) -> &PathBuf {
+        &self.folder
+    }
+
+    /// What the host read of a sweep, or why it could not.
+    pub fn set(&mut self, folder: &PathBuf, read: Result<Arc<SweepResults>, String>) {
+        if *folder != self.folder {
+            return;
+        }
+        self.is_reading = false;
+        match read {
+            Ok(results) => {
+                self.complaint = None;
+                self.take(results);
+            }
+            // what was read before stays
+            Err(words) => self.complaint = Some(words),
+        }
+    }
+
+    fn take(&mut self, results: Arc<SweepResults>) {
+        let is_first = self.results.is_none();
+        if self.number.as_ref().is_none_or(|id| results.number(id).is_none()) {
+            self.number = results.first_number().map(|i| results.numbers[i].id.clone());
+        }
+        if is_first {
+            self.others = usual_others(&results, self.number.as_ref());
+        }
+        self.others.retain(|id| results.number(id).is_some() && self.number.as_ref() != Some(id));
+        let axes = results.axes.len();
+        self.brush.retain(|dimension| match dimension {
+            Dimension::Axis(axis) => *axis < axes,
+            Dimension::Number(id) => results.number(id).is_some(),
+        });
+        self.selected = self.selected.filter(|point| *point < results.points.len());
+        self.menu = self.menu.filter(|menu| menu.point < results.points.len());
+        self.results = Some(results);
+    }
+
+    /// Out of the innermost thing; false where there is none.
+    pub fn back(&mut self) -> bool {
+        self.menu.take().is_some() || self.selected.take().is_some()
+    }
+
+    fn choose(&mut self, id: NumberId) {
+        self.others.retain(|other| *other != id);
+        self.number = Some(id);
+        self.chart = ChartState::default();
+        self.brush.retain(|dimension| matches!(dimension, Dimension::Axis(_)));
+    }
+
+    /// The pictures' data, worked out again where something has changed; nothing while no number is recorded.
+    fn prepare(&mut self, is_dark: bool) -> Option<Prepared> {
+        let results = Arc::clone(self.results.as_ref()?);
+        let number = results.number(self.number.as_ref()?)?;
+        let others = self.others.iter().filter_map(|id| results.number(id)).collect();
+        let step = self.step.unwrap_or_else(|| results.last_step());
+        let look = Look { number, others, step, brush: self.brush.clone(), is_dark };
+        Some(match self.prepared.take() {
+            Some(prepared) => prepared.renewed(&results, &look),
+            None => Prepared::new(&results, look),
+        })
+    }
+
+    /// A click takes a point: the run of one seed opens, of several a menu.
+    fn clicked(&mut self, shell: &mut Shell<'_>, at: Option<Pos2>, point: usize) {
+        let Some(results) = &self.results else { return };
+        self.selected = Some(point);
+        let made = results.runs_of(point).next().and_then(|(_, run)| run.made.as_ref());
+        match (results.seeds.len(), made) {
+            (1, Some(made)) => shell.act(Action::OpenRun(made.path.clone())),
+            _ => self.menu = Some(SeedMenu { point, at: at.unwrap_or(Pos2::new(400.0, 300.0)), is_new: true }),
+        }
+    }
+
+    fn take_pointed(&mut self, ui: &Ui, shell: &mut Shell<'_>, pointed: PointedAt) {
+        if let Some(point) = pointed.clicked {
+            let at = ui.input(|i| i.pointer.interact_pos());
+            self.clicked(shell, at, point);
+        }
+    }
+}
+
+/// Beside the first number: the next headline numbers of the same variants, of which a table has room for a few.
+fn usual_others(results: &SweepResults, first: Option<&NumberId>) -> Vec<NumberId> {
+    const SHOWN: usize = 2;
+    let group = first.map_or("", |id| id.group.as_str());
+    let headlines =
+        results.numbers.iter().filter(|n| n.digits.is_some() && n.id.group == group && Some(&n.id) != first);
+    headlines.take(SHOWN).map(|n| n.id.clone()).collect()
+}
+
+pub fn sweep_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
+    Panel::top("top bar")
+        .exact_size(TOP_BAR)
+        .show_separator_line(false)
+        .frame(ground(shell.theme, Margin::symmetric(12, 0)))
+        .show(ui, |ui| top_bar::top_bar_ui(ui, shell, top_bar::Place::Titled("Sweep")));
+    read_again(ui, shell, page);
+    let margin = Margin { left: 16, right: 16, top: 12, bottom: 12 };
+    egui::CentralPanel::default().frame(Frame::NONE.fill(shell.theme.page).inner_margin(margin)).show(ui, |ui| {
+        head::head_ui(ui, shell, page);
+        ui.add_space(6.0);
+        match page.prepare(shell.theme.dark) {
+            Some(prepared) => {
+                pictures::pictures_ui(ui, shell, page, &prepared);
+                page.prepared = Some(prepared);
+            }
+            None => {
+                ui.label(RichText::new(empty_words(page)).color(shell.theme.secondary));
+            }
+        }
+    });
+    menu_ui(ui, shell, page);
+}
+
+/// While runs are being made, what they have recorded is read again and again.
+fn read_again(ui: &Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
+    let Some(results) = &page.results else { return };
+    if !results.is_being_made && results.progress().running == 0 {
+        return;
+    }
+    let waits = page.asked + AGAIN - shell.now;
+    if waits > 0.0 {
+        ui.ctx().request_repaint_after_secs(waits as f32);
+    } else if !page.is_reading {
+        (page.is_reading, page.asked) = (true, shell.now);
+        shell.act(Action::ReadSweep(page.folder.clone()));
+    }
+}
+
+fn empty_words(page: &SweepPage) -> String {
+    match (&page.results, &page.complaint) {
+        (None, Some(_)) => "Nothing can be shown of it.".to_owned(),
+        (None, None) => "Reading the runs of the sweep…".to_owned(),
+        (Some(results), _) if results.progress().running > 0 => "The first numbers are on their way.".to_owned(),
+        (Some(_), _) => "No run has recorded a number yet. The command above makes the runs.".to_owned(),
+    }
+}
+
+/// The seeds of a clicked point.
+fn menu_ui(ui: &Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
+    let (Some(menu), Some(results)) = (page.menu, page.results.clone()) else { return };
+    let screen = ui.ctx().content_rect();
+    let at = Pos2::new(
+        menu.at.x.min(screen.right() - 260.0),
+        menu.at.y.min(screen.bottom() - 40.0 - 32.0 * results.seeds.len().min(8) as f32),
+    );
+    let area = egui::Area::new(egui::Id::unique("seeds of a point")).order(egui::Order::Foreground).fixed_pos(at);
+    let mut is_done = false;
+    let shown = area.show(ui.ctx(), |ui| {
+        Frame::popup(ui.style()).show(ui, |ui| {
+            ui.set_max_width(340.0);
+            ui.label(RichText::new(results.point_name(menu.point)).small().color(shell.theme.secondary));
+            egui::ScrollArea::vertical().max_height(240.0).show(ui, |ui| {
+                for (_, run) in results.runs_of(menu.point) {
+                    let words = run.made.as_ref().map_or("not begun", |made| made.words.as_str());
+                    let button = egui::Button::new(format!("Open seed {}: {words}", run.seed)).frame(false);
+                    let can = run.made.is_some();
+                    if ui.add_enabled(can, button).clicked()
+                        && let Some(made) = &run.made
+                    {
+                        shell.act(Action::OpenRun(made.path.clone()));
+                        is_done = true;
+                    }
+                }
+            });
+        });
+    });
+    let is_elsewhere = !menu.is_new && ui.input(|i| i.pointer.any_click()) && !shown.response.contains_pointer();
+    if let Some(menu) = &mut page.menu {
+        menu.is_new = false;
+    }
+    if is_done || is_elsewhere {
+        page.menu = None;
+    }
+}

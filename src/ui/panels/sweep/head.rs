@@ -1,0 +1,148 @@
+//! The head of a sweep's page: which number, how the runs stand, and what completes them.
+
+use eframe::egui::{self, Button, ComboBox, RichText, Ui};
+
+use super::SweepPage;
+use crate::{
+    labs::sweep::results::{NumberId, SweepResults},
+    ui::{action::Action, panels::Shell},
+};
+
+pub fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
+    let results = page.results.clone();
+    ui.horizontal(|ui| {
+        if ui.button("‹ Runs").on_hover_text("The table of runs, with every sweep (Esc)").clicked() {
+            shell.act(Action::Runs);
+        }
+        if let Some(results) = &results {
+            ui.label(RichText::new(&results.name).strong().color(shell.theme.text))
+                .on_hover_text(results.folder.display().to_string());
+            number_ui(ui, shell, page, results);
+            others_ui(ui, shell, page, results);
+            if !page.brush.is_empty()
+                && ui.button("Clear the brush").on_hover_text("All points are shown again.").clicked()
+            {
+                page.brush.clear_all();
+            }
+        }
+        let words = if page.is_reading { "Reading…" } else { "Look again" };
+        if ui.button(words).on_hover_text("Reads what the runs have recorded since.").clicked() {
+            page.is_reading = true;
+            shell.act(Action::ReadSweep(page.folder.clone()));
+        }
+    });
+    if let Some(words) = &page.complaint {
+        ui.label(RichText::new(words).small().color(shell.theme.error));
+    }
+    if let Some(results) = &results {
+        state_ui(ui, shell, page, results);
+    }
+}
+
+fn number_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, results: &SweepResults) {
+    let label = ui.label(RichText::new("number").small().color(shell.theme.secondary));
+    let shown = page.number.as_ref().and_then(|id| results.number(id));
+    let words = shown.map_or("none yet", |i| results.numbers[i].heading.as_str());
+    let mut chosen = None;
+    let combo = ComboBox::from_id_salt("number").selected_text(words).width(232.0).truncate();
+    let combo = combo.show_ui(ui, |ui| {
+        for (i, number) in results.numbers.iter().enumerate() {
+            let mark = if results.objective == Some(i) { " (objective)" } else { "" };
+            if ui.selectable_label(shown == Some(i), format!("{}{mark}", number.heading)).clicked() {
+                chosen = Some(number.id.clone());
+            }
+        }
+    });
+    combo
+        .response
+        .labelled_by(label.id)
+        .on_hover_text("What all pictures show: a headline number, or anything that the runs recorded as a scalar.");
+    if let Some(id) = chosen {
+        page.choose(id);
+    }
+}
+
+/// Numbers beside the shown one.
+fn others_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, results: &SweepResults) {
+    let words = match page.others.len() {
+        0 => "and no other".to_owned(),
+        1 => "and 1 other".to_owned(),
+        n => format!("and {n} others"),
+    };
+    let mut toggled: Option<NumberId> = None;
+    let button = ui.menu_button(words, |ui| {
+        ui.label(RichText::new("also in parallel coordinates and the table").small().color(shell.theme.secondary));
+        egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
+            for number in results.numbers.iter().filter(|n| page.number.as_ref() != Some(&n.id)) {
+                let mut is_on = page.others.contains(&number.id);
+                if ui.checkbox(&mut is_on, &number.heading).changed() {
+                    toggled = Some(number.id.clone());
+                }
+            }
+        });
+    });
+    button.response.on_hover_text("Numbers that parallel coordinates and the table have beside this one.");
+    if let Some(id) = toggled {
+        match page.others.iter().position(|other| *other == id) {
+            Some(place) => {
+                page.others.remove(place);
+            }
+            None => page.others.push(id),
+        }
+    }
+}
+
+/// How the runs stand, and the command that completes them.
+fn state_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &SweepPage, results: &SweepResults) {
+    let progress = results.progress();
+    ui.horizontal(|ui| {
+        let selected = page.selected.map(|p| format!(" · selected: point {}, {}", p + 1, results.point_name(p)));
+        let thinned = match results.every {
+            0 | 1 => String::new(),
+            n => format!(" · of long runs one recorded step in {n} is read"),
+        };
+        let words = format!("{}{thinned}{}", results.progress_words(), selected.unwrap_or_default());
+        ui.label(RichText::new(words).small().color(shell.theme.secondary));
+    });
+    if let Some(why) = results.failures().first() {
+        let words = format!("failed: {why}");
+        ui.add(egui::Label::new(RichText::new(words).small().color(shell.theme.error)).truncate());
+    }
+    if let Some(words) = &results.complaint {
+        let words =
+            RichText::new(format!("the process that made the runs ended: {words}")).small().color(shell.theme.error);
+        ui.add(egui::Label::new(words).truncate()).on_hover_text(results.complaint.as_deref().unwrap_or_default());
+    }
+    if progress.to_make() == 0 && !results.is_being_made {
+        return;
+    }
+    ui.horizontal(|ui| {
+        let words = match results.is_being_made {
+            true => "Being made by this window; it goes on when the window closes, and this completes it later:",
+            false if progress.running > 0 => "Others are running; this completes the rest:",
+            false => "This completes it:",
+        };
+        ui.label(RichText::new(words).small().color(shell.theme.secondary));
+        let command = RichText::new(&results.command).font(crate::ui::theme::numbers()).color(shell.theme.text);
+        ui.add(egui::Label::new(command).truncate());
+    });
+    ui.horizontal(|ui| {
+        if ui.button("Copy the command").clicked() {
+            shell.act(Action::CopyText(results.command.clone()));
+            shell.act(Action::Toast("Copied: run it in a terminal, where this window was started.".to_owned()));
+        }
+        if results.is_being_made {
+            let about = "Runs that are being made stop with a checkpoint, and go on from there later.";
+            if ui.button("Stop").on_hover_text(about).clicked() {
+                shell.act(Action::StopSweep(page.folder.clone()));
+            }
+        } else {
+            let n = progress.to_make();
+            let words = if n == 1 { "Make 1 run here".to_owned() } else { format!("Make {n} runs here") };
+            let about = "Begins the command above in the background, as many runs at once as there are cores.";
+            if ui.add(Button::new(words)).on_hover_text(about).clicked() {
+                shell.act(Action::CompleteSweep(page.folder.clone()));
+            }
+        }
+    });
+}

@@ -1,0 +1,124 @@
+//! The pictures of a sweep on its page, and the slider that moves all of them to one step.
+
+use eframe::egui::{RichText, ScrollArea, Slider, Ui, UiBuilder, Vec2, vec2};
+
+use super::{SweepPage, table};
+use crate::ui::{
+    panels::Shell,
+    plot::Scale,
+    sweep_pictures::{
+        PointedAt, Prepared, SweepView, band_words, colour_words, curves_ui, heat_ui, mean_words, parallel_ui,
+        slice_ui, step_words,
+    },
+    widgets::number,
+};
+
+/// Narrower a slice is not told from another, points.
+const LEAST_SLICE: f32 = 200.0;
+const GAP: f32 = 16.0;
+
+pub fn pictures_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage, prepared: &Prepared) {
+    let scale = page.chart.scale_y.unwrap_or(Scale::Linear);
+    let theme = shell.theme.clone();
+    let view = prepared.view(page.selected, scale, &theme);
+    slider_ui(ui, shell, page, &view);
+    let room = ui.available_size();
+    let (high, low) = ((room.y * 0.42).max(150.0), (room.y * 0.32).max(120.0));
+    let width = room.x;
+    let mut pointed = PointedAt::default();
+    ui.horizontal_top(|ui| {
+        ui.spacing_mut().item_spacing.x = GAP;
+        let curves = (width * 0.44).floor();
+        pointed = ui.vertical(|ui| curves_with_title(ui, vec2(curves, high), page, (&view, prepared))).inner;
+        let rest = vec2(width - curves - GAP, high);
+        pointed = pointed.or(slices_ui(ui, rest, &view));
+    });
+    ui.add_space(8.0);
+    ui.horizontal_top(|ui| {
+        ui.spacing_mut().item_spacing.x = GAP;
+        let map = prepared.cells.as_ref();
+        let share = if map.is_some() { (width * 0.58).floor() } else { width };
+        pointed = pointed.or(parallel_ui(ui, vec2(share, low), &view, &mut page.brush));
+        if let Some(cells) = map {
+            pointed = pointed.or(heat_ui(ui, vec2(width - share - GAP, low), &view, cells));
+        }
+    });
+    page.take_pointed(ui, shell, pointed);
+    ui.add_space(8.0);
+    table::table_ui(ui, shell, page, &view);
+}
+
+fn curves_with_title(
+    ui: &mut Ui,
+    size: Vec2,
+    page: &mut SweepPage,
+    (view, prepared): (&SweepView<'_>, &Prepared),
+) -> PointedAt {
+    let words = format!("over steps: mean over seeds{}{}", band_words(view.results), colour_words(view.results));
+    ui.spacing_mut().item_spacing.y = 0.0;
+    let (rect, _) = ui.allocate_exact_size(vec2(size.x, 20.0), eframe::egui::Sense::hover());
+    let place = UiBuilder::new().max_rect(rect);
+    ui.scope_builder(place, |ui| {
+        let words = RichText::new(words).small().color(view.theme.secondary);
+        ui.add(eframe::egui::Label::new(words).truncate());
+    });
+    let step = page.step;
+    curves_ui(ui, vec2(size.x, size.y - 20.0), view, (&prepared.lines, step), &mut page.chart)
+}
+
+/// A slice for each axis; more than there is room for are scrolled to.
+fn slices_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>) -> PointedAt {
+    let count = view.results.axes.len().max(1) as f32;
+    let each = ((size.x - GAP * (count - 1.0)) / count).max(LEAST_SLICE).floor();
+    let mut pointed = PointedAt::default();
+    ui.allocate_ui(size, |ui| {
+        let area = ScrollArea::horizontal().id_salt("slices").max_width(size.x).auto_shrink([false, false]);
+        area.show(ui, |ui| {
+            ui.horizontal_top(|ui| {
+                ui.spacing_mut().item_spacing.x = GAP;
+                for axis in 0..view.results.axes.len() {
+                    pointed = pointed.or(slice_ui(ui, vec2(each, size.y), view, axis));
+                }
+            });
+        });
+    });
+    pointed
+}
+
+/// Moves every picture and the table to a step; says of which steps the values are and which points have none.
+fn slider_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, view: &SweepView<'_>) {
+    let last = view.results.last_step();
+    ui.horizontal(|ui| {
+        let label = ui.label(RichText::new("step").small().color(shell.theme.secondary));
+        ui.spacing_mut().slider_width = (ui.available_width() * 0.44 - 120.0).max(80.0);
+        let mut step = page.step.unwrap_or(last).min(last);
+        let slider = Slider::new(&mut step, 0..=last.max(1)).integer();
+        let about = "All pictures and the table show the newest recorded value at or before this step.";
+        if ui.add(slider).labelled_by(label.id).on_hover_text(about).changed() {
+            page.step = (step < last).then_some(step);
+        }
+        let words = format!("{} as recorded {}{}", view.heading(), step_words(view), without_words(view));
+        let about = (0..view.results.axes.len()).map(|axis| {
+            format!("slice along {}: a dot a seed; {}", view.results.axes[axis].key, mean_words(view, axis))
+        });
+        let words = RichText::new(words).small().color(shell.theme.secondary);
+        ui.add(eframe::egui::Label::new(words).truncate()).on_hover_text(about.collect::<Vec<_>>().join("\n"));
+    });
+}
+
+/// Points that are not drawn, because nothing of them is recorded so far.
+fn without_words(view: &SweepView<'_>) -> String {
+    const NAMED: usize = 4;
+    let Some(without) = view.values().map(|as_of| as_of.without()).filter(|all| !all.is_empty()) else {
+        return String::new();
+    };
+    let named: Vec<String> = without.iter().take(NAMED).map(|p| (p + 1).to_string()).collect();
+    let more = if without.len() > NAMED { ", …" } else { "" };
+    let (all, has) = (view.results.points.len(), if without.len() == 1 { "has" } else { "have" });
+    let count = number::grouped(without.len() as u64);
+    format!(
+        "; {count} of {all} points {has} no value so far and {} not drawn: {}{more}",
+        if without.len() == 1 { "is" } else { "are" },
+        named.join(", ")
+    )
+}

@@ -1,0 +1,185 @@
+//! The table of a sweep's points: settings, runs, and numbers as mean and standard deviation over seeds. Only rows in sight
+//! are drawn.
+
+use eframe::egui::{self, FontId, Rect, ScrollArea, Sense, Stroke, Ui, pos2, vec2};
+
+use super::SweepPage;
+use crate::{
+    labs::sweep::results::{
+        Number, PointValue,
+        order::{Column, PointOrder},
+    },
+    ui::{
+        panels::Shell,
+        sweep_pictures::{SweepView, number_words},
+        theme,
+    },
+};
+
+const ROW: f32 = 24.0;
+const HEAD: f32 = 22.0;
+const PAD: f32 = 8.0;
+/// Width of a point's number with its colour, points.
+const POINT: f32 = 72.0;
+/// Width of how many runs have ended, points.
+const RUNS: f32 = 72.0;
+
+/// A column with its heading and width.
+struct Placed {
+    column: Column,
+    words: String,
+    x: f32,
+    width: f32,
+}
+
+pub fn table_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage, view: &SweepView<'_>) {
+    let columns = columns(view, ui.available_width());
+    head_ui(ui, shell, &mut page.order, &columns);
+    let order = rows(page, view);
+    let best = view.values().and_then(|as_of| view.results.best(view.number, as_of));
+    let mut clicked = None;
+    ui.spacing_mut().item_spacing.y = 0.0;
+    ScrollArea::vertical().id_salt("points").auto_shrink([false, false]).show_rows(
+        ui,
+        ROW,
+        order.len(),
+        |ui, range| {
+            for point in order.get(range).unwrap_or_default() {
+                if row_ui(ui, view, &columns, (*point, best == Some(*point))).clicked() {
+                    clicked = Some(*point);
+                }
+            }
+        },
+    );
+    if let Some(point) = clicked {
+        let at = ui.input(|i| i.pointer.interact_pos());
+        page.clicked(shell, at, point);
+    }
+}
+
+/// The points that a brush leaves, in order.
+fn rows(page: &SweepPage, view: &SweepView<'_>) -> Vec<usize> {
+    let as_of = match &page.order.column {
+        Column::Number(id) => view.as_of.get(id),
+        _ => None,
+    };
+    let order = page.order.sorted(view.results, as_of);
+    order.into_iter().filter(|point| view.kept.get(*point).copied().unwrap_or(true)).collect()
+}
+
+fn numbers<'a>(view: &SweepView<'a>) -> impl Iterator<Item = &'a Number> {
+    let places = std::iter::once(view.number).chain(view.others.iter().copied());
+    places.filter_map(|place| view.results.numbers.get(place))
+}
+
+fn columns(view: &SweepView<'_>, width: f32) -> Vec<Placed> {
+    let settings = view.results.axes.iter().enumerate().map(|(i, axis)| (Column::Axis(i), axis.key.clone()));
+    let numbers: Vec<(Column, String)> =
+        numbers(view).map(|n| (Column::Number(n.id.clone()), n.heading.clone())).collect();
+    // a number with its spread is wider than a setting
+    let parts = view.results.axes.len() as f32 + 1.5 * numbers.len() as f32;
+    let part = (width - POINT - RUNS) / parts.max(1.0);
+    let all = std::iter::once((Column::Point, "point".to_owned(), POINT))
+        .chain(settings.map(|(column, words)| (column, words, part)))
+        .chain([(Column::Runs, "finished".to_owned(), RUNS)])
+        .chain(numbers.into_iter().map(|(column, words)| (column, words, 1.5 * part)));
+    let mut x = 0.0;
+    let placed = all.map(|(column, words, width)| {
+        x += width;
+        Placed { column, words, x: x - width, width }
+    });
+    placed.collect()
+}
+
+fn cut(ui: &Ui, text: &str, font: FontId, colour: egui::Color32, width: f32) -> std::sync::Arc<egui::Galley> {
+    let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), font, colour);
+    job.wrap = egui::text::TextWrapping::truncate_at_width(width.max(8.0));
+    ui.painter().layout_job(job)
+}
+
+fn head_ui(ui: &mut Ui, shell: &Shell<'_>, order: &mut PointOrder, columns: &[Placed]) {
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEAD), Sense::hover());
+    for column in columns {
+        let place = Rect::from_min_size(pos2(rect.left() + column.x, rect.top()), vec2(column.width, HEAD));
+        let response = ui.interact(place, ui.scope_id().with(("sort", &column.words)), Sense::click());
+        let words = &column.words;
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Sort by {words}")));
+        let sign = match (order.column == column.column, order.is_falling) {
+            (true, true) => " ▾",
+            (true, false) => " ▴",
+            _ => "",
+        };
+        let is_bright = !sign.is_empty() || response.hovered();
+        let colour = if is_bright { shell.theme.text } else { shell.theme.secondary };
+        let font = FontId::proportional(theme::SMALL);
+        let galley = cut(ui, &format!("{words}{sign}"), font, colour, column.width - PAD);
+        let left = if column.column == Column::Point { PAD } else { column.width - galley.size().x - PAD };
+        ui.painter().galley(pos2(place.left() + left, rect.center().y - galley.size().y / 2.0), galley, colour);
+        if response.on_hover_cursor(egui::CursorIcon::PointingHand).clicked() {
+            order.click(column.column.clone());
+        }
+    }
+    ui.painter().hline(rect.x_range(), rect.bottom(), Stroke::new(1.0, shell.theme.line));
+}
+
+fn row_ui(ui: &mut Ui, view: &SweepView<'_>, columns: &[Placed], (point, is_best): (usize, bool)) -> egui::Response {
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
+    let (theme, is_selected) = (view.theme, view.selected == Some(point));
+    let name = format!("point {}, {}", point + 1, view.results.point_name(point));
+    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, is_selected, &name));
+    if is_selected {
+        ui.painter().rect_filled(rect, theme::CORNER, theme.raised);
+        ui.painter().rect_filled(Rect::from_min_size(rect.min, vec2(2.0, ROW)), 0.0, theme.accent);
+    } else if response.hovered() {
+        ui.painter().rect_filled(rect, theme::CORNER, theme.panel);
+    }
+    ui.painter().hline(rect.x_range(), rect.bottom(), Stroke::new(1.0, theme.line));
+    for column in columns {
+        let (left, middle) = (rect.left() + column.x, rect.center().y);
+        if column.column == Column::Point {
+            let swatch = Rect::from_center_size(pos2(left + PAD + 5.0, middle), vec2(10.0, 10.0));
+            ui.painter().rect_filled(swatch, 2.0, view.colours.get(point).copied().unwrap_or(theme.text));
+            let mark = if is_best { " ★" } else { "" };
+            let galley = cut(ui, &format!("{}{mark}", point + 1), theme::numbers(), theme.text, column.width - 24.0);
+            ui.painter().galley(pos2(left + PAD + 16.0, middle - galley.size().y / 2.0), galley, theme.text);
+            continue;
+        }
+        let words = cell(view, &column.column, point);
+        let colour = if words == NOTHING { theme.secondary } else { theme.text };
+        let galley = cut(ui, &words, theme::numbers(), colour, column.width - PAD);
+        let at = pos2(left + column.width - galley.size().x - PAD, middle - galley.size().y / 2.0);
+        ui.painter().galley(at, galley, colour);
+    }
+    let response = response.on_hover_cursor(egui::CursorIcon::PointingHand);
+    if is_best { response.on_hover_text(format!("★ best by {} at this step", view.heading())) } else { response }
+}
+
+/// Stands where nothing is recorded so far.
+const NOTHING: &str = "no value";
+
+fn cell(view: &SweepView<'_>, column: &Column, point: usize) -> String {
+    let results = view.results;
+    match column {
+        Column::Point => String::new(),
+        Column::Axis(axis) => results.value_words(point, *axis),
+        Column::Runs => format!("{} of {}", results.finished(point), results.seeds.len()),
+        Column::Number(id) => {
+            let number = numbers(view).find(|n| n.id == *id);
+            let value = view.as_of.get(id).and_then(|as_of| as_of.values.get(point)?.as_ref());
+            match (number, value) {
+                (Some(number), Some(value)) => value_words(number, value, results.seeds.len()),
+                _ => NOTHING.to_owned(),
+            }
+        }
+    }
+}
+
+/// "0.0123 ± 0.0011", and of how many seeds where some have no value yet.
+fn value_words(number: &Number, value: &PointValue, seeds: usize) -> String {
+    let mean = number_words(number, value.mean);
+    let of = if value.each.len() < seeds { format!(" ({} of {seeds})", value.each.len()) } else { String::new() };
+    match value.each.len() {
+        1 => format!("{mean}{of}"),
+        _ => format!("{mean} ± {}{of}", number_words(number, value.sd)),
+    }
+}

@@ -1,0 +1,176 @@
+//! Making a sweep in the control panel: controls are ticked, each gets values, and the foot says how many runs that is. It
+//! neither writes nor runs anything.
+
+use eframe::egui::{self, ComboBox, DragValue, Frame, Margin, Panel, RichText, TextEdit, Ui};
+
+use super::{Shell, hairline};
+use crate::{
+    config::{Config, Knob},
+    labs::sweep::draft::DraftAxis,
+    ui::{action::Action, page::Page, sweep_draft::SweepDraftState, theme::Theme},
+};
+
+/// Most runs and points that a field takes.
+const MOST: usize = 10_000;
+
+/// A control with a tick in place of its widget; where it is ticked, its values.
+pub fn knob_ui(ui: &mut Ui, theme: &Theme, (state, config): (&mut SweepDraftState, &Config), knob: &Knob) {
+    let Some(value) = config.get(knob.key) else { return };
+    ui.push_id(("sweep", knob.key), |ui| {
+        let mut is_on = state.draft.axis(knob.key).is_some();
+        ui.horizontal(|ui| {
+            let tick = ui.checkbox(&mut is_on, knob.label);
+            let about = format!("{} Takes {}. In files: {}", knob.tip, knob.accepts(), knob.key);
+            if tick.on_hover_text(about).changed() {
+                state.draft.toggle(knob, value);
+            }
+            if !is_on {
+                let words = RichText::new(value.to_string()).small().color(theme.secondary);
+                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                    ui.add(egui::Label::new(words).truncate());
+                });
+            }
+        });
+        if let Some(axis) = state.draft.axes.iter_mut().find(|axis| axis.key == knob.key) {
+            Frame::NONE.inner_margin(Margin { left: 24, ..Margin::ZERO }).show(ui, |ui| axis_ui(ui, theme, axis, knob));
+            if let Some(words) = state.check.axes.get(knob.key) {
+                let text = RichText::new(format!("! {words}")).small().color(theme.error);
+                ui.add(egui::Label::new(text).wrap());
+            }
+        }
+    });
+}
+
+/// A list, or a range.
+fn axis_ui(ui: &mut Ui, theme: &Theme, axis: &mut DraftAxis, knob: &Knob) {
+    if DraftAxis::is_number(knob) {
+        ui.horizontal(|ui| {
+            ui.selectable_value(&mut axis.is_range, false, "list");
+            ui.selectable_value(&mut axis.is_range, true, "range");
+        });
+    }
+    if !axis.is_range {
+        field(ui, &mut axis.list, &format!("Values of {}", knob.label), f32::INFINITY);
+        ui.label(RichText::new("commas between values").small().color(theme.secondary));
+        return;
+    }
+    ui.horizontal(|ui| {
+        field(ui, &mut axis.from, &format!("{} from", knob.label), 64.0);
+        ui.label(RichText::new("to").small().color(theme.secondary));
+        field(ui, &mut axis.to, &format!("{} to", knob.label), 64.0);
+    });
+    ui.horizontal(|ui| {
+        let points = ui.add(DragValue::new(&mut axis.points).range(2..=1000).speed(0.1));
+        let label = ui.label(RichText::new("points").small().color(theme.secondary));
+        points.labelled_by(label.id);
+        ui.checkbox(&mut axis.is_log, "log").on_hover_text("Points lie in equal ratios rather than in equal steps.");
+    });
+}
+
+fn field(ui: &mut Ui, text: &mut String, name: &str, width: f32) {
+    let shown = ui.add(TextEdit::singleline(text).desired_width(width));
+    let value = text.clone();
+    shown.widget_info(|| egui::WidgetInfo {
+        label: Some(name.to_owned()),
+        ..egui::WidgetInfo::text_edit(true, "", value.clone(), "")
+    });
+}
+
+/// Name, seeds and objective, how many runs it is, and what makes it.
+pub fn foot_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
+    let Some(mut state) = page.sweep.take() else { return };
+    state.renew(page.lab, &page.config);
+    let margin = Frame::NONE.inner_margin(Margin::symmetric(16, 8));
+    let mut is_left = false;
+    Panel::bottom("sweep").show_separator_line(false).frame(margin).show(ui, |ui| {
+        hairline(ui, shell.theme);
+        ui.spacing_mut().item_spacing.y = 4.0;
+        ui.horizontal(|ui| {
+            ui.label(RichText::new("Sweep").strong().color(shell.theme.text));
+            ui.label(RichText::new("tick what varies above").small().color(shell.theme.secondary));
+        });
+        whole_ui(ui, shell.theme, &mut state);
+        words_ui(ui, shell.theme, &state);
+        is_left = buttons_ui(ui, shell, &mut state);
+    });
+    page.sweep = if is_left { None } else { Some(state) };
+}
+
+fn whole_ui(ui: &mut Ui, theme: &Theme, state: &mut SweepDraftState) {
+    let draft = &mut state.draft;
+    ui.horizontal(|ui| {
+        ui.label(RichText::new("name").small().color(theme.secondary));
+        field(ui, &mut draft.name, "Name of the sweep", f32::INFINITY);
+    });
+    ui.horizontal(|ui| {
+        let label = ui.label(RichText::new("seeds").small().color(theme.secondary));
+        let seeds = DragValue::new(&mut draft.seeds).range(1..=MOST as u64).speed(0.1);
+        ui.add(seeds).labelled_by(label.id).on_hover_text("So many runs a point, from the seed of these settings on.");
+        if draft.axes.len() > 2 {
+            let label = ui.label(RichText::new("points").small().color(theme.secondary));
+            let samples = DragValue::new(&mut draft.samples).range(1..=MOST).speed(0.2);
+            let about =
+                "Of more than two settings no grid is made: so many points of a quasi-random (Sobol) sequence fill them.";
+            ui.add(samples).labelled_by(label.id).on_hover_text(about);
+        }
+    });
+    objective_ui(ui, theme, state);
+}
+
+fn objective_ui(ui: &mut Ui, theme: &Theme, state: &mut SweepDraftState) {
+    let draft = &mut state.draft;
+    ui.horizontal(|ui| {
+        let label = ui.label(RichText::new("objective").small().color(theme.secondary));
+        let words = if draft.objective.is_empty() { "none" } else { draft.objective.as_str() };
+        let combo = ComboBox::from_id_salt("objective").selected_text(words).width(ui.available_width() - 8.0);
+        let combo = combo.truncate().show_ui(ui, |ui| {
+            let mut chosen = None;
+            for objective in std::iter::once("").chain(state.objectives.iter().map(String::as_str)) {
+                let shown = if objective.is_empty() { "none" } else { objective };
+                if ui.selectable_label(draft.objective == objective, shown).clicked() {
+                    chosen = Some(objective.to_owned());
+                }
+            }
+            chosen
+        });
+        combo.response.labelled_by(label.id).on_hover_text("The headline number that marks the best point.");
+        if let Some(chosen) = combo.inner.flatten() {
+            draft.objective = chosen;
+        }
+    });
+}
+
+/// How many runs it is, or what is wrong.
+fn words_ui(ui: &mut Ui, theme: &Theme, state: &SweepDraftState) {
+    let check = &state.check;
+    let (words, colour) = match (&state.refusal, &check.whole) {
+        (Some(words), _) | (None, Some(words)) => (words.clone(), theme.error),
+        _ if !check.axes.is_empty() => {
+            ("A ticked control has no values that can be run: see above.".to_owned(), theme.error)
+        }
+        _ if state.draft.axes.is_empty() => ("Nothing is ticked yet.".to_owned(), theme.secondary),
+        _ if check.is_tried => (check.words(), theme.text),
+        _ => (format!("{}; each point is tried before anything is written", check.words()), theme.text),
+    };
+    ui.add(egui::Label::new(RichText::new(words).small().color(colour)).wrap());
+}
+
+/// Whether it was left.
+fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, state: &mut SweepDraftState) -> bool {
+    let file = state.check.file.clone().filter(|_| !state.is_waiting);
+    let mut is_left = false;
+    ui.horizontal_wrapped(|ui| {
+        let start = egui::Button::new(RichText::new("Start").color(shell.theme.page)).fill(shell.theme.accent);
+        let about = "Writes the sweep and makes its runs in the background, as many at once as there are cores. They go on \
+                     when this window closes.";
+        let is_started = ui.add_enabled(file.is_some(), start).on_hover_text(about).clicked();
+        let about = "Writes the sweep and shows the command that makes its runs, here or elsewhere.";
+        let write = ui.add_enabled(file.is_some(), egui::Button::new("Write")).on_hover_text(about);
+        if let Some(file) = file.filter(|_| is_started || write.clicked()) {
+            state.is_waiting = true;
+            shell.act(Action::MakeSweep(Box::new(file), is_started));
+        }
+        is_left = ui.button("Cancel").on_hover_text("Back to the controls; nothing is written.").clicked();
+    });
+    is_left
+}

@@ -1,0 +1,52 @@
+//! A sweep that is being made on a lab's page, with what was found of it. It does not draw.
+
+use crate::{
+    config::Config,
+    labs::{
+        Lab,
+        sweep::draft::{DraftCheck, SweepDraft, objectives},
+    },
+};
+
+/// A draft with what was found of it.
+#[derive(Debug, Clone)]
+pub struct SweepDraftState {
+    pub draft: SweepDraft,
+    /// What may rank the points.
+    pub objectives: Vec<String>,
+    pub check: DraftCheck,
+    /// What was checked last.
+    checked: Option<(SweepDraft, Config)>,
+    /// Why it was not written.
+    pub refusal: Option<String>,
+    /// It is being written.
+    pub is_waiting: bool,
+}
+
+impl SweepDraftState {
+    pub fn new(lab: &'static Lab, config: &Config) -> Self {
+        Self {
+            draft: SweepDraft::new(lab, config),
+            objectives: objectives(lab, config),
+            check: DraftCheck::default(),
+            checked: None,
+            refusal: None,
+            is_waiting: false,
+        }
+    }
+
+    /// It could not be written.
+    pub fn refuse(&mut self, words: String) {
+        (self.refusal, self.is_waiting) = (Some(words), false);
+    }
+
+    /// Checks it again, if anything changed.
+    pub fn renew(&mut self, lab: &'static Lab, config: &Config) {
+        if self.checked.as_ref().is_some_and(|(draft, of)| *draft == self.draft && of == config) {
+            return;
+        }
+        self.check = self.draft.check(lab, config);
+        self.checked = Some((self.draft.clone(), config.clone()));
+        self.refusal = None;
+    }
+}

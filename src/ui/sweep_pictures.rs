@@ -1,0 +1,227 @@
+//! The pictures of a sweep, for the window and for files: curves over steps, a slice for each axis, parallel coordinates, a
+//! heat map. Each says which point is under the pointer. They do not know where runs are kept.
+
+mod curves;
+mod ends;
+mod figures;
+mod heat;
+mod parallel;
+mod prepared;
+mod slice;
+
+use std::collections::BTreeMap;
+
+use eframe::egui::{self, Align2, Color32, FontId, Rect, Sense, Ui, Vec2, WidgetInfo, accesskit::Role, pos2};
+
+pub use curves::{CurveLine, curve_lines, curves_ui};
+pub use figures::{SweepFigure, figures, mean_words, step_words};
+pub use heat::heat_ui;
+pub use parallel::parallel_ui;
+pub use prepared::{Look, Prepared};
+pub use slice::slice_ui;
+
+use super::{
+    plot::{Scale, value_words},
+    theme::{self, Theme},
+    widgets::number,
+};
+use crate::{
+    gpu::colour::ColourMap,
+    labs::sweep::results::{AsOf, AxisKind, Number, NumberId, SweepResults},
+};
+
+/// Points that have a colour of their own; more share a colour map, along the first axis.
+pub const OWN_COLOURS: usize = 7;
+/// Points whose bands are told apart; of more, that of the selected one is drawn.
+const BANDS: usize = 16;
+
+/// What all pictures of a sweep are drawn of.
+#[derive(Clone, Copy)]
+pub struct SweepView<'a> {
+    pub results: &'a SweepResults,
+    /// The number that is shown, by its place.
+    pub number: usize,
+    /// Numbers beside it, in parallel coordinates and the table.
+    pub others: &'a [usize],
+    /// Every number that is shown, as of the step.
+    pub as_of: &'a BTreeMap<NumberId, AsOf>,
+    /// By point: whether a brush leaves it.
+    pub kept: &'a [bool],
+    /// By point.
+    pub colours: &'a [Color32],
+    pub selected: Option<usize>,
+    /// How the number's axis is divided.
+    pub scale: Scale,
+    /// Whether each picture says what it is; a file has that in its head.
+    pub has_titles: bool,
+    pub theme: &'a Theme,
+}
+
+/// What the pointer does on a picture.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PointedAt {
+    pub hovered: Option<usize>,
+    pub clicked: Option<usize>,
+}
+
+impl PointedAt {
+    /// The first picture that has something under the pointer.
+    pub fn or(self, other: Self) -> Self {
+        Self { hovered: self.hovered.or(other.hovered), clicked: self.clicked.or(other.clicked) }
+    }
+}
+
+impl<'a> SweepView<'a> {
+    pub fn shown(&self) -> Option<&'a Number> {
+        self.results.numbers.get(self.number)
+    }
+
+    pub fn heading(&self) -> &'a str {
+        self.shown().map_or("", |n| n.heading.as_str())
+    }
+
+    /// The shown number as of the step.
+    pub fn values(&self) -> Option<&'a AsOf> {
+        self.as_of.get(&self.shown()?.id)
+    }
+
+    fn is_kept(&self, point: usize) -> bool {
+        self.kept.get(point).copied().unwrap_or(true)
+    }
+
+    fn colour(&self, point: usize) -> Color32 {
+        self.colours.get(point).copied().unwrap_or(self.theme.text)
+    }
+
+    /// Words for a point under the pointer: what it is, and its number.
+    fn about(&self, point: usize) -> String {
+        let name = self.results.point_name(point);
+        let value = self.values().and_then(|as_of| as_of.values.get(point)?.as_ref());
+        let seeds = self.results.seeds.len();
+        let words = match value {
+            None => "no value so far".to_owned(),
+            Some(v) if v.each.len() == 1 => format!("{}, one of {seeds} seeds", value_words(v.mean)),
+            Some(v) => format!("{} ± {}, {} of {seeds} seeds", value_words(v.mean), value_words(v.sd), v.each.len()),
+        };
+        format!("point {}: {name}\n{}: {words}", point + 1, self.heading())
+    }
+}
+
+/// A number as its lab writes it.
+pub fn number_words(of: &Number, value: f64) -> String {
+    of.digits.map_or_else(|| number::short(value), |digits| digits.words(value))
+}
+
+/// A colour a point: each its own where they are few, else along a colour map, by the first axis and then the second.
+pub fn point_colours(results: &SweepResults, theme: &Theme) -> Vec<Color32> {
+    let count = results.points.len();
+    if count <= OWN_COLOURS {
+        return (0..count).map(|i| theme.series(i)).collect();
+    }
+    let mut order: Vec<usize> = (0..count).collect();
+    let places = |i: &usize| results.points[*i].places.clone();
+    order.sort_by(|a, b| {
+        places(a).iter().zip(places(b)).map(|(x, y)| x.total_cmp(&y)).find(|o| o.is_ne()).unwrap_or(a.cmp(b))
+    });
+    // the end of the map that is like the ground is left out
+    let (from, to) = if theme.dark { (0.28, 1.0) } else { (0.0, 0.72) };
+    let mut colours = vec![theme.text; count];
+    for (rank, point) in order.into_iter().enumerate() {
+        let share = rank as f32 / (count - 1) as f32;
+        let [r, g, b] = ColourMap::Viridis.at(from + share * (to - from));
+        colours[point] = Color32::from_rgb(r, g, b);
+    }
+    colours
+}
+
+/// What the colours of many points mean; empty where each has its own.
+pub fn colour_words(results: &SweepResults) -> String {
+    match results.axes.first() {
+        Some(axis) if results.points.len() > OWN_COLOURS => format!("; colour along {}", axis.key),
+        _ => String::new(),
+    }
+}
+
+/// Division of a setting's axis.
+fn axis_scale(kind: &AxisKind) -> Scale {
+    match kind {
+        AxisKind::Numbers { is_log: true } => Scale::Log,
+        _ => Scale::Linear,
+    }
+}
+
+/// What the bands of the curves are, after a comma; empty where there are none.
+pub fn band_words(results: &SweepResults) -> &'static str {
+    match (results.seeds.len(), results.points.len() <= BANDS) {
+        (0 | 1, _) => "",
+        (_, true) => ", band of one standard deviation",
+        (_, false) => ", band of one standard deviation of the selected point",
+    }
+}
+
+/// A place for a picture, with a small title over it; what is left for the picture, and how it is handled.
+fn sheet_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, title: &str) -> (Rect, egui::Response) {
+    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, title));
+    if !view.has_titles {
+        return (rect, response);
+    }
+    let theme = view.theme;
+    let galley = cut(ui, title, theme.secondary, rect.width());
+    ui.painter().galley(rect.min, galley, theme.secondary);
+    (Rect::from_min_max(rect.min + egui::vec2(0.0, TITLE), rect.max), response)
+}
+
+/// Height of a picture's title.
+const TITLE: f32 = 20.0;
+
+/// Small words on one line, cut to a width.
+fn cut(ui: &Ui, text: &str, colour: Color32, width: f32) -> std::sync::Arc<egui::Galley> {
+    let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), FontId::proportional(theme::SMALL), colour);
+    job.wrap = egui::text::TextWrapping::truncate_at_width(width.max(8.0));
+    ui.painter().layout_job(job)
+}
+
+/// Says in the middle of a picture why it is empty.
+fn empty(ui: &Ui, rect: Rect, theme: &Theme, words: &str) {
+    let font = FontId::proportional(theme::SMALL);
+    let galley = ui.painter().layout(words.to_owned(), font, theme.secondary, (rect.width() - 16.0).max(60.0));
+    let at = pos2(rect.center().x - galley.size().x / 2.0, rect.center().y - galley.size().y / 2.0);
+    ui.painter().galley(at, galley, theme.secondary);
+}
+
+/// A dot of a point; that of a selected one has a ring.
+fn dot(ui: &Ui, at: egui::Pos2, view: &SweepView<'_>, point: usize) {
+    let theme = view.theme;
+    let colour = if view.is_kept(point) { view.colour(point) } else { theme.line };
+    let is_selected = view.selected == Some(point);
+    let radius = if is_selected { 4.5 } else { 3.0 };
+    ui.painter().circle_filled(at, radius, colour);
+    if is_selected {
+        ui.painter().circle_stroke(at, radius + 1.5, egui::Stroke::new(1.5, theme.text));
+    }
+}
+
+/// Small figures.
+fn figure_text(ui: &Ui, at: egui::Pos2, align: Align2, words: &str, colour: Color32) -> Rect {
+    ui.painter().text(at, align, words, theme::numbers(), colour)
+}
+
+/// The point that a click or the pointer is at, among places on the screen.
+fn nearest(at: Option<egui::Pos2>, places: impl Iterator<Item = (usize, f32)>) -> Option<usize> {
+    at?;
+    let near = places.filter(|(_, far)| *far <= super::plot::REACH);
+    near.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(point, _)| point)
+}
+
+/// What the pointer is at, told over it.
+fn pointed(response: &egui::Response, view: &SweepView<'_>, hovered: Option<usize>) -> PointedAt {
+    if let Some(point) = hovered {
+        response.ctx.set_cursor_icon(egui::CursorIcon::PointingHand);
+        let words = view.about(point);
+        response.clone().on_hover_ui_at_pointer(|ui| {
+            ui.label(egui::RichText::new(words).small());
+        });
+    }
+    PointedAt { hovered, clicked: hovered.filter(|_| response.clicked()) }
+}

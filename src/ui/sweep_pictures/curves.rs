@@ -1,0 +1,83 @@
+//! A number over steps: a line a point, seeds folded to mean and band.
+
+use eframe::egui::{Ui, Vec2};
+
+use super::{BANDS, OWN_COLOURS, PointedAt, SweepView};
+use crate::{
+    labs::sweep::results::SweepResults,
+    ui::{
+        curve::Curve,
+        plot::{Axis, Band, Chart, ChartState, Line},
+    },
+};
+
+/// Fewer points than this are marked one by one.
+const FEW: usize = 40;
+
+/// A point's number over steps.
+#[derive(Debug, Clone, Default)]
+pub struct CurveLine {
+    mean: Curve,
+    /// One standard deviation below and above, if there is a spread.
+    band: Option<[Curve; 2]>,
+}
+
+/// The lines of a number, by point.
+pub fn curve_lines(results: &SweepResults, number: usize) -> Vec<CurveLine> {
+    let line = |point: usize| {
+        let points = results.curve(number, point);
+        let curve = |sign: f64| {
+            let mut curve = Curve::default();
+            points.iter().for_each(|p| curve.push(p[0] as u64, p[1] + sign * p[2]));
+            curve
+        };
+        let has_band = points.iter().any(|p| p[2] > 0.0);
+        CurveLine { mean: curve(0.0), band: has_band.then(|| [curve(-1.0), curve(1.0)]) }
+    };
+    (0..results.points.len()).map(line).collect()
+}
+
+/// The chart, and which point each of its lines is of.
+pub fn chart<'a>(view: &SweepView<'a>, lines: &'a [CurveLine], step: Option<u64>) -> (Chart<'a>, Vec<usize>) {
+    let is_few = view.results.points.len() <= OWN_COLOURS;
+    let y = Axis::new(view.heading());
+    let mut chart =
+        Chart::new("curves of the sweep", Axis::new("step").whole(), y).empty("No run has recorded this number yet.");
+    chart.legend = is_few;
+    chart.marker = step.map(|step| step as f64);
+    let mut points = vec![];
+    // the selected one last, over the others
+    let order = (0..lines.len()).filter(|i| view.selected != Some(*i)).chain(view.selected);
+    for point in order {
+        let Some(line) = lines.get(point).filter(|line| !line.mean.is_empty()) else { continue };
+        let (is_kept, is_selected) = (view.is_kept(point), view.selected == Some(point));
+        let colour = if is_kept { view.colour(point) } else { view.theme.grey() };
+        let name = view.results.point_name(point);
+        let mut drawn = Line::new(name.clone(), colour, &line.mean);
+        drawn.width = if is_selected { 3.0 } else { 1.5 };
+        drawn.faint = !is_kept && !is_selected;
+        drawn.dots = line.mean.len() < FEW && is_kept && (is_few || is_selected);
+        chart.lines.push(drawn);
+        points.push(point);
+        if let Some([low, high]) =
+            line.band.as_ref().filter(|_| is_kept && (view.results.points.len() <= BANDS || is_selected))
+        {
+            chart.bands.push(Band { label: name, colour, low: low.into(), high: high.into() });
+        }
+    }
+    (chart, points)
+}
+
+/// Drawn, and handled: a click on a line takes its point.
+pub fn curves_ui(
+    ui: &mut Ui,
+    size: Vec2,
+    view: &SweepView<'_>,
+    (lines, step): (&[CurveLine], Option<u64>),
+    state: &mut ChartState,
+) -> PointedAt {
+    let (chart, points) = chart(view, lines, step);
+    let shown = chart.show(ui, size, view.theme, state);
+    let hovered = shown.hovered_line.and_then(|line| points.get(line).copied());
+    PointedAt { hovered, clicked: hovered.filter(|_| shown.response.clicked()) }
+}

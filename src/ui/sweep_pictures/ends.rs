@@ -1,0 +1,95 @@
+//! Where the values of an axis lie between two ends on the screen, with ticks. It does not know what is measured.
+
+use crate::{
+    labs::sweep::results::{AxisKind, ResultAxis, SweepResults},
+    ui::plot::Scale,
+};
+
+use super::axis_scale;
+
+/// An axis between two places.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ends {
+    pub scale: Scale,
+    /// Places of both ends.
+    from: f64,
+    to: f64,
+    /// In place of round numbers: the few values that an axis has, with their words.
+    marks: Vec<(f64, String)>,
+}
+
+/// So many values of an axis are marked themselves, in place of round numbers.
+const MARKED: usize = 8;
+
+/// Beyond the outermost values, as a share of their distance.
+const MARGIN: f64 = 0.06;
+
+impl Ends {
+    /// Around values; nothing where none has a place.
+    pub fn around(values: impl Iterator<Item = f64>, scale: Scale) -> Option<Self> {
+        let places = values.map(|v| scale.place(v)).filter(|p| p.is_finite());
+        let [low, high] =
+            places.fold(None, |ends: Option<[f64; 2]>, p| Some(ends.map_or([p, p], |[a, b]| [a.min(p), b.max(p)])))?;
+        let around = if high > low { (high - low) * MARGIN } else { (high.abs() * 0.1).max(1e-9) };
+        Some(Self { scale, from: low - around, to: high + around, marks: vec![] })
+    }
+
+    /// Of a setting that varies.
+    pub fn of_axis(results: &SweepResults, axis: usize) -> Option<Self> {
+        let ResultAxis { kind, .. } = results.axes.get(axis)?;
+        match kind {
+            AxisKind::Words(words) => {
+                let to = words.len() as f64 - 0.5;
+                let marks = words.iter().enumerate().map(|(i, word)| (i as f64, word.clone())).collect();
+                Some(Self { scale: Scale::Linear, from: -0.5, to, marks })
+            }
+            AxisKind::Numbers { .. } => {
+                let places = results.places(axis);
+                let mut ends = Self::around(places.iter().copied(), axis_scale(kind))?;
+                if places.len() <= MARKED {
+                    let words = |place: f64| {
+                        let point = results.points.iter().position(|p| p.places.get(axis) == Some(&place))?;
+                        Some((place, results.value_words(point, axis)))
+                    };
+                    ends.marks = places.into_iter().filter_map(words).collect();
+                }
+                Some(ends)
+            }
+        }
+    }
+
+    /// A value's share of the way; NaN where it has no place.
+    pub fn share(&self, value: f64) -> f32 {
+        ((self.scale.place(value) - self.from) / (self.to - self.from)) as f32
+    }
+
+    /// The value at a share of the way.
+    pub fn value(&self, share: f32) -> f64 {
+        self.scale.value(self.from + f64::from(share) * (self.to - self.from))
+    }
+
+    /// About so many ticks: share of the way and words.
+    pub fn ticks(&self, wanted: usize) -> Vec<(f32, String)> {
+        if !self.marks.is_empty() {
+            return self.marks.iter().map(|(value, words)| (self.share(*value), words.clone())).collect();
+        }
+        let share = |place: f64| ((place - self.from) / (self.to - self.from)) as f32;
+        self.scale.ticks(self.from, self.to, wanted).into_iter().map(|(place, words)| (share(place), words)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_lie_between_the_ends_and_back() {
+        let ends = Ends::around([0.001, 0.1, f64::NAN, -1.0].into_iter(), Scale::Log).unwrap();
+        let middle = ends.share(0.01);
+        assert!((middle - 0.5).abs() < 1e-6 && (ends.value(middle) - 0.01).abs() < 1e-8);
+        assert!(ends.share(0.001) > 0.0 && ends.share(0.1) < 1.0 && ends.share(-1.0).is_nan());
+        let one = Ends::around([3.0].into_iter(), Scale::Linear).unwrap();
+        assert!((one.share(3.0) - 0.5).abs() < 1e-6, "a single value stands in the middle");
+        assert!(Ends::around([f64::NAN].into_iter(), Scale::Linear).is_none());
+    }
+}

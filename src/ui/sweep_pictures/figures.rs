@@ -1,0 +1,133 @@
+//! The pictures of a sweep as files, PNG and SVG, without a window.
+
+use eframe::egui::{self, Align2, FontId, Rect, Ui, UiBuilder, pos2, vec2};
+
+use super::{
+    PointedAt, SweepView, band_words, colour_words, curves, curves_ui, heat_ui, parallel_ui, prepared::Prepared,
+    slice_ui,
+};
+use crate::{
+    gpu::offscreen::{Offscreen, Sheet},
+    labs::sweep::results::brush::Brush,
+    ui::{
+        plot::{ChartState, Scale, drawing},
+        theme::{self, Theme},
+    },
+};
+
+const SIZE: [f32; 2] = [960.0, 600.0];
+const MARGIN: f32 = 16.0;
+const HEAD: f32 = 48.0;
+
+/// One picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Curves,
+    /// Along the axis of this place.
+    Slice(usize),
+    Parallel,
+    Heat,
+}
+
+/// A picture of a sweep, and what it is called as a file.
+#[derive(Debug, Clone)]
+pub struct SweepFigure {
+    pub stem: String,
+    kind: Kind,
+}
+
+/// The pictures that a sweep has.
+pub fn figures(prepared: &Prepared, theme: &Theme) -> Vec<SweepFigure> {
+    let view = prepared.view(None, Scale::Linear, theme);
+    let plain = |words: &str| -> String {
+        words.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
+    };
+    let figure = |stem: &str, kind| SweepFigure { stem: plain(stem), kind };
+    let mut all = vec![figure("curves", Kind::Curves)];
+    let axes = view.results.axes.iter().enumerate();
+    all.extend(axes.map(|(i, axis)| figure(&format!("slice-{}", axis.key), Kind::Slice(i))));
+    all.push(figure("parallel", Kind::Parallel));
+    if prepared.cells.is_some() {
+        all.push(figure("heat-map", Kind::Heat));
+    }
+    all
+}
+
+impl SweepFigure {
+    /// The bytes of a PNG file. Errors are in words.
+    pub fn png(&self, offscreen: &mut Offscreen, prepared: &Prepared, theme: &Theme) -> Result<Vec<u8>, String> {
+        let sheet = Sheet { size: SIZE, pixels_per_point: 2.0 };
+        let prepare = |ctx: &egui::Context| theme::apply(theme, true, ctx);
+        let mut state = ChartState::default();
+        let image = offscreen.draw(sheet, prepare, |ui| self.draw(ui, prepared, theme, &mut state));
+        image.map_err(|e| e.to_string())?.png().map_err(|e| e.to_string())
+    }
+
+    /// Needs no adapter. `None` where there is nothing to draw.
+    pub fn svg(&self, prepared: &Prepared, theme: &Theme) -> Option<String> {
+        let view = prepared.view(None, Scale::Linear, theme);
+        let mut state = ChartState::default();
+        match self.kind {
+            Kind::Curves => curves::chart(&view, &prepared.lines, None).0.svg(&state, theme),
+            _ => Some(drawing(&self.stem, SIZE.into(), theme, |ui| self.draw(ui, prepared, theme, &mut state))),
+        }
+    }
+
+    fn draw(&self, ui: &mut Ui, prepared: &Prepared, theme: &Theme, state: &mut ChartState) {
+        let view = SweepView { has_titles: false, ..prepared.view(None, Scale::Linear, theme) };
+        let sheet = ui.max_rect();
+        ui.painter().rect_filled(sheet, 0.0, theme.panel);
+        let at = sheet.min + vec2(MARGIN, MARGIN - 4.0);
+        ui.painter().text(at, Align2::LEFT_TOP, view.heading(), FontId::proportional(theme::TITLE), theme.text);
+        let (at, font) = (at + vec2(0.0, 21.0), FontId::proportional(theme::SMALL));
+        ui.painter().text(at, Align2::LEFT_TOP, self.subtitle(&view), font, theme.secondary);
+        let corner = pos2(sheet.left() + MARGIN, sheet.top() + MARGIN + HEAD - 8.0);
+        let inside = Rect::from_min_max(corner, sheet.right_bottom() - vec2(MARGIN, MARGIN));
+        let mut inner = ui.new_child(UiBuilder::new().max_rect(inside));
+        let size = inside.size();
+        let _: PointedAt = match (self.kind, &prepared.cells) {
+            (Kind::Curves, _) => curves_ui(&mut inner, size, &view, (&prepared.lines, None), state),
+            (Kind::Slice(axis), _) => slice_ui(&mut inner, size, &view, axis),
+            (Kind::Parallel, _) => parallel_ui(&mut inner, size, &view, &mut Brush::default()),
+            (Kind::Heat, Some(cells)) => heat_ui(&mut inner, size, &view, cells),
+            (Kind::Heat, None) => PointedAt::default(),
+        };
+    }
+
+    fn subtitle(&self, view: &SweepView<'_>) -> String {
+        let (results, name) = (view.results, &view.results.name);
+        let seeds = results.seeds.len();
+        let at = step_words(view);
+        match self.kind {
+            Kind::Curves => format!(
+                "sweep {name}: {} points, mean over {seeds} seeds{}{}",
+                results.points.len(),
+                band_words(results),
+                colour_words(results)
+            ),
+            Kind::Slice(axis) => format!("sweep {name} {at}: a dot a seed; {}", mean_words(view, axis)),
+            Kind::Parallel | Kind::Heat => format!("sweep {name} {at}: mean over {seeds} seeds"),
+        }
+    }
+}
+
+/// What the line of a slice is.
+pub fn mean_words(view: &SweepView<'_>, axis: usize) -> &'static str {
+    let is_binned = view.values().is_some_and(|as_of| view.results.mean_line(as_of, axis).is_binned);
+    match is_binned {
+        true => "line: mean over all runs in eighths of the axis",
+        false => "line: mean over all runs at each value",
+    }
+}
+
+/// Of which recorded steps the shown number is: "at step 400", "at steps 350 to 400".
+pub fn step_words(view: &SweepView<'_>) -> String {
+    match view.values().and_then(|as_of| as_of.steps()) {
+        None => "at no step yet".to_owned(),
+        Some([a, b]) if a == b => format!("at step {}", crate::ui::widgets::number::grouped(a)),
+        Some([a, b]) => {
+            let [a, b] = [a, b].map(crate::ui::widgets::number::grouped);
+            format!("at steps {a} to {b}")
+        }
+    }
+}

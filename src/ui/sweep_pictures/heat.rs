@@ -1,0 +1,122 @@
+//! A number over two settings: a cell a point, its colour the mean over seeds. What has no value yet has no colour.
+
+use eframe::egui::{Align2, Color32, Pos2, Rect, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
+
+use super::{PointedAt, SweepView, cut, empty, ends::Ends, figure_text, number_words, pointed, sheet_ui};
+use crate::{gpu::colour::ColourMap, labs::sweep::results::plane::Cells};
+
+const LEFT: f32 = 68.0;
+const FOOT: f32 = 34.0;
+/// Width of the colour bar with its figures, points.
+const BAR: f32 = 64.0;
+/// Rectangles that the colour bar is made of.
+const STRIPS: usize = 48;
+
+pub fn heat_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, cells: &Cells) -> PointedAt {
+    let (results, theme) = (view.results, view.theme);
+    let title = format!("{}, mean over seeds", view.heading());
+    let (sheet, response) = sheet_ui(ui, size, view, &title);
+    let means = |as_of: &'_ crate::labs::sweep::results::AsOf| {
+        (0..results.points.len()).filter_map(|p| as_of.mean(p)).collect::<Vec<f64>>()
+    };
+    let found = view.values().and_then(|as_of| Some((as_of, Ends::around(means(as_of).into_iter(), view.scale)?)));
+    let Some((as_of, ends)) = found else {
+        empty(ui, sheet, theme, "No run has recorded this number at this step.");
+        return PointedAt::default();
+    };
+    let plot = Rect::from_min_max(sheet.min + vec2(LEFT, 2.0), sheet.max - vec2(BAR + 12.0, FOOT));
+    let [columns, rows] = [cells.places[0].len(), cells.places[1].len()];
+    let cell = |column: usize, row: usize| {
+        let side = vec2(plot.width() / columns as f32, plot.height() / rows as f32);
+        let corner = pos2(plot.left() + side.x * column as f32, plot.bottom() - side.y * (row + 1) as f32);
+        Rect::from_min_size(corner, side).shrink(0.5)
+    };
+    let colour = |value: f64| {
+        let [r, g, b] = ColourMap::Viridis.at(ends.share(value));
+        Color32::from_rgb(r, g, b)
+    };
+    for ((column, row), point) in &cells.points {
+        let (rect, mean) = (cell(*column, *row), as_of.mean(*point));
+        paint_cell(ui, view, rect, (*point, mean.filter(|m| ends.share(*m).is_finite()).map(colour)));
+    }
+    if let Some(((column, row), _)) = cells.points.iter().find(|(_, point)| view.selected == Some(**point)) {
+        let edge = Stroke::new(2.0, theme.text);
+        ui.painter().rect_stroke(cell(*column, *row), 0.0, edge, StrokeKind::Inside);
+    }
+    words(ui, view, (plot, cells), &cell);
+    let bar = Rect::from_min_max(pos2(plot.right() + 12.0, plot.top()), pos2(plot.right() + 22.0, plot.bottom()));
+    colour_bar(ui, view, bar, &ends);
+    let under = |at: Pos2| cells.points.iter().find(|((column, row), _)| cell(*column, *row).contains(at));
+    let hovered = response.hover_pos().and_then(under).map(|(_, point)| *point);
+    pointed(&response, view, hovered)
+}
+
+/// Colour and, where it fits, the value.
+fn paint_cell(ui: &Ui, view: &SweepView<'_>, rect: Rect, (point, colour): (usize, Option<Color32>)) {
+    let theme = view.theme;
+    let strength = if view.is_kept(point) { 1.0 } else { 0.25 };
+    let ground = colour.map_or(theme.raised, |c| c.gamma_multiply(strength));
+    ui.painter().rect_filled(rect, 0.0, ground);
+    let mean = view.values().and_then(|as_of| as_of.mean(point));
+    let words = match (mean, view.shown()) {
+        (Some(mean), Some(number)) if colour.is_some() => number_words(number, mean),
+        _ => "–".to_owned(),
+    };
+    let is_light = |c: Color32| 0.299 * f32::from(c.r()) + 0.587 * f32::from(c.g()) + 0.114 * f32::from(c.b()) > 140.0;
+    let ink = match colour.filter(|_| view.is_kept(point)) {
+        Some(colour) if is_light(colour) => Color32::BLACK,
+        Some(_) => Color32::WHITE,
+        None => theme.secondary,
+    };
+    let galley = ui.painter().layout_no_wrap(words, crate::ui::theme::numbers(), ink);
+    if galley.size().x + 6.0 <= rect.width() && galley.size().y + 2.0 <= rect.height() {
+        ui.painter().galley(rect.center() - galley.size() / 2.0, galley, ink);
+    }
+}
+
+/// The values of both settings, and what they are.
+fn words(ui: &Ui, view: &SweepView<'_>, (plot, cells): (Rect, &Cells), cell: &dyn Fn(usize, usize) -> Rect) {
+    let (results, theme) = (view.results, view.theme);
+    let of = |axis: usize, i: usize| {
+        let place = cells.places[axis].get(i)?;
+        let point = results.points.iter().position(|p| p.places.get(axis) == Some(place))?;
+        Some(results.value_words(point, axis))
+    };
+    let mut free_from = plot.left() - LEFT;
+    for column in 0..cells.places[0].len() {
+        let at = cell(column, 0).center().x;
+        let words = of(0, column).unwrap_or_default();
+        let wide = ui.painter().layout_no_wrap(words.clone(), crate::ui::theme::numbers(), theme.secondary).size().x;
+        if at - wide / 2.0 >= free_from {
+            figure_text(ui, pos2(at, plot.bottom() + 3.0), Align2::CENTER_TOP, &words, theme.secondary);
+            free_from = at + wide / 2.0 + 6.0;
+        }
+    }
+    let mut free_to = f32::INFINITY;
+    for row in 0..cells.places[1].len() {
+        let at = cell(0, row).center().y;
+        if at + 6.0 <= free_to {
+            let words = of(1, row).unwrap_or_default();
+            figure_text(ui, pos2(plot.left() - 6.0, at), Align2::RIGHT_CENTER, &words, theme.secondary);
+            free_to = at - 8.0;
+        }
+    }
+    let [across, up] = [0, 1].map(|axis| results.axes[axis].key.as_str());
+    let name = cut(ui, &format!("{across} across, {up} up"), theme.secondary, plot.width() + LEFT);
+    let at = pos2(plot.right() - name.size().x, plot.bottom() + 18.0);
+    ui.painter().galley(at, name, theme.secondary);
+}
+
+fn colour_bar(ui: &Ui, view: &SweepView<'_>, bar: Rect, ends: &Ends) {
+    for i in 0..STRIPS {
+        let [low, high] = [i, i + 1].map(|k| k as f32 / STRIPS as f32);
+        let [r, g, b] = ColourMap::Viridis.at((low + high) / 2.0);
+        let [top, bottom] = [high, low].map(|share| bar.bottom() - share * bar.height());
+        let strip = Rect::from_x_y_ranges(bar.x_range(), top..=bottom + 0.5);
+        ui.painter().rect_filled(strip, 0.0, Color32::from_rgb(r, g, b));
+    }
+    for (share, words) in ends.ticks(((bar.height() / 40.0) as usize).clamp(2, 6)) {
+        let at = pos2(bar.right() + 4.0, bar.bottom() - share * bar.height());
+        figure_text(ui, at, Align2::LEFT_CENTER, &words, view.theme.secondary);
+    }
+}

@@ -1,0 +1,161 @@
+//! Parallel coordinates: an upright axis a setting and a number, a line a point. A drag on an axis brushes, a click takes the
+//! brush away.
+
+use eframe::egui::{self, Align2, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
+
+use super::{PointedAt, SweepView, cut, empty, ends::Ends, figure_text, nearest, pointed, sheet_ui};
+use crate::{
+    labs::sweep::results::brush::{Brush, Dimension},
+    ui::plot::{Scale, distance_to},
+};
+
+/// Room for the names over the axes, points.
+const NAMES: f32 = 20.0;
+const SIDE: f32 = 56.0;
+/// Half the width of what is dragged around an axis, points.
+const GRIP: f32 = 14.0;
+
+/// An axis, where it stands.
+struct Upright {
+    dimension: Dimension,
+    name: String,
+    ends: Ends,
+    /// By point.
+    values: Vec<Option<f64>>,
+    x: f32,
+}
+
+impl Upright {
+    fn y(&self, value: f64, plot: Rect) -> f32 {
+        plot.bottom() - self.ends.share(value) * plot.height()
+    }
+}
+
+/// Settings first, then numbers. `brush` is what was brushed so far.
+pub fn parallel_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, brush: &mut Brush) -> PointedAt {
+    let theme = view.theme;
+    let title = "parallel coordinates: drag on an axis to brush, click it to take the brush away";
+    let (sheet, response) = sheet_ui(ui, size, view, title);
+    let plot = Rect::from_min_max(sheet.min + vec2(SIDE, NAMES + 6.0), sheet.max - vec2(SIDE, 8.0));
+    let axes = uprights(view, plot);
+    if axes.len() < 2 {
+        empty(ui, sheet, theme, "No run has recorded this number at this step.");
+        return PointedAt::default();
+    }
+    let paths: Vec<Vec<Vec<Pos2>>> = (0..view.results.points.len()).map(|point| path(&axes, point, plot)).collect();
+    let mut order: Vec<usize> = (0..paths.len()).collect();
+    order.sort_by_key(|point| (view.selected == Some(*point), view.is_kept(*point)));
+    for point in order {
+        let colour = if view.is_kept(point) { view.colour(point) } else { theme.line };
+        let width = if view.selected == Some(point) { 3.0 } else { 1.5 };
+        for part in paths[point].iter().filter(|part| part.len() > 1) {
+            ui.painter().line(part.clone(), Stroke::new(width, colour));
+        }
+    }
+    let mut is_on_axis = false;
+    let room = plot.width() / (axes.len() - 1) as f32 - 16.0;
+    for axis in &axes {
+        upright(ui, view, axis, (plot, sheet, room));
+        is_on_axis |= brush_ui(ui, view, (axis, plot), brush);
+    }
+    let pointer = response.hover_pos().filter(|_| !is_on_axis);
+    let far = |point: usize| {
+        let parts = paths[point].iter().map(|part| distance_to(part, pointer.unwrap_or(Pos2::ZERO)));
+        (point, parts.fold(f32::INFINITY, f32::min))
+    };
+    let hovered = nearest(pointer, (0..paths.len()).filter(|p| view.is_kept(*p)).map(far));
+    pointed(&response, view, hovered)
+}
+
+fn uprights(view: &SweepView<'_>, plot: Rect) -> Vec<Upright> {
+    let results = view.results;
+    let mut axes: Vec<Upright> = vec![];
+    for (i, axis) in results.axes.iter().enumerate() {
+        let Some(ends) = Ends::of_axis(results, i) else { continue };
+        let values = results.points.iter().map(|p| p.places.get(i).copied()).collect();
+        axes.push(Upright { dimension: Dimension::Axis(i), name: axis.key.clone(), ends, values, x: 0.0 });
+    }
+    for place in std::iter::once(view.number).chain(view.others.iter().copied()) {
+        let Some(number) = results.numbers.get(place) else { continue };
+        let Some(as_of) = view.as_of.get(&number.id) else { continue };
+        let values: Vec<Option<f64>> = (0..results.points.len()).map(|point| as_of.mean(point)).collect();
+        let scale = if place == view.number { view.scale } else { Scale::Linear };
+        let Some(ends) = Ends::around(values.iter().flatten().copied(), scale) else { continue };
+        let dimension = Dimension::Number(number.id.clone());
+        axes.push(Upright { dimension, name: number.heading.clone(), ends, values, x: 0.0 });
+    }
+    let last = axes.len().saturating_sub(1).max(1) as f32;
+    axes.iter_mut().enumerate().for_each(|(i, axis)| axis.x = plot.left() + plot.width() * i as f32 / last);
+    axes
+}
+
+/// A point's line; it is broken where the point has no value.
+fn path(axes: &[Upright], point: usize, plot: Rect) -> Vec<Vec<Pos2>> {
+    let mut parts: Vec<Vec<Pos2>> = vec![vec![]];
+    for axis in axes {
+        let y = axis.values.get(point).copied().flatten().map(|v| axis.y(v, plot)).filter(|y| y.is_finite());
+        match (y, parts.last_mut()) {
+            (Some(y), Some(part)) => part.push(pos2(axis.x, y)),
+            _ => parts.push(vec![]),
+        }
+    }
+    parts
+}
+
+/// The axis with its name and figures, which stand on a patch of the ground so that lines do not cross them.
+fn upright(ui: &Ui, view: &SweepView<'_>, axis: &Upright, (plot, sheet, room): (Rect, Rect, f32)) {
+    let theme = view.theme;
+    ui.painter().vline(axis.x, plot.y_range(), Stroke::new(1.0, theme.secondary));
+    let name = cut(ui, &axis.name, theme.text, room.min(240.0));
+    let wide = name.size().x;
+    let left = (axis.x - wide / 2.0).min(sheet.right() - wide).max(sheet.left());
+    let at = pos2(left, plot.top() - NAMES - 2.0);
+    ui.painter().galley(at, name, theme.text);
+    let wanted = ((plot.height() / 40.0) as usize).clamp(2, 6);
+    let mut free_from = f32::INFINITY;
+    for (share, words) in axis.ends.ticks(wanted) {
+        let at = pos2(axis.x - 6.0, plot.bottom() - share * plot.height());
+        // figures that would touch those below them are left out
+        if at.y + 7.0 > free_from {
+            continue;
+        }
+        free_from = at.y - 7.0;
+        let galley = ui.painter().layout_no_wrap(words, crate::ui::theme::numbers(), theme.secondary);
+        let corner = pos2(at.x - galley.size().x, at.y - galley.size().y / 2.0);
+        let patch = Rect::from_min_size(corner, galley.size()).expand2(vec2(2.0, 0.0));
+        ui.painter().rect_filled(patch, 2.0, theme.page.gamma_multiply(0.85));
+        ui.painter().galley(corner, galley, theme.secondary);
+        ui.painter().hline(axis.x - 3.0..=axis.x + 3.0, at.y, Stroke::new(1.0, theme.secondary));
+    }
+}
+
+/// What is brushed on an axis; whether the pointer is at it.
+fn brush_ui(ui: &mut Ui, view: &SweepView<'_>, (axis, plot): (&Upright, Rect), brush: &mut Brush) -> bool {
+    let theme = view.theme;
+    let strip = Rect::from_x_y_ranges(axis.x - GRIP..=axis.x + GRIP, plot.y_range()).expand2(vec2(0.0, 6.0));
+    let id = ui.scope_id().with(("brush", &axis.name));
+    let response = ui.interact(strip, id, Sense::click_and_drag());
+    let name = format!("Brush {}", axis.name);
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::ScrollBar, true, &name));
+    let value = |y: f32| axis.ends.value(((plot.bottom() - y) / plot.height()).clamp(0.0, 1.0));
+    if let (true, Some(from), Some(to)) =
+        (response.dragged(), ui.input(|i| i.pointer.press_origin()), response.interact_pointer_pos())
+    {
+        brush.set(axis.dimension.clone(), [value(from.y), value(to.y)]);
+    } else if response.clicked() {
+        brush.clear(&axis.dimension);
+    }
+    if let Some(range) = brush.range(&axis.dimension) {
+        let [top, bottom] = [range[1], range[0]].map(|v| axis.y(v, plot).clamp(plot.top() - 4.0, plot.bottom() + 4.0));
+        let held = Rect::from_x_y_ranges(axis.x - 6.0..=axis.x + 6.0, top..=bottom.max(top + 2.0));
+        let edge = Stroke::new(1.0, theme.accent);
+        ui.painter().rect(held, 2.0, theme.accent.gamma_multiply(0.25), edge, StrokeKind::Inside);
+        let words = range.map(crate::ui::widgets::number::short);
+        if response.hovered() || response.dragged() {
+            let text = format!("{} to {}", words[0], words[1]);
+            figure_text(ui, pos2(axis.x + 12.0, top), Align2::LEFT_CENTER, &text, theme.text);
+        }
+    }
+    let response = response.on_hover_cursor(egui::CursorIcon::ResizeVertical);
+    response.hovered() || response.dragged()
+}

@@ -1,0 +1,527 @@
+//! The page of a sweep, driven by hand over real runs of the real binary: what it shows, brushes, moves to a step, opens,
+//! and completes.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use crossbeam::channel::bounded;
+use eframe::egui::{Event, Key, Modifiers, PointerButton, Pos2, accesskit::Role};
+use egui_kittest::{Harness, kittest::Queryable};
+use image::RgbaImage;
+use orrery::{
+    cli::{host::DesktopHost, runs::Runs},
+    config::Config,
+    labs::{
+        headline::{Better, Digits},
+        run_table::RowState,
+        sweep::results::{AxisKind, MadeRun, Number, NumberId, ResultAxis, ResultPoint, SweepResults, SweepRun},
+    },
+    telemetry::RunHandle,
+    ui::{
+        app::{App, Opening, Start},
+        host::{Delivery, DialogKind, Host},
+    },
+};
+
+use super::adapter;
+
+/// Two rates, two sizes, two seeds; small models and short runs.
+const SPEC: &str = r#"
+base = "fast_slow"
+seeds = [7, 8]
+objective = "held_out_loss of coupled"
+
+[set]
+"model.d_model" = 16
+"train.steps" = 12
+"train.window" = 32
+"train.batch" = 2
+"run.eval_every" = 3
+"run.checkpoint_every" = 6
+
+[axes]
+"train.lr" = [1e-3, 1e-2]
+"model.pool" = [2, 4]
+"#;
+
+fn orrery(here: &Path, words: &[&str]) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    let output = command.args(words).current_dir(here).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A sweep of eight runs, the first `made` of which are made.
+fn sweep(made: usize) -> tempfile::TempDir {
+    let here = tempfile::tempdir().unwrap();
+    fs::write(here.path().join("rates.toml"), SPEC).unwrap();
+    orrery(here.path(), &["sweep", "rates.toml", "--on", "print"]);
+    let numbers: Vec<String> = (0..made).map(|i| i.to_string()).collect();
+    if made > 0 {
+        orrery(here.path(), &["sweep", "sweeps/rates", "--task", &numbers.join(",")]);
+    }
+    here
+}
+
+struct Desk {
+    harness: Harness<'static, App>,
+    here: tempfile::TempDir,
+}
+
+fn desk(here: tempfile::TempDir, opening: Option<Opening>) -> Desk {
+    let host = DesktopHost::new(here.path().join("runs"), Runs::new());
+    let host = Box::new(host.with_program(env!("CARGO_BIN_EXE_orrery").into()));
+    let start = Start { opening, ..Start::default() };
+    let builder = Harness::builder().with_size([1280.0, 800.0]).with_step_dt(1.0 / 30.0);
+    Desk { harness: builder.build_eframe(move |cc| App::new(cc, host, start)), here }
+}
+
+/// The page of a sweep of which so many runs are made.
+fn page(made: usize) -> Desk {
+    let here = sweep(made);
+    let folder = here.path().join("sweeps/rates");
+    let mut d = desk(here, Some(Opening::Sweep(folder)));
+    d.until("runs are read", "runs finished");
+    d
+}
+
+impl Desk {
+    fn steps(&mut self, n: usize) {
+        (0..n).for_each(|_| self.harness.step());
+    }
+
+    fn shows(&self, words: &str) -> bool {
+        self.harness.query_all_by_label_contains(words).next().is_some()
+    }
+
+    fn until(&mut self, what: &str, words: &str) {
+        let begun = Instant::now();
+        while !self.shows(words) {
+            assert!(begun.elapsed() < Duration::from_secs(90), "waited in vain: {what}");
+            self.harness.step();
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.steps(3);
+    }
+
+    fn click(&mut self, label: &str) {
+        self.harness.get_by_label(label).click();
+        self.steps(4);
+    }
+
+    fn click_at(&mut self, at: Pos2) {
+        self.harness.event(Event::PointerMoved(at));
+        self.steps(2);
+        for pressed in [true, false] {
+            let modifiers = Modifiers::NONE;
+            self.harness.event(Event::PointerButton { pos: at, button: PointerButton::Primary, pressed, modifiers });
+            self.steps(1);
+        }
+        self.steps(3);
+    }
+
+    fn drag(&mut self, from: Pos2, to: Pos2) {
+        let modifiers = Modifiers::NONE;
+        let button = |pos, pressed| Event::PointerButton { pos, button: PointerButton::Primary, pressed, modifiers };
+        self.harness.event(Event::PointerMoved(from));
+        self.steps(1);
+        self.harness.event(button(from, true));
+        self.steps(1);
+        for share in [0.3, 0.7, 1.0] {
+            self.harness.event(Event::PointerMoved(from + (to - from) * share));
+            self.steps(1);
+        }
+        self.harness.event(button(to, false));
+        self.steps(3);
+    }
+
+    /// Names of the table's rows from the top: "point 3".
+    fn rows(&self) -> Vec<String> {
+        let label = |node: &egui_kittest::Node<'_>| egui_kittest::kittest::NodeT::accesskit_node(node).label();
+        let rows = self.harness.query_all_by_role(Role::ListItem);
+        let mut rows: Vec<(f32, String)> = rows.filter_map(|n| Some((n.rect().top(), label(&n)?))).collect();
+        rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+        rows.into_iter().map(|(_, words)| words.split(',').next().unwrap_or_default().to_owned()).collect()
+    }
+
+    fn axis(&self, key: &str) -> eframe::egui::Rect {
+        self.harness.get_by_role_and_label(Role::ScrollBar, &format!("Brush {key}")).rect()
+    }
+
+    fn is_open(&self) -> Option<PathBuf> {
+        self.harness.state().page()?.run.as_ref()?.replayed.clone()
+    }
+}
+
+#[test]
+fn a_sweep_is_found_brushed_sorted_and_moved_to_a_step() {
+    let mut d = desk(sweep(7), None);
+    d.steps(3);
+    d.click("Runs");
+    d.until("the sweep is listed", "rates · 7 runs");
+    d.click("rates · 7 runs");
+    d.until("runs are read", "7 of 8 runs finished, 1 not begun");
+    assert!(d.shows("--missing") && d.shows("Make 1 run here"), "what completes it is said");
+    assert!(d.shows("held-out loss (nats), coupled as recorded at step 12"), "the objective is shown first");
+    assert!(d.shows("curves of the sweep") && d.shows("along train.lr") && d.shows("along model.pool"));
+    assert!(d.shows("held-out loss (nats), coupled, mean over seeds"), "two axes have a heat map");
+    assert_eq!(d.rows().len(), 4, "{:?}", d.rows());
+
+    // axes by their keys: the size is the first, the rate the second; a drag over the upper half keeps the larger
+    let axis = d.axis("train.lr");
+    let (x, middle) = (axis.center().x, axis.center().y);
+    d.drag(Pos2::new(x, axis.top() + 2.0), Pos2::new(x, middle));
+    let kept = d.rows();
+    assert_eq!(kept.len(), 2, "{kept:?}");
+    assert_eq!(kept, ["point 2", "point 4"], "those at the larger rate");
+    d.click_at(Pos2::new(x, middle));
+    assert_eq!(d.rows().len(), 4, "a click takes the brush away");
+
+    d.click("Sort by held-out loss (nats), coupled");
+    let rising = d.rows();
+    d.click("Sort by held-out loss (nats), coupled");
+    let falling = d.rows();
+    assert_eq!(rising.iter().rev().cloned().collect::<Vec<_>>(), falling);
+
+    d.harness.get_by_role_and_label(Role::Slider, "step").set_value_accesskit(4.0);
+    d.steps(3);
+    assert!(d.shows("as recorded at step 3"), "the newest recorded step at or before 4");
+    d.harness.get_by_role_and_label(Role::Slider, "step").set_value_accesskit(0.0);
+    d.steps(3);
+    assert!(d.shows("at step 0") || d.shows("4 of 4 points have no value so far and are not drawn: 1, 2, 3, 4"));
+}
+
+#[test]
+fn a_click_selects_a_point_and_opens_the_run_of_a_seed() {
+    let mut d = page(8);
+    assert!(d.shows("8 of 8 runs finished"), "and nothing is left to make");
+    assert!(!d.shows("--missing"));
+    let row = d.harness.query_all_by_role(Role::ListItem).next().unwrap().rect().center();
+    d.click_at(row);
+    assert!(d.shows("selected: point 1") && d.shows("Open seed 7: finished") && d.shows("Open seed 8: finished"));
+    d.harness.key_press(Key::Escape);
+    d.steps(3);
+    assert!(!d.shows("Open seed 7") && d.shows("selected: point 1"), "Escape closes the menu first");
+
+    // a cell of the heat map: the upper right one has the largest of both settings
+    let map = d.harness.get_by_role_and_label(Role::Canvas, "held-out loss (nats), coupled, mean over seeds").rect();
+    d.click_at(Pos2::new(map.right() - 100.0, map.top() + 40.0));
+    assert!(d.shows("selected: point 4"), "the cell of the largest of both");
+    d.harness.key_press(Key::Escape);
+    d.steps(2);
+    // dots of a slice stand where their setting is
+    let slice = d.harness.get_by_role_and_label(Role::Canvas, "along train.lr").rect();
+    let mut found = false;
+    for y in 0..60 {
+        let at = Pos2::new(slice.left() + 44.0 + (slice.width() - 54.0) * 0.053, slice.top() + 22.0 + 4.0 * y as f32);
+        if at.y > slice.bottom() - 34.0 {
+            break;
+        }
+        d.click_at(at);
+        if d.shows("Open seed 7") {
+            found = true;
+            break;
+        }
+    }
+    assert!(
+        found && (d.shows("selected: point 1") || d.shows("selected: point 3")),
+        "a dot at the small rate was clicked"
+    );
+    d.click("Open seed 7: finished");
+    let begun = Instant::now();
+    while d.is_open().is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no run opened");
+        d.harness.step();
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(d.is_open().unwrap().starts_with(d.here.path().join("sweeps/rates/runs")));
+    d.harness.key_press(Key::Escape);
+    d.until("Escape leads back to the sweep", "8 of 8 runs finished");
+}
+
+#[test]
+fn what_is_missing_is_made_in_the_background_and_the_page_fills() {
+    let mut d = page(6);
+    assert!(d.shows("6 of 8 runs finished, 2 not begun"));
+    d.click("Make 2 runs here");
+    d.until("the process is seen", "Being made by this window");
+    d.until("all are made", "8 of 8 runs finished");
+    assert!(!d.shows("no value"));
+}
+
+#[test]
+fn other_numbers_than_losses_are_chosen_and_shown() {
+    let mut d = page(8);
+    d.harness.get_by_role_and_label(Role::ComboBox, "number").click();
+    d.steps(3);
+    let gate = d.harness.query_all_by_label_contains("tanh").next().expect("the gate is recorded").rect().center();
+    d.click_at(gate);
+    assert!(d.shows("as recorded at step 12") && !d.shows("held-out loss (nats), coupled as recorded"));
+    d.harness.get_by_role_and_label(Role::ComboBox, "number").click();
+    d.steps(3);
+    assert!(d.shows("training loss (nats), frozen") && d.shows("train/grad_norm"), "scalars of every variant");
+}
+
+#[test]
+fn a_sweep_folder_is_opened_as_any_other_and_what_is_none_says_so() {
+    let here = sweep(2);
+    let folder = here.path().join("sweeps/rates");
+    let mut d = desk(here, Some(Opening::Run(folder.clone())));
+    d.until("a sweep is recognised", "2 of 8 runs finished, 6 not begun");
+    assert!(d.shows("2 of 4 points") || d.shows("3 of 4 points"), "points without a value are said");
+    fs::write(folder.join("sweep.toml"), "no specification").unwrap();
+    d.click("Look again");
+    d.until("it says what is wrong", "the specification cannot be read");
+    assert_eq!(d.rows().len(), 4, "what was read stays");
+}
+
+/// A sweep that has no number yet says how it gets some.
+#[test]
+fn a_sweep_without_runs_says_what_makes_them() {
+    let d = page(0);
+    assert!(d.shows("0 of 8 runs finished, 8 not begun") && d.shows("No run has recorded a number yet"));
+    assert!(d.shows("orrery sweep"));
+}
+
+/// Twelve points of three seeds as a sweep in the middle of its making has them.
+fn made_up() -> SweepResults {
+    let (rates, sizes) = ([1e-3, 3e-3, 1e-2, 3e-2], [2.0, 4.0, 8.0]);
+    let numbers = |is_log| AxisKind::Numbers { is_log };
+    let axis = |key: &str, kind| ResultAxis { key: key.into(), kind };
+    let places: Vec<Vec<f64>> =
+        sizes.iter().flat_map(|size| rates.iter().map(move |rate| vec![*size, *rate])).collect();
+    let point = |p: &Vec<f64>| ResultPoint { values: p.iter().map(f64::to_string).collect(), places: p.clone() };
+    let seeds = vec![7u64, 8, 9];
+    let last = |point: usize, seed: u64| match (point, seed) {
+        (11, _) => None,
+        (10, 9) => Some(180),
+        _ => Some(400u64),
+    };
+    let tasks: Vec<(usize, u64)> = (0..12).flat_map(|p| seeds.iter().map(move |s| (p, *s))).collect();
+    let run = |(point, seed): &(usize, u64)| {
+        let state = |last| if last == 400 { RowState::Finished } else { RowState::Running };
+        let made = last(*point, *seed).map(|last| MadeRun {
+            path: format!("sweeps/rates/runs/{point}-{seed}").into(),
+            state: state(last),
+            words: if last == 400 { "finished".into() } else { format!("running, step {last} of 400") },
+        });
+        SweepRun { point: *point, seed: *seed, made, refusal: None }
+    };
+    let series = |value: &dyn Fn(f64, f64, f64, f64) -> f64| {
+        let of = |(point, seed): &(usize, u64)| {
+            let steps = last(*point, *seed).map_or(0, |last| last / 20 + 1);
+            let place = &places[*point];
+            let at = |i: u64| (i * 20, value(place[1], place[0], *seed as f64 - 8.0, (i * 20) as f64));
+            Arc::new((0..steps).map(at).collect::<Vec<_>>())
+        };
+        tasks.iter().map(of).collect()
+    };
+    let loss = |rate: f64, size: f64, seed: f64, step: f64| {
+        let best = 0.4 * (rate.log10() + 2.2).powi(2) + 0.02 * size;
+        0.6 + best + (2.2 - best) * (-step * (0.004 + rate)).exp() + 0.04 * seed * (1.0 + (step * 0.11).sin())
+    };
+    let gate = |rate: f64, size: f64, seed: f64, step: f64| {
+        (rate * 8.0 / size.sqrt() * (1.0 - (-step * 0.01).exp()) * (1.0 + 0.1 * seed)).tanh()
+    };
+    let number = |key: &str, heading: &str, better, series| Number {
+        id: NumberId { key: key.into(), group: "coupled".into() },
+        heading: heading.into(),
+        better,
+        digits: Some(Digits::Decimals(4)),
+        series,
+    };
+    SweepResults {
+        name: "rates".into(),
+        folder: "sweeps/rates".into(),
+        lab: "fast_slow".into(),
+        axes: vec![axis("model.pool", numbers(false)), axis("train.lr", numbers(true))],
+        points: places.iter().map(point).collect(),
+        seeds: seeds.clone(),
+        runs: tasks.iter().map(run).collect(),
+        numbers: vec![
+            number("held_out_loss", "held-out loss (nats), coupled", Better::Lower, series(&loss)),
+            number("gate", "|tanh γ|, coupled", Better::Neither, series(&gate)),
+        ],
+        objective: Some(0),
+        command: "orrery sweep sweeps/rates --missing".into(),
+        every: 1,
+        ..SweepResults::default()
+    }
+}
+
+/// A host that has one sweep.
+struct Shown {
+    arrived: Vec<Delivery>,
+}
+
+impl Host for Shown {
+    fn launch(&mut self, _: &Config, _: bool) -> Result<RunHandle, String> {
+        Err("nothing is launched here".into())
+    }
+
+    fn open_run(&mut self, _: PathBuf) -> RunHandle {
+        RunHandle { commands: bounded(1).0, inbox: Default::default() }
+    }
+
+    fn pick(&mut self, _: DialogKind) {}
+    fn read_text(&mut self, _: PathBuf) {}
+    fn write(&mut self, _: PathBuf, _: Vec<u8>) {}
+    fn list_runs(&mut self) {}
+
+    fn read_sweep(&mut self, folder: PathBuf) {
+        self.arrived.push(Delivery::Sweep { folder, read: Ok(Arc::new(made_up())) });
+    }
+
+    fn export_folder(&self) -> PathBuf {
+        PathBuf::new()
+    }
+
+    fn deliveries(&mut self) -> Vec<Delivery> {
+        std::mem::take(&mut self.arrived)
+    }
+
+    fn devices(&self) -> Vec<(String, String, bool)> {
+        vec![]
+    }
+}
+
+/// The page as drawn, with an axis brushed and a point selected.
+pub fn picture(dark: bool, size: [f32; 2]) -> RgbaImage {
+    let host = Box::new(Shown { arrived: vec![] });
+    let start = Start { opening: Some(Opening::Sweep("sweeps/rates".into())), ..Start::default() };
+    let builder = Harness::builder().with_size(size).with_step_dt(1.0 / 30.0).wgpu();
+    let here = tempfile::tempdir().unwrap();
+    let mut d = Desk { harness: builder.build_eframe(move |cc| App::new(cc, host, start)), here };
+    d.steps(4);
+    let axis = d.axis("model.pool");
+    let x = axis.center().x;
+    d.drag(Pos2::new(x, axis.bottom() - 2.0), Pos2::new(x, axis.center().y));
+    let row = d.harness.get_by_role_and_label(Role::ListItem, "point 3, pool 2, lr 0.01").rect().center();
+    d.click_at(row);
+    d.harness.key_press(Key::Escape);
+    if !dark {
+        d.harness.key_press(Key::D);
+    }
+    d.harness.remove_cursor();
+    d.steps(30);
+    d.harness.render().expect("rendered")
+}
+
+/// Not compared with a stored one: `SWEEP_PICTURES=DIR` has the page written there in other sizes, to be looked at.
+#[test]
+fn the_page_is_drawn_in_small_and_large_windows() {
+    if !adapter::exists() {
+        return;
+    }
+    for size in [[960.0, 600.0], [1920.0, 1080.0]] {
+        let image = picture(true, size);
+        assert_eq!([image.width() as f32, image.height() as f32], size);
+        if let Some(folder) = std::env::var_os("SWEEP_PICTURES") {
+            image.save(Path::new(&folder).join(format!("sweep-{}.png", size[0]))).unwrap();
+        }
+    }
+}
+
+/// The lab with settings that train in a moment.
+fn lab_page() -> Desk {
+    let lab = orrery::labs::find("fast_slow").unwrap();
+    let mut config = lab.config(Some("fast_slow")).unwrap_or_else(|_| lab.config(None).unwrap());
+    let small = [
+        ("model.d_model", "16"),
+        ("train.steps", "8"),
+        ("train.window", "32"),
+        ("train.batch", "2"),
+        ("run.eval_every", "4"),
+        ("run.checkpoint_every", "4"),
+    ];
+    for (key, value) in small {
+        config.set_text(&(lab.knobs)(), key, value).unwrap();
+    }
+    let here = tempfile::tempdir().unwrap();
+    let mut d = desk(here, Some(Opening::Config(config)));
+    d.steps(4);
+    d
+}
+
+impl Desk {
+    fn retype(&mut self, field: &str, text: &str) {
+        self.harness.get_by_role_and_label(Role::TextInput, field).focus();
+        self.steps(2);
+        self.harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
+        self.steps(1);
+        self.harness.get_by_role_and_label(Role::TextInput, field).type_text(text);
+        self.steps(3);
+    }
+}
+
+#[test]
+fn a_sweep_is_made_by_ticking_controls_and_its_page_fills() {
+    let mut d = lab_page();
+    d.click("Menu");
+    d.click("Make a sweep…");
+    assert!(d.shows("Nothing is ticked yet."));
+    let rate = orrery::labs::find("fast_slow").map(|lab| (lab.knobs)()).unwrap();
+    let rate = rate.iter().find(|knob| knob.key == "train.lr").unwrap().label;
+    d.retype("Find a control", rate);
+    d.harness.get_by_role_and_label(Role::CheckBox, rate).click();
+    d.steps(3);
+    assert!(d.shows("4 points × 3 seeds = 12 runs"), "usual values are given");
+    d.retype(&format!("{rate} from"), "-1");
+    assert!(d.shows("must lie above 0") && d.shows("no values that can be run"), "an error stands at its axis");
+    d.click("list");
+    d.retype(&format!("Values of {rate}"), "1e-3, 1e-2");
+    d.retype("Name of the sweep", "mine");
+    assert!(d.shows("2 points × 3 seeds = 6 runs"));
+    assert!(!d.here.path().join("sweeps").exists(), "nothing was written so far");
+    d.click("Start");
+    d.until("the sweep's page opens and says who makes it", "Being made by this window");
+    d.until("it fills", "6 of 6 runs finished");
+    let spec = fs::read_to_string(d.here.path().join("sweeps/mine/sweep.toml")).unwrap();
+    assert!(
+        spec.contains("[set]") && spec.contains("\"model.d_model\" = 16") || spec.contains("model.d_model"),
+        "{spec}"
+    );
+    assert_eq!(d.rows().len(), 2);
+    // the command line takes it for what it is
+    orrery(d.here.path(), &["sweep", "sweeps/mine", "--table"]);
+    let copy = d.here.path().join("again.toml");
+    fs::write(&copy, spec.replace("\"mine\"", "\"again\"")).unwrap();
+    orrery(d.here.path(), &["sweep", "again.toml", "--on", "print"]);
+}
+
+#[test]
+fn a_sweep_is_written_without_being_run_and_a_taken_name_is_refused() {
+    let mut d = lab_page();
+    d.click("Menu");
+    d.click("Make a sweep…");
+    let steps = orrery::labs::find("fast_slow").map(|lab| (lab.knobs)()).unwrap();
+    let steps = steps.iter().find(|knob| knob.key == "train.steps").unwrap().label;
+    d.retype("Find a control", steps);
+    d.harness.get_by_role_and_label(Role::CheckBox, steps).click();
+    d.steps(3);
+    d.retype(&format!("Values of {steps}"), "4, 8");
+    d.retype("Name of the sweep", "steps");
+    d.click("Write");
+    d.until("the command is shown", "0 of 6 runs finished, 6 not begun");
+    assert!(d.shows("orrery sweep") && d.shows("Copy the command") && d.shows("Make 6 runs here"));
+    fs::write(d.here.path().join("sweeps/steps/sweep.toml"), SPEC).unwrap();
+    let lab = orrery::labs::find("fast_slow").unwrap().title;
+    d.harness.key_press_modifiers(Modifiers::COMMAND, Key::P);
+    d.steps(3);
+    d.harness.event(Event::Text(lab.into()));
+    d.steps(3);
+    d.harness.key_press(Key::Enter);
+    d.steps(4);
+    d.click("Menu");
+    d.click("Make a sweep…");
+    d.harness.get_by_role_and_label(Role::CheckBox, steps).click();
+    d.steps(3);
+    d.retype("Name of the sweep", "steps");
+    d.click("Write");
+    d.until("the refusal is said", "a sweep of another specification");
+}
