@@ -1,3 +1,5 @@
+//! Drafts of sweeps: what file they become, and what is said of them.
+
 use super::*;
 use crate::labs;
 

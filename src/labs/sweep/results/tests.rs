@@ -1,3 +1,5 @@
+//! What runs recorded, as of steps and over seeds; brushing, ordering and averaging.
+
 use std::collections::BTreeMap;
 
 use super::{

@@ -1,6 +1,9 @@
 //! The head of a sweep's page: which number, how the runs stand, and what completes them.
 
-use eframe::egui::{self, Button, ComboBox, RichText, Ui};
+use eframe::egui::{
+    self, Button, ComboBox, PopupCloseBehavior, RichText, Ui,
+    containers::menu::{MenuButton, MenuConfig},
+};
 
 use super::SweepPage;
 use crate::{
@@ -70,7 +73,8 @@ fn others_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, results: &Swe
         n => format!("and {n} others"),
     };
     let mut toggled: Option<NumberId> = None;
-    let button = ui.menu_button(words, |ui| {
+    let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
+    let (button, _) = MenuButton::new(words).config(config).ui(ui, |ui| {
         ui.label(RichText::new("also in parallel coordinates and the table").small().color(shell.theme.secondary));
         egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
             for number in results.numbers.iter().filter(|n| page.number.as_ref() != Some(&n.id)) {
@@ -81,7 +85,7 @@ fn others_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, results: &Swe
             }
         });
     });
-    button.response.on_hover_text("Numbers that parallel coordinates and the table have beside this one.");
+    button.on_hover_text("Numbers that parallel coordinates and the table have beside this one.");
     if let Some(id) = toggled {
         match page.others.iter().position(|other| *other == id) {
             Some(place) => {
@@ -123,10 +127,6 @@ fn state_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &SweepPage, results: &Swee
             false => "This completes it:",
         };
         ui.label(RichText::new(words).small().color(shell.theme.secondary));
-        let command = RichText::new(&results.command).font(crate::ui::theme::numbers()).color(shell.theme.text);
-        ui.add(egui::Label::new(command).truncate());
-    });
-    ui.horizontal(|ui| {
         if ui.button("Copy the command").clicked() {
             shell.act(Action::CopyText(results.command.clone()));
             shell.act(Action::Toast("Copied: run it in a terminal, where this window was started.".to_owned()));
@@ -139,10 +139,12 @@ fn state_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &SweepPage, results: &Swee
         } else {
             let n = progress.to_make();
             let words = if n == 1 { "Make 1 run here".to_owned() } else { format!("Make {n} runs here") };
-            let about = "Begins the command above in the background, as many runs at once as there are cores.";
+            let about = "Begins this command in the background, as many runs at once as there are cores.";
             if ui.add(Button::new(words)).on_hover_text(about).clicked() {
                 shell.act(Action::CompleteSweep(page.folder.clone()));
             }
         }
+        let command = RichText::new(&results.command).font(crate::ui::theme::numbers()).color(shell.theme.text);
+        ui.add(egui::Label::new(command).truncate());
     });
 }

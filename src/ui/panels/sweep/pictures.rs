@@ -17,7 +17,23 @@ use crate::ui::{
 const LEAST_SLICE: f32 = 200.0;
 const GAP: f32 = 16.0;
 
+/// Lower than this, what does not fit is scrolled to.
+const LEAST: f32 = 440.0;
+
 pub fn pictures_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage, prepared: &Prepared) {
+    if ui.available_height() >= LEAST {
+        return all_ui(ui, shell, page, prepared);
+    }
+    ScrollArea::vertical().id_salt("pictures").auto_shrink([false, false]).show(ui, |ui| {
+        let size = vec2(ui.available_width(), LEAST);
+        ui.allocate_ui(size, |ui| {
+            ui.set_max_size(size);
+            all_ui(ui, shell, page, prepared);
+        });
+    });
+}
+
+fn all_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage, prepared: &Prepared) {
     let scale = page.chart.scale_y.unwrap_or(Scale::Linear);
     let theme = shell.theme.clone();
     let view = prepared.view(page.selected, scale, &theme);
@@ -98,11 +114,12 @@ fn slider_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, view: &SweepV
             page.step = (step < last).then_some(step);
         }
         let words = format!("{} as recorded {}{}", view.heading(), step_words(view), without_words(view));
-        let about = (0..view.results.axes.len()).map(|axis| {
-            format!("slice along {}: a dot a seed; {}", view.results.axes[axis].key, mean_words(view, axis))
-        });
         let words = RichText::new(words).small().color(shell.theme.secondary);
-        ui.add(eframe::egui::Label::new(words).truncate()).on_hover_text(about.collect::<Vec<_>>().join("\n"));
+        ui.add(eframe::egui::Label::new(words).truncate()).on_hover_ui(|ui| {
+            for (i, axis) in view.results.axes.iter().enumerate() {
+                ui.label(format!("Slice along {}: a dot a seed; {}.", axis.key, mean_words(view, i)));
+            }
+        });
     });
 }
 
