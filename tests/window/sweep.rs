@@ -369,7 +369,9 @@ impl Host for Shown {
     }
 
     fn pick(&mut self, _: DialogKind) {}
+    fn know(&mut self, _: PathBuf) {}
     fn read_text(&mut self, _: PathBuf) {}
+    fn identify(&mut self, _: PathBuf) {}
     fn write(&mut self, _: PathBuf, _: Vec<u8>) {}
     fn list_runs(&mut self) {}
 
