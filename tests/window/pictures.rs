@@ -14,7 +14,7 @@ use orrery::{
 use crate::{
     adapter, recorded, runs,
     snapshot::{self, Comparison},
-    ui,
+    sweep, ui,
 };
 
 /// Views that are compared in the light theme too: lines, maps, bars, a graph, paths in a field.
@@ -34,6 +34,9 @@ const PAGE: [f32; 2] = [1280.0, 800.0];
 const COMPARED: &str = "runs-compared";
 /// The table of runs, and whether it is dark.
 const RUNS: [(&str, bool); 2] = [("runs-dark", true), ("runs-light", false)];
+/// The page of a sweep, and whether it is dark.
+const SWEEPS: [(&str, bool); 2] = [("sweep-dark", true), ("sweep-light", false)];
+
 fn view_name(view: &str, dark: bool) -> String {
     format!("view-{view}-{}", if dark { "dark" } else { "light" })
 }
@@ -109,6 +112,9 @@ fn gallery_and_every_labs_page_look_as_stored() {
     for (name, dark) in RUNS {
         comparison.check(name, &over(Theme::of(dark).page, runs::picture(dark)));
     }
+    for (name, dark) in SWEEPS {
+        comparison.check(name, &over(Theme::of(dark).page, sweep::picture(dark, PAGE)));
+    }
     comparison.finish();
 }
 
@@ -117,6 +123,7 @@ fn gallery_and_every_labs_page_look_as_stored() {
 fn stored_pictures_are_those_compared_and_small() {
     let views = VIEWS.iter().flat_map(|v| themes(v.id).iter().map(|dark| view_name(v.id, *dark)));
     let pages = pages().into_iter().map(|(name, ..)| name).chain(RUNS.map(|(name, _)| name.to_owned()));
+    let pages = pages.chain(SWEEPS.map(|(name, _)| name.to_owned()));
     let pages = pages.chain([COMPARED.to_owned()]);
     let expected: BTreeSet<String> = views.chain(pages).collect();
     let mut bytes = 0;
@@ -130,5 +137,5 @@ fn stored_pictures_are_those_compared_and_small() {
         }
     }
     assert_eq!(stored, expected);
-    assert!(bytes < 9 << 19, "{bytes} bytes of pictures");
+    assert!(bytes < 10 << 19, "{bytes} bytes of pictures");
 }

@@ -114,6 +114,11 @@ impl Desk {
         self.steps(4);
     }
 
+    fn click_containing(&mut self, label: &str) {
+        self.harness.get_by_label_contains(label).click();
+        self.steps(4);
+    }
+
     fn click_at(&mut self, at: Pos2) {
         self.harness.event(Event::PointerMoved(at));
         self.steps(2);
@@ -430,4 +435,103 @@ fn the_page_is_drawn_in_small_and_large_windows() {
             image.save(Path::new(&folder).join(format!("sweep-{}.png", size[0]))).unwrap();
         }
     }
+}
+
+/// The lab with settings that train in a moment.
+fn lab_page() -> Desk {
+    let lab = orrery::labs::find("fast_slow").unwrap();
+    let mut config = lab.config(Some("fast_slow")).unwrap_or_else(|_| lab.config(None).unwrap());
+    let small = [
+        ("model.d_model", "16"),
+        ("train.steps", "8"),
+        ("train.window", "32"),
+        ("train.batch", "2"),
+        ("run.eval_every", "4"),
+        ("run.checkpoint_every", "4"),
+    ];
+    for (key, value) in small {
+        config.set_text(&(lab.knobs)(), key, value).unwrap();
+    }
+    let here = tempfile::tempdir().unwrap();
+    let mut d = desk(here, Some(Opening::Config(config)));
+    d.steps(4);
+    d
+}
+
+impl Desk {
+    fn retype(&mut self, field: &str, text: &str) {
+        self.harness.get_by_role_and_label(Role::TextInput, field).focus();
+        self.steps(2);
+        self.harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
+        self.steps(1);
+        self.harness.get_by_role_and_label(Role::TextInput, field).type_text(text);
+        self.steps(3);
+    }
+}
+
+#[test]
+fn a_sweep_is_made_by_ticking_controls_and_its_page_fills() {
+    let mut d = lab_page();
+    d.click("Menu");
+    d.click_containing("Make a sweep");
+    assert!(d.shows("Nothing is ticked yet."));
+    let rate = orrery::labs::find("fast_slow").map(|lab| (lab.knobs)()).unwrap();
+    let rate = rate.iter().find(|knob| knob.key == "train.lr").unwrap().label;
+    d.retype("Find a control", rate);
+    d.harness.get_by_role_and_label(Role::CheckBox, rate).click();
+    d.steps(3);
+    assert!(d.shows("4 points × 3 seeds = 12 runs"), "usual values are given");
+    d.retype(&format!("{rate} from"), "-1");
+    assert!(d.shows("must lie above 0") && d.shows("no values that can be run"), "an error stands at its axis");
+    d.click("list");
+    d.retype(&format!("Values of {rate}"), "1e-3, 1e-2");
+    d.retype("Name of the sweep", "mine");
+    assert!(d.shows("2 points × 3 seeds = 6 runs"));
+    assert!(!d.here.path().join("sweeps").exists(), "nothing was written so far");
+    d.click("Start");
+    d.until("the sweep's page opens and says who makes it", "Being made by this window");
+    d.until("it fills", "6 of 6 runs finished");
+    let spec = fs::read_to_string(d.here.path().join("sweeps/mine/sweep.toml")).unwrap();
+    assert!(
+        spec.contains("[set]") && spec.contains("\"model.d_model\" = 16") || spec.contains("model.d_model"),
+        "{spec}"
+    );
+    assert_eq!(d.rows().len(), 2);
+    // the command line takes it for what it is
+    orrery(d.here.path(), &["sweep", "sweeps/mine", "--table"]);
+    let copy = d.here.path().join("again.toml");
+    fs::write(&copy, spec.replace("\"mine\"", "\"again\"")).unwrap();
+    orrery(d.here.path(), &["sweep", "again.toml", "--on", "print"]);
+}
+
+#[test]
+fn a_sweep_is_written_without_being_run_and_a_taken_name_is_refused() {
+    let mut d = lab_page();
+    d.click("Menu");
+    d.click_containing("Make a sweep");
+    let steps = orrery::labs::find("fast_slow").map(|lab| (lab.knobs)()).unwrap();
+    let steps = steps.iter().find(|knob| knob.key == "train.steps").unwrap().label;
+    d.retype("Find a control", steps);
+    d.harness.get_by_role_and_label(Role::CheckBox, steps).click();
+    d.steps(3);
+    d.retype(&format!("Values of {steps}"), "4, 8");
+    d.retype("Name of the sweep", "steps");
+    d.click("Write");
+    d.until("the command is shown", "0 of 6 runs finished, 6 not begun");
+    assert!(d.shows("orrery sweep") && d.shows("Copy the command") && d.shows("Make 6 runs here"));
+    fs::write(d.here.path().join("sweeps/steps/sweep.toml"), SPEC).unwrap();
+    let lab = orrery::labs::find("fast_slow").unwrap().title;
+    d.harness.key_press_modifiers(Modifiers::COMMAND, Key::P);
+    d.steps(3);
+    d.harness.event(Event::Text(lab.into()));
+    d.steps(3);
+    d.harness.key_press(Key::Enter);
+    d.steps(4);
+    d.click("Menu");
+    d.click_containing("Make a sweep");
+    d.harness.get_by_role_and_label(Role::CheckBox, steps).click();
+    d.steps(3);
+    d.retype("Name of the sweep", "steps");
+    d.click("Write");
+    d.until("the refusal is said", "a sweep of another specification");
 }

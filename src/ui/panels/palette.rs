@@ -135,6 +135,7 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
         ("Write a checkpoint now", "", Action::Checkpoint),
         ("Layout as the lab began", "", Action::ResetLayout),
         ("Reduced motion on or off", "", Action::ToggleStill),
+        ("Sweep: make runs over values of settings and seeds", "", Action::DraftSweep),
         ("Home: every lab", "", Action::Home),
         ("Runs: every run with its result", "", Action::Runs),
         ("Normal size", "Ctrl 0", Action::Zoom(1.0)),

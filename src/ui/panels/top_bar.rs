@@ -220,6 +220,7 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) 
         }
         entry(ui, "Open…", "Ctrl O", Action::OpenSheet);
         if page.is_some() {
+            entry(ui, "Make a sweep…", "", Action::DraftSweep);
             entry(ui, "Copy session", "Ctrl C", Action::CopySession);
             entry(ui, "Copy link to this page", "", Action::CopyLink);
             entry(ui, "Write a checkpoint now", "", Action::Checkpoint);
