@@ -13,8 +13,8 @@ use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
 use super::{
     super::storage,
     LinearAttentionSpec, angles, decays,
-    reading::Inputs,
-    rows::{gate, gate_backward, normalise, normalise_backward, relu, relu_backward, rope},
+    reading::{Inputs, Reading},
+    rows::{apply_decay, gate, gate_backward, normalise, normalise_backward, relu, relu_backward, rope},
     saved::{Saved, Sizes, Weights},
 };
 use crate::nn::kernels::{
@@ -63,10 +63,10 @@ fn rope_table(t: usize, n: usize, spec: &LinearAttentionSpec) -> RopeTable {
     cache.entry((t, n, at)).or_insert_with(|| (Arc::new(angles(0..t, &spec.pair_frequencies(n))), table)).0.clone()
 }
 
-pub(super) struct Op {
+struct Op {
     spec: LinearAttentionSpec,
-    pub(super) sizes: Sizes,
-    pub(super) rope_table: Option<RopeTable>,
+    sizes: Sizes,
+    rope_table: Option<RopeTable>,
     /// By head, the powers 0, 1, 2 .. of its decay factor; empty without decay.
     decay_powers: Vec<Vec<f32>>,
     needs_backward: bool,
@@ -82,11 +82,8 @@ impl Op {
     }
 
     /// Multiplies a row of scores (or of their gradients), of the token at `row` with all before it, by the decay.
-    pub(super) fn apply_decay(&self, i: usize, row: usize, scores: &mut [f32]) {
-        if let Some(powers) = self.decay_powers.get(i % self.sizes.h) {
-            let left = powers[1..=row].iter().rev();
-            scores[..row].iter_mut().zip(left).for_each(|(s, left)| *s *= left);
-        }
+    fn apply_decay(&self, i: usize, row: usize, scores: &mut [f32]) {
+        apply_decay(self.decay_powers.get(i % self.sizes.h), row, scores);
     }
 
     /// The strictly lower triangle of q q^T of task i, by blocks.
@@ -265,7 +262,9 @@ impl CustomOp3 for Op {
         let reads = build_vec(tasks * read, |reads| {
             if !self.needs_backward && s.reads_in_blocks() {
                 let inputs = Inputs { v, encoders, decoder };
-                threads::run_chunks(reads, read, |i, read| self.read(i, inputs, read));
+                let rope_table = self.rope_table.as_ref().map(|table| (&table.0[..], &table.1[..]));
+                let reading = Reading { sizes: s, rope_table, decay_powers: &self.decay_powers };
+                threads::run_chunks(reads, read, |i, read| reading.read(i, inputs, read));
                 return;
             }
             let weights = &Weights::of_heads(encoders, decoder, s, false)[..];

@@ -3,8 +3,7 @@
 //! packed where they are used, by the thread that uses them. Bits are those of the form that saves.
 
 use super::{
-    cpu::Op,
-    rows::{PairAngles, gate, normalise, relu_and_rope},
+    rows::{PairAngles, apply_decay, gate, normalise, relu_and_rope},
     saved::Sizes,
 };
 use crate::nn::kernels::{
@@ -39,7 +38,17 @@ impl Sizes {
     }
 }
 
-impl Op {
+/// What the operation is told beside its arguments.
+#[derive(Clone, Copy)]
+pub(super) struct Reading<'a> {
+    pub sizes: Sizes,
+    /// Cosines and sines, each `(T, N / 2)`.
+    pub rope_table: Option<(&'a [f32], &'a [f32])>,
+    /// By head, the powers 0, 1, 2 .. of its decay factor; empty without decay.
+    pub decay_powers: &'a [Vec<f32>],
+}
+
+impl Reading<'_> {
     /// What the neurons of task i write, `(T, O)`.
     pub(super) fn read(&self, i: usize, inputs: Inputs, read: &mut [f32]) {
         let Sizes { t, d, h, n, o, .. } = self.sizes;
@@ -69,11 +78,8 @@ impl Op {
             let x = &mut x[from * t..][..t * width];
             gemm(x, v, e.part(0, from, d, width), 1.0, false);
             let pair = from / 2;
-            let angles = self.rope_table.as_ref().map(|table| PairAngles {
-                cos: &table.0[pair..],
-                sin: &table.1[pair..],
-                step: n / 2,
-            });
+            let angles =
+                self.rope_table.map(|table| PairAngles { cos: &table.0[pair..], sin: &table.1[pair..], step: n / 2 });
             relu_and_rope(x, &mut rotated, width, angles);
             let q: &[f32] = if angles.is_some() { &rotated[..t * width] } else { x };
             let across = Packed::new(View::new(q, t, width).t()); // (width, T)
@@ -85,7 +91,7 @@ impl Op {
         for (start, end, at) in self.sizes.blocks() {
             for (r, row) in scores[at..][..(end - start) * end].chunks_exact_mut(end).enumerate() {
                 row[start + r..].fill(0.0);
-                self.apply_decay(i, start + r, row);
+                apply_decay(self.decay_powers.get(i % self.sizes.h), start + r, row);
             }
         }
     }

@@ -5,6 +5,15 @@ use pulp::{Arch, Simd, WithSimd};
 use super::EPS;
 use crate::nn::kernels::simd;
 
+/// Multiplies the scores (or their gradients) of the token at `row` with all before it by the decay, whose powers 0, 1, 2 ..
+/// these are.
+pub fn apply_decay(powers: Option<&Vec<f32>>, row: usize, scores: &mut [f32]) {
+    if let Some(powers) = powers {
+        let left = powers[1..=row].iter().rev();
+        scores[..row].iter_mut().zip(left).for_each(|(s, left)| *s *= left);
+    }
+}
+
 /// x = relu(x), in place.
 pub fn relu(x: &mut [f32]) {
     Arch::new().dispatch(Relu(x));
