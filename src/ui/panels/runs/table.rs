@@ -77,6 +77,7 @@ pub fn table_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
 
 fn head_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut RunsPage) {
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEAD), Sense::hover());
+    tick_all_ui(ui, shell, page, rect);
     for ((words, key, _), (x, width)) in COLUMNS.iter().zip(places(rect.left(), rect.width())) {
         let place = Rect::from_min_size(pos2(x, rect.top()), vec2(width, HEAD));
         let response = ui.interact(place, ui.scope_id().with(key), Sense::click());
@@ -136,16 +137,35 @@ fn row_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow, is_selected: bool) -> eg
 fn tick_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow, (rect, is_ticked): (Rect, bool)) -> bool {
     let place = Rect::from_min_size(rect.min, vec2(TICK, ROW));
     let response = ui.interact(place, ui.scope_id().with(("tick", &row.folder)), Sense::click());
-    let name = format!("Compare {}", row.title());
-    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, is_ticked, &name));
-    let square = Rect::from_center_size(place.center() + vec2(2.0, 0.0), vec2(12.0, 12.0));
+    square_ui(ui, shell, &response, (&format!("Compare {}", row.title()), is_ticked));
+    response.clicked()
+}
+
+/// The tick above the rows: that of all runs that are shown.
+fn tick_all_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut RunsPage, head: Rect) {
+    let place = Rect::from_min_size(head.min, vec2(TICK, HEAD));
+    let response = ui.interact(place, ui.scope_id().with("tick all"), Sense::click());
+    let rows = page.shown.iter().filter_map(|i| page.rows.get(*i)).filter(|row| row.state != RowState::Unreadable);
+    let shown: Vec<String> = rows.map(|row| row.folder.clone()).collect();
+    let are_ticked = !shown.is_empty() && shown.iter().all(|folder| page.ticked.contains(folder));
+    square_ui(ui, shell, &response, ("Tick all runs shown", are_ticked));
+    if response.on_hover_text("Ticks all runs that are shown, to be compared; or none of them.").clicked() {
+        match are_ticked {
+            true => page.ticked.retain(|folder| !shown.contains(folder)),
+            false => page.ticked.extend(shown),
+        }
+    }
+}
+
+fn square_ui(ui: &Ui, shell: &Shell<'_>, response: &egui::Response, (name, is_ticked): (&str, bool)) {
+    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, is_ticked, name));
+    let square = Rect::from_center_size(response.rect.center() + vec2(2.0, 0.0), vec2(12.0, 12.0));
     let hot = response.hovered() || response.has_focus();
     let edge = if hot || is_ticked { shell.theme.accent } else { shell.theme.secondary };
     ui.painter().rect_stroke(square, 2.0, Stroke::new(1.0, edge), egui::StrokeKind::Inside);
     if is_ticked {
         ui.painter().rect_filled(square.shrink(3.0), 1.0, edge);
     }
-    response.clicked()
 }
 
 fn state_colour(shell: &Shell<'_>, row: &RunRow) -> egui::Color32 {
