@@ -1,9 +1,13 @@
 //! Eigenvalues of a small dense matrix that need not be symmetric. It does not know what the matrix means.
 
-use nalgebra::{DMatrix, Schur};
+use nalgebra::{DMatrix, DVector, Schur};
 
 /// Sweeps of the QR iteration before it is given up: far more than a matrix that converges takes.
 const MOST_SWEEPS: usize = 10_000;
+
+/// Bases in which the iteration is tried: it stands still on some sparse matrices, such as those of chains in which
+/// states lead round in a ring and out of it, and on a reflection of them it does not.
+const MOST_BASES: usize = 4;
 
 /// The n eigenvalues as (real, imaginary), by falling real part, then by falling imaginary part; `data`: n x n, row by
 /// row. By the Schur form. `None` where `data` does not fill the matrix, holds a value that is no number, or the
@@ -12,10 +16,26 @@ pub fn eigenvalues(n: usize, data: &[f64]) -> Option<Vec<[f64; 2]>> {
     if n == 0 || data.len() != n * n || !data.iter().all(|v| v.is_finite()) {
         return None;
     }
-    let schur = Schur::try_new(DMatrix::from_row_slice(n, n, data), f64::EPSILON, MOST_SWEEPS)?;
+    let matrix = DMatrix::from_row_slice(n, n, data);
+    let schur =
+        (0..MOST_BASES).find_map(|k| Schur::try_new(reflected(matrix.clone(), k), f64::EPSILON, MOST_SWEEPS))?;
     let mut values: Vec<[f64; 2]> = schur.complex_eigenvalues().iter().map(|z| [z.re, z.im]).collect();
     values.sort_by(|a, b| b[0].total_cmp(&a[0]).then(b[1].total_cmp(&a[1])));
     Some(values)
+}
+
+/// H A H with the reflection H = I - 2 u u^T, which has the eigenvalues of A, for the unit vector u of entries that
+/// differ; A itself for `k` = 0.
+fn reflected(mut a: DMatrix<f64>, k: usize) -> DMatrix<f64> {
+    if k == 0 {
+        return a;
+    }
+    let u = DVector::from_fn(a.nrows(), |i, _| 1.0 + ((i + 1) * k) as f64 % 1.7).normalize();
+    let from_left = u.transpose() * &a; // (1, n)
+    a -= 2.0 * &u * from_left;
+    let from_right = &a * &u; // (n, 1)
+    a -= 2.0 * from_right * u.transpose();
+    a
 }
 
 #[cfg(test)]
@@ -29,6 +49,17 @@ mod tests {
         let triangle = eigenvalues(3, &[1.0, 0.0, 0.0, 5.0, -3.0, 0.0, 2.0, 7.0, 2.0]).unwrap();
         for (found, known) in triangle.iter().zip([2.0, 1.0, -3.0]) {
             assert!((found[0] - known).abs() < 1e-12 && found[1].abs() < 1e-12, "{triangle:?}");
+        }
+    }
+
+    #[test]
+    fn a_reflection_keeps_eigenvalues() {
+        let a = DMatrix::from_row_slice(3, 3, &[1.0, 0.0, 0.0, 5.0, -3.0, 0.0, 2.0, 7.0, 2.0]);
+        for k in 1..MOST_BASES {
+            let found = eigenvalues(3, reflected(a.clone(), k).transpose().as_slice()).unwrap();
+            for (found, known) in found.iter().zip([2.0, 1.0, -3.0]) {
+                assert!((found[0] - known).abs() < 1e-12 && found[1].abs() < 1e-6, "{found:?}");
+            }
         }
     }
 

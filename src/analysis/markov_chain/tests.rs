@@ -155,6 +155,17 @@ fn blocks_that_lump_by_construction_are_found_again() {
     assert!(blocks.swapped(1, 7).improved(&c, 20).error(&c).largest < EXACT);
 }
 
+/// Chains on which the QR iteration stands still in the basis of their states.
+#[test]
+fn sparse_chains_have_eigenvalues_too() {
+    let c = random(11, 0.920_969_141_828_255_6, false, 13_739_611_482_506_331_916);
+    let moduli = c.moduli().unwrap();
+    assert!((moduli[0] - 1.0).abs() < 1e-12, "{moduli:?}");
+    for seed in 0..3000 {
+        assert!(random(11, 0.92, false, seed).moduli().is_some(), "{seed}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
