@@ -186,9 +186,13 @@ proptest! {
             prop_assert!(total_variation(&step(pi, &c), pi) < EXACT);
         }
         // As many eigenvalues 1 as closed classes: no state here has a period.
-        let ones = c.moduli().unwrap().iter().filter(|m| (**m - 1.0).abs() < 1e-6).count();
+        let moduli = c.moduli().unwrap();
+        let ones = moduli.iter().filter(|m| (**m - 1.0).abs() < 1e-6).count();
         prop_assert!(ones >= all.len(), "{} of {}", ones, all.len());
-        prop_assert_eq!(c.mixing_time().is_some(), all.len() == 1);
+        // One closed class mixes, but where that takes more steps than are counted.
+        let is_too_slow = moduli.get(1).is_some_and(|m| *m > 1.0 - 1e-11);
+        let has_one = all.len() == 1;
+        prop_assert!(c.mixing_time().is_some() == has_one || has_one && is_too_slow, "{:?}", moduli);
     }
 
     #[test]
