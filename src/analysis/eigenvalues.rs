@@ -7,7 +7,7 @@ const MOST_SWEEPS: usize = 10_000;
 
 /// Bases in which the iteration is tried: it stands still on some sparse matrices, such as those of chains in which
 /// states lead round in a ring and out of it, and on a reflection of them it does not.
-const MOST_BASES: usize = 4;
+const MOST_BASES: usize = 8;
 
 /// The n eigenvalues as (real, imaginary), by falling real part, then by falling imaginary part; `data`: n x n, row by
 /// row. By the Schur form. `None` where `data` does not fill the matrix, holds a value that is no number, or the
@@ -17,8 +17,9 @@ pub fn eigenvalues(n: usize, data: &[f64]) -> Option<Vec<[f64; 2]>> {
         return None;
     }
     let matrix = DMatrix::from_row_slice(n, n, data);
-    let schur =
-        (0..MOST_BASES).find_map(|k| Schur::try_new(reflected(matrix.clone(), k), f64::EPSILON, MOST_SWEEPS))?;
+    // each further basis with what counts as zero four times as large: at most 4e-12 of its neighbours
+    let smallest = |k: usize| f64::EPSILON * f64::from(1u32 << (2 * k));
+    let schur = (0..MOST_BASES).find_map(|k| Schur::try_new(reflected(matrix.clone(), k), smallest(k), MOST_SWEEPS))?;
     let mut values: Vec<[f64; 2]> = schur.complex_eigenvalues().iter().map(|z| [z.re, z.im]).collect();
     values.sort_by(|a, b| b[0].total_cmp(&a[0]).then(b[1].total_cmp(&a[1])));
     Some(values)
