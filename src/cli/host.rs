@@ -12,8 +12,7 @@ use super::{
     checkpoint_series, compare,
     continuation::{self, Continuation},
     graph_events::{self, GraphReading},
-    json_kind::{self, JsonKind},
-    output, run_rows,
+    json_kind, output, run_rows,
     runs::Runs,
     settings::{self, MOST_CONFIG},
     sweep::{self, background::Background, series::SeriesCache},
@@ -173,25 +172,22 @@ impl Host for DesktopHost {
         });
     }
 
-    fn know(&mut self, path: PathBuf) {
-        self.aside(move || Delivery::Known { is_folder: path.is_dir(), path });
-    }
-
     fn read_text(&mut self, path: PathBuf) {
         self.aside(move || read_config(&path).unwrap_or_else(|what| Delivery::Failed { what }));
     }
 
     fn identify(&mut self, path: PathBuf) {
-        self.aside(move || match json_kind::kind_of(&path) {
-            Ok(kind) => {
-                let content = match kind {
-                    JsonKind::Graph => FileContent::Graph,
-                    JsonKind::Tokenizer => FileContent::Tokenizer,
-                    JsonKind::Characters => FileContent::Characters,
-                };
-                Delivery::Identified { path, content }
+        self.aside(move || {
+            let is_json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
+            let content = match path.is_dir() {
+                true => Ok(FileContent::Folder),
+                false if is_json => json_kind::kind_of(&path),
+                false => Ok(FileContent::Named),
+            };
+            match content {
+                Ok(content) => Delivery::Identified { path, content },
+                Err(what) => Delivery::Failed { what },
             }
-            Err(what) => Delivery::Failed { what },
         });
     }
 

@@ -4,25 +4,14 @@ use std::{collections::HashSet, fmt, io::BufReader, path::Path};
 
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::files;
-
-/// What a JSON file may be to Orrery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum JsonKind {
-    /// Nodes and links.
-    Graph,
-    /// A Hugging Face `tokenizer.json`.
-    Tokenizer,
-    /// A list of characters.
-    Characters,
-}
+use crate::{files, ui::host::FileContent};
 
 /// Keys that tell one kind from another.
 const TELLING: [&str; 7] = ["nodes", "links", "edges", "adjacency", "model", "added_tokens", "pre_tokenizer"];
 
 /// # Errors
 /// In words, if the file cannot be read or is no JSON.
-pub fn kind_of(path: &Path) -> Result<JsonKind, String> {
+pub fn kind_of(path: &Path) -> Result<FileContent, String> {
     let shown = path.display();
     let file = files::open(path).map_err(|e| format!("{shown} cannot be read: {e}"))?;
     let mut reader = serde_json::Deserializer::from_reader(BufReader::new(file));
@@ -31,11 +20,11 @@ pub fn kind_of(path: &Path) -> Result<JsonKind, String> {
         found.map_err(|e| format!("{shown} is no JSON of a graph, a tokenizer or a list of characters: {e}"))?;
     let has = |key: &str| found.contains(key);
     Ok(if has("nodes") && (has("links") || has("edges") || has("adjacency")) {
-        JsonKind::Graph
+        FileContent::Graph
     } else if has("model") && (has("added_tokens") || has("pre_tokenizer")) {
-        JsonKind::Tokenizer
+        FileContent::Tokenizer
     } else {
-        JsonKind::Characters
+        FileContent::Characters
     })
 }
 
@@ -77,11 +66,11 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             kind_of(&path)
         };
-        assert_eq!(kind(r#"{"directed": true, "nodes": [{"id": 0}], "edges": []}"#), Ok(JsonKind::Graph));
-        assert_eq!(kind(r#"{"nodes": [], "links": []}"#), Ok(JsonKind::Graph));
-        assert_eq!(kind(r#"{"version": "1", "added_tokens": [], "model": {"nodes": 1}}"#), Ok(JsonKind::Tokenizer));
-        assert_eq!(kind(r#"{"stoi": {"a": 0}}"#), Ok(JsonKind::Characters));
-        assert_eq!(kind(r#"["a", "b"]"#), Ok(JsonKind::Characters));
+        assert_eq!(kind(r#"{"directed": true, "nodes": [{"id": 0}], "edges": []}"#), Ok(FileContent::Graph));
+        assert_eq!(kind(r#"{"nodes": [], "links": []}"#), Ok(FileContent::Graph));
+        assert_eq!(kind(r#"{"version": "1", "added_tokens": [], "model": {"nodes": 1}}"#), Ok(FileContent::Tokenizer));
+        assert_eq!(kind(r#"{"stoi": {"a": 0}}"#), Ok(FileContent::Characters));
+        assert_eq!(kind(r#"["a", "b"]"#), Ok(FileContent::Characters));
         for (text, words) in [("{", "no JSON"), ("3", "an object or a list"), ("", "no JSON")] {
             let said = kind(text).unwrap_err();
             assert!(said.contains(words) && said.contains("a.json"), "{text}: {said}");

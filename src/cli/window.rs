@@ -13,8 +13,7 @@ use super::{
     graph_events::{GraphReading, is_certainly_graph},
     headless,
     host::DesktopHost,
-    interrupt,
-    json_kind::{self, JsonKind},
+    interrupt, json_kind,
     lab_config::{default_lab, with_text},
     runs::Runs,
     settings::{self, Named},
@@ -26,6 +25,7 @@ use crate::{
     ui::{
         app::{self, Opening, Start},
         close_request::CloseRequest,
+        host::FileContent,
     },
 };
 
@@ -61,7 +61,7 @@ pub fn open(open: &Open, began: Instant) -> Result<(), Failure> {
 fn is_graph_json(path: &Path) -> bool {
     path.is_file()
         && path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"))
-        && json_kind::kind_of(path) == Ok(JsonKind::Graph)
+        && json_kind::kind_of(path) == Ok(FileContent::Graph)
 }
 
 /// The window, until it closes and every run in it has ended its record: also when the display goes away.

@@ -44,17 +44,12 @@ pub enum Delivery {
         dialog: DialogKind,
         path: Option<PathBuf>,
     },
-    /// What a path leads to, which its name does not tell.
-    Known {
-        path: PathBuf,
-        is_folder: bool,
-    },
     /// A small text file's content (a config).
     Text {
         path: PathBuf,
         content: String,
     },
-    /// What a dropped file is by what it holds.
+    /// What a path leads to.
     Identified {
         path: PathBuf,
         content: FileContent,
@@ -102,9 +97,13 @@ pub enum Delivery {
     },
 }
 
-/// What a file whose name may stand for several things holds.
+/// What a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileContent {
+    Folder,
+    /// A file whose name says what it is.
+    Named,
+    /// Nodes and links.
     Graph,
     /// A Hugging Face `tokenizer.json`.
     Tokenizer,
@@ -162,10 +161,9 @@ pub trait Host {
     fn open_run(&mut self, folder: PathBuf) -> RunHandle;
     /// Shows a dialog on another thread.
     fn pick(&mut self, dialog: DialogKind);
-    /// Finds out whether a path is a folder's: names of folders may end as files' do.
-    fn know(&mut self, path: PathBuf);
     fn read_text(&mut self, path: PathBuf);
-    /// Finds out what a JSON file holds; [`Delivery::Identified`] says it.
+    /// Finds out what a path leads to, where its name does not tell: names of folders may end as files' do, and JSON may
+    /// hold several things. [`Delivery::Identified`] says it.
     fn identify(&mut self, path: PathBuf);
     fn write(&mut self, path: PathBuf, bytes: Vec<u8>);
     /// The folder of exports that no dialog asks about.

@@ -9,9 +9,9 @@ mod parallel;
 mod prepared;
 mod slice;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use eframe::egui::{self, Align2, Color32, FontId, Rect, Sense, Ui, Vec2, WidgetInfo, accesskit::Role, pos2};
+use eframe::egui::{self, Align2, Color32, FontId, Galley, Rect, Sense, Ui, Vec2, WidgetInfo, accesskit::Role, pos2};
 
 pub use curves::{CurveLine, curve_lines, curves_ui};
 pub use figures::{SweepFigure, figures, mean_words, step_words};
@@ -23,7 +23,7 @@ pub use slice::slice_ui;
 use super::{
     plot::{Scale, value_words},
     theme::{self, Theme},
-    widgets::number,
+    widgets::{number, truncated::truncated},
 };
 use crate::{
     gpu::colour::ColourMap,
@@ -167,7 +167,7 @@ fn sheet_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, title: &str) -> (Rect
         return (rect, response);
     }
     let theme = view.theme;
-    let galley = cut(ui, title, theme.secondary, rect.width());
+    let galley = small_words(ui, title, theme.secondary, rect.width());
     ui.painter().galley(rect.min, galley, theme.secondary);
     (Rect::from_min_max(rect.min + egui::vec2(0.0, TITLE), rect.max), response)
 }
@@ -176,10 +176,8 @@ fn sheet_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, title: &str) -> (Rect
 const TITLE: f32 = 20.0;
 
 /// Small words on one line, cut to a width.
-fn cut(ui: &Ui, text: &str, colour: Color32, width: f32) -> std::sync::Arc<egui::Galley> {
-    let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), FontId::proportional(theme::SMALL), colour);
-    job.wrap = egui::text::TextWrapping::truncate_at_width(width.max(8.0));
-    ui.painter().layout_job(job)
+fn small_words(ui: &Ui, text: &str, colour: Color32, width: f32) -> Arc<Galley> {
+    truncated(ui, text, FontId::proportional(theme::SMALL), colour, width)
 }
 
 /// Says in the middle of a picture why it is empty.

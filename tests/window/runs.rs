@@ -56,7 +56,6 @@ impl Host for Shelf {
 
     fn pick(&mut self, _: DialogKind) {}
     fn identify(&mut self, _: PathBuf) {}
-    fn know(&mut self, _: PathBuf) {}
     fn read_text(&mut self, _: PathBuf) {}
     fn write(&mut self, _: PathBuf, _: Vec<u8>) {}
     fn list_runs(&mut self) {}

@@ -22,7 +22,6 @@ impl<F: FnMut(&Config) -> Result<RunHandle, String>> Host for StubHost<F> {
     }
 
     fn pick(&mut self, _dialog: DialogKind) {}
-    fn know(&mut self, _: PathBuf) {}
     fn identify(&mut self, _: PathBuf) {}
     fn read_text(&mut self, _path: PathBuf) {}
     fn write(&mut self, _path: PathBuf, _bytes: Vec<u8>) {}

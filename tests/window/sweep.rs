@@ -374,7 +374,6 @@ impl Host for Shown {
     }
 
     fn pick(&mut self, _: DialogKind) {}
-    fn know(&mut self, _: PathBuf) {}
     fn read_text(&mut self, _: PathBuf) {}
     fn identify(&mut self, _: PathBuf) {}
     fn write(&mut self, _: PathBuf, _: Vec<u8>) {}

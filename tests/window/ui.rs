@@ -27,7 +27,7 @@ use orrery::{
     ui::{
         App, Start,
         app::Opening,
-        host::{Delivery, DialogKind, Host, MemoryNeed, PastRun},
+        host::{Delivery, DialogKind, FileContent, Host, MemoryNeed, PastRun},
         lists::Lists,
         views::{VIEWS, View, ViewCx, ViewEntry},
     },
@@ -280,11 +280,11 @@ impl Host for Pretender {
         self.asked.picked.lock().unwrap().push(dialog);
     }
 
-    fn identify(&mut self, _: PathBuf) {}
-    fn know(&mut self, path: PathBuf) {
+    fn identify(&mut self, path: PathBuf) {
         let is_folder =
             path.to_str().is_some_and(|p| ["runs-", "checkpoints."].iter().any(|start| p.starts_with(start)));
-        self.sender.send(Delivery::Known { path, is_folder }).unwrap();
+        let content = if is_folder { FileContent::Folder } else { FileContent::Named };
+        self.sender.send(Delivery::Identified { path, content }).unwrap();
     }
 
     fn read_text(&mut self, path: PathBuf) {

@@ -46,11 +46,10 @@ impl App {
                     "Nothing was chosen. If no dialog appeared, type the path: Ctrl O, or the field beside Browse."
                         .into(),
                 ),
-                Delivery::Known { path, is_folder: true } => self.open_run(path, ctx),
-                Delivery::Known { path, is_folder: false } => self.open_file(path, ctx),
                 Delivery::Text { path, content } => self.open_config_text(&path, &content, ctx),
                 Delivery::Identified { path, content } => match content {
-                    FileContent::Graph => self.open_run(path, ctx),
+                    FileContent::Folder | FileContent::Graph => self.open_run(path, ctx),
+                    FileContent::Named => self.open_file(path, ctx),
                     FileContent::Tokenizer => self.set_path(FileKind::Tokenizer, &path, ctx),
                     FileContent::Characters => self.set_path(FileKind::Vocabulary, &path, ctx),
                 },

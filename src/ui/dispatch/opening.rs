@@ -190,7 +190,7 @@ impl App {
     pub(in crate::ui) fn open_path(&mut self, path: PathBuf, ctx: &Context) {
         match path.to_str().and_then(|text| self.link_of(text)) {
             Some(link) => self.open_link(link, ctx),
-            None => self.host.know(path),
+            None => self.host.identify(path),
         }
     }
 
@@ -199,8 +199,6 @@ impl App {
         let name = path.file_name().map(|n| n.to_string_lossy().to_lowercase()).unwrap_or_default();
         if name.ends_with(".toml") {
             self.host.read_text(path);
-        } else if name.ends_with(".json") {
-            self.host.identify(path);
         } else if [".pkl", ".pickle"].iter().any(|e| name.ends_with(e)) {
             self.set_path(FileKind::Vocabulary, &path, ctx);
         } else if [".safetensors", ".pt", ".pth"].iter().any(|e| name.ends_with(e)) {

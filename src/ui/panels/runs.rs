@@ -320,13 +320,6 @@ fn empty_words(page: &RunsPage) -> Option<String> {
     })
 }
 
-/// Cut to a width, on one line.
-fn cut(ui: &Ui, text: &str, font: egui::FontId, colour: egui::Color32, width: f32) -> std::sync::Arc<egui::Galley> {
-    let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), font, colour);
-    job.wrap = egui::text::TextWrapping::truncate_at_width(width.max(8.0));
-    ui.painter().layout_job(job)
-}
-
 /// A small word over something.
 fn caption(ui: &mut Ui, theme: &theme::Theme, words: &str) {
     ui.add_space(8.0);

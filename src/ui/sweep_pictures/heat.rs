@@ -2,7 +2,7 @@
 
 use eframe::egui::{Align2, Color32, Pos2, Rect, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
 
-use super::{PointedAt, SweepView, cut, empty, ends::Ends, figure_text, number_words, pointed, sheet_ui};
+use super::{PointedAt, SweepView, empty, ends::Ends, figure_text, number_words, pointed, sheet_ui, small_words};
 use crate::{gpu::colour::ColourMap, labs::sweep::results::plane::Cells};
 
 const LEFT: f32 = 68.0;
@@ -102,7 +102,7 @@ fn words(ui: &Ui, view: &SweepView<'_>, (plot, cells): (Rect, &Cells), cell: &dy
         }
     }
     let [across, up] = [0, 1].map(|axis| results.axes[axis].key.as_str());
-    let name = cut(ui, &format!("{across} across, {up} up"), theme.secondary, plot.width() + LEFT);
+    let name = small_words(ui, &format!("{across} across, {up} up"), theme.secondary, plot.width() + LEFT);
     let at = pos2(plot.right() - name.size().x, plot.bottom() + 18.0);
     ui.painter().galley(at, name, theme.secondary);
 }

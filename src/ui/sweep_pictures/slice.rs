@@ -2,7 +2,7 @@
 
 use eframe::egui::{Align2, Pos2, Rect, Stroke, Ui, Vec2, pos2, vec2};
 
-use super::{PointedAt, SweepView, cut, dot, empty, ends::Ends, figure_text, nearest, pointed, sheet_ui};
+use super::{PointedAt, SweepView, dot, empty, ends::Ends, figure_text, nearest, pointed, sheet_ui, small_words};
 
 /// Room for the figures of the axes, points.
 const LEFT: f32 = 44.0;
@@ -59,14 +59,14 @@ fn frame(ui: &Ui, view: &SweepView<'_>, (plot, sheet): (Rect, Rect), (x, y): (&E
     for (share, words) in x.ticks(((plot.width() / 64.0) as usize).clamp(2, 6)) {
         let at = (plot.left() + share * plot.width()).round() + 0.5;
         ui.painter().vline(at, plot.y_range(), hairline);
-        let wide = cut(ui, &words, theme.secondary, 200.0).size().x * 1.15;
+        let wide = small_words(ui, &words, theme.secondary, 200.0).size().x * 1.15;
         // figures that would touch those before them are left out
         if at - wide / 2.0 >= free_from && at + wide / 2.0 <= sheet.right() {
             figure_text(ui, pos2(at, plot.bottom() + 3.0), Align2::CENTER_TOP, &words, theme.secondary);
             free_from = at + wide / 2.0 + 6.0;
         }
     }
-    let name = cut(ui, key, theme.secondary, plot.width());
+    let name = small_words(ui, key, theme.secondary, plot.width());
     let at = pos2(plot.right() - name.size().x, plot.bottom() + 18.0);
     ui.painter().galley(at, name, theme.secondary);
 }

@@ -1,5 +1,5 @@
 //! Parts that several views or panels are built of: bars, token strips, stacked charts, a playhead, and
-//! how numbers are written. They know the theme and the charts; no view, panel, run or lab.
+//! how numbers and long words are written. They know the theme and the charts; no view, panel, run or lab.
 
 pub mod bars;
 pub mod likely_tokens;
@@ -8,3 +8,4 @@ pub mod number;
 pub mod playhead;
 pub mod stacked_charts;
 pub mod token_strip;
+pub mod truncated;

@@ -2,13 +2,18 @@
 
 use eframe::egui::{self, Rect, ScrollArea, Sense, Stroke, Ui, pos2, vec2};
 
-use super::{RunsPage, cut};
+use super::RunsPage;
 use crate::{
     labs::{
         headline::split,
         run_table::{RowState, RunRow},
     },
-    ui::{action::Action, panels::Shell, theme, widgets::number},
+    ui::{
+        action::Action,
+        panels::Shell,
+        theme,
+        widgets::{number, truncated::truncated},
+    },
 };
 
 const ROW: f32 = 44.0;
@@ -89,7 +94,8 @@ fn head_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut RunsPage) {
             _ => "",
         };
         let colour = if is_sorted || response.hovered() { shell.theme.text } else { shell.theme.secondary };
-        let galley = cut(ui, &format!("{words}{sign}"), egui::FontId::proportional(theme::SMALL), colour, width - PAD);
+        let galley =
+            truncated(ui, &format!("{words}{sign}"), egui::FontId::proportional(theme::SMALL), colour, width - PAD);
         let at_right = *key == "size";
         let left = if at_right { x + width - galley.size().x - PAD } else { x + PAD };
         ui.painter().galley(pos2(left, rect.center().y - galley.size().y / 2.0), galley, colour);
@@ -124,7 +130,7 @@ fn row_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow, is_selected: bool) -> eg
                 (false, 0) => egui::FontId::proportional(theme::BODY),
                 _ => egui::FontId::proportional(theme::SMALL),
             };
-            let galley = cut(ui, &text, font, colour, width - PAD - 4.0);
+            let galley = truncated(ui, &text, font, colour, width - PAD - 4.0);
             let left = if i == 6 { x + width - galley.size().x - PAD } else { x + PAD };
             let middle = rect.top() + if line == 0 { 14.0 } else { 31.0 };
             ui.painter().galley(pos2(left, middle - galley.size().y / 2.0), galley, colour);

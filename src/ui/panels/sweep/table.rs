@@ -13,6 +13,7 @@ use crate::{
         panels::Shell,
         sweep_pictures::{SweepView, number_words},
         theme,
+        widgets::truncated::truncated,
     },
 };
 
@@ -91,12 +92,6 @@ fn columns(view: &SweepView<'_>, width: f32) -> Vec<Placed> {
     placed.collect()
 }
 
-fn cut(ui: &Ui, text: &str, font: FontId, colour: egui::Color32, width: f32) -> std::sync::Arc<egui::Galley> {
-    let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), font, colour);
-    job.wrap = egui::text::TextWrapping::truncate_at_width(width.max(8.0));
-    ui.painter().layout_job(job)
-}
-
 fn head_ui(ui: &mut Ui, shell: &Shell<'_>, order: &mut PointOrder, columns: &[Placed]) {
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEAD), Sense::hover());
     for column in columns {
@@ -112,7 +107,7 @@ fn head_ui(ui: &mut Ui, shell: &Shell<'_>, order: &mut PointOrder, columns: &[Pl
         let is_bright = !sign.is_empty() || response.hovered();
         let colour = if is_bright { shell.theme.text } else { shell.theme.secondary };
         let font = FontId::proportional(theme::SMALL);
-        let galley = cut(ui, &format!("{words}{sign}"), font, colour, column.width - PAD);
+        let galley = truncated(ui, &format!("{words}{sign}"), font, colour, column.width - PAD);
         let left = if column.column == Column::Point { PAD } else { column.width - galley.size().x - PAD };
         ui.painter().galley(pos2(place.left() + left, rect.center().y - galley.size().y / 2.0), galley, colour);
         if response.on_hover_cursor(egui::CursorIcon::PointingHand).clicked() {
@@ -140,13 +135,14 @@ fn row_ui(ui: &mut Ui, view: &SweepView<'_>, columns: &[Placed], (point, is_best
             let swatch = Rect::from_center_size(pos2(left + PAD + 5.0, middle), vec2(10.0, 10.0));
             ui.painter().rect_filled(swatch, 2.0, view.colours.get(point).copied().unwrap_or(theme.text));
             let mark = if is_best { " ★" } else { "" };
-            let galley = cut(ui, &format!("{}{mark}", point + 1), theme::numbers(), theme.text, column.width - 24.0);
+            let galley =
+                truncated(ui, &format!("{}{mark}", point + 1), theme::numbers(), theme.text, column.width - 24.0);
             ui.painter().galley(pos2(left + PAD + 16.0, middle - galley.size().y / 2.0), galley, theme.text);
             continue;
         }
         let words = cell(view, &column.column, point);
         let colour = if words == NOTHING { theme.secondary } else { theme.text };
-        let galley = cut(ui, &words, theme::numbers(), colour, column.width - PAD);
+        let galley = truncated(ui, &words, theme::numbers(), colour, column.width - PAD);
         let at = pos2(left + column.width - galley.size().x - PAD, middle - galley.size().y / 2.0);
         ui.painter().galley(at, galley, colour);
     }
